@@ -1,0 +1,382 @@
+//! What an analysis says: the one input of every report.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use model::host::HostFacts;
+use model::warning::Warning;
+use model::{Bytes, Cell, Run};
+use serde::Serialize;
+
+/// The version of [`Analysis`] as JSON.
+pub const ANALYSIS_FORMAT: u32 = 1;
+
+/// Everything a run shows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Analysis {
+    /// [`ANALYSIS_FORMAT`].
+    pub format: u32,
+    /// The run.
+    pub run: Run,
+    /// Its hosts before the run.
+    pub hosts: Vec<HostFacts>,
+    /// Blocks with at least one trial.
+    pub blocks: u32,
+    /// Trials that were measured.
+    pub trials: u64,
+    /// Trials that failed.
+    pub failed: u64,
+    /// One entry a cell, in the plan's order.
+    pub cells: Vec<CellResult>,
+    /// One entry for each series of stream cells and each quantity.
+    pub models: Vec<CostModel>,
+    /// Whether exchanging the hosts' roles made a difference; `None` without
+    /// blocks of both kinds.
+    pub roles: Option<RoleTest>,
+    /// Where the datagrams of all UDP trials went; `None` without any.
+    pub datagrams: Option<Balance>,
+    /// Every doubt, equal ones counted together, the gravest first.
+    pub findings: Vec<Finding>,
+}
+
+/// What one cell shows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CellResult {
+    /// The cell.
+    pub cell: Cell,
+    /// The cell in words.
+    pub label: String,
+    /// Trials that were measured.
+    pub trials: usize,
+    /// What was estimated, over trials.
+    pub metrics: BTreeMap<Metric, Estimate>,
+    /// Round-trip times of a request/response cell, all trials merged.
+    pub latency: Option<Latency>,
+    /// What kept the cell from being faster; `None` when it cannot be told.
+    pub limit: Option<Limit>,
+}
+
+/// A figure of a cell. Its name is the key in JSON and the column in CSV.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Messages (transactions) per second at the receiver. The result.
+    MessagesPerS,
+    /// Payload bits per second at the receiver.
+    GoodputBitPerS,
+    /// Time per message at the receiver, 1e9 / messages per second. For
+    /// request/response the mean time of a transaction.
+    TimePerMessageNs,
+    /// Messages per second at the sender.
+    SentMessagesPerS,
+    /// CPU time of the sender's end per message it sent (service demand).
+    SenderCpuPerMessageNs,
+    /// CPU time of the receiver's end per message it received.
+    ReceiverCpuPerMessageNs,
+    /// CPU time of the sender's end per KiB it sent.
+    SenderCpuPerKibNs,
+    /// CPU time of the receiver's end per KiB it received.
+    ReceiverCpuPerKibNs,
+    /// netperf's host-wide figure: busy time of all CPUs per message received.
+    HostCpuPerMessageNs,
+    /// Share of the measured time that the sender's end kept a CPU busy.
+    SenderBusyShare,
+    /// The same of the receiver's end.
+    ReceiverBusyShare,
+    /// Datagrams (or answers) lost, as a share of those sent over the whole trial.
+    LossShare,
+    /// Times the receiver slept, each a later wake-up, per message received.
+    ReceiverWakeupsPerMessage,
+    /// Times the sender slept, per message sent.
+    SenderWakeupsPerMessage,
+    /// Frames (GSO packets count once) per message that crossed the link from
+    /// the sender, over the whole trial.
+    FramesPerMessage,
+    /// TCP segments sent again, per trial.
+    Retransmits,
+    /// Median round-trip time of the trials, in ns.
+    RoundTripP50Ns,
+}
+
+/// A figure and how well it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The figure: the median over trials unless its method says otherwise.
+    pub value: f64,
+    /// `None` when there are too few trials for the confidence asked for.
+    pub interval: Option<Interval>,
+    /// Number of trials (or other units) behind it.
+    pub n: usize,
+}
+
+/// Where the true figure lies, at a stated confidence.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// The coverage that the method attains, at least what was asked for.
+    pub confidence: f64,
+    /// How it was found.
+    pub method: Method,
+}
+
+/// How an interval was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// Exact order-statistic interval of a median.
+    OrderStatistics,
+    /// Percentile bootstrap over blocks.
+    BlockBootstrap,
+    /// Inversion of a randomisation test.
+    Randomisation,
+}
+
+/// Round-trip times, all trials of a cell merged.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Latency {
+    /// Number of transactions.
+    pub transactions: u64,
+    /// Smallest, in ns.
+    pub min_ns: u64,
+    /// Largest, in ns.
+    pub max_ns: u64,
+    /// Percentiles in ns, each with an interval over blocks.
+    pub percentiles: Vec<Percentile>,
+}
+
+/// One percentile of merged round-trip times.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Percentile {
+    /// 50, 90, 99 or 99.9.
+    pub percent: f64,
+    /// In ns.
+    pub estimate: Estimate,
+}
+
+/// What kept a cell from being faster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// The sender's end kept its CPU busy all the time.
+    SenderCpu,
+    /// The receiver's end did.
+    ReceiverCpu,
+    /// Both did.
+    BothCpus,
+    /// Neither: time went by in waiting for each other or for the link.
+    Waiting,
+}
+
+/// What a cost model explains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// Elapsed time per message at the receiver.
+    Elapsed,
+    /// CPU time of the sender's end.
+    SenderCpu,
+    /// CPU time of the receiver's end.
+    ReceiverCpu,
+}
+
+/// The cost of a message over its size, for one series of cells.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CostModel {
+    /// The series in words, such as `UDP_STREAM` or `TCP_STREAM (nodelay)`.
+    pub series: String,
+    /// The protocol's name.
+    pub protocol: model::Protocol,
+    /// What it explains.
+    pub quantity: Quantity,
+    /// The fit, or why there is none.
+    pub outcome: FitOutcome,
+}
+
+/// A fit, or why there is none.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FitOutcome {
+    /// The model holds over the sizes measured.
+    Fitted(Fit),
+    /// It would mislead, and why; what to do instead.
+    NotALine {
+        /// In a sentence.
+        reason: String,
+    },
+}
+
+/// t = a + b·bytes + c·frames + w·wake-ups, in one or more pieces of the sizes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Fit {
+    /// The pieces, by rising size; more than one when there are breakpoints.
+    pub pieces: Vec<Piece>,
+    /// Between the pieces; one fewer than those.
+    pub breakpoints: Vec<Breakpoint>,
+    /// Share of the variance of the cells' medians that the model explains.
+    pub r_squared: f64,
+    /// The model against each size, by rising size.
+    pub points: Vec<FitPoint>,
+    /// Said when bytes and frames could not be told apart: their correlation.
+    pub collinearity: Option<f64>,
+}
+
+/// One straight piece of a model.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Piece {
+    /// Smallest size of the piece.
+    pub from: Bytes,
+    /// Largest.
+    pub to: Bytes,
+    /// The terms in it.
+    pub terms: Vec<TermEstimate>,
+}
+
+/// A term and its coefficient in ns.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct TermEstimate {
+    /// The term.
+    pub term: Term,
+    /// ns per unit of the term.
+    pub estimate: Estimate,
+}
+
+/// What a cost is counted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Term {
+    /// Once a message: the intercept.
+    Message,
+    /// A byte of payload; where `collinearity` is said, with the share of the
+    /// frame that carries it.
+    Byte,
+    /// A full segment: `Byte` times the largest payload of a frame. Derived.
+    FullSegment,
+    /// A frame, as counted per message.
+    Frame,
+    /// A wake-up of the receiver, as counted per message.
+    Wakeup,
+}
+
+/// Where a model changes its line.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Breakpoint {
+    /// Largest size below it.
+    pub after: Bytes,
+    /// Smallest size above it.
+    pub before: Bytes,
+    /// The known threshold it sits at, if any: `MTU`, `MSS`, `page`, `socket buffer`, `GSO limit`.
+    pub name: Option<String>,
+}
+
+/// A model against what was measured at one size.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct FitPoint {
+    /// Message size.
+    pub size: Bytes,
+    /// Measured, in ns.
+    pub measured: Estimate,
+    /// By the model, in ns.
+    pub fitted: f64,
+    /// (measured - fitted) / fitted.
+    pub residual: f64,
+}
+
+/// Whether exchanging the hosts' roles made a difference.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct RoleTest {
+    /// Time per message with roles exchanged over that without; 1 is no
+    /// difference. Median over blocks of the mean log ratio to the cells' medians.
+    pub ratio: Estimate,
+    /// Probability of a difference this large by chance (randomisation test).
+    pub p: f64,
+    /// Blocks with roles exchanged.
+    pub swapped: usize,
+    /// Blocks without.
+    pub straight: usize,
+}
+
+/// Where the datagrams went.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Balance {
+    /// Handed to the kernel by senders' calls that succeeded.
+    pub sent: u64,
+    /// Taken out by receivers' calls.
+    pub received: u64,
+    /// Each kernel counter that explains a loss, with its share, in order of
+    /// the path; zeros are left out.
+    pub dropped: Vec<(String, u64)>,
+    /// What is left over. 0 on isolated hosts.
+    pub unaccounted: i64,
+}
+
+/// A doubt and how often it came up.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Finding {
+    /// The gravest of its kind.
+    pub warning: Warning,
+    /// It in words.
+    pub text: String,
+    /// What to do about it.
+    pub remedy: String,
+    /// Trials it was found in; 0 when it is of the whole run.
+    pub trials: u64,
+    /// Labels of the cells concerned, at most three, and how many there are.
+    pub cells: Vec<String>,
+    /// How many cells there are.
+    pub cell_count: usize,
+}
+
+impl Metric {
+    /// Every metric, in the order of reports.
+    pub const ALL: &'static [Self] = &[
+        Self::MessagesPerS,
+        Self::GoodputBitPerS,
+        Self::TimePerMessageNs,
+        Self::SentMessagesPerS,
+        Self::SenderCpuPerMessageNs,
+        Self::ReceiverCpuPerMessageNs,
+        Self::SenderCpuPerKibNs,
+        Self::ReceiverCpuPerKibNs,
+        Self::HostCpuPerMessageNs,
+        Self::SenderBusyShare,
+        Self::ReceiverBusyShare,
+        Self::LossShare,
+        Self::ReceiverWakeupsPerMessage,
+        Self::SenderWakeupsPerMessage,
+        Self::FramesPerMessage,
+        Self::Retransmits,
+        Self::RoundTripP50Ns,
+    ];
+
+    /// The name in JSON and CSV.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MessagesPerS => "messages_per_s",
+            Self::GoodputBitPerS => "goodput_bit_per_s",
+            Self::TimePerMessageNs => "time_per_message_ns",
+            Self::SentMessagesPerS => "sent_messages_per_s",
+            Self::SenderCpuPerMessageNs => "sender_cpu_per_message_ns",
+            Self::ReceiverCpuPerMessageNs => "receiver_cpu_per_message_ns",
+            Self::SenderCpuPerKibNs => "sender_cpu_per_kib_ns",
+            Self::ReceiverCpuPerKibNs => "receiver_cpu_per_kib_ns",
+            Self::HostCpuPerMessageNs => "host_cpu_per_message_ns",
+            Self::SenderBusyShare => "sender_busy_share",
+            Self::ReceiverBusyShare => "receiver_busy_share",
+            Self::LossShare => "loss_share",
+            Self::ReceiverWakeupsPerMessage => "receiver_wakeups_per_message",
+            Self::SenderWakeupsPerMessage => "sender_wakeups_per_message",
+            Self::FramesPerMessage => "frames_per_message",
+            Self::Retransmits => "retransmits",
+            Self::RoundTripP50Ns => "round_trip_p50_ns",
+        }
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

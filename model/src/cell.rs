@@ -1,0 +1,158 @@
+//! A cell: one combination of the levels that a study varies.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::quantity::Bytes;
+use crate::traffic::{Api, Family, Protocol, Test};
+
+/// One combination of levels. What is `None` is left as the kernel has it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cell {
+    /// What is done.
+    pub test: Test,
+    /// The version of IP below it.
+    pub family: Family,
+    /// How messages reach the kernel.
+    pub api: Api,
+    /// Bytes of payload that one send call hands over; at least 1.
+    pub size: Bytes,
+    /// Bytes that one receive call asks for; at least 1.
+    pub read_size: Bytes,
+    /// TCP_NODELAY at both ends. Without meaning for UDP.
+    pub nodelay: bool,
+    /// TCP congestion control at both ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cc: Option<String>,
+    /// SO_SNDBUF at both ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sndbuf: Option<Bytes>,
+    /// SO_RCVBUF at both ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rcvbuf: Option<Bytes>,
+}
+
+impl Cell {
+    /// The transport of this cell.
+    pub const fn protocol(&self) -> Protocol {
+        self.test.protocol()
+    }
+
+    /// The cell without its message size: what one cost model is fitted over.
+    pub fn series(&self) -> Series {
+        let mut cell = self.clone();
+        if cell.read_size == default_read_size(cell.test, cell.size) {
+            cell.read_size = default_read_size(cell.test, Bytes::new(0));
+        }
+        cell.size = Bytes::new(0);
+        Series(cell)
+    }
+
+    /// The settings beyond test and size that differ from the usual, for a label.
+    fn settings(&self) -> Vec<String> {
+        let mut settings = Vec::new();
+        if self.family == Family::V6 {
+            settings.push("ipv6".to_owned());
+        }
+        if self.api != Api::Send {
+            settings.push(self.api.to_string());
+        }
+        if self.protocol() == Protocol::Tcp {
+            settings.push(if self.nodelay { "nodelay" } else { "nagle" }.to_owned());
+        }
+        if let Some(cc) = &self.cc {
+            settings.push(cc.clone());
+        }
+        if let Some(size) = self.sndbuf {
+            settings.push(format!("sndbuf={size}"));
+        }
+        if let Some(size) = self.rcvbuf {
+            settings.push(format!("rcvbuf={size}"));
+        }
+        settings
+    }
+}
+
+/// What receive calls ask for when the plan does not say: a datagram of the
+/// message's size for UDP and for request/response, and 128 KiB of a TCP
+/// stream, so that the read size does not throttle the stream.
+pub fn default_read_size(test: Test, size: Bytes) -> Bytes {
+    match test {
+        Test::TcpStream | Test::TcpMaerts => Bytes::new(128 << 10),
+        Test::UdpStream | Test::TcpRr | Test::UdpRr => size,
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{} {} B", self.series(), self.size.get())
+    }
+}
+
+/// Cells that differ in message size alone. Printed, it names the settings.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Series(Cell);
+
+impl Series {
+    /// The test that all its cells run.
+    pub const fn test(&self) -> Test {
+        self.0.test
+    }
+
+    /// The version of IP below it.
+    pub const fn family(&self) -> Family {
+        self.0.family
+    }
+
+    /// Whether TCP_NODELAY is set.
+    pub const fn nodelay(&self) -> bool {
+        self.0.nodelay
+    }
+}
+
+impl fmt::Display for Series {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}", self.0.test)?;
+        let mut settings = self.0.settings();
+        if self.0.read_size != default_read_size(self.0.test, Bytes::new(0)) {
+            settings.push(format!("read={}", self.0.read_size));
+        }
+        match settings.is_empty() {
+            true => Ok(()),
+            false => write!(f, " ({})", settings.join(", ")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cell, default_read_size};
+    use crate::quantity::Bytes;
+    use crate::traffic::{Api, Family, Test};
+
+    fn cell(test: Test, size: u64) -> Cell {
+        let size = Bytes::new(size);
+        let read_size = default_read_size(test, size);
+        Cell { test, family: Family::V4, api: Api::Send, size, read_size, nodelay: false, cc: None, sndbuf: None, rcvbuf: None }
+    }
+
+    #[test]
+    fn cells_of_one_series_differ_in_size_alone() {
+        assert_eq!(cell(Test::UdpStream, 1).series(), cell(Test::UdpStream, 1473).series());
+        assert_ne!(cell(Test::UdpStream, 1).series(), cell(Test::TcpStream, 1).series());
+        let odd = Cell { read_size: Bytes::new(7), ..cell(Test::TcpStream, 1) };
+        assert_ne!(odd.series(), cell(Test::TcpStream, 1).series());
+        assert_eq!(odd.series().to_string(), "TCP_STREAM (nagle, read=7)");
+    }
+
+    #[test]
+    fn a_label_names_what_is_unusual() {
+        let plain = cell(Test::UdpStream, 64);
+        assert_eq!(plain.to_string(), "UDP_STREAM 64 B");
+        let tuned = Cell { family: Family::V6, nodelay: true, cc: Some("reno".into()), ..cell(Test::TcpStream, 64) };
+        assert_eq!(tuned.to_string(), "TCP_STREAM (ipv6, nodelay, reno) 64 B");
+    }
+}

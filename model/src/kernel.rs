@@ -1,0 +1,164 @@
+//! The kernel's own counters of one host, and how they change over a trial.
+
+use serde::{Deserialize, Serialize};
+
+/// Counters of one host; a reading, or the difference of two.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostCounters {
+    /// UDP over the trial's address family.
+    pub udp: UdpCounters,
+    /// IP, likewise.
+    pub ip: IpCounters,
+    /// TCP, over both families.
+    pub tcp: TcpCounters,
+    /// The device that the trial's traffic has to take.
+    pub link: LinkCounters,
+    /// All CPUs of the machine.
+    pub cpu: CpuTicks,
+}
+
+macro_rules! counters {
+    ($(#[$meta:meta])* $type:ident { $($(#[$doc:meta])* $field:ident,)+ }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+        pub struct $type {
+            $($(#[$doc])* #[serde(default, skip_serializing_if = "is_zero")] pub $field: u64,)+
+        }
+
+        impl $type {
+            /// The change from `earlier` to `self`. Counters wrap as the kernel's do.
+            pub const fn since(&self, earlier: &Self) -> Self {
+                Self { $($field: self.$field.wrapping_sub(earlier.$field),)+ }
+            }
+        }
+    };
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+counters! {
+    /// `Udp:` of /proc/net/snmp, or `Udp6` of /proc/net/snmp6.
+    UdpCounters {
+        /// Datagrams handed to sockets' readers.
+        in_datagrams,
+        /// Datagrams for a port without a socket.
+        no_ports,
+        /// All receive errors together.
+        in_errors,
+        /// Datagrams (GSO packets count once) that left the socket layer.
+        out_datagrams,
+        /// Dropped: the receive buffer was full.
+        rcvbuf_errors,
+        /// Dropped on the way out: no buffer, or the device's queue was full.
+        sndbuf_errors,
+        /// Dropped: bad checksum.
+        in_csum_errors,
+        /// Dropped: UDP's memory limit (since Linux 5.11).
+        mem_errors,
+    }
+}
+
+counters! {
+    /// `Ip:` of /proc/net/snmp, or `Ip6` of /proc/net/snmp6.
+    IpCounters {
+        /// Received packets dropped for lack of resources.
+        in_discards,
+        /// Packets to send dropped for lack of resources or by a filter.
+        out_discards,
+        /// Packets without a route.
+        out_no_routes,
+        /// Packets cut into fragments.
+        frag_oks,
+        /// Packets that could not be cut.
+        frag_fails,
+        /// Fragments made.
+        frag_creates,
+        /// Fragments received.
+        reasm_reqds,
+        /// Packets put together again.
+        reasm_oks,
+        /// Failures to do so; counts fragments and time-outs, not packets.
+        reasm_fails,
+    }
+}
+
+counters! {
+    /// `Tcp:` of /proc/net/snmp.
+    TcpCounters {
+        /// Segments sent again.
+        retrans_segs,
+        /// Segments received with an error.
+        in_errs,
+    }
+}
+
+counters! {
+    /// One device's row of /proc/net/dev.
+    LinkCounters {
+        /// Packets received (a GSO packet counts once).
+        rx_packets,
+        /// Their bytes, with link headers.
+        rx_bytes,
+        /// Packets dropped on the way in.
+        rx_dropped,
+        /// Broken packets received.
+        rx_errors,
+        /// Packets sent.
+        tx_packets,
+        /// Their bytes.
+        tx_bytes,
+        /// Packets dropped on the way out.
+        tx_dropped,
+        /// Packets that could not be sent.
+        tx_errors,
+    }
+}
+
+counters! {
+    /// The `cpu` row of /proc/stat, in ticks of 10 ms. Tick-based: for a short
+    /// trial it says whether the host was disturbed, not what a message cost.
+    CpuTicks {
+        /// User and nice time.
+        user,
+        /// System time.
+        system,
+        /// Idle and waiting for input or output.
+        idle,
+        /// Hard interrupts.
+        irq,
+        /// Soft interrupts.
+        softirq,
+        /// Taken by the hypervisor for somebody else.
+        steal,
+        /// Times a CPU was slowed down for its heat, over all CPUs. From
+        /// sysfs, not /proc/stat; 0 where the machine does not tell.
+        throttled,
+    }
+}
+
+impl CpuTicks {
+    /// Time in which some CPU was not idle: netperf's host-wide figure.
+    pub const fn busy(&self) -> u64 {
+        self.user + self.system + self.irq + self.softirq + self.steal
+    }
+
+    /// All time of all CPUs.
+    pub const fn all(&self) -> u64 {
+        self.busy() + self.idle
+    }
+}
+
+impl HostCounters {
+    /// The change from `earlier` to `self`.
+    pub const fn since(&self, earlier: &Self) -> Self {
+        Self {
+            udp: self.udp.since(&earlier.udp),
+            ip: self.ip.since(&earlier.ip),
+            tcp: self.tcp.since(&earlier.tcp),
+            link: self.link.since(&earlier.link),
+            cpu: self.cpu.since(&earlier.cpu),
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The words that every room of nettoll speaks.
+//!
+//! Types, units, plans and formats; no clock, no file, no socket. Data flows
+//! through these modules in the order in which they stand here:
+//!
+//! ```text
+//! plan.toml -> Plan -> [Cell x block] -> Trial -> Command / Reply -> TrialRecord -> run directory
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod quantity;
+pub mod size;
+pub mod traffic;
+
+pub mod cell;
+pub mod plan;
+pub mod schedule;
+
+pub mod control;
+pub mod frame;
+
+pub mod end;
+pub mod host;
+pub mod kernel;
+pub mod run;
+pub mod trial;
+pub mod warning;
+
+mod choice;
+mod nearest;
+
+pub use cell::Cell;
+pub use choice::UnknownChoice;
+pub use nearest::nearest;
+pub use plan::Plan;
+pub use quantity::{BitRate, Bytes, Nanos};
+pub use run::Run;
+pub use traffic::{Api, Family, Protocol, Role, Test};
+pub use trial::TrialRecord;
+pub use warning::Warning;

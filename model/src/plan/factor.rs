@@ -1,0 +1,27 @@
+//! The factors that a plan or a flag can vary.
+
+use crate::choice::choice;
+
+choice! {
+    /// Something a study varies.
+    Factor, "a factor" {
+        /// The test, by netperf's name.
+        Test = "test",
+        /// `ipv4` or `ipv6`.
+        Family = "family",
+        /// How messages reach the kernel.
+        Api = "api",
+        /// Message size.
+        Size = "size",
+        /// Bytes that one receive call asks for.
+        ReadSize = "read_size",
+        /// TCP_NODELAY, `true` or `false`.
+        Nodelay = "nodelay",
+        /// TCP congestion control.
+        Cc = "cc",
+        /// SO_SNDBUF.
+        Sndbuf = "sndbuf",
+        /// SO_RCVBUF.
+        Rcvbuf = "rcvbuf",
+    }
+}

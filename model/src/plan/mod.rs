@@ -1,0 +1,81 @@
+//! A plan: what a study varies, how long, how often, over which link.
+//!
+//! [`raw`] is what a person wrote; [`Plan`] is what it means. Presets are TOML
+//! files in `plans/`, compiled in.
+
+pub mod factor;
+pub mod link;
+pub mod raw;
+mod resolve;
+
+use serde::{Deserialize, Serialize};
+
+use crate::cell::Cell;
+use crate::quantity::Nanos;
+
+pub use factor::Factor;
+pub use link::{Link, LinkKind, Offload};
+pub use raw::RawPlan;
+pub use resolve::{LOOKS, Override, PlanError, resolve};
+
+/// The presets: the name of each, and its text.
+pub const PRESETS: &[(&str, &str)] = &[("quick", include_str!("../../../plans/quick.toml"))];
+
+/// A plan with every default filled in and every limit checked.
+///
+/// Invariants: at least one cell, no cell twice, `least <= most`, every size at
+/// least 1, every datagram within the limit of its family.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// The name of the study; letters, digits, `-` and `_`.
+    pub name: String,
+    /// One line for a person.
+    pub title: String,
+    /// When a trial ends.
+    pub end: TrialEnd,
+    /// What is sent before the measured part.
+    pub warmup: Nanos,
+    /// When the study ends.
+    pub blocks: Blocks,
+    /// What joins the hosts.
+    pub link: Link,
+    /// The seed of every random order.
+    pub seed: u64,
+    /// What is varied, in the order in which reports show it.
+    pub cells: Vec<Cell>,
+}
+
+/// When a trial ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrialEnd {
+    /// After this much measured time.
+    Length(Nanos),
+    /// After this many messages beyond the warm-up; at least 1.
+    Messages(u64),
+}
+
+/// How many blocks there are, and what ends them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Blocks {
+    /// No fewer than this.
+    pub least: u32,
+    /// No more than this.
+    pub most: u32,
+    /// Wanted half-width of every cell's interval, as a share of its median.
+    pub interval: f64,
+    /// Confidence level of every interval, between 0.5 and 0.999.
+    pub confidence: f64,
+}
+
+impl Plan {
+    /// The measured time of one trial, as far as it is known beforehand.
+    pub fn trial_time(&self) -> Option<Nanos> {
+        match self.end {
+            TrialEnd::Length(length) => Some(self.warmup + length),
+            TrialEnd::Messages(_) => None,
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! A plan as a person wrote it.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::factor::Factor;
+use super::resolve::PlanError;
+use crate::nearest;
+use crate::plan::link::{LinkKind, Offload};
+use crate::quantity::Nanos;
+
+/// The text of a plan, read but not yet understood.
+#[derive(Debug, Clone, Deserialize)]
+pub struct RawPlan {
+    /// Name of the study.
+    pub name: String,
+    /// One line for a person.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// Seed of the random order; drawn when absent.
+    #[serde(default)]
+    pub seed: Option<u64>,
+    /// Times of a trial.
+    #[serde(default)]
+    pub trial: RawTrial,
+    /// Numbers of blocks.
+    #[serde(default)]
+    pub blocks: RawBlocks,
+    /// The link.
+    #[serde(default)]
+    pub link: RawLink,
+    /// Tables of cells; each crosses its levels.
+    #[serde(default)]
+    pub cells: Vec<BTreeMap<String, toml::Value>>,
+}
+
+/// `[trial]`.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct RawTrial {
+    /// Measured time.
+    pub length: Option<Nanos>,
+    /// Measured messages, instead of a time.
+    pub messages: Option<u64>,
+    /// Time before the measured part.
+    pub warmup: Option<Nanos>,
+    /// Time for all trials together; the length shrinks to fit.
+    pub budget: Option<Nanos>,
+}
+
+/// `[blocks]`.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct RawBlocks {
+    /// No fewer.
+    pub least: Option<u32>,
+    /// No more.
+    pub most: Option<u32>,
+    /// Wanted half-width as a share of the median.
+    pub interval: Option<f64>,
+    /// Confidence level.
+    pub confidence: Option<f64>,
+}
+
+/// `[link]`.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct RawLink {
+    /// Kind of link.
+    pub kind: Option<LinkKind>,
+    /// Largest IP packet.
+    pub mtu: Option<u32>,
+    /// Features on or off.
+    #[serde(default)]
+    pub offloads: BTreeMap<Offload, bool>,
+}
+
+/// The keys of each table, for naming a wrong one.
+const KEYS: &[(&str, &[&str])] = &[
+    ("", &["name", "title", "seed", "trial", "blocks", "link", "cells"]),
+    ("trial", &["length", "messages", "warmup", "budget"]),
+    ("blocks", &["least", "most", "interval", "confidence"]),
+    ("link", &["kind", "mtu", "offloads"]),
+];
+
+impl RawPlan {
+    /// Reads the text of a plan.
+    ///
+    /// # Errors
+    /// What is not TOML, a value of the wrong kind, and a key or factor that
+    /// does not exist, named with the nearest right one.
+    pub fn parse(text: &str) -> Result<Self, PlanError> {
+        let table: toml::Table = text.parse().map_err(PlanError::syntax)?;
+        for (name, keys) in KEYS {
+            let found = if name.is_empty() { Some(&table) } else { table.get(*name).and_then(toml::Value::as_table) };
+            for key in found.into_iter().flat_map(toml::Table::keys) {
+                check_key(key, name, keys)?;
+            }
+        }
+        let factors: Vec<&str> = Factor::ALL.iter().map(|factor| factor.name()).collect();
+        let offloads: Vec<&str> = Offload::ALL.iter().map(|offload| offload.name()).collect();
+        for key in table.get("link").and_then(|link| link.get("offloads")?.as_table()).into_iter().flat_map(toml::Table::keys) {
+            check_key(key, "link.offloads", &offloads)?;
+        }
+        let raw: Self = toml::from_str(text).map_err(PlanError::syntax)?;
+        for key in raw.cells.iter().flat_map(BTreeMap::keys) {
+            check_key(key, "cells", &factors)?;
+        }
+        Ok(raw)
+    }
+}
+
+fn check_key(key: &str, table: &str, keys: &[&str]) -> Result<(), PlanError> {
+    if keys.contains(&key) {
+        return Ok(());
+    }
+    Err(PlanError::UnknownKey {
+        key: key.to_owned(),
+        place: if table.is_empty() { "at the top of the plan".to_owned() } else { format!("in [{table}]") },
+        hint: nearest(key, keys.iter().copied()).map_or(String::new(), |near| format!("did you mean '{near}'? ")),
+        all: keys.join(", "),
+    })
+}

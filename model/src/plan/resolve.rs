@@ -1,0 +1,442 @@
+//! From what was written to what it means.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::factor::Factor;
+use super::link::{Link, LinkKind};
+use super::raw::{RawBlocks, RawPlan, RawTrial};
+use super::{Blocks, Plan, TrialEnd};
+use crate::cell::{Cell, default_read_size};
+use crate::quantity::{Bytes, Nanos};
+use crate::size::parse_sweep;
+use crate::traffic::{Api, Family, Protocol, Test};
+
+/// The block counts after which the intervals are looked at. Sparse, because
+/// each further look costs coverage.
+pub const LOOKS: [u32; 7] = [9, 14, 20, 30, 50, 75, 100];
+
+/// What a trial costs beyond its measured time and warm-up, for estimates.
+pub const TRIAL_OVERHEAD: Nanos = Nanos::from_millis(35);
+
+/// No trial is shortened below this: clock edges and a scheduler's slice would
+/// show in it.
+const SHORTEST: Nanos = Nanos::from_millis(20);
+
+/// A plan that cannot be carried out, and what is wrong with it.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum PlanError {
+    /// Not TOML, or a value of the wrong kind.
+    #[error("the plan cannot be read: {0}")]
+    Syntax(String),
+    /// A key that means nothing.
+    #[error("unknown key '{key}' {place}: {hint}there are: {all}")]
+    UnknownKey {
+        /// The key as written.
+        key: String,
+        /// Where it stands.
+        place: String,
+        /// The nearest right one.
+        hint: String,
+        /// The right ones.
+        all: String,
+    },
+    /// A level that its factor cannot take.
+    #[error("factor '{factor}': {reason}")]
+    Level {
+        /// The factor.
+        factor: Factor,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A value outside its limits.
+    #[error("{key} = {value}: {reason}")]
+    Value {
+        /// The key, with its table.
+        key: &'static str,
+        /// The value as understood.
+        value: String,
+        /// The limit.
+        reason: &'static str,
+    },
+    /// Nothing to measure.
+    #[error("the plan has no cells: add a [[cells]] table with at least a test and a size")]
+    NoCells,
+    /// More than anyone could measure.
+    #[error("the levels cross to more than {0} cells: give fewer levels")]
+    TooManyCells(usize),
+}
+
+impl PlanError {
+    pub(super) fn syntax(error: toml::de::Error) -> Self {
+        Self::Syntax(error.to_string().trim_end().to_owned())
+    }
+}
+
+/// Levels given on the command line in place of a factor's own.
+pub type Override = (Factor, Vec<String>);
+
+/// Fills in the defaults, crosses the levels and checks every limit.
+///
+/// `overrides` replace the levels of single factors in every table of cells;
+/// `seed` is used when the plan has none.
+///
+/// # Errors
+/// Whatever makes the plan impossible; see [`PlanError`].
+pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Plan, PlanError> {
+    check_name(&raw.name)?;
+    let blocks = resolve_blocks(&raw.blocks)?;
+    let cells = resolve_cells(raw, overrides)?;
+    let warmup = raw.trial.warmup.unwrap_or(Nanos::from_millis(30));
+    let end = resolve_end(&raw.trial, warmup, blocks.most, cells.len())?;
+    check_mtu(raw.link.mtu, &cells)?;
+    Ok(Plan {
+        name: raw.name.clone(),
+        title: raw.title.clone().unwrap_or_else(|| raw.name.clone()),
+        end,
+        warmup,
+        blocks,
+        link: Link { kind: raw.link.kind.unwrap_or(LinkKind::Veth), mtu: raw.link.mtu, offloads: raw.link.offloads.clone() },
+        seed: raw.seed.unwrap_or(seed),
+        cells,
+    })
+}
+
+fn check_name(name: &str) -> Result<(), PlanError> {
+    let safe = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+    match safe && (1..=64).contains(&name.len()) {
+        true => Ok(()),
+        false => Err(value("name", name, "use 1 to 64 letters, digits, '-' and '_': it becomes part of a directory's name")),
+    }
+}
+
+fn check_mtu(mtu: Option<u32>, cells: &[Cell]) -> Result<(), PlanError> {
+    match mtu {
+        Some(mtu) if !(68..=65_535).contains(&mtu) => Err(value("link.mtu", mtu, "an IP packet has 68 to 65535 bytes")),
+        Some(mtu) if mtu < 1_280 && cells.iter().any(|cell| cell.family == Family::V6) => {
+            Err(value("link.mtu", mtu, "IPv6 needs at least 1280"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn value(key: &'static str, value: impl ToString, reason: &'static str) -> PlanError {
+    PlanError::Value { key, value: value.to_string(), reason }
+}
+
+fn resolve_blocks(raw: &RawBlocks) -> Result<Blocks, PlanError> {
+    let least = raw.least.unwrap_or(LOOKS[0]);
+    let most = raw.most.unwrap_or(least.max(30));
+    let interval = raw.interval.unwrap_or(0.05);
+    let confidence = raw.confidence.unwrap_or(0.95);
+    if least == 0 {
+        return Err(value("blocks.least", least, "a study has at least one block"));
+    }
+    if most < least || most > 100_000 {
+        return Err(value("blocks.most", most, "it must be at least blocks.least and at most 100000"));
+    }
+    if !(interval > 0.0 && interval < 1.0) {
+        return Err(value("blocks.interval", interval, "a share of the median lies between 0 and 1, such as 0.05"));
+    }
+    if !(0.5..=0.999).contains(&confidence) {
+        return Err(value("blocks.confidence", confidence, "it must lie between 0.5 and 0.999, such as 0.95"));
+    }
+    Ok(Blocks { least, most, interval, confidence })
+}
+
+fn resolve_end(raw: &RawTrial, warmup: Nanos, blocks: u32, cells: usize) -> Result<TrialEnd, PlanError> {
+    const LONGEST: u64 = 86_400_000_000_000;
+    if warmup.get() > LONGEST {
+        return Err(value("trial.warmup", warmup, "at most 24 hours"));
+    }
+    match (raw.length, raw.messages) {
+        (Some(_), Some(messages)) => Err(value("trial.messages", messages, "a trial ends by length or by messages: give one of them")),
+        (None, Some(0)) => Err(value("trial.messages", 0, "at least one message")),
+        (None, Some(messages)) => Ok(TrialEnd::Messages(messages)),
+        (length, None) => {
+            let length = length.unwrap_or(Nanos::from_millis(150));
+            if length.get() == 0 || length.get() > LONGEST {
+                return Err(value("trial.length", length, "more than 0 and at most 24 hours"));
+            }
+            Ok(TrialEnd::Length(shrink(length, raw.budget, warmup, u64::from(blocks) * cells as u64)))
+        }
+    }
+}
+
+/// The length that lets all trials fit the budget.
+fn shrink(length: Nanos, budget: Option<Nanos>, warmup: Nanos, trials: u64) -> Nanos {
+    let Some(budget) = budget else { return length };
+    let share = Nanos::new(budget.get() / trials.max(1));
+    length.min(share.since(warmup + TRIAL_OVERHEAD).max(SHORTEST))
+}
+
+fn resolve_cells(raw: &RawPlan, overrides: &[Override]) -> Result<Vec<Cell>, PlanError> {
+    let mut cells = Vec::new();
+    let mut seen = HashSet::new();
+    for table in &raw.cells {
+        let mut levels = written_levels(table)?;
+        levels.extend(overrides.iter().cloned());
+        for cell in cross(&levels)? {
+            if seen.insert(cell.clone()) {
+                cells.push(cell);
+            }
+        }
+    }
+    if cells.is_empty() { Err(PlanError::NoCells) } else { Ok(cells) }
+}
+
+/// The levels of one table of cells as words: `size = [1, "16K"]` is `["1", "16K"]`.
+fn written_levels(table: &BTreeMap<String, toml::Value>) -> Result<BTreeMap<Factor, Vec<String>>, PlanError> {
+    let mut levels = BTreeMap::new();
+    for (key, written) in table {
+        let Ok(factor) = key.parse::<Factor>() else { continue };
+        let items = match written {
+            toml::Value::Array(items) => items.as_slice(),
+            one => std::slice::from_ref(one),
+        };
+        let words: Result<Vec<String>, PlanError> = items
+            .iter()
+            .map(|item| match item {
+                toml::Value::String(word) => Ok(word.clone()),
+                toml::Value::Integer(number) => Ok(number.to_string()),
+                toml::Value::Boolean(choice) => Ok(choice.to_string()),
+                other => Err(PlanError::Level { factor, reason: format!("{other} is neither a word, a whole number, true nor false") }),
+            })
+            .collect();
+        levels.insert(factor, words?);
+    }
+    Ok(levels)
+}
+
+/// Crosses every level with every other; the size varies fastest.
+fn cross(levels: &BTreeMap<Factor, Vec<String>>) -> Result<Vec<Cell>, PlanError> {
+    let tests: Vec<Test> =
+        parse_levels(levels, Factor::Test)?.ok_or_else(|| level(Factor::Test, "a table of cells names at least one test"))?;
+    let sizes = parse_sizes(levels, Factor::Size)?.ok_or_else(|| level(Factor::Size, "a table of cells names at least one size"))?;
+    let blank = |test| Cell {
+        test,
+        family: Family::V4,
+        api: Api::Send,
+        size: Bytes::new(0),
+        read_size: Bytes::new(0),
+        nodelay: false,
+        cc: None,
+        sndbuf: None,
+        rcvbuf: None,
+    };
+    let mut cells: Vec<Cell> = tests.into_iter().map(blank).collect();
+    expand(&mut cells, parse_levels(levels, Factor::Family)?, |cell, family| cell.family = family)?;
+    expand(&mut cells, parse_levels(levels, Factor::Api)?, |cell, api| cell.api = api)?;
+    expand(&mut cells, parse_levels(levels, Factor::Nodelay)?, |cell, nodelay| cell.nodelay = nodelay)?;
+    expand(&mut cells, parse_names(levels, Factor::Cc)?, |cell, cc| cell.cc = Some(cc))?;
+    expand(&mut cells, parse_sizes(levels, Factor::Sndbuf)?, |cell, size| cell.sndbuf = Some(size))?;
+    expand(&mut cells, parse_sizes(levels, Factor::Rcvbuf)?, |cell, size| cell.rcvbuf = Some(size))?;
+    expand(&mut cells, parse_sizes(levels, Factor::ReadSize)?, |cell, size| cell.read_size = size)?;
+    expand(&mut cells, Some(sizes), |cell, size| cell.size = size)?;
+    cells.into_iter().map(checked).collect()
+}
+
+/// Every cell once with each level; as it is where the factor has none.
+fn expand<T: Clone>(cells: &mut Vec<Cell>, levels: Option<Vec<T>>, set: impl Fn(&mut Cell, T)) -> Result<(), PlanError> {
+    const MOST: usize = 100_000;
+    let Some(levels) = levels else { return Ok(()) };
+    if cells.len().saturating_mul(levels.len()) > MOST {
+        return Err(PlanError::TooManyCells(MOST));
+    }
+    let with = |cell: &Cell, level: &T| {
+        let mut cell = cell.clone();
+        set(&mut cell, level.clone());
+        cell
+    };
+    *cells = cells.iter().flat_map(|cell| levels.iter().map(move |level| (cell, level))).map(|(cell, level)| with(cell, level)).collect();
+    Ok(())
+}
+
+/// A cell that an endpoint can carry out.
+fn checked(mut cell: Cell) -> Result<Cell, PlanError> {
+    const LARGEST_MESSAGE: u64 = 1 << 30;
+    if cell.read_size.get() == 0 {
+        cell.read_size = default_read_size(cell.test, cell.size);
+    }
+    if cell.protocol() == Protocol::Udp {
+        let limit = cell.family.largest_datagram();
+        if cell.size.get() > limit {
+            return Err(level(
+                Factor::Size,
+                &format!("{} B does not fit a UDP datagram over {}: at most {limit}", cell.size.get(), cell.family),
+            ));
+        }
+        // These are TCP's; for UDP they would only multiply equal cells.
+        cell.nodelay = false;
+        cell.cc = None;
+    }
+    if cell.size.get() > LARGEST_MESSAGE || cell.read_size.get() > LARGEST_MESSAGE {
+        return Err(level(Factor::Size, "a message or a read has at most 1G"));
+    }
+    if !cell.test.is_stream() && cell.read_size < cell.size {
+        return Err(level(
+            Factor::ReadSize,
+            "a request/response test reads whole messages: the read size must be at least the message size",
+        ));
+    }
+    Ok(cell)
+}
+
+fn level(factor: Factor, reason: &str) -> PlanError {
+    PlanError::Level { factor, reason: reason.to_owned() }
+}
+
+fn parse_levels<T>(levels: &BTreeMap<Factor, Vec<String>>, factor: Factor) -> Result<Option<Vec<T>>, PlanError>
+where
+    T: std::str::FromStr,
+    T::Err: ToString,
+{
+    let Some(words) = levels.get(&factor) else { return Ok(None) };
+    if words.is_empty() {
+        return Err(level(factor, "it has no levels"));
+    }
+    let parse = |word: &String| word.parse().map_err(|error: T::Err| PlanError::Level { factor, reason: error.to_string() });
+    words.iter().map(parse).collect::<Result<_, _>>().map(Some)
+}
+
+fn parse_names(levels: &BTreeMap<Factor, Vec<String>>, factor: Factor) -> Result<Option<Vec<String>>, PlanError> {
+    let names: Option<Vec<String>> = parse_levels(levels, factor)?;
+    // TCP_CA_NAME_MAX of the kernel's include/net/tcp.h is 16 with the final zero.
+    match names.iter().flatten().find(|name| name.is_empty() || name.len() > 15 || name.contains(char::is_whitespace)) {
+        Some(name) => {
+            Err(level(factor, &format!("'{name}' cannot be the name of a congestion control: 1 to 15 characters without spaces")))
+        }
+        None => Ok(names),
+    }
+}
+
+fn parse_sizes(levels: &BTreeMap<Factor, Vec<String>>, factor: Factor) -> Result<Option<Vec<Bytes>>, PlanError> {
+    let Some(words) = levels.get(&factor) else { return Ok(None) };
+    let mut sizes = Vec::new();
+    for word in words {
+        sizes.extend(parse_sweep(word).map_err(|error| level(factor, &error.to_string()))?);
+    }
+    if sizes.is_empty() {
+        return Err(level(factor, "it has no levels"));
+    }
+    if sizes.iter().any(|size| size.get() == 0) {
+        return Err(level(factor, "0 bytes is not a size that can be measured: at least 1"));
+    }
+    if sizes.iter().any(|size| size.get() > i32::MAX as u64) {
+        return Err(level(factor, "a size has at most 2147483647 bytes"));
+    }
+    Ok(Some(sizes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Factor, Override, PlanError, RawPlan, resolve};
+    use crate::plan::{PRESETS, Plan, TrialEnd};
+    use crate::quantity::{Bytes, Nanos};
+    use proptest::prelude::proptest;
+
+    fn plan_with(text: &str, overrides: &[Override]) -> Result<Plan, PlanError> {
+        resolve(&RawPlan::parse(text)?, overrides, 1)
+    }
+
+    fn plan(text: &str) -> Result<Plan, PlanError> {
+        plan_with(text, &[])
+    }
+
+    fn complaint(text: &str) -> String {
+        plan(text).unwrap_err().to_string()
+    }
+
+    const HEAD: &str = "name = \"x\"\n[[cells]]\ntest = \"UDP_STREAM\"\n";
+
+    #[test]
+    fn presets_resolve() {
+        for (name, text) in PRESETS {
+            let plan = plan(text).unwrap();
+            assert_eq!(plan.name, *name);
+        }
+    }
+
+    #[test]
+    fn quick_fits_its_minute() {
+        let plan = plan(PRESETS[0].1).unwrap();
+        assert_eq!(plan.cells.len(), 21);
+        assert_eq!(plan.blocks.most, 9);
+        let trials = plan.cells.len() as u64 * 9;
+        let all = trials * (plan.trial_time().unwrap() + super::TRIAL_OVERHEAD).get();
+        assert!(all <= 46_000_000_000, "{all} ns");
+    }
+
+    #[test]
+    fn levels_cross_and_repeat_cells_once() {
+        let text = format!("{HEAD}size = [1, \"64..256:x2\", 64]\nfamily = [\"ipv4\", \"ipv6\"]");
+        let plan = plan(&text).unwrap();
+        let sizes: Vec<u64> = plan.cells.iter().map(|cell| cell.size.get()).collect();
+        assert_eq!(sizes, [1, 64, 128, 256, 1, 64, 128, 256]);
+        assert!(plan.cells.iter().all(|cell| cell.read_size == cell.size));
+    }
+
+    #[test]
+    fn a_flag_replaces_the_levels_of_its_factor_alone() {
+        let sizes: Override = (Factor::Size, vec!["8..16:x2".to_owned()]);
+        let plan = plan_with(&format!("{HEAD}size = 1\nfamily = \"ipv6\""), &[sizes]).unwrap();
+        assert_eq!(plan.cells.iter().map(|cell| cell.size.get()).collect::<Vec<_>>(), [8, 16]);
+        assert!(plan.cells.iter().all(|cell| cell.family == crate::Family::V6));
+    }
+
+    #[test]
+    fn tcp_settings_do_not_multiply_udp_cells() {
+        let plan = plan(&format!("{HEAD}size = 1\nnodelay = [true, false]\ncc = [\"reno\", \"cubic\"]")).unwrap();
+        assert_eq!(plan.cells.len(), 1);
+    }
+
+    #[test]
+    fn trials_shrink_to_the_budget_but_not_to_nothing() {
+        let with_budget = |budget: &str| {
+            let text = format!("{HEAD}size = 1\n[trial]\nlength = \"1s\"\nbudget = \"{budget}\"\n[blocks]\nleast = 10\nmost = 10");
+            plan(&text).unwrap().end
+        };
+        assert_eq!(with_budget("1h"), TrialEnd::Length(Nanos::from_millis(1_000)));
+        assert_eq!(with_budget("2s"), TrialEnd::Length(Nanos::from_millis(135)));
+        assert_eq!(with_budget("1ms"), TrialEnd::Length(Nanos::from_millis(20)));
+    }
+
+    #[test]
+    fn wrong_words_are_named_with_the_nearest_right_one() {
+        assert!(complaint("name = \"x\"\nsead = 1").contains("unknown key 'sead' at the top of the plan: did you mean 'seed'?"));
+        assert!(complaint(&format!("{HEAD}sise = 1")).contains("unknown key 'sise' in [cells]: did you mean 'size'?"));
+        assert!(complaint(&format!("{HEAD}size = 1\n[blocks]\nleest = 1")).contains("did you mean 'least'?"));
+        assert!(complaint(&format!("{HEAD}size = 1\n[link.offloads]\ngrow = false")).contains("did you mean 'gro'?"));
+        assert!(complaint("name = \"x\"\n[[cells]]\ntest = \"TCP_STRAM\"\nsize = 1").contains("did you mean 'TCP_STREAM'?"));
+    }
+
+    #[test]
+    fn impossible_values_are_refused_with_their_limit() {
+        assert!(complaint(&format!("{HEAD}size = 0")).contains("0 bytes is not a size"));
+        assert!(complaint(&format!("{HEAD}size = -1")).contains("negative"));
+        assert!(complaint(&format!("{HEAD}size = \"99999999999G\"")).contains("too large"));
+        assert!(complaint(&format!("{HEAD}size = 65508")).contains("at most 65507"));
+        assert!(complaint(&format!("{HEAD}size = []")).contains("no levels"));
+        assert!(complaint(&format!("{HEAD}size = 1.5")).contains("whole number"));
+        assert!(complaint(&format!("{HEAD}size = 1\n[trial]\nmessages = 0")).contains("at least one"));
+        assert!(complaint(&format!("{HEAD}size = 1\n[trial]\nmessages = 1\nlength = 1")).contains("one of them"));
+        assert!(complaint(&format!("{HEAD}size = 1\n[trial]\nlength = -1")).contains("a time such as"));
+        assert!(complaint(&format!("{HEAD}size = 1\n[blocks]\nleast = 9\nmost = 3")).contains("blocks.most"));
+        assert!(complaint(&format!("{HEAD}size = 1\n[link]\nmtu = 67")).contains("68 to 65535"));
+        assert!(complaint("name = \"a/b\"").contains("name"));
+        assert!(matches!(plan("name = \"x\""), Err(PlanError::NoCells)));
+        assert!(complaint("name = ").contains("cannot be read"));
+    }
+
+    #[test]
+    fn a_datagram_may_be_as_large_as_its_family_allows() {
+        let v6 = plan(&format!("{HEAD}size = 65527\nfamily = \"ipv6\"")).unwrap();
+        assert_eq!(v6.cells[0].size, Bytes::new(65_527));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_the_reader_panic(text in "[a-z0-9=\"\\[\\]\n .,:-]{0,200}") {
+            let _ = plan(&text);
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! One execution of a study: what `run.json` says of it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::plan::Plan;
+use crate::warning::Warning;
+
+/// The version of `run.json` that this build writes and reads.
+pub const RUN_FORMAT: u32 = 1;
+
+/// One execution of a study.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Version of the run directory; a reader refuses one it does not know.
+    pub format: u32,
+    /// The name of the run directory.
+    pub id: String,
+    /// The plan as resolved, with its seed.
+    pub plan: Plan,
+    /// When it started, in milliseconds since 1970 (UTC).
+    pub started_ms: u64,
+    /// The version of nettoll that ran it.
+    pub tool: String,
+    /// How it stands.
+    pub status: Status,
+    /// What a reader must know about all of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
+}
+
+/// How a run stands, or why it ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Under way, or killed: the trials on disk are whole.
+    Running,
+    /// Every cell's interval is as narrow as was asked.
+    IntervalMet,
+    /// The limit on blocks came first.
+    BlocksDone,
+    /// The user stopped it.
+    Interrupted,
+    /// It could not go on.
+    Failed {
+        /// In words.
+        error: String,
+    },
+}
+
+impl Status {
+    /// In words, for a report.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Running => "not finished (killed, or still under way)".to_owned(),
+            Self::IntervalMet => "stopped because every interval asked for was met".to_owned(),
+            Self::BlocksDone => "all blocks done".to_owned(),
+            Self::Interrupted => "interrupted".to_owned(),
+            Self::Failed { error } => format!("failed: {error}"),
+        }
+    }
+}

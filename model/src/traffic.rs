@@ -1,0 +1,115 @@
+//! What is sent, which way, and how it is handed to the kernel.
+
+use crate::choice::choice;
+
+choice! {
+    /// A test, under netperf's name for it.
+    Test, "a test" {
+        /// One-way TCP stream; the sender connects.
+        TcpStream = "TCP_STREAM",
+        /// One-way stream of UDP datagrams.
+        UdpStream = "UDP_STREAM",
+        /// One-way TCP stream; the receiver connects ("stream" backwards).
+        TcpMaerts = "TCP_MAERTS",
+        /// Request and response on one open TCP connection.
+        TcpRr = "TCP_RR",
+        /// Request and response in UDP datagrams.
+        UdpRr = "UDP_RR",
+    }
+}
+
+choice! {
+    /// The transport.
+    Protocol, "a protocol" {
+        /// TCP.
+        Tcp = "TCP",
+        /// UDP.
+        Udp = "UDP",
+    }
+}
+
+choice! {
+    /// The version of the Internet Protocol.
+    Family, "an address family" {
+        /// IPv4.
+        V4 = "ipv4",
+        /// IPv6.
+        V6 = "ipv6",
+    }
+}
+
+choice! {
+    /// The part an endpoint plays. In a request/response test the sender asks
+    /// and the receiver answers.
+    Role, "a role" {
+        /// Sends the messages, or the requests.
+        Sender = "sender",
+        /// Receives the messages, or answers the requests.
+        Receiver = "receiver",
+    }
+}
+
+choice! {
+    /// How an endpoint hands its messages to the kernel.
+    Api, "an api" {
+        /// One `send` or `recv` system call a message, on a connected socket.
+        Send = "send",
+    }
+}
+
+impl Test {
+    /// The transport that carries the test.
+    pub const fn protocol(self) -> Protocol {
+        match self {
+            Self::TcpStream | Self::TcpMaerts | Self::TcpRr => Protocol::Tcp,
+            Self::UdpStream | Self::UdpRr => Protocol::Udp,
+        }
+    }
+
+    /// Whether messages flow one way only.
+    pub const fn is_stream(self) -> bool {
+        matches!(self, Self::TcpStream | Self::UdpStream | Self::TcpMaerts)
+    }
+
+    /// The role that waits for the other to connect.
+    pub const fn listener(self) -> Role {
+        match self {
+            Self::TcpMaerts => Role::Sender,
+            _ => Role::Receiver,
+        }
+    }
+}
+
+impl Role {
+    /// The role at the other end.
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Sender => Self::Receiver,
+            Self::Receiver => Self::Sender,
+        }
+    }
+}
+
+impl Family {
+    /// The largest payload of one UDP datagram: 65,535 bytes less the headers
+    /// that the length field covers (RFC 768, RFC 791, RFC 8200).
+    pub const fn largest_datagram(self) -> u64 {
+        match self {
+            Self::V4 => 65_507,
+            Self::V6 => 65_527,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Api, Test};
+
+    #[test]
+    fn names_are_found_in_either_case_and_slips_are_named() {
+        assert_eq!("tcp_rr".parse(), Ok(Test::TcpRr));
+        let error = "TCP_STRAM".parse::<Test>().unwrap_err().to_string();
+        assert!(error.contains("did you mean 'TCP_STREAM'?"), "{error}");
+        assert!("sendfile".parse::<Api>().is_err());
+    }
+}

@@ -1,0 +1,157 @@
+//! What a reader must know before believing a figure. Warnings are values; a
+//! report decides how to show them.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::traffic::Role;
+
+/// A doubt about one trial or a whole run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Warning {
+    /// No link was crossed: both ends used loopback although a link was asked for.
+    NoLink {
+        /// What was tried and what the system answered.
+        reason: String,
+    },
+    /// The traffic did not take the link asked for.
+    WrongPath {
+        /// Bytes of payload that arrived.
+        payload: u64,
+        /// Bytes that the link's counter saw.
+        carried: u64,
+    },
+    /// Datagrams that neither arrived nor stand in a drop counter; negative
+    /// when more arrived than were sent.
+    Unaccounted {
+        /// How many.
+        datagrams: i64,
+    },
+    /// An endpoint waited for a CPU.
+    Contended {
+        /// Which.
+        role: Role,
+        /// Share of the measured time.
+        share: f64,
+    },
+    /// The hypervisor gave the machine's time to somebody else.
+    Stolen {
+        /// Share of all CPU time.
+        share: f64,
+    },
+    /// A CPU was slowed down for its heat.
+    Throttled {
+        /// How often.
+        times: u64,
+    },
+    /// The tool's own loop, not the stack, took a visible share of the time.
+    GeneratorLimit {
+        /// At which end.
+        role: Role,
+        /// Share of the time per message.
+        share: f64,
+    },
+    /// A socket option is not what was asked.
+    OptionNotTaken {
+        /// Which end.
+        role: Role,
+        /// The option's name in C.
+        option: String,
+        /// What was asked.
+        asked: String,
+        /// What the kernel made of it.
+        got: String,
+    },
+    /// Calls failed.
+    CallsFailed {
+        /// At which end.
+        role: Role,
+        /// How many.
+        calls: u64,
+        /// The last errno, in words.
+        error: String,
+    },
+    /// Too few messages in the measured time to say much.
+    FewMessages {
+        /// How many.
+        messages: u64,
+    },
+    /// Both ends share one CPU.
+    OneCpu,
+    /// An end could not be bound to its CPU.
+    NotBound {
+        /// What the system answered.
+        reason: String,
+    },
+    /// A mechanism that this kernel or machine does not offer.
+    Absent {
+        /// What is missing.
+        what: String,
+        /// What the system answered.
+        answer: String,
+        /// What to do about it.
+        remedy: String,
+    },
+    /// A stored trial that cannot be read.
+    BadLine {
+        /// Line number in `trials.jsonl`, from 1.
+        line: u64,
+        /// Why.
+        reason: String,
+    },
+    /// A trial that could not be carried out.
+    TrialFailed {
+        /// In words.
+        error: String,
+    },
+}
+
+impl Warning {
+    /// What to do about it: one sentence.
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::NoLink { .. } => "Run as root, or allow unprivileged user namespaces (`nettoll doctor` says which is missing).",
+            Self::WrongPath { .. } => "Check routes and addresses: this figure is of another path than the one asked for.",
+            Self::Unaccounted { .. } => "Something else uses these hosts, or a counter is missing: do not trust the loss of this trial.",
+            Self::Contended { .. } => "Stop what else runs on this machine, or pin the ends to idle CPUs.",
+            Self::Stolen { .. } => "Use a machine of your own, or a quieter hour: block order spreads this, it does not remove it.",
+            Self::Throttled { .. } => "Cool the machine or fix its frequency: figures from before and after differ.",
+            Self::GeneratorLimit { .. } => "Read the time per message as an upper bound: part of it is the tool's own.",
+            Self::OptionNotTaken { .. } => "Raise the limit (net.core.rmem_max, net.core.wmem_max) or ask for what the kernel allows.",
+            Self::CallsFailed { .. } => "See the errno: the counts leave failed calls out.",
+            Self::FewMessages { .. } => "Lengthen the trial (`--length`).",
+            Self::OneCpu => "Compare only with runs on one CPU: the two ends took turns.",
+            Self::NotBound { .. } => "Give the tool at least two CPUs (cpuset, taskset) that it may choose from.",
+            Self::Absent { remedy, .. } => return remedy.clone(),
+            Self::BadLine { .. } => "The other trials are kept; the damaged one is lost.",
+            Self::TrialFailed { .. } => "The cell has one replicate fewer; see the error.",
+        }
+        .to_owned()
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::NoLink { reason } => write!(f, "no link was crossed, only loopback: {reason}"),
+            Self::WrongPath { payload, carried } => write!(f, "{payload} B of payload arrived but the link carried only {carried} B"),
+            Self::Unaccounted { datagrams } => write!(f, "{datagrams} datagrams unaccounted for"),
+            Self::Contended { role, share } => write!(f, "the {role} waited {:.1} % of the time for a CPU", share * 100.0),
+            Self::Stolen { share } => write!(f, "the hypervisor took {:.1} % of the CPU time", share * 100.0),
+            Self::Throttled { times } => write!(f, "CPUs were slowed down for their heat {times} times"),
+            Self::GeneratorLimit { role, share } => {
+                write!(f, "{:.1} % of the {role}'s time per message is the tool's own loop", share * 100.0)
+            }
+            Self::OptionNotTaken { role, option, asked, got } => write!(f, "{option} of the {role}: asked {asked}, got {got}"),
+            Self::CallsFailed { role, calls, error } => write!(f, "{calls} calls of the {role} failed: {error}"),
+            Self::FewMessages { messages } => write!(f, "only {messages} messages in the measured time"),
+            Self::OneCpu => write!(f, "both ends share one CPU"),
+            Self::NotBound { reason } => write!(f, "an end could not be bound to its CPU: {reason}"),
+            Self::Absent { what, answer, .. } => write!(f, "{what} is not available: {answer}"),
+            Self::BadLine { line, reason } => write!(f, "trials.jsonl line {line} cannot be read: {reason}"),
+            Self::TrialFailed { error } => write!(f, "a trial failed: {error}"),
+        }
+    }
+}
