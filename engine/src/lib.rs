@@ -1,1 +1,24 @@
-//! engine
+//! The traffic endpoints and their hot path.
+//!
+//! An [`endpoint`] is a fresh process for each trial. Its main thread talks to
+//! the host and keeps the time; one traffic thread, bound to its CPU, runs one
+//! of the loops in [`traffic`] over one of the ways to call the kernel in
+//! [`api`]. From the start of the traffic to its end that thread allocates
+//! nothing, takes no lock and prints nothing; in stream tests it reads no clock
+//! between the edges of the measured part.
+
+pub mod api;
+pub mod channel;
+pub mod endpoint;
+pub mod probe;
+pub mod stage;
+pub mod traffic;
+
+mod clock;
+mod edge;
+mod host_time;
+mod recorder;
+mod socket;
+mod tcp_info;
+mod timekeeper;
+mod wake;

@@ -37,6 +37,9 @@ pub struct Task {
     pub local: SocketAddr,
     /// The CPU its traffic thread is bound to.
     pub cpu: Option<u32>,
+    /// The kernel thread that takes over softirq work of that CPU, if it can
+    /// be seen: its CPU time is counted with the endpoint's.
+    pub ksoftirqd: Option<u32>,
     /// When the measured part ends.
     pub end: TrialEnd,
     /// How long messages flow before the measured part.
@@ -137,6 +140,8 @@ pub enum ToHost {
     Facts {
         /// The link's device.
         device: String,
+        /// CPUs that the host's endpoints are bound to.
+        endpoint_cpus: Vec<u32>,
     },
     /// Start an endpoint.
     Start,

@@ -61,8 +61,15 @@ pub struct Counts {
     /// Messages moved; for a TCP receiver, bytes over message size. In a
     /// request/response test, transactions.
     pub messages: u64,
-    /// Bytes of payload moved.
+    /// Bytes of payload moved; in a request/response test, those of requests
+    /// and answers together.
     pub bytes: u64,
+    /// Messages handed to the kernel. A requester and its answerer do both.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub sent: u64,
+    /// Messages taken from the kernel.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub received: u64,
     /// Calls that moved less than they asked for. A TCP receiver's are usual.
     pub short: u64,
     /// Calls that failed for a reason other than a time limit.

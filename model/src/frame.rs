@@ -60,7 +60,7 @@ impl<T: DeserializeOwned> Decoder<T> {
     ///
     /// # Errors
     /// See [`FrameError`]; the stream cannot be used after one.
-    pub fn next(&mut self) -> Result<Option<T>, FrameError> {
+    pub fn take(&mut self) -> Result<Option<T>, FrameError> {
         let Some((header, rest)) = self.pending.split_first_chunk::<4>() else { return Ok(None) };
         let length = u32::from_be_bytes(*header) as usize;
         if length > LONGEST {
@@ -88,7 +88,7 @@ mod tests {
         let mut messages = Vec::new();
         for byte in bytes {
             decoder.push(&[byte]);
-            messages.extend(decoder.next().unwrap());
+            messages.extend(decoder.take().unwrap());
         }
         assert_eq!(messages, [hello, FromEndpoint::Connected]);
     }
@@ -97,7 +97,7 @@ mod tests {
     fn an_absurd_length_is_refused_before_its_bytes_come() {
         let mut decoder = Decoder::<FromEndpoint>::default();
         decoder.push(&(LONGEST as u32 + 1).to_be_bytes());
-        assert!(matches!(decoder.next(), Err(FrameError::TooLong(_))));
+        assert!(matches!(decoder.take(), Err(FrameError::TooLong(_))));
     }
 
     proptest! {
@@ -105,7 +105,7 @@ mod tests {
         fn no_bytes_make_the_decoder_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let mut decoder = Decoder::<FromEndpoint>::default();
             decoder.push(&bytes);
-            let _ = decoder.next();
+            let _ = decoder.take();
         }
     }
 }

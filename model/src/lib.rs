@@ -19,6 +19,7 @@ pub mod schedule;
 pub mod control;
 pub mod frame;
 
+pub mod check;
 pub mod end;
 pub mod host;
 pub mod kernel;

@@ -1,0 +1,60 @@
+//! One `send` or `recv` system call a message.
+
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+
+use super::{Api, Moved};
+
+/// Plain `send(2)` and `recv(2)`.
+#[derive(Debug)]
+pub struct Send {
+    raw: RawFd,
+    message: Vec<u8>,
+    room: Vec<u8>,
+    socket: OwnedFd,
+}
+
+impl Send {
+    #[inline(always)]
+    fn receive_with(&mut self, limit: usize, flags: libc::c_int) -> Moved {
+        let limit = limit.min(self.room.len());
+        // SAFETY: `room` is writable for `limit` bytes and outlives the call; `raw` is
+        // open as long as `socket` is.
+        Moved::from_call(unsafe { libc::recv(self.raw, self.room.as_mut_ptr().cast(), limit, flags) })
+    }
+}
+
+impl Api for Send {
+    fn open(socket: OwnedFd, message: Vec<u8>, room: Vec<u8>) -> std::io::Result<Self> {
+        Ok(Self { raw: socket.as_raw_fd(), message, room, socket })
+    }
+
+    #[inline(always)]
+    fn send(&mut self, from: usize) -> Moved {
+        let from = from.min(self.message.len());
+        let rest = &self.message[from..];
+        // SAFETY: `rest` is readable for its length and outlives the call; `raw` is open
+        // as long as `socket` is. MSG_NOSIGNAL: a vanished peer is an errno, not a signal.
+        Moved::from_call(unsafe { libc::send(self.raw, rest.as_ptr().cast(), rest.len(), libc::MSG_NOSIGNAL) })
+    }
+
+    #[inline(always)]
+    fn receive(&mut self, limit: usize) -> Moved {
+        self.receive_with(limit, 0)
+    }
+
+    fn receive_now(&mut self, limit: usize) -> Moved {
+        self.receive_with(limit, libc::MSG_DONTWAIT)
+    }
+
+    fn message(&mut self) -> &mut [u8] {
+        &mut self.message
+    }
+
+    fn room(&self) -> &[u8] {
+        &self.room
+    }
+
+    fn socket(&self) -> &OwnedFd {
+        &self.socket
+    }
+}

@@ -1,0 +1,111 @@
+//! Control messages over a pipe or a socket.
+
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use model::frame::{Decoder, FrameError, encode};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// A control connection that cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ChannelError {
+    /// The other side is gone.
+    #[error("the other side closed the control connection")]
+    Closed,
+    /// Nothing came in time.
+    #[error("nothing came on the control connection for {0:?}")]
+    Silent(Duration),
+    /// The system refused.
+    #[error("control connection: {0}")]
+    Io(#[from] std::io::Error),
+    /// Not our messages.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+}
+
+/// Takes messages of one type from a stream.
+#[derive(Debug)]
+pub struct Receiver<T, R> {
+    input: R,
+    decoder: Decoder<T>,
+    ready: Option<T>,
+}
+
+impl<T: DeserializeOwned, R: Read + AsFd> Receiver<T, R> {
+    /// Over a stream.
+    pub fn new(input: R) -> Self {
+        Self { input, decoder: Decoder::default(), ready: None }
+    }
+
+    /// The next message, however long it takes.
+    ///
+    /// # Errors
+    /// See [`ChannelError`].
+    pub fn receive(&mut self) -> Result<T, ChannelError> {
+        while !self.wait(Duration::from_secs(3_600))? {}
+        self.ready.take().ok_or(ChannelError::Closed)
+    }
+
+    /// The next message, if it comes within `limit`.
+    ///
+    /// # Errors
+    /// [`ChannelError::Silent`] when it does not.
+    pub fn receive_within(&mut self, limit: Duration) -> Result<T, ChannelError> {
+        match self.wait(limit)? {
+            true => self.ready.take().ok_or(ChannelError::Closed),
+            false => Err(ChannelError::Silent(limit)),
+        }
+    }
+
+    /// Whether a message is there before `limit` has passed.
+    ///
+    /// # Errors
+    /// See [`ChannelError`]; the end of the stream is one.
+    pub fn wait(&mut self, limit: Duration) -> Result<bool, ChannelError> {
+        let deadline = Instant::now() + limit;
+        let mut bytes = [0; 16 << 10];
+        while self.ready.is_none() {
+            self.ready = self.decoder.take()?;
+            if self.ready.is_some() {
+                break;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if !self.readable(left)? {
+                return Ok(false);
+            }
+            match self.input.read(&mut bytes) {
+                Ok(0) => return Err(ChannelError::Closed),
+                Ok(length) => self.decoder.push(&bytes[..length]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(true)
+    }
+
+    fn readable(&self, limit: Duration) -> Result<bool, ChannelError> {
+        // Rounded up, so that a wait never ends early and spins.
+        let millis = limit.as_nanos().div_ceil(1_000_000).min(i32::MAX as u128) as i32;
+        let timeout = PollTimeout::try_from(millis).unwrap_or(PollTimeout::MAX);
+        match poll(&mut [PollFd::new(self.input.as_fd(), PollFlags::POLLIN)], timeout) {
+            Ok(ready) => Ok(ready > 0),
+            Err(nix::errno::Errno::EINTR) => Ok(!limit.is_zero() && self.readable(limit)?),
+            Err(errno) => Err(std::io::Error::from(errno).into()),
+        }
+    }
+}
+
+/// Sends one message.
+///
+/// # Errors
+/// See [`ChannelError`].
+pub fn send<T: Serialize>(output: &mut impl Write, message: &T) -> Result<(), ChannelError> {
+    let bytes = encode(message)?;
+    match output.write_all(&bytes).and_then(|()| output.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(ChannelError::Closed),
+        answer => Ok(answer?),
+    }
+}

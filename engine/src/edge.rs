@@ -1,0 +1,90 @@
+//! The edges of the measured part, as the traffic thread sees them.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use model::Nanos;
+use model::end::{Switches, Window};
+use nix::sys::resource::{UsageWho, getrusage};
+
+use crate::clock;
+
+/// Reads edges without allocating: its file is opened beforehand, by the
+/// thread that is to be watched.
+#[derive(Debug)]
+pub struct EdgeReader {
+    schedstat: Option<File>,
+}
+
+/// One edge.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Edge {
+    time: Nanos,
+    process_cpu: Nanos,
+    switches: Switches,
+    run_delay: Option<Nanos>,
+}
+
+/// What lies between two edges.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Between {
+    /// The measured part.
+    pub window: Window,
+    /// CPU time of the process within it.
+    pub process_cpu: Nanos,
+    /// Context switches of the traffic thread within it.
+    pub switches: Switches,
+    /// Its wait for a CPU within it.
+    pub run_delay: Option<Nanos>,
+}
+
+impl EdgeReader {
+    /// For the calling thread.
+    pub fn of_this_thread() -> Self {
+        Self { schedstat: File::open("/proc/thread-self/schedstat").ok() }
+    }
+
+    /// The edge at which the measured part starts: the clocks are read last.
+    pub fn start(&self) -> Edge {
+        let (switches, run_delay) = (switches(), self.run_delay());
+        let process_cpu = clock::process_cpu();
+        Edge { time: clock::monotonic(), process_cpu, switches, run_delay }
+    }
+
+    /// The edge at which it ends: the clocks are read first.
+    pub fn end(&self) -> Edge {
+        let time = clock::monotonic();
+        let process_cpu = clock::process_cpu();
+        Edge { time, process_cpu, switches: switches(), run_delay: self.run_delay() }
+    }
+
+    /// The second number of `schedstat`: nanoseconds spent waiting on a run queue
+    /// (Documentation/scheduler/sched-stats.rst). It is exact for a running thread,
+    /// unlike the first.
+    fn run_delay(&self) -> Option<Nanos> {
+        let mut text = [0; 96];
+        let length = self.schedstat.as_ref()?.read_at(&mut text, 0).ok()?;
+        let text = std::str::from_utf8(text.get(..length)?).ok()?;
+        text.split_ascii_whitespace().nth(1)?.parse().ok().map(Nanos::new)
+    }
+}
+
+impl Edge {
+    /// From this edge to a later one.
+    pub fn until(&self, end: &Self) -> Between {
+        Between {
+            window: Window { start: self.time, end: self.time.max(end.time) },
+            process_cpu: end.process_cpu.since(self.process_cpu),
+            switches: Switches {
+                voluntary: end.switches.voluntary.saturating_sub(self.switches.voluntary),
+                involuntary: end.switches.involuntary.saturating_sub(self.switches.involuntary),
+            },
+            run_delay: end.run_delay.zip(self.run_delay).map(|(end, start)| end.since(start)),
+        }
+    }
+}
+
+fn switches() -> Switches {
+    let Ok(usage) = getrusage(UsageWho::RUSAGE_THREAD) else { return Switches::default() };
+    Switches { voluntary: usage.voluntary_context_switches() as u64, involuntary: usage.involuntary_context_switches() as u64 }
+}

@@ -1,0 +1,169 @@
+//! The process that sends or receives in one trial.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use model::Bytes;
+use model::control::{CONTROL_VERSION, FromEndpoint, Task, ToEndpoint};
+use model::end::{CpuTime, EndReport, SocketOption};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
+
+use crate::channel::{self, ChannelError, Receiver};
+use crate::socket::{self, SocketError};
+use crate::stage::Stage;
+use crate::timekeeper::{self, HostShare};
+use crate::traffic::{self, Traffic};
+use crate::wake;
+
+/// A trial that failed at this end.
+#[derive(Debug, thiserror::Error)]
+pub enum EndpointError {
+    /// The host cannot be heard or told any more.
+    #[error(transparent)]
+    Channel(#[from] ChannelError),
+    /// A step with the socket failed.
+    #[error(transparent)]
+    Socket(#[from] SocketError),
+    /// The traffic thread could not do its work.
+    #[error("traffic: {0}")]
+    Traffic(#[from] io::Error),
+    /// The host asked for something out of turn.
+    #[error("expected {expected}, got another message")]
+    OutOfTurn {
+        /// What should have come.
+        expected: &'static str,
+    },
+}
+
+type Output<W> = Arc<Mutex<W>>;
+
+/// Serves one trial over a pair of streams.
+///
+/// # Errors
+/// The loss of the host. Failures of the trial itself are reported to it.
+pub fn run<R, W>(input: R, output: W) -> Result<(), ChannelError>
+where
+    R: Read + AsFd,
+    W: Write + Send + 'static,
+{
+    let output = Arc::new(Mutex::new(output));
+    let mut control = Receiver::new(input);
+    tell(&output, &FromEndpoint::Hello { version: CONTROL_VERSION })?;
+    match serve(&mut control, &output) {
+        Ok(report) => tell(&output, &FromEndpoint::Done(Box::new(report))),
+        Err(EndpointError::Channel(error)) => Err(error),
+        Err(error) => tell(&output, &FromEndpoint::Failed { error: error.to_string() }),
+    }
+}
+
+fn serve<R, W>(control: &mut Receiver<ToEndpoint, R>, output: &Output<W>) -> Result<EndReport, EndpointError>
+where
+    R: Read + AsFd,
+    W: Write + Send + 'static,
+{
+    let task = Arc::new(receive_task(control)?);
+    let (free, not_bound) = bind_to_cpu(task.cpu);
+    let opened = socket::open(&task)?;
+    tell(output, &FromEndpoint::Ready { address: socket::address(&opened)?, not_bound })?;
+    let joined = socket::join(opened, &task, receive_peer(control)?)?;
+    let options = socket::options(&joined, &task);
+    tell(output, &FromEndpoint::Connected)?;
+    receive_go(control)?;
+    let stage = Arc::new(Stage::default());
+    let thread = start_traffic(&task, joined, &stage, output)?;
+    free_main_thread(free);
+    let share = timekeeper::keep(&task, &stage, &thread, control)?;
+    let traffic = thread.join().map_err(|_| io::Error::other("the traffic thread panicked"))??;
+    Ok(report(&task, traffic, share, options))
+}
+
+fn start_traffic<W: Write + Send + 'static>(
+    task: &Arc<Task>,
+    socket: OwnedFd,
+    stage: &Arc<Stage>,
+    output: &Output<W>,
+) -> io::Result<JoinHandle<io::Result<Traffic>>> {
+    let (task, stage, output) = (Arc::clone(task), Arc::clone(stage), Arc::clone(output));
+    wake::prepare()?;
+    thread::Builder::new().name("traffic".to_owned()).stack_size(256 << 10).spawn(move || {
+        traffic::run(&task, socket, &stage, &mut |total| {
+            let sent = FromEndpoint::Sent { messages: total.messages, bytes: total.bytes };
+            // A host that cannot be told is noticed by the main thread.
+            let _ = tell(&output, &sent);
+        })
+    })
+}
+
+fn report(task: &Task, traffic: Traffic, share: HostShare, options: Vec<SocketOption>) -> EndReport {
+    EndReport {
+        role: task.role,
+        cpu: task.cpu,
+        window: traffic.between.window,
+        counts: traffic.counts,
+        total: traffic.total,
+        cpu_time: CpuTime { process: traffic.between.process_cpu, irq: share.irq, kernel_threads: share.kernel_threads },
+        switches: traffic.between.switches,
+        run_delay: traffic.between.run_delay,
+        options: socket::options_at_end(options, &traffic.socket, task),
+        tcp: traffic.tcp,
+        latency: traffic.latency,
+        max_resident: max_resident(),
+    }
+}
+
+fn tell<W: Write>(output: &Output<W>, message: &FromEndpoint) -> Result<(), ChannelError> {
+    channel::send(&mut *output.lock().unwrap_or_else(PoisonError::into_inner), message)
+}
+
+fn receive_task<R: Read + AsFd>(control: &mut Receiver<ToEndpoint, R>) -> Result<Task, EndpointError> {
+    match control.receive()? {
+        ToEndpoint::Prepare(task) => Ok(*task),
+        _ => Err(EndpointError::OutOfTurn { expected: "prepare" }),
+    }
+}
+
+fn receive_peer<R: Read + AsFd>(control: &mut Receiver<ToEndpoint, R>) -> Result<SocketAddr, EndpointError> {
+    match control.receive()? {
+        ToEndpoint::Connect { peer } => Ok(peer),
+        _ => Err(EndpointError::OutOfTurn { expected: "connect" }),
+    }
+}
+
+fn receive_go<R: Read + AsFd>(control: &mut Receiver<ToEndpoint, R>) -> Result<(), EndpointError> {
+    match control.receive()? {
+        ToEndpoint::Go => Ok(()),
+        _ => Err(EndpointError::OutOfTurn { expected: "go" }),
+    }
+}
+
+/// Binds this thread, and the traffic thread that it will start, to a CPU.
+/// Returns the CPUs it had, and why it could not be bound.
+fn bind_to_cpu(cpu: Option<u32>) -> (Option<CpuSet>, Option<String>) {
+    let this = Pid::from_raw(0);
+    let free = sched_getaffinity(this).ok();
+    let Some(cpu) = cpu else { return (free, None) };
+    let mut only = CpuSet::new();
+    let bound = only.set(cpu as usize).and_then(|()| sched_setaffinity(this, &only));
+    (free, bound.err().map(|errno| format!("sched_setaffinity to CPU {cpu}: {errno}")))
+}
+
+/// Lets the main thread run anywhere again, out of the traffic thread's way.
+fn free_main_thread(free: Option<CpuSet>) {
+    if let Some(free) = free {
+        let _ = sched_setaffinity(Pid::from_raw(0), &free);
+    }
+}
+
+/// Largest resident size of this process. `getrusage` would also count the
+/// process that started it.
+fn max_resident() -> Bytes {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    Bytes::new(kib.unwrap_or(0) << 10)
+}

@@ -1,0 +1,124 @@
+//! What has to be known of a host before its figures can be read.
+
+use std::hint::black_box;
+use std::io;
+use std::net::{Ipv4Addr, UdpSocket};
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use crate::api::{Api, Moved};
+use crate::clock;
+use crate::edge::EdgeReader;
+use crate::stage::{Part, Stage};
+use crate::traffic::send_until;
+
+/// Repetitions of the interrupt-time probe; the best one is believed, because
+/// whatever disturbs it can only lower the share.
+const REPEATS: u32 = 5;
+/// Length of each.
+const LENGTH: Duration = Duration::from_millis(4);
+
+/// Whether the kernel takes interrupt time out of process time, as it does with
+/// `CONFIG_IRQ_TIME_ACCOUNTING`; `None` when loopback cannot be used.
+///
+/// A thread that sends datagrams to itself never sleeps, and spends a third of
+/// its time in the softirq that delivers them (`research`: 0.33 to 0.42 of
+/// `sendto`). If its CPU clock shows that much less than the time that passed
+/// while it had the CPU, the kernel subtracts.
+pub fn irq_time_subtracted() -> Option<bool> {
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).ok()?;
+    socket.connect(socket.local_addr().ok()?).ok()?;
+    socket.set_read_timeout(Some(Duration::from_millis(50))).ok()?;
+    let shares: Vec<f64> = (0..REPEATS).map(|_| on_cpu_share(&socket)).collect::<io::Result<_>>().ok()?;
+    Some(shares.into_iter().fold(0.0, f64::max) < 0.87)
+}
+
+/// CPU time of this thread over the time in which it had the CPU.
+fn on_cpu_share(socket: &UdpSocket) -> io::Result<f64> {
+    let edges = EdgeReader::of_this_thread();
+    let mut byte = [1];
+    let start = edges.start();
+    let cpu = clock::thread_cpu();
+    let begun = clock::monotonic();
+    while clock::monotonic().since(begun) < LENGTH.into() {
+        socket.send(&byte)?;
+        socket.recv(&mut byte)?;
+    }
+    let cpu = clock::thread_cpu().since(cpu);
+    let between = start.until(&edges.end());
+    let had_cpu = between.window.length().since(between.run_delay.unwrap_or_default());
+    Ok(cpu.as_secs_f64() / had_cpu.as_secs_f64().max(1e-9))
+}
+
+/// What the loop around each call costs on this host, in ns per message: the
+/// median of 9 runs of the sending loop over a call that does nothing.
+///
+/// # Errors
+/// No socket can be had.
+pub fn loop_overhead_ns() -> io::Result<f64> {
+    const MESSAGES: u64 = 200_000;
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+    let mut api = Nothing { socket: socket.into() };
+    let stage = Stage::default();
+    let mut costs: Vec<f64> = (0..9)
+        .map(|_| {
+            let begun = clock::monotonic();
+            black_box(send_until(black_box(&mut api), 1, &stage, Part::Warmup, MESSAGES));
+            clock::monotonic().since(begun).get() as f64 / MESSAGES as f64
+        })
+        .collect();
+    costs.sort_by(f64::total_cmp);
+    Ok(costs[costs.len() / 2])
+}
+
+/// A call that does nothing.
+struct Nothing {
+    socket: OwnedFd,
+}
+
+impl Api for Nothing {
+    fn open(socket: OwnedFd, _: Vec<u8>, _: Vec<u8>) -> io::Result<Self> {
+        Ok(Self { socket })
+    }
+
+    #[inline(never)]
+    fn send(&mut self, from: usize) -> Moved {
+        black_box(Moved(1 - from as isize))
+    }
+
+    fn receive(&mut self, _: usize) -> Moved {
+        Moved(0)
+    }
+
+    fn receive_now(&mut self, _: usize) -> Moved {
+        Moved(0)
+    }
+
+    fn message(&mut self) -> &mut [u8] {
+        &mut []
+    }
+
+    fn room(&self) -> &[u8] {
+        &[]
+    }
+
+    fn socket(&self) -> &OwnedFd {
+        &self.socket
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{irq_time_subtracted, loop_overhead_ns};
+
+    #[test]
+    fn the_loop_is_far_cheaper_than_a_system_call() {
+        let cost = loop_overhead_ns().unwrap();
+        assert!(cost > 0.0 && cost < 1_000.0, "{cost} ns");
+    }
+
+    #[test]
+    fn the_probe_answers_where_there_is_loopback() {
+        assert!(irq_time_subtracted().is_some());
+    }
+}

@@ -1,0 +1,176 @@
+//! The socket of one trial: opened, set, joined to its peer, read back.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+use model::control::Task;
+use model::end::{OptionValue, SocketOption};
+use model::{Family, Protocol, Role, Test};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use socket2::{Domain, SockAddr, SockRef, Socket, Type};
+
+/// How long a blocked call sleeps before it looks at the stage again, should
+/// the signal that wakes it come too early.
+const BACKSTOP: Duration = Duration::from_millis(50);
+/// How long two ends of a trial may take to find each other.
+const JOIN_LIMIT: Duration = Duration::from_secs(10);
+
+/// A step with a socket that failed.
+#[derive(Debug, thiserror::Error)]
+#[error("{tried}: {answer}{remedy}")]
+pub struct SocketError {
+    tried: String,
+    answer: io::Error,
+    remedy: &'static str,
+}
+
+impl SocketError {
+    fn new(tried: impl Into<String>, answer: io::Error) -> Self {
+        let remedy = match answer.raw_os_error() {
+            Some(libc::EADDRINUSE) => "; end what uses this port, or choose another",
+            Some(libc::EADDRNOTAVAIL) => "; this host has no such address: check the link and its family",
+            Some(libc::ENETUNREACH | libc::EHOSTUNREACH) => "; there is no route to the other host: check the link",
+            Some(libc::ECONNREFUSED) => "; nothing listens there: the other end may have died",
+            Some(libc::EAFNOSUPPORT) => "; this kernel lacks that address family: `nettoll doctor` says more",
+            Some(libc::EMFILE | libc::ENFILE) => "; raise the limit on open files (ulimit -n)",
+            _ => "",
+        };
+        Self { tried: tried.into(), answer, remedy }
+    }
+}
+
+/// Opens, sets and binds the socket of a task; a TCP listener listens.
+///
+/// # Errors
+/// What the system refused.
+pub fn open(task: &Task) -> Result<Socket, SocketError> {
+    let domain = match task.cell.family {
+        Family::V4 => Domain::IPV4,
+        Family::V6 => Domain::IPV6,
+    };
+    let kind = match task.cell.protocol() {
+        Protocol::Tcp => Type::STREAM,
+        Protocol::Udp => Type::DGRAM,
+    };
+    let socket = Socket::new(domain, kind, None).map_err(|answer| SocketError::new(format!("socket {}", task.cell.protocol()), answer))?;
+    set_options(&socket, task)?;
+    socket.bind(&task.local.into()).map_err(|answer| SocketError::new(format!("bind {}", task.local), answer))?;
+    if listens(task) {
+        socket.listen(1).map_err(|answer| SocketError::new(format!("listen on {}", task.local), answer))?;
+    }
+    Ok(socket)
+}
+
+/// Where a socket is bound.
+///
+/// # Errors
+/// What the system refused.
+pub fn address(socket: &Socket) -> Result<SocketAddr, SocketError> {
+    let unknown = || io::Error::other("not an IP address");
+    let address = socket.local_addr().map_err(|answer| SocketError::new("getsockname", answer))?;
+    address.as_socket().ok_or_else(|| SocketError::new("getsockname", unknown()))
+}
+
+/// Joins the socket to the other end's: connects, or accepts its connection.
+///
+/// # Errors
+/// What the system refused, or that nobody came.
+pub fn join(socket: Socket, task: &Task, peer: SocketAddr) -> Result<OwnedFd, SocketError> {
+    let joined = if listens(task) { accept(&socket, peer)? } else { connect(socket, peer)? };
+    let wait = match (task.cell.test, task.role) {
+        (Test::UdpRr, Role::Sender) => Duration::from(task.answer_limit),
+        _ => BACKSTOP,
+    };
+    let set = joined.set_read_timeout(Some(wait)).and_then(|()| joined.set_write_timeout(Some(BACKSTOP)));
+    set.map_err(|answer| SocketError::new("set the time limit of blocked calls", answer))?;
+    Ok(joined.into())
+}
+
+fn listens(task: &Task) -> bool {
+    task.cell.protocol() == Protocol::Tcp && task.cell.test.listener() == task.role
+}
+
+fn connect(socket: Socket, peer: SocketAddr) -> Result<Socket, SocketError> {
+    let answer = socket.connect_timeout(&SockAddr::from(peer), JOIN_LIMIT);
+    answer.map_err(|answer| SocketError::new(format!("connect to {peer}"), answer))?;
+    Ok(socket)
+}
+
+/// Takes the connection that comes from the peer; others are turned away.
+fn accept(listener: &Socket, peer: SocketAddr) -> Result<Socket, SocketError> {
+    const STRANGERS: usize = 100;
+    for _ in 0..STRANGERS {
+        let limit = PollTimeout::try_from(JOIN_LIMIT).unwrap_or(PollTimeout::MAX);
+        let ready = poll(&mut [PollFd::new(listener.as_fd(), PollFlags::POLLIN)], limit);
+        if ready != Ok(1) {
+            let nobody = io::Error::new(io::ErrorKind::TimedOut, format!("nobody connected within {JOIN_LIMIT:?}"));
+            return Err(SocketError::new(format!("accept a connection from {}", peer.ip()), nobody));
+        }
+        let (socket, from) = listener.accept().map_err(|answer| SocketError::new("accept", answer))?;
+        if from.as_socket().is_some_and(|from| from.ip() == peer.ip()) {
+            return Ok(socket);
+        }
+    }
+    Err(SocketError::new("accept", io::Error::other(format!("{STRANGERS} connections came from elsewhere"))))
+}
+
+fn set_options(socket: &Socket, task: &Task) -> Result<(), SocketError> {
+    let cell = &task.cell;
+    let set = |name: &str, result: io::Result<()>| result.map_err(|answer| SocketError::new(format!("setsockopt({name})"), answer));
+    if let Some(size) = cell.sndbuf {
+        set("SO_SNDBUF", socket.set_send_buffer_size(size.as_len()))?;
+    }
+    if let Some(size) = cell.rcvbuf {
+        set("SO_RCVBUF", socket.set_recv_buffer_size(size.as_len()))?;
+    }
+    if cell.protocol() == Protocol::Tcp {
+        set("TCP_NODELAY", socket.set_tcp_nodelay(cell.nodelay))?;
+        if let Some(cc) = &cell.cc {
+            let name = format!("TCP_CONGESTION = {cc}, see net.ipv4.tcp_available_congestion_control");
+            set(&name, socket.set_tcp_congestion(cc.as_bytes()))?;
+        }
+    }
+    Ok(())
+}
+
+/// The options of a socket as the kernel has them now, with what was asked.
+pub fn options(socket: &OwnedFd, task: &Task) -> Vec<SocketOption> {
+    let socket = SockRef::from(socket);
+    let cell = &task.cell;
+    let size = |bytes: Option<model::Bytes>| bytes.map(|bytes| OptionValue::Number(bytes.get() as i64));
+    let mut options = vec![
+        option("SO_SNDBUF", size(cell.sndbuf), number(socket.send_buffer_size())),
+        option("SO_RCVBUF", size(cell.rcvbuf), number(socket.recv_buffer_size())),
+    ];
+    if cell.protocol() == Protocol::Tcp {
+        let nodelay = Some(OptionValue::Number(i64::from(cell.nodelay)));
+        options.push(option("TCP_NODELAY", nodelay, number(socket.tcp_nodelay().map(usize::from))));
+        options.push(option("TCP_CONGESTION", cell.cc.clone().map(OptionValue::Text), name(socket.tcp_congestion())));
+        options.push(option("TCP_MAXSEG", None, number(socket.tcp_mss().map(|mss| mss as usize))));
+    }
+    options
+}
+
+/// The same options with what they have become by the end of the trial.
+pub fn options_at_end(mut options: Vec<SocketOption>, socket: &OwnedFd, task: &Task) -> Vec<SocketOption> {
+    let now = self::options(socket, task);
+    for (option, now) in options.iter_mut().zip(now) {
+        option.got = now.set;
+    }
+    options
+}
+
+fn option(name: &str, asked: Option<OptionValue>, set: OptionValue) -> SocketOption {
+    SocketOption { name: name.to_owned(), asked, got: set.clone(), set }
+}
+
+fn number(answer: io::Result<usize>) -> OptionValue {
+    answer.map_or_else(|error| OptionValue::Text(error.to_string()), |value| OptionValue::Number(value as i64))
+}
+
+fn name(answer: io::Result<Vec<u8>>) -> OptionValue {
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_owned();
+    OptionValue::Text(answer.map_or_else(|error| error.to_string(), text))
+}

@@ -1,0 +1,128 @@
+//! The requester of a request/response test: a closed loop of one.
+
+use std::os::fd::AsRawFd;
+
+use model::end::Counts;
+use model::{Protocol, Test};
+use nix::sys::socket::{Shutdown, shutdown};
+
+use super::trouble::{Trouble, Verdict};
+use super::{Trial, message_limit, sum};
+use crate::api::Api;
+use crate::clock;
+use crate::edge::Between;
+use crate::recorder::Recorder;
+use crate::stage::Part;
+
+pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: &mut Recorder) -> (Between, Counts, Counts) {
+    let mut asker = Asker { size: trial.task.cell.size.as_len(), datagrams: trial.task.cell.test == Test::UdpRr, sequence: 0 };
+    let warmup = asker.ask_until(api, trial, Part::Warmup, u64::MAX, recorder);
+    recorder.clear();
+    let start = trial.edges.start();
+    let counts = asker.ask_until(api, trial, Part::Measure, message_limit(trial.task), recorder);
+    let end = trial.edges.end();
+    let total = sum(warmup, counts);
+    (trial.sent)(&total);
+    if trial.task.cell.protocol() == Protocol::Tcp {
+        // The answerer takes this as the end.
+        let _ = shutdown(api.socket().as_raw_fd(), Shutdown::Write);
+    }
+    (start.until(&end), counts, total)
+}
+
+struct Asker {
+    size: usize,
+    datagrams: bool,
+    /// Marks a datagram, so that a late answer is not taken for the next one.
+    sequence: u8,
+}
+
+/// What became of one request.
+enum Answer {
+    Came,
+    Lost,
+    Over,
+}
+
+impl Asker {
+    fn ask_until<A: Api>(&mut self, api: &mut A, trial: &Trial, part: Part, limit: u64, recorder: &mut Recorder) -> Counts {
+        let mut counts = Counts::default();
+        let mut trouble = Trouble::default();
+        let mut asked_at = clock::monotonic();
+        while trial.stage.is(part) && counts.messages < limit {
+            match self.ask(api, &mut counts, &mut trouble) {
+                Answer::Came => {
+                    // The end of one round trip is the start of the next.
+                    let now = clock::monotonic();
+                    recorder.record(now.since(asked_at).get());
+                    asked_at = now;
+                    counts.messages += 1;
+                }
+                Answer::Lost => asked_at = clock::monotonic(),
+                Answer::Over => break,
+            }
+        }
+        counts
+    }
+
+    fn ask<A: Api>(&mut self, api: &mut A, counts: &mut Counts, trouble: &mut Trouble) -> Answer {
+        if self.datagrams {
+            self.sequence = self.sequence.wrapping_add(1);
+            api.message()[0] = self.sequence;
+        }
+        let mut done = 0;
+        while done < self.size {
+            let moved = api.send(done);
+            if moved.0 > 0 {
+                done += moved.0 as usize;
+                counts.calls += 1;
+                counts.bytes += moved.0 as u64;
+                counts.short += u64::from(done < self.size);
+            } else if trouble.judge(moved, counts) == Verdict::Over {
+                return Answer::Over;
+            }
+        }
+        trouble.is_over();
+        counts.sent += 1;
+        match self.datagrams {
+            true => self.await_datagram(api, counts, trouble),
+            false => self.await_stream(api, counts, trouble),
+        }
+    }
+
+    fn await_stream<A: Api>(&self, api: &mut A, counts: &mut Counts, trouble: &mut Trouble) -> Answer {
+        let mut done = 0;
+        while done < self.size {
+            let moved = api.receive(self.size - done);
+            if moved.0 > 0 {
+                done += moved.0 as usize;
+                counts.calls += 1;
+                counts.bytes += moved.0 as u64;
+            } else if trouble.judge(moved, counts) == Verdict::Over {
+                return Answer::Over;
+            }
+        }
+        counts.received += 1;
+        Answer::Came
+    }
+
+    fn await_datagram<A: Api>(&self, api: &mut A, counts: &mut Counts, trouble: &mut Trouble) -> Answer {
+        loop {
+            let moved = api.receive(self.size);
+            if moved.0 > 0 {
+                counts.calls += 1;
+                counts.bytes += moved.0 as u64;
+                counts.received += 1;
+                if api.room()[0] == self.sequence {
+                    return Answer::Came;
+                }
+                counts.late += 1;
+            } else if moved.0 == -(libc::EAGAIN as isize) {
+                counts.lost += 1;
+                return Answer::Lost;
+            } else if trouble.judge(moved, counts) == Verdict::Over {
+                return Answer::Over;
+            }
+        }
+    }
+}

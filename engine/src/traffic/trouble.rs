@@ -1,0 +1,59 @@
+//! What to do when a call did not do what it should. Never the hot path.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+use model::end::Counts;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use crate::api::Moved;
+
+/// Failures in a row after which a loop gives up: an interface that went away
+/// would otherwise keep it busy to the end of the trial.
+const PATIENCE: u32 = 10_000;
+
+/// Whether a loop may go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Look at the stage, then try again.
+    Again,
+    /// The connection has ended, or the failures do not.
+    Over,
+}
+
+/// Counts failures and tells passing ones from lasting ones.
+#[derive(Debug, Default)]
+pub struct Trouble {
+    in_a_row: u32,
+}
+
+impl Trouble {
+    /// Judges a call that moved nothing.
+    #[cold]
+    pub fn judge(&mut self, moved: Moved, counts: &mut Counts) -> Verdict {
+        let errno = match moved.0 {
+            0 => return Verdict::Over,
+            negative => -negative as i32,
+        };
+        // A time limit ran out, or the stage changed: not failures.
+        if errno == libc::EAGAIN || errno == libc::EINTR {
+            return Verdict::Again;
+        }
+        counts.errors += 1;
+        counts.last_errno = Some(errno);
+        self.in_a_row += 1;
+        let lasting = matches!(errno, libc::EPIPE | libc::ECONNRESET | libc::ENOTCONN | libc::EBADF | libc::ETIMEDOUT | libc::EMSGSIZE);
+        if lasting || self.in_a_row >= PATIENCE { Verdict::Over } else { Verdict::Again }
+    }
+
+    /// A call succeeded.
+    pub fn is_over(&mut self) {
+        self.in_a_row = 0;
+    }
+}
+
+/// Waits until something can be read; false when `limit` passed first.
+pub fn readable(socket: &OwnedFd, limit: Duration) -> bool {
+    let limit = PollTimeout::try_from(limit).unwrap_or(PollTimeout::MAX);
+    poll(&mut [PollFd::new(socket.as_fd(), PollFlags::POLLIN)], limit).is_ok_and(|ready| ready > 0)
+}
