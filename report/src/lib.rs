@@ -1,1 +1,26 @@
-//! report
+//! Turns an analysis into something to read: text, HTML, JSON, CSV.
+//!
+//! Every output is a pure function of one [`analysis::result::Analysis`], so
+//! that it can be tested against a golden file. Nothing here measures, reads a
+//! run directory or prints.
+//!
+//! ```text
+//! Analysis -> series (what belongs into one table) -> words, number, interval (how it is said) -> an output
+//! ```
+#![forbid(unsafe_code)]
+
+// What a user asks for.
+pub mod csv;
+pub mod doctor;
+pub mod html;
+pub mod json;
+pub mod plan;
+pub mod terminal;
+
+// What the outputs share.
+mod chart;
+mod clock;
+mod interval;
+mod number;
+mod series;
+mod words;

@@ -1,1 +1,33 @@
-//! store
+//! The one reader and writer of run directories.
+//!
+//! ```text
+//! runs/2026-11-21T20-14-05Z-quick-7f3a/
+//!   run.json                            what was planned, and how the run stands
+//!   hosts/a.json, hosts/a.after.json    what is known of each host
+//!   trials.jsonl                        one trial a line; the source of truth
+//!   report.html                         a view of it
+//! ```
+//!
+//! A run survives `kill -9` at any point with every finished trial intact, and
+//! a power cut with every finished block: a trial is one `write` of a whole
+//! line, a block ends with [`RunDirectory::sync`], and every other file is
+//! replaced in one step. A reader keeps what is whole and names what is not.
+#![forbid(unsafe_code)]
+
+mod error;
+mod file;
+mod layout;
+mod line;
+
+mod directory;
+mod list;
+mod reader;
+mod trials;
+
+pub use directory::{RunDirectory, TrialError, write_report};
+pub use error::StoreError;
+pub use layout::Moment;
+pub use line::{BadLine, LONGEST_LINE};
+pub use list::{Listed, latest, list};
+pub use reader::RunReader;
+pub use trials::Trials;

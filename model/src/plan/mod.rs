@@ -16,7 +16,7 @@ use crate::quantity::Nanos;
 pub use factor::Factor;
 pub use link::{Link, LinkKind, Offload};
 pub use raw::RawPlan;
-pub use resolve::{LOOKS, Override, PlanError, resolve};
+pub use resolve::{LOOKS, Override, PlanError, TRIAL_OVERHEAD, resolve};
 
 /// The presets: the name of each, and its text.
 pub const PRESETS: &[(&str, &str)] = &[("quick", include_str!("../../../plans/quick.toml"))];
@@ -68,14 +68,4 @@ pub struct Blocks {
     pub interval: f64,
     /// Confidence level of every interval, between 0.5 and 0.999.
     pub confidence: f64,
-}
-
-impl Plan {
-    /// The measured time of one trial, as far as it is known beforehand.
-    pub fn trial_time(&self) -> Option<Nanos> {
-        match self.end {
-            TrialEnd::Length(length) => Some(self.warmup + length),
-            TrialEnd::Messages(_) => None,
-        }
-    }
 }

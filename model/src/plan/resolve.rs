@@ -362,7 +362,8 @@ mod tests {
         assert_eq!(plan.cells.len(), 21);
         assert_eq!(plan.blocks.most, 9);
         let trials = plan.cells.len() as u64 * 9;
-        let all = trials * (plan.trial_time().unwrap() + super::TRIAL_OVERHEAD).get();
+        let TrialEnd::Length(length) = plan.end else { panic!("quick ends by time") };
+        let all = trials * (plan.warmup + length + super::TRIAL_OVERHEAD).get();
         assert!(all <= 46_000_000_000, "{all} ns");
     }
 

@@ -1,0 +1,185 @@
+/*
+ * The bare loop: the system calls of a stream trial with nothing around them,
+ * as one would write them by hand. What nettoll adds is measured against it.
+ *
+ *   bare ppid COUNT
+ *   bare send|recv udp|tcp NETNS_PID CPU ADDRESS PORT SIZE WARMUP_MS LENGTH_MS
+ *
+ * The receiver binds to ADDRESS:PORT (0: the kernel chooses) and prints the
+ * port; the sender connects to it. Both take the socket options that nettoll
+ * takes, and end by an alarm. Each prints one line:
+ *   messages bytes cpu_ns wall_ns voluntary_switches
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t part;
+
+static void next_part(int signal) { (void)signal; part++; }
+
+static void die(const char *what) { perror(what); exit(1); }
+
+static long long now(clockid_t clock)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+struct edge { long long cpu, wall, switches; };
+
+static struct edge edge(void)
+{
+	struct rusage usage;
+	getrusage(RUSAGE_SELF, &usage);
+	return (struct edge){ now(CLOCK_PROCESS_CPUTIME_ID), now(CLOCK_MONOTONIC), usage.ru_nvcsw };
+}
+
+static void print(long long messages, long long bytes, struct edge from, struct edge to)
+{
+	printf("%lld %lld %lld %lld %lld\n", messages, bytes, to.cpu - from.cpu, to.wall - from.wall, to.switches - from.switches);
+	fflush(stdout);
+}
+
+static void enter_namespace(const char *pid)
+{
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%s/ns/net", pid);
+	int fd = open(path, O_RDONLY);
+	if (fd < 0 || setns(fd, CLONE_NEWNET))
+		die("setns");
+	close(fd);
+}
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof set, &set))
+		die("sched_setaffinity");
+}
+
+static void arm(long warmup_ms, long length_ms)
+{
+	struct sigaction action = { .sa_handler = next_part };
+	sigaction(SIGALRM, &action, NULL);
+	struct itimerval timer = {
+		.it_value = { warmup_ms / 1000, warmup_ms % 1000 * 1000 },
+		.it_interval = { length_ms / 1000, length_ms % 1000 * 1000 },
+	};
+	setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static void limit_blocking(int fd)
+{
+	struct timeval limit = { 0, 50000 };
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+}
+
+static void send_loop(int fd, char *message, long size)
+{
+	long long messages = 0;
+	while (part == 0)
+		send(fd, message, size, MSG_NOSIGNAL);
+	struct edge from = edge();
+	while (part == 1)
+		messages += send(fd, message, size, MSG_NOSIGNAL) == size;
+	struct edge to = edge();
+	print(messages, messages * size, from, to);
+}
+
+static void receive_loop(int fd, char *room, long size, int stream, long message_size)
+{
+	long long calls = 0, bytes = 0;
+	while (part == 0)
+		if (recv(fd, room, size, 0) == 0)
+			break;
+	struct edge from = edge();
+	while (part == 1) {
+		ssize_t moved = recv(fd, room, size, 0);
+		if (moved > 0) {
+			calls++;
+			bytes += moved;
+		} else if (moved == 0) {
+			break;
+		}
+	}
+	struct edge to = edge();
+	print(stream ? bytes / message_size : calls, bytes, from, to);
+	/* What is still on its way must not meet a closed port. */
+	while (recv(fd, room, size, 0) > 0)
+		;
+}
+
+static void ppid_loop(long long count)
+{
+	long long messages = 0;
+	struct edge from = edge();
+	for (long long i = 0; i < count; i++)
+		messages += getppid() > 0;
+	struct edge to = edge();
+	print(messages, 0, from, to);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && !strcmp(argv[1], "ppid")) {
+		ppid_loop(atoll(argv[2]));
+		return 0;
+	}
+	if (argc != 10) {
+		fprintf(stderr, "see the top of bare.c\n");
+		return 2;
+	}
+	int sends = !strcmp(argv[1], "send"), stream = !strcmp(argv[2], "tcp"), one = 1;
+	long size = atol(argv[7]), room_size = sends || !stream ? size : 128 << 10;
+	enter_namespace(argv[3]);
+	pin(atoi(argv[4]));
+	char *room = malloc(room_size);
+	memset(room, 1, room_size);
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(atoi(argv[6])) };
+	inet_pton(AF_INET, argv[5], &address.sin_addr);
+	int fd = socket(AF_INET, stream ? SOCK_STREAM : SOCK_DGRAM, 0);
+	if (stream)
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+	if (sends) {
+		if (connect(fd, (struct sockaddr *)&address, sizeof address))
+			die("connect");
+		limit_blocking(fd);
+		arm(atol(argv[8]), atol(argv[9]));
+		send_loop(fd, room, size);
+		return 0;
+	}
+	socklen_t length = sizeof address;
+	if (bind(fd, (struct sockaddr *)&address, length) || (stream && listen(fd, 1)))
+		die("bind");
+	getsockname(fd, (struct sockaddr *)&address, &length);
+	printf("%d\n", ntohs(address.sin_port));
+	fflush(stdout);
+	if (stream) {
+		fd = accept(fd, NULL, NULL);
+	} else {
+		/* Connected, as nettoll's is; the first datagram says to whom. */
+		recvfrom(fd, room, size, 0, (struct sockaddr *)&address, &length);
+		connect(fd, (struct sockaddr *)&address, length);
+	}
+	limit_blocking(fd);
+	arm(atol(argv[8]), atol(argv[9]));
+	receive_loop(fd, room, room_size, stream, size);
+	return 0;
+}

@@ -1,0 +1,58 @@
+//! CPU time per message at both ends, against the bare loop.
+
+use model::Protocol;
+
+use crate::bare::{Bare, End, Trial};
+use crate::bars::Row;
+use crate::{ours, pairs};
+
+/// The bar: no cell may be shown to be slower than this.
+const BAR: f64 = 1.02;
+/// Largest half-width of an interval, as a share.
+const HALF_WIDTH: f64 = 0.05;
+
+/// An end of a trial, by name.
+type Pick = (&'static str, fn(&Trial) -> &End);
+
+const ENDS: [Pick; 2] = [("sender", |trial| &trial.sender), ("receiver", |trial| &trial.receiver)];
+
+/// Measures pairs of trials: UDP against its bar, TCP for the record.
+pub fn measure(bare: &Bare, count: u32) -> anyhow::Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for (protocol, sizes, count) in [(Protocol::Udp, [1, 1_024, 16_384], count), (Protocol::Tcp, [1, 1_024, 16_384], count / 4)] {
+        for size in sizes {
+            rows.extend(one_size(bare, protocol, size, count)?);
+        }
+    }
+    Ok(rows)
+}
+
+fn one_size(bare: &Bare, protocol: Protocol, size: u64, count: u32) -> anyhow::Result<Vec<Row>> {
+    // Two sessions of one kind would differ; both tools use the same hosts and link.
+    let session = std::cell::RefCell::new(ours::session()?);
+    let pairs = pairs::run(
+        count,
+        || ours::run(&mut session.borrow_mut(), protocol, size),
+        || bare.stream(&mut session.borrow_mut(), protocol, size),
+    )?;
+    let mut rows = Vec::new();
+    for (end, pick) in ENDS {
+        let ratio = pairs::ratio(&pairs, |trial| pick(trial).cpu_per_message(), 0.99)?;
+        let wakeups = |of: fn(&(Trial, Trial)) -> &Trial| {
+            let values: Vec<f64> = pairs.iter().map(|pair| pick(of(pair)).wakeups_per_message()).collect();
+            analysis::stats::median::median(&values).unwrap_or_default()
+        };
+        let what = format!("CPU per message, {protocol} {size} B, {end}, ours / bare");
+        let row = Row::printed(what, ratio.value, "x", ratio.n).within(ratio.low, ratio.high);
+        let half_width = (ratio.high - ratio.low) / 2.0 / ratio.value;
+        rows.push(match protocol {
+            Protocol::Udp => {
+                row.against(format!("lower end of 99 % <= {BAR}, half-width <= {HALF_WIDTH}"), ratio.low <= BAR && half_width <= HALF_WIDTH)
+            }
+            Protocol::Tcp => row,
+        });
+        rows.push(Row::printed(format!("  wake-ups per message, ours, {end}"), wakeups(|pair| &pair.0), "", ratio.n));
+        rows.push(Row::printed(format!("  wake-ups per message, bare, {end}"), wakeups(|pair| &pair.1), "", ratio.n));
+    }
+    Ok(rows)
+}

@@ -1,0 +1,58 @@
+//! iperf3, run in the hosts of a session.
+
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use lab::session::Session;
+use model::{Family, Role};
+use serde_json::Value;
+
+/// TCP goodput of one iperf3 run in bits per second, as its receiver has it.
+pub fn goodput(session: &mut Session, size: u64, nodelay: bool, seconds: u64) -> anyhow::Result<f64> {
+    let address = session.place(Role::Receiver, false).address(Family::V4).to_string();
+    let mut server = in_host(session, Role::Receiver).args(["-s", "-1"]).stdout(Stdio::null()).spawn().context("start iperf3 -s")?;
+    let answer = client(session, &address, size, nodelay, seconds);
+    end(&mut server)?;
+    let report: Value = serde_json::from_slice(&answer?).context("read iperf3's JSON")?;
+    report["end"]["sum_received"]["bits_per_second"].as_f64().with_context(|| format!("iperf3 failed: {}", report["error"]))
+}
+
+fn client(session: &mut Session, address: &str, size: u64, nodelay: bool, seconds: u64) -> anyhow::Result<Vec<u8>> {
+    let mut command = in_host(session, Role::Sender);
+    command.args(["-c", address, "-J", "-l", &size.to_string(), "-t", &seconds.to_string()]);
+    if nodelay {
+        command.arg("-N");
+    }
+    // The server may not listen yet.
+    for _ in 0..50 {
+        let output = command.output().context("run iperf3 -c")?;
+        if output.status.success() {
+            return Ok(output.stdout);
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    anyhow::bail!("iperf3 -c does not reach its server")
+}
+
+/// A command in a host's namespace, bound to the CPU of that host's endpoints.
+fn in_host(session: &mut Session, role: Role) -> Command {
+    let cpu = session.place(role, false).cpu.unwrap_or(0).to_string();
+    let net = format!("--net=/proc/{}/ns/net", session.host(role, false).pid());
+    let mut command = Command::new("nsenter");
+    command.args([&net, "taskset", "-c", &cpu, "iperf3"]);
+    command
+}
+
+fn end(server: &mut Child) -> anyhow::Result<()> {
+    for _ in 0..100 {
+        if server.try_wait()?.is_some() {
+            return Ok(());
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    server.kill()?;
+    ensure!(server.wait().is_ok(), "iperf3 -s does not end");
+    Ok(())
+}

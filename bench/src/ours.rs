@@ -1,0 +1,72 @@
+//! nettoll's own trials, as a study would run them.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context;
+use lab::session::Session;
+use model::plan::{Blocks, Link, LinkKind, TrialEnd};
+use model::trial::Measured;
+use model::{Api, Bytes, Cell, Family, Nanos, Plan, Protocol, Test};
+
+use crate::bare::{End, LENGTH_MS, Trial, WARMUP_MS};
+
+/// Two hosts joined by a virtual Ethernet of usual settings.
+pub fn session() -> anyhow::Result<Session> {
+    let session = Session::open(&link())?;
+    anyhow::ensure!(session.is_isolated(), "the benchmark needs namespaces of its own: run it as root");
+    Ok(session)
+}
+
+fn link() -> Link {
+    Link { kind: LinkKind::Veth, mtu: Some(1_500), offloads: BTreeMap::new() }
+}
+
+/// A plan of one cell.
+pub fn plan(cell: Cell, warmup_ms: u64, length_ms: u64) -> Plan {
+    Plan {
+        name: "bench".to_owned(),
+        title: String::new(),
+        end: TrialEnd::Length(Nanos::from_millis(length_ms)),
+        warmup: Nanos::from_millis(warmup_ms),
+        blocks: Blocks { least: 1, most: 1, interval: 0.05, confidence: 0.95 },
+        link: link(),
+        seed: 1,
+        cells: vec![cell],
+    }
+}
+
+/// A stream cell.
+pub fn stream(protocol: Protocol, size: u64, read_size: u64) -> Cell {
+    let test = match protocol {
+        Protocol::Tcp => Test::TcpStream,
+        Protocol::Udp => Test::UdpStream,
+    };
+    Cell {
+        test,
+        family: Family::V4,
+        api: Api::Send,
+        size: Bytes::new(size),
+        read_size: Bytes::new(read_size),
+        nodelay: protocol == Protocol::Tcp,
+        cc: None,
+        sndbuf: None,
+        rcvbuf: None,
+    }
+}
+
+/// Runs the only cell of a plan once.
+pub fn measure(session: &mut Session, plan: &Plan) -> anyhow::Result<Measured> {
+    lab::trial::run(session, plan, &plan.cells[0], false).context("run a trial of nettoll")
+}
+
+/// One stream trial, in the terms of the bare loop.
+pub fn run(session: &mut Session, protocol: Protocol, size: u64) -> anyhow::Result<Trial> {
+    let read_size = if protocol == Protocol::Tcp { 128 << 10 } else { size };
+    let measured = measure(session, &plan(stream(protocol, size, read_size), WARMUP_MS, LENGTH_MS))?;
+    let end = |end: &model::end::EndReport| End {
+        messages: end.counts.messages as f64,
+        cpu_ns: end.cpu_time.process.get() as f64,
+        switches: end.switches.voluntary as f64,
+    };
+    Ok(Trial { sender: end(&measured.sender), receiver: end(&measured.receiver) })
+}

@@ -1,0 +1,80 @@
+//! How fast a large run is analysed, and how the cost grows with its trials.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, ensure};
+use model::run::{RUN_FORMAT, Run, Status};
+use model::trial::{Outcome, TRIAL_FORMAT};
+use model::{Protocol, TrialRecord};
+use nix::sys::resource::{UsageWho, getrusage};
+use store::RunDirectory;
+
+use crate::bars::Row;
+use crate::ours;
+
+/// Measures `nettoll report` on stored runs of 25,000 and 100,000 trials.
+pub fn measure(nettoll: &Path) -> anyhow::Result<Vec<Row>> {
+    let (few, _) = report(nettoll, 25_000)?;
+    let (many, resident) = report(nettoll, 100_000)?;
+    Ok(vec![
+        Row::printed("report on 100,000 trials", many, "s", 1).against("<= 10 s", many <= 10.0),
+        Row::printed("its memory", resident, "MiB", 1).against("<= 500 MiB", resident <= 500.0),
+        Row::printed("its time over that of 25,000 trials", many / few, "x", 1).against("linear: <= 4.4", many / few <= 4.4),
+    ])
+}
+
+/// Seconds and MiB that a report on `trials` stored trials takes.
+fn report(nettoll: &Path, trials: u32) -> anyhow::Result<(f64, f64)> {
+    let root = tempfile::tempdir()?;
+    let path = store_copies(root.path(), trials)?;
+    let begun = Instant::now();
+    let status = Command::new(nettoll)
+        .args(["report", "-J"])
+        .arg(&path)
+        .stdout(std::process::Stdio::null())
+        .status()
+        .context("run nettoll report")?;
+    let seconds = begun.elapsed().as_secs_f64();
+    ensure!(status.success(), "nettoll report failed");
+    Ok((seconds, getrusage(UsageWho::RUSAGE_CHILDREN)?.max_rss() as f64 / 1024.0))
+}
+
+/// A run of real trials, each stored many times over with its time changed a little.
+fn store_copies(root: &Path, trials: u32) -> anyhow::Result<std::path::PathBuf> {
+    let mut session = ours::session()?;
+    let sizes = [1, 64, 112, 512, 1_024, 1_472, 1_473, 2_032, 8_192, 16_384];
+    let cells: Vec<_> = sizes.iter().map(|&size| ours::stream(Protocol::Udp, size, size)).collect();
+    let mut plan = ours::plan(cells[0].clone(), 5, 20);
+    plan.cells = cells;
+    let samples =
+        plan.cells.iter().map(|cell| Ok(lab::trial::run(&mut session, &plan, cell, false)?)).collect::<anyhow::Result<Vec<_>>>()?;
+    let mut directory = RunDirectory::create(root, "bench", 0)?;
+    let run = Run {
+        format: RUN_FORMAT,
+        id: directory.id().to_owned(),
+        plan: plan.clone(),
+        started_ms: 0,
+        tool: env!("CARGO_PKG_VERSION").to_owned(),
+        status: Status::BlocksDone,
+        warnings: Vec::new(),
+    };
+    directory.write_run(&run)?;
+    for number in 0..trials {
+        let at = number as usize % samples.len();
+        let mut measured = samples[at].clone();
+        measured.receiver.counts.messages += u64::from(number % 97);
+        directory.append_trial(&TrialRecord {
+            format: TRIAL_FORMAT,
+            block: number / samples.len() as u32,
+            position: at as u32,
+            swapped: number / samples.len() as u32 % 2 == 1,
+            started_ms: 0,
+            cell: plan.cells[at].clone(),
+            outcome: Outcome::Measured(Box::new(measured)),
+            warnings: Vec::new(),
+        })?;
+    }
+    Ok(directory.path().to_owned())
+}

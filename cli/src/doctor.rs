@@ -1,0 +1,19 @@
+//! `nettoll doctor`.
+
+use crate::args::DoctorArgs;
+use crate::exit::{Exit, Failure};
+use crate::output;
+
+/// Says what this machine offers; fails when `quick` cannot run here.
+///
+/// # Errors
+/// What the system refused.
+pub fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
+    let checks = lab::doctor::examine();
+    let text = match args.json {
+        true => report::json::checks(&checks),
+        false => report::doctor::render(&checks, output::style()),
+    };
+    output::write(&text)?;
+    Ok(if lab::doctor::quick_can_run(&checks) { Exit::Done } else { Exit::Failed })
+}

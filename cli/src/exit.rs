@@ -1,0 +1,88 @@
+//! Exit codes, and the one place that maps failures to them.
+
+use std::error::Error;
+use std::fmt;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use model::plan::PlanError;
+
+/// How the tool ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// What was asked is done.
+    Done = 0,
+    /// It could not be done, or was interrupted.
+    Failed = 1,
+    /// It was not asked in a way that can be understood.
+    Misuse = 2,
+}
+
+impl Exit {
+    /// For the system.
+    pub fn code(self) -> ExitCode {
+        ExitCode::from(self as u8)
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Misuse => "misuse",
+        }
+    }
+}
+
+/// A command that failed: how, why, and in which form to say so.
+#[derive(Debug)]
+pub struct Failure {
+    exit: Exit,
+    message: String,
+    json: bool,
+}
+
+impl Failure {
+    /// The user asked for something that cannot be understood or cannot be.
+    pub fn misuse(message: impl fmt::Display) -> Self {
+        Self { exit: Exit::Misuse, message: message.to_string(), json: false }
+    }
+
+    /// To be told as JSON on standard output instead of text on standard error.
+    pub fn in_json(mut self, json: bool) -> Self {
+        self.json |= json;
+        self
+    }
+
+    /// Tells the user.
+    pub fn tell(self) -> Exit {
+        // Whoever closed our output does not want to hear of it.
+        let _ = match self.json {
+            true => writeln!(io::stdout(), "{}", ::report::json::error(self.exit.name(), &self.message)),
+            false => writeln!(io::stderr(), "nettoll: {}", self.message),
+        };
+        self.exit
+    }
+}
+
+impl<E: Into<anyhow::Error>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let error = error.into();
+        let exit = if error.is::<PlanError>() { Exit::Misuse } else { Exit::Failed };
+        Self { exit, message: describe(error.as_ref()), json: false }
+    }
+}
+
+/// An error with its causes, each said once.
+fn describe(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = error.source();
+    }
+    text
+}

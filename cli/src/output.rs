@@ -1,0 +1,44 @@
+//! Standard output: which form, how wide, in colour or not.
+
+use std::env;
+use std::io::{self, ErrorKind, IsTerminal, Write};
+
+use analysis::result::Analysis;
+use report::terminal::Style;
+
+use crate::args::FormatArgs;
+
+/// Prints an analysis in the form asked for.
+///
+/// # Errors
+/// What the system refused; a reader that went away is no error.
+pub fn print(analysis: &Analysis, format: &FormatArgs) -> io::Result<()> {
+    if format.json {
+        return write(&report::json::render(analysis));
+    }
+    if format.csv {
+        return write(&report::csv::render(analysis));
+    }
+    write(&report::terminal::render(analysis, style()))
+}
+
+/// How standard output is written.
+pub fn style() -> Style {
+    let terminal = io::stdout().is_terminal();
+    let width = if terminal { console::Term::stdout().size().1 as usize } else { 80 };
+    let colour = terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    Style { colour, width: width.clamp(80, 120) }
+}
+
+/// Writes a text and makes sure that it ends its line.
+///
+/// # Errors
+/// What the system refused; a reader that went away is no error.
+pub fn write(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    match write!(out, "{text}{end}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        answer => answer,
+    }
+}

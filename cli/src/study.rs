@@ -1,0 +1,102 @@
+//! `nettoll study`.
+
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Context;
+use model::Plan;
+use model::plan::{PRESETS, RawPlan, resolve};
+use model::run::Status;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use crate::args::StudyArgs;
+use crate::exit::{Exit, Failure};
+use crate::output;
+use crate::recorder::Recorder;
+use crate::report;
+
+/// Runs a study, analyses it and prints what it shows.
+///
+/// # Errors
+/// A plan that cannot be carried out, hosts that cannot be made, a disk that
+/// is full. What was measured by then is stored.
+pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
+    let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+    let plan = plan(args, started_ms)?;
+    if args.dry_run {
+        output::write(&::report::plan::render(&plan, output::style()))?;
+        return Ok(Exit::Done);
+    }
+    let interrupted = listen_for_signals()?;
+    let mut recorder = Recorder::create(&args.runs, &plan, started_ms, interrupted)?;
+    let path = recorder.path();
+    let outcome = lab::study::run(&plan, &mut recorder);
+    drop(recorder);
+    // Whatever happened, what was measured is worth a report.
+    let reported = report::analyse_and_print(&path, &args.format);
+    let status = outcome.with_context(|| format!("study '{}' stopped; its finished trials are in {}", plan.name, path.display()))?;
+    reported?;
+    Ok(if status == Status::Interrupted { Exit::Failed } else { Exit::Done })
+}
+
+fn plan(args: &StudyArgs, seed: u64) -> Result<Plan, Failure> {
+    let text = match (&args.plan, &args.name) {
+        (Some(file), _) => fs::read_to_string(file).with_context(|| format!("read the plan {}", file.display()))?,
+        (None, name) => preset(name.as_deref().unwrap_or_default())?.to_owned(),
+    };
+    let mut raw = RawPlan::parse(&text)?;
+    override_extent(&mut raw, args);
+    override_link(&mut raw, args);
+    Ok(resolve(&raw, &args.factors.overrides(), args.extent.seed.unwrap_or(seed))?)
+}
+
+fn preset(name: &str) -> Result<&'static str, Failure> {
+    let names = || PRESETS.iter().map(|(name, _)| *name);
+    PRESETS.iter().find(|(preset, _)| *preset == name).map(|(_, text)| *text).ok_or_else(|| {
+        let hint = model::nearest(name, names()).map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+        let all = names().collect::<Vec<_>>().join(", ");
+        Failure::misuse(format!("there is no study '{name}'{hint} Presets: {all}; or give a plan of your own with --plan FILE"))
+    })
+}
+
+fn override_extent(raw: &mut RawPlan, args: &StudyArgs) {
+    let extent = &args.extent;
+    if let Some(length) = extent.length {
+        (raw.trial.length, raw.trial.messages, raw.trial.budget) = (Some(length), None, None);
+    }
+    if let Some(messages) = extent.messages {
+        (raw.trial.length, raw.trial.messages) = (None, Some(messages));
+    }
+    raw.trial.warmup = extent.warmup.or(raw.trial.warmup);
+    if let Some(blocks) = extent.blocks {
+        (raw.blocks.least, raw.blocks.most) = (Some(blocks), Some(blocks));
+    }
+    if let Some(interval) = extent.interval {
+        // Asked for by name, it decides; without a limit given, up to the last look.
+        raw.blocks.interval = Some(interval);
+        raw.blocks.most = Some(extent.most.unwrap_or(100));
+        raw.trial.budget = None;
+    }
+    raw.blocks.most = extent.most.or(raw.blocks.most);
+    raw.seed = extent.seed.or(raw.seed);
+}
+
+fn override_link(raw: &mut RawPlan, args: &StudyArgs) {
+    raw.link.kind = args.link.link.or(raw.link.kind);
+    raw.link.mtu = args.link.mtu.or(raw.link.mtu);
+    raw.link.offloads.extend(args.link.offload.iter().copied());
+}
+
+/// The first signal asks the study to end after the trial at hand; the second
+/// ends it at once, which loses no finished trial either.
+fn listen_for_signals() -> std::io::Result<Arc<AtomicBool>> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        flag::register_conditional_shutdown(signal, Exit::Failed as i32, Arc::clone(&interrupted))?;
+        flag::register(signal, Arc::clone(&interrupted))?;
+    }
+    Ok(interrupted)
+}

@@ -1,0 +1,69 @@
+//! What this machine offers a study, found by trying.
+//!
+//! Never by the kernel's version: distributions carry features back, and
+//! administrators and sandboxes take them away. Each attempt is made once, is
+//! bounded in time and leaves nothing behind; a refusal is final and comes with
+//! what to do. What has to be tried on a device is tried in a namespace of a
+//! child process (`scratch`), never on the machine's own.
+
+mod answer;
+mod request;
+mod scratch;
+
+mod bpf;
+mod clock;
+mod cpu;
+mod limit;
+mod namespace;
+mod offload;
+mod option;
+mod perf;
+mod queueing;
+mod socket;
+
+use model::check::{Check, Need};
+
+/// Tries everything and says what is there, area by area in the order of
+/// [`model::check::Area`]. Takes a fraction of a second; some ten seconds where
+/// another program holds the kernel's network lock. Starts child processes,
+/// which have ended when this returns.
+pub fn examine() -> Vec<Check> {
+    let scratch = scratch::Findings::gather();
+    [
+        cpu::checks(),
+        clock::checks(),
+        namespace::checks(&scratch),
+        socket::checks(),
+        option::checks(),
+        offload::checks(),
+        perf::checks(),
+        bpf::checks(),
+        queueing::checks(&scratch),
+        limit::checks(),
+    ]
+    .concat()
+}
+
+/// Whether the study `quick` can run: nothing that it requires is absent. It
+/// does without namespaces, on loopback and with a warning.
+pub fn quick_can_run(checks: &[Check]) -> bool {
+    let mut required = checks.iter().filter(|check| check.need == Need::Required).peekable();
+    // Nothing examined is nothing known.
+    required.peek().is_some() && required.all(Check::is_present)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quick_can_run;
+    use model::check::{Area, Check, Need};
+
+    #[test]
+    fn only_what_quick_requires_stops_it() {
+        let tcp = Check::present(Area::Sockets, "TCP", Need::Required, "");
+        let no_tcp = Check::absent(Area::Sockets, "TCP", Need::Required, "EPERM", "leave the sandbox");
+        let no_bpf = Check::absent(Area::Bpf, "BTF", Need::Later, "ENOENT", "rebuild");
+        assert!(quick_can_run(&[tcp.clone(), no_bpf]));
+        assert!(!quick_can_run(&[tcp, no_tcp]));
+        assert!(!quick_can_run(&[]));
+    }
+}

@@ -1,0 +1,116 @@
+//! Samples and counters of events.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+
+use model::check::{Area, Check, Need};
+use nix::errno::Errno;
+use profile::probe::perf::{Event, Scope, open};
+
+use super::answer::{Subject, errno, read, said, shown};
+
+pub(super) fn checks() -> Vec<Check> {
+    let subject = |name| Subject { area: Area::Profiling, name, need: Need::Later };
+    vec![
+        sample(subject("samples of user code"), Scope::User),
+        sample(subject("samples of the kernel"), Scope::Kernel),
+        cycles(subject("hardware cycles")),
+        tracepoints(subject("tracepoint counters")),
+        symbols(subject("kernel symbols")),
+    ]
+}
+
+fn sample(subject: Subject, scope: Scope) -> Check {
+    let tried = match scope {
+        Scope::User => "perf_event_open(CPU_CLOCK, exclude_kernel)",
+        Scope::Kernel => "perf_event_open(CPU_CLOCK, callchain)",
+    };
+    let detail = match scope {
+        Scope::User => String::new(),
+        Scope::Kernel => format!("with chains of callers; perf_event_paranoid {}", shown("kernel.perf_event_paranoid")),
+    };
+    subject.outcome(tried, open(Event::CpuClock, scope).map(|()| detail), remedy)
+}
+
+fn cycles(subject: Subject) -> Check {
+    subject.outcome("perf_event_open(HW_CPU_CYCLES)", open(Event::Cycles, Scope::User).map(|()| ""), |errno| match errno {
+        Errno::ENOENT | Errno::EOPNOTSUPP | Errno::ENODEV => {
+            "This machine shows no counters (a virtual machine without a PMU?): times come from samples by a CPU clock.".to_owned()
+        }
+        other => remedy(other),
+    })
+}
+
+fn remedy(errno: Errno) -> String {
+    match errno {
+        Errno::EACCES | Errno::EPERM => format!(
+            "kernel.perf_event_paranoid is {}: at most 1 is needed for the kernel, 2 for user code (`sysctl` as root); or run as root. A container's seccomp profile may refuse it too.",
+            shown("kernel.perf_event_paranoid")
+        ),
+        Errno::ENOSYS => "This kernel has no perf events (CONFIG_PERF_EVENTS), or a sandbox hides them.".to_owned(),
+        Errno::EMFILE => "Too many open files: raise `ulimit -n`.".to_owned(),
+        _ => "Profiles cannot be taken here; every other figure can.".to_owned(),
+    }
+}
+
+fn tracepoints(subject: Subject) -> Check {
+    // The second is where kernels before 4.1 have it.
+    const FILES: [&str; 2] = ["/sys/kernel/tracing/events/net/net_dev_queue/id", "/sys/kernel/debug/tracing/events/net/net_dev_queue/id"];
+    let id = match FILES.iter().find_map(|file| read(file).ok()).map_or_else(|| read(FILES[0]), Ok) {
+        Ok(id) => id,
+        Err(error) => {
+            let remedy = match errno(&error) {
+                Errno::ENOENT => "Mount it: `mount -t tracefs tracefs /sys/kernel/tracing` as root (or CONFIG_FTRACE is missing).",
+                _ => "Run as root.",
+            };
+            return subject.absent(said(FILES[0], &error), remedy);
+        }
+    };
+    let opened = id.parse().map_err(io::Error::other).and_then(|id| open(Event::Tracepoint(id), Scope::Kernel));
+    subject.outcome("perf_event_open(TRACEPOINT net_dev_queue)", opened.map(|()| format!("net_dev_queue has id {id}")), remedy)
+}
+
+fn symbols(subject: Subject) -> Check {
+    const FILE: &str = "/proc/kallsyms";
+    match has_addresses(FILE) {
+        Ok(true) => subject.present(format!("kptr_restrict {}", shown("kernel.kptr_restrict"))),
+        Ok(false) => subject.absent(
+            format!("{FILE}: every address reads 0, kernel.kptr_restrict is {}", shown("kernel.kptr_restrict")),
+            "Run as root (and `sysctl kernel.kptr_restrict=1` where it is 2).",
+        ),
+        Err(error) => {
+            subject.absent(said(FILE, &error), "This kernel hides its symbols (CONFIG_KALLSYMS): samples keep addresses without names.")
+        }
+    }
+}
+
+/// Whether the first function in the list has an address. Earlier entries are
+/// offsets, which are 0 for root too.
+fn has_addresses(file: &str) -> io::Result<bool> {
+    for line in BufReader::new(File::open(file)?).lines() {
+        let line = line?;
+        let mut fields = line.split_ascii_whitespace();
+        if let (Some(address), Some("t" | "T")) = (fields.next(), fields.next()) {
+            return Ok(address.bytes().any(|digit| digit != b'0'));
+        }
+    }
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_addresses;
+
+    #[test]
+    fn hidden_addresses_are_zero() {
+        let directory = std::env::temp_dir().join(format!("nettoll-kallsyms-{}", std::process::id()));
+        let given = |text: &str| {
+            std::fs::write(&directory, text).unwrap();
+            has_addresses(directory.to_str().unwrap()).unwrap()
+        };
+        assert!(given("0000000000000000 A percpu\nffffffff81000000 T _text\n"));
+        assert!(!given("0000000000000000 A percpu\n0000000000000000 T _text\nffffffff81000000 T later\n"));
+        assert!(!given(""));
+        std::fs::remove_file(directory).unwrap();
+    }
+}

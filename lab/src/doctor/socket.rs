@@ -1,0 +1,118 @@
+//! Kinds of sockets: each is opened, and closed again.
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use model::check::{Area, Check, Need};
+use nix::errno::Errno;
+use nix::libc::{AF_PACKET, AF_XDP, IPPROTO_MPTCP, IPPROTO_SCTP};
+use profile::probe::io_uring;
+use socket2::{Domain, Protocol, Socket, Type};
+
+use super::answer::{Subject, shown};
+
+struct Kind {
+    name: &'static str,
+    need: Need,
+    domain: Domain,
+    transport: (Type, Option<i32>),
+    /// The call, in C.
+    call: &'static str,
+    /// What this kernel lacks where it does not know the kind.
+    config: &'static str,
+}
+
+fn kinds() -> [Kind; 7] {
+    let stream = (Type::STREAM, None);
+    let datagram = (Type::DGRAM, None);
+    let kind = |name, need, domain, transport, call, config| Kind { name, need, domain, transport, call, config };
+    let xdp = Domain::from(AF_XDP);
+    [
+        kind("TCP over IPv4", Need::Required, Domain::IPV4, stream, "socket(AF_INET, SOCK_STREAM)", "CONFIG_INET"),
+        kind("UDP over IPv4", Need::Required, Domain::IPV4, datagram, "socket(AF_INET, SOCK_DGRAM)", "CONFIG_INET"),
+        kind(
+            "IPv6",
+            Need::Useful,
+            Domain::IPV6,
+            datagram,
+            "socket(AF_INET6, SOCK_DGRAM)",
+            "CONFIG_IPV6, or `ipv6.disable` on its command line",
+        ),
+        kind(
+            "MPTCP",
+            Need::Later,
+            Domain::IPV4,
+            (Type::STREAM, Some(IPPROTO_MPTCP)),
+            "socket(AF_INET, SOCK_STREAM, IPPROTO_MPTCP)",
+            "CONFIG_MPTCP",
+        ),
+        kind(
+            "SCTP",
+            Need::Later,
+            Domain::IPV4,
+            (Type::STREAM, Some(IPPROTO_SCTP)),
+            "socket(AF_INET, SOCK_STREAM, IPPROTO_SCTP)",
+            "CONFIG_IP_SCTP; `modprobe sctp`",
+        ),
+        kind("AF_PACKET", Need::Later, Domain::from(AF_PACKET), (Type::RAW, None), "socket(AF_PACKET, SOCK_RAW)", "CONFIG_PACKET"),
+        kind("AF_XDP", Need::Later, xdp, (Type::RAW, None), "socket(AF_XDP, SOCK_RAW)", "CONFIG_XDP_SOCKETS"),
+    ]
+}
+
+pub(super) fn checks() -> Vec<Check> {
+    let mut checks: Vec<Check> = kinds().iter().map(open).collect();
+    checks.insert(2, loopback("IPv4 loopback", Need::Useful, Domain::IPV4, (Ipv4Addr::LOCALHOST, 0).into()));
+    checks.insert(4, loopback("IPv6 loopback", Need::Later, Domain::IPV6, (Ipv6Addr::LOCALHOST, 0).into()));
+    checks.push(ring());
+    checks
+}
+
+fn open(kind: &Kind) -> Check {
+    let subject = Subject { area: Area::Sockets, name: kind.name, need: kind.need };
+    let (transport, protocol) = kind.transport;
+    let opened = Socket::new(kind.domain, transport, protocol.map(Protocol::from)).map(|_| "");
+    subject.outcome(kind.call, opened, |errno| refused(errno, kind.config))
+}
+
+fn refused(errno: Errno, config: &str) -> String {
+    match errno {
+        Errno::EPROTONOSUPPORT | Errno::ESOCKTNOSUPPORT | Errno::EAFNOSUPPORT => format!("This kernel has none ({config})."),
+        Errno::ENOPROTOOPT => "Turned off by a setting: `sysctl net.mptcp.enabled=1` as root.".to_owned(),
+        Errno::EPERM | Errno::EACCES => "Needs CAP_NET_RAW: run as root, or inside a user namespace of your own.".to_owned(),
+        Errno::EMFILE | Errno::ENFILE => "Too many open files: raise `ulimit -n`.".to_owned(),
+        Errno::ENOBUFS | Errno::ENOMEM => "Memory is short: end other programs.".to_owned(),
+        _ => "A sandbox seems to filter sockets: run nettoll outside it.".to_owned(),
+    }
+}
+
+/// Binds and finds a route to itself, but sends nothing.
+fn loopback(name: &'static str, need: Need, domain: Domain, address: SocketAddr) -> Check {
+    let subject = Subject { area: Area::Sockets, name, need };
+    let connected = Socket::new(domain, Type::DGRAM, None).and_then(|socket| {
+        socket.bind(&address.into())?;
+        // A fresh namespace lets anybody bind; only a route tells that `lo` is up.
+        socket.connect(&socket.local_addr()?).map(|()| "")
+    });
+    subject.outcome(&format!("connect({})", address.ip()), connected, |errno| match errno {
+        Errno::EADDRNOTAVAIL | Errno::ENETUNREACH | Errno::EHOSTUNREACH => {
+            "The device `lo` is down or has no such address: `ip link set lo up` as root.".to_owned()
+        }
+        _ => refused(errno, "CONFIG_INET, CONFIG_IPV6"),
+    })
+}
+
+fn ring() -> Check {
+    let subject = Subject { area: Area::Sockets, name: "io_uring", need: Need::Later };
+    let made: io::Result<String> = io_uring::set_up().map(|features| format!("features {features:#x}"));
+    subject.outcome("io_uring_setup(1)", made, |errno| match errno {
+        Errno::ENOSYS => "This kernel has none (CONFIG_IO_URING), or a sandbox hides it.".to_owned(),
+        Errno::EPERM | Errno::EACCES => {
+            format!(
+                "kernel.io_uring_disabled is {}: 0 allows it (set as root). A container's seccomp profile may refuse it too.",
+                shown("kernel.io_uring_disabled")
+            )
+        }
+        Errno::ENOMEM => "Raise the limit on locked memory (`ulimit -l`).".to_owned(),
+        _ => "Other ways of sending do without.".to_owned(),
+    })
+}

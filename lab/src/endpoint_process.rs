@@ -1,0 +1,90 @@
+//! The process of an endpoint, as its host sees it.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use engine::channel::{self, ChannelError, Receiver};
+use model::control::{FromEndpoint, FromHost, ToEndpoint};
+
+use crate::keeper::tell;
+
+/// A running endpoint. Dropped, it is ended and waited for.
+#[derive(Debug)]
+pub struct EndpointProcess {
+    commands: Option<ChildStdin>,
+    process: Arc<Mutex<Child>>,
+    relay: Option<JoinHandle<()>>,
+}
+
+impl EndpointProcess {
+    /// Starts a fresh endpoint in this process's namespaces.
+    ///
+    /// # Errors
+    /// What the system answered.
+    pub fn start() -> io::Result<Self> {
+        // Not by its path, which an upgrade may have given to another version.
+        let mut process = Command::new("/proc/self/exe").arg("__endpoint").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let commands = process.stdin.take();
+        let answers = process.stdout.take().ok_or_else(|| io::Error::other("no pipe from the endpoint"))?;
+        let process = Arc::new(Mutex::new(process));
+        let relay = thread::Builder::new().stack_size(256 << 10).spawn({
+            let process = Arc::clone(&process);
+            move || pass_on(File::from(OwnedFd::from(answers)), &process)
+        })?;
+        Ok(Self { commands, process, relay: Some(relay) })
+    }
+
+    /// Sends it a message. A failure shows in what the relay passes on.
+    pub fn tell(&mut self, message: &ToEndpoint) {
+        if let Some(commands) = &mut self.commands
+            && channel::send(commands, message).and_then(|()| Ok(commands.flush()?)).is_err()
+        {
+            self.commands = None;
+        }
+    }
+}
+
+impl Drop for EndpointProcess {
+    fn drop(&mut self) {
+        self.commands = None;
+        // Of one that has ended already there is nothing left to kill.
+        let _ = lock(&self.process).kill();
+        if let Some(relay) = self.relay.take() {
+            let _ = relay.join();
+        }
+    }
+}
+
+/// Passes the endpoint's messages on to the controller, then says how it ended.
+fn pass_on(answers: File, process: &Mutex<Child>) {
+    let mut answers = Receiver::<FromEndpoint, File>::new(answers);
+    let ended = loop {
+        match answers.receive() {
+            Ok(message) => {
+                if tell(&FromHost::Endpoint(message)).is_err() {
+                    return;
+                }
+            }
+            Err(error) => break error,
+        }
+    };
+    let status = lock(process).wait();
+    // If the controller is gone there is nobody to tell.
+    let _ = tell(&FromHost::Gone { status: describe(&ended, status) });
+}
+
+fn describe(ended: &ChannelError, status: io::Result<ExitStatus>) -> String {
+    let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
+    match ended {
+        ChannelError::Closed => status,
+        broken => format!("{status}; {broken}"),
+    }
+}
+
+fn lock(process: &Mutex<Child>) -> std::sync::MutexGuard<'_, Child> {
+    process.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,125 @@
+//! The kernel's counters of this host's namespace.
+//!
+//! `/proc/net` leads to the reader's own namespace. Counters that a kernel does
+//! not have are 0; a file that cannot be read, or makes no sense, is an error:
+//! a drop that is not counted must not look like no drop.
+
+//!
+//! What a lost datagram counts as, found by experiment on Linux 6.18 with a
+//! virtual Ethernet pair without a queueing discipline:
+//!
+//! | lost where | sender `Udp` | sender link | receiver link | receiver `Udp` |
+//! |---|---|---|---|---|
+//! | receiver's socket buffer | `OutDatagrams` | `tx_packets` | `rx_packets` | `RcvbufErrors`, `InErrors` |
+//! | between the devices: receiver's backlog or ring full, or its MTU smaller | `SndbufErrors`, not `OutDatagrams` | `tx_dropped` | `rx_dropped` | |
+//! | far end down | `OutDatagrams` | `tx_dropped` | | |
+//!
+//! The second row is one loss that stands in three counters (in a fourth where
+//! IP counts `OutDiscards`, and a fifth in /proc/net/softnet_stat): of these
+//! only `SndbufErrors` belongs into a sum with `OutDatagrams`. The third row is
+//! what `tx_dropped` has beyond `SndbufErrors`. A datagram in fragments counts
+//! once in all of them, since the first lost fragment ends its sending.
+
+mod parse;
+
+use std::fs;
+use std::io;
+
+use model::Family;
+use model::kernel::{CpuTicks, HostCounters, LinkCounters};
+
+pub use parse::{Malformed, parse_dev, parse_snmp, parse_snmp6, parse_stat};
+
+/// The counters of all families over IPv4, and of TCP over both.
+const SNMP: &str = "/proc/net/snmp";
+/// The counters over IPv6.
+const SNMP6: &str = "/proc/net/snmp6";
+/// The counters of the devices.
+const DEV: &str = "/proc/net/dev";
+/// CPU time, and much else.
+const STAT: &str = "/proc/stat";
+
+/// Why the counters could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum CountersError {
+    /// The system refused.
+    #[error("reading {file}: {source}; is /proc mounted, and this address family in use?")]
+    Read {
+        /// The file.
+        file: &'static str,
+        /// What the system answered.
+        source: io::Error,
+    },
+    /// The file is not as the kernel writes it.
+    #[error("reading {file}: {source}; please report this with the kernel's version")]
+    Parse {
+        /// The file.
+        file: &'static str,
+        /// What is wrong.
+        source: Malformed,
+    },
+    /// The device is not there.
+    #[error("reading {DEV}: it has no device '{0}'; has the link been taken away?")]
+    NoDevice(String),
+}
+
+/// Reads the counters of `device` and of `family`, as they are now.
+///
+/// The files are read one after the other: the host must be quiet for the
+/// counters to belong together.
+pub fn read(device: &str, family: Family) -> Result<HostCounters, CountersError> {
+    let parse = |file| move |source| CountersError::Parse { file, source };
+    let over_ipv4 = parse_snmp(&read_file(SNMP)?).map_err(parse(SNMP))?;
+    let (udp, ip) = match family {
+        Family::V4 => (over_ipv4.udp, over_ipv4.ip),
+        Family::V6 => parse_snmp6(&read_file(SNMP6)?).map_err(parse(SNMP6))?,
+    };
+    let link = read_link(device)?;
+    let cpu = CpuTicks { throttled: read_throttled(), ..parse_stat(&read_file(STAT)?).map_err(parse(STAT))? };
+    Ok(HostCounters { udp, ip, tcp: over_ipv4.tcp, link, cpu })
+}
+
+/// The counters of one device.
+fn read_link(device: &str) -> Result<LinkCounters, CountersError> {
+    let found = parse_dev(&read_file(DEV)?, device).map_err(|source| CountersError::Parse { file: DEV, source })?;
+    found.ok_or_else(|| CountersError::NoDevice(device.to_owned()))
+}
+
+fn read_file(file: &'static str) -> Result<String, CountersError> {
+    // A device's name need not be UTF-8, and ours is: the rest may be lossy.
+    fs::read(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).map_err(|source| CountersError::Read { file, source })
+}
+
+/// How often the CPUs were slowed down for their heat; 0 where the machine
+/// does not tell, as virtual ones do not.
+fn read_throttled() -> u64 {
+    let Ok(cpus) = fs::read_dir("/sys/devices/system/cpu") else { return 0 };
+    let counts = cpus.flatten().filter_map(|cpu| {
+        let count = fs::read_to_string(cpu.path().join("thermal_throttle/core_throttle_count")).ok()?;
+        count.trim().parse::<u64>().ok()
+    });
+    counts.fold(0, u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Family;
+
+    use super::{CountersError, read};
+    use crate::host::text::skipped;
+
+    #[test]
+    fn this_machine_has_counters() {
+        for family in [Family::V4, Family::V6] {
+            match read("lo", family) {
+                Ok(counters) => assert!(counters.cpu.all() > 0, "{counters:?}"),
+                Err(error) => skipped("this_machine_has_counters", error),
+            }
+        }
+    }
+
+    #[test]
+    fn a_missing_device_is_named() {
+        assert!(matches!(read("nettoll-none", Family::V4), Err(CountersError::NoDevice(name)) if name == "nettoll-none"));
+    }
+}

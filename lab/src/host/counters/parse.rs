@@ -1,0 +1,155 @@
+//! Reading the counters' text. Kernels differ in which columns they have; all
+//! name them, and by name they are found.
+
+use std::collections::BTreeMap;
+
+use model::kernel::{CpuTicks, IpCounters, LinkCounters, TcpCounters, UdpCounters};
+
+/// What is wrong with a text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    /// A part that every kernel writes is missing.
+    #[error("it has no '{0}'")]
+    Missing(&'static str),
+    /// A value is no number of this kind.
+    #[error("'{name}' is '{value}', which is not a count")]
+    NotACount {
+        /// The column.
+        name: String,
+        /// What stands there.
+        value: String,
+    },
+    /// Names and values do not match.
+    #[error("'{0}' has not as many values as names")]
+    Uneven(String),
+}
+
+/// What /proc/net/snmp tells.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Snmp {
+    /// UDP over IPv4.
+    pub udp: UdpCounters,
+    /// IPv4.
+    pub ip: IpCounters,
+    /// TCP over both families.
+    pub tcp: TcpCounters,
+}
+
+/// Reads /proc/net/snmp: pairs of lines, one with names and one with values.
+pub fn parse_snmp(text: &str) -> Result<Snmp, Malformed> {
+    let (ip, tcp, udp) = (Columns::of(text, "Ip")?, Columns::of(text, "Tcp")?, Columns::of(text, "Udp")?);
+    Ok(Snmp {
+        udp: udp_counters(&udp)?,
+        ip: ip_counters(&ip)?,
+        tcp: TcpCounters { retrans_segs: tcp.count("RetransSegs")?, in_errs: tcp.count("InErrs")? },
+    })
+}
+
+/// Reads /proc/net/snmp6: a line for each counter.
+pub fn parse_snmp6(text: &str) -> Result<(UdpCounters, IpCounters), Malformed> {
+    let mut values = BTreeMap::new();
+    for line in text.lines() {
+        let mut words = line.split_ascii_whitespace();
+        if let (Some(name), Some(value)) = (words.next(), words.next()) {
+            values.insert(name, value);
+        }
+    }
+    let part = |prefix: &'static str| {
+        let named: BTreeMap<&str, &str> = values.iter().filter_map(|(name, value)| Some((name.strip_prefix(prefix)?, *value))).collect();
+        if named.is_empty() { Err(Malformed::Missing(prefix)) } else { Ok(Columns(named)) }
+    };
+    Ok((udp_counters(&part("Udp6")?)?, ip_counters(&part("Ip6")?)?))
+}
+
+/// Reads the row of `device` in /proc/net/dev; `None` where there is none.
+pub fn parse_dev(text: &str, device: &str) -> Result<Option<LinkCounters>, Malformed> {
+    // A device's name has no colon; old kernels put no blank after it.
+    let rows = text.lines().filter_map(|line| line.split_once(':'));
+    let Some((_, row)) = rows.into_iter().find(|(name, _)| name.trim() == device) else { return Ok(None) };
+    let words: Vec<&str> = row.split_ascii_whitespace().collect();
+    let [rx_bytes, rx_packets, rx_errors, rx_dropped, _, _, _, _, tx_bytes, tx_packets, tx_errors, tx_dropped, ..] = words[..] else {
+        return Err(Malformed::Uneven(device.to_owned()));
+    };
+    Ok(Some(LinkCounters {
+        rx_packets: count("receive packets", rx_packets)?,
+        rx_bytes: count("receive bytes", rx_bytes)?,
+        rx_dropped: count("receive drop", rx_dropped)?,
+        rx_errors: count("receive errs", rx_errors)?,
+        tx_packets: count("transmit packets", tx_packets)?,
+        tx_bytes: count("transmit bytes", tx_bytes)?,
+        tx_dropped: count("transmit drop", tx_dropped)?,
+        tx_errors: count("transmit errs", tx_errors)?,
+    }))
+}
+
+/// Reads the row of all CPUs in /proc/stat. Guest time stands in it twice, in
+/// columns of its own and within user and nice time; here it is counted once.
+pub fn parse_stat(text: &str) -> Result<CpuTicks, Malformed> {
+    let row = text.lines().find_map(|line| line.strip_prefix("cpu ")).ok_or(Malformed::Missing("cpu"))?;
+    let mut values = Vec::new();
+    for word in row.split_ascii_whitespace() {
+        values.push(count("cpu", word)?);
+    }
+    // Steal time came with Linux 2.6.11, so that eight columns are certain.
+    let [user, nice, system, idle, iowait, irq, softirq, steal, ..] = values[..] else {
+        return Err(Malformed::Uneven("cpu".to_owned()));
+    };
+    let (user, idle) = (user.wrapping_add(nice), idle.wrapping_add(iowait));
+    Ok(CpuTicks { user, system, idle, irq, softirq, steal, throttled: 0 })
+}
+
+fn udp_counters(udp: &Columns<'_>) -> Result<UdpCounters, Malformed> {
+    Ok(UdpCounters {
+        in_datagrams: udp.count("InDatagrams")?,
+        no_ports: udp.count("NoPorts")?,
+        in_errors: udp.count("InErrors")?,
+        out_datagrams: udp.count("OutDatagrams")?,
+        rcvbuf_errors: udp.count("RcvbufErrors")?,
+        sndbuf_errors: udp.count("SndbufErrors")?,
+        in_csum_errors: udp.count("InCsumErrors")?,
+        mem_errors: udp.count("MemErrors")?,
+    })
+}
+
+fn ip_counters(ip: &Columns<'_>) -> Result<IpCounters, Malformed> {
+    Ok(IpCounters {
+        in_discards: ip.count("InDiscards")?,
+        out_discards: ip.count("OutDiscards")?,
+        out_no_routes: ip.count("OutNoRoutes")?,
+        frag_oks: ip.count("FragOKs")?,
+        frag_fails: ip.count("FragFails")?,
+        frag_creates: ip.count("FragCreates")?,
+        reasm_reqds: ip.count("ReasmReqds")?,
+        reasm_oks: ip.count("ReasmOKs")?,
+        reasm_fails: ip.count("ReasmFails")?,
+    })
+}
+
+/// Values by the names of their columns.
+struct Columns<'a>(BTreeMap<&'a str, &'a str>);
+
+impl<'a> Columns<'a> {
+    /// The pair of lines that begin with `prefix:`.
+    fn of(text: &'a str, prefix: &'static str) -> Result<Self, Malformed> {
+        let mut rows = text.lines().filter_map(|line| line.strip_prefix(prefix)?.strip_prefix(':'));
+        let (Some(names), Some(values)) = (rows.next(), rows.next()) else { return Err(Malformed::Missing(prefix)) };
+        let (names, values) = (names.split_ascii_whitespace(), values.split_ascii_whitespace());
+        if names.clone().count() != values.clone().count() {
+            return Err(Malformed::Uneven(prefix.to_owned()));
+        }
+        Ok(Self(names.zip(values).collect()))
+    }
+
+    /// The count in a column; 0 where this kernel has no such column.
+    fn count(&self, name: &str) -> Result<u64, Malformed> {
+        self.0.get(name).map_or(Ok(0), |value| count(name, value))
+    }
+}
+
+fn count(name: &str, value: &str) -> Result<u64, Malformed> {
+    value.parse().map_err(|_| Malformed::NotACount { name: name.to_owned(), value: value.chars().take(40).collect() })
+}
+
+#[cfg(test)]
+#[path = "parse_tests.rs"]
+mod tests;

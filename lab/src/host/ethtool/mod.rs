@@ -1,0 +1,193 @@
+//! Device features (offloads), read and set through the kernel's generic
+//! netlink family `ethtool` (since Linux 5.6).
+//!
+//! A feature is known by the kernel's own name, such as `rx-gro`; a plan speaks
+//! of [`Offload`]s, ethtool's short names, each of which stands for a group.
+//! `gso` off does what ethtool does: the device gets single segments, cut by
+//! the kernel just above it; TCP still hands down large packets.
+
+mod message;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::plan::Offload;
+use netlink_sys::protocols::NETLINK_GENERIC;
+use nix::errno::Errno;
+
+use super::netlink::{Channel, NetlinkError};
+
+/// The features that each offload stands for.
+const fn group(offload: Offload) -> &'static [&'static str] {
+    match offload {
+        Offload::Tx => &["tx-checksum-ipv4", "tx-checksum-ip-generic", "tx-checksum-ipv6", "tx-checksum-fcoe-crc", "tx-checksum-sctp"],
+        Offload::Rx => &["rx-checksum"],
+        Offload::Sg => &["tx-scatter-gather", "tx-scatter-gather-fraglist"],
+        Offload::Tso => &[
+            "tx-tcp-segmentation",
+            "tx-tcp-ecn-segmentation",
+            "tx-tcp-accecn-segmentation",
+            "tx-tcp-mangleid-segmentation",
+            "tx-tcp6-segmentation",
+        ],
+        Offload::Gso => &["tx-generic-segmentation"],
+        Offload::Gro => &["rx-gro"],
+    }
+}
+
+/// The features of which one has to be on for the offload to be on. Variants
+/// such as segmentation with ECN stay on when the thing itself is refused;
+/// checksums have several forms, of which a device has one.
+const fn essential(offload: Offload) -> &'static [&'static str] {
+    match offload {
+        Offload::Tx => group(offload),
+        _ => group(offload).split_at(1).0,
+    }
+}
+
+/// Why offloads could not be read or set.
+#[derive(Debug, thiserror::Error)]
+pub enum OffloadError {
+    /// The kernel has no such interface, or refused.
+    #[error("{source}; {remedy}")]
+    Refused {
+        /// The step and the answer.
+        source: NetlinkError,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The kernel carried out the request, but the feature stayed as it was.
+    #[error("turning '{}' {} on '{device}': the kernel left it {}; the device may not offer it, or it may need another offload (tso needs tx and sg, gso needs sg)",
+        .offload.name(), on_off(*.wanted), on_off(!*.wanted))]
+    Kept {
+        /// The device.
+        device: String,
+        /// The offload.
+        offload: Offload,
+        /// What was asked.
+        wanted: bool,
+    },
+}
+
+const fn on_off(on: bool) -> &'static str {
+    if on { "on" } else { "off" }
+}
+
+/// The features of one device.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Features {
+    /// All that the kernel knows, and whether each is on.
+    pub active: BTreeMap<String, bool>,
+    /// Those that can be changed on this device.
+    pub changeable: BTreeSet<String>,
+}
+
+impl Features {
+    /// Whether the offload is as `wanted`: off with all its features, on with
+    /// those that matter.
+    fn is(&self, offload: Offload, wanted: bool) -> bool {
+        let any_on = |names: &[&str]| names.iter().any(|name| self.active.get(*name) == Some(&true));
+        if wanted { any_on(essential(offload)) } else { !any_on(group(offload)) }
+    }
+}
+
+/// Reads the features of `device`.
+pub fn features(device: &str) -> Result<Features, OffloadError> {
+    Session::open()?.features(device)
+}
+
+/// Sets `offloads` on `device` and makes sure that the kernel did so. For
+/// [`super::link`], which has made sure that the device is ours.
+pub(super) fn set_offloads(device: &str, offloads: &BTreeMap<Offload, bool>) -> Result<(), OffloadError> {
+    if offloads.is_empty() {
+        return Ok(());
+    }
+    let mut session = Session::open()?;
+    let wanted = wanted(&session.features(device)?, offloads);
+    if !wanted.is_empty() {
+        session.set(device, &wanted)?;
+    }
+    let features = session.features(device)?;
+    match offloads.iter().find(|(offload, wanted)| !features.is(**offload, **wanted)) {
+        Some((offload, wanted)) => Err(OffloadError::Kept { device: device.to_owned(), offload: *offload, wanted: *wanted }),
+        None => Ok(()),
+    }
+}
+
+/// The single features to ask for. Fixed ones are left out: a request for them
+/// would be ignored.
+fn wanted(features: &Features, offloads: &BTreeMap<Offload, bool>) -> Vec<(&'static str, bool)> {
+    let names = offloads.iter().flat_map(|(offload, on)| group(*offload).iter().map(|name| (*name, *on)));
+    names.filter(|(name, _)| features.changeable.contains(*name)).collect()
+}
+
+/// An open channel to the `ethtool` family.
+struct Session {
+    channel: Channel,
+    family: u16,
+}
+
+impl Session {
+    fn open() -> Result<Self, OffloadError> {
+        let refused = |source: NetlinkError| {
+            let remedy = match source.errno() {
+                Some(Errno::ENOENT) => "offloads need Linux 5.6 with CONFIG_ETHTOOL_NETLINK; leave them out of the plan",
+                _ => "leave offloads out of the plan",
+            };
+            OffloadError::Refused { source, remedy }
+        };
+        let mut channel = Channel::open(NETLINK_GENERIC).map_err(refused)?;
+        let tried = "looking for the kernel's ethtool interface";
+        let answers = channel.ask(tried, message::CONTROL, 0, &message::find_family()).map_err(refused)?;
+        let family = answers.iter().find_map(|answer| message::family(&answer.body));
+        let family = family.ok_or_else(|| refused(NetlinkError::Garbled { tried: tried.to_owned() }))?;
+        Ok(Self { channel, family })
+    }
+
+    fn features(&mut self, device: &str) -> Result<Features, OffloadError> {
+        let tried = format!("reading the offloads of '{device}'");
+        let refused = |source| OffloadError::Refused { source, remedy: "is the device in this host's namespace?" };
+        let answers = self.channel.ask(&tried, self.family, 0, &message::get(device)).map_err(refused)?;
+        answers.iter().find_map(|answer| message::features(&answer.body)).ok_or_else(|| refused(NetlinkError::Garbled { tried }))
+    }
+
+    fn set(&mut self, device: &str, wanted: &[(&str, bool)]) -> Result<(), OffloadError> {
+        let words: Vec<String> = wanted.iter().map(|(name, on)| format!("{name} {}", on_off(*on))).collect();
+        let tried = format!("setting offloads of '{device}' ({})", words.join(", "));
+        let answer = self.channel.ask(&tried, self.family, 0, &message::set(device, wanted));
+        answer.map(drop).map_err(|source| OffloadError::Refused { source, remedy: "leave them out of the plan" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use model::plan::Offload;
+
+    use super::{Features, OffloadError, features, wanted};
+    use crate::host::text::skipped;
+
+    #[test]
+    fn only_changeable_features_are_asked_for() {
+        let known = Features {
+            active: BTreeMap::new(),
+            changeable: ["tx-tcp-segmentation", "tx-tcp6-segmentation", "rx-gro"].map(str::to_owned).into(),
+        };
+        let asked = wanted(&known, &BTreeMap::from([(Offload::Tso, false), (Offload::Rx, false)]));
+        assert_eq!(asked, [("tx-tcp-segmentation", false), ("tx-tcp6-segmentation", false)]);
+    }
+
+    #[test]
+    fn loopback_has_features_or_the_kernel_says_why_not() {
+        match features("lo") {
+            Ok(found) => assert!(found.active.contains_key("tx-generic-segmentation"), "{found:?}"),
+            Err(error) => skipped("loopback_has_features_or_the_kernel_says_why_not", error),
+        }
+    }
+
+    #[test]
+    fn a_feature_that_stayed_is_named_with_what_was_asked() {
+        let error = OffloadError::Kept { device: "va".to_owned(), offload: Offload::Tso, wanted: true };
+        assert!(error.to_string().starts_with("turning 'tso' on on 'va': the kernel left it off;"), "{error}");
+    }
+}

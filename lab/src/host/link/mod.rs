@@ -1,0 +1,216 @@
+//! The link: a virtual Ethernet pair, made and configured over netlink.
+//!
+//! A configured link is silent. Its neighbours are fixed and its ends have the
+//! flag NOARP, with which the kernel resolves nothing, looks for no duplicate
+//! address and joins no solicited-node group; so neither ARP, neighbour
+//! discovery nor multicast listener reports stand between the traffic of a
+//! trial and the link's counters.
+
+mod change;
+mod create;
+mod state;
+mod wait;
+
+use std::net::IpAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use model::control::LinkEnd;
+use netlink_sys::protocols::NETLINK_ROUTE;
+
+use super::ethtool::{self, OffloadError};
+use super::namespace::Entered;
+use super::netlink::{Channel, NetlinkError};
+use super::sysctl::{self, Settings, SysctlError};
+
+pub use create::{FAR_MAC, NEAR_MAC, make_veth};
+pub use state::DeviceState;
+pub use wait::wait_until_ready;
+
+/// The loopback device, which every namespace has.
+pub const LOOPBACK: &str = "lo";
+
+/// How long the far end may take to come up.
+pub const UP_LIMIT: Duration = Duration::from_secs(5);
+
+/// The least MTU over which IPv6 is spoken (RFC 8200, section 5).
+const LEAST_IPV6_MTU: u32 = 1280;
+
+/// Why a link could not be made or configured.
+#[derive(Debug, thiserror::Error)]
+pub enum LinkError {
+    /// The host is this machine, whose devices are not ours.
+    #[error("changing device '{0}': this host is not isolated, and nettoll changes nothing outside its own namespaces")]
+    NotIsolated(String),
+    /// No device can be called so.
+    #[error("making or configuring device '{0}': a device's name has 1 to 15 characters, no blank and no '/'")]
+    BadName(String),
+    /// The kernel did not carry out a step.
+    #[error("{source}; {remedy}")]
+    Step {
+        /// The step and the answer.
+        source: NetlinkError,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The MTU is too small for the addresses.
+    #[error("setting the MTU of '{device}' to {mtu}: IPv6 needs {LEAST_IPV6_MTU} or more; raise the MTU or study IPv4 only")]
+    NarrowForIpv6 {
+        /// The device.
+        device: String,
+        /// The MTU asked for.
+        mtu: u32,
+    },
+    /// A sysctl could not be set.
+    #[error(transparent)]
+    Sysctl(#[from] SysctlError),
+    /// An offload could not be set.
+    #[error(transparent)]
+    Offload(#[from] OffloadError),
+    /// The link did not come up.
+    #[error("waiting for '{device}' to come up: {missing} after {limit:?}; configure both ends at the same time")]
+    NotReady {
+        /// The device.
+        device: String,
+        /// What is missing.
+        missing: String,
+        /// How long was waited.
+        limit: Duration,
+    },
+    /// Loopback is not up, and was not to be touched.
+    #[error("looking at 'lo': it is down; bring it up with 'ip link set lo up'")]
+    LoopbackDown,
+}
+
+/// What [`configure`] did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Configured {
+    /// The device's hardware address; zeros for loopback.
+    pub mac: [u8; 6],
+    /// Sysctls set, and those that this kernel lacks; nothing for loopback.
+    pub settings: Settings,
+    /// Whether this kernel speaks IPv6 at all. Where it does not, addresses and
+    /// neighbours of that family were left out.
+    pub ipv6: bool,
+}
+
+/// Configures this end of a link as `end` says, brings it up, and waits for the
+/// far end. A pair carries nothing before both ends are up, so both hosts must
+/// be told to configure before either's answer is awaited.
+///
+/// Of loopback it is only made sure that it is up.
+pub fn configure(entered: &Entered, end: &LinkEnd) -> Result<Configured, LinkError> {
+    if end.device == LOOPBACK {
+        return check_loopback().map(|()| Configured { mac: [0; 6], settings: Settings::default(), ipv6: speaks_ipv6() });
+    }
+    let configured = set_up(entered, end)?;
+    wait_until_ready(end, UP_LIMIT)?;
+    Ok(configured)
+}
+
+/// All of [`configure`] but the wait.
+pub fn set_up(entered: &Entered, end: &LinkEnd) -> Result<Configured, LinkError> {
+    guard(entered, &end.device)?;
+    // The settings come first: they count from the moment the device is up.
+    let settings = sysctl::apply(entered, &end.device)?;
+    let mut channel = open()?;
+    let state = state::read(&mut channel, &end.device)?;
+    if let Some(mtu) = end.mtu {
+        // The kernel would take IPv6 off the device without a word.
+        if mtu < LEAST_IPV6_MTU && end.addresses.iter().any(|(address, _)| address.is_ipv6()) {
+            return Err(LinkError::NarrowForIpv6 { device: end.device.clone(), mtu });
+        }
+        change::mtu(&mut channel, &end.device, state.index, mtu)?;
+    }
+    ethtool::set_offloads(&end.device, &end.offloads)?;
+    // Up before the addresses: an IPv6 address waits for its device.
+    change::up(&mut channel, &end.device, state.index, true)?;
+    let ipv6 = speaks_ipv6();
+    let spoken = |address: &IpAddr| ipv6 || address.is_ipv4();
+    for (address, prefix) in end.addresses.iter().filter(|(address, _)| spoken(address)) {
+        change::address(&mut channel, &end.device, state.index, *address, *prefix)?;
+    }
+    for (address, mac) in end.neighbours.iter().filter(|(address, _)| spoken(address)) {
+        change::neighbour(&mut channel, &end.device, state.index, *address, *mac)?;
+    }
+    Ok(Configured { mac: state.mac(), settings, ipv6 })
+}
+
+/// What the kernel says of `device`.
+pub fn device_state(device: &str) -> Result<DeviceState, LinkError> {
+    state::read(&mut open()?, device)
+}
+
+/// Brings up loopback in a namespace just made.
+pub(super) fn bring_up_loopback() -> Result<(), NetlinkError> {
+    let mut channel = Channel::open(NETLINK_ROUTE)?;
+    // Loopback is always the first device of its namespace.
+    change::flags_up(&mut channel, LOOPBACK, 1, false)
+}
+
+/// Whether the kernel speaks IPv6: without it (`ipv6.disable=1`) the file is
+/// not there.
+fn speaks_ipv6() -> bool {
+    Path::new("/proc/net/if_inet6").exists()
+}
+
+fn check_loopback() -> Result<(), LinkError> {
+    if device_state(LOOPBACK)?.is_admin_up() { Ok(()) } else { Err(LinkError::LoopbackDown) }
+}
+
+fn open() -> Result<Channel, LinkError> {
+    Channel::open(NETLINK_ROUTE).map_err(|source| LinkError::Step { source, remedy: "a sandbox seems to refuse netlink; run outside it" })
+}
+
+fn guard(entered: &Entered, device: &str) -> Result<(), LinkError> {
+    if !entered.is_isolated() {
+        return Err(LinkError::NotIsolated(device.to_owned()));
+    }
+    if check_name(device) { Ok(()) } else { Err(LinkError::BadName(device.to_owned())) }
+}
+
+/// Whether the kernel lets a device be called `name`.
+pub(super) fn check_name(name: &str) -> bool {
+    let allowed = |c: char| !c.is_whitespace() && !c.is_control() && c != '/' && c != ':';
+    (1..=15).contains(&name.len()) && name != "." && name != ".." && name.chars().all(allowed)
+}
+
+/// The address family's number on the wire.
+const fn family(address: IpAddr) -> netlink_packet_route::AddressFamily {
+    match address {
+        IpAddr::V4(_) => netlink_packet_route::AddressFamily::Inet,
+        IpAddr::V6(_) => netlink_packet_route::AddressFamily::Inet6,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use model::control::LinkEnd;
+
+    use super::{Configured, LinkError, check_name, configure, set_up};
+    use crate::host::namespace::{Isolation, enter};
+    use crate::host::sysctl::Settings;
+
+    fn end(device: &str) -> LinkEnd {
+        LinkEnd { device: device.to_owned(), addresses: vec![], neighbours: vec![], mtu: Some(1280), offloads: BTreeMap::new() }
+    }
+
+    #[test]
+    fn names_that_could_leave_the_directory_are_refused() {
+        for bad in ["", ".", "..", "a/b", "a b", "a\0", "abcdefghijklmnop"] {
+            assert!(!check_name(bad), "{bad:?}");
+        }
+        assert!(check_name("nettoll0") && check_name("abcdefghijklmno"));
+    }
+
+    #[test]
+    fn without_isolation_only_loopback_is_looked_at() {
+        let entered = enter(Isolation::None).unwrap();
+        let Configured { mac, settings, .. } = configure(&entered, &end("lo")).unwrap();
+        assert_eq!((mac, settings), ([0; 6], Settings::default()));
+        assert!(matches!(set_up(&entered, &end("eth0")), Err(LinkError::NotIsolated(_))));
+        assert!(matches!(set_up(&entered, &end("lo")), Err(LinkError::NotIsolated(_))));
+    }
+}

@@ -1,0 +1,134 @@
+//! What the kernel says of a device.
+
+use netlink_packet_core::Emitable;
+use netlink_packet_route::link::{LinkAttribute, LinkMessage};
+
+use super::{LinkError, check_name};
+use crate::host::netlink::{Channel, NetlinkError, attributes, number, read_text};
+
+/// RTM_GETLINK.
+const GET_LINK: u16 = 18;
+
+/// IFF_UP: somebody brought the device up.
+const ADMIN_UP: u32 = 1;
+
+/// IFLA_OPERSTATE of a device that carries traffic (IF_OPER_UP).
+const OPERSTATE_UP: u8 = 6;
+
+/// One device, as RTM_GETLINK describes it. What the kernel leaves out is
+/// empty or 0.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeviceState {
+    /// Its number in the namespace.
+    pub index: u32,
+    /// Hardware address.
+    pub address: Vec<u8>,
+    /// Largest IP packet.
+    pub mtu: u32,
+    /// Queueing discipline.
+    pub qdisc: String,
+    /// The driver's kind, such as `veth`; empty for hardware.
+    pub kind: String,
+    /// Transmit queues.
+    pub tx_queues: u32,
+    /// Receive queues.
+    pub rx_queues: u32,
+    flags: u32,
+    operstate: u8,
+}
+
+impl DeviceState {
+    /// Whether somebody brought it up.
+    pub const fn is_admin_up(&self) -> bool {
+        self.flags & ADMIN_UP != 0
+    }
+
+    /// Whether it carries traffic. Between carrier and this state the kernel
+    /// still drops what is sent: the queue is attached later, by a worker.
+    pub const fn is_up(&self) -> bool {
+        self.is_admin_up() && self.operstate == OPERSTATE_UP
+    }
+
+    /// Its state in the words of RFC 2863.
+    pub const fn operstate(&self) -> &'static str {
+        match self.operstate {
+            1 => "not present",
+            2 => "down",
+            3 => "lower layer down",
+            4 => "testing",
+            5 => "dormant",
+            OPERSTATE_UP => "up",
+            _ => "unknown",
+        }
+    }
+
+    /// Its hardware address; zeros where it has none of six bytes.
+    pub fn mac(&self) -> [u8; 6] {
+        self.address.as_slice().try_into().unwrap_or_default()
+    }
+}
+
+/// Asks for the device called `device` in this namespace.
+pub(super) fn read(channel: &mut Channel, device: &str) -> Result<DeviceState, LinkError> {
+    if !check_name(device) {
+        return Err(LinkError::BadName(device.to_owned()));
+    }
+    let mut message = LinkMessage::default();
+    message.attributes.push(LinkAttribute::IfName(device.to_owned()));
+    let mut body = vec![0; message.buffer_len()];
+    message.emit(&mut body);
+    let tried = format!("looking at device '{device}'");
+    let step = |source| LinkError::Step { source, remedy: "is it in this host's namespace?" };
+    let answers = channel.ask(&tried, GET_LINK, 0, &body).map_err(step)?;
+    answers.iter().find_map(|answer| parse(&answer.body)).ok_or_else(|| step(NetlinkError::Garbled { tried }))
+}
+
+/// Reads the body of an RTM_NEWLINK message.
+fn parse(body: &[u8]) -> Option<DeviceState> {
+    let (header, rest) = body.split_first_chunk::<16>()?;
+    let mut state = DeviceState { index: number(&header[4..])?, flags: number(&header[8..])?, ..DeviceState::default() };
+    for (kind, value) in attributes(rest) {
+        match kind {
+            1 => state.address = value.to_vec(),
+            4 => state.mtu = number(value)?,
+            6 => state.qdisc = read_text(value),
+            16 => state.operstate = *value.first()?,
+            18 => state.kind = attributes(value).find(|(kind, _)| *kind == 1).map_or(String::new(), |(_, value)| read_text(value)),
+            31 => state.tx_queues = number(value)?,
+            32 => state.rx_queues = number(value)?,
+            _ => {}
+        }
+    }
+    Some(state)
+}
+
+#[cfg(test)]
+mod tests {
+    use netlink_sys::protocols::NETLINK_ROUTE;
+    use proptest::prelude::{any, prop, proptest};
+
+    use super::{LinkError, parse, read};
+    use crate::host::netlink::Channel;
+
+    #[test]
+    fn loopback_is_described() {
+        let state = read(&mut Channel::open(NETLINK_ROUTE).unwrap(), "lo").unwrap();
+        assert_eq!((state.index, state.mac(), state.qdisc.as_str()), (1, [0; 6], "noqueue"));
+        assert_eq!(state.operstate(), "unknown");
+        assert!(state.mtu > 0 && state.tx_queues > 0);
+    }
+
+    #[test]
+    fn a_missing_device_is_named() {
+        let error = read(&mut Channel::open(NETLINK_ROUTE).unwrap(), "nettoll-none").unwrap_err();
+        assert!(matches!(error, LinkError::Step { .. }));
+        assert!(error.to_string().starts_with("looking at device 'nettoll-none': the system answered ENODEV"), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_answer_is_read_without_panic(body in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = parse(&body);
+        }
+    }
+}

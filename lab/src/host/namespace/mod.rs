@@ -1,0 +1,190 @@
+//! How a host process sets itself apart.
+//!
+//! The namespaces are unnamed: they live as long as a process in them, so a
+//! killed run leaves nothing behind. `/proc/sys/net` and `/proc/net` show the
+//! namespace of their reader, so that no mount is needed; the kernel lets root
+//! of the owning user namespace write the former.
+
+mod refusal;
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::Path;
+
+use nix::errno::Errno;
+use nix::sched::{CloneFlags, setns, unshare};
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
+use nix::unistd::{getegid, geteuid, getppid};
+
+use super::facts::read_sysctls;
+use super::link;
+use super::netlink::NetlinkError;
+
+use refusal::remedy;
+
+/// How far a host is set apart from the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Isolation {
+    /// A network namespace of its own. Needs root.
+    Network,
+    /// A user namespace in which the caller is root, and a network namespace
+    /// that belongs to it. Needs no privilege.
+    UserAndNetwork,
+    /// A network namespace in the user namespace of another host: a device can
+    /// be placed in another namespace only by somebody who is root in both.
+    JoinUser {
+        /// A process in that user namespace, started by the same user.
+        pid: u32,
+    },
+    /// None: the host is this machine, and nothing is changed in it.
+    None,
+}
+
+/// Proof that this process has set itself apart as asked. Whatever changes
+/// something of the network asks to see it.
+#[derive(Debug)]
+pub struct Entered {
+    isolation: Isolation,
+    sysctls_before: BTreeMap<String, String>,
+}
+
+impl Entered {
+    /// Whether the process has a network namespace of its own.
+    pub const fn is_isolated(&self) -> bool {
+        !matches!(self.isolation, Isolation::None)
+    }
+
+    /// The settings of the network stack as they showed before. Those of the
+    /// whole machine cannot be seen from inside.
+    pub(super) const fn sysctls_before(&self) -> &BTreeMap<String, String> {
+        &self.sysctls_before
+    }
+
+    /// How, in the words of `HostFacts::isolation`.
+    pub const fn describe(&self) -> &'static str {
+        match self.isolation {
+            Isolation::Network => "network namespace",
+            Isolation::UserAndNetwork | Isolation::JoinUser { .. } => "network namespace in a user namespace",
+            Isolation::None => "this machine",
+        }
+    }
+}
+
+/// Why a host could not be set apart. The process may be half-way: it must end.
+#[derive(Debug, thiserror::Error)]
+pub enum NamespaceError {
+    /// The system refused a step.
+    #[error("{tried}: the system answered {errno}; {remedy}")]
+    Refused {
+        /// What was tried.
+        tried: String,
+        /// What the system answered.
+        errno: Errno,
+        /// What to do.
+        remedy: String,
+    },
+    /// The namespace is there, but its loopback device is not up.
+    #[error("bringing up 'lo' in the new network namespace: {0}")]
+    Loopback(#[from] NetlinkError),
+}
+
+/// A step that the system may refuse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// Making a user namespace.
+    User,
+    /// Writing its maps.
+    Maps,
+    /// Entering another process's user namespace.
+    Join,
+    /// Making a network namespace.
+    Network,
+}
+
+/// Sets the calling process apart. To be called first of all, while the
+/// process has one thread: the kernel refuses a new user namespace to a process
+/// with more, and threads started earlier would stay in the old network.
+pub fn enter(isolation: Isolation) -> Result<Entered, NamespaceError> {
+    let entered = Entered { isolation, sysctls_before: read_sysctls() };
+    match isolation {
+        Isolation::None => return Ok(entered),
+        Isolation::Network => {}
+        Isolation::UserAndNetwork => new_user_namespace()?,
+        Isolation::JoinUser { pid } => join_user_namespace(pid)?,
+    }
+    unshare(CloneFlags::CLONE_NEWNET).map_err(refused(Step::Network, "making a network namespace (unshare CLONE_NEWNET)"))?;
+    link::bring_up_loopback()?;
+    Ok(entered)
+}
+
+/// Has the kernel kill this process as soon as the thread that started it ends.
+/// Returns `false` where `parent` is gone already. The order survives a new
+/// user namespace that the process itself makes.
+///
+/// The kernel counts the *thread* as the parent: start hosts from one that
+/// lives as long as they are needed.
+pub fn die_with(parent: u32) -> Result<bool, NamespaceError> {
+    set_pdeathsig(Signal::SIGKILL).map_err(|errno| NamespaceError::Refused {
+        tried: "asking to end with the controller (prctl PR_SET_PDEATHSIG)".to_owned(),
+        errno,
+        remedy: "a sandbox seems to filter system calls; run nettoll outside it".to_owned(),
+    })?;
+    // The parent may have died before the order was given.
+    Ok(u32::try_from(getppid().as_raw()) == Ok(parent))
+}
+
+fn new_user_namespace() -> Result<(), NamespaceError> {
+    // Read before: inside, the caller is nobody until the maps are written.
+    let (user, group) = (geteuid(), getegid());
+    unshare(CloneFlags::CLONE_NEWUSER).map_err(refused(Step::User, "making a user namespace (unshare CLONE_NEWUSER)"))?;
+    // A group may be mapped without privilege only after setgroups is denied.
+    // Kernels before 3.19 have no such file, and need none.
+    match write("/proc/self/setgroups", "deny") {
+        Err(Errno::ENOENT) => {}
+        answer => answer.map_err(refused(Step::Maps, "denying setgroups in the user namespace (/proc/self/setgroups)"))?,
+    }
+    write("/proc/self/uid_map", &format!("0 {user} 1")).map_err(refused(Step::Maps, "mapping the user to root (/proc/self/uid_map)"))?;
+    write("/proc/self/gid_map", &format!("0 {group} 1")).map_err(refused(Step::Maps, "mapping the group to root (/proc/self/gid_map)"))
+}
+
+fn join_user_namespace(pid: u32) -> Result<(), NamespaceError> {
+    let path = format!("/proc/{pid}/ns/user");
+    let tried = format!("entering the user namespace of process {pid} (setns {path})");
+    let file = File::open(&path).map_err(|error| refused(Step::Join, &tried)(errno_of(&error)))?;
+    setns(file, CloneFlags::CLONE_NEWUSER).map_err(refused(Step::Join, &tried))
+}
+
+fn write(path: impl AsRef<Path>, text: &str) -> Result<(), Errno> {
+    // Not fs::write: these files must not be truncated or created.
+    let mut file = File::options().write(true).open(path).map_err(|error| errno_of(&error))?;
+    std::io::Write::write_all(&mut file, text.as_bytes()).map_err(|error| errno_of(&error))
+}
+
+fn errno_of(error: &std::io::Error) -> Errno {
+    error.raw_os_error().map_or(Errno::EIO, Errno::from_raw)
+}
+
+fn refused(step: Step, tried: &str) -> impl FnOnce(Errno) -> NamespaceError {
+    move |errno| NamespaceError::Refused { tried: tried.to_owned(), errno, remedy: remedy(step, errno, &refusal::read_limit) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Isolation, enter};
+
+    #[test]
+    fn no_isolation_enters_nothing() {
+        let before = std::fs::read_link("/proc/self/ns/net").unwrap();
+        let entered = enter(Isolation::None).unwrap();
+        assert_eq!((entered.is_isolated(), entered.describe()), (false, "this machine"));
+        assert_eq!(std::fs::read_link("/proc/self/ns/net").unwrap(), before);
+    }
+
+    #[test]
+    fn the_user_namespace_of_nobody_cannot_be_joined() {
+        // Process ids end at 4,194,304.
+        let error = enter(Isolation::JoinUser { pid: 4_194_305 }).unwrap_err().to_string();
+        assert!(error.contains("/proc/4194305/ns/user") && error.contains("ENOENT"), "{error}");
+    }
+}

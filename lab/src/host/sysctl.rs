@@ -1,0 +1,122 @@
+//! Settings of a host's own network namespace that keep trials from each
+//! other's traces and the link free of traffic that nobody asked for.
+
+use std::fs::File;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use super::link::check_name;
+use super::namespace::Entered;
+
+/// For the whole namespace.
+const NAMESPACE: [(&str, &str); 3] = [
+    // A connection must not start from what an earlier trial learnt.
+    ("net.ipv4.tcp_no_metrics_save", "1"),
+    // Fragments whose datagram is lost are given up soon, so that the next
+    // trial finds the reassembly memory empty. In seconds.
+    ("net.ipv4.ipfrag_time", "1"),
+    ("net.ipv6.ip6frag_time", "1"),
+];
+
+/// For the link's device; the name stands between the two parts.
+const DEVICE: [(&str, &str, &str); 6] = [
+    // A namespace may inherit from the machine that IPv6 is turned off.
+    ("net.ipv6.conf", "disable_ipv6", "0"),
+    // No wait for duplicate addresses, no probes for them.
+    ("net.ipv6.conf", "accept_dad", "0"),
+    ("net.ipv6.conf", "dad_transmits", "0"),
+    // No question for a router, no answer believed.
+    ("net.ipv6.conf", "router_solicitations", "0"),
+    ("net.ipv6.conf", "accept_ra", "0"),
+    // No link-local address: nothing here needs one.
+    ("net.ipv6.conf", "addr_gen_mode", "1"),
+];
+
+/// What was set and what this kernel lacks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// Names and values set.
+    pub set: Vec<(String, String)>,
+    /// Names that this kernel does not have.
+    pub absent: Vec<String>,
+}
+
+/// Why a setting could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum SysctlError {
+    /// The host is this machine, whose settings are not ours.
+    #[error("setting sysctls: this host is not isolated, and nettoll changes nothing outside its own namespaces")]
+    NotIsolated,
+    /// No device can be called so.
+    #[error("setting sysctls of device '{0}': a device's name has 1 to 15 characters, no blank and no '/'")]
+    BadName(String),
+    /// The system refused.
+    #[error("setting {name} to {value}: {source}; is /proc/sys mounted read-only, as containers have it?")]
+    Refused {
+        /// The setting.
+        name: String,
+        /// The value asked for.
+        value: String,
+        /// What the system answered.
+        source: std::io::Error,
+    },
+}
+
+/// Makes the settings for the namespace of this process and for `device` in it.
+pub fn apply(entered: &Entered, device: &str) -> Result<Settings, SysctlError> {
+    if !entered.is_isolated() {
+        return Err(SysctlError::NotIsolated);
+    }
+    // The name becomes a part of a path.
+    if !check_name(device) {
+        return Err(SysctlError::BadName(device.to_owned()));
+    }
+    let mut settings = Settings::default();
+    for (name, value) in NAMESPACE {
+        let path = Path::new("/proc/sys").join(name.replace('.', "/"));
+        settings.note(name.to_owned(), value, write(&path, value))?;
+    }
+    for (before, after, value) in DEVICE {
+        let path = PathBuf::from("/proc/sys").join(before.replace('.', "/")).join(device).join(after);
+        settings.note(format!("{before}.{device}.{after}"), value, write(&path, value))?;
+    }
+    Ok(settings)
+}
+
+impl Settings {
+    fn note(&mut self, name: String, value: &str, written: std::io::Result<()>) -> Result<(), SysctlError> {
+        match written {
+            Ok(()) => self.set.push((name, value.to_owned())),
+            Err(error) if error.kind() == ErrorKind::NotFound => self.absent.push(name),
+            Err(source) => return Err(SysctlError::Refused { name, value: value.to_owned(), source }),
+        }
+        Ok(())
+    }
+}
+
+fn write(path: &Path, value: &str) -> std::io::Result<()> {
+    File::options().write(true).open(path)?.write_all(value.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Error, ErrorKind};
+
+    use super::{Settings, SysctlError, apply};
+    use crate::host::namespace::{Isolation, enter};
+
+    #[test]
+    fn a_host_that_is_not_isolated_is_left_alone() {
+        let entered = enter(Isolation::None).unwrap();
+        assert!(matches!(apply(&entered, "lo"), Err(SysctlError::NotIsolated)));
+    }
+
+    #[test]
+    fn what_the_kernel_lacks_is_reported_and_a_refusal_is_an_error() {
+        let mut settings = Settings::default();
+        settings.note("net.ipv6.ip6frag_time".to_owned(), "1", Err(ErrorKind::NotFound.into())).unwrap();
+        assert_eq!(settings.absent, ["net.ipv6.ip6frag_time"]);
+        let error = settings.note("net.a".to_owned(), "1", Err(Error::from_raw_os_error(30))).unwrap_err().to_string();
+        assert!(error.starts_with("setting net.a to 1: Read-only file system"), "{error}");
+    }
+}

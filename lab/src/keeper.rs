@@ -1,0 +1,121 @@
+//! The process of a host: it holds the host's namespace, changes and reads it
+//! on command, and starts an endpoint for each trial.
+//!
+//! It ends when its standard input does, that is with its controller, however
+//! that died; its endpoint and its namespace end with it.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::str::FromStr;
+
+use engine::channel::{self, ChannelError, Receiver};
+use engine::probe;
+use model::control::{CONTROL_VERSION, FromHost, ToHost};
+use model::host::HostFacts;
+
+use crate::endpoint_process::EndpointProcess;
+use crate::host::namespace::{self, Entered, Isolation};
+use crate::host::{counters, facts, link};
+
+impl FromStr for Isolation {
+    type Err = String;
+
+    /// Reads the argument of `nettoll __host`.
+    fn from_str(word: &str) -> Result<Self, String> {
+        match (word, word.strip_prefix("join=").map(str::parse)) {
+            ("network", _) => Ok(Self::Network),
+            ("user", _) => Ok(Self::UserAndNetwork),
+            ("none", _) => Ok(Self::None),
+            (_, Some(Ok(pid))) => Ok(Self::JoinUser { pid }),
+            _ => Err(format!("'{word}' is no isolation: network, user, join=PID or none")),
+        }
+    }
+}
+
+/// Serves a controller over standard input and output until it is gone.
+///
+/// # Errors
+/// The loss of the controller before it was greeted.
+pub fn run(name: &str, isolation: Isolation) -> Result<(), ChannelError> {
+    // Before anything starts a thread: the kernel gives a new user namespace only to a process with one.
+    let entered = namespace::enter(isolation);
+    let mut control = Receiver::new(File::from(io::stdin().as_fd().try_clone_to_owned()?));
+    let ToHost::Hello { version } = control.receive()? else { return Err(ChannelError::Closed) };
+    let entered = match entered {
+        Ok(entered) => entered,
+        Err(error) => return tell(&FromHost::Failed { error: error.to_string() }),
+    };
+    tell(&FromHost::Hello { version: CONTROL_VERSION, pid: std::process::id() })?;
+    if version != CONTROL_VERSION {
+        return Ok(());
+    }
+    Keeper { name, entered, endpoint: None }.serve(&mut control)
+}
+
+/// Writes one message to the controller. Whole messages only: the endpoint's
+/// are passed on by a thread of their own.
+pub(crate) fn tell(message: &FromHost) -> Result<(), ChannelError> {
+    channel::send(&mut io::stdout().lock(), message)
+}
+
+struct Keeper<'a> {
+    name: &'a str,
+    entered: Entered,
+    endpoint: Option<EndpointProcess>,
+}
+
+/// A command that could not be carried out, in words.
+type Refusal = Box<dyn std::error::Error>;
+
+impl Keeper<'_> {
+    fn serve(&mut self, control: &mut Receiver<ToHost, File>) -> Result<(), ChannelError> {
+        loop {
+            let command = match control.receive() {
+                Err(ChannelError::Closed) => return Ok(()),
+                command => command?,
+            };
+            match self.carry_out(command) {
+                Ok(Some(answer)) => tell(&answer)?,
+                Ok(None) => {}
+                Err(refusal) => tell(&FromHost::Failed { error: refusal.to_string() })?,
+            }
+        }
+    }
+
+    fn carry_out(&mut self, command: ToHost) -> Result<Option<FromHost>, Refusal> {
+        Ok(Some(match command {
+            ToHost::Hello { .. } => FromHost::Hello { version: CONTROL_VERSION, pid: std::process::id() },
+            ToHost::MakeLink { device, far_device, far_pid } => {
+                link::make_veth(&self.entered, &device, &far_device, far_pid)?;
+                FromHost::Done
+            }
+            ToHost::Configure(end) => FromHost::Configured { mac: link::configure(&self.entered, &end)?.mac },
+            ToHost::Counters { device, family } => FromHost::Counters(Box::new(counters::read(&device, family)?)),
+            ToHost::Facts { device, endpoint_cpus } => FromHost::Facts(Box::new(self.facts(&device, &endpoint_cpus))),
+            ToHost::Start => {
+                self.endpoint = None;
+                self.endpoint = Some(EndpointProcess::start()?);
+                FromHost::Done
+            }
+            ToHost::Endpoint(message) => {
+                // An endpoint that died says so itself, through its relay.
+                if let Some(endpoint) = &mut self.endpoint {
+                    endpoint.tell(&message);
+                }
+                return Ok(None);
+            }
+            ToHost::Stop => {
+                self.endpoint = None;
+                FromHost::Done
+            }
+        }))
+    }
+
+    fn facts(&self, device: &str, endpoint_cpus: &[u32]) -> HostFacts {
+        let mut facts = facts::gather(self.name, &self.entered, device, endpoint_cpus);
+        facts.irq_time_subtracted = probe::irq_time_subtracted();
+        facts.loop_overhead_ns = probe::loop_overhead_ns();
+        facts
+    }
+}

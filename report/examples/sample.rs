@@ -1,0 +1,19 @@
+//! Shows the made-up run of the tests: `cargo run -p nettoll-report --example sample -- page.html` writes the page,
+//! without an argument the answer of the terminal comes on stdout.
+#![allow(clippy::print_stdout, reason = "an example that prints")]
+
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use report::terminal::Style;
+
+fn main() -> std::io::Result<()> {
+    let analysis = support::sample();
+    match std::env::args().nth(1) {
+        Some(path) => std::fs::write(path, report::html::render(&analysis)),
+        None => {
+            print!("{}", report::terminal::render(&analysis, Style::PLAIN));
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! How well a figure is known, in few letters or in words.
+
+use analysis::result::{Estimate, Method};
+
+use crate::number;
+
+/// The larger distance from the value to an end of its interval, as a share
+/// of the value. `None` without an interval or when the value is zero.
+pub fn half_width(estimate: &Estimate) -> Option<f64> {
+    let interval = estimate.interval?;
+    let far = (estimate.value - interval.low).max(interval.high - estimate.value).max(0.0);
+    let share = far / estimate.value.abs();
+    share.is_finite().then_some(share)
+}
+
+/// `±1.2%`: the interval lies within it. `±?` when there is none.
+///
+/// It is rounded up, so that it never promises more than was found.
+pub fn plus_minus(estimate: &Estimate) -> String {
+    let Some(share) = half_width(estimate) else {
+        return match estimate.interval {
+            Some(interval) if interval.low == interval.high => "±0%".to_owned(),
+            _ => "±?".to_owned(),
+        };
+    };
+    // The small slack keeps 1.2 % from becoming 1.3 % through binary fractions.
+    let percent = share * 100.0 - 1e-9;
+    if percent <= 0.0 {
+        "±0%".to_owned()
+    } else if percent <= 9.9 {
+        format!("±{:.1}%", (percent * 10.0).ceil() / 10.0)
+    } else if percent <= 999.0 {
+        format!("±{:.0}%", percent.ceil())
+    } else {
+        "±>10x".to_owned()
+    }
+}
+
+/// `1.90 µs to 1.96 µs`, or why there is no interval.
+pub fn range(estimate: &Estimate, write: fn(f64) -> String) -> String {
+    match estimate.interval {
+        Some(interval) => format!("{} to {}", write(interval.low), write(interval.high)),
+        None => format!("no interval, n = {}", estimate.n),
+    }
+}
+
+/// Value and ends in nanoseconds, with as many figures as it takes to tell
+/// the two ends apart: `("1,930", Some(("1,900", "1,960")))`.
+pub fn nanoseconds(estimate: &Estimate) -> (String, Option<(String, String)>) {
+    let Some(interval) = estimate.interval else { return (number::significant(estimate.value, 3), None) };
+    let ends = |figures| (number::significant(interval.low, figures), number::significant(interval.high, figures));
+    let figures = (3..6)
+        .find(|&figures| {
+            let (low, high) = ends(figures);
+            low != high
+        })
+        .unwrap_or(3);
+    (number::significant(estimate.value, figures), Some(ends(figures)))
+}
+
+/// A method in words.
+pub const fn method(method: Method) -> &'static str {
+    match method {
+        Method::OrderStatistics => "exact order-statistic interval of the median",
+        Method::BlockBootstrap => "percentile bootstrap over blocks",
+        Method::Randomisation => "inversion of a randomisation test",
+    }
+}
+
+/// A method's name in CSV; the same as in JSON.
+pub const fn method_name(method: Method) -> &'static str {
+    match method {
+        Method::OrderStatistics => "order_statistics",
+        Method::BlockBootstrap => "block_bootstrap",
+        Method::Randomisation => "randomisation",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{half_width, nanoseconds, plus_minus};
+    use analysis::result::{Estimate, Interval, Method};
+    use proptest::prelude::proptest;
+
+    fn estimate(low: f64, value: f64, high: f64) -> Estimate {
+        let interval = Interval { low, high, confidence: 0.961, method: Method::OrderStatistics };
+        Estimate { value, interval: Some(interval), n: 9 }
+    }
+
+    #[test]
+    fn the_larger_side_counts() {
+        assert_eq!(plus_minus(&estimate(99.0, 100.0, 103.0)), "±3.0%");
+        assert_eq!(plus_minus(&estimate(88.0, 100.0, 103.0)), "±12%");
+        assert_eq!(plus_minus(&estimate(100.0, 100.0, 100.0)), "±0%");
+        assert_eq!(plus_minus(&estimate(100.0, 100.0, 9e9)), "±>10x");
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_a_question() {
+        assert_eq!(plus_minus(&Estimate { value: 5.0, interval: None, n: 3 }), "±?");
+        assert_eq!(plus_minus(&estimate(0.0, 0.0, 1.0)), "±?");
+        assert_eq!(plus_minus(&estimate(0.0, 0.0, 0.0)), "±0%");
+        assert_eq!(plus_minus(&estimate(f64::NAN, f64::NAN, f64::NAN)), "±?");
+    }
+
+    #[test]
+    fn figures_are_added_until_the_ends_differ() {
+        assert_eq!(nanoseconds(&estimate(1900.0, 1930.0, 1960.0)).0, "1,930");
+        let narrow = nanoseconds(&estimate(1931.0, 1932.0, 1934.0));
+        assert_eq!(narrow, ("1,932".to_owned(), Some(("1,931".to_owned(), "1,934".to_owned()))));
+    }
+
+    proptest! {
+        #[test]
+        fn the_interval_lies_within_what_is_printed(value in 1.0..1e9_f64, down in 0.0..0.9_f64, up in 0.0..5.0_f64) {
+            let estimate = estimate(value * (1.0 - down), value, value * (1.0 + up));
+            let text = plus_minus(&estimate);
+            let printed: f64 = text.trim_start_matches('±').trim_end_matches('%').parse().unwrap();
+            assert!(printed / 100.0 + 1e-9 >= half_width(&estimate).unwrap(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! JSON: the analysis as it is, and failures. Both end with a newline.
+
+use analysis::result::Analysis;
+use model::check::Check;
+use serde::Serialize;
+
+/// The analysis, indented. Names are those of [`Analysis`]; a figure that is
+/// not a number is `null`.
+pub fn render(analysis: &Analysis) -> String {
+    pretty(analysis)
+}
+
+/// The doctor's checks, indented.
+pub fn checks(checks: &[Check]) -> String {
+    pretty(&checks)
+}
+
+fn pretty(value: &impl Serialize) -> String {
+    match serde_json::to_string_pretty(value) {
+        Ok(text) => text + "\n",
+        // Cannot happen with the types as they are; still valid JSON if it does.
+        Err(failure) => error("internal", &format!("the result cannot be written as JSON: {failure}")),
+    }
+}
+
+/// A failure: `{"error": {"kind": ..., "message": ...}}`.
+pub fn error(kind: &str, message: &str) -> String {
+    let value = serde_json::json!({ "error": { "kind": kind, "message": message } });
+    format!("{value:#}\n")
+}
+
+/// A value as the content of a `<script type="application/json">`. No byte of
+/// it can end the element, open a comment or a tag, or end a line in JavaScript.
+pub(crate) fn for_script(value: &impl Serialize) -> String {
+    let text = serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned());
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => safe += &format!("\\u{:04x}", letter as u32),
+            _ => safe.push(letter),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{error, for_script};
+    use proptest::prelude::proptest;
+
+    #[test]
+    fn a_failure_is_valid_json_whatever_it_says() {
+        let text = error("misuse", "\"quoted\"\n</script>\u{0}");
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value["error"]["kind"], "misuse");
+        assert_eq!(value["error"]["message"], "\"quoted\"\n</script>\u{0}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_leaves_its_script(text in "(\\PC|[<>&/!-]|script){0,20}") {
+            let safe = for_script(&text);
+            assert!(!safe.contains(['<', '>', '&']));
+            assert_eq!(serde_json::from_str::<String>(&safe).unwrap(), text);
+        }
+    }
+}

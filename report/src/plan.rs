@@ -1,0 +1,91 @@
+//! A plan before it is run: what it would measure, how long that takes, and
+//! how much it can be expected to show.
+
+use analysis::expectation;
+use model::plan::{TRIAL_OVERHEAD, TrialEnd};
+use model::{Nanos, Plan};
+
+use crate::number::percent;
+use crate::terminal::{Page, Style};
+use crate::words::plural;
+
+/// Usual scatter between trials of one cell, from a quiet machine to a busy
+/// virtual one, as shares of the median.
+const NOISE: [f64; 3] = [0.02, 0.05, 0.15];
+
+/// What a plan would do. Ends with a newline.
+pub fn render(plan: &Plan, style: Style) -> String {
+    let mut page = Page::new(style);
+    page.heading(&format!("{}: {}", plan.name, plan.title));
+    page.plain(&extent(plan), 0, 0);
+    page.plain(&duration(plan), 0, 0);
+    page.gap();
+    page.heading("The interval to expect");
+    page.item(&expected(plan, plan.blocks.least));
+    if plan.blocks.most > plan.blocks.least {
+        page.item(&expected(plan, plan.blocks.most));
+    }
+    page.gap();
+    page.heading("Cells");
+    for cell in &plan.cells {
+        page.item(&cell.to_string());
+    }
+    page.finish()
+}
+
+fn extent(plan: &Plan) -> String {
+    let blocks = match (plan.blocks.least, plan.blocks.most) {
+        (least, most) if least == most => plural(u64::from(most), "block"),
+        (least, most) => format!("{least} to {most} blocks"),
+    };
+    let trials = plan.cells.len() as u64 * u64::from(plan.blocks.most);
+    let most = if plan.blocks.least == plan.blocks.most { "" } else { "at most " };
+    format!(
+        "{} in {blocks}: {most}{}, in an order drawn from seed {}, over {}.",
+        plural(plan.cells.len() as u64, "cell"),
+        plural(trials, "trial"),
+        plan.seed,
+        plan.link.kind,
+    )
+}
+
+fn duration(plan: &Plan) -> String {
+    match plan.end {
+        TrialEnd::Length(length) => {
+            let trials = plan.cells.len() as u64 * u64::from(plan.blocks.most);
+            let one = plan.warmup + length + TRIAL_OVERHEAD;
+            let all = Nanos::new(one.get().saturating_mul(trials));
+            format!("Each trial: {} of warm-up, {length} measured. All: about {all}.", plan.warmup)
+        }
+        TrialEnd::Messages(messages) => {
+            format!("Each trial: {} of warm-up, then {messages} messages. How long that takes is not known beforehand.", plan.warmup)
+        }
+    }
+}
+
+fn expected(plan: &Plan, blocks: u32) -> String {
+    let confidence = percent(plan.blocks.confidence);
+    let widths: Vec<String> = NOISE
+        .iter()
+        .filter_map(|&noise| Some((noise, expectation::half_width(blocks, plan.blocks.confidence, noise)?)))
+        .map(|(noise, width)| format!("±{} where trials scatter by {}", percent(width), percent(noise)))
+        .collect();
+    match widths.is_empty() {
+        true => format!("{}: too few for any {confidence} interval.", plural(u64::from(blocks), "block")),
+        false => format!("{} give each median a {confidence} interval of about {}.", plural(u64::from(blocks), "block"), widths.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::render;
+    use crate::terminal::Style;
+    use model::plan::{PRESETS, RawPlan, resolve};
+
+    #[test]
+    fn a_dry_run_says_what_how_long_and_how_well() {
+        let raw = RawPlan::parse(PRESETS[0].1).unwrap();
+        let text = render(&resolve(&raw, &[], 7).unwrap(), Style { colour: false, width: 80 });
+        insta::assert_snapshot!(text);
+    }
+}

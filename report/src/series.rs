@@ -1,0 +1,64 @@
+//! What belongs into one table: the cells that differ in message size alone.
+
+use analysis::result::{Analysis, CellResult, CostModel, Estimate, Latency, Limit, Metric, Quantity};
+use model::Test;
+
+/// Cells of one series, in the order of the plan.
+pub struct Group<'a> {
+    /// The series in words, such as `TCP_STREAM (nodelay)`.
+    pub name: String,
+    /// The test that all of them run.
+    pub test: Test,
+    /// Its cells; at least one.
+    pub cells: Vec<&'a CellResult>,
+    /// Its cost models.
+    pub models: Vec<&'a CostModel>,
+}
+
+impl Group<'_> {
+    /// The model of one quantity.
+    pub fn model(&self, quantity: Quantity) -> Option<&CostModel> {
+        self.models.iter().copied().find(|model| model.quantity == quantity)
+    }
+}
+
+/// Every series of an analysis, streams first, else in the order of the plan.
+pub fn groups(analysis: &Analysis) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut keys = Vec::new();
+    for cell in &analysis.cells {
+        let key = cell.cell.series();
+        match keys.iter().position(|known| *known == key) {
+            Some(place) => groups[place].cells.push(cell),
+            None => {
+                let name = key.to_string();
+                let models = analysis.models.iter().filter(|model| model.series == name).collect();
+                groups.push(Group { name, test: cell.cell.test, cells: vec![cell], models });
+                keys.push(key);
+            }
+        }
+    }
+    groups.sort_by_key(|group| !group.test.is_stream());
+    groups
+}
+
+/// A metric of a cell, if it was measured and is a number.
+pub fn metric(cell: &CellResult, metric: Metric) -> Option<&Estimate> {
+    cell.metrics.get(&metric).filter(|estimate| estimate.value.is_finite())
+}
+
+/// A percentile of a cell's round trips.
+pub fn percentile(latency: Option<&Latency>, percent: f64) -> Option<&Estimate> {
+    latency?.percentiles.iter().find(|entry| (entry.percent - percent).abs() < 1e-6).map(|entry| &entry.estimate)
+}
+
+/// What kept a cell from being faster, in one word.
+pub const fn limit(limit: Option<Limit>) -> &'static str {
+    match limit {
+        Some(Limit::SenderCpu) => "sender",
+        Some(Limit::ReceiverCpu) => "receiver",
+        Some(Limit::BothCpus) => "both",
+        Some(Limit::Waiting) => "waiting",
+        None => crate::number::NOTHING,
+    }
+}

@@ -1,0 +1,96 @@
+//! Which columns a series has in a terminal.
+
+use analysis::result::{CellResult, Metric};
+
+use super::table::Column;
+use crate::interval::plus_minus;
+use crate::number::{self, NOTHING, tight};
+use crate::series::{Group, limit, metric, percentile};
+
+/// The tables of a series: one for a stream, round trips and costs for
+/// request/response.
+pub fn of(group: &Group) -> Vec<Vec<Column>> {
+    if group.test.is_stream() { vec![stream(group)] } else { vec![round_trips(group), costs(group)] }
+}
+
+fn stream(group: &Group) -> Vec<Column> {
+    let mut columns = vec![
+        size(group),
+        both(group, 9, ["", "messages/s"], Metric::MessagesPerS, number::count),
+        value(group, 8, ["", "bit/s"], Metric::GoodputBitPerS, number::count),
+        value(group, 7, ["", "time"], Metric::TimePerMessageNs, number::time),
+    ];
+    columns.extend(cpu(group, ["CPU/message", "sender"], ["CPU/message", "receiver"]));
+    columns.extend(loss(group, "loss"));
+    columns.push(limits(group));
+    columns.extend(extras(group));
+    columns
+}
+
+fn round_trips(group: &Group) -> Vec<Column> {
+    let mut columns = vec![size(group), both(group, 9, ["transactions", "/s"], Metric::MessagesPerS, number::count)];
+    for (keep, percent, name) in [(9, 50.0, "p50"), (8, 90.0, "p90"), (9, 99.0, "p99"), (6, 99.9, "p99.9")] {
+        let cells = group.cells.iter().map(|cell| measured(percentile(cell.latency.as_ref(), percent), number::time)).collect();
+        columns.push(Column::measured(keep, ["round trip", name], cells));
+    }
+    columns
+}
+
+fn costs(group: &Group) -> Vec<Column> {
+    let mut columns = vec![size(group)];
+    columns.extend(cpu(group, ["CPU/transaction", "sender"], ["CPU/transaction", "receiver"]));
+    columns.extend(loss(group, "lost"));
+    columns.push(limits(group));
+    columns.extend(extras(group));
+    columns
+}
+
+fn size(group: &Group) -> Column {
+    Column::figures(9, ["", "size"], group.cells.iter().map(|cell| cell.cell.size.get().to_string()).collect())
+}
+
+fn cpu(group: &Group, sender: [&'static str; 2], receiver: [&'static str; 2]) -> [Column; 2] {
+    [
+        both(group, 9, sender, Metric::SenderCpuPerMessageNs, number::time),
+        both(group, 9, receiver, Metric::ReceiverCpuPerMessageNs, number::time),
+    ]
+}
+
+/// Only where something can be lost.
+fn loss(group: &Group, head: &'static str) -> Option<Column> {
+    let known = group.cells.iter().any(|cell| metric(cell, Metric::LossShare).is_some());
+    known.then(|| value(group, 8, ["", head], Metric::LossShare, number::percent))
+}
+
+fn limits(group: &Group) -> Column {
+    Column::words(6, ["", "limit"], group.cells.iter().map(|cell| limit(cell.limit).to_owned()).collect())
+}
+
+/// For wide terminals.
+fn extras(group: &Group) -> Vec<Column> {
+    let figure = |value: f64| number::significant(value, 2);
+    let all = [
+        (5, ["wake-ups", "/message"], Metric::ReceiverWakeupsPerMessage, figure as fn(f64) -> String),
+        (4, ["frames", "/message"], Metric::FramesPerMessage, figure),
+        (3, ["host CPU", "/message"], Metric::HostCpuPerMessageNs, number::time),
+        (2, ["", "resent"], Metric::Retransmits, number::count),
+    ];
+    let known = all.into_iter().filter(|(_, _, name, _)| group.cells.iter().any(|cell| metric(cell, *name).is_some()));
+    known.map(|(keep, head, name, write)| both(group, keep, head, name, write)).collect()
+}
+
+fn value(group: &Group, keep: u8, head: [&'static str; 2], name: Metric, write: fn(f64) -> String) -> Column {
+    let text = |cell: &&CellResult| metric(cell, name).map_or(NOTHING.to_owned(), |estimate| tight(&write(estimate.value)));
+    Column::figures(keep, head, group.cells.iter().map(text).collect())
+}
+
+fn both(group: &Group, keep: u8, head: [&'static str; 2], name: Metric, write: fn(f64) -> String) -> Column {
+    Column::measured(keep, head, group.cells.iter().map(|cell| measured(metric(cell, name), write)).collect())
+}
+
+fn measured(estimate: Option<&analysis::result::Estimate>, write: fn(f64) -> String) -> (String, String) {
+    match estimate {
+        Some(estimate) => (tight(&write(estimate.value)), plus_minus(estimate)),
+        None => (NOTHING.to_owned(), String::new()),
+    }
+}

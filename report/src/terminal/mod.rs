@@ -1,0 +1,121 @@
+//! The answer in a terminal: tables, the cost model in words, every doubt.
+//!
+//! No line is wider than the width asked for; columns that do not fit are
+//! left out, the least wanted first. They are all in the page and the CSV.
+
+mod columns;
+mod page;
+mod table;
+mod wrap;
+
+use analysis::result::{Analysis, Finding, Metric};
+
+use crate::series::{self, Group, groups};
+use crate::words;
+pub(crate) use page::Page;
+pub use page::Style;
+
+/// The whole answer; ends with a newline.
+pub fn render(analysis: &Analysis, style: Style) -> String {
+    let mut page = Page::new(style);
+    title(&mut page, analysis);
+    let groups = groups(analysis);
+    for group in &groups {
+        tables(&mut page, group);
+    }
+    legend(&mut page, analysis, &groups);
+    costs(&mut page, &groups);
+    checks(&mut page, analysis);
+    findings(&mut page, &analysis.findings);
+    ending(&mut page, analysis);
+    page.finish()
+}
+
+fn title(page: &mut Page, analysis: &Analysis) {
+    let run = &analysis.run;
+    page.heading(&run.plan.title);
+    page.faint(&format!("{} · {}", run.id, words::run::link(&run.plan)), 0);
+    if let Some(host) = analysis.hosts.first() {
+        page.faint(&words::run::host(host), 0);
+    }
+}
+
+fn tables(page: &mut Page, group: &Group) {
+    page.gap();
+    page.heading(&group.name);
+    for columns in columns::of(group) {
+        page.table(columns);
+    }
+}
+
+fn legend(page: &mut Page, analysis: &Analysis, groups: &[Group]) {
+    if groups.is_empty() {
+        return;
+    }
+    let asked = crate::number::percent(analysis.run.plan.blocks.confidence);
+    page.gap();
+    page.legend("±", &format!("farther end of the {asked} interval; ±? where trials are too few for one"));
+    if groups.iter().any(|group| group.test.is_stream()) {
+        page.legend("bit/s", "goodput at the receiver; it and the time share the interval of messages/s");
+        page.legend("time", "elapsed per message: 1 / (messages/s)");
+        page.legend("limit", "whose CPU was busy all the time; waiting: neither");
+    }
+    if groups.iter().any(|group| group.cells.iter().any(|cell| series::metric(cell, Metric::LossShare).is_some())) {
+        page.legend("loss", "median of the trials; its interval is in the HTML report and the CSV");
+    }
+    if groups.iter().any(|group| !group.test.is_stream()) {
+        page.legend("p50…", "round trips of all trials merged, with intervals over blocks");
+    }
+}
+
+fn costs(page: &mut Page, groups: &[Group]) {
+    if groups.iter().all(|group| group.models.is_empty()) {
+        return;
+    }
+    page.gap();
+    page.heading("What a message costs");
+    for group in groups.iter().filter(|group| !group.models.is_empty()) {
+        page.plain(&group.name, 0, 0);
+        for sentence in words::cost::sentences(group) {
+            page.item(&sentence);
+        }
+    }
+}
+
+fn checks(page: &mut Page, analysis: &Analysis) {
+    if analysis.roles.is_none() && analysis.datagrams.is_none() {
+        return;
+    }
+    page.gap();
+    page.heading("Checks");
+    if let Some(balance) = &analysis.datagrams {
+        page.item(&words::balance::datagrams(balance));
+    }
+    if let Some(test) = &analysis.roles {
+        page.item(&words::balance::roles(analysis, test));
+    }
+}
+
+fn findings(page: &mut Page, findings: &[Finding]) {
+    page.gap();
+    if findings.is_empty() {
+        page.heading("No warnings");
+        return;
+    }
+    page.warning(&words::plural(findings.len() as u64, "warning"));
+    for finding in findings {
+        page.item(&words::capital(&finding.text));
+        page.faint(&words::run::concerns(finding), 2);
+        page.plain(&format!("→ {}", finding.remedy), 2, 4);
+    }
+}
+
+fn ending(page: &mut Page, analysis: &Analysis) {
+    page.gap();
+    page.plain(&words::run::ended(analysis), 0, 0);
+    page.plain(&words::run::precision(analysis), 0, 0);
+    let methods = words::run::methods(analysis);
+    if !methods.is_empty() {
+        page.plain(&format!("Intervals: {}.", methods.join("; ")), 0, 0);
+    }
+}

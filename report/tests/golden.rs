@@ -1,0 +1,95 @@
+//! What every output looks like, held against files in `tests/snapshots`.
+
+mod support;
+
+use model::check::{Area, Check, Need};
+use report::terminal::Style;
+use support::{empty, sample, small, spoilt};
+
+/// The page without what is copied into it from `assets`.
+fn body(page: &str) -> String {
+    let start = page.find("<body>").expect("a body");
+    let end = page.find("<script type=\"application/json\" id=\"analysis\">").expect("data");
+    // A line for each element, so that a change is one line.
+    page[start..end].replace("><", ">\n<")
+}
+
+fn checks() -> Vec<Check> {
+    vec![
+        Check::present(Area::Cpu, "processors", Need::Required, "2 online, AMD EPYC 9B14"),
+        Check::present(Area::Cpu, "binding", Need::Useful, ""),
+        Check::present(Area::Clock, "monotonic clock", Need::Required, "1 ns, kvm-clock"),
+        Check::absent(
+            Area::Namespaces,
+            "network namespace",
+            Need::Useful,
+            "unshare(CLONE_NEWNET): Operation not permitted (EPERM)",
+            "Run as root, or allow unprivileged user namespaces: sysctl -w kernel.unprivileged_userns_clone=1",
+        ),
+        Check::absent(
+            Area::Profiling,
+            "perf events",
+            Need::Later,
+            "perf_event_open: Permission denied (EACCES)",
+            "sysctl -w kernel.perf_event_paranoid=1",
+        ),
+    ]
+}
+
+#[test]
+fn terminal() {
+    insta::assert_snapshot!(report::terminal::render(&sample(), Style::PLAIN));
+}
+
+#[test]
+fn terminal_of_140_columns() {
+    insta::assert_snapshot!(report::terminal::render(&sample(), Style { colour: false, width: 140 }));
+}
+
+#[test]
+fn terminal_in_colour() {
+    let text = report::terminal::render(&sample(), Style { colour: true, ..Style::PLAIN });
+    insta::assert_snapshot!(text.replace('\u{1b}', "ESC"));
+}
+
+#[test]
+fn terminal_of_nothing() {
+    insta::assert_snapshot!(report::terminal::render(&empty(), Style::PLAIN));
+}
+
+#[test]
+fn terminal_of_spoilt_figures() {
+    insta::assert_snapshot!(report::terminal::render(&spoilt(), Style::PLAIN));
+}
+
+#[test]
+fn page() {
+    insta::assert_snapshot!(body(&report::html::render(&small())));
+}
+
+#[test]
+fn csv() {
+    insta::assert_snapshot!(report::csv::render(&small()));
+}
+
+#[test]
+fn json() {
+    insta::assert_snapshot!(report::json::render(&small()));
+}
+
+#[test]
+fn failure_as_json() {
+    insta::assert_snapshot!(report::json::error("misuse", "'0' is not a size: messages have at least 1 byte"));
+}
+
+#[test]
+fn doctor() {
+    insta::assert_snapshot!(report::doctor::render(&checks(), Style::PLAIN));
+}
+
+#[test]
+fn doctor_when_quick_cannot_run() {
+    let mut checks = checks();
+    checks.push(Check::absent(Area::Sockets, "UDP", Need::Required, "socket(AF_INET, SOCK_DGRAM): EACCES", "Leave the sandbox."));
+    insta::assert_snapshot!(report::doctor::render(&checks, Style::PLAIN));
+}

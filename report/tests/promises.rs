@@ -1,0 +1,147 @@
+//! What every output promises whatever the run was.
+
+mod support;
+
+use analysis::result::Analysis;
+use model::check::{Area, Check, Need};
+use report::terminal::Style;
+use support::{HOSTILE, empty, hostile, sample, spoilt};
+use unicode_width::UnicodeWidthStr;
+
+fn runs() -> [(&'static str, Analysis); 4] {
+    [("sample", sample()), ("hostile", hostile()), ("spoilt", spoilt()), ("empty", empty())]
+}
+
+/// The page without the two scripts that are ours or plotly's.
+fn without_scripts(page: &str) -> String {
+    let start = page.find("</script><script>").expect("the charts' library");
+    page[..start].to_owned()
+}
+
+#[test]
+fn no_line_of_the_terminal_is_wider_than_asked() {
+    for (name, analysis) in runs() {
+        for width in [0, 80, 81, 97, 120, 200] {
+            let text = report::terminal::render(&analysis, Style { colour: false, width });
+            for line in text.lines() {
+                assert!(line.width() <= width.max(80), "{name} at {width}: {line}");
+                assert!(!line.contains('\u{1b}'), "{name}: an escape");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_main_figures_fit_80_columns() {
+    let text = report::terminal::render(&sample(), Style::PLAIN);
+    for head in ["messages/s", "bit/s", "time", "sender", "receiver", "loss", "limit", "p50", "p90", "p99", "p99.9"] {
+        assert!(text.split_whitespace().any(|word| word == head), "no column {head}");
+    }
+}
+
+#[test]
+fn colour_adds_nothing_but_escapes() {
+    let plain = report::terminal::render(&sample(), Style::PLAIN);
+    let mut colour = report::terminal::render(&sample(), Style { colour: true, ..Style::PLAIN });
+    assert_ne!(plain, colour);
+    while let Some(start) = colour.find('\u{1b}') {
+        let end = start + colour[start..].find('m').unwrap() + 1;
+        colour.replace_range(start..end, "");
+    }
+    assert_eq!(plain, colour);
+}
+
+#[test]
+fn nothing_reads_nan_or_infinity() {
+    for (name, analysis) in runs() {
+        let page = report::html::render(&analysis);
+        let texts = [
+            report::terminal::render(&analysis, Style::PLAIN),
+            report::csv::render(&analysis),
+            report::json::render(&analysis),
+            without_scripts(&page),
+        ];
+        for text in texts {
+            for word in ["NaN", "nan%", "Infinity", " inf", "±inf", ",inf"] {
+                assert!(!text.contains(word), "{name}: {word}");
+            }
+        }
+    }
+}
+
+#[test]
+fn hostile_text_stays_text() {
+    let page = report::html::render(&hostile());
+    assert!(!page.contains(HOSTILE) && !page.contains("<img") && !page.contains("<script>alert"));
+    // Three of data, plotly, ours: each opened and closed once.
+    assert_eq!(page.matches("<script").count(), 5);
+    assert_eq!(page.matches("</script").count(), 5);
+    assert_eq!(page.matches("<!--").count(), 0);
+    assert!(page.contains("&lt;/script&gt;&lt;script&gt;alert(1)"), "it is shown");
+}
+
+#[test]
+fn the_page_asks_nobody_for_anything() {
+    for (name, analysis) in runs() {
+        let page = without_scripts(&report::html::render(&analysis));
+        for address in ["src=\"", "href=\"http", "url(", "@import", "//cdn", "http://", "https://"] {
+            assert!(!page.contains(address), "{name}: {address}");
+        }
+        assert!(page.contains("default-src 'none'"));
+    }
+}
+
+#[test]
+fn data_can_be_taken_out_of_the_page_again() {
+    let page = report::html::render(&sample());
+    let data = |id: &str| {
+        let start = format!("<script type=\"application/json\" id=\"{id}\">");
+        let text = page.split_once(&start).unwrap().1.split_once("</script>").unwrap().0;
+        serde_json::from_str::<serde_json::Value>(text).unwrap()
+    };
+    assert_eq!(data("analysis"), serde_json::from_str::<serde_json::Value>(&report::json::render(&sample())).unwrap());
+    assert_eq!(data("csv"), report::csv::render(&sample()));
+    assert_eq!(data("chart-data").as_array().unwrap().len(), 5);
+}
+
+#[test]
+fn json_is_valid_whatever_the_run_was() {
+    for (_, analysis) in runs() {
+        let value: serde_json::Value = serde_json::from_str(&report::json::render(&analysis)).unwrap();
+        assert_eq!(value["format"], 1);
+    }
+}
+
+#[test]
+fn csv_has_the_same_columns_in_every_row() {
+    for (name, analysis) in runs() {
+        let text = report::csv::render(&analysis);
+        let mut table = csv::Reader::from_reader(text.as_bytes());
+        let rows: Vec<csv::StringRecord> = table.records().map(|row| row.expect(name)).collect();
+        let figures: usize =
+            analysis.cells.iter().map(|cell| cell.metrics.len() + cell.latency.as_ref().map_or(0, |l| l.percentiles.len() + 3)).sum();
+        assert_eq!(rows.len(), figures, "{name}");
+    }
+}
+
+#[test]
+fn every_warning_and_its_remedy_is_in_every_answer() {
+    let analysis = sample();
+    let page = report::html::render(&analysis);
+    let terminal = report::terminal::render(&analysis, Style { colour: false, width: 400 });
+    // The terminal breaks lines; words in their order are what counts.
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for finding in &analysis.findings {
+        assert!(flat(&terminal).contains(&flat(&finding.remedy)), "{}", finding.remedy);
+        assert!(page.contains(&finding.remedy), "{}", finding.remedy);
+    }
+}
+
+#[test]
+fn a_check_says_more_than_a_mark() {
+    let text = report::doctor::render(
+        &[Check::absent(Area::Bpf, "BTF", Need::Required, "open /sys/kernel/btf/vmlinux: ENOENT", "Rebuild the kernel.")],
+        Style::PLAIN,
+    );
+    assert!(text.contains("MISSING") && text.contains("→ Rebuild the kernel.") && text.contains("cannot run"));
+}

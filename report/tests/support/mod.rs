@@ -1,0 +1,258 @@
+//! A made-up run with everything that a report must be able to show.
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+pub mod cells;
+pub mod models;
+
+use std::collections::BTreeMap;
+
+use analysis::result::{ANALYSIS_FORMAT, Analysis, Balance, Estimate, Finding, Interval, Method, RoleTest};
+use model::host::{FACTS_FORMAT, HostFacts};
+use model::plan::{Blocks, Link, LinkKind, Offload, TrialEnd};
+use model::run::{RUN_FORMAT, Status};
+use model::{Nanos, Plan, Role, Run, Warning};
+
+/// A figure with an interval of so many shares below and above.
+pub fn estimate(value: f64, down: f64, up: f64) -> Estimate {
+    let interval = Interval { low: value * (1.0 - down), high: value * (1.0 + up), confidence: 0.9609, method: Method::OrderStatistics };
+    Estimate { value, interval: Some(interval), n: 9 }
+}
+
+/// The same from a bootstrap.
+pub fn bootstrapped(value: f64, width: f64) -> Estimate {
+    let interval = Interval { low: value - width, high: value + width, confidence: 0.95, method: Method::BlockBootstrap };
+    Estimate { value, interval: Some(interval), n: 9 }
+}
+
+/// A run on a veth pair with TCP, UDP, IPv6 and request/response.
+pub fn sample() -> Analysis {
+    let cells = cells::all();
+    let plan = Plan {
+        name: "quick".into(),
+        title: "What one message costs, TCP and UDP, 1 B to 16 KiB".into(),
+        end: TrialEnd::Length(Nanos::from_millis(150)),
+        warmup: Nanos::from_millis(30),
+        blocks: Blocks { least: 9, most: 9, interval: 0.05, confidence: 0.95 },
+        link: Link { kind: LinkKind::Veth, mtu: Some(1500), offloads: BTreeMap::from([(Offload::Tso, true), (Offload::Gro, false)]) },
+        seed: 0x7f3a_1984,
+        cells: cells.iter().map(|cell| cell.cell.clone()).collect(),
+    };
+    Analysis {
+        format: ANALYSIS_FORMAT,
+        run: Run {
+            format: RUN_FORMAT,
+            id: "2026-11-21T20-14-05Z-quick-7f3a".into(),
+            plan,
+            started_ms: 1_795_292_045_123,
+            tool: "0.1.0".into(),
+            status: Status::BlocksDone,
+            warnings: vec![],
+        },
+        hosts: vec![host("a", vec![0]), host("b", vec![1])],
+        blocks: 9,
+        trials: cells.iter().map(|cell| cell.trials as u64).sum(),
+        failed: 15,
+        models: models::all(&cells),
+        cells,
+        roles: Some(RoleTest { ratio: Estimate { n: 9, ..ratio() }, p: 0.3125, swapped: 4, straight: 5 }),
+        datagrams: Some(Balance {
+            sent: 48_213_904,
+            received: 48_190_112,
+            dropped: vec![("UdpRcvbufErrors (b)".into(), 23_760), ("qdisc drops (a)".into(), 32)],
+            unaccounted: 0,
+        }),
+        findings: findings(),
+    }
+}
+
+fn ratio() -> Estimate {
+    let interval = Interval { low: 0.996, high: 1.011, confidence: 0.9531, method: Method::Randomisation };
+    Estimate { value: 1.004, interval: Some(interval), n: 9 }
+}
+
+fn host(name: &str, endpoint_cpus: Vec<u32>) -> HostFacts {
+    let pairs = |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    HostFacts {
+        format: FACTS_FORMAT,
+        name: name.into(),
+        isolation: "network namespace".into(),
+        kernel: "6.12.43-cloud-amd64".into(),
+        kernel_build: "#1 SMP PREEMPT_DYNAMIC Debian 6.12.43-1 (2026-08-27)".into(),
+        architecture: "x86_64".into(),
+        cpu_model: "AMD EPYC 9B14".into(),
+        cpus: 2,
+        endpoint_cpus,
+        numa_nodes: 1,
+        memory: 25_276_510_208,
+        virtualisation: "kvm".into(),
+        governor: String::new(),
+        clocksource: "kvm-clock".into(),
+        irq_time_subtracted: Some(true),
+        loop_overhead_ns: 1.4,
+        sysctls: pairs(&[
+            ("net.core.rmem_max", "212992"),
+            ("net.core.wmem_max", "212992"),
+            ("net.ipv4.tcp_congestion_control", "cubic"),
+            ("net.ipv4.tcp_rmem", "4096 131072 6291456"),
+            ("net.ipv4.tcp_wmem", "4096 16384 4194304"),
+        ]),
+        device: pairs(&[
+            ("name", "link"),
+            ("driver", "veth"),
+            ("mtu", "1500"),
+            ("qdisc", "noqueue"),
+            ("address", &format!("02:00:00:00:00:0{name}")),
+        ]),
+        offloads: [("tx-checksum-ip-generic", true), ("tx-tcp-segmentation", true), ("rx-gro", false)]
+            .map(|(k, v)| (k.to_owned(), v))
+            .into(),
+        irqs: BTreeMap::new(),
+        tool: "0.1.0".into(),
+    }
+}
+
+fn findings() -> Vec<Finding> {
+    let one = |warning: Warning, trials, cells: &[&str], cell_count| Finding {
+        text: warning.to_string(),
+        remedy: warning.remedy(),
+        warning,
+        trials,
+        cells: cells.iter().map(|cell| (*cell).to_owned()).collect(),
+        cell_count,
+    };
+    vec![
+        one(
+            Warning::TrialFailed { error: "connect to fd00::2 port 40001: Network is unreachable (ENETUNREACH)".into() },
+            15,
+            &["UDP_STREAM (ipv6) 16384 B", "TCP_STREAM (nagle) 64 B"],
+            2,
+        ),
+        one(
+            Warning::Contended { role: Role::Receiver, share: 0.083 },
+            12,
+            &["TCP_STREAM (nodelay) 1 B", "TCP_STREAM (nodelay) 64 B", "UDP_STREAM 1 B"],
+            7,
+        ),
+        one(Warning::GeneratorLimit { role: Role::Sender, share: 0.052 }, 9, &["TCP_STREAM (nodelay) 1 B"], 1),
+        one(
+            Warning::OptionNotTaken { role: Role::Receiver, option: "SO_RCVBUF".into(), asked: "8M".into(), got: "416K".into() },
+            90,
+            &["UDP_STREAM 1 B", "UDP_STREAM 64 B", "UDP_STREAM 112 B"],
+            10,
+        ),
+        one(
+            Warning::Absent {
+                what: "hardware cycle counter".into(),
+                answer: "perf_event_open: No such file or directory (ENOENT)".into(),
+                remedy: "Run on a machine whose hypervisor passes the counters on.".into(),
+            },
+            0,
+            &[],
+            0,
+        ),
+    ]
+}
+
+/// The sample cut down to what one can read: three sizes of UDP, one cell with
+/// too few trials and no line, one request/response.
+pub fn small() -> Analysis {
+    let mut analysis = sample();
+    let kept = ["UDP_STREAM 1 B", "UDP_STREAM 1472 B", "UDP_STREAM 1473 B", "TCP_STREAM (nagle) 64 B", "TCP_RR (nodelay) 1 B"];
+    analysis.cells.retain(|cell| kept.contains(&cell.label.as_str()));
+    analysis.run.plan.cells = analysis.cells.iter().map(|cell| cell.cell.clone()).collect();
+    analysis.models.retain(|model| ["UDP_STREAM", "TCP_STREAM (nagle)"].contains(&model.series.as_str()));
+    for model in &mut analysis.models {
+        if let analysis::result::FitOutcome::Fitted(fit) = &mut model.outcome {
+            fit.points.retain(|point| [1, 1_472, 1_473].contains(&point.size.get()));
+        }
+    }
+    analysis.findings.truncate(2);
+    analysis
+}
+
+/// Text that would run or draw something if it were ever taken as markup.
+pub const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&--><!--\u{1b}[31m";
+
+/// The sample with hostile text wherever text comes from outside.
+pub fn hostile() -> Analysis {
+    let mut analysis = sample();
+    let bad = || HOSTILE.to_owned();
+    analysis.run.id = bad();
+    analysis.run.plan.title = bad();
+    analysis.run.plan.name = bad();
+    analysis.run.tool = bad();
+    analysis.run.status = Status::Failed { error: bad() };
+    for cell in &mut analysis.cells {
+        cell.label = format!("{} {HOSTILE}", cell.label);
+        cell.cell.cc = Some(bad());
+    }
+    for model in &mut analysis.models {
+        model.series = match model.series.strip_suffix(')') {
+            Some(start) => format!("{start}, {HOSTILE})"),
+            None => format!("{} ({HOSTILE})", model.series),
+        };
+        match &mut model.outcome {
+            analysis::result::FitOutcome::NotALine { reason } => *reason = bad(),
+            analysis::result::FitOutcome::Fitted(fit) => fit.breakpoints.iter_mut().for_each(|point| point.name = Some(bad())),
+        }
+    }
+    for host in &mut analysis.hosts {
+        for text in [&mut host.kernel, &mut host.cpu_model, &mut host.isolation, &mut host.virtualisation, &mut host.tool] {
+            *text = bad();
+        }
+        host.sysctls.insert(bad(), bad());
+        host.device.insert(bad(), bad());
+        host.offloads.insert(bad(), true);
+    }
+    for finding in &mut analysis.findings {
+        finding.text = bad();
+        finding.remedy = bad();
+        finding.cells = vec![bad()];
+    }
+    if let Some(balance) = &mut analysis.datagrams {
+        balance.dropped.push((bad(), 1));
+    }
+    analysis
+}
+
+/// The sample with every figure spoilt.
+pub fn spoilt() -> Analysis {
+    let mut analysis = sample();
+    let spoil = |estimate: &mut Estimate, value: f64| {
+        estimate.value = value;
+        if let Some(interval) = &mut estimate.interval {
+            (interval.low, interval.high) = (value, value);
+        }
+    };
+    for (place, cell) in analysis.cells.iter_mut().enumerate() {
+        let value = [f64::NAN, f64::INFINITY, 0.0][place % 3];
+        cell.metrics.values_mut().for_each(|estimate| spoil(estimate, value));
+        cell.latency.iter_mut().flat_map(|latency| &mut latency.percentiles).for_each(|entry| spoil(&mut entry.estimate, value));
+    }
+    for model in &mut analysis.models {
+        if let analysis::result::FitOutcome::Fitted(fit) = &mut model.outcome {
+            fit.r_squared = f64::NAN;
+            for point in &mut fit.points {
+                (point.fitted, point.residual) = (f64::NAN, f64::NAN);
+                spoil(&mut point.measured, f64::NAN);
+            }
+            fit.pieces.iter_mut().flat_map(|piece| &mut piece.terms).for_each(|entry| spoil(&mut entry.estimate, f64::NAN));
+        }
+    }
+    if let Some(roles) = &mut analysis.roles {
+        roles.p = f64::NAN;
+        spoil(&mut roles.ratio, f64::NAN);
+    }
+    analysis.datagrams = Some(Balance { sent: 0, received: 0, dropped: vec![], unaccounted: -3 });
+    analysis
+}
+
+/// A run that was stopped before its first trial.
+pub fn empty() -> Analysis {
+    let mut analysis = sample();
+    analysis.run.status = Status::Interrupted;
+    (analysis.blocks, analysis.trials, analysis.failed) = (0, 0, 0);
+    (analysis.cells, analysis.models, analysis.findings, analysis.hosts) = (vec![], vec![], vec![], vec![]);
+    (analysis.roles, analysis.datagrams) = (None, None);
+    analysis
+}

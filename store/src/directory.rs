@@ -1,0 +1,232 @@
+//! A run directory under the hands of the controller.
+
+use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use model::host::HostFacts;
+use model::run::Run;
+use model::trial::TrialRecord;
+use serde::Serialize;
+
+use crate::error::StoreError;
+use crate::file;
+use crate::layout::{self, Moment};
+use crate::line::LONGEST_LINE;
+
+/// How often a name is drawn before giving up. Two runs of one study must
+/// begin in the same second to need a second draw.
+const DRAWS: u32 = 64;
+
+/// A run directory that is being written. One process owns it.
+#[derive(Debug)]
+pub struct RunDirectory {
+    path: PathBuf,
+    id: String,
+    trials: File,
+    /// Length of `trials` up to the end of its last whole line.
+    whole: u64,
+    /// Whether something behind `whole` is still to be cut off.
+    torn: bool,
+    /// The line in hand, kept so that its memory is used again.
+    line: Vec<u8>,
+}
+
+/// A trial that could not be stored. Those before it are intact.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    /// The system refused, or the record has no JSON form.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The record is longer than a reader accepts.
+    #[error(
+        "a trial record of {length} bytes is longer than the {LONGEST_LINE} that a reader accepts; this is a fault in nettoll, please report it"
+    )]
+    TooLong {
+        /// In bytes.
+        length: usize,
+    },
+}
+
+/// Writes the report of the run in `directory`, in one step, and says where.
+///
+/// # Errors
+/// When the system refuses; an earlier report stays.
+pub fn write_report(directory: &Path, html: &str) -> Result<PathBuf, StoreError> {
+    let path = directory.join(layout::REPORT);
+    file::replace(&path, html.as_bytes())?;
+    Ok(path)
+}
+
+impl RunDirectory {
+    /// Makes a directory of its own for a run of `study` below `root`, which is
+    /// made too when it is not there. `started_ms` counts from 1970 (UTC).
+    ///
+    /// # Errors
+    /// When `study` cannot be part of a file name or the system refuses; nothing
+    /// is left then but `root`.
+    pub fn create(root: &Path, study: &str, started_ms: u64) -> Result<Self, StoreError> {
+        if !layout::is_plain(study) {
+            return Err(StoreError::BadName { what: "a study", name: study.to_owned() });
+        }
+        fs::create_dir_all(root).map_err(StoreError::refused("make the directory", root))?;
+        let (path, id) = make_unique(root, study, started_ms)?;
+        match furnish(root, &path) {
+            Ok(trials) => Ok(Self { path, id, trials, whole: 0, torn: false, line: Vec::new() }),
+            Err(error) => {
+                // An empty run would only stand in the way of `latest`.
+                let _ = fs::remove_dir_all(&path);
+                Err(error)
+            }
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The name of the run: the last part of its path.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Where [`Self::write_report`] puts the report.
+    pub fn report_path(&self) -> PathBuf {
+        self.path.join(layout::REPORT)
+    }
+
+    /// Writes `run.json`, in one step.
+    ///
+    /// # Errors
+    /// When the system refuses; the earlier `run.json` stays.
+    pub fn write_run(&self, run: &Run) -> Result<(), StoreError> {
+        file::replace(&self.path.join(layout::RUN), &pretty("run.json", run)?)
+    }
+
+    /// Writes the facts of one host, in one step.
+    ///
+    /// # Errors
+    /// When the host's name cannot be part of a file name, or the system refuses.
+    pub fn write_host(&self, facts: &HostFacts, moment: Moment) -> Result<(), StoreError> {
+        if !layout::is_plain(&facts.name) {
+            return Err(StoreError::BadName { what: "a host", name: facts.name.clone() });
+        }
+        file::replace(&layout::host_file(&self.path, &facts.name, moment), &pretty("the facts of a host", facts)?)
+    }
+
+    /// Writes `report.html`, in one step, and says where.
+    ///
+    /// # Errors
+    /// When the system refuses; an earlier report stays.
+    pub fn write_report(&self, html: &str) -> Result<PathBuf, StoreError> {
+        write_report(&self.path, html)
+    }
+
+    /// Stores one trial: one `write` of one whole line. When it returns, the
+    /// trial outlives this process; it outlives the machine after [`Self::sync`].
+    ///
+    /// # Errors
+    /// When the disk is full or otherwise refuses. What came of the line is
+    /// cut off again, so that a later trial starts on a line of its own.
+    pub fn append_trial(&mut self, trial: &TrialRecord) -> Result<(), TrialError> {
+        self.mend()?;
+        self.line.clear();
+        serde_json::to_writer(&mut self.line, trial).map_err(unwritable("a trial"))?;
+        self.line.push(b'\n');
+        if self.line.len() > LONGEST_LINE {
+            return Err(TrialError::TooLong { length: self.line.len() });
+        }
+        match write_line(&mut self.trials, &self.line) {
+            Ok(()) => {
+                self.whole += self.line.len() as u64;
+                Ok(())
+            }
+            Err(answer) => {
+                self.torn = true;
+                // If this fails as well, the next call tries again and says so.
+                let _ = self.mend();
+                Err(StoreError::refused("write a trial to", &self.trials_path())(answer).into())
+            }
+        }
+    }
+
+    /// Makes the trials so far outlive a power cut. Called at the end of a
+    /// block, never within a trial.
+    ///
+    /// # Errors
+    /// When the disk refuses.
+    pub fn sync(&mut self) -> Result<(), StoreError> {
+        self.mend()?;
+        self.trials.sync_data().map_err(StoreError::refused("flush", &self.trials_path()))
+    }
+
+    fn trials_path(&self) -> PathBuf {
+        self.path.join(layout::TRIALS)
+    }
+
+    /// Cuts off what a failed write left behind the last whole line.
+    fn mend(&mut self) -> Result<(), StoreError> {
+        if self.torn {
+            self.trials.set_len(self.whole).map_err(StoreError::refused("cut half a line off", &self.trials_path()))?;
+            self.torn = false;
+        }
+        Ok(())
+    }
+}
+
+fn make_unique(root: &Path, study: &str, started_ms: u64) -> Result<(PathBuf, String), StoreError> {
+    let mut last = root.to_owned();
+    for draw in 0..DRAWS {
+        let id = layout::run_name(study, started_ms, four_digits(draw));
+        let path = root.join(&id);
+        match fs::create_dir(&path) {
+            Ok(()) => return Ok((path, id)),
+            Err(answer) if answer.kind() == ErrorKind::AlreadyExists => last = path,
+            Err(answer) => return Err(StoreError::refused("make the directory", &path)(answer)),
+        }
+    }
+    Err(StoreError::refused("make the directory", &last)(ErrorKind::AlreadyExists.into()))
+}
+
+/// Sixteen bits that differ from run to run: the standard library seeds its
+/// hashers from the system's random numbers. No result depends on them.
+fn four_digits(draw: u32) -> u16 {
+    RandomState::new().hash_one((std::process::id(), draw)) as u16
+}
+
+/// Makes what every run directory has, lasting through a power cut.
+fn furnish(root: &Path, path: &Path) -> Result<File, StoreError> {
+    let hosts = path.join(layout::HOSTS);
+    fs::create_dir(&hosts).map_err(StoreError::refused("make the directory", &hosts))?;
+    let trials = path.join(layout::TRIALS);
+    let opened = OpenOptions::new().append(true).create_new(true).open(&trials);
+    let file = opened.map_err(StoreError::refused("make the file", &trials))?;
+    for directory in [path, root] {
+        file::sync_directory(directory).map_err(StoreError::refused("flush the directory", directory))?;
+    }
+    Ok(file)
+}
+
+/// One `write`. A short one means that the disk ran out in mid-line (or that a
+/// signal came): only a second `write` tells which.
+fn write_line(file: &mut File, line: &[u8]) -> io::Result<()> {
+    loop {
+        match file.write(line) {
+            Ok(written) => return file.write_all(&line[written..]),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn pretty(what: &'static str, value: &impl Serialize) -> Result<Vec<u8>, StoreError> {
+    let mut text = serde_json::to_vec_pretty(value).map_err(unwritable(what))?;
+    text.push(b'\n');
+    Ok(text)
+}
+
+fn unwritable(what: &'static str) -> impl FnOnce(serde_json::Error) -> StoreError {
+    move |error| StoreError::Unwritable { what, reason: error.to_string() }
+}

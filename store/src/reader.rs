@@ -1,0 +1,153 @@
+//! A run directory that is read.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use model::host::{FACTS_FORMAT, HostFacts};
+use model::nearest;
+use model::run::{RUN_FORMAT, Run};
+use model::warning::Warning;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::StoreError;
+use crate::layout::{self, Moment};
+use crate::list;
+use crate::trials::Trials;
+
+/// A run that was read from its directory; the trials follow on demand.
+#[derive(Debug)]
+pub struct RunReader {
+    path: PathBuf,
+    run: Run,
+    hosts: Vec<(Moment, HostFacts)>,
+    warnings: Vec<Warning>,
+}
+
+impl RunReader {
+    /// Reads `run.json` and the facts of the hosts.
+    ///
+    /// # Errors
+    /// When `path` is no run directory (the error names the run that may have
+    /// been meant), when another version wrote it, or when `run.json` is
+    /// damaged. Damaged host facts are a warning: no figure depends on them.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let run = read_run(path)?;
+        let (hosts, warnings) = read_hosts(path)?;
+        Ok(Self { path: path.to_owned(), run, hosts, warnings })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What was planned, and how the run stands.
+    pub const fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// The facts of the hosts at one moment, in the order of their names.
+    pub fn hosts(&self, moment: Moment) -> impl Iterator<Item = &HostFacts> {
+        self.hosts.iter().filter(move |(when, _)| *when == moment).map(|(_, facts)| facts)
+    }
+
+    /// What could not be read beside the trials.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    /// Reads the trials from the first. May be called again.
+    ///
+    /// # Errors
+    /// When `trials.jsonl` cannot be opened.
+    pub fn trials(&self) -> Result<Trials, StoreError> {
+        Trials::open(&self.path.join(layout::TRIALS))
+    }
+}
+
+/// Reads `run.json` of the run directory `path`.
+pub fn read_run(path: &Path) -> Result<Run, StoreError> {
+    let file = path.join(layout::RUN);
+    let text = fs::read_to_string(&file).map_err(|answer| match answer.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => StoreError::NotARun { path: path.to_owned(), hint: hint(path) },
+        ErrorKind::InvalidData => StoreError::Damaged { path: file.clone(), reason: "it is not UTF-8".to_owned() },
+        _ => StoreError::refused("read", &file)(answer),
+    })?;
+    versioned(&file, &text, RUN_FORMAT)
+}
+
+/// The part that every version of every file has.
+#[derive(Deserialize)]
+struct Version {
+    format: u64,
+    #[serde(default)]
+    tool: Option<String>,
+}
+
+/// Asks for the version before anything else, so that a newer file is called
+/// newer and not damaged.
+fn versioned<T: DeserializeOwned>(path: &Path, text: &str, known: u32) -> Result<T, StoreError> {
+    let damaged = |error: serde_json::Error| StoreError::Damaged { path: path.to_owned(), reason: error.to_string() };
+    let Version { format, tool } = serde_json::from_str(text).map_err(damaged)?;
+    if format != u64::from(known) {
+        return Err(StoreError::UnknownFormat { path: path.to_owned(), found: format, known, tool });
+    }
+    serde_json::from_str(text).map_err(damaged)
+}
+
+type Hosts = (Vec<(Moment, HostFacts)>, Vec<Warning>);
+
+fn read_hosts(run: &Path) -> Result<Hosts, StoreError> {
+    let directory = run.join(layout::HOSTS);
+    let (mut hosts, mut warnings) = (Vec::new(), Vec::new());
+    let entries = match fs::read_dir(&directory) {
+        Ok(entries) => entries,
+        Err(answer) if answer.kind() == ErrorKind::NotFound => return Ok((hosts, warnings)),
+        Err(answer) => return Err(StoreError::refused("read the directory", &directory)(answer)),
+    };
+    for entry in entries {
+        let name = entry.map_err(StoreError::refused("read the directory", &directory))?.file_name();
+        let Some(moment) = layout::host_moment(&name.to_string_lossy()) else { continue };
+        match read_host(&directory.join(&name)) {
+            Ok(facts) => hosts.push((moment, facts)),
+            Err(error) => warnings.push(Warning::Absent {
+                what: format!("{}/{}", layout::HOSTS, name.to_string_lossy()),
+                answer: error.to_string(),
+                remedy: "The trials are kept; what is known of this host is lost.".to_owned(),
+            }),
+        }
+    }
+    // A directory has no order of its own, and a report must have one.
+    hosts.sort_by(|a, b| (a.0, &a.1.name).cmp(&(b.0, &b.1.name)));
+    warnings.sort_by_key(ToString::to_string);
+    Ok((hosts, warnings))
+}
+
+fn read_host(path: &Path) -> Result<HostFacts, StoreError> {
+    let text = fs::read_to_string(path).map_err(StoreError::refused("read", path))?;
+    versioned(path, &text, FACTS_FORMAT)
+}
+
+/// The run that may have been meant by `path`, which is none.
+fn hint(path: &Path) -> String {
+    if path.is_file() {
+        return match path.parent().filter(|parent| parent.join(layout::RUN).is_file()) {
+            Some(run) => format!("it is a file of the run {}", run.display()),
+            None => "it is a file".to_owned(),
+        };
+    }
+    if let Ok(latest) = list::latest(path) {
+        return format!("it holds runs, the latest is {}", latest.display());
+    }
+    if path.join(layout::TRIALS).is_file() {
+        return "a run was killed here before it had begun, or run.json was deleted".to_owned();
+    }
+    let (root, name) = (path.parent().unwrap_or(Path::new("")), path.file_name().unwrap_or_default().to_string_lossy());
+    let siblings = list::run_names(root).unwrap_or_default();
+    match nearest(&name, siblings.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean {}?", root.join(near).display()),
+        None => "give the path of a directory that `nettoll study` made".to_owned(),
+    }
+}

@@ -1,0 +1,113 @@
+//! What the tests of the store write: a run, hosts and trials like real ones.
+#![allow(dead_code, clippy::unwrap_used)] // Each test binary uses its part; `allow-unwrap-in-tests` does not reach an example.
+
+use std::path::Path;
+
+use model::cell::Cell;
+use model::end::{Counts, CpuTime, EndReport, OptionValue, SocketOption, Switches, Window};
+use model::host::{FACTS_FORMAT, HostFacts};
+use model::kernel::HostCounters;
+use model::plan::{PRESETS, Plan, RawPlan, resolve};
+use model::quantity::{Bytes, Nanos};
+use model::run::{RUN_FORMAT, Run, Status};
+use model::traffic::{Api, Family, Role, Test};
+use model::trial::{Measured, Outcome, TRIAL_FORMAT, TrialRecord};
+use model::warning::Warning;
+use store::{BadLine, RunReader};
+
+/// 2026-11-21T20:14:05Z.
+pub const STARTED: u64 = 1_795_292_045_000;
+
+pub fn plan() -> Plan {
+    let raw = RawPlan::parse(PRESETS[0].1).unwrap();
+    resolve(&raw, &[], 7).unwrap()
+}
+
+pub fn run(id: &str) -> Run {
+    Run {
+        format: RUN_FORMAT,
+        id: id.to_owned(),
+        plan: plan(),
+        started_ms: STARTED,
+        tool: "0.1.0".to_owned(),
+        status: Status::Running,
+        warnings: Vec::new(),
+    }
+}
+
+pub fn host(name: &str) -> HostFacts {
+    HostFacts { format: FACTS_FORMAT, name: name.to_owned(), kernel: "6.18.44".to_owned(), cpus: 2, ..HostFacts::default() }
+}
+
+fn end(role: Role, number: u64) -> EndReport {
+    let counts = Counts { calls: 100_000 + number, messages: 100_000 + number, bytes: 1_024 * number, ..Counts::default() };
+    let option = |name: &str, value| SocketOption {
+        name: name.to_owned(),
+        asked: None,
+        set: OptionValue::Number(value),
+        got: OptionValue::Number(value),
+    };
+    EndReport {
+        role,
+        cpu: Some(1),
+        window: Window { start: Nanos::new(number), end: Nanos::new(number + 150_000_000) },
+        counts,
+        total: Counts { late: 1, ..counts },
+        cpu_time: CpuTime { process: Nanos::new(149_000_000), irq: None, kernel_threads: Some(Nanos::new(17)) },
+        switches: Switches { voluntary: 12, involuntary: 3 },
+        run_delay: Some(Nanos::new(4_000)),
+        options: ["SO_SNDBUF", "SO_RCVBUF", "TCP_NODELAY", "SO_BUSY_POLL"].map(|name| option(name, 212_992)).to_vec(),
+        tcp: None,
+        latency: (role == Role::Sender).then(|| "HISTFAAAAGB42pNpmSzMwMDAxQABzFCaEUoz2X".repeat(16)),
+        max_resident: Bytes::new(4 << 20),
+    }
+}
+
+/// Trial `number`; no two are the same, and each is about 3 KB long.
+pub fn trial(number: u64) -> TrialRecord {
+    let (size, read_size) = (Bytes::new(1 + number % 16_384), Bytes::new(131_072));
+    TrialRecord {
+        format: TRIAL_FORMAT,
+        block: u32::try_from(number / 21).unwrap(),
+        position: u32::try_from(number % 21).unwrap(),
+        swapped: number % 2 == 1,
+        started_ms: STARTED + number,
+        cell: Cell {
+            test: Test::TcpStream,
+            family: Family::V4,
+            api: Api::Send,
+            size,
+            read_size,
+            nodelay: true,
+            cc: Some("reno".to_owned()),
+            sndbuf: None,
+            rcvbuf: None,
+        },
+        outcome: Outcome::Measured(Box::new(Measured {
+            sender: end(Role::Sender, number),
+            receiver: end(Role::Receiver, number),
+            sender_host: HostCounters::default(),
+            receiver_host: HostCounters::default(),
+            isolated: true,
+            overhead: Nanos::new(35_000_000),
+        })),
+        warnings: vec![Warning::Contended { role: Role::Sender, share: 0.05 }],
+    }
+}
+
+/// A short trial, for tests with many of them.
+pub fn failed(number: u64) -> TrialRecord {
+    TrialRecord { outcome: Outcome::Failed { error: format!("ü \"{number}\"\n") }, warnings: Vec::new(), ..trial(number) }
+}
+
+/// What a reader finds in `run`: whole trials and damaged lines.
+pub fn read(run: &Path) -> (Vec<TrialRecord>, Vec<BadLine>) {
+    let (mut good, mut bad) = (Vec::new(), Vec::new());
+    for found in RunReader::open(run).unwrap().trials().unwrap() {
+        match found {
+            Ok(trial) => good.push(trial),
+            Err(line) => bad.push(line),
+        }
+    }
+    (good, bad)
+}
