@@ -288,7 +288,8 @@ pub struct FitPoint {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct RoleTest {
     /// Time per message with roles exchanged over that without; 1 is no
-    /// difference. Median over blocks of the mean log ratio to the cells' medians.
+    /// difference. The ratio of the two kinds' geometric means, over blocks and
+    /// their cells, each cell relative to its median.
     pub ratio: Estimate,
     /// Probability of a difference this large by chance (randomisation test).
     pub p: f64,

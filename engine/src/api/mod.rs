@@ -29,17 +29,20 @@ impl Moved {
     }
 }
 
+/// What the sending loop calls once a message.
+pub trait Transmit {
+    /// Hands the message over, from its byte `from` on.
+    fn send(&mut self, from: usize) -> Moved;
+}
+
 /// One way of sending and receiving over a connected socket.
-pub trait Api: Sized {
+pub trait Api: Transmit + Sized {
     /// Takes a connected socket, a message to send over and over, and room for
     /// what is received. Allocates everything it will need.
     ///
     /// # Errors
     /// Whatever keeps this way from working here.
     fn open(socket: OwnedFd, message: Vec<u8>, room: Vec<u8>) -> std::io::Result<Self>;
-
-    /// Hands the message over, from its byte `from` on.
-    fn send(&mut self, from: usize) -> Moved;
 
     /// Takes what has arrived, at most `limit` bytes of it.
     fn receive(&mut self, limit: usize) -> Moved;

@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-use super::{Api, Moved};
+use super::{Api, Moved, Transmit};
 
 /// Plain `send(2)` and `recv(2)`.
 #[derive(Debug)]
@@ -23,11 +23,7 @@ impl Send {
     }
 }
 
-impl Api for Send {
-    fn open(socket: OwnedFd, message: Vec<u8>, room: Vec<u8>) -> std::io::Result<Self> {
-        Ok(Self { raw: socket.as_raw_fd(), message, room, socket })
-    }
-
+impl Transmit for Send {
     #[inline(always)]
     fn send(&mut self, from: usize) -> Moved {
         let from = from.min(self.message.len());
@@ -35,6 +31,12 @@ impl Api for Send {
         // SAFETY: `rest` is readable for its length and outlives the call; `raw` is open
         // as long as `socket` is. MSG_NOSIGNAL: a vanished peer is an errno, not a signal.
         Moved::from_call(unsafe { libc::send(self.raw, rest.as_ptr().cast(), rest.len(), libc::MSG_NOSIGNAL) })
+    }
+}
+
+impl Api for Send {
+    fn open(socket: OwnedFd, message: Vec<u8>, room: Vec<u8>) -> std::io::Result<Self> {
+        Ok(Self { raw: socket.as_raw_fd(), message, room, socket })
     }
 
     #[inline(always)]

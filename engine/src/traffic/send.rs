@@ -9,7 +9,7 @@ use std::os::fd::AsRawFd;
 
 use super::trouble::{Trouble, Verdict, readable};
 use super::{Trial, message_limit, sum};
-use crate::api::{Api, Moved};
+use crate::api::{Api, Moved, Transmit};
 use crate::edge::Between;
 use crate::stage::{Part, Stage};
 
@@ -34,7 +34,7 @@ pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> (Between, Counts, C
 ///
 /// This is the loop that the tool's own cost is measured on: one call, one
 /// comparison of its answer, one look at the stage, one count.
-pub fn send_until<A: Api>(api: &mut A, size: usize, stage: &Stage, part: Part, limit: u64) -> Counts {
+pub fn send_until<A: Transmit>(api: &mut A, size: usize, stage: &Stage, part: Part, limit: u64) -> Counts {
     let mut counts = Counts::default();
     let mut trouble = Trouble::default();
     let mut whole = 0u64;
@@ -55,7 +55,7 @@ pub fn send_until<A: Api>(api: &mut A, size: usize, stage: &Stage, part: Part, l
 
 /// Sends what a short call left of its message, so that messages stay whole.
 #[cold]
-fn finish<A: Api>(api: &mut A, size: usize, moved: Moved, counts: &mut Counts, trouble: &mut Trouble) -> Verdict {
+fn finish<A: Transmit>(api: &mut A, size: usize, moved: Moved, counts: &mut Counts, trouble: &mut Trouble) -> Verdict {
     if moved.0 <= 0 {
         return trouble.judge(moved, counts);
     }

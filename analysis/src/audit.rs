@@ -1,0 +1,212 @@
+//! The tool watches itself: what makes one trial doubtful.
+
+use model::end::{EndReport, OptionValue, SocketOption};
+use model::trial::Measured;
+use model::{Cell, Role, Test, TrialRecord, Warning};
+
+use crate::conservation::balance;
+
+/// An end that waited longer than this share of the measured time for a CPU
+/// was disturbed. Wake-ups alone make about 1 %.
+const MOST_WAITING: f64 = 0.04;
+
+/// The share of all CPU time that a hypervisor may take.
+const MOST_STOLEN: f64 = 0.02;
+
+/// The share of the time per message that may be the tool's own loop.
+const MOST_LOOP: f64 = 0.05;
+
+/// Fewer messages or transactions than this make a coarse figure: the clock's
+/// edge alone is then 1 %.
+const LEAST_MESSAGES: u64 = 100;
+
+/// Every doubt about a trial that its own numbers raise; none about one that
+/// failed. What only the laboratory can know (an end that was not bound, a
+/// link that was not made) is not among them.
+///
+/// `loop_overhead_ns` is the cost of the tool's own loop around each call, as
+/// measured on the host before the run.
+pub fn warnings(record: &TrialRecord, loop_overhead_ns: f64) -> Vec<Warning> {
+    let Some(measured) = record.measured() else { return Vec::new() };
+    let mut found = Vec::new();
+    found.extend(unaccounted(measured, &record.cell));
+    found.extend(wrong_path(measured, &record.cell));
+    found.extend(one_cpu(measured));
+    found.extend(throttled(measured));
+    found.extend(stolen(measured));
+    for end in [&measured.sender, &measured.receiver] {
+        found.extend(contended(end));
+        found.extend(generator_limit(end, loop_overhead_ns));
+        found.extend(end.options.iter().filter_map(|option| not_taken(end.role, option)));
+        found.extend(calls_failed(end));
+    }
+    let messages = measured.receiver.counts.messages;
+    found.extend((messages < LEAST_MESSAGES).then_some(Warning::FewMessages { messages }));
+    found
+}
+
+/// Only on isolated hosts: elsewhere the counters are everybody's.
+fn unaccounted(measured: &Measured, cell: &Cell) -> Option<Warning> {
+    let datagrams = balance(measured, cell).filter(|_| measured.isolated)?.unaccounted;
+    (datagrams != 0).then_some(Warning::Unaccounted { datagrams })
+}
+
+/// Payload that arrived must have been carried by the link, at both of its
+/// ends. Of request/response only the requests are held against it: which
+/// ways the end's own bytes count does not matter then.
+fn wrong_path(measured: &Measured, cell: &Cell) -> Option<Warning> {
+    let total = &measured.receiver.total;
+    let payload = match cell.test {
+        Test::TcpRr | Test::UdpRr => total.messages.saturating_mul(cell.size.get()),
+        Test::TcpStream | Test::TcpMaerts | Test::UdpStream => total.bytes,
+    };
+    let carried = measured.receiver_host.link.rx_bytes.min(measured.sender_host.link.tx_bytes);
+    (carried < payload).then_some(Warning::WrongPath { payload, carried })
+}
+
+fn one_cpu(measured: &Measured) -> Option<Warning> {
+    let shared = measured.sender.cpu? == measured.receiver.cpu?;
+    shared.then_some(Warning::OneCpu)
+}
+
+/// Two hosts on one machine see the same CPUs, so the larger counts, not the sum.
+fn throttled(measured: &Measured) -> Option<Warning> {
+    let times = measured.sender_host.cpu.throttled.max(measured.receiver_host.cpu.throttled);
+    (times > 0).then_some(Warning::Throttled { times })
+}
+
+fn stolen(measured: &Measured) -> Option<Warning> {
+    let shares = [&measured.sender_host.cpu, &measured.receiver_host.cpu].map(|cpu| cpu.steal as f64 / cpu.all().max(1) as f64);
+    let share = shares[0].max(shares[1]);
+    (share > MOST_STOLEN).then_some(Warning::Stolen { share })
+}
+
+fn window_ns(end: &EndReport) -> Option<f64> {
+    let length = end.window.length().get();
+    (length > 0).then_some(length as f64)
+}
+
+fn contended(end: &EndReport) -> Option<Warning> {
+    let share = end.run_delay?.get() as f64 / window_ns(end)?;
+    (share > MOST_WAITING).then_some(Warning::Contended { role: end.role, share })
+}
+
+/// Each call went through the loop once, so the loop's share of the measured
+/// time is its share of the time per message.
+fn generator_limit(end: &EndReport, loop_overhead_ns: f64) -> Option<Warning> {
+    let share = end.counts.calls as f64 * loop_overhead_ns / window_ns(end)?;
+    (share.is_finite() && share > MOST_LOOP).then_some(Warning::GeneratorLimit { role: end.role, share })
+}
+
+/// Buffers: the kernel sets twice what is asked (socket(7)), so more is taken
+/// and less is not. Anything else has to be just what was asked.
+fn not_taken(role: Role, option: &SocketOption) -> Option<Warning> {
+    let asked = option.asked.as_ref()?;
+    let taken = match (asked, &option.set) {
+        (OptionValue::Number(asked), OptionValue::Number(set)) if is_buffer(&option.name) => set >= asked,
+        (asked, set) => asked == set,
+    };
+    let (option, asked, got) = (option.name.clone(), words(asked), words(&option.set));
+    (!taken).then_some(Warning::OptionNotTaken { role, option, asked, got })
+}
+
+fn is_buffer(name: &str) -> bool {
+    matches!(name, "SO_SNDBUF" | "SO_RCVBUF" | "SO_SNDBUFFORCE" | "SO_RCVBUFFORCE")
+}
+
+fn words(value: &OptionValue) -> String {
+    match value {
+        OptionValue::Number(number) => number.to_string(),
+        OptionValue::Text(text) => text.clone(),
+    }
+}
+
+fn calls_failed(end: &EndReport) -> Option<Warning> {
+    let (role, calls) = (end.role, end.total.errors);
+    let errno = |errno: i32| std::io::Error::from_raw_os_error(errno).to_string();
+    let error = end.total.last_errno.map_or_else(|| "no errno was kept".to_owned(), errno);
+    (calls > 0).then_some(Warning::CallsFailed { role, calls, error })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::warnings;
+    use crate::testing::{measured, record};
+    use model::end::{OptionValue, SocketOption};
+    use model::trial::Measured;
+    use model::{Nanos, Role, Test, Warning};
+
+    /// The doubts about a sound trial of `test` after `change`.
+    fn doubts(test: Test, change: impl Fn(&mut Measured)) -> Vec<Warning> {
+        let mut trial = measured(test, 1024);
+        change(&mut trial);
+        warnings(&record(test, 1024, 0, trial), 1.0)
+    }
+
+    #[test]
+    fn a_sound_trial_raises_none() {
+        for test in Test::ALL {
+            assert_eq!(doubts(*test, |_| ()), [], "{test}");
+        }
+    }
+
+    #[test]
+    fn lost_datagrams_and_wrong_ways() {
+        let lost = |trial: &mut Measured| trial.receiver.total.messages -= 5;
+        assert_eq!(doubts(Test::UdpStream, lost), [Warning::Unaccounted { datagrams: 5 }]);
+        let shared = |trial: &mut Measured| (trial.isolated, trial.receiver.total.messages) = (false, 1);
+        assert_eq!(doubts(Test::UdpStream, shared), []);
+        let other = |trial: &mut Measured| trial.receiver_host.link.rx_bytes = 42;
+        for test in Test::ALL {
+            assert!(matches!(doubts(*test, other)[..], [Warning::WrongPath { carried: 42, .. }]));
+        }
+    }
+
+    #[test]
+    fn disturbed_hosts() {
+        let waited = |trial: &mut Measured| trial.sender.run_delay = Some(Nanos::from_millis(9));
+        assert!(
+            matches!(doubts(Test::TcpStream, waited)[..], [Warning::Contended { role: Role::Sender, share }] if (share - 0.06).abs() < 1e-9)
+        );
+        let stolen = |trial: &mut Measured| trial.receiver_host.cpu.steal = 10;
+        assert!(matches!(doubts(Test::TcpStream, stolen)[..], [Warning::Stolen { .. }]));
+        let hot = |trial: &mut Measured| trial.receiver_host.cpu.throttled = 3;
+        assert_eq!(doubts(Test::TcpStream, hot), [Warning::Throttled { times: 3 }]);
+        let one = |trial: &mut Measured| trial.receiver.cpu = trial.sender.cpu;
+        assert_eq!(doubts(Test::TcpStream, one), [Warning::OneCpu]);
+        let free = |trial: &mut Measured| (trial.receiver.cpu, trial.sender.cpu) = (None, None);
+        assert_eq!(doubts(Test::TcpStream, free), []);
+    }
+
+    #[test]
+    fn the_tool_itself() {
+        let fast = |trial: &mut Measured| trial.sender.counts.calls = 10_000_000;
+        assert!(matches!(doubts(Test::TcpStream, fast)[..], [Warning::GeneratorLimit { role: Role::Sender, .. }]));
+        let few = |trial: &mut Measured| trial.receiver.counts.messages = 99;
+        assert_eq!(doubts(Test::TcpStream, few), [Warning::FewMessages { messages: 99 }]);
+        let failed = |trial: &mut Measured| (trial.receiver.total.errors, trial.receiver.total.last_errno) = (2, Some(111));
+        let found = doubts(Test::TcpStream, failed);
+        assert!(matches!(&found[..], [Warning::CallsFailed { calls: 2, error, .. }] if error.contains("refused")), "{found:?}");
+    }
+
+    #[test]
+    fn options_are_held_against_what_was_asked() {
+        let with = |name: &str, asked: i64, set: i64| {
+            let number = OptionValue::Number;
+            let option = SocketOption { name: name.to_owned(), asked: Some(number(asked)), set: number(set), got: number(set) };
+            doubts(Test::TcpStream, |trial| trial.sender.options.push(option.clone())).len()
+        };
+        assert_eq!(with("SO_SNDBUF", 1000, 2000), 0);
+        assert_eq!(with("SO_RCVBUF", 1 << 20, 425_984), 1);
+        assert_eq!(with("TCP_NODELAY", 1, 1), 0);
+        assert_eq!(with("TCP_NODELAY", 1, 0), 1);
+        let cc = |set: &str| {
+            let text = |word: &str| OptionValue::Text(word.to_owned());
+            let option = SocketOption { name: "TCP_CONGESTION".into(), asked: Some(text("bbr")), set: text(set), got: text(set) };
+            doubts(Test::TcpStream, |trial| trial.receiver.options.push(option.clone())).len()
+        };
+        assert_eq!((cc("bbr"), cc("cubic"), cc("ENOENT (No such file or directory)")), (0, 1, 1));
+        let left = SocketOption { name: "SO_SNDBUF".into(), asked: None, set: OptionValue::Number(1), got: OptionValue::Number(2) };
+        assert_eq!(doubts(Test::TcpStream, |trial| trial.sender.options.push(left.clone())), []);
+    }
+}

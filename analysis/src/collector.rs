@@ -1,0 +1,180 @@
+//! From trial records, one by one, to an [`Analysis`].
+
+use std::collections::{BTreeSet, HashMap};
+
+use model::host::HostFacts;
+use model::trial::{Measured, Outcome};
+use model::{Bytes, Cell, Run, TrialRecord, Warning};
+
+use crate::conservation::Ledger;
+use crate::cost::{self, Context, Trials};
+use crate::figures::{self, Figures};
+use crate::findings::Findings;
+use crate::latency::{Gathered, RoundTrips};
+use crate::result::{ANALYSIS_FORMAT, Analysis, CellResult, Estimate, Limit, Metric};
+use crate::roles;
+use crate::stats::bootstrap::Batches;
+use crate::stopping::Claim;
+
+/// An end that keeps a CPU busy for this share of the time is what limits.
+const BUSY: f64 = 0.95;
+
+/// Gathers trials and says at the end what they show. It keeps some 300 bytes
+/// of each trial, and of round-trip times what occurred in each of at most 30
+/// batches of blocks.
+#[derive(Debug)]
+pub struct Collector {
+    run: Run,
+    hosts: Vec<HostFacts>,
+    cells: Vec<Gathering>,
+    places: HashMap<Cell, usize>,
+    /// Blocks with at least one trial.
+    blocks: BTreeSet<u32>,
+    /// Blocks with at least one trial that was measured.
+    measured_blocks: BTreeSet<u32>,
+    failed: u64,
+    datagrams: Option<Ledger>,
+    findings: Findings,
+}
+
+/// What is kept of one cell.
+#[derive(Debug)]
+struct Gathering {
+    cell: Cell,
+    figures: Vec<Figures>,
+    round_trips: Gathered,
+    segment: Option<Bytes>,
+}
+
+impl Gathering {
+    fn new(cell: &Cell) -> Self {
+        Self { cell: cell.clone(), figures: Vec::new(), round_trips: Gathered::default(), segment: None }
+    }
+}
+
+impl Collector {
+    /// A run on these hosts, with the warnings it carries and no trial yet.
+    pub fn new(run: Run, hosts: Vec<HostFacts>) -> Self {
+        let cells: Vec<Gathering> = run.plan.cells.iter().map(Gathering::new).collect();
+        let places = run.plan.cells.iter().enumerate().map(|(place, cell)| (cell.clone(), place)).collect();
+        let mut findings = Findings::default();
+        run.warnings.iter().for_each(|warning| findings.push_run(warning));
+        Self { run, hosts, cells, places, blocks: BTreeSet::new(), measured_blocks: BTreeSet::new(), failed: 0, datagrams: None, findings }
+    }
+
+    /// Adds a doubt about the whole run, such as a stored line that cannot be read.
+    pub fn push_warning(&mut self, warning: Warning) {
+        self.findings.push_run(&warning);
+    }
+
+    /// Adds a trial. One of a cell that the plan does not have gets a cell of
+    /// its own, after the plan's.
+    pub fn push(&mut self, record: &TrialRecord) {
+        let place = self.place(&record.cell);
+        self.blocks.insert(record.block);
+        let mut own = Vec::new();
+        match &record.outcome {
+            Outcome::Measured(measured) => own.extend(self.push_measured(place, record, measured)),
+            Outcome::Failed { error } => {
+                self.failed += 1;
+                own.push(Warning::TrialFailed { error: error.clone() });
+            }
+        }
+        self.findings.push_trial(place, record.warnings.iter().chain(&own));
+    }
+
+    fn place(&mut self, cell: &Cell) -> usize {
+        if let Some(place) = self.places.get(cell) {
+            return *place;
+        }
+        self.cells.push(Gathering::new(cell));
+        self.places.insert(cell.clone(), self.cells.len() - 1);
+        self.cells.len() - 1
+    }
+
+    /// Keeps the figures of a measured trial. A latency histogram that cannot
+    /// be read is a doubt; the rest of the trial stands.
+    fn push_measured(&mut self, place: usize, record: &TrialRecord, measured: &Measured) -> Option<Warning> {
+        self.measured_blocks.insert(record.block);
+        let mut ledger = self.datagrams.take().unwrap_or_default();
+        let any = ledger.add(measured, &record.cell) || ledger.any();
+        self.datagrams = any.then_some(ledger);
+        let (round_trips, doubt) = match measured.sender.latency.as_deref().map(RoundTrips::decode) {
+            None => (None, None),
+            Some(Ok(times)) => (Some(times), None),
+            Some(Err(error)) => (None, Some(unreadable(&error.to_string()))),
+        };
+        let gathering = &mut self.cells[place];
+        if let Some(times) = &round_trips {
+            gathering.round_trips.push(record.block, times);
+        }
+        gathering.segment = gathering.segment.max(figures::segment_size(measured));
+        gathering.figures.push(Figures::of(record, measured, round_trips.as_ref()));
+        doubt
+    }
+
+    /// What all of it shows.
+    pub fn finish(self) -> Analysis {
+        let plan = &self.run.plan;
+        let claim = Claim::of(&plan.blocks);
+        let batches = Batches::of(self.measured_blocks.iter().copied());
+        let context = Context { claim, batches: &batches, mtu: mtu(&self.run, &self.hosts), seed: plan.seed };
+        let trials: Vec<Trials> =
+            self.cells.iter().map(|cell| Trials { cell: &cell.cell, figures: &cell.figures, segment: cell.segment }).collect();
+        let models = cost::models(&trials, &context);
+        let roles = roles::test(self.cells.iter().map(|cell| cell.figures.as_slice()), plan.blocks.confidence, plan.seed);
+        let cells: Vec<CellResult> = self.cells.iter().map(|cell| cell_result(cell, claim, plan.seed)).collect();
+        let labels: Vec<String> = cells.iter().map(|cell| cell.label.clone()).collect();
+        Analysis {
+            format: ANALYSIS_FORMAT,
+            blocks: self.blocks.len() as u32,
+            trials: cells.iter().map(|cell| cell.trials as u64).sum(),
+            failed: self.failed,
+            cells,
+            models,
+            roles,
+            datagrams: self.datagrams.map(|ledger| ledger.balance()),
+            findings: self.findings.finish(&labels),
+            run: self.run,
+            hosts: self.hosts,
+        }
+    }
+}
+
+fn unreadable(error: &str) -> Warning {
+    Warning::Absent {
+        what: "a trial's round-trip times".to_owned(),
+        answer: error.to_owned(),
+        remedy: "The other figures of the trial are kept; write the run with one version of nettoll.".to_owned(),
+    }
+}
+
+/// The link's MTU: as planned, else as the first host's device has it.
+fn mtu(run: &Run, hosts: &[HostFacts]) -> Option<u64> {
+    let of_device = || hosts.iter().find_map(|host| host.device.get("mtu")?.parse().ok());
+    run.plan.link.mtu.map(u64::from).or_else(of_device)
+}
+
+fn cell_result(gathering: &Gathering, claim: Claim, seed: u64) -> CellResult {
+    let estimate = |metric: &Metric| -> Option<(Metric, Estimate)> {
+        let values: Vec<f64> = gathering.figures.iter().filter_map(|trial| trial.get(*metric)).collect();
+        Some((*metric, claim.estimate(&values)?))
+    };
+    let metrics: std::collections::BTreeMap<Metric, Estimate> = Metric::ALL.iter().filter_map(estimate).collect();
+    let busy = |metric: Metric| metrics.get(&metric).map(|share| share.value >= BUSY);
+    let limit = match (busy(Metric::SenderBusyShare), busy(Metric::ReceiverBusyShare)) {
+        (Some(true), Some(true)) => Some(Limit::BothCpus),
+        (Some(true), Some(false)) => Some(Limit::SenderCpu),
+        (Some(false), Some(true)) => Some(Limit::ReceiverCpu),
+        (Some(false), Some(false)) => Some(Limit::Waiting),
+        (None, _) | (_, None) => None,
+    };
+    CellResult {
+        cell: gathering.cell.clone(),
+        label: gathering.cell.to_string(),
+        trials: gathering.figures.len(),
+        metrics,
+        latency: gathering.round_trips.finish(claim, seed),
+        limit,
+    }
+}

@@ -1,0 +1,132 @@
+//! From a form to a fit with intervals, or to the reason why there is none.
+
+use model::{Bytes, Cell};
+
+use crate::cost::design::{Point, collinearity, varies};
+use crate::cost::search::{self, Form};
+use crate::cost::sizes::Sizes;
+use crate::cost::{Context, robust, threshold};
+use crate::result::{Estimate, Fit, FitOutcome, FitPoint, Piece, Term, TermEstimate};
+use crate::stats::bootstrap;
+
+/// A model that is wrong by more than this at any size is not one.
+const WORST_RESIDUAL: f64 = 0.5;
+
+/// A model that explains less than this of the variance is not one, unless it
+/// is right to [`FLAT`] at every size: times that hardly differ leave nothing
+/// to explain.
+const LEAST_EXPLAINED: f64 = 0.8;
+
+/// See [`LEAST_EXPLAINED`].
+const FLAT: f64 = 0.1;
+
+/// Fits a series over its sizes. `cell` is any cell of the series.
+pub fn fit(sizes: &Sizes, cell: &Cell, context: &Context) -> FitOutcome {
+    let none = |reason: String| FitOutcome::NotALine { reason };
+    let noise = sizes.noise();
+    let Some(points) = sizes.points(None) else { return none("there are sizes without trials".to_owned()) };
+    let fitted = search::best(&points, noise).and_then(|form| {
+        let coefficients = form.fit(&points, noise)?;
+        Some((form, coefficients))
+    });
+    let Some((form, coefficients)) = fitted else { return none("no line gives times above 0 at every size".to_owned()) };
+    let collinearity = collinearity(&points);
+    let payload = collinearity.and_then(|_| threshold::frame_payload(cell, context.mtu, sizes.segment));
+    let pieces = Pieces { sizes, points: &points, form: &form, payload, noise };
+    let bytes = sizes.bytes();
+    let thresholds = threshold::of(cell, context.mtu, sizes.segment);
+    let Some(points) = fit_points(sizes, &points, &form, &coefficients, context) else {
+        return none("a count that the model needs is missing at some size".to_owned());
+    };
+    let fit = Fit {
+        breakpoints: form.starts.iter().skip(1).map(|start| threshold::breakpoint(bytes[start - 1], bytes[*start], &thresholds)).collect(),
+        pieces: pieces.with_intervals(&coefficients, context),
+        r_squared: r_squared(&points),
+        points,
+        collinearity,
+    };
+    judged(fit)
+}
+
+/// The model against each size.
+fn fit_points(sizes: &Sizes, points: &[Point], form: &Form, coefficients: &[Vec<f64>], context: &Context) -> Option<Vec<FitPoint>> {
+    let by_size = form.pieces(points.len()).zip(coefficients).flat_map(|(piece, coefficients)| piece.map(move |_| coefficients));
+    let bytes = sizes.bytes();
+    let all = points.iter().zip(by_size).zip(bytes).zip(sizes.times());
+    all.map(|(((point, coefficients), size), times)| {
+        let fitted = robust::predict(point, form.terms, coefficients)?;
+        Some(FitPoint { size, measured: context.claim.estimate(&times)?, fitted, residual: (point.time - fitted) / fitted })
+    })
+    .collect()
+}
+
+/// The share of the variance of the measured medians that the model explains;
+/// 1 when there is none and the model is right.
+fn r_squared(points: &[FitPoint]) -> f64 {
+    let mean = points.iter().map(|point| point.measured.value).sum::<f64>() / points.len() as f64;
+    let squares = |left: &dyn Fn(&FitPoint) -> f64| points.iter().map(|point| left(point).powi(2)).sum::<f64>();
+    let (all, left) = (squares(&|point| point.measured.value - mean), squares(&|point| point.measured.value - point.fitted));
+    match all > 0.0 {
+        true => 1.0 - left / all,
+        false => 1.0,
+    }
+}
+
+/// The fit, unless it would mislead.
+fn judged(fit: Fit) -> FitOutcome {
+    let residual = |point: &FitPoint| point.residual.abs();
+    let Some(worst) = fit.points.iter().max_by(|a, b| residual(a).total_cmp(&residual(b))) else {
+        return FitOutcome::NotALine { reason: "there are no sizes".to_owned() };
+    };
+    let (r_squared, share) = (fit.r_squared, residual(worst));
+    let figures = format!(
+        "it explains {:.0} % of the variance, and {} B is {:.0} % off",
+        (r_squared * 100.0).max(0.0),
+        worst.size.get(),
+        worst.residual * 100.0
+    );
+    if !share.is_finite() || share > WORST_RESIDUAL || (r_squared < LEAST_EXPLAINED && share > FLAT) {
+        let reason = format!("even the best line would mislead: {figures}; read the cells themselves");
+        return FitOutcome::NotALine { reason };
+    }
+    FitOutcome::Fitted(fit)
+}
+
+/// What the intervals of a fit's coefficients are worked out from.
+struct Pieces<'a> {
+    sizes: &'a Sizes,
+    points: &'a [Point],
+    form: &'a Form,
+    /// The largest payload of a frame, where a full segment is to be told.
+    payload: Option<u64>,
+    noise: f64,
+}
+
+impl Pieces<'_> {
+    /// Every piece with its terms. The form is the one found; the medians of
+    /// each draw of blocks are fitted anew.
+    fn with_intervals(&self, coefficients: &[Vec<f64>], context: &Context) -> Vec<Piece> {
+        let draws = bootstrap::draws(context.batches.len(), context.seed);
+        let drawn: Vec<Option<Vec<Vec<f64>>>> = draws.map(|times| self.form.fit(&self.sizes.points(Some(&times))?, self.noise)).collect();
+        let estimate = |piece: usize, place: usize, factor: f64| {
+            let of_draw = |fit: &Option<Vec<Vec<f64>>>| fit.as_ref().map_or(f64::NAN, |fit| fit[piece][place] * factor);
+            let values: Vec<f64> = drawn.iter().map(of_draw).collect();
+            let value = coefficients[piece][place] * factor;
+            let interval = context.claim.bootstrapped(value, &values, context.batches.len());
+            Estimate { value, interval, n: context.batches.blocks() }
+        };
+        let bytes = self.sizes.bytes();
+        let piece = |(index, range): (usize, std::ops::Range<usize>)| {
+            let mut terms: Vec<TermEstimate> = Vec::new();
+            for (place, term) in self.form.terms.iter().enumerate() {
+                terms.push(TermEstimate { term: *term, estimate: estimate(index, place, 1.0) });
+                let payload = self.payload.filter(|_| *term == Term::Byte && varies(&self.points[range.clone()], Term::Frame));
+                let full = payload.map(|payload| estimate(index, place, payload as f64));
+                terms.extend(full.map(|estimate| TermEstimate { term: Term::FullSegment, estimate }));
+            }
+            let (from, to): (Bytes, Bytes) = (bytes[range.start], bytes[range.end - 1]);
+            Piece { from, to, terms }
+        };
+        self.form.pieces(self.points.len()).enumerate().map(piece).collect()
+    }
+}

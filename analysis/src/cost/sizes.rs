@@ -1,0 +1,139 @@
+//! The trials of one series by message size, ready to be resampled.
+
+use model::Bytes;
+
+use crate::cost::Trials;
+use crate::cost::design::Point;
+use crate::figures::Figures;
+use crate::result::Metric;
+use crate::stats::bootstrap::Batches;
+use crate::stats::median;
+
+/// A model that is right to within 2 % is right: no breakpoint and no term is
+/// worth its words below that, however quiet the machine.
+const LEAST_NOISE: f64 = 0.02;
+
+/// The sizes of one series, rising.
+#[derive(Debug)]
+pub struct Sizes {
+    sizes: Vec<Size>,
+    /// The largest segment that TCP sent at any size, if it tells.
+    pub segment: Option<Bytes>,
+}
+
+#[derive(Debug)]
+struct Size {
+    size: Bytes,
+    time: Column,
+    frames: Column,
+    wakeups: Column,
+}
+
+/// One figure of all trials of a cell, rising, each with the batch of its block.
+#[derive(Debug)]
+struct Column(Vec<(f64, u32)>);
+
+impl Sizes {
+    /// Sizes at which `metric` was measured and is above 0.
+    pub fn of(members: &[Trials], metric: Metric, batches: &Batches) -> Self {
+        let size = |trials: &Trials| Size {
+            size: trials.cell.size,
+            time: Column::of(trials.figures, metric, batches),
+            frames: Column::of(trials.figures, Metric::FramesPerMessage, batches),
+            wakeups: Column::of(trials.figures, Metric::ReceiverWakeupsPerMessage, batches),
+        };
+        let mut sizes: Vec<Size> = members.iter().map(size).filter(|size| size.time.median(None).is_some_and(|time| time > 0.0)).collect();
+        sizes.sort_by_key(|size| size.size);
+        Self { sizes, segment: members.iter().filter_map(|trials| trials.segment).max() }
+    }
+
+    /// How many there are.
+    pub const fn len(&self) -> usize {
+        self.sizes.len()
+    }
+
+    /// The sizes themselves.
+    pub fn bytes(&self) -> Vec<Bytes> {
+        self.sizes.iter().map(|size| size.size).collect()
+    }
+
+    /// The measured times of each size.
+    pub fn times(&self) -> impl Iterator<Item = Vec<f64>> {
+        self.sizes.iter().map(|size| size.time.0.iter().map(|(value, _)| *value).collect())
+    }
+
+    /// The medians at each size: of all trials, or with each batch counted as
+    /// often as it was drawn. `None` when a size was not drawn at all.
+    pub fn points(&self, drawn: Option<&[u32]>) -> Option<Vec<Point>> {
+        let point = |size: &Size| {
+            let time = size.time.median(drawn).filter(|time| *time > 0.0)?;
+            let (frames, wakeups) = (size.frames.median(drawn), size.wakeups.median(drawn));
+            Some(Point { size: size.size.get() as f64, time, frames, wakeups })
+        };
+        self.sizes.iter().map(point).collect()
+    }
+
+    /// How much the medians scatter, as a share: the usual standard error of a
+    /// median, 1.2533·s/√n, with s from the median absolute deviation; the
+    /// median of that over the sizes, because noise is alike at all of them and
+    /// nine trials tell it badly; at least [`LEAST_NOISE`].
+    pub fn noise(&self) -> f64 {
+        let error = |values: Vec<f64>| {
+            let n = values.len();
+            let centre = median::median(&values)?;
+            (n > 2).then_some(1.2533 * median::deviation(&values)? / (n as f64).sqrt() / centre)
+        };
+        let errors: Vec<f64> = self.times().filter_map(error).collect();
+        median::median(&errors).unwrap_or_default().max(LEAST_NOISE)
+    }
+}
+
+impl Column {
+    fn of(figures: &[Figures], metric: Metric, batches: &Batches) -> Self {
+        let value = |trial: &Figures| Some((trial.get(metric)?, batches.of_block(trial.block)? as u32));
+        let mut column: Vec<(f64, u32)> = figures.iter().filter_map(value).collect();
+        column.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        Self(column)
+    }
+
+    /// The median, each value counted as often as its batch was drawn.
+    fn median(&self, drawn: Option<&[u32]>) -> Option<f64> {
+        let times = |batch: u32| drawn.map_or(1, |drawn| u64::from(drawn[batch as usize]));
+        let all: u64 = self.0.iter().map(|(_, batch)| times(*batch)).sum();
+        let middle = [all.checked_sub(1)? / 2, all / 2];
+        let mut below = 0;
+        let mut found = [None; 2];
+        for (value, batch) in &self.0 {
+            below += times(*batch);
+            for (found, rank) in found.iter_mut().zip(middle) {
+                if found.is_none() && below > rank {
+                    *found = Some(*value);
+                }
+            }
+            if found[1].is_some() {
+                break;
+            }
+        }
+        Some(found[0]? / 2.0 + found[1]? / 2.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Column;
+    use crate::stats::median::median;
+    use proptest::prelude::{prop, prop_assert_eq, proptest};
+
+    proptest! {
+        #[test]
+        fn a_drawn_median_is_that_of_the_repeated_values(
+            values in prop::collection::vec((0.0..1e6f64, 0u32..5), 1..30), drawn in prop::collection::vec(0u32..4, 5),
+        ) {
+            let mut sorted = values.clone();
+            sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let repeated: Vec<f64> =
+                values.iter().flat_map(|(value, batch)| std::iter::repeat_n(*value, drawn[*batch as usize] as usize)).collect();
+            prop_assert_eq!(Column(sorted).median(Some(&drawn)), median(&repeated));
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! When a study has seen enough.
+//!
+//! Looking at an interval after every block and stopping when it is narrow
+//! spoils its coverage: one that is narrow by luck ends the study. So there are
+//! few looks ([`looks`]), and where a plan allows more than one, each asks for
+//! a higher confidence than the plan's ([`Claim`]). What coverage
+//! remains is simulated in the tests of this file and stands in
+//! `docs/statistics.md`.
+
+use std::collections::HashMap;
+
+use model::plan::{Blocks, LOOKS};
+use model::{Cell, Plan, TrialRecord};
+
+use crate::figures::time_per_message;
+use crate::result::{Estimate, Interval};
+use crate::stats::{bootstrap, median};
+
+/// The share of the plan's allowed error that one of several looks may spend.
+///
+/// Found by simulation, not by theory, because the looks are at exact intervals
+/// whose coverage goes in steps. With all of it (looks at 95 %) the coverage
+/// that remains is 93.7 % for normal and lognormal noise, but 86.7 % for two
+/// equally likely modes, whose median lies in the gap between them. With 0.4
+/// (looks at 98 %) no case simulated falls below 94.7 %. The price is small:
+/// at 10 % noise 49 blocks in place of 35.
+const SPENT_BY_A_LOOK: f64 = 0.4;
+
+/// Whether a study goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// Another block.
+    GoOn,
+    /// Every interval asked for is met.
+    IntervalMet,
+    /// The last block is done.
+    BlocksDone,
+}
+
+/// The numbers of blocks after which intervals are looked at, in rising order:
+/// [`LOOKS`], beyond them half as many again each time, no fewer than
+/// `blocks.least`, and in any case `blocks.most`.
+pub fn looks(blocks: &Blocks) -> Vec<u32> {
+    let beyond = std::iter::successors(LOOKS.last().copied(), |look| look.checked_add(look / 2)).skip(1);
+    let mut looks: Vec<u32> = LOOKS.iter().copied().chain(beyond.take_while(|look| *look < blocks.most)).collect();
+    looks.retain(|look| (blocks.least..blocks.most).contains(look));
+    looks.push(blocks.most);
+    looks
+}
+
+/// What the intervals of a run may claim.
+///
+/// They are found at the confidence of a look: the plan's when there is one
+/// look, and so much more when there are several that the plan's is left. Where
+/// there are several they claim the plan's and no more, because looking spends
+/// the rest.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Claim {
+    found_at: f64,
+    planned: f64,
+}
+
+impl Claim {
+    /// What a study under `blocks` may claim.
+    pub fn of(blocks: &Blocks) -> Self {
+        let planned = blocks.confidence;
+        match looks(blocks).len() {
+            0 | 1 => Self { found_at: planned, planned },
+            _ => Self { found_at: 1.0 - (1.0 - planned) * SPENT_BY_A_LOOK, planned },
+        }
+    }
+
+    /// The confidence at which intervals are found.
+    pub const fn found_at(self) -> f64 {
+        self.found_at
+    }
+
+    /// The median with its exact interval; `None` when no value is a number.
+    pub fn estimate(self, values: &[f64]) -> Option<Estimate> {
+        let mut estimate = median::estimate(values, self.found_at)?;
+        estimate.interval = estimate.interval.map(|interval| self.limited(interval));
+        Some(estimate)
+    }
+
+    /// The interval of `value` from what it became in each draw of `batches`
+    /// batches of blocks. It holds `value` itself: an interval beside its own
+    /// estimate, which a bootstrap of few blocks can give, would be read wrong.
+    pub fn bootstrapped(self, value: f64, draws: &[f64], batches: usize) -> Option<Interval> {
+        let interval = bootstrap::interval(draws, batches, self.found_at)?;
+        Some(self.limited(Interval { low: interval.low.min(value), high: interval.high.max(value), ..interval }))
+    }
+
+    /// An interval that claims no more than it may.
+    const fn limited(self, interval: Interval) -> Interval {
+        let confidence = if self.found_at > self.planned { self.planned } else { interval.confidence };
+        Interval { confidence, ..interval }
+    }
+}
+
+/// Half the width of an estimate's interval, as a share of its value.
+fn relative_half_width(estimate: &Estimate) -> Option<f64> {
+    let interval = estimate.interval?;
+    let width = (interval.high - interval.low) / 2.0 / estimate.value;
+    width.is_finite().then_some(width)
+}
+
+/// Watches a running study and says after each block whether to go on.
+#[derive(Debug, Clone)]
+pub struct Observer {
+    blocks: Blocks,
+    claim: Claim,
+    looks: Vec<u32>,
+    /// Time per message of each trial, by cell.
+    times: HashMap<Cell, Vec<f64>>,
+}
+
+impl Observer {
+    /// Nothing is seen yet.
+    pub fn new(plan: &Plan) -> Self {
+        let times = plan.cells.iter().map(|cell| (cell.clone(), Vec::new())).collect();
+        Self { blocks: plan.blocks, claim: Claim::of(&plan.blocks), looks: looks(&plan.blocks), times }
+    }
+
+    /// Sees a trial; one that failed or is of no cell of the plan changes nothing.
+    pub fn push(&mut self, record: &TrialRecord) {
+        let time = record.measured().and_then(time_per_message);
+        if let (Some(time), Some(times)) = (time, self.times.get_mut(&record.cell)) {
+            times.push(time);
+        }
+    }
+
+    /// Whether to go on after `done` blocks.
+    pub fn after_block(&self, done: u32) -> Decision {
+        let last = done >= self.blocks.most;
+        if (last || self.looks.contains(&done)) && self.interval_met() {
+            return Decision::IntervalMet;
+        }
+        if last { Decision::BlocksDone } else { Decision::GoOn }
+    }
+
+    /// The widest interval of any cell: half its width as a share of the
+    /// median. `None` while some cell has too few trials for an interval, or no
+    /// cell has any. For showing progress; it decides nothing.
+    pub fn widest(&self) -> Option<f64> {
+        // A cell that never could be measured would keep the study waiting to no end.
+        let measured = self.times.values().filter(|times| !times.is_empty());
+        let widths = measured.map(|times| self.claim.estimate(times).as_ref().and_then(relative_half_width));
+        widths.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
+    }
+
+    fn interval_met(&self) -> bool {
+        self.widest().is_some_and(|widest| widest <= self.blocks.interval)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Claim, looks, relative_half_width};
+    use crate::testing::{Noise, generator};
+    use model::plan::Blocks;
+
+    /// Simulated studies of each case: enough for a figure to print where they
+    /// are fast.
+    const STUDIES: u32 = if cfg!(debug_assertions) { 3_000 } else { 20_000 };
+
+    fn blocks(least: u32, most: u32) -> Blocks {
+        Blocks { least, most, interval: 0.05, confidence: 0.95 }
+    }
+
+    #[test]
+    fn looks_are_few_and_end_with_the_last_block() {
+        assert_eq!(looks(&blocks(9, 9)), [9]);
+        assert_eq!(looks(&blocks(3, 5)), [5]);
+        assert_eq!(looks(&blocks(9, 40)), [9, 14, 20, 30, 40]);
+        assert_eq!(looks(&blocks(21, 400)), [30, 50, 75, 100, 150, 225, 337, 400]);
+        assert!(looks(&blocks(1, u32::MAX)).len() < 60);
+    }
+
+    #[test]
+    fn one_look_asks_for_no_more_than_the_plan() {
+        assert_eq!(Claim::of(&blocks(9, 9)).found_at(), 0.95);
+        assert!((Claim::of(&blocks(9, 14)).found_at() - 0.98).abs() < 1e-12);
+        let nine = [1., 2., 3., 4., 5., 6., 7., 8., 9.];
+        let fixed = Claim::of(&blocks(9, 9)).estimate(&nine).unwrap().interval.unwrap();
+        assert_eq!((fixed.low, fixed.high), (2.0, 8.0));
+        assert!((fixed.confidence - 0.9609).abs() < 1e-4);
+        let looked = Claim::of(&blocks(9, 100)).estimate(&nine).unwrap().interval.unwrap();
+        assert_eq!((looked.low, looked.high, looked.confidence), (1.0, 9.0, 0.95));
+    }
+
+    /// The share of studies of one cell that end with an interval that holds
+    /// the true median, and how many blocks they took on average.
+    fn coverage(noise: Noise, spread: f64, most: u32, studies: u32) -> (f64, f64) {
+        let plan = blocks(9, most);
+        let looks = looks(&plan);
+        let mut random = generator(1);
+        let truth = noise.median(spread);
+        let (mut held, mut taken) = (0, 0);
+        for _ in 0..studies {
+            let mut times = Vec::new();
+            for look in &looks {
+                times.resize_with(*look as usize, || noise.draw(spread, &mut random));
+                let seen = Claim::of(&plan).estimate(&times).unwrap();
+                if relative_half_width(&seen).unwrap() <= plan.interval || *look == most {
+                    let interval = seen.interval.unwrap();
+                    held += u32::from(interval.low <= truth && truth <= interval.high);
+                    break;
+                }
+            }
+            taken += times.len();
+        }
+        (f64::from(held) / f64::from(studies), taken as f64 / f64::from(studies))
+    }
+
+    /// The bar of issue 2: at least 93.5 % under the stopping rule. One cell is
+    /// the worst case; with more cells the slowest decides, and luck in the
+    /// others ends nothing.
+    #[test]
+    fn looking_leaves_the_coverage_promised() {
+        let mut worst = 1.0f64;
+        for noise in Noise::ALL {
+            for spread in [0.05, 0.1, 0.15] {
+                let (held, taken) = coverage(*noise, spread, 100, STUDIES);
+                eprintln!("coverage under the stopping rule: {noise:?}, {spread}: {:.1} % after {taken:.0} blocks", held * 100.0);
+                worst = worst.min(held);
+            }
+        }
+        assert!(worst >= 0.935, "{worst}");
+    }
+
+    #[test]
+    fn further_looks_beyond_100_leave_it_too() {
+        for noise in [Noise::Normal, Noise::TwoEqualModes] {
+            let (held, taken) = coverage(noise, 0.2, 400, STUDIES / 3);
+            eprintln!("with looks up to 400: {noise:?}: {:.1} % after {taken:.0} blocks", held * 100.0);
+            assert!(held >= 0.935, "{held}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Noise and made-up trials for this crate's tests.
+
+use model::cell::default_read_size;
+use model::end::{Counts, CpuTime, EndReport, Switches, Window};
+use model::kernel::HostCounters;
+use model::plan::{Blocks, Link, LinkKind, TrialEnd};
+use model::run::{RUN_FORMAT, Status};
+use model::trial::{Measured, Outcome, TRIAL_FORMAT};
+use model::{Api, Bytes, Cell, Family, Nanos, Plan, Protocol, Role, Run, Test, TrialRecord};
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use crate::{Analysis, Collector};
+
+/// A generator with a fixed seed: a simulation says the same every time.
+pub fn generator(seed: u64) -> ChaCha8Rng {
+    ChaCha8Rng::seed_from_u64(seed)
+}
+
+/// A standard normal value (Box and Muller 1958).
+pub fn normal(random: &mut ChaCha8Rng) -> f64 {
+    let radius = (-2.0 * (1.0 - random.random::<f64>()).ln()).sqrt();
+    radius * (std::f64::consts::TAU * random.random::<f64>()).cos()
+}
+
+/// Noise around 100.
+#[derive(Debug, Clone, Copy)]
+pub enum Noise {
+    /// Normal.
+    Normal,
+    /// Lognormal.
+    Lognormal,
+    /// Two modes, the upper one in 3 of 10 trials.
+    TwoModes,
+    /// Two equally likely modes: the median lies in the gap between them.
+    TwoEqualModes,
+}
+
+impl Noise {
+    /// All of it.
+    pub const ALL: &'static [Self] = &[Self::Normal, Self::Lognormal, Self::TwoModes, Self::TwoEqualModes];
+
+    /// One value; `spread` is about the relative standard deviation.
+    pub fn draw(self, spread: f64, random: &mut ChaCha8Rng) -> f64 {
+        let mut mode = |share: f64| {
+            let centre = if random.random::<f64>() < share { 1.0 + 2.0 * spread } else { 1.0 };
+            100.0 * centre * (1.0 + 0.3 * spread * normal(random))
+        };
+        match self {
+            Self::TwoModes => mode(0.3),
+            Self::TwoEqualModes => mode(0.5),
+            Self::Normal => 100.0 * (1.0 + spread * normal(random)),
+            Self::Lognormal => 100.0 * (spread * normal(random)).exp(),
+        }
+    }
+
+    /// The true median; of the modes, from many draws.
+    pub fn median(self, spread: f64) -> f64 {
+        let mut random = generator(99);
+        match self {
+            Self::Normal | Self::Lognormal => 100.0,
+            _ => {
+                let values: Vec<f64> = (0..100_001).map(|_| self.draw(spread, &mut random)).collect();
+                crate::stats::median::median(&values).unwrap()
+            }
+        }
+    }
+}
+
+/// A cell with the usual settings; TCP with TCP_NODELAY.
+pub fn cell(test: Test, size: u64) -> Cell {
+    let size = Bytes::new(size);
+    let nodelay = test.protocol() == Protocol::Tcp;
+    let read_size = default_read_size(test, size);
+    Cell { test, family: Family::V4, api: Api::Send, size, read_size, nodelay, cc: None, sndbuf: None, rcvbuf: None }
+}
+
+/// A sound trial on isolated hosts: 50,000 messages in 150 ms, all of which
+/// arrived, nothing before or after the measured part.
+pub fn measured(test: Test, size: u64) -> Measured {
+    const MESSAGES: u64 = 50_000;
+    let counts = Counts { calls: MESSAGES, messages: MESSAGES, bytes: MESSAGES * size, ..Counts::default() };
+    let end = |role, cpu| EndReport {
+        role,
+        cpu: Some(cpu),
+        window: Window { start: Nanos::from_millis(1_000), end: Nanos::from_millis(1_150) },
+        counts,
+        total: counts,
+        cpu_time: CpuTime { process: Nanos::from_millis(75), irq: None, kernel_threads: None },
+        switches: Switches { voluntary: 500, involuntary: 5 },
+        run_delay: Some(Nanos::from_millis(1)),
+        options: Vec::new(),
+        tcp: None,
+        latency: None,
+        max_resident: Bytes::new(4 << 20),
+    };
+    let mut host = HostCounters::default();
+    host.link.tx_packets = MESSAGES;
+    host.link.rx_packets = MESSAGES;
+    host.link.tx_bytes = MESSAGES * (size + 66);
+    host.link.rx_bytes = host.link.tx_bytes;
+    (host.cpu.system, host.cpu.idle) = (10, 20);
+    if test.protocol() == Protocol::Udp {
+        host.udp.out_datagrams = MESSAGES;
+        host.udp.in_datagrams = MESSAGES;
+    }
+    Measured {
+        sender: end(Role::Sender, 0),
+        receiver: end(Role::Receiver, 1),
+        sender_host: host,
+        receiver_host: host,
+        isolated: true,
+        overhead: Nanos::from_millis(30),
+    }
+}
+
+/// The record of a trial in `block`.
+pub fn record(test: Test, size: u64, block: u32, measured: Measured) -> TrialRecord {
+    TrialRecord {
+        format: TRIAL_FORMAT,
+        block,
+        position: 0,
+        swapped: block % 2 == 1,
+        started_ms: 0,
+        cell: cell(test, size),
+        outcome: Outcome::Measured(Box::new(measured)),
+        warnings: Vec::new(),
+    }
+}
+
+/// A finished run over these cells, of at most so many blocks, looked at once.
+pub fn run(cells: Vec<Cell>, blocks: u32) -> Run {
+    let plan = Plan {
+        name: "test".into(),
+        title: "Made up".into(),
+        end: TrialEnd::Length(Nanos::from_millis(150)),
+        warmup: Nanos::from_millis(30),
+        blocks: Blocks { least: blocks, most: blocks, interval: 0.05, confidence: 0.95 },
+        link: Link { kind: LinkKind::Veth, mtu: Some(1500), offloads: Default::default() },
+        seed: 1,
+        cells,
+    };
+    let id = "2026-11-21T20-14-05Z-test-7f3a".into();
+    Run { format: RUN_FORMAT, id, plan, started_ms: 0, tool: "test".into(), status: Status::BlocksDone, warnings: Vec::new() }
+}
+
+/// What these trials show; their cells are the plan's.
+pub fn analyse(records: impl Iterator<Item = TrialRecord>) -> Analysis {
+    let records: Vec<TrialRecord> = records.collect();
+    let mut cells: Vec<Cell> = Vec::new();
+    for record in &records {
+        if !cells.contains(&record.cell) {
+            cells.push(record.cell.clone());
+        }
+    }
+    let mut collector = Collector::new(run(cells, 9), Vec::new());
+    records.iter().for_each(|record| collector.push(record));
+    collector.finish()
+}

@@ -1,0 +1,155 @@
+//! A whole run through the collector.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2Serializer};
+use model::trial::Outcome;
+use model::{Nanos, Test, TrialRecord, Warning};
+use rand::RngExt;
+
+use crate::Collector;
+use crate::result::{FitOutcome, Limit, Metric};
+use crate::testing::{analyse, cell, generator, measured, record, run};
+
+const SIZES: [u64; 9] = [1, 64, 112, 512, 1024, 1472, 2032, 8192, 16_384];
+
+fn latency(random: &mut impl RngExt) -> String {
+    let mut histogram = Histogram::<u64>::new_with_bounds(1, 60_000_000_000, 3).unwrap();
+    for _ in 0..1000 {
+        let tail = 1.0 - random.random::<f64>();
+        histogram.record((15_000.0 / tail.powf(0.2)) as u64).unwrap();
+    }
+    let mut bytes = Vec::new();
+    V2Serializer::new().serialize(&histogram, &mut bytes).unwrap();
+    STANDARD.encode(bytes)
+}
+
+/// A study of both protocols, like the quick one, without noise but for a ramp.
+fn study(blocks: u32) -> impl Iterator<Item = TrialRecord> {
+    let mut random = generator(3);
+    let streams = [Test::TcpStream, Test::UdpStream].into_iter().flat_map(|test| SIZES.map(|size| (test, size)));
+    let cells: Vec<(Test, u64)> = streams.chain([(Test::TcpRr, 1), (Test::UdpRr, 1)]).collect();
+    let of_block = move |block: u32| -> Vec<TrialRecord> {
+        let mut trial = |(test, size): &(Test, u64)| {
+            let mut trial = measured(*test, *size);
+            let per_message = (1800.0 + 0.3 * *size as f64) * (1.0 + 0.002 * f64::from(block % 9));
+            trial.receiver.window.end = trial.receiver.window.start + Nanos::new((per_message * 50_000.0) as u64);
+            if !test.is_stream() {
+                trial.sender.latency = Some(latency(&mut random));
+                (trial.sender_host.udp.in_datagrams, trial.receiver_host.udp.out_datagrams) = (50_000, 50_000);
+            }
+            record(*test, *size, block, trial)
+        };
+        cells.iter().map(&mut trial).collect()
+    };
+    (0..blocks).flat_map(of_block)
+}
+
+#[test]
+fn every_part_is_filled() {
+    let analysis = analyse(study(9));
+    assert_eq!((analysis.blocks, analysis.trials, analysis.failed), (9, 180, 0));
+    assert_eq!(analysis.cells.len(), 20);
+    assert_eq!(analysis.models.len(), 6);
+    assert!(analysis.models.iter().take(1).all(|model| matches!(model.outcome, FitOutcome::Fitted(_))), "{:?}", analysis.models);
+    assert_eq!(analysis.findings, []);
+    let roles = analysis.roles.unwrap();
+    assert_eq!((roles.swapped, roles.straight), (4, 5));
+    let datagrams = analysis.datagrams.unwrap();
+    assert_eq!((datagrams.unaccounted, datagrams.sent), (0, 9 * 50_000 * 11));
+    let first = &analysis.cells[0];
+    let time = first.metrics[&Metric::TimePerMessageNs];
+    assert!((time.value / (1800.3 * 1.008) - 1.0).abs() < 1e-6 && time.n == 9);
+    assert_eq!(time.interval.unwrap().confidence, 0.9609375);
+    assert!(!first.metrics.contains_key(&Metric::RoundTripP50Ns) && !first.metrics.contains_key(&Metric::LossShare));
+    assert_eq!(first.limit, Some(Limit::Waiting));
+    let asked = analysis.cells.iter().find(|cell| cell.cell.test == Test::UdpRr).unwrap();
+    let latency = asked.latency.as_ref().unwrap();
+    assert_eq!((latency.transactions, latency.percentiles.len()), (9_000, 4));
+    assert!(asked.metrics.contains_key(&Metric::RoundTripP50Ns));
+}
+
+#[test]
+fn nothing_measured_is_no_figure_and_no_panic() {
+    let empty = analyse(std::iter::empty());
+    assert!(empty.cells.iter().all(|cell| cell.metrics.is_empty() && cell.latency.is_none() && cell.limit.is_none()));
+    assert_eq!((empty.roles, empty.datagrams, empty.trials), (None, None, 0));
+
+    let mut silent = measured(Test::UdpStream, 64);
+    silent.receiver.window.end = silent.receiver.window.start;
+    silent.sender.counts = Default::default();
+    silent.receiver.counts = Default::default();
+    (silent.sender.total, silent.receiver.total) = (Default::default(), Default::default());
+    silent.sender_host = Default::default();
+    silent.receiver_host = Default::default();
+    let analysis = analyse([record(Test::UdpStream, 64, 0, silent)].into_iter());
+    let names: Vec<&Metric> = analysis.cells[0].metrics.keys().collect();
+    assert_eq!(names, [&Metric::SentMessagesPerS, &Metric::SenderBusyShare]);
+    assert!(!serde_json::to_string(&analysis).unwrap().contains("NaN"));
+}
+
+#[test]
+fn no_number_in_json_is_missing() {
+    // serde_json writes what is no number as null; so does Option. Only fields
+    // that may be absent may be null.
+    let text = serde_json::to_value(analyse(study(9))).unwrap();
+    fn look(value: &serde_json::Value, path: &str) {
+        match value {
+            serde_json::Value::Null => {
+                let may = ["interval", "limit", "latency", "collinearity", "name", "roles", "datagrams", "mtu"];
+                assert!(may.iter().any(|field| path.ends_with(field)) || path.contains("/hosts") || path.contains("/run"), "{path}");
+            }
+            serde_json::Value::Array(all) => all.iter().for_each(|value| look(value, path)),
+            serde_json::Value::Object(all) => all.iter().for_each(|(key, value)| look(value, &format!("{path}/{key}"))),
+            _ => (),
+        }
+    }
+    look(&text, "");
+}
+
+#[test]
+fn failed_trials_and_broken_histograms_are_told() {
+    let mut failed = record(Test::TcpRr, 1, 0, measured(Test::TcpRr, 1));
+    failed.outcome = Outcome::Failed { error: "connect: refused".into() };
+    let mut broken = measured(Test::TcpRr, 1);
+    broken.sender.latency = Some("no histogram".into());
+    let records = [failed, record(Test::TcpRr, 1, 1, broken)];
+    let mut collector = Collector::new(run(vec![cell(Test::TcpRr, 1)], 9), Vec::new());
+    records.iter().for_each(|record| collector.push(record));
+    collector.push_warning(Warning::BadLine { line: 3, reason: "cut".into() });
+    let analysis = collector.finish();
+    assert_eq!((analysis.failed, analysis.trials, analysis.blocks), (1, 1, 2));
+    let kinds: Vec<&Warning> = analysis.findings.iter().map(|finding| &finding.warning).collect();
+    assert!(matches!(kinds[..], [Warning::TrialFailed { .. }, Warning::BadLine { line: 3, .. }, Warning::Absent { .. }]));
+}
+
+#[test]
+fn nagle_is_not_a_line() {
+    let nagled = study(9).map(|mut record| {
+        record.cell.nodelay = false;
+        record
+    });
+    let analysis = analyse(nagled);
+    let tcp = analysis.models.iter().find(|model| model.series == "TCP_STREAM (nagle)").unwrap();
+    assert!(matches!(&tcp.outcome, FitOutcome::NotALine { reason } if reason.contains("--nodelay")));
+}
+
+/// Not timed in CI: run with `cargo test --release -- --ignored --nocapture`.
+#[test]
+#[ignore = "a speed figure, for people"]
+fn a_hundred_thousand_trials() {
+    let records: Vec<TrialRecord> = study(5).collect();
+    let mut collector = Collector::new(run(records.iter().take(20).map(|record| record.cell.clone()).collect(), 5000), Vec::new());
+    let start = std::time::Instant::now();
+    for block in 0..5000u32 {
+        for record in &records[(block % 5) as usize * 20..][..20] {
+            let mut record = record.clone();
+            (record.block, record.swapped) = (block, block % 2 == 1);
+            collector.push(&record);
+        }
+    }
+    let pushed = start.elapsed();
+    let analysis = collector.finish();
+    eprintln!("{} trials: pushed in {pushed:?}, all in {:?}", analysis.trials, start.elapsed());
+}
