@@ -90,7 +90,10 @@ impl Keeper<'_> {
                 link::make_veth(&self.entered, &device, &far_device, far_pid)?;
                 FromHost::Done
             }
-            ToHost::Configure(end) => FromHost::Configured { mac: link::configure(&self.entered, &end)?.mac },
+            ToHost::Configure(end) => {
+                let configured = link::configure(&self.entered, &end)?;
+                FromHost::Configured { mac: configured.mac, unset: configured.settings.unset }
+            }
             ToHost::Counters { device, family } => FromHost::Counters(Box::new(counters::read(&device, family)?)),
             ToHost::Facts { device, endpoint_cpus } => FromHost::Facts(Box::new(self.facts(&device, &endpoint_cpus))),
             ToHost::Start => {

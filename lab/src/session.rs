@@ -9,6 +9,7 @@ use model::warning::Warning;
 use model::{Family, Role};
 
 use crate::host::cpu::{self, Placement, Topology};
+use crate::host::link::{FAR_MAC, NEAR_MAC};
 use crate::remote::{HostError, RemoteHost};
 
 /// The device at each end of the link.
@@ -63,40 +64,67 @@ impl Session {
     /// What kept even loopback from working, or the link from being as asked.
     pub fn open(link: &Link) -> Result<Self, HostError> {
         let mut warnings = Vec::new();
-        let (hosts, isolated) = match link.kind {
-            LinkKind::Loopback => (start_on_this_machine()?, false),
-            LinkKind::Veth => start_isolated(&mut warnings)?,
+        let linked = match link.kind {
+            LinkKind::Loopback => None,
+            LinkKind::Veth => start_linked(&mut warnings)?,
+        };
+        let isolated = linked.is_some();
+        let hosts = match linked {
+            Some(hosts) => hosts,
+            None => [RemoteHost::start("a", "none")?, RemoteHost::start("b", "none")?],
         };
         let placement = Topology::read().choose();
-        let places = places(placement, isolated);
         if placement.a == placement.b {
             warnings.push(Warning::OneCpu);
         }
         let device = if isolated { DEVICE } else { "lo" };
-        let mut session = Self { hosts, places, device, isolated, facts: Vec::new(), warnings };
+        let mut session = Self { hosts, places: places(placement, isolated), device, isolated, facts: Vec::new(), warnings };
         if isolated {
-            session.join_by_veth(link)?;
+            session.configure(link)?;
         }
         session.facts = session.gather_facts()?;
         for (place, facts) in session.places.iter_mut().zip(&session.facts) {
             place.irq_time_subtracted = facts.irq_time_subtracted == Some(true);
         }
+        session.warnings.extend(session.blind_spots());
         Ok(session)
     }
 
-    fn join_by_veth(&mut self, link: &Link) -> Result<(), HostError> {
-        let [near, far] = &mut self.hosts;
-        let make = ToHost::MakeLink { device: DEVICE.to_owned(), far_device: DEVICE.to_owned(), far_pid: far.pid() };
-        near.command(&make)?;
-        let macs = [crate::host::link::NEAR_MAC, crate::host::link::FAR_MAC];
+    /// Brings both ends of the link up as asked.
+    fn configure(&mut self, link: &Link) -> Result<(), HostError> {
+        let macs = [NEAR_MAC, FAR_MAC];
         // Both at once: neither end comes up before the other.
         for (at, host) in self.hosts.iter_mut().enumerate() {
             host.tell(&ToHost::Configure(Box::new(link_end(link, at, macs[1 - at]))))?;
         }
         for host in &mut self.hosts {
-            host.answer()?;
+            let FromHost::Configured { unset, .. } = host.answer()? else { continue };
+            let known = self.warnings.iter().any(|warning| matches!(warning, Warning::Absent { .. }));
+            if let (Some((_, answer)), false) = (unset.first(), known) {
+                self.warnings.push(unset_settings(&unset, answer));
+            }
         }
         Ok(())
+    }
+
+    /// What cannot be seen of the ends' CPU time on this machine.
+    fn blind_spots(&self) -> Vec<Warning> {
+        let mut spots = Vec::new();
+        if self.places.iter().any(|place| place.ksoftirqd.is_none()) {
+            spots.push(Warning::Absent {
+                what: "the CPU time of ksoftirqd".to_owned(),
+                answer: "no such thread in /proc".to_owned(),
+                remedy: "Run outside the container's pid namespace; until then service demand leaves this time out.".to_owned(),
+            });
+        }
+        if self.facts.iter().any(|facts| facts.irq_time_subtracted.is_none()) {
+            spots.push(Warning::Absent {
+                what: "whether interrupt time is taken out of process time".to_owned(),
+                answer: "the probe needs UDP over loopback".to_owned(),
+                remedy: "Bring loopback up; until then service demand may leave interrupt time out.".to_owned(),
+            });
+        }
+        spots
     }
 
     /// The facts of both hosts as they are now.
@@ -172,29 +200,45 @@ const fn index(role: Role, swapped: bool) -> usize {
     }
 }
 
-fn start_on_this_machine() -> Result<[RemoteHost; 2], HostError> {
-    Ok([RemoteHost::start("a", "none")?, RemoteHost::start("b", "none")?])
+/// Two hosts in namespaces of their own, with a link between them that is not
+/// yet configured; `None` with a warning where this machine refuses either.
+fn start_linked(warnings: &mut Vec<Warning>) -> Result<Option<[RemoteHost; 2]>, HostError> {
+    let mut refusals = Vec::new();
+    for start in [start_as_root, start_as_user] {
+        match start().and_then(make_link) {
+            Ok(hosts) => return Ok(Some(hosts)),
+            Err(HostError::Refused { error, .. }) => refusals.push(error),
+            Err(error) => return Err(error),
+        }
+    }
+    warnings.push(Warning::NoLink { reason: refusals.join("; then ") });
+    Ok(None)
 }
 
-/// Hosts in namespaces of their own, as far as this machine allows.
-fn start_isolated(warnings: &mut Vec<Warning>) -> Result<([RemoteHost; 2], bool), HostError> {
-    let as_root = RemoteHost::start("a", "network").and_then(|a| Ok([a, RemoteHost::start("b", "network")?]));
-    let refused_as_root = match as_root {
-        Ok(hosts) => return Ok((hosts, true)),
-        Err(HostError::Refused { error, .. }) => error,
-        Err(error) => return Err(error),
-    };
-    let as_user = RemoteHost::start("a", "user").and_then(|a| {
-        let b = RemoteHost::start("b", &format!("join={}", a.pid()))?;
-        Ok([a, b])
-    });
-    match as_user {
-        Ok(hosts) => Ok((hosts, true)),
-        Err(HostError::Refused { error, .. }) => {
-            warnings.push(Warning::NoLink { reason: format!("{refused_as_root}; then {error}") });
-            Ok((start_on_this_machine()?, false))
-        }
-        Err(error) => Err(error),
+fn start_as_root() -> Result<[RemoteHost; 2], HostError> {
+    Ok([RemoteHost::start("a", "network")?, RemoteHost::start("b", "network")?])
+}
+
+/// Both in one user namespace: a device can be moved only between network
+/// namespaces that one user owns.
+fn start_as_user() -> Result<[RemoteHost; 2], HostError> {
+    let a = RemoteHost::start("a", "user")?;
+    let b = RemoteHost::start("b", &format!("join={}", a.pid()))?;
+    Ok([a, b])
+}
+
+fn make_link(mut hosts: [RemoteHost; 2]) -> Result<[RemoteHost; 2], HostError> {
+    let [near, far] = &mut hosts;
+    near.command(&ToHost::MakeLink { device: DEVICE.to_owned(), far_device: DEVICE.to_owned(), far_pid: far.pid() })?;
+    Ok(hosts)
+}
+
+fn unset_settings(unset: &[(String, String)], answer: &str) -> Warning {
+    let names: Vec<&str> = unset.iter().map(|(name, _)| name.as_str()).collect();
+    Warning::Absent {
+        what: format!("setting {} in the hosts' namespaces", names.join(", ")),
+        answer: answer.to_owned(),
+        remedy: "Trials may see traces of earlier ones (saved metrics, address checks); a writable /proc/sys mends it.".to_owned(),
     }
 }
 

@@ -183,6 +183,9 @@ pub enum FromHost {
     Configured {
         /// The device's hardware address; zeros for loopback.
         mac: [u8; 6],
+        /// Settings of the host's namespace that could not be made, each with
+        /// the system's answer.
+        unset: Vec<(String, String)>,
     },
     /// Counters as asked.
     Counters(Box<HostCounters>),

@@ -2,7 +2,7 @@
 //! other's traces and the link free of traffic that nobody asked for.
 
 use std::fs::File;
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::link::check_name;
@@ -37,8 +37,9 @@ const DEVICE: [(&str, &str, &str); 6] = [
 pub struct Settings {
     /// Names and values set.
     pub set: Vec<(String, String)>,
-    /// Names that this kernel does not have.
-    pub absent: Vec<String>,
+    /// What could not be set, and the system's answer: this kernel does not
+    /// have it, or `/proc/sys` is read-only, as containers have it.
+    pub unset: Vec<(String, String)>,
 }
 
 /// Why a setting could not be made.
@@ -50,16 +51,6 @@ pub enum SysctlError {
     /// No device can be called so.
     #[error("setting sysctls of device '{0}': a device's name has 1 to 15 characters, no blank and no '/'")]
     BadName(String),
-    /// The system refused.
-    #[error("setting {name} to {value}: {source}; is /proc/sys mounted read-only, as containers have it?")]
-    Refused {
-        /// The setting.
-        name: String,
-        /// The value asked for.
-        value: String,
-        /// What the system answered.
-        source: std::io::Error,
-    },
 }
 
 /// Makes the settings for the namespace of this process and for `device` in it.
@@ -74,23 +65,22 @@ pub fn apply(entered: &Entered, device: &str) -> Result<Settings, SysctlError> {
     let mut settings = Settings::default();
     for (name, value) in NAMESPACE {
         let path = Path::new("/proc/sys").join(name.replace('.', "/"));
-        settings.note(name.to_owned(), value, write(&path, value))?;
+        settings.note(name.to_owned(), value, write(&path, value));
     }
     for (before, after, value) in DEVICE {
         let path = PathBuf::from("/proc/sys").join(before.replace('.', "/")).join(device).join(after);
-        settings.note(format!("{before}.{device}.{after}"), value, write(&path, value))?;
+        settings.note(format!("{before}.{device}.{after}"), value, write(&path, value));
     }
     Ok(settings)
 }
 
 impl Settings {
-    fn note(&mut self, name: String, value: &str, written: std::io::Result<()>) -> Result<(), SysctlError> {
+    /// A setting that cannot be made costs hygiene, not the study: it is said.
+    fn note(&mut self, name: String, value: &str, written: std::io::Result<()>) {
         match written {
             Ok(()) => self.set.push((name, value.to_owned())),
-            Err(error) if error.kind() == ErrorKind::NotFound => self.absent.push(name),
-            Err(source) => return Err(SysctlError::Refused { name, value: value.to_owned(), source }),
+            Err(answer) => self.unset.push((name, answer.to_string())),
         }
-        Ok(())
     }
 }
 
@@ -112,11 +102,12 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_lacks_is_reported_and_a_refusal_is_an_error() {
+    fn what_cannot_be_set_is_said_with_the_answer() {
         let mut settings = Settings::default();
-        settings.note("net.ipv6.ip6frag_time".to_owned(), "1", Err(ErrorKind::NotFound.into())).unwrap();
-        assert_eq!(settings.absent, ["net.ipv6.ip6frag_time"]);
-        let error = settings.note("net.a".to_owned(), "1", Err(Error::from_raw_os_error(30))).unwrap_err().to_string();
-        assert!(error.starts_with("setting net.a to 1: Read-only file system"), "{error}");
+        settings.note("net.ipv6.ip6frag_time".to_owned(), "1", Err(ErrorKind::NotFound.into()));
+        settings.note("net.a".to_owned(), "1", Err(Error::from_raw_os_error(30)));
+        let names: Vec<&str> = settings.unset.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["net.ipv6.ip6frag_time", "net.a"]);
+        assert!(settings.unset[1].1.starts_with("Read-only file system"), "{:?}", settings.unset);
     }
 }

@@ -1,8 +1,8 @@
 //! One host: carries out orders from its input, a JSON line each.
 
-use std::io::{BufRead, BufReader};
+use std::io::BufRead;
 use std::net::{SocketAddr, UdpSocket};
-use std::process::{Child, ExitCode};
+use std::process::ExitCode;
 use std::time::Duration;
 
 use lab::host::namespace::{self, Entered, Isolation};
@@ -38,8 +38,6 @@ pub enum Order {
     Write(String, String),
     /// Enters once more.
     EnterAgain,
-    /// Starts a process that is to die with this one.
-    StartFollower,
 }
 
 /// What a host answers.
@@ -57,7 +55,6 @@ pub enum Answer {
 struct Host {
     entered: Entered,
     socket: Option<UdpSocket>,
-    follower: Option<Child>,
 }
 
 pub fn run(isolation: &str) -> ExitCode {
@@ -65,18 +62,11 @@ pub fn run(isolation: &str) -> ExitCode {
         Ok(entered) => entered,
         Err(error) => return tell(&Answer::Failed(error.to_string())),
     };
-    if let Some(parent) = isolation.strip_prefix("follow=") {
-        assert!(namespace::die_with(parent.parse().unwrap()).unwrap());
-    }
     tell(&Answer::Done);
-    let mut host = Host { entered, socket: None, follower: None };
+    let mut host = Host { entered, socket: None };
     for line in std::io::stdin().lock().lines() {
         let order = serde_json::from_str(&line.unwrap()).unwrap();
         tell(&host.carry_out(order).unwrap_or_else(|error| Answer::Failed(error.to_string())));
-    }
-    // A follower outlives its input.
-    if isolation.starts_with("follow=") {
-        std::thread::sleep(Duration::from_secs(60));
     }
     ExitCode::SUCCESS
 }
@@ -113,14 +103,6 @@ impl Host {
             Order::Read(path) => return Ok(Answer::Text(std::fs::read_to_string(path)?)),
             Order::Write(path, text) => std::fs::write(path, text)?,
             Order::EnterAgain => self.entered = namespace::enter(Isolation::Network)?,
-            Order::StartFollower => {
-                let mut follower = crate::pair::spawn(&format!("follow={}", std::process::id()), None)?;
-                let pid = follower.id();
-                // Its first line says that it has asked to die with this process.
-                BufReader::new(follower.stdout.take().ok_or("no output")?).read_line(&mut String::new())?;
-                self.follower = Some(follower);
-                return Ok(Answer::Number(pid));
-            }
         }
         Ok(Answer::Done)
     }

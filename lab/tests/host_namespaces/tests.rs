@@ -31,7 +31,6 @@ all!(
     settings_of_the_machine_are_recorded_too,
     a_refusal_names_the_call_and_the_limits,
     a_dead_host_takes_the_link_with_it,
-    a_host_dies_with_its_controller,
     a_missing_far_end_is_said,
     an_exhausted_limit_is_named,
 );
@@ -223,20 +222,6 @@ fn a_dead_host_takes_the_link_with_it() -> Result<(), Skip> {
     // The kernel takes a namespace down a little after its last process.
     within(Duration::from_secs(10), || !b.read("/proc/net/dev").contains("far0:"));
     Ok(())
-}
-
-fn a_host_dies_with_its_controller() -> Result<(), Skip> {
-    let mut controller = Host::start("none", None)?;
-    let pid = controller.number(&Order::StartFollower);
-    assert!(alive(pid));
-    controller.kill();
-    within(Duration::from_secs(10), || !alive(pid));
-    Ok(())
-}
-
-fn alive(pid: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
 }
 
 fn a_missing_far_end_is_said() -> Result<(), Skip> {

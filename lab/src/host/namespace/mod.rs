@@ -13,9 +13,7 @@ use std::path::Path;
 
 use nix::errno::Errno;
 use nix::sched::{CloneFlags, setns, unshare};
-use nix::sys::prctl::set_pdeathsig;
-use nix::sys::signal::Signal;
-use nix::unistd::{getegid, geteuid, getppid};
+use nix::unistd::{getegid, geteuid};
 
 use super::facts::read_sysctls;
 use super::link;
@@ -116,22 +114,6 @@ pub fn enter(isolation: Isolation) -> Result<Entered, NamespaceError> {
     unshare(CloneFlags::CLONE_NEWNET).map_err(refused(Step::Network, "making a network namespace (unshare CLONE_NEWNET)"))?;
     link::bring_up_loopback()?;
     Ok(entered)
-}
-
-/// Has the kernel kill this process as soon as the thread that started it ends.
-/// Returns `false` where `parent` is gone already. The order survives a new
-/// user namespace that the process itself makes.
-///
-/// The kernel counts the *thread* as the parent: start hosts from one that
-/// lives as long as they are needed.
-pub fn die_with(parent: u32) -> Result<bool, NamespaceError> {
-    set_pdeathsig(Signal::SIGKILL).map_err(|errno| NamespaceError::Refused {
-        tried: "asking to end with the controller (prctl PR_SET_PDEATHSIG)".to_owned(),
-        errno,
-        remedy: "a sandbox seems to filter system calls; run nettoll outside it".to_owned(),
-    })?;
-    // The parent may have died before the order was given.
-    Ok(u32::try_from(getppid().as_raw()) == Ok(parent))
 }
 
 fn new_user_namespace() -> Result<(), NamespaceError> {
