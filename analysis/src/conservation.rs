@@ -92,12 +92,12 @@ impl Ledger {
         match cell.test {
             Test::UdpStream => self.one_way(sender.messages, receiver.messages, here, there),
             Test::UdpRr => {
-                let (requests, answers) = (sender.messages + sender.lost, sender.messages + sender.late);
+                let (requests, answers) = (sum([sender.messages, sender.lost]), sum([sender.messages, sender.late]));
                 if measured.isolated {
                     self.one_way(requests, receiver.messages, here, there);
                     self.one_way(receiver.messages, answers, there, here);
                 } else {
-                    self.one_way(requests + receiver.messages, receiver.messages + answers, here, there);
+                    self.one_way(sum([requests, receiver.messages]), sum([receiver.messages, answers]), here, there);
                 }
             }
             Test::TcpStream | Test::TcpMaerts | Test::TcpRr => return false,
@@ -113,20 +113,20 @@ impl Ledger {
     /// The balance so far.
     pub fn balance(&self) -> Balance {
         let dropped: Vec<(String, u64)> = self.dropped.iter().map(|(cause, count)| (cause.name().to_owned(), *count)).collect();
-        let explained: u64 = self.dropped.values().sum();
+        let explained = self.dropped.values().fold(0, |sum: u64, count| sum.wrapping_add(*count));
         let unaccounted = self.sent.wrapping_sub(self.received).wrapping_sub(explained) as i64;
         Balance { sent: self.sent, received: self.received, dropped, unaccounted }
     }
 
     /// `sent` datagrams from `here`, `received` of them taken out `there`.
     fn one_way(&mut self, sent: u64, received: u64, here: &HostCounters, there: &HostCounters) {
-        self.sent += sent;
-        self.received += received;
+        self.sent = self.sent.saturating_add(sent);
+        self.received = self.received.saturating_add(received);
         // Calls that failed for lack of room count in SndbufErrors too; they
         // sent nothing, so only the gap counts.
         let queue = self.explain(Cause::SenderQueue, sent.saturating_sub(here.udp.out_datagrams), here.udp.sndbuf_errors);
         let udp = &there.udp;
-        let arrived = udp.in_datagrams + udp.rcvbuf_errors + udp.mem_errors + udp.in_csum_errors + udp.no_ports;
+        let arrived = sum([udp.in_datagrams, udp.rcvbuf_errors, udp.mem_errors, udp.in_csum_errors, udp.no_ports]);
         self.on_the_way(here.udp.out_datagrams.saturating_sub(arrived), queue, here, there);
         self.count(Cause::NoPort, udp.no_ports);
         self.count(Cause::Checksum, udp.in_csum_errors);
@@ -139,14 +139,14 @@ impl Ledger {
     fn on_the_way(&mut self, mut gap: u64, reported: u64, here: &HostCounters, there: &HostCounters) {
         gap -= self.explain(Cause::SenderIp, gap, here.ip.out_discards.saturating_sub(reported));
         // A packet dropped between the two devices may stand at both.
-        let at_sender = (here.link.tx_dropped + here.link.tx_errors).saturating_sub(reported);
-        let at_receiver = (there.link.rx_dropped + there.link.rx_errors).saturating_sub(reported);
+        let at_sender = sum([here.link.tx_dropped, here.link.tx_errors]).saturating_sub(reported);
+        let at_receiver = sum([there.link.rx_dropped, there.link.rx_errors]).saturating_sub(reported);
         let mut devices = at_sender.max(at_receiver);
         // Devices count fragments. A datagram is lost with the first of them,
         // so whole datagrams are what was cut but never put together; a drop
         // must be on record for each, or it is a mystery and stays one.
         let not_whole = here.ip.frag_oks.saturating_sub(there.ip.reasm_oks);
-        let evidence = devices + there.ip.reasm_fails + there.ip.in_discards;
+        let evidence = sum([devices, there.ip.reasm_fails, there.ip.in_discards]);
         let fragments = self.explain(Cause::Fragments, gap.min(not_whole), evidence);
         gap -= fragments;
         devices = devices.saturating_sub(fragments);
@@ -166,9 +166,15 @@ impl Ledger {
 
     fn count(&mut self, cause: Cause, datagrams: u64) {
         if datagrams > 0 {
-            *self.dropped.entry(cause).or_default() += datagrams;
+            let counted = self.dropped.entry(cause).or_default();
+            *counted = counted.saturating_add(datagrams);
         }
     }
+}
+
+/// A sum that a damaged record cannot make overflow.
+fn sum<const N: usize>(counts: [u64; N]) -> u64 {
+    counts.into_iter().fold(0, u64::saturating_add)
 }
 
 #[cfg(test)]

@@ -104,7 +104,7 @@ fn host_cpu(ticks: &CpuTicks, total: &Counts) -> Option<f64> {
 fn loss_share(test: Test, sender: &Counts, receiver: &Counts) -> Option<f64> {
     match test {
         Test::UdpStream => per(sender.messages as f64 - receiver.messages as f64, sender.messages),
-        Test::UdpRr => per(sender.lost as f64, sender.messages + sender.lost),
+        Test::UdpRr => per(sender.lost as f64, sender.messages.saturating_add(sender.lost)),
         Test::TcpStream | Test::TcpMaerts | Test::TcpRr => None,
     }
 }

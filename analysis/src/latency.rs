@@ -51,14 +51,20 @@ impl RoundTrips {
     /// Adds the times of another.
     pub fn merge(&mut self, other: &Self) {
         for (time, count) in &other.counts {
-            *self.counts.entry(*time).or_default() += count;
+            let sum = self.counts.entry(*time).or_default();
+            *sum = sum.saturating_add(*count);
         }
+    }
+
+    /// How many there are.
+    fn transactions(&self) -> u64 {
+        self.counts.values().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
     /// The smallest time that at least `percent` of all do not exceed; `None`
     /// of none.
     pub fn percentile(&self, percent: f64) -> Option<f64> {
-        let total: u64 = self.counts.values().sum();
+        let total = self.transactions();
         let mut wanted = [percent].into_iter();
         let steps = self.counts.iter().map(|(time, count)| (*time, *count));
         percentiles(steps, total, &mut wanted).first().copied()
@@ -72,7 +78,7 @@ fn percentiles(steps: impl Iterator<Item = (u64, u64)>, total: u64, wanted: &mut
     let Some(mut next) = wanted.next().map(rank) else { return found };
     let mut below = 0;
     for (time, count) in steps {
-        below += count;
+        below = count.saturating_add(below);
         while below >= next && total > 0 {
             found.push(time as f64);
             match wanted.next() {
@@ -118,7 +124,7 @@ impl Gathered {
     pub fn finish(&self, claim: Claim, seed: u64) -> Option<Latency> {
         let mut all = RoundTrips::default();
         self.batches.values().for_each(|times| all.merge(times));
-        let transactions: u64 = all.counts.values().sum();
+        let transactions = all.transactions();
         let (min_ns, max_ns) = (*all.counts.keys().next()?, *all.counts.keys().next_back()?);
         let drawn = self.resample(seed);
         let percentiles = PERCENTS.iter().enumerate().filter_map(|(place, percent)| {
@@ -142,10 +148,11 @@ impl Gathered {
             steps.extend(times.counts.iter().map(|(time, count)| (*time, batch, *count)));
         }
         steps.sort_unstable();
-        let sizes: Vec<u64> = self.batches.values().map(|times| times.counts.values().sum()).collect();
+        let sizes: Vec<u64> = self.batches.values().map(RoundTrips::transactions).collect();
         let one = |times: Vec<u32>| {
-            let total = sizes.iter().zip(&times).map(|(size, times)| size * u64::from(*times)).sum();
-            let drawn = steps.iter().map(|(time, batch, count)| (*time, count * u64::from(times[*batch])));
+            let total =
+                sizes.iter().zip(&times).fold(0, |sum: u64, (size, times)| sum.saturating_add(size.saturating_mul((*times).into())));
+            let drawn = steps.iter().map(|(time, batch, count)| (*time, count.saturating_mul(times[*batch].into())));
             percentiles(drawn, total, &mut PERCENTS.into_iter())
         };
         bootstrap::draws(self.batches.len(), seed).map(one).collect()

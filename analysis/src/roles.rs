@@ -59,7 +59,7 @@ fn block_means<'a>(cells: impl Iterator<Item = &'a [Figures]>) -> BTreeMap<u32, 
 /// Exchanged less straight, of each pair of which both blocks are there.
 fn pair_differences(blocks: &BTreeMap<u32, Block>) -> Vec<f64> {
     let difference = |(index, first): (&u32, &Block)| {
-        let second = blocks.get(&(index + 1)).filter(|second| index % 2 == 0 && second.swapped != first.swapped)?;
+        let second = blocks.get(&index.checked_add(1)?).filter(|second| index % 2 == 0 && second.swapped != first.swapped)?;
         let (swapped, straight) = if first.swapped { (first, second) } else { (second, first) };
         Some(swapped.mean() - straight.mean())
     };

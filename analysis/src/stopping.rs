@@ -155,9 +155,10 @@ impl Observer {
 
 #[cfg(test)]
 mod tests {
-    use super::{Claim, looks, relative_half_width};
-    use crate::testing::{Noise, generator};
+    use super::{Claim, Decision, Observer, looks, relative_half_width};
+    use crate::testing::{Noise, cell, generator, measured, record, run};
     use model::plan::Blocks;
+    use model::{Nanos, Plan, Test};
 
     /// Simulated studies of each case: enough for a figure to print where they
     /// are fast.
@@ -186,6 +187,35 @@ mod tests {
         assert!((fixed.confidence - 0.9609).abs() < 1e-4);
         let looked = Claim::of(&blocks(9, 100)).estimate(&nine).unwrap().interval.unwrap();
         assert_eq!((looked.low, looked.high, looked.confidence), (1.0, 9.0, 0.95));
+    }
+
+    /// What an observer says after `done` blocks of two cells, of which the
+    /// second scatters by `spread` and a third never could be measured.
+    fn decision(spread: u64, done: u32, most: u32) -> (Decision, Option<f64>) {
+        let cells = vec![cell(Test::UdpStream, 1), cell(Test::UdpStream, 64), cell(Test::TcpRr, 1)];
+        let plan = Plan { blocks: blocks(9, most), ..run(cells, most).plan };
+        let mut observer = Observer::new(&plan);
+        for block in 0..done {
+            for (size, step) in [(1, 0), (64, spread)] {
+                let mut trial = measured(Test::UdpStream, size);
+                trial.receiver.window.end = trial.receiver.window.end + Nanos::from_millis(step * u64::from(block % 9));
+                observer.push(&record(Test::UdpStream, size, block, trial));
+            }
+        }
+        (observer.after_block(done), observer.widest())
+    }
+
+    #[test]
+    fn a_study_ends_when_every_interval_is_met_and_only_at_a_look() {
+        assert_eq!(decision(0, 9, 100).0, Decision::IntervalMet);
+        assert_eq!(decision(0, 10, 100).0, Decision::GoOn);
+        assert_eq!(decision(8, 9, 100).0, Decision::GoOn);
+        assert_eq!(decision(8, 9, 9).0, Decision::BlocksDone);
+        assert_eq!(decision(0, 9, 9).0, Decision::IntervalMet);
+        assert_eq!(decision(0, 3, 100), (Decision::GoOn, None));
+        assert_eq!(decision(0, 0, 1), (Decision::GoOn, None));
+        let widest = decision(8, 9, 9).1.unwrap();
+        assert!(widest > 0.05 && widest < 0.2, "{widest}");
     }
 
     /// The share of studies of one cell that end with an interval that holds

@@ -141,12 +141,12 @@ counters! {
 impl CpuTicks {
     /// Time in which some CPU was not idle: netperf's host-wide figure.
     pub const fn busy(&self) -> u64 {
-        self.user + self.system + self.irq + self.softirq + self.steal
+        self.user.saturating_add(self.system).saturating_add(self.irq).saturating_add(self.softirq).saturating_add(self.steal)
     }
 
     /// All time of all CPUs.
     pub const fn all(&self) -> u64 {
-        self.busy() + self.idle
+        self.busy().saturating_add(self.idle)
     }
 }
 

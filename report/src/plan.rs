@@ -2,6 +2,7 @@
 //! how much it can be expected to show.
 
 use analysis::expectation;
+use analysis::stopping::Claim;
 use model::plan::{TRIAL_OVERHEAD, TrialEnd};
 use model::{Nanos, Plan};
 
@@ -65,9 +66,11 @@ fn duration(plan: &Plan) -> String {
 
 fn expected(plan: &Plan, blocks: u32) -> String {
     let confidence = percent(plan.blocks.confidence);
+    // Looking more than once costs width.
+    let found_at = Claim::of(&plan.blocks).found_at();
     let widths: Vec<String> = NOISE
         .iter()
-        .filter_map(|&noise| Some((noise, expectation::half_width(blocks, plan.blocks.confidence, noise)?)))
+        .filter_map(|&noise| Some((noise, expectation::half_width(blocks, found_at, noise)?)))
         .map(|(noise, width)| format!("±{} where trials scatter by {}", percent(width), percent(noise)))
         .collect();
     match widths.is_empty() {

@@ -7,8 +7,8 @@ use crate::result::Term;
 /// A piece of a model has at least so many sizes.
 pub const LEAST_IN_PIECE: usize = 3;
 
-/// Gaps between sizes at which a breakpoint is looked for, at most: more would
-/// cost time and find no other place.
+/// Gaps between sizes at which a breakpoint is looked for first, at most; around
+/// the best of them every gap is tried.
 const MOST_GAPS: usize = 32;
 
 /// The form of a model, before its coefficients.
@@ -56,23 +56,27 @@ pub fn best(points: &[Point], noise: f64) -> Option<Form> {
             continue;
         }
         let pieces = Pieces::new(points, terms, noise);
-        for starts in candidates(points.len()) {
-            let form = Form { terms, starts };
-            if let Some(cost) = pieces.criterion(&form)
-                && best.as_ref().is_none_or(|(least, _)| cost < *least)
-            {
-                best = Some((cost, form));
-            }
+        let costs = candidates(points.len()).into_iter().filter_map(|starts| pieces.judged(Form { terms, starts }));
+        let least = costs.min_by(|a, b| a.0.total_cmp(&b.0));
+        if let Some(least) = least.map(|coarse| pieces.refined(coarse))
+            && best.as_ref().is_none_or(|(cost, _)| least.0 < *cost)
+        {
+            best = Some(least);
         }
     }
     best.map(|(_, form)| form)
 }
 
-/// Every way to cut `sizes` sizes into one, two or three pieces, fewest first.
+/// From one gap that is tried first to the next.
+fn stride(sizes: usize) -> usize {
+    sizes.div_ceil(MOST_GAPS).max(1)
+}
+
+/// Every way to cut `sizes` sizes into one, two or three pieces, fewest first;
+/// of many sizes, only at every so many gaps.
 fn candidates(sizes: usize) -> Vec<Vec<usize>> {
     let gaps: Vec<usize> = (LEAST_IN_PIECE..(sizes + 1).saturating_sub(LEAST_IN_PIECE)).collect();
-    let step = gaps.len().div_ceil(MOST_GAPS).max(1);
-    let gaps: Vec<usize> = gaps.into_iter().step_by(step).collect();
+    let gaps: Vec<usize> = gaps.into_iter().step_by(stride(sizes)).collect();
     let mut all = vec![vec![0]];
     all.extend(gaps.iter().map(|gap| vec![0, *gap]));
     for first in &gaps {
@@ -94,7 +98,33 @@ impl<'a> Pieces<'a> {
         Self { points, terms, noise, known: Default::default() }
     }
 
+    /// A form with its criterion; `None` when it cannot be had.
+    fn judged(&self, form: Form) -> Option<(f64, Form)> {
+        Some((self.criterion(&form)?, form))
+    }
+
+    /// The best form whose breakpoints, one after the other, are moved by less
+    /// than a stride.
+    fn refined(&self, mut best: (f64, Form)) -> (f64, Form) {
+        let reach = stride(self.points.len()) - 1;
+        for place in 1..best.1.starts.len() {
+            let start = best.1.starts[place];
+            for moved in start.saturating_sub(reach)..=start + reach {
+                let mut form = best.1.clone();
+                form.starts[place] = moved;
+                if let Some(other) = self.judged(form).filter(|other| other.0 < best.0) {
+                    best = other;
+                }
+            }
+        }
+        best
+    }
+
     fn criterion(&self, form: &Form) -> Option<f64> {
+        let sizes = self.points.len();
+        if form.starts.len() > 1 && form.pieces(sizes).any(|piece| piece.len() < LEAST_IN_PIECE || piece.end > sizes) {
+            return None;
+        }
         let misfit: f64 = form.pieces(self.points.len()).map(|piece| self.misfit(piece)).sum::<Option<f64>>()?;
         let (terms, pieces) = (form.terms.len(), form.starts.len());
         let coefficients = terms * pieces + 3 * (pieces - 1) + 2 * (terms - CHOICES[0].len());
@@ -153,6 +183,14 @@ mod tests {
         assert_eq!(best(&points(|size| 1500.0 + 0.3 * size), 0.02), Some(Form { terms: &[Term::Message, Term::Byte], starts: vec![0] }));
         let step = best(&points(|size| 1500.0 + 0.3 * size + if size > 1472.0 { 900.0 } else { 0.0 }), 0.02).unwrap();
         assert_eq!(step.starts, [0, 6]);
+    }
+
+    #[test]
+    fn of_many_sizes_the_step_is_found_to_the_byte() {
+        let sizes = (1400..1530).map(f64::from);
+        let step = |size: f64| if size > 1472.0 { 900.0 } else { 0.0 };
+        let points: Vec<Point> = sizes.map(|size| Point { size, time: 1500.0 + step(size), frames: None, wakeups: None }).collect();
+        assert_eq!(best(&points, 0.02).unwrap().starts, [0, 73]);
     }
 
     /// At the noise that the criterion is told, a line is cut in fewer than one

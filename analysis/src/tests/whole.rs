@@ -6,6 +6,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 use model::trial::Outcome;
 use model::{Nanos, Test, TrialRecord, Warning};
+use proptest::prelude::{ProptestConfig, any, prop_assert, proptest};
 use rand::RngExt;
 
 use crate::Collector;
@@ -133,6 +134,30 @@ fn nagle_is_not_a_line() {
     let analysis = analyse(nagled);
     let tcp = analysis.models.iter().find(|model| model.series == "TCP_STREAM (nagle)").unwrap();
     assert!(matches!(&tcp.outcome, FitOutcome::NotALine { reason } if reason.contains("--nodelay")));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// A damaged record may hold any numbers.
+    #[test]
+    fn no_numbers_make_it_panic(n in any::<[u64; 24]>(), block in any::<u32>(), test in 0usize..5, isolated in any::<bool>()) {
+        let test = Test::ALL[test];
+        let mut wild = measured(test, 64);
+        wild.isolated = isolated;
+        for (end, at) in [(&mut wild.sender, 0), (&mut wild.receiver, 6)] {
+            (end.counts.messages, end.counts.bytes, end.total.messages, end.total.lost) = (n[at], n[at + 1], n[at + 2], n[at + 3]);
+            (end.total.late, end.window.end, end.cpu_time.process) = (n[at + 4], Nanos::new(n[at + 5]), Nanos::new(n[at]));
+        }
+        for (host, at) in [(&mut wild.sender_host, 12), (&mut wild.receiver_host, 18)] {
+            (host.udp.out_datagrams, host.udp.in_datagrams, host.udp.rcvbuf_errors) = (n[at], n[at + 1], n[at + 2]);
+            (host.link.tx_dropped, host.link.rx_dropped, host.ip.reasm_fails) = (n[at + 3], n[at + 4], n[at + 5]);
+        }
+        let records = [record(test, 64, block, wild.clone()), record(test, 64, u32::MAX, wild)];
+        let _ = crate::audit::warnings(&records[0], 1.0);
+        let analysis = analyse(records.into_iter());
+        prop_assert!(analysis.cells[0].metrics.values().all(|estimate| estimate.value.is_finite()));
+    }
 }
 
 /// Not timed in CI: run with `cargo test --release -- --ignored --nocapture`.

@@ -1,0 +1,182 @@
+//! Plays the host and the controller of endpoints.
+
+// Each test program uses its own part of this.
+#![allow(dead_code)]
+
+use std::fs::File;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use engine::channel::{self, ChannelError, Receiver};
+use model::cell::default_read_size;
+use model::control::{CONTROL_VERSION, FromEndpoint, Task, ToEndpoint};
+use model::end::EndReport;
+use model::plan::TrialEnd;
+use model::{Api, Bytes, Cell, Family, Nanos, Role, Test};
+
+/// Longer than anything here takes on a busy machine.
+pub const PATIENCE: Duration = Duration::from_secs(15);
+
+/// A cell with what is usual.
+pub fn cell(test: Test, family: Family, size: u64) -> Cell {
+    let size = Bytes::new(size);
+    let read_size = default_read_size(test, size);
+    Cell { test, family, api: Api::Send, size, read_size, nodelay: true, cc: None, sndbuf: None, rcvbuf: None }
+}
+
+/// The loopback address of a family.
+pub fn loopback(family: Family) -> IpAddr {
+    match family {
+        Family::V4 => Ipv4Addr::LOCALHOST.into(),
+        Family::V6 => Ipv6Addr::LOCALHOST.into(),
+    }
+}
+
+/// What one end of a trial over loopback has to do.
+pub fn task(role: Role, cell: &Cell, end: TrialEnd, warmup: Nanos) -> Task {
+    Task {
+        role,
+        cell: cell.clone(),
+        local: SocketAddr::new(loopback(cell.family), 0),
+        cpu: None,
+        ksoftirqd: None,
+        end,
+        warmup,
+        silence: Nanos::from_millis(50),
+        answer_limit: Nanos::from_millis(100),
+        irq_time_subtracted: false,
+    }
+}
+
+/// An endpoint and the two ends of what it is talked to through.
+#[derive(Debug)]
+pub struct Endpoint {
+    commands: Option<File>,
+    answers: Receiver<FromEndpoint, File>,
+}
+
+/// How a served endpoint ends.
+pub type Served = JoinHandle<Result<(), ChannelError>>;
+
+impl Endpoint {
+    /// One on a thread of this process, greeted.
+    pub fn start() -> (Self, Served) {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let input = theirs.try_clone().unwrap();
+        let served = thread::spawn(move || engine::endpoint::run(input, theirs));
+        let answers = ours.try_clone().unwrap();
+        (Self::over(file(ours), file(answers)), served)
+    }
+
+    /// One that is talked to through these, greeted.
+    pub fn over(commands: File, answers: File) -> Self {
+        let mut endpoint = Self { commands: Some(commands), answers: Receiver::new(answers) };
+        assert_eq!(endpoint.hear(), FromEndpoint::Hello { version: CONTROL_VERSION });
+        endpoint
+    }
+
+    pub fn tell(&mut self, message: &ToEndpoint) {
+        channel::send(self.commands.as_mut().unwrap(), message).unwrap();
+    }
+
+    /// Sends bytes that may be no message.
+    pub fn tell_bytes(&mut self, bytes: &[u8]) {
+        std::io::Write::write_all(self.commands.as_mut().unwrap(), bytes).unwrap();
+    }
+
+    pub fn hear(&mut self) -> FromEndpoint {
+        self.answers.receive_within(PATIENCE).unwrap()
+    }
+
+    /// The next answer, or how the connection ended.
+    pub fn hear_or_end(&mut self) -> Result<FromEndpoint, ChannelError> {
+        self.answers.receive_within(PATIENCE)
+    }
+
+    pub fn hear_failure(&mut self) -> String {
+        match self.hear() {
+            FromEndpoint::Failed { error } => error,
+            other => panic!("expected a failure, got {other:?}"),
+        }
+    }
+
+    pub fn hear_done(&mut self) -> EndReport {
+        match self.hear() {
+            FromEndpoint::Done(report) => *report,
+            other => panic!("expected a report, got {other:?}"),
+        }
+    }
+
+    /// Hands it its task; returns where its socket is bound.
+    pub fn prepare(&mut self, task: Task) -> SocketAddr {
+        self.tell(&ToEndpoint::Prepare(Box::new(task)));
+        match self.hear() {
+            FromEndpoint::Ready { address, .. } => address,
+            other => panic!("expected to be ready, got {other:?}"),
+        }
+    }
+
+    /// Joins it to what is bound at `peer`.
+    pub fn connect(&mut self, peer: SocketAddr) {
+        self.tell(&ToEndpoint::Connect { peer });
+        assert_eq!(self.hear(), FromEndpoint::Connected);
+    }
+
+    /// What a sender announces when it has sent its last message.
+    pub fn hear_sent(&mut self) -> (u64, u64) {
+        match self.hear() {
+            FromEndpoint::Sent { messages, bytes } => (messages, bytes),
+            other => panic!("expected the sender's end, got {other:?}"),
+        }
+    }
+
+    /// Ends the control connection, as a host does that dies.
+    pub fn abandon(&mut self) {
+        if let Some(commands) = self.commands.take() {
+            // A pipe has no such thing, and its end closes with `commands`.
+            let _ = nix::sys::socket::shutdown(std::os::fd::AsRawFd::as_raw_fd(&commands), nix::sys::socket::Shutdown::Write);
+        }
+    }
+}
+
+fn file(stream: UnixStream) -> File {
+    File::from(OwnedFd::from(stream))
+}
+
+/// What both ends of a trial said.
+#[derive(Debug)]
+pub struct Reports {
+    pub sender: EndReport,
+    pub receiver: EndReport,
+    /// Messages and bytes that the sender announced.
+    pub announced: (u64, u64),
+}
+
+/// Runs a trial between two endpoints of this process.
+pub fn trial(cell: &Cell, end: TrialEnd, warmup: Nanos) -> Reports {
+    let ((mut sender, sender_served), (mut receiver, receiver_served)) = (Endpoint::start(), Endpoint::start());
+    let reports = trial_between(&mut sender, &mut receiver, cell, end, warmup);
+    for served in [sender_served, receiver_served] {
+        served.join().unwrap().unwrap();
+    }
+    reports
+}
+
+/// Runs a trial between two endpoints.
+pub fn trial_between(sender: &mut Endpoint, receiver: &mut Endpoint, cell: &Cell, end: TrialEnd, warmup: Nanos) -> Reports {
+    let (from, to) =
+        (sender.prepare(task(Role::Sender, cell, end, warmup)), receiver.prepare(task(Role::Receiver, cell, end, warmup)));
+    receiver.tell(&ToEndpoint::Connect { peer: from });
+    sender.tell(&ToEndpoint::Connect { peer: to });
+    assert_eq!((receiver.hear(), sender.hear()), (FromEndpoint::Connected, FromEndpoint::Connected));
+    receiver.tell(&ToEndpoint::Go);
+    sender.tell(&ToEndpoint::Go);
+    let (messages, bytes) = sender.hear_sent();
+    for endpoint in [&mut *sender, &mut *receiver] {
+        endpoint.tell(&ToEndpoint::Drain { messages, bytes });
+    }
+    Reports { receiver: receiver.hear_done(), sender: sender.hear_done(), announced: (messages, bytes) }
+}
