@@ -10,7 +10,7 @@ use model::control::{Task, ToEndpoint};
 use model::plan::TrialEnd;
 
 use crate::channel::{ChannelError, Receiver};
-use crate::host_time::{HostTime, Reading};
+use crate::host_time::HostTime;
 use crate::stage::{Part, Stage};
 use crate::wake::wake;
 
@@ -37,14 +37,18 @@ pub fn keep<T, R: Read + AsFd>(
     control.wait(task.warmup.into())?;
     let before = host.read();
     go_on_to(Part::Measure, stage, traffic);
-    if let TrialEnd::Length(length) = task.end {
-        control.wait(length.into())?;
-        go_on_to(Part::Drain, stage, traffic);
-    }
-    let messages = announced(control)?;
-    stage.announce(messages);
+    let after = match task.end {
+        TrialEnd::Length(length) => {
+            control.wait(length.into())?;
+            go_on_to(Part::Drain, stage, traffic);
+            Some(host.read())
+        }
+        TrialEnd::Messages(_) => None,
+    };
+    stage.announce(announced(control)?);
     go_on_to(Part::Drain, stage, traffic);
-    Ok(share(&before, &host.read()))
+    let after = after.unwrap_or_else(|| host.read());
+    Ok(HostShare { irq: after.irq_since(&before), kernel_threads: after.kernel_threads_since(&before) })
 }
 
 fn go_on_to<T>(part: Part, stage: &Stage, traffic: &JoinHandle<T>) {
@@ -59,8 +63,4 @@ fn announced<R: Read + AsFd>(control: &mut Receiver<ToEndpoint, R>) -> Result<u6
             return Ok(messages);
         }
     }
-}
-
-fn share(before: &Reading, after: &Reading) -> HostShare {
-    HostShare { irq: after.irq_since(before), kernel_threads: after.kernel_threads_since(before) }
 }

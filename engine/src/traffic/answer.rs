@@ -43,7 +43,7 @@ impl Answerer {
         while go_on(api) {
             let moved = api.receive(self.size - self.pending);
             if moved.0 <= 0 {
-                if trouble.judge(moved, &mut counts) == Verdict::Over {
+                if trouble.judge(moved, counts.calls, &mut counts) == Verdict::Over {
                     break;
                 }
                 continue;
@@ -84,11 +84,10 @@ impl Answerer {
                 counts.calls += 1;
                 counts.bytes += moved.0 as u64;
                 counts.short += u64::from(done < self.size);
-            } else if trouble.judge(moved, counts) == Verdict::Over {
+            } else if trouble.judge(moved, counts.calls, counts) == Verdict::Over {
                 return Verdict::Over;
             }
         }
-        trouble.is_over();
         counts.messages += 1;
         counts.sent += 1;
         Verdict::Again

@@ -78,11 +78,10 @@ impl Asker {
                 counts.calls += 1;
                 counts.bytes += moved.0 as u64;
                 counts.short += u64::from(done < self.size);
-            } else if trouble.judge(moved, counts) == Verdict::Over {
+            } else if trouble.judge(moved, counts.calls, counts) == Verdict::Over {
                 return Answer::Over;
             }
         }
-        trouble.is_over();
         counts.sent += 1;
         match self.datagrams {
             true => self.await_datagram(api, counts, trouble),
@@ -98,7 +97,7 @@ impl Asker {
                 done += moved.0 as usize;
                 counts.calls += 1;
                 counts.bytes += moved.0 as u64;
-            } else if trouble.judge(moved, counts) == Verdict::Over {
+            } else if trouble.judge(moved, counts.calls, counts) == Verdict::Over {
                 return Answer::Over;
             }
         }
@@ -120,7 +119,7 @@ impl Asker {
             } else if moved.0 == -(libc::EAGAIN as isize) {
                 counts.lost += 1;
                 return Answer::Lost;
-            } else if trouble.judge(moved, counts) == Verdict::Over {
+            } else if trouble.judge(moved, counts.calls, counts) == Verdict::Over {
                 return Answer::Over;
             }
         }

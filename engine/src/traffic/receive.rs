@@ -54,7 +54,7 @@ fn receive_first<A: Api>(api: &mut A, room: usize, stage: &Stage) -> Counts {
             count(&mut counts, 1, moved.0 as u64, u64::from((moved.0 as usize) < room));
             break;
         }
-        if trouble.judge(moved, &mut counts) == Verdict::Over {
+        if trouble.judge(moved, 0, &mut counts) == Verdict::Over {
             break;
         }
     }
@@ -73,7 +73,7 @@ fn receive_while<A: Api>(api: &mut A, room: usize, stage: &Stage, part: Part) ->
             calls += 1;
             bytes += moved.0 as u64;
             short += u64::from(moved.0 < room as isize);
-        } else if trouble.judge(moved, &mut counts) == Verdict::Over {
+        } else if trouble.judge(moved, calls, &mut counts) == Verdict::Over {
             ended = Ended::Over;
             break;
         }
@@ -122,7 +122,7 @@ fn drain<A: Api>(api: &mut A, room: usize, trial: &Trial, so_far: u64) -> Counts
         let moved = api.receive_now(room);
         if moved.0 > 0 {
             count(&mut counts, 1, moved.0 as u64, u64::from(moved.0 < room as isize));
-        } else if trouble.judge(moved, &mut counts) == Verdict::Over {
+        } else if trouble.judge(moved, counts.calls, &mut counts) == Verdict::Over {
             return counts;
         } else {
             let quiet = !readable(api.socket(), silence);

@@ -42,7 +42,7 @@ pub fn send_until<A: Transmit>(api: &mut A, size: usize, stage: &Stage, part: Pa
         let moved = api.send(0);
         if moved.0 == size as isize {
             whole += 1;
-        } else if finish(api, size, moved, &mut counts, &mut trouble) == Verdict::Over {
+        } else if finish(api, size, moved, whole, &mut counts, &mut trouble) == Verdict::Over {
             break;
         }
     }
@@ -55,11 +55,10 @@ pub fn send_until<A: Transmit>(api: &mut A, size: usize, stage: &Stage, part: Pa
 
 /// Sends what a short call left of its message, so that messages stay whole.
 #[cold]
-fn finish<A: Transmit>(api: &mut A, size: usize, moved: Moved, counts: &mut Counts, trouble: &mut Trouble) -> Verdict {
+fn finish<A: Transmit>(api: &mut A, size: usize, moved: Moved, whole: u64, counts: &mut Counts, trouble: &mut Trouble) -> Verdict {
     if moved.0 <= 0 {
-        return trouble.judge(moved, counts);
+        return trouble.judge(moved, whole + counts.calls, counts);
     }
-    trouble.is_over();
     let give_up = Instant::now() + DRAIN_LIMIT;
     let mut done = moved.0 as usize;
     counts.calls += 1;
@@ -69,7 +68,7 @@ fn finish<A: Transmit>(api: &mut A, size: usize, moved: Moved, counts: &mut Coun
         if moved.0 > 0 {
             done += moved.0 as usize;
             counts.calls += 1;
-        } else if trouble.judge(moved, counts) == Verdict::Over || Instant::now() > give_up {
+        } else if trouble.judge(moved, whole + counts.calls, counts) == Verdict::Over || Instant::now() > give_up {
             counts.bytes += done as u64;
             return Verdict::Over;
         }

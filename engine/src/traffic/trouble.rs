@@ -25,12 +25,15 @@ pub enum Verdict {
 #[derive(Debug, Default)]
 pub struct Trouble {
     in_a_row: u32,
+    /// What had been moved when the last failure came.
+    progress: u64,
 }
 
 impl Trouble {
-    /// Judges a call that moved nothing.
+    /// Judges a call that moved nothing. `progress` is what the loop has moved
+    /// so far: failures with successes between them are not in a row.
     #[cold]
-    pub fn judge(&mut self, moved: Moved, counts: &mut Counts) -> Verdict {
+    pub fn judge(&mut self, moved: Moved, progress: u64, counts: &mut Counts) -> Verdict {
         let errno = match moved.0 {
             0 => return Verdict::Over,
             negative => -negative as i32,
@@ -41,14 +44,10 @@ impl Trouble {
         }
         counts.errors += 1;
         counts.last_errno = Some(errno);
-        self.in_a_row += 1;
+        self.in_a_row = if progress == self.progress { self.in_a_row + 1 } else { 1 };
+        self.progress = progress;
         let lasting = matches!(errno, libc::EPIPE | libc::ECONNRESET | libc::ENOTCONN | libc::EBADF | libc::ETIMEDOUT | libc::EMSGSIZE);
         if lasting || self.in_a_row >= PATIENCE { Verdict::Over } else { Verdict::Again }
-    }
-
-    /// A call succeeded.
-    pub fn is_over(&mut self) {
-        self.in_a_row = 0;
     }
 }
 

@@ -167,7 +167,7 @@ fn a_short_send_is_completed() {
         taken
     });
     let (mut sender, served) = Endpoint::start();
-    let cell = Cell { sndbuf: Some(Bytes::new(8192)), ..cell(Test::TcpStream, Family::V4, SIZE as u64) };
+    let cell = Cell { sndbuf: Some(Bytes::new(128 << 10)), ..cell(Test::TcpStream, Family::V4, SIZE as u64) };
     sender.prepare(task(Role::Sender, &cell, TrialEnd::Messages(3), NO_WARMUP));
     sender.connect(address);
     sender.tell(&ToEndpoint::Go);

@@ -167,8 +167,7 @@ pub fn trial(cell: &Cell, end: TrialEnd, warmup: Nanos) -> Reports {
 
 /// Runs a trial between two endpoints.
 pub fn trial_between(sender: &mut Endpoint, receiver: &mut Endpoint, cell: &Cell, end: TrialEnd, warmup: Nanos) -> Reports {
-    let (from, to) =
-        (sender.prepare(task(Role::Sender, cell, end, warmup)), receiver.prepare(task(Role::Receiver, cell, end, warmup)));
+    let (from, to) = (sender.prepare(task(Role::Sender, cell, end, warmup)), receiver.prepare(task(Role::Receiver, cell, end, warmup)));
     receiver.tell(&ToEndpoint::Connect { peer: from });
     sender.tell(&ToEndpoint::Connect { peer: to });
     assert_eq!((receiver.hear(), sender.hear()), (FromEndpoint::Connected, FromEndpoint::Connected));
