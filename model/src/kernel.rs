@@ -85,12 +85,20 @@ counters! {
 }
 
 counters! {
-    /// `Tcp:` of /proc/net/snmp.
+    /// `Tcp:` of /proc/net/snmp and `TcpExt:` of /proc/net/netstat.
     TcpCounters {
         /// Segments sent again.
         retrans_segs,
         /// Segments received with an error.
         in_errs,
+        /// Retransmission timeouts.
+        timeouts,
+        /// Dropped: the socket was in use and its backlog was full.
+        backlog_drops,
+        /// Dropped: the receive queue was full.
+        rcvq_drops,
+        /// Dropped: the queue of segments out of order was full.
+        ofo_drops,
     }
 }
 

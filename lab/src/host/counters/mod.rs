@@ -28,12 +28,13 @@ use std::io;
 use model::Family;
 use model::kernel::{CpuTicks, HostCounters, LinkCounters};
 
-pub use parse::{Malformed, parse_dev, parse_snmp, parse_snmp6, parse_stat};
+pub use parse::{Malformed, parse_dev, parse_netstat, parse_snmp, parse_snmp6, parse_stat};
 
 /// The counters of all families over IPv4, and of TCP over both.
 const SNMP: &str = "/proc/net/snmp";
 /// The counters over IPv6.
 const SNMP6: &str = "/proc/net/snmp6";
+const NETSTAT: &str = "/proc/net/netstat";
 /// The counters of the devices.
 const DEV: &str = "/proc/net/dev";
 /// CPU time, and much else.
@@ -76,7 +77,8 @@ pub fn read(device: &str, family: Family) -> Result<HostCounters, CountersError>
     };
     let link = read_link(device)?;
     let cpu = CpuTicks { throttled: read_throttled(), ..parse_stat(&read_file(STAT)?).map_err(parse(STAT))? };
-    Ok(HostCounters { udp, ip, tcp: over_ipv4.tcp, link, cpu })
+    let tcp = parse_netstat(&read_file(NETSTAT)?, over_ipv4.tcp).map_err(parse(NETSTAT))?;
+    Ok(HostCounters { udp, ip, tcp, link, cpu })
 }
 
 /// The counters of one device.

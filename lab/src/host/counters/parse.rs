@@ -41,7 +41,20 @@ pub fn parse_snmp(text: &str) -> Result<Snmp, Malformed> {
     Ok(Snmp {
         udp: udp_counters(&udp)?,
         ip: ip_counters(&ip)?,
-        tcp: TcpCounters { retrans_segs: tcp.count("RetransSegs")?, in_errs: tcp.count("InErrs")? },
+        tcp: TcpCounters { retrans_segs: tcp.count("RetransSegs")?, in_errs: tcp.count("InErrs")?, ..TcpCounters::default() },
+    })
+}
+
+/// Reads what TCP tells in /proc/net/netstat into `tcp`. Columns differ from
+/// kernel to kernel; one that is not there counts 0.
+pub fn parse_netstat(text: &str, tcp: TcpCounters) -> Result<TcpCounters, Malformed> {
+    let more = Columns::of(text, "TcpExt")?;
+    Ok(TcpCounters {
+        timeouts: more.count("TCPTimeouts")?,
+        backlog_drops: more.count("TCPBacklogDrop")?,
+        rcvq_drops: more.count("TCPRcvQDrop")?,
+        ofo_drops: more.count("TCPOFODrop")?,
+        ..tcp
     })
 }
 

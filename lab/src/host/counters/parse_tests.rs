@@ -3,7 +3,7 @@
 use model::kernel::{IpCounters, LinkCounters, TcpCounters, UdpCounters};
 use proptest::prelude::{Strategy, any, prop, prop_assert_eq, proptest};
 
-use super::{Malformed, parse_dev, parse_snmp, parse_snmp6, parse_stat};
+use super::{Malformed, parse_dev, parse_netstat, parse_snmp, parse_snmp6, parse_stat};
 
 /// Formats of Linux 3.10 (no MemErrors, no IgnoredMulti), 5.10 (no MemErrors)
 /// and 6.18 (OutTransmits).
@@ -31,6 +31,15 @@ fn columns_are_found_by_name_in_every_kernels_format() {
 }
 
 #[test]
+fn what_tcp_dropped_at_its_socket_is_added() {
+    let text = "TcpExt: TCPTimeouts TCPBacklogDrop TCPOFODrop\nTcpExt: 3 5 7\nIpExt: InNoRoutes\nIpExt: 0\n";
+    let known = TcpCounters { retrans_segs: 1, ..TcpCounters::default() };
+    let expected = TcpCounters { retrans_segs: 1, timeouts: 3, backlog_drops: 5, ofo_drops: 7, ..TcpCounters::default() };
+    assert_eq!(parse_netstat(text, known).unwrap(), expected);
+    assert_eq!(parse_netstat("", known), Err(Malformed::Missing("TcpExt")));
+}
+
+#[test]
 fn ip_and_tcp_stand_beside_udp() {
     let snmp = parse_snmp(SNMP_6_18).unwrap();
     let ip = IpCounters {
@@ -45,7 +54,7 @@ fn ip_and_tcp_stand_beside_udp() {
         reasm_fails: 13,
     };
     assert_eq!(snmp.ip, ip);
-    assert_eq!(snmp.tcp, TcpCounters { retrans_segs: 6, in_errs: 9 });
+    assert_eq!(snmp.tcp, TcpCounters { retrans_segs: 6, in_errs: 9, ..TcpCounters::default() });
 }
 
 #[test]
