@@ -70,7 +70,8 @@ impl Results {
         let machine = Machine {
             cpu: cpu.trim_start_matches(['\t', ' ', ':']).to_owned(),
             cpus: std::thread::available_parallelism().map_or(1, usize::from),
-            kernel: file("/proc/sys/kernel/osrelease").trim().to_owned(),
+            // What a distribution adds behind the version says nothing here.
+            kernel: file("/proc/sys/kernel/osrelease").trim().split('-').next().unwrap_or_default().to_owned(),
             unix_time,
             tool: env!("CARGO_PKG_VERSION"),
         };
@@ -83,6 +84,11 @@ impl Results {
             println!("{}", line(row));
         }
         self.rows.extend(rows);
+    }
+
+    /// How many bars are missed.
+    pub fn missed(&self) -> usize {
+        self.rows.iter().filter(|row| row.clears == Some(false)).count()
     }
 
     /// All figures as a Markdown table.

@@ -27,8 +27,10 @@ fn client(session: &mut Session, address: &str, size: u64, nodelay: bool, second
     }
     // The server may not listen yet.
     for _ in 0..50 {
+        // With -J a failure to connect is an `error` in the JSON, and exit code 0.
         let output = command.output().context("run iperf3 -c")?;
-        if output.status.success() {
+        let connected = serde_json::from_slice::<Value>(&output.stdout).is_ok_and(|report| report["error"].is_null());
+        if output.status.success() && connected {
             return Ok(output.stdout);
         }
         thread::sleep(Duration::from_millis(20));

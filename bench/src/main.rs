@@ -83,6 +83,10 @@ fn main() -> anyhow::Result<()> {
 
 fn benchmark(arguments: &Arguments) -> anyhow::Result<()> {
     let bare = bare::Bare::new(arguments.bare.clone().unwrap_or_else(|| "target/bare".into()));
+    let known = ["loop", "cpu", "goodput", "fixed", "report"];
+    if let Some(unknown) = arguments.only.iter().find(|only| !known.contains(&only.as_str())) {
+        anyhow::bail!("there is no benchmark '{unknown}'; there are: {}", known.join(", "));
+    }
     let wanted = |name: &str| arguments.only.is_empty() || arguments.only.iter().any(|only| only == name);
     let pairs = |full: u32| ((f64::from(full) * arguments.effort) as u32).max(8);
     let mut results = Results::of_this_machine();
@@ -106,5 +110,8 @@ fn benchmark(arguments: &Arguments) -> anyhow::Result<()> {
     if arguments.effort >= 1.0 && arguments.only.is_empty() {
         println!("kept in {}", results.keep(&arguments.out)?.display());
     }
-    Ok(())
+    match results.missed() {
+        0 => Ok(()),
+        missed => anyhow::bail!("{missed} bars missed"),
+    }
 }

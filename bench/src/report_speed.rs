@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, ensure};
 use model::run::{RUN_FORMAT, Run, Status};
 use model::trial::{Outcome, TRIAL_FORMAT};
-use model::{Protocol, TrialRecord};
+use model::{Cell, Protocol, Test, TrialRecord};
 use nix::sys::resource::{UsageWho, getrusage};
 use store::RunDirectory;
 
@@ -44,8 +44,11 @@ fn report(nettoll: &Path, trials: u32) -> anyhow::Result<(f64, f64)> {
 /// A run of real trials, each stored many times over with its time changed a little.
 fn store_copies(root: &Path, trials: u32) -> anyhow::Result<std::path::PathBuf> {
     let mut session = ours::session()?;
-    let sizes = [1, 64, 112, 512, 1_024, 1_472, 1_473, 2_032, 8_192, 16_384];
-    let cells: Vec<_> = sizes.iter().map(|&size| ours::stream(Protocol::Udp, size, size)).collect();
+    // Streams of both protocols, and the dear part: histograms of round trips.
+    let sizes = [1, 64, 512, 1_024, 1_448, 2_032, 8_192, 16_384];
+    let streams = |protocol, read: Option<u64>| sizes.map(|size| ours::stream(protocol, size, read.unwrap_or(size)));
+    let rr = [Test::TcpRr, Test::UdpRr].map(|test| Cell { test, ..ours::stream(Protocol::Tcp, 1, 1) });
+    let cells: Vec<Cell> = streams(Protocol::Udp, None).into_iter().chain(streams(Protocol::Tcp, Some(128 << 10))).chain(rr).collect();
     let mut plan = ours::plan(cells[0].clone(), 5, 20);
     plan.cells = cells;
     let samples =

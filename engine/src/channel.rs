@@ -1,7 +1,7 @@
 //! Control messages over a pipe or a socket.
 
 use std::io::{ErrorKind, Read, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use model::frame::{Decoder, FrameError, encode};
@@ -86,16 +86,46 @@ impl<T: DeserializeOwned, R: Read + AsFd> Receiver<T, R> {
         Ok(true)
     }
 
+    /// Waits for `other` as long as this connection lasts; false when `limit`
+    /// passed first. Messages that come meanwhile stay for later.
+    ///
+    /// # Errors
+    /// [`ChannelError::Closed`] when the other side went away.
+    pub fn wait_for(&self, other: PollFd<'_>, limit: Duration) -> Result<bool, ChannelError> {
+        // The end of a socket shows in RDHUP, that of a pipe in HUP, which is always told.
+        let hangup = PollFlags::from_bits_retain(libc::POLLRDHUP);
+        let deadline = Instant::now() + limit;
+        loop {
+            let mut both = [other.clone(), PollFd::new(self.input.as_fd(), hangup)];
+            match poll(&mut both, timeout(deadline.saturating_duration_since(Instant::now()))) {
+                Ok(0) => return Ok(false),
+                Ok(_) if both[0].any().unwrap_or(true) => return Ok(true),
+                Ok(_) => return Err(ChannelError::Closed),
+                Err(nix::errno::Errno::EINTR) => {}
+                Err(errno) => return Err(std::io::Error::from(errno).into()),
+            }
+        }
+    }
+
     fn readable(&self, limit: Duration) -> Result<bool, ChannelError> {
-        // Rounded up, so that a wait never ends early and spins.
-        let millis = limit.as_nanos().div_ceil(1_000_000).min(i32::MAX as u128) as i32;
-        let timeout = PollTimeout::try_from(millis).unwrap_or(PollTimeout::MAX);
-        match poll(&mut [PollFd::new(self.input.as_fd(), PollFlags::POLLIN)], timeout) {
+        match poll(&mut [PollFd::new(self.input.as_fd(), PollFlags::POLLIN)], timeout(limit)) {
             Ok(ready) => Ok(ready > 0),
             Err(nix::errno::Errno::EINTR) => Ok(!limit.is_zero() && self.readable(limit)?),
             Err(errno) => Err(std::io::Error::from(errno).into()),
         }
     }
+}
+
+impl<T, R: AsFd> AsFd for Receiver<T, R> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.input.as_fd()
+    }
+}
+
+fn timeout(limit: Duration) -> PollTimeout {
+    // Rounded up, so that a wait never ends early and spins.
+    let millis = limit.as_nanos().div_ceil(1_000_000).min(i32::MAX as u128) as i32;
+    PollTimeout::try_from(millis).unwrap_or(PollTimeout::MAX)
 }
 
 /// Sends one message.

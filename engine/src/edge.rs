@@ -6,6 +6,8 @@ use std::os::unix::fs::FileExt;
 use model::Nanos;
 use model::end::{Switches, Window};
 use nix::sys::resource::{UsageWho, getrusage};
+use nix::time::{ClockId, clock_getcpuclockid};
+use nix::unistd::Pid;
 
 use crate::clock;
 
@@ -14,6 +16,7 @@ use crate::clock;
 #[derive(Debug)]
 pub struct EdgeReader {
     schedstat: Option<File>,
+    ksoftirqd: Option<ClockId>,
 }
 
 /// One edge.
@@ -21,6 +24,7 @@ pub struct EdgeReader {
 pub struct Edge {
     time: Nanos,
     process_cpu: Nanos,
+    ksoftirqd: Option<Nanos>,
     switches: Switches,
     run_delay: Option<Nanos>,
 }
@@ -32,6 +36,8 @@ pub struct Between {
     pub window: Window,
     /// CPU time of the process within it.
     pub process_cpu: Nanos,
+    /// CPU time of the kernel thread within it, where it can be seen.
+    pub ksoftirqd: Option<Nanos>,
     /// Context switches of the traffic thread within it.
     pub switches: Switches,
     /// Its wait for a CPU within it.
@@ -39,23 +45,32 @@ pub struct Between {
 }
 
 impl EdgeReader {
-    /// For the calling thread.
-    pub fn of_this_thread() -> Self {
-        Self { schedstat: File::open("/proc/thread-self/schedstat").ok() }
+    /// For the calling thread, and for the kernel thread with pid `ksoftirqd`.
+    pub fn of_this_thread(ksoftirqd: Option<u32>) -> Self {
+        let pid = ksoftirqd.and_then(|pid| i32::try_from(pid).ok());
+        Self {
+            schedstat: File::open("/proc/thread-self/schedstat").ok(),
+            // Its clock is exact; its schedstat is up to a tick old while it runs.
+            ksoftirqd: pid.and_then(|pid| clock_getcpuclockid(Pid::from_raw(pid)).ok()),
+        }
     }
 
     /// The edge at which the measured part starts: the clocks are read last.
     pub fn start(&self) -> Edge {
-        let (switches, run_delay) = (switches(), self.run_delay());
+        let (switches, run_delay, ksoftirqd) = (switches(), self.run_delay(), self.ksoftirqd());
         let process_cpu = clock::process_cpu();
-        Edge { time: clock::monotonic(), process_cpu, switches, run_delay }
+        Edge { time: clock::monotonic(), process_cpu, ksoftirqd, switches, run_delay }
     }
 
     /// The edge at which it ends: the clocks are read first.
     pub fn end(&self) -> Edge {
         let time = clock::monotonic();
         let process_cpu = clock::process_cpu();
-        Edge { time, process_cpu, switches: switches(), run_delay: self.run_delay() }
+        Edge { time, process_cpu, ksoftirqd: self.ksoftirqd(), switches: switches(), run_delay: self.run_delay() }
+    }
+
+    fn ksoftirqd(&self) -> Option<Nanos> {
+        self.ksoftirqd.map(clock::read)
     }
 
     /// The second number of `schedstat`: nanoseconds spent waiting on a run queue
@@ -75,6 +90,7 @@ impl Edge {
         Between {
             window: Window { start: self.time, end: self.time.max(end.time) },
             process_cpu: end.process_cpu.since(self.process_cpu),
+            ksoftirqd: end.ksoftirqd.zip(self.ksoftirqd).map(|(end, start)| end.since(start)),
             switches: Switches {
                 voluntary: end.switches.voluntary.saturating_sub(self.switches.voluntary),
                 involuntary: end.switches.involuntary.saturating_sub(self.switches.involuntary),

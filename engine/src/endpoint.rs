@@ -1,23 +1,25 @@
 //! The process that sends or receives in one trial.
 
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, PipeReader, Read, Write};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
-use model::Bytes;
 use model::control::{CONTROL_VERSION, FromEndpoint, Task, ToEndpoint};
 use model::end::{CpuTime, EndReport, SocketOption};
+use model::{Bytes, Nanos};
+use nix::poll::{PollFd, PollFlags};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
 use crate::channel::{self, ChannelError, Receiver};
 use crate::socket::{self, SocketError};
 use crate::stage::Stage;
-use crate::timekeeper::{self, HostShare};
-use crate::traffic::{self, Traffic};
+use crate::timekeeper;
+use crate::traffic::{self, Extent, Traffic};
 use crate::wake;
 
 /// A trial that failed at this end.
@@ -39,6 +41,9 @@ pub enum EndpointError {
         expected: &'static str,
     },
 }
+
+/// Longer than any loop takes to end once it has been told to.
+const TRAFFIC_END_LIMIT: Duration = Duration::from_secs(60);
 
 type Output<W> = Arc<Mutex<W>>;
 
@@ -66,47 +71,59 @@ where
     R: Read + AsFd,
     W: Write + Send + 'static,
 {
-    let task = Arc::new(receive_task(control)?);
+    let mut task = receive_task(control)?;
     let (free, not_bound) = bind_to_cpu(task.cpu);
+    if not_bound.is_some() {
+        // It may run anywhere: no CPU's kernel thread or interrupts are its own.
+        (task.cpu, task.ksoftirqd) = (None, None);
+    }
+    let task = Arc::new(task);
     let opened = socket::open(&task)?;
     tell(output, &FromEndpoint::Ready { address: socket::address(&opened)?, not_bound })?;
-    let joined = socket::join(opened, &task, receive_peer(control)?)?;
+    let peer = receive_peer(control)?;
+    let joined = socket::join(opened, &task, peer, control)?;
     let options = socket::options(&joined, &task);
     tell(output, &FromEndpoint::Connected)?;
     receive_go(control)?;
-    let stage = Arc::new(Stage::default());
-    let thread = start_traffic(&task, joined, &stage, output)?;
+    let stage = Arc::new(Stage::starting_in(Extent::of(&task).warmup_part));
+    let (thread, over) = start_traffic(&task, joined, &stage, output)?;
     free_main_thread(free);
-    let share = timekeeper::keep(&task, &stage, &thread, control)?;
+    let irq = timekeeper::keep(&task, &stage, &thread, control)?;
+    control.wait_for(PollFd::new(over.as_fd(), PollFlags::POLLIN), TRAFFIC_END_LIMIT)?;
     let traffic = thread.join().map_err(|_| io::Error::other("the traffic thread panicked"))??;
-    Ok(report(&task, traffic, share, options))
+    Ok(report(&task, traffic, irq, options))
 }
 
+/// Starts the traffic thread. The pipe ends when it does, however it does.
 fn start_traffic<W: Write + Send + 'static>(
     task: &Arc<Task>,
     socket: OwnedFd,
     stage: &Arc<Stage>,
     output: &Output<W>,
-) -> io::Result<JoinHandle<io::Result<Traffic>>> {
+) -> io::Result<(JoinHandle<io::Result<Traffic>>, PipeReader)> {
+    let (over, held) = io::pipe()?;
     let (task, stage, output) = (Arc::clone(task), Arc::clone(stage), Arc::clone(output));
     wake::prepare()?;
-    thread::Builder::new().name("traffic".to_owned()).stack_size(256 << 10).spawn(move || {
+    let thread = thread::Builder::new().name("traffic".to_owned()).stack_size(256 << 10).spawn(move || {
+        let _held = held;
         traffic::run(&task, socket, &stage, &mut |total| {
             let sent = FromEndpoint::Sent { messages: total.messages, bytes: total.bytes };
             // A host that cannot be told is noticed by the main thread.
             let _ = tell(&output, &sent);
         })
-    })
+    })?;
+    Ok((thread, over))
 }
 
-fn report(task: &Task, traffic: Traffic, share: HostShare, options: Vec<SocketOption>) -> EndReport {
+fn report(task: &Task, traffic: Traffic, irq: Option<Nanos>, options: Vec<SocketOption>) -> EndReport {
     EndReport {
         role: task.role,
         cpu: task.cpu,
         window: traffic.between.window,
+        flow: traffic.flow,
         counts: traffic.counts,
         total: traffic.total,
-        cpu_time: CpuTime { process: traffic.between.process_cpu, irq: share.irq, kernel_threads: share.kernel_threads },
+        cpu_time: CpuTime { process: traffic.between.process_cpu, irq, kernel_threads: traffic.between.ksoftirqd },
         switches: traffic.between.switches,
         run_delay: traffic.between.run_delay,
         options: socket::options_at_end(options, &traffic.socket, task),

@@ -1,56 +1,15 @@
-//! CPU time that the host spends for an endpoint outside its process.
+//! Interrupt time that the process clock of an endpoint leaves out.
 
-use std::fs::{self, File};
-use std::os::unix::fs::FileExt;
+use std::fs;
 
 use model::Nanos;
 use model::control::Task;
 use nix::unistd::{SysconfVar, sysconf};
 
-/// Reads, at both edges, what the process clock of the endpoint leaves out.
-#[derive(Debug)]
-pub struct HostTime {
-    ksoftirqd: Option<File>,
-    irq_of: Option<u32>,
-}
-
-/// One reading; only differences mean something.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Reading {
-    ksoftirqd: Option<Nanos>,
-    irq: Option<Nanos>,
-}
-
-impl HostTime {
-    /// For the CPU and the kernel thread that the task names.
-    pub fn of(task: &Task) -> Self {
-        let ksoftirqd = task.ksoftirqd.and_then(|pid| File::open(format!("/proc/{pid}/schedstat")).ok());
-        Self { ksoftirqd, irq_of: task.cpu.filter(|_| task.irq_time_subtracted) }
-    }
-
-    /// Reads now.
-    pub fn read(&self) -> Reading {
-        Reading { ksoftirqd: self.ksoftirqd.as_ref().and_then(first_number), irq: self.irq_of.and_then(irq_time) }
-    }
-}
-
-impl Reading {
-    /// CPU time of the kernel thread since `earlier`.
-    pub fn kernel_threads_since(&self, earlier: &Self) -> Option<Nanos> {
-        Some(self.ksoftirqd?.since(earlier.ksoftirqd?))
-    }
-
-    /// Interrupt time of the CPU since `earlier`.
-    pub fn irq_since(&self, earlier: &Self) -> Option<Nanos> {
-        Some(self.irq?.since(earlier.irq?))
-    }
-}
-
-/// The first number of a `schedstat`: nanoseconds on a CPU.
-fn first_number(file: &File) -> Option<Nanos> {
-    let mut text = [0; 96];
-    let length = file.read_at(&mut text, 0).ok()?;
-    std::str::from_utf8(text.get(..length)?).ok()?.split_ascii_whitespace().next()?.parse().ok().map(Nanos::new)
+/// Interrupt time of the endpoint's CPU so far, where the kernel takes it out of
+/// process time; `None` where it leaves it in.
+pub fn irq(task: &Task) -> Option<Nanos> {
+    irq_time(task.cpu.filter(|_| task.irq_time_subtracted)?)
 }
 
 /// Hard and soft interrupt time of one CPU from /proc/stat. A kernel that takes

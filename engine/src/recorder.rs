@@ -38,11 +38,6 @@ impl Recorder {
         self.counts[index] += 1;
     }
 
-    /// Forgets everything.
-    pub fn clear(&mut self) {
-        self.counts.fill(0);
-    }
-
     /// HdrHistogram V2 in base64; `None` when nothing was recorded.
     pub fn encode(&self) -> Option<String> {
         let mut histogram = Histogram::<u64>::new_with_bounds(1, LONGEST, 3).ok()?;

@@ -1,6 +1,6 @@
 //! The socket of one trial: opened, set, joined to its peer, read back.
 
-use std::io;
+use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
@@ -8,8 +8,12 @@ use std::time::Duration;
 use model::control::Task;
 use model::end::{OptionValue, SocketOption};
 use model::{Family, Protocol, Role, Test};
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::poll::{PollFd, PollFlags};
+use serde::de::DeserializeOwned;
 use socket2::{Domain, SockAddr, SockRef, Socket, Type};
+
+use crate::channel::{ChannelError, Receiver};
+use crate::endpoint::EndpointError;
 
 /// How long a blocked call sleeps before it looks at the stage again, should
 /// the signal that wakes it come too early.
@@ -76,9 +80,14 @@ pub fn address(socket: &Socket) -> Result<SocketAddr, SocketError> {
 /// Joins the socket to the other end's: connects, or accepts its connection.
 ///
 /// # Errors
-/// What the system refused, or that nobody came.
-pub fn join(socket: Socket, task: &Task, peer: SocketAddr) -> Result<OwnedFd, SocketError> {
-    let joined = if listens(task) { accept(&socket, peer)? } else { connect(socket, peer)? };
+/// What the system refused, that nobody came, or the loss of the host.
+pub fn join<T, R>(socket: Socket, task: &Task, peer: SocketAddr, control: &Receiver<T, R>) -> Result<OwnedFd, EndpointError>
+where
+    T: DeserializeOwned,
+    R: Read + AsFd,
+{
+    let wait_for = |socket: &Socket, event| control.wait_for(PollFd::new(socket.as_fd(), event), JOIN_LIMIT);
+    let joined = if listens(task) { accept(&socket, peer, wait_for)? } else { connect(socket, peer, wait_for)? };
     let wait = match (task.cell.test, task.role) {
         (Test::UdpRr, Role::Sender) => Duration::from(task.answer_limit),
         _ => BACKSTOP,
@@ -92,28 +101,44 @@ fn listens(task: &Task) -> bool {
     task.cell.protocol() == Protocol::Tcp && task.cell.test.listener() == task.role
 }
 
-fn connect(socket: Socket, peer: SocketAddr) -> Result<Socket, SocketError> {
-    let answer = socket.connect_timeout(&SockAddr::from(peer), JOIN_LIMIT);
-    answer.map_err(|answer| SocketError::new(format!("connect to {peer}"), answer))?;
+fn connect(
+    socket: Socket,
+    peer: SocketAddr,
+    wait_for: impl Fn(&Socket, PollFlags) -> Result<bool, ChannelError>,
+) -> Result<Socket, EndpointError> {
+    let failed = |answer| SocketError::new(format!("connect to {peer}"), answer);
+    socket.set_nonblocking(true).map_err(failed)?;
+    match socket.connect(&SockAddr::from(peer)) {
+        Err(answer) if answer.raw_os_error() == Some(libc::EINPROGRESS) => {
+            if !wait_for(&socket, PollFlags::POLLOUT)? {
+                return Err(failed(io::Error::new(io::ErrorKind::TimedOut, format!("no answer within {JOIN_LIMIT:?}"))).into());
+            }
+            socket.take_error().and_then(|error| error.map_or(Ok(()), Err)).map_err(failed)?;
+        }
+        answer => answer.map_err(failed)?,
+    }
+    socket.set_nonblocking(false).map_err(failed)?;
     Ok(socket)
 }
 
 /// Takes the connection that comes from the peer; others are turned away.
-fn accept(listener: &Socket, peer: SocketAddr) -> Result<Socket, SocketError> {
+fn accept(
+    listener: &Socket,
+    peer: SocketAddr,
+    wait_for: impl Fn(&Socket, PollFlags) -> Result<bool, ChannelError>,
+) -> Result<Socket, EndpointError> {
     const STRANGERS: usize = 100;
     for _ in 0..STRANGERS {
-        let limit = PollTimeout::try_from(JOIN_LIMIT).unwrap_or(PollTimeout::MAX);
-        let ready = poll(&mut [PollFd::new(listener.as_fd(), PollFlags::POLLIN)], limit);
-        if ready != Ok(1) {
+        if !wait_for(listener, PollFlags::POLLIN)? {
             let nobody = io::Error::new(io::ErrorKind::TimedOut, format!("nobody connected within {JOIN_LIMIT:?}"));
-            return Err(SocketError::new(format!("accept a connection from {}", peer.ip()), nobody));
+            return Err(SocketError::new(format!("accept a connection from {}", peer.ip()), nobody).into());
         }
         let (socket, from) = listener.accept().map_err(|answer| SocketError::new("accept", answer))?;
         if from.as_socket().is_some_and(|from| from.ip() == peer.ip()) {
             return Ok(socket);
         }
     }
-    Err(SocketError::new("accept", io::Error::other(format!("{STRANGERS} connections came from elsewhere"))))
+    Err(SocketError::new("accept", io::Error::other(format!("{STRANGERS} connections came from elsewhere"))).into())
 }
 
 fn set_options(socket: &Socket, task: &Task) -> Result<(), SocketError> {

@@ -10,8 +10,11 @@ pub enum Part {
     Warmup = 0,
     /// Messages flow and are measured.
     Measure = 1,
+    /// The sender's window has closed, but it goes on for a moment, so that a
+    /// receiver whose clock says so a little later measures traffic to the end.
+    Tail = 2,
     /// The sender stops; the receiver takes what is left.
-    Drain = 2,
+    Drain = 3,
 }
 
 /// Written a few times a trial by the main thread, read once a message by the
@@ -31,6 +34,14 @@ impl Default for Stage {
 }
 
 impl Stage {
+    /// At the start of a trial: its warm-up, or, where messages are counted,
+    /// the part that holds them all.
+    pub fn starting_in(part: Part) -> Self {
+        let stage = Self::default();
+        stage.enter(part);
+        stage
+    }
+
     /// Whether the trial is in `part`.
     #[inline(always)]
     pub fn is(&self, part: Part) -> bool {

@@ -4,51 +4,66 @@
 use std::io::Read;
 use std::os::fd::AsFd;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
-use model::Nanos;
 use model::control::{Task, ToEndpoint};
 use model::plan::TrialEnd;
+use model::{Nanos, Role};
 
-use crate::channel::{ChannelError, Receiver};
-use crate::host_time::HostTime;
+use crate::channel::Receiver;
+use crate::endpoint::EndpointError;
+use crate::host_time;
 use crate::stage::{Part, Stage};
 use crate::wake::wake;
 
-/// CPU time that the host spent for the endpoint in the measured part.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct HostShare {
-    /// Interrupt time left out of the process clock.
-    pub irq: Option<Nanos>,
-    /// Kernel threads.
-    pub kernel_threads: Option<Nanos>,
-}
+/// How long a sender goes on after its window has closed: more than the two
+/// ends' main threads usually wake apart.
+const TAIL: Duration = Duration::from_millis(4);
 
-/// Leads a trial from its warm-up to the announcement of its end.
+/// Leads a trial from its warm-up to the announcement of its end; returns the
+/// interrupt time that the process clock leaves out.
 ///
 /// # Errors
-/// The loss of the host, which ends the trial.
+/// The loss of the host, or a message that has no place here. Either ends the
+/// traffic.
 pub fn keep<T, R: Read + AsFd>(
     task: &Task,
     stage: &Stage,
     traffic: &JoinHandle<T>,
     control: &mut Receiver<ToEndpoint, R>,
-) -> Result<HostShare, ChannelError> {
-    let host = HostTime::of(task);
-    control.wait(task.warmup.into())?;
-    let before = host.read();
-    go_on_to(Part::Measure, stage, traffic);
-    let after = match task.end {
+) -> Result<Option<Nanos>, EndpointError> {
+    lead(task, stage, traffic, control).inspect_err(|_| {
+        stage.announce(0);
+        go_on_to(Part::Drain, stage, traffic);
+    })
+}
+
+fn lead<T, R: Read + AsFd>(
+    task: &Task,
+    stage: &Stage,
+    traffic: &JoinHandle<T>,
+    control: &mut Receiver<ToEndpoint, R>,
+) -> Result<Option<Nanos>, EndpointError> {
+    let (before, after) = match task.end {
         TrialEnd::Length(length) => {
+            control.wait(task.warmup.into())?;
+            let before = host_time::irq(task);
+            go_on_to(Part::Measure, stage, traffic);
             control.wait(length.into())?;
+            let after = if task.role == Role::Sender { Part::Tail } else { Part::Drain };
+            go_on_to(after, stage, traffic);
+            let after = host_time::irq(task);
+            control.wait(TAIL)?;
             go_on_to(Part::Drain, stage, traffic);
-            Some(host.read())
+            (before, Some(after))
         }
-        TrialEnd::Messages(_) => None,
+        // The traffic thread counts; both its edges lie within these.
+        TrialEnd::Messages(_) => (host_time::irq(task), None),
     };
     stage.announce(announced(control)?);
     go_on_to(Part::Drain, stage, traffic);
-    let after = after.unwrap_or_else(|| host.read());
-    Ok(HostShare { irq: after.irq_since(&before), kernel_threads: after.kernel_threads_since(&before) })
+    let after = after.unwrap_or_else(|| host_time::irq(task));
+    Ok(after.zip(before).map(|(after, before)| after.since(before)))
 }
 
 fn go_on_to<T>(part: Part, stage: &Stage, traffic: &JoinHandle<T>) {
@@ -57,10 +72,9 @@ fn go_on_to<T>(part: Part, stage: &Stage, traffic: &JoinHandle<T>) {
 }
 
 /// Waits for the end that the sender announces.
-fn announced<R: Read + AsFd>(control: &mut Receiver<ToEndpoint, R>) -> Result<u64, ChannelError> {
-    loop {
-        if let ToEndpoint::Drain { messages, .. } = control.receive()? {
-            return Ok(messages);
-        }
+fn announced<R: Read + AsFd>(control: &mut Receiver<ToEndpoint, R>) -> Result<u64, EndpointError> {
+    match control.receive()? {
+        ToEndpoint::Drain { messages, .. } => Ok(messages),
+        _ => Err(EndpointError::OutOfTurn { expected: "drain" }),
     }
 }

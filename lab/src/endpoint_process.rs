@@ -72,6 +72,10 @@ fn pass_on(answers: File, process: &Mutex<Child>) {
             Err(error) => break error,
         }
     };
+    if !matches!(ended, ChannelError::Closed) {
+        // It cannot be understood, but lives: it must not keep its lock for long.
+        let _ = lock(process).kill();
+    }
     let status = lock(process).wait();
     // If the controller is gone there is nobody to tell.
     let _ = tell(&FromHost::Gone { status: describe(&ended, status) });

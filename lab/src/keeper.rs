@@ -85,20 +85,22 @@ impl Keeper<'_> {
 
     fn carry_out(&mut self, command: ToHost) -> Result<Option<FromHost>, Refusal> {
         Ok(Some(match command {
-            ToHost::Hello { .. } => FromHost::Hello { version: CONTROL_VERSION, pid: std::process::id() },
+            ToHost::Hello { .. } => return Err("a second hello: the controller and this host have lost step".into()),
             ToHost::MakeLink { device, far_device, far_pid } => {
                 link::make_veth(&self.entered, &device, &far_device, far_pid)?;
                 FromHost::Done
             }
             ToHost::Configure(end) => {
                 let configured = link::configure(&self.entered, &end)?;
-                FromHost::Configured { mac: configured.mac, unset: configured.settings.unset }
+                FromHost::Configured { unset: configured.settings.unset }
             }
             ToHost::Counters { device, family } => FromHost::Counters(Box::new(counters::read(&device, family)?)),
             ToHost::Facts { device, endpoint_cpus } => FromHost::Facts(Box::new(self.facts(&device, &endpoint_cpus))),
             ToHost::Start => {
                 self.endpoint = None;
-                self.endpoint = Some(EndpointProcess::start()?);
+                self.endpoint = Some(EndpointProcess::start().map_err(|answer| {
+                    format!("start an endpoint (/proc/self/exe __endpoint): {answer}; raise the limits on processes and open files (ulimit -u, -n)")
+                })?);
                 FromHost::Done
             }
             ToHost::Endpoint(message) => {
@@ -108,9 +110,9 @@ impl Keeper<'_> {
                 }
                 return Ok(None);
             }
-            ToHost::Stop => {
+            ToHost::Stop { mark } => {
                 self.endpoint = None;
-                FromHost::Done
+                FromHost::Stopped { mark }
             }
         }))
     }

@@ -1,13 +1,16 @@
 //! The controller's side of one host: its process, and the talk with it.
 
 use std::collections::VecDeque;
-use std::env;
+use std::fmt::Debug;
+use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use engine::channel::{self, ChannelError, Receiver};
 use model::control::{CONTROL_VERSION, FromEndpoint, FromHost, ToEndpoint, ToHost};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 /// How long a host may take to carry out a command that needs no traffic.
 const COMMAND_LIMIT: Duration = Duration::from_secs(20);
@@ -24,7 +27,7 @@ pub enum HostError {
         answer: std::io::Error,
     },
     /// It cannot be heard or told any more.
-    #[error("host {name}: {answer}")]
+    #[error("host {name}: {answer}; its process may have been ended (see the kernel's log for the OOM killer)")]
     Lost {
         /// Which host.
         name: String,
@@ -57,6 +60,23 @@ pub enum HostError {
         /// What happened.
         error: String,
     },
+    /// Neither end said anything in time.
+    #[error("neither end of the trial said anything for {limit:?}, waiting for {awaited}; a stopped process, or a machine far too busy?")]
+    Silent {
+        /// What should have come.
+        awaited: &'static str,
+        /// How long was waited.
+        limit: Duration,
+    },
+}
+
+/// What comes from a host of the endpoint on it.
+#[derive(Debug)]
+pub enum Heard {
+    /// It says something.
+    Said(FromEndpoint),
+    /// Its process has ended, in words.
+    Gone(String),
 }
 
 impl HostError {
@@ -77,6 +97,7 @@ pub struct RemoteHost {
     /// What the endpoint said while an answer of the host was awaited.
     overheard: VecDeque<FromHost>,
     pid: u32,
+    marks: u64,
 }
 
 impl RemoteHost {
@@ -87,7 +108,8 @@ impl RemoteHost {
     /// See [`HostError`]; a refused namespace is [`HostError::Refused`].
     pub fn start(name: &str, isolation: &str) -> Result<Self, HostError> {
         let failed = |answer| HostError::Start { name: name.to_owned(), answer };
-        let mut process = Command::new(env::current_exe().map_err(failed)?)
+        // Not by its path, which an upgrade may have given to another version.
+        let mut process = Command::new("/proc/self/exe")
             .args(["__host", name, isolation])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -99,7 +121,8 @@ impl RemoteHost {
         let (commands, answers) = pipes.ok_or_else(|| failed(std::io::Error::other("no pipes")))?;
         let pid = process.id();
         let answers = Receiver::new(answers);
-        let mut host = Self { name: name.to_owned(), process, commands: Some(commands), answers, overheard: VecDeque::new(), pid };
+        let mut host =
+            Self { name: name.to_owned(), process, commands: Some(commands), answers, overheard: VecDeque::new(), pid, marks: 0 };
         host.greet()?;
         Ok(host)
     }
@@ -168,49 +191,41 @@ impl RemoteHost {
         self.tell(&ToHost::Endpoint(message))
     }
 
-    /// What the endpoint says next, before `deadline`.
-    ///
-    /// # Errors
-    /// [`HostError::Endpoint`] when it failed or died.
-    pub fn hear_endpoint(&mut self, deadline: Instant) -> Result<FromEndpoint, HostError> {
-        let name = self.name.clone();
-        let failed = |error| HostError::Endpoint { name, error };
-        match self.next(deadline)? {
-            FromHost::Endpoint(FromEndpoint::Failed { error }) => Err(failed(error)),
-            FromHost::Endpoint(message) => Ok(message),
-            FromHost::Gone { status } => Err(failed(format!("it ended in the middle of a trial ({status})"))),
-            FromHost::Failed { error } => Err(failed(error)),
-            other => Err(self.unexpected("a message of the endpoint", &other)),
-        }
-    }
-
-    /// Waits until the endpoint's process has ended, and its sockets with it.
-    ///
-    /// # Errors
-    /// See [`HostError`].
-    pub fn await_end_of_endpoint(&mut self, deadline: Instant) -> Result<(), HostError> {
-        loop {
-            if let FromHost::Gone { .. } = self.next(deadline)? {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Ends the endpoint, if there is one, and forgets what it said.
+    /// Ends the endpoint, if there is one, and forgets what it said and what
+    /// the host answered to commands before this one.
     ///
     /// # Errors
     /// See [`HostError`].
     pub fn stop_endpoint(&mut self) -> Result<(), HostError> {
-        self.command(&ToHost::Stop)?;
+        self.marks += 1;
+        self.tell(&ToHost::Stop { mark: self.marks })?;
+        let deadline = Instant::now() + COMMAND_LIMIT;
+        while !matches!(self.receive(deadline)?, FromHost::Stopped { mark } if mark == self.marks) {}
         self.overheard.clear();
         Ok(())
     }
 
-    fn next(&mut self, deadline: Instant) -> Result<FromHost, HostError> {
-        match self.overheard.pop_front() {
-            Some(message) => Ok(message),
-            None => self.receive(deadline),
+    /// What has come from the endpoint, if anything; does not wait.
+    fn heard(&mut self) -> Result<Option<Heard>, HostError> {
+        let message = match self.overheard.pop_front() {
+            Some(message) => message,
+            None => match self.answers.receive_within(Duration::ZERO) {
+                Ok(message) => message,
+                Err(ChannelError::Silent(_)) => return Ok(None),
+                Err(answer) => return Err(HostError::Lost { name: self.name.clone(), answer }),
+            },
+        };
+        match message {
+            FromHost::Endpoint(FromEndpoint::Failed { error }) | FromHost::Failed { error } => Err(self.endpoint_error(error)),
+            FromHost::Endpoint(message) => Ok(Some(Heard::Said(message))),
+            FromHost::Gone { status } => Ok(Some(Heard::Gone(status))),
+            other => Err(self.unexpected("a message of the endpoint", &other)),
         }
+    }
+
+    /// The error of a trial that failed on this host.
+    pub fn endpoint_error(&self, error: String) -> HostError {
+        HostError::Endpoint { name: self.name.clone(), error }
     }
 
     fn receive(&mut self, deadline: Instant) -> Result<FromHost, HostError> {
@@ -219,9 +234,35 @@ impl RemoteHost {
     }
 
     /// The error for a message out of turn.
-    pub fn unexpected(&self, expected: &str, got: &FromHost) -> HostError {
+    pub fn unexpected(&self, expected: &str, got: &impl Debug) -> HostError {
         let got: String = format!("{got:?}").chars().take(120).collect();
         HostError::Refused { name: self.name.clone(), error: format!("expected {expected}, got {got}") }
+    }
+}
+
+/// What comes next from either host's endpoint, and from which; waits for both,
+/// so that the loss of either is known at once.
+///
+/// # Errors
+/// The failure of either, or that nothing came within `limit`.
+pub fn hear_either(hosts: &mut [RemoteHost; 2], limit: Duration, awaited: &'static str) -> Result<(usize, Heard), HostError> {
+    let deadline = Instant::now() + limit;
+    loop {
+        for (at, host) in hosts.iter_mut().enumerate() {
+            if let Some(heard) = host.heard()? {
+                return Ok((at, heard));
+            }
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        // Rounded up, so that the last millisecond is not spun away.
+        let timeout = PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX);
+        let [a, b] = &*hosts;
+        let mut both = [a, b].map(|host| PollFd::new(host.answers.as_fd(), PollFlags::POLLIN));
+        match poll(&mut both, timeout) {
+            Ok(0) if left.is_zero() => return Err(HostError::Silent { awaited, limit }),
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(errno) => return Err(a.endpoint_error(format!("waiting for the endpoints (poll): {errno}"))),
+        }
     }
 }
 

@@ -84,7 +84,7 @@ impl Session {
         }
         session.facts = session.gather_facts()?;
         for (place, facts) in session.places.iter_mut().zip(&session.facts) {
-            place.irq_time_subtracted = facts.irq_time_subtracted == Some(true);
+            place.irq_time_subtracted = facts.irq_time_subtracted == Some(true) && placement.a != placement.b;
         }
         session.warnings.extend(session.blind_spots());
         Ok(session)
@@ -98,7 +98,7 @@ impl Session {
             host.tell(&ToHost::Configure(Box::new(link_end(link, at, macs[1 - at]))))?;
         }
         for host in &mut self.hosts {
-            let FromHost::Configured { unset, .. } = host.answer()? else { continue };
+            let FromHost::Configured { unset } = host.answer()? else { continue };
             let known = self.warnings.iter().any(|warning| matches!(warning, Warning::Absent { .. }));
             if let (Some((_, answer)), false) = (unset.first(), known) {
                 self.warnings.push(unset_settings(&unset, answer));
@@ -110,7 +110,8 @@ impl Session {
     /// What cannot be seen of the ends' CPU time on this machine.
     fn blind_spots(&self) -> Vec<Warning> {
         let mut spots = Vec::new();
-        if self.places.iter().any(|place| place.ksoftirqd.is_none()) {
+        let one_cpu = self.warnings.contains(&Warning::OneCpu);
+        if !one_cpu && self.places.iter().any(|place| place.ksoftirqd.is_none()) {
             spots.push(Warning::Absent {
                 what: "the CPU time of ksoftirqd".to_owned(),
                 answer: "no such thread in /proc".to_owned(),
@@ -159,6 +160,21 @@ impl Session {
         if !self.warnings.contains(&warning) {
             self.warnings.push(warning);
         }
+    }
+
+    /// Takes over what an earlier session of the same study had to say.
+    pub fn inherit(&mut self, warnings: Vec<Warning>) {
+        for warning in warnings {
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
+        }
+    }
+
+    /// Whether trials of this session and of `other` may stand in one cell.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let cpus = |session: &Self| session.places.each_ref().map(|place| place.cpu);
+        (self.isolated, self.device, cpus(self)) == (other.isolated, other.device, cpus(other))
     }
 
     /// Whether the hosts' counters are of nothing but the trials.
@@ -243,17 +259,18 @@ fn unset_settings(unset: &[(String, String)], answer: &str) -> Warning {
 }
 
 fn places(placement: Placement, isolated: bool) -> [Place; 2] {
+    // Of a CPU that both ends share, no kernel thread is one end's alone.
+    let apart = placement.a != placement.b;
     let place = |at: usize, cpu: u32| {
         let loopback = (Ipv4Addr::LOCALHOST, Ipv6Addr::LOCALHOST);
         let addresses = if isolated { (ADDRESSES_V4[at], ADDRESSES_V6[at]) } else { loopback };
-        Place { addresses, cpu: Some(cpu), ksoftirqd: cpu::ksoftirqd_pid(cpu), irq_time_subtracted: false }
+        Place { addresses, cpu: Some(cpu), ksoftirqd: cpu::ksoftirqd_pid(cpu).filter(|_| apart), irq_time_subtracted: false }
     };
     [place(0, placement.a), place(1, placement.b)]
 }
 
 fn link_end(link: &Link, at: usize, far_mac: [u8; 6]) -> LinkEnd {
-    // IPv6 is not spoken below its least MTU (RFC 8200, section 5).
-    let speaks_v6 = link.mtu.is_none_or(|mtu| mtu >= 1_280);
+    let speaks_v6 = link.mtu.is_none_or(|mtu| mtu >= Family::V6.least_mtu());
     let v4 = |at: usize| IpAddr::V4(ADDRESSES_V4[at]);
     let v6 = |at: usize| IpAddr::V6(ADDRESSES_V6[at]);
     let mut addresses = vec![(v4(at), PREFIX_V4)];

@@ -30,8 +30,14 @@ pub enum StudyError {
     #[error("{0}")]
     Listener(Box<dyn Error + Send + Sync>),
     /// Nothing works.
-    #[error("every trial of the first block failed; the last: {0}")]
+    #[error("every trial of a block failed; the last: {0}")]
     NothingWorks(String),
+    /// Hosts do not last.
+    #[error("hosts were lost {0} times in a row, each time made anew; does something end nettoll's processes, or is memory short?")]
+    LostAgain(u32),
+    /// The hosts were lost, and what could be had in their place is not like them.
+    #[error("the hosts were lost and those made anew differ in isolation or CPUs; run the study again: its trials would not compare")]
+    OtherHosts,
 }
 
 /// Runs a plan from its first block to its last.
@@ -39,10 +45,16 @@ pub enum StudyError {
 /// # Errors
 /// See [`StudyError`]. Failures of single trials are recorded, not errors.
 pub fn run(plan: &Plan, listener: &mut dyn Listener) -> Result<Status, StudyError> {
-    let session = Session::open(&plan.link)?;
+    let session = match Session::open(&plan.link) {
+        Ok(session) => session,
+        Err(error) => {
+            let status = Status::Failed { error: error.to_string() };
+            listener.hear(&Event::Closed { hosts: &[], warnings: &[], status: &status }).map_err(StudyError::Listener)?;
+            return Err(error.into());
+        }
+    };
     let mut study = Study { plan, session, listener, observer: Observer::new(plan), lost_in_a_row: 0 };
-    study.opened()?;
-    let outcome = study.run_blocks();
+    let outcome = study.opened().and_then(|()| study.run_blocks());
     let status = match &outcome {
         Ok(status) => status.clone(),
         Err(error) => Status::Failed { error: error.to_string() },
@@ -92,7 +104,7 @@ impl Study<'_> {
             }
         }
         match last_failure {
-            Some(error) if !measured && block.index == 0 => Err(StudyError::NothingWorks(error)),
+            Some(error) if !measured => Err(StudyError::NothingWorks(error)),
             _ => Ok(Wish::GoOn),
         }
     }
@@ -133,11 +145,16 @@ impl Study<'_> {
             return Ok(());
         }
         self.lost_in_a_row += 1;
-        if self.lost_in_a_row <= REOPENINGS {
-            self.session = Session::open(&self.plan.link)?;
-            return Ok(());
+        if self.lost_in_a_row > REOPENINGS {
+            return Err(StudyError::LostAgain(REOPENINGS));
         }
-        Err(HostError::Refused { name: "a or b".to_owned(), error: format!("lost {REOPENINGS} times in a row") }.into())
+        let mut anew = Session::open(&self.plan.link)?;
+        if !anew.is_like(&self.session) {
+            return Err(StudyError::OtherHosts);
+        }
+        anew.inherit(self.session.warnings().to_vec());
+        self.session = anew;
+        Ok(())
     }
 
     fn opened(&mut self) -> Result<(), StudyError> {

@@ -3,14 +3,14 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use model::control::{FromEndpoint, FromHost, Task, ToEndpoint, ToHost};
+use model::control::{CONTROL_VERSION, FromEndpoint, FromHost, Task, ToEndpoint, ToHost};
 use model::end::EndReport;
 use model::kernel::HostCounters;
 use model::plan::TrialEnd;
 use model::trial::Measured;
 use model::{Cell, Nanos, Plan, Role};
 
-use crate::remote::{HostError, RemoteHost};
+use crate::remote::{self, Heard, HostError, RemoteHost};
 use crate::session::Session;
 
 /// How long a receiver waits for more after the sender's end: on one machine
@@ -60,14 +60,15 @@ impl Trial<'_> {
         let addresses = self.prepare()?;
         self.connect(&addresses)?;
         self.go()?;
-        let traffic = self.await_sender()?;
+        self.await_sender()?;
         let reports = self.collect()?;
         let after = self.counters()?;
+        let useful = useful_time(&reports.sender);
         Ok(Measured {
             sender_host: after.sender.since(&before.sender),
             receiver_host: after.receiver.since(&before.receiver),
             isolated: self.session.is_isolated(),
-            overhead: Nanos::from(begun.elapsed()).since(traffic.into()),
+            overhead: Nanos::from(begun.elapsed()).since(useful),
             sender: reports.sender,
             receiver: reports.receiver,
         })
@@ -85,38 +86,66 @@ impl Trial<'_> {
         Ok(())
     }
 
-    fn both<T>(&mut self, mut of: impl FnMut(&mut Self, Role) -> Result<T, HostError>) -> Result<Both<T>, HostError> {
-        Ok(Both { receiver: of(self, Role::Receiver)?, sender: of(self, Role::Sender)? })
+    /// Asks both hosts at once. Both answers are taken before either's failure
+    /// is told, so that no answer is left for a later command.
+    fn ask_both<T>(
+        &mut self,
+        command: impl Fn(Role) -> ToHost,
+        read: impl Fn(FromHost) -> Result<T, FromHost>,
+        expected: &str,
+    ) -> Result<Both<T>, HostError> {
+        self.tell(command)?;
+        let mut answer = |role| {
+            let host = self.host(role);
+            host.answer().and_then(|answer| read(answer).map_err(|other| host.unexpected(expected, &other)))
+        };
+        let (receiver, sender) = (answer(Role::Receiver), answer(Role::Sender));
+        Ok(Both { sender: sender?, receiver: receiver? })
+    }
+
+    /// Hears both ends until each of them has said what `pick` picks out of it.
+    fn hear_both<T>(&mut self, awaited: &'static str, pick: impl Fn(Heard) -> Result<T, Heard>) -> Result<Both<T>, HostError> {
+        let (mut sender, mut receiver) = (None, None);
+        let deadline = Instant::now() + STEP_LIMIT;
+        loop {
+            let (role, heard) = self.hear(deadline, awaited)?;
+            let said = pick(heard).map_err(|other| self.out_of_turn(role, awaited, &other))?;
+            match role {
+                Role::Sender => sender = Some(said),
+                Role::Receiver => receiver = Some(said),
+            }
+            (sender, receiver) = match (sender, receiver) {
+                (Some(sender), Some(receiver)) => return Ok(Both { sender, receiver }),
+                other => other,
+            };
+        }
+    }
+
+    fn hear(&mut self, deadline: Instant, awaited: &'static str) -> Result<(Role, Heard), HostError> {
+        let swapped = self.swapped;
+        let left = deadline.saturating_duration_since(Instant::now());
+        let (at, heard) = remote::hear_either(self.session.hosts(), left, awaited)?;
+        Ok((if (at == 0) == swapped { Role::Receiver } else { Role::Sender }, heard))
+    }
+
+    fn out_of_turn(&mut self, role: Role, awaited: &str, heard: &Heard) -> HostError {
+        let host = self.host(role);
+        match heard {
+            Heard::Gone(status) => host.endpoint_error(format!("it ended while {awaited} was awaited ({status}); did something kill it?")),
+            Heard::Said(other) => host.unexpected(awaited, other),
+        }
     }
 
     fn counters(&mut self) -> Result<Both<HostCounters>, HostError> {
         let (device, family) = (self.session.device().to_owned(), self.cell.family);
-        self.tell(|_| ToHost::Counters { device: device.clone(), family })?;
-        self.both(|trial, role| match trial.host(role).answer()? {
-            FromHost::Counters(counters) => Ok(*counters),
-            other => Err(trial.host(role).unexpected("counters", &other)),
-        })
-    }
-
-    fn prepare(&mut self) -> Result<Both<SocketAddr>, HostError> {
-        self.tell(|_| ToHost::Start)?;
-        self.both(|trial, role| trial.host(role).answer().map(drop))?;
-        for role in [Role::Receiver, Role::Sender] {
-            let task = self.task(role);
-            self.host(role).tell_endpoint(ToEndpoint::Prepare(Box::new(task)))?;
-        }
-        let deadline = Instant::now() + STEP_LIMIT;
-        let ready = self.both(|trial, role| {
-            loop {
-                if let FromEndpoint::Ready { address, not_bound } = trial.host(role).hear_endpoint(deadline)? {
-                    return Ok((address, not_bound));
-                }
-            }
-        })?;
-        for reason in [ready.sender.1, ready.receiver.1].into_iter().flatten() {
-            self.session.note_not_bound(reason);
-        }
-        Ok(Both { sender: ready.sender.0, receiver: ready.receiver.0 })
+        self.ask_both(
+            |_| ToHost::Counters { device: device.clone(), family },
+            |answer| match answer {
+                FromHost::Counters(counters) => Ok(*counters),
+                other => Err(other),
+            },
+            "counters",
+        )
     }
 
     fn task(&self, role: Role) -> Task {
@@ -135,6 +164,33 @@ impl Trial<'_> {
         }
     }
 
+    fn prepare(&mut self) -> Result<Both<SocketAddr>, HostError> {
+        let done = |answer| if matches!(answer, FromHost::Done) { Ok(()) } else { Err(answer) };
+        self.ask_both(|_| ToHost::Start, done, "the start of an endpoint")?;
+        let versions = self.hear_both("the endpoint's hello", |heard| match heard {
+            Heard::Said(FromEndpoint::Hello { version }) => Ok(version),
+            other => Err(other),
+        })?;
+        for version in [versions.sender, versions.receiver] {
+            if version != CONTROL_VERSION {
+                return Err(HostError::Version { name: "a or b".to_owned(), theirs: version });
+            }
+        }
+        let tasks = Both { sender: self.task(Role::Sender), receiver: self.task(Role::Receiver) };
+        self.tell(|role| {
+            let task = if role == Role::Sender { &tasks.sender } else { &tasks.receiver };
+            ToHost::Endpoint(ToEndpoint::Prepare(Box::new(task.clone())))
+        })?;
+        let ready = self.hear_both("an open socket", |heard| match heard {
+            Heard::Said(FromEndpoint::Ready { address, not_bound }) => Ok((address, not_bound)),
+            other => Err(other),
+        })?;
+        for reason in [ready.sender.1, ready.receiver.1].into_iter().flatten() {
+            self.session.note_not_bound(reason);
+        }
+        Ok(Both { sender: ready.sender.0, receiver: ready.receiver.0 })
+    }
+
     fn connect(&mut self, addresses: &Both<SocketAddr>) -> Result<(), HostError> {
         self.tell(|role| {
             let peer = match role {
@@ -143,50 +199,54 @@ impl Trial<'_> {
             };
             ToHost::Endpoint(ToEndpoint::Connect { peer })
         })?;
-        let deadline = Instant::now() + STEP_LIMIT;
-        self.both(|trial, role| {
-            loop {
-                if let FromEndpoint::Connected = trial.host(role).hear_endpoint(deadline)? {
-                    return Ok(());
-                }
-            }
-        })
-        .map(drop)
+        let connected = |heard| if matches!(heard, Heard::Said(FromEndpoint::Connected)) { Ok(()) } else { Err(heard) };
+        self.hear_both("the connection", connected).map(drop)
     }
 
     fn go(&mut self) -> Result<(), HostError> {
         self.tell(|_| ToHost::Endpoint(ToEndpoint::Go))
     }
 
-    /// Waits for the sender's end and announces it; returns how long messages flowed.
-    fn await_sender(&mut self) -> Result<Duration, HostError> {
+    /// Waits for the sender's end and announces it.
+    fn await_sender(&mut self) -> Result<(), HostError> {
+        const AWAITED: &str = "the sender's end";
         let begun = Instant::now();
-        let (planned, limit) = match self.plan.end {
-            TrialEnd::Length(length) => {
-                let planned = Duration::from(self.plan.warmup + length);
-                (Some(planned), planned + STEP_LIMIT)
-            }
-            TrialEnd::Messages(_) => (None, COUNT_LIMIT),
+        let limit = match self.plan.end {
+            TrialEnd::Length(length) => Duration::from(self.plan.warmup + length) + STEP_LIMIT,
+            TrialEnd::Messages(_) => COUNT_LIMIT,
         };
-        loop {
-            if let FromEndpoint::Sent { messages, bytes } = self.host(Role::Sender).hear_endpoint(begun + limit)? {
-                let flowed = begun.elapsed();
-                self.tell(|_| ToHost::Endpoint(ToEndpoint::Drain { messages, bytes }))?;
-                return Ok(planned.unwrap_or(flowed));
+        match self.hear(begun + limit, AWAITED)? {
+            (Role::Sender, Heard::Said(FromEndpoint::Sent { messages, bytes })) => {
+                self.tell(|_| ToHost::Endpoint(ToEndpoint::Drain { messages, bytes }))
             }
+            (role, other) => Err(self.out_of_turn(role, AWAITED, &other)),
         }
     }
 
+    /// The reports of both ends, once their processes, and with them their
+    /// sockets, are gone.
     fn collect(&mut self) -> Result<Both<EndReport>, HostError> {
+        const AWAITED: &str = "the reports";
         let deadline = Instant::now() + STEP_LIMIT;
-        let reports = self.both(|trial, role| {
-            loop {
-                if let FromEndpoint::Done(report) = trial.host(role).hear_endpoint(deadline)? {
-                    return Ok(*report);
-                }
+        let (mut sender, mut receiver) = (None, None);
+        let mut running = 2;
+        while running > 0 {
+            let (role, heard) = self.hear(deadline, AWAITED)?;
+            let report = if role == Role::Sender { &mut sender } else { &mut receiver };
+            match heard {
+                Heard::Said(FromEndpoint::Done(done)) => *report = Some(*done),
+                Heard::Gone(_) if report.is_some() => running -= 1,
+                other => return Err(self.out_of_turn(role, AWAITED, &other)),
             }
-        })?;
-        self.both(|trial, role| trial.host(role).await_end_of_endpoint(deadline))?;
-        Ok(reports)
+        }
+        match (sender, receiver) {
+            (Some(sender), Some(receiver)) => Ok(Both { sender, receiver }),
+            _ => Err(HostError::Silent { awaited: AWAITED, limit: STEP_LIMIT }),
+        }
     }
+}
+
+/// The warm-up and the measured part: what a trial is made for.
+fn useful_time(sender: &EndReport) -> Nanos {
+    sender.flow.map_or(sender.window.length(), |flow| sender.window.end.since(flow.start))
 }

@@ -147,8 +147,12 @@ pub enum ToHost {
     Start,
     /// For the endpoint.
     Endpoint(ToEndpoint),
-    /// End the endpoint, if there is one.
-    Stop,
+    /// End the endpoint, if there is one. The answer repeats the mark, so that
+    /// the controller knows that no answer to an earlier command is to come.
+    Stop {
+        /// Different for each.
+        mark: u64,
+    },
 }
 
 /// One end of a link, as it is to be.
@@ -181,8 +185,6 @@ pub enum FromHost {
     Done,
     /// The end of the link is up.
     Configured {
-        /// The device's hardware address; zeros for loopback.
-        mac: [u8; 6],
         /// Settings of the host's namespace that could not be made, each with
         /// the system's answer.
         unset: Vec<(String, String)>,
@@ -191,6 +193,11 @@ pub enum FromHost {
     Counters(Box<HostCounters>),
     /// Facts as asked.
     Facts(Box<HostFacts>),
+    /// The endpoint is ended.
+    Stopped {
+        /// The mark of the command.
+        mark: u64,
+    },
     /// From the endpoint.
     Endpoint(FromEndpoint),
     /// The endpoint ended.

@@ -14,6 +14,10 @@ pub struct EndReport {
     pub cpu: Option<u32>,
     /// The measured part, on this host's monotonic clock.
     pub window: Window,
+    /// From the first message to the last, with warm-up and what came after
+    /// the measured part; `None` at a receiver, which knows neither.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<Window>,
     /// Counts within the window.
     pub counts: Counts,
     /// Counts over the whole trial, with warm-up and drain.

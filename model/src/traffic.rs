@@ -91,6 +91,14 @@ impl Role {
 }
 
 impl Family {
+    /// The least MTU over which it is spoken (RFC 791, section 3.1; RFC 8200, section 5).
+    pub const fn least_mtu(self) -> u32 {
+        match self {
+            Self::V4 => 68,
+            Self::V6 => 1_280,
+        }
+    }
+
     /// The largest payload of one UDP datagram: 65,535 bytes less the headers
     /// that the length field covers (RFC 768, RFC 791, RFC 8200).
     pub const fn largest_datagram(self) -> u64 {

@@ -78,6 +78,17 @@ pub enum Warning {
         /// How many.
         messages: u64,
     },
+    /// The receiver's measured time reaches beyond the time in which the sender
+    /// was sending.
+    Misaligned {
+        /// Share of the receiver's measured time.
+        share: f64,
+    },
+    /// Requests without an answer: round-trip times are those of the others.
+    AnswersLost {
+        /// Share of the requests.
+        share: f64,
+    },
     /// Both ends share one CPU.
     OneCpu,
     /// An end could not be bound to its CPU.
@@ -122,7 +133,9 @@ impl Warning {
             Self::OptionNotTaken { .. } => "Raise the limit (net.core.rmem_max, net.core.wmem_max) or ask for what the kernel allows.",
             Self::CallsFailed { .. } => "See the errno: the counts leave failed calls out.",
             Self::FewMessages { .. } => "Lengthen the trial (`--length`).",
-            Self::OneCpu => "Compare only with runs on one CPU: the two ends took turns.",
+            Self::Misaligned { .. } => "Lengthen the trial (`--length`) or quieten the machine: an end was late to start or to stop.",
+            Self::AnswersLost { .. } => "Look at the loss beside every percentile: the lost ones would all stand in the tail.",
+            Self::OneCpu => "Compare only with runs on one CPU: the two ends took turns, and ksoftirqd's time belongs to neither.",
             Self::NotBound { .. } => "Give the tool at least two CPUs (cpuset, taskset) that it may choose from.",
             Self::Absent { remedy, .. } => return remedy.clone(),
             Self::BadLine { .. } => "The other trials are kept; the damaged one is lost.",
@@ -147,6 +160,8 @@ impl fmt::Display for Warning {
             Self::OptionNotTaken { role, option, asked, got } => write!(f, "{option} of the {role}: asked {asked}, got {got}"),
             Self::CallsFailed { role, calls, error } => write!(f, "{calls} calls of the {role} failed: {error}"),
             Self::FewMessages { messages } => write!(f, "only {messages} messages in the measured time"),
+            Self::Misaligned { share } => write!(f, "nothing was being sent in {:.1} % of the receiver's measured time", share * 100.0),
+            Self::AnswersLost { share } => write!(f, "{:.2} % of the requests got no answer in time", share * 100.0),
             Self::OneCpu => write!(f, "both ends share one CPU"),
             Self::NotBound { reason } => write!(f, "an end could not be bound to its CPU: {reason}"),
             Self::Absent { what, answer, .. } => write!(f, "{what} is not available: {answer}"),

@@ -1,32 +1,35 @@
 //! The answerer of a request/response test.
 
-use model::end::Counts;
-use model::{Protocol, Test};
 use std::time::{Duration, Instant};
 
+use model::end::Counts;
+use model::{Protocol, Test};
+
 use super::trouble::{Trouble, Verdict, readable};
-use super::{Trial, sum};
+use super::whole::send_rest;
+use super::{DRAIN_LIMIT, Done, Trial, sum};
 use crate::api::{Api, Moved};
-use crate::edge::Between;
 use crate::stage::Part;
 
-/// How long it goes on answering without hearing that the requester has ended.
-const DRAIN_LIMIT: Duration = Duration::from_secs(20);
-
-pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> (Between, Counts, Counts) {
+pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
     let mut answerer = Answerer { size: trial.task.cell.size.as_len(), datagrams: trial.task.cell.test == Test::UdpRr, pending: 0 };
-    let warmup = answerer.answer_while(api, |_| trial.stage.is(Part::Warmup));
+    let (stage, extent) = (trial.stage, trial.extent);
+    // Before the first request there is nothing to time.
+    let first = answerer.answer_while(api, |_, done| done.messages == 0 && !stage.is(Part::Drain));
+    let warmup = answerer.answer_while(api, |_, done| stage.is(extent.warmup_part) && first.messages + done.messages < extent.warmup);
+    let before = sum(first, warmup);
     let start = trial.edges.start();
-    let counts = answerer.answer_while(api, |_| trial.stage.is(Part::Measure));
+    let all = extent.warmup.saturating_add(extent.measured);
+    let counts = answerer.answer_while(api, |_, done| stage.is(Part::Measure) && before.messages + done.messages < all);
     let end = trial.edges.end();
     // The requester may still be measuring: answer until it has said its end.
     let give_up = Instant::now() + DRAIN_LIMIT;
     let datagrams = trial.task.cell.protocol() == Protocol::Udp;
-    let rest = answerer.answer_while(api, |api| {
+    let rest = answerer.answer_while(api, |api, _| {
         let waiting = || readable(api.socket(), Duration::ZERO);
-        Instant::now() < give_up && (!datagrams || trial.stage.announced().is_none() || waiting())
+        Instant::now() < give_up && (!datagrams || stage.announced().is_none() || waiting())
     });
-    (start.until(&end), counts, sum(sum(warmup, counts), rest))
+    Done { between: start.until(&end), flow: None, counts, total: sum(sum(before, counts), rest) }
 }
 
 struct Answerer {
@@ -37,10 +40,10 @@ struct Answerer {
 }
 
 impl Answerer {
-    fn answer_while<A: Api>(&mut self, api: &mut A, go_on: impl Fn(&A) -> bool) -> Counts {
+    fn answer_while<A: Api>(&mut self, api: &mut A, go_on: impl Fn(&A, &Counts) -> bool) -> Counts {
         let mut counts = Counts::default();
         let mut trouble = Trouble::default();
-        while go_on(api) {
+        while go_on(api, &counts) {
             let moved = api.receive(self.size - self.pending);
             if moved.0 <= 0 {
                 if trouble.judge(moved, counts.calls, &mut counts) == Verdict::Over {
@@ -76,17 +79,8 @@ impl Answerer {
         if self.datagrams {
             api.message()[0] = api.room()[0];
         }
-        let mut done = 0;
-        while done < self.size {
-            let moved = api.send(done);
-            if moved.0 > 0 {
-                done += moved.0 as usize;
-                counts.calls += 1;
-                counts.bytes += moved.0 as u64;
-                counts.short += u64::from(done < self.size);
-            } else if trouble.judge(moved, counts.calls, counts) == Verdict::Over {
-                return Verdict::Over;
-            }
+        if send_rest(api, self.size, 0, 0, counts, trouble) == Verdict::Over {
+            return Verdict::Over;
         }
         counts.messages += 1;
         counts.sent += 1;

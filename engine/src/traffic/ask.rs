@@ -1,33 +1,41 @@
 //! The requester of a request/response test: a closed loop of one.
 
 use std::os::fd::AsRawFd;
+use std::time::Duration;
 
-use model::end::Counts;
+use model::end::{Counts, Window};
 use model::{Protocol, Test};
 use nix::sys::socket::{Shutdown, shutdown};
 
-use super::trouble::{Trouble, Verdict};
-use super::{Trial, message_limit, sum};
+use super::trouble::{Trouble, Verdict, readable};
+use super::whole::send_rest;
+use super::{Done, Trial, sum};
 use crate::api::Api;
 use crate::clock;
-use crate::edge::Between;
 use crate::recorder::Recorder;
 use crate::stage::Part;
 
-pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: &mut Recorder) -> (Between, Counts, Counts) {
+pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: &mut Recorder) -> Done {
     let mut asker = Asker { size: trial.task.cell.size.as_len(), datagrams: trial.task.cell.test == Test::UdpRr, sequence: 0 };
-    let warmup = asker.ask_until(api, trial, Part::Warmup, u64::MAX, recorder);
-    recorder.clear();
+    let extent = trial.extent;
+    let first = clock::monotonic();
+    let warmup = asker.ask_until(api, trial, extent.warmup_part, extent.warmup, None);
     let start = trial.edges.start();
-    let counts = asker.ask_until(api, trial, Part::Measure, message_limit(trial.task), recorder);
+    let counts = asker.ask_until(api, trial, Part::Measure, extent.measured, Some(recorder));
     let end = trial.edges.end();
-    let total = sum(warmup, counts);
+    let tail = asker.ask_until(api, trial, Part::Tail, u64::MAX, None);
+    let flow = Window { start: first, end: clock::monotonic() };
+    let mut total = sum(sum(warmup, counts), tail);
     (trial.sent)(&total);
+    if asker.datagrams {
+        let outstanding = total.lost.saturating_sub(total.late);
+        total = sum(total, asker.take_late(api, outstanding, trial.task.silence.into()));
+    }
     if trial.task.cell.protocol() == Protocol::Tcp {
         // The answerer takes this as the end.
         let _ = shutdown(api.socket().as_raw_fd(), Shutdown::Write);
     }
-    (start.until(&end), counts, total)
+    Done { between: start.until(&end), flow: Some(flow), counts, total }
 }
 
 struct Asker {
@@ -45,16 +53,19 @@ enum Answer {
 }
 
 impl Asker {
-    fn ask_until<A: Api>(&mut self, api: &mut A, trial: &Trial, part: Part, limit: u64, recorder: &mut Recorder) -> Counts {
+    fn ask_until<A: Api>(&mut self, api: &mut A, trial: &Trial, part: Part, limit: u64, mut recorder: Option<&mut Recorder>) -> Counts {
         let mut counts = Counts::default();
         let mut trouble = Trouble::default();
         let mut asked_at = clock::monotonic();
-        while trial.stage.is(part) && counts.messages < limit {
+        // A lost request is one of the limit's, too.
+        while trial.stage.is(part) && counts.messages + counts.lost < limit {
             match self.ask(api, &mut counts, &mut trouble) {
                 Answer::Came => {
                     // The end of one round trip is the start of the next.
                     let now = clock::monotonic();
-                    recorder.record(now.since(asked_at).get());
+                    if let Some(recorder) = &mut recorder {
+                        recorder.record(now.since(asked_at).get());
+                    }
                     asked_at = now;
                     counts.messages += 1;
                 }
@@ -65,22 +76,32 @@ impl Asker {
         counts
     }
 
+    /// Takes the answers that come after the last request was given up: one
+    /// left in the socket when it is closed stands in no counter.
+    fn take_late<A: Api>(&self, api: &mut A, outstanding: u64, silence: Duration) -> Counts {
+        let mut counts = Counts::default();
+        let mut trouble = Trouble::default();
+        while counts.late < outstanding && readable(api.socket(), silence) {
+            let moved = api.receive_now(self.size);
+            if moved.0 > 0 {
+                counts.calls += 1;
+                counts.bytes += moved.0 as u64;
+                counts.received += 1;
+                counts.late += 1;
+            } else if trouble.judge(moved, counts.calls, &mut counts) == Verdict::Over {
+                break;
+            }
+        }
+        counts
+    }
+
     fn ask<A: Api>(&mut self, api: &mut A, counts: &mut Counts, trouble: &mut Trouble) -> Answer {
         if self.datagrams {
             self.sequence = self.sequence.wrapping_add(1);
             api.message()[0] = self.sequence;
         }
-        let mut done = 0;
-        while done < self.size {
-            let moved = api.send(done);
-            if moved.0 > 0 {
-                done += moved.0 as usize;
-                counts.calls += 1;
-                counts.bytes += moved.0 as u64;
-                counts.short += u64::from(done < self.size);
-            } else if trouble.judge(moved, counts.calls, counts) == Verdict::Over {
-                return Answer::Over;
-            }
+        if send_rest(api, self.size, 0, 0, counts, trouble) == Verdict::Over {
+            return Answer::Over;
         }
         counts.sent += 1;
         match self.datagrams {

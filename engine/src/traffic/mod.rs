@@ -2,16 +2,19 @@
 
 mod answer;
 mod ask;
+mod extent;
 mod receive;
 mod send;
 mod trouble;
+mod whole;
 
 use std::io;
 use std::os::fd::OwnedFd;
 
 use model::control::Task;
-use model::end::{Counts, TcpInfo};
-use model::plan::TrialEnd;
+use std::time::Duration;
+
+use model::end::{Counts, TcpInfo, Window};
 use model::{Protocol, Role};
 
 use crate::api::{Api, with_api};
@@ -20,13 +23,19 @@ use crate::recorder::Recorder;
 use crate::stage::Stage;
 use crate::tcp_info;
 
+pub use extent::Extent;
 pub use send::send_until;
+
+/// How long an end waits for the other's last word, once it has all of its own.
+const DRAIN_LIMIT: Duration = Duration::from_secs(20);
 
 /// What a traffic thread brings home.
 #[derive(Debug)]
 pub struct Traffic {
     /// What lies between the edges of the measured part.
     pub between: Between,
+    /// From a sender's first message to its last.
+    pub flow: Option<Window>,
     /// Counts within it.
     pub counts: Counts,
     /// Counts over the whole trial.
@@ -43,9 +52,18 @@ pub struct Traffic {
 struct Trial<'a> {
     task: &'a Task,
     stage: &'a Stage,
+    extent: Extent,
     edges: EdgeReader,
     /// Called once by the sender, after its last message.
     sent: &'a mut dyn FnMut(&Counts),
+}
+
+/// What a loop has done.
+struct Done {
+    between: Between,
+    flow: Option<Window>,
+    counts: Counts,
+    total: Counts,
 }
 
 /// Runs the loop of a task to its end, on the calling thread.
@@ -59,9 +77,10 @@ pub fn run(task: &Task, socket: OwnedFd, stage: &Stage, sent: &mut dyn FnMut(&Co
 }
 
 fn run_over<A: Api>(mut api: A, task: &Task, stage: &Stage, sent: &mut dyn FnMut(&Counts)) -> io::Result<Traffic> {
-    let mut trial = Trial { task, stage, edges: EdgeReader::of_this_thread(), sent };
+    let edges = EdgeReader::of_this_thread(task.ksoftirqd);
+    let mut trial = Trial { task, stage, extent: Extent::of(task), edges, sent };
     let mut recorder = Recorder::new();
-    let (between, mut counts, mut total) = match (task.cell.test.is_stream(), task.role) {
+    let Done { between, flow, mut counts, mut total } = match (task.cell.test.is_stream(), task.role) {
         (true, Role::Sender) => send::run(&mut api, &mut trial),
         (true, Role::Receiver) => receive::run(&mut api, &mut trial),
         (false, Role::Sender) => ask::run(&mut api, &mut trial, &mut recorder),
@@ -71,7 +90,7 @@ fn run_over<A: Api>(mut api: A, task: &Task, stage: &Stage, sent: &mut dyn FnMut
     count_stream_messages(task, &mut total);
     let tcp = tcp_info::read(api.socket()).filter(|_| task.cell.protocol() == Protocol::Tcp);
     let socket = api.socket().try_clone()?;
-    Ok(Traffic { between, counts, total, latency: recorder.encode(), tcp, socket })
+    Ok(Traffic { between, flow, counts, total, latency: recorder.encode(), tcp, socket })
 }
 
 /// A TCP stream has no messages: a receiver's are its bytes over their size.
@@ -90,14 +109,6 @@ fn message(task: &Task) -> Vec<u8> {
 /// Room for what is received, its pages touched.
 fn room(task: &Task) -> Vec<u8> {
     vec![1; task.cell.read_size.as_len()]
-}
-
-/// Messages after which a sender stops its measured part by itself.
-fn message_limit(task: &Task) -> u64 {
-    match task.end {
-        TrialEnd::Length(_) => u64::MAX,
-        TrialEnd::Messages(messages) => messages,
-    }
 }
 
 /// The sum of the counts of two parts of a trial.

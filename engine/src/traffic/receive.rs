@@ -4,44 +4,56 @@ use std::time::{Duration, Instant};
 
 use model::Protocol;
 use model::end::Counts;
-use model::plan::TrialEnd;
 
 use super::trouble::{Trouble, Verdict, readable};
-use super::{Trial, sum};
+use super::{DRAIN_LIMIT, Done, Trial, sum};
 use crate::api::Api;
-use crate::edge::Between;
 use crate::stage::{Part, Stage};
 
-/// How long a receiver waits for the sender's announcement, or for the end of
-/// a TCP stream after it.
-const DRAIN_LIMIT: Duration = Duration::from_secs(20);
+/// How often a receiver that has nothing to read looks for the announcement.
+const LOOK: Duration = Duration::from_millis(1);
 
 /// Why a receiving loop returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ended {
-    /// The trial went on to another part.
+    /// The trial went on to another part, or all of this one has come.
     Part,
     /// Nothing more will come.
     Over,
 }
 
-pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> (Between, Counts, Counts) {
-    let room = trial.task.cell.read_size.as_len();
-    let first = receive_first(api, room, trial.stage);
-    let (warmup, _) = receive_while(api, room, trial.stage, Part::Warmup);
+pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
+    match trial.task.cell.protocol() {
+        Protocol::Tcp => run_over::<A, false>(api, trial),
+        Protocol::Udp => run_over::<A, true>(api, trial),
+    }
+}
+
+/// A datagram is a message; of a TCP stream only bytes can be counted.
+fn run_over<A: Api, const DATAGRAMS: bool>(api: &mut A, trial: &mut Trial) -> Done {
+    let (room, stage, extent) = (trial.task.cell.read_size.as_len(), trial.stage, trial.extent);
+    let unit = if DATAGRAMS { 1 } else { trial.task.cell.size.get() };
+    let progress = |counts: &Counts| if DATAGRAMS { counts.calls } else { counts.bytes };
+    let warmup_end = extent.warmup.saturating_mul(unit);
+    let all = extent.warmup.saturating_add(extent.measured).saturating_mul(unit);
+
+    // No read reaches beyond the warm-up, so that the windows of a counted
+    // trial hold the same bytes at both ends.
+    let first_room = if DATAGRAMS { room } else { room.min(usize::try_from(warmup_end.max(1)).unwrap_or(room)) };
+    let first = receive_first(api, first_room, stage);
+    let (warmup, _) = receive_while::<A, DATAGRAMS>(api, room, stage, extent.warmup_part, warmup_end.saturating_sub(progress(&first)));
     let before = sum(first, warmup);
     let start = trial.edges.start();
-    let (mut counts, mut ended) = receive_while(api, room, trial.stage, Part::Measure);
-    if ended == Ended::Part && matches!(trial.task.end, TrialEnd::Messages(_)) {
-        // The trial is a number of messages: those on their way belong to it.
-        let (rest, rest_ended) = take_rest_of_count(api, room, trial, sum(before, counts).calls);
-        counts = sum(counts, rest);
-        ended = rest_ended;
+    let (mut counts, mut ended) = receive_while::<A, DATAGRAMS>(api, room, stage, Part::Measure, all.saturating_sub(progress(&before)));
+    if extent.is_counted() && ended == Ended::Part && stage.is(Part::Drain) {
+        // Some were lost, or are still on their way: those belong to the measured ones.
+        let (rest, rest_ended) = take_waiting(api, room);
+        (counts, ended) = (sum(counts, rest), rest_ended);
     }
     let end = trial.edges.end();
     let so_far = sum(before, counts);
-    let rest = if ended == Ended::Over { Counts::default() } else { drain(api, room, trial, so_far.calls) };
-    (start.until(&end), counts, sum(so_far, rest))
+    let rest = if ended == Ended::Over { Counts::default() } else { drain::<A, DATAGRAMS>(api, room, trial, so_far.calls) };
+    Done { between: start.until(&end), flow: None, counts, total: sum(so_far, rest) }
 }
 
 /// The first message, before which there is nothing to time.
@@ -61,14 +73,15 @@ fn receive_first<A: Api>(api: &mut A, room: usize, stage: &Stage) -> Counts {
     counts
 }
 
-/// Receives while the trial is in `part`.
-fn receive_while<A: Api>(api: &mut A, room: usize, stage: &Stage, part: Part) -> (Counts, Ended) {
+/// Receives while the trial is in `part`, until `enough` datagrams or bytes.
+fn receive_while<A: Api, const DATAGRAMS: bool>(api: &mut A, room: usize, stage: &Stage, part: Part, enough: u64) -> (Counts, Ended) {
     let mut counts = Counts::default();
     let mut trouble = Trouble::default();
     let (mut calls, mut bytes, mut short) = (0u64, 0u64, 0u64);
     let mut ended = Ended::Part;
-    while stage.is(part) {
-        let moved = api.receive(room);
+    while stage.is(part) && (if DATAGRAMS { calls } else { bytes }) < enough {
+        let limit = if DATAGRAMS { room } else { room.min((enough - bytes) as usize) };
+        let moved = api.receive(limit);
         if moved.0 > 0 {
             calls += 1;
             bytes += moved.0 as u64;
@@ -90,33 +103,31 @@ fn count(counts: &mut Counts, calls: u64, bytes: u64, short: u64) {
     counts.short += short;
 }
 
-/// What is left of a trial that is a number of messages: TCP to its end, UDP
-/// until nothing waits to be read.
-fn take_rest_of_count<A: Api>(api: &mut A, room: usize, trial: &Trial, so_far: u64) -> (Counts, Ended) {
-    if trial.task.cell.protocol() == Protocol::Tcp {
-        return (drain(api, room, trial, so_far), Ended::Over);
-    }
+/// What waits to be read.
+fn take_waiting<A: Api>(api: &mut A, room: usize) -> (Counts, Ended) {
     let mut counts = Counts::default();
+    let mut trouble = Trouble::default();
     loop {
-        let moved = api.receive_now(room).0;
-        if moved <= 0 {
-            return (counts, Ended::Part);
+        let moved = api.receive_now(room);
+        if moved.0 > 0 {
+            count(&mut counts, 1, moved.0 as u64, u64::from(moved.0 < room as isize));
+        } else {
+            let over = trouble.judge(moved, counts.calls, &mut counts) == Verdict::Over;
+            return (counts, if over { Ended::Over } else { Ended::Part });
         }
-        count(&mut counts, 1, moved as u64, 0);
     }
 }
 
 /// Takes what comes after the measured part: TCP to the end of the stream, UDP
 /// until the announced count or, after the announcement, a silence.
-fn drain<A: Api>(api: &mut A, room: usize, trial: &Trial, so_far: u64) -> Counts {
+fn drain<A: Api, const DATAGRAMS: bool>(api: &mut A, room: usize, trial: &Trial, so_far: u64) -> Counts {
     let mut counts = Counts::default();
     let mut trouble = Trouble::default();
-    let datagrams = trial.task.cell.protocol() == Protocol::Udp;
     let silence = Duration::from(trial.task.silence);
     let give_up = Instant::now() + DRAIN_LIMIT;
     loop {
         let announced = trial.stage.announced();
-        if datagrams && announced.is_some_and(|announced| so_far + counts.calls >= announced) {
+        if DATAGRAMS && announced.is_some_and(|announced| so_far + counts.calls >= announced) {
             return counts;
         }
         let moved = api.receive_now(room);
@@ -125,9 +136,10 @@ fn drain<A: Api>(api: &mut A, room: usize, trial: &Trial, so_far: u64) -> Counts
         } else if trouble.judge(moved, counts.calls, &mut counts) == Verdict::Over {
             return counts;
         } else {
-            let quiet = !readable(api.socket(), silence);
-            // An announcement that came during the wait begins a wait of its own.
-            let over = quiet && announced.is_some() && datagrams;
+            // The silence counts from the announcement: until it comes, look for it often.
+            let wait = if announced.is_some() { silence } else { LOOK };
+            let quiet = !readable(api.socket(), wait);
+            let over = quiet && announced.is_some() && DATAGRAMS;
             if over || Instant::now() > give_up {
                 return counts;
             }

@@ -1,40 +1,44 @@
 //! The sender of a stream.
 
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use model::Protocol;
-use model::end::Counts;
+use model::end::{Counts, Window};
 use nix::sys::socket::{Shutdown, shutdown};
-use std::os::fd::AsRawFd;
 
 use super::trouble::{Trouble, Verdict, readable};
-use super::{Trial, message_limit, sum};
+use super::whole::send_rest;
+use super::{DRAIN_LIMIT, Done, Trial, sum};
 use crate::api::{Api, Moved, Transmit};
-use crate::edge::Between;
+use crate::clock;
 use crate::stage::{Part, Stage};
 
-/// How long a TCP sender waits for the receiver to take everything.
-const DRAIN_LIMIT: Duration = Duration::from_secs(20);
-
-pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> (Between, Counts, Counts) {
-    let size = trial.task.cell.size.as_len();
-    let warmup = send_until(api, size, trial.stage, Part::Warmup, u64::MAX);
+pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
+    let (size, extent) = (trial.task.cell.size.as_len(), trial.extent);
+    let first = clock::monotonic();
+    let warmup = send_until(api, size, trial.stage, extent.warmup_part, extent.warmup);
     let start = trial.edges.start();
-    let counts = send_until(api, size, trial.stage, Part::Measure, message_limit(trial.task));
+    let counts = send_until(api, size, trial.stage, Part::Measure, extent.measured);
     let end = trial.edges.end();
-    let total = sum(warmup, counts);
+    let tail = send_until(api, size, trial.stage, Part::Tail, u64::MAX);
+    let flow = Window { start: first, end: clock::monotonic() };
+    let total = sum(sum(warmup, counts), tail);
+    if trial.task.cell.protocol() == Protocol::Udp {
+        see_it_left(api);
+    }
     (trial.sent)(&total);
     if trial.task.cell.protocol() == Protocol::Tcp {
         see_it_taken(api);
     }
-    (start.until(&end), counts, total)
+    Done { between: start.until(&end), flow: Some(flow), counts, total }
 }
 
 /// Sends messages while the trial is in `part`, `limit` at most.
 ///
 /// This is the loop that the tool's own cost is measured on: one call, one
 /// comparison of its answer, one look at the stage, one count.
-pub fn send_until<A: Transmit>(api: &mut A, size: usize, stage: &Stage, part: Part, limit: u64) -> Counts {
+pub fn send_until<A: Transmit>(api: &mut A, size: usize, stage: &Stage, part: Part, mut limit: u64) -> Counts {
     let mut counts = Counts::default();
     let mut trouble = Trouble::default();
     let mut whole = 0u64;
@@ -42,8 +46,13 @@ pub fn send_until<A: Transmit>(api: &mut A, size: usize, stage: &Stage, part: Pa
         let moved = api.send(0);
         if moved.0 == size as isize {
             whole += 1;
-        } else if finish(api, size, moved, whole, &mut counts, &mut trouble) == Verdict::Over {
-            break;
+        } else {
+            let finished = counts.messages;
+            if finish(api, size, moved, whole, &mut counts, &mut trouble) == Verdict::Over {
+                break;
+            }
+            // A message in several calls is one of the limit's, too.
+            limit -= counts.messages - finished;
         }
     }
     counts.calls += whole;
@@ -53,29 +62,35 @@ pub fn send_until<A: Transmit>(api: &mut A, size: usize, stage: &Stage, part: Pa
     counts
 }
 
-/// Sends what a short call left of its message, so that messages stay whole.
+/// Sends what a short call left of its message.
 #[cold]
 fn finish<A: Transmit>(api: &mut A, size: usize, moved: Moved, whole: u64, counts: &mut Counts, trouble: &mut Trouble) -> Verdict {
     if moved.0 <= 0 {
         return trouble.judge(moved, whole + counts.calls, counts);
     }
-    let give_up = Instant::now() + DRAIN_LIMIT;
-    let mut done = moved.0 as usize;
     counts.calls += 1;
     counts.short += 1;
-    while done < size {
-        let moved = api.send(done);
-        if moved.0 > 0 {
-            done += moved.0 as usize;
-            counts.calls += 1;
-        } else if trouble.judge(moved, whole + counts.calls, counts) == Verdict::Over || Instant::now() > give_up {
-            counts.bytes += done as u64;
-            return Verdict::Over;
-        }
+    counts.bytes += moved.0 as u64;
+    let verdict = send_rest(api, size, moved.0 as usize, whole, counts, trouble);
+    counts.messages += u64::from(verdict == Verdict::Again);
+    verdict
+}
+
+/// Waits until the last datagram has left the queue of this host's device: the
+/// receiver takes a silence after the announcement for the end.
+fn see_it_left<A: Api>(api: &A) {
+    let give_up = Instant::now() + DRAIN_LIMIT;
+    while queued(api.socket()) > 0 && Instant::now() < give_up {
+        std::thread::sleep(Duration::from_millis(1));
     }
-    counts.messages += 1;
-    counts.bytes += size as u64;
-    Verdict::Again
+}
+
+/// Memory of datagrams that have not left this host; 0 where the kernel does not tell.
+fn queued(socket: &OwnedFd) -> libc::c_int {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the call writes one int, to a place that outlives it.
+    let answer = unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) };
+    if answer == 0 { bytes } else { 0 }
 }
 
 /// Says that no more will come and waits until the receiver has closed, so

@@ -1,9 +1,10 @@
 //! What to do when a call did not do what it should. Never the hot path.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use model::end::Counts;
+use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::api::Moved;
@@ -53,6 +54,14 @@ impl Trouble {
 
 /// Waits until something can be read; false when `limit` passed first.
 pub fn readable(socket: &OwnedFd, limit: Duration) -> bool {
-    let limit = PollTimeout::try_from(limit).unwrap_or(PollTimeout::MAX);
-    poll(&mut [PollFd::new(socket.as_fd(), PollFlags::POLLIN)], limit).is_ok_and(|ready| ready > 0)
+    let give_up = Instant::now() + limit;
+    loop {
+        let left = give_up.saturating_duration_since(Instant::now());
+        let left = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
+        match poll(&mut [PollFd::new(socket.as_fd(), PollFlags::POLLIN)], left) {
+            // The signal that wakes this thread is no silence.
+            Err(Errno::EINTR) => {}
+            answer => return answer.is_ok_and(|ready| ready > 0),
+        }
+    }
 }

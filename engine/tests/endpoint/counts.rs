@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::net::TcpListener;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use model::control::ToEndpoint;
 use model::end::EndReport;
@@ -18,22 +18,24 @@ const NO_WARMUP: Nanos = Nanos::from_millis(0);
 
 /// Runs a trial, and checks what is true of every trial.
 fn checked(cell: &Cell, end: TrialEnd, warmup: Nanos) -> Reports {
-    let before = nettoll_clock();
+    let before = monotonic();
     let reports = trial(cell, end, warmup);
-    let after = nettoll_clock();
+    let after = monotonic();
     for report in [&reports.sender, &reports.receiver] {
         let window = report.window;
         assert!(before <= window.start && window.start <= window.end && window.end <= after, "{cell}: {window:?} in the trial");
         assert_part_of_total(report);
         assert_eq!((report.counts.errors, report.total.errors), (0, 0), "{cell}: {report:?}");
     }
+    let flow = reports.sender.flow.unwrap();
+    assert!(flow.start <= reports.sender.window.start && reports.sender.window.end <= flow.end, "{cell}: {flow:?} holds the window");
     assert_eq!((reports.sender.role, reports.receiver.role), (Role::Sender, Role::Receiver));
     assert_eq!(reports.announced, (reports.sender.total.messages, reports.sender.total.bytes), "{cell}: the end is announced as counted");
     reports
 }
 
 /// The monotonic clock, as an endpoint reads it.
-fn nettoll_clock() -> Nanos {
+fn monotonic() -> Nanos {
     let time = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).unwrap();
     Nanos::new(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
 }
@@ -106,9 +108,10 @@ fn a_trial_of_a_number_of_messages_has_exactly_that_number() {
     for test in [Test::TcpStream, Test::TcpMaerts, Test::UdpStream, Test::TcpRr, Test::UdpRr] {
         for messages in [1, 2, 100] {
             let Reports { sender, receiver, .. } = checked(&cell(test, Family::V4, 32), TrialEnd::Messages(messages), NO_WARMUP);
-            assert_eq!(sender.counts.messages, messages, "{test}");
             // Of so few none is lost; a requester may give one up on a busy machine.
-            assert_eq!(receiver.total.messages, sender.total.messages + sender.total.lost, "{test}");
+            assert_eq!(sender.counts.messages + sender.counts.lost, messages, "{test}");
+            assert_eq!(sender.total.sent, messages, "{test}: without a warm-up there are no others");
+            assert_eq!(receiver.total.received.max(receiver.total.messages), messages, "{test}");
         }
     }
 }
@@ -117,10 +120,11 @@ fn a_trial_of_a_number_of_messages_has_exactly_that_number() {
 fn the_warm_up_does_not_count_towards_the_number() {
     for test in [Test::TcpStream, Test::UdpStream, Test::TcpRr, Test::UdpRr] {
         let Reports { sender, .. } = checked(&cell(test, Family::V4, 32), TrialEnd::Messages(50), WARMUP);
-        assert_eq!(sender.counts.messages, 50, "{test}");
-        assert!(sender.total.messages > 50, "{test}: there was a warm-up");
+        assert_eq!(sender.counts.messages + sender.counts.lost, 50, "{test}");
+        assert_eq!(sender.total.sent, 50 + TrialEnd::warmup_messages(50, WARMUP), "{test}");
         if !test.is_stream() {
-            assert_eq!(times_recorded(sender.latency.as_deref().unwrap()), 50, "{test}: nor are its round trips kept");
+            let times = times_recorded(sender.latency.as_deref().unwrap());
+            assert_eq!(times, sender.counts.messages, "{test}: nor are its round trips kept");
         }
     }
 }
@@ -139,9 +143,9 @@ fn what_is_read_at_once_does_not_depend_on_what_was_sent_at_once() {
     for (size, read_size) in [(1000, 7), (1000, 999), (10, 65_536)] {
         let cell = Cell { read_size: Bytes::new(read_size), ..cell(Test::TcpStream, Family::V4, size) };
         let Reports { sender, receiver, .. } = checked(&cell, TrialEnd::Messages(300), NO_WARMUP);
-        assert_eq!(receiver.total.bytes, 300 * size);
+        assert_eq!(receiver.total.bytes, sender.total.bytes);
         assert_eq!(receiver.total.messages, sender.total.messages, "messages are of {size} B however they are read");
-        assert!(receiver.total.calls >= (300 * size).div_ceil(read_size), "no call reads more than {read_size} B");
+        assert!(receiver.total.calls >= receiver.total.bytes.div_ceil(read_size), "no call reads more than {read_size} B");
     }
 }
 
@@ -149,7 +153,8 @@ fn what_is_read_at_once_does_not_depend_on_what_was_sent_at_once() {
 fn a_read_smaller_than_a_datagram_takes_the_whole_datagram() {
     let cell = Cell { read_size: Bytes::new(7), ..cell(Test::UdpStream, Family::V4, 1000) };
     let Reports { sender, receiver, .. } = checked(&cell, TrialEnd::Messages(50), NO_WARMUP);
-    assert_eq!((receiver.total.messages, receiver.total.bytes), (sender.total.messages, 7 * sender.total.messages));
+    assert!((1..=sender.total.messages).contains(&receiver.total.messages), "nothing of a datagram is left for the next call");
+    assert_eq!(receiver.total.bytes, 7 * receiver.total.messages);
 }
 
 /// A receiver that takes nothing for longer than a send call waits, so that
@@ -161,6 +166,7 @@ fn a_short_send_is_completed() {
     let address = listener.local_addr().unwrap();
     let reader = thread::spawn(move || {
         let mut stream = listener.accept().unwrap().0;
+        stream.peek(&mut [0]).unwrap();
         thread::sleep(Duration::from_millis(150));
         let mut taken = Vec::new();
         stream.read_to_end(&mut taken).unwrap();
@@ -173,27 +179,14 @@ fn a_short_send_is_completed() {
     sender.tell(&ToEndpoint::Go);
     let (messages, bytes) = sender.hear_sent();
     sender.tell(&ToEndpoint::Drain { messages, bytes });
-    let counts = sender.hear_done().counts;
+    let report = sender.hear_done();
     let taken = reader.join().unwrap();
     served.join().unwrap().unwrap();
-    assert_eq!((counts.messages, counts.bytes), (3, 3 * SIZE as u64));
+    let counts = report.total;
+    assert_eq!(report.counts.messages, 3);
     assert!(counts.short > 0, "the first call waited in vain: {counts:?}");
     assert_eq!(counts.calls, counts.messages + counts.short, "each short call is followed by one more: {counts:?}");
-    assert_eq!(taken.len(), 3 * SIZE);
+    assert_eq!((counts.bytes, taken.len() as u64), (counts.messages * SIZE as u64, counts.bytes));
     assert!(taken.chunks(SIZE).all(|message| message == &taken[..SIZE]), "each goes on where its first call stopped");
     assert!(taken[..SIZE].iter().enumerate().all(|(at, byte)| *byte == (at % 251) as u8 | 1), "and is the message");
-}
-
-#[test]
-fn the_edges_are_as_far_apart_as_was_asked() {
-    for test in [Test::UdpStream, Test::UdpRr] {
-        let begun = Instant::now();
-        let Reports { sender, receiver, .. } = checked(&cell(test, Family::V4, 64), LENGTH, WARMUP);
-        let whole = Nanos::from(begun.elapsed());
-        let length = Nanos::from_millis(40);
-        assert!(length <= sender.window.length() && sender.window.length() <= whole, "{test}: {:?}", sender.window);
-        // The sender's end may reach the receiver before its own time is over.
-        assert!(receiver.window.length() <= whole && receiver.window.length() > Nanos::new(0), "{test}: {:?}", receiver.window);
-        assert!(sender.cpu_time.process > Nanos::new(0));
-    }
 }

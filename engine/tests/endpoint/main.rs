@@ -1,6 +1,9 @@
 //! Endpoints on threads of this process, their host and controller played by
 //! the tests, their traffic on loopback.
 
+// Clippy's exception for tests does not reach what they share.
+#![allow(clippy::unwrap_used)]
+
 #[path = "../support/mod.rs"]
 mod support;
 

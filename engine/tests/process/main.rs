@@ -1,1 +1,54 @@
-fn main() {}
+//! Endpoints in processes of their own: what is left of them when their host is
+//! lost, what memory they need, and which system calls their traffic makes.
+//!
+//! Started anew with an argument, this program is what is watched. A test that
+//! this machine does not allow prints `SKIPPED: name: reason`.
+
+// Clippy knows a test only by the usual harness.
+#![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
+
+mod calls;
+mod child;
+mod lost_host;
+mod memory;
+mod tracer;
+
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+
+/// Why a test cannot be run here.
+#[derive(Debug)]
+struct Skip(String);
+
+type Test = fn() -> Result<(), Skip>;
+
+const ALL: &[(&str, Test)] = &[
+    ("an_endpoint_ends_soon_after_its_host_in_every_phase", lost_host::in_every_phase),
+    ("an_endpoint_ends_soon_after_its_host_while_nobody_connects", lost_host::while_nobody_connects),
+    ("an_endpoint_ends_soon_after_its_host_while_nobody_answers", lost_host::while_nobody_answers),
+    ("an_endpoint_ends_soon_after_its_host_while_it_drains", lost_host::while_it_drains),
+    ("the_memory_of_an_endpoint_does_not_grow_with_its_messages", memory::does_not_grow),
+    ("a_stream_sender_makes_its_calls_and_no_other", calls::of_stream_senders),
+    ("a_stream_receiver_makes_its_calls_and_no_other", calls::of_stream_receivers),
+    ("a_requester_reads_the_clock_once_a_transaction", calls::of_requesters),
+];
+
+fn main() -> ExitCode {
+    if let Some(kind) = std::env::var_os(child::KIND) {
+        child::run(&kind.to_string_lossy());
+        return ExitCode::SUCCESS;
+    }
+    let trials = ALL.iter().map(|(name, test)| {
+        Trial::test(*name, move || {
+            if let Err(Skip(reason)) = test() {
+                eprintln!("SKIPPED: {name}: {reason}");
+            }
+            Ok(())
+        })
+    });
+    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
+}

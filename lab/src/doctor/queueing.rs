@@ -19,7 +19,7 @@ struct Discipline {
     instead: &'static str,
 }
 
-const DISCIPLINES: [Discipline; 6] = [
+const DISCIPLINES: [Discipline; 5] = [
     Discipline {
         name: "tbf",
         options: || Some(token_bucket()),
@@ -49,16 +49,9 @@ const DISCIPLINES: [Discipline; 6] = [
         instead: "TCP paces itself, UDP does not",
     },
     Discipline {
-        name: "codel",
-        options: || None,
-        purpose: "bounds queueing delay",
-        config: "CONFIG_NET_SCH_CODEL",
-        instead: "queues are bounded by length alone",
-    },
-    Discipline {
         name: "fq_codel",
         options: || None,
-        purpose: "both, by flow",
+        purpose: "bounds queueing delay, by flow",
         config: "CONFIG_NET_SCH_FQ_CODEL",
         instead: "queues are bounded by length alone",
     },

@@ -23,8 +23,9 @@ pub const PRESETS: &[(&str, &str)] = &[("quick", include_str!("../../../plans/qu
 
 /// A plan with every default filled in and every limit checked.
 ///
-/// Invariants: at least one cell, no cell twice, `least <= most`, every size at
-/// least 1, every datagram within the limit of its family.
+/// What [`resolve`] returns has at least one cell, no cell twice, `least <=
+/// most`, every size at least 1, every datagram within the limit of its family.
+/// One read from a run directory is taken as it was stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -54,6 +55,19 @@ pub enum TrialEnd {
     Length(Nanos),
     /// After this many messages beyond the warm-up; at least 1.
     Messages(u64),
+}
+
+impl TrialEnd {
+    /// Messages sent before those that a trial of `messages` messages measures:
+    /// a tenth as many, at least one; none without a warm-up. Both ends know
+    /// the number beforehand, which they would not know of a time.
+    pub const fn warmup_messages(messages: u64, warmup: Nanos) -> u64 {
+        match (warmup.get(), messages / 10) {
+            (0, _) => 0,
+            (_, 0) => 1,
+            (_, tenth) => tenth,
+        }
+    }
 }
 
 /// How many blocks there are, and what ends them.

@@ -7,6 +7,7 @@ use super::link::{Link, LinkKind};
 use super::raw::{RawBlocks, RawPlan, RawTrial};
 use super::{Blocks, Plan, TrialEnd};
 use crate::cell::{Cell, default_read_size};
+use crate::choice::UnknownChoice;
 use crate::quantity::{Bytes, Nanos};
 use crate::size::parse_sweep;
 use crate::traffic::{Api, Family, Protocol, Test};
@@ -169,13 +170,22 @@ fn shrink(length: Nanos, budget: Option<Nanos>, warmup: Nanos, trials: u64) -> N
     length.min(share.since(warmup + TRIAL_OVERHEAD).max(SHORTEST))
 }
 
+/// Levels by their factors, as words.
+type Levels = BTreeMap<Factor, Vec<String>>;
+
 fn resolve_cells(raw: &RawPlan, overrides: &[Override]) -> Result<Vec<Cell>, PlanError> {
+    let mut tables = raw.cells.iter().map(written_levels).collect::<Result<Vec<Levels>, _>>()?;
+    for (factor, words) in overrides {
+        if *factor == Factor::Test {
+            tables = only_tests(&tables, words)?;
+        } else {
+            tables.iter_mut().for_each(|table| _ = table.insert(*factor, words.clone()));
+        }
+    }
     let mut cells = Vec::new();
     let mut seen = HashSet::new();
-    for table in &raw.cells {
-        let mut levels = written_levels(table)?;
-        levels.extend(overrides.iter().cloned());
-        for cell in cross(&levels)? {
+    for table in &tables {
+        for cell in cross(table)? {
             if seen.insert(cell.clone()) {
                 cells.push(cell);
             }
@@ -184,8 +194,36 @@ fn resolve_cells(raw: &RawPlan, overrides: &[Override]) -> Result<Vec<Cell>, Pla
     if cells.is_empty() { Err(PlanError::NoCells) } else { Ok(cells) }
 }
 
+/// The tables that have these tests, for each test alone. A test that no table
+/// has takes the levels of the first table with one of its kind.
+fn only_tests(tables: &[Levels], words: &[String]) -> Result<Vec<Levels>, PlanError> {
+    let mut chosen = Vec::new();
+    for word in words {
+        let test: Test = word.parse().map_err(|error: UnknownChoice| level(Factor::Test, &error.to_string()))?;
+        let tests_of =
+            |table: &Levels| table.get(&Factor::Test).into_iter().flatten().filter_map(|word| word.parse().ok()).collect::<Vec<Test>>();
+        let having = |like: &dyn Fn(Test) -> bool| tables.iter().filter(|table| tests_of(table).into_iter().any(like)).collect::<Vec<_>>();
+        let mut kin = having(&|other| other == test);
+        for like in [
+            &(|other: Test| (other.protocol(), other.is_stream()) == (test.protocol(), test.is_stream())) as &dyn Fn(Test) -> bool,
+            &|other| other.is_stream() == test.is_stream(),
+            &|_| true,
+        ] {
+            if kin.is_empty() {
+                kin = having(like).into_iter().take(1).collect();
+            }
+        }
+        chosen.extend(kin.into_iter().map(|table| {
+            let mut table = table.clone();
+            table.insert(Factor::Test, vec![word.clone()]);
+            table
+        }));
+    }
+    Ok(chosen)
+}
+
 /// The levels of one table of cells as words: `size = [1, "16K"]` is `["1", "16K"]`.
-fn written_levels(table: &BTreeMap<String, toml::Value>) -> Result<BTreeMap<Factor, Vec<String>>, PlanError> {
+fn written_levels(table: &BTreeMap<String, toml::Value>) -> Result<Levels, PlanError> {
     let mut levels = BTreeMap::new();
     for (key, written) in table {
         let Ok(factor) = key.parse::<Factor>() else { continue };
@@ -208,7 +246,7 @@ fn written_levels(table: &BTreeMap<String, toml::Value>) -> Result<BTreeMap<Fact
 }
 
 /// Crosses every level with every other; the size varies fastest.
-fn cross(levels: &BTreeMap<Factor, Vec<String>>) -> Result<Vec<Cell>, PlanError> {
+fn cross(levels: &Levels) -> Result<Vec<Cell>, PlanError> {
     let tests: Vec<Test> =
         parse_levels(levels, Factor::Test)?.ok_or_else(|| level(Factor::Test, "a table of cells names at least one test"))?;
     let sizes = parse_sizes(levels, Factor::Size)?.ok_or_else(|| level(Factor::Size, "a table of cells names at least one size"))?;
@@ -226,7 +264,7 @@ fn cross(levels: &BTreeMap<Factor, Vec<String>>) -> Result<Vec<Cell>, PlanError>
     let mut cells: Vec<Cell> = tests.into_iter().map(blank).collect();
     expand(&mut cells, parse_levels(levels, Factor::Family)?, |cell, family| cell.family = family)?;
     expand(&mut cells, parse_levels(levels, Factor::Api)?, |cell, api| cell.api = api)?;
-    expand(&mut cells, parse_levels(levels, Factor::Nodelay)?, |cell, nodelay| cell.nodelay = nodelay)?;
+    expand(&mut cells, parse_switches(levels, Factor::Nodelay)?, |cell, nodelay| cell.nodelay = nodelay)?;
     expand(&mut cells, parse_names(levels, Factor::Cc)?, |cell, cc| cell.cc = Some(cc))?;
     expand(&mut cells, parse_sizes(levels, Factor::Sndbuf)?, |cell, size| cell.sndbuf = Some(size))?;
     expand(&mut cells, parse_sizes(levels, Factor::Rcvbuf)?, |cell, size| cell.rcvbuf = Some(size))?;
@@ -285,7 +323,7 @@ fn level(factor: Factor, reason: &str) -> PlanError {
     PlanError::Level { factor, reason: reason.to_owned() }
 }
 
-fn parse_levels<T>(levels: &BTreeMap<Factor, Vec<String>>, factor: Factor) -> Result<Option<Vec<T>>, PlanError>
+fn parse_levels<T>(levels: &Levels, factor: Factor) -> Result<Option<Vec<T>>, PlanError>
 where
     T: std::str::FromStr,
     T::Err: ToString,
@@ -298,7 +336,17 @@ where
     words.iter().map(parse).collect::<Result<_, _>>().map(Some)
 }
 
-fn parse_names(levels: &BTreeMap<Factor, Vec<String>>, factor: Factor) -> Result<Option<Vec<String>>, PlanError> {
+fn parse_switches(levels: &Levels, factor: Factor) -> Result<Option<Vec<bool>>, PlanError> {
+    let words: Option<Vec<String>> = parse_levels(levels, factor)?;
+    let switch = |word: String| match word.as_str() {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        other => Err(level(factor, &format!("'{other}' is neither true nor false"))),
+    };
+    words.map(|words| words.into_iter().map(switch).collect()).transpose()
+}
+
+fn parse_names(levels: &Levels, factor: Factor) -> Result<Option<Vec<String>>, PlanError> {
     let names: Option<Vec<String>> = parse_levels(levels, factor)?;
     // TCP_CA_NAME_MAX of the kernel's include/net/tcp.h is 16 with the final zero.
     match names.iter().flatten().find(|name| name.is_empty() || name.len() > 15 || name.contains(char::is_whitespace)) {
@@ -309,7 +357,7 @@ fn parse_names(levels: &BTreeMap<Factor, Vec<String>>, factor: Factor) -> Result
     }
 }
 
-fn parse_sizes(levels: &BTreeMap<Factor, Vec<String>>, factor: Factor) -> Result<Option<Vec<Bytes>>, PlanError> {
+fn parse_sizes(levels: &Levels, factor: Factor) -> Result<Option<Vec<Bytes>>, PlanError> {
     let Some(words) = levels.get(&factor) else { return Ok(None) };
     let mut sizes = Vec::new();
     for word in words {
@@ -382,6 +430,16 @@ mod tests {
         let plan = plan_with(&format!("{HEAD}size = 1\nfamily = \"ipv6\""), &[sizes]).unwrap();
         assert_eq!(plan.cells.iter().map(|cell| cell.size.get()).collect::<Vec<_>>(), [8, 16]);
         assert!(plan.cells.iter().all(|cell| cell.family == crate::Family::V6));
+    }
+
+    #[test]
+    fn a_test_asked_for_keeps_the_levels_of_its_own_table() {
+        let only = |test: &str| plan_with(PRESETS[0].1, &[(Factor::Test, vec![test.to_owned()])]).unwrap().cells;
+        assert!(only("TCP_STREAM").iter().all(|cell| cell.test == crate::Test::TcpStream && cell.nodelay));
+        assert_eq!(only("UDP_STREAM").len(), 10);
+        let maerts = only("TCP_MAERTS");
+        assert_eq!((maerts.len(), maerts[0].test, maerts[0].nodelay), (9, crate::Test::TcpMaerts, true));
+        assert_eq!(only("UDP_RR").len(), 1);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! The kernel's counters of this host's namespace.
 //!
-//! `/proc/net` leads to the reader's own namespace. Counters that a kernel does
-//! not have are 0; a file that cannot be read, or makes no sense, is an error:
-//! a drop that is not counted must not look like no drop.
-
+//! `/proc/net` leads to the reader's own namespace. A counter that a kernel
+//! does not have is 0: what it would have counted shows as `unaccounted`, since
+//! the sums are held against what was sent. A file that cannot be read, or makes
+//! no sense, is an error.
 //!
 //! What a lost datagram counts as, found by experiment on Linux 6.18 with a
 //! virtual Ethernet pair without a queueing discipline:

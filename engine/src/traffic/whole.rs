@@ -1,0 +1,37 @@
+//! Sends a whole message, in as many calls as it takes.
+
+use std::time::Instant;
+
+use model::end::Counts;
+
+use super::DRAIN_LIMIT;
+use super::trouble::{Trouble, Verdict};
+use crate::api::Transmit;
+
+/// Sends what is left of a message of which `done` bytes are sent, so that
+/// messages stay whole. Counts calls, short calls and bytes; the message is the
+/// caller's to count. `progress` is what the caller's loop has moved so far.
+pub fn send_rest<A: Transmit>(
+    api: &mut A,
+    size: usize,
+    mut done: usize,
+    progress: u64,
+    counts: &mut Counts,
+    trouble: &mut Trouble,
+) -> Verdict {
+    let mut give_up = None;
+    while done < size {
+        let moved = api.send(done);
+        if moved.0 > 0 {
+            done += moved.0 as usize;
+            counts.calls += 1;
+            counts.bytes += moved.0 as u64;
+            counts.short += u64::from(done < size);
+        } else if trouble.judge(moved, progress + counts.calls, counts) == Verdict::Over
+            || Instant::now() > *give_up.get_or_insert_with(|| Instant::now() + DRAIN_LIMIT)
+        {
+            return Verdict::Over;
+        }
+    }
+    Verdict::Again
+}

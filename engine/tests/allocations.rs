@@ -1,0 +1,246 @@
+//! From its start to its end the traffic allocates nothing: 100,000 messages
+//! cost as many allocations as 1,000, and as none.
+
+// Clippy's exception for tests does not reach what they share.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell as Counter;
+use std::io::Write;
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use engine::stage::{Part, Stage};
+use engine::traffic;
+use model::control::Task;
+use model::plan::TrialEnd;
+use model::{Family, Nanos, Role, Test};
+
+#[path = "support/mod.rs"]
+mod support;
+
+use support::{cell, loopback, task};
+
+/// The system's allocator, which counts the calls of each thread.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Counter<u64> = const { Counter::new(0) };
+}
+
+fn count() {
+    // A thread that ends has no counter any more, and is none of those watched.
+    let _ = ALLOCATIONS.try_with(|counter| counter.set(counter.get() + 1));
+}
+
+fn allocations() -> u64 {
+    ALLOCATIONS.with(Counter::get)
+}
+
+// SAFETY: every call goes to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    // SAFETY: as the caller promises.
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    // SAFETY: as the caller promises.
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        count();
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    // SAFETY: as the caller promises.
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: as the caller promises.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const SIZE: usize = 64;
+const FEW: u64 = 1_000;
+const MANY: u64 = 100_000;
+const NO_WARMUP: Nanos = Nanos::from_millis(0);
+
+/// What one run of the traffic cost, and what it moved.
+#[derive(Debug)]
+struct Run {
+    /// Allocations and frees from its start to the end of its last message.
+    until_sent: u64,
+    /// To its return, with what makes its report.
+    until_back: u64,
+    messages: u64,
+}
+
+/// Runs the traffic of one end on this thread.
+fn run(task: &Task, socket: impl Into<OwnedFd>, stage: &Stage) -> Run {
+    let socket = socket.into();
+    let begun = allocations();
+    let mut sent = 0;
+    let traffic = traffic::run(task, socket, stage, &mut |_| sent = allocations() - begun).unwrap();
+    let until_back = allocations() - begun;
+    Run { until_sent: sent, until_back, messages: traffic.total.messages }
+}
+
+fn measuring() -> Stage {
+    let stage = Stage::default();
+    stage.enter(Part::Measure);
+    stage
+}
+
+fn the_task(role: Role, test: Test, end: TrialEnd) -> Task {
+    task(role, &cell(test, Family::V4, SIZE as u64), end, NO_WARMUP)
+}
+
+fn tcp() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind((loopback(Family::V4), 0)).unwrap();
+    let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    ours.set_nodelay(true).unwrap();
+    (ours, listener.accept().unwrap().0)
+}
+
+fn udp() -> (UdpSocket, UdpSocket) {
+    let bound = || UdpSocket::bind((loopback(Family::V4), 0)).unwrap();
+    let (ours, theirs) = (bound(), bound());
+    ours.connect(theirs.local_addr().unwrap()).unwrap();
+    theirs.connect(ours.local_addr().unwrap()).unwrap();
+    ours.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+    (ours, theirs)
+}
+
+/// A stream sender that ends by its number of messages.
+fn send_messages(test: Test, messages: u64) -> Run {
+    let task = the_task(Role::Sender, test, TrialEnd::Messages(messages));
+    if test == Test::UdpStream {
+        // Nobody reads; the kernel drops what does not fit.
+        let (ours, _theirs) = udp();
+        return run(&task, ours, &measuring());
+    }
+    let (ours, mut theirs) = tcp();
+    let sink = thread::spawn(move || std::io::copy(&mut theirs, &mut std::io::sink()).unwrap());
+    let run = run(&task, ours, &measuring());
+    assert_eq!(sink.join().unwrap(), messages * SIZE as u64);
+    run
+}
+
+/// A stream sender that ends by time.
+fn send_for(millis: u64) -> Run {
+    let (ours, _theirs) = udp();
+    let stage = Arc::new(measuring());
+    let keeper = thread::spawn({
+        let stage = Arc::clone(&stage);
+        move || {
+            thread::sleep(Duration::from_millis(millis));
+            stage.enter(Part::Drain);
+        }
+    });
+    let run = run(&the_task(Role::Sender, Test::UdpStream, TrialEnd::Length(Nanos::from_millis(millis))), ours, &stage);
+    keeper.join().unwrap();
+    run
+}
+
+fn receive_stream(messages: u64) -> Run {
+    let (ours, mut theirs) = tcp();
+    let source = thread::spawn(move || (0..messages).for_each(|_| theirs.write_all(&[7; SIZE]).unwrap()));
+    let run = run(&the_task(Role::Receiver, Test::TcpStream, TrialEnd::Length(Nanos::from_millis(1))), ours, &measuring());
+    source.join().unwrap();
+    run
+}
+
+fn receive_datagrams(messages: u64) -> Run {
+    let (ours, theirs) = udp();
+    let stage = Arc::new(measuring());
+    let source = thread::spawn({
+        let stage = Arc::clone(&stage);
+        move || {
+            (0..messages).for_each(|_| assert_eq!(theirs.send(&[7; SIZE]).unwrap(), SIZE));
+            stage.announce(messages);
+            stage.enter(Part::Drain);
+            theirs
+        }
+    });
+    let run = run(&the_task(Role::Receiver, Test::UdpStream, TrialEnd::Length(Nanos::from_millis(1))), ours, &stage);
+    source.join().unwrap();
+    run
+}
+
+/// A requester and its answerer, each on a thread of its own.
+fn ask_and_answer(test: Test, messages: u64) -> (Run, Run) {
+    let (asks, answers): (OwnedFd, OwnedFd) = match test {
+        Test::TcpRr => {
+            let (asks, answers) = tcp();
+            answers.set_nodelay(true).unwrap();
+            (asks.into(), answers.into())
+        }
+        _ => {
+            let (asks, answers) = udp();
+            answers.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+            (asks.into(), answers.into())
+        }
+    };
+    let stage = Arc::new(measuring());
+    let answering = thread::spawn({
+        let stage = Arc::clone(&stage);
+        move || run(&the_task(Role::Receiver, test, TrialEnd::Messages(messages)), answers, &stage)
+    });
+    let asked = run(&the_task(Role::Sender, test, TrialEnd::Messages(messages)), asks, &measuring());
+    stage.announce(messages);
+    stage.enter(Part::Drain);
+    (asked, answering.join().unwrap())
+}
+
+/// Prints what was measured, and holds it to the claim.
+fn assert_same(what: &str, of: impl Fn(&Run) -> u64, runs: [Run; 2]) {
+    let [few, many] = &runs;
+    println!("{what}: {} allocations and frees with {} messages, {} with {}", of(few), few.messages, of(many), many.messages);
+    assert!(many.messages > few.messages, "{what}: {runs:?}");
+    assert_eq!(of(few), of(many), "{what}: {runs:?}");
+}
+
+#[test]
+fn the_counter_counts() {
+    let begun = allocations();
+    drop(vec![0_u8; 100]);
+    assert_eq!(allocations() - begun, 2);
+}
+
+#[test]
+fn a_sender_allocates_nothing_per_message() {
+    // To the end of its traffic, and as many where there was none.
+    for test in [Test::UdpStream, Test::TcpStream] {
+        let [few, many] = [send_messages(test, FEW), send_messages(test, MANY)];
+        assert_eq!(send_messages(test, 0).until_sent, few.until_sent, "{test}: the rest is set-up");
+        assert_same(test.name(), |run| run.until_sent, [few, many]);
+    }
+}
+
+#[test]
+fn a_sender_that_ends_by_time_allocates_nothing_per_message() {
+    assert_same("UDP_STREAM by time", |run| run.until_sent, [send_for(5), send_for(100)]);
+}
+
+#[test]
+fn a_receiver_allocates_nothing_per_message() {
+    assert_same("TCP_STREAM receiver", |run| run.until_back, [receive_stream(FEW), receive_stream(MANY)]);
+    assert_same("UDP_STREAM receiver", |run| run.until_back, [receive_datagrams(FEW), receive_datagrams(MANY)]);
+}
+
+#[test]
+fn neither_end_of_request_and_response_allocates_per_message() {
+    for test in [Test::TcpRr, Test::UdpRr] {
+        let [few, many] = [ask_and_answer(test, FEW), ask_and_answer(test, 10 * FEW)];
+        // A requester's report grows with how much its times differ.
+        assert_same(&format!("{test} requester"), |run| run.until_sent, [few.0, many.0]);
+        assert_same(&format!("{test} answerer"), |run| run.until_back, [few.1, many.1]);
+    }
+}
