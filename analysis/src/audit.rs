@@ -13,6 +13,13 @@ const MOST_WAITING: f64 = 0.04;
 /// The share of all CPU time that a hypervisor may take.
 const MOST_STOLEN: f64 = 0.02;
 
+/// Ticks that must have been stolen besides: of a short trial one is more than
+/// [`MOST_STOLEN`], and one may be rounding.
+const LEAST_STOLEN: u64 = 3;
+
+/// The share of the receiver's measured time in which nothing need be sent.
+const MOST_IDLE: f64 = 0.01;
+
 /// The share of the time per message that may be the tool's own loop.
 const MOST_LOOP: f64 = 0.05;
 
@@ -34,6 +41,8 @@ pub fn warnings(record: &TrialRecord, loop_overhead_ns: f64) -> Vec<Warning> {
     found.extend(one_cpu(measured));
     found.extend(throttled(measured));
     found.extend(stolen(measured));
+    found.extend(misaligned(measured));
+    found.extend(answers_lost(measured, &record.cell));
     for end in [&measured.sender, &measured.receiver] {
         found.extend(contended(end));
         found.extend(generator_limit(end, loop_overhead_ns));
@@ -76,9 +85,23 @@ fn throttled(measured: &Measured) -> Option<Warning> {
 }
 
 fn stolen(measured: &Measured) -> Option<Warning> {
-    let shares = [&measured.sender_host.cpu, &measured.receiver_host.cpu].map(|cpu| cpu.steal as f64 / cpu.all().max(1) as f64);
-    let share = shares[0].max(shares[1]);
+    let cpus = [&measured.sender_host.cpu, &measured.receiver_host.cpu].into_iter().filter(|cpu| cpu.steal >= LEAST_STOLEN);
+    let share = cpus.map(|cpu| cpu.steal as f64 / cpu.all().max(1) as f64).fold(0.0, f64::max);
     (share > MOST_STOLEN).then_some(Warning::Stolen { share })
+}
+
+/// Both ends read one clock: hosts are namespaces of one machine.
+fn misaligned(measured: &Measured) -> Option<Warning> {
+    let (window, flow) = (measured.receiver.window, measured.sender.flow?);
+    let together = window.end.min(flow.end).since(window.start.max(flow.start)).get() as f64;
+    let share = 1.0 - together / window_ns(&measured.receiver)?;
+    (share > MOST_IDLE).then_some(Warning::Misaligned { share })
+}
+
+fn answers_lost(measured: &Measured, cell: &Cell) -> Option<Warning> {
+    let total = &measured.sender.total;
+    let share = total.lost as f64 / (total.messages as f64 + total.lost as f64);
+    (cell.test == Test::UdpRr && total.lost > 0).then_some(Warning::AnswersLost { share })
 }
 
 fn window_ns(end: &EndReport) -> Option<f64> {
@@ -132,7 +155,7 @@ fn calls_failed(end: &EndReport) -> Option<Warning> {
 mod tests {
     use super::warnings;
     use crate::testing::{measured, record};
-    use model::end::{OptionValue, SocketOption};
+    use model::end::{OptionValue, SocketOption, Window};
     use model::trial::Measured;
     use model::{Nanos, Role, Test, Warning};
 
@@ -152,9 +175,9 @@ mod tests {
 
     #[test]
     fn lost_datagrams_and_wrong_ways() {
-        let lost = |trial: &mut Measured| trial.receiver.total.messages -= 5;
+        let lost = |trial: &mut Measured| trial.receiver.total.received -= 5;
         assert_eq!(doubts(Test::UdpStream, lost), [Warning::Unaccounted { datagrams: 5 }]);
-        let shared = |trial: &mut Measured| (trial.isolated, trial.receiver.total.messages) = (false, 1);
+        let shared = |trial: &mut Measured| (trial.isolated, trial.receiver.total.received) = (false, 1);
         assert_eq!(doubts(Test::UdpStream, shared), []);
         let other = |trial: &mut Measured| trial.receiver_host.link.rx_bytes = 42;
         for test in Test::ALL {
@@ -170,12 +193,45 @@ mod tests {
         );
         let stolen = |trial: &mut Measured| trial.receiver_host.cpu.steal = 10;
         assert!(matches!(doubts(Test::TcpStream, stolen)[..], [Warning::Stolen { .. }]));
+        // A tick more or less is no theft.
+        let tick = |trial: &mut Measured| trial.receiver_host.cpu.steal = 2;
+        assert_eq!(doubts(Test::TcpStream, tick), []);
         let hot = |trial: &mut Measured| trial.receiver_host.cpu.throttled = 3;
         assert_eq!(doubts(Test::TcpStream, hot), [Warning::Throttled { times: 3 }]);
         let one = |trial: &mut Measured| trial.receiver.cpu = trial.sender.cpu;
         assert_eq!(doubts(Test::TcpStream, one), [Warning::OneCpu]);
         let free = |trial: &mut Measured| (trial.receiver.cpu, trial.sender.cpu) = (None, None);
         assert_eq!(doubts(Test::TcpStream, free), []);
+    }
+
+    #[test]
+    fn a_receiver_that_measures_while_nothing_is_sent() {
+        for test in Test::ALL {
+            let late = |trial: &mut Measured| trial.receiver.window.end = trial.receiver.window.end + Nanos::from_millis(50);
+            assert!(matches!(doubts(*test, late)[..], [Warning::Misaligned { share }] if (share - 0.25).abs() < 1e-9));
+            let slightly = |trial: &mut Measured| trial.receiver.window.end = trial.receiver.window.end + Nanos::from_millis(1);
+            assert_eq!(doubts(*test, slightly), []);
+            let apart = |trial: &mut Measured| trial.sender.flow = Some(Window { start: Nanos::new(1), end: Nanos::new(2) });
+            assert_eq!(doubts(*test, apart), [Warning::Misaligned { share: 1.0 }]);
+            let unknown = |trial: &mut Measured| (trial.sender.flow, trial.receiver.window.end) = (None, Nanos::from_millis(1_200));
+            assert_eq!(doubts(*test, unknown), []);
+        }
+    }
+
+    #[test]
+    fn requests_without_an_answer() {
+        // The kernel's counters have the requests too: nothing is unaccounted for.
+        let lost = |trial: &mut Measured| {
+            (trial.sender.total.lost, trial.sender.total.messages) = (500, 49_500);
+            trial.sender.total.received = 49_500;
+            trial.receiver.total.sent = 49_500;
+            trial.receiver.total.received = 49_500;
+            trial.receiver_host.udp.in_datagrams = 49_500;
+            trial.receiver_host.udp.out_datagrams = 49_500;
+            trial.receiver_host.udp.rcvbuf_errors = 500;
+            trial.sender_host.udp.in_datagrams = 49_500;
+        };
+        assert_eq!(doubts(Test::UdpRr, lost), [Warning::AnswersLost { share: 0.01 }]);
     }
 
     #[test]

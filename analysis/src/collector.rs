@@ -3,15 +3,16 @@
 use std::collections::{BTreeSet, HashMap};
 
 use model::host::HostFacts;
+use model::plan::{Link, Offload};
 use model::trial::{Measured, Outcome};
 use model::{Bytes, Cell, Run, TrialRecord, Warning};
 
 use crate::conservation::Ledger;
 use crate::cost::{self, Context, Trials};
-use crate::figures::{self, Figures};
+use crate::figures::{self, Figures, IrqPool};
 use crate::findings::Findings;
 use crate::latency::{Gathered, RoundTrips};
-use crate::result::{ANALYSIS_FORMAT, Analysis, CellResult, Estimate, Limit, Metric};
+use crate::result::{ANALYSIS_FORMAT, Analysis, CellResult, Disturbed, Estimate, Limit, Metric};
 use crate::roles;
 use crate::stats::bootstrap::Batches;
 use crate::stopping::Claim;
@@ -19,7 +20,7 @@ use crate::stopping::Claim;
 /// An end that keeps a CPU busy for this share of the time is what limits.
 const BUSY: f64 = 0.95;
 
-/// Gathers trials and says at the end what they show. It keeps some 300 bytes
+/// Gathers trials and says at the end what they show. It keeps some 350 bytes
 /// of each trial, and of round-trip times what occurred in each of at most 30
 /// batches of blocks.
 #[derive(Debug)]
@@ -35,6 +36,7 @@ pub struct Collector {
     failed: u64,
     datagrams: Option<Ledger>,
     findings: Findings,
+    disturbed: Disturbed,
 }
 
 /// What is kept of one cell.
@@ -42,13 +44,15 @@ pub struct Collector {
 struct Gathering {
     cell: Cell,
     figures: Vec<Figures>,
+    /// Interrupt time of the sender and of the receiver.
+    irq: [IrqPool; 2],
     round_trips: Gathered,
     segment: Option<Bytes>,
 }
 
 impl Gathering {
     fn new(cell: &Cell) -> Self {
-        Self { cell: cell.clone(), figures: Vec::new(), round_trips: Gathered::default(), segment: None }
+        Self { cell: cell.clone(), figures: Vec::new(), irq: Default::default(), round_trips: Gathered::default(), segment: None }
     }
 }
 
@@ -59,7 +63,18 @@ impl Collector {
         let places = run.plan.cells.iter().enumerate().map(|(place, cell)| (cell.clone(), place)).collect();
         let mut findings = Findings::default();
         run.warnings.iter().for_each(|warning| findings.push_run(warning));
-        Self { run, hosts, cells, places, blocks: BTreeSet::new(), measured_blocks: BTreeSet::new(), failed: 0, datagrams: None, findings }
+        Self {
+            run,
+            hosts,
+            cells,
+            places,
+            blocks: BTreeSet::new(),
+            measured_blocks: BTreeSet::new(),
+            failed: 0,
+            datagrams: None,
+            findings,
+            disturbed: Disturbed::default(),
+        }
     }
 
     /// Adds a doubt about the whole run, such as a stored line that cannot be read.
@@ -96,6 +111,7 @@ impl Collector {
     /// be read is a doubt; the rest of the trial stands.
     fn push_measured(&mut self, place: usize, record: &TrialRecord, measured: &Measured) -> Option<Warning> {
         self.measured_blocks.insert(record.block);
+        count(&mut self.disturbed, &record.warnings);
         let mut ledger = self.datagrams.take().unwrap_or_default();
         let any = ledger.add(measured, &record.cell) || ledger.any();
         self.datagrams = any.then_some(ledger);
@@ -108,17 +124,23 @@ impl Collector {
         if let Some(times) = &round_trips {
             gathering.round_trips.push(record.block, times);
         }
+        gathering.irq[0].add(&measured.sender, &record.cell);
+        gathering.irq[1].add(&measured.receiver, &record.cell);
         gathering.segment = gathering.segment.max(figures::segment_size(measured));
         gathering.figures.push(Figures::of(record, measured, round_trips.as_ref()));
         doubt
     }
 
     /// What all of it shows.
-    pub fn finish(self) -> Analysis {
+    pub fn finish(mut self) -> Analysis {
+        for cell in &mut self.cells {
+            cell.figures.iter_mut().for_each(|trial| trial.add_irq(&cell.irq));
+        }
         let plan = &self.run.plan;
         let claim = Claim::of(&plan.blocks);
         let batches = Batches::of(self.measured_blocks.iter().copied());
-        let context = Context { claim, batches: &batches, mtu: mtu(&self.run, &self.hosts), seed: plan.seed };
+        let mtu = mtu(&self.run, &self.hosts);
+        let context = Context { claim, batches: &batches, mtu, segments_are_frames: segments_are_frames(&plan.link), seed: plan.seed };
         let trials: Vec<Trials> =
             self.cells.iter().map(|cell| Trials { cell: &cell.cell, figures: &cell.figures, segment: cell.segment }).collect();
         let models = cost::models(&trials, &context);
@@ -135,10 +157,29 @@ impl Collector {
             roles,
             datagrams: self.datagrams.map(|ledger| ledger.balance()),
             findings: self.findings.finish(&labels),
+            disturbed: self.disturbed,
+            irq_pooled: self.cells.iter().flat_map(|cell| &cell.irq).any(IrqPool::any),
             run: self.run,
             hosts: self.hosts,
         }
     }
+}
+
+/// Counts a trial with these warnings, if any of them disturbs.
+fn count(disturbed: &mut Disturbed, warnings: &[Warning]) {
+    let any = |kind: fn(&Warning) -> bool| u64::from(warnings.iter().any(kind));
+    disturbed.trials += any(figures::disturbs);
+    disturbed.waited += any(|warning| matches!(warning, Warning::Contended { .. }));
+    disturbed.stolen += any(|warning| matches!(warning, Warning::Stolen { .. }));
+    disturbed.throttled += any(|warning| matches!(warning, Warning::Throttled { .. }));
+    disturbed.misaligned += any(|warning| matches!(warning, Warning::Misaligned { .. }));
+}
+
+/// Whether TCP hands single segments to the device. With segmentation offload
+/// it hands over as many at once as it happens to have, so that frames are an
+/// outcome, not a cause.
+fn segments_are_frames(link: &Link) -> bool {
+    [Offload::Tso, Offload::Gso].iter().all(|offload| link.offloads.get(offload) == Some(&false))
 }
 
 fn unreadable(error: &str) -> Warning {
@@ -161,14 +202,7 @@ fn cell_result(gathering: &Gathering, claim: Claim, seed: u64) -> CellResult {
         Some((*metric, claim.estimate(&values)?))
     };
     let metrics: std::collections::BTreeMap<Metric, Estimate> = Metric::ALL.iter().filter_map(estimate).collect();
-    let busy = |metric: Metric| metrics.get(&metric).map(|share| share.value >= BUSY);
-    let limit = match (busy(Metric::SenderBusyShare), busy(Metric::ReceiverBusyShare)) {
-        (Some(true), Some(true)) => Some(Limit::BothCpus),
-        (Some(true), Some(false)) => Some(Limit::SenderCpu),
-        (Some(false), Some(true)) => Some(Limit::ReceiverCpu),
-        (Some(false), Some(false)) => Some(Limit::Waiting),
-        (None, _) | (_, None) => None,
-    };
+    let limit = limit(|metric| metrics.get(&metric).map(|share| share.value));
     CellResult {
         cell: gathering.cell.clone(),
         label: gathering.cell.to_string(),
@@ -176,5 +210,46 @@ fn cell_result(gathering: &Gathering, claim: Claim, seed: u64) -> CellResult {
         metrics,
         latency: gathering.round_trips.finish(claim, seed),
         limit,
+    }
+}
+
+/// What kept a cell from being faster, by the shares of its ends.
+fn limit(share: impl Fn(Metric) -> Option<f64>) -> Option<Limit> {
+    let (sender, receiver) = (share(Metric::SenderBusyShare)?, share(Metric::ReceiverBusyShare)?);
+    let starved = |busy: f64, waited: Metric| busy < BUSY && share(waited).is_some_and(|waited| busy + waited >= BUSY);
+    if starved(sender, Metric::SenderRunDelayShare) || starved(receiver, Metric::ReceiverRunDelayShare) {
+        return Some(Limit::NoCpu);
+    }
+    Some(match (sender >= BUSY, receiver >= BUSY) {
+        (true, true) => Limit::BothCpus,
+        (true, false) => Limit::SenderCpu,
+        (false, true) => Limit::ReceiverCpu,
+        (false, false) => Limit::Waiting,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::limit;
+    use crate::result::{Limit, Metric};
+
+    #[test]
+    fn an_end_without_a_cpu_is_told_from_one_that_waits_for_the_other() {
+        let of = |shares: [f64; 4]| {
+            let metrics = [Metric::SenderBusyShare, Metric::SenderRunDelayShare, Metric::ReceiverBusyShare, Metric::ReceiverRunDelayShare];
+            limit(|metric| metrics.iter().position(|known| *known == metric).map(|place| shares[place]))
+        };
+        assert_eq!(of([0.97, 0.01, 0.5, 0.01]), Some(Limit::SenderCpu));
+        assert_eq!(of([0.97, 0.01, 0.99, 0.0]), Some(Limit::BothCpus));
+        assert_eq!(of([0.5, 0.1, 0.96, 0.01]), Some(Limit::ReceiverCpu));
+        assert_eq!(of([0.5, 0.1, 0.5, 0.1]), Some(Limit::Waiting));
+        assert_eq!(of([0.40, 0.58, 0.2, 0.1]), Some(Limit::NoCpu));
+        assert_eq!(of([0.97, 0.02, 0.4, 0.57]), Some(Limit::NoCpu));
+        // Where the kernel does not tell how long an end waited, it is not guessed.
+        assert_eq!(
+            limit(|metric| (metric == Metric::SenderBusyShare || metric == Metric::ReceiverBusyShare).then_some(0.4)),
+            Some(Limit::Waiting)
+        );
+        assert_eq!(limit(|_| None), None);
     }
 }

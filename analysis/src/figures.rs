@@ -1,9 +1,9 @@
 //! The figures of one trial: every [`Metric`] that its counts can give.
 
-use model::end::{Counts, EndReport};
+use model::end::{Counts, CpuTime, EndReport};
 use model::kernel::CpuTicks;
 use model::trial::Measured;
-use model::{Bytes, Cell, Protocol, Test, TrialRecord};
+use model::{Bytes, Cell, Protocol, Role, Test, TrialRecord, Warning};
 
 use crate::latency::RoundTrips;
 use crate::result::Metric;
@@ -12,6 +12,10 @@ use crate::result::Metric;
 /// but alpha and ia64 (include/asm-generic/param.h).
 const TICK_NS: f64 = 1e7;
 
+/// Busy ticks that a trial needs for a host-wide figure: one tick more or less
+/// is then 1 %.
+const LEAST_TICKS: u64 = 100;
+
 /// What is kept of a measured trial.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figures {
@@ -19,12 +23,16 @@ pub struct Figures {
     pub block: u32,
     /// Whether the hosts' roles were exchanged.
     pub swapped: bool,
+    /// Whether the machine disturbed it.
+    pub disturbed: bool,
+    /// Whether its interrupt time stands apart, at the sender and the receiver.
+    irq: [bool; 2],
     /// One place for each metric, in the order of [`Metric::ALL`].
     values: [Option<f64>; Metric::ALL.len()],
 }
 
 impl Figures {
-    /// The figures of a trial.
+    /// The figures of a trial, without its interrupt time: see [`Figures::add_irq`].
     pub fn of(record: &TrialRecord, measured: &Measured, round_trips: Option<&RoundTrips>) -> Self {
         let figure = |metric: &Metric| {
             let value = match metric {
@@ -37,7 +45,8 @@ impl Figures {
         for (place, metric) in values.iter_mut().zip(Metric::ALL) {
             *place = figure(metric);
         }
-        Self { block: record.block, swapped: record.swapped, values }
+        let irq = [&measured.sender, &measured.receiver].map(|end| end.cpu_time.irq.is_some());
+        Self { block: record.block, swapped: record.swapped, disturbed: record.warnings.iter().any(disturbs), irq, values }
     }
 
     /// A figure; `None` when the trial does not give it.
@@ -46,12 +55,68 @@ impl Figures {
         // a test below holds it to that.
         self.values[metric as usize]
     }
+
+    /// Adds the interrupt time that the trials of the cell share.
+    pub fn add_irq(&mut self, pools: &[IrqPool; 2]) {
+        let metrics = [
+            [Metric::SenderCpuPerMessageNs, Metric::SenderCpuPerKibNs, Metric::SenderBusyShare],
+            [Metric::ReceiverCpuPerMessageNs, Metric::ReceiverCpuPerKibNs, Metric::ReceiverBusyShare],
+        ];
+        for (end, pool) in pools.iter().enumerate().filter(|(end, _)| self.irq[*end]) {
+            for (metric, more) in metrics[end].iter().zip(pool.shares()) {
+                let value = &mut self.values[*metric as usize];
+                *value = value.zip(more).map(|(value, more)| value + more).or(*value);
+            }
+        }
+    }
+}
+
+/// Whether a warning says that the machine, not the stack, made its mark on
+/// the times of a trial.
+pub const fn disturbs(warning: &Warning) -> bool {
+    matches!(warning, Warning::Contended { .. } | Warning::Stolen { .. } | Warning::Throttled { .. } | Warning::Misaligned { .. })
+}
+
+/// Interrupt time of one end over the trials of a cell, and what it was for.
+///
+/// The kernel counts it in ns but shows it in ticks of 10 ms, so that a trial
+/// of 150 ms reads 0, 1 or 2 ticks by chance. The sum over trials is right to
+/// a tick for each; a median of it would not be.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct IrqPool {
+    ns: f64,
+    messages: f64,
+    bytes: f64,
+    seconds: f64,
+}
+
+impl IrqPool {
+    /// Adds one end of a trial; nothing where interrupt time does not stand apart.
+    pub fn add(&mut self, end: &EndReport, cell: &Cell) {
+        let Some(irq) = end.cpu_time.irq else { return };
+        self.ns += irq.get() as f64;
+        self.messages += messages(end, &end.counts, cell);
+        self.bytes += end.counts.bytes as f64;
+        self.seconds += end.window.length().as_secs_f64();
+    }
+
+    /// Whether any time is in it.
+    pub fn any(&self) -> bool {
+        self.ns > 0.0
+    }
+
+    /// Per message in ns, per KiB in ns, and as a share of the time.
+    fn shares(&self) -> [Option<f64>; 3] {
+        [(1.0, self.messages), (1024.0, self.bytes), (1e-9, self.seconds)]
+            .map(|(factor, by)| (by > 0.0).then(|| self.ns * factor / by).filter(|share| share.is_finite()))
+    }
 }
 
 /// Nanoseconds per message (or transaction) at the receiver; `None` when none
 /// came in the measured time.
-pub fn time_per_message(measured: &Measured) -> Option<f64> {
-    per(seconds(&measured.receiver)? * 1e9, measured.receiver.counts.messages)
+pub fn time_per_message(measured: &Measured, cell: &Cell) -> Option<f64> {
+    let receiver = &measured.receiver;
+    per(seconds(receiver)? * 1e9, messages(receiver, &receiver.counts, cell))
 }
 
 /// Length of the measured part; `None` of an empty one.
@@ -60,34 +125,46 @@ fn seconds(end: &EndReport) -> Option<f64> {
     (length > 0.0).then_some(length)
 }
 
-fn per(amount: f64, count: u64) -> Option<f64> {
-    (count > 0).then(|| amount / count as f64)
+/// Messages of an end. The receiver of a TCP stream sees bytes, which hold a
+/// part of a message too: the whole ones alone would be up to one too few.
+fn messages(end: &EndReport, counts: &Counts, cell: &Cell) -> f64 {
+    let bytes = end.role == Role::Receiver && cell.test.is_stream() && cell.protocol() == Protocol::Tcp;
+    if bytes { counts.bytes as f64 / cell.size.get().max(1) as f64 } else { counts.messages as f64 }
 }
 
+fn per(amount: f64, count: f64) -> Option<f64> {
+    (count > 0.0).then(|| amount / count)
+}
+
+/// CPU time of an end without the interrupt time that is pooled.
 fn cpu(end: &EndReport) -> f64 {
-    end.cpu_time.sum().get() as f64
+    CpuTime { irq: None, ..end.cpu_time }.sum().get() as f64
 }
 
 fn value(metric: Metric, measured: &Measured, cell: &Cell) -> Option<f64> {
     let (sender, receiver) = (&measured.sender, &measured.receiver);
-    let kib = |end: &EndReport| (end.counts.bytes > 0).then(|| cpu(end) * 1024.0 / end.counts.bytes as f64);
+    let (sent, received) = (messages(sender, &sender.counts, cell), messages(receiver, &receiver.counts, cell));
+    let kib = |end: &EndReport| per(cpu(end) * 1024.0, end.counts.bytes as f64);
     let busy = |end: &EndReport| Some(cpu(end) / 1e9 / seconds(end)?);
-    let rate = |end: &EndReport, count: u64| Some(count as f64 / seconds(end)?);
+    let waited = |end: &EndReport| Some(end.run_delay?.as_secs_f64() / seconds(end)?);
+    let rate = |end: &EndReport, count: f64| Some(count / seconds(end)?);
     match metric {
-        Metric::MessagesPerS => rate(receiver, receiver.counts.messages),
-        Metric::GoodputBitPerS => rate(receiver, receiver.counts.bytes).map(|bytes| bytes * 8.0),
-        Metric::TimePerMessageNs => time_per_message(measured),
-        Metric::SentMessagesPerS => rate(sender, sender.counts.messages),
-        Metric::SenderCpuPerMessageNs => per(cpu(sender), sender.counts.messages),
-        Metric::ReceiverCpuPerMessageNs => per(cpu(receiver), receiver.counts.messages),
+        Metric::MessagesPerS => rate(receiver, received),
+        Metric::GoodputBitPerS => rate(receiver, receiver.counts.bytes as f64).map(|bytes| bytes * 8.0),
+        Metric::TimePerMessageNs => time_per_message(measured, cell),
+        Metric::SentMessagesPerS => rate(sender, sent),
+        Metric::SenderCpuPerMessageNs => per(cpu(sender), sent),
+        Metric::ReceiverCpuPerMessageNs => per(cpu(receiver), received),
         Metric::SenderCpuPerKibNs => kib(sender),
         Metric::ReceiverCpuPerKibNs => kib(receiver),
-        Metric::HostCpuPerMessageNs => host_cpu(&measured.receiver_host.cpu, &receiver.total),
+        Metric::HostCpuPerMessageNs => host_cpu(&measured.receiver_host.cpu, messages(receiver, &receiver.total, cell)),
         Metric::SenderBusyShare => busy(sender),
         Metric::ReceiverBusyShare => busy(receiver),
+        Metric::SenderRunDelayShare => waited(sender),
+        Metric::ReceiverRunDelayShare => waited(receiver),
         Metric::LossShare => loss_share(cell.test, &sender.total, &receiver.total),
-        Metric::ReceiverWakeupsPerMessage => per(receiver.switches.voluntary as f64, receiver.counts.messages),
-        Metric::SenderWakeupsPerMessage => per(sender.switches.voluntary as f64, sender.counts.messages),
+        Metric::ReceiverWakeupsPerMessage => per(receiver.switches.voluntary as f64, received),
+        Metric::SenderWakeupsPerMessage => per(sender.switches.voluntary as f64, sent),
         Metric::FramesPerMessage => frames(measured),
         Metric::Retransmits => retransmits(measured, cell.protocol()),
         Metric::RoundTripP50Ns => None,
@@ -95,16 +172,16 @@ fn value(metric: Metric, measured: &Measured, cell: &Cell) -> Option<f64> {
 }
 
 /// The busy time of all CPUs is of the whole trial, so it is divided by all
-/// messages. `None` where there are no ticks at all.
-fn host_cpu(ticks: &CpuTicks, total: &Counts) -> Option<f64> {
-    if ticks.all() == 0 { None } else { per(ticks.busy() as f64 * TICK_NS, total.messages) }
+/// messages. `None` where there are too few ticks to say anything.
+fn host_cpu(ticks: &CpuTicks, messages: f64) -> Option<f64> {
+    if ticks.busy() < LEAST_TICKS { None } else { per(ticks.busy() as f64 * TICK_NS, messages) }
 }
 
 /// The share of datagrams, or of requests, that was lost over the whole trial.
 fn loss_share(test: Test, sender: &Counts, receiver: &Counts) -> Option<f64> {
     match test {
-        Test::UdpStream => per(sender.messages as f64 - receiver.messages as f64, sender.messages),
-        Test::UdpRr => per(sender.lost as f64, sender.messages.saturating_add(sender.lost)),
+        Test::UdpStream => per(sender.messages as f64 - receiver.messages as f64, sender.messages as f64),
+        Test::UdpRr => per(sender.lost as f64, sender.messages as f64 + sender.lost as f64),
         Test::TcpStream | Test::TcpMaerts | Test::TcpRr => None,
     }
 }
@@ -112,7 +189,7 @@ fn loss_share(test: Test, sender: &Counts, receiver: &Counts) -> Option<f64> {
 /// A link that carried nothing was not looked at; that is no figure.
 fn frames(measured: &Measured) -> Option<f64> {
     let packets = measured.sender_host.link.tx_packets;
-    if packets == 0 { None } else { per(packets as f64, measured.sender.total.messages) }
+    if packets == 0 { None } else { per(packets as f64, measured.sender.total.messages as f64) }
 }
 
 /// TCP's own count; the namespace's where it is missing and nobody else's.
@@ -131,10 +208,68 @@ pub fn segment_size(measured: &Measured) -> Option<Bytes> {
 
 #[cfg(test)]
 mod tests {
+    use super::{Figures, IrqPool};
     use crate::result::Metric;
+    use crate::testing::{measured, record};
+    use model::end::CpuTime;
+    use model::trial::Measured;
+    use model::{Nanos, Test};
+    use proptest::prelude::{prop, prop_assert, proptest};
 
     #[test]
     fn metrics_are_listed_in_the_order_of_their_declaration() {
         assert!(Metric::ALL.iter().enumerate().all(|(place, metric)| *metric as usize == place));
+    }
+
+    fn of(test: Test, size: u64, trial: Measured) -> Figures {
+        let record = record(test, size, 0, trial);
+        Figures::of(&record, record.measured().unwrap(), None)
+    }
+
+    #[test]
+    fn a_receiver_of_a_tcp_stream_has_parts_of_messages() {
+        let mut trial = measured(Test::TcpStream, 1_000);
+        (trial.receiver.counts.bytes, trial.receiver.counts.messages) = (150_500, 150);
+        let found = of(Test::TcpStream, 1_000, trial).get(Metric::MessagesPerS).unwrap();
+        assert!((found - 150.5 / 0.15).abs() < 1e-6, "{found}");
+    }
+
+    #[test]
+    fn few_ticks_are_no_figure_of_the_host() {
+        let mut trial = measured(Test::TcpStream, 64);
+        (trial.receiver_host.cpu.system, trial.receiver_host.cpu.user) = (90, 9);
+        assert_eq!(of(Test::TcpStream, 64, trial.clone()).get(Metric::HostCpuPerMessageNs), None);
+        trial.receiver_host.cpu.user = 10;
+        assert_eq!(of(Test::TcpStream, 64, trial).get(Metric::HostCpuPerMessageNs), Some(20_000.0));
+    }
+
+    proptest! {
+        /// A counter that runs on in ns but is read in ticks: trial by trial it
+        /// says 0 or a tick too much, pooled it is right to one tick in all.
+        #[test]
+        fn pooled_interrupt_time_is_right_to_a_tick(trials in prop::collection::vec(0u64..9_000_000, 5..40), phase in 0u64..10_000_000) {
+            const TICK: u64 = 10_000_000;
+            let (mut counter, mut pools, mut figures) = (phase, [IrqPool::default(); 2], Vec::new());
+            for irq in &trials {
+                let shown = ((counter + irq) / TICK - counter / TICK) * TICK;
+                counter += irq;
+                let mut trial = measured(Test::UdpStream, 64);
+                trial.sender.cpu_time = CpuTime { process: Nanos::from_millis(75), irq: Some(Nanos::new(shown)), kernel_threads: None };
+                let record = record(Test::UdpStream, 64, 0, trial);
+                let trial = record.measured().unwrap();
+                pools[0].add(&trial.sender, &record.cell);
+                pools[1].add(&trial.receiver, &record.cell);
+                figures.push(Figures::of(&record, trial, None));
+            }
+            let messages = 50_000.0 * trials.len() as f64;
+            let truth = 75e6 / 50_000.0 + trials.iter().sum::<u64>() as f64 / messages;
+            for trial in &mut figures {
+                trial.add_irq(&pools);
+                let found = trial.get(Metric::SenderCpuPerMessageNs).unwrap();
+                prop_assert!((found - truth).abs() <= TICK as f64 / messages + 1e-9, "{found} {truth}");
+                // The other end has none apart.
+                prop_assert!((trial.get(Metric::ReceiverCpuPerMessageNs).unwrap() - 1_500.0).abs() < 1e-9);
+            }
+        }
     }
 }

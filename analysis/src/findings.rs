@@ -1,4 +1,4 @@
-//! Equal doubts counted together, the gravest first.
+//! Equal doubts counted together, those that speak most against the run first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,15 +9,21 @@ use crate::result::Finding;
 /// Cells that a finding names.
 const MOST_NAMED: usize = 3;
 
+/// Lines that a finding names.
+const MOST_LINES: usize = 5;
+
 /// Doubts that are equal but for their numbers share a kind: the variant, the
-/// end concerned, and the name of an option or of what is missing. Kinds sort
-/// by gravity.
+/// end concerned, and the name of an option, of an error or of what is missing.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Kind {
     rank: u8,
     role: Option<Role>,
     name: String,
 }
+
+/// Kinds up to this rank come first, in their order, however few trials they
+/// are in: what they are about is wrong or missing, not inexact.
+const LAST_OF_ALWAYS_FIRST: u8 = 4;
 
 impl Kind {
     fn of(warning: &Warning) -> Self {
@@ -26,21 +32,28 @@ impl Kind {
             Warning::Unaccounted { .. } => (0, None, none()),
             Warning::WrongPath { .. } => (1, None, none()),
             Warning::NoLink { .. } => (2, None, none()),
-            Warning::TrialFailed { .. } => (3, None, none()),
+            Warning::TrialFailed { error } => (3, None, without_numbers(error)),
             Warning::BadLine { .. } => (4, None, none()),
             Warning::OneCpu => (5, None, none()),
             Warning::NotBound { .. } => (6, None, none()),
             Warning::Throttled { .. } => (7, None, none()),
             Warning::Stolen { .. } => (8, None, none()),
             Warning::Contended { role, .. } => (9, Some(*role), none()),
-            Warning::GeneratorLimit { role, .. } => (10, Some(*role), none()),
-            Warning::OptionNotTaken { role, option, .. } => (11, Some(*role), option.clone()),
-            Warning::CallsFailed { role, .. } => (12, Some(*role), none()),
-            Warning::FewMessages { .. } => (13, None, none()),
-            Warning::Absent { what, .. } => (14, None, what.clone()),
+            Warning::Misaligned { .. } => (10, None, none()),
+            Warning::AnswersLost { .. } => (11, None, none()),
+            Warning::GeneratorLimit { role, .. } => (12, Some(*role), none()),
+            Warning::OptionNotTaken { role, option, .. } => (13, Some(*role), option.clone()),
+            Warning::CallsFailed { role, .. } => (14, Some(*role), none()),
+            Warning::FewMessages { .. } => (15, None, none()),
+            Warning::Absent { what, .. } => (16, None, what.clone()),
         };
         Self { rank, role, name }
     }
+}
+
+/// Errors that differ in a port or a process alone are one.
+fn without_numbers(error: &str) -> String {
+    error.split(|letter: char| letter.is_ascii_digit()).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("#")
 }
 
 /// How grave a doubt is among those of its kind; larger is graver.
@@ -48,7 +61,11 @@ fn gravity(warning: &Warning) -> f64 {
     match warning {
         Warning::Unaccounted { datagrams } => datagrams.unsigned_abs() as f64,
         Warning::WrongPath { payload, carried } => payload.saturating_sub(*carried) as f64,
-        Warning::Contended { share, .. } | Warning::Stolen { share } | Warning::GeneratorLimit { share, .. } => *share,
+        Warning::Contended { share, .. }
+        | Warning::Stolen { share }
+        | Warning::GeneratorLimit { share, .. }
+        | Warning::Misaligned { share }
+        | Warning::AnswersLost { share } => *share,
         Warning::Throttled { times } => *times as f64,
         Warning::CallsFailed { calls, .. } => *calls as f64,
         Warning::FewMessages { messages } => -(*messages as f64),
@@ -63,39 +80,145 @@ fn gravity(warning: &Warning) -> f64 {
     }
 }
 
+/// How much of a trial a doubt puts into question, 0 to 1: the share of its
+/// time where the doubt has one, and a rough weight where it has none.
+fn severity(warning: &Warning) -> f64 {
+    match warning {
+        Warning::Contended { share, .. }
+        | Warning::Stolen { share }
+        | Warning::GeneratorLimit { share, .. }
+        | Warning::Misaligned { share }
+        | Warning::AnswersLost { share } => {
+            if share.is_finite() {
+                share.clamp(0.0, 1.0)
+            } else {
+                1.0
+            }
+        }
+        Warning::FewMessages { messages } => 1.0 / (*messages as f64 + 1.0),
+        Warning::OneCpu => 0.5,
+        Warning::NotBound { .. } | Warning::Throttled { .. } => 0.1,
+        Warning::OptionNotTaken { .. } | Warning::CallsFailed { .. } => 0.02,
+        // What is missing makes no figure wrong.
+        Warning::Absent { .. } => 0.0,
+        Warning::Unaccounted { .. }
+        | Warning::WrongPath { .. }
+        | Warning::NoLink { .. }
+        | Warning::TrialFailed { .. }
+        | Warning::BadLine { .. } => 1.0,
+    }
+}
+
 #[derive(Debug, Clone)]
 struct Group {
     gravest: Warning,
     trials: u64,
+    /// Of each trial the severest, added up.
+    severity: f64,
+    /// Doubts about the whole run.
+    of_run: u64,
+    /// The first lines that cannot be read.
+    lines: Vec<u64>,
     cells: BTreeSet<usize>,
+}
+
+impl Group {
+    fn new(warning: &Warning) -> Self {
+        Self { gravest: warning.clone(), trials: 0, severity: 0.0, of_run: 0, lines: Vec::new(), cells: BTreeSet::new() }
+    }
+
+    /// Share of trials times severity.
+    fn weight(&self, trials: u64) -> f64 {
+        let of_run = if self.of_run > 0 { severity(&self.gravest) } else { 0.0 };
+        of_run.max(self.severity / trials.max(1) as f64)
+    }
+
+    fn text(&self, trials: u64) -> String {
+        let plain = self.gravest.to_string();
+        match (&self.gravest, self.trials) {
+            (Warning::BadLine { reason, .. }, _) if self.of_run > 1 => bad_lines(&self.lines, self.of_run, reason),
+            (_, 0) if self.of_run > 1 => format!("{plain} ({} times)", self.of_run),
+            (_, 0) => plain,
+            (Warning::TrialFailed { error }, found) => format!("{found} of {trials} trials failed: {error}"),
+            (_, 1) => format!("{plain}, in 1 of {trials} trials"),
+            (warning, found) => format!("in {found} of {trials} trials {}", in_trials(warning, plain)),
+        }
+    }
+}
+
+fn bad_lines(lines: &[u64], all: u64, reason: &str) -> String {
+    let named: Vec<String> = lines.iter().map(u64::to_string).collect();
+    let more = if all > lines.len() as u64 { ", ..." } else { "" };
+    format!("{all} lines of trials.jsonl cannot be read ({}{more}); the first: {reason}", named.join(", "))
+}
+
+/// What was found in so many trials, without passing the worst off as usual.
+fn in_trials(gravest: &Warning, plain: String) -> String {
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    match gravest {
+        Warning::Contended { role, share } => format!("the {role} waited for a CPU, up to {} of the time", percent(*share)),
+        Warning::Stolen { share } => format!("the hypervisor took CPU time, up to {}", percent(*share)),
+        Warning::Throttled { times } => format!("CPUs were slowed down for their heat, up to {times} times"),
+        Warning::GeneratorLimit { role, share } => {
+            format!("the tool's own loop took a part of the {role}'s time per message, up to {}", percent(*share))
+        }
+        Warning::Misaligned { share } => {
+            format!("nothing was being sent in a part of the receiver's measured time, up to {}", percent(*share))
+        }
+        Warning::AnswersLost { share } => format!("requests got no answer in time, up to {:.2} %", share * 100.0),
+        Warning::FewMessages { messages } => format!("there were few messages in the measured time, no more than {messages} in one"),
+        Warning::Unaccounted { datagrams } => format!("datagrams are unaccounted for, up to {datagrams}"),
+        Warning::CallsFailed { role, calls, error } => format!("calls of the {role} failed, up to {calls}: {error}"),
+        Warning::WrongPath { .. } => format!("payload arrived that the link did not carry; in one {plain}"),
+        Warning::NoLink { .. }
+        | Warning::TrialFailed { .. }
+        | Warning::BadLine { .. }
+        | Warning::OneCpu
+        | Warning::NotBound { .. }
+        | Warning::OptionNotTaken { .. }
+        | Warning::Absent { .. } => plain,
+    }
 }
 
 /// All doubts so far.
 #[derive(Debug, Clone, Default)]
 pub struct Findings {
     groups: BTreeMap<Kind, Group>,
+    /// Trials that were looked at, measured or not.
+    trials: u64,
 }
 
 impl Findings {
     /// Adds a doubt about the whole run.
     pub fn push_run(&mut self, warning: &Warning) {
-        self.group(warning);
+        let group = self.group(warning);
+        group.of_run += 1;
+        if let Warning::BadLine { line, .. } = warning
+            && group.lines.len() < MOST_LINES
+        {
+            group.lines.push(*line);
+        }
     }
 
-    /// Adds the doubts about one trial of the cell with this index.
+    /// Adds one trial of the cell with this index and the doubts about it.
     pub fn push_trial<'a>(&mut self, cell: usize, warnings: impl Iterator<Item = &'a Warning>) {
-        let mut seen = BTreeSet::new();
+        self.trials += 1;
+        let mut severest: BTreeMap<Kind, f64> = BTreeMap::new();
         for warning in warnings {
-            let kind = Kind::of(warning);
-            let group = self.group(warning);
-            group.cells.insert(cell);
-            group.trials += u64::from(seen.insert(kind));
+            self.group(warning).cells.insert(cell);
+            let worst = severest.entry(Kind::of(warning)).or_default();
+            *worst = worst.max(severity(warning));
+        }
+        for (kind, severity) in severest {
+            if let Some(group) = self.groups.get_mut(&kind) {
+                group.trials += 1;
+                group.severity += severity;
+            }
         }
     }
 
     fn group(&mut self, warning: &Warning) -> &mut Group {
-        let new = || Group { gravest: warning.clone(), trials: 0, cells: BTreeSet::new() };
-        let group = self.groups.entry(Kind::of(warning)).or_insert_with(new);
+        let group = self.groups.entry(Kind::of(warning)).or_insert_with(|| Group::new(warning));
         if gravity(warning) > gravity(&group.gravest) {
             group.gravest = warning.clone();
         }
@@ -103,16 +226,25 @@ impl Findings {
     }
 
     /// What a report shows; `labels` are the cells in words, by index.
+    ///
+    /// First what is wrong or missing, then by the share of trials times how
+    /// much of each is in question.
     pub fn finish(self, labels: &[String]) -> Vec<Finding> {
-        let finding = |group: Group| Finding {
-            text: group.gravest.to_string(),
+        let all = self.trials;
+        let mut groups: Vec<(Kind, Group)> = self.groups.into_iter().collect();
+        let place = |kind: &Kind| if kind.rank <= LAST_OF_ALWAYS_FIRST { kind.rank } else { u8::MAX };
+        groups.sort_by(|(a, of_a), (b, of_b)| {
+            place(a).cmp(&place(b)).then_with(|| of_b.weight(all).total_cmp(&of_a.weight(all))).then_with(|| a.cmp(b))
+        });
+        let finding = |(_, group): (Kind, Group)| Finding {
+            text: group.text(all),
             remedy: group.gravest.remedy(),
-            warning: group.gravest,
             trials: group.trials,
             cells: group.cells.iter().filter_map(|cell| labels.get(*cell).cloned()).take(MOST_NAMED).collect(),
             cell_count: group.cells.len(),
+            warning: group.gravest,
         };
-        self.groups.into_values().map(finding).collect()
+        groups.into_iter().map(finding).collect()
     }
 }
 
@@ -121,8 +253,12 @@ mod tests {
     use super::Findings;
     use model::{Role, Warning};
 
+    fn texts(findings: Findings) -> Vec<String> {
+        findings.finish(&[]).into_iter().map(|finding| finding.text).collect()
+    }
+
     #[test]
-    fn equal_doubts_are_one_finding_and_the_gravest_is_told() {
+    fn equal_doubts_are_one_finding_and_the_worst_is_not_the_rule() {
         let mut findings = Findings::default();
         let waited = |role, share| Warning::Contended { role, share };
         findings.push_run(&Warning::Absent { what: "perf".into(), answer: "EPERM".into(), remedy: "Ask.".into() });
@@ -138,15 +274,49 @@ mod tests {
         assert_eq!(
             texts,
             [
-                ("-3 datagrams unaccounted for", 1, 1),
+                ("-3 datagrams unaccounted for, in 1 of 6 trials", 1, 1),
                 ("trials.jsonl line 7 cannot be read: cut", 0, 0),
-                ("the sender waited 9.0 % of the time for a CPU", 5, 5),
-                ("the receiver waited 90.0 % of the time for a CPU", 1, 1),
-                ("only 46 messages in the measured time", 5, 5),
+                ("the receiver waited 90.0 % of the time for a CPU, in 1 of 6 trials", 1, 1),
+                ("in 5 of 6 trials the sender waited for a CPU, up to 9.0 % of the time", 5, 5),
+                ("in 5 of 6 trials there were few messages in the measured time, no more than 46 in one", 5, 5),
                 ("perf is not available: EPERM", 0, 0),
             ]
         );
-        assert_eq!(found[2].cells, ["cell 0", "cell 1", "cell 2"]);
+        assert_eq!(found[3].cells, ["cell 0", "cell 1", "cell 2"]);
         assert_eq!(found[5].remedy, "Ask.");
+    }
+
+    #[test]
+    fn what_is_in_all_trials_comes_before_what_is_in_one() {
+        let mut findings = Findings::default();
+        for trial in 0..189 {
+            let mut warnings = vec![Warning::Contended { role: Role::Sender, share: if trial == 7 { 0.881 } else { 0.3 } }];
+            warnings.extend((trial == 3).then_some(Warning::Stolen { share: 0.05 }));
+            warnings.extend((trial == 4).then_some(Warning::Throttled { times: 1 }));
+            findings.push_trial(0, warnings.iter());
+        }
+        let texts = texts(findings);
+        assert_eq!(texts[0], "in 189 of 189 trials the sender waited for a CPU, up to 88.1 % of the time");
+        assert!(texts[2].contains("hypervisor"), "{texts:?}");
+    }
+
+    #[test]
+    fn doubts_about_the_run_are_counted_and_lines_are_named() {
+        let mut findings = Findings::default();
+        (1..=31).for_each(|line| findings.push_run(&Warning::BadLine { line: line * 2, reason: format!("cut at {line}") }));
+        (0..3).for_each(|_| findings.push_run(&Warning::OneCpu));
+        assert_eq!(
+            texts(findings),
+            ["31 lines of trials.jsonl cannot be read (2, 4, 6, 8, 10, ...); the first: cut at 1", "both ends share one CPU (3 times)"]
+        );
+    }
+
+    #[test]
+    fn different_errors_are_different_findings() {
+        let mut findings = Findings::default();
+        for error in ["connect to port 4001: refused", "connect to port 517: refused", "bind: in use"] {
+            findings.push_trial(0, [Warning::TrialFailed { error: error.into() }].iter());
+        }
+        assert_eq!(texts(findings), ["2 of 3 trials failed: connect to port 4001: refused", "1 of 3 trials failed: bind: in use"]);
     }
 }

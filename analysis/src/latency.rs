@@ -1,6 +1,6 @@
 //! Round-trip times: stored histograms merged, never averaged.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -27,6 +27,18 @@ pub enum LatencyError {
     /// It is not an HdrHistogram V2.
     #[error("the latency histogram is not an HdrHistogram V2: {0:?}")]
     Histogram(hdrhistogram::serialization::DeserializeError),
+    /// It announces more than it holds.
+    #[error("the latency histogram is cut short: it announces {0} bytes of counts")]
+    Short(u32),
+}
+
+/// The library makes room for what the header announces, up to 4 GiB, before
+/// it looks whether that is there.
+fn announces_what_it_holds(bytes: &[u8]) -> Result<(), LatencyError> {
+    const HEADER: usize = 40;
+    let announced = bytes.get(4..).and_then(|rest| rest.first_chunk()).map_or(0, |length| u32::from_be_bytes(*length));
+    let held = bytes.len().saturating_sub(HEADER) as u64;
+    if u64::from(announced) > held { Err(LatencyError::Short(announced)) } else { Ok(()) }
 }
 
 /// Round-trip times in ns with their counts. Only values that occurred are
@@ -43,6 +55,7 @@ impl RoundTrips {
     /// See [`LatencyError`].
     pub fn decode(text: &str) -> Result<Self, LatencyError> {
         let bytes = STANDARD.decode(text)?;
+        announces_what_it_holds(&bytes)?;
         let histogram: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(LatencyError::Histogram)?;
         let recorded = histogram.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value()));
         Ok(Self { counts: recorded.collect() })
@@ -99,17 +112,20 @@ pub struct Gathered {
     batches: BTreeMap<u32, RoundTrips>,
     /// Blocks in each batch.
     width: u32,
+    /// Blocks with any times.
+    blocks: BTreeSet<u32>,
 }
 
 impl Default for Gathered {
     fn default() -> Self {
-        Self { batches: BTreeMap::new(), width: 1 }
+        Self { batches: BTreeMap::new(), width: 1, blocks: BTreeSet::new() }
     }
 }
 
 impl Gathered {
     /// Adds the times of one trial.
     pub fn push(&mut self, block: u32, times: &RoundTrips) {
+        self.blocks.insert(block);
         self.batches.entry(block / self.width).or_default().merge(times);
         while self.batches.len() > MOST_BATCHES {
             self.width *= 2;
@@ -132,7 +148,7 @@ impl Gathered {
             let values: Vec<f64> = drawn.iter().filter_map(|percentiles| percentiles.get(place).copied()).collect();
             let value = all.percentile(*percent)?;
             let interval = claim.bootstrapped(value, &values, self.batches.len()).filter(|_| beyond >= LEAST_BEYOND);
-            let estimate = Estimate { value, interval, n: self.batches.len() };
+            let estimate = Estimate { value, interval, n: self.blocks.len() };
             Some(Percentile { percent: *percent, estimate })
         });
         Some(Latency { transactions, min_ns, max_ns, percentiles: percentiles.collect() })
@@ -205,6 +221,7 @@ mod tests {
         assert_eq!(latency.percentiles.len(), 4);
         for percentile in latency.percentiles {
             let interval = percentile.estimate.interval.unwrap();
+            assert_eq!(percentile.estimate.n, 1000);
             assert!(interval.low <= percentile.estimate.value && percentile.estimate.value <= interval.high);
         }
     }

@@ -32,11 +32,32 @@ pub struct Analysis {
     pub models: Vec<CostModel>,
     /// Whether exchanging the hosts' roles made a difference; `None` without
     /// blocks of both kinds.
-    pub roles: Option<RoleTest>,
+    pub roles: Option<Roles>,
     /// Where the datagrams of all UDP trials went; `None` without any.
     pub datagrams: Option<Balance>,
     /// Every doubt, equal ones counted together, the gravest first.
     pub findings: Vec<Finding>,
+    /// How many trials the machine disturbed.
+    pub disturbed: Disturbed,
+    /// Whether interrupt time came in ticks and was pooled over the trials of
+    /// each cell.
+    pub irq_pooled: bool,
+}
+
+/// Measured trials that were disturbed, as their warnings say. A trial may be
+/// so in several ways.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Disturbed {
+    /// In any way.
+    pub trials: u64,
+    /// An end waited for a CPU.
+    pub waited: u64,
+    /// The hypervisor took CPU time.
+    pub stolen: u64,
+    /// A CPU was slowed down for its heat.
+    pub throttled: u64,
+    /// The receiver measured while nothing was being sent.
+    pub misaligned: u64,
 }
 
 /// What one cell shows.
@@ -83,6 +104,10 @@ pub enum Metric {
     SenderBusyShare,
     /// The same of the receiver's end.
     ReceiverBusyShare,
+    /// Share of the measured time that the sender was ready but waited for a CPU.
+    SenderRunDelayShare,
+    /// The same of the receiver.
+    ReceiverRunDelayShare,
     /// Datagrams (or answers) lost, as a share of those sent over the whole trial.
     LossShare,
     /// Times the receiver slept, each a later wake-up, per message received.
@@ -109,6 +134,20 @@ pub struct Estimate {
     pub n: usize,
 }
 
+impl Estimate {
+    /// How far the interval reaches: from the value to the farther end, as a
+    /// share of the value. `None` without an interval, or of a value of 0.
+    ///
+    /// The one measure of how narrow an interval is: of the stopping rule, and
+    /// of every ±.
+    pub fn half_width(&self) -> Option<f64> {
+        let interval = self.interval?;
+        let far = (self.value - interval.low).max(interval.high - self.value).max(0.0);
+        let share = far / self.value.abs();
+        share.is_finite().then_some(share)
+    }
+}
+
 /// Where the true figure lies, at a stated confidence.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Interval {
@@ -116,7 +155,8 @@ pub struct Interval {
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// The coverage that the method attains, at least what was asked for.
+    /// The coverage that the method attains, at least what was asked for; of
+    /// the bootstrap the nominal one, which few blocks may miss.
     pub confidence: f64,
     /// How it was found.
     pub method: Method,
@@ -166,6 +206,8 @@ pub enum Limit {
     ReceiverCpu,
     /// Both did.
     BothCpus,
+    /// An end was ready but waited for a CPU that something else had.
+    NoCpu,
     /// Neither: time went by in waiting for each other or for the link.
     Waiting,
 }
@@ -219,8 +261,6 @@ pub struct Fit {
     pub r_squared: f64,
     /// The model against each size, by rising size.
     pub points: Vec<FitPoint>,
-    /// Said when bytes and frames could not be told apart: their correlation.
-    pub collinearity: Option<f64>,
 }
 
 /// One straight piece of a model.
@@ -232,6 +272,9 @@ pub struct Piece {
     pub to: Bytes,
     /// The terms in it.
     pub terms: Vec<TermEstimate>,
+    /// Said when bytes and frames could not be told apart in it: their
+    /// correlation, each size weighing as in the fit.
+    pub collinearity: Option<f64>,
 }
 
 /// A term and its coefficient in ns.
@@ -241,6 +284,17 @@ pub struct TermEstimate {
     pub term: Term,
     /// ns per unit of the term.
     pub estimate: Estimate,
+    /// Of a term that was counted: its least and its most per message over the
+    /// sizes of the piece.
+    pub counted: Option<[f64; 2]>,
+}
+
+impl TermEstimate {
+    /// Whether it costs anything for sure: its interval lies above 0. The cost
+    /// of a message as such may lie anywhere, for it is where the line starts.
+    pub fn is_shown(&self) -> bool {
+        self.term == Term::Message || self.estimate.interval.map_or(self.estimate.value, |interval| interval.low) > 0.0
+    }
 }
 
 /// What a cost is counted by.
@@ -249,8 +303,8 @@ pub struct TermEstimate {
 pub enum Term {
     /// Once a message: the intercept.
     Message,
-    /// A byte of payload; where `collinearity` is said, with the share of the
-    /// frame that carries it.
+    /// A byte of payload; where [`Piece::collinearity`] is said, with the share
+    /// of the frame that carries it.
     Byte,
     /// A full segment: `Byte` times the largest payload of a frame. Derived.
     FullSegment,
@@ -286,10 +340,25 @@ pub struct FitPoint {
 
 /// Whether exchanging the hosts' roles made a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Roles {
+    /// It was tested.
+    Tested(RoleTest),
+    /// There are too few pairs of blocks for any verdict.
+    TooFewPairs {
+        /// How many there are.
+        pairs: usize,
+        /// How many it takes.
+        needed: usize,
+    },
+}
+
+/// A test of exchanged roles.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct RoleTest {
     /// Time per message with roles exchanged over that without; 1 is no
-    /// difference. The ratio of the two kinds' geometric means, over blocks and
-    /// their cells, each cell relative to its median.
+    /// difference. The geometric mean over pairs of blocks and their cells,
+    /// each cell relative to its median; `n` is the number of pairs.
     pub ratio: Estimate,
     /// Probability of a difference this large by chance (randomisation test).
     pub p: f64,
@@ -318,7 +387,7 @@ pub struct Balance {
 pub struct Finding {
     /// The gravest of its kind.
     pub warning: Warning,
-    /// It in words.
+    /// All of them in words: in how many trials, and how far at worst.
     pub text: String,
     /// What to do about it.
     pub remedy: String,
@@ -344,6 +413,8 @@ impl Metric {
         Self::HostCpuPerMessageNs,
         Self::SenderBusyShare,
         Self::ReceiverBusyShare,
+        Self::SenderRunDelayShare,
+        Self::ReceiverRunDelayShare,
         Self::LossShare,
         Self::ReceiverWakeupsPerMessage,
         Self::SenderWakeupsPerMessage,
@@ -366,6 +437,8 @@ impl Metric {
             Self::HostCpuPerMessageNs => "host_cpu_per_message_ns",
             Self::SenderBusyShare => "sender_busy_share",
             Self::ReceiverBusyShare => "receiver_busy_share",
+            Self::SenderRunDelayShare => "sender_run_delay_share",
+            Self::ReceiverRunDelayShare => "receiver_run_delay_share",
             Self::LossShare => "loss_share",
             Self::ReceiverWakeupsPerMessage => "receiver_wakeups_per_message",
             Self::SenderWakeupsPerMessage => "sender_wakeups_per_message",

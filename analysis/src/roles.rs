@@ -3,39 +3,40 @@
 use std::collections::BTreeMap;
 
 use crate::figures::Figures;
-use crate::result::{Estimate, Interval, Metric, RoleTest};
+use crate::result::{Estimate, Interval, Metric, RoleTest, Roles};
 use crate::stats::{median, randomisation};
 
-/// Blocks of each kind are pooled into no more means than this: the test then
+/// Pairs are pooled into no more means than this: the test then
 /// costs the same however long the study.
 const MOST_MEANS: usize = 100;
 
-/// With this many pairs of blocks the order within the pairs alone can decide
-/// at 99 %; with fewer, all blocks are dealt anew.
-const LEAST_PAIRS: usize = 8;
+/// Pairs of blocks that it takes: with fewer, not even the most extreme of all
+/// orders would be unlikely at 95 %.
+pub const LEAST_PAIRS: usize = 6;
 
 /// Tests whether blocks with exchanged roles took longer.
 ///
 /// Each block gives one number: the mean over its cells of the logarithm of
 /// the time per message over the cell's median. Which block of a pair is
-/// exchanged is drawn ([`model::schedule::block`]), so with [`LEAST_PAIRS`]
-/// pairs or more their differences are tested by flipping signs, which is exact
-/// whatever drifts. With fewer pairs that could decide nothing; the two kinds
-/// are then compared by the two-sample randomisation test, which slow drift
-/// makes cautious, because it hits both kinds alike. `None` without blocks of
-/// both kinds.
-pub fn test<'a>(cells: impl Iterator<Item = &'a [Figures]>, confidence: f64, seed: u64) -> Option<RoleTest> {
+/// exchanged is drawn ([`model::schedule::block`]), so the pairs' differences
+/// are tested by flipping signs, which is exact whatever drifts. `None` without
+/// blocks of both kinds.
+pub fn test<'a>(cells: impl Iterator<Item = &'a [Figures]>, confidence: f64, seed: u64) -> Option<Roles> {
     let blocks = block_means(cells);
-    let of_kind = |swapped: bool| -> Vec<f64> { blocks.values().filter(|block| block.swapped == swapped).map(Block::mean).collect() };
-    let (swapped, straight) = (of_kind(true), of_kind(false));
+    let swapped = blocks.values().filter(|block| block.swapped).count();
+    let straight = blocks.len() - swapped;
+    if swapped == 0 || straight == 0 {
+        return None;
+    }
     let differences = pair_differences(&blocks);
-    let shift = match differences.len() >= LEAST_PAIRS {
-        true => randomisation::sign_flip(&pooled(&differences), confidence, seed)?,
-        false => randomisation::two_sample(&pooled(&swapped), &pooled(&straight), confidence, seed)?,
-    };
+    let pairs = differences.len();
+    if pairs < LEAST_PAIRS {
+        return Some(Roles::TooFewPairs { pairs, needed: LEAST_PAIRS });
+    }
+    let shift = randomisation::sign_flip(&pooled(&differences), confidence, seed)?;
     let interval = shift.interval.map(|interval| Interval { low: interval.low.exp(), high: interval.high.exp(), ..interval });
-    let ratio = Estimate { value: shift.value.exp(), interval, n: blocks.len() };
-    Some(RoleTest { ratio, p: shift.p, swapped: swapped.len(), straight: straight.len() })
+    let ratio = Estimate { value: shift.value.exp(), interval, n: pairs };
+    Some(Roles::Tested(RoleTest { ratio, p: shift.p, swapped, straight }))
 }
 
 /// The log ratios of each block's trials to the medians of their cells.
@@ -89,13 +90,13 @@ fn pooled(values: &[f64]) -> Vec<f64> {
 mod tests {
     use super::test;
     use crate::figures::Figures;
-    use crate::result::RoleTest;
+    use crate::result::{RoleTest, Roles};
     use crate::testing::{generator, measured, normal, record};
     use model::{Nanos, Test, schedule};
 
     /// A study of two cells in which roles cost `effect` and time drifts by
     /// `drift` from block to block.
-    fn study(blocks: u32, effect: f64, drift: f64, seed: u64) -> Option<RoleTest> {
+    fn study(blocks: u32, effect: f64, drift: f64, seed: u64) -> Option<Roles> {
         let mut random = generator(seed);
         let mut trials = [Vec::new(), Vec::new()];
         for index in 0..blocks {
@@ -113,38 +114,46 @@ mod tests {
         test(trials.iter().map(Vec::as_slice), 0.95, seed)
     }
 
+    fn tested(blocks: u32, effect: f64, drift: f64, seed: u64) -> RoleTest {
+        match study(blocks, effect, drift, seed) {
+            Some(Roles::Tested(test)) => test,
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
-    fn one_kind_of_blocks_shows_nothing() {
+    fn few_pairs_show_nothing() {
         assert_eq!(study(0, 0.0, 0.0, 1), None);
         assert_eq!(study(1, 0.0, 0.0, 1), None);
-        let two = study(2, 0.0, 0.0, 1).unwrap();
-        assert_eq!((two.p, two.ratio.interval, two.swapped, two.straight), (1.0, None, 1, 1));
+        assert_eq!(study(9, 0.0, 0.0, 1), Some(Roles::TooFewPairs { pairs: 4, needed: 6 }));
+        let twelve = tested(12, 0.0, 0.0, 1);
+        assert_eq!((twelve.ratio.n, twelve.swapped, twelve.straight), (6, 6, 6));
+        assert!(twelve.ratio.interval.is_some());
     }
 
     /// Simulated studies: enough for a figure to print where they are fast.
     const STUDIES: u64 = if cfg!(debug_assertions) { 400 } else { 4000 };
 
     /// Without an effect, at most the stated share of verdicts is false, with
-    /// and without drift; an effect of 8 % is found in most studies of 9
-    /// blocks, and under heavy drift in most of 20.
+    /// and without drift; an effect of 8 % is found in most studies.
     #[test]
     fn false_verdicts_are_as_rare_as_stated() {
-        for (blocks, drift) in [(9, 0.0), (9, 0.02), (20, 0.0), (20, 0.02)] {
+        for (blocks, drift) in [(12, 0.0), (12, 0.02), (20, 0.0), (20, 0.02)] {
             let share = |effect: f64, wanted: &dyn Fn(RoleTest) -> bool| {
-                (0..STUDIES).filter(|seed| wanted(study(blocks, effect, drift, *seed).unwrap())).count() as f64 / STUDIES as f64
+                (0..STUDIES).filter(|seed| wanted(tested(blocks, effect, drift, *seed))).count() as f64 / STUDIES as f64
             };
             let false_verdicts = share(0.0, &|test| test.p <= 0.05);
             let found = share(1.08f64.ln(), &|test| test.p <= 0.05);
             let held = share(1.08f64.ln(), &|test| test.ratio.interval.is_some_and(|i| i.low <= 1.08 && 1.08 <= i.high));
             eprintln!("role test, {blocks} blocks, drift {drift}: false {false_verdicts:.3}, 8 % found {found:.3}, held {held:.3}");
             assert!(false_verdicts <= 0.08 && held >= 0.92, "{false_verdicts} {held}");
-            assert!(found >= 0.9 || (blocks, drift) == (9, 0.02), "{found}");
+            assert!(found >= if blocks == 12 { 0.83 } else { 0.9 }, "{found}");
         }
     }
 
     #[test]
     fn a_long_study_costs_no_more() {
-        let long = study(3_000, 0.01, 0.0, 1).unwrap();
+        let long = tested(3_000, 0.01, 0.0, 1);
         assert_eq!((long.swapped, long.straight), (1_500, 1_500));
         assert!((long.ratio.value - 1.01).abs() < 0.005 && long.p < 0.01);
     }

@@ -97,13 +97,6 @@ impl Claim {
     }
 }
 
-/// Half the width of an estimate's interval, as a share of its value.
-fn relative_half_width(estimate: &Estimate) -> Option<f64> {
-    let interval = estimate.interval?;
-    let width = (interval.high - interval.low) / 2.0 / estimate.value;
-    width.is_finite().then_some(width)
-}
-
 /// Watches a running study and says after each block whether to go on.
 #[derive(Debug, Clone)]
 pub struct Observer {
@@ -123,7 +116,7 @@ impl Observer {
 
     /// Sees a trial; one that failed or is of no cell of the plan changes nothing.
     pub fn push(&mut self, record: &TrialRecord) {
-        let time = record.measured().and_then(time_per_message);
+        let time = record.measured().and_then(|measured| time_per_message(measured, &record.cell));
         if let (Some(time), Some(times)) = (time, self.times.get_mut(&record.cell)) {
             times.push(time);
         }
@@ -138,13 +131,13 @@ impl Observer {
         if last { Decision::BlocksDone } else { Decision::GoOn }
     }
 
-    /// The widest interval of any cell: half its width as a share of the
-    /// median. `None` while some cell has too few trials for an interval, or no
+    /// The widest interval of any cell: [`Estimate::half_width`] of its time per
+    /// message. `None` while some cell has too few trials for an interval, or no
     /// cell has any. For showing progress; it decides nothing.
     pub fn widest(&self) -> Option<f64> {
         // A cell that never could be measured would keep the study waiting to no end.
         let measured = self.times.values().filter(|times| !times.is_empty());
-        let widths = measured.map(|times| self.claim.estimate(times).as_ref().and_then(relative_half_width));
+        let widths = measured.map(|times| self.claim.estimate(times).as_ref().and_then(Estimate::half_width));
         widths.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
     }
 
@@ -155,7 +148,7 @@ impl Observer {
 
 #[cfg(test)]
 mod tests {
-    use super::{Claim, Decision, Observer, looks, relative_half_width};
+    use super::{Claim, Decision, Observer, looks};
     use crate::testing::{Noise, cell, generator, measured, record, run};
     use model::plan::Blocks;
     use model::{Nanos, Plan, Test};
@@ -231,7 +224,7 @@ mod tests {
             for look in &looks {
                 times.resize_with(*look as usize, || noise.draw(spread, &mut random));
                 let seen = Claim::of(&plan).estimate(&times).unwrap();
-                if relative_half_width(&seen).unwrap() <= plan.interval || *look == most {
+                if seen.half_width().unwrap() <= plan.interval || *look == most {
                     let interval = seen.interval.unwrap();
                     held += u32::from(interval.low <= truth && truth <= interval.high);
                     break;

@@ -80,13 +80,23 @@ pub fn cell(test: Test, size: u64) -> Cell {
 /// arrived, nothing before or after the measured part.
 pub fn measured(test: Test, size: u64) -> Measured {
     const MESSAGES: u64 = 50_000;
-    let counts = Counts { calls: MESSAGES, messages: MESSAGES, bytes: MESSAGES * size, ..Counts::default() };
+    let both = !test.is_stream();
+    let counts = |role| Counts {
+        calls: MESSAGES,
+        messages: MESSAGES,
+        bytes: MESSAGES * size,
+        sent: if both || role == Role::Sender { MESSAGES } else { 0 },
+        received: if both || role == Role::Receiver { MESSAGES } else { 0 },
+        ..Counts::default()
+    };
+    let window = Window { start: Nanos::from_millis(1_000), end: Nanos::from_millis(1_150) };
     let end = |role, cpu| EndReport {
         role,
         cpu: Some(cpu),
-        window: Window { start: Nanos::from_millis(1_000), end: Nanos::from_millis(1_150) },
-        counts,
-        total: counts,
+        window,
+        flow: (role == Role::Sender).then_some(window),
+        counts: counts(role),
+        total: counts(role),
         cpu_time: CpuTime { process: Nanos::from_millis(75), irq: None, kernel_threads: None },
         switches: Switches { voluntary: 500, involuntary: 5 },
         run_delay: Some(Nanos::from_millis(1)),
@@ -100,11 +110,11 @@ pub fn measured(test: Test, size: u64) -> Measured {
     host.link.rx_packets = MESSAGES;
     host.link.tx_bytes = MESSAGES * (size + 66);
     host.link.rx_bytes = host.link.tx_bytes;
-    (host.cpu.system, host.cpu.idle) = (10, 20);
     if test.protocol() == Protocol::Udp {
         host.udp.out_datagrams = MESSAGES;
         host.udp.in_datagrams = MESSAGES;
     }
+    (host.cpu.system, host.cpu.idle) = (100, 200);
     Measured {
         sender: end(Role::Sender, 0),
         receiver: end(Role::Receiver, 1),

@@ -10,7 +10,7 @@
 //! | `metric` | what the figure is; its unit is the end of its name (`_ns`, `_per_s`, `_share`: 1 is all) |
 //! | `value` | the figure |
 //! | `low`, `high` | the ends of its interval; empty when there is none |
-//! | `confidence` | the coverage that the interval attains, 0 to 1 |
+//! | `confidence` | the coverage that the interval attains, 0 to 1; of a bootstrap the nominal one |
 //! | `method` | `order_statistics`, `block_bootstrap` or `randomisation` |
 //! | `n` | trials (or blocks) behind the figure |
 //!

@@ -11,10 +11,18 @@ pub fn render(checks: &[Check], style: Style) -> String {
     let mut page = Page::new(style);
     let margin = Area::ALL.iter().map(|area| area.name().len()).max().unwrap_or(0) + 2;
     for area in Area::ALL {
-        let of_area = checks.iter().filter(|check| check.area == *area);
-        for (place, check) in of_area.enumerate() {
-            let label = if place == 0 { area.name() } else { "" };
+        let (plain, telling): (Vec<&Check>, Vec<&Check>) =
+            checks.iter().filter(|check| check.area == *area).partition(|check| is_plain(check));
+        let mut label = area.name();
+        if !plain.is_empty() {
+            // What is simply there takes one line together: the screen is for the rest.
+            let names: Vec<&str> = plain.iter().map(|check| check.name.as_str()).collect();
+            page.labelled(&format!("{label:margin$}"), &format!("✓ {}", names.join(", ")), margin + 2);
+            label = "";
+        }
+        for check in telling {
             line(&mut page, &format!("{label:margin$}"), check);
+            label = "";
         }
     }
     page.gap();
@@ -22,10 +30,14 @@ pub fn render(checks: &[Check], style: Style) -> String {
     page.finish()
 }
 
+/// Present, with nothing more to say of it.
+fn is_plain(check: &Check) -> bool {
+    matches!(&check.state, State::Present { detail } if detail.is_empty())
+}
+
 fn line(page: &mut Page, label: &str, check: &Check) {
     let margin = label.len();
     match &check.state {
-        State::Present { detail } if detail.is_empty() => page.labelled(label, &format!("✓ {}", check.name), margin + 2),
         State::Present { detail } => page.labelled(label, &format!("✓ {}: {detail}", check.name), margin + 2),
         State::Absent { answer, remedy } => {
             let (mark, word) = match check.need {

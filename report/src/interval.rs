@@ -4,20 +4,11 @@ use analysis::result::{Estimate, Method};
 
 use crate::number;
 
-/// The larger distance from the value to an end of its interval, as a share
-/// of the value. `None` without an interval or when the value is zero.
-pub fn half_width(estimate: &Estimate) -> Option<f64> {
-    let interval = estimate.interval?;
-    let far = (estimate.value - interval.low).max(interval.high - estimate.value).max(0.0);
-    let share = far / estimate.value.abs();
-    share.is_finite().then_some(share)
-}
-
 /// `±1.2%`: the interval lies within it. `±?` when there is none.
 ///
 /// It is rounded up, so that it never promises more than was found.
 pub fn plus_minus(estimate: &Estimate) -> String {
-    let Some(share) = half_width(estimate) else {
+    let Some(share) = estimate.half_width() else {
         return match estimate.interval {
             Some(interval) if interval.low == interval.high => "±0%".to_owned(),
             _ => "±?".to_owned(),
@@ -78,7 +69,7 @@ pub const fn method_name(method: Method) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::{half_width, nanoseconds, plus_minus};
+    use super::{nanoseconds, plus_minus};
     use analysis::result::{Estimate, Interval, Method};
     use proptest::prelude::proptest;
 
@@ -116,7 +107,7 @@ mod tests {
             let estimate = estimate(value * (1.0 - down), value, value * (1.0 + up));
             let text = plus_minus(&estimate);
             let printed: f64 = text.trim_start_matches('±').trim_end_matches('%').parse().unwrap();
-            assert!(printed / 100.0 + 1e-9 >= half_width(&estimate).unwrap(), "{text}");
+            assert!(printed / 100.0 + 1e-9 >= estimate.half_width().unwrap(), "{text}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What belongs into one table: the cells that differ in message size alone.
 
-use analysis::result::{Analysis, CellResult, CostModel, Estimate, Latency, Limit, Metric, Quantity};
+use analysis::result::{Analysis, CellResult, CostModel, Estimate, FitOutcome, Latency, Limit, Metric, Quantity, Term};
 use model::Test;
 
 /// Cells of one series, in the order of the plan.
@@ -47,6 +47,22 @@ pub fn metric(cell: &CellResult, metric: Metric) -> Option<&Estimate> {
     cell.metrics.get(&metric).filter(|estimate| estimate.value.is_finite())
 }
 
+/// Whether anything was lost on the way in any cell of a one-way stream: then
+/// what was sent stands beside what arrived.
+pub fn lost_any(group: &Group) -> bool {
+    let lost = |estimate: &Estimate| estimate.value > 0.0 || estimate.interval.is_some_and(|ends| ends.high > 0.0);
+    group.test.is_stream() && group.cells.iter().filter_map(|cell| metric(cell, Metric::LossShare)).any(lost)
+}
+
+/// Whether a cost model of the series counts wake-ups.
+pub fn counts_wakeups(group: &Group) -> bool {
+    let fits = group.models.iter().filter_map(|model| match &model.outcome {
+        FitOutcome::Fitted(fit) => Some(fit),
+        FitOutcome::NotALine { .. } => None,
+    });
+    fits.flat_map(|fit| &fit.pieces).flat_map(|piece| &piece.terms).any(|entry| entry.term == Term::Wakeup)
+}
+
 /// A percentile of a cell's round trips.
 pub fn percentile(latency: Option<&Latency>, percent: f64) -> Option<&Estimate> {
     latency?.percentiles.iter().find(|entry| (entry.percent - percent).abs() < 1e-6).map(|entry| &entry.estimate)
@@ -58,6 +74,7 @@ pub const fn limit(limit: Option<Limit>) -> &'static str {
         Some(Limit::SenderCpu) => "sender",
         Some(Limit::ReceiverCpu) => "receiver",
         Some(Limit::BothCpus) => "both",
+        Some(Limit::NoCpu) => "no CPU",
         Some(Limit::Waiting) => "waiting",
         None => crate::number::NOTHING,
     }

@@ -4,7 +4,7 @@ mod support;
 
 use model::check::{Area, Check, Need};
 use report::terminal::Style;
-use support::{empty, sample, small, spoilt};
+use support::{disturbed, empty, sample, small, spoilt};
 
 /// The page without what is copied into it from `assets`.
 fn body(page: &str) -> String {
@@ -60,6 +60,18 @@ fn terminal_of_nothing() {
 #[test]
 fn terminal_of_spoilt_figures() {
     insta::assert_snapshot!(report::terminal::render(&spoilt(), Style::PLAIN));
+}
+
+#[test]
+fn a_disturbed_run_leads_with_it() {
+    let text = report::terminal::render(&disturbed(), Style::PLAIN);
+    let second = text.lines().nth(1).unwrap();
+    assert!(second.starts_with("Disturbed: in 246 of 246 trials an end waited for a CPU; rates and elapsed times"), "{second}");
+    let page = report::html::render(&disturbed());
+    let (title, line) = (page.find("</h1>").unwrap(), page.find("Disturbed: in 246 of 246 trials").unwrap());
+    assert!(line > title && line - title < 60);
+    assert!(!report::terminal::render(&sample(), Style::PLAIN).contains("Disturbed"));
+    assert!(text.contains("4 pairs of blocks"));
 }
 
 #[test]

@@ -92,11 +92,6 @@ impl RunDirectory {
         &self.id
     }
 
-    /// Where [`Self::write_report`] puts the report.
-    pub fn report_path(&self) -> PathBuf {
-        self.path.join(layout::REPORT)
-    }
-
     /// Writes `run.json`, in one step.
     ///
     /// # Errors

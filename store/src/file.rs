@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::StoreError;
 
@@ -24,10 +25,15 @@ fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// A name in the same directory, so that the rename stays on one file system.
+/// How many names this process has made up.
+static MADE_UP: AtomicU64 = AtomicU64::new(0);
+
+/// A name in the same directory, so that the rename stays on one file system,
+/// and of this call alone: two may write the report of one run at a time.
 fn beside(path: &Path) -> PathBuf {
+    let count = MADE_UP.fetch_add(1, Ordering::Relaxed);
     let name = path.file_name().map_or_else(Default::default, |name| name.to_string_lossy());
-    path.with_file_name(format!(".{name}.new"))
+    path.with_file_name(format!(".{name}.{}.{count}.new", std::process::id()))
 }
 
 /// Makes a name in `path`'s directory last through a power cut.
@@ -57,6 +63,22 @@ mod tests {
         replace(&path, b"old").unwrap();
         replace(&path, b"new").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn many_may_replace_a_file_at_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("report.html");
+        let content = |writer: u8| vec![writer; 100_000];
+        std::thread::scope(|scope| {
+            for writer in 0..8 {
+                let path = &path;
+                scope.spawn(move || (0..20).for_each(|_| replace(path, &content(writer)).unwrap()));
+            }
+        });
+        let last = fs::read(&path).unwrap();
+        assert_eq!(last, content(last[0]));
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 

@@ -1,6 +1,7 @@
 //! The runs below a runs directory.
 
 use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use model::run::Run;
@@ -45,7 +46,11 @@ pub fn latest(root: &Path) -> Result<PathBuf, StoreError> {
 
 /// The names of the run directories below `root`, sorted: the earliest second first.
 pub fn run_names(root: &Path) -> Result<Vec<String>, StoreError> {
-    let refused = |answer| StoreError::refused("read the directory", root)(answer);
+    let refused = |answer: io::Error| match answer.kind() {
+        // Nobody has made it yet: the first study does.
+        ErrorKind::NotFound => StoreError::NoRuns { root: root.to_owned() },
+        _ => StoreError::refused("read the directory", root)(answer),
+    };
     // The empty path is the current directory, which `open` does not know.
     let place = if root.as_os_str().is_empty() { Path::new(".") } else { root };
     let mut names = Vec::new();

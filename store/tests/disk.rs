@@ -72,7 +72,7 @@ fn a_full_disk_keeps_whole_lines_and_goes_on_when_there_is_room() {
     let large = "x".repeat(64 << 10);
     assert!(directory.write_run(&Run { tool: large.clone(), ..run(directory.id()) }).is_err());
     assert_eq!(RunReader::open(directory.path()).unwrap().run(), &run(directory.id()));
-    assert!(directory.write_report(&large).is_err() && !directory.report_path().exists());
+    assert!(directory.write_report(&large).is_err() && !directory.path().join("report.html").exists());
 
     std::fs::remove_file(ballast).unwrap();
     directory.append_trial(&trial(stored)).unwrap();

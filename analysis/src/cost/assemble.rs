@@ -2,10 +2,10 @@
 
 use model::{Bytes, Cell};
 
-use crate::cost::design::{Point, collinearity, varies};
-use crate::cost::search::{self, Form};
+use crate::cost::design::{Point, choices, collinearity, range};
+use crate::cost::search::{self, Form, Search};
 use crate::cost::sizes::Sizes;
-use crate::cost::{Context, robust, threshold};
+use crate::cost::{Context, frames_count, robust, threshold};
 use crate::result::{Estimate, Fit, FitOutcome, FitPoint, Piece, Term, TermEstimate};
 use crate::stats::bootstrap;
 
@@ -20,32 +20,38 @@ const LEAST_EXPLAINED: f64 = 0.8;
 /// See [`LEAST_EXPLAINED`].
 const FLAT: f64 = 0.1;
 
-/// Fits a series over its sizes. `cell` is any cell of the series.
-pub fn fit(sizes: &Sizes, cell: &Cell, context: &Context) -> FitOutcome {
-    let none = |reason: String| FitOutcome::NotALine { reason };
-    let noise = sizes.noise();
-    let Some(points) = sizes.points(None) else { return none("there are sizes without trials".to_owned()) };
-    let fitted = search::best(&points, noise).and_then(|form| {
-        let coefficients = form.fit(&points, noise)?;
-        Some((form, coefficients))
-    });
-    let Some((form, coefficients)) = fitted else { return none("no line gives times above 0 at every size".to_owned()) };
-    let collinearity = collinearity(&points);
-    let payload = collinearity.and_then(|_| threshold::frame_payload(cell, context.mtu, sizes.segment));
-    let pieces = Pieces { sizes, points: &points, form: &form, payload, noise };
+/// Fits a series over its sizes with the terms that it may have besides a
+/// message and its bytes. `cell` is any cell of the series.
+pub fn fit(sizes: &Sizes, cell: &Cell, optional: &[Term], context: &Context) -> FitOutcome {
+    let none = |reason: &str| FitOutcome::NotALine { reason: reason.to_owned() };
+    let Some(points) = sizes.points(None) else { return none("there are sizes without trials") };
     let bytes = sizes.bytes();
     let thresholds = threshold::of(cell, context.mtu, sizes.segment);
-    let Some(points) = fit_points(sizes, &points, &form, &coefficients, context) else {
-        return none("a count that the model needs is missing at some size".to_owned());
-    };
-    let fit = Fit {
-        breakpoints: form.starts.iter().skip(1).map(|start| threshold::breakpoint(bytes[start - 1], bytes[*start], &thresholds)).collect(),
-        pieces: pieces.with_intervals(&coefficients, context),
-        r_squared: r_squared(&points),
-        points,
-        collinearity,
-    };
-    judged(fit)
+    let breakpoint = |start: usize| threshold::breakpoint(bytes[start - 1], bytes[start], &thresholds);
+    let known: Vec<bool> = (0..bytes.len()).map(|start| start > 0 && breakpoint(start).name.is_some()).collect();
+    let noise = search::noise(&points, sizes.noise(), &known);
+    let payload = threshold::frame_payload(cell, context.mtu, sizes.segment).filter(|_| frames_count(cell, context));
+    let mut optional = optional.to_vec();
+    loop {
+        let choices = choices(&optional);
+        let found = search::best(&Search { points: &points, noise, choices: &choices, known: &known });
+        let fitted = found.and_then(|form| form.fit(&points, noise).map(|coefficients| (form, coefficients)));
+        let Some((form, coefficients)) = fitted else { return none("no line gives times above 0 at every size") };
+        let pieces = Pieces { sizes, points: &points, form: &form, payload, noise }.with_intervals(&coefficients, context);
+        // A term that may be nothing is no fact: what is left is fitted anew.
+        let none_shown = |found: &TermEstimate| found.estimate.interval.is_none() || !found.is_shown();
+        let unsure = |term: &Term| pieces.iter().flat_map(|piece| &piece.terms).any(|found| found.term == *term && none_shown(found));
+        let before = optional.len();
+        optional.retain(|term| !unsure(term));
+        if optional.len() < before {
+            continue;
+        }
+        let Some(points) = fit_points(sizes, &points, &form, &coefficients, context) else {
+            return none("a count that the model needs is missing at some size");
+        };
+        let breakpoints = form.starts.iter().skip(1).map(|start| breakpoint(*start)).collect();
+        return judged(Fit { breakpoints, pieces, r_squared: r_squared(&points), points });
+    }
 }
 
 /// The model against each size.
@@ -54,7 +60,7 @@ fn fit_points(sizes: &Sizes, points: &[Point], form: &Form, coefficients: &[Vec<
     let bytes = sizes.bytes();
     let all = points.iter().zip(by_size).zip(bytes).zip(sizes.times());
     all.map(|(((point, coefficients), size), times)| {
-        let fitted = robust::predict(point, form.terms, coefficients)?;
+        let fitted = robust::predict(point, &form.terms, coefficients)?;
         Some(FitPoint { size, measured: context.claim.estimate(&times)?, fitted, residual: (point.time - fitted) / fitted })
     })
     .collect()
@@ -97,7 +103,7 @@ struct Pieces<'a> {
     sizes: &'a Sizes,
     points: &'a [Point],
     form: &'a Form,
-    /// The largest payload of a frame, where a full segment is to be told.
+    /// The largest payload of a frame, where frames are a cause.
     payload: Option<u64>,
     noise: f64,
 }
@@ -116,16 +122,19 @@ impl Pieces<'_> {
             Estimate { value, interval, n: context.batches.blocks() }
         };
         let bytes = self.sizes.bytes();
-        let piece = |(index, range): (usize, std::ops::Range<usize>)| {
+        let piece = |(index, within): (usize, std::ops::Range<usize>)| {
+            let points = &self.points[within.clone()];
+            let collinearity = self.payload.and_then(|_| collinearity(points));
+            let payload = self.payload.filter(|_| collinearity.is_some());
             let mut terms: Vec<TermEstimate> = Vec::new();
             for (place, term) in self.form.terms.iter().enumerate() {
-                terms.push(TermEstimate { term: *term, estimate: estimate(index, place, 1.0) });
-                let payload = self.payload.filter(|_| *term == Term::Byte && varies(&self.points[range.clone()], Term::Frame));
-                let full = payload.map(|payload| estimate(index, place, payload as f64));
-                terms.extend(full.map(|estimate| TermEstimate { term: Term::FullSegment, estimate }));
+                let counted = if matches!(term, Term::Frame | Term::Wakeup) { range(points, *term) } else { None };
+                terms.push(TermEstimate { term: *term, estimate: estimate(index, place, 1.0), counted });
+                let full = payload.filter(|_| *term == Term::Byte).map(|payload| estimate(index, place, payload as f64));
+                terms.extend(full.map(|estimate| TermEstimate { term: Term::FullSegment, estimate, counted: None }));
             }
-            let (from, to): (Bytes, Bytes) = (bytes[range.start], bytes[range.end - 1]);
-            Piece { from, to, terms }
+            let (from, to): (Bytes, Bytes) = (bytes[within.start], bytes[within.end - 1]);
+            Piece { from, to, terms, collinearity }
         };
         self.form.pieces(self.points.len()).enumerate().map(piece).collect()
     }

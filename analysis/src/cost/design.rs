@@ -1,5 +1,6 @@
 //! One size of a series as a row of the model, and which terms it can carry.
 
+use crate::cost::linear;
 use crate::result::Term;
 
 /// What was measured at one size: medians over trials.
@@ -29,16 +30,21 @@ impl Point {
     }
 }
 
-/// Two regressors correlated this much or more are not fitted together.
+/// A term whose counts are a line in those of the others up to this multiple
+/// correlation or more is not fitted beside them.
 pub const MOST_CORRELATION: f64 = 0.95;
 
-/// The sets of terms that are tried, fewest first.
-pub const CHOICES: [&[Term]; 4] = [
-    &[Term::Message, Term::Byte],
-    &[Term::Message, Term::Byte, Term::Frame],
-    &[Term::Message, Term::Byte, Term::Wakeup],
-    &[Term::Message, Term::Byte, Term::Frame, Term::Wakeup],
-];
+/// The terms that every model has.
+pub const LINE: &[Term] = &[Term::Message, Term::Byte];
+
+/// The sets of terms that are tried when each of `optional` may be, fewest first.
+pub fn choices(optional: &[Term]) -> Vec<Vec<Term>> {
+    let with = |more: &[Term]| [LINE, more].concat();
+    match optional {
+        [a, b] => vec![with(&[]), with(&[*a]), with(&[*b]), with(&[*a, *b])],
+        few => std::iter::once(with(&[])).chain(few.iter().map(|term| with(&[*term]))).collect(),
+    }
+}
 
 /// How much a count must vary over the sizes to carry a term.
 const LEAST_RANGE: f64 = 0.05;
@@ -48,45 +54,67 @@ fn counts(points: &[Point], term: Term) -> Option<Vec<f64>> {
     points.iter().map(|point| point.count(term)).collect()
 }
 
+/// The least and the most of a term's counts; `None` when any is not known.
+pub fn range(points: &[Point], term: Term) -> Option<[f64; 2]> {
+    let counts = counts(points, term)?;
+    let low = counts.iter().copied().fold(f64::INFINITY, f64::min);
+    Some([low, counts.iter().copied().fold(f64::NEG_INFINITY, f64::max)])
+}
+
 /// Whether a term's count varies over these points; not when it is not known.
 pub fn varies(points: &[Point], term: Term) -> bool {
-    let range = |values: Vec<f64>| {
-        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-        values.iter().copied().fold(f64::NEG_INFINITY, f64::max) - low
-    };
-    counts(points, term).is_some_and(|values| range(values) > LEAST_RANGE)
+    range(points, term).is_some_and(|[least, most]| most - least > LEAST_RANGE)
 }
 
-/// Pearson's correlation of two terms' counts over the sizes, each size once;
-/// `None` when either is not known or does not vary.
-pub fn correlation(points: &[Point], a: Term, b: Term) -> Option<f64> {
-    let (a, b) = (counts(points, a)?, counts(points, b)?);
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let (mean_a, mean_b) = (mean(&a), mean(&b));
-    let product = |x: &[f64], mx: f64, y: &[f64], my: f64| x.iter().zip(y).map(|(x, y)| (x - mx) * (y - my)).sum::<f64>();
-    let r = product(&a, mean_a, &b, mean_b) / (product(&a, mean_a, &a, mean_a) * product(&b, mean_b, &b, mean_b)).sqrt();
-    r.is_finite().then(|| r.clamp(-1.0, 1.0))
+/// The multiple correlation of one term's counts with those of `others`, which
+/// hold [`Term::Message`], each point counting by its weight; `None` when a
+/// count is not known, does not vary, or there are too few points to tell.
+pub fn correlation(points: &[Point], term: Term, others: &[Term], weights: &[f64]) -> Option<f64> {
+    if points.len() <= others.len() {
+        return None;
+    }
+    let counts = counts(points, term)?;
+    let rows: Vec<Vec<f64>> = points.iter().map(|point| others.iter().map(|other| point.count(*other)).collect()).collect::<Option<_>>()?;
+    let line = linear::solve(&rows, &counts, weights)?;
+    let sum = |left: &dyn Fn(usize) -> f64| weights.iter().enumerate().map(|(i, weight)| weight * left(i)).sum::<f64>();
+    let mean = sum(&|i| counts[i]) / sum(&|_| 1.0);
+    let unexplained = sum(&|i| (counts[i] - rows[i].iter().zip(&line).map(|(row, cost)| row * cost).sum::<f64>()).powi(2));
+    let r_squared = 1.0 - unexplained / sum(&|i| (counts[i] - mean).powi(2));
+    r_squared.is_finite().then(|| r_squared.clamp(0.0, 1.0).sqrt())
 }
 
-/// The correlation of bytes and frames when it forbids to fit both.
+/// The correlation of bytes and frames over these points when it forbids to
+/// fit both; points weigh by their relative error.
 pub fn collinearity(points: &[Point]) -> Option<f64> {
-    let r = correlation(points, Term::Byte, Term::Frame).filter(|_| varies(points, Term::Frame))?;
-    (r.abs() >= MOST_CORRELATION).then_some(r)
+    if !varies(points, Term::Frame) {
+        return None;
+    }
+    let weights: Vec<f64> = points.iter().map(|point| point.time.powi(-2)).collect();
+    correlation(points, Term::Frame, LINE, &weights).filter(|r| *r >= MOST_CORRELATION)
 }
 
-/// Whether these points can tell the terms apart: each optional one varies and
-/// is not nearly a line in one of the others.
-pub fn identifiable(points: &[Point], terms: &[Term]) -> bool {
-    let apart = |a: Term, b: Term| correlation(points, a, b).is_some_and(|r| r.abs() < MOST_CORRELATION);
-    let optional = terms.iter().enumerate().filter(|(_, term)| matches!(term, Term::Frame | Term::Wakeup));
-    points.len() > terms.len()
-        && optional.into_iter().all(|(place, term)| varies(points, *term) && terms[1..place].iter().all(|other| apart(*other, *term)))
+/// Whether these points can carry the terms at all: there are more of them than
+/// terms, and the count of each optional one varies.
+pub fn enough(points: &[Point], terms: &[Term]) -> bool {
+    points.len() > terms.len() && terms.iter().skip(LINE.len()).all(|term| varies(points, *term))
+}
+
+/// Whether these points can tell the terms apart: no optional one is nearly a
+/// line in all the others.
+pub fn identifiable(points: &[Point], terms: &[Term], weights: &[f64]) -> bool {
+    let apart = |term: &Term| {
+        let others: Vec<Term> = terms.iter().copied().filter(|other| other != term).collect();
+        correlation(points, *term, &others, weights).is_some_and(|r| r < MOST_CORRELATION)
+    };
+    terms.iter().skip(LINE.len()).all(apart)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Point, collinearity, correlation, identifiable};
+    use super::{LINE, Point, choices, collinearity, correlation, enough, identifiable};
     use crate::result::Term;
+
+    const FRAMES: &[Term] = &[Term::Message, Term::Byte, Term::Frame];
 
     fn points(sizes: &[f64], frames: impl Fn(f64) -> f64) -> Vec<Point> {
         sizes.iter().map(|size| Point { size: *size, time: 1.0, frames: Some(frames(*size)), wakeups: None }).collect()
@@ -101,23 +129,40 @@ mod tests {
         let usual = points(&[1., 64., 112., 512., 1024., 1472., 1473., 2032., 8192., 16384.], fragments);
         let r = collinearity(&usual).unwrap();
         assert!(r > 0.99, "{r}");
-        assert!(!identifiable(&usual, &[Term::Message, Term::Byte, Term::Frame]));
+        assert!(enough(&usual, FRAMES) && !identifiable(&usual, FRAMES, &[1.0; 10]));
     }
 
     #[test]
     fn sizes_around_the_mtu_tell_them_apart() {
         let chosen = points(&[1., 500., 1000., 1472., 1473., 2000., 2900., 2953.], fragments);
         assert_eq!(collinearity(&chosen), None);
-        assert!(identifiable(&chosen, &[Term::Message, Term::Byte, Term::Frame]));
+        assert!(identifiable(&chosen, FRAMES, &[1.0; 8]));
+    }
+
+    /// Neither bytes nor frames alone give the wake-ups away; together they do.
+    #[test]
+    fn a_term_that_is_the_sum_of_two_others_is_not_fitted() {
+        let mut chosen = points(&[1., 500., 1000., 1472., 1473., 2000., 2900., 2953.], fragments);
+        chosen.iter_mut().for_each(|point| point.wakeups = Some(0.4 * fragments(point.size) - point.size / 3_700.0));
+        let alone = |of: Term| correlation(&chosen, Term::Wakeup, &[Term::Message, of], &[1.0; 8]).unwrap();
+        assert!(alone(Term::Byte) < 0.95 && alone(Term::Frame) < 0.95, "{} {}", alone(Term::Byte), alone(Term::Frame));
+        let all = [FRAMES, &[Term::Wakeup]].concat();
+        assert!(enough(&chosen, &all) && !identifiable(&chosen, &all, &[1.0; 8]));
     }
 
     #[test]
     fn what_does_not_vary_or_is_not_known_carries_no_term() {
         let single = points(&[1., 64., 112., 512.], |_| 1.0);
-        assert_eq!(correlation(&single, Term::Byte, Term::Frame), None);
+        assert_eq!(correlation(&single, Term::Frame, LINE, &[1.0; 4]), None);
         assert_eq!(collinearity(&single), None);
-        assert!(!identifiable(&single, &[Term::Message, Term::Byte, Term::Frame]));
-        assert!(!identifiable(&single, &[Term::Message, Term::Byte, Term::Wakeup]));
-        assert!(identifiable(&single, &[Term::Message, Term::Byte]));
+        assert!(!enough(&single, FRAMES));
+        assert!(!enough(&single, &[Term::Message, Term::Byte, Term::Wakeup]));
+        assert!(enough(&single, LINE) && identifiable(&single, LINE, &[1.0; 4]));
+    }
+
+    #[test]
+    fn what_may_be_tried_is_tried_with_and_without() {
+        assert_eq!(choices(&[]), [LINE]);
+        assert_eq!(choices(&[Term::Frame, Term::Wakeup]).len(), 4);
     }
 }

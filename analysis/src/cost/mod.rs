@@ -17,12 +17,23 @@ mod sizes;
 use model::{Bytes, Cell, Protocol};
 
 use crate::figures::Figures;
-use crate::result::{CostModel, FitOutcome, Metric, Quantity};
-use crate::stats::bootstrap::Batches;
+use crate::result::{CostModel, FitOutcome, Metric, Quantity, Term};
+use sizes::Sizes;
+
+use crate::stats::bootstrap::{self, Batches};
+use crate::stats::median;
 use crate::stopping::Claim;
 
 /// A line through fewer sizes could not show that it is none.
 pub const LEAST_SIZES: usize = 4;
+
+/// Fewer blocks show neither how much medians scatter nor how sure a
+/// coefficient is.
+const LEAST_BLOCKS: usize = bootstrap::LEAST_BLOCKS;
+
+/// Where more than this share of a stream's datagrams is lost, the time between
+/// those that arrive is not the time that one takes.
+const MOST_LOST: f64 = 0.01;
 
 /// What is known of one cell.
 #[derive(Debug, Clone, Copy)]
@@ -44,6 +55,8 @@ pub struct Context<'a> {
     pub batches: &'a Batches,
     /// The link's largest IP packet, if it is known.
     pub mtu: Option<u64>,
+    /// Whether TCP hands single segments to the device.
+    pub segments_are_frames: bool,
     /// Seed of the resampling.
     pub seed: u64,
 }
@@ -84,16 +97,70 @@ pub fn models(cells: &[Trials], context: &Context) -> Vec<CostModel> {
 }
 
 fn outcome(series: &model::cell::Series, members: &[Trials], quantity: Quantity, context: &Context) -> FitOutcome {
+    let sizes = Sizes::of(members, quantity.metric(), context.batches);
+    match refusal(series, members, quantity, &sizes, context) {
+        Some(reason) => FitOutcome::NotALine { reason },
+        None => assemble::fit(&sizes, members[0].cell, &optional(members[0].cell, quantity, context), context),
+    }
+}
+
+/// Why there cannot be a model, whatever the figures are.
+fn refusal(series: &model::cell::Series, members: &[Trials], quantity: Quantity, sizes: &Sizes, context: &Context) -> Option<String> {
     if series.test().protocol() == Protocol::Tcp && !series.nodelay() {
         let reason = "without TCP_NODELAY Nagle's algorithm holds small messages back and joins them, so that the time per message \
                       is not a line in its size; set it (`--nodelay`) for a model";
-        return FitOutcome::NotALine { reason: reason.to_owned() };
+        return Some(reason.to_owned());
     }
-    let sizes = sizes::Sizes::of(members, quantity.metric(), context.batches);
+    let blocks = context.batches.blocks();
+    if blocks < LEAST_BLOCKS {
+        return Some(format!("a model needs {LEAST_BLOCKS} blocks; this run has {blocks}"));
+    }
     let measured = sizes.len();
     if measured < LEAST_SIZES {
-        let reason = format!("{measured} sizes were measured and a line needs {LEAST_SIZES}: add sizes (`--size 1..16K:x4`)");
-        return FitOutcome::NotALine { reason };
+        let were = if measured == 1 { "size was" } else { "sizes were" };
+        return Some(format!("{measured} {were} measured and a line needs {LEAST_SIZES}: add sizes (`--size 1..16K:x4`)"));
     }
-    assemble::fit(&sizes, members[0].cell, context)
+    if quantity == Quantity::Elapsed { disturbed(members).or_else(|| survivors(members)) } else { None }
+}
+
+fn disturbed(members: &[Trials]) -> Option<String> {
+    let trials: usize = members.iter().map(|trials| trials.figures.len()).sum();
+    let disturbed: usize = members.iter().map(|trials| trials.figures.iter().filter(|trial| trial.disturbed).count()).sum();
+    let reason = || {
+        format!(
+            "{disturbed} of its {trials} trials were disturbed (see the warnings), so that elapsed times are those of this machine and \
+             what else ran on it; CPU time is less affected"
+        )
+    };
+    (disturbed * 2 >= trials).then(reason)
+}
+
+fn survivors(members: &[Trials]) -> Option<String> {
+    let loss = |trials: &Trials| {
+        let shares: Vec<f64> = trials.figures.iter().filter_map(|trial| trial.get(Metric::LossShare)).collect();
+        Some((median::median(&shares)?, trials.cell.size))
+    };
+    let (share, size) = members.iter().filter_map(loss).max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(share, _)| *share > MOST_LOST)?;
+    Some(format!(
+        "datagrams were lost, {:.1} % of those of {} B, so that the time per message is the spacing of the survivors; see the sender's \
+         rate and CPU time",
+        share * 100.0,
+        size.get()
+    ))
+}
+
+/// The terms that a model may have besides a message and its bytes.
+///
+/// A receiver that is slow is woken less often, so wake-ups are not a cause of
+/// elapsed time; of CPU time they are, at both ends: the sender pays for the
+/// wake-up that its message brings about.
+fn optional(cell: &Cell, quantity: Quantity, context: &Context) -> Vec<Term> {
+    let frame = frames_count(cell, context).then_some(Term::Frame);
+    let wakeup = (quantity != Quantity::Elapsed).then_some(Term::Wakeup);
+    frame.into_iter().chain(wakeup).collect()
+}
+
+/// Whether the number of frames follows from the size of a message.
+fn frames_count(cell: &Cell, context: &Context) -> bool {
+    cell.protocol() == Protocol::Udp || context.segments_are_frames
 }

@@ -10,7 +10,21 @@ use crate::stats::median;
 /// of a location parameter"; Holland and Welsch 1977).
 const HUBER: f64 = 1.345;
 
-/// Coefficients in ns, one for each of `terms`, through `points`.
+/// A line through points.
+#[derive(Debug, Clone)]
+pub struct Line {
+    /// In ns, one for each term.
+    pub coefficients: Vec<f64>,
+    /// How much each point counted in the last step.
+    pub weights: Vec<f64>,
+}
+
+/// The coefficients of [`line`].
+pub fn fit(points: &[Point], terms: &[Term], noise: f64) -> Option<Vec<f64>> {
+    line(points, terms, noise).map(|line| line.coefficients)
+}
+
+/// The line of `terms` through `points`.
 ///
 /// Residuals are taken relative to the fitted time, because noise on a busy
 /// machine is a share of the time and times span an order of magnitude: one
@@ -18,13 +32,13 @@ const HUBER: f64 = 1.345;
 /// absolute residual, and at least `noise`. By iteratively reweighted least
 /// squares (Holland and Welsch 1977). `None` when the points cannot tell the
 /// terms apart.
-pub fn fit(points: &[Point], terms: &[Term], noise: f64) -> Option<Vec<f64>> {
+pub fn line(points: &[Point], terms: &[Term], noise: f64) -> Option<Line> {
     const MOST_STEPS: usize = 40;
     let rows: Vec<Vec<f64>> = points.iter().map(|point| row(point, terms)).collect::<Option<_>>()?;
     let times: Vec<f64> = points.iter().map(|point| point.time).collect();
     let mut scales = times.clone();
     let mut trust = vec![1.0; times.len()];
-    let mut found: Option<Vec<f64>> = None;
+    let mut found: Option<Line> = None;
     for _ in 0..MOST_STEPS {
         let weights: Vec<f64> = trust.iter().zip(&scales).map(|(trust, scale)| trust / (scale * scale)).collect();
         let next = linear::solve(&rows, &times, &weights)?;
@@ -34,8 +48,8 @@ pub fn fit(points: &[Point], terms: &[Term], noise: f64) -> Option<Vec<f64>> {
         let residuals: Vec<f64> = times.iter().zip(&fitted).zip(&scales).map(|((time, fitted), scale)| (time - fitted) / scale).collect();
         let spread = spread(&residuals, terms.len()).max(noise);
         trust = residuals.iter().map(|residual| (HUBER * spread / residual.abs()).min(1.0)).collect();
-        let settled = found.as_ref().is_some_and(|last| settled(&rows, last, &fitted));
-        found = Some(next);
+        let settled = found.as_ref().is_some_and(|last| settled(&rows, &last.coefficients, &fitted));
+        found = Some(Line { coefficients: next, weights });
         if settled {
             break;
         }
@@ -59,7 +73,7 @@ fn value(row: &[f64], coefficients: &[f64]) -> f64 {
 /// The scale of residuals. As many of them can be made to vanish as there are
 /// terms, so the smallest ones do not count (Maronna, Martin and Yohai, "Robust
 /// Statistics", 4.4.2).
-fn spread(residuals: &[f64], terms: usize) -> f64 {
+pub fn spread(residuals: &[f64], terms: usize) -> f64 {
     let mut sizes: Vec<f64> = residuals.iter().map(|residual| residual.abs()).collect();
     sizes.sort_unstable_by(f64::total_cmp);
     let counted = sizes.get(terms.saturating_sub(1)..).unwrap_or_default();
@@ -90,7 +104,8 @@ mod tests {
             let mut points = line(a, b);
             points[place].time *= 3.0;
             let found = fit(&points, LINE, 0.005).unwrap();
-            prop_assert!((found[0] / a - 1.0).abs() < 0.02, "{found:?}");
+            // Where the line starts; a message alone may be a small part of that.
+            prop_assert!((found[0] - a).abs() < 0.03 * (a + b * 112.0), "{found:?}");
             prop_assert!((found[1] * 4000.0 - b * 4000.0).abs() < 0.03 * (a + b * 4000.0), "{found:?}");
         }
 

@@ -1,11 +1,15 @@
 //! Which terms a model has, and where it changes its line.
 
-use crate::cost::design::{CHOICES, Point, collinearity, identifiable};
+use crate::cost::design::{LINE, Point, enough, identifiable};
 use crate::cost::robust;
 use crate::result::Term;
 
-/// A piece of a model has at least so many sizes.
+/// A piece beside a breakpoint at a known threshold has at least so many sizes.
 pub const LEAST_IN_PIECE: usize = 3;
+
+/// A piece beside any other breakpoint has so many: where to cut was searched
+/// for, and three sizes by chance on a line of their own are common.
+const LEAST_BESIDE_UNKNOWN: usize = 4;
 
 /// Gaps between sizes at which a breakpoint is looked for first, at most; around
 /// the best of them every gap is tried.
@@ -15,7 +19,7 @@ const MOST_GAPS: usize = 32;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Form {
     /// The terms, the same in each piece.
-    pub terms: &'static [Term],
+    pub terms: Vec<Term>,
     /// Index of the first size of each piece; the first is 0.
     pub starts: Vec<usize>,
 }
@@ -29,34 +33,68 @@ impl Form {
 
     /// The coefficients of each piece; `None` when a piece cannot carry them.
     pub fn fit(&self, points: &[Point], noise: f64) -> Option<Vec<Vec<f64>>> {
-        self.pieces(points.len()).map(|piece| robust::fit(points.get(piece)?, self.terms, noise)).collect()
+        self.pieces(points.len()).map(|piece| robust::fit(points.get(piece)?, &self.terms, noise)).collect()
     }
 }
 
-/// The form with the least information criterion over `points`, which stand by
-/// rising size; `None` when not even one straight line with times above 0 can
-/// be had.
+/// What is tried.
+#[derive(Debug, Clone)]
+pub struct Search<'a> {
+    /// The medians, by rising size.
+    pub points: &'a [Point],
+    /// How much they scatter, as a share: see [`noise`].
+    pub noise: f64,
+    /// The sets of terms to choose from, fewest first.
+    pub choices: &'a [Vec<Term>],
+    /// For each size, whether a known threshold lies between it and the one before.
+    pub known: &'a [bool],
+}
+
+/// How much the medians scatter around a line, as a share: the scatter of
+/// trials says `pure`, which is too little where sizes differ in more than
+/// their bytes (the place of a buffer in memory, say). So the robust scale of
+/// the residuals of the simplest line counts if it is larger: the one piece, or
+/// the pieces between known thresholds, whichever has the least. Without the
+/// latter a plain step at the MTU would itself pass for noise and hide.
+pub fn noise(points: &[Point], pure: f64, known: &[bool]) -> f64 {
+    let gaps: Vec<usize> = (1..points.len()).filter(|gap| known.get(*gap) == Some(&true)).collect();
+    let ways = candidates_at(points.len(), &gaps).into_iter().filter_map(|starts| {
+        let form = Form { terms: LINE.to_vec(), starts };
+        let mut residuals = Vec::new();
+        for piece in form.pieces(points.len()) {
+            let line = robust::line(&points[piece.clone()], LINE, pure)?;
+            residuals.extend(points[piece].iter().map(|point| residual(point, LINE, &line.coefficients)).collect::<Option<Vec<f64>>>()?);
+        }
+        Some(robust::spread(&residuals, LINE.len() * form.starts.len()))
+    });
+    ways.min_by(f64::total_cmp).unwrap_or(pure).max(pure)
+}
+
+/// The logarithm of measured over fitted; `None` where the fit is not above 0.
+fn residual(point: &Point, terms: &[Term], coefficients: &[f64]) -> Option<f64> {
+    let fitted = robust::predict(point, terms, coefficients).filter(|fitted| *fitted > 0.0)?;
+    Some((point.time / fitted).ln())
+}
+
+/// The form with the least information criterion; `None` when not even one
+/// straight line with times above 0 can be had.
 ///
 /// The criterion is Schwarz's (BIC) with the variance known: the sum of squared
 /// log ratios of measured to fitted times, over `noise` squared, plus ln(sizes)
 /// for each coefficient. The variance is known because every size was measured
-/// many times (pure error: Draper and Smith, "Applied Regression Analysis", 2.1);
-/// it need not be guessed from ten residuals. What was searched for pays for
-/// the search: a breakpoint counts as three coefficients on top of its piece's
-/// own (Zhang and Siegmund 2007; Hall, Osborn and Sakkas 2013), an optional
-/// term as three in all.
+/// many times (pure error: Draper and Smith, "Applied Regression Analysis", 2.1)
+/// and lack of fit is held against the simplest line ([`noise`]). What was
+/// searched for pays for the search: a breakpoint counts as three coefficients
+/// on top of its piece's own (Zhang and Siegmund 2007; Hall, Osborn and Sakkas
+/// 2013), an optional term as three in all.
 ///
 /// An optional term must cost something: one with a coefficient below 0 only
 /// mends what another term got wrong, and is not taken.
-pub fn best(points: &[Point], noise: f64) -> Option<Form> {
-    let collinear = collinearity(points).is_some();
+pub fn best(search: &Search) -> Option<Form> {
     let mut best: Option<(f64, Form)> = None;
-    for terms in CHOICES {
-        if terms.contains(&Term::Frame) && collinear {
-            continue;
-        }
-        let pieces = Pieces::new(points, terms, noise);
-        let costs = candidates(points.len()).into_iter().filter_map(|starts| pieces.judged(Form { terms, starts }));
+    for terms in search.choices {
+        let pieces = Pieces { search, terms, known: Default::default() };
+        let costs = candidates(search.points.len()).into_iter().filter_map(|starts| pieces.judged(Form { terms: terms.clone(), starts }));
         let least = costs.min_by(|a, b| a.0.total_cmp(&b.0));
         if let Some(least) = least.map(|coarse| pieces.refined(coarse))
             && best.as_ref().is_none_or(|(cost, _)| least.0 < *cost)
@@ -77,6 +115,12 @@ fn stride(sizes: usize) -> usize {
 fn candidates(sizes: usize) -> Vec<Vec<usize>> {
     let gaps: Vec<usize> = (LEAST_IN_PIECE..(sizes + 1).saturating_sub(LEAST_IN_PIECE)).collect();
     let gaps: Vec<usize> = gaps.into_iter().step_by(stride(sizes)).collect();
+    candidates_at(sizes, &gaps)
+}
+
+/// Every such way that cuts at these gaps alone.
+fn candidates_at(sizes: usize, gaps: &[usize]) -> Vec<Vec<usize>> {
+    let gaps: Vec<usize> = gaps.iter().copied().filter(|gap| *gap >= LEAST_IN_PIECE && gap + LEAST_IN_PIECE <= sizes).collect();
     let mut all = vec![vec![0]];
     all.extend(gaps.iter().map(|gap| vec![0, *gap]));
     for first in &gaps {
@@ -87,17 +131,12 @@ fn candidates(sizes: usize) -> Vec<Vec<usize>> {
 
 /// How well each piece of the sizes takes a line, each worked out once.
 struct Pieces<'a> {
-    points: &'a [Point],
-    terms: &'static [Term],
-    noise: f64,
+    search: &'a Search<'a>,
+    terms: &'a [Term],
     known: std::cell::RefCell<std::collections::HashMap<(usize, usize), Option<f64>>>,
 }
 
-impl<'a> Pieces<'a> {
-    fn new(points: &'a [Point], terms: &'static [Term], noise: f64) -> Self {
-        Self { points, terms, noise, known: Default::default() }
-    }
-
+impl Pieces<'_> {
     /// A form with its criterion; `None` when it cannot be had.
     fn judged(&self, form: Form) -> Option<(f64, Form)> {
         Some((self.criterion(&form)?, form))
@@ -106,7 +145,7 @@ impl<'a> Pieces<'a> {
     /// The best form whose breakpoints, one after the other, are moved by less
     /// than a stride.
     fn refined(&self, mut best: (f64, Form)) -> (f64, Form) {
-        let reach = stride(self.points.len()) - 1;
+        let reach = stride(self.search.points.len()) - 1;
         for place in 1..best.1.starts.len() {
             let start = best.1.starts[place];
             for moved in start.saturating_sub(reach)..=start + reach {
@@ -121,14 +160,24 @@ impl<'a> Pieces<'a> {
     }
 
     fn criterion(&self, form: &Form) -> Option<f64> {
-        let sizes = self.points.len();
-        if form.starts.len() > 1 && form.pieces(sizes).any(|piece| piece.len() < LEAST_IN_PIECE || piece.end > sizes) {
+        let sizes = self.search.points.len();
+        if !form.pieces(sizes).all(|piece| self.is_long_enough(&piece, sizes)) {
             return None;
         }
-        let misfit: f64 = form.pieces(self.points.len()).map(|piece| self.misfit(piece)).sum::<Option<f64>>()?;
+        let misfit: f64 = form.pieces(sizes).map(|piece| self.misfit(piece)).sum::<Option<f64>>()?;
         let (terms, pieces) = (form.terms.len(), form.starts.len());
-        let coefficients = terms * pieces + 3 * (pieces - 1) + 2 * (terms - CHOICES[0].len());
-        Some(misfit + coefficients as f64 * (self.points.len() as f64).ln())
+        let coefficients = terms * pieces + 3 * (pieces - 1) + 2 * (terms - LINE.len());
+        Some(misfit + coefficients as f64 * (sizes as f64).ln())
+    }
+
+    fn is_long_enough(&self, piece: &std::ops::Range<usize>, sizes: usize) -> bool {
+        let known = |gap: usize| gap == 0 || gap == sizes || self.search.known.get(gap) == Some(&true);
+        let least = match (piece.start == 0 && piece.end == sizes, known(piece.start) && known(piece.end)) {
+            (true, _) => 1,
+            (false, true) => LEAST_IN_PIECE,
+            (false, false) => LEAST_BESIDE_UNKNOWN,
+        };
+        piece.end <= sizes && piece.len() >= least
     }
 
     fn misfit(&self, piece: std::ops::Range<usize>) -> Option<f64> {
@@ -136,35 +185,40 @@ impl<'a> Pieces<'a> {
         if let Some(known) = self.known.borrow().get(&key) {
             return *known;
         }
-        let found = self.work_out(&self.points[piece]);
+        let found = self.work_out(&self.search.points[piece]);
         self.known.borrow_mut().insert(key, found);
         found
     }
 
     fn work_out(&self, points: &[Point]) -> Option<f64> {
-        if !identifiable(points, self.terms) {
+        if !enough(points, self.terms) {
             return None;
         }
-        let coefficients = robust::fit(points, self.terms, self.noise)?;
-        if self.terms.iter().zip(&coefficients).any(|(term, cost)| matches!(term, Term::Frame | Term::Wakeup) && *cost < 0.0) {
+        let line = robust::line(points, self.terms, self.search.noise)?;
+        let optional = line.coefficients.iter().skip(LINE.len());
+        if optional.copied().any(|cost| cost < 0.0) || !identifiable(points, self.terms, &line.weights) {
             return None;
         }
-        let misfit = |point: &Point| {
-            let fitted = robust::predict(point, self.terms, &coefficients).filter(|fitted| *fitted > 0.0)?;
-            Some(((point.time / fitted).ln() / self.noise).powi(2))
-        };
+        let misfit = |point: &Point| Some((residual(point, self.terms, &line.coefficients)? / self.search.noise).powi(2));
         points.iter().map(misfit).sum()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Form, best, candidates};
-    use crate::cost::design::Point;
+    use super::{Form, Search, candidates, noise};
+    use crate::cost::design::{Point, choices};
     use crate::result::Term;
     use crate::testing::{generator, normal};
 
     const SIZES: [f64; 10] = [1., 64., 112., 512., 1024., 1472., 1473., 2032., 8192., 16384.];
+
+    /// The best form where the gap before size 1473 is known.
+    fn best(points: &[Point], noise: f64) -> Option<Form> {
+        let known: Vec<bool> = points.iter().map(|point| point.size == 1473.0).collect();
+        let choices = choices(&[Term::Frame, Term::Wakeup]);
+        super::best(&Search { points, noise, choices: &choices, known: &known })
+    }
 
     fn points(time: impl Fn(f64) -> f64) -> Vec<Point> {
         SIZES.iter().map(|size| Point { size: *size, time: time(*size), frames: None, wakeups: None }).collect()
@@ -180,9 +234,31 @@ mod tests {
 
     #[test]
     fn a_line_has_no_breakpoint_and_a_step_has_one() {
-        assert_eq!(best(&points(|size| 1500.0 + 0.3 * size), 0.02), Some(Form { terms: &[Term::Message, Term::Byte], starts: vec![0] }));
+        assert_eq!(best(&points(|size| 1500.0 + 0.3 * size), 0.02), Some(Form { terms: vec![Term::Message, Term::Byte], starts: vec![0] }));
         let step = best(&points(|size| 1500.0 + 0.3 * size + if size > 1472.0 { 900.0 } else { 0.0 }), 0.02).unwrap();
         assert_eq!(step.starts, [0, 6]);
+    }
+
+    #[test]
+    fn a_piece_beside_an_unknown_threshold_needs_four_sizes() {
+        // The last three sizes cost a third more.
+        let step = points(|size| (1500.0 + 0.3 * size) * if size > 1473.0 { 1.3 } else { 1.0 });
+        let form = best(&step, 0.02).unwrap();
+        assert!(!form.starts.contains(&7), "{form:?}");
+        let known: Vec<bool> = step.iter().map(|point| point.size == 2032.0).collect();
+        let named = super::best(&Search { points: &step, noise: 0.02, choices: &choices(&[]), known: &known }).unwrap();
+        assert_eq!(named.starts, [0, 7]);
+    }
+
+    #[test]
+    fn noise_is_what_the_simplest_line_leaves_but_a_known_step_is_none() {
+        let known: Vec<bool> = SIZES.iter().map(|size| *size == 1473.0).collect();
+        let step = points(|size| 1500.0 + 0.3 * size + if size > 1472.0 { 900.0 } else { 0.0 });
+        assert_eq!(noise(&step, 0.02, &known), 0.02);
+        assert!(noise(&step, 0.02, &[false; 10]) > 0.05);
+        let mut wavy = points(|size| 1500.0 + 0.3 * size);
+        wavy.iter_mut().enumerate().for_each(|(i, point)| point.time *= if i % 2 == 0 { 1.1 } else { 0.9 });
+        assert!(noise(&wavy, 0.02, &known) > 0.08);
     }
 
     #[test]

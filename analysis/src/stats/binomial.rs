@@ -20,15 +20,9 @@ pub fn median_rank(n: usize, confidence: f64) -> Option<(usize, f64)> {
     found
 }
 
-/// The number of ways to choose `k` of `n`, as far as it fits.
-pub fn choose(n: usize, k: usize) -> Option<u64> {
-    let k = k.min(n.checked_sub(k)?);
-    (0..k as u64).try_fold(1u64, |ways, i| Some(ways.checked_mul(n as u64 - i)? / (i + 1)))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{choose, median_rank};
+    use super::median_rank;
 
     /// Table of ranks and coverages for 95 %: Conover, "Practical Nonparametric
     /// Statistics", table A3 (binomial, p = 0.5), worked out by hand from it.
@@ -51,13 +45,5 @@ mod tests {
         // The normal approximation: n/2 - 0.98·sqrt(n).
         assert!((rank as f64 - 49_690.0).abs() < 3.0, "{rank}");
         assert!((attained - 0.95).abs() < 1e-3);
-    }
-
-    #[test]
-    fn ways_to_choose() {
-        assert_eq!(choose(9, 4), Some(126));
-        assert_eq!(choose(4, 9), None);
-        assert_eq!(choose(60, 30), Some(118_264_581_564_861_424));
-        assert_eq!(choose(200, 100), None);
     }
 }

@@ -10,9 +10,14 @@ use rand_chacha::ChaCha8Rng;
 use crate::result::{Interval, Method};
 use crate::stats::normal;
 
-/// Draws of each bootstrap. 600 puts about 15 draws beyond each end of a 95 %
-/// interval: its end then wobbles by a few percent of its width.
-pub const DRAWS: usize = 600;
+/// Draws of each bootstrap: enough for [`LEAST_BEYOND`] beyond each end of a
+/// 98 % interval of 9 blocks, the first that a plan with several looks can end
+/// with.
+pub const DRAWS: usize = 2_000;
+
+/// An interval has at least so many draws beyond each of its ends: an end at
+/// the outermost draw would be chance.
+const LEAST_BEYOND: usize = 2;
 
 /// Fewer blocks than this do not show how blocks vary, and give no interval.
 pub const LEAST_BLOCKS: usize = 6;
@@ -82,9 +87,11 @@ pub fn draws(batches: usize, seed: u64) -> impl Iterator<Item = Vec<u32>> {
 ///
 /// The plain percentile interval is too narrow for few blocks; this one reaches
 /// as much further as Student's quantile and the factor sqrt(n/(n-1)) ask
-/// (Hesterberg 2015, "What teachers should know about the bootstrap", 5.3).
-/// `None` for fewer than [`LEAST_BLOCKS`] batches, or when less than nine in
-/// ten draws gave a number.
+/// (Hesterberg 2015, "What teachers should know about the bootstrap", 5.3). Its
+/// confidence is nominal: what it truly covers depends on what is bootstrapped
+/// and stands in `docs/statistics.md`. `None` for fewer than [`LEAST_BLOCKS`]
+/// batches, when less than nine in ten draws gave a number, and when the ends
+/// lie beyond what [`DRAWS`] can tell.
 pub fn interval(values: &[f64], batches: usize, confidence: f64) -> Option<Interval> {
     let sorted = super::median::sorted(values);
     if batches < LEAST_BLOCKS || sorted.is_empty() || sorted.len() * 10 < values.len() * 9 {
@@ -95,7 +102,7 @@ pub fn interval(values: &[f64], batches: usize, confidence: f64) -> Option<Inter
     let tail = normal::cdf(reach);
     let last = sorted.len() - 1;
     let skip = ((tail * sorted.len() as f64).floor() as usize).min(last / 2);
-    Some(Interval { low: sorted[skip], high: sorted[last - skip], confidence, method: Method::BlockBootstrap })
+    (skip >= LEAST_BEYOND).then(|| Interval { low: sorted[skip], high: sorted[last - skip], confidence, method: Method::BlockBootstrap })
 }
 
 #[cfg(test)]
@@ -108,6 +115,8 @@ mod tests {
     fn few_blocks_give_no_interval() {
         let values: Vec<f64> = (0..DRAWS).map(|i| i as f64).collect();
         assert!(interval(&values, 5, 0.95).is_none());
+        // Their ends would be the outermost draws.
+        assert!(interval(&values, 6, 0.98).is_none() && interval(&values, 9, 0.98).is_some());
         let nine = interval(&values, 9, 0.95).unwrap();
         let thirty = interval(&values, 30, 0.95).unwrap();
         assert!(nine.low < thirty.low && thirty.high < nine.high);
@@ -143,7 +152,7 @@ mod tests {
 
     #[test]
     fn draws_that_gave_no_number_are_not_hidden() {
-        let values: Vec<f64> = (0..100).map(|i| if i % 5 == 0 { f64::NAN } else { 1.0 }).collect();
+        let values: Vec<f64> = (0..DRAWS).map(|i| if i % 5 == 0 { f64::NAN } else { 1.0 }).collect();
         assert!(interval(&values, 9, 0.95).is_none());
     }
 

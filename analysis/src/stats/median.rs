@@ -46,12 +46,8 @@ pub fn deviation(values: &[f64]) -> Option<f64> {
 /// `Interval::confidence`; there is no interval when even k = 1 falls short
 /// (n < 6 at 95 %). `None` when no value is a number.
 pub fn estimate(values: &[f64], confidence: f64) -> Option<Estimate> {
-    estimate_sorted(&sorted(values), confidence)
-}
-
-/// [`estimate`] of values that are in rising order.
-pub fn estimate_sorted(sorted: &[f64], confidence: f64) -> Option<Estimate> {
-    let value = of_sorted(sorted)?;
+    let sorted = sorted(values);
+    let value = of_sorted(&sorted)?;
     let n = sorted.len();
     let interval = binomial::median_rank(n, confidence).map(|(rank, attained)| Interval {
         low: sorted[rank - 1],

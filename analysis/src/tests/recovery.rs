@@ -13,6 +13,8 @@ struct Truth {
     byte: f64,
     frame: f64,
     wakeup: f64,
+    /// Of each trial, as a share.
+    noise: f64,
 }
 
 /// Sizes of the quick study.
@@ -38,7 +40,7 @@ fn wakeups(size: u64) -> u64 {
 /// Studies of each kind: enough for a figure to print where they are fast.
 const STUDIES: u64 = if cfg!(debug_assertions) { 12 } else { 500 };
 
-/// Nine blocks with 5 % lognormal noise, one trial of ten three times too long.
+/// Nine blocks with lognormal noise, one trial of ten three times too long.
 fn study(truth: Truth, sizes: &[u64], counted: bool, seed: u64) -> impl Iterator<Item = TrialRecord> {
     const MESSAGES: u64 = 100_000;
     let mut random = generator(seed);
@@ -46,7 +48,7 @@ fn study(truth: Truth, sizes: &[u64], counted: bool, seed: u64) -> impl Iterator
         let frames = if counted { frames(size) } else { 1 };
         let exact = truth.message + truth.byte * size as f64 + truth.frame * frames as f64 + truth.wakeup * wakeups(size) as f64 / 100.0;
         let wild = if random.random::<f64>() < 0.1 { 3.0 } else { 1.0 };
-        let time = exact * wild * (0.05 * normal(&mut random)).exp();
+        let time = exact * wild * (truth.noise * normal(&mut random)).exp();
         let mut trial = measured(Test::UdpStream, size);
         let length = Nanos::new((time * MESSAGES as f64) as u64);
         trial.receiver.window.end = trial.receiver.window.start + length;
@@ -54,6 +56,8 @@ fn study(truth: Truth, sizes: &[u64], counted: bool, seed: u64) -> impl Iterator
             (end.counts.messages, end.total.messages) = (MESSAGES, MESSAGES);
             end.cpu_time.process = Nanos::default();
         }
+        // Wake-ups are a cause of CPU time, not of elapsed time.
+        trial.receiver.cpu_time.process = if truth.wakeup > 0.0 { length } else { Nanos::default() };
         trial.receiver.switches.voluntary = if truth.wakeup > 0.0 { MESSAGES * wakeups(size) / 100 } else { 0 };
         trial.sender_host.link.tx_packets = frames * MESSAGES;
         record(Test::UdpStream, size, block, trial)
@@ -68,8 +72,9 @@ fn study(truth: Truth, sizes: &[u64], counted: bool, seed: u64) -> impl Iterator
 
 fn fitted(truth: Truth, sizes: &[u64], counted: bool, seed: u64) -> Option<Fit> {
     let analysis = analyse(study(truth, sizes, counted, seed));
-    let elapsed = analysis.models.into_iter().find(|model| model.quantity == Quantity::Elapsed)?;
-    match elapsed.outcome {
+    let quantity = if truth.wakeup > 0.0 { Quantity::ReceiverCpu } else { Quantity::Elapsed };
+    let model = analysis.models.into_iter().find(|model| model.quantity == quantity)?;
+    match model.outcome {
         FitOutcome::Fitted(fit) => Some(fit),
         FitOutcome::NotALine { .. } => None,
     }
@@ -97,9 +102,10 @@ impl Tally {
         self.held += f64::from(u8::from(estimate.interval.is_some_and(|i| i.low <= truth && truth <= i.high)));
     }
 
-    /// Share of studies with the term, within 10 % of it, and held by its interval.
+    /// Share of all studies with the term, within 10 % of it, and held by its
+    /// interval: a study without the term has neither.
     fn shares(&self) -> (f64, f64, f64) {
-        (self.found / self.studies, self.near / self.found, self.held / self.found)
+        (self.found / self.studies, self.near / self.studies, self.held / self.studies)
     }
 }
 
@@ -121,15 +127,27 @@ fn tally(what: &str, truth: Truth, sizes: &[u64], counted: bool, terms: &[(Term,
 
 #[test]
 fn a_line_comes_back() {
-    let truth = Truth { message: 1500.0, byte: 0.3, frame: 0.0, wakeup: 0.0 };
+    let truth = Truth { message: 1500.0, byte: 0.3, frame: 0.0, wakeup: 0.0, noise: 0.05 };
     for (found, near, held) in tally("line", truth, QUICK, false, &[(Term::Message, 1500.0), (Term::Byte, 0.3)]) {
-        assert!(found >= 0.9 && near >= 0.95 && held >= 0.9, "{found} {near} {held}");
+        assert!(found >= 0.9 && near >= 0.9 && held >= 0.9, "{found} {near} {held}");
+    }
+}
+
+/// On a busy machine less comes back; what does not is refused, not invented.
+#[test]
+fn under_heavy_noise_intervals_hold_what_is_found() {
+    for (noise, least) in [(0.15, 0.8), (0.3, 0.65)] {
+        let truth = Truth { message: 1500.0, byte: 0.3, frame: 0.0, wakeup: 0.0, noise };
+        let what = format!("line, {:.0} % noise", noise * 100.0);
+        for (found, _, held) in tally(&what, truth, QUICK, false, &[(Term::Message, 1500.0), (Term::Byte, 0.3)]) {
+            assert!(found >= least && held >= least * 0.9, "{found} {held}");
+        }
     }
 }
 
 #[test]
 fn frames_come_back_where_sizes_tell_them_apart() {
-    let truth = Truth { message: 1000.0, byte: 0.4, frame: 900.0, wakeup: 0.0 };
+    let truth = Truth { message: 1000.0, byte: 0.4, frame: 900.0, wakeup: 0.0, noise: 0.05 };
     for (found, near, held) in tally("frames", truth, AROUND_MTU, true, &[(Term::Byte, 0.4), (Term::Frame, 900.0)]) {
         assert!(found >= 0.9 && near >= 0.4 && held >= 0.87, "{found} {near} {held}");
     }
@@ -137,29 +155,36 @@ fn frames_come_back_where_sizes_tell_them_apart() {
 
 #[test]
 fn wakeups_come_back_where_they_vary() {
-    let truth = Truth { message: 1000.0, byte: 0.3, frame: 0.0, wakeup: 2500.0 };
+    let truth = Truth { message: 1000.0, byte: 0.3, frame: 0.0, wakeup: 2500.0, noise: 0.05 };
     for (found, near, held) in tally("wake-ups", truth, QUICK, false, &[(Term::Byte, 0.3), (Term::Wakeup, 2500.0)]) {
-        assert!(found >= 0.9 && near >= 0.8 && held >= 0.87, "{found} {near} {held}");
+        assert!(found >= 0.9 && near >= 0.8 && held >= 0.85, "{found} {near} {held}");
     }
 }
 
-/// Over the sizes of the quick study bytes and frames are one: the step at the
-/// MTU is found and named, and a full segment is told in their place.
+/// Over the sizes of the quick study bytes and frames are nearly one. Either
+/// frames are told apart after all, or the step at the MTU is found and named,
+/// and beyond it a full segment is told in their place.
 #[test]
 fn where_they_cannot_be_told_apart_the_sum_is_given() {
-    let truth = Truth { message: 1000.0, byte: 0.1, frame: 900.0, wakeup: 0.0 };
-    let (mut named, mut near) = (0, 0);
+    let truth = Truth { message: 1000.0, byte: 0.1, frame: 900.0, wakeup: 0.0, noise: 0.05 };
+    let near = |found: Option<TermEstimate>, truth: f64| found.is_some_and(|found| (found.estimate.value / truth - 1.0).abs() < 0.15);
+    let (mut frames, mut frames_near, mut named, mut full_near) = (0, 0, 0, 0);
     for seed in 0..STUDIES {
         let Some(fit) = fitted(truth, QUICK, true, seed) else { continue };
-        assert!(fit.collinearity.is_some_and(|r| r > 0.95));
-        assert!(fit.pieces.iter().all(|piece| term(piece, Term::Frame).is_none()));
-        let at_mtu = fit.breakpoints.first().is_some_and(|breakpoint| breakpoint.name.as_deref() == Some("MTU"));
-        named += u64::from(at_mtu);
-        let full = fit.pieces.last().and_then(|piece| term(piece, Term::FullSegment));
-        near += u64::from(full.is_some_and(|full| (full.estimate.value / (900.0 + 0.1 * 1472.0) - 1.0).abs() < 0.15));
+        let last = fit.pieces.last().unwrap();
+        if let Some(frame) = term(last, Term::Frame) {
+            frames += 1;
+            frames_near += u64::from(near(Some(frame), 900.0));
+        } else if fit.breakpoints.first().is_some_and(|breakpoint| breakpoint.name.as_deref() == Some("MTU")) {
+            assert!(last.collinearity.is_some_and(|r| r > 0.95) && fit.pieces[0].collinearity.is_none());
+            named += 1;
+            full_near += u64::from(near(term(last, Term::FullSegment), 900.0 + 0.1 * 1472.0));
+        }
     }
-    eprintln!("step at the MTU: named in {named} of {STUDIES}, full segment within 15 % in {near}");
-    assert!(named * 10 >= STUDIES * 8 && near * 10 >= STUDIES * 8, "{named} {near}");
+    eprintln!(
+        "frames told in {frames} of {STUDIES}, within 15 % in {frames_near}; the MTU named in {named}, a full segment within 15 % in {full_near}"
+    );
+    assert!((frames + named) * 10 >= STUDIES * 8 && (frames_near + full_near) * 10 >= STUDIES * 7);
 }
 
 proptest! {
@@ -169,7 +194,7 @@ proptest! {
     /// make up at the sizes where they matter.
     #[test]
     fn any_line_comes_back(message in 500.0..20_000.0f64, byte in 0.1..2.0f64, seed in 1000u64..2000) {
-        let truth = Truth { message, byte, frame: 0.0, wakeup: 0.0 };
+        let truth = Truth { message, byte, frame: 0.0, wakeup: 0.0, noise: 0.05 };
         let fit = fitted(truth, QUICK, false, seed).unwrap();
         for point in &fit.points {
             let exact = message + byte * point.size.get() as f64;

@@ -5,12 +5,12 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 use model::trial::Outcome;
-use model::{Nanos, Test, TrialRecord, Warning};
+use model::{Nanos, Role, Test, TrialRecord, Warning};
 use proptest::prelude::{ProptestConfig, any, prop_assert, proptest};
 use rand::RngExt;
 
 use crate::Collector;
-use crate::result::{FitOutcome, Limit, Metric};
+use crate::result::{Disturbed, FitOutcome, Limit, Metric, Quantity, Roles};
 use crate::testing::{analyse, cell, generator, measured, record, run};
 
 const SIZES: [u64; 9] = [1, 64, 112, 512, 1024, 1472, 2032, 8192, 16_384];
@@ -55,8 +55,8 @@ fn every_part_is_filled() {
     assert_eq!(analysis.models.len(), 6);
     assert!(analysis.models.iter().take(1).all(|model| matches!(model.outcome, FitOutcome::Fitted(_))), "{:?}", analysis.models);
     assert_eq!(analysis.findings, []);
-    let roles = analysis.roles.unwrap();
-    assert_eq!((roles.swapped, roles.straight), (4, 5));
+    assert_eq!(analysis.roles, Some(Roles::TooFewPairs { pairs: 4, needed: 6 }));
+    assert_eq!((analysis.disturbed, analysis.irq_pooled), (Disturbed::default(), false));
     let datagrams = analysis.datagrams.unwrap();
     assert_eq!((datagrams.unaccounted, datagrams.sent), (0, 9 * 50_000 * 11));
     let first = &analysis.cells[0];
@@ -86,7 +86,7 @@ fn nothing_measured_is_no_figure_and_no_panic() {
     silent.receiver_host = Default::default();
     let analysis = analyse([record(Test::UdpStream, 64, 0, silent)].into_iter());
     let names: Vec<&Metric> = analysis.cells[0].metrics.keys().collect();
-    assert_eq!(names, [&Metric::SentMessagesPerS, &Metric::SenderBusyShare]);
+    assert_eq!(names, [&Metric::SentMessagesPerS, &Metric::SenderBusyShare, &Metric::SenderRunDelayShare]);
     assert!(!serde_json::to_string(&analysis).unwrap().contains("NaN"));
 }
 
@@ -98,7 +98,7 @@ fn no_number_in_json_is_missing() {
     fn look(value: &serde_json::Value, path: &str) {
         match value {
             serde_json::Value::Null => {
-                let may = ["interval", "limit", "latency", "collinearity", "name", "roles", "datagrams", "mtu"];
+                let may = ["interval", "limit", "latency", "collinearity", "counted", "name", "roles", "datagrams", "mtu"];
                 assert!(may.iter().any(|field| path.ends_with(field)) || path.contains("/hosts") || path.contains("/run"), "{path}");
             }
             serde_json::Value::Array(all) => all.iter().for_each(|value| look(value, path)),
@@ -136,6 +136,46 @@ fn nagle_is_not_a_line() {
     assert!(matches!(&tcp.outcome, FitOutcome::NotALine { reason } if reason.contains("--nodelay")));
 }
 
+/// The reason why there is no model of a quantity of UDP.
+fn refused(records: impl Iterator<Item = TrialRecord>, quantity: Quantity) -> Option<String> {
+    let models = analyse(records).models;
+    let model = models.iter().find(|model| model.series == "UDP_STREAM" && model.quantity == quantity).unwrap();
+    match &model.outcome {
+        FitOutcome::NotALine { reason } => Some(reason.clone()),
+        FitOutcome::Fitted(_) => None,
+    }
+}
+
+#[test]
+fn disturbed_trials_and_losses_leave_no_model_of_elapsed_time() {
+    assert_eq!(refused(study(9), Quantity::Elapsed), None);
+    let busy = |every: u32| {
+        study(9).map(move |mut record| {
+            let disturbed = record.block % every == 0;
+            record.warnings.extend(disturbed.then_some(Warning::Contended { role: Role::Sender, share: 0.5 }));
+            record
+        })
+    };
+    let reason = refused(busy(1), Quantity::Elapsed).unwrap();
+    assert!(reason.starts_with("81 of its 81 trials were disturbed"), "{reason}");
+    assert!(refused(busy(2), Quantity::Elapsed).is_some());
+    assert_eq!(refused(busy(3), Quantity::Elapsed), None);
+    let analysis = analyse(busy(3));
+    assert_eq!((analysis.disturbed.trials, analysis.disturbed.waited, analysis.disturbed.stolen), (60, 60, 0));
+
+    let lossy = || {
+        study(9).map(|mut record| {
+            if let (Outcome::Measured(trial), 64) = (&mut record.outcome, record.cell.size.get()) {
+                trial.receiver.total.messages = 49_000;
+            }
+            record
+        })
+    };
+    let reason = refused(lossy(), Quantity::Elapsed).unwrap();
+    assert!(reason.contains("2.0 % of those of 64 B") && reason.contains("sender"), "{reason}");
+    assert!(refused(study(5), Quantity::SenderCpu).unwrap().contains("a model needs 6 blocks; this run has 5"));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -148,6 +188,7 @@ proptest! {
         for (end, at) in [(&mut wild.sender, 0), (&mut wild.receiver, 6)] {
             (end.counts.messages, end.counts.bytes, end.total.messages, end.total.lost) = (n[at], n[at + 1], n[at + 2], n[at + 3]);
             (end.total.late, end.window.end, end.cpu_time.process) = (n[at + 4], Nanos::new(n[at + 5]), Nanos::new(n[at]));
+            (end.total.sent, end.total.received, end.cpu_time.irq) = (n[at + 1], n[at + 2], Some(Nanos::new(n[at + 3])));
         }
         for (host, at) in [(&mut wild.sender_host, 12), (&mut wild.receiver_host, 18)] {
             (host.udp.out_datagrams, host.udp.in_datagrams, host.udp.rcvbuf_errors) = (n[at], n[at + 1], n[at + 2]);

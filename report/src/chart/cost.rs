@@ -22,9 +22,10 @@ pub fn elapsed(groups: &[Numbered]) -> Chart {
     Chart {
         id: "delay",
         title: "Time per message",
-        caption: "Where a line fits (dotted), it meets the left edge at the cost of a message and rises by the cost of a byte. Below: by how much the \
-                  measurement misses the line. Series without a line have no residuals."
-            .into(),
+        caption:
+            "Dotted: the cost model, in one or more straight pieces, where there is one. Below: by how much the measurement misses the \
+                  model. Series without a model have no residuals."
+                .into(),
         alt: alt("Elapsed time per message against message size.", groups, Metric::TimePerMessageNs, number::time),
         sizes: Some(SizeAxis::of(groups, false)),
         panels,
@@ -41,7 +42,7 @@ pub fn demand(groups: &[Numbered]) -> Chart {
     Chart {
         id: "demand",
         title: "Service demand",
-        caption: "CPU time that each end spends on a message: process, interrupts and kernel threads. Dotted: the cost model.".into(),
+        caption: "CPU time that each end spends on a message: process, interrupts and kernel threads. Dotted: the cost model, where there is one.".into(),
         alt: alt(&format!("{sender} Receiver."), groups, Metric::ReceiverCpuPerMessageNs, number::time),
         sizes: Some(SizeAxis::of(groups, false)),
         panels: vec![panel("sender CPU"), panel("receiver CPU")],

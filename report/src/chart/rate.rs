@@ -12,8 +12,9 @@ pub fn messages(groups: &[Numbered]) -> Chart {
     Chart {
         id: "messages",
         title: "Messages per second",
-        caption: "Higher is better. The flat part on the left is the cost of a message as such; the curve falls where bytes begin to cost."
-            .into(),
+        caption:
+            "Higher is better. Where the curve is flat, a message costs the same whatever its size; it falls where bytes begin to cost."
+                .into(),
         alt: alt("Messages per second against message size.", groups, Metric::MessagesPerS, number::count),
         sizes: Some(SizeAxis::of(groups, true)),
         panels: vec![Panel { title: "messages/s", unit: "", log_ticks: None, zero: true, share: 1.0 }],

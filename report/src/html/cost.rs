@@ -15,7 +15,7 @@ pub fn section(groups: &[Group]) -> Markup {
         return html! {};
     }
     let content = html! {
-        p .lead { "So many nanoseconds for a message as such, so many for each byte of it: the straight line through the measured sizes." }
+        p .lead { "So many nanoseconds for a message as such and so many for each byte of it: a straight line through the measured sizes, several where one would not do, none where it would mislead." }
         div .prose-grid {
             @for group in &modelled {
                 article .prose {
@@ -134,16 +134,23 @@ fn coefficient(piece: &Piece, term: Term) -> Markup {
     html! {
         @match piece.terms.iter().find(|entry| entry.term == term) {
             None => (number::NOTHING),
-            Some(entry) => (figure(entry)),
+            Some(entry) if entry.is_shown() => (figure(entry)),
+            Some(entry) => {
+                span .faint { "none shown" }
+                @if let Some(most) = cost::at_most(entry) { small { (most) } }
+            },
         }
     }
 }
 
 fn others(piece: &Piece) -> Markup {
-    let others = piece.terms.iter().filter(|entry| !matches!(entry.term, Term::Message | Term::Byte));
+    let others = piece.terms.iter().filter(|entry| !matches!(entry.term, Term::Message | Term::Byte) && entry.is_shown());
     html! { @for entry in others { div { "per " (cost::term(entry.term)) ": " (figure(entry)) } } }
 }
 
 fn figure(entry: &TermEstimate) -> Markup {
-    html! { (interval::nanoseconds(&entry.estimate).0) " ns" small { (cost::ends(&entry.estimate)) } }
+    html! {
+        (interval::nanoseconds(&entry.estimate).0) " ns" small { (cost::ends(&entry.estimate)) }
+        @if let Some(range) = cost::counted(entry) { small { (range) } }
+    }
 }

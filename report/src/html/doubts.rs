@@ -10,10 +10,12 @@ use crate::words::{balance, capital, plural, run};
 /// Every warning, then the checks of the whole run.
 pub fn section(analysis: &Analysis) -> Markup {
     let content = html! {
-        @if analysis.findings.is_empty() {
+        @if analysis.findings.is_empty() && analysis.trials == 0 {
+            p .lead { "No trial was measured: there was nothing to doubt." }
+        } @else if analysis.findings.is_empty() {
             p .lead { "No warnings." }
         } @else {
-            p .lead { (plural(analysis.findings.len() as u64, "warning")) ", the gravest first." }
+            p .lead { (plural(analysis.findings.len() as u64, "warning")) ": what is wrong or missing first, then by how much of how many trials is in question." }
             ol .findings { @for finding in &analysis.findings { (warning(finding)) } }
         }
         @if let Some(test) = &analysis.roles {

@@ -16,6 +16,7 @@ pub fn masthead(analysis: &Analysis, charts: bool) -> Markup {
             div .inner {
                 p .brand { "nettoll" span { " · " (run.plan.name) } }
                 h1 { (run.plan.title) }
+                @if let Some(text) = run::disturbed(analysis) { p .callout.disturbed { span { (text) } } }
                 p .meta {
                     time { (clock::utc(run.started_ms)) }
                     " · " (run::link(&run.plan))
@@ -50,7 +51,7 @@ fn gravest(analysis: &Analysis) -> Markup {
         @if let Some(first) = analysis.findings.first() {
             a .callout href="#doubts" {
                 strong { (plural(analysis.findings.len() as u64, "warning")) }
-                span { "The gravest: " (first.text) }
+                span { "First: " (first.text) }
             }
         } @else if analysis.trials > 0 {
             p .callout.good { strong { "No warnings" } span { "Nothing was found that speaks against these figures." } }

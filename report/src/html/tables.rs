@@ -5,7 +5,7 @@ use maud::{Markup, html};
 
 use super::summary::limit_words;
 use super::{part, scrolling};
-use crate::series::{Group, metric, percentile};
+use crate::series::{Group, counts_wakeups, lost_any, metric, percentile};
 use crate::words::metric::{title, writer};
 use crate::{interval, number};
 
@@ -55,14 +55,22 @@ fn main_table(group: &Group) -> Markup {
 }
 
 fn stream(group: &Group) -> Vec<Column> {
-    let mut columns = vec![
-        of("Messages/s", Metric::MessagesPerS),
+    let mut columns = vec![of("Messages/s", Metric::MessagesPerS)];
+    columns.extend(lost_any(group).then(|| of("Sent/s", Metric::SentMessagesPerS)));
+    columns.extend([
         of("Goodput", Metric::GoodputBitPerS),
         of("Time/message", Metric::TimePerMessageNs),
         of("Sender CPU/message", Metric::SenderCpuPerMessageNs),
         of("Receiver CPU/message", Metric::ReceiverCpuPerMessageNs),
-    ];
-    columns.extend(known(group, &[("Lost", Metric::LossShare), ("Frames/message", Metric::FramesPerMessage)]));
+    ]);
+    if counts_wakeups(group) {
+        columns.push(of("Wake-ups/message", Metric::ReceiverWakeupsPerMessage));
+    }
+    columns.extend(known(group, &[("Lost", Metric::LossShare)]));
+    // The page has room for so many; all are among "every figure".
+    if columns.len() < 7 {
+        columns.extend(known(group, &[("Frames/message", Metric::FramesPerMessage)]));
+    }
     columns.push(("Limit", Box::new(|cell| html! { (limit_words(cell)) })));
     columns
 }

@@ -5,7 +5,7 @@ use analysis::result::{CellResult, Metric};
 use super::table::Column;
 use crate::interval::plus_minus;
 use crate::number::{self, NOTHING, tight};
-use crate::series::{Group, limit, metric, percentile};
+use crate::series::{Group, counts_wakeups, limit, lost_any, metric, percentile};
 
 /// The tables of a series: one for a stream, round trips and costs for
 /// request/response.
@@ -14,12 +14,11 @@ pub fn of(group: &Group) -> Vec<Vec<Column>> {
 }
 
 fn stream(group: &Group) -> Vec<Column> {
-    let mut columns = vec![
-        size(group),
-        both(group, 9, ["", "messages/s"], Metric::MessagesPerS, number::count),
-        value(group, 8, ["", "bit/s"], Metric::GoodputBitPerS, number::count),
-        value(group, 7, ["", "time"], Metric::TimePerMessageNs, number::time),
-    ];
+    let mut columns = vec![size(group), both(group, 9, ["", "messages/s"], Metric::MessagesPerS, number::count)];
+    // The receiver's figure is the result; where they differ, the sender's stands beside it.
+    columns.extend(lost_any(group).then(|| value(group, 8, ["", "sent/s"], Metric::SentMessagesPerS, number::count)));
+    columns.push(value(group, 8, ["", "bit/s"], Metric::GoodputBitPerS, number::count));
+    columns.push(value(group, 7, ["", "time"], Metric::TimePerMessageNs, number::time));
     columns.extend(cpu(group, ["CPU/message", "sender"], ["CPU/message", "receiver"]));
     columns.extend(loss(group, "loss"));
     columns.push(limits(group));
@@ -70,7 +69,13 @@ fn limits(group: &Group) -> Column {
 fn extras(group: &Group) -> Vec<Column> {
     let figure = |value: f64| number::significant(value, 2);
     let all = [
-        (5, ["wake-ups", "/message"], Metric::ReceiverWakeupsPerMessage, figure as fn(f64) -> String),
+        // A figure that a cost model is made of has to be seen.
+        (
+            if counts_wakeups(group) { 8 } else { 5 },
+            ["wake-ups", "/message"],
+            Metric::ReceiverWakeupsPerMessage,
+            figure as fn(f64) -> String,
+        ),
         (4, ["frames", "/message"], Metric::FramesPerMessage, figure),
         (3, ["host CPU", "/message"], Metric::HostCpuPerMessageNs, number::time),
         (2, ["", "resent"], Metric::Retransmits, number::count),

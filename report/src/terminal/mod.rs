@@ -26,7 +26,7 @@ pub fn render(analysis: &Analysis, style: Style) -> String {
     legend(&mut page, analysis, &groups);
     costs(&mut page, &groups);
     checks(&mut page, analysis);
-    findings(&mut page, &analysis.findings);
+    findings(&mut page, analysis);
     ending(&mut page, analysis);
     page.finish()
 }
@@ -34,6 +34,9 @@ pub fn render(analysis: &Analysis, style: Style) -> String {
 fn title(page: &mut Page, analysis: &Analysis) {
     let run = &analysis.run;
     page.heading(&run.plan.title);
+    if let Some(text) = words::run::disturbed(analysis) {
+        page.warning(&text);
+    }
     page.faint(&format!("{} · {}", run.id, words::run::link(&run.plan)), 0);
     if let Some(host) = analysis.hosts.first() {
         page.faint(&words::run::host(host), 0);
@@ -56,12 +59,18 @@ fn legend(page: &mut Page, analysis: &Analysis, groups: &[Group]) {
     page.gap();
     page.legend("±", &format!("farther end of the {asked} interval; ±? where trials are too few for one"));
     if groups.iter().any(|group| group.test.is_stream()) {
-        page.legend("bit/s", "goodput at the receiver; it and the time share the interval of messages/s");
-        page.legend("time", "elapsed per message: 1 / (messages/s)");
-        page.legend("limit", "whose CPU was busy all the time; waiting: neither");
+        page.legend("bit/s", "goodput at the receiver, with the ± of messages/s");
+        page.legend("time", "elapsed per message: 1 / (messages/s); its interval is in the HTML report and the CSV");
+        page.legend("limit", "whose CPU was busy all the time; waiting: neither; no CPU: an end waited for one");
     }
     if groups.iter().any(|group| group.cells.iter().any(|cell| series::metric(cell, Metric::LossShare).is_some())) {
         page.legend("loss", "median of the trials; its interval is in the HTML report and the CSV");
+    }
+    if groups.iter().any(series::lost_any) {
+        page.legend("sent", "messages/s at the sender, where anything was lost");
+    }
+    if analysis.irq_pooled {
+        page.legend("CPU", "with interrupt time, which comes in ticks and is pooled over the trials of a cell");
     }
     if groups.iter().any(|group| !group.test.is_stream()) {
         page.legend("p50…", "round trips of all trials merged, with intervals over blocks");
@@ -96,7 +105,12 @@ fn checks(page: &mut Page, analysis: &Analysis) {
     }
 }
 
-fn findings(page: &mut Page, findings: &[Finding]) {
+fn findings(page: &mut Page, analysis: &Analysis) {
+    let findings: &[Finding] = &analysis.findings;
+    if findings.is_empty() && analysis.trials == 0 {
+        // Nothing was looked at.
+        return;
+    }
     page.gap();
     if findings.is_empty() {
         page.heading("No warnings");

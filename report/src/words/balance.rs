@@ -1,6 +1,6 @@
 //! Where the datagrams went, and what exchanging the hosts showed.
 
-use analysis::result::{Analysis, Balance, RoleTest};
+use analysis::result::{Analysis, Balance, RoleTest, Roles};
 
 use super::{list, plural};
 use crate::{interval, number};
@@ -23,8 +23,20 @@ pub fn datagrams(balance: &Balance) -> String {
     }
 }
 
-/// The host-swap test, its verdict and what it could have shown.
-pub fn roles(analysis: &Analysis, test: &RoleTest) -> String {
+/// The host-swap test, its verdict and what it could have shown; or why there is none.
+pub fn roles(analysis: &Analysis, roles: &Roles) -> String {
+    match roles {
+        Roles::Tested(test) => verdict(analysis, test),
+        Roles::TooFewPairs { pairs, needed } => {
+            let have = plural(*pairs as u64, "pair");
+            format!(
+                "{have} of blocks with the hosts' roles exchanged and not: too few for a verdict on whether that matters, which takes {needed}."
+            )
+        }
+    }
+}
+
+fn verdict(analysis: &Analysis, test: &RoleTest) -> String {
     let blocks = analysis.run.plan.blocks;
     // A verdict needs both: unlikely by chance, and large enough to matter.
     let (unlikely, large) = (test.p < 1.0 - blocks.confidence, (test.ratio.value - 1.0).abs() >= blocks.interval);

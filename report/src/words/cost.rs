@@ -1,5 +1,7 @@
 //! The cost models of a series, in sentences.
 
+use std::collections::BTreeMap;
+
 use analysis::result::{Breakpoint, Estimate, Fit, FitOutcome, Piece, Quantity, Term, TermEstimate};
 
 use super::{capital, list};
@@ -36,7 +38,7 @@ pub const fn term(term: Term) -> &'static str {
         Term::Byte => "byte",
         Term::FullSegment => "full segment",
         Term::Frame => "frame",
-        Term::Wakeup => "wake-up",
+        Term::Wakeup => "wake-up of the receiver",
     }
 }
 
@@ -90,9 +92,32 @@ fn terms(piece: &Piece) -> String {
     // The derived sum is said beside the coefficient that it is made of.
     let segment = piece.terms.iter().find(|entry| entry.term == Term::FullSegment);
     let of_byte = segment.map_or(String::new(), |entry| format!("; {} ns a full segment", interval::nanoseconds(&entry.estimate).0));
-    let fitted = piece.terms.iter().filter(|entry| entry.term != Term::FullSegment);
-    let phrases: Vec<String> = fitted.map(|entry| phrase(entry, if entry.term == Term::Byte { &of_byte } else { "" })).collect();
-    phrases.join(" plus ")
+    let (shown, not): (Vec<&TermEstimate>, Vec<&TermEstimate>) =
+        piece.terms.iter().filter(|entry| entry.term != Term::FullSegment).partition(|entry| entry.is_shown());
+    let more = |entry: &TermEstimate| match entry.term {
+        Term::Byte => of_byte.clone(),
+        _ => counted(entry).map_or(String::new(), |range| format!("; {range}")),
+    };
+    let phrases: Vec<String> = shown.into_iter().map(|entry| phrase(entry, &more(entry))).collect();
+    not.into_iter().fold(phrases.join(" plus "), |text, entry| format!("{text} and {}", not_shown(entry)))
+}
+
+/// What is said of a cost that may be nothing: never a figure below 0.
+pub fn not_shown(entry: &TermEstimate) -> String {
+    let bound = at_most(entry).map_or(String::new(), |most| format!(" ({most})"));
+    format!("no cost per {} shown{bound}", term(entry.term))
+}
+
+/// The upper end of a cost that may be nothing, if it is above 0.
+pub fn at_most(entry: &TermEstimate) -> Option<String> {
+    let most = entry.estimate.interval.map(|interval| interval.high).filter(|most| *most > 0.0)?;
+    Some(format!("at most {} ns", number::significant(most, 2)))
+}
+
+/// How many of a term's unit a message had.
+pub fn counted(entry: &TermEstimate) -> Option<String> {
+    let [least, most] = entry.counted?;
+    Some(format!("{} to {} of them per message", number::significant(least, 2), number::significant(most, 2)))
 }
 
 fn phrase(entry: &TermEstimate, more: &str) -> String {
@@ -124,16 +149,31 @@ fn refusals(group: &Group) -> Vec<String> {
     reasons.into_iter().map(sentence).collect()
 }
 
-fn collinear(group: &Group) -> Option<String> {
-    let fits = group.models.iter().filter_map(|model| match &model.outcome {
-        FitOutcome::Fitted(fit) => fit.collinearity,
-        FitOutcome::NotALine { .. } => None,
-    });
-    let highest = fits.filter(|correlation| correlation.is_finite()).max_by(|a, b| a.abs().total_cmp(&b.abs()))?;
-    Some(format!(
-        "Bytes and frames rise together here (correlation {}), so the figure per byte holds a byte's share of its frame.",
-        number::significant(highest, 3)
-    ))
+/// One sentence for each stretch of sizes in which bytes and frames are one.
+fn collinear(group: &Group) -> Vec<String> {
+    let mut said: BTreeMap<(u64, u64), (usize, usize, f64)> = BTreeMap::new();
+    for model in &group.models {
+        let FitOutcome::Fitted(fit) = &model.outcome else { continue };
+        for (place, piece) in fit.pieces.iter().enumerate() {
+            if let Some(correlation) = piece.collinearity.filter(|correlation| correlation.is_finite()) {
+                let entry = said.entry((piece.from.get(), piece.to.get())).or_insert((place, fit.pieces.len(), correlation));
+                entry.2 = entry.2.max(correlation);
+            }
+        }
+    }
+    let sentence = |((from, to), (place, pieces, correlation)): ((u64, u64), (usize, usize, f64))| {
+        let sizes = match (place, pieces) {
+            (0, 1) => "Over these sizes".to_owned(),
+            (0, _) => format!("Up to {} B", number::whole(to)),
+            (place, pieces) if place + 1 == pieces => format!("From {} B on", number::whole(from)),
+            _ => format!("From {} to {} B", number::whole(from), number::whole(to)),
+        };
+        format!(
+            "{sizes} bytes and frames rise together (correlation {}), so the figure per byte holds a byte's share of its frame.",
+            number::significant(correlation, 3)
+        )
+    };
+    said.into_iter().map(sentence).collect()
 }
 
 fn stop(text: &str) -> String {

@@ -18,6 +18,8 @@ pub const fn title(metric: Metric) -> &'static str {
         Metric::HostCpuPerMessageNs => "Busy time of all CPUs per message",
         Metric::SenderBusyShare => "Sender busy",
         Metric::ReceiverBusyShare => "Receiver busy",
+        Metric::SenderRunDelayShare => "Sender waiting for a CPU",
+        Metric::ReceiverRunDelayShare => "Receiver waiting for a CPU",
         Metric::LossShare => "Lost",
         Metric::ReceiverWakeupsPerMessage => "Receiver wake-ups per message",
         Metric::SenderWakeupsPerMessage => "Sender wake-ups per message",
@@ -32,7 +34,11 @@ pub const fn writer(metric: Metric) -> fn(f64) -> String {
     match metric {
         Metric::MessagesPerS | Metric::SentMessagesPerS | Metric::Retransmits => number::count,
         Metric::GoodputBitPerS => number::bits,
-        Metric::SenderBusyShare | Metric::ReceiverBusyShare | Metric::LossShare => number::percent,
+        Metric::SenderBusyShare
+        | Metric::ReceiverBusyShare
+        | Metric::SenderRunDelayShare
+        | Metric::ReceiverRunDelayShare
+        | Metric::LossShare => number::percent,
         Metric::ReceiverWakeupsPerMessage | Metric::SenderWakeupsPerMessage | Metric::FramesPerMessage => ratio,
         Metric::TimePerMessageNs
         | Metric::SenderCpuPerMessageNs

@@ -20,8 +20,26 @@ pub fn list(items: &[String]) -> String {
     }
 }
 
-/// The sentence with a capital at its start.
+/// The sentence with a capital at its start, unless it starts with the name of
+/// a file or of a variable.
 pub fn capital(text: &str) -> String {
+    let first = text.split(' ').next().unwrap_or_default().trim_end_matches(['.', ',', ':', ';']);
+    if first.contains(['.', '/', '_']) {
+        return text.to_owned();
+    }
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::capital;
+
+    #[test]
+    fn names_keep_their_letters() {
+        assert_eq!(capital("trials.jsonl line 7 cannot be read"), "trials.jsonl line 7 cannot be read");
+        assert_eq!(capital("perf_event_open: EACCES"), "perf_event_open: EACCES");
+        assert_eq!(capital("no. Then yes"), "No. Then yes");
+        assert_eq!(capital(""), "");
+    }
 }

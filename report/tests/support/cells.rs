@@ -83,6 +83,8 @@ fn stream(cell: &Cell) -> CellResult {
         (Metric::HostCpuPerMessageNs, known(cell, elapsed(cell) * 1.8, 13)),
         (Metric::SenderBusyShare, estimate(0.991, 0.004, 0.003)),
         (Metric::ReceiverBusyShare, estimate(0.73, 0.02, 0.04)),
+        (Metric::SenderRunDelayShare, estimate(0.004, 0.2, 0.4)),
+        (Metric::ReceiverRunDelayShare, estimate(0.011, 0.2, 0.4)),
         (Metric::ReceiverWakeupsPerMessage, estimate(0.031, 0.2, 0.35)),
         (Metric::SenderWakeupsPerMessage, estimate(0.0, 0.0, 0.0)),
         (Metric::FramesPerMessage, estimate(if udp { (size / 1_480.0).ceil() } else { (size / 32_000.0).max(0.02) }, 0.0, 0.01)),
@@ -96,6 +98,7 @@ fn stream(cell: &Cell) -> CellResult {
         1 if !udp => Some(Limit::BothCpus),
         16_384 => Some(Limit::ReceiverCpu),
         112 => None,
+        8192 if udp => Some(Limit::NoCpu),
         _ => Some(Limit::SenderCpu),
     };
     CellResult { label: cell.to_string(), cell: cell.clone(), trials: 9, metrics, latency: None, limit }

@@ -6,7 +6,7 @@ pub mod models;
 
 use std::collections::BTreeMap;
 
-use analysis::result::{ANALYSIS_FORMAT, Analysis, Balance, Estimate, Finding, Interval, Method, RoleTest};
+use analysis::result::{ANALYSIS_FORMAT, Analysis, Balance, Disturbed, Estimate, Finding, Interval, Method, RoleTest, Roles};
 use model::host::{FACTS_FORMAT, HostFacts};
 use model::plan::{Blocks, Link, LinkKind, Offload, TrialEnd};
 use model::run::{RUN_FORMAT, Status};
@@ -54,7 +54,7 @@ pub fn sample() -> Analysis {
         failed: 15,
         models: models::all(&cells),
         cells,
-        roles: Some(RoleTest { ratio: Estimate { n: 9, ..ratio() }, p: 0.3125, swapped: 4, straight: 5 }),
+        roles: Some(Roles::Tested(RoleTest { ratio: Estimate { n: 6, ..ratio() }, p: 0.3125, swapped: 6, straight: 6 })),
         datagrams: Some(Balance {
             sent: 48_213_904,
             received: 48_190_112,
@@ -62,6 +62,8 @@ pub fn sample() -> Analysis {
             unaccounted: 0,
         }),
         findings: findings(),
+        disturbed: Disturbed { trials: 12, waited: 12, ..Disturbed::default() },
+        irq_pooled: true,
     }
 }
 
@@ -112,8 +114,8 @@ fn host(name: &str, endpoint_cpus: Vec<u32>) -> HostFacts {
 }
 
 fn findings() -> Vec<Finding> {
-    let one = |warning: Warning, trials, cells: &[&str], cell_count| Finding {
-        text: warning.to_string(),
+    let one = |text: &str, warning: Warning, trials, cells: &[&str], cell_count| Finding {
+        text: text.to_owned(),
         remedy: warning.remedy(),
         warning,
         trials,
@@ -122,25 +124,35 @@ fn findings() -> Vec<Finding> {
     };
     vec![
         one(
+            "15 of 261 trials failed: connect to fd00::2 port 40001: Network is unreachable (ENETUNREACH)",
             Warning::TrialFailed { error: "connect to fd00::2 port 40001: Network is unreachable (ENETUNREACH)".into() },
             15,
             &["UDP_STREAM (ipv6) 16384 B", "TCP_STREAM (nagle) 64 B"],
             2,
         ),
         one(
+            "in 12 of 261 trials the receiver waited for a CPU, up to 8.3 % of the time",
             Warning::Contended { role: Role::Receiver, share: 0.083 },
             12,
             &["TCP_STREAM (nodelay) 1 B", "TCP_STREAM (nodelay) 64 B", "UDP_STREAM 1 B"],
             7,
         ),
-        one(Warning::GeneratorLimit { role: Role::Sender, share: 0.052 }, 9, &["TCP_STREAM (nodelay) 1 B"], 1),
         one(
+            "in 9 of 261 trials the tool's own loop took a part of the sender's time per message, up to 5.2 %",
+            Warning::GeneratorLimit { role: Role::Sender, share: 0.052 },
+            9,
+            &["TCP_STREAM (nodelay) 1 B"],
+            1,
+        ),
+        one(
+            "in 90 of 261 trials SO_RCVBUF of the receiver: asked 8M, got 416K",
             Warning::OptionNotTaken { role: Role::Receiver, option: "SO_RCVBUF".into(), asked: "8M".into(), got: "416K".into() },
             90,
             &["UDP_STREAM 1 B", "UDP_STREAM 64 B", "UDP_STREAM 112 B"],
             10,
         ),
         one(
+            "hardware cycle counter is not available: perf_event_open: No such file or directory (ENOENT)",
             Warning::Absent {
                 what: "hardware cycle counter".into(),
                 answer: "perf_event_open: No such file or directory (ENOENT)".into(),
@@ -239,11 +251,19 @@ pub fn spoilt() -> Analysis {
             fit.pieces.iter_mut().flat_map(|piece| &mut piece.terms).for_each(|entry| spoil(&mut entry.estimate, f64::NAN));
         }
     }
-    if let Some(roles) = &mut analysis.roles {
+    if let Some(Roles::Tested(roles)) = &mut analysis.roles {
         roles.p = f64::NAN;
         spoil(&mut roles.ratio, f64::NAN);
     }
     analysis.datagrams = Some(Balance { sent: 0, received: 0, dropped: vec![], unaccounted: -3 });
+    analysis
+}
+
+/// The sample on a machine that had other things to do.
+pub fn disturbed() -> Analysis {
+    let mut analysis = sample();
+    analysis.disturbed = Disturbed { trials: analysis.trials, waited: analysis.trials, misaligned: 3, ..Disturbed::default() };
+    analysis.roles = Some(Roles::TooFewPairs { pairs: 4, needed: 6 });
     analysis
 }
 
@@ -254,5 +274,6 @@ pub fn empty() -> Analysis {
     (analysis.blocks, analysis.trials, analysis.failed) = (0, 0, 0);
     (analysis.cells, analysis.models, analysis.findings, analysis.hosts) = (vec![], vec![], vec![], vec![]);
     (analysis.roles, analysis.datagrams) = (None, None);
+    (analysis.disturbed, analysis.irq_pooled) = (Disturbed::default(), false);
     analysis
 }

@@ -32,9 +32,9 @@ fn outcome(series: &str, quantity: Quantity, cells: &[&CellResult]) -> FitOutcom
     };
     let line = |a: f64, b: f64| (a * share.0 + share.1, b * share.0);
     match series {
-        "UDP_STREAM" => fit(quantity, cells, &[(1, 1_472, line(1_900.0, 0.31)), (1_473, 16_384, line(3_900.0, 0.38))], None),
+        "UDP_STREAM" => fit(quantity, cells, &[(1, 1_472, line(1_900.0, 0.31)), (1_473, 16_384, line(3_900.0, 0.38))], Some(0.997)),
         "UDP_STREAM (ipv6)" => fit(quantity, cells, &[(1, 1_452, line(2_050.0, 0.33)), (8_192, 16_384, line(4_350.0, 0.33))], None),
-        "TCP_STREAM (nodelay)" => fit(quantity, cells, &[(1, 16_384, line(1_150.0, 0.21))], Some(0.997)),
+        "TCP_STREAM (nodelay)" => fit(quantity, cells, &[(1, 16_384, line(1_150.0, 0.21))], None),
         _ => FitOutcome::NotALine {
             reason: "Nagle's algorithm gathers small messages into full segments, so the time per message is not a line in its size; read the time per full segment, or measure with nodelay".into(),
         },
@@ -59,15 +59,22 @@ fn fit(quantity: Quantity, cells: &[&CellResult], pieces: &[(u64, u64, (f64, f64
             Some(FitPoint { size: cell.cell.size, measured, fitted, residual: measured.value / fitted - 1.0 })
         })
         .collect();
-    let term = |term, value: f64| TermEstimate { term, estimate: bootstrapped(value, value * 0.016) };
+    let term = |term, value: f64| TermEstimate { term, estimate: bootstrapped(value, value * 0.016), counted: None };
     let pieces_of = pieces.iter().map(|&(from, to, (a, b))| {
         let mut terms = vec![term(Term::Message, a), term(Term::Byte, b)];
+        // Beyond the MTU, where frames vary.
+        let collinearity = collinearity.filter(|_| from > 1_472);
         if collinearity.is_some() {
-            terms.push(term(Term::FullSegment, b * 1448.0));
+            terms.push(term(Term::FullSegment, b * 1472.0));
         }
-        Piece { from: Bytes::new(from), to: Bytes::new(to), terms }
+        if quantity == Quantity::ReceiverCpu && pieces.len() == 1 {
+            // No cost per byte is shown, and wake-ups count.
+            terms[1].estimate = bootstrapped(-0.002, 0.009);
+            terms.push(TermEstimate { counted: Some([0.031, 0.95]), ..term(Term::Wakeup, 2_400.0) });
+        }
+        Piece { from: Bytes::new(from), to: Bytes::new(to), terms, collinearity }
     });
     let breakpoints =
         pieces.windows(2).map(|pair| Breakpoint { after: Bytes::new(pair[0].1), before: Bytes::new(pair[1].0), name: Some("MTU".into()) });
-    FitOutcome::Fitted(Fit { pieces: pieces_of.collect(), breakpoints: breakpoints.collect(), r_squared: 0.9983, points, collinearity })
+    FitOutcome::Fitted(Fit { pieces: pieces_of.collect(), breakpoints: breakpoints.collect(), r_squared: 0.9983, points })
 }

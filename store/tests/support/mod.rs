@@ -50,6 +50,7 @@ fn end(role: Role, number: u64) -> EndReport {
     EndReport {
         role,
         cpu: Some(1),
+        flow: None,
         window: Window { start: Nanos::new(number), end: Nanos::new(number + 150_000_000) },
         counts,
         total: Counts { late: 1, ..counts },
