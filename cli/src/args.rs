@@ -1,13 +1,13 @@
 //! The command line, as typed.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 
-use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand};
 use model::plan::{Factor, LinkKind, Offload};
 use model::{Family, Nanos};
 
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 
 /// What the network stack charges a user process for every message.
 ///
@@ -121,7 +121,7 @@ pub struct ExtentArgs {
     #[arg(short = 'O', long, value_name = "TIME", allow_hyphen_values = true)]
     pub warmup: Option<Nanos>,
     /// Number of blocks, whatever the intervals are
-    #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub blocks: Option<u32>,
     /// Go on until the half-width of every interval is at most this share of
     /// the median, for at most --most blocks
@@ -202,20 +202,38 @@ pub struct HostArgs {
     pub isolation: lab::host::namespace::Isolation,
 }
 
-/// Reads the command line.
+/// What a command line comes to.
+#[derive(Debug)]
+pub enum Asked {
+    /// Something to do.
+    Something(Box<Arguments>),
+    /// Nothing more: help, version or misuse, of which the user has been told.
+    Told(Exit),
+}
+
+/// Reads the command line, and tells the user what cannot be understood.
 ///
 /// # Errors
-/// What cannot be understood. Help and version, which clap takes for errors,
-/// are printed and answered with an empty success by clap's own exit.
-pub fn parse() -> Result<Arguments, Failure> {
-    Arguments::try_parse().map_err(|error| {
-        let wants_json = std::env::args().any(|arg| arg == "-J" || arg == "--json");
-        match error.kind() {
-            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.exit(),
-            _ if !wants_json => error.exit(),
-            _ => Failure::misuse(error.render()).in_json(true),
-        }
-    })
+/// What cannot be understood, where it is to be told as JSON.
+pub fn parse() -> Result<Asked, Failure> {
+    let error = match Arguments::try_parse() {
+        Ok(arguments) => return Ok(Asked::Something(Box::new(arguments))),
+        Err(error) => error,
+    };
+    if error.use_stderr() && std::env::args_os().any(|word| asks_for_json(&word)) {
+        return Err(Failure::misuse(error.render()).in_json(true));
+    }
+    // Whoever closed our output does not want to hear of it.
+    let _ = error.print();
+    Ok(Asked::Told(if error.use_stderr() { Exit::Misuse } else { Exit::Done }))
+}
+
+/// Whether a word of a command line that could not be read asks for JSON: `-J`,
+/// also among other single letters, or `--json`.
+fn asks_for_json(word: &OsStr) -> bool {
+    let letters =
+        |word: &str| word.strip_prefix('-').is_some_and(|rest| rest.contains('J') && rest.bytes().all(|b| b.is_ascii_alphabetic()));
+    word.to_str().is_some_and(|word| word == "--json" || letters(word))
 }
 
 impl Arguments {

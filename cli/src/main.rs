@@ -15,13 +15,16 @@ mod study;
 
 use std::process::ExitCode;
 
-use args::Command;
+use args::{Asked, Command};
 use exit::{Exit, Failure};
 
 fn main() -> ExitCode {
-    let answered = args::parse().and_then(|args| {
-        let json = args.wants_json();
-        carry_out(args.command).map_err(|failure| failure.in_json(json))
+    let answered = args::parse().and_then(|asked| match asked {
+        Asked::Told(exit) => Ok(exit),
+        Asked::Something(args) => {
+            let json = args.wants_json();
+            carry_out(args.command).map_err(|failure| failure.in_json(json))
+        }
     });
     match answered {
         Ok(exit) => exit.code(),

@@ -1,11 +1,11 @@
 //! `nettoll report`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use analysis::Collector;
 use analysis::result::Analysis;
 use model::warning::Warning;
-use store::{Moment, RunReader};
+use store::{Moment, RunReader, StoreError};
 
 use crate::args::{FormatArgs, ReportArgs};
 use crate::exit::{Exit, Failure};
@@ -27,16 +27,33 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
 /// Analyses the run in a directory, writes `report.html` there and prints.
 ///
 /// # Errors
-/// What cannot be read or written.
+/// What cannot be read or written. In JSON nothing is printed then: the failure stands alone.
 pub fn analyse_and_print(path: &Path, format: &FormatArgs) -> Result<(), Failure> {
-    let analysis = analyse(path)?;
-    let written = store::write_report(path, &report::html::render(&analysis));
+    let (analysis, written) = analyse_and_write(path)?;
+    if format.json {
+        written?;
+        return Ok(output::print(&analysis, format)?);
+    }
     output::print(&analysis, format)?;
     let place = written?;
-    if !format.json && !format.csv {
+    if !format.csv {
         output::write(&format!("\nReport: {}", place.display()))?;
     }
     Ok(())
+}
+
+/// Analyses the run in a directory and writes `report.html` there.
+///
+/// # Errors
+/// What cannot be read or written.
+pub fn write(path: &Path) -> Result<PathBuf, Failure> {
+    Ok(analyse_and_write(path)?.1?)
+}
+
+fn analyse_and_write(path: &Path) -> Result<(Analysis, Result<PathBuf, StoreError>), Failure> {
+    let analysis = analyse(path)?;
+    let written = store::write_report(path, &report::html::render(&analysis));
+    Ok((analysis, written))
 }
 
 /// Reads a run, one trial at a time, and analyses it.

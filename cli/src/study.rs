@@ -1,11 +1,14 @@
 //! `nettoll study`.
 
 use std::fs;
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
+use lab::study::StudyError;
 use model::Plan;
 use model::plan::{PRESETS, RawPlan, resolve};
 use model::run::Status;
@@ -35,8 +38,11 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
     let path = recorder.path();
     let outcome = lab::study::run(&plan, &mut recorder);
     drop(recorder);
-    // Whatever happened, what was measured is worth a report.
-    let reported = report::analyse_and_print(&path, &args.format);
+    // Whatever happened, what was measured is worth a report; but a failure in JSON stands alone,
+    // and where nothing was measured there is nothing to show.
+    let nothing = matches!(outcome, Err(StudyError::Host(_) | StudyError::NothingWorks(_)));
+    let silent = nothing || outcome.is_err() && args.format.json;
+    let reported = if silent { report::write(&path).map(drop) } else { report::analyse_and_print(&path, &args.format) };
     let status = outcome.with_context(|| format!("study '{}' stopped; its finished trials are in {}", plan.name, path.display()))?;
     reported?;
     Ok(if status == Status::Interrupted { Exit::Failed } else { Exit::Done })
@@ -44,13 +50,17 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
 
 fn plan(args: &StudyArgs, seed: u64) -> Result<Plan, Failure> {
     let text = match (&args.plan, &args.name) {
-        (Some(file), _) => fs::read_to_string(file).with_context(|| format!("read the plan {}", file.display()))?,
+        (Some(file), _) => fs::read_to_string(file).map_err(|answer| unreadable(file, &answer))?,
         (None, name) => preset(name.as_deref().unwrap_or_default())?.to_owned(),
     };
     let mut raw = RawPlan::parse(&text)?;
     override_extent(&mut raw, args);
     override_link(&mut raw, args);
     Ok(resolve(&raw, &args.factors.overrides(), args.extent.seed.unwrap_or(seed))?)
+}
+
+fn unreadable(file: &Path, answer: &io::Error) -> Failure {
+    anyhow::anyhow!("cannot read the plan {}: {answer}; check the path, or name a preset (`nettoll study quick`)", file.display()).into()
 }
 
 fn preset(name: &str) -> Result<&'static str, Failure> {
@@ -92,7 +102,7 @@ fn override_link(raw: &mut RawPlan, args: &StudyArgs) {
 
 /// The first signal asks the study to end after the trial at hand; the second
 /// ends it at once, which loses no finished trial either.
-fn listen_for_signals() -> std::io::Result<Arc<AtomicBool>> {
+fn listen_for_signals() -> io::Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         flag::register_conditional_shutdown(signal, Exit::Failed as i32, Arc::clone(&interrupted))?;

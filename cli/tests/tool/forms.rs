@@ -1,0 +1,279 @@
+//! What is printed and written, in every form.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+use crate::support::stored::Stored;
+use crate::support::tool::{Answer, Tool};
+use crate::support::{Skip, need_programs};
+
+crate::claims!(
+    the_keys_of_the_json_are_stable,
+    csv_has_a_row_for_each_cell_and_metric,
+    text_fits_eighty_columns,
+    nothing_that_is_piped_holds_an_escape_code,
+    a_terminal_gets_colour_unless_it_is_refused,
+    a_terminal_sees_the_progress,
+    a_report_is_the_same_each_time,
+    the_html_report_is_one_file_that_needs_no_network,
+    stored_runs_are_listed,
+    the_latest_run_is_reported,
+    a_dry_run_says_what_it_would_do_and_does_nothing,
+    the_doctor_says_what_this_machine_offers,
+    the_doctor_answers_in_json,
+);
+
+/// Enough blocks for intervals, enough sizes for a model, both kinds of test.
+const PLAN: &str = r#"
+name = "forms"
+title = "A study of the forms of output"
+seed = 3
+trial = { length = "30ms", warmup = "3ms" }
+blocks = { least = 6, most = 6 }
+[[cells]]
+test = "UDP_STREAM"
+size = [1, 512, 1024, 1473]
+[[cells]]
+test = "TCP_RR"
+size = 1
+nodelay = true
+"#;
+
+struct Study {
+    tool: Tool,
+    stored: Stored,
+    text: String,
+    stderr: String,
+    analysis: Value,
+}
+
+/// One run for many claims.
+static STUDY: LazyLock<Study> = LazyLock::new(|| {
+    let tool = Tool::new();
+    let Answer { stdout: text, stderr, .. } = tool.study(PLAN, &[]).done();
+    let analysis = tool.run(&["report", "-J"]).done().json();
+    let stored = tool.stored();
+    Study { tool, stored, text, stderr, analysis }
+});
+
+/// The path of every value, a list being one element and a table whose keys
+/// are data being `*`.
+fn keys(value: &Value, path: &str, found: &mut BTreeSet<String>) {
+    // What depends on the machine, and on what was measured there.
+    const OPAQUE: [&str; 9] =
+        [".device", ".offloads", ".sysctls", ".irqs", ".findings", "models[].outcome", ".dropped", ".ratio.interval", ".limit"];
+    let any = path.ends_with(".metrics");
+    match value {
+        _ if OPAQUE.iter().any(|place| path.ends_with(place)) => {
+            found.insert(path.to_owned());
+        }
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                keys(value, &format!("{path}.{}", if any { "*" } else { key }), found);
+            }
+        }
+        Value::Array(items) => {
+            found.insert(format!("{path}[]"));
+            for item in items {
+                keys(item, &format!("{path}[]"), found);
+            }
+        }
+        _ => {
+            found.insert(path.to_owned());
+        }
+    }
+}
+
+fn the_keys_of_the_json_are_stable() -> Result<(), Skip> {
+    let mut found = BTreeSet::new();
+    keys(&STUDY.analysis, "", &mut found);
+    // Where nothing is known there is a null in place of the table.
+    let parents: Vec<String> =
+        found.iter().filter(|path| found.iter().any(|other| other.starts_with(&format!("{path}.")))).cloned().collect();
+    for path in parents {
+        found.remove(&path);
+    }
+    insta::assert_snapshot!("json_keys", found.into_iter().collect::<Vec<_>>().join("\n"));
+    for finding in STUDY.analysis["findings"].as_array().unwrap() {
+        let keys: Vec<&String> = finding.as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["cell_count", "cells", "remedy", "text", "trials", "warning"]);
+    }
+    Ok(())
+}
+
+fn csv_has_a_row_for_each_cell_and_metric() -> Result<(), Skip> {
+    let text = STUDY.tool.run(&["report", "--csv"]).done().stdout;
+    let mut table = csv::Reader::from_reader(text.as_bytes());
+    let header: Vec<String> = table.headers().unwrap().iter().map(str::to_owned).collect();
+    assert_eq!(header, ["series", "test", "family", "api", "size", "metric", "value", "low", "high", "confidence", "method", "n"]);
+    let mut rows = BTreeMap::new();
+    for row in table.records() {
+        let row = row.unwrap();
+        let key = (row[1].to_owned(), row[4].to_owned(), row[5].to_owned());
+        assert!(rows.insert(key.clone(), row[6].to_owned()).is_none(), "twice: {key:?}");
+    }
+    let cells = STUDY.analysis["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 5);
+    for cell in cells {
+        let (test, size) = (cell["cell"]["test"].as_str().unwrap(), cell["cell"]["size"].to_string());
+        let metrics = cell["metrics"].as_object().unwrap();
+        assert!(metrics.len() > 8, "{metrics:?}");
+        for (metric, estimate) in metrics {
+            let written = &rows[&(test.to_owned(), size.clone(), metric.clone())];
+            let (written, value): (f64, f64) = (written.parse().unwrap(), estimate["value"].as_f64().unwrap());
+            assert!((written - value).abs() <= 1e-12 * value.abs(), "{test} {size} {metric}: {written} {value}");
+        }
+    }
+    Ok(())
+}
+
+fn text_fits_eighty_columns() -> Result<(), Skip> {
+    for text in [&STUDY.text, &STUDY.tool.run(&["doctor"]).stdout, &STUDY.tool.run(&["study", "quick", "--dry-run"]).stdout] {
+        for line in text.lines() {
+            assert!(line.chars().count() <= 80, "{} columns: {line}", line.chars().count());
+        }
+    }
+    Ok(())
+}
+
+fn nothing_that_is_piped_holds_an_escape_code() -> Result<(), Skip> {
+    let doctor = STUDY.tool.run(&["doctor"]).stdout;
+    let dry = STUDY.tool.run(&["study", "quick", "--dry-run"]).stdout;
+    let csv = STUDY.tool.run(&["report", "--csv"]).stdout;
+    let help = STUDY.tool.run(&["study", "--help"]).stdout;
+    let misuse = STUDY.tool.run(&["study", "--bogus"]).stderr;
+    for text in [&STUDY.text, &doctor, &dry, &csv, &help, &misuse, &STUDY.analysis.to_string()] {
+        assert!(!text.contains('\u{1b}') && !text.contains("\\u001b"), "{text}");
+    }
+    assert_eq!(STUDY.stderr, "", "no progress where nobody watches");
+    Ok(())
+}
+
+/// What a command prints on a terminal.
+fn on_a_terminal(command: &str) -> Result<String, Skip> {
+    need_programs(&["script"])?;
+    let answer = STUDY.tool.script(&[], &format!("script -qec '{command}' /dev/null")).done();
+    Ok(answer.stdout)
+}
+
+fn a_terminal_gets_colour_unless_it_is_refused() -> Result<(), Skip> {
+    // Bold and colours end in `m`.
+    let coloured = |text: &str| {
+        text.split("\u{1b}[").skip(1).any(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';').starts_with('m'))
+    };
+    assert!(coloured(&on_a_terminal("TERM=xterm $NETTOLL report")?));
+    assert!(!coloured(&on_a_terminal("NO_COLOR=1 TERM=xterm $NETTOLL report")?));
+    Ok(())
+}
+
+fn a_terminal_sees_the_progress() -> Result<(), Skip> {
+    let seen = on_a_terminal("TERM=xterm $NETTOLL study --plan plan.toml --runs elsewhere --blocks 2")?;
+    assert!(seen.contains("trial 1/10") && seen.contains("left"), "{seen}");
+    assert!(seen.contains("All blocks done"), "{seen}");
+    Ok(())
+}
+
+fn a_report_is_the_same_each_time() -> Result<(), Skip> {
+    let report = |form: &str| STUDY.tool.run(&["report", form]).done().stdout;
+    assert_eq!(report("-J"), report("-J"));
+    assert_eq!(report("--csv"), report("--csv"));
+    // That of the study itself, too.
+    let again = STUDY.tool.run(&["report"]).done().stdout;
+    assert_eq!(again, STUDY.text);
+    let html = STUDY.stored.text("report.html");
+    STUDY.tool.run(&["report"]).done();
+    assert!(html == STUDY.stored.text("report.html"));
+    Ok(())
+}
+
+fn the_html_report_is_one_file_that_needs_no_network() -> Result<(), Skip> {
+    let html = STUDY.stored.text("report.html");
+    assert!(html.contains(&STUDY.stored.id()));
+    assert!(STUDY.text.ends_with(&format!("\nReport: runs/{}/report.html\n", STUDY.stored.id())), "{}", STUDY.text);
+    // Addresses inside scripts are names or are never asked for; elements that fetch are not.
+    let markup = without_scripts(&html);
+    for fetching in ["src=", "<link", "<iframe", "<img", "<object", "<embed", "@import", "url(http", "url(//"] {
+        assert!(!markup.contains(fetching), "{fetching}");
+    }
+    for href in markup.split("href=\"").skip(1) {
+        assert!(href.starts_with('#'), "{}", href.split('"').next().unwrap());
+    }
+    assert!(html.matches("<script").all(|_| true) && !html.contains("<script src"), "scripts are embedded");
+    let lists: Vec<String> =
+        std::fs::read_dir(STUDY.stored.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert_eq!(
+        lists.iter().map(String::as_str).collect::<BTreeSet<_>>(),
+        BTreeSet::from(["hosts", "report.html", "run.json", "trials.jsonl"])
+    );
+    Ok(())
+}
+
+/// The text without what stands between script tags.
+fn without_scripts(html: &str) -> String {
+    let mut parts = html.split("<script");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        let (script, rest) = part.split_once("</script>").unwrap_or((part, ""));
+        let tag = script.split('>').next().unwrap_or_default();
+        text + tag + rest
+    })
+}
+
+fn stored_runs_are_listed() -> Result<(), Skip> {
+    let listed = STUDY.tool.run(&["show"]).done().stdout;
+    assert_eq!(listed, format!("runs/{}  A study of the forms of output: all blocks done\n", STUDY.stored.id()));
+    let other = Tool::new();
+    other.run(&["show"]).refused(1, &["there is no run in runs", "`nettoll study quick` makes one"]);
+    Ok(())
+}
+
+fn the_latest_run_is_reported() -> Result<(), Skip> {
+    let tool = Tool::new();
+    for title in ["first", "second"] {
+        tool.study(&PLAN.replace("A study of the forms of output", title), &["--blocks", "1", "-t", "5ms"]).done();
+        let latest = tool.run(&["report", "-J"]).done().json();
+        assert_eq!(latest["run"]["plan"]["title"], title);
+    }
+    assert_eq!(tool.run(&["show"]).done().stdout.lines().count(), 2);
+    Ok(())
+}
+
+fn a_dry_run_says_what_it_would_do_and_does_nothing() -> Result<(), Skip> {
+    let tool = Tool::new();
+    let answer = tool.run(&["study", "quick", "--dry-run", "--seed", "7", "--mtu", "9000"]).done();
+    insta::assert_snapshot!("dry_run", answer.stdout);
+    assert!(!tool.path().join("runs").exists());
+    tool.run(&["study", "quick", "--dry-run", "--size", "0"]).refused(2, &["0 bytes is not a size"]);
+    Ok(())
+}
+
+const AREAS: [&str; 9] = ["cpu", "clock", "namespaces", "sockets", "offloads", "profiling", "bpf", "queueing", "limits"];
+
+fn the_doctor_says_what_this_machine_offers() -> Result<(), Skip> {
+    let text = Tool::new().run(&["doctor"]).done().stdout;
+    let labels: Vec<&str> =
+        text.lines().filter(|line| line.starts_with(char::is_alphabetic)).filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(labels, AREAS, "{text}");
+    let verdict = text.lines().last().unwrap();
+    assert!(verdict.starts_with("`nettoll study quick` can run"), "{verdict}");
+    Ok(())
+}
+
+fn the_doctor_answers_in_json() -> Result<(), Skip> {
+    let checks = Tool::new().run(&["doctor", "-J"]).done().json();
+    let checks = checks.as_array().unwrap();
+    let areas: BTreeSet<&str> = checks.iter().map(|check| check["area"].as_str().unwrap()).collect();
+    assert_eq!(areas, AREAS.into_iter().collect());
+    for check in checks {
+        assert_eq!(check.as_object().unwrap().keys().collect::<Vec<_>>(), ["area", "name", "need", "state"]);
+        let absent = &check["state"]["absent"];
+        assert!(
+            check["state"]["present"]["detail"].is_string() || absent["answer"].is_string() && absent["remedy"].is_string(),
+            "{check:#}"
+        );
+        assert!(check["need"] != "required" || absent.is_null(), "this machine runs the tests: {check:#}");
+    }
+    Ok(())
+}

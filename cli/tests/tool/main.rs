@@ -1,0 +1,76 @@
+//! The whole tool, from its arguments to what it prints, stores and leaves
+//! behind, on real traffic over links that it makes itself.
+//!
+//! No claim here is about speed: only counts, identities and what is said. A
+//! test that this machine does not allow is counted as ignored and prints
+//! `SKIPPED: name: reason`.
+//!
+//! A port in use is not among the bad input: the kernel chooses the ports of
+//! every trial (they are bound to 0) in namespaces that hold nothing else, so
+//! no user can ask for a busy one. The tests of `engine` hold EADDRINUSE.
+
+// Clippy knows a test only by the usual harness.
+#![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
+
+mod support;
+
+mod bad_input;
+mod conservation;
+mod damaged;
+mod forms;
+mod help;
+mod interrupted;
+mod kills;
+mod links;
+mod losses;
+mod options;
+mod plans;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Completion, Trial};
+
+use support::{Skip, tool};
+
+/// A claim; not `Err` for one that fails, which panics.
+type Test = fn() -> Result<(), Skip>;
+
+/// The claims of a module, each under its name.
+macro_rules! claims {
+    ($($test:ident),+ $(,)?) => {
+        pub const ALL: &[(&str, crate::Test)] = &[$((stringify!($test), $test)),+];
+    };
+}
+pub(crate) use claims;
+
+const MODULES: &[(&str, &[(&str, Test)])] = &[
+    ("conservation", conservation::ALL),
+    ("losses", losses::ALL),
+    ("options", options::ALL),
+    ("links", links::ALL),
+    ("plans", plans::ALL),
+    ("bad_input", bad_input::ALL),
+    ("damaged", damaged::ALL),
+    ("kills", kills::ALL),
+    ("interrupted", interrupted::ALL),
+    ("forms", forms::ALL),
+    ("help", help::ALL),
+];
+
+fn main() -> ExitCode {
+    tool::make_copy();
+    let claims = MODULES.iter().flat_map(|(module, claims)| claims.iter().map(move |claim| (module, claim)));
+    let trials = claims.map(|(module, (name, test))| {
+        let name = format!("{module}::{name}");
+        Trial::ignorable_test(name.clone(), move || match test() {
+            Ok(()) => Ok(Completion::Completed),
+            Err(Skip(reason)) => {
+                println!("SKIPPED: {name}: {reason}");
+                Ok(Completion::ignored_with(reason))
+            }
+        })
+    });
+    let conclusion = libtest_mimic::run(&Arguments::from_args(), trials.collect());
+    tool::remove_copy();
+    conclusion.exit_code()
+}
