@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Fuzzes every target for a short while: with libFuzzer where there are a
+# nightly compiler and cargo-fuzz, else with seeds that are changed at random.
+#   fuzz/short.sh [RUNS [SECONDS]]    for each target, whichever comes first
+# FUZZ=smoke asks for the second way.
+set -euo pipefail
+cd "$(dirname "$0")"
+runs=${1:-20000}
+seconds=${2:-10}
+
+if [[ ${FUZZ:-} != smoke ]] && cargo +nightly fuzz --version >/dev/null 2>&1; then
+    # Nothing here is unsafe: overflow checks and memory's limit do without a sanitizer.
+    cargo +nightly fuzz build --sanitizer none
+    for target in $(cargo +nightly fuzz list); do
+        # The first folder takes what is found, so that the seeds stay small.
+        mkdir -p "corpus/$target"
+        log=$(mktemp)
+        if ! cargo +nightly fuzz run --sanitizer none "$target" "corpus/$target" "seeds/$target" -- \
+            -runs="$runs" -max_total_time="$seconds" -max_len=16384 -rss_limit_mb=512 -timeout=10 -verbosity=0 \
+            -print_final_stats=1 2>"$log"; then
+            cat "$log" >&2
+            exit 1
+        fi
+        echo "$target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs, no crash"
+        rm "$log"
+    done
+else
+    # In the workspace's own folder, where most of it is built already.
+    export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/../target}
+    ulimit -v 2097152
+    cargo run --locked --quiet --no-default-features --example smoke -- "$runs" "$seconds"
+fi
