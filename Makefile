@@ -1,0 +1,35 @@
+# `make study` and `make test` are all that is needed; `make help` names the rest.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
+
+# Where cargo builds, wherever the user has told it to.
+TARGET = $(shell cargo metadata --format-version 1 --no-deps --offline 2>/dev/null | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
+
+.PHONY: help study test bench build install
+
+help: ## Name the targets
+	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+
+study: ## Install what is missing, build, run the study `quick`, say where its report is
+	@scripts/setup.sh study
+	@cargo build --locked --release --package nettoll
+	@$(TARGET)/release/nettoll study quick
+
+test: ## Install what is missing, then check format and lints and run every test
+	@scripts/setup.sh test
+	@scripts/test.sh
+
+bench: ## Install what is missing, then compare nettoll with a bare C loop and with iperf3
+	@scripts/setup.sh bench
+	@cargo build --locked --release --package nettoll --package nettoll-bench
+	@cc -O2 -Wall -o $(TARGET)/bare bench/bare.c
+	@$(TARGET)/release/nettoll-bench --bare $(TARGET)/bare --nettoll $(TARGET)/release/nettoll $(BENCH)
+
+build: ## Build the release program
+	@scripts/setup.sh study
+	@cargo build --locked --release --package nettoll
+
+install: ## Build nettoll and install it where cargo installs programs
+	@scripts/setup.sh study
+	@cargo install --locked --path cli

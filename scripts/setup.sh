@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# Installs what a purpose needs and this machine lacks, and says what and why.
+# Does nothing, and needs no network, when all of it is there.
+#
+#   scripts/setup.sh study    build nettoll and run studies
+#   scripts/setup.sh test     run all of its tests
+#   scripts/setup.sh bench    run its benchmarks
+set -euo pipefail
+
+purpose=${1:-}
+case $purpose in
+study | test | bench) ;;
+*)
+    echo "usage: scripts/setup.sh study|test|bench" >&2
+    exit 2
+    ;;
+esac
+
+# Where rustup puts cargo, and where tc is for users whose path leaves it out.
+PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin:/usr/sbin:/sbin
+
+if ! command -v cargo >/dev/null; then
+    cat >&2 <<'END'
+setup: cargo was not found, neither in PATH nor in ~/.cargo/bin.
+setup: Install a Rust toolchain (1.88 or later) from https://rustup.rs and run this again.
+END
+    exit 1
+fi
+
+missing=()  # what is not there
+packages=() # the Debian packages that hold it
+
+lacks() { # WHAT REASON PACKAGE...
+    missing+=("$1: $2")
+    shift 2
+    packages+=("$@")
+}
+
+has() { command -v "$1" >/dev/null; }
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# A compiler may be there without the C library that programs are linked with.
+cc_works() {
+    echo '#include <stdio.h>
+int main(void) { return puts("") < 0; }' >"$scratch/try.c"
+    has cc && cc "$scratch/try.c" -o "$scratch/try" 2>/dev/null
+}
+
+check() {
+    cc_works || lacks "a C compiler (cc)" "Rust calls it to link programs" gcc libc6-dev
+
+    if [ "$purpose" = test ]; then
+        [ -x /usr/bin/chromium ] || lacks "/usr/bin/chromium" "the tests of the HTML report drive it headless" chromium
+        for program in ip tc; do
+            has $program || lacks $program "tests of lossy links and of leftovers use it" iproute2
+        done
+        has script || lacks script "tests of the output on a terminal use it" bsdutils
+        has mount || lacks mount "tests of full disks use it" mount
+        for program in unshare nsenter setpriv; do
+            has $program || lacks $program "tests of namespaces and of other users' rights use it" util-linux
+        done
+    fi
+
+    if [ "$purpose" = bench ]; then
+        has iperf3 || lacks "iperf3" "the benchmarks compare goodput with it" iperf3
+        for program in nsenter taskset; do
+            has $program || lacks $program "it starts iperf3 inside a host, bound to a CPU" util-linux
+        done
+    fi
+}
+
+check
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+echo "setup: missing on this machine:"
+printf 'setup:   %s\n' "${missing[@]}"
+mapfile -t packages < <(printf '%s\n' "${packages[@]}" | sort -u)
+
+by_hand() { # WHY
+    echo "setup: $1" >&2
+    echo "setup: Install by hand what is listed above, then run this again." >&2
+    echo "setup: Debian and its relatives have it in: ${packages[*]}" >&2
+    exit 1
+}
+
+has apt-get || by_hand "There is no apt-get here to install it with."
+as_root=()
+if [ "$(id -u)" != 0 ]; then
+    has sudo || by_hand "Installing needs root, and there is no sudo."
+    as_root=(sudo)
+    # Without a terminal nobody can type a password.
+    [ -t 0 ] || as_root=(sudo -n)
+fi
+
+apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq "$@" </dev/null; }
+
+echo "setup: installing with apt-get: ${packages[*]}"
+# A fresh machine has no lists of packages; stale ones name files that are gone.
+apt update || echo "setup: 'apt-get update' failed; trying with the lists that are there" >&2
+apt install -y --no-install-recommends "${packages[@]}" >/dev/null || by_hand "'apt-get install' failed; its message is above."
+
+# Elsewhere a package of the same name may hold something else.
+missing=()
+check
+[ ${#missing[@]} -eq 0 ] || by_hand "apt-get installed them, but still missing: ${missing[*]}"
