@@ -31,7 +31,7 @@ pub struct Analysis {
     /// One entry for each series of stream cells and each quantity.
     pub models: Vec<CostModel>,
     /// Whether exchanging the hosts' roles made a difference; `None` without
-    /// blocks of both kinds.
+    /// any block that was measured.
     pub roles: Option<Roles>,
     /// Where the datagrams of all UDP trials went; `None` without any.
     pub datagrams: Option<Balance>,
@@ -344,11 +344,11 @@ pub struct FitPoint {
 pub enum Roles {
     /// It was tested.
     Tested(RoleTest),
-    /// There are too few pairs of blocks for any verdict.
-    TooFewPairs {
+    /// There are too few blocks for any verdict.
+    TooFewBlocks {
         /// How many there are.
-        pairs: usize,
-        /// How many it takes.
+        blocks: usize,
+        /// How many this run has to have for one.
         needed: usize,
     },
 }
@@ -357,8 +357,9 @@ pub enum Roles {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct RoleTest {
     /// Time per message with roles exchanged over that without; 1 is no
-    /// difference. The geometric mean over pairs of blocks and their cells,
-    /// each cell relative to its median; `n` is the number of pairs.
+    /// difference. Of geometric means over blocks and their cells, each cell
+    /// relative to its median, compared within groups of blocks and averaged
+    /// over those; `n` is the number of blocks.
     pub ratio: Estimate,
     /// Probability of a difference this large by chance (randomisation test).
     pub p: f64,

@@ -75,7 +75,7 @@ impl Study<'_> {
     fn run_blocks(&mut self) -> Result<Status, StudyError> {
         for index in 0..self.plan.blocks.most {
             self.tell(&Event::BlockStarted { block: index })?;
-            let block = schedule::block(self.plan.seed, index, self.plan.cells.len());
+            let block = schedule::block(self.plan.seed, index, self.plan.cells.len(), self.plan.blocks.most);
             if self.run_block(&block)? == Wish::Stop {
                 return Ok(Status::Interrupted);
             }

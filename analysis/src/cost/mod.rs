@@ -100,7 +100,7 @@ fn outcome(series: &model::cell::Series, members: &[Trials], quantity: Quantity,
     let sizes = Sizes::of(members, quantity.metric(), context.batches);
     match refusal(series, members, quantity, &sizes, context) {
         Some(reason) => FitOutcome::NotALine { reason },
-        None => assemble::fit(&sizes, members[0].cell, &optional(members[0].cell, quantity, context), context),
+        None => assemble::fit(&sizes, members[0].cell, &optional(members, quantity, context), context),
     }
 }
 
@@ -124,15 +124,18 @@ fn refusal(series: &model::cell::Series, members: &[Trials], quantity: Quantity,
 }
 
 fn disturbed(members: &[Trials]) -> Option<String> {
+    let (disturbed, trials) = mostly_disturbed(members)?;
+    Some(format!(
+        "{disturbed} of its {trials} trials were disturbed (see the warnings), so that elapsed times are those of this machine and \
+         what else ran on it; CPU time is less affected"
+    ))
+}
+
+/// Disturbed trials and all of a series, where the former are at least half.
+fn mostly_disturbed(members: &[Trials]) -> Option<(usize, usize)> {
     let trials: usize = members.iter().map(|trials| trials.figures.len()).sum();
     let disturbed: usize = members.iter().map(|trials| trials.figures.iter().filter(|trial| trial.disturbed).count()).sum();
-    let reason = || {
-        format!(
-            "{disturbed} of its {trials} trials were disturbed (see the warnings), so that elapsed times are those of this machine and \
-             what else ran on it; CPU time is less affected"
-        )
-    };
-    (disturbed * 2 >= trials).then(reason)
+    (disturbed * 2 >= trials).then_some((disturbed, trials))
 }
 
 fn survivors(members: &[Trials]) -> Option<String> {
@@ -153,14 +156,48 @@ fn survivors(members: &[Trials]) -> Option<String> {
 ///
 /// A receiver that is slow is woken less often, so wake-ups are not a cause of
 /// elapsed time; of CPU time they are, at both ends: the sender pays for the
-/// wake-up that its message brings about.
-fn optional(cell: &Cell, quantity: Quantity, context: &Context) -> Vec<Term> {
-    let frame = frames_count(cell, context).then_some(Term::Frame);
-    let wakeup = (quantity != Quantity::Elapsed).then_some(Term::Wakeup);
+/// wake-up that its message brings about. In a series that is mostly disturbed
+/// both follow from what else ran, and are no cause of each other.
+fn optional(members: &[Trials], quantity: Quantity, context: &Context) -> Vec<Term> {
+    let frame = frames_count(members[0].cell, context).then_some(Term::Frame);
+    let wakeup = (quantity != Quantity::Elapsed && mostly_disturbed(members).is_none()).then_some(Term::Wakeup);
     frame.into_iter().chain(wakeup).collect()
 }
 
 /// Whether the number of frames follows from the size of a message.
 fn frames_count(cell: &Cell, context: &Context) -> bool {
     cell.protocol() == Protocol::Udp || context.segments_are_frames
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Context, Trials, optional};
+    use crate::figures::Figures;
+    use crate::result::{Quantity, Term};
+    use crate::stats::bootstrap::Batches;
+    use crate::stopping::Claim;
+    use crate::testing::{cell, measured, record, run};
+    use model::{Role, Test, Warning};
+
+    /// The terms tried for a series of ten trials of which so many are disturbed.
+    fn tried(disturbed: u32, quantity: Quantity) -> Vec<Term> {
+        let figures: Vec<Figures> = (0..10)
+            .map(|block| {
+                let mut record = record(Test::UdpStream, 64, block, measured(Test::UdpStream, 64));
+                record.warnings.extend((block < disturbed).then_some(Warning::Contended { role: Role::Sender, share: 0.5 }));
+                Figures::of(&record, record.measured().unwrap(), None)
+            })
+            .collect();
+        let cell = cell(Test::UdpStream, 64);
+        let claim = Claim::of(&run(Vec::new(), 9).plan.blocks);
+        let context = Context { claim, batches: &Batches::of(0..10), mtu: None, segments_are_frames: false, seed: 1 };
+        optional(&[Trials { cell: &cell, figures: &figures, segment: None }], quantity, &context)
+    }
+
+    #[test]
+    fn wakeups_are_no_cause_in_a_disturbed_series() {
+        assert_eq!(tried(4, Quantity::ReceiverCpu), [Term::Frame, Term::Wakeup]);
+        assert_eq!(tried(5, Quantity::ReceiverCpu), [Term::Frame]);
+        assert_eq!(tried(0, Quantity::Elapsed), [Term::Frame]);
+    }
 }

@@ -89,7 +89,8 @@ fn residual(point: &Point, terms: &[Term], coefficients: &[f64]) -> Option<f64> 
 /// 2013), an optional term as three in all.
 ///
 /// An optional term must cost something: one with a coefficient below 0 only
-/// mends what another term got wrong, and is not taken.
+/// mends what another term got wrong, and is not taken. Nor is one that leaves
+/// a message as such a cost of 0 or less: it has taken over what is not its own.
 pub fn best(search: &Search) -> Option<Form> {
     let mut best: Option<(f64, Form)> = None;
     for terms in search.choices {
@@ -195,8 +196,12 @@ impl Pieces<'_> {
             return None;
         }
         let line = robust::line(points, self.terms, self.search.noise)?;
-        let optional = line.coefficients.iter().skip(LINE.len());
-        if optional.copied().any(|cost| cost < 0.0) || !identifiable(points, self.terms, &line.weights) {
+        let mut optional = line.coefficients.iter().skip(LINE.len()).copied().peekable();
+        let message = line.coefficients.first().copied().unwrap_or_default();
+        if optional.peek().is_some() && message <= 0.0 {
+            return None;
+        }
+        if optional.any(|cost| cost < 0.0) || !identifiable(points, self.terms, &line.weights) {
             return None;
         }
         let misfit = |point: &Point| Some((residual(point, self.terms, &line.coefficients)? / self.search.noise).powi(2));

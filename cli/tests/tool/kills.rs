@@ -92,13 +92,13 @@ fn kill_endpoints(purpose: u64, sender: bool) {
     let mut failed = 0;
     for (seed, moment) in moments(purpose) {
         let tool = Tool::new();
-        let host = if schedule::block(seed, 0, CELLS).swapped == sender { "b" } else { "a" };
+        let host = if schedule::block(seed, 0, CELLS, 1).swapped == sender { "b" } else { "a" };
         let answer = kill_during(&tool, seed, moment, || processes::endpoint(&tool, host));
         let errors = assert_went_on(&tool, answer, 1);
         failed += errors.len();
         for error in errors {
             assert!(error.starts_with(&format!("endpoint on host {host}: ")), "{error}");
-            assert!(error.contains("it ended in the middle of a trial") && error.contains("SIGKILL"), "{error}");
+            assert!(error.contains("it ended while") && error.contains("SIGKILL"), "{error}");
         }
     }
     // One that has just reported is not missed.

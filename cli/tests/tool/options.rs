@@ -104,10 +104,10 @@ fn a_study_of_which_nothing_works_fails_with_the_reason() -> Result<(), Skip> {
     let plan = plan("test = ['TCP_STREAM', 'TCP_RR']\nsize = 512\ncc = 'nosuchcc'");
     let answer = tool.study(&plan, &[]);
     assert_eq!(answer.code, Some(1), "{answer:#?}");
-    for words in ["every trial of the first block failed", "nosuchcc", "tcp_available_congestion_control", "runs/"] {
+    for words in ["every trial of a block failed", "nosuchcc", "tcp_available_congestion_control", "runs/"] {
         assert!(answer.stderr.contains(words), "{words} is missing: {}", answer.stderr);
     }
     assert!(matches!(tool.stored().status(), Status::Failed { error } if error.contains("nosuchcc")));
-    tool.study(&plan, &["-J"]).refused_in_json(1, &["every trial of the first block failed", "nosuchcc"]);
+    tool.study(&plan, &["-J"]).refused_in_json(1, &["every trial of a block failed", "nosuchcc"]);
     Ok(())
 }

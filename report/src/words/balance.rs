@@ -27,19 +27,17 @@ pub fn datagrams(balance: &Balance) -> String {
 pub fn roles(analysis: &Analysis, roles: &Roles) -> String {
     match roles {
         Roles::Tested(test) => verdict(analysis, test),
-        Roles::TooFewPairs { pairs, needed } => {
-            let have = plural(*pairs as u64, "pair");
-            format!(
-                "{have} of blocks with the hosts' roles exchanged and not: too few for a verdict on whether that matters, which takes {needed}."
-            )
-        }
+        Roles::TooFewBlocks { blocks, needed } => format!(
+            "Whether exchanging the hosts' roles matters cannot be told from {}: this run needs {needed}.",
+            plural(*blocks as u64, "block")
+        ),
     }
 }
 
 fn verdict(analysis: &Analysis, test: &RoleTest) -> String {
     let blocks = analysis.run.plan.blocks;
     // A verdict needs both: unlikely by chance, and large enough to matter.
-    let (unlikely, large) = (test.p < 1.0 - blocks.confidence, (test.ratio.value - 1.0).abs() >= blocks.interval);
+    let (unlikely, large) = (test.p <= 1.0 - blocks.confidence + 1e-9, (test.ratio.value - 1.0).abs() >= blocks.interval);
     let verdict = match (unlikely, large) {
         (true, true) => "a difference, the two directions are not alike".to_owned(),
         (true, false) => format!("a difference, smaller than the {} that matter here", number::percent(blocks.interval)),

@@ -144,7 +144,7 @@ fn estimates(analysis: &Analysis) -> impl Iterator<Item = &Estimate> {
     let terms = fits.flat_map(|fit| &fit.pieces).flat_map(|piece| &piece.terms).map(|entry| &entry.estimate);
     let roles = analysis.roles.iter().filter_map(|roles| match roles {
         Roles::Tested(test) => Some(&test.ratio),
-        Roles::TooFewPairs { .. } => None,
+        Roles::TooFewBlocks { .. } => None,
     });
     metrics.chain(percentiles.map(|entry| &entry.estimate)).chain(terms).chain(roles)
 }

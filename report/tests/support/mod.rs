@@ -54,7 +54,7 @@ pub fn sample() -> Analysis {
         failed: 15,
         models: models::all(&cells),
         cells,
-        roles: Some(Roles::Tested(RoleTest { ratio: Estimate { n: 6, ..ratio() }, p: 0.3125, swapped: 6, straight: 6 })),
+        roles: Some(Roles::Tested(RoleTest { ratio: Estimate { n: 12, ..ratio() }, p: 0.3125, swapped: 6, straight: 6 })),
         datagrams: Some(Balance {
             sent: 48_213_904,
             received: 48_190_112,
@@ -263,7 +263,7 @@ pub fn spoilt() -> Analysis {
 pub fn disturbed() -> Analysis {
     let mut analysis = sample();
     analysis.disturbed = Disturbed { trials: analysis.trials, waited: analysis.trials, misaligned: 3, ..Disturbed::default() };
-    analysis.roles = Some(Roles::TooFewPairs { pairs: 4, needed: 6 });
+    analysis.roles = Some(Roles::TooFewBlocks { blocks: 7, needed: 8 });
     analysis
 }
 
