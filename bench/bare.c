@@ -150,7 +150,8 @@ int main(int argc, char **argv)
 	long size = atol(argv[7]), room_size = sends || !stream ? size : 128 << 10;
 	enter_namespace(argv[3]);
 	pin(atoi(argv[4]));
-	char *room = malloc(room_size);
+	/* On a page, as nettoll's is. */
+	char *room = aligned_alloc(4096, (room_size + 4095) / 4096 * 4096);
 	memset(room, 1, room_size);
 	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons(atoi(argv[6])) };
 	inet_pton(AF_INET, argv[5], &address.sin_addr);

@@ -74,7 +74,7 @@ fn main() -> anyhow::Result<()> {
         Some(Process::Host { name, isolation }) => Ok(lab::keeper::run(name, *isolation)?),
         Some(Process::Endpoint) => {
             let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
-            Ok(engine::endpoint::run(input, io::stdout())?)
+            Ok(engine::endpoint::run(input, io::stdout(), engine::endpoint::Files::Own)?)
         }
         Some(Process::Ppid { count }) => loop_cost::run_ours(*count),
         None => benchmark(&arguments),

@@ -22,6 +22,6 @@ pub fn host(args: &HostArgs) -> Result<Exit, Failure> {
 /// A host that is gone.
 pub fn endpoint() -> Result<Exit, Failure> {
     let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
-    engine::endpoint::run(input, io::stdout())?;
+    engine::endpoint::run(input, io::stdout(), engine::endpoint::Files::Own)?;
     Ok(Exit::Done)
 }

@@ -178,11 +178,10 @@ pub fn options(socket: &OwnedFd, task: &Task) -> Vec<SocketOption> {
     options
 }
 
-/// The same options with what they have become by the end of the trial.
-pub fn options_at_end(mut options: Vec<SocketOption>, socket: &OwnedFd, task: &Task) -> Vec<SocketOption> {
-    let now = self::options(socket, task);
-    for (option, now) in options.iter_mut().zip(now) {
-        option.got = now.set;
+/// The options at the start of a trial, with what they have become by its end.
+pub fn with_end(mut options: Vec<SocketOption>, at_end: Vec<SocketOption>) -> Vec<SocketOption> {
+    for (option, end) in options.iter_mut().zip(at_end) {
+        option.got = end.set;
     }
     options
 }

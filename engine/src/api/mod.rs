@@ -3,10 +3,12 @@
 //! A new way is one file here that implements [`Api`], one name in
 //! `model::Api`, and one line in [`with_api!`].
 
+mod buffer;
 mod send;
 
 use std::os::fd::OwnedFd;
 
+pub use buffer::Buffer;
 pub use send::Send;
 
 /// What a call moved: bytes when positive or zero, a negated errno when negative.
@@ -42,7 +44,7 @@ pub trait Api: Transmit + Sized {
     ///
     /// # Errors
     /// Whatever keeps this way from working here.
-    fn open(socket: OwnedFd, message: Vec<u8>, room: Vec<u8>) -> std::io::Result<Self>;
+    fn open(socket: OwnedFd, message: Buffer, room: Buffer) -> std::io::Result<Self>;
 
     /// Takes what has arrived, at most `limit` bytes of it.
     fn receive(&mut self, limit: usize) -> Moved;

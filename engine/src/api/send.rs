@@ -2,14 +2,14 @@
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-use super::{Api, Moved, Transmit};
+use super::{Api, Buffer, Moved, Transmit};
 
 /// Plain `send(2)` and `recv(2)`.
 #[derive(Debug)]
 pub struct Send {
     raw: RawFd,
-    message: Vec<u8>,
-    room: Vec<u8>,
+    message: Buffer,
+    room: Buffer,
     socket: OwnedFd,
 }
 
@@ -35,7 +35,7 @@ impl Transmit for Send {
 }
 
 impl Api for Send {
-    fn open(socket: OwnedFd, message: Vec<u8>, room: Vec<u8>) -> std::io::Result<Self> {
+    fn open(socket: OwnedFd, message: Buffer, room: Buffer) -> std::io::Result<Self> {
         Ok(Self { raw: socket.as_raw_fd(), message, room, socket })
     }
 

@@ -14,14 +14,14 @@ use std::os::fd::OwnedFd;
 use model::control::Task;
 use std::time::Duration;
 
-use model::end::{Counts, TcpInfo, Window};
+use model::end::{Counts, SocketOption, TcpInfo, Window};
 use model::{Protocol, Role};
 
-use crate::api::{Api, with_api};
+use crate::api::{Api, Buffer, with_api};
 use crate::edge::{Between, EdgeReader};
 use crate::recorder::Recorder;
 use crate::stage::Stage;
-use crate::tcp_info;
+use crate::{socket, tcp_info};
 
 pub use extent::Extent;
 pub use send::send_until;
@@ -44,8 +44,8 @@ pub struct Traffic {
     pub latency: Option<String>,
     /// TCP's own account at the end.
     pub tcp: Option<TcpInfo>,
-    /// The socket, still open.
-    pub socket: OwnedFd,
+    /// The socket's options at the end.
+    pub options: Vec<SocketOption>,
 }
 
 /// What a loop needs to know of its trial.
@@ -89,8 +89,8 @@ fn run_over<A: Api>(mut api: A, task: &Task, stage: &Stage, sent: &mut dyn FnMut
     count_stream_messages(task, &mut counts);
     count_stream_messages(task, &mut total);
     let tcp = tcp_info::read(api.socket()).filter(|_| task.cell.protocol() == Protocol::Tcp);
-    let socket = api.socket().try_clone()?;
-    Ok(Traffic { between, flow, counts, total, latency: recorder.encode(), tcp, socket })
+    let options = socket::options(api.socket(), task);
+    Ok(Traffic { between, flow, counts, total, latency: recorder.encode(), tcp, options })
 }
 
 /// A TCP stream has no messages: a receiver's are its bytes over their size.
@@ -102,13 +102,13 @@ fn count_stream_messages(task: &Task, counts: &mut Counts) {
 }
 
 /// The message. Not zeros: pages of zeros could all be one page, always cached.
-fn message(task: &Task) -> Vec<u8> {
-    (0..task.cell.size.as_len()).map(|at| (at % 251) as u8 | 1).collect()
+fn message(task: &Task) -> Buffer {
+    Buffer::filled(task.cell.size.as_len(), |place| (place % 251) as u8 | 1)
 }
 
-/// Room for what is received, its pages touched.
-fn room(task: &Task) -> Vec<u8> {
-    vec![1; task.cell.read_size.as_len()]
+/// Room for what is received.
+fn room(task: &Task) -> Buffer {
+    Buffer::filled(task.cell.read_size.as_len(), |_| 1)
 }
 
 /// The sum of the counts of two parts of a trial.

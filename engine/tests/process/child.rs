@@ -38,7 +38,7 @@ pub fn run(kind: &str) {
         "endpoint" => {
             let input = File::from(io::stdin().as_fd().try_clone_to_owned().unwrap());
             // What a host that is gone leaves behind.
-            let _ = engine::endpoint::run(input, io::stdout());
+            let _ = engine::endpoint::run(input, io::stdout(), engine::endpoint::Files::Own);
         }
         _ => traffic(),
     }

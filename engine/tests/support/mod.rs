@@ -66,7 +66,7 @@ impl Endpoint {
     pub fn start() -> (Self, Served) {
         let (ours, theirs) = UnixStream::pair().unwrap();
         let input = theirs.try_clone().unwrap();
-        let served = thread::spawn(move || engine::endpoint::run(input, theirs));
+        let served = thread::spawn(move || engine::endpoint::run(input, theirs, engine::endpoint::Files::Shared));
         let answers = ours.try_clone().unwrap();
         (Self::over(file(ours), file(answers)), served)
     }
