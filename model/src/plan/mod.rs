@@ -3,6 +3,7 @@
 //! [`raw`] is what a person wrote; [`Plan`] is what it means. Presets are TOML
 //! files in `plans/`, compiled in.
 
+mod cells;
 pub mod factor;
 pub mod link;
 pub mod raw;
