@@ -1,7 +1,25 @@
 //! What needs a privilege or a certain kernel, and can say "not here".
 //!
-//! So far: [`probe`], which asks the kernel by trying. Each probe opens what it
-//! is about, closes it again and leaves nothing behind. A refusal is final: no
-//! probe looks for a way round it.
+//! - [`probe`] asks the kernel by trying, and leaves nothing behind.
+//! - [`sampler`] takes call chains of a running process; [`symbols`] names
+//!   their addresses; [`fold`] makes one [`model::profile::Profile`] of both.
+//! - [`counts`] counts events and calls exactly, by the best way there is.
+//! - [`waits`] tells where a thread's time off the CPU went, and
+//!   [`softirq_share`] how much of a system call was the kernel's network softirq.
+//!
+//! A refusal is final and a value ([`Refusal`]): no part looks for a way round
+//! it. Whatever the kernel hands out is parsed as foreign bytes.
 
+pub mod bpf;
+pub mod counts;
+pub mod fold;
+mod perf;
 pub mod probe;
+mod refusal;
+pub mod sampler;
+pub mod softirq_share;
+pub mod symbols;
+pub mod system;
+pub mod waits;
+
+pub use refusal::{Refusal, errno_name};

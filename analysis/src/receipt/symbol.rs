@@ -1,0 +1,75 @@
+//! Names of kernel functions as symbol tables write them.
+
+/// A name without what compilers and symbol tables add to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Symbol<'a> {
+    /// The function's name in the source.
+    pub name: &'a str,
+    /// The module it is in; `None` of the kernel proper.
+    pub module: Option<&'a str>,
+}
+
+impl<'a> Symbol<'a> {
+    /// Takes `name.isra.0 [module]` apart.
+    ///
+    /// Whatever follows the first full stop is a compiler's (`.isra.0`,
+    /// `.constprop.0`, `.part.0`, `.cold`, `.llvm.123`): C names have none. A
+    /// stop at the start is kept, since it is part of the name on some
+    /// machines. `__pi_` marks aliases of position-independent code on arm64.
+    pub fn of(text: &'a str) -> Self {
+        let (name, module) = match text.split_once(" [") {
+            Some((name, rest)) => (name, Some(rest.strip_suffix(']').unwrap_or(rest))),
+            None => (text, None),
+        };
+        let name = match name.char_indices().skip(1).find(|(_, c)| *c == '.') {
+            Some((stop, _)) => &name[..stop],
+            None => name,
+        };
+        let name = name.strip_prefix("__pi_").filter(|rest| !rest.is_empty()).unwrap_or(name);
+        // The one made-up frame with a space in its name.
+        let name = if name == "[syscall exit]" { "[syscall_exit]" } else { name };
+        Self { name, module: module.filter(|module| !module.is_empty()) }
+    }
+
+    /// The name under which its time is listed: with the module, so that equal
+    /// names of two modules stay apart.
+    pub fn listed(self) -> String {
+        match self.module {
+            Some(module) => format!("{} [{module}]", self.name),
+            None => self.name.to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Symbol;
+    use proptest::prelude::{prop_assert, proptest};
+
+    #[test]
+    fn suffixes_and_modules_come_off() {
+        let of = |text| {
+            let symbol = Symbol::of(text);
+            (symbol.name, symbol.module)
+        };
+        assert_eq!(of("tcp_ack"), ("tcp_ack", None));
+        assert_eq!(of("finish_task_switch.isra.0"), ("finish_task_switch", None));
+        assert_eq!(of("count.constprop.0.isra.0"), ("count", None));
+        assert_eq!(of("udp_sendmsg.llvm.1234567 [udp]"), ("udp_sendmsg", Some("udp")));
+        assert_eq!(of("veth_xmit [veth]"), ("veth_xmit", Some("veth")));
+        assert_eq!(of("__pi_memcpy"), ("memcpy", None));
+        assert_eq!(of(".hidden.part.0"), (".hidden", None));
+        assert_eq!(of("[user]"), ("[user]", None));
+        assert_eq!(of("[syscall exit]"), ("[syscall_exit]", None));
+        assert_eq!(of(""), ("", None));
+        assert_eq!(Symbol::of("veth_xmit.cold [veth]").listed(), "veth_xmit [veth]");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_taken(text in ".{0,40}") {
+            let symbol = Symbol::of(&text);
+            prop_assert!(symbol.name.len() <= text.len());
+        }
+    }
+}

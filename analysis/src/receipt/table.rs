@@ -1,0 +1,147 @@
+//! The table of 1984: function by size, time and calls.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::Bytes;
+use model::profile::CountTier;
+use serde::Serialize;
+
+use super::build::{Calls, Receipt};
+use super::figure::Figure;
+use super::growth::{Growth, Shape, Trials, growth, settle};
+use super::row::Row;
+use super::symbol::Symbol;
+
+/// A row with fewer samples over all sizes is not tested: nothing could be shown.
+pub const LEAST_TESTED: u64 = 50;
+
+/// Functions over sizes, the costliest first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FunctionTable {
+    /// The sizes, rising: the columns.
+    pub sizes: Vec<Bytes>,
+    /// The functions.
+    pub rows: Vec<FunctionRow>,
+}
+
+/// One function.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FunctionRow {
+    /// Its name.
+    pub function: String,
+    /// One cell a size.
+    pub cells: Vec<SizeCell>,
+    /// Whether its time depends on the size; `None` of too few samples or trials.
+    pub time: Option<Growth>,
+    /// Whether its calls do; `None` where they were not counted at every size.
+    pub calls: Option<Growth>,
+}
+
+/// A function at one size.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct SizeCell {
+    /// ns per message.
+    pub ns: Figure,
+    /// Share of the on-CPU time.
+    pub share: f64,
+    /// Exact calls per message and how they were counted; `None` where they
+    /// were not, which prints as "-".
+    pub calls: Option<(Figure, Option<CountTier>)>,
+}
+
+impl FunctionRow {
+    /// Whether time or calls depend on the size.
+    pub fn is_marked(&self) -> bool {
+        [self.time, self.calls].into_iter().flatten().any(|growth| growth.shape != Shape::NotShown)
+    }
+}
+
+impl FunctionTable {
+    /// The table of receipts of one end, one a size.
+    pub fn of(receipts: &[&Receipt]) -> Self {
+        let mut receipts = receipts.to_vec();
+        receipts.sort_by_key(|receipt| receipt.size);
+        let names: BTreeSet<&String> = receipts.iter().flat_map(|receipt| receipt.functions.iter().map(|row| &row.key)).collect();
+        let found: Vec<BTreeMap<&String, &Row<String>>> =
+            receipts.iter().map(|receipt| receipt.functions.iter().map(|row| (&row.key, row)).collect()).collect();
+        let mut rows: Vec<FunctionRow> = names
+            .into_iter()
+            .map(|name| {
+                let of_sizes: Vec<Option<&Row<String>>> = found.iter().map(|rows| rows.get(name).copied()).collect();
+                function(name, &receipts, &of_sizes)
+            })
+            .collect();
+        settle(&mut rows.iter_mut().filter_map(|row| row.time.as_mut()).collect::<Vec<_>>());
+        settle(&mut rows.iter_mut().filter_map(|row| row.calls.as_mut()).collect::<Vec<_>>());
+        let cost = |row: &FunctionRow| row.cells.iter().map(|cell| cell.share).sum::<f64>();
+        rows.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
+        Self { sizes: receipts.iter().map(|receipt| receipt.size).collect(), rows }
+    }
+}
+
+fn function(name: &str, receipts: &[&Receipt], rows: &[Option<&Row<String>>]) -> FunctionRow {
+    let calls: Vec<Option<&Calls>> = receipts.iter().map(|receipt| receipt.calls.get(Symbol::of(name).name)).collect();
+    let cells = receipts.iter().zip(rows).zip(&calls).map(|((receipt, row), calls)| {
+        let unseen = receipt.unseen();
+        let (ns, share) = row.map_or((unseen, 0.0), |row| (row.ns, row.share.value));
+        SizeCell { ns, share, calls: calls.map(|calls| (calls.per_message, calls.tier)) }
+    });
+    FunctionRow {
+        function: name.to_owned(),
+        cells: cells.collect(),
+        time: time_growth(receipts, rows),
+        calls: calls_growth(receipts, &calls),
+    }
+}
+
+/// Whether the time of one row depends on the size. `rows` are the row at each
+/// of the receipts, `None` where it was not sampled at all.
+pub fn time_growth<K>(receipts: &[&Receipt], rows: &[Option<&Row<K>>]) -> Option<Growth> {
+    let samples: u64 = rows.iter().flatten().map(|row| row.samples).sum();
+    if samples < LEAST_TESTED {
+        return None;
+    }
+    // If the size made no difference, every size would have this mean; a value
+    // of s samples of c ns each then has the variance c²·s = c·mean.
+    let possible: f64 = receipts.iter().map(|receipt| 1.0 / receipt.each).sum();
+    let mean = samples as f64 / possible;
+    let trials = receipts.iter().zip(rows).map(|(receipt, row)| {
+        let values = row.map_or_else(|| vec![0.0; receipt.passes], |row| row.passes.clone());
+        let own = values.iter().sum::<f64>() / values.len() as f64;
+        let relative = receipt.cpu.error.map_or(0.0, |error| error / receipt.cpu.value);
+        // One sample of one of the passes is worth the passes' number of `each`.
+        let one = receipt.each * receipt.passes as f64;
+        Trials { size: receipt.size.get() as f64, values, least_variance: one * mean, shared: (own * relative).powi(2) }
+    });
+    growth(&trials.collect::<Vec<_>>())
+}
+
+fn calls_growth(receipts: &[&Receipt], calls: &[Option<&Calls>]) -> Option<Growth> {
+    let trials = receipts.iter().zip(calls).map(|(receipt, calls)| {
+        calls.map(|calls| Trials {
+            size: receipt.size.get() as f64,
+            values: calls.passes.clone(),
+            // A count is exact to one call.
+            least_variance: calls.each * calls.each,
+            shared: 0.0,
+        })
+    });
+    growth(&trials.collect::<Option<Vec<_>>>()?)
+}
+
+impl Receipt {
+    /// Whether each category grows with the size, over receipts of one end.
+    pub fn category_growth(receipts: &[&Self]) -> BTreeMap<super::Category, Growth> {
+        let row = |receipt: &Self, category| receipt.categories.iter().position(|row| row.key == category);
+        let mut found: BTreeMap<super::Category, Growth> = super::Category::ALL
+            .iter()
+            .filter_map(|category| {
+                let rows: Vec<Option<&Row<super::Category>>> =
+                    receipts.iter().map(|receipt| row(receipt, *category).map(|place| &receipt.categories[place])).collect();
+                time_growth(receipts, &rows).map(|growth| (*category, growth))
+            })
+            .collect();
+        settle(&mut found.values_mut().collect::<Vec<_>>());
+        found
+    }
+}

@@ -1,0 +1,111 @@
+//! Made-up passes whose truth is known.
+
+use model::profile::{CallCounts, CountTier, Profile, SampleSource, Stack, Waits};
+use model::{Bytes, Nanos, Role};
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+
+use crate::receipt::{CleanPass, CountPass, Passes, TimePass, WaitPass};
+use crate::testing::normal;
+
+/// The period of the made-up samples, in ns.
+pub const PERIOD: u64 = 106_681;
+
+/// A chain and what it costs a message in ns.
+#[derive(Debug, Clone, Copy)]
+pub struct Cost {
+    /// Innermost function first, parted by `<`.
+    pub chain: &'static str,
+    /// ns per message.
+    pub ns: f64,
+}
+
+/// Chains of a sender of UDP over loopback.
+pub const COSTS: [Cost; 9] = [
+    Cost { chain: "_copy_from_iter<ip_generic_getfrag<__ip_append_data<udp_sendmsg<__sys_sendto<do_syscall_64", ns: 150.0 },
+    Cost { chain: "csum_partial<udp_send_skb<udp_sendmsg<__sys_sendto<do_syscall_64", ns: 60.0 },
+    Cost { chain: "__alloc_skb<sock_alloc_send_pskb<__ip_append_data<udp_sendmsg<__sys_sendto<do_syscall_64", ns: 200.0 },
+    Cost { chain: "udp_sendmsg<__sys_sendto<do_syscall_64", ns: 180.0 },
+    Cost { chain: "do_syscall_64<entry_SYSCALL_64_after_hwframe", ns: 120.0 },
+    Cost {
+        chain: "__udp4_lib_rcv<ip_local_deliver<__netif_receive_skb<process_backlog<__napi_poll<net_rx_action<handle_softirqs<__sys_sendto",
+        ns: 130.0,
+    },
+    Cost { chain: "tcp_ack<tcp_v4_rcv<process_backlog<net_rx_action", ns: 100.0 },
+    Cost { chain: "[user]", ns: 40.0 },
+    Cost { chain: "[syscall exit]", ns: 20.0 },
+];
+
+/// What the chains above cost together.
+pub const CPU: f64 = 1_000.0;
+
+/// A cell to make up.
+#[derive(Debug, Clone, Copy)]
+pub struct Cell {
+    /// Message size.
+    pub size: u64,
+    /// Blocks, each with a pass of every kind.
+    pub blocks: u32,
+    /// Messages of a pass.
+    pub messages: f64,
+    /// Runnable wait and blocked time per message.
+    pub waits: [f64; 2],
+    /// How much more CPU time a time pass takes.
+    pub observer: f64,
+    /// Relative spread of a row between trials.
+    pub spread: f64,
+}
+
+impl Default for Cell {
+    fn default() -> Self {
+        Self { size: 1024, blocks: 9, messages: 400_000.0, waits: [50.0, 250.0], observer: 1.04, spread: 0.03 }
+    }
+}
+
+/// A profile with these counts of [`COSTS`]' chains.
+pub fn profile(counts: &[(&str, u64)]) -> Profile {
+    let mut symbols: Vec<String> = Vec::new();
+    let mut stacks = Vec::new();
+    for (chain, count) in counts.iter().filter(|(_, count)| *count > 0) {
+        let mut frames = Vec::new();
+        for name in chain.split('<') {
+            let place = symbols.iter().position(|known| known == name).unwrap_or_else(|| {
+                symbols.push(name.to_owned());
+                symbols.len() - 1
+            });
+            frames.push(place as u32);
+        }
+        stacks.push(Stack { frames, user: chain.starts_with('['), count: *count });
+    }
+    Profile { source: SampleSource::CpuClock, period: PERIOD, symbols, stacks, lost: 0, throttled: 0, broken: 0 }
+}
+
+/// Passes of a cell in which each chain costs what it says.
+pub fn passes(cell: Cell, costs: &[Cost], random: &mut ChaCha8Rng) -> Passes {
+    let whole: f64 = costs.iter().map(|cost| cost.ns).sum();
+    let waits: f64 = cell.waits.iter().sum();
+    let mut made = Passes { role: Role::Sender, size: Bytes::new(cell.size), clean: vec![], time: vec![], waits: vec![], counts: vec![] };
+    for block in 0..cell.blocks {
+        let messages = cell.messages * (1.0 + 0.02 * normal(random));
+        let nanos = |ns: f64| Nanos::new((ns * messages) as u64);
+        let jitter = 1.0 + 0.01 * normal(random);
+        made.clean.push(CleanPass { block, wall: nanos((whole + waits) * jitter), cpu: nanos(whole * jitter), messages });
+        let watched = cell.observer * (1.0 + 0.005 * normal(random));
+        let counts: Vec<(&str, f64)> = costs.iter().map(|cost| (cost.chain, cost.ns * (1.0 + cell.spread * normal(random)))).collect();
+        let sum: f64 = counts.iter().map(|(_, ns)| ns).sum();
+        let on_cpu = whole * watched * messages;
+        // Chance rounds each count, so that the mean is right.
+        let mut drawn = |ns: f64| (ns / sum * on_cpu / PERIOD as f64 + random.random::<f64>()).floor() as u64;
+        let counts: Vec<(&str, u64)> = counts.iter().map(|(chain, ns)| (*chain, drawn(*ns))).collect();
+        let cpu = Nanos::new(on_cpu as u64);
+        made.time.push(TimePass { block, profile: profile(&counts), counters: None, on_cpu: cpu.get(), cpu, messages });
+        let waits =
+            Waits { runnable: nanos(cell.waits[0]), blocked: nanos(cell.waits[1]), switches: 10, switching: Some(Nanos::new(20_000)) };
+        made.waits.push(WaitPass { waits, messages });
+        let mut counts = CallCounts::default();
+        counts.calls.insert("udp_sendmsg".to_owned(), messages as u64);
+        counts.tier.insert("udp_sendmsg".to_owned(), CountTier::Fentry);
+        made.counts.push(CountPass { counts, messages: messages.floor() });
+    }
+    made
+}

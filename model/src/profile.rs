@@ -1,0 +1,114 @@
+//! What a profiler saw of one end in one trial: call chains and how often each
+//! was met, with an account of what it did not see.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::choice::choice;
+use crate::quantity::Nanos;
+
+choice! {
+    /// What the samples are spaced by.
+    SampleSource, "a sample source" {
+        /// CPU time of the process (`PERF_COUNT_SW_CPU_CLOCK`): works everywhere.
+        CpuClock = "cpu-clock",
+        /// Cycles of the processor's own counter (`PERF_COUNT_HW_CPU_CYCLES`).
+        Cycles = "cycles",
+    }
+}
+
+/// The samples of one end in one trial, each call chain once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Profile {
+    /// What the samples are spaced by.
+    pub source: SampleSource,
+    /// The distance of two samples: ns of CPU time, or cycles.
+    pub period: u64,
+    /// Every name in a chain, once. A function of a module has its module
+    /// behind it: `veth_xmit [veth]`.
+    pub symbols: Vec<String>,
+    /// The chains, in order of their frames.
+    pub stacks: Vec<Stack>,
+    /// Samples the kernel says it lost, for want of room in the ring.
+    pub lost: u64,
+    /// How often the kernel throttled the sampler.
+    pub throttled: u64,
+    /// Records that contradict themselves, and samples whose chain could not be
+    /// read; of the latter, [`Profile::stacks`] has the innermost function.
+    pub broken: u64,
+}
+
+/// One call chain.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stack {
+    /// Places in [`Profile::symbols`], the innermost function first. A sample
+    /// in user code has one frame, `[user]`, or `[syscall exit]` where it fell
+    /// on the instruction behind a system call.
+    pub frames: Vec<u32>,
+    /// Whether the sample fell into user code.
+    pub user: bool,
+    /// How often it was met; at least 1.
+    pub count: u64,
+}
+
+impl Profile {
+    /// All samples.
+    pub fn samples(&self) -> u64 {
+        self.stacks.iter().map(|stack| stack.count).sum()
+    }
+}
+
+/// What hardware counters moved by, chain by chain: beside a [`Profile`] where
+/// the machine counts and the kernel reads the counters with each sample.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HardwareCounts {
+    /// The counters: `instructions`, `cache-misses`.
+    pub names: Vec<String>,
+    /// For each of [`Profile::stacks`], in the same order, a number for each
+    /// counter: the sum of what it moved by between the sample before (of the same
+    /// thread) and the samples of this chain.
+    pub of_stacks: Vec<Vec<u64>>,
+}
+
+/// Exact counts of one end over one trial, from before its first message to
+/// after its last, with warm-up and drain: to be held against
+/// [`crate::end::EndReport::total`]. (The kernel's counters cannot be read at the
+/// edges of the measured part.)
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallCounts {
+    /// How each name was counted.
+    pub tier: BTreeMap<String, CountTier>,
+    /// Calls of each name: a function's plain name, or a tracepoint's behind its
+    /// system (`net:netif_rx`). A name that could not be counted is not here.
+    pub calls: BTreeMap<String, u64>,
+    /// Names that were asked for and could not be counted, with the reason.
+    pub refused: BTreeMap<String, String>,
+}
+
+choice! {
+    /// A way of counting, best first.
+    CountTier, "a way of counting" {
+        /// A BPF program at the function's entry.
+        Fentry = "fentry",
+        /// A counter on a tracepoint.
+        Tracepoint = "tracepoint",
+        /// An event that this function and no other causes, once a call.
+        Witness = "witness",
+    }
+}
+
+/// Where the time of an end went that no sample can show: from scheduler
+/// tracepoints, within the measured part.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waits {
+    /// Ready, but not on a CPU.
+    pub runnable: Nanos,
+    /// Asleep until something woke it.
+    pub blocked: Nanos,
+    /// Times it was taken off a CPU.
+    pub switches: u64,
+    /// Time between being taken off a CPU and being told to wait, and back: the
+    /// switches themselves, which a sampler that stops with its task misses.
+    pub switching: Option<Nanos>,
+}

@@ -1,0 +1,176 @@
+//! Loading a program, and tying it to an event.
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+use super::{call, refused, remedy};
+use crate::{Refusal, errno_name};
+
+const LOAD: libc::c_int = 5;
+const INFO: libc::c_int = 15;
+const ATTACH: libc::c_int = 17;
+
+const TYPE_RAW_TRACEPOINT: u32 = 17;
+const TYPE_TRACING: u32 = 26;
+const ATTACH_ENTRY: u32 = 24;
+
+/// Room for what the kernel's verifier says about a program that it refuses.
+const LOG: usize = 64 << 10;
+
+/// `union bpf_attr` for a load, up to the last field in use.
+#[repr(C)]
+#[derive(Default)]
+struct Load {
+    kind: u32,
+    instructions: u32,
+    code: u64,
+    licence: u64,
+    log_level: u32,
+    log_size: u32,
+    log: u64,
+    kernel_version: u32,
+    flags: u32,
+    name: [u8; 16],
+    device: u32,
+    attach_type: u32,
+    type_information: [u32; 2],
+    function_information: u64,
+    counts: [u32; 2],
+    line_information: u64,
+    lines: u32,
+    attach_id: u32,
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct Attach {
+    name: u64,
+    program: u32,
+    padding: u32,
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct Info {
+    program: u32,
+    length: u32,
+    info: u64,
+}
+
+/// `struct bpf_prog_info` up to `recursion_misses` (Linux 5.12), in words of 8 bytes.
+const INFO_WORDS: usize = 27;
+const RECURSION_MISSES: usize = 26;
+
+/// A loaded program.
+#[derive(Debug)]
+pub struct Program {
+    descriptor: OwnedFd,
+}
+
+/// A program that is tied to an event. Dropped, it is untied, and unloaded.
+#[derive(Debug)]
+pub struct Attached {
+    program: Program,
+    _link: OwnedFd,
+}
+
+impl Program {
+    /// Has the kernel verify and load a program that runs at a tracepoint.
+    ///
+    /// # Errors
+    /// The system's answer and the verifier's last words, for `mechanism`.
+    pub fn at_tracepoint(code: &[[u8; 8]], mechanism: &str) -> Result<Self, Refusal> {
+        Self::load(code, TYPE_RAW_TRACEPOINT, 0, 0, mechanism)
+    }
+
+    /// The same for the entry of the function with this id in the kernel's type
+    /// information.
+    ///
+    /// # Errors
+    /// As above.
+    pub fn at_function(code: &[[u8; 8]], id: u32, mechanism: &str) -> Result<Self, Refusal> {
+        Self::load(code, TYPE_TRACING, ATTACH_ENTRY, id, mechanism)
+    }
+
+    fn load(code: &[[u8; 8]], kind: u32, attach_type: u32, attach_id: u32, mechanism: &str) -> Result<Self, Refusal> {
+        let tried = if kind == TYPE_TRACING { "bpf(PROG_LOAD, TRACING, fentry)" } else { "bpf(PROG_LOAD, RAW_TRACEPOINT)" };
+        let mut request = Load {
+            kind,
+            instructions: u32::try_from(code.len()).unwrap_or(u32::MAX),
+            code: code.as_ptr() as u64,
+            licence: c"GPL".as_ptr() as u64,
+            attach_type,
+            attach_id,
+            ..Load::default()
+        };
+        // Code, licence and log outlive each call; the kernel writes `log_size` bytes to the log at most.
+        let mut loaded = call(LOAD, &mut request);
+        let mut words = String::new();
+        if loaded.as_ref().is_err_and(|error| !matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS))) {
+            let mut log = vec![0_u8; LOG];
+            (request.log_level, request.log_size, request.log) = (1, LOG as u32, log.as_mut_ptr() as u64);
+            loaded = call(LOAD, &mut request);
+            words = last_words(&log);
+        }
+        let loaded = loaded.map_err(|error| {
+            let words = if words.is_empty() { words } else { format!("; {words}") };
+            Refusal::new(mechanism, format!("{tried}: {}{words}", errno_name(&error)), remedy(&error))
+        })?;
+        Ok(Self { descriptor: descriptor(loaded) })
+    }
+
+    /// Ties it to the tracepoint of this name, or to the function that it was
+    /// loaded for (`None`).
+    ///
+    /// # Errors
+    /// The system's answer, for `mechanism`.
+    pub fn attach(self, tracepoint: Option<&str>, mechanism: &str) -> Result<Attached, Refusal> {
+        let name = CString::new(tracepoint.unwrap_or_default()).map_err(io::Error::from);
+        let linked = name.and_then(|name| {
+            let address = if tracepoint.is_some() { name.as_ptr() as u64 } else { 0 };
+            call(ATTACH, &mut Attach { name: address, program: self.descriptor.as_raw_fd() as u32, padding: 0 })
+        });
+        let tried = || format!("bpf(RAW_TRACEPOINT_OPEN, {})", tracepoint.unwrap_or("fentry"));
+        let link = linked.map_err(|error| refused(mechanism, &tried(), &error))?;
+        Ok(Attached { program: self, _link: descriptor(link) })
+    }
+}
+
+impl Attached {
+    /// How often the program did not run because it was running already, on the
+    /// same CPU, when its event struck again. 0 on kernels that do not tell.
+    pub fn missed(&self) -> u64 {
+        let mut info = [0_u64; INFO_WORDS];
+        let length = size_of_val(&info) as u32;
+        let mut request = Info { program: self.program.descriptor.as_raw_fd() as u32, length, info: info.as_mut_ptr() as u64 };
+        // The kernel writes `length` bytes to `info` at most, and to no other address: those in it are 0.
+        call(INFO, &mut request).map_or(0, |_| info[RECURSION_MISSES])
+    }
+}
+
+fn descriptor(number: libc::c_long) -> OwnedFd {
+    // SAFETY: the kernel has just made this descriptor for the caller, who gave it to nobody else.
+    unsafe { OwnedFd::from_raw_fd(number as RawFd) }
+}
+
+/// The last line of the verifier's log that is not an account of its work.
+fn last_words(log: &[u8]) -> String {
+    let text = String::from_utf8_lossy(log);
+    let mut lines = text.trim_end_matches('\0').lines().filter(|line| !line.trim().is_empty() && !line.starts_with("processed "));
+    lines.next_back().unwrap_or_default().chars().take(200).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Program, last_words};
+
+    #[test]
+    fn the_verifiers_reason_is_kept() {
+        assert_eq!(last_words(b"0: exit\nR0 !read_ok\nprocessed 1 insns\n\0\0\0"), "R0 !read_ok");
+        assert_eq!(last_words(&[0; 8]), "");
+        // `exit` with nothing in R0: refused everywhere, to anybody.
+        let refusal = Program::at_tracepoint(&[[0x95, 0, 0, 0, 0, 0, 0, 0]], "a test").unwrap_err();
+        assert!(refusal.answer.contains("bpf(PROG_LOAD, RAW_TRACEPOINT): E"), "{refusal}");
+    }
+}

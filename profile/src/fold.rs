@@ -1,0 +1,159 @@
+//! Records of the kernel's, made into a profile.
+
+use std::collections::{BTreeMap, HashMap};
+
+use model::end::Window;
+use model::profile::{HardwareCounts, Profile, Stack};
+
+use crate::sampler::record::{Malformed, Record, Sample};
+use crate::sampler::{COUNTERS, Recording};
+use crate::symbols::Symbols;
+
+/// What a sample in user code is called.
+pub const USER: &str = "[user]";
+/// What a sample on the instruction behind a system call is called.
+pub const SYSCALL_EXIT: &str = "[syscall exit]";
+
+/// The samples of a recording within `window` (all of them where there is
+/// none), each chain once, with names. Its memory is bounded by the
+/// recording's, in which each chain takes more room than here.
+///
+/// What was lost is counted whole, whenever it was: the kernel does not tell when.
+pub fn fold(recording: &Recording, symbols: &Symbols, window: Option<Window>) -> (Profile, Option<HardwareCounts>) {
+    let mut fold =
+        Fold { recording, symbols, names: Names::default(), user: HashMap::new(), stacks: BTreeMap::new(), last: HashMap::new() };
+    let within = |time: u64| window.is_none_or(|window| (window.start.get()..window.end.get()).contains(&time));
+    let (mut lost, mut throttled, mut broken) = (0_u64, 0, 0);
+    for record in recording.records() {
+        match record {
+            Ok(Record::Sample(sample)) => {
+                let counted = fold.counters(&sample);
+                if within(sample.time) {
+                    broken += u64::from(!fold.add(&sample, &counted));
+                }
+            }
+            Ok(Record::Lost(count)) => lost = lost.saturating_add(count),
+            Ok(Record::Throttle(time)) => throttled += u64::from(within(time)),
+            Ok(Record::Switch(_) | Record::Other) => {}
+            Err(Malformed::Content | Malformed::Length) => broken += 1,
+        }
+    }
+    let lost = lost.max(recording.lost.unwrap_or(0));
+    let (symbols, stacks, counters) = fold.finish();
+    let profile = Profile { source: recording.source, period: recording.period, symbols, stacks, lost, throttled, broken };
+    (profile, counters)
+}
+
+/// Names in the order in which they were met.
+#[derive(Default)]
+struct Names {
+    all: Vec<String>,
+    places: HashMap<String, u32>,
+    /// By address, and whether it is one to which a call returns.
+    addresses: HashMap<(u64, bool), u32>,
+}
+
+impl Names {
+    fn place(&mut self, name: &str) -> u32 {
+        if let Some(place) = self.places.get(name) {
+            return *place;
+        }
+        let place = self.all.len() as u32;
+        self.all.push(name.to_owned());
+        self.places.insert(name.to_owned(), place);
+        place
+    }
+
+    fn of_address(&mut self, address: u64, returned_to: bool, symbols: &Symbols) -> u32 {
+        if let Some(place) = self.addresses.get(&(address, returned_to)) {
+            return *place;
+        }
+        let name = if returned_to { symbols.caller(address) } else { symbols.name(address) };
+        let place = self.place(name);
+        self.addresses.insert((address, returned_to), place);
+        place
+    }
+}
+
+/// How often a chain was met, and what the counters moved by in its samples.
+#[derive(Default)]
+struct Met {
+    count: u64,
+    counted: [u64; COUNTERS.len()],
+}
+
+struct Fold<'a> {
+    recording: &'a Recording,
+    symbols: &'a Symbols,
+    names: Names,
+    /// Whether an address of user code follows a system call.
+    user: HashMap<u64, bool>,
+    stacks: BTreeMap<(Vec<u32>, bool), Met>,
+    /// What each counter of each thread stood at.
+    last: HashMap<(u32, u64), u64>,
+}
+
+impl Fold<'_> {
+    /// Adds a sample; false when its chain could not be read, so that only the
+    /// function it fell into is known.
+    fn add(&mut self, sample: &Sample, counted: &[u64; COUNTERS.len()]) -> bool {
+        let mut whole = true;
+        let frames = if sample.user {
+            let code = &self.recording.code;
+            let exit = *self.user.entry(sample.ip).or_insert_with(|| code.follows_system_call(sample.ip));
+            vec![self.names.place(if exit { SYSCALL_EXIT } else { USER })]
+        } else {
+            let mut frames: Vec<u32> = Vec::new();
+            for (place, address) in sample.kernel_chain().enumerate() {
+                frames.push(self.names.of_address(address, place > 0, self.symbols));
+            }
+            if frames.is_empty() {
+                whole = false;
+                frames.push(self.names.of_address(sample.ip, false, self.symbols));
+            }
+            frames
+        };
+        let met = self.stacks.entry((frames, sample.user)).or_default();
+        met.count += 1;
+        for (sum, this) in met.counted.iter_mut().zip(counted) {
+            *sum = sum.saturating_add(*this);
+        }
+        whole
+    }
+
+    /// What each counter moved by since the thread's sample before this one.
+    fn counters(&mut self, sample: &Sample) -> [u64; COUNTERS.len()] {
+        let mut moved = [0; COUNTERS.len()];
+        for (id, value) in sample.reads() {
+            let Some((_, place)) = self.recording.layout.counters.iter().find(|(known, _)| *known == id) else { continue };
+            let before = self.last.insert((sample.tid, id), value).unwrap_or(0);
+            moved[*place] += value.saturating_sub(before);
+        }
+        moved
+    }
+
+    /// Names in order of letters, chains in order of their frames.
+    fn finish(self) -> (Vec<String>, Vec<Stack>, Option<HardwareCounts>) {
+        let mut order: Vec<usize> = (0..self.names.all.len()).collect();
+        order.sort_by(|a, b| self.names.all[*a].cmp(&self.names.all[*b]));
+        let mut place = vec![0; order.len()];
+        for (new, old) in order.iter().enumerate() {
+            place[*old] = new as u32;
+        }
+        let symbols = order.iter().map(|old| self.names.all[*old].clone()).collect();
+        let mut found: Vec<(Stack, [u64; COUNTERS.len()])> = Vec::with_capacity(self.stacks.len());
+        for ((frames, user), met) in self.stacks {
+            let frames = frames.into_iter().map(|old| place[old as usize]).collect();
+            found.push((Stack { frames, user, count: met.count }, met.counted));
+        }
+        found.sort_by(|(a, _), (b, _)| (&a.frames, a.user).cmp(&(&b.frames, b.user)));
+        let counters = self.recording.layout.reads.then(|| HardwareCounts {
+            names: COUNTERS.iter().map(|(name, _)| (*name).to_owned()).collect(),
+            of_stacks: found.iter().map(|(_, counted)| counted.to_vec()).collect(),
+        });
+        (symbols, found.into_iter().map(|(stack, _)| stack).collect(), counters)
+    }
+}
+
+#[cfg(test)]
+mod tests;

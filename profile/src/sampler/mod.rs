@@ -1,0 +1,123 @@
+//! Call chains of a running process, taken at even distances of its CPU time.
+//!
+//! Only the process asked for is sampled, so idle time and other people's load
+//! are never seen; what no sample shows is told by [`crate::waits`]. The kernel
+//! writes samples into rings in memory that nobody reads while messages flow.
+
+mod open;
+pub mod record;
+mod recording;
+pub(crate) mod ring;
+mod settings;
+
+use std::io;
+use std::os::fd::AsFd;
+
+use crate::{Refusal, perf};
+
+pub use open::{COUNTERS, Layout};
+pub use recording::Recording;
+pub use settings::{PERIOD, PERIOD_CYCLES, Settings, Target};
+
+use crate::symbols::CodeMap;
+use open::{Opened, Place};
+
+/// The most bytes of samples that are kept outside the rings, for trials so
+/// long that the rings are drained on the way.
+const KEPT_LIMIT: usize = 512 << 20;
+
+/// A sampler of one process or thread. Dropped, it is gone from the kernel.
+#[derive(Debug)]
+pub struct Sampler {
+    opened: Opened,
+    code: CodeMap,
+    notes: Vec<Refusal>,
+    drained: Vec<Vec<u8>>,
+}
+
+impl Sampler {
+    /// Attaches to a process or thread without starting. Threads that a process
+    /// starts later are sampled too; those that it already has beside its main
+    /// thread are not, so attach before the traffic thread is there.
+    ///
+    /// # Errors
+    /// What the kernel refused, with a remedy.
+    pub fn open(settings: &Settings) -> Result<Self, Refusal> {
+        let (opened, mut notes) = open::open(settings)?;
+        let code = match settings.target {
+            Target::Process(pid) => CodeMap::of_process(pid).unwrap_or_else(|refusal| {
+                notes.push(refusal);
+                CodeMap::default()
+            }),
+            Target::Thread(_) => CodeMap::default(),
+        };
+        let drained = vec![Vec::new(); opened.places.len()];
+        Ok(Self { opened, code, notes, drained })
+    }
+
+    /// What is not as it could be, such as a machine without cycle counters.
+    /// The sampler works nonetheless.
+    pub fn notes(&self) -> &[Refusal] {
+        &self.notes
+    }
+
+    /// Bytes of memory that the kernel's rings take, all CPUs together.
+    pub fn ring_bytes(&self) -> usize {
+        self.opened.places.iter().map(|place| place.ring.len()).sum()
+    }
+
+    /// Starts sampling. No more than one call to the kernel for each CPU.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn start(&self) -> Result<(), Refusal> {
+        for place in &self.opened.places {
+            perf::enable(place.leader.as_fd()).map_err(|error| refused("ioctl(PERF_EVENT_IOC_ENABLE)", &error))?;
+        }
+        Ok(())
+    }
+
+    /// Takes what the rings hold, so that the kernel has room again. Only for
+    /// trials longer than [`Settings::longest`]; it costs CPU time.
+    ///
+    /// # Errors
+    /// When a ring is not what the kernel promises.
+    pub fn drain(&mut self) -> Result<(), Refusal> {
+        for (place, drained) in self.opened.places.iter_mut().zip(&mut self.drained) {
+            // Beyond the limit the kernel finds no room and counts what it drops.
+            if drained.len() < KEPT_LIMIT {
+                place.ring.take(drained).map_err(|error| refused("the ring of samples", &error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stops, and hands over everything. A process that has died meanwhile
+    /// leaves the samples of its life.
+    ///
+    /// # Errors
+    /// When a ring is not what the kernel promises.
+    pub fn finish(mut self) -> Result<Recording, Refusal> {
+        for place in &self.opened.places {
+            perf::disable(place.leader.as_fd()).map_err(|error| refused("ioctl(PERF_EVENT_IOC_DISABLE)", &error))?;
+        }
+        let mut lost = Some(0);
+        for (place, drained) in self.opened.places.iter_mut().zip(&mut self.drained) {
+            place.ring.take(drained).map_err(|error| refused("the ring of samples", &error))?;
+            lost = lost.zip(lost_of(place)).map(|(sum, this): (u64, u64)| sum.saturating_add(this));
+        }
+        self.opened.watch_cpus(&mut self.notes);
+        let Opened { source, period, layout, .. } = self.opened;
+        Ok(Recording { source, period, layout, rings: self.drained, lost, code: self.code, notes: self.notes })
+    }
+}
+
+/// Samples for which the ring had no room, where this kernel counts them (from
+/// Linux 6.0). Older ones only say so in the ring.
+fn lost_of(place: &Place) -> Option<u64> {
+    perf::read(&place.leader).ok()?.get(place.lost_at?).copied()
+}
+
+fn refused(tried: &str, error: &io::Error) -> Refusal {
+    Refusal::of("sampling", tried, error, perf::remedy(error))
+}

@@ -1,0 +1,214 @@
+//! Opening the events of a sampler: on which CPUs, spaced by what.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use model::profile::SampleSource;
+
+use super::ring::Ring;
+use super::settings::{PERIOD_CYCLES, RING_LEAST, Settings, Target};
+use crate::perf::{self, Attributes};
+use crate::system::online_cpus;
+use crate::{Refusal, errno_name};
+
+/// What a sample holds besides address, task, time, CPU and chain.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// Whether it holds readings of a group of counters.
+    pub reads: bool,
+    /// Whether each reading has the number of lost samples behind it.
+    pub reads_lost: bool,
+    /// The counter behind each id in a reading: 0 for instructions, 1 for cache
+    /// misses. Ids of the leader are not here.
+    pub counters: Vec<(u64, usize)>,
+}
+
+/// Names of what [`Layout::counters`] counts.
+pub const COUNTERS: [(&str, u64); 2] = [("instructions", perf::HARDWARE_INSTRUCTIONS), ("cache-misses", perf::HARDWARE_CACHE_MISSES)];
+
+/// The events of one CPU.
+#[derive(Debug)]
+pub struct Place {
+    pub leader: OwnedFd,
+    /// Held open: closed, they would leave the group.
+    pub _members: Vec<OwnedFd>,
+    pub ring: Ring,
+    /// Which number of the leader's reading says what was lost.
+    pub lost_at: Option<usize>,
+}
+
+/// Everything opened for one sampler.
+#[derive(Debug)]
+pub struct Opened {
+    pub source: SampleSource,
+    pub period: u64,
+    pub layout: Layout,
+    pub places: Vec<Place>,
+    /// The CPUs at the time of opening; empty for a single thread.
+    cpus: Vec<u32>,
+}
+
+impl Opened {
+    /// Notes a change of the CPUs: work on a CPU that came later was not sampled.
+    pub fn watch_cpus(&self, notes: &mut Vec<Refusal>) {
+        if self.cpus.is_empty() {
+            return;
+        }
+        let answer = match online_cpus() {
+            Ok(now) if now == self.cpus => return,
+            Ok(now) => format!("online at the start: {:?}, at the end: {now:?}", self.cpus),
+            Err(error) => format!("/sys/devices/system/cpu/online: {}", errno_name(&error)),
+        };
+        notes.push(Refusal::new("sampling on every CPU", answer, "Repeat the trial without taking CPUs off or on"));
+    }
+}
+
+/// Opens what the settings ask for: cycles where they are to be had, the CPU
+/// clock otherwise, and says in the notes what is missing.
+pub fn open(settings: &Settings) -> Result<(Opened, Vec<Refusal>), Refusal> {
+    let mut notes = Vec::new();
+    if settings.source != Some(SampleSource::CpuClock) {
+        for counters in [true, false] {
+            match attempt(settings, SampleSource::Cycles, counters, &mut notes) {
+                Ok(opened) => return Ok((opened, notes)),
+                // The counters of a group are a wish; without cycles there is no sense in them.
+                Err(refusal) if counters && refusal.mechanism == COUNTERS_IN_SAMPLES => notes.push(refusal),
+                Err(refusal) if settings.source.is_none() => {
+                    notes.push(refusal);
+                    break;
+                }
+                Err(refusal) => return Err(refusal),
+            }
+        }
+    }
+    let opened = attempt(settings, SampleSource::CpuClock, false, &mut notes)?;
+    Ok((opened, notes))
+}
+
+const COUNTERS_IN_SAMPLES: &str = "instructions and cache misses in samples";
+
+fn attempt(settings: &Settings, source: SampleSource, counters: bool, notes: &mut Vec<Refusal>) -> Result<Opened, Refusal> {
+    let (task, cpus) = match settings.target {
+        Target::Process(pid) => (pid, online_cpus().map_err(|error| cpus_unknown(&error))?),
+        Target::Thread(tid) => (tid, Vec::new()),
+    };
+    let everywhere: Vec<Option<u32>> = if cpus.is_empty() { vec![None] } else { cpus.iter().copied().map(Some).collect() };
+    let mut layout = Layout { reads: counters, ..Layout::default() };
+    let mut places = Vec::new();
+    for cpu in &everywhere {
+        let attributes = attributes(settings, source, counters);
+        let (leader, counts_lost) = open_leader(attributes, task, *cpu).map_err(|error| refused(source, counters, &error))?;
+        layout.reads_lost = counts_lost;
+        let members = if counters { open_members(task, *cpu, &leader, &attributes, counts_lost, &mut layout)? } else { Vec::new() };
+        let ring = map(&leader, settings.ring_bytes(*cpu, everywhere.len()), notes)?;
+        // Alone: value, lost. In a group: how many, then value, id and lost of each, the leader's first.
+        let lost_at = counts_lost.then_some(if counters { 3 } else { 1 });
+        places.push(Place { leader, _members: members, ring, lost_at });
+    }
+    let period = attributes(settings, source, counters).period;
+    Ok(Opened { source, period, layout, places, cpus })
+}
+
+fn attributes(settings: &Settings, source: SampleSource, counters: bool) -> Attributes {
+    let (kind, config, period) = match source {
+        SampleSource::CpuClock => (perf::TYPE_SOFTWARE, perf::SOFTWARE_CPU_CLOCK, settings.clock_period()),
+        SampleSource::Cycles => (perf::TYPE_HARDWARE, perf::HARDWARE_CYCLES, PERIOD_CYCLES),
+    };
+    let inherit = if matches!(settings.target, Target::Process(_)) { perf::INHERIT } else { 0 };
+    let sample = perf::SAMPLE_IP | perf::SAMPLE_TID | perf::SAMPLE_TIME | perf::SAMPLE_CPU | perf::SAMPLE_CALLCHAIN;
+    Attributes {
+        kind,
+        config,
+        period,
+        sample: if counters { sample | perf::SAMPLE_READ } else { sample },
+        read_format: if counters { perf::FORMAT_GROUP | perf::FORMAT_ID } else { 0 },
+        flags: perf::DISABLED | inherit | perf::EXCLUDE_USER_CALLCHAIN | perf::USE_CLOCKID,
+        clock: libc::CLOCK_MONOTONIC,
+        ..Attributes::default()
+    }
+}
+
+/// Opens the sampling event; also tells whether the kernel counts what it loses.
+fn open_leader(attributes: Attributes, task: u32, cpu: Option<u32>) -> io::Result<(OwnedFd, bool)> {
+    let counting = Attributes { read_format: attributes.read_format | perf::FORMAT_LOST, ..attributes };
+    match perf::open(counting, task, cpu, None) {
+        Ok(event) => Ok((event, true)),
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => Ok((perf::open(attributes, task, cpu, None)?, false)),
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens the counters that are read with each sample.
+fn open_members(
+    task: u32,
+    cpu: Option<u32>,
+    leader: &OwnedFd,
+    attributes: &Attributes,
+    counts_lost: bool,
+    layout: &mut Layout,
+) -> Result<Vec<OwnedFd>, Refusal> {
+    let read_format = attributes.read_format | if counts_lost { perf::FORMAT_LOST } else { 0 };
+    let mut members = Vec::new();
+    for (place, (name, config)) in COUNTERS.into_iter().enumerate() {
+        let member = Attributes { config, period: 0, read_format, flags: attributes.flags & !perf::DISABLED, ..*attributes };
+        let opened = perf::open(member, task, cpu, Some(leader.as_fd())).and_then(|event| Ok((perf::id(event.as_fd())?, event)));
+        let (id, event) = opened.map_err(|error| {
+            Refusal::of(
+                COUNTERS_IN_SAMPLES,
+                &format!("perf_event_open({name})"),
+                &error,
+                "Samples are by cycles alone, without a figure for IPC",
+            )
+        })?;
+        layout.counters.push((id, place));
+        members.push(event);
+    }
+    Ok(members)
+}
+
+/// Maps a ring, of half the size as long as the system says that it is too much.
+fn map(event: &OwnedFd, wanted: usize, notes: &mut Vec<Refusal>) -> Result<Ring, Refusal> {
+    let mut bytes = wanted;
+    loop {
+        match Ring::map(event.as_fd(), bytes) {
+            Ok(ring) => {
+                if bytes < wanted {
+                    let answer = format!("{} KiB of {} KiB were allowed", bytes >> 10, wanted >> 10);
+                    notes.push(Refusal::new(
+                        "a ring of the wanted size",
+                        answer,
+                        "Raise kernel.perf_event_mlock_kb or `ulimit -l`, or shorten the trial",
+                    ));
+                }
+                return Ok(ring);
+            }
+            Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOMEM)) && bytes > RING_LEAST => bytes /= 2,
+            Err(error) => {
+                let remedy = "Raise kernel.perf_event_mlock_kb or `ulimit -l`, or run as root";
+                return Err(Refusal::of("memory for samples", &format!("mmap of {} KiB", bytes >> 10), &error, remedy));
+            }
+        }
+    }
+}
+
+fn refused(source: SampleSource, counters: bool, error: &io::Error) -> Refusal {
+    match source {
+        SampleSource::CpuClock => Refusal::of("samples of the kernel", "perf_event_open(CPU_CLOCK, callchain)", error, perf::remedy(error)),
+        SampleSource::Cycles if counters && error.raw_os_error() == Some(libc::EINVAL) => {
+            // Before Linux 6.12 readings and threads to come exclude each other.
+            Refusal::of(
+                COUNTERS_IN_SAMPLES,
+                "perf_event_open(CYCLES, read, inherit)",
+                error,
+                "Use Linux 6.12 or later for IPC; the time is sampled nonetheless",
+            )
+        }
+        SampleSource::Cycles => {
+            Refusal::of("hardware counters", "perf_event_open(CYCLES, callchain)", error, "Times come from samples by the CPU clock")
+        }
+    }
+}
+
+fn cpus_unknown(error: &io::Error) -> Refusal {
+    Refusal::of("samples of the kernel", "/sys/devices/system/cpu/online", error, "Mount sysfs")
+}

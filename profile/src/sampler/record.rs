@@ -1,0 +1,214 @@
+//! The kernel's records (`struct perf_event_header` and what follows), read as
+//! foreign bytes: no record is believed beyond its own length.
+
+use super::open::Layout;
+
+const HEADER: usize = 8;
+const LOST: u32 = 2;
+const THROTTLE: u32 = 5;
+const SAMPLE: u32 = 9;
+const LOST_SAMPLES: u32 = 13;
+const SWITCH: u32 = 14;
+
+/// The part of a header's flags that says where the processor was.
+const MODE: u16 = 7;
+const MODE_USER: u16 = 2;
+/// In a record of a switch: the thread went, rather than came.
+const SWITCH_OUT: u16 = 1 << 13;
+
+/// Numbers from here up in a chain are no addresses but say whose addresses
+/// follow (`enum perf_callchain_context`, -4095 to -1).
+const CONTEXT_FIRST: u64 = -4095_i64 as u64;
+const CONTEXT_KERNEL: u64 = -128_i64 as u64;
+
+/// The most counters that a group can have here.
+const READS: u64 = 8;
+
+/// A record that contradicts itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    /// Its length is impossible: nothing behind it can be read.
+    #[error("a record of impossible length: the rest of the ring cannot be read")]
+    Length,
+    /// It is shorter than its kind.
+    #[error("a record that is too short for what it says it holds")]
+    Content,
+}
+
+/// One record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Record<'a> {
+    /// A sample.
+    Sample(Sample<'a>),
+    /// So many records found no room.
+    Lost(u64),
+    /// The kernel took a pause, at this time.
+    Throttle(u64),
+    /// A thread came to a CPU, or left it.
+    Switch(Switch),
+    /// Of no interest here.
+    Other,
+}
+
+/// A sample.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sample<'a> {
+    /// Whether user code was running.
+    pub user: bool,
+    /// The address of the next instruction.
+    pub ip: u64,
+    /// Process.
+    pub pid: u32,
+    /// Thread.
+    pub tid: u32,
+    /// When, in ns of `CLOCK_MONOTONIC`.
+    pub time: u64,
+    /// On which CPU.
+    pub cpu: u32,
+    reads: &'a [u8],
+    read_size: usize,
+    chain: &'a [u8],
+}
+
+/// A thread that came to a CPU or left it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Switch {
+    /// Thread.
+    pub tid: u32,
+    /// When, in ns of `CLOCK_MONOTONIC`.
+    pub time: u64,
+    /// Whether it left.
+    pub out: bool,
+}
+
+impl<'a> Sample<'a> {
+    /// The kernel's part of the chain, the innermost first: the address of the
+    /// sample, then return addresses.
+    pub fn kernel_chain(&self) -> impl Iterator<Item = u64> + 'a {
+        let mut in_kernel = false;
+        numbers(self.chain).filter(move |number| {
+            if *number >= CONTEXT_FIRST {
+                in_kernel = *number == CONTEXT_KERNEL;
+                return false;
+            }
+            in_kernel
+        })
+    }
+
+    /// Readings of counters: the counter's id and what it stands at.
+    pub fn reads(&self) -> impl Iterator<Item = (u64, u64)> + 'a {
+        self.reads.chunks_exact(self.read_size.max(16)).map(|read| {
+            let mut read = numbers(read);
+            let value = read.next().unwrap_or_default();
+            (read.next().unwrap_or_default(), value)
+        })
+    }
+}
+
+fn numbers(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    bytes.chunks_exact(8).map(|number| u64::from_ne_bytes(number.try_into().unwrap_or_default()))
+}
+
+/// The records of a ring, in order.
+#[derive(Debug, Clone)]
+pub struct Records<'a> {
+    bytes: &'a [u8],
+    layout: &'a Layout,
+}
+
+impl<'a> Records<'a> {
+    /// Reads `bytes`, which a sampler of this layout has made.
+    pub const fn new(bytes: &'a [u8], layout: &'a Layout) -> Self {
+        Self { bytes, layout }
+    }
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Result<Record<'a>, Malformed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.bytes.is_empty() {
+            return None;
+        }
+        let mut header = Reader(self.bytes);
+        let fields = (header.word(), header.half(), header.half());
+        let (Some(kind), Some(misc), Some(size)) = fields else { return self.give_up() };
+        let size = usize::from(size);
+        if size < HEADER || size > self.bytes.len() {
+            return self.give_up();
+        }
+        let (record, rest) = self.bytes.split_at(size);
+        self.bytes = rest;
+        let body = Reader(&record[HEADER..]);
+        Some(parse(kind, misc, body, self.layout).ok_or(Malformed::Content))
+    }
+}
+
+impl<'a> Records<'a> {
+    fn give_up(&mut self) -> Option<Result<Record<'a>, Malformed>> {
+        self.bytes = &[];
+        Some(Err(Malformed::Length))
+    }
+}
+
+fn parse<'a>(kind: u32, misc: u16, mut body: Reader<'a>, layout: &Layout) -> Option<Record<'a>> {
+    Some(match kind {
+        SAMPLE => Record::Sample(sample(misc, body, layout)?),
+        LOST => {
+            body.long()?;
+            Record::Lost(body.long()?)
+        }
+        LOST_SAMPLES => Record::Lost(body.long()?),
+        THROTTLE => Record::Throttle(body.long()?),
+        SWITCH => {
+            body.word()?;
+            Record::Switch(Switch { tid: body.word()?, time: body.long()?, out: misc & SWITCH_OUT != 0 })
+        }
+        _ => Record::Other,
+    })
+}
+
+fn sample<'a>(misc: u16, mut body: Reader<'a>, layout: &Layout) -> Option<Sample<'a>> {
+    let ip = body.long()?;
+    let (pid, tid) = (body.word()?, body.word()?);
+    let time = body.long()?;
+    let cpu = body.word()?;
+    body.word()?;
+    let read_size = if layout.reads_lost { 24 } else { 16 };
+    let reads = if layout.reads {
+        let count = body.long().filter(|count| *count <= READS)?;
+        body.bytes(count as usize * read_size)?
+    } else {
+        &[]
+    };
+    let frames = usize::try_from(body.long()?).ok()?;
+    let chain = body.bytes(frames.checked_mul(8)?)?;
+    Some(Sample { user: misc & MODE == MODE_USER, ip, pid, tid, time, cpu, reads, read_size, chain })
+}
+
+/// Takes numbers off the front, as long as there are bytes.
+#[derive(Debug, Clone, Copy)]
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(count)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    fn half(&mut self) -> Option<u16> {
+        Some(u16::from_ne_bytes(self.bytes(2)?.try_into().ok()?))
+    }
+
+    fn word(&mut self) -> Option<u32> {
+        Some(u32::from_ne_bytes(self.bytes(4)?.try_into().ok()?))
+    }
+
+    fn long(&mut self) -> Option<u64> {
+        Some(u64::from_ne_bytes(self.bytes(8)?.try_into().ok()?))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,34 @@
+//! What a sampler hands over when it has finished.
+
+use model::profile::SampleSource;
+
+use super::open::Layout;
+use super::record::{Malformed, Record, Records};
+use crate::Refusal;
+use crate::symbols::CodeMap;
+
+/// Everything that was written while a sampler ran, still in the kernel's form.
+#[derive(Debug)]
+pub struct Recording {
+    /// What the samples are spaced by.
+    pub source: SampleSource,
+    /// Their distance: ns of CPU time, or cycles.
+    pub period: u64,
+    /// What a sample holds.
+    pub layout: Layout,
+    /// The bytes of each ring, in order.
+    pub rings: Vec<Vec<u8>>,
+    /// Samples for which there was no room, where the kernel counts them.
+    pub lost: Option<u64>,
+    /// Where the process's code comes from.
+    pub code: CodeMap,
+    /// What was not as it could be.
+    pub notes: Vec<Refusal>,
+}
+
+impl Recording {
+    /// All records, ring after ring.
+    pub fn records(&self) -> impl Iterator<Item = Result<Record<'_>, Malformed>> {
+        self.rings.iter().flat_map(|ring| Records::new(ring, &self.layout))
+    }
+}

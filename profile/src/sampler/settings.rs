@@ -1,0 +1,109 @@
+//! What is to be sampled, and how finely.
+
+use model::Nanos;
+use model::profile::SampleSource;
+
+/// The usual distance of two samples, in ns of CPU time. It shares no divisor
+/// worth the name with the 4 ms (or 1 ms, 10 ms) tick: a sampler in step with the
+/// tick gave a receiver 58 to 64 % of its real time.
+pub const PERIOD: u64 = 106_681;
+
+/// The same in cycles of a counter: about 100 µs at 3 GHz.
+pub const PERIOD_CYCLES: u64 = 300_007;
+
+/// The shortest distance that the kernel keeps, in ns; it stretches shorter
+/// ones, and throttles them.
+const FLOOR: u64 = 10_000;
+
+/// The most memory of all rings together. The rings of one bound thread rarely
+/// need a tenth of it.
+pub(super) const ALL_RINGS: usize = 256 << 20;
+/// The most memory of one ring.
+pub(super) const RING_MOST: usize = 64 << 20;
+/// The least: room for 128 samples of the usual size.
+pub(super) const RING_LEAST: usize = 64 << 10;
+/// More than a sample takes: 48 bytes and 8 for each frame of a chain, of which
+/// a send over loopback has 11 on average and 45 at most.
+const SAMPLE_BYTES: u64 = 512;
+
+/// Whose work is sampled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// The main thread of a process, and every thread that it starts from now on.
+    Process(u32),
+    /// One thread, such as `ksoftirqd` of a CPU.
+    Thread(u32),
+}
+
+/// What is to be sampled, and how finely.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// Whose work.
+    pub target: Target,
+    /// What samples are spaced by; `None` takes cycles where the machine counts
+    /// them, and the CPU clock otherwise.
+    pub source: Option<SampleSource>,
+    /// Distance of two samples by the CPU clock, in ns; at least 10,000.
+    /// Distances in cycles are always [`PERIOD_CYCLES`].
+    pub period: u64,
+    /// The longest time from start to finish: sizes the rings.
+    pub longest: Nanos,
+    /// The CPU that the traffic thread is bound to: the rings of the others
+    /// need room for the main thread only. `None` when it may run anywhere.
+    pub cpu: Option<u32>,
+}
+
+impl Settings {
+    /// The usual settings for a target that is sampled for at most `longest`.
+    pub const fn new(target: Target, longest: Nanos) -> Self {
+        Self { target, source: None, period: PERIOD, longest, cpu: None }
+    }
+
+    /// The period of the CPU clock, which the kernel would stretch if it were shorter.
+    pub(super) fn clock_period(&self) -> u64 {
+        self.period.max(FLOOR)
+    }
+
+    /// Bytes for a ring: a power of two of at least [`RING_LEAST`].
+    pub(super) fn ring_bytes(&self, cpu: Option<u32>, cpus: usize) -> usize {
+        if self.cpu.is_some() && cpu.is_some() && self.cpu != cpu {
+            return RING_LEAST;
+        }
+        let samples = self.longest.get() / self.clock_period();
+        let wanted = usize::try_from(samples.saturating_mul(SAMPLE_BYTES)).unwrap_or(usize::MAX);
+        let busy = if self.cpu.is_some() { 1 } else { cpus.max(1) };
+        let most = RING_MOST.min(ALL_RINGS / busy).max(RING_LEAST);
+        // The largest power of two that is not above `most`.
+        let most = 1 << most.ilog2();
+        wanted.clamp(RING_LEAST, most).next_power_of_two()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ALL_RINGS, RING_LEAST, RING_MOST, Settings, Target};
+    use model::Nanos;
+    use proptest::prelude::{any, proptest};
+
+    fn settings(longest: u64, cpu: Option<u32>) -> Settings {
+        Settings { cpu, ..Settings::new(Target::Process(1), Nanos::new(longest)) }
+    }
+
+    #[test]
+    fn a_second_fits_in_eight_mebibytes_and_idle_cpus_need_little() {
+        let bound = settings(1_000_000_000, Some(1));
+        assert_eq!(bound.ring_bytes(Some(1), 2), 8 << 20);
+        assert_eq!(bound.ring_bytes(Some(0), 2), RING_LEAST);
+        assert_eq!(settings(1_000_000_000, None).ring_bytes(Some(0), 2), 8 << 20);
+    }
+
+    proptest! {
+        #[test]
+        fn rings_are_powers_of_two_and_bounded(longest in any::<u64>(), cpus in 1..8192_usize) {
+            let free = settings(longest, None);
+            let bytes = free.ring_bytes(Some(0), cpus);
+            assert!(bytes.is_power_of_two() && (RING_LEAST..=RING_MOST).contains(&bytes));
+            assert!(bytes == RING_LEAST || bytes * cpus <= ALL_RINGS);
+        }
+    }
+}

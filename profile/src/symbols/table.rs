@@ -1,0 +1,190 @@
+//! Finding the function at an address, or saying that there is none.
+
+use std::ops::Range;
+
+use super::kallsyms::{self, Line, Malformed};
+use super::ranges::{Module, modules};
+
+/// What an address is called that lies in no known function.
+pub const UNKNOWN: &str = "[unknown]";
+
+/// Code that the kernel makes at run time: no section says where it ends, so
+/// a name reaches no further than this. A BPF program of 4096 instructions
+/// compiles to some 64 KiB at most.
+const MADE_REACH: u64 = 64 << 10;
+
+/// The functions of a kernel, by address.
+#[derive(Debug, Clone)]
+pub struct Symbols {
+    /// Sorted by address; no two have the same.
+    entries: Vec<Entry>,
+    text: Range<u64>,
+    modules: Vec<Module>,
+}
+
+#[derive(Debug, Clone)]
+struct Entry {
+    address: u64,
+    /// With its module behind it.
+    name: Box<str>,
+    kind: Kind,
+}
+
+/// In which kind of memory a function lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// The kernel's own text section.
+    Text,
+    /// The module at this place of the list.
+    Module(usize),
+    /// Made at run time: a BPF program, a trampoline.
+    Made,
+}
+
+impl Symbols {
+    /// Names from the text of `/proc/kallsyms` and that of `/proc/modules`.
+    ///
+    /// # Errors
+    /// When the list hides its addresses or does not mark the kernel's text.
+    pub fn parse(list: &[u8], module_list: &[u8]) -> Result<Self, Malformed> {
+        let mut lines = kallsyms::lines(list)?;
+        if lines.iter().all(|line| line.address == 0) {
+            return Err(Malformed::Hidden);
+        }
+        let mark = |name| lines.iter().find(|line| line.name == name && line.module.is_empty()).map(|line| line.address);
+        let text = mark("_stext").zip(mark("_etext")).map(|(start, end)| start..end).filter(|text| !text.is_empty());
+        let text = text.ok_or(Malformed::NoText)?;
+        let modules = modules(module_list);
+        lines.sort_by(|a, b| a.address.cmp(&b.address).then_with(|| kallsyms::rank(a).cmp(&kallsyms::rank(b))));
+        lines.dedup_by_key(|line| line.address);
+        let entries = lines.iter().filter_map(|line| entry(line, &text, &modules)).collect();
+        Ok(Self { entries, text, modules })
+    }
+
+    /// The function that holds `address`, as kallsyms writes it, a module's
+    /// with the module behind it: `veth_xmit [veth]`. [`UNKNOWN`] where the
+    /// address is in no function known.
+    pub fn name(&self, address: u64) -> &str {
+        self.find(address).map_or(UNKNOWN, |entry| &entry.name)
+    }
+
+    /// The function that made the call which returns to `address`: a call may
+    /// be a function's last instruction, so the one before counts.
+    pub fn caller(&self, address: u64) -> &str {
+        self.name(address.wrapping_sub(1))
+    }
+
+    /// How many functions have a name.
+    pub const fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether none has.
+    pub const fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    fn find(&self, address: u64) -> Option<&Entry> {
+        let after = self.entries.partition_point(|entry| entry.address <= address);
+        let entry = &self.entries[after.checked_sub(1)?];
+        let within = match entry.kind {
+            Kind::Text => self.text.contains(&address),
+            Kind::Module(place) => (self.modules[place].start..self.modules[place].end).contains(&address),
+            Kind::Made => address - entry.address < MADE_REACH && !self.text.contains(&address),
+        };
+        within.then_some(entry)
+    }
+}
+
+/// A line as an entry, if it lies where it says: the text of start-up, say, is
+/// given to others once the kernel runs.
+fn entry(line: &Line, text: &Range<u64>, modules: &[Module]) -> Option<Entry> {
+    let kind = if line.module.is_empty() {
+        Kind::Text
+    } else if line.module == "bpf" || line.module.starts_with("__builtin__") {
+        Kind::Made
+    } else {
+        Kind::Module(modules.iter().position(|module| module.name == line.module)?)
+    };
+    let within = match kind {
+        Kind::Text => text.contains(&line.address),
+        Kind::Module(place) => (modules[place].start..modules[place].end).contains(&line.address),
+        Kind::Made => !text.contains(&line.address),
+    };
+    let name = if line.module.is_empty() { line.name.into() } else { format!("{} [{}]", line.name, line.module).into() };
+    within.then_some(Entry { address: line.address, name, kind })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Malformed, Symbols, UNKNOWN};
+    use proptest::collection::vec;
+    use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
+
+    const LIST: &str = "0000000000000000 A percpu\n\
+        ffffffff81000000 T _stext\nffffffff81000000 T _text\nffffffff81000000 t startup\n\
+        ffffffff81000100 T __memcpy\nffffffff81000100 W memcpy_alias\nffffffff81000100 T memcpy\n\
+        ffffffff81000200 t validate_xmit_skb.isra.0\n\
+        ffffffff81000300 T last_one\nffffffff81000400 T _etext\n\
+        ffffffff83000000 T _sinittext\nffffffff83000010 t start_up_only\n\
+        ffffffffc0000000 t veth_xmit\t[veth]\nffffffffc0000100 t other\t[unlisted]\n\
+        ffffffffc0201000 t ftrace_trampoline\t[__builtin__ftrace]\n\
+        ffffffffc0300000 t bpf_prog_6deef7357e7b4530_x\t[bpf]\n";
+    const MODULES: &str = "veth 4096 0 - Live 0xffffffffc0000000\n";
+
+    fn symbols() -> Symbols {
+        Symbols::parse(LIST.as_bytes(), MODULES.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn an_address_has_the_name_of_its_function() {
+        let symbols = symbols();
+        assert_eq!(symbols.name(0xffff_ffff_8100_0005), "startup", "rather than a mark of the linker's");
+        assert_eq!(symbols.name(0xffff_ffff_8100_0100), "memcpy", "fewest underscores, global");
+        assert_eq!(symbols.name(0xffff_ffff_8100_02ff), "validate_xmit_skb.isra.0");
+        assert_eq!(symbols.caller(0xffff_ffff_8100_0300), "validate_xmit_skb.isra.0", "a call as the last instruction");
+        assert_eq!(symbols.name(0xffff_ffff_c000_0010), "veth_xmit [veth]");
+    }
+
+    #[test]
+    fn what_lies_beyond_the_text_is_not_its_last_function() {
+        let symbols = symbols();
+        for beyond in [0xffff_ffff_8100_0400, 0xffff_ffff_8300_0020, 0xffff_ffff_c000_1000, 0x1000, 0, u64::MAX] {
+            assert_eq!(symbols.name(beyond), UNKNOWN, "{beyond:x}");
+        }
+        assert_eq!(symbols.name(0xffff_ffff_c020_1010), "ftrace_trampoline [__builtin__ftrace]");
+        assert_eq!(symbols.name(0xffff_ffff_c030_0010), "bpf_prog_6deef7357e7b4530_x [bpf]");
+        assert_eq!(symbols.name(0xffff_ffff_c031_0000), UNKNOWN);
+    }
+
+    #[test]
+    fn hidden_and_unmarked_lists_are_refused() {
+        let hidden: String = LIST.lines().map(|line| format!("{:016x}{}\n", 0, &line[16..])).collect();
+        assert_eq!(Symbols::parse(hidden.as_bytes(), b"").unwrap_err(), Malformed::Hidden);
+        assert_eq!(Symbols::parse(b"", b"").unwrap_err(), Malformed::Hidden);
+        assert_eq!(Symbols::parse(b"ffffffff81000000 T _stext\n", b"").unwrap_err(), Malformed::NoText);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_it_panic(noise in vec(any::<u8>(), 0..200), at in 0..LIST.len(), address in any::<u64>()) {
+            let mut bytes = LIST.as_bytes().to_vec();
+            bytes.splice(at..(at + noise.len()).min(LIST.len()), noise.iter().copied());
+            if let Ok(symbols) = Symbols::parse(&bytes, &noise) {
+                prop_assert!(!symbols.name(address).is_empty());
+            }
+        }
+
+        #[test]
+        fn order_does_not_matter(seed in any::<u64>(), offset in 0..0x500_u64) {
+            let mut lines: Vec<&str> = LIST.lines().collect();
+            let length = lines.len();
+            for place in 0..length {
+                lines.swap(place, (seed.rotate_left(place as u32) % length as u64) as usize);
+            }
+            let mixed = Symbols::parse(lines.join("\n").as_bytes(), MODULES.as_bytes()).unwrap();
+            let (address, plain) = (0xffff_ffff_8100_0000 + offset, symbols());
+            prop_assert_eq!(mixed.name(address), plain.name(address));
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! What events of the scheduler's mean.
+
+use std::collections::BTreeSet;
+
+use model::Nanos;
+use model::end::Window;
+use model::profile::Waits;
+
+use crate::Refusal;
+use crate::sampler::record::Switch;
+
+/// What happened to a thread. The first two are numbered as the kernel tells
+/// them apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u64)]
+pub enum EventKind {
+    /// It left its CPU of its own accord.
+    Left = 0,
+    /// Another took its CPU.
+    Preempted = 1,
+    /// It came to a CPU.
+    Came = 2,
+    /// Something woke it.
+    Woken = 3,
+}
+
+/// An event of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event {
+    /// When, in ns of `CLOCK_MONOTONIC`.
+    pub time: u64,
+    /// Thread.
+    pub tid: u32,
+    /// What.
+    pub kind: EventKind,
+}
+
+impl Event {
+    /// Reads what the program in the kernel wrote.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let number = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+        let kind = match number(16)? {
+            0 => EventKind::Left,
+            1 => EventKind::Preempted,
+            2 => EventKind::Came,
+            3 => EventKind::Woken,
+            _ => return None,
+        };
+        Some(Self { time: number(0)?, tid: number(8)? as u32, kind })
+    }
+}
+
+/// Everything that was seen of a process's threads.
+#[derive(Debug, Clone)]
+pub struct WaitLog {
+    /// In order of time.
+    events: Vec<Event>,
+    /// Perf's own record of them; `None` where there is none.
+    switches: Option<Vec<Switch>>,
+    lost: u64,
+    started: Nanos,
+}
+
+impl WaitLog {
+    /// A log of events, in any order, since `started`; `lost` could not be kept.
+    pub fn new(mut events: Vec<Event>, switches: Option<Vec<Switch>>, lost: u64, started: Nanos) -> Self {
+        events.sort_by_key(|event| event.time);
+        Self { events, switches, lost, started }
+    }
+
+    /// The threads that ever left a CPU.
+    pub fn threads(&self) -> Vec<u32> {
+        self.events.iter().map(|event| event.tid).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// How many events there are.
+    pub const fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
+    /// The waits of one thread within `window`; none if it never left its CPU.
+    ///
+    /// # Errors
+    /// When events were lost, or the window began before the log.
+    pub fn waits(&self, tid: u32, window: Window) -> Result<Waits, Refusal> {
+        let refused = |answer: String, remedy| Err(Refusal::new("waits from scheduler tracepoints", answer, remedy));
+        if self.lost > 0 {
+            return refused(format!("{} events were not kept", self.lost), "Shorten the trial");
+        }
+        if window.start < self.started {
+            return refused("the measured time began before the recording".to_owned(), "Open the recorder before the traffic starts");
+        }
+        let mut account = Account { window, waits: Waits::default(), away: None };
+        for event in self.events.iter().filter(|event| event.tid == tid) {
+            account.take(*event);
+        }
+        account.close();
+        account.waits.switching = self.switching(tid, window);
+        Ok(account.waits)
+    }
+
+    /// Time that the scheduler charges to the thread for its switches and a
+    /// sampler cannot see: when it comes, from the scheduler's event to perf's; when it
+    /// goes, perf still looks for a while, which is taken off. `None` where perf's
+    /// records are missing or do not match.
+    fn switching(&self, tid: u32, window: Window) -> Option<Nanos> {
+        let mut records = self.switches.as_ref()?.iter().filter(|record| record.tid == tid).peekable();
+        let mut sum = 0_i64;
+        let events = self.events.iter().filter(|event| event.tid == tid && event.kind != EventKind::Woken);
+        for event in events {
+            let out = event.kind != EventKind::Came;
+            while records.next_if(|record| record.time < event.time).is_some() {}
+            let Some(record) = records.next_if(|record| record.out == out) else { continue };
+            if within(window, event.time) {
+                let apart = i64::try_from(record.time - event.time).unwrap_or(i64::MAX);
+                sum = sum.saturating_add(if out { -apart } else { apart });
+            }
+        }
+        Some(Nanos::new(u64::try_from(sum).unwrap_or(0)))
+    }
+}
+
+const fn within(window: Window, time: u64) -> bool {
+    window.start.get() <= time && time < window.end.get()
+}
+
+/// The part of a time that lies in the window.
+fn overlap(window: Window, from: u64, to: u64) -> Nanos {
+    Nanos::new(to.min(window.end.get()).saturating_sub(from.max(window.start.get())))
+}
+
+/// A thread's way through its events.
+struct Account {
+    window: Window,
+    waits: Waits,
+    /// Since when it is off its CPU, and when it was ready again.
+    away: Option<(u64, Option<u64>)>,
+}
+
+impl Account {
+    fn take(&mut self, event: Event) {
+        match event.kind {
+            EventKind::Left | EventKind::Preempted => {
+                self.waits.switches += u64::from(within(self.window, event.time));
+                // Who was preempted is ready all the time, even if it was about to sleep.
+                self.away = Some((event.time, (event.kind == EventKind::Preempted).then_some(event.time)));
+            }
+            EventKind::Woken => {
+                if let Some((_, ready @ None)) = &mut self.away {
+                    *ready = Some(event.time);
+                }
+            }
+            EventKind::Came => {
+                if let Some((since, ready)) = self.away.take() {
+                    // Nothing woke it: it never slept, it only made room.
+                    self.add(since, ready.unwrap_or(since), event.time);
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, since: u64, ready: u64, until: u64) {
+        self.waits.blocked = self.waits.blocked + overlap(self.window, since, ready);
+        self.waits.runnable = self.waits.runnable + overlap(self.window, ready, until);
+    }
+
+    /// Of one that is still away nobody knows whether it will be woken: until
+    /// then it sleeps.
+    fn close(&mut self) {
+        let end = self.window.end.get();
+        if let Some((since, ready)) = self.away.take() {
+            self.add(since, ready.unwrap_or(end), end);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,80 @@
+//! When perf follows a thread onto a CPU and off it.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use model::Nanos;
+
+use crate::Refusal;
+use crate::perf::{self, Attributes};
+use crate::sampler::Layout;
+use crate::sampler::record::{Record, Records, Switch};
+use crate::sampler::ring::Ring;
+use crate::system::online_cpus;
+
+const MECHANISM: &str = "the cost of switching";
+
+/// Bytes a second of records of switches: 24 each, 500,000 switches in and out.
+const BYTES_PER_SECOND: u64 = 24_000_000;
+const RING_LEAST: usize = 64 << 10;
+const RING_MOST: usize = 32 << 20;
+
+/// Records of switches on each CPU.
+#[derive(Debug)]
+pub struct Switches {
+    places: Vec<(OwnedFd, Ring)>,
+}
+
+impl Switches {
+    /// Starts to record the switches of a process's main thread and of those
+    /// that it starts from now on.
+    pub fn open(pid: u32, longest: Nanos, cpu: Option<u32>) -> Result<Self, Refusal> {
+        let cpus = online_cpus().map_err(|error| Refusal::of(MECHANISM, "/sys/devices/system/cpu/online", &error, "Mount sysfs"))?;
+        let wanted = usize::try_from(longest.get().saturating_mul(BYTES_PER_SECOND / 1_000_000) / 1_000).unwrap_or(RING_MOST);
+        let busy = wanted.clamp(RING_LEAST, RING_MOST).next_power_of_two();
+        let mut places = Vec::new();
+        for this in cpus {
+            let bytes = if cpu.is_none_or(|cpu| cpu == this) { busy } else { RING_LEAST };
+            let attributes = Attributes {
+                kind: perf::TYPE_SOFTWARE,
+                config: perf::SOFTWARE_DUMMY,
+                sample: perf::SAMPLE_TID | perf::SAMPLE_TIME,
+                flags: perf::INHERIT | perf::SAMPLE_ID_ALL | perf::USE_CLOCKID | perf::CONTEXT_SWITCH,
+                clock: libc::CLOCK_MONOTONIC,
+                ..Attributes::default()
+            };
+            let event = perf::open(attributes, pid, Some(this), None)
+                .map_err(|error| Refusal::of(MECHANISM, "perf_event_open(DUMMY, context_switch)", &error, perf::remedy(&error)))?;
+            let ring = Ring::map(event.as_fd(), bytes).map_err(|error| {
+                Refusal::of(MECHANISM, &format!("mmap of {} KiB", bytes >> 10), &error, "Raise kernel.perf_event_mlock_kb or `ulimit -l`")
+            })?;
+            places.push((event, ring));
+        }
+        Ok(Self { places })
+    }
+
+    /// Every switch, in order of time.
+    ///
+    /// # Errors
+    /// When a ring overflowed or is not what the kernel promises.
+    pub fn finish(mut self) -> Result<Vec<Switch>, Refusal> {
+        let mut found = Vec::new();
+        let layout = Layout::default();
+        for (event, ring) in &mut self.places {
+            perf::disable(event.as_fd())
+                .map_err(|error| Refusal::of(MECHANISM, "ioctl(PERF_EVENT_IOC_DISABLE)", &error, perf::remedy(&error)))?;
+            let mut bytes = Vec::new();
+            ring.take(&mut bytes).map_err(|error| Refusal::of(MECHANISM, "the ring of switches", &error, "Repeat the trial"))?;
+            for record in Records::new(&bytes, &layout) {
+                match record {
+                    Ok(Record::Switch(switch)) => found.push(switch),
+                    Ok(Record::Lost(_)) | Err(_) => {
+                        return Err(Refusal::new(MECHANISM, "the ring had no room", "Shorten the trial"));
+                    }
+                    Ok(_) => {}
+                }
+            }
+        }
+        found.sort_by_key(|switch| switch.time);
+        Ok(found)
+    }
+}

@@ -1,0 +1,72 @@
+//! Samples, counts and waits of real processes on a real kernel. Started anew
+//! with an argument, this program is what is watched.
+//!
+//! A test that this machine does not allow prints `SKIPPED: name: reason`.
+//! Only identities and ratios are asserted; times are printed.
+
+// Clippy knows a test only by the usual harness.
+#![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
+
+mod child;
+mod counting;
+mod observed;
+mod refusing;
+mod sampling;
+mod waiting;
+
+use std::process::ExitCode;
+use std::sync::Mutex;
+
+use libtest_mimic::{Arguments, Trial};
+use profile::Refusal;
+
+/// Why a test cannot be run here.
+#[derive(Debug)]
+struct Skip(String);
+
+impl From<Refusal> for Skip {
+    fn from(refusal: Refusal) -> Self {
+        Self(refusal.to_string())
+    }
+}
+
+type Test = fn() -> Result<(), Skip>;
+
+const ALL: &[(&str, Test)] = &[
+    ("samples_times_period_is_the_time_of_a_spinning_caller", sampling::of_a_spinning_caller),
+    ("samples_times_period_is_the_time_of_a_spinning_sender", sampling::of_a_spinning_sender),
+    ("a_window_cuts_samples_in_proportion", sampling::within_a_window),
+    ("a_full_ring_says_what_it_lost", sampling::with_a_full_ring),
+    ("a_process_that_dies_leaves_the_samples_of_its_life", sampling::of_a_process_that_dies),
+    ("a_sampler_costs_a_sender_little", sampling::at_what_cost),
+    ("ksoftirqd_can_be_attached_by_its_id", sampling::of_ksoftirqd),
+    ("sends_are_counted_exactly_by_bpf", counting::by_bpf),
+    ("sends_are_counted_exactly_by_perf", counting::by_perf),
+    ("sends_are_counted_exactly_in_a_namespace_of_ids", counting::in_a_namespace_of_ids),
+    ("witnesses_count_the_functions_of_a_send_exactly", counting::by_witnesses),
+    ("function_entries_count_or_are_refused_with_an_errno", counting::at_function_entries),
+    ("waits_agree_with_the_schedulers_own_statistics", waiting::against_schedstat),
+    ("a_spinning_process_waits_for_nothing_it_slept_for", waiting::of_a_spinning_process),
+    ("the_softirq_share_of_a_send_is_within_its_time", waiting::softirq_share),
+    ("an_ordinary_user_gets_refusals_with_remedies", refusing::to_an_ordinary_user),
+];
+
+/// Tests that measure must not disturb each other.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+fn main() -> ExitCode {
+    if let Some(kind) = std::env::var_os(child::KIND) {
+        child::run(&kind.to_string_lossy());
+        return ExitCode::SUCCESS;
+    }
+    let trials = ALL.iter().map(|(name, test)| {
+        Trial::test(*name, move || {
+            let _turn = ONE_AT_A_TIME.lock();
+            if let Err(Skip(reason)) = test() {
+                eprintln!("SKIPPED: {name}: {reason}");
+            }
+            Ok(())
+        })
+    });
+    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
+}
