@@ -6,7 +6,7 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 # Where cargo builds, wherever the user has told it to.
 TARGET = $(shell cargo metadata --format-version 1 --no-deps --offline 2>/dev/null | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 
-.PHONY: help study test bench build install
+.PHONY: help study test bench build install man release deb
 
 help: ## Name the targets
 	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -29,6 +29,19 @@ bench: ## Install what is missing, then compare nettoll with a bare C loop and w
 build: ## Build the release program
 	@scripts/setup.sh study
 	@cargo build --locked --release --package nettoll
+
+man: build ## Write man pages and shell completions below the target directory
+	@scripts/generate.sh $(TARGET)/release/nettoll $(TARGET)/release/generated
+
+release: ## Build an archive with program, man pages, completions, systemd unit
+	@scripts/setup.sh release
+	@cargo build --locked --release --package nettoll
+	@scripts/release.sh $(TARGET) tar
+
+deb: ## Build a Debian package of the same
+	@scripts/setup.sh deb
+	@cargo build --locked --release --package nettoll
+	@scripts/release.sh $(TARGET) deb
 
 install: ## Build nettoll and install it where cargo installs programs
 	@scripts/setup.sh study

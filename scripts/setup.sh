@@ -5,13 +5,15 @@
 #   scripts/setup.sh study    build nettoll and run studies
 #   scripts/setup.sh test     run all of its tests
 #   scripts/setup.sh bench    run its benchmarks
+#   scripts/setup.sh release  pack an archive
+#   scripts/setup.sh deb      pack a Debian package
 set -euo pipefail
 
 purpose=${1:-}
 case $purpose in
-study | test | bench) ;;
+study | test | bench | release | deb) ;;
 *)
-    echo "usage: scripts/setup.sh study|test|bench" >&2
+    echo "usage: scripts/setup.sh study|test|bench|release|deb" >&2
     exit 2
     ;;
 esac
@@ -29,6 +31,7 @@ fi
 
 missing=()  # what is not there
 packages=() # the Debian packages that hold it
+crates=()   # what cargo installs
 
 lacks() { # WHAT REASON PACKAGE...
     missing+=("$1: $2")
@@ -69,10 +72,35 @@ check() {
             has $program || lacks $program "it starts iperf3 inside a host, bound to a CPU" util-linux
         done
     fi
+
+    if [ "$purpose" = release ]; then
+        has objdump || lacks objdump "it tells which C library the program needs" binutils
+        has file || lacks file "it tells how the program is linked" file
+    fi
+
+    if [ "$purpose" = deb ]; then
+        has dpkg-shlibdeps || lacks dpkg-shlibdeps "it finds the packages that the program depends on" dpkg-dev
+        has cargo-deb || crates+=(cargo-deb)
+    fi
+}
+
+# Built from source, into where cargo puts programs; nobody has to be root.
+install_crates() {
+    local crate
+    for crate in "${crates[@]}"; do
+        echo "setup: installing with cargo, once, in a minute or two: $crate"
+        cargo install --quiet --locked "$crate" || {
+            echo "setup: 'cargo install $crate' failed; its message is above. Install it by hand and run this again." >&2
+            exit 1
+        }
+    done
 }
 
 check
-[ ${#missing[@]} -gt 0 ] || exit 0
+if [ ${#missing[@]} -eq 0 ]; then
+    install_crates
+    exit 0
+fi
 
 echo "setup: missing on this machine:"
 printf 'setup:   %s\n' "${missing[@]}"
@@ -103,5 +131,7 @@ apt install -y --no-install-recommends "${packages[@]}" >/dev/null || by_hand "'
 
 # Elsewhere a package of the same name may hold something else.
 missing=()
+crates=()
 check
 [ ${#missing[@]} -eq 0 ] || by_hand "apt-get installed them, but still missing: ${missing[*]}"
+install_crates

@@ -1,0 +1,63 @@
+//! `nettoll __generate`: man pages and shell completions, made from the same
+//! definitions that read the command line.
+
+mod page;
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use anyhow::Context;
+use clap::{Command, CommandFactory};
+use clap_complete::Shell;
+
+use crate::args::{Arguments, GenerateArgs};
+use crate::exit::{Exit, Failure};
+
+/// Writes `man/*.1` and `completions/*` below the directory asked for.
+///
+/// # Errors
+/// A directory or file that cannot be written.
+pub fn run(args: &GenerateArgs) -> Result<Exit, Failure> {
+    let told = |what: &str| format!("write {what} below {}; is the directory writable?", args.directory.display());
+    man_pages(&args.directory.join("man")).with_context(|| told("man pages"))?;
+    completions(&args.directory.join("completions")).with_context(|| told("shell completions"))?;
+    Ok(Exit::Done)
+}
+
+/// A page for the tool and one for each command that a user may give.
+fn man_pages(directory: &Path) -> io::Result<()> {
+    fs::create_dir_all(directory)?;
+    let mut tool = Arguments::command().disable_help_subcommand(true);
+    tool.build();
+    fs::write(directory.join("nettoll.1"), page::render(&tool, "nettoll")?)?;
+    for command in visible(&tool) {
+        let name = format!("nettoll-{}", command.get_name());
+        fs::write(directory.join(format!("{name}.1")), page::render(command, &name)?)?;
+    }
+    Ok(())
+}
+
+fn visible(command: &Command) -> impl Iterator<Item = &Command> {
+    command.get_subcommands().filter(|inner| !inner.is_hide_set())
+}
+
+/// Completions, each under the name by which its shell looks for it.
+fn completions(directory: &Path) -> io::Result<()> {
+    fs::create_dir_all(directory)?;
+    let tool = without_hidden(&Arguments::command());
+    for (shell, name) in [(Shell::Bash, "nettoll"), (Shell::Zsh, "_nettoll"), (Shell::Fish, "nettoll.fish")] {
+        let mut text = Vec::new();
+        clap_complete::generate(shell, &mut tool.clone(), "nettoll", &mut text);
+        fs::write(directory.join(name), text)?;
+    }
+    Ok(())
+}
+
+/// The same command without those that nettoll starts itself as: the makers of
+/// completions offer hidden ones too, and clap cannot take a command away.
+fn without_hidden(tool: &Command) -> Command {
+    let settings = Command::new("nettoll").version(crate::version::SHORT).propagate_version(true);
+    let kept = visible(tool).cloned().collect::<Vec<_>>();
+    settings.args(tool.get_arguments().cloned()).groups(tool.get_groups().cloned()).subcommands(kept)
+}

@@ -1,0 +1,195 @@
+//! What a package holds besides the program: man pages and completions, made
+//! by the program itself; and how it says which build it is.
+
+use crate::support::tool::Tool;
+use crate::support::{Skip, need_programs};
+
+crate::claims!(
+    the_short_version_is_one_line_with_the_commit,
+    the_long_version_says_what_two_machines_may_disagree_in,
+    every_command_has_a_page_with_every_flag,
+    every_page_says_codes_variables_and_files,
+    completions_offer_every_command_and_flag_and_nothing_hidden,
+    the_pages_are_sound_to_mandoc,
+    the_pages_are_shown_by_man,
+    bash_completes_a_command,
+    every_shell_can_read_its_completions,
+    a_directory_that_cannot_be_written_is_named,
+);
+
+const COMPLETIONS: [&str; 3] = ["nettoll", "_nettoll", "nettoll.fish"];
+
+fn the_short_version_is_one_line_with_the_commit() -> Result<(), Skip> {
+    let said = Tool::new().run(&["-V"]).done().stdout;
+    let inner = said.strip_prefix(concat!("nettoll ", env!("CARGO_PKG_VERSION"), " (")).and_then(|rest| rest.strip_suffix(")\n"));
+    let commit = inner.unwrap_or_else(|| panic!("{said}"));
+    assert!(!commit.is_empty() && !commit.contains(char::is_whitespace), "{said}");
+    let hash = commit.trim_end_matches("-dirty").rsplit('-').next().unwrap().trim_start_matches('g');
+    let known = hash.len() >= 7 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    assert!(known || commit == "unknown" || commit.starts_with('v'), "{said}");
+    Ok(())
+}
+
+fn the_long_version_says_what_two_machines_may_disagree_in() -> Result<(), Skip> {
+    let tool = Tool::new();
+    let said = tool.run(&["--version"]).done().stdout;
+    let keys: Vec<&str> = said.lines().skip(1).map(|line| line.split(": ").next().unwrap()).collect();
+    assert_eq!(keys, ["commit", "target", "optional features", "control protocol", "formats"], "{said}");
+    assert_eq!(said.lines().next(), Some(concat!("nettoll ", env!("CARGO_PKG_VERSION"))), "{said}");
+    let short = tool.run(&["-V"]).done().stdout;
+    let commit = short.split(['(', ')']).nth(1).unwrap();
+    assert!(said.contains(&format!("\ncommit: {commit}")), "{short}{said}");
+    assert!(said.contains(&format!("\ncontrol protocol: {}\n", model::control::CONTROL_VERSION)), "{said}");
+    assert!(said.contains(&format!("\nformats: run {}, ", model::run::RUN_FORMAT)), "{said}");
+    Ok(())
+}
+
+/// A tool that has generated everything into its directory.
+fn generated() -> Tool {
+    let tool = Tool::new();
+    tool.run(&["__generate", "."]).done();
+    tool
+}
+
+fn read(tool: &Tool, path: &str) -> String {
+    std::fs::read_to_string(tool.path().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// A page without roff's marks: the words that a reader sees.
+fn words(tool: &Tool, name: &str) -> String {
+    read(tool, &format!("man/{name}.1")).replace("\\-", "-").replace("\\fB", "").replace("\\fR", "").replace("\\fI", "")
+}
+
+/// The commands that the help lists.
+fn commands(tool: &Tool) -> Vec<String> {
+    let help = tool.run(&["--help"]).done().stdout;
+    let list = help.split("Commands:\n").nth(1).expect("the help lists commands").split("\n\n").next().unwrap();
+    // A line that goes on is indented further.
+    let names = list.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).filter(|name| !name.is_empty());
+    let found: Vec<String> = names.filter(|name| *name != "help").map(str::to_owned).collect();
+    assert!(found.iter().any(|name| name == "study"), "{help}");
+    found
+}
+
+/// The flags that the help of a command lists, as typed: `-J`, `--json`.
+fn flags(tool: &Tool, command: &[&str]) -> Vec<String> {
+    let help = tool.run(&[command, &["--help"]].concat()).done().stdout;
+    let lines = help.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
+    let words = lines.flat_map(|line| line.split([' ', ',', '=', '[']).take_while(|word| word.is_empty() || word.starts_with('-')));
+    let found: Vec<String> = words.filter(|word| word.len() > 1).map(str::to_owned).collect();
+    assert!(found.iter().any(|flag| flag == "--help"), "{help}");
+    found
+}
+
+fn every_command_has_a_page_with_every_flag() -> Result<(), Skip> {
+    let tool = generated();
+    let commands = commands(&tool);
+    let main = words(&tool, "nettoll");
+    for flag in flags(&tool, &[]) {
+        assert!(main.contains(&flag), "nettoll.1 lacks {flag}");
+    }
+    for command in &commands {
+        assert!(main.contains(&format!("nettoll-{command}(1)")), "nettoll.1 lacks {command}");
+        let page = words(&tool, &format!("nettoll-{command}"));
+        for flag in flags(&tool, &[command]) {
+            assert!(page.contains(&flag), "nettoll-{command}.1 lacks {flag}");
+        }
+    }
+    let pages = std::fs::read_dir(tool.path().join("man")).unwrap().count();
+    assert_eq!(pages, commands.len() + 1, "no page of a hidden command");
+    Ok(())
+}
+
+fn every_page_says_codes_variables_and_files() -> Result<(), Skip> {
+    let tool = generated();
+    let pages = commands(&tool).into_iter().map(|command| format!("nettoll-{command}")).chain(["nettoll".to_owned()]);
+    let help = tool.run(&["--help"]).done().stdout;
+    let codes = help.split("Exit codes: ").nth(1).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    for name in pages {
+        let page = words(&tool, &name);
+        for part in ["EXIT STATUS", "ENVIRONMENT", "NO_COLOR", "FILES", "SEE ALSO"] {
+            assert!(page.contains(part), "{name} lacks {part}");
+        }
+        for code in codes.trim_end_matches('.').split(", ") {
+            let (number, meaning) = code.split_once(' ').unwrap();
+            assert!(page.contains(&format!("{number}\n{meaning}")), "{name} lacks {code}: {page}");
+        }
+    }
+    Ok(())
+}
+
+fn completions_offer_every_command_and_flag_and_nothing_hidden() -> Result<(), Skip> {
+    let tool = generated();
+    for file in COMPLETIONS {
+        let text = read(&tool, &format!("completions/{file}"));
+        assert!(!text.contains("__host") && !text.contains("__generate"), "{file} offers a hidden command");
+        for command in commands(&tool) {
+            assert!(text.contains(&command), "{file} lacks {command}");
+            for flag in flags(&tool, &[&command]) {
+                // fish names `--json` as `-l json` and `-J` as `-s J`.
+                let name = flag.trim_start_matches('-');
+                let fish = if flag.starts_with("--") { format!("-l {name}") } else { format!("-s {name}") };
+                assert!(text.contains(if file.ends_with(".fish") { &fish } else { &flag }), "{file} lacks {flag} of {command}");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Runs a script over what was generated; it must succeed and say nothing.
+fn silent(tool: &Tool, script: &str) {
+    let answer = tool.script(&[], script).done();
+    assert_eq!((answer.stdout.as_str(), answer.stderr.as_str()), ("", ""), "{script}");
+}
+
+fn the_pages_are_sound_to_mandoc() -> Result<(), Skip> {
+    need_programs(&["mandoc"])?;
+    // Its STYLE remarks are about the length of source lines.
+    silent(&generated(), "mandoc -T lint -W warning man/*.1");
+    Ok(())
+}
+
+fn the_pages_are_shown_by_man() -> Result<(), Skip> {
+    need_programs(&["man"])?;
+    let tool = generated();
+    let shown = tool.script(&[], "MANWIDTH=80 LC_ALL=C man --warnings -l man/nettoll-study.1").done();
+    assert_eq!(shown.stderr, "");
+    for word in ["--dry-run", "EXIT STATUS", "NETTOLL-STUDY(1)"] {
+        assert!(shown.stdout.contains(word), "{word}: {}", shown.stdout);
+    }
+    Ok(())
+}
+
+fn bash_completes_a_command() -> Result<(), Skip> {
+    need_programs(&["bash"])?;
+    let script =
+        "bash -c '. completions/nettoll; COMP_WORDS=(nettoll stu); COMP_CWORD=1; _nettoll nettoll stu nettoll; echo ${COMPREPLY[@]}'";
+    assert_eq!(generated().script(&[], script).done().stdout, "study\n");
+    Ok(())
+}
+
+fn every_shell_can_read_its_completions() -> Result<(), Skip> {
+    let tool = generated();
+    let lacking: Vec<&str> = [("bash", COMPLETIONS[0]), ("zsh", COMPLETIONS[1]), ("fish", COMPLETIONS[2])]
+        .into_iter()
+        .filter(|(shell, file)| {
+            let here = need_programs(&[shell]).is_ok();
+            if here {
+                silent(&tool, &format!("HOME=$PWD {shell} -n completions/{file}"));
+            }
+            !here
+        })
+        .map(|(shell, _)| shell)
+        .collect();
+    match lacking.as_slice() {
+        [] => Ok(()),
+        _ => Err(Skip(format!("not here: {}; the others read theirs", lacking.join(", ")))),
+    }
+}
+
+fn a_directory_that_cannot_be_written_is_named() -> Result<(), Skip> {
+    let tool = Tool::new();
+    tool.write("file", "");
+    tool.run(&["__generate", "file"]).refused(1, &["write man pages below file", "writable"]);
+    Ok(())
+}
