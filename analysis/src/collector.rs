@@ -7,6 +7,7 @@ use model::plan::{Link, Offload};
 use model::trial::{Measured, Outcome};
 use model::{Bytes, Cell, Run, TrialRecord, Warning};
 
+use crate::audit::MOST_BEHIND;
 use crate::conservation::Ledger;
 use crate::cost::{self, Context, Trials};
 use crate::figures::{self, Figures, IrqPool};
@@ -22,7 +23,7 @@ const BUSY: f64 = 0.95;
 
 /// Gathers trials and says at the end what they show. It keeps some 350 bytes
 /// of each trial, and of round-trip times what occurred in each of at most 30
-/// batches of blocks.
+/// batches of blocks, as of lateness and one-way times.
 #[derive(Debug)]
 pub struct Collector {
     run: Run,
@@ -47,12 +48,26 @@ struct Gathering {
     /// Interrupt time of the sender and of the receiver.
     irq: [IrqPool; 2],
     round_trips: Gathered,
+    /// From the actual time of each request.
+    uncorrected: Gathered,
+    lateness: Gathered,
+    beyond_least: Gathered,
     segment: Option<Bytes>,
 }
 
 impl Gathering {
     fn new(cell: &Cell) -> Self {
-        Self { cell: cell.clone(), figures: Vec::new(), irq: Default::default(), round_trips: Gathered::default(), segment: None }
+        let none = Gathered::default;
+        Self {
+            cell: cell.clone(),
+            figures: Vec::new(),
+            irq: Default::default(),
+            round_trips: none(),
+            uncorrected: none(),
+            lateness: none(),
+            beyond_least: none(),
+            segment: None,
+        }
     }
 }
 
@@ -115,15 +130,24 @@ impl Collector {
         let mut ledger = self.datagrams.take().unwrap_or_default();
         let any = ledger.add(measured, &record.cell) || ledger.any();
         self.datagrams = any.then_some(ledger);
-        let (round_trips, doubt) = match measured.sender.latency.as_deref().map(RoundTrips::decode) {
-            None => (None, None),
-            Some(Ok(times)) => (Some(times), None),
-            Some(Err(error)) => (None, Some(unreadable(&error.to_string()))),
-        };
         let gathering = &mut self.cells[place];
-        if let Some(times) = &round_trips {
-            gathering.round_trips.push(record.block, times);
-        }
+        let mut doubt = None;
+        let mut gather = |text: Option<&String>, into: &mut Gathered| match RoundTrips::decode(text?) {
+            Ok(times) => {
+                into.push(record.block, &times);
+                Some(times)
+            }
+            Err(error) => {
+                doubt = Some(unreadable(&error.to_string()));
+                None
+            }
+        };
+        let schedule = measured.sender.schedule.as_ref();
+        let one_way = measured.receiver.one_way.as_ref();
+        let round_trips = gather(measured.sender.latency.as_ref(), &mut gathering.round_trips);
+        gather(schedule.and_then(|schedule| schedule.uncorrected.as_ref()), &mut gathering.uncorrected);
+        gather(schedule.and_then(|schedule| schedule.lateness.as_ref()), &mut gathering.lateness);
+        gather(one_way.and_then(|way| way.beyond_base.as_ref()), &mut gathering.beyond_least);
         gathering.irq[0].add(&measured.sender, &record.cell);
         gathering.irq[1].add(&measured.receiver, &record.cell);
         gathering.segment = gathering.segment.max(figures::segment_size(measured));
@@ -202,13 +226,18 @@ fn cell_result(gathering: &Gathering, claim: Claim, seed: u64) -> CellResult {
         Some((*metric, claim.estimate(&values)?))
     };
     let metrics: std::collections::BTreeMap<Metric, Estimate> = Metric::ALL.iter().filter_map(estimate).collect();
-    let limit = limit(|metric| metrics.get(&metric).map(|share| share.value));
+    let value = |metric: Metric| metrics.get(&metric).map(|share| share.value);
+    let kept = gathering.cell.rate.is_some() && value(Metric::BehindShare).is_some_and(|share| share <= MOST_BEHIND);
+    let limit = if kept { Some(Limit::Rate) } else { limit(value) };
     CellResult {
         cell: gathering.cell.clone(),
         label: gathering.cell.to_string(),
         trials: gathering.figures.len(),
         metrics,
         latency: gathering.round_trips.finish(claim, seed),
+        uncorrected: gathering.uncorrected.finish(claim, seed),
+        lateness: gathering.lateness.finish(claim, seed),
+        beyond_least: gathering.beyond_least.finish(claim, seed),
         limit,
     }
 }

@@ -78,9 +78,9 @@ pub struct Ledger {
 /// counters of its own two ends, and added.
 ///
 /// On hosts that are not isolated the counters hold other people's datagrams
-/// too, and what is left over may have either sign. Both hosts then are one,
-/// and the two ways of UDP_RR are balanced together, so that the one set of
-/// counters is not used twice.
+/// too, and what is left over may have either sign. Unless they are apart, both
+/// hosts then are one, and the two ways of UDP_RR, or of a stream both ways, are balanced together,
+/// so that the one set of counters is not used twice.
 pub fn balance(measured: &Measured, cell: &Cell) -> Option<Balance> {
     let mut ledger = Ledger::default();
     ledger.add(measured, cell).then(|| ledger.balance())
@@ -90,17 +90,32 @@ impl Ledger {
     /// Adds one trial; `false` when it is not of UDP and nothing was added.
     pub fn add(&mut self, measured: &Measured, cell: &Cell) -> bool {
         let (sender, receiver) = (&measured.sender.total, &measured.receiver.total);
-        let (here, there) = (&measured.sender_host, &measured.receiver_host);
         match cell.test {
-            Test::UdpStream => self.one_way(sender.sent, receiver.received, here, there),
-            Test::UdpRr if measured.isolated => {
-                self.one_way(sender.sent, receiver.received, here, there);
-                self.one_way(receiver.sent, sender.received, there, here);
+            Test::UdpStream => {
+                let back = |end: &model::end::EndReport| end.back.unwrap_or_default().total;
+                self.both_ways(
+                    measured,
+                    [sender.sent, back(&measured.receiver).sent],
+                    [receiver.received, back(&measured.sender).received],
+                );
             }
-            Test::UdpRr => self.one_way(sum([sender.sent, receiver.sent]), sum([sender.received, receiver.received]), here, there),
-            Test::TcpStream | Test::TcpMaerts | Test::TcpRr => return false,
+            Test::UdpRr => self.both_ways(measured, [sender.sent, receiver.sent], [receiver.received, sender.received]),
+            Test::TcpStream | Test::TcpMaerts | Test::TcpRr | Test::TcpCrr => return false,
         }
         true
+    }
+
+    /// Datagrams forward and back: what was sent and what was taken out of each.
+    fn both_ways(&mut self, measured: &Measured, sent: [u64; 2], received: [u64; 2]) {
+        let (here, there) = (&measured.sender_host, &measured.receiver_host);
+        if !measured.isolated && !measured.apart {
+            return self.one_way(sum(sent), sum(received), here, there);
+        }
+        self.one_way(sent[0], received[0], here, there);
+        // Of a stream one way nothing comes back, and no counter of it says anything.
+        if sent[1] > 0 || received[1] > 0 {
+            self.one_way(sent[1], received[1], there, here);
+        }
     }
 
     /// Whether there is anything in it.
@@ -302,7 +317,11 @@ mod tests {
         assert_eq!((found.sent, found.received, found.unaccounted), (1_997, 1_992, 0));
         assert_eq!(found.dropped, [("RcvbufErrors".to_owned(), 5)]);
         // The same on one host, whose counters hold both ways.
+        trial.apart = true;
+        let apart = balance(&trial, &cell(Test::UdpRr, 1024));
         trial.isolated = false;
+        assert_eq!(balance(&trial, &cell(Test::UdpRr, 1024)), apart);
+        trial.apart = false;
         trial.sender_host.udp.out_datagrams = 1_997;
         trial.sender_host.udp.in_datagrams = 1_992;
         trial.sender_host.udp.rcvbuf_errors = 5;

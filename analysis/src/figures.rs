@@ -1,9 +1,11 @@
 //! The figures of one trial: every [`Metric`] that its counts can give.
 
+use std::collections::BTreeSet;
+
 use model::end::{Counts, CpuTime, EndReport};
 use model::kernel::CpuTicks;
 use model::trial::Measured;
-use model::{Bytes, Cell, Protocol, Role, Test, TrialRecord, Warning};
+use model::{Bytes, Cell, Pacing, Protocol, Role, Test, TrialRecord, Warning};
 
 use crate::latency::RoundTrips;
 use crate::result::Metric;
@@ -37,6 +39,7 @@ impl Figures {
         let figure = |metric: &Metric| {
             let value = match metric {
                 Metric::RoundTripP50Ns => round_trips.and_then(|trips| trips.percentile(50.0)),
+                _ if hides(*metric, &record.cell) => None,
                 _ => value(*metric, measured, &record.cell),
             };
             value.filter(|value| value.is_finite())
@@ -77,6 +80,34 @@ pub const fn disturbs(warning: &Warning) -> bool {
     matches!(warning, Warning::Contended { .. } | Warning::Stolen { .. } | Warning::Throttled { .. } | Warning::Misaligned { .. })
 }
 
+/// Whether a cell cannot give a figure whatever its ends counted: CPU time of
+/// two directions, and of a sender that spins away what it does not need.
+fn hides(metric: Metric, cell: &Cell) -> bool {
+    let spins = cell.rate.is_some() && cell.pacing == Pacing::Spin;
+    match metric {
+        Metric::SenderCpuPerMessageNs | Metric::SenderCpuPerKibNs | Metric::HostCpuPerMessageNs => cell.bidirectional || spins,
+        Metric::ReceiverCpuPerMessageNs
+        | Metric::ReceiverCpuPerKibNs
+        | Metric::SenderWakeupsPerMessage
+        | Metric::ReceiverWakeupsPerMessage
+        | Metric::FramesPerMessage => cell.bidirectional,
+        _ => false,
+    }
+}
+
+/// CPUs that the flows of an end are bound to; flows that are free to move
+/// have one each.
+pub fn cpus(end: &EndReport) -> f64 {
+    let bound: BTreeSet<u32> = end.flows.iter().filter_map(|flow| flow.cpu).collect();
+    let free = end.flows.iter().filter(|flow| flow.cpu.is_none()).count();
+    (bound.len() + free).max(1) as f64
+}
+
+/// Threads of an end.
+pub fn threads(end: &EndReport) -> f64 {
+    end.flows.len().max(1) as f64
+}
+
 /// Interrupt time of one end over the trials of a cell, and what it was for.
 ///
 /// The kernel counts it in ns but shows it in ticks of 10 ms, so that a trial
@@ -97,7 +128,7 @@ impl IrqPool {
         self.ns += irq.get() as f64;
         self.messages += messages(end, &end.counts, cell);
         self.bytes += end.counts.bytes as f64;
-        self.seconds += end.window.length().as_secs_f64();
+        self.seconds += end.window.length().as_secs_f64() * cpus(end);
     }
 
     /// Whether any time is in it.
@@ -145,8 +176,8 @@ fn value(metric: Metric, measured: &Measured, cell: &Cell) -> Option<f64> {
     let (sender, receiver) = (&measured.sender, &measured.receiver);
     let (sent, received) = (messages(sender, &sender.counts, cell), messages(receiver, &receiver.counts, cell));
     let kib = |end: &EndReport| per(cpu(end) * 1024.0, end.counts.bytes as f64);
-    let busy = |end: &EndReport| Some(cpu(end) / 1e9 / seconds(end)?);
-    let waited = |end: &EndReport| Some(end.run_delay?.as_secs_f64() / seconds(end)?);
+    let busy = |end: &EndReport| Some(cpu(end) / 1e9 / seconds(end)? / cpus(end));
+    let waited = |end: &EndReport| Some(end.run_delay?.as_secs_f64() / seconds(end)? / threads(end));
     let rate = |end: &EndReport, count: f64| Some(count / seconds(end)?);
     match metric {
         Metric::MessagesPerS => rate(receiver, received),
@@ -168,7 +199,22 @@ fn value(metric: Metric, measured: &Measured, cell: &Cell) -> Option<f64> {
         Metric::FramesPerMessage => frames(measured),
         Metric::Retransmits => retransmits(measured, cell.protocol()),
         Metric::RoundTripP50Ns => None,
+        Metric::BackGoodputBitPerS => rate(sender, sender.back?.counts.bytes as f64).map(|bytes| bytes * 8.0),
+        Metric::OfferedMessagesPerS => Some(cell.rate?.messages_per_second(cell.size) * f64::from(cell.flows)),
+        Metric::BehindShare => behind_share(sender),
+        Metric::JitterNs => receiver.one_way.as_ref().map(|way| way.jitter as f64),
+        Metric::LeastWayNs => {
+            receiver.one_way.as_ref().map(|way| (way.base as f64) - measured.clock.map_or(0.0, |clock| clock.offset_ns as f64))
+        }
+        Metric::ClockErrorNs => receiver.one_way.as_ref().map(|_| measured.clock.map_or(0.0, |clock| clock.error_ns as f64)),
+        Metric::ReorderedShare => receiver.one_way.as_ref().and_then(|way| per(way.out_of_order as f64, way.messages as f64)),
     }
+}
+
+/// The share of the schedule that was not sent in time; `None` without a schedule.
+pub fn behind_share(end: &EndReport) -> Option<f64> {
+    let schedule = end.schedule.as_ref()?;
+    per(schedule.behind as f64, schedule.intended as f64)
 }
 
 /// The busy time of all CPUs is of the whole trial, so it is divided by all
@@ -182,7 +228,7 @@ fn loss_share(test: Test, sender: &Counts, receiver: &Counts) -> Option<f64> {
     match test {
         Test::UdpStream => per(sender.messages as f64 - receiver.messages as f64, sender.messages as f64),
         Test::UdpRr => per(sender.lost as f64, sender.messages as f64 + sender.lost as f64),
-        Test::TcpStream | Test::TcpMaerts | Test::TcpRr => None,
+        Test::TcpStream | Test::TcpMaerts | Test::TcpRr | Test::TcpCrr => None,
     }
 }
 

@@ -41,11 +41,16 @@ impl Kind {
             Warning::Contended { role, .. } => (9, Some(*role), none()),
             Warning::Misaligned { .. } => (10, None, none()),
             Warning::AnswersLost { .. } => (11, None, none()),
-            Warning::GeneratorLimit { role, .. } => (12, Some(*role), none()),
-            Warning::OptionNotTaken { role, option, .. } => (13, Some(*role), option.clone()),
-            Warning::CallsFailed { role, .. } => (14, Some(*role), none()),
-            Warning::FewMessages { .. } => (15, None, none()),
-            Warning::Absent { what, .. } => (16, None, what.clone()),
+            Warning::BehindSchedule { role, .. } => (12, Some(*role), none()),
+            Warning::GeneratorLimit { role, .. } => (13, Some(*role), none()),
+            Warning::OptionNotTaken { role, option, .. } => (14, Some(*role), option.clone()),
+            Warning::CallsFailed { role, .. } => (15, Some(*role), none()),
+            Warning::FewMessages { .. } => (16, None, none()),
+            Warning::Absent { what, .. } => (17, None, what.clone()),
+            Warning::SharedHost { host } => (18, None, host.clone()),
+            Warning::ClockMoved { .. } => (19, None, none()),
+            Warning::SameMachine { .. } => (20, None, none()),
+            Warning::Resumed { .. } => (21, None, none()),
         };
         Self { rank, role, name }
     }
@@ -65,8 +70,11 @@ fn gravity(warning: &Warning) -> f64 {
         | Warning::Stolen { share }
         | Warning::GeneratorLimit { share, .. }
         | Warning::Misaligned { share }
+        | Warning::BehindSchedule { share, .. }
         | Warning::AnswersLost { share } => *share,
         Warning::Throttled { times } => *times as f64,
+        Warning::ClockMoved { by_ns, .. } => *by_ns as f64,
+        Warning::Resumed { trials, .. } => *trials as f64,
         Warning::CallsFailed { calls, .. } => *calls as f64,
         Warning::FewMessages { messages } => -(*messages as f64),
         // The first one stands for the rest.
@@ -74,6 +82,8 @@ fn gravity(warning: &Warning) -> f64 {
         | Warning::TrialFailed { .. }
         | Warning::BadLine { .. }
         | Warning::OneCpu
+        | Warning::SameMachine { .. }
+        | Warning::SharedHost { .. }
         | Warning::NotBound { .. }
         | Warning::OptionNotTaken { .. }
         | Warning::Absent { .. } => 0.0,
@@ -88,6 +98,7 @@ fn severity(warning: &Warning) -> f64 {
         | Warning::Stolen { share }
         | Warning::GeneratorLimit { share, .. }
         | Warning::Misaligned { share }
+        | Warning::BehindSchedule { share, .. }
         | Warning::AnswersLost { share } => {
             if share.is_finite() {
                 share.clamp(0.0, 1.0)
@@ -97,7 +108,9 @@ fn severity(warning: &Warning) -> f64 {
         }
         Warning::FewMessages { messages } => 1.0 / (*messages as f64 + 1.0),
         Warning::OneCpu => 0.5,
-        Warning::NotBound { .. } | Warning::Throttled { .. } => 0.1,
+        Warning::NotBound { .. } | Warning::Throttled { .. } | Warning::SharedHost { .. } => 0.1,
+        // Rates and CPU times are each of one clock.
+        Warning::ClockMoved { .. } | Warning::SameMachine { .. } | Warning::Resumed { .. } => 0.02,
         Warning::OptionNotTaken { .. } | Warning::CallsFailed { .. } => 0.02,
         // What is missing makes no figure wrong.
         Warning::Absent { .. } => 0.0,
@@ -165,15 +178,22 @@ fn in_trials(gravest: &Warning, plain: String) -> String {
         Warning::Misaligned { share } => {
             format!("nothing was being sent in a part of the receiver's measured time, up to {}", percent(*share))
         }
+        Warning::BehindSchedule { role, share, .. } => {
+            format!("the {role} did not reach the rate offered, up to {} of the schedule was not sent in time", percent(*share))
+        }
         Warning::AnswersLost { share } => format!("requests got no answer in time, up to {:.2} %", share * 100.0),
         Warning::FewMessages { messages } => format!("there were few messages in the measured time, no more than {messages} in one"),
         Warning::Unaccounted { datagrams } => format!("datagrams are unaccounted for, up to {datagrams}"),
         Warning::CallsFailed { role, calls, error } => format!("calls of the {role} failed, up to {calls}: {error}"),
+        Warning::ClockMoved { .. } => format!("the clocks of the hosts moved against each other; in one {plain}"),
         Warning::WrongPath { .. } => format!("payload arrived that the link did not carry; in one {plain}"),
         Warning::NoLink { .. }
         | Warning::TrialFailed { .. }
         | Warning::BadLine { .. }
         | Warning::OneCpu
+        | Warning::SameMachine { .. }
+        | Warning::SharedHost { .. }
+        | Warning::Resumed { .. }
         | Warning::NotBound { .. }
         | Warning::OptionNotTaken { .. }
         | Warning::Absent { .. } => plain,

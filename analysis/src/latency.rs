@@ -8,6 +8,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 
 use crate::result::{Estimate, Latency, Percentile};
+use crate::single::Spread;
 use crate::stats::bootstrap::{self, LEAST_BLOCKS, MOST_BATCHES};
 use crate::stopping::Claim;
 
@@ -81,6 +82,15 @@ impl RoundTrips {
         let mut wanted = [percent].into_iter();
         let steps = self.counts.iter().map(|(time, count)| (*time, *count));
         percentiles(steps, total, &mut wanted).first().copied()
+    }
+}
+
+impl RoundTrips {
+    /// Number, ends and percentiles; `None` of none.
+    pub fn spread(&self) -> Option<Spread> {
+        let (min_ns, max_ns) = (*self.counts.keys().next()?, *self.counts.keys().next_back()?);
+        let percentiles = PERCENTS.iter().filter_map(|percent| Some((*percent, self.percentile(*percent)?))).collect();
+        Some(Spread { count: self.transactions(), min_ns, max_ns, percentiles })
     }
 }
 

@@ -9,6 +9,7 @@
 
 pub mod audit;
 pub mod expectation;
+pub mod receipt;
 pub mod stopping;
 
 mod collector;
@@ -16,6 +17,8 @@ pub mod conservation;
 mod figures;
 mod findings;
 mod latency;
+
+pub mod single;
 
 mod cost;
 mod roles;

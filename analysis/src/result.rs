@@ -1,12 +1,15 @@
 //! What an analysis says: the one input of every report.
 
+mod metric;
+
 use std::collections::BTreeMap;
-use std::fmt;
 
 use model::host::HostFacts;
 use model::warning::Warning;
 use model::{Bytes, Cell, Run};
 use serde::Serialize;
+
+pub use metric::Metric;
 
 /// The version of [`Analysis`] as JSON.
 pub const ANALYSIS_FORMAT: u32 = 1;
@@ -71,56 +74,22 @@ pub struct CellResult {
     pub trials: usize,
     /// What was estimated, over trials.
     pub metrics: BTreeMap<Metric, Estimate>,
-    /// Round-trip times of a request/response cell, all trials merged.
+    /// Round-trip times of a request/response cell, all trials merged. Where a
+    /// rate is offered they count from the intended time of each request.
     pub latency: Option<Latency>,
+    /// The same counted from the actual time of each request: what a closed
+    /// loop would have seen. Only where a rate is offered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uncorrected: Option<Latency>,
+    /// How long after its intended time each send began. Only where a rate is offered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lateness: Option<Latency>,
+    /// How much longer than the shortest of its trial each stamped datagram
+    /// took. It needs no common clock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beyond_least: Option<Latency>,
     /// What kept the cell from being faster; `None` when it cannot be told.
     pub limit: Option<Limit>,
-}
-
-/// A figure of a cell. Its name is the key in JSON and the column in CSV.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Metric {
-    /// Messages (transactions) per second at the receiver. The result.
-    MessagesPerS,
-    /// Payload bits per second at the receiver.
-    GoodputBitPerS,
-    /// Time per message at the receiver, 1e9 / messages per second. For
-    /// request/response the mean time of a transaction.
-    TimePerMessageNs,
-    /// Messages per second at the sender.
-    SentMessagesPerS,
-    /// CPU time of the sender's end per message it sent (service demand).
-    SenderCpuPerMessageNs,
-    /// CPU time of the receiver's end per message it received.
-    ReceiverCpuPerMessageNs,
-    /// CPU time of the sender's end per KiB it sent.
-    SenderCpuPerKibNs,
-    /// CPU time of the receiver's end per KiB it received.
-    ReceiverCpuPerKibNs,
-    /// netperf's host-wide figure: busy time of all CPUs per message received.
-    HostCpuPerMessageNs,
-    /// Share of the measured time that the sender's end kept a CPU busy.
-    SenderBusyShare,
-    /// The same of the receiver's end.
-    ReceiverBusyShare,
-    /// Share of the measured time that the sender was ready but waited for a CPU.
-    SenderRunDelayShare,
-    /// The same of the receiver.
-    ReceiverRunDelayShare,
-    /// Datagrams (or answers) lost, as a share of those sent over the whole trial.
-    LossShare,
-    /// Times the receiver slept, each a later wake-up, per message received.
-    ReceiverWakeupsPerMessage,
-    /// Times the sender slept, per message sent.
-    SenderWakeupsPerMessage,
-    /// Frames (GSO packets count once) per message that crossed the link from
-    /// the sender, over the whole trial.
-    FramesPerMessage,
-    /// TCP segments sent again, per trial.
-    Retransmits,
-    /// Median round-trip time of the trials, in ns.
-    RoundTripP50Ns,
 }
 
 /// A figure and how well it is known.
@@ -174,10 +143,10 @@ pub enum Method {
     Randomisation,
 }
 
-/// Round-trip times, all trials of a cell merged.
+/// Times of one kind, such as round trips, all trials of a cell merged.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Latency {
-    /// Number of transactions.
+    /// Number of transactions, or of messages that were timed.
     pub transactions: u64,
     /// Smallest, in ns.
     pub min_ns: u64,
@@ -210,6 +179,8 @@ pub enum Limit {
     NoCpu,
     /// Neither: time went by in waiting for each other or for the link.
     Waiting,
+    /// No more was offered, and what was offered was sent.
+    Rate,
 }
 
 /// What a cost model explains.
@@ -398,60 +369,4 @@ pub struct Finding {
     pub cells: Vec<String>,
     /// How many cells there are.
     pub cell_count: usize,
-}
-
-impl Metric {
-    /// Every metric, in the order of reports.
-    pub const ALL: &'static [Self] = &[
-        Self::MessagesPerS,
-        Self::GoodputBitPerS,
-        Self::TimePerMessageNs,
-        Self::SentMessagesPerS,
-        Self::SenderCpuPerMessageNs,
-        Self::ReceiverCpuPerMessageNs,
-        Self::SenderCpuPerKibNs,
-        Self::ReceiverCpuPerKibNs,
-        Self::HostCpuPerMessageNs,
-        Self::SenderBusyShare,
-        Self::ReceiverBusyShare,
-        Self::SenderRunDelayShare,
-        Self::ReceiverRunDelayShare,
-        Self::LossShare,
-        Self::ReceiverWakeupsPerMessage,
-        Self::SenderWakeupsPerMessage,
-        Self::FramesPerMessage,
-        Self::Retransmits,
-        Self::RoundTripP50Ns,
-    ];
-
-    /// The name in JSON and CSV.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::MessagesPerS => "messages_per_s",
-            Self::GoodputBitPerS => "goodput_bit_per_s",
-            Self::TimePerMessageNs => "time_per_message_ns",
-            Self::SentMessagesPerS => "sent_messages_per_s",
-            Self::SenderCpuPerMessageNs => "sender_cpu_per_message_ns",
-            Self::ReceiverCpuPerMessageNs => "receiver_cpu_per_message_ns",
-            Self::SenderCpuPerKibNs => "sender_cpu_per_kib_ns",
-            Self::ReceiverCpuPerKibNs => "receiver_cpu_per_kib_ns",
-            Self::HostCpuPerMessageNs => "host_cpu_per_message_ns",
-            Self::SenderBusyShare => "sender_busy_share",
-            Self::ReceiverBusyShare => "receiver_busy_share",
-            Self::SenderRunDelayShare => "sender_run_delay_share",
-            Self::ReceiverRunDelayShare => "receiver_run_delay_share",
-            Self::LossShare => "loss_share",
-            Self::ReceiverWakeupsPerMessage => "receiver_wakeups_per_message",
-            Self::SenderWakeupsPerMessage => "sender_wakeups_per_message",
-            Self::FramesPerMessage => "frames_per_message",
-            Self::Retransmits => "retransmits",
-            Self::RoundTripP50Ns => "round_trip_p50_ns",
-        }
-    }
-}
-
-impl fmt::Display for Metric {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.pad(self.name())
-    }
 }

@@ -1,12 +1,14 @@
 //! Noise and made-up trials for this crate's tests.
 
+use std::collections::BTreeMap;
+
 use model::cell::default_read_size;
 use model::end::{Counts, CpuTime, EndReport, Switches, Window};
 use model::kernel::HostCounters;
-use model::plan::{Blocks, Link, LinkKind, TrialEnd};
+use model::plan::{Blocks, Link, LinkKind, OnLoss, TrialEnd};
 use model::run::{RUN_FORMAT, Status};
 use model::trial::{Measured, Outcome, TRIAL_FORMAT};
-use model::{Api, Bytes, Cell, Family, Nanos, Plan, Protocol, Role, Run, Test, TrialRecord};
+use model::{Bytes, Cell, Nanos, Plan, Protocol, Role, Run, Test, TrialRecord};
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -73,7 +75,7 @@ pub fn cell(test: Test, size: u64) -> Cell {
     let size = Bytes::new(size);
     let nodelay = test.protocol() == Protocol::Tcp;
     let read_size = default_read_size(test, size);
-    Cell { test, family: Family::V4, api: Api::Send, size, read_size, nodelay, cc: None, sndbuf: None, rcvbuf: None }
+    Cell { read_size, nodelay, ..Cell::plain(test, size) }
 }
 
 /// A sound trial on isolated hosts: 50,000 messages in 150 ms, all of which
@@ -104,6 +106,11 @@ pub fn measured(test: Test, size: u64) -> Measured {
         tcp: None,
         latency: None,
         max_resident: Bytes::new(4 << 20),
+        flows: Vec::new(),
+        back: None,
+        schedule: None,
+        one_way: None,
+        progress: Vec::new(),
     };
     let mut host = HostCounters::default();
     host.link.tx_packets = MESSAGES;
@@ -121,6 +128,9 @@ pub fn measured(test: Test, size: u64) -> Measured {
         sender_host: host,
         receiver_host: host,
         isolated: true,
+        apart: false,
+        clock: None,
+        control: None,
         overhead: Nanos::from_millis(30),
     }
 }
@@ -148,6 +158,11 @@ pub fn run(cells: Vec<Cell>, blocks: u32) -> Run {
         warmup: Nanos::from_millis(30),
         blocks: Blocks { least: blocks, most: blocks, interval: 0.05, confidence: 0.95 },
         link: Link { kind: LinkKind::Veth, mtu: Some(1500), offloads: Default::default() },
+        hosts: BTreeMap::new(),
+        on_loss: OnLoss::GoOn,
+        data_port: None,
+        progress: None,
+        cpus: BTreeMap::new(),
         seed: 1,
         cells,
     };

@@ -65,7 +65,7 @@ impl Bare {
 
     /// One stream trial between the hosts of a session.
     pub fn stream(&self, session: &mut Session, protocol: Protocol, size: u64) -> anyhow::Result<Trial> {
-        let address = session.place(Role::Receiver, false).address(Family::V4).to_string();
+        let address = session.place(Role::Receiver, false).address(Family::V4).context("no IPv4 address")?.ip().to_string();
         let mut receiver = self.end(session, Role::Receiver, protocol, &address, 0, size).spawn().context("start the bare receiver")?;
         let mut lines = BufReader::new(receiver.stdout.take().context("no pipe")?);
         let mut port = String::new();
@@ -78,7 +78,7 @@ impl Bare {
     }
 
     fn end(&self, session: &mut Session, role: Role, protocol: Protocol, address: &str, port: u16, size: u64) -> Command {
-        let cpu = session.place(role, false).cpu.unwrap_or(0).to_string();
+        let cpu = session.place(role, false).cpus(1).first().map_or(0, |place| place.cpu).to_string();
         let pid = session.host(role, false).pid().to_string();
         let mut command = Command::new(&self.program);
         command.arg(if role == Role::Sender { "send" } else { "recv" });

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// TCP goodput of one iperf3 run in bits per second, as its receiver has it.
 pub fn goodput(session: &mut Session, size: u64, nodelay: bool, seconds: u64) -> anyhow::Result<f64> {
-    let address = session.place(Role::Receiver, false).address(Family::V4).to_string();
+    let address = session.place(Role::Receiver, false).address(Family::V4).context("no IPv4 address")?.ip().to_string();
     let mut server = in_host(session, Role::Receiver).args(["-s", "-1"]).stdout(Stdio::null()).spawn().context("start iperf3 -s")?;
     let answer = client(session, &address, size, nodelay, seconds);
     end(&mut server)?;
@@ -40,7 +40,7 @@ fn client(session: &mut Session, address: &str, size: u64, nodelay: bool, second
 
 /// A command in a host's namespace, bound to the CPU of that host's endpoints.
 fn in_host(session: &mut Session, role: Role) -> Command {
-    let cpu = session.place(role, false).cpu.unwrap_or(0).to_string();
+    let cpu = session.place(role, false).cpus(1).first().map_or(0, |place| place.cpu).to_string();
     let net = format!("--net=/proc/{}/ns/net", session.host(role, false).pid());
     let mut command = Command::new("nsenter");
     command.args([&net, "taskset", "-c", &cpu, "iperf3"]);

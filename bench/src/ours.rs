@@ -3,16 +3,19 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context;
+use lab::event::Quiet;
 use lab::session::Session;
-use model::plan::{Blocks, Link, LinkKind, TrialEnd};
+use lab::wire::Credentials;
+use model::plan::{Blocks, Link, LinkKind, OnLoss, TrialEnd};
 use model::trial::Measured;
-use model::{Api, Bytes, Cell, Family, Nanos, Plan, Protocol, Test};
+use model::{Bytes, Cell, Nanos, Plan, Protocol, Test};
 
 use crate::bare::{End, LENGTH_MS, Trial, WARMUP_MS};
 
 /// Two hosts joined by a virtual Ethernet of usual settings.
 pub fn session() -> anyhow::Result<Session> {
-    let session = Session::open(&link())?;
+    let plan = plan(stream(Protocol::Udp, 1, 1), WARMUP_MS, LENGTH_MS);
+    let session = Session::open(&plan, &Credentials::default())?;
     anyhow::ensure!(session.is_isolated(), "the benchmark needs namespaces of its own: run it as root");
     Ok(session)
 }
@@ -30,6 +33,11 @@ pub fn plan(cell: Cell, warmup_ms: u64, length_ms: u64) -> Plan {
         warmup: Nanos::from_millis(warmup_ms),
         blocks: Blocks { least: 1, most: 1, interval: 0.05, confidence: 0.95 },
         link: link(),
+        hosts: BTreeMap::new(),
+        on_loss: OnLoss::GoOn,
+        data_port: None,
+        progress: None,
+        cpus: BTreeMap::new(),
         seed: 1,
         cells: vec![cell],
     }
@@ -41,22 +49,13 @@ pub fn stream(protocol: Protocol, size: u64, read_size: u64) -> Cell {
         Protocol::Tcp => Test::TcpStream,
         Protocol::Udp => Test::UdpStream,
     };
-    Cell {
-        test,
-        family: Family::V4,
-        api: Api::Send,
-        size: Bytes::new(size),
-        read_size: Bytes::new(read_size),
-        nodelay: protocol == Protocol::Tcp,
-        cc: None,
-        sndbuf: None,
-        rcvbuf: None,
-    }
+    let read_size = Bytes::new(read_size);
+    Cell { read_size, nodelay: protocol == Protocol::Tcp, ..Cell::plain(test, Bytes::new(size)) }
 }
 
 /// Runs the only cell of a plan once.
 pub fn measure(session: &mut Session, plan: &Plan) -> anyhow::Result<Measured> {
-    lab::trial::run(session, plan, &plan.cells[0], false).context("run a trial of nettoll")
+    Ok(lab::trial::run(session, plan, &plan.cells[0], false, &mut Quiet).context("run a trial of nettoll")?.measured)
 }
 
 /// One stream trial, in the terms of the bare loop.

@@ -39,27 +39,44 @@ impl Exit {
 pub struct Failure {
     exit: Exit,
     message: String,
-    json: bool,
+    form: Form,
+}
+
+/// In which form a failure is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// A line on standard error.
+    Text,
+    /// JSON on standard output.
+    Json,
+    /// JSON on standard output as iperf3 has it.
+    Iperf,
 }
 
 impl Failure {
     /// The user asked for something that cannot be understood or cannot be.
     pub fn misuse(message: impl fmt::Display) -> Self {
-        Self { exit: Exit::Misuse, message: message.to_string(), json: false }
+        Self { exit: Exit::Misuse, message: message.to_string(), form: Form::Text }
     }
 
-    /// To be told as JSON on standard output instead of text on standard error.
-    pub fn in_json(mut self, json: bool) -> Self {
-        self.json |= json;
+    /// To be told in this form, unless one was chosen before.
+    pub fn in_form(mut self, form: Form) -> Self {
+        if self.form == Form::Text {
+            self.form = form;
+        }
         self
     }
 
     /// Tells the user.
     pub fn tell(self) -> Exit {
         // Whoever closed our output does not want to hear of it.
-        let _ = match self.json {
-            true => writeln!(io::stdout(), "{}", ::report::json::error(self.exit.name(), &self.message)),
-            false => writeln!(io::stderr(), "nettoll: {}", self.message),
+        let _ = match self.form {
+            Form::Json => writeln!(io::stdout(), "{}", ::report::json::error(self.exit.name(), &self.message)),
+            Form::Iperf => {
+                let text = ::report::oneshot::json::failure(env!("CARGO_PKG_VERSION"), self.exit.name(), &self.message);
+                write!(io::stdout(), "{text}")
+            }
+            Form::Text => writeln!(io::stderr(), "nettoll: {}", self.message),
         };
         self.exit
     }
@@ -69,7 +86,7 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
     fn from(error: E) -> Self {
         let error = error.into();
         let exit = if error.is::<PlanError>() { Exit::Misuse } else { Exit::Failed };
-        Self { exit, message: describe(error.as_ref()), json: false }
+        Self { exit, message: describe(error.as_ref()), form: Form::Text }
     }
 }
 

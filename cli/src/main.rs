@@ -6,24 +6,28 @@ mod exit;
 mod output;
 mod progress;
 mod recorder;
+mod version;
 
+mod agent;
 mod doctor;
+mod generate;
 mod hidden;
+mod oneshot;
 mod report;
 mod show;
 mod study;
 
 use std::process::ExitCode;
 
-use args::{Asked, Command};
+use args::{Arguments, Asked, Command};
 use exit::{Exit, Failure};
 
 fn main() -> ExitCode {
     let answered = args::parse().and_then(|asked| match asked {
         Asked::Told(exit) => Ok(exit),
         Asked::Something(args) => {
-            let json = args.wants_json();
-            carry_out(args.command).map_err(|failure| failure.in_json(json))
+            let form = args.form();
+            carry_out(*args).map_err(|failure| failure.in_form(form))
         }
     });
     match answered {
@@ -32,13 +36,17 @@ fn main() -> ExitCode {
     }
 }
 
-fn carry_out(command: Command) -> Result<Exit, Failure> {
+fn carry_out(args: Arguments) -> Result<Exit, Failure> {
+    let Some(command) = args.command else { return oneshot::run(&args.oneshot) };
     match command {
         Command::Study(args) => study::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Show(args) => show::run(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Agent(args) => agent::run(&args),
+        Command::Certificates(args) => agent::make_certificates(&args),
         Command::Host(args) => hidden::host(&args),
         Command::Endpoint => hidden::endpoint(),
+        Command::Generate(args) => generate::run(&args),
     }
 }

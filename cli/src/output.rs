@@ -30,6 +30,12 @@ pub fn style() -> Style {
     Style { colour, width: width.clamp(80, 120) }
 }
 
+/// Says something on standard error that is no result.
+pub fn note(words: &str) {
+    // Whoever closed it does not want to hear of it.
+    let _ = writeln!(io::stderr(), "nettoll: {words}");
+}
+
 /// Writes a text and makes sure that it ends its line.
 ///
 /// # Errors

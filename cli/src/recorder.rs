@@ -40,6 +40,13 @@ impl Recorder {
         Ok(Self { directory, run, progress: Progress::new(plan), interrupted })
     }
 
+    /// Goes on with a run whose directory was opened again. Nothing is written
+    /// before it does.
+    pub fn again(directory: RunDirectory, run: Run, interrupted: Arc<AtomicBool>) -> Self {
+        let progress = Progress::new(&run.plan);
+        Self { directory, run, progress, interrupted }
+    }
+
     /// Where the run is.
     pub fn path(&self) -> PathBuf {
         self.directory.path().to_owned()
@@ -49,14 +56,20 @@ impl Recorder {
 impl Listener for Recorder {
     fn hear(&mut self, event: &Event) -> Result<Wish, Box<dyn Error + Send + Sync>> {
         match event {
-            Event::Opened { hosts, warnings } => {
+            Event::Opened { hosts, warnings, .. } => {
                 for facts in *hosts {
                     self.directory.write_host(facts, Moment::Before)?;
                 }
+                self.run.status = Status::Running;
                 self.run.warnings = warnings.to_vec();
                 self.directory.write_run(&self.run)?;
             }
-            Event::BlockStarted { .. } => {}
+            Event::Resumed { warnings, .. } => {
+                self.run.status = Status::Running;
+                self.run.warnings = warnings.to_vec();
+                self.directory.write_run(&self.run)?;
+            }
+            Event::BlockStarted { .. } | Event::Waiting { .. } | Event::Progress { .. } | Event::Lost { .. } => {}
             Event::Trial(record) => self.directory.append_trial(record)?,
             Event::BlockDone { .. } => self.directory.sync()?,
             Event::Closed { hosts, warnings, status } => {

@@ -8,12 +8,16 @@ use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
-use lab::study::StudyError;
+use lab::resume::Past;
+use lab::study::{Resumed, StudyError};
 use model::Plan;
+use model::host::HostFacts;
+use model::plan::raw::RawLink;
 use model::plan::{PRESETS, RawPlan, resolve};
 use model::run::Status;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
+use store::{Moment, Reopened, RunDirectory, RunReader};
 
 use crate::args::StudyArgs;
 use crate::exit::{Exit, Failure};
@@ -21,28 +25,71 @@ use crate::output;
 use crate::recorder::Recorder;
 use crate::report;
 
-/// Runs a study, analyses it and prints what it shows.
+/// A run is gone on with by the version that began it.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Runs a study, or goes on with one, analyses it and prints what it shows.
 ///
 /// # Errors
 /// A plan that cannot be carried out, hosts that cannot be made, a disk that
 /// is full. What was measured by then is stored.
 pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
+    if let Some(path) = &args.resume {
+        return resume(path, args);
+    }
     let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
     let plan = plan(args, started_ms)?;
     if args.dry_run {
         output::write(&::report::plan::render(&plan, output::style()))?;
         return Ok(Exit::Done);
     }
+    let credentials = args.trust.load()?;
     let interrupted = listen_for_signals()?;
     let mut recorder = Recorder::create(&args.runs, &plan, started_ms, interrupted)?;
     let path = recorder.path();
-    let outcome = lab::study::run(&plan, &mut recorder);
+    let outcome = lab::study::run(&plan, &credentials, &mut recorder);
     drop(recorder);
-    // Whatever happened, what was measured is worth a report; but a failure in JSON stands alone,
-    // and where nothing was measured there is nothing to show.
-    let nothing = matches!(outcome, Err(StudyError::Host(_) | StudyError::NothingWorks(_)));
+    conclude(&path, &plan, outcome, args)
+}
+
+/// Goes on with the run in a directory.
+fn resume(path: &Path, args: &StudyArgs) -> Result<Exit, Failure> {
+    let credentials = args.trust.load()?;
+    let interrupted = listen_for_signals()?;
+    let Reopened { directory, cut } = RunDirectory::reopen(path)?;
+    let path = directory.path().to_owned();
+    let reader = RunReader::open(&path)?;
+    let run = reader.run().clone();
+    if run.tool != VERSION {
+        let (run, tool) = (path.display(), &run.tool);
+        return Err(anyhow::anyhow!(
+            "{run} was measured by nettoll {tool}, this is {VERSION}, and their trials would not compare: go on with that version"
+        )
+        .into());
+    }
+    if cut > 0 {
+        output::note(&format!("half a trial ({cut} bytes) was cut off: it is measured again"));
+    }
+    let (plan, warnings) = (run.plan.clone(), run.warnings.clone());
+    let hosts: Vec<HostFacts> = reader.hosts(Moment::Before).cloned().collect();
+    // A trial that cannot be read is measured again; the report names its line.
+    let mut trials = reader.trials()?.filter_map(Result::ok);
+    let past = Past { hosts: &hosts, warnings: &warnings, trials: &mut trials };
+    let mut recorder = Recorder::again(directory, run, interrupted);
+    let outcome = lab::study::resume(&plan, &credentials, past, &mut recorder);
+    drop(recorder);
+    if matches!(&outcome, Ok(Resumed { nothing_left: true, .. })) {
+        output::note(&format!("{} is complete: nothing is left to run", path.display()));
+    }
+    conclude(&path, &plan, outcome.map(|resumed| resumed.status), args)
+}
+
+/// Whatever happened, what was measured is worth a report; but a failure in
+/// JSON stands alone, and where nothing was measured there is nothing to show.
+fn conclude(path: &Path, plan: &Plan, outcome: Result<Status, StudyError>, args: &StudyArgs) -> Result<Exit, Failure> {
+    let nothing = matches!(&outcome, Err(error) if error.says_nothing_of_trials());
     let silent = nothing || outcome.is_err() && args.format.json;
-    let reported = if silent { report::write(&path).map(drop) } else { report::analyse_and_print(&path, &args.format) };
+    let reported = if silent { report::write(path).map(drop) } else { report::analyse_and_print(path, &args.format) };
     let status = outcome.with_context(|| format!("study '{}' stopped; its finished trials are in {}", plan.name, path.display()))?;
     reported?;
     Ok(if status == Status::Interrupted { Exit::Failed } else { Exit::Done })
@@ -56,6 +103,7 @@ fn plan(args: &StudyArgs, seed: u64) -> Result<Plan, Failure> {
     let mut raw = RawPlan::parse(&text)?;
     override_extent(&mut raw, args);
     override_link(&mut raw, args);
+    override_hosts(&mut raw, args);
     Ok(resolve(&raw, &args.factors.overrides(), args.extent.seed.unwrap_or(seed))?)
 }
 
@@ -98,6 +146,16 @@ fn override_link(raw: &mut RawPlan, args: &StudyArgs) {
     raw.link.kind = args.link.link.or(raw.link.kind);
     raw.link.mtu = args.link.mtu.or(raw.link.mtu);
     raw.link.offloads.extend(args.link.offload.iter().copied());
+}
+
+fn override_hosts(raw: &mut RawPlan, args: &StudyArgs) {
+    if !args.remote.host.is_empty() {
+        // The plan's link is between hosts that nettoll makes; what joins machines is there already.
+        raw.link = RawLink { kind: args.link.link, mtu: args.link.mtu, offloads: args.link.offload.iter().copied().collect() };
+    }
+    raw.hosts.extend(args.remote.host.iter().cloned());
+    raw.on_loss = args.remote.on_loss.or(raw.on_loss);
+    raw.data_port = args.remote.data_port.or(raw.data_port);
 }
 
 /// The first signal asks the study to end after the trial at hand; the second

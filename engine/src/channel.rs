@@ -34,6 +34,17 @@ pub struct Receiver<T, R> {
     ready: Option<T>,
 }
 
+/// What ended a wait.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Woken {
+    /// A message is there.
+    Message,
+    /// These of the others are ready.
+    Others(Vec<usize>),
+    /// The time has passed.
+    Time,
+}
+
 impl<T: DeserializeOwned, R: Read + AsFd> Receiver<T, R> {
     /// Over a stream.
     pub fn new(input: R) -> Self {
@@ -92,19 +103,55 @@ impl<T: DeserializeOwned, R: Read + AsFd> Receiver<T, R> {
     /// # Errors
     /// [`ChannelError::Closed`] when the other side went away.
     pub fn wait_for(&self, other: PollFd<'_>, limit: Duration) -> Result<bool, ChannelError> {
+        Ok(!self.wait_for_any(&[other], limit)?.is_empty())
+    }
+
+    /// The same for several: says which of them are ready, none when `limit`
+    /// passed first.
+    ///
+    /// # Errors
+    /// As of [`Self::wait_for`].
+    pub fn wait_for_any(&self, others: &[PollFd<'_>], limit: Duration) -> Result<Vec<usize>, ChannelError> {
         // The end of a socket shows in RDHUP, that of a pipe in HUP, which is always told.
         let hangup = PollFlags::from_bits_retain(libc::POLLRDHUP);
-        let deadline = Instant::now() + limit;
+        let (control, ready) = self.poll_beside(hangup, others, limit)?;
+        if control && ready.is_empty() { Err(ChannelError::Closed) } else { Ok(ready) }
+    }
+
+    /// Waits for a message, for any of `others`, or for `limit` to pass. A
+    /// message stays for [`Self::receive`].
+    ///
+    /// # Errors
+    /// See [`ChannelError`]; the end of the stream is one.
+    pub fn wait_beside(&mut self, others: &[PollFd<'_>], limit: Duration) -> Result<Woken, ChannelError> {
+        let begun = Instant::now();
         loop {
-            let mut both = [other.clone(), PollFd::new(self.input.as_fd(), hangup)];
-            match poll(&mut both, timeout(deadline.saturating_duration_since(Instant::now()))) {
-                Ok(0) => return Ok(false),
-                Ok(_) if both[0].any().unwrap_or(true) => return Ok(true),
-                Ok(_) => return Err(ChannelError::Closed),
+            if self.wait(Duration::ZERO)? {
+                return Ok(Woken::Message);
+            }
+            let (control, ready) = self.poll_beside(PollFlags::POLLIN, others, limit.saturating_sub(begun.elapsed()))?;
+            match (control, ready.is_empty()) {
+                (true, _) => {}
+                (false, false) => return Ok(Woken::Others(ready)),
+                (false, true) => return Ok(Woken::Time),
+            }
+        }
+    }
+
+    /// Whether this connection has `event`, and which of `others` have theirs.
+    fn poll_beside(&self, event: PollFlags, others: &[PollFd<'_>], limit: Duration) -> Result<(bool, Vec<usize>), ChannelError> {
+        let begun = Instant::now();
+        let mut all: Vec<PollFd<'_>> = std::iter::once(PollFd::new(self.input.as_fd(), event)).chain(others.iter().cloned()).collect();
+        loop {
+            match poll(&mut all, timeout(limit.saturating_sub(begun.elapsed()))) {
+                Ok(_) => break,
                 Err(nix::errno::Errno::EINTR) => {}
                 Err(errno) => return Err(std::io::Error::from(errno).into()),
             }
         }
+        let mut ready = all.iter().map(|one| one.any().unwrap_or(true));
+        let control = ready.next().unwrap_or(false);
+        Ok((control, ready.enumerate().filter_map(|(at, ready)| ready.then_some(at)).collect()))
     }
 
     fn readable(&self, limit: Duration) -> Result<bool, ChannelError> {

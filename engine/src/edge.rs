@@ -16,7 +16,8 @@ use crate::clock;
 #[derive(Debug)]
 pub struct EdgeReader {
     schedstat: Option<File>,
-    ksoftirqd: Option<ClockId>,
+    /// Clocks of kernel threads; empty where one of them cannot be seen.
+    ksoftirqd: Vec<ClockId>,
 }
 
 /// One edge.
@@ -32,11 +33,15 @@ pub struct Edge {
 /// What lies between two edges.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Between {
+    /// The first edge.
+    pub start: Edge,
+    /// The second.
+    pub end: Edge,
     /// The measured part.
     pub window: Window,
     /// CPU time of the process within it.
     pub process_cpu: Nanos,
-    /// CPU time of the kernel thread within it, where it can be seen.
+    /// CPU time of the kernel threads within it, where they can be seen.
     pub ksoftirqd: Option<Nanos>,
     /// Context switches of the traffic thread within it.
     pub switches: Switches,
@@ -45,13 +50,13 @@ pub struct Between {
 }
 
 impl EdgeReader {
-    /// For the calling thread, and for the kernel thread with pid `ksoftirqd`.
-    pub fn of_this_thread(ksoftirqd: Option<u32>) -> Self {
-        let pid = ksoftirqd.and_then(|pid| i32::try_from(pid).ok());
+    /// For the calling thread, and for the kernel threads with these pids.
+    pub fn of_this_thread(ksoftirqd: &[u32]) -> Self {
+        // Its clock is exact; its schedstat is up to a tick old while it runs.
+        let clock = |pid: &u32| clock_getcpuclockid(Pid::from_raw(i32::try_from(*pid).ok()?)).ok();
         Self {
             schedstat: File::open("/proc/thread-self/schedstat").ok(),
-            // Its clock is exact; its schedstat is up to a tick old while it runs.
-            ksoftirqd: pid.and_then(|pid| clock_getcpuclockid(Pid::from_raw(pid)).ok()),
+            ksoftirqd: ksoftirqd.iter().map(clock).collect::<Option<_>>().unwrap_or_default(),
         }
     }
 
@@ -70,7 +75,8 @@ impl EdgeReader {
     }
 
     fn ksoftirqd(&self) -> Option<Nanos> {
-        self.ksoftirqd.map(clock::read)
+        let times = self.ksoftirqd.iter().map(|id| clock::read(*id));
+        times.reduce(|sum, time| sum + time)
     }
 
     /// The second number of `schedstat`: nanoseconds spent waiting on a run queue
@@ -85,9 +91,16 @@ impl EdgeReader {
 }
 
 impl Edge {
+    /// When it was.
+    pub const fn time(&self) -> Nanos {
+        self.time
+    }
+
     /// From this edge to a later one.
     pub fn until(&self, end: &Self) -> Between {
         Between {
+            start: *self,
+            end: *end,
             window: Window { start: self.time, end: self.time.max(end.time) },
             process_cpu: end.process_cpu.since(self.process_cpu),
             ksoftirqd: end.ksoftirqd.zip(self.ksoftirqd).map(|(end, start)| end.since(start)),

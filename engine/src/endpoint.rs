@@ -1,26 +1,24 @@
 //! The process that sends or receives in one trial.
 
-use std::fs;
-use std::io::{self, PipeReader, Read, Write};
-use std::net::SocketAddr;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
-use std::thread::{self, JoinHandle};
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use model::control::{CONTROL_VERSION, FromEndpoint, Task, ToEndpoint};
-use model::end::{CpuTime, EndReport, SocketOption};
+use model::end::EndReport;
+use model::plan::TrialEnd;
 use model::{Bytes, Nanos};
-use nix::poll::{PollFd, PollFlags};
-use nix::sched::{CloneFlags, CpuSet, sched_getaffinity, sched_setaffinity, unshare};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 
 use crate::channel::{self, ChannelError, Receiver};
+use crate::crew::Crew;
+use crate::deadline::Deadline;
+use crate::report::report;
 use crate::socket::{self, SocketError};
-use crate::stage::Stage;
-use crate::timekeeper;
-use crate::traffic::{self, Extent, Traffic};
-use crate::wake;
+use crate::timekeeper::Timekeeper;
+use crate::traffic::nothing_came;
 
 /// A trial that failed at this end.
 #[derive(Debug, thiserror::Error)]
@@ -28,10 +26,10 @@ pub enum EndpointError {
     /// The host cannot be heard or told any more.
     #[error(transparent)]
     Channel(#[from] ChannelError),
-    /// A step with the socket failed.
+    /// A step with a socket failed.
     #[error(transparent)]
     Socket(#[from] SocketError),
-    /// The traffic thread could not do its work.
+    /// A traffic thread could not do its work.
     #[error("traffic: {0}")]
     Traffic(#[from] io::Error),
     /// The host asked for something out of turn.
@@ -40,21 +38,39 @@ pub enum EndpointError {
         /// What should have come.
         expected: &'static str,
     },
+    /// The host asked for what cannot be.
+    #[error("the task cannot be carried out: {0}")]
+    Task(String),
+    /// It took longer than the host allows.
+    #[error("the trial took longer than the {limit} that its host allows one; shorten it, or raise the limit there")]
+    TooLong {
+        /// What is allowed.
+        limit: Nanos,
+    },
+    /// A loop did not end.
+    #[error("the traffic did not end within {limit:?} after it was told to: does the other end still take what is sent?")]
+    Stuck {
+        /// How long was waited.
+        limit: Duration,
+    },
 }
 
-/// Longer than any loop takes to end once it has been told to.
-const TRAFFIC_END_LIMIT: Duration = Duration::from_secs(60);
+/// Most flows of one endpoint: each is a thread.
+const MOST_FLOWS: u32 = 1_024;
+/// The largest message, and the largest read: each flow has memory for both.
+const LARGEST: u64 = 1 << 30;
 
 /// Whose the open files of the process are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Files {
-    /// The endpoint's alone: its traffic thread takes a table of its own.
+    /// The endpoint's alone: its traffic threads take tables of their own.
     Own,
     /// Others use them, too: the table stays as it is.
     Shared,
 }
 
-type Output<W> = Arc<Mutex<W>>;
+/// Where all threads of an endpoint tell the host.
+pub type Output<W> = Arc<Mutex<W>>;
 
 /// Serves one trial over a pair of streams.
 ///
@@ -81,84 +97,74 @@ where
     W: Write + Send + 'static,
 {
     let mut task = receive_task(control)?;
-    let (free, not_bound) = bind_to_cpu(task.cpu);
+    let deadline = Deadline::starting_now(task.limits.time);
+    check(&task)?;
+    let (free, not_bound) = bind_to_first(&task.cpus);
     if not_bound.is_some() {
         // It may run anywhere: no CPU's kernel thread or interrupts are its own.
-        (task.cpu, task.ksoftirqd) = (None, None);
+        (task.cpus, task.ksoftirqd) = (Vec::new(), Vec::new());
     }
-    let task = Arc::new(task);
     let opened = socket::open(&task)?;
-    tell(output, &FromEndpoint::Ready { address: socket::address(&opened)?, not_bound })?;
-    let peer = receive_peer(control)?;
-    let joined = socket::join(opened, &task, peer, control)?;
-    let options = socket::options(&joined, &task);
+    tell(output, &FromEndpoint::Ready { addresses: socket::addresses(&opened, &task)?, not_bound })?;
+    let peers = match receive_before(control, &deadline)? {
+        ToEndpoint::Connect { peers } => peers,
+        _ => return Err(EndpointError::OutOfTurn { expected: "connect" }),
+    };
+    let flows = socket::join(opened, &task, &peers, control, &deadline)?;
+    let options = flows.first().map(|flow| socket::options(&flow.socket, &task)).unwrap_or_default();
     tell(output, &FromEndpoint::Connected)?;
-    receive_go(control)?;
-    let stage = Arc::new(Stage::starting_in(Extent::of(&task).warmup_part));
-    let (thread, over) = start_traffic(&task, joined, &stage, output, files)?;
+    match socket::greet(&flows, &task, control, &deadline)? {
+        ToEndpoint::Go => socket::forget_greetings(&flows, &task),
+        _ => return Err(EndpointError::OutOfTurn { expected: "go" }),
+    }
+    let mut crew = Crew::start(&task, flows, output, files)?;
     free_main_thread(free);
-    let irq = timekeeper::keep(&task, &stage, &thread, control)?;
-    control.wait_for(PollFd::new(over.as_fd(), PollFlags::POLLIN), TRAFFIC_END_LIMIT)?;
-    let traffic = thread.join().map_err(|_| io::Error::other("the traffic thread panicked"))??;
-    Ok(report(&task, traffic, irq, options))
+    let led = Timekeeper { task: &task, crew: &mut crew, control, output, deadline: &deadline }.keep()?;
+    let announced = crew.announced(task.role);
+    let report = report(&task, crew.into_traffic(), led, options);
+    match nothing_came(&task, announced, &report.counts, &report.total) {
+        Some(failure) => Err(failure.into()),
+        None => Ok(report),
+    }
 }
 
-/// Starts the traffic thread. The pipe ends when it does, however it does.
-///
-/// The thread takes a table of open files of its own, where the system allows
-/// it: in a table that threads share, the kernel counts references to the
-/// socket at each call, which a program of one thread does not pay (a receiver
-/// of small datagrams: 3 %).
-fn start_traffic<W: Write + Send + 'static>(
-    task: &Arc<Task>,
-    socket: OwnedFd,
-    stage: &Arc<Stage>,
-    output: &Output<W>,
-    files: Files,
-) -> io::Result<(JoinHandle<io::Result<Traffic>>, PipeReader)> {
-    let (over, held) = io::pipe()?;
-    let (task, stage, output) = (Arc::clone(task), Arc::clone(stage), Arc::clone(output));
-    wake::prepare()?;
-    let (own_table, has_own_table) = mpsc::channel();
-    let moved = [socket.as_raw_fd(), held.as_raw_fd()];
-    let thread = thread::Builder::new().name("traffic".to_owned()).stack_size(256 << 10).spawn(move || {
-        let _held = held;
-        let _ = own_table.send(files == Files::Own && unshare(CloneFlags::CLONE_FILES).is_ok());
-        traffic::run(&task, socket, &stage, &mut |total| {
-            let sent = FromEndpoint::Sent { messages: total.messages, bytes: total.bytes };
-            // A host that cannot be told is noticed by the main thread.
-            let _ = tell(&output, &sent);
-        })
-    })?;
-    if has_own_table.recv() == Ok(true) {
-        for number in moved {
-            // SAFETY: the thread owns these files in its own table; in this one nothing
-            // owns their numbers any more, and nothing was opened since they were moved.
-            drop(unsafe { OwnedFd::from_raw_fd(number) });
+/// Holds a task to what an endpoint can do and its host allows, before anything
+/// is opened for it.
+fn check(task: &Task) -> Result<(), EndpointError> {
+    let cell = &task.cell;
+    let refuse = |reason: String| Err(EndpointError::Task(reason));
+    if !(1..=MOST_FLOWS).contains(&cell.flows) {
+        return refuse(format!("{} flows; an endpoint has 1 to {MOST_FLOWS}", cell.flows));
+    }
+    if cell.bidirectional && !cell.test.is_stream() {
+        return refuse(format!("{} in both ways; only streams can be bidirectional", cell.test));
+    }
+    let fits = |size: Bytes| (1..=LARGEST).contains(&size.get());
+    if !fits(cell.size) || !fits(cell.read_size) {
+        return refuse(format!("messages of {} and reads of {}; either has 1 B to {}", cell.size, cell.read_size, Bytes::new(LARGEST)));
+    }
+    if let (TrialEnd::Messages(messages), Some(limit)) = (task.end, task.limits.bytes)
+        && sends(task)
+    {
+        let all = TrialEnd::warmup_messages(messages, task.warmup).saturating_add(messages);
+        let bytes = Bytes::new(all.saturating_mul(cell.size.get()).saturating_mul(cell.flows.into()));
+        if bytes > limit {
+            return refuse(format!("it would send {bytes}, and its host lets one trial send {limit}; raise the limit there"));
         }
     }
-    Ok((thread, over))
+    Ok(())
 }
 
-fn report(task: &Task, traffic: Traffic, irq: Option<Nanos>, options: Vec<SocketOption>) -> EndReport {
-    EndReport {
-        role: task.role,
-        cpu: task.cpu,
-        window: traffic.between.window,
-        flow: traffic.flow,
-        counts: traffic.counts,
-        total: traffic.total,
-        cpu_time: CpuTime { process: traffic.between.process_cpu, irq, kernel_threads: traffic.between.ksoftirqd },
-        switches: traffic.between.switches,
-        run_delay: traffic.between.run_delay,
-        options: socket::with_end(options, traffic.options),
-        tcp: traffic.tcp,
-        latency: traffic.latency,
-        max_resident: max_resident(),
-    }
+/// Whether this end sends messages of the cell's size.
+fn sends(task: &Task) -> bool {
+    task.role == model::Role::Sender || task.cell.bidirectional || !task.cell.test.is_stream()
 }
 
-fn tell<W: Write>(output: &Output<W>, message: &FromEndpoint) -> Result<(), ChannelError> {
+/// Tells the host, from any thread.
+///
+/// # Errors
+/// See [`ChannelError`].
+pub fn tell<W: Write>(output: &Output<W>, message: &FromEndpoint) -> Result<(), ChannelError> {
     channel::send(&mut *output.lock().unwrap_or_else(PoisonError::into_inner), message)
 }
 
@@ -169,43 +175,37 @@ fn receive_task<R: Read + AsFd>(control: &mut Receiver<ToEndpoint, R>) -> Result
     }
 }
 
-fn receive_peer<R: Read + AsFd>(control: &mut Receiver<ToEndpoint, R>) -> Result<SocketAddr, EndpointError> {
-    match control.receive()? {
-        ToEndpoint::Connect { peer } => Ok(peer),
-        _ => Err(EndpointError::OutOfTurn { expected: "connect" }),
+fn receive_before<R: Read + AsFd>(control: &mut Receiver<ToEndpoint, R>, deadline: &Deadline) -> Result<ToEndpoint, EndpointError> {
+    while !control.wait(deadline.at_most(Duration::from_secs(3_600)))? {
+        deadline.check()?;
     }
+    Ok(control.receive()?)
 }
 
-fn receive_go<R: Read + AsFd>(control: &mut Receiver<ToEndpoint, R>) -> Result<(), EndpointError> {
-    match control.receive()? {
-        ToEndpoint::Go => Ok(()),
-        _ => Err(EndpointError::OutOfTurn { expected: "go" }),
+/// Binds this thread to the first of the CPUs, so that what the sockets need is
+/// made there, once it has seen that it may be bound to each of them. Returns
+/// the CPUs it had, and why it could not be bound.
+fn bind_to_first(cpus: &[u32]) -> (Option<CpuSet>, Option<String>) {
+    let free = sched_getaffinity(Pid::from_raw(0)).ok();
+    let not_bound = cpus.iter().rev().find_map(|cpu| bind_to_cpu(Some(*cpu)));
+    if let (Some(free), Some(_)) = (&free, &not_bound) {
+        let _ = sched_setaffinity(Pid::from_raw(0), free);
     }
+    (free, not_bound)
 }
 
-/// Binds this thread, and the traffic thread that it will start, to a CPU.
-/// Returns the CPUs it had, and why it could not be bound.
-fn bind_to_cpu(cpu: Option<u32>) -> (Option<CpuSet>, Option<String>) {
-    let this = Pid::from_raw(0);
-    let free = sched_getaffinity(this).ok();
-    let Some(cpu) = cpu else { return (free, None) };
+/// Binds this thread, and those that it will start, to a CPU. Returns why it
+/// could not be bound.
+pub fn bind_to_cpu(cpu: Option<u32>) -> Option<String> {
+    let cpu = cpu?;
     let mut only = CpuSet::new();
-    let bound = only.set(cpu as usize).and_then(|()| sched_setaffinity(this, &only));
-    (free, bound.err().map(|errno| format!("sched_setaffinity to CPU {cpu}: {errno}")))
+    let bound = only.set(cpu as usize).and_then(|()| sched_setaffinity(Pid::from_raw(0), &only));
+    bound.err().map(|errno| format!("sched_setaffinity to CPU {cpu}: {errno}"))
 }
 
-/// Lets the main thread run anywhere again, out of the traffic thread's way.
+/// Lets the main thread run anywhere again, out of the traffic threads' way.
 fn free_main_thread(free: Option<CpuSet>) {
     if let Some(free) = free {
         let _ = sched_setaffinity(Pid::from_raw(0), &free);
     }
-}
-
-/// Largest resident size of this process. `getrusage` would also count the
-/// process that started it.
-fn max_resident() -> Bytes {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
-    Bytes::new(kib.unwrap_or(0) << 10)
 }

@@ -1,15 +1,22 @@
 //! Interrupt time that the process clock of an endpoint leaves out.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use model::Nanos;
 use model::control::Task;
 use nix::unistd::{SysconfVar, sysconf};
 
-/// Interrupt time of the endpoint's CPU so far, where the kernel takes it out of
+/// Interrupt time of the endpoint's CPUs so far, where the kernel takes it out of
 /// process time; `None` where it leaves it in.
 pub fn irq(task: &Task) -> Option<Nanos> {
-    irq_time(task.cpu.filter(|_| task.irq_time_subtracted)?)
+    if task.cpus.is_empty() || !task.irq_time_subtracted {
+        return None;
+    }
+    // Flows may share a CPU; threads beyond the last flow use none.
+    let in_use = task.cpus.iter().take(task.cell.flows.saturating_mul(2) as usize);
+    let cpus: BTreeSet<u32> = in_use.copied().collect();
+    cpus.into_iter().try_fold(Nanos::default(), |sum, cpu| Some(sum + irq_time(cpu)?))
 }
 
 /// Hard and soft interrupt time of one CPU from /proc/stat. A kernel that takes
@@ -20,7 +27,8 @@ fn irq_time(cpu: u32) -> Option<Nanos> {
     Some(Nanos::new(ticks.checked_mul(1_000_000_000 / per_second)?))
 }
 
-fn parse_irq_ticks(stat: &str, cpu: u32) -> Option<u64> {
+/// Hard and soft interrupt time of one CPU in the text of /proc/stat, in ticks.
+pub fn parse_irq_ticks(stat: &str, cpu: u32) -> Option<u64> {
     let name = format!("cpu{cpu}");
     let mut words = stat.lines().find(|line| line.split_ascii_whitespace().next() == Some(&name))?.split_ascii_whitespace();
     // proc(5): cpuN user nice system idle iowait irq softirq ...

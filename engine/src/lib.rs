@@ -15,10 +15,18 @@ pub mod stage;
 pub mod traffic;
 
 mod clock;
+mod counts;
+mod crew;
+mod deadline;
 mod edge;
-mod host_time;
+pub mod host_time;
+mod merge;
+mod progress;
 mod recorder;
+mod report;
 mod socket;
-mod tcp_info;
+pub mod tcp_info;
 mod timekeeper;
 mod wake;
+
+pub use socket::cookie;

@@ -34,7 +34,7 @@ pub fn irq_time_subtracted() -> Option<bool> {
 
 /// CPU time of this thread over the time in which it had the CPU.
 fn on_cpu_share(socket: &UdpSocket) -> io::Result<f64> {
-    let edges = EdgeReader::of_this_thread(None);
+    let edges = EdgeReader::of_this_thread(&[]);
     let mut byte = [1];
     let start = edges.start();
     let cpu = clock::thread_cpu();

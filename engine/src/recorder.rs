@@ -32,10 +32,56 @@ impl Recorder {
     /// Counts one time in ns.
     #[inline]
     pub fn record(&mut self, time: u64) {
-        let time = time.clamp(1, LONGEST);
-        let bucket = (64 - (time | (SUB_BUCKETS as u64 - 1)).leading_zeros()) as usize - SUB_BUCKETS.ilog2() as usize;
-        let index = (bucket << HALF.ilog2()) + (time >> bucket) as usize;
-        self.counts[index] += 1;
+        self.counts[index_of(time)] += 1;
+    }
+
+    /// Forgets all times.
+    pub fn clear(&mut self) {
+        self.counts.fill(0);
+    }
+
+    /// Adds the times of another.
+    pub fn add(&mut self, other: &Self) {
+        for (ours, theirs) in self.counts.iter_mut().zip(&other.counts) {
+            *ours += theirs;
+        }
+    }
+
+    /// Makes all times longer by `by` ns.
+    pub fn move_up(&mut self, by: u64) {
+        let mut carried = 0.0;
+        // From the longest down: no time is moved twice.
+        for index in (0..self.counts.len()).rev() {
+            let count = std::mem::take(&mut self.counts[index]);
+            self.add_moved_count(index, count, by, &mut carried);
+        }
+    }
+
+    /// Adds the times of another, each longer by `by` ns.
+    pub fn add_moved(&mut self, other: &Self, by: u64) {
+        let mut carried = 0.0;
+        for (index, count) in other.counts.iter().enumerate().rev() {
+            self.add_moved_count(index, *count, by, &mut carried);
+        }
+    }
+
+    /// Times of one index are taken to lie evenly in what it stands for. Moved,
+    /// they may reach into a second index, and are divided; what a division
+    /// leaves over is carried to the next.
+    fn add_moved_count(&mut self, index: usize, count: u64, by: u64, carried: &mut f64) {
+        if count == 0 {
+            return;
+        }
+        let (from, to) = (lowest_of(index).saturating_add(by), lowest_of(index + 1).saturating_add(by));
+        let (low, high) = (index_of(from), index_of(to - 1));
+        let beyond = if high == low { 0.0 } else { (to - lowest_of(high)) as f64 / (to - from).max(1) as f64 };
+        let share = count as f64 * beyond + *carried;
+        let moved = if high == low { 0 } else { (share as u64).min(count) };
+        if high != low {
+            *carried = share - moved as f64;
+        }
+        self.counts[low] += count - moved;
+        self.counts[high] += moved;
     }
 
     /// HdrHistogram V2 in base64; `None` when nothing was recorded.
@@ -53,6 +99,14 @@ impl Recorder {
     }
 }
 
+/// Where a time is counted.
+#[inline(always)]
+fn index_of(time: u64) -> usize {
+    let time = time.clamp(1, LONGEST);
+    let bucket = (64 - (time | (SUB_BUCKETS as u64 - 1)).leading_zeros()) as usize - SUB_BUCKETS.ilog2() as usize;
+    (bucket << HALF.ilog2()) + (time >> bucket) as usize
+}
+
 /// The smallest time counted at an index.
 fn lowest_of(index: usize) -> u64 {
     if index < SUB_BUCKETS {
@@ -63,12 +117,27 @@ fn lowest_of(index: usize) -> u64 {
 }
 
 #[cfg(test)]
+impl Recorder {
+    /// How many times there are.
+    pub fn total(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// The time that a share of all times does not exceed.
+    pub fn quantile(&self, share: f64) -> u64 {
+        let rank = ((self.total() as f64 * share).ceil() as u64).max(1);
+        let mut seen = 0;
+        self.counts.iter().position(|count| (seen += count, seen >= rank).1).map_or(0, lowest_of)
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::{LONGEST, Recorder, lowest_of};
     use base64::Engine as _;
     use hdrhistogram::Histogram;
     use hdrhistogram::serialization::Deserializer;
-    use proptest::prelude::{prop, proptest};
+    use proptest::prelude::{ProptestConfig, prop, proptest};
 
     fn decode(recorder: &Recorder) -> Histogram<u64> {
         let bytes = base64::engine::general_purpose::STANDARD.decode(recorder.encode().unwrap()).unwrap();
@@ -93,11 +162,40 @@ mod tests {
         }
 
         #[test]
+        fn sums_hold_the_times_of_both(a in prop::collection::vec(1u64..LONGEST, 0..100), b in prop::collection::vec(1u64..LONGEST, 1..100)) {
+            let of = |times: &[u64]| {
+                let mut recorder = Recorder::new();
+                times.iter().for_each(|time| recorder.record(*time));
+                recorder
+            };
+            let mut sum = of(&a);
+            sum.add(&of(&b));
+            assert_eq!(decode(&sum), decode(&of(&[a, b].concat())));
+        }
+
+        #[test]
         fn an_index_stands_for_its_smallest_time(time in 1u64..LONGEST) {
             let mut recorder = Recorder::new();
             recorder.record(time);
             let index = recorder.counts.iter().position(|count| *count == 1).unwrap();
             assert!(lowest_of(index) <= time && time < lowest_of(index + 1));
+        }
+    }
+
+    proptest! {
+        // Each moves all counts many times.
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        #[test]
+        fn many_small_moves_are_one_large_one(times in prop::collection::vec(1u64..1_000_000_000, 1..50), by in 1u64..200, moves in 1u64..100) {
+            let mut recorder = Recorder::new();
+            times.iter().for_each(|time| (0..20).for_each(|_| recorder.record(*time)));
+            let before = recorder.total();
+            let longest = times.iter().copied().max().unwrap();
+            (0..moves).for_each(|_| recorder.move_up(by));
+            assert_eq!(recorder.total(), before, "none is lost");
+            let (moved, exact) = (recorder.quantile(1.0), longest + by * moves);
+            assert!(moved.abs_diff(exact) <= 2 + exact / 100, "{moved} for {exact}");
         }
     }
 }

@@ -1,6 +1,11 @@
-//! How far a trial has come: the one thing both threads of an endpoint share.
+//! How far a trial has come: the one thing that the main thread shares with
+//! each of its traffic threads.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use model::Nanos;
+use model::end::{Counts, TcpInfo};
 
 /// A part of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +20,23 @@ pub enum Part {
     Tail = 2,
     /// The sender stops; the receiver takes what is left.
     Drain = 3,
+    /// The measured part goes on as soon as the traffic thread has said how far
+    /// it has come. Loops that run in `Measure` end, as for any other part: being
+    /// asked costs them nothing while they are not.
+    Tick = 4,
+}
+
+/// What a traffic thread has done in its measured part so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SoFar {
+    /// When its measured part began; `None` before it did.
+    pub began: Option<Nanos>,
+    /// Counts since.
+    pub counts: Counts,
+    /// TCP's account.
+    pub tcp: Option<TcpInfo>,
+    /// As in [`model::end::OneWay::jitter`], where messages bear a time.
+    pub jitter: Option<u64>,
 }
 
 /// Written a few times a trial by the main thread, read once a message by the
@@ -25,11 +47,14 @@ pub enum Part {
 pub struct Stage {
     part: AtomicU8,
     announced: AtomicU64,
+    /// Only taken at ticks, by the traffic thread before it answers and by the
+    /// main thread afterwards: neither waits for the other.
+    so_far: Mutex<SoFar>,
 }
 
 impl Default for Stage {
     fn default() -> Self {
-        Self { part: AtomicU8::new(Part::Warmup as u8), announced: AtomicU64::new(u64::MAX) }
+        Self { part: AtomicU8::new(Part::Warmup as u8), announced: AtomicU64::new(u64::MAX), so_far: Mutex::default() }
     }
 }
 
@@ -54,6 +79,40 @@ impl Stage {
         self.part.store(part as u8, Ordering::Relaxed);
     }
 
+    /// Asks the traffic thread how far it has come; false when it is not in its
+    /// measured part, or has not answered the last time.
+    pub fn ask(&self) -> bool {
+        self.swap(Part::Measure, Part::Tick)
+    }
+
+    /// Whether it has been asked and has not answered.
+    pub fn asked(&self) -> bool {
+        self.part.load(Ordering::Acquire) == Part::Tick as u8
+    }
+
+    /// Says how far it has come, and lets the measured part go on: unless the
+    /// main thread has gone on to another part meanwhile.
+    pub fn answer(&self, so_far: SoFar) {
+        if let Ok(mut place) = self.so_far.try_lock() {
+            *place = so_far;
+        }
+        self.swap(Part::Tick, Part::Measure);
+    }
+
+    /// Has nothing to add to what it answered last.
+    pub fn answer_as_before(&self) {
+        self.swap(Part::Tick, Part::Measure);
+    }
+
+    /// What was answered last.
+    pub fn so_far(&self) -> SoFar {
+        *self.so_far.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn swap(&self, from: Part, to: Part) -> bool {
+        self.part.compare_exchange(from as u8, to as u8, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
     /// How many messages the sender says it sent; `None` before it said so.
     pub fn announced(&self) -> Option<u64> {
         match self.announced.load(Ordering::Acquire) {
@@ -65,5 +124,41 @@ impl Stage {
     /// The sender has sent its last message.
     pub fn announce(&self, messages: u64) {
         self.announced.store(messages, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Part, SoFar, Stage};
+    use model::Nanos;
+
+    #[test]
+    fn an_answer_lets_the_measured_part_go_on() {
+        let stage = Stage::starting_in(Part::Measure);
+        assert!(stage.ask() && stage.asked() && !stage.is(Part::Measure));
+        assert!(!stage.ask(), "it is asked once");
+        stage.answer(SoFar { began: Some(Nanos::new(7)), ..SoFar::default() });
+        assert!(stage.is(Part::Measure) && !stage.asked());
+        assert_eq!(stage.so_far().began, Some(Nanos::new(7)));
+    }
+
+    #[test]
+    fn who_has_nothing_to_add_keeps_the_answer() {
+        let stage = Stage::starting_in(Part::Measure);
+        stage.answer(SoFar { began: Some(Nanos::new(7)), ..SoFar::default() });
+        stage.ask();
+        stage.answer_as_before();
+        assert!(stage.is(Part::Measure));
+        assert_eq!(stage.so_far().began, Some(Nanos::new(7)));
+    }
+
+    #[test]
+    fn an_answer_does_not_undo_the_end() {
+        let stage = Stage::starting_in(Part::Measure);
+        stage.ask();
+        stage.enter(Part::Drain);
+        stage.answer(SoFar::default());
+        assert!(stage.is(Part::Drain));
+        assert!(!stage.ask(), "nobody is asked after the measured part");
     }
 }

@@ -19,7 +19,7 @@ pub fn read(socket: &OwnedFd) -> Option<TcpInfo> {
 
 /// Reads fields at their offsets in `include/uapi/linux/tcp.h`. The kernel only
 /// ever appends to that structure; what an older one lacks is 0.
-fn parse(bytes: &[u8]) -> TcpInfo {
+pub fn parse(bytes: &[u8]) -> TcpInfo {
     let u32_at = |offset| bytes.get(offset..).and_then(|rest| rest.first_chunk()).map_or(0, |chunk| u32::from_ne_bytes(*chunk));
     let u64_at = |offset| bytes.get(offset..).and_then(|rest| rest.first_chunk()).map_or(0, |chunk| u64::from_ne_bytes(*chunk));
     TcpInfo {

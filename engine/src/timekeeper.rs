@@ -1,80 +1,216 @@
 //! The main thread of an endpoint while messages flow: it keeps the time and
 //! listens to the host, and does nothing else.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::fd::AsFd;
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use model::control::{Task, ToEndpoint};
+use model::control::{FromEndpoint, Task, ToEndpoint};
 use model::plan::TrialEnd;
 use model::{Nanos, Role};
 
-use crate::channel::Receiver;
-use crate::endpoint::EndpointError;
+use crate::channel::{Receiver, Woken};
+use crate::clock;
+use crate::crew::Crew;
+use crate::deadline::Deadline;
+use crate::edge::{Edge, EdgeReader};
+use crate::endpoint::{EndpointError, Output, tell};
 use crate::host_time;
-use crate::stage::{Part, Stage};
-use crate::wake::wake;
+use crate::progress::{self, Intervals};
+use crate::stage::Part;
 
 /// How long a sender goes on after its window has closed: more than the two
 /// ends' main threads usually wake apart.
 const TAIL: Duration = Duration::from_millis(4);
+/// How long threads may take to say how far they have come. One that cannot
+/// (its first message has not come yet) is counted in a later interval.
+const ANSWER_LIMIT: Duration = Duration::from_millis(100);
+/// How often that is looked for.
+const LOOK: Duration = Duration::from_millis(1);
+/// Longer than any loop takes to end once it has been told to.
+const END_LIMIT: Duration = Duration::from_secs(60);
 
-/// Leads a trial from its warm-up to the announcement of its end; returns the
-/// interrupt time that the process clock leaves out.
-///
-/// # Errors
-/// The loss of the host, or a message that has no place here. Either ends the
-/// traffic.
-pub fn keep<T, R: Read + AsFd>(
-    task: &Task,
-    stage: &Stage,
-    traffic: &JoinHandle<T>,
-    control: &mut Receiver<ToEndpoint, R>,
-) -> Result<Option<Nanos>, EndpointError> {
-    lead(task, stage, traffic, control).inspect_err(|_| {
-        stage.announce(0);
-        go_on_to(Part::Drain, stage, traffic);
-    })
+/// What the main thread knows of a trial.
+#[derive(Debug)]
+pub struct Led {
+    /// The interrupt time that the process clock leaves out.
+    pub irq: Option<Nanos>,
+    /// Where it began and ended the measured part for all flows; `None` where
+    /// each of them counts to its own end.
+    pub edges: Option<(Edge, Edge)>,
+    /// What was told on the way.
+    pub progress: Intervals,
 }
 
-fn lead<T, R: Read + AsFd>(
-    task: &Task,
-    stage: &Stage,
-    traffic: &JoinHandle<T>,
-    control: &mut Receiver<ToEndpoint, R>,
-) -> Result<Option<Nanos>, EndpointError> {
-    let (before, after) = match task.end {
-        TrialEnd::Length(length) => {
-            control.wait(task.warmup.into())?;
-            let before = host_time::irq(task);
-            go_on_to(Part::Measure, stage, traffic);
-            control.wait(length.into())?;
-            let after = if task.role == Role::Sender { Part::Tail } else { Part::Drain };
-            go_on_to(after, stage, traffic);
-            let after = host_time::irq(task);
-            control.wait(TAIL)?;
-            go_on_to(Part::Drain, stage, traffic);
-            (before, Some(after))
-        }
-        // The traffic thread counts; both its edges lie within these.
-        TrialEnd::Messages(_) => (host_time::irq(task), None),
-    };
-    stage.announce(announced(control)?);
-    go_on_to(Part::Drain, stage, traffic);
-    let after = after.unwrap_or_else(|| host_time::irq(task));
-    Ok(after.zip(before).map(|(after, before)| after.since(before)))
+/// Leads a trial.
+#[derive(Debug)]
+pub struct Timekeeper<'a, R, W> {
+    /// What is done.
+    pub task: &'a Task,
+    /// Those who do it.
+    pub crew: &'a mut Crew,
+    /// The host's word.
+    pub control: &'a mut Receiver<ToEndpoint, R>,
+    /// The host's ear.
+    pub output: &'a Output<W>,
+    /// The host's patience.
+    pub deadline: &'a Deadline,
 }
 
-fn go_on_to<T>(part: Part, stage: &Stage, traffic: &JoinHandle<T>) {
-    stage.enter(part);
-    wake(traffic);
-}
-
-/// Waits for the end that the sender announces.
-fn announced<R: Read + AsFd>(control: &mut Receiver<ToEndpoint, R>) -> Result<u64, EndpointError> {
-    match control.receive()? {
-        ToEndpoint::Drain { messages, .. } => Ok(messages),
-        _ => Err(EndpointError::OutOfTurn { expected: "drain" }),
+impl<R: Read + AsFd, W: Write> Timekeeper<'_, R, W> {
+    /// Leads it from the warm-up until all threads have ended.
+    ///
+    /// # Errors
+    /// The loss of the host, a message that has no place here, the failure of a
+    /// thread, or that it took too long. Each ends the traffic.
+    pub fn keep(mut self) -> Result<Led, EndpointError> {
+        self.lead().inspect_err(|_| {
+            self.crew.announce(&model::control::Sent::default(), 1);
+            self.go_on_to(|_| Part::Drain);
+        })
     }
+
+    fn lead(&mut self) -> Result<Led, EndpointError> {
+        let mut led = match self.task.end {
+            TrialEnd::Length(length) => self.lead_by_time(length.into())?,
+            // The traffic threads count; all their edges lie within these.
+            TrialEnd::Messages(_) => self.lead_by_count()?,
+        };
+        self.see_them_end()?;
+        if matches!(self.task.end, TrialEnd::Messages(_)) {
+            led.irq = since(led.irq, host_time::irq(self.task));
+        }
+        Ok(led)
+    }
+
+    fn lead_by_time(&mut self, length: Duration) -> Result<Led, EndpointError> {
+        let reader = EdgeReader::of_this_thread(&self.task.ksoftirqd);
+        self.wait(Instant::now() + Duration::from(self.task.warmup))?;
+        let before = host_time::irq(self.task);
+        // The clocks are read right after every flow has been told, at either
+        // edge, so that what lies between is as long as what they count.
+        self.crew.enter(|_| Part::Measure);
+        let start = reader.end();
+        self.crew.wake();
+        let mut progress = Intervals::of(self.task);
+        self.measure(Instant::now() + length, &mut progress)?;
+        self.crew.enter(|role| if role == Role::Sender { Part::Tail } else { Part::Drain });
+        let end = reader.end();
+        self.crew.wake();
+        let irq = since(before, host_time::irq(self.task));
+        self.wait(Instant::now() + TAIL)?;
+        self.go_on_to(|_| Part::Drain);
+        self.hear_the_end()?;
+        self.go_on_to(|_| Part::Drain);
+        Ok(Led { irq, edges: Some((start, end)), progress })
+    }
+
+    /// In both ways at once an end may still be counting out its own messages
+    /// when the other has sent all of its: those flows go on.
+    fn lead_by_count(&mut self) -> Result<Led, EndpointError> {
+        let irq = host_time::irq(self.task);
+        let mut progress = Intervals::of(self.task);
+        let interval = progress::interval(self.task).unwrap_or(Duration::MAX);
+        let mut next = Instant::now().checked_add(interval);
+        while !self.wait(next.unwrap_or_else(far))? {
+            if !progress.are_full() {
+                self.tick(&mut progress)?;
+            }
+            next = next.and_then(|next| next.checked_add(interval));
+        }
+        self.hear_the_end()?;
+        let both = self.task.cell.bidirectional;
+        self.go_on_to(|role| if both && role == Role::Sender { Part::Measure } else { Part::Drain });
+        Ok(Led { irq, edges: None, progress })
+    }
+
+    /// Waits through the measured part and tells how far it is.
+    fn measure(&mut self, end: Instant, progress: &mut Intervals) -> Result<(), EndpointError> {
+        if let Some(interval) = progress::interval(self.task) {
+            let mut next = Instant::now() + interval;
+            // The last interval ends with the window, and is told with it.
+            while next + interval / 2 <= end && !progress.are_full() {
+                if self.wait(next)? {
+                    return Ok(());
+                }
+                self.tick(progress)?;
+                next += interval;
+            }
+        }
+        self.wait(end).map(drop)
+    }
+
+    fn tick(&mut self, progress: &mut Intervals) -> Result<(), EndpointError> {
+        self.crew.ask();
+        let now = clock::monotonic();
+        let give_up = Instant::now() + ANSWER_LIMIT;
+        loop {
+            self.crew.wake();
+            if self.wait(Instant::now() + LOOK)? || !self.crew.asked() || Instant::now() > give_up {
+                break;
+            }
+        }
+        if let Some(told) = progress.add(now, self.crew.so_far()) {
+            tell(self.output, &FromEndpoint::Progress(Box::new(*told)))?;
+        }
+        Ok(())
+    }
+
+    fn go_on_to(&self, part_of: impl Fn(Role) -> Part) {
+        self.crew.enter(part_of);
+        self.crew.wake();
+    }
+
+    /// Waits until `until`; true when the host has said something before. What
+    /// it said stays to be heard.
+    fn wait(&mut self, until: Instant) -> Result<bool, EndpointError> {
+        loop {
+            let left = self.deadline.at_most(until.saturating_duration_since(Instant::now()));
+            let woken = self.control.wait_beside(&self.crew.ends(), left)?;
+            self.deadline.check()?;
+            match woken {
+                Woken::Message => return Ok(true),
+                Woken::Others(ended) => self.crew.take_ended(&ended)?,
+                Woken::Time if Instant::now() >= until => return Ok(false),
+                Woken::Time => {}
+            }
+        }
+    }
+
+    /// Waits for the end that the other side announces.
+    fn hear_the_end(&mut self) -> Result<(), EndpointError> {
+        while !self.wait(far())? {}
+        match self.control.receive()? {
+            ToEndpoint::Drain(sent) => {
+                self.crew.announce(&sent, self.task.cell.flows);
+                Ok(())
+            }
+            _ => Err(EndpointError::OutOfTurn { expected: "drain" }),
+        }
+    }
+
+    /// Waits for the threads, as long as the host lives. Messages that come
+    /// meanwhile have no place any more and stay unheard.
+    fn see_them_end(&mut self) -> Result<(), EndpointError> {
+        let give_up = Instant::now() + END_LIMIT;
+        while !self.crew.is_over() {
+            let left = give_up.saturating_duration_since(Instant::now());
+            let ended = self.control.wait_for_any(&self.crew.ends(), self.deadline.at_most(left))?;
+            self.deadline.check()?;
+            if ended.is_empty() && left.is_zero() {
+                return Err(EndpointError::Stuck { limit: END_LIMIT });
+            }
+            self.crew.take_ended(&ended)?;
+        }
+        Ok(())
+    }
+}
+
+fn since(before: Option<Nanos>, after: Option<Nanos>) -> Option<Nanos> {
+    after.zip(before).map(|(after, before)| after.since(before))
+}
+
+/// Later than any trial lasts.
+fn far() -> Instant {
+    Instant::now() + Duration::from_secs(1 << 30)
 }

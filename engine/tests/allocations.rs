@@ -244,3 +244,64 @@ fn neither_end_of_request_and_response_allocates_per_message() {
         assert_same(&format!("{test} answerer"), |run| run.until_back, [few.1, many.1]);
     }
 }
+
+/// Messages that are all due at once, so that the loop never waits.
+fn offered(role: Role, test: Test, messages: u64) -> Task {
+    let mut task = the_task(role, test, TrialEnd::Messages(messages));
+    task.cell.rate = Some(model::OfferedRate::Messages(u64::MAX));
+    task.cell.stamp = test == Test::UdpStream;
+    task
+}
+
+#[test]
+fn a_schedule_and_a_stamp_allocate_nothing_per_message() {
+    let send = |messages| {
+        let (ours, _theirs) = udp();
+        run(&offered(Role::Sender, Test::UdpStream, messages), ours, &measuring())
+    };
+    assert_same("UDP_STREAM, offered and stamped", |run| run.until_sent, [send(FEW), send(MANY)]);
+}
+
+#[test]
+fn outstanding_requests_allocate_nothing_each() {
+    let ask = |messages: u64| {
+        let (ours, mut theirs) = tcp();
+        let answering = thread::spawn(move || {
+            let mut room = [0; SIZE];
+            while std::io::Read::read_exact(&mut theirs, &mut room).is_ok() {
+                theirs.write_all(&room).unwrap();
+            }
+        });
+        let run = run(&offered(Role::Sender, Test::TcpRr, messages), ours, &measuring());
+        answering.join().unwrap();
+        run
+    };
+    assert_same("TCP_RR, offered", |run| run.until_sent, [ask(FEW), ask(10 * FEW)]);
+}
+
+#[test]
+fn reading_stamps_allocates_nothing_per_message() {
+    let receive = |messages: u64| {
+        let (ours, theirs) = udp();
+        let stage = Arc::new(measuring());
+        let source = thread::spawn({
+            let stage = Arc::clone(&stage);
+            move || {
+                for number in 0..messages {
+                    let mut message = [7; SIZE];
+                    message[..8].copy_from_slice(&number.to_be_bytes());
+                    // The times differ from message to message by the same.
+                    message[8..16].copy_from_slice(&number.to_be_bytes());
+                    assert_eq!(theirs.send(&message).unwrap(), SIZE);
+                }
+                stage.announce(messages);
+                stage.enter(Part::Drain);
+                theirs
+            }
+        });
+        let run = run(&offered(Role::Receiver, Test::UdpStream, messages), ours, &stage);
+        source.join().unwrap();
+        run
+    };
+    assert_same("UDP_STREAM receiver, stamped", |run| run.until_back, [receive(FEW), receive(MANY)]);
+}

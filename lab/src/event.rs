@@ -2,11 +2,14 @@
 //! progress display, the stopping rule.
 
 use std::error::Error;
+use std::time::Duration;
 
-use model::TrialRecord;
+use model::end::Progress;
 use model::host::HostFacts;
 use model::run::Status;
+use model::trial::ControlPath;
 use model::warning::Warning;
+use model::{Role, TrialRecord};
 
 /// Something that happened.
 #[derive(Debug)]
@@ -17,6 +20,41 @@ pub enum Event<'a> {
         hosts: &'a [HostFacts],
         /// What is to be known of the whole run.
         warnings: &'a [Warning],
+        /// How far other machines are; `None` where this one made both hosts.
+        control: Option<ControlPath>,
+    },
+    /// The run goes on after these trials, which it had before.
+    Resumed {
+        /// How many.
+        trials: u64,
+        /// What is to be known of the whole run.
+        warnings: &'a [Warning],
+    },
+    /// Trials of others come first on a host. Told again and again.
+    Waiting {
+        /// Which host.
+        host: &'a str,
+        /// How many trials come before this one.
+        place: u32,
+    },
+    /// How far an end has come, where the plan asks for it. Told while messages
+    /// flow: whoever hears it takes CPU time from the trial.
+    Progress {
+        /// Which end.
+        role: Role,
+        /// What it counted since it told last.
+        progress: &'a Progress,
+    },
+    /// A host was lost, and is looked for again after a pause.
+    Lost {
+        /// What was noticed.
+        error: &'a str,
+        /// The next attempt, from 1.
+        attempt: u32,
+        /// How many there are at most.
+        of: u32,
+        /// How long until then.
+        pause: Duration,
     },
     /// A block begins.
     BlockStarted {
@@ -50,7 +88,18 @@ pub enum Wish {
     Stop,
 }
 
-/// Hears of events, between trials only.
+/// Hears nothing and wants everything to go on.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Quiet;
+
+impl Listener for Quiet {
+    fn hear(&mut self, _: &Event) -> Result<Wish, Box<dyn Error + Send + Sync>> {
+        Ok(Wish::GoOn)
+    }
+}
+
+/// Hears of events: between trials, while a host is waited for, and of progress
+/// where the plan asks for it.
 pub trait Listener {
     /// Takes note of an event.
     ///

@@ -14,9 +14,10 @@ use engine::probe;
 use model::control::{CONTROL_VERSION, FromHost, ToHost};
 use model::host::HostFacts;
 
+use crate::clock;
 use crate::endpoint_process::EndpointProcess;
 use crate::host::namespace::{self, Entered, Isolation};
-use crate::host::{counters, facts, link};
+use crate::host::{counters, cpu, facts, link, route};
 
 impl FromStr for Isolation {
     type Err = String;
@@ -96,6 +97,14 @@ impl Keeper<'_> {
             }
             ToHost::Counters { device, family } => FromHost::Counters(Box::new(counters::read(&device, family)?)),
             ToHost::Facts { device, endpoint_cpus } => FromHost::Facts(Box::new(self.facts(&device, &endpoint_cpus))),
+            ToHost::Route { to } => FromHost::Route(route::find(to)?),
+            ToHost::Cpus => FromHost::Cpus(cpu::offered()),
+            ToHost::Clock => FromHost::Clock {
+                now: clock::monotonic().map_err(|errno| format!("reading the clock (clock_gettime CLOCK_MONOTONIC): {errno}"))?,
+            },
+            // Nobody but the controller that started this host can ask it.
+            ToHost::Turn => FromHost::Yours { shared: false },
+            ToHost::Release => return Ok(None),
             ToHost::Start => {
                 self.endpoint = None;
                 self.endpoint = Some(EndpointProcess::start().map_err(|answer| {

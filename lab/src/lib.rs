@@ -8,11 +8,17 @@
 #![forbid(unsafe_code)]
 
 pub mod event;
+pub mod resume;
 pub mod study;
 
+mod clock;
+pub mod likeness;
 pub mod remote;
 pub mod session;
 pub mod trial;
+
+pub mod agent;
+pub mod wire;
 
 mod endpoint_process;
 pub mod keeper;

@@ -1,74 +1,39 @@
-//! The controller's side of one host: its process, and the talk with it.
+//! The controller's side of one host, and the talk with it: over the pipes of a
+//! process of this machine, or over the connection to an agent of another.
+
+mod error;
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
-use std::os::fd::AsFd;
+use std::fs::File;
+use std::net::{Shutdown, SocketAddr};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use engine::channel::{self, ChannelError, Receiver};
 use model::control::{CONTROL_VERSION, FromEndpoint, FromHost, ToEndpoint, ToHost};
+use model::greeting::AgentId;
+use model::plan::HostAddress;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
+use crate::clock::{self, Sight};
+use crate::event::Wish;
+use crate::wire::{self, Credentials, Ended};
+
+pub use error::HostError;
+
 /// How long a host may take to carry out a command that needs no traffic.
 const COMMAND_LIMIT: Duration = Duration::from_secs(20);
-
-/// A host that did not do what it was asked.
-#[derive(Debug, thiserror::Error)]
-pub enum HostError {
-    /// Its process could not be started.
-    #[error("start host {name}: {answer}")]
-    Start {
-        /// Which host.
-        name: String,
-        /// What the system answered.
-        answer: std::io::Error,
-    },
-    /// It cannot be heard or told any more.
-    #[error("host {name}: {answer}; its process may have been ended (see the kernel's log for the OOM killer)")]
-    Lost {
-        /// Which host.
-        name: String,
-        /// Why.
-        answer: ChannelError,
-    },
-    /// It speaks another version.
-    #[error(
-        "host {name} speaks version {theirs} of the control protocol, this is version {CONTROL_VERSION}: install the same nettoll on both"
-    )]
-    Version {
-        /// Which host.
-        name: String,
-        /// Its version.
-        theirs: u32,
-    },
-    /// It could not carry out a command.
-    #[error("host {name}: {error}")]
-    Refused {
-        /// Which host.
-        name: String,
-        /// What was tried and what the system answered.
-        error: String,
-    },
-    /// Its endpoint failed or died.
-    #[error("endpoint on host {name}: {error}")]
-    Endpoint {
-        /// Which host.
-        name: String,
-        /// What happened.
-        error: String,
-    },
-    /// Neither end said anything in time.
-    #[error("neither end of the trial said anything for {limit:?}, waiting for {awaited}; a stopped process, or a machine far too busy?")]
-    Silent {
-        /// What should have come.
-        awaited: &'static str,
-        /// How long was waited.
-        limit: Duration,
-    },
-}
+/// And how many round trips more over a slow path: a lossy one repeats.
+const SLOW_ROUNDS: u32 = 16;
+/// How often a new host is asked for its time, to know how far away it is.
+const FIRST_SIGHTS: u32 = 10;
+/// How often whoever waits for a host is heard.
+const WAITING_STEP: Duration = Duration::from_millis(250);
 
 /// What comes from a host of the endpoint on it.
 #[derive(Debug)]
@@ -79,25 +44,48 @@ pub enum Heard {
     Gone(String),
 }
 
-impl HostError {
-    /// Whether the host itself is gone, not just a trial on it.
-    pub const fn is_loss_of_host(&self) -> bool {
-        matches!(self, Self::Lost { .. } | Self::Start { .. } | Self::Version { .. })
-    }
+/// An agent, as the controller reached it.
+#[derive(Debug)]
+pub struct Agent {
+    /// Which one: the same for two connections to one process.
+    pub id: AgentId,
+    /// Where it was looked for.
+    pub at: HostAddress,
+    /// The controller's end of the control connection, with its scope.
+    pub local: SocketAddr,
+    /// The agent's end, with the controller's scope.
+    pub peer: SocketAddr,
+    /// How the control connection is encrypted, if it is.
+    pub cipher: Option<String>,
+    ended: Ended,
+    stream: UnixStream,
+}
+
+/// What is behind the control connection.
+#[derive(Debug)]
+enum Far {
+    /// A process of this machine, which ends with the controller.
+    Process(Child),
+    /// An agent.
+    Agent(Box<Agent>),
 }
 
 /// A host as the controller sees it. Dropped, it ends its process, and with
-/// that its namespace and everything in it.
+/// that its namespace and everything in it; an agent is free for others then.
 #[derive(Debug)]
 pub struct RemoteHost {
     name: String,
-    process: Child,
-    commands: Option<ChildStdin>,
-    answers: Receiver<FromHost, ChildStdout>,
+    far: Far,
+    commands: Option<File>,
+    answers: Receiver<FromHost, File>,
     /// What the endpoint said while an answer of the host was awaited.
     overheard: VecDeque<FromHost>,
     pid: u32,
     marks: u64,
+    /// Least round-trip time of the control connection so far; 0 of a process.
+    rtt: Duration,
+    /// A turn was asked for and is not waited for any more.
+    turn_given_up: bool,
 }
 
 impl RemoteHost {
@@ -119,10 +107,38 @@ impl RemoteHost {
             .map_err(failed)?;
         let pipes = process.stdin.take().zip(process.stdout.take());
         let (commands, answers) = pipes.ok_or_else(|| failed(std::io::Error::other("no pipes")))?;
-        let pid = process.id();
-        let answers = Receiver::new(answers);
-        let mut host =
-            Self { name: name.to_owned(), process, commands: Some(commands), answers, overheard: VecDeque::new(), pid, marks: 0 };
+        Self::over(name, File::from(OwnedFd::from(commands)), File::from(OwnedFd::from(answers)), Far::Process(process))
+    }
+
+    /// Reaches the agent of another machine.
+    ///
+    /// # Errors
+    /// See [`HostError`] and [`wire::ConnectError`].
+    pub fn reach(name: &str, at: &HostAddress, credentials: &Credentials) -> Result<Self, HostError> {
+        let wire::Connected { stream, local, peer, agent, cipher, ended } = wire::connect(name, at, credentials)?;
+        let failed = |answer| HostError::Start { name: name.to_owned(), answer };
+        // An agent that takes nothing must not hold the controller for ever.
+        stream.set_write_timeout(Some(COMMAND_LIMIT)).map_err(failed)?;
+        let answers = File::from(OwnedFd::from(stream.try_clone().map_err(failed)?));
+        let commands = File::from(OwnedFd::from(stream.try_clone().map_err(failed)?));
+        let agent = Agent { id: agent, at: at.clone(), local, peer, cipher, ended, stream };
+        let mut host = Self::over(name, commands, answers, Far::Agent(Box::new(agent)))?;
+        host.sight(FIRST_SIGHTS)?;
+        Ok(host)
+    }
+
+    fn over(name: &str, commands: File, answers: File, far: Far) -> Result<Self, HostError> {
+        let mut host = Self {
+            name: name.to_owned(),
+            far,
+            commands: Some(commands),
+            answers: Receiver::new(answers),
+            overheard: VecDeque::new(),
+            pid: 0,
+            marks: 0,
+            rtt: Duration::ZERO,
+            turn_given_up: false,
+        };
         host.greet()?;
         Ok(host)
     }
@@ -136,6 +152,104 @@ impl RemoteHost {
             FromHost::Hello { version, .. } => Err(HostError::Version { name: self.name.clone(), theirs: version }),
             other => Err(self.unexpected("hello", &other)),
         }
+    }
+
+    /// The agent, if it is one.
+    pub const fn agent(&self) -> Option<&Agent> {
+        match &self.far {
+            Far::Process(_) => None,
+            Far::Agent(agent) => Some(agent),
+        }
+    }
+
+    /// Least round-trip time of the control connection so far; 0 of a host that
+    /// is a process of this machine.
+    pub const fn rtt(&self) -> Duration {
+        self.rtt
+    }
+
+    /// The host's clock against this process's: of a process of this machine
+    /// it is the same, an agent is asked `times` times.
+    ///
+    /// # Errors
+    /// See [`HostError`].
+    pub fn sight(&mut self, times: u32) -> Result<Sight, HostError> {
+        let mut best: Option<Sight> = None;
+        for _ in 0..if self.agent().is_some() { times } else { 0 } {
+            let asked = clock::monotonic().map_err(HostError::NoClock)?;
+            let answer = match self.command(&ToHost::Clock)? {
+                FromHost::Clock { now } => now,
+                other => return Err(self.unexpected("its time", &other)),
+            };
+            let sight = Sight::of(asked, answer, clock::monotonic().map_err(HostError::NoClock)?);
+            if best.is_none_or(|best| sight.rtt < best.rtt) {
+                best = Some(sight);
+            }
+        }
+        let sight = best.unwrap_or_default();
+        let rtt = Duration::from(sight.rtt);
+        self.rtt = if self.rtt.is_zero() { rtt } else { self.rtt.min(rtt) };
+        Ok(sight)
+    }
+
+    /// Asks for the host until it is free. Meanwhile `waiting` is told the place
+    /// in the queue, again and again, and may give up: then the answer is `None`.
+    /// Otherwise it is whether trials of others may run beside this one.
+    ///
+    /// # Errors
+    /// See [`HostError`]; and the error of `waiting`.
+    pub fn turn<E: From<HostError>>(&mut self, waiting: &mut dyn FnMut(&str, u32) -> Result<Wish, E>) -> Result<Option<bool>, E> {
+        self.tell(&ToHost::Turn)?;
+        let limit = self.command_limit();
+        let mut place = None;
+        loop {
+            let patience = if place.is_some() { WAITING_STEP } else { limit };
+            match self.answers.receive_within(patience) {
+                Ok(FromHost::Yours { shared }) => return Ok(Some(shared)),
+                Ok(FromHost::Waiting { place: now }) => place = Some(now),
+                Ok(FromHost::Failed { error }) => return Err(HostError::Refused { name: self.name.clone(), error }.into()),
+                Ok(other) => return Err(self.unexpected("its turn", &other).into()),
+                Err(ChannelError::Silent(_)) if place.is_some() => {}
+                Err(answer) => return Err(self.lost(answer).into()),
+            }
+            if let Some(place) = place
+                && waiting(&self.name, place)? == Wish::Stop
+            {
+                self.turn_given_up = true;
+                self.release();
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The trial is over: others may have the host. One that is lost is free.
+    pub fn release(&mut self) {
+        let _ = self.tell(&ToHost::Release);
+    }
+
+    /// Ends the control connection, and with it what the host does.
+    pub fn hang_up(&mut self) {
+        self.commands = None;
+        if let Far::Agent(agent) = &self.far {
+            // One that is gone already needs no end.
+            let _ = agent.stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    fn lost(&self, answer: ChannelError) -> HostError {
+        let name = self.name.clone();
+        match &self.far {
+            Far::Process(_) => HostError::Lost { name, answer },
+            Far::Agent(agent) => {
+                let why = agent.ended.reason().map_or_else(|| answer.to_string(), str::to_owned);
+                HostError::AgentLost { name, at: agent.at.to_string(), why }
+            }
+        }
+    }
+
+    /// How long it may take to carry out a command that needs no traffic.
+    fn command_limit(&self) -> Duration {
+        COMMAND_LIMIT + self.rtt * SLOW_ROUNDS
     }
 
     /// The host's name in the run.
@@ -162,10 +276,8 @@ impl RemoteHost {
     /// # Errors
     /// See [`HostError`].
     pub fn tell(&mut self, command: &ToHost) -> Result<(), HostError> {
-        let name = &self.name;
-        let lost = |answer| HostError::Lost { name: name.clone(), answer };
-        let commands = self.commands.as_mut().ok_or_else(|| lost(ChannelError::Closed))?;
-        channel::send(commands, command).map_err(lost)
+        let told = self.commands.as_mut().map_or(Err(ChannelError::Closed), |commands| channel::send(commands, command));
+        told.map_err(|answer| self.lost(answer))
     }
 
     /// The answer to the command that was told last.
@@ -173,10 +285,12 @@ impl RemoteHost {
     /// # Errors
     /// See [`HostError`].
     pub fn answer(&mut self) -> Result<FromHost, HostError> {
-        let deadline = Instant::now() + COMMAND_LIMIT;
+        let deadline = Instant::now() + self.command_limit();
         loop {
             match self.receive(deadline)? {
                 message @ (FromHost::Endpoint(_) | FromHost::Gone { .. }) => self.overheard.push_back(message),
+                // Of a turn that is not wanted any more.
+                FromHost::Waiting { .. } | FromHost::Yours { .. } if self.turn_given_up => {}
                 FromHost::Failed { error } => return Err(HostError::Refused { name: self.name.clone(), error }),
                 answer => return Ok(answer),
             }
@@ -199,7 +313,7 @@ impl RemoteHost {
     pub fn stop_endpoint(&mut self) -> Result<(), HostError> {
         self.marks += 1;
         self.tell(&ToHost::Stop { mark: self.marks })?;
-        let deadline = Instant::now() + COMMAND_LIMIT;
+        let deadline = Instant::now() + self.command_limit();
         while !matches!(self.receive(deadline)?, FromHost::Stopped { mark } if mark == self.marks) {}
         self.overheard.clear();
         Ok(())
@@ -212,7 +326,7 @@ impl RemoteHost {
             None => match self.answers.receive_within(Duration::ZERO) {
                 Ok(message) => message,
                 Err(ChannelError::Silent(_)) => return Ok(None),
-                Err(answer) => return Err(HostError::Lost { name: self.name.clone(), answer }),
+                Err(answer) => return Err(self.lost(answer)),
             },
         };
         match message {
@@ -230,7 +344,7 @@ impl RemoteHost {
 
     fn receive(&mut self, deadline: Instant) -> Result<FromHost, HostError> {
         let left = deadline.saturating_duration_since(Instant::now());
-        self.answers.receive_within(left).map_err(|answer| HostError::Lost { name: self.name.clone(), answer })
+        self.answers.receive_within(left).map_err(|answer| self.lost(answer))
     }
 
     /// The error for a message out of turn.
@@ -270,13 +384,14 @@ impl Drop for RemoteHost {
     fn drop(&mut self) {
         // The end of its input is what a host goes by; the kill is for one that hangs.
         self.commands = None;
+        let Far::Process(process) = &mut self.far else { return };
         for _ in 0..50 {
-            if matches!(self.process.try_wait(), Ok(Some(_)) | Err(_)) {
+            if matches!(process.try_wait(), Ok(Some(_)) | Err(_)) {
                 return;
             }
             std::thread::sleep(Duration::from_millis(2));
         }
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        let _ = process.kill();
+        let _ = process.wait();
     }
 }

@@ -1,117 +1,201 @@
-//! The two hosts of a study and the link between them.
+//! The two hosts of a study and the way between them.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+mod cpus;
+mod network;
+mod pair;
 
-use model::control::{FromHost, LinkEnd, ToHost};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use model::control::{CpuPlace, FromHost, ToHost};
 use model::host::HostFacts;
-use model::plan::{Link, LinkKind};
+use model::trial::{ClockOffset, ControlPath};
 use model::warning::Warning;
-use model::{Family, Role};
+use model::{Family, Nanos, Plan, Role};
 
-use crate::host::cpu::{self, Placement, Topology};
-use crate::host::link::{FAR_MAC, NEAR_MAC};
+use crate::host::cpu;
 use crate::remote::{HostError, RemoteHost};
+use crate::wire::Credentials;
 
-/// The device at each end of the link.
-const DEVICE: &str = "nettoll0";
-/// The hosts' addresses: documentation networks (RFC 5737, RFC 3849), which
-/// no real network uses.
-const ADDRESSES_V4: [Ipv4Addr; 2] = [Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::new(192, 0, 2, 2)];
-const ADDRESSES_V6: [Ipv6Addr; 2] = [Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 2)];
-const PREFIX_V4: u8 = 24;
-const PREFIX_V6: u8 = 64;
+pub use network::PathError;
+
+/// How long a receiver waits for more after the sender's end, and a requester
+/// for an answer, between machines: no less than this, and as many round trips
+/// of the control connection. Retransmission does not matter to datagrams; a
+/// queue of a few round trips does.
+const LEAST_SILENCE: Duration = Duration::from_millis(200);
+const ROUNDS_OF_SILENCE: u32 = 4;
+
+/// One host's way to the other in one family.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Way {
+    /// Its own address, with its own scope; port 0.
+    own: SocketAddr,
+    /// The scope that it uses for the other's link-local address.
+    far_scope: u32,
+    /// The device that its messages take.
+    device: String,
+}
+
+/// One host's ways to the other; none in a family that no cell needs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Ways {
+    v4: Option<Way>,
+    v6: Option<Way>,
+}
+
+impl Ways {
+    const fn get(&self, family: Family) -> Option<&Way> {
+        match family {
+            Family::V4 => self.v4.as_ref(),
+            Family::V6 => self.v6.as_ref(),
+        }
+    }
+
+    fn set(&mut self, family: Family, way: Way) {
+        match family {
+            Family::V4 => self.v4 = Some(way),
+            Family::V6 => self.v6 = Some(way),
+        }
+    }
+
+    fn first(&self) -> Option<&Way> {
+        self.v4.as_ref().or(self.v6.as_ref())
+    }
+}
+
+/// Hosts that are up and can reach each other.
+struct Found {
+    hosts: [RemoteHost; 2],
+    ways: [Ways; 2],
+    isolated: bool,
+    apart: bool,
+    warnings: Vec<Warning>,
+}
 
 /// Where one end of a trial is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    addresses: (Ipv4Addr, Ipv6Addr),
-    /// The CPU of its traffic thread.
-    pub cpu: Option<u32>,
-    /// The kernel thread that takes over softirq work of that CPU.
-    pub ksoftirqd: Option<u32>,
+    ways: Ways,
+    cpus: Vec<CpuPlace>,
     /// Whether the kernel takes interrupt time out of process time.
     pub irq_time_subtracted: bool,
 }
 
 impl Place {
-    /// Its address in a family.
-    pub const fn address(&self, family: Family) -> IpAddr {
-        match family {
-            Family::V4 => IpAddr::V4(self.addresses.0),
-            Family::V6 => IpAddr::V6(self.addresses.1),
-        }
+    /// Its address in a family, with its scope and port 0.
+    pub fn address(&self, family: Family) -> Option<SocketAddr> {
+        self.ways.get(family).map(|way| way.own)
+    }
+
+    /// The other's address as this host has to write it: a link-local one bears
+    /// this host's scope.
+    pub fn scoped(&self, other: SocketAddr) -> SocketAddr {
+        let family = if other.is_ipv4() { Family::V4 } else { Family::V6 };
+        network::scoped(other, self.ways.get(family).map_or(0, |way| way.far_scope))
+    }
+
+    /// The device that its messages take.
+    pub fn device(&self, family: Family) -> &str {
+        self.ways.get(family).or(self.ways.first()).map_or(crate::host::link::LOOPBACK, |way| &way.device)
+    }
+
+    /// The CPUs of its traffic threads, for as many flows.
+    pub fn cpus(&self, flows: u32) -> &[CpuPlace] {
+        &self.cpus[..self.cpus.len().min(flows as usize)]
     }
 }
 
-/// Two hosts, joined. Dropped, they and everything made for them vanish.
+/// Two hosts, joined. Dropped, they and everything made for them vanish; agents
+/// are free for others.
 #[derive(Debug)]
 pub struct Session {
     hosts: [RemoteHost; 2],
     places: [Place; 2],
-    device: &'static str,
+    most_flows: u32,
     isolated: bool,
+    apart: bool,
     facts: Vec<HostFacts>,
     warnings: Vec<Warning>,
 }
 
 impl Session {
-    /// Makes the hosts and joins them by `link`.
-    ///
-    /// A virtual Ethernet needs namespaces: those of root, or else those of a
-    /// user namespace, or else there is no link, only loopback and a warning.
+    /// Makes the hosts of a plan, or reaches those that it names.
     ///
     /// # Errors
-    /// What kept even loopback from working, or the link from being as asked.
-    pub fn open(link: &Link) -> Result<Self, HostError> {
-        let mut warnings = Vec::new();
-        let linked = match link.kind {
-            LinkKind::Loopback => None,
-            LinkKind::Veth => start_linked(&mut warnings)?,
-        };
-        let isolated = linked.is_some();
-        let hosts = match linked {
-            Some(hosts) => hosts,
-            None => [RemoteHost::start("a", "none")?, RemoteHost::start("b", "none")?],
-        };
-        let placement = Topology::read().choose();
-        if placement.a == placement.b {
-            warnings.push(Warning::OneCpu);
-        }
-        let device = if isolated { DEVICE } else { "lo" };
-        let mut session = Self { hosts, places: places(placement, isolated), device, isolated, facts: Vec::new(), warnings };
-        if isolated {
-            session.configure(link)?;
+    /// What kept even loopback from working, the link from being as asked, an
+    /// agent from being reached, or the two hosts from reaching each other.
+    pub fn open(plan: &Plan, credentials: &Credentials) -> Result<Self, HostError> {
+        let found = if plan.hosts.is_empty() { pair::make(&plan.link)? } else { network::reach(plan, credentials)? };
+        let Found { hosts, ways, isolated, apart, warnings } = found;
+        let places = ways.map(|ways| Place { ways, cpus: Vec::new(), irq_time_subtracted: false });
+        let most_flows = plan.cells.iter().map(|cell| cell.flows).max().unwrap_or(1);
+        let mut session = Self { hosts, places, most_flows, isolated, apart, facts: Vec::new(), warnings };
+        match plan.hosts.is_empty() {
+            true => session.share_cpus(plan, [cpu::offered(), cpu::offered()], true)?,
+            false => session.share_network_cpus(plan)?,
         }
         session.facts = session.gather_facts()?;
+        let common = cpus::overlap(&session.places.each_ref().map(|place| place.cpus.clone())) && session.is_one_machine();
         for (place, facts) in session.places.iter_mut().zip(&session.facts) {
-            place.irq_time_subtracted = facts.irq_time_subtracted == Some(true) && placement.a != placement.b;
+            place.irq_time_subtracted = facts.irq_time_subtracted == Some(true) && !common;
         }
-        session.warnings.extend(session.blind_spots());
+        let spots = session.blind_spots();
+        session.warnings.extend(spots);
         Ok(session)
     }
 
-    /// Brings both ends of the link up as asked.
-    fn configure(&mut self, link: &Link) -> Result<(), HostError> {
-        let macs = [NEAR_MAC, FAR_MAC];
-        // Both at once: neither end comes up before the other.
-        for (at, host) in self.hosts.iter_mut().enumerate() {
-            host.tell(&ToHost::Configure(Box::new(link_end(link, at, macs[1 - at]))))?;
+    /// Takes the CPUs that both hosts offer.
+    fn share_network_cpus(&mut self, plan: &Plan) -> Result<(), HostError> {
+        let mut offered = [Vec::new(), Vec::new()];
+        for (host, offered) in self.hosts.iter_mut().zip(&mut offered) {
+            *offered = match host.command(&ToHost::Cpus)? {
+                FromHost::Cpus(places) if !places.is_empty() => places,
+                other => return Err(host.unexpected("CPUs", &other)),
+            };
         }
-        for host in &mut self.hosts {
-            let FromHost::Configured { unset } = host.answer()? else { continue };
-            let known = self.warnings.iter().any(|warning| matches!(warning, Warning::Absent { .. }));
-            if let (Some((_, answer)), false) = (unset.first(), known) {
-                self.warnings.push(unset_settings(&unset, answer));
-            }
+        // Whether they are one machine stands in the facts.
+        self.facts = self.gather_facts()?;
+        let one_machine = self.is_one_machine();
+        if one_machine {
+            let device = self.places[0].ways.first().map_or_else(String::new, |way| way.device.clone());
+            self.warnings.push(Warning::SameMachine { device });
+        }
+        self.share_cpus(plan, offered, one_machine)
+    }
+
+    fn share_cpus(&mut self, plan: &Plan, mut offered: [Vec<CpuPlace>; 2], one_machine: bool) -> Result<(), HostError> {
+        for (host, offered) in self.hosts.iter().zip(&mut offered) {
+            let refused = |error| HostError::Refused { name: host.name().to_owned(), error };
+            *offered = cpus::chosen(std::mem::take(offered), plan.cpus.get(host.name())).map_err(refused)?;
+        }
+        let shares = cpus::share(offered, one_machine);
+        if one_machine && cpus::overlap(&shares) {
+            self.warnings.push(Warning::OneCpu);
+        }
+        for (place, share) in self.places.iter_mut().zip(shares) {
+            place.cpus = share;
         }
         Ok(())
     }
 
-    /// What cannot be seen of the ends' CPU time on this machine.
+    /// Whether both hosts run on one machine, as far as it is known.
+    fn is_one_machine(&self) -> bool {
+        let same_agent = match self.hosts.each_ref().map(RemoteHost::agent) {
+            [Some(a), Some(b)] => a.id.id == b.id.id,
+            [None, None] => true,
+            _ => false,
+        };
+        let boots = || matches!(&self.facts[..], [a, b] if !a.boot.is_empty() && a.boot == b.boot);
+        same_agent || boots()
+    }
+
+    /// What cannot be seen of the ends' CPU time.
     fn blind_spots(&self) -> Vec<Warning> {
         let mut spots = Vec::new();
         let one_cpu = self.warnings.contains(&Warning::OneCpu);
-        if !one_cpu && self.places.iter().any(|place| place.ksoftirqd.is_none()) {
+        let unseen = |place: &Place| place.cpus(self.most_flows).iter().any(|cpu| cpu.ksoftirqd.is_none());
+        if !one_cpu && self.places.iter().any(unseen) {
             spots.push(Warning::Absent {
                 what: "the CPU time of ksoftirqd".to_owned(),
                 answer: "no such thread in /proc".to_owned(),
@@ -135,9 +219,10 @@ impl Session {
     pub fn gather_facts(&mut self) -> Result<Vec<HostFacts>, HostError> {
         let mut all = Vec::new();
         for (host, place) in self.hosts.iter_mut().zip(&self.places) {
-            let command = ToHost::Facts { device: self.device.to_owned(), endpoint_cpus: place.cpu.into_iter().collect() };
-            match host.command(&command)? {
-                FromHost::Facts(facts) => all.push(*facts),
+            let device = place.ways.first().map_or_else(String::new, |way| way.device.clone());
+            let endpoint_cpus = place.cpus(self.most_flows).iter().map(|cpu| cpu.cpu).collect();
+            match host.command(&ToHost::Facts { device, endpoint_cpus })? {
+                FromHost::Facts(facts) => all.push(HostFacts { name: host.name().to_owned(), ..*facts }),
                 other => return Err(host.unexpected("facts", &other)),
             }
         }
@@ -156,13 +241,11 @@ impl Session {
 
     /// An end could not be bound to its CPU. Said once.
     pub fn note_not_bound(&mut self, reason: String) {
-        let warning = Warning::NotBound { reason };
-        if !self.warnings.contains(&warning) {
-            self.warnings.push(warning);
-        }
+        self.inherit(vec![Warning::NotBound { reason }]);
     }
 
-    /// Takes over what an earlier session of the same study had to say.
+    /// Takes over what is known beside what this session found itself, such as
+    /// what an earlier session of the same study had to say. Each is said once.
     pub fn inherit(&mut self, warnings: Vec<Warning>) {
         for warning in warnings {
             if !self.warnings.contains(&warning) {
@@ -173,8 +256,8 @@ impl Session {
 
     /// Whether trials of this session and of `other` may stand in one cell.
     pub fn is_like(&self, other: &Self) -> bool {
-        let cpus = |session: &Self| session.places.each_ref().map(|place| place.cpu);
-        (self.isolated, self.device, cpus(self)) == (other.isolated, other.device, cpus(other))
+        let places = |session: &Self| session.places.each_ref().map(|place| (place.ways.clone(), place.cpus.clone()));
+        (self.isolated, self.apart, places(self)) == (other.isolated, other.apart, places(other))
     }
 
     /// Whether the hosts' counters are of nothing but the trials.
@@ -182,9 +265,31 @@ impl Session {
         self.isolated
     }
 
-    /// The device that the traffic has to take.
-    pub const fn device(&self) -> &'static str {
-        self.device
+    /// Whether the hosts were given and have counters of their own each.
+    pub const fn is_apart(&self) -> bool {
+        self.apart
+    }
+
+    /// How far the hosts are from here; `None` where this machine made both.
+    pub fn control_path(&self) -> Option<ControlPath> {
+        self.hosts.iter().any(|host| host.agent().is_some()).then(|| {
+            let rtt = self.hosts[0].rtt().max(self.hosts[1].rtt());
+            let silence = LEAST_SILENCE.max(rtt * ROUNDS_OF_SILENCE);
+            ControlPath { rtt: Nanos::from(rtt), silence: Nanos::from(silence) }
+        })
+    }
+
+    /// The receiver's clock against the sender's as they are now, from `times`
+    /// questions to each agent; `None` where this machine made both hosts.
+    ///
+    /// # Errors
+    /// See [`HostError`].
+    pub fn clock(&mut self, swapped: bool, times: u32) -> Result<Option<ClockOffset>, HostError> {
+        if self.hosts.iter().all(|host| host.agent().is_none()) {
+            return Ok(None);
+        }
+        let receiver = self.host(Role::Receiver, swapped).sight(times)?;
+        Ok(Some(receiver.less(self.host(Role::Sender, swapped).sight(times)?)))
     }
 
     /// Both hosts.
@@ -214,70 +319,4 @@ const fn index(role: Role, swapped: bool) -> usize {
         (Role::Sender, false) | (Role::Receiver, true) => 0,
         (Role::Sender, true) | (Role::Receiver, false) => 1,
     }
-}
-
-/// Two hosts in namespaces of their own, with a link between them that is not
-/// yet configured; `None` with a warning where this machine refuses either.
-fn start_linked(warnings: &mut Vec<Warning>) -> Result<Option<[RemoteHost; 2]>, HostError> {
-    let mut refusals = Vec::new();
-    for start in [start_as_root, start_as_user] {
-        match start().and_then(make_link) {
-            Ok(hosts) => return Ok(Some(hosts)),
-            Err(HostError::Refused { error, .. }) => refusals.push(error),
-            Err(error) => return Err(error),
-        }
-    }
-    warnings.push(Warning::NoLink { reason: refusals.join("; then ") });
-    Ok(None)
-}
-
-fn start_as_root() -> Result<[RemoteHost; 2], HostError> {
-    Ok([RemoteHost::start("a", "network")?, RemoteHost::start("b", "network")?])
-}
-
-/// Both in one user namespace: a device can be moved only between network
-/// namespaces that one user owns.
-fn start_as_user() -> Result<[RemoteHost; 2], HostError> {
-    let a = RemoteHost::start("a", "user")?;
-    let b = RemoteHost::start("b", &format!("join={}", a.pid()))?;
-    Ok([a, b])
-}
-
-fn make_link(mut hosts: [RemoteHost; 2]) -> Result<[RemoteHost; 2], HostError> {
-    let [near, far] = &mut hosts;
-    near.command(&ToHost::MakeLink { device: DEVICE.to_owned(), far_device: DEVICE.to_owned(), far_pid: far.pid() })?;
-    Ok(hosts)
-}
-
-fn unset_settings(unset: &[(String, String)], answer: &str) -> Warning {
-    let names: Vec<&str> = unset.iter().map(|(name, _)| name.as_str()).collect();
-    Warning::Absent {
-        what: format!("setting {} in the hosts' namespaces", names.join(", ")),
-        answer: answer.to_owned(),
-        remedy: "Trials may see traces of earlier ones (saved metrics, address checks); a writable /proc/sys mends it.".to_owned(),
-    }
-}
-
-fn places(placement: Placement, isolated: bool) -> [Place; 2] {
-    // Of a CPU that both ends share, no kernel thread is one end's alone.
-    let apart = placement.a != placement.b;
-    let place = |at: usize, cpu: u32| {
-        let loopback = (Ipv4Addr::LOCALHOST, Ipv6Addr::LOCALHOST);
-        let addresses = if isolated { (ADDRESSES_V4[at], ADDRESSES_V6[at]) } else { loopback };
-        Place { addresses, cpu: Some(cpu), ksoftirqd: cpu::ksoftirqd_pid(cpu).filter(|_| apart), irq_time_subtracted: false }
-    };
-    [place(0, placement.a), place(1, placement.b)]
-}
-
-fn link_end(link: &Link, at: usize, far_mac: [u8; 6]) -> LinkEnd {
-    let speaks_v6 = link.mtu.is_none_or(|mtu| mtu >= Family::V6.least_mtu());
-    let v4 = |at: usize| IpAddr::V4(ADDRESSES_V4[at]);
-    let v6 = |at: usize| IpAddr::V6(ADDRESSES_V6[at]);
-    let mut addresses = vec![(v4(at), PREFIX_V4)];
-    let mut neighbours = vec![(v4(1 - at), far_mac)];
-    if speaks_v6 {
-        addresses.push((v6(at), PREFIX_V6));
-        neighbours.push((v6(1 - at), far_mac));
-    }
-    LinkEnd { device: DEVICE.to_owned(), addresses, neighbours, mtu: link.mtu, offloads: link.offloads.clone() }
 }

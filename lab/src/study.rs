@@ -2,10 +2,11 @@
 //! enough or the plan's limit is reached.
 
 use std::error::Error;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use analysis::audit;
-use analysis::stopping::{Decision, Observer};
+use analysis::stopping::Decision;
+use model::plan::OnLoss;
 use model::run::Status;
 use model::schedule::{self, Block};
 use model::trial::{Outcome, TRIAL_FORMAT, TrialRecord};
@@ -13,12 +14,29 @@ use model::warning::Warning;
 use model::{Plan, Role};
 
 use crate::event::{Event, Listener, Wish};
+use crate::likeness;
 use crate::remote::HostError;
+use crate::resume::{Past, Replay};
 use crate::session::Session;
-use crate::trial;
+use crate::trial::{self, TrialError};
+use crate::wire::Credentials;
 
 /// How often in a row lost hosts are made anew before the study gives up.
 const REOPENINGS: u32 = 3;
+
+/// How long each attempt to find a lost agent again is put off: a machine that
+/// restarts needs half a minute.
+const PAUSES: [Duration; 6] = [
+    Duration::from_millis(500),
+    Duration::from_secs(1),
+    Duration::from_secs(2),
+    Duration::from_secs(5),
+    Duration::from_secs(10),
+    Duration::from_secs(20),
+];
+
+/// How often the user is heard during a pause.
+const STEP: Duration = Duration::from_millis(250);
 
 /// A study that could not be carried out.
 #[derive(Debug, thiserror::Error)]
@@ -35,17 +53,52 @@ pub enum StudyError {
     /// Hosts do not last.
     #[error("hosts were lost {0} times in a row, each time made anew; does something end nettoll's processes, or is memory short?")]
     LostAgain(u32),
+    /// A host was lost, and the plan says to stop then.
+    #[error("{0}; stopped as asked (on_loss = stop): go on with `nettoll study --resume` when the host is back")]
+    Lost(String),
+    /// A lost agent does not come back.
+    #[error("a lost host was not found again in {attempts} attempts: {error}; go on with `nettoll study --resume` when it is back")]
+    NotFound {
+        /// How often it was looked for.
+        attempts: usize,
+        /// The last answer.
+        error: HostError,
+    },
     /// The hosts were lost, and what could be had in their place is not like them.
-    #[error("the hosts were lost and those made anew differ in isolation or CPUs; run the study again: its trials would not compare")]
-    OtherHosts,
+    #[error("the hosts were lost and those found in their place differ: {0}; run the study again: its trials would not compare")]
+    OtherHosts(String),
+    /// The hosts of a run that is to go on are not what they were.
+    #[error("the hosts are not what they were when the run began, so its trials would not compare: {0}; undo that, or run the study anew")]
+    HostsChanged(String),
+    /// What the hosts were when the run began is not known.
+    #[error("the run has trials but no facts of its hosts (hosts/*.json), so nobody can tell whether it may go on; run the study anew")]
+    NoFacts,
+    /// The trials of a run are not those of its plan.
+    #[error(
+        "the trial at position {position} of block {block} is not the one that the plan has there, or is there twice: \
+         the run was changed by hand or by another version; run the study anew"
+    )]
+    OtherTrials {
+        /// Its block.
+        block: u32,
+        /// Its place in it.
+        position: u32,
+    },
+}
+
+impl StudyError {
+    /// Whether nothing was measured that could be shown.
+    pub const fn says_nothing_of_trials(&self) -> bool {
+        matches!(self, Self::Host(_) | Self::NothingWorks(_) | Self::HostsChanged(_) | Self::NoFacts | Self::OtherTrials { .. })
+    }
 }
 
 /// Runs a plan from its first block to its last.
 ///
 /// # Errors
 /// See [`StudyError`]. Failures of single trials are recorded, not errors.
-pub fn run(plan: &Plan, listener: &mut dyn Listener) -> Result<Status, StudyError> {
-    let session = match Session::open(&plan.link) {
+pub fn run(plan: &Plan, credentials: &Credentials, listener: &mut dyn Listener) -> Result<Status, StudyError> {
+    let session = match Session::open(plan, credentials) {
         Ok(session) => session,
         Err(error) => {
             let status = Status::Failed { error: error.to_string() };
@@ -53,34 +106,80 @@ pub fn run(plan: &Plan, listener: &mut dyn Listener) -> Result<Status, StudyErro
             return Err(error.into());
         }
     };
-    let mut study = Study { plan, session, listener, observer: Observer::new(plan), lost_in_a_row: 0 };
+    let mut study = Study { plan, credentials, session, listener, replay: Replay::nothing(plan), lost_in_a_row: 0 };
     let outcome = study.opened().and_then(|()| study.run_blocks());
-    let status = match &outcome {
-        Ok(status) => status.clone(),
-        Err(error) => Status::Failed { error: error.to_string() },
-    };
-    let closed = study.closed(&status);
-    outcome.and_then(|status| closed.map(|()| status))
+    study.conclude(outcome)
+}
+
+/// Goes on with a run that was stopped, after the trials that it has.
+///
+/// # Errors
+/// See [`StudyError`]. Where the run cannot go on, nothing is told to the
+/// listener.
+pub fn resume(plan: &Plan, credentials: &Credentials, past: Past, listener: &mut dyn Listener) -> Result<Resumed, StudyError> {
+    let replay = Replay::of(plan, past.trials)?;
+    if let Some(status) = replay.complete.clone() {
+        // Killed between its last trial and its end, it does not know yet.
+        listener.hear(&Event::Closed { hosts: &[], warnings: past.warnings, status: &status }).map_err(StudyError::Listener)?;
+        return Ok(Resumed { status, nothing_left: true });
+    }
+    let trials = replay.trials;
+    // Killed before its first trial it has nothing that hosts could differ from.
+    let fresh = trials == 0;
+    if past.hosts.is_empty() && !fresh {
+        return Err(StudyError::NoFacts);
+    }
+    let mut session = Session::open(plan, credentials)?;
+    let changed = if fresh { likeness::Differences::default() } else { likeness::compare(past.hosts, session.facts()) };
+    if !changed.grave.is_empty() {
+        return Err(StudyError::HostsChanged(changed.grave.join("; ")));
+    }
+    session.inherit(past.warnings.to_vec());
+    if !fresh {
+        session.inherit(vec![Warning::Resumed { trials, changed: changed.slight }]);
+    }
+    let mut study = Study { plan, credentials, session, listener, replay, lost_in_a_row: 0 };
+    let begun = if fresh { study.opened() } else { study.resumed(trials) };
+    let outcome = begun.and_then(|()| study.run_blocks());
+    study.conclude(outcome).map(|status| Resumed { status, nothing_left: false })
+}
+
+/// A run that was resumed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resumed {
+    /// How it ended.
+    pub status: Status,
+    /// It was complete already, and nothing was run.
+    pub nothing_left: bool,
 }
 
 struct Study<'a> {
     plan: &'a Plan,
+    credentials: &'a Credentials,
     session: Session,
     listener: &'a mut dyn Listener,
-    observer: Observer,
+    replay: Replay,
     lost_in_a_row: u32,
+}
+
+/// What came of one trial, and the loss of a host that ended it.
+struct Carried {
+    record: TrialRecord,
+    lost: Option<String>,
 }
 
 impl Study<'_> {
     fn run_blocks(&mut self) -> Result<Status, StudyError> {
         for index in 0..self.plan.blocks.most {
-            self.tell(&Event::BlockStarted { block: index })?;
             let block = schedule::block(self.plan.seed, index, self.plan.cells.len(), self.plan.blocks.most);
-            if self.run_block(&block)? == Wish::Stop {
+            if (0..block.order.len()).all(|position| self.replay.has(index, position)) {
+                continue;
+            }
+            if self.tell(&Event::BlockStarted { block: index })? == Wish::Stop || self.run_block(&block)? == Wish::Stop {
                 return Ok(Status::Interrupted);
             }
             self.tell(&Event::BlockDone { blocks: index + 1 })?;
-            match self.observer.after_block(index + 1) {
+            match self.replay.observer.after_block(index + 1) {
                 Decision::GoOn => {}
                 Decision::IntervalMet => return Ok(Status::IntervalMet),
                 Decision::BlocksDone => return Ok(Status::BlocksDone),
@@ -93,13 +192,18 @@ impl Study<'_> {
         let mut last_failure = None;
         let mut measured = false;
         for (position, &cell) in block.order.iter().enumerate() {
-            let record = self.run_trial(block, position, cell)?;
-            self.observer.push(&record);
+            if self.replay.has(block.index, position) {
+                // Whether anything works is not asked of half a block.
+                measured = true;
+                continue;
+            }
+            let Some(Carried { record, lost }) = self.run_trial(block, position, cell)? else { return Ok(Wish::Stop) };
+            self.replay.observer.push(&record);
             match &record.outcome {
                 Outcome::Measured(_) => measured = true,
                 Outcome::Failed { error } => last_failure = Some(error.clone()),
             }
-            if self.tell(&Event::Trial(&record))? == Wish::Stop {
+            if self.tell(&Event::Trial(&record))? == Wish::Stop || self.after(lost)? == Wish::Stop {
                 return Ok(Wish::Stop);
             }
         }
@@ -109,14 +213,22 @@ impl Study<'_> {
         }
     }
 
-    fn run_trial(&mut self, block: &Block, position: usize, cell: usize) -> Result<TrialRecord, StudyError> {
+    /// Runs one trial; `None` where the user did not want to wait for it.
+    fn run_trial(&mut self, block: &Block, position: usize, cell: usize) -> Result<Option<Carried>, StudyError> {
         let cell = &self.plan.cells[cell];
         let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-        let outcome = trial::run(&mut self.session, self.plan, cell, block.swapped);
-        let lost = outcome.as_ref().err().is_some_and(HostError::is_loss_of_host);
-        let outcome = match outcome {
-            Ok(measured) => Outcome::Measured(Box::new(measured)),
-            Err(error) => Outcome::Failed { error: error.to_string() },
+        let (mut lost, mut warnings) = (None, Vec::new());
+        let outcome = match trial::run(&mut self.session, self.plan, cell, block.swapped, self.listener) {
+            Ok(done) => {
+                warnings = done.warnings;
+                Outcome::Measured(Box::new(done.measured))
+            }
+            Err(TrialError::Host(error)) => {
+                lost = error.is_loss_of_host().then(|| error.to_string());
+                Outcome::Failed { error: error.to_string() }
+            }
+            Err(TrialError::Listener(error)) => return Err(StudyError::Listener(error)),
+            Err(TrialError::Stopped) => return Ok(None),
         };
         let mut record = TrialRecord {
             format: TRIAL_FORMAT,
@@ -126,11 +238,11 @@ impl Study<'_> {
             started_ms,
             cell: cell.clone(),
             outcome,
-            warnings: Vec::new(),
+            warnings,
         };
-        record.warnings = self.audit(&record);
-        self.after_loss(lost)?;
-        Ok(record)
+        let found = self.audit(&record);
+        record.warnings.extend(found);
+        Ok(Some(Carried { record, lost }))
     }
 
     fn audit(&self, record: &TrialRecord) -> Vec<Warning> {
@@ -138,34 +250,82 @@ impl Study<'_> {
         audit::warnings(record, overhead(Role::Sender).max(overhead(Role::Receiver)))
     }
 
-    /// Makes lost hosts anew.
-    fn after_loss(&mut self, lost: bool) -> Result<(), StudyError> {
-        if !lost {
+    /// Makes lost hosts anew, or finds lost agents again.
+    fn after(&mut self, lost: Option<String>) -> Result<Wish, StudyError> {
+        let Some(error) = lost else {
             self.lost_in_a_row = 0;
-            return Ok(());
+            return Ok(Wish::GoOn);
+        };
+        let agents = !self.plan.hosts.is_empty();
+        if agents && self.plan.on_loss == OnLoss::Stop {
+            return Err(StudyError::Lost(error));
         }
         self.lost_in_a_row += 1;
         if self.lost_in_a_row > REOPENINGS {
             return Err(StudyError::LostAgain(REOPENINGS));
         }
-        let mut anew = Session::open(&self.plan.link)?;
-        if !anew.is_like(&self.session) {
-            return Err(StudyError::OtherHosts);
+        let found = if agents { self.find_again(error)? } else { Some(Session::open(self.plan, self.credentials)?) };
+        let Some(mut anew) = found else { return Ok(Wish::Stop) };
+        let differences = likeness::compare(self.session.facts(), anew.facts());
+        if !anew.is_like(&self.session) || !differences.grave.is_empty() {
+            let words = if differences.grave.is_empty() { "isolation, addresses or CPUs".to_owned() } else { differences.grave.join("; ") };
+            return Err(StudyError::OtherHosts(words));
         }
         anew.inherit(self.session.warnings().to_vec());
         self.session = anew;
-        Ok(())
+        Ok(Wish::GoOn)
+    }
+
+    /// Looks for the agents again, with longer and longer pauses; `None` where
+    /// the user wants no more of it.
+    fn find_again(&mut self, mut error: String) -> Result<Option<Session>, StudyError> {
+        // What is left of the old connections must not stand before the new ones.
+        self.session.hosts().iter_mut().for_each(crate::remote::RemoteHost::hang_up);
+        for (attempt, pause) in (1..).zip(PAUSES) {
+            let end = Instant::now() + pause;
+            loop {
+                let left = end.saturating_duration_since(Instant::now());
+                let event = Event::Lost { error: &error, attempt, of: PAUSES.len() as u32, pause: left };
+                if self.tell(&event)? == Wish::Stop {
+                    return Ok(None);
+                }
+                if left.is_zero() {
+                    break;
+                }
+                std::thread::sleep(left.min(STEP));
+            }
+            match Session::open(self.plan, self.credentials) {
+                Ok(session) => return Ok(Some(session)),
+                Err(answer) if !answer.may_pass() || attempt as usize == PAUSES.len() => {
+                    return Err(StudyError::NotFound { attempts: attempt as usize, error: answer });
+                }
+                Err(answer) => error = answer.to_string(),
+            }
+        }
+        Ok(None)
     }
 
     fn opened(&mut self) -> Result<(), StudyError> {
-        let event = Event::Opened { hosts: self.session.facts(), warnings: self.session.warnings() };
+        let (hosts, warnings) = (self.session.facts(), self.session.warnings());
+        let event = Event::Opened { hosts, warnings, control: self.session.control_path() };
         self.listener.hear(&event).map(drop).map_err(StudyError::Listener)
     }
 
-    fn closed(&mut self, status: &Status) -> Result<(), StudyError> {
-        let hosts = self.session.gather_facts().unwrap_or_default();
-        let event = Event::Closed { hosts: &hosts, warnings: self.session.warnings(), status };
+    fn resumed(&mut self, trials: u64) -> Result<(), StudyError> {
+        let event = Event::Resumed { trials, warnings: self.session.warnings() };
         self.listener.hear(&event).map(drop).map_err(StudyError::Listener)
+    }
+
+    /// Tells how it ended.
+    fn conclude(&mut self, outcome: Result<Status, StudyError>) -> Result<Status, StudyError> {
+        let status = match &outcome {
+            Ok(status) => status.clone(),
+            Err(error) => Status::Failed { error: error.to_string() },
+        };
+        let hosts = self.session.gather_facts().unwrap_or_default();
+        let event = Event::Closed { hosts: &hosts, warnings: self.session.warnings(), status: &status };
+        let closed = self.listener.hear(&event).map(drop).map_err(StudyError::Listener);
+        outcome.and_then(|status| closed.map(|()| status))
     }
 
     fn tell(&mut self, event: &Event) -> Result<Wish, StudyError> {

@@ -1,43 +1,111 @@
 //! One trial: both ends prepared, joined, let go, drained and read.
 
+mod talk;
+mod turn;
+
+use std::error::Error;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use model::control::{CONTROL_VERSION, FromEndpoint, FromHost, Task, ToEndpoint, ToHost};
+use model::control::{CONTROL_VERSION, Cookie, FromEndpoint, FromHost, Limits, Sent, Task, ToEndpoint, ToHost};
 use model::end::EndReport;
 use model::kernel::HostCounters;
 use model::plan::TrialEnd;
-use model::trial::Measured;
+use model::trial::{ClockOffset, Measured};
+use model::warning::Warning;
 use model::{Cell, Nanos, Plan, Role};
 
-use crate::remote::{self, Heard, HostError, RemoteHost};
-use crate::session::Session;
+use crate::clock;
+use crate::event::Listener;
+use crate::remote::{Heard, HostError};
+use crate::session::{Place, Session};
+
+use talk::{Both, STEP_LIMIT};
 
 /// How long a receiver waits for more after the sender's end: on one machine
 /// whatever was sent has arrived by then.
 const SILENCE: Nanos = Nanos::from_millis(20);
-/// How long a requester waits for an answer.
+/// How long a requester waits for an answer on one machine.
 const ANSWER_LIMIT: Nanos = Nanos::from_millis(100);
-/// How long both ends may take to prepare, and to report.
-const STEP_LIMIT: Duration = Duration::from_secs(30);
 /// How long a trial of a number of messages may take.
 const COUNT_LIMIT: Duration = Duration::from_secs(3_600);
+/// How often each agent is asked for its time before a trial: enough to see
+/// whether the ends' windows lie together.
+const FEW_SIGHTS: u32 = 3;
+/// And before and after a trial whose one-way times depend on it.
+const MANY_SIGHTS: u32 = 20;
+/// No start is held back by more than this, however far a host seems to be.
+const LONGEST_HOLD: Duration = Duration::from_secs(2);
 
-/// Runs one trial of a cell; `swapped` makes host `b` the sender.
+/// A trial that was carried out.
+#[derive(Debug)]
+pub struct Done {
+    /// What both ends counted.
+    pub measured: Measured,
+    /// Doubts that only the laboratory can raise. Those that the numbers raise
+    /// are found by [`analysis::audit::warnings`].
+    pub warnings: Vec<Warning>,
+}
+
+/// A trial that was not carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    /// A host or an end failed.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// The listener cannot go on.
+    #[error("{0}")]
+    Listener(Box<dyn Error + Send + Sync>),
+    /// The listener wants no more.
+    #[error("the trial was interrupted")]
+    Stopped,
+}
+
+impl TrialError {
+    const fn is_loss_of_host(&self) -> bool {
+        matches!(self, Self::Host(error) if error.is_loss_of_host())
+    }
+}
+
+/// Runs one trial of a cell; `swapped` makes host `b` the sender. The listener
+/// hears of [`Event::Waiting`](crate::Event::Waiting) and
+/// [`Event::Progress`](crate::Event::Progress), and may end the trial there.
 ///
 /// # Errors
 /// What kept it from being carried out. Both hosts are ready for the next
 /// trial then, unless one of them is lost.
-pub fn run(session: &mut Session, plan: &Plan, cell: &Cell, swapped: bool) -> Result<Measured, HostError> {
-    let outcome = Trial { session: &mut *session, plan, cell, swapped }.run();
+pub fn run(session: &mut Session, plan: &Plan, cell: &Cell, swapped: bool, listener: &mut dyn Listener) -> Result<Done, TrialError> {
+    let cookie = draw_cookie()?;
+    let mut warnings = turn::take(session, listener)?;
+    let limit = longest(plan);
+    let end = Instant::now() + limit;
+    let outcome = Trial { session: &mut *session, plan, cell, swapped, cookie, listener, limit, end }.run();
+    let mut outcome = outcome.map(|(measured, moved)| {
+        warnings.extend(moved);
+        Done { measured, warnings }
+    });
     if let Err(error) = &outcome
         && !error.is_loss_of_host()
     {
         for host in session.hosts() {
-            host.stop_endpoint()?;
+            if let Err(lost) = host.stop_endpoint() {
+                outcome = Err(lost.into());
+                break;
+            }
         }
     }
+    turn::give_back(session);
     outcome
+}
+
+/// How long a trial may take from its first step to its last.
+fn longest(plan: &Plan) -> Duration {
+    let flowing = match plan.end {
+        TrialEnd::Length(length) => Duration::from(plan.warmup + length),
+        TrialEnd::Messages(_) => COUNT_LIMIT,
+    };
+    // Twice, for the steps before messages flow and for those after.
+    flowing + STEP_LIMIT * 2
 }
 
 struct Trial<'a> {
@@ -45,101 +113,68 @@ struct Trial<'a> {
     plan: &'a Plan,
     cell: &'a Cell,
     swapped: bool,
+    cookie: Cookie,
+    listener: &'a mut dyn Listener,
+    limit: Duration,
+    end: Instant,
 }
 
-/// One value for each role.
-struct Both<T> {
-    sender: T,
-    receiver: T,
-}
+/// What an end of a trial has done so far.
+type Reports = Both<EndReport>;
 
 impl Trial<'_> {
-    fn run(mut self) -> Result<Measured, HostError> {
+    fn run(mut self) -> Result<(Measured, Option<Warning>), TrialError> {
+        let sights = if self.cell.stamp { MANY_SIGHTS } else { FEW_SIGHTS };
+        let seen_before = self.session.clock(self.swapped, sights)?;
         let begun = Instant::now();
-        let before = self.counters()?;
         let addresses = self.prepare()?;
         self.connect(&addresses)?;
+        // Not before: the datagrams that join the ends are in no end's count.
+        let before = self.counters()?;
         self.go()?;
-        self.await_sender()?;
+        self.await_ends()?;
         let reports = self.collect()?;
         let after = self.counters()?;
+        let elapsed = Nanos::from(begun.elapsed());
         let useful = useful_time(&reports.sender);
-        Ok(Measured {
+        let (clock, moved) = self.clock_over(seen_before, sights, begun)?;
+        let measured = Measured {
             sender_host: after.sender.since(&before.sender),
             receiver_host: after.receiver.since(&before.receiver),
             isolated: self.session.is_isolated(),
-            overhead: Nanos::from(begun.elapsed()).since(useful),
+            apart: self.session.is_apart(),
+            clock,
+            control: self.session.control_path(),
+            overhead: elapsed.since(useful),
             sender: reports.sender,
             receiver: reports.receiver,
-        })
-    }
-
-    fn host(&mut self, role: Role) -> &mut RemoteHost {
-        self.session.host(role, self.swapped)
-    }
-
-    fn tell(&mut self, command: impl Fn(Role) -> ToHost) -> Result<(), HostError> {
-        // The receiver first: it has to be there when messages come.
-        for role in [Role::Receiver, Role::Sender] {
-            self.host(role).tell(&command(role))?;
-        }
-        Ok(())
-    }
-
-    /// Asks both hosts at once. Both answers are taken before either's failure
-    /// is told, so that no answer is left for a later command.
-    fn ask_both<T>(
-        &mut self,
-        command: impl Fn(Role) -> ToHost,
-        read: impl Fn(FromHost) -> Result<T, FromHost>,
-        expected: &str,
-    ) -> Result<Both<T>, HostError> {
-        self.tell(command)?;
-        let mut answer = |role| {
-            let host = self.host(role);
-            host.answer().and_then(|answer| read(answer).map_err(|other| host.unexpected(expected, &other)))
         };
-        let (receiver, sender) = (answer(Role::Receiver), answer(Role::Sender));
-        Ok(Both { sender: sender?, receiver: receiver? })
+        Ok((measured, moved))
     }
 
-    /// Hears both ends until each of them has said what `pick` picks out of it.
-    fn hear_both<T>(&mut self, awaited: &'static str, pick: impl Fn(Heard) -> Result<T, Heard>) -> Result<Both<T>, HostError> {
-        let (mut sender, mut receiver) = (None, None);
-        let deadline = Instant::now() + STEP_LIMIT;
-        loop {
-            let (role, heard) = self.hear(deadline, awaited)?;
-            let said = pick(heard).map_err(|other| self.out_of_turn(role, awaited, &other))?;
-            match role {
-                Role::Sender => sender = Some(said),
-                Role::Receiver => receiver = Some(said),
-            }
-            (sender, receiver) = match (sender, receiver) {
-                (Some(sender), Some(receiver)) => return Ok(Both { sender, receiver }),
-                other => other,
-            };
+    /// The ends' clocks over the trial that `begun` after they were seen. Where
+    /// nothing depends on it closely, they are not looked at again.
+    fn clock_over(
+        &mut self,
+        before: Option<ClockOffset>,
+        sights: u32,
+        begun: Instant,
+    ) -> Result<(Option<ClockOffset>, Option<Warning>), HostError> {
+        let Some(before) = before else { return Ok((None, None)) };
+        if !self.cell.stamp {
+            return Ok((Some(clock::from_then_on(before, Nanos::from(begun.elapsed()))), None));
         }
-    }
-
-    fn hear(&mut self, deadline: Instant, awaited: &'static str) -> Result<(Role, Heard), HostError> {
-        let swapped = self.swapped;
-        let left = deadline.saturating_duration_since(Instant::now());
-        let (at, heard) = remote::hear_either(self.session.hosts(), left, awaited)?;
-        Ok((if (at == 0) == swapped { Role::Receiver } else { Role::Sender }, heard))
-    }
-
-    fn out_of_turn(&mut self, role: Role, awaited: &str, heard: &Heard) -> HostError {
-        let host = self.host(role);
-        match heard {
-            Heard::Gone(status) => host.endpoint_error(format!("it ended while {awaited} was awaited ({status}); did something kill it?")),
-            Heard::Said(other) => host.unexpected(awaited, other),
-        }
+        let after = self.session.clock(self.swapped, sights)?.unwrap_or(before);
+        let (offset, moved) = clock::between(before, after, Nanos::from(begun.elapsed()));
+        Ok((Some(offset), moved))
     }
 
     fn counters(&mut self) -> Result<Both<HostCounters>, HostError> {
-        let (device, family) = (self.session.device().to_owned(), self.cell.family);
+        let family = self.cell.family;
+        let device = |role| self.session.place(role, self.swapped).device(family).to_owned();
+        let devices = Both { sender: device(Role::Sender), receiver: device(Role::Receiver) };
         self.ask_both(
-            |_| ToHost::Counters { device: device.clone(), family },
+            |role| ToHost::Counters { device: devices.of(role).clone(), family },
             |answer| match answer {
                 FromHost::Counters(counters) => Ok(*counters),
                 other => Err(other),
@@ -148,41 +183,60 @@ impl Trial<'_> {
         )
     }
 
-    fn task(&self, role: Role) -> Task {
-        let place = self.session.place(role, self.swapped);
-        Task {
-            role,
-            cell: self.cell.clone(),
-            local: SocketAddr::new(place.address(self.cell.family), 0),
-            cpu: place.cpu,
-            ksoftirqd: place.ksoftirqd,
-            end: self.plan.end,
-            warmup: self.plan.warmup,
-            silence: SILENCE,
-            answer_limit: ANSWER_LIMIT,
-            irq_time_subtracted: place.irq_time_subtracted,
-        }
+    fn place(&self, role: Role) -> &Place {
+        self.session.place(role, self.swapped)
     }
 
-    fn prepare(&mut self) -> Result<Both<SocketAddr>, HostError> {
+    /// The address of an end in the cell's family, as its own host writes it.
+    fn address(&mut self, role: Role) -> Result<SocketAddr, HostError> {
+        let family = self.cell.family;
+        let found = self.place(role).address(family);
+        found.ok_or_else(|| self.host(role).endpoint_error(format!("it has no address of {family}, for which the plan had no cell")))
+    }
+
+    fn task(&mut self, role: Role) -> Result<Task, HostError> {
+        let mut local = self.address(role)?;
+        if role == self.cell.test.listener() {
+            local.set_port(self.plan.data_port.unwrap_or(0));
+        }
+        let place = self.place(role);
+        let cpus = place.cpus(self.cell.flows);
+        let control = self.session.control_path();
+        Ok(Task {
+            role,
+            cell: self.cell.clone(),
+            local,
+            cpus: cpus.iter().map(|place| place.cpu).collect(),
+            ksoftirqd: cpus.iter().filter_map(|place| place.ksoftirqd).collect(),
+            cookie: self.cookie,
+            progress: self.plan.progress,
+            limits: Limits { time: Some(Nanos::from(self.limit)), bytes: None },
+            end: self.plan.end,
+            warmup: self.plan.warmup,
+            silence: control.map_or(SILENCE, |path| path.silence),
+            answer_limit: control.map_or(ANSWER_LIMIT, |path| path.silence),
+            irq_time_subtracted: place.irq_time_subtracted,
+        })
+    }
+
+    fn prepare(&mut self) -> Result<Both<Vec<SocketAddr>>, TrialError> {
         let done = |answer| if matches!(answer, FromHost::Done) { Ok(()) } else { Err(answer) };
         self.ask_both(|_| ToHost::Start, done, "the start of an endpoint")?;
-        let versions = self.hear_both("the endpoint's hello", |heard| match heard {
+        let deadline = Instant::now() + self.step_limit();
+        let versions = self.hear_both(deadline, "the endpoint's hello", |heard| match heard {
             Heard::Said(FromEndpoint::Hello { version }) => Ok(version),
             other => Err(other),
         })?;
-        for version in [versions.sender, versions.receiver] {
-            if version != CONTROL_VERSION {
-                return Err(HostError::Version { name: "a or b".to_owned(), theirs: version });
+        for role in [Role::Sender, Role::Receiver] {
+            if *versions.of(role) != CONTROL_VERSION {
+                return Err(HostError::Version { name: self.host(role).name().to_owned(), theirs: *versions.of(role) }.into());
             }
         }
-        let tasks = Both { sender: self.task(Role::Sender), receiver: self.task(Role::Receiver) };
-        self.tell(|role| {
-            let task = if role == Role::Sender { &tasks.sender } else { &tasks.receiver };
-            ToHost::Endpoint(ToEndpoint::Prepare(Box::new(task.clone())))
-        })?;
-        let ready = self.hear_both("an open socket", |heard| match heard {
-            Heard::Said(FromEndpoint::Ready { address, not_bound }) => Ok((address, not_bound)),
+        let tasks = Both { sender: self.task(Role::Sender)?, receiver: self.task(Role::Receiver)? };
+        self.tell(|role| ToHost::Endpoint(ToEndpoint::Prepare(Box::new(tasks.of(role).clone()))))?;
+        let deadline = Instant::now() + self.step_limit();
+        let ready = self.hear_both(deadline, "an open socket", |heard| match heard {
+            Heard::Said(FromEndpoint::Ready { addresses, not_bound }) => Ok((addresses, not_bound)),
             other => Err(other),
         })?;
         for reason in [ready.sender.1, ready.receiver.1].into_iter().flatten() {
@@ -191,59 +245,102 @@ impl Trial<'_> {
         Ok(Both { sender: ready.sender.0, receiver: ready.receiver.0 })
     }
 
-    fn connect(&mut self, addresses: &Both<SocketAddr>) -> Result<(), HostError> {
-        self.tell(|role| {
-            let peer = match role {
-                Role::Sender => addresses.receiver,
-                Role::Receiver => addresses.sender,
-            };
-            ToHost::Endpoint(ToEndpoint::Connect { peer })
-        })?;
+    fn connect(&mut self, addresses: &Both<Vec<SocketAddr>>) -> Result<(), TrialError> {
+        // Of what an end says only the ports are taken: where it is, is known.
+        let mut peers_of = |role: Role| -> Result<Vec<SocketAddr>, HostError> {
+            let other = self.address(role.other())?;
+            let place = self.place(role);
+            let at = |port: u16| SocketAddr::new(other.ip(), port);
+            Ok(addresses.of(role.other()).iter().map(|said| place.scoped(at(said.port()))).collect())
+        };
+        let peers = Both { sender: peers_of(Role::Sender)?, receiver: peers_of(Role::Receiver)? };
+        self.tell(|role| ToHost::Endpoint(ToEndpoint::Connect { peers: peers.of(role).clone() }))?;
         let connected = |heard| if matches!(heard, Heard::Said(FromEndpoint::Connected)) { Ok(()) } else { Err(heard) };
-        self.hear_both("the connection", connected).map(drop)
+        let deadline = Instant::now() + self.step_limit();
+        self.hear_both(deadline, "the connection", connected).map(drop).map_err(|error| self.not_joined(error))
     }
 
+    /// Between machines a connection that does not come about has a likely cause.
+    fn not_joined(&mut self, error: TrialError) -> TrialError {
+        let between = self.session.control_path().is_some();
+        match error {
+            TrialError::Host(error @ (HostError::Endpoint { .. } | HostError::Silent { .. })) if between => {
+                let mut name = |role| self.address(role).map_or_else(|_| String::new(), |address| address.ip().to_string());
+                let (from, to) = (name(Role::Sender), name(Role::Receiver));
+                HostError::NotJoined { from, to, error: Box::new(error) }.into()
+            }
+            other => other,
+        }
+    }
+
+    /// Lets messages flow. The host farther away is told first, so that both
+    /// begin at the same time as far as it can be foreseen.
     fn go(&mut self) -> Result<(), HostError> {
-        self.tell(|_| ToHost::Endpoint(ToEndpoint::Go))
+        let [sender, receiver] = [Role::Sender, Role::Receiver].map(|role| self.host(role).rtt());
+        let order = if sender > receiver { [Role::Sender, Role::Receiver] } else { [Role::Receiver, Role::Sender] };
+        self.host(order[0]).tell(&ToHost::Endpoint(ToEndpoint::Go))?;
+        // Half of each round trip is the way there.
+        let hold = (sender.abs_diff(receiver) / 2).min(LONGEST_HOLD);
+        if !hold.is_zero() {
+            std::thread::sleep(hold);
+        }
+        self.host(order[1]).tell(&ToHost::Endpoint(ToEndpoint::Go))
     }
 
-    /// Waits for the sender's end and announces it.
-    fn await_sender(&mut self) -> Result<(), HostError> {
+    /// Waits for the end of whoever sends, and announces it: to both ends where
+    /// one sends, to each the other's where both do. Then neither is announced
+    /// before both have come, since an announcement ends what an end measures.
+    fn await_ends(&mut self) -> Result<(), TrialError> {
         const AWAITED: &str = "the sender's end";
-        let begun = Instant::now();
-        let limit = match self.plan.end {
-            TrialEnd::Length(length) => Duration::from(self.plan.warmup + length) + STEP_LIMIT,
+        let flowing = match self.plan.end {
+            TrialEnd::Length(length) => Duration::from(self.plan.warmup + length),
             TrialEnd::Messages(_) => COUNT_LIMIT,
         };
-        match self.hear(begun + limit, AWAITED)? {
-            (Role::Sender, Heard::Said(FromEndpoint::Sent { messages, bytes })) => {
-                self.tell(|_| ToHost::Endpoint(ToEndpoint::Drain { messages, bytes }))
+        let deadline = Instant::now() + flowing + self.step_limit();
+        let mut sent: Both<Option<Sent>> = Both::default();
+        let announced = loop {
+            let (role, heard) = self.hear(deadline, AWAITED)?;
+            match heard {
+                Heard::Said(FromEndpoint::Sent(end)) if role == Role::Sender || self.cell.bidirectional => *sent.of_mut(role) = Some(end),
+                other => return Err(self.out_of_turn(role, AWAITED, &other).into()),
             }
-            (role, other) => Err(self.out_of_turn(role, AWAITED, &other)),
-        }
+            if !self.cell.bidirectional {
+                let end = sent.sender.take().unwrap_or_default();
+                break Both { sender: end.clone(), receiver: end };
+            }
+            if let Some(both) = sent.whole() {
+                break Both { sender: both.receiver, receiver: both.sender };
+            }
+        };
+        Ok(self.tell(|role| ToHost::Endpoint(ToEndpoint::Drain(announced.of(role).clone())))?)
     }
 
     /// The reports of both ends, once their processes, and with them their
     /// sockets, are gone.
-    fn collect(&mut self) -> Result<Both<EndReport>, HostError> {
+    fn collect(&mut self) -> Result<Reports, TrialError> {
         const AWAITED: &str = "the reports";
-        let deadline = Instant::now() + STEP_LIMIT;
-        let (mut sender, mut receiver) = (None, None);
+        let limit = self.step_limit();
+        let deadline = Instant::now() + limit;
+        let mut reports: Both<Option<EndReport>> = Both::default();
         let mut running = 2;
         while running > 0 {
             let (role, heard) = self.hear(deadline, AWAITED)?;
-            let report = if role == Role::Sender { &mut sender } else { &mut receiver };
+            let report = reports.of_mut(role);
             match heard {
                 Heard::Said(FromEndpoint::Done(done)) => *report = Some(*done),
                 Heard::Gone(_) if report.is_some() => running -= 1,
-                other => return Err(self.out_of_turn(role, AWAITED, &other)),
+                other => return Err(self.out_of_turn(role, AWAITED, &other).into()),
             }
         }
-        match (sender, receiver) {
-            (Some(sender), Some(receiver)) => Ok(Both { sender, receiver }),
-            _ => Err(HostError::Silent { awaited: AWAITED, limit: STEP_LIMIT }),
-        }
+        reports.whole().ok_or(HostError::Silent { awaited: AWAITED, limit }.into())
     }
+}
+
+/// A cookie that nobody can guess.
+fn draw_cookie() -> Result<Cookie, HostError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|answer| HostError::NoRandom { answer })?;
+    Ok(Cookie(bytes))
 }
 
 /// The warm-up and the measured part: what a trial is made for.

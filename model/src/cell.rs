@@ -5,7 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::Bytes;
-use crate::traffic::{Api, Family, Protocol, Test};
+use crate::rate::OfferedRate;
+use crate::traffic::{Api, Family, Pacing, Protocol, Test};
 
 /// One combination of levels. What is `None` is left as the kernel has it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -32,9 +33,67 @@ pub struct Cell {
     /// SO_RCVBUF at both ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rcvbuf: Option<Bytes>,
+    /// How many flows run beside each other, each with a thread of its own; at least 1.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub flows: u32,
+    /// What each flow offers; `None`: all that it can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<OfferedRate>,
+    /// How it waits, where a rate is offered.
+    #[serde(default = "sleeping", skip_serializing_if = "is_sleeping")]
+    pub pacing: Pacing,
+    /// Whether the receiver sends as well, as many flows as the sender.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub bidirectional: bool,
+    /// Whether each datagram bears its number and the time it was sent.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub stamp: bool,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+const fn is_one(number: &u32) -> bool {
+    *number == 1
+}
+
+const fn sleeping() -> Pacing {
+    Pacing::Sleep
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_sleeping(pacing: &Pacing) -> bool {
+    *pacing == Pacing::Sleep
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+const fn is_false(choice: &bool) -> bool {
+    !*choice
 }
 
 impl Cell {
+    /// The least a cell can be: one message of a size, everything else as usual.
+    pub const fn plain(test: Test, size: Bytes) -> Self {
+        Self {
+            test,
+            family: Family::V4,
+            api: Api::Send,
+            size,
+            read_size: default_read_size(test, size),
+            nodelay: false,
+            cc: None,
+            sndbuf: None,
+            rcvbuf: None,
+            flows: 1,
+            rate: None,
+            pacing: Pacing::Sleep,
+            bidirectional: false,
+            stamp: false,
+        }
+    }
+
     /// The transport of this cell.
     pub const fn protocol(&self) -> Protocol {
         self.test.protocol()
@@ -71,6 +130,21 @@ impl Cell {
         if let Some(size) = self.rcvbuf {
             settings.push(format!("rcvbuf={size}"));
         }
+        if self.flows != 1 {
+            settings.push(format!("{} flows", self.flows));
+        }
+        if let Some(rate) = self.rate {
+            settings.push(rate.to_string());
+        }
+        if self.pacing != Pacing::Sleep {
+            settings.push(self.pacing.to_string());
+        }
+        if self.bidirectional {
+            settings.push("both ways".to_owned());
+        }
+        if self.stamp {
+            settings.push("stamped".to_owned());
+        }
         settings
     }
 }
@@ -78,10 +152,10 @@ impl Cell {
 /// What receive calls ask for when the plan does not say: a datagram of the
 /// message's size for UDP and for request/response, and 128 KiB of a TCP
 /// stream, so that the read size does not throttle the stream.
-pub fn default_read_size(test: Test, size: Bytes) -> Bytes {
+pub const fn default_read_size(test: Test, size: Bytes) -> Bytes {
     match test {
         Test::TcpStream | Test::TcpMaerts => Bytes::new(128 << 10),
-        Test::UdpStream | Test::TcpRr | Test::UdpRr => size,
+        Test::UdpStream | Test::TcpRr | Test::UdpRr | Test::TcpCrr => size,
     }
 }
 
@@ -107,6 +181,16 @@ impl Series {
         self.0.family
     }
 
+    /// What each flow offers, if not all that it can.
+    pub const fn rate(&self) -> Option<OfferedRate> {
+        self.0.rate
+    }
+
+    /// Whether both ends send.
+    pub const fn bidirectional(&self) -> bool {
+        self.0.bidirectional
+    }
+
     /// Whether TCP_NODELAY is set.
     pub const fn nodelay(&self) -> bool {
         self.0.nodelay
@@ -129,14 +213,12 @@ impl fmt::Display for Series {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cell, default_read_size};
+    use super::Cell;
     use crate::quantity::Bytes;
-    use crate::traffic::{Api, Family, Test};
+    use crate::traffic::{Family, Test};
 
     fn cell(test: Test, size: u64) -> Cell {
-        let size = Bytes::new(size);
-        let read_size = default_read_size(test, size);
-        Cell { test, family: Family::V4, api: Api::Send, size, read_size, nodelay: false, cc: None, sndbuf: None, rcvbuf: None }
+        Cell::plain(test, Bytes::new(size))
     }
 
     #[test]

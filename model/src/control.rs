@@ -16,15 +16,15 @@ use std::net::{IpAddr, SocketAddr};
 use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
-use crate::end::EndReport;
+use crate::end::{EndReport, Progress};
 use crate::host::HostFacts;
 use crate::kernel::HostCounters;
 use crate::plan::{Offload, TrialEnd};
-use crate::quantity::Nanos;
+use crate::quantity::{Bytes, Nanos};
 use crate::traffic::{Family, Role};
 
 /// The version that both sides must speak. Each side's first message says it.
-pub const CONTROL_VERSION: u32 = 1;
+pub const CONTROL_VERSION: u32 = 2;
 
 /// What an endpoint is to do in one trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -35,11 +35,15 @@ pub struct Task {
     pub cell: Cell,
     /// The address it binds to, port included (0 lets the kernel choose).
     pub local: SocketAddr,
-    /// The CPU its traffic thread is bound to.
-    pub cpu: Option<u32>,
-    /// The kernel thread that takes over softirq work of that CPU, if it can
-    /// be seen: its CPU time is counted with the endpoint's.
-    pub ksoftirqd: Option<u32>,
+    /// The CPUs its traffic threads are bound to, in turn: flow `i` gets number
+    /// `i` modulo their number. None: they are free to move.
+    pub cpus: Vec<u32>,
+    /// The kernel threads that take over softirq work of those CPUs, where they
+    /// can be seen: their CPU time is counted with the endpoint's.
+    pub ksoftirqd: Vec<u32>,
+    /// Shows that whoever comes belongs to this trial: each flow begins with
+    /// it, and nothing is sent to an address that has not shown it.
+    pub cookie: Cookie,
     /// When the measured part ends.
     pub end: TrialEnd,
     /// How long messages flow before the measured part.
@@ -51,6 +55,51 @@ pub struct Task {
     /// Whether the kernel takes interrupt time out of process time, so that it
     /// has to be added.
     pub irq_time_subtracted: bool,
+    /// How often the endpoint tells how far it has come; `None`: never, which
+    /// is the quietest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<Nanos>,
+    /// What the host allows.
+    #[serde(default)]
+    pub limits: Limits,
+}
+
+/// Sixteen random bytes, in hexadecimal digits on the way.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Cookie(pub [u8; 16]);
+
+impl TryFrom<String> for Cookie {
+    type Error = String;
+
+    fn try_from(word: String) -> Result<Self, String> {
+        let number = u128::from_str_radix(&word, 16).map_err(|error| format!("'{word}' is no cookie: {error}"))?;
+        Ok(Self(number.to_be_bytes()))
+    }
+}
+
+impl From<Cookie> for String {
+    fn from(cookie: Cookie) -> Self {
+        format!("{:032x}", u128::from_be_bytes(cookie.0))
+    }
+}
+
+impl std::fmt::Debug for Cookie {
+    /// Not its bytes: it is a secret of the trial.
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str("Cookie(..)")
+    }
+}
+
+/// What a host allows one trial. Whatever goes beyond is ended and said.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// From its preparation to its report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<Nanos>,
+    /// Bytes of payload that one end may send.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<Bytes>,
 }
 
 /// From the host to its endpoint.
@@ -61,18 +110,13 @@ pub enum ToEndpoint {
     Prepare(Box<Task>),
     /// Connect to the other end, or accept it.
     Connect {
-        /// Where the other end is bound.
-        peer: SocketAddr,
+        /// Where the other end is bound: one address, or for UDP one a flow.
+        peers: Vec<SocketAddr>,
     },
     /// Let messages flow.
     Go,
-    /// The sender has finished: receive what is left.
-    Drain {
-        /// Messages it sent, from the first to the last.
-        messages: u64,
-        /// Their bytes.
-        bytes: u64,
-    },
+    /// The other end has sent its last message: receive what is left.
+    Drain(Sent),
 }
 
 /// From an endpoint.
@@ -84,22 +128,19 @@ pub enum FromEndpoint {
         /// [`CONTROL_VERSION`] of the endpoint.
         version: u32,
     },
-    /// The socket is open.
+    /// The sockets are open.
     Ready {
-        /// Where it is bound.
-        address: SocketAddr,
-        /// Why its traffic thread could not be bound to its CPU, if so.
+        /// Where they are bound: one address, or for UDP one a flow.
+        addresses: Vec<SocketAddr>,
+        /// Why a traffic thread could not be bound to its CPU, if so.
         not_bound: Option<String>,
     },
     /// Both ends are joined.
     Connected,
-    /// The sender has sent its last message.
-    Sent {
-        /// Messages sent, from the first to the last.
-        messages: u64,
-        /// Their bytes.
-        bytes: u64,
-    },
+    /// How far it has come, as often as the task asked for it.
+    Progress(Box<Progress>),
+    /// This end has sent its last message. Both ends say it where both send.
+    Sent(Sent),
     /// The trial is over.
     Done(Box<EndReport>),
     /// The trial failed here.
@@ -107,6 +148,27 @@ pub enum FromEndpoint {
         /// What was tried, what the system answered, what to do.
         error: String,
     },
+}
+
+/// What one end has sent, from its first message to its last.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sent {
+    /// Messages of each flow.
+    pub messages: Vec<u64>,
+    /// Bytes of all flows.
+    pub bytes: u64,
+}
+
+impl Sent {
+    /// Of a single flow.
+    pub fn one(messages: u64, bytes: u64) -> Self {
+        Self { messages: vec![messages], bytes }
+    }
+
+    /// Messages of all flows.
+    pub fn all(&self) -> u64 {
+        self.messages.iter().fold(0, |sum, messages| sum.saturating_add(*messages))
+    }
 }
 
 /// From the controller to a host.
@@ -143,6 +205,20 @@ pub enum ToHost {
         /// CPUs that the host's endpoints are bound to.
         endpoint_cpus: Vec<u32>,
     },
+    /// Say by which device and address the host reaches another.
+    Route {
+        /// Any port of the other. The scope of a link-local address is this host's.
+        to: SocketAddr,
+    },
+    /// Say which CPUs endpoints are best bound to.
+    Cpus,
+    /// Say what time it is.
+    Clock,
+    /// Wait until the host is free for a trial. A host of the controller's own
+    /// is always free.
+    Turn,
+    /// The trial is over: the host is free for others. Not answered.
+    Release,
     /// Start an endpoint.
     Start,
     /// For the endpoint.
@@ -170,6 +246,26 @@ pub struct LinkEnd {
     pub offloads: BTreeMap<Offload, bool>,
 }
 
+/// How a host reaches another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Route {
+    /// The device that the traffic takes.
+    pub device: String,
+    /// The address that it bears.
+    pub source: SocketAddr,
+    /// Largest IP packet of the device.
+    pub mtu: Option<u32>,
+}
+
+/// A CPU for a traffic thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuPlace {
+    /// Its number.
+    pub cpu: u32,
+    /// The kernel thread that takes over its softirq work, if it can be seen.
+    pub ksoftirqd: Option<u32>,
+}
+
 /// From a host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -193,6 +289,25 @@ pub enum FromHost {
     Counters(Box<HostCounters>),
     /// Facts as asked.
     Facts(Box<HostFacts>),
+    /// The way to another host.
+    Route(Route),
+    /// CPUs as asked, the best first; never none.
+    Cpus(Vec<CpuPlace>),
+    /// The host's time.
+    Clock {
+        /// Of its monotonic clock.
+        now: Nanos,
+    },
+    /// Others are before this controller. Said again whenever it moves up.
+    Waiting {
+        /// How many trials come before its own; at least 1.
+        place: u32,
+    },
+    /// The host is free for this controller's trial.
+    Yours {
+        /// Whether trials of others may run beside it.
+        shared: bool,
+    },
     /// The endpoint is ended.
     Stopped {
         /// The mark of the command.

@@ -39,6 +39,108 @@ pub struct EndReport {
     pub latency: Option<String>,
     /// Largest resident size of the endpoint's process.
     pub max_resident: Bytes,
+    /// Each flow by itself, where there are several; the rest of the report is
+    /// of all of them together. Their times and switches are added, of TCP's
+    /// account the counts are added and the rest is of the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<FlowReport>,
+    /// What this end did in the other's role, where both send.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back: Option<Back>,
+    /// How a sender kept to its schedule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<Schedule>,
+    /// What a receiver read off messages that bear a number and a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub one_way: Option<OneWay>,
+    /// Progress within the window, where it was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub progress: Vec<Progress>,
+}
+
+/// One of several flows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FlowReport {
+    /// The CPU its thread was bound to; `None` when it was free to move.
+    pub cpu: Option<u32>,
+    /// Counts within the window.
+    pub counts: Counts,
+    /// Counts over the whole trial.
+    pub total: Counts,
+    /// Context switches of its thread within the window.
+    pub switches: Switches,
+    /// TCP's own account at the end of the trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<TcpInfo>,
+}
+
+/// What an end did in the other's role.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Back {
+    /// Counts within the window.
+    pub counts: Counts,
+    /// Counts over the whole trial.
+    pub total: Counts,
+}
+
+/// How a sender kept to its schedule within the window.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Schedule {
+    /// Messages that the schedule has in the window.
+    pub intended: u64,
+    /// Messages that had not been sent by the end of the window though their
+    /// time had come.
+    pub behind: u64,
+    /// How long after its intended time each send began, in ns: an
+    /// HdrHistogram V2 in base64.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lateness: Option<String>,
+    /// In a request/response test, times from the actual send (what a closed
+    /// loop would have seen); those of the report count from the intended one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncorrected: Option<String>,
+}
+
+/// What a receiver read off messages that bear a number and a time, within the window.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OneWay {
+    /// Messages read.
+    pub messages: u64,
+    /// Numbers that were skipped and had not come by the end.
+    pub missing: u64,
+    /// Messages with a lower number than one before them.
+    pub out_of_order: u64,
+    /// Messages with a number that had come already.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub duplicates: u64,
+    /// The difference that was taken off every time, in ns: receiver's clock
+    /// less the sender's at the least of all. It holds the offset of the clocks
+    /// and the shortest way.
+    pub base: i64,
+    /// How much longer than the shortest each message took, in ns: an
+    /// HdrHistogram V2 in base64.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beyond_base: Option<String>,
+    /// Smoothed difference of the times of neighbours (RFC 3550, section 6.4.1), in ns.
+    pub jitter: u64,
+}
+
+/// How far an end has come: one interval of its window.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Where the interval lies.
+    pub interval: Window,
+    /// Counts within it, all flows together.
+    pub counts: Counts,
+    /// Where both send: counts of the other role within it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub back: Option<Counts>,
+    /// TCP's account at the end of the interval, likewise of all flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<TcpInfo>,
+    /// As in [`OneWay`], at the end of the interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<u64>,
 }
 
 /// The measured part of a trial at one end.

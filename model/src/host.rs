@@ -14,6 +14,10 @@ pub struct HostFacts {
     /// How it is set apart: `network namespace`, `network namespace in a user
     /// namespace`, or `this machine`.
     pub isolation: String,
+    /// Which start of which machine it is (`boot_id` of the kernel): two hosts
+    /// with the same share their CPUs. Empty where the kernel does not tell.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub boot: String,
     /// Kernel release, as `uname -r` has it.
     pub kernel: String,
     /// Kernel build, as `uname -v` has it.

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod quantity;
+pub mod rate;
 pub mod size;
 pub mod traffic;
 
@@ -18,11 +19,14 @@ pub mod schedule;
 
 pub mod control;
 pub mod frame;
+pub mod greeting;
+pub mod hex;
 
 pub mod check;
 pub mod end;
 pub mod host;
 pub mod kernel;
+pub mod profile;
 pub mod run;
 pub mod trial;
 pub mod warning;
@@ -35,7 +39,8 @@ pub use choice::UnknownChoice;
 pub use nearest::nearest;
 pub use plan::Plan;
 pub use quantity::{BitRate, Bytes, Nanos};
+pub use rate::OfferedRate;
 pub use run::Run;
-pub use traffic::{Api, Family, Protocol, Role, Test};
+pub use traffic::{Api, Family, Pacing, Protocol, Role, Test};
 pub use trial::TrialRecord;
 pub use warning::Warning;

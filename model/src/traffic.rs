@@ -15,6 +15,8 @@ choice! {
         TcpRr = "TCP_RR",
         /// Request and response in UDP datagrams.
         UdpRr = "UDP_RR",
+        /// Request and response, each on a TCP connection of its own.
+        TcpCrr = "TCP_CRR",
     }
 }
 
@@ -57,11 +59,21 @@ choice! {
     }
 }
 
+choice! {
+    /// How a sender waits for the time of its next message.
+    Pacing, "a way of pacing" {
+        /// It sleeps, and wakes some microseconds late.
+        Sleep = "sleep",
+        /// It looks at the clock until the time has come, and takes its CPU whole.
+        Spin = "spin",
+    }
+}
+
 impl Test {
     /// The transport that carries the test.
     pub const fn protocol(self) -> Protocol {
         match self {
-            Self::TcpStream | Self::TcpMaerts | Self::TcpRr => Protocol::Tcp,
+            Self::TcpStream | Self::TcpMaerts | Self::TcpRr | Self::TcpCrr => Protocol::Tcp,
             Self::UdpStream | Self::UdpRr => Protocol::Udp,
         }
     }

@@ -59,9 +59,45 @@ pub struct Measured {
     pub receiver_host: HostCounters,
     /// Whether nothing but the trial used the two hosts' counters.
     pub isolated: bool,
+    /// Whether the hosts were given and are not one network namespace: each has
+    /// CPUs and counters of its own, which others use as well.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub apart: bool,
+    /// How the two ends' clocks differ; `None` where they read the same one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockOffset>,
+    /// How far the hosts are from the controller; `None` where it started both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<ControlPath>,
     /// Time from the first preparation to the last report, less the warm-up
     /// and the measured part: the fixed cost of a trial.
     pub overhead: Nanos,
+}
+
+/// The receiver's clock against the sender's, during one trial. A one-way time
+/// as the two ends read it, less `offset_ns`, is the true one, within `error_ns`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClockOffset {
+    /// The receiver's clock less the sender's.
+    pub offset_ns: i64,
+    /// How far from that it may be, either way: half of the least round trip of
+    /// the control connections, and what the clocks moved during the trial.
+    pub error_ns: u64,
+}
+
+/// How far the hosts are from the controller, and what that means for a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ControlPath {
+    /// Least round-trip time to the host farther away.
+    pub rtt: Nanos,
+    /// How long a receiver waited for more after the sender's end was announced,
+    /// and a requester for an answer: 4 round trips, at least 200 ms.
+    pub silence: Nanos,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+const fn is_false(choice: &bool) -> bool {
+    !*choice
 }
 
 impl TrialRecord {

@@ -89,8 +89,41 @@ pub enum Warning {
         /// Share of the requests.
         share: f64,
     },
+    /// An end could not send as fast as was asked.
+    BehindSchedule {
+        /// Which.
+        role: Role,
+        /// Messages whose time had come but that had not been sent.
+        messages: u64,
+        /// Share of those that the schedule has in the measured time.
+        share: f64,
+    },
     /// Both ends share one CPU.
     OneCpu,
+    /// Two hosts that were given are one machine.
+    SameMachine {
+        /// The device that their messages take.
+        device: String,
+    },
+    /// Trials of others may have run on a host at the same time.
+    SharedHost {
+        /// Which host.
+        host: String,
+    },
+    /// The clocks of the two hosts moved against each other more than clocks do.
+    ClockMoved {
+        /// By how much, in ns.
+        by_ns: u64,
+        /// What drift and the inexactness of the estimates explain, in ns.
+        most_ns: u64,
+    },
+    /// The run was stopped and gone on with later.
+    Resumed {
+        /// How many trials it had by then.
+        trials: u64,
+        /// What was different on the hosts since, though of no consequence.
+        changed: Vec<String>,
+    },
     /// An end could not be bound to its CPU.
     NotBound {
         /// What the system answered.
@@ -135,7 +168,14 @@ impl Warning {
             Self::FewMessages { .. } => "Lengthen the trial (`--length`).",
             Self::Misaligned { .. } => "Lengthen the trial (`--length`) or quieten the machine: an end was late to start or to stop.",
             Self::AnswersLost { .. } => "Look at the loss beside every percentile: the lost ones would all stand in the tail.",
+            Self::BehindSchedule { .. } => "Ask for a lower rate or more flows: what was sent is what could be, not what was offered.",
             Self::OneCpu => "Compare only with runs on one CPU: the two ends took turns, and ksoftirqd's time belongs to neither.",
+            Self::SameMachine { .. } => "Read the figures as those of one machine: the hosts share its CPUs, its caches and its memory.",
+            Self::SharedHost { .. } => "Serve one controller at a time (an agent without `--share-host`), or run when nobody else does.",
+            Self::ClockMoved { .. } => {
+                "Do not use the one-way times of this trial: a machine was suspended, moved, or its clock is unsound."
+            }
+            Self::Resumed { .. } => "Blocks from before and after may differ as the machine's mood does; each block is whole, or says so.",
             Self::NotBound { .. } => "Give the tool at least two CPUs (cpuset, taskset) that it may choose from.",
             Self::Absent { remedy, .. } => return remedy.clone(),
             Self::BadLine { .. } => "The other trials are kept; the damaged one is lost.",
@@ -162,7 +202,23 @@ impl fmt::Display for Warning {
             Self::FewMessages { messages } => write!(f, "only {messages} messages in the measured time"),
             Self::Misaligned { share } => write!(f, "nothing was being sent in {:.1} % of the receiver's measured time", share * 100.0),
             Self::AnswersLost { share } => write!(f, "{:.2} % of the requests got no answer in time", share * 100.0),
+            Self::BehindSchedule { role, messages, share } => {
+                write!(
+                    f,
+                    "the {role} did not reach the rate offered: {messages} messages, {:.1} % of the schedule, were not sent in time",
+                    share * 100.0
+                )
+            }
             Self::OneCpu => write!(f, "both ends share one CPU"),
+            Self::SameMachine { device } => write!(f, "both hosts are one machine; messages between them take {device}"),
+            Self::SharedHost { host } => write!(f, "trials of others may have run on host {host} at the same time"),
+            Self::ClockMoved { by_ns, most_ns } => {
+                write!(f, "the hosts' clocks moved by {by_ns} ns against each other during the trial, where {most_ns} ns can be explained")
+            }
+            Self::Resumed { trials, changed } => {
+                write!(f, "the run was stopped after {trials} trials and resumed later")?;
+                if changed.is_empty() { Ok(()) } else { write!(f, "; since then: {}", changed.join("; ")) }
+            }
             Self::NotBound { reason } => write!(f, "an end could not be bound to its CPU: {reason}"),
             Self::Absent { what, answer, .. } => write!(f, "{what} is not available: {answer}"),
             Self::BadLine { line, reason } => write!(f, "trials.jsonl line {line} cannot be read: {reason}"),

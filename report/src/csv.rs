@@ -18,7 +18,10 @@
 //! the round trips of all its trials merged: `merged_round_trip_p50_ns`,
 //! `..._p90_ns`, `..._p99_ns`, `..._p99_9_ns`, and without interval
 //! `merged_round_trip_min_ns`, `merged_round_trip_max_ns` and
-//! `merged_round_trip_transactions`. A figure that is not a number is empty.
+//! `merged_round_trip_transactions`. With the same ends `merged_uncorrected_...` are
+//! round trips from the actual time of each request, `merged_lateness_...` how
+//! late sends of a schedule began, `merged_beyond_least_...` how much longer than
+//! the shortest stamped datagrams took. A figure that is not a number is empty.
 
 use analysis::result::{Analysis, CellResult, Estimate, Latency, Metric};
 
@@ -41,20 +44,29 @@ pub fn render(analysis: &Analysis) -> String {
 
 fn metrics(cell: &CellResult) -> Vec<(String, Estimate)> {
     let known = Metric::ALL.iter().filter_map(|metric| Some((metric.name().to_owned(), *cell.metrics.get(metric)?)));
-    known.chain(cell.latency.iter().flat_map(latency)).collect()
+    let times = [
+        ("round_trip", &cell.latency),
+        ("uncorrected", &cell.uncorrected),
+        ("lateness", &cell.lateness),
+        ("beyond_least", &cell.beyond_least),
+    ];
+    known.chain(times.into_iter().flat_map(|(name, times)| times.iter().flat_map(|times| latency(name, times)))).collect()
 }
 
-fn latency(latency: &Latency) -> Vec<(String, Estimate)> {
+fn latency(name: &str, latency: &Latency) -> Vec<(String, Estimate)> {
     let mut rows: Vec<_> = latency
         .percentiles
         .iter()
-        .map(|entry| (format!("merged_round_trip_p{}_ns", entry.percent.to_string().replace('.', "_")), entry.estimate))
+        .map(|entry| (format!("merged_{name}_p{}_ns", entry.percent.to_string().replace('.', "_")), entry.estimate))
         .collect();
     let plain =
         |value: u64| Estimate { value: value as f64, interval: None, n: usize::try_from(latency.transactions).unwrap_or(usize::MAX) };
-    rows.push(("merged_round_trip_min_ns".to_owned(), plain(latency.min_ns)));
-    rows.push(("merged_round_trip_max_ns".to_owned(), plain(latency.max_ns)));
-    rows.push(("merged_round_trip_transactions".to_owned(), plain(latency.transactions)));
+    rows.push((format!("merged_{name}_min_ns"), plain(latency.min_ns)));
+    rows.push((format!("merged_{name}_max_ns"), plain(latency.max_ns)));
+    rows.push((
+        format!("merged_{name}_{}", if matches!(name, "round_trip" | "uncorrected") { "transactions" } else { "messages" }),
+        plain(latency.transactions),
+    ));
     rows
 }
 

@@ -1,6 +1,7 @@
 //! Turns an analysis into something to read: text, HTML, JSON, CSV.
 //!
-//! Every output is a pure function of one [`analysis::result::Analysis`], so
+//! Every output is a pure function of one [`analysis::result::Analysis`], or of
+//! one trial ([`oneshot`]), so
 //! that it can be tested against a golden file. Nothing here measures, reads a
 //! run directory or prints.
 //!
@@ -14,6 +15,7 @@ pub mod csv;
 pub mod doctor;
 pub mod html;
 pub mod json;
+pub mod oneshot;
 pub mod plan;
 pub mod terminal;
 

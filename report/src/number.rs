@@ -14,6 +14,7 @@ type Units = &'static [(f64, &'static str)];
 
 const TIME: Units = &[(1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s")];
 const BITS: Units = &[(1.0, "bit/s"), (1e3, "kbit/s"), (1e6, "Mbit/s"), (1e9, "Gbit/s"), (1e12, "Tbit/s")];
+const BYTES: Units = &[(1.0, "B"), (1024.0, "KiB"), (1_048_576.0, "MiB"), (1_073_741_824.0, "GiB"), (1_099_511_627_776.0, "TiB")];
 const COUNT: Units = &[(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G")];
 
 /// A time given in nanoseconds, such as `1.93 µs`.
@@ -24,6 +25,11 @@ pub fn time(nanoseconds: f64) -> String {
 /// A rate given in bits per second, such as `4.15 Gbit/s`.
 pub fn bits(bits_per_second: f64) -> String {
     scaled(bits_per_second, FIGURES, BITS)
+}
+
+/// An amount of data, such as `1.12 GiB`.
+pub fn bytes(bytes: f64) -> String {
+    scaled(bytes, FIGURES, BYTES)
 }
 
 /// A number of things, such as `519 k`.

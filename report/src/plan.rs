@@ -3,7 +3,7 @@
 
 use analysis::expectation;
 use analysis::stopping::Claim;
-use model::plan::{TRIAL_OVERHEAD, TrialEnd};
+use model::plan::{HOST_NAMES, TRIAL_OVERHEAD, TrialEnd};
 use model::{Nanos, Plan};
 
 use crate::number::percent;
@@ -19,6 +19,9 @@ pub fn render(plan: &Plan, style: Style) -> String {
     let mut page = Page::new(style);
     page.heading(&format!("{}: {}", plan.name, plan.title));
     page.plain(&extent(plan), 0, 0);
+    if !plan.hosts.is_empty() {
+        page.plain(&hosts(plan), 0, 0);
+    }
     page.plain(&duration(plan), 0, 0);
     page.gap();
     page.heading("The interval to expect");
@@ -48,6 +51,15 @@ fn extent(plan: &Plan) -> String {
         plan.seed,
         plan.link.kind,
     )
+}
+
+fn hosts(plan: &Plan) -> String {
+    let place = |name: &str| match plan.hosts.get(name) {
+        Some(at) => format!("host {name} is the agent at {at}"),
+        None => format!("host {name} is this machine"),
+    };
+    let port = plan.data_port.map_or_else(String::new, |port| format!("; messages come to port {port}"));
+    format!("{}, {}{port}. When an agent is lost: {}.", place(HOST_NAMES[0]), place(HOST_NAMES[1]), plan.on_loss)
 }
 
 fn duration(plan: &Plan) -> String {

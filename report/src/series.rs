@@ -54,6 +54,21 @@ pub fn lost_any(group: &Group) -> bool {
     group.test.is_stream() && group.cells.iter().filter_map(|cell| metric(cell, Metric::LossShare)).any(lost)
 }
 
+/// Whether any cell of the group has a figure of this metric.
+pub fn has(group: &Group, name: Metric) -> bool {
+    group.cells.iter().any(|cell| metric(cell, name).is_some())
+}
+
+/// Times of a cell that are not round trips, each with what they are called.
+pub type Kind = (&'static str, fn(&CellResult) -> Option<&Latency>);
+
+/// Every kind of times of a cell besides its round trips: the name in words.
+pub const OTHER_TIMES: [Kind; 3] = [
+    ("uncorrected", |cell| cell.uncorrected.as_ref()),
+    ("late by", |cell| cell.lateness.as_ref()),
+    ("beyond least", |cell| cell.beyond_least.as_ref()),
+];
+
 /// Whether a cost model of the series counts wake-ups.
 pub fn counts_wakeups(group: &Group) -> bool {
     let fits = group.models.iter().filter_map(|model| match &model.outcome {
@@ -76,6 +91,7 @@ pub const fn limit(limit: Option<Limit>) -> &'static str {
         Some(Limit::BothCpus) => "both",
         Some(Limit::NoCpu) => "no CPU",
         Some(Limit::Waiting) => "waiting",
+        Some(Limit::Rate) => "rate",
         None => crate::number::NOTHING,
     }
 }

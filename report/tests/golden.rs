@@ -4,7 +4,7 @@ mod support;
 
 use model::check::{Area, Check, Need};
 use report::terminal::Style;
-use support::{disturbed, empty, sample, small, spoilt};
+use support::{disturbed, empty, factors, sample, small, spoilt};
 
 /// The page without what is copied into it from `assets`.
 fn body(page: &str) -> String {
@@ -60,6 +60,27 @@ fn terminal_of_nothing() {
 #[test]
 fn terminal_of_spoilt_figures() {
     insta::assert_snapshot!(report::terminal::render(&spoilt(), Style::PLAIN));
+}
+
+#[test]
+fn terminal_of_rates_flows_and_both_ways() {
+    insta::assert_snapshot!(report::terminal::render(&factors(), Style::PLAIN));
+}
+
+#[test]
+fn tables_of_rates_flows_and_both_ways() {
+    let page = body(&report::html::render(&factors()));
+    let start = page.find("<section id=\"tables\"").expect("tables");
+    let end = page[start..].find("</section>").expect("an end");
+    insta::assert_snapshot!(page[start..start + end]);
+}
+
+#[test]
+fn times_of_each_kind_have_rows_of_their_own_in_csv() {
+    let text = report::csv::render(&factors());
+    for name in ["merged_round_trip_p99_ns", "merged_uncorrected_p99_ns", "merged_lateness_p99_9_ns", "merged_beyond_least_messages"] {
+        assert!(text.contains(name), "{name}");
+    }
 }
 
 #[test]

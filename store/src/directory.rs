@@ -14,6 +14,7 @@ use crate::error::StoreError;
 use crate::file;
 use crate::layout::{self, Moment};
 use crate::line::LONGEST_LINE;
+use crate::lock::{self, Lock};
 
 /// How often a name is drawn before giving up. Two runs of one study must
 /// begin in the same second to need a second draw.
@@ -25,6 +26,8 @@ pub struct RunDirectory {
     path: PathBuf,
     id: String,
     trials: File,
+    /// Keeps other writers out for as long as this lives.
+    _lock: Option<Lock>,
     /// Length of `trials` up to the end of its last whole line.
     whole: u64,
     /// Whether something behind `whole` is still to be cut off.
@@ -73,13 +76,18 @@ impl RunDirectory {
         fs::create_dir_all(root).map_err(StoreError::refused("make the directory", root))?;
         let (path, id) = make_unique(root, study, started_ms)?;
         match furnish(root, &path) {
-            Ok(trials) => Ok(Self { path, id, trials, whole: 0, torn: false, line: Vec::new() }),
+            Ok((trials, lock)) => Ok(Self::over(path, id, trials, lock, 0)),
             Err(error) => {
                 // An empty run would only stand in the way of `latest`.
                 let _ = fs::remove_dir_all(&path);
                 Err(error)
             }
         }
+    }
+
+    /// A directory whose trials are whole up to `whole`, their file's length.
+    pub(crate) const fn over(path: PathBuf, id: String, trials: File, lock: Option<Lock>, whole: u64) -> Self {
+        Self { path, id, trials, _lock: lock, whole, torn: false, line: Vec::new() }
     }
 
     /// Where it is.
@@ -192,16 +200,17 @@ fn four_digits(draw: u32) -> u16 {
 }
 
 /// Makes what every run directory has, lasting through a power cut.
-fn furnish(root: &Path, path: &Path) -> Result<File, StoreError> {
+fn furnish(root: &Path, path: &Path) -> Result<(File, Option<Lock>), StoreError> {
     let hosts = path.join(layout::HOSTS);
     fs::create_dir(&hosts).map_err(StoreError::refused("make the directory", &hosts))?;
     let trials = path.join(layout::TRIALS);
     let opened = OpenOptions::new().append(true).create_new(true).open(&trials);
     let file = opened.map_err(StoreError::refused("make the file", &trials))?;
+    let lock = lock::take(&file, path)?;
     for directory in [path, root] {
         file::sync_directory(directory).map_err(StoreError::refused("flush the directory", directory))?;
     }
-    Ok(file)
+    Ok((file, lock))
 }
 
 /// One `write`. A short one means that the disk ran out in mid-line (or that a

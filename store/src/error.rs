@@ -35,6 +35,12 @@ pub enum StoreError {
         /// What may have been meant.
         hint: String,
     },
+    /// Another process writes it.
+    #[error("{} is being written by another nettoll: wait until that has ended, or end it", path.display())]
+    InUse {
+        /// The run directory.
+        path: PathBuf,
+    },
     /// No run below a runs directory.
     #[error("there is no run in {}; `nettoll study quick` makes one", root.display())]
     NoRuns {

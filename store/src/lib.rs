@@ -21,7 +21,9 @@ mod line;
 
 mod directory;
 mod list;
+mod lock;
 mod reader;
+mod reopen;
 mod trials;
 
 pub use directory::{RunDirectory, TrialError, write_report};
@@ -29,5 +31,6 @@ pub use error::StoreError;
 pub use layout::Moment;
 pub use line::{BadLine, LONGEST_LINE};
 pub use list::{Listed, latest, list};
-pub use reader::RunReader;
+pub use reader::{RunReader, parse_facts, parse_run};
+pub use reopen::Reopened;
 pub use trials::Trials;

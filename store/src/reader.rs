@@ -1,7 +1,7 @@
 //! A run directory that is read.
 
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use model::host::{FACTS_FORMAT, HostFacts};
@@ -15,6 +15,10 @@ use crate::error::StoreError;
 use crate::layout::{self, Moment};
 use crate::list;
 use crate::trials::Trials;
+
+/// The longest file beside the trials that is read. The largest real one, the
+/// plan of a study with 100,000 cells, is below.
+const LONGEST_FILE: u64 = 64 << 20;
 
 /// A run that was read from its directory; the trials follow on demand.
 #[derive(Debug)]
@@ -70,12 +74,42 @@ impl RunReader {
 /// Reads `run.json` of the run directory `path`.
 pub fn read_run(path: &Path) -> Result<Run, StoreError> {
     let file = path.join(layout::RUN);
-    let text = fs::read_to_string(&file).map_err(|answer| match answer.kind() {
-        ErrorKind::NotFound | ErrorKind::NotADirectory => StoreError::NotARun { path: path.to_owned(), hint: hint(path) },
-        ErrorKind::InvalidData => StoreError::Damaged { path: file.clone(), reason: "it is not UTF-8".to_owned() },
-        _ => StoreError::refused("read", &file)(answer),
+    let text = read_text(&file).map_err(|error| match &error {
+        StoreError::Refused { answer, .. } if matches!(answer.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            StoreError::NotARun { path: path.to_owned(), hint: hint(path) }
+        }
+        _ => error,
     })?;
-    versioned(&file, &text, RUN_FORMAT)
+    parse_run(&file, &text)
+}
+
+/// What the text of a `run.json` says; `path` is for the error.
+///
+/// # Errors
+/// When another version wrote it, or it is damaged.
+pub fn parse_run(path: &Path, text: &str) -> Result<Run, StoreError> {
+    versioned(path, text, RUN_FORMAT)
+}
+
+/// What the text of a file in `hosts/` says; `path` is for the error.
+///
+/// # Errors
+/// When another version wrote it, or it is damaged.
+pub fn parse_facts(path: &Path, text: &str) -> Result<HostFacts, StoreError> {
+    versioned(path, text, FACTS_FORMAT)
+}
+
+/// The text of a file, if it is no longer than any of its kind: memory must not
+/// depend on what lies in a directory that somebody else made.
+fn read_text(path: &Path) -> Result<String, StoreError> {
+    let damaged = |reason: String| StoreError::Damaged { path: path.to_owned(), reason };
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(LONGEST_FILE + 1).read_to_end(&mut bytes));
+    read.map_err(StoreError::refused("read", path))?;
+    if bytes.len() as u64 > LONGEST_FILE {
+        return Err(damaged(format!("it is longer than {} MiB", LONGEST_FILE >> 20)));
+    }
+    String::from_utf8(bytes).map_err(|_| damaged("it is not UTF-8".to_owned()))
 }
 
 /// The part that every version of every file has.
@@ -126,8 +160,7 @@ fn read_hosts(run: &Path) -> Result<Hosts, StoreError> {
 }
 
 fn read_host(path: &Path) -> Result<HostFacts, StoreError> {
-    let text = fs::read_to_string(path).map_err(StoreError::refused("read", path))?;
-    versioned(path, &text, FACTS_FORMAT)
+    parse_facts(path, &read_text(path)?)
 }
 
 /// The run that may have been meant by `path`, which is none.

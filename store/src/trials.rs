@@ -1,7 +1,7 @@
 //! The trials of a run, one after another.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use model::trial::TrialRecord;
@@ -16,8 +16,8 @@ const BUFFER: usize = 256 << 10;
 /// its number. A damaged line costs only itself. Memory does not depend on the
 /// number of trials.
 #[derive(Debug)]
-pub struct Trials {
-    input: BufReader<File>,
+pub struct Trials<R = BufReader<File>> {
+    input: R,
     line: Vec<u8>,
     number: u64,
     over: bool,
@@ -26,11 +26,18 @@ pub struct Trials {
 impl Trials {
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
         let file = File::open(path).map_err(StoreError::refused("read", path))?;
-        Ok(Self { input: BufReader::with_capacity(BUFFER, file), line: Vec::new(), number: 0, over: false })
+        Ok(Self::of(BufReader::with_capacity(BUFFER, file)))
     }
 }
 
-impl Iterator for Trials {
+impl<R: BufRead> Trials<R> {
+    /// The trials in the text of a `trials.jsonl`, wherever it comes from.
+    pub const fn of(input: R) -> Self {
+        Self { input, line: Vec::new(), number: 0, over: false }
+    }
+}
+
+impl<R: BufRead> Iterator for Trials<R> {
     type Item = Result<TrialRecord, BadLine>;
 
     fn next(&mut self) -> Option<Self::Item> {

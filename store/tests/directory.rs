@@ -125,6 +125,9 @@ fn a_newer_format_is_called_newer_and_damage_damaged() {
         assert!(matches!(RunReader::open(directory.path()), Err(StoreError::Damaged { .. })), "{damage:?}");
         assert!(list(root.path()).unwrap()[0].run.is_err());
     }
+    fs::File::create(&file).unwrap().set_len(1 << 40).unwrap();
+    let error = RunReader::open(directory.path()).unwrap_err().to_string();
+    assert!(error.contains("longer than 64 MiB"), "{error}");
 }
 
 #[test]

@@ -111,6 +111,9 @@ fn refusal(series: &model::cell::Series, members: &[Trials], quantity: Quantity,
                       is not a line in its size; set it (`--nodelay`) for a model";
         return Some(reason.to_owned());
     }
+    if let Some(reason) = not_its_own(series, quantity) {
+        return Some(reason.to_owned());
+    }
     let blocks = context.batches.blocks();
     if blocks < LEAST_BLOCKS {
         return Some(format!("a model needs {LEAST_BLOCKS} blocks; this run has {blocks}"));
@@ -121,6 +124,18 @@ fn refusal(series: &model::cell::Series, members: &[Trials], quantity: Quantity,
         return Some(format!("{measured} {were} measured and a line needs {LEAST_SIZES}: add sizes (`--size 1..16K:x4`)"));
     }
     if quantity == Quantity::Elapsed { disturbed(members).or_else(|| survivors(members)) } else { None }
+}
+
+/// Why the times of a series are not those of a message.
+fn not_its_own(series: &model::cell::Series, quantity: Quantity) -> Option<&'static str> {
+    if series.rate().is_some() {
+        return Some(
+            "a rate was offered, so that the time per message is the schedule's and its CPU time holds the waiting between two messages; \
+             leave the rate out for a model",
+        );
+    }
+    (series.bidirectional() && quantity != Quantity::Elapsed)
+        .then_some("both ends sent, and nothing says which way an end's CPU time went; send one way for a model")
 }
 
 fn disturbed(members: &[Trials]) -> Option<String> {

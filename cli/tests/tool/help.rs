@@ -3,12 +3,7 @@
 use crate::support::Skip;
 use crate::support::tool::Tool;
 
-crate::claims!(
-    the_help_is_as_reviewed,
-    the_help_of_each_command_is_as_reviewed,
-    the_version_is_that_of_the_package,
-    the_commands_that_it_starts_itself_as_are_hidden,
-);
+crate::claims!(the_help_is_as_reviewed, the_help_of_each_command_is_as_reviewed, the_commands_that_it_starts_itself_as_are_hidden,);
 
 fn the_help_is_as_reviewed() -> Result<(), Skip> {
     insta::assert_snapshot!("help", Tool::new().run(&["--help"]).done().stdout);
@@ -19,11 +14,6 @@ fn the_help_of_each_command_is_as_reviewed() -> Result<(), Skip> {
     for command in ["study", "report", "show", "doctor"] {
         insta::assert_snapshot!(format!("help_{command}"), Tool::new().run(&[command, "--help"]).done().stdout);
     }
-    Ok(())
-}
-
-fn the_version_is_that_of_the_package() -> Result<(), Skip> {
-    assert_eq!(Tool::new().run(&["--version"]).done().stdout, format!("nettoll {}\n", env!("CARGO_PKG_VERSION")));
     Ok(())
 }
 

@@ -14,6 +14,7 @@
 
 mod support;
 
+mod agents;
 mod bad_input;
 mod conservation;
 mod damaged;
@@ -23,8 +24,11 @@ mod interrupted;
 mod kills;
 mod links;
 mod losses;
+mod oneshot;
 mod options;
+mod packaging;
 mod plans;
+mod resume;
 
 use std::process::ExitCode;
 
@@ -53,11 +57,26 @@ const MODULES: &[(&str, &[(&str, Test)])] = &[
     ("damaged", damaged::ALL),
     ("kills", kills::ALL),
     ("interrupted", interrupted::ALL),
+    ("resume", resume::ALL),
+    ("oneshot", oneshot::ALL),
     ("forms", forms::ALL),
     ("help", help::ALL),
+    ("packaging", packaging::ALL),
+    ("agents::studies", agents::studies::ALL),
+    ("agents::slow", agents::slow::ALL),
+    ("agents::peers", agents::peers::ALL),
+    ("agents::paths", agents::paths::ALL),
+    ("agents::killed", agents::killed::ALL),
+    ("agents::clocks", agents::clocks::ALL),
+    ("agents::turns", agents::turns::ALL),
+    ("agents::oneshot", agents::oneshot::ALL),
+    ("agents::strangers", agents::strangers::ALL),
 ];
 
 fn main() -> ExitCode {
+    if let Some(exit) = agents::roles::play() {
+        return exit;
+    }
     tool::make_copy();
     let claims = MODULES.iter().flat_map(|(module, claims)| claims.iter().map(move |claim| (module, claim)));
     let trials = claims.map(|(module, (name, test))| {

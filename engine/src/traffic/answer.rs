@@ -5,41 +5,59 @@ use std::time::{Duration, Instant};
 use model::end::Counts;
 use model::{Protocol, Test};
 
+use super::open::MARK;
 use super::trouble::{Trouble, Verdict, readable};
 use super::whole::send_rest;
-use super::{DRAIN_LIMIT, Done, Trial, sum};
+use super::{DRAIN_LIMIT, Done, Leave, Trial, sum};
 use crate::api::{Api, Moved};
 use crate::stage::Part;
 
 pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
-    let mut answerer = Answerer { size: trial.task.cell.size.as_len(), datagrams: trial.task.cell.test == Test::UdpRr, pending: 0 };
+    match trial.task.cell.rate {
+        None => run_marked::<A, 1>(api, trial),
+        // Of an open loop several requests are outstanding.
+        Some(_) => run_marked::<A, { MARK }>(api, trial),
+    }
+}
+
+/// A datagram's first bytes, as many as `MARKS`, go back as they came.
+fn run_marked<A: Api, const MARKS: usize>(api: &mut A, trial: &mut Trial) -> Done {
+    let mut answerer =
+        Answerer::<MARKS> { size: trial.task.cell.size.as_len(), datagrams: trial.task.cell.test == Test::UdpRr, pending: 0 };
     let (stage, extent) = (trial.stage, trial.extent);
     // Before the first request there is nothing to time.
     let first = answerer.answer_while(api, |_, done| done.messages == 0 && !stage.is(Part::Drain));
-    let warmup = answerer.answer_while(api, |_, done| stage.is(extent.warmup_part) && first.messages + done.messages < extent.warmup);
+    let mut answer = |api: &mut A, part, limit: u64, leave: Leave| {
+        let limit = leave.at_most(limit);
+        answerer.answer_while(api, |_, done| stage.is(part) && done.messages < limit)
+    };
+    let limit = extent.warmup.saturating_sub(first.messages);
+    let warmup = trial.to_the_end(api, |api, leave| answer(api, extent.warmup_part, limit, leave));
     let before = sum(first, warmup);
-    let start = trial.edges.start();
-    let all = extent.warmup.saturating_add(extent.measured);
-    let counts = answerer.answer_while(api, |_, done| stage.is(Part::Measure) && before.messages + done.messages < all);
+    let start = trial.start();
+    let limit = extent.warmup.saturating_add(extent.measured).saturating_sub(before.messages);
+    let counts = trial.to_the_end(api, |api, leave| answer(api, Part::Measure, limit, leave));
     let end = trial.edges.end();
     // The requester may still be measuring: answer until it has said its end.
     let give_up = Instant::now() + DRAIN_LIMIT;
     let datagrams = trial.task.cell.protocol() == Protocol::Udp;
-    let rest = answerer.answer_while(api, |api, _| {
-        let waiting = || readable(api.socket(), Duration::ZERO);
-        Instant::now() < give_up && (!datagrams || stage.announced().is_none() || waiting())
+    let rest = trial.to_the_end(api, |api, leave| {
+        answerer.answer_while(api, |api, done| {
+            let waiting = || readable(api.socket(), Duration::ZERO);
+            done.messages < leave.may_send && Instant::now() < give_up && (!datagrams || stage.announced().is_none() || waiting())
+        })
     });
     Done { between: start.until(&end), flow: None, counts, total: sum(sum(before, counts), rest) }
 }
 
-struct Answerer {
+struct Answerer<const MARKS: usize> {
     size: usize,
     datagrams: bool,
     /// Bytes of a TCP request that have come so far.
     pending: usize,
 }
 
-impl Answerer {
+impl<const MARKS: usize> Answerer<MARKS> {
     fn answer_while<A: Api>(&mut self, api: &mut A, go_on: impl Fn(&A, &Counts) -> bool) -> Counts {
         let mut counts = Counts::default();
         let mut trouble = Trouble::default();
@@ -77,7 +95,9 @@ impl Answerer {
 
     fn answer<A: Api>(&self, api: &mut A, counts: &mut Counts, trouble: &mut Trouble) -> Verdict {
         if self.datagrams {
-            api.message()[0] = api.room()[0];
+            for place in 0..if MARKS == 1 { 1 } else { MARKS.min(self.size) } {
+                api.message()[place] = api.room()[place];
+            }
         }
         if send_rest(api, self.size, 0, 0, counts, trouble) == Verdict::Over {
             return Verdict::Over;

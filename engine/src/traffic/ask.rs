@@ -1,7 +1,7 @@
 //! The requester of a request/response test: a closed loop of one.
 
 use std::os::fd::AsRawFd;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use model::end::{Counts, Window};
 use model::{Protocol, Test};
@@ -9,23 +9,27 @@ use nix::sys::socket::{Shutdown, shutdown};
 
 use super::trouble::{Trouble, Verdict, readable};
 use super::whole::send_rest;
-use super::{Done, Trial, sum};
+use super::{DRAIN_LIMIT, Done, LAST_PATIENCE, Trial, fault, sum};
 use crate::api::Api;
 use crate::clock;
 use crate::recorder::Recorder;
-use crate::stage::Part;
+use crate::stage::{Part, Stage};
 
 pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: &mut Recorder) -> Done {
-    let mut asker = Asker { size: trial.task.cell.size.as_len(), datagrams: trial.task.cell.test == Test::UdpRr, sequence: 0 };
+    let mut asker =
+        Asker { size: trial.task.cell.size.as_len(), datagrams: trial.task.cell.test == Test::UdpRr, sequence: 0, stalled: false };
     let extent = trial.extent;
     let first = clock::monotonic();
-    let warmup = asker.ask_until(api, trial, extent.warmup_part, extent.warmup, None);
-    let start = trial.edges.start();
-    let counts = asker.ask_until(api, trial, Part::Measure, extent.measured, Some(recorder));
+    let warmup = asker.ask_all(api, trial, extent.warmup_part, extent.warmup, None);
+    let start = trial.start();
+    let counts = asker.ask_all(api, trial, Part::Measure, extent.measured, Some(recorder));
     let end = trial.edges.end();
-    let tail = asker.ask_until(api, trial, Part::Tail, u64::MAX, None);
+    let tail = asker.ask_all(api, trial, Part::Tail, u64::MAX, None);
     let flow = Window { start: first, end: clock::monotonic() };
     let mut total = sum(sum(warmup, counts), tail);
+    if asker.stalled {
+        trial.failure = Some(fault::not_answered(&total));
+    }
     (trial.sent)(&total);
     if asker.datagrams {
         let outstanding = total.lost.saturating_sub(total.late);
@@ -43,6 +47,8 @@ struct Asker {
     datagrams: bool,
     /// Marks a datagram, so that a late answer is not taken for the next one.
     sequence: u8,
+    /// Whether an answer of a connection did not come in all patience.
+    stalled: bool,
 }
 
 /// What became of one request.
@@ -53,13 +59,20 @@ enum Answer {
 }
 
 impl Asker {
+    fn ask_all<A: Api>(&mut self, api: &mut A, trial: &Trial, part: Part, limit: u64, mut recorder: Option<&mut Recorder>) -> Counts {
+        trial.to_the_end(api, |api, leave| {
+            let done = leave.so_far.messages + leave.so_far.lost;
+            self.ask_until(api, trial, part, limit.saturating_sub(done).min(leave.may_send), recorder.as_deref_mut())
+        })
+    }
+
     fn ask_until<A: Api>(&mut self, api: &mut A, trial: &Trial, part: Part, limit: u64, mut recorder: Option<&mut Recorder>) -> Counts {
         let mut counts = Counts::default();
         let mut trouble = Trouble::default();
         let mut asked_at = clock::monotonic();
         // A lost request is one of the limit's, too.
         while trial.stage.is(part) && counts.messages + counts.lost < limit {
-            match self.ask(api, &mut counts, &mut trouble) {
+            match self.ask(api, trial.stage, &mut counts, &mut trouble) {
                 Answer::Came => {
                     // The end of one round trip is the start of the next.
                     let now = clock::monotonic();
@@ -95,7 +108,7 @@ impl Asker {
         counts
     }
 
-    fn ask<A: Api>(&mut self, api: &mut A, counts: &mut Counts, trouble: &mut Trouble) -> Answer {
+    fn ask<A: Api>(&mut self, api: &mut A, stage: &Stage, counts: &mut Counts, trouble: &mut Trouble) -> Answer {
         if self.datagrams {
             self.sequence = self.sequence.wrapping_add(1);
             api.message()[0] = self.sequence;
@@ -106,20 +119,29 @@ impl Asker {
         counts.sent += 1;
         match self.datagrams {
             true => self.await_datagram(api, counts, trouble),
-            false => self.await_stream(api, counts, trouble),
+            false => self.await_stream(api, stage, counts, trouble),
         }
     }
 
-    fn await_stream<A: Api>(&self, api: &mut A, counts: &mut Counts, trouble: &mut Trouble) -> Answer {
+    fn await_stream<A: Api>(&mut self, api: &mut A, stage: &Stage, counts: &mut Counts, trouble: &mut Trouble) -> Answer {
         let mut done = 0;
+        let mut silent: Option<Instant> = None;
         while done < self.size {
             let moved = api.receive(self.size - done);
             if moved.0 > 0 {
                 done += moved.0 as usize;
                 counts.calls += 1;
                 counts.bytes += moved.0 as u64;
+                silent = None;
             } else if trouble.judge(moved, counts.calls, counts) == Verdict::Over {
                 return Answer::Over;
+            } else {
+                // A connection that carries nothing must not hold the trial for ever.
+                let patience = if stage.is(Part::Drain) { LAST_PATIENCE } else { DRAIN_LIMIT };
+                self.stalled = silent.get_or_insert_with(Instant::now).elapsed() > patience;
+                if self.stalled {
+                    return Answer::Over;
+                }
             }
         }
         counts.received += 1;

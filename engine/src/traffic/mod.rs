@@ -2,32 +2,62 @@
 
 mod answer;
 mod ask;
+mod crr;
 mod extent;
+mod fault;
+mod open;
 mod receive;
 mod send;
+mod stamp;
+mod trial;
 mod trouble;
 mod whole;
 
 use std::io;
 use std::os::fd::OwnedFd;
-
-use model::control::Task;
 use std::time::Duration;
 
+use model::control::Task;
 use model::end::{Counts, SocketOption, TcpInfo, Window};
-use model::{Protocol, Role};
+use model::{Protocol, Role, Test};
 
 use crate::api::{Api, Buffer, with_api};
+use crate::counts::sum;
 use crate::edge::{Between, EdgeReader};
 use crate::recorder::Recorder;
 use crate::stage::Stage;
 use crate::{socket, tcp_info};
 
 pub use extent::Extent;
+pub use fault::nothing_came;
+pub use open::Kept;
 pub use send::send_until;
+pub use stamp::Account;
+use trial::{Leave, Trial};
 
 /// How long an end waits for the other's last word, once it has all of its own.
 const DRAIN_LIMIT: Duration = Duration::from_secs(20);
+
+/// The same, where nothing has come so far.
+const LAST_PATIENCE: Duration = Duration::from_secs(2);
+
+/// What a traffic thread works with: a flow of which the other end has shown,
+/// or been shown, the cookie.
+#[derive(Debug)]
+pub struct Joined {
+    /// Connected to the other end.
+    pub socket: OwnedFd,
+    /// Where each transaction comes on a connection of its own (`TCP_CRR`): what
+    /// the answerer takes them from. Whoever is not where `socket`'s other end is
+    /// has no business there.
+    pub listener: Option<OwnedFd>,
+}
+
+impl From<OwnedFd> for Joined {
+    fn from(socket: OwnedFd) -> Self {
+        Self { socket, listener: None }
+    }
+}
 
 /// What a traffic thread brings home.
 #[derive(Debug)]
@@ -42,20 +72,15 @@ pub struct Traffic {
     pub total: Counts,
     /// Round-trip times.
     pub latency: Option<String>,
-    /// TCP's own account at the end.
+    /// How a sender with a schedule kept to it.
+    pub kept: Option<Kept>,
+    /// What a receiver read off messages that bear a number and a time.
+    pub one_way: Option<Account>,
+    /// TCP's own account at the end; of `TCP_CRR` there is none, as no
+    /// connection lasts.
     pub tcp: Option<TcpInfo>,
     /// The socket's options at the end.
     pub options: Vec<SocketOption>,
-}
-
-/// What a loop needs to know of its trial.
-struct Trial<'a> {
-    task: &'a Task,
-    stage: &'a Stage,
-    extent: Extent,
-    edges: EdgeReader,
-    /// Called once by the sender, after its last message.
-    sent: &'a mut dyn FnMut(&Counts),
 }
 
 /// What a loop has done.
@@ -72,25 +97,67 @@ struct Done {
 ///
 /// # Errors
 /// What keeps the api from working here.
-pub fn run(task: &Task, socket: OwnedFd, stage: &Stage, sent: &mut dyn FnMut(&Counts)) -> io::Result<Traffic> {
-    with_api!(task.cell.api, A => run_over(A::open(socket, message(task), room(task))?, task, stage, sent))
+pub fn run(task: &Task, flow: impl Into<Joined>, stage: &Stage, sent: &mut dyn FnMut(&Counts)) -> io::Result<Traffic> {
+    let Joined { socket, listener } = flow.into();
+    with_api!(task.cell.api, A => run_over(A::open(socket, message(task), room(task))?, listener, task, stage, sent))
 }
 
-fn run_over<A: Api>(mut api: A, task: &Task, stage: &Stage, sent: &mut dyn FnMut(&Counts)) -> io::Result<Traffic> {
-    let edges = EdgeReader::of_this_thread(task.ksoftirqd);
-    let mut trial = Trial { task, stage, extent: Extent::of(task), edges, sent };
+fn run_over<A: Api>(
+    mut api: A,
+    listener: Option<OwnedFd>,
+    task: &Task,
+    stage: &Stage,
+    sent: &mut dyn FnMut(&Counts),
+) -> io::Result<Traffic> {
+    let mut trial = Trial::new(task, listener, stage, EdgeReader::of_this_thread(&task.ksoftirqd), sent);
     let mut recorder = Recorder::new();
-    let Done { between, flow, mut counts, mut total } = match (task.cell.test.is_stream(), task.role) {
-        (true, Role::Sender) => send::run(&mut api, &mut trial),
-        (true, Role::Receiver) => receive::run(&mut api, &mut trial),
-        (false, Role::Sender) => ask::run(&mut api, &mut trial, &mut recorder),
-        (false, Role::Receiver) => answer::run(&mut api, &mut trial),
-    };
+    let done = run_loop(&mut api, &mut trial, &mut recorder);
+    if done.is_err() && task.role == Role::Sender {
+        // The other end is not to wait for more.
+        (trial.sent)(&Counts::default());
+    }
+    let Done { between, flow, mut counts, mut total } = done?;
+    if trial.was_limited() {
+        return Err(limit_reached(task));
+    }
+    if let Some(failure) = trial.failure.take().or_else(|| nothing_came(task, stage.announced(), &total, &total)) {
+        return Err(failure);
+    }
     count_stream_messages(task, &mut counts);
     count_stream_messages(task, &mut total);
-    let tcp = tcp_info::read(api.socket()).filter(|_| task.cell.protocol() == Protocol::Tcp);
+    let lasts = task.cell.protocol() == Protocol::Tcp && task.cell.test != Test::TcpCrr;
+    let tcp = tcp_info::read(api.socket()).filter(|_| lasts);
+    let (kept, one_way) = (trial.kept, trial.one_way);
     let options = socket::options(api.socket(), task);
-    Ok(Traffic { between, flow, counts, total, latency: recorder.encode(), tcp, options })
+    Ok(Traffic { between, flow, counts, total, latency: recorder.encode(), kept, one_way, tcp, options })
+}
+
+/// The loop of a task. What a cell does not ask for costs it nothing: it has
+/// loops of its own.
+fn run_loop<A: Api>(api: &mut A, trial: &mut Trial, recorder: &mut Recorder) -> io::Result<Done> {
+    let cell = &trial.task.cell;
+    if cell.stamp {
+        stamp::has_room(cell)?;
+    }
+    Ok(match (cell.test, trial.task.role) {
+        (Test::TcpCrr, Role::Sender) => crr::ask::run(api, trial, recorder)?,
+        (Test::TcpCrr, Role::Receiver) => crr::serve::run(api, trial)?,
+        (Test::TcpRr | Test::UdpRr, Role::Sender) => match cell.rate {
+            Some(rate) => open::ask::run(api, trial, rate, recorder)?,
+            None => ask::run(api, trial, recorder),
+        },
+        (Test::TcpRr | Test::UdpRr, Role::Receiver) => answer::run(api, trial),
+        (_, Role::Sender) if cell.rate.is_some() || cell.stamp => open::send::run(api, trial)?,
+        (_, Role::Receiver) if cell.stamp => stamp::receive::run(api, trial),
+        (_, Role::Sender) => send::run(api, trial),
+        (_, Role::Receiver) => receive::run(api, trial),
+    })
+}
+
+fn limit_reached(task: &Task) -> io::Error {
+    let limit = task.limits.bytes.unwrap_or_default();
+    let remedy = "shorten the trial, offer a rate, or raise the limit there";
+    io::Error::other(format!("this end reached the limit of {limit} that its host lets one trial send; {remedy}"))
 }
 
 /// A TCP stream has no messages: a receiver's are its bytes over their size.
@@ -109,20 +176,4 @@ fn message(task: &Task) -> Buffer {
 /// Room for what is received.
 fn room(task: &Task) -> Buffer {
     Buffer::filled(task.cell.read_size.as_len(), |_| 1)
-}
-
-/// The sum of the counts of two parts of a trial.
-fn sum(a: Counts, b: Counts) -> Counts {
-    Counts {
-        calls: a.calls + b.calls,
-        messages: a.messages + b.messages,
-        bytes: a.bytes + b.bytes,
-        sent: a.sent + b.sent,
-        received: a.received + b.received,
-        short: a.short + b.short,
-        errors: a.errors + b.errors,
-        last_errno: b.last_errno.or(a.last_errno),
-        lost: a.lost + b.lost,
-        late: a.late + b.late,
-    }
 }

@@ -6,7 +6,7 @@ use model::Protocol;
 use model::end::Counts;
 
 use super::trouble::{Trouble, Verdict, readable};
-use super::{DRAIN_LIMIT, Done, Trial, sum};
+use super::{DRAIN_LIMIT, Done, LAST_PATIENCE, Leave, Trial, sum};
 use crate::api::Api;
 use crate::stage::{Part, Stage};
 
@@ -41,10 +41,18 @@ fn run_over<A: Api, const DATAGRAMS: bool>(api: &mut A, trial: &mut Trial) -> Do
     // trial hold the same bytes at both ends.
     let first_room = if DATAGRAMS { room } else { room.min(usize::try_from(warmup_end.max(1)).unwrap_or(room)) };
     let first = receive_first(api, first_room, stage);
-    let (warmup, _) = receive_while::<A, DATAGRAMS>(api, room, stage, extent.warmup_part, warmup_end.saturating_sub(progress(&first)));
+    let mut ended = Ended::Part;
+    let mut receive = |api: &mut A, part, enough: u64, leave: Leave| {
+        let (counts, how) = receive_while::<A, DATAGRAMS>(api, room, stage, part, enough.saturating_sub(progress(&leave.so_far)));
+        ended = how;
+        counts
+    };
+    let enough = warmup_end.saturating_sub(progress(&first));
+    let warmup = trial.to_the_end(api, |api, leave| receive(api, extent.warmup_part, enough, leave));
     let before = sum(first, warmup);
-    let start = trial.edges.start();
-    let (mut counts, mut ended) = receive_while::<A, DATAGRAMS>(api, room, stage, Part::Measure, all.saturating_sub(progress(&before)));
+    let start = trial.start();
+    let enough = all.saturating_sub(progress(&before));
+    let mut counts = trial.to_the_end(api, |api, leave| receive(api, Part::Measure, enough, leave));
     if extent.is_counted() && ended == Ended::Part && stage.is(Part::Drain) {
         // Some were lost, or are still on their way: those belong to the measured ones.
         let (rest, rest_ended) = take_waiting(api, room);
@@ -52,7 +60,8 @@ fn run_over<A: Api, const DATAGRAMS: bool>(api: &mut A, trial: &mut Trial) -> Do
     }
     let end = trial.edges.end();
     let so_far = sum(before, counts);
-    let rest = if ended == Ended::Over { Counts::default() } else { drain::<A, DATAGRAMS>(api, room, trial, so_far.calls) };
+    let rest =
+        if ended == Ended::Over { Counts::default() } else { drain::<A, DATAGRAMS>(api, room, trial, so_far.calls, counts.bytes > 0) };
     Done { between: start.until(&end), flow: None, counts, total: sum(so_far, rest) }
 }
 
@@ -119,12 +128,14 @@ fn take_waiting<A: Api>(api: &mut A, room: usize) -> (Counts, Ended) {
 }
 
 /// Takes what comes after the measured part: TCP to the end of the stream, UDP
-/// until the announced count or, after the announcement, a silence.
-fn drain<A: Api, const DATAGRAMS: bool>(api: &mut A, room: usize, trial: &Trial, so_far: u64) -> Counts {
+/// until the announced count or, after the announcement, a silence. `came` says
+/// whether anything came in the measured part: a connection that carries nothing
+/// is not waited for as long.
+fn drain<A: Api, const DATAGRAMS: bool>(api: &mut A, room: usize, trial: &Trial, so_far: u64, came: bool) -> Counts {
     let mut counts = Counts::default();
     let mut trouble = Trouble::default();
     let silence = Duration::from(trial.task.silence);
-    let give_up = Instant::now() + DRAIN_LIMIT;
+    let mut since = Instant::now();
     loop {
         let announced = trial.stage.announced();
         if DATAGRAMS && announced.is_some_and(|announced| so_far + counts.calls >= announced) {
@@ -133,6 +144,7 @@ fn drain<A: Api, const DATAGRAMS: bool>(api: &mut A, room: usize, trial: &Trial,
         let moved = api.receive_now(room);
         if moved.0 > 0 {
             count(&mut counts, 1, moved.0 as u64, u64::from(moved.0 < room as isize));
+            since = Instant::now();
         } else if trouble.judge(moved, counts.calls, &mut counts) == Verdict::Over {
             return counts;
         } else {
@@ -140,7 +152,8 @@ fn drain<A: Api, const DATAGRAMS: bool>(api: &mut A, room: usize, trial: &Trial,
             let wait = if announced.is_some() { silence } else { LOOK };
             let quiet = !readable(api.socket(), wait);
             let over = quiet && announced.is_some() && DATAGRAMS;
-            if over || Instant::now() > give_up {
+            let patience = if came || announced.is_none() { DRAIN_LIMIT } else { LAST_PATIENCE.max(silence) };
+            if over || since.elapsed() > patience {
                 return counts;
             }
         }

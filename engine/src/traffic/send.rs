@@ -1,5 +1,6 @@
 //! The sender of a stream.
 
+use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -9,29 +10,35 @@ use nix::sys::socket::{Shutdown, shutdown};
 
 use super::trouble::{Trouble, Verdict, readable};
 use super::whole::send_rest;
-use super::{DRAIN_LIMIT, Done, Trial, sum};
+use super::{DRAIN_LIMIT, Done, Leave, Trial, fault, sum};
 use crate::api::{Api, Moved, Transmit};
 use crate::clock;
 use crate::stage::{Part, Stage};
 
 pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
-    let (size, extent) = (trial.task.cell.size.as_len(), trial.extent);
+    let (size, stage, extent) = (trial.task.cell.size.as_len(), trial.stage, trial.extent);
     let first = clock::monotonic();
-    let warmup = send_until(api, size, trial.stage, extent.warmup_part, extent.warmup);
-    let start = trial.edges.start();
-    let counts = send_until(api, size, trial.stage, Part::Measure, extent.measured);
+    let send = |part, limit: u64| move |api: &mut A, leave: Leave| send_until(api, size, stage, part, leave.at_most(limit));
+    let warmup = trial.to_the_end(api, send(extent.warmup_part, extent.warmup));
+    let start = trial.start();
+    let counts = trial.to_the_end(api, send(Part::Measure, extent.measured));
     let end = trial.edges.end();
-    let tail = send_until(api, size, trial.stage, Part::Tail, u64::MAX);
+    let tail = trial.to_the_end(api, send(Part::Tail, u64::MAX));
     let flow = Window { start: first, end: clock::monotonic() };
     let total = sum(sum(warmup, counts), tail);
+    end_stream(api, trial, &total);
+    Done { between: start.until(&end), flow: Some(flow), counts, total }
+}
+
+/// Announces the end of a stream of which `total` was sent.
+pub(super) fn end_stream<A: Api>(api: &mut A, trial: &mut Trial, total: &Counts) {
     if trial.task.cell.protocol() == Protocol::Udp {
         see_it_left(api);
     }
-    (trial.sent)(&total);
+    (trial.sent)(total);
     if trial.task.cell.protocol() == Protocol::Tcp {
-        see_it_taken(api);
+        trial.failure = see_it_taken(api);
     }
-    Done { between: start.until(&end), flow: Some(flow), counts, total }
 }
 
 /// Sends messages while the trial is in `part`, `limit` at most.
@@ -64,7 +71,14 @@ pub fn send_until<A: Transmit>(api: &mut A, size: usize, stage: &Stage, part: Pa
 
 /// Sends what a short call left of its message.
 #[cold]
-fn finish<A: Transmit>(api: &mut A, size: usize, moved: Moved, whole: u64, counts: &mut Counts, trouble: &mut Trouble) -> Verdict {
+pub(super) fn finish<A: Transmit>(
+    api: &mut A,
+    size: usize,
+    moved: Moved,
+    whole: u64,
+    counts: &mut Counts,
+    trouble: &mut Trouble,
+) -> Verdict {
     if moved.0 <= 0 {
         return trouble.judge(moved, whole + counts.calls, counts);
     }
@@ -94,18 +108,24 @@ fn queued(socket: &OwnedFd) -> libc::c_int {
 }
 
 /// Says that no more will come and waits until the receiver has closed, so
-/// that TCP's account covers everything sent.
-fn see_it_taken<A: Api>(api: &mut A) {
-    let give_up = Instant::now() + DRAIN_LIMIT;
+/// that TCP's account covers everything sent. A receiver that takes nothing any
+/// more is a failure.
+pub(super) fn see_it_taken<A: Api>(api: &mut A) -> Option<io::Error> {
     if shutdown(api.socket().as_raw_fd(), Shutdown::Write).is_err() {
-        return;
+        return None;
     }
-    while Instant::now() < give_up {
+    let (mut left, mut since) = (queued(api.socket()), Instant::now());
+    while since.elapsed() < DRAIN_LIMIT {
         match api.receive_now(1).0 {
             moved if moved > 0 => {}
             moved if moved == -(libc::EAGAIN as isize) => _ = readable(api.socket(), Duration::from_millis(100)),
             moved if moved == -(libc::EINTR as isize) => {}
-            _ => return,
+            _ => return None,
+        }
+        let now = queued(api.socket());
+        if now != left {
+            (left, since) = (now, Instant::now());
         }
     }
+    Some(fault::not_taken(left.into(), DRAIN_LIMIT))
 }

@@ -19,7 +19,8 @@ pub fn send_rest<A: Transmit>(
     counts: &mut Counts,
     trouble: &mut Trouble,
 ) -> Verdict {
-    let mut give_up = None;
+    // A message may be long and the path slow: what counts is that it goes on.
+    let mut stalled: Option<Instant> = None;
     while done < size {
         let moved = api.send(done);
         if moved.0 > 0 {
@@ -27,8 +28,9 @@ pub fn send_rest<A: Transmit>(
             counts.calls += 1;
             counts.bytes += moved.0 as u64;
             counts.short += u64::from(done < size);
+            stalled = None;
         } else if trouble.judge(moved, progress + counts.calls, counts) == Verdict::Over
-            || Instant::now() > *give_up.get_or_insert_with(|| Instant::now() + DRAIN_LIMIT)
+            || stalled.get_or_insert_with(Instant::now).elapsed() > DRAIN_LIMIT
         {
             return Verdict::Over;
         }

@@ -5,12 +5,12 @@ use std::net::TcpListener;
 use std::thread;
 use std::time::Duration;
 
-use model::control::ToEndpoint;
+use model::control::{Sent, ToEndpoint};
 use model::end::EndReport;
 use model::plan::TrialEnd;
 use model::{Bytes, Cell, Family, Nanos, Role, Test};
 
-use crate::support::{Endpoint, Reports, cell, loopback, task, trial};
+use crate::support::{Endpoint, Reports, cell, loopback, take_cookie, task, trial};
 
 const LENGTH: TrialEnd = TrialEnd::Length(Nanos::from_millis(40));
 const WARMUP: Nanos = Nanos::from_millis(10);
@@ -130,7 +130,7 @@ fn the_warm_up_does_not_count_towards_the_number() {
 }
 
 /// How many times an HdrHistogram holds.
-fn times_recorded(text: &str) -> u64 {
+pub fn times_recorded(text: &str) -> u64 {
     use base64::Engine as _;
     let bytes = base64::engine::general_purpose::STANDARD.decode(text).unwrap();
     let histogram: hdrhistogram::Histogram<u64> =
@@ -166,6 +166,7 @@ fn a_short_send_is_completed() {
     let address = listener.local_addr().unwrap();
     let reader = thread::spawn(move || {
         let mut stream = listener.accept().unwrap().0;
+        take_cookie(&stream);
         stream.peek(&mut [0]).unwrap();
         thread::sleep(Duration::from_millis(150));
         let mut taken = Vec::new();
@@ -178,7 +179,7 @@ fn a_short_send_is_completed() {
     sender.connect(address);
     sender.tell(&ToEndpoint::Go);
     let (messages, bytes) = sender.hear_sent();
-    sender.tell(&ToEndpoint::Drain { messages, bytes });
+    sender.tell(&ToEndpoint::Drain(Sent::one(messages, bytes)));
     let report = sender.hear_done();
     let taken = reader.join().unwrap();
     served.join().unwrap().unwrap();

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use model::control::{Task, ToEndpoint};
+use model::control::{Sent, Task, ToEndpoint};
 use model::end::EndReport;
 use model::plan::TrialEnd;
 use model::{Family, Nanos, Role, Test};
 
-use crate::support::{Endpoint, cell, loopback, task};
+use crate::support::{Endpoint, answer_cookie, cell, loopback, task};
 
 const SIZE: usize = 64;
 const NO_WARMUP: Nanos = Nanos::from_millis(0);
@@ -19,6 +19,7 @@ const NO_WARMUP: Nanos = Nanos::from_millis(0);
 /// Answers requests, except every third; of those the first is answered when
 /// the request after it comes. Returns how many were never answered.
 fn forgetful_answerer(socket: &UdpSocket, over: &AtomicBool) -> u64 {
+    answer_cookie(socket);
     socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
     let (mut requests, mut dropped, mut kept) = (0u64, 0, None);
     let mut room = [0; SIZE];
@@ -54,7 +55,7 @@ fn ask_the_forgetful(end: TrialEnd) -> (EndReport, u64) {
     requester.connect(address);
     requester.tell(&ToEndpoint::Go);
     let (messages, bytes) = requester.hear_sent();
-    requester.tell(&ToEndpoint::Drain { messages, bytes });
+    requester.tell(&ToEndpoint::Drain(Sent::one(messages, bytes)));
     let report = requester.hear_done();
     over.store(true, Ordering::Relaxed);
     served.join().unwrap().unwrap();
@@ -89,8 +90,7 @@ fn receiver(silence: Nanos, end: TrialEnd) -> (Endpoint, UdpSocket) {
     let (mut receiver, _) = Endpoint::start();
     let cell = cell(Test::UdpStream, Family::V4, SIZE as u64);
     let address = receiver.prepare(Task { silence, ..task(Role::Receiver, &cell, end, NO_WARMUP) });
-    receiver.connect(socket.local_addr().unwrap());
-    socket.connect(address).unwrap();
+    receiver.join(Role::Receiver, address, &socket);
     receiver.tell(&ToEndpoint::Go);
     (receiver, socket)
 }
@@ -102,7 +102,7 @@ fn send(socket: &UdpSocket, messages: u64) {
 }
 
 fn drain(messages: u64) -> ToEndpoint {
-    ToEndpoint::Drain { messages, bytes: messages * SIZE as u64 }
+    ToEndpoint::Drain(Sent::one(messages, messages * SIZE as u64))
 }
 
 const ENDS: [TrialEnd; 2] = [TrialEnd::Length(Nanos::from_millis(20)), TrialEnd::Messages(10)];

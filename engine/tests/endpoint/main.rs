@@ -9,5 +9,10 @@ mod support;
 
 mod counts;
 mod ends;
+mod faults;
+mod flows;
+mod limits;
 mod options;
+mod progress;
+mod strangers;
 mod turns;

@@ -2,7 +2,7 @@
 
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 
-use model::control::{Task, ToEndpoint};
+use model::control::{Sent, Task, ToEndpoint};
 use model::end::{EndReport, OptionValue, SocketOption};
 use model::plan::TrialEnd;
 use model::{Bytes, Cell, Family, Nanos, Role, Test};
@@ -88,7 +88,7 @@ fn a_connection_that_is_refused_says_that_nobody_listens() {
     let peer = taken.local_addr().unwrap().as_socket().unwrap();
     let (mut sender, served) = Endpoint::start();
     sender.prepare(task(Role::Sender, &cell(Test::TcpStream, Family::V4, 100), FEW, NO_WARMUP));
-    sender.tell(&ToEndpoint::Connect { peer });
+    sender.tell(&ToEndpoint::Connect { peers: vec![peer] });
     let error = sender.hear_failure();
     served.join().unwrap().unwrap();
     assert!(error.starts_with(&format!("connect to {peer}: ")) && error.contains("nothing listens there"), "{error}");
@@ -99,11 +99,11 @@ fn a_datagram_that_is_too_long_ends_the_trial_and_leaves_its_errno() {
     let socket = UdpSocket::bind((loopback(Family::V4), 0)).unwrap();
     let (mut sender, _) = Endpoint::start();
     let cell = cell(Test::UdpStream, Family::V4, Family::V4.largest_datagram() + 1);
-    sender.prepare(task(Role::Sender, &cell, FEW, NO_WARMUP));
-    sender.connect(socket.local_addr().unwrap());
+    let address = sender.prepare(task(Role::Sender, &cell, FEW, NO_WARMUP));
+    sender.join(Role::Sender, address, &socket);
     sender.tell(&ToEndpoint::Go);
     assert_eq!(sender.hear_sent(), (0, 0));
-    sender.tell(&ToEndpoint::Drain { messages: 0, bytes: 0 });
+    sender.tell(&ToEndpoint::Drain(Sent::one(0, 0)));
     let total = sender.hear_done().total;
     assert_eq!((total.messages, total.last_errno), (0, Some(nix::errno::Errno::EMSGSIZE as i32)));
 }

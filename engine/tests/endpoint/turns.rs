@@ -3,12 +3,12 @@
 use std::net::{SocketAddr, UdpSocket};
 
 use engine::channel::ChannelError;
-use model::control::{FromEndpoint, ToEndpoint};
+use model::control::{FromEndpoint, Sent, ToEndpoint};
 use model::frame::{LONGEST, encode};
 use model::plan::TrialEnd;
 use model::{Cell, Family, Nanos, Role, Test};
 
-use crate::support::{Endpoint, Served, cell, loopback, task};
+use crate::support::{Endpoint, Served, answer_cookie, cell, loopback, task};
 
 fn peer() -> SocketAddr {
     SocketAddr::new(loopback(Family::V4), 9)
@@ -22,15 +22,20 @@ fn prepare() -> ToEndpoint {
     ToEndpoint::Prepare(Box::new(task(Role::Sender, &udp(), TrialEnd::Length(Nanos::from_millis(20)), Nanos::from_millis(10))))
 }
 
-const DRAIN: ToEndpoint = ToEndpoint::Drain { messages: 1, bytes: 1 };
+fn drain() -> ToEndpoint {
+    ToEndpoint::Drain(Sent::one(1, 1))
+}
 
 /// An endpoint that has heard the first `turns` messages of a trial.
 fn after(turns: usize) -> (Endpoint, Served, UdpSocket) {
     let socket = UdpSocket::bind((loopback(Family::V4), 0)).unwrap();
     let (mut endpoint, served) = Endpoint::start();
     let peer = socket.local_addr().unwrap();
-    for message in [prepare(), ToEndpoint::Connect { peer }, ToEndpoint::Go].iter().take(turns) {
+    for message in [prepare(), ToEndpoint::Connect { peers: vec![peer] }, ToEndpoint::Go].iter().take(turns) {
         endpoint.tell(message);
+        if matches!(message, ToEndpoint::Connect { .. }) {
+            answer_cookie(&socket);
+        }
         if *message != ToEndpoint::Go {
             endpoint.hear();
         }
@@ -40,7 +45,7 @@ fn after(turns: usize) -> (Endpoint, Served, UdpSocket) {
 
 #[test]
 fn a_message_out_of_turn_fails_the_trial_with_what_was_expected() {
-    let all = [prepare(), ToEndpoint::Connect { peer: peer() }, ToEndpoint::Go, DRAIN];
+    let all = [prepare(), ToEndpoint::Connect { peers: vec![peer()] }, ToEndpoint::Go, drain()];
     for (turn, expected) in ["prepare", "connect", "go"].into_iter().enumerate() {
         for wrong in all.iter().enumerate().filter(|(place, _)| *place != turn).map(|(_, message)| message) {
             let (mut endpoint, served, _socket) = after(turn);
@@ -53,7 +58,7 @@ fn a_message_out_of_turn_fails_the_trial_with_what_was_expected() {
 
 #[test]
 fn a_message_out_of_turn_while_messages_flow_fails_the_trial() {
-    for wrong in [prepare(), ToEndpoint::Connect { peer: peer() }, ToEndpoint::Go] {
+    for wrong in [prepare(), ToEndpoint::Connect { peers: vec![peer()] }, ToEndpoint::Go] {
         let (mut endpoint, served, _socket) = after(3);
         endpoint.tell(&wrong);
         // The sender's own end may come first.

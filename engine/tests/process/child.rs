@@ -40,6 +40,7 @@ pub fn run(kind: &str) {
             // What a host that is gone leaves behind.
             let _ = engine::endpoint::run(input, io::stdout(), engine::endpoint::Files::Own);
         }
+        "ports" => crate::ports::run(),
         _ => traffic(),
     }
 }

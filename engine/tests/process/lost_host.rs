@@ -5,7 +5,7 @@ use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use model::control::{Task, ToEndpoint};
+use model::control::{Sent, Task, ToEndpoint};
 use model::plan::TrialEnd;
 use model::{Bytes, Cell, Family, Nanos, Role, Test};
 
@@ -38,8 +38,8 @@ fn long(role: Role, test: Test, warmup: Nanos) -> Task {
 }
 
 pub fn in_every_phase() -> Result<(), Skip> {
-    let sink = UdpSocket::bind((loopback(Family::V4), 0)).unwrap();
-    let peer = sink.local_addr().unwrap();
+    // They stay open, so that nothing is refused.
+    let mut sockets = Vec::new();
     for (test, role) in
         [(Test::UdpStream, Role::Sender), (Test::UdpStream, Role::Receiver), (Test::UdpRr, Role::Sender), (Test::UdpRr, Role::Receiver)]
     {
@@ -51,11 +51,11 @@ pub fn in_every_phase() -> Result<(), Skip> {
             ("measured part", 3, NO_WARMUP),
         ] {
             let (mut endpoint, process) = child::endpoint();
-            if turns > 0 {
-                endpoint.prepare(long(role, test, warmup));
-            }
-            if turns > 1 {
-                endpoint.connect(peer);
+            let address = (turns > 0).then(|| endpoint.prepare(long(role, test, warmup)));
+            if let Some(address) = address.filter(|_| turns > 1) {
+                let socket = UdpSocket::bind((loopback(Family::V4), 0)).unwrap();
+                endpoint.join(role, address, &socket);
+                sockets.push(socket);
             }
             if turns > 2 {
                 endpoint.tell(&ToEndpoint::Go);
@@ -71,7 +71,7 @@ pub fn while_nobody_connects() -> Result<(), Skip> {
     for (test, role) in [(Test::TcpStream, Role::Receiver), (Test::TcpMaerts, Role::Sender)] {
         let (mut endpoint, process) = child::endpoint();
         endpoint.prepare(long(role, test, NO_WARMUP));
-        endpoint.tell(&ToEndpoint::Connect { peer: SocketAddr::new(loopback(Family::V4), 9) });
+        endpoint.tell(&ToEndpoint::Connect { peers: vec![SocketAddr::new(loopback(Family::V4), 9)] });
         thread::sleep(Duration::from_millis(20));
         assert_ends(endpoint, process, &format!("{test} {role}, accepting"));
     }
@@ -90,7 +90,7 @@ pub fn while_nobody_answers() -> Result<(), Skip> {
     }
     let (mut endpoint, process) = child::endpoint();
     endpoint.prepare(long(Role::Sender, Test::TcpStream, NO_WARMUP));
-    endpoint.tell(&ToEndpoint::Connect { peer });
+    endpoint.tell(&ToEndpoint::Connect { peers: vec![peer] });
     thread::sleep(Duration::from_millis(20));
     assert_ends(endpoint, process, "connecting");
     Ok(())
@@ -108,17 +108,17 @@ pub fn while_it_drains() -> Result<(), Skip> {
     let _silent = listener.accept().unwrap();
     endpoint.tell(&ToEndpoint::Go);
     let (messages, bytes) = endpoint.hear_sent();
-    endpoint.tell(&ToEndpoint::Drain { messages, bytes });
+    endpoint.tell(&ToEndpoint::Drain(Sent::one(messages, bytes)));
     thread::sleep(Duration::from_millis(20));
     assert_ends(endpoint, process, "sender, waiting for its receiver");
 
     let socket = UdpSocket::bind((loopback(Family::V4), 0)).unwrap();
     let (mut endpoint, process) = child::endpoint();
     let silence = Nanos::from_millis(60_000);
-    endpoint.prepare(Task { silence, ..task(Role::Receiver, &datagrams(), SHORT, NO_WARMUP) });
-    endpoint.connect(socket.local_addr().unwrap());
+    let address = endpoint.prepare(Task { silence, ..task(Role::Receiver, &datagrams(), SHORT, NO_WARMUP) });
+    endpoint.join(Role::Receiver, address, &socket);
     endpoint.tell(&ToEndpoint::Go);
-    endpoint.tell(&ToEndpoint::Drain { messages: 9, bytes: 9 });
+    endpoint.tell(&ToEndpoint::Drain(Sent::one(9, 9)));
     thread::sleep(Duration::from_millis(20));
     assert_ends(endpoint, process, "receiver, waiting for what is missing");
     Ok(())

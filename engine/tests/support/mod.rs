@@ -3,28 +3,34 @@
 // Each test program uses its own part of this.
 #![allow(dead_code)]
 
+pub mod several;
+
 use std::fs::File;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use engine::channel::{self, ChannelError, Receiver};
+use engine::cookie::{self, ANSWER, ASK, DATAGRAM, Shown};
 use model::cell::default_read_size;
-use model::control::{CONTROL_VERSION, FromEndpoint, Task, ToEndpoint};
+use model::control::{CONTROL_VERSION, Cookie, FromEndpoint, Limits, Sent, Task, ToEndpoint};
 use model::end::EndReport;
 use model::plan::TrialEnd;
-use model::{Api, Bytes, Cell, Family, Nanos, Role, Test};
+use model::{Bytes, Cell, Family, Nanos, Role, Test};
 
 /// Longer than anything here takes on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(15);
+
+/// The cookie of all trials here.
+pub const COOKIE: Cookie = Cookie(*b"0123456789abcdef");
 
 /// A cell with what is usual.
 pub fn cell(test: Test, family: Family, size: u64) -> Cell {
     let size = Bytes::new(size);
     let read_size = default_read_size(test, size);
-    Cell { test, family, api: Api::Send, size, read_size, nodelay: true, cc: None, sndbuf: None, rcvbuf: None }
+    Cell { family, read_size, nodelay: true, ..Cell::plain(test, size) }
 }
 
 /// The loopback address of a family.
@@ -41,13 +47,16 @@ pub fn task(role: Role, cell: &Cell, end: TrialEnd, warmup: Nanos) -> Task {
         role,
         cell: cell.clone(),
         local: SocketAddr::new(loopback(cell.family), 0),
-        cpu: None,
-        ksoftirqd: None,
+        cpus: Vec::new(),
+        ksoftirqd: Vec::new(),
+        cookie: COOKIE,
         end,
         warmup,
         silence: Nanos::from_millis(50),
         answer_limit: Nanos::from_millis(100),
         irq_time_subtracted: false,
+        progress: None,
+        limits: Limits::default(),
     }
 }
 
@@ -114,21 +123,32 @@ impl Endpoint {
     pub fn prepare(&mut self, task: Task) -> SocketAddr {
         self.tell(&ToEndpoint::Prepare(Box::new(task)));
         match self.hear() {
-            FromEndpoint::Ready { address, .. } => address,
+            FromEndpoint::Ready { addresses, .. } => addresses[0],
             other => panic!("expected to be ready, got {other:?}"),
         }
     }
 
     /// Joins it to what is bound at `peer`.
     pub fn connect(&mut self, peer: SocketAddr) {
-        self.tell(&ToEndpoint::Connect { peer });
+        self.tell(&ToEndpoint::Connect { peers: vec![peer] });
+        assert_eq!(self.hear(), FromEndpoint::Connected);
+    }
+
+    /// Joins it to a UDP socket of the test's, which plays the other end of its
+    /// only flow. The endpoint is bound at `address`.
+    pub fn join(&mut self, role: Role, address: SocketAddr, socket: &UdpSocket) {
+        self.tell(&ToEndpoint::Connect { peers: vec![socket.local_addr().unwrap()] });
+        match role {
+            Role::Sender => assert_eq!(answer_cookie(socket), address),
+            Role::Receiver => show_cookie(socket, address),
+        }
         assert_eq!(self.hear(), FromEndpoint::Connected);
     }
 
     /// What a sender announces when it has sent its last message.
     pub fn hear_sent(&mut self) -> (u64, u64) {
         match self.hear() {
-            FromEndpoint::Sent { messages, bytes } => (messages, bytes),
+            FromEndpoint::Sent(sent) => (sent.all(), sent.bytes),
             other => panic!("expected the sender's end, got {other:?}"),
         }
     }
@@ -140,6 +160,36 @@ impl Endpoint {
             let _ = nix::sys::socket::shutdown(std::os::fd::AsRawFd::as_raw_fd(&commands), nix::sys::socket::Shutdown::Write);
         }
     }
+}
+
+/// What is shown for the first flow.
+pub const SHOWN: Shown = Shown { cookie: COOKIE, flow: 0 };
+
+/// Plays the side that connects; the socket is bound to the other end afterwards.
+pub fn show_cookie(socket: &UdpSocket, address: SocketAddr) {
+    socket.connect(address).unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    assert_eq!(socket.send(&SHOWN.datagram(ASK)).unwrap(), DATAGRAM);
+    let mut room = [0; 64];
+    let length = socket.recv(&mut room).unwrap();
+    assert!(SHOWN.is(&room[..length], ANSWER), "{:?}", &room[..length]);
+}
+
+/// Plays the other side; returns who asked.
+pub fn answer_cookie(socket: &UdpSocket) -> SocketAddr {
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    let mut room = [0; 64];
+    let (length, from) = socket.recv_from(&mut room).unwrap();
+    assert!(SHOWN.is(&room[..length], ASK), "{:?}", &room[..length]);
+    socket.send_to(&SHOWN.datagram(ANSWER), from).unwrap();
+    from
+}
+
+/// Takes what an endpoint that connected writes first.
+pub fn take_cookie(mut stream: impl std::io::Read) {
+    let mut room = [0; cookie::SHOWN];
+    stream.read_exact(&mut room).unwrap();
+    assert_eq!(room, SHOWN.bytes());
 }
 
 fn file(stream: UnixStream) -> File {
@@ -168,14 +218,14 @@ pub fn trial(cell: &Cell, end: TrialEnd, warmup: Nanos) -> Reports {
 /// Runs a trial between two endpoints.
 pub fn trial_between(sender: &mut Endpoint, receiver: &mut Endpoint, cell: &Cell, end: TrialEnd, warmup: Nanos) -> Reports {
     let (from, to) = (sender.prepare(task(Role::Sender, cell, end, warmup)), receiver.prepare(task(Role::Receiver, cell, end, warmup)));
-    receiver.tell(&ToEndpoint::Connect { peer: from });
-    sender.tell(&ToEndpoint::Connect { peer: to });
+    receiver.tell(&ToEndpoint::Connect { peers: vec![from] });
+    sender.tell(&ToEndpoint::Connect { peers: vec![to] });
     assert_eq!((receiver.hear(), sender.hear()), (FromEndpoint::Connected, FromEndpoint::Connected));
     receiver.tell(&ToEndpoint::Go);
     sender.tell(&ToEndpoint::Go);
     let (messages, bytes) = sender.hear_sent();
     for endpoint in [&mut *sender, &mut *receiver] {
-        endpoint.tell(&ToEndpoint::Drain { messages, bytes });
+        endpoint.tell(&ToEndpoint::Drain(Sent::one(messages, bytes)));
     }
     Reports { receiver: receiver.hear_done(), sender: sender.hear_done(), announced: (messages, bytes) }
 }

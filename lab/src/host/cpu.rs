@@ -1,7 +1,10 @@
 //! Which CPUs the two ends are bound to.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
+
+use model::control::CpuPlace;
 
 use super::text::{number_list, read_or_empty};
 
@@ -83,6 +86,27 @@ impl Topology {
             .unwrap_or(threads)
     }
 
+    /// All CPUs in the order in which traffic threads are best bound to them: the
+    /// two of [`Self::choose`], one of each further core, those of the same
+    /// package before others, then the further threads of each core, and last
+    /// the core that is left to the machine.
+    pub fn order(&self) -> Vec<u32> {
+        let Placement { a, b } = self.choose();
+        let cores = self.cores();
+        let home = self.cpus.iter().find(|cpu| cpu.id == a).map_or(0, |cpu| cpu.package);
+        let spare = cores.len() >= CORES_TO_SPARE_ONE;
+        let rank = |cpu: &Cpu| {
+            let chosen = [a, b].iter().position(|id| *id == cpu.id).unwrap_or(2);
+            let first = cores.iter().any(|core| core.id == cpu.id);
+            (chosen, spare && cpu.core == 0, !first, cpu.package != home, cpu.id)
+        };
+        let mut cpus = self.cpus.clone();
+        cpus.sort_by_key(rank);
+        let order: Vec<u32> = cpus.iter().map(|cpu| cpu.id).collect();
+        // Every machine has this one.
+        if order.is_empty() { vec![a] } else { order }
+    }
+
     /// The first CPU of each core.
     fn cores(&self) -> Vec<Cpu> {
         let mut cores: Vec<Cpu> = Vec::new();
@@ -95,14 +119,34 @@ impl Topology {
     }
 }
 
-/// The kernel thread that takes over softirq work of `cpu`; `None` where it
-/// cannot be seen, as in a container with process ids of its own.
-pub fn ksoftirqd_pid(cpu: u32) -> Option<u32> {
-    let name = format!("ksoftirqd/{cpu}");
-    let mut pids: Vec<u32> = fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-    // It was started early: the search ends after a few processes.
+/// What this host offers for traffic threads, the best first; never nothing.
+pub fn offered() -> Vec<CpuPlace> {
+    let order = Topology::read().order();
+    let threads = ksoftirqd_pids(&order);
+    order.into_iter().map(|cpu| CpuPlace { cpu, ksoftirqd: threads.get(&cpu).copied() }).collect()
+}
+
+/// The kernel threads that take over softirq work of `cpus`, as far as they can
+/// be seen: none can in a container with process ids of its own.
+pub fn ksoftirqd_pids(cpus: &[u32]) -> HashMap<u32, u32> {
+    let mut found = HashMap::new();
+    let Ok(entries) = fs::read_dir("/proc") else { return found };
+    let mut pids: Vec<u32> = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    // They were started early: the search ends after a few processes.
     pids.sort_unstable();
-    pids.into_iter().find(|pid| read_or_empty(format!("/proc/{pid}/comm")) == name && is_kernel_thread(*pid))
+    for pid in pids {
+        if found.len() == cpus.len() {
+            break;
+        }
+        let name = read_or_empty(format!("/proc/{pid}/comm"));
+        let cpu = name.strip_prefix("ksoftirqd/").and_then(|cpu| cpu.parse().ok());
+        if let Some(cpu) = cpu.filter(|cpu| cpus.contains(cpu))
+            && is_kernel_thread(pid)
+        {
+            found.entry(cpu).or_insert(pid);
+        }
+    }
+    found
 }
 
 /// Any process may call itself so; only the kernel's own descend from its
@@ -117,7 +161,7 @@ fn is_kernel_thread(pid: u32) -> bool {
 mod tests {
     use proptest::prelude::{prop, prop_assert, prop_assert_eq, proptest};
 
-    use super::{Cpu, Placement, Topology, ksoftirqd_pid};
+    use super::{Cpu, Placement, Topology, ksoftirqd_pids, offered};
     use crate::host::text::skipped;
 
     fn topology(cpus: &[(u32, u32, u32)]) -> Topology {
@@ -146,6 +190,15 @@ mod tests {
     }
 
     #[test]
+    fn all_cpus_come_in_an_order_that_keeps_cores_apart() {
+        // Two packages of four cores with two threads each.
+        let machine: Vec<_> = (0..16).map(|id| (id, id % 8 / 4, id % 8)).collect();
+        assert_eq!(topology(&machine).order(), [1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14, 15, 0, 8]);
+        assert_eq!(topology(&[(0, 0, 0), (1, 0, 1)]).order(), [0, 1]);
+        assert_eq!(Topology::default().order(), [0]);
+    }
+
+    #[test]
     fn this_machine_has_a_placement() {
         let topology = Topology::read();
         let placement = topology.choose();
@@ -156,11 +209,12 @@ mod tests {
 
     #[test]
     fn a_softirq_thread_is_found_or_cannot_be_seen() {
-        match ksoftirqd_pid(0) {
+        match ksoftirqd_pids(&[0]).get(&0) {
             Some(pid) => assert_eq!(std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap().trim(), "ksoftirqd/0"),
             None => skipped("a_softirq_thread_is_found_or_cannot_be_seen", "kernel threads are not visible here"),
         }
-        assert_eq!(ksoftirqd_pid(u32::MAX), None);
+        assert!(ksoftirqd_pids(&[u32::MAX]).is_empty());
+        assert!(!offered().is_empty());
     }
 
     #[test]
@@ -180,6 +234,12 @@ mod tests {
             let Placement { a, b } = topology.choose();
             prop_assert!(cpus.is_empty() || cpus.contains_key(&a) && cpus.contains_key(&b));
             prop_assert_eq!(a == b, cpus.len() < 2);
+            let order = topology.order();
+            prop_assert_eq!(order[0], a);
+            prop_assert!(order.len() < 2 || order[1] == b);
+            let mut all = order;
+            all.sort_unstable();
+            prop_assert!(cpus.is_empty() || all.iter().eq(cpus.keys()));
         }
     }
 }

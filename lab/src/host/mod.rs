@@ -24,5 +24,8 @@ pub mod sysctl;
 pub mod counters;
 pub mod cpu;
 pub mod facts;
+pub mod route;
 
 mod text;
+
+pub use text::number_list;

@@ -9,13 +9,17 @@ use super::link::check_name;
 use super::namespace::Entered;
 
 /// For the whole namespace.
-const NAMESPACE: [(&str, &str); 3] = [
+const NAMESPACE: [(&str, &str); 5] = [
     // A connection must not start from what an earlier trial learnt.
     ("net.ipv4.tcp_no_metrics_save", "1"),
     // Fragments whose datagram is lost are given up soon, so that the next
     // trial finds the reassembly memory empty. In seconds.
     ("net.ipv4.ipfrag_time", "1"),
     ("net.ipv6.ip6frag_time", "1"),
+    // A connection for each transaction uses up ports: all that need no
+    // privilege, each free again as soon as the peer's time stamps allow it.
+    ("net.ipv4.ip_local_port_range", "1024 65535"),
+    ("net.ipv4.tcp_tw_reuse", "1"),
 ];
 
 /// For the link's device; the name stands between the two parts.

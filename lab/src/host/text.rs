@@ -12,7 +12,7 @@ pub(super) fn read_or_empty(path: impl AsRef<Path>) -> String {
 
 /// The numbers of a list such as `0-3,8,10-11`, in the order given. Parts that
 /// are none are left out; so are numbers past the most that a list can hold.
-pub(super) fn number_list(list: &str) -> Vec<u32> {
+pub fn number_list(list: &str) -> Vec<u32> {
     /// More CPUs than any machine has: keeps `0-4294967295` from filling memory.
     const MOST: u32 = 65_536;
     let mut numbers = Vec::new();

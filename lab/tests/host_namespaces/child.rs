@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use lab::host::namespace::{self, Entered, Isolation};
-use lab::host::{counters, facts, link};
+use lab::host::{counters, facts, link, route};
 use model::Family;
-use model::control::LinkEnd;
+use model::control::{LinkEnd, Route};
 use model::host::HostFacts;
 use model::kernel::HostCounters;
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,8 @@ pub enum Order {
     Receive(u32),
     Counters(String, Family),
     Facts(String),
+    /// Looks for the way to an address.
+    Route(SocketAddr),
     Read(String),
     Write(String, String),
     /// Enters once more.
@@ -49,6 +51,7 @@ pub enum Answer {
     Text(String),
     Counters(Box<HostCounters>),
     Facts(Box<HostFacts>),
+    Route(Route),
     Failed(String),
 }
 
@@ -100,6 +103,7 @@ impl Host {
             Order::Receive(count) => return self.receive(count),
             Order::Counters(device, family) => return Ok(Answer::Counters(Box::new(counters::read(&device, family)?))),
             Order::Facts(device) => return Ok(Answer::Facts(Box::new(facts::gather("a", &self.entered, &device, &[0])))),
+            Order::Route(to) => return Ok(Answer::Route(route::find(to)?)),
             Order::Read(path) => return Ok(Answer::Text(std::fs::read_to_string(path)?)),
             Order::Write(path, text) => std::fs::write(path, text)?,
             Order::EnterAgain => self.entered = namespace::enter(Isolation::Network)?,

@@ -10,7 +10,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use lab::host::link::{FAR_MAC, NEAR_MAC};
 use model::Family;
-use model::control::LinkEnd;
+use model::control::{LinkEnd, Route};
 use model::host::HostFacts;
 use model::kernel::HostCounters;
 
@@ -129,6 +129,14 @@ impl Host {
     pub fn facts(&mut self, device: &str) -> HostFacts {
         match self.ask(&Order::Facts(device.to_owned())) {
             Answer::Facts(facts) => *facts,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub fn route(&mut self, to: SocketAddr) -> Result<Route, String> {
+        match self.ask(&Order::Route(to)) {
+            Answer::Route(route) => Ok(route),
+            Answer::Failed(error) => Err(error),
             other => panic!("{other:?}"),
         }
     }

@@ -6,7 +6,7 @@ use model::Family;
 use model::plan::Offload;
 
 use crate::child::{Answer, Order};
-use crate::pair::{Host, Skip, ends, joined, nobody, pair, socket};
+use crate::pair::{Host, Skip, address, ends, joined, nobody, pair, socket};
 
 type Test = fn() -> Result<(), Skip>;
 
@@ -25,6 +25,7 @@ all!(
     ipv6_is_not_silently_lost_to_a_small_mtu,
     offloads_are_as_asked,
     an_offload_that_cannot_be_had_is_refused,
+    a_host_knows_its_way_to_the_other,
     settings_hold_in_the_namespace_only,
     nothing_of_a_host_is_seen_outside,
     a_loss_between_the_devices_is_the_senders,
@@ -143,20 +144,39 @@ fn an_offload_that_cannot_be_had_is_refused() -> Result<(), Skip> {
     Ok(())
 }
 
+fn a_host_knows_its_way_to_the_other() -> Result<(), Skip> {
+    let mut hosts = joined(None, |_| ())?;
+    for family in [Family::V4, Family::V6] {
+        for (at, device) in [(0, "near0"), (1, "far0")] {
+            let there = hosts[at].route(socket(family, 1 - at)).unwrap();
+            assert_eq!((there.device.as_str(), there.source.ip(), there.source.port()), (device, address(family, at), 0));
+            assert!(there.mtu.is_some_and(|mtu| mtu >= 1_280));
+            let here = hosts[at].route(socket(family, at)).unwrap();
+            assert_eq!((here.device.as_str(), here.source.ip()), ("lo", address(family, at)));
+        }
+    }
+    let error = hosts[0].route("198.51.100.1:9".parse().unwrap()).unwrap_err();
+    assert!(error.contains("198.51.100.1") && error.contains("Network is unreachable"), "{error}");
+    Ok(())
+}
+
 fn settings_hold_in_the_namespace_only() -> Result<(), Skip> {
     let outside = |name: &str| std::fs::read_to_string(format!("/proc/sys/net/{name}")).unwrap_or_default();
-    let names = ["ipv4/tcp_no_metrics_save", "ipv4/ipfrag_time", "ipv6/ip6frag_time"];
-    let before = names.map(outside);
+    let names = ["ipv4/tcp_no_metrics_save", "ipv4/ipfrag_time", "ipv6/ip6frag_time", "ipv4/tcp_tw_reuse"];
+    let ports = "ipv4/ip_local_port_range";
+    let before = (names.map(outside), outside(ports));
     let [mut a, _b] = joined(None, |_| ())?;
     for name in names {
         assert_eq!(a.read(&format!("/proc/sys/net/{name}")).trim(), "1", "{name}");
     }
+    let range = a.read(&format!("/proc/sys/net/{ports}"));
+    assert_eq!(range.split_whitespace().collect::<Vec<_>>(), ["1024", "65535"]);
     for (name, value) in
         [("accept_dad", "0"), ("dad_transmits", "0"), ("accept_ra", "0"), ("router_solicitations", "0"), ("addr_gen_mode", "1")]
     {
         assert_eq!(a.read(&format!("/proc/sys/net/ipv6/conf/near0/{name}")).trim(), value, "{name}");
     }
-    assert_eq!(names.map(outside), before);
+    assert_eq!((names.map(outside), outside(ports)), before);
     Ok(())
 }
 

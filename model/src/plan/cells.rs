@@ -9,10 +9,19 @@ use crate::cell::{Cell, default_read_size};
 use crate::choice::UnknownChoice;
 use crate::quantity::Bytes;
 use crate::size::parse_sweep;
-use crate::traffic::{Api, Family, Protocol, Test};
+use crate::traffic::{Pacing, Protocol, Test};
+
+/// Each has a thread at either end; a host of 128 CPUs can have eight on each.
+const MOST_FLOWS: u32 = 1_024;
+/// Bytes of the number and the time in a stamped message.
+const STAMP: u64 = 16;
 
 /// Levels by their factors, as words.
 type Levels = BTreeMap<Factor, Vec<String>>;
+
+/// The most cells that all tables of a study cross to: a plan of a few lines
+/// must not fill the memory.
+const MOST: usize = 100_000;
 
 pub(super) fn resolve_cells(raw: &RawPlan, overrides: &[Override]) -> Result<Vec<Cell>, PlanError> {
     let mut tables = raw.cells.iter().map(written_levels).collect::<Result<Vec<Levels>, _>>()?;
@@ -25,8 +34,14 @@ pub(super) fn resolve_cells(raw: &RawPlan, overrides: &[Override]) -> Result<Vec
     }
     let mut cells = Vec::new();
     let mut seen = HashSet::new();
+    let mut all = 0;
     for table in &tables {
-        for cell in cross(table)? {
+        let crossed = cross(table)?;
+        all += crossed.len();
+        if all > MOST {
+            return Err(PlanError::TooManyCells(MOST));
+        }
+        for cell in crossed {
             if seen.insert(cell.clone()) {
                 cells.push(cell);
             }
@@ -91,17 +106,8 @@ fn cross(levels: &Levels) -> Result<Vec<Cell>, PlanError> {
     let tests: Vec<Test> =
         parse_levels(levels, Factor::Test)?.ok_or_else(|| level(Factor::Test, "a table of cells names at least one test"))?;
     let sizes = parse_sizes(levels, Factor::Size)?.ok_or_else(|| level(Factor::Size, "a table of cells names at least one size"))?;
-    let blank = |test| Cell {
-        test,
-        family: Family::V4,
-        api: Api::Send,
-        size: Bytes::new(0),
-        read_size: Bytes::new(0),
-        nodelay: false,
-        cc: None,
-        sndbuf: None,
-        rcvbuf: None,
-    };
+    // What no level says follows from the rest once that is known.
+    let blank = |test| Cell { read_size: Bytes::new(0), ..Cell::plain(test, Bytes::new(0)) };
     let mut cells: Vec<Cell> = tests.into_iter().map(blank).collect();
     expand(&mut cells, parse_levels(levels, Factor::Family)?, |cell, family| cell.family = family)?;
     expand(&mut cells, parse_levels(levels, Factor::Api)?, |cell, api| cell.api = api)?;
@@ -109,6 +115,11 @@ fn cross(levels: &Levels) -> Result<Vec<Cell>, PlanError> {
     expand(&mut cells, parse_names(levels, Factor::Cc)?, |cell, cc| cell.cc = Some(cc))?;
     expand(&mut cells, parse_sizes(levels, Factor::Sndbuf)?, |cell, size| cell.sndbuf = Some(size))?;
     expand(&mut cells, parse_sizes(levels, Factor::Rcvbuf)?, |cell, size| cell.rcvbuf = Some(size))?;
+    expand(&mut cells, parse_flows(levels)?, |cell, flows| cell.flows = flows)?;
+    expand(&mut cells, parse_levels(levels, Factor::Rate)?, |cell, rate| cell.rate = Some(rate))?;
+    expand(&mut cells, parse_levels(levels, Factor::Pacing)?, |cell, pacing| cell.pacing = pacing)?;
+    expand(&mut cells, parse_switches(levels, Factor::Bidirectional)?, |cell, both| cell.bidirectional = both)?;
+    expand(&mut cells, parse_switches(levels, Factor::Stamp)?, |cell, stamp| cell.stamp = stamp)?;
     expand(&mut cells, parse_sizes(levels, Factor::ReadSize)?, |cell, size| cell.read_size = size)?;
     expand(&mut cells, Some(sizes), |cell, size| cell.size = size)?;
     cells.into_iter().map(checked).collect()
@@ -116,7 +127,6 @@ fn cross(levels: &Levels) -> Result<Vec<Cell>, PlanError> {
 
 /// Every cell once with each level; as it is where the factor has none.
 fn expand<T: Clone>(cells: &mut Vec<Cell>, levels: Option<Vec<T>>, set: impl Fn(&mut Cell, T)) -> Result<(), PlanError> {
-    const MOST: usize = 100_000;
     let Some(levels) = levels else { return Ok(()) };
     if cells.len().saturating_mul(levels.len()) > MOST {
         return Err(PlanError::TooManyCells(MOST));
@@ -150,6 +160,19 @@ fn checked(mut cell: Cell) -> Result<Cell, PlanError> {
     }
     if cell.size.get() > LARGEST_MESSAGE || cell.read_size.get() > LARGEST_MESSAGE {
         return Err(level(Factor::Size, "a message or a read has at most 1G"));
+    }
+    if cell.rate.is_none() {
+        // Without a schedule there is nothing to wait for.
+        cell.pacing = Pacing::Sleep;
+    }
+    if cell.bidirectional && !cell.test.is_stream() {
+        return Err(level(Factor::Bidirectional, "a request/response test sends both ways already: only streams can be bidirectional"));
+    }
+    if cell.stamp && cell.test != Test::UdpStream {
+        return Err(level(Factor::Stamp, "only the datagrams of UDP_STREAM can bear a number and a time"));
+    }
+    if cell.stamp && cell.size.get() < STAMP {
+        return Err(level(Factor::Stamp, "a number and a time take 16 bytes: the message size must be at least 16"));
     }
     if !cell.test.is_stream() && cell.read_size < cell.size {
         return Err(level(
@@ -185,6 +208,14 @@ fn parse_switches(levels: &Levels, factor: Factor) -> Result<Option<Vec<bool>>, 
         other => Err(level(factor, &format!("'{other}' is neither true nor false"))),
     };
     words.map(|words| words.into_iter().map(switch).collect()).transpose()
+}
+
+fn parse_flows(levels: &Levels) -> Result<Option<Vec<u32>>, PlanError> {
+    let flows: Option<Vec<u32>> = parse_levels(levels, Factor::Flows)?;
+    match flows.iter().flatten().find(|flows| !(1..=MOST_FLOWS).contains(*flows)) {
+        Some(flows) => Err(level(Factor::Flows, &format!("{flows} flows cannot be run: 1 to {MOST_FLOWS}"))),
+        None => Ok(flows),
+    }
 }
 
 fn parse_names(levels: &Levels, factor: Factor) -> Result<Option<Vec<String>>, PlanError> {

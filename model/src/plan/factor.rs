@@ -23,5 +23,15 @@ choice! {
         Sndbuf = "sndbuf",
         /// SO_RCVBUF.
         Rcvbuf = "rcvbuf",
+        /// Flows beside each other.
+        Flows = "flows",
+        /// What each flow offers: bits or messages a second.
+        Rate = "rate",
+        /// How a sender waits for the time of its next message.
+        Pacing = "pacing",
+        /// Whether both ends send, `true` or `false`.
+        Bidirectional = "bidirectional",
+        /// Whether datagrams bear their number and time, `true` or `false`.
+        Stamp = "stamp",
     }
 }

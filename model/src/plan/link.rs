@@ -13,6 +13,8 @@ choice! {
         Veth = "veth",
         /// Both ends on this host's loopback device.
         Loopback = "loopback",
+        /// Whatever joins the machines that the plan names. Nothing of it is changed.
+        Network = "network",
     }
 }
 

@@ -5,9 +5,12 @@
 
 mod cells;
 pub mod factor;
+pub mod hosts;
 pub mod link;
 pub mod raw;
 mod resolve;
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +18,7 @@ use crate::cell::Cell;
 use crate::quantity::Nanos;
 
 pub use factor::Factor;
+pub use hosts::{AGENT_PORT, HOST_NAMES, HostAddress, OnLoss};
 pub use link::{Link, LinkKind, Offload};
 pub use raw::RawPlan;
 pub use resolve::{LOOKS, Override, PlanError, TRIAL_OVERHEAD, resolve};
@@ -42,10 +46,36 @@ pub struct Plan {
     pub blocks: Blocks,
     /// What joins the hosts.
     pub link: Link,
+    /// The hosts that are other machines, by their names: `a`, `b` or both.
+    /// Empty: nettoll makes both on this machine.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub hosts: BTreeMap<String, HostAddress>,
+    /// What happens when an agent vanishes.
+    #[serde(default = "going_on", skip_serializing_if = "is_going_on")]
+    pub on_loss: OnLoss,
+    /// The port that listeners are bound to; `None`: any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data_port: Option<u16>,
+    /// How often the ends tell how far they have come; `None`: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<Nanos>,
+    /// The CPUs that the ends on a host are bound to, by the host's name, the
+    /// first flow's first. A host that is not named chooses for itself.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub cpus: BTreeMap<String, Vec<u32>>,
     /// The seed of every random order.
     pub seed: u64,
     /// What is varied, in the order in which reports show it.
     pub cells: Vec<Cell>,
+}
+
+const fn going_on() -> OnLoss {
+    OnLoss::GoOn
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_going_on(on_loss: &OnLoss) -> bool {
+    *on_loss == OnLoss::GoOn
 }
 
 /// When a trial ends.

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use super::factor::Factor;
 use super::resolve::PlanError;
 use crate::nearest;
+use crate::plan::hosts::{HOST_NAMES, HostAddress, OnLoss};
 use crate::plan::link::{LinkKind, Offload};
 use crate::quantity::Nanos;
 
@@ -30,6 +31,21 @@ pub struct RawPlan {
     /// The link.
     #[serde(default)]
     pub link: RawLink,
+    /// Hosts that are other machines.
+    #[serde(default)]
+    pub hosts: BTreeMap<String, HostAddress>,
+    /// What happens when an agent vanishes.
+    #[serde(default)]
+    pub on_loss: Option<OnLoss>,
+    /// The port that listeners are bound to.
+    #[serde(default)]
+    pub data_port: Option<u16>,
+    /// How often the ends tell how far they have come. Not written in plans.
+    #[serde(skip)]
+    pub progress: Option<Nanos>,
+    /// The CPUs that the ends on a host are bound to. Not written in plans.
+    #[serde(skip)]
+    pub cpus: BTreeMap<String, Vec<u32>>,
     /// Tables of cells; each crosses its levels.
     #[serde(default)]
     pub cells: Vec<BTreeMap<String, toml::Value>>,
@@ -75,10 +91,11 @@ pub struct RawLink {
 
 /// The keys of each table, for naming a wrong one.
 const KEYS: &[(&str, &[&str])] = &[
-    ("", &["name", "title", "seed", "trial", "blocks", "link", "cells"]),
+    ("", &["name", "title", "seed", "trial", "blocks", "link", "hosts", "on_loss", "data_port", "cells"]),
     ("trial", &["length", "messages", "warmup", "budget"]),
     ("blocks", &["least", "most", "interval", "confidence"]),
     ("link", &["kind", "mtu", "offloads"]),
+    ("hosts", &HOST_NAMES),
 ];
 
 impl RawPlan {

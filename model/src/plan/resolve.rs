@@ -2,6 +2,7 @@
 
 use super::cells::resolve_cells;
 use super::factor::Factor;
+use super::hosts::OnLoss;
 use super::link::{Link, LinkKind};
 use super::raw::{RawBlocks, RawPlan, RawTrial};
 use super::{Blocks, Plan, TrialEnd};
@@ -93,7 +94,12 @@ pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Plan,
         end,
         warmup,
         blocks,
-        link: Link { kind: raw.link.kind.unwrap_or(LinkKind::Veth), mtu: raw.link.mtu, offloads: raw.link.offloads.clone() },
+        link: resolve_link(raw)?,
+        hosts: raw.hosts.clone(),
+        on_loss: raw.on_loss.unwrap_or(OnLoss::GoOn),
+        data_port: raw.data_port,
+        progress: raw.progress,
+        cpus: raw.cpus.clone(),
         seed: raw.seed.unwrap_or(seed),
         cells,
     })
@@ -114,6 +120,20 @@ fn check_mtu(mtu: Option<u32>, cells: &[Cell]) -> Result<(), PlanError> {
             Err(value("link.mtu", mtu, "IPv6 needs at least 1280"))
         }
         _ => Ok(()),
+    }
+}
+
+/// The link: between machines it is what is there.
+fn resolve_link(raw: &RawPlan) -> Result<Link, PlanError> {
+    let (link, between_machines) = (&raw.link, !raw.hosts.is_empty());
+    let kind = link.kind.unwrap_or(if between_machines { LinkKind::Network } else { LinkKind::Veth });
+    match (kind, between_machines) {
+        (LinkKind::Network, false) => Err(value("link.kind", kind, "name at least one host: --host b=ADDRESS")),
+        (LinkKind::Veth | LinkKind::Loopback, true) => Err(value("link.kind", kind, "hosts that are named are joined by the network")),
+        (LinkKind::Network, true) if link.mtu.is_some() || !link.offloads.is_empty() => {
+            Err(value("link", kind, "nothing of the network between machines is changed: leave out the MTU and the offloads"))
+        }
+        _ => Ok(Link { kind, mtu: link.mtu, offloads: link.offloads.clone() }),
     }
 }
 
@@ -275,6 +295,9 @@ mod tests {
         assert!(complaint(&format!("{HEAD}size = 1\n[link]\nmtu = 67")).contains("68 to 65535"));
         assert!(complaint("name = \"a/b\"").contains("name"));
         assert!(matches!(plan("name = \"x\""), Err(PlanError::NoCells)));
+        let table = "[[cells]]\ntest = \"TCP_STREAM\"\nsize = \"1..300:+1\"\nflows = [1, 2]\nsndbuf = \"1K..100K:+1K\"\n";
+        assert_eq!(plan(&format!("name = \"x\"\n{table}")).unwrap().cells.len(), 60_000);
+        assert!(matches!(plan(&format!("name = \"x\"\n{table}{table}")), Err(PlanError::TooManyCells(_))));
         assert!(complaint("name = ").contains("cannot be read"));
     }
 

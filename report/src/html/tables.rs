@@ -1,12 +1,13 @@
 //! The figures: a table a series, and every metric on demand.
 
-use analysis::result::{CellResult, Estimate, Metric};
+use analysis::result::{CellResult, Estimate, Latency, Metric};
 use maud::{Markup, html};
 
 use super::summary::limit_words;
 use super::{part, scrolling};
-use crate::series::{Group, counts_wakeups, lost_any, metric, percentile};
+use crate::series::{Group, OTHER_TIMES, counts_wakeups, has, lost_any, metric, percentile};
 use crate::words::metric::{title, writer};
+use crate::words::{capital, factor};
 use crate::{interval, number};
 
 /// The section with all tables.
@@ -23,6 +24,7 @@ pub fn section(groups: &[Group]) -> Markup {
             article .series {
                 h3 { (group.name) }
                 (scrolling(&format!("{}: the main figures", group.name), &main_table(group)))
+                @if let Some(text) = note(group) { p .faint { (text) } }
                 details {
                     summary { "Every figure of " (group.name) }
                     (scrolling(&format!("{}: every figure", group.name), &every(group)))
@@ -57,12 +59,14 @@ fn main_table(group: &Group) -> Markup {
 fn stream(group: &Group) -> Vec<Column> {
     let mut columns = vec![of("Messages/s", Metric::MessagesPerS)];
     columns.extend(lost_any(group).then(|| of("Sent/s", Metric::SentMessagesPerS)));
-    columns.extend([
-        of("Goodput", Metric::GoodputBitPerS),
-        of("Time/message", Metric::TimePerMessageNs),
-        of("Sender CPU/message", Metric::SenderCpuPerMessageNs),
-        of("Receiver CPU/message", Metric::ReceiverCpuPerMessageNs),
-    ]);
+    columns.extend([of("Goodput", Metric::GoodputBitPerS), of("Time/message", Metric::TimePerMessageNs)]);
+    if has(group, Metric::BackGoodputBitPerS) {
+        columns.push(of("Goodput back", Metric::BackGoodputBitPerS));
+    } else {
+        columns.push(of("Sender CPU/message", Metric::SenderCpuPerMessageNs));
+        columns.push(of("Receiver CPU/message", Metric::ReceiverCpuPerMessageNs));
+    }
+    columns.extend(known(group, PACED_AND_STAMPED));
     if counts_wakeups(group) {
         columns.push(of("Wake-ups/message", Metric::ReceiverWakeupsPerMessage));
     }
@@ -82,8 +86,24 @@ fn round_trip(group: &Group) -> Vec<Column> {
     }
     columns.push(of("Sender CPU/transaction", Metric::SenderCpuPerMessageNs));
     columns.push(of("Receiver CPU/transaction", Metric::ReceiverCpuPerMessageNs));
+    columns.extend(known(group, PACED_AND_STAMPED));
     columns.extend(known(group, &[("Lost", Metric::LossShare)]));
     columns
+}
+
+/// Columns of cells with a rate, and of cells with stamps.
+const PACED_AND_STAMPED: &[(&str, Metric)] =
+    &[("Offered/s", Metric::OfferedMessagesPerS), ("Not in time", Metric::BehindShare), ("Jitter", Metric::JitterNs)];
+
+/// What a series leaves out, and why.
+fn note(group: &Group) -> Option<&'static str> {
+    if has(group, Metric::BackGoodputBitPerS) {
+        Some("Both ends sent: nothing says which way an end's CPU time went, so CPU per message is left out.")
+    } else if group.cells.iter().any(|cell| factor::spins(&cell.cell)) {
+        Some("A sender that spins until a message's time has come has no CPU per message: the time is the waiting's.")
+    } else {
+        None
+    }
 }
 
 fn of(head: &'static str, name: Metric) -> Column {
@@ -120,20 +140,22 @@ fn every(group: &Group) -> Markup {
                         tr { th scope="row" { (title(*name)) } @for cell in &group.cells { td { (full(metric(cell, *name), writer(*name))) } } }
                     }
                 }
-                (trips(group))
+                (times(group, "Round trip", |cell| cell.latency.as_ref()))
+                @for (name, of) in OTHER_TIMES { (times(group, &capital(name), of)) }
             }
         }
     }
 }
 
-fn trips(group: &Group) -> Markup {
+/// The merged times of one kind.
+fn times(group: &Group, name: &str, of: fn(&CellResult) -> Option<&Latency>) -> Markup {
     let percents = [50.0, 90.0, 99.0, 99.9];
-    let latencies = || group.cells.iter().map(|cell| cell.latency.as_ref());
+    let latencies = || group.cells.iter().map(|cell| of(cell));
     html! {
         @if latencies().any(|latency| latency.is_some()) {
             @for percent in percents {
                 tr {
-                    th scope="row" { "Round trip p" (percent) ", merged" }
+                    th scope="row" { (name) " p" (percent) ", merged" }
                     @for latency in latencies() { td { (full(percentile(latency, percent), number::time)) } }
                 }
             }
@@ -144,7 +166,7 @@ fn trips(group: &Group) -> Markup {
                 }
             }
             tr {
-                th scope="row" { "Transactions" }
+                th scope="row" { (if name == "Round trip" { "Transactions" } else { "Number of them" }) }
                 @for latency in latencies() { td { @if let Some(l) = latency { (number::whole(l.transactions)) } } }
             }
         }

@@ -5,12 +5,53 @@ use analysis::result::{CellResult, Metric};
 use super::table::Column;
 use crate::interval::plus_minus;
 use crate::number::{self, NOTHING, tight};
-use crate::series::{Group, counts_wakeups, limit, lost_any, metric, percentile};
+use crate::series::{Group, Kind, OTHER_TIMES, counts_wakeups, has, limit, lost_any, metric, percentile};
 
 /// The tables of a series: one for a stream, round trips and costs for
 /// request/response.
 pub fn of(group: &Group) -> Vec<Vec<Column>> {
-    if group.test.is_stream() { vec![stream(group)] } else { vec![round_trips(group), costs(group)] }
+    let mut tables = if group.test.is_stream() { vec![stream(group)] } else { vec![round_trips(group), costs(group)] };
+    tables.extend(OTHER_TIMES.iter().filter_map(|kind| times(group, *kind)));
+    tables.extend(schedule(group));
+    tables.extend(stamps(group));
+    tables
+}
+
+/// Percentiles of a kind of times, where any cell has them.
+fn times(group: &Group, (name, of): Kind) -> Option<Vec<Column>> {
+    group.cells.iter().any(|cell| of(cell).is_some()).then(|| {
+        let mut columns = vec![size(group)];
+        for (keep, percent, head) in [(9, 50.0, "p50"), (8, 90.0, "p90"), (9, 99.0, "p99"), (6, 99.9, "p99.9")] {
+            let cells = group.cells.iter().map(|cell| measured(percentile(of(cell), percent), number::time)).collect();
+            columns.push(Column::measured(keep, [name, head], cells));
+        }
+        columns
+    })
+}
+
+/// What was offered and what of it was sent, where a rate was asked for.
+fn schedule(group: &Group) -> Option<Vec<Column>> {
+    has(group, Metric::OfferedMessagesPerS).then(|| {
+        vec![
+            size(group),
+            value(group, 9, ["", "offered/s"], Metric::OfferedMessagesPerS, number::count),
+            both(group, 9, ["", "sent/s"], Metric::SentMessagesPerS, number::count),
+            value(group, 9, ["", "not in time"], Metric::BehindShare, number::percent),
+        ]
+    })
+}
+
+/// What stamped datagrams tell of their way.
+fn stamps(group: &Group) -> Option<Vec<Column>> {
+    has(group, Metric::JitterNs).then(|| {
+        vec![
+            size(group),
+            both(group, 9, ["", "jitter"], Metric::JitterNs, number::time),
+            value(group, 9, ["", "out of order"], Metric::ReorderedShare, number::percent),
+            both(group, 9, ["", "shortest way"], Metric::LeastWayNs, number::time),
+            value(group, 9, ["clock", "error"], Metric::ClockErrorNs, number::time),
+        ]
+    })
 }
 
 fn stream(group: &Group) -> Vec<Column> {
@@ -18,8 +59,14 @@ fn stream(group: &Group) -> Vec<Column> {
     // The receiver's figure is the result; where they differ, the sender's stands beside it.
     columns.extend(lost_any(group).then(|| value(group, 8, ["", "sent/s"], Metric::SentMessagesPerS, number::count)));
     columns.push(value(group, 8, ["", "bit/s"], Metric::GoodputBitPerS, number::count));
+    columns.extend(
+        has(group, Metric::BackGoodputBitPerS).then(|| value(group, 9, ["", "back bit/s"], Metric::BackGoodputBitPerS, number::count)),
+    );
     columns.push(value(group, 7, ["", "time"], Metric::TimePerMessageNs, number::time));
-    columns.extend(cpu(group, ["CPU/message", "sender"], ["CPU/message", "receiver"]));
+    // Of both ways there is no CPU per message; a column of dashes says nothing.
+    if has(group, Metric::ReceiverCpuPerMessageNs) || !has(group, Metric::BackGoodputBitPerS) {
+        columns.extend(cpu(group, ["CPU/message", "sender"], ["CPU/message", "receiver"]));
+    }
     columns.extend(loss(group, "loss"));
     columns.push(limits(group));
     columns.extend(extras(group));

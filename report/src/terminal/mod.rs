@@ -5,7 +5,7 @@
 
 mod columns;
 mod page;
-mod table;
+pub(crate) mod table;
 mod wrap;
 
 use analysis::result::{Analysis, Finding, Metric};
@@ -69,11 +69,32 @@ fn legend(page: &mut Page, analysis: &Analysis, groups: &[Group]) {
     if groups.iter().any(series::lost_any) {
         page.legend("sent", "messages/s at the sender, where anything was lost");
     }
+    factors(page, groups);
     if analysis.irq_pooled {
         page.legend("CPU", "with interrupt time, which comes in ticks and is pooled over the trials of a cell");
     }
     if groups.iter().any(|group| !group.test.is_stream()) {
         page.legend("p50…", "round trips of all trials merged, with intervals over blocks");
+    }
+}
+
+/// What is to be known of rates, of both ways and of stamps.
+fn factors(page: &mut Page, groups: &[Group]) {
+    let any = |name: Metric| groups.iter().any(|group| series::has(group, name));
+    if any(Metric::OfferedMessagesPerS) {
+        page.legend(
+            "rate",
+            "as limit: what was offered was sent; round trips count from the intended time of a request, uncorrected from the actual one",
+        );
+    }
+    if any(Metric::BackGoodputBitPerS) {
+        page.legend("back", words::factor::BOTH_WAYS);
+    }
+    if any(Metric::JitterNs) {
+        page.legend("beyond", words::factor::STAMPS);
+    }
+    if groups.iter().flat_map(|group| &group.cells).any(|cell| words::factor::spins(&cell.cell)) {
+        page.legend("–", words::factor::SPINS);
     }
 }
 

@@ -26,18 +26,27 @@ pub const fn title(metric: Metric) -> &'static str {
         Metric::FramesPerMessage => "Frames per message",
         Metric::Retransmits => "Segments sent again per trial",
         Metric::RoundTripP50Ns => "Median round trip of a trial",
+        Metric::BackGoodputBitPerS => "Goodput back",
+        Metric::OfferedMessagesPerS => "Messages/s offered",
+        Metric::BehindShare => "Of the schedule not sent in time",
+        Metric::JitterNs => "Jitter",
+        Metric::ReorderedShare => "Out of order",
+        Metric::LeastWayNs => "Shortest way of a datagram",
+        Metric::ClockErrorNs => "Error of the clocks' difference",
     }
 }
 
 /// Writes a figure of the metric with its unit.
 pub const fn writer(metric: Metric) -> fn(f64) -> String {
     match metric {
-        Metric::MessagesPerS | Metric::SentMessagesPerS | Metric::Retransmits => number::count,
-        Metric::GoodputBitPerS => number::bits,
+        Metric::MessagesPerS | Metric::SentMessagesPerS | Metric::OfferedMessagesPerS | Metric::Retransmits => number::count,
+        Metric::GoodputBitPerS | Metric::BackGoodputBitPerS => number::bits,
         Metric::SenderBusyShare
         | Metric::ReceiverBusyShare
         | Metric::SenderRunDelayShare
         | Metric::ReceiverRunDelayShare
+        | Metric::BehindShare
+        | Metric::ReorderedShare
         | Metric::LossShare => number::percent,
         Metric::ReceiverWakeupsPerMessage | Metric::SenderWakeupsPerMessage | Metric::FramesPerMessage => ratio,
         Metric::TimePerMessageNs
@@ -46,6 +55,9 @@ pub const fn writer(metric: Metric) -> fn(f64) -> String {
         | Metric::SenderCpuPerKibNs
         | Metric::ReceiverCpuPerKibNs
         | Metric::HostCpuPerMessageNs
+        | Metric::JitterNs
+        | Metric::LeastWayNs
+        | Metric::ClockErrorNs
         | Metric::RoundTripP50Ns => number::time,
     }
 }

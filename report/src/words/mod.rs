@@ -2,6 +2,7 @@
 
 pub mod balance;
 pub mod cost;
+pub mod factor;
 pub mod metric;
 pub mod run;
 

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use analysis::result::{CellResult, Estimate, Latency, Limit, Metric, Percentile};
-use model::cell::default_read_size;
-use model::{Api, Bytes, Cell, Family, Protocol, Test};
+use model::{Bytes, Cell, Family, OfferedRate, Pacing, Protocol, Test};
 
 use super::{bootstrapped, estimate};
 
@@ -28,7 +27,7 @@ pub fn all() -> Vec<CellResult> {
 fn cell(test: Test, family: Family, nodelay: bool, size: u64) -> Cell {
     let size = Bytes::new(size);
     let nodelay = nodelay && test.protocol() == Protocol::Tcp;
-    Cell { test, family, api: Api::Send, size, read_size: default_read_size(test, size), nodelay, cc: None, sndbuf: None, rcvbuf: None }
+    Cell { family, nodelay, ..Cell::plain(test, size) }
 }
 
 /// A number between -1 and 1 that depends on the cell alone.
@@ -101,7 +100,7 @@ fn stream(cell: &Cell) -> CellResult {
         8192 if udp => Some(Limit::NoCpu),
         _ => Some(Limit::SenderCpu),
     };
-    CellResult { label: cell.to_string(), cell: cell.clone(), trials: 9, metrics, latency: None, limit }
+    CellResult { metrics, limit, ..blank(cell) }
 }
 
 fn round_trip(cell: &Cell, p50: f64) -> CellResult {
@@ -121,5 +120,62 @@ fn round_trip(cell: &Cell, p50: f64) -> CellResult {
     let percentiles = [(50.0, 1.0, 0.006), (90.0, 1.14, 0.011), (99.0, 1.62, 0.04), (99.9, 3.05, 0.22)]
         .map(|(percent, factor, width)| Percentile { percent, estimate: bootstrapped(p50 * factor, p50 * factor * width) });
     let latency = Latency { transactions: 84_512, min_ns: (p50 * 0.83) as u64, max_ns: 1_204_223, percentiles: percentiles.to_vec() };
-    CellResult { label: cell.to_string(), cell: cell.clone(), trials: 9, metrics, latency: Some(latency), limit: Some(Limit::Waiting) }
+    CellResult { metrics, latency: Some(latency), limit: Some(Limit::Waiting), ..blank(cell) }
+}
+
+fn blank(cell: &Cell) -> CellResult {
+    CellResult {
+        label: cell.to_string(),
+        cell: cell.clone(),
+        trials: 9,
+        metrics: BTreeMap::new(),
+        latency: None,
+        uncorrected: None,
+        lateness: None,
+        beyond_least: None,
+        limit: None,
+    }
+}
+
+/// Times around `p50` ns of so many messages.
+fn times(p50: f64, count: u64) -> Latency {
+    let percentiles = [(50.0, 1.0), (90.0, 1.3), (99.0, 2.2), (99.9, 9.0)]
+        .map(|(percent, factor)| Percentile { percent, estimate: bootstrapped(p50 * factor, p50 * factor * 0.03) });
+    Latency { transactions: count, min_ns: (p50 * 0.6) as u64, max_ns: (p50 * 40.0) as u64, percentiles: percentiles.to_vec() }
+}
+
+/// A cell of each factor that changes what a report says: connections for each
+/// transaction, a rate that is kept and one that is not, stamps, several flows,
+/// both ways, and a sender that spins.
+pub fn factors() -> Vec<CellResult> {
+    let plain = |test, size| cell(test, Family::V4, true, size);
+    let mut crr = round_trip(&plain(Test::TcpCrr, 1), 61_000.0);
+    crr.metrics.insert(Metric::Retransmits, estimate(0.0, 0.0, 0.0));
+    let rate = |cell: Cell, rate: u64| Cell { rate: Some(OfferedRate::Messages(rate)), ..cell };
+    let offered = |result: &mut CellResult, flows: f64, behind: f64| {
+        let Some(OfferedRate::Messages(rate)) = result.cell.rate else { return };
+        result.metrics.insert(Metric::OfferedMessagesPerS, estimate(rate as f64 * flows, 0.0, 0.0));
+        result.metrics.insert(Metric::SentMessagesPerS, estimate(rate as f64 * flows * (1.0 - behind), 0.001, 0.001));
+        result.metrics.insert(Metric::BehindShare, estimate(behind, 0.1, 0.2));
+        result.lateness = Some(times(3_100.0, rate * 9));
+    };
+    let mut open = round_trip(&rate(plain(Test::TcpRr, 64), 5_000), 21_000.0);
+    (open.uncorrected, open.limit) = (Some(times(19_000.0, 45_000)), Some(Limit::Rate));
+    offered(&mut open, 1.0, 0.0);
+    let mut stamped = stream(&Cell { stamp: true, flows: 4, ..rate(plain(Test::UdpStream, 1_448), 100_000) });
+    stamped.metrics.extend([
+        (Metric::JitterNs, estimate(2_300.0, 0.1, 0.2)),
+        (Metric::ReorderedShare, estimate(0.0001, 0.3, 0.4)),
+        (Metric::LeastWayNs, estimate(22_345.0, 0.3, 0.2)),
+        (Metric::ClockErrorNs, estimate(41_000.0, 0.1, 0.1)),
+    ]);
+    stamped.beyond_least = Some(times(8_800.0, 900_000));
+    offered(&mut stamped, 4.0, 0.31);
+    let mut both = stream(&Cell { bidirectional: true, ..plain(Test::TcpStream, 131_072) });
+    both.metrics.insert(Metric::BackGoodputBitPerS, estimate(3.1e9, 0.02, 0.03));
+    both.metrics.retain(|metric, _| !metric.name().contains("cpu_per") && !metric.name().contains("per_message"));
+    let mut spins = stream(&Cell { pacing: Pacing::Spin, ..rate(plain(Test::UdpStream, 64), 50_000) });
+    spins.metrics.retain(|metric, _| !metric.name().starts_with("sender_cpu"));
+    offered(&mut spins, 1.0, 0.0);
+    vec![crr, open, stamped, both, spins]
 }

@@ -3,12 +3,13 @@
 
 pub mod cells;
 pub mod models;
+pub mod trials;
 
 use std::collections::BTreeMap;
 
 use analysis::result::{ANALYSIS_FORMAT, Analysis, Balance, Disturbed, Estimate, Finding, Interval, Method, RoleTest, Roles};
 use model::host::{FACTS_FORMAT, HostFacts};
-use model::plan::{Blocks, Link, LinkKind, Offload, TrialEnd};
+use model::plan::{Blocks, Link, LinkKind, Offload, OnLoss, TrialEnd};
 use model::run::{RUN_FORMAT, Status};
 use model::{Nanos, Plan, Role, Run, Warning};
 
@@ -34,6 +35,11 @@ pub fn sample() -> Analysis {
         warmup: Nanos::from_millis(30),
         blocks: Blocks { least: 9, most: 9, interval: 0.05, confidence: 0.95 },
         link: Link { kind: LinkKind::Veth, mtu: Some(1500), offloads: BTreeMap::from([(Offload::Tso, true), (Offload::Gro, false)]) },
+        hosts: BTreeMap::new(),
+        on_loss: OnLoss::GoOn,
+        data_port: None,
+        progress: None,
+        cpus: BTreeMap::new(),
         seed: 0x7f3a_1984,
         cells: cells.iter().map(|cell| cell.cell.clone()).collect(),
     };
@@ -72,12 +78,13 @@ fn ratio() -> Estimate {
     Estimate { value: 1.004, interval: Some(interval), n: 9 }
 }
 
-fn host(name: &str, endpoint_cpus: Vec<u32>) -> HostFacts {
+pub fn host(name: &str, endpoint_cpus: Vec<u32>) -> HostFacts {
     let pairs = |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     HostFacts {
         format: FACTS_FORMAT,
         name: name.into(),
         isolation: "network namespace".into(),
+        boot: String::new(),
         kernel: "6.12.43-cloud-amd64".into(),
         kernel_build: "#1 SMP PREEMPT_DYNAMIC Debian 6.12.43-1 (2026-08-27)".into(),
         architecture: "x86_64".into(),
@@ -179,6 +186,26 @@ pub fn small() -> Analysis {
         }
     }
     analysis.findings.truncate(2);
+    analysis
+}
+
+/// A run of cells with every factor that changes what a report says.
+pub fn factors() -> Analysis {
+    let mut analysis = sample();
+    analysis.cells = cells::factors();
+    analysis.run.plan.cells = analysis.cells.iter().map(|cell| cell.cell.clone()).collect();
+    analysis.trials = 45;
+    analysis.failed = 0;
+    analysis.models.clear();
+    let behind = Warning::BehindSchedule { role: Role::Sender, messages: 18_600, share: 0.31 };
+    analysis.findings = vec![Finding {
+        text: "in 9 of 45 trials the sender did not reach the rate offered, up to 31.0 % of the schedule was not sent in time".into(),
+        remedy: behind.remedy(),
+        warning: behind,
+        trials: 9,
+        cells: vec!["UDP_STREAM (4 flows, 100000/s, stamped) 1448 B".into()],
+        cell_count: 1,
+    }];
     analysis
 }
 

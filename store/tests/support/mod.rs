@@ -10,7 +10,7 @@ use model::kernel::HostCounters;
 use model::plan::{PRESETS, Plan, RawPlan, resolve};
 use model::quantity::{Bytes, Nanos};
 use model::run::{RUN_FORMAT, Run, Status};
-use model::traffic::{Api, Family, Role, Test};
+use model::traffic::{Role, Test};
 use model::trial::{Measured, Outcome, TRIAL_FORMAT, TrialRecord};
 use model::warning::Warning;
 use store::{BadLine, RunReader};
@@ -61,6 +61,11 @@ fn end(role: Role, number: u64) -> EndReport {
         tcp: None,
         latency: (role == Role::Sender).then(|| "HISTFAAAAGB42pNpmSzMwMDAxQABzFCaEUoz2X".repeat(16)),
         max_resident: Bytes::new(4 << 20),
+        flows: Vec::new(),
+        back: None,
+        schedule: None,
+        one_way: None,
+        progress: Vec::new(),
     }
 }
 
@@ -73,23 +78,16 @@ pub fn trial(number: u64) -> TrialRecord {
         position: u32::try_from(number % 21).unwrap(),
         swapped: number % 2 == 1,
         started_ms: STARTED + number,
-        cell: Cell {
-            test: Test::TcpStream,
-            family: Family::V4,
-            api: Api::Send,
-            size,
-            read_size,
-            nodelay: true,
-            cc: Some("reno".to_owned()),
-            sndbuf: None,
-            rcvbuf: None,
-        },
+        cell: Cell { read_size, nodelay: true, cc: Some("reno".to_owned()), ..Cell::plain(Test::TcpStream, size) },
         outcome: Outcome::Measured(Box::new(Measured {
             sender: end(Role::Sender, number),
             receiver: end(Role::Receiver, number),
             sender_host: HostCounters::default(),
             receiver_host: HostCounters::default(),
             isolated: true,
+            apart: false,
+            clock: None,
+            control: None,
             overhead: Nanos::new(35_000_000),
         })),
         warnings: vec![Warning::Contended { role: Role::Sender, share: 0.05 }],

@@ -75,6 +75,13 @@ pub struct Traces {
     mounts: Vec<String>,
 }
 
+impl Traces {
+    /// Nothing is here that was not there: other tests may have taken theirs away.
+    pub fn is_within(&self, other: &Self) -> bool {
+        self.devices.is_subset(&other.devices) && self.mounts.iter().all(|mount| other.mounts.contains(mount))
+    }
+}
+
 /// Devices that have our name and mounts that keep a namespace alive, here.
 pub fn traces() -> Traces {
     let devices = fs::read_to_string("/proc/net/dev").unwrap();

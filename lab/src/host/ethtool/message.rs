@@ -35,7 +35,7 @@ pub(super) fn find_family() -> Vec<u8> {
 }
 
 /// The number of a family, in the answer to [`find_family`].
-pub(super) fn family(body: &[u8]) -> Option<u16> {
+pub fn family(body: &[u8]) -> Option<u16> {
     let (_, value) = attributes(body.get(4..)?).find(|(kind, _)| *kind == CONTROL_FAMILY_ID)?;
     value.first_chunk().copied().map(u16::from_ne_bytes)
 }
@@ -60,7 +60,7 @@ pub(super) fn set(device: &str, wanted: &[(&str, bool)]) -> Vec<u8> {
 }
 
 /// The features in the answer to [`get`].
-pub(super) fn features(body: &[u8]) -> Option<Features> {
+pub fn features(body: &[u8]) -> Option<Features> {
     let (mut hardware, mut active) = (BTreeMap::new(), BTreeSet::new());
     for (kind, value) in attributes(body.get(4..)?) {
         match kind {

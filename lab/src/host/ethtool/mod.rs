@@ -6,7 +6,7 @@
 //! `gso` off does what ethtool does: the device gets single segments, cut by
 //! the kernel just above it; TCP still hands down large packets.
 
-mod message;
+pub mod message;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -6,7 +6,7 @@ use crate::host::text::{number_list, read_or_empty};
 
 /// The CPU's model, from /proc/cpuinfo. Architectures name it differently; ARM
 /// only gives numbers.
-pub(super) fn cpu_model(cpuinfo: &str) -> String {
+pub fn cpu_model(cpuinfo: &str) -> String {
     let field = |name: &str| {
         cpuinfo.lines().find_map(|line| {
             let (key, value) = line.split_once(':')?;
@@ -35,7 +35,7 @@ pub(super) fn numa_nodes() -> u32 {
 }
 
 /// Memory in bytes, from /proc/meminfo.
-pub(super) fn memory(meminfo: &str) -> u64 {
+pub fn memory(meminfo: &str) -> u64 {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"));
     let kibibytes = line.and_then(|rest| rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
     kibibytes.unwrap_or(0).saturating_mul(1024)

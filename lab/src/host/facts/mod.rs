@@ -12,6 +12,8 @@ use model::host::{FACTS_FORMAT, HostFacts};
 use super::namespace::Entered;
 use super::text::read_or_empty;
 
+pub use machine::{cpu_model, memory};
+pub use network::network_lines;
 pub(super) use network::read_sysctls;
 
 /// Gathers the facts of the host called `name`, whose link is `device` and
@@ -23,14 +25,15 @@ pub fn gather(name: &str, entered: &Entered, device: &str, endpoint_cpus: &[u32]
         format: FACTS_FORMAT,
         name: name.to_owned(),
         isolation: entered.describe().to_owned(),
+        boot: read_or_empty("/proc/sys/kernel/random/boot_id"),
         kernel: read_or_empty("/proc/sys/kernel/osrelease"),
         kernel_build: read_or_empty("/proc/sys/kernel/version"),
         architecture: std::env::consts::ARCH.to_owned(),
-        cpu_model: machine::cpu_model(&cpuinfo),
+        cpu_model: cpu_model(&cpuinfo),
         cpus: machine::cpus_online(),
         endpoint_cpus: endpoint_cpus.to_vec(),
         numa_nodes: machine::numa_nodes(),
-        memory: machine::memory(&read_or_empty("/proc/meminfo")),
+        memory: memory(&read_or_empty("/proc/meminfo")),
         virtualisation: virtualisation::detect(&virtualisation::Traces::read(&cpuinfo)),
         governor: machine::governor(endpoint_cpus),
         clocksource: read_or_empty("/sys/devices/system/clocksource/clocksource0/current_clocksource"),

@@ -7,7 +7,7 @@ use crate::host::{ethtool, link};
 
 /// Settings that change what a message costs or how traffic flows. Those that
 /// this kernel does not have are left out.
-const SYSCTLS: [&str; 55] = [
+const SYSCTLS: [&str; 58] = [
     // Sizes of socket buffers.
     "net.core.rmem_default",
     "net.core.rmem_max",
@@ -60,6 +60,10 @@ const SYSCTLS: [&str; 55] = [
     "net.ipv4.tcp_recovery",
     "net.ipv4.tcp_fastopen",
     "net.ipv4.tcp_comp_sack_delay_ns",
+    // How many connections can follow each other.
+    "net.ipv4.ip_local_port_range",
+    "net.ipv4.tcp_tw_reuse",
+    "net.ipv4.tcp_max_tw_buckets",
     // IP.
     "net.ipv4.ip_early_demux",
     "net.ipv4.ip_no_pmtu_disc",
@@ -127,7 +131,7 @@ pub(super) fn irqs(interrupts: &str) -> BTreeMap<String, String> {
 
 /// The numbered lines of /proc/interrupts whose last word names a network
 /// device's queue.
-fn network_lines(interrupts: &str) -> impl Iterator<Item = (u32, &str)> {
+pub fn network_lines(interrupts: &str) -> impl Iterator<Item = (u32, &str)> {
     interrupts.lines().filter_map(|line| {
         let (number, rest) = line.split_once(':')?;
         let name = rest.split_ascii_whitespace().next_back()?;

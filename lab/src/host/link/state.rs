@@ -38,6 +38,25 @@ pub struct DeviceState {
 }
 
 impl DeviceState {
+    /// Reads the body of an RTM_NEWLINK message.
+    pub fn parse(body: &[u8]) -> Option<Self> {
+        let (header, rest) = body.split_first_chunk::<16>()?;
+        let mut state = Self { index: number(&header[4..])?, flags: number(&header[8..])?, ..Self::default() };
+        for (kind, value) in attributes(rest) {
+            match kind {
+                1 => state.address = value.to_vec(),
+                4 => state.mtu = number(value)?,
+                6 => state.qdisc = read_text(value),
+                16 => state.operstate = *value.first()?,
+                18 => state.kind = attributes(value).find(|(kind, _)| *kind == 1).map_or(String::new(), |(_, value)| read_text(value)),
+                31 => state.tx_queues = number(value)?,
+                32 => state.rx_queues = number(value)?,
+                _ => {}
+            }
+        }
+        Some(state)
+    }
+
     /// Whether somebody brought it up.
     pub const fn is_admin_up(&self) -> bool {
         self.flags & ADMIN_UP != 0
@@ -80,26 +99,7 @@ pub(super) fn read(channel: &mut Channel, device: &str) -> Result<DeviceState, L
     let tried = format!("looking at device '{device}'");
     let step = |source| LinkError::Step { source, remedy: "is it in this host's namespace?" };
     let answers = channel.ask(&tried, GET_LINK, 0, &body).map_err(step)?;
-    answers.iter().find_map(|answer| parse(&answer.body)).ok_or_else(|| step(NetlinkError::Garbled { tried }))
-}
-
-/// Reads the body of an RTM_NEWLINK message.
-fn parse(body: &[u8]) -> Option<DeviceState> {
-    let (header, rest) = body.split_first_chunk::<16>()?;
-    let mut state = DeviceState { index: number(&header[4..])?, flags: number(&header[8..])?, ..DeviceState::default() };
-    for (kind, value) in attributes(rest) {
-        match kind {
-            1 => state.address = value.to_vec(),
-            4 => state.mtu = number(value)?,
-            6 => state.qdisc = read_text(value),
-            16 => state.operstate = *value.first()?,
-            18 => state.kind = attributes(value).find(|(kind, _)| *kind == 1).map_or(String::new(), |(_, value)| read_text(value)),
-            31 => state.tx_queues = number(value)?,
-            32 => state.rx_queues = number(value)?,
-            _ => {}
-        }
-    }
-    Some(state)
+    answers.iter().find_map(|answer| DeviceState::parse(&answer.body)).ok_or_else(|| step(NetlinkError::Garbled { tried }))
 }
 
 #[cfg(test)]
@@ -107,7 +107,7 @@ mod tests {
     use netlink_sys::protocols::NETLINK_ROUTE;
     use proptest::prelude::{any, prop, proptest};
 
-    use super::{LinkError, parse, read};
+    use super::{DeviceState, LinkError, read};
     use crate::host::netlink::Channel;
 
     #[test]
@@ -128,7 +128,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_answer_is_read_without_panic(body in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = parse(&body);
+            let _ = DeviceState::parse(&body);
         }
     }
 }

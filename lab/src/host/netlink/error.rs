@@ -60,7 +60,7 @@ const WORDS: u16 = 1;
 
 /// Reads an acknowledgement: an error number, the header of the request, and,
 /// where asked for and known, attributes.
-pub(super) fn verdict(tried: &str, body: &[u8]) -> Result<(), NetlinkError> {
+pub fn verdict(tried: &str, body: &[u8]) -> Result<(), NetlinkError> {
     let Some((code, rest)) = body.split_first_chunk::<4>() else {
         return Err(NetlinkError::Garbled { tried: tried.to_owned() });
     };

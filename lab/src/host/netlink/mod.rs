@@ -17,7 +17,7 @@ use netlink_sys::{Socket, SocketAddr};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 pub(crate) use attribute::{attributes, emit, nest, number, read_text, text};
-pub use error::NetlinkError;
+pub use error::{NetlinkError, verdict};
 
 /// How long the kernel may take to answer. It answers before the request's
 /// system call returns, unless another process holds the network lock.
@@ -28,7 +28,7 @@ const ANSWER_ROOM: usize = 64 * 1024;
 
 /// One message from the kernel, without its header.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Message {
+pub struct Message {
     /// Its type.
     pub kind: u16,
     /// The request that it answers.
@@ -76,7 +76,7 @@ impl Channel {
                     continue; // An event, or a late answer.
                 }
                 match message.kind {
-                    NLMSG_ERROR => return error::verdict(tried, &message.body).map(|()| answers),
+                    NLMSG_ERROR => return verdict(tried, &message.body).map(|()| answers),
                     NLMSG_DONE => return Ok(answers),
                     _ => answers.push(message),
                 }
@@ -133,7 +133,7 @@ fn frame(kind: u16, flags: u16, sequence: u32, body: &[u8]) -> Vec<u8> {
 }
 
 /// The messages of one datagram, or `None` where it is not made of messages.
-fn split(mut bytes: &[u8]) -> Option<Vec<Message>> {
+pub fn split(mut bytes: &[u8]) -> Option<Vec<Message>> {
     let mut messages = Vec::new();
     while !bytes.is_empty() {
         let buffer = NetlinkBuffer::new_checked(bytes).ok()?;

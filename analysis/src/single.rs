@@ -1,0 +1,153 @@
+//! What one trial shows by itself. One trial has no interval: see
+//! [`crate::Collector`] for what many of them show.
+
+use std::collections::BTreeMap;
+
+use model::TrialRecord;
+use serde::Serialize;
+
+use crate::figures::{Figures, IrqPool};
+use crate::latency::RoundTrips;
+use crate::result::Metric;
+
+/// The figures of one trial.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Single {
+    /// Every figure that its counts give.
+    pub metrics: BTreeMap<Metric, f64>,
+    /// Round-trip times; from the intended time of each request where a rate is offered.
+    pub latency: Option<Spread>,
+    /// Round-trip times from the actual time of each request, where a rate is offered.
+    pub uncorrected: Option<Spread>,
+    /// How long after its intended time each send began.
+    pub lateness: Option<Spread>,
+    /// How much longer than the shortest each stamped datagram took.
+    pub beyond_least: Option<Spread>,
+}
+
+/// Times of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Spread {
+    /// How many there are.
+    pub count: u64,
+    /// Shortest, in ns.
+    pub min_ns: u64,
+    /// Longest, in ns.
+    pub max_ns: u64,
+    /// Percents (50, 90, 99, 99.9) with the time in ns that so many do not exceed.
+    pub percentiles: Vec<(f64, f64)>,
+}
+
+impl Spread {
+    /// The time that `percent` of all do not exceed; `None` of a percent that is not kept.
+    pub fn percentile(&self, percent: f64) -> Option<f64> {
+        self.percentiles.iter().find(|(known, _)| (known - percent).abs() < 1e-6).map(|(_, time)| *time)
+    }
+}
+
+/// The figures of a trial; `None` of one that failed. A histogram that cannot
+/// be read gives no times.
+pub fn single(record: &TrialRecord) -> Option<Single> {
+    let measured = record.measured()?;
+    let read = |text: Option<&String>| RoundTrips::decode(text?).ok();
+    let schedule = measured.sender.schedule.as_ref();
+    let one_way = measured.receiver.one_way.as_ref();
+    let trips = read(measured.sender.latency.as_ref());
+    let mut pools = [IrqPool::default(); 2];
+    for (pool, end) in pools.iter_mut().zip([&measured.sender, &measured.receiver]) {
+        pool.add(end, &record.cell);
+    }
+    let mut figures = Figures::of(record, measured, trips.as_ref());
+    figures.add_irq(&pools);
+    let spread = |times: Option<RoundTrips>| times.and_then(|times| times.spread());
+    Some(Single {
+        metrics: Metric::ALL.iter().filter_map(|metric| Some((*metric, figures.get(*metric)?))).collect(),
+        latency: spread(trips),
+        uncorrected: spread(read(schedule.and_then(|schedule| schedule.uncorrected.as_ref()))),
+        lateness: spread(read(schedule.and_then(|schedule| schedule.lateness.as_ref()))),
+        beyond_least: spread(read(one_way.and_then(|way| way.beyond_base.as_ref()))),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::single;
+    use crate::result::Metric;
+    use crate::testing::{measured, record};
+    use model::end::{Back, Counts, CpuTime, FlowReport, Schedule, Switches};
+    use model::trial::Measured;
+    use model::{Nanos, OfferedRate, Pacing, Test, TrialRecord, Warning};
+
+    fn of(change: impl Fn(&mut TrialRecord, &mut Measured)) -> (TrialRecord, super::Single) {
+        let mut trial = measured(Test::UdpStream, 1024);
+        let mut record = record(Test::UdpStream, 1024, 0, trial.clone());
+        change(&mut record, &mut trial);
+        record.outcome = model::trial::Outcome::Measured(Box::new(trial));
+        let found = single(&record).unwrap();
+        (record, found)
+    }
+
+    #[test]
+    fn interrupt_time_is_in_the_cpu_time_of_a_single_trial() {
+        let (_, found) = of(|_, trial| {
+            trial.sender.cpu_time = CpuTime { process: Nanos::from_millis(50), irq: Some(Nanos::from_millis(25)), kernel_threads: None };
+        });
+        assert_eq!(found.metrics[&Metric::SenderCpuPerMessageNs], 1_500.0);
+    }
+
+    #[test]
+    fn both_ways_have_no_cpu_per_message() {
+        let (_, found) = of(|record, trial| {
+            record.cell.bidirectional = true;
+            trial.sender.back = Some(Back { counts: Counts { bytes: 15_000_000, ..Counts::default() }, total: Counts::default() });
+        });
+        assert!((found.metrics[&Metric::BackGoodputBitPerS] - 8e8).abs() < 1.0);
+        for metric in [Metric::SenderCpuPerMessageNs, Metric::ReceiverCpuPerKibNs] {
+            assert_eq!(found.metrics.get(&metric), None);
+        }
+    }
+
+    #[test]
+    fn a_sender_that_spins_has_no_cpu_per_message_but_its_receiver_has() {
+        let (_, found) = of(|record, _| (record.cell.rate, record.cell.pacing) = (Some(OfferedRate::Messages(100)), Pacing::Spin));
+        assert_eq!(found.metrics.get(&Metric::SenderCpuPerMessageNs), None);
+        assert!(found.metrics.contains_key(&Metric::ReceiverCpuPerMessageNs));
+        assert_eq!(found.metrics[&Metric::OfferedMessagesPerS], 100.0);
+    }
+
+    #[test]
+    fn several_flows_share_the_busy_time_of_their_cpus() {
+        let flow = |cpu| FlowReport {
+            cpu: Some(cpu),
+            counts: Counts::default(),
+            total: Counts::default(),
+            switches: Switches::default(),
+            tcp: None,
+        };
+        let (record, found) = of(|record, trial| {
+            record.cell.flows = 4;
+            trial.sender.flows = [0, 1, 0, 1].map(flow).to_vec();
+            // Each waited 3 % of the 150 ms, which is no disturbance; the sum of them would be.
+            trial.sender.run_delay = Some(Nanos::from_millis(18));
+            trial.sender.cpu_time.process = Nanos::from_millis(150);
+        });
+        assert_eq!(found.metrics[&Metric::SenderBusyShare], 0.5);
+        assert_eq!(crate::audit::warnings(&record, 1.0), []);
+    }
+
+    #[test]
+    fn a_rate_out_of_reach_is_told_and_one_that_is_kept_is_no_limit_of_the_tool() {
+        let paced = |behind| {
+            of(|record, trial| {
+                record.cell.rate = Some(OfferedRate::Messages(400_000));
+                trial.sender.schedule = Some(Schedule { intended: 60_000, behind, ..Schedule::default() });
+            })
+        };
+        // A loop of 1 µs would be a third of the time of each message.
+        assert_eq!(crate::audit::warnings(&paced(0).0, 1_000.0), []);
+        let (record, found) = paced(10_000);
+        let doubts = crate::audit::warnings(&record, 1_000.0);
+        assert!(matches!(&doubts[..], [_, Warning::BehindSchedule { messages: 10_000, .. }, _]), "{doubts:?}");
+        assert!((found.metrics[&Metric::BehindShare] - 1.0 / 6.0).abs() < 1e-12);
+    }
+}

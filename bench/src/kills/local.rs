@@ -1,0 +1,88 @@
+//! Kills of what runs on this machine beside the controller: endpoints and
+//! keepers. Each costs its trial at most; the study goes on.
+
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use model::schedule;
+use rand::RngExt;
+use rand_chacha::ChaCha8Rng;
+
+use super::{Account, CELLS, HANG, plan};
+use crate::endure::processes::{self, Process};
+use crate::endure::tool::Tool;
+use crate::endure::traces::Traces;
+use crate::endure::within;
+
+/// From one trial to the third after it.
+const MOMENTS_MS: std::ops::Range<u64> = 0..60;
+/// How long a victim may be away: hosts are made anew in less.
+const AWAY: Duration = Duration::from_secs(5);
+
+/// Whom to kill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Victim {
+    Sender,
+    Receiver,
+    Keeper,
+}
+
+/// Each kind in words.
+pub const VICTIMS: [(&str, Victim); 3] =
+    [("the sender's endpoint", Victim::Sender), ("the receiver's endpoint", Victim::Receiver), ("a local keeper", Victim::Keeper)];
+
+/// Kills `count` of a kind, several in each study.
+pub fn kill(nettoll: &Path, victim: Victim, count: usize, random: &mut ChaCha8Rng) -> anyhow::Result<Account> {
+    let mut account = Account::default();
+    while account.kills < count {
+        one_study(nettoll, victim, count, random, &mut account)?;
+    }
+    Ok(account)
+}
+
+fn one_study(nettoll: &Path, victim: Victim, count: usize, random: &mut ChaCha8Rng, account: &mut Account) -> anyhow::Result<()> {
+    let tool = Tool::new(nettoll)?;
+    let seed = random.random_range(0..1 << 40);
+    // One block, so that it is known which host sends.
+    let swapped = schedule::block(seed, 0, CELLS, 1).swapped;
+    let mut traces = Traces::now();
+    let mut study = tool.start(&[], &plan(seed, 1), &[])?;
+    let mut seen = Vec::new();
+    let mut had = 0;
+    while account.kills < count {
+        // Hosts that are lost in a row are a reason to give up; these are not in a row.
+        let going = within(HANG, || tool.trials() >= had + 3 || study.is_over());
+        thread::sleep(Duration::from_millis(random.random_range(MOMENTS_MS)));
+        let host = match victim {
+            Victim::Sender if swapped => "b",
+            Victim::Receiver if !swapped => "b",
+            Victim::Keeper if random.random() => "b",
+            _ => "a",
+        };
+        let mut found = None;
+        within(AWAY, || {
+            found = find(&tool, victim, host);
+            found.is_some() || study.is_over()
+        });
+        traces.see(&tool);
+        let (Some(_), Some(process)) = (going, found) else { break };
+        seen.push(tool.stored().map_or_else(Vec::new, |stored| stored.bytes()));
+        had = tool.trials();
+        account.kills += usize::from(process.kill());
+    }
+    account.check(&mut study, tool.stored(), &seen, seen.len());
+    account.leftovers.extend(traces.leftovers(&tool, |_| false));
+    Ok(())
+}
+
+fn find(tool: &Tool, victim: Victim, host: &str) -> Option<Process> {
+    let all = processes::of(tool.mark());
+    let keeper = all.iter().find(|process| process.kind == "__host" && process.name == host)?;
+    match victim {
+        Victim::Keeper => Some(keeper.clone()),
+        Victim::Sender | Victim::Receiver => {
+            all.iter().find(|process| process.kind == "__endpoint" && process.parent == keeper.pid).cloned()
+        }
+    }
+}

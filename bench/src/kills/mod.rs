@@ -1,0 +1,114 @@
+//! SIGKILL at any moment: of each kind of process, in random phases of short
+//! studies. Nothing hangs, nothing is left, nothing that was stored is lost.
+
+mod controller;
+mod local;
+mod remote;
+
+use std::path::Path;
+use std::time::Duration;
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use crate::bars::Row;
+use crate::endure::stored::Stored;
+use crate::endure::tool::Study;
+
+/// What each kind's random moments are drawn from.
+const SEED: u64 = 2_026;
+/// No study of these takes longer, lost hosts included.
+const HANG: Duration = Duration::from_secs(120);
+
+/// What came of the kills of one kind.
+#[derive(Debug, Default)]
+pub struct Account {
+    kills: usize,
+    failed_trials: usize,
+    hangs: Vec<String>,
+    leftovers: Vec<String>,
+    lost: Vec<String>,
+    /// Studies that did not end as they should have.
+    wrong: Vec<String>,
+    /// The longest that an agent took to be free again.
+    freed: Option<Duration>,
+}
+
+impl Account {
+    /// The study comes to its end with every trial that was stored at one of
+    /// the kills (`seen`, from first to last).
+    fn check(&mut self, study: &mut Study, stored: Option<Stored>, seen: &[Vec<u8>], most_failed: usize) {
+        match study.wait(HANG) {
+            None => return self.hangs.push(format!("the study did not end within {HANG:?}: {}", study.words())),
+            Some(status) if !status.success() => return self.wrong.push(format!("the study ended with {status}: {}", study.words())),
+            Some(_) => {}
+        }
+        let Some(stored) = stored else { return self.lost.push("the run is gone".to_owned()) };
+        let all = stored.bytes();
+        // A line that was being written when the kill came is written anew.
+        let kept = |seen: &[u8]| all.starts_with(&seen[..seen.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)]);
+        if let Some(at) = seen.iter().position(|seen| !kept(seen)) {
+            self.lost.push(format!("trials that were stored at kill {at} of this study are not in its end"));
+        }
+        match stored.failed_of_all() {
+            Ok(errors) if errors.len() <= most_failed => self.failed_trials += errors.len(),
+            Ok(errors) => self.wrong.push(format!("{} trials failed of {most_failed} kills: {errors:?}", errors.len())),
+            Err(error) => self.lost.push(error.to_string()),
+        }
+        self.leftovers.extend(crate::endure::traces::unfinished(stored.path()).iter().map(|path| format!("{}", path.display())));
+    }
+
+    fn rows(&self, kind: &str) -> Vec<Row> {
+        let none = |what: &str, all: &[String]| {
+            for one in all {
+                println!("  {kind}: {what}: {one}");
+            }
+            Row::printed(format!("kills of {kind}: {what}"), all.len() as f64, "", self.kills).against("0", all.is_empty())
+        };
+        let mut rows = vec![
+            none("hangs", &self.hangs),
+            none("leftovers", &self.leftovers),
+            none("losses of finished trials", &self.lost),
+            none("studies that ended otherwise than they should", &self.wrong),
+            Row::printed(format!("  trials that failed for kills of {kind}"), self.failed_trials as f64, "", self.kills),
+        ];
+        if let Some(freed) = self.freed {
+            let row = Row::printed(format!("  longest until an agent serves the next, {kind}"), freed.as_secs_f64(), "s", self.kills);
+            rows.push(row.against("<= 2 s", freed.as_secs_f64() <= 2.0));
+        }
+        rows
+    }
+}
+
+/// Kills each kind of process `count` times.
+pub fn measure(nettoll: &Path, count: u32) -> anyhow::Result<Vec<Row>> {
+    let count = count as usize;
+    let mut random = ChaCha8Rng::seed_from_u64(SEED);
+    let mut rows = controller::kill(nettoll, count, &mut random)?.rows("the controller");
+    for (kind, victim) in local::VICTIMS {
+        rows.extend(local::kill(nettoll, victim, count, &mut random)?.rows(kind));
+    }
+    for (kind, victim) in remote::VICTIMS {
+        rows.extend(remote::kill(nettoll, victim, count, &mut random)?.rows(kind));
+    }
+    Ok(rows)
+}
+
+/// A plan of short trials of every kind; `cells` is how many it makes.
+fn plan(seed: u64, blocks: u32) -> String {
+    format!(
+        r#"
+        name = "killed"
+        seed = {seed}
+        trial = {{ length = "5ms", warmup = "1ms" }}
+        blocks = {{ least = {blocks}, most = {blocks} }}
+        [[cells]]
+        test = ["TCP_STREAM", "UDP_STREAM", "TCP_MAERTS", "TCP_RR", "UDP_RR"]
+        size = [1, 16, 512, 1448, 2000, 8192, 16384, 32768]
+        nodelay = true
+        "#
+    )
+}
+
+/// Cells of [`plan`].
+const CELLS: usize = 40;

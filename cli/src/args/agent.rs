@@ -1,0 +1,89 @@
+//! `nettoll agent` and what keeps strangers out of it.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use lab::wire::TlsFiles;
+use model::plan::AGENT_PORT;
+use model::{Bytes, Nanos};
+
+/// `nettoll agent`.
+#[derive(Debug, Args)]
+pub struct AgentArgs {
+    /// Address to listen on, such as 192.0.2.1, ::1 or fe80::1%eth0; may be
+    /// given again. Without it: every address where there is a secret or a
+    /// certificate, else this machine's own
+    #[arg(long, value_name = "ADDRESS")]
+    pub listen: Vec<String>,
+    /// Port to listen on; 0: the kernel chooses
+    #[arg(short = 'p', long, value_name = "PORT", default_value_t = AGENT_PORT, allow_hyphen_values = true)]
+    pub port: u16,
+    /// What keeps strangers out
+    #[command(flatten)]
+    pub trust: TrustArgs,
+    /// Let trials of several controllers run at once; their records say so
+    #[arg(long)]
+    pub share_host: bool,
+    /// Longest trial, from its preparation to its report
+    #[arg(long, value_name = "TIME", default_value = "1h", allow_hyphen_values = true)]
+    pub limit_time: Nanos,
+    /// Most bytes that one end of a trial may send; without it: any number
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true)]
+    pub limit_bytes: Option<Bytes>,
+    /// Ports that messages come to, such as 11000-11099, for a firewall that
+    /// lets only those through; without it the kernel chooses
+    #[arg(long, value_name = "A-B", value_parser = parse_ports)]
+    pub data_ports: Option<(u16, u16)>,
+}
+
+/// Files of a secret and of certificates.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Trust (the files must be readable by their owner only)")]
+pub struct TrustArgs {
+    /// File with the secret that controllers and agents share
+    #[arg(long, value_name = "FILE")]
+    secret_file: Option<PathBuf>,
+    /// This side's certificate, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_key", requires = "tls_ca")]
+    tls_cert: Option<PathBuf>,
+    /// Its private key
+    #[arg(long, value_name = "FILE", requires = "tls_cert", requires = "tls_ca")]
+    tls_key: Option<PathBuf>,
+    /// Certificate of the authority that the other side's must come from
+    #[arg(long, value_name = "FILE", requires = "tls_cert", requires = "tls_key")]
+    tls_ca: Option<PathBuf>,
+}
+
+/// `nettoll certificates`.
+#[derive(Debug, Args)]
+pub struct CertificatesArgs {
+    /// Directory to make them in
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+    /// Names and addresses that agents are reached by, as behind --host
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+}
+
+impl TrustArgs {
+    /// What the files hold.
+    ///
+    /// # Errors
+    /// A file that cannot serve.
+    pub fn load(&self) -> Result<lab::wire::Credentials, lab::wire::CredentialError> {
+        let tls = match (&self.tls_cert, &self.tls_key, &self.tls_ca) {
+            (Some(cert), Some(key), Some(ca)) => Some(TlsFiles { cert: cert.clone(), key: key.clone(), ca: ca.clone() }),
+            _ => None,
+        };
+        lab::wire::Credentials::load(self.secret_file.as_deref(), tls.as_ref())
+    }
+}
+
+fn parse_ports(word: &str) -> Result<(u16, u16), String> {
+    let (first, last) = word.split_once('-').ok_or("write the first and the last port: 11000-11099")?;
+    let port = |word: &str| word.parse::<u16>().ok().filter(|port| *port > 0).ok_or_else(|| format!("'{word}' is no port from 1 to 65535"));
+    match (port(first)?, port(last)?) {
+        (first, last) if first <= last => Ok((first, last)),
+        _ => Err("the lower port comes first".to_owned()),
+    }
+}

@@ -1,0 +1,141 @@
+//! The command line, as typed.
+
+mod agent;
+mod factors;
+mod hidden;
+mod iperf;
+mod oneshot;
+mod stored;
+mod study;
+
+use std::ffi::{OsStr, OsString};
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Parser, Subcommand};
+
+use crate::exit::{Exit, Failure, Form};
+use crate::version;
+
+pub use agent::{AgentArgs, CertificatesArgs, TrustArgs};
+pub use hidden::{GenerateArgs, HostArgs};
+pub use oneshot::{Offer, OneshotArgs};
+pub use stored::{DoctorArgs, FormatArgs, ReportArgs, ShowArgs};
+pub use study::StudyArgs;
+
+/// What the network stack charges a user process for every message.
+///
+/// `nettoll study quick` measures TCP and UDP between two hosts that it makes
+/// itself and answers in less than a minute. `nettoll -c HOST` is one trial to
+/// `nettoll -s` on another machine, a line a second.
+#[derive(Debug, Parser)]
+#[command(name = "nettoll", version = version::SHORT, long_version = version::long(), propagate_version = true)]
+#[command(max_term_width = 100, after_help = EXIT_CODES)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, arg_required_else_help = true)]
+pub struct Arguments {
+    /// What to do; without it, one trial.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// One trial.
+    #[command(flatten)]
+    pub oneshot: OneshotArgs,
+}
+
+/// What each exit code means; the man pages repeat it.
+pub const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed or interrupted, 2 misuse.";
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a study: a preset by name, or a plan of your own
+    Study(Box<StudyArgs>),
+    /// Analyse a stored run and write its report anew
+    Report(ReportArgs),
+    /// List the stored runs
+    Show(ShowArgs),
+    /// Say what this machine offers and what it lacks
+    Doctor(DoctorArgs),
+    /// Lend this machine to controllers on others
+    Agent(AgentArgs),
+    /// Make certificates for agents and controllers
+    Certificates(CertificatesArgs),
+    /// Hold a host of a study (started by nettoll itself)
+    #[command(name = "__host", hide = true)]
+    Host(HostArgs),
+    /// Be an end of a trial (started by nettoll itself)
+    #[command(name = "__endpoint", hide = true)]
+    Endpoint,
+    /// Write man pages and shell completions (for packages)
+    #[command(name = "__generate", hide = true)]
+    Generate(GenerateArgs),
+}
+/// What a command line comes to.
+#[derive(Debug)]
+pub enum Asked {
+    /// Something to do.
+    Something(Box<Arguments>),
+    /// Nothing more: help, version or misuse, of which the user has been told.
+    Told(Exit),
+}
+
+/// Reads the command line, and tells the user what cannot be understood.
+///
+/// # Errors
+/// What cannot be understood, where it is to be told as JSON.
+pub fn parse() -> Result<Asked, Failure> {
+    let typed: Vec<OsString> = std::env::args_os().collect();
+    // Options before any command are those of one trial, or of an agent.
+    let one_trial = typed.get(1).is_some_and(|word| word.to_str().is_some_and(|word| word.starts_with('-')));
+    let mut error = match Arguments::try_parse_from(iperf::as_agent(typed.clone())) {
+        Ok(arguments) => return Ok(Asked::Something(Box::new(arguments))),
+        Err(error) => error,
+    };
+    if let Some(hint) = instead(&error).filter(|_| one_trial) {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![format!("iperf3's; here: {hint}").into()]));
+    }
+    if error.use_stderr() && typed.iter().any(|word| asks_for_json(word)) {
+        let form = if one_trial { Form::Iperf } else { Form::Json };
+        return Err(Failure::misuse(error.render()).in_form(form));
+    }
+    // Whoever closed our output does not want to hear of it.
+    let _ = error.print();
+    Ok(Asked::Told(if error.use_stderr() { Exit::Misuse } else { Exit::Done }))
+}
+
+/// What to use in place of an option that only iperf3 has.
+fn instead(error: &clap::Error) -> Option<&'static str> {
+    match (error.kind(), error.get(ContextKind::InvalidArg)) {
+        (ErrorKind::UnknownArgument, Some(ContextValue::String(word))) => iperf::instead(word),
+        _ => None,
+    }
+}
+
+/// Whether a word of a command line that could not be read asks for JSON: `-J`,
+/// also among other single letters, or `--json`.
+fn asks_for_json(word: &OsStr) -> bool {
+    let letters =
+        |word: &str| word.strip_prefix('-').is_some_and(|rest| rest.contains('J') && rest.bytes().all(|b| b.is_ascii_alphabetic()));
+    word.to_str().is_some_and(|word| word == "--json" || letters(word))
+}
+
+impl Arguments {
+    /// In which form failures are to be told.
+    pub const fn form(&self) -> Form {
+        let json = match &self.command {
+            None if self.oneshot.json => return Form::Iperf,
+            None => false,
+            Some(command) => command.wants_json(),
+        };
+        if json { Form::Json } else { Form::Text }
+    }
+}
+
+impl Command {
+    const fn wants_json(&self) -> bool {
+        match self {
+            Self::Study(args) => args.format.json,
+            Self::Report(args) => args.format.json,
+            Self::Doctor(args) => args.json,
+            Self::Show(_) | Self::Agent(_) | Self::Certificates(_) | Self::Host(_) | Self::Endpoint | Self::Generate(_) => false,
+        }
+    }
+}

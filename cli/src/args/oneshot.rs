@@ -1,0 +1,136 @@
+//! The flags of one trial, `nettoll -c HOST`: iperf3's letters with iperf3's meaning.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use model::plan::HostAddress;
+use model::{Bytes, Nanos, OfferedRate, Pacing, Test};
+
+use super::TrustArgs;
+
+/// One trial to an agent.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "One trial: nettoll -c HOST (letters as in iperf3)")]
+pub struct OneshotArgs {
+    /// One trial to the agent on HOST: NAME, NAME:PORT or [IPV6]:PORT
+    #[arg(short = 'c', long = "client", value_name = "HOST", required = true)]
+    pub client: Option<HostAddress>,
+    /// The same as `nettoll agent`, whose options may follow
+    #[arg(short = 's', long = "server", conflicts_with = "client")]
+    pub server: bool,
+    /// Measured time in seconds [default: 10]
+    #[arg(short = 't', long, value_name = "TIME", allow_hyphen_values = true)]
+    pub time: Option<Nanos>,
+    /// Bytes to send, all flows together, in place of a time
+    #[arg(short = 'n', long, value_name = "BYTES", allow_hyphen_values = true, conflicts_with_all = ["time", "blockcount"])]
+    pub bytes: Option<Bytes>,
+    /// Messages to send, all flows together, in place of a time
+    #[arg(short = 'k', long, value_name = "COUNT", value_parser = parse_count, allow_hyphen_values = true, conflicts_with = "time")]
+    pub blockcount: Option<u64>,
+    /// Message size [default: 128K for TCP streams, 1448 for UDP, 1 for RR and CRR]
+    #[arg(short = 'l', long, value_name = "SIZE", allow_hyphen_values = true)]
+    pub size: Option<Bytes>,
+    /// Flows beside each other, each with a thread
+    #[arg(short = 'P', long, visible_alias = "flows", value_name = "COUNT", default_value_t = 1, allow_hyphen_values = true)]
+    pub parallel: u32,
+    /// HOST sends
+    #[arg(short = 'R', long)]
+    pub reverse: bool,
+    /// Both ends send
+    #[arg(long, conflicts_with = "reverse")]
+    pub bidir: bool,
+    /// What each flow offers: 10M bits or 50000/s messages a second, 0: all it
+    /// can [default: 1M for UDP_STREAM, else 0]
+    #[arg(short = 'b', long, visible_alias = "rate", value_name = "RATE", value_parser = parse_rate, allow_hyphen_values = true)]
+    pub bitrate: Option<Offer>,
+    /// How a sender waits for the time of its next message: sleep or spin
+    #[arg(long, value_name = "WAY", default_value_t = Pacing::Sleep)]
+    pub pacing: Pacing,
+    /// UDP in place of TCP
+    #[arg(short = 'u', long, conflicts_with = "test")]
+    pub udp: bool,
+    /// TCP_STREAM, UDP_STREAM, TCP_MAERTS (HOST sends), TCP_RR, UDP_RR, TCP_CRR
+    #[arg(long, value_name = "TEST")]
+    pub test: Option<Test>,
+    /// A line for each so many seconds; 0: none, which is the quietest
+    #[arg(short = 'i', long, value_name = "TIME", default_value = "1", allow_hyphen_values = true)]
+    pub interval: Nanos,
+    /// Seconds of traffic before the measured part
+    #[arg(short = 'O', long, value_name = "TIME", default_value = "0", allow_hyphen_values = true)]
+    pub omit: Nanos,
+    /// Socket buffers, SO_SNDBUF and SO_RCVBUF at both ends
+    #[arg(short = 'w', long, value_name = "SIZE", allow_hyphen_values = true)]
+    pub window: Option<Bytes>,
+    /// TCP_NODELAY at both ends
+    #[arg(short = 'N', long = "no-delay", visible_alias = "nodelay")]
+    pub no_delay: bool,
+    /// TCP congestion control at both ends
+    #[arg(short = 'C', long, visible_alias = "cc", value_name = "NAME")]
+    pub congestion: Option<String>,
+    /// CPU that the end here is bound to, and after a comma that on HOST
+    #[arg(short = 'A', long, value_name = "CPU[,CPU]", value_parser = parse_affinity)]
+    pub affinity: Option<Affinity>,
+    /// IPv4 only
+    #[arg(short = '4', long = "version4", conflicts_with = "version6")]
+    pub version4: bool,
+    /// IPv6 only
+    #[arg(short = '6', long = "version6")]
+    pub version6: bool,
+    /// Port of the agent, where HOST has none
+    #[arg(short = 'p', long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..), allow_hyphen_values = true)]
+    pub port: Option<u16>,
+    /// Port that messages come to; without it the kernel chooses
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..), allow_hyphen_values = true)]
+    pub data_port: Option<u16>,
+    /// JSON on standard output with iperf3's key names, also for failures
+    #[arg(short = 'J', long)]
+    pub json: bool,
+    /// List every flow in the summary, however many there are
+    #[arg(long)]
+    pub verbose: bool,
+    /// Store the trial as a run in this directory
+    #[arg(long, value_name = "DIR")]
+    pub runs: Option<PathBuf>,
+    /// What the agent asks for
+    #[command(flatten)]
+    pub trust: TrustArgs,
+}
+
+/// What a sender is asked to offer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offer {
+    /// All that it can.
+    All,
+    /// So much in each flow.
+    Rate(OfferedRate),
+}
+
+/// CPUs of the two ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Affinity {
+    /// Of the end on this machine.
+    pub here: u32,
+    /// Of the other.
+    pub there: Option<u32>,
+}
+
+fn parse_rate(word: &str) -> Result<Offer, String> {
+    if word == "0" {
+        return Ok(Offer::All);
+    }
+    if word.split_once('/').is_some_and(|(_, burst)| !burst.is_empty() && burst.bytes().all(|byte| byte.is_ascii_digit())) {
+        return Err("bursts (RATE/COUNT) are not sent: every message has a time of its own; leave out what is behind the slash".to_owned());
+    }
+    word.parse().map(Offer::Rate).map_err(|error: model::rate::RateError| error.to_string())
+}
+
+/// With iperf3's suffixes, which are those of sizes.
+fn parse_count(word: &str) -> Result<u64, String> {
+    word.parse().map(Bytes::get).map_err(|_| format!("'{word}' is not a count such as 1000, 16K or 1M (K is 1024)"))
+}
+
+fn parse_affinity(word: &str) -> Result<Affinity, String> {
+    let cpu = |word: &str| word.trim().parse::<u32>().map_err(|_| format!("'{word}' is not the number of a CPU; write 2, or 2,3"));
+    let (here, there) = word.split_once(',').map_or((word, None), |(here, there)| (here, Some(there)));
+    Ok(Affinity { here: cpu(here)?, there: there.map(cpu).transpose()? })
+}

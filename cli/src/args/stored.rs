@@ -1,0 +1,47 @@
+//! The flags of the commands that read what is stored, and the forms of output.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// What is printed on standard output.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct FormatArgs {
+    /// JSON on standard output, also for failures
+    #[arg(short = 'J', long)]
+    pub json: bool,
+    /// CSV on standard output: a row for each cell and metric
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+}
+
+/// `nettoll report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// The run's directory; the latest when absent
+    #[arg(value_name = "RUN")]
+    pub run: Option<PathBuf>,
+    /// Directory that runs are stored in
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub runs: PathBuf,
+    /// What is printed
+    #[command(flatten)]
+    pub format: FormatArgs,
+}
+
+/// `nettoll show`.
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// Directory that runs are stored in
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub runs: PathBuf,
+}
+
+/// `nettoll doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// JSON on standard output
+    #[arg(short = 'J', long)]
+    pub json: bool,
+}

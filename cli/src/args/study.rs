@@ -1,0 +1,129 @@
+//! The flags of `nettoll study`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use model::Nanos;
+use model::plan::{HOST_NAMES, HostAddress, LinkKind, Offload, OnLoss};
+
+use super::agent::TrustArgs;
+use super::factors::FactorArgs;
+use super::stored::FormatArgs;
+
+/// `nettoll study`.
+#[derive(Debug, Args)]
+pub struct StudyArgs {
+    /// A preset: quick
+    #[arg(value_name = "NAME", required_unless_present_any = ["plan", "resume"], conflicts_with = "plan")]
+    pub name: Option<String>,
+    /// A plan in TOML instead of a preset
+    #[arg(long, value_name = "FILE")]
+    pub plan: Option<PathBuf>,
+    /// Go on with the run in this directory where it was stopped, with its own
+    /// plan, order and hosts
+    #[arg(long, value_name = "RUN")]
+    #[arg(conflicts_with_all = ["name", "plan", "dry_run", "runs", "FactorArgs", "ExtentArgs", "LinkArgs", "RemoteArgs"])]
+    pub resume: Option<PathBuf>,
+    /// Say what would be run, and run nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Directory that runs are stored in
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub runs: PathBuf,
+    /// Factors to vary in place of the plan's
+    #[command(flatten)]
+    pub factors: FactorArgs,
+    /// Lengths and numbers in place of the plan's
+    #[command(flatten)]
+    pub extent: ExtentArgs,
+    /// The link in place of the plan's
+    #[command(flatten)]
+    pub link: LinkArgs,
+    /// Hosts that are other machines
+    #[command(flatten)]
+    pub remote: RemoteArgs,
+    /// What keeps strangers out of agents
+    #[command(flatten)]
+    pub trust: TrustArgs,
+    /// What is printed
+    #[command(flatten)]
+    pub format: FormatArgs,
+}
+
+/// Flags that put hosts on other machines.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Hosts")]
+pub struct RemoteArgs {
+    /// Put host a or b on the machine whose agent is at this address: b=db1,
+    /// a=192.0.2.1:7000, b=[2001:db8::1]; data=ADDRESS behind a comma where
+    /// messages take another address. May be given for both
+    #[arg(long, value_name = "NAME=ADDRESS", value_parser = parse_host)]
+    pub host: Vec<(String, HostAddress)>,
+    /// What happens when an agent vanishes: go-on or stop
+    #[arg(long, value_name = "WHAT")]
+    pub on_loss: Option<OnLoss>,
+    /// Port that messages come to, for a firewall that lets only it through
+    #[arg(long, value_name = "PORT", allow_hyphen_values = true, value_parser = clap::value_parser!(u16).range(1..))]
+    pub data_port: Option<u16>,
+}
+
+/// Flags that replace lengths and numbers.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Extent")]
+pub struct ExtentArgs {
+    /// Measured time of a trial: 150ms, 2s
+    #[arg(short = 't', long, value_name = "TIME", allow_hyphen_values = true)]
+    pub length: Option<Nanos>,
+    /// Measured messages of a trial, in place of a time
+    #[arg(long, value_name = "COUNT", conflicts_with = "length", allow_hyphen_values = true)]
+    pub messages: Option<u64>,
+    /// Time before the measured part
+    #[arg(short = 'O', long, value_name = "TIME", allow_hyphen_values = true)]
+    pub warmup: Option<Nanos>,
+    /// Number of blocks, whatever the intervals are
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub blocks: Option<u32>,
+    /// Go on until the half-width of every interval is at most this share of
+    /// the median, for at most --most blocks
+    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
+    pub interval: Option<f64>,
+    /// Largest number of blocks
+    #[arg(long, value_name = "COUNT", conflicts_with = "blocks", allow_hyphen_values = true)]
+    pub most: Option<u32>,
+    /// Seed of the random order
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
+    pub seed: Option<u64>,
+}
+
+/// Flags that replace the link.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Link")]
+pub struct LinkArgs {
+    /// veth or loopback
+    #[arg(long, value_name = "KIND")]
+    pub link: Option<LinkKind>,
+    /// Largest IP packet
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true)]
+    pub mtu: Option<u32>,
+    /// Device features: tx=off,gro=on
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_offload)]
+    pub offload: Vec<(Offload, bool)>,
+}
+
+fn parse_offload(word: &str) -> Result<(Offload, bool), String> {
+    let (name, state) = word.split_once('=').ok_or("write name=on or name=off")?;
+    let on = match state {
+        "on" | "true" => true,
+        "off" | "false" => false,
+        other => return Err(format!("'{other}' is neither on nor off")),
+    };
+    name.parse().map(|offload| (offload, on)).map_err(|error: model::UnknownChoice| error.to_string())
+}
+
+fn parse_host(word: &str) -> Result<(String, HostAddress), String> {
+    let (name, address) = word.split_once('=').filter(|(name, _)| HOST_NAMES.contains(name)).ok_or_else(|| {
+        let names = HOST_NAMES.join(" or ");
+        format!("'{word}' names no host: write NAME=ADDRESS, where NAME is {names} ({} sends first)", HOST_NAMES[0])
+    })?;
+    address.parse().map(|address| (name.to_owned(), address)).map_err(|error: model::plan::hosts::HostAddressError| error.to_string())
+}

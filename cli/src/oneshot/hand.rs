@@ -1,0 +1,192 @@
+//! Prints a trial as it happens.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use lab::study::StudyError;
+use lab::{Event, Listener, Wish};
+use model::end::{EndReport, Progress};
+use model::host::HostFacts;
+use model::trial::Outcome;
+use model::{Role, TrialRecord, Warning};
+use report::oneshot::{self, Intervals, Row, Setting};
+
+use super::plan::Asked;
+use crate::args::OneshotArgs;
+use crate::exit::{Exit, Failure};
+use crate::output;
+use crate::recorder::Recorder;
+
+/// The listener of one trial.
+pub struct Hand<'a> {
+    asked: &'a Asked,
+    json: bool,
+    verbose: bool,
+    recorder: Option<Recorder>,
+    interrupted: Arc<AtomicBool>,
+    hosts: Vec<HostFacts>,
+    warnings: Vec<Warning>,
+    intervals: Intervals,
+    rows: Vec<Row>,
+    /// Intervals heard of from the sender and from the receiver.
+    heard: [usize; 2],
+    record: Option<TrialRecord>,
+    waiting: Option<u32>,
+}
+
+impl<'a> Hand<'a> {
+    /// Nothing has happened yet.
+    pub fn new(asked: &'a Asked, args: &OneshotArgs, recorder: Option<Recorder>, interrupted: Arc<AtomicBool>) -> Self {
+        Self {
+            asked,
+            json: args.json,
+            verbose: args.verbose,
+            recorder,
+            interrupted,
+            hosts: Vec::new(),
+            warnings: Vec::new(),
+            intervals: Intervals::new(&asked.cell),
+            rows: Vec::new(),
+            heard: [0; 2],
+            record: None,
+            waiting: None,
+        }
+    }
+
+    /// The trial, if it came to its end.
+    pub fn take_record(&mut self) -> Option<TrialRecord> {
+        self.record.take()
+    }
+
+    /// Prints what a trial came to.
+    ///
+    /// # Errors
+    /// What the system refused; and a trial that failed.
+    pub fn end(&mut self, record: &TrialRecord) -> Result<Exit, Failure> {
+        // An interval that ends with the measured part stands in the report alone.
+        if let Some(measured) = record.measured() {
+            let unheard = |end: &EndReport, heard: usize| end.progress.get(heard..).unwrap_or_default().to_vec();
+            let sender = unheard(&measured.sender, self.heard[0]).into_iter().map(|progress| (Role::Sender, progress));
+            let receiver = unheard(&measured.receiver, self.heard[1]).into_iter().map(|progress| (Role::Receiver, progress));
+            for (role, progress) in sender.chain(receiver) {
+                self.progress(role, progress)?;
+            }
+        }
+        self.rest()?;
+        if self.json {
+            output::write(&oneshot::json::render(&self.setting(), &self.rows, record))?;
+        } else {
+            output::write(&format!("\n{}", oneshot::summary(&self.setting(), record, self.verbose, output::style())))?;
+        }
+        Ok(if matches!(record.outcome, Outcome::Measured(_)) { Exit::Done } else { Exit::Failed })
+    }
+
+    /// Tells of a trial that failed, and of what ended the study with it.
+    ///
+    /// # Errors
+    /// Always: the failure itself, unless it was told as JSON.
+    pub fn failed(&mut self, record: &TrialRecord, error: &StudyError) -> Result<Exit, Failure> {
+        if let (Outcome::Failed { .. }, true) = (&record.outcome, self.json) {
+            return self.end(record);
+        }
+        match &record.outcome {
+            Outcome::Failed { error } => Err(anyhow::anyhow!(error.clone()).into()),
+            Outcome::Measured(_) => {
+                self.end(record)?;
+                Err(anyhow::anyhow!(error.to_string()).into())
+            }
+        }
+    }
+
+    /// Prints what had come by when the user ended the trial. `record` stands for it.
+    ///
+    /// # Errors
+    /// What the system refused.
+    pub fn stopped(&mut self, record: &TrialRecord) -> Result<Exit, Failure> {
+        self.rest()?;
+        if self.json {
+            output::write(&oneshot::json::render(&self.setting(), &self.rows, record))?;
+        } else {
+            output::write(&format!("\n{}", oneshot::partial(&self.rows, output::style())))?;
+        }
+        Ok(Exit::Failed)
+    }
+
+    fn setting(&self) -> Setting<'_> {
+        Setting {
+            plan: &self.asked.plan,
+            swapped: self.asked.swapped,
+            remote: &self.asked.remote,
+            address: self.asked.address,
+            hosts: &self.hosts,
+            warnings: &self.warnings,
+            tool: env!("CARGO_PKG_VERSION"),
+        }
+    }
+
+    /// Takes note of an interval of an end, and prints what is complete by it.
+    fn progress(&mut self, role: Role, progress: Progress) -> std::io::Result<()> {
+        self.heard[usize::from(role == Role::Receiver)] += 1;
+        match self.intervals.hear(role, progress) {
+            Some(row) => self.line(row),
+            None => Ok(()),
+        }
+    }
+
+    fn rest(&mut self) -> std::io::Result<()> {
+        for row in self.intervals.rest() {
+            self.line(row)?;
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, row: Row) -> std::io::Result<()> {
+        if !self.json {
+            output::write(&self.intervals.line(&row))?;
+        }
+        self.rows.push(row);
+        Ok(())
+    }
+
+    fn opened(&mut self, hosts: &[HostFacts], warnings: &[Warning]) -> std::io::Result<()> {
+        self.hosts = hosts.to_vec();
+        self.warnings = warnings.to_vec();
+        if self.json {
+            return Ok(());
+        }
+        output::write(&oneshot::header(&self.setting(), output::style()))?;
+        match self.asked.plan.progress {
+            Some(_) => output::write(&format!("\n{}", self.intervals.head())),
+            None => Ok(()),
+        }
+    }
+
+    /// Said on standard error once for each place, for it is no result.
+    fn waits(&mut self, host: &str, place: u32) {
+        if self.waiting.replace(place) != Some(place) {
+            output::note(&format!("host {host} is busy: {place} before this one"));
+        }
+    }
+}
+
+impl Listener for Hand<'_> {
+    fn hear(&mut self, event: &Event) -> Result<Wish, Box<dyn Error + Send + Sync>> {
+        match event {
+            Event::Opened { hosts, warnings, .. } => self.opened(hosts, warnings)?,
+            Event::Waiting { host, place } => self.waits(host, *place),
+            Event::Progress { role, progress } => self.progress(*role, **progress)?,
+            Event::Trial(record) => self.record = Some((*record).clone()),
+            Event::Closed { warnings, .. } => self.warnings = warnings.to_vec(),
+            Event::Resumed { .. } | Event::Lost { .. } | Event::BlockStarted { .. } | Event::BlockDone { .. } => {}
+        }
+        // What only moves the recorder's display would be drawn between the lines.
+        let shown_here = matches!(event, Event::Progress { .. } | Event::Waiting { .. } | Event::BlockStarted { .. });
+        if let Some(recorder) = &mut self.recorder
+            && !shown_here
+        {
+            recorder.hear(event)?;
+        }
+        Ok(if self.interrupted.load(Ordering::Relaxed) { Wish::Stop } else { Wish::GoOn })
+    }
+}

@@ -1,0 +1,84 @@
+//! `nettoll -c HOST`: one trial, a line per interval, a summary.
+//!
+//! It is a study of one cell and one block, run by the same laboratory.
+
+mod hand;
+mod plan;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use lab::study::StudyError;
+use model::TrialRecord;
+use model::trial::{Outcome, TRIAL_FORMAT};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use crate::args::OneshotArgs;
+use crate::exit::{Exit, Failure};
+use crate::output;
+use crate::recorder::Recorder;
+use hand::Hand;
+
+/// Runs one trial and prints it.
+///
+/// # Errors
+/// What cannot be asked, a host that cannot be reached, a trial that failed.
+pub fn run(args: &OneshotArgs) -> Result<Exit, Failure> {
+    let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+    let asked = plan::plan(args)?;
+    let credentials = args.trust.load()?;
+    let interrupted = Arc::new(AtomicBool::new(false));
+    if asked.plan.progress.is_some() {
+        listen_for_signals(&interrupted)?;
+    }
+    let recorder = args.runs.as_ref().map(|runs| Recorder::create(runs, &asked.plan, started_ms, Arc::clone(&interrupted))).transpose()?;
+    let stored = recorder.as_ref().map(Recorder::path);
+    let mut hand = Hand::new(&asked, args, recorder, Arc::clone(&interrupted));
+    let outcome = lab::study::run(&asked.plan, &credentials, &mut hand);
+    let record = hand.take_record();
+    let stopped = interrupted.load(Ordering::Relaxed) && record.is_none();
+    let result = match (record, outcome) {
+        (Some(record), Ok(_)) => hand.end(&record),
+        (Some(record), Err(error)) => hand.failed(&record, &error),
+        (None, Err(error)) => Err(reason(error)),
+        (None, Ok(_)) if stopped => hand.stopped(&interrupted_trial(&asked, started_ms)),
+        (None, Ok(_)) => Err(anyhow::anyhow!("the trial ended without a result").into()),
+    };
+    if let Some(path) = stored.filter(|_| !args.json) {
+        output::write(&format!("Stored in {}", path.display()))?;
+    }
+    result
+}
+
+/// Of one trial the failure itself says more than that all of them failed.
+fn reason(error: StudyError) -> Failure {
+    match error {
+        StudyError::NothingWorks(error) => anyhow::anyhow!(error).into(),
+        other => other.into(),
+    }
+}
+
+/// What stands for a trial that the user ended.
+fn interrupted_trial(asked: &plan::Asked, started_ms: u64) -> TrialRecord {
+    TrialRecord {
+        format: TRIAL_FORMAT,
+        block: 0,
+        position: 0,
+        swapped: asked.swapped,
+        started_ms,
+        cell: asked.cell.clone(),
+        outcome: Outcome::Failed { error: "interrupted by the user".to_owned() },
+        warnings: Vec::new(),
+    }
+}
+
+/// The first signal ends the trial with the next line, the second at once.
+fn listen_for_signals(interrupted: &Arc<AtomicBool>) -> std::io::Result<()> {
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        flag::register_conditional_shutdown(signal, Exit::Failed as i32, Arc::clone(interrupted))?;
+        flag::register(signal, Arc::clone(interrupted))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,269 @@
+//! From iperf3's letters to a plan of one cell.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+
+use model::plan::{AGENT_PORT, Factor, HostAddress, OnLoss, RawPlan, resolve};
+use model::{Bytes, Cell, Family, Nanos, Pacing, Plan, Protocol, Test, schedule};
+
+use crate::args::{Offer, OneshotArgs};
+use crate::exit::Failure;
+
+/// What iperf3 measures for when nothing is said.
+const TIME: Nanos = Nanos::from_millis(10_000);
+/// Its message size for TCP (DEFAULT_TCP_BLKSIZE in its src/iperf.h).
+const TCP_SIZE: u64 = 128 << 10;
+/// What fits one frame of Ethernet with IPv4 or IPv6: the segment size of a TCP
+/// connection with timestamps, which is what iperf3 takes on such a path.
+const UDP_SIZE: u64 = 1_448;
+/// netperf's size of requests and answers.
+const REQUEST: u64 = 1;
+/// iperf3's rate for UDP (UDP_RATE in its src/iperf.h).
+const UDP_RATE: &str = "1M";
+/// The number and the time in a stamped datagram.
+const STAMP: u64 = 16;
+/// Lines come no oftener: each costs CPU time beside the trial.
+const SHORTEST_INTERVAL: Nanos = Nanos::from_millis(100);
+
+/// A plan of one cell, and what a plan has no word for.
+#[derive(Debug)]
+pub struct Asked {
+    /// The plan.
+    pub plan: Plan,
+    /// Its cell.
+    pub cell: Cell,
+    /// Whether the agent's host sends.
+    pub swapped: bool,
+    /// The other host as the user wrote it.
+    pub remote: String,
+    /// Where it is, if that can be told.
+    pub address: Option<IpAddr>,
+}
+
+/// What the flags ask for.
+///
+/// # Errors
+/// What they cannot ask for together.
+pub fn plan(args: &OneshotArgs) -> Result<Asked, Failure> {
+    let Some(host) = args.client.clone().map(|host| with_port(host, args.port)) else {
+        return Err(Failure::misuse("name the host of the agent: nettoll -c HOST"));
+    };
+    let (test, swapped) = test(args)?;
+    let (family, address) = family(args, &host);
+    let size = args.size.unwrap_or(Bytes::new(default_size(test)));
+    let mut raw = RawPlan::parse("name = \"once\"\ntitle = \"One trial\"\n[[cells]]\ntest = \"TCP_STREAM\"\nsize = 1\n")?;
+    (raw.trial.length, raw.trial.messages) = end(args, size)?;
+    raw.trial.warmup = Some(args.omit);
+    (raw.blocks.least, raw.blocks.most) = (Some(1), Some(1));
+    raw.on_loss = Some(OnLoss::Stop);
+    raw.data_port = args.data_port;
+    raw.progress = progress(args)?;
+    raw.seed = seed(swapped);
+    raw.cpus = cpus(args);
+    let remote = written(&host);
+    raw.hosts = BTreeMap::from([("b".to_owned(), host)]);
+    let plan = resolve(&raw, &factors(args, test, family, size), 0)?;
+    match plan.cells.as_slice() {
+        [cell] => Ok(Asked { cell: cell.clone(), swapped, remote, address, plan }),
+        cells => Err(Failure::misuse(format!("these flags are of {} trials; vary a factor with `nettoll study`", cells.len()))),
+    }
+}
+
+/// The port of `-p` is that of a host that has none of its own.
+fn with_port(host: HostAddress, port: Option<u16>) -> HostAddress {
+    match port {
+        Some(port) if host.port == AGENT_PORT => HostAddress { port, ..host },
+        _ => host,
+    }
+}
+
+/// As a user writes it: without the port that is understood.
+fn written(host: &HostAddress) -> String {
+    if host.port == AGENT_PORT && host.data.is_none() { host.address.clone() } else { host.to_string() }
+}
+
+/// The test, and whether the agent's host sends.
+fn test(args: &OneshotArgs) -> Result<(Test, bool), Failure> {
+    let named = args.test.unwrap_or(if args.udp { Test::UdpStream } else { Test::TcpStream });
+    match (named, args.reverse) {
+        (Test::TcpMaerts, true) => Err(Failure::misuse("TCP_MAERTS is a TCP stream in reverse already: leave out -R")),
+        // As with netperf and iperf3, whoever asks connects and the other sends.
+        (Test::TcpMaerts, false) | (Test::TcpStream, true) => Ok((Test::TcpMaerts, true)),
+        (Test::UdpStream, true) => Ok((Test::UdpStream, true)),
+        (Test::TcpRr | Test::UdpRr | Test::TcpCrr, true) => {
+            Err(Failure::misuse(format!("{named} sends both ways already: -R is for streams")))
+        }
+        (test, false) => Ok((test, false)),
+    }
+}
+
+const fn default_size(test: Test) -> u64 {
+    match test {
+        Test::TcpStream | Test::TcpMaerts => TCP_SIZE,
+        Test::UdpStream => UDP_SIZE,
+        Test::TcpRr | Test::UdpRr | Test::TcpCrr => REQUEST,
+    }
+}
+
+/// A time, or messages of each flow.
+fn end(args: &OneshotArgs, size: Bytes) -> Result<(Option<Nanos>, Option<u64>), Failure> {
+    let all = match (args.bytes, args.blockcount) {
+        (Some(bytes), _) => bytes.get().div_ceil(size.get().max(1)),
+        (None, Some(count)) => count,
+        (None, None) => return Ok((Some(args.time.unwrap_or(TIME)), None)),
+    };
+    match all {
+        0 => Err(Failure::misuse("nothing to send: -n and -k take 1 or more; leave them out for a time (-t)")),
+        all => Ok((None, Some(all.div_ceil(u64::from(args.parallel.max(1)))))),
+    }
+}
+
+fn progress(args: &OneshotArgs) -> Result<Option<Nanos>, Failure> {
+    match args.interval {
+        interval if interval.get() == 0 => Ok(None),
+        interval if interval < SHORTEST_INTERVAL => Err(Failure::misuse(format!(
+            "-i {interval} is too short: 0.1 s or more, or 0 for no lines; every line takes CPU time from the trial"
+        ))),
+        interval => Ok(Some(interval)),
+    }
+}
+
+/// The least seed by which the block's one trial has the roles asked for.
+fn seed(swapped: bool) -> Option<u64> {
+    (0..1_000).find(|seed| schedule::block(*seed, 0, 1, 1).swapped == swapped)
+}
+
+fn cpus(args: &OneshotArgs) -> BTreeMap<String, Vec<u32>> {
+    let here = args.affinity.map(|affinity| ("a".to_owned(), vec![affinity.here]));
+    let there = args.affinity.and_then(|affinity| affinity.there).map(|cpu| ("b".to_owned(), vec![cpu]));
+    here.into_iter().chain(there).collect()
+}
+
+/// The version of IP: as asked, or that of the host's first address.
+fn family(args: &OneshotArgs, host: &HostAddress) -> (Family, Option<IpAddr>) {
+    let place = host.data.as_deref().unwrap_or(&host.address);
+    // What cannot be looked up is told by the laboratory, with the remedy.
+    let found: Vec<SocketAddr> =
+        (place.split('%').next().unwrap_or(place), host.port).to_socket_addrs().map(Iterator::collect).unwrap_or_default();
+    let of = |address: &SocketAddr| if address.is_ipv6() { Family::V6 } else { Family::V4 };
+    let asked = if args.version6 { Some(Family::V6) } else { args.version4.then_some(Family::V4) };
+    let family = asked.or(found.first().map(of)).unwrap_or(Family::V4);
+    (family, found.iter().find(|address| of(address) == family).map(SocketAddr::ip))
+}
+
+fn factors(args: &OneshotArgs, test: Test, family: Family, size: Bytes) -> Vec<(Factor, Vec<String>)> {
+    let rate = match (args.bitrate, test) {
+        (Some(Offer::Rate(model::OfferedRate::Bits(bits))), _) => Some(bits.get().to_string()),
+        (Some(Offer::Rate(rate)), _) => Some(rate.to_string()),
+        (None, Test::UdpStream) => Some(UDP_RATE.to_owned()),
+        (Some(Offer::All) | None, _) => None,
+    };
+    let window = args.window.map(|size| size.get().to_string());
+    let nodelay = (test.protocol() == Protocol::Tcp).then(|| args.no_delay.to_string());
+    let pacing = (args.pacing != Pacing::Sleep).then(|| args.pacing.to_string());
+    let named = [
+        (Factor::Test, Some(test.to_string())),
+        (Factor::Size, Some(size.get().to_string())),
+        (Factor::Family, Some(family.to_string())),
+        (Factor::Flows, Some(args.parallel.to_string())),
+        (Factor::Nodelay, nodelay),
+        (Factor::Cc, args.congestion.clone()),
+        (Factor::Sndbuf, window.clone()),
+        (Factor::Rcvbuf, window),
+        (Factor::Rate, rate),
+        (Factor::Pacing, pacing),
+        (Factor::Bidirectional, args.bidir.then(|| true.to_string())),
+        (Factor::Stamp, (test == Test::UdpStream && size.get() >= STAMP).then(|| true.to_string())),
+    ];
+    named.into_iter().filter_map(|(factor, level)| Some((factor, vec![level?]))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use model::plan::{LinkKind, TrialEnd};
+    use model::{Bytes, Family, Nanos, OfferedRate, Pacing, Test, schedule};
+
+    use super::{Asked, plan};
+    use crate::args::Arguments;
+
+    fn try_asked(line: &str) -> Result<Asked, String> {
+        let words = ["nettoll"].into_iter().chain(line.split_whitespace());
+        let args = Arguments::try_parse_from(words).map_err(|error| error.to_string())?;
+        plan(&args.oneshot).map_err(|failure| format!("{failure:?}"))
+    }
+
+    fn asked(line: &str) -> Asked {
+        let asked = try_asked(line).unwrap();
+        // The laboratory draws the roles from the seed.
+        assert_eq!(schedule::block(asked.plan.seed, 0, 1, asked.plan.blocks.most).swapped, asked.swapped, "{line}");
+        asked
+    }
+
+    #[test]
+    fn nothing_said_is_what_iperf3_does() {
+        let Asked { plan, cell, swapped, remote, .. } = asked("-c 192.0.2.7");
+        assert_eq!((cell.test, cell.size, cell.flows, cell.rate, cell.nodelay), (Test::TcpStream, Bytes::new(131_072), 1, None, false));
+        assert_eq!(
+            (plan.end, plan.warmup, plan.progress),
+            (TrialEnd::Length(Nanos::from_millis(10_000)), Nanos::new(0), Some(Nanos::from_millis(1_000)))
+        );
+        assert_eq!((plan.blocks.least, plan.blocks.most, plan.link.kind, plan.cells.len()), (1, 1, LinkKind::Network, 1));
+        assert_eq!((swapped, remote.as_str(), plan.hosts["b"].port), (false, "192.0.2.7", model::plan::AGENT_PORT));
+    }
+
+    #[test]
+    fn datagrams_bear_stamps_and_a_rate_as_in_iperf3() {
+        let cell = asked("-c 192.0.2.7 -u").cell;
+        assert_eq!((cell.test, cell.size, cell.stamp), (Test::UdpStream, Bytes::new(1_448), true));
+        assert_eq!(cell.rate, Some(OfferedRate::Bits(model::BitRate::new(1_000_000))));
+        assert_eq!(asked("-c 192.0.2.7 -u -b 0").cell.rate, None);
+        assert!(!asked("-c 192.0.2.7 -u -l 15").cell.stamp && asked("-c 192.0.2.7 -u -l 16").cell.stamp);
+        let cell = asked("-c 192.0.2.7 -u -b 50000/s --pacing spin").cell;
+        assert_eq!((cell.rate, cell.pacing), (Some(OfferedRate::Messages(50_000)), Pacing::Spin));
+    }
+
+    #[test]
+    fn who_sends() {
+        let of = |line: &str| {
+            let asked = asked(line);
+            (asked.cell.test, asked.swapped)
+        };
+        assert_eq!(of("-c 192.0.2.7 -R"), (Test::TcpMaerts, true));
+        assert_eq!(of("-c 192.0.2.7 --test tcp_maerts"), (Test::TcpMaerts, true));
+        assert_eq!(of("-c 192.0.2.7 -uR"), (Test::UdpStream, true));
+        assert_eq!(of("-c 192.0.2.7 --test TCP_CRR"), (Test::TcpCrr, false));
+        for wrong in
+            ["-c h --test TCP_MAERTS -R", "-c h --test TCP_RR -R", "-c h -R --bidir", "-c h -u --test TCP_RR", "-c h --test TCP_RR --bidir"]
+        {
+            assert!(try_asked(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn bytes_and_blocks_are_of_all_flows() {
+        let end = |line: &str| asked(line).plan.end;
+        assert_eq!(end("-c 192.0.2.7 -n 1M -l 1K"), TrialEnd::Messages(1_024));
+        assert_eq!(end("-c 192.0.2.7 -n 1000001 -l 1000"), TrialEnd::Messages(1_001));
+        assert_eq!(end("-c 192.0.2.7 -n 1M -l 1K -P 4"), TrialEnd::Messages(256));
+        assert_eq!(end("-c 192.0.2.7 -k 10 -P 4"), TrialEnd::Messages(3));
+        assert_eq!(end("-c 192.0.2.7 -t 2.5"), TrialEnd::Length(Nanos::from_millis(2_500)));
+        for wrong in ["-c h -n 0", "-c h -k 0", "-c h -n 1 -t 1", "-c h -i 0.01", "-c h -b 10M/16", "-c h -A x", "-c h -P 0", "-c h -l 0"] {
+            assert!(try_asked(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_rest_of_the_letters() {
+        let Asked { plan, cell, remote, .. } = asked("-c [2001:db8::7]:5000 -w 64K -N -C reno -A 2,3 -O 1 -i 0 -P 8 -p 7000 --bidir");
+        assert_eq!(
+            (cell.sndbuf, cell.rcvbuf, cell.nodelay, cell.cc.as_deref()),
+            (Some(Bytes::new(65_536)), Some(Bytes::new(65_536)), true, Some("reno"))
+        );
+        assert_eq!((cell.family, cell.flows, cell.bidirectional), (Family::V6, 8, true));
+        assert_eq!((plan.warmup, plan.progress, plan.cpus.len(), plan.cpus["b"][0]), (Nanos::from_millis(1_000), None, 2, 3));
+        // The port of the host goes before that of -p.
+        assert_eq!((plan.hosts["b"].port, remote.as_str()), (5_000, "[2001:db8::7]:5000"));
+        assert_eq!(asked("-c 192.0.2.7 -p 7000").plan.hosts["b"].port, 7_000);
+    }
+}

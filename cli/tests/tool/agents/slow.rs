@@ -1,0 +1,99 @@
+//! Control connections over paths that lose, delay or starve them: slower, but
+//! whole.
+
+use std::time::Duration;
+
+use model::run::Status;
+
+use super::roles::RELAY;
+use super::support::{A, Agent, B, CELLS, Net, PORT, ROUTER, plan, says, secret};
+use crate::support::tool::Tool;
+use crate::support::{Skip, need_programs};
+
+crate::claims!(a_lossy_control_path, a_control_path_with_a_delay, a_control_path_of_a_few_bytes_a_second);
+
+const BLOCKS: u32 = 2;
+
+fn a_lossy_control_path() -> Result<(), Skip> {
+    need_programs(&["nft"])?;
+    let (net, tool) = (Net::new()?, Tool::new());
+    let rule = |end: &str| format!("nft 'add rule inet lossy forward tcp {end} {PORT} numgen random mod 100 < 5 counter drop'");
+    net.router.set(&format!(
+        "nft 'add table inet lossy'
+         nft 'add chain inet lossy forward {{ type filter hook forward priority 0; }}'
+         {}
+         {}",
+        rule("sport"),
+        rule("dport")
+    ))?;
+    let secret = secret(&tool);
+    let agent = Agent::start(&net.b, &tool, &secret);
+    let host = format!("b={B}");
+    let answer = net.a.study(&tool, &plan(6), &[&["--on-loss", "go-on", "--host", &host][..], &secret].concat()).done();
+    let stored = tool.stored();
+    assert_eq!(stored.trials().len(), CELLS * 6, "{}", answer.stderr);
+    assert_eq!(stored.status(), Status::BlocksDone);
+    // What is lost again and again may be taken for the agent's death.
+    let errors = stored.errors();
+    assert!(errors.len() <= 2 && errors.iter().all(|error| error.contains("was lost")), "{errors:?}");
+    answer.says(&format!("{} trials measured, {} failed", CELLS * 6 - errors.len(), errors.len()));
+    let dropped = net.router.set("nft list table inet lossy | grep -c 'counter packets [1-9]' || true")?;
+    assert_eq!(dropped.trim(), "2", "both ways were to be lossy");
+    agent.end();
+    net.nothing_left(&[&tool]);
+    Ok(())
+}
+
+fn a_control_path_with_a_delay() -> Result<(), Skip> {
+    const DELAY: Duration = Duration::from_millis(40);
+    let (net, tool) = (Net::new()?, Tool::new());
+    let secret = secret(&tool);
+    let agent = Agent::start(&net.b, &tool, &secret);
+    let delay = DELAY.as_millis().to_string();
+    let relay = net.router.role(&tool, &[RELAY, &format!("{ROUTER}:{PORT}"), &format!("{B}:{PORT}"), &delay]);
+    // The connection goes to the relay, the messages to the host itself.
+    let host = format!("b={ROUTER},data={B}");
+    let answer = net.a.study(&tool, &plan(BLOCKS), &[&["--host", &host][..], &secret].concat()).done();
+    says(&answer.stderr, &["the hosts are 8", "ms away; what a trial sent is waited for up to 3"]);
+    let measured = tool.stored().all_measured();
+    assert_eq!(measured.len(), CELLS * BLOCKS as usize);
+    for (record, measured) in measured {
+        let control = measured.control.unwrap();
+        assert!(Duration::from(control.rtt) >= DELAY * 2, "{}: {control:?}", record.cell);
+        assert!(control.silence.get() >= control.rtt.get() * 4);
+        // The offset cannot be known closer than by half of the way.
+        assert!(measured.clock.unwrap().error_ns >= control.rtt.get() / 2);
+    }
+    drop(relay);
+    agent.end();
+    net.nothing_left(&[&tool]);
+    Ok(())
+}
+
+fn a_control_path_of_a_few_bytes_a_second() -> Result<(), Skip> {
+    need_programs(&["tc"])?;
+    let (net, tool) = (Net::new()?, Tool::new());
+    // The facts of a host alone take half a second.
+    for device in ["to-a", "to-b"] {
+        net.router.set(&format!(
+            "tc qdisc add dev {device} root handle 1: htb default 10
+             tc class add dev {device} parent 1: classid 1:10 htb rate 8gbit quantum 60000
+             tc class add dev {device} parent 1: classid 1:20 htb rate 256kbit ceil 256kbit burst 1600 cburst 1600
+             tc filter add dev {device} parent 1: protocol ip prio 1 u32 match ip sport {PORT} 0xffff flowid 1:20
+             tc filter add dev {device} parent 1: protocol ip prio 1 u32 match ip dport {PORT} 0xffff flowid 1:20"
+        ))?;
+    }
+    let secret = secret(&tool);
+    let agents = [&net.a, &net.b].map(|place| Agent::start(place, &tool, &secret));
+    let (a, b) = (format!("a={A}"), format!("b={B}"));
+    let arguments = [&["--host", &a, "--host", &b, "-J"][..], &secret].concat();
+    // From beyond the router, so that both connections are slow.
+    let analysis = net.c.study(&tool, &plan(BLOCKS), &arguments).done().json();
+    assert_eq!((&analysis["trials"], &analysis["failed"]), (&(CELLS * BLOCKS as usize).into(), &0.into()));
+    assert_eq!(analysis["datagrams"]["unaccounted"], 0);
+    let carried = net.router.set("tc -s class show dev to-b | grep -A1 '1:20' | grep -o 'Sent [0-9]*' | cut -d' ' -f2")?;
+    assert!(carried.trim().parse::<u64>().unwrap() > 1_000, "the control connection was to be in the slow class: {carried}");
+    agents.into_iter().for_each(Agent::end);
+    net.nothing_left(&[&tool]);
+    Ok(())
+}

@@ -1,0 +1,194 @@
+//! One trial, `nettoll -c HOST`, against `nettoll -s` over loopback in a
+//! namespace of its own.
+
+use serde_json::Value;
+
+use crate::support::tool::{Answer, Tool};
+use crate::support::{Skip, need_programs, succeeds};
+
+crate::claims!(
+    a_client_without_its_agent_says_how_to_start_one,
+    what_cannot_be_asked_is_told_with_what_can,
+    a_stream_has_a_line_for_each_interval_and_a_summary,
+    what_one_end_of_a_tcp_stream_sends_the_other_gets,
+    bytes_asked_for_are_bytes_sent,
+    datagrams_are_told_by_their_numbers,
+    transactions_have_percentiles,
+    a_rate_is_offered_and_kept,
+    a_stored_trial_can_be_reported,
+    an_interrupted_trial_shows_what_had_come,
+);
+
+/// The agent's port in the namespace, and as /proc/net/tcp has it.
+const PORT: (&str, &str) = ("10999", ":2AF7 ");
+
+/// Runs a line of shell beside an agent on loopback, in a namespace of its own.
+/// The agent is ended by its number.
+fn beside_an_agent(tool: &Tool, line: &str) -> Result<Answer, Skip> {
+    need_programs(&["unshare", "ip"])?;
+    let wrapper = ["unshare", "-rn"];
+    if !succeeds("unshare -rn ip link set lo up") {
+        return Err(Skip("a user may make no network namespace here".to_owned()));
+    }
+    let (port, listening) = PORT;
+    let script = format!(
+        "ip link set lo up
+         $NETTOLL -s -p {port} >agent.out 2>&1 & agent=$!
+         for i in $(seq 600); do grep -q '{listening}' /proc/net/tcp /proc/net/tcp6 && break; sleep 0.05; done
+         set +e
+         {line}
+         code=$?
+         kill $agent; wait $agent
+         exit $code"
+    );
+    Ok(tool.script(&wrapper, &script))
+}
+
+/// One trial as JSON.
+fn trial(flags: &str) -> Result<Value, Skip> {
+    let tool = Tool::new();
+    let answer = beside_an_agent(&tool, &format!("$NETTOLL -c 127.0.0.1 -p {} -J {flags}", PORT.0))?;
+    assert_eq!(answer.code, Some(0), "{answer:?}");
+    Ok(answer.json())
+}
+
+fn number(value: &Value, path: &str) -> f64 {
+    value.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("{path} in {value:#}"))
+}
+
+fn a_client_without_its_agent_says_how_to_start_one() -> Result<(), Skip> {
+    // The discard port: reserved, and nobody listens there.
+    let answer = Tool::new().run(&["-c", "127.0.0.1", "-p", "9"]);
+    assert_eq!(answer.code, Some(1), "{answer:?}");
+    assert!(answer.stderr.contains("nettoll agent") && answer.stderr.contains("refused"), "{}", answer.stderr);
+    let answer = Tool::new().run(&["-c", "127.0.0.1", "-p", "9", "-J"]);
+    let value = answer.json();
+    assert!(value["error"].as_str().is_some_and(|error| error.contains("nettoll agent")), "{value}");
+    assert_eq!((answer.code, &value["intervals"], &value["nettoll"]["error"]["kind"]), (Some(1), &serde_json::json!([]), &"failed".into()));
+    Ok(())
+}
+
+fn what_cannot_be_asked_is_told_with_what_can() -> Result<(), Skip> {
+    let wrong: &[(&[&str], &str)] = &[
+        (&["-c"], "HOST"),
+        (&["-t", "5"], "-c"),
+        (&["-c", "h", "-s"], "cannot be used with"),
+        (&["-c", "h", "-Z"], "send"),
+        (&["-c", "h", "-B", "192.0.2.1"], "data=ADDRESS"),
+        (&["-c", "h", "--length", "1K"], "-l SIZE"),
+        (&["-c", "h", "-b", "10M/16"], "bursts"),
+        (&["-c", "h", "-l", "0"], "0 bytes is not a size"),
+        (&["-c", "h", "--test", "TCP_RR", "-R"], "-R is for streams"),
+        (&["-c", "h", "-i", "0.001"], "0.1 s"),
+        (&["-c", "h:0"], "port"),
+        (&["-s", "-D"], "service"),
+        (&["-c", "h", "study", "quick"], "study"),
+    ];
+    for (flags, word) in wrong {
+        let answer = Tool::new().run(flags);
+        assert_eq!(answer.code, Some(2), "{flags:?}: {answer:?}");
+        assert!(answer.stderr.contains(word), "{flags:?}: {}", answer.stderr);
+    }
+    let value = Tool::new().run(&["-c", "h", "-J", "-l", "0"]).json();
+    assert_eq!(value["nettoll"]["error"]["kind"], "misuse");
+    assert!(value["error"].is_string());
+    Ok(())
+}
+
+fn a_stream_has_a_line_for_each_interval_and_a_summary() -> Result<(), Skip> {
+    let tool = Tool::new();
+    let Answer { stdout, code, stderr } = beside_an_agent(&tool, &format!("$NETTOLL -c 127.0.0.1 -p {} -t 0.8 -i 0.2", PORT.0))?;
+    assert_eq!(code, Some(0), "{stdout}{stderr}");
+    let lines: Vec<&str> = stdout.lines().collect();
+    assert!(lines[0].starts_with("TCP_STREAM (nagle) 131072 B, 800 ms"), "{stdout}");
+    let interval = |line: &&&str| line.trim_start().split_once('-').is_some_and(|(start, _)| start.parse::<f64>().is_ok());
+    assert!((3..=5).contains(&lines.iter().filter(interval).count()), "{stdout}");
+    for word in ["interval, s", "CPU/message", "payload/s", "SO_SNDBUF", "single trial", "nettoll study quick --host b=127.0.0.1"] {
+        assert!(stdout.contains(word), "{word} in {stdout}");
+    }
+    assert!(lines.iter().all(|line| line.chars().count() <= 80), "{stdout}");
+    Ok(())
+}
+
+fn what_one_end_of_a_tcp_stream_sends_the_other_gets() -> Result<(), Skip> {
+    for flags in ["-t 0.3 -i 0", "-t 0.3 -i 0.1 -R", "-t 0.3 -P 3"] {
+        let value = trial(flags)?;
+        let total = |end: &str| number(&value, &format!("/nettoll/trial/outcome/measured/{end}/total/bytes"));
+        assert_eq!(total("sender"), total("receiver"), "{flags}");
+        assert_eq!(number(&value, "/start/test_start/reverse") == 1.0, flags.contains("-R"));
+        assert_eq!(value["end"]["streams"].as_array().map(Vec::len), Some(if flags.contains("-P") { 3 } else { 1 }));
+        assert!(number(&value, "/end/sum_received/bytes") > 0.0);
+    }
+    let value = trial("-t 0.3 --bidir")?;
+    let total = |path: &str| number(&value, &format!("/nettoll/trial/outcome/measured/{path}/bytes"));
+    assert_eq!(total("sender/total"), total("receiver/total"));
+    assert_eq!(total("receiver/back/total"), total("sender/back/total"));
+    assert!(number(&value, "/end/sum_received_bidir_reverse/bytes") > 0.0);
+    Ok(())
+}
+
+fn bytes_asked_for_are_bytes_sent() -> Result<(), Skip> {
+    let value = trial("-n 1M -l 1000 -i 0")?;
+    assert_eq!(number(&value, "/end/sum_sent/bytes"), 1_049_000.0);
+    // The receiver's window begins with a read, which may hold several messages.
+    assert_eq!(number(&value, "/nettoll/trial/outcome/measured/receiver/total/bytes"), 1_049_000.0);
+    let value = trial("-k 50 -l 100 -i 0")?;
+    assert_eq!(number(&value, "/nettoll/trial/outcome/measured/sender/counts/messages"), 50.0);
+    Ok(())
+}
+
+fn datagrams_are_told_by_their_numbers() -> Result<(), Skip> {
+    let value = trial("-u -t 0.4 -i 0.2 -b 5M")?;
+    let way = &value["nettoll"]["trial"]["outcome"]["measured"]["receiver"]["one_way"];
+    assert_eq!((number(way, "/missing"), number(way, "/out_of_order")), (0.0, 0.0));
+    assert_eq!(number(&value, "/end/sum/lost_packets"), 0.0);
+    assert_eq!(number(&value, "/start/test_start/target_bitrate"), 5e6);
+    let total = |end: &str| number(&value, &format!("/nettoll/trial/outcome/measured/{end}/total/messages"));
+    assert_eq!(total("sender"), total("receiver"));
+    Ok(())
+}
+
+fn transactions_have_percentiles() -> Result<(), Skip> {
+    for test in ["TCP_RR", "UDP_RR", "TCP_CRR"] {
+        let value = trial(&format!("--test {test} -t 0.3 -i 0.1"))?;
+        let times = &value["nettoll"]["figures"]["latency"];
+        assert_eq!(number(times, "/count"), number(&value, "/nettoll/trial/outcome/measured/sender/counts/messages"), "{test}");
+        assert!(number(times, "/min_ns") > 0.0);
+    }
+    Ok(())
+}
+
+fn a_rate_is_offered_and_kept() -> Result<(), Skip> {
+    let value = trial("--test TCP_RR -b 200/s -t 0.5 -i 0")?;
+    assert_eq!(number(&value, "/nettoll/figures/metrics/offered_messages_per_s"), 200.0);
+    let sender = &value["nettoll"]["trial"]["outcome"]["measured"]["sender"];
+    // A busy machine may end the window late; the schedule has as many as fit it.
+    let seconds = (number(sender, "/window/end") - number(sender, "/window/start")) / 1e9;
+    assert!((number(sender, "/schedule/intended") - 200.0 * seconds).abs() <= 2.0, "{sender}");
+    assert!(value["nettoll"]["figures"]["uncorrected"].is_object() && value["nettoll"]["figures"]["lateness"].is_object());
+    Ok(())
+}
+
+fn a_stored_trial_can_be_reported() -> Result<(), Skip> {
+    let tool = Tool::new();
+    let answer = beside_an_agent(&tool, &format!("$NETTOLL -c 127.0.0.1 -p {} -t 0.2 --runs runs", PORT.0))?;
+    assert_eq!(answer.code, Some(0), "{answer:?}");
+    assert!(answer.stdout.contains("Stored in runs/"), "{}", answer.stdout);
+    assert_eq!(tool.run(&["report", "-J"]).done().json()["trials"], 1);
+    Ok(())
+}
+
+fn an_interrupted_trial_shows_what_had_come() -> Result<(), Skip> {
+    let line = |flags: &str| {
+        format!(
+            "$NETTOLL -c 127.0.0.1 -p {} -t 60 -i 0.1 {flags} >client.out & client=$!
+             for i in $(seq 600); do [ $(wc -l <client.out) -gt 9 ] && break; sleep 0.05; done
+             kill -INT $client; wait $client; code=$?; cat client.out; (exit $code)",
+            PORT.0
+        )
+    };
+    let answer = beside_an_agent(&Tool::new(), &line(""))?;
+    assert_eq!(answer.code, Some(1), "{answer:?}");
+    assert!(answer.stdout.contains("Interrupted") && answer.stdout.contains("received"), "{}", answer.stdout);
+    Ok(())
+}

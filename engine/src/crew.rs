@@ -1,0 +1,217 @@
+//! The traffic threads of an endpoint, one a flow.
+
+use std::io::{self, PipeReader, Write};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread::{self, JoinHandle};
+
+use model::Role;
+use model::control::{FromEndpoint, Sent, Task};
+use model::end::Counts;
+use nix::poll::{PollFd, PollFlags};
+use nix::sched::{CloneFlags, unshare};
+
+use crate::endpoint::{Files, Output, bind_to_cpu, tell};
+use crate::stage::{Part, SoFar, Stage};
+use crate::traffic::{self, Extent, Joined, Traffic};
+use crate::wake;
+
+/// Enough for a loop and what it calls; the buffers are on the heap.
+const STACK: usize = 256 << 10;
+
+/// All traffic threads.
+#[derive(Debug)]
+pub struct Crew {
+    members: Vec<Member>,
+}
+
+/// One traffic thread.
+#[derive(Debug)]
+struct Member {
+    /// The flow's part, which on the way back is the other one.
+    role: Role,
+    stage: Arc<Stage>,
+    /// Ends when the thread does, however it does.
+    over: PipeReader,
+    thread: Option<JoinHandle<io::Result<Traffic>>>,
+    traffic: Option<Traffic>,
+}
+
+/// What the thread of flow `number` has to do: on the way back its role is the
+/// other one.
+fn task_of(task: &Task, number: usize) -> Task {
+    let role = if number < task.cell.flows as usize { task.role } else { task.role.other() };
+    let cpu = task.cpus.get(number % task.cpus.len().max(1)).copied();
+    Task { role, cpus: cpu.into_iter().collect(), ..task.clone() }
+}
+
+impl Crew {
+    /// Starts one thread for each flow. When all that send have sent their last
+    /// message, the host is told.
+    ///
+    /// # Errors
+    /// What the system refused.
+    pub fn start<W: Write + Send + 'static>(task: &Task, flows: Vec<Joined>, output: &Output<W>, files: Files) -> io::Result<Self> {
+        wake::prepare()?;
+        let announcer = Arc::new(Announcer::of(task, output));
+        let mut crew = Self { members: Vec::with_capacity(flows.len()) };
+        let mut flows = flows.into_iter();
+        let mut number = 0;
+        while let Some(flow) = flows.next() {
+            let later: Vec<RawFd> = flows.as_slice().iter().flat_map(numbers).collect();
+            let announcer = Arc::clone(&announcer);
+            let place = number % task.cell.flows.max(1) as usize;
+            let sent = move |total: &Counts| announcer.said(place, total);
+            crew.members.push(Member::start(task_of(task, number), flow, later, sent, files)?);
+            number += 1;
+        }
+        Ok(crew)
+    }
+
+    /// Puts every flow into the part that is its role's.
+    pub fn enter(&self, part_of: impl Fn(Role) -> Part) {
+        for member in &self.members {
+            member.stage.enter(part_of(member.role));
+        }
+    }
+
+    /// Gets the threads out of the calls that they may be blocked in.
+    pub fn wake(&self) {
+        self.members.iter().filter_map(|member| member.thread.as_ref()).for_each(wake::wake);
+    }
+
+    /// Tells each flow how many messages the other end has sent on it.
+    pub fn announce(&self, sent: &Sent, flows: u32) {
+        for (number, member) in self.members.iter().enumerate() {
+            let place = number % flows.max(1) as usize;
+            member.stage.announce(sent.messages.get(place).copied().unwrap_or(0));
+        }
+    }
+
+    /// How many messages the other end has said to have sent to the flows of
+    /// `role`; `None` before it did.
+    pub fn announced(&self, role: Role) -> Option<u64> {
+        self.members.iter().filter(|member| member.role == role).map(|member| member.stage.announced()).sum()
+    }
+
+    /// Asks all that are in their measured part how far they have come.
+    pub fn ask(&self) {
+        for member in &self.members {
+            member.stage.ask();
+        }
+    }
+
+    /// Whether one that still runs has not answered.
+    pub fn asked(&self) -> bool {
+        self.members.iter().any(|member| member.thread.is_some() && member.stage.asked())
+    }
+
+    /// How far each has come, with its role.
+    pub fn so_far(&self) -> impl Iterator<Item = (Role, SoFar)> {
+        self.members.iter().map(|member| (member.role, member.stage.so_far()))
+    }
+
+    /// What is ready when a thread has ended; see [`Self::take_ended`].
+    pub fn ends(&self) -> Vec<PollFd<'_>> {
+        self.running().map(|member| PollFd::new(member.over.as_fd(), PollFlags::POLLIN)).collect()
+    }
+
+    /// Takes what those threads bring home whose [`Self::ends`] are `ready`.
+    ///
+    /// # Errors
+    /// That of a thread.
+    pub fn take_ended(&mut self, ready: &[usize]) -> io::Result<()> {
+        let running = self.members.iter_mut().filter(|member| member.thread.is_some());
+        for (_, member) in running.enumerate().filter(|(at, _)| ready.contains(at)) {
+            if let Some(thread) = member.thread.take() {
+                member.traffic = Some(thread.join().map_err(|_| io::Error::other("a traffic thread panicked"))??);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether none runs any more.
+    pub fn is_over(&self) -> bool {
+        self.running().next().is_none()
+    }
+
+    /// What the threads brought home, in the order of their flows.
+    pub fn into_traffic(self) -> Vec<Traffic> {
+        self.members.into_iter().filter_map(|member| member.traffic).collect()
+    }
+
+    fn running(&self) -> impl Iterator<Item = &Member> {
+        self.members.iter().filter(|member| member.thread.is_some())
+    }
+}
+
+impl Member {
+    /// The thread takes a table of open files of its own, where the system allows
+    /// it: in a table that threads share, the kernel counts references to the
+    /// socket at each call, which a program of one thread does not pay (a receiver
+    /// of small datagrams: 3 %). `later` are files of flows whose threads come
+    /// after this one: its table would keep their connections open.
+    fn start(task: Task, flow: Joined, later: Vec<RawFd>, sent: impl Fn(&Counts) + Send + 'static, files: Files) -> io::Result<Self> {
+        let (over, held) = io::pipe()?;
+        let stage = Arc::new(Stage::starting_in(Extent::of(&task).warmup_part));
+        let (role, its_stage) = (task.role, Arc::clone(&stage));
+        let (own_table, has_own_table) = mpsc::channel();
+        let moved: Vec<RawFd> = numbers(&flow).into_iter().chain([held.as_raw_fd()]).collect();
+        let thread = thread::Builder::new().name("traffic".to_owned()).stack_size(STACK).spawn(move || {
+            let _held = held;
+            let own = files == Files::Own && unshare(CloneFlags::CLONE_FILES).is_ok();
+            if own {
+                close_all(&later);
+            }
+            let _ = own_table.send(own);
+            bind_to_cpu(task.cpus.first().copied());
+            traffic::run(&task, flow, &its_stage, &mut |total| sent(total))
+        })?;
+        if has_own_table.recv() == Ok(true) {
+            close_all(&moved);
+        }
+        Ok(Self { role, stage, over, thread: Some(thread), traffic: None })
+    }
+}
+
+/// The files that a flow consists of.
+fn numbers(flow: &Joined) -> Vec<RawFd> {
+    std::iter::once(&flow.socket).chain(&flow.listener).map(AsRawFd::as_raw_fd).collect()
+}
+
+/// Closes files that another table has taken over.
+fn close_all(numbers: &[RawFd]) {
+    for number in numbers {
+        // SAFETY: the owner of this file lives in another thread, which has a table of
+        // files of its own; in this one nothing owns the number, and nothing was opened
+        // since the tables parted.
+        drop(unsafe { OwnedFd::from_raw_fd(*number) });
+    }
+}
+
+/// Tells the host once, when the last of the flows that send has sent its last message.
+struct Announcer<W> {
+    output: Output<W>,
+    so_far: Mutex<(u32, Sent)>,
+}
+
+impl<W: Write> Announcer<W> {
+    fn of(task: &Task, output: &Output<W>) -> Self {
+        let sent = Sent { messages: vec![0; task.cell.flows as usize], bytes: 0 };
+        Self { output: Arc::clone(output), so_far: Mutex::new((task.cell.flows, sent)) }
+    }
+
+    fn said(&self, place: usize, total: &Counts) {
+        let mut so_far = self.so_far.lock().unwrap_or_else(PoisonError::into_inner);
+        let (left, sent) = &mut *so_far;
+        if let Some(messages) = sent.messages.get_mut(place) {
+            *messages = total.messages;
+        }
+        sent.bytes += total.bytes;
+        *left = left.saturating_sub(1);
+        if *left == 0 {
+            // A host that cannot be told is noticed by the main thread.
+            let _ = tell(&self.output, &FromEndpoint::Sent(sent.clone()));
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! What an endpoint reports: its flows, put together.
+
+use std::fs;
+
+use model::control::Task;
+use model::end::{Back, Counts, CpuTime, EndReport, FlowReport, Progress, SocketOption, Switches, Window};
+use model::plan::TrialEnd;
+use model::{Bytes, Nanos};
+
+use crate::counts::{merge as merge_accounts, sum};
+use crate::edge::{Between, Edge};
+use crate::merge;
+use crate::socket;
+use crate::timekeeper::Led;
+use crate::traffic::{self, Account, Traffic};
+
+/// Puts the report together. `traffic` has the flows of the endpoint's own role
+/// first, and then those of the other.
+pub fn report(task: &Task, mut traffic: Vec<Traffic>, led: Led, options: Vec<SocketOption>) -> EndReport {
+    let whole = whole(task, &traffic, led.edges);
+    let switches = traffic.iter().fold(Switches::default(), |sum, flow| Switches {
+        voluntary: sum.voluntary + flow.between.switches.voluntary,
+        involuntary: sum.involuntary + flow.between.switches.involuntary,
+    });
+    let run_delay = traffic.iter().map(|flow| flow.between.run_delay).sum_all();
+    let options = socket::with_end(options, traffic.first_mut().map(|flow| std::mem::take(&mut flow.options)).unwrap_or_default());
+    let returning = traffic.split_off((task.cell.flows as usize).min(traffic.len()));
+    let (counts, total) = counted(&traffic);
+    let back = task.cell.bidirectional.then(|| counted(&returning)).map(|(counts, total)| Back { counts, total });
+    let schedule = merge_all(traffic.iter_mut().filter_map(|flow| flow.kept.take()), traffic::Kept::add);
+    let one_way = merge_all(traffic.iter_mut().filter_map(|flow| flow.one_way.take()), Account::add);
+    let tcp = merge_accounts(traffic.iter().filter_map(|flow| flow.tcp));
+    let last = Progress { tcp, ..Progress::default() };
+    let sending = if task.role == model::Role::Sender { &traffic } else { &returning };
+    EndReport {
+        role: task.role,
+        cpu: task.cpus.first().copied(),
+        window: whole.window,
+        flow: whole_flow(sending),
+        counts,
+        total,
+        cpu_time: CpuTime { process: whole.process_cpu, irq: led.irq, kernel_threads: whole.ksoftirqd },
+        switches,
+        run_delay,
+        options,
+        tcp,
+        latency: merge::times(traffic.iter().map(|flow| flow.latency.as_deref())),
+        max_resident: max_resident(),
+        flows: if task.cell.flows > 1 { each(task, &traffic) } else { Vec::new() },
+        back,
+        schedule: schedule.map(|kept| kept.schedule()),
+        one_way: one_way.map(|account| account.one_way()),
+        progress: match task.progress {
+            Some(_) => led.progress.close(whole.window, counts, back.map(|back| back.counts), last),
+            None => Vec::new(),
+        },
+    }
+}
+
+/// What lies between the edges of the whole.
+///
+/// One flow reads its edges itself, between two messages. Several flows notice
+/// the same edge at different times: by microseconds where each has a CPU, by
+/// a time slice where they share. The earliest start and the latest end would
+/// make the window too long by all of that. But a flow looks at its stage after
+/// each message, so what it counts are the messages that began while the stage
+/// said `Measure`, whenever it noticed; and the main thread said so to all of
+/// them within a microsecond. So the window is the main thread's, and the
+/// clocks of process and kernel threads are those that it read there: they are
+/// of all threads. What is counted wrongly is the message that each flow was in
+/// at each edge: one comes in for one that goes out. The rate is right within
+/// (time to tell all flows + one message a flow) / length: some 10 us of 150 ms.
+///
+/// Where a receiver's first message came only after that, nothing was to be
+/// timed before: the window begins with the first of all flows, and likewise
+/// ends with the last. A trial of a number of messages has no common edges: its
+/// window holds every message counted, from the first flow's start to the last
+/// one's end, with what was idle because flows did not end together.
+fn whole(task: &Task, traffic: &[Traffic], kept: Option<(Edge, Edge)>) -> Between {
+    let edges = traffic.iter().map(|flow| flow.between);
+    match traffic {
+        [one] => one.between,
+        _ => {
+            let first = edges.clone().map(|between| between.start).min_by_key(Edge::time).unwrap_or_default();
+            let last = edges.map(|between| between.end).max_by_key(Edge::time).unwrap_or_default();
+            match (task.end, kept) {
+                (TrialEnd::Length(_), Some((start, end))) => {
+                    let start = if start.time() < first.time() { first } else { start };
+                    let end = if last.time() < end.time() { last } else { end };
+                    start.until(&end)
+                }
+                _ => first.until(&last),
+            }
+        }
+    }
+}
+
+fn counted(traffic: &[Traffic]) -> (Counts, Counts) {
+    let all = |of: fn(&Traffic) -> Counts| traffic.iter().map(of).fold(Counts::default(), sum);
+    (all(|flow| flow.counts), all(|flow| flow.total))
+}
+
+/// From the first message of all flows to the last.
+fn whole_flow(traffic: &[Traffic]) -> Option<Window> {
+    let flows = || traffic.iter().filter_map(|flow| flow.flow);
+    let (start, end) = (flows().map(|flow| flow.start).min()?, flows().map(|flow| flow.end).max()?);
+    Some(Window { start, end })
+}
+
+fn each(task: &Task, traffic: &[Traffic]) -> Vec<FlowReport> {
+    let report = |(number, flow): (usize, &Traffic)| FlowReport {
+        cpu: task.cpus.get(number % task.cpus.len().max(1)).copied(),
+        counts: flow.counts,
+        total: flow.total,
+        switches: flow.between.switches,
+        tcp: flow.tcp,
+    };
+    traffic.iter().enumerate().map(report).collect()
+}
+
+/// What flows brought home, in one.
+fn merge_all<T>(flows: impl Iterator<Item = T>, add: fn(&mut T, &T)) -> Option<T> {
+    flows.reduce(|mut all, other| {
+        add(&mut all, &other);
+        all
+    })
+}
+
+/// Sums of what may be missing.
+trait SumAll {
+    /// `None` when one is missing.
+    fn sum_all(self) -> Option<Nanos>;
+}
+
+impl<I: Iterator<Item = Option<Nanos>>> SumAll for I {
+    fn sum_all(mut self) -> Option<Nanos> {
+        self.try_fold(Nanos::default(), |sum, time| Some(sum + time?))
+    }
+}
+
+/// Largest resident size of this process. `getrusage` would also count the
+/// process that started it.
+fn max_resident() -> Bytes {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    Bytes::new(kib.unwrap_or(0) << 10)
+}

@@ -1,0 +1,232 @@
+//! The sockets of one trial: opened, set, joined to their peers, read back.
+
+pub mod cookie;
+mod options;
+mod tcp;
+mod udp;
+
+use std::io::{self, Read};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+use model::control::Task;
+use model::{Family, Protocol, Role, Test};
+use nix::poll::{PollFd, PollFlags};
+use serde::de::DeserializeOwned;
+use socket2::{Domain, Socket, Type};
+
+use crate::channel::Receiver;
+use crate::deadline::Deadline;
+use crate::endpoint::EndpointError;
+use crate::traffic::Joined;
+use cookie::Shown;
+
+pub use options::{options, with_end};
+pub use udp::{forget_greetings, greet};
+
+/// How long a blocked call sleeps before it looks at the stage again, should
+/// the signal that wakes it come too early.
+const BACKSTOP: Duration = Duration::from_millis(50);
+/// How long two ends of a trial may take to find each other.
+const JOIN_LIMIT: Duration = Duration::from_secs(10);
+
+/// A step with a socket that failed.
+#[derive(Debug, thiserror::Error)]
+#[error("{tried}: {answer}{remedy}")]
+pub struct SocketError {
+    tried: String,
+    answer: io::Error,
+    remedy: String,
+}
+
+impl SocketError {
+    fn new(tried: impl Into<String>, answer: io::Error) -> Self {
+        let remedy = match answer.raw_os_error() {
+            Some(libc::EADDRINUSE) => "; end what uses this port, or choose another",
+            Some(libc::EADDRNOTAVAIL) => "; this host has no such address: check the link and its family",
+            Some(libc::ENETUNREACH | libc::EHOSTUNREACH) => {
+                "; there is no route to the other host, or a firewall refuses it: check the link"
+            }
+            Some(libc::ECONNREFUSED) => "; nothing listens there: the other end may have died, or a firewall refuses the port",
+            Some(libc::EAFNOSUPPORT) => "; this kernel lacks that address family: `nettoll doctor` says more",
+            Some(libc::EMFILE | libc::ENFILE) => "; raise the limit on open files (ulimit -n)",
+            _ => "",
+        };
+        Self { tried: tried.into(), answer, remedy: remedy.to_owned() }
+    }
+
+    /// Nothing came through, though the control connection stands.
+    fn unheard(tried: impl Into<String>, what: &str, port: u16, protocol: Protocol) -> Self {
+        let answer = io::Error::new(io::ErrorKind::TimedOut, format!("{what} within {JOIN_LIMIT:?}"));
+        let remedy = format!("; control works, data does not: does a firewall between the hosts let {protocol} port {port} through?");
+        Self { tried: tried.into(), answer, remedy }
+    }
+}
+
+/// Sockets that are bound, one a flow, or the listener of all of them.
+#[derive(Debug)]
+pub struct Opened {
+    sockets: Vec<Socket>,
+}
+
+/// Opens, sets and binds the sockets of a task; a TCP listener listens. The
+/// first has the port that the task asks for, if any, and the others those
+/// that follow.
+///
+/// # Errors
+/// What the system refused.
+pub fn open(task: &Task) -> Result<Opened, SocketError> {
+    let sockets = (0..sockets_of(task)).map(|number| open_one(task, number)).collect::<Result<_, _>>()?;
+    Ok(Opened { sockets })
+}
+
+/// All connections come to one listener, except where each transaction has one.
+fn sockets_of(task: &Task) -> u32 {
+    if listens(task) && task.cell.test != Test::TcpCrr { 1 } else { flows_of(task) }
+}
+
+/// Flows of both ways.
+pub fn flows_of(task: &Task) -> u32 {
+    task.cell.flows.saturating_mul(if task.cell.bidirectional { 2 } else { 1 })
+}
+
+fn open_one(task: &Task, number: u32) -> Result<Socket, SocketError> {
+    let protocol = task.cell.protocol();
+    let domain = match task.cell.family {
+        Family::V4 => Domain::IPV4,
+        Family::V6 => Domain::IPV6,
+    };
+    let kind = match protocol {
+        Protocol::Tcp => Type::STREAM,
+        Protocol::Udp => Type::DGRAM,
+    };
+    let socket = Socket::new(domain, kind, None).map_err(|answer| SocketError::new(format!("socket {protocol}"), answer))?;
+    options::set(&socket, task)?;
+    let mut local = task.local;
+    if local.port() != 0 {
+        let port = u16::try_from(u32::from(local.port()) + number);
+        let none_left =
+            |_| SocketError::new(format!("bind port {} and those after it", local.port()), io::Error::other("they end at 65535"));
+        local.set_port(port.map_err(none_left)?);
+        reuse(&socket, protocol)?;
+    }
+    socket.bind(&local.into()).map_err(|answer| SocketError::new(format!("bind {local}"), answer))?;
+    if listens(task) {
+        // The queue holds strangers as well as all flows at once.
+        let queue = i32::try_from(flows_of(task).saturating_add(128)).unwrap_or(i32::MAX);
+        socket.listen(queue).map_err(|answer| SocketError::new(format!("listen on {local}"), answer))?;
+    }
+    Ok(socket)
+}
+
+/// Lets the next trial have a port of which connections of the last one still
+/// wait for their end. A port that somebody listens on stays taken.
+fn reuse(socket: &Socket, protocol: Protocol) -> Result<(), SocketError> {
+    match protocol {
+        Protocol::Tcp => socket.set_reuse_address(true).map_err(|answer| SocketError::new("setsockopt(SO_REUSEADDR)", answer)),
+        Protocol::Udp => Ok(()),
+    }
+}
+
+/// Where sockets are bound: a TCP endpoint has one address, one of UDP or of
+/// `TCP_CRR` one a flow.
+///
+/// # Errors
+/// What the system refused.
+pub fn addresses(opened: &Opened, task: &Task) -> Result<Vec<SocketAddr>, SocketError> {
+    let one = task.cell.protocol() == Protocol::Tcp && task.cell.test != Test::TcpCrr;
+    opened.sockets.iter().take(if one { 1 } else { usize::MAX }).map(address).collect()
+}
+
+fn address(socket: &Socket) -> Result<SocketAddr, SocketError> {
+    let unknown = || io::Error::other("not an IP address");
+    let address = socket.local_addr().map_err(|answer| SocketError::new("getsockname", answer))?;
+    address.as_socket().ok_or_else(|| SocketError::new("getsockname", unknown()))
+}
+
+/// Joins the sockets to the other end's: connects, or waits for who comes and
+/// shows the cookie. Flow `i` connects to `peers[i]`, or to the only one.
+///
+/// # Errors
+/// What the system refused, that nobody came, or the loss of the host.
+pub fn join<T, R>(
+    opened: Opened,
+    task: &Task,
+    peers: &[SocketAddr],
+    control: &Receiver<T, R>,
+    deadline: &Deadline,
+) -> Result<Vec<Joined>, EndpointError>
+where
+    T: DeserializeOwned,
+    R: Read + AsFd,
+{
+    let sockets = opened.sockets;
+    let patience = Patience { control, deadline, until: Instant::now() + JOIN_LIMIT };
+    let (flows, connects) = (flows_of(task) as usize, task.cell.test.listener() != task.role);
+    let peer_of = |flow: usize| if peers.len() == 1 { peers.first() } else { peers.get(flow) };
+    let of_flows = || (0..flows).map(|flow| peer_of(flow).copied()).collect::<Option<Vec<_>>>();
+    let goals = || of_flows().ok_or(EndpointError::OutOfTurn { expected: "as many addresses to connect to as there are flows" });
+    let (sockets, listeners) = match (task.cell.protocol(), connects) {
+        (Protocol::Tcp, true) => (tcp::connect(sockets, &goals()?, task, &patience)?, Vec::new()),
+        (Protocol::Tcp, false) => (tcp::accept(&sockets, flows, task, &patience)?, sockets),
+        (Protocol::Udp, true) => (udp::ask(sockets, &goals()?, task, &patience)?, Vec::new()),
+        (Protocol::Udp, false) => (udp::answer(sockets, task, &patience)?, Vec::new()),
+    };
+    sockets.iter().try_for_each(|socket| limit_calls(socket, task))?;
+    // The listener of all flows has done its work; one of `TCP_CRR` has it before it.
+    let mut listeners = listeners.into_iter().filter(|_| task.cell.test == Test::TcpCrr);
+    Ok(sockets.into_iter().map(|socket| Joined { socket: socket.into(), listener: listeners.next().map(Into::into) }).collect())
+}
+
+/// Sets one more socket like the first of a task, before it is connected.
+///
+/// # Errors
+/// What the system refused.
+pub fn set_like_the_first(socket: &Socket, task: &Task) -> Result<(), SocketError> {
+    options::set(socket, task)?;
+    limit_calls(socket, task)
+}
+
+/// Limits how long a blocked call sleeps.
+///
+/// # Errors
+/// What the system refused.
+pub fn limit_calls(socket: &Socket, task: &Task) -> Result<(), SocketError> {
+    let wait = match (task.cell.test, task.role) {
+        (Test::UdpRr, Role::Sender) => Duration::from(task.answer_limit),
+        _ => BACKSTOP,
+    };
+    let set = socket.set_read_timeout(Some(wait)).and_then(|()| socket.set_write_timeout(Some(BACKSTOP)));
+    set.map_err(|answer| SocketError::new("set the time limit of blocked calls", answer))
+}
+
+fn listens(task: &Task) -> bool {
+    task.cell.protocol() == Protocol::Tcp && task.cell.test.listener() == task.role
+}
+
+fn shown(task: &Task, flow: usize) -> Shown {
+    Shown { cookie: task.cookie, flow: flow as u32 }
+}
+
+/// Waits for sockets as long as the host lives and the trial has time.
+struct Patience<'a, T, R> {
+    control: &'a Receiver<T, R>,
+    deadline: &'a Deadline,
+    until: Instant,
+}
+
+impl<T: DeserializeOwned, R: Read + AsFd> Patience<'_, T, R> {
+    /// Which of `sockets` are ready for `event`, once any is or `limit` has
+    /// passed; `None` when the time for joining is over.
+    fn wait(&self, sockets: &[BorrowedFd<'_>], event: PollFlags, limit: Duration) -> Result<Option<Vec<usize>>, EndpointError> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(None);
+        }
+        let watched: Vec<PollFd<'_>> = sockets.iter().map(|socket| PollFd::new(*socket, event)).collect();
+        let ready = self.control.wait_for_any(&watched, self.deadline.at_most(left.min(limit)))?;
+        self.deadline.check()?;
+        Ok(Some(ready))
+    }
+}

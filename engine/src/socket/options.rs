@@ -1,0 +1,76 @@
+//! Socket options: set, and read back.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use model::Protocol;
+use model::control::Task;
+use model::end::{OptionValue, SocketOption};
+use socket2::{SockRef, Socket};
+
+use super::SocketError;
+
+/// Sets the options that a task asks for.
+///
+/// # Errors
+/// What the system refused.
+pub(super) fn set(socket: &Socket, task: &Task) -> Result<(), SocketError> {
+    let cell = &task.cell;
+    // Nothing is allocated unless it fails: `TCP_CRR` sets a socket for each transaction.
+    let set = |name: &str, result: io::Result<()>| result.map_err(|answer| SocketError::new(format!("setsockopt({name})"), answer));
+    if let Some(size) = cell.sndbuf {
+        set("SO_SNDBUF", socket.set_send_buffer_size(size.as_len()))?;
+    }
+    if let Some(size) = cell.rcvbuf {
+        set("SO_RCVBUF", socket.set_recv_buffer_size(size.as_len()))?;
+    }
+    if cell.protocol() == Protocol::Tcp {
+        set("TCP_NODELAY", socket.set_tcp_nodelay(cell.nodelay))?;
+        if let Some(cc) = &cell.cc {
+            socket.set_tcp_congestion(cc.as_bytes()).map_err(|answer| {
+                let name = format!("setsockopt(TCP_CONGESTION = {cc}, see net.ipv4.tcp_available_congestion_control)");
+                SocketError::new(name, answer)
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// The options of a socket as the kernel has them now, with what was asked.
+pub fn options(socket: &OwnedFd, task: &Task) -> Vec<SocketOption> {
+    let socket = SockRef::from(socket);
+    let cell = &task.cell;
+    let size = |bytes: Option<model::Bytes>| bytes.map(|bytes| OptionValue::Number(bytes.get() as i64));
+    let mut options = vec![
+        option("SO_SNDBUF", size(cell.sndbuf), number(socket.send_buffer_size())),
+        option("SO_RCVBUF", size(cell.rcvbuf), number(socket.recv_buffer_size())),
+    ];
+    if cell.protocol() == Protocol::Tcp {
+        let nodelay = Some(OptionValue::Number(i64::from(cell.nodelay)));
+        options.push(option("TCP_NODELAY", nodelay, number(socket.tcp_nodelay().map(usize::from))));
+        options.push(option("TCP_CONGESTION", cell.cc.clone().map(OptionValue::Text), name(socket.tcp_congestion())));
+        options.push(option("TCP_MAXSEG", None, number(socket.tcp_mss().map(|mss| mss as usize))));
+    }
+    options
+}
+
+/// The options at the start of a trial, with what they have become by its end.
+pub fn with_end(mut options: Vec<SocketOption>, at_end: Vec<SocketOption>) -> Vec<SocketOption> {
+    for (option, end) in options.iter_mut().zip(at_end) {
+        option.got = end.set;
+    }
+    options
+}
+
+fn option(name: &str, asked: Option<OptionValue>, set: OptionValue) -> SocketOption {
+    SocketOption { name: name.to_owned(), asked, got: set.clone(), set }
+}
+
+fn number(answer: io::Result<usize>) -> OptionValue {
+    answer.map_or_else(|error| OptionValue::Text(error.to_string()), |value| OptionValue::Number(value as i64))
+}
+
+fn name(answer: io::Result<Vec<u8>>) -> OptionValue {
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).trim_end_matches('\0').to_owned();
+    OptionValue::Text(answer.map_or_else(|error| error.to_string(), text))
+}

@@ -1,0 +1,195 @@
+//! TCP: who connects, and who is let in.
+
+use std::collections::VecDeque;
+use std::io::{self, Read};
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use model::Protocol;
+use model::control::Task;
+use nix::poll::PollFlags;
+use serde::de::DeserializeOwned;
+use socket2::{SockAddr, Socket};
+
+use super::cookie::{SHOWN, flow_of};
+use super::{Patience, SocketError, shown};
+use crate::endpoint::EndpointError;
+
+/// How long whoever came may take to show the cookie.
+const SHOW_LIMIT: Duration = Duration::from_secs(2);
+/// Strangers that are waited for at the same time; the oldest has to go.
+const MOST_PENDING: usize = 64;
+/// Strangers after which a trial is given up: somebody means it no good.
+const MOST_STRANGERS: u32 = 10_000;
+
+/// Connects each flow to its goal and shows the cookie on it.
+pub(super) fn connect<T: DeserializeOwned, R: Read + AsFd>(
+    sockets: Vec<Socket>,
+    goals: &[SocketAddr],
+    task: &Task,
+    patience: &Patience<'_, T, R>,
+) -> Result<Vec<Socket>, EndpointError> {
+    for (flow, (socket, goal)) in sockets.iter().zip(goals).enumerate() {
+        connect_one(socket, *goal, patience)?;
+        show(socket, &shown(task, flow).bytes()).map_err(|answer| SocketError::new(format!("show the cookie to {goal}"), answer))?;
+    }
+    Ok(sockets)
+}
+
+fn connect_one<T: DeserializeOwned, R: Read + AsFd>(
+    socket: &Socket,
+    goal: SocketAddr,
+    patience: &Patience<'_, T, R>,
+) -> Result<(), EndpointError> {
+    let tried = || format!("connect to {goal}");
+    let failed = |answer| SocketError::new(tried(), answer);
+    socket.set_nonblocking(true).map_err(failed)?;
+    match socket.connect(&SockAddr::from(goal)) {
+        Err(answer) if answer.raw_os_error() == Some(libc::EINPROGRESS) => {
+            while patience
+                .wait(&[socket.as_fd()], PollFlags::POLLOUT, Duration::MAX)?
+                .as_ref()
+                .map(Vec::is_empty)
+                .ok_or_else(|| SocketError::unheard(tried(), "no answer", goal.port(), Protocol::Tcp))?
+            {}
+            socket.take_error().and_then(|error| error.map_or(Ok(()), Err)).map_err(failed)?;
+        }
+        answer => answer.map_err(failed)?,
+    }
+    Ok(socket.set_nonblocking(false).map_err(failed)?)
+}
+
+/// The first bytes of a connection fit into any send buffer.
+fn show(socket: &Socket, bytes: &[u8]) -> io::Result<()> {
+    match socket.send(bytes)? {
+        sent if sent == bytes.len() => Ok(()),
+        _ => Err(io::ErrorKind::WriteZero.into()),
+    }
+}
+
+/// Takes a connection for each flow from whoever shows the cookie for it.
+///
+/// Whoever else comes holds nobody up: all that have come are listened to at
+/// once, and those who show nothing, or something else, are closed.
+pub(super) fn accept<T: DeserializeOwned, R: Read + AsFd>(
+    listeners: &[Socket],
+    flows: usize,
+    task: &Task,
+    patience: &Patience<'_, T, R>,
+) -> Result<Vec<Socket>, EndpointError> {
+    let port = listeners.first().and_then(|listener| super::address(listener).ok()).map_or(0, |address| address.port());
+    for listener in listeners {
+        listener.set_nonblocking(true).map_err(|answer| SocketError::new("accept", answer))?;
+    }
+    let mut door = Door { task, taken: (0..flows).map(|_| None).collect(), pending: VecDeque::new(), strangers: 0 };
+    while door.taken.iter().any(Option::is_none) {
+        let sockets = listeners.iter().chain(door.pending.iter().map(|stranger| &stranger.socket));
+        let sockets: Vec<_> = sockets.map(AsFd::as_fd).collect();
+        let ready = patience.wait(&sockets, PollFlags::POLLIN, SHOW_LIMIT)?;
+        let nobody = || SocketError::unheard("accept a connection that shows the cookie", &door.missing(), port, Protocol::Tcp);
+        let ready = ready.ok_or_else(nobody)?;
+        door.listen(ready.iter().filter_map(|at| at.checked_sub(listeners.len())));
+        for listener in ready.iter().filter_map(|at| listeners.get(*at)) {
+            door.open(listener)?;
+        }
+    }
+    for listener in listeners {
+        listener.set_nonblocking(false).map_err(|answer| SocketError::new("accept", answer))?;
+    }
+    Ok(door.taken.into_iter().flatten().collect())
+}
+
+/// Whoever has come, and has shown the cookie or not yet.
+struct Door<'a> {
+    task: &'a Task,
+    taken: Vec<Option<Socket>>,
+    pending: VecDeque<Stranger>,
+    strangers: u32,
+}
+
+struct Stranger {
+    socket: Socket,
+    since: Instant,
+    bytes: [u8; SHOWN],
+    length: usize,
+}
+
+/// What came of listening to a stranger.
+enum Heard {
+    Nothing,
+    /// The cookie is shown for this flow.
+    Flow(u32),
+    /// Something else, or its end.
+    Other,
+}
+
+impl Door<'_> {
+    /// Lets in those who wait at a listener; they have yet to show the cookie.
+    fn open(&mut self, listener: &Socket) -> Result<(), SocketError> {
+        for _ in 0..MOST_PENDING {
+            let socket = match listener.accept() {
+                Ok((socket, _)) => socket,
+                Err(answer) if answer.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                // Gone before it was let in.
+                Err(answer) if matches!(answer.raw_os_error(), Some(libc::ECONNABORTED | libc::EINTR)) => continue,
+                Err(answer) => return Err(SocketError::new("accept", answer)),
+            };
+            socket.set_nonblocking(true).map_err(|answer| SocketError::new("accept", answer))?;
+            if self.pending.len() >= MOST_PENDING {
+                self.pending.pop_front();
+            }
+            self.strangers += 1;
+            if self.strangers > MOST_STRANGERS {
+                let many = io::Error::other(format!("{} connections came and did not show the cookie", self.strangers));
+                return Err(SocketError::new("accept", many));
+            }
+            self.pending.push_back(Stranger { socket, since: Instant::now(), bytes: [0; SHOWN], length: 0 });
+        }
+        Ok(())
+    }
+
+    /// Listens to those of the pending that said something, and forgets those
+    /// who have had their time.
+    fn listen(&mut self, ready: impl Iterator<Item = usize>) {
+        let ready: Vec<usize> = ready.collect();
+        for (at, mut stranger) in std::mem::take(&mut self.pending).into_iter().enumerate() {
+            let heard = if ready.contains(&at) { stranger.listen(self.task) } else { Heard::Nothing };
+            match heard {
+                Heard::Nothing if stranger.since.elapsed() < SHOW_LIMIT => self.pending.push_back(stranger),
+                Heard::Flow(flow) => self.take(flow, stranger.socket),
+                Heard::Nothing | Heard::Other => {}
+            }
+        }
+    }
+
+    fn take(&mut self, flow: u32, socket: Socket) {
+        let place = self.taken.get_mut(flow as usize).filter(|place| place.is_none());
+        if let Some(place) = place
+            && socket.set_nonblocking(false).is_ok()
+        {
+            *place = Some(socket);
+            self.strangers = self.strangers.saturating_sub(1);
+        }
+    }
+
+    fn missing(&self) -> String {
+        let (missing, strangers) = (self.taken.iter().filter(|place| place.is_none()).count(), self.strangers);
+        format!("{missing} of {} connections did not come, and {strangers} strangers did,", self.taken.len())
+    }
+}
+
+impl Stranger {
+    /// Reads the bytes of the cookie and not one more.
+    fn listen(&mut self, task: &Task) -> Heard {
+        match (&self.socket).read(&mut self.bytes[self.length..]) {
+            Ok(length @ 1..) => self.length += length,
+            Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => return Heard::Nothing,
+            _ => return Heard::Other,
+        }
+        if self.length < SHOWN {
+            return Heard::Nothing;
+        }
+        flow_of(task.cookie, &self.bytes).map_or(Heard::Other, Heard::Flow)
+    }
+}

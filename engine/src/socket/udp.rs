@@ -1,0 +1,227 @@
+//! UDP: the side that connects asks with the cookie until it is answered; the
+//! other side binds itself to whoever has shown it, and answers.
+
+use std::io::{self, Read};
+use std::mem::MaybeUninit;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+use model::Protocol;
+use model::control::{Task, ToEndpoint};
+use nix::poll::{PollFd, PollFlags};
+use nix::sys::socket::{MsgFlags, recv};
+use serde::de::DeserializeOwned;
+use socket2::{SockAddr, SockRef, Socket};
+
+use super::cookie::{ANSWER, ASK, DATAGRAM, Shown};
+use super::{Patience, SocketError, shown};
+use crate::channel::{Receiver, Woken};
+use crate::deadline::Deadline;
+use crate::endpoint::EndpointError;
+use crate::traffic::Joined;
+
+/// How often the cookie is shown until it is answered.
+const AGAIN: Duration = Duration::from_millis(50);
+/// How long answers to what was asked more than once are waited for, so that
+/// none comes while messages flow.
+const STRAGGLERS: Duration = Duration::from_millis(200);
+/// Datagrams that are looked at in one go, so that a flood does not keep an
+/// endpoint from hearing its host.
+const AT_ONCE: usize = 1_000;
+
+/// Shows the cookie to each goal until it answers.
+pub(super) fn ask<T: DeserializeOwned, R: Read + AsFd>(
+    sockets: Vec<Socket>,
+    goals: &[SocketAddr],
+    task: &Task,
+    patience: &Patience<'_, T, R>,
+) -> Result<Vec<Socket>, EndpointError> {
+    let mut asking = Vec::new();
+    for (flow, (socket, goal)) in sockets.into_iter().zip(goals).enumerate() {
+        socket.connect(&SockAddr::from(*goal)).map_err(|answer| SocketError::new(format!("connect to {goal}"), answer))?;
+        asking.push(Asking { socket, goal: *goal, shown: shown(task, flow), asked: 0, answered: 0, refusal: None });
+    }
+    let mut next = Instant::now();
+    let mut all_since = None;
+    loop {
+        if asking.iter().any(|flow| flow.answered == 0) {
+            if Instant::now() >= next {
+                asking.iter_mut().filter(|flow| flow.answered == 0).for_each(Asking::ask);
+                next = Instant::now() + AGAIN;
+            }
+        } else if asking.iter().all(|flow| flow.answered >= flow.asked)
+            || all_since.get_or_insert_with(Instant::now).elapsed() >= STRAGGLERS
+        {
+            return Ok(asking.into_iter().map(|flow| flow.socket).collect());
+        }
+        let watched: Vec<BorrowedFd<'_>> = asking.iter().map(|flow| flow.socket.as_fd()).collect();
+        let left = next.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        match patience.wait(&watched, PollFlags::POLLIN, left)? {
+            Some(ready) => ready.into_iter().for_each(|at| asking[at].hear()),
+            None => return Err(unanswered(asking).into()),
+        }
+    }
+}
+
+struct Asking {
+    socket: Socket,
+    goal: SocketAddr,
+    shown: Shown,
+    asked: u32,
+    answered: u32,
+    /// What the system said last.
+    refusal: Option<io::Error>,
+}
+
+impl Asking {
+    fn ask(&mut self) {
+        match self.socket.send(&self.shown.datagram(ASK)) {
+            Ok(_) => self.asked += 1,
+            Err(refusal) => self.refusal = Some(refusal),
+        }
+    }
+
+    fn hear(&mut self) {
+        for _ in 0..AT_ONCE {
+            match take(&self.socket, 0) {
+                Ok((bytes, length)) => self.answered += u32::from(self.shown.is(&bytes[..length], ANSWER)),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(refusal) => self.refusal = Some(refusal),
+            }
+        }
+    }
+}
+
+fn unanswered(asking: Vec<Asking>) -> SocketError {
+    let (all, flow) = (asking.len(), asking.into_iter().find(|flow| flow.answered == 0));
+    let Some(Asking { goal, asked, refusal, .. }) = flow else {
+        return SocketError::new("show the cookie", io::Error::other("the time for it is over"));
+    };
+    let mut what = format!("no answer to {asked} datagrams of one of {all} flows");
+    if let Some(refusal) = refusal {
+        what = format!("{what} ({refusal})");
+    }
+    SocketError::unheard(format!("show the cookie to {goal}"), &what, goal.port(), Protocol::Udp)
+}
+
+/// Binds each socket to whoever shows the cookie for it, and answers.
+pub(super) fn answer<T: DeserializeOwned, R: Read + AsFd>(
+    sockets: Vec<Socket>,
+    task: &Task,
+    patience: &Patience<'_, T, R>,
+) -> Result<Vec<Socket>, EndpointError> {
+    let mut waiting: Vec<usize> = (0..sockets.len()).collect();
+    while let Some(first) = waiting.first() {
+        let watched: Vec<BorrowedFd<'_>> = waiting.iter().map(|flow| sockets[*flow].as_fd()).collect();
+        let port = super::address(&sockets[*first])?.port();
+        let what = format!("the cookie did not come for {} of {} flows", waiting.len(), sockets.len());
+        let nobody = || SocketError::unheard("receive a datagram that shows the cookie", &what, port, Protocol::Udp);
+        let ready = patience.wait(&watched, PollFlags::POLLIN, Duration::MAX)?.ok_or_else(nobody)?;
+        let mut failure = None;
+        let shown_for: Vec<usize> = ready
+            .into_iter()
+            .map(|at| waiting[at])
+            .filter(|flow| {
+                bind_to_asker(&sockets[*flow], shown(task, *flow)).unwrap_or_else(|error| {
+                    failure = Some(error);
+                    false
+                })
+            })
+            .collect();
+        if let Some(failure) = failure {
+            return Err(failure.into());
+        }
+        waiting.retain(|flow| !shown_for.contains(flow));
+    }
+    Ok(sockets)
+}
+
+/// Looks at what has come; true when the cookie was among it. Nothing is sent
+/// to anybody else, and whatever else has come is thrown away.
+fn bind_to_asker(socket: &Socket, shown: Shown) -> Result<bool, SocketError> {
+    let mut bound = false;
+    for _ in 0..AT_ONCE {
+        let mut room = [MaybeUninit::uninit(); DATAGRAM + 1];
+        let Ok((length, from)) = socket.recv_from_with_flags(&mut room, libc::MSG_DONTWAIT) else { break };
+        let mut bytes = [0; DATAGRAM + 1];
+        for (byte, came) in bytes.iter_mut().zip(&room[..length]) {
+            // SAFETY: the kernel wrote the first `length` bytes.
+            *byte = unsafe { came.assume_init() };
+        }
+        if shown.is(&bytes[..length], ASK) {
+            if !bound {
+                socket.connect(&from).map_err(|answer| SocketError::new("connect to whoever showed the cookie", answer))?;
+                bound = true;
+            }
+            // An answer that is lost is asked for once more.
+            let _ = socket.send(&shown.datagram(ANSWER));
+        }
+    }
+    Ok(bound)
+}
+
+/// Takes one datagram, or its first bytes.
+fn take(socket: &impl AsFd, flags: libc::c_int) -> io::Result<([u8; DATAGRAM + 1], usize)> {
+    let mut bytes = [0; DATAGRAM + 1];
+    let flags = MsgFlags::from_bits_retain(flags | libc::MSG_DONTWAIT);
+    let length = recv(std::os::fd::AsRawFd::as_raw_fd(&socket.as_fd()), &mut bytes, flags)?;
+    Ok((bytes, length))
+}
+
+/// Waits for the host's word that messages may flow, and answers those who ask
+/// once more because an answer was lost.
+///
+/// # Errors
+/// The loss of the host, or that the trial has taken too long.
+pub fn greet<R: Read + AsFd>(
+    joined: &[Joined],
+    task: &Task,
+    control: &mut Receiver<ToEndpoint, R>,
+    deadline: &Deadline,
+) -> Result<ToEndpoint, EndpointError> {
+    let mut watched: Vec<usize> = if task.cell.protocol() == Protocol::Udp { (0..joined.len()).collect() } else { Vec::new() };
+    loop {
+        let sockets: Vec<PollFd<'_>> = watched.iter().map(|flow| PollFd::new(joined[*flow].socket.as_fd(), PollFlags::POLLIN)).collect();
+        let woken = control.wait_beside(&sockets, deadline.at_most(Duration::from_secs(3_600)))?;
+        deadline.check()?;
+        match woken {
+            Woken::Message => return Ok(control.receive()?),
+            Woken::Others(ready) => {
+                let ready: Vec<usize> = ready.into_iter().map(|at| watched[at]).collect();
+                let done = |flow: &usize| ready.contains(flow) && !take_greetings(&joined[*flow], shown(task, *flow), true);
+                watched.retain(|flow| !done(flow));
+            }
+            Woken::Time => {}
+        }
+    }
+}
+
+/// Throws away what is left of the greetings. The other end may already send:
+/// nothing behind its first message is touched.
+pub fn forget_greetings(joined: &[Joined], task: &Task) {
+    if task.cell.protocol() == Protocol::Udp {
+        for (flow, joined) in joined.iter().enumerate() {
+            take_greetings(joined, shown(task, flow), false);
+        }
+    }
+}
+
+/// Takes greetings up to the first message; false when there is one.
+fn take_greetings(joined: &Joined, shown: Shown, answer: bool) -> bool {
+    for _ in 0..AT_ONCE {
+        match take(&joined.socket, libc::MSG_PEEK) {
+            Ok((bytes, length)) if shown.is(&bytes[..length], ASK) || shown.is(&bytes[..length], ANSWER) => {
+                let _ = take(&joined.socket, 0);
+                if answer && bytes[DATAGRAM - 1] == ASK {
+                    let _ = SockRef::from(&joined.socket).send(&shown.datagram(ANSWER));
+                }
+            }
+            Ok(_) => return false,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return true,
+            // What the network said about an earlier datagram.
+            Err(_) => {}
+        }
+    }
+    true
+}

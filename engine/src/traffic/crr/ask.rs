@@ -1,0 +1,160 @@
+//! The requester, with or without a schedule: one transaction at a time.
+
+use std::io;
+use std::time::Instant;
+
+use model::Pacing;
+use model::end::{Counts, Window};
+use socket2::Socket;
+
+use super::super::open::timetable::Timetable;
+use super::super::open::wait::{wait, wake_exactly};
+use super::super::open::{Kept, window_of};
+use super::super::{DRAIN_LIMIT, Done, Trial, sum};
+use super::dial::{Dialler, exhausted, is_exhausted};
+use super::{Failures, is_over, receive_all, send_all, timed_out};
+use crate::api::{Api, Buffer};
+use crate::clock;
+use crate::recorder::Recorder;
+use crate::stage::{Part, Stage};
+
+pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: &mut Recorder) -> io::Result<Done> {
+    let (cell, stage, extent) = (&trial.task.cell, trial.stage, trial.extent);
+    let dialler = Dialler::like(api.socket(), trial.task)?;
+    let room = Buffer::filled(cell.size.as_len().min(cell.read_size.as_len()).max(1), |_| 1);
+    if cell.rate.is_some() {
+        wake_exactly()?;
+    }
+    let first = clock::monotonic();
+    let timetable = cell.rate.map(|rate| Timetable::new(rate, cell.size, first));
+    let kept = Kept::with_answers();
+    let mut asker = Asker { dialler, room, timetable, pacing: cell.pacing, recorder, kept, made: 0, refused: None };
+    let ask = |api: &mut A, asker: &mut Asker, part, limit: u64, measured| {
+        trial.to_the_end(api, |api, leave| {
+            let done = leave.so_far.messages + leave.so_far.lost;
+            asker.ask_while(api, stage, part, limit.saturating_sub(done).min(leave.may_send), measured)
+        })
+    };
+    let warmup = ask(api, &mut asker, extent.warmup_part, extent.warmup, false);
+    let start = trial.start();
+    let counts = ask(api, &mut asker, Part::Measure, extent.measured, true);
+    let end = trial.edges.end();
+    let between = start.until(&end);
+    let begun = sum(warmup, counts);
+    let tail = ask(api, &mut asker, Part::Tail, u64::MAX, false);
+    let flow = Window { start: first, end: clock::monotonic() };
+    if let Some(answer) = asker.refused {
+        return Err(answer);
+    }
+    let total = sum(begun, tail);
+    (trial.sent)(&total);
+    if let Some(timetable) = &asker.timetable {
+        let numbers = window_of(timetable, between.window, extent, warmup.messages + warmup.lost);
+        trial.kept = Some(asker.kept.in_window(&numbers, begun.messages + begun.lost));
+    }
+    Ok(Done { between, flow: Some(flow), counts, total })
+}
+
+struct Asker<'a> {
+    dialler: Dialler<'a>,
+    room: Buffer,
+    timetable: Option<Timetable>,
+    pacing: Pacing,
+    recorder: &'a mut Recorder,
+    kept: Kept,
+    /// Connections made so far.
+    made: u64,
+    /// Why no more can be made.
+    refused: Option<io::Error>,
+}
+
+/// What became of one transaction.
+enum Transaction {
+    Done,
+    /// The request went, no answer came.
+    Lost,
+    /// No request went.
+    None,
+    Over,
+}
+
+impl Asker<'_> {
+    fn ask_while<A: Api>(&mut self, api: &mut A, stage: &Stage, part: Part, limit: u64, measured: bool) -> Counts {
+        let mut counts = Counts::default();
+        let mut failures = Failures::default();
+        let mut now = clock::monotonic().get();
+        while stage.is(part) && counts.messages + counts.lost < limit && self.refused.is_none() {
+            let (begun, due) = (now, self.timetable.as_ref().map_or(now, Timetable::due));
+            if now < due {
+                wait(self.pacing, now, due);
+                now = clock::monotonic().get();
+                continue;
+            }
+            let transaction = self.transact(api.message(), &mut counts, &mut failures);
+            // The end of one transaction is the start of the next.
+            now = clock::monotonic().get();
+            match transaction {
+                Transaction::Done => {
+                    counts.messages += 1;
+                    if measured {
+                        self.record(begun, due, now);
+                    }
+                }
+                Transaction::Lost => counts.lost += 1,
+                Transaction::None => continue,
+                Transaction::Over => break,
+            }
+            if let Some(timetable) = &mut self.timetable {
+                timetable.advance();
+            }
+        }
+        counts
+    }
+
+    fn record(&mut self, begun: u64, due: u64, now: u64) {
+        self.recorder.record(now - due);
+        if self.timetable.is_some() {
+            self.kept.lateness.record(begun - due);
+            if let Some(uncorrected) = &mut self.kept.uncorrected {
+                uncorrected.record(now - begun);
+            }
+        }
+    }
+
+    fn transact(&mut self, message: &[u8], counts: &mut Counts, failures: &mut Failures) -> Transaction {
+        let give_up = Instant::now() + DRAIN_LIMIT;
+        let socket = match self.dialler.dial(give_up) {
+            Ok(socket) => socket,
+            Err(answer) if is_exhausted(&answer) => {
+                self.refused = Some(exhausted(self.dialler.peer(), self.made, &answer));
+                return Transaction::Over;
+            }
+            Err(answer) if failures.count(&answer, counts) || is_over(give_up) => return Transaction::Over,
+            Err(_) => return Transaction::None,
+        };
+        self.made += 1;
+        let sent = counts.sent;
+        let moved = self.ask_over(&socket, message, give_up, counts);
+        // Closes first, and so keeps the port.
+        drop(socket);
+        match moved {
+            Ok(()) => {
+                failures.end();
+                Transaction::Done
+            }
+            Err(answer) if failures.count(&answer, counts) || is_over(give_up) => Transaction::Over,
+            Err(_) if counts.sent > sent => Transaction::Lost,
+            Err(_) => Transaction::None,
+        }
+    }
+
+    fn ask_over(&mut self, socket: &Socket, message: &[u8], give_up: Instant, counts: &mut Counts) -> io::Result<()> {
+        send_all(socket, message, || is_over(give_up), counts)?;
+        counts.sent += 1;
+        match receive_all(socket, &mut self.room, message.len(), || is_over(give_up), counts)? {
+            true => counts.received += 1,
+            false => return Err(timed_out()),
+        }
+        Ok(())
+    }
+}

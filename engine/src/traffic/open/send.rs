@@ -1,0 +1,112 @@
+//! The sender of a stream that offers a rate, or whose messages bear a number and a time.
+
+use model::end::{Counts, Window};
+use model::{OfferedRate, Pacing};
+
+use super::super::send::{end_stream, finish};
+use super::super::trouble::{Trouble, Verdict};
+use super::super::{Done, Leave, Trial, stamp, sum};
+use super::kept::{Kept, window_of};
+use super::timetable::Timetable;
+use super::wait::{wait, wake_exactly};
+use crate::api::Api;
+use crate::clock;
+use crate::recorder::Recorder;
+use crate::stage::{Part, Stage};
+
+pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> std::io::Result<Done> {
+    let (cell, extent) = (&trial.task.cell, trial.extent);
+    let mut kept = Kept::new();
+    wake_exactly()?;
+    let first = clock::monotonic();
+    let timetable = cell.rate.map(|rate: OfferedRate| Timetable::new(rate, cell.size, first));
+    let mut offer = Offer { size: cell.size.as_len(), timetable, pacing: cell.pacing, stamp: cell.stamp, number: 0 };
+    let stage = trial.stage;
+    let warmup = trial.to_the_end(api, |api, leave| offer.send_while(api, stage, extent.warmup_part, leave.at_most(extent.warmup), None));
+    let start = trial.start();
+    let mut measure =
+        |api: &mut A, leave: Leave| offer.send_while(api, stage, Part::Measure, leave.at_most(extent.measured), Some(&mut kept.lateness));
+    let counts = trial.to_the_end(api, &mut measure);
+    let end = trial.edges.end();
+    let between = start.until(&end);
+    if let Some(timetable) = &offer.timetable {
+        trial.kept = Some(kept.in_window(&window_of(timetable, between.window, extent, warmup.messages), offer.number));
+    }
+    let tail = trial.to_the_end(api, |api, leave| offer.send_while(api, stage, Part::Tail, leave.at_most(u64::MAX), None));
+    let flow = Window { start: first, end: clock::monotonic() };
+    let total = sum(sum(warmup, counts), tail);
+    end_stream(api, trial, &total);
+    Ok(Done { between, flow: Some(flow), counts, total })
+}
+
+struct Offer {
+    size: usize,
+    /// `None`: each message is due when the one before it is sent.
+    timetable: Option<Timetable>,
+    pacing: Pacing,
+    stamp: bool,
+    /// Of the next message.
+    number: u64,
+}
+
+impl Offer {
+    /// Sends each message when its time has come while the trial is in `part`,
+    /// `limit` at most. Those whose time passed during a stall are sent one
+    /// after the other: the schedule stands.
+    fn send_while<A: Api>(&mut self, api: &mut A, stage: &Stage, part: Part, limit: u64, mut lateness: Option<&mut Recorder>) -> Counts {
+        let mut counts = Counts::default();
+        let mut trouble = Trouble::default();
+        let mut now = clock::monotonic().get();
+        while stage.is(part) && counts.messages < limit {
+            let due = self.timetable.as_ref().map_or(now, Timetable::due);
+            if now < due {
+                wait(self.pacing, now, due);
+                now = clock::monotonic().get();
+                continue;
+            }
+            match self.send(api, now, &mut counts, &mut trouble) {
+                Sent::Whole => {
+                    if let Some(lateness) = &mut lateness {
+                        lateness.record(now - due);
+                    }
+                    self.number += 1;
+                    if let Some(timetable) = &mut self.timetable {
+                        timetable.advance();
+                    }
+                }
+                Sent::Not => {}
+                Sent::Over => break,
+            }
+            now = clock::monotonic().get();
+        }
+        counts.sent = counts.messages;
+        counts
+    }
+
+    #[inline(always)]
+    fn send<A: Api>(&self, api: &mut A, now: u64, counts: &mut Counts, trouble: &mut Trouble) -> Sent {
+        if self.stamp {
+            stamp::write(api.message(), self.number, now);
+        }
+        let moved = api.send(0);
+        if moved.0 == self.size as isize {
+            counts.calls += 1;
+            counts.messages += 1;
+            counts.bytes += self.size as u64;
+            return Sent::Whole;
+        }
+        let finished = counts.messages;
+        match finish(api, self.size, moved, 0, counts, trouble) {
+            Verdict::Over => Sent::Over,
+            Verdict::Again if counts.messages > finished => Sent::Whole,
+            Verdict::Again => Sent::Not,
+        }
+    }
+}
+
+/// What became of a message.
+enum Sent {
+    Whole,
+    Not,
+    Over,
+}

@@ -1,0 +1,159 @@
+//! What a loop knows of its trial, and how it is led through a part of it.
+
+use std::cell::Cell;
+use std::io;
+use std::os::fd::OwnedFd;
+
+use model::control::Task;
+use model::end::Counts;
+use model::{Nanos, Protocol, Role, Test};
+
+use super::open::Kept;
+use super::stamp::Account;
+use super::{Extent, sum};
+use crate::api::Api;
+use crate::edge::{Edge, EdgeReader};
+use crate::stage::{Part, SoFar, Stage};
+use crate::tcp_info;
+
+/// What a loop needs to know of its trial.
+pub(super) struct Trial<'a> {
+    pub(super) task: &'a Task,
+    /// See [`super::Joined::listener`].
+    pub(super) listener: Option<OwnedFd>,
+    pub(super) stage: &'a Stage,
+    pub(super) extent: Extent,
+    pub(super) edges: EdgeReader,
+    /// Called once by the sender, after its last message.
+    pub(super) sent: &'a mut dyn FnMut(&Counts),
+    /// How many messages the host lets this flow send.
+    pub(super) most: u64,
+    /// How a loop that has a schedule kept to it.
+    pub(super) kept: Option<Kept>,
+    /// What a loop read off messages that bear a number and a time.
+    pub(super) one_way: Option<Account>,
+    /// Where a loop that reads times off messages leaves their jitter for [`SoFar`].
+    pub(super) jitter: Cell<Option<u64>>,
+    /// Why what was counted is no figure.
+    pub(super) failure: Option<io::Error>,
+    /// When the measured part began.
+    began: Cell<Option<Nanos>>,
+    /// Whether it has ended.
+    measured: Cell<bool>,
+    /// Messages sent in the parts before.
+    handed_over: Cell<u64>,
+    /// Whether the host's limit ended a part.
+    limited: Cell<bool>,
+}
+
+/// How far a loop may go that is started once more within its part.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Leave {
+    /// What has been counted in this part.
+    pub(super) so_far: Counts,
+    /// How many messages may still be sent, by the host's limit.
+    pub(super) may_send: u64,
+}
+
+impl Leave {
+    /// Of a part of `limit` messages, those that are left and may be sent.
+    pub(super) fn at_most(&self, limit: u64) -> u64 {
+        limit.saturating_sub(self.so_far.messages).min(self.may_send)
+    }
+
+    /// The same, where messages are requests whose answers may be outstanding.
+    pub(super) fn requests(&self, limit: u64) -> u64 {
+        limit.saturating_sub(self.so_far.sent).min(self.may_send)
+    }
+}
+
+impl<'a> Trial<'a> {
+    pub(super) fn new(
+        task: &'a Task,
+        listener: Option<OwnedFd>,
+        stage: &'a Stage,
+        edges: EdgeReader,
+        sent: &'a mut dyn FnMut(&Counts),
+    ) -> Self {
+        Self {
+            task,
+            listener,
+            stage,
+            extent: Extent::of(task),
+            edges,
+            sent,
+            most: most(task),
+            kept: None,
+            one_way: None,
+            jitter: Cell::new(None),
+            failure: None,
+            began: Cell::new(None),
+            measured: Cell::new(false),
+            handed_over: Cell::new(0),
+            limited: Cell::new(false),
+        }
+    }
+
+    /// Runs a loop to the end of its part. Whenever it comes back because the
+    /// main thread asks how far it has come, that is told, and it is run once more.
+    pub(super) fn to_the_end<A: Api>(&self, api: &mut A, mut run: impl FnMut(&mut A, Leave) -> Counts) -> Counts {
+        let mut so_far = Counts::default();
+        loop {
+            let may_send = self.most.saturating_sub(self.handed_over.get());
+            let counts = run(api, Leave { so_far, may_send });
+            so_far = sum(so_far, counts);
+            self.handed_over.set(self.handed_over.get() + counts.sent);
+            if !self.stage.asked() {
+                self.limited.set(self.limited.get() || (counts.sent >= may_send && self.is_early()));
+                break;
+            }
+            match self.measured.get() {
+                // What it counted last stands.
+                true => self.stage.answer_as_before(),
+                false => self.tell(api, &so_far),
+            }
+        }
+        if self.task.progress.is_some() && self.began.get().is_some() && !self.measured.replace(true) {
+            // A flow that has counted out its messages is not asked any more.
+            self.tell(api, &so_far);
+        }
+        so_far
+    }
+
+    /// Whether there is still time to send in. A trial of a number of messages
+    /// that is not allowed is not begun.
+    fn is_early(&self) -> bool {
+        !self.extent.is_counted() && (self.stage.is(Part::Warmup) || self.stage.is(Part::Measure))
+    }
+
+    fn tell<A: Api>(&self, api: &A, so_far: &Counts) {
+        let began = self.began.get();
+        let mut counts = if began.is_some() { *so_far } else { Counts::default() };
+        super::count_stream_messages(self.task, &mut counts);
+        // Of TCP_CRR no connection lasts.
+        let lasts = self.task.cell.protocol() == Protocol::Tcp && self.task.cell.test != Test::TcpCrr;
+        let tcp = tcp_info::read(api.socket()).filter(|_| lasts);
+        self.stage.answer(SoFar { began, counts, tcp, jitter: self.jitter.get() });
+    }
+
+    /// The edge at which the measured part begins.
+    pub(super) fn start(&self) -> Edge {
+        let edge = self.edges.start();
+        self.began.set(Some(edge.time()));
+        edge
+    }
+
+    /// Whether the host's limit ended the sending before its time.
+    pub(super) fn was_limited(&self) -> bool {
+        self.limited.get()
+    }
+}
+
+/// How many messages the host lets each flow of this end send.
+fn most(task: &Task) -> u64 {
+    if task.cell.test.is_stream() && task.role == Role::Receiver {
+        return u64::MAX;
+    }
+    let a_message = task.cell.size.get().saturating_mul(u64::from(task.cell.flows)).max(1);
+    task.limits.bytes.map_or(u64::MAX, |bytes| bytes.get() / a_message)
+}

@@ -1,0 +1,93 @@
+//! Paths that let control through and data not.
+
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::thread;
+
+use model::control::{Sent, ToEndpoint};
+use model::plan::TrialEnd;
+use model::{Family, Nanos, Role, Test};
+
+use crate::support::{Endpoint, SHOWN, cell, loopback, show_cookie, task};
+
+const LENGTH: TrialEnd = TrialEnd::Length(Nanos::from_millis(40));
+const NO_WARMUP: Nanos = Nanos::from_millis(0);
+
+/// A receiver that is let go; `show` plays the sender as far as the cookie.
+fn receiver<T>(test: Test, show: impl FnOnce(SocketAddr) -> T) -> (Endpoint, T) {
+    let (mut receiver, _) = Endpoint::start();
+    let address = receiver.prepare(task(Role::Receiver, &cell(test, Family::V4, 64), LENGTH, NO_WARMUP));
+    receiver.tell(&ToEndpoint::Connect { peers: vec![address] });
+    let peer = show(address);
+    receiver.hear();
+    receiver.tell(&ToEndpoint::Go);
+    (receiver, peer)
+}
+
+/// The handshake and the cookie pass, larger segments do not.
+#[test]
+fn a_connection_that_carries_no_data_is_no_figure() {
+    for small in [0, 64] {
+        let (mut receiver, mut stream) = receiver(Test::TcpStream, |address| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            stream.write_all(&SHOWN.bytes()).unwrap();
+            stream
+        });
+        if small > 0 {
+            // In the measured part nothing, after it a little.
+            thread::sleep(std::time::Duration::from_millis(80));
+            stream.write_all(&[7; 64]).unwrap();
+        }
+        receiver.tell(&ToEndpoint::Drain(Sent::one(100, 6_400)));
+        let error = receiver.hear_failure();
+        assert!(error.contains("the connection stands but no data arrives") && error.contains("MTU black hole"), "{error}");
+    }
+}
+
+#[test]
+fn datagrams_of_which_none_arrives_are_no_figure() {
+    let (mut receiver, _socket) = receiver(Test::UdpStream, |address| {
+        let socket = UdpSocket::bind((loopback(Family::V4), 0)).unwrap();
+        show_cookie(&socket, address);
+        socket
+    });
+    receiver.tell(&ToEndpoint::Drain(Sent::one(100, 6_400)));
+    let error = receiver.hear_failure();
+    assert!(error.contains("none arrived, though the cookie did") && error.contains("MTU black hole"), "{error}");
+}
+
+/// A peer that takes the connection, and the request, and says nothing.
+#[test]
+fn a_requester_that_is_never_answered_ends() {
+    let listener = std::net::TcpListener::bind((loopback(Family::V4), 0)).unwrap();
+    let (mut requester, _) = Endpoint::start();
+    requester.prepare(task(Role::Sender, &cell(Test::TcpRr, Family::V4, 64), LENGTH, NO_WARMUP));
+    requester.connect(listener.local_addr().unwrap());
+    let _silent = listener.accept().unwrap();
+    requester.tell(&ToEndpoint::Go);
+    let (messages, _) = requester.hear_sent();
+    requester.tell(&ToEndpoint::Drain(Sent::one(messages, 0)));
+    let error = requester.hear_failure();
+    assert!(messages == 0 && error.contains("no data arrives"), "{error}");
+}
+
+/// What waits until the time for joining is over, and what it says then.
+#[test]
+fn a_firewall_between_is_guessed_where_nothing_comes_through() {
+    let silent = UdpSocket::bind((loopback(Family::V4), 0)).unwrap().local_addr().unwrap();
+    let held = UdpSocket::bind(silent).unwrap();
+    let mut waiting = Vec::new();
+    for (test, role) in [(Test::UdpStream, Role::Sender), (Test::UdpRr, Role::Receiver), (Test::TcpStream, Role::Receiver)] {
+        let (mut endpoint, _) = Endpoint::start();
+        let own = endpoint.prepare(task(role, &cell(test, Family::V4, 64), LENGTH, NO_WARMUP));
+        endpoint.tell(&ToEndpoint::Connect { peers: vec![silent] });
+        let port = if role == Role::Sender { silent.port() } else { own.port() };
+        waiting.push((endpoint, format!("{test} {role}"), port));
+    }
+    for (mut endpoint, what, port) in waiting {
+        let error = endpoint.hear_failure();
+        let said = error.contains("control works, data does not") && error.contains(&format!("port {port} through"));
+        assert!(said, "{what}: {error}");
+    }
+    drop(held);
+}

@@ -1,0 +1,154 @@
+//! Several flows in one endpoint, and both ways at once.
+
+use model::control::Task;
+use model::end::{Counts, EndReport};
+use model::plan::TrialEnd;
+use model::{Cell, Family, Nanos, Test};
+
+use crate::support::cell;
+use crate::support::several::{Said, several, tasks};
+
+const LENGTH: TrialEnd = TrialEnd::Length(Nanos::from_millis(40));
+const COUNT: TrialEnd = TrialEnd::Messages(60);
+const WARMUP: Nanos = Nanos::from_millis(10);
+const FLOWS: u32 = 3;
+
+fn flows(test: Test, family: Family) -> Cell {
+    Cell { flows: FLOWS, ..cell(test, family, 500) }
+}
+
+fn sum_of(all: impl Iterator<Item = Counts>) -> (u64, u64, u64, u64) {
+    all.fold((0, 0, 0, 0), |sum, one| (sum.0 + one.messages, sum.1 + one.bytes, sum.2 + one.sent, sum.3 + one.received))
+}
+
+/// The whole is the sum of its flows.
+fn assert_adds_up(report: &EndReport) {
+    assert_eq!(report.flows.len(), FLOWS as usize);
+    for (whole, of) in [
+        (report.counts, Box::new(|flow: &model::end::FlowReport| flow.counts) as Box<dyn Fn(&_) -> _>),
+        (report.total, Box::new(|flow: &model::end::FlowReport| flow.total)),
+    ] {
+        assert_eq!(sum_of(std::iter::once(whole)), sum_of(report.flows.iter().map(of)), "{report:?}");
+    }
+    assert!(report.cpu_time.process > Nanos::default() && report.window.start <= report.window.end, "{report:?}");
+}
+
+/// What each flow sent is what came of it, apart from datagrams that were lost.
+fn assert_flows_agree(test: Test, [sender, receiver]: &[Said; 2]) {
+    assert_adds_up(&sender.report);
+    assert_adds_up(&receiver.report);
+    let announced = &sender.sent.as_ref().unwrap().messages;
+    assert_eq!(*announced, sender.report.flows.iter().map(|flow| flow.total.messages).collect::<Vec<_>>(), "{test}: flow by flow");
+    assert_eq!(sender.sent.as_ref().unwrap().bytes, sender.report.total.bytes);
+    for (number, (sent, received)) in sender.report.flows.iter().zip(&receiver.report.flows).enumerate() {
+        assert!(sent.total.messages > 0, "{test}: flow {number} runs");
+        match test {
+            Test::UdpStream => assert!(received.total.received <= sent.total.sent, "{test}: flow {number}"),
+            Test::UdpRr => assert_eq!(received.total.received, sent.total.sent, "{test}: flow {number}"),
+            _ => assert_eq!(received.total.bytes, sent.total.bytes, "{test}: flow {number}"),
+        }
+    }
+}
+
+#[test]
+fn flows_are_counted_each_by_itself_and_together() {
+    for family in [Family::V4, Family::V6] {
+        for test in [Test::TcpStream, Test::TcpMaerts, Test::UdpStream, Test::TcpRr, Test::UdpRr] {
+            let said = several(tasks(&flows(test, family), LENGTH, WARMUP));
+            assert_flows_agree(test, &said);
+            let [sender, receiver] = &said;
+            assert!(sender.report.counts.messages > 0 && receiver.report.counts.bytes > 0, "{test}");
+        }
+    }
+}
+
+#[test]
+fn each_flow_counts_to_the_number_of_messages() {
+    for test in [Test::TcpStream, Test::TcpMaerts, Test::UdpStream, Test::TcpRr, Test::UdpRr] {
+        let said = several(tasks(&flows(test, Family::V4), COUNT, Nanos::from_millis(0)));
+        assert_flows_agree(test, &said);
+        for flow in &said[0].report.flows {
+            assert_eq!(flow.counts.messages + flow.counts.lost, 60, "{test}: {flow:?}");
+        }
+        assert_eq!(said[0].report.counts.messages + said[0].report.counts.lost, 60 * u64::from(FLOWS), "{test}");
+    }
+}
+
+/// The times of all flows are in one histogram, and TCP's account of all in one.
+#[test]
+fn times_and_accounts_of_flows_are_put_together() {
+    let [sender, _] = several(tasks(&flows(Test::TcpRr, Family::V4), COUNT, WARMUP));
+    assert_eq!(super::counts::times_recorded(sender.report.latency.as_deref().unwrap()), sender.report.counts.messages);
+    let each: u32 = sender.report.flows.iter().map(|flow| flow.tcp.unwrap().data_segs_out).sum();
+    assert_eq!(sender.report.tcp.unwrap().data_segs_out, each);
+}
+
+/// The window of several flows is the main thread's: as long as was asked for.
+#[test]
+fn the_window_of_flows_is_not_shorter_than_the_trial() {
+    for said in several(tasks(&flows(Test::TcpStream, Family::V4), LENGTH, WARMUP)) {
+        assert!(said.report.window.length() >= Nanos::from_millis(40), "{:?}", said.report.window);
+    }
+}
+
+/// What one end sent is what came at the other, each way by itself.
+fn assert_both_ways_agree(test: Test, [one, other]: &[Said; 2]) {
+    for (from, to) in [(one, other), (other, one)] {
+        let sent = from.sent.as_ref().unwrap();
+        let (out, back) = (from.report.total, from.report.back.unwrap().total);
+        // The sender's own role sends, the receiver's comes back.
+        let out = if from.report.role == model::Role::Sender { out } else { back };
+        let came = if to.report.role == model::Role::Receiver { to.report.total } else { to.report.back.unwrap().total };
+        assert_eq!((sent.all(), sent.bytes), (out.messages, out.bytes), "{test}: announced as counted");
+        assert!(out.messages > 0, "{test}: both send");
+        match test {
+            Test::UdpStream => assert!(came.received > 0 && came.received <= out.sent, "{test}"),
+            _ => assert_eq!(came.bytes, out.bytes, "{test}"),
+        }
+    }
+}
+
+#[test]
+fn both_ways_at_once_are_counted_apart() {
+    for flows in [1, 2] {
+        for test in [Test::TcpStream, Test::TcpMaerts, Test::UdpStream] {
+            for end in [LENGTH, COUNT] {
+                let cell = Cell { flows, bidirectional: true, ..cell(test, Family::V4, 500) };
+                let said = several(tasks(&cell, end, WARMUP));
+                assert_both_ways_agree(test, &said);
+                for said in &said {
+                    let back = said.report.back.unwrap();
+                    assert!(back.counts.bytes <= back.total.bytes && said.report.flow.is_some(), "{test}: {said:?}");
+                    assert_eq!(said.report.flows.len(), if flows == 1 { 0 } else { 2 });
+                }
+                if end == COUNT {
+                    let [sender, receiver] = &said;
+                    let all = 60 * u64::from(flows);
+                    assert_eq!((sender.report.counts.messages, receiver.report.back.unwrap().counts.messages), (all, all), "{test}");
+                }
+            }
+        }
+    }
+}
+
+/// What is wrong with a task.
+type Change = fn(&mut Task);
+
+#[test]
+fn what_no_endpoint_can_do_is_refused() {
+    let refusals: [(&str, Change); 4] = [
+        ("0 flows", |task| task.cell.flows = 0),
+        ("1025 flows", |task| task.cell.flows = 1_025),
+        ("only streams", |task| (task.cell.test, task.cell.bidirectional) = (Test::TcpRr, true)),
+        ("messages of", |task| task.cell.size = model::Bytes::new(u64::MAX)),
+    ];
+    for (what, change) in refusals {
+        let [mut task, _] = tasks(&flows(Test::TcpStream, Family::V4), COUNT, WARMUP);
+        change(&mut task);
+        let (mut endpoint, served) = crate::support::Endpoint::start();
+        endpoint.tell(&model::control::ToEndpoint::Prepare(Box::new(task)));
+        let error = endpoint.hear_failure();
+        served.join().unwrap().unwrap();
+        assert!(error.contains(what), "{error}");
+    }
+}

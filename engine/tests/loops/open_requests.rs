@@ -1,0 +1,124 @@
+//! Requests that are sent when they are due, whatever is outstanding.
+
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use engine::traffic::Traffic;
+use model::control::Task;
+use model::plan::TrialEnd;
+use model::{Nanos, Pacing, Role, Test};
+
+use crate::answerers::{Did, disorderly, late, slow_stream};
+use crate::flow::{BY_TIME, Flow, paced, task, tcp, times, udp};
+
+const BOTH: [Pacing; 2] = [Pacing::Sleep, Pacing::Spin];
+const DELAY: Duration = Duration::from_millis(20);
+
+/// What is true of every requester.
+fn assert_adds_up(traffic: &Traffic, what: &str) {
+    let total = traffic.total;
+    assert_eq!(total.sent, total.messages + total.lost, "{what}: each request has its answer or is lost");
+    assert_eq!(total.received, total.messages + total.late, "{what}");
+    let kept = traffic.kept.as_ref().unwrap().schedule();
+    let length = |text: Option<&str>| text.map_or(0, |text| times(text).len());
+    let corrected = length(traffic.latency.as_deref());
+    assert_eq!(corrected, length(kept.uncorrected.as_deref()), "{what}: each time is there from both starts");
+    assert!(corrected <= kept.intended, "{what}: {corrected} of {kept:?}");
+    assert!(length(kept.lateness.as_deref()) <= traffic.counts.sent, "{what}");
+}
+
+#[test]
+fn requests_do_not_wait_for_answers() {
+    for pacing in BOTH {
+        for size in [1, 100] {
+            let (ours, theirs) = tcp();
+            let answering = slow_stream(theirs, size as usize, DELAY);
+            let flow = Flow::start(task(Role::Sender, &paced(Test::TcpRr, size, 1_000, pacing), BY_TIME), OwnedFd::from(ours));
+            flow.end_after(Duration::from_millis(300));
+            let traffic = flow.finish().unwrap();
+            let what = format!("{size} B, {pacing}");
+            assert_adds_up(&traffic, &what);
+            assert_eq!((traffic.total.lost, traffic.total.errors), (0, 0), "{what}");
+            assert_eq!(answering.join().unwrap(), traffic.total.sent, "{what}");
+            // One at a time it would be 15.
+            assert!(traffic.counts.messages > 100, "{what}: {:?}", traffic.counts);
+            let corrected = times(traffic.latency.as_deref().unwrap());
+            assert!(corrected.min() >= DELAY.as_nanos() as u64 * 999 / 1_000, "{what}: {}", corrected.min());
+        }
+    }
+}
+
+#[test]
+fn a_counted_trial_has_its_number_of_requests_and_waits_for_all() {
+    for pacing in BOTH {
+        let (ours, theirs) = tcp();
+        let answering = slow_stream(theirs, 10, DELAY);
+        let task =
+            Task { warmup: Nanos::from_millis(1), ..task(Role::Sender, &paced(Test::TcpRr, 10, 2_000, pacing), TrialEnd::Messages(200)) };
+        let traffic = Flow::start(task, OwnedFd::from(ours)).finish().unwrap();
+        let kept = traffic.kept.as_ref().unwrap().schedule();
+        assert_eq!((traffic.counts.messages, traffic.counts.sent, kept.intended, kept.behind), (200, 200, 200, 0));
+        assert_eq!(times(traffic.latency.as_deref().unwrap()).len(), 200, "those of the warm-up are not kept");
+        assert_eq!(answering.join().unwrap(), 220, "a tenth more to warm up");
+    }
+}
+
+fn ask_disorderly(size: u64, pacing: Pacing, forgets: u64) -> (Traffic, Did) {
+    let (ours, theirs) = udp();
+    let answering = disorderly(theirs, forgets);
+    let task = Task { answer_limit: Nanos::from_millis(150), ..task(Role::Sender, &paced(Test::UdpRr, size, 500, pacing), BY_TIME) };
+    let flow = Flow::start(task, OwnedFd::from(ours));
+    flow.end_after(Duration::from_millis(400));
+    (flow.finish().unwrap(), answering.join().unwrap())
+}
+
+#[test]
+fn answers_find_their_requests_in_any_order_and_lost_ones_are_counted() {
+    for (size, pacing) in [(1, Pacing::Spin), (2, Pacing::Sleep), (3, Pacing::Sleep), (4, Pacing::Spin), (64, Pacing::Sleep)] {
+        let (traffic, did) = ask_disorderly(size, pacing, 10);
+        let what = format!("{size} B, {pacing}: {did:?}, {:?}", traffic.total);
+        assert_adds_up(&traffic, &what);
+        assert_eq!((did.requests, traffic.total.errors), (traffic.total.sent, 0), "{what}");
+        assert_eq!(traffic.total.received, did.answered, "{what}");
+        assert_eq!(traffic.total.lost, did.forgotten + traffic.total.late, "{what}");
+        assert!(did.forgotten >= 15, "{what}");
+    }
+}
+
+#[test]
+fn what_a_mark_of_one_byte_cannot_tell_apart_is_not_outstanding() {
+    let (ours, theirs) = udp();
+    // Only the first is answered.
+    let mut request = [0];
+    let answering = std::thread::spawn(move || {
+        assert_eq!(theirs.recv(&mut request).unwrap(), theirs.send(&request).unwrap());
+        theirs
+    });
+    let task = Task { answer_limit: Nanos::from_millis(400), ..task(Role::Sender, &paced(Test::UdpRr, 1, 5_000, Pacing::Sleep), BY_TIME) };
+    let flow = Flow::start(task, OwnedFd::from(ours));
+    flow.end_after(Duration::from_millis(200));
+    let traffic = flow.finish().unwrap();
+    let kept = traffic.kept.as_ref().unwrap().schedule();
+    assert_eq!((traffic.total.sent, traffic.total.lost, traffic.total.messages), (129, 128, 1));
+    assert!(kept.intended >= 900, "{kept:?}");
+    assert!(kept.behind.abs_diff(kept.intended - 129) <= 30, "the others are behind: {kept:?}");
+    drop(answering.join().unwrap());
+}
+
+#[test]
+fn answers_after_their_limit_are_late() {
+    let (ours, theirs) = udp();
+    let answering = late(theirs, Duration::from_millis(60));
+    let task = Task {
+        answer_limit: Nanos::from_millis(20),
+        silence: Nanos::from_millis(200),
+        ..task(Role::Sender, &paced(Test::UdpRr, 16, 200, Pacing::Sleep), BY_TIME)
+    };
+    let flow = Flow::start(task, OwnedFd::from(ours));
+    flow.end_after(Duration::from_millis(300));
+    let traffic = flow.finish().unwrap();
+    let did = answering.join().unwrap();
+    assert_adds_up(&traffic, "late");
+    assert_eq!((traffic.total.messages, traffic.total.late), (0, did.answered), "{did:?}");
+    assert_eq!((traffic.total.lost, traffic.total.lost), (traffic.total.sent, did.requests));
+}

@@ -1,0 +1,80 @@
+//! Files of a run directory, and what their trials show.
+
+use std::path::Path;
+use std::sync::LazyLock;
+
+use analysis::Collector;
+use analysis::single::single;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use model::run::Run;
+use model::trial::{Outcome, TrialRecord};
+use store::{Trials, parse_facts, parse_run};
+
+use crate::says_something;
+
+/// A run, and a trial with round-trip times, written by nettoll.
+const RUN: &str = include_str!("../seeds/run/quick");
+const TRIAL: &str = include_str!("../seeds/analysis/udp_rr");
+
+/// `run.json`, and the facts of a host: what was understood can be written, and
+/// is understood again.
+pub fn run(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Ok(run) = parse_run(Path::new("run.json"), text).inspect_err(says_something) {
+        assert!(parse_run(Path::new("again"), &serde_json::to_string(&run).unwrap()).is_ok());
+    }
+    if let Ok(facts) = parse_facts(Path::new("a.json"), text).inspect_err(says_something) {
+        assert!(parse_facts(Path::new("again"), &serde_json::to_string(&facts).unwrap()).is_ok());
+    }
+}
+
+/// `trials.jsonl` of a run: each line is a trial or damage, and none is lost.
+pub fn trials(bytes: &[u8]) {
+    let mut lines = 0;
+    for trial in Trials::of(bytes) {
+        lines += 1;
+        if let Err(bad) = trial {
+            assert_eq!(bad.line, lines);
+            says_something(&bad);
+        }
+    }
+    let ends = bytes.iter().filter(|byte| **byte == b'\n').count();
+    let cut = !bytes.is_empty() && !bytes.ends_with(b"\n");
+    assert_eq!(lines as usize, ends + usize::from(cut));
+}
+
+/// Trials as somebody else may have written them, a line each, through the
+/// whole analysis.
+pub fn analysis(bytes: &[u8]) {
+    let records: Vec<TrialRecord> =
+        bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).take(20).collect();
+    if !records.is_empty() {
+        analysed(&records);
+    }
+}
+
+fn analysed(records: &[TrialRecord]) {
+    static THE_RUN: LazyLock<Run> = LazyLock::new(|| serde_json::from_str(RUN).unwrap());
+    let mut collector = Collector::new(THE_RUN.clone(), Vec::new());
+    records.iter().for_each(|record| collector.push(record));
+    let analysis = collector.finish();
+    assert_eq!(analysis.trials + analysis.failed, records.len() as u64, "each trial is counted once");
+    assert!(serde_json::to_string(&analysis).is_ok());
+}
+
+/// A histogram of round-trip times: as text, or as the bytes that the text is
+/// to hold.
+pub fn latency(bytes: &[u8]) {
+    static RECORD: LazyLock<TrialRecord> = LazyLock::new(|| serde_json::from_str(TRIAL.lines().next().unwrap()).unwrap());
+    for text in [Some(STANDARD.encode(bytes)), String::from_utf8(bytes.to_vec()).ok()].into_iter().flatten() {
+        let mut record = RECORD.clone();
+        let Outcome::Measured(measured) = &mut record.outcome else { unreachable!() };
+        measured.sender.latency = Some(text);
+        if let Some(times) = single(&record).unwrap().latency {
+            assert!(times.min_ns <= times.max_ns);
+            assert!(times.percentiles.is_sorted_by(|(_, a), (_, b)| a <= b));
+            assert!(times.percentiles.iter().all(|(_, time)| (times.min_ns as f64..=times.max_ns as f64).contains(time)));
+        }
+    }
+}

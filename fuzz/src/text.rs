@@ -1,0 +1,92 @@
+//! Texts that a person writes: plans, sweeps, quantities, addresses, files of
+//! rules and of sizes.
+
+use std::collections::HashSet;
+use std::str::FromStr;
+
+use analysis::receipt::{Layer, Rules, SizeDistribution};
+use model::plan::{HostAddress, Plan, RawPlan, resolve};
+use model::size::parse_sweep;
+use model::{BitRate, Bytes, Nanos, OfferedRate};
+
+use crate::says_something;
+
+/// The text of a plan: it is refused, or it means something that keeps the
+/// invariants of [`Plan`] and comes back from its file.
+pub fn plan(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let Ok(raw) = RawPlan::parse(text).inspect_err(says_something) else { return };
+    let Ok(plan) = resolve(&raw, &[], 7).inspect_err(says_something) else { return };
+    assert!(!plan.cells.is_empty());
+    assert_eq!(plan.cells.iter().collect::<HashSet<_>>().len(), plan.cells.len(), "a cell twice");
+    assert!(plan.cells.iter().all(|cell| cell.size.get() >= 1 && cell.read_size.get() >= 1), "a size of 0");
+    assert!(plan.blocks.least <= plan.blocks.most);
+    let stored: Plan = serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap();
+    assert_eq!((stored.cells, stored.end, stored.link), (plan.cells, plan.end, plan.link));
+}
+
+/// A sweep of sizes: it ends, whatever it says.
+pub fn sweep(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Ok(sizes) = parse_sweep(text).inspect_err(says_something) {
+        assert!((1..=2_000).contains(&sizes.len()));
+    }
+}
+
+/// Quantities: what is printed can be read again.
+pub fn quantity(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Some(size) = parsed::<Bytes>(text) {
+        assert_eq!(size.to_string().parse(), Ok(size));
+    }
+    if let Some(time) = parsed::<Nanos>(text) {
+        let again: Result<Nanos, _> = time.to_string().parse();
+        // Four figures are printed; and beyond 2^63 ns only whole ones are read.
+        assert!(time.get() > 1 << 62 || again.is_ok_and(|again| again.get().abs_diff(time.get()) <= time.get() / 1_000), "{time}");
+    }
+    if let Some(rate) = parsed::<BitRate>(text) {
+        assert!(rate.to_string().ends_with("bit/s"));
+    }
+}
+
+/// Where a host is and what a sender offers: what was understood comes back
+/// from how it is stored.
+pub fn host(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Some(host) = parsed::<HostAddress>(text) {
+        assert_eq!(host.to_string().parse(), Ok(host));
+    }
+    if let Some(rate) = parsed::<OfferedRate>(text) {
+        assert!(!rate.to_string().starts_with("0/"), "it never sends");
+        assert_eq!(serde_json::from_str::<OfferedRate>(&serde_json::to_string(&rate).unwrap()).unwrap(), rate);
+    }
+}
+
+fn parsed<T: FromStr<Err: std::error::Error>>(text: &str) -> Option<T> {
+    text.parse().inspect_err(says_something).ok()
+}
+
+/// A rule file, whose first line is a chain to classify by it as well: it is
+/// refused, or no pattern of it matches everything.
+pub fn rules(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let chain: Vec<&str> = text.lines().next().unwrap_or_default().split('<').map(str::trim).collect();
+    let rest = text.split_once('\n').map_or("", |(_, rest)| rest);
+    for text in [text, rest] {
+        let Ok(rules) = Rules::parse(text).inspect_err(says_something) else { continue };
+        rules.classify(&chain, false);
+        for name in ["_", "__", "q"] {
+            // Only a rule that spells such a name out may take it.
+            let spelt = text.split(|c: char| c.is_whitespace() || c == '#').any(|word| word == name);
+            assert!(spelt || rules.classify(&[name], false).layer == Layer::Other, "{name}");
+        }
+    }
+}
+
+/// A file of sizes: it is refused, or two readings of it are the same.
+pub fn sizes(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Ok(sizes) = SizeDistribution::parse(text).inspect_err(says_something) {
+        assert_eq!(SizeDistribution::parse(text), Ok(sizes));
+    }
+}

@@ -1,0 +1,164 @@
+//! Bytes that come over a network or from another process: frames, messages,
+//! greetings, and what a flow shows first.
+
+use std::fmt::Debug;
+
+use engine::cookie::{ANSWER, ASK, SHOWN, Shown, flow_of};
+use model::control::{Cookie, FromEndpoint, FromHost, ToEndpoint, ToHost};
+use model::frame::{Decoder, Frames};
+use model::greeting::{Answer, GreetingError, Hail, LONGEST_GREETING, Proof, Verdict};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::says_something;
+
+/// A stream cut into frames. The first byte is the longest body, the second
+/// says in what pieces the rest arrives: frames are what came, whole, and what
+/// cannot be one is refused as soon as its length is there.
+pub fn frames(bytes: &[u8]) {
+    let [longest, piece, rest @ ..] = bytes else { return };
+    let longest = usize::from(*longest);
+    let mut rest = rest;
+    let mut frames = Frames::new(longest);
+    for piece in rest.chunks(usize::from(*piece) + 1) {
+        frames.push(piece);
+        loop {
+            match frames.take() {
+                Ok(Some(frame)) => {
+                    let (whole, after) = rest.split_at(frame.len());
+                    assert_eq!((frame.as_slice(), frame.len() - 4), (whole, announced(rest).unwrap()));
+                    assert!(frame.len() <= 4 + longest);
+                    rest = after;
+                }
+                Ok(None) => break,
+                Err(error) => {
+                    assert!(announced(rest).unwrap() > longest);
+                    return says_something(&error);
+                }
+            }
+        }
+    }
+    assert!(announced(rest).is_none_or(|length| length <= longest && rest.len() < 4 + length), "a frame was kept back");
+    assert_eq!(frames.is_empty(), rest.is_empty());
+    assert_eq!(frames.into_rest(), rest, "nothing is lost");
+}
+
+fn announced(bytes: &[u8]) -> Option<usize> {
+    bytes.first_chunk().map(|length| u32::from_be_bytes(*length) as usize)
+}
+
+/// A control connection. The first byte says which one, and in what pieces the
+/// rest arrives.
+pub fn control(bytes: &[u8]) {
+    let Some((kind, stream)) = bytes.split_first() else { return };
+    let piece = usize::from(kind >> 2) + 1;
+    match kind & 3 {
+        0 => messages::<ToHost>(stream, piece),
+        1 => messages::<FromHost>(stream, piece),
+        2 => messages::<ToEndpoint>(stream, piece),
+        _ => messages::<FromEndpoint>(stream, piece),
+    }
+}
+
+/// Takes all messages out of a stream; what was understood is understood again.
+fn messages<T: DeserializeOwned + Serialize + PartialEq + Debug>(stream: &[u8], piece: usize) {
+    let mut decoder = Decoder::<T>::default();
+    for piece in stream.chunks(piece) {
+        decoder.push(piece);
+        loop {
+            match decoder.take() {
+                Ok(Some(message)) => comes_back(&message),
+                Ok(None) => break,
+                Err(error) => return says_something(&error),
+            }
+        }
+    }
+}
+
+fn comes_back<T: DeserializeOwned + Serialize + PartialEq + Debug>(message: &T) {
+    let mut decoder = Decoder::<T>::default();
+    decoder.push(&model::frame::encode(message).unwrap());
+    assert_eq!(decoder.take().unwrap().as_ref(), Some(message));
+}
+
+/// How many messages a seed of [`control`] holds, if it holds nothing else: a
+/// seed that is not understood any more tests little.
+pub fn understood(seed: &[u8]) -> Option<usize> {
+    fn count<T: DeserializeOwned>(stream: &[u8]) -> Option<usize> {
+        let mut decoder = Decoder::<T>::default();
+        decoder.push(stream);
+        let mut count = 0;
+        while decoder.take().ok()?.is_some() {
+            count += 1;
+        }
+        let mut frames = Frames::new(usize::MAX);
+        frames.push(stream);
+        while frames.take().ok()?.is_some() {}
+        frames.is_empty().then_some(count)
+    }
+    let (kind, stream) = seed.split_first()?;
+    match kind & 3 {
+        0 => count::<ToHost>(stream),
+        1 => count::<FromHost>(stream),
+        2 => count::<ToEndpoint>(stream),
+        _ => count::<FromEndpoint>(stream),
+    }
+}
+
+/// A connection before anybody is let in, and what it holds afterwards. The
+/// first byte says in what pieces the rest arrives: frames come whole and none
+/// is longer than announced, and each body is read as every message of a
+/// greeting.
+pub fn greeting(bytes: &[u8]) {
+    let Some((piece, stream)) = bytes.split_first() else { return };
+    let mut frames = Frames::new(LONGEST_GREETING);
+    let mut taken = 0;
+    for piece in stream.chunks(usize::from(*piece) + 1) {
+        frames.push(piece);
+        loop {
+            match frames.take() {
+                Ok(Some(frame)) => {
+                    assert_eq!(frame, stream[taken..taken + frame.len()], "a frame is what came");
+                    assert!((4..=4 + LONGEST_GREETING).contains(&frame.len()));
+                    taken += frame.len();
+                    greeted(&frame[4..]);
+                }
+                Ok(None) => break,
+                Err(error) => return says_something(&error),
+            }
+        }
+    }
+    assert_eq!(frames.into_rest(), stream[taken..], "nothing is lost");
+}
+
+fn greeted(body: &[u8]) {
+    same(Hail::parse(body), Hail::parse);
+    same(Answer::parse(body), Answer::parse);
+    same(Verdict::parse(body), Verdict::parse);
+    same(Proof::parse(body), Proof::parse);
+}
+
+/// What was understood is understood again; what was not is said in words that
+/// can be printed.
+fn same<T: Serialize + PartialEq + Debug>(read: Result<T, GreetingError>, again: fn(&[u8]) -> Result<T, GreetingError>) {
+    match read {
+        Ok(message) => assert_eq!(again(&serde_json::to_vec(&message).unwrap()).as_ref(), Ok(&message)),
+        Err(error) => {
+            let words = error.to_string();
+            assert!(words.chars().count() < 1_000 && !words.chars().any(char::is_control), "{words:?}");
+        }
+    }
+}
+
+/// What a flow shows first: the cookie is taken for it, and nothing else is.
+pub fn cookie(bytes: &[u8]) {
+    const COOKIE: Cookie = Cookie(*b"sixteen letters.");
+    let flow = flow_of(COOKIE, bytes);
+    assert_eq!(flow.is_some(), bytes.len() == SHOWN && bytes.starts_with(&COOKIE.0));
+    let place = bytes.get(16..).and_then(|rest| rest.first_chunk()).map_or(0, |flow| u32::from_be_bytes(*flow));
+    let shown = Shown { cookie: COOKIE, flow: place };
+    assert!(flow.is_none_or(|flow| flow == place && bytes == shown.bytes()));
+    for kind in [ASK, ANSWER] {
+        assert_eq!(shown.is(bytes, kind), bytes == shown.datagram(kind));
+    }
+}

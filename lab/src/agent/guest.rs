@@ -1,0 +1,271 @@
+//! Somebody who has connected and is not let in yet.
+
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
+
+use model::frame::{Frames, encode};
+use model::greeting::{AgentId, Answer, GreetingError, Hail, LONGEST_GREETING, Proof, Refusal, Verdict, Wants};
+use model::hex::Hex;
+use nix::poll::PollFlags;
+use serde::Serialize;
+
+use crate::wire::link::{Filled, Link, LinkError};
+use crate::wire::proof::{Side, Transcript, random};
+use crate::wire::{Credentials, TOOL, is_this_machine, tls};
+
+/// How long a greeting may take, encryption included.
+pub const GREETING_LIMIT: Duration = Duration::from_secs(5);
+/// How long somebody who was refused has to hear why.
+const LEAVING_LIMIT: Duration = Duration::from_secs(1);
+/// The first byte of a TLS connection: a handshake record (RFC 8446, 5.1). Of a
+/// greeting it is the first byte of a length below 16 MiB: 0.
+const TLS_HANDSHAKE: u8 = 22;
+
+/// What the agent shows of itself.
+#[derive(Debug)]
+pub struct Reception {
+    /// Which agent it is.
+    pub id: [u8; 16],
+    /// What it asks for.
+    pub credentials: Credentials,
+}
+
+/// A connection without trust.
+#[derive(Debug)]
+pub struct Guest {
+    link: Link,
+    frames: Frames,
+    /// Where it comes from.
+    pub peer: SocketAddr,
+    /// When it is sent away.
+    pub deadline: Instant,
+    stage: Stage,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// It has said nothing.
+    Silent,
+    /// Its first message is awaited.
+    Hail,
+    /// Its proof is awaited.
+    Proof(Box<(Hail, Answer)>),
+    /// It was refused and may read why.
+    Leaving,
+}
+
+/// How it goes on with a guest.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It has more to say.
+    Stays,
+    /// It has shown all that was wanted.
+    Admitted,
+    /// It is refused for this reason, and stays for a moment to read it.
+    Refused(String),
+    /// It is gone, or has to go.
+    Gone(Option<String>),
+}
+
+/// What a message of a guest comes to.
+enum Said {
+    More,
+    Admit,
+    Refuse(String),
+}
+
+impl Guest {
+    pub fn new(socket: TcpStream, peer: SocketAddr) -> io::Result<Self> {
+        let link = Link::new(socket, None)?;
+        Ok(Self { link, frames: Frames::new(LONGEST_GREETING), peer, deadline: Instant::now() + GREETING_LIMIT, stage: Stage::Silent })
+    }
+
+    /// What it waits for.
+    pub fn interest(&self) -> PollFlags {
+        self.link.interest()
+    }
+
+    /// Its connection and what came over it after its greeting.
+    pub fn into_parts(self) -> (Link, Vec<u8>) {
+        (self.link, self.frames.into_rest())
+    }
+
+    /// Its time is over.
+    pub fn expire(&self) -> Outcome {
+        Outcome::Gone(match self.stage {
+            Stage::Leaving => None,
+            Stage::Silent => Some(format!("said nothing for {GREETING_LIMIT:?}")),
+            _ => Some(format!("did not end its greeting within {GREETING_LIMIT:?}")),
+        })
+    }
+
+    /// Goes on with what can be read and written.
+    pub fn step(&mut self, reception: &Reception) -> Outcome {
+        match self.try_step(reception) {
+            Ok(outcome) => outcome,
+            Err(_) if matches!(self.stage, Stage::Leaving) => Outcome::Gone(None),
+            Err(LinkError::Io(error)) => Outcome::Gone(Some(format!("broke the connection: {error}"))),
+            Err(LinkError::Tls(error)) => {
+                let why = match &reception.credentials.tls {
+                    Some(identity) => identity.describe(&error, "the controller"),
+                    None => error.to_string(),
+                };
+                // The alert is on its way already.
+                self.leave();
+                Outcome::Refused(format!("TLS: {why}"))
+            }
+        }
+    }
+
+    fn try_step(&mut self, reception: &Reception) -> Result<Outcome, LinkError> {
+        if let Stage::Silent = self.stage {
+            match self.look(reception)? {
+                Outcome::Stays if matches!(self.stage, Stage::Silent) => return Ok(Outcome::Stays),
+                Outcome::Stays => {}
+                over => return Ok(over),
+            }
+        }
+        let mut bytes = Vec::new();
+        let filled = self.link.fill(&mut bytes)?;
+        let outcome = match self.stage {
+            // Read only so that the connection ends in order.
+            Stage::Leaving => Outcome::Stays,
+            _ => {
+                self.frames.push(&bytes);
+                self.listen(reception)?
+            }
+        };
+        self.link.flush()?;
+        Ok(match (outcome, filled) {
+            (Outcome::Stays, Filled::Closed) => Outcome::Gone(match self.stage {
+                Stage::Leaving => None,
+                _ => Some("went away before its greeting was over".to_owned()),
+            }),
+            (outcome, _) => outcome,
+        })
+    }
+
+    /// Tells by the first byte whether it comes encrypted.
+    fn look(&mut self, reception: &Reception) -> Result<Outcome, LinkError> {
+        let mut first = [0];
+        match self.link.socket().peek(&mut first) {
+            Ok(0) => return Ok(Outcome::Gone(None)),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Outcome::Stays),
+            Err(error) => return Err(error.into()),
+        }
+        self.stage = Stage::Hail;
+        match &reception.credentials.tls {
+            Some(identity) if first[0] == TLS_HANDSHAKE => self.link.start_tls(identity.accept().map_err(LinkError::Tls)?),
+            None if first[0] == TLS_HANDSHAKE => {
+                let why = "it speaks TLS, and this agent was given no certificate; start the agent with --tls-cert, --tls-key and --tls-ca";
+                return self.refuse(why.to_owned());
+            }
+            _ => {}
+        }
+        Ok(Outcome::Stays)
+    }
+
+    /// Takes what it has said, as far as it goes.
+    fn listen(&mut self, reception: &Reception) -> Result<Outcome, LinkError> {
+        loop {
+            let frame = match self.frames.take() {
+                Ok(None) => return Ok(Outcome::Stays),
+                Ok(Some(frame)) => frame,
+                Err(error) => return self.refuse(format!("it does not speak as a controller does: {error}")),
+            };
+            let body = &frame[4..];
+            let said = match &self.stage {
+                Stage::Proof(said) => check(&self.link, reception, said, body).map(|verdict| {
+                    self.link.queue(&verdict);
+                    Said::Admit
+                }),
+                _ => self.hail(reception, body),
+            };
+            match said.unwrap_or_else(|why| Said::Refuse(in_words(why))) {
+                Said::More => {}
+                Said::Admit => return Ok(Outcome::Admitted),
+                Said::Refuse(why) => return self.refuse(why),
+            }
+        }
+    }
+
+    fn hail(&mut self, reception: &Reception, body: &[u8]) -> Result<Said, GreetingError> {
+        let hail = Hail::parse(body)?;
+        let Credentials { secret, tls } = &reception.credentials;
+        let near = is_this_machine(self.peer);
+        if !near && tls.is_some() && self.link.tls().is_none() {
+            let why = "this agent talks to holders of a certificate only; give the controller --tls-cert, --tls-key and --tls-ca";
+            return Ok(Said::Refuse(why.to_owned()));
+        }
+        let wants = if near || secret.is_none() { Wants::Nothing } else { Wants::Proof };
+        let Some(nonce) = random() else {
+            return Ok(Said::Refuse("this machine gives no random numbers (getrandom), without which nothing can be proved".to_owned()));
+        };
+        let agent = AgentId { tool: TOOL.to_owned(), id: Hex(reception.id) };
+        let answer = Answer::new(agent, nonce, wants);
+        self.link.queue(&frame(&answer)?);
+        Ok(match wants {
+            Wants::Nothing => {
+                self.link.queue(&frame(&Verdict { admitted: true, proof: None })?);
+                Said::Admit
+            }
+            Wants::Proof => {
+                self.stage = Stage::Proof(Box::new((hail, answer)));
+                Said::More
+            }
+        })
+    }
+
+    fn refuse(&mut self, why: String) -> Result<Outcome, LinkError> {
+        if let Ok(frame) = encode(&Refusal::new(TOOL, why.clone())) {
+            self.link.queue(&frame);
+        }
+        self.link.flush()?;
+        self.leave();
+        Ok(Outcome::Refused(why))
+    }
+
+    fn leave(&mut self) {
+        self.link.close();
+        self.stage = Stage::Leaving;
+        self.deadline = self.deadline.min(Instant::now() + LEAVING_LIMIT);
+    }
+}
+
+/// The agent's verdict on a proof, with its own.
+fn check(link: &Link, reception: &Reception, (hail, answer): &(Hail, Answer), body: &[u8]) -> Result<Vec<u8>, GreetingError> {
+    let wrong =
+        || GreetingError::Refused("it does not know the agent's secret; use the same file on both machines (--secret-file)".to_owned());
+    let secret = reception.credentials.secret.as_ref().ok_or_else(wrong)?;
+    let binding = link.tls().map(tls::binding).transpose().map_err(|error| GreetingError::Refused(format!("TLS: {error}")))?;
+    let said = Transcript { hail, answer, binding };
+    if !said.holds(secret, Side::Controller, &Proof::parse(body)?.proof) {
+        return Err(wrong());
+    }
+    frame(&Verdict { admitted: true, proof: Some(said.prove(secret, Side::Agent)) })
+}
+
+fn frame<T: Serialize>(message: &T) -> Result<Vec<u8>, GreetingError> {
+    encode(message).map_err(|error| GreetingError::Refused(error.to_string()))
+}
+
+fn in_words(error: GreetingError) -> String {
+    match error {
+        GreetingError::Foreign(words) => format!("it does not speak as a controller does: {words}"),
+        GreetingError::Version { theirs, tool } => {
+            let ours = model::control::CONTROL_VERSION;
+            let there = format!("the controller (nettoll {tool}) speaks version {theirs} of the control protocol");
+            format!("{there}, this agent is nettoll {TOOL} with version {ours}: install the same nettoll on both")
+        }
+        GreetingError::Refused(words) => words,
+    }
+}
+
+impl AsFd for Guest {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.link.as_fd()
+    }
+}

@@ -1,0 +1,314 @@
+//! `nettoll agent`: lends this machine to controllers elsewhere.
+//!
+//! ```text
+//! front (one thread: listeners, greetings) --admitted--> desk (a thread each) == pipes == __host == endpoint
+//!                                                          |
+//!                                                        queue: one trial at a time
+//! ```
+//!
+//! Nothing that a stranger sends reaches a host process: that is started for
+//! whoever has been let in.
+
+mod desk;
+mod front;
+mod guest;
+mod host;
+mod limit;
+mod log;
+mod queue;
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+
+use model::control::{FromHost, Limits};
+use model::frame::encode;
+use nix::errno::Errno;
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::wire::link::{Link, LinkError};
+use crate::wire::proof::random;
+use crate::wire::pump::{End, Pump};
+use crate::wire::{Credentials, is_this_machine};
+use desk::{Desk, Turn};
+use front::Front;
+use guest::Reception;
+use host::HostProcess;
+use limit::Allowance;
+use log::Log;
+use queue::{Bell, Queue, Seat};
+
+/// How many controllers are served at once, waiting ones included.
+const MOST_CONTROLLERS: usize = 32;
+/// Stack of the thread that serves one.
+const STACK: usize = 256 << 10;
+/// Connections that the kernel keeps until they are taken.
+const BACKLOG: i32 = 1_024;
+
+/// Where an agent listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listen {
+    /// For this machine alone, over each version of IP that it has.
+    Here {
+        /// The port; 0: the kernel chooses.
+        port: u16,
+    },
+    /// On each address of this machine.
+    Everywhere {
+        /// The port; 0: the kernel chooses.
+        port: u16,
+    },
+    /// On these; at least one.
+    At(Vec<SocketAddr>),
+}
+
+/// How an agent serves.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where it listens.
+    pub listen: Listen,
+    /// What it asks of whoever does not come from this machine.
+    pub credentials: Credentials,
+    /// Whether several trials may run at once.
+    pub share: bool,
+    /// What each trial may take.
+    pub limits: Limits,
+    /// First and last of the ports that messages come to; `None`: any.
+    pub data_ports: Option<(u16, u16)>,
+}
+
+/// An agent that cannot serve.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    /// It would let anybody in.
+    #[error(
+        "{0} can be reached from other machines, and nothing would keep strangers out: give --secret-file FILE, or --tls-cert, --tls-key \
+         and --tls-ca (see `nettoll certificates`), or listen on 127.0.0.1 only"
+    )]
+    Open(SocketAddr),
+    /// The first port of a range is behind its last.
+    #[error("--data-ports {0}-{1}: give the lower port first, and none that is 0")]
+    Ports(u16, u16),
+    /// An address that cannot be listened on.
+    #[error("listen on {address}: {answer}{}", remedy(answer))]
+    Listen {
+        /// Which.
+        address: SocketAddr,
+        /// What the system answered.
+        answer: io::Error,
+    },
+    /// This machine gave no random bytes.
+    #[error("this machine gives no random numbers (getrandom), without which nobody can be told from a stranger")]
+    NoRandom,
+    /// It cannot wait for connections.
+    #[error("wait for connections (poll): {0}")]
+    Wait(io::Error),
+}
+
+fn remedy(answer: &io::Error) -> &'static str {
+    match answer.kind() {
+        io::ErrorKind::AddrInUse => "; another agent may be running: end it, or choose another port with --port",
+        io::ErrorKind::AddrNotAvailable => "; this machine has no such address (see `ip address`)",
+        io::ErrorKind::PermissionDenied => "; ports below 1024 are root's: choose another with --port",
+        _ => "",
+    }
+}
+
+impl AgentError {
+    fn is_lack_of_family(&self) -> bool {
+        let lacks = [Errno::EAFNOSUPPORT, Errno::EADDRNOTAVAIL];
+        matches!(self, Self::Listen { answer, .. } if answer.raw_os_error().is_some_and(|number| lacks.contains(&Errno::from_raw(number))))
+    }
+
+    /// Whether it was asked for something that cannot be.
+    pub const fn is_misuse(&self) -> bool {
+        matches!(self, Self::Open(_) | Self::Ports(..))
+    }
+}
+
+/// A listening agent.
+#[derive(Debug)]
+pub struct Agent {
+    listeners: Vec<TcpListener>,
+    addresses: Vec<SocketAddr>,
+    reception: Reception,
+    house: Arc<House>,
+}
+
+/// What all controllers share.
+#[derive(Debug)]
+struct House {
+    queue: Arc<Queue>,
+    share: bool,
+    allowance: Allowance,
+    ending: Arc<AtomicBool>,
+    log: Log,
+}
+
+/// A controller that was let in.
+struct Served {
+    thread: JoinHandle<()>,
+    bell: Arc<Bell>,
+}
+
+impl Agent {
+    /// Listens.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn open(settings: Settings) -> Result<Self, AgentError> {
+        if let Some((first, last)) = settings.data_ports.filter(|(first, last)| *first == 0 || first > last) {
+            return Err(AgentError::Ports(first, last));
+        }
+        let wanted = settings.listen.addresses();
+        let open = wanted.iter().find(|address| !is_this_machine(**address));
+        if let (Some(address), true) = (open, settings.credentials.is_empty()) {
+            return Err(AgentError::Open(*address));
+        }
+        let (listeners, addresses) = listen_at(&wanted, matches!(settings.listen, Listen::At(_)))?.into_iter().unzip();
+        let house = House {
+            queue: Arc::default(),
+            share: settings.share,
+            allowance: Allowance::new(settings.limits, settings.data_ports),
+            ending: Arc::default(),
+            log: Log::new(),
+        };
+        let reception = Reception { id: random().ok_or(AgentError::NoRandom)?, credentials: settings.credentials };
+        Ok(Self { listeners, addresses, reception, house: Arc::new(house) })
+    }
+
+    /// Where it listens, with the ports that the kernel chose.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// Serves until `stop` can be read. Then everything that it started has ended.
+    ///
+    /// # Errors
+    /// See [`AgentError`].
+    pub fn serve(self, stop: BorrowedFd<'_>) -> Result<(), AgentError> {
+        let Self { listeners, reception, house, .. } = self;
+        let mut served: Vec<Served> = Vec::new();
+        let waited = Front::new(&listeners, &reception, &house.log).serve(stop, |link, rest, peer| {
+            served.retain(|one| !one.thread.is_finished());
+            if served.len() >= MOST_CONTROLLERS {
+                return turn_away(link, peer, &house.log, &format!("{MOST_CONTROLLERS} controllers are here already; try again later"));
+            }
+            match admit(&house, link, rest, peer) {
+                Ok(one) => served.push(one),
+                Err(error) => {
+                    house.log.say(format_args!("{peer}: serve it: {error}; raise the limits on processes and open files (ulimit -u, -n)"))
+                }
+            }
+        });
+        // Nobody else is to come while the last are seen off.
+        drop(listeners);
+        house.ending.store(true, Ordering::Release);
+        served.iter().for_each(|one| one.bell.ring());
+        for one in served {
+            // Of one that panicked, the host process has ended as well.
+            let _ = one.thread.join();
+        }
+        waited.map_err(AgentError::Wait)
+    }
+}
+
+impl Listen {
+    fn addresses(&self) -> Vec<SocketAddr> {
+        match self {
+            Self::Here { port } => vec![(Ipv4Addr::LOCALHOST, *port).into(), (Ipv6Addr::LOCALHOST, *port).into()],
+            Self::Everywhere { port } => vec![(Ipv4Addr::UNSPECIFIED, *port).into(), (Ipv6Addr::UNSPECIFIED, *port).into()],
+            Self::At(addresses) => addresses.clone(),
+        }
+    }
+}
+
+/// Listens at each address, or, unless `each` was asked for, at those of the
+/// versions of IP that this machine has.
+fn listen_at(addresses: &[SocketAddr], each: bool) -> Result<Vec<(TcpListener, SocketAddr)>, AgentError> {
+    let mut listeners = Vec::new();
+    let mut lacking = None;
+    for address in addresses {
+        match listen(*address) {
+            Ok(listener) => listeners.push((listener.local_addr().unwrap_or(*address), listener)),
+            Err(error) if !each && error.is_lack_of_family() => lacking = Some(error),
+            Err(error) => return Err(error),
+        }
+    }
+    match lacking {
+        Some(error) if listeners.is_empty() => Err(error),
+        _ => Ok(listeners.into_iter().map(|(address, listener)| (listener, address)).collect()),
+    }
+}
+
+fn listen(address: SocketAddr) -> Result<TcpListener, AgentError> {
+    let opened = || {
+        let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+        // Connections of an agent that ended a moment ago may still wait for their end.
+        socket.set_reuse_address(true)?;
+        if address.is_ipv6() {
+            socket.set_only_v6(true)?;
+        }
+        socket.bind(&address.into())?;
+        socket.listen(BACKLOG)?;
+        socket.set_nonblocking(true)?;
+        Ok(socket.into())
+    };
+    opened().map_err(|answer| AgentError::Listen { address, answer })
+}
+
+fn admit(house: &Arc<House>, link: Link, rest: Vec<u8>, peer: SocketAddr) -> io::Result<Served> {
+    let bell = Arc::new(Bell::new()?);
+    let thread = thread::Builder::new().name("nettoll-desk".to_owned()).stack_size(STACK).spawn({
+        let (house, bell) = (Arc::clone(house), Arc::clone(&bell));
+        move || serve(&house, link, &rest, peer, bell)
+    })?;
+    Ok(Served { thread, bell })
+}
+
+/// Serves one controller until it is gone.
+fn serve(house: &House, link: Link, rest: &[u8], peer: SocketAddr, bell: Arc<Bell>) {
+    let (mut host, from, to) = match HostProcess::start() {
+        Ok(started) => started,
+        Err(error) => {
+            let why = format!(
+                "start a host process (/proc/self/exe __host): {error}; raise the limits on processes and open files (ulimit -u, -n)"
+            );
+            return turn_away(link, peer, &house.log, &why);
+        }
+    };
+    let encrypted = link.cipher().map_or_else(|| "not encrypted".to_owned(), |cipher| format!("encrypted with {cipher}"));
+    house.log.say(format_args!("{peer}: admitted, {encrypted}"));
+    // Given up last: when nothing is left that could disturb the next trial.
+    let seat = Seat::new(Arc::clone(&house.queue), Arc::clone(&bell));
+    let desk =
+        Desk { seat: &seat, bell, ending: Arc::clone(&house.ending), share: house.share, allowance: &house.allowance, turn: Turn::Away };
+    let end = Pump::new(link, rest, from, to, desk).run();
+    let status = host.end();
+    drop(seat);
+    house.log.say(format_args!("{peer}: {}", farewell(&end, &status)));
+}
+
+/// Somebody who may come in, but cannot be served.
+fn turn_away(mut link: Link, peer: SocketAddr, log: &Log, why: &str) {
+    if let Ok(frame) = encode(&FromHost::Failed { error: why.to_owned() }) {
+        link.queue(&frame);
+    }
+    link.close();
+    log.say(format_args!("{peer}: turned away: {why}"));
+}
+
+fn farewell(end: &End, status: &str) -> String {
+    match end {
+        End::Far => "gone".to_owned(),
+        End::Near => format!("its host process ended ({status})"),
+        End::Silent => "silent for 1.75 s: taken for dead".to_owned(),
+        End::Stuck => "took nothing for 1.75 s: taken for dead".to_owned(),
+        End::Broken(LinkError::Io(error)) => format!("the connection broke: {error}"),
+        End::Broken(LinkError::Tls(error)) => format!("the connection broke: {error}"),
+        End::Because(words) => format!("closed: {words}"),
+    }
+}

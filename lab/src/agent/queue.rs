@@ -1,0 +1,112 @@
+//! Whose turn it is: one trial at a time on a host, the others in line.
+
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use nix::sys::eventfd::{EfdFlags, EventFd};
+
+/// The line before a host.
+#[derive(Debug, Default)]
+pub struct Queue(Mutex<VecDeque<Arc<Bell>>>);
+
+/// Wakes the thread that serves one controller.
+#[derive(Debug)]
+pub struct Bell(EventFd);
+
+impl Bell {
+    pub fn new() -> nix::Result<Self> {
+        Ok(Self(EventFd::from_flags(EfdFlags::EFD_CLOEXEC | EfdFlags::EFD_NONBLOCK)?))
+    }
+
+    pub fn ring(&self) {
+        // It can only be full, and is heard then.
+        let _ = self.0.write(1);
+    }
+
+    pub fn hush(&self) {
+        // It may be silent already.
+        let _ = self.0.read();
+    }
+}
+
+impl AsFd for Bell {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// One controller's place, whether it stands in line or not. Dropped, it leaves.
+#[derive(Debug)]
+pub struct Seat {
+    queue: Arc<Queue>,
+    bell: Arc<Bell>,
+}
+
+impl Seat {
+    /// Not in line yet. `bell` is rung whenever somebody before it leaves.
+    pub const fn new(queue: Arc<Queue>, bell: Arc<Bell>) -> Self {
+        Self { queue, bell }
+    }
+
+    /// Gets in line, unless it stands there already.
+    pub fn ask(&self) {
+        let mut line = self.line();
+        if !line.iter().any(|bell| Arc::ptr_eq(bell, &self.bell)) {
+            line.push_back(Arc::clone(&self.bell));
+        }
+    }
+
+    /// How many are before it; 0: the host is its own. `None`: it is not in line.
+    pub fn place(&self) -> Option<usize> {
+        self.line().iter().position(|bell| Arc::ptr_eq(bell, &self.bell))
+    }
+
+    /// Leaves the line and gives up the host.
+    pub fn leave(&self) {
+        let mut line = self.line();
+        let Some(place) = line.iter().position(|bell| Arc::ptr_eq(bell, &self.bell)) else { return };
+        line.remove(place);
+        line.iter().skip(place).for_each(|bell| bell.ring());
+    }
+
+    fn line(&self) -> MutexGuard<'_, VecDeque<Arc<Bell>>> {
+        self.queue.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{Bell, Queue, Seat};
+
+    fn rung(seat: &Seat) -> bool {
+        seat.bell.0.read().is_ok()
+    }
+
+    #[test]
+    fn who_comes_first_is_first_and_only_those_behind_are_told() {
+        let queue = Arc::new(Queue::default());
+        let seats = [(); 3].map(|()| Seat::new(Arc::clone(&queue), Arc::new(Bell::new().unwrap())));
+        let places = |seats: &[Seat; 3]| seats.each_ref().map(Seat::place);
+        assert_eq!(places(&seats), [None; 3]);
+        seats.iter().for_each(Seat::ask);
+        seats[0].ask();
+        assert_eq!(places(&seats), [Some(0), Some(1), Some(2)]);
+        seats[1].leave();
+        assert_eq!(places(&seats), [Some(0), None, Some(1)]);
+        assert_eq!(seats.each_ref().map(rung), [false, false, true]);
+        seats[1].ask();
+        let [first, second, third] = seats;
+        drop(first);
+        assert_eq!((second.place(), third.place()), (Some(1), Some(0)));
+        assert!(rung(&second) && rung(&third));
+    }
+}

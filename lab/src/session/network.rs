@@ -1,0 +1,248 @@
+//! Hosts that are other machines: how each is reached by the other.
+//!
+//! An agent's messages take the address that the agent was reached at, or the
+//! one that `data=` names; this machine's take the source address that the
+//! kernel chooses for the way there. Each host is asked for its own way to the
+//! other: the device is its, and so is the scope of a link-local address.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr};
+
+use model::control::{FromHost, Route, ToHost};
+use model::plan::{HOST_NAMES, HostAddress};
+use model::{Family, Plan};
+
+use super::{Found, Way, Ways};
+use crate::host::link::LOOPBACK;
+use crate::remote::{HostError, RemoteHost};
+use crate::wire::{self, Credentials};
+
+/// Two hosts between which no trial can be run.
+#[derive(Debug, thiserror::Error)]
+pub enum PathError {
+    /// A host has no address of a family that the plan needs.
+    #[error(
+        "the plan has cells over {family}, but host {name} is known as {known} only; \
+         name its address of that family (--host {name}=ADDRESS, or data=ADDRESS behind a comma), or leave those cells out (-4, -6)"
+    )]
+    Family {
+        /// Which host.
+        name: String,
+        /// The family that is missing.
+        family: Family,
+        /// The address that is known.
+        known: IpAddr,
+    },
+    /// What stands behind `data=` leads nowhere.
+    #[error("host {name}: look up data={data}: {answer}; name an address of that host")]
+    Data {
+        /// Which host.
+        name: String,
+        /// As given.
+        data: String,
+        /// What the system answered.
+        answer: String,
+    },
+    /// Nobody knows which link is meant.
+    #[error(
+        "host {name} is known as {address}, which means something only on a link of its own, and both hosts are other machines: \
+         name addresses that each can reach (data=ADDRESS)"
+    )]
+    LinkLocal {
+        /// Which host.
+        name: String,
+        /// Its address.
+        address: IpAddr,
+    },
+    /// The address is translated on the way.
+    #[error(
+        "host {name} was reached at {address}, but it has no such address itself: something translates addresses on the way; \
+         name the address that it has and the other can reach (data=ADDRESS), without translation between them"
+    )]
+    NotItsOwn {
+        /// Which host.
+        name: String,
+        /// The address.
+        address: IpAddr,
+    },
+    /// One of the hosts takes the other for itself.
+    #[error(
+        "host {near} reaches {address} over its own loopback device, but host {far}, which was to be there, is elsewhere; \
+         name an address of host {far} that others can reach"
+    )]
+    HalfLoopback {
+        /// The host that was asked.
+        near: String,
+        /// The other.
+        far: String,
+        /// The other's address as it was thought to be.
+        address: IpAddr,
+    },
+}
+
+/// Reaches the agents, starts what is on this machine, and finds the ways.
+///
+/// # Errors
+/// See [`HostError`] and [`PathError`].
+pub(super) fn reach(plan: &Plan, credentials: &Credentials) -> Result<Found, HostError> {
+    let host = |name: &str| match plan.hosts.get(name) {
+        Some(at) => RemoteHost::reach(name, at, credentials),
+        None => RemoteHost::start(name, "none"),
+    };
+    let mut hosts = [host(HOST_NAMES[0])?, host(HOST_NAMES[1])?];
+    let mut ways = [Ways::default(), Ways::default()];
+    for family in plan.cells.iter().map(|cell| cell.family).collect::<BTreeSet<Family>>() {
+        let found = find(&mut hosts, family)?;
+        for (ways, way) in ways.iter_mut().zip(found) {
+            ways.set(family, way);
+        }
+    }
+    let apart = ways.iter().all(|ways| ways.first().is_some_and(|way| way.device != LOOPBACK));
+    Ok(Found { hosts, ways, isolated: false, apart, warnings: Vec::new() })
+}
+
+/// The way from each host to the other in one family.
+fn find(hosts: &mut [RemoteHost; 2], family: Family) -> Result<[Way; 2], HostError> {
+    let [a, b] = hosts;
+    let own = match (known_address(a, family)?, known_address(b, family)?) {
+        (Some(at_a), Some(at_b)) => both_known(a, b, at_a, at_b)?,
+        (None, Some(at_b)) => one_known(a, b, at_b)?,
+        (Some(at_a), None) => {
+            let [own_b, own_a] = one_known(b, a, at_a)?;
+            [own_a, own_b]
+        }
+        // A plan for the network names at least one host.
+        (None, None) => [local(family), local(family)],
+    };
+    let devices = [device(a, own[0], own[1])?, device(b, own[1], own[0])?];
+    for (near, far) in [(0, 1), (1, 0)] {
+        if devices[near] == LOOPBACK && devices[far] != LOOPBACK {
+            let [near_name, far_name] = [near, far].map(|at| HOST_NAMES[at].to_owned());
+            return Err(PathError::HalfLoopback { near: near_name, far: far_name, address: own[far].ip() }.into());
+        }
+    }
+    let [device_a, device_b] = devices;
+    let way = |own: SocketAddr, device| Way { own, far_scope: scope(own), device };
+    Ok([way(own[0], device_a), way(own[1], device_b)])
+}
+
+const fn local(family: Family) -> SocketAddr {
+    use std::net::{Ipv4Addr, Ipv6Addr};
+    match family {
+        Family::V4 => SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
+        Family::V6 => SocketAddr::new(IpAddr::V6(Ipv6Addr::LOCALHOST), 0),
+    }
+}
+
+/// The address of an agent as the controller knows it, with the controller's
+/// scope; `None` of a host that is this machine.
+fn known_address(host: &RemoteHost, family: Family) -> Result<Option<SocketAddr>, HostError> {
+    let Some(agent) = host.agent() else { return Ok(None) };
+    let of_family = |address: &SocketAddr| address.is_ipv4() == (family == Family::V4);
+    let missing = |known: SocketAddr| PathError::Family { name: host.name().to_owned(), family, known: known.ip() };
+    if let Some(data) = &agent.at.data {
+        let all = wire::resolve(data, 0).map_err(|answer| PathError::Data { name: host.name().to_owned(), data: data.clone(), answer })?;
+        let first = *all.first().ok_or_else(|| missing(agent.peer))?;
+        return Ok(Some(all.into_iter().find(of_family).ok_or_else(|| missing(first))?));
+    }
+    if of_family(&agent.peer) {
+        return Ok(Some(agent.peer));
+    }
+    // A name may have an address of either family; the agent was reached at one.
+    let others = if is_literal(&agent.at) { Vec::new() } else { wire::resolve(&agent.at.address, 0).unwrap_or_default() };
+    Ok(Some(others.into_iter().find(of_family).ok_or_else(|| missing(agent.peer))?))
+}
+
+/// Whether it was given by its address and not by a name.
+fn is_literal(at: &HostAddress) -> bool {
+    !matches!(wire::literal(&at.address, 0), Ok(None))
+}
+
+/// The addresses of two agents, each with its own host's scope.
+fn both_known(a: &mut RemoteHost, b: &mut RemoteHost, at_a: SocketAddr, at_b: SocketAddr) -> Result<[SocketAddr; 2], HostError> {
+    for (host, at) in [(&*a, at_a), (&*b, at_b)] {
+        if is_link_local(at) {
+            return Err(PathError::LinkLocal { name: host.name().to_owned(), address: at.ip() }.into());
+        }
+    }
+    // An agent beside the controller may have been reached over loopback, which
+    // the other does not know it by.
+    let own_a = if at_a.ip().is_loopback() && !at_b.ip().is_loopback() { route(a, at_b)?.source } else { own(a, at_a)? };
+    let own_b = if at_b.ip().is_loopback() && !at_a.ip().is_loopback() { route(b, at_a)?.source } else { own(b, at_b)? };
+    Ok([own_a, own_b])
+}
+
+/// The addresses of this machine and of an agent, each with its host's scope.
+fn one_known(here: &mut RemoteHost, there: &mut RemoteHost, at: SocketAddr) -> Result<[SocketAddr; 2], HostError> {
+    Ok([route(here, at)?.source, own(there, at)?])
+}
+
+/// The address of a host with its own scope, once the host says that it has it.
+fn own(host: &mut RemoteHost, at: SocketAddr) -> Result<SocketAddr, HostError> {
+    let found = route(host, scoped(at, 0))?;
+    let is_own = found.device == LOOPBACK && (found.source.ip() == at.ip() || at.ip().is_loopback());
+    if !is_own {
+        return Err(PathError::NotItsOwn { name: host.name().to_owned(), address: at.ip() }.into());
+    }
+    Ok(SocketAddr::new(at.ip(), 0)).map(|address| scoped(address, scope(found.source)))
+}
+
+/// The device by which a host reaches the other.
+fn device(host: &mut RemoteHost, own: SocketAddr, far: SocketAddr) -> Result<String, HostError> {
+    Ok(route(host, scoped(far, scope(own)))?.device)
+}
+
+fn route(host: &mut RemoteHost, to: SocketAddr) -> Result<Route, HostError> {
+    match host.command(&ToHost::Route { to })? {
+        FromHost::Route(route) if route.source.is_ipv4() == to.is_ipv4() => Ok(route),
+        other => Err(host.unexpected("a route", &other)),
+    }
+}
+
+/// Whether an address means something on its link only.
+fn is_link_local(address: SocketAddr) -> bool {
+    matches!(address, SocketAddr::V6(v6) if v6.ip().is_unicast_link_local())
+}
+
+/// The scope of an address; 0 of one that needs none.
+fn scope(address: SocketAddr) -> u32 {
+    match address {
+        SocketAddr::V6(v6) if is_link_local(address) => v6.scope_id(),
+        _ => 0,
+    }
+}
+
+/// An address with another scope, where it needs one.
+pub(super) fn scoped(mut address: SocketAddr, scope: u32) -> SocketAddr {
+    let needs_one = is_link_local(address);
+    if let SocketAddr::V6(v6) = &mut address {
+        v6.set_scope_id(if needs_one { scope } else { 0 });
+    }
+    address
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use super::{is_literal, scope, scoped};
+
+    fn socket(text: &str) -> SocketAddr {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn only_link_local_addresses_have_a_scope() {
+        assert_eq!(scoped(socket("[fe80::1%7]:5"), 3), socket("[fe80::1%3]:5"));
+        assert_eq!(scoped(socket("[2001:db8::1%7]:5"), 3), socket("[2001:db8::1]:5"));
+        assert_eq!(scoped(socket("192.0.2.1:5"), 3), socket("192.0.2.1:5"));
+        assert_eq!((scope(socket("[fe80::1%7]:5")), scope(socket("[2001:db8::1%7]:5")), scope(socket("192.0.2.1:5"))), (7, 0, 0));
+    }
+
+    #[test]
+    fn addresses_are_told_from_names() {
+        let literal = |text: &str| is_literal(&text.parse().unwrap());
+        assert!(literal("192.0.2.1") && literal("fe80::1%lo") && literal("[2001:db8::1]:7"));
+        assert!(!literal("db1") && !literal("db1.example.net:7"));
+    }
+}

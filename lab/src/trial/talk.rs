@@ -1,0 +1,141 @@
+//! The talk with both hosts of a trial at once.
+
+use std::time::{Duration, Instant};
+
+use model::Role;
+use model::control::{FromEndpoint, FromHost, ToHost};
+
+use super::{Trial, TrialError, turn};
+use crate::event::Event;
+use crate::remote::{self, Heard, HostError, RemoteHost};
+
+/// How long both ends may take for a step that needs no traffic.
+pub const STEP_LIMIT: Duration = Duration::from_secs(30);
+/// And how many round trips more over a slow path: a lossy one repeats.
+const SLOW_ROUNDS: u32 = 16;
+
+/// One value for each role.
+#[derive(Debug, Clone, Default)]
+pub struct Both<T> {
+    pub sender: T,
+    pub receiver: T,
+}
+
+impl<T> Both<T> {
+    pub const fn of(&self, role: Role) -> &T {
+        match role {
+            Role::Sender => &self.sender,
+            Role::Receiver => &self.receiver,
+        }
+    }
+
+    pub const fn of_mut(&mut self, role: Role) -> &mut T {
+        match role {
+            Role::Sender => &mut self.sender,
+            Role::Receiver => &mut self.receiver,
+        }
+    }
+}
+
+impl<T> Both<Option<T>> {
+    /// Both values, once both are there.
+    pub fn whole(&mut self) -> Option<Both<T>> {
+        match (self.sender.take(), self.receiver.take()) {
+            (Some(sender), Some(receiver)) => Some(Both { sender, receiver }),
+            (sender, receiver) => {
+                (self.sender, self.receiver) = (sender, receiver);
+                None
+            }
+        }
+    }
+}
+
+impl Trial<'_> {
+    pub fn host(&mut self, role: Role) -> &mut RemoteHost {
+        self.session.host(role, self.swapped)
+    }
+
+    /// How long a step may take that needs no traffic.
+    pub fn step_limit(&mut self) -> Duration {
+        let rtt = self.host(Role::Sender).rtt().max(self.host(Role::Receiver).rtt());
+        STEP_LIMIT + rtt * SLOW_ROUNDS
+    }
+
+    pub fn tell(&mut self, command: impl Fn(Role) -> ToHost) -> Result<(), HostError> {
+        // The receiver first: it has to be there when messages come.
+        for role in [Role::Receiver, Role::Sender] {
+            self.host(role).tell(&command(role))?;
+        }
+        Ok(())
+    }
+
+    /// Asks both hosts at once. Both answers are taken before either's failure
+    /// is told, so that no answer is left for a later command.
+    pub fn ask_both<T>(
+        &mut self,
+        command: impl Fn(Role) -> ToHost,
+        read: impl Fn(FromHost) -> Result<T, FromHost>,
+        expected: &str,
+    ) -> Result<Both<T>, HostError> {
+        self.tell(command)?;
+        let mut answer = |role| {
+            let host = self.host(role);
+            host.answer().and_then(|answer| read(answer).map_err(|other| host.unexpected(expected, &other)))
+        };
+        let (receiver, sender) = (answer(Role::Receiver), answer(Role::Sender));
+        Ok(Both { sender: sender?, receiver: receiver? })
+    }
+
+    /// Hears both ends until each of them has said what `pick` picks out of it.
+    pub fn hear_both<T>(
+        &mut self,
+        deadline: Instant,
+        awaited: &'static str,
+        pick: impl Fn(Heard) -> Result<T, Heard>,
+    ) -> Result<Both<T>, TrialError> {
+        let mut said = Both { sender: None, receiver: None };
+        loop {
+            let (role, heard) = self.hear(deadline, awaited)?;
+            let picked = pick(heard).map_err(|other| self.out_of_turn(role, awaited, &other))?;
+            *said.of_mut(role) = Some(picked);
+            if let Some(both) = said.whole() {
+                return Ok(both);
+            }
+        }
+    }
+
+    /// What either end says next beside its progress, which is passed on.
+    pub fn hear(&mut self, deadline: Instant, awaited: &'static str) -> Result<(Role, Heard), TrialError> {
+        loop {
+            let now = Instant::now();
+            let left = deadline.min(self.end).saturating_duration_since(now);
+            if left.is_zero() && now >= self.end {
+                return Err(HostError::OverTime { awaited, limit: self.limit }.into());
+            }
+            let swapped = self.swapped;
+            let (at, heard) = match remote::hear_either(self.session.hosts(), left, awaited) {
+                // The whole trial's end came before the step's.
+                Err(HostError::Silent { .. }) if self.end < deadline => {
+                    return Err(HostError::OverTime { awaited, limit: self.limit }.into());
+                }
+                heard => heard?,
+            };
+            let role = if (at == 0) == swapped { Role::Receiver } else { Role::Sender };
+            match heard {
+                Heard::Said(FromEndpoint::Progress(progress)) => {
+                    let wish = self.listener.hear(&Event::Progress { role, progress: &progress }).map_err(TrialError::Listener)?;
+                    turn::wants_end(wish)?;
+                }
+                heard => return Ok((role, heard)),
+            }
+        }
+    }
+
+    pub fn out_of_turn(&mut self, role: Role, awaited: &str, heard: &Heard) -> HostError {
+        let host = self.host(role);
+        match heard {
+            Heard::Gone(status) => host.endpoint_error(format!("it ended while {awaited} was awaited ({status}); did something kill it?")),
+            Heard::Said(other) => host.unexpected(awaited, other),
+        }
+    }
+}

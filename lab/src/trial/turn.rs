@@ -1,0 +1,67 @@
+//! Whose turn it is on hosts that serve several controllers.
+
+use model::warning::Warning;
+
+use super::TrialError;
+use crate::event::{Event, Listener, Wish};
+use crate::remote::{HostError, RemoteHost};
+use crate::session::Session;
+
+/// The agents of a session in the order in which all controllers ask for them,
+/// so that two that want the same two cannot wait for each other.
+fn order(hosts: &[RemoteHost; 2]) -> Vec<usize> {
+    let id = |at: usize| hosts[at].agent().map(|agent| agent.id.id.0);
+    let mut agents: Vec<usize> = (0..hosts.len()).filter(|at| id(*at).is_some()).collect();
+    agents.sort_by_key(|at| id(*at));
+    agents
+}
+
+/// Whether two names lead to one agent.
+fn is_one_agent(hosts: &[RemoteHost; 2]) -> bool {
+    matches!(hosts.each_ref().map(RemoteHost::agent), [Some(a), Some(b)] if a.id.id == b.id.id)
+}
+
+/// Waits until every agent is free for this trial; returns the doubts that come
+/// with it.
+///
+/// # Errors
+/// See [`TrialError`]. None is held then.
+pub fn take(session: &mut Session, listener: &mut dyn Listener) -> Result<Vec<Warning>, TrialError> {
+    let mut warnings = Vec::new();
+    let twice = is_one_agent(session.hosts());
+    for at in order(session.hosts()) {
+        let host = &mut session.hosts()[at];
+        let mut waiting = |host: &str, place: u32| listener.hear(&Event::Waiting { host, place }).map_err(TrialError::Listener);
+        let taken = match host.turn(&mut waiting) {
+            // It would wait for itself.
+            Ok(Some(false)) if twice => Err(HostError::OneAgent.into()),
+            Ok(Some(false)) => Ok(()),
+            Ok(Some(true)) => {
+                warnings.push(Warning::SharedHost { host: host.name().to_owned() });
+                Ok(())
+            }
+            Ok(None) => Err(TrialError::Stopped),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = taken {
+            give_back(session);
+            return Err(error);
+        }
+    }
+    Ok(warnings)
+}
+
+/// Lets others have the agents.
+pub fn give_back(session: &mut Session) {
+    for at in order(session.hosts()) {
+        session.hosts()[at].release();
+    }
+}
+
+/// Whether a listener wants the trial to end at once.
+pub fn wants_end(wish: Wish) -> Result<(), TrialError> {
+    match wish {
+        Wish::GoOn => Ok(()),
+        Wish::Stop => Err(TrialError::Stopped),
+    }
+}

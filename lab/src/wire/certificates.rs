@@ -1,0 +1,151 @@
+//! A certificate authority of one's own, and certificates for agents and
+//! controllers, so that nobody needs another tool for them.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::net::IpAddr;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+    KeyUsagePurpose, SanType,
+};
+use time::{Duration, OffsetDateTime};
+
+use super::proof::random;
+
+/// How long certificates hold: two years.
+const DAYS: i64 = 730;
+/// Clocks of two machines may differ by this much.
+const CLOCK_DIFFERENCE: Duration = Duration::hours(24);
+
+/// A set of certificates that could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum CertificatesError {
+    /// A name that no certificate can bear.
+    #[error("'{name}' is no name of a host: {reason}; give host names or addresses, as they will stand behind --host")]
+    Name {
+        /// What was given.
+        name: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A file or the directory could not be made.
+    #[error("make {}: {answer}{}", path.display(), remedy(answer))]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system answered.
+        answer: io::Error,
+    },
+    /// The certificates could not be signed.
+    #[error("make a certificate: {0}")]
+    Signing(#[from] rcgen::Error),
+}
+
+fn remedy(answer: &io::Error) -> &'static str {
+    match answer.kind() {
+        io::ErrorKind::AlreadyExists => "; nothing is overwritten: choose another directory, or remove the old set if no agent uses it",
+        _ => "",
+    }
+}
+
+/// What was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Made {
+    /// Every file, in the order: authority, agent, controller; each its
+    /// certificate, then its key.
+    pub files: Vec<PathBuf>,
+    /// The names that agents may be reached by.
+    pub names: Vec<String>,
+    /// How many days they hold.
+    pub days: i64,
+}
+
+/// Makes `ca`, `agent` and `controller`, each a `.pem` and a `.key`, in a
+/// directory. They hold from `now` on for two years, the agent's for `names`
+/// and for this machine itself. Nothing is overwritten.
+///
+/// # Errors
+/// See [`CertificatesError`].
+pub fn make_certificates(directory: &Path, names: &[String], now: SystemTime) -> Result<Made, CertificatesError> {
+    let mut all: Vec<String> = names.to_vec();
+    all.extend(["localhost", "127.0.0.1", "::1"].map(str::to_owned));
+    let alternatives = all.iter().map(|name| alternative(name)).collect::<Result<Vec<_>, _>>()?;
+    let authority = authority(now)?;
+    let (agent, agent_key) = leaf(named("nettoll agent", now), ExtendedKeyUsagePurpose::ServerAuth, alternatives, &authority)?;
+    let (controller, controller_key) = leaf(named("nettoll controller", now), ExtendedKeyUsagePurpose::ClientAuth, Vec::new(), &authority)?;
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)
+        .map_err(|answer| CertificatesError::File { path: directory.to_owned(), answer })?;
+    let contents = [
+        ("ca.pem", authority.pem()),
+        ("ca.key", authority.key().serialize_pem()),
+        ("agent.pem", agent),
+        ("agent.key", agent_key),
+        ("controller.pem", controller),
+        ("controller.key", controller_key),
+    ];
+    let mut files = Vec::new();
+    for (name, text) in contents {
+        let path = directory.join(name);
+        write_private(&path, &text).map_err(|answer| CertificatesError::File { path: path.clone(), answer })?;
+        files.push(path);
+    }
+    Ok(Made { files, names: all, days: DAYS })
+}
+
+fn authority(now: SystemTime) -> Result<CertifiedIssuer<'static, KeyPair>, CertificatesError> {
+    // Of a name of its own: by that, those of other sets are told from it.
+    let mark = random::<4>().ok_or(rcgen::Error::RingUnspecified)?;
+    let mut params = named(&format!("nettoll authority {:08x}", u32::from_be_bytes(mark)), now);
+    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    Ok(CertifiedIssuer::self_signed(params, KeyPair::generate()?)?)
+}
+
+fn leaf(
+    mut params: CertificateParams,
+    purpose: ExtendedKeyUsagePurpose,
+    alternatives: Vec<SanType>,
+    authority: &CertifiedIssuer<'_, KeyPair>,
+) -> Result<(String, String), CertificatesError> {
+    params.subject_alt_names = alternatives;
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    // One side's certificate is no use as the other's.
+    params.extended_key_usages = vec![purpose];
+    let key = KeyPair::generate()?;
+    let certificate = params.signed_by(&key, authority)?;
+    Ok((certificate.pem(), key.serialize_pem()))
+}
+
+fn named(name: &str, now: SystemTime) -> CertificateParams {
+    let now = OffsetDateTime::from(now);
+    let mut params = CertificateParams::default();
+    params.distinguished_name = DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, name);
+    params.not_before = now - CLOCK_DIFFERENCE;
+    params.not_after = now + Duration::days(DAYS);
+    params
+}
+
+fn alternative(name: &str) -> Result<SanType, CertificatesError> {
+    let wrong = |reason: String| CertificatesError::Name { name: name.chars().take(120).collect(), reason };
+    // Without the scope, which means something on one machine only.
+    let bare = name.split('%').next().unwrap_or(name);
+    if let Ok(address) = bare.parse::<IpAddr>() {
+        return Ok(SanType::IpAddress(address));
+    }
+    rustls::pki_types::DnsName::try_from(name.to_owned()).map_err(|error| wrong(error.to_string()))?;
+    Ok(SanType::DnsName(name.try_into().map_err(|error: rcgen::Error| wrong(error.to_string()))?))
+}
+
+fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}

@@ -1,0 +1,284 @@
+//! What a controller and an agent say before either trusts the other.
+//!
+//! ```text
+//! controller --Hail----> agent      version, nonce
+//! controller <--Answer-- agent      version, nonce, what it wants, or a refusal
+//! controller --Proof---> agent      only where the agent wants one
+//! controller <--Verdict- agent      admitted, with the agent's own proof, or a refusal
+//! ```
+//!
+//! Each is a frame of at most [`LONGEST_GREETING`] bytes. After the verdict the
+//! connection carries [`ToHost`](crate::control::ToHost) and
+//! [`FromHost`](crate::control::FromHost), as the pipes of a local host do.
+//!
+//! Whatever else changes in later versions, `magic` and `version` of the first
+//! message each way stay where they are, so that two builds that have nothing
+//! else in common can still say so.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::control::CONTROL_VERSION;
+use crate::hex::Hex;
+
+/// The longest message of a greeting, in bytes of JSON.
+pub const LONGEST_GREETING: usize = 4 << 10;
+
+/// What both first messages begin with.
+pub const MAGIC: &str = "nettoll";
+
+/// Which agent answers, and how it was built.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentId {
+    /// The version of its tool.
+    pub tool: String,
+    /// Random, made when the agent's process starts: two connections with the
+    /// same lead to the same process.
+    pub id: Hex<16>,
+}
+
+/// The controller's first message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hail {
+    /// [`MAGIC`].
+    pub magic: String,
+    /// [`CONTROL_VERSION`] of the controller.
+    pub version: u32,
+    /// The version of its tool.
+    pub tool: String,
+    /// Fresh for each connection, so that an old proof proves nothing.
+    pub nonce: Hex<32>,
+}
+
+/// What an agent wants to see before it serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wants {
+    /// Nothing: the controller is on the same machine, or has shown its
+    /// certificate already.
+    Nothing,
+    /// A [`Proof`] that it knows the secret.
+    Proof,
+}
+
+/// The agent's first message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// [`MAGIC`].
+    pub magic: String,
+    /// [`CONTROL_VERSION`] of the agent.
+    pub version: u32,
+    /// Which agent it is.
+    #[serde(flatten)]
+    pub agent: AgentId,
+    /// Fresh for each connection.
+    pub nonce: Hex<32>,
+    /// What it wants.
+    pub wants: Wants,
+}
+
+/// Shows that the sender knows the secret, without saying it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proof {
+    /// HMAC-SHA256 over both nonces and versions and the connection's key.
+    pub proof: Hex<32>,
+}
+
+/// The agent's last message of a greeting.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Always true: a refusal is a [`Refusal`].
+    pub admitted: bool,
+    /// The agent's own proof, where it wanted one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Hex<32>>,
+}
+
+/// Either message of an agent, when it does not serve.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// [`MAGIC`].
+    pub magic: String,
+    /// [`CONTROL_VERSION`] of the agent.
+    pub version: u32,
+    /// The version of its tool.
+    pub tool: String,
+    /// Why, and what to do.
+    pub refused: String,
+}
+
+/// A message of a greeting that ends it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GreetingError {
+    /// It is not of nettoll.
+    #[error("{0}")]
+    Foreign(String),
+    /// It is of a nettoll that speaks another version.
+    #[error("version {theirs} of the control protocol (nettoll {tool})")]
+    Version {
+        /// The version there.
+        theirs: u64,
+        /// The version of the tool there, made fit to print.
+        tool: String,
+    },
+    /// The agent refuses.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// All that is looked at before the version is known.
+#[derive(Deserialize)]
+struct Opening {
+    #[serde(default)]
+    magic: Value,
+    #[serde(default)]
+    version: Value,
+    #[serde(default)]
+    tool: Value,
+    #[serde(default)]
+    refused: Value,
+}
+
+impl Hail {
+    /// Of this build.
+    pub fn new(tool: &str, nonce: [u8; 32]) -> Self {
+        Self { magic: MAGIC.to_owned(), version: CONTROL_VERSION, tool: tool.to_owned(), nonce: Hex(nonce) }
+    }
+
+    /// Reads a controller's first message.
+    ///
+    /// # Errors
+    /// See [`GreetingError`].
+    pub fn parse(body: &[u8]) -> Result<Self, GreetingError> {
+        parse_opening(body)
+    }
+}
+
+impl Answer {
+    /// Of this build.
+    pub fn new(agent: AgentId, nonce: [u8; 32], wants: Wants) -> Self {
+        Self { magic: MAGIC.to_owned(), version: CONTROL_VERSION, agent, nonce: Hex(nonce), wants }
+    }
+
+    /// Reads an agent's first message.
+    ///
+    /// # Errors
+    /// See [`GreetingError`]; another version is told rather than what that
+    /// version refused.
+    pub fn parse(body: &[u8]) -> Result<Self, GreetingError> {
+        parse_opening(body)
+    }
+}
+
+impl Verdict {
+    /// Reads an agent's last message of the greeting.
+    ///
+    /// # Errors
+    /// See [`GreetingError`].
+    pub fn parse(body: &[u8]) -> Result<Self, GreetingError> {
+        if let Ok(refusal) = serde_json::from_slice::<Refusal>(body) {
+            return Err(GreetingError::Refused(fit_to_print(&refusal.refused)));
+        }
+        let verdict: Self = parse_rest(body)?;
+        if verdict.admitted { Ok(verdict) } else { Err(GreetingError::Foreign("it neither admits nor refuses".to_owned())) }
+    }
+}
+
+impl Proof {
+    /// Reads a controller's proof.
+    ///
+    /// # Errors
+    /// See [`GreetingError`].
+    pub fn parse(body: &[u8]) -> Result<Self, GreetingError> {
+        parse_rest(body)
+    }
+}
+
+impl Refusal {
+    /// Of this build.
+    pub fn new(tool: &str, refused: String) -> Self {
+        Self { magic: MAGIC.to_owned(), version: CONTROL_VERSION, tool: tool.to_owned(), refused }
+    }
+}
+
+fn parse_opening<T: DeserializeOwned>(body: &[u8]) -> Result<T, GreetingError> {
+    let opening: Opening = serde_json::from_slice(body).map_err(|_| foreign("its first message is not ours", body))?;
+    if opening.magic != MAGIC {
+        return Err(foreign("its first message is not ours", body));
+    }
+    let tool = opening.tool.as_str().map_or_else(|| "of an unknown version".to_owned(), fit_to_print);
+    match opening.version.as_u64() {
+        Some(version) if version == u64::from(CONTROL_VERSION) => {}
+        Some(theirs) => return Err(GreetingError::Version { theirs, tool }),
+        None => return Err(foreign("its first message has no version", body)),
+    }
+    match opening.refused.as_str() {
+        Some(reason) => Err(GreetingError::Refused(fit_to_print(reason))),
+        None => parse_rest(body),
+    }
+}
+
+fn parse_rest<T: DeserializeOwned>(body: &[u8]) -> Result<T, GreetingError> {
+    serde_json::from_slice(body).map_err(|error| GreetingError::Foreign(format!("its message cannot be understood ({error})")))
+}
+
+fn foreign(what: &str, body: &[u8]) -> GreetingError {
+    let start: String = body[..body.len().min(32)].escape_ascii().to_string();
+    GreetingError::Foreign(format!("{what} (\"{start}\")"))
+}
+
+/// Words of a stranger, short and without control characters.
+pub fn fit_to_print(words: &str) -> String {
+    words.chars().take(400).map(|letter| if letter.is_control() { '?' } else { letter }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{any, prop, proptest};
+    use serde_json::json;
+
+    use super::{Answer, GreetingError, Hail, Proof, Refusal, Verdict};
+    use crate::control::CONTROL_VERSION;
+
+    #[test]
+    fn a_hail_comes_back() {
+        let hail = Hail::new("1.2.3", [7; 32]);
+        assert_eq!(Hail::parse(&serde_json::to_vec(&hail).unwrap()), Ok(hail));
+    }
+
+    #[test]
+    fn an_unknown_version_is_named_whatever_else_changed() {
+        for theirs in [u64::from(CONTROL_VERSION) - 1, u64::from(CONTROL_VERSION) + 1, u64::MAX] {
+            let body = serde_json::to_vec(&json!({"magic": "nettoll", "version": theirs, "nonce": [1], "tool": "9\u{1b}[2J"})).unwrap();
+            let expected = GreetingError::Version { theirs, tool: "9?[2J".to_owned() };
+            assert_eq!(Hail::parse(&body), Err(expected.clone()));
+            assert_eq!(Answer::parse(&body), Err(expected));
+        }
+        let refusal = json!({"magic": "nettoll", "version": 1, "refused": {"in": "other words"}});
+        assert!(matches!(Answer::parse(refusal.to_string().as_bytes()), Err(GreetingError::Version { theirs: 1, .. })));
+    }
+
+    #[test]
+    fn a_refusal_is_told_in_the_agents_words() {
+        let body = serde_json::to_vec(&Refusal::new("1.2.3", "no".to_owned())).unwrap();
+        assert_eq!(Answer::parse(&body), Err(GreetingError::Refused("no".to_owned())));
+        assert_eq!(Verdict::parse(&body), Err(GreetingError::Refused("no".to_owned())));
+    }
+
+    #[test]
+    fn what_is_not_of_nettoll_is_said_to_be_so() {
+        let error = Hail::parse(b"GET / HTTP/1.1\r\nHost: x").unwrap_err().to_string();
+        assert_eq!(error, "its first message is not ours (\"GET / HTTP/1.1\\r\\nHost: x\")");
+        for body in [&b"{}"[..], b"", b"null", b"{\"magic\":\"nettoll\"}", b"{\"magic\":\"nettoll\",\"version\":-1}"] {
+            assert!(matches!(Hail::parse(body), Err(GreetingError::Foreign(_))));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_a_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = (Hail::parse(&bytes), Answer::parse(&bytes), Verdict::parse(&bytes), Proof::parse(&bytes));
+        }
+    }
+}

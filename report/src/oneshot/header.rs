@@ -1,0 +1,119 @@
+//! What is about to be measured, before the first line of figures.
+
+use model::plan::TrialEnd;
+use model::{Cell, OfferedRate, Pacing, Protocol, Role, Test};
+
+use super::Setting;
+use crate::number;
+use crate::terminal::{Page, Style};
+use crate::words::plural;
+
+/// Width of the labels in the margin.
+const MARGIN: usize = 10;
+
+/// The header; ends with a newline.
+pub fn header(setting: &Setting, style: Style) -> String {
+    let mut page = Page::new(style);
+    let Some(cell) = setting.cell() else { return page.finish() };
+    page.heading(&format!("{cell}, {}", extent(setting)));
+    for role in [Role::Sender, Role::Receiver] {
+        labelled(&mut page, role.name(), &end(setting, role));
+    }
+    labelled(&mut page, "asked", &asked(setting, cell));
+    if let Some(text) = offered(cell) {
+        labelled(&mut page, "offered", &text);
+    }
+    if cell.test == Test::UdpStream {
+        labelled(&mut page, "stamps", stamps(cell));
+    }
+    page.finish()
+}
+
+fn labelled(page: &mut Page, label: &str, text: &str) {
+    page.labelled(&format!("{label:<MARGIN$}"), text, MARGIN);
+}
+
+/// How long, and after which warm-up.
+fn extent(setting: &Setting) -> String {
+    let measured = match setting.plan.end {
+        TrialEnd::Length(length) => length.to_string(),
+        TrialEnd::Messages(count) => plural(count, "message"),
+    };
+    match setting.plan.warmup.get() {
+        0 => measured,
+        _ => format!("{measured} after {} of warm-up", setting.plan.warmup),
+    }
+}
+
+/// Where an end is: address, device, MTU, CPUs, system.
+fn end(setting: &Setting, role: Role) -> String {
+    let mut parts = vec![setting.place(role).to_owned()];
+    if let Some(address) = setting.address.filter(|_| !setting.is_here(role))
+        && !parts[0].contains(&address.to_string())
+    {
+        parts.push(address.to_string());
+    }
+    let Some(facts) = setting.facts(role) else { return parts.join(" · ") };
+    let device = |key: &str| facts.device.get(key).filter(|value| !value.is_empty());
+    if let Some(name) = device("name") {
+        parts.push(device("mtu").map_or_else(|| name.clone(), |mtu| format!("{name}, MTU {mtu}")));
+    }
+    parts.push(match facts.endpoint_cpus.as_slice() {
+        [] => "not bound to a CPU".to_owned(),
+        [cpu] => format!("CPU {cpu} of {}", facts.cpus),
+        cpus => format!("CPUs {} of {}", cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(","), facts.cpus),
+    });
+    parts.push(format!("Linux {}", facts.kernel));
+    parts.join(" · ")
+}
+
+/// What the plan asks of the sockets, and what it leaves to the kernel.
+fn asked(setting: &Setting, cell: &Cell) -> String {
+    let mut parts = Vec::new();
+    if cell.protocol() == Protocol::Tcp {
+        let of_host = || setting.facts(Role::Sender)?.sysctls.get("net.ipv4.tcp_congestion_control").cloned();
+        parts.push(match (&cell.cc, of_host()) {
+            (Some(cc), _) => format!("congestion control {cc}"),
+            (None, Some(cc)) => format!("congestion control as the sender's host has it ({cc})"),
+            (None, None) => "congestion control as the sender's host has it".to_owned(),
+        });
+        parts.push(if cell.nodelay { "TCP_NODELAY" } else { "Nagle's algorithm on" }.to_owned());
+    }
+    parts.push(match (cell.sndbuf, cell.rcvbuf) {
+        (None, None) => "buffers as the kernel sizes them".to_owned(),
+        (sndbuf, rcvbuf) => {
+            let one = |name: &str, size: Option<model::Bytes>| size.map(|size| format!("{name} {size}"));
+            [one("SO_SNDBUF", sndbuf), one("SO_RCVBUF", rcvbuf)].into_iter().flatten().collect::<Vec<_>>().join(", ")
+        }
+    });
+    if cell.flows > 1 {
+        parts.push(format!("{}, each with a thread", plural(u64::from(cell.flows), "flow")));
+    }
+    if cell.bidirectional {
+        parts.push("both ends send".to_owned());
+    }
+    parts.join(" · ")
+}
+
+/// The rate offered, and how the sender waits.
+fn offered(cell: &Cell) -> Option<String> {
+    let rate = cell.rate?;
+    let each = if cell.flows > 1 { " by each flow" } else { "" };
+    let per_second = rate.messages_per_second(cell.size);
+    let more = match rate {
+        OfferedRate::Bits(_) => format!("{} messages/s", number::count(per_second)),
+        OfferedRate::Messages(_) => number::bits(per_second * cell.size.get() as f64 * 8.0),
+    };
+    let waits = match cell.pacing {
+        Pacing::Sleep => "sleeps between messages",
+        Pacing::Spin => "spins between messages, so that its CPU time is no figure of the stack",
+    };
+    Some(format!("{rate}{each} ({more}); the sender {waits}"))
+}
+
+const fn stamps(cell: &Cell) -> &'static str {
+    match cell.stamp {
+        true => "each datagram bears its number and the time it was sent in its first 16 B, for loss, order and jitter",
+        false => "none: a datagram of less than 16 B has no room for a number and a time, so order and jitter are not known",
+    }
+}

@@ -1,0 +1,248 @@
+//! A line per interval, made of what both ends said of it.
+
+use std::collections::VecDeque;
+
+use model::end::{Progress, TcpInfo};
+use model::{Cell, Nanos, Protocol, Role};
+use serde::Serialize;
+
+use crate::number::{self, NOTHING};
+
+/// Intervals of which one end has spoken and the other has not: beyond this
+/// many the other does not count any more.
+const MOST_WAITING: usize = 16;
+
+/// One interval, as both ends saw it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Row {
+    /// Where it begins, in seconds from the first of the measured part.
+    pub start: f64,
+    /// Where it ends.
+    pub end: f64,
+    /// The sender's account.
+    pub sender: Option<Progress>,
+    /// The receiver's account.
+    pub receiver: Option<Progress>,
+    /// Segments sent again within it; `None` where TCP did not say.
+    pub retransmits: Option<u32>,
+}
+
+/// Puts together what comes from two ends.
+#[derive(Debug)]
+pub struct Intervals {
+    cell: Cell,
+    sender: VecDeque<Progress>,
+    receiver: VecDeque<Progress>,
+    /// When the measured part began, by the clock of the end that is asked for it.
+    start: Option<Nanos>,
+    /// TCP's count at the end of the interval before.
+    resent: u32,
+}
+
+impl Intervals {
+    /// Nothing has come yet.
+    pub fn new(cell: &Cell) -> Self {
+        Self { cell: cell.clone(), sender: VecDeque::new(), receiver: VecDeque::new(), start: None, resent: 0 }
+    }
+
+    /// Takes note of what an end says; an interval that is complete by it.
+    pub fn hear(&mut self, role: Role, progress: Progress) -> Option<Row> {
+        match role {
+            Role::Sender => self.sender.push_back(progress),
+            Role::Receiver => self.receiver.push_back(progress),
+        }
+        let both = !self.sender.is_empty() && !self.receiver.is_empty();
+        let late = self.sender.len().max(self.receiver.len()) > MOST_WAITING;
+        if both || late { self.next() } else { None }
+    }
+
+    /// The intervals of which only one end has spoken, when nothing more comes.
+    pub fn rest(&mut self) -> Vec<Row> {
+        std::iter::from_fn(|| self.next()).collect()
+    }
+
+    fn next(&mut self) -> Option<Row> {
+        let (sender, receiver) = (self.sender.pop_front(), self.receiver.pop_front());
+        // Both count the same seconds; the asker knows those of a transaction.
+        let clock = if self.cell.test.is_stream() { receiver.or(sender) } else { sender.or(receiver) }?;
+        let start = *self.start.get_or_insert(clock.interval.start);
+        let total = sender.and_then(|progress| progress.tcp).map(|tcp| tcp.total_retrans);
+        let retransmits = total.map(|total| total.saturating_sub(self.resent));
+        self.resent = total.unwrap_or(self.resent);
+        let since = |at: Nanos| at.since(start).as_secs_f64();
+        Some(Row { start: since(clock.interval.start), end: since(clock.interval.end), sender, receiver, retransmits })
+    }
+
+    /// The heads of the columns.
+    pub fn head(&self) -> String {
+        line("interval, s", &columns(&self.cell).map(|column| column.head.to_owned()))
+    }
+
+    /// A row as text, without a newline. At most 80 columns wide.
+    pub fn line(&self, row: &Row) -> String {
+        line(&format!("{:.2}-{:.2}", row.start, row.end), &columns(&self.cell).map(|column| (column.write)(row, &self.cell)))
+    }
+}
+
+/// A column: its head and what it says of a row.
+struct Column {
+    head: &'static str,
+    write: fn(&Row, &Cell) -> String,
+}
+
+/// Room for the interval, and for each of the columns.
+const FIRST: usize = 15;
+const OTHER: usize = 12;
+
+fn line<const N: usize>(first: &str, others: &[String; N]) -> String {
+    // By letters, for µ has two bytes.
+    others.iter().fold(format!("{first:>FIRST$}"), |text, other| format!("{text} {other:>OTHER$}"))
+}
+
+fn columns(cell: &Cell) -> [Column; 5] {
+    let column = |head, write| Column { head, write };
+    if !cell.test.is_stream() {
+        return [
+            column("transactions", |row, _| sent(row, |progress| amount(progress.counts.messages))),
+            column("per second", |row, _| sent(row, |progress| number::count(rate(progress, progress.counts.messages)))),
+            column("mean time", mean),
+            column("lost", |row, _| sent(row, |progress| amount(progress.counts.lost))),
+            column("TCP's rtt", |row, _| tcp(row, |tcp| number::time(f64::from(tcp.rtt) * 1e3))),
+        ];
+    }
+    if cell.bidirectional {
+        return [
+            column("forward", |row, _| received(row, goodput)),
+            column("back", |row, _| sent(row, |progress| progress.back.map_or(NOTHING.to_owned(), |back| bits(progress, back.bytes)))),
+            column("resent", resent),
+            column("cwnd", cwnd),
+            column("rtt", |row, _| tcp(row, |tcp| number::time(f64::from(tcp.rtt) * 1e3))),
+        ];
+    }
+    if cell.protocol() == Protocol::Tcp {
+        return [
+            column("transferred", |row, _| received(row, |progress| number::bytes(progress.counts.bytes as f64))),
+            column("goodput", |row, _| received(row, goodput)),
+            column("resent", resent),
+            column("cwnd", cwnd),
+            column("rtt", |row, _| tcp(row, |tcp| number::time(f64::from(tcp.rtt) * 1e3))),
+        ];
+    }
+    [
+        column("received", |row, _| received(row, |progress| amount(progress.counts.messages))),
+        column("goodput", |row, _| received(row, goodput)),
+        column("sent", |row, _| sent(row, |progress| amount(progress.counts.messages))),
+        column("lost", lost),
+        column("jitter", |row, _| {
+            received(row, |progress| progress.jitter.map_or(NOTHING.to_owned(), |jitter| number::time(jitter as f64)))
+        }),
+    ]
+}
+
+/// Every digit, while there is room.
+fn amount(things: u64) -> String {
+    if things < 1_000_000_000 { number::whole(things) } else { number::count(things as f64) }
+}
+
+fn sent(row: &Row, write: impl Fn(&Progress) -> String) -> String {
+    row.sender.as_ref().map_or(NOTHING.to_owned(), write)
+}
+
+fn received(row: &Row, write: impl Fn(&Progress) -> String) -> String {
+    row.receiver.as_ref().map_or(NOTHING.to_owned(), write)
+}
+
+fn tcp(row: &Row, write: impl Fn(&TcpInfo) -> String) -> String {
+    row.sender.and_then(|progress| progress.tcp).as_ref().map_or(NOTHING.to_owned(), write)
+}
+
+fn rate(progress: &Progress, amount: u64) -> f64 {
+    amount as f64 / progress.interval.length().as_secs_f64()
+}
+
+fn bits(progress: &Progress, bytes: u64) -> String {
+    number::bits(rate(progress, bytes) * 8.0)
+}
+
+fn goodput(progress: &Progress) -> String {
+    bits(progress, progress.counts.bytes)
+}
+
+/// Of a closed loop; under a schedule it would be the schedule's.
+fn mean(row: &Row, cell: &Cell) -> String {
+    let flows = f64::from(cell.flows.max(1));
+    let of = |progress: &Progress| number::time(progress.interval.length().get() as f64 * flows / progress.counts.messages as f64);
+    if cell.rate.is_some() { NOTHING.to_owned() } else { sent(row, of) }
+}
+
+fn resent(row: &Row, _: &Cell) -> String {
+    row.retransmits.map_or(NOTHING.to_owned(), |count| number::whole(u64::from(count)))
+}
+
+fn cwnd(row: &Row, _: &Cell) -> String {
+    tcp(row, |tcp| number::bytes(f64::from(tcp.snd_cwnd) * f64::from(tcp.snd_mss)))
+}
+
+/// What was sent less what arrived in the same interval: what was on its way
+/// at either end of it counts, so that it may be a few too many or too few.
+fn lost(row: &Row, _: &Cell) -> String {
+    let (Some(sender), Some(receiver)) = (row.sender, row.receiver) else { return NOTHING.to_owned() };
+    let missing = sender.counts.messages.saturating_sub(receiver.counts.messages);
+    match sender.counts.messages {
+        0 => NOTHING.to_owned(),
+        sent => number::percent(missing as f64 / sent as f64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Intervals;
+    use model::end::{Counts, Progress, TcpInfo, Window};
+    use model::{Bytes, Cell, Nanos, Role, Test};
+    use unicode_width::UnicodeWidthStr;
+
+    fn second(number: u64, bytes: u64, resent: Option<u32>) -> Progress {
+        let at = |second: u64| Nanos::from_millis(7_000 + second * 1_000);
+        let counts = Counts { bytes, messages: bytes / 1_000, ..Counts::default() };
+        let tcp = resent.map(|total_retrans| TcpInfo { total_retrans, snd_cwnd: 10, snd_mss: 1448, rtt: 312, ..TcpInfo::default() });
+        Progress { interval: Window { start: at(number), end: at(number + 1) }, counts, tcp, ..Progress::default() }
+    }
+
+    #[test]
+    fn a_line_waits_for_both_ends_and_counts_what_is_new() {
+        let mut intervals = Intervals::new(&Cell::plain(Test::TcpStream, Bytes::new(1_000)));
+        assert_eq!(intervals.hear(Role::Sender, second(0, 1_000_000, Some(3))), None);
+        assert_eq!(intervals.hear(Role::Sender, second(1, 1_000_000, Some(5))), None);
+        let first = intervals.hear(Role::Receiver, second(0, 125_000_000, None)).unwrap();
+        assert_eq!(first.retransmits, Some(3));
+        assert_eq!(
+            intervals.line(&first).split_whitespace().collect::<Vec<_>>(),
+            ["0.00-1.00", "119", "MiB", "1.00", "Gbit/s", "3", "14.2", "KiB", "312", "µs"]
+        );
+        let next = intervals.hear(Role::Receiver, second(1, 1, None)).unwrap();
+        assert_eq!((next.retransmits, next.start, next.end), (Some(2), 1.0, 2.0));
+        assert_eq!(intervals.rest(), []);
+    }
+
+    #[test]
+    fn an_end_that_is_silent_does_not_keep_the_other_waiting_for_ever() {
+        let mut intervals = Intervals::new(&Cell::plain(Test::UdpStream, Bytes::new(1_000)));
+        let lines = (0..30).filter_map(|at| intervals.hear(Role::Receiver, second(at, 1_000, None))).count();
+        assert_eq!(lines, 30 - super::MOST_WAITING);
+        assert_eq!(intervals.rest().len(), super::MOST_WAITING);
+    }
+
+    #[test]
+    fn no_line_is_wider_than_80_columns() {
+        for test in Test::ALL {
+            for bidirectional in [false, true] {
+                let mut intervals = Intervals::new(&Cell { bidirectional, ..Cell::plain(*test, Bytes::new(1_000)) });
+                intervals.hear(Role::Sender, second(99_999, u64::MAX / 1_000_000, Some(1)));
+                let row = intervals.hear(Role::Receiver, second(99_999, u64::MAX / 1_000_000, None)).unwrap();
+                for line in [intervals.head(), intervals.line(&row)] {
+                    assert!(line.width() <= 80, "{line}");
+                }
+            }
+        }
+    }
+}

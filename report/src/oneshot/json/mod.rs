@@ -1,0 +1,62 @@
+//! A trial as JSON. Where iperf3 (3.12) has a key of the same meaning it is
+//! under iperf3's name and in iperf3's unit; a key whose meaning would differ is
+//! left out. What is our own is under `nettoll`. docs/json-iperf3.md has the table.
+
+mod end;
+mod intervals;
+mod start;
+
+use analysis::single::single;
+use model::TrialRecord;
+use model::host::HostFacts;
+use serde_json::{Map, Value, json};
+
+use super::{Row, Setting};
+
+/// The version of the object under `nettoll`.
+const FORMAT: u32 = 1;
+
+/// The whole result, indented; ends with a newline. Of a trial that failed it
+/// has `error`, as iperf3's has.
+pub fn render(setting: &Setting, rows: &[Row], record: &TrialRecord) -> String {
+    let mut all = Map::new();
+    all.insert("start".to_owned(), start::start(setting, record));
+    all.insert("intervals".to_owned(), intervals::intervals(setting, rows));
+    all.insert("end".to_owned(), record.measured().map_or_else(|| json!({}), |measured| end::end(setting, measured, &record.cell)));
+    if let model::trial::Outcome::Failed { error } = &record.outcome {
+        all.insert("error".to_owned(), json!(error));
+    }
+    all.insert("nettoll".to_owned(), own(setting, rows, record));
+    pretty(&Value::Object(all))
+}
+
+/// A failure before there was a trial. `kind` is `failed` or `misuse`.
+pub fn failure(tool: &str, kind: &str, message: &str) -> String {
+    pretty(&json!({
+        "start": { "connected": [], "version": start::version(tool) },
+        "intervals": [],
+        "end": {},
+        "error": message,
+        "nettoll": { "format": FORMAT, "tool": tool, "error": { "kind": kind, "message": message } },
+    }))
+}
+
+/// What iperf3 has no name for.
+fn own(setting: &Setting, rows: &[Row], record: &TrialRecord) -> Value {
+    let hosts: &[HostFacts] = setting.hosts;
+    json!({
+        "format": FORMAT,
+        "tool": setting.tool,
+        "plan": setting.plan,
+        "hosts": hosts,
+        "warnings": setting.warnings,
+        "sender_is_here": setting.is_here(model::Role::Sender),
+        "intervals": rows,
+        "figures": single(record),
+        "trial": record,
+    })
+}
+
+fn pretty(value: &Value) -> String {
+    format!("{value:#}\n")
+}

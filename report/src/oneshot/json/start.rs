@@ -1,0 +1,104 @@
+//! `start`: who, when, and what was asked.
+
+use std::net::IpAddr;
+
+use model::end::{OptionValue, SocketOption};
+use model::plan::TrialEnd;
+use model::{OfferedRate, Role, TrialRecord};
+use serde_json::{Map, Value, json};
+
+use super::super::Setting;
+use crate::clock;
+
+/// What stands for iperf3's name and version.
+pub fn version(tool: &str) -> String {
+    format!("nettoll {tool}")
+}
+
+pub fn start(setting: &Setting, record: &TrialRecord) -> Value {
+    let mut start = Map::new();
+    let mut put = |key: &str, value: Value| _ = start.insert(key.to_owned(), value);
+    put("connected", connected(setting, record));
+    put("version", json!(version(setting.tool)));
+    let here = if setting.is_here(Role::Sender) { Role::Sender } else { Role::Receiver };
+    if let Some(facts) = setting.facts(here) {
+        put("system_info", json!(format!("Linux {} {} {}", facts.kernel, facts.kernel_build, facts.architecture)));
+    }
+    put("timestamp", json!({ "time": clock::http(record.started_ms), "timesecs": record.started_ms / 1_000 }));
+    if let Some(host) = setting.plan.hosts.get("b") {
+        put("connecting_to", json!({ "host": host.address, "port": host.port }));
+    }
+    put("target_bitrate", json!(bitrate(record)));
+    put("sock_bufsize", json!(record.cell.sndbuf.map_or(0, model::Bytes::get)));
+    if let Some(measured) = record.measured() {
+        let end = if here == Role::Sender { &measured.sender } else { &measured.receiver };
+        for (key, name) in [("sndbuf_actual", "SO_SNDBUF"), ("rcvbuf_actual", "SO_RCVBUF")] {
+            if let Some(size) = number(&end.options, name) {
+                put(key, json!(size));
+            }
+        }
+    }
+    put("test_start", test_start(setting, record));
+    Value::Object(start)
+}
+
+/// One entry a flow. Ports are the kernel's choice and are not kept.
+fn connected(setting: &Setting, record: &TrialRecord) -> Value {
+    let address: Option<String> = setting.address.as_ref().map(IpAddr::to_string);
+    let host = address.or_else(|| setting.plan.hosts.get("b").map(|host| host.address.clone()));
+    let one = |flow: u32| match &host {
+        Some(host) => json!({ "socket": flow, "remote_host": host }),
+        None => json!({ "socket": flow }),
+    };
+    (1..=record.cell.flows).map(one).collect()
+}
+
+fn test_start(setting: &Setting, record: &TrialRecord) -> Value {
+    let cell = &record.cell;
+    let (duration, blocks) = match setting.plan.end {
+        TrialEnd::Length(length) => (length.as_secs_f64(), 0),
+        TrialEnd::Messages(messages) => (0.0, messages),
+    };
+    json!({
+        "protocol": cell.protocol().name(),
+        "num_streams": cell.flows,
+        "blksize": cell.size.get(),
+        "omit": whole(setting.plan.warmup.as_secs_f64()),
+        "duration": whole(duration),
+        "bytes": 0,
+        "blocks": blocks,
+        "reverse": u8::from(!setting.is_here(Role::Sender)),
+        "tos": 0,
+        "target_bitrate": bitrate(record),
+    })
+}
+
+/// Without a fraction where there is none, as iperf3 writes whole seconds.
+fn whole(seconds: f64) -> Value {
+    if seconds.fract() == 0.0 { json!(seconds as u64) } else { json!(seconds) }
+}
+
+/// What each flow offers; 0 is all that it can.
+fn bitrate(record: &TrialRecord) -> u64 {
+    match record.cell.rate {
+        None => 0,
+        Some(OfferedRate::Bits(rate)) => rate.get(),
+        Some(OfferedRate::Messages(rate)) => rate.saturating_mul(record.cell.size.get()).saturating_mul(8),
+    }
+}
+
+/// The value of an option at the end of the trial.
+fn number(options: &[SocketOption], name: &str) -> Option<i64> {
+    match options.iter().find(|option| option.name == name)?.got {
+        OptionValue::Number(number) => Some(number),
+        OptionValue::Text(_) => None,
+    }
+}
+
+/// The same of an option that is a name.
+pub fn text<'a>(options: &'a [SocketOption], name: &str) -> Option<&'a str> {
+    match &options.iter().find(|option| option.name == name)?.got {
+        OptionValue::Text(text) => Some(text),
+        OptionValue::Number(_) => None,
+    }
+}

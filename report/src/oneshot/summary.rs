@@ -1,0 +1,139 @@
+//! What the trial came to: both ends beside each other.
+
+use model::end::{EndReport, TcpInfo};
+use model::trial::Measured;
+use model::{Protocol, Role, TrialRecord};
+
+use analysis::result::Metric;
+use analysis::single::{Single, single};
+
+use super::summary_parts::{doubts, flows, options, paced, schedule, stamped, times};
+use super::{Row, Setting};
+use crate::number::{self, NOTHING};
+use crate::terminal::table::Column;
+use crate::terminal::{Page, Style};
+use crate::words::{balance, plural};
+
+/// The summary of a trial; ends with a newline. `verbose` lists every flow of many.
+pub fn summary(setting: &Setting, record: &TrialRecord, verbose: bool, style: Style) -> String {
+    let mut page = Page::new(style);
+    match (record.measured(), single(record)) {
+        (Some(measured), Some(figures)) => {
+            ends(&mut page, setting, measured, &figures);
+            flows(&mut page, measured, verbose);
+            times(&mut page, record, &figures);
+            schedule(&mut page, record, measured, &figures);
+            stamped(&mut page, measured, &figures);
+            options(&mut page, measured);
+            if let Some(datagrams) = analysis::conservation::balance(measured, &record.cell) {
+                page.gap();
+                page.plain(&balance::datagrams(&datagrams), 0, 0);
+            }
+            missing(&mut page, record);
+        }
+        _ => page.warning("Nothing was measured."),
+    }
+    doubts(&mut page, setting, record);
+    if record.measured().is_some() {
+        page.gap();
+        page.faint("These are figures of a single trial: one trial has no interval, so what differs from another may be chance. For figures with intervals:", 0);
+        setting.study().iter().for_each(|line| page.faint(line, 2));
+    }
+    page.finish()
+}
+
+/// What had come when a trial was interrupted: its intervals added up.
+pub fn partial(rows: &[Row], style: Style) -> String {
+    let mut page = Page::new(style);
+    page.gap();
+    let Some(last) = rows.last() else {
+        page.warning("Interrupted before the first interval was over.");
+        return page.finish();
+    };
+    page.warning("Interrupted: the ends gave no report of the whole, these are the intervals above added up.");
+    for (name, role) in [("sent", Role::Sender), ("received", Role::Receiver)] {
+        let of = |row: &Row| if role == Role::Sender { row.sender } else { row.receiver };
+        let counts = || rows.iter().filter_map(of).map(|progress| progress.counts);
+        let bytes = counts().map(|counts| counts.bytes).sum::<u64>() as f64;
+        let messages = plural(counts().map(|counts| counts.messages).sum(), "message");
+        let (amount, rate) = (number::bytes(bytes), number::bits(bytes * 8.0 / last.end));
+        page.plain(&format!("{name:<9} {amount} in {:.2} s, {rate} · {messages}", last.end), 0, 10);
+    }
+    page.finish()
+}
+
+/// A line of the table of both ends.
+struct Line(&'static str, String, String);
+
+fn ends(page: &mut Page, setting: &Setting, measured: &Measured, figures: &Single) {
+    let (sender, receiver) = (&measured.sender, &measured.receiver);
+    let both = |name, write: &dyn Fn(&EndReport) -> String| Line(name, write(sender), write(receiver));
+    let figure = |metric: Metric, write: fn(f64) -> String| figures.metrics.get(&metric).map_or(NOTHING.to_owned(), |value| write(*value));
+    let pair = |name, here: Metric, there: Metric, write: fn(f64) -> String| Line(name, figure(here, write), figure(there, write));
+    let mut lines = vec![
+        Line("where", setting.place(Role::Sender).to_owned(), setting.place(Role::Receiver).to_owned()),
+        both("measured", &|end| end.window.length().to_string()),
+        both("payload", &|end| number::bytes(end.counts.bytes as f64)),
+        both("payload/s", &|end| number::bits(per_second(end, end.counts.bytes) * 8.0)),
+    ];
+    if sender.back.is_some() || receiver.back.is_some() {
+        lines.push(both("payload/s back", &|end| {
+            end.back.map_or(NOTHING.to_owned(), |back| number::bits(per_second(end, back.counts.bytes) * 8.0))
+        }));
+    }
+    lines.extend([
+        both("messages", &|end| number::whole(end.counts.messages)),
+        both("messages/s", &|end| number::count(per_second(end, end.counts.messages))),
+        pair("CPU/message", Metric::SenderCpuPerMessageNs, Metric::ReceiverCpuPerMessageNs, number::time),
+        pair("CPU/KiB", Metric::SenderCpuPerKibNs, Metric::ReceiverCpuPerKibNs, number::time),
+        pair("CPU busy", Metric::SenderBusyShare, Metric::ReceiverBusyShare, number::percent),
+        pair("waited for a CPU", Metric::SenderRunDelayShare, Metric::ReceiverRunDelayShare, number::percent),
+        both("switches", &|end| number::whole(end.switches.voluntary.saturating_add(end.switches.involuntary))),
+    ]);
+    if sender.tcp.is_some() || receiver.tcp.is_some() {
+        lines.extend(tcp_lines(sender, receiver));
+    }
+    let column = |pick: fn(&Line) -> String| lines.iter().map(pick).collect();
+    page.table(vec![
+        Column::words(9, ["", ""], column(|line| line.0.to_owned())),
+        Column::figures(9, ["", "sender"], column(|line| line.1.clone())),
+        Column::figures(9, ["", "receiver"], column(|line| line.2.clone())),
+    ]);
+    page.faint("The receiver's payload/s is the goodput. CPU is process, interrupt and kernel-thread time of an end (service demand).", 0);
+}
+
+fn per_second(end: &EndReport, amount: u64) -> f64 {
+    amount as f64 / end.window.length().as_secs_f64()
+}
+
+/// TCP's own account over the whole connection.
+fn tcp_lines(sender: &EndReport, receiver: &EndReport) -> [Line; 3] {
+    let both = |name, write: &dyn Fn(TcpInfo) -> String| {
+        let one = |end: &EndReport| end.tcp.map_or(NOTHING.to_owned(), write);
+        Line(name, one(sender), one(receiver))
+    };
+    [
+        both("segments resent", &|tcp| number::whole(u64::from(tcp.total_retrans))),
+        both("rtt (TCP's)", &|tcp| number::time(f64::from(tcp.rtt) * 1e3)),
+        both("segment size", &|tcp| format!("{} B", tcp.snd_mss.max(tcp.rcv_mss))),
+    ]
+}
+
+/// Why a figure of the table is not there, where the cell is the reason.
+fn missing(page: &mut Page, record: &TrialRecord) {
+    let cell = &record.cell;
+    if cell.bidirectional {
+        page.gap();
+        page.plain("Both ends sent: nothing says which way an end's CPU time went, so there is no CPU per message.", 0, 0);
+    } else if paced(cell) && cell.pacing == model::Pacing::Spin {
+        page.gap();
+        page.plain(
+            "The sender spun until the time of each message had come: its CPU time is the waiting's, so it has no CPU per message.",
+            0,
+            0,
+        );
+    }
+    if cell.protocol() == Protocol::Udp && record.measured().is_some_and(|measured| !measured.isolated) {
+        page.plain("The hosts' counters hold other people's datagrams too.", 0, 0);
+    }
+}

@@ -1,0 +1,175 @@
+//! The parts of a summary that only some trials have.
+
+use analysis::result::Metric;
+use analysis::single::{Single, Spread};
+use model::end::{FlowReport, OptionValue, SocketOption};
+use model::trial::Measured;
+use model::{Cell, TrialRecord, Warning};
+
+use super::Setting;
+use crate::number::{self, NOTHING};
+use crate::terminal::Page;
+use crate::terminal::table::Column;
+use crate::words::{capital, plural};
+
+/// Flows beyond this many are listed on request alone.
+const MOST_FLOWS: usize = 16;
+
+/// Whether the sender kept a schedule.
+pub const fn paced(cell: &Cell) -> bool {
+    cell.rate.is_some()
+}
+
+/// A line for each flow, where there are several.
+pub fn flows(page: &mut Page, measured: &Measured, verbose: bool) {
+    let (sent, received) = (&measured.sender.flows, &measured.receiver.flows);
+    let number = sent.len().max(received.len());
+    if number < 2 {
+        return;
+    }
+    if number > MOST_FLOWS && !verbose {
+        page.gap();
+        page.plain(&format!("{} (--verbose lists them).", plural(number as u64, "flow")), 0, 0);
+        return;
+    }
+    let rate = |flows: &[FlowReport], at: usize, length: f64| {
+        flows.get(at).map_or(NOTHING.to_owned(), |flow| number::bits(flow.counts.bytes as f64 * 8.0 / length))
+    };
+    let cpu = |flows: &[FlowReport], at: usize| flows.get(at).and_then(|flow| flow.cpu).map_or(NOTHING.to_owned(), |cpu| cpu.to_string());
+    let resent = |at: usize| sent.get(at)?.tcp.map(|tcp| number::whole(u64::from(tcp.total_retrans)));
+    let (here, there) = (measured.sender.window.length().as_secs_f64(), measured.receiver.window.length().as_secs_f64());
+    let column = |head, write: &dyn Fn(usize) -> String| Column::figures(9, ["", head], (0..number).map(write).collect());
+    page.table(vec![
+        column("flow", &|at| (at + 1).to_string()),
+        column("sender's CPU", &|at| cpu(sent, at)),
+        column("sent/s", &|at| rate(sent, at, here)),
+        column("received/s", &|at| rate(received, at, there)),
+        column("receiver's CPU", &|at| cpu(received, at)),
+        column("resent", &|at| resent(at).unwrap_or(NOTHING.to_owned())),
+    ]);
+}
+
+/// Round trips, from the intended and from the actual time of each request.
+pub fn times(page: &mut Page, record: &TrialRecord, figures: &Single) {
+    let Some(trips) = &figures.latency else { return };
+    let mut rows = vec![("round trip".to_owned(), trips)];
+    if let Some(uncorrected) = figures.uncorrected.as_ref().filter(|_| paced(&record.cell)) {
+        rows = vec![("from the intended time".to_owned(), trips), ("from the actual time".to_owned(), uncorrected)];
+    }
+    spreads(page, rows);
+    if figures.uncorrected.is_some() {
+        page.faint(
+            "From the intended time is what a client on this schedule waits; from the actual time is what a closed loop would have seen.",
+            0,
+        );
+    }
+}
+
+/// How the sender kept to its schedule.
+pub fn schedule(page: &mut Page, record: &TrialRecord, measured: &Measured, figures: &Single) {
+    let Some(schedule) = measured.sender.schedule.as_ref().filter(|_| paced(&record.cell)) else { return };
+    page.gap();
+    page.plain(
+        &format!("Schedule: {} messages, not sent in time: {}.", number::whole(schedule.intended), number::whole(schedule.behind)),
+        0,
+        0,
+    );
+    spreads(page, figures.lateness.iter().map(|late| ("late by".to_owned(), late)).collect());
+}
+
+/// What the stamps of datagrams tell.
+pub fn stamped(page: &mut Page, measured: &Measured, figures: &Single) {
+    let Some(way) = &measured.receiver.one_way else { return };
+    page.gap();
+    let all = way.messages.saturating_add(way.missing);
+    page.plain(
+        &format!(
+            "Of {} datagrams by their numbers {} did not come ({}), {} came out of order, {} twice. Jitter {} (RFC 3550).",
+            number::whole(all),
+            number::whole(way.missing),
+            number::percent(if all == 0 { 0.0 } else { way.missing as f64 / all as f64 }),
+            number::whole(way.out_of_order),
+            number::whole(way.duplicates),
+            number::time(way.jitter as f64),
+        ),
+        0,
+        0,
+    );
+    if let Some(least) = figures.metrics.get(&Metric::LeastWayNs) {
+        let of_clocks = match measured.clock {
+            Some(clock) => format!("± {} by which the clocks' difference may be wrong", number::time(clock.error_ns as f64)),
+            None => "by the one clock that both ends read".to_owned(),
+        };
+        page.plain(&format!("Shortest way {}, {of_clocks}.", number::time(*least)), 0, 0);
+    }
+    spreads(page, figures.beyond_least.iter().map(|beyond| ("way beyond the shortest".to_owned(), beyond)).collect());
+}
+
+fn spreads(page: &mut Page, rows: Vec<(String, &Spread)>) {
+    if rows.is_empty() {
+        return;
+    }
+    let column = |head, write: &dyn Fn(&Spread) -> String| Column::figures(9, ["", head], rows.iter().map(|(_, row)| write(row)).collect());
+    let percent =
+        |percent: f64| move |row: &Spread| row.percentile(percent).map_or(NOTHING.to_owned(), |time| number::tight(&number::time(time)));
+    page.table(vec![
+        Column::words(9, ["", ""], rows.iter().map(|(name, _)| name.clone()).collect()),
+        column("least", &|row| number::tight(&number::time(row.min_ns as f64))),
+        column("p50", &percent(50.0)),
+        column("p90", &percent(90.0)),
+        column("p99", &percent(99.0)),
+        column("p99.9", &percent(99.9)),
+        column("most", &|row| number::tight(&number::time(row.max_ns as f64))),
+    ]);
+}
+
+/// What was asked of the sockets and what the kernel made of it.
+pub fn options(page: &mut Page, measured: &Measured) {
+    let (sender, receiver) = (&measured.sender.options, &measured.receiver.options);
+    let mut names: Vec<&str> = sender.iter().chain(receiver).map(|option| option.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    if names.is_empty() {
+        return;
+    }
+    page.gap();
+    let find = |options: &[SocketOption], name: &str| options.iter().find(|option| option.name == name).cloned();
+    let asked = |name: &str| {
+        let option = find(sender, name).or_else(|| find(receiver, name));
+        option.and_then(|option| option.asked).map_or(NOTHING.to_owned(), |value| words(&value))
+    };
+    let got = |options: &[SocketOption], name: &str| {
+        find(options, name).map_or(NOTHING.to_owned(), |option| match option.set == option.got {
+            true => words(&option.got),
+            false => format!("{} → {}", words(&option.set), words(&option.got)),
+        })
+    };
+    page.table(vec![
+        Column::words(9, ["", "option"], names.iter().map(|name| (*name).to_owned()).collect()),
+        Column::figures(9, ["", "asked"], names.iter().map(|name| asked(name)).collect()),
+        Column::figures(9, ["sender's, set", "→ at the end"], names.iter().map(|name| got(sender, name)).collect()),
+        Column::figures(9, ["receiver's, set", "→ at the end"], names.iter().map(|name| got(receiver, name)).collect()),
+    ]);
+}
+
+fn words(value: &OptionValue) -> String {
+    match value {
+        OptionValue::Number(number) => number.to_string(),
+        OptionValue::Text(text) => text.clone(),
+    }
+}
+
+/// Every doubt about the trial and the run, with what to do.
+pub fn doubts(page: &mut Page, setting: &Setting, record: &TrialRecord) {
+    let mut all: Vec<&Warning> = setting.warnings.iter().chain(&record.warnings).collect();
+    all.dedup();
+    if all.is_empty() {
+        return;
+    }
+    page.gap();
+    page.warning(&plural(all.len() as u64, "warning"));
+    for warning in all {
+        page.item(&capital(&warning.to_string()));
+        page.plain(&format!("→ {}", warning.remedy()), 2, 4);
+    }
+}

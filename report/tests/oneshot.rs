@@ -1,0 +1,163 @@
+//! What `nettoll -c` prints of one trial, and whether its JSON has iperf3's keys.
+
+mod support;
+
+use std::collections::BTreeSet;
+
+use model::trial::Outcome;
+use model::{Cell, OfferedRate, Pacing, Test};
+use report::oneshot::{Intervals, header, json, summary};
+use report::terminal::Style;
+use serde_json::Value;
+use support::trials::{OneTrial, cell, trial};
+
+/// Everything that a user sees of a trial.
+fn all(trial: &OneTrial) -> String {
+    let intervals = Intervals::new(&trial.record.cell);
+    let lines: Vec<String> = trial.rows.iter().map(|row| intervals.line(row)).collect();
+    let (head, tail) = (header(&trial.setting(), Style::PLAIN), summary(&trial.setting(), &trial.record, false, Style::PLAIN));
+    let text = format!("{head}\n{}\n{}\n\n{tail}", intervals.head(), lines.join("\n"));
+    for line in text.lines() {
+        assert!(unicode_width::UnicodeWidthStr::width(line) <= 80, "{line}");
+    }
+    text
+}
+
+#[test]
+fn tcp_stream() {
+    insta::assert_snapshot!(all(&trial(cell(Test::TcpStream), false)));
+}
+
+#[test]
+fn tcp_in_reverse_with_flows() {
+    insta::assert_snapshot!(all(&trial(Cell { flows: 4, ..cell(Test::TcpMaerts) }, true)));
+}
+
+#[test]
+fn tcp_both_ways() {
+    insta::assert_snapshot!(all(&trial(Cell { bidirectional: true, ..cell(Test::TcpStream) }, false)));
+}
+
+#[test]
+fn udp_stream() {
+    insta::assert_snapshot!(all(&trial(cell(Test::UdpStream), false)));
+}
+
+#[test]
+fn open_loop_that_spins() {
+    let rate = Some(OfferedRate::Messages(10_000));
+    insta::assert_snapshot!(all(&trial(Cell { rate, pacing: Pacing::Spin, ..cell(Test::TcpRr) }, false)));
+}
+
+#[test]
+fn connections() {
+    insta::assert_snapshot!(all(&trial(cell(Test::TcpCrr), false)));
+}
+
+#[test]
+fn a_trial_that_failed() {
+    let mut failed = trial(cell(Test::TcpStream), false);
+    failed.record.outcome = Outcome::Failed { error: "endpoint on host b: bind 192.0.2.2:0: Cannot assign (EADDRNOTAVAIL)".into() };
+    failed.rows.clear();
+    insta::assert_snapshot!(all(&failed));
+    let value: Value = serde_json::from_str(&json::render(&failed.setting(), &[], &failed.record)).unwrap();
+    assert!(value["error"].as_str().unwrap().contains("EADDRNOTAVAIL"));
+}
+
+/// Paths of all keys, such as `end.streams[].sender.bytes`.
+fn keys(value: &Value, path: &str, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(members) => {
+            for (key, value) in members {
+                let path = format!("{path}.{key}").trim_start_matches('.').to_owned();
+                found.insert(path.clone());
+                keys(value, &path, found);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| keys(item, &format!("{path}[]"), found)),
+        _ => {}
+    }
+}
+
+fn iperf3(name: &str) -> Value {
+    let path = format!("{}/tests/data/iperf3/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    serde_json::from_str(&std::fs::read_to_string(path).expect("stored by us, or written by us")).expect("stored by us, or written by us")
+}
+
+/// Keys that iperf3 has and we leave out, as docs/json-iperf3.md says, by how their path ends.
+const LEFT_OUT: &[&str] = &[
+    "cookie",
+    "tcp_mss_default",
+    "local_host",
+    "local_port",
+    "remote_port",
+    "snd_wnd",
+    "max_snd_wnd",
+    "max_snd_cwnd",
+    "max_rtt",
+    "min_rtt",
+    "mean_rtt",
+    "host_user",
+    "host_system",
+    "remote_user",
+    "remote_system",
+];
+
+/// Our keys against those of iperf3 run with the same options: none that it
+/// does not have but `nettoll`, and all that it has but those left out.
+fn compare(name: &str, ours: &OneTrial, besides: &[&str]) {
+    let (mut theirs, mut own) = (BTreeSet::new(), BTreeSet::new());
+    keys(&iperf3(name), "", &mut theirs);
+    let text = json::render(&ours.setting(), &ours.rows, &ours.record);
+    keys(&serde_json::from_str(&text).expect("stored by us, or written by us"), "", &mut own);
+    own.retain(|path| path != "nettoll" && !path.starts_with("nettoll.") && !path.starts_with("nettoll["));
+    let left_out = |path: &&String| {
+        let last = path.rsplit('.').next().unwrap_or_default();
+        LEFT_OUT.contains(&last) || besides.contains(&path.as_str())
+    };
+    let more: Vec<&String> = own.difference(&theirs).collect();
+    let fewer: Vec<&String> = theirs.difference(&own).filter(|path| !left_out(path)).collect();
+    assert!(more.is_empty() && fewer.is_empty(), "{name}: only ours {more:?}, only iperf3's {fewer:?}");
+    // A key that is listed as left out and is there would make the list a lie.
+    assert!(!own.iter().any(|path| LEFT_OUT.contains(&path.rsplit('.').next().unwrap_or_default())));
+}
+
+#[test]
+fn json_has_the_keys_of_iperf3() {
+    let sender_of_datagrams = ["end.sum_sent.jitter_ms", "end.sum_sent.lost_packets", "end.sum_sent.lost_percent"];
+    compare("tcp", &trial(cell(Test::TcpStream), false), &[]);
+    compare("tcp_reverse", &trial(cell(Test::TcpMaerts), true), &[]);
+    compare("tcp_bidir", &trial(Cell { bidirectional: true, ..cell(Test::TcpStream) }, false), &[]);
+    compare("udp", &trial(cell(Test::UdpStream), false), &sender_of_datagrams);
+    let of_intervals = ["lost_packets", "lost_percent"].map(|key| ["sum", "streams[]"].map(|place| format!("intervals[].{place}.{key}")));
+    let left: Vec<&str> = of_intervals.iter().flatten().map(String::as_str).chain(sender_of_datagrams).collect();
+    compare("udp_reverse", &trial(cell(Test::UdpStream), true), &left);
+    // Flows are told apart at the end alone.
+    let text = iperf3("tcp_flows");
+    let mut paths = BTreeSet::new();
+    keys(&text, "", &mut paths);
+    let streams: Vec<&str> = paths.iter().map(String::as_str).filter(|path| path.starts_with("intervals[].streams[]")).collect();
+    compare("tcp_flows", &trial(Cell { flows: 2, ..cell(Test::TcpStream) }, false), &streams);
+}
+
+#[test]
+fn figures_under_iperf3s_names_are_in_its_units() {
+    let ours = trial(cell(Test::TcpStream), false);
+    let value: Value = serde_json::from_str(&json::render(&ours.setting(), &ours.rows, &ours.record)).unwrap();
+    assert_eq!(value["end"]["sum_received"]["bytes"], 18_000u64 * 131_072);
+    assert_eq!(value["end"]["sum_received"]["bits_per_second"], 18_000.0 * 131_072.0 * 8.0 / 2.0);
+    assert_eq!(value["end"]["cpu_utilization_percent"]["host_total"], 39.0);
+    assert_eq!(value["intervals"][1]["sum"]["retransmits"], 4);
+    assert_eq!(value["intervals"][1]["streams"][0]["snd_cwnd"], 995 * 1448);
+    assert_eq!(value["start"]["test_start"]["duration"], 2);
+    assert_eq!(value["nettoll"]["trial"]["cell"]["size"], 131_072);
+}
+
+#[test]
+fn a_failure_has_the_keys_of_iperf3() {
+    let ours: Value = serde_json::from_str(&json::failure("0.1.0", "failed", "cannot reach the agent")).unwrap();
+    let theirs = iperf3("error");
+    for key in theirs.as_object().unwrap().keys() {
+        assert_eq!(std::mem::discriminant(&ours[key]), std::mem::discriminant(&theirs[key]), "{key}");
+    }
+}
