@@ -6,7 +6,7 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 # Where cargo builds, wherever the user has told it to.
 TARGET = $(shell cargo metadata --format-version 1 --no-deps --offline 2>/dev/null | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 
-.PHONY: help study test bench build install man release deb
+.PHONY: help study test bench endure build install man release deb
 
 help: ## Name the targets
 	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -25,6 +25,11 @@ bench: ## Install what is missing, then compare nettoll with a bare C loop and w
 	@cargo build --locked --release --package nettoll --package nettoll-bench
 	@cc -O2 -Wall -o $(TARGET)/bare bench/bare.c
 	@$(TARGET)/release/nettoll-bench --bare $(TARGET)/bare --nettoll $(TARGET)/release/nettoll $(BENCH)
+
+endure: ## Kill every kind of process 100 times, run 20,000 trials back to back, besiege an agent
+	@scripts/setup.sh bench
+	@cargo build --locked --release --package nettoll --package nettoll-bench
+	@$(TARGET)/release/nettoll-bench --nettoll $(TARGET)/release/nettoll --only kills,soak,siege $(BENCH)
 
 build: ## Build the release program
 	@scripts/setup.sh study

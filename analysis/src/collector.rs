@@ -105,7 +105,7 @@ impl Collector {
         let mut own = Vec::new();
         match &record.outcome {
             Outcome::Measured(measured) => own.extend(self.push_measured(place, record, measured)),
-            Outcome::Failed { error } => {
+            Outcome::Failed { error, .. } => {
                 self.failed += 1;
                 own.push(Warning::TrialFailed { error: error.clone() });
             }

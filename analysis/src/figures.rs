@@ -238,13 +238,14 @@ fn frames(measured: &Measured) -> Option<f64> {
     if packets == 0 { None } else { per(packets as f64, measured.sender.total.messages as f64) }
 }
 
-/// TCP's own count; the namespace's where it is missing and nobody else's.
+/// TCP's own count of the measured part; the namespace's, of the whole trial,
+/// where it is missing and nobody else's.
 fn retransmits(measured: &Measured, protocol: Protocol) -> Option<f64> {
     if protocol != Protocol::Tcp {
         return None;
     }
     let of_host = measured.isolated.then_some(measured.sender_host.tcp.retrans_segs as f64);
-    measured.sender.tcp.map(|tcp| f64::from(tcp.total_retrans)).or(of_host)
+    measured.sender.tcp.map(|tcp| f64::from(tcp.resent_since(measured.sender.tcp_at_start))).or(of_host)
 }
 
 /// The largest segment that TCP sent, when it tells.

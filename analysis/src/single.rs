@@ -123,6 +123,7 @@ mod tests {
             total: Counts::default(),
             switches: Switches::default(),
             tcp: None,
+            tcp_at_start: None,
         };
         let (record, found) = of(|record, trial| {
             record.cell.flows = 4;

@@ -104,6 +104,7 @@ pub fn measured(test: Test, size: u64) -> Measured {
         run_delay: Some(Nanos::from_millis(1)),
         options: Vec::new(),
         tcp: None,
+        tcp_at_start: None,
         latency: None,
         max_resident: Bytes::new(4 << 20),
         flows: Vec::new(),

@@ -8,9 +8,9 @@ use crate::bars::Row;
 use crate::{iperf, ours, pairs};
 
 /// iperf3's default: what one call hands over, and what one call asks for.
-const SIZE: u64 = 128 << 10;
+pub const SIZE: u64 = 128 << 10;
 /// Length of a run; iperf3 takes whole seconds.
-const SECONDS: u64 = 1;
+pub const SECONDS: u64 = 1;
 
 /// Measures pairs of runs, with TCP_NODELAY and without.
 pub fn measure(count: u32) -> anyhow::Result<Vec<Row>> {
@@ -27,7 +27,7 @@ pub fn measure(count: u32) -> anyhow::Result<Vec<Row>> {
                 let end = ours::measure(&mut session.borrow_mut(), &plan)?.receiver;
                 Ok(end.counts.bytes as f64 * 8.0 / end.window.length().as_secs_f64())
             },
-            || iperf::goodput(&mut session.borrow_mut(), SIZE, nodelay, SECONDS),
+            || iperf::goodput(&mut session.borrow_mut(), iperf::Settings { size: SIZE, nodelay, seconds: SECONDS, flows: 1 }),
         )?;
         let ratio = pairs::ratio(&pairs, |goodput| *goodput, 0.95)?;
         let name = if nodelay { "on" } else { "off" };

@@ -9,20 +9,35 @@ use lab::session::Session;
 use model::{Family, Role};
 use serde_json::Value;
 
+/// What both tools are told.
+#[derive(Debug, Clone, Copy)]
+pub struct Settings {
+    /// Bytes of a call.
+    pub size: u64,
+    /// Whether TCP_NODELAY is on.
+    pub nodelay: bool,
+    /// Length; iperf3 takes whole seconds.
+    pub seconds: u64,
+    /// Parallel streams.
+    pub flows: u32,
+}
+
 /// TCP goodput of one iperf3 run in bits per second, as its receiver has it.
-pub fn goodput(session: &mut Session, size: u64, nodelay: bool, seconds: u64) -> anyhow::Result<f64> {
+pub fn goodput(session: &mut Session, settings: Settings) -> anyhow::Result<f64> {
     let address = session.place(Role::Receiver, false).address(Family::V4).context("no IPv4 address")?.ip().to_string();
-    let mut server = in_host(session, Role::Receiver).args(["-s", "-1"]).stdout(Stdio::null()).spawn().context("start iperf3 -s")?;
-    let answer = client(session, &address, size, nodelay, seconds);
+    let mut server =
+        in_host(session, Role::Receiver, settings.flows).args(["-s", "-1"]).stdout(Stdio::null()).spawn().context("start iperf3 -s")?;
+    let answer = client(session, &address, settings);
     end(&mut server)?;
     let report: Value = serde_json::from_slice(&answer?).context("read iperf3's JSON")?;
     report["end"]["sum_received"]["bits_per_second"].as_f64().with_context(|| format!("iperf3 failed: {}", report["error"]))
 }
 
-fn client(session: &mut Session, address: &str, size: u64, nodelay: bool, seconds: u64) -> anyhow::Result<Vec<u8>> {
-    let mut command = in_host(session, Role::Sender);
-    command.args(["-c", address, "-J", "-l", &size.to_string(), "-t", &seconds.to_string()]);
-    if nodelay {
+fn client(session: &mut Session, address: &str, settings: Settings) -> anyhow::Result<Vec<u8>> {
+    let mut command = in_host(session, Role::Sender, settings.flows);
+    command.args(["-c", address, "-J", "-l", &settings.size.to_string(), "-t", &settings.seconds.to_string()]);
+    command.args(["-P", &settings.flows.to_string()]);
+    if settings.nodelay {
         command.arg("-N");
     }
     // The server may not listen yet.
@@ -38,12 +53,12 @@ fn client(session: &mut Session, address: &str, size: u64, nodelay: bool, second
     anyhow::bail!("iperf3 -c does not reach its server")
 }
 
-/// A command in a host's namespace, bound to the CPU of that host's endpoints.
-fn in_host(session: &mut Session, role: Role) -> Command {
-    let cpu = session.place(role, false).cpus(1).first().map_or(0, |place| place.cpu).to_string();
+/// A command in a host's namespace, bound to the CPUs of that host's endpoints.
+fn in_host(session: &mut Session, role: Role, flows: u32) -> Command {
+    let cpus: Vec<String> = session.place(role, false).cpus(flows).iter().map(|place| place.cpu.to_string()).collect();
     let net = format!("--net=/proc/{}/ns/net", session.host(role, false).pid());
     let mut command = Command::new("nsenter");
-    command.args([&net, "taskset", "-c", &cpu, "iperf3"]);
+    command.args([&net, "taskset", "-c", &cpus.join(","), "iperf3"]);
     command
 }
 

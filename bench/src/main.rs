@@ -3,26 +3,33 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout)]
 
+mod agents;
 mod bare;
 mod bars;
 mod cpu_per_message;
+mod endure;
 mod fixed_cost;
+mod flows;
 mod goodput;
 mod iperf;
+mod kills;
 mod loop_cost;
 mod ours;
 mod pairs;
 mod report_speed;
+mod siege;
+mod soak;
 
 use std::fs::File;
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 use lab::host::namespace::Isolation;
 
-use bars::Results;
+use bars::{Results, Row};
 
 /// Measures nettoll against a bare C loop and against iperf3.
 #[derive(Debug, Parser)]
@@ -39,7 +46,8 @@ struct Arguments {
     /// Share of the full number of pairs, for a quick look
     #[arg(long, default_value_t = 1.0)]
     effort: f64,
-    /// Benchmarks to run: loop, cpu, goodput, fixed, report; all when absent
+    /// Benchmarks to run: loop, cpu, goodput, flows, agents, fixed, report (all
+    /// of these when absent), and those of endurance: kills, soak, siege
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     #[command(subcommand)]
@@ -60,6 +68,20 @@ enum Process {
     /// An endpoint
     #[command(name = "__endpoint", hide = true)]
     Endpoint,
+    /// An agent
+    #[command(name = "__agent", hide = true)]
+    Agent {
+        /// Where it listens
+        address: SocketAddr,
+        /// What those who may use it know
+        secret: PathBuf,
+    },
+    /// Strangers at an agent's door
+    #[command(name = "__flood", hide = true)]
+    Flood {
+        /// Whose
+        agent: SocketAddr,
+    },
     /// The sending loop over getppid
     #[command(name = "__ppid", hide = true)]
     Ppid {
@@ -76,42 +98,57 @@ fn main() -> anyhow::Result<()> {
             let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
             Ok(engine::endpoint::run(input, io::stdout(), engine::endpoint::Files::Own)?)
         }
+        Some(Process::Agent { address, secret }) => agents::serve(*address, secret),
+        Some(Process::Flood { agent }) => siege::run_flood(*agent),
         Some(Process::Ppid { count }) => loop_cost::run_ours(*count),
         None => benchmark(&arguments),
     }
 }
 
+/// Ratios, each a few minutes.
+const RATIOS: [&str; 7] = ["loop", "cpu", "goodput", "flows", "agents", "fixed", "report"];
+/// What takes its time and needs no quiet machine.
+const ENDURANCE: [&str; 3] = ["kills", "soak", "siege"];
+
 fn benchmark(arguments: &Arguments) -> anyhow::Result<()> {
-    let bare = bare::Bare::new(arguments.bare.clone().unwrap_or_else(|| "target/bare".into()));
-    let known = ["loop", "cpu", "goodput", "fixed", "report"];
+    let known = [&RATIOS[..], &ENDURANCE].concat();
     if let Some(unknown) = arguments.only.iter().find(|only| !known.contains(&only.as_str())) {
         anyhow::bail!("there is no benchmark '{unknown}'; there are: {}", known.join(", "));
     }
-    let wanted = |name: &str| arguments.only.is_empty() || arguments.only.iter().any(|only| only == name);
-    let pairs = |full: u32| ((f64::from(full) * arguments.effort) as u32).max(8);
+    let wanted: Vec<&str> = if arguments.only.is_empty() {
+        RATIOS.to_vec()
+    } else {
+        known.into_iter().filter(|name| arguments.only.iter().any(|only| only == name)).collect()
+    };
     let mut results = Results::of_this_machine();
-    if wanted("loop") {
-        results.extend(loop_cost::measure(&bare, pairs(60))?);
-    }
-    if wanted("cpu") {
-        results.extend(cpu_per_message::measure(&bare, pairs(220))?);
-    }
-    if wanted("goodput") {
-        results.extend(goodput::measure(pairs(32))?);
-    }
-    if wanted("fixed") {
-        results.extend(fixed_cost::measure(pairs(60))?);
-    }
-    if wanted("report") {
-        let nettoll = arguments.nettoll.clone().unwrap_or_else(|| "target/release/nettoll".into());
-        results.extend(report_speed::measure(&nettoll)?);
+    for name in &wanted {
+        results.extend(measure(arguments, name)?);
     }
     println!("{}", results.table());
-    if arguments.effort >= 1.0 && arguments.only.is_empty() {
+    if arguments.effort >= 1.0 && (wanted == RATIOS || wanted == ENDURANCE) {
         println!("kept in {}", results.keep(&arguments.out)?.display());
     }
     match results.missed() {
         0 => Ok(()),
         missed => anyhow::bail!("{missed} bars missed"),
+    }
+}
+
+fn measure(arguments: &Arguments, name: &str) -> anyhow::Result<Vec<Row>> {
+    let bare = bare::Bare::new(arguments.bare.clone().unwrap_or_else(|| "target/bare".into()));
+    let nettoll = arguments.nettoll.clone().unwrap_or_else(|| "target/release/nettoll".into());
+    let share = |full: u32, least: u32| ((f64::from(full) * arguments.effort) as u32).max(least);
+    let pairs = |full| share(full, 8);
+    match name {
+        "loop" => loop_cost::measure(&bare, pairs(60)),
+        "cpu" => cpu_per_message::measure(&bare, pairs(220)),
+        "goodput" => goodput::measure(pairs(32)),
+        "flows" => flows::measure(pairs(32)),
+        "agents" => agents::measure(pairs(220)),
+        "fixed" => fixed_cost::measure(pairs(60)),
+        "report" => report_speed::measure(&nettoll),
+        "kills" => kills::measure(&nettoll, share(100, 1)),
+        "soak" => soak::measure(&nettoll, share(20_000, 300)),
+        _ => siege::measure(&nettoll, share(20, 1)),
     }
 }

@@ -15,7 +15,7 @@ use crate::bare::{End, LENGTH_MS, Trial, WARMUP_MS};
 /// Two hosts joined by a virtual Ethernet of usual settings.
 pub fn session() -> anyhow::Result<Session> {
     let plan = plan(stream(Protocol::Udp, 1, 1), WARMUP_MS, LENGTH_MS);
-    let session = Session::open(&plan, &Credentials::default())?;
+    let session = Session::open(&plan, &Credentials::default(), &mut Quiet)?;
     anyhow::ensure!(session.is_isolated(), "the benchmark needs namespaces of its own: run it as root");
     Ok(session)
 }

@@ -73,7 +73,7 @@ impl Failure {
         let _ = match self.form {
             Form::Json => writeln!(io::stdout(), "{}", ::report::json::error(self.exit.name(), &self.message)),
             Form::Iperf => {
-                let text = ::report::oneshot::json::failure(env!("CARGO_PKG_VERSION"), self.exit.name(), &self.message);
+                let text = ::report::oneshot::json::failure(crate::version::SHORT, self.exit.name(), &self.message);
                 write!(io::stdout(), "{text}")
             }
             Form::Text => writeln!(io::stderr(), "nettoll: {}", self.message),

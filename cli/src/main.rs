@@ -6,6 +6,7 @@ mod exit;
 mod output;
 mod progress;
 mod recorder;
+mod signals;
 mod version;
 
 mod agent;
@@ -23,6 +24,7 @@ use args::{Arguments, Asked, Command};
 use exit::{Exit, Failure};
 
 fn main() -> ExitCode {
+    lab::set_tool(version::SHORT);
     let answered = args::parse().and_then(|asked| match asked {
         Asked::Told(exit) => Ok(exit),
         Asked::Something(args) => {

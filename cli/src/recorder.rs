@@ -11,6 +11,7 @@ use model::{Plan, Run};
 use store::{Moment, RunDirectory};
 
 use crate::progress::Progress;
+use crate::version;
 
 /// The listener of a study.
 pub struct Recorder {
@@ -32,7 +33,7 @@ impl Recorder {
             id: directory.id().to_owned(),
             plan: plan.clone(),
             started_ms,
-            tool: env!("CARGO_PKG_VERSION").to_owned(),
+            tool: version::SHORT.to_owned(),
             status: Status::Running,
             warnings: Vec::new(),
         };

@@ -3,8 +3,6 @@
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
@@ -15,8 +13,6 @@ use model::host::HostFacts;
 use model::plan::raw::RawLink;
 use model::plan::{PRESETS, RawPlan, resolve};
 use model::run::Status;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::flag;
 use store::{Moment, Reopened, RunDirectory, RunReader};
 
 use crate::args::StudyArgs;
@@ -24,9 +20,7 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::recorder::Recorder;
 use crate::report;
-
-/// A run is gone on with by the version that began it.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+use crate::{signals, version};
 
 /// Runs a study, or goes on with one, analyses it and prints what it shows.
 ///
@@ -44,7 +38,7 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     }
     let credentials = args.trust.load()?;
-    let interrupted = listen_for_signals()?;
+    let interrupted = signals::listen()?;
     let mut recorder = Recorder::create(&args.runs, &plan, started_ms, interrupted)?;
     let path = recorder.path();
     let outcome = lab::study::run(&plan, &credentials, &mut recorder);
@@ -55,15 +49,16 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
 /// Goes on with the run in a directory.
 fn resume(path: &Path, args: &StudyArgs) -> Result<Exit, Failure> {
     let credentials = args.trust.load()?;
-    let interrupted = listen_for_signals()?;
+    let interrupted = signals::listen()?;
     let Reopened { directory, cut } = RunDirectory::reopen(path)?;
     let path = directory.path().to_owned();
     let reader = RunReader::open(&path)?;
     let run = reader.run().clone();
-    if run.tool != VERSION {
-        let (run, tool) = (path.display(), &run.tool);
+    // By the build that began it: two commits of one version may measure otherwise.
+    if run.tool != version::SHORT {
+        let (run, tool, here) = (path.display(), &run.tool, version::SHORT);
         return Err(anyhow::anyhow!(
-            "{run} was measured by nettoll {tool}, this is {VERSION}, and their trials would not compare: go on with that version"
+            "{run} was measured by nettoll {tool}, this is {here}, and their trials would not compare: go on with that build"
         )
         .into());
     }
@@ -156,15 +151,4 @@ fn override_hosts(raw: &mut RawPlan, args: &StudyArgs) {
     raw.hosts.extend(args.remote.host.iter().cloned());
     raw.on_loss = args.remote.on_loss.or(raw.on_loss);
     raw.data_port = args.remote.data_port.or(raw.data_port);
-}
-
-/// The first signal asks the study to end after the trial at hand; the second
-/// ends it at once, which loses no finished trial either.
-fn listen_for_signals() -> io::Result<Arc<AtomicBool>> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        flag::register_conditional_shutdown(signal, Exit::Failed as i32, Arc::clone(&interrupted))?;
-        flag::register(signal, Arc::clone(&interrupted))?;
-    }
-    Ok(interrupted)
 }

@@ -12,6 +12,7 @@ use nix::poll::{PollFd, PollFlags};
 use nix::sched::{CloneFlags, unshare};
 
 use crate::endpoint::{Files, Output, bind_to_cpu, tell};
+use crate::socket;
 use crate::stage::{Part, SoFar, Stage};
 use crate::traffic::{self, Extent, Joined, Traffic};
 use crate::wake;
@@ -50,9 +51,10 @@ impl Crew {
     /// message, the host is told.
     ///
     /// # Errors
-    /// What the system refused.
+    /// What the system refused, of which flow, and what to do. Those that have
+    /// started then end.
     pub fn start<W: Write + Send + 'static>(task: &Task, flows: Vec<Joined>, output: &Output<W>, files: Files) -> io::Result<Self> {
-        wake::prepare()?;
+        wake::prepare().map_err(|answer| io::Error::other(format!("set the signal that wakes traffic threads (sigaction): {answer}")))?;
         let announcer = Arc::new(Announcer::of(task, output));
         let mut crew = Self { members: Vec::with_capacity(flows.len()) };
         let mut flows = flows.into_iter();
@@ -62,7 +64,15 @@ impl Crew {
             let announcer = Arc::clone(&announcer);
             let place = number % task.cell.flows.max(1) as usize;
             let sent = move |total: &Counts| announcer.said(place, total);
-            crew.members.push(Member::start(task_of(task, number), flow, later, sent, files)?);
+            match Member::start(task_of(task, number), flow, later, sent, files) {
+                Ok(member) => crew.members.push(member),
+                Err(refused) => {
+                    crew.announce(&Sent::default(), task.cell.flows);
+                    crew.enter(|_| Part::Drain);
+                    crew.wake();
+                    return Err(refused.of_flow(number, socket::flows_of(task)));
+                }
+            }
             number += 1;
         }
         Ok(crew)
@@ -145,19 +155,41 @@ impl Crew {
     }
 }
 
+/// What a flow could not be given.
+#[derive(Debug)]
+enum Refused {
+    Pipe(io::Error),
+    Thread(io::Error),
+}
+
+impl Refused {
+    fn of_flow(self, number: usize, flows: u32) -> io::Error {
+        let (tried, answer, remedy) = match self {
+            Self::Pipe(answer) => ("open the pipe that tells of the end", answer, "raise the limit on open files (ulimit -n)"),
+            Self::Thread(answer) => (
+                "start the thread",
+                answer,
+                "raise the limits on threads (ulimit -u, TasksMax= of the systemd unit) and memory (ulimit -v)",
+            ),
+        };
+        let number = number + 1;
+        io::Error::new(answer.kind(), format!("{tried} of flow {number} of {flows}: {answer}; {remedy}, or run fewer flows"))
+    }
+}
+
 impl Member {
     /// The thread takes a table of open files of its own, where the system allows
     /// it: in a table that threads share, the kernel counts references to the
     /// socket at each call, which a program of one thread does not pay (a receiver
     /// of small datagrams: 3 %). `later` are files of flows whose threads come
     /// after this one: its table would keep their connections open.
-    fn start(task: Task, flow: Joined, later: Vec<RawFd>, sent: impl Fn(&Counts) + Send + 'static, files: Files) -> io::Result<Self> {
-        let (over, held) = io::pipe()?;
+    fn start(task: Task, flow: Joined, later: Vec<RawFd>, sent: impl Fn(&Counts) + Send + 'static, files: Files) -> Result<Self, Refused> {
+        let (over, held) = io::pipe().map_err(Refused::Pipe)?;
         let stage = Arc::new(Stage::starting_in(Extent::of(&task).warmup_part));
         let (role, its_stage) = (task.role, Arc::clone(&stage));
         let (own_table, has_own_table) = mpsc::channel();
         let moved: Vec<RawFd> = numbers(&flow).into_iter().chain([held.as_raw_fd()]).collect();
-        let thread = thread::Builder::new().name("traffic".to_owned()).stack_size(STACK).spawn(move || {
+        let start = move || {
             let _held = held;
             let own = files == Files::Own && unshare(CloneFlags::CLONE_FILES).is_ok();
             if own {
@@ -166,7 +198,8 @@ impl Member {
             let _ = own_table.send(own);
             bind_to_cpu(task.cpus.first().copied());
             traffic::run(&task, flow, &its_stage, &mut |total| sent(total))
-        })?;
+        };
+        let thread = thread::Builder::new().name("traffic".to_owned()).stack_size(STACK).spawn(start).map_err(Refused::Thread)?;
         if has_own_table.recv() == Ok(true) {
             close_all(&moved);
         }

@@ -10,7 +10,9 @@ use model::end::EndReport;
 use model::plan::TrialEnd;
 use model::{Bytes, Nanos};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
-use nix::unistd::Pid;
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
+use nix::unistd::{Pid, getppid};
 
 use crate::channel::{self, ChannelError, Receiver};
 use crate::crew::Crew;
@@ -59,6 +61,9 @@ pub enum EndpointError {
 const MOST_FLOWS: u32 = 1_024;
 /// The largest message, and the largest read: each flow has memory for both.
 const LARGEST: u64 = 1 << 30;
+/// Most memory for the messages and reads of all flows: it is touched before
+/// they start, and an agent that asks for more than there is takes others with it.
+const MOST_MEMORY: u64 = 4 << 30;
 
 /// Whose the open files of the process are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +86,9 @@ where
     R: Read + AsFd,
     W: Write + Send + 'static,
 {
+    if files == Files::Own && !die_with_host() {
+        return Err(ChannelError::Closed);
+    }
     let output = Arc::new(Mutex::new(output));
     let mut control = Receiver::new(input);
     tell(&output, &FromEndpoint::Hello { version: CONTROL_VERSION })?;
@@ -89,6 +97,16 @@ where
         Err(EndpointError::Channel(error)) => Err(error),
         Err(error) => tell(&output, &FromEndpoint::Failed { error: error.to_string() }),
     }
+}
+
+/// Has the kernel end this process when the one that started it dies: one that
+/// is killed may leave the pipes open in others. False when it has died already;
+/// had it before this function began, its pipes would say so.
+fn die_with_host() -> bool {
+    let host = getppid();
+    // Without it there are still the pipes.
+    let _ = set_pdeathsig(Signal::SIGKILL);
+    getppid() == host
 }
 
 fn serve<R, W>(control: &mut Receiver<ToEndpoint, R>, output: &Output<W>, files: Files) -> Result<EndReport, EndpointError>
@@ -142,6 +160,17 @@ fn check(task: &Task) -> Result<(), EndpointError> {
     let fits = |size: Bytes| (1..=LARGEST).contains(&size.get());
     if !fits(cell.size) || !fits(cell.read_size) {
         return refuse(format!("messages of {} and reads of {}; either has 1 B to {}", cell.size, cell.read_size, Bytes::new(LARGEST)));
+    }
+    let memory = cell.size.get().saturating_add(cell.read_size.get()).saturating_mul(socket::flows_of(task).into());
+    if memory > MOST_MEMORY {
+        let (memory, most) = (Bytes::new(memory), Bytes::new(MOST_MEMORY));
+        return refuse(format!(
+            "{} flows with a message of {} and a read of {} each would take {memory} of memory, and an endpoint takes at most {most}; \
+             take fewer flows, or smaller messages",
+            socket::flows_of(task),
+            cell.size,
+            cell.read_size
+        ));
     }
     if let (TrialEnd::Messages(messages), Some(limit)) = (task.end, task.limits.bytes)
         && sends(task)

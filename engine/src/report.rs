@@ -30,6 +30,7 @@ pub fn report(task: &Task, mut traffic: Vec<Traffic>, led: Led, options: Vec<Soc
     let schedule = merge_all(traffic.iter_mut().filter_map(|flow| flow.kept.take()), traffic::Kept::add);
     let one_way = merge_all(traffic.iter_mut().filter_map(|flow| flow.one_way.take()), Account::add);
     let tcp = merge_accounts(traffic.iter().filter_map(|flow| flow.tcp));
+    let tcp_at_start = merge_accounts(traffic.iter().filter_map(|flow| flow.tcp_at_start));
     let last = Progress { tcp, ..Progress::default() };
     let sending = if task.role == model::Role::Sender { &traffic } else { &returning };
     EndReport {
@@ -44,6 +45,7 @@ pub fn report(task: &Task, mut traffic: Vec<Traffic>, led: Led, options: Vec<Soc
         run_delay,
         options,
         tcp,
+        tcp_at_start,
         latency: merge::times(traffic.iter().map(|flow| flow.latency.as_deref())),
         max_resident: max_resident(),
         flows: if task.cell.flows > 1 { each(task, &traffic) } else { Vec::new() },
@@ -114,6 +116,7 @@ fn each(task: &Task, traffic: &[Traffic]) -> Vec<FlowReport> {
         total: flow.total,
         switches: flow.between.switches,
         tcp: flow.tcp,
+        tcp_at_start: flow.tcp_at_start,
     };
     traffic.iter().enumerate().map(report).collect()
 }

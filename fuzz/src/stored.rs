@@ -1,5 +1,6 @@
 //! Files of a run directory, and what their trials show.
 
+use std::cell::RefCell;
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -66,12 +67,14 @@ fn analysed(records: &[TrialRecord]) {
 /// A histogram of round-trip times: as text, or as the bytes that the text is
 /// to hold.
 pub fn latency(bytes: &[u8]) {
-    static RECORD: LazyLock<TrialRecord> = LazyLock::new(|| serde_json::from_str(TRIAL.lines().next().unwrap()).unwrap());
+    thread_local!(static RECORD: RefCell<TrialRecord> = RefCell::new(serde_json::from_str(TRIAL.lines().next().unwrap()).unwrap()));
     for text in [Some(STANDARD.encode(bytes)), String::from_utf8(bytes.to_vec()).ok()].into_iter().flatten() {
-        let mut record = RECORD.clone();
-        let Outcome::Measured(measured) = &mut record.outcome else { unreachable!() };
-        measured.sender.latency = Some(text);
-        if let Some(times) = single(&record).unwrap().latency {
+        let shown = RECORD.with_borrow_mut(|record| {
+            let Outcome::Measured(measured) = &mut record.outcome else { unreachable!() };
+            measured.sender.latency = Some(text);
+            single(record).unwrap()
+        });
+        if let Some(times) = shown.latency {
             assert!(times.min_ns <= times.max_ns);
             assert!(times.percentiles.is_sorted_by(|(_, a), (_, b)| a <= b));
             assert!(times.percentiles.iter().all(|(_, time)| (times.min_ns as f64..=times.max_ns as f64).contains(time)));

@@ -66,20 +66,18 @@ fn parsed<T: FromStr<Err: std::error::Error>>(text: &str) -> Option<T> {
     text.parse().inspect_err(says_something).ok()
 }
 
-/// A rule file, whose first line is a chain to classify by it as well: it is
+/// A rule file; a first line `a < b` is a chain to classify by it as well. It is
 /// refused, or no pattern of it matches everything.
 pub fn rules(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let chain: Vec<&str> = text.lines().next().unwrap_or_default().split('<').map(str::trim).collect();
-    let rest = text.split_once('\n').map_or("", |(_, rest)| rest);
-    for text in [text, rest] {
-        let Ok(rules) = Rules::parse(text).inspect_err(says_something) else { continue };
-        rules.classify(&chain, false);
-        for name in ["_", "__", "q"] {
-            // Only a rule that spells such a name out may take it.
-            let spelt = text.split(|c: char| c.is_whitespace() || c == '#').any(|word| word == name);
-            assert!(spelt || rules.classify(&[name], false).layer == Layer::Other, "{name}");
-        }
+    let (chain, text) = text.split_once('\n').filter(|(first, _)| first.contains('<')).unwrap_or(("udp_sendmsg < ip_send_skb", text));
+    let chain: Vec<&str> = chain.split('<').map(str::trim).collect();
+    let Ok(rules) = Rules::parse(text).inspect_err(says_something) else { return };
+    rules.classify(&chain, false);
+    for name in ["_", "__", "q"] {
+        // Only a rule that spells such a name out may take it.
+        let spelt = || text.split(|c: char| c.is_whitespace() || c == '#').any(|word| word == name);
+        assert!(rules.classify(&[name], false).layer == Layer::Other || spelt(), "{name}");
     }
 }
 

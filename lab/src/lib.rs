@@ -26,4 +26,7 @@ pub mod keeper;
 pub mod doctor;
 pub mod host;
 
+mod tool;
+
 pub use event::{Event, Listener, Wish};
+pub use tool::{set_tool, tool};

@@ -12,7 +12,7 @@ use model::host::HostFacts;
 const SLIGHT_SYSCTLS: [&str; 3] = ["net.ipv4.tcp_mem", "net.ipv4.udp_mem", "net.ipv4.tcp_available_congestion_control"];
 
 /// What of a device no trial notices.
-const SLIGHT_OF_DEVICE: [&str; 2] = ["address", "operstate"];
+const SLIGHT_OF_DEVICE: [&str; 1] = ["operstate"];
 
 /// How hosts differ from what they were, each in words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -107,6 +107,7 @@ mod tests {
             sysctls: [("net.ipv4.tcp_sack".to_owned(), "1".to_owned())].into(),
             device: [("mtu".to_owned(), "1500".to_owned()), ("operstate".to_owned(), "up".to_owned())].into(),
             offloads: [("tx-checksumming".to_owned(), true)].into(),
+            tool: "0.1.0 (0123abcd)".to_owned(),
             ..HostFacts::default()
         };
         vec![host("a"), host("b")]
@@ -137,6 +138,9 @@ mod tests {
         grave(&|host| _ = host.device.insert("mtu".to_owned(), "9000".to_owned()), "host b: device's mtu was 1500, is 9000");
         grave(&|host| _ = host.offloads.insert("tx-checksumming".to_owned(), false), "host b: offload tx-checksumming was true, is false");
         grave(&|host| _ = host.sysctls.remove("net.ipv4.tcp_sack"), "host b: sysctl net.ipv4.tcp_sack was 1, is not there");
+        // Another card, or another machine.
+        grave(&|host| _ = host.device.insert("address".to_owned(), "02:00".to_owned()), "host b: device's address was not there, is 02:00");
+        grave(&|host| host.tool = "0.1.0 (4567cdef)".to_owned(), "host b: nettoll was 0.1.0 (0123abcd), is 0.1.0 (4567cdef)");
         assert_eq!(compare(&hosts(), &hosts()[..1]).grave, ["the hosts was a, b, is a"]);
     }
 

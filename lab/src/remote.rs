@@ -1,37 +1,35 @@
 //! The controller's side of one host, and the talk with it: over the pipes of a
 //! process of this machine, or over the connection to an agent of another.
 
+mod either;
 mod error;
+mod life;
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::fs::File;
-use std::net::{Shutdown, SocketAddr};
-use std::os::fd::{AsFd, OwnedFd};
+use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use engine::channel::{self, ChannelError, Receiver};
-use model::control::{CONTROL_VERSION, FromEndpoint, FromHost, ToEndpoint, ToHost};
+use model::control::{FromEndpoint, FromHost, ToEndpoint, ToHost};
 use model::greeting::AgentId;
 use model::plan::HostAddress;
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::clock::{self, Sight};
 use crate::event::Wish;
-use crate::wire::{self, Credentials, Ended};
+use crate::wire::Ended;
 
+pub use either::hear_either;
 pub use error::HostError;
 
 /// How long a host may take to carry out a command that needs no traffic.
 const COMMAND_LIMIT: Duration = Duration::from_secs(20);
-/// And how many round trips more over a slow path: a lossy one repeats.
-const SLOW_ROUNDS: u32 = 16;
-/// How often a new host is asked for its time, to know how far away it is.
-const FIRST_SIGHTS: u32 = 10;
+/// And how many round trips more over a slow path: a lossy one repeats. As many
+/// are granted to a step of a trial.
+pub const SLOW_ROUNDS: u32 = 16;
 /// How often whoever waits for a host is heard.
 const WAITING_STEP: Duration = Duration::from_millis(250);
 
@@ -89,71 +87,6 @@ pub struct RemoteHost {
 }
 
 impl RemoteHost {
-    /// Starts a host of this machine; `isolation` is the argument of
-    /// `nettoll __host`.
-    ///
-    /// # Errors
-    /// See [`HostError`]; a refused namespace is [`HostError::Refused`].
-    pub fn start(name: &str, isolation: &str) -> Result<Self, HostError> {
-        let failed = |answer| HostError::Start { name: name.to_owned(), answer };
-        // Not by its path, which an upgrade may have given to another version.
-        let mut process = Command::new("/proc/self/exe")
-            .args(["__host", name, isolation])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            // Out of the terminal's reach: Ctrl-C is the controller's to answer.
-            .process_group(0)
-            .spawn()
-            .map_err(failed)?;
-        let pipes = process.stdin.take().zip(process.stdout.take());
-        let (commands, answers) = pipes.ok_or_else(|| failed(std::io::Error::other("no pipes")))?;
-        Self::over(name, File::from(OwnedFd::from(commands)), File::from(OwnedFd::from(answers)), Far::Process(process))
-    }
-
-    /// Reaches the agent of another machine.
-    ///
-    /// # Errors
-    /// See [`HostError`] and [`wire::ConnectError`].
-    pub fn reach(name: &str, at: &HostAddress, credentials: &Credentials) -> Result<Self, HostError> {
-        let wire::Connected { stream, local, peer, agent, cipher, ended } = wire::connect(name, at, credentials)?;
-        let failed = |answer| HostError::Start { name: name.to_owned(), answer };
-        // An agent that takes nothing must not hold the controller for ever.
-        stream.set_write_timeout(Some(COMMAND_LIMIT)).map_err(failed)?;
-        let answers = File::from(OwnedFd::from(stream.try_clone().map_err(failed)?));
-        let commands = File::from(OwnedFd::from(stream.try_clone().map_err(failed)?));
-        let agent = Agent { id: agent, at: at.clone(), local, peer, cipher, ended, stream };
-        let mut host = Self::over(name, commands, answers, Far::Agent(Box::new(agent)))?;
-        host.sight(FIRST_SIGHTS)?;
-        Ok(host)
-    }
-
-    fn over(name: &str, commands: File, answers: File, far: Far) -> Result<Self, HostError> {
-        let mut host = Self {
-            name: name.to_owned(),
-            far,
-            commands: Some(commands),
-            answers: Receiver::new(answers),
-            overheard: VecDeque::new(),
-            pid: 0,
-            marks: 0,
-            rtt: Duration::ZERO,
-            turn_given_up: false,
-        };
-        host.greet()?;
-        Ok(host)
-    }
-
-    fn greet(&mut self) -> Result<(), HostError> {
-        match self.command(&ToHost::Hello { version: CONTROL_VERSION })? {
-            FromHost::Hello { version: CONTROL_VERSION, pid } => {
-                self.pid = pid;
-                Ok(())
-            }
-            FromHost::Hello { version, .. } => Err(HostError::Version { name: self.name.clone(), theirs: version }),
-            other => Err(self.unexpected("hello", &other)),
-        }
-    }
-
     /// The agent, if it is one.
     pub const fn agent(&self) -> Option<&Agent> {
         match &self.far {
@@ -225,15 +158,6 @@ impl RemoteHost {
     /// The trial is over: others may have the host. One that is lost is free.
     pub fn release(&mut self) {
         let _ = self.tell(&ToHost::Release);
-    }
-
-    /// Ends the control connection, and with it what the host does.
-    pub fn hang_up(&mut self) {
-        self.commands = None;
-        if let Far::Agent(agent) = &self.far {
-            // One that is gone already needs no end.
-            let _ = agent.stream.shutdown(Shutdown::Both);
-        }
     }
 
     fn lost(&self, answer: ChannelError) -> HostError {
@@ -351,47 +275,5 @@ impl RemoteHost {
     pub fn unexpected(&self, expected: &str, got: &impl Debug) -> HostError {
         let got: String = format!("{got:?}").chars().take(120).collect();
         HostError::Refused { name: self.name.clone(), error: format!("expected {expected}, got {got}") }
-    }
-}
-
-/// What comes next from either host's endpoint, and from which; waits for both,
-/// so that the loss of either is known at once.
-///
-/// # Errors
-/// The failure of either, or that nothing came within `limit`.
-pub fn hear_either(hosts: &mut [RemoteHost; 2], limit: Duration, awaited: &'static str) -> Result<(usize, Heard), HostError> {
-    let deadline = Instant::now() + limit;
-    loop {
-        for (at, host) in hosts.iter_mut().enumerate() {
-            if let Some(heard) = host.heard()? {
-                return Ok((at, heard));
-            }
-        }
-        let left = deadline.saturating_duration_since(Instant::now());
-        // Rounded up, so that the last millisecond is not spun away.
-        let timeout = PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX);
-        let [a, b] = &*hosts;
-        let mut both = [a, b].map(|host| PollFd::new(host.answers.as_fd(), PollFlags::POLLIN));
-        match poll(&mut both, timeout) {
-            Ok(0) if left.is_zero() => return Err(HostError::Silent { awaited, limit }),
-            Ok(_) | Err(Errno::EINTR) => {}
-            Err(errno) => return Err(a.endpoint_error(format!("waiting for the endpoints (poll): {errno}"))),
-        }
-    }
-}
-
-impl Drop for RemoteHost {
-    fn drop(&mut self) {
-        // The end of its input is what a host goes by; the kill is for one that hangs.
-        self.commands = None;
-        let Far::Process(process) = &mut self.far else { return };
-        for _ in 0..50 {
-            if matches!(process.try_wait(), Ok(Some(_)) | Err(_)) {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        let _ = process.kill();
-        let _ = process.wait();
     }
 }

@@ -1,11 +1,12 @@
 //! What a run that was stopped has already, and where it goes on.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use analysis::stopping::{Decision, Observer};
 use model::host::HostFacts;
 use model::run::Status;
 use model::schedule::{self, Block};
+use model::trial::Outcome;
 use model::warning::Warning;
 use model::{Plan, TrialRecord};
 
@@ -30,16 +31,45 @@ pub struct Replay {
     pub trials: u64,
     /// Why there is nothing left to do, if so.
     pub complete: Option<Status>,
-    done: HashSet<(u32, u32)>,
+    /// How many trials a block has.
+    cells: u32,
+    /// What came of each trial, by block and position.
+    seen: HashMap<(u32, u32), Came>,
+    /// How many blocks are decided: those before the highest that has been
+    /// left. A trial that is measured again later decides nothing anew.
+    decided: u32,
+}
+
+/// What came of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Came {
+    Measured,
+    Failed,
+    /// A host was lost with it.
+    Lost,
+}
+
+impl Came {
+    const fn of(outcome: &Outcome) -> Self {
+        match outcome {
+            Outcome::Measured(_) => Self::Measured,
+            Outcome::Failed { lost: true, .. } => Self::Lost,
+            Outcome::Failed { lost: false, .. } => Self::Failed,
+        }
+    }
 }
 
 impl Replay {
     /// Of a run that begins.
     pub fn nothing(plan: &Plan) -> Self {
-        Self { observer: Observer::new(plan), trials: 0, complete: None, done: HashSet::new() }
+        Self { observer: Observer::new(plan), trials: 0, complete: None, cells: plan.cells.len() as u32, seen: HashMap::new(), decided: 0 }
     }
 
     /// Shows the trials to a fresh observer, as they were shown to the first.
+    ///
+    /// A trial that was lost with its host is to be measured again, and so is a
+    /// block of which nothing could be measured: that ended the study. Both may
+    /// stand there twice: as they failed, and as they were measured later.
     ///
     /// # Errors
     /// [`StudyError::OtherTrials`]: a trial that the plan does not have where
@@ -47,47 +77,76 @@ impl Replay {
     pub fn of(plan: &Plan, trials: &mut dyn Iterator<Item = TrialRecord>) -> Result<Self, StudyError> {
         let mut replay = Self::nothing(plan);
         let mut block: Option<Block> = None;
+        // A trial that was measured again stands behind those of later blocks.
+        let mut highest = None;
         for record in trials {
             let (index, position) = (record.block, record.position);
+            if highest.is_none_or(|highest| highest < index) {
+                replay.leave(highest);
+                highest = Some(index);
+            }
             if block.as_ref().is_none_or(|block| block.index != index) {
-                replay.leave(plan, block.as_ref());
                 block = (index < plan.blocks.most).then(|| schedule::block(plan.seed, index, plan.cells.len(), plan.blocks.most));
             }
             let planned = block.as_ref().and_then(|block| Some((&plan.cells[*block.order.get(position as usize)?], block.swapped)));
-            if planned != Some((&record.cell, record.swapped)) || !replay.done.insert((index, position)) {
+            if planned != Some((&record.cell, record.swapped)) || replay.has(index, position as usize) {
                 return Err(StudyError::OtherTrials { block: index, position });
+            }
+            if replay.seen.insert((index, position), Came::of(&record.outcome)) == Some(Came::Failed) {
+                // Of a block of nothing but failures each is measured again.
+                let block = replay.seen.iter_mut().filter(|((block, _), came)| *block == index && **came == Came::Failed);
+                block.for_each(|(_, came)| *came = Came::Lost);
             }
             replay.trials += 1;
             replay.observer.push(&record);
         }
-        replay.leave(plan, block.as_ref());
+        replay.leave(highest);
         Ok(replay)
     }
 
-    /// The last trial of a block has been seen: it is decided once more.
-    fn leave(&mut self, plan: &Plan, block: Option<&Block>) {
-        let Some(index) = block.map(|block| block.index) else { return };
-        if !self.is_whole(plan, index) {
+    /// The last trial of a block has been seen: it is decided once more. One of
+    /// which nothing could be measured ended the study undecided.
+    fn leave(&mut self, block: Option<u32>) {
+        let Some(index) = block else { return };
+        let whole = (0..self.cells).all(|position| self.seen.contains_key(&(index, position)));
+        if !whole || !self.is_measured(index) {
             return;
         }
+        self.decided = index + 1;
         match self.observer.after_block(index + 1) {
             Decision::GoOn => {}
             Decision::IntervalMet => self.complete = Some(Status::IntervalMet),
-            // A block before it may lack a trial that could not be read.
+            // A block before it may lack a trial that could not be read, or was lost.
             Decision::BlocksDone => {
-                let whole = (0..=index).all(|index| self.is_whole(plan, index));
+                let whole = (0..=index).all(|index| self.is_whole(index));
                 self.complete = whole.then_some(Status::BlocksDone);
             }
         }
     }
 
-    /// Whether a trial is there.
+    /// Whether a trial is there and is not to be measured again.
     pub fn has(&self, block: u32, position: usize) -> bool {
-        u32::try_from(position).is_ok_and(|position| self.done.contains(&(block, position)))
+        let came = u32::try_from(position).ok().and_then(|position| self.seen.get(&(block, position)));
+        match came {
+            Some(Came::Measured) => true,
+            Some(Came::Failed) => self.is_measured(block),
+            Some(Came::Lost) | None => false,
+        }
     }
 
-    fn is_whole(&self, plan: &Plan, block: u32) -> bool {
-        (0..plan.cells.len()).all(|position| self.has(block, position))
+    /// Whether every trial of a block is there.
+    pub fn is_whole(&self, block: u32) -> bool {
+        (0..self.cells as usize).all(|position| self.has(block, position))
+    }
+
+    /// Whether it was decided after a block, and so is not again.
+    pub const fn is_decided(&self, block: u32) -> bool {
+        block < self.decided
+    }
+
+    /// Whether anything of a block could be measured.
+    fn is_measured(&self, block: u32) -> bool {
+        (0..self.cells).any(|position| self.seen.get(&(block, position)) == Some(&Came::Measured))
     }
 }
 
@@ -95,11 +154,13 @@ impl Replay {
 mod tests {
     use super::Replay;
     use crate::study::StudyError;
+    use model::end::{Counts, CpuTime, EndReport, Switches, Window};
+    use model::kernel::HostCounters;
     use model::plan::RawPlan;
     use model::run::Status;
     use model::schedule;
-    use model::trial::{Outcome, TRIAL_FORMAT};
-    use model::{Plan, TrialRecord};
+    use model::trial::{Measured, Outcome, TRIAL_FORMAT};
+    use model::{Bytes, Nanos, Plan, Role, TrialRecord};
     use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
 
     fn plan(seed: u64) -> Plan {
@@ -107,7 +168,49 @@ mod tests {
         model::plan::resolve(&RawPlan::parse(text).unwrap(), &[], seed).unwrap()
     }
 
-    /// The trials of a whole run, none of which could be measured.
+    fn end(role: Role) -> EndReport {
+        EndReport {
+            role,
+            cpu: None,
+            window: Window { start: Nanos::default(), end: Nanos::from_millis(1) },
+            flow: None,
+            counts: Counts { messages: 10, ..Counts::default() },
+            total: Counts::default(),
+            cpu_time: CpuTime::default(),
+            switches: Switches::default(),
+            run_delay: None,
+            options: Vec::new(),
+            tcp: None,
+            tcp_at_start: None,
+            latency: None,
+            max_resident: Bytes::default(),
+            flows: Vec::new(),
+            back: None,
+            schedule: None,
+            one_way: None,
+            progress: Vec::new(),
+        }
+    }
+
+    fn measured() -> Outcome {
+        Outcome::Measured(Box::new(Measured {
+            sender: end(Role::Sender),
+            receiver: end(Role::Receiver),
+            sender_host: HostCounters::default(),
+            receiver_host: HostCounters::default(),
+            isolated: true,
+            apart: false,
+            clock: None,
+            control: None,
+            overhead: Nanos::default(),
+        }))
+    }
+
+    fn failed(lost: bool) -> Outcome {
+        Outcome::Failed { error: String::new(), lost }
+    }
+
+    /// The trials of a whole run.
     fn trials(plan: &Plan) -> Vec<TrialRecord> {
         let block = |index| schedule::block(plan.seed, index, plan.cells.len(), plan.blocks.most);
         let record = |index: u32, position: usize, cell: usize, swapped| TrialRecord {
@@ -117,7 +220,7 @@ mod tests {
             swapped,
             started_ms: 0,
             cell: plan.cells[cell].clone(),
-            outcome: Outcome::Failed { error: String::new() },
+            outcome: measured(),
             warnings: Vec::new(),
         };
         (0..plan.blocks.most)
@@ -154,10 +257,46 @@ mod tests {
             assert!(matches!(answer, Err(StudyError::OtherTrials { .. })), "{answer:?}");
         };
         refused(&|records| records[5].swapped ^= true);
-        refused(&|records| records[5].cell.size = model::Bytes::new(9));
+        refused(&|records| records[5].cell.size = Bytes::new(9));
         refused(&|records| records[5].block = 3);
         refused(&|records| records[5].position = 4);
         refused(&|records| records[5] = records[4].clone());
+    }
+
+    #[test]
+    fn a_trial_that_was_lost_with_its_host_is_measured_again() {
+        let plan = plan(7);
+        for (position, lost) in [(1, true), (1, false), (9, true)] {
+            let mut all = trials(&plan);
+            let whole = all[position].clone();
+            all[position].outcome = failed(lost);
+            let replay = Replay::of(&plan, &mut all.clone().into_iter()).unwrap();
+            // One that failed by itself would do so again.
+            let complete = (!lost).then_some(Status::BlocksDone);
+            assert_eq!((replay.has(whole.block, whole.position as usize), replay.complete.clone()), (!lost, complete));
+            // The block was decided without it, unless it is the last.
+            assert!(replay.is_decided(whole.block) && !replay.is_decided(3));
+            // Measured after all others, it stands there twice, and no third time.
+            all.push(whole.clone());
+            let replay = Replay::of(&plan, &mut all.clone().into_iter());
+            assert_eq!(replay.ok().map(|replay| (replay.trials, replay.complete)), lost.then_some((13, Some(Status::BlocksDone))));
+            all.push(whole);
+            assert!(Replay::of(&plan, &mut all.into_iter()).is_err());
+        }
+    }
+
+    #[test]
+    fn a_block_of_nothing_but_failures_is_measured_again() {
+        let plan = plan(7);
+        let mut all = trials(&plan);
+        let again: Vec<TrialRecord> = all[4..8].to_vec();
+        all[4..8].iter_mut().for_each(|record| record.outcome = failed(false));
+        all.truncate(8);
+        let replay = Replay::of(&plan, &mut all.clone().into_iter()).unwrap();
+        assert!(!replay.is_whole(1) && !replay.has(1, 0) && !replay.is_decided(1) && replay.is_decided(0));
+        all.extend(again);
+        let replay = Replay::of(&plan, &mut all.into_iter()).unwrap();
+        assert!(replay.is_whole(1) && replay.is_decided(1) && replay.complete.is_none());
     }
 
     proptest! {

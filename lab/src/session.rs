@@ -9,21 +9,23 @@ use std::time::Duration;
 
 use model::control::{CpuPlace, FromHost, ToHost};
 use model::host::HostFacts;
+use model::plan::LEAST_SILENCE;
 use model::trial::{ClockOffset, ControlPath};
 use model::warning::Warning;
 use model::{Family, Nanos, Plan, Role};
 
+use crate::event::Listener;
 use crate::host::cpu;
 use crate::remote::{HostError, RemoteHost};
+use crate::trial::{TrialError, turn};
 use crate::wire::Credentials;
 
 pub use network::PathError;
 
 /// How long a receiver waits for more after the sender's end, and a requester
-/// for an answer, between machines: no less than this, and as many round trips
-/// of the control connection. Retransmission does not matter to datagrams; a
-/// queue of a few round trips does.
-const LEAST_SILENCE: Duration = Duration::from_millis(200);
+/// for an answer, between machines: no less than [`LEAST_SILENCE`], and as many
+/// round trips of the control connection. Retransmission does not matter to
+/// datagrams; a queue of a few round trips does.
 const ROUNDS_OF_SILENCE: u32 = 4;
 
 /// One host's way to the other in one family.
@@ -120,22 +122,21 @@ pub struct Session {
 }
 
 impl Session {
-    /// Makes the hosts of a plan, or reaches those that it names.
+    /// Makes the hosts of a plan, or reaches those that it names. The listener
+    /// hears of [`Event::Waiting`](crate::Event::Waiting), for whoever asks an
+    /// agent for its facts waits for its turn, and may give up there.
     ///
     /// # Errors
     /// What kept even loopback from working, the link from being as asked, an
     /// agent from being reached, or the two hosts from reaching each other.
-    pub fn open(plan: &Plan, credentials: &Credentials) -> Result<Self, HostError> {
+    pub fn open(plan: &Plan, credentials: &Credentials, listener: &mut dyn Listener) -> Result<Self, TrialError> {
         let found = if plan.hosts.is_empty() { pair::make(&plan.link)? } else { network::reach(plan, credentials)? };
         let Found { hosts, ways, isolated, apart, warnings } = found;
         let places = ways.map(|ways| Place { ways, cpus: Vec::new(), irq_time_subtracted: false });
         let most_flows = plan.cells.iter().map(|cell| cell.flows).max().unwrap_or(1);
         let mut session = Self { hosts, places, most_flows, isolated, apart, facts: Vec::new(), warnings };
-        match plan.hosts.is_empty() {
-            true => session.share_cpus(plan, [cpu::offered(), cpu::offered()], true)?,
-            false => session.share_network_cpus(plan)?,
-        }
-        session.facts = session.gather_facts()?;
+        let offered = if plan.hosts.is_empty() { [cpu::offered(), cpu::offered()] } else { session.offered_cpus()? };
+        session.in_turn(listener, |session| session.settle(plan, offered))?;
         let common = cpus::overlap(&session.places.each_ref().map(|place| place.cpus.clone())) && session.is_one_machine();
         for (place, facts) in session.places.iter_mut().zip(&session.facts) {
             place.irq_time_subtracted = facts.irq_time_subtracted == Some(true) && !common;
@@ -145,8 +146,8 @@ impl Session {
         Ok(session)
     }
 
-    /// Takes the CPUs that both hosts offer.
-    fn share_network_cpus(&mut self, plan: &Plan) -> Result<(), HostError> {
+    /// The CPUs that both hosts offer.
+    fn offered_cpus(&mut self) -> Result<[Vec<CpuPlace>; 2], HostError> {
         let mut offered = [Vec::new(), Vec::new()];
         for (host, offered) in self.hosts.iter_mut().zip(&mut offered) {
             *offered = match host.command(&ToHost::Cpus)? {
@@ -154,14 +155,34 @@ impl Session {
                 other => return Err(host.unexpected("CPUs", &other)),
             };
         }
-        // Whether they are one machine stands in the facts.
-        self.facts = self.gather_facts()?;
-        let one_machine = self.is_one_machine();
-        if one_machine {
+        Ok(offered)
+    }
+
+    /// Shares the CPUs out and gathers the facts.
+    fn settle(&mut self, plan: &Plan, offered: [Vec<CpuPlace>; 2]) -> Result<(), HostError> {
+        let known = self.is_one_machine();
+        self.share_cpus(plan, offered.clone(), known)?;
+        self.facts = self.ask_for_facts()?;
+        // An agent beside the controller, or two beside each other, show it by
+        // their facts alone, and these are then to be of other CPUs.
+        if !known && self.is_one_machine() {
+            self.share_cpus(plan, offered, true)?;
+            self.facts = self.ask_for_facts()?;
+        }
+        if !plan.hosts.is_empty() && self.is_one_machine() {
             let device = self.places[0].ways.first().map_or_else(String::new, |way| way.device.clone());
             self.warnings.push(Warning::SameMachine { device });
         }
-        self.share_cpus(plan, offered, one_machine)
+        Ok(())
+    }
+
+    /// Has the agents to itself meanwhile: what gathers facts takes CPU time
+    /// from whatever else runs there.
+    fn in_turn<T>(&mut self, listener: &mut dyn Listener, work: impl FnOnce(&mut Self) -> Result<T, HostError>) -> Result<T, TrialError> {
+        turn::take(self, listener)?;
+        let done = work(self);
+        turn::give_back(self);
+        Ok(done?)
     }
 
     fn share_cpus(&mut self, plan: &Plan, mut offered: [Vec<CpuPlace>; 2], one_machine: bool) -> Result<(), HostError> {
@@ -212,11 +233,16 @@ impl Session {
         spots
     }
 
-    /// The facts of both hosts as they are now.
+    /// The facts of both hosts as they are now. Of an agent they are asked for
+    /// in this controller's turn, so that they disturb nobody's trial.
     ///
     /// # Errors
-    /// See [`HostError`].
-    pub fn gather_facts(&mut self) -> Result<Vec<HostFacts>, HostError> {
+    /// See [`TrialError`].
+    pub fn gather_facts(&mut self, listener: &mut dyn Listener) -> Result<Vec<HostFacts>, TrialError> {
+        self.in_turn(listener, Self::ask_for_facts)
+    }
+
+    fn ask_for_facts(&mut self) -> Result<Vec<HostFacts>, HostError> {
         let mut all = Vec::new();
         for (host, place) in self.hosts.iter_mut().zip(&self.places) {
             let device = place.ways.first().map_or_else(String::new, |way| way.device.clone());
@@ -274,7 +300,7 @@ impl Session {
     pub fn control_path(&self) -> Option<ControlPath> {
         self.hosts.iter().any(|host| host.agent().is_some()).then(|| {
             let rtt = self.hosts[0].rtt().max(self.hosts[1].rtt());
-            let silence = LEAST_SILENCE.max(rtt * ROUNDS_OF_SILENCE);
+            let silence = Duration::from(LEAST_SILENCE).max(rtt * ROUNDS_OF_SILENCE);
             ControlPath { rtt: Nanos::from(rtt), silence: Nanos::from(silence) }
         })
     }

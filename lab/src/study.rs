@@ -98,17 +98,29 @@ impl StudyError {
 /// # Errors
 /// See [`StudyError`]. Failures of single trials are recorded, not errors.
 pub fn run(plan: &Plan, credentials: &Credentials, listener: &mut dyn Listener) -> Result<Status, StudyError> {
-    let session = match Session::open(plan, credentials) {
+    let session = match Session::open(plan, credentials, listener) {
         Ok(session) => session,
         Err(error) => {
-            let status = Status::Failed { error: error.to_string() };
+            let status = match &error {
+                TrialError::Stopped => Status::Interrupted,
+                other => Status::Failed { error: other.to_string() },
+            };
             listener.hear(&Event::Closed { hosts: &[], warnings: &[], status: &status }).map_err(StudyError::Listener)?;
-            return Err(error.into());
+            return not_opened(error);
         }
     };
     let mut study = Study { plan, credentials, session, listener, replay: Replay::nothing(plan), lost_in_a_row: 0 };
     let outcome = study.opened().and_then(|()| study.run_blocks());
     study.conclude(outcome)
+}
+
+/// A user who does not want to wait for a busy agent has failed at nothing.
+fn not_opened(error: TrialError) -> Result<Status, StudyError> {
+    match error {
+        TrialError::Stopped => Ok(Status::Interrupted),
+        TrialError::Host(error) => Err(error.into()),
+        TrialError::Listener(error) => Err(StudyError::Listener(error)),
+    }
 }
 
 /// Goes on with a run that was stopped, after the trials that it has.
@@ -129,7 +141,10 @@ pub fn resume(plan: &Plan, credentials: &Credentials, past: Past, listener: &mut
     if past.hosts.is_empty() && !fresh {
         return Err(StudyError::NoFacts);
     }
-    let mut session = Session::open(plan, credentials)?;
+    let mut session = match Session::open(plan, credentials, listener) {
+        Ok(session) => session,
+        Err(error) => return not_opened(error).map(|status| Resumed { status, nothing_left: false }),
+    };
     let changed = if fresh { likeness::Differences::default() } else { likeness::compare(past.hosts, session.facts()) };
     if !changed.grave.is_empty() {
         return Err(StudyError::HostsChanged(changed.grave.join("; ")));
@@ -172,13 +187,16 @@ impl Study<'_> {
     fn run_blocks(&mut self) -> Result<Status, StudyError> {
         for index in 0..self.plan.blocks.most {
             let block = schedule::block(self.plan.seed, index, self.plan.cells.len(), self.plan.blocks.most);
-            if (0..block.order.len()).all(|position| self.replay.has(index, position)) {
+            if self.replay.is_whole(index) {
                 continue;
             }
             if self.tell(&Event::BlockStarted { block: index })? == Wish::Stop || self.run_block(&block)? == Wish::Stop {
                 return Ok(Status::Interrupted);
             }
             self.tell(&Event::BlockDone { blocks: index + 1 })?;
+            if self.replay.is_decided(index) {
+                continue;
+            }
             match self.replay.observer.after_block(index + 1) {
                 Decision::GoOn => {}
                 Decision::IntervalMet => return Ok(Status::IntervalMet),
@@ -201,7 +219,7 @@ impl Study<'_> {
             self.replay.observer.push(&record);
             match &record.outcome {
                 Outcome::Measured(_) => measured = true,
-                Outcome::Failed { error } => last_failure = Some(error.clone()),
+                Outcome::Failed { error, .. } => last_failure = Some(error.clone()),
             }
             if self.tell(&Event::Trial(&record))? == Wish::Stop || self.after(lost)? == Wish::Stop {
                 return Ok(Wish::Stop);
@@ -225,7 +243,7 @@ impl Study<'_> {
             }
             Err(TrialError::Host(error)) => {
                 lost = error.is_loss_of_host().then(|| error.to_string());
-                Outcome::Failed { error: error.to_string() }
+                Outcome::Failed { error: error.to_string(), lost: lost.is_some() }
             }
             Err(TrialError::Listener(error)) => return Err(StudyError::Listener(error)),
             Err(TrialError::Stopped) => return Ok(None),
@@ -264,7 +282,7 @@ impl Study<'_> {
         if self.lost_in_a_row > REOPENINGS {
             return Err(StudyError::LostAgain(REOPENINGS));
         }
-        let found = if agents { self.find_again(error)? } else { Some(Session::open(self.plan, self.credentials)?) };
+        let found = if agents { self.find_again(error)? } else { self.open_again()? };
         let Some(mut anew) = found else { return Ok(Wish::Stop) };
         let differences = likeness::compare(self.session.facts(), anew.facts());
         if !anew.is_like(&self.session) || !differences.grave.is_empty() {
@@ -274,6 +292,14 @@ impl Study<'_> {
         anew.inherit(self.session.warnings().to_vec());
         self.session = anew;
         Ok(Wish::GoOn)
+    }
+
+    /// Makes the hosts anew; `None` where the user wants no more of it.
+    fn open_again(&mut self) -> Result<Option<Session>, StudyError> {
+        match Session::open(self.plan, self.credentials, self.listener) {
+            Ok(session) => Ok(Some(session)),
+            Err(error) => not_opened(error).map(|_| None),
+        }
     }
 
     /// Looks for the agents again, with longer and longer pauses; `None` where
@@ -294,13 +320,14 @@ impl Study<'_> {
                 }
                 std::thread::sleep(left.min(STEP));
             }
-            match Session::open(self.plan, self.credentials) {
-                Ok(session) => return Ok(Some(session)),
-                Err(answer) if !answer.may_pass() || attempt as usize == PAUSES.len() => {
-                    return Err(StudyError::NotFound { attempts: attempt as usize, error: answer });
-                }
-                Err(answer) => error = answer.to_string(),
+            let answer = match self.open_again() {
+                Err(StudyError::Host(answer)) => answer,
+                found => return found,
+            };
+            if !answer.may_pass() || attempt as usize == PAUSES.len() {
+                return Err(StudyError::NotFound { attempts: attempt as usize, error: answer });
             }
+            error = answer.to_string();
         }
         Ok(None)
     }
@@ -322,7 +349,9 @@ impl Study<'_> {
             Ok(status) => status.clone(),
             Err(error) => Status::Failed { error: error.to_string() },
         };
-        let hosts = self.session.gather_facts().unwrap_or_default();
+        // Of hosts that are lost nothing can be told any more, and whoever was
+        // told to stop does not wait for others' trials.
+        let hosts = self.session.gather_facts(self.listener).unwrap_or_default();
         let event = Event::Closed { hosts: &hosts, warnings: self.session.warnings(), status: &status };
         let closed = self.listener.hear(&event).map(drop).map_err(StudyError::Listener);
         outcome.and_then(|status| closed.map(|()| status))

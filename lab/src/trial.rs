@@ -1,7 +1,7 @@
 //! One trial: both ends prepared, joined, let go, drained and read.
 
 mod talk;
-mod turn;
+pub(crate) mod turn;
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -260,11 +260,12 @@ impl Trial<'_> {
         self.hear_both(deadline, "the connection", connected).map(drop).map_err(|error| self.not_joined(error))
     }
 
-    /// Between machines a connection that does not come about has a likely cause.
+    /// Between machines nothing that comes through has a likely cause. What an
+    /// end itself says of a wait that was in vain names it, and the port, already.
     fn not_joined(&mut self, error: TrialError) -> TrialError {
         let between = self.session.control_path().is_some();
         match error {
-            TrialError::Host(error @ (HostError::Endpoint { .. } | HostError::Silent { .. })) if between => {
+            TrialError::Host(error @ HostError::Silent { .. }) if between => {
                 let mut name = |role| self.address(role).map_or_else(|_| String::new(), |address| address.ip().to_string());
                 let (from, to) = (name(Role::Sender), name(Role::Receiver));
                 HostError::NotJoined { from, to, error: Box::new(error) }.into()

@@ -41,8 +41,10 @@ pub struct Task {
     /// The kernel threads that take over softirq work of those CPUs, where they
     /// can be seen: their CPU time is counted with the endpoint's.
     pub ksoftirqd: Vec<u32>,
-    /// Shows that whoever comes belongs to this trial: each flow begins with
-    /// it, and nothing is sent to an address that has not shown it.
+    /// Shows that both ends belong to this trial: each flow begins with a hash of
+    /// it from the side that connects, and another from the side that answers. No
+    /// message is sent to an address that has not shown one, and nothing at all
+    /// to whoever comes and has not.
     pub cookie: Cookie,
     /// When the measured part ends.
     pub end: TrialEnd,

@@ -31,9 +31,15 @@ pub struct EndReport {
     pub run_delay: Option<Nanos>,
     /// Socket options: asked, set, got.
     pub options: Vec<SocketOption>,
-    /// TCP's own account at the end of the trial.
+    /// TCP's own account at the end of the trial. Its counts are of the whole
+    /// trial, from the making of the connection on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpInfo>,
+    /// The same at the start of the measured part: what its counts lack of those
+    /// of `tcp`, or of a [`Progress`], came since. `None` where `tcp` is, and in
+    /// records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp_at_start: Option<TcpInfo>,
     /// Round-trip times in nanoseconds, an HdrHistogram V2 in base64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<String>,
@@ -72,6 +78,9 @@ pub struct FlowReport {
     /// TCP's own account at the end of the trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpInfo>,
+    /// The same at the start of the measured part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp_at_start: Option<TcpInfo>,
 }
 
 /// What an end did in the other's role.
@@ -135,7 +144,9 @@ pub struct Progress {
     /// Where both send: counts of the other role within it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back: Option<Counts>,
-    /// TCP's account at the end of the interval, likewise of all flows.
+    /// TCP's account at the end of the interval. Of several flows the counts are
+    /// added, from the making of the connections on; congestion window, round-trip
+    /// times, sizes and times are those of the first flow alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpInfo>,
     /// As in [`OneWay`], at the end of the interval.
@@ -250,7 +261,7 @@ pub enum OptionValue {
 }
 
 /// The part of the kernel's `struct tcp_info` that reports use, under its
-/// names, at the end of the trial. Times in microseconds, as the kernel has them.
+/// names. Counts are of the whole life of the connection. Times in microseconds, as the kernel has them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TcpInfo {
     /// Segments sent again.
@@ -283,4 +294,12 @@ pub struct TcpInfo {
     pub rwnd_limited: u64,
     /// Time held back by the send buffer.
     pub sndbuf_limited: u64,
+}
+
+impl TcpInfo {
+    /// Segments sent again since an earlier account of the same connections;
+    /// since they were made where there is none.
+    pub fn resent_since(&self, earlier: Option<Self>) -> u32 {
+        self.total_retrans.saturating_sub(earlier.map_or(0, |earlier| earlier.total_retrans))
+    }
 }

@@ -106,6 +106,9 @@ pub struct Refusal {
     pub tool: String,
     /// Why, and what to do.
     pub refused: String,
+    /// Whether another attempt may fare better: the agent has no room now.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub busy: bool,
 }
 
 /// A message of a greeting that ends it.
@@ -125,6 +128,9 @@ pub enum GreetingError {
     /// The agent refuses.
     #[error("{0}")]
     Refused(String),
+    /// The agent has no room for now.
+    #[error("{0}")]
+    Busy(String),
 }
 
 /// All that is looked at before the version is known.
@@ -138,6 +144,8 @@ struct Opening {
     tool: Value,
     #[serde(default)]
     refused: Value,
+    #[serde(default)]
+    busy: Value,
 }
 
 impl Hail {
@@ -178,7 +186,7 @@ impl Verdict {
     /// See [`GreetingError`].
     pub fn parse(body: &[u8]) -> Result<Self, GreetingError> {
         if let Ok(refusal) = serde_json::from_slice::<Refusal>(body) {
-            return Err(GreetingError::Refused(fit_to_print(&refusal.refused)));
+            return Err(refused(&refusal.refused, refusal.busy));
         }
         let verdict: Self = parse_rest(body)?;
         if verdict.admitted { Ok(verdict) } else { Err(GreetingError::Foreign("it neither admits nor refuses".to_owned())) }
@@ -198,7 +206,12 @@ impl Proof {
 impl Refusal {
     /// Of this build.
     pub fn new(tool: &str, refused: String) -> Self {
-        Self { magic: MAGIC.to_owned(), version: CONTROL_VERSION, tool: tool.to_owned(), refused }
+        Self { magic: MAGIC.to_owned(), version: CONTROL_VERSION, tool: tool.to_owned(), refused, busy: false }
+    }
+
+    /// Of this build, for whoever had better come again.
+    pub fn busy(tool: &str, refused: String) -> Self {
+        Self { busy: true, ..Self::new(tool, refused) }
     }
 }
 
@@ -214,13 +227,20 @@ fn parse_opening<T: DeserializeOwned>(body: &[u8]) -> Result<T, GreetingError> {
         None => return Err(foreign("its first message has no version", body)),
     }
     match opening.refused.as_str() {
-        Some(reason) => Err(GreetingError::Refused(fit_to_print(reason))),
+        Some(reason) => Err(refused(reason, opening.busy == true)),
         None => parse_rest(body),
     }
 }
 
+fn refused(reason: &str, busy: bool) -> GreetingError {
+    let words = fit_to_print(reason);
+    if busy { GreetingError::Busy(words) } else { GreetingError::Refused(words) }
+}
+
 fn parse_rest<T: DeserializeOwned>(body: &[u8]) -> Result<T, GreetingError> {
-    serde_json::from_slice(body).map_err(|error| GreetingError::Foreign(format!("its message cannot be understood ({error})")))
+    // The reason may quote the stranger.
+    let reason = |error: serde_json::Error| fit_to_print(&error.to_string());
+    serde_json::from_slice(body).map_err(|error| GreetingError::Foreign(format!("its message cannot be understood ({})", reason(error))))
 }
 
 fn foreign(what: &str, body: &[u8]) -> GreetingError {
@@ -238,8 +258,9 @@ mod tests {
     use proptest::prelude::{any, prop, proptest};
     use serde_json::json;
 
-    use super::{Answer, GreetingError, Hail, Proof, Refusal, Verdict};
+    use super::{AgentId, Answer, GreetingError, Hail, Proof, Refusal, Verdict, Wants};
     use crate::control::CONTROL_VERSION;
+    use crate::hex::Hex;
 
     #[test]
     fn a_hail_comes_back() {
@@ -264,6 +285,9 @@ mod tests {
         let body = serde_json::to_vec(&Refusal::new("1.2.3", "no".to_owned())).unwrap();
         assert_eq!(Answer::parse(&body), Err(GreetingError::Refused("no".to_owned())));
         assert_eq!(Verdict::parse(&body), Err(GreetingError::Refused("no".to_owned())));
+        let body = serde_json::to_vec(&Refusal::busy("1.2.3", "later".to_owned())).unwrap();
+        assert_eq!(Answer::parse(&body), Err(GreetingError::Busy("later".to_owned())));
+        assert_eq!(Verdict::parse(&body), Err(GreetingError::Busy("later".to_owned())));
     }
 
     #[test]
@@ -273,6 +297,15 @@ mod tests {
         for body in [&b"{}"[..], b"", b"null", b"{\"magic\":\"nettoll\"}", b"{\"magic\":\"nettoll\",\"version\":-1}"] {
             assert!(matches!(Hail::parse(body), Err(GreetingError::Foreign(_))));
         }
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_quoted_fit_to_print() {
+        let agent = AgentId { tool: "1".to_owned(), id: Hex([1; 16]) };
+        let mut answer = serde_json::to_value(Answer::new(agent, [1; 32], Wants::Proof)).unwrap();
+        answer["wants"] = json!("\u{1b}[2J".repeat(1_000));
+        let words = Answer::parse(&serde_json::to_vec(&answer).unwrap()).unwrap_err().to_string();
+        assert!(words.contains("unknown variant") && words.len() < 500 && !words.chars().any(char::is_control), "{words:?}");
     }
 
     proptest! {

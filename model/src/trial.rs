@@ -43,6 +43,10 @@ pub enum Outcome {
     Failed {
         /// In words.
         error: String,
+        /// Whether a host was lost with it: `study --resume` measures it again.
+        /// The study itself goes on with the next trial.
+        #[serde(default, skip_serializing_if = "is_false")]
+        lost: bool,
     },
 }
 

@@ -168,7 +168,10 @@ impl Warning {
             Self::FewMessages { .. } => "Lengthen the trial (`--length`).",
             Self::Misaligned { .. } => "Lengthen the trial (`--length`) or quieten the machine: an end was late to start or to stop.",
             Self::AnswersLost { .. } => "Look at the loss beside every percentile: the lost ones would all stand in the tail.",
-            Self::BehindSchedule { .. } => "Ask for a lower rate or more flows: what was sent is what could be, not what was offered.",
+            Self::BehindSchedule { .. } => {
+                "Ask for a lower rate or more flows: what was sent is what could be, not what was offered. \
+                 UDP_RR has 128 requests under way at most with messages of 1 B, 65,536 with 4 B or more (`--size`)."
+            }
             Self::OneCpu => "Compare only with runs on one CPU: the two ends took turns, and ksoftirqd's time belongs to neither.",
             Self::SameMachine { .. } => "Read the figures as those of one machine: the hosts share its CPUs, its caches and its memory.",
             Self::SharedHost { .. } => "Serve one controller at a time (an agent without `--share-host`), or run when nobody else does.",
@@ -179,7 +182,7 @@ impl Warning {
             Self::NotBound { .. } => "Give the tool at least two CPUs (cpuset, taskset) that it may choose from.",
             Self::Absent { remedy, .. } => return remedy.clone(),
             Self::BadLine { .. } => "The other trials are kept; the damaged one is lost.",
-            Self::TrialFailed { .. } => "The cell has one replicate fewer; see the error.",
+            Self::TrialFailed { .. } => "The cell has one replicate fewer; see the error. One that was lost with its host is measured again by `nettoll study --resume`.",
         }
         .to_owned()
     }

@@ -3,8 +3,8 @@
 
 use analysis::expectation;
 use analysis::stopping::Claim;
-use model::plan::{HOST_NAMES, TRIAL_OVERHEAD, TrialEnd};
-use model::{Nanos, Plan};
+use model::plan::{HOST_NAMES, LEAST_SILENCE, TRIAL_OVERHEAD, TrialEnd};
+use model::{Nanos, Plan, Test};
 
 use crate::number::percent;
 use crate::terminal::{Page, Style};
@@ -68,12 +68,24 @@ fn duration(plan: &Plan) -> String {
             let trials = plan.cells.len() as u64 * u64::from(plan.blocks.most);
             let one = plan.warmup + length + TRIAL_OVERHEAD;
             let all = Nanos::new(one.get().saturating_mul(trials));
-            format!("Each trial: {} of warm-up, {length} measured. All: about {all}.", plan.warmup)
+            let waits = silences(plan);
+            let more = match waits.get() {
+                0 => String::new(),
+                _ => format!(", up to {} where datagrams are lost", all + waits),
+            };
+            format!("Each trial: {} of warm-up, {length} measured. All: about {all}{more}.", plan.warmup)
         }
         TrialEnd::Messages(messages) => {
             format!("Each trial: {} of warm-up, then {messages} messages. How long that takes is not known beforehand.", plan.warmup)
         }
     }
+}
+
+/// How long receivers between machines wait for datagrams that were lost.
+fn silences(plan: &Plan) -> Nanos {
+    let streams = plan.cells.iter().filter(|cell| cell.test == Test::UdpStream).count() as u64;
+    let trials = if plan.hosts.is_empty() { 0 } else { streams * u64::from(plan.blocks.most) };
+    Nanos::new(LEAST_SILENCE.get().saturating_mul(trials))
 }
 
 fn expected(plan: &Plan, blocks: u32) -> String {
@@ -102,5 +114,14 @@ mod tests {
         let raw = RawPlan::parse(PRESETS[0].1).unwrap();
         let text = render(&resolve(&raw, &[], 7).unwrap(), Style { colour: false, width: 80 });
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn between_machines_lost_datagrams_are_waited_for() {
+        let text = "name = \"x\"\nhosts = { b = \"db1\" }\ntrial = { length = \"100ms\", warmup = \"5ms\" }\nblocks = { least = 5, most = 5 }\n\
+                    [[cells]]\ntest = [\"UDP_STREAM\", \"TCP_STREAM\"]\nsize = 64";
+        let text = render(&resolve(&RawPlan::parse(text).unwrap(), &[], 7).unwrap(), Style { colour: false, width: 80 });
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains("All: about 1.4 s, up to 2.4 s where datagrams are lost."), "{text}");
     }
 }

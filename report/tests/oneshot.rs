@@ -13,7 +13,7 @@ use support::trials::{OneTrial, cell, trial};
 
 /// Everything that a user sees of a trial.
 fn all(trial: &OneTrial) -> String {
-    let intervals = Intervals::new(&trial.record.cell);
+    let intervals = Intervals::new(&trial.record.cell, trial.plan.warmup);
     let lines: Vec<String> = trial.rows.iter().map(|row| intervals.line(row)).collect();
     let (head, tail) = (header(&trial.setting(), Style::PLAIN), summary(&trial.setting(), &trial.record, false, Style::PLAIN));
     let text = format!("{head}\n{}\n{}\n\n{tail}", intervals.head(), lines.join("\n"));
@@ -57,7 +57,8 @@ fn connections() {
 #[test]
 fn a_trial_that_failed() {
     let mut failed = trial(cell(Test::TcpStream), false);
-    failed.record.outcome = Outcome::Failed { error: "endpoint on host b: bind 192.0.2.2:0: Cannot assign (EADDRNOTAVAIL)".into() };
+    failed.record.outcome =
+        Outcome::Failed { error: "endpoint on host b: bind 192.0.2.2:0: Cannot assign (EADDRNOTAVAIL)".into(), lost: false };
     failed.rows.clear();
     insta::assert_snapshot!(all(&failed));
     let value: Value = serde_json::from_str(&json::render(&failed.setting(), &[], &failed.record)).unwrap();

@@ -113,7 +113,7 @@ fn no_number_in_json_is_missing() {
 #[test]
 fn failed_trials_and_broken_histograms_are_told() {
     let mut failed = record(Test::TcpRr, 1, 0, measured(Test::TcpRr, 1));
-    failed.outcome = Outcome::Failed { error: "connect: refused".into() };
+    failed.outcome = Outcome::Failed { error: "connect: refused".into(), lost: false };
     let mut broken = measured(Test::TcpRr, 1);
     broken.sender.latency = Some("no histogram".into());
     let records = [failed, record(Test::TcpRr, 1, 1, broken)];

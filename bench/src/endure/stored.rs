@@ -67,7 +67,7 @@ impl Stored {
             anyhow::ensure!(same, "another trial than planned at position {position} of block {block}");
         }
         let errors = trials.into_iter().filter_map(|trial| match trial.outcome {
-            Outcome::Failed { error } => Some(error),
+            Outcome::Failed { error, .. } => Some(error),
             Outcome::Measured(_) => None,
         });
         Ok(errors.collect())

@@ -1,6 +1,6 @@
 //! Everything that a run could leave behind.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -36,21 +36,27 @@ impl Traces {
     }
 
     /// What is still there after a while; `stays` tells which processes may be.
-    pub fn leftovers(&self, tool: &Tool, stays: impl Fn(&processes::Process) -> bool) -> Vec<String> {
+    /// The namespaces that were noted are forgotten with it.
+    pub fn leftovers(&mut self, tool: &Tool, stays: impl Fn(&processes::Process) -> bool) -> Vec<String> {
+        let now = uptime();
         let mut left = Vec::new();
         within(LIMIT, || {
-            left = self.left(tool, &stays);
+            left = self.left(tool, now, &stays);
             left.is_empty()
         });
+        self.namespaces.clear();
         left
     }
 
-    fn left(&self, tool: &Tool, stays: impl Fn(&processes::Process) -> bool) -> Vec<String> {
+    fn left(&self, tool: &Tool, now: f64, stays: impl Fn(&processes::Process) -> bool) -> Vec<String> {
         let processes = processes::of(tool.mark()).into_iter().filter(|process| !stays(process));
         let mut left: Vec<String> = processes.map(|process| format!("{process:?}")).collect();
         if left.is_empty() {
             left.extend(devices().difference(&self.devices).map(|device| format!("device {device}")));
-            left.extend(held().intersection(&self.namespaces).map(|space| format!("namespace {space}")));
+            if !self.namespaces.is_empty() {
+                let held = held(now).into_iter().filter(|(space, _)| self.namespaces.contains(space));
+                left.extend(held.map(|(space, holder)| format!("namespace {space}, held by {holder}")));
+            }
             left.extend(names(&tool.scratch()).into_iter().map(|name| format!("temporary file {}", name.display())));
         }
         left
@@ -64,17 +70,39 @@ fn devices() -> BTreeSet<String> {
     names.filter(|name| name.starts_with("nettoll")).collect()
 }
 
-/// Network namespaces that a process is in, has open, or has mounted.
-fn held() -> BTreeSet<String> {
-    let mut spaces = BTreeSet::new();
+/// Network namespaces that something holds, each with what does: a mount, or a
+/// process that was there before `until`, which is in it or has it open. The
+/// kernel gives the number of one that has ended to the next that anybody
+/// makes, so a process started later says nothing of ours.
+fn held(until: f64) -> BTreeMap<String, String> {
+    let mut spaces = BTreeMap::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok) {
-        let files = fs::read_dir(entry.path().join("fd")).into_iter().flatten().filter_map(Result::ok).map(|file| file.path());
-        let links = files.chain([entry.path().join("ns/net")]).filter_map(|path| fs::read_link(path).ok());
-        spaces.extend(links.map(|link| link.to_string_lossy().into_owned()).filter(|link| link.starts_with("net:[")));
+        let path = entry.path();
+        if started(&path).is_none_or(|at| at > until) {
+            continue;
+        }
+        let files = fs::read_dir(path.join("fd")).into_iter().flatten().filter_map(Result::ok).map(|file| file.path());
+        let links = files.chain([path.join("ns/net")]).filter_map(|path| fs::read_link(path).ok());
+        let links = links.map(|link| link.to_string_lossy().into_owned()).filter(|link| link.starts_with("net:["));
+        let name = || fs::read_to_string(path.join("comm")).unwrap_or_default().trim().to_owned();
+        spaces.extend(links.map(|space| (space, format!("process {} ({})", entry.file_name().to_string_lossy(), name()))));
     }
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    spaces.extend(mounts.split_whitespace().filter(|word| word.starts_with("net:[")).map(str::to_owned));
+    let mounted = mounts.split_whitespace().filter(|word| word.starts_with("net:["));
+    spaces.extend(mounted.map(|space| (space.to_owned(), "a mount".to_owned())));
     spaces
+}
+
+/// When a process was started, in seconds of uptime.
+fn started(process: &Path) -> Option<f64> {
+    let stat = fs::read_to_string(process.join("stat")).ok()?;
+    // In ticks of user space, of which every Linux of today has 100 a second.
+    Some(stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse::<f64>().ok()? / 100.0)
+}
+
+fn uptime() -> f64 {
+    let text = fs::read_to_string("/proc/uptime").unwrap_or_default();
+    text.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(f64::MAX)
 }
 
 /// Half-written files of a run.

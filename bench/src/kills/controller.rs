@@ -14,7 +14,7 @@ use crate::endure::traces::Traces;
 
 /// From the making of hosts to the middle of a block.
 const MOMENTS_MS: std::ops::Range<u64> = 0..1_200;
-const BLOCKS: u32 = 4;
+const BLOCKS: u32 = 2;
 
 /// Kills `count` controllers; a run that has come to its end is followed by another.
 pub fn kill(nettoll: &Path, count: usize, random: &mut ChaCha8Rng) -> anyhow::Result<Account> {
@@ -27,7 +27,7 @@ pub fn kill(nettoll: &Path, count: usize, random: &mut ChaCha8Rng) -> anyhow::Re
 
 fn one_run(nettoll: &Path, count: usize, random: &mut ChaCha8Rng, account: &mut Account) -> anyhow::Result<()> {
     let tool = Tool::new(nettoll)?;
-    let plan = plan(random.random(), BLOCKS);
+    let plan = plan(random.random_range(0..1 << 40), BLOCKS);
     let mut traces = Traces::now();
     let mut study = tool.start(&[], &plan, &[])?;
     let mut seen = Vec::new();
@@ -47,8 +47,6 @@ fn one_run(nettoll: &Path, count: usize, random: &mut ChaCha8Rng, account: &mut 
             None => tool.start(&[], &plan, &[])?,
         };
     }
-    let over = study.wait(super::HANG);
-    anyhow::ensure!(over.is_some() || !account.hangs.is_empty() || study.pid() > 0, "the study is gone");
     account.check(&mut study, tool.stored(), &seen, 0);
     account.leftovers.extend(traces.leftovers(&tool, |_| false));
     Ok(())

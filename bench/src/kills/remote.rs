@@ -45,10 +45,10 @@ pub fn kill(nettoll: &Path, victim: Victim, count: usize, random: &mut ChaCha8Rn
 
 fn one_study(nettoll: &Path, victim: Victim, count: usize, random: &mut ChaCha8Rng, account: &mut Account) -> anyhow::Result<()> {
     let tool = Tool::new(nettoll)?;
-    let traces = Traces::now();
+    let mut traces = Traces::now();
     let mut agent = Agent::start(&tool, &[], &["--listen", "127.0.0.1", "--port", "0"])?;
     let host = format!("b={}", agent.address);
-    let mut study = tool.start(&[], &plan(random.random(), 1), &["--host", &host])?;
+    let mut study = tool.start(&[], &plan(random.random_range(0..1 << 40), 1), &["--host", &host])?;
     let mut seen = Vec::new();
     let mut had = 0;
     while account.kills < count && had + 6 < CELLS {
@@ -63,7 +63,9 @@ fn one_study(nettoll: &Path, victim: Victim, count: usize, random: &mut ChaCha8R
                 agent.kill();
                 account.kills += 1;
                 // Its host processes know within a moment.
-                account.leftovers.extend(traces.leftovers(&tool, |process| process.pid == study.pid() || process.parent == study.pid() || is_ours(&tool, process, study.pid())));
+                account.leftovers.extend(traces.leftovers(&tool, |process| {
+                    process.pid == study.pid() || process.parent == study.pid() || is_ours(&tool, process, study.pid())
+                }));
                 let port = agent.address.port().to_string();
                 agent = Agent::start(&tool, &[], &["--listen", "127.0.0.1", "--port", &port])?;
             }
@@ -105,7 +107,7 @@ fn free(agent: &Agent, account: &mut Account) {
             Ok(at) => at,
             Err(_) => return Ok(false),
         };
-        let mut host = RemoteHost::reach("b", &at, &Credentials::default())?;
+        let mut host = RemoteHost::reach("b", &at, None, &Credentials::default())?;
         let mut patience = |_: &str, _: u32| Ok(if begun.elapsed() > Duration::from_secs(10) { Wish::Stop } else { Wish::GoOn });
         Ok(host.turn::<HostError>(&mut patience)? == Some(false))
     };

@@ -32,41 +32,73 @@ const INSTEAD: &[(&[&str], &str)] = &[
         &["--username", "--rsa-public-key-path", "--rsa-private-key-path", "--authorized-users-path"],
         "--secret-file FILE or TLS certificates (--tls-cert) let in",
     ),
-    (&["-V"], "--verbose lists every flow; -V is nettoll's version"),
     (&["--server-bitrate-limit", "--server-max-duration"], "the agent has --limit-bytes and --limit-time"),
 ];
 
+/// The same of options that iperf3's server has as well, and `nettoll -c`, but
+/// `nettoll -s` does not.
+const INSTEAD_OF_AGENT: &[(&[&str], &str)] = &[
+    (&["-i", "--interval"], "the lines are the client's: nettoll -c HOST -i TIME"),
+    (&["-J", "--json"], "the figures of both ends are the client's: nettoll -c HOST -J; the agent's log is on standard error"),
+    (&["-4", "--version4"], "--listen 0.0.0.0 serves IPv4 alone"),
+    (&["-6", "--version6"], "--listen :: serves IPv6"),
+    (&["-A", "--affinity"], "the client says it for both ends: nettoll -c HOST -A CPU,CPU"),
+    (&["--verbose"], "the agent's log on standard error names every controller"),
+];
+
 /// What to use in place of an option of iperf3's; `None` of any other word.
-pub fn instead(word: &str) -> Option<&'static str> {
+pub fn instead(word: &str, agent: bool) -> Option<&'static str> {
     let name = word.split_once('=').map_or(word, |(name, _)| name);
-    INSTEAD.iter().find(|(names, _)| names.contains(&name)).map(|(_, instead)| *instead)
+    let own: &[_] = if agent { INSTEAD_OF_AGENT } else { &[] };
+    own.iter().chain(INSTEAD).find(|(names, _)| names.contains(&name)).map(|(_, instead)| *instead)
 }
 
-/// A command line with `-s` as it is for clap: `nettoll agent` and the rest.
-/// Unchanged where `-s` is not asked for, or `-c` as well, which clap refuses.
-pub fn as_agent(words: Vec<OsString>) -> Vec<OsString> {
-    let is = |word: &OsString, names: [&str; 2]| names.iter().any(|name| word == name);
-    let options = words.get(1).is_some_and(|word| word.to_str().is_some_and(|word| word.starts_with('-')));
-    let asked = words.iter().skip(1).position(|word| is(word, ["-s", "--server"]));
-    let client = words.iter().skip(1).any(|word| is(word, ["-c", "--client"]));
-    match asked {
-        Some(place) if options && !client => {
-            let mut all = words;
-            all.remove(place + 1);
-            all.insert(1, "agent".into());
-            all
+/// A command line as it is for clap: of one with `-s`, `nettoll agent` and the
+/// rest; of one with `-c`, iperf3's `-V` as what it means there. Unchanged where
+/// it begins with a command, or asks for both, which clap refuses.
+pub fn understood(mut words: Vec<OsString>) -> Vec<OsString> {
+    if is_agent(&words) {
+        if let Some((place, rest)) = words.iter().enumerate().skip(1).find_map(|(place, word)| Some((place, server(word)?))) {
+            words.remove(place);
+            if !rest.is_empty() {
+                words.insert(place, format!("-{rest}").into());
+            }
         }
-        _ => words,
+        words.insert(1, "agent".into());
+    } else if begins_with_option(&words) && words.iter().skip(1).any(is_client) {
+        words.iter_mut().skip(1).filter(|word| *word == "-V").for_each(|word| *word = "--verbose".into());
+    }
+    words
+}
+
+/// Whether a command line asks for an agent by iperf3's letter.
+pub fn is_agent(words: &[OsString]) -> bool {
+    begins_with_option(words) && words.iter().skip(1).any(|word| server(word).is_some()) && !words.iter().skip(1).any(is_client)
+}
+
+fn begins_with_option(words: &[OsString]) -> bool {
+    words.get(1).and_then(|word| word.to_str()).is_some_and(|word| word.starts_with('-'))
+}
+
+fn is_client(word: &OsString) -> bool {
+    word.to_str().is_some_and(|word| word == "--client" || word.starts_with("--client=") || word.starts_with("-c"))
+}
+
+/// The letters that stand behind `-s` in one word with it, if it is one.
+fn server(word: &OsString) -> Option<String> {
+    match word.to_str()? {
+        "--server" => Some(String::new()),
+        word => word.strip_prefix("-s").map(str::to_owned),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{INSTEAD, as_agent, instead};
+    use super::{INSTEAD, INSTEAD_OF_AGENT, instead, understood};
     use std::ffi::OsString;
 
     fn rewritten(line: &str) -> String {
-        let words = as_agent(line.split(' ').map(OsString::from).collect());
+        let words = understood(line.split(' ').map(OsString::from).collect());
         words.iter().map(|word| word.to_str().unwrap()).collect::<Vec<_>>().join(" ")
     }
 
@@ -75,18 +107,36 @@ mod tests {
         assert_eq!(rewritten("nettoll -s"), "nettoll agent");
         assert_eq!(rewritten("nettoll -s -p 5201"), "nettoll agent -p 5201");
         assert_eq!(rewritten("nettoll --secret-file x -s"), "nettoll agent --secret-file x");
-        for other in ["nettoll", "nettoll -c host", "nettoll -c host -s", "nettoll study quick -s", "nettoll --help"] {
+        assert_eq!(rewritten("nettoll -sp 5201"), "nettoll agent -p 5201");
+        assert_eq!(rewritten("nettoll -p 5201 -sD"), "nettoll agent -p 5201 -D");
+        let others = [
+            "nettoll",
+            "nettoll -c host",
+            "nettoll -c host -s",
+            "nettoll study quick -s",
+            "nettoll --help",
+            "nettoll -V",
+            "nettoll study -V",
+        ];
+        for other in others {
             assert_eq!(rewritten(other), other);
         }
     }
 
     #[test]
+    fn a_client_is_verbose() {
+        assert_eq!(rewritten("nettoll -c host -V"), "nettoll -c host --verbose");
+        assert_eq!(rewritten("nettoll -V -chost -t 1"), "nettoll --verbose -chost -t 1");
+    }
+
+    #[test]
     fn each_word_is_listed_once() {
-        let all: Vec<&str> = INSTEAD.iter().flat_map(|(names, _)| *names).copied().collect();
+        let all: Vec<&str> = INSTEAD.iter().chain(INSTEAD_OF_AGENT).flat_map(|(names, _)| *names).copied().collect();
         let mut once = all.clone();
         once.sort_unstable();
         once.dedup();
         assert_eq!(all.len(), once.len());
-        assert!(instead("--dscp=8").is_some() && instead("--parallel").is_none());
+        assert!(instead("--dscp=8", false).is_some() && instead("--parallel", true).is_none());
+        assert!(instead("-i", true).is_some() && instead("-i", false).is_none());
     }
 }

@@ -18,7 +18,7 @@ use crate::version;
 
 pub use agent::{AgentArgs, CertificatesArgs, TrustArgs};
 pub use hidden::{GenerateArgs, HostArgs};
-pub use oneshot::{Offer, OneshotArgs};
+pub use oneshot::{Client, Offer, OneshotArgs};
 pub use stored::{DoctorArgs, FormatArgs, ReportArgs, ShowArgs};
 pub use study::StudyArgs;
 
@@ -85,11 +85,12 @@ pub fn parse() -> Result<Asked, Failure> {
     let typed: Vec<OsString> = std::env::args_os().collect();
     // Options before any command are those of one trial, or of an agent.
     let one_trial = typed.get(1).is_some_and(|word| word.to_str().is_some_and(|word| word.starts_with('-')));
-    let mut error = match Arguments::try_parse_from(iperf::as_agent(typed.clone())) {
+    let mut error = match Arguments::try_parse_from(iperf::understood(typed.clone())) {
         Ok(arguments) => return Ok(Asked::Something(Box::new(arguments))),
         Err(error) => error,
     };
-    if let Some(hint) = instead(&error).filter(|_| one_trial) {
+    let agent = iperf::is_agent(&typed);
+    if let Some(hint) = instead(&error, agent).filter(|_| one_trial) {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![format!("iperf3's; here: {hint}").into()]));
     }
     if error.use_stderr() && typed.iter().any(|word| asks_for_json(word)) {
@@ -102,9 +103,9 @@ pub fn parse() -> Result<Asked, Failure> {
 }
 
 /// What to use in place of an option that only iperf3 has.
-fn instead(error: &clap::Error) -> Option<&'static str> {
+fn instead(error: &clap::Error, agent: bool) -> Option<&'static str> {
     match (error.kind(), error.get(ContextKind::InvalidArg)) {
-        (ErrorKind::UnknownArgument, Some(ContextValue::String(word))) => iperf::instead(word),
+        (ErrorKind::UnknownArgument, Some(ContextValue::String(word))) => iperf::instead(word, agent),
         _ => None,
     }
 }

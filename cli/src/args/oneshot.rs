@@ -1,9 +1,11 @@
 //! The flags of one trial, `nettoll -c HOST`: iperf3's letters with iperf3's meaning.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::Args;
 use model::plan::HostAddress;
+use model::plan::hosts::HostAddressError;
 use model::{Bytes, Nanos, OfferedRate, Pacing, Test};
 
 use super::TrustArgs;
@@ -14,7 +16,7 @@ use super::TrustArgs;
 pub struct OneshotArgs {
     /// One trial to the agent on HOST: NAME, NAME:PORT or [IPV6]:PORT
     #[arg(short = 'c', long = "client", value_name = "HOST", required = true)]
-    pub client: Option<HostAddress>,
+    pub client: Option<Client>,
     /// The same as `nettoll agent`, whose options may follow
     #[arg(short = 's', long = "server", conflicts_with = "client")]
     pub server: bool,
@@ -27,7 +29,8 @@ pub struct OneshotArgs {
     /// Messages to send, all flows together, in place of a time
     #[arg(short = 'k', long, value_name = "COUNT", value_parser = parse_count, allow_hyphen_values = true, conflicts_with = "time")]
     pub blockcount: Option<u64>,
-    /// Message size [default: 128K for TCP streams, 1448 for UDP, 1 for RR and CRR]
+    /// Message size [default: 128K for TCP streams, 1448 for UDP, 1 for RR and
+    /// CRR, 4 for UDP_RR with -b, which then has up to 65,536 requests under way]
     #[arg(short = 'l', long, value_name = "SIZE", allow_hyphen_values = true)]
     pub size: Option<Bytes>,
     /// Flows beside each other, each with a thread
@@ -70,10 +73,10 @@ pub struct OneshotArgs {
     /// CPU that the end here is bound to, and after a comma that on HOST
     #[arg(short = 'A', long, value_name = "CPU[,CPU]", value_parser = parse_affinity)]
     pub affinity: Option<Affinity>,
-    /// IPv4 only
+    /// IPv4 only, also to reach the agent
     #[arg(short = '4', long = "version4", conflicts_with = "version6")]
     pub version4: bool,
-    /// IPv6 only
+    /// IPv6 only, also to reach the agent; without -4 and -6 the one that it answers over
     #[arg(short = '6', long = "version6")]
     pub version6: bool,
     /// Port of the agent, where HOST has none
@@ -85,7 +88,8 @@ pub struct OneshotArgs {
     /// JSON on standard output with iperf3's key names, also for failures
     #[arg(short = 'J', long)]
     pub json: bool,
-    /// List every flow in the summary, however many there are
+    /// List every flow in the summary, however many there are (also -V, as in
+    /// iperf3, with -c)
     #[arg(long)]
     pub verbose: bool,
     /// Store the trial as a run in this directory
@@ -94,6 +98,26 @@ pub struct OneshotArgs {
     /// What the agent asks for
     #[command(flatten)]
     pub trust: TrustArgs,
+}
+
+/// An agent as it was typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Client {
+    /// Where it is.
+    pub host: HostAddress,
+    /// Whether the port was typed: it goes before that of `-p`.
+    pub names_port: bool,
+}
+
+impl FromStr for Client {
+    type Err = HostAddressError;
+
+    fn from_str(word: &str) -> Result<Self, Self::Err> {
+        let host: HostAddress = word.parse()?;
+        let place = HostAddress { data: None, ..host.clone() }.to_string();
+        let names_port = word.split(',').next() == Some(place.as_str());
+        Ok(Self { host, names_port })
+    }
 }
 
 /// What a sender is asked to offer.

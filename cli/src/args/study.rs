@@ -59,7 +59,8 @@ pub struct RemoteArgs {
     /// messages take another address. May be given for both
     #[arg(long, value_name = "NAME=ADDRESS", value_parser = parse_host)]
     pub host: Vec<(String, HostAddress)>,
-    /// What happens when an agent vanishes: go-on or stop
+    /// What happens when an agent vanishes: go-on (the trial at hand is lost;
+    /// --resume measures it again) or stop
     #[arg(long, value_name = "WHAT")]
     pub on_loss: Option<OnLoss>,
     /// Port that messages come to, for a firewall that lets only it through
@@ -72,7 +73,7 @@ pub struct RemoteArgs {
 #[command(next_help_heading = "Extent")]
 pub struct ExtentArgs {
     /// Measured time of a trial: 150ms, 2s
-    #[arg(short = 't', long, value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(short = 't', long, visible_alias = "time", value_name = "TIME", allow_hyphen_values = true)]
     pub length: Option<Nanos>,
     /// Measured messages of a trial, in place of a time
     #[arg(long, value_name = "COUNT", conflicts_with = "length", allow_hyphen_values = true)]

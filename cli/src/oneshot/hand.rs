@@ -17,6 +17,7 @@ use crate::args::OneshotArgs;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::recorder::Recorder;
+use crate::version;
 
 /// The listener of one trial.
 pub struct Hand<'a> {
@@ -46,7 +47,7 @@ impl<'a> Hand<'a> {
             interrupted,
             hosts: Vec::new(),
             warnings: Vec::new(),
-            intervals: Intervals::new(&asked.cell),
+            intervals: Intervals::new(&asked.cell, asked.plan.warmup),
             rows: Vec::new(),
             heard: [0; 2],
             record: None,
@@ -74,6 +75,9 @@ impl<'a> Hand<'a> {
             }
         }
         self.rest()?;
+        if let Some(measured) = record.measured() {
+            oneshot::complete(&mut self.rows, &measured.sender);
+        }
         if self.json {
             output::write(&oneshot::json::render(&self.setting(), &self.rows, record))?;
         } else {
@@ -91,7 +95,7 @@ impl<'a> Hand<'a> {
             return self.end(record);
         }
         match &record.outcome {
-            Outcome::Failed { error } => Err(anyhow::anyhow!(error.clone()).into()),
+            Outcome::Failed { error, .. } => Err(anyhow::anyhow!(error.clone()).into()),
             Outcome::Measured(_) => {
                 self.end(record)?;
                 Err(anyhow::anyhow!(error.to_string()).into())
@@ -121,7 +125,7 @@ impl<'a> Hand<'a> {
             address: self.asked.address,
             hosts: &self.hosts,
             warnings: &self.warnings,
-            tool: env!("CARGO_PKG_VERSION"),
+            tool: version::SHORT,
         }
     }
 

@@ -6,19 +6,18 @@ mod hand;
 mod plan;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use lab::study::StudyError;
 use model::TrialRecord;
 use model::trial::{Outcome, TRIAL_FORMAT};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::flag;
 
 use crate::args::OneshotArgs;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::recorder::Recorder;
+use crate::signals;
 use hand::Hand;
 
 /// Runs one trial and prints it.
@@ -27,12 +26,13 @@ use hand::Hand;
 /// What cannot be asked, a host that cannot be reached, a trial that failed.
 pub fn run(args: &OneshotArgs) -> Result<Exit, Failure> {
     let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-    let asked = plan::plan(args)?;
     let credentials = args.trust.load()?;
-    let interrupted = Arc::new(AtomicBool::new(false));
-    if asked.plan.progress.is_some() {
-        listen_for_signals(&interrupted)?;
-    }
+    let asked = plan::plan(args, &|host| {
+        let connected = lab::wire::connect("b", host, &credentials)?;
+        Ok(connected.peer.ip())
+    })?;
+    // Without lines nothing would hear of a signal before the trial's end: it ends at once then.
+    let interrupted = if asked.plan.progress.is_some() { signals::listen()? } else { Arc::default() };
     let recorder = args.runs.as_ref().map(|runs| Recorder::create(runs, &asked.plan, started_ms, Arc::clone(&interrupted))).transpose()?;
     let stored = recorder.as_ref().map(Recorder::path);
     let mut hand = Hand::new(&asked, args, recorder, Arc::clone(&interrupted));
@@ -69,16 +69,7 @@ fn interrupted_trial(asked: &plan::Asked, started_ms: u64) -> TrialRecord {
         swapped: asked.swapped,
         started_ms,
         cell: asked.cell.clone(),
-        outcome: Outcome::Failed { error: "interrupted by the user".to_owned() },
+        outcome: Outcome::Failed { error: "interrupted by the user".to_owned(), lost: false },
         warnings: Vec::new(),
     }
-}
-
-/// The first signal ends the trial with the next line, the second at once.
-fn listen_for_signals(interrupted: &Arc<AtomicBool>) -> std::io::Result<()> {
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        flag::register_conditional_shutdown(signal, Exit::Failed as i32, Arc::clone(interrupted))?;
-        flag::register(signal, Arc::clone(interrupted))?;
-    }
-    Ok(())
 }

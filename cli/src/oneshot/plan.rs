@@ -1,12 +1,12 @@
 //! From iperf3's letters to a plan of one cell.
 
-use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, SocketAddr};
 
 use model::plan::{AGENT_PORT, Factor, HostAddress, OnLoss, RawPlan, resolve};
 use model::{Bytes, Cell, Family, Nanos, Pacing, Plan, Protocol, Test, schedule};
 
-use crate::args::{Offer, OneshotArgs};
+use crate::args::{Client, Offer, OneshotArgs};
 use crate::exit::Failure;
 
 /// What iperf3 measures for when nothing is said.
@@ -18,6 +18,9 @@ const TCP_SIZE: u64 = 128 << 10;
 const UDP_SIZE: u64 = 1_448;
 /// netperf's size of requests and answers.
 const REQUEST: u64 = 1;
+/// Of datagrams on a schedule: with 4 B there is room for a number that tells
+/// 65,536 requests under way apart; with 1 B, only 128.
+const NUMBERED_REQUEST: u64 = 4;
 /// iperf3's rate for UDP (UDP_RATE in its src/iperf.h).
 const UDP_RATE: &str = "1M";
 /// The number and the time in a stamped datagram.
@@ -40,24 +43,26 @@ pub struct Asked {
     pub address: Option<IpAddr>,
 }
 
-/// What the flags ask for.
+/// What the flags ask for. `reach` is asked which of its addresses the agent
+/// answers at, where its name has some of either family and none was asked for.
 ///
 /// # Errors
-/// What they cannot ask for together.
-pub fn plan(args: &OneshotArgs) -> Result<Asked, Failure> {
-    let Some(host) = args.client.clone().map(|host| with_port(host, args.port)) else {
+/// What they cannot ask for together, and those of `reach`.
+pub fn plan(args: &OneshotArgs, reach: Reach) -> Result<Asked, Failure> {
+    let Some(host) = args.client.clone().map(|client| with_port(client, args.port)) else {
         return Err(Failure::misuse("name the host of the agent: nettoll -c HOST"));
     };
     let (test, swapped) = test(args)?;
-    let (family, address) = family(args, &host);
-    let size = args.size.unwrap_or(Bytes::new(default_size(test)));
+    let size = args.size.unwrap_or(Bytes::new(default_size(test, args.bitrate)));
     let mut raw = RawPlan::parse("name = \"once\"\ntitle = \"One trial\"\n[[cells]]\ntest = \"TCP_STREAM\"\nsize = 1\n")?;
     (raw.trial.length, raw.trial.messages) = end(args, size)?;
     raw.trial.warmup = Some(args.omit);
+    raw.progress = progress(args)?;
+    // Last of what can be wrong, for it takes a while.
+    let (family, address) = family(args, &host, reach)?;
     (raw.blocks.least, raw.blocks.most) = (Some(1), Some(1));
     raw.on_loss = Some(OnLoss::Stop);
     raw.data_port = args.data_port;
-    raw.progress = progress(args)?;
     raw.seed = seed(swapped);
     raw.cpus = cpus(args);
     let remote = written(&host);
@@ -69,11 +74,14 @@ pub fn plan(args: &OneshotArgs) -> Result<Asked, Failure> {
     }
 }
 
+/// Tells the address that an agent answers at.
+pub type Reach<'a> = &'a dyn Fn(&HostAddress) -> Result<IpAddr, Failure>;
+
 /// The port of `-p` is that of a host that has none of its own.
-fn with_port(host: HostAddress, port: Option<u16>) -> HostAddress {
+fn with_port(client: Client, port: Option<u16>) -> HostAddress {
     match port {
-        Some(port) if host.port == AGENT_PORT => HostAddress { port, ..host },
-        _ => host,
+        Some(port) if !client.names_port => HostAddress { port, ..client.host },
+        _ => client.host,
     }
 }
 
@@ -97,7 +105,14 @@ fn test(args: &OneshotArgs) -> Result<(Test, bool), Failure> {
     }
 }
 
-const fn default_size(test: Test) -> u64 {
+const fn default_size(test: Test, offer: Option<Offer>) -> u64 {
+    match (test, offer) {
+        (Test::UdpRr, Some(Offer::Rate(_))) => NUMBERED_REQUEST,
+        (test, _) => default_size_of(test),
+    }
+}
+
+const fn default_size_of(test: Test) -> u64 {
     match test {
         Test::TcpStream | Test::TcpMaerts => TCP_SIZE,
         Test::UdpStream => UDP_SIZE,
@@ -139,16 +154,29 @@ fn cpus(args: &OneshotArgs) -> BTreeMap<String, Vec<u32>> {
     here.into_iter().chain(there).collect()
 }
 
-/// The version of IP: as asked, or that of the host's first address.
-fn family(args: &OneshotArgs, host: &HostAddress) -> (Family, Option<IpAddr>) {
-    let place = host.data.as_deref().unwrap_or(&host.address);
-    // What cannot be looked up is told by the laboratory, with the remedy.
-    let found: Vec<SocketAddr> =
-        (place.split('%').next().unwrap_or(place), host.port).to_socket_addrs().map(Iterator::collect).unwrap_or_default();
-    let of = |address: &SocketAddr| if address.is_ipv6() { Family::V6 } else { Family::V4 };
+/// The version of IP: as asked, or the one that the agent answers over.
+fn family(args: &OneshotArgs, host: &HostAddress, reach: Reach) -> Result<(Family, Option<IpAddr>), Failure> {
     let asked = if args.version6 { Some(Family::V6) } else { args.version4.then_some(Family::V4) };
-    let family = asked.or(found.first().map(of)).unwrap_or(Family::V4);
-    (family, found.iter().find(|address| of(address) == family).map(SocketAddr::ip))
+    // What cannot be looked up is told by the laboratory, with the remedy.
+    let found = lab::wire::resolve(host.data.as_deref().unwrap_or(&host.address), host.port).unwrap_or_default();
+    // Where messages take another way, the control connection knows nothing of it.
+    let reached = || host.data.as_ref().map_or_else(|| reach(host), |_| Ok(found[0].ip()));
+    choose(asked, &found, reached)
+}
+
+fn choose(
+    asked: Option<Family>,
+    found: &[SocketAddr],
+    reached: impl FnOnce() -> Result<IpAddr, Failure>,
+) -> Result<(Family, Option<IpAddr>), Failure> {
+    let of = |address: &SocketAddr| if address.is_ipv6() { Family::V6 } else { Family::V4 };
+    let families: BTreeSet<Family> = found.iter().map(of).collect();
+    if asked.is_none() && families.len() > 1 {
+        let address = reached()?;
+        return Ok((if address.is_ipv6() { Family::V6 } else { Family::V4 }, Some(address)));
+    }
+    let family = asked.or(families.first().copied()).unwrap_or(Family::V4);
+    Ok((family, found.iter().find(|address| of(address) == family).map(SocketAddr::ip)))
 }
 
 fn factors(args: &OneshotArgs, test: Test, family: Family, size: Bytes) -> Vec<(Factor, Vec<String>)> {
@@ -180,17 +208,20 @@ fn factors(args: &OneshotArgs, test: Test, family: Family, size: Bytes) -> Vec<(
 
 #[cfg(test)]
 mod tests {
+    use std::net::{IpAddr, SocketAddr};
+
     use clap::Parser;
     use model::plan::{LinkKind, TrialEnd};
     use model::{Bytes, Family, Nanos, OfferedRate, Pacing, Test, schedule};
 
-    use super::{Asked, plan};
+    use super::{Asked, choose, plan};
     use crate::args::Arguments;
+    use crate::exit::Failure;
 
     fn try_asked(line: &str) -> Result<Asked, String> {
         let words = ["nettoll"].into_iter().chain(line.split_whitespace());
         let args = Arguments::try_parse_from(words).map_err(|error| error.to_string())?;
-        plan(&args.oneshot).map_err(|failure| format!("{failure:?}"))
+        plan(&args.oneshot, &|_| panic!("nobody is to be reached")).map_err(|failure| format!("{failure:?}"))
     }
 
     fn asked(line: &str) -> Asked {
@@ -265,5 +296,32 @@ mod tests {
         // The port of the host goes before that of -p.
         assert_eq!((plan.hosts["b"].port, remote.as_str()), (5_000, "[2001:db8::7]:5000"));
         assert_eq!(asked("-c 192.0.2.7 -p 7000").plan.hosts["b"].port, 7_000);
+        assert_eq!(asked("-c 192.0.2.7:10984 -p 7000").plan.hosts["b"].port, 10_984);
+        assert_eq!(asked("-c [2001:db8::7]:10984 -p 7000").plan.hosts["b"].port, 10_984);
+        assert_eq!(asked("-c 2001:db8::7,data=192.0.2.7 -p 7000").plan.hosts["b"].port, 7_000);
+    }
+
+    #[test]
+    fn scheduled_datagrams_have_room_for_a_number() {
+        let size = |line: &str| asked(line).cell.size.get();
+        assert_eq!(size("-c 192.0.2.7 --test UDP_RR"), 1);
+        assert_eq!(size("-c 192.0.2.7 --test UDP_RR -b 0"), 1);
+        assert_eq!(size("-c 192.0.2.7 --test UDP_RR -b 1000/s"), 4);
+        assert_eq!(size("-c 192.0.2.7 --test UDP_RR -b 1000/s -l 2"), 2);
+        assert_eq!(size("-c 192.0.2.7 --test TCP_RR -b 1000/s"), 1);
+    }
+
+    #[test]
+    fn a_name_of_both_families_is_measured_over_the_one_that_answers() {
+        let all: Vec<SocketAddr> = ["[2001:db8::7]:1", "192.0.2.7:1"].map(|text| text.parse().unwrap()).into();
+        let (v6, v4) = (all[0].ip(), all[1].ip());
+        let unasked = || -> Result<IpAddr, Failure> { panic!("nothing is open") };
+        assert_eq!(choose(None, &all, || Ok(v4)).unwrap(), (Family::V4, Some(v4)));
+        assert_eq!(choose(None, &all, || Ok(v6)).unwrap(), (Family::V6, Some(v6)));
+        assert_eq!(choose(Some(Family::V4), &all, unasked).unwrap(), (Family::V4, Some(v4)));
+        assert_eq!(choose(None, &all[..1], unasked).unwrap(), (Family::V6, Some(v6)));
+        // What cannot be looked up is told later, with the remedy.
+        assert_eq!(choose(None, &[], unasked).unwrap(), (Family::V4, None));
+        assert!(choose(None, &all, || Err(Failure::misuse("no agent"))).is_err());
     }
 }

@@ -1,18 +1,19 @@
 //! The sockets of one trial: opened, set, joined to their peers, read back.
 
+mod accept;
+mod connect;
 pub mod cookie;
 mod options;
-mod tcp;
 mod udp;
 
 use std::io::{self, Read};
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use model::control::Task;
 use model::{Family, Protocol, Role, Test};
-use nix::poll::{PollFd, PollFlags};
+use nix::poll::PollFd;
 use serde::de::DeserializeOwned;
 use socket2::{Domain, Socket, Type};
 
@@ -113,6 +114,11 @@ fn open_one(task: &Task, number: u32) -> Result<Socket, SocketError> {
     }
     socket.bind(&local.into()).map_err(|answer| SocketError::new(format!("bind {local}"), answer))?;
     if listens(task) {
+        if task.cell.test == Test::TcpCrr {
+            // A connection has the limits that its listener had when it came, which
+            // may be long before it is taken (`sk_clone_lock` in the kernel).
+            limit_calls(&socket, task)?;
+        }
         // The queue holds strangers as well as all flows at once.
         let queue = i32::try_from(flows_of(task).saturating_add(128)).unwrap_or(i32::MAX);
         socket.listen(queue).map_err(|answer| SocketError::new(format!("listen on {local}"), answer))?;
@@ -145,8 +151,9 @@ fn address(socket: &Socket) -> Result<SocketAddr, SocketError> {
     address.as_socket().ok_or_else(|| SocketError::new("getsockname", unknown()))
 }
 
-/// Joins the sockets to the other end's: connects, or waits for who comes and
-/// shows the cookie. Flow `i` connects to `peers[i]`, or to the only one.
+/// Joins the sockets to the other end's: connects and waits until that has shown
+/// the cookie, or waits for who comes and shows it. Flow `i` connects to
+/// `peers[i]`, or to the only one.
 ///
 /// # Errors
 /// What the system refused, that nobody came, or the loss of the host.
@@ -168,8 +175,8 @@ where
     let of_flows = || (0..flows).map(|flow| peer_of(flow).copied()).collect::<Option<Vec<_>>>();
     let goals = || of_flows().ok_or(EndpointError::OutOfTurn { expected: "as many addresses to connect to as there are flows" });
     let (sockets, listeners) = match (task.cell.protocol(), connects) {
-        (Protocol::Tcp, true) => (tcp::connect(sockets, &goals()?, task, &patience)?, Vec::new()),
-        (Protocol::Tcp, false) => (tcp::accept(&sockets, flows, task, &patience)?, sockets),
+        (Protocol::Tcp, true) => (connect::connect(sockets, &goals()?, task, &patience)?, Vec::new()),
+        (Protocol::Tcp, false) => (accept::accept(&sockets, flows, task, &patience)?, sockets),
         (Protocol::Udp, true) => (udp::ask(sockets, &goals()?, task, &patience)?, Vec::new()),
         (Protocol::Udp, false) => (udp::answer(sockets, task, &patience)?, Vec::new()),
     };
@@ -189,10 +196,7 @@ pub fn set_like_the_first(socket: &Socket, task: &Task) -> Result<(), SocketErro
 }
 
 /// Limits how long a blocked call sleeps.
-///
-/// # Errors
-/// What the system refused.
-pub fn limit_calls(socket: &Socket, task: &Task) -> Result<(), SocketError> {
+fn limit_calls(socket: &Socket, task: &Task) -> Result<(), SocketError> {
     let wait = match (task.cell.test, task.role) {
         (Test::UdpRr, Role::Sender) => Duration::from(task.answer_limit),
         _ => BACKSTOP,
@@ -217,15 +221,14 @@ struct Patience<'a, T, R> {
 }
 
 impl<T: DeserializeOwned, R: Read + AsFd> Patience<'_, T, R> {
-    /// Which of `sockets` are ready for `event`, once any is or `limit` has
+    /// Which of those that are watched are ready, once any is or `limit` has
     /// passed; `None` when the time for joining is over.
-    fn wait(&self, sockets: &[BorrowedFd<'_>], event: PollFlags, limit: Duration) -> Result<Option<Vec<usize>>, EndpointError> {
+    fn wait(&self, watched: &[PollFd<'_>], limit: Duration) -> Result<Option<Vec<usize>>, EndpointError> {
         let left = self.until.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Ok(None);
         }
-        let watched: Vec<PollFd<'_>> = sockets.iter().map(|socket| PollFd::new(*socket, event)).collect();
-        let ready = self.control.wait_for_any(&watched, self.deadline.at_most(left.min(limit)))?;
+        let ready = self.control.wait_for_any(watched, self.deadline.at_most(left.min(limit)))?;
         self.deadline.check()?;
         Ok(Some(ready))
     }

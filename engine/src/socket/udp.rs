@@ -1,10 +1,10 @@
-//! UDP: the side that connects asks with the cookie until it is answered; the
-//! other side binds itself to whoever has shown it, and answers.
+//! UDP: the side that connects asks until it is answered; the other side binds
+//! itself to whoever has shown the cookie, and answers.
 
 use std::io::{self, Read};
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use model::Protocol;
@@ -14,7 +14,7 @@ use nix::sys::socket::{MsgFlags, recv};
 use serde::de::DeserializeOwned;
 use socket2::{SockAddr, SockRef, Socket};
 
-use super::cookie::{ANSWER, ASK, DATAGRAM, Shown};
+use super::cookie::{SHOWN, Shown, Word};
 use super::{Patience, SocketError, shown};
 use crate::channel::{Receiver, Woken};
 use crate::deadline::Deadline;
@@ -55,9 +55,9 @@ pub(super) fn ask<T: DeserializeOwned, R: Read + AsFd>(
         {
             return Ok(asking.into_iter().map(|flow| flow.socket).collect());
         }
-        let watched: Vec<BorrowedFd<'_>> = asking.iter().map(|flow| flow.socket.as_fd()).collect();
+        let watched: Vec<PollFd<'_>> = asking.iter().map(|flow| readable(&flow.socket)).collect();
         let left = next.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-        match patience.wait(&watched, PollFlags::POLLIN, left)? {
+        match patience.wait(&watched, left)? {
             Some(ready) => ready.into_iter().for_each(|at| asking[at].hear()),
             None => return Err(unanswered(asking).into()),
         }
@@ -76,7 +76,7 @@ struct Asking {
 
 impl Asking {
     fn ask(&mut self) {
-        match self.socket.send(&self.shown.datagram(ASK)) {
+        match self.socket.send(&self.shown.bytes(Word::Ask)) {
             Ok(_) => self.asked += 1,
             Err(refusal) => self.refusal = Some(refusal),
         }
@@ -85,7 +85,7 @@ impl Asking {
     fn hear(&mut self) {
         for _ in 0..AT_ONCE {
             match take(&self.socket, 0) {
-                Ok((bytes, length)) => self.answered += u32::from(self.shown.is(&bytes[..length], ANSWER)),
+                Ok((bytes, length)) => self.answered += u32::from(self.shown.is(&bytes[..length], Word::Answer)),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(refusal) => self.refusal = Some(refusal),
             }
@@ -98,11 +98,12 @@ fn unanswered(asking: Vec<Asking>) -> SocketError {
     let Some(Asking { goal, asked, refusal, .. }) = flow else {
         return SocketError::new("show the cookie", io::Error::other("the time for it is over"));
     };
-    let mut what = format!("no answer to {asked} datagrams of one of {all} flows");
-    if let Some(refusal) = refusal {
-        what = format!("{what} ({refusal})");
+    let tried = format!("show the cookie to {goal}");
+    match refusal {
+        // Something did answer, only not the other end: that is no silence.
+        Some(refusal) => SocketError::new(tried, refusal),
+        None => SocketError::unheard(tried, &format!("no answer to {asked} datagrams of one of {all} flows"), goal.port(), Protocol::Udp),
     }
-    SocketError::unheard(format!("show the cookie to {goal}"), &what, goal.port(), Protocol::Udp)
 }
 
 /// Binds each socket to whoever shows the cookie for it, and answers.
@@ -113,11 +114,11 @@ pub(super) fn answer<T: DeserializeOwned, R: Read + AsFd>(
 ) -> Result<Vec<Socket>, EndpointError> {
     let mut waiting: Vec<usize> = (0..sockets.len()).collect();
     while let Some(first) = waiting.first() {
-        let watched: Vec<BorrowedFd<'_>> = waiting.iter().map(|flow| sockets[*flow].as_fd()).collect();
+        let watched: Vec<PollFd<'_>> = waiting.iter().map(|flow| readable(&sockets[*flow])).collect();
         let port = super::address(&sockets[*first])?.port();
         let what = format!("the cookie did not come for {} of {} flows", waiting.len(), sockets.len());
         let nobody = || SocketError::unheard("receive a datagram that shows the cookie", &what, port, Protocol::Udp);
-        let ready = patience.wait(&watched, PollFlags::POLLIN, Duration::MAX)?.ok_or_else(nobody)?;
+        let ready = patience.wait(&watched, Duration::MAX)?.ok_or_else(nobody)?;
         let mut failure = None;
         let shown_for: Vec<usize> = ready
             .into_iter()
@@ -142,28 +143,33 @@ pub(super) fn answer<T: DeserializeOwned, R: Read + AsFd>(
 fn bind_to_asker(socket: &Socket, shown: Shown) -> Result<bool, SocketError> {
     let mut bound = false;
     for _ in 0..AT_ONCE {
-        let mut room = [MaybeUninit::uninit(); DATAGRAM + 1];
+        let mut room = [MaybeUninit::uninit(); SHOWN + 1];
         let Ok((length, from)) = socket.recv_from_with_flags(&mut room, libc::MSG_DONTWAIT) else { break };
-        let mut bytes = [0; DATAGRAM + 1];
+        let mut bytes = [0; SHOWN + 1];
         for (byte, came) in bytes.iter_mut().zip(&room[..length]) {
             // SAFETY: the kernel wrote the first `length` bytes.
             *byte = unsafe { came.assume_init() };
         }
-        if shown.is(&bytes[..length], ASK) {
+        if shown.is(&bytes[..length], Word::Ask) {
             if !bound {
                 socket.connect(&from).map_err(|answer| SocketError::new("connect to whoever showed the cookie", answer))?;
                 bound = true;
             }
             // An answer that is lost is asked for once more.
-            let _ = socket.send(&shown.datagram(ANSWER));
+            let _ = socket.send(&shown.bytes(Word::Answer));
         }
     }
     Ok(bound)
 }
 
+/// What is waited for at a socket.
+fn readable(socket: &impl AsFd) -> PollFd<'_> {
+    PollFd::new(socket.as_fd(), PollFlags::POLLIN)
+}
+
 /// Takes one datagram, or its first bytes.
-fn take(socket: &impl AsFd, flags: libc::c_int) -> io::Result<([u8; DATAGRAM + 1], usize)> {
-    let mut bytes = [0; DATAGRAM + 1];
+fn take(socket: &impl AsFd, flags: libc::c_int) -> io::Result<([u8; SHOWN + 1], usize)> {
+    let mut bytes = [0; SHOWN + 1];
     let flags = MsgFlags::from_bits_retain(flags | libc::MSG_DONTWAIT);
     let length = recv(std::os::fd::AsRawFd::as_raw_fd(&socket.as_fd()), &mut bytes, flags)?;
     Ok((bytes, length))
@@ -182,7 +188,7 @@ pub fn greet<R: Read + AsFd>(
 ) -> Result<ToEndpoint, EndpointError> {
     let mut watched: Vec<usize> = if task.cell.protocol() == Protocol::Udp { (0..joined.len()).collect() } else { Vec::new() };
     loop {
-        let sockets: Vec<PollFd<'_>> = watched.iter().map(|flow| PollFd::new(joined[*flow].socket.as_fd(), PollFlags::POLLIN)).collect();
+        let sockets: Vec<PollFd<'_>> = watched.iter().map(|flow| readable(&joined[*flow].socket)).collect();
         let woken = control.wait_beside(&sockets, deadline.at_most(Duration::from_secs(3_600)))?;
         deadline.check()?;
         match woken {
@@ -211,13 +217,16 @@ pub fn forget_greetings(joined: &[Joined], task: &Task) {
 fn take_greetings(joined: &Joined, shown: Shown, answer: bool) -> bool {
     for _ in 0..AT_ONCE {
         match take(&joined.socket, libc::MSG_PEEK) {
-            Ok((bytes, length)) if shown.is(&bytes[..length], ASK) || shown.is(&bytes[..length], ANSWER) => {
+            Ok((bytes, length)) => {
+                let asks = shown.is(&bytes[..length], Word::Ask);
+                if !asks && !shown.is(&bytes[..length], Word::Answer) {
+                    return false;
+                }
                 let _ = take(&joined.socket, 0);
-                if answer && bytes[DATAGRAM - 1] == ASK {
-                    let _ = SockRef::from(&joined.socket).send(&shown.datagram(ANSWER));
+                if asks && answer {
+                    let _ = SockRef::from(&joined.socket).send(&shown.bytes(Word::Answer));
                 }
             }
-            Ok(_) => return false,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return true,
             // What the network said about an earlier datagram.
             Err(_) => {}

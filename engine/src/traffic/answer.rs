@@ -34,7 +34,7 @@ fn run_marked<A: Api, const MARKS: usize>(api: &mut A, trial: &mut Trial) -> Don
     let limit = extent.warmup.saturating_sub(first.messages);
     let warmup = trial.to_the_end(api, |api, leave| answer(api, extent.warmup_part, limit, leave));
     let before = sum(first, warmup);
-    let start = trial.start();
+    let start = trial.start(api);
     let limit = extent.warmup.saturating_add(extent.measured).saturating_sub(before.messages);
     let counts = trial.to_the_end(api, |api, leave| answer(api, Part::Measure, limit, leave));
     let end = trial.edges.end();

@@ -21,7 +21,7 @@ pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: &mut Recorde
     let extent = trial.extent;
     let first = clock::monotonic();
     let warmup = asker.ask_all(api, trial, extent.warmup_part, extent.warmup, None);
-    let start = trial.start();
+    let start = trial.start(api);
     let counts = asker.ask_all(api, trial, Part::Measure, extent.measured, Some(recorder));
     let end = trial.edges.end();
     let tail = asker.ask_all(api, trial, Part::Tail, u64::MAX, None);

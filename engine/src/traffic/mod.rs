@@ -20,13 +20,14 @@ use std::time::Duration;
 use model::control::Task;
 use model::end::{Counts, SocketOption, TcpInfo, Window};
 use model::{Protocol, Role, Test};
+use socket2::SockRef;
 
 use crate::api::{Api, Buffer, with_api};
 use crate::counts::sum;
 use crate::edge::{Between, EdgeReader};
 use crate::recorder::Recorder;
+use crate::socket;
 use crate::stage::Stage;
-use crate::{socket, tcp_info};
 
 pub use extent::Extent;
 pub use fault::nothing_came;
@@ -48,7 +49,8 @@ pub struct Joined {
     /// Connected to the other end.
     pub socket: OwnedFd,
     /// Where each transaction comes on a connection of its own (`TCP_CRR`): what
-    /// the answerer takes them from. Whoever is not where `socket`'s other end is
+    /// the answerer takes them from, with the time limits that they are to have.
+    /// Whoever is not where `socket`'s other end is
     /// has no business there.
     pub listener: Option<OwnedFd>,
 }
@@ -79,6 +81,8 @@ pub struct Traffic {
     /// TCP's own account at the end; of `TCP_CRR` there is none, as no
     /// connection lasts.
     pub tcp: Option<TcpInfo>,
+    /// The same when the measured part began.
+    pub tcp_at_start: Option<TcpInfo>,
     /// The socket's options at the end.
     pub options: Vec<SocketOption>,
 }
@@ -110,26 +114,38 @@ fn run_over<A: Api>(
     sent: &mut dyn FnMut(&Counts),
 ) -> io::Result<Traffic> {
     let mut trial = Trial::new(task, listener, stage, EdgeReader::of_this_thread(&task.ksoftirqd), sent);
+    // What the other end has not taken when this trial fails, or its process is
+    // killed, is not to be sent again for minutes by a socket that nobody has.
+    linger(&api, Some(Duration::ZERO));
     let mut recorder = Recorder::new();
     let done = run_loop(&mut api, &mut trial, &mut recorder);
     if done.is_err() && task.role == Role::Sender {
         // The other end is not to wait for more.
         (trial.sent)(&Counts::default());
     }
+    let done = done.and_then(|done| failure_of(&mut trial, &done.total).map_or(Ok(done), Err));
     let Done { between, flow, mut counts, mut total } = done?;
-    if trial.was_limited() {
-        return Err(limit_reached(task));
-    }
-    if let Some(failure) = trial.failure.take().or_else(|| nothing_came(task, stage.announced(), &total, &total)) {
-        return Err(failure);
-    }
     count_stream_messages(task, &mut counts);
     count_stream_messages(task, &mut total);
-    let lasts = task.cell.protocol() == Protocol::Tcp && task.cell.test != Test::TcpCrr;
-    let tcp = tcp_info::read(api.socket()).filter(|_| lasts);
+    let (tcp, tcp_at_start) = (trial.tcp_account(&api), trial.tcp_at_start.get());
     let (kept, one_way) = (trial.kept, trial.one_way);
     let options = socket::options(api.socket(), task);
-    Ok(Traffic { between, flow, counts, total, latency: recorder.encode(), kept, one_way, tcp, options })
+    linger(&api, None);
+    Ok(Traffic { between, flow, counts, total, latency: recorder.encode(), kept, one_way, tcp, tcp_at_start, options })
+}
+
+/// How long the kernel keeps what is unsent when the socket is closed; zero
+/// resets the connection. A socket that refuses it keeps the usual way.
+fn linger<A: Api>(api: &A, time: Option<Duration>) {
+    let _ = SockRef::from(api.socket()).set_linger(time);
+}
+
+/// Why what was counted is no figure.
+fn failure_of(trial: &mut Trial, total: &Counts) -> Option<io::Error> {
+    if trial.was_limited() {
+        return Some(limit_reached(trial.task));
+    }
+    trial.failure.take().or_else(|| nothing_came(trial.task, trial.stage.announced(), total, total))
 }
 
 /// The loop of a task. What a cell does not ask for costs it nothing: it has

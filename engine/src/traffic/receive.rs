@@ -50,7 +50,7 @@ fn run_over<A: Api, const DATAGRAMS: bool>(api: &mut A, trial: &mut Trial) -> Do
     let enough = warmup_end.saturating_sub(progress(&first));
     let warmup = trial.to_the_end(api, |api, leave| receive(api, extent.warmup_part, enough, leave));
     let before = sum(first, warmup);
-    let start = trial.start();
+    let start = trial.start(api);
     let enough = all.saturating_sub(progress(&before));
     let mut counts = trial.to_the_end(api, |api, leave| receive(api, Part::Measure, enough, leave));
     if extent.is_counted() && ended == Ended::Part && stage.is(Part::Drain) {

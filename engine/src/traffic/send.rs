@@ -20,7 +20,7 @@ pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
     let first = clock::monotonic();
     let send = |part, limit: u64| move |api: &mut A, leave: Leave| send_until(api, size, stage, part, leave.at_most(limit));
     let warmup = trial.to_the_end(api, send(extent.warmup_part, extent.warmup));
-    let start = trial.start();
+    let start = trial.start(api);
     let counts = trial.to_the_end(api, send(Part::Measure, extent.measured));
     let end = trial.edges.end();
     let tail = trial.to_the_end(api, send(Part::Tail, u64::MAX));

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 
 use model::control::Task;
-use model::end::Counts;
+use model::end::{Counts, TcpInfo};
 use model::{Nanos, Protocol, Role, Test};
 
 use super::open::Kept;
@@ -36,6 +36,8 @@ pub(super) struct Trial<'a> {
     pub(super) jitter: Cell<Option<u64>>,
     /// Why what was counted is no figure.
     pub(super) failure: Option<io::Error>,
+    /// TCP's account when the measured part began.
+    pub(super) tcp_at_start: Cell<Option<TcpInfo>>,
     /// When the measured part began.
     began: Cell<Option<Nanos>>,
     /// Whether it has ended.
@@ -87,6 +89,7 @@ impl<'a> Trial<'a> {
             one_way: None,
             jitter: Cell::new(None),
             failure: None,
+            tcp_at_start: Cell::new(None),
             began: Cell::new(None),
             measured: Cell::new(false),
             handed_over: Cell::new(0),
@@ -130,14 +133,18 @@ impl<'a> Trial<'a> {
         let began = self.began.get();
         let mut counts = if began.is_some() { *so_far } else { Counts::default() };
         super::count_stream_messages(self.task, &mut counts);
-        // Of TCP_CRR no connection lasts.
+        self.stage.answer(SoFar { began, counts, tcp: self.tcp_account(api), jitter: self.jitter.get() });
+    }
+
+    /// TCP's account of the flow; of `TCP_CRR` there is none, as no connection lasts.
+    pub(super) fn tcp_account<A: Api>(&self, api: &A) -> Option<TcpInfo> {
         let lasts = self.task.cell.protocol() == Protocol::Tcp && self.task.cell.test != Test::TcpCrr;
-        let tcp = tcp_info::read(api.socket()).filter(|_| lasts);
-        self.stage.answer(SoFar { began, counts, tcp, jitter: self.jitter.get() });
+        if lasts { tcp_info::read(api.socket()) } else { None }
     }
 
     /// The edge at which the measured part begins.
-    pub(super) fn start(&self) -> Edge {
+    pub(super) fn start<A: Api>(&self, api: &A) -> Edge {
+        self.tcp_at_start.set(self.tcp_account(api));
         let edge = self.edges.start();
         self.began.set(Some(edge.time()));
         edge

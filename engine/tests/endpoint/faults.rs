@@ -4,13 +4,15 @@ use std::io::Write;
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::thread;
 
+use engine::cookie::Word;
 use model::control::{Sent, ToEndpoint};
 use model::plan::TrialEnd;
 use model::{Family, Nanos, Role, Test};
 
 use crate::support::{Endpoint, SHOWN, cell, loopback, show_cookie, task};
 
-const LENGTH: TrialEnd = TrialEnd::Length(Nanos::from_millis(40));
+/// Long enough for a stall to tell of the path.
+const LENGTH: TrialEnd = TrialEnd::Length(Nanos::from_millis(200));
 const NO_WARMUP: Nanos = Nanos::from_millis(0);
 
 /// A receiver that is let go; `show` plays the sender as far as the cookie.
@@ -30,12 +32,12 @@ fn a_connection_that_carries_no_data_is_no_figure() {
     for small in [0, 64] {
         let (mut receiver, mut stream) = receiver(Test::TcpStream, |address| {
             let mut stream = TcpStream::connect(address).unwrap();
-            stream.write_all(&SHOWN.bytes()).unwrap();
+            stream.write_all(&SHOWN.bytes(Word::Ask)).unwrap();
             stream
         });
         if small > 0 {
             // In the measured part nothing, after it a little.
-            thread::sleep(std::time::Duration::from_millis(80));
+            thread::sleep(std::time::Duration::from_millis(300));
             stream.write_all(&[7; 64]).unwrap();
         }
         receiver.tell(&ToEndpoint::Drain(Sent::one(100, 6_400)));
@@ -62,11 +64,10 @@ fn a_requester_that_is_never_answered_ends() {
     let listener = std::net::TcpListener::bind((loopback(Family::V4), 0)).unwrap();
     let (mut requester, _) = Endpoint::start();
     requester.prepare(task(Role::Sender, &cell(Test::TcpRr, Family::V4, 64), LENGTH, NO_WARMUP));
-    requester.connect(listener.local_addr().unwrap());
-    let _silent = listener.accept().unwrap();
+    let _silent = requester.connect_to(&listener);
     requester.tell(&ToEndpoint::Go);
     let (messages, _) = requester.hear_sent();
-    requester.tell(&ToEndpoint::Drain(Sent::one(messages, 0)));
+    // It does not wait for the word to drain.
     let error = requester.hear_failure();
     assert!(messages == 0 && error.contains("no data arrives"), "{error}");
 }

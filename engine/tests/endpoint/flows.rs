@@ -83,6 +83,30 @@ fn times_and_accounts_of_flows_are_put_together() {
     assert_eq!(sender.report.tcp.unwrap().data_segs_out, each);
 }
 
+/// What came before the measured part can be taken off.
+#[test]
+fn the_account_at_the_start_of_the_measured_part_is_told() {
+    for (test, flows) in [(Test::TcpStream, 1), (Test::TcpRr, 1), (Test::TcpRr, FLOWS), (Test::UdpRr, 1), (Test::TcpCrr, 1)] {
+        let cell = Cell { flows, ..cell(test, Family::V4, 500) };
+        for said in several(tasks(&cell, COUNT, Nanos::from_millis(10))) {
+            let report = said.report;
+            assert_eq!(report.tcp_at_start.is_some(), report.tcp.is_some(), "{test}");
+            let (Some(before), Some(after)) = (report.tcp_at_start, report.tcp) else { continue };
+            assert!(before.segs_out <= after.segs_out && before.data_segs_in <= after.data_segs_in, "{test}: {before:?} {after:?}");
+            if test == Test::TcpRr {
+                // Each message and what joined is a segment; one may be on its way at the edge.
+                let (sent, warmup) = (u64::from(before.data_segs_out), u64::from(flows) * TrialEnd::warmup_messages(60, WARMUP));
+                assert!((warmup..=warmup + 2 * u64::from(flows)).contains(&sent), "{test}: {sent} segments in a warm-up of {warmup}");
+                assert_eq!(u64::from(after.data_segs_out) - sent, report.total.sent + u64::from(flows) - sent, "{test}");
+            }
+            let each = |of: fn(&model::end::FlowReport) -> u32| report.flows.iter().map(of).sum::<u32>();
+            if flows > 1 {
+                assert_eq!(before.data_segs_out, each(|flow| flow.tcp_at_start.unwrap().data_segs_out), "{test}");
+            }
+        }
+    }
+}
+
 /// The window of several flows is the main thread's: as long as was asked for.
 #[test]
 fn the_window_of_flows_is_not_shorter_than_the_trial() {
@@ -136,11 +160,18 @@ type Change = fn(&mut Task);
 
 #[test]
 fn what_no_endpoint_can_do_is_refused() {
-    let refusals: [(&str, Change); 4] = [
+    let refusals: [(&str, Change); 6] = [
         ("0 flows", |task| task.cell.flows = 0),
         ("1025 flows", |task| task.cell.flows = 1_025),
         ("only streams", |task| (task.cell.test, task.cell.bidirectional) = (Test::TcpRr, true)),
         ("messages of", |task| task.cell.size = model::Bytes::new(u64::MAX)),
+        ("take fewer flows, or smaller messages", |task| {
+            (task.cell.flows, task.cell.size, task.cell.read_size) = (8, model::Bytes::new(511 << 20), model::Bytes::new((1 << 20) + 1));
+        }),
+        ("would take 4096G of memory, and an endpoint takes at most 4G", |task| {
+            let largest = model::Bytes::new(1 << 30);
+            (task.cell.flows, task.cell.bidirectional, task.cell.size, task.cell.read_size) = (1_024, true, largest, largest);
+        }),
     ];
     for (what, change) in refusals {
         let [mut task, _] = tasks(&flows(Test::TcpStream, Family::V4), COUNT, WARMUP);

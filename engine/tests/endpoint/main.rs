@@ -7,6 +7,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod callers;
 mod counts;
 mod ends;
 mod faults;

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::thread;
 use std::time::Duration;
 
-use engine::cookie::{ANSWER, ASK, DATAGRAM, Shown};
+use engine::cookie::{SHOWN as LENGTH, Shown, Word};
 use model::control::{Cookie, FromEndpoint, Sent, ToEndpoint};
 use model::plan::TrialEnd;
 use model::{Cell, Family, Nanos, Role, Test};
@@ -62,9 +62,11 @@ fn silent_and_garbage_connections_do_not_hold_up_the_right_ones() {
         let mut strangers: Vec<TcpStream> = (0..80).map(|_| say(b"")).collect();
         strangers.extend([
             say(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"),
-            say(&wrong.bytes()),
-            say(&beyond.bytes()),
-            say(&SHOWN.bytes()[..7]),
+            say(&wrong.bytes(Word::Ask)),
+            say(&beyond.bytes(Word::Ask)),
+            say(&SHOWN.bytes(Word::Ask)[..7]),
+            say(&SHOWN.bytes(Word::Answer)),
+            say(&COOKIE.0),
         ]);
         drop(say(b""));
         receiver.tell(&ToEndpoint::Connect { peers: from });
@@ -92,12 +94,12 @@ fn stranger() -> UdpSocket {
 }
 
 fn forged() -> Vec<Vec<u8>> {
-    let ask = SHOWN.datagram(ASK);
+    let ask = SHOWN.bytes(Word::Ask);
     let one_bit = |at: usize| ask.iter().enumerate().map(|(place, byte)| byte ^ u8::from(place == at)).collect();
-    let mut all: Vec<Vec<u8>> = (0..DATAGRAM).map(one_bit).collect();
-    all.push(Shown { flow: 1, ..SHOWN }.datagram(ASK).to_vec());
-    all.push(SHOWN.datagram(ANSWER).to_vec());
-    all.push(SHOWN.bytes().to_vec());
+    let mut all: Vec<Vec<u8>> = (0..LENGTH).map(one_bit).collect();
+    all.push(Shown { flow: 1, ..SHOWN }.bytes(Word::Ask).to_vec());
+    all.push(SHOWN.bytes(Word::Answer).to_vec());
+    all.push(COOKIE.0.to_vec());
     all.push([&ask[..], b"x"].concat());
     all.extend([Vec::new(), vec![0; 1_400]]);
     all
@@ -115,7 +117,7 @@ fn forged_datagrams_are_not_answered_and_not_counted() {
         show_cookie(&ours, address);
         assert_eq!(receiver.hear(), FromEndpoint::Connected);
         // Bound to its peer, it does not hear others, not even with the cookie.
-        for datagram in forged().into_iter().chain([SHOWN.datagram(ASK).to_vec()]) {
+        for datagram in forged().into_iter().chain([SHOWN.bytes(Word::Ask).to_vec()]) {
             after.send_to(&datagram, address).unwrap();
         }
         for stranger in [before, after] {
@@ -140,11 +142,11 @@ fn the_cookie_shown_again_is_answered_and_is_no_message() {
     assert_eq!(receiver.hear(), FromEndpoint::Connected);
     let mut room = [0; 64];
     for _ in 0..3 {
-        ours.send(&SHOWN.datagram(ASK)).unwrap();
-        assert_eq!(ours.recv(&mut room).unwrap(), DATAGRAM, "not longer than what asked for it");
-        assert!(SHOWN.is(&room[..DATAGRAM], ANSWER));
+        ours.send(&SHOWN.bytes(Word::Ask)).unwrap();
+        assert_eq!(ours.recv(&mut room).unwrap(), LENGTH, "not longer than what asked for it");
+        assert!(SHOWN.is(&room[..LENGTH], Word::Answer));
     }
-    (0..4).for_each(|_| assert_eq!(ours.send(&SHOWN.datagram(ASK)).unwrap(), DATAGRAM));
+    (0..4).for_each(|_| assert_eq!(ours.send(&SHOWN.bytes(Word::Ask)).unwrap(), LENGTH));
     (0..10).for_each(|_| assert_eq!(ours.send(&[7; 64]).unwrap(), 64));
     receiver.tell(&ToEndpoint::Go);
     receiver.tell(&ToEndpoint::Drain(Sent::one(10, 640)));
@@ -162,10 +164,10 @@ fn who_is_not_answered_asks_again() {
     let mut room = [0; 64];
     for _ in 0..3 {
         let (length, from) = peer.recv_from(&mut room).unwrap();
-        assert!(from == address && SHOWN.is(&room[..length], ASK));
+        assert!(from == address && SHOWN.is(&room[..length], Word::Ask));
     }
     // Answers that are none, and then one to each that was asked.
-    peer.send_to(&SHOWN.datagram(ASK), address).unwrap();
-    (0..3).for_each(|_| assert_eq!(peer.send_to(&SHOWN.datagram(ANSWER), address).unwrap(), DATAGRAM));
+    peer.send_to(&SHOWN.bytes(Word::Ask), address).unwrap();
+    (0..3).for_each(|_| assert_eq!(peer.send_to(&SHOWN.bytes(Word::Answer), address).unwrap(), LENGTH));
     assert_eq!(sender.hear(), FromEndpoint::Connected);
 }

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use engine::traffic::{Joined, Traffic};
 use model::plan::TrialEnd;
@@ -17,6 +17,8 @@ use crate::support::{cell, loopback};
 fn joined(family: Family, from: Option<IpAddr>) -> (TcpStream, Joined, SocketAddr) {
     let listener = TcpListener::bind((loopback(family), 0)).unwrap();
     let address = listener.local_addr().unwrap();
+    // As an endpoint sets it, before anybody comes.
+    socket2::SockRef::from(&listener).set_read_timeout(Some(Duration::from_millis(50))).unwrap();
     let socket = socket2::Socket::new(socket2::Domain::for_address(address), socket2::Type::STREAM, None).unwrap();
     if let Some(from) = from {
         socket.bind(&SocketAddr::new(from, 0).into()).unwrap();
@@ -113,6 +115,23 @@ fn a_stranger_is_told_nothing() {
     });
     assert_eq!(strangers, 0, "bytes to addresses that have not shown the cookie");
     assert_agree(&asker, &answerer, SIZE as u64);
+}
+
+/// It comes from where the requester is, and takes its place in the queue.
+#[test]
+fn a_silent_connection_does_not_hold_up_the_requests() {
+    let (asks, answers, listener) = joined(Family::V4, None);
+    let silent = TcpStream::connect(listener).unwrap();
+    let cell = crr(Family::V4, 10);
+    let begun = Instant::now();
+    let answerer = Flow::start(task(Role::Receiver, &cell, TrialEnd::Messages(20)), answers);
+    let asker = Flow::start(task(Role::Sender, &cell, TrialEnd::Messages(20)), OwnedFd::from(asks));
+    let sent = asker.sent();
+    assert!(begun.elapsed() < Duration::from_secs(10), "not by the limit of a transaction: {:?}", begun.elapsed());
+    answerer.announce(sent.messages);
+    assert_agree(&asker.finish().unwrap(), &answerer.finish().unwrap(), 10);
+    assert_eq!(sent.messages, 20);
+    drop(silent);
 }
 
 #[test]

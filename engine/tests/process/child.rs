@@ -40,9 +40,18 @@ pub fn run(kind: &str) {
             // What a host that is gone leaves behind.
             let _ = engine::endpoint::run(input, io::stdout(), engine::endpoint::Files::Own);
         }
+        "host" => host(),
         "ports" => crate::ports::run(),
         _ => traffic(),
     }
+}
+
+/// A host that is killed while its pipes are held open by others: its endpoint
+/// has its own input and output.
+fn host() {
+    let mut command = Command::new("/proc/self/exe");
+    let mut endpoint = command.env(KIND, "endpoint").spawn().unwrap();
+    let _ = endpoint.wait();
 }
 
 /// Runs the traffic of one end on the only thread that is watched. Its input

@@ -1,10 +1,13 @@
 //! What an endpoint does without its host: it ends, and soon.
 
+use std::fs::File;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::os::fd::OwnedFd;
 use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use engine::channel::ChannelError;
 use model::control::{Sent, Task, ToEndpoint};
 use model::plan::TrialEnd;
 use model::{Bytes, Cell, Family, Nanos, Role, Test};
@@ -99,13 +102,11 @@ pub fn while_nobody_answers() -> Result<(), Skip> {
 /// The trial's end is announced, and the other end goes on for ever.
 pub fn while_it_drains() -> Result<(), Skip> {
     let listener = TcpListener::bind((loopback(Family::V4), 0)).unwrap();
-    let peer = listener.local_addr().unwrap();
     let (mut endpoint, process) = child::endpoint();
     // More than the kernel holds for a reader that takes nothing.
     let cell = Cell { sndbuf: Some(Bytes::new(16 << 10)), ..cell(Test::TcpStream, Family::V4, 1000) };
     endpoint.prepare(task(Role::Sender, &cell, SHORT, NO_WARMUP));
-    endpoint.connect(peer);
-    let _silent = listener.accept().unwrap();
+    let _silent = endpoint.connect_to(&listener);
     endpoint.tell(&ToEndpoint::Go);
     let (messages, bytes) = endpoint.hear_sent();
     endpoint.tell(&ToEndpoint::Drain(Sent::one(messages, bytes)));
@@ -126,4 +127,25 @@ pub fn while_it_drains() -> Result<(), Skip> {
 
 fn datagrams() -> Cell {
     cell(Test::UdpStream, Family::V4, 64)
+}
+
+/// The host is killed, and what it talked to its endpoint through is held open
+/// by somebody else: here by the test, whose pipes both of them have.
+pub fn though_pipes_stay_open() -> Result<(), Skip> {
+    for phase in ["greeted", "prepared"] {
+        let mut host = child::command("host").spawn().unwrap();
+        let (commands, answers) = (OwnedFd::from(host.stdin.take().unwrap()), OwnedFd::from(host.stdout.take().unwrap()));
+        let held = commands.try_clone().unwrap();
+        let mut endpoint = Endpoint::over(File::from(commands), File::from(answers));
+        if phase == "prepared" {
+            endpoint.prepare(long(Role::Receiver, Test::UdpStream, NO_WARMUP));
+        }
+        host.kill().unwrap();
+        host.wait().unwrap();
+        // Its end of the pipe closes with the last process that has it.
+        let end = endpoint.hear_or_end();
+        assert!(matches!(end, Err(ChannelError::Closed)), "{phase}: {end:?}");
+        drop(held);
+    }
+    Ok(())
 }

@@ -13,6 +13,7 @@ mod flows;
 mod lost_host;
 mod memory;
 mod ports;
+mod refused;
 mod stopped;
 mod tracer;
 
@@ -34,6 +35,9 @@ const ALL: &[(&str, Test)] = &[
     ("an_endpoint_ends_soon_after_its_host_while_nobody_connects", lost_host::while_nobody_connects),
     ("an_endpoint_ends_soon_after_its_host_while_nobody_answers", lost_host::while_nobody_answers),
     ("an_endpoint_ends_soon_after_its_host_while_it_drains", lost_host::while_it_drains),
+    ("an_endpoint_whose_host_is_killed_ends_though_its_pipes_stay_open", lost_host::though_pipes_stay_open),
+    ("a_thread_that_cannot_be_started_is_named_with_what_to_do", refused::threads),
+    ("a_pipe_that_cannot_be_opened_is_named_with_what_to_do", refused::pipes),
     ("flows_end_with_their_connections", flows::end_with_their_connections),
     ("each_flow_has_its_socket_and_no_other", flows::have_a_socket_each),
     ("the_memory_of_an_endpoint_does_not_grow_with_its_messages", memory::does_not_grow),

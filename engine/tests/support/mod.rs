@@ -6,14 +6,15 @@
 pub mod several;
 
 use std::fs::File;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use engine::channel::{self, ChannelError, Receiver};
-use engine::cookie::{self, ANSWER, ASK, DATAGRAM, Shown};
+use engine::cookie::{self, Shown, Word};
 use model::cell::default_read_size;
 use model::control::{CONTROL_VERSION, Cookie, FromEndpoint, Limits, Sent, Task, ToEndpoint};
 use model::end::EndReport;
@@ -93,7 +94,7 @@ impl Endpoint {
 
     /// Sends bytes that may be no message.
     pub fn tell_bytes(&mut self, bytes: &[u8]) {
-        std::io::Write::write_all(self.commands.as_mut().unwrap(), bytes).unwrap();
+        self.commands.as_mut().unwrap().write_all(bytes).unwrap();
     }
 
     pub fn hear(&mut self) -> FromEndpoint {
@@ -134,6 +135,15 @@ impl Endpoint {
         assert_eq!(self.hear(), FromEndpoint::Connected);
     }
 
+    /// Joins it to the test, which plays the other end of its only flow.
+    pub fn connect_to(&mut self, listener: &TcpListener) -> TcpStream {
+        self.tell(&ToEndpoint::Connect { peers: vec![listener.local_addr().unwrap()] });
+        let stream = listener.accept().unwrap().0;
+        take_cookie(&stream);
+        assert_eq!(self.hear(), FromEndpoint::Connected);
+        stream
+    }
+
     /// Joins it to a UDP socket of the test's, which plays the other end of its
     /// only flow. The endpoint is bound at `address`.
     pub fn join(&mut self, role: Role, address: SocketAddr, socket: &UdpSocket) {
@@ -169,10 +179,10 @@ pub const SHOWN: Shown = Shown { cookie: COOKIE, flow: 0 };
 pub fn show_cookie(socket: &UdpSocket, address: SocketAddr) {
     socket.connect(address).unwrap();
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
-    assert_eq!(socket.send(&SHOWN.datagram(ASK)).unwrap(), DATAGRAM);
+    assert_eq!(socket.send(&SHOWN.bytes(Word::Ask)).unwrap(), cookie::SHOWN);
     let mut room = [0; 64];
     let length = socket.recv(&mut room).unwrap();
-    assert!(SHOWN.is(&room[..length], ANSWER), "{:?}", &room[..length]);
+    assert!(SHOWN.is(&room[..length], Word::Answer), "{:?}", &room[..length]);
 }
 
 /// Plays the other side; returns who asked.
@@ -180,16 +190,17 @@ pub fn answer_cookie(socket: &UdpSocket) -> SocketAddr {
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut room = [0; 64];
     let (length, from) = socket.recv_from(&mut room).unwrap();
-    assert!(SHOWN.is(&room[..length], ASK), "{:?}", &room[..length]);
-    socket.send_to(&SHOWN.datagram(ANSWER), from).unwrap();
+    assert!(SHOWN.is(&room[..length], Word::Ask), "{:?}", &room[..length]);
+    socket.send_to(&SHOWN.bytes(Word::Answer), from).unwrap();
     from
 }
 
-/// Takes what an endpoint that connected writes first.
-pub fn take_cookie(mut stream: impl std::io::Read) {
+/// Hears what an endpoint that connected asks, and answers.
+pub fn take_cookie(mut stream: &TcpStream) {
     let mut room = [0; cookie::SHOWN];
     stream.read_exact(&mut room).unwrap();
-    assert_eq!(room, SHOWN.bytes());
+    assert_eq!(room, SHOWN.bytes(Word::Ask));
+    stream.write_all(&SHOWN.bytes(Word::Answer)).unwrap();
 }
 
 fn file(stream: UnixStream) -> File {

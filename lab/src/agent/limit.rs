@@ -1,10 +1,19 @@
 //! What one trial may take on an agent's machine.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
-use model::Protocol;
 use model::control::{Limits, Task};
 use model::plan::TrialEnd;
+use model::{Bytes, Nanos, Protocol};
+
+/// What a trial may take beside the time in which messages flow: both ends are
+/// joined before, and drained and counted afterwards. Its endpoint counts from
+/// its preparation, and is allowed that much more than the limit says.
+pub const TRIAL_SLACK: Duration = Duration::from_secs(60);
+/// The most that one endpoint's messages may take: each flow has a buffer of
+/// each way's size and read size.
+const MOST_MEMORY: Bytes = Bytes::new(4 << 30);
 
 /// What an agent allows each trial.
 #[derive(Debug)]
@@ -37,34 +46,72 @@ impl Allowance {
     /// Refuses a task that is planned to take more than is allowed, has the
     /// endpoint keep the limits whatever happens, and gives it its ports.
     pub fn apply(&self, task: &mut Task) -> Result<(), Refused> {
-        if let (TrialEnd::Length(length), Some(limit)) = (task.end, self.limits.time)
-            && task.warmup + length > limit
-        {
-            let planned = task.warmup + length;
-            let remedy = "make trials shorter, or start the agent with a longer --limit-time";
-            return Err(Refused(format!("a trial of {planned}, warm-up included, was asked for, but the agent allows {limit}: {remedy}")));
-        }
-        if let (TrialEnd::Messages(messages), Some(limit)) = (task.end, self.limits.bytes)
-            && messages.saturating_mul(task.cell.size.get()) > limit.get()
-        {
-            let planned = format!("{messages} messages of {} bytes", task.cell.size);
-            let remedy = "send fewer, or start the agent with a larger --limit-bytes";
-            return Err(Refused(format!("{planned} were asked for, but the agent allows {limit} bytes: {remedy}")));
-        }
-        task.limits = smaller(task.limits, self.limits);
+        self.check_time(task)?;
+        self.check_bytes(task)?;
+        check_memory(task)?;
+        let time = self.limits.time.map(|limit| limit + Nanos::from(TRIAL_SLACK));
+        task.limits = smaller(task.limits, Limits { time, ..self.limits });
         match &self.ports {
-            // Who connects over TCP is answered wherever it comes from.
             Some(ports) if task.cell.protocol() == Protocol::Udp || task.cell.test.listener() == task.role => ports.give(task),
+            // Who connects over TCP is answered wherever it comes from, and takes no port that is another's.
+            Some(_) => {
+                task.local.set_port(0);
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn check_time(&self, task: &Task) -> Result<(), Refused> {
+        let planned = match task.end {
+            TrialEnd::Length(length) => task.warmup + length,
+            TrialEnd::Messages(_) => task.warmup,
+        };
+        match self.limits.time {
+            Some(limit) if planned > limit => {
+                let remedy = "make trials shorter, or start the agent with a longer --limit-time";
+                Err(Refused(format!("a trial of {planned}, warm-up included, was asked for, but the agent allows {limit}: {remedy}")))
+            }
             _ => Ok(()),
         }
     }
+
+    fn check_bytes(&self, task: &Task) -> Result<(), Refused> {
+        let TrialEnd::Messages(messages) = task.end else { return Ok(()) };
+        match self.limits.bytes {
+            Some(limit) if messages.saturating_mul(task.cell.size.get()) > limit.get() => {
+                let planned = format!("{messages} messages of {} bytes", task.cell.size);
+                let remedy = "send fewer, or start the agent with a larger --limit-bytes";
+                Err(Refused(format!("{planned} were asked for, but the agent allows {limit} bytes: {remedy}")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Refuses what would take more memory than any trial needs.
+fn check_memory(task: &Task) -> Result<(), Refused> {
+    let cell = &task.cell;
+    let a_flow = cell.size.get().saturating_add(cell.read_size.get());
+    let wanted = Bytes::new(a_flow.saturating_mul(ways(task).into()));
+    if wanted <= MOST_MEMORY {
+        return Ok(());
+    }
+    let (flows, size, read_size) = (cell.flows, cell.size, cell.read_size);
+    let asked = format!("{flows} flows with messages of {size} and reads of {read_size} need buffers of {wanted}");
+    Err(Refused(format!("{asked}, but an agent allows one end {MOST_MEMORY}: take fewer flows, or smaller messages")))
+}
+
+/// How many flows, each way counted.
+fn ways(task: &Task) -> u32 {
+    task.cell.flows.saturating_mul(if task.cell.bidirectional { 2 } else { 1 })
 }
 
 impl Ports {
     /// As many in a row as the task may need, after those of the trial before,
     /// so that one just closed has time to rest.
     fn give(&self, task: &mut Task) -> Result<(), Refused> {
-        let wanted = task.cell.flows.saturating_mul(if task.cell.bidirectional { 2 } else { 1 });
+        let wanted = ways(task);
         if wanted > self.count {
             let (first, count) = (self.first, self.count);
             let remedy = "start the agent with more of them (--data-ports)";
@@ -136,12 +183,39 @@ mod tests {
     }
 
     #[test]
+    fn a_warm_up_alone_can_take_too_long() {
+        let allowance = Allowance::new(limits(Some(499), None), None);
+        let error = allowance.apply(&mut task(Test::TcpStream, Role::Sender, TrialEnd::Messages(1))).unwrap_err().0;
+        assert!(error.contains("0.5 s") || error.contains("500 ms"), "{error}");
+        let mut endless = task(Test::TcpStream, Role::Sender, SECOND);
+        endless.warmup = Nanos::new(u64::MAX);
+        assert!(allowance.apply(&mut endless).is_err(), "the sum does not wrap");
+    }
+
+    #[test]
+    fn buffers_beyond_four_gibibytes_are_refused() {
+        let allowance = Allowance::new(Limits::default(), None);
+        let with = |flows, bidirectional, size| {
+            let mut task = task(Test::TcpStream, Role::Sender, SECOND);
+            (task.cell.flows, task.cell.bidirectional) = (flows, bidirectional);
+            (task.cell.size, task.cell.read_size) = (Bytes::new(size), Bytes::new(size));
+            allowance.apply(&mut task).map_err(|refused| refused.0)
+        };
+        assert_eq!(with(1_024, false, 2 << 20), Ok(()));
+        let error = with(1_024, true, 2 << 20).unwrap_err();
+        assert!(error.contains("1024 flows") && error.contains("take fewer flows"), "{error}");
+        assert!(with(1_024, false, (2 << 20) + 1).is_err());
+        assert!(with(u32::MAX, true, u64::MAX).is_err(), "the product does not wrap");
+    }
+
+    #[test]
     fn the_smaller_of_both_limits_holds() {
         let allowance = Allowance::new(limits(Some(5_000), Some(7)), None);
         let mut with = task(Test::TcpStream, Role::Sender, SECOND);
-        with.limits = limits(Some(9_000), None);
+        with.limits = limits(Some(90_000), None);
         allowance.apply(&mut with).unwrap();
-        assert_eq!(with.limits, limits(Some(5_000), Some(7)));
+        // The endpoint counts from its preparation: a trial as long as the limit has to fit.
+        assert_eq!(with.limits, limits(Some(65_000), Some(7)));
         with.limits = limits(Some(3_000), Some(3));
         allowance.apply(&mut with).unwrap();
         assert_eq!(with.limits, limits(Some(3_000), Some(3)));
@@ -157,6 +231,10 @@ mod tests {
         };
         assert_eq!(port(Test::TcpStream, Role::Receiver, 1), Ok(7_000));
         assert_eq!(port(Test::TcpStream, Role::Sender, 1), Ok(0), "who connects needs none");
+        let mut greedy = task(Test::TcpStream, Role::Sender, SECOND);
+        greedy.local.set_port(7_001);
+        allowance.apply(&mut greedy).unwrap();
+        assert_eq!(greedy.local.port(), 0, "nor may it take one of its own choice");
         assert_eq!(port(Test::TcpMaerts, Role::Sender, 1), Ok(7_001));
         assert_eq!(port(Test::UdpStream, Role::Sender, 2), Ok(7_002));
         assert_eq!(port(Test::UdpStream, Role::Receiver, 2), Ok(7_000), "two do not fit behind 7003");

@@ -1,28 +1,30 @@
 //! `nettoll agent`: lends this machine to controllers elsewhere.
 //!
 //! ```text
-//! front (one thread: listeners, greetings) --admitted--> desk (a thread each) == pipes == __host == endpoint
-//!                                                          |
-//!                                                        queue: one trial at a time
+//! admission (one thread: listeners, greetings) --admitted--> controller (a thread each) == pipes == __host == endpoint
+//!                                                              |
+//!                                                            queue: one trial at a time
 //! ```
 //!
 //! Nothing that a stranger sends reaches a host process: that is started for
 //! whoever has been let in.
 
-mod desk;
-mod front;
-mod guest;
+mod admission;
+mod aim;
+mod controller;
 mod host;
 mod limit;
 mod log;
+mod pending;
 mod queue;
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use model::control::{FromHost, Limits};
 use model::frame::encode;
@@ -31,18 +33,18 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::wire::link::{Link, LinkError};
 use crate::wire::proof::random;
-use crate::wire::pump::{End, Pump};
+use crate::wire::pump::{End, Pump, silence};
 use crate::wire::{Credentials, is_this_machine};
-use desk::{Desk, Turn};
-use front::Front;
-use guest::Reception;
+use admission::Admission;
+use controller::{Controller, Turn};
 use host::HostProcess;
 use limit::Allowance;
 use log::Log;
-use queue::{Bell, Queue, Seat};
+use pending::Terms;
+use queue::{Bell, Queue, Ticket};
 
-/// How many controllers are served at once, waiting ones included.
-const MOST_CONTROLLERS: usize = 32;
+/// How long whoever is turned away has to hear why.
+const LEAVING_LIMIT: Duration = Duration::from_secs(1);
 /// Stack of the thread that serves one.
 const STACK: usize = 256 << 10;
 /// Connections that the kernel keeps until they are taken.
@@ -134,18 +136,35 @@ impl AgentError {
 pub struct Agent {
     listeners: Vec<TcpListener>,
     addresses: Vec<SocketAddr>,
-    reception: Reception,
-    house: Arc<House>,
+    terms: Terms,
+    service: Arc<Service>,
 }
 
 /// What all controllers share.
 #[derive(Debug)]
-struct House {
+struct Service {
     queue: Arc<Queue>,
     share: bool,
     allowance: Allowance,
     ending: Arc<AtomicBool>,
+    served: Arc<AtomicUsize>,
     log: Log,
+}
+
+/// One of those that are served; counted until it is dropped.
+struct Counted(Arc<AtomicUsize>);
+
+impl Counted {
+    fn new(served: &Arc<AtomicUsize>) -> Self {
+        served.fetch_add(1, Ordering::AcqRel);
+        Self(Arc::clone(served))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 /// A controller that was let in.
@@ -169,15 +188,17 @@ impl Agent {
             return Err(AgentError::Open(*address));
         }
         let (listeners, addresses) = listen_at(&wanted, matches!(settings.listen, Listen::At(_)))?.into_iter().unzip();
-        let house = House {
+        let service = Service {
             queue: Arc::default(),
             share: settings.share,
             allowance: Allowance::new(settings.limits, settings.data_ports),
             ending: Arc::default(),
+            served: Arc::default(),
             log: Log::new(),
         };
-        let reception = Reception { id: random().ok_or(AgentError::NoRandom)?, credentials: settings.credentials };
-        Ok(Self { listeners, addresses, reception, house: Arc::new(house) })
+        let id = random().ok_or(AgentError::NoRandom)?;
+        let terms = Terms { id, credentials: settings.credentials, served: Arc::clone(&service.served) };
+        Ok(Self { listeners, addresses, terms, service: Arc::new(service) })
     }
 
     /// Where it listens, with the ports that the kernel chose.
@@ -185,28 +206,30 @@ impl Agent {
         &self.addresses
     }
 
-    /// Serves until `stop` can be read. Then everything that it started has ended.
+    /// Serves until `stop` can be read. Then everything that it started has
+    /// ended. Makes this process the one that orphans below it fall to.
     ///
     /// # Errors
     /// See [`AgentError`].
     pub fn serve(self, stop: BorrowedFd<'_>) -> Result<(), AgentError> {
-        let Self { listeners, reception, house, .. } = self;
+        // Whatever a host process leaves behind is this process's to wait for.
+        host::adopt_orphans();
+        let Self { listeners, terms, service, .. } = self;
         let mut served: Vec<Served> = Vec::new();
-        let waited = Front::new(&listeners, &reception, &house.log).serve(stop, |link, rest, peer| {
+        let waited = Admission::new(&listeners, &terms, &service.log).serve(stop, |link, rest, peer| {
             served.retain(|one| !one.thread.is_finished());
-            if served.len() >= MOST_CONTROLLERS {
-                return turn_away(link, peer, &house.log, &format!("{MOST_CONTROLLERS} controllers are here already; try again later"));
-            }
-            match admit(&house, link, rest, peer) {
+            match admit(&service, link, rest, peer) {
                 Ok(one) => served.push(one),
                 Err(error) => {
-                    house.log.say(format_args!("{peer}: serve it: {error}; raise the limits on processes and open files (ulimit -u, -n)"))
+                    service
+                        .log
+                        .say(format_args!("{peer}: serve it: {error}; raise the limits on processes and open files (ulimit -u, -n)"));
                 }
             }
         });
         // Nobody else is to come while the last are seen off.
         drop(listeners);
-        house.ending.store(true, Ordering::Release);
+        service.ending.store(true, Ordering::Release);
         served.iter().for_each(|one| one.bell.ring());
         for one in served {
             // Of one that panicked, the host process has ended as well.
@@ -260,36 +283,46 @@ fn listen(address: SocketAddr) -> Result<TcpListener, AgentError> {
     opened().map_err(|answer| AgentError::Listen { address, answer })
 }
 
-fn admit(house: &Arc<House>, link: Link, rest: Vec<u8>, peer: SocketAddr) -> io::Result<Served> {
+fn admit(service: &Arc<Service>, link: Link, rest: Vec<u8>, peer: SocketAddr) -> io::Result<Served> {
     let bell = Arc::new(Bell::new()?);
-    let thread = thread::Builder::new().name("nettoll-desk".to_owned()).stack_size(STACK).spawn({
-        let (house, bell) = (Arc::clone(house), Arc::clone(&bell));
-        move || serve(&house, link, &rest, peer, bell)
+    let thread = thread::Builder::new().name("nettoll-serve".to_owned()).stack_size(STACK).spawn({
+        let (service, bell, counted) = (Arc::clone(service), Arc::clone(&bell), Counted::new(&service.served));
+        move || {
+            serve(&service, link, &rest, peer, bell);
+            drop(counted);
+        }
     })?;
     Ok(Served { thread, bell })
 }
 
 /// Serves one controller until it is gone.
-fn serve(house: &House, link: Link, rest: &[u8], peer: SocketAddr, bell: Arc<Bell>) {
+fn serve(service: &Service, link: Link, rest: &[u8], peer: SocketAddr, bell: Arc<Bell>) {
     let (mut host, from, to) = match HostProcess::start() {
         Ok(started) => started,
         Err(error) => {
             let why = format!(
                 "start a host process (/proc/self/exe __host): {error}; raise the limits on processes and open files (ulimit -u, -n)"
             );
-            return turn_away(link, peer, &house.log, &why);
+            return turn_away(link, peer, &service.log, &why);
         }
     };
     let encrypted = link.cipher().map_or_else(|| "not encrypted".to_owned(), |cipher| format!("encrypted with {cipher}"));
-    house.log.say(format_args!("{peer}: admitted, {encrypted}"));
+    service.log.say(format_args!("{peer}: admitted, {encrypted}"));
     // Given up last: when nothing is left that could disturb the next trial.
-    let seat = Seat::new(Arc::clone(&house.queue), Arc::clone(&bell));
-    let desk =
-        Desk { seat: &seat, bell, ending: Arc::clone(&house.ending), share: house.share, allowance: &house.allowance, turn: Turn::Away };
-    let end = Pump::new(link, rest, from, to, desk).run();
+    let ticket = Ticket::new(Arc::clone(&service.queue), Arc::clone(&bell));
+    let controller = Controller {
+        ticket: &ticket,
+        bell,
+        ending: Arc::clone(&service.ending),
+        share: service.share,
+        allowance: &service.allowance,
+        near: is_this_machine(peer),
+        turn: Turn::Away,
+    };
+    let end = Pump::new(link, rest, from, to, controller).run();
     let status = host.end();
-    drop(seat);
-    house.log.say(format_args!("{peer}: {}", farewell(&end, &status)));
+    drop(ticket);
+    service.log.say(format_args!("{peer}: {}", farewell(&end, &status)));
 }
 
 /// Somebody who may come in, but cannot be served.
@@ -298,6 +331,7 @@ fn turn_away(mut link: Link, peer: SocketAddr, log: &Log, why: &str) {
         link.queue(&frame);
     }
     link.close();
+    link.drain(Instant::now() + LEAVING_LIMIT);
     log.say(format_args!("{peer}: turned away: {why}"));
 }
 
@@ -305,8 +339,8 @@ fn farewell(end: &End, status: &str) -> String {
     match end {
         End::Far => "gone".to_owned(),
         End::Near => format!("its host process ended ({status})"),
-        End::Silent => "silent for 1.75 s: taken for dead".to_owned(),
-        End::Stuck => "took nothing for 1.75 s: taken for dead".to_owned(),
+        End::Silent => format!("silent for {}: taken for dead", silence()),
+        End::Stuck => format!("took nothing for {}: taken for dead", silence()),
         End::Broken(LinkError::Io(error)) => format!("the connection broke: {error}"),
         End::Broken(LinkError::Tls(error)) => format!("the connection broke: {error}"),
         End::Because(words) => format!("closed: {words}"),

@@ -38,12 +38,12 @@ impl AsFd for Bell {
 
 /// One controller's place, whether it stands in line or not. Dropped, it leaves.
 #[derive(Debug)]
-pub struct Seat {
+pub struct Ticket {
     queue: Arc<Queue>,
     bell: Arc<Bell>,
 }
 
-impl Seat {
+impl Ticket {
     /// Not in line yet. `bell` is rung whenever somebody before it leaves.
     pub const fn new(queue: Arc<Queue>, bell: Arc<Bell>) -> Self {
         Self { queue, bell }
@@ -75,7 +75,7 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for Ticket {
     fn drop(&mut self) {
         self.leave();
     }
@@ -85,26 +85,26 @@ impl Drop for Seat {
 mod tests {
     use std::sync::Arc;
 
-    use super::{Bell, Queue, Seat};
+    use super::{Bell, Queue, Ticket};
 
-    fn rung(seat: &Seat) -> bool {
-        seat.bell.0.read().is_ok()
+    fn rung(ticket: &Ticket) -> bool {
+        ticket.bell.0.read().is_ok()
     }
 
     #[test]
     fn who_comes_first_is_first_and_only_those_behind_are_told() {
         let queue = Arc::new(Queue::default());
-        let seats = [(); 3].map(|()| Seat::new(Arc::clone(&queue), Arc::new(Bell::new().unwrap())));
-        let places = |seats: &[Seat; 3]| seats.each_ref().map(Seat::place);
-        assert_eq!(places(&seats), [None; 3]);
-        seats.iter().for_each(Seat::ask);
-        seats[0].ask();
-        assert_eq!(places(&seats), [Some(0), Some(1), Some(2)]);
-        seats[1].leave();
-        assert_eq!(places(&seats), [Some(0), None, Some(1)]);
-        assert_eq!(seats.each_ref().map(rung), [false, false, true]);
-        seats[1].ask();
-        let [first, second, third] = seats;
+        let tickets = [(); 3].map(|()| Ticket::new(Arc::clone(&queue), Arc::new(Bell::new().unwrap())));
+        let places = |tickets: &[Ticket; 3]| tickets.each_ref().map(Ticket::place);
+        assert_eq!(places(&tickets), [None; 3]);
+        tickets.iter().for_each(Ticket::ask);
+        tickets[0].ask();
+        assert_eq!(places(&tickets), [Some(0), Some(1), Some(2)]);
+        tickets[1].leave();
+        assert_eq!(places(&tickets), [Some(0), None, Some(1)]);
+        assert_eq!(tickets.each_ref().map(rung), [false, false, true]);
+        tickets[1].ask();
+        let [first, second, third] = tickets;
         drop(first);
         assert_eq!((second.place(), third.place()), (Some(1), Some(0)));
         assert!(rung(&second) && rung(&third));

@@ -12,6 +12,10 @@ use super::answer::{Subject, said, setting};
 /// A study has a few dozen files open at a time.
 const FEWEST_FILES: u64 = 128;
 
+/// An endpoint of the most flows that there can be (1,024), with a socket each
+/// way and room for what a study has open beside them.
+const FILES_OF_MANY_FLOWS: u64 = 2 * 1_024 + FEWEST_FILES;
+
 /// A run of `quick` takes about 1 MB; a large one stays below this.
 const LEAST_ROOM: u64 = 64 << 20;
 
@@ -25,7 +29,8 @@ pub(super) fn checks() -> Vec<Check> {
         })
     };
     vec![
-        open_files(subject("open files", Need::Useful)),
+        open_files(subject("open files", Need::Useful), FEWEST_FILES),
+        open_files(subject("open files for 1,024 flows", Need::Later), FILES_OF_MANY_FLOWS),
         locked_memory(subject("locked memory", Need::Later)),
         buffers("largest SO_RCVBUF", "net.core.rmem_max"),
         buffers("largest SO_SNDBUF", "net.core.wmem_max"),
@@ -35,11 +40,11 @@ pub(super) fn checks() -> Vec<Check> {
     ]
 }
 
-fn open_files(subject: Subject) -> Check {
+fn open_files(subject: Subject, fewest: u64) -> Check {
     const TRIED: &str = "getrlimit(RLIMIT_NOFILE)";
     match getrlimit(Resource::RLIMIT_NOFILE) {
-        Ok((soft, hard)) if soft >= FEWEST_FILES => subject.present(format!("{} (at most {})", amount(soft), amount(hard))),
-        Ok((soft, _)) => subject.absent(format!("{TRIED}: {soft}"), format!("Raise it: `ulimit -n {FEWEST_FILES}` or more.")),
+        Ok((soft, hard)) if soft >= fewest => subject.present(format!("{} (at most {})", amount(soft), amount(hard))),
+        Ok((soft, _)) => subject.absent(format!("{TRIED}: {soft}"), format!("Raise it: `ulimit -n {fewest}` or more.")),
         Err(errno) => subject.absent(said(TRIED, &errno.into()), "A sandbox seems to filter limits: run nettoll outside it."),
     }
 }

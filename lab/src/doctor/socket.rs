@@ -4,6 +4,7 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use model::check::{Area, Check, Need};
+use model::plan::AGENT_PORT;
 use nix::errno::Errno;
 use nix::libc::{AF_PACKET, AF_XDP, IPPROTO_MPTCP, IPPROTO_SCTP};
 use profile::probe::io_uring;
@@ -64,7 +65,25 @@ pub(super) fn checks() -> Vec<Check> {
     checks.insert(2, loopback("IPv4 loopback", Need::Useful, Domain::IPV4, (Ipv4Addr::LOCALHOST, 0).into()));
     checks.insert(4, loopback("IPv6 loopback", Need::Later, Domain::IPV6, (Ipv6Addr::LOCALHOST, 0).into()));
     checks.push(ring());
+    checks.push(agent_port());
     checks
+}
+
+/// Binds where an agent listens unless told otherwise, but does not listen.
+fn agent_port() -> Check {
+    let subject = Subject { area: Area::Sockets, name: "an agent's port", need: Need::Later };
+    let bound = Socket::new(Domain::IPV4, Type::STREAM, None).and_then(|socket| {
+        // As an agent does, so that connections of one that ended do not count.
+        socket.set_reuse_address(true)?;
+        socket.bind(&SocketAddr::from((Ipv4Addr::UNSPECIFIED, AGENT_PORT)).into())?;
+        Ok(format!("TCP {AGENT_PORT} is free"))
+    });
+    subject.outcome(&format!("bind(0.0.0.0:{AGENT_PORT})"), bound, |errno| match errno {
+        Errno::EADDRINUSE => {
+            "Another program listens there, perhaps an agent that runs already: give `nettoll agent` another with --port.".to_owned()
+        }
+        _ => refused(errno, "CONFIG_INET"),
+    })
 }
 
 fn open(kind: &Kind) -> Check {

@@ -75,7 +75,7 @@ pub enum HostError {
         /// What happened.
         error: String,
     },
-    /// The control connections work and the ends did not find each other.
+    /// The control connections work and neither end says that it found the other.
     #[error(
         "{error}; both hosts answer on their control connections, so a firewall between {from} and {to} may drop what the trial sends: \
          let it pass, or give it a port that passes with --data-port"
@@ -121,11 +121,31 @@ impl HostError {
         matches!(self, Self::Lost { .. } | Self::AgentLost { .. } | Self::Start { .. } | Self::Version { .. })
     }
 
-    /// Whether another attempt to reach the hosts may fare better.
+    /// Whether another attempt to reach hosts that were reached before may fare
+    /// better.
     pub fn may_pass(&self) -> bool {
         match self {
+            // The names had addresses, so it is the name server that fails.
+            Self::Connect(ConnectError::Resolve { .. }) | Self::Path(PathError::Data { .. }) => true,
             Self::Connect(error) => error.may_pass(),
             other => matches!(other, Self::Lost { .. } | Self::AgentLost { .. }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::HostError;
+    use crate::wire::{AttemptError, ConnectError};
+
+    #[test]
+    fn what_was_reached_before_is_looked_for_through_a_failing_name_server() {
+        let connect = |error: ConnectError| HostError::from(error).may_pass();
+        let (name, answer) = ("b".to_owned(), "Temporary failure in name resolution".to_owned());
+        assert!(connect(ConnectError::Resolve { name: name.clone(), address: "db1".to_owned(), answer }));
+        // A refusal stays one.
+        let tries = vec![("192.0.2.1:1".parse().unwrap(), AttemptError::NoSecret)];
+        assert!(!connect(ConnectError::Failed { name, at: "192.0.2.1:1".to_owned(), tries }));
+        assert!(!HostError::OneAgent.may_pass());
     }
 }

@@ -85,13 +85,17 @@ pub enum PathError {
 /// # Errors
 /// See [`HostError`] and [`PathError`].
 pub(super) fn reach(plan: &Plan, credentials: &Credentials) -> Result<Found, HostError> {
+    let families: BTreeSet<Family> = plan.cells.iter().map(|cell| cell.family).collect();
+    // What is asked for over one family alone is controlled over it as well,
+    // unless messages take another way.
+    let only = families.first().copied().filter(|_| families.len() == 1);
     let host = |name: &str| match plan.hosts.get(name) {
-        Some(at) => RemoteHost::reach(name, at, credentials),
+        Some(at) => RemoteHost::reach(name, at, only.filter(|_| at.data.is_none()), credentials),
         None => RemoteHost::start(name, "none"),
     };
     let mut hosts = [host(HOST_NAMES[0])?, host(HOST_NAMES[1])?];
     let mut ways = [Ways::default(), Ways::default()];
-    for family in plan.cells.iter().map(|cell| cell.family).collect::<BTreeSet<Family>>() {
+    for family in families {
         let found = find(&mut hosts, family)?;
         for (ways, way) in ways.iter_mut().zip(found) {
             ways.set(family, way);

@@ -7,12 +7,11 @@ use model::control::{FromEndpoint, FromHost, ToHost};
 
 use super::{Trial, TrialError, turn};
 use crate::event::Event;
-use crate::remote::{self, Heard, HostError, RemoteHost};
+use crate::remote::{self, Heard, HostError, RemoteHost, SLOW_ROUNDS};
 
-/// How long both ends may take for a step that needs no traffic.
+/// How long both ends may take for a step that needs no traffic; over a slow
+/// path [`SLOW_ROUNDS`] round trips more.
 pub const STEP_LIMIT: Duration = Duration::from_secs(30);
-/// And how many round trips more over a slow path: a lossy one repeats.
-const SLOW_ROUNDS: u32 = 16;
 
 /// One value for each role.
 #[derive(Debug, Clone, Default)]

@@ -8,6 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use model::Family;
 use model::frame::{Frames, encode};
 use model::greeting::{AgentId, Answer, GreetingError, Hail, LONGEST_GREETING, Proof, Verdict, Wants};
 use model::plan::HostAddress;
@@ -16,8 +17,10 @@ use serde::Serialize;
 
 use super::link::{Filled, Link, LinkError};
 use super::proof::{Side, Transcript, random};
-use super::pump::{End, Pump, Through, timeout};
-use super::{AttemptError, ConnectError, Connected, Credentials, Ended, TOOL, resolve, tls};
+use super::pump::{End, Pump, Through, silence, timeout};
+use super::resolve::of_family;
+use super::{AttemptError, ConnectError, Connected, Credentials, Ended, resolve, tls};
+use crate::tool;
 
 /// How long each address may take to answer.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
@@ -31,7 +34,15 @@ const GREETING_LIMIT: Duration = Duration::from_secs(5);
 /// # Errors
 /// See [`ConnectError`].
 pub fn connect(name: &str, at: &HostAddress, credentials: &Credentials) -> Result<Connected, ConnectError> {
-    let addresses = resolve(&at.address, at.port).map_err(|answer| ConnectError::Resolve {
+    connect_over(name, at, None, credentials)
+}
+
+/// The same at the addresses of `family` alone, if the name has any.
+///
+/// # Errors
+/// See [`ConnectError`].
+pub fn connect_over(name: &str, at: &HostAddress, family: Option<Family>, credentials: &Credentials) -> Result<Connected, ConnectError> {
+    let addresses = resolve(&at.address, at.port).map(|all| of_family(all, family)).map_err(|answer| ConnectError::Resolve {
         name: name.to_owned(),
         address: at.address.clone(),
         answer,
@@ -95,16 +106,15 @@ fn join(name: &str, peer: SocketAddr, greeted: Greeted) -> Result<Connected, Con
     Ok(Connected { stream, local, peer, agent, cipher, ended })
 }
 
+/// What may be behind a connection on which nothing moves.
+const LOST: &str = "its machine or the path to it is down, it was stopped, or the path drops what is large (an MTU black hole)";
+
 fn in_words(end: &End, credentials: &Credentials) -> Option<String> {
     Some(match end {
         End::Near => return None,
         End::Far => "it closed the connection; its own log says why".to_owned(),
-        End::Silent => "nothing came from it for 1.75 s; its machine or the path to it is down, it was stopped, or the path drops what is \
-             large (an MTU black hole)"
-            .to_owned(),
-        End::Stuck => "it took nothing for 1.75 s; its machine or the path to it is down, it was stopped, or the path drops what is \
-             large (an MTU black hole)"
-            .to_owned(),
+        End::Silent => format!("nothing came from it for {}; {LOST}", silence()),
+        End::Stuck => format!("it took nothing for {}; {LOST}", silence()),
         End::Broken(LinkError::Io(error)) => format!("the connection broke: {error}"),
         End::Broken(LinkError::Tls(error)) => match &credentials.tls {
             Some(identity) => format!("TLS: {}", identity.describe(error, "the agent")),
@@ -124,7 +134,7 @@ struct Talk {
 
 impl Talk {
     fn greet(&mut self, peer: SocketAddr) -> Result<AgentId, AttemptError> {
-        let hail = Hail::new(TOOL, random().ok_or(AttemptError::NoRandom)?);
+        let hail = Hail::new(tool(), random().ok_or(AttemptError::NoRandom)?);
         self.say(&hail)?;
         let answer = Answer::parse(&self.hear("its answer")?).map_err(refused)?;
         match (answer.wants, self.credentials.secret.clone()) {
@@ -198,5 +208,6 @@ fn refused(error: GreetingError) -> AttemptError {
         GreetingError::Foreign(words) => AttemptError::Foreign(words),
         GreetingError::Version { theirs, tool } => AttemptError::Version { theirs, tool },
         GreetingError::Refused(words) => AttemptError::Refused(words),
+        GreetingError::Busy(words) => AttemptError::Busy(words),
     }
 }

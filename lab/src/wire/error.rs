@@ -85,7 +85,7 @@ pub enum AttemptError {
     #[error(
         "the agent (nettoll {tool}) speaks version {theirs} of the control protocol, this is nettoll {} with version {CONTROL_VERSION}: \
          install the same nettoll on both",
-        env!("CARGO_PKG_VERSION")
+        crate::tool()
     )]
     Version {
         /// Its version.
@@ -111,6 +111,9 @@ pub enum AttemptError {
     /// It refused, and says why.
     #[error("the agent refused: {0}")]
     Refused(String),
+    /// It has no room for another controller now, and says so.
+    #[error("the agent is busy: {0}")]
+    Busy(String),
     /// The connection broke.
     #[error("the connection broke: {0}")]
     Broken(std::io::Error),
@@ -121,6 +124,15 @@ pub enum AttemptError {
 
 impl AttemptError {
     const fn may_pass(&self) -> bool {
-        matches!(self, Self::Unreachable(_) | Self::NoAnswer(_) | Self::Closed(_) | Self::Slow { .. } | Self::Broken(_) | Self::NoRandom)
+        matches!(
+            self,
+            Self::Unreachable(_)
+                | Self::NoAnswer(_)
+                | Self::Closed(_)
+                | Self::Slow { .. }
+                | Self::Busy(_)
+                | Self::Broken(_)
+                | Self::NoRandom
+        )
     }
 }

@@ -3,8 +3,11 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Instant;
 
-use nix::poll::PollFlags;
+use nix::poll::{PollFd, PollFlags, poll};
+
+use super::pump::timeout;
 
 /// How much is read, and how much is encrypted, at a time.
 const PIECE: usize = 16 << 10;
@@ -162,6 +165,27 @@ impl Link {
         }
         let _ = self.flush();
         let _ = self.socket.shutdown(std::net::Shutdown::Write);
+    }
+
+    /// Reads and forgets what still comes, until the other side ends or the
+    /// deadline. To be called after [`Link::close`]: the kernel answers bytes
+    /// that nobody read with a reset, and that takes the last words away from
+    /// the other side.
+    pub(crate) fn drain(&mut self, deadline: Instant) {
+        let mut piece = [0; PIECE];
+        while Instant::now() < deadline {
+            match self.socket.read(&mut piece) {
+                Ok(0) => return,
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    let mut fds = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)];
+                    // Interrupted, it looks again.
+                    let _ = poll(&mut fds, timeout(deadline));
+                }
+                Err(_) => return,
+            }
+        }
     }
 }
 

@@ -25,15 +25,12 @@ use std::sync::{Arc, OnceLock};
 use model::greeting::AgentId;
 
 pub use certificates::{CertificatesError, Made, make_certificates};
-pub use connect::connect;
+pub use connect::{connect, connect_over};
 pub use credentials::{CredentialError, Credentials, Secret, TlsFiles};
 pub use error::{AttemptError, ConnectError};
 pub use pump::{BEAT_EVERY, SILENCE};
 pub use resolve::{literal, resolve};
 pub use tls::Identity;
-
-/// The version of this tool, as it is told to the other side.
-pub(crate) const TOOL: &str = env!("CARGO_PKG_VERSION");
 
 /// A connection to an agent that has let this controller in.
 #[derive(Debug)]

@@ -11,6 +11,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
+use model::Nanos;
 use model::frame::{BEAT, Frames, LONGEST};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -18,14 +19,15 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use super::link::{Filled, Link, LinkError};
 
 /// How long a side says nothing before it sends a beat.
-pub const BEAT_EVERY: Duration = Duration::from_millis(250);
-/// How long a silence is taken for the other's death: seven beats, so that what
-/// ran for it is gone within 2 s; and long enough for TCP to send a lost
-/// segment three times (200, 400 and 800 ms).
+pub const BEAT_EVERY: Duration = Duration::from_millis(500);
+/// How long a silence is taken for the other's death: three beats and half of
+/// one, so that what ran for it is gone within 2 s; and long enough for TCP to
+/// send a lost segment three times (200, 400 and 800 ms).
 pub const SILENCE: Duration = Duration::from_millis(1_750);
-/// How long the last words may take.
+/// How long the last words may take, and then the other's end.
 const FAREWELL: Duration = Duration::from_millis(200);
-/// Above this many bytes in line, no more is taken from the process behind.
+/// Above this many bytes in line for the connection, no more is taken from
+/// either side until they are gone: whoever asks on and on has to read answers.
 const ENOUGH: usize = 256 << 10;
 /// Above this many bytes in line for the process behind, it is taken for stuck.
 const TOO_MUCH: usize = 2 * LONGEST;
@@ -142,7 +144,11 @@ impl<M: Middle> Pump<M> {
             Err(end) => end,
         };
         self.middle.ending(&end, &mut self.way);
+        let last_words = !self.way.far.is_empty();
         self.farewell();
+        if last_words {
+            self.link.drain(Instant::now() + FAREWELL);
+        }
         end
     }
 
@@ -157,7 +163,10 @@ impl<M: Middle> Pump<M> {
             if to {
                 self.write_near()?;
             }
-            if link {
+            if self.is_full() {
+                // Not listened to; whether it takes anything is seen in `send`.
+                self.heard = Instant::now();
+            } else if link {
                 self.read_far()?;
             } else if self.heard.elapsed() >= SILENCE {
                 // Not before it was read: this thread may have slept itself.
@@ -169,13 +178,18 @@ impl<M: Middle> Pump<M> {
         }
     }
 
+    fn is_full(&self) -> bool {
+        self.link.backlog() + self.way.far.len() > ENOUGH
+    }
+
     /// Waits until something can be done; says with what.
     fn wait(&self) -> Result<[bool; 4], End> {
-        let full = self.link.backlog() > ENOUGH;
+        let full = self.is_full();
         let mut until = self.heard + SILENCE;
         until = until.min(if self.link.wants_write() { self.moved + SILENCE } else { self.said + BEAT_EVERY });
         until = self.middle.deadline().map_or(until, |deadline| until.min(deadline));
-        let mut fds = vec![PollFd::new(self.link.as_fd(), self.link.interest())];
+        let interest = if full { self.link.interest() - PollFlags::POLLIN } else { self.link.interest() };
+        let mut fds = vec![PollFd::new(self.link.as_fd(), interest)];
         let mut place = [Some(0), None, None, None];
         let wake = self.middle.wake();
         let others = [
@@ -292,6 +306,11 @@ impl<M: Middle> Pump<M> {
 
 fn passing(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+/// [`SILENCE`], as texts name it.
+pub(crate) fn silence() -> Nanos {
+    Nanos::from(SILENCE)
 }
 
 /// Rounded up, so that a wait never ends early and spins.

@@ -6,6 +6,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use model::Family;
+
 /// How long a name server may take.
 const LOOKUP_LIMIT: Duration = Duration::from_secs(10);
 
@@ -40,6 +42,12 @@ pub fn resolve(host: &str, port: u16) -> Result<Vec<SocketAddr>, String> {
         Ok(Err(error)) => Err(error.to_string()),
         Err(_) => Err(format!("the name server gave no answer for {LOOKUP_LIMIT:?}")),
     }
+}
+
+/// Those of a family; all of them where there is none of it, or none is asked for.
+pub fn of_family(all: Vec<SocketAddr>, family: Option<Family>) -> Vec<SocketAddr> {
+    let is_one = |address: &SocketAddr| family.is_none_or(|family| address.is_ipv4() == (family == Family::V4));
+    if all.iter().any(is_one) { all.into_iter().filter(is_one).collect() } else { all }
 }
 
 /// An address that is one already; `None` for a name.
@@ -79,13 +87,25 @@ fn scope_of(device: &str) -> io::Result<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{literal, resolve};
+    use super::{literal, of_family, resolve};
+    use model::Family;
+    use std::net::SocketAddr;
 
     #[test]
     fn addresses_are_taken_as_they_are() {
         assert_eq!(resolve("192.0.2.1", 7), Ok(vec!["192.0.2.1:7".parse().unwrap()]));
         assert_eq!(resolve("::1", 7), Ok(vec!["[::1]:7".parse().unwrap()]));
         assert_eq!(literal("a.name", 7), Ok(None));
+    }
+
+    #[test]
+    fn a_family_that_is_there_is_all_that_is_tried() {
+        let all: Vec<SocketAddr> = ["[::1]:7", "192.0.2.1:7", "192.0.2.2:7"].map(|text| text.parse().unwrap()).into();
+        assert_eq!(of_family(all.clone(), Some(Family::V4)), all[1..]);
+        assert_eq!(of_family(all.clone(), Some(Family::V6)), all[..1]);
+        assert_eq!(of_family(all.clone(), None), all);
+        // What is wrong with it then is said by whoever needs the other family.
+        assert_eq!(of_family(all[..1].to_vec(), Some(Family::V4)), all[..1]);
     }
 
     #[test]

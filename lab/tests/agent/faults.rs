@@ -1,6 +1,6 @@
 //! Connections that break every rule. Each ends alone: the agent goes on.
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,9 @@ claims!(
     absurd_lengths_afterwards,
     a_greeting_of_a_byte_at_a_time,
     what_is_no_command,
+    a_refusal_is_heard_whatever_was_still_said,
     a_peer_that_stops_reading,
+    a_peer_that_asks_faster_than_it_reads,
     a_peer_that_stops_beating,
     an_agent_that_stops,
     an_agent_that_is_killed,
@@ -117,7 +119,9 @@ fn what_is_no_command() -> Result<(), Skip> {
 
 fn a_peer_that_stops_reading() -> Result<(), Skip> {
     let agent = Agent::at(loopback());
-    let raw = admitted(agent.address());
+    let mut raw = admitted(agent.address());
+    raw.say(&ToHost::Turn);
+    assert_eq!(raw.hear::<FromHost>(), FromHost::Yours { shared: false });
     raw.socket.set_nonblocking(true).unwrap();
     // It asks on and on, and so is not silent, but takes no answer.
     let clock = encode(&ToHost::Facts { device: "lo".to_owned(), endpoint_cpus: Vec::new() }).unwrap();
@@ -133,6 +137,56 @@ fn a_peer_that_stops_reading() -> Result<(), Skip> {
     }
     assert!(agent.status("VmHWM") < 64 << 10, "{}", agent.status("VmHWM"));
     drop(raw);
+    still_serves(&agent);
+    Ok(())
+}
+
+/// It takes 4 KiB every 20 ms and so is neither silent nor stuck, but its
+/// questions bring many times that, and the agent answers them itself.
+fn a_peer_that_asks_faster_than_it_reads() -> Result<(), Skip> {
+    let agent = Agent::at(loopback());
+    let raw = admitted(agent.address());
+    raw.socket.set_nonblocking(true).unwrap();
+    let ask = encode(&ToHost::Start).unwrap();
+    let asks: Vec<u8> = ask.iter().copied().cycle().take(ask.len() * 4_000).collect();
+    let (mut written, mut at) = (0, 0);
+    let mut answers = [0; 4 << 10];
+    let mut read = Instant::now();
+    let deadline = Instant::now() + Duration::from_secs(4);
+    while Instant::now() < deadline {
+        match (&raw.socket).write(&asks[at..]) {
+            Ok(length) => {
+                written += length;
+                at = (at + length) % asks.len();
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => std::thread::sleep(Duration::from_millis(2)),
+            Err(error) => panic!("{error}: {}", agent.log()),
+        }
+        if read.elapsed() >= Duration::from_millis(20) {
+            read = Instant::now();
+            let _ = (&raw.socket).read(&mut answers);
+        }
+    }
+    let most = agent.status("VmHWM");
+    println!("an agent that was asked {} KiB of questions took at most {} MiB", written >> 10, most >> 10);
+    assert!(most < 32 << 10, "{most} KiB");
+    drop(raw);
+    still_serves(&agent);
+    Ok(())
+}
+
+fn a_refusal_is_heard_whatever_was_still_said() -> Result<(), Skip> {
+    let agent = Agent::at(loopback());
+    let mut raw = admitted(agent.address());
+    let mut all = b"\0\0\0\x02{}".to_vec();
+    all.extend(BEAT.repeat(50_000));
+    raw.send(&all);
+    let mut heard = Vec::new();
+    raw.socket.read_to_end(&mut heard).unwrap();
+    // An end in order, not a reset: after that a lost word would not be sent again.
+    std::thread::sleep(Duration::from_millis(100));
+    assert!(raw.socket.take_error().unwrap().is_none(), "it was reset");
+    says(&String::from_utf8_lossy(&heard), &["it sent what is no command"]);
     still_serves(&agent);
     Ok(())
 }

@@ -9,12 +9,21 @@ use model::{Bytes, Cell, Family, Nanos, Role, Test};
 
 use crate::claims;
 use crate::support::agent::Agent;
-use crate::support::inside::loopback;
+use crate::support::files::{Files, SECRET, knows};
+use crate::support::inside::{here, loopback};
 use crate::support::roles::AgentSpec;
 use crate::support::talk::Controller;
 use crate::support::{Skip, says};
 
-claims!(a_trial_beyond_the_limits_is_refused, the_machine_is_not_changed, a_device_is_no_path);
+claims!(
+    a_trial_beyond_the_limits_is_refused,
+    a_remote_controller_cannot_aim_at_loopback,
+    a_controller_on_the_machine_can,
+    nothing_is_read_during_anothers_trial,
+    buffers_beyond_memory_are_refused,
+    the_machine_is_not_changed,
+    a_device_is_no_path,
+);
 
 fn joined(spec: AgentSpec) -> (Agent, Controller) {
     let agent = Agent::start(&AgentSpec { listen: vec![loopback()], ..spec });
@@ -23,14 +32,19 @@ fn joined(spec: AgentSpec) -> (Agent, Controller) {
 }
 
 fn prepare(end: TrialEnd) -> ToHost {
-    let task = Task {
+    with(|task| task.end = end)
+}
+
+/// The command to prepare a task that is usual but for `change`.
+fn with(change: impl FnOnce(&mut Task)) -> ToHost {
+    let mut task = Task {
         role: Role::Sender,
         cell: Cell::plain(Test::TcpStream, Bytes::new(1_000)),
         local: "127.0.0.1:0".parse().unwrap(),
         cpus: Vec::new(),
         ksoftirqd: Vec::new(),
         cookie: Cookie([1; 16]),
-        end,
+        end: TrialEnd::Length(Nanos::from_millis(100)),
         warmup: Nanos::from_millis(100),
         silence: Nanos::from_millis(20),
         answer_limit: Nanos::from_millis(100),
@@ -38,7 +52,75 @@ fn prepare(end: TrialEnd) -> ToHost {
         progress: None,
         limits: Limits::default(),
     };
+    change(&mut task);
     ToHost::Endpoint(ToEndpoint::Prepare(Box::new(task)))
+}
+
+fn connect_to(peer: &str) -> ToHost {
+    ToHost::Endpoint(ToEndpoint::Connect { peers: vec!["192.0.2.7:7".parse().unwrap(), peer.parse().unwrap()] })
+}
+
+/// It has its turn and an endpoint.
+fn start(controller: &mut Controller) {
+    assert_eq!(controller.ask(&ToHost::Turn), FromHost::Yours { shared: false });
+    assert_eq!(controller.ask(&ToHost::Start), FromHost::Done);
+}
+
+fn a_remote_controller_cannot_aim_at_loopback() -> Result<(), Skip> {
+    let files = Files::new();
+    let secret = files.secret("secret", SECRET);
+    let agent = Agent::start(&AgentSpec { listen: vec![here()?], secret: Some(secret.clone()), ..AgentSpec::default() });
+    let mut controller = Controller::connect(agent.address(), &knows(&secret)).unwrap();
+    assert!(!controller.connected.local.ip().is_loopback());
+    start(&mut controller);
+    for local in ["127.0.0.1:0", "[::1]:0", "[::ffff:127.0.0.1]:0"] {
+        let error = controller.refused(&with(|task| task.local = local.parse().unwrap()));
+        says(&error, &["loopback of the agent's machine"]);
+    }
+    for peer in ["127.0.0.1:22", "[::1]:22", "[::ffff:127.0.0.1]:22", "0.0.0.0:22", "[::]:22", "224.0.0.1:22", "255.255.255.255:22"] {
+        says(&controller.refused(&connect_to(peer)), &["aim messages at", "an address that both reach"]);
+    }
+    // Elsewhere it may: what comes next is the answer to the next question.
+    controller.tell(&with(|task| task.local = here().unwrap()));
+    controller.tell(&connect_to("192.0.2.8:7"));
+    assert!(matches!(controller.ask(&ToHost::Clock), FromHost::Clock { .. }));
+    Ok(())
+}
+
+fn a_controller_on_the_machine_can() -> Result<(), Skip> {
+    let (_agent, mut controller) = joined(AgentSpec::default());
+    start(&mut controller);
+    controller.tell(&with(|_| ()));
+    controller.tell(&connect_to("127.0.0.1:7"));
+    assert!(matches!(controller.ask(&ToHost::Clock), FromHost::Clock { .. }));
+    says(&controller.refused(&connect_to("0.0.0.0:7")), &["that is no host's address"]);
+    Ok(())
+}
+
+fn nothing_is_read_during_anothers_trial() -> Result<(), Skip> {
+    let (agent, mut first) = joined(AgentSpec::default());
+    let mut second = Controller::connect(agent.address(), &Credentials::default()).unwrap();
+    let facts = ToHost::Facts { device: "lo".to_owned(), endpoint_cpus: Vec::new() };
+    let counters = ToHost::Counters { device: "lo".to_owned(), family: Family::V4 };
+    says(&first.refused(&facts), &["ask for the turn first"]);
+    start(&mut first);
+    assert_eq!(second.ask(&ToHost::Turn), FromHost::Waiting { place: 1 });
+    says(&second.refused(&facts), &["would disturb the trial of whoever has the host"]);
+    says(&second.refused(&counters), &["would disturb the trial of whoever has the host"]);
+    assert!(matches!(first.ask(&facts), FromHost::Facts(_)));
+    assert!(matches!(first.ask(&counters), FromHost::Counters(_)));
+    Ok(())
+}
+
+fn buffers_beyond_memory_are_refused() -> Result<(), Skip> {
+    let (_agent, mut controller) = joined(AgentSpec::default());
+    start(&mut controller);
+    let command = with(|task| {
+        task.cell.flows = 1_024;
+        task.cell.size = Bytes::new(8 << 20);
+    });
+    says(&controller.refused(&command), &["1024 flows", "take fewer flows, or smaller messages"]);
+    Ok(())
 }
 
 fn a_trial_beyond_the_limits_is_refused() -> Result<(), Skip> {

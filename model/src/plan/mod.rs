@@ -21,7 +21,7 @@ pub use factor::Factor;
 pub use hosts::{AGENT_PORT, HOST_NAMES, HostAddress, OnLoss};
 pub use link::{Link, LinkKind, Offload};
 pub use raw::RawPlan;
-pub use resolve::{LOOKS, Override, PlanError, TRIAL_OVERHEAD, resolve};
+pub use resolve::{LEAST_SILENCE, LOOKS, Override, PlanError, TRIAL_OVERHEAD, resolve};
 
 /// The presets: the name of each, and its text.
 pub const PRESETS: &[(&str, &str)] = &[("quick", include_str!("../../../plans/quick.toml"))];

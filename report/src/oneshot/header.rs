@@ -88,6 +88,9 @@ fn asked(setting: &Setting, cell: &Cell) -> String {
     });
     if cell.flows > 1 {
         parts.push(format!("{}, each with a thread", plural(u64::from(cell.flows), "flow")));
+        if cell.protocol() == Protocol::Tcp && setting.plan.progress.is_some() {
+            parts.push("cwnd and rtt of the lines are those of flow 1".to_owned());
+        }
     }
     if cell.bidirectional {
         parts.push("both ends send".to_owned());

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use model::end::{Progress, TcpInfo};
+use model::end::{EndReport, Progress, TcpInfo};
 use model::{Cell, Nanos, Protocol, Role};
 use serde::Serialize;
 
@@ -23,7 +23,8 @@ pub struct Row {
     pub sender: Option<Progress>,
     /// The receiver's account.
     pub receiver: Option<Progress>,
-    /// Segments sent again within it; `None` where TCP did not say.
+    /// Segments sent again within it; `None` where TCP did not say, and of the
+    /// first after a warm-up, until the end of the trial tells those of before.
     pub retransmits: Option<u32>,
 }
 
@@ -35,14 +36,16 @@ pub struct Intervals {
     receiver: VecDeque<Progress>,
     /// When the measured part began, by the clock of the end that is asked for it.
     start: Option<Nanos>,
-    /// TCP's count at the end of the interval before.
-    resent: u32,
+    /// TCP's count at the end of the interval before; not known of a warm-up.
+    resent: Option<u32>,
 }
 
 impl Intervals {
-    /// Nothing has come yet.
-    pub fn new(cell: &Cell) -> Self {
-        Self { cell: cell.clone(), sender: VecDeque::new(), receiver: VecDeque::new(), start: None, resent: 0 }
+    /// Nothing has come yet. After a warm-up of more than nothing TCP has counted
+    /// before the first interval.
+    pub fn new(cell: &Cell, warmup: Nanos) -> Self {
+        let resent = (warmup.get() == 0).then_some(0);
+        Self { cell: cell.clone(), sender: VecDeque::new(), receiver: VecDeque::new(), start: None, resent }
     }
 
     /// Takes note of what an end says; an interval that is complete by it.
@@ -67,8 +70,8 @@ impl Intervals {
         let clock = if self.cell.test.is_stream() { receiver.or(sender) } else { sender.or(receiver) }?;
         let start = *self.start.get_or_insert(clock.interval.start);
         let total = sender.and_then(|progress| progress.tcp).map(|tcp| tcp.total_retrans);
-        let retransmits = total.map(|total| total.saturating_sub(self.resent));
-        self.resent = total.unwrap_or(self.resent);
+        let retransmits = total.zip(self.resent).map(|(total, before)| total.saturating_sub(before));
+        self.resent = total.or(self.resent);
         let since = |at: Nanos| at.since(start).as_secs_f64();
         Some(Row { start: since(clock.interval.start), end: since(clock.interval.end), sender, receiver, retransmits })
     }
@@ -81,6 +84,16 @@ impl Intervals {
     /// A row as text, without a newline. At most 80 columns wide.
     pub fn line(&self, row: &Row) -> String {
         line(&format!("{:.2}-{:.2}", row.start, row.end), &columns(&self.cell).map(|column| (column.write)(row, &self.cell)))
+    }
+}
+
+/// Puts right what the first of all rows of a trial could not know while it ran:
+/// what TCP had sent again before the measured part.
+pub fn complete(rows: &mut [Row], sender: &EndReport) {
+    let Some(first) = rows.first_mut() else { return };
+    let counted = first.sender.and_then(|progress| progress.tcp);
+    if let (Some(tcp), Some(before)) = (counted, sender.tcp_at_start) {
+        first.retransmits = Some(tcp.resent_since(Some(before)));
     }
 }
 
@@ -210,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_line_waits_for_both_ends_and_counts_what_is_new() {
-        let mut intervals = Intervals::new(&Cell::plain(Test::TcpStream, Bytes::new(1_000)));
+        let mut intervals = Intervals::new(&Cell::plain(Test::TcpStream, Bytes::new(1_000)), Nanos::default());
         assert_eq!(intervals.hear(Role::Sender, second(0, 1_000_000, Some(3))), None);
         assert_eq!(intervals.hear(Role::Sender, second(1, 1_000_000, Some(5))), None);
         let first = intervals.hear(Role::Receiver, second(0, 125_000_000, None)).unwrap();
@@ -225,8 +238,18 @@ mod tests {
     }
 
     #[test]
+    fn what_a_warm_up_sent_again_is_not_of_the_first_interval() {
+        let mut intervals = Intervals::new(&Cell::plain(Test::TcpStream, Bytes::new(1_000)), Nanos::from_millis(10));
+        for at in [0, 1] {
+            intervals.hear(Role::Sender, second(at, 1_000, Some(70 + 2 * at as u32)));
+        }
+        let rows = intervals.rest();
+        assert_eq!([rows[0].retransmits, rows[1].retransmits], [None, Some(2)]);
+    }
+
+    #[test]
     fn an_end_that_is_silent_does_not_keep_the_other_waiting_for_ever() {
-        let mut intervals = Intervals::new(&Cell::plain(Test::UdpStream, Bytes::new(1_000)));
+        let mut intervals = Intervals::new(&Cell::plain(Test::UdpStream, Bytes::new(1_000)), Nanos::default());
         let lines = (0..30).filter_map(|at| intervals.hear(Role::Receiver, second(at, 1_000, None))).count();
         assert_eq!(lines, 30 - super::MOST_WAITING);
         assert_eq!(intervals.rest().len(), super::MOST_WAITING);
@@ -236,7 +259,7 @@ mod tests {
     fn no_line_is_wider_than_80_columns() {
         for test in Test::ALL {
             for bidirectional in [false, true] {
-                let mut intervals = Intervals::new(&Cell { bidirectional, ..Cell::plain(*test, Bytes::new(1_000)) });
+                let mut intervals = Intervals::new(&Cell { bidirectional, ..Cell::plain(*test, Bytes::new(1_000)) }, Nanos::default());
                 intervals.hear(Role::Sender, second(99_999, u64::MAX / 1_000_000, Some(1)));
                 let row = intervals.hear(Role::Receiver, second(99_999, u64::MAX / 1_000_000, None)).unwrap();
                 for line in [intervals.head(), intervals.line(&row)] {

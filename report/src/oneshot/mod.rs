@@ -14,10 +14,10 @@ mod summary_parts;
 
 use model::host::HostFacts;
 use model::plan::{HOST_NAMES, TrialEnd};
-use model::{Cell, Plan, Role, Warning};
+use model::{Cell, Family, Pacing, Plan, Protocol, Role, Warning};
 
 pub use header::header;
-pub use interval::{Intervals, Row};
+pub use interval::{Intervals, Row, complete};
 pub use summary::{partial, summary};
 
 /// What is known before the first message.
@@ -63,16 +63,44 @@ impl Setting<'_> {
 
     /// The study that measures the same often enough for intervals: a command
     /// for the shell, in lines that need no wrapping.
-    fn study(&self) -> [String; 2] {
-        let Some(cell) = self.cell() else { return ["nettoll study quick".to_owned(), String::new()] };
-        let mut words = vec![format!("--test {} --size {}", cell.test, cell.size)];
+    fn study(&self) -> Vec<String> {
+        let Some(cell) = self.cell() else { return vec!["nettoll study quick".to_owned()] };
+        let mut flags = vec![format!("--test {}", cell.test), format!("--size {}", bare(&cell.size))];
         if let TrialEnd::Length(length) = self.plan.end {
-            words.push(format!("--length {}", length.to_string().replace(' ', "")));
+            flags.push(format!("--length {}", bare(&length)));
         }
-        words.extend((cell.flows > 1).then(|| format!("--flows {}", cell.flows)));
-        words.extend(cell.rate.map(|rate| format!("--rate {}", written(rate))));
-        [format!("nettoll study quick --host b={} \\", self.remote), format!("  {}", words.join(" "))]
+        flags.extend((cell.family == Family::V6).then(|| "-6".to_owned()));
+        flags.extend((cell.flows > 1).then(|| format!("--flows {}", cell.flows)));
+        flags.extend(cell.rate.map(|rate| format!("--rate {}", written(rate))));
+        flags.extend((cell.pacing != Pacing::Sleep).then(|| format!("--pacing {}", cell.pacing)));
+        // A preset may have it either way.
+        flags.extend((cell.protocol() == Protocol::Tcp).then(|| format!("--nodelay={}", cell.nodelay)));
+        flags.extend(cell.cc.as_ref().map(|cc| format!("--cc {cc}")));
+        flags.extend(cell.sndbuf.map(|size| format!("--sndbuf {}", bare(&size))));
+        flags.extend(cell.rcvbuf.map(|size| format!("--rcvbuf {}", bare(&size))));
+        flags.extend(cell.bidirectional.then(|| "--bidir".to_owned()));
+        flags.extend(cell.stamp.then(|| "--stamp".to_owned()));
+        let mut lines = vec![format!("nettoll study quick --host b={}", self.remote)];
+        let mut line = String::from(" ");
+        for flag in flags {
+            if line.len() + flag.len() > LINE {
+                lines.push(std::mem::replace(&mut line, String::from(" ")));
+            }
+            line = format!("{line} {flag}");
+        }
+        lines.push(line);
+        let last = lines.len() - 1;
+        lines[..last].iter_mut().for_each(|line| line.push_str(" \\"));
+        lines
     }
+}
+
+/// Room for flags on a line of a command, beside its indent and what follows it.
+const LINE: usize = 70;
+
+/// A quantity without the blank before its unit.
+fn bare(quantity: &impl ToString) -> String {
+    quantity.to_string().replace(' ', "")
 }
 
 /// A rate as a user writes it.

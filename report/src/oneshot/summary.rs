@@ -106,16 +106,18 @@ fn per_second(end: &EndReport, amount: u64) -> f64 {
     amount as f64 / end.window.length().as_secs_f64()
 }
 
-/// TCP's own account over the whole connection.
+/// TCP's own account: segments of the measured part, the rest at its end, and
+/// of several flows of the first.
 fn tcp_lines(sender: &EndReport, receiver: &EndReport) -> [Line; 3] {
-    let both = |name, write: &dyn Fn(TcpInfo) -> String| {
-        let one = |end: &EndReport| end.tcp.map_or(NOTHING.to_owned(), write);
+    let both = |name, write: &dyn Fn(&EndReport, TcpInfo) -> String| {
+        let one = |end: &EndReport| end.tcp.map_or(NOTHING.to_owned(), |tcp| write(end, tcp));
         Line(name, one(sender), one(receiver))
     };
+    let rtt = if sender.flows.len().max(receiver.flows.len()) > 1 { "rtt (TCP's, flow 1)" } else { "rtt (TCP's)" };
     [
-        both("segments resent", &|tcp| number::whole(u64::from(tcp.total_retrans))),
-        both("rtt (TCP's)", &|tcp| number::time(f64::from(tcp.rtt) * 1e3)),
-        both("segment size", &|tcp| format!("{} B", tcp.snd_mss.max(tcp.rcv_mss))),
+        both("segments resent", &|end, tcp| number::whole(u64::from(tcp.resent_since(end.tcp_at_start)))),
+        both(rtt, &|_, tcp| number::time(f64::from(tcp.rtt) * 1e3)),
+        both("segment size", &|_, tcp| format!("{} B", tcp.snd_mss.max(tcp.rcv_mss))),
     ]
 }
 

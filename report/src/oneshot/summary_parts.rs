@@ -36,7 +36,10 @@ pub fn flows(page: &mut Page, measured: &Measured, verbose: bool) {
         flows.get(at).map_or(NOTHING.to_owned(), |flow| number::bits(flow.counts.bytes as f64 * 8.0 / length))
     };
     let cpu = |flows: &[FlowReport], at: usize| flows.get(at).and_then(|flow| flow.cpu).map_or(NOTHING.to_owned(), |cpu| cpu.to_string());
-    let resent = |at: usize| sent.get(at)?.tcp.map(|tcp| number::whole(u64::from(tcp.total_retrans)));
+    let resent = |at: usize| {
+        let flow = sent.get(at)?;
+        flow.tcp.map(|tcp| number::whole(u64::from(tcp.resent_since(flow.tcp_at_start))))
+    };
     let (here, there) = (measured.sender.window.length().as_secs_f64(), measured.receiver.window.length().as_secs_f64());
     let column = |head, write: &dyn Fn(usize) -> String| Column::figures(9, ["", head], (0..number).map(write).collect());
     page.table(vec![

@@ -47,7 +47,7 @@ const SECONDS: u64 = 2;
 /// A trial of two seconds of a cell.
 pub fn trial(cell: Cell, swapped: bool) -> OneTrial {
     let measured = measured(&cell);
-    let mut intervals = Intervals::new(&cell);
+    let mut intervals = Intervals::new(&cell, Nanos::default());
     let mut rows = Vec::new();
     for (sender, receiver) in measured.sender.progress.iter().zip(&measured.receiver.progress) {
         rows.extend(intervals.hear(Role::Sender, *sender));
@@ -132,6 +132,7 @@ fn end(cell: &Cell, role: Role, messages: u64) -> EndReport {
         total: counts(cell, messages / u64::from(cell.flows)),
         switches: Switches::default(),
         tcp: is_tcp.then(|| tcp(at)),
+        tcp_at_start: None,
     };
     EndReport {
         role,
@@ -145,6 +146,7 @@ fn end(cell: &Cell, role: Role, messages: u64) -> EndReport {
         run_delay: Some(Nanos::from_millis(3)),
         options,
         tcp: (is_tcp && cell.test != Test::TcpCrr).then(|| tcp(7)),
+        tcp_at_start: None,
         latency: (!cell.test.is_stream() && role == Role::Sender).then(|| histogram(61_000)),
         max_resident: Bytes::new(4 << 20),
         flows: if cell.flows > 1 { (0..cell.flows).map(flow).collect() } else { Vec::new() },

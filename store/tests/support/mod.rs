@@ -59,6 +59,7 @@ fn end(role: Role, number: u64) -> EndReport {
         run_delay: Some(Nanos::new(4_000)),
         options: ["SO_SNDBUF", "SO_RCVBUF", "TCP_NODELAY", "SO_BUSY_POLL"].map(|name| option(name, 212_992)).to_vec(),
         tcp: None,
+        tcp_at_start: None,
         latency: (role == Role::Sender).then(|| "HISTFAAAAGB42pNpmSzMwMDAxQABzFCaEUoz2X".repeat(16)),
         max_resident: Bytes::new(4 << 20),
         flows: Vec::new(),
@@ -96,7 +97,7 @@ pub fn trial(number: u64) -> TrialRecord {
 
 /// A short trial, for tests with many of them.
 pub fn failed(number: u64) -> TrialRecord {
-    TrialRecord { outcome: Outcome::Failed { error: format!("ü \"{number}\"\n") }, warnings: Vec::new(), ..trial(number) }
+    TrialRecord { outcome: Outcome::Failed { error: format!("ü \"{number}\"\n"), lost: false }, warnings: Vec::new(), ..trial(number) }
 }
 
 /// What a reader finds in `run`: whole trials and damaged lines.

@@ -1,9 +1,11 @@
 //! Agents and controllers that are killed or stand still in the middle of a
 //! study.
 
+use std::collections::BTreeSet;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
+use model::TrialRecord;
 use model::run::Status;
 use nix::sys::signal::Signal;
 
@@ -70,9 +72,12 @@ fn a_killed_agent_stops_the_study_where_that_is_asked_for() -> Result<(), Skip> 
     let agent = Agent::start(&net.b, &tool, &secret(&tool));
     net.a.run(&tool, &resume).done();
     let after = stored.trials();
-    assert_eq!((after.len(), stored.status()), (TRIALS, Status::BlocksDone));
+    assert_eq!(stored.status(), Status::BlocksDone);
     assert_eq!(after[..before.len()], before[..]);
-    assert_eq!(stored.errors().len(), 1, "{:?}", stored.errors());
+    // The lost trial stands there as it failed, and as it was measured again.
+    let places = |trials: &[TrialRecord]| trials.iter().map(|record| (record.block, record.position)).collect::<BTreeSet<_>>();
+    let measured: Vec<TrialRecord> = after.iter().filter(|record| record.measured().is_some()).cloned().collect();
+    assert_eq!((places(&after).len(), places(&measured).len(), measured.len(), after.len()), (TRIALS, TRIALS, TRIALS, TRIALS + 1));
     agent.end();
     net.nothing_left(&[&tool]);
     Ok(())
@@ -110,7 +115,7 @@ fn a_controller_that_stands_still_for_longer_frees_the_agent() -> Result<(), Ski
     let (net, tool) = (Net::new()?, Tool::new());
     let agent = Agent::start(&net.b, &tool, &secret(&tool));
     let answer = stand_still(&net, &tool, Duration::from_secs(3));
-    agent.logs("silent for 1.75 s: taken for dead");
+    agent.logs(": taken for dead");
     says(&answer.stderr, &["was lost", "looking for it again, attempt 1 of 6"]);
     let stored = tool.stored();
     let errors = stored.errors();

@@ -34,7 +34,7 @@ fn a_firewall_that_drops_data_but_not_control() -> Result<(), Skip> {
     let (stderr, errors) = nothing_works(&net, &tool, B, "[[cells]]\ntest = \"UDP_STREAM\"\nsize = 100", &["--data-port", "11000"]);
     says(&stderr, &["every trial of a block failed", "control works, data does not"]);
     assert_eq!(errors.len(), 1);
-    says(&errors[0], &["cookie", "within 10s", "does a firewall between the hosts let UDP port 11000 through?", "--data-port"]);
+    says(&errors[0], &["cookie", "within 10s", "does a firewall between the hosts let UDP port 11000 through?"]);
     net.nothing_left(&[&tool]);
     Ok(())
 }
@@ -76,7 +76,7 @@ fn an_mtu_black_hole_of_control() -> Result<(), Skip> {
     let agent = Agent::start(&net.b, &tool, &secret);
     let host = format!("b={B}");
     let answer = net.a.study(&tool, &cells(1, "[[cells]]\ntest = \"TCP_RR\"\nsize = 64"), &[&["--host", &host][..], &secret].concat());
-    answer.refused(1, &["host b: the agent at", "nothing came from it for 1.75 s", "the path drops what is large (an MTU black hole)"]);
+    answer.refused(1, &["host b: the agent at", "nothing came from it for ", "the path drops what is large (an MTU black hole)"]);
     agent.end();
     net.nothing_left(&[&tool]);
     Ok(())

@@ -29,14 +29,18 @@ fn a_lossy_control_path() -> Result<(), Skip> {
     let secret = secret(&tool);
     let agent = Agent::start(&net.b, &tool, &secret);
     let host = format!("b={B}");
-    let answer = net.a.study(&tool, &plan(6), &[&["--on-loss", "go-on", "--host", &host][..], &secret].concat()).done();
+    // Longer than a lost message takes to be sent again (200 ms): otherwise an end
+    // that is told late to begin finds the other's window over.
+    let arguments = [&["-t", "400ms", "--on-loss", "go-on", "--host", &host][..], &secret].concat();
+    let answer = net.a.study(&tool, &plan(3), &arguments).done();
     let stored = tool.stored();
-    assert_eq!(stored.trials().len(), CELLS * 6, "{}", answer.stderr);
+    assert_eq!(stored.trials().len(), CELLS * 3, "{}", answer.stderr);
     assert_eq!(stored.status(), Status::BlocksDone);
-    // What is lost again and again may be taken for the agent's death.
+    // What is lost again and again may be taken for the agent's death, or come too late.
     let errors = stored.errors();
-    assert!(errors.len() <= 2 && errors.iter().all(|error| error.contains("was lost")), "{errors:?}");
-    answer.says(&format!("{} trials measured, {} failed", CELLS * 6 - errors.len(), errors.len()));
+    let expected = |error: &String| error.contains("was lost") || error.contains("in the measured part");
+    assert!(errors.len() <= 2 && errors.iter().all(expected), "{errors:?}");
+    answer.says(&format!("{} trials measured, {} failed", CELLS * 3 - errors.len(), errors.len()));
     let dropped = net.router.set("nft list table inet lossy | grep -c 'counter packets [1-9]' || true")?;
     assert_eq!(dropped.trim(), "2", "both ways were to be lossy");
     agent.end();

@@ -5,16 +5,17 @@ use model::Test;
 use model::run::Status;
 use serde_json::Value;
 
-use super::support::{A, A_V6, Agent, B, B_V6, CELLS, Net, Place, plan, secret};
+use super::support::{A, A_V6, Agent, B, B_V6, CELLS, Net, Place, cells, plan, secret};
 use crate::conservation::assert_identity;
 use crate::support::Skip;
-use crate::support::tool::Tool;
+use crate::support::tool::{Answer, Tool};
 
 crate::claims!(
     two_agents_with_a_secret,
     two_agents_over_ipv6,
     two_agents_with_certificates,
     an_agent_and_this_machine,
+    a_name_with_an_address_of_each_family,
     a_dry_run_needs_no_agent,
 );
 
@@ -94,6 +95,31 @@ fn an_agent_and_this_machine() -> Result<(), Skip> {
         assert_whole(&net.a, &tool, &[&[family, "--host", &host][..], &secret].concat());
     }
     agent.end();
+    net.nothing_left(&[&tool]);
+    Ok(())
+}
+
+/// A name server of its own, as far as a file is one.
+fn a_name_with_an_address_of_each_family() -> Result<(), Skip> {
+    let (net, tool) = (Net::new()?, Tool::new());
+    let secret = secret(&tool);
+    tool.write("hosts", &format!("127.0.0.1 localhost\n{B} both.test\n{B_V6} both.test\n"));
+    tool.write("plan.toml", &cells(1, "[[cells]]\ntest = [\"UDP_RR\", \"TCP_RR\"]\nfamily = [\"ipv4\", \"ipv6\"]\nsize = 64"));
+    let script = "mount --bind hosts /etc/hosts && exec $NETTOLL study --plan plan.toml --host b=both.test --secret-file secret -J";
+    let study = || -> Answer { net.a.program(&tool, "unshare".as_ref(), &["-m", "sh", "-c", script]).output().unwrap().into() };
+    let answer = study();
+    if answer.stderr.contains("mount:") {
+        return Err(Skip(format!("a file of host names of its own cannot be had here: {}", answer.stderr.trim())));
+    }
+    let addresses = [format!("{B}:10984: "), format!("[{B_V6}]:10984: ")];
+    answer.refused_in_json(1, &["host b: no agent at both.test", &addresses[0], &addresses[1], "; then ", "Connection refused"]);
+    // The agent is at one of them only, the messages take both.
+    for listen in [B, B_V6] {
+        let agent = Agent::start(&net.b, &tool, &[&["--listen", listen][..], &secret].concat());
+        assert_eq!(study().done().json()["failed"], 0);
+        assert_eq!(tool.stored().all_measured().len(), 4);
+        agent.end();
+    }
     net.nothing_left(&[&tool]);
     Ok(())
 }

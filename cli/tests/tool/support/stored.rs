@@ -80,7 +80,7 @@ impl Stored {
     /// The errors of trials that failed.
     pub fn errors(&self) -> Vec<String> {
         let error = |record: TrialRecord| match record.outcome {
-            Outcome::Failed { error } => Some(error),
+            Outcome::Failed { error, .. } => Some(error),
             Outcome::Measured(_) => None,
         };
         self.trials().into_iter().filter_map(error).collect()

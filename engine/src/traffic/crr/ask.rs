@@ -36,7 +36,7 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: 
         })
     };
     let warmup = ask(api, &mut asker, extent.warmup_part, extent.warmup, false);
-    let start = trial.start();
+    let start = trial.start(api);
     let counts = ask(api, &mut asker, Part::Measure, extent.measured, true);
     let end = trial.edges.end();
     let between = start.until(&end);
@@ -151,7 +151,7 @@ impl Asker<'_> {
     fn ask_over(&mut self, socket: &Socket, message: &[u8], give_up: Instant, counts: &mut Counts) -> io::Result<()> {
         send_all(socket, message, || is_over(give_up), counts)?;
         counts.sent += 1;
-        match receive_all(socket, &mut self.room, message.len(), || is_over(give_up), counts)? {
+        match receive_all(socket, &mut self.room, message.len(), |_| is_over(give_up), counts)? {
             true => counts.received += 1,
             false => return Err(timed_out()),
         }

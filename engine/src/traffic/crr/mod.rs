@@ -66,8 +66,15 @@ fn send_all(socket: &Socket, message: &[u8], give_up: impl Fn() -> bool, counts:
     Ok(())
 }
 
-/// Receives `size` bytes, and counts the calls; false when the stream ends before the first.
-fn receive_all(mut socket: &Socket, room: &mut [u8], size: usize, give_up: impl Fn() -> bool, counts: &mut Counts) -> io::Result<bool> {
+/// Receives `size` bytes, and counts the calls; false when the stream ends before
+/// the first. `give_up` is asked with how many have come.
+fn receive_all(
+    mut socket: &Socket,
+    room: &mut [u8],
+    size: usize,
+    give_up: impl Fn(usize) -> bool,
+    counts: &mut Counts,
+) -> io::Result<bool> {
     let mut done = 0;
     while done < size {
         let limit = room.len().min(size - done);
@@ -79,7 +86,7 @@ fn receive_all(mut socket: &Socket, room: &mut [u8], size: usize, give_up: impl 
                 counts.calls += 1;
                 counts.bytes += moved as u64;
             }
-            Err(answer) if is_passing(&answer) && !give_up() => {}
+            Err(answer) if is_passing(&answer) && !give_up(done) => {}
             Err(answer) => return Err(answer),
         }
     }

@@ -32,7 +32,7 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial, rate: Offe
     let (stage, counted) = (trial.stage, extent.is_counted());
     let warmup =
         trial.to_the_end(api, |api, leave| asker.ask_while(api, stage, extent.warmup_part, leave.requests(extent.warmup), counted));
-    let start = trial.start();
+    let start = trial.start(api);
     asker.begin_window(trial.task, rate, counted);
     let counts = trial.to_the_end(api, |api, leave| asker.ask_while(api, stage, Part::Measure, leave.requests(extent.measured), counted));
     let end = trial.edges.end();

@@ -23,7 +23,7 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> std::io
     let mut offer = Offer { size: cell.size.as_len(), timetable, pacing: cell.pacing, stamp: cell.stamp, number: 0 };
     let stage = trial.stage;
     let warmup = trial.to_the_end(api, |api, leave| offer.send_while(api, stage, extent.warmup_part, leave.at_most(extent.warmup), None));
-    let start = trial.start();
+    let start = trial.start(api);
     let mut measure =
         |api: &mut A, leave: Leave| offer.send_while(api, stage, Part::Measure, leave.at_most(extent.measured), Some(&mut kept.lateness));
     let counts = trial.to_the_end(api, &mut measure);

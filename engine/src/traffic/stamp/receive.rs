@@ -30,7 +30,7 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
     let warmup = trial.to_the_end(api, |api, leave| receive(api, extent.warmup_part, limit, leave, &mut reader));
     let before = sum(first, warmup);
     reader.account.begin();
-    let start = trial.start();
+    let start = trial.start(api);
     let limit = extent.warmup.saturating_add(extent.measured).saturating_sub(before.messages);
     let mut counts = trial.to_the_end(api, |api, leave| receive(api, Part::Measure, limit, leave, &mut reader));
     if extent.is_counted() && stage.is(Part::Drain) {

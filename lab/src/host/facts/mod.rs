@@ -43,7 +43,7 @@ pub fn gather(name: &str, entered: &Entered, device: &str, endpoint_cpus: &[u32]
         device: network::device(device),
         offloads: network::offloads(device),
         irqs: network::irqs(&read_or_empty("/proc/interrupts")),
-        tool: env!("CARGO_PKG_VERSION").to_owned(),
+        tool: crate::tool().to_owned(),
     }
 }
 

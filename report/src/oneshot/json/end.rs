@@ -45,8 +45,9 @@ fn seconds(end: &EndReport) -> f64 {
     end.window.length().as_secs_f64()
 }
 
+/// As all counts, of the measured part.
 fn resent(end: &EndReport, cell: &Cell) -> Option<u32> {
-    end.tcp.filter(|_| cell.protocol() == Protocol::Tcp).map(|tcp| tcp.total_retrans)
+    end.tcp.filter(|_| cell.protocol() == Protocol::Tcp).map(|tcp| tcp.resent_since(end.tcp_at_start))
 }
 
 /// An amount over the measured part of an end. `here` says whether the sender
@@ -72,8 +73,8 @@ fn streams(measured: &Measured, cell: &Cell, here: bool) -> Value {
     let (sender, receiver) = (&measured.sender, &measured.receiver);
     let flows = sender.flows.len().max(receiver.flows.len()).max(1);
     let counts = |end: &EndReport, at: usize| match (end.flows.get(at), flows) {
-        (Some(flow), _) => Some((flow.counts, flow.tcp.map(|tcp| tcp.total_retrans))),
-        (None, 1) => Some((end.counts, end.tcp.map(|tcp| tcp.total_retrans))),
+        (Some(flow), _) => Some((flow.counts, flow.tcp.map(|tcp| tcp.resent_since(flow.tcp_at_start)))),
+        (None, 1) => Some((end.counts, end.tcp.map(|tcp| tcp.resent_since(end.tcp_at_start)))),
         (None, _) => None,
     };
     let one = |at: usize| {

@@ -23,7 +23,7 @@ pub fn render(setting: &Setting, rows: &[Row], record: &TrialRecord) -> String {
     all.insert("start".to_owned(), start::start(setting, record));
     all.insert("intervals".to_owned(), intervals::intervals(setting, rows));
     all.insert("end".to_owned(), record.measured().map_or_else(|| json!({}), |measured| end::end(setting, measured, &record.cell)));
-    if let model::trial::Outcome::Failed { error } = &record.outcome {
+    if let model::trial::Outcome::Failed { error, .. } = &record.outcome {
         all.insert("error".to_owned(), json!(error));
     }
     all.insert("nettoll".to_owned(), own(setting, rows, record));

@@ -3,6 +3,8 @@
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use model::frame::{Frames, encode};
@@ -11,9 +13,10 @@ use model::hex::Hex;
 use nix::poll::PollFlags;
 use serde::Serialize;
 
+use crate::tool;
 use crate::wire::link::{Filled, Link, LinkError};
 use crate::wire::proof::{Side, Transcript, random};
-use crate::wire::{Credentials, TOOL, is_this_machine, tls};
+use crate::wire::{Credentials, is_this_machine, tls};
 
 /// How long a greeting may take, encryption included.
 pub const GREETING_LIMIT: Duration = Duration::from_secs(5);
@@ -23,18 +26,31 @@ const LEAVING_LIMIT: Duration = Duration::from_secs(1);
 /// greeting it is the first byte of a length below 16 MiB: 0.
 const TLS_HANDSHAKE: u8 = 22;
 
-/// What the agent shows of itself.
+/// How many controllers are served at once, waiting ones included.
+pub const MOST_CONTROLLERS: usize = 32;
+
+/// What the agent shows of itself, and on which terms it admits.
 #[derive(Debug)]
-pub struct Reception {
+pub struct Terms {
     /// Which agent it is.
     pub id: [u8; 16],
     /// What it asks for.
     pub credentials: Credentials,
+    /// How many are served now.
+    pub served: Arc<AtomicUsize>,
+}
+
+impl Terms {
+    /// Why there is no room for another, if so.
+    fn full(&self) -> Option<GreetingError> {
+        let words = || GreetingError::Busy(format!("{MOST_CONTROLLERS} controllers are here already; try again later"));
+        (self.served.load(Ordering::Acquire) >= MOST_CONTROLLERS).then(words)
+    }
 }
 
 /// A connection without trust.
 #[derive(Debug)]
-pub struct Guest {
+pub struct Pending {
     link: Link,
     frames: Frames,
     /// Where it comes from.
@@ -56,7 +72,7 @@ enum Stage {
     Leaving,
 }
 
-/// How it goes on with a guest.
+/// How it goes on with one of them.
 #[derive(Debug)]
 pub enum Outcome {
     /// It has more to say.
@@ -69,14 +85,14 @@ pub enum Outcome {
     Gone(Option<String>),
 }
 
-/// What a message of a guest comes to.
+/// What a message of one of them comes to.
 enum Said {
     More,
     Admit,
-    Refuse(String),
+    Refuse(Refusal),
 }
 
-impl Guest {
+impl Pending {
     pub fn new(socket: TcpStream, peer: SocketAddr) -> io::Result<Self> {
         let link = Link::new(socket, None)?;
         Ok(Self { link, frames: Frames::new(LONGEST_GREETING), peer, deadline: Instant::now() + GREETING_LIMIT, stage: Stage::Silent })
@@ -102,13 +118,13 @@ impl Guest {
     }
 
     /// Goes on with what can be read and written.
-    pub fn step(&mut self, reception: &Reception) -> Outcome {
-        match self.try_step(reception) {
+    pub fn step(&mut self, terms: &Terms) -> Outcome {
+        match self.try_step(terms) {
             Ok(outcome) => outcome,
             Err(_) if matches!(self.stage, Stage::Leaving) => Outcome::Gone(None),
             Err(LinkError::Io(error)) => Outcome::Gone(Some(format!("broke the connection: {error}"))),
             Err(LinkError::Tls(error)) => {
-                let why = match &reception.credentials.tls {
+                let why = match &terms.credentials.tls {
                     Some(identity) => identity.describe(&error, "the controller"),
                     None => error.to_string(),
                 };
@@ -119,9 +135,9 @@ impl Guest {
         }
     }
 
-    fn try_step(&mut self, reception: &Reception) -> Result<Outcome, LinkError> {
+    fn try_step(&mut self, terms: &Terms) -> Result<Outcome, LinkError> {
         if let Stage::Silent = self.stage {
-            match self.look(reception)? {
+            match self.look(terms)? {
                 Outcome::Stays if matches!(self.stage, Stage::Silent) => return Ok(Outcome::Stays),
                 Outcome::Stays => {}
                 over => return Ok(over),
@@ -134,7 +150,7 @@ impl Guest {
             Stage::Leaving => Outcome::Stays,
             _ => {
                 self.frames.push(&bytes);
-                self.listen(reception)?
+                self.listen(terms)?
             }
         };
         self.link.flush()?;
@@ -148,7 +164,7 @@ impl Guest {
     }
 
     /// Tells by the first byte whether it comes encrypted.
-    fn look(&mut self, reception: &Reception) -> Result<Outcome, LinkError> {
+    fn look(&mut self, terms: &Terms) -> Result<Outcome, LinkError> {
         let mut first = [0];
         match self.link.socket().peek(&mut first) {
             Ok(0) => return Ok(Outcome::Gone(None)),
@@ -157,11 +173,11 @@ impl Guest {
             Err(error) => return Err(error.into()),
         }
         self.stage = Stage::Hail;
-        match &reception.credentials.tls {
+        match &terms.credentials.tls {
             Some(identity) if first[0] == TLS_HANDSHAKE => self.link.start_tls(identity.accept().map_err(LinkError::Tls)?),
             None if first[0] == TLS_HANDSHAKE => {
                 let why = "it speaks TLS, and this agent was given no certificate; start the agent with --tls-cert, --tls-key and --tls-ca";
-                return self.refuse(why.to_owned());
+                return self.refuse(Refusal::new(tool(), why.to_owned()));
             }
             _ => {}
         }
@@ -169,22 +185,22 @@ impl Guest {
     }
 
     /// Takes what it has said, as far as it goes.
-    fn listen(&mut self, reception: &Reception) -> Result<Outcome, LinkError> {
+    fn listen(&mut self, terms: &Terms) -> Result<Outcome, LinkError> {
         loop {
             let frame = match self.frames.take() {
                 Ok(None) => return Ok(Outcome::Stays),
                 Ok(Some(frame)) => frame,
-                Err(error) => return self.refuse(format!("it does not speak as a controller does: {error}")),
+                Err(error) => return self.refuse(Refusal::new(tool(), format!("it does not speak as a controller does: {error}"))),
             };
             let body = &frame[4..];
             let said = match &self.stage {
-                Stage::Proof(said) => check(&self.link, reception, said, body).map(|verdict| {
+                Stage::Proof(said) => check(&self.link, terms, said, body).map(|verdict| {
                     self.link.queue(&verdict);
                     Said::Admit
                 }),
-                _ => self.hail(reception, body),
+                _ => self.hail(terms, body),
             };
-            match said.unwrap_or_else(|why| Said::Refuse(in_words(why))) {
+            match said.unwrap_or_else(|why| Said::Refuse(refusal(why))) {
                 Said::More => {}
                 Said::Admit => return Ok(Outcome::Admitted),
                 Said::Refuse(why) => return self.refuse(why),
@@ -192,19 +208,23 @@ impl Guest {
         }
     }
 
-    fn hail(&mut self, reception: &Reception, body: &[u8]) -> Result<Said, GreetingError> {
+    fn hail(&mut self, terms: &Terms, body: &[u8]) -> Result<Said, GreetingError> {
         let hail = Hail::parse(body)?;
-        let Credentials { secret, tls } = &reception.credentials;
+        let Credentials { secret, tls } = &terms.credentials;
         let near = is_this_machine(self.peer);
         if !near && tls.is_some() && self.link.tls().is_none() {
             let why = "this agent talks to holders of a certificate only; give the controller --tls-cert, --tls-key and --tls-ca";
-            return Ok(Said::Refuse(why.to_owned()));
+            return Err(GreetingError::Refused(why.to_owned()));
         }
         let wants = if near || secret.is_none() { Wants::Nothing } else { Wants::Proof };
         let Some(nonce) = random() else {
-            return Ok(Said::Refuse("this machine gives no random numbers (getrandom), without which nothing can be proved".to_owned()));
+            let why = "this machine gives no random numbers (getrandom), without which nothing can be proved";
+            return Err(GreetingError::Refused(why.to_owned()));
         };
-        let agent = AgentId { tool: TOOL.to_owned(), id: Hex(reception.id) };
+        if let (Wants::Nothing, Some(full)) = (wants, terms.full()) {
+            return Err(full);
+        }
+        let agent = AgentId { tool: tool().to_owned(), id: Hex(terms.id) };
         let answer = Answer::new(agent, nonce, wants);
         self.link.queue(&frame(&answer)?);
         Ok(match wants {
@@ -219,13 +239,13 @@ impl Guest {
         })
     }
 
-    fn refuse(&mut self, why: String) -> Result<Outcome, LinkError> {
-        if let Ok(frame) = encode(&Refusal::new(TOOL, why.clone())) {
+    fn refuse(&mut self, refusal: Refusal) -> Result<Outcome, LinkError> {
+        if let Ok(frame) = encode(&refusal) {
             self.link.queue(&frame);
         }
         self.link.flush()?;
         self.leave();
-        Ok(Outcome::Refused(why))
+        Ok(Outcome::Refused(refusal.refused))
     }
 
     fn leave(&mut self) {
@@ -236,14 +256,18 @@ impl Guest {
 }
 
 /// The agent's verdict on a proof, with its own.
-fn check(link: &Link, reception: &Reception, (hail, answer): &(Hail, Answer), body: &[u8]) -> Result<Vec<u8>, GreetingError> {
+fn check(link: &Link, terms: &Terms, (hail, answer): &(Hail, Answer), body: &[u8]) -> Result<Vec<u8>, GreetingError> {
     let wrong =
         || GreetingError::Refused("it does not know the agent's secret; use the same file on both machines (--secret-file)".to_owned());
-    let secret = reception.credentials.secret.as_ref().ok_or_else(wrong)?;
+    let secret = terms.credentials.secret.as_ref().ok_or_else(wrong)?;
     let binding = link.tls().map(tls::binding).transpose().map_err(|error| GreetingError::Refused(format!("TLS: {error}")))?;
     let said = Transcript { hail, answer, binding };
     if !said.holds(secret, Side::Controller, &Proof::parse(body)?.proof) {
         return Err(wrong());
+    }
+    // Only who may come in hears how many are here.
+    if let Some(full) = terms.full() {
+        return Err(full);
     }
     frame(&Verdict { admitted: true, proof: Some(said.prove(secret, Side::Agent)) })
 }
@@ -252,19 +276,21 @@ fn frame<T: Serialize>(message: &T) -> Result<Vec<u8>, GreetingError> {
     encode(message).map_err(|error| GreetingError::Refused(error.to_string()))
 }
 
-fn in_words(error: GreetingError) -> String {
-    match error {
+fn refusal(error: GreetingError) -> Refusal {
+    let words = match error {
+        GreetingError::Busy(words) => return Refusal::busy(tool(), words),
         GreetingError::Foreign(words) => format!("it does not speak as a controller does: {words}"),
         GreetingError::Version { theirs, tool } => {
-            let ours = model::control::CONTROL_VERSION;
+            let (ours, here) = (model::control::CONTROL_VERSION, crate::tool());
             let there = format!("the controller (nettoll {tool}) speaks version {theirs} of the control protocol");
-            format!("{there}, this agent is nettoll {TOOL} with version {ours}: install the same nettoll on both")
+            format!("{there}, this agent is nettoll {here} with version {ours}: install the same nettoll on both")
         }
         GreetingError::Refused(words) => words,
-    }
+    };
+    Refusal::new(tool(), words)
 }
 
-impl AsFd for Guest {
+impl AsFd for Pending {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.link.as_fd()
     }

@@ -1,74 +1,32 @@
-//! TCP: who connects, and who is let in.
+//! TCP: who is let in.
 
 use std::collections::VecDeque;
-use std::io::{self, Read};
-use std::net::SocketAddr;
+use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use model::Protocol;
 use model::control::Task;
-use nix::poll::PollFlags;
+use nix::poll::{PollFd, PollFlags};
 use serde::de::DeserializeOwned;
-use socket2::{SockAddr, Socket};
+use socket2::Socket;
 
-use super::cookie::{SHOWN, flow_of};
-use super::{Patience, SocketError, shown};
+use super::cookie::{SHOWN, Shown, Word, flow_of};
+use super::{Patience, SocketError};
 use crate::endpoint::EndpointError;
 
 /// How long whoever came may take to show the cookie.
 const SHOW_LIMIT: Duration = Duration::from_secs(2);
-/// Strangers that are waited for at the same time; the oldest has to go.
-const MOST_PENDING: usize = 64;
+/// Strangers that are waited for at the same time, beside all flows, which may
+/// come at once; beyond that the oldest has to go.
+const MOST_STRANGE: usize = 64;
+/// Connections that are let in before those that came are listened to.
+const AT_ONCE: usize = 64;
 /// Strangers after which a trial is given up: somebody means it no good.
 const MOST_STRANGERS: u32 = 10_000;
 
-/// Connects each flow to its goal and shows the cookie on it.
-pub(super) fn connect<T: DeserializeOwned, R: Read + AsFd>(
-    sockets: Vec<Socket>,
-    goals: &[SocketAddr],
-    task: &Task,
-    patience: &Patience<'_, T, R>,
-) -> Result<Vec<Socket>, EndpointError> {
-    for (flow, (socket, goal)) in sockets.iter().zip(goals).enumerate() {
-        connect_one(socket, *goal, patience)?;
-        show(socket, &shown(task, flow).bytes()).map_err(|answer| SocketError::new(format!("show the cookie to {goal}"), answer))?;
-    }
-    Ok(sockets)
-}
-
-fn connect_one<T: DeserializeOwned, R: Read + AsFd>(
-    socket: &Socket,
-    goal: SocketAddr,
-    patience: &Patience<'_, T, R>,
-) -> Result<(), EndpointError> {
-    let tried = || format!("connect to {goal}");
-    let failed = |answer| SocketError::new(tried(), answer);
-    socket.set_nonblocking(true).map_err(failed)?;
-    match socket.connect(&SockAddr::from(goal)) {
-        Err(answer) if answer.raw_os_error() == Some(libc::EINPROGRESS) => {
-            while patience
-                .wait(&[socket.as_fd()], PollFlags::POLLOUT, Duration::MAX)?
-                .as_ref()
-                .map(Vec::is_empty)
-                .ok_or_else(|| SocketError::unheard(tried(), "no answer", goal.port(), Protocol::Tcp))?
-            {}
-            socket.take_error().and_then(|error| error.map_or(Ok(()), Err)).map_err(failed)?;
-        }
-        answer => answer.map_err(failed)?,
-    }
-    Ok(socket.set_nonblocking(false).map_err(failed)?)
-}
-
-/// The first bytes of a connection fit into any send buffer.
-fn show(socket: &Socket, bytes: &[u8]) -> io::Result<()> {
-    match socket.send(bytes)? {
-        sent if sent == bytes.len() => Ok(()),
-        _ => Err(io::ErrorKind::WriteZero.into()),
-    }
-}
-
-/// Takes a connection for each flow from whoever shows the cookie for it.
+/// Takes a connection for each flow from whoever shows the cookie for it, and
+/// answers it.
 ///
 /// Whoever else comes holds nobody up: all that have come are listened to at
 /// once, and those who show nothing, or something else, are closed.
@@ -85,8 +43,8 @@ pub(super) fn accept<T: DeserializeOwned, R: Read + AsFd>(
     let mut door = Door { task, taken: (0..flows).map(|_| None).collect(), pending: VecDeque::new(), strangers: 0 };
     while door.taken.iter().any(Option::is_none) {
         let sockets = listeners.iter().chain(door.pending.iter().map(|stranger| &stranger.socket));
-        let sockets: Vec<_> = sockets.map(AsFd::as_fd).collect();
-        let ready = patience.wait(&sockets, PollFlags::POLLIN, SHOW_LIMIT)?;
+        let sockets: Vec<_> = sockets.map(|socket| PollFd::new(socket.as_fd(), PollFlags::POLLIN)).collect();
+        let ready = patience.wait(&sockets, SHOW_LIMIT)?;
         let nobody = || SocketError::unheard("accept a connection that shows the cookie", &door.missing(), port, Protocol::Tcp);
         let ready = ready.ok_or_else(nobody)?;
         door.listen(ready.iter().filter_map(|at| at.checked_sub(listeners.len())));
@@ -127,7 +85,7 @@ enum Heard {
 impl Door<'_> {
     /// Lets in those who wait at a listener; they have yet to show the cookie.
     fn open(&mut self, listener: &Socket) -> Result<(), SocketError> {
-        for _ in 0..MOST_PENDING {
+        for _ in 0..AT_ONCE {
             let socket = match listener.accept() {
                 Ok((socket, _)) => socket,
                 Err(answer) if answer.kind() == io::ErrorKind::WouldBlock => return Ok(()),
@@ -136,7 +94,7 @@ impl Door<'_> {
                 Err(answer) => return Err(SocketError::new("accept", answer)),
             };
             socket.set_nonblocking(true).map_err(|answer| SocketError::new("accept", answer))?;
-            if self.pending.len() >= MOST_PENDING {
+            if self.pending.len() >= self.taken.len() + MOST_STRANGE {
                 self.pending.pop_front();
             }
             self.strangers += 1;
@@ -163,9 +121,13 @@ impl Door<'_> {
         }
     }
 
+    /// Answers whoever has shown the cookie, and takes its connection.
     fn take(&mut self, flow: u32, socket: Socket) {
+        let answer = Shown { cookie: self.task.cookie, flow }.bytes(Word::Answer);
         let place = self.taken.get_mut(flow as usize).filter(|place| place.is_none());
         if let Some(place) = place
+            // The first bytes of a connection fit into any send buffer.
+            && (&socket).write_all(&answer).is_ok()
             && socket.set_nonblocking(false).is_ok()
         {
             *place = Some(socket);

@@ -7,25 +7,33 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use model::Nanos;
-use model::control::{FromHost, ToEndpoint, ToHost};
+use model::control::{FromHost, Task, ToEndpoint, ToHost};
 use model::frame::encode;
 use serde::Serialize;
 
-use super::limit::{Allowance, Refused};
-use super::queue::{Bell, Seat};
+use super::aim::{check_local, check_peers};
+use super::limit::{Allowance, Refused, TRIAL_SLACK};
+use super::queue::{Bell, Ticket};
 use crate::wire::pump::{End, Middle, Way};
 
-/// How much longer than one trial may take a controller may keep the host.
-const TURN_SLACK: Duration = Duration::from_secs(60);
+/// How much longer than its endpoint a controller may keep the host, so that
+/// the endpoint's own words on a trial that took too long come first.
+const TURN_SLACK: Duration = Duration::from_secs(30);
+/// How long a controller may keep the host without starting anything there:
+/// meanwhile it may be in line at another agent.
+const IDLE_LIMIT: Duration = Duration::from_secs(600);
+/// How long an endpoint may take to end. Then its host is ended, and the
+/// connection with it.
+const LEAVING_LIMIT: Duration = Duration::from_secs(5);
 /// The mark of the agent's own command to end an endpoint. No controller counts
 /// that far.
 const OWN_MARK: u64 = u64::MAX;
 
 /// Stands between one controller and its host process.
 #[derive(Debug)]
-pub struct Desk<'a> {
+pub struct Controller<'a> {
     /// Its place in line.
-    pub seat: &'a Seat,
+    pub ticket: &'a Ticket,
     /// Rung when that may have changed, and when the agent ends.
     pub bell: Arc<Bell>,
     /// Whether the agent ends.
@@ -34,6 +42,8 @@ pub struct Desk<'a> {
     pub share: bool,
     /// What each trial may take.
     pub allowance: &'a Allowance,
+    /// Whether it comes over loopback, and so may aim at loopback.
+    pub near: bool,
     /// How far it is with its turn.
     pub turn: Turn,
 }
@@ -49,25 +59,27 @@ pub enum Turn {
     Has {
         /// Since when.
         since: Instant,
-        /// Whether it has started an endpoint.
-        started: bool,
+        /// When it started its first endpoint.
+        started: Option<Instant>,
     },
     /// Its endpoint is being ended, in case that it is still there.
     Leaving {
         /// Whether it has asked for its next turn already.
         again: bool,
+        /// Since when.
+        since: Instant,
     },
 }
 
-impl Desk<'_> {
+impl Controller<'_> {
     fn ask(&mut self, way: &mut Way) -> Result<(), String> {
         match self.turn {
-            Turn::Leaving { .. } => self.turn = Turn::Leaving { again: true },
+            Turn::Leaving { since, .. } => self.turn = Turn::Leaving { again: true, since },
             Turn::Waiting(place) => tell(way, &FromHost::Waiting { place })?,
             Turn::Has { .. } => tell(way, &FromHost::Yours { shared: self.share })?,
             Turn::Away if self.share => self.begin(way)?,
             Turn::Away => {
-                self.seat.ask();
+                self.ticket.ask();
                 self.move_up(way)?;
             }
         }
@@ -75,7 +87,7 @@ impl Desk<'_> {
     }
 
     fn begin(&mut self, way: &mut Way) -> Result<(), String> {
-        self.turn = Turn::Has { since: Instant::now(), started: false };
+        self.turn = Turn::Has { since: Instant::now(), started: None };
         tell(way, &FromHost::Yours { shared: self.share })
     }
 
@@ -86,7 +98,7 @@ impl Desk<'_> {
             Turn::Waiting(place) => Some(place),
             Turn::Has { .. } | Turn::Leaving { .. } => return Ok(()),
         };
-        match self.seat.place().map(|place| u32::try_from(place).unwrap_or(u32::MAX)) {
+        match self.ticket.place().map(|place| u32::try_from(place).unwrap_or(u32::MAX)) {
             Some(0) => self.begin(way),
             Some(place) if told != Some(place) => {
                 self.turn = Turn::Waiting(place);
@@ -98,9 +110,9 @@ impl Desk<'_> {
 
     fn release(&mut self, way: &mut Way) -> Result<(), String> {
         match self.turn {
-            Turn::Has { started: true, .. } => {
+            Turn::Has { started: Some(_), .. } => {
                 // Whatever the controller left behind must not run on into another's trial.
-                self.turn = Turn::Leaving { again: false };
+                self.turn = Turn::Leaving { again: false, since: Instant::now() };
                 way.near.extend(frame(&ToHost::Stop { mark: OWN_MARK })?);
             }
             Turn::Has { .. } | Turn::Waiting(_) => self.leave(),
@@ -109,8 +121,31 @@ impl Desk<'_> {
         Ok(())
     }
 
+    /// How long a turn may last from the start of its first endpoint.
+    fn longest(&self) -> Option<Duration> {
+        let limit = Duration::from(self.allowance.limits.time?);
+        Some(limit.saturating_add(TRIAL_SLACK + TURN_SLACK))
+    }
+
+    /// What to say when its time is over.
+    fn overdue(&self) -> String {
+        match self.turn {
+            Turn::Leaving { .. } => format!("the endpoint of its trial did not end within {LEAVING_LIMIT:?}, and is killed"),
+            Turn::Has { started: Some(_), .. } => {
+                let longest = Nanos::from(self.longest().unwrap_or_default());
+                format!("it kept the host for {longest}, longer than one trial may take; see --limit-time of the agent")
+            }
+            _ => format!("it kept the host for {} without starting a trial, and others may wait for it", Nanos::from(IDLE_LIMIT)),
+        }
+    }
+
+    fn check_task(&self, task: &mut Task) -> Result<(), Refused> {
+        check_local(task.local, self.near)?;
+        self.allowance.apply(task)
+    }
+
     fn leave(&mut self) {
-        self.seat.leave();
+        self.ticket.leave();
         self.turn = Turn::Away;
     }
 
@@ -118,13 +153,13 @@ impl Desk<'_> {
         let Turn::Has { started, .. } = &mut self.turn else {
             return refuse(way, "start an endpoint: it is not this controller's turn; ask for it first (a fault of the controller)");
         };
-        *started = true;
+        started.get_or_insert_with(Instant::now);
         way.near.extend_from_slice(frame);
         Ok(())
     }
 }
 
-impl Middle for Desk<'_> {
+impl Middle for Controller<'_> {
     fn far_said(&mut self, bytes: &[u8], way: &mut Way) -> Result<(), String> {
         let body = bytes.get(4..).unwrap_or_default();
         let command = serde_json::from_slice(body).map_err(|error| format!("it sent what is no command: {error}"))?;
@@ -132,9 +167,16 @@ impl Middle for Desk<'_> {
             ToHost::Turn => self.ask(way),
             ToHost::Release => self.release(way),
             ToHost::Start => self.start(bytes, way),
-            ToHost::Endpoint(ToEndpoint::Prepare(mut task)) => match self.allowance.apply(&mut task) {
+            ToHost::Endpoint(ToEndpoint::Prepare(mut task)) => match self.check_task(&mut task) {
                 Ok(()) => {
                     way.near.extend(frame(&ToHost::Endpoint(ToEndpoint::Prepare(task)))?);
+                    Ok(())
+                }
+                Err(Refused(why)) => refuse(way, &why),
+            },
+            ToHost::Endpoint(ToEndpoint::Connect { ref peers }) => match check_peers(peers, self.near) {
+                Ok(()) => {
+                    way.near.extend_from_slice(bytes);
                     Ok(())
                 }
                 Err(Refused(why)) => refuse(way, &why),
@@ -146,6 +188,12 @@ impl Middle for Desk<'_> {
             ToHost::Counters { ref device, .. } | ToHost::Facts { ref device, .. } if !is_device(device) => {
                 refuse(way, "read a device's counters or facts: that is no name of a device; see `ip link` on the agent's machine")
             }
+            // Both read a lot; the facts also measure what this machine's own loop costs.
+            ToHost::Counters { .. } | ToHost::Facts { .. } if !matches!(self.turn, Turn::Has { .. }) => refuse(
+                way,
+                "read counters or facts: that would disturb the trial of whoever has the host; ask for the turn first (a fault of the \
+                 controller)",
+            ),
             ToHost::Stop { mark: OWN_MARK } => Err("it used a mark that is the agent's own".to_owned()),
             ToHost::Hello { .. }
             | ToHost::Counters { .. }
@@ -162,7 +210,7 @@ impl Middle for Desk<'_> {
     }
 
     fn near_said(&mut self, bytes: &[u8], way: &mut Way) {
-        if let Turn::Leaving { again } = self.turn
+        if let Turn::Leaving { again, .. } = self.turn
             && frame(&FromHost::Stopped { mark: OWN_MARK }).is_ok_and(|own| own == bytes)
         {
             self.leave();
@@ -180,9 +228,12 @@ impl Middle for Desk<'_> {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        match (self.turn, self.allowance.limits.time) {
-            (Turn::Has { since, .. }, Some(limit)) => since.checked_add(Duration::from(limit) + TURN_SLACK),
-            _ => None,
+        match self.turn {
+            Turn::Has { started: Some(at), .. } => at.checked_add(self.longest()?),
+            // Of a host that others may share, nobody waits for it.
+            Turn::Has { since, started: None } if !self.share => Some(since + IDLE_LIMIT),
+            Turn::Leaving { since, .. } => Some(since + LEAVING_LIMIT),
+            Turn::Has { .. } | Turn::Away | Turn::Waiting(_) => None,
         }
     }
 
@@ -192,10 +243,7 @@ impl Middle for Desk<'_> {
             return Err("the agent was ended".to_owned());
         }
         if self.deadline().is_some_and(|deadline| Instant::now() >= deadline) {
-            let limit = self.allowance.limits.time.unwrap_or(Nanos::new(0));
-            return Err(format!(
-                "it kept the host for longer than one trial may take ({limit} and a minute); see --limit-time of the agent"
-            ));
+            return Err(self.overdue());
         }
         self.move_up(way)
     }
@@ -229,4 +277,46 @@ fn tell(way: &mut Way, message: &FromHost) -> Result<(), String> {
 
 fn frame<T: Serialize>(message: &T) -> Result<Vec<u8>, String> {
     encode(message).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::{Duration, Instant};
+
+    use model::Nanos;
+    use model::control::{Limits, ToHost};
+
+    use super::super::limit::{Allowance, TRIAL_SLACK};
+    use super::super::queue::{Bell, Queue, Ticket};
+    use super::{Controller, IDLE_LIMIT, LEAVING_LIMIT, Middle, TURN_SLACK, Turn, Way, frame};
+
+    /// How long each step of a turn may last, where a trial may last as given.
+    fn limits(time: Option<Duration>, share: bool) -> [Option<Duration>; 4] {
+        let bell = Arc::new(Bell::new().unwrap());
+        let ticket = Ticket::new(Arc::new(Queue::default()), Arc::clone(&bell));
+        let allowance = Allowance::new(Limits { time: time.map(Nanos::from), bytes: None }, None);
+        let mut controller =
+            Controller { ticket: &ticket, bell, ending: Arc::default(), share, allowance: &allowance, near: true, turn: Turn::Away };
+        let mut way = Way::default();
+        // In whole seconds: the steps themselves take a moment.
+        let limit = |controller: &Controller<'_>| {
+            let left = controller.deadline()?.saturating_duration_since(Instant::now());
+            Some(Duration::from_secs(left.as_secs_f64().ceil() as u64))
+        };
+        [None, Some(ToHost::Turn), Some(ToHost::Start), Some(ToHost::Release)].map(|command| {
+            if let Some(command) = command {
+                controller.far_said(&frame(&command).unwrap(), &mut way).unwrap();
+            }
+            limit(&controller)
+        })
+    }
+
+    #[test]
+    fn a_trial_counts_from_its_start_and_a_turn_without_one_has_a_limit_of_its_own() {
+        let hour = Duration::from_secs(3_600);
+        assert_eq!(limits(Some(hour), false), [None, Some(IDLE_LIMIT), Some(hour + TRIAL_SLACK + TURN_SLACK), Some(LEAVING_LIMIT)]);
+        assert_eq!(limits(None, false), [None, Some(IDLE_LIMIT), None, Some(LEAVING_LIMIT)]);
+        assert_eq!(limits(Some(hour), true)[1], None, "nobody waits for a host that is shared");
+    }
 }

@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::guest::{Guest, Outcome, Reception};
 use super::log::Log;
+use super::pending::{Outcome, Pending, Terms};
 use crate::wire::link::Link;
 use crate::wire::pump::timeout;
 
 /// How many may be at the door. Beyond that somebody has to go.
-const MOST_GUESTS: usize = 256;
+const MOST_PENDING: usize = 256;
 /// How many are taken at a time, so that those at the door are not forgotten.
 const AT_ONCE: usize = 64;
 /// How long none is taken after the system refused one.
@@ -24,18 +24,18 @@ const REST: Duration = Duration::from_millis(200);
 
 /// The listening sockets and everybody who is not let in yet.
 #[derive(Debug)]
-pub struct Front<'a> {
+pub struct Admission<'a> {
     pub listeners: &'a [TcpListener],
-    pub reception: &'a Reception,
+    pub terms: &'a Terms,
     pub log: &'a Log,
-    guests: Vec<Guest>,
+    pending: Vec<Pending>,
     /// Until when no connection is taken.
     rest: Option<Instant>,
 }
 
-impl<'a> Front<'a> {
-    pub const fn new(listeners: &'a [TcpListener], reception: &'a Reception, log: &'a Log) -> Self {
-        Self { listeners, reception, log, guests: Vec::new(), rest: None }
+impl<'a> Admission<'a> {
+    pub const fn new(listeners: &'a [TcpListener], terms: &'a Terms, log: &'a Log) -> Self {
+        Self { listeners, terms, log, pending: Vec::new(), rest: None }
     }
 
     /// Serves the door until `stop` can be read; `admit` takes whoever is let
@@ -53,17 +53,17 @@ impl<'a> Front<'a> {
         }
     }
 
-    /// Which guests can go on; `None`: the agent is to end.
+    /// Which pending can go on; `None`: the agent is to end.
     fn wait(&self, stop: BorrowedFd<'_>) -> io::Result<Option<Vec<bool>>> {
         let listening = if self.rest.is_some() { PollFlags::empty() } else { PollFlags::POLLIN };
         let mut fds = vec![PollFd::new(stop, PollFlags::POLLIN)];
         fds.extend(self.listeners.iter().map(|listener| PollFd::new(listener.as_fd(), listening)));
         let others = fds.len();
-        fds.extend(self.guests.iter().map(|guest| PollFd::new(guest.as_fd(), guest.interest())));
-        let until = self.guests.iter().map(|guest| guest.deadline).chain(self.rest).min();
+        fds.extend(self.pending.iter().map(|one| PollFd::new(one.as_fd(), one.interest())));
+        let until = self.pending.iter().map(|one| one.deadline).chain(self.rest).min();
         match poll(&mut fds, until.map_or(PollTimeout::NONE, timeout)) {
             Ok(_) => {}
-            Err(Errno::EINTR) => return Ok(Some(vec![false; self.guests.len()])),
+            Err(Errno::EINTR) => return Ok(Some(vec![false; self.pending.len()])),
             Err(errno) => return Err(errno.into()),
         }
         let ready = |fd: &PollFd<'_>| fd.any().unwrap_or(true);
@@ -72,36 +72,36 @@ impl<'a> Front<'a> {
 
     fn step(&mut self, ready: &[bool], admit: &mut impl FnMut(Link, Vec<u8>, SocketAddr)) {
         let now = Instant::now();
-        let mut stay = Vec::with_capacity(self.guests.len());
-        for (at, mut guest) in std::mem::take(&mut self.guests).into_iter().enumerate() {
+        let mut stay = Vec::with_capacity(self.pending.len());
+        for (at, mut one) in std::mem::take(&mut self.pending).into_iter().enumerate() {
             let outcome = match ready.get(at) {
-                Some(true) => guest.step(self.reception),
+                Some(true) => one.step(self.terms),
                 _ => Outcome::Stays,
             };
-            let outcome = if matches!(outcome, Outcome::Stays) && now >= guest.deadline { guest.expire() } else { outcome };
-            let peer = guest.peer;
+            let outcome = if matches!(outcome, Outcome::Stays) && now >= one.deadline { one.expire() } else { outcome };
+            let peer = one.peer;
             match outcome {
-                Outcome::Stays => stay.push(guest),
+                Outcome::Stays => stay.push(one),
                 Outcome::Refused(why) => {
                     self.log.say(format_args!("{peer}: refused: {why}"));
-                    stay.push(guest);
+                    stay.push(one);
                 }
                 Outcome::Gone(Some(why)) => self.log.say(format_args!("{peer}: {why}")),
                 Outcome::Gone(None) => {}
                 Outcome::Admitted => {
-                    let (link, rest) = guest.into_parts();
+                    let (link, rest) = one.into_parts();
                     admit(link, rest, peer);
                 }
             }
         }
-        self.guests = stay;
+        self.pending = stay;
     }
 
     fn take(&mut self, listener: &TcpListener) {
         for _ in 0..AT_ONCE {
             match listener.accept() {
-                Ok((socket, peer)) => match Guest::new(socket, peer) {
-                    Ok(guest) => self.seat(guest),
+                Ok((socket, peer)) => match Pending::new(socket, peer) {
+                    Ok(one) => self.add(one),
                     Err(error) => self.log.say(format_args!("{peer}: set its socket: {error}")),
                 },
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
@@ -112,11 +112,11 @@ impl<'a> Front<'a> {
         }
     }
 
-    fn seat(&mut self, guest: Guest) {
-        if self.guests.len() >= MOST_GUESTS {
+    fn add(&mut self, one: Pending) {
+        if self.pending.len() >= MOST_PENDING {
             self.send_one_away("made room: too many connections wait to be let in");
         }
-        self.guests.push(guest);
+        self.pending.push(one);
     }
 
     /// Descriptors or memory are short: whoever has come from where most came
@@ -132,17 +132,17 @@ impl<'a> Front<'a> {
     /// The oldest of those that come from the address that most come from, so
     /// that a flood from one address does not push out others.
     fn send_one_away(&mut self, why: &str) {
-        let from = |guest: &Guest| guest.peer.ip().to_canonical();
+        let from = |one: &Pending| one.peer.ip().to_canonical();
         let mut numbers: Vec<(IpAddr, usize)> = Vec::new();
-        for guest in &self.guests {
-            match numbers.iter_mut().find(|(address, _)| *address == from(guest)) {
+        for one in &self.pending {
+            match numbers.iter_mut().find(|(address, _)| *address == from(one)) {
                 Some((_, number)) => *number += 1,
-                None => numbers.push((from(guest), 1)),
+                None => numbers.push((from(one), 1)),
             }
         }
         let Some((most, _)) = numbers.into_iter().max_by_key(|(_, number)| *number) else { return };
-        if let Some(at) = self.guests.iter().position(|guest| from(guest) == most) {
-            let gone = self.guests.remove(at);
+        if let Some(at) = self.pending.iter().position(|one| from(one) == most) {
+            let gone = self.pending.remove(at);
             self.log.say(format_args!("{}: {why}", gone.peer));
         }
     }

@@ -1,0 +1,43 @@
+//! Goodput of parallel TCP flows against iperf3 with equal settings.
+//!
+//! iperf3 up to 3.15 serves all of its streams in one thread at each end; ours
+//! have a thread each. Both are bound to the same CPUs.
+
+use std::cell::RefCell;
+
+use model::Protocol;
+
+use crate::bars::Row;
+use crate::goodput::{SECONDS, SIZE};
+use crate::{iperf, ours, pairs};
+
+/// Flows at a time.
+const FLOWS: u32 = 8;
+
+/// Measures pairs of runs, with TCP_NODELAY and without.
+pub fn measure(count: u32) -> anyhow::Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for nodelay in [true, false] {
+        let session = RefCell::new(ours::session()?);
+        let mut cell = ours::stream(Protocol::Tcp, SIZE, SIZE);
+        (cell.nodelay, cell.flows) = (nodelay, FLOWS);
+        let plan = ours::plan(cell, 0, SECONDS * 1_000);
+        let run = iperf::Settings { size: SIZE, nodelay, seconds: SECONDS, flows: FLOWS };
+        let pairs = pairs::run(
+            count,
+            || {
+                let end = ours::measure(&mut session.borrow_mut(), &plan)?.receiver;
+                Ok(end.counts.bytes as f64 * 8.0 / end.window.length().as_secs_f64())
+            },
+            || iperf::goodput(&mut session.borrow_mut(), run),
+        )?;
+        let ratio = pairs::ratio(&pairs, |goodput| *goodput, 0.95)?;
+        let name = if nodelay { "on" } else { "off" };
+        rows.push(
+            Row::printed(format!("TCP goodput, {FLOWS} flows, 128 KiB, TCP_NODELAY {name}, ours / iperf3"), ratio.value, "x", ratio.n)
+                .within(ratio.low, ratio.high)
+                .against("lower end of 95 % >= 0.95", ratio.low >= 0.95),
+        );
+    }
+    Ok(rows)
+}

@@ -1,0 +1,25 @@
+//! What asks the tool to end.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use crate::exit::Exit;
+
+/// Whether a signal has come. The first asks for an end at the next occasion:
+/// after the trial at hand, or with the next line of one; the second ends at
+/// once, which loses no finished trial either.
+///
+/// # Errors
+/// What the system refused.
+pub fn listen() -> io::Result<Arc<AtomicBool>> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        flag::register_conditional_shutdown(signal, Exit::Failed as i32, Arc::clone(&interrupted))?;
+        flag::register(signal, Arc::clone(&interrupted))?;
+    }
+    Ok(interrupted)
+}

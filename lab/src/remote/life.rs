@@ -1,0 +1,114 @@
+//! How a host begins and how it ends.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use engine::channel::Receiver;
+use model::Family;
+use model::control::{CONTROL_VERSION, FromHost, ToHost};
+use model::plan::HostAddress;
+
+use super::{Agent, COMMAND_LIMIT, Far, HostError, RemoteHost};
+use crate::wire::{self, Credentials};
+
+/// How often a new host is asked for its time, to know how far away it is.
+const FIRST_SIGHTS: u32 = 10;
+
+impl RemoteHost {
+    /// Starts a host of this machine; `isolation` is the argument of
+    /// `nettoll __host`.
+    ///
+    /// # Errors
+    /// See [`HostError`]; a refused namespace is [`HostError::Refused`].
+    pub fn start(name: &str, isolation: &str) -> Result<Self, HostError> {
+        let failed = |answer| HostError::Start { name: name.to_owned(), answer };
+        // Not by its path, which an upgrade may have given to another version.
+        let mut process = Command::new("/proc/self/exe")
+            .args(["__host", name, isolation])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            // Out of the terminal's reach: Ctrl-C is the controller's to answer.
+            .process_group(0)
+            .spawn()
+            .map_err(failed)?;
+        let pipes = process.stdin.take().zip(process.stdout.take());
+        let (commands, answers) = pipes.ok_or_else(|| failed(std::io::Error::other("no pipes")))?;
+        Self::over(name, File::from(OwnedFd::from(commands)), File::from(OwnedFd::from(answers)), Far::Process(process))
+    }
+
+    /// Reaches the agent of another machine; a name that has addresses of
+    /// `family` is looked for at those alone.
+    ///
+    /// # Errors
+    /// See [`HostError`] and [`wire::ConnectError`].
+    pub fn reach(name: &str, at: &HostAddress, family: Option<Family>, credentials: &Credentials) -> Result<Self, HostError> {
+        let connected = wire::connect_over(name, at, family, credentials)?;
+        let wire::Connected { stream, local, peer, agent, cipher, ended } = connected;
+        let failed = |answer| HostError::Start { name: name.to_owned(), answer };
+        // An agent that takes nothing must not hold the controller for ever.
+        stream.set_write_timeout(Some(COMMAND_LIMIT)).map_err(failed)?;
+        let answers = File::from(OwnedFd::from(stream.try_clone().map_err(failed)?));
+        let commands = File::from(OwnedFd::from(stream.try_clone().map_err(failed)?));
+        let agent = Agent { id: agent, at: at.clone(), local, peer, cipher, ended, stream };
+        let mut host = Self::over(name, commands, answers, Far::Agent(Box::new(agent)))?;
+        host.sight(FIRST_SIGHTS)?;
+        Ok(host)
+    }
+
+    fn over(name: &str, commands: File, answers: File, far: Far) -> Result<Self, HostError> {
+        let mut host = Self {
+            name: name.to_owned(),
+            far,
+            commands: Some(commands),
+            answers: Receiver::new(answers),
+            overheard: VecDeque::new(),
+            pid: 0,
+            marks: 0,
+            rtt: Duration::ZERO,
+            turn_given_up: false,
+        };
+        host.greet()?;
+        Ok(host)
+    }
+
+    fn greet(&mut self) -> Result<(), HostError> {
+        match self.command(&ToHost::Hello { version: CONTROL_VERSION })? {
+            FromHost::Hello { version: CONTROL_VERSION, pid } => {
+                self.pid = pid;
+                Ok(())
+            }
+            FromHost::Hello { version, .. } => Err(HostError::Version { name: self.name.clone(), theirs: version }),
+            other => Err(self.unexpected("hello", &other)),
+        }
+    }
+
+    /// Ends the control connection, and with it what the host does.
+    pub fn hang_up(&mut self) {
+        self.commands = None;
+        if let Far::Agent(agent) = &self.far {
+            // One that is gone already needs no end.
+            let _ = agent.stream.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+impl Drop for RemoteHost {
+    fn drop(&mut self) {
+        // The end of its input is what a host goes by; the kill is for one that hangs.
+        self.commands = None;
+        let Far::Process(process) = &mut self.far else { return };
+        for _ in 0..50 {
+            if matches!(process.try_wait(), Ok(Some(_)) | Err(_)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let _ = process.kill();
+        let _ = process.wait();
+    }
+}
