@@ -73,7 +73,7 @@ table=../bench/results/fuzz-$(date -u +%F).md
 {
     echo "# Fuzzing, $(date -u +%F)"
     echo
-    echo "\`fuzz/campaign.sh $wanted\`, libFuzzer of $(rustc +nightly --version), Linux $(uname -r), one process, overflow checks and debug assertions on."
+    echo "\`fuzz/campaign.sh $wanted\`, libFuzzer of $(rustc +nightly --version), Linux $(uname -r | cut -d- -f1), one process, overflow checks and debug assertions on."
     echo "An input has 512 MiB of memory and 10 s; what goes beyond counts as a crash."
     echo
     echo "| target | inputs | longest input, B | crashes | peak RSS, MiB | elapsed, s |"
