@@ -44,6 +44,15 @@ fn apply(file: &mut Vec<u8>, at: usize, damage: &Damage) {
     }
 }
 
+/// Whether `hurt` is an object with every name and value of `line`.
+fn says_all_of(hurt: &[u8], line: &[u8]) -> bool {
+    let fields = |bytes| serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(bytes).ok();
+    match (fields(hurt), fields(line)) {
+        (Some(hurt), Some(line)) => line.iter().all(|(name, value)| hurt.get(name) == Some(value)),
+        _ => false,
+    }
+}
+
 fn with_trials(count: u64) -> (TempDir, PathBuf, Vec<u8>) {
     let root = tempfile::tempdir().unwrap();
     let mut directory = RunDirectory::create(root.path(), "quick", STARTED).unwrap();
@@ -70,7 +79,13 @@ proptest! {
         let lines: Vec<&[u8]> = hurt.split(|byte| *byte == b'\n').collect();
         for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty()) {
             let kept = good.contains(&failed(number as u64));
-            assert_eq!(kept, lines.contains(&line), "trial {number} after {damage:?} at {at}");
+            if lines.contains(&line) {
+                assert!(kept, "trial {number} lost after {damage:?} at {at}");
+            } else if kept {
+                // Two halves may meet in a name that the format does not know,
+                // `{"format":1,"ormat":1,`, and still say all they said.
+                assert!(lines.iter().any(|hurt| says_all_of(hurt, line)), "trial {number} invented after {damage:?} at {at}");
+            }
         }
         // Nothing is passed over in silence, and each number is right.
         let ended = lines.len() - usize::from(lines.last().is_some_and(|last| last.is_empty()));

@@ -1,13 +1,14 @@
 //! The requester of a request/response test: a closed loop of one.
 
 use std::os::fd::AsRawFd;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use model::end::{Counts, Window};
 use model::{Protocol, Test};
 use nix::sys::socket::{Shutdown, shutdown};
 
-use super::trouble::{Trouble, Verdict, readable};
+use super::late::take_late;
+use super::trouble::{Trouble, Verdict};
 use super::whole::send_rest;
 use super::{DRAIN_LIMIT, Done, LAST_PATIENCE, Trial, fault, sum};
 use crate::api::Api;
@@ -33,7 +34,7 @@ pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: &mut Recorde
     (trial.sent)(&total);
     if asker.datagrams {
         let outstanding = total.lost.saturating_sub(total.late);
-        total = sum(total, asker.take_late(api, outstanding, trial.task.silence.into()));
+        total = sum(total, take_late(api, asker.size, outstanding, trial.task.silence.into()));
     }
     if trial.task.cell.protocol() == Protocol::Tcp {
         // The answerer takes this as the end.
@@ -84,25 +85,6 @@ impl Asker {
                 }
                 Answer::Lost => asked_at = clock::monotonic(),
                 Answer::Over => break,
-            }
-        }
-        counts
-    }
-
-    /// Takes the answers that come after the last request was given up: one
-    /// left in the socket when it is closed stands in no counter.
-    fn take_late<A: Api>(&self, api: &mut A, outstanding: u64, silence: Duration) -> Counts {
-        let mut counts = Counts::default();
-        let mut trouble = Trouble::default();
-        while counts.late < outstanding && readable(api.socket(), silence) {
-            let moved = api.receive_now(self.size);
-            if moved.0 > 0 {
-                counts.calls += 1;
-                counts.bytes += moved.0 as u64;
-                counts.received += 1;
-                counts.late += 1;
-            } else if trouble.judge(moved, counts.calls, &mut counts) == Verdict::Over {
-                break;
             }
         }
         counts

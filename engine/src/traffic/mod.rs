@@ -5,6 +5,7 @@ mod ask;
 mod crr;
 mod extent;
 mod fault;
+mod late;
 mod open;
 mod receive;
 mod send;

@@ -3,6 +3,7 @@
 
 pub mod asm;
 mod identity;
+pub(crate) mod load;
 mod map;
 mod program;
 

@@ -4,6 +4,7 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
+use super::load::Load;
 use super::{call, refused, remedy};
 use crate::{Refusal, errno_name};
 
@@ -17,30 +18,6 @@ const ATTACH_ENTRY: u32 = 24;
 
 /// Room for what the kernel's verifier says about a program that it refuses.
 const LOG: usize = 64 << 10;
-
-/// `union bpf_attr` for a load, up to the last field in use.
-#[repr(C)]
-#[derive(Default)]
-struct Load {
-    kind: u32,
-    instructions: u32,
-    code: u64,
-    licence: u64,
-    log_level: u32,
-    log_size: u32,
-    log: u64,
-    kernel_version: u32,
-    flags: u32,
-    name: [u8; 16],
-    device: u32,
-    attach_type: u32,
-    type_information: [u32; 2],
-    function_information: u64,
-    counts: [u32; 2],
-    line_information: u64,
-    lines: u32,
-    attach_id: u32,
-}
 
 #[repr(C)]
 #[derive(Default)]

@@ -3,6 +3,7 @@
 use std::io;
 
 use super::descriptor;
+use crate::bpf::load::Load;
 
 /// A type of program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,33 +25,6 @@ const TYPE_SOCKET_FILTER: u32 = 1;
 const TYPE_RAW_TRACEPOINT: u32 = 17;
 const TYPE_TRACING: u32 = 26;
 const ATTACH_ENTRY: u32 = 24;
-
-/// `union bpf_attr` for a load, up to the last field in use. The kernel takes
-/// what it does not know for an error only where it is not zero.
-#[repr(C)]
-#[derive(Default)]
-struct Load {
-    kind: u32,
-    instructions: u32,
-    code: u64,
-    licence: u64,
-    log_level: u32,
-    log_size: u32,
-    log: u64,
-    kernel_version: u32,
-    flags: u32,
-    name: [u8; 16],
-    device: u32,
-    attach_type: u32,
-    type_information: [u32; 2],
-    function_information: u64,
-    counts: [u32; 2],
-    line_information: u64,
-    lines: u32,
-    attach_id: u32,
-}
-
-const _: () = assert!(size_of::<Load>() == 112);
 
 /// Has the kernel verify and load a program that does nothing, and drops it.
 /// It is attached nowhere.

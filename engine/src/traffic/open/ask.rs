@@ -3,7 +3,6 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::time::Duration;
 
 use model::control::Task;
 use model::end::{Counts, Window};
@@ -11,7 +10,8 @@ use model::{OfferedRate, Pacing, Protocol};
 use nix::sys::socket::{Shutdown, shutdown};
 use socket2::SockRef;
 
-use super::super::trouble::{Trouble, Verdict, readable};
+use super::super::late::take_late;
+use super::super::trouble::{Trouble, Verdict};
 use super::super::{DRAIN_LIMIT, Done, Trial, sum};
 use super::kept::Kept;
 use super::outstanding::{MARK, Outstanding, Request};
@@ -45,7 +45,7 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial, rate: Offe
     (trial.sent)(&total);
     if asker.datagrams {
         let given_up = total.lost.saturating_sub(total.late);
-        total = sum(total, asker.take_late(api, given_up, trial.task.silence.into()));
+        total = sum(total, take_late(api, asker.size, given_up, trial.task.silence.into()));
     } else {
         // The answerer takes this as the end.
         let _ = shutdown(api.socket().as_raw_fd(), Shutdown::Write);
@@ -278,24 +278,5 @@ impl<'a> Asker<'a> {
 
     fn oldest_limit(&self) -> u64 {
         self.waiting.oldest().map_or(u64::MAX, |oldest| oldest.sent.saturating_add(self.answer_limit).saturating_add(1))
-    }
-
-    /// Takes the answers that come after the last request was given up: one
-    /// left in the socket when it is closed stands in no counter.
-    fn take_late<A: Api>(&self, api: &mut A, given_up: u64, silence: Duration) -> Counts {
-        let mut counts = Counts::default();
-        let mut trouble = Trouble::default();
-        while counts.late < given_up && readable(api.socket(), silence) {
-            let moved = api.receive_now(self.size);
-            if moved.0 > 0 {
-                counts.calls += 1;
-                counts.bytes += moved.0 as u64;
-                counts.received += 1;
-                counts.late += 1;
-            } else if trouble.judge(moved, counts.calls, &mut counts) == Verdict::Over {
-                break;
-            }
-        }
-        counts
     }
 }
