@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::schedule;
+use model::schedule::{self, Shape};
 
 use crate::figures::Figures;
 use crate::result::{Estimate, Interval, Metric, RoleTest, Roles};
@@ -41,7 +41,7 @@ pub fn test<'a>(cells: impl Iterator<Item = &'a [Figures]>, confidence: f64, see
 fn missing(mut counts: Counts, last: u32, confidence: f64, seed: u64) -> usize {
     let further = (last..=u32::MAX).skip(1).take_while(|index| {
         let lacking = !counts.suffice(confidence);
-        counts.add(*index, schedule::block(seed, *index, 0, u32::MAX).swapped);
+        counts.add(*index, schedule::block(seed, *index, Shape::plain(0, u32::MAX)).swapped);
         lacking
     });
     further.count()
@@ -132,7 +132,7 @@ mod tests {
         let mut random = generator(seed);
         let mut trials = [Vec::new(), Vec::new()];
         for index in indices {
-            let swapped = schedule::block(seed, index, 2, u32::MAX).swapped;
+            let swapped = schedule::block(seed, index, schedule::Shape::plain(2, u32::MAX)).swapped;
             let common = over.of(index) + noise * normal(&mut random) + if swapped { effect } else { 0.0 };
             for trials in &mut trials {
                 let mut trial = measured(Test::UdpStream, 64);

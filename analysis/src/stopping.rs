@@ -103,21 +103,28 @@ pub struct Observer {
     blocks: Blocks,
     claim: Claim,
     looks: Vec<u32>,
-    /// Time per message of each trial, by cell.
-    times: HashMap<Cell, Vec<f64>>,
+    /// Time per message of each clean trial, by cell and arm.
+    times: HashMap<(Cell, Option<String>), Vec<f64>>,
 }
 
 impl Observer {
     /// Nothing is seen yet.
     pub fn new(plan: &Plan) -> Self {
-        let times = plan.cells.iter().map(|cell| (cell.clone(), Vec::new())).collect();
+        let arms: Vec<Option<String>> = match plan.arms.is_empty() {
+            true => vec![None],
+            false => plan.arms.iter().map(|arm| Some(arm.name.clone())).collect(),
+        };
+        let times = plan.cells.iter().flat_map(|cell| arms.iter().map(|arm| ((cell.clone(), arm.clone()), Vec::new()))).collect();
         Self { blocks: plan.blocks, claim: Claim::of(&plan.blocks), looks: looks(&plan.blocks), times }
     }
 
     /// Sees a trial; one that failed or is of no cell of the plan changes nothing.
     pub fn push(&mut self, record: &TrialRecord) {
+        if !record.pass.is_clean() {
+            return;
+        }
         let time = record.measured().and_then(|measured| time_per_message(measured, &record.cell));
-        if let (Some(time), Some(times)) = (time, self.times.get_mut(&record.cell)) {
+        if let (Some(time), Some(times)) = (time, self.times.get_mut(&(record.cell.clone(), record.arm.clone()))) {
             times.push(time);
         }
     }

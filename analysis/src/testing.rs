@@ -133,6 +133,7 @@ pub fn measured(test: Test, size: u64) -> Measured {
         clock: None,
         control: None,
         overhead: Nanos::from_millis(30),
+        observed: None,
     }
 }
 
@@ -143,6 +144,8 @@ pub fn record(test: Test, size: u64, block: u32, measured: Measured) -> TrialRec
         block,
         position: 0,
         swapped: block % 2 == 1,
+        arm: None,
+        pass: model::Pass::Clean,
         started_ms: 0,
         cell: cell(test, size),
         outcome: Outcome::Measured(Box::new(measured)),
@@ -164,6 +167,8 @@ pub fn run(cells: Vec<Cell>, blocks: u32) -> Run {
         data_port: None,
         progress: None,
         cpus: BTreeMap::new(),
+        receipt: None,
+        arms: Vec::new(),
         seed: 1,
         cells,
     };

@@ -38,6 +38,8 @@ pub fn plan(cell: Cell, warmup_ms: u64, length_ms: u64) -> Plan {
         data_port: None,
         progress: None,
         cpus: BTreeMap::new(),
+        receipt: None,
+        arms: Vec::new(),
         seed: 1,
         cells: vec![cell],
     }

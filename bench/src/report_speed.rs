@@ -77,6 +77,8 @@ fn store_copies(root: &Path, trials: u32) -> anyhow::Result<std::path::PathBuf> 
             block: number / samples.len() as u32,
             position: at as u32,
             swapped: number / samples.len() as u32 % 2 == 1,
+            arm: None,
+            pass: model::Pass::Clean,
             started_ms: 0,
             cell: plan.cells[at].clone(),
             outcome: Outcome::Measured(Box::new(measured)),

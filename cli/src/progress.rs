@@ -18,7 +18,7 @@ pub struct Progress {
 impl Progress {
     /// For all trials of a plan.
     pub fn new(plan: &Plan) -> Self {
-        let trials = plan.cells.len() as u64 * u64::from(plan.blocks.most);
+        let trials = plan.trials();
         let bar = ProgressBar::with_draw_target(Some(trials), ProgressDrawTarget::stderr());
         if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} trial {pos}/{len}, {eta} left") {
             bar.set_style(style);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use analysis::stopping::{Decision, Observer};
 use model::host::HostFacts;
 use model::run::Status;
-use model::schedule::{self, Block};
+use model::schedule::{self, Block, Slot};
 use model::trial::Outcome;
 use model::warning::Warning;
 use model::{Plan, TrialRecord};
@@ -32,7 +32,7 @@ pub struct Replay {
     /// Why there is nothing left to do, if so.
     pub complete: Option<Status>,
     /// How many trials a block has.
-    cells: u32,
+    trials_each: u32,
     /// What came of each trial, by block and position.
     seen: HashMap<(u32, u32), Came>,
     /// How many blocks are decided: those before the highest that has been
@@ -52,7 +52,8 @@ enum Came {
 impl Came {
     const fn of(outcome: &Outcome) -> Self {
         match outcome {
-            Outcome::Measured(_) => Self::Measured,
+            // One that was left out would be left out again.
+            Outcome::Measured(_) | Outcome::Skipped { .. } => Self::Measured,
             Outcome::Failed { lost: true, .. } => Self::Lost,
             Outcome::Failed { lost: false, .. } => Self::Failed,
         }
@@ -62,7 +63,14 @@ impl Came {
 impl Replay {
     /// Of a run that begins.
     pub fn nothing(plan: &Plan) -> Self {
-        Self { observer: Observer::new(plan), trials: 0, complete: None, cells: plan.cells.len() as u32, seen: HashMap::new(), decided: 0 }
+        Self {
+            observer: Observer::new(plan),
+            trials: 0,
+            complete: None,
+            trials_each: plan.shape().trials() as u32,
+            seen: HashMap::new(),
+            decided: 0,
+        }
     }
 
     /// Shows the trials to a fresh observer, as they were shown to the first.
@@ -86,10 +94,11 @@ impl Replay {
                 highest = Some(index);
             }
             if block.as_ref().is_none_or(|block| block.index != index) {
-                block = (index < plan.blocks.most).then(|| schedule::block(plan.seed, index, plan.cells.len(), plan.blocks.most));
+                block = (index < plan.blocks.most).then(|| schedule::block(plan.seed, index, plan.shape()));
             }
-            let planned = block.as_ref().and_then(|block| Some((&plan.cells[*block.order.get(position as usize)?], block.swapped)));
-            if planned != Some((&record.cell, record.swapped)) || replay.has(index, position as usize) {
+            let planned = block.as_ref().and_then(|block| Some((*block.order.get(position as usize)?, block.swapped)));
+            let there = planned.is_some_and(|(slot, swapped)| swapped == record.swapped && is_of(plan, slot, &record));
+            if !there || replay.has(index, position as usize) {
                 return Err(StudyError::OtherTrials { block: index, position });
             }
             if replay.seen.insert((index, position), Came::of(&record.outcome)) == Some(Came::Failed) {
@@ -108,7 +117,7 @@ impl Replay {
     /// which nothing could be measured ended the study undecided.
     fn leave(&mut self, block: Option<u32>) {
         let Some(index) = block else { return };
-        let whole = (0..self.cells).all(|position| self.seen.contains_key(&(index, position)));
+        let whole = (0..self.trials_each).all(|position| self.seen.contains_key(&(index, position)));
         if !whole || !self.is_measured(index) {
             return;
         }
@@ -136,7 +145,7 @@ impl Replay {
 
     /// Whether every trial of a block is there.
     pub fn is_whole(&self, block: u32) -> bool {
-        (0..self.cells as usize).all(|position| self.has(block, position))
+        (0..self.trials_each as usize).all(|position| self.has(block, position))
     }
 
     /// Whether it was decided after a block, and so is not again.
@@ -146,8 +155,14 @@ impl Replay {
 
     /// Whether anything of a block could be measured.
     fn is_measured(&self, block: u32) -> bool {
-        (0..self.cells).any(|position| self.seen.get(&(block, position)) == Some(&Came::Measured))
+        (0..self.trials_each).any(|position| self.seen.get(&(block, position)) == Some(&Came::Measured))
     }
+}
+
+/// Whether a record is of the trial that the plan has in a slot.
+fn is_of(plan: &Plan, slot: Slot, record: &TrialRecord) -> bool {
+    let arm = plan.arms.get(slot.arm).map(|arm| &arm.name);
+    plan.cells[slot.cell] == record.cell && arm == record.arm.as_ref() && slot.pass == record.pass
 }
 
 #[cfg(test)]
@@ -203,6 +218,7 @@ mod tests {
             clock: None,
             control: None,
             overhead: Nanos::default(),
+            observed: None,
         }))
     }
 
@@ -212,12 +228,14 @@ mod tests {
 
     /// The trials of a whole run.
     fn trials(plan: &Plan) -> Vec<TrialRecord> {
-        let block = |index| schedule::block(plan.seed, index, plan.cells.len(), plan.blocks.most);
+        let block = |index| schedule::block(plan.seed, index, plan.shape());
         let record = |index: u32, position: usize, cell: usize, swapped| TrialRecord {
             format: TRIAL_FORMAT,
             block: index,
             position: position as u32,
             swapped,
+            arm: None,
+            pass: model::Pass::Clean,
             started_ms: 0,
             cell: plan.cells[cell].clone(),
             outcome: measured(),
@@ -226,7 +244,8 @@ mod tests {
         (0..plan.blocks.most)
             .flat_map(|index| {
                 let block = block(index);
-                let records: Vec<_> = block.order.iter().enumerate().map(|(at, cell)| record(index, at, *cell, block.swapped)).collect();
+                let records: Vec<_> =
+                    block.order.iter().enumerate().map(|(at, slot)| record(index, at, slot.cell, block.swapped)).collect();
                 records
             })
             .collect()

@@ -8,7 +8,7 @@ use analysis::audit;
 use analysis::stopping::Decision;
 use model::plan::OnLoss;
 use model::run::Status;
-use model::schedule::{self, Block};
+use model::schedule::{self, Block, Slot};
 use model::trial::{Outcome, TRIAL_FORMAT, TrialRecord};
 use model::warning::Warning;
 use model::{Plan, Role};
@@ -186,7 +186,7 @@ struct Carried {
 impl Study<'_> {
     fn run_blocks(&mut self) -> Result<Status, StudyError> {
         for index in 0..self.plan.blocks.most {
-            let block = schedule::block(self.plan.seed, index, self.plan.cells.len(), self.plan.blocks.most);
+            let block = schedule::block(self.plan.seed, index, self.plan.shape());
             if self.replay.is_whole(index) {
                 continue;
             }
@@ -209,16 +209,16 @@ impl Study<'_> {
     fn run_block(&mut self, block: &Block) -> Result<Wish, StudyError> {
         let mut last_failure = None;
         let mut measured = false;
-        for (position, &cell) in block.order.iter().enumerate() {
+        for (position, &slot) in block.order.iter().enumerate() {
             if self.replay.has(block.index, position) {
                 // Whether anything works is not asked of half a block.
                 measured = true;
                 continue;
             }
-            let Some(Carried { record, lost }) = self.run_trial(block, position, cell)? else { return Ok(Wish::Stop) };
+            let Some(Carried { record, lost }) = self.run_trial(block, position, slot)? else { return Ok(Wish::Stop) };
             self.replay.observer.push(&record);
             match &record.outcome {
-                Outcome::Measured(_) => measured = true,
+                Outcome::Measured(_) | Outcome::Skipped { .. } => measured = true,
                 Outcome::Failed { error, .. } => last_failure = Some(error.clone()),
             }
             if self.tell(&Event::Trial(&record))? == Wish::Stop || self.after(lost)? == Wish::Stop {
@@ -232,8 +232,8 @@ impl Study<'_> {
     }
 
     /// Runs one trial; `None` where the user did not want to wait for it.
-    fn run_trial(&mut self, block: &Block, position: usize, cell: usize) -> Result<Option<Carried>, StudyError> {
-        let cell = &self.plan.cells[cell];
+    fn run_trial(&mut self, block: &Block, position: usize, slot: Slot) -> Result<Option<Carried>, StudyError> {
+        let cell = &self.plan.cells[slot.cell];
         let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
         let (mut lost, mut warnings) = (None, Vec::new());
         let outcome = match trial::run(&mut self.session, self.plan, cell, block.swapped, self.listener) {
@@ -255,6 +255,8 @@ impl Study<'_> {
             swapped: block.swapped,
             started_ms,
             cell: cell.clone(),
+            arm: self.plan.arms.get(slot.arm).map(|arm| arm.name.clone()),
+            pass: slot.pass,
             outcome,
             warnings,
         };

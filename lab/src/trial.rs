@@ -146,6 +146,7 @@ impl Trial<'_> {
             clock,
             control: self.session.control_path(),
             overhead: elapsed.since(useful),
+            observed: None,
             sender: reports.sender,
             receiver: reports.receiver,
         };

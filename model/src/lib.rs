@@ -13,7 +13,9 @@ pub mod rate;
 pub mod size;
 pub mod traffic;
 
+pub mod arm;
 pub mod cell;
+pub mod pass;
 pub mod plan;
 pub mod schedule;
 
@@ -34,9 +36,11 @@ pub mod warning;
 mod choice;
 mod nearest;
 
+pub use arm::Arm;
 pub use cell::Cell;
 pub use choice::UnknownChoice;
 pub use nearest::nearest;
+pub use pass::Pass;
 pub use plan::Plan;
 pub use quantity::{BitRate, Bytes, Nanos};
 pub use rate::OfferedRate;

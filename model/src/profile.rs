@@ -112,3 +112,39 @@ pub struct Waits {
     /// switches themselves, which a sampler that stops with its task misses.
     pub switching: Option<Nanos>,
 }
+
+/// What was seen of one end in one trial beside its own report. What its pass
+/// does not look at is `None`, and so is what the machine refused.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Observation {
+    /// Samples of the endpoint's threads within the measured part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
+    /// Samples of the kernel threads that took over softirq work of its CPUs,
+    /// of the same period.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ksoftirqd: Option<Profile>,
+    /// What hardware counters moved by, chain by chain of `profile`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counters: Option<HardwareCounts>,
+    /// Where its time went that no sample shows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<Waits>,
+    /// Exact counts over the whole trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts: Option<CallCounts>,
+    /// What this machine refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<Refused>,
+}
+
+/// A mechanism that a machine refused.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Refused {
+    /// What was wanted, such as `samples of the kernel`.
+    pub what: String,
+    /// What was tried and what the system answered, with the error's name.
+    pub answer: String,
+    /// What to do about it.
+    pub remedy: String,
+}

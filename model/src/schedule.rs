@@ -6,6 +6,8 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::pass::Pass;
+
 /// Where the first groups of blocks end. Half of a group is swapped, so the
 /// halves are equal, or differ by one, after each of [`crate::plan::LOOKS`]:
 /// 9 blocks are a group of 10 without its last.
@@ -14,28 +16,75 @@ const ENDS: [u32; 7] = [10, 14, 20, 30, 50, 75, 100];
 /// Blocks in each group beyond those.
 const BEYOND: u32 = 10;
 
-/// One block: every cell once, in a fresh random order.
+/// One block: every cell once in every arm and pass, in a fresh random order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
     /// Its place in the run, from 0.
     pub index: u32,
     /// Whether the hosts' roles are exchanged.
     pub swapped: bool,
-    /// Indices into the plan's cells, each once.
-    pub order: Vec<usize>,
+    /// Its trials. Those of one cell are neighbours, and among them those of one
+    /// pass: the arms of a comparison stand side by side.
+    pub order: Vec<Slot>,
 }
 
-/// The `index`-th block of a run over `cells` cells and at most `most` blocks.
+/// The place of one trial in a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Slot {
+    /// Index into the plan's cells.
+    pub cell: usize,
+    /// Index into the plan's arms; 0 where it has none.
+    pub arm: usize,
+    /// What is switched on.
+    pub pass: Pass,
+}
+
+/// What every block of a run is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape<'a> {
+    /// Number of cells.
+    pub cells: usize,
+    /// Number of arms; at least 1.
+    pub arms: usize,
+    /// The passes; at least one.
+    pub passes: &'a [Pass],
+    /// The most blocks of the run.
+    pub most: u32,
+}
+
+impl Shape<'_> {
+    /// Clean trials of so many cells, without arms.
+    pub const fn plain(cells: usize, most: u32) -> Self {
+        Self { cells, arms: 1, passes: &[Pass::Clean], most }
+    }
+
+    /// Trials in each block.
+    pub const fn trials(&self) -> usize {
+        self.cells * self.arms * self.passes.len()
+    }
+}
+
+/// The `index`-th block of a run.
 ///
 /// The same seed gives the same block, whatever was run before it, so that a
 /// run can be resumed. Which blocks are swapped is drawn in groups ([`group`])
 /// of which half are: permuted blocks (Hill 1951, "The clinical trial"; Matts
 /// and Lachin 1988, "Properties of permuted-block randomization in clinical
 /// trials"). Every choice of so many of a group is as likely as any other.
-pub fn block(seed: u64, index: u32, cells: usize, most: u32) -> Block {
-    let mut order: Vec<usize> = (0..cells).collect();
-    order.shuffle(&mut generator(seed, u64::from(index), 0));
-    Block { index, swapped: swapped(seed, index, most), order }
+pub fn block(seed: u64, index: u32, shape: Shape) -> Block {
+    let mut generator = generator(seed, u64::from(index), 0);
+    let mut cells: Vec<usize> = (0..shape.cells).collect();
+    cells.shuffle(&mut generator);
+    let mut order = Vec::with_capacity(shape.trials());
+    let (mut passes, mut arms) = (shape.passes.to_vec(), (0..shape.arms).collect::<Vec<_>>());
+    for cell in cells {
+        passes.shuffle(&mut generator);
+        for &pass in &passes {
+            arms.shuffle(&mut generator);
+            order.extend(arms.iter().map(|&arm| Slot { cell, arm, pass }));
+        }
+    }
+    Block { index, swapped: swapped(seed, index, shape.most), order }
 }
 
 /// The group, counted from 0, within which it was drawn whether the `index`-th
@@ -82,13 +131,14 @@ fn generator(seed: u64, place: u64, purpose: u64) -> ChaCha8Rng {
 
 #[cfg(test)]
 mod tests {
-    use super::{Block, group, group_of};
+    use super::{Block, Shape, Slot, group, group_of};
+    use crate::pass::Pass;
     use crate::plan::LOOKS;
     use proptest::prelude::{any, proptest};
 
     /// Of a run without a limit.
     fn block(seed: u64, index: u32, cells: usize) -> Block {
-        super::block(seed, index, cells, u32::MAX)
+        super::block(seed, index, Shape::plain(cells, u32::MAX))
     }
 
     #[test]
@@ -100,9 +150,28 @@ mod tests {
     proptest! {
         #[test]
         fn every_block_holds_every_cell_once(seed in any::<u64>(), index in 0u32..10_000, cells in 0usize..300) {
-            let mut order = block(seed, index, cells).order;
+            let mut order: Vec<usize> = block(seed, index, cells).order.into_iter().map(|slot| slot.cell).collect();
             order.sort_unstable();
             assert!(order.into_iter().eq(0..cells));
+        }
+
+        #[test]
+        fn arms_are_neighbours_and_passes_of_a_cell_too(
+            seed in any::<u64>(), index in 0u32..100, cells in 1usize..9, arms in 1usize..5, passes in 1usize..=5,
+        ) {
+            let shape = Shape { cells, arms, passes: &Pass::ALL[..passes], most: u32::MAX };
+            let order = super::block(seed, index, shape).order;
+            assert_eq!(order.len(), shape.trials());
+            let all = |slots: &[Slot], of: fn(&Slot) -> usize| slots.iter().map(of).collect::<std::collections::BTreeSet<_>>();
+            for cell in order.chunks(arms * passes) {
+                assert_eq!(all(cell, |slot| slot.cell).len(), 1);
+                for pass in cell.chunks(arms) {
+                    assert_eq!(all(pass, |slot| slot.pass as usize).len(), 1);
+                    assert_eq!(all(pass, |slot| slot.arm).len(), arms);
+                }
+            }
+            let unique: std::collections::BTreeSet<&Slot> = order.iter().collect();
+            assert_eq!(unique.len(), order.len());
         }
 
         #[test]
@@ -116,7 +185,7 @@ mod tests {
 
         #[test]
         fn the_halves_of_a_whole_run_are_even(seed in any::<u64>(), most in 1u32..400) {
-            let swapped = (0..most).filter(|index| super::block(seed, *index, 3, most).swapped).count();
+            let swapped = (0..most).filter(|index| super::block(seed, *index, Shape::plain(3, most)).swapped).count();
             assert!(swapped.abs_diff(most as usize - swapped) <= 1, "{swapped} of {most}");
         }
 

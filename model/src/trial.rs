@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 use crate::cell::Cell;
 use crate::end::EndReport;
 use crate::kernel::HostCounters;
+use crate::pass::Pass;
+use crate::profile::Observation;
 use crate::quantity::Nanos;
+use crate::traffic::Role;
 use crate::warning::Warning;
 
 /// The version of a line of `trials.jsonl` that this build writes and reads.
@@ -24,8 +27,14 @@ pub struct TrialRecord {
     pub swapped: bool,
     /// When it started, in milliseconds since 1970 (UTC).
     pub started_ms: u64,
-    /// What was run.
+    /// What was run: a cell of the plan. In an arm, its settings stand over it.
     pub cell: Cell,
+    /// The arm it belongs to, by name; `None` of a plan without arms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arm: Option<String>,
+    /// What was switched on beside it.
+    #[serde(default = "Pass::usual", skip_serializing_if = "Pass::is_clean")]
+    pub pass: Pass,
     /// What came of it.
     pub outcome: Outcome,
     /// What a reader must know before believing it.
@@ -39,6 +48,11 @@ pub struct TrialRecord {
 pub enum Outcome {
     /// Both ends reported.
     Measured(Box<Measured>),
+    /// It was left out: this machine refused its pass before.
+    Skipped {
+        /// What was tried, what the system answered, what to do.
+        reason: String,
+    },
     /// It could not be carried out; what was tried and what the system answered.
     Failed {
         /// In words.
@@ -76,6 +90,28 @@ pub struct Measured {
     /// Time from the first preparation to the last report, less the warm-up
     /// and the measured part: the fixed cost of a trial.
     pub overhead: Nanos,
+    /// What was seen of each end, in any pass but a clean one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed: Option<Box<Observed>>,
+}
+
+/// What was seen of the two ends of a trial beside what they report.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Observed {
+    /// Of the end that sent.
+    pub sender: Observation,
+    /// Of the end that received.
+    pub receiver: Observation,
+}
+
+impl Observed {
+    /// Of the end with a role.
+    pub const fn of(&self, role: Role) -> &Observation {
+        match role {
+            Role::Sender => &self.sender,
+            Role::Receiver => &self.receiver,
+        }
+    }
 }
 
 /// The receiver's clock against the sender's, during one trial. A one-way time
@@ -109,7 +145,7 @@ impl TrialRecord {
     pub fn measured(&self) -> Option<&Measured> {
         match &self.outcome {
             Outcome::Measured(measured) => Some(measured),
-            Outcome::Failed { .. } => None,
+            Outcome::Skipped { .. } | Outcome::Failed { .. } => None,
         }
     }
 }

@@ -42,7 +42,7 @@ fn extent(plan: &Plan) -> String {
         (least, most) if least == most => plural(u64::from(most), "block"),
         (least, most) => format!("{least} to {most} blocks"),
     };
-    let trials = plan.cells.len() as u64 * u64::from(plan.blocks.most);
+    let trials = plan.trials();
     let most = if plan.blocks.least == plan.blocks.most { "" } else { "at most " };
     format!(
         "{} in {blocks}: {most}{}, in an order drawn from seed {}, over {}.",
@@ -65,7 +65,7 @@ fn hosts(plan: &Plan) -> String {
 fn duration(plan: &Plan) -> String {
     match plan.end {
         TrialEnd::Length(length) => {
-            let trials = plan.cells.len() as u64 * u64::from(plan.blocks.most);
+            let trials = plan.trials();
             let one = plan.warmup + length + TRIAL_OVERHEAD;
             let all = Nanos::new(one.get().saturating_mul(trials));
             let waits = silences(plan);

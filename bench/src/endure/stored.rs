@@ -54,21 +54,21 @@ impl Stored {
     pub fn failed_of_all(&self) -> anyhow::Result<Vec<String>> {
         let plan = self.run()?.plan;
         let trials = self.trials()?;
-        let blocks = (0..plan.blocks.most).map(|index| schedule::block(plan.seed, index, plan.cells.len(), plan.blocks.most));
+        let blocks = (0..plan.blocks.most).map(|index| schedule::block(plan.seed, index, plan.shape()));
         let planned: Vec<_> = blocks
             .flat_map(|block| {
                 let places = block.order.into_iter().enumerate();
-                places.map(|(at, cell)| (block.index, at as u32, block.swapped, cell)).collect::<Vec<_>>()
+                places.map(|(at, slot)| (block.index, at as u32, block.swapped, slot)).collect::<Vec<_>>()
             })
             .collect();
         anyhow::ensure!(trials.len() == planned.len(), "{} trials are stored, {} were planned", trials.len(), planned.len());
-        for (trial, (block, position, swapped, cell)) in trials.iter().zip(planned) {
-            let same = (trial.block, trial.position, trial.swapped) == (block, position, swapped) && trial.cell == plan.cells[cell];
+        for (trial, (block, position, swapped, slot)) in trials.iter().zip(planned) {
+            let same = (trial.block, trial.position, trial.swapped) == (block, position, swapped) && trial.cell == plan.cells[slot.cell];
             anyhow::ensure!(same, "another trial than planned at position {position} of block {block}");
         }
         let errors = trials.into_iter().filter_map(|trial| match trial.outcome {
             Outcome::Failed { error, .. } => Some(error),
-            Outcome::Measured(_) => None,
+            Outcome::Measured(_) | Outcome::Skipped { .. } => None,
         });
         Ok(errors.collect())
     }

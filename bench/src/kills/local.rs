@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use model::schedule;
+use model::schedule::{self, Shape};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
@@ -45,7 +45,7 @@ fn one_study(nettoll: &Path, victim: Victim, count: usize, random: &mut ChaCha8R
     let tool = Tool::new(nettoll)?;
     let seed = random.random_range(0..1 << 40);
     // One block, so that it is known which host sends.
-    let swapped = schedule::block(seed, 0, CELLS, 1).swapped;
+    let swapped = schedule::block(seed, 0, Shape::plain(CELLS, 1)).swapped;
     let mut traces = Traces::now();
     let mut study = tool.start(&[], &plan(seed, 1), &[])?;
     let mut seen = Vec::new();

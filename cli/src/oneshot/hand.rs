@@ -96,7 +96,7 @@ impl<'a> Hand<'a> {
         }
         match &record.outcome {
             Outcome::Failed { error, .. } => Err(anyhow::anyhow!(error.clone()).into()),
-            Outcome::Measured(_) => {
+            Outcome::Measured(_) | Outcome::Skipped { .. } => {
                 self.end(record)?;
                 Err(anyhow::anyhow!(error.to_string()).into())
             }

@@ -67,6 +67,8 @@ fn interrupted_trial(asked: &plan::Asked, started_ms: u64) -> TrialRecord {
         block: 0,
         position: 0,
         swapped: asked.swapped,
+        arm: None,
+        pass: model::Pass::Clean,
         started_ms,
         cell: asked.cell.clone(),
         outcome: Outcome::Failed { error: "interrupted by the user".to_owned(), lost: false },

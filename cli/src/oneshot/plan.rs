@@ -145,7 +145,7 @@ fn progress(args: &OneshotArgs) -> Result<Option<Nanos>, Failure> {
 
 /// The least seed by which the block's one trial has the roles asked for.
 fn seed(swapped: bool) -> Option<u64> {
-    (0..1_000).find(|seed| schedule::block(*seed, 0, 1, 1).swapped == swapped)
+    (0..1_000).find(|seed| schedule::block(*seed, 0, schedule::Shape::plain(1, 1)).swapped == swapped)
 }
 
 fn cpus(args: &OneshotArgs) -> BTreeMap<String, Vec<u32>> {
@@ -227,7 +227,7 @@ mod tests {
     fn asked(line: &str) -> Asked {
         let asked = try_asked(line).unwrap();
         // The laboratory draws the roles from the seed.
-        assert_eq!(schedule::block(asked.plan.seed, 0, 1, asked.plan.blocks.most).swapped, asked.swapped, "{line}");
+        assert_eq!(schedule::block(asked.plan.seed, 0, asked.plan.shape()).swapped, asked.swapped, "{line}");
         asked
     }
 

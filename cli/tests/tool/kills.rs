@@ -5,7 +5,7 @@ use std::process::Child;
 use std::time::Duration;
 
 use model::run::Status;
-use model::schedule;
+use model::schedule::{self, Shape};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -92,7 +92,7 @@ fn kill_endpoints(purpose: u64, sender: bool) {
     let mut failed = 0;
     for (seed, moment) in moments(purpose) {
         let tool = Tool::new();
-        let host = if schedule::block(seed, 0, CELLS, 1).swapped == sender { "b" } else { "a" };
+        let host = if schedule::block(seed, 0, Shape::plain(CELLS, 1)).swapped == sender { "b" } else { "a" };
         let answer = kill_during(&tool, seed, moment, || processes::endpoint(&tool, host));
         let errors = assert_went_on(&tool, answer, 1);
         failed += errors.len();

@@ -57,11 +57,11 @@ fn place(record: &TrialRecord) -> Place {
 fn planned(stored: &Stored) -> Vec<Place> {
     let plan = stored.run().plan;
     assert_eq!((plan.cells.len(), plan.blocks.most), (CELLS, BLOCKS));
-    let blocks = (0..BLOCKS).map(|index| schedule::block(plan.seed, index, CELLS, BLOCKS));
+    let blocks = (0..BLOCKS).map(|index| schedule::block(plan.seed, index, plan.shape()));
     blocks
         .flat_map(|block| {
             let places =
-                block.order.iter().enumerate().map(|(at, cell)| (block.index, at as u32, plan.cells[*cell].clone(), block.swapped));
+                block.order.iter().enumerate().map(|(at, slot)| (block.index, at as u32, plan.cells[slot.cell].clone(), block.swapped));
             places.collect::<Vec<_>>()
         })
         .collect()

@@ -8,19 +8,24 @@ pub mod factor;
 pub mod hosts;
 pub mod link;
 pub mod raw;
+pub mod receipt;
 mod resolve;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::arm::Arm;
 use crate::cell::Cell;
+use crate::pass::Pass;
 use crate::quantity::Nanos;
+use crate::schedule::Shape;
 
 pub use factor::Factor;
 pub use hosts::{AGENT_PORT, HOST_NAMES, HostAddress, OnLoss};
 pub use link::{Link, LinkKind, Offload};
 pub use raw::RawPlan;
+pub use receipt::ReceiptPlan;
 pub use resolve::{LEAST_SILENCE, LOOKS, Override, PlanError, TRIAL_OVERHEAD, resolve};
 
 /// The presets: the name of each, and its text.
@@ -65,8 +70,28 @@ pub struct Plan {
     pub cpus: BTreeMap<String, Vec<u32>>,
     /// The seed of every random order.
     pub seed: u64,
+    /// The breakdown of each cell's time; `None`: none is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<ReceiptPlan>,
+    /// Sets of settings that are compared with each other, the baseline first.
+    /// Empty: nothing is compared. Otherwise at least two.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arms: Vec<Arm>,
     /// What is varied, in the order in which reports show it.
     pub cells: Vec<Cell>,
+}
+
+impl Plan {
+    /// What every block is made of.
+    pub fn shape(&self) -> Shape<'_> {
+        let passes = self.receipt.as_ref().map_or([Pass::Clean].as_slice(), |_| Pass::ALL);
+        Shape { cells: self.cells.len(), arms: self.arms.len().max(1), passes, most: self.blocks.most }
+    }
+
+    /// Trials of all blocks, if every block is run.
+    pub fn trials(&self) -> u64 {
+        (self.shape().trials() as u64).saturating_mul(u64::from(self.blocks.most))
+    }
 }
 
 const fn going_on() -> OnLoss {

@@ -9,6 +9,7 @@ use super::resolve::PlanError;
 use crate::nearest;
 use crate::plan::hosts::{HOST_NAMES, HostAddress, OnLoss};
 use crate::plan::link::{LinkKind, Offload};
+use crate::plan::receipt::RawReceipt;
 use crate::quantity::Nanos;
 
 /// The text of a plan, read but not yet understood.
@@ -46,6 +47,12 @@ pub struct RawPlan {
     /// The CPUs that the ends on a host are bound to. Not written in plans.
     #[serde(skip)]
     pub cpus: BTreeMap<String, Vec<u32>>,
+    /// The breakdown of each cell's time, if one is asked for.
+    #[serde(default)]
+    pub receipt: Option<RawReceipt>,
+    /// Arms, as `NAME: SETTING=VALUE, ...`, the baseline first.
+    #[serde(default)]
+    pub arms: Vec<String>,
     /// Tables of cells; each crosses its levels.
     #[serde(default)]
     pub cells: Vec<BTreeMap<String, toml::Value>>,
@@ -91,11 +98,12 @@ pub struct RawLink {
 
 /// The keys of each table, for naming a wrong one.
 const KEYS: &[(&str, &[&str])] = &[
-    ("", &["name", "title", "seed", "trial", "blocks", "link", "hosts", "on_loss", "data_port", "cells"]),
+    ("", &["name", "title", "seed", "trial", "blocks", "link", "hosts", "on_loss", "data_port", "receipt", "arms", "cells"]),
     ("trial", &["length", "messages", "warmup", "budget"]),
     ("blocks", &["least", "most", "interval", "confidence"]),
     ("link", &["kind", "mtu", "offloads"]),
     ("hosts", &HOST_NAMES),
+    ("receipt", &["period", "samples"]),
 ];
 
 impl RawPlan {

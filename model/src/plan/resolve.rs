@@ -5,7 +5,9 @@ use super::factor::Factor;
 use super::hosts::OnLoss;
 use super::link::{Link, LinkKind};
 use super::raw::{RawBlocks, RawPlan, RawTrial};
+use super::receipt::RawReceipt;
 use super::{Blocks, Plan, TrialEnd};
+use crate::arm::{Arm, ArmError};
 use crate::cell::Cell;
 use crate::quantity::Nanos;
 use crate::traffic::Family;
@@ -60,6 +62,9 @@ pub enum PlanError {
         /// The limit.
         reason: &'static str,
     },
+    /// An arm that cannot be.
+    #[error(transparent)]
+    Arm(#[from] ArmError),
     /// Nothing to measure.
     #[error("the plan has no cells: add a [[cells]] table with at least a test and a size")]
     NoCells,
@@ -89,7 +94,8 @@ pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Plan,
     let blocks = resolve_blocks(&raw.blocks)?;
     let cells = resolve_cells(raw, overrides)?;
     let warmup = raw.trial.warmup.unwrap_or(Nanos::from_millis(30));
-    let end = resolve_end(&raw.trial, warmup, blocks.most, cells.len())?;
+    let arms = Arm::parse_all(&raw.arms)?;
+    let end = resolve_end(&raw.trial, warmup, blocks.most, cells.len() * arms.len().max(1))?;
     check_mtu(raw.link.mtu, &cells)?;
     Ok(Plan {
         name: raw.name.clone(),
@@ -104,6 +110,8 @@ pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Plan,
         progress: raw.progress,
         cpus: raw.cpus.clone(),
         seed: raw.seed.unwrap_or(seed),
+        receipt: raw.receipt.map(RawReceipt::resolve).transpose()?,
+        arms,
         cells,
     })
 }

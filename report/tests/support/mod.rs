@@ -40,6 +40,8 @@ pub fn sample() -> Analysis {
         data_port: None,
         progress: None,
         cpus: BTreeMap::new(),
+        receipt: None,
+        arms: Vec::new(),
         seed: 0x7f3a_1984,
         cells: cells.iter().map(|cell| cell.cell.clone()).collect(),
     };

@@ -78,6 +78,8 @@ pub fn trial(number: u64) -> TrialRecord {
         block: u32::try_from(number / 21).unwrap(),
         position: u32::try_from(number % 21).unwrap(),
         swapped: number % 2 == 1,
+        arm: None,
+        pass: model::Pass::Clean,
         started_ms: STARTED + number,
         cell: Cell { read_size, nodelay: true, cc: Some("reno".to_owned()), ..Cell::plain(Test::TcpStream, size) },
         outcome: Outcome::Measured(Box::new(Measured {
@@ -90,6 +92,7 @@ pub fn trial(number: u64) -> TrialRecord {
             clock: None,
             control: None,
             overhead: Nanos::new(35_000_000),
+            observed: None,
         })),
         warnings: vec![Warning::Contended { role: Role::Sender, share: 0.05 }],
     }

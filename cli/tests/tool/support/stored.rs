@@ -81,7 +81,7 @@ impl Stored {
     pub fn errors(&self) -> Vec<String> {
         let error = |record: TrialRecord| match record.outcome {
             Outcome::Failed { error, .. } => Some(error),
-            Outcome::Measured(_) => None,
+            Outcome::Measured(_) | Outcome::Skipped { .. } => None,
         };
         self.trials().into_iter().filter_map(error).collect()
     }

@@ -1,22 +1,20 @@
 //! What joins the two hosts of a study.
 
-use crate::choice::choice;
+mod kind;
+mod share;
+pub mod wire;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-choice! {
-    /// The kinds of link.
-    LinkKind, "a kind of link" {
-        /// Two network namespaces joined by a virtual Ethernet pair; loopback
-        /// with a warning where namespaces are refused.
-        Veth = "veth",
-        /// Both ends on this host's loopback device.
-        Loopback = "loopback",
-        /// Whatever joins the machines that the plan names. Nothing of it is changed.
-        Network = "network",
-    }
-}
+use crate::choice::choice;
+
+pub use kind::{LinkError, LinkKind, Shaped};
+pub use share::Share;
+pub use wire::{HostOrder, HostTime, Medium, Wire};
+
+use kind::{queue, rate_word, time_word, unknown};
 
 choice! {
     /// A device feature that can be turned off and on, by ethtool's short name.

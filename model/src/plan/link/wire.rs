@@ -1,0 +1,185 @@
+//! What a relay does to frames.
+
+use std::fmt;
+
+use super::LinkError;
+use super::share::Share;
+use crate::choice::choice;
+use crate::quantity::{BitRate, Bytes, Nanos};
+
+choice! {
+    /// How a wire is shared by its two ends.
+    Medium, "a medium" {
+        /// Each direction has the whole rate.
+        Full = "full",
+        /// Both directions take turns, in the order in which their frames were ready.
+        Shared = "shared",
+        /// One medium: where both ends wait for it, they collide (CSMA/CD).
+        Half = "half",
+    }
+}
+
+choice! {
+    /// What a host's time for a frame stands in the way of.
+    HostOrder, "an order of host time" {
+        /// Nothing: frames are late, however many there are.
+        Delay = "delay",
+        /// The host's other frames, sent or received: they queue.
+        Serial = "serial",
+    }
+}
+
+/// What one host of a relay does with each frame, data or acknowledgement, as
+/// it sends it and as it receives it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HostTime {
+    /// Time for a frame.
+    pub time: Nanos,
+    /// What it stands in the way of.
+    pub order: HostOrder,
+    /// How long the host's interface is deaf to the wire after a collision.
+    pub recovery: Nanos,
+}
+
+impl HostTime {
+    /// None at all.
+    pub const NONE: Self = Self { time: Nanos::new(0), order: HostOrder::Delay, recovery: Nanos::new(0) };
+}
+
+/// A wire of a relay's: what becomes of the frames between hosts `a` and `b`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Wire {
+    /// Bits a second; `None`: frames take no time.
+    pub rate: Option<BitRate>,
+    /// How the ends share it.
+    pub medium: Medium,
+    /// Time from one end to the other.
+    pub delay: Nanos,
+    /// Up to so much more for each frame, evenly spread.
+    pub jitter: Nanos,
+    /// Frames lost by chance, each by itself.
+    pub loss: Share,
+    /// Frames that skip the delay, and so overtake others.
+    pub reorder: Share,
+    /// Hosts `a` and `b`.
+    pub hosts: [HostTime; 2],
+    /// Bytes of frames that may wait at each end; `None`: enough for any
+    /// socket's send buffer.
+    pub queue: Option<Bytes>,
+}
+
+/// The longest time of each kind: a relay holds every frame that is under way.
+const LONGEST: Nanos = Nanos::from_millis(10_000);
+
+impl Wire {
+    /// A wire that does nothing.
+    pub const PLAIN: Self = Self {
+        rate: None,
+        medium: Medium::Full,
+        delay: Nanos::new(0),
+        jitter: Nanos::new(0),
+        loss: Share::NONE,
+        reorder: Share::NONE,
+        hosts: [HostTime::NONE; 2],
+        queue: None,
+    };
+
+    /// Takes one setting, `key=value`.
+    pub(super) fn set(&mut self, key: &str, value: &str) -> Result<(), LinkError> {
+        let wrong = |reason: String| LinkError::Setting { key: key.to_owned(), value: value.to_owned(), reason };
+        let time = || {
+            let time: Nanos = value.parse().map_err(|error: crate::quantity::ParseError| wrong(error.to_string()))?;
+            if time > LONGEST { Err(wrong("at most 10 s".to_owned())) } else { Ok(time) }
+        };
+        match key {
+            "medium" => self.medium = value.parse().map_err(|error: crate::UnknownChoice| wrong(error.to_string()))?,
+            "delay" => self.delay = time()?,
+            "jitter" => self.jitter = time()?,
+            "loss" => self.loss = value.parse().map_err(wrong)?,
+            "reorder" => self.reorder = value.parse().map_err(wrong)?,
+            "queue" => self.queue = Some(super::queue(value)?),
+            "host" => self.hosts = [host(self.hosts[0], value)?, host(self.hosts[1], value)?],
+            "host-a" => self.hosts[0] = host(self.hosts[0], value)?,
+            "host-b" => self.hosts[1] = host(self.hosts[1], value)?,
+            "recovery" => {
+                let time = time()?;
+                self.hosts.iter_mut().for_each(|host| host.recovery = time);
+            }
+            "recovery-a" => self.hosts[0].recovery = time()?,
+            "recovery-b" => self.hosts[1].recovery = time()?,
+            _ => return Err(super::unknown(key, &SETTINGS)),
+        }
+        Ok(())
+    }
+
+    /// What makes no sense together.
+    pub(super) fn check(self) -> Result<Self, LinkError> {
+        let refuse = |reason: &str| Err(LinkError::Senseless(reason.to_owned()));
+        if self.rate.is_none() && self.medium != Medium::Full {
+            return refuse("a medium that the ends share needs a rate, such as relay 10M medium=half");
+        }
+        if self.medium != Medium::Half && self.hosts.iter().any(|host| host.recovery.get() > 0) {
+            return refuse("only medium=half has collisions to recover from");
+        }
+        if self.reorder > Share::NONE && self.delay.get() == 0 && self.jitter.get() == 0 {
+            return refuse("a frame overtakes others by skipping the delay: give a delay as well");
+        }
+        Ok(self)
+    }
+}
+
+/// What can be set of a relay.
+const SETTINGS: [&str; 12] =
+    ["medium", "delay", "jitter", "loss", "reorder", "queue", "host", "host-a", "host-b", "recovery", "recovery-a", "recovery-b"];
+
+/// Reads `delay:0.63ms` or `serial:0.63ms`.
+fn host(before: HostTime, text: &str) -> Result<HostTime, LinkError> {
+    let wrong = |reason: String| LinkError::Setting { key: "host".to_owned(), value: text.to_owned(), reason };
+    let (order, time) = text.split_once(':').ok_or_else(|| wrong("write delay:TIME or serial:TIME, such as delay:0.63ms".to_owned()))?;
+    let order = order.parse().map_err(|error: crate::UnknownChoice| wrong(error.to_string()))?;
+    let time: Nanos = time.parse().map_err(|error: crate::quantity::ParseError| wrong(error.to_string()))?;
+    if time > LONGEST { Err(wrong("at most 10 s".to_owned())) } else { Ok(HostTime { time, order, ..before }) }
+}
+
+impl fmt::Display for Wire {
+    /// What [`Wire::set`] reads, separated by blanks; nothing of what is usual.
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        if let Some(rate) = self.rate {
+            write!(f, " {}", super::rate_word(rate))?;
+        }
+        if self.medium != Medium::Full {
+            write!(f, " medium={}", self.medium)?;
+        }
+        for (key, time) in [("delay", self.delay), ("jitter", self.jitter)] {
+            if time.get() > 0 {
+                write!(f, " {key}={}", super::time_word(time))?;
+            }
+        }
+        for (key, share) in [("loss", self.loss), ("reorder", self.reorder)] {
+            if share > Share::NONE {
+                write!(f, " {key}={share}")?;
+            }
+        }
+        self.write_hosts(f)?;
+        self.queue.map_or(Ok(()), |queue| write!(f, " queue={queue}"))
+    }
+}
+
+impl Wire {
+    fn write_hosts(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let keys = if self.hosts[0] == self.hosts[1] {
+            &[("host", "recovery")][..]
+        } else {
+            &[("host-a", "recovery-a"), ("host-b", "recovery-b")]
+        };
+        for (host, (time, recovery)) in self.hosts.iter().zip(keys) {
+            if host.time.get() > 0 {
+                write!(f, " {time}={}:{}", host.order, super::time_word(host.time))?;
+            }
+            if host.recovery.get() > 0 {
+                write!(f, " {recovery}={}", super::time_word(host.recovery))?;
+            }
+        }
+        Ok(())
+    }
+}
