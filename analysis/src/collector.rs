@@ -7,12 +7,14 @@ use model::plan::{Link, Offload};
 use model::trial::{Measured, Outcome};
 use model::{Bytes, Cell, Run, TrialRecord, Warning};
 
+use crate::arms::Arms;
 use crate::audit::MOST_BEHIND;
 use crate::conservation::Ledger;
 use crate::cost::{self, Context, Trials};
 use crate::figures::{self, Figures, IrqPool};
 use crate::findings::Findings;
 use crate::latency::{Gathered, RoundTrips};
+use crate::receipt::{Gatherer, Rules, Stack};
 use crate::result::{ANALYSIS_FORMAT, Analysis, CellResult, Disturbed, Estimate, Limit, Metric};
 use crate::roles;
 use crate::stats::bootstrap::Batches;
@@ -38,25 +40,28 @@ pub struct Collector {
     datagrams: Option<Ledger>,
     findings: Findings,
     disturbed: Disturbed,
+    arms: Arms,
+    /// Of a study with receipts.
+    receipt: Option<Box<Gatherer>>,
 }
 
 /// What is kept of one cell.
 #[derive(Debug)]
-struct Gathering {
-    cell: Cell,
-    figures: Vec<Figures>,
+pub(crate) struct Gathering {
+    pub cell: Cell,
+    pub figures: Vec<Figures>,
     /// Interrupt time of the sender and of the receiver.
-    irq: [IrqPool; 2],
+    pub irq: [IrqPool; 2],
     round_trips: Gathered,
     /// From the actual time of each request.
     uncorrected: Gathered,
     lateness: Gathered,
     beyond_least: Gathered,
-    segment: Option<Bytes>,
+    pub segment: Option<Bytes>,
 }
 
 impl Gathering {
-    fn new(cell: &Cell) -> Self {
+    pub fn new(cell: &Cell) -> Self {
         let none = Gathered::default;
         Self {
             cell: cell.clone(),
@@ -77,8 +82,16 @@ impl Collector {
         let cells: Vec<Gathering> = run.plan.cells.iter().map(Gathering::new).collect();
         let places = run.plan.cells.iter().enumerate().map(|(place, cell)| (cell.clone(), place)).collect();
         let mut findings = Findings::default();
+        let receipt = run.plan.receipt.and_then(|_| match Gatherer::new(&run.plan) {
+            Ok(gatherer) => Some(Box::new(gatherer)),
+            Err(error) => {
+                findings.push_run(&no_rules(&error.to_string()));
+                None
+            }
+        });
         run.warnings.iter().for_each(|warning| findings.push_run(warning));
         Self {
+            arms: Arms::new(&run.plan),
             run,
             hosts,
             cells,
@@ -89,7 +102,32 @@ impl Collector {
             datagrams: None,
             findings,
             disturbed: Disturbed::default(),
+            receipt,
         }
+    }
+
+    /// Classifies samples by other rules than those that come with nettoll;
+    /// `source` names their file. Without receipts it changes nothing.
+    #[must_use]
+    pub fn with_rules(mut self, source: String, rules: Rules) -> Self {
+        if let Some(receipt) = &mut self.receipt {
+            receipt.set_rules(source, rules);
+        }
+        self
+    }
+
+    /// Gives verdicts on arms beyond another share than 2 %.
+    #[must_use]
+    pub const fn with_threshold(mut self, threshold: f64) -> Self {
+        self.arms.set_threshold(threshold);
+        self
+    }
+
+    /// The folded stacks of each cell and end of a study with receipts: the name
+    /// of a file for the run's `stacks/`, and what belongs into it. One after the
+    /// other, since all of them together may be large.
+    pub fn stacks(&self) -> impl Iterator<Item = (String, String)> + '_ {
+        self.receipt.iter().flat_map(|receipt| receipt.stacks())
     }
 
     /// Adds a doubt about the whole run, such as a stored line that cannot be read.
@@ -101,6 +139,10 @@ impl Collector {
     /// its own, after the plan's.
     pub fn push(&mut self, record: &TrialRecord) {
         let place = self.place(&record.cell);
+        if let Some(receipt) = &mut self.receipt {
+            receipt.push(record);
+        }
+        let record = &*self.arms.as_run(record);
         self.blocks.insert(record.block);
         let mut own = Vec::new();
         match &record.outcome {
@@ -133,7 +175,9 @@ impl Collector {
         let mut ledger = self.datagrams.take().unwrap_or_default();
         let any = ledger.add(measured, &record.cell) || ledger.any();
         self.datagrams = any.then_some(ledger);
-        let gathering = &mut self.cells[place];
+        // Of an arm that the plan does not have nothing is known.
+        let arm = self.arms.place(record)?;
+        let gathering = if arm == 0 { &mut self.cells[place] } else { self.arms.gathering(arm, place, &record.cell) };
         let mut doubt = None;
         let mut gather = |text: Option<&String>, into: &mut Gathered| match RoundTrips::decode(text?) {
             Ok(times) => {
@@ -154,7 +198,10 @@ impl Collector {
         gathering.irq[0].add(&measured.sender, &record.cell);
         gathering.irq[1].add(&measured.receiver, &record.cell);
         gathering.segment = gathering.segment.max(figures::segment_size(measured));
-        gathering.figures.push(Figures::of(record, measured, round_trips.as_ref()));
+        let mut figures = Figures::of(record, measured, round_trips.as_ref());
+        figures.add_limit(&self.run.plan.link.kind, measured, &record.cell);
+        gathering.figures.push(figures.clone());
+        self.arms.keep(arm, place, record, measured, figures);
         doubt
     }
 
@@ -173,11 +220,16 @@ impl Collector {
         let models = cost::models(&trials, &context);
         let roles = roles::test(self.cells.iter().map(|cell| cell.figures.as_slice()), plan.blocks.confidence, plan.seed);
         let cells: Vec<CellResult> = self.cells.iter().map(|cell| cell_result(cell, claim, plan.seed)).collect();
+        let more = self.arms.trials();
+        let of_plan: Vec<Cell> = self.cells.iter().map(|cell| cell.cell.clone()).collect();
+        let (arms, verdicts) = self.arms.finish(&of_plan, &models, &context);
         let labels: Vec<String> = cells.iter().map(|cell| cell.label.clone()).collect();
+        let stack = Stack::of(&self.run, &self.hosts, mtu);
+        let receipt = self.receipt.take().map(|receipt| receipt.finish(&stack));
         Analysis {
             format: ANALYSIS_FORMAT,
             blocks: self.blocks.len() as u32,
-            trials: cells.iter().map(|cell| cell.trials as u64).sum(),
+            trials: cells.iter().map(|cell| cell.trials as u64).sum::<u64>() + more,
             failed: self.failed,
             cells,
             models,
@@ -188,6 +240,9 @@ impl Collector {
             irq_pooled: self.cells.iter().flat_map(|cell| &cell.irq).any(IrqPool::any),
             run: self.run,
             hosts: self.hosts,
+            receipt,
+            arms,
+            verdicts,
         }
     }
 }
@@ -206,7 +261,15 @@ fn count(disturbed: &mut Disturbed, warnings: &[Warning]) {
 /// it hands over as many at once as it happens to have, so that frames are an
 /// outcome, not a cause.
 fn segments_are_frames(link: &Link) -> bool {
-    [Offload::Tso, Offload::Gso].iter().all(|offload| link.offloads.get(offload) == Some(&false))
+    link.kind.is_charged() || [Offload::Tso, Offload::Gso].iter().all(|offload| link.offloads.get(offload) == Some(&false))
+}
+
+fn no_rules(error: &str) -> Warning {
+    Warning::Absent {
+        what: "receipts".to_owned(),
+        answer: format!("the rules that come with nettoll cannot be read: {error}"),
+        remedy: "Give others with --rules, and report this".to_owned(),
+    }
 }
 
 fn unreadable(error: &str) -> Warning {
@@ -223,7 +286,7 @@ fn mtu(run: &Run, hosts: &[HostFacts]) -> Option<u64> {
     run.plan.link.mtu.map(u64::from).or_else(of_device)
 }
 
-fn cell_result(gathering: &Gathering, claim: Claim, seed: u64) -> CellResult {
+pub(crate) fn cell_result(gathering: &Gathering, claim: Claim, seed: u64) -> CellResult {
     let estimate = |metric: &Metric| -> Option<(Metric, Estimate)> {
         let values: Vec<f64> = gathering.figures.iter().filter_map(|trial| trial.get(*metric)).collect();
         Some((*metric, claim.estimate(&values)?))

@@ -9,7 +9,7 @@
 //!
 //! ```text
 //! successful sends = OutDatagrams + dropped by the sender's queue (SndbufErrors)
-//! OutDatagrams     = what reached the peer's UDP + lost on the way (fragments, devices, IP)
+//! OutDatagrams     = what reached the peer's UDP + lost on the way (fragments, devices, the wire, IP)
 //! reached UDP      = InDatagrams (counts reads) + RcvbufErrors + MemErrors + InCsumErrors + NoPorts
 //!                    + what InErrors holds besides those
 //! ```
@@ -34,6 +34,7 @@ enum Cause {
     SenderIp,
     Fragments,
     SenderDevice,
+    Wire,
     ReceiverDevice,
     ReceiverIp,
     NoPort,
@@ -50,6 +51,7 @@ impl Cause {
             Self::SenderIp => "IP OutDiscards",
             Self::Fragments => "fragments lost",
             Self::SenderDevice => "link tx_dropped",
+            Self::Wire => "wire",
             Self::ReceiverDevice => "link rx_dropped",
             Self::ReceiverIp => "IP InDiscards",
             Self::NoPort => "NoPorts",
@@ -108,13 +110,15 @@ impl Ledger {
     /// Datagrams forward and back: what was sent and what was taken out of each.
     fn both_ways(&mut self, measured: &Measured, sent: [u64; 2], received: [u64; 2]) {
         let (here, there) = (&measured.sender_host, &measured.receiver_host);
+        // It counts both ways together: what one has explained is not left for the other.
+        let mut wire = measured.wire.map_or(0, |wire| wire.missing());
         if !measured.isolated && !measured.apart {
-            return self.one_way(sum(sent), sum(received), here, there);
+            return self.one_way(sum(sent), sum(received), here, there, &mut wire);
         }
-        self.one_way(sent[0], received[0], here, there);
+        self.one_way(sent[0], received[0], here, there, &mut wire);
         // Of a stream one way nothing comes back, and no counter of it says anything.
         if sent[1] > 0 || received[1] > 0 {
-            self.one_way(sent[1], received[1], there, here);
+            self.one_way(sent[1], received[1], there, here, &mut wire);
         }
     }
 
@@ -132,7 +136,7 @@ impl Ledger {
     }
 
     /// `sent` datagrams from `here`, `received` of them taken out `there`.
-    fn one_way(&mut self, sent: u64, received: u64, here: &HostCounters, there: &HostCounters) {
+    fn one_way(&mut self, sent: u64, received: u64, here: &HostCounters, there: &HostCounters, wire: &mut u64) {
         self.sent = self.sent.saturating_add(sent);
         self.received = self.received.saturating_add(received);
         // Calls that failed for lack of room count in SndbufErrors too; they
@@ -142,7 +146,7 @@ impl Ledger {
         // InErrors holds the three errors that have a counter of their own, and others.
         let other = udp.in_errors.saturating_sub(sum([udp.rcvbuf_errors, udp.mem_errors, udp.in_csum_errors]));
         let arrived = sum([udp.in_datagrams, udp.rcvbuf_errors, udp.mem_errors, udp.in_csum_errors, udp.no_ports, other]);
-        self.on_the_way(here.udp.out_datagrams.saturating_sub(arrived), queue, here, there);
+        self.on_the_way(here.udp.out_datagrams.saturating_sub(arrived), queue, here, there, wire);
         self.count(Cause::NoPort, udp.no_ports);
         self.count(Cause::Checksum, udp.in_csum_errors);
         self.count(Cause::Memory, udp.mem_errors);
@@ -152,7 +156,7 @@ impl Ledger {
 
     /// Explains `gap` datagrams that left UDP and did not reach it at the peer.
     /// `reported` of the drops below were reported upward and are explained.
-    fn on_the_way(&mut self, mut gap: u64, reported: u64, here: &HostCounters, there: &HostCounters) {
+    fn on_the_way(&mut self, mut gap: u64, reported: u64, here: &HostCounters, there: &HostCounters, wire: &mut u64) {
         gap -= self.explain(Cause::SenderIp, gap, here.ip.out_discards.saturating_sub(reported));
         // A packet dropped between the two devices may stand at both.
         let at_sender = sum([here.link.tx_dropped, here.link.tx_errors]).saturating_sub(reported);
@@ -162,12 +166,15 @@ impl Ledger {
         // so whole datagrams are what was cut but never put together; a drop
         // must be on record for each, or it is a mystery and stays one.
         let not_whole = here.ip.frag_oks.saturating_sub(there.ip.reasm_oks);
-        let evidence = sum([devices, there.ip.reasm_fails, there.ip.in_discards]);
+        let evidence = sum([devices, *wire, there.ip.reasm_fails, there.ip.in_discards]);
         let fragments = self.explain(Cause::Fragments, gap.min(not_whole), evidence);
         gap -= fragments;
         devices = devices.saturating_sub(fragments);
         let by_sender = self.explain(Cause::SenderDevice, gap.min(devices), at_sender);
         gap -= by_sender;
+        let on_wire = self.explain(Cause::Wire, gap, wire.saturating_sub(fragments));
+        *wire -= on_wire;
+        gap -= on_wire;
         gap -= self.explain(Cause::ReceiverDevice, gap, devices - by_sender);
         let left = there.ip.in_discards.saturating_sub(fragments);
         self.explain(Cause::ReceiverIp, gap, left);
@@ -272,6 +279,23 @@ mod tests {
         trial.sender_host.udp.sndbuf_errors = 50;
         trial.sender.total.errors = 50;
         assert_eq!((dropped(&trial).len(), of(&trial).unaccounted), (0, 0));
+    }
+
+    #[test]
+    fn what_a_wire_lost_explains_no_more_than_it_lost() {
+        let wire = |lost| Some(model::kernel::WireCounters { lost, ..Default::default() });
+        let mut trial = Measured { wire: wire(30), ..stream(1_000, 960) };
+        assert_eq!((dropped(&trial), of(&trial).unaccounted), (vec![("wire".to_owned(), 30)], 10));
+        trial.wire = wire(70);
+        assert_eq!((dropped(&trial), of(&trial).unaccounted), (vec![("wire".to_owned(), 40)], 0));
+        // What it lost of the answers does not explain the requests.
+        let mut both = Measured { wire: wire(15), ..measured(Test::UdpRr, 64) };
+        (both.sender.total.sent, both.receiver.total.received) = (100, 90);
+        (both.receiver.total.sent, both.sender.total.received) = (90, 80);
+        (both.sender_host.udp.out_datagrams, both.receiver_host.udp.in_datagrams) = (100, 90);
+        (both.receiver_host.udp.out_datagrams, both.sender_host.udp.in_datagrams) = (90, 80);
+        let balance = balance(&both, &cell(Test::UdpRr, 64)).unwrap();
+        assert_eq!((balance.dropped, balance.unaccounted), (vec![("wire".to_owned(), 15)], 5));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use model::end::{Counts, CpuTime, EndReport};
 use model::kernel::CpuTicks;
+use model::plan::LinkKind;
 use model::trial::Measured;
 use model::{Bytes, Cell, Pacing, Protocol, Role, Test, TrialRecord, Warning};
 
@@ -57,6 +58,14 @@ impl Figures {
         // `Metric::ALL` lists the variants in the order of their declaration;
         // a test below holds it to that.
         self.values[metric as usize]
+    }
+
+    /// Adds what the link allows, where it is a wire of a rate.
+    pub fn add_limit(&mut self, link: &LinkKind, measured: &Measured, cell: &Cell) {
+        let limit = crate::wire::limit::of_trial(link, measured, cell).map(|bytes| bytes * 8.0);
+        let goodput = self.get(Metric::GoodputBitPerS);
+        self.values[Metric::LimitBitPerS as usize] = limit;
+        self.values[Metric::LimitShare as usize] = goodput.zip(limit).map(|(goodput, limit)| goodput / limit);
     }
 
     /// Adds the interrupt time that the trials of the cell share.
@@ -158,8 +167,9 @@ fn seconds(end: &EndReport) -> Option<f64> {
 
 /// Messages of an end. The receiver of a TCP stream sees bytes, which hold a
 /// part of a message too: the whole ones alone would be up to one too few.
-fn messages(end: &EndReport, counts: &Counts, cell: &Cell) -> f64 {
-    let bytes = end.role == Role::Receiver && cell.test.is_stream() && cell.protocol() == Protocol::Tcp;
+pub fn messages(end: &EndReport, counts: &Counts, cell: &Cell) -> f64 {
+    // Those of a mix were counted with what the sender knew.
+    let bytes = end.role == Role::Receiver && cell.test.is_stream() && cell.protocol() == Protocol::Tcp && cell.mix.is_none();
     if bytes { counts.bytes as f64 / cell.size.get().max(1) as f64 } else { counts.messages as f64 }
 }
 
@@ -198,7 +208,7 @@ fn value(metric: Metric, measured: &Measured, cell: &Cell) -> Option<f64> {
         Metric::SenderWakeupsPerMessage => per(sender.switches.voluntary as f64, sent),
         Metric::FramesPerMessage => frames(measured),
         Metric::Retransmits => retransmits(measured, cell.protocol()),
-        Metric::RoundTripP50Ns => None,
+        Metric::RoundTripP50Ns | Metric::LimitBitPerS | Metric::LimitShare => None,
         Metric::BackGoodputBitPerS => rate(sender, sender.back?.counts.bytes as f64).map(|bytes| bytes * 8.0),
         Metric::OfferedMessagesPerS => Some(cell.rate?.messages_per_second(cell.size) * f64::from(cell.flows)),
         Metric::BehindShare => behind_share(sender),

@@ -8,10 +8,14 @@
 #![forbid(unsafe_code)]
 
 pub mod audit;
+pub mod between;
 pub mod expectation;
 pub mod receipt;
 pub mod stopping;
+pub mod verdict;
+pub mod workload;
 
+mod arms;
 mod collector;
 pub mod conservation;
 mod figures;
@@ -20,11 +24,15 @@ mod latency;
 
 pub mod single;
 
+// Published tables and whatever is laid beside them.
+pub mod reference;
+
 mod cost;
 mod roles;
 pub mod stats;
 
 pub mod result;
+pub mod wire;
 
 #[cfg(test)]
 mod testing;

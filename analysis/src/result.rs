@@ -1,6 +1,8 @@
 //! What an analysis says: the one input of every report.
 
+pub mod arms;
 mod metric;
+pub mod receipt;
 
 use std::collections::BTreeMap;
 
@@ -9,7 +11,9 @@ use model::warning::Warning;
 use model::{Bytes, Cell, Run};
 use serde::Serialize;
 
+pub use arms::{ArmResult, ArmVerdict};
 pub use metric::Metric;
+pub use receipt::ReceiptStudy;
 
 /// The version of [`Analysis`] as JSON.
 pub const ANALYSIS_FORMAT: u32 = 1;
@@ -29,7 +33,8 @@ pub struct Analysis {
     pub trials: u64,
     /// Trials that failed.
     pub failed: u64,
-    /// One entry a cell, in the plan's order.
+    /// One entry a cell, in the plan's order; of a study with arms, in the first
+    /// of them.
     pub cells: Vec<CellResult>,
     /// One entry for each series of stream cells and each quantity.
     pub models: Vec<CostModel>,
@@ -45,6 +50,15 @@ pub struct Analysis {
     /// Whether interrupt time came in ticks and was pooled over the trials of
     /// each cell.
     pub irq_pooled: bool,
+    /// Where the time of each cell went; `None` of a study without receipts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<ReceiptStudy>,
+    /// Every arm but the first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub arms: Vec<ArmResult>,
+    /// Each of them against the first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub verdicts: Vec<ArmVerdict>,
 }
 
 /// Measured trials that were disturbed, as their warnings say. A trial may be

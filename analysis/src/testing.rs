@@ -95,6 +95,7 @@ pub fn measured(test: Test, size: u64) -> Measured {
     let end = |role, cpu| EndReport {
         role,
         cpu: Some(cpu),
+        threads: Vec::new(),
         window,
         flow: (role == Role::Sender).then_some(window),
         counts: counts(role),
@@ -133,6 +134,7 @@ pub fn measured(test: Test, size: u64) -> Measured {
         clock: None,
         control: None,
         overhead: Nanos::from_millis(30),
+        wire: None,
         observed: None,
     }
 }
@@ -145,6 +147,7 @@ pub fn record(test: Test, size: u64, block: u32, measured: Measured) -> TrialRec
         position: 0,
         swapped: block % 2 == 1,
         arm: None,
+        taken: Vec::new(),
         pass: model::Pass::Clean,
         started_ms: 0,
         cell: cell(test, size),
@@ -168,6 +171,7 @@ pub fn run(cells: Vec<Cell>, blocks: u32) -> Run {
         progress: None,
         cpus: BTreeMap::new(),
         receipt: None,
+        host_wide: false,
         arms: Vec::new(),
         seed: 1,
         cells,

@@ -8,6 +8,7 @@ mod bare;
 mod bars;
 mod cpu_per_message;
 mod endure;
+mod equal_arms;
 mod fixed_cost;
 mod flows;
 mod goodput;
@@ -19,6 +20,8 @@ mod pairs;
 mod report_speed;
 mod siege;
 mod soak;
+mod verdict;
+mod workload;
 
 use std::fs::File;
 use std::io;
@@ -47,7 +50,8 @@ struct Arguments {
     #[arg(long, default_value_t = 1.0)]
     effort: f64,
     /// Benchmarks to run: loop, cpu, goodput, flows, agents, fixed, report (all
-    /// of these when absent), and those of endurance: kills, soak, siege
+    /// of these when absent), workload, those of endurance: kills, soak, siege; equal
+    /// (this machine against itself); and the simulations: verdict
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     #[command(subcommand)]
@@ -107,11 +111,18 @@ fn main() -> anyhow::Result<()> {
 
 /// Ratios, each a few minutes.
 const RATIOS: [&str; 7] = ["loop", "cpu", "goodput", "flows", "agents", "fixed", "report"];
+/// What a mix of sizes costs, against what single sizes foretell.
+const FORETOLD: [&str; 1] = ["workload"];
 /// What takes its time and needs no quiet machine.
 const ENDURANCE: [&str; 3] = ["kills", "soak", "siege"];
+/// This machine against itself.
+const EQUAL: [&str; 1] = ["equal"];
+/// What is made up, and needs no machine at all.
+const SIMULATED: [&str; 1] = ["verdict"];
 
 fn benchmark(arguments: &Arguments) -> anyhow::Result<()> {
-    let known = [&RATIOS[..], &ENDURANCE].concat();
+    let kinds: [&[&str]; 5] = [&RATIOS, &FORETOLD, &ENDURANCE, &EQUAL, &SIMULATED];
+    let known = kinds.concat();
     if let Some(unknown) = arguments.only.iter().find(|only| !known.contains(&only.as_str())) {
         anyhow::bail!("there is no benchmark '{unknown}'; there are: {}", known.join(", "));
     }
@@ -125,7 +136,7 @@ fn benchmark(arguments: &Arguments) -> anyhow::Result<()> {
         results.extend(measure(arguments, name)?);
     }
     println!("{}", results.table());
-    if arguments.effort >= 1.0 && (wanted == RATIOS || wanted == ENDURANCE) {
+    if arguments.effort >= 1.0 && kinds.contains(&wanted.as_slice()) {
         println!("kept in {}", results.keep(&arguments.out)?.display());
     }
     match results.missed() {
@@ -147,7 +158,10 @@ fn measure(arguments: &Arguments, name: &str) -> anyhow::Result<Vec<Row>> {
         "agents" => agents::measure(pairs(220)),
         "fixed" => fixed_cost::measure(pairs(60)),
         "report" => report_speed::measure(&nettoll),
+        "workload" => workload::measure(&nettoll, share(20, 6)),
+        "equal" => equal_arms::measure(&nettoll, share(60, 2)),
         "kills" => kills::measure(&nettoll, share(100, 1)),
+        "verdict" => Ok(verdict::measure(share(10_000, 100))),
         "soak" => soak::measure(&nettoll, share(20_000, 300)),
         _ => siege::measure(&nettoll, share(20, 1)),
     }

@@ -40,6 +40,7 @@ pub fn plan(cell: Cell, warmup_ms: u64, length_ms: u64) -> Plan {
         cpus: BTreeMap::new(),
         receipt: None,
         arms: Vec::new(),
+        host_wide: false,
         seed: 1,
         cells: vec![cell],
     }
@@ -57,7 +58,9 @@ pub fn stream(protocol: Protocol, size: u64, read_size: u64) -> Cell {
 
 /// Runs the only cell of a plan once.
 pub fn measure(session: &mut Session, plan: &Plan) -> anyhow::Result<Measured> {
-    Ok(lab::trial::run(session, plan, &plan.cells[0], false, &mut Quiet).context("run a trial of nettoll")?.measured)
+    Ok(lab::trial::run(session, lab::trial::Order::clean(plan, &plan.cells[0], false), &mut Quiet)
+        .context("run a trial of nettoll")?
+        .measured)
 }
 
 /// One stream trial, in the terms of the bare loop.

@@ -55,7 +55,7 @@ fn store_copies(root: &Path, trials: u32) -> anyhow::Result<std::path::PathBuf> 
     let samples = plan
         .cells
         .iter()
-        .map(|cell| Ok(lab::trial::run(&mut session, &plan, cell, false, &mut Quiet)?.measured))
+        .map(|cell| Ok(lab::trial::run(&mut session, lab::trial::Order::clean(&plan, cell, false), &mut Quiet)?.measured))
         .collect::<anyhow::Result<Vec<_>>>()?;
     let mut directory = RunDirectory::create(root, "bench", 0)?;
     let run = Run {
@@ -78,6 +78,7 @@ fn store_copies(root: &Path, trials: u32) -> anyhow::Result<std::path::PathBuf> 
             position: at as u32,
             swapped: number / samples.len() as u32 % 2 == 1,
             arm: None,
+            taken: Vec::new(),
             pass: model::Pass::Clean,
             started_ms: 0,
             cell: plan.cells[at].clone(),

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use analysis::verdict::Conclusion;
 use model::plan::PlanError;
 
 /// How the tool ends.
@@ -17,6 +18,10 @@ pub enum Exit {
     Failed = 1,
     /// It was not asked in a way that can be understood.
     Misuse = 2,
+    /// It is done, and a comparison speaks against the candidate.
+    Against = 3,
+    /// It is done, and a comparison shows no difference but could hide one.
+    Inconclusive = 4,
 }
 
 impl Exit {
@@ -25,11 +30,22 @@ impl Exit {
         ExitCode::from(self as u8)
     }
 
+    /// Of what a comparison comes to.
+    pub const fn of(conclusion: Conclusion) -> Self {
+        match conclusion {
+            Conclusion::Done => Self::Done,
+            Conclusion::Against => Self::Against,
+            Conclusion::Inconclusive => Self::Inconclusive,
+        }
+    }
+
     const fn name(self) -> &'static str {
         match self {
             Self::Done => "done",
             Self::Failed => "failed",
             Self::Misuse => "misuse",
+            Self::Against => "against",
+            Self::Inconclusive => "inconclusive",
         }
     }
 }

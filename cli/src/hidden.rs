@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 
-use crate::args::HostArgs;
+use crate::args::{HostArgs, LoadArgs};
 use crate::exit::{Exit, Failure};
+use crate::output;
 
 /// Holds a host until the controller is gone.
 ///
@@ -16,6 +17,29 @@ pub fn host(args: &HostArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// Makes host-wide changes until the controller is gone, and undoes them.
+///
+/// # Errors
+/// What could not be undone.
+pub fn guard() -> Result<Exit, Failure> {
+    lab::arm::guard::run()?;
+    Ok(Exit::Done)
+}
+
+/// Undoes what a study that was killed, with its guard, left changed on this
+/// machine, and says so.
+pub fn recover() {
+    // Without a place for journals there is none.
+    let Ok(directory) = lab::arm::journal::directory() else { return };
+    let recovered = lab::arm::journal::recover(&directory);
+    for undone in recovered.undone {
+        output::note(&format!("undid a change of this machine that a study left behind when it was killed: {undone}"));
+    }
+    for left in recovered.left {
+        output::note(&left);
+    }
+}
+
 /// Serves one trial.
 ///
 /// # Errors
@@ -23,5 +47,14 @@ pub fn host(args: &HostArgs) -> Result<Exit, Failure> {
 pub fn endpoint() -> Result<Exit, Failure> {
     let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     engine::endpoint::run(input, io::stdout(), engine::endpoint::Files::Own)?;
+    Ok(Exit::Done)
+}
+
+/// Is a part of a host's load.
+///
+/// # Errors
+/// What the part ran into.
+pub fn load(args: &LoadArgs) -> Result<Exit, Failure> {
+    lab::load::play(&args.words)?;
     Ok(Exit::Done)
 }

@@ -10,13 +10,17 @@ mod signals;
 mod version;
 
 mod agent;
+mod compare;
 mod doctor;
 mod generate;
 mod hidden;
 mod oneshot;
+mod reference;
 mod report;
+mod rules;
 mod show;
 mod study;
+mod workload;
 
 use std::process::ExitCode;
 
@@ -39,16 +43,24 @@ fn main() -> ExitCode {
 }
 
 fn carry_out(args: Arguments) -> Result<Exit, Failure> {
+    if !args.command.as_ref().is_some_and(Command::is_part) {
+        hidden::recover();
+    }
     let Some(command) = args.command else { return oneshot::run(&args.oneshot) };
     match command {
         Command::Study(args) => study::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::Show(args) => show::run(&args),
+        Command::Reference(args) => reference::run(&args),
+        Command::Workload(args) => workload::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Agent(args) => agent::run(&args),
         Command::Certificates(args) => agent::make_certificates(&args),
         Command::Host(args) => hidden::host(&args),
         Command::Endpoint => hidden::endpoint(),
+        Command::Guard => hidden::guard(),
+        Command::Load(args) => hidden::load(&args),
         Command::Generate(args) => generate::run(&args),
     }
 }

@@ -4,14 +4,18 @@ use std::path::{Path, PathBuf};
 
 use analysis::Collector;
 use analysis::result::Analysis;
+use analysis::verdict::conclude;
 use model::warning::Warning;
+use report::receipt::Flames;
 use store::{Moment, RunReader, StoreError};
 
 use crate::args::{FormatArgs, ReportArgs};
 use crate::exit::{Exit, Failure};
 use crate::output;
+use crate::rules::{self, Own};
 
-/// Analyses a stored run, prints what it shows and writes its report.
+/// Analyses a stored run, prints what it shows and writes its report. Of a run
+/// with arms the verdicts decide how it ends.
 ///
 /// # Errors
 /// A run that is not there or that another version wrote.
@@ -20,47 +24,117 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
         Some(run) => run.clone(),
         None => store::latest(&args.runs)?,
     };
-    analyse_and_print(&path, &args.format)?;
-    Ok(Exit::Done)
+    let rules = rules::load(&args.rules)?;
+    analyse_and_print(&path, &Answer { rules, show_rules: args.rules.show_rules, markdown: args.markdown, format: &args.format })
 }
 
-/// Analyses the run in a directory, writes `report.html` there and prints.
+/// How a run is analysed and what is printed of it.
+#[derive(Debug)]
+pub struct Answer<'a> {
+    /// Rules in place of those that come with nettoll.
+    pub rules: Option<Own>,
+    /// Whether each rule's share is printed.
+    pub show_rules: bool,
+    /// Whether arms are told as Markdown, and nothing else.
+    pub markdown: bool,
+    /// In which form.
+    pub format: &'a FormatArgs,
+}
+
+/// Analyses the run in a directory, writes `report.html` there, with `stacks/`
+/// where there are samples, and prints.
 ///
 /// # Errors
 /// What cannot be read or written. In JSON nothing is printed then: the failure stands alone.
-pub fn analyse_and_print(path: &Path, format: &FormatArgs) -> Result<(), Failure> {
-    let (analysis, written) = analyse_and_write(path)?;
+pub fn analyse_and_print(path: &Path, answer: &Answer) -> Result<Exit, Failure> {
+    let format = answer.format;
+    let (analysis, written) = analyse_and_write(path, answer.rules.as_ref())?;
+    let concluded = concluded(&analysis);
     if format.json {
         written?;
-        return Ok(output::print(&analysis, format)?);
+        output::print(&analysis, format)?;
+        return Ok(concluded);
+    }
+    if answer.markdown {
+        written?;
+        output::write(&report::verdict::arms_as_markdown(&analysis))?;
+        return Ok(concluded);
     }
     output::print(&analysis, format)?;
+    if answer.show_rules {
+        output::write("")?;
+        output::write(&report::receipt::shares_of_rules(&analysis, output::style()))?;
+    }
     let place = written?;
     if !format.csv {
         output::write(&format!("\nReport: {}", place.display()))?;
     }
-    Ok(())
+    Ok(concluded)
 }
 
-/// Analyses the run in a directory and writes `report.html` there.
+/// What the arms come to; of a run without any, that it is done.
+fn concluded(analysis: &Analysis) -> Exit {
+    match analysis.verdicts.as_slice() {
+        [] => Exit::Done,
+        verdicts => Exit::of(conclude(verdicts.iter().map(|verdict| verdict.conclusion))),
+    }
+}
+
+/// Analyses the run in a directory and writes `report.html` and `stacks/` there.
 ///
 /// # Errors
 /// What cannot be read or written.
 pub fn write(path: &Path) -> Result<PathBuf, Failure> {
-    Ok(analyse_and_write(path)?.1?)
+    write_by(path, None)
 }
 
-fn analyse_and_write(path: &Path) -> Result<(Analysis, Result<PathBuf, StoreError>), Failure> {
-    let analysis = analyse(path)?;
-    let written = store::write_report(path, &report::html::render(&analysis));
-    Ok((analysis, written))
+/// The same, by other rules.
+///
+/// # Errors
+/// As of [`write`].
+pub fn write_by(path: &Path, rules: Option<&Own>) -> Result<PathBuf, Failure> {
+    Ok(analyse_and_write(path, rules)?.1?)
 }
 
-/// Reads a run, one trial at a time, and analyses it.
-fn analyse(path: &Path) -> Result<Analysis, Failure> {
+fn analyse_and_write(path: &Path, rules: Option<&Own>) -> Result<(Analysis, Result<PathBuf, StoreError>), Failure> {
+    let collector = collect(path, rules)?;
+    let mut flames = Flames::default();
+    let mut stacks = Ok(());
+    for (file, folded) in collector.stacks() {
+        flames.push(&file, &folded);
+        if stacks.is_ok() {
+            stacks = store::write_stacks(path, &file, &folded).map(drop);
+        }
+    }
+    let analysis = collector.finish();
+    let written = store::write_report(path, &report::html::render_with(&analysis, &flames));
+    Ok((analysis, stacks.and(written)))
+}
+
+/// Reads a run and analyses it.
+///
+/// # Errors
+/// A run that is not there or that another version wrote.
+pub fn analyse(path: &Path) -> Result<Analysis, Failure> {
+    analyse_by(path, None)
+}
+
+/// The same, by other rules.
+///
+/// # Errors
+/// As of [`analyse`].
+pub fn analyse_by(path: &Path, rules: Option<&Own>) -> Result<Analysis, Failure> {
+    Ok(collect(path, rules)?.finish())
+}
+
+/// Reads a run, one trial at a time.
+fn collect(path: &Path, rules: Option<&Own>) -> Result<Collector, Failure> {
     let reader = RunReader::open(path)?;
     let hosts = reader.hosts(Moment::Before).cloned().collect();
     let mut collector = Collector::new(reader.run().clone(), hosts);
+    if let Some(Own { source, rules }) = rules {
+        collector = collector.with_rules(source.clone(), rules.clone());
+    }
     for warning in reader.warnings() {
         collector.push_warning(warning.clone());
     }
@@ -70,5 +144,5 @@ fn analyse(path: &Path) -> Result<Analysis, Failure> {
             Err(bad) => collector.push_warning(Warning::BadLine { line: bad.line, reason: bad.reason }),
         }
     }
-    Ok(collector.finish())
+    Ok(collector)
 }

@@ -19,7 +19,8 @@ use crate::args::StudyArgs;
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::recorder::Recorder;
-use crate::report;
+use crate::report::{self, Answer};
+use crate::rules::{self, Own};
 use crate::{signals, version};
 
 /// Runs a study, or goes on with one, analyses it and prints what it shows.
@@ -37,17 +38,20 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
         output::write(&::report::plan::render(&plan, output::style()))?;
         return Ok(Exit::Done);
     }
+    // Before anything is measured: a file that cannot be used must not cost a study.
+    let rules = rules::load(&args.rules)?;
     let credentials = args.trust.load()?;
     let interrupted = signals::listen()?;
     let mut recorder = Recorder::create(&args.runs, &plan, started_ms, interrupted)?;
     let path = recorder.path();
     let outcome = lab::study::run(&plan, &credentials, &mut recorder);
     drop(recorder);
-    conclude(&path, &plan, outcome, args)
+    conclude(&path, &plan, outcome, rules, args)
 }
 
 /// Goes on with the run in a directory.
 fn resume(path: &Path, args: &StudyArgs) -> Result<Exit, Failure> {
+    let rules = rules::load(&args.rules)?;
     let credentials = args.trust.load()?;
     let interrupted = signals::listen()?;
     let Reopened { directory, cut } = RunDirectory::reopen(path)?;
@@ -76,18 +80,23 @@ fn resume(path: &Path, args: &StudyArgs) -> Result<Exit, Failure> {
     if matches!(&outcome, Ok(Resumed { nothing_left: true, .. })) {
         output::note(&format!("{} is complete: nothing is left to run", path.display()));
     }
-    conclude(&path, &plan, outcome.map(|resumed| resumed.status), args)
+    conclude(&path, &plan, outcome.map(|resumed| resumed.status), rules, args)
 }
 
 /// Whatever happened, what was measured is worth a report; but a failure in
 /// JSON stands alone, and where nothing was measured there is nothing to show.
-fn conclude(path: &Path, plan: &Plan, outcome: Result<Status, StudyError>, args: &StudyArgs) -> Result<Exit, Failure> {
+fn conclude(path: &Path, plan: &Plan, outcome: Result<Status, StudyError>, rules: Option<Own>, args: &StudyArgs) -> Result<Exit, Failure> {
     let nothing = matches!(&outcome, Err(error) if error.says_nothing_of_trials());
     let silent = nothing || outcome.is_err() && args.format.json;
-    let reported = if silent { report::write(path).map(drop) } else { report::analyse_and_print(path, &args.format) };
+    let reported = match silent {
+        true => report::write_by(path, rules.as_ref()).map(|_| Exit::Done),
+        false => {
+            report::analyse_and_print(path, &Answer { rules, show_rules: args.rules.show_rules, markdown: false, format: &args.format })
+        }
+    };
     let status = outcome.with_context(|| format!("study '{}' stopped; its finished trials are in {}", plan.name, path.display()))?;
-    reported?;
-    Ok(if status == Status::Interrupted { Exit::Failed } else { Exit::Done })
+    let concluded = reported?;
+    Ok(if status == Status::Interrupted { Exit::Failed } else { concluded })
 }
 
 fn plan(args: &StudyArgs, seed: u64) -> Result<Plan, Failure> {
@@ -97,8 +106,10 @@ fn plan(args: &StudyArgs, seed: u64) -> Result<Plan, Failure> {
     };
     let mut raw = RawPlan::parse(&text)?;
     override_extent(&mut raw, args);
+    override_receipt(&mut raw, args);
     override_link(&mut raw, args);
     override_hosts(&mut raw, args);
+    override_arms(&mut raw, args);
     Ok(resolve(&raw, &args.factors.overrides(), args.extent.seed.unwrap_or(seed))?)
 }
 
@@ -137,10 +148,26 @@ fn override_extent(raw: &mut RawPlan, args: &StudyArgs) {
     raw.seed = extent.seed.or(raw.seed);
 }
 
+fn override_receipt(raw: &mut RawPlan, args: &StudyArgs) {
+    let asked = &args.receipt;
+    if asked.receipt || asked.period.is_some() || asked.samples.is_some() {
+        let receipt = raw.receipt.get_or_insert_default();
+        receipt.period = asked.period.or(receipt.period);
+        receipt.samples = asked.samples.or(receipt.samples);
+    }
+}
+
 fn override_link(raw: &mut RawPlan, args: &StudyArgs) {
     raw.link.kind = args.link.link.or(raw.link.kind);
     raw.link.mtu = args.link.mtu.or(raw.link.mtu);
     raw.link.offloads.extend(args.link.offload.iter().copied());
+}
+
+fn override_arms(raw: &mut RawPlan, args: &StudyArgs) {
+    if !args.arms.arm.is_empty() {
+        raw.arms.clone_from(&args.arms.arm);
+    }
+    raw.host_wide = args.arms.host_wide;
 }
 
 fn override_hosts(raw: &mut RawPlan, args: &StudyArgs) {

@@ -157,11 +157,17 @@ fn check(task: &Task) -> Result<(), EndpointError> {
     if cell.bidirectional && !cell.test.is_stream() {
         return refuse(format!("{} in both ways; only streams can be bidirectional", cell.test));
     }
+    if let Some(mix) = &cell.mix {
+        mix.check().map_err(|error| EndpointError::Task(error.to_string()))?;
+        if !cell.test.is_stream() || cell.rate.is_some() || cell.stamp || matches!(task.end, TrialEnd::Messages(_)) {
+            return refuse("a mix of sizes, with what only messages of one size have; send it as a plain stream for some time".to_owned());
+        }
+    }
     let fits = |size: Bytes| (1..=LARGEST).contains(&size.get());
     if !fits(cell.size) || !fits(cell.read_size) {
         return refuse(format!("messages of {} and reads of {}; either has 1 B to {}", cell.size, cell.read_size, Bytes::new(LARGEST)));
     }
-    let memory = cell.size.get().saturating_add(cell.read_size.get()).saturating_mul(socket::flows_of(task).into());
+    let memory = cell.largest().get().saturating_add(cell.read_size.get()).saturating_mul(socket::flows_of(task).into());
     if memory > MOST_MEMORY {
         let (memory, most) = (Bytes::new(memory), Bytes::new(MOST_MEMORY));
         return refuse(format!(

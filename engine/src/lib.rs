@@ -12,6 +12,7 @@ pub mod channel;
 pub mod endpoint;
 pub mod probe;
 pub mod stage;
+pub mod tap;
 pub mod traffic;
 
 mod clock;

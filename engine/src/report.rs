@@ -36,6 +36,7 @@ pub fn report(task: &Task, mut traffic: Vec<Traffic>, led: Led, options: Vec<Soc
     EndReport {
         role: task.role,
         cpu: task.cpus.first().copied(),
+        threads: traffic.iter().chain(&returning).map(|flow| flow.thread).collect(),
         window: whole.window,
         flow: whole_flow(sending),
         counts,

@@ -38,6 +38,7 @@ pub fn parse(bytes: &[u8]) -> TcpInfo {
         busy_time: u64_at(168),
         rwnd_limited: u64_at(176),
         sndbuf_limited: u64_at(184),
+        snd_wnd: u32_at(228),
     }
 }
 

@@ -8,7 +8,7 @@ mod wire;
 
 pub use kernel::{netlink, perf, proc, symbols, types};
 pub use stored::{analysis, latency, run, trials};
-pub use text::{host, plan, quantity, rules, sizes, sweep};
+pub use text::{host, plan, quantity, reference, rules, sizes, sweep};
 pub use wire::{control, cookie, frames, greeting, understood};
 
 /// A function that takes any bytes.
@@ -22,6 +22,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("host", host),
     ("rules", rules),
     ("sizes", sizes),
+    ("reference", reference),
     ("frames", frames),
     ("control", control),
     ("greeting", greeting),

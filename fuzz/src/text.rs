@@ -5,6 +5,8 @@ use std::collections::HashSet;
 use std::str::FromStr;
 
 use analysis::receipt::{Layer, Rules, SizeDistribution};
+use analysis::reference::read::{csv, iperf3, netperf};
+use analysis::reference::{Foreign, of_foreign, of_table};
 use model::plan::{HostAddress, Plan, RawPlan, resolve};
 use model::size::parse_sweep;
 use model::{BitRate, Bytes, Nanos, OfferedRate};
@@ -86,5 +88,22 @@ pub fn sizes(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     if let Ok(sizes) = SizeDistribution::parse(text).inspect_err(says_something) {
         assert_eq!(SizeDistribution::parse(text), Ok(sizes));
+    }
+}
+
+/// A table, or what another tool wrote: it is refused, or every rate is above 0
+/// and the analysis of it can be written.
+pub fn reference(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Ok(table) = csv::parse(text).inspect_err(says_something) {
+        let mut analysis = of_table("x", &table, 0);
+        analysis.lay(&Foreign::of_table("y", &table), 0);
+        assert!(analysis.series.iter().flat_map(|series| &series.sizes).all(|size| size.messages_per_s > 0.0 && size.message_bytes > 0));
+        assert!(serde_json::to_string(&analysis).is_ok());
+    }
+    let results = iperf3::parse(text).inspect_err(says_something).map(|found| vec![found]);
+    for results in [results, netperf::parse(text).inspect_err(says_something)].into_iter().flatten() {
+        assert!(results.iter().all(|found| found.point.messages_per_s > 0.0 && found.point.messages_per_s.is_finite()));
+        assert!(serde_json::to_string(&of_foreign(&Foreign::of_peer("z", results), 0)).is_ok());
     }
 }

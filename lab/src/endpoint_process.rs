@@ -12,6 +12,10 @@ use model::control::{FromEndpoint, FromHost, ToEndpoint};
 
 use crate::keeper::tell;
 
+/// The program of this process. Not by its path, which an upgrade may have given
+/// to another version.
+pub const THIS_PROGRAM: &str = "/proc/self/exe";
+
 /// A running endpoint. Dropped, it is ended and waited for.
 #[derive(Debug)]
 pub struct EndpointProcess {
@@ -21,13 +25,12 @@ pub struct EndpointProcess {
 }
 
 impl EndpointProcess {
-    /// Starts a fresh endpoint in this process's namespaces.
+    /// Starts a fresh endpoint in this process's namespaces; `program` is a nettoll.
     ///
     /// # Errors
     /// What the system answered.
-    pub fn start() -> io::Result<Self> {
-        // Not by its path, which an upgrade may have given to another version.
-        let mut process = Command::new("/proc/self/exe").arg("__endpoint").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    pub fn start(program: &str) -> io::Result<Self> {
+        let mut process = Command::new(program).arg("__endpoint").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let commands = process.stdin.take();
         let answers = process.stdout.take().ok_or_else(|| io::Error::other("no pipe from the endpoint"))?;
         let process = Arc::new(Mutex::new(process));
@@ -36,6 +39,11 @@ impl EndpointProcess {
             move || pass_on(File::from(OwnedFd::from(answers)), &process)
         })?;
         Ok(Self { commands, process, relay: Some(relay) })
+    }
+
+    /// Its id.
+    pub fn pid(&self) -> u32 {
+        lock(&self.process).id()
     }
 
     /// Sends it a message. A failure shows in what the relay passes on.

@@ -11,13 +11,19 @@ use std::str::FromStr;
 
 use engine::channel::{self, ChannelError, Receiver};
 use engine::probe;
-use model::control::{CONTROL_VERSION, FromHost, ToHost};
+use model::adjust::ForArm;
+use model::control::{CONTROL_VERSION, FromHost, ToHost, WireTask};
 use model::host::HostFacts;
+use model::kernel::WireCounters;
+use model::plan::LinkKind;
 
+use crate::arm::{self, Adjuster};
 use crate::clock;
-use crate::endpoint_process::EndpointProcess;
+use crate::endpoint_process::{EndpointProcess, THIS_PROGRAM};
 use crate::host::namespace::{self, Entered, Isolation};
 use crate::host::{counters, cpu, facts, link, route};
+use crate::observer::Observer;
+use crate::relay::Relay;
 
 impl FromStr for Isolation {
     type Err = String;
@@ -51,7 +57,8 @@ pub fn run(name: &str, isolation: Isolation) -> Result<(), ChannelError> {
     if version != CONTROL_VERSION {
         return Ok(());
     }
-    Keeper { name, entered, endpoint: None }.serve(&mut control)
+    Keeper { name, entered, endpoint: None, observer: Observer::default(), adjuster: Adjuster::default(), wire: Wire::None }
+        .serve(&mut control)
 }
 
 /// Writes one message to the controller. Whole messages only: the endpoint's
@@ -64,6 +71,34 @@ struct Keeper<'a> {
     name: &'a str,
     entered: Entered,
     endpoint: Option<EndpointProcess>,
+    observer: Observer,
+    adjuster: Adjuster,
+    wire: Wire,
+}
+
+/// The wire that this process holds between other hosts, if any.
+enum Wire {
+    None,
+    /// Devices and queues of the kernel's.
+    Kernel,
+    Relay(Relay),
+}
+
+impl Wire {
+    fn make(entered: &Entered, task: &WireTask) -> Result<Self, Refusal> {
+        match task.kind {
+            LinkKind::Relay(wire) => Ok(Self::Relay(Relay::start(entered, wire, task)?)),
+            _ => Ok(link::make_wire(entered, task).map(|()| Self::Kernel)?),
+        }
+    }
+
+    fn counters(&self) -> Result<WireCounters, Refusal> {
+        match self {
+            Self::None => Err("read the wire's counters: this host holds none; a fault of the controller".into()),
+            Self::Kernel => Ok(WireCounters { dropped: link::dropped()?, ..WireCounters::default() }),
+            Self::Relay(relay) => Ok(relay.counters()?),
+        }
+    }
 }
 
 /// A command that could not be carried out, in words.
@@ -91,6 +126,12 @@ impl Keeper<'_> {
                 link::make_veth(&self.entered, &device, &far_device, far_pid)?;
                 FromHost::Done
             }
+            ToHost::MakeWire(task) => {
+                self.wire = Wire::None;
+                self.wire = Wire::make(&self.entered, &task)?;
+                FromHost::Done
+            }
+            ToHost::WireCounters => FromHost::Wire(self.wire.counters()?),
             ToHost::Configure(end) => {
                 let configured = link::configure(&self.entered, &end)?;
                 FromHost::Configured { unset: configured.settings.unset }
@@ -105,13 +146,9 @@ impl Keeper<'_> {
             // Nobody but the controller that started this host can ask it.
             ToHost::Turn => FromHost::Yours { shared: false },
             ToHost::Release => return Ok(None),
-            ToHost::Start => {
-                self.endpoint = None;
-                self.endpoint = Some(EndpointProcess::start().map_err(|answer| {
-                    format!("start an endpoint (/proc/self/exe __endpoint): {answer}; raise the limits on processes and open files (ulimit -u, -n)")
-                })?);
-                FromHost::Done
-            }
+            ToHost::Start => self.start(THIS_PROGRAM)?,
+            ToHost::Arm(ForArm::Start { tool }) => self.start(&tool)?,
+            ToHost::Arm(command) => arm::keep::carry_out(command, &mut self.adjuster, &mut self.entered)?,
             ToHost::Endpoint(message) => {
                 // An endpoint that died says so itself, through its relay.
                 if let Some(endpoint) = &mut self.endpoint {
@@ -119,11 +156,33 @@ impl Keeper<'_> {
                 }
                 return Ok(None);
             }
+            ToHost::Observe(observe) => {
+                let endpoint = self.endpoint.as_ref().ok_or("watch an endpoint: none is running (a fault of the controller)")?;
+                match self.observer.start(endpoint.pid(), &observe) {
+                    Ok(()) => FromHost::Observing,
+                    Err(refused) => FromHost::NotObserved(refused),
+                }
+            }
+            ToHost::Observed { window, threads } => FromHost::Observation(Box::new(self.observer.finish(window, &threads))),
             ToHost::Stop { mark } => {
-                self.endpoint = None;
+                self.end();
                 FromHost::Stopped { mark }
             }
         }))
+    }
+
+    fn start(&mut self, program: &str) -> Result<FromHost, Refusal> {
+        self.end();
+        self.endpoint = Some(EndpointProcess::start(program).map_err(|answer| {
+            format!("start an endpoint ({program} __endpoint): {answer}; raise the limits on processes and open files (ulimit -u, -n)")
+        })?);
+        Ok(FromHost::Done)
+    }
+
+    /// Ends the endpoint, and what watches it.
+    fn end(&mut self) {
+        self.endpoint = None;
+        self.observer.stop();
     }
 
     fn facts(&self, device: &str, endpoint_cpus: &[u32]) -> HostFacts {

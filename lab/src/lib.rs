@@ -18,15 +18,23 @@ pub mod session;
 pub mod trial;
 
 pub mod agent;
+pub mod arm;
 pub mod wire;
 
+mod effort;
 mod endpoint_process;
 pub mod keeper;
+pub mod load;
+mod observer;
+pub mod relay;
 
 pub mod doctor;
 pub mod host;
 
 mod tool;
+
+#[cfg(test)]
+mod testing;
 
 pub use event::{Event, Listener, Wish};
 pub use tool::{set_tool, tool};

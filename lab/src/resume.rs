@@ -10,6 +10,7 @@ use model::trial::Outcome;
 use model::warning::Warning;
 use model::{Plan, TrialRecord};
 
+use crate::effort::Effort;
 use crate::study::StudyError;
 
 /// A run that was stopped, as it was stored.
@@ -27,6 +28,8 @@ pub struct Past<'a> {
 pub struct Replay {
     /// Has seen them.
     pub observer: Observer,
+    /// Has seen them too.
+    pub effort: Effort,
     /// How many there are.
     pub trials: u64,
     /// Why there is nothing left to do, if so.
@@ -65,6 +68,7 @@ impl Replay {
     pub fn nothing(plan: &Plan) -> Self {
         Self {
             observer: Observer::new(plan),
+            effort: Effort::default(),
             trials: 0,
             complete: None,
             trials_each: plan.shape().trials() as u32,
@@ -108,6 +112,9 @@ impl Replay {
             }
             replay.trials += 1;
             replay.observer.push(&record);
+            if let Some((slot, _)) = planned {
+                replay.effort.note(slot, &record);
+            }
         }
         replay.leave(highest);
         Ok(replay)
@@ -169,57 +176,17 @@ fn is_of(plan: &Plan, slot: Slot, record: &TrialRecord) -> bool {
 mod tests {
     use super::Replay;
     use crate::study::StudyError;
-    use model::end::{Counts, CpuTime, EndReport, Switches, Window};
-    use model::kernel::HostCounters;
+    use crate::testing::measured;
     use model::plan::RawPlan;
     use model::run::Status;
     use model::schedule;
-    use model::trial::{Measured, Outcome, TRIAL_FORMAT};
-    use model::{Bytes, Nanos, Plan, Role, TrialRecord};
+    use model::trial::{Outcome, TRIAL_FORMAT};
+    use model::{Bytes, Plan, TrialRecord};
     use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
 
     fn plan(seed: u64) -> Plan {
         let text = "name = \"x\"\nblocks = { least = 3, most = 3 }\n[[cells]]\ntest = [\"UDP_RR\", \"UDP_STREAM\"]\nsize = [1, 2]";
         model::plan::resolve(&RawPlan::parse(text).unwrap(), &[], seed).unwrap()
-    }
-
-    fn end(role: Role) -> EndReport {
-        EndReport {
-            role,
-            cpu: None,
-            window: Window { start: Nanos::default(), end: Nanos::from_millis(1) },
-            flow: None,
-            counts: Counts { messages: 10, ..Counts::default() },
-            total: Counts::default(),
-            cpu_time: CpuTime::default(),
-            switches: Switches::default(),
-            run_delay: None,
-            options: Vec::new(),
-            tcp: None,
-            tcp_at_start: None,
-            latency: None,
-            max_resident: Bytes::default(),
-            flows: Vec::new(),
-            back: None,
-            schedule: None,
-            one_way: None,
-            progress: Vec::new(),
-        }
-    }
-
-    fn measured() -> Outcome {
-        Outcome::Measured(Box::new(Measured {
-            sender: end(Role::Sender),
-            receiver: end(Role::Receiver),
-            sender_host: HostCounters::default(),
-            receiver_host: HostCounters::default(),
-            isolated: true,
-            apart: false,
-            clock: None,
-            control: None,
-            overhead: Nanos::default(),
-            observed: None,
-        }))
     }
 
     fn failed(lost: bool) -> Outcome {
@@ -235,10 +202,11 @@ mod tests {
             position: position as u32,
             swapped,
             arm: None,
+            taken: Vec::new(),
             pass: model::Pass::Clean,
             started_ms: 0,
             cell: plan.cells[cell].clone(),
-            outcome: measured(),
+            outcome: Outcome::Measured(Box::new(measured())),
             warnings: Vec::new(),
         };
         (0..plan.blocks.most)

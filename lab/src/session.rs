@@ -1,14 +1,16 @@
 //! The two hosts of a study and the way between them.
 
+mod bind;
 mod cpus;
 mod network;
 mod pair;
 
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use model::control::{CpuPlace, FromHost, ToHost};
 use model::host::HostFacts;
+use model::kernel::WireCounters;
 use model::plan::LEAST_SILENCE;
 use model::trial::{ClockOffset, ControlPath};
 use model::warning::Warning;
@@ -27,6 +29,11 @@ pub use network::PathError;
 /// round trips of the control connection. Retransmission does not matter to
 /// datagrams; a queue of a few round trips does.
 const ROUNDS_OF_SILENCE: u32 = 4;
+
+/// How long a relay may take to deliver what is under way at the end of a trial.
+const SETTLE_LIMIT: Duration = Duration::from_secs(2);
+/// And how often it is asked.
+const SETTLE_STEP: Duration = Duration::from_millis(1);
 
 /// One host's way to the other in one family.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,6 +76,8 @@ impl Ways {
 /// Hosts that are up and can reach each other.
 struct Found {
     hosts: [RemoteHost; 2],
+    /// The process that holds what lies between them, if anything does.
+    wire: Option<RemoteHost>,
     ways: [Ways; 2],
     isolated: bool,
     apart: bool,
@@ -113,7 +122,12 @@ impl Place {
 #[derive(Debug)]
 pub struct Session {
     hosts: [RemoteHost; 2],
+    wire: Option<RemoteHost>,
     places: [Place; 2],
+    /// The places as the session chose them, where an arm's stand in their stead.
+    usual: Option<[Place; 2]>,
+    /// The CPUs that the hosts offer.
+    offered: [Vec<CpuPlace>; 2],
     most_flows: u32,
     isolated: bool,
     apart: bool,
@@ -130,12 +144,24 @@ impl Session {
     /// What kept even loopback from working, the link from being as asked, an
     /// agent from being reached, or the two hosts from reaching each other.
     pub fn open(plan: &Plan, credentials: &Credentials, listener: &mut dyn Listener) -> Result<Self, TrialError> {
-        let found = if plan.hosts.is_empty() { pair::make(&plan.link)? } else { network::reach(plan, credentials)? };
-        let Found { hosts, ways, isolated, apart, warnings } = found;
+        let found = if plan.hosts.is_empty() { pair::make(&plan.link, plan.seed)? } else { network::reach(plan, credentials)? };
+        let Found { hosts, wire, ways, isolated, apart, warnings } = found;
         let places = ways.map(|ways| Place { ways, cpus: Vec::new(), irq_time_subtracted: false });
-        let most_flows = plan.cells.iter().map(|cell| cell.flows).max().unwrap_or(1);
-        let mut session = Self { hosts, places, most_flows, isolated, apart, facts: Vec::new(), warnings };
+        let most_flows = plan.cells_run().iter().map(|cell| cell.flows).max().unwrap_or(1);
+        let mut session = Self {
+            hosts,
+            wire,
+            places,
+            usual: None,
+            offered: Default::default(),
+            most_flows,
+            isolated,
+            apart,
+            facts: Vec::new(),
+            warnings,
+        };
         let offered = if plan.hosts.is_empty() { [cpu::offered(), cpu::offered()] } else { session.offered_cpus()? };
+        session.offered = offered.clone();
         session.in_turn(listener, |session| session.settle(plan, offered))?;
         let common = cpus::overlap(&session.places.each_ref().map(|place| place.cpus.clone())) && session.is_one_machine();
         for (place, facts) in session.places.iter_mut().zip(&session.facts) {
@@ -316,6 +342,38 @@ impl Session {
         }
         let receiver = self.host(Role::Receiver, swapped).sight(times)?;
         Ok(Some(receiver.less(self.host(Role::Sender, swapped).sight(times)?)))
+    }
+
+    /// What the wire between the hosts did with frames so far; `None` where there
+    /// is none that could tell.
+    ///
+    /// # Errors
+    /// See [`HostError`]: a relay that has ended is a loss of its host.
+    pub fn wire_counters(&mut self) -> Result<Option<WireCounters>, HostError> {
+        let Some(wire) = &mut self.wire else { return Ok(None) };
+        match wire.command(&ToHost::WireCounters)? {
+            FromHost::Wire(counters) => Ok(Some(counters)),
+            other => Err(wire.unexpected("the wire's counters", &other)),
+        }
+    }
+
+    /// The same once nothing is under way on it any more, as far as that is
+    /// soon: what is still to come would be in nobody's count.
+    ///
+    /// # Errors
+    /// See [`HostError`].
+    pub fn settled_wire(&mut self) -> Result<Option<WireCounters>, HostError> {
+        let deadline = Instant::now() + SETTLE_LIMIT;
+        let mut before = self.wire_counters()?;
+        while before.is_some_and(|before| before.handed > 0) && Instant::now() < deadline {
+            std::thread::sleep(SETTLE_STEP);
+            let after = self.wire_counters()?;
+            if after == before && after.is_some_and(|after| after.under_way() == 0) {
+                break;
+            }
+            before = after;
+        }
+        Ok(before)
     }
 
     /// Both hosts.

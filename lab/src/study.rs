@@ -1,6 +1,9 @@
 //! A study: blocks of trials in random order, until the intervals are narrow
 //! enough or the plan's limit is reached.
 
+mod armed;
+
+use std::collections::HashMap;
 use std::error::Error;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -11,15 +14,18 @@ use model::run::Status;
 use model::schedule::{self, Block, Slot};
 use model::trial::{Outcome, TRIAL_FORMAT, TrialRecord};
 use model::warning::Warning;
-use model::{Plan, Role};
+use model::{Pass, Plan, Role};
 
+use crate::arm::{self, ArmError, Bench};
 use crate::event::{Event, Listener, Wish};
 use crate::likeness;
 use crate::remote::HostError;
 use crate::resume::{Past, Replay};
 use crate::session::Session;
-use crate::trial::{self, TrialError};
+use crate::trial::TrialError;
 use crate::wire::Credentials;
+
+use armed::Others;
 
 /// How often in a row lost hosts are made anew before the study gives up.
 const REOPENINGS: u32 = 3;
@@ -44,6 +50,9 @@ pub enum StudyError {
     /// The hosts could not be made.
     #[error(transparent)]
     Host(#[from] HostError),
+    /// The arms cannot be brought about.
+    #[error(transparent)]
+    Arm(#[from] ArmError),
     /// A listener, such as the recorder, cannot go on.
     #[error("{0}")]
     Listener(Box<dyn Error + Send + Sync>),
@@ -89,7 +98,15 @@ pub enum StudyError {
 impl StudyError {
     /// Whether nothing was measured that could be shown.
     pub const fn says_nothing_of_trials(&self) -> bool {
-        matches!(self, Self::Host(_) | Self::NothingWorks(_) | Self::HostsChanged(_) | Self::NoFacts | Self::OtherTrials { .. })
+        matches!(
+            self,
+            Self::Host(_)
+                | Self::Arm(ArmError::HostWide { .. } | ArmError::NoSuchSysctl { .. })
+                | Self::NothingWorks(_)
+                | Self::HostsChanged(_)
+                | Self::NoFacts
+                | Self::OtherTrials { .. }
+        )
     }
 }
 
@@ -109,8 +126,8 @@ pub fn run(plan: &Plan, credentials: &Credentials, listener: &mut dyn Listener) 
             return not_opened(error);
         }
     };
-    let mut study = Study { plan, credentials, session, listener, replay: Replay::nothing(plan), lost_in_a_row: 0 };
-    let outcome = study.opened().and_then(|()| study.run_blocks());
+    let mut study = Study::new(plan, credentials, session, listener, Replay::nothing(plan));
+    let outcome = study.ready().and_then(|()| study.opened()).and_then(|()| study.run_blocks());
     study.conclude(outcome)
 }
 
@@ -120,6 +137,8 @@ fn not_opened(error: TrialError) -> Result<Status, StudyError> {
         TrialError::Stopped => Ok(Status::Interrupted),
         TrialError::Host(error) => Err(error.into()),
         TrialError::Listener(error) => Err(StudyError::Listener(error)),
+        // Nothing is watched while hosts are made.
+        error @ TrialError::NotObserved { .. } => Err(StudyError::NothingWorks(error.to_string())),
     }
 }
 
@@ -153,8 +172,8 @@ pub fn resume(plan: &Plan, credentials: &Credentials, past: Past, listener: &mut
     if !fresh {
         session.inherit(vec![Warning::Resumed { trials, changed: changed.slight }]);
     }
-    let mut study = Study { plan, credentials, session, listener, replay, lost_in_a_row: 0 };
-    let begun = if fresh { study.opened() } else { study.resumed(trials) };
+    let mut study = Study::new(plan, credentials, session, listener, replay);
+    let begun = study.ready().and_then(|()| if fresh { study.opened() } else { study.resumed(trials) });
     let outcome = begun.and_then(|()| study.run_blocks());
     study.conclude(outcome).map(|status| Resumed { status, nothing_left: false })
 }
@@ -175,12 +194,23 @@ struct Study<'a> {
     listener: &'a mut dyn Listener,
     replay: Replay,
     lost_in_a_row: u32,
+    /// Passes that a host has refused, with what it answered.
+    refused: HashMap<Pass, String>,
+    bench: Bench,
+    others: Others,
 }
 
 /// What came of one trial, and the loss of a host that ended it.
 struct Carried {
     record: TrialRecord,
     lost: Option<String>,
+}
+
+impl<'a> Study<'a> {
+    fn new(plan: &'a Plan, credentials: &'a Credentials, session: Session, listener: &'a mut dyn Listener, replay: Replay) -> Self {
+        let (refused, bench, others) = (HashMap::new(), Bench::default(), Others::default());
+        Self { plan, credentials, session, listener, replay, lost_in_a_row: 0, refused, bench, others }
+    }
 }
 
 impl Study<'_> {
@@ -215,8 +245,12 @@ impl Study<'_> {
                 measured = true;
                 continue;
             }
+            if !self.enter(slot.arm)? {
+                return Ok(Wish::Stop);
+            }
             let Some(Carried { record, lost }) = self.run_trial(block, position, slot)? else { return Ok(Wish::Stop) };
             self.replay.observer.push(&record);
+            self.replay.effort.note(slot, &record);
             match &record.outcome {
                 Outcome::Measured(_) | Outcome::Skipped { .. } => measured = true,
                 Outcome::Failed { error, .. } => last_failure = Some(error.clone()),
@@ -224,6 +258,7 @@ impl Study<'_> {
             if self.tell(&Event::Trial(&record))? == Wish::Stop || self.after(lost)? == Wish::Stop {
                 return Ok(Wish::Stop);
             }
+            self.leave();
         }
         match last_failure {
             Some(error) if !measured => Err(StudyError::NothingWorks(error)),
@@ -236,10 +271,25 @@ impl Study<'_> {
         let cell = &self.plan.cells[slot.cell];
         let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
         let (mut lost, mut warnings) = (None, Vec::new());
-        let outcome = match trial::run(&mut self.session, self.plan, cell, block.swapped, self.listener) {
-            Ok(done) => {
+        let (mut run, mut taken) = (cell.clone(), Vec::new());
+        let outcome = match self.refused.get(&slot.pass) {
+            Some(reason) => Ok(Err(reason.clone())),
+            None => {
+                let in_arm = self.run_in_arm(block, slot)?;
+                (run, taken) = (in_arm.cell, in_arm.taken);
+                in_arm.came.map(Ok)
+            }
+        };
+        let outcome = match outcome {
+            Ok(Ok(done)) => {
                 warnings = done.warnings;
                 Outcome::Measured(Box::new(done.measured))
+            }
+            Ok(Err(reason)) => Outcome::Skipped { reason },
+            Err(error @ TrialError::NotObserved { .. }) => {
+                let reason = error.to_string();
+                self.refused.insert(slot.pass, reason.clone());
+                Outcome::Skipped { reason }
             }
             Err(TrialError::Host(error)) => {
                 lost = error.is_loss_of_host().then(|| error.to_string());
@@ -254,14 +304,21 @@ impl Study<'_> {
             position: position as u32,
             swapped: block.swapped,
             started_ms,
-            cell: cell.clone(),
+            cell: run,
             arm: self.plan.arms.get(slot.arm).map(|arm| arm.name.clone()),
+            taken,
             pass: slot.pass,
             outcome,
             warnings,
         };
         let found = self.audit(&record);
         record.warnings.extend(found);
+        // It was audited as it was run, and is stored under its cell in the plan.
+        record.cell = cell.clone();
+        let not_taken = self.plan.arms.get(slot.arm).and_then(|arm| arm::not_taken(arm, &record.warnings));
+        if let (Some(error), Outcome::Measured(_)) = (not_taken, &record.outcome) {
+            record.outcome = Outcome::Failed { error, lost: false };
+        }
         Ok(Some(Carried { record, lost }))
     }
 
@@ -284,6 +341,7 @@ impl Study<'_> {
         if self.lost_in_a_row > REOPENINGS {
             return Err(StudyError::LostAgain(REOPENINGS));
         }
+        self.bench.rest_machine();
         let found = if agents { self.find_again(error)? } else { self.open_again()? };
         let Some(mut anew) = found else { return Ok(Wish::Stop) };
         let differences = likeness::compare(self.session.facts(), anew.facts());
@@ -298,7 +356,7 @@ impl Study<'_> {
 
     /// Makes the hosts anew; `None` where the user wants no more of it.
     fn open_again(&mut self) -> Result<Option<Session>, StudyError> {
-        match Session::open(self.plan, self.credentials, self.listener) {
+        match Session::open(&self.plan_in_hand(), self.credentials, self.listener) {
             Ok(session) => Ok(Some(session)),
             Err(error) => not_opened(error).map(|_| None),
         }
@@ -351,6 +409,7 @@ impl Study<'_> {
             Ok(status) => status.clone(),
             Err(error) => Status::Failed { error: error.to_string() },
         };
+        self.rest();
         // Of hosts that are lost nothing can be told any more, and whoever was
         // told to stop does not wait for others' trials.
         let hosts = self.session.gather_facts(self.listener).unwrap_or_default();

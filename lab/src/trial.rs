@@ -1,5 +1,6 @@
 //! One trial: both ends prepared, joined, let go, drained and read.
 
+mod observe;
 mod talk;
 pub(crate) mod turn;
 
@@ -7,13 +8,16 @@ use std::error::Error;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use model::adjust::ForArm;
+use model::arm::Around;
 use model::control::{CONTROL_VERSION, Cookie, FromEndpoint, FromHost, Limits, Sent, Task, ToEndpoint, ToHost};
 use model::end::EndReport;
 use model::kernel::HostCounters;
 use model::plan::TrialEnd;
+use model::profile::Refused;
 use model::trial::{ClockOffset, Measured};
 use model::warning::Warning;
-use model::{Cell, Nanos, Plan, Role};
+use model::{Cell, Nanos, Pass, Plan, Role};
 
 use crate::clock;
 use crate::event::Listener;
@@ -59,6 +63,14 @@ pub enum TrialError {
     /// The listener wants no more.
     #[error("the trial was interrupted")]
     Stopped,
+    /// A host cannot see what the trial's pass is made for.
+    #[error("host {name}: {} is not available: {}. {}", refused.what, refused.answer, refused.remedy)]
+    NotObserved {
+        /// Which host.
+        name: String,
+        /// What it answered.
+        refused: Refused,
+    },
 }
 
 impl TrialError {
@@ -67,19 +79,43 @@ impl TrialError {
     }
 }
 
-/// Runs one trial of a cell; `swapped` makes host `b` the sender. The listener
+/// What is to be run.
+#[derive(Debug, Clone, Copy)]
+pub struct Order<'a> {
+    /// The study's plan.
+    pub plan: &'a Plan,
+    /// The cell.
+    pub cell: &'a Cell,
+    /// Host `b` is the sender.
+    pub swapped: bool,
+    /// What is switched on beside it.
+    pub pass: Pass,
+    /// When it ends.
+    pub end: TrialEnd,
+    /// What its arm sets besides the cell.
+    pub arm: Option<&'a Around>,
+}
+
+impl<'a> Order<'a> {
+    /// A trial beside which nothing is switched on, as long as the plan says.
+    pub const fn clean(plan: &'a Plan, cell: &'a Cell, swapped: bool) -> Self {
+        Self { plan, cell, swapped, pass: Pass::Clean, end: plan.end, arm: None }
+    }
+}
+
+/// Runs one trial. The listener
 /// hears of [`Event::Waiting`](crate::Event::Waiting) and
 /// [`Event::Progress`](crate::Event::Progress), and may end the trial there.
 ///
 /// # Errors
 /// What kept it from being carried out. Both hosts are ready for the next
 /// trial then, unless one of them is lost.
-pub fn run(session: &mut Session, plan: &Plan, cell: &Cell, swapped: bool, listener: &mut dyn Listener) -> Result<Done, TrialError> {
+pub fn run(session: &mut Session, order: Order, listener: &mut dyn Listener) -> Result<Done, TrialError> {
     let cookie = draw_cookie()?;
     let mut warnings = turn::take(session, listener)?;
-    let limit = longest(plan);
+    let limit = longest(&order);
     let end = Instant::now() + limit;
-    let outcome = Trial { session: &mut *session, plan, cell, swapped, cookie, listener, limit, end }.run();
+    let outcome = Trial { session: &mut *session, order, cookie, listener, limit, end }.run();
     let mut outcome = outcome.map(|(measured, moved)| {
         warnings.extend(moved);
         Done { measured, warnings }
@@ -93,26 +129,32 @@ pub fn run(session: &mut Session, plan: &Plan, cell: &Cell, swapped: bool, liste
                 break;
             }
         }
+        // With the wire went the hosts' devices: what the ends complain of follows from it.
+        if let Err(lost) = session.wire_counters() {
+            outcome = Err(lost.into());
+        }
     }
     turn::give_back(session);
     outcome
 }
 
-/// How long a trial may take from its first step to its last.
-fn longest(plan: &Plan) -> Duration {
-    let flowing = match plan.end {
-        TrialEnd::Length(length) => Duration::from(plan.warmup + length),
+/// How long messages may flow.
+fn flowing(order: &Order) -> Duration {
+    match order.end {
+        TrialEnd::Length(length) => Duration::from(order.plan.warmup + length),
         TrialEnd::Messages(_) => COUNT_LIMIT,
-    };
+    }
+}
+
+/// How long a trial may take from its first step to its last.
+fn longest(order: &Order) -> Duration {
     // Twice, for the steps before messages flow and for those after.
-    flowing + STEP_LIMIT * 2
+    flowing(order) + STEP_LIMIT * 2
 }
 
 struct Trial<'a> {
     session: &'a mut Session,
-    plan: &'a Plan,
-    cell: &'a Cell,
-    swapped: bool,
+    order: Order<'a>,
     cookie: Cookie,
     listener: &'a mut dyn Listener,
     limit: Duration,
@@ -124,21 +166,27 @@ type Reports = Both<EndReport>;
 
 impl Trial<'_> {
     fn run(mut self) -> Result<(Measured, Option<Warning>), TrialError> {
-        let sights = if self.cell.stamp { MANY_SIGHTS } else { FEW_SIGHTS };
-        let seen_before = self.session.clock(self.swapped, sights)?;
+        let sights = if self.order.cell.stamp { MANY_SIGHTS } else { FEW_SIGHTS };
+        let seen_before = self.session.clock(self.order.swapped, sights)?;
         let begun = Instant::now();
+        // Lost since the last trial, it would be taken for a fault of the ends.
+        self.session.wire_counters()?;
         let addresses = self.prepare()?;
         self.connect(&addresses)?;
+        self.observe()?;
         // Not before: the datagrams that join the ends are in no end's count.
         let before = self.counters()?;
+        let wire_before = self.session.wire_counters()?;
         self.go()?;
         self.await_ends()?;
         let reports = self.collect()?;
+        let wire_after = self.session.settled_wire()?;
         let after = self.counters()?;
         let elapsed = Nanos::from(begun.elapsed());
+        let observed = self.observed(&reports)?;
         let useful = useful_time(&reports.sender);
         let (clock, moved) = self.clock_over(seen_before, sights, begun)?;
-        let measured = Measured {
+        let mut measured = Measured {
             sender_host: after.sender.since(&before.sender),
             receiver_host: after.receiver.since(&before.receiver),
             isolated: self.session.is_isolated(),
@@ -146,10 +194,12 @@ impl Trial<'_> {
             clock,
             control: self.session.control_path(),
             overhead: elapsed.since(useful),
-            observed: None,
+            wire: wire_after.zip(wire_before).map(|(after, before)| after.since(&before)),
+            observed,
             sender: reports.sender,
             receiver: reports.receiver,
         };
+        measured.count_by_sender(self.order.cell);
         Ok((measured, moved))
     }
 
@@ -162,17 +212,17 @@ impl Trial<'_> {
         begun: Instant,
     ) -> Result<(Option<ClockOffset>, Option<Warning>), HostError> {
         let Some(before) = before else { return Ok((None, None)) };
-        if !self.cell.stamp {
+        if !self.order.cell.stamp {
             return Ok((Some(clock::from_then_on(before, Nanos::from(begun.elapsed()))), None));
         }
-        let after = self.session.clock(self.swapped, sights)?.unwrap_or(before);
+        let after = self.session.clock(self.order.swapped, sights)?.unwrap_or(before);
         let (offset, moved) = clock::between(before, after, Nanos::from(begun.elapsed()));
         Ok((Some(offset), moved))
     }
 
     fn counters(&mut self) -> Result<Both<HostCounters>, HostError> {
-        let family = self.cell.family;
-        let device = |role| self.session.place(role, self.swapped).device(family).to_owned();
+        let family = self.order.cell.family;
+        let device = |role| self.session.place(role, self.order.swapped).device(family).to_owned();
         let devices = Both { sender: device(Role::Sender), receiver: device(Role::Receiver) };
         self.ask_both(
             |role| ToHost::Counters { device: devices.of(role).clone(), family },
@@ -185,50 +235,58 @@ impl Trial<'_> {
     }
 
     fn place(&self, role: Role) -> &Place {
-        self.session.place(role, self.swapped)
+        self.session.place(role, self.order.swapped)
     }
 
     /// The address of an end in the cell's family, as its own host writes it.
     fn address(&mut self, role: Role) -> Result<SocketAddr, HostError> {
-        let family = self.cell.family;
+        let family = self.order.cell.family;
         let found = self.place(role).address(family);
         found.ok_or_else(|| self.host(role).endpoint_error(format!("it has no address of {family}, for which the plan had no cell")))
     }
 
     fn task(&mut self, role: Role) -> Result<Task, HostError> {
         let mut local = self.address(role)?;
-        if role == self.cell.test.listener() {
-            local.set_port(self.plan.data_port.unwrap_or(0));
+        if role == self.order.cell.test.listener() {
+            local.set_port(self.order.plan.data_port.unwrap_or(0));
         }
         let place = self.place(role);
-        let cpus = place.cpus(self.cell.flows);
+        let cpus = place.cpus(self.order.cell.flows);
         let control = self.session.control_path();
         Ok(Task {
             role,
-            cell: self.cell.clone(),
+            cell: self.order.cell.clone(),
             local,
             cpus: cpus.iter().map(|place| place.cpu).collect(),
             ksoftirqd: cpus.iter().filter_map(|place| place.ksoftirqd).collect(),
             cookie: self.cookie,
-            progress: self.plan.progress,
+            progress: self.order.plan.progress,
             limits: Limits { time: Some(Nanos::from(self.limit)), bytes: None },
-            end: self.plan.end,
-            warmup: self.plan.warmup,
-            silence: control.map_or(SILENCE, |path| path.silence),
-            answer_limit: control.map_or(ANSWER_LIMIT, |path| path.silence),
+            end: self.order.end,
+            warmup: self.order.plan.warmup,
+            silence: control.map_or(SILENCE, |path| path.silence) + self.order.plan.link.kind.longest_wait(),
+            answer_limit: control.map_or(ANSWER_LIMIT, |path| path.silence) + self.order.plan.link.kind.longest_wait(),
             irq_time_subtracted: place.irq_time_subtracted,
         })
     }
 
     fn prepare(&mut self) -> Result<Both<Vec<SocketAddr>>, TrialError> {
         let done = |answer| if matches!(answer, FromHost::Done) { Ok(()) } else { Err(answer) };
-        self.ask_both(|_| ToHost::Start, done, "the start of an endpoint")?;
+        let tool = self.order.arm.and_then(|arm| arm.tool.clone());
+        let start = |_| tool.clone().map_or(ToHost::Start, |tool| ToHost::Arm(ForArm::Start { tool }));
+        self.ask_both(start, done, "the start of an endpoint")?;
         let deadline = Instant::now() + self.step_limit();
         let versions = self.hear_both(deadline, "the endpoint's hello", |heard| match heard {
             Heard::Said(FromEndpoint::Hello { version }) => Ok(version),
             other => Err(other),
         })?;
         for role in [Role::Sender, Role::Receiver] {
+            if let (theirs, Some(tool)) = (*versions.of(role), &tool)
+                && theirs != CONTROL_VERSION
+            {
+                let what = format!("{tool} speaks version {theirs} of the control protocol, this is version {CONTROL_VERSION}");
+                return Err(self.host(role).endpoint_error(format!("{what}: tool= takes a nettoll that speaks the same")).into());
+            }
             if *versions.of(role) != CONTROL_VERSION {
                 return Err(HostError::Version { name: self.host(role).name().to_owned(), theirs: *versions.of(role) }.into());
             }
@@ -294,19 +352,17 @@ impl Trial<'_> {
     /// before both have come, since an announcement ends what an end measures.
     fn await_ends(&mut self) -> Result<(), TrialError> {
         const AWAITED: &str = "the sender's end";
-        let flowing = match self.plan.end {
-            TrialEnd::Length(length) => Duration::from(self.plan.warmup + length),
-            TrialEnd::Messages(_) => COUNT_LIMIT,
-        };
-        let deadline = Instant::now() + flowing + self.step_limit();
+        let deadline = Instant::now() + flowing(&self.order) + self.step_limit();
         let mut sent: Both<Option<Sent>> = Both::default();
         let announced = loop {
             let (role, heard) = self.hear(deadline, AWAITED)?;
             match heard {
-                Heard::Said(FromEndpoint::Sent(end)) if role == Role::Sender || self.cell.bidirectional => *sent.of_mut(role) = Some(end),
+                Heard::Said(FromEndpoint::Sent(end)) if role == Role::Sender || self.order.cell.bidirectional => {
+                    *sent.of_mut(role) = Some(end)
+                }
                 other => return Err(self.out_of_turn(role, AWAITED, &other).into()),
             }
-            if !self.cell.bidirectional {
+            if !self.order.cell.bidirectional {
                 let end = sent.sender.take().unwrap_or_default();
                 break Both { sender: end.clone(), receiver: end };
             }

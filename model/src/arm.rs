@@ -1,6 +1,18 @@
 //! Arms: named sets of settings that are compared with each other.
 
+mod around;
+mod setting;
+
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
+
+use crate::cell::Cell;
+use crate::plan::cells::with_levels;
+use crate::plan::{Factor, PlanError};
+
+pub use around::Around;
+pub use setting::{Setting, SettingError};
 
 /// The most arms of a study.
 const MOST: usize = 16;
@@ -11,9 +23,9 @@ const MOST: usize = 16;
 pub struct Arm {
     /// Its name: 1 to 40 letters, digits, `-`, `_`, `.`.
     pub name: String,
-    /// What is set in it, in the order in which it was written: name and value.
+    /// What is set in it, in the order in which it was written; nothing twice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub settings: Vec<(String, String)>,
+    pub settings: Vec<Setting>,
 }
 
 /// Arms that cannot be compared.
@@ -26,6 +38,22 @@ pub enum ArmError {
         text: String,
         /// What is wrong with it.
         reason: String,
+    },
+    /// A setting that is none.
+    #[error("arm '{arm}': {error}")]
+    Setting {
+        /// The arm.
+        arm: String,
+        /// What is wrong.
+        error: SettingError,
+    },
+    /// A setting that stands there twice.
+    #[error("arm '{arm}' sets {setting} twice: give one value")]
+    Twice {
+        /// The arm.
+        arm: String,
+        /// Its name.
+        setting: String,
     },
     /// One arm, or too many.
     #[error("{0} arm{plural}: a comparison takes 2 to 16", plural = if *.0 == 1 { "" } else { "s" })]
@@ -64,19 +92,83 @@ impl Arm {
         if !(1..=40).contains(&name.len()) || !name.bytes().all(safe) {
             return Err(refused("a name has 1 to 40 letters, digits, '-', '_' and '.'"));
         }
-        let pair = |setting: &str| {
-            let (key, value) = setting.split_once('=').ok_or_else(|| refused("each setting is written SETTING=VALUE"))?;
-            let (key, value) = (key.trim().to_owned(), value.trim().to_owned());
-            if key.is_empty() || value.is_empty() { Err(refused("a setting has a name and a value")) } else { Ok((key, value)) }
+        let mut arm = Self { name: name.to_owned(), settings: Vec::new() };
+        for words in split(settings) {
+            let (key, value) = words.split_once('=').ok_or_else(|| refused("each setting is written SETTING=VALUE"))?;
+            let (key, value) = (key.trim(), value.trim());
+            if key.is_empty() || value.is_empty() {
+                return Err(refused("a setting has a name and a value"));
+            }
+            let setting = Setting::parse(key, value).map_err(|error| ArmError::Setting { arm: arm.name.clone(), error })?;
+            if arm.settings.iter().any(|other| other.name() == setting.name()) {
+                return Err(ArmError::Twice { arm: arm.name, setting: setting.name() });
+            }
+            arm.settings.push(setting);
+        }
+        Ok(arm)
+    }
+
+    /// A cell with the arm's levels in place of its own.
+    ///
+    /// # Errors
+    /// A level that the cell cannot take.
+    pub fn apply(&self, cell: &Cell) -> Result<Cell, PlanError> {
+        let levels = |setting| match setting {
+            &Setting::Factor { factor, ref level } => Some((factor, level.as_str())),
+            _ => None,
         };
-        let settings = settings.split(',').map(str::trim).filter(|setting| !setting.is_empty()).map(pair).collect::<Result<_, _>>()?;
-        Ok(Self { name: name.to_owned(), settings })
+        let levels: Vec<(Factor, &str)> = self.settings.iter().filter_map(levels).collect();
+        with_levels(cell, &levels).map_err(|error| PlanError::ArmOver {
+            arm: self.name.clone(),
+            cell: cell.to_string(),
+            error: Box::new(error),
+        })
+    }
+
+    /// What it sets besides the cell.
+    pub fn around(&self) -> Around {
+        Around::of(&self.settings)
+    }
+}
+
+/// The settings of an arm, which commas separate. A comma within a value is
+/// written `\,`; what follows one and is a number or a range, as in
+/// `cpus.a=0,2-3`, or an agent's other address, belongs to the value before.
+fn split(settings: &str) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    let goes_on = |part: &str| {
+        let part = part.trim();
+        part.starts_with("data=") || !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+    };
+    let mut kept = false;
+    for part in settings.split(',') {
+        let (words, keeps) = part.strip_suffix('\\').map_or((part, false), |words| (words, true));
+        match parts.last_mut() {
+            Some(last) if kept || goes_on(part) => *last = format!("{last},{words}"),
+            _ => parts.push(words.to_owned()),
+        }
+        kept = keeps;
+    }
+    parts.retain(|part| !part.trim().is_empty());
+    parts
+}
+
+impl fmt::Display for Arm {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(&self.name)?;
+        for (place, setting) in self.settings.iter().enumerate() {
+            write!(f, "{} {setting}", if place == 0 { ":" } else { "," })?;
+        }
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Arm;
+    use super::{Arm, Setting};
+    use crate::plan::Factor;
+    use crate::quantity::Bytes;
+    use crate::{Cell, Test};
     use proptest::prelude::proptest;
 
     fn arms(texts: &[&str]) -> Result<Vec<Arm>, String> {
@@ -87,8 +179,17 @@ mod tests {
     fn arms_are_read_and_equal_names_numbered() {
         let read = arms(&["a", "a", "bbr: cc = bbr, sysctl.net.ipv4.tcp_wmem=4096 16384 65536"]).unwrap();
         assert_eq!(read.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>(), ["a", "a#2", "bbr"]);
-        assert_eq!(read[2].settings[1], ("sysctl.net.ipv4.tcp_wmem".to_owned(), "4096 16384 65536".to_owned()));
+        assert_eq!(read[2].settings[0], Setting::Factor { factor: Factor::Cc, level: "bbr".to_owned() });
+        assert_eq!(read[2].to_string(), "bbr: cc=bbr, sysctl.net.ipv4.tcp_wmem=4096 16384 65536");
         assert!(arms(&[]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_value_may_hold_commas() {
+        let read = arms(&["a", "b: cpus.a=0,2-3, before=printf 'x\\,y', nodelay=true"]).unwrap();
+        let [Setting::Cpus { host, cpus }, Setting::Before(command), nodelay] = &read[1].settings[..] else { panic!("{read:?}") };
+        assert_eq!((host.as_str(), cpus.as_slice(), command.as_str()), ("a", [0, 2, 3].as_slice(), "printf 'x,y'"));
+        assert_eq!(nodelay.to_string(), "nodelay=true");
     }
 
     #[test]
@@ -97,11 +198,27 @@ mod tests {
         assert!(arms(&["a", "b: cc"]).unwrap_err().contains("SETTING=VALUE"));
         assert!(arms(&["a", "b: cc="]).unwrap_err().contains("a name and a value"));
         assert!(arms(&["a", "b c"]).unwrap_err().contains("'b c' is no arm"));
+        assert!(arms(&["a", "b: cc=reno, cc=cubic"]).unwrap_err().contains("arm 'b' sets cc twice"));
+        assert!(arms(&["a", "b: nodeley=true"]).unwrap_err().contains("did you mean 'nodelay'?"));
+    }
+
+    #[test]
+    fn an_arm_stands_over_the_cell() {
+        let read = arms(&["a", "b: nodelay=true, sndbuf=64K, offload.gro=off", "c: stamp=true"]).unwrap();
+        let cell = Cell::plain(Test::TcpStream, Bytes::new(64));
+        assert_eq!(read[0].apply(&cell).unwrap(), cell);
+        let set = read[1].apply(&cell).unwrap();
+        assert_eq!(set.to_string(), "TCP_STREAM (nodelay, sndbuf=64K, gro off) 64 B");
+        let error = read[2].apply(&cell).unwrap_err().to_string();
+        assert!(error.starts_with("arm 'c' over the cell TCP_STREAM (nagle) 64 B: factor 'stamp'"), "{error}");
+        // What means nothing to a cell leaves it as it was.
+        let datagram = Cell::plain(Test::UdpStream, Bytes::new(64));
+        assert_eq!(arms(&["a", "b: cc=reno"]).unwrap()[1].apply(&datagram).unwrap(), datagram);
     }
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic(texts in proptest::collection::vec("[a-c:=,# .]{0,12}", 0..6)) {
+        fn no_text_makes_it_panic(texts in proptest::collection::vec("[a-c:=,# .0-9\\\\]{0,12}", 0..6)) {
             let _ = Arm::parse_all(&texts);
         }
     }

@@ -1,9 +1,12 @@
 //! A cell: one combination of the levels that a study varies.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::mix::Mix;
+use crate::plan::Offload;
 use crate::quantity::Bytes;
 use crate::rate::OfferedRate;
 use crate::traffic::{Api, Family, Pacing, Protocol, Test};
@@ -18,7 +21,8 @@ pub struct Cell {
     pub family: Family,
     /// How messages reach the kernel.
     pub api: Api,
-    /// Bytes of payload that one send call hands over; at least 1.
+    /// Bytes of payload that one send call hands over; at least 1. Of a mix the
+    /// mean, to the byte.
     pub size: Bytes,
     /// Bytes that one receive call asks for; at least 1.
     pub read_size: Bytes,
@@ -48,6 +52,18 @@ pub struct Cell {
     /// Whether each datagram bears its number and the time it was sent.
     #[serde(default, skip_serializing_if = "is_false")]
     pub stamp: bool,
+    /// Features of the link's devices at both ends; those that are not named are
+    /// as the link has them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub offloads: BTreeMap<Offload, bool>,
+    /// The sizes that messages have, where they are not all of one; streams alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mix: Option<Mix>,
+}
+
+/// A switch in words.
+pub const fn on_off(on: bool) -> &'static str {
+    if on { "on" } else { "off" }
 }
 
 const fn one() -> u32 {
@@ -91,7 +107,32 @@ impl Cell {
             pacing: Pacing::Sleep,
             bidirectional: false,
             stamp: false,
+            offloads: BTreeMap::new(),
+            mix: None,
         }
+    }
+
+    /// The same cell with messages of many sizes.
+    #[must_use]
+    pub fn of_mix(&self, mix: Mix) -> Self {
+        let read_size = match self.read_size == default_read_size(self.test, self.largest()) {
+            true => default_read_size(self.test, mix.largest()),
+            false => self.read_size,
+        };
+        Self { size: mix.size(), read_size, mix: Some(mix), ..self.clone() }
+    }
+
+    /// What its mix is predicted from: the series of cells that each send one
+    /// size and are like it otherwise. Of any other cell its own series.
+    pub fn series_of_sizes(&self) -> Series {
+        let mut series = self.series();
+        series.0.mix = None;
+        series
+    }
+
+    /// The largest message that it sends.
+    pub fn largest(&self) -> Bytes {
+        self.mix.as_ref().map_or(self.size, Mix::largest)
     }
 
     /// The transport of this cell.
@@ -102,7 +143,7 @@ impl Cell {
     /// The cell without its message size: what one cost model is fitted over.
     pub fn series(&self) -> Series {
         let mut cell = self.clone();
-        if cell.read_size == default_read_size(cell.test, cell.size) {
+        if cell.read_size == default_read_size(cell.test, cell.largest()) {
             cell.read_size = default_read_size(cell.test, Bytes::new(0));
         }
         cell.size = Bytes::new(0);
@@ -145,6 +186,8 @@ impl Cell {
         if self.stamp {
             settings.push("stamped".to_owned());
         }
+        settings.extend(self.mix.iter().map(|mix| mix.name.clone()));
+        settings.extend(self.offloads.iter().map(|(offload, on)| format!("{offload} {}", on_off(*on))));
         settings
     }
 }
@@ -161,7 +204,8 @@ pub const fn default_read_size(test: Test, size: Bytes) -> Bytes {
 
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "{} {} B", self.series(), self.size.get())
+        let mean = if self.mix.is_some() { "mean " } else { "" };
+        write!(f, "{} {mean}{} B", self.series(), self.size.get())
     }
 }
 
@@ -214,6 +258,8 @@ impl fmt::Display for Series {
 #[cfg(test)]
 mod tests {
     use super::Cell;
+    use crate::mix::Mix;
+    use crate::plan::Offload;
     use crate::quantity::Bytes;
     use crate::traffic::{Family, Test};
 
@@ -236,5 +282,18 @@ mod tests {
         assert_eq!(plain.to_string(), "UDP_STREAM 64 B");
         let tuned = Cell { family: Family::V6, nodelay: true, cc: Some("reno".into()), ..cell(Test::TcpStream, 64) };
         assert_eq!(tuned.to_string(), "TCP_STREAM (ipv6, nodelay, reno) 64 B");
+        let summed = Cell { offloads: [(Offload::Tx, false), (Offload::Gro, true)].into(), ..plain };
+        assert_eq!(summed.to_string(), "UDP_STREAM (tx off, gro on) 64 B");
+    }
+
+    #[test]
+    fn a_cell_of_a_mix_reads_its_largest_message_and_shows_its_mean() {
+        let mixed = cell(Test::UdpStream, 64).of_mix(Mix::new("W1", 1, &[(8, 0.5), (1_000, 0.5)]).unwrap());
+        assert_eq!(mixed.to_string(), "UDP_STREAM (W1) mean 504 B");
+        assert_eq!((mixed.read_size, mixed.largest()), (Bytes::new(1_000), Bytes::new(1_000)));
+        assert_ne!(mixed.series(), cell(Test::UdpStream, 64).series());
+        assert_eq!(mixed.series_of_sizes(), cell(Test::UdpStream, 64).series());
+        let stream = cell(Test::TcpStream, 64);
+        assert_eq!(stream.of_mix(Mix::new("W1", 1, &[(8, 1.0)]).unwrap()).read_size, stream.read_size);
     }
 }

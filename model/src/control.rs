@@ -8,23 +8,28 @@
 //! A host starts a fresh endpoint for each trial and passes its messages on.
 //! A trial at each end: `Prepare` -> `Ready`, `Connect` -> `Connected`, `Go`;
 //! the sender says `Sent` when it has sent its last message, the receiver is
-//! told so with `Drain`, and both end with `Done`.
+//! told so with `Drain`, and both end with `Done`. In any pass but a clean one
+//! the host is told to `Observe` its endpoint before `Go`, and asked for what it
+//! saw (`Observed`) when the endpoint is gone.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
+use crate::adjust::{ForArm, OfArm};
 use crate::cell::Cell;
-use crate::end::{EndReport, Progress};
+use crate::end::{EndReport, Progress, Window};
 use crate::host::HostFacts;
-use crate::kernel::HostCounters;
-use crate::plan::{Offload, TrialEnd};
-use crate::quantity::{Bytes, Nanos};
+use crate::kernel::{HostCounters, WireCounters};
+use crate::pass::Pass;
+use crate::plan::{LinkKind, Offload, TrialEnd};
+use crate::profile::{Observation, Refused};
+use crate::quantity::{BitRate, Bytes, Nanos};
 use crate::traffic::{Family, Role};
 
 /// The version that both sides must speak. Each side's first message says it.
-pub const CONTROL_VERSION: u32 = 2;
+pub const CONTROL_VERSION: u32 = 3;
 
 /// What an endpoint is to do in one trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -191,6 +196,10 @@ pub enum ToHost {
         /// A process in the other host's namespace.
         far_pid: u32,
     },
+    /// Make the wire between other hosts and take its ends to them.
+    MakeWire(Box<WireTask>),
+    /// Read what the wire did with frames.
+    WireCounters,
     /// Bring up and configure this end of the link.
     Configure(Box<LinkEnd>),
     /// Read the counters of `device` and of `family`.
@@ -223,14 +232,38 @@ pub enum ToHost {
     Release,
     /// Start an endpoint.
     Start,
+    /// For the arm of the trial.
+    Arm(ForArm),
     /// For the endpoint.
     Endpoint(ToEndpoint),
+    /// Watch the endpoint, which is joined to the other and waits.
+    Observe(Observe),
+    /// The endpoint is gone: tell what was seen of it.
+    Observed {
+        /// The part of the trial that it measured.
+        window: Window,
+        /// Its traffic threads.
+        threads: Vec<u32>,
+    },
     /// End the endpoint, if there is one. The answer repeats the mark, so that
     /// the controller knows that no answer to an earlier command is to come.
     Stop {
         /// Different for each.
         mark: u64,
     },
+}
+
+/// How an endpoint is to be watched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Observe {
+    /// What is switched on; never [`Pass::Clean`].
+    pub pass: Pass,
+    /// Distance of two samples by the CPU clock.
+    pub period: Nanos,
+    /// No trial takes longer from here to its end: what is seen needs room.
+    pub longest: Nanos,
+    /// The CPUs of its traffic threads.
+    pub cpus: Vec<CpuPlace>,
 }
 
 /// One end of a link, as it is to be.
@@ -246,6 +279,52 @@ pub struct LinkEnd {
     pub mtu: Option<u32>,
     /// Features to set.
     pub offloads: BTreeMap<Offload, bool>,
+    /// Whether every packet must be one frame, and a segment of TCP as large as
+    /// a frame allows: no features that bundle, and no timestamps.
+    #[serde(default)]
+    pub charged: bool,
+    /// How fast this end may send.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<Shape>,
+}
+
+/// How fast a device may send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shape {
+    /// Bits a second on the wire.
+    pub rate: BitRate,
+    /// Bytes that may wait; `None`: more than any send buffer holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Bytes>,
+    /// Byte times that a frame takes at least, where the host needs longer for
+    /// it than the wire; what the least frame costs otherwise.
+    #[serde(default)]
+    pub least: u32,
+}
+
+/// A wire to be made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WireTask {
+    /// What it is made of.
+    pub kind: LinkKind,
+    /// Largest IP packet, where it is not the usual one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<u32>,
+    /// What is left to chance follows from it.
+    pub seed: u64,
+    /// Its ends, in turn of either side.
+    pub ends: Vec<WireEnd>,
+}
+
+/// One end of a wire.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WireEnd {
+    /// What the device is called there.
+    pub device: String,
+    /// Its hardware address.
+    pub mac: [u8; 6],
+    /// A process in the namespace of the host that gets it.
+    pub pid: u32,
 }
 
 /// How a host reaches another.
@@ -281,6 +360,8 @@ pub enum FromHost {
     },
     /// The last command is carried out.
     Done,
+    /// Of the arm of the trial.
+    Arm(OfArm),
     /// The end of the link is up.
     Configured {
         /// Settings of the host's namespace that could not be made, each with
@@ -289,6 +370,8 @@ pub enum FromHost {
     },
     /// Counters as asked.
     Counters(Box<HostCounters>),
+    /// What the wire did with frames.
+    Wire(WireCounters),
     /// Facts as asked.
     Facts(Box<HostFacts>),
     /// The way to another host.
@@ -310,6 +393,12 @@ pub enum FromHost {
         /// Whether trials of others may run beside it.
         shared: bool,
     },
+    /// The endpoint is watched.
+    Observing,
+    /// Nothing of what was asked for can be seen here, now or later.
+    NotObserved(Refused),
+    /// What was seen of the endpoint.
+    Observation(Box<Observation>),
     /// The endpoint is ended.
     Stopped {
         /// The mark of the command.

@@ -12,6 +12,9 @@ pub struct EndReport {
     pub role: Role,
     /// The CPU its traffic thread was bound to; `None` when it was free to move.
     pub cpu: Option<u32>,
+    /// The traffic threads, as this host numbers them, the first flow's first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub threads: Vec<u32>,
     /// The measured part, on this host's monotonic clock.
     pub window: Window,
     /// From the first message to the last, with warm-up and what came after
@@ -294,6 +297,15 @@ pub struct TcpInfo {
     pub rwnd_limited: u64,
     /// Time held back by the send buffer.
     pub sndbuf_limited: u64,
+    /// The receiver's window in bytes, as offered last; 0 where the kernel does
+    /// not tell (before Linux 5.4), and in records of older versions.
+    #[serde(default, skip_serializing_if = "is_no_window")]
+    pub snd_wnd: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+const fn is_no_window(window: &u32) -> bool {
+    *window == 0
 }
 
 impl TcpInfo {

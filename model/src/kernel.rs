@@ -125,6 +125,40 @@ counters! {
 }
 
 counters! {
+    /// What a wire of nettoll's own did with the frames of both directions.
+    WireCounters {
+        /// Frames that it was handed, where it can tell.
+        handed,
+        /// Frames dropped: they found a full queue inside it.
+        dropped,
+        /// Frames lost by chance, as it was asked to.
+        lost,
+        /// Frames given up after 16 collisions.
+        aborted,
+        /// Collisions.
+        collisions,
+        /// Frames that overtook others.
+        overtaking,
+        /// Frames that a relay delivered.
+        delivered,
+        /// By how much later than the wire's rules say, all together, in ns.
+        late_ns,
+    }
+}
+
+impl WireCounters {
+    /// Frames that it did not deliver.
+    pub const fn missing(&self) -> u64 {
+        self.dropped.saturating_add(self.lost).saturating_add(self.aborted)
+    }
+
+    /// Frames that a relay has not yet delivered.
+    pub const fn under_way(&self) -> u64 {
+        self.handed.saturating_sub(self.missing()).saturating_sub(self.delivered)
+    }
+}
+
+counters! {
     /// The `cpu` row of /proc/stat, in ticks of 10 ms. Tick-based: for a short
     /// trial it says whether the host was disturbed, not what a message cost.
     CpuTicks {

@@ -13,8 +13,10 @@ pub mod rate;
 pub mod size;
 pub mod traffic;
 
+pub mod adjust;
 pub mod arm;
 pub mod cell;
+pub mod mix;
 pub mod pass;
 pub mod plan;
 pub mod schedule;
@@ -39,6 +41,7 @@ mod nearest;
 pub use arm::Arm;
 pub use cell::Cell;
 pub use choice::UnknownChoice;
+pub use mix::Mix;
 pub use nearest::nearest;
 pub use pass::Pass;
 pub use plan::Plan;

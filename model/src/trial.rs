@@ -2,13 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::adjust::Taken;
 use crate::cell::Cell;
 use crate::end::EndReport;
-use crate::kernel::HostCounters;
+use crate::kernel::{HostCounters, WireCounters};
 use crate::pass::Pass;
 use crate::profile::Observation;
 use crate::quantity::Nanos;
-use crate::traffic::Role;
+use crate::traffic::{Protocol, Role};
 use crate::warning::Warning;
 
 /// The version of a line of `trials.jsonl` that this build writes and reads.
@@ -32,6 +33,9 @@ pub struct TrialRecord {
     /// The arm it belongs to, by name; `None` of a plan without arms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arm: Option<String>,
+    /// What the arm, or the cell, had set on the hosts, read back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub taken: Vec<Taken>,
     /// What was switched on beside it.
     #[serde(default = "Pass::usual", skip_serializing_if = "Pass::is_clean")]
     pub pass: Pass,
@@ -90,9 +94,30 @@ pub struct Measured {
     /// Time from the first preparation to the last report, less the warm-up
     /// and the measured part: the fixed cost of a trial.
     pub overhead: Nanos,
+    /// What the wire between the hosts did with frames, both ways, over the whole
+    /// trial; `None` where nettoll made none that can tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire: Option<WireCounters>,
     /// What was seen of each end, in any pass but a clean one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed: Option<Box<Observed>>,
+}
+
+impl Measured {
+    /// Of a TCP stream of many sizes only the sender knows where a message ends.
+    /// The receiver's messages become its bytes over the mean size of all that
+    /// was sent, in place of the mean of the whole mix.
+    pub fn count_by_sender(&mut self, cell: &Cell) {
+        let sent = self.sender.total;
+        if cell.mix.is_none() || cell.protocol() == Protocol::Udp || sent.bytes == 0 {
+            return;
+        }
+        for counts in [&mut self.receiver.counts, &mut self.receiver.total] {
+            let messages = u128::from(counts.bytes) * u128::from(sent.messages) / u128::from(sent.bytes);
+            counts.messages = u64::try_from(messages).unwrap_or(u64::MAX);
+            counts.received = counts.messages;
+        }
+    }
 }
 
 /// What was seen of the two ends of a trial beside what they report.

@@ -26,12 +26,18 @@
 
   // ---- what is drawn
 
+  // Areas have more colours, one for each kind of work or layer.
+  const nameOf = (trace) => (trace.area ? `--a${trace.series}` : `--s${trace.series % COLOURS}`);
+
   function traceOf(trace) {
-    const colour = css(`--s${trace.series % COLOURS}`);
+    const colour = css(nameOf(trace));
     const common = {
       type: "scatter", name: trace.name, x: trace.x, y: trace.y, yaxis: trace.panel ? `y${trace.panel + 1}` : "y",
       showlegend: trace.legend, visible: !trace.hidden, hovertext: trace.hover, hoverinfo: "text",
     };
+    if (trace.area) {
+      return { ...common, mode: "lines", stackgroup: `panel${trace.panel}`, hoveron: "points", line: { color: css("--card"), width: 0.7 }, fillcolor: colour };
+    }
     if (trace.model) {
       return { ...common, mode: "lines", connectgaps: false, hoverinfo: "skip", line: { color: colour, width: 1.6, dash: "dot" } };
     }
@@ -47,7 +53,7 @@
   // Measured points are joined by a line unless a model's line runs through them.
   function tracesOf(chart) {
     const modelled = new Set(chart.traces.filter((trace) => trace.model).map((trace) => `${trace.series}/${trace.panel}`));
-    const residuals = chart.panels.map((panel) => panel.unit === "%");
+    const residuals = chart.panels.map((panel) => panel.unit === "%" && !panel.joined);
     return chart.traces.map((trace) => traceOf({
       ...trace, hidden: chart.hidden.has(trace.series), joined: !modelled.has(`${trace.series}/${trace.panel}`) && !residuals[trace.panel],
     }));
@@ -67,8 +73,8 @@
       mark.setAttribute("viewBox", "-8 -8 16 16");
       mark.setAttribute("aria-hidden", "true");
       const shape = document.createElementNS("http://www.w3.org/2000/svg", "path");
-      shape.setAttribute("d", SHAPES[markOf(trace.series)]);
-      shape.style.fill = `var(--s${trace.series % COLOURS})`;
+      shape.setAttribute("d", SHAPES[trace.area ? 1 : markOf(trace.series)]);
+      shape.style.fill = `var(${nameOf(trace)})`;
       mark.append(shape);
       const name = document.createElement("span");
       name.textContent = plain(trace.name);
@@ -101,7 +107,7 @@
     const ticks = chart.sizes.log ? chart.sizes.log_ticks : chart.sizes.linear_ticks;
     return {
       type: chart.sizes.log ? "log" : "linear", tickmode: "array", tickvals: ticks.at, ticktext: ticks.text,
-      title: { text: "message size, B", standoff: 8, font: { size: 12 } }, anchor: last, gridcolor: css("--grid"),
+      title: { text: chart.sizes.title ?? "message size, B", standoff: 8, font: { size: 12 } }, anchor: last, gridcolor: css("--grid"),
       linecolor: css("--rule"), zeroline: false, tickfont: { size: 11 }, tickangle: 0,
     };
   }

@@ -22,10 +22,19 @@
 //! round trips from the actual time of each request, `merged_lateness_...` how
 //! late sends of a schedule began, `merged_beyond_least_...` how much longer than
 //! the shortest stamped datagrams took. A figure that is not a number is empty.
+//!
+//! Of receipts there are rows of their own, `sender_layer_tcp_ns` and the like; `n` is their number of
+//! time passes. Routines and calls are in the JSON alone: they would be most of the table.
 
+use analysis::receipt::{Figure, Receipt, Row};
+use analysis::result::receipt::CellReceipt;
 use analysis::result::{Analysis, CellResult, Estimate, Latency, Metric};
+use model::Cell;
 
 use crate::interval;
+
+/// Of every interval of a receipt.
+const CONFIDENCE: f64 = 0.95;
 
 const HEADER: [&str; 12] = ["series", "test", "family", "api", "size", "metric", "value", "low", "high", "confidence", "method", "n"];
 
@@ -36,7 +45,12 @@ pub fn render(analysis: &Analysis) -> String {
     let _ = table.write_record(HEADER);
     for cell in &analysis.cells {
         for (metric, estimate) in metrics(cell) {
-            let _ = table.write_record(row(cell, &metric, &estimate));
+            let _ = table.write_record(row(&cell.cell, &metric, &Figures::of(&estimate)));
+        }
+    }
+    for cell in analysis.receipt.iter().flat_map(|study| &study.cells) {
+        for (metric, figures) in receipts(cell) {
+            let _ = table.write_record(row(&cell.cell, &metric, &figures));
         }
     }
     table.into_inner().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
@@ -70,21 +84,77 @@ fn latency(name: &str, latency: &Latency) -> Vec<(String, Estimate)> {
     rows
 }
 
-fn row(cell: &CellResult, metric: &str, estimate: &Estimate) -> [String; 12] {
+/// A figure as a row has it.
+struct Figures {
+    value: f64,
+    ends: Option<[f64; 2]>,
+    confidence: f64,
+    method: &'static str,
+    n: usize,
+}
+
+impl Figures {
+    fn of(estimate: &Estimate) -> Self {
+        let interval = estimate.interval;
+        Self {
+            value: estimate.value,
+            ends: interval.map(|ends| [ends.low, ends.high]),
+            confidence: interval.map_or(0.0, |ends| ends.confidence),
+            method: interval.map_or("", |ends| interval::method_name(ends.method)),
+            n: estimate.n,
+        }
+    }
+
+    fn of_receipt(figure: &Figure, n: usize) -> Self {
+        Self { value: figure.value, ends: figure.interval, confidence: CONFIDENCE, method: "student", n }
+    }
+}
+
+/// What a cell's receipts say: `sender_category_data-movement_ns`,
+/// `receiver_layer_tcp_ns`, `sender_not_sampled_ns`, ...
+fn receipts(cell: &CellReceipt) -> Vec<(String, Figures)> {
+    cell.receipts().flat_map(|receipt| of_receipt(cell, receipt)).collect()
+}
+
+fn of_receipt(cell: &CellReceipt, receipt: &Receipt) -> Vec<(String, Figures)> {
+    let arm = cell.arm.as_ref().map_or(String::new(), |arm| format!("{arm}_"));
+    let name = |what: &str| format!("{arm}{}_{what}_ns", receipt.role);
+    let figure = |what: &str, figure: &Figure| (name(what), Figures::of_receipt(figure, receipt.passes));
+    let mut rows: Vec<(String, Figures)> = Vec::new();
+    rows.extend(kind("category", &receipt.categories).map(|(key, ns)| figure(&key, &ns)));
+    rows.extend(kind("layer", &receipt.layers).map(|(key, ns)| figure(&key, &ns)));
+    let known = [
+        ("touching_payload", Some(receipt.touching.ns)),
+        ("not_sampled", Some(receipt.not_sampled)),
+        ("receipt_cpu", Some(receipt.cpu)),
+        ("switching", receipt.switching),
+        ("runnable", receipt.runnable),
+        ("blocked", receipt.blocked),
+        ("receipt_wall", Some(receipt.wall)),
+    ];
+    rows.extend(known.into_iter().filter_map(|(what, ns)| Some(figure(what, &ns?))));
+    rows
+}
+
+fn kind<'a, K: std::fmt::Display>(kind: &'a str, rows: &'a [Row<K>]) -> impl Iterator<Item = (String, Figure)> + 'a {
+    rows.iter().map(move |row| (format!("{kind}_{}", row.key), row.ns))
+}
+
+fn row(cell: &Cell, metric: &str, figures: &Figures) -> [String; 12] {
     let number = |value: f64| if value.is_finite() { value.to_string() } else { String::new() };
-    let interval = estimate.interval;
+    let end = |place: usize| figures.ends.map_or(String::new(), |ends| number(ends[place]));
     [
-        cell.cell.series().to_string(),
-        cell.cell.test.to_string(),
-        cell.cell.family.to_string(),
-        cell.cell.api.to_string(),
-        cell.cell.size.get().to_string(),
+        cell.series().to_string(),
+        cell.test.to_string(),
+        cell.family.to_string(),
+        cell.api.to_string(),
+        cell.size.get().to_string(),
         metric.to_owned(),
-        number(estimate.value),
-        interval.map_or(String::new(), |ends| number(ends.low)),
-        interval.map_or(String::new(), |ends| number(ends.high)),
-        interval.map_or(String::new(), |ends| number(ends.confidence)),
-        interval.map_or(String::new(), |ends| interval::method_name(ends.method).to_owned()),
-        estimate.n.to_string(),
+        number(figures.value),
+        end(0),
+        end(1),
+        figures.ends.map_or(String::new(), |_| number(figures.confidence)),
+        figures.ends.map_or(String::new(), |_| figures.method.to_owned()),
+        figures.n.to_string(),
     ]
 }

@@ -14,6 +14,11 @@ pub fn plus_minus(estimate: &Estimate) -> String {
             _ => "±?".to_owned(),
         };
     };
+    reach(share)
+}
+
+/// `±1.2%` of a share, rounded up.
+pub fn reach(share: f64) -> String {
     // The small slack keeps 1.2 % from becoming 1.3 % through binary fractions.
     let percent = share * 100.0 - 1e-9;
     if percent <= 0.0 {

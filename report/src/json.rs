@@ -15,7 +15,7 @@ pub fn checks(checks: &[Check]) -> String {
     pretty(&checks)
 }
 
-fn pretty(value: &impl Serialize) -> String {
+pub(crate) fn pretty(value: &impl Serialize) -> String {
     match serde_json::to_string_pretty(value) {
         Ok(text) => text + "\n",
         // Cannot happen with the types as they are; still valid JSON if it does.

@@ -17,7 +17,11 @@ pub mod html;
 pub mod json;
 pub mod oneshot;
 pub mod plan;
+pub mod receipt;
+pub mod reference;
 pub mod terminal;
+pub mod verdict;
+pub mod workload;
 
 // What the outputs share.
 mod chart;

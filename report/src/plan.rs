@@ -3,7 +3,8 @@
 
 use analysis::expectation;
 use analysis::stopping::Claim;
-use model::plan::{HOST_NAMES, LEAST_SILENCE, TRIAL_OVERHEAD, TrialEnd};
+use model::plan::receipt::ASSUMED_SHARE;
+use model::plan::{HOST_NAMES, LEAST_SILENCE, ReceiptPlan, TRIAL_OVERHEAD, TrialEnd};
 use model::{Nanos, Plan, Test};
 
 use crate::number::percent;
@@ -29,6 +30,18 @@ pub fn render(plan: &Plan, style: Style) -> String {
     if plan.blocks.most > plan.blocks.least {
         page.item(&expected(plan, plan.blocks.most));
     }
+    if !plan.arms.is_empty() {
+        page.gap();
+        page.heading("Arms, side by side in each block");
+        for (place, arm) in plan.arms.iter().enumerate() {
+            let baseline = if place == 0 { " (the baseline)" } else { "" };
+            let nothing = if arm.settings.is_empty() { ": nothing besides" } else { "" };
+            page.item(&format!("{arm}{nothing}{baseline}"));
+        }
+        if plan.host_wide {
+            page.plain("Settings of this machine may be changed for it, and are set back at the end.", 0, 0);
+        }
+    }
     page.gap();
     page.heading("Cells");
     for cell in &plan.cells {
@@ -43,9 +56,14 @@ fn extent(plan: &Plan) -> String {
         (least, most) => format!("{least} to {most} blocks"),
     };
     let trials = plan.trials();
+    let arms = if plan.arms.is_empty() { String::new() } else { format!(" in {} arms", plan.arms.len()) };
     let most = if plan.blocks.least == plan.blocks.most { "" } else { "at most " };
+    let passes = match plan.shape().passes.len() {
+        1 => String::new(),
+        passes => format!(" in {passes} passes"),
+    };
     format!(
-        "{} in {blocks}: {most}{}, in an order drawn from seed {}, over {}.",
+        "{}{arms}{passes} in {blocks}: {most}{}, in an order drawn from seed {}, over {}.",
         plural(plan.cells.len() as u64, "cell"),
         plural(trials, "trial"),
         plan.seed,
@@ -67,7 +85,7 @@ fn duration(plan: &Plan) -> String {
         TrialEnd::Length(length) => {
             let trials = plan.trials();
             let one = plan.warmup + length + TRIAL_OVERHEAD;
-            let all = Nanos::new(one.get().saturating_mul(trials));
+            let all = Nanos::new(one.get().saturating_mul(trials)) + sampling(plan, length);
             let waits = silences(plan);
             let more = match waits.get() {
                 0 => String::new(),
@@ -79,6 +97,16 @@ fn duration(plan: &Plan) -> String {
             format!("Each trial: {} of warm-up, then {messages} messages. How long that takes is not known beforehand.", plan.warmup)
         }
     }
+}
+
+/// How much longer than a clean trial the time passes of all blocks last, of
+/// ends that use their CPUs as expected.
+fn sampling(plan: &Plan, length: Nanos) -> Nanos {
+    let Some(receipt) = plan.receipt else { return Nanos::default() };
+    let pass = ReceiptPlan::pass(receipt.samples, plan.blocks.least, receipt.most_per_second() * ASSUMED_SHARE);
+    let shape = plan.shape();
+    let passes = (shape.cells * shape.arms) as u64 * u64::from(plan.blocks.least);
+    Nanos::new(pass.since(length).get().saturating_mul(passes))
 }
 
 /// How long receivers between machines wait for datagrams that were lost.

@@ -62,6 +62,26 @@ pub fn write_report(directory: &Path, html: &str) -> Result<PathBuf, StoreError>
     Ok(path)
 }
 
+/// Writes or replaces a file in `stacks/` of the run in `directory`: call chains
+/// in the flame graph tools' folded format. Gives its path.
+///
+/// # Errors
+/// When `name` is not that of a file of stacks or the system refuses; an earlier
+/// file stays.
+pub fn write_stacks(directory: &Path, name: &str, folded: &str) -> Result<PathBuf, StoreError> {
+    if !layout::is_stacks(name) {
+        return Err(StoreError::BadName { what: "a file of stacks", name: name.to_owned() });
+    }
+    let stacks = directory.join(layout::STACKS);
+    match fs::create_dir(&stacks) {
+        Err(answer) if answer.kind() != ErrorKind::AlreadyExists => return Err(StoreError::refused("make the directory", &stacks)(answer)),
+        _ => {}
+    }
+    let path = stacks.join(name);
+    file::replace(&path, folded.as_bytes())?;
+    Ok(path)
+}
+
 impl RunDirectory {
     /// Makes a directory of its own for a run of `study` below `root`, which is
     /// made too when it is not there. `started_ms` counts from 1970 (UTC).

@@ -16,6 +16,12 @@ pub const REPORT: &str = "report.html";
 /// Facts of the hosts.
 pub const HOSTS: &str = "hosts";
 
+/// Call chains in the flame graph tools' folded format, a file a cell and end.
+pub const STACKS: &str = "stacks";
+
+/// The longest name of a file of stacks: what encrypted file systems take.
+const LONGEST_STACKS: usize = 143;
+
 /// When facts of a host were gathered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Moment {
@@ -66,9 +72,15 @@ pub fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.len() <= 100 && !name.starts_with('.') && name.chars().all(plain)
 }
 
+/// Whether `name` can name a file of stacks.
+pub fn is_stacks(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    name.ends_with(".folded") && name.len() <= LONGEST_STACKS && !name.starts_with('.') && name.chars().all(plain)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Moment, host_moment, is_plain, run_name};
+    use super::{Moment, host_moment, is_plain, is_stacks, run_name};
 
     #[test]
     fn a_name_says_when_what_and_which() {
@@ -82,6 +94,14 @@ mod tests {
         assert!(is_plain("size-sweep_2") && is_plain("a"));
         for name in ["", ".", "..", ".hidden", "a/b", "a\0", "a b", "ü", &"x".repeat(101)] {
             assert!(!is_plain(name), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn stacks_stay_in_their_directory() {
+        assert!(is_stacks("UDP_STREAM-1-B.sender.folded"));
+        for name in [".folded", "../x.folded", "a/b.folded", "x.svg", &format!("{}.folded", "x".repeat(137))] {
+            assert!(!is_stacks(name), "{name:?}");
         }
     }
 

@@ -5,6 +5,7 @@
 //!   run.json                            what was planned, and how the run stands
 //!   hosts/a.json, hosts/a.after.json    what is known of each host
 //!   trials.jsonl                        one trial a line; the source of truth
+//!   stacks/<cell>.<end>.folded          its call chains, where they were sampled; made from the trials
 //!   report.html                         a view of it
 //! ```
 //!
@@ -26,7 +27,7 @@ mod reader;
 mod reopen;
 mod trials;
 
-pub use directory::{RunDirectory, TrialError, write_report};
+pub use directory::{RunDirectory, TrialError, write_report, write_stacks};
 pub use error::StoreError;
 pub use layout::Moment;
 pub use line::{BadLine, LONGEST_LINE};

@@ -12,9 +12,11 @@ pub mod threshold;
 
 mod assemble;
 mod linear;
-mod sizes;
+pub mod sizes;
 
 use model::{Bytes, Cell, Protocol};
+
+pub use linear::solve;
 
 use crate::figures::Figures;
 use crate::result::{CostModel, FitOutcome, Metric, Quantity, Term};
@@ -79,7 +81,8 @@ impl Quantity {
 /// first come up, each for every quantity.
 pub fn models(cells: &[Trials], context: &Context) -> Vec<CostModel> {
     let mut series: Vec<(model::cell::Series, Vec<Trials>)> = Vec::new();
-    for trials in cells.iter().filter(|trials| trials.cell.test.is_stream()) {
+    // A mix has no size to put a line through: it is what models are for.
+    for trials in cells.iter().filter(|trials| trials.cell.test.is_stream() && trials.cell.mix.is_none()) {
         let of_cell = trials.cell.series();
         match series.iter_mut().find(|(known, _)| *known == of_cell) {
             Some((_, members)) => members.push(*trials),

@@ -11,7 +11,7 @@ use crate::stats::median;
 
 /// A model that is right to within 2 % is right: no breakpoint and no term is
 /// worth its words below that, however quiet the machine.
-const LEAST_NOISE: f64 = 0.02;
+pub const LEAST_NOISE: f64 = 0.02;
 
 /// The sizes of one series, rising.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ struct Size {
 
 /// One figure of all trials of a cell, rising, each with the batch of its block.
 #[derive(Debug)]
-struct Column(Vec<(f64, u32)>);
+pub struct Column(Vec<(f64, u32)>);
 
 impl Sizes {
     /// Sizes at which `metric` was measured and is above 0.
@@ -89,7 +89,8 @@ impl Sizes {
 }
 
 impl Column {
-    fn of(figures: &[Figures], metric: Metric, batches: &Batches) -> Self {
+    /// Of those that give the figure, each trial of a block that was dealt.
+    pub fn of(figures: &[Figures], metric: Metric, batches: &Batches) -> Self {
         let value = |trial: &Figures| Some((trial.get(metric)?, batches.of_block(trial.block)? as u32));
         let mut column: Vec<(f64, u32)> = figures.iter().filter_map(value).collect();
         column.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
@@ -97,7 +98,7 @@ impl Column {
     }
 
     /// The median, each value counted as often as its batch was drawn.
-    fn median(&self, drawn: Option<&[u32]>) -> Option<f64> {
+    pub fn median(&self, drawn: Option<&[u32]>) -> Option<f64> {
         let times = |batch: u32| drawn.map_or(1, |drawn| u64::from(drawn[batch as usize]));
         let all: u64 = self.0.iter().map(|(_, batch)| times(*batch)).sum();
         let middle = [all.checked_sub(1)? / 2, all / 2];

@@ -6,7 +6,7 @@ use model::profile::{CountTier, SampleSource};
 use model::{Bytes, Role};
 use serde::Serialize;
 
-use super::attributes::{Attributes, Category, Crossing, Layer};
+use super::attributes::{Attributes, Category, Context, Crossing, Layer};
 use super::closure::{Closure, OBSERVER, Observer, Sums};
 use super::counters::{LayerCounters, per_layer};
 use super::doubt::{Doubt, Gravity, LEAST_PASSES, LEAST_SAMPLES, MOST_OTHER};
@@ -44,6 +44,8 @@ pub struct Receipt {
     pub categories: Vec<Row<Category>>,
     /// One row a layer.
     pub layers: Vec<Row<Layer>>,
+    /// One row a context: what softirqs and hard interrupts took.
+    pub contexts: Vec<Row<Context>>,
     /// One row a layer, context and direction.
     pub paths: Vec<Row<Path>>,
     /// One row a function.
@@ -85,7 +87,8 @@ pub struct Receipt {
 /// Exact calls per message of one function.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Calls {
-    /// How they were counted; the worst way of the passes.
+    /// How they were counted: the best way of the passes. What others counted
+    /// by another is left out.
     pub tier: Option<CountTier>,
     /// Per message.
     pub per_message: Figure,
@@ -129,20 +132,42 @@ impl Receipt {
     /// # Errors
     /// When a pass is missing, empty, or sampled differently from the others.
     pub fn of(passes: &Passes, rules: &Rules) -> Result<Self, ReceiptError> {
-        let first = check(passes)?;
         let mut classifier = Classifier::new(rules);
         let attributes: Vec<Vec<Attributes>> = passes.time.iter().map(|pass| classifier.profile(&pass.profile)).collect();
         let tallies: Vec<Tally> = passes.time.iter().zip(&attributes).map(|(pass, of)| Tally::of(&pass.profile, of)).collect();
-        let basis = basis(passes, &tallies);
+        Self::tallied(passes, &tallies, per_layer(&passes.time, &attributes), rules)
+    }
+
+    /// Makes a receipt of samples that are counted already, one tally a time
+    /// pass; the stacks of `passes` are not looked at.
+    ///
+    /// # Errors
+    /// As of [`Receipt::of`].
+    pub(super) fn tallied(
+        passes: &Passes,
+        tallies: &[Tally],
+        counters: BTreeMap<Layer, LayerCounters>,
+        rules: &Rules,
+    ) -> Result<Self, ReceiptError> {
+        let first = check(passes)?;
+        let basis = basis(passes, tallies);
         if basis.samples == 0 {
             return Err(ReceiptError::NoSamples);
         }
         let wall = ratio(&passes.clean.iter().map(|pass| (pass.wall.get() as f64, pass.messages)).collect::<Vec<_>>()).figure();
-        let sampled = sampled(&basis, &tallies);
+        let sampled = sampled(&basis, tallies);
         let [switching, runnable, blocked] = waits(&passes.waits);
-        let waits = runnable.zip(blocked).map(|(runnable, blocked)| [runnable.value, blocked.value]);
-        let sums =
-            Sums { role: passes.role, sampled, cpu: basis.clean.value, wall: wall.value, switching: switching.map(|s| s.value), waits };
+        let sums = Sums {
+            role: passes.role,
+            sampled,
+            cpu: basis.clean.value,
+            wall: wall.value,
+            switching: switching.map(|s| s.value),
+            waits: runnable.zip(blocked).map(|(runnable, blocked)| [runnable.value, blocked.value]),
+            beside: per_message(&passes.clean, |pass| (pass.beside, pass.messages)),
+            own: own(&passes.waits),
+            calibrated: passes.time.iter().any(|pass| pass.calibrated),
+        };
         let mut receipt = Self {
             role: passes.role,
             size: passes.size,
@@ -152,13 +177,14 @@ impl Receipt {
             passes: passes.time.len(),
             cpu: basis.clean,
             wall,
-            categories: basis.rows(&each(&tallies, |tally| &tally.categories)),
-            layers: basis.rows(&each(&tallies, |tally| &tally.layers)),
-            paths: basis.rows(&each(&tallies, |tally| &tally.paths)),
-            functions: basis.rows(&each(&tallies, |tally| &tally.functions)),
-            crossings: basis.rows(&each(&tallies, |tally| &tally.crossings)),
+            categories: basis.rows(&each(tallies, |tally| &tally.categories)),
+            layers: basis.rows(&each(tallies, |tally| &tally.layers)),
+            contexts: basis.rows(&each(tallies, |tally| &tally.contexts)),
+            paths: basis.rows(&each(tallies, |tally| &tally.paths)),
+            functions: basis.rows(&each(tallies, |tally| &tally.functions)),
+            crossings: basis.rows(&each(tallies, |tally| &tally.crossings)),
             touching: basis.row((), &tallies.iter().map(|tally| tally.touching.get(&true).copied().unwrap_or(0)).collect::<Vec<_>>()),
-            split: Split::of(&basis, &tallies, passes.size),
+            split: Split::of(&basis, tallies, passes.size),
             not_sampled: remainder(sampled, basis.clean),
             switching,
             runnable,
@@ -166,9 +192,9 @@ impl Receipt {
             calls: calls(passes),
             closure: Closure::of(&sums),
             observer: Observer::of(&passes.time, &passes.clean),
-            counters: per_layer(&passes.time, &attributes),
-            rules: rule_shares(rules, &tallies, basis.samples),
-            undecided: undecided(&tallies),
+            counters,
+            rules: rule_shares(rules, tallies, basis.samples),
+            undecided: undecided(tallies),
             doubts: Vec::new(),
             each: basis.each() * basis.clean.value,
         };
@@ -182,7 +208,8 @@ impl Receipt {
     }
 
     fn doubted(&self, passes: &Passes) -> Vec<Doubt> {
-        let mut doubts = super::closure::doubts(&self.closure, self.role, self.switching.is_some());
+        let calibrated = passes.time.iter().any(|pass| pass.calibrated);
+        let mut doubts = super::closure::doubts(&self.closure, self.role, self.switching.is_some(), calibrated);
         if let Some(observer) = self.observer.filter(|observer| observer.ratio.value > OBSERVER) {
             doubts.push(Doubt::Observer { ratio: observer.ratio.value });
         }
@@ -244,6 +271,25 @@ fn each<K>(tallies: &[Tally], of: impl Fn(&Tally) -> &BTreeMap<K, u64>) -> Vec<&
     tallies.iter().map(of).collect()
 }
 
+/// A time per message over passes.
+fn per_message<P>(passes: &[P], of: impl Fn(&P) -> (model::Nanos, f64)) -> f64 {
+    let pair = |pass| {
+        let (time, messages) = of(pass);
+        (time.get() as f64, messages)
+    };
+    ratio(&passes.iter().map(pair).collect::<Vec<_>>()).value
+}
+
+/// CPU time, the part of kernel threads, and wall time of wait passes, per message.
+fn own(passes: &[WaitPass]) -> Option<[f64; 3]> {
+    let own = [
+        per_message(passes, |pass| (pass.cpu, pass.messages)),
+        per_message(passes, |pass| (pass.beside, pass.messages)),
+        per_message(passes, |pass| (pass.wall, pass.messages)),
+    ];
+    Some(own).filter(|own| own[2] > 0.0)
+}
+
 /// The share of the on-CPU time that samples account for.
 fn sampled(basis: &Basis, tallies: &[Tally]) -> Figure {
     let pairs: Vec<(f64, f64)> = tallies.iter().zip(&basis.on_cpu).map(|(tally, on)| (tally.samples as f64 * basis.period, *on)).collect();
@@ -275,9 +321,16 @@ fn calls(passes: &Passes) -> BTreeMap<String, Calls> {
     let mut pairs: BTreeMap<&String, Counted> = BTreeMap::new();
     for pass in &passes.counts {
         for (name, count) in &pass.counts.calls {
-            let (tier, pairs) = pairs.entry(name).or_default();
-            *tier = (*tier).max(pass.counts.tier.get(name).copied());
-            pairs.push((*count as f64, pass.messages));
+            let own = pass.counts.tier.get(name).copied();
+            let (tier, pairs) = pairs.entry(name).or_insert_with(|| (own, Vec::new()));
+            // A way that is not told is worse than any.
+            let rank = |tier: Option<CountTier>| tier.map_or(usize::MAX, |tier| tier as usize);
+            if rank(own) < rank(*tier) {
+                (*tier, *pairs) = (own, Vec::new());
+            }
+            if own == *tier {
+                pairs.push((*count as f64, pass.messages));
+            }
         }
     }
     let calls = |(name, (tier, pairs)): (&String, Counted)| {

@@ -39,11 +39,17 @@ pub struct Closure {
     pub sampler: Figure,
     /// Sampled rows and the independently measured switching over clean CPU
     /// time. Of a sender, which hardly switches, without the switching where
-    /// that is not known; `None` of a receiver then.
+    /// that is not known; `None` of a receiver then, and where the on-CPU time
+    /// was told from the samples.
     pub cpu: Option<f64>,
     /// Sampled rows, switching, runnable wait and blocked time over clean wall
-    /// time; `None` without waits.
+    /// time; `None` without waits. Work of kernel threads, which is done while the
+    /// end waits, is taken off: it would count twice.
     pub wall: Option<f64>,
+    /// The same within the wait passes: the sampled share of their CPU time, and
+    /// the waits, over their own wall time. Where others use the machine, waits
+    /// of one pass are not those of another; this sum does not mind.
+    pub own: Option<f64>,
 }
 
 /// What a closure is made from, in ns per message.
@@ -61,23 +67,36 @@ pub struct Sums {
     pub switching: Option<f64>,
     /// Runnable wait and blocked time, if known.
     pub waits: Option<[f64; 2]>,
+    /// CPU time of kernel threads for the end, part of `cpu`.
+    pub beside: f64,
+    /// CPU time, the part of kernel threads, and wall time of the wait passes.
+    pub own: Option<[f64; 3]>,
+    /// Whether the on-CPU time was told from the samples.
+    pub calibrated: bool,
 }
 
 impl Closure {
     /// Adds up.
     pub fn of(sums: &Sums) -> Self {
         let rows = sums.sampled.value * sums.cpu;
-        let switching = sums.switching.or((sums.role == Role::Sender).then_some(0.0));
+        // Rows that were scaled to the whole CPU time hold the switching.
+        let switching = sums.switching.filter(|_| !sums.calibrated).or((sums.role == Role::Sender).then_some(0.0));
+        let known = switching.filter(|_| !sums.calibrated);
+        let apart = rows + switching.unwrap_or(0.0) - sums.beside;
         Self {
             sampler: sums.sampled,
-            cpu: switching.map(|switching| (rows + switching) / sums.cpu),
-            wall: sums.waits.map(|[runnable, blocked]| (rows + switching.unwrap_or(0.0) + runnable + blocked) / sums.wall),
+            cpu: known.map(|switching| (rows + switching) / sums.cpu),
+            wall: sums.waits.map(|[runnable, blocked]| (apart + runnable + blocked) / sums.wall),
+            own: sums.waits.zip(sums.own).map(|([runnable, blocked], [cpu, beside, wall])| {
+                (sums.sampled.value * cpu + switching.unwrap_or(0.0) - beside + runnable + blocked) / wall
+            }),
         }
     }
 
-    /// Whether a sum is known and out of its bar.
+    /// Whether a sum is known and out of its bar. Against the clean wall time
+    /// alone, it says that the passes differ, not that something is missing.
     pub fn is_red(&self) -> bool {
-        self.cpu.is_some_and(|cpu| !CPU.contains(&cpu)) || self.wall.is_some_and(|wall| !WALL.contains(&wall))
+        self.cpu.is_some_and(|cpu| !CPU.contains(&cpu)) || self.own.or(self.wall).is_some_and(|own| !WALL.contains(&own))
     }
 }
 
@@ -104,17 +123,24 @@ impl Observer {
 }
 
 /// The doubts that sums give rise to.
-pub fn doubts(closure: &Closure, role: Role, switching: bool) -> Vec<Doubt> {
+pub fn doubts(closure: &Closure, role: Role, switching: bool, calibrated: bool) -> Vec<Doubt> {
     let mut doubts = Vec::new();
-    match closure.wall {
-        Some(wall) if !WALL.contains(&wall) => doubts.push(Doubt::Wall { closure: wall }),
-        Some(_) => {}
-        None => doubts.push(Doubt::NoWaits),
+    match (closure.wall, closure.own.or(closure.wall)) {
+        (Some(wall), Some(own)) if !WALL.contains(&own) => {
+            // The worse of the two, which may be the same.
+            let worse = if (wall - 1.0).abs() > (own - 1.0).abs() { wall } else { own };
+            doubts.push(Doubt::Wall { closure: worse });
+        }
+        (Some(wall), Some(own)) if !WALL.contains(&wall) => doubts.push(Doubt::Moved { closure: wall, own }),
+        (Some(_), Some(_)) => {}
+        _ => doubts.push(Doubt::NoWaits),
     }
     if let Some(cpu) = closure.cpu.filter(|cpu| !CPU.contains(cpu)) {
         doubts.push(Doubt::Cpu { closure: cpu });
     }
-    if !sampler_bar(role).contains(&closure.sampler.value) {
+    if calibrated {
+        doubts.push(Doubt::NotHeld);
+    } else if !sampler_bar(role).contains(&closure.sampler.value) {
         doubts.push(Doubt::Sampler { closure: closure.sampler.value });
     }
     if !switching {

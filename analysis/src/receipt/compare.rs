@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use super::attributes::Layer;
 use super::build::Receipt;
-use super::distribution::{student_critical, student_two_sided};
 use super::figure::{CONFIDENCE, Figure};
-use super::holm::holm;
 use super::ratio::satterthwaite;
 use super::row::Row;
+use crate::stats::distribution::{student_critical, student_two_sided};
+use crate::stats::holm::holm;
 
 /// A difference smaller than this share of the first receipt's CPU time is none
 /// worth a verdict, however sure.

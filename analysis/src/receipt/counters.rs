@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::profile::{HardwareCounts, Profile, SampleSource};
+use model::profile::SampleSource;
 use serde::Serialize;
 
 use super::attributes::{Attributes, Layer};
@@ -31,25 +31,41 @@ pub struct LayerCounters {
 /// (statistical attribution, as `perf stat` and `perf record` of a group have
 /// it); work shorter than the period borrows from its neighbours.
 pub fn per_layer(passes: &[TimePass], attributes: &[Vec<Attributes>]) -> BTreeMap<Layer, LayerCounters> {
-    let mut layers: BTreeMap<Layer, LayerCounters> = BTreeMap::new();
+    let mut booked = Booked::default();
     for (pass, attributes) in passes.iter().zip(attributes) {
         let Some(counters) = pass.counters.as_ref().filter(|_| pass.profile.source == SampleSource::Cycles) else {
             return BTreeMap::new();
         };
-        add(&mut layers, &pass.profile, counters, attributes);
+        for ((stack, attributes), moved) in pass.profile.stacks.iter().zip(attributes).zip(&counters.of_stacks) {
+            booked.add(attributes.layer, stack.count as f64 * pass.profile.period as f64, &counters.names, moved);
+        }
     }
-    for layer in layers.values_mut() {
-        layer.ipc = layer.counted.get(INSTRUCTIONS).filter(|_| layer.cycles > 0.0).map(|instructions| instructions / layer.cycles);
-    }
-    layers
+    booked.finish()
 }
 
-fn add(layers: &mut BTreeMap<Layer, LayerCounters>, profile: &Profile, counters: &HardwareCounts, attributes: &[Attributes]) {
-    for ((stack, attributes), moved) in profile.stacks.iter().zip(attributes).zip(&counters.of_stacks) {
-        let layer = layers.entry(attributes.layer).or_default();
-        layer.cycles += stack.count as f64 * profile.period as f64;
-        for (name, moved) in counters.names.iter().zip(moved) {
-            *layer.counted.entry(name.clone()).or_default() += *moved as f64;
+/// What counters moved by, layer by layer.
+#[derive(Debug, Default)]
+pub struct Booked(BTreeMap<Layer, LayerCounters>);
+
+impl Booked {
+    /// Books what counters moved by in the samples of one chain, `cycles` apart
+    /// from each other in sum.
+    pub fn add(&mut self, layer: Layer, cycles: f64, names: &[String], moved: &[u64]) {
+        let layer = self.0.entry(layer).or_default();
+        layer.cycles += cycles;
+        for (name, moved) in names.iter().zip(moved) {
+            match layer.counted.get_mut(name) {
+                Some(known) => *known += *moved as f64,
+                None => drop(layer.counted.insert(name.clone(), *moved as f64)),
+            }
         }
+    }
+
+    /// The layers with their instructions per cycle.
+    pub fn finish(mut self) -> BTreeMap<Layer, LayerCounters> {
+        for layer in self.0.values_mut() {
+            layer.ipc = layer.counted.get(INSTRUCTIONS).filter(|_| layer.cycles > 0.0).map(|instructions| instructions / layer.cycles);
+        }
+        self.0
     }
 }

@@ -33,6 +33,13 @@ pub enum Doubt {
         /// Their ratio.
         closure: f64,
     },
+    /// Rows and waits are not the clean wall time, but they are the wait passes'.
+    Moved {
+        /// Their ratio to the clean wall time.
+        closure: f64,
+        /// Their ratio within the wait passes.
+        own: f64,
+    },
     /// Rows and switching are not the CPU time.
     Cpu {
         /// Their ratio.
@@ -43,6 +50,8 @@ pub enum Doubt {
         /// Their ratio.
         closure: f64,
     },
+    /// The on-CPU time was told from the samples, so they cannot be held against it.
+    NotHeld,
     /// Waits were not measured, so nothing was held against the wall time.
     NoWaits,
     /// Switching was not measured, so what was not sampled stands alone.
@@ -101,10 +110,12 @@ impl Doubt {
     pub const fn remedy(&self) -> &'static str {
         match self {
             Self::Wall { .. } => "do not use the rows; look whether samples were lost or waits missed, and run again",
+            Self::Moved { .. } => "the passes had to wait unequally long: stop what else runs on this machine; rows do not depend on it",
             Self::Cpu { .. } => {
                 "do not use the rows; look whether samples were lost, or whether the sampled tasks are those whose CPU time is counted"
             }
             Self::Sampler { .. } => "choose another period, one that no tick divides; a hypervisor that takes CPU time shows here as well",
+            Self::NotHeld => "read rows as shares of what was sampled; sample by the CPU clock to have the sum",
             Self::NoWaits => "give the tool scheduler tracepoints (root, tracefs), or read the rows without their sum",
             Self::NoSwitching => "give the tool scheduler tracepoints (root, tracefs), or read the row as what it is: the remainder",
             Self::Observer { .. } => "sample more rarely: a longer period",
@@ -122,8 +133,14 @@ impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Self::Wall { closure } => write!(f, "rows and waits make {closure:.3} of the wall time"),
+            Self::Moved { closure, own } => {
+                write!(f, "rows and waits make {closure:.3} of the clean wall time, though {own:.3} of the wait passes' own")
+            }
             Self::Cpu { closure } => write!(f, "rows and switching make {closure:.3} of the CPU time"),
             Self::Sampler { closure } => write!(f, "samples times period make {closure:.3} of the on-CPU time"),
+            Self::NotHeld => {
+                write!(f, "samples are spaced by cycles, which nothing else counted, so they were not held against the CPU time")
+            }
             Self::NoWaits => write!(f, "waits were not measured, so the sum was not held against the wall time"),
             Self::NoSwitching => write!(f, "switching was not measured, so there is nothing to hold what was not sampled against"),
             Self::Observer { ratio } => write!(f, "sampling raised the CPU time to {ratio:.3} of what it is without"),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::distribution::student_critical;
+use crate::stats::distribution::student_critical;
 
 /// The confidence of every interval of a receipt.
 pub const CONFIDENCE: f64 = 0.95;

@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 
-use super::distribution::{fisher_upper, student_two_sided};
 use super::figure::{ErrorMethod, Figure};
 use super::ratio::satterthwaite;
+use crate::stats::distribution::{fisher_upper, student_two_sided};
+use crate::stats::holm::holm;
 
 /// Values of a row at one size.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,7 +112,7 @@ pub fn growth(sizes: &[Trials]) -> Option<Growth> {
 
 /// Takes into account that many rows were tested at once.
 pub fn settle(rows: &mut [&mut Growth]) {
-    let adjusted = super::holm::holm(&rows.iter().map(|row| row.p).collect::<Vec<_>>());
+    let adjusted = holm(&rows.iter().map(|row| row.p).collect::<Vec<_>>());
     for (row, p) in rows.iter_mut().zip(adjusted) {
         row.p_adjusted = p;
         row.shape = row.judged();

@@ -13,6 +13,9 @@ pub struct CleanPass {
     pub wall: Nanos,
     /// CPU time of the end in it.
     pub cpu: Nanos,
+    /// The part of `cpu` that kernel threads spent for the end: it was on no CPU
+    /// meanwhile, so this is part of its waits as well.
+    pub beside: Nanos,
     /// Messages in it; of a TCP receiver bytes over message size.
     pub messages: f64,
 }
@@ -29,6 +32,9 @@ pub struct TimePass {
     /// What the samples are to add up to, in the unit of the profile's period:
     /// ns of CPU time of the sampled tasks, or the cycles that they ran.
     pub on_cpu: u64,
+    /// Whether `on_cpu` was itself told from samples, for want of a count that
+    /// is apart from them: then nothing can be held against it.
+    pub calibrated: bool,
     /// CPU time of the end, of the same kind as [`CleanPass::cpu`].
     pub cpu: Nanos,
     /// Messages in it.
@@ -40,6 +46,12 @@ pub struct TimePass {
 pub struct WaitPass {
     /// Where time went that no sample shows.
     pub waits: Waits,
+    /// Elapsed time of the measured part.
+    pub wall: Nanos,
+    /// CPU time of the end in it, of the same kind as [`CleanPass::cpu`].
+    pub cpu: Nanos,
+    /// As in [`CleanPass::beside`].
+    pub beside: Nanos,
     /// Messages in it.
     pub messages: f64,
 }

@@ -128,20 +128,3 @@ fn calls_growth(receipts: &[&Receipt], calls: &[Option<&Calls>]) -> Option<Growt
     });
     growth(&trials.collect::<Option<Vec<_>>>()?)
 }
-
-impl Receipt {
-    /// Whether each category grows with the size, over receipts of one end.
-    pub fn category_growth(receipts: &[&Self]) -> BTreeMap<super::Category, Growth> {
-        let row = |receipt: &Self, category| receipt.categories.iter().position(|row| row.key == category);
-        let mut found: BTreeMap<super::Category, Growth> = super::Category::ALL
-            .iter()
-            .filter_map(|category| {
-                let rows: Vec<Option<&Row<super::Category>>> =
-                    receipts.iter().map(|receipt| row(receipt, *category).map(|place| &receipt.categories[place])).collect();
-                time_growth(receipts, &rows).map(|growth| (*category, growth))
-            })
-            .collect();
-        settle(&mut found.values_mut().collect::<Vec<_>>());
-        found
-    }
-}

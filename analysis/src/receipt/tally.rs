@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::profile::Profile;
 
-use super::attributes::{Attributes, Category, Crossing, Direction, Layer};
+use super::attributes::{Attributes, Category, Context, Crossing, Direction, Layer};
 use super::merge::name;
 use super::row::Path;
 use super::symbol::Symbol;
@@ -18,6 +18,7 @@ pub struct Tally {
     pub kernel: u64,
     pub categories: BTreeMap<Category, u64>,
     pub layers: BTreeMap<Layer, u64>,
+    pub contexts: BTreeMap<Context, u64>,
     pub paths: BTreeMap<Path, u64>,
     pub functions: BTreeMap<String, u64>,
     pub directions: BTreeMap<Option<Direction>, u64>,
@@ -40,19 +41,22 @@ impl Tally {
         let listed: Vec<String> = profile.symbols.iter().map(|symbol| Symbol::of(symbol).listed()).collect();
         let mut tally = Self::default();
         for (stack, attributes) in profile.stacks.iter().zip(attributes) {
-            let count = stack.count;
-            let leaf = stack.frames.first().and_then(|place| listed.get(*place as usize)).cloned();
-            let leaf = leaf.unwrap_or_else(|| name(profile, u32::MAX).to_owned());
-            *tally.functions.entry(leaf).or_default() += count;
-            tally.add(attributes, count, stack.user);
+            let leaf = stack.frames.first().and_then(|place| listed.get(*place as usize));
+            tally.add(leaf.map_or_else(|| name(profile, u32::MAX), String::as_str), attributes, stack.count, stack.user);
         }
         tally
     }
 
-    fn add(&mut self, of: &Attributes, count: u64, user: bool) {
+    /// Counts samples of one chain, whose innermost function is listed as `leaf`.
+    pub fn add(&mut self, leaf: &str, of: &Attributes, count: u64, user: bool) {
         self.samples += count;
+        match self.functions.get_mut(leaf) {
+            Some(known) => *known += count,
+            None => drop(self.functions.insert(leaf.to_owned(), count)),
+        }
         *self.categories.entry(of.category).or_default() += count;
         *self.layers.entry(of.layer).or_default() += count;
+        *self.contexts.entry(of.context).or_default() += count;
         *self.paths.entry(Path { layer: of.layer, context: of.context, direction: of.direction }).or_default() += count;
         *self.directions.entry(of.direction).or_default() += count;
         *self.touching.entry(of.category.touches_data()).or_default() += count;

@@ -80,6 +80,11 @@ impl SizeDistribution {
         Ok(Self { points })
     }
 
+    /// Of sizes, rising, with shares that sum to 1.
+    pub(crate) const fn of(points: Vec<(u64, f64)>) -> Self {
+        Self { points }
+    }
+
     /// Sizes, rising, and the share of messages of each; the shares sum to 1.
     pub fn points(&self) -> &[(u64, f64)] {
         &self.points

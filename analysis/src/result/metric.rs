@@ -70,6 +70,11 @@ pub enum Metric {
     /// How far the difference of the ends' clocks may be from what was taken
     /// off; 0 where both read one clock.
     ClockErrorNs,
+    /// On a wire of a rate: the payload bits per second for which the frames and
+    /// acknowledgements that were counted leave room.
+    LimitBitPerS,
+    /// Goodput as a share of that.
+    LimitShare,
 }
 
 impl Metric {
@@ -101,6 +106,8 @@ impl Metric {
         Self::ReorderedShare,
         Self::LeastWayNs,
         Self::ClockErrorNs,
+        Self::LimitBitPerS,
+        Self::LimitShare,
     ];
 
     /// The name in JSON and CSV.
@@ -132,6 +139,8 @@ impl Metric {
             Self::ReorderedShare => "reordered_share",
             Self::LeastWayNs => "least_way_ns",
             Self::ClockErrorNs => "clock_error_ns",
+            Self::LimitBitPerS => "limit_bit_per_s",
+            Self::LimitShare => "limit_share",
         }
     }
 }

@@ -3,6 +3,12 @@
 
 pub mod binomial;
 pub mod bootstrap;
+pub mod change;
+pub mod dip;
+pub mod distribution;
+pub mod holm;
 pub mod median;
 pub mod normal;
 pub mod randomisation;
+pub mod ranks;
+pub mod trend;

@@ -41,6 +41,15 @@ pub struct Stratum {
     pub others: Vec<f64>,
 }
 
+/// Probability of a statistic at least this large by chance, from those of a
+/// sample of what chance gives, in rising order; the real one counts as one of
+/// them (Phipson and Smyth 2010).
+pub fn p_by_chance(statistic: f64, sample: &[f64]) -> f64 {
+    // Rounding must not break ties that are exact.
+    let below = sample.partition_point(|other| *other < statistic - 1e-9);
+    (sample.len() - below + 1) as f64 / (sample.len() + 1) as f64
+}
+
 /// In how many ways the labels of strata could have been drawn; each is given
 /// by the numbers of its two kinds. Infinite when beyond counting.
 fn ways(strata: impl Iterator<Item = [usize; 2]>) -> f64 {

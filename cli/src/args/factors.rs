@@ -48,6 +48,24 @@ pub struct FactorArgs {
     /// How messages reach the kernel: send
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     api: Option<Vec<String>>,
+    /// Transmit checksumming of the link's devices: on, off or on,off
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    offload_tx: Option<Vec<String>>,
+    /// Receive checksumming: on, off or on,off
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    offload_rx: Option<Vec<String>>,
+    /// Scatter-gather: on, off or on,off
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    offload_sg: Option<Vec<String>>,
+    /// TCP segmentation offload: on, off or on,off
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    offload_tso: Option<Vec<String>>,
+    /// Generic segmentation offload: on, off or on,off
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    offload_gso: Option<Vec<String>>,
+    /// Generic receive offload: on, off or on,off
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    offload_gro: Option<Vec<String>>,
     /// IPv4 only
     #[arg(short = '4', conflicts_with = "ipv6")]
     ipv4: bool,
@@ -79,6 +97,12 @@ impl FactorArgs {
             (Factor::Stamp, &self.stamp),
             (Factor::Api, &self.api),
             (Factor::Family, &family),
+            (Factor::OffloadTx, &self.offload_tx),
+            (Factor::OffloadRx, &self.offload_rx),
+            (Factor::OffloadSg, &self.offload_sg),
+            (Factor::OffloadTso, &self.offload_tso),
+            (Factor::OffloadGso, &self.offload_gso),
+            (Factor::OffloadGro, &self.offload_gro),
         ];
         named.into_iter().filter_map(|(factor, levels)| Some((factor, levels.clone()?))).collect()
     }

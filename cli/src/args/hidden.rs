@@ -14,6 +14,14 @@ pub struct HostArgs {
     pub isolation: lab::host::namespace::Isolation,
 }
 
+/// `nettoll __load`.
+#[derive(Debug, Args)]
+pub struct LoadArgs {
+    /// The part, and what it is to know.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub words: Vec<String>,
+}
+
 /// `nettoll __generate`.
 #[derive(Debug, Args)]
 pub struct GenerateArgs {

@@ -1,12 +1,16 @@
 //! The command line, as typed.
 
 mod agent;
+mod arms;
+mod compare;
 mod factors;
 mod hidden;
 mod iperf;
 mod oneshot;
+mod reference;
 mod stored;
 mod study;
+mod workload;
 
 use std::ffi::{OsStr, OsString};
 
@@ -17,10 +21,13 @@ use crate::exit::{Exit, Failure, Form};
 use crate::version;
 
 pub use agent::{AgentArgs, CertificatesArgs, TrustArgs};
-pub use hidden::{GenerateArgs, HostArgs};
+pub use compare::CompareArgs;
+pub use hidden::{GenerateArgs, HostArgs, LoadArgs};
 pub use oneshot::{Client, Offer, OneshotArgs};
-pub use stored::{DoctorArgs, FormatArgs, ReportArgs, ShowArgs};
+pub use reference::ReferenceArgs;
+pub use stored::{DoctorArgs, FormatArgs, ReportArgs, RulesArgs, ShowArgs};
 pub use study::StudyArgs;
+pub use workload::WorkloadArgs;
 
 /// What the network stack charges a user process for every message.
 ///
@@ -41,7 +48,8 @@ pub struct Arguments {
 }
 
 /// What each exit code means; the man pages repeat it.
-pub const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed or interrupted, 2 misuse.";
+pub const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed or interrupted, 2 misuse, 3 a comparison speaks \
+against the candidate, 4 a comparison is inconclusive.";
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -50,8 +58,14 @@ pub enum Command {
     Study(Box<StudyArgs>),
     /// Analyse a stored run and write its report anew
     Report(ReportArgs),
+    /// Hold stored runs against the first
+    Compare(CompareArgs),
     /// List the stored runs
     Show(ShowArgs),
+    /// Analyse a published study, and lay figures beside it
+    Reference(Box<ReferenceArgs>),
+    /// Foretell what a mix of message sizes costs, and measure it
+    Workload(Box<WorkloadArgs>),
     /// Say what this machine offers and what it lacks
     Doctor(DoctorArgs),
     /// Lend this machine to controllers on others
@@ -61,9 +75,15 @@ pub enum Command {
     /// Hold a host of a study (started by nettoll itself)
     #[command(name = "__host", hide = true)]
     Host(HostArgs),
+    /// Undo host-wide changes when a controller is gone (started by nettoll itself)
+    #[command(name = "__guard", hide = true)]
+    Guard,
     /// Be an end of a trial (started by nettoll itself)
     #[command(name = "__endpoint", hide = true)]
     Endpoint,
+    /// Load a host (started by nettoll itself)
+    #[command(name = "__load", hide = true)]
+    Load(LoadArgs),
     /// Write man pages and shell completions (for packages)
     #[command(name = "__generate", hide = true)]
     Generate(GenerateArgs),
@@ -131,12 +151,27 @@ impl Arguments {
 }
 
 impl Command {
+    /// Whether it is a part of nettoll that nettoll itself started.
+    pub const fn is_part(&self) -> bool {
+        matches!(self, Self::Host(_) | Self::Endpoint | Self::Guard | Self::Load(_) | Self::Generate(_))
+    }
+
     const fn wants_json(&self) -> bool {
         match self {
             Self::Study(args) => args.format.json,
             Self::Report(args) => args.format.json,
+            Self::Compare(args) => args.json,
+            Self::Reference(args) => args.json,
+            Self::Workload(args) => args.json,
             Self::Doctor(args) => args.json,
-            Self::Show(_) | Self::Agent(_) | Self::Certificates(_) | Self::Host(_) | Self::Endpoint | Self::Generate(_) => false,
+            Self::Show(_)
+            | Self::Agent(_)
+            | Self::Certificates(_)
+            | Self::Host(_)
+            | Self::Endpoint
+            | Self::Guard
+            | Self::Load(_)
+            | Self::Generate(_) => false,
         }
     }
 }

@@ -16,6 +16,19 @@ pub struct FormatArgs {
     pub csv: bool,
 }
 
+/// How the samples of receipts are classified.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Receipt")]
+pub struct RulesArgs {
+    /// Classify samples by the rules in this file in place of those that come
+    /// with nettoll
+    #[arg(long, value_name = "FILE")]
+    pub rules: Option<PathBuf>,
+    /// Print what share of the samples each rule decided
+    #[arg(long, conflicts_with_all = ["json", "csv"])]
+    pub show_rules: bool,
+}
+
 /// `nettoll report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
@@ -25,6 +38,12 @@ pub struct ReportArgs {
     /// Directory that runs are stored in
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub runs: PathBuf,
+    /// How samples are classified
+    #[command(flatten)]
+    pub rules: RulesArgs,
+    /// Markdown on standard output: what arms come to against the baseline
+    #[arg(long, conflicts_with_all = ["json", "csv", "show_rules"], help_heading = "Output")]
+    pub markdown: bool,
     /// What is printed
     #[command(flatten)]
     pub format: FormatArgs,

@@ -7,13 +7,14 @@ use model::Nanos;
 use model::plan::{HOST_NAMES, HostAddress, LinkKind, Offload, OnLoss};
 
 use super::agent::TrustArgs;
+use super::arms::ArmArgs;
 use super::factors::FactorArgs;
-use super::stored::FormatArgs;
+use super::stored::{FormatArgs, RulesArgs};
 
 /// `nettoll study`.
 #[derive(Debug, Args)]
 pub struct StudyArgs {
-    /// A preset: quick
+    /// A preset: quick, receipt
     #[arg(value_name = "NAME", required_unless_present_any = ["plan", "resume"], conflicts_with = "plan")]
     pub name: Option<String>,
     /// A plan in TOML instead of a preset
@@ -22,7 +23,7 @@ pub struct StudyArgs {
     /// Go on with the run in this directory where it was stopped, with its own
     /// plan, order and hosts
     #[arg(long, value_name = "RUN")]
-    #[arg(conflicts_with_all = ["name", "plan", "dry_run", "runs", "FactorArgs", "ExtentArgs", "LinkArgs", "RemoteArgs"])]
+    #[arg(conflicts_with_all = ["name", "plan", "dry_run", "runs", "FactorArgs", "ExtentArgs", "ReceiptArgs", "LinkArgs", "RemoteArgs", "ArmArgs"])]
     pub resume: Option<PathBuf>,
     /// Say what would be run, and run nothing
     #[arg(long)]
@@ -36,6 +37,15 @@ pub struct StudyArgs {
     /// Lengths and numbers in place of the plan's
     #[command(flatten)]
     pub extent: ExtentArgs,
+    /// The breakdown of each cell's time
+    #[command(flatten)]
+    pub receipt: ReceiptArgs,
+    /// How samples are classified
+    #[command(flatten)]
+    pub rules: RulesArgs,
+    /// Sets of settings that are compared
+    #[command(flatten)]
+    pub arms: ArmArgs,
     /// The link in place of the plan's
     #[command(flatten)]
     pub link: LinkArgs,
@@ -96,11 +106,28 @@ pub struct ExtentArgs {
     pub seed: Option<u64>,
 }
 
+/// Flags that ask for receipts.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Receipt")]
+pub struct ReceiptArgs {
+    /// Break the CPU time of each message down by function, layer and kind of
+    /// work: each cell is run in five passes of each block
+    #[arg(long)]
+    pub receipt: bool,
+    /// CPU time between two samples: 106681ns, 500us
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
+    pub period: Option<Nanos>,
+    /// Samples wanted of each end and cell
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true)]
+    pub samples: Option<u64>,
+}
+
 /// Flags that replace the link.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Link")]
 pub struct LinkArgs {
-    /// veth or loopback
+    /// veth, "ethernet 10M", "shared-wire 10M", "switch 100M", "relay 10M
+    /// delay=1ms loss=1%" or loopback
     #[arg(long, value_name = "KIND")]
     pub link: Option<LinkKind>,
     /// Largest IP packet

@@ -9,19 +9,21 @@ use clap_mangen::roff::{Roff, bold, roman};
 use crate::args::EXIT_CODES;
 use crate::version;
 
-/// Variables that change what is printed; none changes what is measured.
-const ENVIRONMENT: [(&str, &str); 3] = [
+/// Variables; none changes what is measured.
+const ENVIRONMENT: [(&str, &str); 4] = [
     ("NO_COLOR", "If it is set and not empty, nothing is coloured. What does not go to a terminal never is."),
     ("COLUMNS", "Width that help texts are wrapped to."),
     ("TERM", "If it is \"dumb\", messages about misuse are not coloured."),
+    ("XDG_STATE_HOME", "Where the journal of --host-wide is; ~/.local/state otherwise."),
 ];
 
 /// Files of the tool as a whole.
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 5] = [
     ("runs/", "Stored runs, one directory each; --runs names another place."),
     ("runs/*/run.json", "The plan as resolved, the seed, versions, and how the run stands."),
     ("runs/*/trials.jsonl", "One trial a line, written when it ends: the source of every figure."),
     ("runs/*/report.html", "The report: one file that opens without a network."),
+    ("~/.local/state/nettoll/*.journal", "What --host-wide changed of this machine, until it is set back."),
 ];
 
 /// Files of a package's agent service.

@@ -68,6 +68,7 @@ fn interrupted_trial(asked: &plan::Asked, started_ms: u64) -> TrialRecord {
         position: 0,
         swapped: asked.swapped,
         arm: None,
+        taken: Vec::new(),
         pass: model::Pass::Clean,
         started_ms,
         cell: asked.cell.clone(),

@@ -11,7 +11,7 @@ fn the_help_is_as_reviewed() -> Result<(), Skip> {
 }
 
 fn the_help_of_each_command_is_as_reviewed() -> Result<(), Skip> {
-    for command in ["study", "report", "show", "doctor"] {
+    for command in ["study", "report", "show", "doctor", "reference"] {
         insta::assert_snapshot!(format!("help_{command}"), Tool::new().run(&[command, "--help"]).done().stdout);
     }
     Ok(())

@@ -15,11 +15,13 @@
 mod support;
 
 mod agents;
+mod arms;
 mod bad_input;
 mod conservation;
 mod damaged;
 mod forms;
 mod help;
+mod host_wide;
 mod interrupted;
 mod kills;
 mod links;
@@ -28,7 +30,11 @@ mod oneshot;
 mod options;
 mod packaging;
 mod plans;
+mod receipt;
+mod reference;
 mod resume;
+mod wires;
+mod workload;
 
 use std::process::ExitCode;
 
@@ -52,16 +58,23 @@ const MODULES: &[(&str, &[(&str, Test)])] = &[
     ("losses", losses::ALL),
     ("options", options::ALL),
     ("links", links::ALL),
+    ("wires", wires::ALL),
     ("plans", plans::ALL),
+    ("receipt", receipt::ALL),
     ("bad_input", bad_input::ALL),
     ("damaged", damaged::ALL),
+    ("arms", arms::ALL),
+    ("host_wide", host_wide::ALL),
     ("kills", kills::ALL),
     ("interrupted", interrupted::ALL),
     ("resume", resume::ALL),
+    ("reference", reference::ALL),
+    ("workload", workload::ALL),
     ("oneshot", oneshot::ALL),
     ("forms", forms::ALL),
     ("help", help::ALL),
     ("packaging", packaging::ALL),
+    ("agents::arms", agents::arms::ALL),
     ("agents::studies", agents::studies::ALL),
     ("agents::slow", agents::slow::ALL),
     ("agents::peers", agents::peers::ALL),

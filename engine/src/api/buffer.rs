@@ -28,6 +28,23 @@ impl Buffer {
     }
 }
 
+impl Buffer {
+    /// `length` bytes that are the same every `period`, at least 1: a large message
+    /// is filled while its trial has begun, and copying is faster than working out.
+    pub fn repeating(length: usize, period: usize, fill: impl Fn(usize) -> u8) -> Self {
+        let mut buffer = Self::filled(length, |_| 1);
+        let mut done = period.clamp(1, length.max(1)).min(length);
+        buffer[..done].iter_mut().enumerate().for_each(|(place, byte)| *byte = fill(place));
+        while done < length {
+            // What is there is whole periods, but for the last copy.
+            let more = done.min(length - done);
+            buffer.copy_within(..more, done);
+            done += more;
+        }
+        buffer
+    }
+}
+
 impl Deref for Buffer {
     type Target = [u8];
 
@@ -54,6 +71,7 @@ mod tests {
             let buffer = Buffer::filled(length, |place| (place % 251) as u8);
             assert_eq!((buffer.len(), buffer.as_ptr().addr() % ALIGNMENT), (length, 0));
             assert!(buffer.iter().enumerate().all(|(place, byte)| *byte == (place % 251) as u8));
+            assert_eq!(*Buffer::repeating(length, 251, |place| place as u8), *buffer);
         }
     }
 }

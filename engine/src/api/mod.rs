@@ -37,8 +37,14 @@ pub trait Transmit {
     fn send(&mut self, from: usize) -> Moved;
 }
 
+/// What is called for messages that are shorter than the longest.
+pub trait TransmitPart {
+    /// Hands the message over, from its byte `from` up to `to`.
+    fn send_part(&mut self, from: usize, to: usize) -> Moved;
+}
+
 /// One way of sending and receiving over a connected socket.
-pub trait Api: Transmit + Sized {
+pub trait Api: Transmit + TransmitPart + Sized {
     /// Takes a connected socket, a message to send over and over, and room for
     /// what is received. Allocates everything it will need.
     ///

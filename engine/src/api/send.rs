@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-use super::{Api, Buffer, Moved, Transmit};
+use super::{Api, Buffer, Moved, Transmit, TransmitPart};
 
 /// Plain `send(2)` and `recv(2)`.
 #[derive(Debug)]
@@ -31,6 +31,17 @@ impl Transmit for Send {
         // SAFETY: `rest` is readable for its length and outlives the call; `raw` is open
         // as long as `socket` is. MSG_NOSIGNAL: a vanished peer is an errno, not a signal.
         Moved::from_call(unsafe { libc::send(self.raw, rest.as_ptr().cast(), rest.len(), libc::MSG_NOSIGNAL) })
+    }
+}
+
+impl TransmitPart for Send {
+    #[inline(always)]
+    fn send_part(&mut self, from: usize, to: usize) -> Moved {
+        let to = to.min(self.message.len());
+        let part = &self.message[from.min(to)..to];
+        // SAFETY: `part` is readable for its length and outlives the call; `raw` is open
+        // as long as `socket` is. MSG_NOSIGNAL: a vanished peer is an errno, not a signal.
+        Moved::from_call(unsafe { libc::send(self.raw, part.as_ptr().cast(), part.len(), libc::MSG_NOSIGNAL) })
     }
 }
 

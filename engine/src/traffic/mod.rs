@@ -6,6 +6,7 @@ mod crr;
 mod extent;
 mod fault;
 mod late;
+mod mix;
 mod open;
 mod receive;
 mod send;
@@ -32,6 +33,7 @@ use crate::stage::Stage;
 
 pub use extent::Extent;
 pub use fault::nothing_came;
+pub use mix::{Sequence, send_mix_until};
 pub use open::Kept;
 pub use send::send_until;
 pub use stamp::Account;
@@ -65,6 +67,8 @@ impl From<OwnedFd> for Joined {
 /// What a traffic thread brings home.
 #[derive(Debug)]
 pub struct Traffic {
+    /// The thread that it ran in.
+    pub thread: u32,
     /// What lies between the edges of the measured part.
     pub between: Between,
     /// From a sender's first message to its last.
@@ -132,7 +136,8 @@ fn run_over<A: Api>(
     let (kept, one_way) = (trial.kept, trial.one_way);
     let options = socket::options(api.socket(), task);
     linger(&api, None);
-    Ok(Traffic { between, flow, counts, total, latency: recorder.encode(), kept, one_way, tcp, tcp_at_start, options })
+    let thread = nix::unistd::gettid().as_raw().cast_unsigned();
+    Ok(Traffic { thread, between, flow, counts, total, latency: recorder.encode(), kept, one_way, tcp, tcp_at_start, options })
 }
 
 /// How long the kernel keeps what is unsent when the socket is closed; zero
@@ -166,7 +171,10 @@ fn run_loop<A: Api>(api: &mut A, trial: &mut Trial, recorder: &mut Recorder) -> 
         (Test::TcpRr | Test::UdpRr, Role::Receiver) => answer::run(api, trial),
         (_, Role::Sender) if cell.rate.is_some() || cell.stamp => open::send::run(api, trial)?,
         (_, Role::Receiver) if cell.stamp => stamp::receive::run(api, trial),
-        (_, Role::Sender) => send::run(api, trial),
+        (_, Role::Sender) => match &cell.mix {
+            Some(mix) => mix::run(api, trial, mix),
+            None => send::run(api, trial),
+        },
         (_, Role::Receiver) => receive::run(api, trial),
     })
 }
@@ -177,7 +185,9 @@ fn limit_reached(task: &Task) -> io::Error {
     io::Error::other(format!("this end reached the limit of {limit} that its host lets one trial send; {remedy}"))
 }
 
-/// A TCP stream has no messages: a receiver's are its bytes over their size.
+/// A TCP stream has no messages: a receiver's are its bytes over their size, of
+/// a mix over the mean one. What a sender of a mix counted says it better: see
+/// `model::trial::Measured::count_by_sender`.
 fn count_stream_messages(task: &Task, counts: &mut Counts) {
     if task.cell.test.is_stream() && task.cell.protocol() == Protocol::Tcp && task.role == Role::Receiver {
         counts.messages = counts.bytes / task.cell.size.get();
@@ -187,7 +197,7 @@ fn count_stream_messages(task: &Task, counts: &mut Counts) {
 
 /// The message. Not zeros: pages of zeros could all be one page, always cached.
 fn message(task: &Task) -> Buffer {
-    Buffer::filled(task.cell.size.as_len(), |place| (place % 251) as u8 | 1)
+    Buffer::repeating(task.cell.largest().as_len(), 251, |place| place as u8 | 1)
 }
 
 /// Room for what is received.

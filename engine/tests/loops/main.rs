@@ -10,6 +10,7 @@ mod support;
 mod answerers;
 mod crr;
 mod flow;
+mod mixes;
 mod open_requests;
 mod open_streams;
 mod stamped;

@@ -181,7 +181,12 @@ impl Middle for Controller<'_> {
                 }
                 Err(Refused(why)) => refuse(way, &why),
             },
-            ToHost::MakeLink { .. } | ToHost::Configure(_) => refuse(
+            ToHost::Arm(_) => refuse(
+                way,
+                "change a setting of the machine or run something of the controller's choosing: an agent does not; do it there by hand, and \
+                 leave it out of the arms",
+            ),
+            ToHost::MakeLink { .. } | ToHost::MakeWire(_) | ToHost::WireCounters | ToHost::Configure(_) => refuse(
                 way,
                 "change the machine's network: an agent does not; set devices up beforehand, and leave settings of the link out of the plan",
             ),
@@ -202,6 +207,8 @@ impl Middle for Controller<'_> {
             | ToHost::Cpus
             | ToHost::Clock
             | ToHost::Endpoint(_)
+            | ToHost::Observe(_)
+            | ToHost::Observed { .. }
             | ToHost::Stop { .. } => {
                 way.near.extend_from_slice(bytes);
                 Ok(())

@@ -22,6 +22,10 @@ const NAMESPACE: [(&str, &str); 5] = [
     ("net.ipv4.tcp_tw_reuse", "1"),
 ];
 
+/// For the whole namespace of a host on a wire that charges frames: a segment
+/// then carries as much as its frame allows, 1,460 bytes of an Ethernet's.
+const CHARGED: [(&str, &str); 1] = [("net.ipv4.tcp_timestamps", "0")];
+
 /// For the link's device; the name stands between the two parts.
 const DEVICE: [(&str, &str, &str); 6] = [
     // A namespace may inherit from the machine that IPv6 is turned off.
@@ -57,8 +61,9 @@ pub enum SysctlError {
     BadName(String),
 }
 
-/// Makes the settings for the namespace of this process and for `device` in it.
-pub fn apply(entered: &Entered, device: &str) -> Result<Settings, SysctlError> {
+/// Makes the settings for the namespace of this process and for `device` in it;
+/// `charged` says that its wire charges frames.
+pub fn apply(entered: &Entered, device: &str, charged: bool) -> Result<Settings, SysctlError> {
     if !entered.is_isolated() {
         return Err(SysctlError::NotIsolated);
     }
@@ -67,15 +72,26 @@ pub fn apply(entered: &Entered, device: &str) -> Result<Settings, SysctlError> {
         return Err(SysctlError::BadName(device.to_owned()));
     }
     let mut settings = Settings::default();
-    for (name, value) in NAMESPACE {
+    for (name, value) in NAMESPACE.iter().chain(CHARGED.iter().filter(|_| charged)) {
         let path = Path::new("/proc/sys").join(name.replace('.', "/"));
-        settings.note(name.to_owned(), value, write(&path, value));
+        settings.note((*name).to_owned(), value, write(&path, value));
     }
     for (before, after, value) in DEVICE {
         let path = PathBuf::from("/proc/sys").join(before.replace('.', "/")).join(device).join(after);
         settings.note(format!("{before}.{device}.{after}"), value, write(&path, value));
     }
     Ok(settings)
+}
+
+/// Keeps the devices made from now on in the namespace of this process out of
+/// IPv6: those of a wire have nothing to say.
+pub(super) fn silence(entered: &Entered) -> Result<(), SysctlError> {
+    if !entered.is_isolated() {
+        return Err(SysctlError::NotIsolated);
+    }
+    // Without IPv6 the file is not there, and there is nothing to silence.
+    let _ = write(Path::new("/proc/sys/net/ipv6/conf/default/disable_ipv6"), "1");
+    Ok(())
 }
 
 impl Settings {
@@ -102,7 +118,7 @@ mod tests {
     #[test]
     fn a_host_that_is_not_isolated_is_left_alone() {
         let entered = enter(Isolation::None).unwrap();
-        assert!(matches!(apply(&entered, "lo"), Err(SysctlError::NotIsolated)));
+        assert!(matches!(apply(&entered, "lo", false), Err(SysctlError::NotIsolated)));
     }
 
     #[test]

@@ -67,6 +67,14 @@ pub enum HostError {
         /// What was tried and what the system answered.
         error: String,
     },
+    /// The link cannot be made here, and nothing can take its place.
+    #[error("making the link '{link}': {refusals}")]
+    NoLink {
+        /// The link.
+        link: String,
+        /// What was tried, what the system answered, what to do.
+        refusals: String,
+    },
     /// Its endpoint failed or died.
     #[error("endpoint on host {name}: {error}")]
     Endpoint {

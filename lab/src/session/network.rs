@@ -85,7 +85,7 @@ pub enum PathError {
 /// # Errors
 /// See [`HostError`] and [`PathError`].
 pub(super) fn reach(plan: &Plan, credentials: &Credentials) -> Result<Found, HostError> {
-    let families: BTreeSet<Family> = plan.cells.iter().map(|cell| cell.family).collect();
+    let families: BTreeSet<Family> = plan.cells_run().iter().map(|cell| cell.family).collect();
     // What is asked for over one family alone is controlled over it as well,
     // unless messages take another way.
     let only = families.first().copied().filter(|_| families.len() == 1);
@@ -102,7 +102,7 @@ pub(super) fn reach(plan: &Plan, credentials: &Credentials) -> Result<Found, Hos
         }
     }
     let apart = ways.iter().all(|ways| ways.first().is_some_and(|way| way.device != LOOPBACK));
-    Ok(Found { hosts, ways, isolated: false, apart, warnings: Vec::new() })
+    Ok(Found { hosts, wire: None, ways, isolated: false, apart, warnings: Vec::new() })
 }
 
 /// The way from each host to the other in one family.

@@ -51,7 +51,7 @@ impl<T> Both<Option<T>> {
 
 impl Trial<'_> {
     pub fn host(&mut self, role: Role) -> &mut RemoteHost {
-        self.session.host(role, self.swapped)
+        self.session.host(role, self.order.swapped)
     }
 
     /// How long a step may take that needs no traffic.
@@ -111,7 +111,7 @@ impl Trial<'_> {
             if left.is_zero() && now >= self.end {
                 return Err(HostError::OverTime { awaited, limit: self.limit }.into());
             }
-            let swapped = self.swapped;
+            let swapped = self.order.swapped;
             let (at, heard) = match remote::hear_either(self.session.hosts(), left, awaited) {
                 // The whole trial's end came before the step's.
                 Err(HostError::Silent { .. }) if self.end < deadline => {

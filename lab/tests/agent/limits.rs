@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use lab::wire::Credentials;
+use model::adjust::{ForArm, Wanted};
 use model::control::{Cookie, FromHost, Limits, LinkEnd, Task, ToEndpoint, ToHost};
 use model::plan::TrialEnd;
 use model::{Bytes, Cell, Family, Nanos, Role, Test};
@@ -139,11 +140,26 @@ fn a_trial_beyond_the_limits_is_refused() -> Result<(), Skip> {
 
 fn the_machine_is_not_changed() -> Result<(), Skip> {
     let (_agent, mut controller) = joined(AgentSpec::default());
-    let end =
-        LinkEnd { device: "lo".to_owned(), addresses: Vec::new(), neighbours: Vec::new(), mtu: Some(1_280), offloads: BTreeMap::new() };
+    let end = LinkEnd {
+        device: "lo".to_owned(),
+        addresses: Vec::new(),
+        neighbours: Vec::new(),
+        mtu: Some(1_280),
+        offloads: BTreeMap::new(),
+        charged: false,
+        shape: None,
+    };
     says(&controller.refused(&ToHost::Configure(Box::new(end))), &["change the machine's network: an agent does not"]);
     let link = ToHost::MakeLink { device: "x0".to_owned(), far_device: "x1".to_owned(), far_pid: 1 };
     says(&controller.refused(&link), &["change the machine's network: an agent does not"]);
+    for arm in [
+        ForArm::Adjust(Wanted { device: "lo".to_owned(), mtu: Some(1_400), ..Wanted::default() }),
+        ForArm::Run { command: "true".to_owned(), environment: Vec::new() },
+        ForArm::Start { tool: "/bin/true".to_owned() },
+        ForArm::Version { tool: "/bin/true".to_owned() },
+    ] {
+        says(&controller.refused(&ToHost::Arm(arm)), &["run something of the controller's choosing: an agent does not"]);
+    }
     assert!(!std::fs::read_to_string("/proc/net/dev").unwrap().contains("x0:"));
     assert_ne!(std::fs::read_to_string("/sys/class/net/lo/mtu").unwrap().trim(), "1280");
     Ok(())

@@ -204,6 +204,8 @@ pub fn ends() -> [LinkEnd; 2] {
         neighbours: [Family::V4, Family::V6].map(|family| (address(family, 1 - at), [FAR_MAC, NEAR_MAC][at])).to_vec(),
         mtu: None,
         offloads: BTreeMap::new(),
+        charged: false,
+        shape: None,
     };
     [end(0), end(1)]
 }

@@ -109,20 +109,44 @@ fn cross(levels: &Levels) -> Result<Vec<Cell>, PlanError> {
     // What no level says follows from the rest once that is known.
     let blank = |test| Cell { read_size: Bytes::new(0), ..Cell::plain(test, Bytes::new(0)) };
     let mut cells: Vec<Cell> = tests.into_iter().map(blank).collect();
-    expand(&mut cells, parse_levels(levels, Factor::Family)?, |cell, family| cell.family = family)?;
-    expand(&mut cells, parse_levels(levels, Factor::Api)?, |cell, api| cell.api = api)?;
-    expand(&mut cells, parse_switches(levels, Factor::Nodelay)?, |cell, nodelay| cell.nodelay = nodelay)?;
-    expand(&mut cells, parse_names(levels, Factor::Cc)?, |cell, cc| cell.cc = Some(cc))?;
-    expand(&mut cells, parse_sizes(levels, Factor::Sndbuf)?, |cell, size| cell.sndbuf = Some(size))?;
-    expand(&mut cells, parse_sizes(levels, Factor::Rcvbuf)?, |cell, size| cell.rcvbuf = Some(size))?;
-    expand(&mut cells, parse_flows(levels)?, |cell, flows| cell.flows = flows)?;
-    expand(&mut cells, parse_levels(levels, Factor::Rate)?, |cell, rate| cell.rate = Some(rate))?;
-    expand(&mut cells, parse_levels(levels, Factor::Pacing)?, |cell, pacing| cell.pacing = pacing)?;
-    expand(&mut cells, parse_switches(levels, Factor::Bidirectional)?, |cell, both| cell.bidirectional = both)?;
-    expand(&mut cells, parse_switches(levels, Factor::Stamp)?, |cell, stamp| cell.stamp = stamp)?;
-    expand(&mut cells, parse_sizes(levels, Factor::ReadSize)?, |cell, size| cell.read_size = size)?;
+    vary(&mut cells, levels)?;
     expand(&mut cells, Some(sizes), |cell, size| cell.size = size)?;
     cells.into_iter().map(checked).collect()
+}
+
+/// A cell with other levels of some factors, one of each; the test and the size
+/// are its own.
+pub(crate) fn with_levels(cell: &Cell, levels: &[(Factor, &str)]) -> Result<Cell, PlanError> {
+    let mut cell = cell.clone();
+    for (factor, word) in levels {
+        let mut one = vec![cell];
+        vary(&mut one, &Levels::from([(*factor, vec![(*word).to_owned()])]))?;
+        cell = match (one.pop(), one.is_empty()) {
+            (Some(cell), true) => cell,
+            _ => return Err(level(*factor, &format!("'{word}' is more than one level"))),
+        };
+    }
+    checked(cell)
+}
+
+/// Crosses the levels of every factor but the test and the size.
+fn vary(cells: &mut Vec<Cell>, levels: &Levels) -> Result<(), PlanError> {
+    expand(cells, parse_levels(levels, Factor::Family)?, |cell, family| cell.family = family)?;
+    expand(cells, parse_levels(levels, Factor::Api)?, |cell, api| cell.api = api)?;
+    expand(cells, parse_switches(levels, Factor::Nodelay)?, |cell, nodelay| cell.nodelay = nodelay)?;
+    expand(cells, parse_names(levels, Factor::Cc)?, |cell, cc| cell.cc = Some(cc))?;
+    expand(cells, parse_sizes(levels, Factor::Sndbuf)?, |cell, size| cell.sndbuf = Some(size))?;
+    expand(cells, parse_sizes(levels, Factor::Rcvbuf)?, |cell, size| cell.rcvbuf = Some(size))?;
+    expand(cells, parse_flows(levels)?, |cell, flows| cell.flows = flows)?;
+    expand(cells, parse_levels(levels, Factor::Rate)?, |cell, rate| cell.rate = Some(rate))?;
+    expand(cells, parse_levels(levels, Factor::Pacing)?, |cell, pacing| cell.pacing = pacing)?;
+    expand(cells, parse_switches(levels, Factor::Bidirectional)?, |cell, both| cell.bidirectional = both)?;
+    expand(cells, parse_switches(levels, Factor::Stamp)?, |cell, stamp| cell.stamp = stamp)?;
+    expand(cells, parse_sizes(levels, Factor::ReadSize)?, |cell, size| cell.read_size = size)?;
+    for (factor, offload) in Factor::ALL.iter().filter_map(|factor| Some((*factor, factor.offload()?))) {
+        expand(cells, parse_switches(levels, factor)?, |cell, on| _ = cell.offloads.insert(offload, on))?;
+    }
+    Ok(())
 }
 
 /// Every cell once with each level; as it is where the factor has none.
@@ -203,9 +227,9 @@ where
 fn parse_switches(levels: &Levels, factor: Factor) -> Result<Option<Vec<bool>>, PlanError> {
     let words: Option<Vec<String>> = parse_levels(levels, factor)?;
     let switch = |word: String| match word.as_str() {
-        "true" => Ok(true),
-        "false" => Ok(false),
-        other => Err(level(factor, &format!("'{other}' is neither true nor false"))),
+        "true" | "on" => Ok(true),
+        "false" | "off" => Ok(false),
+        other => Err(level(factor, &format!("'{other}' is neither true nor false, on nor off"))),
     };
     words.map(|words| words.into_iter().map(switch).collect()).transpose()
 }

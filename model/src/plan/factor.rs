@@ -1,5 +1,6 @@
 //! The factors that a plan or a flag can vary.
 
+use super::link::Offload;
 use crate::choice::choice;
 
 choice! {
@@ -33,5 +34,53 @@ choice! {
         Bidirectional = "bidirectional",
         /// Whether datagrams bear their number and time, `true` or `false`.
         Stamp = "stamp",
+        /// Transmit checksumming of the link's devices, `on` or `off`.
+        OffloadTx = "offload.tx",
+        /// Their receive checksumming.
+        OffloadRx = "offload.rx",
+        /// Their scatter-gather.
+        OffloadSg = "offload.sg",
+        /// Their TCP segmentation offload.
+        OffloadTso = "offload.tso",
+        /// Their generic segmentation offload.
+        OffloadGso = "offload.gso",
+        /// Their generic receive offload.
+        OffloadGro = "offload.gro",
+    }
+}
+
+impl Factor {
+    /// The device feature that the factor turns on and off, if it is one.
+    pub const fn offload(self) -> Option<Offload> {
+        match self {
+            Self::OffloadTx => Some(Offload::Tx),
+            Self::OffloadRx => Some(Offload::Rx),
+            Self::OffloadSg => Some(Offload::Sg),
+            Self::OffloadTso => Some(Offload::Tso),
+            Self::OffloadGso => Some(Offload::Gso),
+            Self::OffloadGro => Some(Offload::Gro),
+            _ => None,
+        }
+    }
+
+    /// Whether it says which cell a cell is: what an arm cannot set.
+    pub const fn is_identity(self) -> bool {
+        matches!(self, Self::Test | Self::Size)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Factor;
+    use crate::plan::link::Offload;
+
+    #[test]
+    fn every_offload_is_a_factor_of_its_name() {
+        let offloads: Vec<Offload> = Factor::ALL.iter().filter_map(|factor| factor.offload()).collect();
+        assert_eq!(offloads, Offload::ALL);
+        for factor in Factor::ALL.iter().filter(|factor| factor.offload().is_some()) {
+            let name = factor.offload().map_or("", Offload::name);
+            assert_eq!(factor.name(), format!("offload.{name}"));
+        }
     }
 }

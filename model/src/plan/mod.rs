@@ -3,7 +3,8 @@
 //! [`raw`] is what a person wrote; [`Plan`] is what it means. Presets are TOML
 //! files in `plans/`, compiled in.
 
-mod cells;
+pub(crate) mod cells;
+mod changes;
 pub mod factor;
 pub mod hosts;
 pub mod link;
@@ -11,7 +12,7 @@ pub mod raw;
 pub mod receipt;
 mod resolve;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +30,11 @@ pub use receipt::ReceiptPlan;
 pub use resolve::{LEAST_SILENCE, LOOKS, Override, PlanError, TRIAL_OVERHEAD, resolve};
 
 /// The presets: the name of each, and its text.
-pub const PRESETS: &[(&str, &str)] = &[("quick", include_str!("../../../plans/quick.toml"))];
+pub const PRESETS: &[(&str, &str)] = &[
+    ("quick", include_str!("../../../plans/quick.toml")),
+    ("receipt", include_str!("../../../plans/receipt.toml")),
+    ("size", include_str!("../../../plans/size.toml")),
+];
 
 /// A plan with every default filled in and every limit checked.
 ///
@@ -77,6 +82,9 @@ pub struct Plan {
     /// Empty: nothing is compared. Otherwise at least two.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arms: Vec<Arm>,
+    /// Whether settings outside the hosts that nettoll makes may be changed.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub host_wide: bool,
     /// What is varied, in the order in which reports show it.
     pub cells: Vec<Cell>,
 }
@@ -88,10 +96,31 @@ impl Plan {
         Shape { cells: self.cells.len(), arms: self.arms.len().max(1), passes, most: self.blocks.most }
     }
 
+    /// What the trials of a cell run in an arm: its settings stand over the
+    /// cell. The cell itself where the plan has no such arm.
+    ///
+    /// # Errors
+    /// A level that the cell cannot take. A plan that was resolved has none.
+    pub fn cell_in(&self, cell: &Cell, arm: usize) -> Result<Cell, PlanError> {
+        self.arms.get(arm).map_or_else(|| Ok(cell.clone()), |arm| arm.apply(cell))
+    }
+
+    /// Every cell as some trial runs it, each once.
+    pub fn cells_run(&self) -> BTreeSet<Cell> {
+        let arms = 0..self.arms.len().max(1);
+        let cell_in = |cell, arm| self.cell_in(cell, arm).ok();
+        self.cells.iter().flat_map(|cell| arms.clone().filter_map(move |arm| cell_in(cell, arm))).collect()
+    }
+
     /// Trials of all blocks, if every block is run.
     pub fn trials(&self) -> u64 {
         (self.shape().trials() as u64).saturating_mul(u64::from(self.blocks.most))
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+const fn is_false(choice: &bool) -> bool {
+    !*choice
 }
 
 const fn going_on() -> OnLoss {

@@ -53,6 +53,10 @@ pub struct RawPlan {
     /// Arms, as `NAME: SETTING=VALUE, ...`, the baseline first.
     #[serde(default)]
     pub arms: Vec<String>,
+    /// Whether settings outside the hosts that nettoll makes may be changed. Not
+    /// written in plans: it is the user's word, and holds for one run.
+    #[serde(skip)]
+    pub host_wide: bool,
     /// Tables of cells; each crosses its levels.
     #[serde(default)]
     pub cells: Vec<BTreeMap<String, toml::Value>>,
@@ -125,11 +129,22 @@ impl RawPlan {
         for key in table.get("link").and_then(|link| link.get("offloads")?.as_table()).into_iter().flat_map(toml::Table::keys) {
             check_key(key, "link.offloads", &offloads)?;
         }
-        let raw: Self = toml::from_str(text).map_err(PlanError::syntax)?;
+        let mut raw: Self = toml::from_str(text).map_err(PlanError::syntax)?;
+        raw.cells.iter_mut().for_each(flatten);
         for key in raw.cells.iter().flat_map(BTreeMap::keys) {
             check_key(key, "cells", &factors)?;
         }
         Ok(raw)
+    }
+}
+
+/// `offload.tx = ...` is a table within the table to TOML, and one key here.
+fn flatten(cells: &mut BTreeMap<String, toml::Value>) {
+    const OUTER: &str = "offload";
+    match cells.remove(OUTER) {
+        Some(toml::Value::Table(inner)) => cells.extend(inner.into_iter().map(|(key, value)| (format!("{OUTER}.{key}"), value))),
+        Some(other) => _ = cells.insert(OUTER.to_owned(), other),
+        None => {}
     }
 }
 

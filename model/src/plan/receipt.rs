@@ -28,13 +28,32 @@ pub const SAMPLES: u64 = 20_000;
 /// No time pass measures longer than this: rings have a limit.
 pub const LONGEST_PASS: Nanos = Nanos::from_millis(5_000);
 
+/// The share of a CPU that an end is taken to use before it is known.
+pub const ASSUMED_SHARE: f64 = 0.5;
+
+impl ReceiptPlan {
+    /// How long a time pass has to last so that one in each of `blocks` blocks
+    /// gives `samples` samples, where there are `per_second` of them in a second:
+    /// a tenth longer, for passes differ, and at most [`LONGEST_PASS`].
+    pub fn pass(samples: u64, blocks: u32, per_second: f64) -> Nanos {
+        const MARGIN: f64 = 1.1;
+        let seconds = samples as f64 / per_second / f64::from(blocks.max(1)) * MARGIN;
+        Nanos::new((seconds * 1e9) as u64).min(LONGEST_PASS)
+    }
+
+    /// The most samples that there are in a second: of an end that never waits.
+    pub fn most_per_second(&self) -> f64 {
+        1e9 / self.period.get() as f64
+    }
+}
+
 impl Default for ReceiptPlan {
     fn default() -> Self {
         Self { period: PERIOD, samples: SAMPLES }
     }
 }
 
-/// `[receipt]`.
+/// `[receipt]`; written without keys it means the usual.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 pub struct RawReceipt {
     /// Distance of two samples.

@@ -1,9 +1,10 @@
 //! From what was written to what it means.
 
 use super::cells::resolve_cells;
+use super::changes;
 use super::factor::Factor;
 use super::hosts::OnLoss;
-use super::link::{Link, LinkKind};
+use super::link::{Link, LinkKind, Offload};
 use super::raw::{RawBlocks, RawPlan, RawTrial};
 use super::receipt::RawReceipt;
 use super::{Blocks, Plan, TrialEnd};
@@ -65,6 +66,24 @@ pub enum PlanError {
     /// An arm that cannot be.
     #[error(transparent)]
     Arm(#[from] ArmError),
+    /// An arm that cannot be of one of the cells.
+    #[error("arm '{arm}' over the cell {cell}: {error}")]
+    ArmOver {
+        /// The arm.
+        arm: String,
+        /// The cell.
+        cell: String,
+        /// What is wrong.
+        error: Box<Self>,
+    },
+    /// Settings that nettoll does not make.
+    #[error("{what}: {reason}")]
+    Change {
+        /// The settings, and who asks for them.
+        what: String,
+        /// Why not, and what to do.
+        reason: String,
+    },
     /// Nothing to measure.
     #[error("the plan has no cells: add a [[cells]] table with at least a test and a size")]
     NoCells,
@@ -97,7 +116,7 @@ pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Plan,
     let arms = Arm::parse_all(&raw.arms)?;
     let end = resolve_end(&raw.trial, warmup, blocks.most, cells.len() * arms.len().max(1))?;
     check_mtu(raw.link.mtu, &cells)?;
-    Ok(Plan {
+    let plan = Plan {
         name: raw.name.clone(),
         title: raw.title.clone().unwrap_or_else(|| raw.name.clone()),
         end,
@@ -112,8 +131,11 @@ pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Plan,
         seed: raw.seed.unwrap_or(seed),
         receipt: raw.receipt.map(RawReceipt::resolve).transpose()?,
         arms,
+        host_wide: raw.host_wide,
         cells,
-    })
+    };
+    changes::check(&plan)?;
+    Ok(plan)
 }
 
 fn check_name(name: &str) -> Result<(), PlanError> {
@@ -134,16 +156,24 @@ fn check_mtu(mtu: Option<u32>, cells: &[Cell]) -> Result<(), PlanError> {
     }
 }
 
+/// Features that make one packet of several frames.
+const BUNDLING: [Offload; 3] = [Offload::Tso, Offload::Gso, Offload::Gro];
+
 /// The link: between machines it is what is there.
 fn resolve_link(raw: &RawPlan) -> Result<Link, PlanError> {
     let (link, between_machines) = (&raw.link, !raw.hosts.is_empty());
     let kind = link.kind.unwrap_or(if between_machines { LinkKind::Network } else { LinkKind::Veth });
     match (kind, between_machines) {
         (LinkKind::Network, false) => Err(value("link.kind", kind, "name at least one host: --host b=ADDRESS")),
-        (LinkKind::Veth | LinkKind::Loopback, true) => Err(value("link.kind", kind, "hosts that are named are joined by the network")),
+        (kind, true) if kind != LinkKind::Network => Err(value("link.kind", kind, "hosts that are named are joined by the network")),
         (LinkKind::Network, true) if link.mtu.is_some() || !link.offloads.is_empty() => {
             Err(value("link", kind, "nothing of the network between machines is changed: leave out the MTU and the offloads"))
         }
+        (kind, false) if kind.is_charged() && BUNDLING.iter().any(|offload| link.offloads.get(offload) == Some(&true)) => Err(value(
+            "link.offloads",
+            "on",
+            "this link charges each frame, so no packet may stand for several: leave tso, gso and gro out",
+        )),
         _ => Ok(Link { kind, mtu: link.mtu, offloads: link.offloads.clone() }),
     }
 }
@@ -310,6 +340,16 @@ mod tests {
         assert_eq!(plan(&format!("name = \"x\"\n{table}")).unwrap().cells.len(), 60_000);
         assert!(matches!(plan(&format!("name = \"x\"\n{table}{table}")), Err(PlanError::TooManyCells(_))));
         assert!(complaint("name = ").contains("cannot be read"));
+    }
+
+    #[test]
+    fn a_link_is_refused_that_contradicts_itself_or_the_hosts() {
+        let with = |link: &str| complaint(&format!("{HEAD}size = 1\n{link}"));
+        assert!(with("[link]\nkind = \"ethernet 0\"").contains("a wire of rate 0 carries nothing"));
+        assert!(with("[link]\nkind = \"ethernet 10M\"\n[link.offloads]\ntso = true").contains("charges each frame"));
+        assert!(with("[link]\nkind = \"relay 10M\"\n[hosts]\nb = \"192.0.2.1\"").contains("joined by the network"));
+        assert!(with("[link]\nkind = \"network\"").contains("name at least one host"));
+        assert!(plan(&format!("{HEAD}size = 1\n[link]\nkind = \"ethernet 10M\"\n[link.offloads]\ntso = false")).is_ok());
     }
 
     #[test]

@@ -158,3 +158,62 @@ pub const WITNESSES: &[Witness] = &[
     routes("ip_route_output_key_hash_rcu", "fib:fib_table_lookup"),
     routes("ip_route_output_flow", "fib:fib_table_lookup"),
 ];
+
+/// Functions worth a count that cause no event of their own: what a receipt
+/// most often lists on current kernels. Where programs can be put at functions
+/// they are counted beside those of [`WITNESSES`]; a kernel that lacks one, or has
+/// put it into its caller, refuses it by itself.
+const LEAVES: &[&str] = &[
+    "_copy_from_iter",
+    "_copy_to_iter",
+    "__check_object_size",
+    "__ip_select_ident",
+    "__skb_recv_udp",
+    "__udp4_lib_lookup",
+    "__udp6_lib_lookup",
+    "__udp_enqueue_schedule_skb",
+    "csum_partial",
+    "dev_hard_start_xmit",
+    "dst_release",
+    "enqueue_to_backlog",
+    "eth_type_trans",
+    "ip_finish_output2",
+    "ip_local_deliver_finish",
+    "ip_rcv",
+    "ipv6_rcv",
+    "kfree",
+    "kmem_cache_alloc_node_noprof",
+    "kmem_cache_free",
+    "napi_gro_receive",
+    "net_rx_action",
+    "process_backlog",
+    "release_sock",
+    "schedule",
+    "security_socket_sendmsg",
+    "sk_filter_trim_cap",
+    "skb_clone",
+    "skb_release_data",
+    "sock_wfree",
+    "tcp_ack",
+    "tcp_cleanup_rbuf",
+    "tcp_push",
+    "tcp_rcv_established",
+    "tcp_recvmsg",
+    "tcp_sendmsg",
+    "tcp_sendmsg_locked",
+    "tcp_v4_rcv",
+    "tcp_v6_rcv",
+    "tcp_write_xmit",
+    "try_to_wake_up",
+    "udp_queue_rcv_one_skb",
+    "udp_recvmsg",
+    "udpv6_recvmsg",
+];
+
+/// Every function that is counted where programs can be put at functions, each once.
+pub fn functions() -> Vec<&'static str> {
+    let mut all: Vec<&str> = WITNESSES.iter().map(|witness| witness.function).chain(LEAVES.iter().copied()).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}

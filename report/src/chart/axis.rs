@@ -8,6 +8,9 @@ use crate::number::{self, Axis};
 /// The horizontal axis of charts over message size.
 #[derive(Debug, Serialize)]
 pub struct SizeAxis {
+    /// What it measures, where that is not the size of messages in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<&'static str>,
     /// Whether it starts out logarithmic; the reader can switch it.
     pub log: bool,
     /// Ticks of the logarithmic axis, and what they say.
@@ -36,6 +39,9 @@ pub struct Panel {
     pub log_ticks: Option<Ticks>,
     /// Whether the vertical axis must show zero.
     pub zero: bool,
+    /// Whether points of shares are joined by lines, as others are.
+    #[serde(skip_serializing_if = "is_false")]
+    pub joined: bool,
     /// Part of the chart's height.
     pub share: f64,
 }
@@ -45,7 +51,12 @@ impl SizeAxis {
     pub fn of(groups: &[Numbered], log: bool) -> Self {
         let sizes = || groups.iter().flat_map(|(_, group)| &group.cells).map(|cell| cell.cell.size.get());
         let (least, most) = (sizes().min().unwrap_or(1), sizes().max().unwrap_or(1));
-        Self { log, log_ticks: powers_of_four(least, most), linear_ticks: quarters(most) }
+        Self::over(least, most, log)
+    }
+
+    /// An axis from the least size to the most.
+    pub fn over(least: u64, most: u64, log: bool) -> Self {
+        Self { title: None, log, log_ticks: powers_of_four(least, most), linear_ticks: quarters(most) }
     }
 }
 
@@ -68,6 +79,11 @@ impl Ticks {
         let text = at.iter().map(|value| number::tick(*value, axis)).collect();
         Self { at, text }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+const fn is_false(choice: &bool) -> bool {
+    !*choice
 }
 
 fn powers_of_four(least: u64, most: u64) -> Ticks {

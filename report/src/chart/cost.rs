@@ -13,15 +13,15 @@ const NS: f64 = 1e-9;
 pub fn elapsed(groups: &[Numbered]) -> Chart {
     let mut traces = measured(groups, 0, Metric::TimePerMessageNs, Quantity::Elapsed);
     let residuals: Vec<Trace> = groups.iter().filter_map(residuals).collect();
-    let mut panels = vec![Panel { title: "time per message", unit: "s", log_ticks: None, zero: true, share: 1.0 }];
+    let mut panels = vec![Panel { title: "time per message", unit: "s", log_ticks: None, zero: true, joined: false, share: 1.0 }];
     if !residuals.is_empty() {
         panels[0].share = 0.7;
-        panels.push(Panel { title: "residual", unit: "%", log_ticks: None, zero: true, share: 0.3 });
+        panels.push(Panel { title: "residual", unit: "%", log_ticks: None, zero: true, joined: false, share: 0.3 });
         traces.extend(residuals);
     }
     Chart {
-        id: "delay",
-        title: "Time per message",
+        id: "delay".into(),
+        title: "Time per message".into(),
         caption:
             "Dotted: the cost model, in one or more straight pieces, where there is one. Below: by how much the measurement misses the \
                   model. Series without a model have no residuals."
@@ -37,11 +37,11 @@ pub fn elapsed(groups: &[Numbered]) -> Chart {
 pub fn demand(groups: &[Numbered]) -> Chart {
     let mut traces = measured(groups, 0, Metric::SenderCpuPerMessageNs, Quantity::SenderCpu);
     traces.extend(measured(groups, 1, Metric::ReceiverCpuPerMessageNs, Quantity::ReceiverCpu));
-    let panel = |title| Panel { title, unit: "s", log_ticks: None, zero: true, share: 0.5 };
+    let panel = |title| Panel { title, unit: "s", log_ticks: None, zero: true, joined: false, share: 0.5 };
     let sender = alt("Service demand against message size. Sender.", groups, Metric::SenderCpuPerMessageNs, number::time);
     Chart {
-        id: "demand",
-        title: "Service demand",
+        id: "demand".into(),
+        title: "Service demand".into(),
         caption: "CPU time that each end spends on a message: process, interrupts and kernel threads. Dotted: the cost model, where there is one.".into(),
         alt: alt(&format!("{sender} Receiver."), groups, Metric::ReceiverCpuPerMessageNs, number::time),
         sizes: Some(SizeAxis::of(groups, false)),

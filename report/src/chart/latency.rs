@@ -28,12 +28,12 @@ pub fn percentiles(groups: &[Numbered]) -> Chart {
         }
     }
     Chart {
-        id: "latency",
-        title: "Round-trip time",
+        id: "latency".into(),
+        title: "Round-trip time".into(),
         caption: "Request/response, one outstanding. Trials are merged, never averaged; half of the transactions were faster than p50, one in a thousand slower than p99.9.".into(),
         alt,
         sizes: None,
-        panels: vec![Panel { title: "round trip", unit: "s", log_ticks: Some(Ticks::over(&traces, Axis::Seconds)), zero: false, share: 1.0 }],
+        panels: vec![Panel { title: "round trip", unit: "s", log_ticks: Some(Ticks::over(&traces, Axis::Seconds)), zero: false, joined: false, share: 1.0 }],
         traces,
     }
 }

@@ -10,19 +10,21 @@ mod latency;
 mod rate;
 mod trace;
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use crate::series::Group;
 pub use axis::{Panel, SizeAxis, Ticks};
-pub use trace::Trace;
+pub use trace::{Trace, X, escape};
 
 /// One chart.
 #[derive(Debug, Serialize)]
 pub struct Chart {
     /// Name of its element in the page.
-    pub id: &'static str,
+    pub id: Cow<'static, str>,
     /// What it shows.
-    pub title: &'static str,
+    pub title: Cow<'static, str>,
     /// How to read it.
     pub caption: String,
     /// What one would see, for who cannot see it.
@@ -45,7 +47,7 @@ pub fn all(groups: &[Group]) -> Vec<Chart> {
 }
 
 /// Without heights that a logarithmic axis has no place for.
-fn placeable(mut chart: Chart) -> Chart {
+pub fn placeable(mut chart: Chart) -> Chart {
     for trace in chart.traces.iter_mut().filter(|trace| chart.panels[trace.panel].log_ticks.is_some()) {
         for height in &mut trace.y {
             *height = height.filter(|value| *value > 0.0);

@@ -10,14 +10,14 @@ use crate::series::metric;
 /// Messages per second against the logarithm of size.
 pub fn messages(groups: &[Numbered]) -> Chart {
     Chart {
-        id: "messages",
-        title: "Messages per second",
+        id: "messages".into(),
+        title: "Messages per second".into(),
         caption:
             "Higher is better. Where the curve is flat, a message costs the same whatever its size; it falls where bytes begin to cost."
                 .into(),
         alt: alt("Messages per second against message size.", groups, Metric::MessagesPerS, number::count),
         sizes: Some(SizeAxis::of(groups, true)),
-        panels: vec![Panel { title: "messages/s", unit: "", log_ticks: None, zero: true, share: 1.0 }],
+        panels: vec![Panel { title: "messages/s", unit: "", log_ticks: None, zero: true, joined: false, share: 1.0 }],
         traces: traces(groups, Metric::MessagesPerS, |rate| format!("{} messages/s", number::count(rate))),
     }
 }
@@ -27,12 +27,12 @@ pub fn goodput(groups: &[Numbered]) -> Chart {
     let traces = traces(groups, Metric::GoodputBitPerS, number::bits);
     let log_ticks = Some(Ticks::over(&traces, Axis::Bits));
     Chart {
-        id: "goodput",
-        title: "Goodput",
+        id: "goodput".into(),
+        title: "Goodput".into(),
         caption: "Payload that arrived. Both axes are logarithmic: a straight rise means a constant cost per message; it bends towards saturation.".into(),
         alt: alt("Goodput against message size.", groups, Metric::GoodputBitPerS, number::bits),
         sizes: Some(SizeAxis::of(groups, true)),
-        panels: vec![Panel { title: "goodput", unit: "bit/s", log_ticks, zero: false, share: 1.0 }],
+        panels: vec![Panel { title: "goodput", unit: "bit/s", log_ticks, zero: false, joined: false, share: 1.0 }],
         traces,
     }
 }

@@ -17,6 +17,9 @@ pub struct Trace {
     pub panel: usize,
     /// Whether it is the line of a model instead of measured points.
     pub model: bool,
+    /// Whether it is an area that is stacked upon those before it in its panel.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub area: bool,
     /// Whether the legend names it; a series is named once a chart.
     pub legend: bool,
     /// Horizontal places.

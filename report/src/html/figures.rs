@@ -18,7 +18,8 @@ pub fn section(charts: &[Chart]) -> Markup {
     part("charts", "Charts", &content)
 }
 
-fn figure(chart: &Chart) -> Markup {
+/// One chart's place, with its title, its legend and its caption.
+pub fn figure(chart: &Chart) -> Markup {
     html! {
         figure id={ "figure-" (chart.id) } {
             div .figure-head {

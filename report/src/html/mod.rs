@@ -6,7 +6,7 @@
 
 mod cost;
 mod doubts;
-mod figures;
+pub(crate) mod figures;
 mod guide;
 mod setup;
 mod summary;
@@ -16,8 +16,9 @@ use analysis::result::Analysis;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::chart::{self, Chart};
+use crate::receipt::{self, Flames};
 use crate::series::{Group, groups};
-use crate::{csv, json};
+use crate::{csv, json, verdict};
 
 const STYLE: &str =
     concat!(include_str!("../../assets/page.css"), include_str!("../../assets/parts.css"), include_str!("../../assets/print.css"));
@@ -28,24 +29,47 @@ const PLOTLY: &str = include_str!("../../assets/vendor/plotly/plotly-basic.min.j
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'";
 
-/// The whole page.
+/// The whole page, without flame graphs.
 pub fn render(analysis: &Analysis) -> String {
+    render_with(analysis, &Flames::default())
+}
+
+/// The whole page.
+pub fn render_with(analysis: &Analysis, flames: &Flames) -> String {
     let groups = groups(analysis);
-    let charts = chart::all(&groups);
+    let mut charts = chart::all(&groups);
+    let areas = analysis.receipt.as_ref().map_or_else(Vec::new, receipt::chart::all);
+    let content = html! {
+        (summary::masthead(analysis, !charts.is_empty()))
+        main { (sections(analysis, &groups, &charts, &receipt::html::section(analysis.receipt.as_ref(), &areas, flames))) }
+    };
+    charts.extend(areas);
+    let footer = html! { "Written by nettoll " (analysis.run.tool) "." };
+    document(
+        &analysis.run.plan.title,
+        &content,
+        &footer,
+        &html! {
+            (data("chart-data", &charts))
+            (data("analysis", &receipt::held::of(analysis)))
+            (data("csv", &csv::render(analysis)))
+        },
+    )
+}
+
+/// A page of its own: head, what it shows, what the scripts read.
+pub(crate) fn document(title: &str, content: &Markup, footer: &Markup, held: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en-GB" {
-            (head(analysis))
+            (head(title))
             body {
                 a .skip href="#summary" { "Skip to the summary" }
-                (summary::masthead(analysis, !charts.is_empty()))
-                main { (sections(analysis, &groups, &charts)) }
+                (content)
                 footer {
-                    p { "Written by nettoll " (analysis.run.tool) ". This page needs neither network nor server. Charts: plotly.js (MIT)." }
+                    p { (footer) " This page needs neither network nor server. Charts: plotly.js (MIT)." }
                 }
-                (data("chart-data", &charts))
-                (data("analysis", analysis))
-                (data("csv", &csv::render(analysis)))
+                (held)
                 script { (PreEscaped(PLOTLY)) }
                 script { (PreEscaped(SCRIPT)) }
             }
@@ -54,24 +78,26 @@ pub fn render(analysis: &Analysis) -> String {
     page.into_string()
 }
 
-fn head(analysis: &Analysis) -> Markup {
+fn head(title: &str) -> Markup {
     html! {
         head {
             meta charset="utf-8";
             meta http-equiv="Content-Security-Policy" content=(POLICY);
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="color-scheme" content="light dark";
-            title { (analysis.run.plan.title) " · nettoll" }
+            title { (title) " · nettoll" }
             style { (PreEscaped(STYLE)) }
         }
     }
 }
 
-fn sections(analysis: &Analysis, groups: &[Group], charts: &[Chart]) -> Markup {
+fn sections(analysis: &Analysis, groups: &[Group], charts: &[Chart], receipt: &Markup) -> Markup {
     html! {
         (summary::section(analysis, groups))
+        (arms(analysis))
         (cost::section(groups))
         (figures::section(charts))
+        (receipt)
         (tables::section(groups))
         (doubts::section(analysis))
         (setup::section(analysis))
@@ -79,13 +105,22 @@ fn sections(analysis: &Analysis, groups: &[Group], charts: &[Chart]) -> Markup {
     }
 }
 
+/// The arms against the baseline; empty without any.
+fn arms(analysis: &Analysis) -> Markup {
+    let parts = verdict::arms(analysis);
+    if parts.is_empty() {
+        return html! {};
+    }
+    part("arms", "Arms", &html! { @for part in &parts { (verdict::section(part)) } })
+}
+
 /// Data that the script reads, and that can be taken out of the page again.
-fn data(id: &str, value: &impl serde::Serialize) -> Markup {
+pub(crate) fn data(id: &str, value: &impl serde::Serialize) -> Markup {
     html! { script type="application/json" id=(id) { (PreEscaped(json::for_script(value))) } }
 }
 
 /// A part of the page with its title.
-fn part(id: &str, title: &str, content: &Markup) -> Markup {
+pub(crate) fn part(id: &str, title: &str, content: &Markup) -> Markup {
     html! {
         section id=(id) aria-labelledby={ (id) "-title" } {
             h2 id={ (id) "-title" } { (title) }
@@ -95,6 +130,6 @@ fn part(id: &str, title: &str, content: &Markup) -> Markup {
 }
 
 /// A table that scrolls by itself on a narrow screen.
-fn scrolling(label: &str, table: &Markup) -> Markup {
+pub(crate) fn scrolling(label: &str, table: &Markup) -> Markup {
     html! { div .scroll role="region" tabindex="0" aria-label=(label) { (table) } }
 }

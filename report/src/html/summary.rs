@@ -17,6 +17,9 @@ pub fn masthead(analysis: &Analysis, charts: bool) -> Markup {
                 p .brand { "nettoll" span { " · " (run.plan.name) } }
                 h1 { (run.plan.title) }
                 @if let Some(text) = run::disturbed(analysis) { p .callout.disturbed { span { (text) } } }
+                @if let Some(text) = analysis.receipt.as_ref().and_then(crate::receipt::red) {
+                    a .red href="#receipt" { strong { "Red: " (text) "." } }
+                }
                 p .meta {
                     time { (clock::utc(run.started_ms)) }
                     " · " (run::link(&run.plan))
@@ -25,7 +28,9 @@ pub fn masthead(analysis: &Analysis, charts: bool) -> Markup {
                 nav aria-label="Parts of this page" {
                     a href="#summary" { "Summary" }
                     @if !analysis.models.is_empty() { a href="#cost" { "Cost" } }
+                    @if !analysis.verdicts.is_empty() { a href="#arms" { "Arms" } }
                     @if charts { a href="#charts" { "Charts" } }
+                    @if analysis.receipt.is_some() { a href="#receipt" { "Receipt" } }
                     a href="#tables" { "Tables" }
                     a href="#doubts" { "Doubts" @if !analysis.findings.is_empty() { " " span .count { (analysis.findings.len()) } } }
                     a href="#setup" { "Setup" }

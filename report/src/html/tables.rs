@@ -91,9 +91,14 @@ fn round_trip(group: &Group) -> Vec<Column> {
     columns
 }
 
-/// Columns of cells with a rate, and of cells with stamps.
-const PACED_AND_STAMPED: &[(&str, Metric)] =
-    &[("Offered/s", Metric::OfferedMessagesPerS), ("Not in time", Metric::BehindShare), ("Jitter", Metric::JitterNs)];
+/// Columns of cells on a wire, with a rate, and with stamps.
+const PACED_AND_STAMPED: &[(&str, Metric)] = &[
+    ("Link's limit", Metric::LimitBitPerS),
+    ("Of it", Metric::LimitShare),
+    ("Offered/s", Metric::OfferedMessagesPerS),
+    ("Not in time", Metric::BehindShare),
+    ("Jitter", Metric::JitterNs),
+];
 
 /// What a series leaves out, and why.
 fn note(group: &Group) -> Option<&'static str> {

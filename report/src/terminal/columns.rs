@@ -62,6 +62,7 @@ fn stream(group: &Group) -> Vec<Column> {
     columns.extend(
         has(group, Metric::BackGoodputBitPerS).then(|| value(group, 9, ["", "back bit/s"], Metric::BackGoodputBitPerS, number::count)),
     );
+    columns.extend(has(group, Metric::LimitShare).then(|| value(group, 9, ["of link's", "limit"], Metric::LimitShare, number::percent)));
     columns.push(value(group, 7, ["", "time"], Metric::TimePerMessageNs, number::time));
     // Of both ways there is no CPU per message; a column of dashes says nothing.
     if has(group, Metric::ReceiverCpuPerMessageNs) || !has(group, Metric::BackGoodputBitPerS) {

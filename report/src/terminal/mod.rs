@@ -11,7 +11,7 @@ mod wrap;
 use analysis::result::{Analysis, Finding, Metric};
 
 use crate::series::{self, Group, groups};
-use crate::words;
+use crate::{receipt, verdict, words};
 pub(crate) use page::Page;
 pub use page::Style;
 
@@ -28,6 +28,10 @@ pub fn render(analysis: &Analysis, style: Style) -> String {
     checks(&mut page, analysis);
     findings(&mut page, analysis);
     ending(&mut page, analysis);
+    verdict::arms(analysis).iter().for_each(|part| verdict::print(&mut page, part));
+    if let Some(study) = &analysis.receipt {
+        receipt::terminal::receipts(&mut page, study);
+    }
     page.finish()
 }
 
@@ -36,6 +40,9 @@ fn title(page: &mut Page, analysis: &Analysis) {
     page.heading(&run.plan.title);
     if let Some(text) = words::run::disturbed(analysis) {
         page.warning(&text);
+    }
+    if let Some(text) = analysis.receipt.as_ref().and_then(receipt::red) {
+        page.warning(&format!("RED: {text}."));
     }
     page.faint(&format!("{} · {}", run.id, words::run::link(&run.plan)), 0);
     if let Some(host) = analysis.hosts.first() {
@@ -81,6 +88,12 @@ fn legend(page: &mut Page, analysis: &Analysis, groups: &[Group]) {
 /// What is to be known of rates, of both ways and of stamps.
 fn factors(page: &mut Page, groups: &[Group]) {
     let any = |name: Metric| groups.iter().any(|group| series::has(group, name));
+    if any(Metric::LimitShare) {
+        page.legend(
+            "of link's limit",
+            "goodput as a share of what the link's rate leaves room for, with the frames and acknowledgements that were counted",
+        );
+    }
     if any(Metric::OfferedMessagesPerS) {
         page.legend(
             "rate",

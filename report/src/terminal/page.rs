@@ -105,7 +105,8 @@ impl Page {
         self.text
     }
 
-    fn width(&self) -> usize {
+    /// Columns that there are.
+    pub fn width(&self) -> usize {
         self.style.width.max(NARROWEST)
     }
 

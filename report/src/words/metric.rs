@@ -33,6 +33,8 @@ pub const fn title(metric: Metric) -> &'static str {
         Metric::ReorderedShare => "Out of order",
         Metric::LeastWayNs => "Shortest way of a datagram",
         Metric::ClockErrorNs => "Error of the clocks' difference",
+        Metric::LimitBitPerS => "Limit of the link",
+        Metric::LimitShare => "Of the link's limit",
     }
 }
 
@@ -40,13 +42,14 @@ pub const fn title(metric: Metric) -> &'static str {
 pub const fn writer(metric: Metric) -> fn(f64) -> String {
     match metric {
         Metric::MessagesPerS | Metric::SentMessagesPerS | Metric::OfferedMessagesPerS | Metric::Retransmits => number::count,
-        Metric::GoodputBitPerS | Metric::BackGoodputBitPerS => number::bits,
+        Metric::GoodputBitPerS | Metric::BackGoodputBitPerS | Metric::LimitBitPerS => number::bits,
         Metric::SenderBusyShare
         | Metric::ReceiverBusyShare
         | Metric::SenderRunDelayShare
         | Metric::ReceiverRunDelayShare
         | Metric::BehindShare
         | Metric::ReorderedShare
+        | Metric::LimitShare
         | Metric::LossShare => number::percent,
         Metric::ReceiverWakeupsPerMessage | Metric::SenderWakeupsPerMessage | Metric::FramesPerMessage => ratio,
         Metric::TimePerMessageNs

@@ -247,3 +247,47 @@ fn it_prints() {
     assert_drawn(&mut page, 5);
     assert_quiet(&mut page);
 }
+
+#[test]
+fn the_charts_of_the_reference_studies_are_drawn() {
+    use analysis::reference::{Study, analyse};
+    if !present() {
+        return;
+    }
+    let mut browser = Browser::start();
+    for (study, charts) in [(Study::Jacobson1988, 1), (Study::Bidulock2007, 20)] {
+        let path = place(&format!("{}.html", study.name()));
+        std::fs::write(&path, report::reference::html::render(&analyse(study, 100).unwrap(), "0.0.0")).unwrap();
+        for (screen, name) in [(WIDE, "wide"), (NARROW, "narrow")] {
+            let mut page = browser.open(&path, screen);
+            assert_drawn(&mut page, charts);
+            assert_fits(&mut page, screen);
+            assert_quiet(&mut page);
+            page.screenshots(&pictures(), &format!("{}-{name}", study.name()));
+        }
+    }
+}
+
+#[test]
+fn receipts_are_drawn_and_fit() {
+    if !present() {
+        return;
+    }
+    let (analysis, flames) = support::receipts::red();
+    let path = place("receipts.html");
+    std::fs::write(&path, report::html::render_with(&analysis, &flames)).unwrap();
+    let mut browser = Browser::start();
+    for screen in [WIDE, Screen { dark: true, ..NARROW }] {
+        let mut page = browser.open(&path, screen);
+        let areas = page.evaluate(
+            "['work-0', 'layer-0', 'work-2', 'layer-2'].map(id => document.querySelectorAll('#chart-' + id + ' .fills path').length > 5)",
+        );
+        assert_eq!(areas, serde_json::json!([true, true, true, true]));
+        page.evaluate("document.querySelectorAll('#receipt details').forEach(details => { details.open = true; })");
+        page.settle();
+        assert_fits(&mut page, screen);
+        assert_quiet(&mut page);
+        let flame = "Math.max(...[...document.querySelectorAll('svg.flame')[0].querySelectorAll('rect')].map(rect => rect.getBoundingClientRect().width)) > 600";
+        assert_eq!(page.evaluate(flame), true);
+    }
+}

@@ -3,6 +3,7 @@
 
 pub mod cells;
 pub mod models;
+pub mod receipts;
 pub mod trials;
 
 use std::collections::BTreeMap;
@@ -42,11 +43,14 @@ pub fn sample() -> Analysis {
         cpus: BTreeMap::new(),
         receipt: None,
         arms: Vec::new(),
+        host_wide: false,
         seed: 0x7f3a_1984,
         cells: cells.iter().map(|cell| cell.cell.clone()).collect(),
     };
     Analysis {
         format: ANALYSIS_FORMAT,
+        arms: Vec::new(),
+        verdicts: Vec::new(),
         run: Run {
             format: RUN_FORMAT,
             id: "2026-11-21T20-14-05Z-quick-7f3a".into(),
@@ -72,6 +76,7 @@ pub fn sample() -> Analysis {
         findings: findings(),
         disturbed: Disturbed { trials: 12, waited: 12, ..Disturbed::default() },
         irq_pooled: true,
+        receipt: None,
     }
 }
 

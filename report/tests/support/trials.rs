@@ -67,6 +67,7 @@ pub fn trial(cell: Cell, swapped: bool) -> OneTrial {
         cpus: BTreeMap::new(),
         receipt: None,
         arms: Vec::new(),
+        host_wide: false,
         seed: 1,
         cells: vec![cell.clone()],
     };
@@ -76,6 +77,7 @@ pub fn trial(cell: Cell, swapped: bool) -> OneTrial {
         position: 0,
         swapped,
         arm: None,
+        taken: Vec::new(),
         pass: model::Pass::Clean,
         started_ms: 1_795_307_465_000,
         cell,
@@ -90,7 +92,12 @@ fn at(second: u64) -> Nanos {
 }
 
 fn counts(cell: &Cell, messages: u64) -> Counts {
-    Counts { calls: messages, messages, bytes: messages * cell.size.get(), sent: messages, received: messages, ..Counts::default() }
+    counts_of(cell.size.get(), messages)
+}
+
+/// So many whole messages of a size.
+pub fn counts_of(size: u64, messages: u64) -> Counts {
+    Counts { calls: messages, messages, bytes: messages * size, sent: messages, received: messages, ..Counts::default() }
 }
 
 fn tcp(resent: u32) -> TcpInfo {
@@ -141,6 +148,7 @@ fn end(cell: &Cell, role: Role, messages: u64) -> EndReport {
     EndReport {
         role,
         cpu: Some(u32::from(role == Role::Receiver)),
+        threads: Vec::new(),
         window,
         flow: (role == Role::Sender).then_some(window),
         counts: counts(cell, messages),
@@ -188,6 +196,7 @@ fn measured(cell: &Cell) -> Measured {
         receiver_host: host(0, messages),
         isolated: false,
         overhead: Nanos::from_millis(30),
+        wire: None,
         observed: None,
         apart: true,
         clock: Some(ClockOffset { offset_ns: 790_000, error_ns: 41_000 }),

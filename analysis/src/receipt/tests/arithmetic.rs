@@ -84,6 +84,22 @@ fn what_is_dropped_turns_it_red() {
     assert!(!red.closure.cpu.is_some_and(|cpu| (cpu - 1.0).abs() > 0.01));
 }
 
+/// Others on the machine make one pass wait longer than another: that is no
+/// sample lost.
+#[test]
+fn waits_are_held_against_their_own_time() {
+    let mut passes = sound();
+    for pass in &mut passes.waits {
+        let more = Nanos::new((400.0 * pass.messages) as u64);
+        (pass.waits.runnable, pass.wall) = (pass.waits.runnable + more, pass.wall + more);
+    }
+    let moved = receipt(&passes);
+    assert!(!moved.is_red() && matches!(moved.doubts[..], [Doubt::Moved { closure, .. }] if closure > 1.2), "{:?}", moved.doubts);
+    assert!((moved.closure.own.unwrap() - 1.0).abs() < 0.01);
+    passes.waits.iter_mut().for_each(|pass| pass.waits.blocked = Nanos::new(0));
+    assert!(receipt(&passes).is_red());
+}
+
 #[test]
 fn doubts_are_said() {
     let doubts = |change: &dyn Fn(&mut Passes)| {
@@ -124,6 +140,8 @@ fn a_receiver_s_switches_are_not_sampled() {
         pass.cpu = Nanos::new(pass.cpu.get() * 100 / 93);
     }
     for pass in &mut passes.waits {
+        pass.wall = Nanos::new(pass.wall.get() + pass.cpu.get() * 7 / 93);
+        pass.cpu = Nanos::new(pass.cpu.get() * 100 / 93);
         pass.waits.switching = Some(Nanos::new((75.0 * pass.messages) as u64));
     }
     let receipt = receipt(&passes);

@@ -179,5 +179,45 @@ fn families_drivers_and_hooks() {
     is("asm_exc_page_fault < _copy_to_iter", Layer::Mm, Category::OperatingSystem);
     is("lock_acquire < _raw_spin_lock_bh < udp_recvmsg", Layer::Udp, Category::OperatingSystem);
     is("kasan_save_stack < kmem_cache_alloc < __alloc_skb < ip_make_skb", Layer::Ip, Category::BufferManagement);
-    is("rt_set_nexthop < ip_route_output_key_hash_rcu", Layer::Ip, Category::Protocol);
+    is("rt_mutex_slowlock < ip_rcv", Layer::Ip, Category::OperatingSystem);
+    is("lookup_nulls_elem_raw < bpf_prog_6deef7357e7b4530 < udp_send_skb", Layer::Bpf, Category::DataStructures);
+    is("init_conntrack.isra.0 < nf_conntrack_in < nf_hook_slow", Layer::Netfilter, Category::Protocol);
+    // A disk's interrupt is nobody's on this path.
+    is("end_bio_bh_io_sync < blk_update_request < blk_done_softirq < udp_recvmsg", Layer::Driver, Category::OperatingSystem);
+}
+
+/// Where one could think otherwise: what the labelling guide says.
+#[test]
+fn borders_lie_where_the_guide_has_them() {
+    // Memory of a buffer is its owner's, down to the zeroing of a page.
+    let page =
+        "prep_new_page < get_page_from_freelist < __alloc_pages_nodemask < skb_page_frag_refill < sk_page_frag_refill < tcp_sendmsg_locked";
+    is(&format!("clear_page_erms < kernel_init_free_pages < {page}"), Layer::Tcp, Category::BufferManagement);
+    is("__ksize < __alloc_skb < sk_stream_alloc_skb < tcp_sendmsg_locked", Layer::Tcp, Category::BufferManagement);
+    is("__alloc_skb < alloc_skb_with_frags < sock_alloc_send_pskb < __ip_append_data < ip_make_skb", Layer::Ip, Category::BufferManagement);
+    is("clear_page_erms < do_anonymous_page < handle_mm_fault < exc_page_fault", Layer::Mm, Category::BufferManagement);
+    // A protocol's own accounting is the protocol's wherever it is called.
+    is("tcp_wfree < ip_rcv_core < ip_rcv", Layer::Tcp, Category::BufferManagement);
+    is("sock_wfree < ip_rcv_core < ip_rcv", Layer::Ip, Category::BufferManagement);
+    // Descriptors belong to the call.
+    is(&format!("__fget_light < sockfd_lookup_light < {SENDTO}"), Layer::Syscall, Category::DataStructures);
+    is(&format!("move_addr_to_user < {RECVFROM}"), Layer::Syscall, Category::OperatingSystem);
+    // Routes are a table, except for who may send from where.
+    for route in ["ip_route_input_slow", "ip_route_output_flow", "ip6_dst_lookup_tail", "rt_set_nexthop", "__sk_dst_check", "dst_release"] {
+        is(&format!("{route} < ip_rcv_finish_core"), Layer::Ip, Category::DataStructures);
+    }
+    is("fib_validate_source < ip_route_input_slow", Layer::Ip, Category::ErrorChecking);
+    is("dst_cfs_rq < load_balance", Layer::Sched, Category::OperatingSystem);
+    // Softirqs are dispatched by the scheduler's side, the network's is polled by its own.
+    is("__do_softirq < asm_call_irq_on_stack < do_softirq < ip_finish_output2", Layer::Sched, Category::OperatingSystem);
+    is("handle_softirqs < do_softirq.part.0 < __local_bh_enable_ip < ip_finish_output2", Layer::Sched, Category::OperatingSystem);
+    is(SOFTIRQ, Layer::Netdev, Category::OperatingSystem);
+    // Safeguards against speculation go with whoever needs them.
+    for thunk in ["__x86_indirect_thunk_rax", "__pi___x86_indirect_thunk_r12", "srso_alias_return_thunk", "its_return_thunk"] {
+        is(&format!("{thunk} < tcp_sendmsg_locked"), Layer::Tcp, Category::OperatingSystem);
+    }
+    is("__x86_indirect_thunk_rax", Layer::Other, Category::OperatingSystem);
+    is("eth_type_trans < veth_xmit [veth]", Layer::Netdev, Category::Protocol);
+    is("__skb_recv_udp < udp_recvmsg", Layer::Udp, Category::DataStructures);
+    is("__skb_wait_for_more_packets < __skb_recv_udp", Layer::Socket, Category::OperatingSystem);
 }

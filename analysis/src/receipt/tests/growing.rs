@@ -2,7 +2,7 @@
 
 use super::made::{COSTS, Cell, Cost, passes};
 use crate::receipt::growth::settle;
-use crate::receipt::{Category, FunctionTable, Growth, Receipt, Rules, Shape, Trials, growth};
+use crate::receipt::{FunctionTable, Growth, Receipt, Rules, Shape, Trials, growth};
 use crate::testing::{generator, normal};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -142,7 +142,4 @@ fn the_table_of_functions() {
     let calls: Vec<bool> = row("udp_sendmsg").cells.iter().map(|cell| cell.calls.is_some()).collect();
     assert_eq!(calls, [true, false, true, true]);
     assert!(row("udp_sendmsg").calls.is_none() && row("csum_partial").cells.iter().all(|cell| cell.calls.is_none()));
-    let categories = Receipt::category_growth(&receipts.iter().collect::<Vec<_>>());
-    assert_eq!(categories[&Category::DataMovement].shape, Shape::Grows);
-    assert_eq!(categories[&Category::BufferManagement].shape, Shape::NotShown);
 }

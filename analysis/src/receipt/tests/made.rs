@@ -89,7 +89,13 @@ pub fn passes(cell: Cell, costs: &[Cost], random: &mut ChaCha8Rng) -> Passes {
         let messages = cell.messages * (1.0 + 0.02 * normal(random));
         let nanos = |ns: f64| Nanos::new((ns * messages) as u64);
         let jitter = 1.0 + 0.01 * normal(random);
-        made.clean.push(CleanPass { block, wall: nanos((whole + waits) * jitter), cpu: nanos(whole * jitter), messages });
+        made.clean.push(CleanPass {
+            block,
+            wall: nanos((whole + waits) * jitter),
+            cpu: nanos(whole * jitter),
+            beside: Nanos::new(0),
+            messages,
+        });
         let watched = cell.observer * (1.0 + 0.005 * normal(random));
         let counts: Vec<(&str, f64)> = costs.iter().map(|cost| (cost.chain, cost.ns * (1.0 + cell.spread * normal(random)))).collect();
         let sum: f64 = counts.iter().map(|(_, ns)| ns).sum();
@@ -98,10 +104,11 @@ pub fn passes(cell: Cell, costs: &[Cost], random: &mut ChaCha8Rng) -> Passes {
         let mut drawn = |ns: f64| (ns / sum * on_cpu / PERIOD as f64 + random.random::<f64>()).floor() as u64;
         let counts: Vec<(&str, u64)> = counts.iter().map(|(chain, ns)| (*chain, drawn(*ns))).collect();
         let cpu = Nanos::new(on_cpu as u64);
-        made.time.push(TimePass { block, profile: profile(&counts), counters: None, on_cpu: cpu.get(), cpu, messages });
+        made.time.push(TimePass { block, profile: profile(&counts), counters: None, on_cpu: cpu.get(), calibrated: false, cpu, messages });
         let waits =
             Waits { runnable: nanos(cell.waits[0]), blocked: nanos(cell.waits[1]), switches: 10, switching: Some(Nanos::new(20_000)) };
-        made.waits.push(WaitPass { waits, messages });
+        let wall = nanos(whole + cell.waits[0] + cell.waits[1]);
+        made.waits.push(WaitPass { waits, wall, cpu: nanos(whole), beside: Nanos::new(0), messages });
         let mut counts = CallCounts::default();
         counts.calls.insert("udp_sendmsg".to_owned(), messages as u64);
         counts.tier.insert("udp_sendmsg".to_owned(), CountTier::Fentry);

@@ -4,6 +4,7 @@
 pub mod roles;
 pub mod support;
 
+pub mod arms;
 pub mod clocks;
 pub mod killed;
 pub mod oneshot;

@@ -158,6 +158,13 @@ impl Answer {
         self
     }
 
+    /// It is done, whatever its verdicts are.
+    #[track_caller]
+    pub fn judged(self) -> Self {
+        assert!(matches!(self.code, Some(0 | 3 | 4)), "{self:#?}");
+        self
+    }
+
     /// It ended with `code`, said so on standard error with each of `words`,
     /// and printed no result.
     #[track_caller]

@@ -84,7 +84,7 @@ pub struct Features {
 impl Features {
     /// Whether the offload is as `wanted`: off with all its features, on with
     /// those that matter.
-    fn is(&self, offload: Offload, wanted: bool) -> bool {
+    pub(crate) fn is(&self, offload: Offload, wanted: bool) -> bool {
         let any_on = |names: &[&str]| names.iter().any(|name| self.active.get(*name) == Some(&true));
         if wanted { any_on(essential(offload)) } else { !any_on(group(offload)) }
     }
@@ -113,9 +113,15 @@ pub(super) fn set_offloads(device: &str, offloads: &BTreeMap<Offload, bool>) -> 
     }
 }
 
+/// Sets single features of `device`, by the kernel's names. For [`crate::arm`],
+/// which has made sure that it may be changed.
+pub(crate) fn set_features(device: &str, wanted: &[(&str, bool)]) -> Result<(), OffloadError> {
+    Session::open()?.set(device, wanted)
+}
+
 /// The single features to ask for. Fixed ones are left out: a request for them
 /// would be ignored.
-fn wanted(features: &Features, offloads: &BTreeMap<Offload, bool>) -> Vec<(&'static str, bool)> {
+pub(crate) fn wanted(features: &Features, offloads: &BTreeMap<Offload, bool>) -> Vec<(&'static str, bool)> {
     let names = offloads.iter().flat_map(|(offload, on)| group(*offload).iter().map(|name| (*name, *on)));
     names.filter(|(name, _)| features.changeable.contains(*name)).collect()
 }

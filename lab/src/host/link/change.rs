@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use model::control::WireEnd;
 use netlink_packet_core::{Emitable, NLM_F_CREATE, NLM_F_REPLACE};
 use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
@@ -38,6 +39,34 @@ pub(super) fn flags_up(channel: &mut Channel, device: &str, index: u32, silent: 
     message.header.flags = if silent { LinkFlags::Up | LinkFlags::Noarp } else { LinkFlags::Up };
     message.header.change_mask = message.header.flags;
     channel.ask(&format!("bringing up '{device}'"), NEW_LINK, 0, &bytes(&message)).map(drop)
+}
+
+/// Makes the device a port of a bridge.
+pub(super) fn port(channel: &mut Channel, device: &str, index: u32, bridge: u32) -> Result<(), LinkError> {
+    let mut message = LinkMessage::default();
+    message.header.index = index;
+    message.attributes.push(LinkAttribute::Controller(bridge));
+    step(channel.ask(&format!("making '{device}' a port of the bridge"), NEW_LINK, 0, &bytes(&message)), "use a relay link")
+}
+
+/// Lets the kernel hand the device single frames only: without this TCP makes
+/// packets of several even for a device that cannot cut them.
+pub(super) fn single_frames(channel: &mut Channel, device: &str, index: u32) -> Result<(), LinkError> {
+    let mut message = LinkMessage::default();
+    message.header.index = index;
+    message.attributes.push(LinkAttribute::GsoMaxSegs(1));
+    let remedy = "this needs Linux 4.16 or later; use a veth link";
+    step(channel.ask(&format!("limiting packets of '{device}' to single frames"), NEW_LINK, 0, &bytes(&message)), remedy)
+}
+
+/// Takes the device, which must be down, to the end of the wire that it is.
+pub(super) fn take_to(channel: &mut Channel, device: &str, index: u32, end: &WireEnd) -> Result<(), LinkError> {
+    let mut message = LinkMessage::default();
+    message.header.index = index;
+    message.attributes =
+        vec![LinkAttribute::Address(end.mac.to_vec()), LinkAttribute::IfName(end.device.clone()), LinkAttribute::NetNsPid(end.pid)];
+    let tried = format!("taking '{device}' as '{}' to the namespace of process {}", end.device, end.pid);
+    step(channel.ask(&tried, NEW_LINK, 0, &bytes(&message)), "both hosts must be set apart in the same way, in one user namespace")
 }
 
 /// Gives the device an address, without a wait for duplicates.

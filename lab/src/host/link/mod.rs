@@ -8,14 +8,18 @@
 
 mod change;
 mod create;
+mod shape;
 mod state;
+mod topology;
 mod wait;
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::Path;
 use std::time::Duration;
 
 use model::control::LinkEnd;
+use model::plan::Offload;
 use netlink_sys::protocols::NETLINK_ROUTE;
 
 use super::ethtool::{self, OffloadError};
@@ -23,8 +27,9 @@ use super::namespace::Entered;
 use super::netlink::{Channel, NetlinkError};
 use super::sysctl::{self, Settings, SysctlError};
 
-pub use create::{FAR_MAC, NEAR_MAC, make_veth};
+pub use create::{FAR_MAC, NEAR_MAC, give_away, make_veth};
 pub use state::DeviceState;
+pub use topology::{dropped, end_shape, make as make_wire};
 pub use wait::wait_until_ready;
 
 /// The loopback device, which every namespace has.
@@ -77,6 +82,9 @@ pub enum LinkError {
         /// How long was waited.
         limit: Duration,
     },
+    /// Nothing lies between the hosts of such a link.
+    #[error("making the wire of link '{0}': it has none; this is a fault of nettoll's, please report it")]
+    NoWire(String),
     /// Loopback is not up, and was not to be touched.
     #[error("looking at 'lo': it is down; bring it up with 'ip link set lo up'")]
     LoopbackDown,
@@ -112,7 +120,7 @@ pub fn configure(entered: &Entered, end: &LinkEnd) -> Result<Configured, LinkErr
 pub fn set_up(entered: &Entered, end: &LinkEnd) -> Result<Configured, LinkError> {
     guard(entered, &end.device)?;
     // The settings come first: they count from the moment the device is up.
-    let settings = sysctl::apply(entered, &end.device)?;
+    let settings = sysctl::apply(entered, &end.device, end.charged)?;
     let mut channel = open()?;
     let state = state::read(&mut channel, &end.device)?;
     if let Some(mtu) = end.mtu {
@@ -123,6 +131,12 @@ pub fn set_up(entered: &Entered, end: &LinkEnd) -> Result<Configured, LinkError>
         change::mtu(&mut channel, &end.device, state.index, mtu)?;
     }
     ethtool::set_offloads(&end.device, &end.offloads)?;
+    if end.charged {
+        ethtool::set_offloads(&end.device, &single_frames())?;
+    }
+    if let Some(shape) = end.shape {
+        shape::limit(&mut channel, &end.device, state.index, end.mtu.unwrap_or(state.mtu), shape)?;
+    }
     // Up before the addresses: an IPv6 address waits for its device.
     change::up(&mut channel, &end.device, state.index, true)?;
     let ipv6 = speaks_ipv6();
@@ -136,9 +150,22 @@ pub fn set_up(entered: &Entered, end: &LinkEnd) -> Result<Configured, LinkError>
     Ok(Configured { mac: state.mac(), settings, ipv6 })
 }
 
+/// Off: whatever makes one packet of several frames.
+fn single_frames() -> BTreeMap<Offload, bool> {
+    BTreeMap::from([Offload::Tso, Offload::Gso, Offload::Gro].map(|offload| (offload, false)))
+}
+
 /// What the kernel says of `device`.
 pub fn device_state(device: &str) -> Result<DeviceState, LinkError> {
     state::read(&mut open()?, device)
+}
+
+/// Sets the largest IP packet of `device`. For [`crate::arm`], which has made
+/// sure that it may be changed.
+pub(crate) fn set_mtu(device: &str, mtu: u32) -> Result<(), LinkError> {
+    let mut channel = open()?;
+    let index = state::read(&mut channel, device)?.index;
+    change::mtu(&mut channel, device, index, mtu)
 }
 
 /// Brings up loopback in a namespace just made.
@@ -194,7 +221,15 @@ mod tests {
     use crate::host::sysctl::Settings;
 
     fn end(device: &str) -> LinkEnd {
-        LinkEnd { device: device.to_owned(), addresses: vec![], neighbours: vec![], mtu: Some(1280), offloads: BTreeMap::new() }
+        LinkEnd {
+            device: device.to_owned(),
+            addresses: vec![],
+            neighbours: vec![],
+            mtu: Some(1280),
+            offloads: BTreeMap::new(),
+            charged: false,
+            shape: None,
+        }
     }
 
     #[test]

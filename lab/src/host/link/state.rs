@@ -12,6 +12,12 @@ const GET_LINK: u16 = 18;
 /// IFF_UP: somebody brought the device up.
 const ADMIN_UP: u32 = 1;
 
+/// IFF_LOWER_UP: the device has a carrier.
+const LOWER_UP: u32 = 1 << 16;
+
+/// The kind of tun and tap devices.
+const TUN: &str = "tun";
+
 /// IFLA_OPERSTATE of a device that carries traffic (IF_OPER_UP).
 const OPERSTATE_UP: u8 = 6;
 
@@ -64,8 +70,10 @@ impl DeviceState {
 
     /// Whether it carries traffic. Between carrier and this state the kernel
     /// still drops what is sent: the queue is attached later, by a worker.
-    pub const fn is_up(&self) -> bool {
-        self.is_admin_up() && self.operstate == OPERSTATE_UP
+    pub fn is_up(&self) -> bool {
+        // A tap device never says: it has a carrier as long as its file is open.
+        let carries = self.kind == TUN && self.flags & LOWER_UP != 0;
+        self.is_admin_up() && (self.operstate == OPERSTATE_UP || carries)
     }
 
     /// Its state in the words of RFC 2863.

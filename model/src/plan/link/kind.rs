@@ -132,6 +132,21 @@ impl LinkKind {
         matches!(self, Self::Ethernet(_) | Self::SharedWire(_) | Self::Switch(Some(_)) | Self::Relay(_))
     }
 
+    /// How long a frame may be under way on it beside the time that it waits in
+    /// queues: a receiver that hears nothing for longer need not wait for more.
+    pub fn longest_wait(&self) -> Nanos {
+        // Four frames one after the other: one ahead of it, itself, and as many
+        // on the way back. A frame of 64 KiB would be cut.
+        let frames = self.rate().map_or(Nanos::new(0), |rate| Nanos::new(4 * 8 * 1_538 * 1_000_000_000 / rate.get().max(1)));
+        match self {
+            Self::Relay(wire) => {
+                let hosts = wire.hosts.iter().fold(Nanos::new(0), |sum, host| sum + host.time + host.time + host.recovery);
+                [wire.delay, wire.delay, wire.jitter, wire.jitter, hosts, hosts].into_iter().fold(frames, |sum, time| sum + time)
+            }
+            _ => frames,
+        }
+    }
+
     /// The rate of its narrowest part.
     pub const fn rate(&self) -> Option<BitRate> {
         match self {

@@ -12,7 +12,7 @@ choice! {
     Medium, "a medium" {
         /// Each direction has the whole rate.
         Full = "full",
-        /// Both directions take turns, in the order in which their frames were ready.
+        /// Both ends take turns, where both have frames.
         Shared = "shared",
         /// One medium: where both ends wait for it, they collide (CSMA/CD).
         Half = "half",

@@ -1,0 +1,6 @@
+//! Receipts of made-up runs, from trial records to the study.
+
+mod beside;
+mod made;
+mod together;
+mod whole;

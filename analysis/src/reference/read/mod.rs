@@ -1,0 +1,107 @@
+//! Tables and results from elsewhere: CSV, iperf3's JSON, netperf's omni output.
+//!
+//! All of it is foreign: lengths and counts have limits, and every refusal says
+//! where it is and what to do.
+
+pub mod csv;
+pub mod iperf3;
+pub mod netperf;
+
+mod rows;
+
+/// The longest file, in bytes.
+pub const MOST_BYTES: usize = 4 << 20;
+
+/// The largest message, in bytes.
+pub const MOST_MESSAGE: u64 = 1 << 40;
+
+/// Why something from elsewhere cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// More text than is read.
+    #[error("it is longer than {MOST_BYTES} bytes; give fewer rows")]
+    TooLong,
+    /// Not one row.
+    #[error("it holds no figures; it needs a line of column names and at least one row")]
+    Empty,
+    /// Some columns of the nearest table.
+    #[error("the column {missing} is missing; a table of {kind} has the columns {all}")]
+    MissingColumns {
+        /// Those that are missing, in quotes.
+        missing: String,
+        /// What the table would be of.
+        kind: &'static str,
+        /// All of its columns.
+        all: String,
+    },
+    /// A row that CSV does not have.
+    #[error("line {line} is no row of this table: {reason}; give it as many fields as the first line, with quotes around commas")]
+    NotARow {
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A cell that is no figure, or not one that can be.
+    #[error("line {line}, column '{column}': '{found}' is {wrong}; {remedy}")]
+    BadCell {
+        /// The line, from 1.
+        line: u64,
+        /// The column's name.
+        column: &'static str,
+        /// What stands there, shortened.
+        found: String,
+        /// What is wrong with it.
+        wrong: &'static str,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// More rows than are looked at.
+    #[error("it holds more than {0}; give fewer")]
+    TooMany(&'static str),
+    /// JSON that ends before it is complete.
+    #[error("the JSON ends before it is complete (line {line}); the test or its output was cut off: run it again and let it end")]
+    Truncated {
+        /// Where it ends.
+        line: usize,
+    },
+    /// Something that is no JSON.
+    #[error("it is no JSON ({reason}); write it with `iperf3 -J`")]
+    NotJson {
+        /// What the parser said.
+        reason: String,
+    },
+    /// A test that failed.
+    #[error("{tool} reports '{message}': nothing was measured; mend that and run it again")]
+    Failed {
+        /// Whose output it is.
+        tool: &'static str,
+        /// What it says.
+        message: String,
+    },
+    /// A figure that the result has to hold.
+    #[error("{tool}'s {key} is missing or no figure above 0; {remedy}")]
+    MissingKey {
+        /// Whose output it is.
+        tool: &'static str,
+        /// Its name there.
+        key: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// Figures that contradict each other.
+    #[error("{tool} counts {what}; such a result cannot be used: run the test again")]
+    Contradiction {
+        /// Whose output it is.
+        tool: &'static str,
+        /// What does not go together.
+        what: String,
+    },
+}
+
+/// Foreign text in an error: short, and without control characters.
+fn shortened(text: &str) -> String {
+    let clean = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter });
+    let short: String = clean.take(40).collect();
+    if text.chars().count() > 40 { short + "…" } else { short }
+}

@@ -1,0 +1,331 @@
+//! Whether what a message, a byte or a segment costs has changed.
+//!
+//! The form of the model is one found for all blocks (`crate::cost`); here each
+//! block's own trials are fitted with it, once for each arm. So every coefficient
+//! has a pair of values a block, and is tested like any other pair: exactly,
+//! because the arms' order was drawn.
+
+use std::collections::BTreeMap;
+
+use model::Bytes;
+use serde::Serialize;
+
+use super::compare::{is_sure, needed_to_test};
+use super::{Design, Options};
+use crate::cost::design::Point;
+use crate::cost::robust;
+use crate::result::{Estimate, Fit, Interval, Term};
+use crate::stats::holm::holm;
+use crate::stats::median;
+use crate::stats::ranks::{Nulls, Shifts};
+
+/// A residual of up to 2 % is none: the same as the least noise of a cost model.
+const LEAST_NOISE: f64 = 0.02;
+
+/// One trial.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SizePoint {
+    /// Size of its messages.
+    pub size: Bytes,
+    /// ns per message; above 0.
+    pub time_ns: f64,
+    /// Frames per message, if they were counted.
+    pub frames: Option<f64>,
+    /// Wake-ups of the receiver per message, if they were counted.
+    pub wakeups: Option<f64>,
+}
+
+/// The trials of one series of cells in one block, both arms. Of separate runs,
+/// blocks of the same index need not have anything to do with each other.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct BlockPoints {
+    /// Of the baseline, one a size.
+    pub baseline: Vec<SizePoint>,
+    /// Of the candidate.
+    pub candidate: Vec<SizePoint>,
+}
+
+/// The form of a cost model: what both arms are fitted with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Form {
+    terms: Vec<Term>,
+    pieces: Vec<FormPiece>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct FormPiece {
+    from: Bytes,
+    to: Bytes,
+    /// Bytes of a full segment, where bytes and frames cannot be told apart.
+    segment: Option<f64>,
+}
+
+impl Form {
+    /// The form of a fit, such as that of the baseline.
+    pub fn of(fit: &Fit) -> Self {
+        let fitted = |term: &Term| *term != Term::FullSegment;
+        let value = |terms: &[crate::result::TermEstimate], of: Term| terms.iter().find(|t| t.term == of).map(|t| t.estimate.value);
+        let terms = fit.pieces.first().map_or(Vec::new(), |piece| piece.terms.iter().map(|found| found.term).filter(fitted).collect());
+        let piece = |piece: &crate::result::Piece| {
+            let full = value(&piece.terms, Term::FullSegment).zip(value(&piece.terms, Term::Byte));
+            let segment = full.map(|(full, byte)| (full / byte).round()).filter(|bytes| bytes.is_finite() && *bytes >= 1.0);
+            FormPiece { from: piece.from, to: piece.to, segment }
+        };
+        Self { terms, pieces: fit.pieces.iter().map(piece).collect() }
+    }
+}
+
+/// Why coefficients cannot be compared.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CoefficientError {
+    /// No block has all sizes.
+    #[error("no block has a trial of every size of the model in {0}; nothing can be fitted block by block")]
+    NoBlock(&'static str),
+}
+
+/// What became of a coefficient.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// It rose, surely and by more than the threshold.
+    Rose,
+    /// It fell.
+    Fell,
+    /// No change shown.
+    NotShown {
+        /// The smallest change that could have been shown, in ns.
+        smallest_ns: f64,
+    },
+    /// Whatever the values were, no change could be shown.
+    NotEnoughBlocks {
+        /// Blocks in which the model could be fitted in both arms.
+        blocks: usize,
+        /// How many more there have to be.
+        missing: usize,
+    },
+}
+
+/// One coefficient of one piece in both arms.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Coefficient {
+    /// Smallest size of the piece.
+    pub from: Bytes,
+    /// Its largest.
+    pub to: Bytes,
+    /// What it is counted by. A full segment is the cost of a byte times the
+    /// payload of a segment, and says nothing of its own.
+    pub term: Term,
+    /// Median over blocks in the baseline, in ns.
+    pub baseline_ns: f64,
+    /// In the candidate.
+    pub candidate_ns: f64,
+    /// The change in ns.
+    pub difference_ns: Estimate,
+    /// The candidate's over the baseline's; `None` where the baseline's may be 0
+    /// or less in some block, so that a ratio would say nothing.
+    pub ratio: Option<Estimate>,
+    /// Probability of a change at least as large by chance.
+    pub p: f64,
+    /// The same with all coefficients of the model taken into account (Holm).
+    pub p_adjusted: f64,
+    /// What follows.
+    pub change: Change,
+}
+
+/// A cost model in two arms.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Coefficients {
+    /// How the arms were measured.
+    pub design: Design,
+    /// A change needs an estimate beyond this share: of the coefficient, or where
+    /// it has no ratio, of the time of the largest message of its piece.
+    pub threshold: f64,
+    /// The confidence of changes and intervals.
+    pub confidence: f64,
+    /// Blocks fitted in the baseline and in the candidate.
+    pub blocks: [usize; 2],
+    /// Blocks that lacked a size, or that could not tell the terms apart.
+    pub dropped: usize,
+    /// The coefficients, piece by piece.
+    pub coefficients: Vec<Coefficient>,
+}
+
+/// Compares the coefficients of one form in two arms.
+///
+/// # Errors
+/// No block of an arm has a trial of every size of the form.
+pub fn coefficients(blocks: &BTreeMap<u32, BlockPoints>, form: &Form, options: &Options) -> Result<Coefficients, CoefficientError> {
+    let arm = |of: fn(&BlockPoints) -> &Vec<SizePoint>| -> BTreeMap<u32, Vec<Vec<f64>>> {
+        let sizes = sizes_of(blocks.values().map(of), form);
+        blocks.iter().filter_map(|(block, points)| Some((*block, fitted(of(points), form, &sizes)?))).collect()
+    };
+    let (mut baseline, mut candidate) = (arm(|points| &points.baseline), arm(|points| &points.candidate));
+    for (fits, arm) in [(&baseline, "the baseline"), (&candidate, "the candidate")] {
+        if fits.is_empty() {
+            return Err(CoefficientError::NoBlock(arm));
+        }
+    }
+    if options.design == Design::Paired {
+        baseline.retain(|block, _| candidate.contains_key(block));
+        candidate.retain(|block, _| baseline.contains_key(block));
+    }
+    if baseline.is_empty() {
+        return Err(CoefficientError::NoBlock("both arms"));
+    }
+    let counts = [baseline.len(), candidate.len()];
+    let present = |of: fn(&BlockPoints) -> &Vec<SizePoint>| blocks.values().filter(|points| !of(points).is_empty()).count();
+    let all = [present(|points| &points.baseline), present(|points| &points.candidate)];
+    let fits = Fits { baseline, candidate, form, blocks };
+    Ok(Coefficients {
+        design: options.design,
+        threshold: options.threshold,
+        confidence: options.confidence,
+        blocks: counts,
+        dropped: (all[0] - counts[0]).max(all[1] - counts[1]),
+        coefficients: fits.compare(options),
+    })
+}
+
+/// The sizes that most blocks have, within the form.
+fn sizes_of<'a>(blocks: impl Iterator<Item = &'a Vec<SizePoint>>, form: &Form) -> Vec<Bytes> {
+    let mut counts: BTreeMap<Bytes, usize> = BTreeMap::new();
+    blocks.flatten().filter(|point| form.piece_of(point.size).is_some()).for_each(|point| *counts.entry(point.size).or_default() += 1);
+    let most = counts.values().copied().max().unwrap_or_default();
+    counts.into_iter().filter(|(_, count)| count * 2 >= most).map(|(size, _)| size).collect()
+}
+
+/// The coefficients of each piece in one block; `None` where it lacks a size, or
+/// its trials cannot tell the terms apart.
+fn fitted(points: &[SizePoint], form: &Form, sizes: &[Bytes]) -> Option<Vec<Vec<f64>>> {
+    let of_size: BTreeMap<Bytes, &SizePoint> = points.iter().map(|point| (point.size, point)).collect();
+    let at = |size: &Bytes| of_size.get(size).filter(|point| point.time_ns > 0.0 && point.time_ns.is_finite()).map(|point| point.point());
+    let piece = |piece: &FormPiece| {
+        let points: Vec<Point> = sizes.iter().filter(|size| piece.holds(**size)).map(at).collect::<Option<_>>()?;
+        robust::fit(&points, &form.terms, LEAST_NOISE)
+    };
+    if sizes.is_empty() { None } else { form.pieces.iter().map(piece).collect() }
+}
+
+impl SizePoint {
+    fn point(&self) -> Point {
+        Point { size: self.size.get() as f64, time: self.time_ns, frames: self.frames, wakeups: self.wakeups }
+    }
+}
+
+impl FormPiece {
+    fn holds(&self, size: Bytes) -> bool {
+        self.from <= size && size <= self.to
+    }
+}
+
+impl Form {
+    fn piece_of(&self, size: Bytes) -> Option<usize> {
+        self.pieces.iter().position(|piece| piece.holds(size))
+    }
+}
+
+/// The coefficients of every block.
+struct Fits<'a> {
+    baseline: BTreeMap<u32, Vec<Vec<f64>>>,
+    candidate: BTreeMap<u32, Vec<Vec<f64>>>,
+    form: &'a Form,
+    blocks: &'a BTreeMap<u32, BlockPoints>,
+}
+
+/// One coefficient's values, and what they say.
+struct Tested {
+    piece: usize,
+    term: Term,
+    values: [Vec<f64>; 2],
+    difference: Shifts,
+    ratio: Option<Shifts>,
+}
+
+impl Fits<'_> {
+    fn compare(&self, options: &Options) -> Vec<Coefficient> {
+        let mut nulls = Nulls::default();
+        let places = (0..self.form.pieces.len()).flat_map(|piece| (0..self.form.terms.len()).map(move |term| (piece, term)));
+        let tested: Vec<Tested> = places.filter_map(|(piece, term)| self.test(piece, term, options.design, &mut nulls)).collect();
+        let adjusted = holm(&tested.iter().map(|tested| tested.difference.p(0.0)).collect::<Vec<_>>());
+        let rejected = adjusted.iter().filter(|p| is_sure(**p, options.confidence)).count();
+        let level = 1.0 - (1.0 - options.confidence) / tested.len().saturating_sub(rejected).max(1) as f64;
+        let needed = needed_to_test(tested.len(), options.confidence, options.design);
+        let mut all = Vec::new();
+        for (tested, p_adjusted) in tested.iter().zip(adjusted) {
+            let found = self.judged(tested, p_adjusted, level, needed, options);
+            let segment = self.form.pieces[tested.piece].segment.filter(|_| tested.term == Term::Byte);
+            let full = segment.map(|bytes| found.scaled(Term::FullSegment, bytes));
+            all.extend([Some(found), full].into_iter().flatten());
+        }
+        all
+    }
+
+    fn test(&self, piece: usize, term: usize, design: Design, nulls: &mut Nulls) -> Option<Tested> {
+        let values = |of: &BTreeMap<u32, Vec<Vec<f64>>>| of.values().map(|fit| fit[piece][term]).collect::<Vec<f64>>();
+        let (baseline, candidate) = (values(&self.baseline), values(&self.candidate));
+        let logs = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<f64>>();
+        let (difference, ratio) = match design {
+            Design::Paired => {
+                let pairs: Vec<(f64, f64)> = baseline.iter().copied().zip(candidate.iter().copied()).collect();
+                (nulls.paired(&pairs.iter().map(|(from, to)| to - from).collect::<Vec<_>>())?, nulls.ratios(&pairs))
+            }
+            // A logarithm of what is not above 0 is no number, and so is the ratio.
+            Design::Separate => (nulls.unpaired(&baseline, &candidate)?, nulls.unpaired(&logs(&baseline), &logs(&candidate))),
+        };
+        Some(Tested { piece, term: *self.form.terms.get(term)?, values: [baseline, candidate], difference, ratio })
+    }
+
+    fn judged(&self, tested: &Tested, p_adjusted: f64, level: f64, needed: usize, options: &Options) -> Coefficient {
+        let n = tested.values[0].len().min(tested.values[1].len());
+        let estimate = |shifts: &Shifts, turned: &dyn Fn(f64) -> f64| {
+            let interval = shifts.interval(options.confidence);
+            let interval = interval.map(|i| Interval { low: turned(i.low), high: turned(i.high), ..i });
+            Estimate { value: turned(shifts.value()), interval, n }
+        };
+        let as_ratio = |value: f64| if options.design == Design::Separate { value.exp() } else { value };
+        let ratio = tested.ratio.as_ref().map(|shifts| estimate(shifts, &as_ratio));
+        let difference_ns = estimate(&tested.difference, &|value| value);
+        let size = ratio.map_or_else(|| self.share_of_largest(tested, difference_ns.value), |ratio| ratio.value.ln().abs());
+        let change = match tested.difference.reach(level).filter(|_| n >= needed) {
+            None => Change::NotEnoughBlocks { blocks: n, missing: needed.saturating_sub(n) },
+            Some(_) if is_sure(p_adjusted, options.confidence) && size > options.threshold.ln_1p() => {
+                if difference_ns.value > 0.0 {
+                    Change::Rose
+                } else {
+                    Change::Fell
+                }
+            }
+            Some(smallest_ns) => Change::NotShown { smallest_ns },
+        };
+        let FormPiece { from, to, .. } = self.form.pieces[tested.piece];
+        let [baseline_ns, candidate_ns] = [0, 1].map(|arm| median::median(&tested.values[arm]).unwrap_or_default());
+        let p = tested.difference.p(0.0);
+        Coefficient { from, to, term: tested.term, baseline_ns, candidate_ns, difference_ns, ratio, p, p_adjusted, change }
+    }
+
+    /// A change as a share of the baseline's time for the largest message of the
+    /// piece.
+    fn share_of_largest(&self, tested: &Tested, change: f64) -> f64 {
+        let piece = self.form.pieces[tested.piece];
+        let points = || self.blocks.values().flat_map(|block| &block.baseline).filter(|point| piece.holds(point.size));
+        let Some(largest) = points().map(|point| point.size).max() else { return 0.0 };
+        let shares: Vec<f64> = points()
+            .filter(|point| point.size == largest)
+            .filter_map(|point| Some(point.point().count(tested.term)? * change / point.time_ns))
+            .collect();
+        median::median(&shares).unwrap_or_default().abs()
+    }
+}
+
+impl Coefficient {
+    /// The cost of so many of its unit.
+    fn scaled(&self, term: Term, by: f64) -> Self {
+        let interval = self.difference_ns.interval.map(|i| Interval { low: i.low * by, high: i.high * by, ..i });
+        let difference_ns = Estimate { value: self.difference_ns.value * by, interval, ..self.difference_ns };
+        let change = match self.change {
+            Change::NotShown { smallest_ns } => Change::NotShown { smallest_ns: smallest_ns * by },
+            other => other,
+        };
+        Self { term, baseline_ns: self.baseline_ns * by, candidate_ns: self.candidate_ns * by, difference_ns, change, ..self.clone() }
+    }
+}

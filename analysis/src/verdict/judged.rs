@@ -1,0 +1,149 @@
+//! What a comparison says, and what follows from it.
+
+use serde::Serialize;
+
+use super::{Design, Direction};
+use crate::result::Estimate;
+
+/// What the figures of two arms say of one cell, or of all.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The candidate is better, surely and by more than the threshold.
+    Better,
+    /// The candidate is worse, surely and by more than the threshold.
+    Worse,
+    /// Of all cells only: better in some and worse in others.
+    Mixed,
+    /// No difference shown.
+    NoDifferenceShown {
+        /// The smallest difference that could have been shown, as a share; of
+        /// all cells, in the one where least could be.
+        smallest: f64,
+    },
+    /// Whatever the values were, there could be no verdict.
+    NotEnoughBlocks {
+        /// Blocks that there are; of two runs, in the one with fewer.
+        blocks: usize,
+        /// How many more there have to be.
+        missing: usize,
+    },
+}
+
+impl Verdict {
+    /// Whether it says that there is a difference.
+    pub const fn is_shown(&self) -> bool {
+        matches!(self, Self::Better | Self::Worse | Self::Mixed)
+    }
+}
+
+/// One cell, or the mean of all.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Judged {
+    /// The candidate over the baseline, with its own interval: other cells are
+    /// not taken into account. `n` is the number of pairs, or of the values of
+    /// the smaller of two runs. `None` without any.
+    pub ratio: Option<Estimate>,
+    /// Median of the baseline and of the candidate, over the blocks compared;
+    /// `None` of the mean of all cells, and without any.
+    pub medians: Option<[f64; 2]>,
+    /// Probability of a ratio at least this far from 1 by chance; `None`
+    /// without any values.
+    pub p: Option<f64>,
+    /// The same with all cells and their mean taken into account (Holm).
+    pub p_adjusted: Option<f64>,
+    /// Blocks, or values, left out for a value that is not above 0 or no number.
+    pub dropped: usize,
+    /// What follows.
+    pub verdict: Verdict,
+}
+
+impl Judged {
+    /// Whether the difference is surely one, however small.
+    pub fn is_significant(&self, confidence: f64) -> bool {
+        self.p_adjusted.is_some_and(|p| p <= 1.0 - confidence + 1e-9)
+    }
+}
+
+/// All cells together.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Overall {
+    /// The geometric mean of the cells' ratios, each cell weighing the same.
+    pub mean: Judged,
+    /// Cells in which the candidate is better.
+    pub better: usize,
+    /// Cells in which it is worse.
+    pub worse: usize,
+    /// Cells in which no difference is shown.
+    pub not_shown: usize,
+    /// Cells with too few blocks for a verdict.
+    pub too_few: usize,
+    /// Better or worse if the mean or any cell is.
+    pub verdict: Verdict,
+}
+
+/// Two arms, by one metric.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Which way the metric is better.
+    pub direction: Direction,
+    /// How the arms were measured: whether there is drift protection.
+    pub design: Design,
+    /// A verdict needs an estimate beyond this share.
+    pub threshold: f64,
+    /// The confidence of verdicts and intervals.
+    pub confidence: f64,
+    /// Hypotheses tested: the cells, and where there are several, their mean.
+    pub tested: usize,
+    /// Blocks that a verdict needs with so many; of two runs, in each.
+    pub needed: usize,
+    /// The cells, in the order given; with neither arm's values, one has a
+    /// verdict of 0 blocks and counts for nothing.
+    pub cells: Vec<Judged>,
+    /// All of them.
+    pub overall: Overall,
+    /// What follows for who asked.
+    pub conclusion: Conclusion,
+}
+
+/// What follows for a script, the gravest last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Conclusion {
+    /// The candidate is better, or no difference is shown where one beyond the
+    /// threshold would have been.
+    Done,
+    /// No difference is shown, but one beyond the threshold could hide.
+    Inconclusive,
+    /// The candidate is worse somewhere.
+    Against,
+}
+
+impl Conclusion {
+    /// The exit code: 0, 4 or 3.
+    pub const fn exit_code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Against => 3,
+            Self::Inconclusive => 4,
+        }
+    }
+}
+
+/// What follows from several comparisons: the gravest of them; of none, that
+/// nothing could be shown.
+pub fn conclude(comparisons: impl IntoIterator<Item = Conclusion>) -> Conclusion {
+    comparisons.into_iter().max().unwrap_or(Conclusion::Inconclusive)
+}
+
+impl Overall {
+    /// What follows from it.
+    pub(super) fn conclusion(&self, threshold: f64) -> Conclusion {
+        match self.verdict {
+            Verdict::Worse | Verdict::Mixed => Conclusion::Against,
+            Verdict::Better => Conclusion::Done,
+            Verdict::NoDifferenceShown { smallest } if smallest <= threshold && self.too_few == 0 => Conclusion::Done,
+            Verdict::NoDifferenceShown { .. } | Verdict::NotEnoughBlocks { .. } => Conclusion::Inconclusive,
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Whether one arm is better than another, by how much, and whether to believe it.
+//!
+//! ```text
+//! Values (a cell, both arms, by block) -> series: are they of one kind? -> Doubt
+//!                                      -> compare -> Comparison -> conclude -> exit code
+//! SizePoint (a block, both arms)       -> coefficients -> per message, per byte, per segment
+//! Values of an arm against itself      -> selftest -> what this machine can show
+//! ```
+//!
+//! `docs/statistics.md` has the maths with their sources, and what simulations
+//! show of them.
+
+mod coefficients;
+mod compare;
+mod direction;
+mod judged;
+mod selftest;
+mod series;
+
+pub mod simulation;
+
+pub use coefficients::{BlockPoints, Change, Coefficient, CoefficientError, Coefficients, Form, SizePoint, coefficients};
+pub use compare::{blocks_needed, compare};
+pub use direction::{Direction, direction};
+pub use judged::{Comparison, Conclusion, Judged, Overall, Verdict, conclude};
+pub use selftest::{Outlook, SelfTest, detectable, self_test};
+pub use series::{Arm, Doubt, Shape, doubts};
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// A difference of up to 2 % is none worth a verdict unless the user says so.
+pub const THRESHOLD: f64 = 0.02;
+
+/// The confidence of verdicts and intervals unless the user says so.
+pub const CONFIDENCE: f64 = 0.95;
+
+/// How the two arms were measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Design {
+    /// As neighbours within each block, in random order: what drifts hits both.
+    Paired,
+    /// In separate runs, one after the other: what changed on the machine between
+    /// them cannot be told from the arms. There is no drift protection.
+    Separate,
+}
+
+impl Design {
+    /// Whether what drifts on the machine hits both arms alike. Where it does
+    /// not, every report of the comparison has to say so.
+    pub const fn protects_from_drift(self) -> bool {
+        matches!(self, Self::Paired)
+    }
+}
+
+/// What a comparison is held to.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Options {
+    /// A verdict needs an estimate beyond this share; 0.02 is 2 %.
+    pub threshold: f64,
+    /// The confidence of intervals; 1 − this is the probability of any false
+    /// verdict in a comparison.
+    pub confidence: f64,
+    /// How the arms were measured.
+    pub design: Design,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { threshold: THRESHOLD, confidence: CONFIDENCE, design: Design::Paired }
+    }
+}
+
+/// One metric of one cell in both arms, by block.
+///
+/// Where arms were measured in one run, a block's values are a pair; a block in
+/// which one arm has none is left out. Ratios need values above 0: others are
+/// left out too, and counted ([`Judged::dropped`]).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Values {
+    /// Of the baseline; one value a block.
+    pub baseline: BTreeMap<u32, f64>,
+    /// Of the candidate.
+    pub candidate: BTreeMap<u32, f64>,
+}
+
+impl Values {
+    /// From pairs of a block and its value.
+    pub fn new(baseline: impl IntoIterator<Item = (u32, f64)>, candidate: impl IntoIterator<Item = (u32, f64)>) -> Self {
+        Self { baseline: baseline.into_iter().collect(), candidate: candidate.into_iter().collect() }
+    }
+
+    /// Whether neither arm has any value: the metric is none of this cell.
+    fn is_empty(&self) -> bool {
+        self.baseline.is_empty() && self.candidate.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,140 @@
+//! A machine against itself: how small a difference it can show, and how long
+//! that takes.
+
+use serde::Serialize;
+
+use super::compare::{compare, hypotheses, needed_to_test};
+use super::{Comparison, Design, Direction, Options, Values};
+use crate::stats::distribution::student_critical;
+use crate::stats::{median, normal};
+
+/// A difference is one that a run can show when it is found four times of five.
+const POWER: f64 = 0.8;
+
+/// For so many blocks it is said what they could show.
+const OUTLOOKS: [usize; 6] = [10, 14, 20, 30, 50, 100];
+
+/// More blocks than these are not proposed.
+const MOST_BLOCKS: usize = 100_000;
+
+/// Seconds in a minute.
+const MINUTE: f64 = 60.0;
+
+/// What a number of blocks can show.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Outlook {
+    /// Blocks.
+    pub blocks: usize,
+    /// How long they take.
+    pub minutes: f64,
+    /// The true difference, as a share, that is found in four runs of five, in a
+    /// cell of middling noise with all cells taken into account; `None` where
+    /// there are too few blocks for that.
+    pub each_cell: Option<f64>,
+    /// In a run of that cell alone.
+    pub one_cell: Option<f64>,
+    /// In the mean of all cells.
+    pub mean: Option<f64>,
+}
+
+/// An arm against itself.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SelfTest {
+    /// What the comparison says; a difference here is a false one.
+    pub comparison: Comparison,
+    /// Blocks measured.
+    pub blocks: usize,
+    /// How long a block takes with both arms.
+    pub seconds_per_block: f64,
+    /// How much a ratio of one block scatters, as a share: of the middling cell.
+    pub noise: f64,
+    /// Of the noisiest cell.
+    pub worst_noise: f64,
+    /// Of the mean of all cells.
+    pub mean_noise: f64,
+    /// What could be shown in how many minutes.
+    pub outlooks: Vec<Outlook>,
+    /// The blocks and minutes that show the threshold in every cell: in the
+    /// noisiest; `None` where no reasonable number does.
+    pub for_threshold: Option<Outlook>,
+}
+
+/// Summarises a machine against itself, from the values of `--arm a --arm a`
+/// and how long each block took. `None` where too few blocks were measured to
+/// tell the noise (6 at 95 %), or arms were not neighbours.
+///
+/// The noise is told by how far the interval of the ratio reaches (Lehmann 1963,
+/// "Nonparametric confidence intervals for a shift parameter"), so that wild
+/// values count as little as they do in a verdict.
+pub fn self_test(cells: &[Values], direction: Direction, seconds_per_block: f64, options: &Options) -> Option<SelfTest> {
+    if options.design != Design::Paired {
+        return None;
+    }
+    let comparison = compare(cells, direction, options);
+    let measured = cells.iter().filter(|values| !values.is_empty()).count();
+    let noises: Vec<f64> = comparison.cells.iter().filter_map(|judged| noise(judged, options.confidence)).collect();
+    let (noise_of_cell, mean_noise) = (median::median(&noises)?, noise(&comparison.overall.mean, options.confidence)?);
+    let worst_noise = noises.iter().copied().fold(noise_of_cell, f64::max);
+    let tested = hypotheses(measured);
+    let outlook = |blocks: usize, cell: f64| Outlook {
+        blocks,
+        minutes: blocks as f64 * seconds_per_block / MINUTE,
+        each_cell: detectable(cell, blocks, tested, options.confidence),
+        one_cell: detectable(cell, blocks, 1, options.confidence),
+        mean: detectable(mean_noise, blocks, tested, options.confidence),
+    };
+    let enough =
+        |blocks: &usize| detectable(worst_noise, *blocks, tested, options.confidence).is_some_and(|share| share <= options.threshold);
+    let for_threshold =
+        first(needed_to_test(tested, options.confidence, Design::Paired), enough).map(|blocks| outlook(blocks, worst_noise));
+    Some(SelfTest {
+        blocks: comparison.overall.mean.ratio?.n,
+        seconds_per_block,
+        noise: noise_of_cell.exp_m1(),
+        worst_noise: worst_noise.exp_m1(),
+        mean_noise: mean_noise.exp_m1(),
+        outlooks: OUTLOOKS.iter().map(|blocks| outlook(*blocks, noise_of_cell)).collect(),
+        for_threshold,
+        comparison,
+    })
+}
+
+/// The scatter of one block's log ratio that an interval stands for.
+fn noise(judged: &super::Judged, confidence: f64) -> Option<f64> {
+    let ratio = judged.ratio?;
+    let interval = ratio.interval?;
+    let n = ratio.n as f64;
+    let reach = (interval.high.ln() - interval.low.ln()) / 2.0;
+    let critical = student_critical(interval.confidence.max(confidence), n - 1.0);
+    Some(reach * n.sqrt() / critical).filter(|noise| noise.is_finite())
+}
+
+/// The true difference, as a share, that so many blocks show in four runs of
+/// five where `tested` hypotheses share the error, in the worst case that none
+/// of the others is rejected. `noise` is the scatter of one block's log ratio as
+/// the test sees it: of normal values 1.023 standard deviations, for ranks need
+/// √(π/3) times their mean's error. `None` where there are too few blocks.
+///
+/// By the normal approximation to the non-central t (Johnson and Welch 1940):
+/// the critical value, and beyond it what four of five lie above.
+pub fn detectable(noise: f64, blocks: usize, tested: usize, confidence: f64) -> Option<f64> {
+    if blocks < needed_to_test(tested, confidence, Design::Paired) {
+        return None;
+    }
+    let freedom = blocks as f64 - 1.0;
+    let critical = student_critical(1.0 - (1.0 - confidence) / tested as f64, freedom);
+    let beyond = normal::quantile(POWER) * (1.0 + critical * critical / (2.0 * freedom)).sqrt();
+    Some(((critical + beyond) * noise / (blocks as f64).sqrt()).exp_m1())
+}
+
+/// The least number of blocks from `least` on that is enough: by doubling, then
+/// halving the gap, since more blocks always show more.
+fn first(least: usize, enough: impl Fn(&usize) -> bool) -> Option<usize> {
+    let mut high = std::iter::successors(Some(least), |blocks| Some(blocks * 2)).take_while(|b| *b <= MOST_BLOCKS).find(&enough)?;
+    let mut low = (high / 2).max(least);
+    while low < high {
+        let middle = low.midpoint(high);
+        if enough(&middle) { high = middle } else { low = middle + 1 }
+    }
+    Some(high)
+}

@@ -1,0 +1,226 @@
+//! Whether a series is of one kind at all, before anything is averaged: does it
+//! warm up, change its level, drift, or fall into two modes?
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{Direction, Values};
+use crate::stats::change::{Chance, Change};
+use crate::stats::dip;
+use crate::stats::holm::holm;
+use crate::stats::median;
+use crate::stats::randomisation::p_by_chance;
+use crate::stats::ranks::pooled;
+use crate::stats::trend::{self, Trend};
+
+/// How sure a doubt has to be; with doubts of the machine, of the order of each
+/// series and of its modes, a quiet run raises one by chance in up to 3 %.
+const SURE: f64 = 0.01;
+
+/// Longer series are pooled, neighbours together, before their order is looked at.
+const MOST_IN_ORDER: usize = 60;
+
+/// Of longer ones every so manieth value is looked at for modes.
+const MOST_FOR_MODES: usize = 200;
+
+/// Which of the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arm {
+    /// What is compared with.
+    Baseline,
+    /// What is judged.
+    Candidate,
+}
+
+/// What a series does that a mean or a median would hide.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shape {
+    /// The first blocks, at most a third of all, are worse than the rest: run
+    /// longer before measuring, or leave them out.
+    WarmingUp {
+        /// How many blocks it took.
+        blocks: usize,
+        /// Their median over that of the rest, less 1.
+        by: f64,
+    },
+    /// The level changed once.
+    Stepped {
+        /// The first block after it.
+        at: u32,
+        /// The median after it over that before, less 1.
+        by: f64,
+    },
+    /// It rose or fell all the time.
+    Drifting {
+        /// The change from the first to the last block, as a share.
+        by: f64,
+    },
+    /// Two modes, in no order: something is one way in some blocks and another
+    /// in the others, and what lies between them was never measured.
+    Bimodal {
+        /// The median of each mode; relative to the cell's median where it is
+        /// of the run.
+        modes: [f64; 2],
+        /// The share of blocks in the upper one.
+        upper: f64,
+    },
+}
+
+/// A series that is not of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Doubt {
+    /// The place of the cell; `None` of all together: the machine.
+    pub cell: Option<usize>,
+    /// The arm; `None` of both.
+    pub arm: Option<Arm>,
+    /// What it does.
+    pub shape: Shape,
+    /// Probability of this by chance, all series taken into account (Holm).
+    pub p: f64,
+}
+
+/// Everything in the series of two arms that averaging would hide and that is
+/// larger than `threshold`: first of the machine as a whole, from the
+/// median of all series in each block, then of each cell and arm.
+///
+/// Warm-up and steps by the change of ranks ([`Chance`]), after the kinds of
+/// Barrett and others 2017, "Virtual machine warmup blows hot and cold"; drift by
+/// Mann and Kendall's test ([`trend`]), whichever of the two leaves less; modes by
+/// the dip ([`dip`]) of what they leave.
+pub fn doubts(cells: &[Values], direction: Direction, threshold: f64) -> Vec<Doubt> {
+    let all = all_series(cells);
+    let mut nulls = Nulls::default();
+    let mut doubts = judge(&[machine(&all)], direction, threshold, &mut nulls);
+    doubts.extend(judge(&all, direction, threshold, &mut nulls));
+    doubts
+}
+
+/// The logarithms of one arm's values in one cell, in the order of blocks.
+#[derive(Debug, Clone, Default)]
+struct Series {
+    cell: Option<usize>,
+    arm: Option<Arm>,
+    blocks: Vec<u32>,
+    logs: Vec<f64>,
+}
+
+fn all_series(cells: &[Values]) -> Vec<Series> {
+    let series = |cell: usize, arm: Arm, values: &BTreeMap<u32, f64>| {
+        let logs = values.iter().map(|(block, value)| (*block, value.ln())).filter(|(_, log)| log.is_finite());
+        let (blocks, logs) = logs.unzip();
+        Series { cell: Some(cell), arm: Some(arm), blocks, logs }
+    };
+    let both =
+        |(cell, values): (usize, &Values)| [series(cell, Arm::Baseline, &values.baseline), series(cell, Arm::Candidate, &values.candidate)];
+    cells.iter().enumerate().flat_map(both).filter(|series| !series.logs.is_empty()).collect()
+}
+
+/// The median over all series of how far each block lies from the series'
+/// median: one cell alone does not make it.
+fn machine(all: &[Series]) -> Series {
+    let mut by_block: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for series in all {
+        let centre = median::median(&series.logs).unwrap_or_default();
+        series.blocks.iter().zip(&series.logs).for_each(|(block, log)| by_block.entry(*block).or_default().push(log - centre));
+    }
+    let (blocks, logs) = by_block.into_iter().filter_map(|(block, logs)| Some((block, median::median(&logs)?))).unzip();
+    Series { cell: None, arm: None, blocks, logs }
+}
+
+/// What the statistics are by chance, by the number of values.
+#[derive(Default)]
+struct Nulls {
+    change: BTreeMap<usize, Chance>,
+    dip: BTreeMap<usize, Vec<f64>>,
+}
+
+/// What the order of a series shows.
+struct Order {
+    change: Option<Change>,
+    trend: Option<Trend>,
+    p: f64,
+}
+
+impl Order {
+    fn of(logs: &[f64], nulls: &mut Nulls) -> Self {
+        let values = pooled(logs, MOST_IN_ORDER);
+        let chance = nulls.change.entry(values.len()).or_insert_with(|| Chance::of(values.len()));
+        let (change, trend) = (chance.change(&values), trend::trend(&values));
+        let p_change = change.map(|change| change.p);
+        // Two tests of one series: the smaller p counts twice (Bonferroni).
+        let p = p_change.into_iter().chain(trend.map(|trend| trend.p)).fold(1.0, f64::min) * 2.0;
+        let left = |fitted: &dyn Fn(usize) -> f64| values.iter().enumerate().map(|(i, value)| (value - fitted(i)).abs()).sum::<f64>();
+        let by_change = change.map_or(f64::INFINITY, |change| left(&|i| change.levels[usize::from(i >= change.before)]));
+        let by_trend = trend.map_or(f64::INFINITY, |trend| left(&|i| trend.start + trend.slope * i as f64));
+        let (change, trend) = if by_change <= by_trend { (change, None) } else { (None, trend) };
+        // Back from pools to blocks.
+        let pool = logs.len() as f64 / values.len().max(1) as f64;
+        let change = change.map(|change| Change { before: (change.before as f64 * pool).round() as usize, ..change });
+        let trend = trend.map(|trend| Trend { slope: trend.slope / pool, ..trend });
+        Self { change, trend, p: p.min(1.0) }
+    }
+
+    /// What it is, where it is more than `least` in logarithms.
+    fn shape(&self, series: &Series, direction: Direction, least: f64) -> Option<Shape> {
+        if let Some(Change { before, levels: [head, tail], .. }) = self.change.filter(|change| apart(change.levels) > least) {
+            let worse = (head > tail) == (direction == Direction::LowerIsBetter);
+            return Some(match worse && before * 3 <= series.logs.len() {
+                true => Shape::WarmingUp { blocks: before, by: (head - tail).exp_m1() },
+                false => Shape::Stepped { at: *series.blocks.get(before)?, by: (tail - head).exp_m1() },
+            });
+        }
+        let change = self.trend?.slope * (series.logs.len() as f64 - 1.0);
+        (change.abs() > least).then(|| Shape::Drifting { by: change.exp_m1() })
+    }
+
+    /// What is left of a series without it.
+    fn residuals(&self, logs: &[f64]) -> Vec<f64> {
+        let fitted = |i: usize| match (self.change, self.trend) {
+            (Some(change), _) => change.levels[usize::from(i >= change.before)] - change.levels[1],
+            (None, Some(trend)) => trend.slope * i as f64,
+            (None, None) => 0.0,
+        };
+        logs.iter().enumerate().map(|(i, log)| log - fitted(i)).collect()
+    }
+}
+
+fn apart([a, b]: [f64; 2]) -> f64 {
+    (a - b).abs()
+}
+
+fn judge(all: &[Series], direction: Direction, threshold: f64, nulls: &mut Nulls) -> Vec<Doubt> {
+    let least = threshold.ln_1p();
+    let orders: Vec<Order> = all.iter().map(|series| Order::of(&series.logs, nulls)).collect();
+    let by_order = holm(&orders.iter().map(|order| order.p).collect::<Vec<_>>());
+    let mut doubts = Vec::new();
+    let mut left: Vec<Vec<f64>> = Vec::new();
+    for ((series, order), p) in all.iter().zip(&orders).zip(by_order) {
+        let shape = order.shape(series, direction, least).filter(|_| p <= SURE);
+        left.push(if shape.is_some() { order.residuals(&series.logs) } else { series.logs.clone() });
+        doubts.extend(shape.map(|shape| Doubt { cell: series.cell, arm: series.arm, shape, p }));
+    }
+    let by_modes = holm(&left.iter().map(|values| modes_p(values, nulls)).collect::<Vec<_>>());
+    for ((series, values), p) in all.iter().zip(&left).zip(by_modes) {
+        let shape = modes(values).filter(|(modes, _)| apart(*modes) > least && p <= SURE);
+        let shape = shape.map(|(modes, upper)| Shape::Bimodal { modes: modes.map(f64::exp), upper });
+        doubts.extend(shape.map(|shape| Doubt { cell: series.cell, arm: series.arm, shape, p }));
+    }
+    doubts
+}
+
+/// The probability of modes so far apart by chance.
+fn modes_p(values: &[f64], nulls: &mut Nulls) -> f64 {
+    let values: Vec<f64> = values.iter().copied().step_by(values.len().div_ceil(MOST_FOR_MODES).max(1)).collect();
+    let p = |dip: f64| p_by_chance(dip, nulls.dip.entry(values.len()).or_insert_with(|| dip::null(values.len())));
+    dip::dip(&values).map_or(1.0, p)
+}
+
+/// The two modes, and the share of values in the upper one.
+fn modes(values: &[f64]) -> Option<([f64; 2], f64)> {
+    let sorted = median::sorted(values);
+    let (lower, upper) = sorted.split_at_checked(dip::split(&sorted))?;
+    Some(([median::of_sorted(lower)?, median::of_sorted(upper)?], upper.len() as f64 / sorted.len() as f64))
+}

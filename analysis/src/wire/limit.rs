@@ -1,0 +1,128 @@
+//! The limit of a link: the most goodput for which the frames that were counted
+//! on it leave room.
+//!
+//! The counts are those of the two ends' devices over a whole trial, with
+//! warm-up and drain, on a link whose devices count every frame by itself (no
+//! offloads). Payload and frames are of the same time, so that their ratio is
+//! the cost of the payload, whatever the acknowledgements were.
+
+use model::kernel::LinkCounters;
+use model::plan::LinkKind;
+use model::trial::Measured;
+use model::{BitRate, Cell, Protocol};
+
+use super::frame::{CHECK, Cut, Frames, HEADER, LEAST_FRAME, OVERHEAD};
+
+/// How a wire is divided between its directions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Medium {
+    /// Each direction has the whole rate.
+    FullDuplex,
+    /// Both directions, and all pairs, share it.
+    Shared,
+}
+
+/// What one trial carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Carried {
+    /// Payload that the receiver got, over the whole trial.
+    pub payload: u64,
+    /// Frames from the sender.
+    pub forward: Frames,
+    /// Frames back to it: acknowledgements.
+    pub back: Frames,
+}
+
+/// Frames as devices count them: their number and bytes. Where they are shorter
+/// on average than the least frame they are taken to be all so: acknowledgements
+/// and datagrams of one size are. In a mixture a short frame counts up to 6 bytes
+/// too little, of 78.
+pub const fn counted(count: u64, bytes: u64) -> Frames {
+    let least = (LEAST_FRAME - CHECK) as u64 * count;
+    let padded = if bytes < least { least } else { bytes };
+    Frames { count, bytes, cost: padded.saturating_add(OVERHEAD as u64 * count) }
+}
+
+impl Carried {
+    /// From the devices' counters. `sender` and `receiver` are what each end's
+    /// own device sent.
+    pub const fn of(payload: u64, sender: &LinkCounters, receiver: &LinkCounters) -> Self {
+        Self { payload, forward: counted(sender.tx_packets, sender.tx_bytes), back: counted(receiver.tx_packets, receiver.tx_bytes) }
+    }
+
+    /// Messages of `size` bytes of payload as they ought to be carried: segments
+    /// as large as they may be, with an acknowledgement for every `per_ack`, or
+    /// datagrams.
+    pub fn expected(cut: Cut, protocol: Protocol, size: u32, per_ack: u32) -> Self {
+        match protocol {
+            Protocol::Udp => Self { payload: u64::from(size), forward: cut.datagram(size), back: Frames::NONE },
+            Protocol::Tcp => {
+                let forward = cut.segment(size.min(cut.segment_payload())).times(u64::from(per_ack.max(1)));
+                let payload = u64::from(size.min(cut.segment_payload())) * u64::from(per_ack.max(1));
+                Self { payload, forward, back: cut.acknowledgement() }
+            }
+        }
+    }
+
+    /// Byte times that the payload cost where they are scarce.
+    pub const fn cost(&self, medium: Medium) -> u64 {
+        match medium {
+            Medium::Shared => self.forward.cost.saturating_add(self.back.cost),
+            // The way back has room of its own; it binds only where more goes
+            // back than forth.
+            Medium::FullDuplex => {
+                if self.back.cost > self.forward.cost {
+                    self.back.cost
+                } else {
+                    self.forward.cost
+                }
+            }
+        }
+    }
+
+    /// The most goodput in bytes a second of a wire of `rate`; `None` where
+    /// nothing was carried.
+    pub fn limit(&self, medium: Medium, rate: BitRate) -> Option<f64> {
+        let cost = self.cost(medium);
+        (cost > 0 && self.payload > 0).then(|| rate.get() as f64 / 8.0 * self.payload as f64 / cost as f64)
+    }
+
+    /// The bits that the wire carried each second, preamble and gaps included,
+    /// at so much goodput in bytes a second; `None` where nothing was carried.
+    pub fn wire_rate(&self, medium: Medium, goodput: f64) -> Option<f64> {
+        (self.payload > 0).then(|| goodput * 8.0 * self.cost(medium) as f64 / self.payload as f64)
+    }
+
+    /// Frames that went forth for each that came back: segments an acknowledgement;
+    /// `None` where none came back.
+    pub fn per_acknowledgement(&self) -> Option<f64> {
+        (self.back.count > 0).then(|| self.forward.count as f64 / self.back.count as f64)
+    }
+}
+
+/// The most goodput, in bytes a second, that a trial's link allows a stream with
+/// the frames and acknowledgements that the trial had. `None` of a link without a
+/// rate, of what is no stream or goes both ways, and of hosts whose devices count
+/// other people's frames.
+pub fn of_trial(link: &LinkKind, measured: &Measured, cell: &Cell) -> Option<f64> {
+    if !measured.isolated || !cell.test.is_stream() || cell.bidirectional {
+        return None;
+    }
+    let medium = match link {
+        LinkKind::SharedWire(_) => Medium::Shared,
+        LinkKind::Relay(wire) if wire.medium != model::plan::link::Medium::Full => Medium::Shared,
+        _ => Medium::FullDuplex,
+    };
+    // Datagrams count where they left for the wire: what is lost behind it
+    // crossed it as well. Of a stream every byte arrives once.
+    let payload = match cell.protocol() {
+        Protocol::Udp => measured.sender_host.udp.out_datagrams.saturating_mul(cell.size.get()),
+        Protocol::Tcp => measured.receiver.total.bytes,
+    };
+    Carried::of(payload, &measured.sender_host.link, &measured.receiver_host.link).limit(medium, link.rate()?)
+}
+
+/// Bytes that a device counts of the least frame.
+pub const LEAST_COUNTED: u32 = LEAST_FRAME - CHECK;
+
+const _: () = assert!(LEAST_COUNTED > HEADER);

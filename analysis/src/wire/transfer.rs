@@ -1,0 +1,184 @@
+//! A discrete-event model of one TCP connection that sends all that it can over
+//! a wire: what a window, host times and acknowledgements let through.
+//!
+//! The sender has always something to send and reads every acknowledgement; the
+//! receiver reads at once what comes. Losses are not repaired: the model is of
+//! wires without.
+
+use model::Nanos;
+use model::plan::link::Wire;
+
+use super::frame::{Cut, HEADER};
+use super::passage::{End, Passage};
+
+/// How two hosts speak TCP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Speech {
+    /// How packets are cut.
+    pub cut: Cut,
+    /// Bytes of a message: no segment holds more.
+    pub message: u32,
+    /// Segments for an acknowledgement. A receiver that reads each message as it
+    /// comes acknowledges each; one of long reads every second.
+    pub per_ack: u32,
+    /// How long an acknowledgement waits for the next segment at most.
+    pub patience: Nanos,
+    /// Whether the sender never sends more at once than half of the largest
+    /// window that it was offered, as Linux does with windows above 536 bytes
+    /// (`tcp_bound_to_half_wnd`).
+    pub halves: bool,
+}
+
+impl Speech {
+    /// Segments of 1,460 bytes, each written by itself and acknowledged by itself.
+    pub const SEGMENT_FOR_SEGMENT: Self =
+        Self { cut: Cut::PLAIN, message: 1_460, per_ack: 1, patience: Nanos::from_millis(40), halves: false };
+}
+
+/// The buffers of a connection and how much it moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Load {
+    /// Payload that the sender holds until it is acknowledged.
+    pub sender_buffer: u32,
+    /// Payload that the receiver's window allows.
+    pub receiver_buffer: u32,
+    /// Payload in all; more than one segment.
+    pub bytes: u64,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Transfer {
+    /// Payload a second, from the first byte handed over to the last delivered.
+    pub bytes_per_s: f64,
+    /// Data segments.
+    pub segments: u64,
+    /// Acknowledgements.
+    pub acknowledgements: u64,
+    /// The most segments under way at one time.
+    pub most_in_flight: u64,
+    /// Collisions.
+    pub collisions: u64,
+}
+
+enum Packet {
+    Segment { end: u64 },
+    Acknowledgement { up_to: u64 },
+}
+
+struct Model {
+    passage: Passage<Packet>,
+    speech: Speech,
+    segment: u64,
+    window: u64,
+    bytes: u64,
+    sent: u64,
+    acknowledged: u64,
+    received: u64,
+    unacknowledged: u32,
+    /// When the receiver acknowledges what it has not yet.
+    patience_ends: Option<u64>,
+    made: Transfer,
+}
+
+/// Runs the model. `None` where nothing can ever be sent, or some of it was
+/// lost on the way.
+pub fn run(wire: Wire, speech: Speech, load: Load, seed: u64) -> Option<Transfer> {
+    let window = load.sender_buffer.min(load.receiver_buffer);
+    let half = if speech.halves && load.receiver_buffer > 536 { load.receiver_buffer / 2 } else { u32::MAX };
+    let segment = speech.message.min(speech.cut.segment_payload()).min(window).min(half);
+    if segment == 0 || load.bytes == 0 {
+        return None;
+    }
+    let model = Model {
+        passage: Passage::new(wire, seed),
+        speech,
+        segment: u64::from(segment),
+        window: u64::from(window),
+        bytes: load.bytes,
+        sent: 0,
+        acknowledged: 0,
+        received: 0,
+        unacknowledged: 0,
+        patience_ends: None,
+        made: Transfer { bytes_per_s: 0.0, segments: 0, acknowledgements: 0, most_in_flight: 0, collisions: 0 },
+    };
+    model.run()
+}
+
+impl Model {
+    fn run(mut self) -> Option<Transfer> {
+        self.send(0);
+        loop {
+            let timer = self.patience_ends.unwrap_or(u64::MAX);
+            let at = match self.passage.next_at() {
+                Some(at) => at.get().min(timer),
+                None if timer < u64::MAX => timer,
+                // Nothing is under way, but not all has come: it was lost.
+                None => return None,
+            };
+            while let Some(frame) = self.passage.take(Nanos::new(at)) {
+                match frame.load {
+                    Packet::Segment { end } => self.receive(frame.at.get(), end),
+                    Packet::Acknowledgement { up_to } => {
+                        self.acknowledged = self.acknowledged.max(up_to);
+                        self.send(frame.at.get());
+                    }
+                }
+                if self.received >= self.bytes {
+                    return Some(self.result(frame.at));
+                }
+            }
+            if self.patience_ends.is_some_and(|end| end <= at) {
+                self.acknowledge(at);
+            }
+        }
+    }
+
+    /// Sends as much as the window allows, in whole segments but for the last.
+    fn send(&mut self, now: u64) {
+        while self.sent < self.bytes {
+            let payload = self.segment.min(self.bytes - self.sent);
+            if self.sent + payload > self.acknowledged + self.window {
+                return;
+            }
+            self.sent += payload;
+            self.made.segments += 1;
+            let in_flight = (self.sent - self.acknowledged).div_ceil(self.segment);
+            self.made.most_in_flight = self.made.most_in_flight.max(in_flight);
+            // A segment's payload is below 64 KiB.
+            let frame = self.speech.cut.segment(u32::try_from(payload).unwrap_or(u32::MAX));
+            self.hand(now, End::A, frame.bytes, Packet::Segment { end: self.sent });
+        }
+    }
+
+    fn receive(&mut self, now: u64, end: u64) {
+        self.received = self.received.max(end);
+        self.unacknowledged += 1;
+        if self.unacknowledged >= self.speech.per_ack {
+            self.acknowledge(now);
+        } else if self.patience_ends.is_none() {
+            self.patience_ends = Some(now + self.speech.patience.get());
+        }
+    }
+
+    fn acknowledge(&mut self, now: u64) {
+        self.unacknowledged = 0;
+        self.patience_ends = None;
+        self.made.acknowledgements += 1;
+        let frame = self.speech.cut.acknowledgement();
+        self.hand(now, End::B, frame.bytes, Packet::Acknowledgement { up_to: self.received });
+    }
+
+    fn hand(&mut self, now: u64, from: End, bytes: u64, packet: Packet) {
+        let counted = u32::try_from(bytes).unwrap_or(HEADER);
+        // One that the queue refuses is missed by the loop above.
+        let _ = self.passage.hand(Nanos::new(now), from, counted, packet);
+    }
+
+    fn result(self, at: Nanos) -> Transfer {
+        let seconds = at.as_secs_f64();
+        let bytes_per_s = if seconds > 0.0 { self.bytes as f64 / seconds } else { f64::INFINITY };
+        Transfer { bytes_per_s, collisions: self.passage.tally(End::A).collisions, ..self.made }
+    }
+}

@@ -1,0 +1,29 @@
+//! Workloads: what a mix of message sizes costs, foretold from what single
+//! sizes cost and held against the mix itself.
+//!
+//! ```text
+//! Workload -> Share (what of it can be sent) -> Mix -> cells
+//! TrialRecord -> Gatherer -> Gathered: figures of sizes and of mixes
+//! Gathered + Analysis (models, receipts) -> weights over sizes -> WorkloadStudy
+//! ```
+//!
+//! `docs/workload.md` has the maths.
+
+mod gathered;
+mod share;
+mod study;
+mod sweep;
+mod touching;
+mod weights;
+
+pub use gathered::{Gathered, Gatherer};
+pub use share::{Cut, Share, Workload, WorkloadFileError};
+pub use study::{
+    FigureRow, NoModel, Quantity, Sent, SeriesResult, ShareOfTime, Source, Touching, WORKLOAD_FORMAT, WorkloadResult, WorkloadStudy,
+    lay_side_by_side,
+};
+pub use sweep::sizes_for;
+pub use weights::{Beyond, Weights};
+
+#[cfg(test)]
+mod tests;

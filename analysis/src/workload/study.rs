@@ -1,0 +1,292 @@
+//! Prediction and measurement side by side.
+
+use model::cell::Series;
+use model::{Protocol, Role};
+use serde::Serialize;
+
+use super::gathered::{CellTrials, Gathered};
+use super::share::{Cut, Workload};
+use super::touching;
+use super::weights::{Beyond, Weights};
+use crate::result::{Analysis, Estimate, Metric};
+
+mod foretold;
+
+use foretold::{AtSizes, Drawn};
+
+/// The version of [`WorkloadStudy`] as JSON.
+pub const WORKLOAD_FORMAT: u32 = 1;
+
+/// What workloads cost: foretold, and measured where that was done.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WorkloadStudy {
+    /// [`WORKLOAD_FORMAT`].
+    pub format: u32,
+    /// Whether sizes and mixes were measured in the same blocks; `None` where no
+    /// mix was measured.
+    pub same_run: Option<bool>,
+    /// Blocks of the run that single sizes are from.
+    pub blocks: usize,
+    /// One a workload, in the order asked for.
+    pub workloads: Vec<WorkloadResult>,
+}
+
+/// One workload.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WorkloadResult {
+    /// Its name.
+    pub workload: String,
+    /// What it is of.
+    pub title: String,
+    /// Its mean message in bytes.
+    pub mean_bytes: f64,
+    /// Its largest message in bytes.
+    pub largest_bytes: u64,
+    /// One a series of cells that measured sizes.
+    pub series: Vec<SeriesResult>,
+}
+
+/// One workload over one series.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SeriesResult {
+    /// The series in words.
+    pub series: String,
+    /// Its transport.
+    pub protocol: Protocol,
+    /// Whether Nagle's algorithm joins small messages.
+    pub nagle: bool,
+    /// The mean message of what is sent, in bytes.
+    pub mean_bytes: f64,
+    /// What of the workload cannot be sent; `None`: nothing.
+    pub cut: Option<Cut>,
+    /// Smallest and largest size measured, in bytes.
+    pub measured_sizes: [u64; 2],
+    /// How many.
+    pub sizes: usize,
+    /// What of the mix lies beyond them.
+    pub beyond: Beyond,
+    /// Why there is no cost model of CPU time at the sender or the receiver.
+    pub no_model: Vec<NoModel>,
+    /// The figures, in the order of [`Quantity::ALL`]; those that can be foretold.
+    pub figures: Vec<FigureRow>,
+    /// The share of CPU time that touches data, where there are receipts.
+    pub touching: Vec<Touching>,
+    /// What was really sent; `None`: the mix was not measured.
+    pub sent: Option<Sent>,
+}
+
+/// A cost model that there is not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NoModel {
+    /// Which end's CPU time it is of.
+    pub role: Role,
+    /// In a sentence.
+    pub reason: String,
+}
+
+/// What is foretold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// CPU time of the sender's end, ns per message.
+    SenderCpu,
+    /// CPU time of the receiver's end, ns per message received.
+    ReceiverCpu,
+    /// Messages that the sender sends a second.
+    MessagesPerS,
+    /// Frames, or bundles of them that the device divides, per message.
+    Frames,
+    /// Wake-ups of the receiver per message.
+    ReceiverWakeups,
+}
+
+impl Quantity {
+    /// Every quantity, in the order of reports.
+    pub const ALL: [Self; 5] = [Self::SenderCpu, Self::ReceiverCpu, Self::MessagesPerS, Self::Frames, Self::ReceiverWakeups];
+
+    /// The figure of a trial that it is.
+    pub const fn metric(self) -> Metric {
+        match self {
+            Self::SenderCpu => Metric::SenderCpuPerMessageNs,
+            Self::ReceiverCpu => Metric::ReceiverCpuPerMessageNs,
+            Self::MessagesPerS => Metric::SentMessagesPerS,
+            Self::Frames => Metric::FramesPerMessage,
+            Self::ReceiverWakeups => Metric::ReceiverWakeupsPerMessage,
+        }
+    }
+
+    /// The cost model that explains it, if any does.
+    const fn model(self) -> Option<(crate::result::Quantity, Role)> {
+        match self {
+            Self::SenderCpu => Some((crate::result::Quantity::SenderCpu, Role::Sender)),
+            Self::ReceiverCpu => Some((crate::result::Quantity::ReceiverCpu, Role::Receiver)),
+            Self::MessagesPerS | Self::Frames | Self::ReceiverWakeups => None,
+        }
+    }
+}
+
+/// Where a prediction is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// The lines of the cost model.
+    Model,
+    /// The medians of the sizes measured, with straight lines between them.
+    Sizes,
+}
+
+/// One figure, both ways.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct FigureRow {
+    /// What it is.
+    pub quantity: Quantity,
+    /// What the prediction is from.
+    pub source: Source,
+    /// What was foretold, where the mix was measured for the mean message that
+    /// was really sent; its interval by bootstrap over blocks.
+    pub predicted: Estimate,
+    /// What the mix showed: the median over its trials.
+    pub measured: Option<Estimate>,
+    /// Measured over foretold: 1 is a prediction that came true. Where sizes and
+    /// mixes are of one run its blocks are drawn for both at once, so that what
+    /// hit a whole block does not widen the interval.
+    pub ratio: Option<Estimate>,
+}
+
+/// A share of CPU time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ShareOfTime {
+    /// 0 to 1.
+    pub value: f64,
+    /// Its interval at 95 %; `None` of too few trials.
+    pub interval: Option<[f64; 2]>,
+}
+
+/// The share of the CPU time of one end that touches data.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Touching {
+    /// Which end.
+    pub role: Role,
+    /// From the receipts of single sizes; `None` without any.
+    pub predicted: Option<ShareOfTime>,
+    /// Share of messages that are larger than the sizes with receipts, and left out.
+    pub left_out: f64,
+    /// From the receipt of the mix; `None` without one.
+    pub measured: Option<ShareOfTime>,
+}
+
+/// What was really sent of a mix.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Sent {
+    /// Trials.
+    pub trials: usize,
+    /// Messages in their measured parts.
+    pub messages: u64,
+    /// Their mean size in bytes, as the sender counted.
+    pub mean_bytes: f64,
+}
+
+/// Foretells each workload from a run that measured sizes and lays what a run
+/// measured of it beside that; the same run may be both.
+///
+/// A workload that a series cannot send at all is left out there.
+pub fn lay_side_by_side(workloads: &[Workload], sizes: (&Gathered, &Analysis), mixes: Option<(&Gathered, &Analysis)>) -> WorkloadStudy {
+    let same = |mixes: &Gathered| std::ptr::eq(mixes, sizes.0);
+    let sweeps: Vec<Sweep> = sizes.0.sweeps().into_iter().filter_map(|members| Sweep::of(&members, sizes)).collect();
+    let result = |workload: &Workload| WorkloadResult {
+        workload: workload.name.clone(),
+        title: workload.title.clone(),
+        mean_bytes: workload.sizes.mean(),
+        largest_bytes: workload.sizes.points().last().map_or(0, |(size, _)| *size),
+        series: sweeps.iter().filter_map(|sweep| sweep.result(workload, sizes, mixes)).collect(),
+    };
+    let results: Vec<WorkloadResult> = workloads.iter().map(result).collect();
+    let any = results.iter().flat_map(|result| &result.series).any(|series| series.sent.is_some());
+    WorkloadStudy {
+        format: WORKLOAD_FORMAT,
+        same_run: mixes.filter(|_| any).map(|(mixes, _)| same(mixes)),
+        blocks: sizes.0.batches.blocks(),
+        workloads: results,
+    }
+}
+
+/// A series with what was found at each of its sizes, drawn many times.
+struct Sweep {
+    like: model::Cell,
+    series: Series,
+    bytes: Vec<u64>,
+    found: Vec<(Quantity, AtSizes)>,
+    no_model: Vec<NoModel>,
+}
+
+impl Sweep {
+    fn of(members: &[&CellTrials], (gathered, analysis): (&Gathered, &Analysis)) -> Option<Self> {
+        let like = members.first()?.cell.clone();
+        let series = like.series();
+        let mut no_model = Vec::new();
+        let mut found = Vec::new();
+        for quantity in Quantity::ALL {
+            let outcome = quantity.model().and_then(|(model, role)| Some((foretold::outcome(analysis, &series, model)?, role)));
+            let fit = match outcome {
+                Some((Ok(fit), _)) => Some(fit),
+                Some((Err(reason), role)) => {
+                    no_model.push(NoModel { role, reason: reason.to_owned() });
+                    None
+                }
+                None => None,
+            };
+            found.extend(AtSizes::of(members, quantity, fit, gathered).map(|at| (quantity, at)));
+        }
+        let bytes = members.iter().map(|trials| trials.cell.size.get()).collect();
+        Some(Self { like, series, bytes, found, no_model })
+    }
+
+    fn result(&self, workload: &Workload, sizes: (&Gathered, &Analysis), mixes: Option<(&Gathered, &Analysis)>) -> Option<SeriesResult> {
+        let share = workload.share_of(&self.like).ok()?;
+        let beyond = Weights::of(&share.sizes, &self.bytes)?.beyond;
+        let trials = mixes.and_then(|(gathered, _)| Some((gathered.mix(&workload.name, &self.series)?, gathered)));
+        let trials = trials.filter(|(trials, _)| trials.sent.0 > 0);
+        let mean = trials.map_or_else(|| share.mean(), |(trials, _)| trials.mean_sent());
+        let row = |(quantity, at): &(Quantity, AtSizes)| row(*quantity, at, (&share.sizes, mean), sizes.0, trials);
+        Some(SeriesResult {
+            series: self.series.to_string(),
+            protocol: self.like.protocol(),
+            nagle: self.like.protocol() == Protocol::Tcp && !self.like.nodelay,
+            mean_bytes: share.mean(),
+            cut: share.cut,
+            measured_sizes: [*self.bytes.first()?, *self.bytes.last()?],
+            sizes: self.bytes.len(),
+            beyond,
+            no_model: self.no_model.clone(),
+            figures: self.found.iter().filter_map(row).collect(),
+            touching: touching::of(&share, &self.series, &workload.name, sizes.1, mixes.map(|(_, analysis)| analysis)),
+            sent: trials.map(|(trials, _)| Sent { trials: trials.figures.len(), messages: trials.sent.0, mean_bytes: trials.mean_sent() }),
+        })
+    }
+}
+
+/// One figure of a mix, foretold and measured.
+fn row(
+    quantity: Quantity,
+    at: &AtSizes,
+    (mix, mean): (&[(u64, f64)], f64),
+    sizes: &Gathered,
+    mixes: Option<(&CellTrials, &Gathered)>,
+) -> Option<FigureRow> {
+    let foretold = at.mean_over(mix, mean)?;
+    let n = sizes.batches.blocks();
+    let interval = sizes.claim.bootstrapped(foretold.value, &foretold.draws, sizes.batches.len());
+    let predicted = Estimate { value: foretold.value, interval, n };
+    let found = mixes.and_then(|(trials, gathered)| {
+        let values: Vec<f64> = trials.figures.iter().filter_map(|trial| trial.get(quantity.metric())).collect();
+        Some((gathered.claim.estimate(&values)?, Drawn::of_mix(trials, quantity, gathered, std::ptr::eq(gathered, sizes))?, gathered))
+    });
+    let ratio = found.as_ref().filter(|_| foretold.value > 0.0).map(|(measured, drawn, gathered)| {
+        let value = measured.value / foretold.value;
+        let draws: Vec<f64> = drawn.draws.iter().zip(&foretold.draws).map(|(measured, foretold)| measured / foretold).collect();
+        let batches = gathered.batches.len().min(sizes.batches.len());
+        let interval = sizes.claim.bootstrapped(value, &draws, batches);
+        Estimate { value, interval, n: gathered.batches.blocks().min(n) }
+    });
+    Some(FigureRow { quantity, source: at.source, predicted, measured: found.map(|(measured, ..)| measured), ratio })
+}

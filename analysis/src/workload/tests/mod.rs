@@ -1,0 +1,2 @@
+mod foretelling;
+mod sharing;

@@ -1,0 +1,55 @@
+//! The share of CPU time that touches data, from receipts.
+
+use std::slice;
+
+use model::Role;
+use model::cell::Series;
+
+use super::share::Share;
+use super::study::{ShareOfTime, Touching};
+use crate::receipt::{Figure, Receipt, SizeDistribution, weigh};
+use crate::result::Analysis;
+use crate::result::receipt::CellReceipt;
+
+/// Of both ends, where either side has a receipt.
+pub fn of(share: &Share, series: &Series, workload: &str, sizes: &Analysis, mixes: Option<&Analysis>) -> Vec<Touching> {
+    let ends = [Role::Sender, Role::Receiver].into_iter().filter_map(|role| {
+        let foretold = foretold(share, series, role, sizes);
+        let measured = mixes.and_then(|mixes| measured(series, workload, role, mixes));
+        let (predicted, left_out) = foretold.map_or((None, 0.0), |(share, left_out)| (Some(share), left_out));
+        (predicted.is_some() || measured.is_some()).then_some(Touching { role, predicted, left_out, measured })
+    });
+    ends.collect()
+}
+
+/// The receipts of a study; of one with arms, those of the baseline.
+fn cells(analysis: &Analysis) -> impl Iterator<Item = &CellReceipt> {
+    let baseline = analysis.run.plan.arms.first().map(|arm| arm.name.as_str());
+    let all = analysis.receipt.iter().flat_map(|study| &study.cells);
+    all.filter(move |cell| cell.arm.is_none() || cell.arm.as_deref() == baseline)
+}
+
+fn foretold(share: &Share, series: &Series, role: Role, analysis: &Analysis) -> Option<(ShareOfTime, f64)> {
+    let of_series = cells(analysis).filter(|cell| cell.cell.mix.is_none() && cell.cell.series() == *series);
+    let receipts: Vec<&Receipt> = of_series.filter_map(|cell| cell.end(role).outcome.receipt()).collect();
+    if receipts.len() < 2 {
+        return None;
+    }
+    let mix = SizeDistribution::of(share.sizes.clone());
+    let weighted = weigh(&mix, &receipts, |receipt| slice::from_ref(&receipt.touching)).ok()?;
+    let touching = weighted.rows.first()?.ns;
+    Some((share_of(touching, weighted.cpu.ns.value)?, weighted.beyond))
+}
+
+fn measured(series: &Series, workload: &str, role: Role, analysis: &Analysis) -> Option<ShareOfTime> {
+    let is_it =
+        |cell: &&CellReceipt| cell.cell.mix.as_ref().is_some_and(|mix| mix.name == workload) && cell.cell.series_of_sizes() == *series;
+    let receipt = cells(analysis).find(is_it)?.end(role).outcome.receipt()?;
+    share_of(receipt.touching.ns, receipt.cpu.value)
+}
+
+/// A row as a share of the CPU time, which is known far better than the row.
+fn share_of(row: Figure, cpu: f64) -> Option<ShareOfTime> {
+    let share = row.scaled(1.0 / cpu);
+    share.value.is_finite().then_some(ShareOfTime { value: share.value, interval: share.interval })
+}

@@ -1,0 +1,62 @@
+//! Workloads: what single sizes foretell, against the mix as it is sent.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::Context;
+use serde_json::Value;
+
+use crate::bars::Row;
+
+/// The workloads with a bar.
+const WORKLOADS: [&str; 3] = ["W1", "W2", "W3"];
+/// How far measured may be from foretold, as a share.
+const UDP: f64 = 0.10;
+/// The same of TCP with TCP_NODELAY.
+const TCP: f64 = 0.15;
+
+/// The figures with a bar: CPU per message at both ends, and their rate.
+const WITH_BAR: [&str; 3] = ["sender_cpu", "receiver_cpu", "messages_per_s"];
+
+/// Measures sizes and mixes in the same blocks with the tool itself.
+pub fn measure(nettoll: &Path, blocks: u32) -> anyhow::Result<Vec<Row>> {
+    let runs = tempfile::tempdir().context("make a directory for the run")?;
+    let blocks = blocks.to_string();
+    let mut command = Command::new(nettoll);
+    command.args(["workload", "--measure", "-J", "--blocks", &blocks, "--runs"]).arg(runs.path()).args(WORKLOADS);
+    let output = command.output().with_context(|| format!("start {}; build it first", nettoll.display()))?;
+    let study: Value = serde_json::from_slice(&output.stdout).context("read what nettoll workload says")?;
+    anyhow::ensure!(output.status.success(), "nettoll workload failed: {study}");
+    let of = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let mut rows = Vec::new();
+    for result in of(&study["workloads"]) {
+        for series in of(&result["series"]) {
+            rows.extend(of(&series["figures"]).iter().flat_map(|figure| figure_rows(&result["workload"], &series, figure)));
+        }
+    }
+    anyhow::ensure!(!rows.is_empty(), "nettoll workload foretold nothing: {study}");
+    Ok(rows)
+}
+
+/// One figure: its ratio, against the bar of its series; with Nagle both figures.
+fn figure_rows(workload: &Value, series: &Value, figure: &Value) -> Vec<Row> {
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (quantity, number) = (word(&figure["quantity"]), |value: &Value| value.as_f64().unwrap_or(f64::NAN));
+    let what = format!("{}, {}, {quantity}", word(workload), word(&series["series"]));
+    let ratio = &figure["ratio"];
+    let n = ratio["n"].as_u64().unwrap_or_default() as usize;
+    let (value, interval) = (number(&ratio["value"]), &ratio["interval"]);
+    let mut row = Row::printed(format!("{what}, measured / foretold by {}", word(&figure["source"])), value, "x", n);
+    if interval.is_object() {
+        row = row.within(number(&interval["low"]), number(&interval["high"]));
+    }
+    if series["nagle"] == true {
+        let both = ["predicted", "measured"].map(|side| Row::printed(format!("  {what}, {side}"), number(&figure[side]["value"]), "", n));
+        return [vec![row], both.into()].concat();
+    }
+    let bar = if series["cut"].is_object() || word(&series["series"]).starts_with("UDP") { UDP } else { TCP };
+    if WITH_BAR.contains(&quantity.as_str()) {
+        row = row.against(format!("1 within {:.0} %", bar * 100.0), (value - 1.0).abs() <= bar);
+    }
+    vec![row]
+}

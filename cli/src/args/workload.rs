@@ -1,0 +1,71 @@
+//! The flags of `nettoll workload`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use model::Nanos;
+
+use super::agent::TrustArgs;
+use super::study::LinkArgs;
+
+/// `nettoll workload`.
+#[derive(Debug, Args)]
+pub struct WorkloadArgs {
+    /// Workloads: W1 to W5, or files with the columns
+    /// message_bytes,cumulative_fraction; without any, W1 to W5
+    #[arg(value_name = "NAME|FILE")]
+    pub workloads: Vec<String>,
+    /// Foretell from the sizes of this run; without it, the latest that measured
+    /// sizes
+    #[arg(long, value_name = "RUN", conflicts_with = "measure")]
+    pub run: Option<PathBuf>,
+    /// Measure sizes and mixes anew, in the same blocks
+    #[arg(long)]
+    pub measure: bool,
+    /// Foretell only: measure nothing
+    #[arg(long, conflicts_with = "measure")]
+    pub foretell: bool,
+    /// Say what would be measured, and measure nothing
+    #[arg(long, conflicts_with = "foretell")]
+    pub dry_run: bool,
+    /// Directory that runs are stored in
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    pub runs: PathBuf,
+    /// Lengths and numbers
+    #[command(flatten)]
+    pub extent: WorkloadExtent,
+    /// The link
+    #[command(flatten)]
+    pub link: LinkArgs,
+    /// What keeps strangers out of agents
+    #[command(flatten)]
+    pub trust: TrustArgs,
+    /// Write a page to this file
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// JSON on standard output, also for failures
+    #[arg(short = 'J', long)]
+    pub json: bool,
+}
+
+/// Flags that replace lengths and numbers.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Extent")]
+pub struct WorkloadExtent {
+    /// Measured time of a trial: 200ms, 2s
+    #[arg(short = 't', long, visible_alias = "time", value_name = "TIME", allow_hyphen_values = true)]
+    pub length: Option<Nanos>,
+    /// Time before the measured part
+    #[arg(short = 'O', long, value_name = "TIME", allow_hyphen_values = true)]
+    pub warmup: Option<Nanos>,
+    /// Number of blocks
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub blocks: Option<u32>,
+    /// Seed of the random order, and of the order of sizes in a mix
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
+    pub seed: Option<u64>,
+    /// Break the CPU time down as well, for the share that touches data; with
+    /// --measure
+    #[arg(long, requires = "measure")]
+    pub receipt: bool,
+}

@@ -1,0 +1,83 @@
+//! `nettoll compare`.
+
+use std::path::Path;
+
+use analysis::between::{Between, RunValues, RunsCompared, compare_runs};
+use analysis::receipt::compare_studies;
+use analysis::result::Analysis;
+use anyhow::Context;
+use lab::likeness;
+use model::Plan;
+use store::RunReader;
+
+use crate::args::{CompareArgs, RulesArgs};
+use crate::exit::{Exit, Failure};
+use crate::rules::{self, Own};
+use crate::{output, report, version};
+
+/// A run as far as it is compared.
+struct One {
+    analysis: Analysis,
+    values: RunValues,
+}
+
+/// Holds runs against the first, and says what follows.
+///
+/// # Errors
+/// A run that cannot be read, or a page that cannot be written.
+pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
+    let rules = rules::load(&RulesArgs { rules: args.rules.clone(), show_rules: false })?;
+    let runs: Vec<One> = args.runs.iter().map(|path| read(path, rules.as_ref())).collect::<Result<_, _>>()?;
+    let Some((baseline, candidates)) = runs.split_first() else { return Err(Failure::misuse("give at least two runs")) };
+    let between = Between::of(candidates.iter().map(|candidate| held(baseline, candidate, args.threshold)).collect());
+    if let Some(place) = &args.html {
+        let page = ::report::verdict::html(&between, version::SHORT);
+        std::fs::write(place, page).with_context(|| format!("write {}; does its directory exist, and is it writable?", place.display()))?;
+    }
+    let text = match (args.json, args.markdown) {
+        (true, _) => ::report::verdict::json(&between),
+        (_, true) => ::report::verdict::markdown(&between),
+        _ => ::report::verdict::terminal(&between, output::style()),
+    };
+    output::write(&text)?;
+    if let Some(place) = args.html.as_ref().filter(|_| !args.json && !args.markdown) {
+        output::write(&format!("\nReport: {}", place.display()))?;
+    }
+    Ok(Exit::of(between.conclusion))
+}
+
+fn read(path: &Path, rules: Option<&Own>) -> Result<One, Failure> {
+    let mut values = RunValues::default();
+    for record in RunReader::open(path)?.trials()?.filter_map(Result::ok) {
+        values.push(&record);
+    }
+    Ok(One { analysis: report::analyse_by(path, rules)?, values })
+}
+
+fn held(baseline: &One, candidate: &One, threshold: f64) -> RunsCompared {
+    let [a, b] = [&baseline.analysis, &candidate.analysis];
+    let likeness::Differences { grave, slight } = likeness::compare(&a.hosts, &b.hosts);
+    let receipts = a.receipt.as_ref().zip(b.receipt.as_ref()).map(|(a, b)| compare_studies(a, b));
+    RunsCompared {
+        baseline: a.run.id.clone(),
+        candidate: b.run.id.clone(),
+        differences: settings(&a.run.plan, &b.run.plan).into_iter().chain(grave).collect(),
+        slight,
+        figures: compare_runs(&baseline.values, &candidate.values, threshold, a.run.plan.blocks.confidence),
+        receipts,
+    }
+}
+
+/// How two plans measure otherwise; their cells are compared one by one.
+fn settings(a: &Plan, b: &Plan) -> Vec<String> {
+    let words = |plan: &Plan| {
+        [
+            ("the link", format!("{:?}", plan.link)),
+            ("the extent of a trial", format!("{:?} after {}", plan.end, plan.warmup)),
+            ("the CPUs asked for", format!("{:?}", plan.cpus)),
+            ("the distance of samples", plan.receipt.map_or("none".to_owned(), |receipt| receipt.period.to_string())),
+        ]
+    };
+    let pairs = words(a).into_iter().zip(words(b));
+    pairs.filter(|((_, a), (_, b))| a != b).map(|((what, a), (_, b))| format!("{what} was {a}, is {b}")).collect()
+}

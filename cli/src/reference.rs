@@ -1,0 +1,112 @@
+//! `nettoll reference`.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use analysis::reference::read::{self, csv};
+use analysis::reference::{self, DRAWS, Foreign, ReadError, ReferenceAnalysis, Study};
+use anyhow::Context;
+
+use crate::args::ReferenceArgs;
+use crate::exit::{Exit, Failure};
+use crate::output;
+
+/// Lists the published studies, or analyses one with whatever is to be laid beside it.
+///
+/// # Errors
+/// A study that there is not, a file or run that cannot be read.
+pub fn run(args: &ReferenceArgs) -> Result<Exit, Failure> {
+    let run = args.run.as_ref().or(args.run_option.as_ref());
+    let Some(analysis) = analysis(args, run)? else {
+        let listed = if args.json { report::reference::json::list() } else { report::reference::terminal::list(output::style()) };
+        output::write(&listed)?;
+        return Ok(Exit::Done);
+    };
+    if let Some(place) = &args.html {
+        let page = report::reference::html::render(&analysis, crate::version::SHORT);
+        std::fs::write(place, page).with_context(|| format!("write {}; does its directory exist, and is it writable?", place.display()))?;
+    }
+    if args.json {
+        output::write(&report::reference::json::render(&analysis))?;
+        return Ok(Exit::Done);
+    }
+    output::write(&report::reference::terminal::render(&analysis, output::style()))?;
+    if let Some(place) = &args.html {
+        output::write(&format!("\nReport: {}", place.display()))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// What is asked for; `None` when nothing is.
+fn analysis(args: &ReferenceArgs, run: Option<&PathBuf>) -> Result<Option<ReferenceAnalysis>, Failure> {
+    let mut foreign = Vec::new();
+    if let Some(run) = run {
+        foreign.push(Foreign::of_run(&crate::report::analyse(run)?));
+    }
+    foreign.extend(peers("iperf3", &args.iperf3, |text| read::iperf3::parse(text).map(|found| vec![found]))?);
+    foreign.extend(peers("netperf", &args.netperf, read::netperf::parse)?);
+    let tables: Vec<(&PathBuf, csv::Table)> =
+        args.csv.iter().map(|path| Ok((path, understood(path, csv::parse(&text(path)?))?))).collect::<Result<_, Failure>>()?;
+    if let Some(name) = &args.name {
+        let mut analysis = reference::analyse(study(name)?, DRAWS)?;
+        foreign.extend(tables.iter().map(|(path, table)| Foreign::of_table(&label(path), table)));
+        foreign.iter().for_each(|foreign| analysis.lay(foreign, DRAWS));
+        return Ok(Some(analysis));
+    }
+    // The first stands by itself, the others beside it.
+    let mut analysis: Option<ReferenceAnalysis> = None;
+    for (path, table) in &tables {
+        match &mut analysis {
+            None => analysis = Some(reference::of_table(&label(path), table, DRAWS)),
+            Some(first) => first.lay(&Foreign::of_table(&label(path), table), DRAWS),
+        }
+    }
+    for foreign in &foreign {
+        match &mut analysis {
+            None => analysis = Some(reference::of_foreign(foreign, DRAWS)),
+            Some(first) => first.lay(foreign, DRAWS),
+        }
+    }
+    Ok(analysis)
+}
+
+fn study(name: &str) -> Result<Study, Failure> {
+    let names = || Study::ALL.iter().map(|study| study.name());
+    Study::ALL.into_iter().find(|study| study.name() == name).ok_or_else(|| {
+        let hint = model::nearest(name, names()).map_or(String::new(), |near| format!(": did you mean '{near}'?"));
+        let all: Vec<&str> = names().collect();
+        Failure::misuse(format!("there is no reference study '{name}'{hint}. There are: {}", all.join(", ")))
+    })
+}
+
+/// Results of another tool, all files together; `None` without any.
+fn peers<F>(tool: &str, paths: &[PathBuf], parse: F) -> Result<Option<Foreign>, Failure>
+where
+    F: Fn(&str) -> Result<Vec<reference::peer::PeerResult>, ReadError>,
+{
+    let mut results = Vec::new();
+    for path in paths {
+        results.extend(understood(path, parse(&text(path)?))?);
+    }
+    Ok((!results.is_empty()).then(|| Foreign::of_peer(tool, results)))
+}
+
+/// The file's name, for a heading.
+fn label(path: &Path) -> String {
+    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+/// What a file holds, no more of it than is understood.
+fn text(path: &Path) -> Result<String, Failure> {
+    let most = read::MOST_BYTES as u64 + 1;
+    let mut held = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(most).read_to_end(&mut held));
+    read.with_context(|| format!("read {}; check the path", path.display()))?;
+    // What is cut in the middle of a letter is too long anyway.
+    Ok(String::from_utf8_lossy(&held).into_owned())
+}
+
+fn understood<T>(path: &Path, read: Result<T, ReadError>) -> Result<T, Failure> {
+    Ok(read.with_context(|| format!("{} cannot be used", path.display()))?)
+}

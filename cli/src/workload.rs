@@ -1,0 +1,222 @@
+//! `nettoll workload`.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ::report::workload::From as Origin;
+use analysis::result::Analysis;
+use analysis::workload::{Gathered, Gatherer, Workload, WorkloadStudy, lay_side_by_side, sizes_for};
+use anyhow::Context;
+use model::cell::default_read_size;
+use model::plan::{RawPlan, TrialEnd, resolve};
+use model::run::Status;
+use model::{Bytes, Cell, Plan};
+use store::RunReader;
+
+use crate::args::WorkloadArgs;
+use crate::exit::{Exit, Failure};
+use crate::recorder::Recorder;
+use crate::{output, report, signals, version};
+
+/// What a sweep measures, with a cell for each series.
+const PLAN: &str = include_str!("../../plans/workload.toml");
+
+/// The longest file of sizes that is read: what its reader takes, and a byte more.
+const LONGEST_FILE: u64 = (4 << 20) + 1;
+
+/// Foretells workloads, measures them, and lays both side by side.
+///
+/// # Errors
+/// A workload that cannot be read, no run to foretell from, hosts that cannot be made.
+pub fn run(args: &WorkloadArgs) -> Result<Exit, Failure> {
+    let workloads = workloads(&args.workloads)?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+    if args.measure {
+        let plan = sweep(&workloads, args, now)?;
+        let Some((path, status)) = measure(&plan, args, now)? else { return Ok(Exit::Done) };
+        let both = read(&path)?;
+        show(&lay_side_by_side(&workloads, borrowed(&both), Some(borrowed(&both))), &path, Some(&path), args)?;
+        return Ok(ended(&status));
+    }
+    let path = match &args.run {
+        Some(run) => run.clone(),
+        None => latest(&args.runs)?,
+    };
+    let sizes = read(&path)?;
+    if sizes.0.sweeps().is_empty() {
+        return Err(no_sweep(&path));
+    }
+    let foretold = lay_side_by_side(&workloads, borrowed(&sizes), Some(borrowed(&sizes)));
+    if args.foretell || foretold.workloads.iter().all(|result| result.series.iter().all(|series| series.sent.is_some())) {
+        show(&foretold, &path, Some(&path), args)?;
+        return Ok(Exit::Done);
+    }
+    let plan = mixes_like(&workloads, &sizes.0, &sizes.1.run.plan, args, now)?;
+    let Some((mixes_path, status)) = measure(&plan, args, now)? else { return Ok(Exit::Done) };
+    let mixes = read(&mixes_path)?;
+    show(&lay_side_by_side(&workloads, borrowed(&sizes), Some(borrowed(&mixes))), &path, Some(&mixes_path), args)?;
+    Ok(ended(&status))
+}
+
+const fn borrowed(run: &(Gathered, Analysis)) -> (&Gathered, &Analysis) {
+    (&run.0, &run.1)
+}
+
+fn ended(status: &Status) -> Exit {
+    if *status == Status::Interrupted { Exit::Failed } else { Exit::Done }
+}
+
+/// The workloads by name or file; all that come with nettoll without any.
+fn workloads(names: &[String]) -> Result<Vec<Workload>, Failure> {
+    let built_in = Workload::built_in()?;
+    let one = |name: &String| match built_in.iter().find(|workload| workload.name.eq_ignore_ascii_case(name)) {
+        Some(workload) => Ok(workload.clone()),
+        None => from_file(name, &built_in),
+    };
+    let mut chosen: Vec<Workload> = names.iter().map(one).collect::<Result<_, _>>()?;
+    if let Some(twice) = chosen.iter().enumerate().find(|(at, workload)| chosen[..*at].iter().any(|before| before.name == workload.name)) {
+        return Err(Failure::misuse(format!("workload '{}' is named twice: give each once, files under different names", twice.1.name)));
+    }
+    if chosen.is_empty() {
+        chosen = built_in;
+    }
+    Ok(chosen)
+}
+
+fn from_file(name: &str, built_in: &[Workload]) -> Result<Workload, Failure> {
+    let mut text = String::new();
+    let read = File::open(name).and_then(|file| file.take(LONGEST_FILE).read_to_string(&mut text));
+    read.map_err(|answer| {
+        let names: Vec<&str> = built_in.iter().map(|workload| workload.name.as_str()).collect();
+        Failure::misuse(format!("'{name}' is neither a workload ({}) nor a file that can be read: {answer}", names.join(", ")))
+    })?;
+    let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy();
+    Workload::parse(&stem, "", &text).map_err(Failure::misuse)
+}
+
+/// The latest run that measured sizes of a stream.
+fn latest(root: &Path) -> Result<PathBuf, Failure> {
+    for listed in store::list(root)?.into_iter().rev() {
+        let plan = listed.run.as_ref().ok().map(|run| &run.plan);
+        let streams = plan.into_iter().flat_map(|plan| &plan.cells).filter(|cell| cell.test.is_stream() && cell.mix.is_none()).count();
+        if streams > 1 && !gathered(&listed.path)?.sweeps().is_empty() {
+            return Ok(listed.path);
+        }
+    }
+    Err(no_sweep(root))
+}
+
+fn no_sweep(place: &Path) -> Failure {
+    anyhow::anyhow!(
+        "{} holds no streams of several sizes to foretell from; add --measure, which measures sizes and workloads together in some minutes, \
+         or measure sizes first (`nettoll study size`)",
+        place.display()
+    )
+    .into()
+}
+
+fn gathered(path: &Path) -> Result<Gathered, Failure> {
+    let reader = RunReader::open(path)?;
+    let mut gatherer = Gatherer::new(reader.run());
+    // The analysis says which lines cannot be read.
+    reader.trials()?.filter_map(Result::ok).for_each(|record| gatherer.push(&record));
+    Ok(gatherer.finish())
+}
+
+fn read(path: &Path) -> Result<(Gathered, Analysis), Failure> {
+    Ok((gathered(path)?, report::analyse(path)?))
+}
+
+/// Sizes that reach into the workloads, and the workloads.
+fn sweep(workloads: &[Workload], args: &WorkloadArgs, now: u64) -> Result<Plan, Failure> {
+    let mut raw = RawPlan::parse(PLAN)?;
+    raw.link.kind = args.link.link.or(raw.link.kind);
+    raw.link.mtu = args.link.mtu.or(raw.link.mtu);
+    raw.link.offloads.extend(args.link.offload.iter().copied());
+    raw.seed = args.extent.seed.or(raw.seed);
+    if args.extent.receipt {
+        raw.receipt.get_or_insert_default();
+    }
+    let mut plan = resolve(&raw, &[], now)?;
+    let mut cells = Vec::new();
+    for like in &plan.cells {
+        let shares: Vec<_> = workloads.iter().filter_map(|workload| workload.share_of(like).ok()).collect();
+        let largest = shares.iter().map(analysis::workload::Share::largest).max().unwrap_or(1);
+        let of_size = |size: u64| {
+            let size = Bytes::new(size);
+            Cell { size, read_size: default_read_size(like.test, size), ..like.clone() }
+        };
+        cells.extend(sizes_for(like, largest).into_iter().map(of_size));
+        cells.extend(mixes(workloads, like, plan.seed)?);
+    }
+    plan.cells = cells;
+    extend(&mut plan, args);
+    Ok(plan)
+}
+
+/// The workloads over every series of a stored run, on hosts and a link like its own.
+fn mixes_like(workloads: &[Workload], sizes: &Gathered, stored: &Plan, args: &WorkloadArgs, now: u64) -> Result<Plan, Failure> {
+    let mut plan = resolve(&RawPlan::parse(PLAN)?, &[], now)?;
+    plan.seed = args.extent.seed.unwrap_or(now);
+    plan.title = "Workloads, for what was foretold of them".to_owned();
+    (plan.link, plan.hosts, plan.data_port, plan.cpus) = (stored.link.clone(), stored.hosts.clone(), stored.data_port, stored.cpus.clone());
+    let (seed, likes) = (plan.seed, sizes.likes());
+    plan.cells = likes.iter().map(|like| mixes(workloads, like, seed)).collect::<Result<Vec<_>, _>>()?.concat();
+    if plan.cells.is_empty() {
+        return Err(Failure::misuse("no series of the run can send any of these workloads"));
+    }
+    extend(&mut plan, args);
+    Ok(plan)
+}
+
+/// A cell for each workload; a datagram-less workload has none over UDP.
+fn mixes(workloads: &[Workload], like: &Cell, seed: u64) -> Result<Vec<Cell>, Failure> {
+    let sendable = workloads.iter().filter(|workload| workload.share_of(like).is_ok());
+    sendable.map(|workload| workload.cell_like(like, seed).map_err(Failure::misuse)).collect()
+}
+
+fn extend(plan: &mut Plan, args: &WorkloadArgs) {
+    if let Some(length) = args.extent.length {
+        plan.end = TrialEnd::Length(length);
+    }
+    plan.warmup = args.extent.warmup.unwrap_or(plan.warmup);
+    if let Some(blocks) = args.extent.blocks {
+        (plan.blocks.least, plan.blocks.most) = (blocks, blocks);
+    }
+}
+
+/// Runs a plan; where its run is, and how it ended. `None` of a dry run.
+fn measure(plan: &Plan, args: &WorkloadArgs, now: u64) -> Result<Option<(PathBuf, Status)>, Failure> {
+    if args.dry_run {
+        output::write(&::report::plan::render(plan, output::style()))?;
+        return Ok(None);
+    }
+    let credentials = args.trust.load()?;
+    let interrupted = signals::listen()?;
+    let mut recorder = Recorder::create(&args.runs, plan, now, interrupted)?;
+    let path = recorder.path();
+    let outcome = lab::study::run(plan, &credentials, &mut recorder);
+    drop(recorder);
+    report::write(&path)?;
+    let status = outcome.with_context(|| format!("the workloads stopped; their finished trials are in {}", path.display()))?;
+    Ok(Some((path, status)))
+}
+
+fn show(study: &WorkloadStudy, sizes: &Path, mixes: Option<&Path>, args: &WorkloadArgs) -> Result<(), Failure> {
+    let (sizes, mixes) = (sizes.display().to_string(), mixes.map(|path| path.display().to_string()));
+    let origin = Origin { sizes: &sizes, mixes: mixes.as_deref().filter(|_| study.same_run.is_some()) };
+    if let Some(place) = &args.html {
+        let page = ::report::workload::html::render(study, origin, version::SHORT);
+        std::fs::write(place, page).with_context(|| format!("write {}; does its directory exist, and is it writable?", place.display()))?;
+    }
+    if args.json {
+        return Ok(output::write(&::report::workload::json::render(study, origin))?);
+    }
+    output::write(&::report::workload::terminal::render(study, origin, output::style()))?;
+    if let Some(place) = &args.html {
+        output::write(&format!("\nReport: {}", place.display()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,157 @@
+//! The passes of a receipt, as they are stored.
+
+use std::sync::LazyLock;
+
+use model::profile::{CountTier, Observation};
+use model::trial::{Measured, Outcome};
+use model::{Pass, Role, TrialRecord};
+
+use crate::support::stored::Stored;
+use crate::support::tool::Tool;
+use crate::support::{Skip, need_root};
+
+crate::claims!(
+    every_block_has_every_pass_of_every_cell,
+    only_the_pass_that_is_made_for_it_sees_something,
+    samples_add_up_to_the_time_on_the_cpu,
+    a_datagram_is_one_call_of_each_on_its_way,
+    what_is_refused_is_said_and_the_rest_goes_on,
+);
+
+const PLAN: &str = r#"
+name = "passes"
+[trial]
+length = "60ms"
+warmup = "10ms"
+[blocks]
+least = 2
+most = 2
+[receipt]
+samples = 1000
+[[cells]]
+test = "UDP_STREAM"
+size = [64, 1024]
+[[cells]]
+test = "TCP_STREAM"
+size = 1024
+nodelay = true
+"#;
+const CELLS: usize = 3;
+
+struct Study {
+    // Holds the directory.
+    _tool: Tool,
+    stored: Stored,
+}
+
+static STUDY: LazyLock<Study> = LazyLock::new(|| {
+    let tool = Tool::new();
+    tool.study(PLAN, &["-J"]).done();
+    let stored = tool.stored();
+    Study { _tool: tool, stored }
+});
+
+/// The measured trials of a pass. Skipped where this machine refuses it, which
+/// has to be said.
+fn trials(pass: Pass) -> Result<Vec<(TrialRecord, Measured)>, Skip> {
+    let of_pass: Vec<TrialRecord> = STUDY.stored.trials().into_iter().filter(|record| record.pass == pass).collect();
+    if let Some(Outcome::Skipped { reason }) = of_pass.first().map(|record| &record.outcome) {
+        assert!(of_pass.iter().all(|record| matches!(record.outcome, Outcome::Skipped { .. })), "refused once, refused always");
+        assert!(reason.contains("is not available: "), "{reason}");
+        return Err(Skip(reason.clone()));
+    }
+    let measured = |record: TrialRecord| {
+        let measured = record.measured().unwrap_or_else(|| panic!("{record:#?}")).clone();
+        (record, measured)
+    };
+    Ok(of_pass.into_iter().map(measured).collect())
+}
+
+fn ends(measured: &Measured) -> [&Observation; 2] {
+    [Role::Sender, Role::Receiver].map(|role| measured.observed.as_ref().unwrap().of(role))
+}
+
+fn every_block_has_every_pass_of_every_cell() -> Result<(), Skip> {
+    let all = STUDY.stored.trials();
+    assert_eq!(all.len(), CELLS * 2 * Pass::ALL.len());
+    let mut slots: Vec<_> = all.iter().map(|record| (record.block, record.cell.clone(), record.pass)).collect();
+    slots.sort();
+    slots.dedup();
+    assert_eq!(slots.len(), all.len());
+    // Passes of a cell stand side by side.
+    for group in all.chunks(Pass::ALL.len()) {
+        assert!(group.iter().all(|record| (record.block, &record.cell) == (group[0].block, &group[0].cell)));
+    }
+    Ok(())
+}
+
+fn only_the_pass_that_is_made_for_it_sees_something() -> Result<(), Skip> {
+    for (_, measured) in trials(Pass::Clean)? {
+        assert!(measured.observed.is_none());
+    }
+    for pass in [Pass::Time, Pass::Wait, Pass::Count, Pass::Witness] {
+        let Ok(trials) = trials(pass) else { continue };
+        for (_, measured) in trials {
+            for end in ends(&measured) {
+                let seen = (end.profile.is_some(), end.waits.is_some(), end.counts.is_some());
+                let counting = matches!(pass, Pass::Count | Pass::Witness);
+                assert_eq!(seen, (pass == Pass::Time, pass == Pass::Wait, counting), "{pass}: {:?}", end.refused);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn samples_add_up_to_the_time_on_the_cpu() -> Result<(), Skip> {
+    let (mut sampled, mut on_cpu) = ([0.0; 2], [0.0; 2]);
+    for (_, measured) in trials(Pass::Time)? {
+        for (at, report) in [&measured.sender, &measured.receiver].into_iter().enumerate() {
+            let profile = ends(&measured)[at].profile.as_ref().unwrap();
+            assert_eq!((profile.lost, profile.throttled, profile.broken), (0, 0, 0));
+            sampled[at] += (profile.samples() * profile.period) as f64;
+            on_cpu[at] += report.cpu_time.process.get() as f64;
+        }
+    }
+    let closure = [sampled[0] / on_cpu[0], sampled[1] / on_cpu[1]];
+    // Wide: samples are few, and a receiver that sleeps for every other message on a
+    // busy machine spends a third of its time in switches, which no sampler sees.
+    assert!(closure.iter().all(|closure| (0.55..1.15).contains(closure)), "{closure:?}");
+    Ok(())
+}
+
+fn a_datagram_is_one_call_of_each_on_its_way() -> Result<(), Skip> {
+    let mut tiers = Vec::new();
+    for pass in [Pass::Count, Pass::Witness] {
+        for (record, measured) in trials(pass)?.iter().filter(|(record, _)| record.cell.test == model::Test::UdpStream) {
+            let counts = ends(measured)[0].counts.as_ref().unwrap();
+            let sent = measured.sender.total.sent;
+            // Each send is one call; what else the thread does is a few at its start.
+            for name in ["sock:sock_send_length", "net:net_dev_start_xmit", "__sys_sendto", "__dev_queue_xmit"] {
+                let Some(calls) = counts.calls.get(name) else { continue };
+                tiers.push(counts.tier[name]);
+                assert!(calls.abs_diff(sent) <= sent / 50 + 4, "{name}: {calls} of {sent} in {}", record.cell);
+            }
+        }
+    }
+    assert!(tiers.contains(&CountTier::Tracepoint) || tiers.contains(&CountTier::Witness), "{tiers:?}");
+    Ok(())
+}
+
+fn what_is_refused_is_said_and_the_rest_goes_on() -> Result<(), Skip> {
+    need_root()?;
+    let tool = Tool::of_nobody();
+    tool.study(PLAN, &["-J"]).done();
+    let all = tool.stored().trials();
+    assert_eq!(all.len(), CELLS * 2 * Pass::ALL.len());
+    for record in &all {
+        match &record.outcome {
+            Outcome::Measured(_) => assert!(record.pass.is_clean() || record.measured().unwrap().observed.is_some()),
+            Outcome::Skipped { reason } => {
+                assert!(!record.pass.is_clean());
+                assert!(reason.contains("EPERM") || reason.contains("EACCES") || reason.contains("kptr_restrict"), "{reason}");
+            }
+            Outcome::Failed { error, .. } => panic!("{error}"),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,177 @@
+//! Published studies, and what is laid beside them.
+
+use std::path::Path;
+
+use crate::support::Skip;
+use crate::support::tool::Tool;
+
+crate::claims!(
+    the_studies_are_listed,
+    each_study_is_analysed_in_every_form,
+    a_run_is_laid_beside_each_study,
+    tables_from_elsewhere_are_analysed,
+    other_tools_output_is_read,
+    a_study_that_there_is_not_is_misuse,
+    a_table_that_cannot_be_used_is_said,
+    a_peers_output_that_cannot_be_used_is_said,
+);
+
+const NAMES: [&str; 3] = ["cabrera1984", "jacobson1988", "bidulock2007"];
+
+const HEAD: &str = "table,host,distribution,kernel,implementation,message_bytes,test_s,sent_messages,received_messages\n";
+
+const IPERF3: &str = r#"{"start":{"test_start":{"protocol":"UDP","num_streams":1,"blksize":1024,"reverse":0,"target_bitrate":0}},
+    "end":{"sum":{"seconds":1.0,"packets":171090,"lost_packets":95063}}}"#;
+
+const NETPERF: &str = "THROUGHPUT=800.00\nTHROUGHPUT_UNITS=10^6bits/s\nPROTOCOL=UDP\nDIRECTION=Send\nLOCAL_SEND_SIZE=1024\n";
+
+/// A published table as it stands in the repository.
+fn published(name: &str) -> String {
+    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../reference").join(name);
+    std::fs::read_to_string(place).unwrap()
+}
+
+fn the_studies_are_listed() -> Result<(), Skip> {
+    let tool = Tool::new();
+    let text = tool.run(&["reference"]).done().stdout;
+    let listed = tool.run(&["reference", "-J"]).done().json();
+    for (name, study) in NAMES.iter().zip(listed.as_array().unwrap()) {
+        assert!(text.contains(name));
+        assert_eq!(study["name"], *name);
+    }
+    Ok(())
+}
+
+fn each_study_is_analysed_in_every_form() -> Result<(), Skip> {
+    let tool = Tool::new();
+    for name in NAMES {
+        let text = tool.run(&["reference", name, "--html", "page.html"]).done();
+        text.says("What the paper says, and what its tables show");
+        assert!(text.stdout.ends_with("\nReport: page.html\n"));
+        assert!(text.stdout.lines().all(|line| line.chars().count() <= 80));
+        let json = tool.run(&["reference", name, "-J"]).done().json();
+        assert_eq!(json["name"], name);
+        assert!(json["statements"].as_array().unwrap().len() >= 7);
+        let page = std::fs::read_to_string(tool.path().join("page.html")).unwrap();
+        assert!(page.contains("statement-") && !page.contains("<script src"));
+    }
+    Ok(())
+}
+
+fn a_run_is_laid_beside_each_study() -> Result<(), Skip> {
+    let tool = Tool::new();
+    let plan = r#"
+        name = "beside"
+        seed = 5
+        trial = { length = "30ms", warmup = "3ms" }
+        blocks = { least = 2, most = 2 }
+        [[cells]]
+        test = "UDP_STREAM"
+        size = [1, 1024, 16384]
+        [[cells]]
+        test = "TCP_STREAM"
+        size = 1460
+        nodelay = true
+        sndbuf = [8192, 16384, 65536]
+    "#;
+    tool.study(plan, &[]).done();
+    let run = format!("runs/{}", tool.stored().id());
+    let sizes = tool.run(&["reference", "bidulock2007", &run, "-J"]).done().json();
+    let pairs = sizes["beside"][0]["pairs"].as_array().unwrap();
+    let udp: Vec<_> = pairs.iter().filter(|pair| pair["candidate"] == "UDP_STREAM").collect();
+    assert_eq!(udp.len(), 15);
+    // On a busy machine a size may have received nothing.
+    let cells = tool.run(&["report", &run, "-J"]).done().json();
+    let received = cells["cells"].as_array().unwrap().iter().filter(|cell| cell["cell"]["test"] == "UDP_STREAM");
+    let received = received.filter(|cell| cell["metrics"]["messages_per_s"]["value"].as_f64().is_some_and(|rate| rate > 0.0)).count();
+    assert!(received > 0 && udp.iter().all(|pair| pair["sizes"].as_array().unwrap().len() == received), "{received}: {udp:?}");
+    let buffers = tool.run(&["reference", "jacobson1988", "--run", &run, "-J"]).done().json();
+    assert_eq!(buffers["beside"][0]["buffers"][0]["points"].as_array().unwrap().len(), 3);
+    tool.run(&["reference", "cabrera1984", &run]).done().says(&format!("Beside it: {}", tool.stored().id()));
+    tool.run(&["reference", "--run", &run]).done().says("UDP_STREAM");
+    tool.run(&["reference", "bidulock2007", "runs/none"]).refused(1, &["runs/none"]);
+    Ok(())
+}
+
+fn tables_from_elsewhere_are_analysed() -> Result<(), Skip> {
+    let tool = Tool::new();
+    for (file, part) in [
+        ("bidulock2007/udp_loopback.csv", "series"),
+        ("cabrera1984/unloaded.csv", "series"),
+        ("cabrera1984/latency_ms_by_sender_load.csv", "loads"),
+        ("cabrera1984/tcp_calls_by_routine.csv", "routines"),
+        ("jacobson1988/tcp_socket_buffers.csv", "buffers"),
+    ] {
+        tool.write("table.csv", &published(file));
+        let json = tool.run(&["reference", "--csv", "table.csv", "-J"]).done().json();
+        assert_eq!(json["name"], "table.csv");
+        let held = &json[part];
+        assert!(held.is_object() || !held.as_array().unwrap().is_empty(), "{file}");
+        assert!(json["statements"].as_array().unwrap().is_empty());
+    }
+    tool.run(&["reference", "jacobson1988", "--csv", "table.csv"]).done().says("Beside it: table.csv");
+    Ok(())
+}
+
+fn other_tools_output_is_read() -> Result<(), Skip> {
+    let tool = Tool::new();
+    tool.write("a.json", IPERF3);
+    tool.write("b.json", &IPERF3.replace("1024", "512"));
+    tool.write("n.txt", NETPERF);
+    let json = tool.run(&["reference", "bidulock2007", "--iperf3", "a.json", "b.json", "--netperf", "n.txt", "-J"]).done().json();
+    let beside = json["beside"].as_array().unwrap();
+    assert_eq!(beside.len(), 2);
+    let sizes = beside[0]["series"][0]["sizes"].as_array().unwrap();
+    let rates: Vec<_> =
+        sizes.iter().map(|size| (size["message_bytes"].as_u64().unwrap(), size["messages_per_s"].as_f64().unwrap())).collect();
+    assert_eq!(rates, [(512, 76_027.0), (1024, 76_027.0)]);
+    assert_eq!(beside[1]["series"][0]["sizes"][0]["messages_per_s"].as_f64().unwrap(), 97_656.25);
+    assert!(beside[1]["remarks"][0].as_str().unwrap().contains("REMOTE_RECV_THROUGHPUT"));
+    tool.run(&["reference", "--iperf3", "a.json", "b.json"]).done().says("iperf3 UDP");
+    Ok(())
+}
+
+fn a_study_that_there_is_not_is_misuse() -> Result<(), Skip> {
+    let tool = Tool::new();
+    let words = ["there is no reference study 'bidulok2007'", "did you mean 'bidulock2007'?", "cabrera1984, jacobson1988"];
+    tool.run(&["reference", "bidulok2007"]).refused(2, &words);
+    tool.run(&["reference", "bidulok2007", "-J"]).refused_in_json(2, &words);
+    Ok(())
+}
+
+fn a_table_that_cannot_be_used_is_said() -> Result<(), Skip> {
+    let tool = Tool::new();
+    let refused = |text: &str, words: &[&str]| {
+        tool.write("bad.csv", text);
+        let words = [&["bad.csv cannot be used"], words].concat();
+        for arguments in [&["reference", "--csv", "bad.csv"][..], &["reference", "bidulock2007", "--csv", "bad.csv"]] {
+            tool.run(arguments).refused(1, &words);
+            tool.run(&[arguments, &["-J"]].concat()).refused_in_json(1, &words);
+        }
+    };
+    refused(&HEAD.replace(",test_s", ""), &["the column 'test_s' is missing", "has the columns table, host"]);
+    refused(&format!("{HEAD}1,h,d,k,i,64,10,-5,5\n"), &["line 2, column 'sent_messages'", "'-5' is negative", "leave the row out"]);
+    refused(&format!("{HEAD}1,h,d,k,i,64,10,5,many\n"), &["column 'received_messages'", "'many' is not a number", "write digits"]);
+    refused(HEAD, &["no figures", "at least one row"]);
+    refused("\u{0}\u{1}\u{2}", &["is missing"]);
+    tool.run(&["reference", "--csv", "nowhere.csv"]).refused(1, &["read nowhere.csv", "No such file"]);
+    tool.run(&["reference", "--csv", "/dev/zero"]).refused(1, &["/dev/zero cannot be used", "longer than"]);
+    Ok(())
+}
+
+fn a_peers_output_that_cannot_be_used_is_said() -> Result<(), Skip> {
+    let tool = Tool::new();
+    let refused = |flag: &str, text: &str, words: &[&str]| {
+        tool.write("bad", text);
+        let words = [&["bad cannot be used"], words].concat();
+        tool.run(&["reference", flag, "bad"]).refused(1, &words);
+        tool.run(&["reference", flag, "bad", "-J"]).refused_in_json(1, &words);
+    };
+    refused("--iperf3", &IPERF3[..IPERF3.len() - 20], &["ends before it is complete", "run it again and let it end"]);
+    refused("--iperf3", "not JSON", &["no JSON", "iperf3 -J"]);
+    refused("--iperf3", r#"{"start":{},"error":"unable to connect to server"}"#, &["iperf3 reports 'unable to connect to server'"]);
+    refused("--iperf3", &IPERF3.replace("95063", "306251"), &["306251 datagrams lost of 171090"]);
+    refused("--netperf", "87380  16384  16384    10.00    9414.00\n", &["THROUGHPUT is missing", "-k THROUGHPUT"]);
+    refused("--netperf", &NETPERF.replace("LOCAL_SEND_SIZE", "X"), &["LOCAL_SEND_SIZE is missing"]);
+    Ok(())
+}

@@ -1,0 +1,324 @@
+//! Arms: brings the hosts to the state that each trial's arm and cell want, and
+//! makes sure that they are in it.
+//!
+//! ```text
+//! Bench (controller) --ForArm--> host: Adjuster, in the namespace that it holds
+//!                    --ForArm--> guard: Adjuster + Journal, for changes of the machine
+//! ```
+
+mod adjust;
+mod command;
+pub mod guard;
+mod item;
+pub mod journal;
+pub mod keep;
+mod tool;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use model::adjust::{ForArm, OfArm, Taken, Wanted};
+use model::arm::{Around, Setting};
+use model::control::{FromHost, ToHost};
+use model::plan::{Factor, HOST_NAMES};
+use model::schedule::Slot;
+use model::warning::Warning;
+use model::{Arm, Cell, Plan, Role};
+
+use crate::remote::HostError;
+use crate::session::Session;
+
+use guard::{Guard, GuardError};
+
+pub use adjust::Adjuster;
+pub use command::{LIMIT as COMMAND_LIMIT, run as run_command};
+pub use item::may_write;
+pub use tool::version as tool_version;
+
+/// Trials that cannot be brought about as their arms want them.
+#[derive(Debug, thiserror::Error)]
+pub enum ArmError {
+    /// This trial cannot; another may.
+    #[error(transparent)]
+    Trial(#[from] HostError),
+    /// Nothing of the machine can be changed any more.
+    #[error(transparent)]
+    Guard(GuardError),
+    /// The user has to allow it first.
+    #[error(
+        "{what} would be changed on this machine, for every program on it: {why}; leave it out, or give --host-wide, \
+         and it is undone when the study ends, however it ends"
+    )]
+    HostWide {
+        /// The settings.
+        what: String,
+        /// Why they cannot be set for the trials alone.
+        why: String,
+    },
+    /// There is no such setting.
+    #[error("sysctl.{name}: this kernel has no such setting ({}){hint}", item::path(name).map_or_else(|error| error.to_string(), |path| path.display().to_string()))]
+    NoSuchSysctl {
+        /// Its name.
+        name: String,
+        /// The nearest that there is.
+        hint: String,
+    },
+}
+
+/// Makes a study's trials what their arms and cells say.
+#[derive(Debug, Default)]
+pub struct Bench {
+    arms: Vec<Around>,
+    /// Whether anything of the hosts is ever changed.
+    changes: bool,
+    /// Whether every change is one of this machine: the hosts are.
+    machine: bool,
+    /// The sysctls that the hosts have in common with the machine.
+    common: BTreeSet<String>,
+    guard: Option<Guard>,
+}
+
+impl Bench {
+    /// Looks at what the plan changes, and where.
+    ///
+    /// # Errors
+    /// See [`ArmError`].
+    pub fn open(plan: &Plan, session: &mut Session) -> Result<Self, ArmError> {
+        let arms: Vec<Around> = plan.arms.iter().map(Arm::around).collect();
+        let cells = plan.cells_run();
+        let devices = cells.iter().any(|cell| !cell.offloads.is_empty()) || arms.iter().any(|arm| arm.mtu.is_some());
+        let sysctls: BTreeSet<String> = arms.iter().flat_map(|arm| arm.sysctls.keys().cloned()).collect();
+        let changes = devices || !sysctls.is_empty();
+        // Between machines a plan changes nothing, as its resolution made sure.
+        let machine = changes && !session.is_isolated();
+        let not_own = if machine || sysctls.is_empty() { BTreeMap::new() } else { look(session, &sysctls)? };
+        for name in if machine { sysctls.iter().collect::<Vec<_>>() } else { not_own.keys().collect() } {
+            known(name)?;
+        }
+        if !plan.host_wide && (machine || !not_own.is_empty()) {
+            return Err(not_allowed(plan, machine, &not_own));
+        }
+        Ok(Self { arms, changes, machine, common: not_own.into_keys().collect(), guard: None })
+    }
+
+    /// What an arm sets besides its cells.
+    pub fn around(&self, arm: usize) -> Option<&Around> {
+        self.arms.get(arm)
+    }
+
+    /// Brings the hosts to the state that a trial wants and runs the command that
+    /// comes before it; returns its cell, and what was set and read back.
+    ///
+    /// # Errors
+    /// See [`ArmError`].
+    pub fn prepare(&mut self, session: &mut Session, plan: &Plan, slot: Slot, swapped: bool) -> Result<(Cell, Vec<Taken>), ArmError> {
+        let cell = plan.cell_in(&plan.cells[slot.cell], slot.arm).map_err(|error| refused("the plan", error))?;
+        let mut taken = if self.changes { self.adjust(session, slot.arm, &cell, swapped)? } else { Vec::new() };
+        let Some(around) = self.arms.get(slot.arm) else { return Ok((cell, taken)) };
+        if let Some(tool) = &around.tool {
+            taken.push(version(session, tool)?);
+        }
+        if let Some(command) = &around.before {
+            run(session, command, plan, slot, &cell, swapped)?;
+        }
+        Ok((cell, taken))
+    }
+
+    /// Runs the command that comes after a trial, however that ended.
+    ///
+    /// # Errors
+    /// See [`ArmError`].
+    pub fn conclude(&self, session: &mut Session, plan: &Plan, slot: Slot, swapped: bool) -> Result<(), ArmError> {
+        let Some(command) = self.arms.get(slot.arm).and_then(|around| around.after.as_ref()) else { return Ok(()) };
+        let cell = plan.cell_in(&plan.cells[slot.cell], slot.arm).map_err(|error| refused("the plan", error))?;
+        run(session, command, plan, slot, &cell, swapped)
+    }
+
+    /// Sets what differs, and what no trial wants any more back.
+    fn adjust(&mut self, session: &mut Session, arm: usize, cell: &Cell, swapped: bool) -> Result<Vec<Taken>, ArmError> {
+        let none = Around::default();
+        let around = self.arms.get(arm).unwrap_or(&none);
+        let device = session.place(Role::Sender, swapped).device(cell.family).to_owned();
+        let is_common = |name: &String| self.machine || self.common.contains(name);
+        let (common, own) = around.sysctls.clone().into_iter().partition(|(name, _)| is_common(name));
+        let all = Wanted { device, mtu: around.mtu, offloads: cell.offloads.clone(), sysctls: own };
+        let mut taken = Vec::new();
+        if self.machine {
+            taken.extend(self.adjust_machine(&Wanted { sysctls: common, ..all })?);
+        } else {
+            taken.extend(adjust_hosts(session, &all)?);
+            if !self.common.is_empty() {
+                taken.extend(self.adjust_machine(&Wanted { device: String::new(), sysctls: common, ..Wanted::default() })?);
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Sets everything back. A host that cannot any more loses its namespace with
+    /// all that was set in it; of the machine, the guard keeps trying.
+    pub fn rest(&mut self, session: &mut Session) {
+        if self.changes && !self.machine {
+            let _ = adjust_hosts(session, &Wanted::default());
+        }
+        self.rest_machine();
+    }
+
+    /// Sets back what was set of the machine.
+    pub fn rest_machine(&mut self) {
+        let _ = self.adjust_machine(&Wanted::default());
+    }
+
+    fn adjust_machine(&mut self, wanted: &Wanted) -> Result<Vec<Taken>, ArmError> {
+        let guard = match (&mut self.guard, wanted.is_nothing()) {
+            (Some(guard), _) => guard,
+            // Nothing has been changed yet.
+            (None, true) => return Ok(Vec::new()),
+            (none, false) => none.insert(Guard::start().map_err(ArmError::Guard)?),
+        };
+        guard.adjust(wanted).map_err(|error| match error {
+            GuardError::Refused(error) => ArmError::Trial(refused("this machine", error)),
+            lost => ArmError::Guard(lost),
+        })
+    }
+}
+
+/// Which options an arm asked for and a trial did not get, in words.
+pub fn not_taken(arm: &Arm, warnings: &[Warning]) -> Option<String> {
+    let option_of = |factor| match factor {
+        Factor::Cc => "TCP_CONGESTION",
+        Factor::Nodelay => "TCP_NODELAY",
+        Factor::Sndbuf => "SO_SNDBUF",
+        Factor::Rcvbuf => "SO_RCVBUF",
+        _ => "",
+    };
+    arm.settings.iter().find_map(|setting| {
+        let &Setting::Factor { factor, .. } = setting else { return None };
+        warnings.iter().find_map(|warning| match warning {
+            Warning::OptionNotTaken { role, option, asked, got } if option == option_of(factor) => {
+                Some(format!("{factor} did not take effect at the {role}: asked {asked}, set without an error, got {got} ({option})"))
+            }
+            _ => None,
+        })
+    })
+}
+
+fn refused(name: &str, error: impl ToString) -> HostError {
+    HostError::Refused { name: name.to_owned(), error: error.to_string() }
+}
+
+/// The sysctls that a host cannot set for itself alone, with the answer.
+fn look(session: &mut Session, sysctls: &BTreeSet<String>) -> Result<BTreeMap<String, String>, HostError> {
+    let mut not_own = BTreeMap::new();
+    for host in session.hosts() {
+        match host.command(&ToHost::Arm(ForArm::Look { sysctls: sysctls.iter().cloned().collect() }))? {
+            FromHost::Arm(OfArm::NotOwn(names)) => not_own.extend(names),
+            other => return Err(host.unexpected("which sysctls are its own", &other)),
+        }
+    }
+    Ok(not_own)
+}
+
+/// Both hosts at once; both answers are taken before either's failure is told.
+fn adjust_hosts(session: &mut Session, wanted: &Wanted) -> Result<Vec<Taken>, HostError> {
+    let hosts = session.hosts();
+    for host in hosts.iter_mut() {
+        host.tell(&ToHost::Arm(ForArm::Adjust(wanted.clone())))?;
+    }
+    let answers = hosts.each_mut().map(|host| match host.answer() {
+        Ok(FromHost::Arm(OfArm::Adjusted(taken))) => Ok(taken),
+        Ok(other) => Err(host.unexpected("the state of its link", &other)),
+        Err(error) => Err(error),
+    });
+    let [first, second] = answers;
+    // What one took the other took as well.
+    second.and(first)
+}
+
+fn version(session: &mut Session, tool: &str) -> Result<Taken, HostError> {
+    let mut said = BTreeSet::new();
+    for host in session.hosts() {
+        match host.command(&ToHost::Arm(ForArm::Version { tool: tool.to_owned() }))? {
+            FromHost::Arm(OfArm::Version(version)) => _ = said.insert(version),
+            other => return Err(host.unexpected("the version of a program", &other)),
+        }
+    }
+    Ok(Taken { name: "tool".to_owned(), asked: tool.to_owned(), got: said.into_iter().collect::<Vec<_>>().join("; ") })
+}
+
+/// Runs a command on both hosts, one after the other.
+fn run(session: &mut Session, command: &str, plan: &Plan, slot: Slot, cell: &Cell, swapped: bool) -> Result<(), ArmError> {
+    for role in [Role::Sender, Role::Receiver] {
+        let device = session.place(role, swapped).device(cell.family).to_owned();
+        let host = session.host(role, swapped);
+        let arm = plan.arms.get(slot.arm).map_or("", |arm| &arm.name);
+        let environment = [
+            ("NETTOLL_HOST", host.name().to_owned()),
+            ("NETTOLL_ROLE", role.to_string()),
+            ("NETTOLL_DEVICE", device),
+            ("NETTOLL_ARM", arm.to_owned()),
+            ("NETTOLL_CELL", cell.to_string()),
+        ];
+        let environment = environment.map(|(name, value)| (name.to_owned(), value)).to_vec();
+        match host.command(&ToHost::Arm(ForArm::Run { command: command.to_owned(), environment }))? {
+            FromHost::Done => {}
+            other => return Err(host.unexpected("the end of a command", &other).into()),
+        }
+    }
+    Ok(())
+}
+
+fn not_allowed(plan: &Plan, machine: bool, not_own: &BTreeMap<String, String>) -> ArmError {
+    if machine {
+        let of_arms = plan.arms.iter().flat_map(|arm| arm.settings.iter().filter(|setting| setting.changes_host()).map(Setting::name));
+        let of_cells = plan.cells.iter().flat_map(|cell| cell.offloads.keys().map(|offload| format!("offload.{offload}")));
+        let what: BTreeSet<String> = of_arms.chain(of_cells).collect();
+        let why = "the hosts are not set apart from it".to_owned();
+        return ArmError::HostWide { what: what.into_iter().collect::<Vec<_>>().join(", "), why };
+    }
+    let what: Vec<String> = not_own.keys().map(|name| format!("sysctl.{name}")).collect();
+    let why = not_own.values().next().map_or_else(String::new, |answer| format!("the hosts' namespaces have none of their own ({answer})"));
+    ArmError::HostWide { what: what.join(", "), why }
+}
+
+/// Makes sure that the kernel has a sysctl of this name.
+fn known(name: &str) -> Result<(), ArmError> {
+    let Some(path) = item::path(name).ok().filter(|path| !path.exists()) else { return Ok(()) };
+    let siblings = path.parent().and_then(|directory| fs::read_dir(directory).ok()).into_iter().flatten().filter_map(Result::ok);
+    let names: Vec<String> = siblings.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let (parent, last) = name.rsplit_once('.').unwrap_or(("", name));
+    let near = model::nearest(last, names.iter().map(String::as_str));
+    let hint =
+        near.map_or_else(|| "; `sysctl -a` lists what there is".to_owned(), |near| format!("; did you mean 'sysctl.{parent}.{near}'?"));
+    Err(ArmError::NoSuchSysctl { name: name.to_owned(), hint })
+}
+
+/// The host that a name of [`HOST_NAMES`] stands for, as its place among them.
+pub fn host_index(name: &str) -> Option<usize> {
+    HOST_NAMES.iter().position(|known| *known == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use model::warning::Warning;
+    use model::{Arm, Role};
+
+    use super::{known, not_taken};
+
+    #[test]
+    fn an_option_that_an_arm_did_not_get_is_told_from_those_of_others() {
+        let arms = Arm::parse_all(&["a".to_owned(), "b: sndbuf=1G".to_owned()]).unwrap();
+        let warning =
+            Warning::OptionNotTaken { role: Role::Sender, option: "SO_SNDBUF".to_owned(), asked: "2".to_owned(), got: "1".to_owned() };
+        assert_eq!(not_taken(&arms[0], std::slice::from_ref(&warning)), None);
+        let words = not_taken(&arms[1], &[Warning::OneCpu, warning]).unwrap();
+        assert_eq!(words, "sndbuf did not take effect at the sender: asked 2, set without an error, got 1 (SO_SNDBUF)");
+    }
+
+    #[test]
+    fn a_sysctl_that_does_not_exist_is_named_with_the_nearest() {
+        known("net.ipv4.tcp_wmem").unwrap();
+        let error = known("net.ipv4.tcp_wmen").unwrap_err().to_string();
+        assert!(error.contains("did you mean 'sysctl.net.ipv4.tcp_wmem'?"), "{error}");
+        assert!(known("net.none.x").unwrap_err().to_string().contains("sysctl -a"));
+    }
+}

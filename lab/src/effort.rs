@@ -1,0 +1,164 @@
+//! How long the trials of each pass last.
+//!
+//! A clean trial lasts as the plan says. A time pass lasts until each end has its
+//! share of the samples wanted of its cell: how many a second that gives is known
+//! from the passes before.
+
+use std::collections::HashMap;
+
+use model::plan::receipt::ASSUMED_SHARE;
+use model::plan::{ReceiptPlan, TrialEnd};
+use model::schedule::Slot;
+use model::{Nanos, Pass, Plan, Role, TrialRecord};
+
+/// Of an end that is nearly idle no pass could get its samples in time.
+const LEAST_SHARE: f64 = 0.01;
+
+/// What is known of the cells of a run, by cell and arm.
+#[derive(Debug, Default)]
+pub struct Effort {
+    known: HashMap<(usize, usize), [End; 2]>,
+}
+
+/// What is known of one end of a cell.
+#[derive(Debug, Clone, Copy, Default)]
+struct End {
+    /// Samples so far.
+    samples: u64,
+    /// Time in which they were taken, in seconds.
+    sampled: f64,
+    /// CPU time over elapsed time of the last clean trial.
+    busy: Option<f64>,
+    /// Messages a second.
+    rate: f64,
+}
+
+impl Effort {
+    /// Sees a trial.
+    pub fn note(&mut self, slot: Slot, record: &TrialRecord) {
+        let Some(measured) = record.measured() else { return };
+        let ends = self.known.entry((slot.cell, slot.arm)).or_default();
+        for (end, role) in ends.iter_mut().zip([Role::Sender, Role::Receiver]) {
+            let report = if role == Role::Sender { &measured.sender } else { &measured.receiver };
+            let elapsed = seconds(report.window.length());
+            if elapsed <= 0.0 {
+                continue;
+            }
+            end.rate = measured.sender.counts.messages as f64 / elapsed;
+            let profile = measured.observed.as_ref().and_then(|observed| observed.of(role).profile.as_ref());
+            match (slot.pass, profile) {
+                (Pass::Clean, _) => end.busy = Some(seconds(report.cpu_time.sum()) / elapsed),
+                (Pass::Time, Some(profile)) => {
+                    end.samples += profile.samples();
+                    end.sampled += elapsed;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// When a trial of `block` ends.
+    pub fn end(&self, plan: &Plan, block: u32, slot: Slot) -> TrialEnd {
+        let Some(receipt) = plan.receipt.filter(|_| slot.pass == Pass::Time) else { return plan.end };
+        let ends = self.known.get(&(slot.cell, slot.arm)).copied().unwrap_or_default();
+        let blocks = plan.blocks.least.saturating_sub(block);
+        let wanted = ends.map(|end| {
+            let expected = end.busy.unwrap_or(ASSUMED_SHARE).max(LEAST_SHARE) * receipt.most_per_second();
+            let per_second = if end.samples > 0 { end.samples as f64 / end.sampled } else { expected };
+            ReceiptPlan::pass(receipt.samples.saturating_sub(end.samples), blocks, per_second)
+        });
+        let wanted = wanted[0].max(wanted[1]);
+        match plan.end {
+            TrialEnd::Length(length) => TrialEnd::Length(wanted.max(length)),
+            TrialEnd::Messages(messages) => TrialEnd::Messages(((seconds(wanted) * ends[0].rate) as u64).max(messages)),
+        }
+    }
+}
+
+fn seconds(time: Nanos) -> f64 {
+    time.get() as f64 / 1e9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Effort;
+    use crate::testing::measured;
+    use model::end::Window;
+    use model::plan::{RawPlan, TrialEnd};
+    use model::profile::{Observation, Profile, SampleSource, Stack};
+    use model::schedule::Slot;
+    use model::trial::{Observed, Outcome, TRIAL_FORMAT};
+    use model::{Nanos, Pass, Plan, TrialRecord};
+
+    fn plan(end: &str) -> Plan {
+        let text = format!(
+            "name = \"x\"\nblocks = {{ least = 5, most = 5 }}\n[trial]\n{end}\n[receipt]\nperiod = \"100us\"\n[[cells]]\ntest = \"UDP_STREAM\"\nsize = 1"
+        );
+        model::plan::resolve(&RawPlan::parse(&text).unwrap(), &[], 1).unwrap()
+    }
+
+    const fn slot(pass: Pass) -> Slot {
+        Slot { cell: 0, arm: 0, pass }
+    }
+
+    /// A second in which both ends used this share of a CPU, and were met so often.
+    fn record(plan: &Plan, pass: Pass, share: f64, samples: Option<u64>) -> TrialRecord {
+        let mut trial = measured();
+        for end in [&mut trial.sender, &mut trial.receiver] {
+            end.window = Window { start: Nanos::default(), end: Nanos::from_millis(1_000) };
+            end.cpu_time.process = Nanos::new((share * 1e9) as u64);
+            end.counts.messages = 1_000;
+        }
+        trial.observed = samples.map(|count| {
+            let stacks = vec![Stack { frames: vec![0], user: true, count }];
+            let symbols = vec!["[user]".to_owned()];
+            let profile = Profile { source: SampleSource::CpuClock, period: 100_000, symbols, stacks, lost: 0, throttled: 0, broken: 0 };
+            let seen = Observation { profile: Some(profile), ..Observation::default() };
+            Box::new(Observed { sender: seen.clone(), receiver: seen })
+        });
+        TrialRecord {
+            format: TRIAL_FORMAT,
+            block: 0,
+            position: 0,
+            swapped: false,
+            arm: None,
+            taken: Vec::new(),
+            pass,
+            started_ms: 0,
+            cell: plan.cells[0].clone(),
+            outcome: Outcome::Measured(Box::new(trial)),
+            warnings: Vec::new(),
+        }
+    }
+
+    fn millis(end: TrialEnd) -> u64 {
+        let TrialEnd::Length(length) = end else { panic!("{end:?}") };
+        length.get() / 1_000_000
+    }
+
+    #[test]
+    fn a_time_pass_lasts_until_its_share_of_the_samples_is_there() {
+        let plan = plan("length = \"100ms\"");
+        let mut effort = Effort::default();
+        assert_eq!(effort.end(&plan, 0, slot(Pass::Wait)), plan.end);
+        // 20,000 samples in five blocks of a CPU that is taken to be half busy, and a tenth more.
+        assert_eq!(millis(effort.end(&plan, 0, slot(Pass::Time))), 880);
+        effort.note(slot(Pass::Clean), &record(&plan, Pass::Clean, 1.0, None));
+        assert_eq!(millis(effort.end(&plan, 0, slot(Pass::Time))), 440);
+        // Half of the samples, 10,000 a second; two blocks are left.
+        effort.note(slot(Pass::Time), &record(&plan, Pass::Time, 1.0, Some(10_000)));
+        assert_eq!(millis(effort.end(&plan, 3, slot(Pass::Time))), 550);
+        effort.note(slot(Pass::Time), &record(&plan, Pass::Time, 1.0, Some(10_000)));
+        assert_eq!(millis(effort.end(&plan, 4, slot(Pass::Time))), 100, "no shorter than the plan says");
+        assert_eq!(millis(Effort::default().end(&plan, 9, slot(Pass::Time))), 4_400, "all at once");
+    }
+
+    #[test]
+    fn a_trial_by_count_gets_as_many_messages_as_that_time_takes() {
+        let plan = plan("messages = 10");
+        let mut effort = Effort::default();
+        assert_eq!(effort.end(&plan, 0, slot(Pass::Time)), TrialEnd::Messages(10), "how fast it is nobody knows yet");
+        effort.note(slot(Pass::Clean), &record(&plan, Pass::Clean, 1.0, None));
+        assert_eq!(effort.end(&plan, 0, slot(Pass::Time)), TrialEnd::Messages(440));
+    }
+}

@@ -1,0 +1,163 @@
+//! Host load: what else keeps a host's CPUs busy while a trial runs.
+//!
+//! One unit is one endless cycle of the jobs that Cabrera et al. (1984, "User-
+//! process communication performance in networks of computers") loaded their
+//! hosts with, in a directory of its own ([`job`]). All units of an end run on that
+//! end's CPUs, in one scheduling group with the endpoint, below one process
+//! ([`runner`]) in a pid namespace of its own where that is allowed: with it the
+//! kernel ends them all.
+//!
+//! ```text
+//! keeper -> __load runner -> __load cage (process 1) -> __load unit x n -> cc, nroff, ed, cp, ps ...
+//! ```
+
+pub mod job;
+pub mod runner;
+mod scratch;
+pub mod unit;
+
+use std::fmt::Write as _;
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use model::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// The most units that one end is loaded with.
+pub const MOST_UNITS: u32 = 64;
+
+/// What a load took from its beginning to its end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Taken {
+    /// CPU time of all units, the kernel's work for them included.
+    pub cpu: Nanos,
+    /// How long they ran.
+    pub elapsed: Nanos,
+    /// Jobs that were finished, all units together.
+    pub jobs: u64,
+    /// What was run in place of what: jobs whose first choice this host lacks.
+    pub replaced: Vec<Replaced>,
+    /// Why the units were not in a pid namespace of their own, if so.
+    pub not_caged: Option<String>,
+}
+
+/// A job that is done by something else than in 1984.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Replaced {
+    /// The job: `compile`.
+    pub job: String,
+    /// What does it here: `gcc`, or `built in`.
+    pub by: String,
+}
+
+/// A load that could not be put on a host.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// More units than are useful.
+    #[error("{0} units of load: at most {MOST_UNITS}")]
+    TooMany(u32),
+    /// The runner did not start.
+    #[error("start a load (/proc/self/exe __load runner): {0}; raise the limits on processes and open files (ulimit -u, -n)")]
+    Start(#[source] io::Error),
+    /// The runner refused, or ended.
+    #[error("the load ended before the trial: {0}")]
+    Ended(String),
+}
+
+/// A running load. Dropped, it is ended with everything that it started.
+#[derive(Debug)]
+pub struct Load {
+    runner: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Load {
+    /// Starts `units` units bound to `cpus` (free to move where there are none),
+    /// and waits until each works.
+    ///
+    /// # Errors
+    /// See [`LoadError`]. Nothing runs then.
+    pub fn start(units: u32, cpus: &[u32]) -> Result<Self, LoadError> {
+        if units > MOST_UNITS {
+            return Err(LoadError::TooMany(units));
+        }
+        let mut list = String::new();
+        for cpu in cpus {
+            let _ = write!(list, "{}{cpu}", if list.is_empty() { "" } else { "," });
+        }
+        // Not by its path, which an upgrade may have given to another version.
+        let mut command = Command::new("/proc/self/exe");
+        command.args(["__load", "runner", "--units", &units.to_string(), "--cpus", &list]);
+        let mut runner = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(LoadError::Start)?;
+        let input = runner.stdin.take();
+        let output = runner.stdout.take().ok_or_else(|| LoadError::Start(io::Error::other("no pipe from the load")))?;
+        let mut load = Self { runner, input, output: BufReader::new(output) };
+        match load.line()?.as_str() {
+            "ready" => Ok(load),
+            other => Err(LoadError::Ended(other.to_owned())),
+        }
+    }
+
+    /// Ends it, and says what it took.
+    ///
+    /// # Errors
+    /// When it had ended before.
+    pub fn stop(mut self) -> Result<Taken, LoadError> {
+        // The runner takes the end of its input for the word to stop.
+        self.input = None;
+        let line = self.line()?;
+        serde_json::from_str(&line).map_err(|error| LoadError::Ended(format!("{line}: {error}")))
+    }
+
+    fn line(&mut self) -> Result<String, LoadError> {
+        let mut line = String::new();
+        match self.output.read_line(&mut line) {
+            Ok(0) => Err(LoadError::Ended(self.runner.wait().map_or_else(|error| error.to_string(), |status| status.to_string()))),
+            Ok(_) => Ok(line.trim_end().to_owned()),
+            Err(error) => Err(LoadError::Ended(error.to_string())),
+        }
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.input = None;
+        // What it said last is read by nobody; it must not block on it.
+        let _ = io::copy(&mut self.output, &mut io::sink());
+        let _ = self.runner.wait();
+    }
+}
+
+/// Plays one of the load's own parts: what follows `__load` on the command line
+/// of a process that this module started.
+///
+/// # Errors
+/// Words that are none of its own, and what the part ran into.
+pub fn play(words: &[String]) -> io::Result<()> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let units = |word: &str| word.parse().map_err(io::Error::other);
+    match words[..] {
+        ["runner", "--units", count, "--cpus", list] => {
+            let cpus = list.split(',').filter(|cpu| !cpu.is_empty()).map(str::parse).collect::<Result<Vec<u32>, _>>();
+            runner::run(units(count)?, &cpus.map_err(io::Error::other)?)
+        }
+        ["cage", "--units", count, "--place", place] => runner::cage(units(count)?, place.as_ref(), None),
+        ["cage", "--units", count, "--place", place, "--not-caged", answer] => {
+            runner::cage(units(count)?, place.as_ref(), Some(answer.to_owned()))
+        }
+        ["unit", directory] => unit::run(directory.as_ref()),
+        _ => Err(io::Error::other("__load is for nettoll's own use: load a host with the factor 'load' of a study")),
+    }
+}
+
+/// Writes one line to whoever started this process.
+fn say(line: &str) -> io::Result<()> {
+    let mut output = io::stdout().lock();
+    writeln!(output, "{line}")?;
+    output.flush()
+}
+
+/// How often what was ended is looked for.
+const STEP: Duration = Duration::from_millis(2);

@@ -1,0 +1,210 @@
+//! The processes above the units of a load: the runner, and below it the cage,
+//! which is process 1 of a pid namespace and takes the units with it when it ends.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use model::Nanos;
+use nix::errno::Errno;
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, CpuSet, sched_setaffinity, unshare};
+use nix::sys::prctl;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::time::TimeVal;
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+
+use super::job::{Chosen, JOBS, places};
+use super::{Replaced, STEP, Taken, say};
+
+/// The runner: makes the cage and the place of its files, and hands its words
+/// on. Ends with its input.
+///
+/// # Errors
+/// What the system refused.
+pub fn run(units: u32, cpus: &[u32]) -> io::Result<()> {
+    bind(cpus);
+    let place = Place::make()?;
+    let caged = unshare(CloneFlags::CLONE_NEWPID).map_err(|errno| format!("unshare(CLONE_NEWPID): {errno:?} ({})", errno.desc()));
+    let mut command = Command::new("/proc/self/exe");
+    command.args(["__load", "cage", "--units", &units.to_string()]).arg("--place").arg(place.path());
+    // Compilers leave their files here when they are ended.
+    command.env("TMPDIR", place.path());
+    if let Err(answer) = &caged {
+        command.args(["--not-caged", answer]);
+    }
+    // It has this process's input and output: it hears the end and tells what was taken.
+    let status = command.status()?;
+    if status.success() { Ok(()) } else { Err(io::Error::other(format!("the load's processes ended: {status}"))) }
+}
+
+/// Where it is not allowed, what cannot be bound is free to move.
+fn bind(cpus: &[u32]) {
+    let mut set = CpuSet::new();
+    if !cpus.is_empty() && cpus.iter().all(|cpu| set.set(*cpu as usize).is_ok()) {
+        let _ = sched_setaffinity(Pid::from_raw(0), &set);
+    }
+}
+
+/// The cage: starts the units, says `ready` when each works, waits for the end
+/// of its input, ends them and says what they took.
+///
+/// # Errors
+/// A unit that does not start, or ends.
+pub fn cage(units: u32, place: &Path, not_caged: Option<String>) -> io::Result<()> {
+    // Not caged, what a unit leaves behind falls to this process, and is ended by it.
+    let _ = prctl::set_child_subreaper(true);
+    let jobs = Arc::new(AtomicU64::new(0));
+    let mut running = Vec::new();
+    for number in 0..units {
+        running.push(Unit::start(&place.join(format!("unit-{number}")), &jobs)?);
+    }
+    let begun = Instant::now();
+    say("ready")?;
+    let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+    let elapsed = Nanos::from(begun.elapsed());
+    let finished = jobs.load(Ordering::Relaxed);
+    running.into_iter().for_each(Unit::end);
+    end_the_rest();
+    let taken = Taken { cpu: cpu_of_children(), elapsed, jobs: finished, replaced: replaced(), not_caged };
+    say(&serde_json::to_string(&taken).map_err(io::Error::other)?)
+}
+
+fn replaced() -> Vec<Replaced> {
+    let places = places();
+    let of = |job| Chosen::of(job, &places).replacement();
+    JOBS.into_iter().filter_map(of).map(|(job, by)| Replaced { job: job.to_owned(), by }).collect()
+}
+
+/// CPU time of everything that has ended below this process.
+fn cpu_of_children() -> Nanos {
+    let nanos = |time: TimeVal| (time.tv_sec() as u64).saturating_mul(1_000_000_000) + (time.tv_usec() as u64) * 1_000;
+    getrusage(UsageWho::RUSAGE_CHILDREN).map_or(Nanos::default(), |usage| Nanos::new(nanos(usage.user_time()) + nanos(usage.system_time())))
+}
+
+/// Ends whatever units had started, which falls to this process, until there is none.
+fn end_the_rest() {
+    loop {
+        match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+            Err(Errno::ECHILD) => return,
+            Ok(WaitStatus::StillAlive) => {
+                for child in children() {
+                    let _ = kill(child, Signal::SIGKILL);
+                }
+                thread::sleep(STEP);
+            }
+            Ok(_) | Err(_) => {}
+        }
+    }
+}
+
+/// The processes whose parent this one is.
+fn children() -> Vec<Pid> {
+    let me = std::process::id();
+    let text = fs::read_to_string(format!("/proc/self/task/{me}/children"))
+        .or_else(|_| fs::read_to_string("/proc/thread-self/children"))
+        .unwrap_or_default();
+    text.split_ascii_whitespace().filter_map(|word| word.parse().ok()).map(Pid::from_raw).collect()
+}
+
+/// A running unit.
+struct Unit {
+    process: Child,
+    reader: thread::JoinHandle<()>,
+}
+
+impl Unit {
+    /// Starts it and waits until it works.
+    fn start(directory: &Path, jobs: &Arc<AtomicU64>) -> io::Result<Self> {
+        fs::create_dir(directory)?;
+        let mut command = Command::new("/proc/self/exe");
+        command.args(["__load", "unit"]).arg(directory).stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut process = command.spawn()?;
+        let output = process.stdout.take().ok_or_else(|| io::Error::other("no pipe from a unit of load"))?;
+        let mut output = BufReader::new(output);
+        let mut line = String::new();
+        output.read_line(&mut line)?;
+        if line.trim_end() != "ready" {
+            let status = process.wait()?;
+            return Err(io::Error::other(format!("a unit of load did not start: {status}")));
+        }
+        let jobs = Arc::clone(jobs);
+        let reader = thread::Builder::new().stack_size(128 << 10).spawn(move || {
+            // Each job is a dot and the line's end.
+            let mut dots = [0; 64];
+            while let Ok(count @ 1..) = output.read(&mut dots) {
+                jobs.fetch_add(dots[..count].iter().filter(|byte| **byte == b'.').count() as u64, Ordering::Relaxed);
+            }
+        })?;
+        Ok(Self { process, reader })
+    }
+
+    fn end(mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        drop(self.reader);
+    }
+}
+
+/// Where the units have their files.
+enum Place {
+    /// A file system in memory that only these processes see: it vanishes with
+    /// the last of them.
+    Private(PathBuf),
+    /// A directory that has to be removed.
+    Shared(PathBuf),
+}
+
+impl Place {
+    fn make() -> io::Result<Self> {
+        let everywhere = std::env::temp_dir();
+        if mount_over(&everywhere).is_ok() {
+            return Ok(Self::Private(everywhere));
+        }
+        let name = format!("nettoll-load-{}", random()?);
+        let mut answer = io::Error::other("no place for the files of a load");
+        // In memory, where the system has such a place.
+        for place in [PathBuf::from("/dev/shm"), everywhere] {
+            match fs::create_dir(place.join(&name)) {
+                Ok(()) => return Ok(Self::Shared(place.join(&name))),
+                Err(error) => answer = error,
+            }
+        }
+        Err(answer)
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Self::Private(path) | Self::Shared(path) => path,
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Self::Shared(path) = self {
+            let _ = fs::remove_dir_all(path);
+        }
+    }
+}
+
+/// Lays a file system in memory over `place`, for this process and those below it.
+fn mount_over(place: &Path) -> Result<(), Errno> {
+    const NOTHING: Option<&str> = None;
+    unshare(CloneFlags::CLONE_NEWNS)?;
+    mount(NOTHING, "/", NOTHING, MsFlags::MS_REC | MsFlags::MS_PRIVATE, NOTHING)?;
+    mount(Some("nettoll"), place, Some("tmpfs"), MsFlags::MS_NOSUID, Some("size=64m,mode=0700"))
+}
+
+fn random() -> io::Result<String> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(format!("{:016x}", u64::from_be_bytes(bytes)))
+}

@@ -1,0 +1,112 @@
+//! The files that a unit of load works on, and the work of programs that a host
+//! lacks.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::hint::black_box;
+use std::path::Path;
+use std::{fs, io};
+
+/// Bytes of the file that is copied, as in 1984.
+const COPIED: usize = 60_000;
+/// Lines of the text that is formatted and edited.
+const LINES: usize = 400;
+/// Functions of the program that is compiled.
+const FUNCTIONS: usize = 12;
+/// Numbers among which primes are looked for: some 10 ms.
+const NUMBERS: usize = 4_000_000;
+
+/// Fills the directory of a unit.
+///
+/// # Errors
+/// A full or read-only disk.
+pub fn fill(directory: &Path) -> io::Result<()> {
+    let mut source = String::from("#include <stddef.h>\n");
+    for number in 0..FUNCTIONS {
+        let _ = writeln!(
+            source,
+            "int f{number}(const int *v, size_t n) {{ int s = {number}; for (size_t i = 0; i < n; i++) {{ \
+             if (v[i] % {} == 0) s += v[i] * {number}; else s ^= v[i] << 1; }} return s; }}",
+            number + 2
+        );
+    }
+    let mut text = String::new();
+    for line in 0..LINES {
+        let _ = writeln!(text, "Line {line}: what one process sends to another passes through many hands before it is read.");
+        if line % 10 == 9 {
+            text.push('\n');
+        }
+    }
+    let edits = "1,$s/hands/layers/g\n1,$s/layers/hands/g\n";
+    let files: [(&str, &[u8]); 5] = [
+        ("job.c", source.as_bytes()),
+        ("text", text.as_bytes()),
+        ("edit.script", &[edits.as_bytes(), b"w\nq\n"].concat()),
+        ("edit.sed", b"s/hands/layers/g\ns/layers/hands/g\n"),
+        ("data", &[b'x'; COPIED]),
+    ];
+    files.into_iter().try_for_each(|(name, content)| fs::write(directory.join(name), content))
+}
+
+/// Primes up to [`NUMBERS`].
+pub fn sieve(_: &Path) -> io::Result<()> {
+    let mut prime = vec![true; NUMBERS];
+    let mut number = 2;
+    while number * number < NUMBERS {
+        if prime[number] {
+            prime.iter_mut().skip(number * number).step_by(number).for_each(|multiple| *multiple = false);
+        }
+        number += 1;
+    }
+    black_box(prime.iter().filter(|prime| **prime).count());
+    Ok(())
+}
+
+/// Counts the words of the program.
+pub fn count_words(directory: &Path) -> io::Result<()> {
+    let text = fs::read_to_string(directory.join("job.c"))?;
+    let mut words: BTreeMap<&str, u32> = BTreeMap::new();
+    for word in text.split(|c: char| !c.is_alphanumeric()) {
+        *words.entry(word).or_default() += 1;
+    }
+    black_box(words.len());
+    Ok(())
+}
+
+/// Breaks the text into lines of 60 characters.
+pub fn wrap(directory: &Path) -> io::Result<()> {
+    let text = fs::read_to_string(directory.join("text"))?;
+    let (mut wrapped, mut column) = (String::with_capacity(text.len()), 0);
+    for word in text.split_ascii_whitespace() {
+        if column + word.len() > 60 {
+            wrapped.push('\n');
+            column = 0;
+        }
+        wrapped.push_str(word);
+        wrapped.push(' ');
+        column += word.len() + 1;
+    }
+    black_box(wrapped.len());
+    Ok(())
+}
+
+/// Replaces a word by another, and back.
+pub fn edit(directory: &Path) -> io::Result<()> {
+    let place = directory.join("text");
+    let text = fs::read_to_string(&place)?;
+    fs::write(place, text.replace("hands", "layers").replace("layers", "hands"))
+}
+
+/// Copies the file.
+pub fn copy(directory: &Path) -> io::Result<()> {
+    fs::copy(directory.join("data"), directory.join("copy")).map(drop)
+}
+
+/// Reads what each process is called.
+pub fn ask(_: &Path) -> io::Result<()> {
+    for process in fs::read_dir("/proc")?.flatten() {
+        // One that has ended meanwhile is none.
+        black_box(fs::read(process.path().join("stat")).unwrap_or_default());
+    }
+    Ok(())
+}

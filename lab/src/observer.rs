@@ -1,0 +1,228 @@
+//! A host's view of its endpoint in a pass that is not clean: what is switched
+//! on before the messages flow, and what it saw when they are over.
+//!
+//! While messages flow nothing of it runs in this process: the kernel samples
+//! and counts into memory that is read afterwards.
+
+use std::fs;
+
+use model::Pass;
+use model::control::{CpuPlace, Observe};
+use model::end::Window;
+use model::profile::{Observation, Profile, Refused, Waits};
+use profile::Refusal;
+use profile::bpf::Who;
+use profile::counts::table::functions;
+use profile::counts::{self, EventCounter, FunctionCounter, TRACEPOINTS, WITNESSES, WitnessRecorder};
+use profile::fold::fold;
+use profile::sampler::{Sampler, Settings, Target};
+use profile::symbols::Symbols;
+use profile::waits::WaitRecorder;
+
+/// What is switched on.
+enum Watch {
+    Time { endpoint: Box<Sampler>, ksoftirqd: Vec<Sampler> },
+    Wait(Box<WaitRecorder>),
+    Count { events: Result<EventCounter, Refusal>, functions: Result<FunctionCounter, Refusal> },
+    Witness(Box<WitnessRecorder>),
+}
+
+/// Watches the endpoints of one host, one trial at a time.
+#[derive(Default)]
+pub struct Observer {
+    watch: Option<Watch>,
+    refused: Vec<Refused>,
+    names: Option<Names>,
+}
+
+/// The kernel's names for its addresses, as long as no module comes or goes.
+struct Names {
+    modules: Vec<u8>,
+    symbols: Symbols,
+}
+
+impl Observer {
+    /// Watches the process `pid`, whose traffic threads are still to start.
+    ///
+    /// # Errors
+    /// When nothing of what the pass is made for can be had on this host.
+    pub fn start(&mut self, pid: u32, observe: &Observe) -> Result<(), Refused> {
+        self.stop();
+        let watch = match observe.pass {
+            Pass::Clean => return Ok(()),
+            Pass::Time => self.sample(pid, observe),
+            Pass::Wait => self.follow(pid, observe),
+            Pass::Count => count(pid),
+            Pass::Witness => witness(pid),
+        };
+        self.watch = Some(watch.map_err(refused)?);
+        Ok(())
+    }
+
+    /// Ends what is switched on, unread.
+    pub fn stop(&mut self) {
+        self.watch = None;
+        self.refused.clear();
+    }
+
+    /// What was seen, of which the window is the measured part. The endpoint may be gone.
+    pub fn finish(&mut self, window: Window, threads: &[u32]) -> Observation {
+        let mut seen = Observation { refused: std::mem::take(&mut self.refused), ..Observation::default() };
+        let outcome = match self.watch.take() {
+            None => Ok(()),
+            Some(Watch::Time { endpoint, ksoftirqd }) => self.sampled(*endpoint, ksoftirqd, window, &mut seen),
+            Some(Watch::Wait(recorder)) => followed(*recorder, window, threads, &mut seen),
+            Some(Watch::Count { events, functions }) => {
+                counted(events, functions, &mut seen);
+                Ok(())
+            }
+            Some(Watch::Witness(recorder)) => self.witnessed(&recorder, &mut seen),
+        };
+        if let Err(refusal) = outcome {
+            seen.refused.push(refused(refusal));
+        }
+        seen
+    }
+
+    fn sample(&mut self, pid: u32, observe: &Observe) -> Result<Watch, Refusal> {
+        // Addresses without names are no receipt: better to know now.
+        self.symbols()?;
+        let settings = |target, cpu| Settings { cpu, period: observe.period.get(), ..Settings::new(target, observe.longest) };
+        let only = match observe.cpus[..] {
+            [CpuPlace { cpu, .. }] => Some(cpu),
+            _ => None,
+        };
+        let endpoint = Sampler::open(&settings(Target::Process(pid), only))?;
+        self.note(endpoint.notes());
+        let mut ksoftirqd = Vec::new();
+        for CpuPlace { cpu, ksoftirqd: thread } in &observe.cpus {
+            let Some(thread) = thread else { continue };
+            match Sampler::open(&settings(Target::Thread(*thread), Some(*cpu))) {
+                Ok(sampler) => ksoftirqd.push(sampler),
+                Err(refusal) => self.refused.push(refused(Refusal { mechanism: format!("samples of ksoftirqd/{cpu}"), ..refusal })),
+            }
+        }
+        for sampler in ksoftirqd.iter().chain([&endpoint]) {
+            sampler.start()?;
+        }
+        Ok(Watch::Time { endpoint: Box::new(endpoint), ksoftirqd })
+    }
+
+    fn sampled(&mut self, endpoint: Sampler, ksoftirqd: Vec<Sampler>, window: Window, seen: &mut Observation) -> Result<(), Refusal> {
+        // The endpoint's first, whose samples cost most where they are lost.
+        let recording = endpoint.finish()?;
+        let threads = ksoftirqd.into_iter().map(Sampler::finish).collect::<Result<Vec<_>, _>>()?;
+        let symbols = self.symbols()?;
+        let (profile, counters) = fold(&recording, symbols, Some(window));
+        (seen.profile, seen.counters) = (Some(profile), counters);
+        let mut threads = threads.iter().map(|recording| fold(recording, symbols, Some(window)).0);
+        seen.ksoftirqd = threads.next().map(|first| threads.fold(first, join));
+        Ok(())
+    }
+
+    fn follow(&mut self, pid: u32, observe: &Observe) -> Result<Watch, Refusal> {
+        let only = match observe.cpus[..] {
+            [CpuPlace { cpu, .. }] => Some(cpu),
+            _ => None,
+        };
+        let recorder = WaitRecorder::open(Who::Workers(pid), observe.longest, only)?;
+        self.note(recorder.note());
+        Ok(Watch::Wait(Box::new(recorder)))
+    }
+
+    fn witnessed(&mut self, recorder: &WitnessRecorder, seen: &mut Observation) -> Result<(), Refusal> {
+        seen.counts = Some(recorder.counts(self.symbols()?)?);
+        Ok(())
+    }
+
+    fn note<'a>(&mut self, notes: impl IntoIterator<Item = &'a Refusal>) {
+        self.refused.extend(notes.into_iter().cloned().map(refused));
+    }
+
+    fn symbols(&mut self) -> Result<&Symbols, Refusal> {
+        // Without the list nobody can tell whether it changed; then it is read once.
+        let modules = fs::read("/proc/modules").unwrap_or_default();
+        let names = match self.names.take().filter(|names| names.modules == modules) {
+            Some(names) => names,
+            None => Names { modules, symbols: Symbols::of_kernel()? },
+        };
+        Ok(&self.names.insert(names).symbols)
+    }
+}
+
+fn count(pid: u32) -> Result<Watch, Refusal> {
+    let events = EventCounter::open(Who::Workers(pid), TRACEPOINTS);
+    let functions = FunctionCounter::open(Who::Workers(pid), &functions());
+    match (events, functions) {
+        (Err(refusal), Err(_)) => Err(refusal),
+        (events, functions) => {
+            if let Ok(events) = &events {
+                events.start()?;
+            }
+            Ok(Watch::Count { events, functions })
+        }
+    }
+}
+
+fn witness(pid: u32) -> Result<Watch, Refusal> {
+    Ok(Watch::Witness(Box::new(WitnessRecorder::open(Who::Workers(pid), WITNESSES)?)))
+}
+
+fn counted(events: Result<EventCounter, Refusal>, functions: Result<FunctionCounter, Refusal>, seen: &mut Observation) {
+    let events = events.map(|counter| counter.counts());
+    let functions = functions.map(|counter| counter.counts());
+    seen.counts = match (events, functions) {
+        (Ok(events), Ok(functions)) => Some(counts::merge(events, functions)),
+        (Ok(one), Err(refusal)) | (Err(refusal), Ok(one)) => {
+            seen.refused.push(refused(refusal));
+            Some(one)
+        }
+        (Err(_), Err(_)) => None,
+    };
+}
+
+/// The waits of the one traffic thread; those of several say nothing about the
+/// time of a message.
+fn followed(recorder: WaitRecorder, window: Window, threads: &[u32], seen: &mut Observation) -> Result<(), Refusal> {
+    let log = recorder.finish()?;
+    let waits: Result<Vec<Waits>, Refusal> = threads.iter().map(|thread| log.waits(*thread, window)).collect();
+    match waits?[..] {
+        [waits] => seen.waits = Some(waits),
+        _ => seen.refused.push(Refused {
+            what: "waits of an end".to_owned(),
+            answer: format!("it has {} traffic threads", threads.len()),
+            remedy: "Measure a cell with one flow: the waits of threads beside each other do not add up to anyone's time".to_owned(),
+        }),
+    }
+    Ok(())
+}
+
+/// Two profiles of threads in one.
+fn join(mut all: Profile, other: Profile) -> Profile {
+    let places: Vec<u32> = other
+        .symbols
+        .iter()
+        .map(|name| {
+            let known = all.symbols.iter().position(|known| known == name).unwrap_or_else(|| {
+                all.symbols.push(name.clone());
+                all.symbols.len() - 1
+            });
+            known as u32
+        })
+        .collect();
+    for mut stack in other.stacks {
+        for frame in &mut stack.frames {
+            *frame = places[*frame as usize];
+        }
+        all.stacks.push(stack);
+    }
+    all.lost = all.lost.saturating_add(other.lost);
+    all.throttled = all.throttled.saturating_add(other.throttled);
+    all.broken = all.broken.saturating_add(other.broken);
+    all
+}
+
+fn refused(refusal: Refusal) -> Refused {
+    let Refusal { mechanism, answer, remedy } = refusal;
+    Refused { what: mechanism, answer, remedy }
+}

@@ -1,0 +1,133 @@
+//! The relay: a wire in user space between tap devices, for what no queueing
+//! discipline does: propagation delay and loss without netem, slow hosts, a
+//! half-duplex medium with collisions.
+//!
+//! ```text
+//! host a -- nettoll0 (tap) == file == Passage == file == (tap) nettoll0 -- host b
+//! ```
+//!
+//! The rules are [`analysis::wire::passage`]'s, which reckon in times of their
+//! own: this thread only moves frames when they are due. When it is late, so is
+//! that frame, but no frame after it: what is due next does not depend on when
+//! the last one was moved. The lateness is counted.
+//!
+//! The relay runs as a thread of the process that holds the wire, and ends with
+//! it; with its files vanish the devices.
+
+mod mover;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use model::control::WireTask;
+use model::kernel::WireCounters;
+use model::plan::link::Wire;
+use nix::errno::Errno;
+
+use crate::host::link::{self, LinkError};
+use crate::host::namespace::Entered;
+
+use mover::Mover;
+
+/// Why a relay could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum RelayError {
+    /// The system made no tap device.
+    #[error("making a tap device ({path}): the system answered {errno}; {remedy}", path = engine::tap::PATH)]
+    Tap {
+        /// What the system answered.
+        errno: Errno,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// A tap device could not be taken to its host.
+    #[error(transparent)]
+    Link(#[from] LinkError),
+    /// A relay joins two hosts.
+    #[error("making a relay between {0} hosts: it joins two; use a shared-wire or switch link for more")]
+    Ends(usize),
+    /// The system started no thread.
+    #[error("starting the relay's thread: {0}; raise the limit on processes (ulimit -u)")]
+    Thread(std::io::Error),
+}
+
+/// A running relay.
+#[derive(Debug)]
+pub struct Relay {
+    shared: Arc<Shared>,
+}
+
+/// What the relay's thread and the process that started it both see.
+#[derive(Debug, Default)]
+struct Shared {
+    counters: Mutex<WireCounters>,
+    /// Nobody wants the relay any more.
+    over: AtomicBool,
+    /// Why it has ended, where it did so by itself.
+    broken: Mutex<Option<String>>,
+}
+
+impl Relay {
+    /// Makes two tap devices, takes them to their hosts, and starts to move
+    /// frames between them. To be called in a process that has set itself apart.
+    ///
+    /// # Errors
+    /// See [`RelayError`].
+    pub fn start(entered: &Entered, wire: Wire, task: &WireTask) -> Result<Self, RelayError> {
+        let [a, b] = &task.ends[..] else { return Err(RelayError::Ends(task.ends.len())) };
+        let mut files = Vec::new();
+        // Names of its own: both hosts may call their end the same.
+        for (name, end) in ["relay0", "relay1"].into_iter().zip([a, b]) {
+            files.push(engine::tap::open(name).map_err(|answer| refused(&answer))?);
+            link::give_away(entered, name, end)?;
+        }
+        let shared = Arc::new(Shared::default());
+        let mover = Mover::new(wire, task.seed, files, Arc::clone(&shared));
+        thread::Builder::new().name("relay".to_owned()).stack_size(256 << 10).spawn(move || mover.run()).map_err(RelayError::Thread)?;
+        Ok(Self { shared })
+    }
+
+    /// What became of the frames so far.
+    ///
+    /// # Errors
+    /// Why the relay has ended, if it has.
+    pub fn counters(&self) -> Result<WireCounters, String> {
+        match &*self.shared.broken.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(reason) => Err(format!("the relay has ended: {reason}; run the study again")),
+            None => Ok(*self.shared.counters.lock().unwrap_or_else(PoisonError::into_inner)),
+        }
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.shared.over.store(true, Ordering::Relaxed);
+    }
+}
+
+fn refused(answer: &std::io::Error) -> RelayError {
+    let errno = answer.raw_os_error().map_or(Errno::EINVAL, Errno::from_raw);
+    let remedy = match errno {
+        Errno::ENOENT | Errno::ENODEV | Errno::ENXIO => {
+            "the kernel has no tap devices (CONFIG_TUN, or 'modprobe tun' as root), or the container does not show the file; \
+             an ethernet or shared-wire link needs none"
+        }
+        Errno::EACCES => "a relay reads and writes that file: allow it to this user, or run as root",
+        Errno::EPERM => "the new namespace gives no rights (a security module?): run as root",
+        _ => "use an ethernet or shared-wire link, or report this with the kernel's version",
+    };
+    RelayError::Tap { errno, remedy }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::refused;
+
+    #[test]
+    fn a_refusal_names_the_file_the_errno_and_a_way_out() {
+        let text = refused(&std::io::Error::from_raw_os_error(13)).to_string();
+        assert!(text.contains("/dev/net/tun") && text.contains("EACCES") && text.contains("run as root"), "{text}");
+        assert!(refused(&std::io::Error::from_raw_os_error(2)).to_string().contains("CONFIG_TUN"));
+    }
+}

@@ -1,0 +1,63 @@
+//! What is switched on beside a trial, and what it saw.
+
+use std::time::Duration;
+
+use model::control::{FromHost, Observe, ToHost};
+use model::profile::Refused;
+use model::trial::Observed;
+use model::{Nanos, Role};
+
+use super::talk::Both;
+use super::{Reports, Trial, TrialError, flowing};
+
+/// Beyond the time in which messages flow: what comes before and after them.
+const BEYOND: Duration = Duration::from_secs(1);
+/// No memory is set aside for longer trials: their ends lose samples, and say so.
+const LONGEST: Duration = Duration::from_secs(20);
+
+impl Trial<'_> {
+    /// Has both hosts watch their ends, which are joined and wait.
+    pub fn observe(&mut self) -> Result<(), TrialError> {
+        if self.order.pass.is_clean() {
+            return Ok(());
+        }
+        let period = self.order.plan.receipt.unwrap_or_default().period;
+        let longest = Nanos::from((flowing(&self.order) + BEYOND).min(LONGEST));
+        let pass = self.order.pass;
+        let cpus = Both { sender: self.cpus(Role::Sender), receiver: self.cpus(Role::Receiver) };
+        let command = |role| ToHost::Observe(Observe { pass, period, longest, cpus: cpus.of(role).clone() });
+        let read = |answer| match answer {
+            FromHost::Observing => Ok(None),
+            FromHost::NotObserved(refused) => Ok(Some(refused)),
+            other => Err(other),
+        };
+        let answers: Both<Option<Refused>> = self.ask_both(command, read, "the start of watching")?;
+        for (role, refused) in [(Role::Sender, answers.sender), (Role::Receiver, answers.receiver)] {
+            if let Some(refused) = refused {
+                return Err(TrialError::NotObserved { name: self.host(role).name().to_owned(), refused });
+            }
+        }
+        Ok(())
+    }
+
+    /// What both hosts saw; `None` in a clean pass.
+    pub fn observed(&mut self, reports: &Reports) -> Result<Option<Box<Observed>>, TrialError> {
+        if self.order.pass.is_clean() {
+            return Ok(None);
+        }
+        let command = |role| {
+            let report = reports.of(role);
+            ToHost::Observed { window: report.window, threads: report.threads.clone() }
+        };
+        let read = |answer| match answer {
+            FromHost::Observation(seen) => Ok(*seen),
+            other => Err(other),
+        };
+        let Both { sender, receiver } = self.ask_both(command, read, "what was seen")?;
+        Ok(Some(Box::new(Observed { sender, receiver })))
+    }
+
+    fn cpus(&self, role: Role) -> Vec<model::control::CpuPlace> {
+        self.place(role).cpus(self.order.cell.flows).to_vec()
+    }
+}

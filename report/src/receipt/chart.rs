@@ -1,0 +1,96 @@
+//! Stacked areas: what a message costs against its size, by what it is spent on.
+
+use analysis::receipt::{Category, Layer};
+use analysis::result::receipt::{ReceiptStudy, SeriesReceipt, SizeTable};
+use model::Role;
+
+use super::figure;
+use crate::chart::{Chart, Panel, SizeAxis, Trace, X, escape};
+use crate::number;
+
+const NS: f64 = 1e-9;
+
+/// Of each series one chart by kind of work and one by layer, both ends below
+/// each other. A series of one size has none: there is no area.
+pub fn all(study: &ReceiptStudy) -> Vec<Chart> {
+    let mut names: Vec<&str> = study.series.iter().map(|series| series.series.as_str()).collect();
+    names.dedup();
+    let mut charts = Vec::new();
+    for name in names {
+        let ends: Vec<&SeriesReceipt> = study.series.iter().filter(|series| series.series == name && series.columns.len() > 1).collect();
+        if !ends.is_empty() && !charts.iter().any(|chart: &Chart| chart.title.ends_with(&format!("of {name}"))) {
+            let place = charts.len();
+            charts.push(areas(
+                format!("work-{place}"),
+                format!("Kinds of work of {name}"),
+                &ends,
+                |series| &series.categories,
+                Category::ALL,
+            ));
+            charts.push(areas(format!("layer-{place}"), format!("Layers of {name}"), &ends, |series| &series.layers, Layer::ALL));
+        }
+    }
+    charts
+}
+
+fn areas<K: Copy + PartialEq + std::fmt::Display>(
+    id: String,
+    title: String,
+    ends: &[&SeriesReceipt],
+    of: fn(&SeriesReceipt) -> &SizeTable<K>,
+    all: &[K],
+) -> Chart {
+    let mut panels = Vec::new();
+    let mut traces: Vec<Trace> = Vec::new();
+    for (panel, series) in ends.iter().enumerate() {
+        let title = if series.role == Role::Sender { "sender CPU" } else { "receiver CPU" };
+        panels.push(Panel { title, unit: "s", log_ticks: None, zero: true, joined: false, share: 1.0 / ends.len() as f64 });
+        for (place, key) in all.iter().enumerate() {
+            if let Some(mut trace) = area(series, of(series), *key, place, panel) {
+                trace.legend = !traces.iter().any(|known| known.series == place);
+                traces.push(trace);
+            }
+        }
+    }
+    let sizes = || ends.iter().flat_map(|series| &series.columns).map(|column| column.size.get());
+    Chart {
+        id: id.into(),
+        title: title.clone().into(),
+        caption: "CPU time per message, stacked; what was not sampled is left out. The tables have each figure with its interval.".into(),
+        alt: format!("{title}: CPU time per message against message size, stacked. The figures are in the tables below."),
+        sizes: Some(SizeAxis::over(sizes().min().unwrap_or(1), sizes().max().unwrap_or(1), true)),
+        panels,
+        traces,
+    }
+}
+
+fn area<K: PartialEq + std::fmt::Display>(
+    series: &SeriesReceipt,
+    table: &SizeTable<K>,
+    key: K,
+    place: usize,
+    panel: usize,
+) -> Option<Trace> {
+    let row = table.rows.iter().find(|row| row.key == key)?;
+    let name = escape(&key.to_string());
+    let sizes = series.columns.iter().map(|column| column.size.get() as f64).collect();
+    let hover = |(cell, column): (&analysis::result::receipt::RowAtSize, &analysis::result::receipt::Column)| {
+        format!(
+            "{name} · {} B<br><b>{}</b> ({})<br>{} ns",
+            number::whole(column.size.get()),
+            number::time(cell.ns.value),
+            figure::share(cell.share),
+            figure::range(&cell.ns, figure::ns),
+        )
+    };
+    Some(Trace {
+        name: name.clone(),
+        series: place,
+        panel,
+        area: true,
+        x: X::Sizes(sizes),
+        y: row.cells.iter().map(|cell| Some(cell.ns.value * NS).filter(|value| value.is_finite())).collect(),
+        hover: row.cells.iter().zip(&series.columns).map(hover).collect(),
+        ..Trace::default()
+    })
+}

@@ -1,0 +1,44 @@
+//! The analysis as the page holds it.
+
+use std::borrow::Cow;
+
+use analysis::receipt::Row;
+use analysis::result::Analysis;
+use analysis::result::receipt::{ReceiptOutcome, ReceiptStudy};
+
+/// Routines of each table; the JSON of `nettoll report -J` has them all.
+const MOST_ROUTINES: usize = 120;
+
+/// Of a run with receipts without what would be most of the page: routines cell
+/// by cell (those of the tables over sizes stay, the costliest), and values pass
+/// by pass.
+pub fn of(analysis: &Analysis) -> Cow<'_, Analysis> {
+    if analysis.receipt.is_none() {
+        return Cow::Borrowed(analysis);
+    }
+    let mut held = analysis.clone();
+    held.receipt.iter_mut().for_each(shorten);
+    Cow::Owned(held)
+}
+
+fn shorten(study: &mut ReceiptStudy) {
+    for end in study.cells.iter_mut().flat_map(|cell| [&mut cell.sender, &mut cell.receiver]) {
+        if let ReceiptOutcome::Made(receipt) = &mut end.outcome {
+            receipt.functions.clear();
+            receipt.calls.clear();
+            without_passes(&mut receipt.categories);
+            without_passes(&mut receipt.layers);
+            without_passes(&mut receipt.contexts);
+            without_passes(&mut receipt.paths);
+            without_passes(&mut receipt.crossings);
+            without_passes(&mut receipt.split.directions);
+        }
+    }
+    for series in &mut study.series {
+        series.functions.rows.truncate(MOST_ROUTINES);
+    }
+}
+
+fn without_passes<K>(rows: &mut [Row<K>]) {
+    rows.iter_mut().for_each(|row| row.passes.clear());
+}

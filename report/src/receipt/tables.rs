@@ -1,0 +1,176 @@
+//! The rows of a series' tables, as the terminal and the page both have them.
+
+use std::collections::BTreeSet;
+
+use analysis::receipt::{Bound, Figure, Growth, Receipt};
+use analysis::result::receipt::{Column, EndReceipt, ReceiptStudy, RowAtSize, SeriesReceipt, SizeRow};
+
+use super::pick::of_layer;
+use super::{figure, words};
+use crate::number;
+
+/// What a table says of one row at one size.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Entry {
+    /// The figure.
+    pub value: String,
+    /// Its `±`; empty where there is none to have.
+    pub margin: String,
+    /// Share of the CPU time; empty where it makes no sense.
+    pub share: String,
+    /// Both ends of the interval, for who points at it.
+    pub title: String,
+}
+
+/// One row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// Its name.
+    pub label: String,
+    /// What stands before it and below the row it is a part of.
+    pub part: bool,
+    /// Whether it is a sum of others.
+    pub sum: bool,
+    /// How it goes with the size.
+    pub growth: Option<Growth>,
+    /// One a column of the series; `None` where there is nothing to be had.
+    pub cells: Vec<Option<Entry>>,
+    /// Its share of the CPU time, column by column; empty of what has none.
+    pub shares: Vec<f64>,
+}
+
+impl Line {
+    fn new(label: impl Into<String>, cells: Vec<Option<Entry>>) -> Self {
+        Self { label: label.into(), part: false, sum: false, growth: None, cells, shares: Vec::new() }
+    }
+
+    fn of<K>(label: String, row: &SizeRow<K>) -> Self {
+        let cells = row.cells.iter().map(|cell| Some(time(&cell.ns, Some(cell.share)))).collect();
+        Self { growth: row.growth, shares: shares(&row.cells), ..Self::new(label, cells) }
+    }
+
+    /// Whether it has at least this share at any size; so has what has no share.
+    pub fn is_at_least(&self, least: f64) -> bool {
+        self.shares.is_empty() || self.shares.iter().any(|share| *share >= least)
+    }
+
+    /// Whether any column has anything.
+    pub fn any(&self) -> bool {
+        self.cells.iter().any(Option::is_some)
+    }
+}
+
+fn shares(cells: &[RowAtSize]) -> Vec<f64> {
+    cells.iter().map(|cell| cell.share).collect()
+}
+
+/// ns per message, with its share of the CPU time.
+fn time(figure: &Figure, share: Option<f64>) -> Entry {
+    let title = format!("{} ns at 95 %", figure::range(figure, figure::ns));
+    Entry { value: figure::ns(figure.value), margin: figure::plus_minus(figure), share: share.map_or(String::new(), figure::share), title }
+}
+
+fn plain(value: String) -> Entry {
+    Entry { value, ..Entry::default() }
+}
+
+/// Categories, what of them touches payload, and what they sum to.
+pub fn categories(series: &SeriesReceipt) -> Vec<Line> {
+    let mut lines: Vec<Line> = series.categories.rows.iter().map(|row| Line::of(row.key.to_string(), row)).collect();
+    lines.extend(whole(series));
+    lines.push(Line { part: true, ..Line::of("touches payload".into(), &series.touching) });
+    let growing = series.categories.growing.iter().zip(&series.columns);
+    // The sum of no rows is -0.
+    let growing = growing.map(|(ns, column)| (ns + 0.0, column.cpu.value));
+    let growing = growing.map(|(ns, cpu)| Some(Entry { share: figure::share(ns / cpu), ..plain(figure::ns(ns)) }));
+    lines.push(Line { part: true, ..Line::new("in rows that grow (↑)", growing.collect()) });
+    lines
+}
+
+/// Layers, each with what it did for whom and where.
+pub fn layers(series: &SeriesReceipt) -> Vec<Line> {
+    let one = |row: &SizeRow<analysis::receipt::Layer>| {
+        let paths = of_layer(series, row);
+        let mut layer = Line::of(row.key.to_string(), row);
+        if let [only] = paths.as_slice() {
+            layer.label = format!("{}: {}", row.key, words::path(&only.key));
+            return vec![layer];
+        }
+        let parts = paths.iter().map(|path| Line { part: true, ..Line::of(words::path(&path.key), path) });
+        std::iter::once(layer).chain(parts).collect()
+    };
+    series.layers.rows.iter().flat_map(one).chain(whole(series)).collect()
+}
+
+/// The work by the way of the message.
+pub fn directions(series: &SeriesReceipt) -> Vec<Line> {
+    let mut lines: Vec<Line> = series.directions.rows.iter().map(|row| Line::of(words::direction(row.key).into(), row)).collect();
+    let bound = |of: fn(&Column) -> &Bound| series.columns.iter().map(|column| Some(rate(of(column)))).collect::<Vec<_>>();
+    lines.push(Line::new("most messages/s", bound(|column| &column.bound)));
+    lines.push(Line { part: true, ..Line::new("not acknowledging", bound(|column| &column.bound_without_acknowledgement)) });
+    lines
+}
+
+fn rate(bound: &Bound) -> Entry {
+    let ends = bound.interval.map(|ends| ends.map(|end| end.map_or("no limit".to_owned(), number::count)));
+    let title =
+        ends.map_or("no interval".to_owned(), |[low, high]| format!("{low} to {high} messages/s, {}", number::bits(bound.bits_per_s)));
+    Entry { value: number::tight(&number::count(bound.messages_per_s)), margin: figure::plus_minus(&bound.ns), share: String::new(), title }
+}
+
+/// What no sample shows, and the whole.
+fn whole(series: &SeriesReceipt) -> [Line; 2] {
+    let not_sampled =
+        series.columns.iter().map(|column| Some(time(&column.not_sampled, Some(column.not_sampled.value / column.cpu.value))));
+    let cpu = series.columns.iter().map(|column| Some(Entry { share: "100%".into(), ..time(&column.cpu, None) }));
+    [Line::new("not sampled", not_sampled.collect()), Line { sum: true, ..Line::new("CPU time", cpu.collect()) }]
+}
+
+/// The sums that can fail, and what stands beside them.
+pub fn sums(study: &ReceiptStudy, series: &SeriesReceipt) -> Vec<Line> {
+    let ends: Vec<&EndReceipt> = series.columns.iter().map(|column| study.cells[column.cell].end(series.role)).collect();
+    let row = |label: &str, of: &dyn Fn(&Receipt) -> Option<Entry>| {
+        Line::new(label, ends.iter().map(|end| end.outcome.receipt().and_then(of)).collect())
+    };
+    let share = |receipt: &Receipt, ns: f64| Some(ns / receipt.cpu.value);
+    let ratio = |value: f64| plain(figure::ratio(value));
+    let mut lines = vec![
+        row("not sampled", &|receipt| Some(time(&receipt.not_sampled, share(receipt, receipt.not_sampled.value)))),
+        row("switching, apart", &|receipt| receipt.switching.map(|ns| time(&ns, share(receipt, ns.value)))),
+        row("ready, no CPU", &|receipt| receipt.runnable.map(|ns| time(&ns, None))),
+        row("asleep", &|receipt| receipt.blocked.map(|ns| time(&ns, None))),
+        Line { sum: true, ..row("wall time", &|receipt| Some(time(&receipt.wall, None))) },
+        row("rows+switching / CPU", &|receipt| receipt.closure.cpu.map(ratio)),
+        row("rows+waits / wall", &|receipt| receipt.closure.wall.map(ratio)),
+        row("sampled / on-CPU", &|receipt| Some(ratio(receipt.closure.sampler.value))),
+        row("CPU watched / not", &|receipt| receipt.observer.map(|observer| of_estimate(&observer.ratio))),
+        row("samples", &|receipt| Some(plain(number::whole(receipt.samples)))),
+    ];
+    let calls: BTreeSet<&str> = ends.iter().flat_map(|end| &end.softirq).map(|call| call.call.as_str()).collect();
+    lines.extend(calls.into_iter().map(|name| softirq(name, &ends)));
+    let repeat = |end: &&EndReceipt| {
+        end.repeat.map(|repeat| Entry { title: format!("{} by chance", figure::ratio(repeat.by_chance)), ..ratio(repeat.total_variation) })
+    };
+    lines.push(Line::new("halves differ by", ends.iter().map(repeat).collect()));
+    let beside = |end: &&EndReceipt| end.unsampled_threads_ns.map(|ns| plain(figure::ns(ns)));
+    lines.push(Line::new("ksoftirqd, in no row", ends.iter().map(beside).collect()));
+    lines.retain(Line::any);
+    lines
+}
+
+fn of_estimate(estimate: &analysis::result::Estimate) -> Entry {
+    let title = crate::interval::range(estimate, figure::ratio);
+    Entry { value: figure::ratio(estimate.value), margin: crate::interval::plus_minus(estimate), share: String::new(), title }
+}
+
+fn softirq(name: &str, ends: &[&EndReceipt]) -> Line {
+    let at = |end: &&EndReceipt| {
+        let call = end.softirq.iter().find(|call| call.call == name)?;
+        Some(Entry {
+            value: figure::share(call.share.value),
+            title: format!("{} of {} samples in it", figure::range(&call.share, figure::share), number::whole(call.samples)),
+            ..Entry::default()
+        })
+    };
+    Line::new(format!("softirq in {name}"), ends.iter().map(at).collect())
+}

@@ -1,0 +1,215 @@
+//! What receipts say, in sentences that the terminal and the page share.
+
+use analysis::receipt::{Context, Direction, Doubt, Gravity, Path, Receipt};
+use analysis::result::Estimate;
+use analysis::result::receipt::{Boundary, CellReceipt, ChecksumCost, EndReceipt, ReceiptOutcome, ReceiptStudy};
+use model::Role;
+use model::profile::{CountTier, SampleSource};
+
+use super::figure;
+use crate::number;
+use crate::words::plural;
+
+/// What samples are spaced by.
+pub fn source(receipt: &Receipt) -> String {
+    let period = number::whole(receipt.period);
+    match receipt.source {
+        SampleSource::CpuClock => format!("a sample every {period} ns of CPU time (cpu-clock)"),
+        SampleSource::Cycles => format!("a sample every {period} cycles"),
+    }
+}
+
+/// Every way of sampling in the study: `a sample every ...`.
+pub fn sources(study: &ReceiptStudy) -> String {
+    let mut found: Vec<String> = study.cells.iter().flat_map(CellReceipt::receipts).map(source).collect();
+    found.sort();
+    found.dedup();
+    if found.is_empty() { "nothing was sampled".to_owned() } else { found.join("; ") }
+}
+
+/// What watching cost.
+pub fn observer(study: &ReceiptStudy) -> String {
+    let Some(Estimate { value, interval, n }) = study.observer else {
+        return "What watching cost is not known: no block has a time pass beside a clean one.".to_owned();
+    };
+    let interval = interval.map_or_else(
+        || "no interval".to_owned(),
+        |ends| format!("{} to {} at {}", figure::ratio(ends.low), figure::ratio(ends.high), number::percent(ends.confidence)),
+    );
+    format!(
+        "Watching raised the CPU time to {} of what it is without ({interval}; median over {} of cells); that is in no row.",
+        figure::ratio(value),
+        plural(n as u64, "end"),
+    )
+}
+
+/// Which rules classified.
+pub fn rules(study: &ReceiptStudy) -> String {
+    format!("Classified by {} ({}).", plural(study.rule_count as u64, "rule"), study.rules)
+}
+
+/// A receipt that does not add up.
+pub struct Red<'a> {
+    /// Cell and end.
+    pub label: String,
+    /// Why.
+    pub doubts: Vec<&'a Doubt>,
+}
+
+/// Every receipt that does not add up.
+pub fn reds(study: &ReceiptStudy) -> Vec<Red<'_>> {
+    let all = study.cells.iter().flat_map(|cell| cell.receipts().map(move |receipt| (cell, receipt)));
+    all.filter(|(_, receipt)| receipt.is_red())
+        .map(|(cell, receipt)| {
+            let doubts = receipt.doubts.iter().filter(|doubt| doubt.gravity() == Gravity::Red).collect();
+            Red { label: format!("{}, {}", cell.label, receipt.role), doubts }
+        })
+        .collect()
+}
+
+/// What to do about them, each once.
+pub fn red_remedies(study: &ReceiptStudy) -> Vec<&'static str> {
+    let mut remedies: Vec<&str> = reds(study).iter().flat_map(|red| &red.doubts).map(|doubt| doubt.remedy()).collect();
+    remedies.sort_unstable();
+    remedies.dedup();
+    remedies
+}
+
+/// How many do not add up, of how many: `None` of none.
+pub fn red(study: &ReceiptStudy) -> Option<String> {
+    let all = study.cells.iter().flat_map(CellReceipt::receipts).count();
+    let red = reds(study).len();
+    (red > 0).then(|| {
+        let verb = if red == 1 { "does" } else { "do" };
+        format!("{red} of {} {verb} not add up: their rows are not to be used", plural(all as u64, "receipt"))
+    })
+}
+
+/// A doubt that several receipts share.
+pub struct Shared {
+    /// The gravest of them, in words.
+    pub text: String,
+    /// What to do.
+    pub remedy: &'static str,
+    /// Cells and ends.
+    pub of: Vec<String>,
+}
+
+/// Doubts that leave a receipt usable, those of one kind together, in the order met.
+pub fn doubts(study: &ReceiptStudy) -> Vec<Shared> {
+    let mut found: Vec<(std::mem::Discriminant<Doubt>, f64, Shared)> = Vec::new();
+    for cell in &study.cells {
+        for receipt in cell.receipts() {
+            for doubt in receipt.doubts.iter().filter(|doubt| doubt.gravity() == Gravity::Warning) {
+                let (kind, size, label) = (std::mem::discriminant(doubt), size(doubt), format!("{}, {}", cell.label, receipt.role));
+                match found.iter_mut().find(|(known, ..)| *known == kind) {
+                    Some((_, worst, shared)) => {
+                        shared.of.push(label);
+                        if size > *worst {
+                            (*worst, shared.text) = (size, doubt.to_string());
+                        }
+                    }
+                    None => found.push((kind, size, Shared { text: doubt.to_string(), remedy: doubt.remedy(), of: vec![label] })),
+                }
+            }
+        }
+    }
+    found.into_iter().map(|(.., shared)| shared).collect()
+}
+
+/// By what the gravest of one kind is told.
+fn size(doubt: &Doubt) -> f64 {
+    match doubt {
+        Doubt::Wall { closure } | Doubt::Moved { closure, .. } | Doubt::Cpu { closure } | Doubt::Sampler { closure } => {
+            (closure - 1.0).abs()
+        }
+        Doubt::NotHeld | Doubt::NoWaits | Doubt::NoSwitching => 0.0,
+        Doubt::Observer { ratio } => *ratio,
+        Doubt::FewSamples { missing } => *missing as f64,
+        Doubt::FewPasses { time, clean } => -((time + clean) as f64),
+        Doubt::Lost { samples } | Doubt::Broken { samples } => *samples as f64,
+        Doubt::Throttled { times } => *times as f64,
+        Doubt::Undecided { layer, category } => layer.max(*category),
+    }
+}
+
+/// Cells and ends, at most three by name.
+pub fn concerned(of: &[String]) -> String {
+    let named = of.iter().take(3).cloned().collect::<Vec<_>>().join("; ");
+    match of.len().saturating_sub(3) {
+        0 => named,
+        more => format!("{named}; and {more} more"),
+    }
+}
+
+/// Ends without a receipt, and why.
+pub fn missing(study: &ReceiptStudy) -> Vec<String> {
+    let ends = study.cells.iter().flat_map(|cell| [(Role::Sender, &cell.sender), (Role::Receiver, &cell.receiver)].map(|end| (cell, end)));
+    let reason = |(cell, (role, end)): (&CellReceipt, (Role, &EndReceipt))| match &end.outcome {
+        ReceiptOutcome::Absent { reason } => Some(format!("{}, {role}: {reason}", cell.label)),
+        ReceiptOutcome::Made(_) => None,
+    };
+    ends.filter_map(reason).collect()
+}
+
+/// Where and what for: `receive, softirq`.
+pub fn path(path: &Path) -> String {
+    // Short: it stands in tables.
+    let direction = if path.direction == Some(Direction::Acknowledgement) { "ack" } else { direction(path.direction) };
+    match path.context {
+        Context::Process => direction.to_owned(),
+        Context::Softirq | Context::Hardirq => format!("{direction}, {}", path.context),
+    }
+}
+
+/// A direction in a word.
+pub const fn direction(direction: Option<Direction>) -> &'static str {
+    match direction {
+        Some(Direction::Send) => "send",
+        Some(Direction::Receive) => "receive",
+        Some(Direction::Acknowledgement) => "acknowledge",
+        None => "neither way",
+    }
+}
+
+/// The letter of a way of counting.
+pub const fn tier(tier: Option<CountTier>) -> &'static str {
+    match tier {
+        Some(CountTier::Fentry) => "f",
+        Some(CountTier::Tracepoint) => "t",
+        Some(CountTier::Witness) => "w",
+        None => "?",
+    }
+}
+
+/// What the letters of these ways of counting mean.
+pub fn tiers(found: &[Option<CountTier>]) -> String {
+    let name = |tier: CountTier| match tier {
+        CountTier::Fentry => "f a BPF program at the function's entry",
+        CountTier::Tracepoint => "t a tracepoint's counter",
+        CountTier::Witness => "w an event that only this function causes",
+    };
+    let known: Vec<&str> = CountTier::ALL.iter().copied().filter(|tier| found.contains(&Some(*tier))).map(name).collect();
+    if known.is_empty() { "none was counted".to_owned() } else { known.join(", ") }
+}
+
+/// A boundary in a sentence.
+pub fn boundary(boundary: &Boundary) -> String {
+    format!("{} above {} B: {}", boundary.name, number::whole(boundary.last.get()), boundary.why)
+}
+
+/// What being without checksum offload costs an end.
+pub fn checksums(cost: &ChecksumCost) -> String {
+    let [with, without] = cost.share.map(figure::share);
+    let cpu = &cost.categories.cpu;
+    let time = cpu.difference;
+    let sure = if cpu.p.is_some_and(|p| p <= 0.05) { "" } else { " (no difference shown)" };
+    format!(
+        "{}, {}: checksums take {without} of the CPU time without the offload, {with} with it; the message costs {} ns {} without ({}){sure}",
+        cost.label,
+        cost.role,
+        figure::ns(time.value.abs()),
+        if time.value < 0.0 { "less" } else { "more" },
+        figure::range(&time, figure::ns),
+    )
+}

@@ -1,0 +1,159 @@
+//! The four charts of the 2007 paper for each machine, and the curve over
+//! socket buffers.
+
+use analysis::reference::jacobson::BufferCurve;
+use analysis::reference::sweep::{SeriesResult, SizeResult};
+
+use super::{Machine, parts};
+use crate::chart::{Chart, Panel, SizeAxis, Ticks, Trace, X, escape, placeable};
+use crate::number::{self, Axis};
+
+/// Charts of a machine; `place` tells machines apart.
+pub fn of_machine(machine: &Machine, place: usize) -> Vec<Chart> {
+    let all = [messages(machine, place), delay(machine, place), throughput(machine, place), improvement(machine, place)];
+    all.into_iter().map(placeable).filter(|chart| chart.traces.iter().any(|trace| !trace.is_empty())).collect()
+}
+
+fn axis(machine: &Machine, log: bool) -> SizeAxis {
+    let sizes = machine.sizes();
+    SizeAxis::over(sizes.first().copied().unwrap_or(1), sizes.last().copied().unwrap_or(1), log)
+}
+
+/// A chart of measured points, and of lines if there are any.
+fn chart(machine: &Machine, id: String, title: &'static str, caption: &str, log: bool, panel: Panel, traces: Vec<Trace>) -> Chart {
+    let names: Vec<&str> = machine.series.iter().map(|series| series.name.as_str()).collect();
+    let alt = format!("{title} against message size on {}: {}. The figures are in the table below.", machine.name, names.join(", "));
+    Chart {
+        id: id.into(),
+        title: title.into(),
+        caption: caption.to_owned(),
+        alt,
+        sizes: Some(axis(machine, log)),
+        panels: vec![panel],
+        traces,
+    }
+}
+
+fn panel(title: &'static str, unit: &'static str) -> Panel {
+    Panel { title, unit, log_ticks: None, zero: true, joined: false, share: 1.0 }
+}
+
+/// Points of every series.
+fn points(machine: &Machine, of: fn(&SizeResult) -> Option<f64>, write: fn(f64) -> String, scale: f64) -> Vec<Trace> {
+    let one = |(place, series): (usize, &&SeriesResult)| {
+        let name = escape(&series.name);
+        let mut trace = Trace { name: name.clone(), series: place, legend: true, ..Trace::default() };
+        let mut sizes = Vec::new();
+        for size in &series.sizes {
+            let Some(value) = of(size).filter(|value| value.is_finite()) else { continue };
+            sizes.push(size.message_bytes as f64);
+            trace.y.push(Some(value * scale));
+            trace.up.push(0.0);
+            trace.down.push(0.0);
+            trace.hover.push(format!("{name} · {} B<br><b>{}</b>", number::whole(size.message_bytes), write(value)));
+        }
+        trace.x = X::Sizes(sizes);
+        trace
+    };
+    machine.series.iter().enumerate().map(one).filter(|trace| !trace.is_empty()).collect()
+}
+
+fn messages(machine: &Machine, place: usize) -> Chart {
+    let traces = points(machine, |size| Some(size.messages_per_s), |rate| format!("{} messages/s", number::count(rate)), 1.0);
+    let caption = "Flat where a message costs the same whatever its size; it falls where bytes begin to cost.";
+    chart(machine, format!("messages-{place}"), "Messages per second", caption, true, panel("messages/s", ""), traces)
+}
+
+fn delay(machine: &Machine, place: usize) -> Chart {
+    const NS: f64 = 1e-9;
+    let mut traces = points(machine, |size| Some(size.time_per_message_ns), number::time, NS);
+    traces.extend(machine.series.iter().enumerate().filter_map(|(series, result)| line(series, result)));
+    let caption = "Dotted: the robust line, whose start is the cost of a message and whose slope the cost of a byte.";
+    chart(machine, format!("delay-{place}"), "Time per message", caption, false, panel("time per message", "s"), traces)
+}
+
+/// The cost model of a series as a line.
+fn line(series: usize, result: &SeriesResult) -> Option<Trace> {
+    let cost = result.cost.as_ref()?;
+    let mut trace = Trace { name: escape(&result.name), series, model: true, ..Trace::default() };
+    let mut sizes = Vec::new();
+    for piece in &cost.pieces {
+        for step in 0..=16_u32 {
+            let (from, to) = (piece.from as f64, piece.to as f64);
+            let size = from * (to / from).powf(f64::from(step) / 16.0);
+            sizes.push(size);
+            trace.y.push(Some((piece.message_ns.value + piece.byte_ns.value * size) * 1e-9).filter(|value| value.is_finite()));
+            trace.hover.push(String::new());
+        }
+        // A gap: pieces do not touch.
+        sizes.push(piece.to as f64);
+        trace.y.push(None);
+        trace.hover.push(String::new());
+    }
+    trace.x = X::Sizes(sizes);
+    Some(trace)
+}
+
+fn throughput(machine: &Machine, place: usize) -> Chart {
+    let traces = points(machine, |size| Some(size.goodput_bit_per_s), number::bits, 1.0);
+    let log_ticks = Some(Ticks::over(&traces, Axis::Bits));
+    let caption = "Both axes are logarithmic: straight as long as a power law holds, bending towards saturation.";
+    let panel = Panel { log_ticks, zero: false, ..panel("throughput", "bit/s") };
+    chart(machine, format!("throughput-{place}"), "Throughput", caption, true, panel, traces)
+}
+
+fn improvement(machine: &Machine, place: usize) -> Chart {
+    let traces = points(machine, |size| size.improvement, number::change, 1.0);
+    let over = machine.series.iter().find_map(|series| series.baseline.as_deref()).unwrap_or("the first series");
+    let caption = format!("Messages per second over those of {over}.");
+    chart(
+        machine,
+        format!("improvement-{place}"),
+        "Improvement",
+        &caption,
+        true,
+        Panel { joined: true, ..panel("improvement", "%") },
+        traces,
+    )
+}
+
+/// Curves over socket buffers in one chart, with the two lines of each and the limit.
+pub fn of_buffers(curves: &[&BufferCurve]) -> Option<Chart> {
+    let mut traces = Vec::new();
+    for (series, curve) in curves.iter().enumerate() {
+        let name = escape(&curve.name);
+        let x = || X::Sizes(curve.points.iter().map(|point| point.packets).collect());
+        let hover = |point: &analysis::reference::jacobson::BufferPoint| {
+            let (packets, rate) = (parts::plain(point.packets, 3), parts::plain(point.kbytes_per_s, 4));
+            format!("{name} · {packets} packets<br><b>{rate} KB/s</b>")
+        };
+        traces.push(Trace {
+            name: name.clone(),
+            series,
+            legend: true,
+            x: x(),
+            y: curve.points.iter().map(|point| Some(point.kbytes_per_s * 1024.0)).collect(),
+            up: vec![0.0; curve.points.len()],
+            down: vec![0.0; curve.points.len()],
+            hover: curve.points.iter().map(hover).collect(),
+            ..Trace::default()
+        });
+        let nothing = || vec![String::new(); curve.points.len()];
+        let model =
+            |y: Vec<Option<f64>>| Trace { name: name.clone(), series, model: true, x: x(), y, hover: nothing(), ..Trace::default() };
+        if curve.knee.is_some() {
+            traces.push(model(curve.points.iter().map(|point| point.fitted.map(|fitted| fitted * 1024.0)).collect()));
+        }
+        traces.extend(curve.limit.map(|limit| model(vec![Some(limit.kbytes_per_s * 1024.0); curve.points.len()])));
+    }
+    let most = curves.iter().flat_map(|curve| &curve.points).map(|point| point.packets).fold(0.0, f64::max);
+    (most > 0.0).then(|| Chart {
+        id: "buffers".into(),
+        title: "Throughput by socket buffer".into(),
+        caption: "Dotted: two straight lines that meet at the knee, and the limit of the frames.".to_owned(),
+        alt: "Throughput against socket buffer in packets. The figures are in the table below.".to_owned(),
+        sizes: Some(SizeAxis { title: Some("socket buffer, packets"), ..SizeAxis::over(1, most.ceil() as u64, false) }),
+        panels: vec![panel("throughput", "B/s")],
+        traces,
+    })
+}

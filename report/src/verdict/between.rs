@@ -1,0 +1,136 @@
+//! Runs held against the first.
+
+use analysis::between::{Between, RunsCompared};
+use analysis::receipt::{Comparison, Difference, Verdict};
+use analysis::result::receipt::{ReceiptComparison, ReceiptPair};
+
+use super::part::{Part, Table, Tone};
+use super::words;
+use crate::number;
+use crate::words::{capital, plural};
+
+/// Rows of a receipt that are shown although no difference is: the largest.
+const MOST_ROWS: usize = 8;
+/// Differences of the hosts that are named one by one.
+const MOST_NAMED: usize = 8;
+
+/// Everything, candidate by candidate.
+pub fn parts(between: &Between) -> Vec<Part> {
+    between.comparisons.iter().flat_map(one).collect()
+}
+
+fn one(runs: &RunsCompared) -> Vec<Part> {
+    let names = [runs.baseline.as_str(), runs.candidate.as_str()];
+    let figures = &runs.figures;
+    let mut part = Part { heading: format!("{} against {}", runs.candidate, runs.baseline), ..Part::default() };
+    if let Some(first) = figures.metrics.first() {
+        part.conclusion = Some(match figures.cells.is_empty() {
+            true => (Tone::Open, "The two runs have no cell in common, so nothing can be compared.".to_owned()),
+            false => words::conclusion(&first.comparison, first.metric, names),
+        });
+        part.warnings.extend(words::design(first.comparison.design).map(str::to_owned));
+        part.notes.push(words::method(&first.comparison));
+    }
+    part.warnings.extend(named(&runs.differences).into_iter().map(|text| format!("Not the same: {text}")));
+    for metric in &figures.metrics {
+        if !figures.cells.is_empty() {
+            part.tables.push(words::table(metric.metric, &metric.comparison, &figures.cells, &[]));
+        }
+        part.notes.extend(metric.doubts.iter().map(|doubt| words::doubt(doubt, &figures.cells, names)));
+    }
+    part.notes.extend(runs.slight.iter().map(|text| format!("No trial notices it, but {text}")));
+    for (name, lonely) in names.iter().zip(&figures.unpaired) {
+        part.notes.extend((!lonely.is_empty()).then(|| format!("Only in {name}: {}", lonely.join("; "))));
+    }
+    let receipts = runs.receipts.iter().flat_map(|receipts| receipts_of(receipts, names));
+    std::iter::once(part).chain(receipts).collect()
+}
+
+fn named(all: &[String]) -> Vec<String> {
+    let mut named: Vec<String> = all.iter().take(MOST_NAMED).cloned().collect();
+    if all.len() > MOST_NAMED {
+        named.push(format!("{} besides", plural((all.len() - MOST_NAMED) as u64, "more difference")));
+    }
+    named
+}
+
+/// Receipts, row by row.
+pub fn receipts_of(receipts: &ReceiptComparison, names: [&str; 2]) -> Vec<Part> {
+    let mut parts: Vec<Part> = receipts.pairs.iter().map(|pair| of_pair(pair, names)).collect();
+    let lonely: Vec<String> = names
+        .iter()
+        .zip(&receipts.unpaired)
+        .filter(|(_, lonely)| !lonely.is_empty())
+        .map(|(name, lonely)| format!("Only {name} has a receipt of {}", lonely.join("; ")))
+        .collect();
+    if !lonely.is_empty() {
+        parts.push(Part { heading: "Receipts without a counterpart".into(), notes: lonely, ..Part::default() });
+    }
+    parts
+}
+
+fn of_pair(pair: &ReceiptPair, names: [&str; 2]) -> Part {
+    let cpu = &pair.categories.cpu;
+    let [first, second] = cpu.ns.map(|ns| number::significant(ns, 3));
+    let change = match cpu.verdict {
+        Verdict::Costlier => "costs MORE CPU",
+        Verdict::Cheaper => "costs less CPU",
+        Verdict::NotShown => "no difference of the CPU time is shown",
+    };
+    let tone = if cpu.verdict == Verdict::Costlier { Tone::Bad } else { Tone::Good };
+    let mut part = Part {
+        heading: format!("Receipt of {}, {}", pair.label, pair.role),
+        conclusion: Some((
+            tone,
+            format!(
+                "{first} ns per message in {}, {second} ns in {}: {change}; shares of layers differ by {:.3} (total variation).",
+                names[0], names[1], pair.total_variation
+            ),
+        )),
+        ..Part::default()
+    };
+    for (name, red) in names.iter().zip(pair.red) {
+        part.warnings.extend(red.then(|| format!("RED: the receipt of {name} does not add up: do not use its rows.")));
+    }
+    if pair.sources[0] != pair.sources[1] {
+        part.warnings.push(format!("Sampled differently: by {} and by {}.", pair.sources[0], pair.sources[1]));
+    }
+    part.tables.push(table("Kind of work", "kind", &pair.categories));
+    part.tables.push(table("Layer", "layer", &pair.layers));
+    part.tables.push(table("Routine", "routine", &pair.functions));
+    part
+}
+
+fn table<K: std::fmt::Display>(title: &str, head: &'static str, comparison: &Comparison<K>) -> Table {
+    let shown = comparison.rows.iter().enumerate().filter(|(place, row)| *place < MOST_ROWS || row.verdict != Verdict::NotShown);
+    let rows: Vec<Vec<String>> = shown.map(|(_, row)| row_of(row)).collect();
+    let left = comparison.rows.len() - rows.len();
+    let rest = if left > 0 { format!("; {} smaller without a difference shown", plural(left as u64, "row")) } else { String::new() };
+    Table {
+        title: capital(&format!("{title}: ns per message, the largest difference first{rest}")),
+        heads: vec![head, "first", "second", "difference", "could show", "p", "verdict"],
+        rows,
+        words: 1,
+    }
+}
+
+fn row_of<K: std::fmt::Display>(row: &Difference<K>) -> Vec<String> {
+    let ns = |value: f64| number::significant(value, if value.abs() < 99.95 { 2 } else { 3 });
+    let signed = |value: f64| if value > 0.0 { format!("+{}", ns(value)) } else { ns(value) };
+    vec![
+        row.key.to_string(),
+        ns(row.ns[0]),
+        ns(row.ns[1]),
+        row.difference.interval.map_or_else(
+            || signed(row.difference.value),
+            |[low, high]| format!("{} ({} to {})", signed(row.difference.value), signed(low), signed(high)),
+        ),
+        row.could_show.map_or(number::NOTHING.to_owned(), ns),
+        row.p_adjusted.map_or(number::NOTHING.to_owned(), words::p),
+        match row.verdict {
+            Verdict::Costlier => "costlier".to_owned(),
+            Verdict::Cheaper => "cheaper".to_owned(),
+            Verdict::NotShown => "not shown".to_owned(),
+        },
+    ]
+}

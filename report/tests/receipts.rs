@@ -1,0 +1,160 @@
+//! Receipts in every output.
+
+mod support;
+
+use analysis::result::Analysis;
+use report::terminal::Style;
+use support::HOSTILE;
+use support::receipts::{receipts, red};
+use unicode_width::UnicodeWidthStr;
+
+/// What the terminal says of receipts.
+fn part(analysis: &Analysis, width: usize) -> String {
+    let text = report::terminal::render(analysis, Style { colour: false, width });
+    let start = text.find("\nWhere the time of a message goes\n").expect("receipts");
+    text[start + 1..].to_owned()
+}
+
+#[test]
+fn terminal() {
+    insta::assert_snapshot!(part(&receipts(), 80));
+}
+
+#[test]
+fn a_receipt_that_does_not_add_up_is_said_first() {
+    let (analysis, _) = red();
+    let text = report::terminal::render(&analysis, Style::PLAIN);
+    let first = text.lines().position(|line| line.starts_with("RED: 1 of 16 receipts does not add up")).expect("red");
+    assert!(first <= 2, "line {first}");
+    let part = part(&analysis, 80);
+    let (loud, table) = (part.find("RED: 1 of 16").unwrap(), part.find("kind of work").unwrap());
+    assert!(loud < table);
+    assert!(part.contains("- UDP_STREAM 16384 B, receiver: rows and waits make 0.") && part.contains("RED at 16,384 B"), "{part}");
+    let page = report::html::render(&analysis);
+    assert!(page.contains("class=\"red\" href=\"#receipt\"") && page.contains("does not add up"));
+    let sound = receipts();
+    assert!(!report::terminal::render(&sound, Style::PLAIN).contains("RED"));
+    assert!(!report::html::render(&sound).contains("class=\"red\""));
+}
+
+#[test]
+fn no_line_is_wider_than_asked() {
+    let (analysis, _) = red();
+    for width in [80, 97, 120, 200] {
+        for line in part(&analysis, width).lines() {
+            assert!(line.width() <= width, "at {width}: {line}");
+        }
+    }
+    for line in report::receipt::shares_of_rules(&analysis, Style::PLAIN).lines() {
+        assert!(line.width() <= 80, "{line}");
+    }
+}
+
+#[test]
+fn a_count_that_there_is_not_is_a_dash() {
+    let text = part(&receipts(), 200);
+    let line = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{name}")).to_owned();
+    assert!(line("udp_sendmsg").contains(" 1.00f"));
+    assert!(line("fib_table_lookup").split_whitespace().filter(|word| *word == "-").count() == 4);
+    assert!(text.contains("(EPERM)") && text.contains("CAP_BPF"));
+}
+
+#[test]
+fn what_the_rules_decided_makes_a_whole() {
+    let text = report::receipt::shares_of_rules(&receipts(), Style::PLAIN);
+    let sums = text.lines().filter_map(|line| {
+        let mut words = line.split_whitespace();
+        let share = |word: Option<&str>| word?.strip_suffix('%')?.parse::<f64>().ok();
+        Some([share(words.next())?, share(words.next())?])
+    });
+    let sums = sums.fold([0.0, 0.0], |sums, row| [sums[0] + row[0], sums[1] + row[1]]);
+    for sum in sums {
+        assert!((sum - 100.0_f64).abs() < 3.0, "{sum}: {text}");
+    }
+    assert!(report::receipt::shares_of_rules(&support::small(), Style::PLAIN).contains("no receipts"));
+}
+
+#[test]
+fn the_page_holds_tables_areas_and_flame_graphs() {
+    let (analysis, flames) = red();
+    let page = report::html::render_with(&analysis, &flames);
+    assert_eq!(page.matches("<svg class=\"flame\"").count(), 16);
+    assert_eq!(page.matches("<article class=\"series receipt\"").count(), 4);
+    for id in ["chart-work-0", "chart-layer-0", "chart-work-2", "chart-layer-2"] {
+        assert!(page.contains(&format!("id=\"{id}\"")), "{id}");
+    }
+    assert!(page.contains("What each rule decided"));
+    assert!(page.len() < 6 << 20, "{} bytes", page.len());
+    // As of any page: three of data, plotly, ours; and nobody is asked for anything.
+    assert_eq!(page.matches("<script").count(), 5);
+    let start = page.find("</script><script>").expect("the charts' library");
+    for address in ["src=\"", "href=\"http", "url(", "@import", "http://", "https://", "NaN"] {
+        assert!(!page[..start].contains(address), "{address}");
+    }
+}
+
+#[test]
+fn hostile_text_stays_text() {
+    let (mut analysis, _) = red();
+    let study = analysis.receipt.as_mut().unwrap();
+    study.rules = HOSTILE.to_owned();
+    for series in &mut study.series {
+        series.series = HOSTILE.to_owned();
+        series.functions.rows.iter_mut().for_each(|row| row.function = HOSTILE.to_owned());
+        series.boundaries.iter_mut().for_each(|boundary| boundary.why = HOSTILE.to_owned());
+    }
+    study.cells.iter_mut().for_each(|cell| cell.label = HOSTILE.to_owned());
+    for absence in &mut study.absences {
+        (absence.what, absence.answer, absence.remedy) = (HOSTILE.to_owned(), HOSTILE.to_owned(), HOSTILE.to_owned());
+    }
+    let page = report::html::render(&analysis);
+    assert!(!page.contains(HOSTILE) && !page.contains("<img") && !page.contains("<script>alert") && !page.contains("<!--"));
+    assert!(!report::terminal::render(&analysis, Style::PLAIN).contains('\u{1b}'));
+}
+
+#[test]
+fn csv_has_rows_of_receipts() {
+    let text = report::csv::render(&receipts());
+    let mut table = csv::Reader::from_reader(text.as_bytes());
+    let rows: Vec<csv::StringRecord> = table.records().map(|row| row.unwrap()).collect();
+    let of = |metric: &str| rows.iter().filter(|row| &row[5] == metric).count();
+    assert_eq!((of("sender_category_data-movement_ns"), of("sender_not_sampled_ns")), (8, 8));
+    let row = rows.iter().find(|row| &row[5] == "sender_layer_tcp_ns").unwrap();
+    let number = |place: usize| row[place].parse::<f64>().unwrap();
+    assert!(number(7) <= number(6) && number(6) <= number(8));
+    assert_eq!((&row[9], &row[10], &row[11]), ("0.95", "student", "6"));
+}
+
+/// A receipt held against the same with a row that costs more.
+#[test]
+fn two_receipts_row_by_row() {
+    let [first, second] = [receipts(), red().0];
+    let receipts = analysis::receipt::compare_studies(first.receipt.as_ref().unwrap(), second.receipt.as_ref().unwrap());
+    let values = analysis::between::RunValues::default();
+    let runs = analysis::between::RunsCompared {
+        baseline: "first".into(),
+        candidate: "second".into(),
+        differences: vec!["host a: kernel was 6.1, is 6.2".into()],
+        slight: vec![],
+        figures: analysis::between::compare_runs(&values, &values, 0.02, 0.95),
+        receipts: Some(receipts),
+    };
+    let between = analysis::between::Between::of(vec![runs]);
+    let text = report::verdict::terminal(&between, Style::PLAIN);
+    for words in [
+        "no cell in common",
+        "no drift protection",
+        "kernel was 6.1, is 6.2",
+        "Receipt of UDP_STREAM 16384 B, receiver",
+        "RED: the receipt of second",
+    ] {
+        assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(words), "{words}: {text}");
+    }
+    assert!(text.lines().all(|line| line.width() <= 80));
+    let markdown = report::verdict::markdown(&between);
+    assert!(markdown.starts_with("## second against first") && markdown.contains("| layer | first | second |"), "{markdown}");
+    let json: serde_json::Value = serde_json::from_str(&report::verdict::json(&between)).unwrap();
+    assert_eq!((&json["format"], &json["conclusion"]), (&serde_json::json!(1), &serde_json::json!("inconclusive")));
+    let page = report::verdict::html(&between, "0.1.0");
+    assert_eq!((page.matches("<script").count(), page.matches("<table").count() % 3), (5, 0));
+}

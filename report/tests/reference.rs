@@ -1,0 +1,163 @@
+//! What published studies look like, held against files in `tests/snapshots`.
+
+use analysis::reference::read::{csv, iperf3, netperf};
+use analysis::reference::{DRAWS, Foreign, ReferenceAnalysis, Study, analyse, of_foreign, of_table};
+use report::reference::{html, json, terminal};
+use report::terminal::Style;
+use unicode_width::UnicodeWidthStr;
+
+const HEAD: &str = "table,host,distribution,kernel,implementation,message_bytes,test_s,sent_messages,received_messages\n";
+
+fn study(study: Study) -> ReferenceAnalysis {
+    analyse(study, DRAWS).unwrap()
+}
+
+/// Draws where the intervals do not matter.
+const FEW: usize = 60;
+
+fn few(study: Study) -> ReferenceAnalysis {
+    analyse(study, FEW).unwrap()
+}
+
+/// A small table of somebody else, whose names want to be markup and escapes.
+fn foreign() -> Foreign {
+    let name = "<script>alert(1)</script>\u{1b}[31m & \"quoted\", a long name that goes on";
+    let rows = [(1, 90_000), (64, 88_000), (1_024, 80_000), (16_384, 30_000)];
+    let line = |(size, count): (u64, u64)| format!("9,h,d,k,\"{}\",{size},1,{count},{count}\n", name.replace('"', "\"\""));
+    let text = format!("{HEAD}{}", rows.map(line).concat());
+    Foreign::of_table("their <table>.csv", &csv::parse(&text).unwrap())
+}
+
+fn peers() -> Foreign {
+    let udp = include_str!("data/iperf3/udp.json");
+    let tcp = include_str!("data/iperf3/tcp.json");
+    let mut found: Vec<_> = [udp, tcp].map(|text| iperf3::parse(text).unwrap()).into();
+    let keys = "THROUGHPUT=941.23\nTHROUGHPUT_UNITS=10^6bits/s\nPROTOCOL=UDP\nDIRECTION=Send\nLOCAL_SEND_SIZE=1024\n";
+    found.extend(netperf::parse(keys).unwrap());
+    Foreign::of_peer("peers", found)
+}
+
+fn all() -> Vec<(&'static str, ReferenceAnalysis)> {
+    let mut beside = few(Study::Bidulock2007);
+    beside.lay(&foreign(), FEW);
+    let nothing = csv::parse("routine,message_bytes,seconds_per_10000_messages\nx,1,0\n").unwrap();
+    vec![
+        ("1984", few(Study::Cabrera1984)),
+        ("1988", few(Study::Jacobson1988)),
+        ("beside", beside),
+        ("peers", of_foreign(&peers(), FEW)),
+        ("nothing", of_table("nothing.csv", &nothing, FEW)),
+    ]
+}
+
+#[test]
+fn text_of_each_study() {
+    for one in Study::ALL {
+        insta::assert_snapshot!(format!("reference_{}", one.name()), terminal::render(&study(one), Style::PLAIN));
+    }
+    insta::assert_snapshot!("reference_list", terminal::list(Style::PLAIN));
+}
+
+#[test]
+fn text_of_what_is_laid_beside() {
+    let mut analysis = study(Study::Jacobson1988);
+    let table =
+        csv::parse("pair,socket_buffer_packets,task_kbytes_per_s,wire_mbits_per_s\nmine,1,400,3.5\nmine,2,600,5.3\nmine,4,800,7.1\n");
+    analysis.lay(&Foreign::of_table("mine.csv", &table.unwrap()), DRAWS);
+    analysis.lay(&foreign(), DRAWS);
+    let text = terminal::render(&analysis, Style::PLAIN);
+    insta::assert_snapshot!("reference_beside_buffers", &text[text.find("Beside it").unwrap()..]);
+    let mut analysis = study(Study::Bidulock2007);
+    analysis.lay(&foreign(), DRAWS);
+    let text = terminal::render(&analysis, Style::PLAIN);
+    insta::assert_snapshot!("reference_beside_sizes", &text[text.find("Beside it").unwrap()..]);
+    insta::assert_snapshot!("reference_peers", terminal::render(&of_foreign(&peers(), DRAWS), Style::PLAIN));
+}
+
+#[test]
+fn no_line_is_wider_than_asked_and_nothing_steers_the_terminal() {
+    for (name, analysis) in all() {
+        for width in [0, 80, 97, 120] {
+            for line in terminal::render(&analysis, Style { colour: false, width }).lines() {
+                assert!(line.width() <= width.max(80), "{name} at {width}: {line}");
+                assert!(!line.contains('\u{1b}'), "{name}: an escape");
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_reads_nan_or_infinity() {
+    for (name, analysis) in all() {
+        let page = html::render(&analysis, "0.0.0");
+        let start = page.find("<body>").unwrap();
+        let end = page.find("</script><script>").unwrap_or(page.len());
+        for text in
+            [&terminal::render(&analysis, Style::PLAIN), &json::render(&analysis), &page[start..page.find("<script>").unwrap_or(end)]]
+        {
+            let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|word| matches!(*word, "NaN" | "inf")).collect();
+            assert!(words.is_empty(), "{name}: {words:?}");
+        }
+    }
+}
+
+#[test]
+fn the_page_is_one_file_and_escapes_what_is_foreign() {
+    for (name, analysis) in all() {
+        let page = html::render(&analysis, "0.0.0");
+        assert!(!page.contains("<script>alert"), "{name}");
+        let markup = &page[page.find("<body>").unwrap()..page.find("<script type=\"application/json\"").unwrap()];
+        for fetching in ["src=", "<link", "<iframe", "<img", "@import"] {
+            assert!(!markup.contains(fetching), "{name}: {fetching}");
+        }
+        for statement in &analysis.statements {
+            assert!(page.contains(&format!("id=\"statement-{}\"", statement.id)), "{name}: {}", statement.id);
+        }
+        // Every place of a chart has its data, under a name of its own.
+        let charts: serde_json::Value = serde_json::from_str(held(&page, "chart-data")).unwrap();
+        let ids: std::collections::BTreeSet<&str> = charts.as_array().unwrap().iter().map(|chart| chart["id"].as_str().unwrap()).collect();
+        assert_eq!(ids.len(), charts.as_array().unwrap().len());
+        assert_eq!(page.matches("id=\"chart-").count(), ids.len() + 1, "{name}: a place each, and the data itself");
+        ids.iter().for_each(|id| assert!(markup.contains(&format!("id=\"chart-{id}\"")), "{name}: {id}"));
+    }
+}
+
+/// What a script element of this name holds.
+fn held<'a>(page: &'a str, id: &str) -> &'a str {
+    let tag = format!("<script type=\"application/json\" id=\"{id}\">");
+    let start = page.find(&tag).unwrap() + tag.len();
+    &page[start..start + page[start..].find("</script>").unwrap()]
+}
+
+#[test]
+fn the_four_charts_of_2007_are_there_for_each_kernel() {
+    let page = html::render(&few(Study::Bidulock2007), "0.0.0");
+    let charts: serde_json::Value = serde_json::from_str(held(&page, "chart-data")).unwrap();
+    let of = |kind: &str| charts.as_array().unwrap().iter().filter(|chart| chart["id"].as_str().unwrap().starts_with(kind)).count();
+    assert_eq!(["messages", "delay", "throughput", "improvement"].map(of), [5; 4]);
+    let points = |id: &str| -> Vec<usize> {
+        let chart = charts.as_array().unwrap().iter().find(|chart| chart["id"] == id).unwrap();
+        let measured = chart["traces"].as_array().unwrap().iter().filter(|trace| trace["model"] == false);
+        measured.map(|trace| trace["y"].as_array().unwrap().len()).collect()
+    };
+    assert_eq!((points("messages-0"), points("improvement-0")), (vec![15; 3], vec![15; 2]));
+}
+
+#[test]
+fn the_page_of_a_curve() {
+    let page = html::render(&study(Study::Jacobson1988), "0.0.0");
+    let start = page.find("<body>").unwrap();
+    let end = page.find("<script type=\"application/json\" id=\"analysis\">").unwrap();
+    insta::assert_snapshot!("reference_page_1988", page[start..end].replace("><", ">\n<"));
+}
+
+#[test]
+fn json_holds_every_statement() {
+    for (name, analysis) in all() {
+        let value: serde_json::Value = serde_json::from_str(&json::render(&analysis)).unwrap();
+        assert_eq!(value["statements"].as_array().unwrap().len(), analysis.statements.len(), "{name}");
+        assert_eq!(value["format"], 1);
+    }
+    let list: serde_json::Value = serde_json::from_str(&json::list()).unwrap();
+    assert_eq!(list.as_array().unwrap().len(), 3);
+}
