@@ -201,7 +201,8 @@ fn the_ends_are_fresh_small_processes_on_cpus_of_their_own() -> Result<(), Skip>
     for (record, measured) in STUDY.stored.all_measured() {
         for end in [&measured.sender, &measured.receiver] {
             let resident = end.max_resident.get();
-            assert!(resident > 0 && resident <= 16 << 20, "{}: {resident} B", record.cell);
+            // Of a build for tests its own code alone takes some 10 MiB; benches hold the release to 16.
+            assert!(resident > 0 && resident <= 32 << 20, "{}: {resident} B", record.cell);
         }
         assert_eq!(measured.sender.cpu != measured.receiver.cpu, cpus, "{}", record.cell);
     }

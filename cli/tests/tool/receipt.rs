@@ -94,7 +94,9 @@ fn only_the_pass_that_is_made_for_it_sees_something() -> Result<(), Skip> {
         for (_, measured) in trials {
             for end in ends(&measured) {
                 let seen = (end.profile.is_some(), end.waits.is_some(), end.counts.is_some());
-                let counting = matches!(pass, Pass::Count | Pass::Witness);
+                // Chains that struck within one another spoil all of them, which is said.
+                let spoilt = pass == Pass::Witness && !end.refused.is_empty();
+                let counting = pass == Pass::Count || (pass == Pass::Witness && !spoilt);
                 assert_eq!(seen, (pass == Pass::Time, pass == Pass::Wait, counting), "{pass}: {:?}", end.refused);
             }
         }
@@ -125,11 +127,12 @@ fn a_datagram_is_one_call_of_each_on_its_way() -> Result<(), Skip> {
         for (record, measured) in trials(pass)?.iter().filter(|(record, _)| record.cell.test == model::Test::UdpStream) {
             let counts = ends(measured)[0].counts.as_ref().unwrap();
             let sent = measured.sender.total.sent;
-            // Each send is one call; what else the thread does is a few at its start.
+            // Each send is one call; what else the thread does is a few at its start,
+            // and what it takes over from others' softirqs on a busy machine.
             for name in ["sock:sock_send_length", "net:net_dev_start_xmit", "__sys_sendto", "__dev_queue_xmit"] {
                 let Some(calls) = counts.calls.get(name) else { continue };
                 tiers.push(counts.tier[name]);
-                assert!(calls.abs_diff(sent) <= sent / 50 + 4, "{name}: {calls} of {sent} in {}", record.cell);
+                assert!(calls.abs_diff(sent) <= sent / 10 + 4, "{name}: {calls} of {sent} in {}", record.cell);
             }
         }
     }
