@@ -128,6 +128,7 @@ fn of_receipt(cell: &CellReceipt, receipt: &Receipt) -> Vec<(String, Figures)> {
         ("not_sampled", Some(receipt.not_sampled)),
         ("receipt_cpu", Some(receipt.cpu)),
         ("switching", receipt.switching),
+        ("charged", receipt.charged),
         ("runnable", receipt.runnable),
         ("blocked", receipt.blocked),
         ("receipt_wall", Some(receipt.wall)),

@@ -61,8 +61,11 @@ pub struct Receipt {
     pub not_sampled: Figure,
     /// Beside it, what switching was measured to cost; `None` if it was not.
     pub switching: Option<Figure>,
-    /// Ready but not on a CPU; `None` if not measured.
+    /// Ready but not on a CPU, without `charged`; `None` if not measured.
     pub runnable: Option<Figure>,
+    /// On the way to a CPU and charged as CPU time already: part of the CPU time,
+    /// and no sample shows it; `None` if not measured.
+    pub charged: Option<Figure>,
     /// Asleep; `None` if not measured.
     pub blocked: Option<Figure>,
     /// Calls per message, where they were counted.
@@ -156,7 +159,7 @@ impl Receipt {
         }
         let wall = ratio(&passes.clean.iter().map(|pass| (pass.wall.get() as f64, pass.messages)).collect::<Vec<_>>()).figure();
         let sampled = sampled(&basis, tallies);
-        let [switching, runnable, blocked] = waits(&passes.waits);
+        let [switching, runnable, blocked, charged] = waits(&passes.waits);
         let sums = Sums {
             role: passes.role,
             sampled,
@@ -188,6 +191,7 @@ impl Receipt {
             not_sampled: remainder(sampled, basis.clean),
             switching,
             runnable,
+            charged,
             blocked,
             calls: calls(passes),
             closure: Closure::of(&sums),
@@ -301,16 +305,18 @@ fn remainder(sampled: Figure, clean: Figure) -> Figure {
     product(rest, clean)
 }
 
-/// Switching, runnable wait and blocked time per message.
-fn waits(passes: &[WaitPass]) -> [Option<Figure>; 3] {
+/// Switching, runnable wait, blocked time and what is charged while switched to,
+/// per message.
+fn waits(passes: &[WaitPass]) -> [Option<Figure>; 4] {
     let figure = |of: &dyn Fn(&WaitPass) -> Option<u64>| {
         let pairs: Option<Vec<(f64, f64)>> = passes.iter().map(|pass| of(pass).map(|time| (time as f64, pass.messages))).collect();
         pairs.filter(|pairs| !pairs.is_empty()).map(|pairs| ratio(&pairs).figure())
     };
     [
         figure(&|pass| pass.waits.switching.map(model::Nanos::get)),
-        figure(&|pass| Some(pass.waits.runnable.get())),
+        figure(&|pass| Some(pass.waits.runnable.since(pass.charged()).get())),
         figure(&|pass| Some(pass.waits.blocked.get())),
+        figure(&|pass| Some(pass.charged().get())),
     ]
 }
 

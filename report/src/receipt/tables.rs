@@ -137,11 +137,13 @@ pub fn sums(study: &ReceiptStudy, series: &SeriesReceipt) -> Vec<Line> {
     let mut lines = vec![
         row("not sampled", &|receipt| Some(time(&receipt.not_sampled, share(receipt, receipt.not_sampled.value)))),
         row("switching, apart", &|receipt| receipt.switching.map(|ns| time(&ns, share(receipt, ns.value)))),
+        row("charged on the way", &|receipt| receipt.charged.map(|ns| time(&ns, None))),
         row("ready, no CPU", &|receipt| receipt.runnable.map(|ns| time(&ns, None))),
         row("asleep", &|receipt| receipt.blocked.map(|ns| time(&ns, None))),
         Line { sum: true, ..row("wall time", &|receipt| Some(time(&receipt.wall, None))) },
         row("rows+switching / CPU", &|receipt| receipt.closure.cpu.map(ratio)),
         row("rows+waits / wall", &|receipt| receipt.closure.wall.map(ratio)),
+        row("... of wait passes", &|receipt| receipt.closure.own.map(ratio)),
         row("sampled / on-CPU", &|receipt| Some(ratio(receipt.closure.sampler.value))),
         row("CPU watched / not", &|receipt| receipt.observer.map(|observer| of_estimate(&observer.ratio))),
         row("samples", &|receipt| Some(plain(number::whole(receipt.samples)))),
