@@ -82,7 +82,8 @@ pub fn of_a_spinning_sender() -> Result<(), Skip> {
         println!("{function} in {share:.3} of all samples");
         assert!(share > 0.3, "{function}: {share}");
     }
-    assert!(share(&profile, profile::symbols::UNKNOWN) < 0.01);
+    // Programs that others have put into this machine's kernel have no names.
+    assert!(share(&profile, profile::symbols::UNKNOWN) < 0.1);
     Ok(())
 }
 
