@@ -77,7 +77,7 @@ fn row(series: &SeriesVerdict, coefficient: &Coefficient) -> Vec<String> {
     let verdict = match coefficient.change {
         Change::Rose => "rose".to_owned(),
         Change::Fell => "fell".to_owned(),
-        Change::NotShown { smallest_ns } => format!("none shown (from {} on)", ns(smallest_ns.abs())),
+        Change::NotShown { smallest_ns } => format!("none shown (≥{})", ns(smallest_ns.abs())),
         Change::NotEnoughBlocks { missing, .. } => format!("{} missing", plural(missing as u64, "block")),
     };
     let sizes = format!("{} to {} B", number::whole(coefficient.from.get()), number::whole(coefficient.to.get()));

@@ -13,7 +13,7 @@ pub fn verdict(verdict: &Verdict) -> String {
         Verdict::Better => "better".to_owned(),
         Verdict::Worse => "WORSE".to_owned(),
         Verdict::Mixed => "mixed".to_owned(),
-        Verdict::NoDifferenceShown { smallest } => format!("no difference shown (from {} on it would be)", number::percent(smallest.abs())),
+        Verdict::NoDifferenceShown { smallest } => format!("none shown (≥{})", number::percent(smallest.abs())),
         Verdict::NotEnoughBlocks { missing, .. } => format!("{} missing", plural(*missing as u64, "block")),
     }
 }
@@ -129,7 +129,8 @@ pub fn method(comparison: &Comparison) -> String {
     let method = comparison.cells.iter().find_map(|judged| judged.ratio?.interval).map_or("", |ends| interval::method(ends.method));
     let by = if method.is_empty() { String::new() } else { format!("; intervals by {method}") };
     format!(
-        "A verdict needs a difference that is sure and beyond {}: {design}; {needed} at least{by}.",
+        "A verdict needs a difference that is sure and beyond {}: {design}; {needed} at least{by}. 'none shown (≥...)': no difference \
+         is shown, and one from that size on would have been.",
         number::percent(comparison.threshold)
     )
 }
