@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::cell::default_read_size;
 use model::end::{Counts, CpuTime, EndReport, Switches, Window};
 use model::kernel::HostCounters;
-use model::plan::{Blocks, Link, LinkKind, OnLoss, TrialEnd};
+use model::plan::{Blocks, Link, LinkKind, OnLoss, PlanEnd};
 use model::run::{RUN_FORMAT, Status};
 use model::trial::{Measured, Outcome, TRIAL_FORMAT};
 use model::{Bytes, Cell, Nanos, Plan, Protocol, Role, Run, Test, TrialRecord};
@@ -111,6 +111,7 @@ pub fn measured(test: Test, size: u64) -> Measured {
         flows: Vec::new(),
         back: None,
         schedule: None,
+        in_flight: None,
         one_way: None,
         progress: Vec::new(),
     };
@@ -134,6 +135,7 @@ pub fn measured(test: Test, size: u64) -> Measured {
         clock: None,
         control: None,
         overhead: Nanos::from_millis(30),
+        conditions: None,
         wire: None,
         observed: None,
     }
@@ -161,7 +163,7 @@ pub fn run(cells: Vec<Cell>, blocks: u32) -> Run {
     let plan = Plan {
         name: "test".into(),
         title: "Made up".into(),
-        end: TrialEnd::Length(Nanos::from_millis(150)),
+        end: PlanEnd::Length(Nanos::from_millis(150)),
         warmup: Nanos::from_millis(30),
         blocks: Blocks { least: blocks, most: blocks, interval: 0.05, confidence: 0.95 },
         link: Link { kind: LinkKind::Veth, mtu: Some(1500), offloads: Default::default() },

@@ -6,7 +6,7 @@ use anyhow::Context;
 use lab::event::Quiet;
 use lab::session::Session;
 use lab::wire::Credentials;
-use model::plan::{Blocks, Link, LinkKind, OnLoss, TrialEnd};
+use model::plan::{Blocks, Link, LinkKind, OnLoss, PlanEnd};
 use model::trial::Measured;
 use model::{Bytes, Cell, Nanos, Plan, Protocol, Test};
 
@@ -29,7 +29,7 @@ pub fn plan(cell: Cell, warmup_ms: u64, length_ms: u64) -> Plan {
     Plan {
         name: "bench".to_owned(),
         title: String::new(),
-        end: TrialEnd::Length(Nanos::from_millis(length_ms)),
+        end: PlanEnd::Length(Nanos::from_millis(length_ms)),
         warmup: Nanos::from_millis(warmup_ms),
         blocks: Blocks { least: 1, most: 1, interval: 0.05, confidence: 0.95 },
         link: link(),

@@ -10,7 +10,7 @@ use analysis::result::Analysis;
 use analysis::workload::{Gathered, Gatherer, Workload, WorkloadStudy, lay_side_by_side, sizes_for};
 use anyhow::Context;
 use model::cell::default_read_size;
-use model::plan::{RawPlan, TrialEnd, resolve};
+use model::plan::{PlanEnd, RawPlan, resolve};
 use model::run::Status;
 use model::{Bytes, Cell, Plan};
 use store::RunReader;
@@ -179,7 +179,7 @@ fn mixes(workloads: &[Workload], like: &Cell, seed: u64) -> Result<Vec<Cell>, Fa
 
 fn extend(plan: &mut Plan, args: &WorkloadArgs) {
     if let Some(length) = args.extent.length {
-        plan.end = TrialEnd::Length(length);
+        plan.end = PlanEnd::Length(length);
     }
     plan.warmup = args.extent.warmup.unwrap_or(plan.warmup);
     if let Some(blocks) = args.extent.blocks {

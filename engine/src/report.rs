@@ -52,6 +52,7 @@ pub fn report(task: &Task, mut traffic: Vec<Traffic>, led: Led, options: Vec<Soc
         flows: if task.cell.flows > 1 { each(task, &traffic) } else { Vec::new() },
         back,
         schedule: schedule.map(|kept| kept.schedule()),
+        in_flight: None,
         one_way: one_way.map(|account| account.one_way()),
         progress: match task.progress {
             Some(_) => led.progress.close(whole.window, counts, back.map(|back| back.counts), last),

@@ -59,7 +59,8 @@ impl Effort {
 
     /// When a trial of `block` ends.
     pub fn end(&self, plan: &Plan, block: u32, slot: Slot) -> TrialEnd {
-        let Some(receipt) = plan.receipt.filter(|_| slot.pass == Pass::Time) else { return plan.end };
+        let usual = plan.end.of(&plan.cells[slot.cell]);
+        let Some(receipt) = plan.receipt.filter(|_| slot.pass == Pass::Time) else { return usual };
         let ends = self.known.get(&(slot.cell, slot.arm)).copied().unwrap_or_default();
         let blocks = plan.blocks.least.saturating_sub(block);
         let wanted = ends.map(|end| {
@@ -68,7 +69,7 @@ impl Effort {
             ReceiptPlan::pass(receipt.samples.saturating_sub(end.samples), blocks, per_second)
         });
         let wanted = wanted[0].max(wanted[1]);
-        match plan.end {
+        match usual {
             TrialEnd::Length(length) => TrialEnd::Length(wanted.max(length)),
             TrialEnd::Messages(messages) => TrialEnd::Messages(((seconds(wanted) * ends[0].rate) as u64).max(messages)),
         }
@@ -140,7 +141,7 @@ mod tests {
     fn a_time_pass_lasts_until_its_share_of_the_samples_is_there() {
         let plan = plan("length = \"100ms\"");
         let mut effort = Effort::default();
-        assert_eq!(effort.end(&plan, 0, slot(Pass::Wait)), plan.end);
+        assert_eq!(effort.end(&plan, 0, slot(Pass::Wait)), plan.end.of(&plan.cells[0]));
         // 20,000 samples in five blocks of a CPU that is taken to be half busy, and a tenth more.
         assert_eq!(millis(effort.end(&plan, 0, slot(Pass::Time))), 880);
         effort.note(slot(Pass::Clean), &record(&plan, Pass::Clean, 1.0, None));

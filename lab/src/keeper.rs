@@ -18,6 +18,7 @@ use model::kernel::WireCounters;
 use model::plan::LinkKind;
 
 use crate::arm::{self, Adjuster};
+use crate::beside::Beside;
 use crate::clock;
 use crate::endpoint_process::{EndpointProcess, THIS_PROGRAM};
 use crate::host::namespace::{self, Entered, Isolation};
@@ -57,8 +58,16 @@ pub fn run(name: &str, isolation: Isolation) -> Result<(), ChannelError> {
     if version != CONTROL_VERSION {
         return Ok(());
     }
-    Keeper { name, entered, endpoint: None, observer: Observer::default(), adjuster: Adjuster::default(), wire: Wire::None }
-        .serve(&mut control)
+    Keeper {
+        name,
+        entered,
+        endpoint: None,
+        observer: Observer::default(),
+        adjuster: Adjuster::default(),
+        beside: Beside::default(),
+        wire: Wire::None,
+    }
+    .serve(&mut control)
 }
 
 /// Writes one message to the controller. Whole messages only: the endpoint's
@@ -73,6 +82,7 @@ struct Keeper<'a> {
     endpoint: Option<EndpointProcess>,
     observer: Observer,
     adjuster: Adjuster,
+    beside: Beside,
     wire: Wire,
 }
 
@@ -149,6 +159,7 @@ impl Keeper<'_> {
             ToHost::Start => self.start(THIS_PROGRAM)?,
             ToHost::Arm(ForArm::Start { tool }) => self.start(&tool)?,
             ToHost::Arm(command) => arm::keep::carry_out(command, &mut self.adjuster, &mut self.entered)?,
+            ToHost::Beside(command) => FromHost::Beside(self.beside.carry_out(command)?),
             ToHost::Endpoint(message) => {
                 // An endpoint that died says so itself, through its relay.
                 if let Some(endpoint) = &mut self.endpoint {

@@ -19,6 +19,7 @@ pub mod trial;
 
 pub mod agent;
 pub mod arm;
+pub mod beside;
 pub mod wire;
 
 mod effort;

@@ -25,6 +25,7 @@ fn end(role: Role) -> EndReport {
         flows: Vec::new(),
         back: None,
         schedule: None,
+        in_flight: None,
         one_way: None,
         progress: Vec::new(),
     }
@@ -42,6 +43,7 @@ pub fn measured() -> Measured {
         clock: None,
         control: None,
         overhead: Nanos::default(),
+        conditions: None,
         wire: None,
         observed: None,
     }

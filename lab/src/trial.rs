@@ -98,8 +98,8 @@ pub struct Order<'a> {
 
 impl<'a> Order<'a> {
     /// A trial beside which nothing is switched on, as long as the plan says.
-    pub const fn clean(plan: &'a Plan, cell: &'a Cell, swapped: bool) -> Self {
-        Self { plan, cell, swapped, pass: Pass::Clean, end: plan.end, arm: None }
+    pub fn clean(plan: &'a Plan, cell: &'a Cell, swapped: bool) -> Self {
+        Self { plan, cell, swapped, pass: Pass::Clean, end: plan.end.of(cell), arm: None }
     }
 }
 
@@ -194,6 +194,7 @@ impl Trial<'_> {
             clock,
             control: self.session.control_path(),
             overhead: elapsed.since(useful),
+            conditions: None,
             wire: wire_after.zip(wire_before).map(|(after, before)| after.since(&before)),
             observed,
             sender: reports.sender,

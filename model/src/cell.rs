@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::condition::Conditions;
 use crate::mix::Mix;
 use crate::plan::Offload;
 use crate::quantity::Bytes;
@@ -59,6 +60,12 @@ pub struct Cell {
     /// The sizes that messages have, where they are not all of one; streams alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mix: Option<Mix>,
+    /// Measured messages of a trial, in place of the plan's end; at least 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
+    /// What it is run under.
+    #[serde(default, skip_serializing_if = "Conditions::is_usual")]
+    pub conditions: Conditions,
 }
 
 /// A switch in words.
@@ -109,6 +116,8 @@ impl Cell {
             stamp: false,
             offloads: BTreeMap::new(),
             mix: None,
+            count: None,
+            conditions: Conditions::USUAL,
         }
     }
 
@@ -186,6 +195,8 @@ impl Cell {
         if self.stamp {
             settings.push("stamped".to_owned());
         }
+        settings.extend(self.count.map(|count| format!("{count} messages")));
+        settings.extend(self.conditions.words());
         settings.extend(self.mix.iter().map(|mix| mix.name.clone()));
         settings.extend(self.offloads.iter().map(|(offload, on)| format!("{offload} {}", on_off(*on))));
         settings
@@ -238,6 +249,17 @@ impl Series {
     /// Whether TCP_NODELAY is set.
     pub const fn nodelay(&self) -> bool {
         self.0.nodelay
+    }
+
+    /// The same cells under other conditions.
+    #[must_use]
+    pub fn under(&self, conditions: Conditions) -> Self {
+        Self(Cell { conditions, ..self.0.clone() })
+    }
+
+    /// What its cells are run under.
+    pub const fn conditions(&self) -> &Conditions {
+        &self.0.conditions
     }
 }
 

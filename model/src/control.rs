@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::adjust::{ForArm, OfArm};
 use crate::cell::Cell;
+use crate::condition::{ForBeside, OfBeside};
 use crate::end::{EndReport, Progress, Window};
 use crate::host::HostFacts;
 use crate::kernel::{HostCounters, WireCounters};
@@ -29,7 +30,7 @@ use crate::quantity::{BitRate, Bytes, Nanos};
 use crate::traffic::{Family, Role};
 
 /// The version that both sides must speak. Each side's first message says it.
-pub const CONTROL_VERSION: u32 = 3;
+pub const CONTROL_VERSION: u32 = 4;
 
 /// What an endpoint is to do in one trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -234,6 +235,8 @@ pub enum ToHost {
     Start,
     /// For the arm of the trial.
     Arm(ForArm),
+    /// For the conditions of the trial.
+    Beside(ForBeside),
     /// For the endpoint.
     Endpoint(ToEndpoint),
     /// Watch the endpoint, which is joined to the other and waits.
@@ -362,6 +365,8 @@ pub enum FromHost {
     Done,
     /// Of the arm of the trial.
     Arm(OfArm),
+    /// Of the conditions of the trial.
+    Beside(OfBeside),
     /// The end of the link is up.
     Configured {
         /// Settings of the host's namespace that could not be made, each with

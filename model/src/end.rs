@@ -43,6 +43,10 @@ pub struct EndReport {
     /// records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp_at_start: Option<TcpInfo>,
+    /// What a sender of a TCP stream had under way, looked at while it sent;
+    /// `None` where nobody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight: Option<InFlight>,
     /// Round-trip times in nanoseconds, an HdrHistogram V2 in base64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<String>,
@@ -65,6 +69,15 @@ pub struct EndReport {
     /// Progress within the window, where it was asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub progress: Vec<Progress>,
+}
+
+/// Segments that were sent and not yet acknowledged.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InFlight {
+    /// The most that were seen at once (TCP_INFO's `tcpi_unacked`).
+    pub most: u32,
+    /// How often was looked.
+    pub looks: u64,
 }
 
 /// One of several flows.

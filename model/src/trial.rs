@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::adjust::Taken;
 use crate::cell::Cell;
+use crate::condition;
 use crate::end::EndReport;
 use crate::kernel::{HostCounters, WireCounters};
 use crate::pass::Pass;
@@ -98,6 +99,9 @@ pub struct Measured {
     /// trial; `None` where nettoll made none that can tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<WireCounters>,
+    /// What its conditions really were, where they were not the usual ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<Box<condition::Taken>>,
     /// What was seen of each end, in any pass but a clean one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed: Option<Box<Observed>>,

@@ -4,8 +4,8 @@
 use analysis::expectation;
 use analysis::stopping::Claim;
 use model::plan::receipt::ASSUMED_SHARE;
-use model::plan::{HOST_NAMES, LEAST_SILENCE, ReceiptPlan, TRIAL_OVERHEAD, TrialEnd};
-use model::{Nanos, Plan, Test};
+use model::plan::{HOST_NAMES, LEAST_SILENCE, PlanEnd, ReceiptPlan, TRIAL_OVERHEAD};
+use model::{Bytes, Cell, Nanos, Plan, Test};
 
 use crate::number::percent;
 use crate::terminal::{Page, Style};
@@ -82,7 +82,7 @@ fn hosts(plan: &Plan) -> String {
 
 fn duration(plan: &Plan) -> String {
     match plan.end {
-        TrialEnd::Length(length) => {
+        PlanEnd::Length(length) => {
             let trials = plan.trials();
             let one = plan.warmup + length + TRIAL_OVERHEAD;
             let all = Nanos::new(one.get().saturating_mul(trials)) + sampling(plan, length);
@@ -93,10 +93,23 @@ fn duration(plan: &Plan) -> String {
             };
             format!("Each trial: {} of warm-up, {length} measured. All: about {all}{more}.", plan.warmup)
         }
-        TrialEnd::Messages(messages) => {
+        PlanEnd::Messages(messages) => {
             format!("Each trial: {} of warm-up, then {messages} messages. How long that takes is not known beforehand.", plan.warmup)
         }
+        PlanEnd::Bytes(bytes) => format!("Each trial: {} of warm-up, then {bytes}. {}", plan.warmup, by_rate(plan, bytes)),
     }
+}
+
+/// How long trials of so many bytes take over links whose rate is known.
+fn by_rate(plan: &Plan, bytes: Bytes) -> String {
+    let rate = |cell: &Cell| cell.conditions.link.unwrap_or(plan.link.kind).rate();
+    let times: Option<Vec<u64>> =
+        plan.cells.iter().map(|cell| rate(cell).map(|rate| bytes.get() * 8 * 1_000 / (rate.get() / 1_000_000).max(1))).collect();
+    let Some(times) = times else { return "How long that takes is not known beforehand.".to_owned() };
+    let blocks = u64::from(plan.blocks.most) * plan.arms.len().max(1) as u64;
+    let overheads = TRIAL_OVERHEAD.get().saturating_mul(plan.trials());
+    let flowing = times.iter().fold(0_u64, |sum, time| sum.saturating_add(*time)).saturating_mul(blocks);
+    format!("All: at least {}, as fast as the link is; more where buffers are small.", Nanos::new(flowing.saturating_add(overheads)))
 }
 
 /// How much longer than a clean trial the time passes of all blocks last, of

@@ -48,6 +48,24 @@ pub struct FactorArgs {
     /// How messages reach the kernel: send
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     api: Option<Vec<String>>,
+    /// Measured messages of a trial, in place of its length: 500,1000 or 500..9000:+500
+    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
+    count: Option<Vec<String>>,
+    /// Units of host load at both ends, or at one: 2,sender:2,receiver:1
+    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
+    load: Option<Vec<String>>,
+    /// Pairs of other hosts on the link, flat out or each at a rate: 3,3x750K
+    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
+    link_load: Option<Vec<String>>,
+    /// Bulk TCP flows beside the trial
+    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
+    bulk: Option<Vec<String>>,
+    /// Scheduling of both ends, or of one: usual,sender:nice:10,receiver:rt:50
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    priority: Option<Vec<String>>,
+    /// CPUs: usual, same-core, other-core, softirq-at-sender, softirq-at-receiver
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    placement: Option<Vec<String>>,
     /// Transmit checksumming of the link's devices: on, off or on,off
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     offload_tx: Option<Vec<String>>,
@@ -97,6 +115,12 @@ impl FactorArgs {
             (Factor::Stamp, &self.stamp),
             (Factor::Api, &self.api),
             (Factor::Family, &family),
+            (Factor::Count, &self.count),
+            (Factor::Load, &self.load),
+            (Factor::LinkLoad, &self.link_load),
+            (Factor::Bulk, &self.bulk),
+            (Factor::Priority, &self.priority),
+            (Factor::Placement, &self.placement),
             (Factor::OffloadTx, &self.offload_tx),
             (Factor::OffloadRx, &self.offload_rx),
             (Factor::OffloadSg, &self.offload_sg),

@@ -211,7 +211,7 @@ mod tests {
     use std::net::{IpAddr, SocketAddr};
 
     use clap::Parser;
-    use model::plan::{LinkKind, TrialEnd};
+    use model::plan::{LinkKind, PlanEnd};
     use model::{Bytes, Family, Nanos, OfferedRate, Pacing, Test, schedule};
 
     use super::{Asked, choose, plan};
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!((cell.test, cell.size, cell.flows, cell.rate, cell.nodelay), (Test::TcpStream, Bytes::new(131_072), 1, None, false));
         assert_eq!(
             (plan.end, plan.warmup, plan.progress),
-            (TrialEnd::Length(Nanos::from_millis(10_000)), Nanos::new(0), Some(Nanos::from_millis(1_000)))
+            (PlanEnd::Length(Nanos::from_millis(10_000)), Nanos::new(0), Some(Nanos::from_millis(1_000)))
         );
         assert_eq!((plan.blocks.least, plan.blocks.most, plan.link.kind, plan.cells.len()), (1, 1, LinkKind::Network, 1));
         assert_eq!((swapped, remote.as_str(), plan.hosts["b"].port), (false, "192.0.2.7", model::plan::AGENT_PORT));
@@ -274,11 +274,11 @@ mod tests {
     #[test]
     fn bytes_and_blocks_are_of_all_flows() {
         let end = |line: &str| asked(line).plan.end;
-        assert_eq!(end("-c 192.0.2.7 -n 1M -l 1K"), TrialEnd::Messages(1_024));
-        assert_eq!(end("-c 192.0.2.7 -n 1000001 -l 1000"), TrialEnd::Messages(1_001));
-        assert_eq!(end("-c 192.0.2.7 -n 1M -l 1K -P 4"), TrialEnd::Messages(256));
-        assert_eq!(end("-c 192.0.2.7 -k 10 -P 4"), TrialEnd::Messages(3));
-        assert_eq!(end("-c 192.0.2.7 -t 2.5"), TrialEnd::Length(Nanos::from_millis(2_500)));
+        assert_eq!(end("-c 192.0.2.7 -n 1M -l 1K"), PlanEnd::Messages(1_024));
+        assert_eq!(end("-c 192.0.2.7 -n 1000001 -l 1000"), PlanEnd::Messages(1_001));
+        assert_eq!(end("-c 192.0.2.7 -n 1M -l 1K -P 4"), PlanEnd::Messages(256));
+        assert_eq!(end("-c 192.0.2.7 -k 10 -P 4"), PlanEnd::Messages(3));
+        assert_eq!(end("-c 192.0.2.7 -t 2.5"), PlanEnd::Length(Nanos::from_millis(2_500)));
         for wrong in ["-c h -n 0", "-c h -k 0", "-c h -n 1 -t 1", "-c h -i 0.01", "-c h -b 10M/16", "-c h -A x", "-c h -P 0", "-c h -l 0"] {
             assert!(try_asked(wrong).is_err(), "{wrong}");
         }

@@ -186,6 +186,11 @@ impl Middle for Controller<'_> {
                 "change a setting of the machine or run something of the controller's choosing: an agent does not; do it there by hand, and \
                  leave it out of the arms",
             ),
+            ToHost::Beside(_) => refuse(
+                way,
+                "load the machine, send other traffic or change priorities: an agent does not; leave load, link_load, bulk, priority and \
+                 placement out of the plan",
+            ),
             ToHost::MakeLink { .. } | ToHost::MakeWire(_) | ToHost::WireCounters | ToHost::Configure(_) => refuse(
                 way,
                 "change the machine's network: an agent does not; set devices up beforehand, and leave settings of the link out of the plan",

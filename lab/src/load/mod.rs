@@ -21,35 +21,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use model::Nanos;
-use serde::{Deserialize, Serialize};
-
-/// The most units that one end is loaded with.
-pub const MOST_UNITS: u32 = 64;
-
-/// What a load took from its beginning to its end.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Taken {
-    /// CPU time of all units, the kernel's work for them included.
-    pub cpu: Nanos,
-    /// How long they ran.
-    pub elapsed: Nanos,
-    /// Jobs that were finished, all units together.
-    pub jobs: u64,
-    /// What was run in place of what: jobs whose first choice this host lacks.
-    pub replaced: Vec<Replaced>,
-    /// Why the units were not in a pid namespace of their own, if so.
-    pub not_caged: Option<String>,
-}
-
-/// A job that is done by something else than in 1984.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Replaced {
-    /// The job: `compile`.
-    pub job: String,
-    /// What does it here: `gcc`, or `built in`.
-    pub by: String,
-}
+use model::condition::{LoadTaken, MOST_UNITS};
 
 /// A load that could not be put on a host.
 #[derive(Debug, thiserror::Error)]
@@ -104,7 +76,7 @@ impl Load {
     ///
     /// # Errors
     /// When it had ended before.
-    pub fn stop(mut self) -> Result<Taken, LoadError> {
+    pub fn stop(mut self) -> Result<LoadTaken, LoadError> {
         // The runner takes the end of its input for the word to stop.
         self.input = None;
         let line = self.line()?;

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::Instant;
 
 use model::Nanos;
+use model::condition::{LoadTaken, Replaced};
 use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, CpuSet, sched_setaffinity, unshare};
@@ -22,7 +23,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
 use super::job::{Chosen, JOBS, places};
-use super::{Replaced, STEP, Taken, say};
+use super::{STEP, say};
 
 /// The runner: makes the cage and the place of its files, and hands its words
 /// on. Ends with its input.
@@ -73,7 +74,7 @@ pub fn cage(units: u32, place: &Path, not_caged: Option<String>) -> io::Result<(
     let finished = jobs.load(Ordering::Relaxed);
     running.into_iter().for_each(Unit::end);
     end_the_rest();
-    let taken = Taken { cpu: cpu_of_children(), elapsed, jobs: finished, replaced: replaced(), not_caged };
+    let taken = LoadTaken { cpu: cpu_of_children(), elapsed, jobs: finished, replaced: replaced(), not_caged };
     say(&serde_json::to_string(&taken).map_err(io::Error::other)?)
 }
 

@@ -9,8 +9,9 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lab::load::{Load, MOST_UNITS};
+use lab::load::Load;
 use libtest_mimic::{Arguments, Trial};
+use model::condition::MOST_UNITS;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;

@@ -7,6 +7,7 @@ use super::raw::RawPlan;
 use super::resolve::{Override, PlanError};
 use crate::cell::{Cell, default_read_size};
 use crate::choice::UnknownChoice;
+use crate::condition::{MOST_BULK, MOST_UNITS, PerEnd};
 use crate::quantity::Bytes;
 use crate::size::parse_sweep;
 use crate::traffic::{Pacing, Protocol, Test};
@@ -143,10 +144,40 @@ fn vary(cells: &mut Vec<Cell>, levels: &Levels) -> Result<(), PlanError> {
     expand(cells, parse_switches(levels, Factor::Bidirectional)?, |cell, both| cell.bidirectional = both)?;
     expand(cells, parse_switches(levels, Factor::Stamp)?, |cell, stamp| cell.stamp = stamp)?;
     expand(cells, parse_sizes(levels, Factor::ReadSize)?, |cell, size| cell.read_size = size)?;
+    conditions(cells, levels)?;
     for (factor, offload) in Factor::ALL.iter().filter_map(|factor| Some((*factor, factor.offload()?))) {
         expand(cells, parse_switches(levels, factor)?, |cell, on| _ = cell.offloads.insert(offload, on))?;
     }
     Ok(())
+}
+
+/// Crosses the levels of what trials are run under.
+fn conditions(cells: &mut Vec<Cell>, levels: &Levels) -> Result<(), PlanError> {
+    expand(cells, parse_counts(levels)?, |cell, count| cell.count = Some(count))?;
+    expand(cells, parse_levels(levels, Factor::Link)?, |cell, link| cell.conditions.link = Some(link))?;
+    let loads: Option<Vec<PerEnd<u32>>> = parse_levels(levels, Factor::Load)?;
+    if let Some(load) = loads.iter().flatten().find(|load| load.sender.max(load.receiver) > MOST_UNITS) {
+        return Err(level(Factor::Load, &format!("{load}: at most {MOST_UNITS} units at an end")));
+    }
+    expand(cells, loads, |cell, load| cell.conditions.load = load)?;
+    expand(cells, parse_levels(levels, Factor::LinkLoad)?, |cell, load| cell.conditions.link_load = load)?;
+    let bulk = parse_numbers(levels, Factor::Bulk, 0, u64::from(MOST_BULK))?;
+    expand(cells, bulk, |cell, flows| cell.conditions.bulk = flows as u32)?;
+    expand(cells, parse_levels(levels, Factor::Priority)?, |cell, priority| cell.conditions.priority = priority)?;
+    expand(cells, parse_levels(levels, Factor::Placement)?, |cell, placement| cell.conditions.placement = placement)
+}
+
+/// Counts are written as sizes are, in sweeps.
+fn parse_counts(levels: &Levels) -> Result<Option<Vec<u64>>, PlanError> {
+    Ok(parse_sizes(levels, Factor::Count)?.map(|counts| counts.into_iter().map(Bytes::get).collect()))
+}
+
+fn parse_numbers(levels: &Levels, factor: Factor, least: u64, most: u64) -> Result<Option<Vec<u64>>, PlanError> {
+    let numbers: Option<Vec<u64>> = parse_levels(levels, factor)?;
+    match numbers.iter().flatten().find(|number| !(least..=most).contains(number)) {
+        Some(number) => Err(level(factor, &format!("{number}: {least} to {most}"))),
+        None => Ok(numbers),
+    }
 }
 
 /// Every cell once with each level; as it is where the factor has none.

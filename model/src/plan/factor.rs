@@ -34,6 +34,20 @@ choice! {
         Bidirectional = "bidirectional",
         /// Whether datagrams bear their number and time, `true` or `false`.
         Stamp = "stamp",
+        /// Measured messages of a trial.
+        Count = "count",
+        /// What joins the hosts.
+        Link = "link",
+        /// Units of host load: `2`, `sender:2`, `receiver:1`.
+        Load = "load",
+        /// Pairs of other hosts on the link: `3`, `3x750K`.
+        LinkLoad = "link_load",
+        /// Bulk TCP flows beside the trial.
+        Bulk = "bulk",
+        /// Scheduling of the ends: `sender:nice:10`, `receiver:rt:50`.
+        Priority = "priority",
+        /// CPUs of the ends and of the softirqs.
+        Placement = "placement",
         /// Transmit checksumming of the link's devices, `on` or `off`.
         OffloadTx = "offload.tx",
         /// Their receive checksumming.

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::arm::Arm;
 use crate::cell::Cell;
 use crate::pass::Pass;
-use crate::quantity::Nanos;
+use crate::quantity::{Bytes, Nanos};
 use crate::schedule::Shape;
 
 pub use factor::Factor;
@@ -49,7 +49,7 @@ pub struct Plan {
     /// One line for a person.
     pub title: String,
     /// When a trial ends.
-    pub end: TrialEnd,
+    pub end: PlanEnd,
     /// What is sent before the measured part.
     pub warmup: Nanos,
     /// When the study ends.
@@ -130,6 +130,29 @@ const fn going_on() -> OnLoss {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
 fn is_going_on(on_loss: &OnLoss) -> bool {
     *on_loss == OnLoss::GoOn
+}
+
+/// When the trials of a plan end, those excepted whose cell has a count of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PlanEnd {
+    /// After this much measured time.
+    Length(Nanos),
+    /// After this many messages beyond the warm-up; at least 1.
+    Messages(u64),
+    /// After this much payload beyond the warm-up, in whole messages; at least 1.
+    Bytes(Bytes),
+}
+
+impl PlanEnd {
+    /// When a trial of a cell ends.
+    pub fn of(self, cell: &Cell) -> TrialEnd {
+        match (cell.count, self) {
+            (Some(count), _) | (None, Self::Messages(count)) => TrialEnd::Messages(count),
+            (None, Self::Length(length)) => TrialEnd::Length(length),
+            (None, Self::Bytes(bytes)) => TrialEnd::Messages(bytes.get().div_ceil(cell.size.get().max(1)).max(1)),
+        }
+    }
 }
 
 /// When a trial ends.

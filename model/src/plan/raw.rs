@@ -10,7 +10,7 @@ use crate::nearest;
 use crate::plan::hosts::{HOST_NAMES, HostAddress, OnLoss};
 use crate::plan::link::{LinkKind, Offload};
 use crate::plan::receipt::RawReceipt;
-use crate::quantity::Nanos;
+use crate::quantity::{Bytes, Nanos};
 
 /// The text of a plan, read but not yet understood.
 #[derive(Debug, Clone, Deserialize)]
@@ -69,6 +69,9 @@ pub struct RawTrial {
     pub length: Option<Nanos>,
     /// Measured messages, instead of a time.
     pub messages: Option<u64>,
+    /// Measured bytes of payload, instead of a time: whole messages, as many as
+    /// hold them.
+    pub bytes: Option<Bytes>,
     /// Time before the measured part.
     pub warmup: Option<Nanos>,
     /// Time for all trials together; the length shrinks to fit.
@@ -103,7 +106,7 @@ pub struct RawLink {
 /// The keys of each table, for naming a wrong one.
 const KEYS: &[(&str, &[&str])] = &[
     ("", &["name", "title", "seed", "trial", "blocks", "link", "hosts", "on_loss", "data_port", "receipt", "arms", "cells"]),
-    ("trial", &["length", "messages", "warmup", "budget"]),
+    ("trial", &["length", "messages", "bytes", "warmup", "budget"]),
     ("blocks", &["least", "most", "interval", "confidence"]),
     ("link", &["kind", "mtu", "offloads"]),
     ("hosts", &HOST_NAMES),

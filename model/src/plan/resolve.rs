@@ -7,10 +7,10 @@ use super::hosts::OnLoss;
 use super::link::{Link, LinkKind, Offload};
 use super::raw::{RawBlocks, RawPlan, RawTrial};
 use super::receipt::RawReceipt;
-use super::{Blocks, Plan, TrialEnd};
+use super::{Blocks, Plan, PlanEnd};
 use crate::arm::{Arm, ArmError};
 use crate::cell::Cell;
-use crate::quantity::Nanos;
+use crate::quantity::{Bytes, Nanos};
 use crate::traffic::Family;
 
 /// The block counts after which the intervals are looked at. Sparse, because
@@ -202,21 +202,26 @@ fn resolve_blocks(raw: &RawBlocks) -> Result<Blocks, PlanError> {
     Ok(Blocks { least, most, interval, confidence })
 }
 
-fn resolve_end(raw: &RawTrial, warmup: Nanos, blocks: u32, cells: usize) -> Result<TrialEnd, PlanError> {
+fn resolve_end(raw: &RawTrial, warmup: Nanos, blocks: u32, cells: usize) -> Result<PlanEnd, PlanError> {
     const LONGEST: u64 = 86_400_000_000_000;
     if warmup.get() > LONGEST {
         return Err(value("trial.warmup", warmup, "at most 24 hours"));
     }
-    match (raw.length, raw.messages) {
-        (Some(_), Some(messages)) => Err(value("trial.messages", messages, "a trial ends by length or by messages: give one of them")),
-        (None, Some(0)) => Err(value("trial.messages", 0, "at least one message")),
-        (None, Some(messages)) => Ok(TrialEnd::Messages(messages)),
-        (length, None) => {
-            let length = length.unwrap_or(Nanos::from_millis(150));
+    let given = [("trial.length", raw.length.is_some()), ("trial.messages", raw.messages.is_some()), ("trial.bytes", raw.bytes.is_some())];
+    if let Some((key, _)) = given.iter().filter(|(_, given)| *given).nth(1) {
+        return Err(value(key, "given as well", "a trial ends by length, by messages or by bytes: give one of them"));
+    }
+    match (raw.messages, raw.bytes.map(Bytes::get)) {
+        (Some(0), _) => Err(value("trial.messages", 0, "at least one message")),
+        (_, Some(0)) => Err(value("trial.bytes", 0, "at least one byte")),
+        (Some(messages), _) => Ok(PlanEnd::Messages(messages)),
+        (_, Some(bytes)) => Ok(PlanEnd::Bytes(Bytes::new(bytes))),
+        (None, None) => {
+            let length = raw.length.unwrap_or(Nanos::from_millis(150));
             if length.get() == 0 || length.get() > LONGEST {
                 return Err(value("trial.length", length, "more than 0 and at most 24 hours"));
             }
-            Ok(TrialEnd::Length(shrink(length, raw.budget, warmup, u64::from(blocks) * cells as u64)))
+            Ok(PlanEnd::Length(shrink(length, raw.budget, warmup, u64::from(blocks) * cells as u64)))
         }
     }
 }
@@ -231,7 +236,7 @@ fn shrink(length: Nanos, budget: Option<Nanos>, warmup: Nanos, trials: u64) -> N
 #[cfg(test)]
 mod tests {
     use super::{Factor, Override, PlanError, RawPlan, resolve};
-    use crate::plan::{PRESETS, Plan, TrialEnd};
+    use crate::plan::{PRESETS, Plan, PlanEnd};
     use crate::quantity::{Bytes, Nanos};
     use proptest::prelude::proptest;
 
@@ -263,7 +268,7 @@ mod tests {
         assert_eq!(plan.cells.len(), 21);
         assert_eq!(plan.blocks.most, 9);
         let trials = plan.cells.len() as u64 * 9;
-        let TrialEnd::Length(length) = plan.end else { panic!("quick ends by time") };
+        let PlanEnd::Length(length) = plan.end else { panic!("quick ends by time") };
         let all = trials * (plan.warmup + length + super::TRIAL_OVERHEAD).get();
         assert!(all <= 46_000_000_000, "{all} ns");
     }
@@ -307,9 +312,9 @@ mod tests {
             let text = format!("{HEAD}size = 1\n[trial]\nlength = \"1s\"\nbudget = \"{budget}\"\n[blocks]\nleast = 10\nmost = 10");
             plan(&text).unwrap().end
         };
-        assert_eq!(with_budget("1h"), TrialEnd::Length(Nanos::from_millis(1_000)));
-        assert_eq!(with_budget("2s"), TrialEnd::Length(Nanos::from_millis(135)));
-        assert_eq!(with_budget("1ms"), TrialEnd::Length(Nanos::from_millis(20)));
+        assert_eq!(with_budget("1h"), PlanEnd::Length(Nanos::from_millis(1_000)));
+        assert_eq!(with_budget("2s"), PlanEnd::Length(Nanos::from_millis(135)));
+        assert_eq!(with_budget("1ms"), PlanEnd::Length(Nanos::from_millis(20)));
     }
 
     #[test]

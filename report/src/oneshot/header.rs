@@ -1,6 +1,6 @@
 //! What is about to be measured, before the first line of figures.
 
-use model::plan::TrialEnd;
+use model::plan::PlanEnd;
 use model::{Cell, OfferedRate, Pacing, Protocol, Role, Test};
 
 use super::Setting;
@@ -36,8 +36,9 @@ fn labelled(page: &mut Page, label: &str, text: &str) {
 /// How long, and after which warm-up.
 fn extent(setting: &Setting) -> String {
     let measured = match setting.plan.end {
-        TrialEnd::Length(length) => length.to_string(),
-        TrialEnd::Messages(count) => plural(count, "message"),
+        PlanEnd::Length(length) => length.to_string(),
+        PlanEnd::Messages(count) => plural(count, "message"),
+        PlanEnd::Bytes(bytes) => bytes.to_string(),
     };
     match setting.plan.warmup.get() {
         0 => measured,

@@ -13,7 +13,7 @@ mod summary;
 mod summary_parts;
 
 use model::host::HostFacts;
-use model::plan::{HOST_NAMES, TrialEnd};
+use model::plan::{HOST_NAMES, PlanEnd};
 use model::{Cell, Family, Pacing, Plan, Protocol, Role, Warning};
 
 pub use header::header;
@@ -66,7 +66,7 @@ impl Setting<'_> {
     fn study(&self) -> Vec<String> {
         let Some(cell) = self.cell() else { return vec!["nettoll study quick".to_owned()] };
         let mut flags = vec![format!("--test {}", cell.test), format!("--size {}", bare(&cell.size))];
-        if let TrialEnd::Length(length) = self.plan.end {
+        if let PlanEnd::Length(length) = self.plan.end {
             flags.push(format!("--length {}", bare(&length)));
         }
         flags.extend((cell.family == Family::V6).then(|| "-6".to_owned()));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use analysis::result::{Analysis, CellResult, Estimate, Finding, FitOutcome, Method, Metric, Roles};
 use model::host::HostFacts;
-use model::plan::{Plan, TrialEnd};
+use model::plan::{Plan, PlanEnd};
 
 use super::{capital, plural};
 use crate::{interval, number, series};
@@ -106,8 +106,9 @@ pub fn concerns(finding: &Finding) -> String {
 /// The length of a trial, in words.
 pub fn trial(plan: &Plan) -> String {
     let measured = match plan.end {
-        TrialEnd::Length(length) => format!("{length} measured"),
-        TrialEnd::Messages(count) => format!("{} measured", plural(count, "message")),
+        PlanEnd::Length(length) => format!("{length} measured"),
+        PlanEnd::Messages(count) => format!("{} measured", plural(count, "message")),
+        PlanEnd::Bytes(bytes) => format!("{bytes} measured"),
     };
     format!("{measured} after {} of warm-up", plan.warmup)
 }

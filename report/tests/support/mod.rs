@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use analysis::result::{ANALYSIS_FORMAT, Analysis, Balance, Disturbed, Estimate, Finding, Interval, Method, RoleTest, Roles};
 use model::host::{FACTS_FORMAT, HostFacts};
-use model::plan::{Blocks, Link, LinkKind, Offload, OnLoss, TrialEnd};
+use model::plan::{Blocks, Link, LinkKind, Offload, OnLoss, PlanEnd};
 use model::run::{RUN_FORMAT, Status};
 use model::{Nanos, Plan, Role, Run, Warning};
 
@@ -32,7 +32,7 @@ pub fn sample() -> Analysis {
     let plan = Plan {
         name: "quick".into(),
         title: "What one message costs, TCP and UDP, 1 B to 16 KiB".into(),
-        end: TrialEnd::Length(Nanos::from_millis(150)),
+        end: PlanEnd::Length(Nanos::from_millis(150)),
         warmup: Nanos::from_millis(30),
         blocks: Blocks { least: 9, most: 9, interval: 0.05, confidence: 0.95 },
         link: Link { kind: LinkKind::Veth, mtu: Some(1500), offloads: BTreeMap::from([(Offload::Tso, true), (Offload::Gro, false)]) },

@@ -11,7 +11,7 @@ use model::end::{
 };
 use model::host::HostFacts;
 use model::kernel::HostCounters;
-use model::plan::{Blocks, Link, LinkKind, OnLoss, TrialEnd};
+use model::plan::{Blocks, Link, LinkKind, OnLoss, PlanEnd};
 use model::trial::{ClockOffset, Measured, Outcome, TRIAL_FORMAT};
 use model::{Bytes, Cell, Nanos, OfferedRate, Plan, Protocol, Role, Test, TrialRecord, Warning};
 use report::oneshot::{Intervals, Row, Setting};
@@ -56,7 +56,7 @@ pub fn trial(cell: Cell, swapped: bool) -> OneTrial {
     let plan = Plan {
         name: "once".into(),
         title: "One trial".into(),
-        end: TrialEnd::Length(Nanos::from_millis(1_000 * SECONDS)),
+        end: PlanEnd::Length(Nanos::from_millis(1_000 * SECONDS)),
         warmup: Nanos::new(0),
         blocks: Blocks { least: 1, most: 1, interval: 0.05, confidence: 0.95 },
         link: Link { kind: LinkKind::Network, mtu: None, offloads: BTreeMap::new() },
@@ -169,6 +169,7 @@ fn end(cell: &Cell, role: Role, messages: u64) -> EndReport {
             lateness: Some(histogram(3_100)),
             uncorrected: (!cell.test.is_stream()).then(|| histogram(48_000)),
         }),
+        in_flight: None,
         one_way: (cell.stamp && role == Role::Receiver).then(|| OneWay {
             messages,
             missing: 12,
@@ -196,6 +197,7 @@ fn measured(cell: &Cell) -> Measured {
         receiver_host: host(0, messages),
         isolated: false,
         overhead: Nanos::from_millis(30),
+        conditions: None,
         wire: None,
         observed: None,
         apart: true,

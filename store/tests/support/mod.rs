@@ -66,6 +66,7 @@ fn end(role: Role, number: u64) -> EndReport {
         flows: Vec::new(),
         back: None,
         schedule: None,
+        in_flight: None,
         one_way: None,
         progress: Vec::new(),
     }
@@ -94,6 +95,7 @@ pub fn trial(number: u64) -> TrialRecord {
             clock: None,
             control: None,
             overhead: Nanos::new(35_000_000),
+            conditions: None,
             wire: None,
             observed: None,
         })),

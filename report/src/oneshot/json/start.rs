@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use model::end::{OptionValue, SocketOption};
-use model::plan::TrialEnd;
+use model::plan::PlanEnd;
 use model::{OfferedRate, Role, TrialRecord};
 use serde_json::{Map, Value, json};
 
@@ -55,9 +55,10 @@ fn connected(setting: &Setting, record: &TrialRecord) -> Value {
 
 fn test_start(setting: &Setting, record: &TrialRecord) -> Value {
     let cell = &record.cell;
-    let (duration, blocks) = match setting.plan.end {
-        TrialEnd::Length(length) => (length.as_secs_f64(), 0),
-        TrialEnd::Messages(messages) => (0.0, messages),
+    let (duration, blocks, bytes) = match setting.plan.end {
+        PlanEnd::Length(length) => (length.as_secs_f64(), 0, 0),
+        PlanEnd::Messages(messages) => (0.0, messages, 0),
+        PlanEnd::Bytes(bytes) => (0.0, 0, bytes.get()),
     };
     json!({
         "protocol": cell.protocol().name(),
@@ -65,7 +66,7 @@ fn test_start(setting: &Setting, record: &TrialRecord) -> Value {
         "blksize": cell.size.get(),
         "omit": whole(setting.plan.warmup.as_secs_f64()),
         "duration": whole(duration),
-        "bytes": 0,
+        "bytes": bytes,
         "blocks": blocks,
         "reverse": u8::from(!setting.is_here(Role::Sender)),
         "tos": 0,

@@ -1,0 +1,47 @@
+//! What a host has running beside its endpoint for the conditions of a trial.
+//!
+//! Everything here ends when the trial does, and with the host's process,
+//! however that ended.
+
+use model::condition::{ForBeside, OfBeside};
+
+use crate::load::{Load, LoadError};
+
+/// Why a condition could not be brought about.
+#[derive(Debug, thiserror::Error)]
+pub enum BesideError {
+    /// A load did not start, or ended.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The controller and this host have lost step.
+    #[error("{0} (a fault of the controller)")]
+    OutOfTurn(&'static str),
+}
+
+/// What a host has running beside its endpoint.
+#[derive(Debug, Default)]
+pub struct Beside {
+    load: Option<Load>,
+}
+
+impl Beside {
+    /// Carries out a command.
+    ///
+    /// # Errors
+    /// See [`BesideError`].
+    pub fn carry_out(&mut self, command: ForBeside) -> Result<OfBeside, BesideError> {
+        match command {
+            ForBeside::Load { units, cpus } => {
+                // Ended first: two loads would be one too many.
+                self.load = None;
+                self.load = Some(Load::start(units, &cpus)?);
+                Ok(OfBeside::Done)
+            }
+            ForBeside::Unload => {
+                let load = self.load.take().ok_or(BesideError::OutOfTurn("end a load: none is running"))?;
+                Ok(OfBeside::Load(load.stop()?))
+            }
+            other => todo!("{other:?}"),
+        }
+    }
+}

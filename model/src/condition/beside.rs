@@ -1,0 +1,135 @@
+//! What runs beside a trial: what a host is told for it, and what it took.
+
+use std::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
+
+use super::Priority;
+use super::per_end::PerEnd;
+use crate::quantity::{BitRate, Bytes, Nanos};
+
+/// To a host, for the conditions of a trial. Each is undone by its opposite, and
+/// when the host's process ends.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ForBeside {
+    /// Put units of load on CPUs; answered with [`OfBeside::Done`] once each works.
+    Load {
+        /// At least 1.
+        units: u32,
+        /// Where they run.
+        cpus: Vec<u32>,
+    },
+    /// End the load; answered with [`OfBeside::Load`].
+    Unload,
+    /// Have sinks for other traffic; answered with [`OfBeside::Listening`].
+    Sink {
+        /// Where they listen; port 0.
+        at: SocketAddr,
+    },
+    /// Start to send other traffic; answered with [`OfBeside::Done`] once it flows.
+    Send(Traffic),
+    /// End other traffic, here as a sender or a sink; answered with [`OfBeside::Traffic`].
+    Quiet,
+    /// Have the endpoint scheduled so; answered with [`OfBeside::Done`].
+    Schedule(Priority),
+    /// Have packets that `device` receives handled on a CPU; `None`: as usual.
+    /// Answered with [`OfBeside::Done`].
+    Softirq {
+        /// The link's device.
+        device: String,
+        /// The CPU.
+        cpu: Option<u32>,
+    },
+}
+
+/// Traffic beside a trial.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// Where its sink listens.
+    pub to: SocketAddr,
+    /// TCP connections.
+    pub flows: u32,
+    /// Bytes of a message.
+    pub size: Bytes,
+    /// Payload a second of each flow; `None`: all that goes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<BitRate>,
+}
+
+/// From a host.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OfBeside {
+    /// It is as asked.
+    Done,
+    /// Where the sink listens.
+    Listening(SocketAddr),
+    /// What the load took.
+    Load(LoadTaken),
+    /// What was sent or received.
+    Traffic(CrossTaken),
+}
+
+/// What a host load took from its beginning to its end.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LoadTaken {
+    /// CPU time of all units, the kernel's work for them included.
+    pub cpu: Nanos,
+    /// How long they ran.
+    pub elapsed: Nanos,
+    /// Jobs that were finished, all units together.
+    pub jobs: u64,
+    /// What was run in place of what: jobs whose first choice this host lacks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replaced: Vec<Replaced>,
+    /// Why the units were not in a pid namespace of their own, if so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_caged: Option<String>,
+}
+
+/// A job that is done by something else than in 1984.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Replaced {
+    /// The job: `compile`.
+    pub job: String,
+    /// What does it here: `gcc`, or `built in`.
+    pub by: String,
+}
+
+/// What other traffic did from its beginning to its end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CrossTaken {
+    /// Payload that its sinks received.
+    pub bytes: Bytes,
+    /// How long it flowed.
+    pub elapsed: Nanos,
+    /// Frames that the link's device of its sender sent and received meanwhile, 0
+    /// where they are those of the trial as well.
+    #[serde(default)]
+    pub frames: [u64; 2],
+    /// Bytes of those frames, with the link's header.
+    #[serde(default)]
+    pub frame_bytes: [u64; 2],
+}
+
+/// What the conditions of a trial really were.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Taken {
+    /// Of the load on the sender's host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sender_load: Option<LoadTaken>,
+    /// Of the load on the receiver's host.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receiver_load: Option<LoadTaken>,
+    /// Of each pair of other hosts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pairs: Vec<CrossTaken>,
+    /// Of the bulk flows, all together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bulk: Option<CrossTaken>,
+    /// How each end was scheduled, read back, where it was asked for.
+    #[serde(skip_serializing_if = "PerEnd::is_usual")]
+    pub priority: PerEnd<Priority>,
+}

@@ -1,0 +1,141 @@
+//! The conditions of a trial: what joins its hosts, what else they and the link
+//! are busy with, and how the kernel schedules its ends.
+
+mod beside;
+mod link_load;
+mod per_end;
+mod priority;
+
+use serde::{Deserialize, Serialize};
+
+use crate::choice::choice;
+use crate::plan::LinkKind;
+
+pub use beside::{CrossTaken, ForBeside, LoadTaken, OfBeside, Replaced, Taken, Traffic};
+pub use link_load::{LinkLoad, LinkLoadError, MOST_PAIRS};
+pub use per_end::{Level, PerEnd, PerEndError};
+pub use priority::{Priority, PriorityError};
+
+/// The most units of load that one end has.
+pub const MOST_UNITS: u32 = 64;
+/// The most bulk flows beside a trial.
+pub const MOST_BULK: u32 = 64;
+
+choice! {
+    /// Which CPUs the ends have, and which one receives for the receiver's device.
+    Placement, "a placement" {
+        /// As the session shares the CPUs out, and the kernel chooses.
+        Usual = "usual",
+        /// Both ends on one CPU.
+        SameCore = "same-core",
+        /// Each on a CPU of its own; refused where there is one only.
+        OtherCore = "other-core",
+        /// Softirqs of the receiver's device on the sender's CPU.
+        SoftirqAtSender = "softirq-at-sender",
+        /// Softirqs of the receiver's device on the receiver's CPU.
+        SoftirqAtReceiver = "softirq-at-receiver",
+    }
+}
+
+/// What a trial is run under. The default is an idle host and link, scheduled as usual.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Conditions {
+    /// What joins the hosts, in place of the plan's link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<LinkKind>,
+    /// Units of load on each end's CPUs, 0 to [`MOST_UNITS`].
+    #[serde(skip_serializing_if = "PerEnd::is_usual")]
+    pub load: PerEnd<u32>,
+    /// Other hosts that use the same link.
+    #[serde(skip_serializing_if = "LinkLoad::is_none")]
+    pub link_load: LinkLoad,
+    /// Bulk TCP flows from the sender's host to the receiver's beside the trial,
+    /// 0 to [`MOST_BULK`].
+    #[serde(skip_serializing_if = "is_zero")]
+    pub bulk: u32,
+    /// How the scheduler prefers each end.
+    #[serde(skip_serializing_if = "PerEnd::is_usual")]
+    pub priority: PerEnd<Priority>,
+    /// Which CPUs do what.
+    #[serde(skip_serializing_if = "is_usual")]
+    pub placement: Placement,
+}
+
+impl Default for Conditions {
+    fn default() -> Self {
+        Self::USUAL
+    }
+}
+
+impl Conditions {
+    /// An idle host and the plan's link, idle; scheduled as usual.
+    pub const USUAL: Self = Self {
+        link: None,
+        load: PerEnd { sender: 0, receiver: 0 },
+        link_load: LinkLoad::NONE,
+        bulk: 0,
+        priority: PerEnd { sender: Priority::Usual, receiver: Priority::Usual },
+        placement: Placement::Usual,
+    };
+
+    /// Whether nothing is unusual.
+    pub fn is_usual(&self) -> bool {
+        *self == Self::USUAL
+    }
+
+    /// What is unusual, in words for a label.
+    pub fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        words.extend(self.link.map(|link| link.to_string()));
+        if !self.load.is_usual() {
+            words.push(format!("load {}", self.load));
+        }
+        if !self.link_load.is_none() {
+            words.push(format!("link load {}", self.link_load));
+        }
+        if self.bulk > 0 {
+            words.push(format!("beside {} bulk", self.bulk));
+        }
+        if !self.priority.is_usual() {
+            words.push(format!("priority {}", self.priority));
+        }
+        if self.placement != Placement::Usual {
+            words.push(self.placement.to_string());
+        }
+        words
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_usual(placement: &Placement) -> bool {
+    *placement == Placement::Usual
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Conditions, Placement, Priority};
+    use crate::condition::PerEnd;
+
+    #[test]
+    fn only_what_is_unusual_is_written_and_it_is_read_again() {
+        assert_eq!(serde_json::to_string(&Conditions::USUAL).unwrap(), "{}");
+        assert!(Conditions::USUAL.is_usual() && Conditions::USUAL.words().is_empty());
+        let all = Conditions {
+            link: Some("switch 10M".parse().unwrap()),
+            load: PerEnd { sender: 2, receiver: 0 },
+            link_load: "3x750K".parse().unwrap(),
+            bulk: 1,
+            priority: PerEnd { sender: Priority::Usual, receiver: Priority::Realtime(50) },
+            placement: Placement::SameCore,
+        };
+        let words = ["switch 10M", "load sender:2", "link load 3x750K", "beside 1 bulk", "priority receiver:rt:50", "same-core"];
+        assert_eq!(all.words(), words);
+        assert_eq!(serde_json::from_str::<Conditions>(&serde_json::to_string(&all).unwrap()).unwrap(), all);
+    }
+}
