@@ -13,11 +13,12 @@ use model::{Cell, Plan, TrialRecord};
 use crate::collector::{Gathering, cell_result};
 use crate::cost::{self, Context, Trials};
 use crate::figures::{Figures, IrqPool};
+use crate::points::{self, Side};
 use crate::result::arms::{ArmResult, ArmVerdict, CoefficientsOutcome, MetricVerdict, Pair, SeriesVerdict};
 use crate::result::{CostModel, FitOutcome, Metric, Quantity};
 use crate::stats::median;
 use crate::verdict::{
-    self, BlockPoints, Conclusion, Design, Form, Options, SizePoint, THRESHOLD, Values, coefficients, compare, direction, doubts,
+    self, BlockPoints, Conclusion, Design, Form, MEANS, Options, THRESHOLD, Values, coefficients, compare, direction, doubts,
 };
 
 /// The metric that a conclusion follows from: what the receiver got. Its inverse,
@@ -124,7 +125,7 @@ impl Arms {
         let alike = |place: &usize| !is_self_test && same_around && run(*place, 0) == run(*place, arm);
         let metrics: Vec<MetricVerdict> = COMPARED.iter().filter_map(|metric| self.compared(arm, cells.len(), *metric, &options)).collect();
         let headline = metrics.iter().find(|verdict| verdict.metric == HEADLINE);
-        let values = || (0..cells.len()).map(|place| self.values(arm, place, HEADLINE)).collect::<Vec<_>>();
+        let all = |metric| (0..cells.len()).map(|place| self.values(arm, place, metric)).collect::<Vec<_>>();
         let seconds = self.seconds_per_block().filter(|_| is_self_test);
         ArmVerdict {
             baseline: baseline.name.clone(),
@@ -135,7 +136,8 @@ impl Arms {
             conclusion: headline.map_or(Conclusion::Inconclusive, |verdict| verdict.comparison.conclusion),
             self_test: seconds
                 .zip(direction(HEADLINE))
-                .and_then(|(seconds, better)| verdict::self_test(&values(), better, seconds, &options)),
+                .and_then(|(seconds, better)| verdict::self_test(&all(HEADLINE), better, seconds, &options)),
+            means: MEANS.iter().filter_map(|metric| verdict::means(*metric, &all(*metric), &options)).collect(),
             metrics,
             coefficients: self.coefficients(arm, cells, models, &options),
         }
@@ -192,18 +194,9 @@ impl Arms {
     fn points<'a>(&self, arm: usize, members: impl Iterator<Item = (usize, &'a Cell)>, quantity: Quantity) -> BTreeMap<u32, BlockPoints> {
         let mut blocks: BTreeMap<u32, BlockPoints> = BTreeMap::new();
         for (place, cell) in members {
-            for (of, is_baseline) in [(0, true), (arm, false)] {
-                for trial in self.trials.get(&(of, place)).into_iter().flatten() {
-                    let Some(time_ns) = trial.get(quantity.metric()).filter(|time| *time > 0.0) else { continue };
-                    let point = SizePoint {
-                        size: cell.size,
-                        time_ns,
-                        frames: trial.get(Metric::FramesPerMessage),
-                        wakeups: trial.get(Metric::ReceiverWakeupsPerMessage),
-                    };
-                    let block = blocks.entry(trial.block).or_default();
-                    if is_baseline { &mut block.baseline } else { &mut block.candidate }.push(point);
-                }
+            for (of, side) in [(0, Side::Baseline), (arm, Side::Candidate)] {
+                let trials = self.trials.get(&(of, place)).map_or(&[][..], Vec::as_slice);
+                points::add(&mut blocks, trials, cell, quantity, side);
             }
         }
         blocks

@@ -3,17 +3,22 @@
 //! What changed on the machine between them cannot be told from what differs in
 //! them: there is no drift protection, and every verdict is to be read with that.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use model::trial::Outcome;
-use model::{Cell, TrialRecord};
+use model::{Cell, Plan, TrialRecord};
 use serde::Serialize;
 
 use crate::figures::{Figures, IrqPool};
 use crate::latency::RoundTrips;
-use crate::result::Metric;
+use crate::points::{self, Side};
+use crate::result::arms::{CoefficientsOutcome, SeriesVerdict};
 use crate::result::receipt::ReceiptComparison;
-use crate::verdict::{Comparison, Conclusion, Design, Doubt, Options, Values, compare, conclude, direction, doubts};
+use crate::result::{CostModel, FitOutcome, Metric};
+use crate::verdict::{
+    BlockPoints, Comparison, Conclusion, Design, Doubt, Form, MEANS, Means, Options, Values, coefficients, compare, conclude, direction,
+    doubts, means,
+};
 
 /// The version of [`RunsCompared`] as JSON.
 pub const COMPARISON_FORMAT: u32 = 1;
@@ -30,11 +35,36 @@ type Key = (Cell, Option<String>);
 /// The figures of a run, trial by trial.
 #[derive(Debug, Clone, Default)]
 pub struct RunValues {
-    order: Vec<Key>,
+    /// Where each key stands in the plan: its cell, then its arm.
+    places: HashMap<Key, (usize, usize)>,
+    /// The arm that cost models are of.
+    first_arm: Option<String>,
     trials: HashMap<Key, Vec<Figures>>,
 }
 
 impl RunValues {
+    /// Of a plan's trials, none so far.
+    pub fn new(plan: &Plan) -> Self {
+        let names: Vec<Option<String>> = match plan.arms.is_empty() {
+            true => vec![None],
+            false => plan.arms.iter().map(|arm| Some(arm.name.clone())).collect(),
+        };
+        let key = |(place, cell): (usize, &Cell)| {
+            let arms = names.iter().cloned().enumerate();
+            arms.map(|(arm, name)| ((cell.clone(), name), (place, arm))).collect::<Vec<_>>()
+        };
+        let places = plan.cells.iter().enumerate().flat_map(key).collect();
+        Self { places, first_arm: names.into_iter().next().flatten(), trials: HashMap::new() }
+    }
+
+    /// What was measured, in the plan's order.
+    fn keys(&self) -> Vec<&Key> {
+        let mut keys: Vec<&Key> = self.trials.keys().collect();
+        // What no plan has comes last, in an order of its own.
+        keys.sort_by_key(|key| (self.places.get(*key).copied().unwrap_or((usize::MAX, usize::MAX)), *key));
+        keys
+    }
+
     /// Keeps what is compared of a trial: of those that were measured with
     /// nothing switched on beside them.
     pub fn push(&mut self, record: &TrialRecord) {
@@ -49,9 +79,6 @@ impl RunValues {
         own[1].add(&measured.receiver, &record.cell);
         figures.add_irq(&own);
         let key = (record.cell.clone(), record.arm.clone());
-        if !self.trials.contains_key(&key) {
-            self.order.push(key.clone());
-        }
         self.trials.entry(key).or_default().push(figures);
     }
 
@@ -75,12 +102,17 @@ pub struct MetricComparison {
 /// The figures of two runs.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FiguresCompared {
-    /// Labels of the cells that both have, with their arms, in the first run's order.
+    /// Labels of the cells that both have, with their arms, in the order of the first run's plan.
     pub cells: Vec<String>,
     /// Labels of what only one of them has: the first, the second.
     pub unpaired: [Vec<String>; 2],
     /// The headline's first. Each is held to the confidence for itself.
     pub metrics: Vec<MetricComparison>,
+    /// Changes of what is neither better nor worse, such as wake-ups; without a verdict.
+    pub means: Vec<Means>,
+    /// Changes of what a message, a byte and a segment cost, by the form of the
+    /// first run's models.
+    pub coefficients: Vec<SeriesVerdict>,
     /// What follows for who asked, from the headline.
     pub conclusion: Conclusion,
 }
@@ -124,14 +156,18 @@ impl Between {
 
 /// Compares the cells that both runs have, in the same arm.
 ///
-/// A verdict needs an estimate beyond `threshold`, a share. Holm's procedure
-/// takes all cells of a metric into account ([`crate::verdict::compare`]).
-pub fn compare_runs(baseline: &RunValues, candidate: &RunValues, threshold: f64, confidence: f64) -> FiguresCompared {
+/// `models` are the baseline's. A verdict needs an estimate beyond `threshold`, a
+/// share. Holm's procedure takes all cells of a metric into account
+/// ([`crate::verdict::compare`]).
+pub fn compare_runs(baseline: &RunValues, candidate: &RunValues, models: &[CostModel], threshold: f64, confidence: f64) -> FiguresCompared {
     let options = Options { threshold, confidence, design: Design::Separate };
-    let both: Vec<&Key> = baseline.order.iter().filter(|key| candidate.trials.contains_key(*key)).collect();
+    let both: Vec<&Key> = baseline.keys().into_iter().filter(|key| candidate.trials.contains_key(*key)).collect();
+    let values_of = |metric: Metric| -> Vec<Values> {
+        both.iter().map(|key| Values::new(baseline.of(key, metric), candidate.of(key, metric))).collect()
+    };
     let metric = |metric: &Metric| {
         let better = direction(*metric)?;
-        let values: Vec<Values> = both.iter().map(|key| Values::new(baseline.of(key, *metric), candidate.of(key, *metric))).collect();
+        let values = values_of(*metric);
         let none = values.iter().all(|values| values.baseline.is_empty() || values.candidate.is_empty());
         (*metric == HEADLINE || !none).then(|| MetricComparison {
             metric: *metric,
@@ -140,13 +176,41 @@ pub fn compare_runs(baseline: &RunValues, candidate: &RunValues, threshold: f64,
         })
     };
     let metrics: Vec<MetricComparison> = COMPARED.iter().filter_map(metric).collect();
-    let lonely = |of: &RunValues, other: &RunValues| of.order.iter().filter(|key| !other.trials.contains_key(*key)).map(label).collect();
+    let lonely =
+        |of: &RunValues, other: &RunValues| of.keys().into_iter().filter(|key| !other.trials.contains_key(*key)).map(label).collect();
     FiguresCompared {
         cells: both.iter().map(|key| label(key)).collect(),
         unpaired: [lonely(baseline, candidate), lonely(candidate, baseline)],
+        means: MEANS.iter().filter_map(|metric| means(*metric, &values_of(*metric), &options)).collect(),
+        coefficients: models.iter().filter_map(|model| series(baseline, candidate, model, &options)).collect(),
         conclusion: metrics.first().map_or(Conclusion::Inconclusive, |first| first.comparison.conclusion),
         metrics,
     }
+}
+
+/// What a model of the baseline is made of, in both runs; `None` where the other
+/// run has nothing of its series.
+fn series(baseline: &RunValues, candidate: &RunValues, model: &CostModel, options: &Options) -> Option<SeriesVerdict> {
+    let mut blocks: BTreeMap<u32, BlockPoints> = BTreeMap::new();
+    for (run, side) in [(baseline, Side::Baseline), (candidate, Side::Candidate)] {
+        for key in run.keys() {
+            if key.1 == run.first_arm && key.0.series().to_string() == model.series {
+                let trials = run.trials.get(key).map_or(&[][..], Vec::as_slice);
+                points::add(&mut blocks, trials, &key.0, model.quantity, side);
+            }
+        }
+    }
+    if !blocks.values().any(|block| !block.candidate.is_empty()) {
+        return None;
+    }
+    let outcome = match &model.outcome {
+        FitOutcome::NotALine { reason } => CoefficientsOutcome::NotCompared { reason: reason.clone() },
+        FitOutcome::Fitted(fit) => match coefficients(&blocks, &Form::of(fit), options) {
+            Ok(compared) => CoefficientsOutcome::Compared(compared),
+            Err(error) => CoefficientsOutcome::NotCompared { reason: error.to_string() },
+        },
+    };
+    Some(SeriesVerdict { series: model.series.clone(), quantity: model.quantity, outcome })
 }
 
 fn label((cell, arm): &Key) -> String {
@@ -191,18 +255,18 @@ mod tests {
     #[test]
     fn a_slower_run_is_worse_and_an_equal_one_is_not() {
         let (usual, slow) = (run(9, 1.0, Pass::Clean), run(9, 1.1, Pass::Clean));
-        let worse = compare_runs(&usual, &slow, 0.02, 0.95);
+        let worse = compare_runs(&usual, &slow, &[], 0.02, 0.95);
         assert_eq!((worse.conclusion, worse.cells.len()), (Conclusion::Against, 2));
         assert_eq!(worse.metrics[0].comparison.cells[0].verdict, Verdict::Worse);
-        assert_eq!(compare_runs(&slow, &usual, 0.02, 0.95).conclusion, Conclusion::Done);
-        assert_eq!(compare_runs(&usual, &usual, 0.02, 0.95).conclusion, Conclusion::Done);
+        assert_eq!(compare_runs(&slow, &usual, &[], 0.02, 0.95).conclusion, Conclusion::Done);
+        assert_eq!(compare_runs(&usual, &usual, &[], 0.02, 0.95).conclusion, Conclusion::Done);
     }
 
     #[test]
     fn too_few_blocks_and_other_passes_show_nothing() {
-        let few = compare_runs(&run(2, 1.0, Pass::Clean), &run(2, 1.5, Pass::Clean), 0.02, 0.95);
+        let few = compare_runs(&run(2, 1.0, Pass::Clean), &run(2, 1.5, Pass::Clean), &[], 0.02, 0.95);
         assert_eq!(few.conclusion, Conclusion::Inconclusive);
-        let other = compare_runs(&run(9, 1.0, Pass::Clean), &run(9, 1.5, Pass::Time), 0.02, 0.95);
+        let other = compare_runs(&run(9, 1.0, Pass::Clean), &run(9, 1.5, Pass::Time), &[], 0.02, 0.95);
         assert_eq!((other.conclusion, other.cells.len(), other.unpaired[0].len()), (Conclusion::Inconclusive, 0, 2));
     }
 
@@ -214,7 +278,7 @@ mod tests {
             candidate: "b".into(),
             differences: vec![],
             slight: vec![],
-            figures: compare_runs(&usual, candidate, 0.02, 0.95),
+            figures: compare_runs(&usual, candidate, &[], 0.02, 0.95),
             receipts: None,
         };
         assert_eq!(Between::of(vec![one(&usual), one(&slow)]).conclusion, Conclusion::Against);

@@ -21,6 +21,7 @@ pub mod conservation;
 mod figures;
 mod findings;
 mod latency;
+mod points;
 
 pub mod single;
 

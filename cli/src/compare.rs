@@ -47,11 +47,12 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
 }
 
 fn read(path: &Path, rules: Option<&Own>) -> Result<One, Failure> {
-    let mut values = RunValues::default();
+    let analysis = report::analyse_by(path, rules)?;
+    let mut values = RunValues::new(&analysis.run.plan);
     for record in RunReader::open(path)?.trials()?.filter_map(Result::ok) {
         values.push(&record);
     }
-    Ok(One { analysis: report::analyse_by(path, rules)?, values })
+    Ok(One { analysis, values })
 }
 
 fn held(baseline: &One, candidate: &One, threshold: f64) -> RunsCompared {
@@ -63,7 +64,7 @@ fn held(baseline: &One, candidate: &One, threshold: f64) -> RunsCompared {
         candidate: b.run.id.clone(),
         differences: settings(&a.run.plan, &b.run.plan).into_iter().chain(grave).collect(),
         slight,
-        figures: compare_runs(&baseline.values, &candidate.values, threshold, a.run.plan.blocks.confidence),
+        figures: compare_runs(&baseline.values, &candidate.values, &a.models, threshold, a.run.plan.blocks.confidence),
         receipts,
     }
 }

@@ -136,7 +136,7 @@ fn two_receipts_row_by_row() {
         candidate: "second".into(),
         differences: vec!["host a: kernel was 6.1, is 6.2".into()],
         slight: vec![],
-        figures: analysis::between::compare_runs(&values, &values, 0.02, 0.95),
+        figures: analysis::between::compare_runs(&values, &values, &[], 0.02, 0.95),
         receipts: Some(receipts),
     };
     let between = analysis::between::Between::of(vec![runs]);

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{CellResult, CostModel, Metric, Quantity};
-use crate::verdict::{Coefficients, Comparison, Conclusion, Doubt, SelfTest};
+use crate::verdict::{Coefficients, Comparison, Conclusion, Doubt, Means, SelfTest};
 
 /// One arm.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -34,6 +34,8 @@ pub struct ArmVerdict {
     /// itself: one that is not the headline says where a difference lies, and of
     /// several some may be shown by chance.
     pub metrics: Vec<MetricVerdict>,
+    /// Changes of what is neither better nor worse, such as wake-ups; without a verdict.
+    pub means: Vec<Means>,
     /// Changes of what a message, a byte and a segment cost.
     pub coefficients: Vec<SeriesVerdict>,
     /// Of a self-test: what this machine can show in how many minutes.

@@ -14,6 +14,7 @@ mod coefficients;
 mod compare;
 mod direction;
 mod judged;
+mod means;
 mod selftest;
 mod series;
 
@@ -23,6 +24,7 @@ pub use coefficients::{BlockPoints, Change, Coefficient, CoefficientError, Coeff
 pub use compare::{blocks_needed, compare};
 pub use direction::{Direction, direction};
 pub use judged::{Comparison, Conclusion, Judged, Overall, Verdict, conclude};
+pub use means::{MEANS, Means, Moved, means};
 pub use selftest::{Outlook, SelfTest, detectable, self_test};
 pub use series::{Arm, Doubt, Shape, doubts};
 

@@ -17,6 +17,7 @@ mod support;
 mod agents;
 mod arms;
 mod bad_input;
+mod compare;
 mod conservation;
 mod damaged;
 mod forms;
@@ -64,6 +65,7 @@ const MODULES: &[(&str, &[(&str, Test)])] = &[
     ("bad_input", bad_input::ALL),
     ("damaged", damaged::ALL),
     ("arms", arms::ALL),
+    ("compare", compare::ALL),
     ("host_wide", host_wide::ALL),
     ("kills", kills::ALL),
     ("interrupted", interrupted::ALL),

@@ -30,6 +30,7 @@ fn one(verdict: &ArmVerdict, labels: &[String]) -> Part {
         part.tables.push(words::table(metric.metric, &metric.comparison, labels, &verdict.alike));
         part.notes.extend(metric.doubts.iter().map(|doubt| words::doubt(doubt, labels, names)));
     }
+    part.tables.extend(verdict.means.iter().map(|means| words::means(means, labels)));
     part.tables.extend(coefficients(&verdict.coefficients));
     part.notes.extend(verdict.coefficients.iter().filter_map(not_compared));
     part.notes.extend(verdict.self_test.iter().flat_map(self_test));
@@ -49,7 +50,7 @@ fn against_itself(verdict: &ArmVerdict) -> (Tone, String) {
     }
 }
 
-fn coefficients(series: &[SeriesVerdict]) -> Option<Table> {
+pub(super) fn coefficients(series: &[SeriesVerdict]) -> Option<Table> {
     let rows: Vec<Vec<String>> = series
         .iter()
         .filter_map(|series| match &series.outcome {
@@ -92,7 +93,7 @@ fn row(series: &SeriesVerdict, coefficient: &Coefficient) -> Vec<String> {
     ]
 }
 
-fn not_compared(series: &SeriesVerdict) -> Option<String> {
+pub(super) fn not_compared(series: &SeriesVerdict) -> Option<String> {
     match &series.outcome {
         CoefficientsOutcome::NotCompared { reason } => {
             Some(format!("No coefficients of {}, {}: {reason}", series.series, cost::name(series.quantity)))

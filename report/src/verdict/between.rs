@@ -5,7 +5,7 @@ use analysis::receipt::{Comparison, Difference, Verdict};
 use analysis::result::receipt::{ReceiptComparison, ReceiptPair};
 
 use super::part::{Part, Table, Tone};
-use super::words;
+use super::{arms, words};
 use crate::number;
 use crate::words::{capital, plural};
 
@@ -38,6 +38,9 @@ fn one(runs: &RunsCompared) -> Vec<Part> {
         }
         part.notes.extend(metric.doubts.iter().map(|doubt| words::doubt(doubt, &figures.cells, names)));
     }
+    part.tables.extend(figures.means.iter().map(|means| words::means(means, &figures.cells)));
+    part.tables.extend(arms::coefficients(&figures.coefficients));
+    part.notes.extend(figures.coefficients.iter().filter_map(arms::not_compared));
     part.notes.extend(runs.slight.iter().map(|text| format!("No trial notices it, but {text}")));
     for (name, lonely) in names.iter().zip(&figures.unpaired) {
         part.notes.extend((!lonely.is_empty()).then(|| format!("Only in {name}: {}", lonely.join("; "))));

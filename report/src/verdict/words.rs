@@ -1,7 +1,7 @@
 //! Verdicts in words.
 
 use analysis::result::Metric;
-use analysis::verdict::{Arm, Comparison, Conclusion, Design, Doubt, Judged, Shape, Verdict};
+use analysis::verdict::{Arm, Comparison, Conclusion, Design, Doubt, Judged, Means, Moved, Shape, Verdict};
 
 use super::part::{Table, Tone};
 use crate::words::{capital, metric as metric_words, plural};
@@ -78,6 +78,28 @@ pub fn table(metric: Metric, comparison: &Comparison, labels: &[String], alike: 
         rows,
         words: 1,
     }
+}
+
+/// The table of what is neither better nor worse.
+pub fn means(means: &Means, labels: &[String]) -> Table {
+    let write = metric_words::writer(means.metric);
+    let row = |(place, moved): (usize, &Option<Moved>)| {
+        let moved = moved.as_ref()?;
+        let ends = interval::range(&moved.difference, signed);
+        let label = labels.get(place).cloned().unwrap_or_default();
+        Some(vec![label, signed(moved.difference.value), ends, write(moved.medians[0]), write(moved.medians[1])])
+    };
+    Table {
+        title: format!("{}: a means and no end, so without a verdict", capital(metric_words::title(means.metric))),
+        heads: vec!["cell", "change", "interval", "baseline", "candidate"],
+        rows: means.cells.iter().enumerate().filter_map(row).collect(),
+        words: 0,
+    }
+}
+
+/// With its sign.
+fn signed(value: f64) -> String {
+    format!("{}{}", if value > 0.0 { "+" } else { "" }, number::significant(value, 3))
 }
 
 /// A probability.
