@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::condition::Conditions;
 use crate::mix::Mix;
 use crate::plan::Offload;
-use crate::quantity::Bytes;
+use crate::quantity::{Bytes, Nanos};
 use crate::rate::OfferedRate;
-use crate::traffic::{Api, Family, Pacing, Protocol, Test};
+use crate::traffic::{Api, Family, Pacing, Protocol, Test, Waiting};
 
 /// One combination of levels. What is `None` is left as the kernel has it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -47,6 +47,14 @@ pub struct Cell {
     /// How it waits, where a rate is offered.
     #[serde(default = "sleeping", skip_serializing_if = "is_sleeping")]
     pub pacing: Pacing,
+    /// How both ends wait for what is to come. A requester with a rate waits as
+    /// `pacing` says.
+    #[serde(default = "blocking", skip_serializing_if = "is_blocking")]
+    pub waiting: Waiting,
+    /// CPU time that an end spends before each send, as an application's own work
+    /// would; 0: none.
+    #[serde(default, skip_serializing_if = "is_no_time")]
+    pub work: Nanos,
     /// Whether the receiver sends as well, as many flows as the sender.
     #[serde(default, skip_serializing_if = "is_false")]
     pub bidirectional: bool,
@@ -82,6 +90,20 @@ const fn is_one(number: &u32) -> bool {
     *number == 1
 }
 
+const fn blocking() -> Waiting {
+    Waiting::Block
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_blocking(waiting: &Waiting) -> bool {
+    *waiting == Waiting::Block
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+const fn is_no_time(time: &Nanos) -> bool {
+    time.get() == 0
+}
+
 const fn sleeping() -> Pacing {
     Pacing::Sleep
 }
@@ -112,6 +134,8 @@ impl Cell {
             flows: 1,
             rate: None,
             pacing: Pacing::Sleep,
+            waiting: Waiting::Block,
+            work: Nanos::new(0),
             bidirectional: false,
             stamp: false,
             offloads: BTreeMap::new(),
@@ -188,6 +212,12 @@ impl Cell {
         }
         if self.pacing != Pacing::Sleep {
             settings.push(self.pacing.to_string());
+        }
+        if self.waiting != Waiting::Block {
+            settings.push(format!("{}ning", self.waiting));
+        }
+        if self.work.get() > 0 {
+            settings.push(format!("{} of work", self.work));
         }
         if self.bidirectional {
             settings.push("both ways".to_owned());

@@ -50,6 +50,6 @@ pub use plan::Plan;
 pub use quantity::{BitRate, Bytes, Nanos};
 pub use rate::OfferedRate;
 pub use run::Run;
-pub use traffic::{Api, Family, Pacing, Protocol, Role, Test};
+pub use traffic::{Api, Family, Pacing, Protocol, Role, Test, Waiting};
 pub use trial::TrialRecord;
 pub use warning::Warning;

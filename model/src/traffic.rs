@@ -69,6 +69,16 @@ choice! {
     }
 }
 
+choice! {
+    /// How an end waits for what is to come.
+    Waiting, "a way of waiting" {
+        /// In the receive call, which costs a wake-up where nothing has come yet.
+        Block = "block",
+        /// It asks again and again, and takes its CPU whole.
+        Spin = "spin",
+    }
+}
+
 impl Test {
     /// The transport that carries the test.
     pub const fn protocol(self) -> Protocol {

@@ -38,6 +38,12 @@ pub struct FactorArgs {
     /// How a sender waits for the time of its next message: sleep, spin
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pacing: Option<Vec<String>>,
+    /// How both ends wait for what is to come: block, spin
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    waiting: Option<Vec<String>>,
+    /// CPU time spent before each send, as an application's own work: 0,1us
+    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
+    work: Option<Vec<String>>,
     /// Both ends of a stream send; without a value: true
     #[arg(long, value_name = "LIST", value_delimiter = ',', num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     bidir: Option<Vec<String>>,
@@ -111,6 +117,8 @@ impl FactorArgs {
             (Factor::Flows, &self.flows),
             (Factor::Rate, &self.rate),
             (Factor::Pacing, &self.pacing),
+            (Factor::Waiting, &self.waiting),
+            (Factor::Work, &self.work),
             (Factor::Bidirectional, &self.bidir),
             (Factor::Stamp, &self.stamp),
             (Factor::Api, &self.api),

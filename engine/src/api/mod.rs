@@ -1,15 +1,19 @@
 //! The ways of handing messages to the kernel and of taking them from it.
 //!
-//! A new way is one file here that implements [`Api`], one name in
+//! A new way is one file here that implements [`Open`] and [`Api`], one name in
 //! `model::Api`, and one line in [`with_api!`].
 
 mod buffer;
 mod send;
+mod spinning;
+mod working;
 
 use std::os::fd::OwnedFd;
 
 pub use buffer::Buffer;
 pub use send::Send;
+pub use spinning::Spinning;
+pub use working::Working;
 
 /// What a call moved: bytes when positive or zero, a negated errno when negative.
 ///
@@ -43,15 +47,18 @@ pub trait TransmitPart {
     fn send_part(&mut self, from: usize, to: usize) -> Moved;
 }
 
-/// One way of sending and receiving over a connected socket.
-pub trait Api: Transmit + TransmitPart + Sized {
+/// What a way of sending and receiving begins with.
+pub trait Open: Api {
     /// Takes a connected socket, a message to send over and over, and room for
     /// what is received. Allocates everything it will need.
     ///
     /// # Errors
     /// Whatever keeps this way from working here.
     fn open(socket: OwnedFd, message: Buffer, room: Buffer) -> std::io::Result<Self>;
+}
 
+/// One way of sending and receiving over a connected socket.
+pub trait Api: Transmit + TransmitPart + Sized {
     /// Takes what has arrived, at most `limit` bytes of it.
     fn receive(&mut self, limit: usize) -> Moved;
 

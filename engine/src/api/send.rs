@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-use super::{Api, Buffer, Moved, Transmit, TransmitPart};
+use super::{Api, Buffer, Moved, Open, Transmit, TransmitPart};
 
 /// Plain `send(2)` and `recv(2)`.
 #[derive(Debug)]
@@ -45,11 +45,13 @@ impl TransmitPart for Send {
     }
 }
 
-impl Api for Send {
+impl Open for Send {
     fn open(socket: OwnedFd, message: Buffer, room: Buffer) -> std::io::Result<Self> {
         Ok(Self { raw: socket.as_raw_fd(), message, room, socket })
     }
+}
 
+impl Api for Send {
     #[inline(always)]
     fn receive(&mut self, limit: usize) -> Moved {
         self.receive_with(limit, 0)

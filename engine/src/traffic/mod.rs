@@ -21,10 +21,10 @@ use std::time::Duration;
 
 use model::control::Task;
 use model::end::{Counts, SocketOption, TcpInfo, Window};
-use model::{Protocol, Role, Test};
+use model::{Nanos, Protocol, Role, Test, Waiting};
 use socket2::SockRef;
 
-use crate::api::{Api, Buffer, with_api};
+use crate::api::{Api, Buffer, Open, Spinning, Working, with_api};
 use crate::counts::sum;
 use crate::edge::{Between, EdgeReader};
 use crate::recorder::Recorder;
@@ -44,6 +44,9 @@ const DRAIN_LIMIT: Duration = Duration::from_secs(20);
 
 /// The same, where nothing has come so far.
 const LAST_PATIENCE: Duration = Duration::from_secs(2);
+
+/// How often an end that spins looks whether the trial goes on.
+const LOOK: Nanos = Nanos::from_millis(1);
 
 /// What a traffic thread works with: a flow of which the other end has shown,
 /// or been shown, the cookie.
@@ -108,7 +111,34 @@ struct Done {
 /// What keeps the api from working here.
 pub fn run(task: &Task, flow: impl Into<Joined>, stage: &Stage, sent: &mut dyn FnMut(&Counts)) -> io::Result<Traffic> {
     let Joined { socket, listener } = flow.into();
-    with_api!(task.cell.api, A => run_over(A::open(socket, message(task), room(task))?, listener, task, stage, sent))
+    with_api!(task.cell.api, A => run_as_asked(A::open(socket, message(task), room(task))?, listener, task, stage, sent))
+}
+
+/// What a cell does not ask for costs it nothing: what it asks for stands around
+/// the api.
+fn run_as_asked<A: Api>(
+    api: A,
+    listener: Option<OwnedFd>,
+    task: &Task,
+    stage: &Stage,
+    sent: &mut dyn FnMut(&Counts),
+) -> io::Result<Traffic> {
+    let (work, look) = (task.cell.work, longest_look(task));
+    match (task.cell.waiting, work.get() > 0) {
+        (Waiting::Block, false) => run_over(api, listener, task, stage, sent),
+        (Waiting::Block, true) => run_over(Working::new(api, work), listener, task, stage, sent),
+        (Waiting::Spin, false) => run_over(Spinning::new(api, look), listener, task, stage, sent),
+        (Waiting::Spin, true) => run_over(Working::new(Spinning::new(api, look), work), listener, task, stage, sent),
+    }
+}
+
+/// How long an end that spins asks before it looks whether the trial goes on. To
+/// a requester of datagrams nothing for so long means that the answer is lost.
+fn longest_look(task: &Task) -> Nanos {
+    match (task.cell.test, task.role) {
+        (Test::UdpRr, Role::Sender) => task.answer_limit,
+        _ => LOOK,
+    }
 }
 
 fn run_over<A: Api>(

@@ -17,3 +17,4 @@ mod options;
 mod progress;
 mod strangers;
 mod turns;
+mod waiting;

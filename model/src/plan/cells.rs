@@ -8,12 +8,14 @@ use super::resolve::{Override, PlanError};
 use crate::cell::{Cell, default_read_size};
 use crate::choice::UnknownChoice;
 use crate::condition::{MOST_BULK, MOST_UNITS, PerEnd};
-use crate::quantity::Bytes;
+use crate::quantity::{Bytes, Nanos};
 use crate::size::parse_sweep;
-use crate::traffic::{Pacing, Protocol, Test};
+use crate::traffic::{Pacing, Protocol, Test, Waiting};
 
 /// Each has a thread at either end; a host of 128 CPUs can have eight on each.
 const MOST_FLOWS: u32 = 1_024;
+/// Beyond it a trial would not end when it should: work is not broken off.
+const MOST_WORK: Nanos = Nanos::from_millis(10);
 /// Bytes of the number and the time in a stamped message.
 const STAMP: u64 = 16;
 
@@ -141,6 +143,8 @@ fn vary(cells: &mut Vec<Cell>, levels: &Levels) -> Result<(), PlanError> {
     expand(cells, parse_flows(levels)?, |cell, flows| cell.flows = flows)?;
     expand(cells, parse_levels(levels, Factor::Rate)?, |cell, rate| cell.rate = Some(rate))?;
     expand(cells, parse_levels(levels, Factor::Pacing)?, |cell, pacing| cell.pacing = pacing)?;
+    expand(cells, parse_levels(levels, Factor::Waiting)?, |cell, waiting| cell.waiting = waiting)?;
+    expand(cells, parse_work(levels)?, |cell, work| cell.work = work)?;
     expand(cells, parse_switches(levels, Factor::Bidirectional)?, |cell, both| cell.bidirectional = both)?;
     expand(cells, parse_switches(levels, Factor::Stamp)?, |cell, stamp| cell.stamp = stamp)?;
     expand(cells, parse_sizes(levels, Factor::ReadSize)?, |cell, size| cell.read_size = size)?;
@@ -165,6 +169,14 @@ fn conditions(cells: &mut Vec<Cell>, levels: &Levels) -> Result<(), PlanError> {
     expand(cells, bulk, |cell, flows| cell.conditions.bulk = flows as u32)?;
     expand(cells, parse_levels(levels, Factor::Priority)?, |cell, priority| cell.conditions.priority = priority)?;
     expand(cells, parse_levels(levels, Factor::Placement)?, |cell, placement| cell.conditions.placement = placement)
+}
+
+fn parse_work(levels: &Levels) -> Result<Option<Vec<Nanos>>, PlanError> {
+    let work: Option<Vec<Nanos>> = parse_levels(levels, Factor::Work)?;
+    match work.iter().flatten().find(|work| **work > MOST_WORK) {
+        Some(work) => Err(level(Factor::Work, &format!("{work} before each send: at most {MOST_WORK}"))),
+        None => Ok(work),
+    }
 }
 
 /// Counts are written as sizes are, in sweeps.
@@ -228,6 +240,12 @@ fn checked(mut cell: Cell) -> Result<Cell, PlanError> {
     }
     if cell.stamp && cell.size.get() < STAMP {
         return Err(level(Factor::Stamp, "a number and a time take 16 bytes: the message size must be at least 16"));
+    }
+    if cell.test == Test::TcpCrr && (cell.waiting != Waiting::Block || cell.work.get() > 0) {
+        return Err(level(
+            Factor::Waiting,
+            "each transaction of TCP_CRR waits for its connection: waiting and work are for the other tests",
+        ));
     }
     if !cell.test.is_stream() && cell.read_size < cell.size {
         return Err(level(

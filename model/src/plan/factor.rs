@@ -30,6 +30,10 @@ choice! {
         Rate = "rate",
         /// How a sender waits for the time of its next message.
         Pacing = "pacing",
+        /// How both ends wait for what is to come.
+        Waiting = "waiting",
+        /// CPU time spent before each send, such as `1us`.
+        Work = "work",
         /// Whether both ends send, `true` or `false`.
         Bidirectional = "bidirectional",
         /// Whether datagrams bear their number and time, `true` or `false`.
