@@ -14,6 +14,7 @@ mod flows;
 mod goodput;
 mod iperf;
 mod kills;
+mod known_difference;
 mod loop_cost;
 mod ours;
 mod pairs;
@@ -51,7 +52,8 @@ struct Arguments {
     effort: f64,
     /// Benchmarks to run: loop, cpu, goodput, flows, agents, fixed, report (all
     /// of these when absent), workload, those of endurance: kills, soak, siege; equal
-    /// (this machine against itself); and the simulations: verdict
+    /// (this machine against itself) and known (a known difference); and the
+    /// simulations: verdict
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     #[command(subcommand)]
@@ -115,13 +117,13 @@ const RATIOS: [&str; 7] = ["loop", "cpu", "goodput", "flows", "agents", "fixed",
 const FORETOLD: [&str; 1] = ["workload"];
 /// What takes its time and needs no quiet machine.
 const ENDURANCE: [&str; 3] = ["kills", "soak", "siege"];
-/// This machine against itself.
-const EQUAL: [&str; 1] = ["equal"];
+/// This machine against itself, and against a difference that is known.
+const JUDGED: [&str; 2] = ["equal", "known"];
 /// What is made up, and needs no machine at all.
 const SIMULATED: [&str; 1] = ["verdict"];
 
 fn benchmark(arguments: &Arguments) -> anyhow::Result<()> {
-    let kinds: [&[&str]; 5] = [&RATIOS, &FORETOLD, &ENDURANCE, &EQUAL, &SIMULATED];
+    let kinds: [&[&str]; 5] = [&RATIOS, &FORETOLD, &ENDURANCE, &JUDGED, &SIMULATED];
     let known = kinds.concat();
     if let Some(unknown) = arguments.only.iter().find(|only| !known.contains(&only.as_str())) {
         anyhow::bail!("there is no benchmark '{unknown}'; there are: {}", known.join(", "));
@@ -160,6 +162,7 @@ fn measure(arguments: &Arguments, name: &str) -> anyhow::Result<Vec<Row>> {
         "report" => report_speed::measure(&nettoll),
         "workload" => workload::measure(&nettoll, share(20, 6)),
         "equal" => equal_arms::measure(&nettoll, share(60, 2)),
+        "known" => known_difference::measure(&nettoll, share(20, 10)),
         "kills" => kills::measure(&nettoll, share(100, 1)),
         "verdict" => Ok(verdict::measure(share(10_000, 100))),
         "soak" => soak::measure(&nettoll, share(20_000, 300)),
