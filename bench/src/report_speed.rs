@@ -15,11 +15,14 @@ use store::RunDirectory;
 use crate::bars::Row;
 use crate::ours;
 
-/// Measures `nettoll report` on stored runs of 25,000 and 100,000 trials.
+/// Measures `nettoll report` on stored runs of 25,000 and 100,000 trials, and
+/// `nettoll compare` on two of 10,000.
 pub fn measure(nettoll: &Path) -> anyhow::Result<Vec<Row>> {
     let (few, _) = report(nettoll, 25_000)?;
     let (many, resident) = report(nettoll, 100_000)?;
+    let both = compare(nettoll, 10_000)?;
     Ok(vec![
+        Row::printed("compare of two runs of 10,000 trials", both, "s", 1).against("<= 2 s", both <= 2.0),
         Row::printed("report on 100,000 trials", many, "s", 1).against("<= 10 s", many <= 10.0),
         Row::printed("its memory", resident, "MiB", 1).against("<= 500 MiB", resident <= 500.0),
         Row::printed("its time over that of 25,000 trials", many / few, "x", 1).against("linear: <= 4.4", many / few <= 4.4),
@@ -40,6 +43,19 @@ fn report(nettoll: &Path, trials: u32) -> anyhow::Result<(f64, f64)> {
     let seconds = begun.elapsed().as_secs_f64();
     ensure!(status.success(), "nettoll report failed");
     Ok((seconds, getrusage(UsageWho::RUSAGE_CHILDREN)?.max_rss() as f64 / 1024.0))
+}
+
+/// Seconds that a comparison of two runs of `trials` stored trials takes.
+fn compare(nettoll: &Path, trials: u32) -> anyhow::Result<f64> {
+    let roots = [tempfile::tempdir()?, tempfile::tempdir()?];
+    let paths = [store_copies(roots[0].path(), trials)?, store_copies(roots[1].path(), trials)?];
+    let begun = Instant::now();
+    let status = Command::new(nettoll).arg("compare").args(&paths).arg("-J").stdout(std::process::Stdio::null()).status();
+    let code = status.context("run nettoll compare")?.code();
+    let seconds = begun.elapsed().as_secs_f64();
+    // What it finds between two runs of some milliseconds is all the same here.
+    ensure!(matches!(code, Some(0 | 3 | 4)), "nettoll compare failed");
+    Ok(seconds)
 }
 
 /// A run of real trials, each stored many times over with its time changed a little.

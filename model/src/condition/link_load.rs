@@ -50,7 +50,7 @@ fn plain(rate: BitRate) -> String {
     let bits = rate.get();
     let (unit, suffix) = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "K")]
         .into_iter()
-        .find(|(unit, _)| bits >= *unit && bits % unit == 0)
+        .find(|(unit, _)| bits >= *unit && bits.is_multiple_of(*unit))
         .unwrap_or((1, ""));
     format!("{}{suffix}", bits / unit)
 }
