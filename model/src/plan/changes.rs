@@ -14,6 +14,8 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
         check_hosts(plan, arm)?;
     }
     let on_agents = !plan.hosts.is_empty();
+    let links = plan.links();
+    let over_loopback = links.iter().any(|link| link.kind == LinkKind::Loopback);
     for (asking, changes) in changes(plan) {
         let what = format!("{} of {asking}", changes.join(", "));
         if on_agents {
@@ -22,7 +24,13 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
                 .to_owned();
             return Err(PlanError::Change { what, reason });
         }
-        if plan.link.kind == LinkKind::Loopback && !plan.host_wide {
+        if over_loopback && links.len() > 1 {
+            let reason = "some trials go over loopback, where that is a change of this machine, and some over a link of nettoll's own: \
+                          study them in two plans"
+                .to_owned();
+            return Err(PlanError::Change { what, reason });
+        }
+        if over_loopback && !plan.host_wide {
             let reason = "over loopback that is a change of this machine, for every program on it: study a link of nettoll's own \
                           (--link veth), or give --host-wide, and it is undone when the study ends, however it ends"
                 .to_owned();
@@ -105,6 +113,9 @@ mod tests {
         }
         let cells = "offload.tx = [true, false]";
         assert!(plan("link = { kind = \"loopback\" }", cells, false).unwrap_err().contains("offload.tx of the cell TCP_STREAM"));
+        let both = format!("{cells}\nlink = [\"veth\", \"loopback\"]");
+        assert!(plan("", &both, true).unwrap_err().contains("in two plans"));
+        assert!(plan("", &both.replace("\"veth\", ", ""), false).unwrap_err().contains("--host-wide"));
         let varied = plan("", cells, false).unwrap().cells;
         let labels: Vec<String> = varied.iter().map(ToString::to_string).collect();
         assert_eq!(labels[..2], ["TCP_STREAM (nagle, tx on) 64 B", "TCP_STREAM (nagle, tx off) 64 B"]);

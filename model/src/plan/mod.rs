@@ -5,6 +5,7 @@
 
 pub(crate) mod cells;
 mod changes;
+mod crossed;
 pub mod factor;
 pub mod hosts;
 pub mod link;
@@ -110,6 +111,33 @@ impl Plan {
         let arms = 0..self.arms.len().max(1);
         let cell_in = |cell, arm| self.cell_in(cell, arm).ok();
         self.cells.iter().flat_map(|cell| arms.clone().filter_map(move |arm| cell_in(cell, arm))).collect()
+    }
+
+    /// What joins the hosts in the trials of a cell as it is run: its own link with
+    /// the settings of the plan's, or the plan's.
+    pub fn link_of(&self, cell: &Cell) -> Link {
+        Link { kind: cell.conditions.link.unwrap_or(self.link.kind), ..self.link.clone() }
+    }
+
+    /// The links that trials cross: the plan's own first where one does, the
+    /// others in the order of the cells. At least one.
+    pub fn links(&self) -> Vec<Link> {
+        let arms = 0..self.arms.len().max(1);
+        let in_arms = self.cells.iter().flat_map(|cell| arms.clone().filter_map(move |arm| self.cell_in(cell, arm).ok()));
+        let mut links: Vec<Link> = Vec::new();
+        for link in in_arms.map(|cell| self.link_of(&cell)) {
+            if !links.contains(&link) {
+                links.push(link);
+            }
+        }
+        links.sort_by_key(|link| *link != self.link);
+        if links.is_empty() { vec![self.link.clone()] } else { links }
+    }
+
+    /// The most pairs of other hosts that a trial over a link needs.
+    pub fn most_pairs(&self, link: &Link) -> u32 {
+        let on_link = |cell: &Cell| self.link_of(cell) == *link;
+        self.cells_run().iter().filter(|cell| on_link(cell)).map(|cell| cell.conditions.link_load.pairs).max().unwrap_or(0)
     }
 
     /// Trials of all blocks, if every block is run.

@@ -2,9 +2,10 @@
 
 use super::cells::resolve_cells;
 use super::changes;
+use super::crossed;
 use super::factor::Factor;
 use super::hosts::OnLoss;
-use super::link::{Link, LinkKind, Offload};
+use super::link::{Link, LinkKind};
 use super::raw::{RawBlocks, RawPlan, RawTrial};
 use super::receipt::RawReceipt;
 use super::{Blocks, Plan, PlanEnd};
@@ -134,6 +135,7 @@ pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Plan,
         host_wide: raw.host_wide,
         cells,
     };
+    crossed::check(&plan)?;
     changes::check(&plan)?;
     Ok(plan)
 }
@@ -156,9 +158,6 @@ fn check_mtu(mtu: Option<u32>, cells: &[Cell]) -> Result<(), PlanError> {
     }
 }
 
-/// Features that make one packet of several frames.
-const BUNDLING: [Offload; 3] = [Offload::Tso, Offload::Gso, Offload::Gro];
-
 /// The link: between machines it is what is there.
 fn resolve_link(raw: &RawPlan) -> Result<Link, PlanError> {
     let (link, between_machines) = (&raw.link, !raw.hosts.is_empty());
@@ -169,11 +168,6 @@ fn resolve_link(raw: &RawPlan) -> Result<Link, PlanError> {
         (LinkKind::Network, true) if link.mtu.is_some() || !link.offloads.is_empty() => {
             Err(value("link", kind, "nothing of the network between machines is changed: leave out the MTU and the offloads"))
         }
-        (kind, false) if kind.is_charged() && BUNDLING.iter().any(|offload| link.offloads.get(offload) == Some(&true)) => Err(value(
-            "link.offloads",
-            "on",
-            "this link charges each frame, so no packet may stand for several: leave tso, gso and gro out",
-        )),
         _ => Ok(Link { kind, mtu: link.mtu, offloads: link.offloads.clone() }),
     }
 }

@@ -132,6 +132,11 @@ impl LinkKind {
         matches!(self, Self::Ethernet(_) | Self::SharedWire(_) | Self::Switch(Some(_)) | Self::Relay(_))
     }
 
+    /// Whether it joins more hosts than two.
+    pub const fn has_room(&self) -> bool {
+        matches!(self, Self::SharedWire(_) | Self::Switch(_))
+    }
+
     /// How long a frame may be under way on it beside the time that it waits in
     /// queues: a receiver that hears nothing for longer need not wait for more.
     pub fn longest_wait(&self) -> Nanos {
