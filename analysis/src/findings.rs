@@ -51,6 +51,7 @@ impl Kind {
             Warning::ClockMoved { .. } => (19, None, none()),
             Warning::SameMachine { .. } => (20, None, none()),
             Warning::Resumed { .. } => (21, None, none()),
+            Warning::Crowded { .. } => (22, None, none()),
         };
         Self { rank, role, name }
     }
@@ -73,6 +74,7 @@ fn gravity(warning: &Warning) -> f64 {
         | Warning::BehindSchedule { share, .. }
         | Warning::AnswersLost { share } => *share,
         Warning::Throttled { times } => *times as f64,
+        Warning::Crowded { pairs, .. } => f64::from(*pairs),
         Warning::ClockMoved { by_ns, .. } => *by_ns as f64,
         Warning::Resumed { trials, .. } => *trials as f64,
         Warning::CallsFailed { calls, .. } => *calls as f64,
@@ -108,7 +110,7 @@ fn severity(warning: &Warning) -> f64 {
         }
         Warning::FewMessages { messages } => 1.0 / (*messages as f64 + 1.0),
         Warning::OneCpu => 0.5,
-        Warning::NotBound { .. } | Warning::Throttled { .. } | Warning::SharedHost { .. } => 0.1,
+        Warning::NotBound { .. } | Warning::Throttled { .. } | Warning::SharedHost { .. } | Warning::Crowded { .. } => 0.1,
         // Rates and CPU times are each of one clock.
         Warning::ClockMoved { .. } | Warning::SameMachine { .. } | Warning::Resumed { .. } => 0.02,
         Warning::OptionNotTaken { .. } | Warning::CallsFailed { .. } => 0.02,
@@ -181,6 +183,7 @@ fn in_trials(gravest: &Warning, plain: String) -> String {
         Warning::BehindSchedule { role, share, .. } => {
             format!("the {role} did not reach the rate offered, up to {} of the schedule was not sent in time", percent(*share))
         }
+        Warning::Crowded { pairs, cpus } => format!("up to {pairs} pairs of other hosts and the two ends contended for {cpus} CPUs"),
         Warning::AnswersLost { share } => format!("requests got no answer in time, up to {:.2} %", share * 100.0),
         Warning::FewMessages { messages } => format!("there were few messages in the measured time, no more than {messages} in one"),
         Warning::Unaccounted { datagrams } => format!("datagrams are unaccounted for, up to {datagrams}"),

@@ -100,6 +100,13 @@ pub enum Warning {
     },
     /// Both ends share one CPU.
     OneCpu,
+    /// More pairs of other hosts than CPUs: they and the ends contend for them.
+    Crowded {
+        /// Pairs that sent.
+        pairs: u32,
+        /// CPUs of this machine.
+        cpus: u32,
+    },
     /// Two hosts that were given are one machine.
     SameMachine {
         /// The device that their messages take.
@@ -173,6 +180,7 @@ impl Warning {
                  UDP_RR has 128 requests under way at most with messages of 1 B, 65,536 with 4 B or more (`--size`)."
             }
             Self::OneCpu => "Compare only with runs on one CPU: the two ends took turns, and ksoftirqd's time belongs to neither.",
+            Self::Crowded { .. } => "Read the load as what its pairs really carried, which is stored with each trial; use a machine with more CPUs, or a slower link.",
             Self::SameMachine { .. } => "Read the figures as those of one machine: the hosts share its CPUs, its caches and its memory.",
             Self::SharedHost { .. } => "Serve one controller at a time (an agent without `--share-host`), or run when nobody else does.",
             Self::ClockMoved { .. } => {
@@ -213,6 +221,7 @@ impl fmt::Display for Warning {
                 )
             }
             Self::OneCpu => write!(f, "both ends share one CPU"),
+            Self::Crowded { pairs, cpus } => write!(f, "{pairs} pairs of other hosts and the two ends contended for {cpus} CPUs"),
             Self::SameMachine { device } => write!(f, "both hosts are one machine; messages between them take {device}"),
             Self::SharedHost { host } => write!(f, "trials of others may have run on host {host} at the same time"),
             Self::ClockMoved { by_ns, most_ns } => {

@@ -3,9 +3,13 @@
 //! Everything here ends when the trial does, and with the host's process,
 //! however that ended.
 
+mod traffic;
+
 use model::condition::{ForBeside, OfBeside};
 
 use crate::load::{Load, LoadError};
+
+use traffic::{Sink, Source, TrafficError};
 
 /// Why a condition could not be brought about.
 #[derive(Debug, thiserror::Error)]
@@ -13,6 +17,9 @@ pub enum BesideError {
     /// A load did not start, or ended.
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// Other traffic did not start, or ended.
+    #[error(transparent)]
+    Traffic(#[from] TrafficError),
     /// The controller and this host have lost step.
     #[error("{0} (a fault of the controller)")]
     OutOfTurn(&'static str),
@@ -22,6 +29,8 @@ pub enum BesideError {
 #[derive(Debug, Default)]
 pub struct Beside {
     load: Option<Load>,
+    sink: Option<Sink>,
+    source: Option<Source>,
 }
 
 impl Beside {
@@ -41,6 +50,25 @@ impl Beside {
                 let load = self.load.take().ok_or(BesideError::OutOfTurn("end a load: none is running"))?;
                 Ok(OfBeside::Load(load.stop()?))
             }
+            ForBeside::Sink { at, avoid } => {
+                self.sink = None;
+                let (sink, own) = Sink::open(at, &avoid)?;
+                self.sink = Some(sink);
+                Ok(OfBeside::Listening(own))
+            }
+            ForBeside::Send(traffic) => {
+                self.source = None;
+                self.source = Some(Source::start(&traffic)?);
+                Ok(OfBeside::Done)
+            }
+            ForBeside::Quiet => match (self.source.take(), self.sink.take()) {
+                (Some(source), sink) => {
+                    self.sink = sink;
+                    Ok(OfBeside::Traffic(source.stop()?))
+                }
+                (None, Some(sink)) => Ok(OfBeside::Traffic(sink.close())),
+                (None, None) => Err(BesideError::OutOfTurn("end other traffic: there is none")),
+            },
             other => todo!("{other:?}"),
         }
     }

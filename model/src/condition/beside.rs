@@ -26,6 +26,9 @@ pub enum ForBeside {
     Sink {
         /// Where they listen; port 0.
         at: SocketAddr,
+        /// CPUs to be left to the ends of the trial, where there are others.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        avoid: Vec<u32>,
     },
     /// Start to send other traffic; answered with [`OfBeside::Done`] once it flows.
     Send(Traffic),
@@ -55,6 +58,17 @@ pub struct Traffic {
     /// Payload a second of each flow; `None`: all that goes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
+    /// Bytes that each flow may have under way (SO_SNDBUF); `None`: as the kernel
+    /// has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sndbuf: Option<Bytes>,
+    /// The device whose frames are counted; `None` where they are those of the
+    /// trial as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// CPUs to be left to the ends of the trial, where there are others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub avoid: Vec<u32>,
 }
 
 /// From a host.
@@ -100,12 +114,13 @@ pub struct Replaced {
 /// What other traffic did from its beginning to its end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CrossTaken {
-    /// Payload that its sinks received.
+    /// Payload that its sinks received of what was sent meanwhile.
     pub bytes: Bytes,
-    /// How long it flowed.
+    /// How long it flowed: from when its connections were there to when its
+    /// sender was told to end.
     pub elapsed: Nanos,
-    /// Frames that the link's device of its sender sent and received meanwhile, 0
-    /// where they are those of the trial as well.
+    /// Frames that the link's device of its sender sent and received in that time,
+    /// 0 where they are those of the trial as well.
     #[serde(default)]
     pub frames: [u64; 2],
     /// Bytes of those frames, with the link's header.

@@ -75,14 +75,14 @@ pub fn read(device: &str, family: Family) -> Result<HostCounters, CountersError>
         Family::V4 => (over_ipv4.udp, over_ipv4.ip),
         Family::V6 => parse_snmp6(&read_file(SNMP6)?).map_err(parse(SNMP6))?,
     };
-    let link = read_link(device)?;
+    let link = self::device(device)?;
     let cpu = CpuTicks { throttled: read_throttled(), ..parse_stat(&read_file(STAT)?).map_err(parse(STAT))? };
     let tcp = parse_netstat(&read_file(NETSTAT)?, over_ipv4.tcp).map_err(parse(NETSTAT))?;
     Ok(HostCounters { udp, ip, tcp, link, cpu })
 }
 
-/// The counters of one device.
-fn read_link(device: &str) -> Result<LinkCounters, CountersError> {
+/// The counters of one device, as they are now.
+pub fn device(device: &str) -> Result<LinkCounters, CountersError> {
     let found = parse_dev(&read_file(DEV)?, device).map_err(|source| CountersError::Parse { file: DEV, source })?;
     found.ok_or_else(|| CountersError::NoDevice(device.to_owned()))
 }
