@@ -2,8 +2,10 @@
 
 mod bind;
 mod cpus;
+mod crossing;
 mod network;
 mod pair;
+mod setting;
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -22,7 +24,9 @@ use crate::remote::{HostError, RemoteHost};
 use crate::trial::{TrialError, turn};
 use crate::wire::Credentials;
 
+pub use crossing::{Flows, Pair};
 pub use network::PathError;
+pub use setting::Setting;
 
 /// How long a receiver waits for more after the sender's end, and a requester
 /// for an answer, between machines: no less than [`LEAST_SILENCE`], and as many
@@ -78,6 +82,8 @@ struct Found {
     hosts: [RemoteHost; 2],
     /// The process that holds what lies between them, if anything does.
     wire: Option<RemoteHost>,
+    /// Other hosts on the same link.
+    pairs: Vec<Pair>,
     ways: [Ways; 2],
     isolated: bool,
     apart: bool,
@@ -123,6 +129,9 @@ impl Place {
 pub struct Session {
     hosts: [RemoteHost; 2],
     wire: Option<RemoteHost>,
+    pairs: Vec<Pair>,
+    /// Bulk flows between the two.
+    bulk: Flows,
     places: [Place; 2],
     /// The places as the session chose them, where an arm's stand in their stead.
     usual: Option<[Place; 2]>,
@@ -136,21 +145,37 @@ pub struct Session {
 }
 
 impl Session {
-    /// Makes the hosts of a plan, or reaches those that it names. The listener
+    /// Makes the hosts of a plan and the first of its links, or reaches the hosts
+    /// that it names. See [`Self::open_as`].
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn open(plan: &Plan, credentials: &Credentials, listener: &mut dyn Listener) -> Result<Self, TrialError> {
+        Self::open_as(&Setting::first(plan), plan, credentials, listener)
+    }
+
+    /// Makes the hosts and the link that some trials of a plan need, or reaches
+    /// those that are named. The listener
     /// hears of [`Event::Waiting`](crate::Event::Waiting), for whoever asks an
     /// agent for its facts waits for its turn, and may give up there.
     ///
     /// # Errors
     /// What kept even loopback from working, the link from being as asked, an
     /// agent from being reached, or the two hosts from reaching each other.
-    pub fn open(plan: &Plan, credentials: &Credentials, listener: &mut dyn Listener) -> Result<Self, TrialError> {
-        let found = if plan.hosts.is_empty() { pair::make(&plan.link, plan.seed)? } else { network::reach(plan, credentials)? };
-        let Found { hosts, wire, ways, isolated, apart, warnings } = found;
+    pub fn open_as(setting: &Setting, plan: &Plan, credentials: &Credentials, listener: &mut dyn Listener) -> Result<Self, TrialError> {
+        let plan = &setting.placed(plan);
+        let found = match plan.hosts.is_empty() {
+            true => pair::make(&plan.link, plan.seed, setting.pairs)?,
+            false => network::reach(plan, credentials)?,
+        };
+        let Found { hosts, wire, pairs, ways, isolated, apart, warnings } = found;
         let places = ways.map(|ways| Place { ways, cpus: Vec::new(), irq_time_subtracted: false });
         let most_flows = plan.cells_run().iter().map(|cell| cell.flows).max().unwrap_or(1);
         let mut session = Self {
             hosts,
             wire,
+            pairs,
+            bulk: Flows::NONE,
             places,
             usual: None,
             offered: Default::default(),
@@ -374,6 +399,18 @@ impl Session {
             before = after;
         }
         Ok(before)
+    }
+
+    /// The pairs of other hosts on its link.
+    pub fn pairs(&mut self) -> &mut [Pair] {
+        &mut self.pairs
+    }
+
+    /// The host of the sender and that of the receiver, and what is known of bulk
+    /// flows between them.
+    pub const fn bulk(&mut self, swapped: bool) -> (&mut RemoteHost, &mut RemoteHost, &mut Flows) {
+        let [a, b] = &mut self.hosts;
+        if swapped { (b, a, &mut self.bulk) } else { (a, b, &mut self.bulk) }
     }
 
     /// Both hosts.

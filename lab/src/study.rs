@@ -208,7 +208,7 @@ struct Carried {
 
 impl<'a> Study<'a> {
     fn new(plan: &'a Plan, credentials: &'a Credentials, session: Session, listener: &'a mut dyn Listener, replay: Replay) -> Self {
-        let (refused, bench, others) = (HashMap::new(), Bench::default(), Others::default());
+        let (refused, bench, others) = (HashMap::new(), Bench::default(), Others::of(plan));
         Self { plan, credentials, session, listener, replay, lost_in_a_row: 0, refused, bench, others }
     }
 }
@@ -245,7 +245,7 @@ impl Study<'_> {
                 measured = true;
                 continue;
             }
-            if !self.enter(slot.arm)? {
+            if !self.enter(slot)? {
                 return Ok(Wish::Stop);
             }
             let Some(Carried { record, lost }) = self.run_trial(block, position, slot)? else { return Ok(Wish::Stop) };
@@ -356,7 +356,7 @@ impl Study<'_> {
 
     /// Makes the hosts anew; `None` where the user wants no more of it.
     fn open_again(&mut self) -> Result<Option<Session>, StudyError> {
-        match Session::open(&self.plan_in_hand(), self.credentials, self.listener) {
+        match Session::open_as(&self.setting_in_hand(), self.plan, self.credentials, self.listener) {
             Ok(session) => Ok(Some(session)),
             Err(error) => not_opened(error).map(|_| None),
         }

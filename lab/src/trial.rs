@@ -1,5 +1,6 @@
 //! One trial: both ends prepared, joined, let go, drained and read.
 
+mod cross;
 mod observe;
 mod talk;
 pub(crate) mod turn;
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use model::adjust::ForArm;
 use model::arm::Around;
+use model::condition::Taken;
 use model::control::{CONTROL_VERSION, Cookie, FromEndpoint, FromHost, Limits, Sent, Task, ToEndpoint, ToHost};
 use model::end::EndReport;
 use model::kernel::HostCounters;
@@ -129,6 +131,12 @@ pub fn run(session: &mut Session, order: Order, listener: &mut dyn Listener) -> 
                 break;
             }
         }
+        // What was to flow beside it must not flow beside the next.
+        if let Err(lost) = cross::hush(session, order.swapped)
+            && lost.is_loss_of_host()
+        {
+            outcome = Err(lost.into());
+        }
         // With the wire went the hosts' devices: what the ends complain of follows from it.
         if let Err(lost) = session.wire_counters() {
             outcome = Err(lost.into());
@@ -165,7 +173,7 @@ struct Trial<'a> {
 type Reports = Both<EndReport>;
 
 impl Trial<'_> {
-    fn run(mut self) -> Result<(Measured, Option<Warning>), TrialError> {
+    fn run(mut self) -> Result<(Measured, Vec<Warning>), TrialError> {
         let sights = if self.order.cell.stamp { MANY_SIGHTS } else { FEW_SIGHTS };
         let seen_before = self.session.clock(self.order.swapped, sights)?;
         let begun = Instant::now();
@@ -177,9 +185,12 @@ impl Trial<'_> {
         // Not before: the datagrams that join the ends are in no end's count.
         let before = self.counters()?;
         let wire_before = self.session.wire_counters()?;
+        // Within the counters, so that they hold all that it sends.
+        let crowded = cross::begin(self.session, self.order.cell, self.order.swapped)?;
         self.go()?;
         self.await_ends()?;
         let reports = self.collect()?;
+        let taken = cross::end(self.session, self.order.swapped)?;
         let wire_after = self.session.settled_wire()?;
         let after = self.counters()?;
         let elapsed = Nanos::from(begun.elapsed());
@@ -194,14 +205,14 @@ impl Trial<'_> {
             clock,
             control: self.session.control_path(),
             overhead: elapsed.since(useful),
-            conditions: None,
+            conditions: (taken != Taken::default()).then(|| Box::new(taken)),
             wire: wire_after.zip(wire_before).map(|(after, before)| after.since(&before)),
             observed,
             sender: reports.sender,
             receiver: reports.receiver,
         };
         measured.count_by_sender(self.order.cell);
-        Ok((measured, moved))
+        Ok((measured, moved.into_iter().chain(crowded).collect()))
     }
 
     /// The ends' clocks over the trial that `begun` after they were seen. Where
@@ -254,6 +265,8 @@ impl Trial<'_> {
         let place = self.place(role);
         let cpus = place.cpus(self.order.cell.flows);
         let control = self.session.control_path();
+        let link = self.order.plan.link_of(self.order.cell).kind;
+        let wait = link.longest_wait() + cross::longest_wait(&link, self.order.cell);
         Ok(Task {
             role,
             cell: self.order.cell.clone(),
@@ -265,8 +278,8 @@ impl Trial<'_> {
             limits: Limits { time: Some(Nanos::from(self.limit)), bytes: None },
             end: self.order.end,
             warmup: self.order.plan.warmup,
-            silence: control.map_or(SILENCE, |path| path.silence) + self.order.plan.link.kind.longest_wait(),
-            answer_limit: control.map_or(ANSWER_LIMIT, |path| path.silence) + self.order.plan.link.kind.longest_wait(),
+            silence: control.map_or(SILENCE, |path| path.silence) + wait,
+            answer_limit: control.map_or(ANSWER_LIMIT, |path| path.silence) + wait,
             irq_time_subtracted: place.irq_time_subtracted,
         })
     }

@@ -102,7 +102,7 @@ pub(super) fn reach(plan: &Plan, credentials: &Credentials) -> Result<Found, Hos
         }
     }
     let apart = ways.iter().all(|ways| ways.first().is_some_and(|way| way.device != LOOPBACK));
-    Ok(Found { hosts, wire: None, ways, isolated: false, apart, warnings: Vec::new() })
+    Ok(Found { hosts, wire: None, pairs: Vec::new(), ways, isolated: false, apart, warnings: Vec::new() })
 }
 
 /// The way from each host to the other in one family.

@@ -7,22 +7,39 @@ use model::control::{FromHost, LinkEnd, ToHost, WireEnd, WireTask};
 use model::plan::{Link, LinkKind};
 use model::warning::Warning;
 
-use super::{Found, Way, Ways};
+use super::{Found, Pair, Way, Ways};
 use crate::host::link::{FAR_MAC, LOOPBACK, NEAR_MAC, end_shape};
 use crate::remote::{HostError, RemoteHost};
 
 /// The device at each end of the link.
 const DEVICE: &str = "nettoll0";
-/// The hosts' addresses: documentation networks (RFC 5737, RFC 3849), which
-/// no real network uses.
-const ADDRESSES_V4: [Ipv4Addr; 2] = [Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::new(192, 0, 2, 2)];
-const ADDRESSES_V6: [Ipv6Addr; 2] = [Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 2)];
 const PREFIX_V4: u8 = 24;
 const PREFIX_V6: u8 = 64;
-/// The hosts' hardware addresses.
-const MACS: [[u8; 6]; 2] = [NEAR_MAC, FAR_MAC];
 
-/// Makes the hosts and joins them by `link`.
+/// The addresses of the host at a place on the link: 0 and 1 are the two hosts of
+/// the study, then come the others, two by two. Documentation networks (RFC 5737,
+/// RFC 3849), which no real network uses.
+fn addresses(at: usize) -> (Ipv4Addr, Ipv6Addr) {
+    let number = at as u8 + 1;
+    (Ipv4Addr::new(192, 0, 2, number), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, number.into()))
+}
+
+/// Its hardware address.
+fn mac(at: usize) -> [u8; 6] {
+    match at {
+        0 => NEAR_MAC,
+        1 => FAR_MAC,
+        // The last byte of those two is 10 and 11.
+        _ => [0x02, 0x6e, 0x74, 0x00, 0x01, at as u8],
+    }
+}
+
+/// Two places are a pair: 0 and 1, 2 and 3.
+const fn partner(at: usize) -> usize {
+    at ^ 1
+}
+
+/// Makes the hosts and joins them by `link`, with `pairs` pairs of others on it.
 ///
 /// A link needs namespaces: those of root, or else those of a user namespace. A
 /// plain virtual Ethernet is done without, with loopback and a warning; of any
@@ -30,23 +47,25 @@ const MACS: [[u8; 6]; 2] = [NEAR_MAC, FAR_MAC];
 ///
 /// # Errors
 /// What kept even loopback from working, or the link from being as asked.
-pub(super) fn make(link: &Link, seed: u64) -> Result<Found, HostError> {
+pub(super) fn make(link: &Link, seed: u64, pairs: u32) -> Result<Found, HostError> {
     let mut warnings = Vec::new();
-    let linked = if link.kind.is_made() { start_linked(link, seed, &mut warnings)? } else { None };
+    let linked = if link.kind.is_made() { start_linked(link, seed, pairs, &mut warnings)? } else { None };
     let isolated = linked.is_some();
-    let (mut hosts, wire) = match linked {
-        Some(Linked { hosts, wire }) => (hosts, wire),
-        None => ([RemoteHost::start("a", "none")?, RemoteHost::start("b", "none")?], None),
+    let (mut hosts, mut others, wire) = match linked {
+        Some(Linked { hosts, others, wire }) => (hosts, others, wire),
+        None => ([RemoteHost::start("a", "none")?, RemoteHost::start("b", "none")?], Vec::new(), None),
     };
     if isolated {
-        configure(&mut hosts, link, &mut warnings)?;
+        configure(hosts.iter_mut().chain(others.iter_mut().flatten()).collect(), link, &mut warnings)?;
     }
-    Ok(Found { hosts, wire, ways: [ways(0, isolated), ways(1, isolated)], isolated, apart: false, warnings })
+    let pair = |(number, hosts)| Pair::new(hosts, SocketAddr::new(addresses(3 + 2 * number).0.into(), 0), DEVICE.to_owned());
+    let pairs = others.into_iter().enumerate().map(pair).collect();
+    Ok(Found { hosts, wire, pairs, ways: [ways(0, isolated), ways(1, isolated)], isolated, apart: false, warnings })
 }
 
-/// Brings both ends of the link up as asked.
-fn configure(hosts: &mut [RemoteHost; 2], link: &Link, warnings: &mut Vec<Warning>) -> Result<(), HostError> {
-    // Both at once: neither end comes up before the other.
+/// Brings all ends of the link up as asked.
+fn configure(mut hosts: Vec<&mut RemoteHost>, link: &Link, warnings: &mut Vec<Warning>) -> Result<(), HostError> {
+    // All at once: no end of a pair comes up before the other.
     for (at, host) in hosts.iter_mut().enumerate() {
         host.tell(&ToHost::Configure(Box::new(link_end(link, at))))?;
     }
@@ -62,7 +81,7 @@ fn configure(hosts: &mut [RemoteHost; 2], link: &Link, warnings: &mut Vec<Warnin
 
 fn ways(at: usize, isolated: bool) -> Ways {
     let device = if isolated { DEVICE } else { LOOPBACK };
-    let (v4, v6) = if isolated { (ADDRESSES_V4[at], ADDRESSES_V6[at]) } else { (Ipv4Addr::LOCALHOST, Ipv6Addr::LOCALHOST) };
+    let (v4, v6) = if isolated { addresses(at) } else { (Ipv4Addr::LOCALHOST, Ipv6Addr::LOCALHOST) };
     let way = |own: IpAddr| Some(Way { own: SocketAddr::new(own, 0), far_scope: 0, device: device.to_owned() });
     Ways { v4: way(v4.into()), v6: way(v6.into()) }
 }
@@ -70,16 +89,18 @@ fn ways(at: usize, isolated: bool) -> Ways {
 /// Two hosts in namespaces of their own, and what lies between them.
 struct Linked {
     hosts: [RemoteHost; 2],
+    /// Pairs of other hosts.
+    others: Vec<[RemoteHost; 2]>,
     wire: Option<RemoteHost>,
 }
 
 /// Two hosts with a link between them that is not yet configured. Where this
 /// machine refuses, a plain link is done without, with a warning (`None`);
 /// nothing takes the place of one that was asked to be like a wire.
-fn start_linked(link: &Link, seed: u64, warnings: &mut Vec<Warning>) -> Result<Option<Linked>, HostError> {
+fn start_linked(link: &Link, seed: u64, pairs: u32, warnings: &mut Vec<Warning>) -> Result<Option<Linked>, HostError> {
     let mut refusals = Vec::new();
     for start in [start_as_root, start_as_user] {
-        match start().and_then(|(hosts, isolation)| make_link(hosts, &isolation, link, seed)) {
+        match start().and_then(|(hosts, isolation)| make_link(hosts, &isolation, link, seed, pairs)) {
             Ok(linked) => return Ok(Some(linked)),
             Err(HostError::Refused { error, .. }) => refusals.push(error),
             Err(error) => return Err(error),
@@ -109,17 +130,21 @@ fn start_as_user() -> Result<Apart, HostError> {
     Ok(([a, b], join))
 }
 
-fn make_link(mut hosts: [RemoteHost; 2], isolation: &str, link: &Link, seed: u64) -> Result<Linked, HostError> {
+fn make_link(mut hosts: [RemoteHost; 2], isolation: &str, link: &Link, seed: u64, pairs: u32) -> Result<Linked, HostError> {
     if matches!(link.kind, LinkKind::Veth | LinkKind::Ethernet(_)) {
         let [near, far] = &mut hosts;
         near.command(&ToHost::MakeLink { device: DEVICE.to_owned(), far_device: DEVICE.to_owned(), far_pid: far.pid() })?;
-        return Ok(Linked { hosts, wire: None });
+        return Ok(Linked { hosts, others: Vec::new(), wire: None });
     }
-    let end = |(host, mac): (&RemoteHost, [u8; 6])| WireEnd { device: DEVICE.to_owned(), mac, pid: host.pid() };
-    let ends = hosts.iter().zip(MACS).map(end).collect();
+    let start = |number: u32| -> Result<[RemoteHost; 2], HostError> {
+        Ok([RemoteHost::start(&format!("c{number}"), isolation)?, RemoteHost::start(&format!("d{number}"), isolation)?])
+    };
+    let others = (0..pairs).map(start).collect::<Result<Vec<_>, _>>()?;
+    let end = |(at, host): (usize, &RemoteHost)| WireEnd { device: DEVICE.to_owned(), mac: mac(at), pid: host.pid() };
+    let ends = hosts.iter().chain(others.iter().flatten()).enumerate().map(end).collect();
     let mut wire = RemoteHost::start("wire", isolation)?;
     wire.command(&ToHost::MakeWire(Box::new(WireTask { kind: link.kind, mtu: link.mtu, seed, ends })))?;
-    Ok(Linked { hosts, wire: Some(wire) })
+    Ok(Linked { hosts, others, wire: Some(wire) })
 }
 
 fn unset_settings(unset: &[(String, String)], answer: &str) -> Warning {
@@ -132,15 +157,14 @@ fn unset_settings(unset: &[(String, String)], answer: &str) -> Warning {
 }
 
 fn link_end(link: &Link, at: usize) -> LinkEnd {
-    let far_mac = MACS[1 - at];
+    let far_mac = mac(partner(at));
     let speaks_v6 = link.mtu.is_none_or(|mtu| mtu >= Family::V6.least_mtu());
-    let v4 = |at: usize| IpAddr::V4(ADDRESSES_V4[at]);
-    let v6 = |at: usize| IpAddr::V6(ADDRESSES_V6[at]);
-    let mut addresses = vec![(v4(at), PREFIX_V4)];
-    let mut neighbours = vec![(v4(1 - at), far_mac)];
+    let ((own_v4, own_v6), (far_v4, far_v6)) = (addresses(at), addresses(partner(at)));
+    let mut addresses = vec![(own_v4.into(), PREFIX_V4)];
+    let mut neighbours: Vec<(IpAddr, [u8; 6])> = vec![(far_v4.into(), far_mac)];
     if speaks_v6 {
-        addresses.push((v6(at), PREFIX_V6));
-        neighbours.push((v6(1 - at), far_mac));
+        addresses.push((own_v6.into(), PREFIX_V6));
+        neighbours.push((far_v6.into(), far_mac));
     }
     LinkEnd {
         device: DEVICE.to_owned(),
@@ -150,5 +174,32 @@ fn link_end(link: &Link, at: usize) -> LinkEnd {
         offloads: link.offloads.clone(),
         charged: link.kind.is_charged(),
         shape: end_shape(&link.kind, at),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use model::condition::MOST_PAIRS;
+    use model::plan::{Link, LinkKind};
+
+    use super::{link_end, mac, partner};
+
+    #[test]
+    fn as_many_pairs_as_there_can_be_have_addresses_of_their_own_and_know_each_other() {
+        let kind: LinkKind = "switch 10M".parse().unwrap();
+        let link = Link { kind, mtu: None, offloads: [].into() };
+        let places = 0..2 + 2 * MOST_PAIRS as usize;
+        let ends: Vec<_> = places.clone().map(|at| link_end(&link, at)).collect();
+        let distinct: BTreeSet<_> = ends.iter().flat_map(|end| end.addresses.iter().map(|(address, _)| *address)).collect();
+        assert_eq!(distinct.len(), 2 * ends.len());
+        assert_eq!(places.clone().map(mac).collect::<BTreeSet<_>>().len(), ends.len());
+        for at in places {
+            let far = &ends[partner(at)];
+            let known: Vec<_> = ends[at].neighbours.iter().map(|(address, mac)| (*address, *mac)).collect();
+            assert_eq!(known, far.addresses.iter().map(|(address, _)| (*address, mac(partner(at)))).collect::<Vec<_>>());
+            assert!(ends[at].charged && ends[at].shape.is_some());
+        }
     }
 }

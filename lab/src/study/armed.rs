@@ -1,10 +1,9 @@
-//! The trials of a study in their arms: the hosts brought to the state that each
-//! wants, and made sure of.
+//! The trials of a study in their arms: the session that each needs taken in hand,
+//! and its hosts brought to the state that it wants, and made sure of.
 
 use std::collections::BTreeMap;
 
 use model::adjust::Taken;
-use model::plan::HostAddress;
 use model::schedule::{Block, Slot};
 use model::trial::Measured;
 use model::{Cell, Plan, Role};
@@ -12,7 +11,7 @@ use model::{Cell, Plan, Role};
 use super::{Study, StudyError, not_opened};
 use crate::arm::{ArmError, Bench};
 use crate::remote::HostError;
-use crate::session::Session;
+use crate::session::{Session, Setting};
 use crate::trial::{self, Done, Order, TrialError};
 
 /// A trial in its arm.
@@ -25,18 +24,33 @@ pub(super) struct InArm {
     pub came: Result<Done, TrialError>,
 }
 
-/// The hosts of arms that name others than the plan does.
-#[derive(Debug, Default)]
+/// The sessions of trials that need others than the first: over other links, or
+/// with hosts that their arm names.
+#[derive(Debug)]
 pub(super) struct Others {
-    sessions: BTreeMap<usize, Session>,
+    /// What trials with the plan's own hosts need; of the first the study has a session.
+    settings: Vec<Setting>,
+    sessions: Vec<(Setting, Session)>,
     /// Whose session the study has in hand.
     at: Option<usize>,
 }
 
+impl Others {
+    /// None is open yet.
+    pub fn of(plan: &Plan) -> Self {
+        Self { settings: Setting::all(plan), sessions: Vec::new(), at: None }
+    }
+}
+
 impl Study<'_> {
-    /// Looks at what the arms change before anything is measured.
+    /// Looks at what the arms change before anything is measured, and makes all
+    /// links: what this machine refuses is to be known before hours are spent.
     pub(super) fn ready(&mut self) -> Result<(), StudyError> {
         self.bench = Bench::open(self.plan, &mut self.session)?;
+        // Agents are looked for when they are needed: they serve others as well.
+        for setting in if self.plan.hosts.is_empty() { self.others.settings.clone() } else { Vec::new() } {
+            self.place_of(&setting)?;
+        }
         Ok(())
     }
 
@@ -104,31 +118,57 @@ impl Study<'_> {
         })
     }
 
-    /// Takes the hosts of an arm in hand, which are the plan's unless it names
-    /// others. `false` where the user does not want to wait for them.
-    pub(super) fn enter(&mut self, arm: usize) -> Result<bool, StudyError> {
-        let named = self.bench.around(arm).map(|around| around.hosts.clone()).unwrap_or_default();
-        if named.is_empty() {
-            return Ok(true);
+    /// Takes the session that a trial needs in hand. `false` where the user does
+    /// not want to wait for it.
+    pub(super) fn enter(&mut self, slot: Slot) -> Result<bool, StudyError> {
+        let Some(setting) = self.setting_of(slot) else { return Ok(true) };
+        match self.place_of(&setting)? {
+            Place::First => {}
+            Place::Other(place) => {
+                let (_, session) = &mut self.others.sessions[place];
+                session.inherit(self.session.warnings().to_vec());
+                // The first, until this trial is over.
+                std::mem::swap(&mut self.session, session);
+                self.others.at = Some(place);
+            }
+            Place::Unwanted => return Ok(false),
         }
-        let mut session = match self.others.sessions.remove(&arm) {
-            Some(session) => session,
-            None => match Session::open(&with_hosts(self.plan, named), self.credentials, self.listener) {
-                Ok(session) => session,
-                Err(error) => return not_opened(error).map(|_| false),
-            },
-        };
-        session.inherit(self.session.warnings().to_vec());
-        std::mem::swap(&mut self.session, &mut session);
-        // The plan's own, until this arm's trial is over.
-        self.others.sessions.insert(arm, session);
-        self.others.at = Some(arm);
         Ok(true)
     }
 
-    /// Gives the hosts of an arm back.
+    /// What the trial of a slot needs. `None` where its arm has a level that the
+    /// cell cannot take: that is its error, over whatever link.
+    fn setting_of(&self, slot: Slot) -> Option<Setting> {
+        let cell = self.plan.cell_in(&self.plan.cells[slot.cell], slot.arm).ok()?;
+        let link = self.plan.link_of(&cell);
+        let mut setting = self.others.settings.iter().find(|setting| setting.link == link)?.clone();
+        if let Some(around) = self.bench.around(slot.arm) {
+            setting.hosts.extend(around.hosts.clone());
+        }
+        Some(setting)
+    }
+
+    /// Where the session of a setting is, opened where there is none yet.
+    fn place_of(&mut self, setting: &Setting) -> Result<Place, StudyError> {
+        if self.others.settings.first() == Some(setting) {
+            return Ok(Place::First);
+        }
+        let sessions = &mut self.others.sessions;
+        if let Some(place) = sessions.iter().position(|(other, _)| other == setting) {
+            return Ok(Place::Other(place));
+        }
+        match Session::open_as(setting, self.plan, self.credentials, self.listener) {
+            Ok(session) => {
+                sessions.push((setting.clone(), session));
+                Ok(Place::Other(sessions.len() - 1))
+            }
+            Err(error) => not_opened(error).map(|_| Place::Unwanted),
+        }
+    }
+
+    /// Takes the first session in hand again.
     pub(super) fn leave(&mut self) {
-        let Some(session) = self.others.at.take().and_then(|arm| self.others.sessions.get_mut(&arm)) else { return };
+        let Some((_, session)) = self.others.at.take().and_then(|place| self.others.sessions.get_mut(place)) else { return };
         std::mem::swap(&mut self.session, session);
         self.session.inherit(session.warnings().to_vec());
     }
@@ -140,15 +180,19 @@ impl Study<'_> {
         self.bench.rest(&mut self.session);
     }
 
-    /// The plan with the hosts of the arm in hand.
-    pub(super) fn plan_in_hand(&self) -> Plan {
-        let named = self.others.at.and_then(|arm| self.bench.around(arm)).map(|around| around.hosts.clone());
-        with_hosts(self.plan, named.unwrap_or_default())
+    /// What the session in hand is.
+    pub(super) fn setting_in_hand(&self) -> Setting {
+        let other = self.others.at.and_then(|place| self.others.sessions.get(place));
+        other.map_or_else(|| Setting::first(self.plan), |(setting, _)| setting.clone())
     }
 }
 
-fn with_hosts(plan: &Plan, named: BTreeMap<String, HostAddress>) -> Plan {
-    let mut plan = plan.clone();
-    plan.hosts.extend(named);
-    plan
+/// Where a session is.
+enum Place {
+    /// The study's first.
+    First,
+    /// Among the others.
+    Other(usize),
+    /// Nowhere: the user does not want to wait for it.
+    Unwanted,
 }

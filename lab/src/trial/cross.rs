@@ -1,0 +1,129 @@
+//! Other traffic beside a trial: pairs of other hosts on the link, and bulk flows
+//! between the trial's own. Begun before the trial's messages flow, ended after.
+
+use std::thread;
+
+use model::condition::{CrossTaken, Taken, Traffic};
+use model::plan::LinkKind;
+use model::warning::Warning;
+use model::{Bytes, Cell, Nanos, Role};
+
+use crate::remote::HostError;
+use crate::session::Session;
+
+/// A message of a pair, as in 1984.
+const PAIR_MESSAGE: Bytes = Bytes::new(1_024);
+/// What a pair may have under way: enough to keep a wire busy, little enough that
+/// a queue which all share stays short.
+const PAIR_SNDBUF: Bytes = Bytes::new(32 << 10);
+/// A message of a bulk flow.
+const BULK_MESSAGE: Bytes = Bytes::new(64 << 10);
+
+/// What a pair, or a bulk flow, may have before a frame in the queues of a link:
+/// of a pair twice its send buffer, as the kernel grants it.
+const BEFORE: Bytes = Bytes::new(128 << 10);
+/// How much longer a thread may wait for a CPU that others use as well.
+const CPU_WAIT: Nanos = Nanos::from_millis(100);
+
+/// How much longer a message may be under way for what else the link carries.
+pub fn longest_wait(link: &LinkKind, cell: &Cell) -> Nanos {
+    let others = u64::from(cell.conditions.link_load.pairs + cell.conditions.bulk);
+    if others == 0 {
+        return Nanos::default();
+    }
+    // There and back.
+    let bits = 2 * 8 * BEFORE.get() * others;
+    CPU_WAIT + link.rate().map_or(Nanos::default(), |rate| Nanos::new(bits.saturating_mul(1_000_000_000) / rate.get().max(1)))
+}
+
+/// Has the link carry what the cell's conditions say, beside the trial to come.
+///
+/// # Errors
+/// See [`HostError`]. What flows then is to be ended by [`hush`].
+pub fn begin(session: &mut Session, cell: &Cell, swapped: bool) -> Result<Option<Warning>, HostError> {
+    let load = cell.conditions.link_load;
+    for pair in session.pairs().iter_mut().take(load.pairs as usize) {
+        pair.begin(|to, device| Traffic {
+            to,
+            flows: 1,
+            size: PAIR_MESSAGE,
+            rate: load.rate,
+            sndbuf: Some(PAIR_SNDBUF),
+            device: Some(device),
+            avoid: Vec::new(),
+        })?;
+    }
+    if cell.conditions.bulk > 0 {
+        begin_bulk(session, cell, swapped)?;
+    }
+    let cpus = thread::available_parallelism().map_or(1, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX));
+    Ok((load.pairs > cpus).then_some(Warning::Crowded { pairs: load.pairs, cpus }))
+}
+
+fn begin_bulk(session: &mut Session, cell: &Cell, swapped: bool) -> Result<(), HostError> {
+    let at = session.place(Role::Receiver, swapped).address(cell.family);
+    let of_end = |role| session.place(role, swapped).cpus(cell.flows).iter().map(|place| place.cpu).collect::<Vec<_>>();
+    let avoid = [of_end(Role::Sender), of_end(Role::Receiver)].concat();
+    let (sender, receiver, flows) = session.bulk(swapped);
+    let at = at.ok_or_else(|| receiver.endpoint_error(format!("it has no address of {} for bulk flows", cell.family)))?;
+    let traffic =
+        |to| Traffic { to, flows: cell.conditions.bulk, size: BULK_MESSAGE, rate: None, sndbuf: None, device: None, avoid: avoid.clone() };
+    flows.begin(sender, receiver, at, avoid.clone(), traffic)
+}
+
+/// Ends all of it, and says what it was.
+///
+/// # Errors
+/// See [`HostError`].
+pub fn end(session: &mut Session, swapped: bool) -> Result<Taken, HostError> {
+    // First all that send, so that what is under way meets nothing new.
+    let mut sent = Vec::new();
+    for pair in session.pairs() {
+        sent.push(pair.stop()?);
+    }
+    let (sender, _, flows) = session.bulk(swapped);
+    let bulk = flows.stop(sender)?;
+    let mut taken = Taken::default();
+    for (pair, sent) in session.pairs().iter_mut().zip(sent) {
+        let bytes = pair.drain()?;
+        taken.pairs.extend(sent.map(|sent| CrossTaken { bytes, ..sent }));
+    }
+    let (_, receiver, flows) = session.bulk(swapped);
+    let bytes = flows.drain(receiver)?;
+    taken.bulk = bulk.map(|sent| CrossTaken { bytes, ..sent });
+    Ok(taken)
+}
+
+/// Ends whatever a trial that failed has left flowing.
+///
+/// # Errors
+/// The first of them, if any; the rest is ended all the same.
+pub fn hush(session: &mut Session, swapped: bool) -> Result<(), HostError> {
+    let mut hushed = Ok(());
+    for pair in session.pairs() {
+        hushed = hushed.and(pair.stop().map(drop)).and(pair.drain().map(drop));
+    }
+    let (sender, receiver, flows) = session.bulk(swapped);
+    hushed.and(flows.stop(sender).map(drop)).and(flows.drain(receiver).map(drop))
+}
+
+#[cfg(test)]
+mod tests {
+    use model::condition::LinkLoad;
+    use model::{Bytes, Cell, Nanos, Test};
+
+    use super::longest_wait;
+
+    #[test]
+    fn an_idle_link_is_not_waited_for_and_a_slow_one_longer_with_each_pair() {
+        let (slow, fast) = ("switch 10M".parse().unwrap(), "switch".parse().unwrap());
+        let mut cell = Cell::plain(Test::UdpRr, Bytes::new(1));
+        assert_eq!(longest_wait(&slow, &cell), Nanos::default());
+        cell.conditions.link_load = LinkLoad { pairs: 1, rate: None };
+        let one = longest_wait(&slow, &cell);
+        cell.conditions.bulk = 2;
+        // 128 KiB each, there and back, at 1.25 MB/s.
+        assert_eq!((one, longest_wait(&slow, &cell)), (Nanos::new(309_715_200), Nanos::new(729_145_600)));
+        assert_eq!(longest_wait(&fast, &cell), Nanos::from_millis(100));
+    }
+}
