@@ -80,6 +80,9 @@ fn wrong_path(measured: &Measured, cell: &Cell) -> Option<Warning> {
         Test::TcpStream | Test::TcpMaerts | Test::UdpStream => total.bytes,
     };
     let carried = measured.receiver_host.link.rx_bytes.min(measured.sender_host.link.tx_bytes);
+    // Bulk flows beside the trial began and ended while the counters ran.
+    let of_others = measured.conditions.as_ref().and_then(|taken| taken.bulk).map_or(0, |bulk| bulk.bytes.get());
+    let carried = carried.saturating_sub(of_others);
     let least = if measured.apart { payload / 2 } else { payload };
     (carried < least).then_some(Warning::WrongPath { payload, carried })
 }
@@ -177,9 +180,10 @@ fn calls_failed(end: &EndReport) -> Option<Warning> {
 mod tests {
     use super::warnings;
     use crate::testing::{measured, record};
+    use model::condition::{CrossTaken, Taken};
     use model::end::{OptionValue, SocketOption, Window};
     use model::trial::{ClockOffset, Measured};
-    use model::{Nanos, Role, Test, Warning};
+    use model::{Bytes, Nanos, Role, Test, Warning};
 
     /// The doubts about a sound trial of `test` after `change`.
     fn doubts(test: Test, change: impl Fn(&mut Measured)) -> Vec<Warning> {
@@ -205,6 +209,17 @@ mod tests {
         for test in Test::ALL {
             assert!(matches!(doubts(*test, other)[..], [Warning::WrongPath { carried: 42, .. }]));
         }
+        // What bulk flows put onto the link is no proof of the trial's own way.
+        let beside = |more: u64| {
+            doubts(Test::TcpStream, |trial| {
+                let bulk = Some(CrossTaken { bytes: Bytes::new(1_000_000), ..CrossTaken::default() });
+                trial.conditions = Some(Box::new(Taken { bulk, ..Taken::default() }));
+                let link = trial.receiver.total.bytes + more;
+                (trial.receiver_host.link.rx_bytes, trial.sender_host.link.tx_bytes) = (link, link);
+            })
+        };
+        assert!(matches!(beside(999_999)[..], [Warning::WrongPath { .. }]));
+        assert_eq!(beside(1_000_000), []);
         // Between machines a counter may lag, but not by most of the trial.
         let payload = measured(Test::TcpStream, 1024).receiver.total.bytes;
         let lagging = |carried: u64| {

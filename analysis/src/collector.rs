@@ -3,7 +3,6 @@
 use std::collections::{BTreeSet, HashMap};
 
 use model::host::HostFacts;
-use model::plan::{Link, Offload};
 use model::trial::{Measured, Outcome};
 use model::{Bytes, Cell, Run, TrialRecord, Warning};
 
@@ -14,6 +13,7 @@ use crate::cost::{self, Context, Trials};
 use crate::figures::{self, Figures, IrqPool};
 use crate::findings::Findings;
 use crate::latency::{Gathered, RoundTrips};
+use crate::paths::Paths;
 use crate::receipt::{Gatherer, Rules, Stack};
 use crate::result::{ANALYSIS_FORMAT, Analysis, CellResult, Disturbed, Estimate, Limit, Metric};
 use crate::roles;
@@ -199,7 +199,7 @@ impl Collector {
         gathering.irq[1].add(&measured.receiver, &record.cell);
         gathering.segment = gathering.segment.max(figures::segment_size(measured));
         let mut figures = Figures::of(record, measured, round_trips.as_ref());
-        figures.add_limit(&self.run.plan.link.kind, measured, &record.cell);
+        figures.add_limit(&self.run.plan.link_of(&record.cell).kind, measured, &record.cell);
         gathering.figures.push(figures.clone());
         self.arms.keep(arm, place, record, measured, figures);
         doubt
@@ -213,8 +213,8 @@ impl Collector {
         let plan = &self.run.plan;
         let claim = Claim::of(&plan.blocks);
         let batches = Batches::of(self.measured_blocks.iter().copied());
-        let mtu = mtu(&self.run, &self.hosts);
-        let context = Context { claim, batches: &batches, mtu, segments_are_frames: segments_are_frames(&plan.link), seed: plan.seed };
+        let paths = Paths::of(&self.run, &self.hosts);
+        let context = Context { claim, batches: &batches, paths: &paths, seed: plan.seed };
         let trials: Vec<Trials> =
             self.cells.iter().map(|cell| Trials { cell: &cell.cell, figures: &cell.figures, segment: cell.segment }).collect();
         let models = cost::models(&trials, &context);
@@ -224,7 +224,7 @@ impl Collector {
         let of_plan: Vec<Cell> = self.cells.iter().map(|cell| cell.cell.clone()).collect();
         let (arms, verdicts) = self.arms.finish(&of_plan, &models, &context);
         let labels: Vec<String> = cells.iter().map(|cell| cell.label.clone()).collect();
-        let stack = Stack::of(&self.run, &self.hosts, mtu);
+        let stack = Stack::of(&self.run, &self.hosts, paths.clone());
         let receipt = self.receipt.take().map(|receipt| receipt.finish(&stack));
         Analysis {
             format: ANALYSIS_FORMAT,
@@ -257,13 +257,6 @@ fn count(disturbed: &mut Disturbed, warnings: &[Warning]) {
     disturbed.misaligned += any(|warning| matches!(warning, Warning::Misaligned { .. }));
 }
 
-/// Whether TCP hands single segments to the device. With segmentation offload
-/// it hands over as many at once as it happens to have, so that frames are an
-/// outcome, not a cause.
-fn segments_are_frames(link: &Link) -> bool {
-    link.kind.is_charged() || [Offload::Tso, Offload::Gso].iter().all(|offload| link.offloads.get(offload) == Some(&false))
-}
-
 fn no_rules(error: &str) -> Warning {
     Warning::Absent {
         what: "receipts".to_owned(),
@@ -278,12 +271,6 @@ fn unreadable(error: &str) -> Warning {
         answer: error.to_owned(),
         remedy: "The other figures of the trial are kept; write the run with one version of nettoll.".to_owned(),
     }
-}
-
-/// The link's MTU: as planned, else as the first host's device has it.
-fn mtu(run: &Run, hosts: &[HostFacts]) -> Option<u64> {
-    let of_device = || hosts.iter().find_map(|host| host.device.get("mtu")?.parse().ok());
-    run.plan.link.mtu.map(u64::from).or_else(of_device)
 }
 
 pub(crate) fn cell_result(gathering: &Gathering, claim: Claim, seed: u64) -> CellResult {

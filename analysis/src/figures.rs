@@ -98,8 +98,9 @@ fn hides(metric: Metric, cell: &Cell) -> bool {
         Metric::ReceiverCpuPerMessageNs
         | Metric::ReceiverCpuPerKibNs
         | Metric::SenderWakeupsPerMessage
-        | Metric::ReceiverWakeupsPerMessage
-        | Metric::FramesPerMessage => cell.bidirectional,
+        | Metric::ReceiverWakeupsPerMessage => cell.bidirectional,
+        // The device's frames are then other flows' as well.
+        Metric::FramesPerMessage => cell.bidirectional || cell.conditions.bulk > 0,
         _ => false,
     }
 }
@@ -254,7 +255,8 @@ fn retransmits(measured: &Measured, protocol: Protocol) -> Option<f64> {
     if protocol != Protocol::Tcp {
         return None;
     }
-    let of_host = measured.isolated.then_some(measured.sender_host.tcp.retrans_segs as f64);
+    let alone = measured.isolated && measured.conditions.as_ref().is_none_or(|taken| taken.bulk.is_none());
+    let of_host = alone.then_some(measured.sender_host.tcp.retrans_segs as f64);
     measured.sender.tcp.map(|tcp| f64::from(tcp.resent_since(measured.sender.tcp_at_start))).or(of_host)
 }
 

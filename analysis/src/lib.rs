@@ -22,6 +22,7 @@ mod figures;
 mod findings;
 mod latency;
 mod points;
+mod paths;
 
 pub mod single;
 

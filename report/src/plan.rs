@@ -67,7 +67,7 @@ fn extent(plan: &Plan) -> String {
         plural(plan.cells.len() as u64, "cell"),
         plural(trials, "trial"),
         plan.seed,
-        plan.link.kind,
+        crate::words::run::links(plan),
     )
 }
 

@@ -26,11 +26,12 @@ pub fn fit(sizes: &Sizes, cell: &Cell, optional: &[Term], context: &Context) -> 
     let none = |reason: &str| FitOutcome::NotALine { reason: reason.to_owned() };
     let Some(points) = sizes.points(None) else { return none("there are sizes without trials") };
     let bytes = sizes.bytes();
-    let thresholds = threshold::of(cell, context.mtu, sizes.segment);
+    let mtu = context.paths.of_cell(cell).mtu;
+    let thresholds = threshold::of(cell, mtu, sizes.segment);
     let breakpoint = |start: usize| threshold::breakpoint(bytes[start - 1], bytes[start], &thresholds);
     let known: Vec<bool> = (0..bytes.len()).map(|start| start > 0 && breakpoint(start).name.is_some()).collect();
     let noise = search::noise(&points, sizes.noise(), &known);
-    let payload = threshold::frame_payload(cell, context.mtu, sizes.segment).filter(|_| frames_count(cell, context));
+    let payload = threshold::frame_payload(cell, mtu, sizes.segment).filter(|_| frames_count(cell, context));
     let mut optional = optional.to_vec();
     loop {
         let choices = choices(&optional);

@@ -19,6 +19,7 @@ use model::{Bytes, Cell, Protocol};
 pub use linear::solve;
 
 use crate::figures::Figures;
+use crate::paths::Paths;
 use crate::result::{CostModel, FitOutcome, Metric, Quantity, Term};
 use sizes::Sizes;
 
@@ -55,10 +56,8 @@ pub struct Context<'a> {
     pub claim: Claim,
     /// How its blocks are resampled.
     pub batches: &'a Batches,
-    /// The link's largest IP packet, if it is known.
-    pub mtu: Option<u64>,
-    /// Whether TCP hands single segments to the device.
-    pub segments_are_frames: bool,
+    /// What is known of the links.
+    pub paths: &'a Paths,
     /// Seed of the resampling.
     pub seed: u64,
 }
@@ -184,13 +183,14 @@ fn optional(members: &[Trials], quantity: Quantity, context: &Context) -> Vec<Te
 
 /// Whether the number of frames follows from the size of a message.
 fn frames_count(cell: &Cell, context: &Context) -> bool {
-    cell.protocol() == Protocol::Udp || context.segments_are_frames
+    cell.protocol() == Protocol::Udp || context.paths.of_cell(cell).segments_are_frames
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Context, Trials, optional};
     use crate::figures::Figures;
+    use crate::paths::Paths;
     use crate::result::{Quantity, Term};
     use crate::stats::bootstrap::Batches;
     use crate::stopping::Claim;
@@ -208,7 +208,7 @@ mod tests {
             .collect();
         let cell = cell(Test::UdpStream, 64);
         let claim = Claim::of(&run(Vec::new(), 9).plan.blocks);
-        let context = Context { claim, batches: &Batches::of(0..10), mtu: None, segments_are_frames: false, seed: 1 };
+        let context = Context { claim, batches: &Batches::of(0..10), paths: &Paths::default(), seed: 1 };
         optional(&[Trials { cell: &cell, figures: &figures, segment: None }], quantity, &context)
     }
 

@@ -6,6 +6,7 @@
 //! offloads). Payload and frames are of the same time, so that their ratio is
 //! the cost of the payload, whatever the acknowledgements were.
 
+use model::condition::CrossTaken;
 use model::kernel::LinkCounters;
 use model::plan::LinkKind;
 use model::trial::Measured;
@@ -20,6 +21,17 @@ pub enum Medium {
     FullDuplex,
     /// Both directions, and all pairs, share it.
     Shared,
+}
+
+impl Medium {
+    /// That of a link.
+    pub fn of(link: &LinkKind) -> Self {
+        match link {
+            LinkKind::SharedWire(_) => Self::Shared,
+            LinkKind::Relay(wire) if wire.medium != model::plan::link::Medium::Full => Self::Shared,
+            _ => Self::FullDuplex,
+        }
+    }
 }
 
 /// What one trial carried.
@@ -103,16 +115,13 @@ impl Carried {
 /// The most goodput, in bytes a second, that a trial's link allows a stream with
 /// the frames and acknowledgements that the trial had. `None` of a link without a
 /// rate, of what is no stream or goes both ways, and of hosts whose devices count
-/// other people's frames.
+/// other people's frames, or those of bulk flows beside the trial. Pairs of other
+/// hosts take nothing from it: it is that of the idle link.
 pub fn of_trial(link: &LinkKind, measured: &Measured, cell: &Cell) -> Option<f64> {
-    if !measured.isolated || !cell.test.is_stream() || cell.bidirectional {
+    if !measured.isolated || !cell.test.is_stream() || cell.bidirectional || cell.conditions.bulk > 0 {
         return None;
     }
-    let medium = match link {
-        LinkKind::SharedWire(_) => Medium::Shared,
-        LinkKind::Relay(wire) if wire.medium != model::plan::link::Medium::Full => Medium::Shared,
-        _ => Medium::FullDuplex,
-    };
+    let medium = Medium::of(link);
     // Datagrams count where they left for the wire: what is lost behind it
     // crossed it as well. Of a stream every byte arrives once.
     let payload = match cell.protocol() {
@@ -120,6 +129,23 @@ pub fn of_trial(link: &LinkKind, measured: &Measured, cell: &Cell) -> Option<f64
         Protocol::Tcp => measured.receiver.total.bytes,
     };
     Carried::of(payload, &measured.sender_host.link, &measured.receiver_host.link).limit(medium, link.rate()?)
+}
+
+/// The share of a link's rate that pairs of other hosts used while they sent, by
+/// the frames that their devices counted; `None` of a link without a rate. Of a
+/// link full duplex it is of the direction in which the pairs send.
+pub fn used_by_pairs(link: &LinkKind, pairs: &[CrossTaken]) -> Option<f64> {
+    let rate = link.rate()?.get() as f64;
+    let bits_per_s = |pair: &CrossTaken| {
+        let [forward, back] = [0, 1].map(|way| counted(pair.frames[way], pair.frame_bytes[way]).cost);
+        let cost = match Medium::of(link) {
+            Medium::Shared => forward.saturating_add(back),
+            Medium::FullDuplex => forward,
+        };
+        cost as f64 * 8.0 / pair.elapsed.as_secs_f64()
+    };
+    let used = pairs.iter().filter(|pair| pair.elapsed.get() > 0).map(bits_per_s).sum::<f64>();
+    (rate > 0.0).then(|| used / rate)
 }
 
 /// Bytes that a device counts of the least frame.

@@ -9,29 +9,35 @@ use model::control::{FromHost, ToHost};
 
 use crate::remote::{HostError, RemoteHost};
 
-/// Two other hosts on the link of a session, the first of which sends.
+/// Two other hosts on the link of a session.
 #[derive(Debug)]
 pub struct Pair {
-    pub(super) hosts: [RemoteHost; 2],
-    /// Where the second takes what the first sends; port 0.
-    pub(super) at: SocketAddr,
-    /// The first one's device.
-    pub(super) device: String,
+    hosts: [RemoteHost; 2],
+    /// Where each takes what the other sends; port 0.
+    at: [SocketAddr; 2],
+    /// What both call their device.
+    device: String,
+    /// Whether the second sends.
+    swapped: bool,
     flows: Flows,
 }
 
 impl Pair {
-    pub(super) const fn new(hosts: [RemoteHost; 2], at: SocketAddr, device: String) -> Self {
-        Self { hosts, at, device, flows: Flows::NONE }
+    pub(super) const fn new(hosts: [RemoteHost; 2], at: [SocketAddr; 2], device: String) -> Self {
+        Self { hosts, at, device, swapped: false, flows: Flows::NONE }
     }
 
-    /// Lets the first send to the second; `how` is told the sink's address and the device.
+    /// Lets one send to the other, the same way as the trial's own hosts; `how` is
+    /// told the sink's address and the sender's device.
     ///
     /// # Errors
     /// See [`HostError`].
-    pub fn begin(&mut self, how: impl FnOnce(SocketAddr, String) -> Traffic) -> Result<(), HostError> {
-        let [sender, receiver] = &mut self.hosts;
-        self.flows.begin(sender, receiver, self.at, Vec::new(), |to| how(to, self.device.clone()))
+    pub fn begin(&mut self, swapped: bool, how: impl FnOnce(SocketAddr, String) -> Traffic) -> Result<(), HostError> {
+        self.swapped = swapped;
+        let at = self.at[usize::from(!swapped)];
+        let device = self.device.clone();
+        let (sender, receiver, flows) = self.ends();
+        flows.begin(sender, receiver, at, Vec::new(), |to| how(to, device))
     }
 
     /// Ends the sending; `None` where nothing was sent.
@@ -39,7 +45,8 @@ impl Pair {
     /// # Errors
     /// See [`HostError`].
     pub fn stop(&mut self) -> Result<Option<CrossTaken>, HostError> {
-        self.flows.stop(&mut self.hosts[0])
+        let (sender, _, flows) = self.ends();
+        flows.stop(sender)
     }
 
     /// Takes what is still under way after that.
@@ -47,7 +54,13 @@ impl Pair {
     /// # Errors
     /// See [`HostError`].
     pub fn drain(&mut self) -> Result<Bytes, HostError> {
-        self.flows.drain(&mut self.hosts[1])
+        let (_, receiver, flows) = self.ends();
+        flows.drain(receiver)
+    }
+
+    const fn ends(&mut self) -> (&mut RemoteHost, &mut RemoteHost, &mut Flows) {
+        let [c, d] = &mut self.hosts;
+        if self.swapped { (d, c, &mut self.flows) } else { (c, d, &mut self.flows) }
     }
 }
 

@@ -58,7 +58,10 @@ pub(super) fn make(link: &Link, seed: u64, pairs: u32) -> Result<Found, HostErro
     if isolated {
         configure(hosts.iter_mut().chain(others.iter_mut().flatten()).collect(), link, &mut warnings)?;
     }
-    let pair = |(number, hosts)| Pair::new(hosts, SocketAddr::new(addresses(3 + 2 * number).0.into(), 0), DEVICE.to_owned());
+    let pair = |(number, hosts)| {
+        let at = [2, 3].map(|place| SocketAddr::new(addresses(place + 2 * number).0.into(), 0));
+        Pair::new(hosts, at, DEVICE.to_owned())
+    };
     let pairs = others.into_iter().enumerate().map(pair).collect();
     Ok(Found { hosts, wire, pairs, ways: [ways(0, isolated), ways(1, isolated)], isolated, apart: false, warnings })
 }

@@ -43,7 +43,7 @@ pub fn longest_wait(link: &LinkKind, cell: &Cell) -> Nanos {
 pub fn begin(session: &mut Session, cell: &Cell, swapped: bool) -> Result<Option<Warning>, HostError> {
     let load = cell.conditions.link_load;
     for pair in session.pairs().iter_mut().take(load.pairs as usize) {
-        pair.begin(|to, device| Traffic {
+        pair.begin(swapped, |to, device| Traffic {
             to,
             flows: 1,
             size: PAIR_MESSAGE,

@@ -113,9 +113,9 @@ pub fn trial(plan: &Plan) -> String {
     format!("{measured} after {} of warm-up", plan.warmup)
 }
 
-/// The link and what was set on it.
+/// The links and what was set on them.
 pub fn link(plan: &Plan) -> String {
-    let mut text = plan.link.kind.to_string();
+    let mut text = links(plan);
     if let Some(mtu) = plan.link.mtu {
         text += &format!(", MTU {}", number::whole(u64::from(mtu)));
     }
@@ -123,6 +123,11 @@ pub fn link(plan: &Plan) -> String {
         text += &format!(", {offload} {}", if *on { "on" } else { "off" });
     }
     text
+}
+
+/// The links that trials cross.
+pub fn links(plan: &Plan) -> String {
+    plan.links().iter().map(|link| link.kind.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// Kernel, processor and kind of machine of a host.

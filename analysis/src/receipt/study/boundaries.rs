@@ -12,6 +12,7 @@ use model::plan::Offload;
 use model::{Bytes, Cell, Family, Protocol, Run};
 
 use crate::cost::threshold::frame_payload;
+use crate::paths::Paths;
 use crate::result::receipt::Boundary;
 
 /// A line of the cache on the architectures that are known.
@@ -37,15 +38,15 @@ const FRAGMENTS_SINCE: (u32, u32) = (4, 17);
 /// The most bytes of a GSO packet, less `MAX_TCP_HEADER` and 1.
 const GSO_MOST: u64 = 65_536 - 321;
 
-/// What is known of the kernels and the link between them.
-#[derive(Debug, Clone, Copy, Default)]
+/// What is known of the kernels and the links between them.
+#[derive(Debug, Clone, Default)]
 pub struct Stack {
     /// The release, if both hosts have the same.
     release: Option<(u32, u32)>,
     /// Whether the architecture is one that these sizes hold for.
     known: bool,
-    /// The link's MTU.
-    mtu: Option<u64>,
+    /// What is known of the links.
+    paths: Paths,
     /// Whether the link's devices are told to gather pieces; `None` leaves it to them.
     gather: Option<bool>,
     /// Whether they are told to compute checksums.
@@ -54,14 +55,14 @@ pub struct Stack {
 
 impl Stack {
     /// From what a run recorded.
-    pub fn of(run: &Run, hosts: &[HostFacts], mtu: Option<u64>) -> Self {
+    pub fn of(run: &Run, hosts: &[HostFacts], paths: Paths) -> Self {
         let releases: Option<Vec<(u32, u32)>> = hosts.iter().map(|host| release(&host.kernel)).collect();
         let same = releases.filter(|all| all.windows(2).all(|pair| pair[0] == pair[1]));
         let offload = |offload| run.plan.link.offloads.get(&offload).copied();
         Self {
             release: same.and_then(|all| all.first().copied()),
             known: !hosts.is_empty() && hosts.iter().all(|host| host.architecture == "x86_64"),
-            mtu,
+            paths,
             gather: offload(Offload::Sg),
             tx: offload(Offload::Tx),
         }
@@ -86,7 +87,7 @@ fn release(text: &str) -> Option<(u32, u32)> {
 /// The boundaries of a series by rising size, against the sizes that were
 /// measured. `segment` is TCP's own.
 pub fn boundaries(cell: &Cell, segment: Option<Bytes>, stack: &Stack, sizes: &[Bytes]) -> Vec<Boundary> {
-    let payload = frame_payload(cell, stack.mtu, segment);
+    let payload = frame_payload(cell, stack.paths.of_cell(cell).mtu, segment);
     let mut found = match cell.protocol() {
         Protocol::Udp => udp(cell, payload, stack),
         Protocol::Tcp => tcp(payload, stack),
@@ -150,6 +151,7 @@ fn tcp(payload: Option<u64>, stack: &Stack) -> Vec<Found> {
 #[cfg(test)]
 mod tests {
     use super::{Stack, boundaries, release};
+    use crate::paths::{Path, Paths};
     use crate::testing::cell;
     use model::{Bytes, Cell, Family, Test};
     use proptest::prelude::{any, prop_assert, proptest};
@@ -160,8 +162,12 @@ mod tests {
         boundaries(cell, segment, stack, &sizes).into_iter().map(|one| (one.name, one.last.get(), one.below)).collect()
     }
 
+    fn path(mtu: u64) -> Paths {
+        Path { mtu: Some(mtu), segments_are_frames: false }.into()
+    }
+
     fn stack(release: (u32, u32), mtu: u64) -> Stack {
-        Stack { release: Some(release), known: true, mtu: Some(mtu), ..Stack::default() }
+        Stack { release: Some(release), known: true, paths: path(mtu), ..Stack::default() }
     }
 
     /// What was found by experiment with Linux 6.1: the head of a datagram
@@ -189,7 +195,7 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_not_said() {
-        let none = Stack { mtu: Some(1500), ..Stack::default() };
+        let none = Stack { paths: path(1500), ..Stack::default() };
         assert_eq!(found(&cell(Test::UdpStream, 1), &none, &[1]), [("MTU".to_owned(), 1472, 1)]);
         assert_eq!(found(&cell(Test::TcpStream, 1), &none, &[1]), [("MSS".to_owned(), 1448, 1)]);
         assert_eq!((release("6.12.48+deb13-amd64"), release("6"), release("x.1")), (Some((6, 12)), None, None));
