@@ -50,9 +50,9 @@ impl Beside {
                 let load = self.load.take().ok_or(BesideError::OutOfTurn("end a load: none is running"))?;
                 Ok(OfBeside::Load(load.stop()?))
             }
-            ForBeside::Sink { at, avoid } => {
+            ForBeside::Sink { at, device, avoid } => {
                 self.sink = None;
-                let (sink, own) = Sink::open(at, &avoid)?;
+                let (sink, own) = Sink::open(at, device, &avoid)?;
                 self.sink = Some(sink);
                 Ok(OfBeside::Listening(own))
             }
@@ -66,7 +66,7 @@ impl Beside {
                     self.sink = sink;
                     Ok(OfBeside::Traffic(source.stop()?))
                 }
-                (None, Some(sink)) => Ok(OfBeside::Traffic(sink.close())),
+                (None, Some(sink)) => Ok(OfBeside::Traffic(sink.close()?)),
                 (None, None) => Err(BesideError::OutOfTurn("end other traffic: there is none")),
             },
             other => todo!("{other:?}"),

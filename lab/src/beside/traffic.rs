@@ -106,6 +106,8 @@ fn spawn<T: Send + 'static>(avoid: &[u32], work: impl FnOnce() -> T + Send + 'st
 pub struct Sink {
     listener: Arc<Socket>,
     received: Arc<AtomicU64>,
+    device: Option<String>,
+    before: LinkCounters,
     acceptor: Option<JoinHandle<Vec<Reader>>>,
 }
 
@@ -121,7 +123,7 @@ impl Sink {
     ///
     /// # Errors
     /// See [`TrafficError`].
-    pub fn open(at: SocketAddr, avoid: &[u32]) -> Result<(Self, SocketAddr), TrafficError> {
+    pub fn open(at: SocketAddr, device: Option<String>, avoid: &[u32]) -> Result<(Self, SocketAddr), TrafficError> {
         let listen = || -> io::Result<(Socket, SocketAddr)> {
             let socket = Socket::new(Domain::for_address(at), Type::STREAM, Some(Protocol::TCP))?;
             socket.bind(&at.into())?;
@@ -132,14 +134,22 @@ impl Sink {
         let (listener, own) = listen().map_err(|answer| TrafficError::Listen { at, answer })?;
         let (listener, received) = (Arc::new(listener), Arc::new(AtomicU64::new(0)));
         let (accepting, counting, aside) = (Arc::clone(&listener), Arc::clone(&received), avoid.to_vec());
+        let before = frames(device.as_deref())?;
         let acceptor = spawn(avoid, move || accept(&accepting, &counting, &aside))?;
-        Ok((Self { listener, received, acceptor: Some(acceptor) }, own))
+        Ok((Self { listener, received, device, before, acceptor: Some(acceptor) }, own))
     }
 
-    /// Takes what is still under way, and says how much it received.
-    pub fn close(mut self) -> CrossTaken {
+    /// Says how much it received so far, and takes what is still under way.
+    ///
+    /// # Errors
+    /// Where the frames could not be counted.
+    pub fn close(mut self) -> Result<CrossTaken, TrafficError> {
+        let after = frames(self.device.as_deref());
+        let bytes = Bytes::new(self.received.load(Ordering::Relaxed));
         self.end(true);
-        CrossTaken { bytes: Bytes::new(self.received.load(Ordering::Relaxed)), ..CrossTaken::default() }
+        let meanwhile = after?.since(&self.before);
+        let (frames, frame_bytes) = ([meanwhile.rx_packets, 0], [meanwhile.rx_bytes, 0]);
+        Ok(CrossTaken { bytes, elapsed: Nanos::default(), frames, frame_bytes })
     }
 
     fn end(&mut self, patient: bool) {
@@ -241,7 +251,7 @@ impl Source {
         Ok(source)
     }
 
-    /// Ends the flows, and says for how long they sent and in which frames.
+    /// Ends the flows, and says for how long they sent and which frames came back.
     ///
     /// # Errors
     /// A flow that had ended by itself.
@@ -250,12 +260,8 @@ impl Source {
         let elapsed = Nanos::from(self.begun.elapsed());
         self.cut_off().map_err(TrafficError::Ended)?;
         let meanwhile = after?.since(&self.before);
-        Ok(CrossTaken {
-            bytes: Bytes::new(0),
-            elapsed,
-            frames: [meanwhile.tx_packets, meanwhile.rx_packets],
-            frame_bytes: [meanwhile.tx_bytes, meanwhile.rx_bytes],
-        })
+        let (frames, frame_bytes) = ([0, meanwhile.rx_packets], [0, meanwhile.rx_bytes]);
+        Ok(CrossTaken { bytes: Bytes::default(), elapsed, frames, frame_bytes })
     }
 
     fn cut_off(&mut self) -> io::Result<()> {
@@ -342,33 +348,34 @@ mod tests {
 
     #[test]
     fn what_flows_is_counted_at_both_ends_and_ends_at_once() {
-        let (sink, at) = Sink::open(here(), &[]).unwrap();
+        let (sink, at) = Sink::open(here(), Some("lo".to_owned()), &[]).unwrap();
         let source = Source::start(&traffic(at, 3, None)).unwrap();
         thread::sleep(Duration::from_millis(30));
         let begun = Instant::now();
         let sent = source.stop().unwrap();
-        let received = sink.close();
+        let received = sink.close().unwrap();
         assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
-        assert!(received.bytes.get() > 3 * 1_024, "{received:?}");
-        assert!(sent.elapsed.get() >= 30_000_000 && sent.frames[0] > 0 && sent.frame_bytes[0] > 0, "{sent:?}");
+        // Each frame bears a part of it and headers.
+        assert!(received.bytes.get() > 3 * 1_024 && received.frame_bytes[0] > received.bytes.get(), "{received:?}");
+        assert!(sent.elapsed.get() >= 30_000_000 && sent.frames[1] > 0 && sent.frame_bytes[1] > 0, "{sent:?}");
     }
 
     #[test]
     fn a_rate_is_kept_and_a_slow_one_ends_as_soon() {
-        let (sink, at) = Sink::open(here(), &[]).unwrap();
+        let (sink, at) = Sink::open(here(), Some("lo".to_owned()), &[]).unwrap();
         let source = Source::start(&traffic(at, 1, Some(8_192_000))).unwrap();
         thread::sleep(Duration::from_millis(100));
         let sent = source.stop().unwrap();
         // A thousand messages a second, the first at once; what was late is made up for.
         let most = sent.elapsed.as_secs_f64() * 1_024_000.0 + 2_048.0;
-        let got = sink.close().bytes.get() as f64;
+        let got = sink.close().unwrap().bytes.get() as f64;
         assert!(got > 1_024.0 && got <= most, "{got} of {most}");
-        let (sink, at) = Sink::open(here(), &[]).unwrap();
+        let (sink, at) = Sink::open(here(), Some("lo".to_owned()), &[]).unwrap();
         let begun = Instant::now();
         let source = Source::start(&traffic(at, 1, Some(1))).unwrap();
         thread::sleep(Duration::from_millis(20));
         source.stop().unwrap();
-        assert_eq!(sink.close().bytes, Bytes::new(1_024));
+        assert_eq!(sink.close().unwrap().bytes, Bytes::new(1_024));
         assert!(begun.elapsed() < Duration::from_secs(2));
     }
 
@@ -378,15 +385,16 @@ mod tests {
         let error = Source::start(&traffic(nobody, 1, None)).unwrap_err().to_string();
         assert!(error.contains("Connection refused") && error.contains("its sink there?"), "{error}");
         let far = SocketAddr::from(([192, 0, 2, 77], 0));
-        assert!(Sink::open(far, &[]).unwrap_err().to_string().contains("is the address this host's?"));
+        assert!(Sink::open(far, None, &[]).unwrap_err().to_string().contains("is the address this host's?"));
         assert!(matches!(Source::start(&traffic(nobody, 0, None)), Err(TrafficError::Senseless { .. })));
-        let none = Traffic { device: Some("none0".to_owned()), ..traffic(Sink::open(here(), &[]).unwrap().1, 1, None) };
+        let none =
+            Traffic { device: Some("none0".to_owned()), ..traffic(Sink::open(here(), Some("lo".to_owned()), &[]).unwrap().1, 1, None) };
         assert!(Source::start(&none).is_err());
     }
 
     #[test]
     fn a_flow_whose_sink_ends_first_is_an_error() {
-        let (sink, at) = Sink::open(here(), &[]).unwrap();
+        let (sink, at) = Sink::open(here(), Some("lo".to_owned()), &[]).unwrap();
         let source = Source::start(&traffic(at, 1, None)).unwrap();
         thread::sleep(Duration::from_millis(20));
         drop(sink);

@@ -3,7 +3,6 @@
 
 use std::net::SocketAddr;
 
-use model::Bytes;
 use model::condition::{CrossTaken, ForBeside, OfBeside, Traffic};
 use model::control::{FromHost, ToHost};
 
@@ -34,28 +33,30 @@ impl Pair {
     /// See [`HostError`].
     pub fn begin(&mut self, swapped: bool, how: impl FnOnce(SocketAddr, String) -> Traffic) -> Result<(), HostError> {
         self.swapped = swapped;
-        let at = self.at[usize::from(!swapped)];
-        let device = self.device.clone();
+        let (at, device) = (self.at[usize::from(!swapped)], self.device.clone());
         let (sender, receiver, flows) = self.ends();
-        flows.begin(sender, receiver, at, Vec::new(), |to| how(to, device))
+        let sink = ForBeside::Sink { at, device: Some(device.clone()), avoid: Vec::new() };
+        flows.begin(sender, receiver, sink, |port| how(SocketAddr::new(at.ip(), port), device))
     }
 
-    /// Ends the sending; `None` where nothing was sent.
+    /// Tells both to end. Every pair is told before any is heard, so that all are
+    /// counted over the same time.
     ///
     /// # Errors
     /// See [`HostError`].
-    pub fn stop(&mut self) -> Result<Option<CrossTaken>, HostError> {
-        let (sender, _, flows) = self.ends();
-        flows.stop(sender)
+    pub fn hush(&mut self) -> Result<(), HostError> {
+        let (sender, receiver, flows) = self.ends();
+        flows.hush(sender, receiver)
     }
 
-    /// Takes what is still under way after that.
+    /// What they did until they were told to end; `None` where nothing was sent.
+    /// Nothing of it is under way any more then.
     ///
     /// # Errors
     /// See [`HostError`].
-    pub fn drain(&mut self) -> Result<Bytes, HostError> {
-        let (_, receiver, flows) = self.ends();
-        flows.drain(receiver)
+    pub fn heard(&mut self) -> Result<Option<CrossTaken>, HostError> {
+        let (sender, receiver, flows) = self.ends();
+        flows.heard(sender, receiver)
     }
 
     const fn ends(&mut self) -> (&mut RemoteHost, &mut RemoteHost, &mut Flows) {
@@ -64,18 +65,20 @@ impl Pair {
     }
 }
 
-/// Flows from one host to another: which of the two has been told of them.
+/// Flows from one host to another: which of the two has a part in them, and which
+/// still has to answer for its end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Flows {
     sink: bool,
     source: bool,
+    awaited: [bool; 2],
 }
 
 impl Flows {
-    /// Nobody has.
-    pub const NONE: Self = Self { sink: false, source: false };
+    /// Neither has.
+    pub const NONE: Self = Self { sink: false, source: false, awaited: [false; 2] };
 
-    /// Has a sink at `at` of the receiver, and lets the sender send to it.
+    /// Has a sink on the receiver's host, and lets the sender send to its port.
     ///
     /// # Errors
     /// See [`HostError`].
@@ -83,42 +86,58 @@ impl Flows {
         &mut self,
         sender: &mut RemoteHost,
         receiver: &mut RemoteHost,
-        at: SocketAddr,
-        avoid: Vec<u32>,
-        traffic: impl FnOnce(SocketAddr) -> Traffic,
+        sink: ForBeside,
+        traffic: impl FnOnce(u16) -> Traffic,
     ) -> Result<(), HostError> {
-        let to = match receiver.command(&ToHost::Beside(ForBeside::Sink { at, avoid }))? {
-            FromHost::Beside(OfBeside::Listening(own)) => SocketAddr::new(at.ip(), own.port()),
+        let port = match receiver.command(&ToHost::Beside(sink))? {
+            FromHost::Beside(OfBeside::Listening(own)) => own.port(),
             other => return Err(receiver.unexpected("a sink for other traffic", &other)),
         };
         self.sink = true;
-        match sender.command(&ToHost::Beside(ForBeside::Send(traffic(to))))? {
+        match sender.command(&ToHost::Beside(ForBeside::Send(traffic(port))))? {
             FromHost::Beside(OfBeside::Done) => self.source = true,
             other => return Err(sender.unexpected("other traffic", &other)),
         }
         Ok(())
     }
 
-    /// Ends the sending; `None` where nothing was sent. Whatever comes of it, the
-    /// sender is not asked again.
+    /// Tells both ends to end, where they have begun. Neither is told twice.
     ///
     /// # Errors
     /// See [`HostError`].
-    pub fn stop(&mut self, sender: &mut RemoteHost) -> Result<Option<CrossTaken>, HostError> {
-        if std::mem::take(&mut self.source) { quiet(sender).map(Some) } else { Ok(None) }
+    pub fn hush(&mut self, sender: &mut RemoteHost, receiver: &mut RemoteHost) -> Result<(), HostError> {
+        let [of_sender, of_receiver] = &mut self.awaited;
+        for (host, begun, awaited) in [(sender, &mut self.source, of_sender), (receiver, &mut self.sink, of_receiver)] {
+            if std::mem::take(begun) {
+                host.tell(&ToHost::Beside(ForBeside::Quiet))?;
+                *awaited = true;
+            }
+        }
+        Ok(())
     }
 
-    /// Takes what is still under way after that, and says how much came in all.
+    /// What they say of it; `None` where nothing was sent.
     ///
     /// # Errors
     /// See [`HostError`].
-    pub fn drain(&mut self, receiver: &mut RemoteHost) -> Result<Bytes, HostError> {
-        if std::mem::take(&mut self.sink) { quiet(receiver).map(|taken| taken.bytes) } else { Ok(Bytes::new(0)) }
+    pub fn heard(&mut self, sender: &mut RemoteHost, receiver: &mut RemoteHost) -> Result<Option<CrossTaken>, HostError> {
+        let mut hear = |host: &mut RemoteHost, at: usize| match std::mem::take(&mut self.awaited[at]) {
+            true => said(host).map(Some),
+            false => Ok(None),
+        };
+        // Both answers are taken before either's failure is told.
+        let (sent, received) = (hear(sender, 0), hear(receiver, 1));
+        Ok(sent?.zip(received?).map(|(sent, received)| CrossTaken {
+            bytes: received.bytes,
+            elapsed: sent.elapsed,
+            frames: [received.frames[0], sent.frames[1]],
+            frame_bytes: [received.frame_bytes[0], sent.frame_bytes[1]],
+        }))
     }
 }
 
-fn quiet(host: &mut RemoteHost) -> Result<CrossTaken, HostError> {
-    match host.command(&ToHost::Beside(ForBeside::Quiet))? {
+fn said(host: &mut RemoteHost) -> Result<CrossTaken, HostError> {
+    match host.answer()? {
         FromHost::Beside(OfBeside::Traffic(taken)) => Ok(taken),
         other => Err(host.unexpected("the end of other traffic", &other)),
     }

@@ -1,15 +1,16 @@
 //! Other traffic beside a trial: pairs of other hosts on the link, and bulk flows
 //! between the trial's own. Begun before the trial's messages flow, ended after.
 
+use std::net::SocketAddr;
 use std::thread;
 
-use model::condition::{CrossTaken, Taken, Traffic};
+use model::condition::{ForBeside, Taken, Traffic};
 use model::plan::LinkKind;
 use model::warning::Warning;
 use model::{Bytes, Cell, Nanos, Role};
 
 use crate::remote::HostError;
-use crate::session::Session;
+use crate::session::{Pair, Session};
 
 /// A message of a pair, as in 1984.
 const PAIR_MESSAGE: Bytes = Bytes::new(1_024);
@@ -66,9 +67,16 @@ fn begin_bulk(session: &mut Session, cell: &Cell, swapped: bool) -> Result<(), H
     let avoid = [of_end(Role::Sender), of_end(Role::Receiver)].concat();
     let (sender, receiver, flows) = session.bulk(swapped);
     let at = at.ok_or_else(|| receiver.endpoint_error(format!("it has no address of {} for bulk flows", cell.family)))?;
-    let traffic =
-        |to| Traffic { to, flows: cell.conditions.bulk, size: BULK_MESSAGE, rate: None, sndbuf: None, device: None, avoid: avoid.clone() };
-    flows.begin(sender, receiver, at, avoid.clone(), traffic)
+    let traffic = |port| Traffic {
+        to: SocketAddr::new(at.ip(), port),
+        flows: cell.conditions.bulk,
+        size: BULK_MESSAGE,
+        rate: None,
+        sndbuf: None,
+        device: None,
+        avoid: avoid.clone(),
+    };
+    flows.begin(sender, receiver, ForBeside::Sink { at, device: None, avoid: avoid.clone() }, traffic)
 }
 
 /// Ends all of it, and says what it was.
@@ -76,21 +84,15 @@ fn begin_bulk(session: &mut Session, cell: &Cell, swapped: bool) -> Result<(), H
 /// # Errors
 /// See [`HostError`].
 pub fn end(session: &mut Session, swapped: bool) -> Result<Taken, HostError> {
-    // First all that send, so that what is under way meets nothing new.
-    let mut sent = Vec::new();
-    for pair in session.pairs() {
-        sent.push(pair.stop()?);
-    }
-    let (sender, _, flows) = session.bulk(swapped);
-    let bulk = flows.stop(sender)?;
+    session.pairs().iter_mut().try_for_each(Pair::hush)?;
+    let (sender, receiver, flows) = session.bulk(swapped);
+    flows.hush(sender, receiver)?;
     let mut taken = Taken::default();
-    for (pair, sent) in session.pairs().iter_mut().zip(sent) {
-        let bytes = pair.drain()?;
-        taken.pairs.extend(sent.map(|sent| CrossTaken { bytes, ..sent }));
+    for pair in session.pairs() {
+        taken.pairs.extend(pair.heard()?);
     }
-    let (_, receiver, flows) = session.bulk(swapped);
-    let bytes = flows.drain(receiver)?;
-    taken.bulk = bulk.map(|sent| CrossTaken { bytes, ..sent });
+    let (sender, receiver, flows) = session.bulk(swapped);
+    taken.bulk = flows.heard(sender, receiver)?;
     Ok(taken)
 }
 
@@ -101,10 +103,10 @@ pub fn end(session: &mut Session, swapped: bool) -> Result<Taken, HostError> {
 pub fn hush(session: &mut Session, swapped: bool) -> Result<(), HostError> {
     let mut hushed = Ok(());
     for pair in session.pairs() {
-        hushed = hushed.and(pair.stop().map(drop)).and(pair.drain().map(drop));
+        hushed = hushed.and(pair.hush()).and(pair.heard().map(drop));
     }
     let (sender, receiver, flows) = session.bulk(swapped);
-    hushed.and(flows.stop(sender).map(drop)).and(flows.drain(receiver).map(drop))
+    hushed.and(flows.hush(sender, receiver)).and(flows.heard(sender, receiver).map(drop))
 }
 
 #[cfg(test)]

@@ -26,6 +26,10 @@ pub enum ForBeside {
     Sink {
         /// Where they listen; port 0.
         at: SocketAddr,
+        /// The device whose received frames are counted; `None` where they are
+        /// those of the trial as well.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        device: Option<String>,
         /// CPUs to be left to the ends of the trial, where there are others.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         avoid: Vec<u32>,
@@ -62,8 +66,8 @@ pub struct Traffic {
     /// has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sndbuf: Option<Bytes>,
-    /// The device whose frames are counted; `None` where they are those of the
-    /// trial as well.
+    /// The device whose received frames are counted; `None` where they are those
+    /// of the trial as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
     /// CPUs to be left to the ends of the trial, where there are others.
@@ -111,16 +115,15 @@ pub struct Replaced {
     pub by: String,
 }
 
-/// What other traffic did from its beginning to its end.
+/// What other traffic did from its beginning to when its sender was told to end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CrossTaken {
-    /// Payload that its sinks received of what was sent meanwhile.
+    /// Payload that its sinks received in that time.
     pub bytes: Bytes,
-    /// How long it flowed: from when its connections were there to when its
-    /// sender was told to end.
+    /// How long it flowed, its connections being there already.
     pub elapsed: Nanos,
-    /// Frames that the link's device of its sender sent and received in that time,
-    /// 0 where they are those of the trial as well.
+    /// Frames that came through the link in that time, to its receiver's device and
+    /// back to its sender's; 0 where they are those of the trial as well.
     #[serde(default)]
     pub frames: [u64; 2],
     /// Bytes of those frames, with the link's header.
