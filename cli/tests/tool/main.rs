@@ -19,6 +19,7 @@ mod arms;
 mod bad_input;
 mod compare;
 mod conservation;
+mod crossing;
 mod damaged;
 mod forms;
 mod help;
@@ -60,6 +61,7 @@ const MODULES: &[(&str, &[(&str, Test)])] = &[
     ("options", options::ALL),
     ("links", links::ALL),
     ("wires", wires::ALL),
+    ("crossing", crossing::ALL),
     ("plans", plans::ALL),
     ("receipt", receipt::ALL),
     ("bad_input", bad_input::ALL),

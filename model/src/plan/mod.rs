@@ -33,6 +33,7 @@ pub use resolve::{LEAST_SILENCE, LOOKS, Override, PlanError, TRIAL_OVERHEAD, res
 /// The presets: the name of each, and its text.
 pub const PRESETS: &[(&str, &str)] = &[
     ("quick", include_str!("../../../plans/quick.toml")),
+    ("link-load", include_str!("../../../plans/link-load.toml")),
     ("receipt", include_str!("../../../plans/receipt.toml")),
     ("size", include_str!("../../../plans/size.toml")),
 ];
