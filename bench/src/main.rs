@@ -15,6 +15,7 @@ mod goodput;
 mod iperf;
 mod kills;
 mod known_difference;
+mod links;
 mod loop_cost;
 mod ours;
 mod pairs;
@@ -51,8 +52,8 @@ struct Arguments {
     #[arg(long, default_value_t = 1.0)]
     effort: f64,
     /// Benchmarks to run: loop, cpu, goodput, flows, agents, fixed, report (all
-    /// of these when absent), workload, those of endurance: kills, soak, siege; equal
-    /// (this machine against itself) and known (a known difference); and the
+    /// of these when absent), workload, links, those of endurance: kills, soak, siege;
+    /// equal (this machine against itself) and known (a known difference); and the
     /// simulations: verdict
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
@@ -115,6 +116,8 @@ fn main() -> anyhow::Result<()> {
 const RATIOS: [&str; 7] = ["loop", "cpu", "goodput", "flows", "agents", "fixed", "report"];
 /// What a mix of sizes costs, against what single sizes foretell.
 const FORETOLD: [&str; 1] = ["workload"];
+/// How near to its limit each link comes.
+const WIRES: [&str; 1] = ["links"];
 /// What takes its time and needs no quiet machine.
 const ENDURANCE: [&str; 3] = ["kills", "soak", "siege"];
 /// This machine against itself, and against a difference that is known.
@@ -123,7 +126,7 @@ const JUDGED: [&str; 2] = ["equal", "known"];
 const SIMULATED: [&str; 1] = ["verdict"];
 
 fn benchmark(arguments: &Arguments) -> anyhow::Result<()> {
-    let kinds: [&[&str]; 5] = [&RATIOS, &FORETOLD, &ENDURANCE, &JUDGED, &SIMULATED];
+    let kinds: [&[&str]; 6] = [&RATIOS, &FORETOLD, &WIRES, &ENDURANCE, &JUDGED, &SIMULATED];
     let known = kinds.concat();
     if let Some(unknown) = arguments.only.iter().find(|only| !known.contains(&only.as_str())) {
         anyhow::bail!("there is no benchmark '{unknown}'; there are: {}", known.join(", "));
@@ -161,6 +164,7 @@ fn measure(arguments: &Arguments, name: &str) -> anyhow::Result<Vec<Row>> {
         "fixed" => fixed_cost::measure(pairs(60)),
         "report" => report_speed::measure(&nettoll),
         "workload" => workload::measure(&nettoll, share(20, 6)),
+        "links" => links::measure(&nettoll, arguments.effort.min(1.0)),
         "equal" => equal_arms::measure(&nettoll, share(60, 2)),
         "known" => known_difference::measure(&nettoll, share(20, 10)),
         "kills" => kills::measure(&nettoll, share(100, 1)),

@@ -46,8 +46,8 @@ fn each_cell_crosses_its_own_link() -> Result<(), Skip> {
     let cells = "test = [\"UDP_STREAM\", \"UDP_RR\"]\nsize = 1400\nlink = [\"ethernet 10M\", \"switch 20M\", \"loopback\"]\n";
     let tool = Tool::new();
     let before = traces();
-    let analysis = tool.study(&plan("", "150ms", 2, cells), &["-J"]).done().json();
-    assert_eq!((&analysis["trials"], &analysis["failed"], &analysis["datagrams"]["unaccounted"]), (&12.into(), &0.into(), &0.into()));
+    let analysis = tool.study(&plan("", "150ms", 1, cells), &["-J"]).done().json();
+    assert_eq!((&analysis["trials"], &analysis["failed"], &analysis["datagrams"]["unaccounted"]), (&6.into(), &0.into(), &0.into()));
     for cell in analysis["cells"].as_array().unwrap() {
         let (label, limit) = (cell["label"].as_str().unwrap(), cell["metrics"]["limit_bit_per_s"]["value"].as_f64());
         // 1,400 bytes of payload in 1,442 bytes of a frame, which cost 1,466.
@@ -68,7 +68,7 @@ fn each_cell_crosses_its_own_link() -> Result<(), Skip> {
     // An arm takes its cells over another link.
     let arms = "arms = [\"usual\", \"slow: link=ethernet 10M\"]";
     let tool = Tool::new();
-    tool.study(&plan(arms, "100ms", 2, "test = \"UDP_STREAM\"\nsize = 1400"), &[]).judged();
+    tool.study(&plan(arms, "100ms", 1, "test = \"UDP_STREAM\"\nsize = 1400"), &[]).judged();
     let rate = |measured: &Measured| measured.receiver.total.bytes as f64 * 8.0 / measured.receiver.window.length().as_secs_f64();
     for (record, measured) in tool.stored().all_measured() {
         // With what was sent before and after the window it is at most four of its lengths.
@@ -87,11 +87,12 @@ fn own_share(link: &LinkKind, measured: &Measured, payload: u64) -> f64 {
 }
 
 fn pairs_of_other_hosts_take_their_part_of_the_wire() -> Result<(), Skip> {
-    let cells = "test = [\"TCP_STREAM\", \"UDP_STREAM\"]\nsize = 1460\nnodelay = true\nlink = [\"switch 10M\", \"shared-wire 10M\"]\n\
-                 link_load = [0, \"2x750K\"]\n";
+    // With a small send buffer little is left to be drained when a trial ends.
+    let cells = "test = [\"TCP_STREAM\", \"UDP_STREAM\"]\nsize = 1460\nnodelay = true\nsndbuf = \"64K\"\n\
+                 link = [\"switch 10M\", \"shared-wire 10M\"]\nlink_load = [0, \"2x750K\"]\n";
     let tool = Tool::new();
     let before = traces();
-    let analysis = tool.study(&plan("", "700ms", 2, cells), &["-J"]).done().json();
+    let analysis = tool.study(&plan("", "600ms", 1, cells), &["-J"]).done().json();
     assert_eq!(analysis["datagrams"]["unaccounted"], 0, "{:#}", analysis["datagrams"]);
     let mut sums = Vec::new();
     for (record, measured) in tool.stored().all_measured() {
@@ -148,7 +149,7 @@ fn bulk_flows_run_beside_a_trial_and_are_told_from_it() -> Result<(), Skip> {
     let cells = "test = [\"UDP_STREAM\", \"TCP_RR\", \"UDP_RR\"]\nsize = 1000\nlink = [\"veth\", \"ethernet 20M\"]\nbulk = [0, 2]\n";
     let tool = Tool::new();
     let before = traces();
-    let analysis = tool.study(&plan("", "120ms", 2, cells), &["-J"]).done().json();
+    let analysis = tool.study(&plan("", "120ms", 1, cells), &["-J"]).done().json();
     assert_eq!((&analysis["failed"], &analysis["datagrams"]["unaccounted"]), (&0.into(), &0.into()), "{:#}", analysis["datagrams"]);
     for (record, measured) in tool.stored().all_measured() {
         let beside = record.cell.conditions.bulk > 0;
@@ -245,22 +246,20 @@ fn many() -> String {
 }
 
 fn a_killed_host_of_a_pair_costs_its_trial_alone() -> Result<(), Skip> {
-    for name in ["c0", "d1"] {
-        let tool = Tool::new();
-        let before = traces();
-        let study = tool.start_study(&many(), &[]);
-        within(Duration::from_secs(60), "the first trial is stored", || tool.try_stored().is_some_and(|run| run.trials_so_far() > 0));
-        match processes::host(&tool, name) {
-            Some(host) => host.kill(),
-            None => note("crossing: the study ended before the host was found"),
-        }
-        let answer: Answer = study.wait_with_output().unwrap().into();
-        answer.done();
-        let stored = tool.stored();
-        assert_eq!(stored.trials().len(), 12);
-        assert!(stored.errors().len() <= 1, "{:?}", stored.errors());
-        assert_nothing_left(&tool, &before);
+    let tool = Tool::new();
+    let before = traces();
+    let study = tool.start_study(&many(), &[]);
+    within(Duration::from_secs(60), "the first trial is stored", || tool.try_stored().is_some_and(|run| run.trials_so_far() > 0));
+    match processes::host(&tool, "d1") {
+        Some(host) => host.kill(),
+        None => note("crossing: the study ended before the host was found"),
     }
+    let answer: Answer = study.wait_with_output().unwrap().into();
+    answer.done();
+    let stored = tool.stored();
+    assert_eq!(stored.trials().len(), 12);
+    assert!(stored.errors().len() <= 1, "{:?}", stored.errors());
+    assert_nothing_left(&tool, &before);
     Ok(())
 }
 
