@@ -158,7 +158,9 @@ fn override_receipt(raw: &mut RawPlan, args: &StudyArgs) {
 }
 
 fn override_link(raw: &mut RawPlan, args: &StudyArgs) {
-    raw.link.kind = args.link.link.or(raw.link.kind);
+    if let Some(kind) = args.link.link {
+        raw.cross(kind);
+    }
     raw.link.mtu = args.link.mtu.or(raw.link.mtu);
     raw.link.offloads.extend(args.link.offload.iter().copied());
 }

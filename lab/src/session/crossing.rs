@@ -26,16 +26,16 @@ impl Pair {
         Self { hosts, at, device, swapped: false, flows: Flows::NONE }
     }
 
-    /// Lets one send to the other, the same way as the trial's own hosts; `how` is
-    /// told the sink's address and the sender's device.
+    /// Lets one send to the other, the same way as the trial's own hosts, away from
+    /// the CPUs to `avoid`; `how` is told the sink's address and the sender's device.
     ///
     /// # Errors
     /// See [`HostError`].
-    pub fn begin(&mut self, swapped: bool, how: impl FnOnce(SocketAddr, String) -> Traffic) -> Result<(), HostError> {
+    pub fn begin(&mut self, swapped: bool, avoid: Vec<u32>, how: impl FnOnce(SocketAddr, String) -> Traffic) -> Result<(), HostError> {
         self.swapped = swapped;
         let (at, device) = (self.at[usize::from(!swapped)], self.device.clone());
         let (sender, receiver, flows) = self.ends();
-        let sink = ForBeside::Sink { at, device: Some(device.clone()), avoid: Vec::new() };
+        let sink = ForBeside::Sink { at, device: Some(device.clone()), avoid };
         flows.begin(sender, receiver, sink, |port| how(SocketAddr::new(at.ip(), port), device))
     }
 

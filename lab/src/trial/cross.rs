@@ -43,28 +43,32 @@ pub fn longest_wait(link: &LinkKind, cell: &Cell) -> Nanos {
 /// See [`HostError`]. What flows then is to be ended by [`hush`].
 pub fn begin(session: &mut Session, cell: &Cell, swapped: bool) -> Result<Option<Warning>, HostError> {
     let load = cell.conditions.link_load;
+    let ends = cpus_of_ends(session, cell, swapped);
     for pair in session.pairs().iter_mut().take(load.pairs as usize) {
-        pair.begin(swapped, |to, device| Traffic {
+        pair.begin(swapped, ends.clone(), |to, device| Traffic {
             to,
             flows: 1,
             size: PAIR_MESSAGE,
             rate: load.rate,
             sndbuf: Some(PAIR_SNDBUF),
             device: Some(device),
-            avoid: Vec::new(),
+            avoid: ends.clone(),
         })?;
     }
     if cell.conditions.bulk > 0 {
-        begin_bulk(session, cell, swapped)?;
+        begin_bulk(session, cell, swapped, ends)?;
     }
     let cpus = thread::available_parallelism().map_or(1, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX));
     Ok((load.pairs > cpus).then_some(Warning::Crowded { pairs: load.pairs, cpus }))
 }
 
-fn begin_bulk(session: &mut Session, cell: &Cell, swapped: bool) -> Result<(), HostError> {
+fn cpus_of_ends(session: &Session, cell: &Cell, swapped: bool) -> Vec<u32> {
+    let places = [Role::Sender, Role::Receiver].map(|role| session.place(role, swapped));
+    places.into_iter().flat_map(|place| place.cpus(cell.flows)).map(|place| place.cpu).collect()
+}
+
+fn begin_bulk(session: &mut Session, cell: &Cell, swapped: bool, avoid: Vec<u32>) -> Result<(), HostError> {
     let at = session.place(Role::Receiver, swapped).address(cell.family);
-    let of_end = |role| session.place(role, swapped).cpus(cell.flows).iter().map(|place| place.cpu).collect::<Vec<_>>();
-    let avoid = [of_end(Role::Sender), of_end(Role::Receiver)].concat();
     let (sender, receiver, flows) = session.bulk(swapped);
     let at = at.ok_or_else(|| receiver.endpoint_error(format!("it has no address of {} for bulk flows", cell.family)))?;
     let traffic = |port| Traffic {

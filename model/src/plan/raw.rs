@@ -139,6 +139,12 @@ impl RawPlan {
         }
         Ok(raw)
     }
+
+    /// Has every cell cross this link, whatever levels of it the tables of cells have.
+    pub fn cross(&mut self, kind: LinkKind) {
+        self.link.kind = Some(kind);
+        self.cells.iter_mut().for_each(|table| _ = table.remove(Factor::Link.name()));
+    }
 }
 
 /// `offload.tx = ...` is a table within the table to TOML, and one key here.
