@@ -1,5 +1,6 @@
 //! The tool watches itself: what makes one trial doubtful.
 
+use model::condition::{Conditions, Placement};
 use model::end::{EndReport, OptionValue, SocketOption};
 use model::trial::Measured;
 use model::{Cell, Nanos, Role, Test, TrialRecord, Warning};
@@ -43,13 +44,13 @@ pub fn warnings(record: &TrialRecord, loop_overhead_ns: f64) -> Vec<Warning> {
     let mut found = Vec::new();
     found.extend(unaccounted(measured, &record.cell));
     found.extend(wrong_path(measured, &record.cell));
-    found.extend(one_cpu(measured));
+    found.extend(one_cpu(measured, &record.cell));
     found.extend(throttled(measured));
     found.extend(stolen(measured));
     found.extend(misaligned(measured));
     found.extend(answers_lost(measured, &record.cell));
     for end in [&measured.sender, &measured.receiver] {
-        found.extend(contended(end));
+        found.extend(contended(end, &record.cell));
         // A sender that keeps to its schedule is limited by that alone.
         let limited = generator_limit(end, loop_overhead_ns).filter(|_| record.cell.rate.is_none() || behind(&measured.sender).is_some());
         found.extend(limited);
@@ -87,10 +88,11 @@ fn wrong_path(measured: &Measured, cell: &Cell) -> Option<Warning> {
     (carried < least).then_some(Warning::WrongPath { payload, carried })
 }
 
-fn one_cpu(measured: &Measured) -> Option<Warning> {
+/// Where it was asked for it is no doubt.
+fn one_cpu(measured: &Measured, cell: &Cell) -> Option<Warning> {
     // Of hosts apart each has a CPU of that number.
     let shared = !measured.apart && measured.sender.cpu? == measured.receiver.cpu?;
-    shared.then_some(Warning::OneCpu)
+    (shared && cell.conditions.placement != Placement::SameCore).then_some(Warning::OneCpu)
 }
 
 /// Two hosts on one machine see the same CPUs, so the larger counts, not the sum.
@@ -127,9 +129,18 @@ fn window_ns(end: &EndReport) -> Option<f64> {
     (length > 0).then_some(length as f64)
 }
 
-fn contended(end: &EndReport) -> Option<Warning> {
+/// An end that was to share its CPU had to wait for it: that is what the trial
+/// shows, not what spoils it.
+fn contended(end: &EndReport, cell: &Cell) -> Option<Warning> {
     let share = end.run_delay?.get() as f64 / window_ns(end)? / figures::threads(end);
-    (share > MOST_WAITING).then_some(Warning::Contended { role: end.role, share })
+    (share > MOST_WAITING && !shares_its_cpu(end.role, cell)).then_some(Warning::Contended { role: end.role, share })
+}
+
+/// Whether something else was asked to run on the CPU of an end: units of load,
+/// or the other end.
+fn shares_its_cpu(role: Role, cell: &Cell) -> bool {
+    let Conditions { load, placement, .. } = &cell.conditions;
+    *load.of(role) > 0 || *placement == Placement::SameCore
 }
 
 /// A message at hand is no delay: more than one a flow has to be missing.
@@ -180,7 +191,7 @@ fn calls_failed(end: &EndReport) -> Option<Warning> {
 mod tests {
     use super::warnings;
     use crate::testing::{measured, record};
-    use model::condition::{CrossTaken, Taken};
+    use model::condition::{Conditions, CrossTaken, Placement, Taken};
     use model::end::{OptionValue, SocketOption, Window};
     use model::trial::{ClockOffset, Measured};
     use model::{Bytes, Nanos, Role, Test, Warning};
@@ -247,6 +258,30 @@ mod tests {
         assert_eq!(doubts(Test::TcpStream, apart), []);
         let free = |trial: &mut Measured| (trial.receiver.cpu, trial.sender.cpu) = (None, None);
         assert_eq!(doubts(Test::TcpStream, free), []);
+    }
+
+    #[test]
+    fn what_was_asked_for_is_no_disturbance() {
+        let under = |conditions: Conditions| {
+            let mut trial = measured(Test::TcpStream, 1024);
+            trial.sender.run_delay = Some(Nanos::from_millis(75));
+            trial.receiver.run_delay = Some(Nanos::from_millis(75));
+            trial.receiver.cpu = trial.sender.cpu;
+            let mut record = record(Test::TcpStream, 1024, 0, trial);
+            record.cell.conditions = conditions;
+            warnings(&record, 1.0)
+        };
+        let roles = |found: &[Warning]| {
+            let waited = |warning: &Warning| if let Warning::Contended { role, .. } = warning { Some(*role) } else { None };
+            found.iter().filter_map(waited).collect::<Vec<_>>()
+        };
+        let usual = under(Conditions::USUAL);
+        assert_eq!((roles(&usual), usual.contains(&Warning::OneCpu)), (vec![Role::Sender, Role::Receiver], true));
+        let loaded = under(Conditions { load: "sender:2".parse().unwrap(), ..Conditions::USUAL });
+        assert_eq!((roles(&loaded), loaded.contains(&Warning::OneCpu)), (vec![Role::Receiver], true));
+        assert_eq!(under(Conditions { placement: Placement::SameCore, ..Conditions::USUAL }), []);
+        // Other hosts on the link were to load the link, not the CPUs.
+        assert_eq!(roles(&under(Conditions { link_load: "3".parse().unwrap(), bulk: 2, ..Conditions::USUAL })).len(), 2);
     }
 
     #[test]

@@ -119,7 +119,7 @@ fn unreadable(file: &Path, answer: &io::Error) -> Failure {
 
 fn preset(name: &str) -> Result<&'static str, Failure> {
     let names = || PRESETS.iter().map(|(name, _)| *name);
-    PRESETS.iter().find(|(preset, _)| *preset == name).map(|(_, text)| *text).ok_or_else(|| {
+    model::plan::preset(name).ok_or_else(|| {
         let hint = model::nearest(name, names()).map_or(String::new(), |near| format!("; did you mean '{near}'?"));
         let all = names().collect::<Vec<_>>().join(", ");
         Failure::misuse(format!("there is no study '{name}'{hint} Presets: {all}; or give a plan of your own with --plan FILE"))

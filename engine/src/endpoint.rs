@@ -18,6 +18,7 @@ use crate::channel::{self, ChannelError, Receiver};
 use crate::crew::Crew;
 use crate::deadline::Deadline;
 use crate::report::report;
+use crate::scheduling;
 use crate::socket::{self, SocketError};
 use crate::timekeeper::Timekeeper;
 use crate::traffic::nothing_came;
@@ -238,8 +239,10 @@ pub fn bind_to_cpu(cpu: Option<u32>) -> Option<String> {
     bound.err().map(|errno| format!("sched_setaffinity to CPU {cpu}: {errno}"))
 }
 
-/// Lets the main thread run anywhere again, out of the traffic threads' way.
+/// Lets the main thread run anywhere again, out of the traffic threads' way, and
+/// as soon as it wants to.
 fn free_main_thread(free: Option<CpuSet>) {
+    scheduling::come_first();
     if let Some(free) = free {
         let _ = sched_setaffinity(Pid::from_raw(0), &free);
     }

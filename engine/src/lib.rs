@@ -11,6 +11,7 @@ pub mod api;
 pub mod channel;
 pub mod endpoint;
 pub mod probe;
+pub mod scheduling;
 pub mod stage;
 pub mod tap;
 pub mod traffic;

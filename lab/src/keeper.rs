@@ -159,7 +159,10 @@ impl Keeper<'_> {
             ToHost::Start => self.start(THIS_PROGRAM)?,
             ToHost::Arm(ForArm::Start { tool }) => self.start(&tool)?,
             ToHost::Arm(command) => arm::keep::carry_out(command, &mut self.adjuster, &mut self.entered)?,
-            ToHost::Beside(command) => FromHost::Beside(self.beside.carry_out(command)?),
+            ToHost::Beside(command) => {
+                let endpoint = self.endpoint.as_ref().map(EndpointProcess::pid);
+                FromHost::Beside(self.beside.carry_out(command, &self.entered, endpoint)?)
+            }
             ToHost::Endpoint(message) => {
                 // An endpoint that died says so itself, through its relay.
                 if let Some(endpoint) = &mut self.endpoint {

@@ -1,5 +1,6 @@
 //! One trial: both ends prepared, joined, let go, drained and read.
 
+mod conditions;
 mod cross;
 mod observe;
 mod talk;
@@ -26,6 +27,7 @@ use crate::event::Listener;
 use crate::remote::{Heard, HostError};
 use crate::session::{Place, Session};
 
+use conditions::Conditions;
 use talk::{Both, STEP_LIMIT};
 
 /// How long a receiver waits for more after the sender's end: on one machine
@@ -115,9 +117,11 @@ impl<'a> Order<'a> {
 pub fn run(session: &mut Session, order: Order, listener: &mut dyn Listener) -> Result<Done, TrialError> {
     let cookie = draw_cookie()?;
     let mut warnings = turn::take(session, listener)?;
+    let mut conditions = Conditions::default();
+    let outcome = conditions.bring_about(session, &order).map_err(TrialError::from);
     let limit = longest(&order);
     let end = Instant::now() + limit;
-    let outcome = Trial { session: &mut *session, order, cookie, listener, limit, end }.run();
+    let outcome = outcome.and_then(|()| Trial { session: &mut *session, order, cookie, listener, limit, end }.run());
     let mut outcome = outcome.map(|(measured, moved)| {
         warnings.extend(moved);
         Done { measured, warnings }
@@ -141,6 +145,13 @@ pub fn run(session: &mut Session, order: Order, listener: &mut dyn Listener) -> 
         if let Err(lost) = session.wire_counters() {
             outcome = Err(lost.into());
         }
+    }
+    let lost = outcome.as_ref().err().is_some_and(TrialError::is_loss_of_host);
+    match (conditions.take_away(session, &order, lost), &mut outcome) {
+        (Ok(taken), Ok(done)) => conditions::store(taken, &mut done.measured),
+        // What came of the trial first is told, unless a host is lost now.
+        (Err(error), came) if came.is_ok() || error.is_loss_of_host() => *came = Err(error.into()),
+        _ => {}
     }
     turn::give_back(session);
     outcome
@@ -305,6 +316,7 @@ impl Trial<'_> {
                 return Err(HostError::Version { name: self.host(role).name().to_owned(), theirs: *versions.of(role) }.into());
             }
         }
+        self.schedule()?;
         let tasks = Both { sender: self.task(Role::Sender)?, receiver: self.task(Role::Receiver)? };
         self.tell(|role| ToHost::Endpoint(ToEndpoint::Prepare(Box::new(tasks.of(role).clone()))))?;
         let deadline = Instant::now() + self.step_limit();

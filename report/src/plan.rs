@@ -148,11 +148,11 @@ fn expected(plan: &Plan, blocks: u32) -> String {
 mod tests {
     use super::render;
     use crate::terminal::Style;
-    use model::plan::{PRESETS, RawPlan, resolve};
+    use model::plan::{RawPlan, preset, resolve};
 
     #[test]
     fn a_dry_run_says_what_how_long_and_how_well() {
-        let raw = RawPlan::parse(PRESETS[0].1).unwrap();
+        let raw = RawPlan::parse(preset("quick").unwrap()).unwrap();
         let text = render(&resolve(&raw, &[], 7).unwrap(), Style { colour: false, width: 80 });
         insta::assert_snapshot!(text);
     }

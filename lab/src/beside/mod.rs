@@ -1,15 +1,22 @@
-//! What a host has running beside its endpoint for the conditions of a trial.
+//! What a host has running beside its endpoint for the conditions of a trial,
+//! and how that endpoint is scheduled.
 //!
 //! Everything here ends when the trial does, and with the host's process,
 //! however that ended.
 
+mod schedule;
+mod softirq;
 mod traffic;
 
 use model::condition::{ForBeside, OfBeside};
 
+use crate::host::namespace::Entered;
 use crate::load::{Load, LoadError};
 
-use traffic::{Sink, Source, TrafficError};
+pub use schedule::ScheduleError;
+pub use softirq::SoftirqError;
+pub use traffic::TrafficError;
+use traffic::{Sink, Source};
 
 /// Why a condition could not be brought about.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +27,12 @@ pub enum BesideError {
     /// Other traffic did not start, or ended.
     #[error(transparent)]
     Traffic(#[from] TrafficError),
+    /// The endpoint could not be scheduled so.
+    #[error(transparent)]
+    Schedule(#[from] ScheduleError),
+    /// Packets could not be steered.
+    #[error(transparent)]
+    Softirq(#[from] SoftirqError),
     /// The controller and this host have lost step.
     #[error("{0} (a fault of the controller)")]
     OutOfTurn(&'static str),
@@ -34,11 +47,12 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// Carries out a command.
+    /// Carries out a command on the host that was entered, whose endpoint, if
+    /// one runs, is this process.
     ///
     /// # Errors
     /// See [`BesideError`].
-    pub fn carry_out(&mut self, command: ForBeside) -> Result<OfBeside, BesideError> {
+    pub fn carry_out(&mut self, command: ForBeside, entered: &Entered, endpoint: Option<u32>) -> Result<OfBeside, BesideError> {
         match command {
             ForBeside::Load { units, cpus } => {
                 // Ended first: two loads would be one too many.
@@ -69,7 +83,15 @@ impl Beside {
                 (None, Some(sink)) => Ok(OfBeside::Traffic(sink.close()?)),
                 (None, None) => Err(BesideError::OutOfTurn("end other traffic: there is none")),
             },
-            other => todo!("{other:?}"),
+            ForBeside::Schedule(priority) => {
+                let endpoint = endpoint.ok_or(BesideError::OutOfTurn("schedule an endpoint: none is running"))?;
+                schedule::schedule(endpoint, priority)?;
+                Ok(OfBeside::Done)
+            }
+            ForBeside::Softirq { device, cpu } => {
+                softirq::steer(entered, &device, cpu)?;
+                Ok(OfBeside::Done)
+            }
         }
     }
 }

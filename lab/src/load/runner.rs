@@ -2,9 +2,9 @@
 //! which is process 1 of a pid namespace and takes the units with it when it ends.
 
 use std::fs;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -54,8 +54,8 @@ fn bind(cpus: &[u32]) {
     }
 }
 
-/// The cage: starts the units, says `ready` when each works, waits for the end
-/// of its input, ends them and says what they took.
+/// The cage: starts the units, lets them go at once when each is ready, says so,
+/// waits for the end of its input, ends them and says what they took.
 ///
 /// # Errors
 /// A unit that does not start, or ends.
@@ -63,18 +63,24 @@ pub fn cage(units: u32, place: &Path, not_caged: Option<String>) -> io::Result<(
     // Not caged, what a unit leaves behind falls to this process, and is ended by it.
     let _ = prctl::set_child_subreaper(true);
     let jobs = Arc::new(AtomicU64::new(0));
+    // All at once: one after the other each would wait for those that work already.
+    let started = (0..units).map(|number| Unit::start(&place.join(format!("unit-{number}")))).collect::<io::Result<Vec<_>>>()?;
+    let ready = started.into_iter().map(Unit::ready).collect::<io::Result<Vec<_>>>()?;
+    let before = ready.iter().fold(Nanos::default(), |sum, (_, took)| sum + *took);
     let mut running = Vec::new();
-    for number in 0..units {
-        running.push(Unit::start(&place.join(format!("unit-{number}")), &jobs)?);
-    }
     let begun = Instant::now();
+    for (unit, _) in ready {
+        running.push(unit.go(&jobs)?);
+    }
     say("ready")?;
     let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+    running.iter_mut().for_each(|unit| _ = unit.process.kill());
     let elapsed = Nanos::from(begun.elapsed());
     let finished = jobs.load(Ordering::Relaxed);
-    running.into_iter().for_each(Unit::end);
+    drop(running);
     end_the_rest();
-    let taken = LoadTaken { cpu: cpu_of_children(), elapsed, jobs: finished, replaced: replaced(), not_caged };
+    let cpu = cpu_of_children().since(before);
+    let taken = LoadTaken { cpu, elapsed, jobs: finished, replaced: replaced(), not_caged };
     say(&serde_json::to_string(&taken).map_err(io::Error::other)?)
 }
 
@@ -115,42 +121,59 @@ fn children() -> Vec<Pid> {
     text.split_ascii_whitespace().filter_map(|word| word.parse().ok()).map(Pid::from_raw).collect()
 }
 
-/// A running unit.
+/// A unit that was started.
 struct Unit {
     process: Child,
-    reader: thread::JoinHandle<()>,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+/// A unit that works. Dropped, it is ended.
+struct Working {
+    process: Child,
 }
 
 impl Unit {
-    /// Starts it and waits until it works.
-    fn start(directory: &Path, jobs: &Arc<AtomicU64>) -> io::Result<Self> {
+    fn start(directory: &Path) -> io::Result<Self> {
         fs::create_dir(directory)?;
         let mut command = Command::new("/proc/self/exe");
-        command.args(["__load", "unit"]).arg(directory).stdin(Stdio::null()).stdout(Stdio::piped());
+        command.args(["__load", "unit"]).arg(directory).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.spawn()?;
-        let output = process.stdout.take().ok_or_else(|| io::Error::other("no pipe from a unit of load"))?;
-        let mut output = BufReader::new(output);
+        let no_pipe = || io::Error::other("no pipe to a unit of load");
+        let input = process.stdin.take().ok_or_else(no_pipe)?;
+        let output = process.stdout.take().ok_or_else(no_pipe)?;
+        Ok(Self { process, input, output: BufReader::new(output) })
+    }
+
+    /// Waits until it has its files; with the CPU time that took.
+    fn ready(mut self) -> io::Result<(Self, Nanos)> {
         let mut line = String::new();
-        output.read_line(&mut line)?;
-        if line.trim_end() != "ready" {
-            let status = process.wait()?;
-            return Err(io::Error::other(format!("a unit of load did not start: {status}")));
+        self.output.read_line(&mut line)?;
+        match line.trim_end().strip_prefix("ready ").and_then(|took| took.parse().ok()) {
+            Some(took) => Ok((self, Nanos::new(took))),
+            None => Err(io::Error::other(format!("a unit of load did not start: {}", self.process.wait()?))),
         }
-        let jobs = Arc::clone(jobs);
-        let reader = thread::Builder::new().stack_size(128 << 10).spawn(move || {
+    }
+
+    fn go(mut self, jobs: &Arc<AtomicU64>) -> io::Result<Working> {
+        let (jobs, mut output) = (Arc::clone(jobs), self.output);
+        let working = Working { process: self.process };
+        self.input.write_all(b".")?;
+        thread::Builder::new().stack_size(128 << 10).spawn(move || {
             // Each job is a dot and the line's end.
             let mut dots = [0; 64];
             while let Ok(count @ 1..) = output.read(&mut dots) {
                 jobs.fetch_add(dots[..count].iter().filter(|byte| **byte == b'.').count() as u64, Ordering::Relaxed);
             }
         })?;
-        Ok(Self { process, reader })
+        Ok(working)
     }
+}
 
-    fn end(mut self) {
+impl Drop for Working {
+    fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
-        drop(self.reader);
     }
 }
 

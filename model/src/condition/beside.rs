@@ -38,10 +38,11 @@ pub enum ForBeside {
     Send(Traffic),
     /// End other traffic, here as a sender or a sink; answered with [`OfBeside::Traffic`].
     Quiet,
-    /// Have the endpoint scheduled so; answered with [`OfBeside::Done`].
+    /// Have the endpoint scheduled so; answered with [`OfBeside::Done`] once that
+    /// is read back.
     Schedule(Priority),
     /// Have packets that `device` receives handled on a CPU; `None`: as usual.
-    /// Answered with [`OfBeside::Done`].
+    /// Answered with [`OfBeside::Done`] once that is read back.
     Softirq {
         /// The link's device.
         device: String,
@@ -150,4 +151,8 @@ pub struct Taken {
     /// How each end was scheduled, read back, where it was asked for.
     #[serde(skip_serializing_if = "PerEnd::is_usual")]
     pub priority: PerEnd<Priority>,
+    /// The CPU that handled what the receiver's device received, read back, where
+    /// it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub softirq: Option<u32>,
 }

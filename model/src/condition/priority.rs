@@ -13,13 +13,13 @@ pub enum Priority {
     Usual,
     /// A nice value, -20 (first) to 19 (last).
     Nice(i8),
-    /// SCHED_FIFO with a priority of 1 to 99.
+    /// SCHED_FIFO with a priority of 1 to 98: the thread that ends a trial comes one before.
     Realtime(u8),
 }
 
 /// A text that is no priority.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no priority: write usual, nice:-20 to nice:19, or rt:1 to rt:99")]
+#[error("'{0}' is no priority: write usual, nice:-20 to nice:19, or rt:1 to rt:98")]
 pub struct PriorityError(String);
 
 impl Serialize for Priority {
@@ -52,7 +52,7 @@ impl FromStr for Priority {
         match text.split_once(':') {
             None if text == "usual" => Ok(Self::Usual),
             Some(("nice", nice)) => nice.parse().ok().filter(|nice| (-20..=19).contains(nice)).map(Self::Nice).ok_or_else(wrong),
-            Some(("rt", level)) => level.parse().ok().filter(|level| (1..=99).contains(level)).map(Self::Realtime).ok_or_else(wrong),
+            Some(("rt", level)) => level.parse().ok().filter(|level| (1..=98).contains(level)).map(Self::Realtime).ok_or_else(wrong),
             _ => Err(wrong()),
         }
     }
@@ -64,13 +64,13 @@ mod tests {
     use crate::condition::PerEnd;
 
     #[test]
-    fn limits_are_those_of_the_kernel() {
+    fn limits_are_those_of_the_kernel_less_one_level() {
         let read = |text: &str| text.parse::<Priority>().ok();
         assert_eq!(
-            (read("usual"), read("nice:-20"), read("rt:99")),
-            (Some(Priority::Usual), Some(Priority::Nice(-20)), Some(Priority::Realtime(99)))
+            (read("usual"), read("nice:-20"), read("rt:98")),
+            (Some(Priority::Usual), Some(Priority::Nice(-20)), Some(Priority::Realtime(98)))
         );
-        for wrong in ["nice:20", "nice:-21", "rt:0", "rt:100", "nice", "fast", ""] {
+        for wrong in ["nice:20", "nice:-21", "rt:0", "rt:99", "nice", "fast", ""] {
             assert_eq!(read(wrong), None, "{wrong}");
         }
     }

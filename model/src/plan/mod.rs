@@ -5,6 +5,7 @@
 
 pub(crate) mod cells;
 mod changes;
+mod conditions;
 mod crossed;
 pub mod factor;
 pub mod hosts;
@@ -32,11 +33,19 @@ pub use resolve::{LEAST_SILENCE, LOOKS, Override, PlanError, TRIAL_OVERHEAD, res
 
 /// The presets: the name of each, and its text.
 pub const PRESETS: &[(&str, &str)] = &[
+    ("host-load", include_str!("../../../plans/host-load.toml")),
+    ("placement", include_str!("../../../plans/placement.toml")),
+    ("priorities", include_str!("../../../plans/priorities.toml")),
     ("quick", include_str!("../../../plans/quick.toml")),
     ("link-load", include_str!("../../../plans/link-load.toml")),
     ("receipt", include_str!("../../../plans/receipt.toml")),
     ("size", include_str!("../../../plans/size.toml")),
 ];
+
+/// The text of a preset.
+pub fn preset(name: &str) -> Option<&'static str> {
+    PRESETS.iter().find(|(preset, _)| *preset == name).map(|(_, text)| *text)
+}
 
 /// A plan with every default filled in and every limit checked.
 ///

@@ -2,6 +2,7 @@
 
 use super::cells::resolve_cells;
 use super::changes;
+use super::conditions;
 use super::crossed;
 use super::factor::Factor;
 use super::hosts::OnLoss;
@@ -137,6 +138,7 @@ pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Plan,
     };
     crossed::check(&plan)?;
     changes::check(&plan)?;
+    conditions::check(&plan)?;
     Ok(plan)
 }
 
@@ -230,7 +232,7 @@ fn shrink(length: Nanos, budget: Option<Nanos>, warmup: Nanos, trials: u64) -> N
 #[cfg(test)]
 mod tests {
     use super::{Factor, Override, PlanError, RawPlan, resolve};
-    use crate::plan::{PRESETS, Plan, PlanEnd};
+    use crate::plan::{PRESETS, Plan, PlanEnd, preset};
     use crate::quantity::{Bytes, Nanos};
     use proptest::prelude::proptest;
 
@@ -258,7 +260,7 @@ mod tests {
 
     #[test]
     fn quick_fits_its_minute() {
-        let plan = plan(PRESETS[0].1).unwrap();
+        let plan = plan(preset("quick").unwrap()).unwrap();
         assert_eq!(plan.cells.len(), 21);
         assert_eq!(plan.blocks.most, 9);
         let trials = plan.cells.len() as u64 * 9;
@@ -286,7 +288,7 @@ mod tests {
 
     #[test]
     fn a_test_asked_for_keeps_the_levels_of_its_own_table() {
-        let only = |test: &str| plan_with(PRESETS[0].1, &[(Factor::Test, vec![test.to_owned()])]).unwrap().cells;
+        let only = |test: &str| plan_with(preset("quick").unwrap(), &[(Factor::Test, vec![test.to_owned()])]).unwrap().cells;
         assert!(only("TCP_STREAM").iter().all(|cell| cell.test == crate::Test::TcpStream && cell.nodelay));
         assert_eq!(only("UDP_STREAM").len(), 10);
         let maerts = only("TCP_MAERTS");

@@ -7,7 +7,7 @@ use model::cell::Cell;
 use model::end::{Counts, CpuTime, EndReport, OptionValue, SocketOption, Switches, Window};
 use model::host::{FACTS_FORMAT, HostFacts};
 use model::kernel::HostCounters;
-use model::plan::{PRESETS, Plan, RawPlan, resolve};
+use model::plan::{Plan, RawPlan, preset, resolve};
 use model::quantity::{Bytes, Nanos};
 use model::run::{RUN_FORMAT, Run, Status};
 use model::traffic::{Role, Test};
@@ -19,7 +19,7 @@ use store::{BadLine, RunReader};
 pub const STARTED: u64 = 1_795_292_045_000;
 
 pub fn plan() -> Plan {
-    let raw = RawPlan::parse(PRESETS[0].1).unwrap();
+    let raw = RawPlan::parse(preset("quick").unwrap()).unwrap();
     resolve(&raw, &[], 7).unwrap()
 }
 

@@ -1,0 +1,111 @@
+//! How the scheduler prefers a thread: set and read by its id.
+//!
+//! No crate of ours wraps these calls, and `lab` has no unsafe code.
+
+use std::io;
+
+use model::condition::Priority;
+use nix::errno::Errno;
+
+/// Sets how a thread is preferred; 0 is this one. `usual` leaves it as it is.
+///
+/// # Errors
+/// What the system answered: EPERM and EACCES without the right to it.
+pub fn set(thread: u32, priority: Priority) -> io::Result<()> {
+    match priority {
+        Priority::Usual => Ok(()),
+        Priority::Nice(nice) => {
+            // SAFETY: the call takes numbers alone.
+            let answer = unsafe { libc::setpriority(libc::PRIO_PROCESS, thread, nice.into()) };
+            Errno::result(answer).map(drop).map_err(io::Error::from)
+        }
+        Priority::Realtime(level) => {
+            let parameters = libc::sched_param { sched_priority: level.into() };
+            // SAFETY: the parameters are alive during the call, which only reads them.
+            let answer = unsafe { libc::sched_setscheduler(thread.cast_signed(), libc::SCHED_FIFO, &raw const parameters) };
+            Errno::result(answer).map(drop).map_err(io::Error::from)
+        }
+    }
+}
+
+/// How a thread is preferred; 0 is this one. Of anything but SCHED_FIFO it is
+/// the nice value.
+///
+/// # Errors
+/// What the system answered: ESRCH of a thread that has ended.
+pub fn read(thread: u32) -> io::Result<Priority> {
+    // SAFETY: the call takes a number alone.
+    let policy = unsafe { libc::sched_getscheduler(thread.cast_signed()) };
+    if Errno::result(policy)? & !libc::SCHED_RESET_ON_FORK == libc::SCHED_FIFO {
+        let mut parameters = libc::sched_param { sched_priority: 0 };
+        // SAFETY: the parameters are alive during the call, which fills them in.
+        Errno::result(unsafe { libc::sched_getparam(thread.cast_signed(), &raw mut parameters) })?;
+        return Ok(Priority::Realtime(u8::try_from(parameters.sched_priority).unwrap_or(u8::MAX)));
+    }
+    // -1 is a nice value as well as a failure: errno tells them apart.
+    Errno::clear();
+    // SAFETY: the call takes numbers alone.
+    let nice = unsafe { libc::getpriority(libc::PRIO_PROCESS, thread) };
+    match Errno::last() {
+        errno if nice == -1 && errno != Errno::UnknownErrno => Err(errno.into()),
+        _ => Ok(Priority::Nice(i8::try_from(nice).unwrap_or(i8::MAX))),
+    }
+}
+
+/// Puts this thread one level before those that it has started, where they are
+/// real-time threads: one that spins lets no other of its own level run, not
+/// even the one that is to end it.
+pub(crate) fn come_first() {
+    if let Ok(Priority::Realtime(level)) = read(0) {
+        // Without the right to it, it is as before.
+        let _ = set(0, Priority::Realtime(level.saturating_add(1)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use model::condition::Priority;
+
+    use super::{read, set};
+
+    #[test]
+    fn what_is_set_is_read_and_inherited() {
+        // On a thread of its own: the way back may not be allowed.
+        let seen = thread::spawn(|| {
+            let Ok(Priority::Nice(now)) = read(0) else { panic!("a thread of a test is no real-time thread") };
+            set(0, Priority::Usual).unwrap();
+            let later = Priority::Nice((now + 1).min(19));
+            set(0, later).unwrap();
+            (later, read(0).unwrap(), thread::spawn(|| read(0).unwrap()).join().unwrap())
+        });
+        let (asked, got, inherited) = seen.join().unwrap();
+        assert_eq!((got, inherited), (asked, asked));
+    }
+
+    #[test]
+    fn a_real_time_thread_is_one_or_is_refused() {
+        let seen = thread::spawn(|| {
+            let asked = set(0, Priority::Realtime(1)).map_err(|error| error.raw_os_error());
+            if asked.is_ok() {
+                super::come_first();
+            }
+            (asked, read(0).unwrap())
+        });
+        match seen.join().unwrap() {
+            (Ok(()), got) => assert_eq!(got, Priority::Realtime(2)),
+            (Err(answer), got) => {
+                assert_eq!(answer, Some(libc::EPERM));
+                assert!(matches!(got, Priority::Nice(_)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_thread_that_is_not_there_is_an_error() {
+        // Ids end at 4,194,304.
+        assert_eq!(read(4_194_305).unwrap_err().raw_os_error(), Some(libc::ESRCH));
+        assert_eq!(set(4_194_305, Priority::Nice(1)).unwrap_err().raw_os_error(), Some(libc::ESRCH));
+    }
+}

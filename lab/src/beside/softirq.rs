@@ -1,0 +1,204 @@
+//! Which CPU handles what a device of a host receives: receive packet steering
+//! (RPS), set through the device's files in sysfs.
+//!
+//! The sysfs that this process sees is that of the namespace in which it was
+//! mounted, the machine's. One of the host's own is mounted in a mount namespace
+//! of a thread that ends at once: nobody else ever sees it, and no device but the
+//! host's is in it.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use nix::errno::Errno;
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
+
+use crate::host::namespace::Entered;
+
+/// The longest mask that is read: that of 8,192 CPUs has some 2,300 characters.
+const LONGEST: usize = 16 << 10;
+/// CPUs of one word of a mask.
+const WORD: u32 = 32;
+
+/// Packets that are not handled where they should be.
+#[derive(Debug, thiserror::Error)]
+pub enum SoftirqError {
+    /// The host is this machine, whose devices are not nettoll's.
+    #[error(
+        "having packets of '{0}' handled on another CPU: this host is not isolated, and nettoll changes nothing outside its own namespaces; \
+         run as root, or leave the placement out"
+    )]
+    NotIsolated(String),
+    /// No sysfs of the host's own.
+    #[error("{step}: the system answered {errno}; run as root on a machine that allows mounts, or leave the placement out")]
+    NoSysfs {
+        /// What was tried.
+        step: &'static str,
+        /// What the system answered.
+        errno: Errno,
+    },
+    /// The device has no such file, or it cannot be written.
+    #[error("{step} {}: {answer}; {}", path.display(), remedy(answer))]
+    File {
+        /// What was tried.
+        step: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system answered.
+        answer: io::Error,
+    },
+    /// The system took it and did something else.
+    #[error("the CPU for packets of '{device}' did not take effect: asked {asked}, set without an error, got {got}; leave the placement out")]
+    Kept {
+        /// The device.
+        device: String,
+        /// The mask that was asked.
+        asked: String,
+        /// What is there now.
+        got: String,
+    },
+    /// No thread to do it in.
+    #[error("starting a thread: {0}; raise the limit on processes (ulimit -u)")]
+    NoThread(io::Error),
+}
+
+fn remedy(answer: &io::Error) -> &'static str {
+    match answer.raw_os_error().map(Errno::from_raw) {
+        Some(Errno::EPERM | Errno::EACCES) => {
+            "the kernel lets only the machine's root steer packets: run as root, or leave the placement out"
+        }
+        Some(Errno::ENOENT) => "a kernel without CONFIG_RPS has none: leave the placement out",
+        Some(Errno::EINVAL) => "the CPU may be kept from such work (isolcpus, nohz_full): bind the ends elsewhere (--cpu)",
+        _ => "leave the placement out",
+    }
+}
+
+/// Has packets that `device` receives handled on `cpu`, or as usual, and reads
+/// it back.
+///
+/// # Errors
+/// See [`SoftirqError`].
+pub fn steer(entered: &Entered, device: &str, cpu: Option<u32>) -> Result<(), SoftirqError> {
+    if !entered.is_isolated() {
+        return Err(SoftirqError::NotIsolated(device.to_owned()));
+    }
+    let name = device.to_owned();
+    let apart = thread::Builder::new().spawn(move || mount_sysfs().and_then(|sysfs| steer_in(sysfs, &name, cpu)));
+    let ended = apart.map_err(SoftirqError::NoThread)?.join();
+    ended.unwrap_or_else(|_| Err(SoftirqError::NoThread(io::Error::other("it panicked"))))
+}
+
+/// Lays a sysfs of this thread's network namespace over the machine's, for this
+/// thread alone.
+fn mount_sysfs() -> Result<&'static Path, SoftirqError> {
+    const NOTHING: Option<&str> = None;
+    const PLACE: &str = "/sys";
+    let refused = |step| move |errno| SoftirqError::NoSysfs { step, errno };
+    unshare(CloneFlags::CLONE_NEWNS).map_err(refused("making a mount namespace (unshare CLONE_NEWNS)"))?;
+    mount(NOTHING, "/", NOTHING, MsFlags::MS_REC | MsFlags::MS_PRIVATE, NOTHING).map_err(refused("making mounts private (mount)"))?;
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    mount(Some("nettoll"), PLACE, Some("sysfs"), flags, NOTHING).map_err(refused("mounting a sysfs of the host's namespace (mount)"))?;
+    Ok(Path::new(PLACE))
+}
+
+fn steer_in(sysfs: &Path, device: &str, cpu: Option<u32>) -> Result<(), SoftirqError> {
+    let queues = sysfs.join("class/net").join(device).join("queues");
+    let listing = |answer| SoftirqError::File { step: "listing", path: queues.clone(), answer };
+    let mut files = Vec::new();
+    for entry in fs::read_dir(&queues).map_err(listing)? {
+        let name = entry.map_err(listing)?.file_name();
+        if name.to_string_lossy().starts_with("rx-") {
+            files.push(queues.join(name).join("rps_cpus"));
+        }
+    }
+    let asked = mask(cpu);
+    for path in files {
+        let failed = |step, path: &Path| {
+            let path = path.to_owned();
+            move |answer| SoftirqError::File { step, path, answer }
+        };
+        let mut file = File::options().write(true).open(&path).map_err(failed("opening", &path))?;
+        file.write_all(asked.as_bytes()).map_err(failed("setting", &path))?;
+        let got = fs::read(&path).map_err(failed("reading", &path))?;
+        let got = String::from_utf8_lossy(&got[..got.len().min(LONGEST)]).trim().to_owned();
+        if cpus(&got) != Some(cpu.into_iter().collect()) {
+            return Err(SoftirqError::Kept { device: device.to_owned(), asked, got });
+        }
+    }
+    Ok(())
+}
+
+/// The mask of one CPU, or of none, as the kernel reads it: hexadecimal words of
+/// 32 CPUs, the highest first.
+fn mask(cpu: Option<u32>) -> String {
+    let Some(cpu) = cpu else { return "0".to_owned() };
+    let lower = ",00000000".repeat((cpu / WORD) as usize);
+    format!("{:x}{lower}", 1_u32 << (cpu % WORD))
+}
+
+/// The CPUs of a mask; `None` of a text that is none.
+fn cpus(mask: &str) -> Option<Vec<u32>> {
+    let mut all = Vec::new();
+    for (at, word) in mask.rsplit(',').enumerate() {
+        let bits = u32::from_str_radix(word, 16).ok()?;
+        all.extend((0..WORD).filter(|bit| bits & (1 << bit) != 0).map(|bit| at as u32 * WORD + bit));
+    }
+    Some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{prop_assert_eq, proptest};
+
+    use super::{cpus, mask, steer, steer_in};
+    use crate::host::namespace::{Isolation, enter};
+
+    #[test]
+    fn masks_are_words_of_32_cpus() {
+        assert_eq!((mask(None), mask(Some(0)), mask(Some(33))), ("0".to_owned(), "1".to_owned(), "2,00000000".to_owned()));
+        assert_eq!(cpus("00000000,00000005"), Some(vec![0, 2]));
+        for wrong in ["", "x", "1,,1", "100000000"] {
+            assert_eq!(cpus(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn this_machines_devices_are_left_alone() {
+        let entered = enter(Isolation::None).unwrap();
+        let refused = steer(&entered, "lo", Some(0)).unwrap_err().to_string();
+        assert!(refused.contains("not isolated"), "{refused}");
+    }
+
+    #[test]
+    fn every_queue_is_set_and_one_that_is_not_there_is_named() {
+        let sysfs = tempfile::tempdir().unwrap();
+        let queues = sysfs.path().join("class/net/x/queues");
+        for queue in ["rx-0", "rx-1", "tx-0"] {
+            std::fs::create_dir_all(queues.join(queue)).unwrap();
+        }
+        let missing = steer_in(sysfs.path(), "x", Some(1)).unwrap_err().to_string();
+        assert!(missing.contains("rps_cpus: No such file") && missing.contains("CONFIG_RPS"), "{missing}");
+        ["rx-0", "rx-1"].iter().for_each(|queue| std::fs::write(queues.join(queue).join("rps_cpus"), "").unwrap());
+        steer_in(sysfs.path(), "x", Some(1)).unwrap();
+        assert_eq!(std::fs::read_to_string(queues.join("rx-1/rps_cpus")).unwrap(), "2");
+        // A file keeps what was longer; the kernel's does not.
+        ["rx-0", "rx-1"].iter().for_each(|queue| std::fs::write(queues.join(queue).join("rps_cpus"), "ff").unwrap());
+        let kept = steer_in(sysfs.path(), "x", Some(1)).unwrap_err().to_string();
+        assert!(kept.contains("asked 2") && kept.contains("got 2f"), "{kept}");
+        assert!(steer_in(sysfs.path(), "none", None).unwrap_err().to_string().contains("listing"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_mask_is_read_as_it_was_written(cpu in 0_u32..8_192) {
+            prop_assert_eq!(cpus(&mask(Some(cpu))), Some(vec![cpu]));
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused(text in ".{0,80}") {
+            let _ = cpus(&text);
+        }
+    }
+}

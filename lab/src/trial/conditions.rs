@@ -1,0 +1,190 @@
+//! What a trial is run under: brought about before its ends are prepared, and
+//! taken away after it, whatever came of it.
+
+use model::Role;
+use model::condition::{ForBeside, LoadTaken, OfBeside, Placement, Priority, Taken};
+use model::control::{FromHost, ToHost};
+use model::trial::Measured;
+use model::warning::Warning;
+
+use super::talk::Both;
+use super::{Order, Trial, TrialError};
+use crate::remote::{HostError, RemoteHost};
+use crate::session::{Place, Session};
+
+/// Both roles, in the order in which hosts are told: the receiver has to be there first.
+const ROLES: [Role; 2] = [Role::Receiver, Role::Sender];
+
+/// The conditions that were brought about so far. What is in here is taken away.
+#[derive(Debug, Default)]
+pub struct Conditions {
+    /// Where the ends were before.
+    places: Option<[Place; 2]>,
+    /// The device whose packets are steered, and the CPU to which.
+    steered: Option<(String, u32)>,
+    /// Whether a load was asked for.
+    loaded: Both<bool>,
+}
+
+impl Conditions {
+    /// Brings about what the order's cell is run under, the loads last: whatever
+    /// else is to be done is done sooner without them.
+    ///
+    /// # Errors
+    /// What could not be had. What could is still to be taken away.
+    pub fn bring_about(&mut self, session: &mut Session, order: &Order) -> Result<(), HostError> {
+        let wanted = &order.cell.conditions;
+        if wanted.placement != Placement::Usual {
+            self.places = Some(session.arrange(wanted.placement, order.swapped)?);
+            self.steer(session, order)?;
+        }
+        if wanted.load.is_usual() {
+            return Ok(());
+        }
+        self.load(session, order)
+    }
+
+    /// Takes away what was brought about, and says what it took. Of hosts that
+    /// are lost nothing is asked: it went with them.
+    ///
+    /// # Errors
+    /// A host that did not do it, or that was lost meanwhile. The rest is taken
+    /// away all the same.
+    pub fn take_away(self, session: &mut Session, order: &Order, lost: bool) -> Result<Taken, HostError> {
+        let wanted = &order.cell.conditions;
+        let mut taken = Taken { priority: wanted.priority, softirq: self.steered.as_ref().map(|(_, cpu)| *cpu), ..Taken::default() };
+        let mut failed = None;
+        if !lost {
+            let mut loads = unload(session, order, &self.loaded, &mut failed);
+            for load in [&loads.sender, &loads.receiver].into_iter().flatten() {
+                session.inherit(absences(load));
+            }
+            (taken.sender_load, taken.receiver_load) = (loads.sender.take(), loads.receiver.take());
+            if let Some((device, _)) = self.steered {
+                let host = session.host(Role::Receiver, order.swapped);
+                failed = failed.or(carry_out(host, ForBeside::Softirq { device, cpu: None }).err());
+            }
+        }
+        if let Some(places) = self.places {
+            session.rearrange(places);
+        }
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(taken),
+        }
+    }
+
+    /// Has what the receiver's device receives handled where the placement says.
+    fn steer(&mut self, session: &mut Session, order: &Order) -> Result<(), HostError> {
+        let at = match order.cell.conditions.placement {
+            Placement::SoftirqAtSender => Role::Sender,
+            Placement::SoftirqAtReceiver => Role::Receiver,
+            Placement::Usual | Placement::SameCore | Placement::OtherCore => return Ok(()),
+        };
+        let device = session.place(Role::Receiver, order.swapped).device(order.cell.family).to_owned();
+        let cpu = session.place(at, order.swapped).cpus(1).first().map(|place| place.cpu);
+        let host = session.host(Role::Receiver, order.swapped);
+        let Some(cpu) = cpu else {
+            let error = format!("placement {}: no CPU is known to be the {at}'s", order.cell.conditions.placement);
+            return Err(HostError::Refused { name: host.name().to_owned(), error });
+        };
+        // Before it is told: half of the queues may be set when it fails.
+        self.steered = Some((device.clone(), cpu));
+        carry_out(host, ForBeside::Softirq { device, cpu: Some(cpu) })
+    }
+
+    /// Loads the hosts, both at once. Both answers are taken before either's
+    /// failure is told, so that no answer is left for a later command.
+    fn load(&mut self, session: &mut Session, order: &Order) -> Result<(), HostError> {
+        let mut told = Vec::new();
+        let mut failed = None;
+        for role in ROLES {
+            let units = *order.cell.conditions.load.of(role);
+            if units == 0 {
+                continue;
+            }
+            let cpus = session.place(role, order.swapped).cpus(order.cell.flows).iter().map(|place| place.cpu).collect();
+            match session.host(role, order.swapped).tell(&ToHost::Beside(ForBeside::Load { units, cpus })) {
+                Ok(()) => told.push(role),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        for role in told {
+            match done(session.host(role, order.swapped)) {
+                Ok(()) => *self.loaded.of_mut(role) = true,
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        failed.map_or(Ok(()), Err)
+    }
+}
+
+/// Keeps what the conditions were, beside what the other traffic was.
+pub fn store(taken: Taken, measured: &mut Measured) {
+    let traffic = measured.conditions.take().map_or_else(Taken::default, |traffic| *traffic);
+    let taken = Taken { pairs: traffic.pairs, bulk: traffic.bulk, ..taken };
+    measured.conditions = (taken != Taken::default()).then(|| Box::new(taken));
+}
+
+/// Ends the loads, both at once.
+fn unload(session: &mut Session, order: &Order, loaded: &Both<bool>, failed: &mut Option<HostError>) -> Both<Option<LoadTaken>> {
+    let mut taken = Both::default();
+    let mut told = Vec::new();
+    for role in ROLES.into_iter().filter(|role| *loaded.of(*role)) {
+        match session.host(role, order.swapped).tell(&ToHost::Beside(ForBeside::Unload)) {
+            Ok(()) => told.push(role),
+            Err(error) => *failed = failed.take().or(Some(error)),
+        }
+    }
+    for role in told {
+        let host = session.host(role, order.swapped);
+        match host.answer() {
+            Ok(FromHost::Beside(OfBeside::Load(load))) => *taken.of_mut(role) = Some(load),
+            Ok(other) => *failed = failed.take().or(Some(host.unexpected("what a load took", &other))),
+            Err(error) => *failed = failed.take().or(Some(error)),
+        }
+    }
+    taken
+}
+
+/// What the load of a host lacked. Each is said once in a run.
+fn absences(load: &LoadTaken) -> Vec<Warning> {
+    let replaced = load.replaced.iter().map(|replaced| Warning::Absent {
+        what: format!("the usual program for the job '{}' of a host load", replaced.job),
+        answer: format!("not in PATH; the job was done by another ({})", replaced.by),
+        remedy: "Install what docs/conditions.md names for this job to compare with loads elsewhere.".to_owned(),
+    });
+    let not_caged = load.not_caged.iter().map(|answer| Warning::Absent {
+        what: "a pid namespace for the units of a host load".to_owned(),
+        answer: answer.clone(),
+        remedy: "Run as root; without it, what a killed load had just started ends a moment later.".to_owned(),
+    });
+    replaced.chain(not_caged).collect()
+}
+
+/// Has a command carried out that is answered with no more than that it is.
+fn carry_out(host: &mut RemoteHost, command: ForBeside) -> Result<(), HostError> {
+    host.tell(&ToHost::Beside(command))?;
+    done(host)
+}
+
+fn done(host: &mut RemoteHost) -> Result<(), HostError> {
+    match host.answer()? {
+        FromHost::Beside(OfBeside::Done) => Ok(()),
+        other => Err(host.unexpected("a condition to be as asked", &other)),
+    }
+}
+
+impl Trial<'_> {
+    /// Has each end, which was started and has one thread, scheduled as its cell says.
+    pub fn schedule(&mut self) -> Result<(), TrialError> {
+        let wanted = self.order.cell.conditions.priority;
+        for role in ROLES {
+            let priority = *wanted.of(role);
+            if priority != Priority::Usual {
+                carry_out(self.host(role), ForBeside::Schedule(priority))?;
+            }
+        }
+        Ok(())
+    }
+}
