@@ -6,12 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::{self, JoinHandle};
 
 use model::Role;
+use model::condition::Priority;
 use model::control::{FromEndpoint, Sent, Task};
 use model::end::Counts;
 use nix::poll::{PollFd, PollFlags};
 use nix::sched::{CloneFlags, unshare};
 
 use crate::endpoint::{Files, Output, bind_to_cpu, tell};
+use crate::scheduling;
 use crate::socket;
 use crate::stage::{Part, SoFar, Stage};
 use crate::traffic::{self, Extent, Joined, Traffic};
@@ -57,6 +59,7 @@ impl Crew {
         wake::prepare().map_err(|answer| io::Error::other(format!("set the signal that wakes traffic threads (sigaction): {answer}")))?;
         let announcer = Arc::new(Announcer::of(task, output));
         let mut crew = Self { members: Vec::with_capacity(flows.len()) };
+        let priority = *task.cell.conditions.priority.of(task.role);
         let mut flows = flows.into_iter();
         let mut number = 0;
         while let Some(flow) = flows.next() {
@@ -64,7 +67,7 @@ impl Crew {
             let announcer = Arc::clone(&announcer);
             let place = number % task.cell.flows.max(1) as usize;
             let sent = move |total: &Counts| announcer.said(place, total);
-            match Member::start(task_of(task, number), flow, later, sent, files) {
+            match Member::start(task_of(task, number), priority, flow, later, sent, files) {
                 Ok(member) => crew.members.push(member),
                 Err(refused) => {
                     crew.announce(&Sent::default(), task.cell.flows);
@@ -183,7 +186,14 @@ impl Member {
     /// socket at each call, which a program of one thread does not pay (a receiver
     /// of small datagrams: 3 %). `later` are files of flows whose threads come
     /// after this one: its table would keep their connections open.
-    fn start(task: Task, flow: Joined, later: Vec<RawFd>, sent: impl Fn(&Counts) + Send + 'static, files: Files) -> Result<Self, Refused> {
+    fn start(
+        task: Task,
+        priority: Priority,
+        flow: Joined,
+        later: Vec<RawFd>,
+        sent: impl Fn(&Counts) + Send + 'static,
+        files: Files,
+    ) -> Result<Self, Refused> {
         let (over, held) = io::pipe().map_err(Refused::Pipe)?;
         let stage = Arc::new(Stage::starting_in(Extent::of(&task).warmup_part));
         let (role, its_stage) = (task.role, Arc::clone(&stage));
@@ -191,6 +201,7 @@ impl Member {
         let moved: Vec<RawFd> = numbers(&flow).into_iter().chain([held.as_raw_fd()]).collect();
         let start = move || {
             let _held = held;
+            scheduling::stand_back(priority);
             let own = files == Files::Own && unshare(CloneFlags::CLONE_FILES).is_ok();
             if own {
                 close_all(&later);

@@ -136,6 +136,8 @@ where
         ToEndpoint::Go => socket::forget_greetings(&flows, &task),
         _ => return Err(EndpointError::OutOfTurn { expected: "go" }),
     }
+    // Once a traffic thread spins, it is too late.
+    scheduling::come_first();
     let mut crew = Crew::start(&task, flows, output, files)?;
     free_main_thread(free);
     let led = Timekeeper { task: &task, crew: &mut crew, control, output, deadline: &deadline }.keep()?;
@@ -239,10 +241,8 @@ pub fn bind_to_cpu(cpu: Option<u32>) -> Option<String> {
     bound.err().map(|errno| format!("sched_setaffinity to CPU {cpu}: {errno}"))
 }
 
-/// Lets the main thread run anywhere again, out of the traffic threads' way, and
-/// as soon as it wants to.
+/// Lets the main thread run anywhere again, out of the traffic threads' way.
 fn free_main_thread(free: Option<CpuSet>) {
-    scheduling::come_first();
     if let Some(free) = free {
         let _ = sched_setaffinity(Pid::from_raw(0), &free);
     }

@@ -52,13 +52,22 @@ pub fn read(thread: u32) -> io::Result<Priority> {
     }
 }
 
-/// Puts this thread one level before those that it has started, where they are
-/// real-time threads: one that spins lets no other of its own level run, not
-/// even the one that is to end it.
+/// Puts this thread one level before those that it will start, where they are
+/// to be real-time threads: one that spins lets no other of its own level run,
+/// not even the one that is to end it. Each of them has to [`stand_back`].
 pub(crate) fn come_first() {
     if let Ok(Priority::Realtime(level)) = read(0) {
         // Without the right to it, it is as before.
         let _ = set(0, Priority::Realtime(level.saturating_add(1)));
+    }
+}
+
+/// Gives this thread, started by one that came first, the priority that its end
+/// was to have.
+pub(crate) fn stand_back(priority: Priority) {
+    if matches!(priority, Priority::Realtime(_)) {
+        // Less than it has needs no right; and had the other none to come first, it is so already.
+        let _ = set(0, priority);
     }
 }
 
@@ -88,16 +97,18 @@ mod tests {
     fn a_real_time_thread_is_one_or_is_refused() {
         let seen = thread::spawn(|| {
             let asked = set(0, Priority::Realtime(1)).map_err(|error| error.raw_os_error());
-            if asked.is_ok() {
-                super::come_first();
-            }
-            (asked, read(0).unwrap())
+            super::come_first();
+            let started = thread::spawn(|| {
+                super::stand_back(if read(0).unwrap() == Priority::Realtime(2) { Priority::Realtime(1) } else { Priority::Usual });
+                read(0).unwrap()
+            });
+            (asked, read(0).unwrap(), started.join().unwrap())
         });
         match seen.join().unwrap() {
-            (Ok(()), got) => assert_eq!(got, Priority::Realtime(2)),
-            (Err(answer), got) => {
+            (Ok(()), first, started) => assert_eq!((first, started), (Priority::Realtime(2), Priority::Realtime(1))),
+            (Err(answer), first, started) => {
                 assert_eq!(answer, Some(libc::EPERM));
-                assert!(matches!(got, Priority::Nice(_)));
+                assert!(matches!(first, Priority::Nice(_)) && first == started);
             }
         }
     }

@@ -229,14 +229,21 @@ impl RemoteHost {
         self.tell(&ToHost::Endpoint(message))
     }
 
-    /// Ends the endpoint, if there is one, and forgets what it said and what
-    /// the host answered to commands before this one.
+    /// Has the endpoint ended, if there is one; [`Self::stopped`] waits for it.
     ///
     /// # Errors
     /// See [`HostError`].
     pub fn stop_endpoint(&mut self) -> Result<(), HostError> {
         self.marks += 1;
-        self.tell(&ToHost::Stop { mark: self.marks })?;
+        self.tell(&ToHost::Stop { mark: self.marks })
+    }
+
+    /// Waits for the end of the endpoint, and forgets what it said and what the
+    /// host answered to commands before [`Self::stop_endpoint`].
+    ///
+    /// # Errors
+    /// See [`HostError`].
+    pub fn stopped(&mut self) -> Result<(), HostError> {
         let deadline = Instant::now() + self.command_limit();
         while !matches!(self.receive(deadline)?, FromHost::Stopped { mark } if mark == self.marks) {}
         self.overheard.clear();

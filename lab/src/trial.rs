@@ -24,7 +24,7 @@ use model::{Cell, Nanos, Pass, Plan, Role};
 
 use crate::clock;
 use crate::event::Listener;
-use crate::remote::{Heard, HostError};
+use crate::remote::{Heard, HostError, RemoteHost};
 use crate::session::{Place, Session};
 
 use conditions::Conditions;
@@ -129,11 +129,11 @@ pub fn run(session: &mut Session, order: Order, listener: &mut dyn Listener) -> 
     if let Err(error) = &outcome
         && !error.is_loss_of_host()
     {
-        for host in session.hosts() {
-            if let Err(lost) = host.stop_endpoint() {
-                outcome = Err(lost.into());
-                break;
-            }
+        // Both at once: one that spins in real time may let the other not even end.
+        let hosts = session.hosts();
+        let stopped = hosts.iter_mut().try_for_each(RemoteHost::stop_endpoint);
+        if let Err(lost) = stopped.and_then(|()| hosts.iter_mut().try_for_each(RemoteHost::stopped)) {
+            outcome = Err(lost.into());
         }
         // What was to flow beside it must not flow beside the next.
         if let Err(lost) = cross::hush(session, order.swapped)
