@@ -4,7 +4,7 @@
 use analysis::expectation;
 use analysis::stopping::Claim;
 use model::plan::receipt::ASSUMED_SHARE;
-use model::plan::{HOST_NAMES, LEAST_SILENCE, PlanEnd, ReceiptPlan, TRIAL_OVERHEAD};
+use model::plan::{HOST_NAMES, LEAST_SILENCE, PlanEnd, ReceiptPlan};
 use model::{Bytes, Cell, Nanos, Plan, Test};
 
 use crate::number::percent;
@@ -84,8 +84,8 @@ fn duration(plan: &Plan) -> String {
     match plan.end {
         PlanEnd::Length(length) => {
             let trials = plan.trials();
-            let one = plan.warmup + length + TRIAL_OVERHEAD;
-            let all = Nanos::new(one.get().saturating_mul(trials)) + sampling(plan, length);
+            let one = plan.warmup + length;
+            let all = Nanos::new(one.get().saturating_mul(trials)) + plan.overheads() + sampling(plan, length);
             let waits = silences(plan);
             let more = match waits.get() {
                 0 => String::new(),
@@ -107,9 +107,11 @@ fn by_rate(plan: &Plan, bytes: Bytes) -> String {
         plan.cells.iter().map(|cell| rate(cell).map(|rate| bytes.get() * 8 * 1_000 / (rate.get() / 1_000_000).max(1))).collect();
     let Some(times) = times else { return "How long that takes is not known beforehand.".to_owned() };
     let blocks = u64::from(plan.blocks.most) * plan.arms.len().max(1) as u64;
-    let overheads = TRIAL_OVERHEAD.get().saturating_mul(plan.trials());
     let flowing = times.iter().fold(0_u64, |sum, time| sum.saturating_add(*time)).saturating_mul(blocks);
-    format!("All: at least {}, as fast as the link is; more where buffers are small.", Nanos::new(flowing.saturating_add(overheads)))
+    format!(
+        "All: at least {}, as fast as the link is; more where buffers are small.",
+        Nanos::new(flowing.saturating_add(plan.overheads().get()))
+    )
 }
 
 /// How much longer than a clean trial the time passes of all blocks last, of

@@ -18,6 +18,7 @@ mod agents;
 mod arms;
 mod bad_input;
 mod compare;
+mod conditions;
 mod conservation;
 mod crossing;
 mod damaged;
@@ -69,6 +70,7 @@ const MODULES: &[(&str, &[(&str, Test)])] = &[
     ("arms", arms::ALL),
     ("compare", compare::ALL),
     ("host_wide", host_wide::ALL),
+    ("conditions", conditions::ALL),
     ("kills", kills::ALL),
     ("interrupted", interrupted::ALL),
     ("resume", resume::ALL),

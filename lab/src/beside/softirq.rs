@@ -50,7 +50,9 @@ pub enum SoftirqError {
         answer: io::Error,
     },
     /// The system took it and did something else.
-    #[error("the CPU for packets of '{device}' did not take effect: asked {asked}, set without an error, got {got}; leave the placement out")]
+    #[error(
+        "the CPU for packets of '{device}' did not take effect: asked {asked}, set without an error, got {got}; leave the placement out"
+    )]
     Kept {
         /// The device.
         device: String,

@@ -149,17 +149,18 @@ fn unload(session: &mut Session, order: &Order, loaded: &Both<bool>, failed: &mu
 
 /// What the load of a host lacked. Each is said once in a run.
 fn absences(load: &LoadTaken) -> Vec<Warning> {
-    let replaced = load.replaced.iter().map(|replaced| Warning::Absent {
-        what: format!("the usual program for the job '{}' of a host load", replaced.job),
-        answer: format!("not in PATH; the job was done by another ({})", replaced.by),
-        remedy: "Install what docs/conditions.md names for this job to compare with loads elsewhere.".to_owned(),
+    let words: Vec<String> = load.replaced.iter().map(|replaced| format!("'{}' was {}", replaced.job, replaced.by)).collect();
+    let replaced = (!words.is_empty()).then(|| Warning::Absent {
+        what: "the usual program for some jobs of a host load".to_owned(),
+        answer: format!("it is not in PATH, and what did the job was another: {}", words.join(", ")),
+        remedy: "Install cc, nroff, ed, cp and ps to compare with loads elsewhere.".to_owned(),
     });
     let not_caged = load.not_caged.iter().map(|answer| Warning::Absent {
         what: "a pid namespace for the units of a host load".to_owned(),
         answer: answer.clone(),
         remedy: "Run as root; without it, what a killed load had just started ends a moment later.".to_owned(),
     });
-    replaced.chain(not_caged).collect()
+    replaced.into_iter().chain(not_caged).collect()
 }
 
 /// Has a command carried out that is answered with no more than that it is.

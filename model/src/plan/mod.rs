@@ -29,7 +29,7 @@ pub use hosts::{AGENT_PORT, HOST_NAMES, HostAddress, OnLoss};
 pub use link::{Link, LinkKind, Offload};
 pub use raw::RawPlan;
 pub use receipt::ReceiptPlan;
-pub use resolve::{LEAST_SILENCE, LOOKS, Override, PlanError, TRIAL_OVERHEAD, resolve};
+pub use resolve::{LEAST_SILENCE, LOAD_OVERHEAD, LOOKS, Override, PlanError, TRIAL_OVERHEAD, resolve};
 
 /// The presets: the name of each, and its text.
 pub const PRESETS: &[(&str, &str)] = &[
@@ -148,6 +148,15 @@ impl Plan {
     pub fn most_pairs(&self, link: &Link) -> u32 {
         let on_link = |cell: &Cell| self.link_of(cell) == *link;
         self.cells_run().iter().filter(|cell| on_link(cell)).map(|cell| cell.conditions.link_load.pairs).max().unwrap_or(0)
+    }
+
+    /// What all trials cost beyond their measured time and warm-up, for estimates.
+    pub fn overheads(&self) -> Nanos {
+        let cells = self.cells.iter().flat_map(|cell| (0..self.arms.len().max(1)).filter_map(|arm| self.cell_in(cell, arm).ok()));
+        let loaded = cells.filter(|cell| !cell.conditions.load.is_usual()).count() as u64;
+        let trials = (self.shape().passes.len() as u64).saturating_mul(self.blocks.most.into());
+        let more = LOAD_OVERHEAD.get().saturating_mul(loaded).saturating_mul(trials);
+        Nanos::new(TRIAL_OVERHEAD.get().saturating_mul(self.trials()).saturating_add(more))
     }
 
     /// Trials of all blocks, if every block is run.

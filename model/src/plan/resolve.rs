@@ -21,6 +21,8 @@ pub const LOOKS: [u32; 7] = [9, 14, 20, 30, 50, 75, 100];
 
 /// What a trial costs beyond its measured time and warm-up, for estimates.
 pub const TRIAL_OVERHEAD: Nanos = Nanos::from_millis(35);
+/// What a trial beside a host load costs more: its units are started and ended.
+pub const LOAD_OVERHEAD: Nanos = Nanos::from_millis(60);
 /// The least time that a receiver of datagrams waits for more between machines,
 /// unless it has all that were sent.
 pub const LEAST_SILENCE: Nanos = Nanos::from_millis(200);
