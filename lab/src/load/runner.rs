@@ -224,7 +224,7 @@ fn mount_over(place: &Path) -> Result<(), Errno> {
     const NOTHING: Option<&str> = None;
     unshare(CloneFlags::CLONE_NEWNS)?;
     mount(NOTHING, "/", NOTHING, MsFlags::MS_REC | MsFlags::MS_PRIVATE, NOTHING)?;
-    mount(Some("nettoll"), place, Some("tmpfs"), MsFlags::MS_NOSUID, Some("size=64m,mode=0700"))
+    mount(Some("nettoll"), place, Some("tmpfs"), MsFlags::MS_NOSUID, Some("size=256m,mode=0700"))
 }
 
 fn random() -> io::Result<String> {

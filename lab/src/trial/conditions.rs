@@ -153,7 +153,7 @@ fn absences(load: &LoadTaken) -> Vec<Warning> {
     let replaced = (!words.is_empty()).then(|| Warning::Absent {
         what: "the usual program for some jobs of a host load".to_owned(),
         answer: format!("it is not in PATH, and what did the job was another: {}", words.join(", ")),
-        remedy: "Install cc, nroff, ed, cp and ps to compare with loads elsewhere.".to_owned(),
+        remedy: "Install cc, troff, ed, cp and ps to compare with loads elsewhere.".to_owned(),
     });
     let not_caged = load.not_caged.iter().map(|answer| Warning::Absent {
         what: "a pid namespace for the units of a host load".to_owned(),
