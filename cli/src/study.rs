@@ -10,7 +10,7 @@ use lab::resume::Past;
 use lab::study::{Resumed, StudyError};
 use model::Plan;
 use model::host::HostFacts;
-use model::plan::raw::RawLink;
+use model::plan::raw::{RawLink, RawTrial};
 use model::plan::{PRESETS, RawPlan, resolve};
 use model::run::Status;
 use store::{Moment, Reopened, RunDirectory, RunReader};
@@ -129,10 +129,13 @@ fn preset(name: &str) -> Result<&'static str, Failure> {
 fn override_extent(raw: &mut RawPlan, args: &StudyArgs) {
     let extent = &args.extent;
     if let Some(length) = extent.length {
-        (raw.trial.length, raw.trial.messages, raw.trial.budget) = (Some(length), None, None);
+        raw.trial = RawTrial { length: Some(length), ..without_end(&raw.trial) };
     }
     if let Some(messages) = extent.messages {
-        (raw.trial.length, raw.trial.messages) = (None, Some(messages));
+        raw.trial = RawTrial { messages: Some(messages), budget: raw.trial.budget, ..without_end(&raw.trial) };
+    }
+    if let Some(bytes) = extent.bytes {
+        raw.trial = RawTrial { bytes: Some(bytes), ..without_end(&raw.trial) };
     }
     raw.trial.warmup = extent.warmup.or(raw.trial.warmup);
     if let Some(blocks) = extent.blocks {
@@ -146,6 +149,11 @@ fn override_extent(raw: &mut RawPlan, args: &StudyArgs) {
     }
     raw.blocks.most = extent.most.or(raw.blocks.most);
     raw.seed = extent.seed.or(raw.seed);
+}
+
+/// A trial of which only the warm-up is known.
+fn without_end(trial: &RawTrial) -> RawTrial {
+    RawTrial { warmup: trial.warmup, ..RawTrial::default() }
 }
 
 fn override_receipt(raw: &mut RawPlan, args: &StudyArgs) {

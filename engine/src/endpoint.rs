@@ -22,6 +22,7 @@ use crate::scheduling;
 use crate::socket::{self, SocketError};
 use crate::timekeeper::Timekeeper;
 use crate::traffic::nothing_came;
+use crate::watch::{Watch, Watched};
 
 /// A trial that failed at this end.
 #[derive(Debug, thiserror::Error)]
@@ -138,11 +139,15 @@ where
     }
     // Once a traffic thread spins, it is too late.
     scheduling::come_first();
+    let watched = Watched::of(&task, &flows);
     let mut crew = Crew::start(&task, flows, output, files)?;
     free_main_thread(free);
-    let led = Timekeeper { task: &task, crew: &mut crew, control, output, deadline: &deadline }.keep()?;
+    // After that: it is not to run where the traffic does.
+    let watch = watched.and_then(Watched::start);
+    let led = Timekeeper { task: &task, crew: &mut crew, control, output, deadline: &deadline }.keep();
+    let seen = watch.and_then(Watch::end);
     let announced = crew.announced(task.role);
-    let report = report(&task, crew.into_traffic(), led, options);
+    let report = report(&task, crew.into_traffic(), led?, options, seen);
     match nothing_came(&task, announced, &report.counts, &report.total) {
         Some(failure) => Err(failure.into()),
         None => Ok(report),

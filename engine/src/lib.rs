@@ -30,5 +30,6 @@ mod socket;
 pub mod tcp_info;
 mod timekeeper;
 mod wake;
+mod watch;
 
 pub use socket::cookie;

@@ -13,10 +13,11 @@ use crate::merge;
 use crate::socket;
 use crate::timekeeper::Led;
 use crate::traffic::{self, Account, Traffic};
+use crate::watch::Seen;
 
 /// Puts the report together. `traffic` has the flows of the endpoint's own role
 /// first, and then those of the other.
-pub fn report(task: &Task, mut traffic: Vec<Traffic>, led: Led, options: Vec<SocketOption>) -> EndReport {
+pub fn report(task: &Task, mut traffic: Vec<Traffic>, led: Led, options: Vec<SocketOption>, seen: Option<Seen>) -> EndReport {
     let whole = whole(task, &traffic, led.edges);
     let switches = traffic.iter().fold(Switches::default(), |sum, flow| Switches {
         voluntary: sum.voluntary + flow.between.switches.voluntary,
@@ -32,6 +33,9 @@ pub fn report(task: &Task, mut traffic: Vec<Traffic>, led: Led, options: Vec<Soc
     let tcp = merge_accounts(traffic.iter().filter_map(|flow| flow.tcp));
     let tcp_at_start = merge_accounts(traffic.iter().filter_map(|flow| flow.tcp_at_start));
     let last = Progress { tcp, ..Progress::default() };
+    // What the looks took is no part of what sending costs.
+    let looks = seen.map_or(Nanos::default(), |seen| seen.within(whole.window.length()));
+    let process_cpu = whole.process_cpu.since(looks);
     let sending = if task.role == model::Role::Sender { &traffic } else { &returning };
     EndReport {
         role: task.role,
@@ -41,7 +45,7 @@ pub fn report(task: &Task, mut traffic: Vec<Traffic>, led: Led, options: Vec<Soc
         flow: whole_flow(sending),
         counts,
         total,
-        cpu_time: CpuTime { process: whole.process_cpu, irq: led.irq, kernel_threads: whole.ksoftirqd },
+        cpu_time: CpuTime { process: process_cpu, irq: led.irq, kernel_threads: whole.ksoftirqd },
         switches,
         run_delay,
         options,
@@ -52,7 +56,7 @@ pub fn report(task: &Task, mut traffic: Vec<Traffic>, led: Led, options: Vec<Soc
         flows: if task.cell.flows > 1 { each(task, &traffic) } else { Vec::new() },
         back,
         schedule: schedule.map(|kept| kept.schedule()),
-        in_flight: None,
+        in_flight: seen.map(|seen| seen.in_flight),
         one_way: one_way.map(|account| account.one_way()),
         progress: match task.progress {
             Some(_) => led.progress.close(whole.window, counts, back.map(|back| back.counts), last),

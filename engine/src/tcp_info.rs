@@ -17,6 +17,36 @@ pub fn read(socket: &OwnedFd) -> Option<TcpInfo> {
     if answer == 0 { Some(parse(bytes.get(..length as usize)?)) } else { None }
 }
 
+/// What a sender has under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnderWay {
+    /// Segments that were sent and not yet acknowledged (`tcpi_unacked`).
+    pub segments: u32,
+    /// Bytes that were acknowledged so far (`tcpi_bytes_acked`).
+    pub acknowledged: u64,
+}
+
+/// Asks the kernel what is under way; `None` when the connection is not, or no
+/// more, open for data both ways (the end of a stream is a segment, too), or the
+/// kernel (before Linux 4.1) has no such thing. It allocates nothing.
+pub fn under_way(socket: &OwnedFd) -> Option<UnderWay> {
+    /// TCP_ESTABLISHED of the kernel (include/net/tcp_states.h).
+    const ESTABLISHED: u8 = 1;
+    const UNACKED: usize = 24;
+    const BYTES_ACKED: usize = 120;
+    let mut bytes = [0u8; BYTES_ACKED + 8];
+    let mut length = bytes.len() as libc::socklen_t;
+    // SAFETY: `bytes` is writable for `length` bytes and both outlive the call.
+    let answer =
+        unsafe { libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, bytes.as_mut_ptr().cast(), &raw mut length) };
+    if answer != 0 || (length as usize) < bytes.len() || bytes[0] != ESTABLISHED {
+        return None;
+    }
+    let segments = u32::from_ne_bytes(*bytes.get(UNACKED..)?.first_chunk()?);
+    let acknowledged = u64::from_ne_bytes(*bytes.get(BYTES_ACKED..)?.first_chunk()?);
+    Some(UnderWay { segments, acknowledged })
+}
+
 /// Reads fields at their offsets in `include/uapi/linux/tcp.h`. The kernel only
 /// ever appends to that structure; what an older one lacks is 0.
 pub fn parse(bytes: &[u8]) -> TcpInfo {

@@ -206,7 +206,7 @@ impl Trial<'_> {
         let after = self.counters()?;
         let elapsed = Nanos::from(begun.elapsed());
         let observed = self.observed(&reports)?;
-        let useful = useful_time(&reports.sender);
+        let useful = useful_time(&reports, seen_before.is_none());
         let (clock, moved) = self.clock_over(seen_before, sights, begun)?;
         let mut measured = Measured {
             sender_host: after.sender.since(&before.sender),
@@ -427,7 +427,12 @@ fn draw_cookie() -> Result<Cookie, HostError> {
     Ok(Cookie(bytes))
 }
 
-/// The warm-up and the measured part: what a trial is made for.
-fn useful_time(sender: &EndReport) -> Nanos {
-    sender.flow.map_or(sender.window.length(), |flow| sender.window.end.since(flow.start))
+/// The warm-up and the measured part: what a trial is made for. Where the ends
+/// read one clock, to the last byte that was measured: what a sender has handed
+/// over may fill buffers for long.
+fn useful_time(reports: &Reports, one_clock: bool) -> Nanos {
+    let (sender, receiver) = (&reports.sender, &reports.receiver);
+    let Some(flow) = sender.flow else { return sender.window.length() };
+    let end = if one_clock { sender.window.end.max(receiver.window.end) } else { sender.window.end };
+    end.since(flow.start)
 }

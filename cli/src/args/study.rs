@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use model::Nanos;
+use model::{Bytes, Nanos};
 use model::plan::{HOST_NAMES, HostAddress, LinkKind, Offload, OnLoss};
 
 use super::agent::TrustArgs;
@@ -88,6 +88,9 @@ pub struct ExtentArgs {
     /// Measured messages of a trial, in place of a time
     #[arg(long, value_name = "COUNT", conflicts_with = "length", allow_hyphen_values = true)]
     pub messages: Option<u64>,
+    /// Measured payload of a trial, in place of a time, in whole messages: 1M, 8M
+    #[arg(long, value_name = "BYTES", conflicts_with_all = ["length", "messages"], allow_hyphen_values = true)]
+    pub bytes: Option<Bytes>,
     /// Time before the measured part
     #[arg(short = 'O', long, value_name = "TIME", allow_hyphen_values = true)]
     pub warmup: Option<Nanos>,

@@ -40,12 +40,23 @@ fn run_over<A: Api, const DATAGRAMS: bool>(api: &mut A, trial: &mut Trial) -> Do
     // No read reaches beyond the warm-up, so that the windows of a counted
     // trial hold the same bytes at both ends.
     let first_room = if DATAGRAMS { room } else { room.min(usize::try_from(warmup_end.max(1)).unwrap_or(room)) };
-    let first = receive_first(api, first_room, stage);
+    // Of a stream every byte arrives, also those that were on their way when
+    // their sender had handed over the last.
+    let to_the_last = extent.is_counted() && !DATAGRAMS;
+    let first = receive_first(api, first_room, stage, to_the_last);
     let mut ended = Ended::Part;
     let mut receive = |api: &mut A, part, enough: u64, leave: Leave| {
-        let (counts, how) = receive_while::<A, DATAGRAMS>(api, room, stage, part, enough.saturating_sub(progress(&leave.so_far)));
+        let left = enough.saturating_sub(progress(&leave.so_far));
+        let (counts, how) = receive_while::<A, DATAGRAMS>(api, room, stage, part, left);
+        let left = left.saturating_sub(progress(&counts));
+        if !to_the_last || left == 0 || how == Ended::Over || ended == Ended::Over || !stage.is(Part::Drain) {
+            ended = if ended == Ended::Over { ended } else { how };
+            return counts;
+        }
+        let came = first.bytes + leave.so_far.bytes + counts.bytes > 0;
+        let (rest, how) = receive_rest(api, room, left, came);
         ended = how;
-        counts
+        sum(counts, rest)
     };
     let enough = warmup_end.saturating_sub(progress(&first));
     let warmup = trial.to_the_end(api, |api, leave| receive(api, extent.warmup_part, enough, leave));
@@ -53,7 +64,7 @@ fn run_over<A: Api, const DATAGRAMS: bool>(api: &mut A, trial: &mut Trial) -> Do
     let start = trial.start(api);
     let enough = all.saturating_sub(progress(&before));
     let mut counts = trial.to_the_end(api, |api, leave| receive(api, Part::Measure, enough, leave));
-    if extent.is_counted() && ended == Ended::Part && stage.is(Part::Drain) {
+    if extent.is_counted() && !to_the_last && ended == Ended::Part && stage.is(Part::Drain) {
         // Some were lost, or are still on their way: those belong to the measured ones.
         let (rest, rest_ended) = take_waiting(api, room);
         (counts, ended) = (sum(counts, rest), rest_ended);
@@ -65,11 +76,13 @@ fn run_over<A: Api, const DATAGRAMS: bool>(api: &mut A, trial: &mut Trial) -> Do
     Done { between: start.until(&end), flow: None, counts, total: sum(so_far, rest) }
 }
 
-/// The first message, before which there is nothing to time.
-fn receive_first<A: Api>(api: &mut A, room: usize, stage: &Stage) -> Counts {
+/// The first message, before which there is nothing to time. Where every message
+/// is awaited (`to_the_last`), it may come after its sender has sent them all.
+fn receive_first<A: Api>(api: &mut A, room: usize, stage: &Stage, to_the_last: bool) -> Counts {
     let mut counts = Counts::default();
     let mut trouble = Trouble::default();
-    while !stage.is(Part::Drain) {
+    let mut silence = Silence::default();
+    while !stage.is(Part::Drain) || (to_the_last && silence.is_within(LAST_PATIENCE)) {
         let moved = api.receive(room);
         if moved.0 > 0 {
             count(&mut counts, 1, moved.0 as u64, u64::from((moved.0 as usize) < room));
@@ -102,6 +115,40 @@ fn receive_while<A: Api, const DATAGRAMS: bool>(api: &mut A, room: usize, stage:
     }
     count(&mut counts, calls, bytes, short);
     (counts, ended)
+}
+
+/// Receives what is left of a stream, in the measured part, after its end was
+/// announced. `came` says whether anything had come by then: a connection that
+/// carries nothing is not waited for as long.
+fn receive_rest<A: Api>(api: &mut A, room: usize, enough: u64, came: bool) -> (Counts, Ended) {
+    let mut counts = Counts::default();
+    let mut trouble = Trouble::default();
+    let mut silence = Silence::default();
+    while counts.bytes < enough {
+        let moved = api.receive(room.min(usize::try_from(enough - counts.bytes).unwrap_or(room)));
+        if moved.0 > 0 {
+            count(&mut counts, 1, moved.0 as u64, u64::from(moved.0 < room as isize));
+            silence = Silence::default();
+            continue;
+        }
+        let patience = if came || counts.bytes > 0 { DRAIN_LIMIT } else { LAST_PATIENCE };
+        if trouble.judge(moved, counts.calls, &mut counts) == Verdict::Over || !silence.is_within(patience) {
+            return (counts, Ended::Over);
+        }
+    }
+    (counts, Ended::Part)
+}
+
+/// How long nothing has come. The clock is read only while nothing does.
+#[derive(Debug, Default)]
+struct Silence {
+    since: Option<Instant>,
+}
+
+impl Silence {
+    fn is_within(&mut self, patience: Duration) -> bool {
+        self.since.get_or_insert_with(Instant::now).elapsed() <= patience
+    }
 }
 
 fn count(counts: &mut Counts, calls: u64, bytes: u64, short: u64) {

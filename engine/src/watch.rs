@@ -1,0 +1,115 @@
+//! What a sender of a TCP stream has under way, looked at while it sends.
+//!
+//! A thread of its own asks the kernel now and then, so that the traffic thread
+//! does nothing for it: it neither reads a clock more nor shares a lock. What the
+//! looks cost in CPU time is known exactly, because that thread does nothing else.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use model::Nanos;
+use model::control::Task;
+use model::end::InFlight;
+use model::{Protocol, Role};
+
+use crate::clock;
+use crate::tcp_info;
+use crate::traffic::Joined;
+
+/// Between two looks: often enough to see the most of a transfer of 20 ms, and
+/// seldom enough to take less than half a percent of a CPU.
+const BETWEEN: Duration = Duration::from_millis(2);
+
+/// Enough for a call and what it calls.
+const STACK: usize = 64 << 10;
+
+/// A thread that looks.
+#[derive(Debug)]
+pub struct Watch {
+    thread: JoinHandle<Seen>,
+    over: Arc<AtomicBool>,
+}
+
+/// What it saw, and what that cost.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen {
+    /// Of all flows the most that one had under way.
+    pub in_flight: InFlight,
+    /// CPU time of the looks.
+    pub cpu: Nanos,
+    /// How long was looked.
+    pub time: Nanos,
+}
+
+impl Seen {
+    /// CPU time of the looks within a part of the time: they come evenly.
+    pub fn within(&self, part: Nanos) -> Nanos {
+        let share = (part.get() as f64 / self.time.get().max(1) as f64).min(1.0);
+        Nanos::new((self.cpu.get() as f64 * share) as u64)
+    }
+}
+
+/// Whether it is worth a look: where a buffer is given, the question is what it
+/// lets through. Where none is, nothing runs beside the traffic.
+fn wanted(task: &Task) -> bool {
+    let cell = &task.cell;
+    task.role == Role::Sender && cell.test.is_stream() && cell.protocol() == Protocol::Tcp && (cell.sndbuf.is_some() || cell.rcvbuf.is_some())
+}
+
+/// Flows that are to be looked at.
+#[derive(Debug)]
+pub struct Watched {
+    sockets: Vec<OwnedFd>,
+}
+
+impl Watched {
+    /// Takes the flows that are worth it; `None` where nobody wants to know, or
+    /// the system has no more files. They must not have been handed to their
+    /// threads yet, which close them here.
+    pub fn of(task: &Task, flows: &[Joined]) -> Option<Self> {
+        let sending = flows.iter().take(task.cell.flows as usize).filter(|_| wanted(task));
+        let sockets = sending.map(|flow| flow.socket.try_clone()).collect::<io::Result<Vec<_>>>().ok()?;
+        (!sockets.is_empty()).then_some(Self { sockets })
+    }
+
+    /// Begins to look, on the CPUs that the calling thread may use; `None` where
+    /// the system starts no thread: then nobody looked, and the report says so.
+    pub fn start(self) -> Option<Watch> {
+        let over = Arc::new(AtomicBool::new(false));
+        let heard = Arc::clone(&over);
+        let look = move || self.look_until(&heard);
+        let thread = thread::Builder::new().name("watch".to_owned()).stack_size(STACK).spawn(look).ok()?;
+        Some(Watch { thread, over })
+    }
+
+    fn look_until(&self, over: &AtomicBool) -> Seen {
+        let begun = Instant::now();
+        let mut seen = InFlight::default();
+        // What the ends greeted each other with may still be under way: it is no
+        // part of what the buffers hold, until something after it has come.
+        let greeting: Vec<Option<u64>> = self.sockets.iter().map(|socket| Some(tcp_info::under_way(socket)?.acknowledged)).collect();
+        while !over.load(Ordering::Relaxed) {
+            for (socket, greeting) in self.sockets.iter().zip(&greeting) {
+                if let Some(now) = tcp_info::under_way(socket).filter(|now| Some(now.acknowledged) != *greeting) {
+                    seen.most = seen.most.max(now.segments);
+                }
+            }
+            seen.looks += 1;
+            thread::park_timeout(BETWEEN);
+        }
+        Seen { in_flight: seen, cpu: clock::thread_cpu(), time: Nanos::from(begun.elapsed()) }
+    }
+}
+
+impl Watch {
+    /// Ends the looks.
+    pub fn end(self) -> Option<Seen> {
+        self.over.store(true, Ordering::Relaxed);
+        self.thread.thread().unpark();
+        self.thread.join().ok()
+    }
+}
