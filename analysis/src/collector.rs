@@ -8,6 +8,7 @@ use model::{Bytes, Cell, Run, TrialRecord, Warning};
 
 use crate::arms::Arms;
 use crate::audit::MOST_BEHIND;
+use crate::buffers;
 use crate::conservation::Ledger;
 use crate::cost::{self, Context, Trials};
 use crate::figures::{self, Figures, IrqPool};
@@ -41,6 +42,7 @@ pub struct Collector {
     findings: Findings,
     disturbed: Disturbed,
     arms: Arms,
+    buffers: buffers::Gatherer,
     /// Of a study with receipts.
     receipt: Option<Box<Gatherer>>,
 }
@@ -92,6 +94,7 @@ impl Collector {
         run.warnings.iter().for_each(|warning| findings.push_run(warning));
         Self {
             arms: Arms::new(&run.plan),
+            buffers: buffers::Gatherer::new(&run.plan),
             run,
             hosts,
             cells,
@@ -201,6 +204,9 @@ impl Collector {
         let mut figures = Figures::of(record, measured, round_trips.as_ref());
         figures.add_limit(&self.run.plan.link_of(&record.cell).kind, measured, &record.cell);
         gathering.figures.push(figures.clone());
+        if arm == 0 {
+            self.buffers.push(record, measured, &figures);
+        }
         self.arms.keep(arm, place, record, measured, figures);
         doubt
     }
@@ -223,6 +229,7 @@ impl Collector {
         let more = self.arms.trials();
         let of_plan: Vec<Cell> = self.cells.iter().map(|cell| cell.cell.clone()).collect();
         let (arms, verdicts) = self.arms.finish(&of_plan, &models, &context);
+        let buffers = self.buffers.finish(&buffers::Context { claim, seed: plan.seed, mtu });
         let labels: Vec<String> = cells.iter().map(|cell| cell.label.clone()).collect();
         let stack = Stack::of(&self.run, &self.hosts, paths.clone());
         let receipt = self.receipt.take().map(|receipt| receipt.finish(&stack));
@@ -241,6 +248,7 @@ impl Collector {
             run: self.run,
             hosts: self.hosts,
             receipt,
+            buffers,
             arms,
             verdicts,
         }

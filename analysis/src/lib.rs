@@ -16,6 +16,7 @@ pub mod verdict;
 pub mod workload;
 
 mod arms;
+mod buffers;
 mod collector;
 pub mod conservation;
 mod figures;

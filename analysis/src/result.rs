@@ -1,6 +1,7 @@
 //! What an analysis says: the one input of every report.
 
 pub mod arms;
+pub mod buffers;
 mod metric;
 pub mod receipt;
 
@@ -12,6 +13,7 @@ use model::{Bytes, Cell, Run};
 use serde::Serialize;
 
 pub use arms::{ArmResult, ArmVerdict};
+pub use buffers::BufferMap;
 pub use metric::Metric;
 pub use receipt::ReceiptStudy;
 
@@ -53,6 +55,9 @@ pub struct Analysis {
     /// Where the time of each cell went; `None` of a study without receipts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receipt: Option<ReceiptStudy>,
+    /// Goodput over socket buffers; empty of a study that varies none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub buffers: Vec<BufferMap>,
     /// Every arm but the first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub arms: Vec<ArmResult>,

@@ -42,8 +42,42 @@ pub struct Load {
     pub sender_buffer: u32,
     /// Payload that the receiver's window allows.
     pub receiver_buffer: u32,
+    /// Payload still held at which a sender that had filled its buffer goes on
+    /// writing; `None`: as soon as there is room. See [`SenderBuffer`].
+    pub resumes_at: Option<u32>,
     /// Payload in all; more than one segment.
     pub bytes: u64,
+}
+
+/// What Linux makes of a send buffer.
+///
+/// A segment is charged with what the kernel spent on it, payload and
+/// bookkeeping, and one more is let in as long as what is there is less than
+/// `sk_sndbuf` (`sk_stream_memory_free`). A writer that found it full is woken
+/// only when a third of it is free (`sk_stream_is_writeable`): the free part has
+/// to be at least half of what is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SenderBuffer {
+    /// Segments that it holds.
+    pub segments: u32,
+    /// Segments still held when a blocked writer goes on.
+    pub resumes_at: u32,
+}
+
+impl SenderBuffer {
+    /// What a segment is charged with beside its payload: the head of 256 bytes
+    /// that `tcp_stream_alloc_skb` asks for (MAX_TCP_HEADER, rounded), `struct
+    /// sk_buff` (256) and `struct skb_shared_info` (320), of 64-bit kernels from
+    /// 5.10 to 6.18. Held against what was seen in flight in `docs/buffers.md`.
+    pub const BOOKKEEPING: u32 = 256 + 256 + 320;
+
+    /// Of a buffer as `getsockopt(SO_SNDBUF)` tells it, for segments of `payload`
+    /// bytes, each written by itself.
+    pub const fn of(sndbuf: u32, payload: u32) -> Self {
+        let charged = payload.saturating_add(Self::BOOKKEEPING);
+        let segments = sndbuf.div_ceil(charged);
+        Self { segments: if segments == 0 { 1 } else { segments }, resumes_at: (sndbuf / 3).saturating_mul(2) / charged }
+    }
 }
 
 /// What came of it.
@@ -70,8 +104,15 @@ struct Model {
     passage: Passage<Packet>,
     speech: Speech,
     segment: u64,
+    /// Payload that the sender holds at most.
+    buffer: u64,
+    /// Payload that it holds when it goes on writing.
+    resumes_at: u64,
+    /// Payload that the receiver's window allows.
     window: u64,
     bytes: u64,
+    /// Handed over by the sending process.
+    written: u64,
     sent: u64,
     acknowledged: u64,
     received: u64,
@@ -94,8 +135,11 @@ pub fn run(wire: Wire, speech: Speech, load: Load, seed: u64) -> Option<Transfer
         passage: Passage::new(wire, seed),
         speech,
         segment: u64::from(segment),
-        window: u64::from(window),
+        buffer: u64::from(load.sender_buffer),
+        resumes_at: u64::from(load.resumes_at.unwrap_or(load.sender_buffer).min(load.sender_buffer)),
+        window: u64::from(load.receiver_buffer),
         bytes: load.bytes,
+        written: 0,
         sent: 0,
         acknowledged: 0,
         received: 0,
@@ -137,9 +181,12 @@ impl Model {
 
     /// Sends as much as the window allows, in whole segments but for the last.
     fn send(&mut self, now: u64) {
+        if self.written - self.acknowledged <= self.resumes_at {
+            self.written = self.bytes.min(self.acknowledged + self.buffer);
+        }
         while self.sent < self.bytes {
             let payload = self.segment.min(self.bytes - self.sent);
-            if self.sent + payload > self.acknowledged + self.window {
+            if self.sent + payload > self.written.min(self.acknowledged + self.window) {
                 return;
             }
             self.sent += payload;

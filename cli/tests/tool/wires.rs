@@ -206,7 +206,7 @@ fn modelled(wire: Wire, measured: &Measured) -> f64 {
     let per_ack = (forward as f64 / back as f64).round() as u32;
     let message = (measured.receiver.total.bytes as f64 / f64::from(tcp.data_segs_out)).round() as u32;
     let speech = Speech { per_ack, message, ..Speech::SEGMENT_FOR_SEGMENT };
-    let load = Load { sender_buffer: u32::MAX, receiver_buffer: tcp.snd_wnd, bytes: 1 << 20 };
+    let load = Load { sender_buffer: u32::MAX, receiver_buffer: tcp.snd_wnd, resumes_at: None, bytes: 1 << 20 };
     transfer::run(wire, speech, load, 1).unwrap().bytes_per_s
 }
 
