@@ -15,6 +15,7 @@ use crate::figures::{self, Figures, IrqPool};
 use crate::findings::Findings;
 use crate::latency::{Gathered, RoundTrips};
 use crate::paths::Paths;
+use crate::published;
 use crate::receipt::{Gatherer, Rules, Stack};
 use crate::result::{ANALYSIS_FORMAT, Analysis, CellResult, Disturbed, Estimate, Limit, Metric};
 use crate::roles;
@@ -92,6 +93,9 @@ impl Collector {
             }
         });
         run.warnings.iter().for_each(|warning| findings.push_run(warning));
+        if let Some(name) = run.plan.reference.as_ref().filter(|name| published::study(name).is_none()) {
+            findings.push_run(&no_study(name));
+        }
         Self {
             arms: Arms::new(&run.plan),
             buffers: buffers::Gatherer::new(&run.plan),
@@ -233,7 +237,7 @@ impl Collector {
         let labels: Vec<String> = cells.iter().map(|cell| cell.label.clone()).collect();
         let stack = Stack::of(&self.run, &self.hosts, paths.clone());
         let receipt = self.receipt.take().map(|receipt| receipt.finish(&stack));
-        Analysis {
+        let mut analysis = Analysis {
             format: ANALYSIS_FORMAT,
             blocks: self.blocks.len() as u32,
             trials: cells.iter().map(|cell| cell.trials as u64).sum::<u64>() + more,
@@ -249,9 +253,12 @@ impl Collector {
             hosts: self.hosts,
             receipt,
             buffers,
+            published: None,
             arms,
             verdicts,
-        }
+        };
+        analysis.published = published::beside(&analysis).map(Box::new);
+        analysis
     }
 }
 
@@ -270,6 +277,14 @@ fn no_rules(error: &str) -> Warning {
         what: "receipts".to_owned(),
         answer: format!("the rules that come with nettoll cannot be read: {error}"),
         remedy: "Give others with --rules, and report this".to_owned(),
+    }
+}
+
+fn no_study(name: &str) -> Warning {
+    Warning::Absent {
+        what: format!("the published study '{name}'"),
+        answer: "nettoll has no tables of it".to_owned(),
+        remedy: "Name one of those that `nettoll reference` lists, or leave `reference` out of the plan.".to_owned(),
     }
 }
 

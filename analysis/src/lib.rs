@@ -31,6 +31,7 @@ pub mod single;
 pub mod reference;
 
 mod cost;
+mod published;
 mod roles;
 pub mod stats;
 

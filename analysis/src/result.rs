@@ -3,6 +3,7 @@
 pub mod arms;
 pub mod buffers;
 mod metric;
+pub mod published;
 pub mod receipt;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use serde::Serialize;
 pub use arms::{ArmResult, ArmVerdict};
 pub use buffers::BufferMap;
 pub use metric::Metric;
+pub use published::Published;
 pub use receipt::ReceiptStudy;
 
 /// The version of [`Analysis`] as JSON.
@@ -58,6 +60,9 @@ pub struct Analysis {
     /// Goodput over socket buffers; empty of a study that varies none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub buffers: Vec<BufferMap>,
+    /// What was published, where the run repeats a published study.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub published: Option<Box<Published>>,
     /// Every arm but the first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub arms: Vec<ArmResult>,

@@ -168,6 +168,7 @@ pub fn run(cells: Vec<Cell>, blocks: u32) -> Run {
         blocks: Blocks { least: blocks, most: blocks, interval: 0.05, confidence: 0.95 },
         link: Link { kind: LinkKind::Veth, mtu: Some(1500), offloads: Default::default() },
         hosts: BTreeMap::new(),
+        reference: None,
         on_loss: OnLoss::GoOn,
         data_port: None,
         progress: None,

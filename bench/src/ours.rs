@@ -34,6 +34,7 @@ pub fn plan(cell: Cell, warmup_ms: u64, length_ms: u64) -> Plan {
         blocks: Blocks { least: 1, most: 1, interval: 0.05, confidence: 0.95 },
         link: link(),
         hosts: BTreeMap::new(),
+        reference: None,
         on_loss: OnLoss::GoOn,
         data_port: None,
         progress: None,

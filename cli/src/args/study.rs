@@ -14,7 +14,7 @@ use super::stored::{FormatArgs, RulesArgs};
 /// `nettoll study`.
 #[derive(Debug, Args)]
 pub struct StudyArgs {
-    /// A preset: quick, receipt
+    /// A preset: quick, receipt, size, buffers, cabrera1984, jacobson1988, bidulock2007
     #[arg(value_name = "NAME", required_unless_present_any = ["plan", "resume"], conflicts_with = "plan")]
     pub name: Option<String>,
     /// A plan in TOML instead of a preset

@@ -36,6 +36,10 @@ pub const PRESETS: &[(&str, &str)] = &[
     ("host-load", include_str!("../../../plans/host-load.toml")),
     ("placement", include_str!("../../../plans/placement.toml")),
     ("priorities", include_str!("../../../plans/priorities.toml")),
+    ("bidulock2007", include_str!("../../../plans/bidulock2007.toml")),
+    ("buffers", include_str!("../../../plans/buffers.toml")),
+    ("cabrera1984", include_str!("../../../plans/cabrera1984.toml")),
+    ("jacobson1988", include_str!("../../../plans/jacobson1988.toml")),
     ("quick", include_str!("../../../plans/quick.toml")),
     ("link-load", include_str!("../../../plans/link-load.toml")),
     ("receipt", include_str!("../../../plans/receipt.toml")),
@@ -59,6 +63,10 @@ pub struct Plan {
     pub name: String,
     /// One line for a person.
     pub title: String,
+    /// The published study that it repeats, by name: what was published is laid
+    /// beside what was measured. Letters, digits, `-` and `_`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<String>,
     /// When a trial ends.
     pub end: PlanEnd,
     /// What is sent before the measured part.

@@ -20,6 +20,9 @@ pub struct RawPlan {
     /// One line for a person.
     #[serde(default)]
     pub title: Option<String>,
+    /// The published study that it repeats, by name.
+    #[serde(default)]
+    pub reference: Option<String>,
     /// Seed of the random order; drawn when absent.
     #[serde(default)]
     pub seed: Option<u64>,
@@ -105,7 +108,7 @@ pub struct RawLink {
 
 /// The keys of each table, for naming a wrong one.
 const KEYS: &[(&str, &[&str])] = &[
-    ("", &["name", "title", "seed", "trial", "blocks", "link", "hosts", "on_loss", "data_port", "receipt", "arms", "cells"]),
+    ("", &["name", "title", "reference", "seed", "trial", "blocks", "link", "hosts", "on_loss", "data_port", "receipt", "arms", "cells"]),
     ("trial", &["length", "messages", "bytes", "warmup", "budget"]),
     ("blocks", &["least", "most", "interval", "confidence"]),
     ("link", &["kind", "mtu", "offloads"]),

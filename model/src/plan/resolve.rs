@@ -113,7 +113,8 @@ pub type Override = (Factor, Vec<String>);
 /// # Errors
 /// Whatever makes the plan impossible; see [`PlanError`].
 pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Plan, PlanError> {
-    check_name(&raw.name)?;
+    check_name("name", &raw.name)?;
+    raw.reference.iter().try_for_each(|name| check_name("reference", name))?;
     let blocks = resolve_blocks(&raw.blocks)?;
     let cells = resolve_cells(raw, overrides)?;
     let warmup = raw.trial.warmup.unwrap_or(Nanos::from_millis(30));
@@ -123,6 +124,7 @@ pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Plan,
     let plan = Plan {
         name: raw.name.clone(),
         title: raw.title.clone().unwrap_or_else(|| raw.name.clone()),
+        reference: raw.reference.clone(),
         end,
         warmup,
         blocks,
@@ -144,11 +146,11 @@ pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Plan,
     Ok(plan)
 }
 
-fn check_name(name: &str) -> Result<(), PlanError> {
+fn check_name(key: &'static str, name: &str) -> Result<(), PlanError> {
     let safe = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
     match safe && (1..=64).contains(&name.len()) {
         true => Ok(()),
-        false => Err(value("name", name, "use 1 to 64 letters, digits, '-' and '_': it becomes part of a directory's name")),
+        false => Err(value(key, name, "use 1 to 64 letters, digits, '-' and '_': it becomes part of a directory's name")),
     }
 }
 

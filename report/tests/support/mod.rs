@@ -37,6 +37,7 @@ pub fn sample() -> Analysis {
         blocks: Blocks { least: 9, most: 9, interval: 0.05, confidence: 0.95 },
         link: Link { kind: LinkKind::Veth, mtu: Some(1500), offloads: BTreeMap::from([(Offload::Tso, true), (Offload::Gro, false)]) },
         hosts: BTreeMap::new(),
+        reference: None,
         on_loss: OnLoss::GoOn,
         data_port: None,
         progress: None,
@@ -50,6 +51,8 @@ pub fn sample() -> Analysis {
     Analysis {
         format: ANALYSIS_FORMAT,
         arms: Vec::new(),
+        buffers: Vec::new(),
+        published: None,
         verdicts: Vec::new(),
         run: Run {
             format: RUN_FORMAT,

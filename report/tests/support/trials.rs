@@ -61,6 +61,7 @@ pub fn trial(cell: Cell, swapped: bool) -> OneTrial {
         blocks: Blocks { least: 1, most: 1, interval: 0.05, confidence: 0.95 },
         link: Link { kind: LinkKind::Network, mtu: None, offloads: BTreeMap::new() },
         hosts: BTreeMap::from([("b".to_owned(), "lab2.example".parse().expect("made here"))]),
+        reference: None,
         on_loss: OnLoss::Stop,
         data_port: None,
         progress: Some(Nanos::from_millis(1_000)),
