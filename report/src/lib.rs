@@ -24,9 +24,11 @@ pub mod verdict;
 pub mod workload;
 
 // What the outputs share.
+mod buffers;
 mod chart;
 mod clock;
 mod interval;
 mod number;
+mod published;
 mod series;
 mod words;

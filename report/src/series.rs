@@ -38,6 +38,12 @@ pub fn groups(analysis: &Analysis) -> Vec<Group<'_>> {
             }
         }
     }
+    // What a map of buffers shows needs no table of its own.
+    let mapped = |group: &Group| match group.cells.as_slice() {
+        [only] => analysis.buffers.iter().any(|map| map.place_of(&only.cell).is_some()),
+        _ => false,
+    };
+    groups.retain(|group| !mapped(group));
     groups.sort_by_key(|group| !group.test.is_stream());
     groups
 }

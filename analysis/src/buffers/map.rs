@@ -27,11 +27,14 @@ pub(crate) struct Context {
     pub mtu: Option<u64>,
 }
 
-/// The map of some cells; `None` where fewer than two give a buffer.
+/// Fewer cells need no map: the tables show them.
+const LEAST: usize = 6;
+
+/// The map of some cells; `None` where few of them give a buffer.
 pub(super) fn of(rest: &Cell, link: LinkKind, cells: BTreeMap<Cell, Vec<Kept>>, context: &Context) -> Option<BufferMap> {
     let autotuned = cells.get(rest).cloned();
     let given: Vec<(&Cell, &Vec<Kept>)> = cells.iter().filter(|(cell, _)| *cell != rest).collect();
-    if given.len() < 2 {
+    if given.len() < LEAST {
         return None;
     }
     let sizes = |of: fn(&Cell) -> Option<Bytes>| {
@@ -70,6 +73,7 @@ pub(super) fn of(rest: &Cell, link: LinkKind, cells: BTreeMap<Cell, Vec<Kept>>, 
     let beyond: Vec<f64> = cells.values().flatten().map(|trial| trial.beyond).collect();
     Some(BufferMap {
         label: rest.series().to_string(),
+        message: rest.size,
         link,
         senders: levels(0),
         receivers: levels(1),

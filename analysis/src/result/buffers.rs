@@ -1,8 +1,8 @@
 //! What a study of socket buffers shows: goodput over the sender's buffer and the
 //! receiver's.
 
-use model::Bytes;
 use model::plan::LinkKind;
+use model::{Bytes, Cell};
 use serde::Serialize;
 
 use super::Estimate;
@@ -12,6 +12,8 @@ use super::Estimate;
 pub struct BufferMap {
     /// What its cells share, in words.
     pub label: String,
+    /// Bytes of a message.
+    pub message: Bytes,
     /// The link that they are over.
     pub link: LinkKind,
     /// The sender's buffers, by rising size asked for.
@@ -33,6 +35,20 @@ pub struct BufferMap {
     pub autotuned: Option<Autotuned>,
     /// What a trial took beyond its transfer, in ns.
     pub beyond_ns: Option<Estimate>,
+}
+
+impl BufferMap {
+    /// The place of a cell of the plan in [`Self::cells`]; `None` of one that is
+    /// not of this map.
+    pub fn place_of(&self, cell: &Cell) -> Option<usize> {
+        let level = |levels: &[BufferLevel], asked| levels.iter().position(|level| level.asked == asked);
+        let (sender, receiver) = (level(&self.senders, cell.sndbuf)?, level(&self.receivers, cell.rcvbuf)?);
+        let rest = Cell { sndbuf: None, rcvbuf: None, ..cell.clone() };
+        if cell.size != self.message || rest.series().to_string() != self.label {
+            return None;
+        }
+        self.cells.iter().position(|known| (known.sender, known.receiver) == (sender, receiver))
+    }
 }
 
 /// One size of a buffer, as it was asked for and what became of it.

@@ -18,7 +18,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use crate::chart::{self, Chart};
 use crate::receipt::{self, Flames};
 use crate::series::{Group, groups};
-use crate::{csv, json, verdict};
+use crate::{buffers, csv, json, published, verdict};
 
 const STYLE: &str =
     concat!(include_str!("../../assets/page.css"), include_str!("../../assets/parts.css"), include_str!("../../assets/print.css"));
@@ -38,11 +38,21 @@ pub fn render(analysis: &Analysis) -> String {
 pub fn render_with(analysis: &Analysis, flames: &Flames) -> String {
     let groups = groups(analysis);
     let mut charts = chart::all(&groups);
+    let curves = buffers::chart::all(analysis);
     let areas = analysis.receipt.as_ref().map_or_else(Vec::new, receipt::chart::all);
     let content = html! {
         (summary::masthead(analysis, !charts.is_empty()))
-        main { (sections(analysis, &groups, &charts, &receipt::html::section(analysis.receipt.as_ref(), &areas, flames))) }
+        main {
+            (sections(
+                analysis,
+                &groups,
+                &charts,
+                &buffers::html::section(analysis, &curves),
+                &receipt::html::section(analysis.receipt.as_ref(), &areas, flames),
+            ))
+        }
     };
+    charts.extend(curves);
     charts.extend(areas);
     let footer = html! { "Written by nettoll " (analysis.run.tool) "." };
     document(
@@ -91,9 +101,11 @@ fn head(title: &str) -> Markup {
     }
 }
 
-fn sections(analysis: &Analysis, groups: &[Group], charts: &[Chart], receipt: &Markup) -> Markup {
+fn sections(analysis: &Analysis, groups: &[Group], charts: &[Chart], buffers: &Markup, receipt: &Markup) -> Markup {
     html! {
         (summary::section(analysis, groups))
+        (buffers)
+        (published::section(analysis))
         (arms(analysis))
         (cost::section(groups))
         (figures::section(charts))

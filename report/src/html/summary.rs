@@ -27,6 +27,8 @@ pub fn masthead(analysis: &Analysis, charts: bool) -> Markup {
                 }
                 nav aria-label="Parts of this page" {
                     a href="#summary" { "Summary" }
+                    @if !analysis.buffers.is_empty() { a href="#buffers" { "Socket buffers" } }
+                    @if analysis.published.is_some() { a href="#published" { "Published" } }
                     @if !analysis.models.is_empty() { a href="#cost" { "Cost" } }
                     @if !analysis.verdicts.is_empty() { a href="#arms" { "Arms" } }
                     @if charts { a href="#charts" { "Charts" } }

@@ -11,7 +11,7 @@ mod wrap;
 use analysis::result::{Analysis, Finding, Metric};
 
 use crate::series::{self, Group, groups};
-use crate::{receipt, verdict, words};
+use crate::{buffers, published, receipt, verdict, words};
 pub(crate) use page::Page;
 pub use page::Style;
 
@@ -19,6 +19,8 @@ pub use page::Style;
 pub fn render(analysis: &Analysis, style: Style) -> String {
     let mut page = Page::new(style);
     title(&mut page, analysis);
+    buffers::terminal::maps(&mut page, analysis);
+    published::print(&mut page, analysis);
     let groups = groups(analysis);
     for group in &groups {
         tables(&mut page, group);
