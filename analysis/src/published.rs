@@ -19,7 +19,8 @@ pub(crate) fn study(name: &str) -> Option<Study> {
 pub(crate) fn beside(analysis: &Analysis) -> Option<Published> {
     let study = study(analysis.run.plan.reference.as_deref()?)?;
     let reference = reference::analyse(study, 0).ok()?;
-    let names = analysis.cells.iter().filter(|cell| cell.cell.test.is_stream()).map(|cell| (cell.cell.series().to_string(), cell.cell.protocol()));
+    let names =
+        analysis.cells.iter().filter(|cell| cell.cell.test.is_stream()).map(|cell| (cell.cell.series().to_string(), cell.cell.protocol()));
     let series: BTreeMap<String, Protocol> = names.collect();
     Some(Published {
         name: study.name().to_owned(),
@@ -71,7 +72,11 @@ fn times(reference: &ReferenceAnalysis, analysis: &Analysis) -> Vec<PublishedTim
         let [_, published_ms] = *curve.points.iter().find(|point| point[0] == 0.0)?;
         let today = analysis.cells.iter().find(|cell| cell.cell.test == test && cell.cell.size.get() == 1)?;
         let today_ms = scaled(milliseconds(today)?, 1e-6);
-        Some(PublishedTime { what: format!("{} {} {} of one byte", curve.machine, curve.protocol.to_uppercase(), curve.of), published_ms, today_ms })
+        Some(PublishedTime {
+            what: format!("{} {} {} of one byte", curve.machine, curve.protocol.to_uppercase(), curve.of),
+            published_ms,
+            today_ms,
+        })
     };
     round_trips.filter_map(one).collect()
 }

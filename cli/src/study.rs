@@ -11,7 +11,7 @@ use lab::study::{Resumed, StudyError};
 use model::Plan;
 use model::host::HostFacts;
 use model::plan::raw::{RawLink, RawTrial};
-use model::plan::{PRESETS, RawPlan, resolve};
+use model::plan::{PRESETS, PlanEnd, RawPlan, preset as known_preset, resolve};
 use model::run::Status;
 use store::{Moment, Reopened, RunDirectory, RunReader};
 
@@ -37,6 +37,10 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
     if args.dry_run {
         output::write(&::report::plan::render(&plan, output::style()))?;
         return Ok(Exit::Done);
+    }
+    if matches!(plan.end, PlanEnd::Bytes(_)) {
+        // The clock ends no trial of it, so nobody knows how long it takes.
+        output::note(&::report::plan::expected_time(&plan));
     }
     // Before anything is measured: a file that cannot be used must not cost a study.
     let rules = rules::load(&args.rules)?;
@@ -120,6 +124,7 @@ fn unreadable(file: &Path, answer: &io::Error) -> Failure {
 fn preset(name: &str) -> Result<&'static str, Failure> {
     let names = || PRESETS.iter().map(|(name, _)| *name);
     model::plan::preset(name).ok_or_else(|| {
+    known_preset(name).ok_or_else(|| {
         let hint = model::nearest(name, names()).map_or(String::new(), |near| format!("; did you mean '{near}'?"));
         let all = names().collect::<Vec<_>>().join(", ");
         Failure::misuse(format!("there is no study '{name}'{hint} Presets: {all}; or give a plan of your own with --plan FILE"))

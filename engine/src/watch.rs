@@ -57,7 +57,10 @@ impl Seen {
 /// lets through. Where none is, nothing runs beside the traffic.
 fn wanted(task: &Task) -> bool {
     let cell = &task.cell;
-    task.role == Role::Sender && cell.test.is_stream() && cell.protocol() == Protocol::Tcp && (cell.sndbuf.is_some() || cell.rcvbuf.is_some())
+    task.role == Role::Sender
+        && cell.test.is_stream()
+        && cell.protocol() == Protocol::Tcp
+        && (cell.sndbuf.is_some() || cell.rcvbuf.is_some())
 }
 
 /// Flows that are to be looked at.

@@ -3,8 +3,10 @@
 
 use analysis::expectation;
 use analysis::stopping::Claim;
+use analysis::wire::transfer::SenderBuffer;
 use model::plan::receipt::ASSUMED_SHARE;
 use model::plan::{HOST_NAMES, LEAST_SILENCE, PlanEnd, ReceiptPlan};
+use model::plan::{HOST_NAMES, LEAST_SILENCE, LinkKind, PlanEnd, ReceiptPlan, TRIAL_OVERHEAD};
 use model::{Bytes, Cell, Nanos, Plan, Test};
 
 use crate::number::percent;
@@ -14,6 +16,14 @@ use crate::words::plural;
 /// Usual scatter between trials of one cell, from a quiet machine to a busy
 /// virtual one, as shares of the median.
 const NOISE: [f64; 3] = [0.02, 0.05, 0.15];
+
+/// The least of `SO_SNDBUF` that Linux gives, as it is told (`SOCK_MIN_SNDBUF`).
+const LEAST_SNDBUF: u64 = 4_608;
+
+/// How long a plan takes, in a sentence.
+pub fn expected_time(plan: &Plan) -> String {
+    duration(plan)
+}
 
 /// What a plan would do. Ends with a newline.
 pub fn render(plan: &Plan, style: Style) -> String {
@@ -102,9 +112,8 @@ fn duration(plan: &Plan) -> String {
 
 /// How long trials of so many bytes take over links whose rate is known.
 fn by_rate(plan: &Plan, bytes: Bytes) -> String {
-    let rate = |cell: &Cell| cell.conditions.link.unwrap_or(plan.link.kind).rate();
-    let times: Option<Vec<u64>> =
-        plan.cells.iter().map(|cell| rate(cell).map(|rate| bytes.get() * 8 * 1_000 / (rate.get() / 1_000_000).max(1))).collect();
+    let link = |cell: &Cell| cell.conditions.link.unwrap_or(plan.link.kind);
+    let times: Option<Vec<f64>> = plan.cells.iter().map(|cell| Some(bytes.get() as f64 / goodput(cell, &link(cell))?)).collect();
     let Some(times) = times else { return "How long that takes is not known beforehand.".to_owned() };
     let blocks = u64::from(plan.blocks.most) * plan.arms.len().max(1) as u64;
     let flowing = times.iter().fold(0_u64, |sum, time| sum.saturating_add(*time)).saturating_mul(blocks);
@@ -112,6 +121,29 @@ fn by_rate(plan: &Plan, bytes: Bytes) -> String {
         "All: at least {}, as fast as the link is; more where buffers are small.",
         Nanos::new(flowing.saturating_add(plan.overheads().get()))
     )
+    let warmup = if plan.warmup.get() > 0 { 1.1 } else { 1.0 };
+    let blocks = f64::from(plan.blocks.most) * plan.arms.len().max(1) as f64;
+    let flowing = times.iter().sum::<f64>() * warmup * blocks;
+    let overheads = TRIAL_OVERHEAD.get().saturating_mul(plan.trials());
+    format!("All: about {}.", Nanos::new(((flowing * 1e9) as u64).saturating_add(overheads)))
+}
+
+/// Bytes a second to be expected of a TCP stream: what the link carries, or what
+/// buffers let through in a round trip. `None` of a link without a rate.
+fn goodput(cell: &Cell, link: &LinkKind) -> Option<f64> {
+    let wire = link.rate()?.get() as f64 / 8.0;
+    let (segment, frame, acknowledgement) = (1_460.0, 1_538.0, 84.0);
+    let waits = match link {
+        LinkKind::Relay(wire) => wire.hosts.iter().fold(wire.delay, |sum, host| sum + host.time).as_secs_f64() * 2.0,
+        _ => 0.0,
+    };
+    let round_trip = waits + (frame + acknowledgement) / wire;
+    let sender = cell.sndbuf.map(|asked| u32::try_from(2 * asked.get().max(LEAST_SNDBUF / 2)).unwrap_or(u32::MAX));
+    let sender = sender.map(|sndbuf| f64::from(SenderBuffer::of(sndbuf, segment as u32).segments));
+    // Of what is asked for, some 1,090 bytes are a segment, but for the first 2,000.
+    let receiver = cell.rcvbuf.map(|asked| ((asked.get() as f64 - 2_000.0) / 1_090.0).max(1.0));
+    let window = sender.into_iter().chain(receiver).fold(f64::INFINITY, f64::min) * segment;
+    Some((wire * segment / frame).min(window / round_trip))
 }
 
 /// How much longer than a clean trial the time passes of all blocks last, of

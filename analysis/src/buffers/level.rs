@@ -15,7 +15,8 @@ pub(super) fn of(asked: Option<Bytes>, trials: &[Seen], end: usize) -> BufferLev
     let windows: Vec<f64> = trials.iter().filter_map(|(_, trial)| trial.window.filter(|_| end == 1)).map(f64::from).collect();
     // With a small buffer at the other end only that one would be seen.
     let largest = trials.iter().map(|(other, _)| *other).max();
-    let widest: Vec<f64> = trials.iter().filter(|(other, _)| Some(*other) == largest).filter_map(|(_, trial)| trial.in_flight).map(f64::from).collect();
+    let widest: Vec<f64> =
+        trials.iter().filter(|(other, _)| Some(*other) == largest).filter_map(|(_, trial)| trial.in_flight).map(f64::from).collect();
     BufferLevel {
         asked,
         set: most(|trial| trial.set),

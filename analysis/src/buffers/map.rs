@@ -88,7 +88,14 @@ pub(super) fn of(rest: &Cell, link: LinkKind, cells: BTreeMap<Cell, Vec<Kept>>, 
 }
 
 /// One cell of the map.
-fn one(places: [usize; 2], trials: &[Kept], link: &LinkKind, message: u32, predictor: &mut Predictor, context: &Context) -> Option<BufferCell> {
+fn one(
+    places: [usize; 2],
+    trials: &[Kept],
+    link: &LinkKind,
+    message: u32,
+    predictor: &mut Predictor,
+    context: &Context,
+) -> Option<BufferCell> {
     let of = |value: fn(&Kept) -> Option<f64>| median(&trials.iter().filter_map(value).collect::<Vec<f64>>());
     let limit_share = of(|trial| trial.limit_share);
     let predicted: Vec<(f64, f64)> = trials.iter().filter_map(|trial| Some((predictor.of(trial, message)?, trial.goodput))).collect();
@@ -125,7 +132,10 @@ fn notches(cells: &[BufferCell], trials: &[([usize; 2], &Vec<Kept>)], diagonal: 
     let flat = diagonal.len() == cells.len();
     for (middle, cell) in cells.iter().enumerate().filter(|_| !flat) {
         let (s, r) = (cell.sender, cell.receiver);
-        let lines = [(Line::OverSenders, s.checked_sub(1).map(|less| [(less, r), (s + 1, r)])), (Line::OverReceivers, r.checked_sub(1).map(|less| [(s, less), (s, r + 1)]))];
+        let lines = [
+            (Line::OverSenders, s.checked_sub(1).map(|less| [(less, r), (s + 1, r)])),
+            (Line::OverReceivers, r.checked_sub(1).map(|less| [(s, less), (s, r + 1)])),
+        ];
         for (line, ends) in lines {
             let Some([left, right]) = ends else { continue };
             if let (Some(left), Some(right)) = (at(left.0, left.1), at(right.0, right.1)) {
@@ -145,8 +155,7 @@ fn notches(cells: &[BufferCell], trials: &[([usize; 2], &Vec<Kept>)], diagonal: 
 fn beside(trials: &[Kept], to_use: Option<&[Kept]>, context: &Context) -> Option<Autotuned> {
     let goodputs: Vec<f64> = trials.iter().map(|trial| trial.goodput).collect();
     let of_block = |block: u32| trials.iter().find(|trial| trial.block == block).map(|trial| trial.goodput);
-    let ratios: Vec<f64> =
-        to_use.into_iter().flatten().filter_map(|trial| Some(trial.goodput / of_block(trial.block)?)).collect();
+    let ratios: Vec<f64> = to_use.into_iter().flatten().filter_map(|trial| Some(trial.goodput / of_block(trial.block)?)).collect();
     let most = |end: usize| trials.iter().filter_map(|trial| trial.got[end]).max();
     Some(Autotuned {
         goodput_bit_per_s: context.claim.estimate(&goodputs)?,

@@ -22,8 +22,9 @@ pub(super) const DEPTH: f64 = 0.02;
 /// The most probability by chance of calling anything a notch.
 const ALPHA: f64 = 0.05;
 
-/// Made-up pairs of cells: enough for the correction over 1,000 cells.
-const DRAWS: usize = 40_000;
+/// Made-up pairs of cells: enough for the correction over 900 cells, 20,000 / 900
+/// being more than 1 / 0.05.
+const DRAWS: usize = 20_000;
 
 /// Fewer trials of a cell have no scatter.
 const LEAST: usize = 3;

@@ -16,6 +16,12 @@ const BYTES: u64 = 1 << 20;
 /// Runs of the model where chance has a part.
 const RUNS: u64 = 5;
 
+/// Counts of the two ends are not read at the same moment: what is hardly away
+/// from a whole number is one.
+fn whole(per_ack: f64) -> f64 {
+    if (per_ack - per_ack.round()).abs() < 0.05 { per_ack.round() } else { per_ack }
+}
+
 /// Models of one link; equal questions are answered once.
 pub(super) struct Predictor {
     wire: Option<Wire>,
@@ -40,7 +46,7 @@ impl Predictor {
         // An endless sender's buffer never is what limits.
         let sndbuf = trial.set[0].and_then(|set| u32::try_from(set).ok()).unwrap_or(u32::MAX / 4);
         let buffer = SenderBuffer::of(sndbuf, segment);
-        let per_ack = trial.per_ack?.clamp(1.0, 16.0);
+        let per_ack = whole(trial.per_ack?.clamp(1.0, 16.0));
         // Some acknowledgements are for one segment more than the others.
         let (few, many) = (per_ack.floor(), per_ack.ceil());
         let mut rate = |per_ack: f64| self.run(segment, buffer, window, per_ack as u32);
@@ -64,7 +70,8 @@ impl Predictor {
             };
             let by_chance = wire.medium == Medium::Half || wire.jitter.get() > 0;
             let runs = if by_chance { RUNS } else { 1 };
-            let rates: Option<Vec<f64>> = (0..runs).map(|seed| transfer::run(wire, speech, load, seed).map(|made| made.bytes_per_s)).collect();
+            let rates: Option<Vec<f64>> =
+                (0..runs).map(|seed| transfer::run(wire, speech, load, seed).map(|made| made.bytes_per_s)).collect();
             rates.map(|rates| rates.iter().sum::<f64>() / runs as f64)
         })
     }

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use model::{Bytes, Nanos};
 use model::plan::{HOST_NAMES, HostAddress, LinkKind, Offload, OnLoss};
+use model::{Bytes, Nanos};
 
 use super::agent::TrustArgs;
 use super::arms::ArmArgs;

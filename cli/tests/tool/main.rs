@@ -19,6 +19,7 @@ mod arms;
 mod bad_input;
 mod compare;
 mod conditions;
+mod buffers;
 mod conservation;
 mod crossing;
 mod damaged;
@@ -60,6 +61,7 @@ const MODULES: &[(&str, &[(&str, Test)])] = &[
     ("conservation", conservation::ALL),
     ("losses", losses::ALL),
     ("options", options::ALL),
+    ("buffers", buffers::ALL),
     ("links", links::ALL),
     ("wires", wires::ALL),
     ("crossing", crossing::ALL),

@@ -28,7 +28,9 @@ fn one(place: usize, map: &BufferMap, published: Option<&Published>) -> Option<C
         let model = Trace { name: "model".to_owned(), series: 0, model: true, x: X::Sizes(packets), y: model, hover, ..Trace::default() };
         traces.push(model);
     }
-    for (series, theirs) in published.into_iter().flat_map(|published| &published.buffers).filter(|theirs| theirs.map == map.label).enumerate() {
+    for (series, theirs) in
+        published.into_iter().flat_map(|published| &published.buffers).filter(|theirs| theirs.map == map.label).enumerate()
+    {
         let rows: Vec<(f64, f64)> =
             theirs.rows.iter().filter_map(|row| Some((row.packets as f64, row.published_kbytes_per_s? * 1024.0 * 8.0))).collect();
         let name = escape(&theirs.pair);
@@ -47,7 +49,8 @@ fn one(place: usize, map: &BufferMap, published: Option<&Published>) -> Option<C
     Some(Chart {
         id: format!("buffers-{place}").into(),
         title: "Both buffers rising".into(),
-        caption: "Over the packets that were seen under way. Dotted: the model of the same wire, hosts, buffers and acknowledgements.".to_owned(),
+        caption: "Over the packets that were seen under way. Dotted: the model of the same wire, hosts, buffers and acknowledgements."
+            .to_owned(),
         alt: "Goodput against socket buffer in packets. The figures are in the table of the diagonal.".to_owned(),
         sizes: Some(SizeAxis { title: Some("packets under way"), ..SizeAxis::over(1, most.ceil() as u64, false) }),
         panels: vec![Panel { title: "goodput", unit: "bit/s", log_ticks: None, zero: true, joined: false, share: 1.0 }],

@@ -16,7 +16,8 @@ const TOP: usize = 46;
 pub fn map(map: &BufferMap) -> Markup {
     let (columns, rows) = (map.receivers.len(), map.senders.len());
     let (width, height) = (LEFT + columns * SIDE + 4, TOP + rows * SIDE + 4);
-    let label = format!("{}: goodput by the sender's and the receiver's buffer. The figures are in the table of every pair.", words::title(map));
+    let label =
+        format!("{}: goodput by the sender's and the receiver's buffer. The figures are in the table of every pair.", words::title(map));
     html! {
         div .scroll role="region" tabindex="0" aria-label="Heat map" {
             svg .heat viewBox={ "0 0 " (width) " " (height) } width=(width) role="img" aria-label=(label) {

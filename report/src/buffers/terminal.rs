@@ -94,7 +94,11 @@ fn levels(page: &mut Page, map: &BufferMap) {
             columns.push(Column::figures(6, ["window", "offered"], of(&|level| words::packets(level.window))));
         }
         columns.push(Column::figures(9, ["packets", "seen"], of(&|level| words::packets(level.in_flight))));
-        columns.push(Column::figures(8, ["most", "ever"], of(&|level| level.most_in_flight.map_or(NOTHING.to_owned(), |most| number::whole(most.into())))));
+        columns.push(Column::figures(
+            8,
+            ["most", "ever"],
+            of(&|level| level.most_in_flight.map_or(NOTHING.to_owned(), |most| number::whole(most.into()))),
+        ));
         columns.push(Column::figures(2, ["", "looks"], of(&|level| number::whole(level.looks))));
         page.table(columns);
     };

@@ -1,6 +1,8 @@
 //! Sentences and figures that text and page share.
 
 use analysis::result::buffers::{BufferCell, BufferLevel, BufferMap, Line};
+use analysis::wire::frame::Cut;
+use analysis::wire::transfer::SenderBuffer;
 use model::Bytes;
 
 use crate::interval::{plus_minus, range};
@@ -86,7 +88,12 @@ fn knee(map: &BufferMap) -> Vec<String> {
             number::bits(knee.plateau_bit_per_s),
             knee.plateau_cells
         ),
-        format!("To use: {}. Its median, {} {}, is the first to reach it; {surely}.", cell(knee.buffer), number::bits(goodput.value), plus_minus(&goodput)),
+        format!(
+            "To use: {}. Its median, {} {}, is the first to reach it; {surely}.",
+            cell(knee.buffer),
+            number::bits(goodput.value),
+            plus_minus(&goodput)
+        ),
     ]
 }
 
@@ -95,8 +102,8 @@ fn notches(map: &BufferMap) -> Vec<String> {
         return Vec::new();
     }
     if map.notches.is_empty() {
-        return vec![format!("No notch: of {} none is slower than both neighbours by 2 % and more than chance.", plural(map.tested as u64, "cell with two neighbours"))
-            .replace("cell with two neighbourss", "cells with two neighbours")];
+        let cells = if map.tested == 1 { "1 cell".to_owned() } else { format!("{} cells", number::whole(map.tested as u64)) };
+        return vec![format!("No notch: of {cells} with two neighbours none is slower than both by 2 % and more than chance.")];
     }
     let mut all = Vec::new();
     for notch in map.notches.iter().filter(|notch| notch.line == Line::Diagonal) {
@@ -135,9 +142,8 @@ fn autotuned(map: &BufferMap) -> Option<String> {
     let own = map.autotuned.as_ref()?;
     let goodput = own.goodput_bit_per_s;
     let grown = format!("SO_SNDBUF {} and SO_RCVBUF {} by the end", told(own.got[0]), told(own.got[1]));
-    let over = own.buffer_over_it.map_or(String::new(), |ratio| {
-        format!(" The buffer to use has {} of that.", range(&ratio, number::percent))
-    });
+    let over =
+        own.buffer_over_it.map_or(String::new(), |ratio| format!(" The buffer to use has {} of that.", range(&ratio, number::percent)));
     Some(format!("Left to itself the kernel comes to {} {} ({grown}).{over}", number::bits(goodput.value), plus_minus(&goodput)))
 }
 
@@ -156,12 +162,14 @@ fn predicted(map: &BufferMap) -> Option<String> {
 
 /// What the kernel gave though less was asked for.
 fn least(map: &BufferMap) -> Option<String> {
-    let clamped = map.senders.iter().filter(|level| level.asked.zip(level.set).is_some_and(|(asked, set)| set > 2 * asked.get() as i64)).count();
-    let first = map.senders.first().filter(|_| clamped > 0)?;
+    let clamped = |level: &&BufferLevel| level.asked.zip(level.set).is_some_and(|(asked, set)| set > 2 * asked.get().cast_signed());
+    let set = map.senders.iter().filter(clamped).filter_map(|level| level.set).min()?;
+    let (payload, sndbuf) = (u32::try_from(map.message.get()).ok()?, u32::try_from(set).ok()?);
+    let segments = SenderBuffer::of(sndbuf, payload.min(Cut::PLAIN.segment_payload())).segments;
     Some(format!(
-        "The kernel gives no send buffer below {}: {} under way at least, however little is asked for.",
-        told(first.set),
-        first.in_flight.map_or("more".to_owned(), |seen| format!("{} packets", number::significant(seen, 2)))
+        "The kernel gives no send buffer below {}, which holds {}, however little is asked for.",
+        told(Some(set)),
+        plural(u64::from(segments), "packet")
     ))
 }
 

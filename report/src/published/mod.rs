@@ -11,7 +11,8 @@ use crate::terminal::Page;
 use crate::terminal::table::Column;
 
 /// What a reader has to know of the ratios.
-const LEGEND: &str = "The ratio is today's over the published figure. It says how far the two are apart; what differs between them is everything.";
+const LEGEND: &str =
+    "The ratio is today's over the published figure. It says how far the two are apart; what differs between them is everything.";
 
 fn or(value: Option<String>) -> String {
     value.unwrap_or_else(|| NOTHING.to_owned())
@@ -48,9 +49,17 @@ fn print_buffers(page: &mut Page, buffers: &PublishedBuffers) {
     page.plain(&format!("{}, KB/s of 1,024 bytes", buffers.pair), 0, 0);
     page.table(vec![
         Column::figures(9, ["", "packets"], rows.iter().map(|row| number::whole(row.packets)).collect()),
-        Column::figures(9, ["", "published"], rows.iter().map(|row| or(row.published_kbytes_per_s.map(|rate| number::significant(rate, 4)))).collect()),
+        Column::figures(
+            9,
+            ["", "published"],
+            rows.iter().map(|row| or(row.published_kbytes_per_s.map(|rate| number::significant(rate, 4)))).collect(),
+        ),
         Column::measured(9, ["", "today"], today.collect()),
-        Column::figures(8, ["", "ratio"], rows.iter().map(|row| or(ratio(row.today_kbytes_per_s.map(|today| today.value), row.published_kbytes_per_s))).collect()),
+        Column::figures(
+            8,
+            ["", "ratio"],
+            rows.iter().map(|row| or(ratio(row.today_kbytes_per_s.map(|today| today.value), row.published_kbytes_per_s))).collect(),
+        ),
     ]);
 }
 

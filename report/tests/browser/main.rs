@@ -85,6 +85,24 @@ fn every_chart_is_drawn_on_every_screen() {
 }
 
 #[test]
+fn maps_of_buffers_are_drawn_on_every_screen() {
+    if !present() {
+        return;
+    }
+    let path = written("buffers.html", &support::buffers::buffers());
+    let mut browser = Browser::start();
+    for (screen, name) in [(WIDE, "buffers-wide"), (NARROW, "buffers-narrow"), (Screen { dark: true, ..WIDE }, "buffers-dark")] {
+        let mut page = browser.open(&path, screen);
+        assert_drawn(&mut page, 1);
+        assert_fits(&mut page, screen);
+        assert_quiet(&mut page);
+        let squares = "[...document.querySelectorAll('svg.heat rect')].filter(square => square.getBoundingClientRect().width > 20).length";
+        assert_eq!(page.evaluate(squares), 17 * 17);
+        page.screenshots(&pictures(), name);
+    }
+}
+
+#[test]
 fn charts_follow_the_colour_scheme_and_the_width() {
     if !present() {
         return;

@@ -1,6 +1,7 @@
 //! A made-up run with everything that a report must be able to show.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub mod buffers;
 pub mod cells;
 pub mod models;
 pub mod receipts;

@@ -1,0 +1,49 @@
+//! What maps of buffers and published figures look like, held against files in
+//! `tests/snapshots`.
+#![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but not in what they share.
+
+mod support;
+
+use report::terminal::Style;
+use support::buffers::{buffers, diagonal};
+use unicode_width::UnicodeWidthStr;
+
+/// A section of the page, a line for each element.
+fn section(page: &str, id: &str) -> String {
+    let start = page.find(&format!("<section id=\"{id}\"")).expect("the section");
+    let end = start + page[start..].find("</section>").expect("its end");
+    page[start..end].replace("><", ">\n<")
+}
+
+#[test]
+fn text() {
+    let text = report::terminal::render(&buffers(), Style::PLAIN);
+    assert!(text.lines().all(|line| line.width() <= 80), "{text}");
+    insta::assert_snapshot!("buffers_text", text);
+    let text = report::terminal::render(&diagonal(), Style::PLAIN);
+    assert!(text.lines().all(|line| line.width() <= 80), "{text}");
+    insta::assert_snapshot!("buffers_diagonal_text", text);
+}
+
+#[test]
+fn page() {
+    let page = report::html::render(&diagonal());
+    insta::assert_snapshot!("buffers_diagonal_page", section(&page, "buffers"));
+    let page = report::html::render(&buffers());
+    insta::assert_snapshot!("published_page", section(&page, "published"));
+    let map = section(&page, "buffers");
+    assert_eq!(map.matches("<rect ").count(), 17 * 17, "a square a pair");
+    assert_eq!((map.matches("class=\"to-use\"").count(), map.matches("class=\"notch\"").count()), (1, 13));
+    assert!(map.contains("href") || !map.contains("<a "), "nothing is linked");
+    assert!(!page.contains("<uranus>"), "foreign names are text");
+}
+
+#[test]
+fn json_has_the_map_as_it_is() {
+    let value: serde_json::Value = serde_json::from_str(&report::json::render(&buffers())).unwrap();
+    let map = &value["buffers"][0];
+    assert_eq!((map["cells"].as_array().unwrap().len(), map["link"].as_str()), (289, Some("relay 100M delay=300us")));
+    let keys: Vec<&String> = map["cells"][0].as_object().unwrap().keys().collect();
+    insta::assert_snapshot!("buffers_json_keys", format!("{:#?}\n{keys:#?}", map.as_object().unwrap().keys().collect::<Vec<_>>()));
+    assert_eq!(value["published"]["buffers"][0]["rows"][0]["published_kbytes_per_s"], 386.0);
+}
