@@ -123,7 +123,6 @@ fn unreadable(file: &Path, answer: &io::Error) -> Failure {
 
 fn preset(name: &str) -> Result<&'static str, Failure> {
     let names = || PRESETS.iter().map(|(name, _)| *name);
-    model::plan::preset(name).ok_or_else(|| {
     known_preset(name).ok_or_else(|| {
         let hint = model::nearest(name, names()).map_or(String::new(), |near| format!("; did you mean '{near}'?"));
         let all = names().collect::<Vec<_>>().join(", ");

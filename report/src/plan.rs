@@ -5,8 +5,7 @@ use analysis::expectation;
 use analysis::stopping::Claim;
 use analysis::wire::transfer::SenderBuffer;
 use model::plan::receipt::ASSUMED_SHARE;
-use model::plan::{HOST_NAMES, LEAST_SILENCE, PlanEnd, ReceiptPlan};
-use model::plan::{HOST_NAMES, LEAST_SILENCE, LinkKind, PlanEnd, ReceiptPlan, TRIAL_OVERHEAD};
+use model::plan::{HOST_NAMES, LEAST_SILENCE, LinkKind, PlanEnd, ReceiptPlan};
 use model::{Bytes, Cell, Nanos, Plan, Test};
 
 use crate::number::percent;
@@ -112,20 +111,13 @@ fn duration(plan: &Plan) -> String {
 
 /// How long trials of so many bytes take over links whose rate is known.
 fn by_rate(plan: &Plan, bytes: Bytes) -> String {
-    let link = |cell: &Cell| cell.conditions.link.unwrap_or(plan.link.kind);
-    let times: Option<Vec<f64>> = plan.cells.iter().map(|cell| Some(bytes.get() as f64 / goodput(cell, &link(cell))?)).collect();
+    let time = |cell: &Cell| Some(bytes.get() as f64 / goodput(cell, &plan.link_of(cell).kind)?);
+    let times: Option<Vec<f64>> = plan.cells.iter().map(time).collect();
     let Some(times) = times else { return "How long that takes is not known beforehand.".to_owned() };
-    let blocks = u64::from(plan.blocks.most) * plan.arms.len().max(1) as u64;
-    let flowing = times.iter().fold(0_u64, |sum, time| sum.saturating_add(*time)).saturating_mul(blocks);
-    format!(
-        "All: at least {}, as fast as the link is; more where buffers are small.",
-        Nanos::new(flowing.saturating_add(plan.overheads().get()))
-    )
     let warmup = if plan.warmup.get() > 0 { 1.1 } else { 1.0 };
     let blocks = f64::from(plan.blocks.most) * plan.arms.len().max(1) as f64;
     let flowing = times.iter().sum::<f64>() * warmup * blocks;
-    let overheads = TRIAL_OVERHEAD.get().saturating_mul(plan.trials());
-    format!("All: about {}.", Nanos::new(((flowing * 1e9) as u64).saturating_add(overheads)))
+    format!("All: about {}.", Nanos::new(((flowing * 1e9) as u64).saturating_add(plan.overheads().get())))
 }
 
 /// Bytes a second to be expected of a TCP stream: what the link carries, or what

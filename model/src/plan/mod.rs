@@ -33,15 +33,15 @@ pub use resolve::{LEAST_SILENCE, LOAD_OVERHEAD, LOOKS, Override, PlanError, TRIA
 
 /// The presets: the name of each, and its text.
 pub const PRESETS: &[(&str, &str)] = &[
-    ("host-load", include_str!("../../../plans/host-load.toml")),
-    ("placement", include_str!("../../../plans/placement.toml")),
-    ("priorities", include_str!("../../../plans/priorities.toml")),
     ("bidulock2007", include_str!("../../../plans/bidulock2007.toml")),
     ("buffers", include_str!("../../../plans/buffers.toml")),
     ("cabrera1984", include_str!("../../../plans/cabrera1984.toml")),
+    ("host-load", include_str!("../../../plans/host-load.toml")),
     ("jacobson1988", include_str!("../../../plans/jacobson1988.toml")),
-    ("quick", include_str!("../../../plans/quick.toml")),
     ("link-load", include_str!("../../../plans/link-load.toml")),
+    ("placement", include_str!("../../../plans/placement.toml")),
+    ("priorities", include_str!("../../../plans/priorities.toml")),
+    ("quick", include_str!("../../../plans/quick.toml")),
     ("receipt", include_str!("../../../plans/receipt.toml")),
     ("size", include_str!("../../../plans/size.toml")),
 ];
