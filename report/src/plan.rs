@@ -28,6 +28,10 @@ pub fn expected_time(plan: &Plan) -> String {
 pub fn render(plan: &Plan, style: Style) -> String {
     let mut page = Page::new(style);
     page.heading(&format!("{}: {}", plan.name, plan.title));
+    if !plan.about.is_empty() {
+        page.plain(&plan.about, 0, 0);
+        page.gap();
+    }
     page.plain(&extent(plan), 0, 0);
     if !plan.hosts.is_empty() {
         page.plain(&hosts(plan), 0, 0);
@@ -90,6 +94,12 @@ fn hosts(plan: &Plan) -> String {
 }
 
 fn duration(plan: &Plan) -> String {
+    let counts = || plan.cells.iter().filter_map(|cell| cell.count);
+    if let (Some(least), Some(most), true) = (counts().min(), counts().max(), plan.cells.iter().all(|cell| cell.count.is_some())) {
+        let warmup = if plan.warmup.get() == 0 { "" } else { "a tenth as many messages of warm-up, then " };
+        let overhead = Nanos::new(TRIAL_OVERHEAD.get().saturating_mul(plan.trials()));
+        return format!("Each trial: {warmup}{least} to {most} messages. All: about {overhead} and what the messages themselves take.");
+    }
     match plan.end {
         PlanEnd::Length(length) => {
             let trials = plan.trials();

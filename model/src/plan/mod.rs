@@ -38,11 +38,13 @@ pub const PRESETS: &[(&str, &str)] = &[
     ("cabrera1984", include_str!("../../../plans/cabrera1984.toml")),
     ("host-load", include_str!("../../../plans/host-load.toml")),
     ("jacobson1988", include_str!("../../../plans/jacobson1988.toml")),
+    ("latency", include_str!("../../../plans/latency.toml")),
     ("link-load", include_str!("../../../plans/link-load.toml")),
     ("placement", include_str!("../../../plans/placement.toml")),
     ("priorities", include_str!("../../../plans/priorities.toml")),
     ("quick", include_str!("../../../plans/quick.toml")),
     ("receipt", include_str!("../../../plans/receipt.toml")),
+    ("repetitions", include_str!("../../../plans/repetitions.toml")),
     ("size", include_str!("../../../plans/size.toml")),
 ];
 
@@ -67,6 +69,10 @@ pub struct Plan {
     /// beside what was measured. Letters, digits, `-` and `_`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
+    /// What the study varies, measures and shows: a few sentences for someone who
+    /// has never seen it; empty where its author wrote none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub about: String,
     /// When a trial ends.
     pub end: PlanEnd,
     /// What is sent before the measured part.

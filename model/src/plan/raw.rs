@@ -23,6 +23,9 @@ pub struct RawPlan {
     /// The published study that it repeats, by name.
     #[serde(default)]
     pub reference: Option<String>,
+    /// What the study varies, measures and shows, in a few sentences.
+    #[serde(default)]
+    pub about: Option<String>,
     /// Seed of the random order; drawn when absent.
     #[serde(default)]
     pub seed: Option<u64>,
@@ -108,7 +111,7 @@ pub struct RawLink {
 
 /// The keys of each table, for naming a wrong one.
 const KEYS: &[(&str, &[&str])] = &[
-    ("", &["name", "title", "reference", "seed", "trial", "blocks", "link", "hosts", "on_loss", "data_port", "receipt", "arms", "cells"]),
+    ("", &["name", "title", "about", "reference", "seed", "trial", "blocks", "link", "hosts", "on_loss", "data_port", "receipt", "arms", "cells"]),
     ("trial", &["length", "messages", "bytes", "warmup", "budget"]),
     ("blocks", &["least", "most", "interval", "confidence"]),
     ("link", &["kind", "mtu", "offloads"]),

@@ -27,6 +27,9 @@ pub const LOAD_OVERHEAD: Nanos = Nanos::from_millis(60);
 /// unless it has all that were sent.
 pub const LEAST_SILENCE: Nanos = Nanos::from_millis(200);
 
+/// Characters that a plan has to say what it is about.
+const LONGEST_ABOUT: usize = 1_000;
+
 /// No trial is shortened below this: clock edges and a scheduler's slice would
 /// show in it.
 const SHORTEST: Nanos = Nanos::from_millis(20);
@@ -125,6 +128,7 @@ pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Plan,
         name: raw.name.clone(),
         title: raw.title.clone().unwrap_or_else(|| raw.name.clone()),
         reference: raw.reference.clone(),
+        about: resolve_about(raw.about.as_deref().unwrap_or_default())?,
         end,
         warmup,
         blocks,
@@ -151,6 +155,15 @@ fn check_name(key: &'static str, name: &str) -> Result<(), PlanError> {
     match safe && (1..=64).contains(&name.len()) {
         true => Ok(()),
         false => Err(value(key, name, "use 1 to 64 letters, digits, '-' and '_': it becomes part of a directory's name")),
+    }
+}
+
+/// The words of it, a space between any two: the file may break its lines anywhere.
+fn resolve_about(text: &str) -> Result<String, PlanError> {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match words.chars().count() <= LONGEST_ABOUT && !words.contains(char::is_control) {
+        true => Ok(words),
+        false => Err(value("about", "...", "a few sentences of plain text, 1,000 characters at most")),
     }
 }
 
@@ -259,7 +272,19 @@ mod tests {
         for (name, text) in PRESETS {
             let plan = plan(text).unwrap();
             assert_eq!(plan.name, *name);
+            let sentences = plan.about.split_inclusive(['.', '?']).filter(|sentence| sentence.len() > 20).count();
+            assert_eq!(sentences, 3, "{name} is told in three sentences: {}", plan.about);
         }
+    }
+
+    #[test]
+    fn what_a_plan_is_about_is_words_alone() {
+        let about = |text: &str| {
+            plan(&format!("name = \"x\"\nabout = {text:?}\n[[cells]]\ntest = \"UDP_STREAM\"\nsize = 1")).map(|plan| plan.about)
+        };
+        assert_eq!(about(" One.\n  Two. ").unwrap(), "One. Two.");
+        assert!(about(&"long ".repeat(250)).unwrap_err().to_string().contains("1,000 characters"));
+        assert!(about("\u{1b}[31mred").is_err());
     }
 
     #[test]

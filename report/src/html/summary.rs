@@ -20,6 +20,7 @@ pub fn masthead(analysis: &Analysis, charts: bool) -> Markup {
                 @if let Some(text) = analysis.receipt.as_ref().and_then(crate::receipt::red) {
                     a .red href="#receipt" { strong { "Red: " (text) "." } }
                 }
+                @if !run.plan.about.is_empty() { p .about { (run.plan.about) } }
                 p .meta {
                     time { (clock::utc(run.started_ms)) }
                     " · " (run::link(&run.plan))

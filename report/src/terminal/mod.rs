@@ -43,6 +43,9 @@ fn title(page: &mut Page, analysis: &Analysis) {
     if let Some(text) = words::run::disturbed(analysis) {
         page.warning(&text);
     }
+    if !run.plan.about.is_empty() {
+        page.plain(&run.plan.about, 0, 0);
+    }
     if let Some(text) = analysis.receipt.as_ref().and_then(receipt::red) {
         page.warning(&format!("RED: {text}."));
     }
