@@ -16,6 +16,7 @@ use crate::findings::Findings;
 use crate::latency::{Gathered, RoundTrips};
 use crate::paths::Paths;
 use crate::published;
+use crate::levels::Levels;
 use crate::receipt::{Gatherer, Rules, Stack};
 use crate::result::{ANALYSIS_FORMAT, Analysis, CellResult, Disturbed, Estimate, Limit, Metric};
 use crate::roles;
@@ -44,6 +45,7 @@ pub struct Collector {
     disturbed: Disturbed,
     arms: Arms,
     buffers: buffers::Gatherer,
+    levels: Levels,
     /// Of a study with receipts.
     receipt: Option<Box<Gatherer>>,
 }
@@ -99,6 +101,7 @@ impl Collector {
         Self {
             arms: Arms::new(&run.plan),
             buffers: buffers::Gatherer::new(&run.plan),
+            levels: Levels::new(&run.plan),
             run,
             hosts,
             cells,
@@ -210,6 +213,7 @@ impl Collector {
         gathering.figures.push(figures.clone());
         if arm == 0 {
             self.buffers.push(record, measured, &figures);
+            self.levels.keep(place, record, measured, &figures, round_trips.as_ref());
         }
         self.arms.keep(arm, place, record, measured, figures);
         doubt
@@ -234,6 +238,7 @@ impl Collector {
         let of_plan: Vec<Cell> = self.cells.iter().map(|cell| cell.cell.clone()).collect();
         let (arms, verdicts) = self.arms.finish(&of_plan, &models, &context);
         let buffers = self.buffers.finish(&buffers::Context { claim, seed: plan.seed, mtu });
+        let levels = self.levels.finish(&of_plan, claim);
         let labels: Vec<String> = cells.iter().map(|cell| cell.label.clone()).collect();
         let stack = Stack::of(&self.run, &self.hosts, paths.clone());
         let receipt = self.receipt.take().map(|receipt| receipt.finish(&stack));
@@ -256,6 +261,7 @@ impl Collector {
             published: None,
             arms,
             verdicts,
+            levels,
         };
         analysis.published = published::beside(&analysis).map(Box::new);
         analysis

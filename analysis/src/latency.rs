@@ -71,7 +71,7 @@ impl RoundTrips {
     }
 
     /// How many there are.
-    fn transactions(&self) -> u64 {
+    pub fn transactions(&self) -> u64 {
         self.counts.values().fold(0, |sum, count| sum.saturating_add(*count))
     }
 

@@ -3,7 +3,7 @@
 //! ```text
 //! TrialRecord -> audit: is it sound? -> stopping: is it enough?
 //! TrialRecord -> Collector: figures, latency, conservation, findings
-//!             -> medians | cost models | roles -> Analysis
+//!             -> medians | cost models | roles | levels | ... -> Analysis
 //! ```
 #![forbid(unsafe_code)]
 
@@ -24,6 +24,7 @@ mod findings;
 mod latency;
 mod points;
 mod paths;
+mod levels;
 
 pub mod single;
 

@@ -2,6 +2,7 @@
 
 pub mod arms;
 pub mod buffers;
+pub mod levels;
 mod metric;
 pub mod published;
 pub mod receipt;
@@ -15,6 +16,7 @@ use serde::Serialize;
 
 pub use arms::{ArmResult, ArmVerdict};
 pub use buffers::BufferMap;
+pub use levels::LevelStudy;
 pub use metric::Metric;
 pub use published::Published;
 pub use receipt::ReceiptStudy;
@@ -69,6 +71,9 @@ pub struct Analysis {
     /// Each of them against the first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub verdicts: Vec<ArmVerdict>,
+    /// Conditions beside their base level; `None` of a plan that varies none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub levels: Option<LevelStudy>,
 }
 
 /// Measured trials that were disturbed, as their warnings say. A trial may be

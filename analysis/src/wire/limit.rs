@@ -24,7 +24,7 @@ pub enum Medium {
 }
 
 impl Medium {
-    /// That of a link.
+    /// Of a link.
     pub fn of(link: &LinkKind) -> Self {
         match link {
             LinkKind::SharedWire(_) => Self::Shared,
