@@ -17,7 +17,9 @@ use crate::latency::{Gathered, RoundTrips};
 use crate::paths::Paths;
 use crate::published;
 use crate::levels::Levels;
+use crate::open_loop::{self, Curves};
 use crate::receipt::{Gatherer, Rules, Stack};
+use crate::repetitions::Repetitions;
 use crate::result::{ANALYSIS_FORMAT, Analysis, CellResult, Disturbed, Estimate, Limit, Metric};
 use crate::roles;
 use crate::stats::bootstrap::Batches;
@@ -46,6 +48,7 @@ pub struct Collector {
     arms: Arms,
     buffers: buffers::Gatherer,
     levels: Levels,
+    repetitions: Repetitions,
     /// Of a study with receipts.
     receipt: Option<Box<Gatherer>>,
 }
@@ -79,6 +82,11 @@ impl Gathering {
             segment: None,
         }
     }
+
+    /// Of the round trips, from the intended and from the actual time.
+    fn curves(&self) -> Curves {
+        [&self.round_trips, &self.uncorrected].map(|times| times.curve(&open_loop::PERCENTS))
+    }
 }
 
 impl Collector {
@@ -102,6 +110,7 @@ impl Collector {
             arms: Arms::new(&run.plan),
             buffers: buffers::Gatherer::new(&run.plan),
             levels: Levels::new(&run.plan),
+            repetitions: Repetitions::new(&run.plan),
             run,
             hosts,
             cells,
@@ -214,6 +223,7 @@ impl Collector {
         if arm == 0 {
             self.buffers.push(record, measured, &figures);
             self.levels.keep(place, record, measured, &figures, round_trips.as_ref());
+            self.repetitions.keep(place, record, measured, self.run.plan.end);
         }
         self.arms.keep(arm, place, record, measured, figures);
         doubt
@@ -239,6 +249,8 @@ impl Collector {
         let (arms, verdicts) = self.arms.finish(&of_plan, &models, &context);
         let buffers = self.buffers.finish(&buffers::Context { claim, seed: plan.seed, mtu });
         let levels = self.levels.finish(&of_plan, claim);
+        let repetitions = self.repetitions.finish(plan, &batches, claim);
+        let open_loop = open_loop::study(&cells, |place| self.cells[place].curves());
         let labels: Vec<String> = cells.iter().map(|cell| cell.label.clone()).collect();
         let stack = Stack::of(&self.run, &self.hosts, paths.clone());
         let receipt = self.receipt.take().map(|receipt| receipt.finish(&stack));
@@ -262,6 +274,8 @@ impl Collector {
             arms,
             verdicts,
             levels,
+            repetitions,
+            open_loop,
         };
         analysis.published = published::beside(&analysis).map(Box::new);
         analysis

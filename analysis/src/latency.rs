@@ -164,6 +164,17 @@ impl Gathered {
         Some(Latency { transactions, min_ns, max_ns, percentiles: percentiles.collect() })
     }
 
+    /// All times together as a curve: each percent, rising, with its time in ns.
+    /// Empty without any times.
+    pub fn curve(&self, percents: &[f64]) -> Vec<[f64; 2]> {
+        let mut all = RoundTrips::default();
+        self.batches.values().for_each(|times| all.merge(times));
+        let total = all.transactions();
+        let steps = all.counts.iter().map(|(time, count)| (*time, *count));
+        let times = percentiles(steps, total, &mut percents.iter().copied());
+        percents.iter().zip(times).map(|(percent, time)| [*percent, time]).collect()
+    }
+
     /// The percentiles of each draw of batches.
     fn resample(&self, seed: u64) -> Vec<Vec<f64>> {
         if self.batches.len() < LEAST_BLOCKS {

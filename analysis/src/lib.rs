@@ -33,6 +33,8 @@ pub mod reference;
 
 mod cost;
 mod published;
+pub mod open_loop;
+pub mod repetitions;
 mod roles;
 pub mod stats;
 

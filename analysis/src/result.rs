@@ -5,7 +5,9 @@ pub mod buffers;
 pub mod levels;
 mod metric;
 pub mod published;
+pub mod open_loop;
 pub mod receipt;
+pub mod repetitions;
 
 use std::collections::BTreeMap;
 
@@ -19,7 +21,9 @@ pub use buffers::BufferMap;
 pub use levels::LevelStudy;
 pub use metric::Metric;
 pub use published::Published;
+pub use open_loop::OpenLoopStudy;
 pub use receipt::ReceiptStudy;
+pub use repetitions::RepetitionStudy;
 
 /// The version of [`Analysis`] as JSON.
 pub const ANALYSIS_FORMAT: u32 = 1;
@@ -74,6 +78,12 @@ pub struct Analysis {
     /// Conditions beside their base level; `None` of a plan that varies none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub levels: Option<LevelStudy>,
+    /// Counts side by side; `None` where no cells differ in their count alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repetitions: Option<RepetitionStudy>,
+    /// Rates side by side; `None` where none was offered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub open_loop: Option<OpenLoopStudy>,
 }
 
 /// Measured trials that were disturbed, as their warnings say. A trial may be
