@@ -22,11 +22,24 @@ impl Group<'_> {
     }
 }
 
-/// Every series of an analysis, streams first, else in the order of the plan.
+/// Every series of an analysis, streams first, else in the order of the plan;
+/// those excepted that are laid side by side elsewhere ([`variants`]).
 pub fn groups(analysis: &Analysis) -> Vec<Group<'_>> {
+    let places = crate::study::variants(analysis);
+    grouped(analysis, |place| !places.contains(&place))
+}
+
+/// The series of levels, counts and rates that a part of the report of their own
+/// sums up.
+pub fn variants(analysis: &Analysis) -> Vec<Group<'_>> {
+    let places = crate::study::variants(analysis);
+    grouped(analysis, |place| places.contains(&place))
+}
+
+fn grouped(analysis: &Analysis, belongs: impl Fn(usize) -> bool) -> Vec<Group<'_>> {
     let mut groups: Vec<Group> = Vec::new();
     let mut keys = Vec::new();
-    for cell in &analysis.cells {
+    for (_, cell) in analysis.cells.iter().enumerate().filter(|(place, _)| belongs(*place)) {
         let key = cell.cell.series();
         match keys.iter().position(|known| *known == key) {
             Some(place) => groups[place].cells.push(cell),

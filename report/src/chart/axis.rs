@@ -60,6 +60,22 @@ impl SizeAxis {
     }
 }
 
+impl SizeAxis {
+    /// An axis of numbers of something else.
+    pub fn of_numbers(title: &'static str, least: f64, most: f64, log: bool) -> Self {
+        let text = |at: &[f64]| at.iter().map(|value| number::count(*value).replace(".00", "").replace(".0 ", " ")).collect();
+        let decades = least.max(1.0).log10().floor() as i32..=most.max(1.0).log10().ceil() as i32;
+        let steps: &[f64] = if most > 300.0 * least { &[1.0] } else { &[1.0, 2.0, 5.0] };
+        let at: Vec<f64> = decades.flat_map(|decade| steps.iter().map(move |step| step * 10_f64.powi(decade))).collect();
+        let log_ticks = Ticks { text: text(&at), at };
+        let rough = (most / 5.0).max(1.0);
+        let unit = 10_f64.powf(rough.log10().floor());
+        let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|step| step * unit).find(|step| *step >= rough).unwrap_or(rough);
+        let at: Vec<f64> = (0..=6).map(|place| step * f64::from(place)).filter(|at| *at < most + step).collect();
+        Self { title: Some(title), log, log_ticks, linear_ticks: Ticks { text: text(&at), at } }
+    }
+}
+
 impl Ticks {
     /// Round numbers over the heights of these traces: powers of ten, or finer
     /// where they span few decades.

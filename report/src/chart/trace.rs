@@ -64,6 +64,11 @@ impl Trace {
         Self { name: escape(&group.name), series, panel, legend: panel == 0, ..Self::default() }
     }
 
+    /// An empty trace of something that is no series of cells.
+    pub fn named(name: &str, series: usize, panel: usize) -> Self {
+        Self { name: escape(name), series, panel, legend: panel == 0, ..Self::default() }
+    }
+
     /// Whether it has nothing to draw.
     pub fn is_empty(&self) -> bool {
         self.y.iter().all(Option::is_none)

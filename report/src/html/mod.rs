@@ -17,8 +17,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::chart::{self, Chart};
 use crate::receipt::{self, Flames};
-use crate::series::{Group, groups};
-use crate::{buffers, csv, json, published, verdict};
+use crate::series::{self, Group, groups};
+use crate::{buffers, csv, json, published, study, verdict};
 
 const STYLE: &str =
     concat!(include_str!("../../assets/page.css"), include_str!("../../assets/parts.css"), include_str!("../../assets/print.css"));
@@ -40,20 +40,23 @@ pub fn render_with(analysis: &Analysis, flames: &Flames) -> String {
     let mut charts = chart::all(&groups);
     let curves = buffers::chart::all(analysis);
     let areas = analysis.receipt.as_ref().map_or_else(Vec::new, receipt::chart::all);
+    let studies = study::all(analysis);
     let content = html! {
-        (summary::masthead(analysis, !charts.is_empty()))
+        (summary::masthead(analysis, !charts.is_empty(), &studies))
         main {
             (sections(
                 analysis,
                 &groups,
                 &charts,
                 &buffers::html::section(analysis, &curves),
+                &studies,
                 &receipt::html::section(analysis.receipt.as_ref(), &areas, flames),
             ))
         }
     };
     charts.extend(curves);
     charts.extend(areas);
+    charts.extend(studies.into_iter().flat_map(|section| section.charts));
     let footer = html! { "Written by nettoll " (analysis.run.tool) "." };
     document(
         &analysis.run.plan.title,
@@ -101,16 +104,24 @@ fn head(title: &str) -> Markup {
     }
 }
 
-fn sections(analysis: &Analysis, groups: &[Group], charts: &[Chart], buffers: &Markup, receipt: &Markup) -> Markup {
+fn sections(
+    analysis: &Analysis,
+    groups: &[Group],
+    charts: &[Chart],
+    buffers: &Markup,
+    studies: &[study::Section],
+    receipt: &Markup,
+) -> Markup {
     html! {
         (summary::section(analysis, groups))
+        @for section in studies { (study::html(section)) }
         (buffers)
         (published::section(analysis))
         (arms(analysis))
         (cost::section(groups))
         (figures::section(charts))
         (receipt)
-        (tables::section(groups))
+        (tables::section(groups, &series::variants(analysis)))
         (doubts::section(analysis))
         (setup::section(analysis))
         (guide::section(analysis))

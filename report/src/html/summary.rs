@@ -5,11 +5,12 @@ use maud::{Markup, html};
 
 use super::part;
 use crate::series::{Group, limit, metric, percentile};
+use crate::study::Section;
 use crate::words::{capital, plural, run};
 use crate::{clock, interval, number};
 
 /// Title, where and when, and the way around the page.
-pub fn masthead(analysis: &Analysis, charts: bool) -> Markup {
+pub fn masthead(analysis: &Analysis, charts: bool, studies: &[Section]) -> Markup {
     let run = &analysis.run;
     html! {
         header .masthead {
@@ -28,6 +29,7 @@ pub fn masthead(analysis: &Analysis, charts: bool) -> Markup {
                 }
                 nav aria-label="Parts of this page" {
                     a href="#summary" { "Summary" }
+                    @for section in studies { a href={ "#" (section.id) } { (section.title) } }
                     @if !analysis.buffers.is_empty() { a href="#buffers" { "Socket buffers" } }
                     @if analysis.published.is_some() { a href="#published" { "Published" } }
                     @if !analysis.models.is_empty() { a href="#cost" { "Cost" } }

@@ -7,11 +7,11 @@ use super::summary::limit_words;
 use super::{part, scrolling};
 use crate::series::{Group, OTHER_TIMES, counts_wakeups, has, lost_any, metric, percentile};
 use crate::words::metric::{title, writer};
-use crate::words::{capital, factor};
+use crate::words::{self, capital, factor};
 use crate::{interval, number};
 
 /// The section with all tables.
-pub fn section(groups: &[Group]) -> Markup {
+pub fn section(groups: &[Group], variants: &[Group]) -> Markup {
     let content = html! {
         p .lead { "Medians of the trials; ± reaches to the farther end of the interval. “Every figure” has both ends and n." }
         div .buttons {
@@ -20,19 +20,29 @@ pub fn section(groups: &[Group]) -> Markup {
         }
         @if groups.is_empty() { p .faint { "Nothing was measured." } }
         (super::cost::coefficients(groups))
-        @for group in groups {
-            article .series {
-                h3 { (group.name) }
-                (scrolling(&format!("{}: the main figures", group.name), &main_table(group)))
-                @if let Some(text) = note(group) { p .faint { (text) } }
-                details {
-                    summary { "Every figure of " (group.name) }
-                    (scrolling(&format!("{}: every figure", group.name), &every(group)))
-                }
+        @for group in groups { (of_series(group)) }
+        @if !variants.is_empty() {
+            details {
+                summary { "The " (words::series(variants.len() as u64)) " that are summed up above" }
+                @for group in variants { (of_series(group)) }
             }
         }
     };
     part("tables", "Tables", &content)
+}
+
+fn of_series(group: &Group) -> Markup {
+    html! {
+        article .series {
+            h3 { (group.name) }
+            (scrolling(&format!("{}: the main figures", group.name), &main_table(group)))
+            @if let Some(text) = note(group) { p .faint { (text) } }
+            details {
+                summary { "Every figure of " (group.name) }
+                (scrolling(&format!("{}: every figure", group.name), &every(group)))
+            }
+        }
+    }
 }
 
 /// A column: its head and what it says of a cell.

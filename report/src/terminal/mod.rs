@@ -11,7 +11,7 @@ mod wrap;
 use analysis::result::{Analysis, Finding, Metric};
 
 use crate::series::{self, Group, groups};
-use crate::{buffers, published, receipt, verdict, words};
+use crate::{buffers, published, receipt, study, verdict, words};
 pub(crate) use page::Page;
 pub use page::Style;
 
@@ -22,8 +22,20 @@ pub fn render(analysis: &Analysis, style: Style) -> String {
     buffers::terminal::maps(&mut page, analysis);
     published::print(&mut page, analysis);
     let groups = groups(analysis);
+    study::all(analysis).iter().for_each(|section| study::print(&mut page, section));
     for group in &groups {
         tables(&mut page, group);
+    }
+    let left_out = series::variants(analysis).len() as u64;
+    if left_out > 0 {
+        page.gap();
+        page.faint(
+            &format!(
+                "{} more are summed up above; every figure of them is in the HTML report, the CSV and the JSON.",
+                words::series(left_out)
+            ),
+            0,
+        );
     }
     legend(&mut page, analysis, &groups);
     costs(&mut page, &groups);

@@ -61,7 +61,7 @@ pub(super) fn coefficients(series: &[SeriesVerdict]) -> Option<Table> {
         .collect();
     (!rows.is_empty()).then(|| Table {
         title: "What a message is made of: coefficients of the cost model, block by block".to_owned(),
-        heads: vec!["series", "baseline", "candidate", "change", "interval", "p", "verdict"],
+        heads: Table::heads(["series", "baseline", "candidate", "change", "interval", "p", "verdict"]),
         rows,
         words: 1,
     })

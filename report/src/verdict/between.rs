@@ -111,7 +111,7 @@ fn table<K: std::fmt::Display>(title: &str, head: &'static str, comparison: &Com
     let rest = if left > 0 { format!("; {} smaller without a difference shown", plural(left as u64, "row")) } else { String::new() };
     Table {
         title: capital(&format!("{title}: ns per message, the largest difference first{rest}")),
-        heads: vec![head, "first", "second", "difference", "could show", "p", "verdict"],
+        heads: Table::heads([head, "first", "second", "difference", "could show", "p", "verdict"]),
         rows,
         words: 1,
     }

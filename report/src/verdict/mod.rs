@@ -10,7 +10,7 @@ mod part;
 mod words;
 
 pub(crate) use arms::parts as arms;
-pub(crate) use part::{html as section, terminal as print};
+pub(crate) use part::{Part, Table, Tone, html as section, terminal as print};
 
 use analysis::between::Between;
 use analysis::result::Analysis;

@@ -18,6 +18,9 @@ pub struct Part {
     pub warnings: Vec<String>,
     /// The tables.
     pub tables: Vec<Table>,
+    /// Tables for who wants every figure: a page folds them away, a terminal
+    /// leaves them out.
+    pub more: Vec<Table>,
     /// What else there is to say.
     pub notes: Vec<String>,
 }
@@ -39,11 +42,23 @@ pub struct Table {
     /// What it is of.
     pub title: String,
     /// Names of the columns.
-    pub heads: Vec<&'static str>,
+    pub heads: Vec<String>,
     /// Its rows.
     pub rows: Vec<Vec<String>>,
     /// How many columns, from the last, hold words as well.
     pub words: usize,
+}
+
+impl Table {
+    /// A table whose first column alone holds words.
+    pub fn of_figures(title: impl Into<String>, heads: Vec<String>, rows: Vec<Vec<String>>) -> Self {
+        Self { title: title.into(), heads, rows, words: 0 }
+    }
+
+    /// Names of columns.
+    pub fn heads<const N: usize>(names: [&str; N]) -> Vec<String> {
+        names.map(str::to_owned).into()
+    }
 }
 
 /// In a terminal. Columns that do not fit are left out, those before the last first.
@@ -71,12 +86,12 @@ pub fn terminal(page: &mut Page, part: &Part) {
 
 fn columns(table: &Table) -> Vec<Column> {
     let last = table.heads.len();
-    let column = |(place, head): (usize, &&'static str)| {
+    let column = |(place, head): (usize, &String)| {
         let cells: Vec<String> = table.rows.iter().map(|row| row.get(place).cloned().unwrap_or_else(|| NOTHING.to_owned())).collect();
         let is_words = place == 0 || place + table.words >= last;
         // The name and the verdict stay; of the rest the later ones go first.
         let keep = if is_words { 20 } else { 19 - place.min(18) as u8 };
-        if is_words { Column::words(keep, ["", *head], cells) } else { Column::figures(keep, ["", *head], cells) }
+        if is_words { Column::words(keep, ["", head.as_str()], cells) } else { Column::figures(keep, ["", head.as_str()], cells) }
     };
     table.heads.iter().enumerate().map(column).collect()
 }
@@ -152,6 +167,15 @@ pub fn html(part: &Part) -> Markup {
                 (scrolling(&format!("{}: {}", part.heading, table.title), &html_table(table)))
             }
             @if !part.notes.is_empty() { ul { @for note in &part.notes { li { (note) } } } }
+            @if !part.more.is_empty() {
+                details {
+                    summary { "Every figure: " (part.heading) }
+                    @for table in &part.more {
+                        p .table-title { (table.title) }
+                        (scrolling(&format!("{}: {}", part.heading, table.title), &html_table(table)))
+                    }
+                }
+            }
         }
     }
 }

@@ -74,7 +74,7 @@ pub fn table(metric: Metric, comparison: &Comparison, labels: &[String], alike: 
             "{}: change, its {confidence} interval, and p with all cells taken into account (Holm)",
             capital(metric_words::title(metric))
         ),
-        heads: vec!["cell", "change", "interval", "baseline", "candidate", "p", "verdict"],
+        heads: Table::heads(["cell", "change", "interval", "baseline", "candidate", "p", "verdict"]),
         rows,
         words: 1,
     }

@@ -12,6 +12,19 @@ pub fn plural(count: u64, one: &str) -> String {
     format!("{} {one}{s}", crate::number::whole(count))
 }
 
+/// What a sender does until a message's time has come.
+pub const fn pacing(pacing: model::Pacing) -> &'static str {
+    match pacing {
+        model::Pacing::Sleep => "sleeps",
+        model::Pacing::Spin => "spins",
+    }
+}
+
+/// `1 series`, `2 series`.
+pub fn series(count: u64) -> String {
+    format!("{} series", crate::number::whole(count))
+}
+
 /// `a`, `a and b`, `a, b and c`.
 pub fn list(items: &[String]) -> String {
     match items {

@@ -56,6 +56,9 @@ pub fn sample() -> Analysis {
         buffers: Vec::new(),
         published: None,
         verdicts: Vec::new(),
+        levels: None,
+        repetitions: None,
+        open_loop: None,
         run: Run {
             format: RUN_FORMAT,
             id: "2026-11-21T20-14-05Z-quick-7f3a".into(),

@@ -1,0 +1,195 @@
+//! Levels in words.
+
+use analysis::result::Estimate;
+use analysis::result::levels::{BothLoaded, Compared, LevelFinding, SeriesLevels, Shown, Step, Took};
+use model::plan::Factor;
+
+use crate::interval::plus_minus;
+use crate::number::{self, NOTHING};
+use crate::words::{list, plural};
+
+/// A condition as a heading has it.
+pub const fn factor(factor: Factor) -> &'static str {
+    match factor {
+        Factor::Link => "Link",
+        Factor::Load => "Host load",
+        Factor::LinkLoad => "Link load",
+        Factor::Bulk => "Bulk flows beside it",
+        Factor::Priority => "Priority",
+        Factor::Placement => "Placement",
+        other => other.name(),
+    }
+}
+
+/// A figure in words, of a stream or of requests and responses.
+pub const fn compared(compared: Compared, stream: bool) -> &'static str {
+    match (compared, stream) {
+        (Compared::Throughput, true) => "throughput",
+        (Compared::Throughput, false) => "transactions a second",
+        (Compared::SenderTime, _) => "time per message at the sender",
+        (Compared::SenderCpu, true) => "sender's CPU time per message",
+        (Compared::SenderCpu, false) => "sender's CPU time per transaction",
+        (Compared::ReceiverCpu, true) => "receiver's CPU time per message",
+        (Compared::ReceiverCpu, false) => "receiver's CPU time per transaction",
+        (Compared::RoundTripP50, _) => "median round trip",
+        (Compared::RoundTripP99, _) => "99th percentile of the round trips",
+        (Compared::Loss, _) => "share lost",
+    }
+}
+
+/// The head of its column.
+pub const fn head(compared: Compared, stream: bool) -> &'static str {
+    match (compared, stream) {
+        (Compared::Throughput, true) => "goodput",
+        (Compared::Throughput, false) => "trans./s",
+        (Compared::SenderTime, _) => "time, sender",
+        (Compared::SenderCpu, _) => "CPU, sender",
+        (Compared::ReceiverCpu, _) => "CPU, receiver",
+        (Compared::RoundTripP50, _) => "p50",
+        (Compared::RoundTripP99, _) => "p99",
+        (Compared::Loss, _) => "lost",
+    }
+}
+
+/// Writes a figure.
+pub const fn writer(compared: Compared, stream: bool) -> fn(f64) -> String {
+    match (compared, stream) {
+        (Compared::Throughput, true) => number::bits,
+        (Compared::Throughput, false) => number::count,
+        (Compared::Loss, _) => number::percent,
+        _ => number::time,
+    }
+}
+
+/// `2.31`.
+pub fn times(ratio: f64) -> String {
+    number::significant(ratio, 3)
+}
+
+/// `0.52 ±4%`.
+pub fn ratio(estimate: Option<&Estimate>) -> String {
+    estimate.map_or(NOTHING.to_owned(), |ratio| format!("{} {}", times(ratio.value), number::tight(&plus_minus(ratio))))
+}
+
+/// `0.52 (0.50 to 0.54)`.
+pub fn between(estimate: &Estimate, write: fn(f64) -> String) -> String {
+    match estimate.interval {
+        Some(ends) => format!("{} ({} to {})", write(estimate.value), write(ends.low), write(ends.high)),
+        None => format!("{}, not shown", write(estimate.value)),
+    }
+}
+
+/// Whether an interval leaves `none`, the mark of no difference, out.
+pub fn is_shown(estimate: &Estimate, none: f64) -> bool {
+    estimate.interval.is_some_and(|ends| ends.low > none || ends.high < none)
+}
+
+/// A finding in a sentence.
+pub fn finding(finding: &LevelFinding) -> String {
+    let stream = finding.test.is_stream();
+    let ends = finding.ratio.interval.map_or(String::new(), |ends| format!(" ({} to {})", times(ends.low), times(ends.high)));
+    let sizes = match (finding.sizes, finding.of) {
+        (_, 1) => String::new(),
+        (sizes, of) if sizes == of => format!(", and likewise at all {of} sizes"),
+        (1, of) => format!(", at this one of {of} sizes"),
+        (sizes, of) => format!(", and likewise at {sizes} of {of} sizes"),
+    };
+    let sure = if finding.shown { "" } else { ": more than a factor of two by the estimate, not shown by the interval" };
+    format!(
+        "{} {}: {} times{ends} the {} of {}, {} {} B{sizes}{sure}.",
+        finding.factor.name().replace('_', " "),
+        finding.level,
+        times(finding.ratio.value),
+        compared(finding.compared, stream),
+        finding.base,
+        finding.series,
+        number::whole(finding.size.get()),
+    )
+}
+
+/// What each unit of a ladder costs.
+pub fn steps(factor: Factor, at: &str, steps: &[&Step]) -> String {
+    let unit = match factor {
+        Factor::LinkLoad => "pair",
+        Factor::Bulk => "flow",
+        _ => "unit",
+    };
+    let place = match at {
+        "" => String::new(),
+        "both" => " at both ends".to_owned(),
+        end => format!(" at the {end}"),
+    };
+    let one = |step: &&Step| {
+        let from = plural(u64::from(step.from), unit);
+        let what = format!("from {from} to {}", step.to);
+        match step.ratio {
+            Some(ratio) if is_shown(&ratio, 1.0) && ratio.value < 1.0 => format!("{what} it falls to {}", between(&ratio, number::percent)),
+            Some(ratio) if is_shown(&ratio, 1.0) => format!("{what} it rises to {}", between(&ratio, number::percent)),
+            Some(ratio) if ratio.interval.is_some() => format!("{what} no change is shown, {}", between(&ratio, number::percent)),
+            _ => format!("{what} nothing is shown"),
+        }
+    };
+    format!("Throughput, {unit} by {unit}{place}: {}.", list(&steps.iter().map(one).collect::<Vec<_>>()))
+}
+
+/// Both ends against one.
+pub fn both(both: &BothLoaded) -> String {
+    let units = plural(u64::from(both.units), "unit");
+    let what = match &both.ratio {
+        Some(ratio) => format!("{units} at both ends: {} times the throughput of as many at the {} alone", between(ratio, times), both.one),
+        None => format!("{units} at both ends: nothing is shown against one end alone"),
+    };
+    let follows = match both.near {
+        Shown::Holds => "within 20 % of it, as in 1984",
+        Shown::Fails => "not within 20 % of it, as it was in 1984",
+        Shown::NotShown => "whether within 20 % of it, as in 1984, is not shown",
+    };
+    format!("{what}; {follows}.")
+}
+
+/// How the curve over sizes changes with the level.
+pub fn curves(series: &SeriesLevels) -> Option<String> {
+    let of = |wanted: Shown| -> Vec<String> {
+        let levels = series.levels.iter().skip(1).filter_map(|level| Some((level, level.curve?)));
+        levels
+            .filter(|(_, curve)| curve.flatter == wanted)
+            .map(|(level, curve)| match curve.against_base {
+                Some(ratio) if ratio.interval.is_some() => format!("{} {}", level.name, between(&ratio, times)),
+                _ => level.name.clone(),
+            })
+            .collect()
+    };
+    let (base, small, large) = (series.levels.first()?.curve?, series.sizes.first()?, series.sizes.last()?);
+    let mut parts = Vec::new();
+    for (wanted, word) in [(Shown::Holds, "flatter"), (Shown::Fails, "steeper"), (Shown::NotShown, "neither shown")] {
+        let levels = of(wanted);
+        if !levels.is_empty() {
+            parts.push(format!("{word} at {}", list(&levels)));
+        }
+    }
+    let rise = format!(
+        "{} B carry {} times the goodput of {} B at {}",
+        number::whole(large.get()),
+        times(base.rise.value),
+        number::whole(small.get()),
+        series.base()
+    );
+    (!parts.is_empty()).then(|| format!("The curve over sizes ({rise}), that rise over the base's: {}.", parts.join("; ")))
+}
+
+/// What a level took, in a cell of a table each: heads and figures.
+pub fn took(took: &Took) -> Vec<(&'static str, String)> {
+    let cpus = |value: f64| format!("{} CPU", times(value));
+    let figure = |estimate: &Option<Estimate>, write: fn(f64) -> String| {
+        estimate.as_ref().map(|estimate| format!("{} {}", write(estimate.value), number::tight(&plus_minus(estimate))))
+    };
+    let all = [
+        ("sender's host", figure(&took.sender_cpus, cpus)),
+        ("receiver's host", figure(&took.receiver_cpus, cpus)),
+        ("pairs' payload", figure(&took.pairs_bit_per_s, number::bits)),
+        ("on the wire", figure(&took.pairs_wire_bit_per_s, number::bits)),
+        ("of the wire", figure(&took.pairs_wire_share, number::percent)),
+        ("bulk payload", figure(&took.bulk_bit_per_s, number::bits)),
+    ];
+    all.into_iter().filter_map(|(head, text)| Some((head, text?))).collect()
+}

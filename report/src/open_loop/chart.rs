@@ -1,0 +1,91 @@
+//! Rates as pictures: latency against the rate, and the percentiles of a few rates.
+
+use analysis::result::open_loop::{OpenLoopSeries, RateResult};
+use analysis::result::{Analysis, CellResult, Latency, OpenLoopStudy};
+
+use super::words;
+use crate::chart::{Chart, Panel, SizeAxis, Ticks, Trace, X};
+use crate::number::{self, Axis};
+use crate::series::percentile;
+
+/// Two pictures for each series of round trips at several rates.
+pub fn all(study: &OpenLoopStudy, analysis: &Analysis) -> Vec<Chart> {
+    let drawn = study.series.iter().filter(|series| series.rates.len() > 1 && series.rates.iter().any(|rate| !rate.corrected.is_empty()));
+    drawn.enumerate().flat_map(|(place, series)| [against_rate(place, series, analysis), curves(place, series)]).collect()
+}
+
+/// Which times, counted from where, and of how much of them.
+type Kind = (&'static str, fn(&CellResult) -> Option<&Latency>, f64);
+
+const KINDS: [Kind; 4] = [
+    ("p50 from due", |cell| cell.latency.as_ref(), 50.0),
+    ("p50 from sent", |cell| cell.uncorrected.as_ref(), 50.0),
+    ("p99 from due", |cell| cell.latency.as_ref(), 99.0),
+    ("p99 from sent", |cell| cell.uncorrected.as_ref(), 99.0),
+];
+
+fn against_rate(place: usize, series: &OpenLoopSeries, analysis: &Analysis) -> Chart {
+    let trace = |(at, (name, of, percent)): (usize, &Kind)| {
+        let mut trace = Trace::named(name, at, 0);
+        let mut x = Vec::new();
+        for rate in &series.rates {
+            let Some(estimate) = analysis.cells.get(rate.cell).and_then(|cell| percentile(of(cell), *percent)) else { continue };
+            x.push(rate.offered_per_s);
+            trace.push(estimate, 1e-9, &format!("{name} · {}", words::per_second(rate.offered_per_s)), number::time);
+        }
+        trace.x = X::Sizes(x);
+        trace
+    };
+    let traces: Vec<Trace> = KINDS.iter().enumerate().map(trace).collect();
+    let ends = [series.rates.first(), series.rates.last()].map(|rate| rate.map_or(1.0, |rate| rate.offered_per_s));
+    let log_ticks = Some(Ticks::over(&traces, Axis::Seconds));
+    Chart {
+        id: format!("rates-{place}").into(),
+        title: format!("Latency against offered rate, {}, {} B", series.series, number::whole(series.size.get())).into(),
+        caption: "From when requests were due, and from when they were sent. Where the two part, requests wait for those before them. Bars are intervals over blocks.".into(),
+        alt: format!("Latency against offered rate. {}", words::knee(series, analysis).unwrap_or_else(|| words::saturation(series))),
+        sizes: Some(SizeAxis::of_numbers("offered, a second", ends[0], ends[1], true)),
+        panels: vec![Panel { title: "round trip", unit: "s", log_ticks, zero: false, joined: true, share: 1.0 }],
+        traces,
+    }
+}
+
+/// The smallest rate, the largest that was reached, and the smallest that was not.
+fn telling(series: &OpenLoopSeries) -> Vec<&RateResult> {
+    let is = |wanted: Option<f64>| series.rates.iter().find(|rate| wanted == Some(rate.offered_per_s));
+    let mut rates: Vec<&RateResult> =
+        [series.rates.first(), is(series.saturation.reached_per_s), is(series.saturation.missed_per_s)].into_iter().flatten().collect();
+    rates.dedup_by_key(|rate| rate.cell);
+    rates
+}
+
+fn curves(place: usize, series: &OpenLoopSeries) -> Chart {
+    let mut traces = Vec::new();
+    for rate in telling(series) {
+        for (from, curve) in [("due", &rate.corrected), ("sent", &rate.uncorrected)] {
+            let name = format!("{} from {from}", words::per_second(rate.offered_per_s));
+            let mut trace = Trace::named(&name, traces.len(), 0);
+            let percent = |percent: f64| if percent < 100.0 { format!("p{percent}") } else { "max".to_owned() };
+            trace.x = X::Names(curve.iter().map(|[at, _]| percent(*at)).collect());
+            trace.y = curve.iter().map(|[_, ns]| Some(ns * 1e-9).filter(|value| value.is_finite())).collect();
+            (trace.up, trace.down) = (vec![0.0; curve.len()], vec![0.0; curve.len()]);
+            trace.hover = curve.iter().map(|[at, ns]| format!("{name} · {}<br><b>{}</b>", percent(*at), number::time(*ns))).collect();
+            traces.push(trace);
+        }
+    }
+    let log_ticks = Some(Ticks::over(&traces, Axis::Seconds));
+    Chart {
+        id: format!("curves-{place}").into(),
+        title: format!("Percentiles of a few rates, {}, {} B", series.series, number::whole(series.size.get())).into(),
+        caption:
+            "The smallest rate, the largest that was reached and the smallest that was not; all trials merged. The tables have intervals."
+                .into(),
+        alt: format!(
+            "Percentiles of round trips at {}.",
+            telling(series).iter().map(|rate| words::per_second(rate.offered_per_s)).collect::<Vec<_>>().join(", ")
+        ),
+        sizes: None,
+        panels: vec![Panel { title: "round trip", unit: "s", log_ticks, zero: false, joined: true, share: 1.0 }],
+        traces,
+    }
+}

@@ -1,0 +1,96 @@
+//! Counts as pictures: total time and its line, and the spread.
+
+use analysis::result::RepetitionStudy;
+use analysis::result::repetitions::{CountLine, RepetitionSeries};
+
+use crate::chart::{Chart, Panel, SizeAxis, Trace, X};
+use crate::number;
+
+/// For each series, all sizes in one: total time against count, and the spread
+/// against it.
+pub fn all(study: &RepetitionStudy) -> Vec<Chart> {
+    let mut names: Vec<&str> = Vec::new();
+    for series in &study.series {
+        if !names.contains(&series.series.as_str()) {
+            names.push(&series.series);
+        }
+    }
+    names.iter().enumerate().flat_map(|(place, name)| of_series(study, place, name)).collect()
+}
+
+fn of_series(study: &RepetitionStudy, place: usize, name: &str) -> [Chart; 2] {
+    let members: Vec<&RepetitionSeries> = study.series.iter().filter(|series| series.series == name).collect();
+    let counts = || members.iter().flat_map(|series| &series.counts).map(|count| count.count as f64);
+    let (least, most) = (counts().fold(f64::INFINITY, f64::min), counts().fold(0.0, f64::max));
+    let size = |series: &RepetitionSeries| format!("{} B", number::whole(series.size.get()));
+    let mut totals = Vec::new();
+    let mut spreads = Vec::new();
+    for (at, series) in members.iter().enumerate() {
+        totals.push(measured(series, at, |count| count.total_ns, 1e-9, number::time));
+        totals.extend(line(series, at, most));
+        spreads.push(measured(series, at, |count| count.spread, 1.0, number::percent));
+    }
+    let slopes: Vec<String> = members
+        .iter()
+        .filter_map(|series| match &series.line {
+            CountLine::Fitted { per_message_ns, .. } => Some(format!("{}: {} a message", size(series), number::time(per_message_ns.value))),
+            CountLine::None { .. } => None,
+        })
+        .collect();
+    let chart = |id: String, title: String, caption: &str, alt: String, panel, traces| Chart {
+        id: id.into(),
+        title: title.into(),
+        caption: caption.to_owned(),
+        alt,
+        sizes: Some(SizeAxis::of_numbers("messages of a trial", least, most, false)),
+        panels: vec![panel],
+        traces,
+    };
+    [
+        chart(
+            format!("totals-{place}"),
+            format!("Total time against count, {name}"),
+            "Marks are medians over trials, dotted the robust line through them: its slope is the time of a message.",
+            format!("Total time against count for {name}. {}.", slopes.join(", ")),
+            Panel { title: "total time", unit: "s", log_ticks: None, zero: true, joined: false, share: 1.0 },
+            totals,
+        ),
+        chart(
+            format!("spreads-{place}"),
+            format!("Spread against count, {name}"),
+            "How far trials of one count lie apart, as a share of their median. Where it no longer falls, longer trials are of no avail.",
+            format!("Spread of the trials against count for {name}."),
+            Panel { title: "spread", unit: "%", log_ticks: None, zero: true, joined: true, share: 1.0 },
+            spreads,
+        ),
+    ]
+}
+
+fn measured(
+    series: &RepetitionSeries,
+    place: usize,
+    of: fn(&analysis::result::repetitions::CountResult) -> Option<analysis::result::Estimate>,
+    scale: f64,
+    write: fn(f64) -> String,
+) -> Trace {
+    let name = format!("{} B", number::whole(series.size.get()));
+    let mut trace = Trace::named(&name, place, 0);
+    let mut x = Vec::new();
+    for count in &series.counts {
+        let Some(estimate) = of(count) else { continue };
+        x.push(count.count as f64);
+        trace.push(&estimate, scale, &format!("{name} · {} messages", number::whole(count.count)), write);
+    }
+    trace.x = X::Sizes(x);
+    trace
+}
+
+fn line(series: &RepetitionSeries, place: usize, most: f64) -> Option<Trace> {
+    let CountLine::Fitted { per_message_ns, fixed_ns, .. } = &series.line else { return None };
+    let height = |count: f64| Some((fixed_ns.value + per_message_ns.value * count) * 1e-9).filter(|value| value.is_finite());
+    let mut trace = Trace::named("", place, 0);
+    (trace.model, trace.legend) = (true, false);
+    (trace.x, trace.y) = (X::Sizes(vec![0.0, most]), vec![height(0.0), height(most)]);
+    trace.hover = vec![String::new(); 2];
+    Some(trace)
+}
