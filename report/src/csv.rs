@@ -23,6 +23,10 @@
 //! late sends of a schedule began, `merged_beyond_least_...` how much longer than
 //! the shortest stamped datagrams took. A figure that is not a number is empty.
 //!
+//! Cells that are compared with a base level have rows such as `load_throughput_ratio` and
+//! `load_loss_difference`, by the condition and the figure; cells with a count of their own
+//! have `total_ns` and `spread_share`.
+//!
 //! Of receipts there are rows of their own, `sender_layer_tcp_ns` and the like; `n` is their number of
 //! time passes. Routines and calls are in the JSON alone: they would be most of the table.
 
@@ -48,12 +52,37 @@ pub fn render(analysis: &Analysis) -> String {
             let _ = table.write_record(row(&cell.cell, &metric, &Figures::of(&estimate)));
         }
     }
+    for (place, metric, estimate) in studies(analysis) {
+        if let Some(cell) = analysis.cells.get(place) {
+            let _ = table.write_record(row(&cell.cell, &metric, &Figures::of(&estimate)));
+        }
+    }
     for cell in analysis.receipt.iter().flat_map(|study| &study.cells) {
         for (metric, figures) in receipts(cell) {
             let _ = table.write_record(row(&cell.cell, &metric, &figures));
         }
     }
     table.into_inner().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+}
+
+/// What levels and counts add to their cells: the place of each, a name and a figure.
+fn studies(analysis: &Analysis) -> Vec<(usize, String, Estimate)> {
+    let mut rows = Vec::new();
+    for factor in analysis.levels.iter().flat_map(|study| &study.factors) {
+        for level in factor.series.iter().flat_map(|series| series.levels.iter().skip(1)) {
+            for (compared, figure) in &level.figures {
+                let kind = if compared.is_difference() { "difference" } else { "ratio" };
+                let name = format!("{}_{}_{kind}", factor.factor, compared.name());
+                let known = level.cells.iter().zip(&figure.by_size).filter_map(|(place, figure)| Some(((*place)?, figure.against_base?)));
+                rows.extend(known.map(|(place, estimate)| (place, name.clone(), estimate)));
+            }
+        }
+    }
+    for count in analysis.repetitions.iter().flat_map(|study| &study.series).flat_map(|series| &series.counts) {
+        rows.extend(count.total_ns.map(|total| (count.cell, "total_ns".to_owned(), total)));
+        rows.extend(count.spread.map(|spread| (count.cell, "spread_share".to_owned(), spread)));
+    }
+    rows
 }
 
 fn metrics(cell: &CellResult) -> Vec<(String, Estimate)> {

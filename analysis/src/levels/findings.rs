@@ -32,8 +32,15 @@ pub fn of(factor: Factor, series: &SeriesLevels) -> Vec<LevelFinding> {
             shown,
         })
     };
+    // What says the same in other words is said once: the time of a message is the
+    // inverse of the throughput where nothing is lost, as a round trip is of the rate.
+    let is_told = |compared: &Compared| match compared {
+        Compared::SenderTime => series.test == model::Test::UdpStream,
+        Compared::Throughput => series.test.is_stream(),
+        other => !other.is_difference(),
+    };
     let compared_by =
-        |level: &Level| Compared::ALL.iter().filter(|of| !of.is_difference()).filter_map(|of| compared(level, *of)).collect::<Vec<_>>();
+        |level: &Level| Compared::ALL.iter().filter(|of| is_told(of)).filter_map(|of| compared(level, *of)).collect::<Vec<_>>();
     series.levels.iter().skip(1).flat_map(compared_by).collect()
 }
 

@@ -122,7 +122,9 @@ impl Series<'_> {
 
     fn steps(&self, claim: Claim) -> Vec<Step> {
         let mut steps = Vec::new();
-        for (at, rungs) in self.ladders() {
+        let mut ladders = self.ladders();
+        let ordered = ["", "sender", "receiver", "both"].into_iter().filter_map(|at| Some((at.to_owned(), ladders.remove(at)?)));
+        for (at, rungs) in ordered {
             let rungs: Vec<(u32, usize)> = rungs.into_iter().collect();
             steps.extend(rungs.windows(2).map(|pair| Step {
                 at: at.clone(),

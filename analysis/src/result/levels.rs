@@ -105,6 +105,19 @@ impl Compared {
     pub const ALL: &'static [Self] =
         &[Self::Throughput, Self::SenderTime, Self::SenderCpu, Self::ReceiverCpu, Self::RoundTripP50, Self::RoundTripP99, Self::Loss];
 
+    /// The name in JSON and CSV.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Throughput => "throughput",
+            Self::SenderTime => "sender_time",
+            Self::SenderCpu => "sender_cpu",
+            Self::ReceiverCpu => "receiver_cpu",
+            Self::RoundTripP50 => "round_trip_p50",
+            Self::RoundTripP99 => "round_trip_p99",
+            Self::Loss => "loss",
+        }
+    }
+
     /// Whether a level is compared by its difference to the base, not its ratio.
     pub const fn is_difference(self) -> bool {
         matches!(self, Self::Loss)

@@ -41,7 +41,7 @@ const ALL: &[(&str, Test)] = &[
     ("flows_end_with_their_connections", flows::end_with_their_connections),
     ("each_flow_has_its_socket_and_no_other", flows::have_a_socket_each),
     ("the_memory_of_an_endpoint_does_not_grow_with_its_messages", memory::does_not_grow),
-    ("a_stop_of_the_requester_shows_in_full_in_the_corrected_times", stopped::shows_in_full),
+    ("a_stop_of_either_end_shows_in_full_in_the_corrected_times", stopped::shows_in_full),
     ("a_trial_that_runs_out_of_ports_says_so", ports::run_out),
     ("a_stream_sender_makes_its_calls_and_no_other", calls::of_stream_senders),
     ("a_stream_receiver_makes_its_calls_and_no_other", calls::of_stream_receivers),

@@ -9,7 +9,7 @@ use crate::number::{self, NOTHING};
 use crate::verdict::{Part, Table, Tone};
 
 /// Findings that a terminal has patience for; a page as well: the farthest lead.
-const MOST_FINDINGS: usize = 24;
+const MOST_FINDINGS: usize = 16;
 
 /// What is beyond a factor of two.
 pub fn findings(study: &LevelStudy) -> Part {
@@ -49,7 +49,9 @@ pub fn series(factor: Factor, series: &SeriesLevels, first: bool) -> Part {
         part.notes.push(words::steps(factor, at, &series.steps.iter().filter(|step| step.at == at).collect::<Vec<_>>()));
     }
     part.notes.extend(series.both.iter().map(words::both));
-    part.notes.extend(notes(series));
+    if first {
+        part.notes.extend(notes(series));
+    }
     part
 }
 
@@ -62,7 +64,7 @@ fn notes(series: &SeriesLevels) -> Vec<String> {
     let replaced: Vec<String> = replaced.into_iter().cloned().collect();
     let mut notes = Vec::new();
     if !replaced.is_empty() {
-        notes.push(format!("Jobs of the load that these hosts lack were done by others: {}.", crate::words::list(&replaced)));
+        notes.push(format!("What these hosts lack of the jobs of the load was replaced: {}.", crate::words::list(&replaced)));
     }
     notes.extend(
         took().find_map(|took| took.not_caged.as_ref()).map(|why| format!("The load was not in a pid namespace of its own: {why}")),
@@ -73,8 +75,12 @@ fn notes(series: &SeriesLevels) -> Vec<String> {
 /// Ratios of all sizes together.
 fn all_sizes(series: &SeriesLevels) -> Table {
     let stream = series.test.is_stream();
-    let known: Vec<Compared> =
-        Compared::ALL.iter().copied().filter(|compared| series.levels.iter().any(|level| level.figures.contains_key(compared))).collect();
+    let known: Vec<Compared> = Compared::ALL
+        .iter()
+        .copied()
+        .filter(|compared| stream || !compared.is_difference())
+        .filter(|compared| series.levels.iter().any(|level| level.figures.contains_key(compared)))
+        .collect();
     let mut heads = vec!["level".to_owned()];
     heads.extend(known.iter().map(|compared| words::head(*compared, stream).to_owned()));
     let cell = |level: &Level, compared: Compared| {

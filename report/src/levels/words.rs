@@ -94,14 +94,21 @@ pub fn finding(finding: &LevelFinding) -> String {
         (1, of) => format!(", at this one of {of} sizes"),
         (sizes, of) => format!(", and likewise at {sizes} of {of} sizes"),
     };
+    let factor = finding.factor.name().replace('_', " ");
+    // A bare number says nothing of what there are so many of.
+    let base = if finding.base.starts_with(|letter: char| letter.is_ascii_digit()) {
+        format!("{factor} {}", finding.base)
+    } else {
+        finding.base.clone()
+    };
     let sure = if finding.shown { "" } else { ": more than a factor of two by the estimate, not shown by the interval" };
     format!(
         "{} {}: {} times{ends} the {} of {}, {} {} B{sizes}{sure}.",
-        finding.factor.name().replace('_', " "),
+        factor,
         finding.level,
         times(finding.ratio.value),
         compared(finding.compared, stream),
-        finding.base,
+        base,
         finding.series,
         number::whole(finding.size.get()),
     )

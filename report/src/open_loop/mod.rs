@@ -82,14 +82,14 @@ fn times(name: String, from: &str, latency: Option<&Latency>) -> Vec<String> {
 fn round_trips(series: &OpenLoopSeries, analysis: &Analysis) -> Option<Table> {
     let mut rows = Vec::new();
     if let Some(closed) = series.closed.and_then(|place| analysis.cells.get(place)).and_then(|cell| cell.latency.as_ref()) {
-        rows.push(times("closed loop".to_owned(), "sent", Some(closed)));
+        rows.push(times("closed".to_owned(), "sent", Some(closed)));
     }
     for rate in &series.rates {
         let Some(cell) = analysis.cells.get(rate.cell).filter(|cell| cell.latency.is_some()) else { continue };
         rows.push(times(offered(rate), "due", cell.latency.as_ref()));
         rows.push(times(String::new(), "sent", cell.uncorrected.as_ref()));
     }
-    let heads = Table::heads(["round trips", "from", "p50", "p90", "p99", "p99.9", "max"]);
+    let heads = Table::heads(["offered", "from", "p50", "p90", "p99", "p99.9", "max"]);
     (!rows.is_empty()).then(|| {
         Table::of_figures("Round trips from when they were due, corrected, and from when they were sent, uncorrected", heads, rows)
     })

@@ -5,6 +5,7 @@ pub mod buffers;
 pub mod cells;
 pub mod models;
 pub mod receipts;
+pub mod studies;
 pub mod trials;
 
 use std::collections::BTreeMap;

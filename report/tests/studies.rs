@@ -1,0 +1,78 @@
+//! Studies of levels, counts and rates, held against files in `tests/snapshots`.
+
+mod support;
+
+use report::terminal::Style;
+use support::studies::{few_levels, host_load, latency, repetitions, thirteen_levels};
+use unicode_width::UnicodeWidthStr;
+
+/// A section of the page, a line for each element.
+fn section(page: &str, id: &str) -> String {
+    let start = page.find(&format!("<section id=\"{id}\"")).expect("the section");
+    let end = start + page[start..].find("</section>").expect("its end");
+    page[start..end].replace("><", ">\n<")
+}
+
+#[test]
+fn levels_in_a_terminal() {
+    insta::assert_snapshot!(report::terminal::render(&host_load(&few_levels(), &[1, 1_024, 16_384], &[1]), Style::PLAIN));
+}
+
+#[test]
+fn levels_in_a_page() {
+    insta::assert_snapshot!(section(&report::html::render(&host_load(&few_levels()[..2], &[1, 16_384], &[1])), "levels"));
+}
+
+#[test]
+fn counts_in_a_terminal_and_a_page() {
+    let analysis = repetitions();
+    insta::assert_snapshot!("counts_in_a_terminal", report::terminal::render(&analysis, Style::PLAIN));
+    insta::assert_snapshot!("counts_in_a_page", section(&report::html::render(&analysis), "repetitions"));
+}
+
+#[test]
+fn rates_in_a_terminal_and_a_page() {
+    let analysis = latency();
+    insta::assert_snapshot!("rates_in_a_terminal", report::terminal::render(&analysis, Style::PLAIN));
+    insta::assert_snapshot!("rates_in_a_page", section(&report::html::render(&analysis), "open-loop"));
+}
+
+/// As JSON and CSV, in short: what is new in them.
+#[test]
+fn every_section_is_in_the_json_and_the_csv() {
+    let of = |analysis| serde_json::from_str::<serde_json::Value>(&report::json::render(&analysis)).unwrap();
+    let json = of(host_load(&few_levels()[..2], &[1, 16_384], &[1]));
+    insta::assert_snapshot!("levels_as_json", serde_json::to_string_pretty(&json["levels"]["factors"][0]["series"][0]).unwrap());
+    assert!(json["levels"]["findings"].is_array());
+    let counts = of(repetitions());
+    assert_eq!(counts["repetitions"]["series"][0]["counts"].as_array().unwrap().len(), 18);
+    assert_eq!(of(latency())["open_loop"]["series"][0]["rates"][3]["reached"], false);
+    let csv = |text: &str, wanted: &[&str]| {
+        let names: Vec<&str> = text.lines().filter(|line| wanted.iter().any(|name| line.contains(name))).collect();
+        names.join("\n")
+    };
+    let levels = report::csv::render(&host_load(&few_levels()[..2], &[1, 16_384], &[1]));
+    insta::assert_snapshot!("levels_as_csv", csv(&levels, &["load_throughput_ratio", "load_loss_difference", "load_round_trip_p99_ratio"]));
+    let counts = report::csv::render(&repetitions());
+    insta::assert_snapshot!("counts_as_csv", csv(&counts, &[",total_ns", ",spread_share"]));
+}
+
+/// 13 levels of 14 cells: 182 in all.
+#[test]
+fn a_study_of_many_cells_stays_readable() {
+    let analysis = host_load(&thirteen_levels(), &[1, 1_024, 16_384], &[1, 64, 1_024, 16_384]);
+    assert_eq!(analysis.cells.len(), 182);
+    for width in [80, 100, 200] {
+        let text = report::terminal::render(&analysis, Style { colour: false, width });
+        assert!(text.lines().all(|line| line.width() <= width), "{text}");
+        let lines = text.lines().count();
+        assert!(lines < 400, "{lines} lines for 182 cells:\n{text}");
+    }
+    let text = report::terminal::render(&analysis, Style::PLAIN);
+    // The base's tables alone lead, and every level stands once in each of the others.
+    assert_eq!(text.lines().filter(|line| line.starts_with("TCP_STREAM")).count(), 2, "its table and its costs");
+    assert!(text.contains("48 series more are summed up above"), "{text}");
+    let page = report::html::render(&analysis);
+    assert!(page.len() < 8_000_000, "{} bytes", page.len());
+    assert_eq!(section(&page, "summary").matches("<article class=\"card\">").count(), 4);
+}
