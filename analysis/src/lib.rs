@@ -22,9 +22,9 @@ pub mod conservation;
 mod figures;
 mod findings;
 mod latency;
-mod points;
-mod paths;
 mod levels;
+mod paths;
+mod points;
 
 pub mod single;
 
@@ -32,8 +32,8 @@ pub mod single;
 pub mod reference;
 
 mod cost;
-mod published;
 pub mod open_loop;
+mod published;
 pub mod repetitions;
 mod roles;
 pub mod stats;

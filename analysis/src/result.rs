@@ -4,8 +4,8 @@ pub mod arms;
 pub mod buffers;
 pub mod levels;
 mod metric;
-pub mod published;
 pub mod open_loop;
+pub mod published;
 pub mod receipt;
 pub mod repetitions;
 
@@ -20,8 +20,8 @@ pub use arms::{ArmResult, ArmVerdict};
 pub use buffers::BufferMap;
 pub use levels::LevelStudy;
 pub use metric::Metric;
-pub use published::Published;
 pub use open_loop::OpenLoopStudy;
+pub use published::Published;
 pub use receipt::ReceiptStudy;
 pub use repetitions::RepetitionStudy;
 

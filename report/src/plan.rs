@@ -97,7 +97,7 @@ fn duration(plan: &Plan) -> String {
     let counts = || plan.cells.iter().filter_map(|cell| cell.count);
     if let (Some(least), Some(most), true) = (counts().min(), counts().max(), plan.cells.iter().all(|cell| cell.count.is_some())) {
         let warmup = if plan.warmup.get() == 0 { "" } else { "a tenth as many messages of warm-up, then " };
-        let overhead = Nanos::new(TRIAL_OVERHEAD.get().saturating_mul(plan.trials()));
+        let overhead = plan.overheads();
         return format!("Each trial: {warmup}{least} to {most} messages. All: about {overhead} and what the messages themselves take.");
     }
     match plan.end {

@@ -10,6 +10,7 @@ use super::level::Seen;
 use super::notch::{self, Triple};
 use super::predict::Predictor;
 use super::{knee, level};
+use crate::paths::Paths;
 use crate::result::Estimate;
 use crate::result::buffers::{Autotuned, BufferCell, BufferMap, Line, Notch, Prediction};
 use crate::stats::median::median;
@@ -18,13 +19,13 @@ use crate::wire::frame::Cut;
 
 /// What a map needs to know of its run.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Context {
+pub(crate) struct Context<'a> {
     /// What intervals may claim.
     pub claim: Claim,
     /// Of the random draws.
     pub seed: u64,
-    /// Largest IP packet of the link.
-    pub mtu: Option<u64>,
+    /// What is known of the links.
+    pub paths: &'a Paths,
 }
 
 /// Fewer cells need no map: the tables show them.
@@ -57,7 +58,11 @@ pub(super) fn of(rest: &Cell, link: LinkKind, cells: BTreeMap<Cell, Vec<Kept>>, 
         };
         axes[end].iter().enumerate().map(one).collect::<Vec<_>>()
     };
-    let cut = Cut { mtu: context.mtu.and_then(|mtu| u32::try_from(mtu).ok()).unwrap_or(Cut::PLAIN.mtu), family: rest.family, ..Cut::PLAIN };
+    let cut = Cut {
+        mtu: context.paths.of_cell(rest).mtu.and_then(|mtu| u32::try_from(mtu).ok()).unwrap_or(Cut::PLAIN.mtu),
+        family: rest.family,
+        ..Cut::PLAIN
+    };
     let mut predictor = Predictor::new(&link, cut);
     let message = u32::try_from(rest.size.get()).unwrap_or(u32::MAX);
     let made: Vec<BufferCell> =

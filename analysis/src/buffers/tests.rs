@@ -5,6 +5,7 @@ use model::{Bytes, Cell, Test};
 
 use super::gather::Kept;
 use super::map::{self, Context};
+use crate::paths::{Path, Paths};
 use crate::result::buffers::{BufferMap, Line};
 use crate::stopping::Claim;
 use crate::testing::{cell, generator, normal};
@@ -13,9 +14,9 @@ use std::collections::BTreeMap;
 
 const BLOCKS: u32 = 4;
 
-fn context(seed: u64) -> Context {
+fn context(seed: u64, paths: &Paths) -> Context<'_> {
     let blocks = Blocks { least: BLOCKS, most: BLOCKS, interval: 0.05, confidence: 0.85 };
-    Context { claim: Claim::of(&blocks), seed, mtu: Some(1_500) }
+    Context { claim: Claim::of(&blocks), seed, paths }
 }
 
 fn kept(block: u32, goodput: f64, in_flight: u32) -> Kept {
@@ -53,7 +54,8 @@ fn made_up(side: u32, noise: f64, seed: u64, link: &str, truth: impl Fn(u32, u32
     }
     let own = cell(Test::TcpStream, 1_460);
     cells.insert(own.clone(), (0..BLOCKS).map(|block| kept(block, 90e6, 40)).collect());
-    map::of(&own, link.parse().unwrap(), cells, &context(seed)).unwrap()
+    let path = Path { mtu: Some(1_500), ..Path::default() };
+    map::of(&own, link.parse().unwrap(), cells, &context(seed, &Paths::from(path))).unwrap()
 }
 
 /// It rises by 10 Mbit/s a packet to 80.

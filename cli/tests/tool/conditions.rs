@@ -103,7 +103,8 @@ fn jobs_whose_program_is_missing_are_replaced_and_that_is_said() -> Result<(), S
     }
     let absent = |warning: &&Warning| matches!(warning, Warning::Absent { what, .. } if what.contains("host load"));
     assert_eq!(stored.run().warnings.iter().filter(absent).count(), 1, "it is said once");
-    answer.says("for some jobs of a host load is not available: it is not in PATH, and what did the job was another: 'compile' was built in");
+    answer
+        .says("for some jobs of a host load is not available: it is not in PATH, and what did the job was another: 'compile' was built in");
     Ok(())
 }
 

@@ -111,7 +111,25 @@ pub struct RawLink {
 
 /// The keys of each table, for naming a wrong one.
 const KEYS: &[(&str, &[&str])] = &[
-    ("", &["name", "title", "about", "reference", "seed", "trial", "blocks", "link", "hosts", "on_loss", "data_port", "receipt", "arms", "cells"]),
+    (
+        "",
+        &[
+            "name",
+            "title",
+            "about",
+            "reference",
+            "seed",
+            "trial",
+            "blocks",
+            "link",
+            "hosts",
+            "on_loss",
+            "data_port",
+            "receipt",
+            "arms",
+            "cells",
+        ],
+    ),
     ("trial", &["length", "messages", "bytes", "warmup", "budget"]),
     ("blocks", &["least", "most", "interval", "confidence"]),
     ("link", &["kind", "mtu", "offloads"]),

@@ -91,7 +91,7 @@ pub fn means(means: &Means, labels: &[String]) -> Table {
     };
     Table {
         title: format!("{}: a means and no end, so without a verdict", capital(metric_words::title(means.metric))),
-        heads: vec!["cell", "change", "interval", "baseline", "candidate"],
+        heads: Table::heads(["cell", "change", "interval", "baseline", "candidate"]),
         rows: means.cells.iter().enumerate().filter_map(row).collect(),
         words: 0,
     }
