@@ -119,6 +119,9 @@ where
     let mut task = receive_task(control)?;
     let deadline = Deadline::starting_now(task.limits.time);
     check(&task)?;
+    if let Some(longest) = task.limits.time {
+        scheduling::end_after(longest);
+    }
     let (free, not_bound) = bind_to_first(&task.cpus);
     if not_bound.is_some() {
         // It may run anywhere: no CPU's kernel thread or interrupts are its own.

@@ -4,8 +4,10 @@
 
 use std::io;
 
+use model::Nanos;
 use model::condition::Priority;
 use nix::errno::Errno;
+use nix::sys::resource::{Resource, setrlimit};
 
 /// Sets how a thread is preferred; 0 is this one. `usual` leaves it as it is.
 ///
@@ -69,6 +71,15 @@ pub(crate) fn stand_back(priority: Priority) {
         // Less than it has needs no right; and had the other none to come first, it is so already.
         let _ = set(0, priority);
     }
+}
+
+/// Has the kernel end this process when a real-time thread of it has run for so
+/// long without waiting for anything: on its CPU nobody else could end it then,
+/// and a trial is over long before.
+pub(crate) fn end_after(longest: Nanos) {
+    let microseconds = (longest.get() / 1_000).max(1);
+    // Without it, it is as before: the limit is for what should not happen.
+    let _ = setrlimit(Resource::RLIMIT_RTTIME, microseconds, microseconds);
 }
 
 #[cfg(test)]

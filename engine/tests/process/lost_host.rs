@@ -149,3 +149,18 @@ pub fn though_pipes_stay_open() -> Result<(), Skip> {
     }
     Ok(())
 }
+
+/// A real-time end that spins might let nobody run who could end it.
+pub fn and_the_kernel_bounds_what_runs_in_real_time() -> Result<(), Skip> {
+    let (mut endpoint, mut process) = child::endpoint();
+    let mut task = long(Role::Sender, Test::UdpStream, NO_WARMUP);
+    task.limits.time = Some(Nanos::from_millis(2_000));
+    endpoint.prepare(task);
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", process.id())).unwrap();
+    let line = limits.lines().find(|line| line.starts_with("Max realtime timeout")).unwrap();
+    let words: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!(words[3..5], ["2000000", "2000000"], "in microseconds: {line}");
+    process.kill().unwrap();
+    process.wait().unwrap();
+    Ok(())
+}

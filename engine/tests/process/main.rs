@@ -36,6 +36,7 @@ const ALL: &[(&str, Test)] = &[
     ("an_endpoint_ends_soon_after_its_host_while_nobody_answers", lost_host::while_nobody_answers),
     ("an_endpoint_ends_soon_after_its_host_while_it_drains", lost_host::while_it_drains),
     ("an_endpoint_whose_host_is_killed_ends_though_its_pipes_stay_open", lost_host::though_pipes_stay_open),
+    ("an_endpoint_in_real_time_is_bounded_by_the_kernel", lost_host::and_the_kernel_bounds_what_runs_in_real_time),
     ("a_thread_that_cannot_be_started_is_named_with_what_to_do", refused::threads),
     ("a_pipe_that_cannot_be_opened_is_named_with_what_to_do", refused::pipes),
     ("flows_end_with_their_connections", flows::end_with_their_connections),

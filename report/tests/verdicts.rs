@@ -1,0 +1,131 @@
+//! Arms and separate runs held against each other, as every form shows them.
+
+mod support;
+
+use analysis::between::{Between, RunValues, RunsCompared, compare_runs};
+use analysis::result::Analysis;
+use analysis::{Collector, verdict::Conclusion};
+use model::plan::Blocks;
+use model::run::{RUN_FORMAT, Run, Status};
+use model::trial::Outcome;
+use model::{Arm, Bytes, Cell, Nanos, Plan, Test, TrialRecord};
+use report::terminal::Style;
+use support::{host, trials};
+
+const BLOCKS: u32 = 12;
+const SIZES: [u64; 4] = [1, 512, 1_024, 1_472];
+
+/// A run of UDP streams in arms, if any: in the last a message costs 100 ns more,
+/// a byte what it did, and the receiver is woken half as often.
+fn run(arms: &[&str]) -> (Plan, Vec<TrialRecord>) {
+    let cells: Vec<Cell> = SIZES.iter().map(|size| Cell::plain(Test::UdpStream, Bytes::new(*size))).collect();
+    let one = trials::trial(cells[0].clone(), false);
+    let words: Vec<String> = arms.iter().map(|arm| (*arm).to_owned()).collect();
+    let arms = if words.is_empty() { Vec::new() } else { Arm::parse_all(&words).expect("arms") };
+    let plan = Plan {
+        name: "size".into(),
+        title: "Streams in arms".into(),
+        blocks: Blocks { least: BLOCKS, most: BLOCKS, interval: 0.05, confidence: 0.95 },
+        arms,
+        cells: cells.clone(),
+        ..one.plan
+    };
+    let mut records = Vec::new();
+    for block in 0..BLOCKS {
+        for (place, cell) in cells.iter().enumerate() {
+            for arm in 0..plan.arms.len().max(1) {
+                let name = plan.arms.get(arm).map(|arm| arm.name.clone());
+                let more = if arm > 0 && arm + 1 == plan.arms.len() { 100.0 } else { 0.0 };
+                records.push(record(cell, block, (place * plan.arms.len().max(1) + arm) as u32, name, more));
+            }
+        }
+    }
+    (plan, records)
+}
+
+fn record(cell: &Cell, block: u32, position: u32, arm: Option<String>, more: f64) -> TrialRecord {
+    let made = trials::trial(cell.clone(), block % 2 == 1).record;
+    let mut record = TrialRecord { block, position, arm, started_ms: made.started_ms + 4_000 * u64::from(block), ..made };
+    let Outcome::Measured(measured) = &mut record.outcome else { unreachable!("made here") };
+    // A little scatter, the same in every form of the run.
+    let scatter = 1.0 + 0.003 * f64::from((block * 5 + position * 3) % 7);
+    let one = (1_000.0 + 0.25 * cell.size.get() as f64 + more) * scatter;
+    for end in [&mut measured.sender, &mut measured.receiver] {
+        let length = Nanos::new((one * end.counts.messages as f64) as u64);
+        end.window.end = end.window.start + length;
+        end.cpu_time.process = length;
+        end.cpu_time.irq = None;
+        end.switches.voluntary = if more > 0.0 { 3_000 } else { 6_000 };
+    }
+    record
+}
+
+fn analysed(arms: &[&str]) -> (Analysis, RunValues) {
+    let (plan, records) = run(arms);
+    let mut values = RunValues::new(&plan);
+    let run = Run {
+        format: RUN_FORMAT,
+        id: "2026-11-21T20-14-05Z-size-7f3a".into(),
+        plan,
+        started_ms: 1_795_307_465_000,
+        tool: "0.1.0".into(),
+        status: Status::BlocksDone,
+        warnings: Vec::new(),
+    };
+    let mut collector = Collector::new(run, vec![host("a", vec![0]), host("b", vec![1])]);
+    for record in &records {
+        collector.push(record);
+        values.push(record);
+    }
+    (collector.finish(), values)
+}
+
+/// The part of a report that is about verdicts.
+fn verdicts(text: &str) -> &str {
+    let start = text.find("slower against base").expect("a verdict");
+    &text[start..]
+}
+
+#[test]
+fn arms_in_a_terminal_and_as_markdown() {
+    let (analysis, _) = analysed(&["base", "slower: work=1us"]);
+    let text = report::terminal::render(&analysis, Style::PLAIN);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    insta::assert_snapshot!("arms_in_a_terminal", verdicts(&text));
+    insta::assert_snapshot!("arms_as_markdown", report::verdict::arms_as_markdown(&analysis));
+}
+
+#[test]
+fn a_machine_against_itself_in_a_terminal() {
+    let (analysis, _) = analysed(&["a", "a"]);
+    let text = report::terminal::render(&analysis, Style::PLAIN);
+    let start = text.find(" against a").expect("a verdict");
+    insta::assert_snapshot!(&text[start..]);
+}
+
+#[test]
+fn separate_runs_in_a_terminal_and_a_page() {
+    let (analysis, usual) = analysed(&[]);
+    let (_, all) = run(&["base", "slower: work=1us"]);
+    let mut slower = RunValues::new(&analysis.run.plan);
+    all.into_iter()
+        .filter(|record| record.arm.as_deref() == Some("slower"))
+        .for_each(|record| slower.push(&TrialRecord { arm: None, ..record }));
+    let runs = RunsCompared {
+        baseline: "monday".into(),
+        candidate: "tuesday".into(),
+        differences: vec!["host a: kernel was 6.1, is 6.2".into()],
+        slight: vec!["host a: boot differs".into()],
+        figures: compare_runs(&usual, &slower, &analysis.models, 0.02, 0.95),
+        receipts: None,
+    };
+    let between = Between::of(vec![runs]);
+    assert_eq!(between.conclusion, Conclusion::Against);
+    let text = report::verdict::terminal(&between, Style::PLAIN);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    insta::assert_snapshot!("runs_in_a_terminal", text);
+    let page = report::verdict::html(&between, "0.1.0");
+    let start = page.find("<main").expect("a page");
+    let end = page.find("</main>").expect("its end");
+    insta::assert_snapshot!("runs_in_a_page", page[start..end].replace("><", ">\n<"));
+}
