@@ -87,14 +87,14 @@ fn a_difference_is_told_in_every_form_and_by_the_exit_code() -> Result<(), Skip>
     let text = tool.run(&["compare", "usual", "slow", "--html", "page.html"]);
     text.says("is WORSE than");
     text.says("There is no drift protection");
-    text.says("What a message is made of: coefficients of the cost model, block by block");
+    text.says("CPU of the sender: the cost per message rose by");
     assert!(text.stdout.lines().all(|line| line.chars().count() <= 80), "{}", text.stdout);
     let order: Vec<usize> =
         ["1472 B", "1 B", "512 B", "1024 B"].iter().map(|size| text.stdout.find(&format!("UDP_STREAM {size}")).unwrap()).collect();
     assert!(order.is_sorted(), "cells stand in the plan's order: {}", text.stdout);
 
     let page = std::fs::read_to_string(tool.path().join("page.html")).unwrap();
-    assert!(page.contains("is WORSE than") && page.contains("coefficients of the cost model") && !page.contains("<script src"));
+    assert!(page.contains("is WORSE than") && page.contains("the cost per message rose by") && !page.contains("<script src"));
     let markdown = tool.run(&["compare", "usual", "slow", "--markdown"]).stdout;
     assert!(markdown.starts_with("## ") && markdown.contains("is WORSE than") && markdown.contains("| ---: |"), "{markdown}");
 

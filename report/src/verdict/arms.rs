@@ -1,7 +1,7 @@
 //! The arms of one run against its baseline.
 
-use analysis::result::Analysis;
 use analysis::result::arms::{ArmVerdict, CoefficientsOutcome, SeriesVerdict};
+use analysis::result::{Analysis, Estimate, Term};
 use analysis::verdict::{Change, Coefficient, SelfTest};
 
 use super::part::{Part, Table, Tone};
@@ -50,24 +50,63 @@ fn against_itself(verdict: &ArmVerdict) -> (Tone, String) {
     }
 }
 
-pub(super) fn coefficients(series: &[SeriesVerdict]) -> Option<Table> {
-    let rows: Vec<Vec<String>> = series
-        .iter()
-        .filter_map(|series| match &series.outcome {
-            CoefficientsOutcome::Compared(compared) => Some(compared.coefficients.iter().map(move |coefficient| row(series, coefficient))),
-            CoefficientsOutcome::NotCompared { .. } => None,
-        })
-        .flatten()
-        .collect();
-    (!rows.is_empty()).then(|| Table {
-        title: "What a message is made of: coefficients of the cost model, block by block".to_owned(),
-        heads: Table::heads(["series", "baseline", "candidate", "change", "interval", "p", "verdict"]),
-        rows,
-        words: 1,
-    })
+/// A table for each series and quantity whose coefficients were compared.
+pub(super) fn coefficients(series: &[SeriesVerdict]) -> Vec<Table> {
+    let table = |series: &SeriesVerdict| match &series.outcome {
+        CoefficientsOutcome::Compared(compared) => Some(Table {
+            title: format!("{}, {}: {}", series.series, cost::name(series.quantity), told(&compared.coefficients)),
+            heads: Table::heads(["coefficient", "change", "interval", "baseline", "candidate", "p", "verdict"]),
+            rows: compared.coefficients.iter().map(|coefficient| row(coefficient, is_in_pieces(&compared.coefficients))).collect(),
+            words: 1,
+        }),
+        CoefficientsOutcome::NotCompared { .. } => None,
+    };
+    series.iter().filter_map(table).collect()
 }
 
-fn row(series: &SeriesVerdict, coefficient: &Coefficient) -> Vec<String> {
+/// Whether sizes are told apart.
+fn is_in_pieces(coefficients: &[Coefficient]) -> bool {
+    coefficients.iter().any(|coefficient| coefficient.from != coefficients[0].from)
+}
+
+/// What changed, in a sentence; of pieces each for itself.
+fn told(coefficients: &[Coefficient]) -> String {
+    let pieces = is_in_pieces(coefficients);
+    let one = |coefficient: &Coefficient| {
+        let what = format!("the cost per {}{}", cost::term(coefficient.term), sizes(coefficient, pieces));
+        match coefficient.change {
+            Change::Rose => format!("{what} rose by {}", amount(coefficient)),
+            Change::Fell => format!("{what} fell by {}", amount(coefficient)),
+            Change::NotShown { .. } => format!("no change of {what} is shown"),
+            Change::NotEnoughBlocks { .. } => format!("too few blocks for {what}"),
+        }
+    };
+    // A full segment says what its bytes say.
+    let own = coefficients.iter().filter(|coefficient| coefficient.term != Term::FullSegment);
+    own.map(one).collect::<Vec<_>>().join("; ")
+}
+
+fn sizes(coefficient: &Coefficient, pieces: bool) -> String {
+    match pieces {
+        true => format!(", {} to {} B", number::whole(coefficient.from.get()), number::whole(coefficient.to.get())),
+        false => String::new(),
+    }
+}
+
+/// By how much, without its sign, and the interval.
+fn amount(coefficient: &Coefficient) -> String {
+    let (estimate, write): (Estimate, fn(f64) -> String) = match coefficient.ratio {
+        Some(ratio) => (ratio, |ratio| number::percent((ratio - 1.0).abs())),
+        None => (coefficient.difference_ns, |ns| format!("{} ns", number::significant(ns.abs(), 3))),
+    };
+    let ends = estimate.interval.map_or(String::new(), |ends| {
+        let (near, far) = if coefficient.change == Change::Fell { (ends.high, ends.low) } else { (ends.low, ends.high) };
+        format!(" ({} to {})", write(near), write(far))
+    });
+    format!("{}{ends}", write(estimate.value))
+}
+
+fn row(coefficient: &Coefficient, pieces: bool) -> Vec<String> {
     let ns = |value: f64| format!("{} ns", number::significant(value, 3));
     let change = coefficient.ratio.as_ref().map_or_else(|| ns(coefficient.difference_ns.value), |ratio| number::change(ratio.value - 1.0));
     let ends = match (&coefficient.ratio, coefficient.difference_ns.interval) {
@@ -81,13 +120,12 @@ fn row(series: &SeriesVerdict, coefficient: &Coefficient) -> Vec<String> {
         Change::NotShown { smallest_ns } => format!("none shown (≥{})", ns(smallest_ns.abs())),
         Change::NotEnoughBlocks { missing, .. } => format!("{} missing", plural(missing as u64, "block")),
     };
-    let sizes = format!("{} to {} B", number::whole(coefficient.from.get()), number::whole(coefficient.to.get()));
     vec![
-        format!("{}, {}, {sizes}, per {}", series.series, cost::name(series.quantity), cost::term(coefficient.term)),
-        ns(coefficient.baseline_ns),
-        ns(coefficient.candidate_ns),
+        format!("per {}{}", cost::term(coefficient.term), sizes(coefficient, pieces)),
         change,
         ends,
+        ns(coefficient.baseline_ns),
+        ns(coefficient.candidate_ns),
         words::p(coefficient.p_adjusted),
         verdict,
     ]
