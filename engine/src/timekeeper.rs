@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
+use model::condition::{Conditions, Placement};
 use model::control::{FromEndpoint, Task, ToEndpoint};
 use model::plan::TrialEnd;
 use model::{Nanos, Role};
@@ -22,6 +23,11 @@ use crate::stage::Part;
 /// How long a sender goes on after its window has closed: more than the two
 /// ends' main threads usually wake apart.
 const TAIL: Duration = Duration::from_millis(4);
+/// And how much longer for each unit of load that an end shares its CPU with: a
+/// turn of the unit for each of two threads (4 ms where the tick is 250 Hz).
+const TURNS: Duration = Duration::from_millis(8);
+/// For no more units than that.
+const MOST_UNITS: u32 = 16;
 /// How long threads may take to say how far they have come. One that cannot
 /// (its first message has not come yet) is counted in a later interval.
 const ANSWER_LIMIT: Duration = Duration::from_millis(100);
@@ -98,7 +104,7 @@ impl<R: Read + AsFd, W: Write> Timekeeper<'_, R, W> {
         let end = reader.end();
         self.crew.wake();
         let irq = since(before, host_time::irq(self.task));
-        self.wait(Instant::now() + TAIL)?;
+        self.wait(Instant::now() + tail(&self.task.cell.conditions))?;
         self.go_on_to(|_| Part::Drain);
         self.hear_the_end()?;
         self.go_on_to(|_| Part::Drain);
@@ -204,6 +210,13 @@ impl<R: Read + AsFd, W: Write> Timekeeper<'_, R, W> {
         }
         Ok(())
     }
+}
+
+/// How long a sender goes on after its window has closed.
+fn tail(conditions: &Conditions) -> Duration {
+    let other_end = u32::from(conditions.placement == Placement::SameCore);
+    let units = conditions.load.sender.max(conditions.load.receiver).saturating_add(other_end);
+    TAIL + TURNS * units.min(MOST_UNITS)
 }
 
 fn since(before: Option<Nanos>, after: Option<Nanos>) -> Option<Nanos> {
