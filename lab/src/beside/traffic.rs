@@ -26,6 +26,8 @@ use crate::host::counters::{self, CountersError};
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 /// A sink that has heard nothing for so long after its senders' end hears no more.
 const SILENCE: Duration = Duration::from_millis(500);
+/// No sink waits longer than this, however slow the link: its host answers in time.
+const DRAIN_LIMIT: Duration = Duration::from_secs(10);
 /// How often it is looked whether more came.
 const STEP: Duration = Duration::from_millis(1);
 /// How far a schedule that the link did not let a flow keep is made up for.
@@ -157,8 +159,10 @@ impl Sink {
         // Whoever waits for a connection is woken by this.
         let _ = self.listener.shutdown(Shutdown::Both);
         let readers = acceptor.join().unwrap_or_default();
-        let (mut heard, mut last) = (self.received.load(Ordering::Relaxed), Instant::now());
-        while patient && readers.iter().any(|reader| !reader.thread.is_finished()) && last.elapsed() < SILENCE {
+        let begun = Instant::now();
+        let (mut heard, mut last) = (self.received.load(Ordering::Relaxed), begun);
+        let going = |last: Instant| patient && last.elapsed() < SILENCE && begun.elapsed() < DRAIN_LIMIT;
+        while going(last) && readers.iter().any(|reader| !reader.thread.is_finished()) {
             thread::sleep(STEP);
             let now = self.received.load(Ordering::Relaxed);
             if now != heard {
