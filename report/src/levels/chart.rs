@@ -1,7 +1,7 @@
 //! Levels as pictures: ratios by level, and the curve over sizes at each level.
 
-use analysis::result::LevelStudy;
 use analysis::result::levels::{Compared, Level, SeriesLevels};
+use analysis::result::{Estimate, LevelStudy};
 use model::plan::Factor;
 
 use super::words;
@@ -27,21 +27,71 @@ fn names(series: &SeriesLevels) -> Vec<String> {
     series.levels.iter().map(|level| level.name.clone()).collect()
 }
 
+/// A level as a chart has it: which trace it belongs to, and where it stands.
+/// Ladders of units stand side by side over the units; what is no ladder stands
+/// by its names.
+struct Places<'a> {
+    ladders: Vec<&'a str>,
+    at: Vec<Option<(Option<&'a str>, u32)>>,
+}
+
+impl<'a> Places<'a> {
+    fn of(factor: Factor, series: &'a SeriesLevels) -> Self {
+        let at: Vec<_> = series.levels.iter().map(|level| words::rung(factor, &level.name)).collect();
+        if at.iter().any(Option::is_none) {
+            return Self { ladders: vec![""], at: vec![None; at.len()] };
+        }
+        let mut ladders: Vec<&str> = at.iter().flatten().filter_map(|(ladder, _)| *ladder).collect();
+        ladders.sort_by_key(|ladder| ["sender", "receiver", "both"].iter().position(|known| known == ladder));
+        ladders.dedup();
+        if ladders.is_empty() {
+            ladders.push("");
+        }
+        Self { ladders, at }
+    }
+
+    /// The levels of a ladder by rising units, each with its name on the axis.
+    fn members(&self, ladder: &str, series: &SeriesLevels) -> Vec<(usize, String)> {
+        let belongs = |(place, at): (usize, &Option<(Option<&str>, u32)>)| match at {
+            Some((of, units)) => of.is_none_or(|of| of == ladder).then(|| (*units, place, units.to_string())),
+            None => Some((place as u32, place, series.levels[place].name.clone())),
+        };
+        let mut members: Vec<_> = self.at.iter().enumerate().filter_map(belongs).collect();
+        members.sort_by_key(|(units, ..)| *units);
+        members.into_iter().map(|(_, place, name)| (place, name)).collect()
+    }
+
+    /// Whether a line from one to the next means anything.
+    fn is_ladder(&self) -> bool {
+        self.at.iter().all(Option::is_some)
+    }
+}
+
+/// `sender`, or nothing where there is one ladder.
+fn named(ladder: &str, what: &str) -> String {
+    match ladder {
+        "" => what.to_owned(),
+        "both" => format!("{what}, both ends"),
+        end => format!("{what}, {end}"),
+    }
+}
+
 fn ratios(id: String, factor: Factor, series: &SeriesLevels) -> Chart {
     let what = words::compared(Compared::Throughput, series.test.is_stream());
-    let base = analysis::result::Estimate { value: 1.0, interval: None, n: 0 };
-    let trace = |(place, size): (usize, &model::Bytes)| {
-        let name = format!("{} B", number::whole(size.get()));
-        let mut trace = Trace::named(&name, place, 0);
+    let base = Estimate { value: 1.0, interval: None, n: 0 };
+    let places = Places::of(factor, series);
+    let trace = |(at, ladder): (usize, &&str)| {
+        let name = named(ladder, what);
+        let mut trace = Trace::named(&name, at, 0);
         let mut x = Vec::new();
-        for (at, level) in series.levels.iter().enumerate() {
-            let figure = level.figures.get(&Compared::Throughput).and_then(|figure| figure.by_size.get(place));
-            let Some(ratio) = (if at == 0 { Some(base) } else { figure.and_then(|figure| figure.against_base) }) else { continue };
-            x.push(level.name.clone());
-            trace.push(&ratio, 1.0, &format!("{name} · {}", level.name), words::times);
-            if at == 0 {
+        for (place, on_axis) in places.members(ladder, series) {
+            let mean = series.levels[place].figures.get(&Compared::Throughput).and_then(|figure| figure.mean);
+            let Some(ratio) = (if place == 0 { Some(base) } else { mean }) else { continue };
+            x.push(on_axis);
+            trace.push(&ratio, 1.0, &format!("{name} · {}", series.levels[place].name), number::percent);
+            if place == 0 {
                 trace.hover.pop();
-                trace.hover.push(format!("{name} · {}: the base", level.name));
+                trace.hover.push(format!("{name} · {}: the base", series.levels[0].name));
             }
         }
         trace.x = X::Names(x);
@@ -49,10 +99,12 @@ fn ratios(id: String, factor: Factor, series: &SeriesLevels) -> Chart {
     };
     let means: Vec<String> =
         series.levels.iter().skip(1).filter_map(|level| mean(level).map(|ratio| format!("{} {ratio}", level.name))).collect();
+    let sizes = if series.sizes.len() > 1 { ", the geometric mean of all sizes" } else { "" };
+    let across = if places.is_ladder() { " Across: units." } else { "" };
     Chart {
         id: id.into(),
         title: format!("{}: {what}, {}", words::factor(factor), series.series).into(),
-        caption: format!("Over that of {}, by size; bars are intervals of pairs of one block.", series.base()),
+        caption: format!("As a share of that at {}{sizes}; bars are intervals of pairs of one block.{across}", series.base()),
         alt: format!(
             "{} of {} over that of {}, all sizes together: {}.",
             crate::words::capital(what),
@@ -61,8 +113,8 @@ fn ratios(id: String, factor: Factor, series: &SeriesLevels) -> Chart {
             means.join(", ")
         ),
         sizes: None,
-        panels: vec![Panel { title: "times the base", unit: "", log_ticks: None, zero: true, joined: true, share: 1.0 }],
-        traces: series.sizes.iter().enumerate().map(trace).collect(),
+        panels: vec![Panel { title: "of the base", unit: "%", log_ticks: None, zero: true, joined: places.is_ladder(), share: 1.0 }],
+        traces: places.ladders.iter().enumerate().map(trace).collect(),
     }
 }
 
@@ -97,16 +149,19 @@ fn curves(id: String, factor: Factor, series: &SeriesLevels) -> Chart {
     }
 }
 
+/// Round trips of the smallest size, or of the only one: median and 99th percentile.
 fn round_trips(id: String, factor: Factor, series: &SeriesLevels) -> Chart {
+    let places = Places::of(factor, series);
     let mut traces = Vec::new();
     for (compared, percent) in [(Compared::RoundTripP50, "p50"), (Compared::RoundTripP99, "p99")] {
-        for (place, size) in series.sizes.iter().enumerate() {
-            let name = format!("{percent}, {} B", number::whole(size.get()));
+        for ladder in &places.ladders {
+            let name = named(ladder, percent);
             let mut trace = Trace::named(&name, traces.len(), 0);
             let mut x = Vec::new();
-            for level in &series.levels {
-                let Some(value) = level.figures.get(&compared).and_then(|figure| figure.by_size.get(place)?.value) else { continue };
-                x.push(level.name.clone());
+            for (place, on_axis) in places.members(ladder, series) {
+                let level = &series.levels[place];
+                let Some(value) = level.figures.get(&compared).and_then(|figure| figure.by_size.first()?.value) else { continue };
+                x.push(on_axis);
                 trace.push(&value, 1e-9, &format!("{name} · {}", level.name), number::time);
             }
             trace.x = X::Names(x);
@@ -114,10 +169,12 @@ fn round_trips(id: String, factor: Factor, series: &SeriesLevels) -> Chart {
         }
     }
     let log_ticks = Some(Ticks::over(&traces, Axis::Seconds));
+    let size = series.sizes.first().map_or(0, |size| size.get());
+    let across = if places.is_ladder() { " Across: units." } else { "" };
     Chart {
         id: id.into(),
-        title: format!("{}: round trips, {}", words::factor(factor), series.series).into(),
-        caption: "Median and 99th percentile of a trial, medians over trials.".into(),
+        title: format!("{}: round trips of {} B, {}", words::factor(factor), number::whole(size), series.series).into(),
+        caption: format!("Median and 99th percentile of a trial, medians over trials. Other sizes are in the tables.{across}"),
         alt: format!("Round-trip times of {} at the levels {}.", series.series, names(series).join(", ")),
         sizes: None,
         panels: vec![Panel { title: "round trip", unit: "s", log_ticks, zero: false, joined: true, share: 1.0 }],

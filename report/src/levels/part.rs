@@ -25,7 +25,8 @@ pub fn findings(study: &LevelStudy) -> Part {
     if rest > 0 {
         notes.push(format!("{rest} more, less far: in the tables, and one by one in the JSON."));
     }
-    Part { heading: "Beyond a factor of two".to_owned(), conclusion: Some((Tone::Open, conclusion)), notes, ..Part::default() }
+    let tone = if shown > 0 { Tone::Open } else { Tone::Good };
+    Part { heading: "Beyond a factor of two".to_owned(), conclusion: Some((tone, conclusion)), notes, ..Part::default() }
 }
 
 /// One series at each level. What the levels took is said where `first`.

@@ -161,7 +161,9 @@ pub fn curves(series: &SeriesLevels) -> Option<String> {
         levels
             .filter(|(_, curve)| curve.flatter == wanted)
             .map(|(level, curve)| match curve.against_base {
-                Some(ratio) if ratio.interval.is_some() => format!("{} {}", level.name, between(&ratio, times)),
+                Some(Estimate { value, interval: Some(ends), .. }) => {
+                    format!("{} ({}; {} to {})", level.name, times(value), times(ends.low), times(ends.high))
+                }
                 _ => level.name.clone(),
             })
             .collect()
@@ -182,6 +184,20 @@ pub fn curves(series: &SeriesLevels) -> Option<String> {
         series.base()
     );
     (!parts.is_empty()).then(|| format!("The curve over sizes ({rise}), that rise over the base's: {}.", parts.join("; ")))
+}
+
+/// On which ladder of units a level stands, and how high: the base on all of them.
+/// `None` of one that is no number of units.
+pub fn rung(factor: Factor, name: &str) -> Option<(Option<&str>, u32)> {
+    match factor {
+        Factor::Load if name == "0" => Some((None, 0)),
+        Factor::Load => {
+            let (end, units) = name.split_once(':')?;
+            Some((Some(end), units.parse().ok()?))
+        }
+        Factor::LinkLoad | Factor::Bulk => Some((None, name.parse().ok()?)),
+        _ => None,
+    }
 }
 
 /// What a level took, in a cell of a table each: heads and figures.

@@ -8,7 +8,7 @@ use analysis::result::repetitions::{CountResult, RepetitionSeries};
 
 use crate::number::{self, NOTHING, tight};
 use crate::study::Section;
-use crate::verdict::{Part, Table, Tone};
+use crate::verdict::{Part, Table};
 use crate::{interval, words as shared};
 
 /// Rows that a terminal shows of each series.
@@ -39,7 +39,7 @@ fn part(study: &RepetitionStudy, series: &RepetitionSeries) -> Part {
     let title = if few.len() < all.len() { format!("{} of {} counts", few.len(), all.len()) } else { format!("{} counts", all.len()) };
     let mut part = Part {
         heading: format!("{}, {} B", series.series, number::whole(series.size.get())),
-        conclusion: Some((Tone::Open, words::advice(study, series))),
+        conclusion: Some((words::tone(&series.advice), words::advice(study, series))),
         tables: vec![table(title, &few)],
         notes: vec![words::line(&series.line)],
         ..Part::default()

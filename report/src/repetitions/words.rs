@@ -4,6 +4,7 @@ use analysis::result::repetitions::{Advice, CountLine, RepetitionSeries, SpreadL
 use analysis::result::{Estimate, RepetitionStudy};
 
 use crate::number;
+use crate::verdict::Tone;
 
 fn between(estimate: &Estimate, write: impl Fn(f64) -> String) -> String {
     match estimate.interval {
@@ -15,6 +16,14 @@ fn between(estimate: &Estimate, write: impl Fn(f64) -> String) -> String {
 /// Messages, to the next whole one.
 fn messages(count: f64) -> String {
     number::significant(count.ceil(), 3)
+}
+
+/// How an advice is to be taken.
+pub const fn tone(advice: &Advice) -> Tone {
+    match advice {
+        Advice::Least { .. } | Advice::Count { .. } => Tone::Good,
+        Advice::MoreRuns { .. } | Advice::Unknown => Tone::Open,
+    }
 }
 
 /// The count to use.

@@ -309,3 +309,23 @@ fn receipts_are_drawn_and_fit() {
         assert_eq!(page.evaluate(flame), true);
     }
 }
+
+#[test]
+fn studies_are_drawn_and_fit() {
+    use support::studies::{few_levels, host_load, latency, repetitions};
+    if !present() {
+        return;
+    }
+    let mut browser = Browser::start();
+    let levels = host_load(&few_levels(), &[1, 16_384], &[1]);
+    for (name, analysis, charts) in [("levels", levels, 13), ("repetitions", repetitions(), 6), ("latency-rates", latency(), 3)] {
+        let path = written(&format!("{name}.html"), &analysis);
+        for (screen, kind) in [(WIDE, "wide"), (NARROW, "narrow")] {
+            let mut page = browser.open(&path, screen);
+            assert_drawn(&mut page, charts);
+            assert_fits(&mut page, screen);
+            assert_quiet(&mut page);
+            page.screenshots(&pictures(), &format!("{name}-{kind}"));
+        }
+    }
+}
