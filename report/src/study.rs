@@ -30,7 +30,7 @@ pub struct Section {
 pub fn all(analysis: &Analysis) -> Vec<Section> {
     let sections = [
         analysis.levels.as_ref().map(|study| levels::section(study, analysis)),
-        analysis.repetitions.as_ref().map(|study| repetitions::section(study)),
+        analysis.repetitions.as_ref().map(repetitions::section),
         analysis.open_loop.as_ref().map(|study| open_loop::section(study, analysis)),
     ];
     sections.into_iter().flatten().map(drawable).collect()
