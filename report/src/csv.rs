@@ -27,10 +27,15 @@
 //! `load_loss_difference`, by the condition and the figure; cells with a count of their own
 //! have `total_ns` and `spread_share`.
 //!
+//! Of a map of buffers each pair has besides `segments_in_flight` (the most that
+//! were seen under way, the median over trials), `segments_per_ack`, `wire_bit_per_s`,
+//! and over a relay `model_bit_per_s` and `goodput_over_model`.
+//!
 //! Of receipts there are rows of their own, `sender_layer_tcp_ns` and the like; `n` is their number of
 //! time passes. Routines and calls are in the JSON alone: they would be most of the table.
 
 use analysis::receipt::{Figure, Receipt, Row};
+use analysis::result::buffers::BufferCell;
 use analysis::result::receipt::CellReceipt;
 use analysis::result::{Analysis, CellResult, Estimate, Latency, Metric};
 use model::Cell;
@@ -55,6 +60,12 @@ pub fn render(analysis: &Analysis) -> String {
     for (place, metric, estimate) in studies(analysis) {
         if let Some(cell) = analysis.cells.get(place) {
             let _ = table.write_record(row(&cell.cell, &metric, &Figures::of(&estimate)));
+        }
+    }
+    for cell in &analysis.cells {
+        let known = analysis.buffers.iter().find_map(|map| map.place_of(&cell.cell).map(|place| &map.cells[place]));
+        for (metric, estimate) in known.into_iter().flat_map(|known| of_buffers(known, cell.trials)) {
+            let _ = table.write_record(row(&cell.cell, metric, &Figures::of(&estimate)));
         }
     }
     for cell in analysis.receipt.iter().flat_map(|study| &study.cells) {
@@ -94,6 +105,19 @@ fn metrics(cell: &CellResult) -> Vec<(String, Estimate)> {
         ("beyond_least", &cell.beyond_least),
     ];
     known.chain(times.into_iter().flat_map(|(name, times)| times.iter().flat_map(|times| latency(name, times)))).collect()
+}
+
+/// What a map of buffers says of a cell besides its metrics.
+fn of_buffers(cell: &BufferCell, n: usize) -> Vec<(&'static str, Estimate)> {
+    let plain = |value: f64| Estimate { value, interval: None, n };
+    let known = [
+        ("segments_in_flight", cell.in_flight.map(plain)),
+        ("segments_per_ack", cell.segments_per_ack.map(plain)),
+        ("wire_bit_per_s", cell.wire_bit_per_s.map(plain)),
+        ("model_bit_per_s", cell.predicted.map(|model| plain(model.bit_per_s))),
+        ("goodput_over_model", cell.predicted.map(|model| model.ratio)),
+    ];
+    known.into_iter().filter_map(|(name, figure)| Some((name, figure?))).collect()
 }
 
 fn latency(name: &str, latency: &Latency) -> Vec<(String, Estimate)> {

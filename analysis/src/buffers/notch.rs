@@ -74,8 +74,8 @@ impl Nulls {
             let wider = (n / (n - 1.0)).sqrt();
             let ratios = trials.iter().filter(|value| **value > 0.0).map(|value| (value / centre).ln() * wider);
             // Neighbouring classes are alike, too: more to learn from.
-            for class in class.saturating_sub(1)..=(class + 1).min(classes - 1) {
-                pools[class].extend(ratios.clone());
+            for (_, pool) in pools.iter_mut().enumerate().filter(|(other, _)| other.abs_diff(*class) <= 1) {
+                pool.extend(ratios.clone());
             }
         }
         Self { pools, drawn: Vec::new(), random: ChaCha8Rng::seed_from_u64(seed) }

@@ -107,3 +107,30 @@ fn a_datagram_that_is_too_long_ends_the_trial_and_leaves_its_errno() {
     let total = sender.hear_done().total;
     assert_eq!((total.messages, total.last_errno), (0, Some(nix::errno::Errno::EMSGSIZE as i32)));
 }
+
+/// What a buffer lets through is looked at beside the traffic, and only where one
+/// is given; the greeting and the end of the stream are no part of it.
+#[test]
+fn what_is_under_way_is_looked_at_where_a_buffer_is_given() {
+    let plain = cell(Test::TcpStream, Family::V4, 1_000);
+    let length = TrialEnd::Length(Nanos::from_millis(60));
+    let narrow = Cell { rcvbuf: Some(Bytes::new(4_000)), ..plain.clone() };
+    let reports = trial(&narrow, length, NO_WARMUP);
+    let seen = reports.sender.in_flight.unwrap();
+    assert!(seen.looks >= 5, "every 2 ms, however busy this machine is: {seen:?}");
+    assert!((1..=16).contains(&seen.most), "a window of 4,000 B holds few segments: {seen:?}");
+    assert_eq!(reports.receiver.in_flight, None, "a receiver has nothing under way");
+    for cell in [plain.clone(), Cell { sndbuf: Some(Bytes::new(9_000)), ..cell(Test::UdpStream, Family::V4, 1_000) }] {
+        assert_eq!(trial(&cell, FEW, NO_WARMUP).sender.in_flight, None, "{cell}");
+    }
+}
+
+/// A sender's buffer holds all of a short transfer: its end is announced before
+/// anything has come.
+#[test]
+fn a_counted_stream_is_measured_to_its_last_byte() {
+    let wide = Cell { sndbuf: Some(Bytes::new(400_000)), rcvbuf: Some(Bytes::new(3_000)), ..cell(Test::TcpStream, Family::V4, 1_000) };
+    let reports = trial(&wide, TrialEnd::Messages(100), Nanos::from_millis(1));
+    assert_eq!((reports.sender.counts.bytes, reports.receiver.counts.bytes), (100_000, 100_000));
+    assert_eq!(reports.receiver.total.bytes, 110_000, "the warm-up is a tenth, and is not measured");
+}

@@ -67,8 +67,13 @@ fn print_sizes(page: &mut Page, sizes: &PublishedSizes) {
     let rows = &sizes.rows;
     page.gap();
     page.plain(&format!("{}, messages a second", sizes.series), 0, 0);
-    for (place, name) in sizes.published.iter().enumerate() {
-        page.faint(&format!("{}  {name}", key(place)), 0);
+    let shown = shown(sizes);
+    for (letter, place) in shown.iter().enumerate() {
+        page.faint(&format!("{}  {}", key(letter), sizes.published[*place]), 0);
+    }
+    let rest = sizes.published.len() - shown.len();
+    if rest > 0 {
+        page.faint(&format!("and {} more in the page, the JSON and the last column", number::whole(rest as u64)), 0);
     }
     let today = rows.iter().map(|row| match &row.today {
         Some(today) => (number::count(today.value), tight(&plus_minus(today))),
@@ -78,12 +83,22 @@ fn print_sizes(page: &mut Page, sizes: &PublishedSizes) {
         Column::figures(10, ["", "size"], rows.iter().map(|row| number::whole(row.message_bytes)).collect()),
         Column::measured(10, ["", "today"], today.collect()),
     ];
-    for place in 0..sizes.published.len() {
+    for (letter, place) in shown.into_iter().enumerate() {
         let figures = rows.iter().map(|row| or(row.published.get(place).copied().flatten().map(|rate| tight(&number::count(rate)))));
-        columns.push(Column::figures(9, ["published".to_owned(), key(place)], figures.collect()));
+        columns.push(Column::figures(9, ["published".to_owned(), key(letter)], figures.collect()));
     }
     columns.push(Column::figures(10, ["today over", "published"], rows.iter().map(span).collect()));
     page.table(columns);
+}
+
+/// The published series that a terminal has room for: native sockets where others
+/// stand beside them, since those are what was measured today.
+fn shown(sizes: &PublishedSizes) -> Vec<usize> {
+    const ROOM: usize = 4;
+    let native: Vec<usize> =
+        sizes.published.iter().enumerate().filter(|(_, name)| name.ends_with(": sockets")).map(|(place, _)| place).collect();
+    let all = if native.is_empty() { (0..sizes.published.len()).collect() } else { native };
+    all.into_iter().take(ROOM).collect()
 }
 
 /// The least and the most of a size's ratios.

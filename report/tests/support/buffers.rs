@@ -44,7 +44,7 @@ fn map() -> BufferMap {
     BufferMap {
         label: "TCP_STREAM (nodelay, cubic)".into(),
         message: Bytes::new(1_460),
-        link: "relay 100M delay=300us".parse().unwrap(),
+        link: "relay 100M delay=300us".parse().expect("a link"),
         senders: (0..SIDE).map(|place| level(1_100 * (place + 1), place.max(2) + 1, None)).collect(),
         receivers: (0..SIDE).map(|place| level(1_200 * (place + 1) + 2_000, place + 1, Some(1_460.0 * (place + 1) as f64))).collect(),
         cells,
