@@ -116,3 +116,35 @@ impl Watch {
         self.thread.join().ok()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, TcpListener, TcpStream};
+    use std::thread;
+    use std::time::Duration;
+
+    use model::Nanos;
+
+    use super::{Seen, Watched};
+
+    /// A connection of which ten bytes are under way, as far as one can tell, or not.
+    fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        (near, listener.accept().unwrap().0)
+    }
+
+    #[test]
+    fn looks_are_few_and_cost_little() {
+        let (near, _far) = pair();
+        let watch = Watched { sockets: vec![near.into()] }.start().unwrap();
+        thread::sleep(Duration::from_millis(200));
+        let Seen { in_flight, cpu, time } = watch.end().unwrap();
+        eprintln!("{} looks in {time}: {} each", in_flight.looks, Nanos::new(cpu.get() / in_flight.looks.max(1)));
+        assert!((5..=100).contains(&in_flight.looks), "every 2 ms at most: {in_flight:?}");
+        assert_eq!(in_flight.most, 0, "nothing was sent");
+        assert!(cpu.get() * 20 < time.get(), "less than 5 % of a CPU, in a debug build: {cpu} of {time}");
+        let seen = Seen { in_flight, cpu: Nanos::new(1_000), time: Nanos::new(100_000) };
+        assert_eq!([seen.within(Nanos::new(50_000)), seen.within(Nanos::new(900_000))].map(Nanos::get), [500, 1_000]);
+    }
+}
