@@ -47,7 +47,7 @@ pub fn warnings(record: &TrialRecord, loop_overhead_ns: f64) -> Vec<Warning> {
     found.extend(one_cpu(measured, &record.cell));
     found.extend(throttled(measured));
     found.extend(stolen(measured));
-    found.extend(misaligned(measured, cell));
+    found.extend(misaligned(measured, &record.cell));
     found.extend(answers_lost(measured, &record.cell));
     for end in [&measured.sender, &measured.receiver] {
         found.extend(contended(end, &record.cell));
