@@ -1,5 +1,6 @@
 //! A map: cells that differ in their buffers alone.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use model::plan::LinkKind;
@@ -121,10 +122,14 @@ fn one(
     })
 }
 
-/// The cells whose buffers are alike: of equal place, or, where a buffer has one
-/// level alone, all of them.
+/// The cells whose buffers are alike: of equal place; or, where one buffer has
+/// fewer levels, all of the other's with the largest of that one.
 fn diagonal(cells: &[BufferCell], levels: [usize; 2]) -> Vec<usize> {
-    let alike = |cell: &BufferCell| levels[0] == 1 || levels[1] == 1 || cell.sender == cell.receiver;
+    let alike = |cell: &BufferCell| match levels[0].cmp(&levels[1]) {
+        Ordering::Equal => cell.sender == cell.receiver,
+        Ordering::Less => cell.sender + 1 == levels[0],
+        Ordering::Greater => cell.receiver + 1 == levels[1],
+    };
     cells.iter().enumerate().filter(|(_, cell)| alike(cell)).map(|(place, _)| place).collect()
 }
 

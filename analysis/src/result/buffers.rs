@@ -22,8 +22,8 @@ pub struct BufferMap {
     pub receivers: Vec<BufferLevel>,
     /// The cells that were measured, by sender and then receiver.
     pub cells: Vec<BufferCell>,
-    /// Places in `cells`: both buffers alike, rising. Where one is never varied,
-    /// the cells along the other.
+    /// Places in `cells`: both buffers alike, rising. Where one has fewer levels,
+    /// the cells along the other with the largest of that one.
     pub diagonal: Vec<usize>,
     /// Where the diagonal flattens; `None` where it has fewer than three cells.
     pub knee: Option<BufferKnee>,
