@@ -20,8 +20,9 @@ use crate::clock;
 use crate::tcp_info;
 use crate::traffic::Joined;
 
-/// Between two looks: often enough to see the most of a transfer of 20 ms, and
-/// seldom enough to take less than half a percent of a CPU.
+/// Between two looks: often enough to see the most of a transfer of 20 ms. A look
+/// was measured to take 28 µs of a debug build on a busy machine, 1.4 % of a CPU;
+/// it is taken off what sending costs.
 const BETWEEN: Duration = Duration::from_millis(2);
 
 /// Enough for a call and what it calls.
