@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use model::plan::{HOST_NAMES, HostAddress, LinkKind, Offload, OnLoss};
+use model::plan::{HOST_NAMES, HostAddress, LinkKind, Offload, OnLoss, PRESETS};
 use model::{Bytes, Nanos};
 
 use super::agent::TrustArgs;
@@ -14,8 +14,7 @@ use super::stored::{FormatArgs, RulesArgs};
 /// `nettoll study`.
 #[derive(Debug, Args)]
 pub struct StudyArgs {
-    /// A preset: quick, receipt, size, buffers, cabrera1984, jacobson1988, bidulock2007
-    #[arg(value_name = "NAME", required_unless_present_any = ["plan", "resume"], conflicts_with = "plan")]
+    #[arg(help = presets(), value_name = "NAME", required_unless_present_any = ["plan", "resume"], conflicts_with = "plan")]
     pub name: Option<String>,
     /// A plan in TOML instead of a preset
     #[arg(long, value_name = "FILE")]
@@ -58,6 +57,12 @@ pub struct StudyArgs {
     /// What is printed
     #[command(flatten)]
     pub format: FormatArgs,
+}
+
+/// The presets, by name.
+fn presets() -> String {
+    let names: Vec<&str> = PRESETS.iter().map(|(name, _)| *name).collect();
+    format!("A preset: {}", names.join(", "))
 }
 
 /// Flags that put hosts on other machines.
