@@ -5,11 +5,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin:/usr/sbin:/sbin
 
-# One profile for all tests. The statistics are simulated by the thousand, so
-# that optimising them costs less than it saves; full debug information would
-# double the time to link and serve only a debugger.
-export CARGO_PROFILE_TEST_OPT_LEVEL=${CARGO_PROFILE_TEST_OPT_LEVEL:-1}
-export CARGO_PROFILE_DEV_OPT_LEVEL=${CARGO_PROFILE_DEV_OPT_LEVEL:-1}
+# The profile of development: only the statistics, which are simulated by the
+# thousand, are optimised (Cargo.toml); optimising the rest costs more than it saves.
 export CARGO_PROFILE_DEV_DEBUG=${CARGO_PROFILE_DEV_DEBUG:-line-tables-only}
 export CARGO_INCREMENTAL=${CARGO_INCREMENTAL:-0}
 

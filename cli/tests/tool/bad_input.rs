@@ -124,7 +124,12 @@ fn an_unknown_level_is_named_with_the_nearest_right_one() -> Result<(), Skip> {
 }
 
 fn an_unknown_preset_is_named_with_those_that_there_are() -> Result<(), Skip> {
-    refused(&Tool::new(), 2, &["study", "quik"], &["there is no study 'quik'", "did you mean 'quick'?", "Presets: quick", "--plan"]);
+    refused(
+        &Tool::new(),
+        2,
+        &["study", "quik"],
+        &["there is no study 'quik'", "did you mean 'quick'?", "Presets: bidulock2007, buffers", "--plan"],
+    );
     Ok(())
 }
 
