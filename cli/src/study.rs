@@ -11,7 +11,7 @@ use lab::study::{Resumed, StudyError};
 use model::Plan;
 use model::host::HostFacts;
 use model::plan::raw::{RawLink, RawTrial};
-use model::plan::{PRESETS, PlanEnd, RawPlan, preset as known_preset, resolve};
+use model::plan::{Factor, LinkKind, Override, PRESETS, PlanEnd, RawPlan, preset as known_preset, resolve};
 use model::run::Status;
 use store::{Moment, Reopened, RunDirectory, RunReader};
 
@@ -114,7 +114,9 @@ fn plan(args: &StudyArgs, seed: u64) -> Result<Plan, Failure> {
     override_link(&mut raw, args);
     override_hosts(&mut raw, args);
     override_arms(&mut raw, args);
-    Ok(resolve(&raw, &args.factors.overrides(), args.extent.seed.unwrap_or(seed))?)
+    let links = (args.link.link.len() > 1).then(|| (Factor::Link, args.link.link.iter().map(LinkKind::to_string).collect()));
+    let overrides: Vec<Override> = args.factors.overrides().into_iter().chain(links).collect();
+    Ok(resolve(&raw, &overrides, args.extent.seed.unwrap_or(seed))?)
 }
 
 fn unreadable(file: &Path, answer: &io::Error) -> Failure {
@@ -170,7 +172,7 @@ fn override_receipt(raw: &mut RawPlan, args: &StudyArgs) {
 }
 
 fn override_link(raw: &mut RawPlan, args: &StudyArgs) {
-    if let Some(kind) = args.link.link {
+    if let [kind] = args.link.link[..] {
         raw.cross(kind);
     }
     raw.link.mtu = args.link.mtu.or(raw.link.mtu);
@@ -187,7 +189,8 @@ fn override_arms(raw: &mut RawPlan, args: &StudyArgs) {
 fn override_hosts(raw: &mut RawPlan, args: &StudyArgs) {
     if !args.remote.host.is_empty() {
         // The plan's link is between hosts that nettoll makes; what joins machines is there already.
-        raw.link = RawLink { kind: args.link.link, mtu: args.link.mtu, offloads: args.link.offload.iter().copied().collect() };
+        raw.link =
+            RawLink { kind: args.link.link.first().copied(), mtu: args.link.mtu, offloads: args.link.offload.iter().copied().collect() };
     }
     raw.hosts.extend(args.remote.host.iter().cloned());
     raw.on_loss = args.remote.on_loss.or(raw.on_loss);

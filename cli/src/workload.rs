@@ -132,7 +132,11 @@ fn read(path: &Path) -> Result<(Gathered, Analysis), Failure> {
 /// Sizes that reach into the workloads, and the workloads.
 fn sweep(workloads: &[Workload], args: &WorkloadArgs, now: u64) -> Result<Plan, Failure> {
     let mut raw = RawPlan::parse(PLAN)?;
-    raw.link.kind = args.link.link.or(raw.link.kind);
+    match args.link.link[..] {
+        [] => {}
+        [kind] => raw.link.kind = Some(kind),
+        _ => return Err(Failure::misuse("--link: a workload crosses one link; give one of them")),
+    }
     raw.link.mtu = args.link.mtu.or(raw.link.mtu);
     raw.link.offloads.extend(args.link.offload.iter().copied());
     raw.seed = args.extent.seed.or(raw.seed);

@@ -135,9 +135,9 @@ pub struct ReceiptArgs {
 #[command(next_help_heading = "Link")]
 pub struct LinkArgs {
     /// veth, "ethernet 10M", "shared-wire 10M", "switch 100M", "relay 10M
-    /// delay=1ms loss=1%" or loopback
-    #[arg(long, value_name = "KIND")]
-    pub link: Option<LinkKind>,
+    /// delay=1ms loss=1%" or loopback; of a study several: "veth,switch 100M"
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub link: Vec<LinkKind>,
     /// Largest IP packet
     #[arg(long, value_name = "BYTES", allow_hyphen_values = true)]
     pub mtu: Option<u32>,

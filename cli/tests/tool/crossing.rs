@@ -190,6 +190,12 @@ fn pairs_without_room_and_other_nonsense_are_refused() -> Result<(), Skip> {
     for more in ["link = \"switch 10M\"", "link_load = 1", "bulk = 1"] {
         tool.study(&plan("hosts = { b = \"192.0.2.1\" }", "10ms", 1, &format!("{udp}{more}")), &[]).refused(2, &["leave out --host"]);
     }
+    // The flag has one link in place of all, or several to be crossed.
+    for (links, over) in [("switch", "2 trials, in an order drawn from seed 1, over switch."), ("switch,veth", "4 trials")] {
+        let both = plan("", "10ms", 1, "test = [\"TCP_RR\", \"UDP_RR\"]\nsize = 1\nlink = [\"veth\", \"ethernet 10M\"]");
+        tool.study(&both, &["--link", links, "--dry-run"]).done().says(over);
+    }
+    tool.run(&["workload", "W1", "--measure", "--link", "switch,veth"]).refused(2, &["a workload crosses one link"]);
     assert!(tool.try_stored().is_none());
     Ok(())
 }

@@ -188,8 +188,8 @@ impl Middle for Controller<'_> {
             ),
             ToHost::Beside(_) => refuse(
                 way,
-                "load the machine, send other traffic or change priorities: an agent does not; leave load, link_load, bulk, priority and \
-                 placement out of the plan",
+                "load the machine, send other traffic, change priorities or steer softirqs: an agent does not; leave load, link_load, bulk, \
+                 priority and softirq-at-... out of the plan",
             ),
             ToHost::MakeLink { .. } | ToHost::MakeWire(_) | ToHost::WireCounters | ToHost::Configure(_) => refuse(
                 way,
