@@ -1,10 +1,13 @@
 //! Arms: every setting takes effect, is seen to, and is undone.
 
+use std::time::Duration;
+
 use model::Test;
 use model::trial::{Outcome, TrialRecord};
 
+use crate::support::processes::{assert_nothing_left, traces};
 use crate::support::tool::Tool;
-use crate::support::{Skip, need_programs};
+use crate::support::{Skip, need_programs, within};
 
 crate::claims!(
     every_arm_is_brought_about_and_set_back,
@@ -14,6 +17,7 @@ crate::claims!(
     an_offload_is_a_factor_of_cells,
     a_machine_can_be_held_against_itself,
     what_cannot_be_set_is_refused_before_anything_is_measured,
+    a_killed_study_of_arms_is_gone_on_with_in_its_order,
 );
 
 const PLAN: &str = r#"
@@ -200,5 +204,32 @@ fn what_cannot_be_set_is_refused_before_anything_is_measured() -> Result<(), Ski
     dry.says("2 cells in 2 arms in 2 blocks: 8 trials");
     dry.says("a: nothing besides (the baseline)");
     dry.says("b: cc=reno, offload.gro=off");
+    Ok(())
+}
+
+fn a_killed_study_of_arms_is_gone_on_with_in_its_order() -> Result<(), Skip> {
+    const BLOCKS: u32 = 4;
+    let plan = PLAN.replace("least = 2, most = 2", "least = 4, most = 4").replace("20ms", "60ms");
+    let arms = with_arms(&["base", "tuned: mtu=1400, sysctl.net.ipv4.tcp_rmem=4096 8192 16384"]);
+    let tool = Tool::new();
+    let before = traces();
+    let mut study = tool.start_study(&plan, &arms);
+    // Of four trials a block, one and a half.
+    within(Duration::from_secs(60), "block 2 is under way", || tool.try_stored().is_some_and(|run| run.trials_so_far() >= 6));
+    study.kill().unwrap();
+    study.wait().unwrap();
+    assert_nothing_left(&tool, &before);
+    let earlier = tool.stored().trials();
+    let path = tool.stored().path().to_owned();
+    tool.run(&["study", "--resume", path.to_str().unwrap()]).judged();
+    let trials = tool.stored().trials();
+    assert_eq!((trials.len(), &trials[..earlier.len()]), (4 * BLOCKS as usize, &earlier[..]));
+    for pair in trials.chunks(2) {
+        assert!(pair[0].cell == pair[1].cell && pair[0].arm != pair[1].arm && pair[0].block == pair[1].block, "arms stay neighbours");
+    }
+    // The settings are those of each trial's own arm, also in the hosts made anew.
+    let taken = |trial: &TrialRecord| trial.taken.len() == if trial.arm.as_deref() == Some("tuned") { 2 } else { 0 };
+    assert!(trials.iter().all(|trial| trial.measured().is_some() && taken(trial)));
+    assert_nothing_left(&tool, &before);
     Ok(())
 }
