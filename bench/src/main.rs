@@ -120,13 +120,15 @@ const FORETOLD: [&str; 1] = ["workload"];
 const WIRES: [&str; 1] = ["links"];
 /// What takes its time and needs no quiet machine.
 const ENDURANCE: [&str; 3] = ["kills", "soak", "siege"];
-/// This machine against itself, and against a difference that is known.
-const JUDGED: [&str; 2] = ["equal", "known"];
+/// This machine against itself.
+const EQUAL: [&str; 1] = ["equal"];
+/// And against a difference that is known.
+const KNOWN: [&str; 1] = ["known"];
 /// What is made up, and needs no machine at all.
 const SIMULATED: [&str; 1] = ["verdict"];
 
 fn benchmark(arguments: &Arguments) -> anyhow::Result<()> {
-    let kinds: [&[&str]; 6] = [&RATIOS, &FORETOLD, &WIRES, &ENDURANCE, &JUDGED, &SIMULATED];
+    let kinds: [&[&str]; 7] = [&RATIOS, &FORETOLD, &WIRES, &ENDURANCE, &EQUAL, &KNOWN, &SIMULATED];
     let known = kinds.concat();
     if let Some(unknown) = arguments.only.iter().find(|only| !known.contains(&only.as_str())) {
         anyhow::bail!("there is no benchmark '{unknown}'; there are: {}", known.join(", "));
