@@ -65,9 +65,10 @@ pub(crate) fn come_first() {
 }
 
 /// Gives this thread, started by one that came first, the priority that its end
-/// was to have.
+/// was to have. A thread that is not in real time stays as it is: what a task
+/// names is brought about by the host alone, and an agent's host does not.
 pub(crate) fn stand_back(priority: Priority) {
-    if matches!(priority, Priority::Realtime(_)) {
+    if let (Priority::Realtime(_), Ok(Priority::Realtime(_))) = (priority, read(0)) {
         // Less than it has needs no right; and had the other none to come first, it is so already.
         let _ = set(0, priority);
     }
@@ -102,6 +103,17 @@ mod tests {
         });
         let (asked, got, inherited) = seen.join().unwrap();
         assert_eq!((got, inherited), (asked, asked));
+    }
+
+    #[test]
+    fn no_task_makes_a_thread_a_real_time_one() {
+        let seen = thread::spawn(|| {
+            let before = read(0).unwrap();
+            super::stand_back(Priority::Realtime(1));
+            (before, read(0).unwrap())
+        });
+        let (before, after) = seen.join().unwrap();
+        assert!(before == after && matches!(after, Priority::Nice(_)), "{before} became {after}");
     }
 
     #[test]
