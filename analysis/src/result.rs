@@ -86,6 +86,65 @@ pub struct Analysis {
     pub open_loop: Option<OpenLoopStudy>,
 }
 
+/// The results of the studies that the run has any of.
+impl Analysis {
+    /// Cost models, one for each series of stream cells and each quantity.
+    pub fn models(&self) -> &[CostModel] {
+        &self.models
+    }
+
+    /// The effect of exchanging the hosts' roles; `None` without any block that
+    /// was measured.
+    pub const fn roles(&self) -> Option<&Roles> {
+        self.roles.as_ref()
+    }
+
+    /// The balance of the datagrams of all UDP trials; `None` without any.
+    pub const fn datagrams(&self) -> Option<&Balance> {
+        self.datagrams.as_ref()
+    }
+
+    /// The receipts of the run's cells; `None` of a study without.
+    pub const fn receipt(&self) -> Option<&ReceiptStudy> {
+        self.receipt.as_ref()
+    }
+
+    /// Goodput over socket buffers; empty of a study that varies none.
+    pub fn buffers(&self) -> &[BufferMap] {
+        &self.buffers
+    }
+
+    /// The published study that the run repeats, next to its own figures.
+    pub fn published(&self) -> Option<&Published> {
+        self.published.as_deref()
+    }
+
+    /// Every arm but the first.
+    pub fn arms(&self) -> &[ArmResult] {
+        &self.arms
+    }
+
+    /// Each of them compared with the first.
+    pub fn verdicts(&self) -> &[ArmVerdict] {
+        &self.verdicts
+    }
+
+    /// Conditions next to their base level; `None` of a plan that varies none.
+    pub const fn levels(&self) -> Option<&LevelStudy> {
+        self.levels.as_ref()
+    }
+
+    /// Counts side by side; `None` where no cells differ in their count alone.
+    pub const fn repetitions(&self) -> Option<&RepetitionStudy> {
+        self.repetitions.as_ref()
+    }
+
+    /// Rates side by side; `None` where none was offered.
+    pub const fn open_loop(&self) -> Option<&OpenLoopStudy> {
+        self.open_loop.as_ref()
+    }
+}
+
 /// Measured trials that were disturbed, as their warnings say. A trial may be
 /// so in several ways.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]

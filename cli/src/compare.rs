@@ -58,13 +58,13 @@ fn read(path: &Path, rules: Option<&Own>) -> Result<One, Failure> {
 fn held(baseline: &One, candidate: &One, threshold: f64) -> RunsCompared {
     let [a, b] = [&baseline.analysis, &candidate.analysis];
     let likeness::Differences { grave, slight } = likeness::compare(&a.hosts, &b.hosts);
-    let receipts = a.receipt.as_ref().zip(b.receipt.as_ref()).map(|(a, b)| compare_studies(a, b));
+    let receipts = a.receipt().zip(b.receipt()).map(|(a, b)| compare_studies(a, b));
     RunsCompared {
         baseline: a.run.id.clone(),
         candidate: b.run.id.clone(),
         differences: settings(&a.run.plan, &b.run.plan).into_iter().chain(grave).collect(),
         slight,
-        figures: compare_runs(&baseline.values, &candidate.values, &a.models, threshold, a.run.plan.blocks.confidence),
+        figures: compare_runs(&baseline.values, &candidate.values, a.models(), threshold, a.run.plan.blocks.confidence),
         receipts,
     }
 }

@@ -74,7 +74,7 @@ pub fn analyse_and_print(path: &Path, answer: &Answer) -> Result<Exit, Failure> 
 
 /// What the arms come to; of a run without any, that it is done.
 fn concluded(analysis: &Analysis) -> Exit {
-    match analysis.verdicts.as_slice() {
+    match analysis.verdicts() {
         [] => Exit::Done,
         verdicts => Exit::of(conclude(verdicts.iter().map(|verdict| verdict.conclusion))),
     }

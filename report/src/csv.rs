@@ -63,12 +63,12 @@ pub fn render(analysis: &Analysis) -> String {
         }
     }
     for cell in &analysis.cells {
-        let known = analysis.buffers.iter().find_map(|map| map.place_of(&cell.cell).map(|place| &map.cells[place]));
+        let known = analysis.buffers().iter().find_map(|map| map.place_of(&cell.cell).map(|place| &map.cells[place]));
         for (metric, estimate) in known.into_iter().flat_map(|known| of_buffers(known, cell.trials)) {
             let _ = table.write_record(row(&cell.cell, metric, &Figures::of(&estimate)));
         }
     }
-    for cell in analysis.receipt.iter().flat_map(|study| &study.cells) {
+    for cell in analysis.receipt().into_iter().flat_map(|study| &study.cells) {
         for (metric, figures) in receipts(cell) {
             let _ = table.write_record(row(&cell.cell, &metric, &figures));
         }
@@ -79,7 +79,7 @@ pub fn render(analysis: &Analysis) -> String {
 /// What levels and counts add to their cells: the place of each, a name and a figure.
 fn studies(analysis: &Analysis) -> Vec<(usize, String, Estimate)> {
     let mut rows = Vec::new();
-    for factor in analysis.levels.iter().flat_map(|study| &study.factors) {
+    for factor in analysis.levels().into_iter().flat_map(|study| &study.factors) {
         for level in factor.series.iter().flat_map(|series| series.levels.iter().skip(1)) {
             for (compared, figure) in &level.figures {
                 let kind = if compared.is_difference() { "difference" } else { "ratio" };
@@ -89,7 +89,7 @@ fn studies(analysis: &Analysis) -> Vec<(usize, String, Estimate)> {
             }
         }
     }
-    for count in analysis.repetitions.iter().flat_map(|study| &study.series).flat_map(|series| &series.counts) {
+    for count in analysis.repetitions().into_iter().flat_map(|study| &study.series).flat_map(|series| &series.counts) {
         rows.extend(count.total_ns.map(|total| (count.cell, "total_ns".to_owned(), total)));
         rows.extend(count.spread.map(|spread| (count.cell, "spread_share".to_owned(), spread)));
     }

@@ -45,7 +45,7 @@ fn grouped(analysis: &Analysis, belongs: impl Fn(usize) -> bool) -> Vec<Group<'_
             Some(place) => groups[place].cells.push(cell),
             None => {
                 let name = key.to_string();
-                let models = analysis.models.iter().filter(|model| model.series == name).collect();
+                let models = analysis.models().iter().filter(|model| model.series == name).collect();
                 groups.push(Group { name, test: cell.cell.test, cells: vec![cell], models });
                 keys.push(key);
             }
@@ -53,7 +53,7 @@ fn grouped(analysis: &Analysis, belongs: impl Fn(usize) -> bool) -> Vec<Group<'_
     }
     // What a map of buffers shows needs no table of its own.
     let mapped = |group: &Group| match group.cells.as_slice() {
-        [only] => analysis.buffers.iter().any(|map| map.place_of(&only.cell).is_some()),
+        [only] => analysis.buffers().iter().any(|map| map.place_of(&only.cell).is_some()),
         _ => false,
     };
     groups.retain(|group| !mapped(group));

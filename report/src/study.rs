@@ -29,9 +29,9 @@ pub struct Section {
 /// Every section that the analysis has figures for.
 pub fn all(analysis: &Analysis) -> Vec<Section> {
     let sections = [
-        analysis.levels.as_ref().map(|study| levels::section(study, analysis)),
-        analysis.repetitions.as_ref().map(repetitions::section),
-        analysis.open_loop.as_ref().map(|study| open_loop::section(study, analysis)),
+        analysis.levels().map(|study| levels::section(study, analysis)),
+        analysis.repetitions().map(repetitions::section),
+        analysis.open_loop().map(|study| open_loop::section(study, analysis)),
     ];
     sections.into_iter().flatten().map(drawable).collect()
 }
@@ -39,9 +39,9 @@ pub fn all(analysis: &Analysis) -> Vec<Section> {
 /// Places of the cells that a section sums up, so that their tables and models
 /// need not lead.
 pub fn variants(analysis: &Analysis) -> HashSet<usize> {
-    let levels = analysis.levels.iter().flat_map(|study| study.variants());
-    let counts = analysis.repetitions.iter().flat_map(|study| study.variants());
-    let rates = analysis.open_loop.iter().flat_map(|study| study.variants());
+    let levels = analysis.levels().into_iter().flat_map(|study| study.variants());
+    let counts = analysis.repetitions().into_iter().flat_map(|study| study.variants());
+    let rates = analysis.open_loop().into_iter().flat_map(|study| study.variants());
     levels.chain(counts).chain(rates).collect()
 }
 

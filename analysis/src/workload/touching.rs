@@ -25,7 +25,7 @@ pub fn of(share: &Share, series: &Series, workload: &str, sizes: &Analysis, mixe
 /// The receipts of a study; of one with arms, those of the baseline.
 fn cells(analysis: &Analysis) -> impl Iterator<Item = &CellReceipt> {
     let baseline = analysis.run.plan.arms.first().map(|arm| arm.name.as_str());
-    let all = analysis.receipt.iter().flat_map(|study| &study.cells);
+    let all = analysis.receipt().into_iter().flat_map(|study| &study.cells);
     all.filter(move |cell| cell.arm.is_none() || cell.arm.as_deref() == baseline)
 }
 

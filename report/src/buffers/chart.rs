@@ -8,8 +8,8 @@ use crate::number;
 
 /// A chart for each map whose buffers were seen at work.
 pub fn all(analysis: &Analysis) -> Vec<Chart> {
-    let published = analysis.published.as_deref();
-    analysis.buffers.iter().enumerate().filter_map(|(place, map)| one(place, map, published)).collect()
+    let published = analysis.published();
+    analysis.buffers().iter().enumerate().filter_map(|(place, map)| one(place, map, published)).collect()
 }
 
 fn one(place: usize, map: &BufferMap, published: Option<&Published>) -> Option<Chart> {

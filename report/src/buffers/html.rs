@@ -12,10 +12,10 @@ use crate::number::{self, NOTHING};
 
 /// The section; empty of a run that varies no buffer.
 pub fn section(analysis: &Analysis, charts: &[Chart]) -> Markup {
-    if analysis.buffers.is_empty() {
+    if analysis.buffers().is_empty() {
         return html! {};
     }
-    part("buffers", "Socket buffers", &html! { @for (place, map) in analysis.buffers.iter().enumerate() { (one(place, map, charts)) } })
+    part("buffers", "Socket buffers", &html! { @for (place, map) in analysis.buffers().iter().enumerate() { (one(place, map, charts)) } })
 }
 
 fn one(place: usize, map: &BufferMap, charts: &[Chart]) -> Markup {

@@ -17,7 +17,7 @@ const ROW: usize = 8;
 
 /// Every map of a run.
 pub fn maps(page: &mut Page, analysis: &Analysis) {
-    for map in &analysis.buffers {
+    for map in analysis.buffers() {
         page.gap();
         page.heading(&words::title(map));
         grid(page, map);

@@ -18,11 +18,11 @@ pub fn section(analysis: &Analysis) -> Markup {
             p .lead { (plural(analysis.findings.len() as u64, "warning")) ": what is wrong or missing first, then by how much of how many trials is in question." }
             ol .findings { @for finding in &analysis.findings { (warning(finding)) } }
         }
-        @if let Some(test) = &analysis.roles {
+        @if let Some(test) = analysis.roles() {
             h3 { "Are both directions alike?" }
             p { (balance::roles(analysis, test)) }
         }
-        @if let Some(datagrams) = &analysis.datagrams {
+        @if let Some(datagrams) = analysis.datagrams() {
             h3 { "Where did the datagrams go?" }
             p { (balance::datagrams(datagrams)) }
             (scrolling("Where the datagrams went", &balance_table(datagrams)))

@@ -39,7 +39,7 @@ pub fn render_with(analysis: &Analysis, flames: &Flames) -> String {
     let groups = groups(analysis);
     let mut charts = chart::all(&groups);
     let curves = buffers::chart::all(analysis);
-    let areas = analysis.receipt.as_ref().map_or_else(Vec::new, receipt::chart::all);
+    let areas = analysis.receipt().map_or_else(Vec::new, receipt::chart::all);
     let studies = study::all(analysis);
     let content = html! {
         (summary::masthead(analysis, !charts.is_empty(), &studies))
@@ -50,7 +50,7 @@ pub fn render_with(analysis: &Analysis, flames: &Flames) -> String {
                 &charts,
                 &buffers::html::section(analysis, &curves),
                 &studies,
-                &receipt::html::section(analysis.receipt.as_ref(), &areas, flames),
+                &receipt::html::section(analysis.receipt(), &areas, flames),
             ))
         }
     };

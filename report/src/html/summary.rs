@@ -18,7 +18,7 @@ pub fn masthead(analysis: &Analysis, charts: bool, studies: &[Section]) -> Marku
                 p .brand { "nettoll" span { " · " (run.plan.name) } }
                 h1 { (run.plan.title) }
                 @if let Some(text) = run::disturbed(analysis) { p .callout.disturbed { span { (text) } } }
-                @if let Some(text) = analysis.receipt.as_ref().and_then(crate::receipt::red) {
+                @if let Some(text) = analysis.receipt().and_then(crate::receipt::red) {
                     a .red href="#receipt" { strong { "Red: " (text) "." } }
                 }
                 @if !run.plan.about.is_empty() { p .about { (run.plan.about) } }
@@ -30,12 +30,12 @@ pub fn masthead(analysis: &Analysis, charts: bool, studies: &[Section]) -> Marku
                 nav aria-label="Parts of this page" {
                     a href="#summary" { "Summary" }
                     @for section in studies { a href={ "#" (section.id) } { (section.title) } }
-                    @if !analysis.buffers.is_empty() { a href="#buffers" { "Socket buffers" } }
-                    @if analysis.published.is_some() { a href="#published" { "Published" } }
-                    @if !analysis.models.is_empty() { a href="#cost" { "Cost" } }
-                    @if !analysis.verdicts.is_empty() { a href="#arms" { "Arms" } }
+                    @if !analysis.buffers().is_empty() { a href="#buffers" { "Socket buffers" } }
+                    @if analysis.published().is_some() { a href="#published" { "Published" } }
+                    @if !analysis.models().is_empty() { a href="#cost" { "Cost" } }
+                    @if !analysis.verdicts().is_empty() { a href="#arms" { "Arms" } }
                     @if charts { a href="#charts" { "Charts" } }
-                    @if analysis.receipt.is_some() { a href="#receipt" { "Receipt" } }
+                    @if analysis.receipt().is_some() { a href="#receipt" { "Receipt" } }
                     a href="#tables" { "Tables" }
                     a href="#doubts" { "Doubts" @if !analysis.findings.is_empty() { " " span .count { (analysis.findings.len()) } } }
                     a href="#setup" { "Setup" }

@@ -26,7 +26,7 @@ fn ratio(today: Option<f64>, published: Option<f64>) -> Option<String> {
 
 /// The published figures in a terminal; nothing of a run that repeats no study.
 pub fn print(page: &mut Page, analysis: &Analysis) {
-    let Some(published) = analysis.published.as_deref() else { return };
+    let Some(published) = analysis.published() else { return };
     page.gap();
     page.heading(&format!("Beside it: {}", published.title));
     page.faint(&published.source, 0);
@@ -122,7 +122,7 @@ fn key(place: usize) -> String {
 
 /// The section of the page; empty of a run that repeats no study.
 pub fn section(analysis: &Analysis) -> Markup {
-    let Some(published) = analysis.published.as_deref() else { return html! {} };
+    let Some(published) = analysis.published() else { return html! {} };
     let content = html! {
         p .lead { (published.source) ". " (LEGEND) }
         @for buffers in &published.buffers { (buffers_table(buffers)) }

@@ -13,7 +13,7 @@ const MOST_ROUTINES: usize = 120;
 /// by cell (those of the tables over sizes stay, the costliest), and values pass
 /// by pass.
 pub fn of(analysis: &Analysis) -> Cow<'_, Analysis> {
-    if analysis.receipt.is_none() {
+    if analysis.receipt().is_none() {
         return Cow::Borrowed(analysis);
     }
     let mut held = analysis.clone();

@@ -45,7 +45,7 @@ pub fn decided(study: &ReceiptStudy) -> Vec<Decided> {
 /// The table for a terminal; says so of a study without receipts.
 pub fn render(analysis: &Analysis, style: Style) -> String {
     let mut page = Page::new(style);
-    let Some(study) = &analysis.receipt else {
+    let Some(study) = analysis.receipt() else {
         page.plain("This run has no receipts, so no rule decided anything.", 0, 0);
         return page.finish();
     };

@@ -43,7 +43,7 @@ pub fn render(analysis: &Analysis, style: Style) -> String {
     findings(&mut page, analysis);
     ending(&mut page, analysis);
     verdict::arms(analysis).iter().for_each(|part| verdict::print(&mut page, part));
-    if let Some(study) = &analysis.receipt {
+    if let Some(study) = analysis.receipt() {
         receipt::terminal::receipts(&mut page, study);
     }
     page.finish()
@@ -58,7 +58,7 @@ fn title(page: &mut Page, analysis: &Analysis) {
     if !run.plan.about.is_empty() {
         page.plain(&run.plan.about, 0, 0);
     }
-    if let Some(text) = analysis.receipt.as_ref().and_then(receipt::red) {
+    if let Some(text) = analysis.receipt().and_then(receipt::red) {
         page.warning(&format!("RED: {text}."));
     }
     page.faint(&format!("{} · {}", run.id, words::run::link(&run.plan)), 0);
@@ -143,15 +143,15 @@ fn costs(page: &mut Page, groups: &[Group]) {
 }
 
 fn checks(page: &mut Page, analysis: &Analysis) {
-    if analysis.roles.is_none() && analysis.datagrams.is_none() {
+    if analysis.roles().is_none() && analysis.datagrams().is_none() {
         return;
     }
     page.gap();
     page.heading("Checks");
-    if let Some(balance) = &analysis.datagrams {
+    if let Some(balance) = analysis.datagrams() {
         page.item(&words::balance::datagrams(balance));
     }
-    if let Some(test) = &analysis.roles {
+    if let Some(test) = analysis.roles() {
         page.item(&words::balance::roles(analysis, test));
     }
 }

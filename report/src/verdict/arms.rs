@@ -12,7 +12,7 @@ use crate::{interval, number};
 /// Everything, arm by arm; empty without arms.
 pub fn parts(analysis: &Analysis) -> Vec<Part> {
     let labels: Vec<String> = analysis.cells.iter().map(|cell| cell.label.clone()).collect();
-    analysis.verdicts.iter().map(|verdict| one(verdict, &labels)).collect()
+    analysis.verdicts().iter().map(|verdict| one(verdict, &labels)).collect()
 }
 
 fn one(verdict: &ArmVerdict, labels: &[String]) -> Part {

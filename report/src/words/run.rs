@@ -143,12 +143,12 @@ pub fn host(facts: &HostFacts) -> String {
 fn estimates(analysis: &Analysis) -> impl Iterator<Item = &Estimate> {
     let metrics = analysis.cells.iter().flat_map(|cell| cell.metrics.values());
     let percentiles = analysis.cells.iter().filter_map(|cell| cell.latency.as_ref()).flat_map(|found| &found.percentiles);
-    let fits = analysis.models.iter().filter_map(|model| match &model.outcome {
+    let fits = analysis.models().iter().filter_map(|model| match &model.outcome {
         FitOutcome::Fitted(fit) => Some(fit),
         FitOutcome::NotALine { .. } => None,
     });
     let terms = fits.flat_map(|fit| &fit.pieces).flat_map(|piece| &piece.terms).map(|entry| &entry.estimate);
-    let roles = analysis.roles.iter().filter_map(|roles| match roles {
+    let roles = analysis.roles().into_iter().filter_map(|roles| match roles {
         Roles::Tested(test) => Some(&test.ratio),
         Roles::TooFewBlocks { .. } => None,
     });

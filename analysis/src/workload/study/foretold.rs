@@ -35,7 +35,7 @@ pub struct AtSizes {
 /// not among the models.
 pub fn outcome<'a>(analysis: &'a Analysis, series: &Series, quantity: crate::result::Quantity) -> Option<Result<&'a Fit, &'a str>> {
     let name = series.to_string();
-    let model = analysis.models.iter().find(|model| model.series == name && model.quantity == quantity)?;
+    let model = analysis.models().iter().find(|model| model.series == name && model.quantity == quantity)?;
     Some(match &model.outcome {
         FitOutcome::Fitted(fit) => Ok(fit),
         FitOutcome::NotALine { reason } => Err(reason.as_str()),
