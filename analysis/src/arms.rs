@@ -120,9 +120,9 @@ impl Arms {
         let options = Options { threshold: self.threshold, confidence: self.plan.blocks.confidence, design: Design::Paired };
         let [baseline, candidate] = [0, arm].map(|arm| &self.plan.arms[arm]);
         let is_self_test = baseline.settings == candidate.settings;
-        let same_around = baseline.around() == candidate.around();
+        let same_host_settings = baseline.host_settings() == candidate.host_settings();
         let run = |place: usize, arm| self.plan.cell_in(&cells[place], arm).ok();
-        let alike = |place: &usize| !is_self_test && same_around && run(*place, 0) == run(*place, arm);
+        let alike = |place: &usize| !is_self_test && same_host_settings && run(*place, 0) == run(*place, arm);
         let metrics: Vec<MetricVerdict> = COMPARED.iter().filter_map(|metric| self.compared(arm, cells.len(), *metric, &options)).collect();
         let headline = metrics.iter().find(|verdict| verdict.metric == HEADLINE);
         let all = |metric| (0..cells.len()).map(|place| self.values(arm, place, metric)).collect::<Vec<_>>();

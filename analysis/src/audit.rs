@@ -197,7 +197,7 @@ fn calls_failed(end: &EndReport) -> Option<Warning> {
 mod tests {
     use super::warnings;
     use crate::testing::{measured, record};
-    use model::condition::{Conditions, CrossTaken, Placement, Taken};
+    use model::condition::{Conditions, ObservedConditions, Placement, TrafficTotals};
     use model::end::{OptionValue, SocketOption, Window};
     use model::trial::{ClockOffset, Measured};
     use model::{Bytes, Nanos, Role, Test, Warning};
@@ -229,8 +229,8 @@ mod tests {
         // What bulk flows put onto the link is no proof of the trial's own way.
         let beside = |more: u64| {
             doubts(Test::TcpStream, |trial| {
-                let bulk = Some(CrossTaken { bytes: Bytes::new(1_000_000), ..CrossTaken::default() });
-                trial.conditions = Some(Box::new(Taken { bulk, ..Taken::default() }));
+                let bulk = Some(TrafficTotals { bytes: Bytes::new(1_000_000), ..TrafficTotals::default() });
+                trial.conditions = Some(Box::new(ObservedConditions { bulk, ..ObservedConditions::default() }));
                 let link = trial.receiver.total.bytes + more;
                 (trial.receiver_host.link.rx_bytes, trial.sender_host.link.tx_bytes) = (link, link);
             })

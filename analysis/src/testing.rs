@@ -163,7 +163,7 @@ pub fn run(cells: Vec<Cell>, blocks: u32) -> Run {
     let plan = Plan {
         name: "test".into(),
         title: "Made up".into(),
-        about: String::new(),
+        description: String::new(),
         end: PlanEnd::Length(Nanos::from_millis(150)),
         warmup: Nanos::from_millis(30),
         blocks: Blocks { least: blocks, most: blocks, interval: 0.05, confidence: 0.95 },

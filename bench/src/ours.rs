@@ -29,7 +29,7 @@ pub fn plan(cell: Cell, warmup_ms: u64, length_ms: u64) -> Plan {
     Plan {
         name: "bench".to_owned(),
         title: String::new(),
-        about: String::new(),
+        description: String::new(),
         end: PlanEnd::Length(Nanos::from_millis(length_ms)),
         warmup: Nanos::from_millis(warmup_ms),
         blocks: Blocks { least: 1, most: 1, interval: 0.05, confidence: 0.95 },

@@ -173,7 +173,7 @@ fn override_receipt(raw: &mut RawPlan, args: &StudyArgs) {
 
 fn override_link(raw: &mut RawPlan, args: &StudyArgs) {
     if let [kind] = args.link.link[..] {
-        raw.cross(kind);
+        raw.force_link(kind);
     }
     raw.link.mtu = args.link.mtu.or(raw.link.mtu);
     raw.link.offloads.extend(args.link.offload.iter().copied());

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use engine::cookie::{Shown, Word, flow_of};
 use model::control::{Cookie, FromEndpoint, FromHost, ToEndpoint, ToHost};
 use model::frame::{Decoder, Frames};
-use model::greeting::{Answer, GreetingError, Hail, LONGEST_GREETING, Proof, Verdict};
+use model::greeting::{Answer, GreetingError, ClientHello, LONGEST_GREETING, Proof, Verdict};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -132,7 +132,7 @@ pub fn greeting(bytes: &[u8]) {
 }
 
 fn greeted(body: &[u8]) {
-    same(Hail::parse(body), Hail::parse);
+    same(ClientHello::parse(body), ClientHello::parse);
     same(Answer::parse(body), Answer::parse);
     same(Verdict::parse(body), Verdict::parse);
     same(Proof::parse(body), Proof::parse);

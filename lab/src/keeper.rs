@@ -11,7 +11,7 @@ use std::str::FromStr;
 
 use engine::channel::{self, ChannelError, Receiver};
 use engine::probe;
-use model::adjust::ForArm;
+use model::adjust::ArmRequest;
 use model::control::{CONTROL_VERSION, FromHost, ToHost, WireTask};
 use model::host::HostFacts;
 use model::kernel::WireCounters;
@@ -157,11 +157,11 @@ impl Keeper<'_> {
             ToHost::Turn => FromHost::Yours { shared: false },
             ToHost::Release => return Ok(None),
             ToHost::Start => self.start(THIS_PROGRAM)?,
-            ToHost::Arm(ForArm::Start { tool }) => self.start(&tool)?,
+            ToHost::Arm(ArmRequest::Start { tool }) => self.start(&tool)?,
             ToHost::Arm(command) => arm::keep::carry_out(command, &mut self.adjuster, &mut self.entered)?,
-            ToHost::Beside(command) => {
+            ToHost::Background(command) => {
                 let endpoint = self.endpoint.as_ref().map(EndpointProcess::pid);
-                FromHost::Beside(self.beside.carry_out(command, &self.entered, endpoint)?)
+                FromHost::Background(self.beside.carry_out(command, &self.entered, endpoint)?)
             }
             ToHost::Endpoint(message) => {
                 // An endpoint that died says so itself, through its relay.

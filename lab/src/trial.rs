@@ -10,9 +10,9 @@ use std::error::Error;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use model::adjust::ForArm;
-use model::arm::Around;
-use model::condition::Taken;
+use model::adjust::ArmRequest;
+use model::arm::HostSettings;
+use model::condition::ObservedConditions;
 use model::control::{CONTROL_VERSION, Cookie, FromEndpoint, FromHost, Limits, Sent, Task, ToEndpoint, ToHost};
 use model::end::EndReport;
 use model::kernel::HostCounters;
@@ -97,7 +97,7 @@ pub struct Order<'a> {
     /// When it ends.
     pub end: TrialEnd,
     /// What its arm sets besides the cell.
-    pub arm: Option<&'a Around>,
+    pub arm: Option<&'a HostSettings>,
 }
 
 impl<'a> Order<'a> {
@@ -216,7 +216,7 @@ impl Trial<'_> {
             clock,
             control: self.session.control_path(),
             overhead: elapsed.since(useful),
-            conditions: (taken != Taken::default()).then(|| Box::new(taken)),
+            conditions: (taken != ObservedConditions::default()).then(|| Box::new(taken)),
             wire: wire_after.zip(wire_before).map(|(after, before)| after.since(&before)),
             observed,
             sender: reports.sender,
@@ -298,7 +298,7 @@ impl Trial<'_> {
     fn prepare(&mut self) -> Result<Both<Vec<SocketAddr>>, TrialError> {
         let done = |answer| if matches!(answer, FromHost::Done) { Ok(()) } else { Err(answer) };
         let tool = self.order.arm.and_then(|arm| arm.tool.clone());
-        let start = |_| tool.clone().map_or(ToHost::Start, |tool| ToHost::Arm(ForArm::Start { tool }));
+        let start = |_| tool.clone().map_or(ToHost::Start, |tool| ToHost::Arm(ArmRequest::Start { tool }));
         self.ask_both(start, done, "the start of an endpoint")?;
         let deadline = Instant::now() + self.step_limit();
         let versions = self.hear_both(deadline, "the endpoint's hello", |heard| match heard {

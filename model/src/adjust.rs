@@ -10,7 +10,7 @@ use crate::plan::Offload;
 /// To a host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ForArm {
+pub enum ArmRequest {
     /// Say which of these sysctls cannot be set for this host alone.
     Look {
         /// Their names.
@@ -41,12 +41,12 @@ pub enum ForArm {
 /// From a host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum OfArm {
+pub enum ArmReply {
     /// The sysctls that cannot be set for this host alone, each with the
     /// system's answer.
     NotOwn(Vec<(String, String)>),
     /// All is as wanted.
-    Adjusted(Vec<Taken>),
+    Adjusted(Vec<AppliedSetting>),
     /// What the program says of its version.
     Version(String),
 }
@@ -76,7 +76,7 @@ impl Wanted {
 
 /// A setting that an arm or a cell asked for, and that took effect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Taken {
+pub struct AppliedSetting {
     /// Its name, as in an arm.
     pub name: String,
     /// What was asked.

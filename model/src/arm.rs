@@ -1,6 +1,6 @@
 //! Arms: named sets of settings that are compared with each other.
 
-mod around;
+mod host_settings;
 mod setting;
 
 use std::fmt;
@@ -11,7 +11,7 @@ use crate::cell::Cell;
 use crate::plan::cells::with_levels;
 use crate::plan::{Factor, PlanError};
 
-pub use around::Around;
+pub use host_settings::HostSettings;
 pub use setting::{Setting, SettingError};
 
 /// The most arms of a study.
@@ -126,8 +126,8 @@ impl Arm {
     }
 
     /// What it sets besides the cell.
-    pub fn around(&self) -> Around {
-        Around::of(&self.settings)
+    pub fn host_settings(&self) -> HostSettings {
+        HostSettings::new(&self.settings)
     }
 }
 

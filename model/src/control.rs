@@ -17,9 +17,9 @@ use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
-use crate::adjust::{ForArm, OfArm};
+use crate::adjust::{ArmReply, ArmRequest};
 use crate::cell::Cell;
-use crate::condition::{ForBeside, OfBeside};
+use crate::condition::{BackgroundReply, BackgroundRequest};
 use crate::end::{EndReport, Progress, Window};
 use crate::host::HostFacts;
 use crate::kernel::{HostCounters, WireCounters};
@@ -234,9 +234,10 @@ pub enum ToHost {
     /// Start an endpoint.
     Start,
     /// For the arm of the trial.
-    Arm(ForArm),
+    Arm(ArmRequest),
     /// For the conditions of the trial.
-    Beside(ForBeside),
+    #[serde(rename = "beside")]
+    Background(BackgroundRequest),
     /// For the endpoint.
     Endpoint(ToEndpoint),
     /// Watch the endpoint, which is joined to the other and waits.
@@ -364,9 +365,10 @@ pub enum FromHost {
     /// The last command is carried out.
     Done,
     /// Of the arm of the trial.
-    Arm(OfArm),
+    Arm(ArmReply),
     /// Of the conditions of the trial.
-    Beside(OfBeside),
+    #[serde(rename = "beside")]
+    Background(BackgroundReply),
     /// The end of the link is up.
     Configured {
         /// Settings of the host's namespace that could not be made, each with

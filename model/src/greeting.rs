@@ -1,7 +1,7 @@
 //! What a controller and an agent say before either trusts the other.
 //!
 //! ```text
-//! controller --Hail----> agent      version, nonce
+//! controller --ClientHello----> agent      version, nonce
 //! controller <--Answer-- agent      version, nonce, what it wants, or a refusal
 //! controller --Proof---> agent      only where the agent wants one
 //! controller <--Verdict- agent      admitted, with the agent's own proof, or a refusal
@@ -40,7 +40,7 @@ pub struct AgentId {
 
 /// The controller's first message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hail {
+pub struct ClientHello {
     /// [`MAGIC`].
     pub magic: String,
     /// [`CONTROL_VERSION`] of the controller.
@@ -148,7 +148,7 @@ struct Opening {
     busy: Value,
 }
 
-impl Hail {
+impl ClientHello {
     /// Of this build.
     pub fn new(tool: &str, nonce: [u8; 32]) -> Self {
         Self { magic: MAGIC.to_owned(), version: CONTROL_VERSION, tool: tool.to_owned(), nonce: Hex(nonce) }
@@ -258,14 +258,14 @@ mod tests {
     use proptest::prelude::{any, prop, proptest};
     use serde_json::json;
 
-    use super::{AgentId, Answer, GreetingError, Hail, Proof, Refusal, Verdict, Wants};
+    use super::{AgentId, Answer, ClientHello, GreetingError, Proof, Refusal, Verdict, Wants};
     use crate::control::CONTROL_VERSION;
     use crate::hex::Hex;
 
     #[test]
     fn a_hail_comes_back() {
-        let hail = Hail::new("1.2.3", [7; 32]);
-        assert_eq!(Hail::parse(&serde_json::to_vec(&hail).unwrap()), Ok(hail));
+        let hail = ClientHello::new("1.2.3", [7; 32]);
+        assert_eq!(ClientHello::parse(&serde_json::to_vec(&hail).unwrap()), Ok(hail));
     }
 
     #[test]
@@ -273,7 +273,7 @@ mod tests {
         for theirs in [u64::from(CONTROL_VERSION) - 1, u64::from(CONTROL_VERSION) + 1, u64::MAX] {
             let body = serde_json::to_vec(&json!({"magic": "nettoll", "version": theirs, "nonce": [1], "tool": "9\u{1b}[2J"})).unwrap();
             let expected = GreetingError::Version { theirs, tool: "9?[2J".to_owned() };
-            assert_eq!(Hail::parse(&body), Err(expected.clone()));
+            assert_eq!(ClientHello::parse(&body), Err(expected.clone()));
             assert_eq!(Answer::parse(&body), Err(expected));
         }
         let refusal = json!({"magic": "nettoll", "version": 1, "refused": {"in": "other words"}});
@@ -292,10 +292,10 @@ mod tests {
 
     #[test]
     fn what_is_not_of_nettoll_is_said_to_be_so() {
-        let error = Hail::parse(b"GET / HTTP/1.1\r\nHost: x").unwrap_err().to_string();
+        let error = ClientHello::parse(b"GET / HTTP/1.1\r\nHost: x").unwrap_err().to_string();
         assert_eq!(error, "its first message is not ours (\"GET / HTTP/1.1\\r\\nHost: x\")");
         for body in [&b"{}"[..], b"", b"null", b"{\"magic\":\"nettoll\"}", b"{\"magic\":\"nettoll\",\"version\":-1}"] {
-            assert!(matches!(Hail::parse(body), Err(GreetingError::Foreign(_))));
+            assert!(matches!(ClientHello::parse(body), Err(GreetingError::Foreign(_))));
         }
     }
 
@@ -311,7 +311,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_bytes_make_a_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = (Hail::parse(&bytes), Answer::parse(&bytes), Verdict::parse(&bytes), Proof::parse(&bytes));
+            let _ = (ClientHello::parse(&bytes), Answer::parse(&bytes), Verdict::parse(&bytes), Proof::parse(&bytes));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::adjust::Taken;
+use crate::adjust::AppliedSetting;
 use crate::cell::Cell;
 use crate::condition;
 use crate::end::EndReport;
@@ -36,7 +36,7 @@ pub struct TrialRecord {
     pub arm: Option<String>,
     /// What the arm, or the cell, had set on the hosts, read back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub taken: Vec<Taken>,
+    pub taken: Vec<AppliedSetting>,
     /// What was switched on beside it.
     #[serde(default = "Pass::usual", skip_serializing_if = "Pass::is_clean")]
     pub pass: Pass,
@@ -101,7 +101,7 @@ pub struct Measured {
     pub wire: Option<WireCounters>,
     /// What its conditions really were, where they were not the usual ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub conditions: Option<Box<condition::Taken>>,
+    pub conditions: Option<Box<condition::ObservedConditions>>,
     /// What was seen of each end, in any pass but a clean one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed: Option<Box<Observed>>,

@@ -28,8 +28,8 @@ pub fn expected_time(plan: &Plan) -> String {
 pub fn render(plan: &Plan, style: Style) -> String {
     let mut page = Page::new(style);
     page.heading(&format!("{}: {}", plan.name, plan.title));
-    if !plan.about.is_empty() {
-        page.plain(&plan.about, 0, 0);
+    if !plan.description.is_empty() {
+        page.plain(&plan.description, 0, 0);
         page.gap();
     }
     page.plain(&extent(plan), 0, 0);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use model::condition::{CrossTaken, LoadTaken, Taken};
+use model::condition::{LoadUsage, ObservedConditions, TrafficTotals};
 use model::plan::LinkKind;
 use model::trial::Measured;
 
@@ -33,7 +33,7 @@ const MOST_REPLACED: usize = 16;
 
 impl Notes {
     /// Adds those of a trial.
-    pub fn add(&mut self, taken: &Taken) {
+    pub fn add(&mut self, taken: &ObservedConditions) {
         for load in [&taken.sender_load, &taken.receiver_load].into_iter().flatten() {
             for replaced in load.replaced.iter().take(MOST_REPLACED) {
                 if self.replaced.len() < MOST_REPLACED {
@@ -61,7 +61,7 @@ impl Use {
     /// Of a trial over a link; `None` where its conditions took nothing.
     pub fn of(measured: &Measured, link: &LinkKind) -> Option<Self> {
         let taken = measured.conditions.as_deref()?;
-        let sum = |of: &dyn Fn(&CrossTaken) -> Option<f64>| {
+        let sum = |of: &dyn Fn(&TrafficTotals) -> Option<f64>| {
             let all: Vec<f64> = taken.pairs.iter().filter_map(of).collect();
             (!all.is_empty()).then(|| all.iter().sum::<f64>())
         };
@@ -77,17 +77,17 @@ impl Use {
     }
 }
 
-fn cpus(load: &LoadTaken) -> Option<f64> {
+fn cpus(load: &LoadUsage) -> Option<f64> {
     let elapsed = load.elapsed.get();
     (elapsed > 0).then(|| load.cpu.get() as f64 / elapsed as f64)
 }
 
-fn payload(traffic: &CrossTaken) -> Option<f64> {
+fn payload(traffic: &TrafficTotals) -> Option<f64> {
     per_second(traffic.bytes.get(), traffic)
 }
 
 /// What the frames of a pair took on the wire, in bits a second.
-fn wire(pair: &CrossTaken, link: &LinkKind) -> Option<f64> {
+fn wire(pair: &TrafficTotals, link: &LinkKind) -> Option<f64> {
     let cost = |way: usize| limit::counted(pair.frames[way], pair.frame_bytes[way]).cost;
     if pair.frames == [0, 0] {
         return None;
@@ -99,7 +99,7 @@ fn wire(pair: &CrossTaken, link: &LinkKind) -> Option<f64> {
     per_second(bytes, pair)
 }
 
-fn per_second(bytes: u64, traffic: &CrossTaken) -> Option<f64> {
+fn per_second(bytes: u64, traffic: &TrafficTotals) -> Option<f64> {
     let seconds = traffic.elapsed.as_secs_f64();
     (seconds > 0.0).then(|| bytes as f64 * 8.0 / seconds)
 }

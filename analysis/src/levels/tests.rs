@@ -1,6 +1,6 @@
 //! Levels with a known truth.
 
-use model::condition::{Conditions, CrossTaken, LoadTaken, PerEnd, Placement, Replaced, Taken};
+use model::condition::{Conditions, LoadUsage, ObservedConditions, PerEnd, Placement, Replaced, TrafficTotals};
 use model::plan::Factor;
 use model::{Bytes, Cell, Nanos, Test};
 use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
@@ -57,19 +57,23 @@ fn study(cells: &[Cell], blocks: u32, noise: f64, seed: u64, truth: impl Fn(&Cel
 }
 
 /// Units that take 97 % of a CPU each, one of whose jobs is replaced.
-fn taken(conditions: &Conditions) -> Taken {
+fn taken(conditions: &Conditions) -> ObservedConditions {
     let load = |units: u32| {
         let replaced = vec![Replaced { job: "compile".into(), by: "built in".into() }];
         let cpu = Nanos::from_millis(970 * u64::from(units));
-        (units > 0).then_some(LoadTaken { cpu, elapsed: Nanos::from_millis(1_000), jobs: 9, replaced, not_caged: None })
+        (units > 0).then_some(LoadUsage { cpu, elapsed: Nanos::from_millis(1_000), jobs: 9, replaced, not_caged: None })
     };
-    let pair =
-        CrossTaken { bytes: Bytes::new(93_750), elapsed: Nanos::from_millis(1_000), frames: [92, 46], frame_bytes: [92 * 1_090, 46 * 66] };
-    Taken {
+    let pair = TrafficTotals {
+        bytes: Bytes::new(93_750),
+        elapsed: Nanos::from_millis(1_000),
+        frames: [92, 46],
+        frame_bytes: [92 * 1_090, 46 * 66],
+    };
+    ObservedConditions {
         sender_load: load(conditions.load.sender),
         receiver_load: load(conditions.load.receiver),
         pairs: vec![pair; conditions.link_load.pairs as usize],
-        ..Taken::default()
+        ..ObservedConditions::default()
     }
 }
 

@@ -6,7 +6,7 @@
 //! offloads). Payload and frames are of the same time, so that their ratio is
 //! the cost of the payload, whatever the acknowledgements were.
 
-use model::condition::CrossTaken;
+use model::condition::TrafficTotals;
 use model::kernel::LinkCounters;
 use model::plan::LinkKind;
 use model::trial::Measured;
@@ -134,9 +134,9 @@ pub fn of_trial(link: &LinkKind, measured: &Measured, cell: &Cell) -> Option<f64
 /// The share of a link's rate that pairs of other hosts used while they sent, by
 /// the frames that their devices counted; `None` of a link without a rate. Of a
 /// link full duplex it is of the direction in which the pairs send.
-pub fn used_by_pairs(link: &LinkKind, pairs: &[CrossTaken]) -> Option<f64> {
+pub fn used_by_pairs(link: &LinkKind, pairs: &[TrafficTotals]) -> Option<f64> {
     let rate = link.rate()?.get() as f64;
-    let bits_per_s = |pair: &CrossTaken| {
+    let bits_per_s = |pair: &TrafficTotals| {
         let [forward, back] = [0, 1].map(|way| counted(pair.frames[way], pair.frame_bytes[way]).cost);
         let cost = match Medium::of(link) {
             Medium::Shared => forward.saturating_add(back),

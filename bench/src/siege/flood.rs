@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use model::frame::encode;
-use model::greeting::Hail;
+use model::greeting::ClientHello;
 
 /// How many there are of each kind at any time.
 const IDLE: usize = 1_000;
@@ -108,7 +108,7 @@ fn besiege(agent: SocketAddr, over: &AtomicBool) -> anyhow::Result<()> {
     ];
     println!("there");
     io::stdout().flush()?;
-    let hail = encode(&Hail::new("1.0.0", [1; 32])).context("make a greeting")?;
+    let hail = encode(&ClientHello::new("1.0.0", [1; 32])).context("make a greeting")?;
     // Its last byte is never said.
     for byte in hail[..hail.len() - 1].iter().cycle() {
         if over.load(Ordering::Relaxed) {

@@ -2,8 +2,8 @@
 //!
 //! It is a study of one cell and one block, run by the same laboratory.
 
-mod hand;
 mod plan;
+mod printer;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -18,7 +18,7 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::recorder::Recorder;
 use crate::signals;
-use hand::Hand;
+use printer::TrialPrinter;
 
 /// Runs one trial and prints it.
 ///
@@ -35,15 +35,15 @@ pub fn run(args: &OneshotArgs) -> Result<Exit, Failure> {
     let interrupted = if asked.plan.progress.is_some() { signals::listen()? } else { Arc::default() };
     let recorder = args.runs.as_ref().map(|runs| Recorder::create(runs, &asked.plan, started_ms, Arc::clone(&interrupted))).transpose()?;
     let stored = recorder.as_ref().map(Recorder::path);
-    let mut hand = Hand::new(&asked, args, recorder, Arc::clone(&interrupted));
-    let outcome = lab::study::run(&asked.plan, &credentials, &mut hand);
-    let record = hand.take_record();
+    let mut printer = TrialPrinter::new(&asked, args, recorder, Arc::clone(&interrupted));
+    let outcome = lab::study::run(&asked.plan, &credentials, &mut printer);
+    let record = printer.take_record();
     let stopped = interrupted.load(Ordering::Relaxed) && record.is_none();
     let result = match (record, outcome) {
-        (Some(record), Ok(_)) => hand.end(&record),
-        (Some(record), Err(error)) => hand.failed(&record, &error),
+        (Some(record), Ok(_)) => printer.end(&record),
+        (Some(record), Err(error)) => printer.failed(&record, &error),
         (None, Err(error)) => Err(reason(error)),
-        (None, Ok(_)) if stopped => hand.stopped(&interrupted_trial(&asked, started_ms)),
+        (None, Ok(_)) if stopped => printer.stopped(&interrupted_trial(&asked, started_ms)),
         (None, Ok(_)) => Err(anyhow::anyhow!("the trial ended without a result").into()),
     };
     if let Some(path) = stored.filter(|_| !args.json) {

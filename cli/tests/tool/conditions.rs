@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use model::condition::{Conditions, LoadTaken, Placement, Priority, Taken};
+use model::condition::{Conditions, LoadUsage, ObservedConditions, Placement, Priority};
 use model::end::EndReport;
 use model::run::Status;
 use model::trial::{Measured, Outcome, TrialRecord};
@@ -32,12 +32,12 @@ fn plan(trial: &str, blocks: u32, cells: &str) -> String {
     format!("name = \"under\"\nseed = 3\ntrial = {{ {trial} }}\nblocks = {{ least = {blocks}, most = {blocks} }}\n[[cells]]\n{cells}")
 }
 
-fn taken(measured: &Measured) -> Taken {
+fn taken(measured: &Measured) -> ObservedConditions {
     measured.conditions.as_deref().cloned().unwrap_or_default()
 }
 
 /// CPU time over time.
-fn rate(load: &LoadTaken) -> f64 {
+fn rate(load: &LoadUsage) -> f64 {
     load.cpu.as_secs_f64() / load.elapsed.as_secs_f64()
 }
 
@@ -94,7 +94,7 @@ fn jobs_whose_program_is_missing_are_replaced_and_that_is_said() -> Result<(), S
     let stored = tool.stored();
     for (record, measured) in stored.all_measured() {
         let taken = taken(&measured);
-        let loads: Vec<&LoadTaken> = [&taken.sender_load, &taken.receiver_load].into_iter().flatten().collect();
+        let loads: Vec<&LoadUsage> = [&taken.sender_load, &taken.receiver_load].into_iter().flatten().collect();
         assert_eq!(loads.len(), if record.cell.conditions.load.receiver > 0 { 2 } else { 1 });
         for load in loads {
             let replaced: Vec<(&str, &str)> = load.replaced.iter().map(|one| (one.job.as_str(), one.by.as_str())).collect();

@@ -186,7 +186,7 @@ impl Middle for Controller<'_> {
                 "change a setting of the machine or run something of the controller's choosing: an agent does not; do it there by hand, and \
                  leave it out of the arms",
             ),
-            ToHost::Beside(_) => refuse(
+            ToHost::Background(_) => refuse(
                 way,
                 "load the machine, send other traffic, change priorities or steer softirqs: an agent does not; leave load, link_load, bulk, \
                  priority and softirq-at-... out of the plan",

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use model::frame::{Frames, encode};
-use model::greeting::{AgentId, Answer, GreetingError, Hail, LONGEST_GREETING, Proof, Refusal, Verdict, Wants};
+use model::greeting::{AgentId, Answer, ClientHello, GreetingError, LONGEST_GREETING, Proof, Refusal, Verdict, Wants};
 use model::hex::Hex;
 use nix::poll::PollFlags;
 use serde::Serialize;
@@ -65,9 +65,9 @@ enum Stage {
     /// It has said nothing.
     Silent,
     /// Its first message is awaited.
-    Hail,
+    ClientHello,
     /// Its proof is awaited.
-    Proof(Box<(Hail, Answer)>),
+    Proof(Box<(ClientHello, Answer)>),
     /// It was refused and may read why.
     Leaving,
 }
@@ -172,7 +172,7 @@ impl Pending {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Outcome::Stays),
             Err(error) => return Err(error.into()),
         }
-        self.stage = Stage::Hail;
+        self.stage = Stage::ClientHello;
         match &terms.credentials.tls {
             Some(identity) if first[0] == TLS_HANDSHAKE => self.link.start_tls(identity.accept().map_err(LinkError::Tls)?),
             None if first[0] == TLS_HANDSHAKE => {
@@ -209,7 +209,7 @@ impl Pending {
     }
 
     fn hail(&mut self, terms: &Terms, body: &[u8]) -> Result<Said, GreetingError> {
-        let hail = Hail::parse(body)?;
+        let hail = ClientHello::parse(body)?;
         let Credentials { secret, tls } = &terms.credentials;
         let near = is_this_machine(self.peer);
         if !near && tls.is_some() && self.link.tls().is_none() {
@@ -256,7 +256,7 @@ impl Pending {
 }
 
 /// The agent's verdict on a proof, with its own.
-fn check(link: &Link, terms: &Terms, (hail, answer): &(Hail, Answer), body: &[u8]) -> Result<Vec<u8>, GreetingError> {
+fn check(link: &Link, terms: &Terms, (hail, answer): &(ClientHello, Answer), body: &[u8]) -> Result<Vec<u8>, GreetingError> {
     let wrong =
         || GreetingError::Refused("it does not know the agent's secret; use the same file on both machines (--secret-file)".to_owned());
     let secret = terms.credentials.secret.as_ref().ok_or_else(wrong)?;

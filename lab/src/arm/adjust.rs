@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use model::adjust::{Taken, Wanted};
+use model::adjust::{AppliedSetting, Wanted};
 use model::cell::on_off;
 use model::plan::Offload;
 
@@ -82,7 +82,7 @@ impl Adjuster {
     /// # Errors
     /// See [`AdjustError`]. The next state is reached from wherever this one was
     /// left.
-    pub fn adjust(&mut self, wanted: &Wanted, witness: &mut dyn Witness) -> Result<Vec<Taken>, AdjustError> {
+    pub fn adjust(&mut self, wanted: &Wanted, witness: &mut dyn Witness) -> Result<Vec<AppliedSetting>, AdjustError> {
         let targets = targets(wanted)?;
         if targets.keys().any(|item| !self.base.contains_key(item)) {
             // What an item was before is not what another left of it.
@@ -145,7 +145,7 @@ fn targets(wanted: &Wanted) -> Result<BTreeMap<Item, String>, AdjustError> {
 }
 
 /// Everything that is named, as it is now.
-fn verify(wanted: &Wanted) -> Result<Vec<Taken>, AdjustError> {
+fn verify(wanted: &Wanted) -> Result<Vec<AppliedSetting>, AdjustError> {
     let mut taken = Vec::new();
     for (name, value) in &wanted.sysctls {
         let (asked, got) = (plain(value), Item::Sysctl(name.clone()).read()?);
@@ -170,11 +170,11 @@ fn state(features: &Features, offload: Offload, wanted: bool) -> &'static str {
     on_off(if features.is(offload, wanted) { wanted } else { !wanted })
 }
 
-fn take(taken: &mut Vec<Taken>, name: String, asked: String, got: String, remedy: &'static str) -> Result<(), AdjustError> {
+fn take(taken: &mut Vec<AppliedSetting>, name: String, asked: String, got: String, remedy: &'static str) -> Result<(), AdjustError> {
     if !same(&got, &asked) {
         return Err(AdjustError::Kept { name, asked, got, remedy });
     }
-    taken.push(Taken { name, asked, got });
+    taken.push(AppliedSetting { name, asked, got });
     Ok(())
 }
 

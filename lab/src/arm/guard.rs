@@ -13,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use engine::channel::{self, ChannelError, Receiver};
-use model::adjust::{ForArm, OfArm, Taken, Wanted};
+use model::adjust::{AppliedSetting, ArmReply, ArmRequest, Wanted};
 use model::control::{FromHost, ToHost};
 
 use super::adjust::{AdjustError, Adjuster, Witness};
@@ -59,8 +59,8 @@ impl Guarding {
     fn serve(&mut self, input: &mut Receiver<ToHost, File>) -> Result<(), ChannelError> {
         loop {
             let answer = match input.receive()? {
-                ToHost::Arm(ForArm::Adjust(wanted)) => match self.adjuster.adjust(&wanted, &mut self.journal) {
-                    Ok(taken) => FromHost::Arm(OfArm::Adjusted(taken)),
+                ToHost::Arm(ArmRequest::Adjust(wanted)) => match self.adjuster.adjust(&wanted, &mut self.journal) {
+                    Ok(taken) => FromHost::Arm(ArmReply::Adjusted(taken)),
                     Err(error) => FromHost::Failed { error: error.to_string() },
                 },
                 _ => FromHost::Failed { error: "a guard only adjusts".to_owned() },
@@ -124,12 +124,12 @@ impl Guard {
     ///
     /// # Errors
     /// See [`GuardError`]. Where the guard is lost, everything was undone here.
-    pub fn adjust(&mut self, wanted: &Wanted) -> Result<Vec<Taken>, GuardError> {
+    pub fn adjust(&mut self, wanted: &Wanted) -> Result<Vec<AppliedSetting>, GuardError> {
         let told = self.commands.as_mut().map_or(Err(ChannelError::Closed), |commands| {
-            channel::send(commands, &ToHost::Arm(ForArm::Adjust(wanted.clone()))).and_then(|()| Ok(commands.flush()?))
+            channel::send(commands, &ToHost::Arm(ArmRequest::Adjust(wanted.clone()))).and_then(|()| Ok(commands.flush()?))
         });
         match told.and_then(|()| self.answers.receive_within(LIMIT)) {
-            Ok(FromHost::Arm(OfArm::Adjusted(taken))) => Ok(taken),
+            Ok(FromHost::Arm(ArmReply::Adjusted(taken))) => Ok(taken),
             Ok(FromHost::Failed { error }) => Err(GuardError::Refused(error)),
             Ok(_) => Err(self.lost(ChannelError::Closed)),
             Err(answer) => Err(self.lost(answer)),

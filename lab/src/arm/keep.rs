@@ -1,6 +1,6 @@
 //! A host's side: carries out what an arm wants of it.
 
-use model::adjust::{ForArm, OfArm};
+use model::adjust::{ArmReply, ArmRequest};
 use model::control::FromHost;
 
 use super::{Adjuster, COMMAND_LIMIT, may_write, run_command, tool_version};
@@ -10,16 +10,16 @@ use crate::host::namespace::Entered;
 ///
 /// # Errors
 /// What was tried, what the system answered, what to do.
-pub fn carry_out(command: ForArm, adjuster: &mut Adjuster, entered: &mut Entered) -> Result<FromHost, Box<dyn std::error::Error>> {
+pub fn carry_out(command: ArmRequest, adjuster: &mut Adjuster, entered: &mut Entered) -> Result<FromHost, Box<dyn std::error::Error>> {
     Ok(match command {
-        ForArm::Look { sysctls } => FromHost::Arm(OfArm::NotOwn(sysctls.into_iter().filter_map(not_own).collect())),
-        ForArm::Adjust(wanted) => FromHost::Arm(OfArm::Adjusted(adjuster.adjust(&wanted, entered)?)),
-        ForArm::Run { command, environment } => {
+        ArmRequest::Look { sysctls } => FromHost::Arm(ArmReply::NotOwn(sysctls.into_iter().filter_map(not_own).collect())),
+        ArmRequest::Adjust(wanted) => FromHost::Arm(ArmReply::Adjusted(adjuster.adjust(&wanted, entered)?)),
+        ArmRequest::Run { command, environment } => {
             run_command(&command, &environment, COMMAND_LIMIT)?;
             FromHost::Done
         }
-        ForArm::Version { tool } => FromHost::Arm(OfArm::Version(tool_version(&tool)?)),
-        ForArm::Start { .. } => return Err("start an endpoint: that is the keeper's own to do (a fault of the program)".into()),
+        ArmRequest::Version { tool } => FromHost::Arm(ArmReply::Version(tool_version(&tool)?)),
+        ArmRequest::Start { .. } => return Err("start an endpoint: that is the keeper's own to do (a fault of the program)".into()),
     })
 }
 

@@ -2,8 +2,8 @@
 //! makes sure that they are in it.
 //!
 //! ```text
-//! Bench (controller) --ForArm--> host: Adjuster, in the namespace that it holds
-//!                    --ForArm--> guard: Adjuster + Journal, for changes of the machine
+//! Bench (controller) --ArmRequest--> host: Adjuster, in the namespace that it holds
+//!                    --ArmRequest--> guard: Adjuster + Journal, for changes of the machine
 //! ```
 
 mod adjust;
@@ -17,8 +17,8 @@ mod tool;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use model::adjust::{ForArm, OfArm, Taken, Wanted};
-use model::arm::{Around, Setting};
+use model::adjust::{AppliedSetting, ArmReply, ArmRequest, Wanted};
+use model::arm::{HostSettings, Setting};
 use model::control::{FromHost, ToHost};
 use model::plan::{Factor, HOST_NAMES};
 use model::schedule::Slot;
@@ -68,7 +68,7 @@ pub enum ArmError {
 /// Makes a study's trials what their arms and cells say.
 #[derive(Debug, Default)]
 pub struct Bench {
-    arms: Vec<Around>,
+    arms: Vec<HostSettings>,
     /// Whether anything of the hosts is ever changed.
     changes: bool,
     /// Whether every change is one of this machine: the hosts are.
@@ -84,7 +84,7 @@ impl Bench {
     /// # Errors
     /// See [`ArmError`].
     pub fn open(plan: &Plan, session: &mut Session) -> Result<Self, ArmError> {
-        let arms: Vec<Around> = plan.arms.iter().map(Arm::around).collect();
+        let arms: Vec<HostSettings> = plan.arms.iter().map(Arm::host_settings).collect();
         let cells = plan.cells_run();
         let devices = cells.iter().any(|cell| !cell.offloads.is_empty()) || arms.iter().any(|arm| arm.mtu.is_some());
         let sysctls: BTreeSet<String> = arms.iter().flat_map(|arm| arm.sysctls.keys().cloned()).collect();
@@ -102,7 +102,7 @@ impl Bench {
     }
 
     /// What an arm sets besides its cells.
-    pub fn around(&self, arm: usize) -> Option<&Around> {
+    pub fn around(&self, arm: usize) -> Option<&HostSettings> {
         self.arms.get(arm)
     }
 
@@ -111,7 +111,13 @@ impl Bench {
     ///
     /// # Errors
     /// See [`ArmError`].
-    pub fn prepare(&mut self, session: &mut Session, plan: &Plan, slot: Slot, swapped: bool) -> Result<(Cell, Vec<Taken>), ArmError> {
+    pub fn prepare(
+        &mut self,
+        session: &mut Session,
+        plan: &Plan,
+        slot: Slot,
+        swapped: bool,
+    ) -> Result<(Cell, Vec<AppliedSetting>), ArmError> {
         let cell = plan.cell_in(&plan.cells[slot.cell], slot.arm).map_err(|error| refused("the plan", error))?;
         let mut taken = if self.changes { self.adjust(session, slot.arm, &cell, swapped)? } else { Vec::new() };
         let Some(around) = self.arms.get(slot.arm) else { return Ok((cell, taken)) };
@@ -135,8 +141,8 @@ impl Bench {
     }
 
     /// Sets what differs, and what no trial wants any more back.
-    fn adjust(&mut self, session: &mut Session, arm: usize, cell: &Cell, swapped: bool) -> Result<Vec<Taken>, ArmError> {
-        let none = Around::default();
+    fn adjust(&mut self, session: &mut Session, arm: usize, cell: &Cell, swapped: bool) -> Result<Vec<AppliedSetting>, ArmError> {
+        let none = HostSettings::default();
         let around = self.arms.get(arm).unwrap_or(&none);
         let device = session.place(Role::Sender, swapped).device(cell.family).to_owned();
         let is_common = |name: &String| self.machine || self.common.contains(name);
@@ -168,7 +174,7 @@ impl Bench {
         let _ = self.adjust_machine(&Wanted::default());
     }
 
-    fn adjust_machine(&mut self, wanted: &Wanted) -> Result<Vec<Taken>, ArmError> {
+    fn adjust_machine(&mut self, wanted: &Wanted) -> Result<Vec<AppliedSetting>, ArmError> {
         let guard = match (&mut self.guard, wanted.is_nothing()) {
             (Some(guard), _) => guard,
             // Nothing has been changed yet.
@@ -210,8 +216,8 @@ fn refused(name: &str, error: impl ToString) -> HostError {
 fn look(session: &mut Session, sysctls: &BTreeSet<String>) -> Result<BTreeMap<String, String>, HostError> {
     let mut not_own = BTreeMap::new();
     for host in session.hosts() {
-        match host.command(&ToHost::Arm(ForArm::Look { sysctls: sysctls.iter().cloned().collect() }))? {
-            FromHost::Arm(OfArm::NotOwn(names)) => not_own.extend(names),
+        match host.command(&ToHost::Arm(ArmRequest::Look { sysctls: sysctls.iter().cloned().collect() }))? {
+            FromHost::Arm(ArmReply::NotOwn(names)) => not_own.extend(names),
             other => return Err(host.unexpected("which sysctls are its own", &other)),
         }
     }
@@ -219,13 +225,13 @@ fn look(session: &mut Session, sysctls: &BTreeSet<String>) -> Result<BTreeMap<St
 }
 
 /// Both hosts at once; both answers are taken before either's failure is told.
-fn adjust_hosts(session: &mut Session, wanted: &Wanted) -> Result<Vec<Taken>, HostError> {
+fn adjust_hosts(session: &mut Session, wanted: &Wanted) -> Result<Vec<AppliedSetting>, HostError> {
     let hosts = session.hosts();
     for host in hosts.iter_mut() {
-        host.tell(&ToHost::Arm(ForArm::Adjust(wanted.clone())))?;
+        host.tell(&ToHost::Arm(ArmRequest::Adjust(wanted.clone())))?;
     }
     let answers = hosts.each_mut().map(|host| match host.answer() {
-        Ok(FromHost::Arm(OfArm::Adjusted(taken))) => Ok(taken),
+        Ok(FromHost::Arm(ArmReply::Adjusted(taken))) => Ok(taken),
         Ok(other) => Err(host.unexpected("the state of its link", &other)),
         Err(error) => Err(error),
     });
@@ -234,15 +240,15 @@ fn adjust_hosts(session: &mut Session, wanted: &Wanted) -> Result<Vec<Taken>, Ho
     second.and(first)
 }
 
-fn version(session: &mut Session, tool: &str) -> Result<Taken, HostError> {
+fn version(session: &mut Session, tool: &str) -> Result<AppliedSetting, HostError> {
     let mut said = BTreeSet::new();
     for host in session.hosts() {
-        match host.command(&ToHost::Arm(ForArm::Version { tool: tool.to_owned() }))? {
-            FromHost::Arm(OfArm::Version(version)) => _ = said.insert(version),
+        match host.command(&ToHost::Arm(ArmRequest::Version { tool: tool.to_owned() }))? {
+            FromHost::Arm(ArmReply::Version(version)) => _ = said.insert(version),
             other => return Err(host.unexpected("the version of a program", &other)),
         }
     }
-    Ok(Taken { name: "tool".to_owned(), asked: tool.to_owned(), got: said.into_iter().collect::<Vec<_>>().join("; ") })
+    Ok(AppliedSetting { name: "tool".to_owned(), asked: tool.to_owned(), got: said.into_iter().collect::<Vec<_>>().join("; ") })
 }
 
 /// Runs a command on both hosts, one after the other.
@@ -259,7 +265,7 @@ fn run(session: &mut Session, command: &str, plan: &Plan, slot: Slot, cell: &Cel
             ("NETTOLL_CELL", cell.to_string()),
         ];
         let environment = environment.map(|(name, value)| (name.to_owned(), value)).to_vec();
-        match host.command(&ToHost::Arm(ForArm::Run { command: command.to_owned(), environment }))? {
+        match host.command(&ToHost::Arm(ArmRequest::Run { command: command.to_owned(), environment }))? {
             FromHost::Done => {}
             other => return Err(host.unexpected("the end of a command", &other).into()),
         }

@@ -8,7 +8,7 @@ mod schedule;
 mod softirq;
 mod traffic;
 
-use model::condition::{ForBeside, OfBeside};
+use model::condition::{BackgroundReply, BackgroundRequest};
 
 use crate::host::namespace::Entered;
 use crate::load::{Load, LoadError};
@@ -52,45 +52,50 @@ impl Beside {
     ///
     /// # Errors
     /// See [`BesideError`].
-    pub fn carry_out(&mut self, command: ForBeside, entered: &Entered, endpoint: Option<u32>) -> Result<OfBeside, BesideError> {
+    pub fn carry_out(
+        &mut self,
+        command: BackgroundRequest,
+        entered: &Entered,
+        endpoint: Option<u32>,
+    ) -> Result<BackgroundReply, BesideError> {
         match command {
-            ForBeside::Load { units, cpus } => {
+            BackgroundRequest::Load { units, cpus } => {
                 // Ended first: two loads would be one too many.
                 self.load = None;
                 self.load = Some(Load::start(units, &cpus)?);
-                Ok(OfBeside::Done)
+                Ok(BackgroundReply::Done)
             }
-            ForBeside::Unload => {
+            BackgroundRequest::Unload => {
                 let load = self.load.take().ok_or(BesideError::OutOfTurn("end a load: none is running"))?;
-                Ok(OfBeside::Load(load.stop()?))
+                Ok(BackgroundReply::Load(load.stop()?))
             }
-            ForBeside::Sink { at, device, avoid } => {
+            BackgroundRequest::Sink { at, device, avoid } => {
                 self.sink = None;
                 let (sink, own) = Sink::open(at, device, &avoid)?;
                 self.sink = Some(sink);
-                Ok(OfBeside::Listening(own))
+                Ok(BackgroundReply::Listening(own))
             }
-            ForBeside::Send(traffic) => {
+            BackgroundRequest::Send(traffic) => {
                 self.source = None;
                 self.source = Some(Source::start(&traffic)?);
-                Ok(OfBeside::Done)
+                Ok(BackgroundReply::Done)
             }
-            ForBeside::Quiet => match (self.source.take(), self.sink.take()) {
+            BackgroundRequest::Quiet => match (self.source.take(), self.sink.take()) {
                 (Some(source), sink) => {
                     self.sink = sink;
-                    Ok(OfBeside::Traffic(source.stop()?))
+                    Ok(BackgroundReply::Traffic(source.stop()?))
                 }
-                (None, Some(sink)) => Ok(OfBeside::Traffic(sink.close()?)),
+                (None, Some(sink)) => Ok(BackgroundReply::Traffic(sink.close()?)),
                 (None, None) => Err(BesideError::OutOfTurn("end other traffic: there is none")),
             },
-            ForBeside::Schedule(priority) => {
+            BackgroundRequest::Schedule(priority) => {
                 let endpoint = endpoint.ok_or(BesideError::OutOfTurn("schedule an endpoint: none is running"))?;
                 schedule::schedule(endpoint, priority)?;
-                Ok(OfBeside::Done)
+                Ok(BackgroundReply::Done)
             }
-            ForBeside::Softirq { device, cpu } => {
+            BackgroundRequest::Softirq { device, cpu } => {
                 softirq::steer(entered, &device, cpu)?;
-                Ok(OfBeside::Done)
+                Ok(BackgroundReply::Done)
             }
         }
     }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use model::condition::{CrossTaken, MOST_BULK, Traffic};
+use model::condition::{MOST_BULK, Traffic, TrafficTotals};
 use model::kernel::LinkCounters;
 use model::{BitRate, Bytes, Nanos};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -145,13 +145,13 @@ impl Sink {
     ///
     /// # Errors
     /// Where the frames could not be counted.
-    pub fn close(mut self) -> Result<CrossTaken, TrafficError> {
+    pub fn close(mut self) -> Result<TrafficTotals, TrafficError> {
         let after = frames(self.device.as_deref());
         let bytes = Bytes::new(self.received.load(Ordering::Relaxed));
         self.end(true);
         let meanwhile = after?.since(&self.before);
         let (frames, frame_bytes) = ([meanwhile.rx_packets, 0], [meanwhile.rx_bytes, 0]);
-        Ok(CrossTaken { bytes, elapsed: Nanos::default(), frames, frame_bytes })
+        Ok(TrafficTotals { bytes, elapsed: Nanos::default(), frames, frame_bytes })
     }
 
     fn end(&mut self, patient: bool) {
@@ -259,13 +259,13 @@ impl Source {
     ///
     /// # Errors
     /// A flow that had ended by itself.
-    pub fn stop(mut self) -> Result<CrossTaken, TrafficError> {
+    pub fn stop(mut self) -> Result<TrafficTotals, TrafficError> {
         let after = frames(self.device.as_deref());
         let elapsed = Nanos::from(self.begun.elapsed());
         self.cut_off().map_err(TrafficError::Ended)?;
         let meanwhile = after?.since(&self.before);
         let (frames, frame_bytes) = ([0, meanwhile.rx_packets], [0, meanwhile.rx_bytes]);
-        Ok(CrossTaken { bytes: Bytes::default(), elapsed, frames, frame_bytes })
+        Ok(TrafficTotals { bytes: Bytes::default(), elapsed, frames, frame_bytes })
     }
 
     fn cut_off(&mut self) -> io::Result<()> {

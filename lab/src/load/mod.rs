@@ -21,7 +21,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use model::condition::{LoadTaken, MOST_UNITS};
+use model::condition::{LoadUsage, MOST_UNITS};
 
 /// A load that could not be put on a host.
 #[derive(Debug, thiserror::Error)]
@@ -76,7 +76,7 @@ impl Load {
     ///
     /// # Errors
     /// When it had ended before.
-    pub fn stop(mut self) -> Result<LoadTaken, LoadError> {
+    pub fn stop(mut self) -> Result<LoadUsage, LoadError> {
         // The runner takes the end of its input for the word to stop.
         self.input = None;
         let line = self.line()?;

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Instant;
 
 use model::Nanos;
-use model::condition::{LoadTaken, Replaced};
+use model::condition::{LoadUsage, Replaced};
 use nix::errno::Errno;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, CpuSet, sched_setaffinity, unshare};
@@ -80,7 +80,7 @@ pub fn cage(units: u32, place: &Path, not_caged: Option<String>) -> io::Result<(
     drop(running);
     end_the_rest();
     let cpu = cpu_of_children().since(before);
-    let taken = LoadTaken { cpu, elapsed, jobs: finished, replaced: replaced(), not_caged };
+    let taken = LoadUsage { cpu, elapsed, jobs: finished, replaced: replaced(), not_caged };
     say(&serde_json::to_string(&taken).map_err(io::Error::other)?)
 }
 

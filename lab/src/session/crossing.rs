@@ -3,7 +3,7 @@
 
 use std::net::SocketAddr;
 
-use model::condition::{CrossTaken, ForBeside, OfBeside, Traffic};
+use model::condition::{BackgroundReply, BackgroundRequest, Traffic, TrafficTotals};
 use model::control::{FromHost, ToHost};
 
 use crate::remote::{HostError, RemoteHost};
@@ -35,7 +35,7 @@ impl Pair {
         self.swapped = swapped;
         let (at, device) = (self.at[usize::from(!swapped)], self.device.clone());
         let (sender, receiver, flows) = self.ends();
-        let sink = ForBeside::Sink { at, device: Some(device.clone()), avoid };
+        let sink = BackgroundRequest::Sink { at, device: Some(device.clone()), avoid };
         flows.begin(sender, receiver, sink, |port| how(SocketAddr::new(at.ip(), port), device))
     }
 
@@ -54,7 +54,7 @@ impl Pair {
     ///
     /// # Errors
     /// See [`HostError`].
-    pub fn heard(&mut self) -> Result<Option<CrossTaken>, HostError> {
+    pub fn heard(&mut self) -> Result<Option<TrafficTotals>, HostError> {
         let (sender, receiver, flows) = self.ends();
         flows.heard(sender, receiver)
     }
@@ -86,16 +86,16 @@ impl Flows {
         &mut self,
         sender: &mut RemoteHost,
         receiver: &mut RemoteHost,
-        sink: ForBeside,
+        sink: BackgroundRequest,
         traffic: impl FnOnce(u16) -> Traffic,
     ) -> Result<(), HostError> {
-        let port = match receiver.command(&ToHost::Beside(sink))? {
-            FromHost::Beside(OfBeside::Listening(own)) => own.port(),
+        let port = match receiver.command(&ToHost::Background(sink))? {
+            FromHost::Background(BackgroundReply::Listening(own)) => own.port(),
             other => return Err(receiver.unexpected("a sink for other traffic", &other)),
         };
         self.sink = true;
-        match sender.command(&ToHost::Beside(ForBeside::Send(traffic(port))))? {
-            FromHost::Beside(OfBeside::Done) => self.source = true,
+        match sender.command(&ToHost::Background(BackgroundRequest::Send(traffic(port))))? {
+            FromHost::Background(BackgroundReply::Done) => self.source = true,
             other => return Err(sender.unexpected("other traffic", &other)),
         }
         Ok(())
@@ -109,7 +109,7 @@ impl Flows {
         let [of_sender, of_receiver] = &mut self.awaited;
         for (host, begun, awaited) in [(sender, &mut self.source, of_sender), (receiver, &mut self.sink, of_receiver)] {
             if std::mem::take(begun) {
-                host.tell(&ToHost::Beside(ForBeside::Quiet))?;
+                host.tell(&ToHost::Background(BackgroundRequest::Quiet))?;
                 *awaited = true;
             }
         }
@@ -120,14 +120,14 @@ impl Flows {
     ///
     /// # Errors
     /// See [`HostError`].
-    pub fn heard(&mut self, sender: &mut RemoteHost, receiver: &mut RemoteHost) -> Result<Option<CrossTaken>, HostError> {
+    pub fn heard(&mut self, sender: &mut RemoteHost, receiver: &mut RemoteHost) -> Result<Option<TrafficTotals>, HostError> {
         let mut hear = |host: &mut RemoteHost, at: usize| match std::mem::take(&mut self.awaited[at]) {
             true => said(host).map(Some),
             false => Ok(None),
         };
         // Both answers are taken before either's failure is told.
         let (sent, received) = (hear(sender, 0), hear(receiver, 1));
-        Ok(sent?.zip(received?).map(|(sent, received)| CrossTaken {
+        Ok(sent?.zip(received?).map(|(sent, received)| TrafficTotals {
             bytes: received.bytes,
             elapsed: sent.elapsed,
             frames: [received.frames[0], sent.frames[1]],
@@ -136,9 +136,9 @@ impl Flows {
     }
 }
 
-fn said(host: &mut RemoteHost) -> Result<CrossTaken, HostError> {
+fn said(host: &mut RemoteHost) -> Result<TrafficTotals, HostError> {
     match host.answer()? {
-        FromHost::Beside(OfBeside::Traffic(taken)) => Ok(taken),
+        FromHost::Background(BackgroundReply::Traffic(taken)) => Ok(taken),
         other => Err(host.unexpected("the end of other traffic", &other)),
     }
 }

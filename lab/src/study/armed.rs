@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use model::adjust::Taken;
+use model::adjust::AppliedSetting;
 use model::schedule::{Block, Slot};
 use model::trial::Measured;
 use model::{Cell, Plan, Role};
@@ -19,7 +19,7 @@ pub(super) struct InArm {
     /// The cell as it was run.
     pub cell: Cell,
     /// What was set on the hosts.
-    pub taken: Vec<Taken>,
+    pub taken: Vec<AppliedSetting>,
     /// What came of it.
     pub came: Result<Done, TrialError>,
 }
@@ -85,7 +85,7 @@ impl Study<'_> {
         Ok(InArm { cell, taken, came })
     }
 
-    fn prepare(&mut self, slot: Slot, swapped: bool) -> Result<(Cell, Vec<Taken>), ArmError> {
+    fn prepare(&mut self, slot: Slot, swapped: bool) -> Result<(Cell, Vec<AppliedSetting>), ArmError> {
         if let Some(around) = self.bench.around(slot.arm) {
             self.session.bind(&around.cpus)?;
         }
@@ -93,8 +93,11 @@ impl Study<'_> {
         if let Some(around) = self.bench.around(slot.arm) {
             let facts = |name: &String| self.session.facts().iter().find(|facts| facts.name == *name);
             let kernel = |name| facts(name).map_or_else(String::new, |facts| format!("Linux {} on {}", facts.kernel, facts.cpu_model));
-            let hosts =
-                around.hosts.iter().map(|(name, at)| Taken { name: format!("host.{name}"), asked: at.to_string(), got: kernel(name) });
+            let hosts = around.hosts.iter().map(|(name, at)| AppliedSetting {
+                name: format!("host.{name}"),
+                asked: at.to_string(),
+                got: kernel(name),
+            });
             taken.extend(hosts);
         }
         Ok((cell, taken))

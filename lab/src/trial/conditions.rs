@@ -2,7 +2,7 @@
 //! taken away after it, whatever came of it.
 
 use model::Role;
-use model::condition::{ForBeside, LoadTaken, OfBeside, Placement, Priority, Taken};
+use model::condition::{BackgroundReply, BackgroundRequest, LoadUsage, ObservedConditions, Placement, Priority};
 use model::control::{FromHost, ToHost};
 use model::trial::Measured;
 use model::warning::Warning;
@@ -50,9 +50,13 @@ impl Conditions {
     /// # Errors
     /// A host that did not do it, or that was lost meanwhile. The rest is taken
     /// away all the same.
-    pub fn take_away(self, session: &mut Session, order: &Order, lost: bool) -> Result<Taken, HostError> {
+    pub fn take_away(self, session: &mut Session, order: &Order, lost: bool) -> Result<ObservedConditions, HostError> {
         let wanted = &order.cell.conditions;
-        let mut taken = Taken { priority: wanted.priority, softirq: self.steered.as_ref().map(|(_, cpu)| *cpu), ..Taken::default() };
+        let mut taken = ObservedConditions {
+            priority: wanted.priority,
+            softirq: self.steered.as_ref().map(|(_, cpu)| *cpu),
+            ..ObservedConditions::default()
+        };
         let mut failed = None;
         if !lost {
             let mut loads = unload(session, order, &self.loaded, &mut failed);
@@ -62,7 +66,7 @@ impl Conditions {
             (taken.sender_load, taken.receiver_load) = (loads.sender.take(), loads.receiver.take());
             if let Some((device, _)) = self.steered {
                 let host = session.host(Role::Receiver, order.swapped);
-                failed = failed.or(carry_out(host, ForBeside::Softirq { device, cpu: None }).err());
+                failed = failed.or(carry_out(host, BackgroundRequest::Softirq { device, cpu: None }).err());
             }
         }
         if let Some(places) = self.places {
@@ -90,7 +94,7 @@ impl Conditions {
         };
         // Before it is told: half of the queues may be set when it fails.
         self.steered = Some((device.clone(), cpu));
-        carry_out(host, ForBeside::Softirq { device, cpu: Some(cpu) })
+        carry_out(host, BackgroundRequest::Softirq { device, cpu: Some(cpu) })
     }
 
     /// Loads the hosts, both at once. Both answers are taken before either's
@@ -104,7 +108,7 @@ impl Conditions {
                 continue;
             }
             let cpus = session.place(role, order.swapped).cpus(order.cell.flows).iter().map(|place| place.cpu).collect();
-            match session.host(role, order.swapped).tell(&ToHost::Beside(ForBeside::Load { units, cpus })) {
+            match session.host(role, order.swapped).tell(&ToHost::Background(BackgroundRequest::Load { units, cpus })) {
                 Ok(()) => told.push(role),
                 Err(error) => failed = failed.or(Some(error)),
             }
@@ -120,18 +124,18 @@ impl Conditions {
 }
 
 /// Keeps what the conditions were, beside what the other traffic was.
-pub fn store(taken: Taken, measured: &mut Measured) {
-    let traffic = measured.conditions.take().map_or_else(Taken::default, |traffic| *traffic);
-    let taken = Taken { pairs: traffic.pairs, bulk: traffic.bulk, ..taken };
-    measured.conditions = (taken != Taken::default()).then(|| Box::new(taken));
+pub fn store(taken: ObservedConditions, measured: &mut Measured) {
+    let traffic = measured.conditions.take().map_or_else(ObservedConditions::default, |traffic| *traffic);
+    let taken = ObservedConditions { pairs: traffic.pairs, bulk: traffic.bulk, ..taken };
+    measured.conditions = (taken != ObservedConditions::default()).then(|| Box::new(taken));
 }
 
 /// Ends the loads, both at once.
-fn unload(session: &mut Session, order: &Order, loaded: &Both<bool>, failed: &mut Option<HostError>) -> Both<Option<LoadTaken>> {
+fn unload(session: &mut Session, order: &Order, loaded: &Both<bool>, failed: &mut Option<HostError>) -> Both<Option<LoadUsage>> {
     let mut taken = Both::default();
     let mut told = Vec::new();
     for role in ROLES.into_iter().filter(|role| *loaded.of(*role)) {
-        match session.host(role, order.swapped).tell(&ToHost::Beside(ForBeside::Unload)) {
+        match session.host(role, order.swapped).tell(&ToHost::Background(BackgroundRequest::Unload)) {
             Ok(()) => told.push(role),
             Err(error) => *failed = failed.take().or(Some(error)),
         }
@@ -139,7 +143,7 @@ fn unload(session: &mut Session, order: &Order, loaded: &Both<bool>, failed: &mu
     for role in told {
         let host = session.host(role, order.swapped);
         match host.answer() {
-            Ok(FromHost::Beside(OfBeside::Load(load))) => *taken.of_mut(role) = Some(load),
+            Ok(FromHost::Background(BackgroundReply::Load(load))) => *taken.of_mut(role) = Some(load),
             Ok(other) => *failed = failed.take().or(Some(host.unexpected("what a load took", &other))),
             Err(error) => *failed = failed.take().or(Some(error)),
         }
@@ -148,7 +152,7 @@ fn unload(session: &mut Session, order: &Order, loaded: &Both<bool>, failed: &mu
 }
 
 /// What the load of a host lacked. Each is said once in a run.
-fn absences(load: &LoadTaken) -> Vec<Warning> {
+fn absences(load: &LoadUsage) -> Vec<Warning> {
     let words: Vec<String> = load.replaced.iter().map(|replaced| format!("'{}' was {}", replaced.job, replaced.by)).collect();
     let replaced = (!words.is_empty()).then(|| Warning::Absent {
         what: "the usual program for some jobs of a host load".to_owned(),
@@ -164,14 +168,14 @@ fn absences(load: &LoadTaken) -> Vec<Warning> {
 }
 
 /// Has a command carried out that is answered with no more than that it is.
-fn carry_out(host: &mut RemoteHost, command: ForBeside) -> Result<(), HostError> {
-    host.tell(&ToHost::Beside(command))?;
+fn carry_out(host: &mut RemoteHost, command: BackgroundRequest) -> Result<(), HostError> {
+    host.tell(&ToHost::Background(command))?;
     done(host)
 }
 
 fn done(host: &mut RemoteHost) -> Result<(), HostError> {
     match host.answer()? {
-        FromHost::Beside(OfBeside::Done) => Ok(()),
+        FromHost::Background(BackgroundReply::Done) => Ok(()),
         other => Err(host.unexpected("a condition to be as asked", &other)),
     }
 }
@@ -183,7 +187,7 @@ impl Trial<'_> {
         for role in ROLES {
             let priority = *wanted.of(role);
             if priority != Priority::Usual {
-                carry_out(self.host(role), ForBeside::Schedule(priority))?;
+                carry_out(self.host(role), BackgroundRequest::Schedule(priority))?;
             }
         }
         Ok(())

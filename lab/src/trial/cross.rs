@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::thread;
 
-use model::condition::{ForBeside, Taken, Traffic};
+use model::condition::{BackgroundRequest, ObservedConditions, Traffic};
 use model::plan::LinkKind;
 use model::warning::Warning;
 use model::{Bytes, Cell, Nanos, Role};
@@ -80,18 +80,18 @@ fn begin_bulk(session: &mut Session, cell: &Cell, swapped: bool, avoid: Vec<u32>
         device: None,
         avoid: avoid.clone(),
     };
-    flows.begin(sender, receiver, ForBeside::Sink { at, device: None, avoid: avoid.clone() }, traffic)
+    flows.begin(sender, receiver, BackgroundRequest::Sink { at, device: None, avoid: avoid.clone() }, traffic)
 }
 
 /// Ends all of it, and says what it was.
 ///
 /// # Errors
 /// See [`HostError`].
-pub fn end(session: &mut Session, swapped: bool) -> Result<Taken, HostError> {
+pub fn end(session: &mut Session, swapped: bool) -> Result<ObservedConditions, HostError> {
     session.pairs().iter_mut().try_for_each(Pair::hush)?;
     let (sender, receiver, flows) = session.bulk(swapped);
     flows.hush(sender, receiver)?;
-    let mut taken = Taken::default();
+    let mut taken = ObservedConditions::default();
     for pair in session.pairs() {
         taken.pairs.extend(pair.heard()?);
     }

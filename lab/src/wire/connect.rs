@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use model::Family;
 use model::frame::{Frames, encode};
-use model::greeting::{AgentId, Answer, GreetingError, Hail, LONGEST_GREETING, Proof, Verdict, Wants};
+use model::greeting::{AgentId, Answer, ClientHello, GreetingError, LONGEST_GREETING, Proof, Verdict, Wants};
 use model::plan::HostAddress;
 use nix::poll::{PollFd, poll};
 use serde::Serialize;
@@ -134,7 +134,7 @@ struct Talk {
 
 impl Talk {
     fn greet(&mut self, peer: SocketAddr) -> Result<AgentId, AttemptError> {
-        let hail = Hail::new(tool(), random().ok_or(AttemptError::NoRandom)?);
+        let hail = ClientHello::new(tool(), random().ok_or(AttemptError::NoRandom)?);
         self.say(&hail)?;
         let answer = Answer::parse(&self.hear("its answer")?).map_err(refused)?;
         match (answer.wants, self.credentials.secret.clone()) {

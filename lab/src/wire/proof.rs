@@ -5,7 +5,7 @@
 //! connection is encrypted, a value that only its two ends can know (RFC 5705).
 //! So a proof holds for one connection, one direction and these builds alone.
 
-use model::greeting::{Answer, Hail};
+use model::greeting::{Answer, ClientHello};
 use model::hex::Hex;
 use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -22,7 +22,7 @@ pub(crate) enum Side {
 /// All that both sides have said before the proofs.
 #[derive(Debug)]
 pub(crate) struct Transcript<'a> {
-    pub hail: &'a Hail,
+    pub hail: &'a ClientHello,
     pub answer: &'a Answer,
     /// What the encryption of this connection is bound to.
     pub binding: Option<[u8; 32]>,
@@ -77,7 +77,7 @@ mod tests {
     use std::io::Write;
     use std::os::unix::fs::PermissionsExt;
 
-    use model::greeting::{AgentId, Answer, Hail, Wants};
+    use model::greeting::{AgentId, Answer, ClientHello, Wants};
     use model::hex::Hex;
 
     use super::{Secret, Side, Transcript};
@@ -89,9 +89,9 @@ mod tests {
         Secret::load(file.path()).unwrap()
     }
 
-    fn said(tool: &str, nonces: [u8; 2]) -> (Hail, Answer) {
+    fn said(tool: &str, nonces: [u8; 2]) -> (ClientHello, Answer) {
         let agent = AgentId { tool: tool.to_owned(), id: Hex([9; 16]) };
-        (Hail::new(tool, [nonces[0]; 32]), Answer::new(agent, [nonces[1]; 32], Wants::Proof))
+        (ClientHello::new(tool, [nonces[0]; 32]), Answer::new(agent, [nonces[1]; 32], Wants::Proof))
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use lab::wire::{Credentials, SILENCE};
 use model::control::{CONTROL_VERSION, FromHost, ToHost};
 use model::frame::{BEAT, encode};
-use model::greeting::{Answer, Hail, Verdict};
+use model::greeting::{Answer, ClientHello, Verdict};
 use nix::sys::signal::Signal;
 
 use crate::claims;
@@ -45,7 +45,7 @@ fn still_serves(agent: &Agent) {
 /// A connection past its greeting.
 fn admitted(agent: SocketAddr) -> Raw {
     let mut raw = Raw::connect(agent);
-    raw.say(&Hail::new("1.0.0", [1; 32]));
+    raw.say(&ClientHello::new("1.0.0", [1; 32]));
     raw.hear::<Answer>();
     assert!(raw.hear::<Verdict>().admitted);
     raw.say(&ToHost::Hello { version: CONTROL_VERSION });
@@ -55,7 +55,7 @@ fn admitted(agent: SocketAddr) -> Raw {
 
 fn half_a_message() -> Result<(), Skip> {
     let agent = Agent::at(loopback());
-    let hail = encode(&Hail::new("1.0.0", [1; 32])).unwrap();
+    let hail = encode(&ClientHello::new("1.0.0", [1; 32])).unwrap();
     Raw::connect(agent.address()).send(&hail[..hail.len() / 2]);
     agent.logs("went away before its greeting was over");
     let clock = encode(&ToHost::Clock).unwrap();
@@ -96,7 +96,7 @@ fn a_greeting_of_a_byte_at_a_time() -> Result<(), Skip> {
     let agent = Agent::at(loopback());
     let mut raw = Raw::connect(agent.address());
     let begun = Instant::now();
-    for byte in encode(&Hail::new("1.0.0", [1; 32])).unwrap() {
+    for byte in encode(&ClientHello::new("1.0.0", [1; 32])).unwrap() {
         if raw.socket.write_all(&[byte]).is_err() {
             break;
         }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use lab::wire::Credentials;
 use model::control::{FromHost, ToHost};
 use model::frame::encode;
-use model::greeting::Hail;
+use model::greeting::ClientHello;
 
 use crate::claims;
 use crate::support::Skip;
@@ -37,7 +37,7 @@ fn a_flood_does_not_keep_a_controller_out() -> Result<(), Skip> {
     // A byte every 20 ms each, new ones in place of those sent away.
     let dribble = thread::spawn({
         let (over, address) = (Arc::clone(&over), agent.address());
-        let hail = encode(&Hail::new("1.0.0", [1; 32])).unwrap();
+        let hail = encode(&ClientHello::new("1.0.0", [1; 32])).unwrap();
         move || {
             for byte in hail.iter().cycle() {
                 if over.load(Ordering::Relaxed) {

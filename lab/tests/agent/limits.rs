@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use lab::wire::Credentials;
-use model::adjust::{ForArm, Wanted};
+use model::adjust::{ArmRequest, Wanted};
 use model::control::{Cookie, FromHost, Limits, LinkEnd, Task, ToEndpoint, ToHost};
 use model::plan::TrialEnd;
 use model::{Bytes, Cell, Family, Nanos, Role, Test};
@@ -153,10 +153,10 @@ fn the_machine_is_not_changed() -> Result<(), Skip> {
     let link = ToHost::MakeLink { device: "x0".to_owned(), far_device: "x1".to_owned(), far_pid: 1 };
     says(&controller.refused(&link), &["change the machine's network: an agent does not"]);
     for arm in [
-        ForArm::Adjust(Wanted { device: "lo".to_owned(), mtu: Some(1_400), ..Wanted::default() }),
-        ForArm::Run { command: "true".to_owned(), environment: Vec::new() },
-        ForArm::Start { tool: "/bin/true".to_owned() },
-        ForArm::Version { tool: "/bin/true".to_owned() },
+        ArmRequest::Adjust(Wanted { device: "lo".to_owned(), mtu: Some(1_400), ..Wanted::default() }),
+        ArmRequest::Run { command: "true".to_owned(), environment: Vec::new() },
+        ArmRequest::Start { tool: "/bin/true".to_owned() },
+        ArmRequest::Version { tool: "/bin/true".to_owned() },
     ] {
         says(&controller.refused(&ToHost::Arm(arm)), &["run something of the controller's choosing: an agent does not"]);
     }

@@ -5,7 +5,7 @@ use std::io::Read;
 use lab::agent::{Agent as Opened, AgentError, Listen, Settings};
 use lab::wire::{CredentialError, Credentials, Secret};
 use model::control::{FromHost, Limits, ToHost};
-use model::greeting::{AgentId, Answer, Hail, Proof, Refusal, Verdict, Wants};
+use model::greeting::{AgentId, Answer, ClientHello, Proof, Refusal, Verdict, Wants};
 use model::hex::Hex;
 
 use crate::claims;
@@ -84,7 +84,7 @@ fn without_the_secret_nobody_comes_in() -> Result<(), Skip> {
     says(&error.to_string(), &["asks for its secret", "--secret-file"]);
     // Somebody who goes on all the same.
     let mut stranger = Raw::connect(agent.address());
-    stranger.say(&Hail::new("1.0.0", [1; 32]));
+    stranger.say(&ClientHello::new("1.0.0", [1; 32]));
     assert_eq!(stranger.hear::<Answer>().wants, Wants::Proof);
     stranger.say(&ToHost::Facts { device: "lo".to_owned(), endpoint_cpus: Vec::new() });
     says(&String::from_utf8(stranger.rest()).unwrap(), &["refused"]);
@@ -95,7 +95,7 @@ fn without_the_secret_nobody_comes_in() -> Result<(), Skip> {
 /// An agent to be distrusted: what it wants and how it judges.
 fn impostor(wants: Wants, verdict: Verdict) -> Result<(std::net::SocketAddr, std::thread::JoinHandle<Vec<u8>>), Skip> {
     Ok(serve_once(here()?, move |mut controller| {
-        controller.hear::<Hail>();
+        controller.hear::<ClientHello>();
         let agent = AgentId { tool: "1.0.0".to_owned(), id: Hex([1; 16]) };
         controller.say(&Answer::new(agent, [2; 32], wants));
         if wants == Wants::Proof {

@@ -1,7 +1,7 @@
 //! The conditions of a trial: what joins its hosts, what else they and the link
 //! are busy with, and how the kernel schedules its ends.
 
-mod beside;
+mod background;
 mod link_load;
 mod per_end;
 mod priority;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::choice::choice;
 use crate::plan::LinkKind;
 
-pub use beside::{CrossTaken, ForBeside, LoadTaken, OfBeside, Replaced, Taken, Traffic};
+pub use background::{BackgroundReply, BackgroundRequest, LoadUsage, ObservedConditions, Replaced, Traffic, TrafficTotals};
 pub use link_load::{LinkLoad, LinkLoadError, MOST_PAIRS};
 pub use per_end::{Level, PerEnd, PerEndError};
 pub use priority::{Priority, PriorityError};

@@ -10,7 +10,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
         for cell in &plan.cells {
             arm.apply(cell)?;
         }
-        check_mtu(plan, arm.around().mtu, &arm.name)?;
+        check_mtu(plan, arm.host_settings().mtu, &arm.name)?;
         check_hosts(plan, arm)?;
     }
     let on_agents = !plan.hosts.is_empty();
@@ -68,17 +68,17 @@ fn check_mtu(plan: &Plan, mtu: Option<u32>, arm: &str) -> Result<(), PlanError> 
 }
 
 fn check_hosts(plan: &Plan, arm: &crate::Arm) -> Result<(), PlanError> {
-    let around = arm.around();
+    let settings = arm.host_settings();
     let refused =
         |what: &str, reason: &str| Err(PlanError::Change { what: format!("{what} of arm '{}'", arm.name), reason: reason.to_owned() });
-    if let Some(name) = around.hosts.keys().find(|name| !plan.hosts.contains_key(*name)) {
+    if let Some(name) = settings.hosts.keys().find(|name| !plan.hosts.contains_key(*name)) {
         let reason = "the study itself has no agent there, and arms over different kinds of links do not compare: name one for it (--host)";
         return refused(&format!("host.{name}"), reason);
     }
     if plan.hosts.is_empty() {
         return Ok(());
     }
-    for (what, asked) in [("before", around.before.is_some()), ("after", around.after.is_some()), ("tool", around.tool.is_some())] {
+    for (what, asked) in [("before", settings.before.is_some()), ("after", settings.after.is_some()), ("tool", settings.tool.is_some())] {
         if asked {
             return refused(what, "an agent runs nothing of its controllers' choosing: do it on that machine, or leave out --host");
         }

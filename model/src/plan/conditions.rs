@@ -11,7 +11,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
     for cell in plan.cells_run() {
         check_cell(plan, &cell)?;
     }
-    for arm in plan.arms.iter().filter(|arm| !arm.around().cpus.is_empty()) {
+    for arm in plan.arms.iter().filter(|arm| !arm.host_settings().cpus.is_empty()) {
         for cell in &plan.cells {
             let placement = arm.apply(cell)?.conditions.placement;
             if matches!(placement, Placement::SameCore | Placement::OtherCore) {

@@ -6,10 +6,10 @@
 pub(crate) mod cells;
 mod changes;
 mod conditions;
-mod crossed;
 pub mod factor;
 pub mod hosts;
 pub mod link;
+mod link_check;
 pub mod raw;
 pub mod receipt;
 mod resolve;
@@ -71,8 +71,8 @@ pub struct Plan {
     pub reference: Option<String>,
     /// What the study varies, measures and shows: a few sentences for someone who
     /// has never seen it; empty where its author wrote none.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub about: String,
+    #[serde(rename = "about", default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
     /// When a trial ends.
     pub end: PlanEnd,
     /// What is sent before the measured part.

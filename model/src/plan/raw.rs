@@ -24,8 +24,8 @@ pub struct RawPlan {
     #[serde(default)]
     pub reference: Option<String>,
     /// What the study varies, measures and shows, in a few sentences.
-    #[serde(default)]
-    pub about: Option<String>,
+    #[serde(rename = "about", default)]
+    pub description: Option<String>,
     /// Seed of the random order; drawn when absent.
     #[serde(default)]
     pub seed: Option<u64>,
@@ -165,7 +165,7 @@ impl RawPlan {
     }
 
     /// Has every cell cross this link, whatever levels of it the tables of cells have.
-    pub fn cross(&mut self, kind: LinkKind) {
+    pub fn force_link(&mut self, kind: LinkKind) {
         self.link.kind = Some(kind);
         self.cells.iter_mut().for_each(|table| _ = table.remove(Factor::Link.name()));
     }

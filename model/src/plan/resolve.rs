@@ -3,10 +3,10 @@
 use super::cells::resolve_cells;
 use super::changes;
 use super::conditions;
-use super::crossed;
 use super::factor::Factor;
 use super::hosts::OnLoss;
 use super::link::{Link, LinkKind};
+use super::link_check;
 use super::raw::{RawBlocks, RawPlan, RawTrial};
 use super::receipt::RawReceipt;
 use super::{Blocks, Plan, PlanEnd};
@@ -28,7 +28,7 @@ pub const LOAD_OVERHEAD: Nanos = Nanos::from_millis(60);
 pub const LEAST_SILENCE: Nanos = Nanos::from_millis(200);
 
 /// Characters that a plan has to say what it is about.
-const LONGEST_ABOUT: usize = 1_000;
+const LONGEST_DESCRIPTION: usize = 1_000;
 
 /// No trial is shortened below this: clock edges and a scheduler's slice would
 /// show in it.
@@ -128,7 +128,7 @@ pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Plan,
         name: raw.name.clone(),
         title: raw.title.clone().unwrap_or_else(|| raw.name.clone()),
         reference: raw.reference.clone(),
-        about: resolve_about(raw.about.as_deref().unwrap_or_default())?,
+        description: resolve_description(raw.description.as_deref().unwrap_or_default())?,
         end,
         warmup,
         blocks,
@@ -144,7 +144,7 @@ pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Plan,
         host_wide: raw.host_wide,
         cells,
     };
-    crossed::check(&plan)?;
+    link_check::check(&plan)?;
     changes::check(&plan)?;
     conditions::check(&plan)?;
     Ok(plan)
@@ -159,9 +159,9 @@ fn check_name(key: &'static str, name: &str) -> Result<(), PlanError> {
 }
 
 /// The words of it, a space between any two: the file may break its lines anywhere.
-fn resolve_about(text: &str) -> Result<String, PlanError> {
+fn resolve_description(text: &str) -> Result<String, PlanError> {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match words.chars().count() <= LONGEST_ABOUT && !words.contains(char::is_control) {
+    match words.chars().count() <= LONGEST_DESCRIPTION && !words.contains(char::is_control) {
         true => Ok(words),
         false => Err(value("about", "...", "a few sentences of plain text, 1,000 characters at most")),
     }
@@ -272,17 +272,17 @@ mod tests {
         for (name, text) in PRESETS {
             let plan = plan(text).unwrap();
             assert_eq!(plan.name, *name);
-            let sentences = plan.about.split(". ").count();
-            assert_eq!(sentences, 3, "{name} is told in three sentences: {}", plan.about);
+            let sentences = plan.description.split(". ").count();
+            assert_eq!(sentences, 3, "{name} is told in three sentences: {}", plan.description);
             let page = include_str!("../../../docs/studies.md").split_whitespace().collect::<Vec<_>>().join(" ");
-            assert!(page.contains(&plan.about), "docs/studies.md does not tell {name} as its plan does");
+            assert!(page.contains(&plan.description), "docs/studies.md does not tell {name} as its plan does");
         }
     }
 
     #[test]
     fn what_a_plan_is_about_is_words_alone() {
         let about = |text: &str| {
-            plan(&format!("name = \"x\"\nabout = {text:?}\n[[cells]]\ntest = \"UDP_STREAM\"\nsize = 1")).map(|plan| plan.about)
+            plan(&format!("name = \"x\"\nabout = {text:?}\n[[cells]]\ntest = \"UDP_STREAM\"\nsize = 1")).map(|plan| plan.description)
         };
         assert_eq!(about(" One.\n  Two. ").unwrap(), "One. Two.");
         assert!(about(&"long ".repeat(250)).unwrap_err().to_string().contains("1,000 characters"));

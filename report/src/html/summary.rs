@@ -21,7 +21,7 @@ pub fn masthead(analysis: &Analysis, charts: bool, studies: &[Section]) -> Marku
                 @if let Some(text) = analysis.receipt().and_then(crate::receipt::red) {
                     a .red href="#receipt" { strong { "Red: " (text) "." } }
                 }
-                @if !run.plan.about.is_empty() { p .about { (run.plan.about) } }
+                @if !run.plan.description.is_empty() { p .about { (run.plan.description) } }
                 p .meta {
                     time { (clock::utc(run.started_ms)) }
                     " · " (run::link(&run.plan))

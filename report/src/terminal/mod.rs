@@ -55,8 +55,8 @@ fn title(page: &mut Page, analysis: &Analysis) {
     if let Some(text) = words::run::disturbed(analysis) {
         page.warning(&text);
     }
-    if !run.plan.about.is_empty() {
-        page.plain(&run.plan.about, 0, 0);
+    if !run.plan.description.is_empty() {
+        page.plain(&run.plan.description, 0, 0);
     }
     if let Some(text) = analysis.receipt().and_then(receipt::red) {
         page.warning(&format!("RED: {text}."));

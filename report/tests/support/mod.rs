@@ -34,7 +34,7 @@ pub fn sample() -> Analysis {
     let plan = Plan {
         name: "quick".into(),
         title: "What one message costs, TCP and UDP, 1 B to 16 KiB".into(),
-        about: String::new(),
+        description: String::new(),
         end: PlanEnd::Length(Nanos::from_millis(150)),
         warmup: Nanos::from_millis(30),
         blocks: Blocks { least: 9, most: 9, interval: 0.05, confidence: 0.95 },

@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
-use model::condition::{Conditions, LoadTaken, PerEnd, Replaced, Taken};
+use model::condition::{Conditions, LoadUsage, ObservedConditions, PerEnd, Replaced};
 use model::end::Schedule;
 use model::plan::PlanEnd;
 use model::{Bytes, Cell, Nanos, OfferedRate, Pacing, Protocol, Run, Test, TrialRecord};
@@ -61,7 +61,7 @@ fn measured(record: &mut TrialRecord) -> &mut model::trial::Measured {
 fn analysed(name: &str, title: &str, about: &str, cells: Vec<Cell>, blocks: u32, records: impl Iterator<Item = TrialRecord>) -> Analysis {
     let mut run: Run = super::sample().run;
     run.id = format!("2026-11-22T20-14-05Z-{name}-7f3a");
-    (run.plan.name, run.plan.title, run.plan.about) = (name.into(), title.into(), about.into());
+    (run.plan.name, run.plan.title, run.plan.description) = (name.into(), title.into(), about.into());
     (run.plan.blocks.least, run.plan.blocks.most, run.plan.cells) = (blocks, blocks, cells);
     run.plan.end = PlanEnd::Length(Nanos::from_millis(150));
     let mut collector = Collector::new(run, vec![super::host("a", vec![0]), super::host("b", vec![1])]);
@@ -117,11 +117,14 @@ fn under_load(cell: &Cell, block: u32, place: usize) -> TrialRecord {
     let taken = |units: u32| {
         let replaced = vec![Replaced { job: "formatting".into(), by: "built in".into() }];
         let cpu = Nanos::new((f64::from(units) * 9.7e8 * (1.0 + 0.01 * noise(block, place, 4))) as u64);
-        (units > 0).then_some(LoadTaken { cpu, elapsed: Nanos::from_millis(1_000), jobs: 12, replaced, not_caged: None })
+        (units > 0).then_some(LoadUsage { cpu, elapsed: Nanos::from_millis(1_000), jobs: 12, replaced, not_caged: None })
     };
     if !load.is_usual() {
-        trial.conditions =
-            Some(Box::new(Taken { sender_load: taken(load.sender), receiver_load: taken(load.receiver), ..Taken::default() }));
+        trial.conditions = Some(Box::new(ObservedConditions {
+            sender_load: taken(load.sender),
+            receiver_load: taken(load.receiver),
+            ..ObservedConditions::default()
+        }));
     }
     record
 }

@@ -56,7 +56,7 @@ pub fn trial(cell: Cell, swapped: bool) -> OneTrial {
     let plan = Plan {
         name: "once".into(),
         title: "One trial".into(),
-        about: String::new(),
+        description: String::new(),
         end: PlanEnd::Length(Nanos::from_millis(1_000 * SECONDS)),
         warmup: Nanos::new(0),
         blocks: Blocks { least: 1, most: 1, interval: 0.05, confidence: 0.95 },

@@ -1,6 +1,6 @@
 //! Frames and limits against published and measured figures.
 
-use model::condition::CrossTaken;
+use model::condition::TrafficTotals;
 use model::kernel::LinkCounters;
 use model::{BitRate, Bytes, Family, Nanos, Protocol};
 use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
@@ -121,17 +121,17 @@ proptest! {
 
 #[test]
 fn what_pairs_use_is_their_frames_with_preamble_and_gap() {
-    let pair = CrossTaken {
+    let pair = TrafficTotals {
         bytes: Bytes::new(91_500),
         elapsed: Nanos::from_millis(1_000),
         // Segments of 1,460 bytes and an acknowledgement, of 54 bytes as counted, for each second one.
         frames: [64, 32],
         frame_bytes: [64 * 1_514, 32 * 54],
     };
-    let share = |link: &str, pairs: &[CrossTaken]| used_by_pairs(&link.parse().unwrap(), pairs);
+    let share = |link: &str, pairs: &[TrafficTotals]| used_by_pairs(&link.parse().unwrap(), pairs);
     let forward = 64.0 * 1_538.0 * 8.0 / 1e7;
     let close = |found: Option<f64>, expected: f64| (found.unwrap() - expected).abs() < 1e-12;
     assert!(close(share("switch 10M", &[pair]), forward));
     assert!(close(share("shared-wire 10M", &[pair, pair]), 2.0 * (forward + 32.0 * 84.0 * 8.0 / 1e7)));
-    assert_eq!((share("switch", &[pair]), share("switch 10M", &[CrossTaken::default()])), (None, Some(0.0)));
+    assert_eq!((share("switch", &[pair]), share("switch 10M", &[TrafficTotals::default()])), (None, Some(0.0)));
 }

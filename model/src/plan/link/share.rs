@@ -13,11 +13,6 @@ impl Share {
     /// Nothing.
     pub const NONE: Self = Self(0);
 
-    /// So many millionths; more than a whole is a whole.
-    pub const fn from_millionths(millionths: u32) -> Self {
-        Self(if millionths > WHOLE { WHOLE } else { millionths })
-    }
-
     /// As a number from 0 to 1.
     pub fn as_f64(self) -> f64 {
         f64::from(self.0) / f64::from(WHOLE)

@@ -12,17 +12,17 @@ use crate::quantity::{BitRate, Bytes, Nanos};
 /// when the host's process ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ForBeside {
-    /// Put units of load on CPUs; answered with [`OfBeside::Done`] once each works.
+pub enum BackgroundRequest {
+    /// Put units of load on CPUs; answered with [`BackgroundReply::Done`] once each works.
     Load {
         /// At least 1.
         units: u32,
         /// Where they run.
         cpus: Vec<u32>,
     },
-    /// End the load; answered with [`OfBeside::Load`].
+    /// End the load; answered with [`BackgroundReply::Load`].
     Unload,
-    /// Have sinks for other traffic; answered with [`OfBeside::Listening`].
+    /// Have sinks for other traffic; answered with [`BackgroundReply::Listening`].
     Sink {
         /// Where they listen; port 0.
         at: SocketAddr,
@@ -34,15 +34,15 @@ pub enum ForBeside {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         avoid: Vec<u32>,
     },
-    /// Start to send other traffic; answered with [`OfBeside::Done`] once it flows.
+    /// Start to send other traffic; answered with [`BackgroundReply::Done`] once it flows.
     Send(Traffic),
-    /// End other traffic, here as a sender or a sink; answered with [`OfBeside::Traffic`].
+    /// End other traffic, here as a sender or a sink; answered with [`BackgroundReply::Traffic`].
     Quiet,
-    /// Have the endpoint scheduled so; answered with [`OfBeside::Done`] once that
+    /// Have the endpoint scheduled so; answered with [`BackgroundReply::Done`] once that
     /// is read back.
     Schedule(Priority),
     /// Have packets that `device` receives handled on a CPU; `None`: as usual.
-    /// Answered with [`OfBeside::Done`] once that is read back.
+    /// Answered with [`BackgroundReply::Done`] once that is read back.
     Softirq {
         /// The link's device.
         device: String,
@@ -79,20 +79,20 @@ pub struct Traffic {
 /// From a host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum OfBeside {
+pub enum BackgroundReply {
     /// It is as asked.
     Done,
     /// Where the sink listens.
     Listening(SocketAddr),
     /// What the load took.
-    Load(LoadTaken),
+    Load(LoadUsage),
     /// What was sent or received.
-    Traffic(CrossTaken),
+    Traffic(TrafficTotals),
 }
 
 /// What a host load took from its beginning to its end.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LoadTaken {
+pub struct LoadUsage {
     /// CPU time of all units, the kernel's work for them included.
     pub cpu: Nanos,
     /// How long they ran.
@@ -118,7 +118,7 @@ pub struct Replaced {
 
 /// What other traffic did from its beginning to when its sender was told to end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CrossTaken {
+pub struct TrafficTotals {
     /// Payload that its sinks received in that time.
     pub bytes: Bytes,
     /// How long it flowed, its connections being there already.
@@ -135,19 +135,19 @@ pub struct CrossTaken {
 /// What the conditions of a trial really were.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Taken {
+pub struct ObservedConditions {
     /// Of the load on the sender's host.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub sender_load: Option<LoadTaken>,
+    pub sender_load: Option<LoadUsage>,
     /// Of the load on the receiver's host.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub receiver_load: Option<LoadTaken>,
+    pub receiver_load: Option<LoadUsage>,
     /// Of each pair of other hosts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub pairs: Vec<CrossTaken>,
+    pub pairs: Vec<TrafficTotals>,
     /// Of the bulk flows, all together.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub bulk: Option<CrossTaken>,
+    pub bulk: Option<TrafficTotals>,
     /// How each end was scheduled, read back, where it was asked for.
     #[serde(skip_serializing_if = "PerEnd::is_usual")]
     pub priority: PerEnd<Priority>,

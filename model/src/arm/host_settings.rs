@@ -7,7 +7,7 @@ use crate::plan::HostAddress;
 
 /// The settings of an arm that are not levels of its cells.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Around {
+pub struct HostSettings {
     /// Largest IP packet of the link's devices.
     pub mtu: Option<u32>,
     /// Settings of the hosts' kernel.
@@ -24,21 +24,21 @@ pub struct Around {
     pub tool: Option<String>,
 }
 
-impl Around {
-    pub(super) fn of(settings: &[Setting]) -> Self {
-        let mut around = Self::default();
+impl HostSettings {
+    pub(super) fn new(settings: &[Setting]) -> Self {
+        let mut all = Self::default();
         for setting in settings {
             match setting.clone() {
                 Setting::Factor { .. } => {}
-                Setting::Mtu(mtu) => around.mtu = Some(mtu),
-                Setting::Sysctl { name, value } => _ = around.sysctls.insert(name, value),
-                Setting::Cpus { host, cpus } => _ = around.cpus.insert(host, cpus),
-                Setting::Before(command) => around.before = Some(command),
-                Setting::After(command) => around.after = Some(command),
-                Setting::Host { name, at } => _ = around.hosts.insert(name, at),
-                Setting::Tool(path) => around.tool = Some(path),
+                Setting::Mtu(mtu) => all.mtu = Some(mtu),
+                Setting::Sysctl { name, value } => _ = all.sysctls.insert(name, value),
+                Setting::Cpus { host, cpus } => _ = all.cpus.insert(host, cpus),
+                Setting::Before(command) => all.before = Some(command),
+                Setting::After(command) => all.after = Some(command),
+                Setting::Host { name, at } => _ = all.hosts.insert(name, at),
+                Setting::Tool(path) => all.tool = Some(path),
             }
         }
-        around
+        all
     }
 }

@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn a_link_that_is_asked_for_takes_the_place_of_all_levels() {
         let mut raw = RawPlan::parse("name = \"x\"\n[[cells]]\ntest = \"TCP_RR\"\nsize = 1\nlink = [\"veth\", \"switch\"]").unwrap();
-        raw.cross("ethernet 10M".parse().unwrap());
+        raw.force_link("ethernet 10M".parse().unwrap());
         let plan = resolve(&raw, &[], 1).unwrap();
         assert_eq!((plan.cells.len(), plan.links()), (1, vec![plan.link.clone()]));
         assert_eq!(plan.link.kind.to_string(), "ethernet 10M");

@@ -20,7 +20,7 @@ use crate::recorder::Recorder;
 use crate::version;
 
 /// The listener of one trial.
-pub struct Hand<'a> {
+pub struct TrialPrinter<'a> {
     asked: &'a Asked,
     json: bool,
     verbose: bool,
@@ -36,7 +36,7 @@ pub struct Hand<'a> {
     waiting: Option<u32>,
 }
 
-impl<'a> Hand<'a> {
+impl<'a> TrialPrinter<'a> {
     /// Nothing has happened yet.
     pub fn new(asked: &'a Asked, args: &OneshotArgs, recorder: Option<Recorder>, interrupted: Arc<AtomicBool>) -> Self {
         Self {
@@ -174,7 +174,7 @@ impl<'a> Hand<'a> {
     }
 }
 
-impl Listener for Hand<'_> {
+impl Listener for TrialPrinter<'_> {
     fn hear(&mut self, event: &Event) -> Result<Wish, Box<dyn Error + Send + Sync>> {
         match event {
             Event::Opened { hosts, warnings, .. } => self.opened(hosts, warnings)?,
