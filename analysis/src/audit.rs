@@ -41,18 +41,18 @@ const LEAST_MESSAGES: u64 = 100;
 /// measured on the host before the run.
 pub fn warnings(record: &TrialRecord, loop_overhead_ns: f64) -> Vec<Warning> {
     let Some(measured) = record.measured() else { return Vec::new() };
-    let mut found = Vec::new();
-    found.extend(unaccounted(measured, &record.cell));
-    found.extend(wrong_path(measured, &record.cell));
-    found.extend(one_cpu(measured, &record.cell));
+    let (cell, mut found) = (record.cell_as_run(), Vec::new());
+    found.extend(unaccounted(measured, cell));
+    found.extend(wrong_path(measured, cell));
+    found.extend(one_cpu(measured, cell));
     found.extend(throttled(measured));
     found.extend(stolen(measured));
-    found.extend(misaligned(measured, &record.cell));
-    found.extend(answers_lost(measured, &record.cell));
+    found.extend(misaligned(measured, cell));
+    found.extend(answers_lost(measured, cell));
     for end in [&measured.sender, &measured.receiver] {
-        found.extend(contended(end, &record.cell));
+        found.extend(contended(end, cell));
         // A sender that keeps to its schedule is limited by that alone.
-        let limited = generator_limit(end, loop_overhead_ns).filter(|_| record.cell.rate.is_none() || behind(&measured.sender).is_some());
+        let limited = generator_limit(end, loop_overhead_ns).filter(|_| cell.rate.is_none() || behind(&measured.sender).is_some());
         found.extend(limited);
         found.extend(behind(end));
         found.extend(end.options.iter().filter_map(|option| not_taken(end.role, option)));

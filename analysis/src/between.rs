@@ -222,7 +222,7 @@ mod tests {
     use super::{Between, RunValues, RunsCompared, compare_runs};
     use crate::testing::{cell, measured};
     use crate::verdict::{Conclusion, Verdict};
-    use model::trial::{Outcome, TRIAL_FORMAT};
+    use model::trial::Outcome;
     use model::{Nanos, Pass, Test, TrialRecord};
 
     /// Trials whose elapsed time is `factor` of the usual, two cells.
@@ -235,17 +235,9 @@ mod tests {
                 let length = window.length().get() as f64 * factor * (1.0 + 0.002 * f64::from(block % 5));
                 window.end = window.start + Nanos::new(length as u64);
                 values.push(&TrialRecord {
-                    format: TRIAL_FORMAT,
                     block,
-                    position: 0,
-                    swapped: false,
-                    started_ms: 0,
-                    cell: cell(Test::UdpStream, size),
-                    arm: None,
-                    taken: Vec::new(),
                     pass,
-                    outcome: Outcome::Measured(Box::new(measured)),
-                    warnings: Vec::new(),
+                    ..TrialRecord::new(cell(Test::UdpStream, size), Outcome::Measured(Box::new(measured)))
                 });
             }
         }

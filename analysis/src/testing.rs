@@ -7,7 +7,7 @@ use model::end::{Counts, CpuTime, EndReport, Switches, Window};
 use model::kernel::HostCounters;
 use model::plan::{Blocks, Link, LinkKind, OnLoss, PlanEnd};
 use model::run::{RUN_FORMAT, Status};
-use model::trial::{Measured, Outcome, TRIAL_FORMAT};
+use model::trial::{Measured, Outcome};
 use model::{Bytes, Cell, Nanos, Plan, Protocol, Role, Run, Test, TrialRecord};
 
 use rand::{RngExt, SeedableRng};
@@ -143,19 +143,7 @@ pub fn measured(test: Test, size: u64) -> Measured {
 
 /// The record of a trial in `block`.
 pub fn record(test: Test, size: u64, block: u32, measured: Measured) -> TrialRecord {
-    TrialRecord {
-        format: TRIAL_FORMAT,
-        block,
-        position: 0,
-        swapped: block % 2 == 1,
-        arm: None,
-        taken: Vec::new(),
-        pass: model::Pass::Clean,
-        started_ms: 0,
-        cell: cell(test, size),
-        outcome: Outcome::Measured(Box::new(measured)),
-        warnings: Vec::new(),
-    }
+    TrialRecord { block, swapped: block % 2 == 1, ..TrialRecord::new(cell(test, size), Outcome::Measured(Box::new(measured))) }
 }
 
 /// A finished run over these cells, of at most so many blocks, looked at once.

@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Context, ensure};
 use lab::event::Quiet;
 use model::run::{RUN_FORMAT, Run, Status};
-use model::trial::{Outcome, TRIAL_FORMAT};
+use model::trial::Outcome;
 use model::{Cell, Protocol, Test, TrialRecord};
 use nix::sys::resource::{UsageWho, getrusage};
 use store::RunDirectory;
@@ -89,17 +89,10 @@ fn store_copies(root: &Path, trials: u32) -> anyhow::Result<std::path::PathBuf> 
         let mut measured = samples[at].clone();
         measured.receiver.counts.messages += u64::from(number % 97);
         directory.append_trial(&TrialRecord {
-            format: TRIAL_FORMAT,
             block: number / samples.len() as u32,
             position: at as u32,
             swapped: number / samples.len() as u32 % 2 == 1,
-            arm: None,
-            taken: Vec::new(),
-            pass: model::Pass::Clean,
-            started_ms: 0,
-            cell: plan.cells[at].clone(),
-            outcome: Outcome::Measured(Box::new(measured)),
-            warnings: Vec::new(),
+            ..TrialRecord::new(plan.cells[at].clone(), Outcome::Measured(Box::new(measured)))
         })?;
     }
     Ok(directory.path().to_owned())

@@ -88,7 +88,7 @@ mod tests {
     use model::plan::{RawPlan, TrialEnd};
     use model::profile::{Observation, Profile, SampleSource, Stack};
     use model::schedule::Slot;
-    use model::trial::{Observed, Outcome, TRIAL_FORMAT};
+    use model::trial::{Observed, Outcome};
     use model::{Nanos, Pass, Plan, TrialRecord};
 
     fn plan(end: &str) -> Plan {
@@ -117,19 +117,7 @@ mod tests {
             let seen = Observation { profile: Some(profile), ..Observation::default() };
             Box::new(Observed { sender: seen.clone(), receiver: seen })
         });
-        TrialRecord {
-            format: TRIAL_FORMAT,
-            block: 0,
-            position: 0,
-            swapped: false,
-            arm: None,
-            taken: Vec::new(),
-            pass,
-            started_ms: 0,
-            cell: plan.cells[0].clone(),
-            outcome: Outcome::Measured(Box::new(trial)),
-            warnings: Vec::new(),
-        }
+        TrialRecord { pass, ..TrialRecord::new(plan.cells[0].clone(), Outcome::Measured(Box::new(trial))) }
     }
 
     fn millis(end: TrialEnd) -> u64 {

@@ -180,7 +180,7 @@ mod tests {
     use model::plan::RawPlan;
     use model::run::Status;
     use model::schedule;
-    use model::trial::{Outcome, TRIAL_FORMAT};
+    use model::trial::Outcome;
     use model::{Bytes, Plan, TrialRecord};
     use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
 
@@ -197,17 +197,10 @@ mod tests {
     fn trials(plan: &Plan) -> Vec<TrialRecord> {
         let block = |index| schedule::block(plan.seed, index, plan.shape());
         let record = |index: u32, position: usize, cell: usize, swapped| TrialRecord {
-            format: TRIAL_FORMAT,
             block: index,
             position: position as u32,
             swapped,
-            arm: None,
-            taken: Vec::new(),
-            pass: model::Pass::Clean,
-            started_ms: 0,
-            cell: plan.cells[cell].clone(),
-            outcome: Outcome::Measured(Box::new(measured())),
-            warnings: Vec::new(),
+            ..TrialRecord::new(plan.cells[cell].clone(), Outcome::Measured(Box::new(measured())))
         };
         (0..plan.blocks.most)
             .flat_map(|index| {

@@ -12,7 +12,7 @@ use analysis::stopping::Decision;
 use model::plan::OnLoss;
 use model::run::Status;
 use model::schedule::{self, Block, Slot};
-use model::trial::{Outcome, TRIAL_FORMAT, TrialRecord};
+use model::trial::{Outcome, TrialRecord};
 use model::warning::Warning;
 use model::{Pass, Plan, Role};
 
@@ -299,22 +299,19 @@ impl Study<'_> {
             Err(TrialError::Stopped) => return Ok(None),
         };
         let mut record = TrialRecord {
-            format: TRIAL_FORMAT,
             block: block.index,
             position: position as u32,
             swapped: block.swapped,
             started_ms,
-            cell: run,
+            as_run: (run != *cell).then(|| Box::new(run)),
             arm: self.plan.arms.get(slot.arm).map(|arm| arm.name.clone()),
             taken,
             pass: slot.pass,
-            outcome,
             warnings,
+            ..TrialRecord::new(cell.clone(), outcome)
         };
         let found = self.audit(&record);
         record.warnings.extend(found);
-        // It was audited as it was run, and is stored under its cell in the plan.
-        record.cell = cell.clone();
         let not_taken = self.plan.arms.get(slot.arm).and_then(|arm| arm::not_taken(arm, &record.warnings));
         if let (Some(error), Outcome::Measured(_)) = (not_taken, &record.outcome) {
             record.outcome = Outcome::Failed { error, lost: false };

@@ -8,6 +8,7 @@ use crate::condition;
 use crate::end::EndReport;
 use crate::kernel::{HostCounters, WireCounters};
 use crate::pass::Pass;
+use crate::plan::Plan;
 use crate::profile::Observation;
 use crate::quantity::Nanos;
 use crate::traffic::{Protocol, Role};
@@ -29,8 +30,12 @@ pub struct TrialRecord {
     pub swapped: bool,
     /// When it started, in milliseconds since 1970 (UTC).
     pub started_ms: u64,
-    /// What was run: a cell of the plan. In an arm, its settings stand over it.
+    /// The cell of the plan that the trial belongs to.
     pub cell: Cell,
+    /// The cell as run: `cell` with the settings of the arm; `None` where both are
+    /// equal. Read it with [`TrialRecord::cell_as_run`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_run: Option<Box<Cell>>,
     /// The arm it belongs to, by name; `None` of a plan without arms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arm: Option<String>,
@@ -170,11 +175,68 @@ const fn is_false(choice: &bool) -> bool {
 }
 
 impl TrialRecord {
+    /// A record of a clean trial, the first of its run, without an arm and without warnings.
+    pub const fn new(cell: Cell, outcome: Outcome) -> Self {
+        Self {
+            format: TRIAL_FORMAT,
+            block: 0,
+            position: 0,
+            swapped: false,
+            started_ms: 0,
+            cell,
+            as_run: None,
+            arm: None,
+            taken: Vec::new(),
+            pass: Pass::Clean,
+            outcome,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The cell as run, with the settings of the arm.
+    pub fn cell_as_run(&self) -> &Cell {
+        self.as_run.as_deref().unwrap_or(&self.cell)
+    }
+
+    /// Derives the cell as run from the plan, for a record of a version that did
+    /// not store it. An arm that the plan does not have changes nothing.
+    pub fn complete(&mut self, plan: &Plan) {
+        let Some(name) = self.arm.as_ref().filter(|_| self.as_run.is_none()) else { return };
+        let arm = plan.arms.iter().find(|arm| arm.name == *name);
+        let as_run = arm.and_then(|arm| arm.apply(&self.cell).ok());
+        self.as_run = as_run.filter(|cell| *cell != self.cell).map(Box::new);
+    }
+
     /// The measurements, when there are any.
     pub fn measured(&self) -> Option<&Measured> {
         match &self.outcome {
             Outcome::Measured(measured) => Some(measured),
             Outcome::Skipped { .. } | Outcome::Failed { .. } => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Outcome, TrialRecord};
+    use crate::plan::{RawPlan, resolve};
+
+    #[test]
+    fn a_record_without_the_cell_as_run_is_completed_by_its_plan() {
+        let raw = RawPlan::parse("name = \"x\"\narms = [\"a\", \"b: nodelay=true\"]\n[[cells]]\ntest = \"TCP_STREAM\"\nsize = 64").unwrap();
+        let plan = resolve(&raw, &[], 1).unwrap();
+        let in_arm = |name: Option<&str>| {
+            let record = TrialRecord::new(plan.cells[0].clone(), Outcome::Skipped { reason: String::new() });
+            let mut record = TrialRecord { arm: name.map(str::to_owned), ..record };
+            record.complete(&plan);
+            record
+        };
+        for arm in [None, Some("a"), Some("gone")] {
+            assert_eq!((in_arm(arm).as_run.as_ref(), in_arm(arm).cell_as_run()), (None, &plan.cells[0]), "{arm:?}");
+        }
+        let completed = in_arm(Some("b"));
+        assert!(completed.cell_as_run().nodelay && !completed.cell.nodelay);
+        let text = serde_json::to_string(&completed).unwrap();
+        assert_eq!(serde_json::from_str::<TrialRecord>(&text).unwrap(), completed);
     }
 }

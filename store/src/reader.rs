@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 use model::host::{FACTS_FORMAT, HostFacts};
 use model::nearest;
 use model::run::{RUN_FORMAT, Run};
+use model::trial::TrialRecord;
 use model::warning::Warning;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::StoreError;
 use crate::layout::{self, Moment};
+use crate::line::BadLine;
 use crate::list;
 use crate::trials::Trials;
 
@@ -62,12 +64,19 @@ impl RunReader {
         &self.warnings
     }
 
-    /// Reads the trials from the first. May be called again.
+    /// Reads the trials from the first, each completed with the cell as run
+    /// ([`TrialRecord::complete`]). May be called again.
     ///
     /// # Errors
     /// When `trials.jsonl` cannot be opened.
-    pub fn trials(&self) -> Result<Trials, StoreError> {
-        Trials::open(&self.path.join(layout::TRIALS))
+    pub fn trials(&self) -> Result<impl Iterator<Item = Result<TrialRecord, BadLine>>, StoreError> {
+        let trials = Trials::open(&self.path.join(layout::TRIALS))?;
+        Ok(trials.map(|read| {
+            read.map(|mut record| {
+                record.complete(&self.run.plan);
+                record
+            })
+        }))
     }
 }
 

@@ -11,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use lab::study::StudyError;
 use model::TrialRecord;
-use model::trial::{Outcome, TRIAL_FORMAT};
+use model::trial::Outcome;
 
 use crate::args::OneshotArgs;
 use crate::exit::{Exit, Failure};
@@ -63,16 +63,8 @@ fn reason(error: StudyError) -> Failure {
 /// What stands for a trial that the user ended.
 fn interrupted_trial(asked: &plan::Asked, started_ms: u64) -> TrialRecord {
     TrialRecord {
-        format: TRIAL_FORMAT,
-        block: 0,
-        position: 0,
         swapped: asked.swapped,
-        arm: None,
-        taken: Vec::new(),
-        pass: model::Pass::Clean,
         started_ms,
-        cell: asked.cell.clone(),
-        outcome: Outcome::Failed { error: "interrupted by the user".to_owned(), lost: false },
-        warnings: Vec::new(),
+        ..TrialRecord::new(asked.cell.clone(), Outcome::Failed { error: "interrupted by the user".to_owned(), lost: false })
     }
 }

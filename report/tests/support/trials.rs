@@ -12,7 +12,7 @@ use model::end::{
 use model::host::HostFacts;
 use model::kernel::HostCounters;
 use model::plan::{Blocks, Link, LinkKind, OnLoss, PlanEnd};
-use model::trial::{ClockOffset, Measured, Outcome, TRIAL_FORMAT};
+use model::trial::{ClockOffset, Measured, Outcome};
 use model::{Bytes, Cell, Nanos, OfferedRate, Plan, Protocol, Role, Test, TrialRecord, Warning};
 use report::oneshot::{Intervals, Row, Setting};
 
@@ -73,19 +73,7 @@ pub fn trial(cell: Cell, swapped: bool) -> OneTrial {
         seed: 1,
         cells: vec![cell.clone()],
     };
-    let record = TrialRecord {
-        format: TRIAL_FORMAT,
-        block: 0,
-        position: 0,
-        swapped,
-        arm: None,
-        taken: Vec::new(),
-        pass: model::Pass::Clean,
-        started_ms: 1_795_307_465_000,
-        cell,
-        outcome: Outcome::Measured(Box::new(measured)),
-        warnings: Vec::new(),
-    };
+    let record = TrialRecord { swapped, started_ms: 1_795_307_465_000, ..TrialRecord::new(cell, Outcome::Measured(Box::new(measured))) };
     OneTrial { plan, hosts: vec![host("a", vec![0]), host("b", vec![1])], record, rows, warnings: Vec::new() }
 }
 

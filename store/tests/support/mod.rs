@@ -11,7 +11,7 @@ use model::plan::{Plan, RawPlan, preset, resolve};
 use model::quantity::{Bytes, Nanos};
 use model::run::{RUN_FORMAT, Run, Status};
 use model::traffic::{Role, Test};
-use model::trial::{Measured, Outcome, TRIAL_FORMAT, TrialRecord};
+use model::trial::{Measured, Outcome, TrialRecord};
 use model::warning::Warning;
 use store::{BadLine, RunReader};
 
@@ -76,30 +76,28 @@ fn end(role: Role, number: u64) -> EndReport {
 pub fn trial(number: u64) -> TrialRecord {
     let (size, read_size) = (Bytes::new(1 + number % 16_384), Bytes::new(131_072));
     TrialRecord {
-        format: TRIAL_FORMAT,
         block: u32::try_from(number / 21).unwrap(),
         position: u32::try_from(number % 21).unwrap(),
         swapped: number % 2 == 1,
-        arm: None,
-        taken: Vec::new(),
-        pass: model::Pass::Clean,
         started_ms: STARTED + number,
-        cell: Cell { read_size, nodelay: true, cc: Some("reno".to_owned()), ..Cell::plain(Test::TcpStream, size) },
-        outcome: Outcome::Measured(Box::new(Measured {
-            sender: end(Role::Sender, number),
-            receiver: end(Role::Receiver, number),
-            sender_host: HostCounters::default(),
-            receiver_host: HostCounters::default(),
-            isolated: true,
-            apart: false,
-            clock: None,
-            control: None,
-            overhead: Nanos::new(35_000_000),
-            conditions: None,
-            wire: None,
-            observed: None,
-        })),
         warnings: vec![Warning::Contended { role: Role::Sender, share: 0.05 }],
+        ..TrialRecord::new(
+            Cell { read_size, nodelay: true, cc: Some("reno".to_owned()), ..Cell::plain(Test::TcpStream, size) },
+            Outcome::Measured(Box::new(Measured {
+                sender: end(Role::Sender, number),
+                receiver: end(Role::Receiver, number),
+                sender_host: HostCounters::default(),
+                receiver_host: HostCounters::default(),
+                isolated: true,
+                apart: false,
+                clock: None,
+                control: None,
+                overhead: Nanos::new(35_000_000),
+                conditions: None,
+                wire: None,
+                observed: None,
+            })),
+        )
     }
 }
 
