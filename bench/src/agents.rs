@@ -13,8 +13,8 @@ use std::thread;
 
 use anyhow::{Context, ensure};
 use lab::agent::{Agent, Listen, Settings};
+use lab::connection::Credentials;
 use lab::session::Session;
-use lab::wire::Credentials;
 use model::control::Limits;
 use model::plan::HostAddress;
 use model::{Family, Plan, Protocol, Role};

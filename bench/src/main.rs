@@ -100,7 +100,7 @@ enum Process {
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     match &arguments.process {
-        Some(Process::Host { name, isolation }) => Ok(lab::keeper::run(name, *isolation)?),
+        Some(Process::Host { name, isolation }) => Ok(lab::host_process::run(name, *isolation)?),
         Some(Process::Endpoint) => {
             let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
             Ok(engine::endpoint::run(input, io::stdout(), engine::endpoint::Files::Own)?)

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use anyhow::Context;
+use lab::connection::Credentials;
 use lab::event::Quiet;
 use lab::session::Session;
-use lab::wire::Credentials;
 use model::plan::{Blocks, Link, LinkKind, OnLoss, PlanEnd};
 use model::trial::Measured;
 use model::{Bytes, Cell, Nanos, Plan, Protocol, Test};
@@ -60,7 +60,7 @@ pub fn stream(protocol: Protocol, size: u64, read_size: u64) -> Cell {
 
 /// Runs the only cell of a plan once.
 pub fn measure(session: &mut Session, plan: &Plan) -> anyhow::Result<Measured> {
-    Ok(lab::trial::run(session, lab::trial::Order::clean(plan, &plan.cells[0], false), &mut Quiet)
+    Ok(lab::trial::run(session, lab::trial::TrialSpec::clean(plan, &plan.cells[0], false), &mut Quiet)
         .context("run a trial of nettoll")?
         .measured)
 }

@@ -71,7 +71,7 @@ fn store_copies(root: &Path, trials: u32) -> anyhow::Result<std::path::PathBuf> 
     let samples = plan
         .cells
         .iter()
-        .map(|cell| Ok(lab::trial::run(&mut session, lab::trial::Order::clean(&plan, cell, false), &mut Quiet)?.measured))
+        .map(|cell| Ok(lab::trial::run(&mut session, lab::trial::TrialSpec::clean(&plan, cell, false), &mut Quiet)?.measured))
         .collect::<anyhow::Result<Vec<_>>>()?;
     let mut directory = RunDirectory::create(root, "bench", 0)?;
     let run = Run {

@@ -47,7 +47,7 @@ fn listen(args: &AgentArgs, open: bool) -> Result<Listen, Failure> {
     if args.listen.is_empty() {
         return Ok(if open { Listen::Everywhere { port } } else { Listen::Here { port } });
     }
-    let address = |word: &String| match lab::wire::literal(word, port) {
+    let address = |word: &String| match lab::connection::literal(word, port) {
         Ok(Some(address)) => Ok(address),
         Ok(None) => Err(Failure::misuse(format!("--listen {word}: it is no address; give one of this machine's (see `ip address`)"))),
         Err(reason) => Err(Failure::misuse(format!("--listen {word}: {reason}"))),
@@ -73,7 +73,7 @@ fn ready(addresses: &[SocketAddr], open: bool) -> String {
 /// # Errors
 /// A name that none can bear, a file that is there already.
 pub fn make_certificates(args: &CertificatesArgs) -> Result<Exit, Failure> {
-    let made = lab::wire::make_certificates(&args.directory, &args.names, SystemTime::now())?;
+    let made = lab::connection::make_certificates(&args.directory, &args.names, SystemTime::now())?;
     let at = args.directory.display();
     output::write(&format!(
         "Made in {at}, for {} days, each with its .key:\n  \

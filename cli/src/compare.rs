@@ -6,7 +6,7 @@ use analysis::between::{Between, RunValues, RunsCompared, compare_runs};
 use analysis::receipt::compare_studies;
 use analysis::result::Analysis;
 use anyhow::Context;
-use lab::likeness;
+use lab::host_diff;
 use model::Plan;
 use store::RunReader;
 
@@ -57,7 +57,7 @@ fn read(path: &Path, rules: Option<&Own>) -> Result<One, Failure> {
 
 fn held(baseline: &One, candidate: &One, threshold: f64) -> RunsCompared {
     let [a, b] = [&baseline.analysis, &candidate.analysis];
-    let likeness::Differences { grave, slight } = likeness::compare(&a.hosts, &b.hosts);
+    let host_diff::Differences { grave, slight } = host_diff::compare(&a.hosts, &b.hosts);
     let receipts = a.receipt().zip(b.receipt()).map(|(a, b)| compare_studies(a, b));
     RunsCompared {
         baseline: a.run.id.clone(),

@@ -13,7 +13,7 @@ use crate::output;
 /// # Errors
 /// A controller that cannot be talked to.
 pub fn host(args: &HostArgs) -> Result<Exit, Failure> {
-    lab::keeper::run(&args.name, args.isolation)?;
+    lab::host_process::run(&args.name, args.isolation)?;
     Ok(Exit::Done)
 }
 

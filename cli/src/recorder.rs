@@ -1,11 +1,12 @@
 //! Writes a run down as it happens, and hears whether the user wants it to end.
 
 use std::error::Error;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lab::{Event, Listener, Wish};
+use lab::{Event, Listener};
 use model::run::{RUN_FORMAT, Status};
 use model::{Plan, Run};
 use store::{Moment, RunDirectory};
@@ -55,7 +56,7 @@ impl Recorder {
 }
 
 impl Listener for Recorder {
-    fn hear(&mut self, event: &Event) -> Result<Wish, Box<dyn Error + Send + Sync>> {
+    fn hear(&mut self, event: &Event) -> Result<ControlFlow<()>, Box<dyn Error + Send + Sync>> {
         match event {
             Event::Opened { hosts, warnings, .. } => {
                 for facts in *hosts {
@@ -84,6 +85,6 @@ impl Listener for Recorder {
             }
         }
         self.progress.hear(event);
-        Ok(if self.interrupted.load(Ordering::Relaxed) { Wish::Stop } else { Wish::GoOn })
+        Ok(if self.interrupted.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 }

@@ -2,6 +2,7 @@
 //! progress display, the stopping rule.
 
 use std::error::Error;
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use model::end::Progress;
@@ -79,31 +80,22 @@ pub enum Event<'a> {
     },
 }
 
-/// Whether a study is to go on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wish {
-    /// Go on.
-    GoOn,
-    /// The user wants it to end.
-    Stop,
-}
-
 /// Hears nothing and wants everything to go on.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Quiet;
 
 impl Listener for Quiet {
-    fn hear(&mut self, _: &Event) -> Result<Wish, Box<dyn Error + Send + Sync>> {
-        Ok(Wish::GoOn)
+    fn hear(&mut self, _: &Event) -> Result<ControlFlow<()>, Box<dyn Error + Send + Sync>> {
+        Ok(ControlFlow::Continue(()))
     }
 }
 
 /// Hears of events: between trials, while a host is waited for, and of progress
 /// where the plan asks for it.
 pub trait Listener {
-    /// Takes note of an event.
+    /// Takes note of an event. `Break`: the user wants the study to end.
     ///
     /// # Errors
     /// What makes it pointless to go on, such as a full disk.
-    fn hear(&mut self, event: &Event) -> Result<Wish, Box<dyn Error + Send + Sync>>;
+    fn hear(&mut self, event: &Event) -> Result<ControlFlow<()>, Box<dyn Error + Send + Sync>>;
 }

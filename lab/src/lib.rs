@@ -3,7 +3,7 @@
 //! ```text
 //! study::run -> session::Session (two hosts, joined) -> trial::run -> TrialRecord -> Event
 //!                        |                                  |
-//!                 keeper process (host)  ...  endpoint process (engine)
+//!                 host process           ...  endpoint process (engine)
 //! ```
 #![forbid(unsafe_code)]
 
@@ -12,21 +12,21 @@ pub mod resume;
 pub mod study;
 
 mod clock;
-pub mod likeness;
+pub mod host_diff;
 pub mod remote;
 pub mod session;
 pub mod trial;
 
 pub mod agent;
 pub mod arm;
-pub mod beside;
-pub mod wire;
+pub mod background;
+pub mod connection;
 
-mod effort;
 mod endpoint_process;
-pub mod keeper;
+pub mod host_process;
 pub mod load;
-mod observer;
+mod pass_duration;
+mod profiler;
 pub mod relay;
 
 pub mod doctor;
@@ -37,5 +37,5 @@ mod tool;
 #[cfg(test)]
 mod testing;
 
-pub use event::{Event, Listener, Wish};
+pub use event::{Event, Listener};
 pub use tool::{set_tool, tool};

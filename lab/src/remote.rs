@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::fs::File;
 use std::net::SocketAddr;
+use std::ops::ControlFlow;
 use std::os::unix::net::UnixStream;
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -19,8 +20,7 @@ use model::greeting::AgentId;
 use model::plan::HostAddress;
 
 use crate::clock::{self, Sight};
-use crate::event::Wish;
-use crate::wire::Ended;
+use crate::connection::Ended;
 
 pub use either::hear_either;
 pub use error::HostError;
@@ -131,7 +131,10 @@ impl RemoteHost {
     ///
     /// # Errors
     /// See [`HostError`]; and the error of `waiting`.
-    pub fn turn<E: From<HostError>>(&mut self, waiting: &mut dyn FnMut(&str, u32) -> Result<Wish, E>) -> Result<Option<bool>, E> {
+    pub fn turn<E: From<HostError>>(
+        &mut self,
+        waiting: &mut dyn FnMut(&str, u32) -> Result<ControlFlow<()>, E>,
+    ) -> Result<Option<bool>, E> {
         self.tell(&ToHost::Turn)?;
         let limit = self.command_limit();
         let mut place = None;
@@ -146,7 +149,7 @@ impl RemoteHost {
                 Err(answer) => return Err(self.lost(answer).into()),
             }
             if let Some(place) = place
-                && waiting(&self.name, place)? == Wish::Stop
+                && waiting(&self.name, place)?.is_break()
             {
                 self.turn_given_up = true;
                 self.release();

@@ -10,7 +10,7 @@ use model::trial::Outcome;
 use model::warning::Warning;
 use model::{Plan, TrialRecord};
 
-use crate::effort::Effort;
+use crate::pass_duration::PassDurations;
 use crate::study::StudyError;
 
 /// A run that was stopped, as it was stored.
@@ -29,7 +29,7 @@ pub struct Replay {
     /// Has seen them.
     pub observer: Observer,
     /// Has seen them too.
-    pub effort: Effort,
+    pub durations: PassDurations,
     /// How many there are.
     pub trials: u64,
     /// Why there is nothing left to do, if so.
@@ -68,7 +68,7 @@ impl Replay {
     pub fn nothing(plan: &Plan) -> Self {
         Self {
             observer: Observer::new(plan),
-            effort: Effort::default(),
+            durations: PassDurations::default(),
             trials: 0,
             complete: None,
             trials_each: plan.shape().trials() as u32,
@@ -113,7 +113,7 @@ impl Replay {
             replay.trials += 1;
             replay.observer.push(&record);
             if let Some((slot, _)) = planned {
-                replay.effort.note(slot, &record);
+                replay.durations.note(slot, &record);
             }
         }
         replay.leave(highest);

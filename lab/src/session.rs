@@ -2,7 +2,7 @@
 
 mod bind;
 mod cpus;
-mod crossing;
+mod cross_traffic;
 mod network;
 mod pair;
 mod setting;
@@ -18,13 +18,13 @@ use model::trial::{ClockOffset, ControlPath};
 use model::warning::Warning;
 use model::{Family, Nanos, Plan, Role};
 
+use crate::connection::Credentials;
 use crate::event::Listener;
 use crate::host::cpu;
 use crate::remote::{HostError, RemoteHost};
 use crate::trial::{TrialError, turn};
-use crate::wire::Credentials;
 
-pub use crossing::{Flows, Pair};
+pub use cross_traffic::{Flows, Pair};
 pub use network::PathError;
 pub use setting::Setting;
 

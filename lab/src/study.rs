@@ -5,6 +5,7 @@ mod armed;
 
 use std::collections::HashMap;
 use std::error::Error;
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use analysis::audit;
@@ -16,16 +17,16 @@ use model::trial::{Outcome, TrialRecord};
 use model::warning::Warning;
 use model::{Pass, Plan, Role};
 
-use crate::arm::{self, ArmError, Bench};
-use crate::event::{Event, Listener, Wish};
-use crate::likeness;
+use crate::arm::{self, ArmController, ArmError};
+use crate::connection::Credentials;
+use crate::event::{Event, Listener};
+use crate::host_diff;
 use crate::remote::HostError;
 use crate::resume::{Past, Replay};
 use crate::session::Session;
 use crate::trial::TrialError;
-use crate::wire::Credentials;
 
-use armed::Others;
+use armed::SessionPool;
 
 /// How often in a row lost hosts are made anew before the study gives up.
 const REOPENINGS: u32 = 3;
@@ -122,7 +123,7 @@ pub fn run(plan: &Plan, credentials: &Credentials, listener: &mut dyn Listener) 
                 TrialError::Stopped => Status::Interrupted,
                 other => Status::Failed { error: other.to_string() },
             };
-            listener.hear(&Event::Closed { hosts: &[], warnings: &[], status: &status }).map_err(StudyError::Listener)?;
+            let _ = listener.hear(&Event::Closed { hosts: &[], warnings: &[], status: &status }).map_err(StudyError::Listener)?;
             return not_opened(error);
         }
     };
@@ -151,7 +152,7 @@ pub fn resume(plan: &Plan, credentials: &Credentials, past: Past, listener: &mut
     let replay = Replay::of(plan, past.trials)?;
     if let Some(status) = replay.complete.clone() {
         // Killed between its last trial and its end, it does not know yet.
-        listener.hear(&Event::Closed { hosts: &[], warnings: past.warnings, status: &status }).map_err(StudyError::Listener)?;
+        let _ = listener.hear(&Event::Closed { hosts: &[], warnings: past.warnings, status: &status }).map_err(StudyError::Listener)?;
         return Ok(Resumed { status, nothing_left: true });
     }
     let trials = replay.trials;
@@ -164,7 +165,7 @@ pub fn resume(plan: &Plan, credentials: &Credentials, past: Past, listener: &mut
         Ok(session) => session,
         Err(error) => return not_opened(error).map(|status| Resumed { status, nothing_left: false }),
     };
-    let changed = if fresh { likeness::Differences::default() } else { likeness::compare(past.hosts, session.facts()) };
+    let changed = if fresh { host_diff::Differences::default() } else { host_diff::compare(past.hosts, session.facts()) };
     if !changed.grave.is_empty() {
         return Err(StudyError::HostsChanged(changed.grave.join("; ")));
     }
@@ -196,8 +197,8 @@ struct Study<'a> {
     lost_in_a_row: u32,
     /// Passes that a host has refused, with what it answered.
     refused: HashMap<Pass, String>,
-    bench: Bench,
-    others: Others,
+    arms: ArmController,
+    others: SessionPool,
 }
 
 /// What came of one trial, and the loss of a host that ended it.
@@ -208,8 +209,8 @@ struct Carried {
 
 impl<'a> Study<'a> {
     fn new(plan: &'a Plan, credentials: &'a Credentials, session: Session, listener: &'a mut dyn Listener, replay: Replay) -> Self {
-        let (refused, bench, others) = (HashMap::new(), Bench::default(), Others::of(plan));
-        Self { plan, credentials, session, listener, replay, lost_in_a_row: 0, refused, bench, others }
+        let (refused, arms, others) = (HashMap::new(), ArmController::default(), SessionPool::of(plan));
+        Self { plan, credentials, session, listener, replay, lost_in_a_row: 0, refused, arms, others }
     }
 }
 
@@ -220,10 +221,10 @@ impl Study<'_> {
             if self.replay.is_whole(index) {
                 continue;
             }
-            if self.tell(&Event::BlockStarted { block: index })? == Wish::Stop || self.run_block(&block)? == Wish::Stop {
+            if self.tell(&Event::BlockStarted { block: index })?.is_break() || self.run_block(&block)?.is_break() {
                 return Ok(Status::Interrupted);
             }
-            self.tell(&Event::BlockDone { blocks: index + 1 })?;
+            let _ = self.tell(&Event::BlockDone { blocks: index + 1 })?;
             if self.replay.is_decided(index) {
                 continue;
             }
@@ -236,7 +237,7 @@ impl Study<'_> {
         Ok(Status::BlocksDone)
     }
 
-    fn run_block(&mut self, block: &Block) -> Result<Wish, StudyError> {
+    fn run_block(&mut self, block: &Block) -> Result<ControlFlow<()>, StudyError> {
         let mut last_failure = None;
         let mut measured = false;
         for (position, &slot) in block.order.iter().enumerate() {
@@ -246,23 +247,23 @@ impl Study<'_> {
                 continue;
             }
             if !self.enter(slot)? {
-                return Ok(Wish::Stop);
+                return Ok(ControlFlow::Break(()));
             }
-            let Some(Carried { record, lost }) = self.run_trial(block, position, slot)? else { return Ok(Wish::Stop) };
+            let Some(Carried { record, lost }) = self.run_trial(block, position, slot)? else { return Ok(ControlFlow::Break(())) };
             self.replay.observer.push(&record);
-            self.replay.effort.note(slot, &record);
+            self.replay.durations.note(slot, &record);
             match &record.outcome {
                 Outcome::Measured(_) | Outcome::Skipped { .. } => measured = true,
                 Outcome::Failed { error, .. } => last_failure = Some(error.clone()),
             }
-            if self.tell(&Event::Trial(&record))? == Wish::Stop || self.after(lost)? == Wish::Stop {
-                return Ok(Wish::Stop);
+            if self.tell(&Event::Trial(&record))?.is_break() || self.after(lost)?.is_break() {
+                return Ok(ControlFlow::Break(()));
             }
             self.leave();
         }
         match last_failure {
             Some(error) if !measured => Err(StudyError::NothingWorks(error)),
-            _ => Ok(Wish::GoOn),
+            _ => Ok(ControlFlow::Continue(())),
         }
     }
 
@@ -325,10 +326,10 @@ impl Study<'_> {
     }
 
     /// Makes lost hosts anew, or finds lost agents again.
-    fn after(&mut self, lost: Option<String>) -> Result<Wish, StudyError> {
+    fn after(&mut self, lost: Option<String>) -> Result<ControlFlow<()>, StudyError> {
         let Some(error) = lost else {
             self.lost_in_a_row = 0;
-            return Ok(Wish::GoOn);
+            return Ok(ControlFlow::Continue(()));
         };
         let agents = !self.plan.hosts.is_empty();
         if agents && self.plan.on_loss == OnLoss::Stop {
@@ -338,17 +339,17 @@ impl Study<'_> {
         if self.lost_in_a_row > REOPENINGS {
             return Err(StudyError::LostAgain(REOPENINGS));
         }
-        self.bench.rest_machine();
+        self.arms.rest_machine();
         let found = if agents { self.find_again(error)? } else { self.open_again()? };
-        let Some(mut anew) = found else { return Ok(Wish::Stop) };
-        let differences = likeness::compare(self.session.facts(), anew.facts());
+        let Some(mut anew) = found else { return Ok(ControlFlow::Break(())) };
+        let differences = host_diff::compare(self.session.facts(), anew.facts());
         if !anew.is_like(&self.session) || !differences.grave.is_empty() {
             let words = if differences.grave.is_empty() { "isolation, addresses or CPUs".to_owned() } else { differences.grave.join("; ") };
             return Err(StudyError::OtherHosts(words));
         }
         anew.inherit(self.session.warnings().to_vec());
         self.session = anew;
-        Ok(Wish::GoOn)
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Makes the hosts anew; `None` where the user wants no more of it.
@@ -369,7 +370,7 @@ impl Study<'_> {
             loop {
                 let left = end.saturating_duration_since(Instant::now());
                 let event = Event::Lost { error: &error, attempt, of: PAUSES.len() as u32, pause: left };
-                if self.tell(&event)? == Wish::Stop {
+                if self.tell(&event)?.is_break() {
                     return Ok(None);
                 }
                 if left.is_zero() {
@@ -415,7 +416,7 @@ impl Study<'_> {
         outcome.and_then(|status| closed.map(|()| status))
     }
 
-    fn tell(&mut self, event: &Event) -> Result<Wish, StudyError> {
+    fn tell(&mut self, event: &Event) -> Result<ControlFlow<()>, StudyError> {
         self.listener.hear(event).map_err(StudyError::Listener)
     }
 }

@@ -1,7 +1,7 @@
 //! One trial: both ends prepared, joined, let go, drained and read.
 
 mod conditions;
-mod cross;
+mod cross_traffic;
 mod observe;
 mod talk;
 pub(crate) mod turn;
@@ -85,7 +85,7 @@ impl TrialError {
 
 /// What is to be run.
 #[derive(Debug, Clone, Copy)]
-pub struct Order<'a> {
+pub struct TrialSpec<'a> {
     /// The study's plan.
     pub plan: &'a Plan,
     /// The cell.
@@ -100,7 +100,7 @@ pub struct Order<'a> {
     pub arm: Option<&'a HostSettings>,
 }
 
-impl<'a> Order<'a> {
+impl<'a> TrialSpec<'a> {
     /// A trial beside which nothing is switched on, as long as the plan says.
     pub fn clean(plan: &'a Plan, cell: &'a Cell, swapped: bool) -> Self {
         Self { plan, cell, swapped, pass: Pass::Clean, end: plan.end.of(cell), arm: None }
@@ -114,14 +114,14 @@ impl<'a> Order<'a> {
 /// # Errors
 /// What kept it from being carried out. Both hosts are ready for the next
 /// trial then, unless one of them is lost.
-pub fn run(session: &mut Session, order: Order, listener: &mut dyn Listener) -> Result<Done, TrialError> {
+pub fn run(session: &mut Session, spec: TrialSpec, listener: &mut dyn Listener) -> Result<Done, TrialError> {
     let cookie = draw_cookie()?;
     let mut warnings = turn::take(session, listener)?;
     let mut conditions = Conditions::default();
-    let outcome = conditions.bring_about(session, &order).map_err(TrialError::from);
-    let limit = longest(&order);
+    let outcome = conditions.bring_about(session, &spec).map_err(TrialError::from);
+    let limit = longest(&spec);
     let end = Instant::now() + limit;
-    let outcome = outcome.and_then(|()| Trial { session: &mut *session, order, cookie, listener, limit, end }.run());
+    let outcome = outcome.and_then(|()| Trial { session: &mut *session, spec, cookie, listener, limit, end }.run());
     let mut outcome = outcome.map(|(measured, moved)| {
         warnings.extend(moved);
         Done { measured, warnings }
@@ -136,7 +136,7 @@ pub fn run(session: &mut Session, order: Order, listener: &mut dyn Listener) -> 
             outcome = Err(lost.into());
         }
         // What was to flow beside it must not flow beside the next.
-        if let Err(lost) = cross::hush(session, order.swapped)
+        if let Err(lost) = cross_traffic::stop(session, spec.swapped)
             && lost.is_loss_of_host()
         {
             outcome = Err(lost.into());
@@ -147,7 +147,7 @@ pub fn run(session: &mut Session, order: Order, listener: &mut dyn Listener) -> 
         }
     }
     let lost = outcome.as_ref().err().is_some_and(TrialError::is_loss_of_host);
-    match (conditions.take_away(session, &order, lost), &mut outcome) {
+    match (conditions.take_away(session, &spec, lost), &mut outcome) {
         (Ok(taken), Ok(done)) => conditions::store(taken, &mut done.measured),
         // What came of the trial first is told, unless a host is lost now.
         (Err(error), came) if came.is_ok() || error.is_loss_of_host() => *came = Err(error.into()),
@@ -158,22 +158,22 @@ pub fn run(session: &mut Session, order: Order, listener: &mut dyn Listener) -> 
 }
 
 /// How long messages may flow.
-fn flowing(order: &Order) -> Duration {
-    match order.end {
-        TrialEnd::Length(length) => Duration::from(order.plan.warmup + length),
+fn flowing(spec: &TrialSpec) -> Duration {
+    match spec.end {
+        TrialEnd::Length(length) => Duration::from(spec.plan.warmup + length),
         TrialEnd::Messages(_) => COUNT_LIMIT,
     }
 }
 
 /// How long a trial may take from its first step to its last.
-fn longest(order: &Order) -> Duration {
+fn longest(spec: &TrialSpec) -> Duration {
     // Twice, for the steps before messages flow and for those after.
-    flowing(order) + STEP_LIMIT * 2
+    flowing(spec) + STEP_LIMIT * 2
 }
 
 struct Trial<'a> {
     session: &'a mut Session,
-    order: Order<'a>,
+    spec: TrialSpec<'a>,
     cookie: Cookie,
     listener: &'a mut dyn Listener,
     limit: Duration,
@@ -185,8 +185,8 @@ type Reports = Both<EndReport>;
 
 impl Trial<'_> {
     fn run(mut self) -> Result<(Measured, Vec<Warning>), TrialError> {
-        let sights = if self.order.cell.stamp { MANY_SIGHTS } else { FEW_SIGHTS };
-        let seen_before = self.session.clock(self.order.swapped, sights)?;
+        let sights = if self.spec.cell.stamp { MANY_SIGHTS } else { FEW_SIGHTS };
+        let seen_before = self.session.clock(self.spec.swapped, sights)?;
         let begun = Instant::now();
         // Lost since the last trial, it would be taken for a fault of the ends.
         self.session.wire_counters()?;
@@ -197,11 +197,11 @@ impl Trial<'_> {
         let before = self.counters()?;
         let wire_before = self.session.wire_counters()?;
         // Within the counters, so that they hold all that it sends.
-        let crowded = cross::begin(self.session, self.order.cell, self.order.swapped)?;
+        let crowded = cross_traffic::begin(self.session, self.spec.cell, self.spec.swapped)?;
         self.go()?;
         self.await_ends()?;
         let reports = self.collect()?;
-        let taken = cross::end(self.session, self.order.swapped)?;
+        let taken = cross_traffic::end(self.session, self.spec.swapped)?;
         let wire_after = self.session.settled_wire()?;
         let after = self.counters()?;
         let elapsed = Nanos::from(begun.elapsed());
@@ -222,7 +222,7 @@ impl Trial<'_> {
             sender: reports.sender,
             receiver: reports.receiver,
         };
-        measured.count_by_sender(self.order.cell);
+        measured.count_by_sender(self.spec.cell);
         Ok((measured, moved.into_iter().chain(crowded).collect()))
     }
 
@@ -235,17 +235,17 @@ impl Trial<'_> {
         begun: Instant,
     ) -> Result<(Option<ClockOffset>, Option<Warning>), HostError> {
         let Some(before) = before else { return Ok((None, None)) };
-        if !self.order.cell.stamp {
+        if !self.spec.cell.stamp {
             return Ok((Some(clock::from_then_on(before, Nanos::from(begun.elapsed()))), None));
         }
-        let after = self.session.clock(self.order.swapped, sights)?.unwrap_or(before);
+        let after = self.session.clock(self.spec.swapped, sights)?.unwrap_or(before);
         let (offset, moved) = clock::between(before, after, Nanos::from(begun.elapsed()));
         Ok((Some(offset), moved))
     }
 
     fn counters(&mut self) -> Result<Both<HostCounters>, HostError> {
-        let family = self.order.cell.family;
-        let device = |role| self.session.place(role, self.order.swapped).device(family).to_owned();
+        let family = self.spec.cell.family;
+        let device = |role| self.session.place(role, self.spec.swapped).device(family).to_owned();
         let devices = Both { sender: device(Role::Sender), receiver: device(Role::Receiver) };
         self.ask_both(
             |role| ToHost::Counters { device: devices.of(role).clone(), family },
@@ -258,37 +258,37 @@ impl Trial<'_> {
     }
 
     fn place(&self, role: Role) -> &Place {
-        self.session.place(role, self.order.swapped)
+        self.session.place(role, self.spec.swapped)
     }
 
     /// The address of an end in the cell's family, as its own host writes it.
     fn address(&mut self, role: Role) -> Result<SocketAddr, HostError> {
-        let family = self.order.cell.family;
+        let family = self.spec.cell.family;
         let found = self.place(role).address(family);
         found.ok_or_else(|| self.host(role).endpoint_error(format!("it has no address of {family}, for which the plan had no cell")))
     }
 
     fn task(&mut self, role: Role) -> Result<Task, HostError> {
         let mut local = self.address(role)?;
-        if role == self.order.cell.test.listener() {
-            local.set_port(self.order.plan.data_port.unwrap_or(0));
+        if role == self.spec.cell.test.listener() {
+            local.set_port(self.spec.plan.data_port.unwrap_or(0));
         }
         let place = self.place(role);
-        let cpus = place.cpus(self.order.cell.flows);
+        let cpus = place.cpus(self.spec.cell.flows);
         let control = self.session.control_path();
-        let link = self.order.plan.link_of(self.order.cell).kind;
-        let wait = link.longest_wait() + cross::longest_wait(&link, self.order.cell);
+        let link = self.spec.plan.link_of(self.spec.cell).kind;
+        let wait = link.longest_wait() + cross_traffic::longest_wait(&link, self.spec.cell);
         Ok(Task {
             role,
-            cell: self.order.cell.clone(),
+            cell: self.spec.cell.clone(),
             local,
             cpus: cpus.iter().map(|place| place.cpu).collect(),
             ksoftirqd: cpus.iter().filter_map(|place| place.ksoftirqd).collect(),
             cookie: self.cookie,
-            progress: self.order.plan.progress,
+            progress: self.spec.plan.progress,
             limits: Limits { time: Some(Nanos::from(self.limit)), bytes: None },
-            end: self.order.end,
-            warmup: self.order.plan.warmup,
+            end: self.spec.end,
+            warmup: self.spec.plan.warmup,
             silence: control.map_or(SILENCE, |path| path.silence) + wait,
             answer_limit: control.map_or(ANSWER_LIMIT, |path| path.silence) + wait,
             irq_time_subtracted: place.irq_time_subtracted,
@@ -297,7 +297,7 @@ impl Trial<'_> {
 
     fn prepare(&mut self) -> Result<Both<Vec<SocketAddr>>, TrialError> {
         let done = |answer| if matches!(answer, FromHost::Done) { Ok(()) } else { Err(answer) };
-        let tool = self.order.arm.and_then(|arm| arm.tool.clone());
+        let tool = self.spec.arm.and_then(|arm| arm.tool.clone());
         let start = |_| tool.clone().map_or(ToHost::Start, |tool| ToHost::Arm(ArmRequest::Start { tool }));
         self.ask_both(start, done, "the start of an endpoint")?;
         let deadline = Instant::now() + self.step_limit();
@@ -378,17 +378,17 @@ impl Trial<'_> {
     /// before both have come, since an announcement ends what an end measures.
     fn await_ends(&mut self) -> Result<(), TrialError> {
         const AWAITED: &str = "the sender's end";
-        let deadline = Instant::now() + flowing(&self.order) + self.step_limit();
+        let deadline = Instant::now() + flowing(&self.spec) + self.step_limit();
         let mut sent: Both<Option<Sent>> = Both::default();
         let announced = loop {
             let (role, heard) = self.hear(deadline, AWAITED)?;
             match heard {
-                Heard::Said(FromEndpoint::Sent(end)) if role == Role::Sender || self.order.cell.bidirectional => {
+                Heard::Said(FromEndpoint::Sent(end)) if role == Role::Sender || self.spec.cell.bidirectional => {
                     *sent.of_mut(role) = Some(end)
                 }
                 other => return Err(self.out_of_turn(role, AWAITED, &other).into()),
             }
-            if !self.order.cell.bidirectional {
+            if !self.spec.cell.bidirectional {
                 let end = sent.sender.take().unwrap_or_default();
                 break Both { sender: end.clone(), receiver: end };
             }

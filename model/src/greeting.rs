@@ -264,8 +264,8 @@ mod tests {
 
     #[test]
     fn a_hail_comes_back() {
-        let hail = ClientHello::new("1.2.3", [7; 32]);
-        assert_eq!(ClientHello::parse(&serde_json::to_vec(&hail).unwrap()), Ok(hail));
+        let hello = ClientHello::new("1.2.3", [7; 32]);
+        assert_eq!(ClientHello::parse(&serde_json::to_vec(&hello).unwrap()), Ok(hello));
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Kills around an agent: of the agent, of the host process that it started,
 //! and of a controller that it serves.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lab::Wish;
+use lab::connection::Credentials;
 use lab::remote::{HostError, RemoteHost};
-use lab::wire::Credentials;
 use model::plan::HostAddress;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
@@ -108,7 +108,9 @@ fn free(agent: &Agent, account: &mut Account) {
             Err(_) => return Ok(false),
         };
         let mut host = RemoteHost::reach("b", &at, None, &Credentials::default())?;
-        let mut patience = |_: &str, _: u32| Ok(if begun.elapsed() > Duration::from_secs(10) { Wish::Stop } else { Wish::GoOn });
+        let mut patience = |_: &str, _: u32| {
+            Ok(if begun.elapsed() > Duration::from_secs(10) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        };
         Ok(host.turn::<HostError>(&mut patience)? == Some(false))
     };
     match turn() {

@@ -108,9 +108,9 @@ fn besiege(agent: SocketAddr, over: &AtomicBool) -> anyhow::Result<()> {
     ];
     println!("there");
     io::stdout().flush()?;
-    let hail = encode(&ClientHello::new("1.0.0", [1; 32])).context("make a greeting")?;
+    let hello = encode(&ClientHello::new("1.0.0", [1; 32])).context("make a greeting")?;
     // Its last byte is never said.
-    for byte in hail[..hail.len() - 1].iter().cycle() {
+    for byte in hello[..hello.len() - 1].iter().cycle() {
         if over.load(Ordering::Relaxed) {
             break;
         }

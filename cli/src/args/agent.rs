@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use lab::wire::TlsFiles;
+use lab::connection::TlsFiles;
 use model::plan::AGENT_PORT;
 use model::{Bytes, Nanos};
 
@@ -70,12 +70,12 @@ impl TrustArgs {
     ///
     /// # Errors
     /// A file that cannot serve.
-    pub fn load(&self) -> Result<lab::wire::Credentials, lab::wire::CredentialError> {
+    pub fn load(&self) -> Result<lab::connection::Credentials, lab::connection::CredentialError> {
         let tls = match (&self.tls_cert, &self.tls_key, &self.tls_ca) {
             (Some(cert), Some(key), Some(ca)) => Some(TlsFiles { cert: cert.clone(), key: key.clone(), ca: ca.clone() }),
             _ => None,
         };
-        lab::wire::Credentials::load(self.secret_file.as_deref(), tls.as_ref())
+        lab::connection::Credentials::load(self.secret_file.as_deref(), tls.as_ref())
     }
 }
 

@@ -28,7 +28,7 @@ pub fn run(args: &OneshotArgs) -> Result<Exit, Failure> {
     let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
     let credentials = args.trust.load()?;
     let asked = plan::plan(args, &|host| {
-        let connected = lab::wire::connect("b", host, &credentials)?;
+        let connected = lab::connection::connect("b", host, &credentials)?;
         Ok(connected.peer.ip())
     })?;
     // Without lines nothing would hear of a signal before the trial's end: it ends at once then.

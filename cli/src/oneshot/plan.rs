@@ -158,7 +158,7 @@ fn cpus(args: &OneshotArgs) -> BTreeMap<String, Vec<u32>> {
 fn family(args: &OneshotArgs, host: &HostAddress, reach: Reach) -> Result<(Family, Option<IpAddr>), Failure> {
     let asked = if args.version6 { Some(Family::V6) } else { args.version4.then_some(Family::V4) };
     // What cannot be looked up is told by the laboratory, with the remedy.
-    let found = lab::wire::resolve(host.data.as_deref().unwrap_or(&host.address), host.port).unwrap_or_default();
+    let found = lab::connection::resolve(host.data.as_deref().unwrap_or(&host.address), host.port).unwrap_or_default();
     // Where messages take another way, the control connection knows nothing of it.
     let reached = || host.data.as_ref().map_or_else(|| reach(host), |_| Ok(found[0].ip()));
     choose(asked, &found, reached)

@@ -1,11 +1,12 @@
 //! Prints a trial as it happens.
 
 use std::error::Error;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use lab::study::StudyError;
-use lab::{Event, Listener, Wish};
+use lab::{Event, Listener};
 use model::end::{EndReport, Progress};
 use model::host::HostFacts;
 use model::trial::Outcome;
@@ -175,7 +176,7 @@ impl<'a> TrialPrinter<'a> {
 }
 
 impl Listener for TrialPrinter<'_> {
-    fn hear(&mut self, event: &Event) -> Result<Wish, Box<dyn Error + Send + Sync>> {
+    fn hear(&mut self, event: &Event) -> Result<ControlFlow<()>, Box<dyn Error + Send + Sync>> {
         match event {
             Event::Opened { hosts, warnings, .. } => self.opened(hosts, warnings)?,
             Event::Waiting { host, place } => self.waits(host, *place),
@@ -189,8 +190,8 @@ impl Listener for TrialPrinter<'_> {
         if let Some(recorder) = &mut self.recorder
             && !shown_here
         {
-            recorder.hear(event)?;
+            let _ = recorder.hear(event)?;
         }
-        Ok(if self.interrupted.load(Ordering::Relaxed) { Wish::Stop } else { Wish::GoOn })
+        Ok(if self.interrupted.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     }
 }

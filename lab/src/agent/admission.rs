@@ -12,8 +12,8 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::log::Log;
 use super::pending::{Outcome, Pending, Terms};
-use crate::wire::link::Link;
-use crate::wire::pump::timeout;
+use crate::connection::link::Link;
+use crate::connection::pump::timeout;
 
 /// How many may be at the door. Beyond that somebody has to go.
 const MOST_PENDING: usize = 256;

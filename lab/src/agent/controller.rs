@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::aim::{check_local, check_peers};
 use super::limit::{Allowance, Refused, TRIAL_SLACK};
 use super::queue::{Bell, Ticket};
-use crate::wire::pump::{End, Middle, Way};
+use crate::connection::pump::{End, Middle, Way};
 
 /// How much longer than its endpoint a controller may keep the host, so that
 /// the endpoint's own words on a trial that took too long come first.
@@ -250,7 +250,7 @@ impl Middle for Controller<'_> {
     }
 
     fn woken(&mut self, way: &mut Way) -> Result<(), String> {
-        self.bell.hush();
+        self.bell.clear();
         if self.ending.load(Ordering::Acquire) {
             return Err("the agent was ended".to_owned());
         }

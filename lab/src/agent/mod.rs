@@ -31,10 +31,10 @@ use model::frame::encode;
 use nix::errno::Errno;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::wire::link::{Link, LinkError};
-use crate::wire::proof::random;
-use crate::wire::pump::{End, Pump, silence};
-use crate::wire::{Credentials, is_this_machine};
+use crate::connection::link::{Link, LinkError};
+use crate::connection::proof::random;
+use crate::connection::pump::{End, Pump, silence};
+use crate::connection::{Credentials, is_this_machine};
 use admission::Admission;
 use controller::{Controller, Turn};
 use host::HostProcess;

@@ -13,10 +13,10 @@ use model::hex::Hex;
 use nix::poll::PollFlags;
 use serde::Serialize;
 
+use crate::connection::link::{Filled, Link, LinkError};
+use crate::connection::proof::{Side, Transcript, random};
+use crate::connection::{Credentials, is_this_machine, tls};
 use crate::tool;
-use crate::wire::link::{Filled, Link, LinkError};
-use crate::wire::proof::{Side, Transcript, random};
-use crate::wire::{Credentials, is_this_machine, tls};
 
 /// How long a greeting may take, encryption included.
 pub const GREETING_LIMIT: Duration = Duration::from_secs(5);
@@ -198,7 +198,7 @@ impl Pending {
                     self.link.queue(&verdict);
                     Said::Admit
                 }),
-                _ => self.hail(terms, body),
+                _ => self.hello(terms, body),
             };
             match said.unwrap_or_else(|why| Said::Refuse(refusal(why))) {
                 Said::More => {}
@@ -208,8 +208,8 @@ impl Pending {
         }
     }
 
-    fn hail(&mut self, terms: &Terms, body: &[u8]) -> Result<Said, GreetingError> {
-        let hail = ClientHello::parse(body)?;
+    fn hello(&mut self, terms: &Terms, body: &[u8]) -> Result<Said, GreetingError> {
+        let hello = ClientHello::parse(body)?;
         let Credentials { secret, tls } = &terms.credentials;
         let near = is_this_machine(self.peer);
         if !near && tls.is_some() && self.link.tls().is_none() {
@@ -233,7 +233,7 @@ impl Pending {
                 Said::Admit
             }
             Wants::Proof => {
-                self.stage = Stage::Proof(Box::new((hail, answer)));
+                self.stage = Stage::Proof(Box::new((hello, answer)));
                 Said::More
             }
         })
@@ -256,12 +256,12 @@ impl Pending {
 }
 
 /// The agent's verdict on a proof, with its own.
-fn check(link: &Link, terms: &Terms, (hail, answer): &(ClientHello, Answer), body: &[u8]) -> Result<Vec<u8>, GreetingError> {
+fn check(link: &Link, terms: &Terms, (hello, answer): &(ClientHello, Answer), body: &[u8]) -> Result<Vec<u8>, GreetingError> {
     let wrong =
         || GreetingError::Refused("it does not know the agent's secret; use the same file on both machines (--secret-file)".to_owned());
     let secret = terms.credentials.secret.as_ref().ok_or_else(wrong)?;
     let binding = link.tls().map(tls::binding).transpose().map_err(|error| GreetingError::Refused(format!("TLS: {error}")))?;
-    let said = Transcript { hail, answer, binding };
+    let said = Transcript { hello, answer, binding };
     if !said.holds(secret, Side::Controller, &Proof::parse(body)?.proof) {
         return Err(wrong());
     }

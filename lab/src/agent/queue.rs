@@ -24,7 +24,7 @@ impl Bell {
         let _ = self.0.write(1);
     }
 
-    pub fn hush(&self) {
+    pub fn clear(&self) {
         // It may be silent already.
         let _ = self.0.read();
     }

@@ -16,7 +16,7 @@ const PASSES: u32 = 3;
 
 /// Lets something be changed, or keeps note of it beforehand so that it can be
 /// undone.
-pub trait Witness {
+pub trait ChangePermit {
     /// Takes note that an item is about to be set; without it nothing is.
     ///
     /// # Errors
@@ -60,7 +60,7 @@ pub enum AdjustError {
     Journal(#[from] super::journal::JournalError),
 }
 
-impl Witness for Entered {
+impl ChangePermit for Entered {
     /// What is changed in a namespace of nettoll's own vanishes with it.
     fn note(&mut self, item: &Item, _: &str, _: &str) -> Result<(), AdjustError> {
         if self.is_isolated() { Ok(()) } else { Err(AdjustError::NotIsolated(item.to_string())) }
@@ -82,11 +82,11 @@ impl Adjuster {
     /// # Errors
     /// See [`AdjustError`]. The next state is reached from wherever this one was
     /// left.
-    pub fn adjust(&mut self, wanted: &Wanted, witness: &mut dyn Witness) -> Result<Vec<AppliedSetting>, AdjustError> {
+    pub fn adjust(&mut self, wanted: &Wanted, permit: &mut dyn ChangePermit) -> Result<Vec<AppliedSetting>, AdjustError> {
         let targets = targets(wanted)?;
         if targets.keys().any(|item| !self.base.contains_key(item)) {
             // What an item was before is not what another left of it.
-            self.reach(&self.base.clone(), witness)?;
+            self.reach(&self.base.clone(), permit)?;
             for item in targets.keys().filter(|item| !self.base.contains_key(*item)).cloned().collect::<Vec<_>>() {
                 let before = item.read()?;
                 self.base.insert(item, before);
@@ -94,7 +94,7 @@ impl Adjuster {
         }
         let mut all = self.base.clone();
         all.extend(targets);
-        self.reach(&all, witness)?;
+        self.reach(&all, permit)?;
         let taken = verify(wanted)?;
         let named = |item: &Item| all.get(item) != self.base.get(item);
         for (item, before) in self.base.iter().filter(|(item, _)| !named(item)) {
@@ -108,13 +108,13 @@ impl Adjuster {
     }
 
     /// Sets whatever differs from its target.
-    fn reach(&self, targets: &BTreeMap<Item, String>, witness: &mut dyn Witness) -> Result<(), AdjustError> {
+    fn reach(&self, targets: &BTreeMap<Item, String>, permit: &mut dyn ChangePermit) -> Result<(), AdjustError> {
         for _ in 0..PASSES {
             let mut changed = false;
             for (item, target) in targets {
                 let now = item.read()?;
                 if !same(&now, target) {
-                    witness.note(item, &now, target)?;
+                    permit.note(item, &now, target)?;
                     item.write(target)?;
                     changed = true;
                 }

@@ -16,7 +16,7 @@ use engine::channel::{self, ChannelError, Receiver};
 use model::adjust::{AppliedSetting, ArmReply, ArmRequest, Wanted};
 use model::control::{FromHost, ToHost};
 
-use super::adjust::{AdjustError, Adjuster, Witness};
+use super::adjust::{AdjustError, Adjuster, ChangePermit};
 use super::item::Item;
 use super::journal::{self, Journal};
 
@@ -31,7 +31,7 @@ const LAST: Duration = Duration::from_secs(20);
 /// # Errors
 /// What could not be undone; the journal is still there then.
 pub fn run() -> Result<(), AdjustError> {
-    let mut guarding = Guarding { adjuster: Adjuster::default(), journal: Kept(None) };
+    let mut guarding = Guarding { adjuster: Adjuster::default(), journal: UndoJournal(None) };
     let served = io::stdin().as_fd().try_clone_to_owned().map(|input| guarding.serve(&mut Receiver::new(File::from(input))));
     // Whatever ended it, the controller is gone for this process.
     drop(served);
@@ -39,9 +39,9 @@ pub fn run() -> Result<(), AdjustError> {
 }
 
 /// The journal, once there is something to write into it.
-struct Kept(Option<Journal>);
+struct UndoJournal(Option<Journal>);
 
-impl Witness for Kept {
+impl ChangePermit for UndoJournal {
     fn note(&mut self, item: &Item, before: &str, to: &str) -> Result<(), AdjustError> {
         if self.0.is_none() {
             self.0 = Some(Journal::create(&journal::directory()?)?);
@@ -52,7 +52,7 @@ impl Witness for Kept {
 
 struct Guarding {
     adjuster: Adjuster,
-    journal: Kept,
+    journal: UndoJournal,
 }
 
 impl Guarding {

@@ -12,7 +12,7 @@ use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 
-use super::adjust::{AdjustError, Witness};
+use super::adjust::{AdjustError, ChangePermit};
 use super::item::Item;
 
 /// The version of a journal.
@@ -144,7 +144,7 @@ impl Journal {
     }
 }
 
-impl Witness for Journal {
+impl ChangePermit for Journal {
     fn note(&mut self, item: &Item, before: &str, to: &str) -> Result<(), AdjustError> {
         Ok(self.append(&Line { item: item.clone(), before: before.to_owned(), to: to.to_owned() })?)
     }
@@ -311,7 +311,7 @@ mod tests {
     use std::io::Write;
 
     use super::{ENDING, Head, Item, Journal, JournalError, Line, Recovered, boot_id, namespace, recover};
-    use crate::arm::adjust::Witness;
+    use crate::arm::adjust::ChangePermit;
 
     /// An item that is as it was: a journal of it changes nothing of this machine.
     fn harmless() -> (Item, String) {

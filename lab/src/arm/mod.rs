@@ -2,16 +2,16 @@
 //! makes sure that they are in it.
 //!
 //! ```text
-//! Bench (controller) --ArmRequest--> host: Adjuster, in the namespace that it holds
+//! ArmController (in the controller) --ArmRequest--> host: Adjuster, in the namespace that it holds
 //!                    --ArmRequest--> guard: Adjuster + Journal, for changes of the machine
 //! ```
 
 mod adjust;
 mod command;
 pub mod guard;
+pub mod host_side;
 mod item;
 pub mod journal;
-pub mod keep;
 mod tool;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,7 +67,7 @@ pub enum ArmError {
 
 /// Makes a study's trials what their arms and cells say.
 #[derive(Debug, Default)]
-pub struct Bench {
+pub struct ArmController {
     arms: Vec<HostSettings>,
     /// Whether anything of the hosts is ever changed.
     changes: bool,
@@ -78,7 +78,7 @@ pub struct Bench {
     guard: Option<Guard>,
 }
 
-impl Bench {
+impl ArmController {
     /// Looks at what the plan changes, and where.
     ///
     /// # Errors

@@ -5,8 +5,8 @@ use std::time::Duration;
 use engine::channel::ChannelError;
 use model::control::CONTROL_VERSION;
 
+use crate::connection::ConnectError;
 use crate::session::PathError;
-use crate::wire::ConnectError;
 
 /// A host that did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -144,7 +144,7 @@ impl HostError {
 #[cfg(test)]
 mod tests {
     use super::HostError;
-    use crate::wire::{AttemptError, ConnectError};
+    use crate::connection::{AttemptError, ConnectError};
 
     #[test]
     fn what_was_reached_before_is_looked_for_through_a_failing_name_server() {

@@ -14,7 +14,7 @@ use model::control::{CONTROL_VERSION, FromHost, ToHost};
 use model::plan::HostAddress;
 
 use super::{Agent, COMMAND_LIMIT, Far, HostError, RemoteHost};
-use crate::wire::{self, Credentials};
+use crate::connection::{self, Credentials};
 
 /// How often a new host is asked for its time, to know how far away it is.
 const FIRST_SIGHTS: u32 = 10;
@@ -45,10 +45,10 @@ impl RemoteHost {
     /// `family` is looked for at those alone.
     ///
     /// # Errors
-    /// See [`HostError`] and [`wire::ConnectError`].
+    /// See [`HostError`] and [`connection::ConnectError`].
     pub fn reach(name: &str, at: &HostAddress, family: Option<Family>, credentials: &Credentials) -> Result<Self, HostError> {
-        let connected = wire::connect_over(name, at, family, credentials)?;
-        let wire::Connected { stream, local, peer, agent, cipher, ended } = connected;
+        let connected = connection::connect_over(name, at, family, credentials)?;
+        let connection::Connected { stream, local, peer, agent, cipher, ended } = connected;
         let failed = |answer| HostError::Start { name: name.to_owned(), answer };
         // An agent that takes nothing must not hold the controller for ever.
         stream.set_write_timeout(Some(COMMAND_LIMIT)).map_err(failed)?;

@@ -13,9 +13,9 @@ use model::plan::{HOST_NAMES, HostAddress};
 use model::{Family, Plan};
 
 use super::{Found, Way, Ways};
+use crate::connection::{self, Credentials};
 use crate::host::link::LOOPBACK;
 use crate::remote::{HostError, RemoteHost};
-use crate::wire::{self, Credentials};
 
 /// Two hosts between which no trial can be run.
 #[derive(Debug, thiserror::Error)]
@@ -145,7 +145,8 @@ fn known_address(host: &RemoteHost, family: Family) -> Result<Option<SocketAddr>
     let of_family = |address: &SocketAddr| address.is_ipv4() == (family == Family::V4);
     let missing = |known: SocketAddr| PathError::Family { name: host.name().to_owned(), family, known: known.ip() };
     if let Some(data) = &agent.at.data {
-        let all = wire::resolve(data, 0).map_err(|answer| PathError::Data { name: host.name().to_owned(), data: data.clone(), answer })?;
+        let all =
+            connection::resolve(data, 0).map_err(|answer| PathError::Data { name: host.name().to_owned(), data: data.clone(), answer })?;
         let first = *all.first().ok_or_else(|| missing(agent.peer))?;
         return Ok(Some(all.into_iter().find(of_family).ok_or_else(|| missing(first))?));
     }
@@ -153,13 +154,13 @@ fn known_address(host: &RemoteHost, family: Family) -> Result<Option<SocketAddr>
         return Ok(Some(agent.peer));
     }
     // A name may have an address of either family; the agent was reached at one.
-    let others = if is_literal(&agent.at) { Vec::new() } else { wire::resolve(&agent.at.address, 0).unwrap_or_default() };
+    let others = if is_literal(&agent.at) { Vec::new() } else { connection::resolve(&agent.at.address, 0).unwrap_or_default() };
     Ok(Some(others.into_iter().find(of_family).ok_or_else(|| missing(agent.peer))?))
 }
 
 /// Whether it was given by its address and not by a name.
 fn is_literal(at: &HostAddress) -> bool {
-    !matches!(wire::literal(&at.address, 0), Ok(None))
+    !matches!(connection::literal(&at.address, 0), Ok(None))
 }
 
 /// The addresses of two agents, each with its own host's scope.

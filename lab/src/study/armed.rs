@@ -9,10 +9,10 @@ use model::trial::Measured;
 use model::{Cell, Plan, Role};
 
 use super::{Study, StudyError, not_opened};
-use crate::arm::{ArmError, Bench};
+use crate::arm::{ArmController, ArmError};
 use crate::remote::HostError;
 use crate::session::{Session, Setting};
-use crate::trial::{self, Done, Order, TrialError};
+use crate::trial::{self, Done, TrialError, TrialSpec};
 
 /// A trial in its arm.
 pub(super) struct InArm {
@@ -27,7 +27,7 @@ pub(super) struct InArm {
 /// The sessions of trials that need others than the first: over other links, or
 /// with hosts that their arm names.
 #[derive(Debug)]
-pub(super) struct Others {
+pub(super) struct SessionPool {
     /// What trials with the plan's own hosts need; of the first the study has a session.
     settings: Vec<Setting>,
     sessions: Vec<(Setting, Session)>,
@@ -35,7 +35,7 @@ pub(super) struct Others {
     at: Option<usize>,
 }
 
-impl Others {
+impl SessionPool {
     /// None is open yet.
     pub fn of(plan: &Plan) -> Self {
         Self { settings: Setting::all(plan), sessions: Vec::new(), at: None }
@@ -46,7 +46,7 @@ impl Study<'_> {
     /// Looks at what the arms change before anything is measured, and makes all
     /// links: what this machine refuses is to be known before hours are spent.
     pub(super) fn ready(&mut self) -> Result<(), StudyError> {
-        self.bench = Bench::open(self.plan, &mut self.session)?;
+        self.arms = ArmController::open(self.plan, &mut self.session)?;
         // Agents are looked for when they are needed: they serve others as well.
         for setting in if self.plan.hosts.is_empty() { self.others.settings.clone() } else { Vec::new() } {
             self.place_of(&setting)?;
@@ -61,10 +61,10 @@ impl Study<'_> {
         let mut came = match self.prepare(slot, swapped) {
             Ok(prepared) => {
                 (cell, taken) = prepared;
-                let end = self.replay.effort.end(self.plan, block.index, slot);
-                let arm = self.bench.around(slot.arm);
-                let order = Order { plan: self.plan, cell: &cell, swapped, pass: slot.pass, end, arm };
-                trial::run(&mut self.session, order, self.listener)
+                let end = self.replay.durations.end(self.plan, block.index, slot);
+                let arm = self.arms.around(slot.arm);
+                let spec = TrialSpec { plan: self.plan, cell: &cell, swapped, pass: slot.pass, end, arm };
+                trial::run(&mut self.session, spec, self.listener)
             }
             Err(ArmError::Trial(error)) => Err(error.into()),
             Err(error) => return Err(error.into()),
@@ -75,7 +75,7 @@ impl Study<'_> {
             came = Err(error.into());
         }
         // Whatever came of it, nothing of the arm is to be left to the next.
-        let concluded = self.bench.conclude(&mut self.session, self.plan, slot, swapped);
+        let concluded = self.arms.conclude(&mut self.session, self.plan, slot, swapped);
         self.session.bind(&BTreeMap::new())?;
         match concluded {
             Err(ArmError::Trial(error)) if came.is_ok() => came = Err(error.into()),
@@ -86,11 +86,11 @@ impl Study<'_> {
     }
 
     fn prepare(&mut self, slot: Slot, swapped: bool) -> Result<(Cell, Vec<AppliedSetting>), ArmError> {
-        if let Some(around) = self.bench.around(slot.arm) {
+        if let Some(around) = self.arms.around(slot.arm) {
             self.session.bind(&around.cpus)?;
         }
-        let (cell, mut taken) = self.bench.prepare(&mut self.session, self.plan, slot, swapped)?;
-        if let Some(around) = self.bench.around(slot.arm) {
+        let (cell, mut taken) = self.arms.prepare(&mut self.session, self.plan, slot, swapped)?;
+        if let Some(around) = self.arms.around(slot.arm) {
             let facts = |name: &String| self.session.facts().iter().find(|facts| facts.name == *name);
             let kernel = |name| facts(name).map_or_else(String::new, |facts| format!("Linux {} on {}", facts.kernel, facts.cpu_model));
             let hosts = around.hosts.iter().map(|(name, at)| AppliedSetting {
@@ -105,7 +105,7 @@ impl Study<'_> {
 
     /// Whether an end was not bound to the CPUs that its arm names.
     fn not_bound(&self, slot: Slot, measured: &Measured, swapped: bool) -> Option<HostError> {
-        let around = self.bench.around(slot.arm).filter(|around| !around.cpus.is_empty())?;
+        let around = self.arms.around(slot.arm).filter(|around| !around.cpus.is_empty())?;
         let ends = [(Role::Sender, &measured.sender), (Role::Receiver, &measured.receiver)];
         ends.into_iter().find_map(|(role, report)| {
             let name = if (role == Role::Sender) == swapped { "b" } else { "a" };
@@ -145,7 +145,7 @@ impl Study<'_> {
         let cell = self.plan.cell_in(&self.plan.cells[slot.cell], slot.arm).ok()?;
         let link = self.plan.link_of(&cell);
         let mut setting = self.others.settings.iter().find(|setting| setting.link == link)?.clone();
-        if let Some(around) = self.bench.around(slot.arm) {
+        if let Some(around) = self.arms.around(slot.arm) {
             setting.hosts.extend(around.hosts.clone());
         }
         Some(setting)
@@ -180,7 +180,7 @@ impl Study<'_> {
     /// hosts are there: what the hosts are after a run is not what its last arm made of them.
     pub(super) fn rest(&mut self) {
         self.leave();
-        self.bench.rest(&mut self.session);
+        self.arms.rest(&mut self.session);
     }
 
     /// What the session in hand is.

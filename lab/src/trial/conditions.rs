@@ -8,7 +8,7 @@ use model::trial::Measured;
 use model::warning::Warning;
 
 use super::talk::Both;
-use super::{Order, Trial, TrialError};
+use super::{Trial, TrialError, TrialSpec};
 use crate::remote::{HostError, RemoteHost};
 use crate::session::{Place, Session};
 
@@ -32,16 +32,16 @@ impl Conditions {
     ///
     /// # Errors
     /// What could not be had. What could is still to be taken away.
-    pub fn bring_about(&mut self, session: &mut Session, order: &Order) -> Result<(), HostError> {
-        let wanted = &order.cell.conditions;
+    pub fn bring_about(&mut self, session: &mut Session, spec: &TrialSpec) -> Result<(), HostError> {
+        let wanted = &spec.cell.conditions;
         if wanted.placement != Placement::Usual {
-            self.places = Some(session.arrange(wanted.placement, order.swapped)?);
-            self.steer(session, order)?;
+            self.places = Some(session.arrange(wanted.placement, spec.swapped)?);
+            self.steer(session, spec)?;
         }
         if wanted.load.is_usual() {
             return Ok(());
         }
-        self.load(session, order)
+        self.load(session, spec)
     }
 
     /// Takes away what was brought about, and says what it took. Of hosts that
@@ -50,8 +50,8 @@ impl Conditions {
     /// # Errors
     /// A host that did not do it, or that was lost meanwhile. The rest is taken
     /// away all the same.
-    pub fn take_away(self, session: &mut Session, order: &Order, lost: bool) -> Result<ObservedConditions, HostError> {
-        let wanted = &order.cell.conditions;
+    pub fn take_away(self, session: &mut Session, spec: &TrialSpec, lost: bool) -> Result<ObservedConditions, HostError> {
+        let wanted = &spec.cell.conditions;
         let mut taken = ObservedConditions {
             priority: wanted.priority,
             softirq: self.steered.as_ref().map(|(_, cpu)| *cpu),
@@ -59,13 +59,13 @@ impl Conditions {
         };
         let mut failed = None;
         if !lost {
-            let mut loads = unload(session, order, &self.loaded, &mut failed);
+            let mut loads = unload(session, spec, &self.loaded, &mut failed);
             for load in [&loads.sender, &loads.receiver].into_iter().flatten() {
                 session.inherit(absences(load));
             }
             (taken.sender_load, taken.receiver_load) = (loads.sender.take(), loads.receiver.take());
             if let Some((device, _)) = self.steered {
-                let host = session.host(Role::Receiver, order.swapped);
+                let host = session.host(Role::Receiver, spec.swapped);
                 failed = failed.or(carry_out(host, BackgroundRequest::Softirq { device, cpu: None }).err());
             }
         }
@@ -79,17 +79,17 @@ impl Conditions {
     }
 
     /// Has what the receiver's device receives handled where the placement says.
-    fn steer(&mut self, session: &mut Session, order: &Order) -> Result<(), HostError> {
-        let at = match order.cell.conditions.placement {
+    fn steer(&mut self, session: &mut Session, spec: &TrialSpec) -> Result<(), HostError> {
+        let at = match spec.cell.conditions.placement {
             Placement::SoftirqAtSender => Role::Sender,
             Placement::SoftirqAtReceiver => Role::Receiver,
             Placement::Usual | Placement::SameCore | Placement::OtherCore => return Ok(()),
         };
-        let device = session.place(Role::Receiver, order.swapped).device(order.cell.family).to_owned();
-        let cpu = session.place(at, order.swapped).cpus(1).first().map(|place| place.cpu);
-        let host = session.host(Role::Receiver, order.swapped);
+        let device = session.place(Role::Receiver, spec.swapped).device(spec.cell.family).to_owned();
+        let cpu = session.place(at, spec.swapped).cpus(1).first().map(|place| place.cpu);
+        let host = session.host(Role::Receiver, spec.swapped);
         let Some(cpu) = cpu else {
-            let error = format!("placement {}: no CPU is known to be the {at}'s", order.cell.conditions.placement);
+            let error = format!("placement {}: no CPU is known to be the {at}'s", spec.cell.conditions.placement);
             return Err(HostError::Refused { name: host.name().to_owned(), error });
         };
         // Before it is told: half of the queues may be set when it fails.
@@ -99,22 +99,22 @@ impl Conditions {
 
     /// Loads the hosts, both at once. Both answers are taken before either's
     /// failure is told, so that no answer is left for a later command.
-    fn load(&mut self, session: &mut Session, order: &Order) -> Result<(), HostError> {
+    fn load(&mut self, session: &mut Session, spec: &TrialSpec) -> Result<(), HostError> {
         let mut told = Vec::new();
         let mut failed = None;
         for role in ROLES {
-            let units = *order.cell.conditions.load.of(role);
+            let units = *spec.cell.conditions.load.of(role);
             if units == 0 {
                 continue;
             }
-            let cpus = session.place(role, order.swapped).cpus(order.cell.flows).iter().map(|place| place.cpu).collect();
-            match session.host(role, order.swapped).tell(&ToHost::Background(BackgroundRequest::Load { units, cpus })) {
+            let cpus = session.place(role, spec.swapped).cpus(spec.cell.flows).iter().map(|place| place.cpu).collect();
+            match session.host(role, spec.swapped).tell(&ToHost::Background(BackgroundRequest::Load { units, cpus })) {
                 Ok(()) => told.push(role),
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
         for role in told {
-            match done(session.host(role, order.swapped)) {
+            match done(session.host(role, spec.swapped)) {
                 Ok(()) => *self.loaded.of_mut(role) = true,
                 Err(error) => failed = failed.or(Some(error)),
             }
@@ -131,17 +131,17 @@ pub fn store(taken: ObservedConditions, measured: &mut Measured) {
 }
 
 /// Ends the loads, both at once.
-fn unload(session: &mut Session, order: &Order, loaded: &Both<bool>, failed: &mut Option<HostError>) -> Both<Option<LoadUsage>> {
+fn unload(session: &mut Session, spec: &TrialSpec, loaded: &Both<bool>, failed: &mut Option<HostError>) -> Both<Option<LoadUsage>> {
     let mut taken = Both::default();
     let mut told = Vec::new();
     for role in ROLES.into_iter().filter(|role| *loaded.of(*role)) {
-        match session.host(role, order.swapped).tell(&ToHost::Background(BackgroundRequest::Unload)) {
+        match session.host(role, spec.swapped).tell(&ToHost::Background(BackgroundRequest::Unload)) {
             Ok(()) => told.push(role),
             Err(error) => *failed = failed.take().or(Some(error)),
         }
     }
     for role in told {
-        let host = session.host(role, order.swapped);
+        let host = session.host(role, spec.swapped);
         match host.answer() {
             Ok(FromHost::Background(BackgroundReply::Load(load))) => *taken.of_mut(role) = Some(load),
             Ok(other) => *failed = failed.take().or(Some(host.unexpected("what a load took", &other))),
@@ -183,7 +183,7 @@ fn done(host: &mut RemoteHost) -> Result<(), HostError> {
 impl Trial<'_> {
     /// Has each end, which was started and has one thread, scheduled as its cell says.
     pub fn schedule(&mut self) -> Result<(), TrialError> {
-        let wanted = self.order.cell.conditions.priority;
+        let wanted = self.spec.cell.conditions.priority;
         for role in ROLES {
             let priority = *wanted.of(role);
             if priority != Priority::Usual {

@@ -18,12 +18,12 @@ const LONGEST: Duration = Duration::from_secs(20);
 impl Trial<'_> {
     /// Has both hosts watch their ends, which are joined and wait.
     pub fn observe(&mut self) -> Result<(), TrialError> {
-        if self.order.pass.is_clean() {
+        if self.spec.pass.is_clean() {
             return Ok(());
         }
-        let period = self.order.plan.receipt.unwrap_or_default().period;
-        let longest = Nanos::from((flowing(&self.order) + BEYOND).min(LONGEST));
-        let pass = self.order.pass;
+        let period = self.spec.plan.receipt.unwrap_or_default().period;
+        let longest = Nanos::from((flowing(&self.spec) + BEYOND).min(LONGEST));
+        let pass = self.spec.pass;
         let cpus = Both { sender: self.cpus(Role::Sender), receiver: self.cpus(Role::Receiver) };
         let command = |role| ToHost::Observe(Observe { pass, period, longest, cpus: cpus.of(role).clone() });
         let read = |answer| match answer {
@@ -42,7 +42,7 @@ impl Trial<'_> {
 
     /// What both hosts saw; `None` in a clean pass.
     pub fn observed(&mut self, reports: &Reports) -> Result<Option<Box<Observed>>, TrialError> {
-        if self.order.pass.is_clean() {
+        if self.spec.pass.is_clean() {
             return Ok(None);
         }
         let command = |role| {
@@ -58,6 +58,6 @@ impl Trial<'_> {
     }
 
     fn cpus(&self, role: Role) -> Vec<model::control::CpuPlace> {
-        self.place(role).cpus(self.order.cell.flows).to_vec()
+        self.place(role).cpus(self.spec.cell.flows).to_vec()
     }
 }

@@ -51,7 +51,7 @@ impl<T> Both<Option<T>> {
 
 impl Trial<'_> {
     pub fn host(&mut self, role: Role) -> &mut RemoteHost {
-        self.session.host(role, self.order.swapped)
+        self.session.host(role, self.spec.swapped)
     }
 
     /// How long a step may take that needs no traffic.
@@ -111,7 +111,7 @@ impl Trial<'_> {
             if left.is_zero() && now >= self.end {
                 return Err(HostError::OverTime { awaited, limit: self.limit }.into());
             }
-            let swapped = self.order.swapped;
+            let swapped = self.spec.swapped;
             let (at, heard) = match remote::hear_either(self.session.hosts(), left, awaited) {
                 // The whole trial's end came before the step's.
                 Err(HostError::Silent { .. }) if self.end < deadline => {
@@ -122,8 +122,8 @@ impl Trial<'_> {
             let role = if (at == 0) == swapped { Role::Receiver } else { Role::Sender };
             match heard {
                 Heard::Said(FromEndpoint::Progress(progress)) => {
-                    let wish = self.listener.hear(&Event::Progress { role, progress: &progress }).map_err(TrialError::Listener)?;
-                    turn::wants_end(wish)?;
+                    let flow = self.listener.hear(&Event::Progress { role, progress: &progress }).map_err(TrialError::Listener)?;
+                    turn::heed(flow)?;
                 }
                 heard => return Ok((role, heard)),
             }

@@ -1,9 +1,11 @@
 //! Whose turn it is on hosts that serve several controllers.
 
+use std::ops::ControlFlow;
+
 use model::warning::Warning;
 
 use super::TrialError;
-use crate::event::{Event, Listener, Wish};
+use crate::event::{Event, Listener};
 use crate::remote::{HostError, RemoteHost};
 use crate::session::Session;
 
@@ -58,10 +60,10 @@ pub fn give_back(session: &mut Session) {
     }
 }
 
-/// Whether a listener wants the trial to end at once.
-pub fn wants_end(wish: Wish) -> Result<(), TrialError> {
-    match wish {
-        Wish::GoOn => Ok(()),
-        Wish::Stop => Err(TrialError::Stopped),
+/// Ends the trial at once where the listener wants it.
+pub fn heed(flow: ControlFlow<()>) -> Result<(), TrialError> {
+    match flow {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(()) => Err(TrialError::Stopped),
     }
 }

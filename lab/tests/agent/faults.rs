@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use lab::wire::{Credentials, SILENCE};
+use lab::connection::{Credentials, SILENCE};
 use model::control::{CONTROL_VERSION, FromHost, ToHost};
 use model::frame::{BEAT, encode};
 use model::greeting::{Answer, ClientHello, Verdict};
@@ -55,8 +55,8 @@ fn admitted(agent: SocketAddr) -> Raw {
 
 fn half_a_message() -> Result<(), Skip> {
     let agent = Agent::at(loopback());
-    let hail = encode(&ClientHello::new("1.0.0", [1; 32])).unwrap();
-    Raw::connect(agent.address()).send(&hail[..hail.len() / 2]);
+    let hello = encode(&ClientHello::new("1.0.0", [1; 32])).unwrap();
+    Raw::connect(agent.address()).send(&hello[..hello.len() / 2]);
     agent.logs("went away before its greeting was over");
     let clock = encode(&ToHost::Clock).unwrap();
     admitted(agent.address()).send(&clock[..clock.len() / 2]);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use lab::wire::Credentials;
+use lab::connection::Credentials;
 use model::control::{FromHost, ToHost};
 use model::frame::encode;
 use model::greeting::ClientHello;
@@ -37,9 +37,9 @@ fn a_flood_does_not_keep_a_controller_out() -> Result<(), Skip> {
     // A byte every 20 ms each, new ones in place of those sent away.
     let dribble = thread::spawn({
         let (over, address) = (Arc::clone(&over), agent.address());
-        let hail = encode(&ClientHello::new("1.0.0", [1; 32])).unwrap();
+        let hello = encode(&ClientHello::new("1.0.0", [1; 32])).unwrap();
         move || {
-            for byte in hail.iter().cycle() {
+            for byte in hello.iter().cycle() {
                 if over.load(Ordering::Relaxed) {
                     break;
                 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lab::wire::Credentials;
+use lab::connection::Credentials;
 use model::adjust::{ArmRequest, Wanted};
 use model::control::{Cookie, FromHost, Limits, LinkEnd, Task, ToEndpoint, ToHost};
 use model::plan::TrialEnd;

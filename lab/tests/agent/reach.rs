@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use lab::wire::{ConnectError, Credentials};
+use lab::connection::{ConnectError, Credentials};
 use model::control::{FromHost, ToHost};
 use model::plan::HostAddress;
 
@@ -28,7 +28,7 @@ fn to(text: &str) -> HostAddress {
 }
 
 fn connect(at: &str, credentials: &Credentials) -> Result<Controller, ConnectError> {
-    lab::wire::connect("b", &to(at), credentials).map(Controller::greeted)
+    lab::connection::connect("b", &to(at), credentials).map(Controller::greeted)
 }
 
 fn a_name_with_two_addresses_is_tried_at_both() -> Result<(), Skip> {
@@ -84,7 +84,7 @@ fn a_link_local_address_keeps_its_scope() -> Result<(), Skip> {
     here()?;
     let files = Files::new();
     let secret = files.secret("secret", SECRET);
-    let listen = lab::wire::literal(LINK_LOCAL, 0).unwrap().unwrap();
+    let listen = lab::connection::literal(LINK_LOCAL, 0).unwrap().unwrap();
     let agent = Agent::start(&AgentSpec { listen: vec![listen], secret: Some(secret.clone()), ..AgentSpec::default() });
     let mut controller = connect(&format!("[{LINK_LOCAL}]:{}", agent.address().port()), &knows(&secret)).unwrap();
     for address in [controller.connected.peer, controller.connected.local] {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use lab::wire::{Credentials, TlsFiles, make_certificates};
+use lab::connection::{Credentials, TlsFiles, make_certificates};
 use model::control::{FromHost, ToHost};
 
 use crate::claims;

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use lab::agent::{Agent as Opened, AgentError, Listen, Settings};
-use lab::wire::{CredentialError, Credentials, Secret};
+use lab::connection::{CredentialError, Credentials, Secret};
 use model::control::{FromHost, Limits, ToHost};
 use model::greeting::{AgentId, Answer, ClientHello, Proof, Refusal, Verdict, Wants};
 use model::hex::Hex;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use lab::wire::Credentials;
+use lab::connection::Credentials;
 use model::control::{FromHost, ToHost};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

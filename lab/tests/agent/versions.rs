@@ -1,6 +1,6 @@
 //! Builds that do not know each other's version.
 
-use lab::wire::Credentials;
+use lab::connection::Credentials;
 use model::control::CONTROL_VERSION;
 use serde_json::{Value, json};
 

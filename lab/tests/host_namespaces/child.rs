@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a host can be told.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Order {
+pub enum TrialSpec {
     MakeVeth {
         device: String,
         far_device: String,
@@ -89,24 +89,24 @@ fn tell(answer: &Answer) -> ExitCode {
 }
 
 impl Host {
-    fn carry_out(&mut self, order: Order) -> Result<Answer, Box<dyn std::error::Error>> {
+    fn carry_out(&mut self, order: TrialSpec) -> Result<Answer, Box<dyn std::error::Error>> {
         match order {
-            Order::MakeVeth { device, far_device, far_pid } => link::make_veth(&self.entered, &device, &far_device, far_pid)?,
-            Order::Configure(end) => return Ok(Answer::Mac(link::configure(&self.entered, &end)?.mac)),
-            Order::Bind(address) => self.socket = Some(UdpSocket::bind(address)?),
-            Order::Send { to, count, size } => {
+            TrialSpec::MakeVeth { device, far_device, far_pid } => link::make_veth(&self.entered, &device, &far_device, far_pid)?,
+            TrialSpec::Configure(end) => return Ok(Answer::Mac(link::configure(&self.entered, &end)?.mac)),
+            TrialSpec::Bind(address) => self.socket = Some(UdpSocket::bind(address)?),
+            TrialSpec::Send { to, count, size } => {
                 let socket = self.socket.as_ref().ok_or("no socket")?;
                 for _ in 0..count {
                     socket.send_to(&vec![7; size], to)?;
                 }
             }
-            Order::Receive(count) => return self.receive(count),
-            Order::Counters(device, family) => return Ok(Answer::Counters(Box::new(counters::read(&device, family)?))),
-            Order::Facts(device) => return Ok(Answer::Facts(Box::new(facts::gather("a", &self.entered, &device, &[0])))),
-            Order::Route(to) => return Ok(Answer::Route(route::find(to)?)),
-            Order::Read(path) => return Ok(Answer::Text(std::fs::read_to_string(path)?)),
-            Order::Write(path, text) => std::fs::write(path, text)?,
-            Order::EnterAgain => self.entered = namespace::enter(Isolation::Network)?,
+            TrialSpec::Receive(count) => return self.receive(count),
+            TrialSpec::Counters(device, family) => return Ok(Answer::Counters(Box::new(counters::read(&device, family)?))),
+            TrialSpec::Facts(device) => return Ok(Answer::Facts(Box::new(facts::gather("a", &self.entered, &device, &[0])))),
+            TrialSpec::Route(to) => return Ok(Answer::Route(route::find(to)?)),
+            TrialSpec::Read(path) => return Ok(Answer::Text(std::fs::read_to_string(path)?)),
+            TrialSpec::Write(path, text) => std::fs::write(path, text)?,
+            TrialSpec::EnterAgain => self.entered = namespace::enter(Isolation::Network)?,
         }
         Ok(Answer::Done)
     }

@@ -14,7 +14,7 @@ use model::control::{LinkEnd, Route};
 use model::host::HostFacts;
 use model::kernel::HostCounters;
 
-use crate::child::{Answer, Order};
+use crate::child::{Answer, TrialSpec};
 
 /// The variable that makes this program a host.
 pub const CHILD: &str = "NETTOLL_TEST_HOST";
@@ -88,7 +88,7 @@ impl Host {
         self.child.id()
     }
 
-    pub fn tell(&mut self, order: &Order) {
+    pub fn tell(&mut self, order: &TrialSpec) {
         writeln!(self.orders, "{}", serde_json::to_string(order).unwrap()).unwrap();
     }
 
@@ -98,21 +98,21 @@ impl Host {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
     }
 
-    pub fn ask(&mut self, order: &Order) -> Answer {
+    pub fn ask(&mut self, order: &TrialSpec) -> Answer {
         self.tell(order);
         self.answer()
     }
 
     /// Carries out an order that has to succeed.
     #[track_caller]
-    pub fn must(&mut self, order: &Order) {
+    pub fn must(&mut self, order: &TrialSpec) {
         let answer = self.ask(order);
         assert!(matches!(answer, Answer::Done | Answer::Mac(_)), "{order:?}: {answer:?}");
     }
 
     /// Carries out an order that has to fail, and returns why it did.
     #[track_caller]
-    pub fn must_fail(&mut self, order: &Order) -> String {
+    pub fn must_fail(&mut self, order: &TrialSpec) -> String {
         match self.ask(order) {
             Answer::Failed(error) => error,
             other => panic!("{order:?}: {other:?}"),
@@ -120,21 +120,21 @@ impl Host {
     }
 
     pub fn counters(&mut self, device: &str, family: Family) -> HostCounters {
-        match self.ask(&Order::Counters(device.to_owned(), family)) {
+        match self.ask(&TrialSpec::Counters(device.to_owned(), family)) {
             Answer::Counters(counters) => *counters,
             other => panic!("{other:?}"),
         }
     }
 
     pub fn facts(&mut self, device: &str) -> HostFacts {
-        match self.ask(&Order::Facts(device.to_owned())) {
+        match self.ask(&TrialSpec::Facts(device.to_owned())) {
             Answer::Facts(facts) => *facts,
             other => panic!("{other:?}"),
         }
     }
 
     pub fn route(&mut self, to: SocketAddr) -> Result<Route, String> {
-        match self.ask(&Order::Route(to)) {
+        match self.ask(&TrialSpec::Route(to)) {
             Answer::Route(route) => Ok(route),
             Answer::Failed(error) => Err(error),
             other => panic!("{other:?}"),
@@ -142,13 +142,13 @@ impl Host {
     }
 
     pub fn read(&mut self, path: &str) -> String {
-        match self.ask(&Order::Read(path.to_owned())) {
+        match self.ask(&TrialSpec::Read(path.to_owned())) {
             Answer::Text(text) => text,
             other => panic!("{path}: {other:?}"),
         }
     }
 
-    pub fn number(&mut self, order: &Order) -> u32 {
+    pub fn number(&mut self, order: &TrialSpec) -> u32 {
         match self.ask(order) {
             Answer::Number(number) => number,
             other => panic!("{order:?}: {other:?}"),
@@ -178,7 +178,7 @@ pub fn pair(user: Option<u32>) -> Result<[Host; 2], Skip> {
         let b = Host::start(&format!("join={}", a.pid()), user)?;
         (a, b)
     };
-    a.must(&Order::MakeVeth { device: "near0".to_owned(), far_device: "far0".to_owned(), far_pid: b.pid() });
+    a.must(&TrialSpec::MakeVeth { device: "near0".to_owned(), far_device: "far0".to_owned(), far_pid: b.pid() });
     Ok([a, b])
 }
 
@@ -187,7 +187,7 @@ pub fn joined(user: Option<u32>, change: impl Fn(&mut LinkEnd)) -> Result<[Host;
     let mut hosts = pair(user)?;
     for (host, mut end) in hosts.iter_mut().zip(ends()) {
         change(&mut end);
-        host.tell(&Order::Configure(end));
+        host.tell(&TrialSpec::Configure(end));
     }
     for (host, mac) in hosts.iter_mut().zip([NEAR_MAC, FAR_MAC]) {
         let answer = host.answer();

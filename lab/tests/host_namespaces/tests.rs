@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use model::Family;
 use model::plan::Offload;
 
-use crate::child::{Answer, Order};
+use crate::child::{Answer, TrialSpec};
 use crate::pair::{Host, Skip, address, ends, joined, nobody, pair, socket};
 
 type Test = fn() -> Result<(), Skip>;
@@ -40,10 +40,10 @@ all!(
 fn exchange(hosts: &mut [Host; 2], family: Family) {
     let [a, b] = hosts;
     let before = [a.counters("near0", family), b.counters("far0", family)];
-    a.must(&Order::Bind(socket(family, 0)));
-    b.must(&Order::Bind(socket(family, 1)));
-    a.must(&Order::Send { to: socket(family, 1), count: 100, size: 64 });
-    assert_eq!(b.number(&Order::Receive(100)), 100);
+    a.must(&TrialSpec::Bind(socket(family, 0)));
+    b.must(&TrialSpec::Bind(socket(family, 1)));
+    a.must(&TrialSpec::Send { to: socket(family, 1), count: 100, size: 64 });
+    assert_eq!(b.number(&TrialSpec::Receive(100)), 100);
     let after = [a.counters("near0", family), b.counters("far0", family)];
     let [a, b] = [after[0].since(&before[0]), after[1].since(&before[1])];
     assert_eq!((a.udp.out_datagrams, b.udp.in_datagrams), (100, 100));
@@ -93,10 +93,10 @@ fn the_mtu_is_as_asked() -> Result<(), Skip> {
     for (mtu, fragments) in [(1_280, 7), (9_000, 0)] {
         let [mut a, mut b] = joined(None, |end| end.mtu = Some(mtu))?;
         assert_eq!(b.facts("far0").device["mtu"], mtu.to_string());
-        a.must(&Order::Bind(socket(Family::V4, 0)));
-        b.must(&Order::Bind(socket(Family::V4, 1)));
-        a.must(&Order::Send { to: socket(Family::V4, 1), count: 1, size: 8_000 });
-        assert_eq!(b.number(&Order::Receive(1)), 1);
+        a.must(&TrialSpec::Bind(socket(Family::V4, 0)));
+        b.must(&TrialSpec::Bind(socket(Family::V4, 1)));
+        a.must(&TrialSpec::Send { to: socket(Family::V4, 1), count: 1, size: 8_000 });
+        assert_eq!(b.number(&TrialSpec::Receive(1)), 1);
         assert_eq!(a.counters("near0", Family::V4).ip.frag_creates, fragments);
     }
     Ok(())
@@ -106,7 +106,7 @@ fn ipv6_is_not_silently_lost_to_a_small_mtu() -> Result<(), Skip> {
     let [mut a, _b] = pair(None)?;
     let [mut end, _] = ends();
     end.mtu = Some(1_279);
-    let error = a.must_fail(&Order::Configure(end));
+    let error = a.must_fail(&TrialSpec::Configure(end));
     assert!(error.starts_with("setting the MTU of 'near0' to 1279: IPv6 needs 1280 or more"), "{error}");
     let [_a, mut b] = joined(None, |end| {
         end.mtu = Some(576);
@@ -139,7 +139,7 @@ fn an_offload_that_cannot_be_had_is_refused() -> Result<(), Skip> {
     let [mut a, _b] = pair(None)?;
     let [mut end, _] = ends();
     end.offloads = [(Offload::Tx, false), (Offload::Tso, true)].into();
-    let error = a.must_fail(&Order::Configure(end));
+    let error = a.must_fail(&TrialSpec::Configure(end));
     assert!(error.starts_with("turning 'tso' on on 'near0': the kernel left it off"), "{error}");
     Ok(())
 }
@@ -197,11 +197,11 @@ fn nothing_of_a_host_is_seen_outside() -> Result<(), Skip> {
 fn a_loss_between_the_devices_is_the_senders() -> Result<(), Skip> {
     for family in [Family::V4, Family::V6] {
         let [mut a, mut b] = joined(None, |end| end.mtu = Some(if end.device == "near0" { 1_500 } else { 1_280 }))?;
-        a.must(&Order::Bind(socket(family, 0)));
-        b.must(&Order::Bind(socket(family, 1)));
-        a.must(&Order::Send { to: socket(family, 1), count: 50, size: 1_400 });
-        a.must(&Order::Send { to: socket(family, 1), count: 50, size: 1_000 });
-        let received = b.number(&Order::Receive(50));
+        a.must(&TrialSpec::Bind(socket(family, 0)));
+        b.must(&TrialSpec::Bind(socket(family, 1)));
+        a.must(&TrialSpec::Send { to: socket(family, 1), count: 50, size: 1_400 });
+        a.must(&TrialSpec::Send { to: socket(family, 1), count: 50, size: 1_000 });
+        let received = b.number(&TrialSpec::Receive(50));
         let [a, b] = [a.counters("near0", family), b.counters("far0", family)];
         assert_eq!(received, 50, "{family:?} {a:?} {b:?}");
         assert_eq!((a.udp.out_datagrams, a.udp.sndbuf_errors, b.udp.in_datagrams), (50, 50, 50), "{family:?}");
@@ -247,13 +247,13 @@ fn a_dead_host_takes_the_link_with_it() -> Result<(), Skip> {
 fn a_missing_far_end_is_said() -> Result<(), Skip> {
     let [mut a, _b] = pair(None)?;
     let [end, _] = ends();
-    let error = a.must_fail(&Order::Configure(end));
+    let error = a.must_fail(&TrialSpec::Configure(end));
     assert!(error.starts_with("waiting for 'near0' to come up: it is still down after 5s"), "{error}");
-    let error = a.must_fail(&Order::MakeVeth { device: "x0".to_owned(), far_device: "y0".to_owned(), far_pid: 4_194_305 });
+    let error = a.must_fail(&TrialSpec::MakeVeth { device: "x0".to_owned(), far_device: "y0".to_owned(), far_pid: 4_194_305 });
     assert!(error.contains("the system answered ESRCH") && error.contains("the other host has ended"), "{error}");
-    let error = a.must_fail(&Order::MakeVeth { device: "near0".to_owned(), far_device: "y0".to_owned(), far_pid: a.pid() });
+    let error = a.must_fail(&TrialSpec::MakeVeth { device: "near0".to_owned(), far_device: "y0".to_owned(), far_pid: a.pid() });
     assert!(error.contains("the system answered EEXIST"), "{error}");
-    let error = a.must_fail(&Order::Counters("gone0".to_owned(), Family::V4));
+    let error = a.must_fail(&TrialSpec::Counters("gone0".to_owned(), Family::V4));
     assert!(error.contains("no device 'gone0'"), "{error}");
     Ok(())
 }
@@ -261,10 +261,10 @@ fn a_missing_far_end_is_said() -> Result<(), Skip> {
 fn an_exhausted_limit_is_named() -> Result<(), Skip> {
     // In a user namespace of its own the host may lower its own limit.
     let mut a = Host::start("user", None)?;
-    if let Answer::Failed(error) = a.ask(&Order::Write("/proc/sys/user/max_net_namespaces".to_owned(), "0".to_owned())) {
+    if let Answer::Failed(error) = a.ask(&TrialSpec::Write("/proc/sys/user/max_net_namespaces".to_owned(), "0".to_owned())) {
         return Err(Skip(format!("lowering user.max_net_namespaces in a user namespace: {error}")));
     }
-    let error = a.must_fail(&Order::EnterAgain);
+    let error = a.must_fail(&TrialSpec::EnterAgain);
     assert!(error.starts_with("making a network namespace (unshare CLONE_NEWNET): the system answered ENOSPC"), "{error}");
     assert!(error.contains("user.max_net_namespaces (now 0)"), "{error}");
     Ok(())

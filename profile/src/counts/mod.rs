@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | functions | a BPF program at each one's entry ([`FunctionCounter`]) | fentry |
 //! | tracepoints | `perf_event_open`, with ids from tracefs; without tracefs a BPF program at each ([`EventCounter`]) | tracepoint |
-//! | functions, where the first is refused | call chains at tracepoints, against a curated table ([`WitnessRecorder`]) | witness |
+//! | functions, where the first is refused | call chains at tracepoints, against a curated table ([`StackCounter`]) | witness |
 //!
 //! Everything is counted from `start` to the taking of the counts, so the
 //! figures are of a whole trial: hold them against the whole trial's messages.
@@ -14,16 +14,16 @@
 
 mod event;
 mod function;
+mod stacks;
 pub mod table;
 pub mod tracefs;
-mod witness;
 
 use model::profile::CallCounts;
 
 pub use event::{EventCounter, Way};
 pub use function::FunctionCounter;
-pub use table::{TRACEPOINTS, WITNESSES, Witness};
-pub use witness::WitnessRecorder;
+pub use stacks::StackCounter;
+pub use table::{STACK_RULES, StackRule, TRACEPOINTS};
 
 /// Two passes' counts in one: a name that one of them counted is not refused.
 /// Where both did, the better tier stays.

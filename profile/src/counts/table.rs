@@ -44,7 +44,7 @@ pub const TRACEPOINTS: &[&str] = &[
 
 /// A function, and the event that tells its calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Witness {
+pub struct StackRule {
     /// Its plain name: what the compiler or a module puts behind it is ignored.
     pub function: &'static str,
     /// The event that happens exactly once in each call.
@@ -59,24 +59,24 @@ pub struct Witness {
 }
 
 /// One event for each call, without conditions.
-const fn plain(function: &'static str, event: &'static str) -> Witness {
-    Witness { function, event, by: None, unless: &[] }
+const fn plain(function: &'static str, event: &'static str) -> StackRule {
+    StackRule { function, event, by: None, unless: &[] }
 }
 
 /// One event for each call, as long as no datagram is cut into fragments.
-const fn whole(function: &'static str, event: &'static str) -> Witness {
-    Witness { function, event, by: None, unless: FRAGMENTS }
+const fn whole(function: &'static str, event: &'static str) -> StackRule {
+    StackRule { function, event, by: None, unless: FRAGMENTS }
 }
 
 /// One allocation of an skb's head (not of its data) for each call, as long as
 /// no datagram is cut into fragments.
-const fn allocates(function: &'static str) -> Witness {
-    Witness { function, event: "kmem:kmem_cache_alloc", by: Some(("__alloc_skb", "kmem_cache_alloc_node")), unless: FRAGMENTS }
+const fn allocates(function: &'static str) -> StackRule {
+    StackRule { function, event: "kmem:kmem_cache_alloc", by: Some(("__alloc_skb", "kmem_cache_alloc_node")), unless: FRAGMENTS }
 }
 
 /// One lookup for each call, as long as there are no rules for routing.
-const fn routes(function: &'static str, event: &'static str) -> Witness {
-    Witness { function, event, by: None, unless: &["fib_rules_lookup"] }
+const fn routes(function: &'static str, event: &'static str) -> StackRule {
+    StackRule { function, event, by: None, unless: &["fib_rules_lookup"] }
 }
 
 /// The system call's number; `None` for one that is of no interest here.
@@ -112,7 +112,7 @@ const FRAGMENTS: &[&str] = &["ip_do_fragment", "ip_fragment", "ip6_fragment"];
 /// `dev_hard_start_xmit`, `process_backlog`), nor one that may go another way
 /// (`udp_queue_rcv_one_skb` drops where the socket is full), nor one with several
 /// ways to it (`ip_finish_output2`), nor a leaf without events.
-pub const WITNESSES: &[Witness] = &[
+pub const STACK_RULES: &[StackRule] = &[
     plain("__x64_sys_sendto", "sock:sock_send_length"),
     plain("__arm64_sys_sendto", "sock:sock_send_length"),
     plain("__sys_sendto", "sock:sock_send_length"),
@@ -161,7 +161,7 @@ pub const WITNESSES: &[Witness] = &[
 
 /// Functions worth a count that cause no event of their own: what a receipt
 /// most often lists on current kernels. Where programs can be put at functions
-/// they are counted beside those of [`WITNESSES`]; a kernel that lacks one, or has
+/// they are counted beside those of [`STACK_RULES`]; a kernel that lacks one, or has
 /// put it into its caller, refuses it by itself.
 const LEAVES: &[&str] = &[
     "_copy_from_iter",
@@ -212,7 +212,7 @@ const LEAVES: &[&str] = &[
 
 /// Every function that is counted where programs can be put at functions, each once.
 pub fn functions() -> Vec<&'static str> {
-    let mut all: Vec<&str> = WITNESSES.iter().map(|witness| witness.function).chain(LEAVES.iter().copied()).collect();
+    let mut all: Vec<&str> = STACK_RULES.iter().map(|witness| witness.function).chain(LEAVES.iter().copied()).collect();
     all.sort_unstable();
     all.dedup();
     all

@@ -7,7 +7,7 @@ use nix::mount::{MsFlags, mount, umount};
 use nix::sched::{CloneFlags, unshare};
 use profile::bpf::Who;
 use profile::counts::tracefs::Tracefs;
-use profile::counts::{EventCounter, FunctionCounter, TRACEPOINTS, WITNESSES, Way, WitnessRecorder};
+use profile::counts::{EventCounter, FunctionCounter, STACK_RULES, StackCounter, TRACEPOINTS, Way};
 use profile::symbols::Symbols;
 
 use crate::Skip;
@@ -137,7 +137,7 @@ fn witnessed(what: &str) -> Result<CallCounts, Skip> {
     let symbols = Symbols::of_kernel()?;
     let mut observed = Observed::start(what)?;
     let begun = Instant::now();
-    let recorder = WitnessRecorder::open(Who::Workers(observed.pid()), WITNESSES)?;
+    let recorder = StackCounter::open(Who::Workers(observed.pid()), STACK_RULES)?;
     println!("attaching the recorder of chains: {:?}", begun.elapsed());
     observed.work();
     let counts = recorder.counts(&symbols)?;

@@ -3,7 +3,7 @@
 use model::Nanos;
 use nix::unistd::{Gid, Uid, setgid, setuid};
 use profile::bpf::Who;
-use profile::counts::{EventCounter, FunctionCounter, WITNESSES, WitnessRecorder};
+use profile::counts::{EventCounter, FunctionCounter, STACK_RULES, StackCounter};
 use profile::sampler::{Sampler, Settings, Target};
 use profile::softirq_share::SoftirqRecorder;
 use profile::symbols::Symbols;
@@ -45,7 +45,7 @@ pub fn child() {
     say("symbols", Symbols::of_kernel().err());
     say("tracepoints", EventCounter::open(who, &["net:netif_rx"]).err());
     say("functions", FunctionCounter::open(who, &["udp_sendmsg"]).err());
-    say("witnesses", WitnessRecorder::open(who, WITNESSES).err());
+    say("witnesses", StackCounter::open(who, STACK_RULES).err());
     say("waits", WaitRecorder::open(who, longest, None).err());
     say("softirqs", SoftirqRecorder::open(who, "sendto").err());
     println!("done");

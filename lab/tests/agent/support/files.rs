@@ -4,7 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use lab::wire::{Credentials, TlsFiles};
+use lab::connection::{Credentials, TlsFiles};
 use tempfile::TempDir;
 
 /// A secret as it stands in its file.

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use lab::agent::{Agent, Listen, Settings};
+use lab::connection::Credentials;
 use lab::host::namespace::Isolation;
-use lab::wire::Credentials;
 use model::control::{FromHost, Limits, ToHost};
 use model::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ pub struct ControllerSpec {
 
 /// A host as the agent starts it.
 pub fn host() -> ExitCode {
-    let served = lab::keeper::run("agent", Isolation::None);
+    let served = lab::host_process::run("agent", Isolation::None);
     if let Err(error) = &served {
         eprintln!("host: {error}");
     }

@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use lab::wire::{ConnectError, Connected, Credentials};
+use lab::connection::{ConnectError, Connected, Credentials};
 use model::control::{CONTROL_VERSION, FromHost, ToHost};
 use model::frame::{Decoder, encode};
 use model::plan::HostAddress;
@@ -25,7 +25,7 @@ pub fn host_address(agent: SocketAddr) -> HostAddress {
 }
 
 pub fn connect(agent: SocketAddr, credentials: &Credentials) -> Result<Connected, ConnectError> {
-    lab::wire::connect("b", &host_address(agent), credentials)
+    lab::connection::connect("b", &host_address(agent), credentials)
 }
 
 impl Controller {

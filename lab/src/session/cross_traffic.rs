@@ -44,9 +44,9 @@ impl Pair {
     ///
     /// # Errors
     /// See [`HostError`].
-    pub fn hush(&mut self) -> Result<(), HostError> {
+    pub fn stop(&mut self) -> Result<(), HostError> {
         let (sender, receiver, flows) = self.ends();
-        flows.hush(sender, receiver)
+        flows.stop(sender, receiver)
     }
 
     /// What they did until they were told to end; `None` where nothing was sent.
@@ -105,7 +105,7 @@ impl Flows {
     ///
     /// # Errors
     /// See [`HostError`].
-    pub fn hush(&mut self, sender: &mut RemoteHost, receiver: &mut RemoteHost) -> Result<(), HostError> {
+    pub fn stop(&mut self, sender: &mut RemoteHost, receiver: &mut RemoteHost) -> Result<(), HostError> {
         let [of_sender, of_receiver] = &mut self.awaited;
         for (host, begun, awaited) in [(sender, &mut self.source, of_sender), (receiver, &mut self.sink, of_receiver)] {
             if std::mem::take(begun) {

@@ -134,8 +134,8 @@ struct Talk {
 
 impl Talk {
     fn greet(&mut self, peer: SocketAddr) -> Result<AgentId, AttemptError> {
-        let hail = ClientHello::new(tool(), random().ok_or(AttemptError::NoRandom)?);
-        self.say(&hail)?;
+        let hello = ClientHello::new(tool(), random().ok_or(AttemptError::NoRandom)?);
+        self.say(&hello)?;
         let answer = Answer::parse(&self.hear("its answer")?).map_err(refused)?;
         match (answer.wants, self.credentials.secret.clone()) {
             (Wants::Proof, None) => return Err(AttemptError::NoSecret),
@@ -145,7 +145,7 @@ impl Talk {
             }
             (Wants::Proof, Some(secret)) => {
                 let binding = self.link.tls().map(tls::binding).transpose().map_err(|error| AttemptError::Tls(error.to_string()))?;
-                let said = Transcript { hail: &hail, answer: &answer, binding };
+                let said = Transcript { hello: &hello, answer: &answer, binding };
                 self.say(&Proof { proof: said.prove(&secret, Side::Controller) })?;
                 let verdict = Verdict::parse(&self.hear("its verdict")?).map_err(refused)?;
                 let proved = verdict.proof.is_some_and(|proof| said.holds(&secret, Side::Agent, &proof));

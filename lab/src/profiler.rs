@@ -13,7 +13,7 @@ use model::profile::{Observation, Profile, Refused, Waits};
 use profile::Refusal;
 use profile::bpf::Who;
 use profile::counts::table::functions;
-use profile::counts::{self, EventCounter, FunctionCounter, TRACEPOINTS, WITNESSES, WitnessRecorder};
+use profile::counts::{self, EventCounter, FunctionCounter, STACK_RULES, StackCounter, TRACEPOINTS};
 use profile::fold::fold;
 use profile::sampler::{Sampler, Settings, Target};
 use profile::symbols::Symbols;
@@ -24,12 +24,12 @@ enum Watch {
     Time { endpoint: Box<Sampler>, ksoftirqd: Vec<Sampler> },
     Wait(Box<WaitRecorder>),
     Count { events: Result<EventCounter, Refusal>, functions: Result<FunctionCounter, Refusal> },
-    Witness(Box<WitnessRecorder>),
+    Stacks(Box<StackCounter>),
 }
 
 /// Watches the endpoints of one host, one trial at a time.
 #[derive(Default)]
-pub struct Observer {
+pub struct EndpointProfiler {
     watch: Option<Watch>,
     refused: Vec<Refused>,
     names: Option<Names>,
@@ -41,7 +41,7 @@ struct Names {
     symbols: Symbols,
 }
 
-impl Observer {
+impl EndpointProfiler {
     /// Watches the process `pid`, whose traffic threads are still to start.
     ///
     /// # Errors
@@ -53,7 +53,7 @@ impl Observer {
             Pass::Time => self.sample(pid, observe),
             Pass::Wait => self.follow(pid, observe),
             Pass::Count => count(pid),
-            Pass::Witness => witness(pid),
+            Pass::Witness => count_stacks(pid),
         };
         self.watch = Some(watch.map_err(refused)?);
         Ok(())
@@ -76,7 +76,7 @@ impl Observer {
                 counted(events, functions, &mut seen);
                 Ok(())
             }
-            Some(Watch::Witness(recorder)) => self.witnessed(&recorder, &mut seen),
+            Some(Watch::Stacks(recorder)) => self.stacks_counted(&recorder, &mut seen),
         };
         if let Err(refusal) = outcome {
             seen.refused.push(refused(refusal));
@@ -130,7 +130,7 @@ impl Observer {
         Ok(Watch::Wait(Box::new(recorder)))
     }
 
-    fn witnessed(&mut self, recorder: &WitnessRecorder, seen: &mut Observation) -> Result<(), Refusal> {
+    fn stacks_counted(&mut self, recorder: &StackCounter, seen: &mut Observation) -> Result<(), Refusal> {
         seen.counts = Some(recorder.counts(self.symbols()?)?);
         Ok(())
     }
@@ -164,8 +164,8 @@ fn count(pid: u32) -> Result<Watch, Refusal> {
     }
 }
 
-fn witness(pid: u32) -> Result<Watch, Refusal> {
-    Ok(Watch::Witness(Box::new(WitnessRecorder::open(Who::Workers(pid), WITNESSES)?)))
+fn count_stacks(pid: u32) -> Result<Watch, Refusal> {
+    Ok(Watch::Stacks(Box::new(StackCounter::open(Who::Workers(pid), STACK_RULES)?)))
 }
 
 fn counted(events: Result<EventCounter, Refusal>, functions: Result<FunctionCounter, Refusal>, seen: &mut Observation) {

@@ -40,7 +40,7 @@ pub fn longest_wait(link: &LinkKind, cell: &Cell) -> Nanos {
 /// Has the link carry what the cell's conditions say, beside the trial to come.
 ///
 /// # Errors
-/// See [`HostError`]. What flows then is to be ended by [`hush`].
+/// See [`HostError`]. What flows then is to be ended by [`stop`].
 pub fn begin(session: &mut Session, cell: &Cell, swapped: bool) -> Result<Option<Warning>, HostError> {
     let load = cell.conditions.link_load;
     let ends = cpus_of_ends(session, cell, swapped);
@@ -88,9 +88,9 @@ fn begin_bulk(session: &mut Session, cell: &Cell, swapped: bool, avoid: Vec<u32>
 /// # Errors
 /// See [`HostError`].
 pub fn end(session: &mut Session, swapped: bool) -> Result<ObservedConditions, HostError> {
-    session.pairs().iter_mut().try_for_each(Pair::hush)?;
+    session.pairs().iter_mut().try_for_each(Pair::stop)?;
     let (sender, receiver, flows) = session.bulk(swapped);
-    flows.hush(sender, receiver)?;
+    flows.stop(sender, receiver)?;
     let mut taken = ObservedConditions::default();
     for pair in session.pairs() {
         taken.pairs.extend(pair.heard()?);
@@ -104,13 +104,13 @@ pub fn end(session: &mut Session, swapped: bool) -> Result<ObservedConditions, H
 ///
 /// # Errors
 /// The first of them, if any; the rest is ended all the same.
-pub fn hush(session: &mut Session, swapped: bool) -> Result<(), HostError> {
-    let mut hushed = Ok(());
+pub fn stop(session: &mut Session, swapped: bool) -> Result<(), HostError> {
+    let mut stopped = Ok(());
     for pair in session.pairs() {
-        hushed = hushed.and(pair.hush()).and(pair.heard().map(drop));
+        stopped = stopped.and(pair.stop()).and(pair.heard().map(drop));
     }
     let (sender, receiver, flows) = session.bulk(swapped);
-    hushed.and(flows.hush(sender, receiver)).and(flows.heard(sender, receiver).map(drop))
+    stopped.and(flows.stop(sender, receiver)).and(flows.heard(sender, receiver).map(drop))
 }
 
 #[cfg(test)]

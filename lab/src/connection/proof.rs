@@ -22,7 +22,7 @@ pub(crate) enum Side {
 /// All that both sides have said before the proofs.
 #[derive(Debug)]
 pub(crate) struct Transcript<'a> {
-    pub hail: &'a ClientHello,
+    pub hello: &'a ClientHello,
     pub answer: &'a Answer,
     /// What the encryption of this connection is bound to.
     pub binding: Option<[u8; 32]>,
@@ -45,19 +45,19 @@ impl Transcript<'_> {
     /// Every part has a fixed length or its length before it, so that no two
     /// transcripts have the same bytes.
     fn bytes(&self, side: Side) -> Vec<u8> {
-        let (hail, answer) = (self.hail, self.answer);
+        let (hello, answer) = (self.hello, self.answer);
         let label: &[u8; 25] = match side {
             Side::Controller => b"nettoll proof controller\0",
             Side::Agent => b"nettoll proof agent\0\0\0\0\0\0",
         };
         let mut bytes = label.to_vec();
-        bytes.extend(hail.version.to_be_bytes());
+        bytes.extend(hello.version.to_be_bytes());
         bytes.extend(answer.version.to_be_bytes());
-        for tool in [&hail.tool, &answer.agent.tool] {
+        for tool in [&hello.tool, &answer.agent.tool] {
             bytes.extend((tool.len() as u64).to_be_bytes());
             bytes.extend(tool.as_bytes());
         }
-        bytes.extend(hail.nonce.0);
+        bytes.extend(hello.nonce.0);
         bytes.extend(answer.nonce.0);
         bytes.extend(answer.agent.id.0);
         bytes.push(u8::from(self.binding.is_some()));
@@ -97,18 +97,18 @@ mod tests {
     #[test]
     fn a_proof_holds_for_what_was_said_and_for_nothing_else() {
         let key = secret("a secret of some length");
-        let (hail, answer) = said("1.0.0", [1, 2]);
-        let this = Transcript { hail: &hail, answer: &answer, binding: None };
+        let (hello, answer) = said("1.0.0", [1, 2]);
+        let this = Transcript { hello: &hello, answer: &answer, binding: None };
         let proof = this.prove(&key, Side::Controller);
         assert!(this.holds(&key, Side::Controller, &proof));
         assert!(!this.holds(&key, Side::Agent, &proof), "a proof sent back proves nothing");
         assert!(!this.holds(&secret("another secret of some length"), Side::Controller, &proof));
         for nonces in [[1, 3], [3, 2], [2, 1]] {
-            let (hail, answer) = said("1.0.0", nonces);
-            assert!(!Transcript { hail: &hail, answer: &answer, binding: None }.holds(&key, Side::Controller, &proof), "a replay");
+            let (hello, answer) = said("1.0.0", nonces);
+            assert!(!Transcript { hello: &hello, answer: &answer, binding: None }.holds(&key, Side::Controller, &proof), "a replay");
         }
-        let (hail, answer) = said("1.0.1", [1, 2]);
-        assert!(!Transcript { hail: &hail, answer: &answer, binding: None }.holds(&key, Side::Controller, &proof));
+        let (hello, answer) = said("1.0.1", [1, 2]);
+        assert!(!Transcript { hello: &hello, answer: &answer, binding: None }.holds(&key, Side::Controller, &proof));
         let bound = Transcript { binding: Some([0; 32]), ..this };
         assert!(!bound.holds(&key, Side::Controller, &proof), "a proof carried over to another connection");
     }

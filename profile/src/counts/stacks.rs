@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::profile::{CallCounts, CountTier};
 
-use super::table::Witness;
+use super::table::StackRule;
 use crate::bpf::asm::{Assembler, Helper, Reg, Test};
 use crate::bpf::{Attached, Filter, Map, MapKind, Program, Who, emit_count};
 use crate::symbols::Symbols;
@@ -25,20 +25,20 @@ const NO_ROOM: u32 = 1;
 
 /// Keeps the chains of one process at tracepoints.
 #[derive(Debug)]
-pub struct WitnessRecorder {
-    table: &'static [Witness],
+pub struct StackCounter {
+    table: &'static [StackRule],
     chains: Map,
     failures: Map,
     _scratch: Map,
     events: Vec<(&'static str, Result<Attached, Refusal>)>,
 }
 
-impl WitnessRecorder {
+impl StackCounter {
     /// Loads a program for each event of the table. They record at once.
     ///
     /// # Errors
     /// When not one of them loads: the first one's refusal.
-    pub fn open(who: Who, table: &'static [Witness]) -> Result<Self, Refusal> {
+    pub fn open(who: Who, table: &'static [StackRule]) -> Result<Self, Refusal> {
         let names: BTreeSet<&'static str> = table.iter().map(|row| row.event).collect();
         let chains = Map::new(MapKind::Hash, KEY, 8, CHAINS, MECHANISM)?;
         let failures = Map::new(MapKind::Array, 4, 8, 2, MECHANISM)?;
@@ -170,7 +170,7 @@ fn plain(name: &str) -> &str {
 
 /// Calls of the function of one row: events whose chain goes through one place
 /// in it. Why there is no count, otherwise.
-fn count(row: &Witness, chains: &[NamedChain]) -> Result<u64, String> {
+fn count(row: &StackRule, chains: &[NamedChain]) -> Result<u64, String> {
     let mut places: BTreeMap<u64, u64> = BTreeMap::new();
     for chain in chains.iter().filter(|chain| chain.event == row.event) {
         if row.by.is_some_and(|(caller, callee)| !chain.has_call(caller, callee)) {

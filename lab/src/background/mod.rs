@@ -20,7 +20,7 @@ use traffic::{Sink, Source};
 
 /// Why a condition could not be brought about.
 #[derive(Debug, thiserror::Error)]
-pub enum BesideError {
+pub enum BackgroundError {
     /// A load did not start, or ended.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -40,24 +40,24 @@ pub enum BesideError {
 
 /// What a host has running beside its endpoint.
 #[derive(Debug, Default)]
-pub struct Beside {
+pub struct Background {
     load: Option<Load>,
     sink: Option<Sink>,
     source: Option<Source>,
 }
 
-impl Beside {
+impl Background {
     /// Carries out a command on the host that was entered, whose endpoint, if
     /// one runs, is this process.
     ///
     /// # Errors
-    /// See [`BesideError`].
+    /// See [`BackgroundError`].
     pub fn carry_out(
         &mut self,
         command: BackgroundRequest,
         entered: &Entered,
         endpoint: Option<u32>,
-    ) -> Result<BackgroundReply, BesideError> {
+    ) -> Result<BackgroundReply, BackgroundError> {
         match command {
             BackgroundRequest::Load { units, cpus } => {
                 // Ended first: two loads would be one too many.
@@ -66,7 +66,7 @@ impl Beside {
                 Ok(BackgroundReply::Done)
             }
             BackgroundRequest::Unload => {
-                let load = self.load.take().ok_or(BesideError::OutOfTurn("end a load: none is running"))?;
+                let load = self.load.take().ok_or(BackgroundError::OutOfTurn("end a load: none is running"))?;
                 Ok(BackgroundReply::Load(load.stop()?))
             }
             BackgroundRequest::Sink { at, device, avoid } => {
@@ -86,10 +86,10 @@ impl Beside {
                     Ok(BackgroundReply::Traffic(source.stop()?))
                 }
                 (None, Some(sink)) => Ok(BackgroundReply::Traffic(sink.close()?)),
-                (None, None) => Err(BesideError::OutOfTurn("end other traffic: there is none")),
+                (None, None) => Err(BackgroundError::OutOfTurn("end other traffic: there is none")),
             },
             BackgroundRequest::Schedule(priority) => {
-                let endpoint = endpoint.ok_or(BesideError::OutOfTurn("schedule an endpoint: none is running"))?;
+                let endpoint = endpoint.ok_or(BackgroundError::OutOfTurn("schedule an endpoint: none is running"))?;
                 schedule::schedule(endpoint, priority)?;
                 Ok(BackgroundReply::Done)
             }

@@ -18,12 +18,12 @@ use model::kernel::WireCounters;
 use model::plan::LinkKind;
 
 use crate::arm::{self, Adjuster};
-use crate::beside::Beside;
+use crate::background::Background;
 use crate::clock;
 use crate::endpoint_process::{EndpointProcess, THIS_PROGRAM};
 use crate::host::namespace::{self, Entered, Isolation};
 use crate::host::{counters, cpu, facts, link, route};
-use crate::observer::Observer;
+use crate::profiler::EndpointProfiler;
 use crate::relay::Relay;
 
 impl FromStr for Isolation {
@@ -58,13 +58,13 @@ pub fn run(name: &str, isolation: Isolation) -> Result<(), ChannelError> {
     if version != CONTROL_VERSION {
         return Ok(());
     }
-    Keeper {
+    HostProcess {
         name,
         entered,
         endpoint: None,
-        observer: Observer::default(),
+        profiler: EndpointProfiler::default(),
         adjuster: Adjuster::default(),
-        beside: Beside::default(),
+        background: Background::default(),
         wire: Wire::None,
     }
     .serve(&mut control)
@@ -76,13 +76,13 @@ pub(crate) fn tell(message: &FromHost) -> Result<(), ChannelError> {
     channel::send(&mut io::stdout().lock(), message)
 }
 
-struct Keeper<'a> {
+struct HostProcess<'a> {
     name: &'a str,
     entered: Entered,
     endpoint: Option<EndpointProcess>,
-    observer: Observer,
+    profiler: EndpointProfiler,
     adjuster: Adjuster,
-    beside: Beside,
+    background: Background,
     wire: Wire,
 }
 
@@ -114,7 +114,7 @@ impl Wire {
 /// A command that could not be carried out, in words.
 type Refusal = Box<dyn std::error::Error>;
 
-impl Keeper<'_> {
+impl HostProcess<'_> {
     fn serve(&mut self, control: &mut Receiver<ToHost, File>) -> Result<(), ChannelError> {
         loop {
             let command = match control.receive() {
@@ -158,10 +158,10 @@ impl Keeper<'_> {
             ToHost::Release => return Ok(None),
             ToHost::Start => self.start(THIS_PROGRAM)?,
             ToHost::Arm(ArmRequest::Start { tool }) => self.start(&tool)?,
-            ToHost::Arm(command) => arm::keep::carry_out(command, &mut self.adjuster, &mut self.entered)?,
+            ToHost::Arm(command) => arm::host_side::carry_out(command, &mut self.adjuster, &mut self.entered)?,
             ToHost::Background(command) => {
                 let endpoint = self.endpoint.as_ref().map(EndpointProcess::pid);
-                FromHost::Background(self.beside.carry_out(command, &self.entered, endpoint)?)
+                FromHost::Background(self.background.carry_out(command, &self.entered, endpoint)?)
             }
             ToHost::Endpoint(message) => {
                 // An endpoint that died says so itself, through its relay.
@@ -172,12 +172,12 @@ impl Keeper<'_> {
             }
             ToHost::Observe(observe) => {
                 let endpoint = self.endpoint.as_ref().ok_or("watch an endpoint: none is running (a fault of the controller)")?;
-                match self.observer.start(endpoint.pid(), &observe) {
+                match self.profiler.start(endpoint.pid(), &observe) {
                     Ok(()) => FromHost::Observing,
                     Err(refused) => FromHost::NotObserved(refused),
                 }
             }
-            ToHost::Observed { window, threads } => FromHost::Observation(Box::new(self.observer.finish(window, &threads))),
+            ToHost::Observed { window, threads } => FromHost::Observation(Box::new(self.profiler.finish(window, &threads))),
             ToHost::Stop { mark } => {
                 self.end();
                 FromHost::Stopped { mark }
@@ -196,7 +196,7 @@ impl Keeper<'_> {
     /// Ends the endpoint, and what watches it.
     fn end(&mut self) {
         self.endpoint = None;
-        self.observer.stop();
+        self.profiler.stop();
     }
 
     fn facts(&self, device: &str, endpoint_cpus: &[u32]) -> HostFacts {

@@ -16,7 +16,7 @@ const LEAST_SHARE: f64 = 0.01;
 
 /// What is known of the cells of a run, by cell and arm.
 #[derive(Debug, Default)]
-pub struct Effort {
+pub struct PassDurations {
     known: HashMap<(usize, usize), [End; 2]>,
 }
 
@@ -33,7 +33,7 @@ struct End {
     rate: f64,
 }
 
-impl Effort {
+impl PassDurations {
     /// Sees a trial.
     pub fn note(&mut self, slot: Slot, record: &TrialRecord) {
         let Some(measured) = record.measured() else { return };
@@ -82,7 +82,7 @@ fn seconds(time: Nanos) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::Effort;
+    use super::PassDurations;
     use crate::testing::measured;
     use model::end::Window;
     use model::plan::{RawPlan, TrialEnd};
@@ -128,26 +128,26 @@ mod tests {
     #[test]
     fn a_time_pass_lasts_until_its_share_of_the_samples_is_there() {
         let plan = plan("length = \"100ms\"");
-        let mut effort = Effort::default();
-        assert_eq!(effort.end(&plan, 0, slot(Pass::Wait)), plan.end.of(&plan.cells[0]));
+        let mut durations = PassDurations::default();
+        assert_eq!(durations.end(&plan, 0, slot(Pass::Wait)), plan.end.of(&plan.cells[0]));
         // 20,000 samples in five blocks of a CPU that is taken to be half busy, and a tenth more.
-        assert_eq!(millis(effort.end(&plan, 0, slot(Pass::Time))), 880);
-        effort.note(slot(Pass::Clean), &record(&plan, Pass::Clean, 1.0, None));
-        assert_eq!(millis(effort.end(&plan, 0, slot(Pass::Time))), 440);
+        assert_eq!(millis(durations.end(&plan, 0, slot(Pass::Time))), 880);
+        durations.note(slot(Pass::Clean), &record(&plan, Pass::Clean, 1.0, None));
+        assert_eq!(millis(durations.end(&plan, 0, slot(Pass::Time))), 440);
         // Half of the samples, 10,000 a second; two blocks are left.
-        effort.note(slot(Pass::Time), &record(&plan, Pass::Time, 1.0, Some(10_000)));
-        assert_eq!(millis(effort.end(&plan, 3, slot(Pass::Time))), 550);
-        effort.note(slot(Pass::Time), &record(&plan, Pass::Time, 1.0, Some(10_000)));
-        assert_eq!(millis(effort.end(&plan, 4, slot(Pass::Time))), 100, "no shorter than the plan says");
-        assert_eq!(millis(Effort::default().end(&plan, 9, slot(Pass::Time))), 4_400, "all at once");
+        durations.note(slot(Pass::Time), &record(&plan, Pass::Time, 1.0, Some(10_000)));
+        assert_eq!(millis(durations.end(&plan, 3, slot(Pass::Time))), 550);
+        durations.note(slot(Pass::Time), &record(&plan, Pass::Time, 1.0, Some(10_000)));
+        assert_eq!(millis(durations.end(&plan, 4, slot(Pass::Time))), 100, "no shorter than the plan says");
+        assert_eq!(millis(PassDurations::default().end(&plan, 9, slot(Pass::Time))), 4_400, "all at once");
     }
 
     #[test]
     fn a_trial_by_count_gets_as_many_messages_as_that_time_takes() {
         let plan = plan("messages = 10");
-        let mut effort = Effort::default();
-        assert_eq!(effort.end(&plan, 0, slot(Pass::Time)), TrialEnd::Messages(10), "how fast it is nobody knows yet");
-        effort.note(slot(Pass::Clean), &record(&plan, Pass::Clean, 1.0, None));
-        assert_eq!(effort.end(&plan, 0, slot(Pass::Time)), TrialEnd::Messages(440));
+        let mut durations = PassDurations::default();
+        assert_eq!(durations.end(&plan, 0, slot(Pass::Time)), TrialEnd::Messages(10), "how fast it is nobody knows yet");
+        durations.note(slot(Pass::Clean), &record(&plan, Pass::Clean, 1.0, None));
+        assert_eq!(durations.end(&plan, 0, slot(Pass::Time)), TrialEnd::Messages(440));
     }
 }
