@@ -2,6 +2,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use model::frame::{Decoder, FrameError, encode};
@@ -185,4 +186,15 @@ pub fn send<T: Serialize>(output: &mut impl Write, message: &T) -> Result<(), Ch
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(ChannelError::Closed),
         answer => Ok(answer?),
     }
+}
+
+/// The stream on which all threads of an endpoint tell the host.
+pub type Output<W> = Arc<Mutex<W>>;
+
+/// Sends one message from any thread.
+///
+/// # Errors
+/// See [`ChannelError`].
+pub fn tell<W: Write>(output: &Output<W>, message: &impl Serialize) -> Result<(), ChannelError> {
+    send(&mut *output.lock().unwrap_or_else(PoisonError::into_inner), message)
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use model::Nanos;
 
-use crate::endpoint::EndpointError;
+use crate::error::EndpointError;
 
 /// The end of a host's patience with one trial; there may be none.
 #[derive(Debug, Clone, Copy)]

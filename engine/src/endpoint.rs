@@ -1,63 +1,31 @@
 //! The process that sends or receives in one trial.
 
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 use std::os::fd::AsFd;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use model::Bytes;
 use model::control::{CONTROL_VERSION, FromEndpoint, Task, ToEndpoint};
 use model::end::EndReport;
 use model::plan::TrialEnd;
-use model::{Bytes, Nanos};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
 use nix::unistd::{Pid, getppid};
 
-use crate::channel::{self, ChannelError, Receiver};
-use crate::crew::Crew;
+use crate::channel::{ChannelError, Output, Receiver, tell};
 use crate::deadline::Deadline;
+use crate::error::EndpointError;
+use crate::flow_threads::FlowThreads;
 use crate::report::report;
-use crate::scheduling;
-use crate::socket::{self, SocketError};
+use crate::scheduling::{self, bind_to_cpu};
+use crate::socket;
 use crate::timekeeper::Timekeeper;
 use crate::traffic::nothing_came;
 use crate::watch::{Watch, Watched};
 
-/// A trial that failed at this end.
-#[derive(Debug, thiserror::Error)]
-pub enum EndpointError {
-    /// The host cannot be heard or told any more.
-    #[error(transparent)]
-    Channel(#[from] ChannelError),
-    /// A step with a socket failed.
-    #[error(transparent)]
-    Socket(#[from] SocketError),
-    /// A traffic thread could not do its work.
-    #[error("traffic: {0}")]
-    Traffic(#[from] io::Error),
-    /// The host asked for something out of turn.
-    #[error("expected {expected}, got another message")]
-    OutOfTurn {
-        /// What should have come.
-        expected: &'static str,
-    },
-    /// The host asked for what cannot be.
-    #[error("the task cannot be carried out: {0}")]
-    Task(String),
-    /// It took longer than the host allows.
-    #[error("the trial took longer than the {limit} that its host allows one; shorten it, or raise the limit there")]
-    TooLong {
-        /// What is allowed.
-        limit: Nanos,
-    },
-    /// A loop did not end.
-    #[error("the traffic did not end within {limit:?} after it was told to: does the other end still take what is sent?")]
-    Stuck {
-        /// How long was waited.
-        limit: Duration,
-    },
-}
+pub use crate::flow_threads::Files;
 
 /// Most flows of one endpoint: each is a thread.
 const MOST_FLOWS: u32 = 1_024;
@@ -66,18 +34,6 @@ const LARGEST: u64 = 1 << 30;
 /// Most memory for the messages and reads of all flows: it is touched before
 /// they start, and an agent that asks for more than there is takes others with it.
 const MOST_MEMORY: u64 = 4 << 30;
-
-/// Whose the open files of the process are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Files {
-    /// The endpoint's alone: its traffic threads take tables of their own.
-    Own,
-    /// Others use them, too: the table stays as it is.
-    Shared,
-}
-
-/// Where all threads of an endpoint tell the host.
-pub type Output<W> = Arc<Mutex<W>>;
 
 /// Serves one trial over a pair of streams.
 ///
@@ -143,14 +99,14 @@ where
     // Once a traffic thread spins, it is too late.
     scheduling::come_first();
     let watched = Watched::of(&task, &flows);
-    let mut crew = Crew::start(&task, flows, output, files)?;
+    let mut threads = FlowThreads::start(&task, flows, output, files)?;
     free_main_thread(free);
     // After that: it is not to run where the traffic does.
     let watch = watched.and_then(Watched::start);
-    let led = Timekeeper { task: &task, crew: &mut crew, control, output, deadline: &deadline }.keep();
+    let led = Timekeeper { task: &task, threads: &mut threads, control, output, deadline: &deadline }.keep();
     let seen = watch.and_then(Watch::end);
-    let announced = crew.announced(task.role);
-    let report = report(&task, crew.into_traffic(), led?, options, seen);
+    let announced = threads.announced(task.role);
+    let report = report(&task, threads.into_traffic(), led?, options, seen);
     match nothing_came(&task, announced, &report.counts, &report.total) {
         Some(failure) => Err(failure.into()),
         None => Ok(report),
@@ -206,14 +162,6 @@ fn sends(task: &Task) -> bool {
     task.role == model::Role::Sender || task.cell.bidirectional || !task.cell.test.is_stream()
 }
 
-/// Tells the host, from any thread.
-///
-/// # Errors
-/// See [`ChannelError`].
-pub fn tell<W: Write>(output: &Output<W>, message: &FromEndpoint) -> Result<(), ChannelError> {
-    channel::send(&mut *output.lock().unwrap_or_else(PoisonError::into_inner), message)
-}
-
 fn receive_task<R: Read + AsFd>(control: &mut Receiver<ToEndpoint, R>) -> Result<Task, EndpointError> {
     match control.receive()? {
         ToEndpoint::Prepare(task) => Ok(*task),
@@ -238,15 +186,6 @@ fn bind_to_first(cpus: &[u32]) -> (Option<CpuSet>, Option<String>) {
         let _ = sched_setaffinity(Pid::from_raw(0), free);
     }
     (free, not_bound)
-}
-
-/// Binds this thread, and those that it will start, to a CPU. Returns why it
-/// could not be bound.
-pub fn bind_to_cpu(cpu: Option<u32>) -> Option<String> {
-    let cpu = cpu?;
-    let mut only = CpuSet::new();
-    let bound = only.set(cpu as usize).and_then(|()| sched_setaffinity(Pid::from_raw(0), &only));
-    bound.err().map(|errno| format!("sched_setaffinity to CPU {cpu}: {errno}"))
 }
 
 /// Lets the main thread run anywhere again, out of the traffic threads' way.

@@ -10,26 +10,25 @@
 pub mod api;
 pub mod channel;
 pub mod endpoint;
+pub mod host_time;
 pub mod probe;
 pub mod scheduling;
 pub mod stage;
 pub mod tap;
+pub mod tcp_info;
 pub mod traffic;
 
 mod clock;
 mod counts;
-mod crew;
 mod deadline;
 mod edge;
-pub mod host_time;
-mod merge;
+mod error;
+mod flow_threads;
 mod progress;
 mod recorder;
 mod report;
 mod socket;
-pub mod tcp_info;
 mod timekeeper;
-mod wake;
 mod watch;
 
 pub use socket::cookie;

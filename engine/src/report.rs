@@ -9,10 +9,10 @@ use model::{Bytes, Nanos};
 
 use crate::counts::{merge as merge_accounts, sum};
 use crate::edge::{Between, Edge};
-use crate::merge;
+use crate::recorder::Recorder;
 use crate::socket;
 use crate::timekeeper::Led;
-use crate::traffic::{self, Account, Traffic};
+use crate::traffic::{Account, ScheduleStats, Traffic};
 use crate::watch::Seen;
 
 /// Puts the report together. `traffic` has the flows of the endpoint's own role
@@ -28,7 +28,8 @@ pub fn report(task: &Task, mut traffic: Vec<Traffic>, led: Led, options: Vec<Soc
     let returning = traffic.split_off((task.cell.flows as usize).min(traffic.len()));
     let (counts, total) = counted(&traffic);
     let back = task.cell.bidirectional.then(|| counted(&returning)).map(|(counts, total)| Back { counts, total });
-    let schedule = merge_all(traffic.iter_mut().filter_map(|flow| flow.kept.take()), traffic::Kept::add);
+    let schedule = merge_all(traffic.iter_mut().filter_map(|flow| flow.schedule.take()), ScheduleStats::add);
+    let latency = merge_all(traffic.iter_mut().filter_map(|flow| flow.latency.take()), Recorder::add);
     let one_way = merge_all(traffic.iter_mut().filter_map(|flow| flow.one_way.take()), Account::add);
     let tcp = merge_accounts(traffic.iter().filter_map(|flow| flow.tcp));
     let tcp_at_start = merge_accounts(traffic.iter().filter_map(|flow| flow.tcp_at_start));
@@ -51,11 +52,11 @@ pub fn report(task: &Task, mut traffic: Vec<Traffic>, led: Led, options: Vec<Soc
         options,
         tcp,
         tcp_at_start,
-        latency: merge::times(traffic.iter().map(|flow| flow.latency.as_deref())),
+        latency: latency.and_then(|latency| latency.encode()),
         max_resident: max_resident(),
         flows: if task.cell.flows > 1 { each(task, &traffic) } else { Vec::new() },
         back,
-        schedule: schedule.map(|kept| kept.schedule()),
+        schedule: schedule.map(|stats| stats.schedule()),
         in_flight: seen.map(|seen| seen.in_flight),
         one_way: one_way.map(|account| account.one_way()),
         progress: match task.progress {

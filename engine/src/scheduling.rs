@@ -7,7 +7,9 @@ use std::io;
 use model::Nanos;
 use model::condition::Priority;
 use nix::errno::Errno;
+use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::resource::{Resource, setrlimit};
+use nix::unistd::Pid;
 
 /// Sets how a thread is preferred; 0 is this one. `usual` leaves it as it is.
 ///
@@ -72,6 +74,15 @@ pub(crate) fn stand_back(priority: Priority) {
         // Less than it has needs no right; and had the other none to come first, it is so already.
         let _ = set(0, priority);
     }
+}
+
+/// Binds this thread, and those that it will start, to a CPU. Returns the reason if
+/// it could not be bound.
+pub(crate) fn bind_to_cpu(cpu: Option<u32>) -> Option<String> {
+    let cpu = cpu?;
+    let mut only = CpuSet::new();
+    let bound = only.set(cpu as usize).and_then(|()| sched_setaffinity(Pid::from_raw(0), &only));
+    bound.err().map(|errno| format!("sched_setaffinity to CPU {cpu}: {errno}"))
 }
 
 /// Has the kernel end this process when a real-time thread of it has run for so

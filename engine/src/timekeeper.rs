@@ -10,12 +10,12 @@ use model::control::{FromEndpoint, Task, ToEndpoint};
 use model::plan::TrialEnd;
 use model::{Nanos, Role};
 
-use crate::channel::{Receiver, Woken};
+use crate::channel::{Output, Receiver, Woken, tell};
 use crate::clock;
-use crate::crew::Crew;
 use crate::deadline::Deadline;
 use crate::edge::{Edge, EdgeReader};
-use crate::endpoint::{EndpointError, Output, tell};
+use crate::error::EndpointError;
+use crate::flow_threads::FlowThreads;
 use crate::host_time;
 use crate::progress::{self, Intervals};
 use crate::stage::Part;
@@ -54,7 +54,7 @@ pub struct Timekeeper<'a, R, W> {
     /// What is done.
     pub task: &'a Task,
     /// Those who do it.
-    pub crew: &'a mut Crew,
+    pub threads: &'a mut FlowThreads,
     /// The host's word.
     pub control: &'a mut Receiver<ToEndpoint, R>,
     /// The host's ear.
@@ -71,7 +71,7 @@ impl<R: Read + AsFd, W: Write> Timekeeper<'_, R, W> {
     /// thread, or that it took too long. Each ends the traffic.
     pub fn keep(mut self) -> Result<Led, EndpointError> {
         self.lead().inspect_err(|_| {
-            self.crew.announce(&model::control::Sent::default(), 1);
+            self.threads.announce(&model::control::Sent::default(), 1);
             self.go_on_to(|_| Part::Drain);
         })
     }
@@ -95,14 +95,14 @@ impl<R: Read + AsFd, W: Write> Timekeeper<'_, R, W> {
         let before = host_time::irq(self.task);
         // The clocks are read right after every flow has been told, at either
         // edge, so that what lies between is as long as what they count.
-        self.crew.enter(|_| Part::Measure);
+        self.threads.enter(|_| Part::Measure);
         let start = reader.end();
-        self.crew.wake();
+        self.threads.wake();
         let mut progress = Intervals::of(self.task);
         self.measure(Instant::now() + length, &mut progress)?;
-        self.crew.enter(|role| if role == Role::Sender { Part::Tail } else { Part::Drain });
+        self.threads.enter(|role| if role == Role::Sender { Part::Tail } else { Part::Drain });
         let end = reader.end();
-        self.crew.wake();
+        self.threads.wake();
         let irq = since(before, host_time::irq(self.task));
         self.wait(Instant::now() + tail(&self.task.cell.conditions))?;
         self.go_on_to(|_| Part::Drain);
@@ -147,24 +147,24 @@ impl<R: Read + AsFd, W: Write> Timekeeper<'_, R, W> {
     }
 
     fn tick(&mut self, progress: &mut Intervals) -> Result<(), EndpointError> {
-        self.crew.ask();
+        self.threads.ask();
         let now = clock::monotonic();
         let give_up = Instant::now() + ANSWER_LIMIT;
         loop {
-            self.crew.wake();
-            if self.wait(Instant::now() + LOOK)? || !self.crew.asked() || Instant::now() > give_up {
+            self.threads.wake();
+            if self.wait(Instant::now() + LOOK)? || !self.threads.asked() || Instant::now() > give_up {
                 break;
             }
         }
-        if let Some(told) = progress.add(now, self.crew.so_far()) {
+        if let Some(told) = progress.add(now, self.threads.so_far()) {
             tell(self.output, &FromEndpoint::Progress(Box::new(*told)))?;
         }
         Ok(())
     }
 
     fn go_on_to(&self, part_of: impl Fn(Role) -> Part) {
-        self.crew.enter(part_of);
-        self.crew.wake();
+        self.threads.enter(part_of);
+        self.threads.wake();
     }
 
     /// Waits until `until`; true when the host has said something before. What
@@ -172,11 +172,11 @@ impl<R: Read + AsFd, W: Write> Timekeeper<'_, R, W> {
     fn wait(&mut self, until: Instant) -> Result<bool, EndpointError> {
         loop {
             let left = self.deadline.at_most(until.saturating_duration_since(Instant::now()));
-            let woken = self.control.wait_beside(&self.crew.ends(), left)?;
+            let woken = self.control.wait_beside(&self.threads.ends(), left)?;
             self.deadline.check()?;
             match woken {
                 Woken::Message => return Ok(true),
-                Woken::Others(ended) => self.crew.take_ended(&ended)?,
+                Woken::Others(ended) => self.threads.take_ended(&ended)?,
                 Woken::Time if Instant::now() >= until => return Ok(false),
                 Woken::Time => {}
             }
@@ -188,7 +188,7 @@ impl<R: Read + AsFd, W: Write> Timekeeper<'_, R, W> {
         while !self.wait(far())? {}
         match self.control.receive()? {
             ToEndpoint::Drain(sent) => {
-                self.crew.announce(&sent, self.task.cell.flows);
+                self.threads.announce(&sent, self.task.cell.flows);
                 Ok(())
             }
             _ => Err(EndpointError::OutOfTurn { expected: "drain" }),
@@ -199,14 +199,14 @@ impl<R: Read + AsFd, W: Write> Timekeeper<'_, R, W> {
     /// meanwhile have no place any more and stay unheard.
     fn see_them_end(&mut self) -> Result<(), EndpointError> {
         let give_up = Instant::now() + END_LIMIT;
-        while !self.crew.is_over() {
+        while !self.threads.is_over() {
             let left = give_up.saturating_duration_since(Instant::now());
-            let ended = self.control.wait_for_any(&self.crew.ends(), self.deadline.at_most(left))?;
+            let ended = self.control.wait_for_any(&self.threads.ends(), self.deadline.at_most(left))?;
             self.deadline.check()?;
             if ended.is_empty() && left.is_zero() {
                 return Err(EndpointError::Stuck { limit: END_LIMIT });
             }
-            self.crew.take_ended(&ended)?;
+            self.threads.take_ended(&ended)?;
         }
         Ok(())
     }

@@ -17,8 +17,8 @@ use model::end::InFlight;
 use model::{Protocol, Role};
 
 use crate::clock;
+use crate::socket::Joined;
 use crate::tcp_info;
-use crate::traffic::Joined;
 
 /// Between two looks: often enough to see the most of a transfer of 20 ms. A look
 /// was measured to take 28 µs of a debug build on a busy machine, 1.4 % of a CPU;

@@ -12,8 +12,8 @@ use serde::de::DeserializeOwned;
 use socket2::Socket;
 
 use super::cookie::{SHOWN, Shown, Word, flow_of};
-use super::{Patience, SocketError};
-use crate::endpoint::EndpointError;
+use super::{JOIN_LIMIT, Patience};
+use crate::error::{EndpointError, SocketError};
 
 /// How long whoever came may take to show the cookie.
 const SHOW_LIMIT: Duration = Duration::from_secs(2);
@@ -45,7 +45,7 @@ pub(super) fn accept<T: DeserializeOwned, R: Read + AsFd>(
         let sockets = listeners.iter().chain(door.pending.iter().map(|stranger| &stranger.socket));
         let sockets: Vec<_> = sockets.map(|socket| PollFd::new(socket.as_fd(), PollFlags::POLLIN)).collect();
         let ready = patience.wait(&sockets, SHOW_LIMIT)?;
-        let nobody = || SocketError::unheard("accept a connection that shows the cookie", &door.missing(), port, Protocol::Tcp);
+        let nobody = || SocketError::unheard("accept a connection that shows the cookie", &door.missing(), JOIN_LIMIT, port, Protocol::Tcp);
         let ready = ready.ok_or_else(nobody)?;
         door.listen(ready.iter().filter_map(|at| at.checked_sub(listeners.len())));
         for listener in ready.iter().filter_map(|at| listeners.get(*at)) {

@@ -12,8 +12,8 @@ use serde::de::DeserializeOwned;
 use socket2::{SockAddr, Socket};
 
 use super::cookie::{SHOWN, Shown, Word};
-use super::{Patience, SocketError, shown};
-use crate::endpoint::EndpointError;
+use super::{JOIN_LIMIT, Patience, shown};
+use crate::error::{EndpointError, SocketError};
 
 /// Connects each flow to its goal, asks there, and waits for the answer.
 ///
@@ -136,5 +136,5 @@ fn unanswered(callers: &[Caller], first: usize, waiting: usize) -> SocketError {
     let Caller { goal, state, .. } = &callers[first];
     let tried = if *state == State::Connecting { "connect to" } else { "show the cookie to" };
     let what = if callers.len() == 1 { "no answer".to_owned() } else { format!("no answer to {waiting} of {} flows", callers.len()) };
-    SocketError::unheard(format!("{tried} {goal}"), &what, goal.port(), Protocol::Tcp)
+    SocketError::unheard(format!("{tried} {goal}"), &what, JOIN_LIMIT, goal.port(), Protocol::Tcp)
 }

@@ -8,7 +8,7 @@ mod udp;
 
 use std::io::{self, Read};
 use std::net::SocketAddr;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use model::control::Task;
@@ -19,8 +19,7 @@ use socket2::{Domain, Socket, Type};
 
 use crate::channel::Receiver;
 use crate::deadline::Deadline;
-use crate::endpoint::EndpointError;
-use crate::traffic::Joined;
+use crate::error::{EndpointError, SocketError};
 use cookie::Shown;
 
 pub use options::{options, with_end};
@@ -32,43 +31,29 @@ const BACKSTOP: Duration = Duration::from_millis(50);
 /// How long two ends of a trial may take to find each other.
 const JOIN_LIMIT: Duration = Duration::from_secs(10);
 
-/// A step with a socket that failed.
-#[derive(Debug, thiserror::Error)]
-#[error("{tried}: {answer}{remedy}")]
-pub struct SocketError {
-    tried: String,
-    answer: io::Error,
-    remedy: String,
-}
-
-impl SocketError {
-    fn new(tried: impl Into<String>, answer: io::Error) -> Self {
-        let remedy = match answer.raw_os_error() {
-            Some(libc::EADDRINUSE) => "; end what uses this port, or choose another",
-            Some(libc::EADDRNOTAVAIL) => "; this host has no such address: check the link and its family",
-            Some(libc::ENETUNREACH | libc::EHOSTUNREACH) => {
-                "; there is no route to the other host, or a firewall refuses it: check the link"
-            }
-            Some(libc::ECONNREFUSED) => "; nothing listens there: the other end may have died, or a firewall refuses the port",
-            Some(libc::EAFNOSUPPORT) => "; this kernel lacks that address family: `nettoll doctor` says more",
-            Some(libc::EMFILE | libc::ENFILE) => "; raise the limit on open files (ulimit -n)",
-            _ => "",
-        };
-        Self { tried: tried.into(), answer, remedy: remedy.to_owned() }
-    }
-
-    /// Nothing came through, though the control connection stands.
-    fn unheard(tried: impl Into<String>, what: &str, port: u16, protocol: Protocol) -> Self {
-        let answer = io::Error::new(io::ErrorKind::TimedOut, format!("{what} within {JOIN_LIMIT:?}"));
-        let remedy = format!("; control works, data does not: does a firewall between the hosts let {protocol} port {port} through?");
-        Self { tried: tried.into(), answer, remedy }
-    }
-}
-
 /// Sockets that are bound, one a flow, or the listener of all of them.
 #[derive(Debug)]
 pub struct Opened {
     sockets: Vec<Socket>,
+}
+
+/// What a traffic thread works with: a flow of which the other end has shown,
+/// or been shown, the cookie.
+#[derive(Debug)]
+pub struct Joined {
+    /// Connected to the other end.
+    pub socket: OwnedFd,
+    /// Where each transaction comes on a connection of its own (`TCP_CRR`): what
+    /// the answerer takes them from, with the time limits that they are to have.
+    /// Whoever is not where `socket`'s other end is
+    /// has no business there.
+    pub listener: Option<OwnedFd>,
+}
+
+impl From<OwnedFd> for Joined {
+    fn from(socket: OwnedFd) -> Self {
+        Self { socket, listener: None }
+    }
 }
 
 /// Opens, sets and binds the sockets of a task; a TCP listener listens. The

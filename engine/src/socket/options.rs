@@ -8,7 +8,7 @@ use model::control::Task;
 use model::end::{OptionValue, SocketOption};
 use socket2::{SockRef, Socket};
 
-use super::SocketError;
+use crate::error::SocketError;
 
 /// Sets the options that a task asks for.
 ///

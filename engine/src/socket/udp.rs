@@ -15,11 +15,10 @@ use serde::de::DeserializeOwned;
 use socket2::{SockAddr, SockRef, Socket};
 
 use super::cookie::{SHOWN, Shown, Word};
-use super::{Patience, SocketError, shown};
+use super::{JOIN_LIMIT, Joined, Patience, shown};
 use crate::channel::{Receiver, Woken};
 use crate::deadline::Deadline;
-use crate::endpoint::EndpointError;
-use crate::traffic::Joined;
+use crate::error::{EndpointError, SocketError};
 
 /// How often the cookie is shown until it is answered.
 const AGAIN: Duration = Duration::from_millis(50);
@@ -102,7 +101,13 @@ fn unanswered(asking: Vec<Asking>) -> SocketError {
     match refusal {
         // Something did answer, only not the other end: that is no silence.
         Some(refusal) => SocketError::new(tried, refusal),
-        None => SocketError::unheard(tried, &format!("no answer to {asked} datagrams of one of {all} flows"), goal.port(), Protocol::Udp),
+        None => SocketError::unheard(
+            tried,
+            &format!("no answer to {asked} datagrams of one of {all} flows"),
+            JOIN_LIMIT,
+            goal.port(),
+            Protocol::Udp,
+        ),
     }
 }
 
@@ -117,7 +122,7 @@ pub(super) fn answer<T: DeserializeOwned, R: Read + AsFd>(
         let watched: Vec<PollFd<'_>> = waiting.iter().map(|flow| readable(&sockets[*flow])).collect();
         let port = super::address(&sockets[*first])?.port();
         let what = format!("the cookie did not come for {} of {} flows", waiting.len(), sockets.len());
-        let nobody = || SocketError::unheard("receive a datagram that shows the cookie", &what, port, Protocol::Udp);
+        let nobody = || SocketError::unheard("receive a datagram that shows the cookie", &what, JOIN_LIMIT, port, Protocol::Udp);
         let ready = patience.wait(&watched, Duration::MAX)?.ok_or_else(nobody)?;
         let mut failure = None;
         let shown_for: Vec<usize> = ready

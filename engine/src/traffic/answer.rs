@@ -8,7 +8,7 @@ use model::{Protocol, Test};
 use super::open::MARK;
 use super::trouble::{Trouble, Verdict, readable};
 use super::whole::send_rest;
-use super::{DRAIN_LIMIT, Done, Leave, Trial, sum};
+use super::{Allowance, DRAIN_LIMIT, Done, Trial, sum};
 use crate::api::{Api, Moved};
 use crate::stage::Part;
 
@@ -27,7 +27,7 @@ fn run_marked<A: Api, const MARKS: usize>(api: &mut A, trial: &mut Trial) -> Don
     let (stage, extent) = (trial.stage, trial.extent);
     // Before the first request there is nothing to time.
     let first = answerer.answer_while(api, |_, done| done.messages == 0 && !stage.is(Part::Drain));
-    let mut answer = |api: &mut A, part, limit: u64, leave: Leave| {
+    let mut answer = |api: &mut A, part, limit: u64, leave: Allowance| {
         let limit = leave.at_most(limit);
         answerer.answer_while(api, |_, done| stage.is(part) && done.messages < limit)
     };

@@ -3,9 +3,10 @@
 use model::Mix;
 use model::end::{Counts, Window};
 
-use super::send::{end_stream, finish};
+use super::send::end_stream;
 use super::trouble::{Trouble, Verdict};
-use super::{Done, Leave, Trial, sum};
+use super::whole::finish;
+use super::{Allowance, Done, Trial, sum};
 use crate::api::{Api, Moved, Transmit, TransmitPart};
 use crate::clock;
 use crate::stage::{Part, Stage};
@@ -17,7 +18,7 @@ pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial, mix: &Mix) -> Done {
     }
     let (stage, extent) = (trial.stage, trial.extent);
     let first = clock::monotonic();
-    let mut send = |api: &mut A, part, limit: u64, leave: Leave| send_mix_until(api, &mut sequence, stage, part, leave.at_most(limit));
+    let mut send = |api: &mut A, part, limit: u64, leave: Allowance| send_mix_until(api, &mut sequence, stage, part, leave.at_most(limit));
     let warmup = trial.to_the_end(api, |api, leave| send(api, extent.warmup_part, extent.warmup, leave));
     let start = trial.start(api);
     let counts = trial.to_the_end(api, |api, leave| send(api, Part::Measure, extent.measured, leave));

@@ -3,12 +3,12 @@
 mod answer;
 mod ask;
 mod crr;
-mod extent;
 mod fault;
-mod late;
 mod mix;
 mod open;
 mod receive;
+mod receive_stamped;
+mod schedule_stats;
 mod send;
 mod stamp;
 mod trial;
@@ -29,15 +29,16 @@ use crate::counts::sum;
 use crate::edge::{Between, EdgeReader};
 use crate::recorder::Recorder;
 use crate::socket;
+pub use crate::socket::Joined;
 use crate::stage::Stage;
 
-pub use extent::Extent;
 pub use fault::nothing_came;
 pub use mix::{Sequence, send_mix_until};
-pub use open::Kept;
+pub use schedule_stats::ScheduleStats;
 pub use send::send_until;
 pub use stamp::Account;
-use trial::{Leave, Trial};
+pub use trial::Extent;
+use trial::{Allowance, Trial};
 
 /// How long an end waits for the other's last word, once it has all of its own.
 const DRAIN_LIMIT: Duration = Duration::from_secs(20);
@@ -47,25 +48,6 @@ const LAST_PATIENCE: Duration = Duration::from_secs(2);
 
 /// How often an end that spins looks whether the trial goes on.
 const LOOK: Nanos = Nanos::from_millis(1);
-
-/// What a traffic thread works with: a flow of which the other end has shown,
-/// or been shown, the cookie.
-#[derive(Debug)]
-pub struct Joined {
-    /// Connected to the other end.
-    pub socket: OwnedFd,
-    /// Where each transaction comes on a connection of its own (`TCP_CRR`): what
-    /// the answerer takes them from, with the time limits that they are to have.
-    /// Whoever is not where `socket`'s other end is
-    /// has no business there.
-    pub listener: Option<OwnedFd>,
-}
-
-impl From<OwnedFd> for Joined {
-    fn from(socket: OwnedFd) -> Self {
-        Self { socket, listener: None }
-    }
-}
 
 /// What a traffic thread brings home.
 #[derive(Debug)]
@@ -81,9 +63,9 @@ pub struct Traffic {
     /// Counts over the whole trial.
     pub total: Counts,
     /// Round-trip times.
-    pub latency: Option<String>,
-    /// How a sender with a schedule kept to it.
-    pub kept: Option<Kept>,
+    pub latency: Option<Recorder>,
+    /// Times of a sender with a schedule.
+    pub schedule: Option<ScheduleStats>,
     /// What a receiver read off messages that bear a number and a time.
     pub one_way: Option<Account>,
     /// TCP's own account at the end; of `TCP_CRR` there is none, as no
@@ -163,11 +145,11 @@ fn run_over<A: Api>(
     count_stream_messages(task, &mut counts);
     count_stream_messages(task, &mut total);
     let (tcp, tcp_at_start) = (trial.tcp_account(&api), trial.tcp_at_start.get());
-    let (kept, one_way) = (trial.kept, trial.one_way);
+    let (schedule, one_way) = (trial.schedule, trial.one_way);
     let options = socket::options(api.socket(), task);
     linger(&api, None);
     let thread = nix::unistd::gettid().as_raw().cast_unsigned();
-    Ok(Traffic { thread, between, flow, counts, total, latency: recorder.encode(), kept, one_way, tcp, tcp_at_start, options })
+    Ok(Traffic { thread, between, flow, counts, total, latency: Some(recorder), schedule, one_way, tcp, tcp_at_start, options })
 }
 
 /// How long the kernel keeps what is unsent when the socket is closed; zero
@@ -200,7 +182,7 @@ fn run_loop<A: Api>(api: &mut A, trial: &mut Trial, recorder: &mut Recorder) -> 
         },
         (Test::TcpRr | Test::UdpRr, Role::Receiver) => answer::run(api, trial),
         (_, Role::Sender) if cell.rate.is_some() || cell.stamp => open::send::run(api, trial)?,
-        (_, Role::Receiver) if cell.stamp => stamp::receive::run(api, trial),
+        (_, Role::Receiver) if cell.stamp => receive_stamped::run(api, trial),
         (_, Role::Sender) => match &cell.mix {
             Some(mix) => mix::run(api, trial, mix),
             None => send::run(api, trial),

@@ -6,7 +6,7 @@ use model::Protocol;
 use model::end::Counts;
 
 use super::trouble::{Trouble, Verdict, readable};
-use super::{DRAIN_LIMIT, Done, LAST_PATIENCE, Leave, Trial, sum};
+use super::{Allowance, DRAIN_LIMIT, Done, LAST_PATIENCE, Trial, sum};
 use crate::api::Api;
 use crate::stage::{Part, Stage};
 
@@ -45,7 +45,7 @@ fn run_over<A: Api, const DATAGRAMS: bool>(api: &mut A, trial: &mut Trial) -> Do
     let to_the_last = extent.is_counted() && !DATAGRAMS;
     let first = receive_first(api, first_room, stage, to_the_last);
     let mut ended = Ended::Part;
-    let mut receive = |api: &mut A, part, enough: u64, leave: Leave| {
+    let mut receive = |api: &mut A, part, enough: u64, leave: Allowance| {
         let left = enough.saturating_sub(progress(&leave.so_far));
         let (counts, how) = receive_while::<A, DATAGRAMS>(api, room, stage, part, left);
         let left = left.saturating_sub(progress(&counts));

@@ -9,16 +9,16 @@ use model::end::{Counts, Window};
 use nix::sys::socket::{Shutdown, shutdown};
 
 use super::trouble::{Trouble, Verdict, readable};
-use super::whole::send_rest;
-use super::{DRAIN_LIMIT, Done, Leave, Trial, fault, sum};
-use crate::api::{Api, Moved, Transmit};
+use super::whole::finish;
+use super::{Allowance, DRAIN_LIMIT, Done, Trial, fault, sum};
+use crate::api::{Api, Transmit};
 use crate::clock;
 use crate::stage::{Part, Stage};
 
 pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
     let (size, stage, extent) = (trial.task.cell.size.as_len(), trial.stage, trial.extent);
     let first = clock::monotonic();
-    let send = |part, limit: u64| move |api: &mut A, leave: Leave| send_until(api, size, stage, part, leave.at_most(limit));
+    let send = |part, limit: u64| move |api: &mut A, leave: Allowance| send_until(api, size, stage, part, leave.at_most(limit));
     let warmup = trial.to_the_end(api, send(extent.warmup_part, extent.warmup));
     let start = trial.start(api);
     let counts = trial.to_the_end(api, send(Part::Measure, extent.measured));
@@ -67,27 +67,6 @@ pub fn send_until<A: Transmit>(api: &mut A, size: usize, stage: &Stage, part: Pa
     counts.bytes += whole * size as u64;
     counts.sent = counts.messages;
     counts
-}
-
-/// Sends what a short call left of its message.
-#[cold]
-pub(super) fn finish<A: Transmit>(
-    api: &mut A,
-    size: usize,
-    moved: Moved,
-    whole: u64,
-    counts: &mut Counts,
-    trouble: &mut Trouble,
-) -> Verdict {
-    if moved.0 <= 0 {
-        return trouble.judge(moved, whole + counts.calls, counts);
-    }
-    counts.calls += 1;
-    counts.short += 1;
-    counts.bytes += moved.0 as u64;
-    let verdict = send_rest(api, size, moved.0 as usize, whole, counts, trouble);
-    counts.messages += u64::from(verdict == Verdict::Again);
-    verdict
 }
 
 /// Waits until the last datagram has left the queue of this host's device: the

@@ -1,4 +1,4 @@
-//! What a loop knows of its trial, and how it is led through a part of it.
+//! A trial as its loops see it: how far each part reaches, and the lead through it.
 
 use std::cell::Cell;
 use std::io;
@@ -6,15 +6,49 @@ use std::os::fd::OwnedFd;
 
 use model::control::Task;
 use model::end::{Counts, TcpInfo};
+use model::plan::TrialEnd;
 use model::{Nanos, Protocol, Role, Test};
 
-use super::open::Kept;
+use super::schedule_stats::ScheduleStats;
 use super::stamp::Account;
-use super::{Extent, sum};
 use crate::api::Api;
+use crate::counts::sum;
 use crate::edge::{Edge, EdgeReader};
 use crate::stage::{Part, SoFar, Stage};
 use crate::tcp_info;
+
+/// Limits of the warm-up and of the measured part, in messages.
+///
+/// A trial of a length is led by its main thread from part to part, without
+/// limits here. A trial of a number of messages is in one part all the time;
+/// both ends count to the same numbers, so that their windows hold the same
+/// messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// The part in which the warm-up takes place.
+    pub warmup_part: Part,
+    /// Messages of the warm-up.
+    pub warmup: u64,
+    /// Messages of the measured part.
+    pub measured: u64,
+}
+
+impl Extent {
+    /// The extent of a task.
+    pub const fn for_task(task: &Task) -> Self {
+        match task.end {
+            TrialEnd::Length(_) => Self { warmup_part: Part::Warmup, warmup: u64::MAX, measured: u64::MAX },
+            TrialEnd::Messages(messages) => {
+                Self { warmup_part: Part::Measure, warmup: TrialEnd::warmup_messages(messages, task.warmup), measured: messages }
+            }
+        }
+    }
+
+    /// Whether both ends count to the same numbers.
+    pub const fn is_counted(&self) -> bool {
+        self.measured != u64::MAX
+    }
+}
 
 /// What a loop needs to know of its trial.
 pub(super) struct Trial<'a> {
@@ -28,8 +62,8 @@ pub(super) struct Trial<'a> {
     pub(super) sent: &'a mut dyn FnMut(&Counts),
     /// How many messages the host lets this flow send.
     pub(super) most: u64,
-    /// How a loop that has a schedule kept to it.
-    pub(super) kept: Option<Kept>,
+    /// Times of a loop that has a schedule.
+    pub(super) schedule: Option<ScheduleStats>,
     /// What a loop read off messages that bear a number and a time.
     pub(super) one_way: Option<Account>,
     /// Where a loop that reads times off messages leaves their jitter for [`SoFar`].
@@ -50,14 +84,14 @@ pub(super) struct Trial<'a> {
 
 /// How far a loop may go that is started once more within its part.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Leave {
+pub(super) struct Allowance {
     /// What has been counted in this part.
     pub(super) so_far: Counts,
     /// How many messages may still be sent, by the host's limit.
     pub(super) may_send: u64,
 }
 
-impl Leave {
+impl Allowance {
     /// Of a part of `limit` messages, those that are left and may be sent.
     pub(super) fn at_most(&self, limit: u64) -> u64 {
         limit.saturating_sub(self.so_far.messages).min(self.may_send)
@@ -81,11 +115,11 @@ impl<'a> Trial<'a> {
             task,
             listener,
             stage,
-            extent: Extent::of(task),
+            extent: Extent::for_task(task),
             edges,
             sent,
             most: most(task),
-            kept: None,
+            schedule: None,
             one_way: None,
             jitter: Cell::new(None),
             failure: None,
@@ -99,11 +133,11 @@ impl<'a> Trial<'a> {
 
     /// Runs a loop to the end of its part. Whenever it comes back because the
     /// main thread asks how far it has come, that is told, and it is run once more.
-    pub(super) fn to_the_end<A: Api>(&self, api: &mut A, mut run: impl FnMut(&mut A, Leave) -> Counts) -> Counts {
+    pub(super) fn to_the_end<A: Api>(&self, api: &mut A, mut run: impl FnMut(&mut A, Allowance) -> Counts) -> Counts {
         let mut so_far = Counts::default();
         loop {
             let may_send = self.most.saturating_sub(self.handed_over.get());
-            let counts = run(api, Leave { so_far, may_send });
+            let counts = run(api, Allowance { so_far, may_send });
             so_far = sum(so_far, counts);
             self.handed_over.set(self.handed_over.get() + counts.sent);
             if !self.stage.asked() {

@@ -6,7 +6,7 @@ use model::end::Counts;
 
 use super::DRAIN_LIMIT;
 use super::trouble::{Trouble, Verdict};
-use crate::api::Transmit;
+use crate::api::{Moved, Transmit};
 
 /// Sends what is left of a message of which `done` bytes are sent, so that
 /// messages stay whole. Counts calls, short calls and bytes; the message is the
@@ -36,4 +36,25 @@ pub fn send_rest<A: Transmit>(
         }
     }
     Verdict::Again
+}
+
+/// Sends what a short call left of its message.
+#[cold]
+pub(super) fn finish<A: Transmit>(
+    api: &mut A,
+    size: usize,
+    moved: Moved,
+    whole: u64,
+    counts: &mut Counts,
+    trouble: &mut Trouble,
+) -> Verdict {
+    if moved.0 <= 0 {
+        return trouble.judge(moved, whole + counts.calls, counts);
+    }
+    counts.calls += 1;
+    counts.short += 1;
+    counts.bytes += moved.0 as u64;
+    let verdict = send_rest(api, size, moved.0 as usize, whole, counts, trouble);
+    counts.messages += u64::from(verdict == Verdict::Again);
+    verdict
 }

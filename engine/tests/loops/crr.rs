@@ -60,7 +60,7 @@ fn both_ends_count_the_same() {
             let (asker, answerer) = both(&crr(family, size), BY_TIME, None, |_| {});
             assert_agree(&asker, &answerer, size);
             assert!(asker.counts.messages > 1, "{family}, {size} B");
-            assert_eq!(times(asker.latency.as_deref().unwrap()).len(), asker.counts.messages, "{family}, {size} B");
+            assert_eq!(times(&asker.latency.as_ref().unwrap().encode().unwrap()).len(), asker.counts.messages, "{family}, {size} B");
         }
     }
 }
@@ -77,7 +77,7 @@ fn a_rate_is_offered_one_at_a_time() {
     let cell = Cell { rate: Some(OfferedRate::Messages(500)), ..crr(Family::V4, 10) };
     let (asker, answerer) = both(&cell, BY_TIME, None, |_| {});
     assert_agree(&asker, &answerer, 10);
-    let kept = asker.kept.as_ref().unwrap().schedule();
+    let kept = asker.schedule.as_ref().unwrap().schedule();
     assert!(asker.total.messages <= 1 + asker.flow.unwrap().length().get() / 2_000_000, "none before its time");
     assert_eq!(times(kept.uncorrected.as_deref().unwrap()).len(), asker.counts.messages);
     assert_eq!(times(kept.lateness.as_deref().unwrap()).len(), asker.counts.messages);

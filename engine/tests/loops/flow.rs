@@ -31,7 +31,7 @@ impl Flow {
     /// Without a warm-up: it is measured from its start.
     pub fn start(task: Task, joined: impl Into<Joined>) -> Self {
         let joined = joined.into();
-        let stage = Arc::new(Stage::starting_in(Extent::of(&task).warmup_part));
+        let stage = Arc::new(Stage::starting_in(Extent::for_task(&task).warmup_part));
         stage.enter(Part::Measure);
         let (tell, sent) = mpsc::channel();
         let thread = thread::spawn({

@@ -19,9 +19,9 @@ fn assert_adds_up(traffic: &Traffic, what: &str) {
     let total = traffic.total;
     assert_eq!(total.sent, total.messages + total.lost, "{what}: each request has its answer or is lost");
     assert_eq!(total.received, total.messages + total.late, "{what}");
-    let kept = traffic.kept.as_ref().unwrap().schedule();
+    let kept = traffic.schedule.as_ref().unwrap().schedule();
     let length = |text: Option<&str>| text.map_or(0, |text| times(text).len());
-    let corrected = length(traffic.latency.as_deref());
+    let corrected = length(traffic.latency.as_ref().unwrap().encode().as_deref());
     assert_eq!(corrected, length(kept.uncorrected.as_deref()), "{what}: each time is there from both starts");
     assert!(corrected <= kept.intended, "{what}: {corrected} of {kept:?}");
     assert!(length(kept.lateness.as_deref()) <= traffic.counts.sent, "{what}");
@@ -42,7 +42,7 @@ fn requests_do_not_wait_for_answers() {
             assert_eq!(answering.join().unwrap(), traffic.total.sent, "{what}");
             // One at a time it would be 15.
             assert!(traffic.counts.messages > 100, "{what}: {:?}", traffic.counts);
-            let corrected = times(traffic.latency.as_deref().unwrap());
+            let corrected = times(&traffic.latency.as_ref().unwrap().encode().unwrap());
             assert!(corrected.min() >= DELAY.as_nanos() as u64 * 999 / 1_000, "{what}: {}", corrected.min());
         }
     }
@@ -56,9 +56,9 @@ fn a_counted_trial_has_its_number_of_requests_and_waits_for_all() {
         let task =
             Task { warmup: Nanos::from_millis(1), ..task(Role::Sender, &paced(Test::TcpRr, 10, 2_000, pacing), TrialEnd::Messages(200)) };
         let traffic = Flow::start(task, OwnedFd::from(ours)).finish().unwrap();
-        let kept = traffic.kept.as_ref().unwrap().schedule();
+        let kept = traffic.schedule.as_ref().unwrap().schedule();
         assert_eq!((traffic.counts.messages, traffic.counts.sent, kept.intended, kept.behind), (200, 200, 200, 0));
-        assert_eq!(times(traffic.latency.as_deref().unwrap()).len(), 200, "those of the warm-up are not kept");
+        assert_eq!(times(&traffic.latency.as_ref().unwrap().encode().unwrap()).len(), 200, "those of the warm-up are not kept");
         assert_eq!(answering.join().unwrap(), 220, "a tenth more to warm up");
     }
 }
@@ -98,7 +98,7 @@ fn what_a_mark_of_one_byte_cannot_tell_apart_is_not_outstanding() {
     let flow = Flow::start(task, OwnedFd::from(ours));
     flow.end_after(Duration::from_millis(200));
     let traffic = flow.finish().unwrap();
-    let kept = traffic.kept.as_ref().unwrap().schedule();
+    let kept = traffic.schedule.as_ref().unwrap().schedule();
     assert_eq!((traffic.total.sent, traffic.total.lost, traffic.total.messages), (129, 128, 1));
     assert!(kept.intended >= 900, "{kept:?}");
     assert!(kept.behind.abs_diff(kept.intended - 129) <= 30, "the others are behind: {kept:?}");

@@ -21,7 +21,7 @@ fn messages_in(rate: u64, nanos: u64) -> u64 {
 
 /// What is true of every stream that keeps to a schedule.
 fn assert_kept(traffic: &Traffic, rate: u64, what: &str) -> Schedule {
-    let schedule = traffic.kept.as_ref().unwrap().schedule();
+    let schedule = traffic.schedule.as_ref().unwrap().schedule();
     let expected = messages_in(rate, traffic.between.window.length().get());
     assert!(schedule.intended.abs_diff(expected) <= 1, "{what}: {schedule:?} for {expected}");
     let flow = traffic.flow.unwrap().length().get();
@@ -72,7 +72,7 @@ fn a_number_of_messages_is_that_number_at_any_rate() {
         let end = TrialEnd::Messages(500);
         let flow = Flow::start(task(Role::Sender, &paced(Test::UdpStream, 64, rate, pacing), end), std::os::fd::OwnedFd::from(ours));
         let traffic = flow.finish().unwrap();
-        let schedule = traffic.kept.unwrap().schedule();
+        let schedule = traffic.schedule.unwrap().schedule();
         assert_eq!((traffic.counts.messages, schedule.intended, schedule.behind), (500, 500, 0));
     }
 }

@@ -81,7 +81,7 @@ fn a_sender_numbers_its_messages_and_says_when() {
         let before = monotonic();
         let traffic = Flow::start(task(Role::Sender, &cell, TrialEnd::Messages(100)), OwnedFd::from(ours)).finish().unwrap();
         let after = monotonic();
-        assert_eq!((traffic.total.messages, traffic.kept.is_some()), (100, cell.rate.is_some()));
+        assert_eq!((traffic.total.messages, traffic.schedule.is_some()), (100, cell.rate.is_some()));
         let mut last = before;
         for number in 0..100 {
             let mut message = [0; SIZE];

@@ -9,7 +9,7 @@ use socket2::Socket;
 
 use super::super::open::timetable::Timetable;
 use super::super::open::wait::{wait, wake_exactly};
-use super::super::open::{Kept, window_of};
+use super::super::schedule_stats::ScheduleStats;
 use super::super::{DRAIN_LIMIT, Done, Trial, sum};
 use super::dial::{Dialler, exhausted, is_exhausted};
 use super::{Failures, is_over, receive_all, send_all, timed_out};
@@ -27,8 +27,8 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: 
     }
     let first = clock::monotonic();
     let timetable = cell.rate.map(|rate| Timetable::new(rate, cell.size, first));
-    let kept = Kept::with_answers();
-    let mut asker = Asker { dialler, room, timetable, pacing: cell.pacing, recorder, kept, made: 0, refused: None };
+    let stats = ScheduleStats::with_answers();
+    let mut asker = Asker { dialler, room, timetable, pacing: cell.pacing, recorder, stats, made: 0, refused: None };
     let ask = |api: &mut A, asker: &mut Asker, part, limit: u64, measured| {
         trial.to_the_end(api, |api, leave| {
             let done = leave.so_far.messages + leave.so_far.lost;
@@ -49,8 +49,8 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: 
     let total = sum(begun, tail);
     (trial.sent)(&total);
     if let Some(timetable) = &asker.timetable {
-        let numbers = window_of(timetable, between.window, extent, warmup.messages + warmup.lost);
-        trial.kept = Some(asker.kept.in_window(&numbers, begun.messages + begun.lost));
+        let numbers = timetable.numbers_in(between.window, extent, warmup.messages + warmup.lost);
+        trial.schedule = Some(asker.stats.in_window(&numbers, begun.messages + begun.lost));
     }
     Ok(Done { between, flow: Some(flow), counts, total })
 }
@@ -61,7 +61,7 @@ struct Asker<'a> {
     timetable: Option<Timetable>,
     pacing: Pacing,
     recorder: &'a mut Recorder,
-    kept: Kept,
+    stats: ScheduleStats,
     /// Connections made so far.
     made: u64,
     /// Why no more can be made.
@@ -114,8 +114,8 @@ impl Asker<'_> {
     fn record(&mut self, begun: u64, due: u64, now: u64) {
         self.recorder.record(now - due);
         if self.timetable.is_some() {
-            self.kept.lateness.record(begun - due);
-            if let Some(uncorrected) = &mut self.kept.uncorrected {
+            self.stats.lateness.record(begun - due);
+            if let Some(uncorrected) = &mut self.stats.uncorrected {
                 uncorrected.record(now - begun);
             }
         }

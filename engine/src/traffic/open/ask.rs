@@ -10,10 +10,10 @@ use model::{OfferedRate, Pacing, Protocol};
 use nix::sys::socket::{Shutdown, shutdown};
 use socket2::SockRef;
 
-use super::super::late::take_late;
+use super::super::ask::take_late;
+use super::super::schedule_stats::ScheduleStats;
 use super::super::trouble::{Trouble, Verdict};
 use super::super::{DRAIN_LIMIT, Done, Trial, sum};
-use super::kept::Kept;
 use super::outstanding::{MARK, Outstanding, Request};
 use super::timetable::Timetable;
 use super::wait::{For, sleep_at, wake_exactly};
@@ -50,8 +50,8 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial, rate: Offe
         // The answerer takes this as the end.
         let _ = shutdown(api.socket().as_raw_fd(), Shutdown::Write);
     }
-    let kept = Kept { intended: 0, behind: 0, lateness: asker.lateness, uncorrected: Some(asker.uncorrected) };
-    trial.kept = Some(kept.in_window(&asker.window, asker.sent_in_time));
+    let stats = ScheduleStats { intended: 0, behind: 0, lateness: asker.lateness, uncorrected: Some(asker.uncorrected) };
+    trial.schedule = Some(stats.in_window(&asker.window, asker.sent_in_time));
     Ok(Done { between, flow: Some(flow), counts, total })
 }
 

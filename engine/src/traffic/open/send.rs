@@ -3,10 +3,11 @@
 use model::end::{Counts, Window};
 use model::{OfferedRate, Pacing};
 
-use super::super::send::{end_stream, finish};
+use super::super::schedule_stats::ScheduleStats;
+use super::super::send::end_stream;
 use super::super::trouble::{Trouble, Verdict};
-use super::super::{Done, Leave, Trial, stamp, sum};
-use super::kept::{Kept, window_of};
+use super::super::whole::finish;
+use super::super::{Allowance, Done, Trial, stamp, sum};
 use super::timetable::Timetable;
 use super::wait::{wait, wake_exactly};
 use crate::api::Api;
@@ -16,7 +17,7 @@ use crate::stage::{Part, Stage};
 
 pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> std::io::Result<Done> {
     let (cell, extent) = (&trial.task.cell, trial.extent);
-    let mut kept = Kept::new();
+    let mut stats = ScheduleStats::new();
     wake_exactly()?;
     let first = clock::monotonic();
     let timetable = cell.rate.map(|rate: OfferedRate| Timetable::new(rate, cell.size, first));
@@ -24,13 +25,14 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> std::io
     let stage = trial.stage;
     let warmup = trial.to_the_end(api, |api, leave| offer.send_while(api, stage, extent.warmup_part, leave.at_most(extent.warmup), None));
     let start = trial.start(api);
-    let mut measure =
-        |api: &mut A, leave: Leave| offer.send_while(api, stage, Part::Measure, leave.at_most(extent.measured), Some(&mut kept.lateness));
+    let mut measure = |api: &mut A, leave: Allowance| {
+        offer.send_while(api, stage, Part::Measure, leave.at_most(extent.measured), Some(&mut stats.lateness))
+    };
     let counts = trial.to_the_end(api, &mut measure);
     let end = trial.edges.end();
     let between = start.until(&end);
     if let Some(timetable) = &offer.timetable {
-        trial.kept = Some(kept.in_window(&window_of(timetable, between.window, extent, warmup.messages), offer.number));
+        trial.schedule = Some(stats.in_window(&timetable.numbers_in(between.window, extent, warmup.messages), offer.number));
     }
     let tail = trial.to_the_end(api, |api, leave| offer.send_while(api, stage, Part::Tail, leave.at_most(u64::MAX), None));
     let flow = Window { start: first, end: clock::monotonic() };

@@ -1,7 +1,12 @@
 //! When each message of an offered rate is due.
 
+use std::ops::Range;
+
+use model::end::Window;
 use model::rate::OfferedRate;
 use model::{Bytes, Nanos};
+
+use super::super::trial::Extent;
 
 /// Nanoseconds of a second.
 const SECOND: u128 = 1_000_000_000;
@@ -59,7 +64,16 @@ impl Timetable {
         }
     }
 
-    /// How many messages are due before `time`.
+    /// Numbers of the messages that the schedule has in the window; `warmup` were
+    /// sent before it.
+    pub fn numbers_in(&self, window: Window, extent: Extent, warmup: u64) -> Range<u64> {
+        match extent.is_counted() {
+            true => warmup..warmup.saturating_add(extent.measured),
+            false => self.before(window.start)..self.before(window.end),
+        }
+    }
+
+    /// Number of messages that are due before `time`.
     pub fn before(&self, time: Nanos) -> u64 {
         // `k` periods, rounded down, are less than a whole number when `k` periods are.
         let passed = u128::from(time.get().saturating_sub(self.start));
@@ -70,6 +84,7 @@ impl Timetable {
 #[cfg(test)]
 mod tests {
     use super::Timetable;
+
     use model::rate::OfferedRate;
     use model::{BitRate, Bytes, Nanos};
     use proptest::prelude::{Just, Strategy, prop_oneof, proptest};

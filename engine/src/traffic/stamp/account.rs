@@ -20,12 +20,12 @@ pub struct Account {
 
 impl Account {
     /// Before the first message.
-    pub(super) fn new() -> Self {
+    pub(in crate::traffic) fn new() -> Self {
         Self { messages: 0, sequence: Sequence::new(), beyond: Beyond::new(), jitter: Jitter::default() }
     }
 
     /// The window begins.
-    pub(super) fn begin(&mut self) {
+    pub(in crate::traffic) fn begin(&mut self) {
         self.messages = 0;
         self.sequence.begin();
         self.beyond.clear();
@@ -33,7 +33,7 @@ impl Account {
 
     /// Takes a message that bears this and came at `now`, in ns of this host's clock.
     #[inline]
-    pub(super) fn take(&mut self, number: u64, sent: u64, now: u64) {
+    pub(in crate::traffic) fn take(&mut self, number: u64, sent: u64, now: u64) {
         if self.sequence.take(number) == Kind::Foreign {
             return;
         }
@@ -45,18 +45,18 @@ impl Account {
     }
 
     /// The window ends.
-    pub(super) fn end(&mut self) {
+    pub(in crate::traffic) fn end(&mut self) {
         self.sequence.end();
         self.beyond.count_kept();
     }
 
     /// Takes one that came after the window: it is not missing.
-    pub(super) fn take_late(&mut self, number: u64) {
+    pub(in crate::traffic) fn take_late(&mut self, number: u64) {
         self.sequence.take(number);
     }
 
     /// The jitter now, in ns.
-    pub(super) const fn jitter(&self) -> u64 {
+    pub(in crate::traffic) const fn jitter(&self) -> u64 {
         self.jitter.nanos()
     }
 

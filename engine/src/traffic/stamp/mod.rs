@@ -2,7 +2,6 @@
 
 mod account;
 mod beyond;
-pub(super) mod receive;
 mod sequence;
 
 use std::io;
@@ -36,7 +35,7 @@ pub(super) fn write(message: &mut [u8], number: u64, time: u64) {
 
 /// Number and time of a message; `None` when it is too short.
 #[inline(always)]
-fn read(message: &[u8]) -> Option<(u64, u64)> {
+pub(super) fn read(message: &[u8]) -> Option<(u64, u64)> {
     let both = u128::from_be_bytes(*message.first_chunk::<LENGTH>()?);
     Some(((both >> 64) as u64, both as u64))
 }

@@ -1,40 +1,38 @@
-//! How a sender kept to its schedule.
+//! Figures of how well a sender kept to its schedule.
 
 use std::ops::Range;
 
-use model::end::{Schedule, Window};
+use model::end::Schedule;
 
-use super::super::Extent;
-use super::timetable::Timetable;
 use crate::recorder::Recorder;
 
 /// What a sender with a schedule brings home; of several flows, the sum.
 #[derive(Debug)]
-pub struct Kept {
+pub struct ScheduleStats {
     /// Messages that the schedule has in the window.
     pub intended: u64,
     /// Those of them that had not been sent by its end.
     pub behind: u64,
-    /// How long after its time each send within the window began.
+    /// Times from when each send within the window was due to when it began.
     pub lateness: Recorder,
     /// Where answers come: times from the actual send.
     pub uncorrected: Option<Recorder>,
 }
 
-impl Kept {
+impl ScheduleStats {
     /// Nothing yet.
     pub(super) fn new() -> Self {
         Self { intended: 0, behind: 0, lateness: Recorder::new(), uncorrected: None }
     }
 
     /// Nothing yet, of a sender that takes answers.
-    pub(in crate::traffic) fn with_answers() -> Self {
+    pub(super) fn with_answers() -> Self {
         Self { uncorrected: Some(Recorder::new()), ..Self::new() }
     }
 
     /// Of a window whose schedule has these numbers, by whose end the messages
     /// before `next` had been sent.
-    pub(in crate::traffic) const fn in_window(mut self, numbers: &Range<u64>, next: u64) -> Self {
+    pub(super) const fn in_window(mut self, numbers: &Range<u64>, next: u64) -> Self {
         self.intended = numbers.end.saturating_sub(numbers.start);
         self.behind = numbers.end.saturating_sub(next);
         self
@@ -58,14 +56,5 @@ impl Kept {
             lateness: self.lateness.encode(),
             uncorrected: self.uncorrected.as_ref().and_then(Recorder::encode),
         }
-    }
-}
-
-/// Numbers of the messages that the schedule has in the window; `warmup` were
-/// sent before it.
-pub(in crate::traffic) fn window_of(timetable: &Timetable, window: Window, extent: Extent, warmup: u64) -> Range<u64> {
-    match extent.is_counted() {
-        true => warmup..warmup.saturating_add(extent.measured),
-        false => timetable.before(window.start)..timetable.before(window.end),
     }
 }

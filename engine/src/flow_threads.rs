@@ -2,6 +2,7 @@
 
 use std::io::{self, PipeReader, Write};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::thread::JoinHandleExt;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::{self, JoinHandle};
 
@@ -11,26 +12,40 @@ use model::control::{FromEndpoint, Sent, Task};
 use model::end::Counts;
 use nix::poll::{PollFd, PollFlags};
 use nix::sched::{CloneFlags, unshare};
+use nix::sys::pthread::pthread_kill;
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 
-use crate::endpoint::{Files, Output, bind_to_cpu, tell};
+use crate::channel::{Output, tell};
 use crate::scheduling;
-use crate::socket;
+use crate::socket::{self, Joined};
 use crate::stage::{Part, SoFar, Stage};
-use crate::traffic::{self, Extent, Joined, Traffic};
-use crate::wake;
+use crate::traffic::{self, Extent, Traffic};
 
 /// Enough for a loop and what it calls; the buffers are on the heap.
 const STACK: usize = 256 << 10;
 
+/// A signal that nothing else here uses. It gets a traffic thread out of a
+/// blocking call when a part of the trial ends.
+const WAKE_UP: Signal = Signal::SIGUSR1;
+
+/// Ownership of the process's table of open files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Files {
+    /// The endpoint alone has it: its traffic threads take tables of their own.
+    Own,
+    /// Others use it as well: the table stays as it is.
+    Shared,
+}
+
 /// All traffic threads.
 #[derive(Debug)]
-pub struct Crew {
-    members: Vec<Member>,
+pub struct FlowThreads {
+    flows: Vec<FlowThread>,
 }
 
 /// One traffic thread.
 #[derive(Debug)]
-struct Member {
+struct FlowThread {
     /// The flow's part, which on the way back is the other one.
     role: Role,
     stage: Arc<Stage>,
@@ -48,7 +63,7 @@ fn task_of(task: &Task, number: usize) -> Task {
     Task { role, cpus: cpu.into_iter().collect(), ..task.clone() }
 }
 
-impl Crew {
+impl FlowThreads {
     /// Starts one thread for each flow. When all that send have sent their last
     /// message, the host is told.
     ///
@@ -56,9 +71,9 @@ impl Crew {
     /// What the system refused, of which flow, and what to do. Those that have
     /// started then end.
     pub fn start<W: Write + Send + 'static>(task: &Task, flows: Vec<Joined>, output: &Output<W>, files: Files) -> io::Result<Self> {
-        wake::prepare().map_err(|answer| io::Error::other(format!("set the signal that wakes traffic threads (sigaction): {answer}")))?;
+        prepare_wake_up().map_err(|answer| io::Error::other(format!("set the signal that wakes traffic threads (sigaction): {answer}")))?;
         let announcer = Arc::new(Announcer::of(task, output));
-        let mut crew = Self { members: Vec::with_capacity(flows.len()) };
+        let mut threads = Self { flows: Vec::with_capacity(flows.len()) };
         let priority = *task.cell.conditions.priority.of(task.role);
         let mut flows = flows.into_iter();
         let mut number = 0;
@@ -67,66 +82,66 @@ impl Crew {
             let announcer = Arc::clone(&announcer);
             let place = number % task.cell.flows.max(1) as usize;
             let sent = move |total: &Counts| announcer.said(place, total);
-            match Member::start(task_of(task, number), priority, flow, later, sent, files) {
-                Ok(member) => crew.members.push(member),
+            match FlowThread::start(task_of(task, number), priority, flow, later, sent, files) {
+                Ok(flow) => threads.flows.push(flow),
                 Err(refused) => {
-                    crew.announce(&Sent::default(), task.cell.flows);
-                    crew.enter(|_| Part::Drain);
-                    crew.wake();
+                    threads.announce(&Sent::default(), task.cell.flows);
+                    threads.enter(|_| Part::Drain);
+                    threads.wake();
                     return Err(refused.of_flow(number, socket::flows_of(task)));
                 }
             }
             number += 1;
         }
-        Ok(crew)
+        Ok(threads)
     }
 
     /// Puts every flow into the part that is its role's.
     pub fn enter(&self, part_of: impl Fn(Role) -> Part) {
-        for member in &self.members {
-            member.stage.enter(part_of(member.role));
+        for flow in &self.flows {
+            flow.stage.enter(part_of(flow.role));
         }
     }
 
     /// Gets the threads out of the calls that they may be blocked in.
     pub fn wake(&self) {
-        self.members.iter().filter_map(|member| member.thread.as_ref()).for_each(wake::wake);
+        self.flows.iter().filter_map(|flow| flow.thread.as_ref()).for_each(wake_up);
     }
 
     /// Tells each flow how many messages the other end has sent on it.
     pub fn announce(&self, sent: &Sent, flows: u32) {
-        for (number, member) in self.members.iter().enumerate() {
+        for (number, flow) in self.flows.iter().enumerate() {
             let place = number % flows.max(1) as usize;
-            member.stage.announce(sent.messages.get(place).copied().unwrap_or(0));
+            flow.stage.announce(sent.messages.get(place).copied().unwrap_or(0));
         }
     }
 
     /// How many messages the other end has said to have sent to the flows of
     /// `role`; `None` before it did.
     pub fn announced(&self, role: Role) -> Option<u64> {
-        self.members.iter().filter(|member| member.role == role).map(|member| member.stage.announced()).sum()
+        self.flows.iter().filter(|flow| flow.role == role).map(|flow| flow.stage.announced()).sum()
     }
 
     /// Asks all that are in their measured part how far they have come.
     pub fn ask(&self) {
-        for member in &self.members {
-            member.stage.ask();
+        for flow in &self.flows {
+            flow.stage.ask();
         }
     }
 
     /// Whether one that still runs has not answered.
     pub fn asked(&self) -> bool {
-        self.members.iter().any(|member| member.thread.is_some() && member.stage.asked())
+        self.flows.iter().any(|flow| flow.thread.is_some() && flow.stage.asked())
     }
 
     /// How far each has come, with its role.
     pub fn so_far(&self) -> impl Iterator<Item = (Role, SoFar)> {
-        self.members.iter().map(|member| (member.role, member.stage.so_far()))
+        self.flows.iter().map(|flow| (flow.role, flow.stage.so_far()))
     }
 
     /// What is ready when a thread has ended; see [`Self::take_ended`].
     pub fn ends(&self) -> Vec<PollFd<'_>> {
-        self.running().map(|member| PollFd::new(member.over.as_fd(), PollFlags::POLLIN)).collect()
+        self.running().map(|flow| PollFd::new(flow.over.as_fd(), PollFlags::POLLIN)).collect()
     }
 
     /// Takes what those threads bring home whose [`Self::ends`] are `ready`.
@@ -134,10 +149,10 @@ impl Crew {
     /// # Errors
     /// That of a thread.
     pub fn take_ended(&mut self, ready: &[usize]) -> io::Result<()> {
-        let running = self.members.iter_mut().filter(|member| member.thread.is_some());
-        for (_, member) in running.enumerate().filter(|(at, _)| ready.contains(at)) {
-            if let Some(thread) = member.thread.take() {
-                member.traffic = Some(thread.join().map_err(|_| io::Error::other("a traffic thread panicked"))??);
+        let running = self.flows.iter_mut().filter(|flow| flow.thread.is_some());
+        for (_, flow) in running.enumerate().filter(|(at, _)| ready.contains(at)) {
+            if let Some(thread) = flow.thread.take() {
+                flow.traffic = Some(thread.join().map_err(|_| io::Error::other("a traffic thread panicked"))??);
             }
         }
         Ok(())
@@ -150,11 +165,11 @@ impl Crew {
 
     /// What the threads brought home, in the order of their flows.
     pub fn into_traffic(self) -> Vec<Traffic> {
-        self.members.into_iter().filter_map(|member| member.traffic).collect()
+        self.flows.into_iter().filter_map(|flow| flow.traffic).collect()
     }
 
-    fn running(&self) -> impl Iterator<Item = &Member> {
-        self.members.iter().filter(|member| member.thread.is_some())
+    fn running(&self) -> impl Iterator<Item = &FlowThread> {
+        self.flows.iter().filter(|flow| flow.thread.is_some())
     }
 }
 
@@ -180,7 +195,7 @@ impl Refused {
     }
 }
 
-impl Member {
+impl FlowThread {
     /// The thread takes a table of open files of its own, where the system allows
     /// it: in a table that threads share, the kernel counts references to the
     /// socket at each call, which a program of one thread does not pay (a receiver
@@ -195,7 +210,7 @@ impl Member {
         files: Files,
     ) -> Result<Self, Refused> {
         let (over, held) = io::pipe().map_err(Refused::Pipe)?;
-        let stage = Arc::new(Stage::starting_in(Extent::of(&task).warmup_part));
+        let stage = Arc::new(Stage::starting_in(Extent::for_task(&task).warmup_part));
         let (role, its_stage) = (task.role, Arc::clone(&stage));
         let (own_table, has_own_table) = mpsc::channel();
         let moved: Vec<RawFd> = numbers(&flow).into_iter().chain([held.as_raw_fd()]).collect();
@@ -207,7 +222,7 @@ impl Member {
                 close_all(&later);
             }
             let _ = own_table.send(own);
-            bind_to_cpu(task.cpus.first().copied());
+            scheduling::bind_to_cpu(task.cpus.first().copied());
             traffic::run(&task, flow, &its_stage, &mut |total| sent(total))
         };
         let thread = thread::Builder::new().name("traffic".to_owned()).stack_size(STACK).spawn(start).map_err(Refused::Thread)?;
@@ -258,4 +273,23 @@ impl<W: Write> Announcer<W> {
             let _ = tell(&self.output, &FromEndpoint::Sent(sent.clone()));
         }
     }
+}
+
+extern "C" fn do_nothing(_: libc::c_int) {}
+
+/// Makes the signal harmless: it interrupts calls and does nothing else.
+fn prepare_wake_up() -> nix::Result<()> {
+    // Without SA_RESTART, so that a blocked call returns EINTR.
+    let action = SigAction::new(SigHandler::Handler(do_nothing), SaFlags::empty(), SigSet::empty());
+    // SAFETY: the handler is an empty function; it is async-signal-safe.
+    unsafe { sigaction(WAKE_UP, &action) }.map(drop)
+}
+
+/// Interrupts the call that `thread` may be blocked in.
+///
+/// A signal that comes just before the thread blocks is lost; the socket's time
+/// limit ends that wait.
+fn wake_up<T>(thread: &JoinHandle<T>) {
+    // A thread that has already ended answers ESRCH, which is as good.
+    let _ = pthread_kill(thread.as_pthread_t(), WAKE_UP);
 }

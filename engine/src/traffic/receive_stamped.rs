@@ -4,10 +4,9 @@ use std::time::{Duration, Instant};
 
 use model::end::Counts;
 
-use super::super::trouble::{Trouble, Verdict, readable};
-use super::super::{DRAIN_LIMIT, Done, Leave, Trial, sum};
-use super::account::Account;
-use super::read;
+use super::stamp::{Account, read};
+use super::trouble::{Trouble, Verdict, readable};
+use super::{Allowance, DRAIN_LIMIT, Done, Trial, sum};
 use crate::api::Api;
 use crate::clock;
 use crate::stage::{Part, Stage};
@@ -15,13 +14,13 @@ use crate::stage::{Part, Stage};
 /// How often a receiver that has nothing to read looks for the announcement.
 const LOOK: Duration = Duration::from_millis(1);
 
-pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
+pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
     let (stage, extent) = (trial.stage, trial.extent);
     let mut reader = Reader { room: trial.task.cell.read_size.as_len(), account: Account::new() };
     // Before the first message there is nothing to time.
     let first = reader.receive_while(api, |counts| counts.calls == 0 && !stage.is(Part::Drain));
     let limit = extent.warmup.saturating_sub(first.calls);
-    let receive = |api: &mut A, part, limit: u64, leave: Leave, reader: &mut Reader| {
+    let receive = |api: &mut A, part, limit: u64, leave: Allowance, reader: &mut Reader| {
         let limit = leave.at_most(limit);
         let counts = reader.receive_while(api, |counts| stage.is(part) && counts.messages < limit);
         trial.jitter.set(Some(reader.account.jitter()));
