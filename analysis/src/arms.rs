@@ -16,10 +16,10 @@ use crate::figures::{Figures, IrqPool};
 use crate::points::{self, Side};
 use crate::result::arms::{ArmResult, ArmVerdict, CoefficientsOutcome, MetricVerdict, Pair, SeriesVerdict};
 use crate::result::{CostModel, FitOutcome, Metric, Quantity};
-use crate::stats::median;
 use crate::verdict::{
     self, BlockPoints, Conclusion, Design, Form, MEANS, Options, THRESHOLD, Values, coefficients, compare, direction, doubts,
 };
+use stats::median;
 
 /// The metric that a conclusion follows from: what the receiver got. Its inverse,
 /// messages per second, and goodput have the same ratios turned round.

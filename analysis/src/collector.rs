@@ -18,12 +18,13 @@ use crate::levels::Levels;
 use crate::open_loop::{self, Curves};
 use crate::paths::Paths;
 use crate::published;
-use crate::receipt::{Gatherer, Rules, Stack};
+use crate::receipt::{Gatherer, Stack};
 use crate::repetitions::Repetitions;
 use crate::result::{ANALYSIS_FORMAT, Analysis, CellResult, Disturbed, Estimate, Limit, Metric};
 use crate::roles;
-use crate::stats::bootstrap::Batches;
 use crate::stopping::Claim;
+use attribution::Rules;
+use stats::bootstrap::Batches;
 
 /// An end that keeps a CPU busy for this share of the time is what limits.
 const BUSY: f64 = 0.95;

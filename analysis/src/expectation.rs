@@ -1,6 +1,6 @@
 //! What a study can be expected to show, before it is run.
 
-use crate::stats::{binomial, normal};
+use stats::{binomial, normal};
 
 /// The half-width of a median's interval, as a share of the median, to be
 /// expected of `blocks` blocks when trials of a cell scatter normally with

@@ -62,7 +62,7 @@ impl Figures {
 
     /// Adds what the link allows, where it is a wire of a rate.
     pub fn add_limit(&mut self, link: &LinkKind, measured: &Measured, cell: &Cell) {
-        let limit = crate::wire::limit::of_trial(link, measured, cell).map(|bytes| bytes * 8.0);
+        let limit = linksim::limit::of_trial(link, measured, cell).map(|bytes| bytes * 8.0);
         let goodput = self.get(Metric::GoodputBitPerS);
         self.values[Metric::LimitBitPerS as usize] = limit;
         self.values[Metric::LimitShare as usize] = goodput.zip(limit).map(|(goodput, limit)| goodput / limit);

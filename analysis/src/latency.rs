@@ -9,8 +9,8 @@ use hdrhistogram::serialization::Deserializer;
 
 use crate::result::{Estimate, Latency, Percentile};
 use crate::single::Spread;
-use crate::stats::bootstrap::{self, LEAST_BLOCKS, MOST_BATCHES};
 use crate::stopping::Claim;
+use stats::bootstrap::{self, LEAST_BLOCKS, MOST_BATCHES};
 
 /// The percentiles reported.
 const PERCENTS: [f64; 4] = [50.0, 90.0, 99.0, 99.9];

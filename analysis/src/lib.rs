@@ -28,18 +28,13 @@ mod points;
 
 pub mod single;
 
-// Published tables and whatever is laid beside them.
-pub mod reference;
-
 mod cost;
 pub mod open_loop;
-mod published;
+pub mod published;
 pub mod repetitions;
 mod roles;
-pub mod stats;
 
 pub mod result;
-pub mod wire;
 
 #[cfg(test)]
 mod testing;

@@ -59,7 +59,7 @@ fn usual(kind: LinkKind) -> Option<u64> {
     match kind {
         LinkKind::Loopback => Some(LOOPBACK_MTU),
         LinkKind::Network => None,
-        _ => Some(u64::from(crate::wire::frame::USUAL_MTU)),
+        _ => Some(u64::from(linksim::frame::USUAL_MTU)),
     }
 }
 

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Protocol, Test};
+use model::{Bytes, Cell, Protocol, Test};
 
-use crate::reference::jacobson::{BufferCurve, KB};
-use crate::reference::{self, ReferenceAnalysis, Study};
 use crate::result::published::{Published, PublishedBuffer, PublishedBuffers, PublishedSize, PublishedSizes, PublishedTime};
 use crate::result::{Analysis, BufferMap, CellResult, Estimate, Interval, Metric};
+use literature::beside::BufferRate;
+use literature::jacobson::{BufferCurve, KB, SEGMENT};
+use literature::sweep::{Series, SizePoint};
+use literature::{Foreign, ReferenceAnalysis, Study};
 
 /// The study of a name.
 pub(crate) fn study(name: &str) -> Option<Study> {
@@ -18,7 +20,7 @@ pub(crate) fn study(name: &str) -> Option<Study> {
 /// study, or one that is not part of nettoll.
 pub(crate) fn beside(analysis: &Analysis) -> Option<Published> {
     let study = study(analysis.run.plan.reference.as_deref()?)?;
-    let reference = reference::analyse(study, 0).ok()?;
+    let reference = literature::analyse(study, 0).ok()?;
     let names =
         analysis.cells.iter().filter(|cell| cell.cell.test.is_stream()).map(|cell| (cell.cell.series().to_string(), cell.cell.protocol()));
     let series: BTreeMap<String, Protocol> = names.collect();
@@ -67,7 +69,7 @@ fn sizes(reference: &ReferenceAnalysis, analysis: &Analysis, name: &str, protoco
 /// Round trips without load, beside the time of a transaction.
 fn times(reference: &ReferenceAnalysis, analysis: &Analysis) -> Vec<PublishedTime> {
     let round_trips = reference.loads.iter().filter(|curve| curve.of == "round trip");
-    let one = |curve: &reference::cabrera::loads::LoadCurve| {
+    let one = |curve: &literature::cabrera::loads::LoadCurve| {
         let test = if curve.protocol == "tcp" { Test::TcpRr } else { Test::UdpRr };
         let [_, published_ms] = *curve.points.iter().find(|point| point[0] == 0.0)?;
         let today = analysis.cells.iter().find(|cell| cell.cell.test == test && cell.cell.size.get() == 1)?;
@@ -105,4 +107,59 @@ fn buffers(curve: &BufferCurve, map: &BufferMap) -> PublishedBuffers {
         today_kbytes_per_s: today.get(&packets).copied(),
     };
     PublishedBuffers { pair: curve.name.clone(), map: map.label.clone(), rows: all.into_iter().map(row).collect() }
+}
+
+/// A stored run as figures to compare with a reference: each of its series by size, and where it varies a socket
+/// buffer, its goodput over that.
+pub fn as_foreign(analysis: &Analysis) -> Foreign {
+    let label = analysis.run.id.clone();
+    let mut series: Vec<Series> = Vec::new();
+    let mut buffers: BTreeMap<Cell, Vec<BufferRate>> = BTreeMap::new();
+    for cell in &analysis.cells {
+        let value = |metric: Metric| cell.metrics.get(&metric).map(|figure| figure.value).filter(|value| *value > 0.0 && value.is_finite());
+        let Some(messages_per_s) = value(Metric::MessagesPerS) else { continue };
+        let bytes = cell.cell.size.get();
+        let point = SizePoint { bytes, messages_per_s, sent_per_s: value(Metric::SentMessagesPerS) };
+        let name = cell.cell.series().to_string();
+        match series.iter_mut().find(|series| series.name == name) {
+            Some(series) => series.points.push(point),
+            None => series.push(Series { group: label.clone(), name, points: vec![point] }),
+        }
+        if let Some(buffer) = cell.cell.sndbuf.or(cell.cell.rcvbuf).map(Bytes::get) {
+            let rest = Cell { sndbuf: None, rcvbuf: None, ..cell.cell.clone() };
+            buffers.entry(rest).or_default().push((buffer as f64 / SEGMENT, messages_per_s * bytes as f64 / KB, None));
+        }
+    }
+    let buffers = buffers.into_iter().filter(|(_, points)| points.len() > 1);
+    let buffers = buffers.map(|(cell, points)| (cell.to_string(), points)).collect();
+    Foreign { label, series, buffers, remarks: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::as_foreign;
+    use crate::testing::{analyse, measured, record};
+    use literature::Study;
+    use model::Test;
+
+    #[test]
+    fn a_run_is_laid_beside_a_reference() {
+        let trials = (0..9).flat_map(|block| {
+            [1, 64, 512, 1_024, 16_384].map(|size| record(Test::UdpStream, size, block, measured(Test::UdpStream, size)))
+        });
+        let run = analyse(trials);
+        let foreign = as_foreign(&run);
+        assert_eq!((foreign.series.len(), foreign.series[0].points.len()), (1, 5));
+        let mut reference = literature::analyse(Study::Bidulock2007, 0).unwrap();
+        reference.lay(&foreign, 0);
+        let beside = &reference.beside[0];
+        assert_eq!(beside.pairs.len(), 15);
+        // 50,000 messages in 150 ms against 71,492.8 a second.
+        let first = beside.pairs.iter().find(|pair| pair.reference == "xti-over-sockets").unwrap();
+        assert_eq!(first.sizes[0].0, 1);
+        assert!((first.sizes[0].1 - 333_333.333 / 71_492.8).abs() < 1e-3, "{:?}", first.sizes[0]);
+        let mut curve = literature::analyse(Study::Jacobson1988, 0).unwrap();
+        curve.lay(&foreign, 0);
+        assert!(curve.beside[0].remarks[0].contains("--sndbuf"));
+    }
 }

@@ -24,6 +24,8 @@ pub use open_loop::OpenLoopStudy;
 pub use published::Published;
 pub use receipt::ReceiptStudy;
 pub use repetitions::RepetitionStudy;
+pub use stats::cost::Term;
+pub use stats::estimate::{Estimate, Interval, Method};
 
 /// The version of [`Analysis`] as JSON.
 pub const ANALYSIS_FORMAT: u32 = 1;
@@ -190,57 +192,6 @@ pub struct CellResult {
     pub limit: Option<Limit>,
 }
 
-/// A figure and how well it is known.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Estimate {
-    /// The figure: the median over trials unless its method says otherwise.
-    pub value: f64,
-    /// `None` when there are too few trials for the confidence asked for.
-    pub interval: Option<Interval>,
-    /// Number of trials (or other units) behind it.
-    pub n: usize,
-}
-
-impl Estimate {
-    /// How far the interval reaches: from the value to the farther end, as a
-    /// share of the value. `None` without an interval, or of a value of 0.
-    ///
-    /// The one measure of how narrow an interval is: of the stopping rule, and
-    /// of every ±.
-    pub fn half_width(&self) -> Option<f64> {
-        let interval = self.interval?;
-        let far = (self.value - interval.low).max(interval.high - self.value).max(0.0);
-        let share = far / self.value.abs();
-        share.is_finite().then_some(share)
-    }
-}
-
-/// Where the true figure lies, at a stated confidence.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Interval {
-    /// Lower end.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-    /// The coverage that the method attains, at least what was asked for; of
-    /// the bootstrap the nominal one, which few blocks may miss.
-    pub confidence: f64,
-    /// How it was found.
-    pub method: Method,
-}
-
-/// How an interval was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Method {
-    /// Exact order-statistic interval of a median.
-    OrderStatistics,
-    /// Percentile bootstrap over blocks.
-    BlockBootstrap,
-    /// Inversion of a randomisation test.
-    Randomisation,
-}
-
 /// Times of one kind, such as round trips, all trials of a cell merged.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Latency {
@@ -364,23 +315,6 @@ impl TermEstimate {
     pub fn is_shown(&self) -> bool {
         self.term == Term::Message || self.estimate.interval.map_or(self.estimate.value, |interval| interval.low) > 0.0
     }
-}
-
-/// What a cost is counted by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Term {
-    /// Once a message: the intercept.
-    Message,
-    /// A byte of payload; where [`Piece::collinearity`] is said, with the share
-    /// of the frame that carries it.
-    Byte,
-    /// A full segment: `Byte` times the largest payload of a frame. Derived.
-    FullSegment,
-    /// A frame, as counted per message.
-    Frame,
-    /// A wake-up of the receiver, as counted per message.
-    Wakeup,
 }
 
 /// Where a model changes its line.

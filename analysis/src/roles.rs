@@ -6,8 +6,8 @@ use model::schedule::{self, Shape};
 
 use crate::figures::Figures;
 use crate::result::{Estimate, Interval, Metric, RoleTest, Roles};
-use crate::stats::median;
-use crate::stats::randomisation::{self, Stratum};
+use stats::median;
+use stats::randomisation::{self, Stratum};
 
 /// Tests whether blocks with exchanged roles took longer.
 ///

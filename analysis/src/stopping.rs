@@ -14,7 +14,7 @@ use model::{Cell, Plan, TrialRecord};
 
 use crate::figures::time_per_message;
 use crate::result::{Estimate, Interval};
-use crate::stats::{bootstrap, median};
+use stats::{bootstrap, median};
 
 /// The share of the plan's allowed error that one of several looks may spend.
 ///

@@ -3,8 +3,8 @@
 use model::Protocol;
 
 use crate::bare::{Bare, End, Trial};
-use crate::bars::Row;
 use crate::{ours, pairs};
+use stress::bars::Row;
 
 /// The bar: no cell may be shown to be slower than this.
 const BAR: f64 = 1.02;
@@ -40,7 +40,7 @@ fn one_size(bare: &Bare, protocol: Protocol, size: u64, count: u32) -> anyhow::R
         let ratio = pairs::ratio(&pairs, |trial| pick(trial).cpu_per_message(), 0.99)?;
         let wakeups = |of: fn(&(Trial, Trial)) -> &Trial| {
             let values: Vec<f64> = pairs.iter().map(|pair| pick(of(pair)).wakeups_per_message()).collect();
-            analysis::stats::median::median(&values).unwrap_or_default()
+            stats::median::median(&values).unwrap_or_default()
         };
         let what = format!("CPU per message, {protocol} {size} B, {end}, ours / bare");
         let row = Row::printed(what, ratio.value, "x", ratio.n).within(ratio.low, ratio.high);

@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::Context;
 use serde_json::Value;
 
-use crate::bars::Row;
+use stress::bars::Row;
 
 /// A short study: enough blocks for a verdict over its cells, and no more.
 const PLAN: &str = r#"
@@ -74,7 +74,7 @@ fn rows(shown: &[Vec<(Value, bool)>], noises: &[f64], smallest: &[f64], seconds:
             row
         });
     }
-    let median = |values: &[f64]| analysis::stats::median::median(values).unwrap_or(f64::NAN);
+    let median = |values: &[f64]| stats::median::median(values).unwrap_or(f64::NAN);
     rows.push(Row::printed("  a block's ratio scatters by, in the middling cell", median(noises), "", noises.len()));
     rows.push(Row::printed("  the smallest difference that a study could have shown in every cell", median(smallest), "", smallest.len()));
     rows.push(Row::printed("  seconds a study", seconds, "s", n));

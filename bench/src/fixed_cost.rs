@@ -1,12 +1,12 @@
 //! What a trial costs beyond its measured time, and what an endpoint takes of
 //! the machine.
 
-use analysis::stats::median;
 use model::trial::Measured;
 use model::{Cell, Protocol, Test};
+use stats::median;
 
-use crate::bars::Row;
 use crate::ours;
+use stress::bars::Row;
 
 /// Measures trials of all kinds, short and long.
 pub fn measure(count: u32) -> anyhow::Result<Vec<Row>> {

@@ -7,9 +7,9 @@ use std::cell::RefCell;
 
 use model::Protocol;
 
-use crate::bars::Row;
 use crate::goodput::{SECONDS, SIZE};
 use crate::{iperf, ours, pairs};
+use stress::bars::Row;
 
 /// Flows at a time.
 const FLOWS: u32 = 8;

@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::Context;
 use serde_json::Value;
 
-use crate::bars::Row;
+use stress::bars::Row;
 
 /// What is added, in ns.
 const ADDED: f64 = 1_000.0;

@@ -9,18 +9,18 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use analysis::stats::median;
-use analysis::wire::limit::{self, Carried, Medium};
 use anyhow::Context;
+use linksim::limit::{self, Carried, Medium};
 use model::plan::LinkKind;
 use model::trial::Measured;
 use model::{Cell, Protocol, TrialRecord, Warning};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use stats::median;
 
-use crate::bars::Row;
-use crate::endure::tool::Tool;
-use crate::endure::traces::Traces;
+use stress::bars::Row;
+use stress::endure::tool::Tool;
+use stress::endure::traces::Traces;
 
 /// No study of these takes longer.
 const HANG: Duration = Duration::from_secs(900);

@@ -2,17 +2,17 @@
 
 use std::process::Command;
 
-use analysis::stats::median::median;
 use anyhow::Context;
 use engine::api::{Moved, Transmit};
 use engine::stage::{Part, Stage};
 use engine::traffic::send_until;
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::getppid;
+use stats::median::median;
 
 use crate::bare::{Bare, End, parse};
-use crate::bars::Row;
 use crate::pairs;
+use stress::bars::Row;
 
 /// Calls a run.
 const CALLS: u64 = 500_000;

@@ -5,23 +5,18 @@
 
 mod agents;
 mod bare;
-mod bars;
 mod cpu_per_message;
-mod endure;
 mod equal_arms;
 mod fixed_cost;
 mod flows;
 mod goodput;
 mod iperf;
-mod kills;
 mod known_difference;
 mod links;
 mod loop_cost;
 mod ours;
 mod pairs;
 mod report_speed;
-mod siege;
-mod soak;
 mod verdict;
 mod workload;
 
@@ -34,7 +29,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 use lab::host::namespace::Isolation;
 
-use bars::{Results, Row};
+use stress::bars::{Results, Row};
 
 /// Measures nettoll against a bare C loop and against iperf3.
 #[derive(Debug, Parser)]
@@ -52,9 +47,8 @@ struct Arguments {
     #[arg(long, default_value_t = 1.0)]
     effort: f64,
     /// Benchmarks to run: loop, cpu, goodput, flows, agents, fixed, report (all
-    /// of these when absent), workload, links, those of endurance: kills, soak, siege;
-    /// equal (this machine against itself) and known (a known difference); and the
-    /// simulations: verdict
+    /// of these when absent), workload, links; equal (this machine against itself)
+    /// and known (a known difference); and the simulations: verdict
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     #[command(subcommand)]
@@ -83,12 +77,6 @@ enum Process {
         /// What those who may use it know
         secret: PathBuf,
     },
-    /// Strangers at an agent's door
-    #[command(name = "__flood", hide = true)]
-    Flood {
-        /// Whose
-        agent: SocketAddr,
-    },
     /// The sending loop over getppid
     #[command(name = "__ppid", hide = true)]
     Ppid {
@@ -106,7 +94,6 @@ fn main() -> anyhow::Result<()> {
             Ok(engine::endpoint::run(input, io::stdout(), engine::endpoint::Files::Own)?)
         }
         Some(Process::Agent { address, secret }) => agents::serve(*address, secret),
-        Some(Process::Flood { agent }) => siege::run_flood(*agent),
         Some(Process::Ppid { count }) => loop_cost::run_ours(*count),
         None => benchmark(&arguments),
     }
@@ -114,12 +101,10 @@ fn main() -> anyhow::Result<()> {
 
 /// Ratios, each a few minutes.
 const RATIOS: [&str; 7] = ["loop", "cpu", "goodput", "flows", "agents", "fixed", "report"];
-/// What a mix of sizes costs, against what single sizes foretell.
-const FORETOLD: [&str; 1] = ["workload"];
+/// What a mix of sizes costs, against what single sizes predict.
+const PREDICTED: [&str; 1] = ["workload"];
 /// How near to its limit each link comes.
 const WIRES: [&str; 1] = ["links"];
-/// What takes its time and needs no quiet machine.
-const ENDURANCE: [&str; 3] = ["kills", "soak", "siege"];
 /// This machine against itself.
 const EQUAL: [&str; 1] = ["equal"];
 /// And against a difference that is known.
@@ -128,7 +113,7 @@ const KNOWN: [&str; 1] = ["known"];
 const SIMULATED: [&str; 1] = ["verdict"];
 
 fn benchmark(arguments: &Arguments) -> anyhow::Result<()> {
-    let kinds: [&[&str]; 7] = [&RATIOS, &FORETOLD, &WIRES, &ENDURANCE, &EQUAL, &KNOWN, &SIMULATED];
+    let kinds: [&[&str]; 6] = [&RATIOS, &PREDICTED, &WIRES, &EQUAL, &KNOWN, &SIMULATED];
     let known = kinds.concat();
     if let Some(unknown) = arguments.only.iter().find(|only| !known.contains(&only.as_str())) {
         anyhow::bail!("there is no benchmark '{unknown}'; there are: {}", known.join(", "));
@@ -142,14 +127,7 @@ fn benchmark(arguments: &Arguments) -> anyhow::Result<()> {
     for name in &wanted {
         results.extend(measure(arguments, name)?);
     }
-    println!("{}", results.table());
-    if arguments.effort >= 1.0 && kinds.contains(&wanted.as_slice()) {
-        println!("kept in {}", results.keep(&arguments.out)?.display());
-    }
-    match results.missed() {
-        0 => Ok(()),
-        missed => anyhow::bail!("{missed} bars missed"),
-    }
+    results.finish(arguments.effort >= 1.0 && kinds.contains(&wanted.as_slice()), &arguments.out)
 }
 
 fn measure(arguments: &Arguments, name: &str) -> anyhow::Result<Vec<Row>> {
@@ -169,9 +147,6 @@ fn measure(arguments: &Arguments, name: &str) -> anyhow::Result<Vec<Row>> {
         "links" => links::measure(&nettoll, arguments.effort.min(1.0)),
         "equal" => equal_arms::measure(&nettoll, share(60, 2)),
         "known" => known_difference::measure(&nettoll, share(20, 10)),
-        "kills" => kills::measure(&nettoll, share(100, 1)),
-        "verdict" => Ok(verdict::measure(share(10_000, 100))),
-        "soak" => soak::measure(&nettoll, share(20_000, 300)),
-        _ => siege::measure(&nettoll, share(20, 1)),
+        _ => Ok(verdict::measure(share(10_000, 100))),
     }
 }

@@ -1,8 +1,8 @@
 //! Pairs of neighbours in random order, and what they show.
 
-use analysis::stats::median;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use stats::median;
 
 /// A ratio, or a difference, and where it lies.
 #[derive(Debug, Clone, Copy)]

@@ -12,8 +12,8 @@ use model::{Cell, Protocol, Test, TrialRecord};
 use nix::sys::resource::{UsageWho, getrusage};
 use store::RunDirectory;
 
-use crate::bars::Row;
 use crate::ours;
+use stress::bars::Row;
 
 /// Measures `nettoll report` on stored runs of 25,000 and 100,000 trials, and
 /// `nettoll compare` on two of 10,000.

@@ -4,7 +4,7 @@
 use analysis::verdict::Options;
 use analysis::verdict::simulation::{Noise, Study, Tally};
 
-use crate::bars::Row;
+use stress::bars::Row;
 
 /// Cells of each made-up study.
 const CELLS: usize = 18;

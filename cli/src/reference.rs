@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use analysis::reference::read::{self, csv};
-use analysis::reference::{self, DRAWS, Foreign, ReadError, ReferenceAnalysis, Study};
 use anyhow::Context;
+use literature::read::{self, csv};
+use literature::{DRAWS, Foreign, ReadError, ReferenceAnalysis, Study};
 
 use crate::args::ReferenceArgs;
 use crate::exit::{Exit, Failure};
@@ -42,14 +42,14 @@ pub fn run(args: &ReferenceArgs) -> Result<Exit, Failure> {
 fn analysis(args: &ReferenceArgs, run: Option<&PathBuf>) -> Result<Option<ReferenceAnalysis>, Failure> {
     let mut foreign = Vec::new();
     if let Some(run) = run {
-        foreign.push(Foreign::of_run(&crate::report::analyse(run)?));
+        foreign.push(analysis::published::as_foreign(&crate::report::analyse(run)?));
     }
     foreign.extend(peers("iperf3", &args.iperf3, |text| read::iperf3::parse(text).map(|found| vec![found]))?);
     foreign.extend(peers("netperf", &args.netperf, read::netperf::parse)?);
     let tables: Vec<(&PathBuf, csv::Table)> =
         args.csv.iter().map(|path| Ok((path, understood(path, csv::parse(&text(path)?))?))).collect::<Result<_, Failure>>()?;
     if let Some(name) = &args.name {
-        let mut analysis = reference::analyse(study(name)?, DRAWS)?;
+        let mut analysis = literature::analyse(study(name)?, DRAWS)?;
         foreign.extend(tables.iter().map(|(path, table)| Foreign::of_table(&label(path), table)));
         foreign.iter().for_each(|foreign| analysis.lay(foreign, DRAWS));
         return Ok(Some(analysis));
@@ -58,13 +58,13 @@ fn analysis(args: &ReferenceArgs, run: Option<&PathBuf>) -> Result<Option<Refere
     let mut analysis: Option<ReferenceAnalysis> = None;
     for (path, table) in &tables {
         match &mut analysis {
-            None => analysis = Some(reference::of_table(&label(path), table, DRAWS)),
+            None => analysis = Some(literature::of_table(&label(path), table, DRAWS)),
             Some(first) => first.lay(&Foreign::of_table(&label(path), table), DRAWS),
         }
     }
     for foreign in &foreign {
         match &mut analysis {
-            None => analysis = Some(reference::of_foreign(foreign, DRAWS)),
+            None => analysis = Some(literature::of_foreign(foreign, DRAWS)),
             Some(first) => first.lay(foreign, DRAWS),
         }
     }
@@ -83,7 +83,7 @@ fn study(name: &str) -> Result<Study, Failure> {
 /// Results of another tool, all files together; `None` without any.
 fn peers<F>(tool: &str, paths: &[PathBuf], parse: F) -> Result<Option<Foreign>, Failure>
 where
-    F: Fn(&str) -> Result<Vec<reference::peer::PeerResult>, ReadError>,
+    F: Fn(&str) -> Result<Vec<literature::peer::PeerResult>, ReadError>,
 {
     let mut results = Vec::new();
     for path in paths {

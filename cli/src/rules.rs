@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use analysis::receipt::Rules;
 use anyhow::Context;
+use attribution::Rules;
 
 use crate::args::RulesArgs;
 use crate::exit::Failure;

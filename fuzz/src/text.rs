@@ -4,9 +4,9 @@
 use std::collections::HashSet;
 use std::str::FromStr;
 
-use analysis::receipt::{Layer, Rules, SizeDistribution};
-use analysis::reference::read::{csv, iperf3, netperf};
-use analysis::reference::{Foreign, of_foreign, of_table};
+use attribution::{Layer, Rules, SizeDistribution};
+use literature::read::{csv, iperf3, netperf};
+use literature::{Foreign, of_foreign, of_table};
 use model::plan::{HostAddress, Plan, RawPlan, resolve};
 use model::size::parse_sweep;
 use model::{BitRate, Bytes, Nanos, OfferedRate};

@@ -11,7 +11,7 @@ use model::control::{CpuPlace, Observe};
 use model::end::Window;
 use model::profile::{Observation, Profile, Refused, Waits};
 use profile::Refusal;
-use profile::bpf::Who;
+use profile::Who;
 use profile::counts::table::functions;
 use profile::counts::{self, EventCounter, FunctionCounter, STACK_RULES, StackCounter, TRACEPOINTS};
 use profile::fold::fold;

@@ -10,16 +10,14 @@
 //! A refusal is final and a value ([`Refusal`]): no part looks for a way round
 //! it. Whatever the kernel hands out is parsed as foreign bytes.
 
-pub mod bpf;
 pub mod counts;
 pub mod fold;
 mod perf;
 pub mod probe;
-mod refusal;
 pub mod sampler;
 pub mod softirq_share;
 pub mod symbols;
 pub mod system;
 pub mod waits;
 
-pub use refusal::{Refusal, errno_name};
+pub use bpf::{Refusal, Who, errno_name};

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
-use crate::system::sysctl;
+use bpf::sysctl;
 
 /// `struct perf_event_attr` as of Linux 4.1 (112 bytes), which later kernels
 /// accept by its size. Fields of `include/uapi/linux/perf_event.h`.

@@ -3,10 +3,10 @@
 
 use model::Nanos;
 
-use crate::bpf::asm::{Assembler, Helper, Label, Reg, Test};
-use crate::bpf::{Attached, Filter, Map, MapKind, Program, Who};
 use crate::counts::table::system_call;
 use crate::{Refusal, errno_name};
+use bpf::asm::{Assembler, Helper, Label, Reg, Test};
+use bpf::{Attached, Filter, Map, MapKind, Program, Who};
 
 const MECHANISM: &str = "softirq time by tracepoints";
 

@@ -63,11 +63,6 @@ pub fn read_limited(path: &str) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A sysctl's value by its dotted name; `unknown` where it cannot be read.
-pub fn sysctl(name: &str) -> String {
-    fs::read_to_string(format!("/proc/sys/{}", name.replace('.', "/"))).map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
-}
-
 /// The id of the kernel thread `ksoftirqd` of `cpu`, as this process sees it;
 /// `None` where it is not to be seen.
 pub fn ksoftirqd(cpu: u32) -> Option<u32> {

@@ -34,10 +34,10 @@
 //! Of receipts there are rows of their own, `sender_layer_tcp_ns` and the like; `n` is their number of
 //! time passes. Routines and calls are in the JSON alone: they would be most of the table.
 
-use analysis::receipt::{Figure, Receipt, Row};
 use analysis::result::buffers::BufferCell;
 use analysis::result::receipt::CellReceipt;
 use analysis::result::{Analysis, CellResult, Estimate, Latency, Metric};
+use attribution::{Figure, Receipt, Row};
 use model::Cell;
 
 use crate::interval;

@@ -3,7 +3,7 @@
 
 use analysis::expectation;
 use analysis::stopping::Claim;
-use analysis::wire::transfer::SenderBuffer;
+use linksim::transfer::SenderBuffer;
 use model::plan::receipt::ASSUMED_SHARE;
 use model::plan::{HOST_NAMES, LEAST_SILENCE, LinkKind, PlanEnd, ReceiptPlan};
 use model::{Bytes, Cell, Nanos, Plan, Test};

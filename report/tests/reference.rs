@@ -1,8 +1,8 @@
 //! What published studies look like, held against files in `tests/snapshots`.
 #![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but not in what they share.
 
-use analysis::reference::read::{csv, iperf3, netperf};
-use analysis::reference::{DRAWS, Foreign, ReferenceAnalysis, Study, analyse, of_foreign, of_table};
+use literature::read::{csv, iperf3, netperf};
+use literature::{DRAWS, Foreign, ReferenceAnalysis, Study, analyse, of_foreign, of_table};
 use report::reference::{html, json, terminal};
 use report::terminal::Style;
 use unicode_width::UnicodeWidthStr;

@@ -2,7 +2,7 @@
 
 use crate::result::Estimate;
 use crate::result::buffers::BufferKnee;
-use crate::stats::median::median;
+use stats::median::median;
 
 /// The share of the plateau that is as good as all of it.
 const ENOUGH: f64 = 0.95;

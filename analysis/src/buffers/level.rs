@@ -4,7 +4,7 @@ use model::Bytes;
 
 use super::gather::Kept;
 use crate::result::buffers::BufferLevel;
-use crate::stats::median::median;
+use stats::median::median;
 
 /// Trials with their place in the other buffer's levels.
 pub(super) type Seen<'a> = (usize, &'a Kept);

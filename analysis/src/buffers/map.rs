@@ -14,9 +14,9 @@ use super::{knee, level};
 use crate::paths::Paths;
 use crate::result::Estimate;
 use crate::result::buffers::{Autotuned, BufferCell, BufferMap, Line, Notch, Prediction};
-use crate::stats::median::median;
 use crate::stopping::Claim;
-use crate::wire::frame::Cut;
+use linksim::frame::Cut;
+use stats::median::median;
 
 /// What a map needs to know of its run.
 #[derive(Debug, Clone, Copy)]

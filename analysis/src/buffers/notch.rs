@@ -13,8 +13,8 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::stats::holm::holm;
-use crate::stats::median::{median, of_sorted};
+use stats::holm::holm;
+use stats::median::{median, of_sorted};
 
 /// A notch less deep than this is none, however sure it is.
 pub(super) const DEPTH: f64 = 0.02;

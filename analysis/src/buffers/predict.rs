@@ -7,8 +7,8 @@ use model::plan::LinkKind;
 use model::plan::link::{Medium, Wire};
 
 use super::gather::Kept;
-use crate::wire::frame::Cut;
-use crate::wire::transfer::{self, Load, SenderBuffer, Speech};
+use linksim::frame::Cut;
+use linksim::transfer::{self, Load, SenderBuffer, Speech};
 
 /// Payload of a run of the model: its start costs less than 1 % of that.
 const BYTES: u64 = 1 << 20;

@@ -2,12 +2,13 @@
 
 use model::{Bytes, Cell};
 
-use crate::cost::design::{Point, choices, collinearity, range};
-use crate::cost::search::{self, Form, Search};
 use crate::cost::sizes::Sizes;
-use crate::cost::{Context, frames_count, robust, threshold};
+use crate::cost::{Context, frames_count, threshold};
 use crate::result::{Estimate, Fit, FitOutcome, FitPoint, Piece, Term, TermEstimate};
-use crate::stats::bootstrap;
+use stats::bootstrap;
+use stats::cost::design::{Point, choices, collinearity, range};
+use stats::cost::robust;
+use stats::cost::search::{self, Form, Search};
 
 /// A model that is wrong by more than this at any size is not one.
 const WORST_RESIDUAL: f64 = 0.5;

@@ -5,30 +5,22 @@
 //!   -> Fit on the medians -> intervals from resampled blocks -> named and judged
 //! ```
 
-pub mod design;
-pub mod robust;
-pub mod search;
 pub mod threshold;
 
 mod assemble;
-mod linear;
 pub mod sizes;
 
 use model::{Bytes, Cell, Protocol};
-
-pub use linear::solve;
 
 use crate::figures::Figures;
 use crate::paths::Paths;
 use crate::result::{CostModel, FitOutcome, Metric, Quantity, Term};
 use sizes::Sizes;
 
-use crate::stats::bootstrap::{self, Batches};
-use crate::stats::median;
 use crate::stopping::Claim;
-
-/// A line through fewer sizes could not show that it is none.
-pub const LEAST_SIZES: usize = 4;
+use stats::bootstrap::{self, Batches};
+use stats::cost::LEAST_SIZES;
+use stats::median;
 
 /// Fewer blocks show neither how much medians scatter nor how sure a
 /// coefficient is.
@@ -192,10 +184,10 @@ mod tests {
     use crate::figures::Figures;
     use crate::paths::Paths;
     use crate::result::{Quantity, Term};
-    use crate::stats::bootstrap::Batches;
     use crate::stopping::Claim;
     use crate::testing::{cell, measured, record, run};
     use model::{Role, Test, Warning};
+    use stats::bootstrap::Batches;
 
     /// The terms tried for a series of ten trials of which so many are disturbed.
     fn tried(disturbed: u32, quantity: Quantity) -> Vec<Term> {

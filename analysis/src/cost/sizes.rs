@@ -3,15 +3,12 @@
 use model::Bytes;
 
 use crate::cost::Trials;
-use crate::cost::design::Point;
 use crate::figures::Figures;
 use crate::result::Metric;
-use crate::stats::bootstrap::Batches;
-use crate::stats::median;
-
-/// A model that is right to within 2 % is right: no breakpoint and no term is
-/// worth its words below that, however quiet the machine.
-pub const LEAST_NOISE: f64 = 0.02;
+use stats::bootstrap::Batches;
+use stats::cost::LEAST_NOISE;
+use stats::cost::design::Point;
+use stats::median;
 
 /// The sizes of one series, rising.
 #[derive(Debug)]
@@ -122,8 +119,8 @@ impl Column {
 #[cfg(test)]
 mod tests {
     use super::Column;
-    use crate::stats::median::median;
     use proptest::prelude::{prop, prop_assert_eq, proptest};
+    use stats::median::median;
 
     proptest! {
         #[test]

@@ -2,20 +2,9 @@
 
 use model::{Bytes, Cell, Family, Protocol};
 
+use stats::cost::threshold::{FIXED, Threshold, between};
+
 use crate::result::Breakpoint;
-
-/// A size up to which one way holds, and what it is called.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Threshold {
-    name: &'static str,
-    last: u64,
-}
-
-/// The page of every architecture this tool is usually run on.
-const PAGE: u64 = 4096;
-
-/// GSO_LEGACY_MAX_SIZE of the kernel's include/linux/netdevice.h.
-const GSO_LIMIT: u64 = 65_536;
 
 /// The largest payload that one frame carries; `None` when neither the link's
 /// MTU nor TCP's own segment size is known.
@@ -42,18 +31,13 @@ pub fn of(cell: &Cell, mtu: Option<u64>, segment: Option<Bytes>) -> Vec<Threshol
     };
     let frame = frame_payload(cell, mtu, segment).map(|last| Threshold { name: frame, last });
     let buffers = [cell.sndbuf, cell.rcvbuf].into_iter().flatten().map(|size| Threshold { name: "socket buffer", last: size.get() });
-    let fixed = [Threshold { name: "page", last: PAGE }, Threshold { name: "GSO limit", last: GSO_LIMIT }];
-    frame.into_iter().chain(buffers).chain(fixed).collect()
+    frame.into_iter().chain(buffers).chain(FIXED).collect()
 }
 
-/// A breakpoint between two neighbouring sizes, with its name when a threshold
-/// lies between them and they are near: no more than a factor of two apart. A
-/// wider gap could hold many causes.
+/// A breakpoint between two neighbouring sizes, with the name of the threshold
+/// that lies between them.
 pub fn breakpoint(after: Bytes, before: Bytes, thresholds: &[Threshold]) -> Breakpoint {
-    let near = before.get() <= after.get().saturating_mul(2);
-    let between = |threshold: &&Threshold| (after.get()..before.get()).contains(&threshold.last);
-    let found = thresholds.iter().find(between).filter(|_| near);
-    Breakpoint { after, before, name: found.map(|threshold| threshold.name.to_owned()) }
+    Breakpoint { after, before, name: between(after.get(), before.get(), thresholds).map(str::to_owned) }
 }
 
 #[cfg(test)]

@@ -12,9 +12,9 @@ use super::taken;
 use super::{CellData, Trial};
 use crate::result::Estimate;
 use crate::result::levels::{BothLoaded, Compared, Curve, Level, LevelFigure, SeriesLevels, Shown, SizeFigure, Step};
-use crate::stats::ranks::Nulls;
 use crate::stopping::Claim;
 use crate::verdict::{Direction, Options, Values, compare};
+use stats::ranks::Nulls;
 
 /// Both ends loaded are as one where the ratio lies between 1 / this and this.
 pub const NEAR: f64 = 1.25;

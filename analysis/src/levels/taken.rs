@@ -8,7 +8,7 @@ use model::trial::Measured;
 
 use crate::result::levels::Took;
 use crate::stopping::Claim;
-use crate::wire::limit;
+use linksim::limit;
 
 /// What is kept of one trial.
 #[derive(Debug, Clone, Default)]

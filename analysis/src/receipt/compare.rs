@@ -1,123 +1,73 @@
-//! Two receipts, row by row.
+//! The receipts of two runs, row by row.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
+use model::{Cell, Role};
 
-use super::attributes::Layer;
-use super::build::Receipt;
-use super::figure::{CONFIDENCE, Figure};
-use super::ratio::satterthwaite;
-use super::row::Row;
-use crate::stats::distribution::{student_critical, student_two_sided};
-use crate::stats::holm::holm;
+use crate::result::receipt::{ReceiptComparison, ReceiptPair, ReceiptStudy};
+use attribution::Receipt;
+use attribution::{compare, total_variation};
 
-/// A difference smaller than this share of the first receipt's CPU time is none
-/// worth a verdict, however sure.
-pub const LEAST_SHARE: f64 = 0.01;
+/// What tells an end of a cell from all others of a run.
+type Key<'a> = (&'a Cell, Option<&'a str>, u8);
 
-/// What a row's difference says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// The second receipt's row costs more, surely and enough.
-    Costlier,
-    /// It costs less, surely and enough.
-    Cheaper,
-    /// No difference shown.
-    NotShown,
-}
+/// An end with its label and receipt.
+type End<'a> = (Key<'a>, &'a str, &'a Receipt);
 
-/// One row of both.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Difference<K> {
-    /// What it is of.
-    pub key: K,
-    /// ns per message in each.
-    pub ns: [f64; 2],
-    /// The second less the first.
-    pub difference: Figure,
-    /// Probability of a difference this large by chance; `None` where the
-    /// errors cannot be told.
-    pub p: Option<f64>,
-    /// The same with all rows taken into account (Holm).
-    pub p_adjusted: Option<f64>,
-    /// The smallest difference that this comparison could have shown in this
-    /// row alone, in ns.
-    pub could_show: Option<f64>,
-    /// What follows.
-    pub verdict: Verdict,
-}
-
-/// Rows of two receipts, the largest difference first.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Comparison<K> {
-    /// The rows.
-    pub rows: Vec<Difference<K>>,
-    /// The whole CPU time per message, tested by itself.
-    pub cpu: Difference<()>,
-}
-
-/// Compares two receipts by the rows that `of` picks, such as
-/// `|receipt| &receipt.layers`.
+/// Compares the receipts that both runs have of the same end of the same cell
+/// in the same arm.
 ///
-/// Each difference is tested by Welch's t (Welch 1947), all rows together by
-/// Holm. A row that one of them has not is one of no sample, known to within one.
-pub fn compare<K: Ord + Clone>(a: &Receipt, b: &Receipt, of: impl Fn(&Receipt) -> &[Row<K>]) -> Comparison<K> {
-    let keys: BTreeSet<&K> = of(a).iter().chain(of(b)).map(|row| &row.key).collect();
-    let figure = |receipt: &Receipt, key: &K| of(receipt).iter().find(|row| row.key == *key).map_or_else(|| receipt.unseen(), |row| row.ns);
-    let mut rows: Vec<Difference<K>> = keys.into_iter().map(|key| difference(key.clone(), figure(a, key), figure(b, key))).collect();
-    let known: Vec<usize> = (0..rows.len()).filter(|place| rows[*place].p.is_some()).collect();
-    let adjusted = holm(&known.iter().filter_map(|place| rows[*place].p).collect::<Vec<_>>());
-    for (place, p) in known.into_iter().zip(adjusted) {
-        rows[place].p_adjusted = Some(p);
-    }
-    let least = LEAST_SHARE * a.cpu.value;
-    rows.iter_mut().for_each(|row| row.judge(least));
-    rows.sort_by(|a, b| b.difference.value.abs().total_cmp(&a.difference.value.abs()));
-    let mut cpu = difference((), a.cpu, b.cpu);
-    cpu.p_adjusted = cpu.p;
-    cpu.judge(least);
-    Comparison { rows, cpu }
+/// Each table of each pair is tested by itself (Holm over its rows); differences
+/// are the second's less the first's.
+pub fn compare_studies(a: &ReceiptStudy, b: &ReceiptStudy) -> ReceiptComparison {
+    matched(&ends(a), &ends(b))
 }
 
-fn difference<K>(key: K, a: Figure, b: Figure) -> Difference<K> {
-    let variances = a.variance().zip(b.variance());
-    let freedom = variances.map_or(f64::INFINITY, |(of_a, of_b)| satterthwaite(&[(of_a, a.freedom), (of_b, b.freedom)]));
-    let difference = Figure::new(b.value - a.value, variances.map(|(of_a, of_b)| of_a + of_b), freedom, a.method);
-    let p = difference.error.map(|error| match error > 0.0 {
-        true => student_two_sided(difference.value / error, freedom),
-        false => f64::from(u8::from(difference.value == 0.0)),
-    });
-    let could_show = difference.error.map(|error| error * student_critical(CONFIDENCE, freedom));
-    Difference { key, ns: [a.value, b.value], difference, p, p_adjusted: None, could_show, verdict: Verdict::NotShown }
-}
-
-impl<K> Difference<K> {
-    fn judge(&mut self, least: f64) {
-        let sure = self.p_adjusted.is_some_and(|p| p <= 1.0 - CONFIDENCE);
-        self.verdict = match (sure && self.difference.value.abs() >= least, self.difference.value > 0.0) {
-            (true, true) => Verdict::Costlier,
-            (true, false) => Verdict::Cheaper,
-            (false, _) => Verdict::NotShown,
-        };
-    }
-}
-
-/// How far the layers' shares of two receipts are apart: the total variation
-/// distance, half the sum of the differences' sizes, 0 to 1. Of shares of what
-/// was sampled.
-pub fn total_variation(a: &Receipt, b: &Receipt) -> f64 {
-    let share = |receipt: &Receipt, layer: Layer| {
-        let samples = receipt.layers.iter().find(|row| row.key == layer).map_or(0, |row| row.samples);
-        samples as f64 / receipt.samples as f64
+/// Compares two arms of one run in the same way, cell by cell.
+pub fn compare_arms(study: &ReceiptStudy, arms: [&str; 2]) -> ReceiptComparison {
+    let of = |arm: &str| {
+        let mut ends = ends(study);
+        ends.retain(|((_, own, _), _, _)| *own == Some(arm));
+        ends.iter_mut().for_each(|((_, own, _), _, _)| *own = None);
+        ends
     };
-    Layer::ALL.iter().map(|layer| (share(a, *layer) - share(b, *layer)).abs()).sum::<f64>() / 2.0
+    matched(&of(arms[0]), &of(arms[1]))
 }
 
-impl Receipt {
-    /// A row that no sample fell into: nothing, known to within one sample.
-    pub fn unseen(&self) -> Figure {
-        Figure::new(0.0, Some(self.each * self.each), f64::INFINITY, super::ErrorMethod::Binomial)
+fn matched(of_a: &[End], of_b: &[End]) -> ReceiptComparison {
+    let found: BTreeMap<Key, &Receipt> = of_b.iter().map(|(key, _, receipt)| (*key, *receipt)).collect();
+    let known: BTreeSet<Key> = of_a.iter().map(|(key, _, _)| *key).collect();
+    let pairs = of_a.iter().filter_map(|(key, label, receipt)| Some(pair(label, receipt, found.get(key)?)));
+    let lonely = |(_, label, receipt): &End| format!("{label}, {}", receipt.role);
+    ReceiptComparison {
+        pairs: pairs.collect(),
+        unpaired: [
+            of_a.iter().filter(|(key, _, _)| !found.contains_key(key)).map(lonely).collect(),
+            of_b.iter().filter(|(key, _, _)| !known.contains(key)).map(lonely).collect(),
+        ],
+    }
+}
+
+/// Every end with a receipt, with its label.
+fn ends(study: &ReceiptStudy) -> Vec<End<'_>> {
+    let of_cell = study.cells.iter().flat_map(|cell| {
+        [Role::Sender, Role::Receiver].into_iter().filter_map(move |role| {
+            let key = (&cell.cell, cell.arm.as_deref(), u8::from(role == Role::Receiver));
+            Some((key, cell.label.as_str(), cell.end(role).outcome.receipt()?))
+        })
+    });
+    of_cell.collect()
+}
+
+fn pair(label: &str, a: &Receipt, b: &Receipt) -> ReceiptPair {
+    ReceiptPair {
+        label: label.to_owned(),
+        role: a.role,
+        categories: compare(a, b, |receipt| &receipt.categories),
+        layers: compare(a, b, |receipt| &receipt.layers),
+        functions: compare(a, b, |receipt| &receipt.functions),
+        total_variation: total_variation(a, b),
+        red: [a.is_red(), b.is_red()],
+        sources: [a.source, b.source],
     }
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::Series;
-use crate::cost::design::{LINE, Point};
-use crate::cost::robust;
 use crate::result::Estimate;
 use crate::result::repetitions::{CountLine, CountResult};
-use crate::stats::{bootstrap, median};
+use stats::cost::design::{LINE, Point};
+use stats::cost::robust;
+use stats::{bootstrap, median};
 
 /// A line through fewer counts could not show that it is none.
 const LEAST_COUNTS: usize = 4;

@@ -20,8 +20,8 @@ use model::{Cell, Plan, TrialRecord};
 
 use crate::figures;
 use crate::result::repetitions::{CountResult, RepetitionSeries, RepetitionStudy};
-use crate::stats::bootstrap::Batches;
 use crate::stopping::Claim;
+use stats::bootstrap::Batches;
 
 /// The precision that a count is advised for: 0.1 ms of 10 ms was the aim of 1984.
 pub const PRECISION: f64 = 0.01;

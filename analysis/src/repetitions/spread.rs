@@ -8,13 +8,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::cost::solve;
 use crate::result::repetitions::{Advice, CountResult, SpreadLaw};
 use crate::result::{Estimate, Interval};
-use crate::stats::holm::holm;
-use crate::stats::ranks::Nulls;
-use crate::stats::{bootstrap, median, normal};
 use crate::stopping::Claim;
+use stats::cost::linear::solve;
+use stats::holm::holm;
+use stats::ranks::Nulls;
+use stats::{bootstrap, median, normal};
 
 use super::{PRECISION, RUNS, Series};
 

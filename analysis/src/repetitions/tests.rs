@@ -6,9 +6,9 @@ use proptest::prelude::{prop_assert, proptest};
 
 use super::{Repetitions, spread};
 use crate::result::repetitions::{Advice, CountLine, RepetitionSeries, RepetitionStudy};
-use crate::stats::bootstrap::Batches;
 use crate::stopping::Claim;
 use crate::testing::{cell, generator, measured, normal, record, run};
+use stats::bootstrap::Batches;
 
 fn cells(counts: &[u64]) -> Vec<Cell> {
     counts.iter().map(|count| Cell { count: Some(*count), ..cell(Test::TcpStream, 512) }).collect()

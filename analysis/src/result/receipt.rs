@@ -5,7 +5,7 @@ use model::{Bytes, Cell, Family, Role, Test};
 use serde::Serialize;
 
 use super::Estimate;
-use crate::receipt::{Bound, Category, Comparison, Direction, Figure, FunctionTable, Growth, Layer, Path, Receipt, Weighted};
+use attribution::{Bound, Category, Comparison, Direction, Figure, FunctionTable, Growth, Layer, Path, Receipt, Weighted};
 
 /// The receipts of a run, and what they show together.
 #[derive(Debug, Clone, PartialEq, Serialize)]

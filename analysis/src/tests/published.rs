@@ -1,10 +1,10 @@
 //! The published tables, analysed as if they were a run of ours.
 
-use crate::cost::design::Point;
-use crate::cost::robust;
 use crate::result::{Fit, FitOutcome, Quantity, Term};
 use crate::testing::{analyse, measured, record};
 use model::{Nanos, Test, TrialRecord};
+use stats::cost::design::Point;
+use stats::cost::robust;
 
 /// Bidulock, "Experimental Test Results for Linux" (OpenSS7, 2007).
 const TABLES: &str = include_str!("../../../reference/bidulock2007/udp_loopback.csv");

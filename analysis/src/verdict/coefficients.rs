@@ -12,12 +12,12 @@ use serde::Serialize;
 
 use super::compare::{is_sure, needed_to_test};
 use super::{Design, Options};
-use crate::cost::design::Point;
-use crate::cost::robust;
 use crate::result::{Estimate, Fit, Interval, Term};
-use crate::stats::holm::holm;
-use crate::stats::median;
-use crate::stats::ranks::{Nulls, Shifts};
+use stats::cost::design::Point;
+use stats::cost::robust;
+use stats::holm::holm;
+use stats::median;
+use stats::ranks::{Nulls, Shifts};
 
 /// A residual of up to 2 % is none: the same as the least noise of a cost model.
 const LEAST_NOISE: f64 = 0.02;

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::judged::{Comparison, Judged, Overall, Verdict};
 use super::{Design, Direction, Options, Values};
 use crate::result::{Estimate, Interval};
-use crate::stats::holm::holm;
-use crate::stats::median;
-use crate::stats::ranks::{self, Nulls, Shifts};
+use stats::holm::holm;
+use stats::median;
+use stats::ranks::{self, Nulls, Shifts};
 
 /// Blocks beyond which more are of no avail: see [`blocks_needed`].
 const MOST_NEEDED: usize = 60;

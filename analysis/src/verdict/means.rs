@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::{Design, Options, Values};
 use crate::result::{Estimate, Metric};
-use crate::stats::median;
-use crate::stats::ranks::Nulls;
+use stats::median;
+use stats::ranks::Nulls;
 
 /// The means that are compared: what a blocking receiver pays besides a message,
 /// and what a message is on the link.

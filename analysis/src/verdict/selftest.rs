@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::compare::{compare, hypotheses, needed_to_test};
 use super::{Comparison, Design, Direction, Options, Values};
-use crate::stats::distribution::student_critical;
-use crate::stats::{median, normal};
+use stats::distribution::student_critical;
+use stats::{median, normal};
 
 /// A difference is one that a run can show when it is found four times of five.
 const POWER: f64 = 0.8;

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Direction, Values};
-use crate::stats::change::{Chance, Change};
-use crate::stats::dip;
-use crate::stats::holm::holm;
-use crate::stats::median;
-use crate::stats::randomisation::p_by_chance;
-use crate::stats::ranks::pooled;
-use crate::stats::trend::{self, Trend};
+use stats::change::{Chance, Change};
+use stats::dip;
+use stats::holm::holm;
+use stats::median;
+use stats::randomisation::p_by_chance;
+use stats::ranks::pooled;
+use stats::trend::{self, Trend};
 
 /// How sure a doubt has to be; with doubts of the machine, of the order of each
 /// series and of its modes, a quiet run raises one by chance in up to 3 %.

@@ -7,8 +7,8 @@ use model::{Bytes, Cell, Plan, Run, TrialRecord};
 
 use crate::cost::Trials;
 use crate::figures::{self, Figures, IrqPool};
-use crate::stats::bootstrap::Batches;
 use crate::stopping::Claim;
+use stats::bootstrap::Batches;
 
 /// Gathers the clean trials of streams of a run; of one with arms, those of the
 /// baseline.

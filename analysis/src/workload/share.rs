@@ -4,7 +4,8 @@ use model::mix::{Mix, MixError};
 use model::{Cell, Protocol};
 use serde::Serialize;
 
-use crate::receipt::{SizeDistribution, WORKLOADS, WorkloadError};
+use crate::receipt::WORKLOADS;
+use attribution::{SizeDistribution, WorkloadError};
 
 /// A distribution of message sizes with its name.
 #[derive(Debug, Clone, PartialEq)]

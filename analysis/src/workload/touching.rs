@@ -7,9 +7,9 @@ use model::cell::Series;
 
 use super::share::Share;
 use super::study::{ShareOfTime, Touching};
-use crate::receipt::{Figure, Receipt, SizeDistribution, weigh};
 use crate::result::Analysis;
 use crate::result::receipt::CellReceipt;
+use attribution::{Figure, Receipt, SizeDistribution, weigh};
 
 /// Of both ends, where either side has a receipt.
 pub fn of(share: &Share, series: &Series, workload: &str, sizes: &Analysis, mixes: Option<&Analysis>) -> Vec<Touching> {
@@ -35,7 +35,7 @@ fn foretold(share: &Share, series: &Series, role: Role, analysis: &Analysis) -> 
     if receipts.len() < 2 {
         return None;
     }
-    let mix = SizeDistribution::of(share.sizes.clone());
+    let mix = SizeDistribution::new(share.sizes.clone());
     let weighted = weigh(&mix, &receipts, |receipt| slice::from_ref(&receipt.touching)).ok()?;
     let touching = weighted.rows.first()?.ns;
     Some((share_of(touching, weighted.cpu.ns.value)?, weighted.beyond))

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use analysis::wire::transfer::{self, Load, Speech};
+use linksim::transfer::{self, Load, Speech};
 use model::plan::LinkKind;
 use model::plan::link::Wire;
 use model::trial::Measured;

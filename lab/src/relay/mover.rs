@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use analysis::wire::passage::{Delivered, End, Passage};
+use linksim::passage::{Delivered, End, Passage};
 use model::Nanos;
 use model::kernel::WireCounters;
 use model::plan::link::Wire;

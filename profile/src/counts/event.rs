@@ -6,10 +6,10 @@ use model::profile::{CallCounts, CountTier};
 
 use super::table::system_call;
 use super::tracefs::Tracefs;
-use crate::bpf::asm::{Assembler, Reg, Test};
-use crate::bpf::{Attached, Filter, Map, MapKind, Program, Who, emit_count};
 use crate::perf::{self, Attributes};
 use crate::{Refusal, errno_name};
+use bpf::asm::{Assembler, Reg, Test};
+use bpf::{Attached, Filter, Map, MapKind, Program, Who, emit_count};
 
 const MECHANISM: &str = "tracepoint counts";
 

@@ -3,11 +3,11 @@
 use model::profile::{CallCounts, CountTier};
 
 use super::event::unless_missed;
-use crate::bpf::asm::Assembler;
-use crate::bpf::{Attached, Filter, Map, MapKind, Program, Who, emit_count};
 use crate::probe::btf;
 use crate::system::read_limited;
 use crate::{Refusal, errno_name};
+use bpf::asm::Assembler;
+use bpf::{Attached, Filter, Map, MapKind, Program, Who, emit_count};
 
 const MECHANISM: &str = "counts at function entries";
 

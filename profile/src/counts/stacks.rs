@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::profile::{CallCounts, CountTier};
 
 use super::table::StackRule;
-use crate::bpf::asm::{Assembler, Helper, Reg, Test};
-use crate::bpf::{Attached, Filter, Map, MapKind, Program, Who, emit_count};
 use crate::symbols::Symbols;
 use crate::{Refusal, errno_name};
+use bpf::asm::{Assembler, Helper, Reg, Test};
+use bpf::{Attached, Filter, Map, MapKind, Program, Who, emit_count};
 
 const MECHANISM: &str = "call chains at tracepoints";
 

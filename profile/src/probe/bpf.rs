@@ -3,7 +3,7 @@
 use std::io;
 
 use super::descriptor;
-use crate::bpf::load::Load;
+use bpf::Load;
 
 /// A type of program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,8 +8,9 @@ mod table;
 
 use std::io;
 
-use crate::system::{read_limited, sysctl};
+use crate::system::read_limited;
 use crate::{Refusal, errno_name};
+use bpf::sysctl;
 
 pub use code::CodeMap;
 pub use kallsyms::Malformed;

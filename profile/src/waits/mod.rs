@@ -13,10 +13,10 @@ use std::io;
 
 use model::Nanos;
 
-use crate::bpf::asm::{Assembler, Helper, Label, Reg, Test};
-use crate::bpf::{Attached, Filter, Map, MapKind, Program, Who, emit_count};
 use crate::system::monotonic;
 use crate::{Refusal, errno_name};
+use bpf::asm::{Assembler, Helper, Label, Reg, Test};
+use bpf::{Attached, Filter, Map, MapKind, Program, Who, emit_count};
 
 pub use log::{Event, EventKind, WaitLog};
 use switches::Switches;

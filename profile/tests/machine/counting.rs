@@ -5,7 +5,7 @@ use std::time::Instant;
 use model::profile::CallCounts;
 use nix::mount::{MsFlags, mount, umount};
 use nix::sched::{CloneFlags, unshare};
-use profile::bpf::Who;
+use profile::Who;
 use profile::counts::tracefs::Tracefs;
 use profile::counts::{EventCounter, FunctionCounter, STACK_RULES, StackCounter, TRACEPOINTS, Way};
 use profile::symbols::Symbols;

@@ -2,7 +2,7 @@
 
 use model::Nanos;
 use nix::unistd::{Gid, Uid, setgid, setuid};
-use profile::bpf::Who;
+use profile::Who;
 use profile::counts::{EventCounter, FunctionCounter, STACK_RULES, StackCounter};
 use profile::sampler::{Sampler, Settings, Target};
 use profile::softirq_share::SoftirqRecorder;

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use model::Nanos;
-use profile::bpf::Who;
+use profile::Who;
 use profile::softirq_share::SoftirqRecorder;
 use profile::waits::WaitRecorder;
 

@@ -1,8 +1,8 @@
 //! Sentences and figures that text and page share.
 
 use analysis::result::buffers::{BufferCell, BufferLevel, BufferMap, Line};
-use analysis::wire::frame::Cut;
-use analysis::wire::transfer::SenderBuffer;
+use linksim::frame::Cut;
+use linksim::transfer::SenderBuffer;
 use model::Bytes;
 
 use crate::interval::{plus_minus, range};

@@ -1,7 +1,7 @@
 //! Stacked areas: what a message costs against its size, by what it is spent on.
 
-use analysis::receipt::{Category, Layer};
 use analysis::result::receipt::{ReceiptStudy, SeriesReceipt, SizeTable};
+use attribution::{Category, Layer};
 use model::Role;
 
 use super::figure;

@@ -1,6 +1,6 @@
 //! How figures of receipts are written.
 
-use analysis::receipt::Figure;
+use attribution::Figure;
 
 use crate::interval::reach;
 use crate::number;
@@ -48,7 +48,7 @@ pub fn ratio(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::{calls, ns, plus_minus, ratio, share};
-    use analysis::receipt::{ErrorMethod, Figure};
+    use attribution::{ErrorMethod, Figure};
 
     #[test]
     fn figures_are_as_long_as_they_are_known() {

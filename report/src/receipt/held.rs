@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use analysis::receipt::Row;
 use analysis::result::Analysis;
 use analysis::result::receipt::{ReceiptOutcome, ReceiptStudy};
+use attribution::Row;
 
 /// Routines of each table; the JSON of `nettoll report -J` has them all.
 const MOST_ROUTINES: usize = 120;

@@ -1,7 +1,7 @@
 //! Receipts as a part of the page.
 
-use analysis::receipt::FunctionRow;
 use analysis::result::receipt::{ReceiptStudy, SeriesReceipt, WorkloadReceipt};
+use attribution::FunctionRow;
 use maud::{Markup, PreEscaped, html};
 use model::profile::CountTier;
 

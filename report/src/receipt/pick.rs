@@ -1,7 +1,7 @@
 //! What fits: which sizes a narrow table shows, and which rows.
 
-use analysis::receipt::{Growth, Path, Shape};
 use analysis::result::receipt::{SeriesReceipt, SizeRow};
+use attribution::{Growth, Path, Shape};
 
 /// So many columns of a series, by their places, rising: the least and the most
 /// size, then the sides of boundaries, then what lies between.
@@ -37,6 +37,6 @@ pub fn mark(growth: Option<&Growth>) -> &'static str {
 }
 
 /// The paths of one layer, the costliest first.
-pub fn of_layer<'a>(series: &'a SeriesReceipt, row: &SizeRow<analysis::receipt::Layer>) -> Vec<&'a SizeRow<Path>> {
+pub fn of_layer<'a>(series: &'a SeriesReceipt, row: &SizeRow<attribution::Layer>) -> Vec<&'a SizeRow<Path>> {
     series.paths.rows.iter().filter(|path| path.key.layer == row.key).collect()
 }

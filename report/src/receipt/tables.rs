@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use analysis::receipt::{Bound, Figure, Growth, Receipt};
 use analysis::result::receipt::{Column, EndReceipt, ReceiptStudy, RowAtSize, SeriesReceipt, SizeRow};
+use attribution::{Bound, Figure, Growth, Receipt};
 
 use super::pick::of_layer;
 use super::{figure, words};
@@ -89,7 +89,7 @@ pub fn categories(series: &SeriesReceipt) -> Vec<Line> {
 
 /// Layers, each with what it did for whom and where.
 pub fn layers(series: &SeriesReceipt) -> Vec<Line> {
-    let one = |row: &SizeRow<analysis::receipt::Layer>| {
+    let one = |row: &SizeRow<attribution::Layer>| {
         let paths = of_layer(series, row);
         let mut layer = Line::of(row.key.to_string(), row);
         if let [only] = paths.as_slice() {

@@ -1,7 +1,7 @@
 //! Receipts in a terminal: of each series and end a few sizes, as many as fit.
 
-use analysis::receipt::{Figure, FunctionRow, SizeCell};
 use analysis::result::receipt::{Absence, ReceiptStudy, SeriesReceipt, WorkloadReceipt};
+use attribution::{Figure, FunctionRow, SizeCell};
 use model::profile::CountTier;
 
 use super::pick::{crosses, mark, sizes};

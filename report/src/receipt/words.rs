@@ -1,8 +1,8 @@
 //! What receipts say, in sentences that the terminal and the page share.
 
-use analysis::receipt::{Context, Direction, Doubt, Gravity, Path, Receipt};
 use analysis::result::Estimate;
 use analysis::result::receipt::{Boundary, CellReceipt, ChecksumCost, EndReceipt, ReceiptOutcome, ReceiptStudy};
+use attribution::{Context, Direction, Doubt, Gravity, Path, Receipt};
 use model::Role;
 use model::profile::{CountTier, SampleSource};
 

@@ -1,8 +1,8 @@
 //! The four charts of the 2007 paper for each machine, and the curve over
 //! socket buffers.
 
-use analysis::reference::jacobson::BufferCurve;
-use analysis::reference::sweep::{SeriesResult, SizeResult};
+use literature::jacobson::BufferCurve;
+use literature::sweep::{SeriesResult, SizeResult};
 
 use super::{Machine, parts};
 use crate::chart::{Chart, Panel, SizeAxis, Ticks, Trace, X, escape, placeable};
@@ -123,7 +123,7 @@ pub fn of_buffers(curves: &[&BufferCurve]) -> Option<Chart> {
     for (series, curve) in curves.iter().enumerate() {
         let name = escape(&curve.name);
         let x = || X::Sizes(curve.points.iter().map(|point| point.packets).collect());
-        let hover = |point: &analysis::reference::jacobson::BufferPoint| {
+        let hover = |point: &literature::jacobson::BufferPoint| {
             let (packets, rate) = (parts::plain(point.packets, 3), parts::plain(point.kbytes_per_s, 4));
             format!("{name} · {packets} packets<br><b>{rate} KB/s</b>")
         };

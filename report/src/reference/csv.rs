@@ -1,6 +1,6 @@
 //! Every size of every series, for whoever wants to go on with it.
 
-use analysis::reference::ReferenceAnalysis;
+use literature::ReferenceAnalysis;
 
 /// A row for each size of each series, what is laid beside included.
 pub fn render(analysis: &ReferenceAnalysis) -> String {

@@ -1,10 +1,10 @@
 //! One page that holds everything, as a run's report does.
 
-use analysis::reference::cabrera::loads::LoadCurve;
-use analysis::reference::cabrera::routines::Routine;
-use analysis::reference::jacobson::BufferCurve;
-use analysis::reference::sweep::SeriesResult;
-use analysis::reference::{Beside, ReferenceAnalysis, Ruling, Statement};
+use literature::cabrera::loads::LoadCurve;
+use literature::cabrera::routines::Routine;
+use literature::jacobson::BufferCurve;
+use literature::sweep::SeriesResult;
+use literature::{Beside, ReferenceAnalysis, Ruling, Statement};
 use maud::{Markup, html};
 
 use super::{Machine, chart, csv, machines, parts, words};

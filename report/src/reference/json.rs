@@ -1,6 +1,6 @@
 //! The whole analysis as JSON.
 
-use analysis::reference::{ReferenceAnalysis, Study};
+use literature::{ReferenceAnalysis, Study};
 use serde_json::json;
 
 use crate::json::pretty;

@@ -9,7 +9,7 @@ mod csv;
 mod parts;
 mod words;
 
-use analysis::reference::sweep::SeriesResult;
+use literature::sweep::SeriesResult;
 
 /// Series of one machine, in the order in which machines first come up.
 struct Machine<'a> {

@@ -1,6 +1,6 @@
 //! What text and page need besides words.
 
-use analysis::reference::cabrera::loads::LoadCurve;
+use literature::cabrera::loads::LoadCurve;
 
 use crate::number;
 

@@ -1,7 +1,7 @@
 //! The analysis in a terminal: what the paper says, then the tables.
 
-use analysis::reference::jacobson::BufferCurve;
-use analysis::reference::{Beside, ReferenceAnalysis, Study};
+use literature::jacobson::BufferCurve;
+use literature::{Beside, ReferenceAnalysis, Study};
 
 use super::{Machine, machines, parts, words};
 use crate::number::{self, NOTHING, tight};
@@ -77,7 +77,7 @@ fn sweep(page: &mut Page, machine: &Machine) {
     page.heading(machine.name);
     let sizes = machine.sizes();
     let mut columns = vec![Column::figures(10, ["", "size"], sizes.iter().map(u64::to_string).collect())];
-    let of = |place: usize, write: fn(&analysis::reference::sweep::SizeResult) -> Option<String>| -> Vec<String> {
+    let of = |place: usize, write: fn(&literature::sweep::SizeResult) -> Option<String>| -> Vec<String> {
         let series = machine.series[place];
         sizes.iter().map(|size| series.at(*size).and_then(write).map_or(NOTHING.to_owned(), |text| tight(&text))).collect()
     };
@@ -102,11 +102,11 @@ fn sweep(page: &mut Page, machine: &Machine) {
 }
 
 fn costs(machine: &Machine) -> Vec<Column> {
-    let words = |write: &dyn Fn(&analysis::reference::sweep::SeriesResult) -> String| -> Vec<String> {
+    let words = |write: &dyn Fn(&literature::sweep::SeriesResult) -> String| -> Vec<String> {
         machine.series.iter().map(|series| write(series)).collect()
     };
-    let cost = |of: fn(&analysis::reference::cost::CostPiece) -> &analysis::reference::Resampled| -> Vec<(String, String)> {
-        let one = |series: &&analysis::reference::sweep::SeriesResult| match series.cost.as_ref().and_then(|cost| cost.pieces.first()) {
+    let cost = |of: fn(&literature::cost::CostPiece) -> &literature::Resampled| -> Vec<(String, String)> {
+        let one = |series: &&literature::sweep::SeriesResult| match series.cost.as_ref().and_then(|cost| cost.pieces.first()) {
             Some(piece) => (tight(&number::time(of(piece).value)), words::plus_minus(of(piece))),
             None => (NOTHING.to_owned(), String::new()),
         };
@@ -136,15 +136,13 @@ fn loads(page: &mut Page, analysis: &ReferenceAnalysis) {
     page.heading("Under load at the sender, ms");
     let curves = &analysis.loads;
     let units = parts::units(curves);
-    let name = |curve: &analysis::reference::cabrera::loads::LoadCurve| format!("{} {}", curve.machine, curve.protocol.to_uppercase());
+    let name = |curve: &literature::cabrera::loads::LoadCurve| format!("{} {}", curve.machine, curve.protocol.to_uppercase());
     let mut columns = vec![
         Column::words(9, ["", "machine"], curves.iter().map(|curve| parts::short(&name(curve), 24)).collect()),
         Column::words(8, ["", "what"], curves.iter().map(|curve| curve.of.to_owned()).collect()),
     ];
     for unit in units {
-        let at = |curve: &analysis::reference::cabrera::loads::LoadCurve| {
-            curve.points.iter().find(|point| point[0] == unit).map(|point| point[1])
-        };
+        let at = |curve: &literature::cabrera::loads::LoadCurve| curve.points.iter().find(|point| point[0] == unit).map(|point| point[1]);
         let cells = curves.iter().map(|curve| at(curve).map_or(NOTHING.to_owned(), |ms| number::significant(ms, 3))).collect();
         columns.push(Column::figures(7, ["units".to_owned(), parts::plain(unit, 2)], cells));
     }
@@ -156,7 +154,7 @@ fn loads(page: &mut Page, analysis: &ReferenceAnalysis) {
 fn routines(page: &mut Page, analysis: &ReferenceAnalysis) {
     let Some(routines) = &analysis.routines else { return };
     let names = || Column::words(9, ["", "routine"], routines.rows.iter().map(|row| parts::short(&row.name, 16)).collect());
-    type Cells = fn(&analysis::reference::cabrera::routines::Routine) -> &Vec<Option<f64>>;
+    type Cells = fn(&literature::cabrera::routines::Routine) -> &Vec<Option<f64>>;
     let tables: [(&str, Cells, usize); 2] =
         [("µs per message", |row| &row.us_per_message, 3), ("calls per message", |row| &row.calls_per_message, 3)];
     for (heading, of, figures) in tables {
@@ -183,7 +181,7 @@ fn routines(page: &mut Page, analysis: &ReferenceAnalysis) {
 fn buffers(page: &mut Page, curve: &BufferCurve) {
     page.gap();
     page.heading(&curve.name);
-    let of = |write: &dyn Fn(&analysis::reference::jacobson::BufferPoint) -> Option<String>| -> Vec<String> {
+    let of = |write: &dyn Fn(&literature::jacobson::BufferPoint) -> Option<String>| -> Vec<String> {
         curve.points.iter().map(|point| write(point).map_or(NOTHING.to_owned(), |text| tight(&text))).collect()
     };
     page.table(vec![
@@ -209,9 +207,7 @@ fn laid(page: &mut Page, beside: &Beside) {
         let pairs: Vec<_> = beside.pairs.iter().filter(|pair| pair.candidate == name).collect();
         page.gap();
         page.heading(&format!("{name}, over the reference"));
-        let of = |write: &dyn Fn(&analysis::reference::beside::Pair) -> String| -> Vec<String> {
-            pairs.iter().map(|pair| write(pair)).collect()
-        };
+        let of = |write: &dyn Fn(&literature::beside::Pair) -> String| -> Vec<String> { pairs.iter().map(|pair| write(pair)).collect() };
         page.table(vec![
             Column::words(9, ["", "reference"], of(&|pair| parts::short(&pair.group, 30))),
             Column::words(9, ["", "series"], of(&|pair| parts::ends(&pair.reference, 16))),

@@ -1,9 +1,9 @@
 //! What an analysis of tables says, in words that text and page share.
 
-use analysis::reference::beside::{BufferPair, Pair};
-use analysis::reference::jacobson::BufferCurve;
-use analysis::reference::sweep::SeriesResult;
-use analysis::reference::{ReferenceAnalysis, Resampled, Ruling};
+use literature::beside::{BufferPair, Pair};
+use literature::jacobson::BufferCurve;
+use literature::sweep::SeriesResult;
+use literature::{ReferenceAnalysis, Resampled, Ruling};
 
 use crate::number::{self, NOTHING};
 
@@ -87,7 +87,7 @@ pub fn curve(curve: &BufferCurve) -> Vec<String> {
         all.push(format!(
             "The limit of the frames is {} KB/s: {} bytes in {} byte times and an acknowledgement of {}, at 10 Mb/s.",
             number::significant(limit.kbytes_per_s, 5),
-            analysis::reference::jacobson::SEGMENT,
+            literature::jacobson::SEGMENT,
             number::whole(limit.segment_byte_times as u64),
             number::whole(limit.acknowledgement_byte_times as u64)
         ));

@@ -1,8 +1,8 @@
 //! Runs held against the first.
 
 use analysis::between::{Between, RunsCompared};
-use analysis::receipt::{Comparison, Difference, Verdict};
 use analysis::result::receipt::{ReceiptComparison, ReceiptPair};
+use attribution::{Comparison, Difference, Verdict};
 
 use super::part::{Part, Table, Tone};
 use super::{arms, words};

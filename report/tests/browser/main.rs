@@ -268,7 +268,7 @@ fn it_prints() {
 
 #[test]
 fn the_charts_of_the_reference_studies_are_drawn() {
-    use analysis::reference::{Study, analyse};
+    use literature::{Study, analyse};
     if !present() {
         return;
     }

@@ -1,118 +1,145 @@
-//! Made-up passes whose truth is known.
+//! Made-up trials of every pass, whose truth is known.
 
-use model::profile::{CallCounts, CountTier, Profile, SampleSource, Stack, Waits};
-use model::{Bytes, Nanos, Role};
+use model::end::{CpuTime, Window};
+use model::plan::ReceiptPlan;
+use model::profile::{CallCounts, CountTier, Observation, Waits};
+use model::trial::{Measured, Observed};
+use model::{Cell, Nanos, Pass, Role, Test, TrialRecord};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-use crate::receipt::{CleanPass, CountPass, Passes, TimePass, WaitPass};
-use crate::testing::normal;
+use crate::receipt::tests::profiles::{COSTS, Cost, PERIOD, profile};
+use crate::testing::{cell, generator, measured, normal, record, run};
+use crate::{Analysis, Collector};
 
-/// The period of the made-up samples, in ns.
-pub const PERIOD: u64 = 106_681;
+/// Messages of the measured part of each trial, and of all of it.
+pub const MESSAGES: f64 = 300_000.0;
+pub const WHOLE: f64 = 360_000.0;
 
-/// A chain and what it costs a message in ns.
-#[derive(Debug, Clone, Copy)]
-pub struct Cost {
-    /// Innermost function first, parted by `<`.
-    pub chain: &'static str,
-    /// ns per message.
-    pub ns: f64,
-}
+/// Runnable wait and blocked time per message, in ns.
+pub const WAITS: [f64; 2] = [50.0, 250.0];
 
-/// Chains of a sender of UDP over loopback.
-pub const COSTS: [Cost; 9] = [
-    Cost { chain: "_copy_from_iter<ip_generic_getfrag<__ip_append_data<udp_sendmsg<__sys_sendto<do_syscall_64", ns: 150.0 },
-    Cost { chain: "csum_partial<udp_send_skb<udp_sendmsg<__sys_sendto<do_syscall_64", ns: 60.0 },
-    Cost { chain: "__alloc_skb<sock_alloc_send_pskb<__ip_append_data<udp_sendmsg<__sys_sendto<do_syscall_64", ns: 200.0 },
-    Cost { chain: "udp_sendmsg<__sys_sendto<do_syscall_64", ns: 180.0 },
-    Cost { chain: "do_syscall_64<entry_SYSCALL_64_after_hwframe", ns: 120.0 },
-    Cost {
-        chain: "__udp4_lib_rcv<ip_local_deliver<__netif_receive_skb<process_backlog<__napi_poll<net_rx_action<handle_softirqs<__sys_sendto",
-        ns: 130.0,
-    },
-    Cost { chain: "tcp_ack<tcp_v4_rcv<process_backlog<net_rx_action", ns: 100.0 },
-    Cost { chain: "[user]", ns: 40.0 },
-    Cost { chain: "[syscall exit]", ns: 20.0 },
-];
+/// How much more CPU time a time pass takes.
+pub const OBSERVER: f64 = 1.04;
 
-/// What the chains above cost together.
-pub const CPU: f64 = 1_000.0;
-
-/// A cell to make up.
-#[derive(Debug, Clone, Copy)]
-pub struct Cell {
-    /// Message size.
-    pub size: u64,
-    /// Blocks, each with a pass of every kind.
+/// A run to make up: its cells and arms.
+pub struct Made {
+    pub cells: Vec<Cell>,
+    pub arms: Vec<Option<&'static str>>,
     pub blocks: u32,
-    /// Messages of a pass.
-    pub messages: f64,
-    /// Runnable wait and blocked time per message.
-    pub waits: [f64; 2],
-    /// How much more CPU time a time pass takes.
-    pub observer: f64,
-    /// Relative spread of a row between trials.
-    pub spread: f64,
+    /// What a chain costs in a cell and arm, in ns.
+    pub costs: fn(&Cell, Option<&str>) -> Vec<Cost>,
 }
 
-impl Default for Cell {
-    fn default() -> Self {
-        Self { size: 1024, blocks: 9, messages: 400_000.0, waits: [50.0, 250.0], observer: 1.04, spread: 0.03 }
-    }
+/// UDP at three sizes; copying costs 50 ns and a ns for 16 bytes.
+pub fn sizes() -> Made {
+    let cells = [1, 1024, 4096].map(|size| cell(Test::UdpStream, size)).to_vec();
+    Made { cells, arms: vec![None], blocks: 6, costs: copying }
 }
 
-/// A profile with these counts of [`COSTS`]' chains.
-pub fn profile(counts: &[(&str, u64)]) -> Profile {
-    let mut symbols: Vec<String> = Vec::new();
-    let mut stacks = Vec::new();
-    for (chain, count) in counts.iter().filter(|(_, count)| *count > 0) {
-        let mut frames = Vec::new();
-        for name in chain.split('<') {
-            let place = symbols.iter().position(|known| known == name).unwrap_or_else(|| {
-                symbols.push(name.to_owned());
-                symbols.len() - 1
-            });
-            frames.push(place as u32);
+/// [`COSTS`], of which the copy depends on the size.
+pub fn copying(cell: &Cell, _arm: Option<&str>) -> Vec<Cost> {
+    let mut costs = COSTS.to_vec();
+    costs[0].ns = 50.0 + cell.size.get() as f64 / 16.0;
+    costs
+}
+
+/// All trials of the run, in order of blocks.
+pub fn records(made: &Made) -> Vec<TrialRecord> {
+    let mut random = generator(17);
+    let mut records = Vec::new();
+    for block in 0..made.blocks {
+        for cell in &made.cells {
+            for arm in &made.arms {
+                let costs = (made.costs)(cell, *arm);
+                for pass in Pass::ALL {
+                    let mut record = record(cell.test, cell.size.get(), block, trial(cell, &costs, *pass, &mut random));
+                    (record.cell, record.pass, record.arm) = (cell.clone(), *pass, arm.map(str::to_owned));
+                    records.push(record);
+                }
+            }
         }
-        stacks.push(Stack { frames, user: chain.starts_with('['), count: *count });
     }
-    Profile { source: SampleSource::CpuClock, period: PERIOD, symbols, stacks, lost: 0, throttled: 0, broken: 0 }
+    records
 }
 
-/// Passes of a cell in which each chain costs what it says.
-pub fn passes(cell: Cell, costs: &[Cost], random: &mut ChaCha8Rng) -> Passes {
-    let whole: f64 = costs.iter().map(|cost| cost.ns).sum();
-    let waits: f64 = cell.waits.iter().sum();
-    let mut made = Passes { role: Role::Sender, size: Bytes::new(cell.size), clean: vec![], time: vec![], waits: vec![], counts: vec![] };
-    for block in 0..cell.blocks {
-        let messages = cell.messages * (1.0 + 0.02 * normal(random));
-        let nanos = |ns: f64| Nanos::new((ns * messages) as u64);
-        let jitter = 1.0 + 0.01 * normal(random);
-        made.clean.push(CleanPass {
-            block,
-            wall: nanos((whole + waits) * jitter),
-            cpu: nanos(whole * jitter),
-            beside: Nanos::new(0),
-            messages,
-        });
-        let watched = cell.observer * (1.0 + 0.005 * normal(random));
-        let counts: Vec<(&str, f64)> = costs.iter().map(|cost| (cost.chain, cost.ns * (1.0 + cell.spread * normal(random)))).collect();
-        let sum: f64 = counts.iter().map(|(_, ns)| ns).sum();
-        let on_cpu = whole * watched * messages;
-        // Chance rounds each count, so that the mean is right.
-        let mut drawn = |ns: f64| (ns / sum * on_cpu / PERIOD as f64 + random.random::<f64>()).floor() as u64;
-        let counts: Vec<(&str, u64)> = counts.iter().map(|(chain, ns)| (*chain, drawn(*ns))).collect();
-        let cpu = Nanos::new(on_cpu as u64);
-        made.time.push(TimePass { block, profile: profile(&counts), counters: None, on_cpu: cpu.get(), calibrated: false, cpu, messages });
-        let waits =
-            Waits { runnable: nanos(cell.waits[0]), blocked: nanos(cell.waits[1]), switches: 10, switching: Some(Nanos::new(20_000)) };
-        let wall = nanos(whole + cell.waits[0] + cell.waits[1]);
-        made.waits.push(WaitPass { waits, wall, cpu: nanos(whole), beside: Nanos::new(0), messages });
-        let mut counts = CallCounts::default();
-        counts.calls.insert("udp_sendmsg".to_owned(), messages as u64);
-        counts.tier.insert("udp_sendmsg".to_owned(), CountTier::Fentry);
-        made.counts.push(CountPass { counts, messages: messages.floor() });
+fn trial(cell: &Cell, costs: &[Cost], pass: Pass, random: &mut ChaCha8Rng) -> Measured {
+    let mut trial = measured(cell.test, cell.size.get());
+    let mut observed = Observed::default();
+    for role in [Role::Sender, Role::Receiver] {
+        let report = if role == Role::Sender { &mut trial.sender } else { &mut trial.receiver };
+        let whole: f64 = costs.iter().map(|cost| cost.ns).sum();
+        let cost = if pass == Pass::Time { whole * OBSERVER } else { whole } * (1.0 + 0.005 * normal(random));
+        let cpu = (cost * MESSAGES) as u64;
+        report.window = Window { start: Nanos::new(7), end: Nanos::new(7 + cpu + ((WAITS[0] + WAITS[1]) * MESSAGES) as u64) };
+        report.cpu_time = CpuTime { process: Nanos::new(cpu), irq: None, kernel_threads: None };
+        (report.counts.messages, report.total.messages) = (MESSAGES as u64, WHOLE as u64);
+        report.counts.bytes = report.counts.messages * cell.size.get();
+        report.total.bytes = report.total.messages * cell.size.get();
+        let seen = if role == Role::Sender { &mut observed.sender } else { &mut observed.receiver };
+        see(seen, costs, pass, cpu, random);
     }
-    made
+    trial.observed = (!pass.is_clean()).then(|| Box::new(observed));
+    trial
+}
+
+fn see(seen: &mut Observation, costs: &[Cost], pass: Pass, cpu: u64, random: &mut ChaCha8Rng) {
+    let whole: f64 = costs.iter().map(|cost| cost.ns).sum();
+    match pass {
+        Pass::Clean => {}
+        Pass::Time => {
+            let varied: Vec<f64> = costs.iter().map(|cost| cost.ns * (1.0 + 0.03 * normal(random))).collect();
+            let sum: f64 = varied.iter().sum();
+            // Chance rounds each count, so that the mean is right.
+            let counts = costs
+                .iter()
+                .zip(varied)
+                .map(|(cost, ns)| (cost.chain, (ns / sum * cpu as f64 / PERIOD as f64 + random.random::<f64>()).floor() as u64));
+            seen.profile = Some(profile(&counts.collect::<Vec<_>>()));
+        }
+        Pass::Wait => {
+            let of = |ns: f64| Nanos::new((ns * MESSAGES) as u64);
+            seen.waits = Some(Waits { runnable: of(WAITS[0]), blocked: of(WAITS[1]), switches: 9, switching: Some(of(whole / 1_000.0)) });
+        }
+        Pass::Count | Pass::Witness => {
+            let mut counts = CallCounts::default();
+            let (name, calls, tier) = match pass {
+                Pass::Count => ("udp_sendmsg", WHOLE, CountTier::Tracepoint),
+                _ => ("__alloc_skb", 2.0 * WHOLE, CountTier::Witness),
+            };
+            counts.calls.insert(name.to_owned(), calls as u64);
+            counts.tier.insert(name.to_owned(), tier);
+            counts.refused.insert("ip_output".to_owned(), "fentry: EPERM".to_owned());
+            seen.counts = Some(counts);
+        }
+    }
+}
+
+/// A collector of these trials of the made-up run.
+pub fn collected(made: &Made, records: &[TrialRecord]) -> Collector {
+    let mut run = run(made.cells.clone(), made.blocks);
+    run.plan.receipt = Some(ReceiptPlan::default());
+    run.plan.arms = made.arms.iter().flatten().map(|name| model::Arm { name: (*name).to_owned(), settings: Vec::new() }).collect();
+    let mut collector = Collector::new(run, Vec::new());
+    records.iter().for_each(|record| collector.push(record));
+    collector
+}
+
+/// What the trials show.
+pub fn analysed(made: &Made, records: &[TrialRecord]) -> Analysis {
+    collected(made, records).finish()
+}
+
+/// What was seen of one end, to be changed.
+pub fn seen(record: &mut TrialRecord, role: Role) -> Option<&mut Observation> {
+    let observed = measured_of(record).observed.as_mut()?;
+    Some(if role == Role::Sender { &mut observed.sender } else { &mut observed.receiver })
+}
+
+/// The trial's measurements, to be changed.
+pub fn measured_of(record: &mut TrialRecord) -> &mut Measured {
+    match &mut record.outcome {
+        model::trial::Outcome::Measured(measured) => measured,
+        _ => panic!("a trial that was measured"),
+    }
 }

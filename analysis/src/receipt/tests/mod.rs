@@ -1,12 +1,9 @@
-//! Tests of the receipt as a whole, and what they share.
+//! Receipts of made-up runs, from trial records to the study.
 
-mod arithmetic;
-mod classification;
-mod comparing;
-mod growing;
-mod labels;
-pub mod made;
-mod parsing;
-mod resolve;
-mod sampled;
-mod weighing;
+mod beside;
+mod made;
+mod together;
+mod whole;
+
+#[path = "../../../../attribution/src/tests/profiles.rs"]
+pub mod profiles;

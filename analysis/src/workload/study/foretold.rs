@@ -4,13 +4,13 @@ use model::cell::Series;
 
 use super::{Quantity, Source};
 use crate::cost::Trials;
-use crate::cost::robust;
-use crate::cost::search::Form;
 use crate::cost::sizes::{Column, Sizes};
 use crate::result::{Analysis, Fit, FitOutcome, Term};
-use crate::stats::bootstrap;
 use crate::workload::gathered::{CellTrials, Gathered};
 use crate::workload::weights::Weights;
+use stats::bootstrap;
+use stats::cost::robust;
+use stats::cost::search::Form;
 
 /// A figure, and what it became in each draw of blocks; not a number where a
 /// draw did not give it.

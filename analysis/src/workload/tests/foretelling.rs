@@ -3,16 +3,16 @@
 use model::{Bytes, Cell, Nanos, Run, Test, TrialRecord};
 
 use crate::Collector;
-use crate::receipt::SizeDistribution;
 use crate::result::Analysis;
 use crate::testing::{Noise, cell, generator, measured, record, run};
 use crate::workload::{Gathered, Gatherer, Quantity, Source, Workload, WorkloadStudy, lay_side_by_side};
+use attribution::SizeDistribution;
 
 const SIZES: [u64; 6] = [1, 64, 512, 1_024, 1_472, 4_096];
 const BLOCKS: u32 = 12;
 
 fn workload() -> Workload {
-    let sizes = SizeDistribution::of(vec![(8, 0.5), (300, 0.3), (3_000, 0.2)]);
+    let sizes = SizeDistribution::new(vec![(8, 0.5), (300, 0.3), (3_000, 0.2)]);
     Workload { name: "mine".to_owned(), title: "a mix".to_owned(), sizes }
 }
 

@@ -3,8 +3,8 @@
 use model::{Bytes, Cell, Test};
 use proptest::prelude::{prop, prop_assert, prop_assert_eq, proptest};
 
-use crate::receipt::SizeDistribution;
 use crate::workload::{Weights, Workload, sizes_for};
+use attribution::SizeDistribution;
 
 fn udp() -> Cell {
     Cell::plain(Test::UdpStream, Bytes::new(1))
@@ -15,7 +15,7 @@ fn tcp() -> Cell {
 }
 
 fn workload(points: Vec<(u64, f64)>) -> Workload {
-    Workload { name: "x".to_owned(), title: String::new(), sizes: SizeDistribution::of(points) }
+    Workload { name: "x".to_owned(), title: String::new(), sizes: SizeDistribution::new(points) }
 }
 
 #[test]

@@ -6,7 +6,7 @@
 //! (`mpu`). Its bucket holds a little more than a frame, so that a timer that
 //! comes late costs no time, and a transfer has no head start to speak of.
 
-use analysis::wire::frame::{HEADER, LEAST_COST, OVERHEAD};
+use linksim::frame::{HEADER, LEAST_COST, OVERHEAD};
 use model::control::Shape;
 use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_REPLACE};
 use nix::errno::Errno;

@@ -8,7 +8,7 @@
 //! shared-wire     a -- port0 [br0] port1 -- b     what comes in at any port passes one shaper (wire0) first
 //! ```
 
-use analysis::wire::frame::USUAL_MTU;
+use linksim::frame::USUAL_MTU;
 use model::control::{Shape, WireEnd, WireTask};
 use model::plan::LinkKind;
 use model::plan::link::Shaped;

@@ -1,0 +1,81 @@
+//! What the rules say of every kept chain, found out once.
+
+use super::chains::{ChainId, Chains};
+use attribution::Attributes;
+use attribution::Symbol;
+use attribution::{Classifier, Rules};
+
+/// The functions that a system call begins with, by what their names begin
+/// with; the call's own name follows (arch/*/include/asm/syscall_wrapper.h).
+const CALLS: [&str; 8] =
+    ["__x64_sys_", "__arm64_sys_", "__riscv_sys_", "__s390x_sys_", "__loongarch_sys_", "__se_sys_", "__do_sys_", "__sys_"];
+
+/// All chains with their attributes.
+#[derive(Debug)]
+pub struct Known<'a> {
+    chains: &'a Chains,
+    rules: &'a Rules,
+    classifier: Classifier<'a>,
+    attributes: Vec<Option<Attributes>>,
+    /// The names as they are listed, by place; empty until they are asked for.
+    listed: Vec<Option<String>>,
+    /// The names of system calls, by the place of their function's.
+    calls: Vec<Option<Option<String>>>,
+}
+
+impl<'a> Known<'a> {
+    /// Nothing is known yet.
+    pub fn new(chains: &'a Chains, rules: &'a Rules) -> Self {
+        let names = chains.names();
+        Self {
+            chains,
+            rules,
+            classifier: Classifier::new(rules),
+            attributes: vec![None; chains.ids()],
+            listed: vec![None; names],
+            calls: vec![None; names],
+        }
+    }
+
+    /// The chains.
+    pub const fn chains(&self) -> &'a Chains {
+        self.chains
+    }
+
+    /// The rules.
+    pub const fn rules(&self) -> &'a Rules {
+        self.rules
+    }
+
+    /// What the rules say of a chain.
+    pub fn attributes(&mut self, chain: ChainId) -> Attributes {
+        if let Some(known) = self.attributes[chain.place()] {
+            return known;
+        }
+        let frames: Vec<&str> = self.chains.frames(chain).map(|name| self.chains.name_at(name)).collect();
+        let found = self.classifier.classify(&frames, chain.user());
+        self.attributes[chain.place()] = Some(found);
+        found
+    }
+
+    /// The innermost function of a chain as it is listed.
+    pub fn listed(&mut self, chain: ChainId) -> &str {
+        let leaf = self.chains.leaf(chain);
+        self.listed[leaf as usize].get_or_insert_with(|| Symbol::of(self.chains.name_at(leaf)).listed())
+    }
+
+    /// The system call that a chain is in, by its name; `None` in none.
+    pub fn call(&mut self, chain: ChainId) -> Option<&str> {
+        let place = self
+            .chains
+            .frames(chain)
+            .filter(|name| self.calls[*name as usize].get_or_insert_with(|| call(self.chains.name_at(*name))).is_some())
+            .last()?;
+        self.calls[place as usize].as_ref()?.as_deref()
+    }
+}
+
+fn call(name: &str) -> Option<String> {
+    let name = Symbol::of(name).name;
+    CALLS.iter().find_map(|start| name.strip_prefix(start)).filter(|call| !call.is_empty()).map(str::to_owned)
+}

@@ -1,0 +1,364 @@
+//! From passes and rules to a receipt.
+
+use std::collections::BTreeMap;
+
+use model::profile::{CountTier, SampleSource};
+use model::{Bytes, Role};
+use serde::Serialize;
+
+use super::attributes::{Attributes, Category, Context, Crossing, Layer};
+use super::closure::{Closure, OBSERVER, Observer, Sums};
+use super::counters::{LayerCounters, per_layer};
+use super::doubt::{Doubt, Gravity, LEAST_PASSES, LEAST_SAMPLES, MOST_OTHER};
+use super::figure::Figure;
+use super::passes::{Passes, TimePass, WaitPass};
+use super::ratio::{product, ratio};
+use super::row::{Basis, Path, Row};
+use super::rules::{Classifier, Rules};
+use super::split::Split;
+use super::tally::Tally;
+
+/// Where the time of one end of one cell went, per message.
+///
+/// Each row is samples × period ÷ on-CPU time of the time passes × clean CPU
+/// time per message, so that what the observer costs is in none of them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Receipt {
+    /// Which end.
+    pub role: Role,
+    /// Size of its messages.
+    pub size: Bytes,
+    /// What the samples are spaced by.
+    pub source: SampleSource,
+    /// By how much.
+    pub period: u64,
+    /// Samples of all time passes.
+    pub samples: u64,
+    /// Time passes.
+    pub passes: usize,
+    /// Clean CPU time per message, in ns: what rows and `not_sampled` sum to.
+    pub cpu: Figure,
+    /// Clean wall time per message, in ns.
+    pub wall: Figure,
+    /// One row a category.
+    pub categories: Vec<Row<Category>>,
+    /// One row a layer.
+    pub layers: Vec<Row<Layer>>,
+    /// One row a context: what softirqs and hard interrupts took.
+    pub contexts: Vec<Row<Context>>,
+    /// One row a layer, context and direction.
+    pub paths: Vec<Row<Path>>,
+    /// One row a function.
+    pub functions: Vec<Row<String>>,
+    /// Getting into the kernel and out again; these rows are part of others.
+    pub crossings: Vec<Row<Crossing>>,
+    /// Work that touches payload (1993's checksum and data movement), all of it;
+    /// part of other rows.
+    pub touching: Row<()>,
+    /// By direction, with the rates that follow.
+    pub split: Split,
+    /// CPU time that no sample shows: the remainder, which may be negative.
+    pub not_sampled: Figure,
+    /// Beside it, what switching was measured to cost; `None` if it was not.
+    pub switching: Option<Figure>,
+    /// Ready but not on a CPU, without `charged`; `None` if not measured.
+    pub runnable: Option<Figure>,
+    /// On the way to a CPU and charged as CPU time already: part of the CPU time,
+    /// and no sample shows it; `None` if not measured.
+    pub charged: Option<Figure>,
+    /// Asleep; `None` if not measured.
+    pub blocked: Option<Figure>,
+    /// Calls per message, where they were counted.
+    pub calls: BTreeMap<String, Calls>,
+    /// Whether it adds up.
+    pub closure: Closure,
+    /// What watching cost; `None` where no block has both passes.
+    pub observer: Option<Observer>,
+    /// The processor's counters; empty where there are none.
+    pub counters: BTreeMap<Layer, LayerCounters>,
+    /// How much each rule decided, in the rules' order; rules that decided
+    /// nothing are left out.
+    pub rules: Vec<RuleShare>,
+    /// Kernel samples without a layer and without a category, as shares.
+    pub undecided: [f64; 2],
+    /// Every doubt, the gravest first.
+    pub doubts: Vec<Doubt>,
+    /// ns per message that one sample stands for.
+    pub each: f64,
+}
+
+/// Exact calls per message of one function.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Calls {
+    /// How they were counted: the best way of the passes. What others counted
+    /// by another is left out.
+    pub tier: Option<CountTier>,
+    /// Per message.
+    pub per_message: Figure,
+    /// Of each count pass that has it.
+    pub passes: Vec<f64>,
+    /// What one call is of a pass, per message: the mean over passes.
+    pub each: f64,
+}
+
+/// How much one rule decided.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RuleShare {
+    /// The rule.
+    pub name: String,
+    /// Share of all samples whose layer it decided.
+    pub layer: f64,
+    /// Share whose category it decided.
+    pub category: f64,
+}
+
+/// Passes that no receipt can be made from.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReceiptError {
+    /// A kind of pass is missing.
+    #[error("there is no {0} pass; a receipt needs at least one of each, and five to be sound")]
+    NoPass(&'static str),
+    /// A pass without messages or time.
+    #[error("a {0} pass has no messages or no time; leave it out, or run it longer")]
+    EmptyPass(&'static str),
+    /// Passes that are sampled differently.
+    #[error("time passes have samples spaced differently; sample all passes of a cell alike")]
+    Mixed,
+    /// Nothing was sampled.
+    #[error("no time pass has a sample; run longer, or choose a shorter period")]
+    NoSamples,
+}
+
+impl Receipt {
+    /// Makes a receipt.
+    ///
+    /// # Errors
+    /// When a pass is missing, empty, or sampled differently from the others.
+    pub fn of(passes: &Passes, rules: &Rules) -> Result<Self, ReceiptError> {
+        let mut classifier = Classifier::new(rules);
+        let attributes: Vec<Vec<Attributes>> = passes.time.iter().map(|pass| classifier.profile(&pass.profile)).collect();
+        let tallies: Vec<Tally> = passes.time.iter().zip(&attributes).map(|(pass, of)| Tally::of(&pass.profile, of)).collect();
+        Self::tallied(passes, &tallies, per_layer(&passes.time, &attributes), rules)
+    }
+
+    /// Makes a receipt of samples that are counted already, one tally a time
+    /// pass; the stacks of `passes` are not looked at.
+    ///
+    /// # Errors
+    /// As of [`Receipt::of`].
+    pub fn tallied(
+        passes: &Passes,
+        tallies: &[Tally],
+        counters: BTreeMap<Layer, LayerCounters>,
+        rules: &Rules,
+    ) -> Result<Self, ReceiptError> {
+        let first = check(passes)?;
+        let basis = basis(passes, tallies);
+        if basis.samples == 0 {
+            return Err(ReceiptError::NoSamples);
+        }
+        let wall = ratio(&passes.clean.iter().map(|pass| (pass.wall.get() as f64, pass.messages)).collect::<Vec<_>>()).figure();
+        let sampled = sampled(&basis, tallies);
+        let [switching, runnable, blocked, charged] = waits(&passes.waits);
+        let sums = Sums {
+            role: passes.role,
+            sampled,
+            cpu: basis.clean.value,
+            wall: wall.value,
+            switching: switching.map(|s| s.value),
+            waits: runnable.zip(blocked).map(|(runnable, blocked)| [runnable.value, blocked.value]),
+            beside: per_message(&passes.clean, |pass| (pass.beside, pass.messages)),
+            own: own(&passes.waits),
+            calibrated: passes.time.iter().any(|pass| pass.calibrated),
+        };
+        let mut receipt = Self {
+            role: passes.role,
+            size: passes.size,
+            source: first.profile.source,
+            period: first.profile.period,
+            samples: basis.samples,
+            passes: passes.time.len(),
+            cpu: basis.clean,
+            wall,
+            categories: basis.rows(&each(tallies, |tally| &tally.categories)),
+            layers: basis.rows(&each(tallies, |tally| &tally.layers)),
+            contexts: basis.rows(&each(tallies, |tally| &tally.contexts)),
+            paths: basis.rows(&each(tallies, |tally| &tally.paths)),
+            functions: basis.rows(&each(tallies, |tally| &tally.functions)),
+            crossings: basis.rows(&each(tallies, |tally| &tally.crossings)),
+            touching: basis.row((), &tallies.iter().map(|tally| tally.touching.get(&true).copied().unwrap_or(0)).collect::<Vec<_>>()),
+            split: Split::of(&basis, tallies, passes.size),
+            not_sampled: remainder(sampled, basis.clean),
+            switching,
+            runnable,
+            charged,
+            blocked,
+            calls: calls(passes),
+            closure: Closure::of(&sums),
+            observer: Observer::of(&passes.time, &passes.clean),
+            counters,
+            rules: rule_shares(rules, tallies, basis.samples),
+            undecided: undecided(tallies),
+            doubts: Vec::new(),
+            each: basis.each() * basis.clean.value,
+        };
+        receipt.doubts = receipt.doubted(passes);
+        Ok(receipt)
+    }
+
+    /// Whether it does not add up: then its rows are not to be used.
+    pub fn is_red(&self) -> bool {
+        self.doubts.iter().any(|doubt| doubt.gravity() == Gravity::Red)
+    }
+
+    fn doubted(&self, passes: &Passes) -> Vec<Doubt> {
+        let calibrated = passes.time.iter().any(|pass| pass.calibrated);
+        let mut doubts = super::closure::doubts(&self.closure, self.role, self.switching.is_some(), calibrated);
+        if let Some(observer) = self.observer.filter(|observer| observer.ratio.value > OBSERVER) {
+            doubts.push(Doubt::Observer { ratio: observer.ratio.value });
+        }
+        if self.samples < LEAST_SAMPLES {
+            doubts.push(Doubt::FewSamples { missing: LEAST_SAMPLES - self.samples });
+        }
+        if passes.time.len() < LEAST_PASSES || passes.clean.len() < LEAST_PASSES {
+            doubts.push(Doubt::FewPasses { time: passes.time.len(), clean: passes.clean.len() });
+        }
+        let sum = |count: fn(&TimePass) -> u64| passes.time.iter().map(count).fold(0, u64::saturating_add);
+        let marks = [
+            (sum(|pass| pass.profile.lost), (|samples| Doubt::Lost { samples }) as fn(u64) -> Doubt),
+            (sum(|pass| pass.profile.throttled), |times| Doubt::Throttled { times }),
+            (sum(|pass| pass.profile.broken), |samples| Doubt::Broken { samples }),
+        ];
+        doubts.extend(marks.into_iter().filter(|(count, _)| *count > 0).map(|(count, doubt)| doubt(count)));
+        let [layer, category] = self.undecided;
+        if layer > MOST_OTHER || category > MOST_OTHER {
+            doubts.push(Doubt::Undecided { layer, category });
+        }
+        doubts.sort_by_key(|doubt| std::cmp::Reverse(doubt.gravity()));
+        doubts
+    }
+}
+
+fn check(passes: &Passes) -> Result<&TimePass, ReceiptError> {
+    let first = passes.time.first().ok_or(ReceiptError::NoPass("time"))?;
+    if passes.clean.is_empty() {
+        return Err(ReceiptError::NoPass("clean"));
+    }
+    let some = |messages: f64| messages.is_finite() && messages > 0.0;
+    if passes.clean.iter().any(|pass| !some(pass.messages) || pass.cpu.get() == 0 || pass.wall.get() == 0) {
+        return Err(ReceiptError::EmptyPass("clean"));
+    }
+    if passes.time.iter().any(|pass| !some(pass.messages) || pass.cpu.get() == 0 || pass.on_cpu == 0) {
+        return Err(ReceiptError::EmptyPass("time"));
+    }
+    if passes.waits.iter().any(|pass| !some(pass.messages)) {
+        return Err(ReceiptError::EmptyPass("wait"));
+    }
+    if passes.counts.iter().any(|pass| !some(pass.messages)) {
+        return Err(ReceiptError::EmptyPass("count"));
+    }
+    let alike = |pass: &TimePass| (pass.profile.source, pass.profile.period) == (first.profile.source, first.profile.period);
+    if passes.time.iter().all(alike) { Ok(first) } else { Err(ReceiptError::Mixed) }
+}
+
+fn basis(passes: &Passes, tallies: &[Tally]) -> Basis {
+    let clean = ratio(&passes.clean.iter().map(|pass| (pass.cpu.get() as f64, pass.messages)).collect::<Vec<_>>()).figure();
+    Basis {
+        period: passes.time.first().map_or(0.0, |pass| pass.profile.period as f64),
+        on_cpu: passes.time.iter().map(|pass| pass.on_cpu as f64).collect(),
+        samples: tallies.iter().map(|tally| tally.samples).sum(),
+        clean,
+    }
+}
+
+fn each<K>(tallies: &[Tally], of: impl Fn(&Tally) -> &BTreeMap<K, u64>) -> Vec<&BTreeMap<K, u64>> {
+    tallies.iter().map(of).collect()
+}
+
+/// A time per message over passes.
+fn per_message<P>(passes: &[P], of: impl Fn(&P) -> (model::Nanos, f64)) -> f64 {
+    let pair = |pass| {
+        let (time, messages) = of(pass);
+        (time.get() as f64, messages)
+    };
+    ratio(&passes.iter().map(pair).collect::<Vec<_>>()).value
+}
+
+/// CPU time, the part of kernel threads, and wall time of wait passes, per message.
+fn own(passes: &[WaitPass]) -> Option<[f64; 3]> {
+    let own = [
+        per_message(passes, |pass| (pass.cpu, pass.messages)),
+        per_message(passes, |pass| (pass.beside, pass.messages)),
+        per_message(passes, |pass| (pass.wall, pass.messages)),
+    ];
+    Some(own).filter(|own| own[2] > 0.0)
+}
+
+/// The share of the on-CPU time that samples account for.
+fn sampled(basis: &Basis, tallies: &[Tally]) -> Figure {
+    let pairs: Vec<(f64, f64)> = tallies.iter().zip(&basis.on_cpu).map(|(tally, on)| (tally.samples as f64 * basis.period, *on)).collect();
+    ratio(&pairs).figure()
+}
+
+fn remainder(sampled: Figure, clean: Figure) -> Figure {
+    let rest = Figure::new(1.0 - sampled.value, sampled.variance(), sampled.freedom, sampled.method);
+    product(rest, clean)
+}
+
+/// Switching, runnable wait, blocked time and what is charged while switched to,
+/// per message.
+fn waits(passes: &[WaitPass]) -> [Option<Figure>; 4] {
+    let figure = |of: &dyn Fn(&WaitPass) -> Option<u64>| {
+        let pairs: Option<Vec<(f64, f64)>> = passes.iter().map(|pass| of(pass).map(|time| (time as f64, pass.messages))).collect();
+        pairs.filter(|pairs| !pairs.is_empty()).map(|pairs| ratio(&pairs).figure())
+    };
+    [
+        figure(&|pass| pass.waits.switching.map(model::Nanos::get)),
+        figure(&|pass| Some(pass.waits.runnable.since(pass.charged()).get())),
+        figure(&|pass| Some(pass.waits.blocked.get())),
+        figure(&|pass| Some(pass.charged().get())),
+    ]
+}
+
+/// How a function was counted, and its calls and messages pass by pass.
+type Counted = (Option<CountTier>, Vec<(f64, f64)>);
+
+fn calls(passes: &Passes) -> BTreeMap<String, Calls> {
+    let mut pairs: BTreeMap<&String, Counted> = BTreeMap::new();
+    for pass in &passes.counts {
+        for (name, count) in &pass.counts.calls {
+            let own = pass.counts.tier.get(name).copied();
+            let (tier, pairs) = pairs.entry(name).or_insert_with(|| (own, Vec::new()));
+            // A way that is not told is worse than any.
+            let rank = |tier: Option<CountTier>| tier.map_or(usize::MAX, |tier| tier as usize);
+            if rank(own) < rank(*tier) {
+                (*tier, *pairs) = (own, Vec::new());
+            }
+            if own == *tier {
+                pairs.push((*count as f64, pass.messages));
+            }
+        }
+    }
+    let calls = |(name, (tier, pairs)): (&String, Counted)| {
+        let passes = pairs.iter().map(|(count, messages)| count / messages).collect();
+        let each = pairs.iter().map(|(_, messages)| 1.0 / messages).sum::<f64>() / pairs.len() as f64;
+        (name.clone(), Calls { tier, per_message: ratio(&pairs).figure(), passes, each })
+    };
+    pairs.into_iter().map(calls).collect()
+}
+
+fn rule_shares(rules: &Rules, tallies: &[Tally], samples: u64) -> Vec<RuleShare> {
+    let sum = |of: fn(&Tally) -> &BTreeMap<u16, u64>, rule: u16| tallies.iter().filter_map(|tally| of(tally).get(&rule)).sum::<u64>();
+    let share = |count: u64| count as f64 / samples as f64;
+    let shares = (0..rules.len() as u16).filter_map(|rule| {
+        let [layer, category] = [sum(|tally| &tally.by_layer_rule, rule), sum(|tally| &tally.by_category_rule, rule)];
+        let name = rules.name(rule).filter(|_| layer + category > 0)?;
+        Some(RuleShare { name: name.to_owned(), layer: share(layer), category: share(category) })
+    });
+    shares.collect()
+}
+
+fn undecided(tallies: &[Tally]) -> [f64; 2] {
+    let kernel: u64 = tallies.iter().map(|tally| tally.kernel).sum();
+    [0, 1].map(|axis| tallies.iter().map(|tally| tally.undecided[axis]).sum::<u64>() as f64 / kernel.max(1) as f64)
+}

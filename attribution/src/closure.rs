@@ -1,0 +1,150 @@
+//! Whether a receipt adds up: sums that can fail.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use model::Role;
+use serde::Serialize;
+
+use super::doubt::Doubt;
+use super::figure::Figure;
+use super::passes::{CleanPass, TimePass};
+use stats::estimate::Estimate;
+use stats::median;
+
+/// Rows with waits over wall time, beyond which a receipt does not add up.
+pub const WALL: RangeInclusive<f64> = 0.95..=1.05;
+
+/// Rows with switching over CPU time, beyond which a receipt does not add up.
+/// Narrower than [`WALL`], so that one sample in twenty lost shows whatever
+/// share of the wall time is CPU time, from any state up to 1 % too much.
+pub const CPU: RangeInclusive<f64> = 0.96..=1.04;
+
+/// Samples × period over on-CPU time, beyond which the sampler is in doubt.
+pub const fn sampler_bar(role: Role) -> RangeInclusive<f64> {
+    match role {
+        // A receiver sleeps, and each switch is charged but not sampled.
+        Role::Receiver => 0.88..=1.05,
+        Role::Sender => 0.97..=1.03,
+    }
+}
+
+/// The observer's cost, beyond which it is in doubt.
+pub const OBSERVER: f64 = 1.10;
+
+/// Sums of a receipt against what was measured apart from them.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Closure {
+    /// Samples × period over the on-CPU time of the time passes.
+    pub sampler: Figure,
+    /// Sampled rows and the independently measured switching over clean CPU
+    /// time. Of a sender, which hardly switches, without the switching where
+    /// that is not known; `None` of a receiver then, and where the on-CPU time
+    /// was told from the samples.
+    pub cpu: Option<f64>,
+    /// Sampled rows, switching, runnable wait and blocked time over clean wall
+    /// time; `None` without waits. Work of kernel threads, which is done while the
+    /// end waits, is taken off: it would count twice.
+    pub wall: Option<f64>,
+    /// The same within the wait passes: the sampled share of their CPU time, and
+    /// the waits, over their own wall time. Where others use the machine, waits
+    /// of one pass are not those of another; this sum does not mind.
+    pub own: Option<f64>,
+}
+
+/// What a closure is made from, in ns per message.
+#[derive(Debug, Clone, Copy)]
+pub struct Sums {
+    /// Which end.
+    pub role: Role,
+    /// Share of the on-CPU time that was sampled.
+    pub sampled: Figure,
+    /// Clean CPU time.
+    pub cpu: f64,
+    /// Clean wall time.
+    pub wall: f64,
+    /// Switching, if known.
+    pub switching: Option<f64>,
+    /// Runnable wait and blocked time, if known.
+    pub waits: Option<[f64; 2]>,
+    /// CPU time of kernel threads for the end, part of `cpu`.
+    pub beside: f64,
+    /// CPU time, the part of kernel threads, and wall time of the wait passes.
+    pub own: Option<[f64; 3]>,
+    /// Whether the on-CPU time was told from the samples.
+    pub calibrated: bool,
+}
+
+impl Closure {
+    /// Adds up.
+    pub fn of(sums: &Sums) -> Self {
+        let rows = sums.sampled.value * sums.cpu;
+        // Rows that were scaled to the whole CPU time hold the switching.
+        let switching = sums.switching.filter(|_| !sums.calibrated).or((sums.role == Role::Sender).then_some(0.0));
+        let known = switching.filter(|_| !sums.calibrated);
+        let apart = rows + switching.unwrap_or(0.0) - sums.beside;
+        Self {
+            sampler: sums.sampled,
+            cpu: known.map(|switching| (rows + switching) / sums.cpu),
+            wall: sums.waits.map(|[runnable, blocked]| (apart + runnable + blocked) / sums.wall),
+            own: sums.waits.zip(sums.own).map(|([runnable, blocked], [cpu, beside, wall])| {
+                (sums.sampled.value * cpu + switching.unwrap_or(0.0) - beside + runnable + blocked) / wall
+            }),
+        }
+    }
+
+    /// Whether a sum is known and out of its bar. Against the clean wall time
+    /// alone, it says that the passes differ, not that something is missing.
+    pub fn is_red(&self) -> bool {
+        self.cpu.is_some_and(|cpu| !CPU.contains(&cpu)) || self.own.or(self.wall).is_some_and(|own| !WALL.contains(&own))
+    }
+}
+
+/// What watching cost.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Observer {
+    /// CPU time per message of a time pass over that of the clean pass of its
+    /// block: the median over blocks.
+    pub ratio: Estimate,
+}
+
+impl Observer {
+    /// The confidence asked for: five blocks, the fewest of a sound receipt,
+    /// attain 93.75 %, which the interval then says.
+    const CONFIDENCE: f64 = 0.90;
+
+    /// Pairs passes by their block; `None` where no block has both.
+    pub fn of(time: &[TimePass], clean: &[CleanPass]) -> Option<Self> {
+        let of_block: BTreeMap<u32, f64> = clean.iter().map(|pass| (pass.block, pass.cpu.get() as f64 / pass.messages)).collect();
+        let pair = |pass: &TimePass| of_block.get(&pass.block).map(|clean| pass.cpu.get() as f64 / pass.messages / clean);
+        let ratios: Vec<f64> = time.iter().filter_map(pair).collect();
+        median::estimate(&ratios, Self::CONFIDENCE).map(|ratio| Self { ratio })
+    }
+}
+
+/// The doubts that sums give rise to.
+pub fn doubts(closure: &Closure, role: Role, switching: bool, calibrated: bool) -> Vec<Doubt> {
+    let mut doubts = Vec::new();
+    match (closure.wall, closure.own.or(closure.wall)) {
+        (Some(wall), Some(own)) if !WALL.contains(&own) => {
+            // The worse of the two, which may be the same.
+            let worse = if (wall - 1.0).abs() > (own - 1.0).abs() { wall } else { own };
+            doubts.push(Doubt::Wall { closure: worse });
+        }
+        (Some(wall), Some(own)) if !WALL.contains(&wall) => doubts.push(Doubt::Moved { closure: wall, own }),
+        (Some(_), Some(_)) => {}
+        _ => doubts.push(Doubt::NoWaits),
+    }
+    if let Some(cpu) = closure.cpu.filter(|cpu| !CPU.contains(cpu)) {
+        doubts.push(Doubt::Cpu { closure: cpu });
+    }
+    if calibrated {
+        doubts.push(Doubt::NotHeld);
+    } else if !sampler_bar(role).contains(&closure.sampler.value) {
+        doubts.push(Doubt::Sampler { closure: closure.sampler.value });
+    }
+    if !switching {
+        doubts.push(Doubt::NoSwitching);
+    }
+    doubts
+}

@@ -1,0 +1,162 @@
+//! From a call chain to its attributes.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use model::profile::Profile;
+
+use super::{Chain, Rule, Rules, Ruling, Setting};
+use crate::attributes::{Attributes, Category, Context, Decided, Direction, Layer};
+use crate::symbol::Symbol;
+
+/// A chain longer than this is cut at its outer end: the kernel's own limit is
+/// 127 frames (`PERF_MAX_STACK_DEPTH`, include/uapi/linux/perf_event.h).
+const MOST_FRAMES: usize = 512;
+
+/// Classifies chains by rules; what it finds out about a name it remembers.
+#[derive(Debug)]
+pub struct Classifier<'r> {
+    rules: &'r Rules,
+    known: HashMap<String, Rc<Known>>,
+}
+
+/// A name and the rules that its patterns and module let through.
+#[derive(Debug)]
+struct Known {
+    /// Without suffix and module: what callers' patterns are held against.
+    name: String,
+    rules: Vec<u16>,
+    chains: Vec<u16>,
+}
+
+impl<'r> Classifier<'r> {
+    /// A classifier that knows no name yet.
+    pub fn new(rules: &'r Rules) -> Self {
+        Self { rules, known: HashMap::new() }
+    }
+
+    /// Classifies one chain, the innermost function first. `user` says that the
+    /// sample fell into user code: then the chain does not matter unless its
+    /// innermost frame is `[syscall exit]`.
+    pub fn classify(&mut self, frames: &[&str], user: bool) -> Attributes {
+        let frames: Vec<Rc<Known>> = frames.iter().take(MOST_FRAMES).map(|frame| self.known(frame)).collect();
+        self.judge(&frames, user)
+    }
+
+    /// The attributes of every stack of a profile, in its order.
+    pub fn profile(&mut self, profile: &Profile) -> Vec<Attributes> {
+        let symbols: Vec<Rc<Known>> = profile.symbols.iter().map(|symbol| self.known(symbol)).collect();
+        let mut frames = Vec::new();
+        let classify = |stack: &model::profile::Stack| {
+            frames.clear();
+            // A place beyond the table would be damage: it counts as a name that no rule knows.
+            let known = stack.frames.iter().take(MOST_FRAMES).filter_map(|place| symbols.get(*place as usize));
+            frames.extend(known.cloned());
+            self.judge(&frames, stack.user)
+        };
+        profile.stacks.iter().map(classify).collect()
+    }
+
+    /// What is said of a function when nothing is known of its callers.
+    pub fn ruling(&mut self, symbol: &str) -> Ruling {
+        let frames = [self.known(symbol)];
+        let first = |wanted: &dyn Fn(&Rule) -> bool| self.matching(&frames, 0).find(|(_, rule)| wanted(rule));
+        Ruling {
+            layer: first(&|rule| rule.layer.is_some()).and_then(|(_, rule)| rule.layer),
+            category: first(&|rule| rule.category.is_some()).and_then(|(_, rule)| rule.category),
+        }
+    }
+
+    fn known(&mut self, text: &str) -> Rc<Known> {
+        if let Some(known) = self.known.get(text) {
+            return Rc::clone(known);
+        }
+        let symbol = Symbol::of(text);
+        let mut rules = self.rules.rule_index.find(symbol.name);
+        rules.retain(|place| {
+            let modules = &self.rules.rules[usize::from(*place)].modules;
+            modules.is_empty() || symbol.module.is_some_and(|module| modules.iter().any(|pattern| pattern.matches(module)))
+        });
+        let chains = self.rules.chain_index.find(symbol.name);
+        let known = Rc::new(Known { name: symbol.name.to_owned(), rules, chains });
+        self.known.insert(text.to_owned(), Rc::clone(&known));
+        known
+    }
+
+    fn judge(&self, frames: &[Rc<Known>], user: bool) -> Attributes {
+        let exit = frames.first().is_some_and(|leaf| leaf.name == "[syscall_exit]");
+        if user && !exit {
+            let rule = Decided { layer: None, category: None };
+            let (layer, category) = (Layer::User, Category::User);
+            return Attributes { context: Context::Process, direction: None, layer, category, crossing: None, rule };
+        }
+        let (context, direction) = self.chain(frames);
+        let (layer, by_layer) = self.layer(frames);
+        let (category, by_category) = self.category(frames);
+        let of_leaf = |wanted: &dyn Fn(&Rule) -> bool| self.matching(frames, 0).map(|(_, rule)| rule).find(|rule| wanted(rule));
+        Attributes {
+            context: of_leaf(&|rule| rule.context.is_some()).and_then(|rule| rule.context).unwrap_or(context),
+            direction: of_leaf(&|rule| rule.direction.is_some()).and_then(|rule| rule.direction).or(direction),
+            layer,
+            category,
+            crossing: of_leaf(&|rule| rule.crossing.is_some()).and_then(|rule| rule.crossing),
+            rule: Decided { layer: by_layer, category: by_category },
+        }
+    }
+
+    /// The rules that match the function at `place` of a chain, in their order.
+    fn matching<'a>(&'a self, frames: &'a [Rc<Known>], place: usize) -> impl Iterator<Item = (u16, &'a Rule)> {
+        let candidates = frames.get(place).map_or(&[][..], |frame| &frame.rules);
+        let caller = frames.get(place + 1).map(|caller| caller.name.as_str());
+        candidates.iter().map(|number| (*number, &self.rules.rules[usize::from(*number)])).filter(move |(_, rule)| {
+            rule.callers.is_empty() || caller.is_some_and(|caller| rule.callers.iter().any(|pattern| pattern.matches(caller)))
+        })
+    }
+
+    /// The first layer that a rule names, from the innermost function outwards.
+    ///
+    /// Beyond the innermost one, functions of which no rule says anything are
+    /// passed over: they are callers without a layer.
+    fn layer(&self, frames: &[Rc<Known>]) -> (Layer, Option<u16>) {
+        for place in 0..frames.len() {
+            let said = self.matching(frames, place).find_map(|(number, rule)| rule.layer.map(|layer| (layer, number)));
+            match said {
+                Some((Setting::Said(layer), number)) => return (layer, Some(number)),
+                None if place == 0 => break,
+                Some((Setting::Caller, _)) | None => {}
+            }
+        }
+        (Layer::Other, None)
+    }
+
+    /// The category of the innermost function that is not taken from its caller.
+    fn category(&self, frames: &[Rc<Known>]) -> (Category, Option<u16>) {
+        for place in 0..frames.len() {
+            let said = self.matching(frames, place).find_map(|(number, rule)| rule.category.map(|category| (category, number)));
+            match said {
+                Some((Setting::Said(category), number)) => return (category, Some(number)),
+                Some((Setting::Caller, _)) => {}
+                None => break,
+            }
+        }
+        (Category::Other, None)
+    }
+
+    /// Context and direction, from the outermost function inwards.
+    fn chain(&self, frames: &[Rc<Known>]) -> (Context, Option<Direction>) {
+        let (mut context, mut direction) = (Context::Process, None);
+        for place in (0..frames.len()).rev() {
+            let caller = frames.get(place + 1).map(|caller| caller.name.as_str());
+            let chains = || frames[place].chains.iter().map(|number| &self.rules.chains[usize::from(*number)]);
+            let matching = || chains().filter(|chain| called_so(chain, caller));
+            context = matching().find_map(|chain| chain.context).unwrap_or(context);
+            let applies = |chain: &&Chain| chain.after.as_ref().is_none_or(|after| after.contains(&direction));
+            direction = matching().filter(applies).find_map(|chain| chain.direction).or(direction);
+        }
+        (context, direction)
+    }
+}
+
+fn called_so(chain: &Chain, caller: Option<&str>) -> bool {
+    chain.callers.is_empty() || caller.is_some_and(|caller| chain.callers.iter().any(|pattern| pattern.matches(caller)))
+}

@@ -1,0 +1,145 @@
+//! The rules that tell what a sample is about: data, in a plain text file.
+//!
+//! `rules/kernel.rules` is compiled in; its head and `docs/receipt.md` say how
+//! it is written.
+
+mod classify;
+mod error;
+mod index;
+mod parse;
+mod pattern;
+
+pub use classify::Classifier;
+pub use error::{Problem, RuleError};
+pub use pattern::Pattern;
+
+use index::Index;
+
+use super::attributes::{Attributes, Category, Context, Crossing, Direction, Layer};
+
+/// The rules that come with nettoll.
+pub const BUILTIN: &str = include_str!("../../../rules/kernel.rules");
+
+/// Said outright, or taken from the caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setting<T> {
+    /// This.
+    Said(T),
+    /// Of the layer, the nearest caller that has one; of the category, whatever
+    /// the caller is.
+    Caller,
+}
+
+/// A rule about the function that was sampled.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rule {
+    /// What it is about, in words.
+    pub name: String,
+    /// Any of these names; empty where the module tells.
+    pub matches: Vec<Pattern>,
+    /// The caller has to be one of these; empty for any.
+    pub callers: Vec<Pattern>,
+    /// The module has to be one of these; empty for any and none.
+    pub modules: Vec<Pattern>,
+    /// The layer it sets, if any.
+    pub layer: Option<Setting<Layer>>,
+    /// The category it sets, if any.
+    pub category: Option<Setting<Category>>,
+    /// The context, where the chain would mislead.
+    pub context: Option<Context>,
+    /// The direction, where the chain would mislead.
+    pub direction: Option<Direction>,
+    /// Part of entry or exit.
+    pub crossing: Option<Crossing>,
+}
+
+/// A rule about every function of a chain.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Chain {
+    /// What it is about, in words.
+    pub name: String,
+    /// Any of these names.
+    pub matches: Vec<Pattern>,
+    /// The caller has to be one of these; empty for any.
+    pub callers: Vec<Pattern>,
+    /// Only where the direction so far is one of these; `None` always.
+    pub after: Option<Vec<Option<Direction>>>,
+    /// The context from here inwards.
+    pub context: Option<Context>,
+    /// The direction from here inwards.
+    pub direction: Option<Direction>,
+}
+
+/// Ordered rules, ready to classify.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    rules: Vec<Rule>,
+    chains: Vec<Chain>,
+    rule_index: Index,
+    chain_index: Index,
+}
+
+/// What the rules say of a function whatever calls it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ruling {
+    /// Its layer; `None` when no rule says.
+    pub layer: Option<Setting<Layer>>,
+    /// Its category; `None` when no rule says.
+    pub category: Option<Setting<Category>>,
+}
+
+impl Rule {
+    const fn decides_nothing(&self) -> bool {
+        self.layer.is_none() && self.category.is_none() && self.context.is_none() && self.direction.is_none() && self.crossing.is_none()
+    }
+}
+
+impl Rules {
+    /// Reads a rule file.
+    ///
+    /// # Errors
+    /// The line and what is wrong with it, with the remedy. No rule that would
+    /// match every function is accepted.
+    pub fn parse(text: &str) -> Result<Self, RuleError> {
+        let (rules, chains) = parse::parse(text)?;
+        let rule_index = Index::of(rules.iter().map(|rule| rule.matches.as_slice()));
+        let chain_index = Index::of(chains.iter().map(|chain| chain.matches.as_slice()));
+        Ok(Self { rules, chains, rule_index, chain_index })
+    }
+
+    /// The rules that come with nettoll.
+    ///
+    /// # Errors
+    /// Never, as a test shows; the type keeps a rule file from ever stopping
+    /// the program.
+    pub fn builtin() -> Result<Self, RuleError> {
+        Self::parse(BUILTIN)
+    }
+
+    /// The name of a rule by its place, as [`super::Decided`] has it.
+    pub fn name(&self, place: u16) -> Option<&str> {
+        self.rules.get(usize::from(place)).map(|rule| rule.name.as_str())
+    }
+
+    /// How many rules there are, those of chains not counted.
+    pub fn len(&self) -> usize {
+        self.rules.len()
+    }
+
+    /// Whether there is no rule; never so of rules that were parsed.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// What is said of a function when nothing is known of its callers.
+    pub fn ruling(&self, symbol: &str) -> Ruling {
+        let mut classifier = Classifier::new(self);
+        classifier.ruling(symbol)
+    }
+
+    /// Classifies one chain, the innermost function first. `user` says that the
+    /// sample fell into user code. For many chains a [`Classifier`] is faster.
+    pub fn classify(&self, frames: &[&str], user: bool) -> Attributes {
+        Classifier::new(self).classify(frames, user)
+    }
+}

@@ -1,0 +1,203 @@
+//! Reads a rule file: a line at a time, a key and its values.
+
+use std::collections::BTreeSet;
+use std::str::FromStr;
+
+use model::nearest;
+
+use super::error::{Problem, RuleError};
+use super::pattern::Pattern;
+use super::{Chain, Rule, Setting};
+use crate::attributes::Direction;
+
+/// The longest rule file, in bytes.
+pub const MOST_BYTES: usize = 1 << 20;
+
+/// The most rules of a file, chains included.
+pub const MOST_RULES: usize = 2_000;
+
+/// The most patterns of a file.
+pub const MOST_PATTERNS: usize = 50_000;
+
+/// The longest name of a rule, in characters.
+const LONGEST_RULE_NAME: usize = 80;
+
+/// Every key, for "did you mean".
+const KEYS: [&str; 11] = ["rule", "chain", "match", "caller", "module", "after", "layer", "category", "context", "direction", "crossing"];
+
+/// The rules of a text, in its order.
+pub fn parse(text: &str) -> Result<(Vec<Rule>, Vec<Chain>), RuleError> {
+    if text.len() > MOST_BYTES {
+        return Err(RuleError { line: 1, problem: Problem::TooLong });
+    }
+    let mut reader = Reader::default();
+    let mut last = 1;
+    for (place, line) in text.lines().enumerate() {
+        last = place + 1;
+        let said = line.split('#').next().unwrap_or_default().trim();
+        if !said.is_empty() {
+            reader.line(last, said)?;
+        }
+    }
+    reader.close()?;
+    if reader.rules.is_empty() {
+        return Err(RuleError { line: last, problem: Problem::Empty });
+    }
+    Ok((reader.rules, reader.chains))
+}
+
+#[derive(Default)]
+struct Reader {
+    rules: Vec<Rule>,
+    chains: Vec<Chain>,
+    names: BTreeSet<String>,
+    patterns: usize,
+    open: Option<Open>,
+}
+
+/// The rule whose lines are being read, and where it starts.
+struct Open {
+    line: usize,
+    kind: Kind,
+    said: BTreeSet<&'static str>,
+}
+
+enum Kind {
+    Rule(Rule),
+    Chain(Chain),
+}
+
+impl Reader {
+    fn line(&mut self, line: usize, said: &str) -> Result<(), RuleError> {
+        let (key, rest) = said.split_once(char::is_whitespace).unwrap_or((said, ""));
+        if matches!(key, "rule" | "chain") {
+            // What the rule before lacks is said at the line where that starts.
+            self.close()?;
+        }
+        self.take(line, key, rest.trim()).map_err(|problem| RuleError { line, problem })
+    }
+
+    fn take(&mut self, line: usize, key: &str, rest: &str) -> Result<(), Problem> {
+        let Some(key) = KEYS.iter().copied().find(|known| *known == key) else {
+            let hint = nearest(key, KEYS.iter().copied()).map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+            return Err(Problem::UnknownKey { word: shortened(key), hint });
+        };
+        if matches!(key, "rule" | "chain") {
+            return self.start(line, key, rest);
+        }
+        if rest.is_empty() {
+            return Err(Problem::NoValue(key));
+        }
+        let Some(open) = &mut self.open else { return Err(Problem::OutsideRule(key.to_owned())) };
+        if !matches!(key, "match" | "caller" | "module") && !open.said.insert(key) {
+            return Err(Problem::SaidTwice(key));
+        }
+        let patterns = open.value(key, rest)?;
+        self.patterns += patterns;
+        if self.patterns > MOST_PATTERNS { Err(Problem::TooManyPatterns) } else { Ok(()) }
+    }
+
+    fn start(&mut self, line: usize, key: &str, name: &str) -> Result<(), Problem> {
+        if name.is_empty() {
+            return Err(Problem::NoName);
+        }
+        if name.chars().count() > LONGEST_RULE_NAME {
+            return Err(Problem::NameTooLong);
+        }
+        if !self.names.insert(name.to_owned()) {
+            return Err(Problem::SameName(name.to_owned()));
+        }
+        if self.names.len() > MOST_RULES {
+            return Err(Problem::TooManyRules);
+        }
+        let name = name.to_owned();
+        let kind = match key {
+            "rule" => Kind::Rule(Rule { name, ..Rule::default() }),
+            _ => Kind::Chain(Chain { name, ..Chain::default() }),
+        };
+        self.open = Some(Open { line, kind, said: BTreeSet::new() });
+        Ok(())
+    }
+
+    /// Takes the open rule in, if it is whole.
+    fn close(&mut self) -> Result<(), RuleError> {
+        let Some(open) = self.open.take() else { return Ok(()) };
+        let (name, bare, idle) = match &open.kind {
+            Kind::Rule(rule) => (&rule.name, rule.matches.is_empty() && rule.modules.is_empty(), rule.decides_nothing()),
+            Kind::Chain(chain) => (&chain.name, chain.matches.is_empty(), chain.context.is_none() && chain.direction.is_none()),
+        };
+        if bare {
+            return Err(RuleError { line: open.line, problem: Problem::MatchesEverything(name.clone()) });
+        }
+        if idle {
+            return Err(RuleError { line: open.line, problem: Problem::DecidesNothing(name.clone()) });
+        }
+        match open.kind {
+            Kind::Rule(rule) => self.rules.push(rule),
+            Kind::Chain(chain) => self.chains.push(chain),
+        }
+        Ok(())
+    }
+}
+
+impl Open {
+    /// Takes in a key's values, and says how many of them are patterns.
+    fn value(&mut self, key: &'static str, text: &str) -> Result<usize, Problem> {
+        match &mut self.kind {
+            Kind::Rule(rule) => match key {
+                "match" => add(&mut rule.matches, text),
+                "caller" => add(&mut rule.callers, text),
+                "module" => add(&mut rule.modules, text),
+                "layer" => set(&mut rule.layer, one_or_caller(key, text)?),
+                "category" => set(&mut rule.category, one_or_caller(key, text)?),
+                "context" => set(&mut rule.context, one(key, text)?),
+                "direction" => set(&mut rule.direction, one(key, text)?),
+                "crossing" => set(&mut rule.crossing, one(key, text)?),
+                _ => Err(Problem::NotHere { key, kind: "rule", remedy: "only the direction of a chain depends on the one before" }),
+            },
+            Kind::Chain(chain) => match key {
+                "match" => add(&mut chain.matches, text),
+                "caller" => add(&mut chain.callers, text),
+                "context" => set(&mut chain.context, one(key, text)?),
+                "direction" => set(&mut chain.direction, one(key, text)?),
+                "after" => set(&mut chain.after, directions(text)?),
+                _ => {
+                    Err(Problem::NotHere { key, kind: "chain", remedy: "say it in a 'rule', which is about the function that was sampled" })
+                }
+            },
+        }
+    }
+}
+
+fn add(patterns: &mut Vec<Pattern>, text: &str) -> Result<usize, Problem> {
+    let before = patterns.len();
+    for word in text.split_whitespace() {
+        patterns.push(Pattern::parse(word)?);
+    }
+    Ok(patterns.len() - before)
+}
+
+fn set<T>(place: &mut Option<T>, value: T) -> Result<usize, Problem> {
+    *place = Some(value);
+    Ok(0)
+}
+
+fn one<T: FromStr<Err = model::UnknownChoice>>(key: &'static str, text: &str) -> Result<T, Problem> {
+    if text.split_whitespace().count() > 1 {
+        return Err(Problem::TwoValues(key));
+    }
+    shortened(text).parse().map_err(|error: model::UnknownChoice| Problem::UnknownValue(error.to_string()))
+}
+
+fn one_or_caller<T: FromStr<Err = model::UnknownChoice>>(key: &'static str, text: &str) -> Result<Setting<T>, Problem> {
+    if text == "caller" { Ok(Setting::Caller) } else { one(key, text).map(Setting::Said) }
+}
+
+fn directions(text: &str) -> Result<Vec<Option<Direction>>, Problem> {
+    text.split_whitespace().map(|word| if word == "none" { Ok(None) } else { one("after", word).map(Some) }).collect()
+}
+
+/// A foreign word as an error shows it.
+fn shortened(word: &str) -> String {
+    word.chars().take(60).collect()
+}

@@ -1,0 +1,295 @@
+//! A receipt adds up, and says so when it does not.
+
+use super::made::{COSTS, CPU, Cell, PERIOD, passes, profile};
+use crate::{Category, Crossing, Direction, Doubt, ErrorMethod, Layer, Passes, Receipt, ReceiptError, Rules, folded, merge};
+use model::profile::{HardwareCounts, Profile, SampleSource, Stack};
+use model::{Nanos, Role};
+use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, proptest};
+use stats::noise::generator;
+use std::collections::BTreeMap;
+
+fn receipt(passes: &Passes) -> Receipt {
+    Receipt::of(passes, &Rules::builtin().unwrap()).unwrap()
+}
+
+fn sound() -> Passes {
+    passes(Cell::default(), &COSTS, &mut generator(5))
+}
+
+fn row<K: PartialEq + Copy>(rows: &[crate::Row<K>], key: K) -> f64 {
+    rows.iter().find(|row| row.key == key).map_or(0.0, |row| row.ns.value)
+}
+
+#[test]
+fn rows_find_what_was_put_in() {
+    let receipt = receipt(&sound());
+    let near = |found: f64, wanted: f64| assert!((found - wanted).abs() < 0.05 * wanted, "{found} for {wanted}");
+    near(receipt.cpu.value, CPU);
+    near(row(&receipt.categories, Category::DataMovement), 150.0);
+    near(row(&receipt.categories, Category::Checksum), 60.0);
+    near(row(&receipt.categories, Category::BufferManagement), 200.0);
+    near(row(&receipt.categories, Category::User), 40.0);
+    near(row(&receipt.layers, Layer::Udp), 180.0 + 60.0 + 130.0);
+    near(row(&receipt.layers, Layer::User), 40.0);
+    near(row(&receipt.crossings, Crossing::Entry), 120.0);
+    near(row(&receipt.crossings, Crossing::Exit), 20.0);
+    near(row(&receipt.split.directions, Some(Direction::Send)), 590.0);
+    near(row(&receipt.split.directions, Some(Direction::Receive)), 130.0);
+    near(row(&receipt.split.directions, Some(Direction::Acknowledgement)), 100.0);
+    near(receipt.touching.ns.value, 210.0);
+    near(receipt.split.bound.messages_per_s, 1e6);
+    near(receipt.split.bound.bits_per_s, 1e6 * 8.0 * 1024.0);
+    near(receipt.split.bound_without_acknowledgement.messages_per_s, 1e9 / 900.0);
+    near(receipt.calls["udp_sendmsg"].per_message.value, 1.0);
+    near(receipt.runnable.unwrap().value, 50.0);
+    near(receipt.observer.unwrap().ratio.value, 1.04);
+    assert!(receipt.observer.unwrap().ratio.interval.is_some());
+    assert_eq!(receipt.undecided, [0.0, 0.0]);
+    assert!(receipt.doubts.is_empty() && !receipt.is_red(), "{:?}", receipt.doubts);
+    assert!((receipt.closure.wall.unwrap() - 1.0).abs() < 0.01 && (receipt.closure.cpu.unwrap() - 1.0).abs() < 0.01);
+    assert!(receipt.rules.iter().any(|rule| rule.name == "udp" && rule.layer > 0.2));
+}
+
+/// The bars of a receipt can be missed: a twentieth of the samples gone, or a
+/// wait, turns it red.
+#[test]
+fn what_is_dropped_turns_it_red() {
+    let mut fewer = sound();
+    for pass in &mut fewer.time {
+        let mut seen = 0_u64;
+        for stack in &mut pass.profile.stacks {
+            let kept = (0..stack.count)
+                .filter(|_| {
+                    seen += 1;
+                    !seen.is_multiple_of(20)
+                })
+                .count() as u64;
+            stack.count = kept.max(1);
+        }
+    }
+    let red = receipt(&fewer);
+    assert!(red.is_red(), "{:?}", red.closure);
+    assert!(matches!(red.doubts[0], Doubt::Cpu { closure } if (0.945..0.955).contains(&closure)), "{:?}", red.doubts);
+    assert!(red.doubts.iter().any(|doubt| matches!(doubt, Doubt::Sampler { .. })));
+    // Where the CPU time is all of the time, the sum with the waits shows it too.
+    let busy = Cell { waits: [0.0, 0.0], ..Cell::default() };
+    let mut fewer = passes(busy, &COSTS, &mut generator(5));
+    fewer.time.iter_mut().flat_map(|pass| &mut pass.profile.stacks).for_each(|stack| stack.count -= stack.count.div_ceil(19));
+    assert!(matches!(receipt(&fewer).doubts[0], Doubt::Wall { .. }));
+
+    let mut waitless = sound();
+    waitless.waits.iter_mut().for_each(|pass| pass.waits.blocked = Nanos::new(0));
+    let red = receipt(&waitless);
+    assert!(red.is_red() && !(0.95..=1.05).contains(&red.closure.wall.unwrap()), "{:?}", red.closure);
+    assert!(!red.closure.cpu.is_some_and(|cpu| (cpu - 1.0).abs() > 0.01));
+}
+
+/// Others on the machine make one pass wait longer than another: that is no
+/// sample lost.
+#[test]
+fn waits_are_held_against_their_own_time() {
+    let mut passes = sound();
+    for pass in &mut passes.waits {
+        let more = Nanos::new((400.0 * pass.messages) as u64);
+        (pass.waits.runnable, pass.wall) = (pass.waits.runnable + more, pass.wall + more);
+    }
+    let moved = receipt(&passes);
+    assert!(!moved.is_red() && matches!(moved.doubts[..], [Doubt::Moved { closure, .. }] if closure > 1.2), "{:?}", moved.doubts);
+    assert!((moved.closure.own.unwrap() - 1.0).abs() < 0.01);
+    passes.waits.iter_mut().for_each(|pass| pass.waits.blocked = Nanos::new(0));
+    assert!(receipt(&passes).is_red());
+}
+
+#[test]
+fn doubts_are_said() {
+    let doubts = |change: &dyn Fn(&mut Passes)| {
+        let mut passes = sound();
+        change(&mut passes);
+        let doubts = receipt(&passes).doubts;
+        assert!(doubts.iter().all(|doubt| !doubt.to_string().is_empty() && !doubt.remedy().is_empty()));
+        doubts
+    };
+    assert_eq!(doubts(&|passes| passes.time[0].profile.lost = 3), vec![Doubt::Lost { samples: 3 }]);
+    assert_eq!(doubts(&|passes| passes.time[1].profile.throttled = 2), vec![Doubt::Throttled { times: 2 }]);
+    assert_eq!(doubts(&|passes| passes.time[1].profile.broken = 1), vec![Doubt::Broken { samples: 1 }]);
+    assert_eq!(doubts(&|passes| passes.waits.clear()), vec![Doubt::NoWaits, Doubt::NoSwitching]);
+    assert_eq!(doubts(&|passes| passes.waits[0].waits.switching = None), vec![Doubt::NoSwitching]);
+    let few = doubts(&|passes| passes.time.truncate(4));
+    assert!(few.contains(&Doubt::FewPasses { time: 4, clean: 9 }), "{few:?}");
+    assert!(few.iter().any(|doubt| matches!(doubt, Doubt::FewSamples { missing } if (4_000..6_000).contains(missing))), "{few:?}");
+    let slow = doubts(&|passes| passes.time.iter_mut().for_each(|pass| pass.cpu = Nanos::new(pass.cpu.get() * 6 / 5)));
+    assert!(matches!(slow[..], [Doubt::Observer { .. }]), "{slow:?}");
+    let unknown = doubts(&|passes| passes.time[0].profile.symbols.iter_mut().for_each(|name| name.insert_str(0, "zz")));
+    assert!(unknown.iter().any(|doubt| matches!(doubt, Doubt::Undecided { .. })), "{unknown:?}");
+    let asleep = doubts(&|passes| passes.role = Role::Receiver);
+    assert!(asleep.is_empty(), "{asleep:?}");
+}
+
+/// Time that was not sampled is a row of its own; what switching costs stands
+/// beside it and closes the sum.
+#[test]
+fn a_receiver_s_switches_are_not_sampled() {
+    let mut passes = sound();
+    passes.role = Role::Receiver;
+    for pass in &mut passes.time {
+        pass.on_cpu = pass.on_cpu * 100 / 93;
+        pass.cpu = Nanos::new(pass.on_cpu);
+    }
+    for pass in &mut passes.clean {
+        pass.wall = Nanos::new(pass.wall.get() + pass.cpu.get() * 7 / 93);
+        pass.cpu = Nanos::new(pass.cpu.get() * 100 / 93);
+    }
+    for pass in &mut passes.waits {
+        pass.wall = Nanos::new(pass.wall.get() + pass.cpu.get() * 7 / 93);
+        pass.cpu = Nanos::new(pass.cpu.get() * 100 / 93);
+        pass.waits.switching = Some(Nanos::new((75.0 * pass.messages) as u64));
+    }
+    let receipt = receipt(&passes);
+    assert!((receipt.not_sampled.value - 75.3).abs() < 10.0 && (receipt.switching.unwrap().value - 75.0).abs() < 1.0);
+    assert!((receipt.closure.sampler.value - 0.93).abs() < 0.01);
+    assert!(!receipt.is_red() && receipt.doubts.iter().all(|doubt| matches!(doubt, Doubt::Observer { .. })), "{:?}", receipt.doubts);
+}
+
+#[test]
+fn what_no_receipt_can_be_made_from() {
+    let error = |change: &dyn Fn(&mut Passes)| {
+        let mut passes = sound();
+        change(&mut passes);
+        Receipt::of(&passes, &Rules::builtin().unwrap()).unwrap_err()
+    };
+    assert_eq!(error(&|passes| passes.time.clear()), ReceiptError::NoPass("time"));
+    assert_eq!(error(&|passes| passes.clean.clear()), ReceiptError::NoPass("clean"));
+    assert_eq!(error(&|passes| passes.clean[0].messages = 0.0), ReceiptError::EmptyPass("clean"));
+    assert_eq!(error(&|passes| passes.time[0].on_cpu = 0), ReceiptError::EmptyPass("time"));
+    assert_eq!(error(&|passes| passes.waits[0].messages = f64::NAN), ReceiptError::EmptyPass("wait"));
+    assert_eq!(error(&|passes| passes.counts[0].messages = -1.0), ReceiptError::EmptyPass("count"));
+    assert_eq!(error(&|passes| passes.time[3].profile.period += 1), ReceiptError::Mixed);
+    assert_eq!(error(&|passes| passes.time.iter_mut().for_each(|pass| pass.profile.stacks.clear())), ReceiptError::NoSamples);
+}
+
+#[test]
+fn few_passes_fall_back_on_the_samples() {
+    let mut few = sound();
+    few.time.truncate(3);
+    assert!(receipt(&few).categories.iter().all(|row| row.share.method == ErrorMethod::Binomial));
+    let lively = passes(Cell { spread: 0.2, ..Cell::default() }, &COSTS, &mut generator(6));
+    assert!(receipt(&lively).categories.iter().any(|row| row.share.method == ErrorMethod::BetweenTrials));
+    few.clean.truncate(1);
+    assert!(receipt(&few).categories.iter().all(|row| row.ns.error.is_none() && row.ns.method == ErrorMethod::Unknown));
+}
+
+/// How often the intervals of rows hold what was put in.
+#[test]
+fn intervals_of_rows_cover() {
+    let receipts = if cfg!(debug_assertions) { 150 } else { 1_000 };
+    for (blocks, spread) in [(5, 0.0), (5, 0.1), (9, 0.1), (9, 0.3)] {
+        let (mut random, mut held, mut all) = (generator(77), 0, 0);
+        for _ in 0..receipts {
+            let cell = Cell { blocks, spread, ..Cell::default() };
+            let receipt = receipt(&passes(cell, &COSTS, &mut random));
+            for cost in COSTS {
+                let leaf = cost.chain.split('<').next().unwrap();
+                let name = crate::Symbol::of(leaf).listed();
+                let [low, high] = receipt.functions.iter().find(|row| row.key == name).unwrap().ns.interval.unwrap();
+                held += u32::from(low <= cost.ns && cost.ns <= high);
+                all += 1;
+            }
+        }
+        let held = f64::from(held) / f64::from(all);
+        eprintln!("rows of {blocks} passes, spread {spread}, at 95 %: hold {held:.3}");
+        assert!(held >= 0.92, "{held}");
+    }
+}
+
+#[test]
+fn instructions_per_cycle_of_each_layer() {
+    let mut passes = sound();
+    for pass in &mut passes.time {
+        pass.profile.source = SampleSource::Cycles;
+        let of = |stack: &Stack| vec![stack.count * PERIOD * if stack.user { 3 } else { 1 }, 7];
+        let of_stacks = pass.profile.stacks.iter().map(of).collect();
+        pass.counters = Some(HardwareCounts { names: vec!["instructions".into(), "cache-misses".into()], of_stacks });
+    }
+    let counters = receipt(&passes).counters;
+    assert!((counters[&Layer::User].ipc.unwrap() - 3.0).abs() < 1e-9 && (counters[&Layer::Ip].ipc.unwrap() - 1.0).abs() < 1e-9);
+    assert_eq!(counters[&Layer::User].counted["cache-misses"], 63.0);
+    passes.time[2].counters = None;
+    assert!(receipt(&passes).counters.is_empty());
+}
+
+#[test]
+fn folded_is_what_the_flame_graph_tools_read() {
+    let made = profile(&[
+        ("tcp_ack<tcp_v4_rcv [x]<do_syscall_64", 3),
+        ("[user]", 2),
+        ("evil;name<\nroot", 1),
+        ("tcp_ack<tcp_v4_rcv [x]<do_syscall_64", 4),
+    ]);
+    assert_eq!(folded(&made), "[user] 2\n_root;evil_name 1\ndo_syscall_64;tcp_v4_rcv [x];tcp_ack 7\n");
+}
+
+fn any_profile() -> impl Strategy<Value = Profile> {
+    let name = prop::sample::select(vec![
+        "tcp_ack",
+        "tcp_v4_rcv",
+        "udp_sendmsg",
+        "_raw_spin_unlock_irq",
+        "veth_xmit [veth]",
+        "zz",
+        "kfree",
+        "[user]",
+    ]);
+    let chain = prop::collection::vec(name, 1..6).prop_map(|names| names.join("<"));
+    prop::collection::vec((chain, 1_u64..500), 0..20)
+        .prop_map(|stacks| profile(&stacks.iter().map(|(chain, count)| (chain.as_str(), *count)).collect::<Vec<_>>()))
+}
+
+/// What a profile says, whatever the order of its tables.
+fn said(profile: &Profile) -> String {
+    folded(profile)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn rows_sum_to_the_whole(profiles in prop::collection::vec(any_profile(), 1..6), on in 1.0..3.0f64, seed in any::<u64>()) {
+        let mut made = passes(Cell { blocks: profiles.len() as u32, ..Cell::default() }, &COSTS, &mut generator(seed));
+        for (pass, profile) in made.time.iter_mut().zip(profiles) {
+            pass.on_cpu = (on * (profile.samples().max(1) * PERIOD) as f64) as u64;
+            pass.profile = profile;
+        }
+        let Ok(receipt) = Receipt::of(&made, &Rules::builtin().unwrap()) else {
+            prop_assert_eq!(made.time.iter().map(|pass| pass.profile.samples()).sum::<u64>(), 0);
+            return Ok(());
+        };
+        let whole = receipt.cpu.value - receipt.not_sampled.value;
+        fn sum<K>(rows: &[crate::Row<K>]) -> f64 { rows.iter().map(|row| row.ns.value).sum() }
+        for sum in [sum(&receipt.categories), sum(&receipt.layers), sum(&receipt.paths), sum(&receipt.functions), sum(&receipt.split.directions)] {
+            prop_assert!((sum - whole).abs() < 1e-6 * whole.abs().max(1.0), "{} {}", sum, whole);
+        }
+        let mut layers: BTreeMap<Layer, u64> = BTreeMap::new();
+        receipt.paths.iter().for_each(|row| *layers.entry(row.key.layer).or_default() += row.samples);
+        for row in &receipt.layers {
+            prop_assert_eq!(layers[&row.key], row.samples);
+        }
+    }
+
+    #[test]
+    fn merging_does_not_mind_order(a in any_profile(), b in any_profile(), c in any_profile()) {
+        let two = |a: &Profile, b: &Profile| merge(a, b).unwrap();
+        prop_assert_eq!(two(&two(&a, &b), &c), two(&a, &two(&b, &c)));
+        prop_assert_eq!(two(&a, &b), two(&b, &a));
+        prop_assert_eq!(two(&a, &b).samples(), a.samples() + b.samples());
+        let nothing = profile(&[]);
+        prop_assert_eq!(said(&two(&a, &nothing)), said(&a));
+    }
+
+    #[test]
+    fn profiles_sampled_differently_do_not_merge(a in any_profile(), more in Just(1_u64)) {
+        let mut b = a.clone();
+        b.period += more;
+        let error = merge(&a, &b).unwrap_err().to_string();
+        prop_assert!(error.contains("cannot be added up"));
+    }
+}

@@ -1,0 +1,229 @@
+//! Receipts weighted by how often a workload sends each size.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::Bytes;
+use serde::Serialize;
+
+use super::build::Receipt;
+use super::figure::{ErrorMethod, Figure};
+use super::ratio::satterthwaite;
+use super::row::Row;
+
+/// The longest file of sizes, in bytes.
+const MOST_BYTES: usize = 4 << 20;
+
+/// How often each size is sent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SizeDistribution {
+    /// Sizes, rising, and the share of messages of each.
+    points: Vec<(u64, f64)>,
+}
+
+/// A file of sizes that cannot be used, or that does not fit.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WorkloadError {
+    /// More text than is read.
+    #[error("the file is longer than {MOST_BYTES} bytes; give fewer sizes")]
+    TooLong,
+    /// Not the two columns.
+    #[error("the first line is not 'message_bytes,cumulative_fraction'; put it above the figures")]
+    NoHeader,
+    /// A line that is not two numbers.
+    #[error("line {0} is not a size and a fraction, such as '64,0.25'")]
+    NotNumbers(usize),
+    /// Sizes or fractions that do not rise.
+    #[error("line {0} does not rise: sizes have to rise from line to line, and fractions must not fall or leave 0 to 1")]
+    NotRising(usize),
+    /// The whole is missing.
+    #[error("the last fraction is not 1; the figures are cumulative and have to end with all messages")]
+    NotWhole,
+    /// No receipts.
+    #[error("there is no receipt to weigh; measure at least one size")]
+    NoReceipts,
+    /// Nothing of the workload was measured.
+    #[error("every message of the workload is larger than the largest size measured; measure larger ones")]
+    AllBeyond,
+}
+
+impl SizeDistribution {
+    /// Reads a file as in `reference/workloads`: sizes in bytes with the share of
+    /// messages that are no larger. The sizes are taken as they stand, as the
+    /// only ones that occur.
+    ///
+    /// # Errors
+    /// What is wrong, on which line, and what to do.
+    pub fn parse(text: &str) -> Result<Self, WorkloadError> {
+        if text.len() > MOST_BYTES {
+            return Err(WorkloadError::TooLong);
+        }
+        let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+        if lines.next().is_none_or(|(_, line)| line.trim() != "message_bytes,cumulative_fraction") {
+            return Err(WorkloadError::NoHeader);
+        }
+        let (mut points, mut before) = (Vec::new(), (0_u64, 0.0));
+        for (place, line) in lines {
+            let numbers =
+                line.split_once(',').and_then(|(size, share)| Some((size.trim().parse().ok()?, share.trim().parse::<f64>().ok()?)));
+            let (size, share): (u64, f64) = numbers.ok_or(WorkloadError::NotNumbers(place + 1))?;
+            let rises = size > before.0 && share >= before.1 && share <= 1.0 + 1e-6;
+            if !rises {
+                return Err(WorkloadError::NotRising(place + 1));
+            }
+            points.push((size, share - before.1));
+            before = (size, share);
+        }
+        if (before.1 - 1.0).abs() > 1e-3 {
+            return Err(WorkloadError::NotWhole);
+        }
+        points.iter_mut().for_each(|(_, share)| *share /= before.1);
+        Ok(Self { points })
+    }
+
+    /// A distribution of sizes, rising, with shares that sum to 1.
+    pub const fn new(points: Vec<(u64, f64)>) -> Self {
+        Self { points }
+    }
+
+    /// Sizes, rising, and the share of messages of each; the shares sum to 1.
+    pub fn points(&self) -> &[(u64, f64)] {
+        &self.points
+    }
+
+    /// The mean size in bytes.
+    pub fn mean(&self) -> f64 {
+        self.points.iter().map(|(size, share)| *size as f64 * share).sum()
+    }
+}
+
+/// A row of the weighted receipt.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WeightedRow<K> {
+    /// What it is of.
+    pub key: K,
+    /// ns per message of the workload.
+    pub ns: Figure,
+    /// Where it would lie if between two measured sizes the row were anywhere
+    /// between its two values.
+    pub bounds: [f64; 2],
+    /// Share of the weighted CPU time.
+    pub share: f64,
+}
+
+/// Receipts of one end, weighted.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Weighted<K> {
+    /// The rows, the costliest first.
+    pub rows: Vec<WeightedRow<K>>,
+    /// CPU time per message of the workload, with what was not sampled.
+    pub cpu: WeightedRow<()>,
+    /// Share of messages whose size was measured.
+    pub measured: f64,
+    /// Share between two measured sizes, on a straight line between them.
+    pub interpolated: f64,
+    /// Share smaller than the smallest size measured, taken as costing what that does.
+    pub below: f64,
+    /// Share larger than the largest size measured: left out of everything above.
+    pub beyond: f64,
+    /// Share of the workload's bytes that these carry.
+    pub beyond_bytes: f64,
+    /// What each measured size weighs; the sum is 1.
+    pub weights: Vec<(Bytes, f64)>,
+}
+
+/// What one size of the workload takes from measured ones: the places of its
+/// neighbours, and how far it lies towards the second.
+struct Piece {
+    share: f64,
+    lower: usize,
+    upper: usize,
+    towards: f64,
+}
+
+/// Weighs the rows that `of` picks by a workload's sizes.
+///
+/// # Errors
+/// Without receipts, or when nothing of the workload lies within their sizes.
+pub fn weigh<K: Ord + Clone>(
+    workload: &SizeDistribution,
+    receipts: &[&Receipt],
+    of: impl Fn(&Receipt) -> &[Row<K>],
+) -> Result<Weighted<K>, WorkloadError> {
+    let mut receipts = receipts.to_vec();
+    receipts.sort_by_key(|receipt| receipt.size);
+    let sizes: Vec<u64> = receipts.iter().map(|receipt| receipt.size.get()).collect();
+    let (Some(smallest), Some(largest)) = (sizes.first(), sizes.last()) else { return Err(WorkloadError::NoReceipts) };
+    let share =
+        |wanted: &dyn Fn(u64) -> bool| workload.points.iter().filter(|(size, _)| wanted(*size)).map(|(_, share)| share).sum::<f64>();
+    let beyond = share(&|size| size > *largest);
+    let pieces = pieces(workload, &sizes, 1.0 - beyond);
+    if pieces.is_empty() {
+        return Err(WorkloadError::AllBeyond);
+    }
+    let keys: BTreeSet<&K> = receipts.iter().flat_map(|receipt| of(receipt).iter().map(|row| &row.key)).collect();
+    let found: Vec<BTreeMap<&K, Figure>> =
+        receipts.iter().map(|receipt| of(receipt).iter().map(|row| (&row.key, row.ns)).collect()).collect();
+    let cpu: Vec<Figure> = receipts.iter().map(|receipt| receipt.cpu).collect();
+    let mut cpu = weighted((), &pieces, &cpu);
+    cpu.share = 1.0;
+    let row = |key: &K| {
+        let figures: Vec<Figure> =
+            found.iter().zip(&receipts).map(|(rows, receipt)| rows.get(key).copied().unwrap_or_else(|| receipt.unseen())).collect();
+        let mut row = weighted(key.clone(), &pieces, &figures);
+        row.share = row.ns.value / cpu.ns.value;
+        row
+    };
+    let mut rows: Vec<WeightedRow<K>> = keys.into_iter().map(row).collect();
+    rows.sort_by(|a, b| b.ns.value.total_cmp(&a.ns.value));
+    let measured = share(&|size| sizes.contains(&size));
+    let below = share(&|size| size < *smallest);
+    let bytes = |wanted: &dyn Fn(u64) -> bool| {
+        workload.points.iter().filter(|(size, _)| wanted(*size)).map(|(size, share)| *size as f64 * share).sum::<f64>()
+    };
+    Ok(Weighted {
+        rows,
+        cpu,
+        measured,
+        interpolated: (1.0 - measured - below - beyond).max(0.0),
+        below,
+        beyond,
+        beyond_bytes: bytes(&|size| size > *largest) / workload.mean(),
+        weights: receipts.iter().map(|receipt| receipt.size).zip(weights(&pieces, sizes.len())).collect(),
+    })
+}
+
+/// The sizes of a workload that are no larger than the largest measured, with
+/// shares that sum to 1.
+fn pieces(workload: &SizeDistribution, sizes: &[u64], within: f64) -> Vec<Piece> {
+    let piece = |(size, share): &(u64, f64)| {
+        let upper = sizes.iter().position(|measured| measured >= size)?;
+        let lower = if sizes[upper] == *size { upper } else { upper.saturating_sub(1) };
+        let towards = if lower == upper { 0.0 } else { (size - sizes[lower]) as f64 / (sizes[upper] - sizes[lower]) as f64 };
+        Some(Piece { share: share / within, lower, upper, towards })
+    };
+    if within <= 0.0 { Vec::new() } else { workload.points.iter().filter_map(piece).collect() }
+}
+
+fn weights(pieces: &[Piece], sizes: usize) -> Vec<f64> {
+    let mut weights = vec![0.0; sizes];
+    for piece in pieces {
+        weights[piece.lower] += piece.share * (1.0 - piece.towards);
+        weights[piece.upper] += piece.share * piece.towards;
+    }
+    weights
+}
+
+/// Receipts of different sizes are independent, so the variance of their
+/// weighted sum is the sum of weight² × variance.
+fn weighted<K>(key: K, pieces: &[Piece], figures: &[Figure]) -> WeightedRow<K> {
+    let weights = weights(pieces, figures.len());
+    let value: f64 = weights.iter().zip(figures).map(|(weight, figure)| weight * figure.value).sum();
+    let used = || weights.iter().zip(figures).filter(|(weight, _)| **weight > 0.0);
+    let terms: Option<Vec<(f64, f64)>> =
+        used().map(|(weight, figure)| figure.variance().map(|v| (weight * weight * v, figure.freedom))).collect();
+    let freedom = terms.as_ref().map_or(f64::INFINITY, |terms| satterthwaite(terms));
+    let variance = terms.map(|terms| terms.iter().map(|(variance, _)| variance).sum());
+    let bound = |pick: fn(f64, f64) -> f64| pieces.iter().map(|p| p.share * pick(figures[p.lower].value, figures[p.upper].value)).sum();
+    let ns = Figure::new(value, variance, freedom, ErrorMethod::BetweenTrials);
+    WeightedRow { key, ns, bounds: [bound(f64::min), bound(f64::max)], share: 0.0 }
+}

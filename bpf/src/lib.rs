@@ -1,0 +1,62 @@
+//! Programs and maps in the kernel, made by hand and loaded by `bpf(2)`: no
+//! compiler, no type information, nothing on disk. They die with this process.
+//! What a map counted means nothing here: that is its reader's to say.
+
+pub mod asm;
+mod identity;
+mod load;
+mod map;
+mod program;
+mod refusal;
+
+use std::{fs, io};
+
+use asm::{Assembler, Helper, Label, Reg, Test};
+pub use identity::{Filter, Who};
+pub use load::Load;
+pub use map::{Map, MapKind};
+pub use program::{Attached, Program};
+pub use refusal::{Refusal, errno_name};
+
+/// `bpf(2)`.
+fn call<T>(command: libc::c_int, request: &mut T) -> io::Result<libc::c_long> {
+    // SAFETY: the kernel reads and writes at most `size_of::<T>()` bytes of `request`, which is a
+    // structure of plain numbers; what its addresses point to is answered for by each caller.
+    let answer = unsafe { libc::syscall(libc::SYS_bpf, command, &raw mut *request, size_of::<T>()) };
+    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
+}
+
+/// What to do about a refusal of BPF.
+fn remedy(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => format!(
+            "Run as root or with CAP_BPF and CAP_PERFMON; kernel.unprivileged_bpf_disabled is {}. Lockdown, a security module or a container may refuse it to root too",
+            sysctl("kernel.unprivileged_bpf_disabled")
+        ),
+        Some(libc::ENOSYS) => "This kernel has no BPF (CONFIG_BPF_SYSCALL), or a sandbox hides it".to_owned(),
+        Some(libc::ENOENT) => "This kernel has no tracepoint of that name".to_owned(),
+        Some(libc::ENOMEM) => "Free memory, or raise `ulimit -l` on kernels before 5.11".to_owned(),
+        _ => "This kernel does not take the program; what it would have counted is missing".to_owned(),
+    }
+}
+
+/// A sysctl's value by its dotted name; `unknown` where it cannot be read.
+pub fn sysctl(name: &str) -> String {
+    fs::read_to_string(format!("/proc/sys/{}", name.replace('.', "/"))).map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
+}
+
+fn refused(mechanism: &str, tried: &str, error: &io::Error) -> Refusal {
+    Refusal::of(mechanism, tried, error, remedy(error))
+}
+
+/// Adds 1 to the number at `place` of an array of numbers; goes on to `done`
+/// if there is no such place. Uses 4 bytes of stack at -16; destroys `R0` to `R5`.
+pub fn emit_count(asm: &mut Assembler, array: &Map, place: u32, done: Label) {
+    asm.store_number(Reg::R10, -16, place as i32);
+    asm.set_map(Reg::R1, array.number());
+    asm.stack_address(Reg::R2, -16);
+    asm.call(Helper::Lookup);
+    asm.jump(Test::Equal(Reg::R0, 0), done);
+    asm.set(Reg::R1, 1);
+    asm.add_in_memory(Reg::R0, 0, Reg::R1);
+}

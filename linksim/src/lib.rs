@@ -1,0 +1,20 @@
+//! Emulated links: frames and their cost, the limit of a link, and a wire between
+//! two hosts as a discrete-event model. The relay in the data path, the report of
+//! a transfer and the analysis of a trial reckon with the same rules; nothing here
+//! reads a clock, a socket or a file.
+//!
+//! ```text
+//! frame:    payload -> packets -> byte times on Ethernet
+//! limit:    frames counted on a link -> the most goodput that they leave room for
+//! passage:  frames handed to a wire -> when each arrives  (the relay's rules)
+//! transfer: two TCP hosts over such a wire -> goodput     (a discrete-event model)
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod frame;
+pub mod limit;
+pub mod passage;
+pub mod transfer;
+
+#[cfg(test)]
+mod tests;

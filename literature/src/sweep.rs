@@ -1,0 +1,226 @@
+//! Messages per second over message sizes, from wherever they come: the four
+//! charts of the 2007 paper, and what a message and a byte cost.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::cost::{self, Cost, OffLine};
+use super::power::{self, PowerLaw, Saturation};
+use super::steps::{self, Step};
+use stats::cost::LEAST_NOISE;
+use stats::cost::design::Point;
+use stats::cost::threshold;
+use stats::median;
+
+/// One size of a series.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SizePoint {
+    /// Bytes of a message; at least 1.
+    pub bytes: u64,
+    /// Messages received per second; above 0.
+    pub messages_per_s: f64,
+    /// Messages sent per second, if that was counted.
+    pub sent_per_s: Option<f64>,
+}
+
+/// A series: one implementation on one machine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Series {
+    /// What its figures are held against each other within: a machine with its kernel.
+    pub group: String,
+    /// The implementation, or whatever else was measured there.
+    pub name: String,
+    /// Its sizes, in any order; of a size that occurs often the median counts.
+    pub points: Vec<SizePoint>,
+}
+
+/// One size of a series, with what follows from it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SizeResult {
+    /// Bytes of a message.
+    pub message_bytes: u64,
+    /// Messages received per second.
+    pub messages_per_s: f64,
+    /// Messages sent per second, if that was counted.
+    pub sent_per_s: Option<f64>,
+    /// The paper's delay: 1e9 / messages per second.
+    pub time_per_message_ns: f64,
+    /// Payload received, in bit/s.
+    pub goodput_bit_per_s: f64,
+    /// Messages per second over those of the group's baseline, less 1.
+    pub improvement: Option<f64>,
+    /// Time per message by the cost model, if there is one.
+    pub fitted_ns: Option<f64>,
+    /// (time - fitted) / fitted.
+    pub residual: Option<f64>,
+    /// Measurements behind it.
+    pub n: usize,
+}
+
+/// What a series shows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SeriesResult {
+    /// The machine with its kernel.
+    pub group: String,
+    /// The implementation.
+    pub name: String,
+    /// The series of the group that its improvement is over; itself has none.
+    pub baseline: Option<String>,
+    /// By rising size.
+    pub sizes: Vec<SizeResult>,
+    /// What a message and a byte cost, up to the first step; `None` where no line holds.
+    pub cost: Option<Cost>,
+    /// Why there is no cost.
+    pub no_line: Option<String>,
+    /// The sizes that lie off its line.
+    pub off_line: Vec<OffLine>,
+    /// Sizes at which the cost jumps against the slope so far.
+    pub steps: Vec<Step>,
+    /// The power law that the smallest sizes follow.
+    pub power_law: Option<PowerLaw>,
+    /// Where throughput tends to; `None` where the cost has steps.
+    pub saturation: Option<Saturation>,
+}
+
+/// The name of the series that others of its group are held against.
+const BASELINE: &str = "sockets";
+
+/// Analyses series, in their order. `draws` is how often residuals are drawn
+/// for intervals; 0 gives none.
+pub fn analyse(series: &[Series], draws: usize) -> Vec<SeriesResult> {
+    let gathered: Vec<(&Series, Vec<Gathered>)> = series.iter().map(|series| (series, gather(series))).collect();
+    gathered.iter().map(|(series, points)| one(series, points, baseline(series, &gathered), draws)).collect()
+}
+
+/// All measurements of one size as one.
+#[derive(Debug, Clone, Copy)]
+struct Gathered {
+    point: SizePoint,
+    n: usize,
+}
+
+fn gather(series: &Series) -> Vec<Gathered> {
+    let mut sizes: BTreeMap<u64, Vec<SizePoint>> = BTreeMap::new();
+    series.points.iter().for_each(|point| sizes.entry(point.bytes).or_default().push(*point));
+    let one = |(bytes, points): (u64, Vec<SizePoint>)| {
+        let rates: Vec<f64> = points.iter().map(|point| point.messages_per_s).collect();
+        let sent: Vec<f64> = points.iter().filter_map(|point| point.sent_per_s).collect();
+        let messages_per_s = median::median(&rates).filter(|rate| *rate > 0.0)?;
+        Some(Gathered { point: SizePoint { bytes, messages_per_s, sent_per_s: median::median(&sent) }, n: points.len() })
+    };
+    sizes.into_iter().filter_map(one).collect()
+}
+
+/// The series that this one is held against: its group's sockets, else the
+/// group's first; not itself.
+fn baseline<'a>(of: &Series, all: &'a [(&Series, Vec<Gathered>)]) -> Option<(&'a str, &'a [Gathered])> {
+    let mut group = all.iter().filter(|(series, _)| series.group == of.group);
+    let first = group.clone().next();
+    let (series, points) = group.find(|(series, _)| series.name == BASELINE).or(first)?;
+    (series.name != of.name).then_some((series.name.as_str(), points.as_slice()))
+}
+
+fn one(series: &Series, points: &[Gathered], baseline: Option<(&str, &[Gathered])>, draws: usize) -> SeriesResult {
+    let times: Vec<Point> = points
+        .iter()
+        .map(|gathered| Point { size: gathered.point.bytes as f64, time: 1e9 / gathered.point.messages_per_s, frames: None, wakeups: None })
+        .collect();
+    let steps = steps::of(&times, LEAST_NOISE);
+    // A line across a step would say nothing of either side.
+    let until = steps.first().and_then(|step| points.iter().position(|gathered| gathered.point.bytes == step.before));
+    let times = &times[..until.unwrap_or(times.len())];
+    let cost = cost::fit(times, &known(times), draws);
+    let sizes: Vec<SizeResult> =
+        points.iter().enumerate().map(|(place, gathered)| size(place, gathered, baseline, cost.as_ref().ok())).collect();
+    let goodputs: Vec<(u64, f64)> = sizes.iter().map(|size| (size.message_bytes, size.goodput_bit_per_s)).collect();
+    let largest = goodputs.last().map_or(0.0, |last| last.1);
+    let last = cost.as_ref().ok().filter(|_| steps.is_empty()).and_then(|cost| cost.pieces.last());
+    SeriesResult {
+        group: series.group.clone(),
+        name: series.name.clone(),
+        baseline: baseline.map(|(name, _)| name.to_owned()),
+        off_line: cost.as_ref().map_or_else(|_| Vec::new(), |cost| cost.off_line(times)),
+        steps,
+        power_law: power::law(&goodputs),
+        saturation: last.and_then(|piece| Saturation::of(piece.message_ns.value, piece.byte_ns.value, largest)),
+        no_line: cost.as_ref().err().cloned(),
+        cost: cost.ok(),
+        sizes,
+    }
+}
+
+fn size(place: usize, gathered: &Gathered, baseline: Option<(&str, &[Gathered])>, cost: Option<&Cost>) -> SizeResult {
+    let SizePoint { bytes, messages_per_s, sent_per_s } = gathered.point;
+    let time_per_message_ns = 1e9 / messages_per_s;
+    let against = baseline.and_then(|(_, points)| points.iter().find(|other| other.point.bytes == bytes));
+    let fitted_ns = cost.and_then(|cost| cost.fitted.get(place).copied());
+    SizeResult {
+        message_bytes: bytes,
+        messages_per_s,
+        sent_per_s,
+        time_per_message_ns,
+        goodput_bit_per_s: messages_per_s * bytes as f64 * 8.0,
+        improvement: against.map(|other| messages_per_s / other.point.messages_per_s - 1.0),
+        fitted_ns,
+        residual: fitted_ns.map(|fitted| time_per_message_ns / fitted - 1.0),
+        n: gathered.n,
+    }
+}
+
+/// Before which sizes a stack is known to change its ways, whatever the link:
+/// at the page and at the GSO limit, as the cost model names them.
+fn known(points: &[Point]) -> Vec<bool> {
+    let known = |pair: &[Point]| threshold::between(pair[0].size as u64, pair[1].size as u64, &threshold::FIXED).is_some();
+    std::iter::once(false).chain(points.windows(2).map(known)).take(points.len()).collect()
+}
+
+impl SeriesResult {
+    /// What it shows at a size, if that was measured.
+    pub fn at(&self, bytes: u64) -> Option<&SizeResult> {
+        self.sizes.iter().find(|size| size.message_bytes == bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Series, SizePoint, analyse};
+    use proptest::prelude::{prop, prop_assert, prop_assert_eq, proptest};
+
+    fn series(name: &str, points: &[(u64, f64)]) -> Series {
+        let point = |(bytes, rate): &(u64, f64)| SizePoint { bytes: *bytes, messages_per_s: *rate, sent_per_s: None };
+        Series { group: "g".into(), name: name.into(), points: points.iter().map(point).collect() }
+    }
+
+    fn line(message: f64, byte: f64) -> Vec<(u64, f64)> {
+        (0..15).map(|power| 1_u64 << power).map(|size| (size, 1e9 / (message + byte * size as f64))).collect()
+    }
+
+    #[test]
+    fn a_line_gives_its_costs_and_its_improvement() {
+        let all = analyse(&[series("other", &line(500.0, 0.2)), series("sockets", &line(1000.0, 0.4))], 200);
+        let cost = all[0].cost.as_ref().unwrap();
+        assert!((cost.pieces[0].message_ns.value - 500.0).abs() < 1e-3 && (cost.pieces[0].byte_ns.value - 0.2).abs() < 1e-6, "{cost:?}");
+        assert!(all[0].sizes.iter().all(|size| (size.improvement.unwrap() - 1.0).abs() < 1e-9));
+        assert_eq!((all[0].baseline.as_deref(), all[1].baseline.as_deref()), (Some("sockets"), None));
+        assert!((all[1].saturation.unwrap().half_bytes - 2500.0).abs() < 0.1);
+    }
+
+    #[test]
+    fn of_several_measurements_of_a_size_the_median_counts() {
+        let all = analyse(&[series("a", &[(64, 10.0), (1, 30.0), (64, 12.0), (64, 500.0)])], 0);
+        let sizes: Vec<(u64, f64, usize)> = all[0].sizes.iter().map(|size| (size.message_bytes, size.messages_per_s, size.n)).collect();
+        assert_eq!(sizes, [(1, 30.0, 1), (64, 12.0, 3)]);
+        assert!(all[0].cost.is_none() && all[0].no_line.as_ref().unwrap().contains("2 sizes"), "{:?}", all[0].no_line);
+    }
+
+    proptest! {
+        #[test]
+        fn any_series_is_analysed(points in prop::collection::vec((1u64..1 << 40, 1e-6..1e12f64), 0..14)) {
+            let shown = analyse(&[series("a", &points)], 0);
+            prop_assert!(shown[0].sizes.is_sorted_by_key(|size| size.message_bytes));
+            let held: usize = shown[0].sizes.iter().map(|size| size.n).sum();
+            prop_assert_eq!(held, points.len());
+        }
+    }
+}

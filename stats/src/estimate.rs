@@ -1,0 +1,54 @@
+//! A figure with its interval, as every method here gives it.
+
+use serde::Serialize;
+
+/// A figure and how well it is known.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The figure: the median over trials unless its method says otherwise.
+    pub value: f64,
+    /// `None` when there are too few trials for the confidence asked for.
+    pub interval: Option<Interval>,
+    /// Number of trials (or other units) behind it.
+    pub n: usize,
+}
+
+impl Estimate {
+    /// How far the interval reaches: from the value to the farther end, as a
+    /// share of the value. `None` without an interval, or of a value of 0.
+    ///
+    /// The one measure of how narrow an interval is: of the stopping rule, and
+    /// of every ±.
+    pub fn half_width(&self) -> Option<f64> {
+        let interval = self.interval?;
+        let far = (self.value - interval.low).max(interval.high - self.value).max(0.0);
+        let share = far / self.value.abs();
+        share.is_finite().then_some(share)
+    }
+}
+
+/// Where the true figure lies, at a stated confidence.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+    /// The coverage that the method attains, at least what was asked for; of
+    /// the bootstrap the nominal one, which few blocks may miss.
+    pub confidence: f64,
+    /// How it was found.
+    pub method: Method,
+}
+
+/// How an interval was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// Exact order-statistic interval of a median.
+    OrderStatistics,
+    /// Percentile bootstrap over blocks.
+    BlockBootstrap,
+    /// Inversion of a randomisation test.
+    Randomisation,
+}

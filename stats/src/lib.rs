@@ -1,0 +1,19 @@
+//! The statistics that everything else stands on. Each file is one method and
+//! names its source; none knows a trial, a cell or a file, so that a method is
+//! tested against published tables and by simulation alone.
+#![forbid(unsafe_code)]
+
+pub mod binomial;
+pub mod bootstrap;
+pub mod change;
+pub mod cost;
+pub mod dip;
+pub mod distribution;
+pub mod estimate;
+pub mod holm;
+pub mod median;
+pub mod noise;
+pub mod normal;
+pub mod randomisation;
+pub mod ranks;
+pub mod trend;
