@@ -9,9 +9,9 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
+use lab::connection::Credentials;
 use lab::event::Quiet;
 use lab::session::Session;
-use lab::wire::Credentials;
 use model::plan::{RawPlan, resolve};
 use model::{Family, Role};
 
