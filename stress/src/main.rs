@@ -53,7 +53,7 @@ enum Process {
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     match &arguments.process {
-        Some(Process::Host { name, isolation }) => Ok(lab::keeper::run(name, *isolation)?),
+        Some(Process::Host { name, isolation }) => Ok(lab::host_process::run(name, *isolation)?),
         Some(Process::Flood { agent }) => siege::run_flood(*agent),
         None => run(&arguments),
     }
