@@ -37,6 +37,7 @@ mod plans;
 mod receipt;
 mod reference;
 mod resume;
+mod stored_runs;
 mod wires;
 mod workload;
 
@@ -76,6 +77,7 @@ const MODULES: &[(&str, &[(&str, Test)])] = &[
     ("kills", kills::ALL),
     ("interrupted", interrupted::ALL),
     ("resume", resume::ALL),
+    ("stored_runs", stored_runs::ALL),
     ("reference", reference::ALL),
     ("workload", workload::ALL),
     ("oneshot", oneshot::ALL),
