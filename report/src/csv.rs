@@ -1,103 +1,282 @@
-//! CSV in long form: one row per cell and metric, for any tool that reads tables.
+//! CSV for analysis: one row for each cell and metric, one column for each factor.
 //!
-//! | column | meaning |
-//! |---|---|
-//! | `series` | what the cell shares with all cells but for the message size, such as `TCP_STREAM (nodelay)` |
-//! | `test` | netperf's name of the test |
-//! | `family` | `ipv4` or `ipv6` |
-//! | `api` | how messages reach the kernel |
-//! | `size` | message size in bytes |
-//! | `metric` | what the figure is; its unit is the end of its name (`_ns`, `_per_s`, `_share`: 1 is all) |
-//! | `value` | the figure |
-//! | `low`, `high` | the ends of its interval; empty when there is none |
-//! | `confidence` | the coverage that the interval attains, 0 to 1; of a bootstrap the nominal one |
-//! | `method` | `order_statistics`, `block_bootstrap` or `randomisation` |
-//! | `n` | trials (or blocks) behind the figure |
+//! A row has, in this order: [`CSV_FORMAT`], the run, the cell (its place in the
+//! plan, its series in words, a column for every factor, the arm), the metric with
+//! its unit, and the figure with its interval. `docs/format.md` lists the columns
+//! and the metrics, `docs/analysis.md` shows how to read them.
 //!
-//! Metrics are those of [`Metric`]. A request/response cell has besides, of
-//! the round trips of all its trials merged: `merged_round_trip_p50_ns`,
-//! `..._p90_ns`, `..._p99_ns`, `..._p99_9_ns`, and without interval
-//! `merged_round_trip_min_ns`, `merged_round_trip_max_ns` and
-//! `merged_round_trip_transactions`. With the same ends `merged_uncorrected_...` are
-//! round trips from the actual time of each request, `merged_lateness_...` how
-//! late sends of a schedule began, `merged_beyond_least_...` how much longer than
-//! the shortest stamped datagrams took. A figure that is not a number is empty.
-//!
-//! Cells that are compared with a base level have rows such as `load_throughput_ratio` and
-//! `load_loss_difference`, by the condition and the figure; cells with a count of their own
-//! have `total_ns` and `spread_share`.
-//!
-//! Of a map of buffers each pair has besides `segments_in_flight` (the most that
-//! were seen under way, the median over trials), `segments_per_ack`, `wire_bit_per_s`,
-//! and over a relay `model_bit_per_s` and `goodput_over_model`.
-//!
-//! Of receipts there are rows of their own, `sender_layer_tcp_ns` and the like; `n` is their number of
-//! time passes. Routines and calls are in the JSON alone: they would be most of the table.
+//! Quantities are plain numbers in bytes, nanoseconds, bits or messages per second;
+//! what does not apply, is not known or is not a number is empty. Text that a
+//! spreadsheet would take for a formula stands behind an apostrophe.
 
+use std::fmt;
+
+use analysis::result::arms::MetricVerdict;
 use analysis::result::buffers::BufferCell;
 use analysis::result::receipt::CellReceipt;
-use analysis::result::{Analysis, CellResult, Estimate, Latency, Metric};
+use analysis::result::{Analysis, ArmVerdict, CellResult, Estimate, Latency, Metric};
 use attribution::{Figure, Receipt, Row};
-use model::Cell;
+use model::plan::{Factor, Link};
+use model::{Cell, OfferedRate, Protocol};
 
 use crate::interval;
 
-/// Of every interval of a receipt.
+/// Version of the table, in its first column. Tables without the column are version 1.
+pub const CSV_FORMAT: u32 = 2;
+
+/// Confidence of every interval of a receipt.
 const CONFIDENCE: f64 = 0.95;
 
-const HEADER: [&str; 12] = ["series", "test", "family", "api", "size", "metric", "value", "low", "high", "confidence", "method", "n"];
+/// Columns of a table that name the run and the cell, before those of the factors.
+const FIRST: [&str; 4] = ["format", "run", "cell", "series"];
 
-/// The table, with a line of names first. Lines end with `\n`.
-pub fn render(analysis: &Analysis) -> String {
-    let mut table = csv::Writer::from_writer(Vec::new());
-    // Writing to memory does not fail, and every row has as many fields as the header.
-    let _ = table.write_record(HEADER);
-    for cell in &analysis.cells {
-        for (metric, estimate) in metrics(cell) {
-            let _ = table.write_record(row(&cell.cell, &metric, &Figures::of(&estimate)));
-        }
-    }
-    for (place, metric, estimate) in studies(analysis) {
-        if let Some(cell) = analysis.cells.get(place) {
-            let _ = table.write_record(row(&cell.cell, &metric, &Figures::of(&estimate)));
-        }
-    }
-    for cell in &analysis.cells {
-        let known = analysis.buffers().iter().find_map(|map| map.place_of(&cell.cell).map(|place| &map.cells[place]));
-        for (metric, estimate) in known.into_iter().flat_map(|known| of_buffers(known, cell.trials)) {
-            let _ = table.write_record(row(&cell.cell, metric, &Figures::of(&estimate)));
-        }
-    }
-    for cell in analysis.receipt().into_iter().flat_map(|study| &study.cells) {
-        for (metric, figures) in receipts(cell) {
-            let _ = table.write_record(row(&cell.cell, &metric, &figures));
-        }
-    }
-    table.into_inner().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+/// Columns after those of the factors.
+const LAST: [&str; 9] = ["arm", "metric", "unit", "value", "low", "high", "confidence", "method", "n"];
+
+/// A column that holds a part of a factor as a plain number or word, or what is no factor.
+type Part = (&'static str, fn(&Cell) -> Field);
+
+/// Columns of parts, after those of the factors.
+const PARTS: [Part; 6] = [
+    ("rate_unit", |cell| Field::from(cell.rate.map(|rate| if matches!(rate, OfferedRate::Bits(_)) { "bit/s" } else { "1/s" }))),
+    ("load_sender", |cell| Field::from(cell.conditions.load.sender)),
+    ("load_receiver", |cell| Field::from(cell.conditions.load.receiver)),
+    ("link_load_pairs", |cell| Field::from(cell.conditions.link_load.pairs)),
+    ("link_load_rate", |cell| Field::from(cell.conditions.link_load.rate.map(model::BitRate::get))),
+    ("mix", |cell| Field::from(cell.mix.as_ref().map(|mix| mix.name.as_str()))),
+];
+
+/// One field of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Field {
+    /// Missing: unknown, without meaning, or not a number.
+    Empty,
+    /// A number, as it is written.
+    Number(String),
+    /// `true` or `false`.
+    Flag(bool),
+    /// Words.
+    Text(String),
 }
 
-/// What levels and counts add to their cells: the place of each, a name and a figure.
-fn studies(analysis: &Analysis) -> Vec<(usize, String, Estimate)> {
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Empty => Ok(()),
+            Self::Number(number) => f.write_str(number),
+            Self::Flag(flag) => write!(f, "{flag}"),
+            // What spreadsheets take for the start of a formula.
+            Self::Text(words) if words.starts_with(['=', '+', '-', '@', '\t', '\r']) => write!(f, "'{words}"),
+            Self::Text(words) => f.write_str(words),
+        }
+    }
+}
+
+impl From<f64> for Field {
+    fn from(number: f64) -> Self {
+        if number.is_finite() { Self::Number(number.to_string()) } else { Self::Empty }
+    }
+}
+
+impl From<u64> for Field {
+    fn from(number: u64) -> Self {
+        Self::Number(number.to_string())
+    }
+}
+
+impl From<u32> for Field {
+    fn from(number: u32) -> Self {
+        Self::from(u64::from(number))
+    }
+}
+
+impl From<usize> for Field {
+    fn from(number: usize) -> Self {
+        Self::Number(number.to_string())
+    }
+}
+
+impl From<bool> for Field {
+    fn from(flag: bool) -> Self {
+        Self::Flag(flag)
+    }
+}
+
+impl From<&str> for Field {
+    fn from(words: &str) -> Self {
+        if words.is_empty() { Self::Empty } else { Self::Text(words.to_owned()) }
+    }
+}
+
+impl<T: Into<Self>> From<Option<T>> for Field {
+    fn from(field: Option<T>) -> Self {
+        field.map_or(Self::Empty, Into::into)
+    }
+}
+
+/// A table as it is written: names first, lines that end with `\n`.
+pub(crate) struct Sheet(csv::Writer<Vec<u8>>);
+
+impl Sheet {
+    /// Starts a table with the names of its columns.
+    pub(crate) fn new(names: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Self {
+        let mut table = csv::Writer::from_writer(Vec::new());
+        // Writing to memory does not fail, and every row has as many fields as the header.
+        let _ = table.write_record(names);
+        Self(table)
+    }
+
+    /// Adds a row with a field for every column.
+    pub(crate) fn row<'a>(&mut self, fields: impl IntoIterator<Item = &'a Field>) {
+        let _ = self.0.write_record(fields.into_iter().map(ToString::to_string));
+    }
+
+    /// Returns the table.
+    pub(crate) fn finish(self) -> String {
+        self.0.into_inner().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+    }
+}
+
+/// Returns the table of an analysis, with a line of names first.
+pub fn render(analysis: &Analysis) -> String {
+    let factors = Factor::ALL.iter().map(|factor| column(*factor));
+    let names = FIRST.into_iter().map(str::to_owned).chain(factors);
+    let names = names.chain(PARTS.map(|(name, _)| name.to_owned())).chain(LAST.map(str::to_owned));
+    let mut sheet = Sheet::new(names);
+    for part in [of_cells, of_studies, of_buffers, of_verdicts, of_receipts] {
+        for (key, rows) in part(analysis) {
+            let first = key.fields(analysis);
+            for (metric, figures) in rows {
+                sheet.row(first.iter().chain(&figures.fields(&metric)));
+            }
+        }
+    }
+    sheet.finish()
+}
+
+/// The cell that rows are of.
+struct Key<'a> {
+    /// Its place in the plan; `None` of a cell that the plan lacks.
+    place: Option<usize>,
+    /// The cell as run.
+    cell: &'a Cell,
+    /// The arm; `None` of a study without arms.
+    arm: Option<&'a str>,
+}
+
+/// Rows of one cell: metric and figures of each.
+type Rows<'a> = (Key<'a>, Vec<(String, Figures)>);
+
+impl Key<'_> {
+    fn fields(&self, analysis: &Analysis) -> Vec<Field> {
+        let run = &analysis.run;
+        let first = [
+            Field::from(CSV_FORMAT),
+            Field::from(run.id.as_str()),
+            Field::from(self.place),
+            Field::from(self.cell.series().to_string().as_str()),
+        ];
+        let factors = Factor::ALL.iter().map(|factor| level(*factor, self.cell, &run.plan.link));
+        let parts = PARTS.iter().map(|(_, value)| value(self.cell));
+        first.into_iter().chain(factors).chain(parts).chain([Field::from(self.arm)]).collect()
+    }
+}
+
+/// The column of a factor: its key, `_` for each dot.
+fn column(factor: Factor) -> String {
+    factor.name().replace('.', "_")
+}
+
+/// The level of a factor in a cell; what the cell leaves to the link is the link's.
+fn level(factor: Factor, cell: &Cell, link: &Link) -> Field {
+    let conditions = &cell.conditions;
+    match factor {
+        Factor::Test => cell.test.name().into(),
+        Factor::Family => cell.family.name().into(),
+        Factor::Api => cell.api.name().into(),
+        Factor::Size => cell.size.get().into(),
+        Factor::ReadSize => cell.read_size.get().into(),
+        Factor::Nodelay => (cell.protocol() == Protocol::Tcp).then_some(cell.nodelay).into(),
+        Factor::Cc => cell.cc.as_deref().into(),
+        Factor::Sndbuf => cell.sndbuf.map(model::Bytes::get).into(),
+        Factor::Rcvbuf => cell.rcvbuf.map(model::Bytes::get).into(),
+        Factor::Flows => cell.flows.into(),
+        Factor::Rate => cell
+            .rate
+            .map(|rate| match rate {
+                OfferedRate::Bits(rate) => rate.get(),
+                OfferedRate::Messages(rate) => rate,
+            })
+            .into(),
+        Factor::Pacing => cell.rate.map(|_| cell.pacing.name()).into(),
+        Factor::Waiting => cell.waiting.name().into(),
+        Factor::Work => cell.work.get().into(),
+        Factor::Bidirectional => cell.bidirectional.into(),
+        Factor::Stamp => cell.stamp.into(),
+        Factor::Count => cell.count.into(),
+        Factor::Link => conditions.link.unwrap_or(link.kind).to_string().as_str().into(),
+        Factor::Load => {
+            if conditions.load.is_usual() {
+                "0".into()
+            } else {
+                conditions.load.to_string().as_str().into()
+            }
+        }
+        Factor::LinkLoad => conditions.link_load.to_string().as_str().into(),
+        Factor::Bulk => conditions.bulk.into(),
+        Factor::Priority if conditions.priority.is_usual() => "usual".into(),
+        Factor::Priority => conditions.priority.to_string().as_str().into(),
+        Factor::Placement => conditions.placement.name().into(),
+        Factor::OffloadTx | Factor::OffloadRx | Factor::OffloadSg | Factor::OffloadTso | Factor::OffloadGso | Factor::OffloadGro => {
+            factor.offload().and_then(|offload| cell.offloads.get(&offload).or_else(|| link.offloads.get(&offload))).copied().into()
+        }
+    }
+}
+
+/// Returns the metrics of every cell, arm by arm.
+fn of_cells(analysis: &Analysis) -> Vec<Rows<'_>> {
+    let arms =
+        analysis.arms().iter().flat_map(|arm| arm.cells.iter().enumerate().map(move |(place, cell)| (place, cell, Some(arm.name.as_str()))));
+    let base = analysis.cells.iter().enumerate().map(|(place, cell)| (place, cell, baseline(analysis)));
+    base.chain(arms).map(|(place, cell, arm)| (Key { place: Some(place), cell: &cell.cell, arm }, metrics(cell))).collect()
+}
+
+/// The arm that [`Analysis::cells`] are of; `None` of a study without arms.
+fn baseline(analysis: &Analysis) -> Option<&str> {
+    analysis.run.plan.arms.first().map(|arm| arm.name.as_str())
+}
+
+/// Returns the key of a cell of the plan in an arm; `None` where the analysis lacks it.
+fn key<'a>(analysis: &'a Analysis, place: usize, arm: Option<&'a str>) -> Option<Key<'a>> {
+    let cells = analysis.arms().iter().find(|known| arm == Some(known.name.as_str())).map_or(&analysis.cells, |known| &known.cells);
+    Some(Key { place: Some(place), cell: &cells.get(place)?.cell, arm })
+}
+
+/// Returns what levels and counts add to their cells.
+fn of_studies(analysis: &Analysis) -> Vec<Rows<'_>> {
     let mut rows = Vec::new();
+    let mut add = |place: usize, metric: String, estimate: Estimate| {
+        rows.extend(key(analysis, place, baseline(analysis)).map(|key| (key, vec![(metric, Figures::from(estimate))])));
+    };
     for factor in analysis.levels().into_iter().flat_map(|study| &study.factors) {
         for level in factor.series.iter().flat_map(|series| series.levels.iter().skip(1)) {
             for (compared, figure) in &level.figures {
                 let kind = if compared.is_difference() { "difference" } else { "ratio" };
-                let name = format!("{}_{}_{kind}", factor.factor, compared.name());
+                let name = format!("{}_{}_{kind}", column(factor.factor), compared.name());
                 let known = level.cells.iter().zip(&figure.by_size).filter_map(|(place, figure)| Some(((*place)?, figure.against_base?)));
-                rows.extend(known.map(|(place, estimate)| (place, name.clone(), estimate)));
+                known.for_each(|(place, estimate)| add(place, name.clone(), estimate));
             }
         }
     }
     for count in analysis.repetitions().into_iter().flat_map(|study| &study.series).flat_map(|series| &series.counts) {
-        rows.extend(count.total_ns.map(|total| (count.cell, "total_ns".to_owned(), total)));
-        rows.extend(count.spread.map(|spread| (count.cell, "spread_share".to_owned(), spread)));
+        let figures = [("total_ns", count.total_ns), ("spread_share", count.spread)];
+        figures.into_iter().for_each(|(metric, figure)| figure.into_iter().for_each(|figure| add(count.cell, metric.to_owned(), figure)));
     }
     rows
 }
 
-fn metrics(cell: &CellResult) -> Vec<(String, Estimate)> {
-    let known = Metric::ALL.iter().filter_map(|metric| Some((metric.name().to_owned(), *cell.metrics.get(metric)?)));
+fn metrics(cell: &CellResult) -> Vec<(String, Figures)> {
+    let known = Metric::ALL.iter().filter_map(|metric| Some((metric.name().to_owned(), Figures::from(*cell.metrics.get(metric)?))));
     let times = [
         ("round_trip", &cell.latency),
         ("uncorrected", &cell.uncorrected),
@@ -107,72 +286,120 @@ fn metrics(cell: &CellResult) -> Vec<(String, Estimate)> {
     known.chain(times.into_iter().flat_map(|(name, times)| times.iter().flat_map(|times| latency(name, times)))).collect()
 }
 
-/// What a map of buffers says of a cell besides its metrics.
-fn of_buffers(cell: &BufferCell, n: usize) -> Vec<(&'static str, Estimate)> {
-    let plain = |value: f64| Estimate { value, interval: None, n };
-    let known = [
-        ("segments_in_flight", cell.in_flight.map(plain)),
-        ("segments_per_ack", cell.segments_per_ack.map(plain)),
-        ("wire_bit_per_s", cell.wire_bit_per_s.map(plain)),
-        ("model_bit_per_s", cell.predicted.map(|model| plain(model.bit_per_s))),
-        ("goodput_over_model", cell.predicted.map(|model| model.ratio)),
-    ];
-    known.into_iter().filter_map(|(name, figure)| Some((name, figure?))).collect()
+/// Returns what a map of buffers says of its cells beyond their metrics.
+fn of_buffers(analysis: &Analysis) -> Vec<Rows<'_>> {
+    let figures = |cell: &BufferCell, n: usize| {
+        let plain = |value: f64| Estimate { value, interval: None, n };
+        let known = [
+            ("segments_in_flight", cell.in_flight.map(plain)),
+            ("segments_per_ack", cell.segments_per_ack.map(plain)),
+            ("wire_bit_per_s", cell.wire_bit_per_s.map(plain)),
+            ("model_bit_per_s", cell.predicted.map(|model| plain(model.bit_per_s))),
+            ("goodput_over_model", cell.predicted.map(|model| model.ratio)),
+        ];
+        known.into_iter().filter_map(|(name, figure)| Some((name.to_owned(), Figures::from(figure?)))).collect()
+    };
+    let row = |(place, cell): (usize, &CellResult)| {
+        let known = analysis.buffers().iter().find_map(|map| map.place_of(&cell.cell).map(|place| &map.cells[place]))?;
+        Some((key(analysis, place, baseline(analysis))?, figures(known, cell.trials)))
+    };
+    analysis.cells.iter().enumerate().filter_map(row).collect()
 }
 
-fn latency(name: &str, latency: &Latency) -> Vec<(String, Estimate)> {
+/// Returns the ratio of every arm to the baseline, cell by cell.
+fn of_verdicts(analysis: &Analysis) -> Vec<Rows<'_>> {
+    let row = |verdict: &ArmVerdict, place: usize| {
+        let ratio = |metric: &MetricVerdict| {
+            let ratio = metric.comparison.cells.get(place)?.ratio?;
+            Some((format!("{}_over_baseline", metric.metric), Figures::from(ratio)))
+        };
+        verdict.metrics.iter().filter_map(ratio).collect::<Vec<_>>()
+    };
+    let places = 0..analysis.cells.len();
+    let rows = analysis.verdicts().iter().flat_map(|verdict| places.clone().map(move |place| (verdict, place)));
+    rows.filter_map(|(verdict, place)| Some((key(analysis, place, Some(&verdict.candidate))?, row(verdict, place)))).collect()
+}
+
+fn latency(name: &str, latency: &Latency) -> Vec<(String, Figures)> {
     let mut rows: Vec<_> = latency
         .percentiles
         .iter()
-        .map(|entry| (format!("merged_{name}_p{}_ns", entry.percent.to_string().replace('.', "_")), entry.estimate))
+        .map(|entry| (format!("merged_{name}_p{}_ns", entry.percent.to_string().replace('.', "_")), Figures::from(entry.estimate)))
         .collect();
-    let plain =
-        |value: u64| Estimate { value: value as f64, interval: None, n: usize::try_from(latency.transactions).unwrap_or(usize::MAX) };
-    rows.push((format!("merged_{name}_min_ns"), plain(latency.min_ns)));
-    rows.push((format!("merged_{name}_max_ns"), plain(latency.max_ns)));
-    rows.push((
-        format!("merged_{name}_{}", if matches!(name, "round_trip" | "uncorrected") { "transactions" } else { "messages" }),
-        plain(latency.transactions),
-    ));
+    let counted = if matches!(name, "round_trip" | "uncorrected") { "transactions" } else { "messages" };
+    for (what, value) in [("min_ns", latency.min_ns), ("max_ns", latency.max_ns), (counted, latency.transactions)] {
+        let n = usize::try_from(latency.transactions).unwrap_or(usize::MAX);
+        rows.push((format!("merged_{name}_{what}"), Figures::from(Estimate { value: value as f64, interval: None, n })));
+    }
     rows
 }
 
 /// A figure as a row has it.
 struct Figures {
     value: f64,
-    ends: Option<[f64; 2]>,
-    confidence: f64,
-    method: &'static str,
+    /// Low and high end, confidence and method.
+    interval: Option<([f64; 2], f64, &'static str)>,
     n: usize,
 }
 
+impl From<Estimate> for Figures {
+    fn from(estimate: Estimate) -> Self {
+        let interval = estimate.interval.map(|ends| ([ends.low, ends.high], ends.confidence, interval::method_name(ends.method)));
+        Self { value: estimate.value, interval, n: estimate.n }
+    }
+}
+
 impl Figures {
-    fn of(estimate: &Estimate) -> Self {
-        let interval = estimate.interval;
-        Self {
-            value: estimate.value,
-            ends: interval.map(|ends| [ends.low, ends.high]),
-            confidence: interval.map_or(0.0, |ends| ends.confidence),
-            method: interval.map_or("", |ends| interval::method_name(ends.method)),
-            n: estimate.n,
-        }
-    }
-
-    fn of_receipt(figure: &Figure, n: usize) -> Self {
-        Self { value: figure.value, ends: figure.interval, confidence: CONFIDENCE, method: "student", n }
+    /// Returns the fields from the metric on.
+    fn fields(&self, metric: &str) -> [Field; 8] {
+        let end = |place: usize| Field::from(self.interval.map(|(ends, ..)| ends[place]));
+        [
+            metric.into(),
+            unit(metric).into(),
+            self.value.into(),
+            end(0),
+            end(1),
+            self.interval.map(|(_, confidence, _)| confidence).into(),
+            self.interval.map(|(.., method)| method).into(),
+            self.n.into(),
+        ]
     }
 }
 
-/// What a cell's receipts say: `sender_category_data-movement_ns`,
+/// The unit of a metric, which the end of its name tells.
+pub(crate) fn unit(metric: &str) -> &'static str {
+    let ends = [
+        ("_bit_per_s", "bit/s"),
+        ("_per_s", "1/s"),
+        ("_ns", "ns"),
+        ("_share", "share"),
+        ("_difference", "share"),
+        ("_ratio", "ratio"),
+        ("_over_baseline", "ratio"),
+        ("_over_model", "ratio"),
+    ];
+    ends.into_iter().find(|(end, _)| metric.ends_with(end)).map_or("count", |(_, unit)| unit)
+}
+
+/// Returns what the receipts of every cell say: `sender_category_data-movement_ns`,
 /// `receiver_layer_tcp_ns`, `sender_not_sampled_ns`, ...
-fn receipts(cell: &CellReceipt) -> Vec<(String, Figures)> {
-    cell.receipts().flat_map(|receipt| of_receipt(cell, receipt)).collect()
+fn of_receipts(analysis: &Analysis) -> Vec<Rows<'_>> {
+    let row = |receipts: &'_ CellReceipt| -> Vec<(String, Figures)> { receipts.receipts().flat_map(of_receipt).collect() };
+    let cells = analysis.receipt().into_iter().flat_map(|study| &study.cells);
+    let keyed = cells.map(|receipts| {
+        let arm = receipts.arm.as_deref();
+        let place = analysis.run.plan.cells.iter().position(|cell| *cell == receipts.cell);
+        let known = place.and_then(|place| key(analysis, place, arm));
+        (known.unwrap_or(Key { place, cell: &receipts.cell, arm }), row(receipts))
+    });
+    keyed.collect()
 }
 
-fn of_receipt(cell: &CellReceipt, receipt: &Receipt) -> Vec<(String, Figures)> {
-    let arm = cell.arm.as_ref().map_or(String::new(), |arm| format!("{arm}_"));
-    let name = |what: &str| format!("{arm}{}_{what}_ns", receipt.role);
-    let figure = |what: &str, figure: &Figure| (name(what), Figures::of_receipt(figure, receipt.passes));
+fn of_receipt(receipt: &Receipt) -> Vec<(String, Figures)> {
+    let figure = |what: &str, figure: &Figure| {
+        let interval = figure.interval.map(|ends| (ends, CONFIDENCE, "student"));
+        (format!("{}_{what}_ns", receipt.role), Figures { value: figure.value, interval, n: receipt.passes })
+    };
     let mut rows: Vec<(String, Figures)> = Vec::new();
     rows.extend(kind("category", &receipt.categories).map(|(key, ns)| figure(&key, &ns)));
     rows.extend(kind("layer", &receipt.layers).map(|(key, ns)| figure(&key, &ns)));
@@ -190,25 +417,6 @@ fn of_receipt(cell: &CellReceipt, receipt: &Receipt) -> Vec<(String, Figures)> {
     rows
 }
 
-fn kind<'a, K: std::fmt::Display>(kind: &'a str, rows: &'a [Row<K>]) -> impl Iterator<Item = (String, Figure)> + 'a {
+fn kind<'a, K: fmt::Display>(kind: &'a str, rows: &'a [Row<K>]) -> impl Iterator<Item = (String, Figure)> + 'a {
     rows.iter().map(move |row| (format!("{kind}_{}", row.key), row.ns))
-}
-
-fn row(cell: &Cell, metric: &str, figures: &Figures) -> [String; 12] {
-    let number = |value: f64| if value.is_finite() { value.to_string() } else { String::new() };
-    let end = |place: usize| figures.ends.map_or(String::new(), |ends| number(ends[place]));
-    [
-        cell.series().to_string(),
-        cell.test.to_string(),
-        cell.family.to_string(),
-        cell.api.to_string(),
-        cell.size.get().to_string(),
-        metric.to_owned(),
-        number(figures.value),
-        end(0),
-        end(1),
-        figures.ends.map_or(String::new(), |_| number(figures.confidence)),
-        figures.ends.map_or(String::new(), |_| figures.method.to_owned()),
-        figures.n.to_string(),
-    ]
 }

@@ -1,41 +1,34 @@
-//! Every size of every series, for whoever wants to go on with it.
+//! Every size of every series as CSV, what is compared with it included.
 
 use literature::ReferenceAnalysis;
 
-/// A row for each size of each series, what is laid beside included.
+use crate::csv::{CSV_FORMAT, Field, Sheet, unit};
+
+/// Returns one row for each size and metric of each series.
 pub fn render(analysis: &ReferenceAnalysis) -> String {
-    let mut table = csv::Writer::from_writer(Vec::new());
-    let header = [
-        "source",
-        "group",
-        "series",
-        "message_bytes",
-        "messages_per_s",
-        "sent_per_s",
-        "time_per_message_ns",
-        "goodput_bit_per_s",
-        "improvement",
-        "fitted_ns",
-    ];
-    // Writing to memory does not fail, and every row has as many fields as the header.
-    let _ = table.write_record(header);
-    let number = |value: Option<f64>| value.filter(|value| value.is_finite()).map_or(String::new(), |value| value.to_string());
+    let mut sheet = Sheet::new(["format", "source", "group", "series", "size", "metric", "unit", "value"]);
     let beside = analysis.beside.iter().flat_map(|beside| beside.series.iter().map(move |series| (&beside.label, series)));
     for (source, series) in analysis.series.iter().map(|series| (&analysis.name, series)).chain(beside) {
         for size in &series.sizes {
-            let _ = table.write_record([
-                source.clone(),
-                series.group.clone(),
-                series.name.clone(),
-                size.message_bytes.to_string(),
-                number(Some(size.messages_per_s)),
-                number(size.sent_per_s),
-                number(Some(size.time_per_message_ns)),
-                number(Some(size.goodput_bit_per_s)),
-                number(size.improvement),
-                number(size.fitted_ns),
-            ]);
+            let first: Vec<Field> = vec![
+                CSV_FORMAT.into(),
+                source.as_str().into(),
+                series.group.as_str().into(),
+                series.name.as_str().into(),
+                size.message_bytes.into(),
+            ];
+            let figures = [
+                ("messages_per_s", Some(size.messages_per_s)),
+                ("sent_messages_per_s", size.sent_per_s),
+                ("time_per_message_ns", Some(size.time_per_message_ns)),
+                ("goodput_bit_per_s", Some(size.goodput_bit_per_s)),
+                ("improvement_share", size.improvement),
+                ("fitted_ns", size.fitted_ns),
+            ];
+            for (metric, value) in figures.into_iter().filter_map(|(metric, value)| Some((metric, value?))) {
+                sheet.row(first.iter().chain(&[metric.into(), unit(metric).into(), value.into()]));
+            }
         }
     }
-    table.into_inner().map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+    sheet.finish()
 }
