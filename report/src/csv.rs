@@ -235,8 +235,10 @@ fn level(factor: Factor, cell: &Cell, link: &Link) -> Field {
 
 /// Returns the metrics of every cell, arm by arm.
 fn of_cells(analysis: &Analysis) -> Vec<Rows<'_>> {
-    let arms =
-        analysis.arms().iter().flat_map(|arm| arm.cells.iter().enumerate().map(move |(place, cell)| (place, cell, Some(arm.name.as_str()))));
+    let arms = analysis
+        .arms()
+        .iter()
+        .flat_map(|arm| arm.cells.iter().enumerate().map(move |(place, cell)| (place, cell, Some(arm.name.as_str()))));
     let base = analysis.cells.iter().enumerate().map(|(place, cell)| (place, cell, baseline(analysis)));
     base.chain(arms).map(|(place, cell, arm)| (Key { place: Some(place), cell: &cell.cell, arm }, metrics(cell))).collect()
 }

@@ -95,8 +95,8 @@ fn a_spreadsheet_finds_no_formula() {
 /// The blocks of code of one language in the page that shows how to read a table.
 fn shown(language: &str) -> Vec<String> {
     let page = include_str!("../../docs/analysis.md");
-    let blocks = page.split(&format!("```{language}\n")).skip(1);
-    blocks.map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
+    let start = format!("```{language}\n");
+    page.split(&start).skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
 }
 
 /// A folder with the tables that the page reads.
