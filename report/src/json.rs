@@ -29,10 +29,14 @@ pub fn error(kind: &str, message: &str) -> String {
     format!("{value:#}\n")
 }
 
-/// A value as the content of a `<script type="application/json">`. No byte of
+/// A value on one line; `null` where it cannot be written.
+pub(crate) fn compact(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())
+}
+
+/// JSON as the content of a `<script type="application/json">`. No byte of
 /// it can end the element, open a comment or a tag, or end a line in JavaScript.
-pub(crate) fn for_script(value: &impl Serialize) -> String {
-    let text = serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned());
+pub(crate) fn for_script(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
@@ -45,7 +49,7 @@ pub(crate) fn for_script(value: &impl Serialize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{error, for_script};
+    use super::{compact, error, for_script};
     use proptest::prelude::proptest;
 
     #[test]
@@ -59,7 +63,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_leaves_its_script(text in "(\\PC|[<>&/!-]|script){0,20}") {
-            let safe = for_script(&text);
+            let safe = for_script(&compact(&text));
             assert!(!safe.contains(['<', '>', '&']));
             assert_eq!(serde_json::from_str::<String>(&safe).unwrap(), text);
         }

@@ -16,9 +16,10 @@ use analysis::result::Analysis;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::chart::{self, Chart};
+use crate::document::Section;
 use crate::receipt::{self, Flames};
 use crate::series::{self, Group, groups};
-use crate::{buffers, csv, json, published, study, verdict};
+use crate::{buffers, csv, json, published, sinks, study, verdict};
 
 const STYLE: &str =
     concat!(include_str!("../../assets/page.css"), include_str!("../../assets/parts.css"), include_str!("../../assets/print.css"));
@@ -56,7 +57,7 @@ pub fn render_with(analysis: &Analysis, flames: &Flames) -> String {
     };
     charts.extend(curves);
     charts.extend(areas);
-    charts.extend(studies.into_iter().flat_map(|section| section.charts));
+    charts.extend(studies.into_iter().flat_map(Section::figures));
     let footer = html! { "Written by nettoll " (analysis.run.tool) "." };
     document(
         &analysis.run.plan.title,
@@ -104,20 +105,13 @@ fn head(title: &str) -> Markup {
     }
 }
 
-fn sections(
-    analysis: &Analysis,
-    groups: &[Group],
-    charts: &[Chart],
-    buffers: &Markup,
-    studies: &[study::Section],
-    receipt: &Markup,
-) -> Markup {
+fn sections(analysis: &Analysis, groups: &[Group], charts: &[Chart], buffers: &Markup, studies: &[Section], receipt: &Markup) -> Markup {
     html! {
         (summary::section(analysis, groups))
-        @for section in studies { (study::html(section)) }
+        @for section in studies { (sinks::html::section(section)) }
         (buffers)
         (published::section(analysis))
-        (arms(analysis))
+        @if let Some(arms) = verdict::arms(analysis) { (sinks::html::section(&arms)) }
         (cost::section(groups))
         (figures::section(charts))
         (receipt)
@@ -128,18 +122,9 @@ fn sections(
     }
 }
 
-/// The arms against the baseline; empty without any.
-fn arms(analysis: &Analysis) -> Markup {
-    let parts = verdict::arms(analysis);
-    if parts.is_empty() {
-        return html! {};
-    }
-    part("arms", "Arms", &html! { @for part in &parts { (verdict::section(part)) } })
-}
-
 /// Data that the script reads, and that can be taken out of the page again.
 pub(crate) fn data(id: &str, value: &impl serde::Serialize) -> Markup {
-    html! { script type="application/json" id=(id) { (PreEscaped(json::for_script(value))) } }
+    html! { script type="application/json" id=(id) { (PreEscaped(json::for_script(&json::compact(value)))) } }
 }
 
 /// A part of the page with its title.

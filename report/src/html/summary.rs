@@ -4,8 +4,8 @@ use analysis::result::{Analysis, CellResult, Estimate, Metric};
 use maud::{Markup, html};
 
 use super::part;
+use crate::document::Section;
 use crate::series::{Group, limit, metric, percentile};
-use crate::study::Section;
 use crate::words::{capital, plural, run};
 use crate::{clock, interval, number};
 

@@ -5,8 +5,8 @@ use analysis::result::levels::{Compared, Level, SeriesLevels};
 use model::plan::Factor;
 
 use super::words;
+use crate::document::{Part, Table, Tone};
 use crate::number::{self, NOTHING};
-use crate::verdict::{Part, Table, Tone};
 
 /// Findings that a terminal has patience for; a page as well: the farthest lead.
 const MOST_FINDINGS: usize = 16;

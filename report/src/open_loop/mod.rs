@@ -6,24 +6,23 @@ mod words;
 use analysis::result::open_loop::{OpenLoopSeries, RateResult};
 use analysis::result::{Analysis, Latency, OpenLoopStudy};
 
+use crate::document::{Part, Section, Table, Tone};
 use crate::number::{self, NOTHING, tight};
 use crate::series::percentile;
-use crate::study::Section;
-use crate::verdict::{Part, Table, Tone};
 use crate::{interval, words as shared};
 
 /// What a study of rates shows.
 pub fn section(study: &OpenLoopStudy, analysis: &Analysis) -> Section {
-    Section {
-        id: "open-loop",
-        title: "Offered rates",
-        lead: "A rate is reached where all but 1 % of its schedule was sent in time. Round trips count from when a request was due, and beside that \
+    Section::study(
+        "open-loop",
+        "Offered rates",
+        "A rate is reached where all but 1 % of its schedule was sent in time. Round trips count from when a request was due, and beside that \
                from when it was sent, which is all that a client sees who waits for each answer (coordinated omission). Trials are merged, never \
                averaged."
             .to_owned(),
-        parts: study.series.iter().map(|series| part(series, analysis)).collect(),
-        charts: chart::all(study, analysis),
-    }
+        chart::all(study, analysis),
+        study.series.iter().map(|series| part(series, analysis).into()),
+    )
 }
 
 fn part(series: &OpenLoopSeries, analysis: &Analysis) -> Part {
@@ -58,12 +57,7 @@ fn sent(series: &OpenLoopSeries) -> Table {
         vec![offered(rate), sent, behind, reached.to_owned()]
     };
     let rows = series.rates.iter().map(row).collect();
-    Table {
-        title: "What was offered and what was sent".to_owned(),
-        heads: Table::heads(["offered", "sent/s", "not in time", "rate"]),
-        rows,
-        words: 1,
-    }
+    Table::of_verdicts("What was offered and what was sent", vec!["offered", "sent/s", "not in time", "rate"], rows)
 }
 
 /// Percentiles and the longest of all.
@@ -89,7 +83,7 @@ fn round_trips(series: &OpenLoopSeries, analysis: &Analysis) -> Option<Table> {
         rows.push(times(offered(rate), "due", cell.latency.as_ref()));
         rows.push(times(String::new(), "sent", cell.uncorrected.as_ref()));
     }
-    let heads = Table::heads(["offered", "from", "p50", "p90", "p99", "p99.9", "max"]);
+    let heads = vec!["offered", "from", "p50", "p90", "p99", "p99.9", "max"];
     (!rows.is_empty()).then(|| {
         Table::of_figures("Round trips from when they were due, corrected, and from when they were sent, uncorrected", heads, rows)
     })
@@ -105,5 +99,5 @@ fn lateness(series: &OpenLoopSeries, analysis: &Analysis) -> Option<Table> {
     };
     let rows: Vec<Vec<String>> = known.map(row).collect();
     let title = format!("How late sends began, with a sender that {}", shared::pacing(series.pacing));
-    (!rows.is_empty()).then(|| Table::of_figures(title, Table::heads(["offered", "p50", "p90", "p99", "p99.9", "max"]), rows))
+    (!rows.is_empty()).then(|| Table::of_figures(title, vec!["offered", "p50", "p90", "p99", "p99.9", "max"], rows))
 }

@@ -6,9 +6,8 @@ mod words;
 use analysis::result::RepetitionStudy;
 use analysis::result::repetitions::{CountResult, RepetitionSeries};
 
+use crate::document::{Part, Section, Table};
 use crate::number::{self, NOTHING, tight};
-use crate::study::Section;
-use crate::verdict::{Part, Table};
 use crate::{interval, words as shared};
 
 /// Rows that a terminal shows of each series.
@@ -16,18 +15,18 @@ const FEW: usize = 6;
 
 /// What a study of counts shows.
 pub fn section(study: &RepetitionStudy) -> Section {
-    Section {
-        id: "repetitions",
-        title: "Repetitions",
-        lead: format!(
+    Section::study(
+        "repetitions",
+        "Repetitions",
+        format!(
             "Total time is the receiver's, from the first measured message to the last. The spread of trials is 1.4826 times their median \
              absolute deviation, as a share of the median. The count advised is for the mean of {} runs within {} at 95 %.",
             study.runs,
             number::percent(study.precision)
         ),
-        parts: study.series.iter().map(|series| part(study, series)).collect(),
-        charts: chart::all(study),
-    }
+        chart::all(study),
+        study.series.iter().map(|series| part(study, series).into()),
+    )
 }
 
 fn part(study: &RepetitionStudy, series: &RepetitionSeries) -> Part {
@@ -75,5 +74,5 @@ fn table(title: String, counts: &[&CountResult]) -> Table {
             count.total_ns.map_or(0, |total| total.n).to_string(),
         ]
     };
-    Table::of_figures(title, Table::heads(["messages", "total", "per message", "spread", "trials"]), counts.iter().map(row).collect())
+    Table::of_figures(title, vec!["messages", "total", "per message", "spread", "trials"], counts.iter().map(row).collect())
 }

@@ -3,8 +3,8 @@
 use analysis::result::repetitions::{Advice, CountLine, RepetitionSeries, SpreadLaw};
 use analysis::result::{Estimate, RepetitionStudy};
 
+use crate::document::Tone;
 use crate::number;
-use crate::verdict::Tone;
 
 fn between(estimate: &Estimate, write: impl Fn(f64) -> String) -> String {
     match estimate.interval {

@@ -11,7 +11,7 @@ mod wrap;
 use analysis::result::{Analysis, Finding, Metric};
 
 use crate::series::{self, Group, groups};
-use crate::{buffers, published, receipt, study, verdict, words};
+use crate::{buffers, published, receipt, sinks, study, verdict, words};
 pub(crate) use page::Page;
 pub use page::Style;
 
@@ -22,7 +22,7 @@ pub fn render(analysis: &Analysis, style: Style) -> String {
     buffers::terminal::maps(&mut page, analysis);
     published::print(&mut page, analysis);
     let groups = groups(analysis);
-    study::all(analysis).iter().for_each(|section| study::print(&mut page, section));
+    study::all(analysis).iter().for_each(|section| sinks::terminal::section(&mut page, section));
     for group in &groups {
         tables(&mut page, group);
     }
@@ -42,7 +42,7 @@ pub fn render(analysis: &Analysis, style: Style) -> String {
     checks(&mut page, analysis);
     findings(&mut page, analysis);
     ending(&mut page, analysis);
-    verdict::arms(analysis).iter().for_each(|part| verdict::print(&mut page, part));
+    verdict::arms(analysis).iter().for_each(|section| sinks::terminal::section(&mut page, section));
     if let Some(study) = analysis.receipt() {
         receipt::terminal::receipts(&mut page, study);
     }

@@ -4,15 +4,16 @@ use analysis::result::arms::{ArmVerdict, CoefficientsOutcome, SeriesVerdict};
 use analysis::result::{Analysis, Estimate, Term};
 use analysis::verdict::{Change, Coefficient, SelfTest};
 
-use super::part::{Part, Table, Tone};
 use super::words;
+use crate::document::{Block, Part, Section, Table, Tone};
 use crate::words::{cost, plural};
 use crate::{interval, number};
 
-/// Everything, arm by arm; empty without arms.
-pub fn parts(analysis: &Analysis) -> Vec<Part> {
+/// Everything, arm by arm; `None` without arms.
+pub fn section(analysis: &Analysis) -> Option<Section> {
     let labels: Vec<String> = analysis.cells.iter().map(|cell| cell.label.clone()).collect();
-    analysis.verdicts().iter().map(|verdict| one(verdict, &labels)).collect()
+    let blocks: Vec<Block> = analysis.verdicts().iter().map(|verdict| one(verdict, &labels).into()).collect();
+    (!blocks.is_empty()).then(|| Section { id: "arms".to_owned(), title: "Arms".to_owned(), headed: false, blocks })
 }
 
 fn one(verdict: &ArmVerdict, labels: &[String]) -> Part {
@@ -53,12 +54,11 @@ fn against_itself(verdict: &ArmVerdict) -> (Tone, String) {
 /// A table for each series and quantity whose coefficients were compared.
 pub(super) fn coefficients(series: &[SeriesVerdict]) -> Vec<Table> {
     let table = |series: &SeriesVerdict| match &series.outcome {
-        CoefficientsOutcome::Compared(compared) => Some(Table {
-            title: format!("{}, {}: {}", series.series, cost::name(series.quantity), told(&compared.coefficients)),
-            heads: Table::heads(["coefficient", "change", "interval", "baseline", "candidate", "p", "verdict"]),
-            rows: compared.coefficients.iter().map(|coefficient| row(coefficient, is_in_pieces(&compared.coefficients))).collect(),
-            words: 1,
-        }),
+        CoefficientsOutcome::Compared(compared) => Some(Table::of_verdicts(
+            format!("{}, {}: {}", series.series, cost::name(series.quantity), told(&compared.coefficients)),
+            vec!["coefficient", "change", "interval", "baseline", "candidate", "p", "verdict"],
+            compared.coefficients.iter().map(|coefficient| row(coefficient, is_in_pieces(&compared.coefficients))).collect(),
+        )),
         CoefficientsOutcome::NotCompared { .. } => None,
     };
     series.iter().filter_map(table).collect()

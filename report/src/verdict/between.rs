@@ -4,8 +4,8 @@ use analysis::between::{Between, RunsCompared};
 use analysis::result::receipt::{ReceiptComparison, ReceiptPair};
 use attribution::{Comparison, Difference, Verdict};
 
-use super::part::{Part, Table, Tone};
 use super::{arms, words};
+use crate::document::{Part, Table, Tone};
 use crate::number;
 use crate::words::{capital, plural};
 
@@ -109,12 +109,11 @@ fn table<K: std::fmt::Display>(title: &str, head: &'static str, comparison: &Com
     let rows: Vec<Vec<String>> = shown.map(|(_, row)| row_of(row)).collect();
     let left = comparison.rows.len() - rows.len();
     let rest = if left > 0 { format!("; {} smaller without a difference shown", plural(left as u64, "row")) } else { String::new() };
-    Table {
-        title: capital(&format!("{title}: ns per message, the largest difference first{rest}")),
-        heads: Table::heads([head, "first", "second", "difference", "could show", "p", "verdict"]),
+    Table::of_verdicts(
+        capital(&format!("{title}: ns per message, the largest difference first{rest}")),
+        vec![head, "first", "second", "difference", "could show", "p", "verdict"],
         rows,
-        words: 1,
-    }
+    )
 }
 
 fn row_of<K: std::fmt::Display>(row: &Difference<K>) -> Vec<String> {

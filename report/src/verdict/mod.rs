@@ -1,48 +1,58 @@
 //! Verdicts: arms of one run, and runs against each other, in every form.
 //!
 //! ```text
-//! Analysis.verdicts, Between -> Part (a heading, notes, tables) -> terminal | markdown | html
+//! Analysis.verdicts, Between -> Document -> terminal | markdown | html
 //! ```
 
 mod arms;
 mod between;
-mod part;
 mod words;
 
-pub(crate) use arms::parts as arms;
-pub(crate) use part::{Part, Table, Tone, html as section, terminal as print};
+pub(crate) use arms::section as arms;
 
 use analysis::between::Between;
 use analysis::result::Analysis;
 
+use crate::document::{Block, Document, Section};
 use crate::json;
-use crate::terminal::{Page, Style};
+use crate::sinks::{self, markdown};
+use crate::terminal::Style;
 
-/// Runs held against the first, for a terminal; ends with a newline.
-pub fn terminal(between: &Between, style: Style) -> String {
-    let mut page = Page::new(style);
-    for part in between::parts(between) {
-        part::terminal(&mut page, &part);
+/// Runs compared with the first.
+fn document(between: &Between, tool: &str) -> Document {
+    let blocks = between::parts(between).into_iter().map(Block::from).collect();
+    let none: [(); 0] = [];
+    Document {
+        title: "Runs compared".to_owned(),
+        brand: "compare".to_owned(),
+        heading: "Runs held against the first".to_owned(),
+        sections: vec![Section { blocks, ..Section::default() }],
+        data: vec![("chart-data", json::compact(&none)), ("analysis", json::compact(between)), ("csv", json::compact(&""))],
+        tool: tool.to_owned(),
     }
-    page.finish()
+}
+
+/// Runs compared with the first, for a terminal; ends with a newline.
+pub fn terminal(between: &Between, style: Style) -> String {
+    sinks::terminal::render(&Document { heading: String::new(), ..document(between, "") }, style)
 }
 
 /// The same as Markdown.
 pub fn markdown(between: &Between) -> String {
-    part::markdown(&between::parts(between))
+    markdown::render(&document(between, ""))
 }
 
 /// The arms of a run against its baseline, as Markdown; empty without arms.
 pub fn arms_as_markdown(analysis: &Analysis) -> String {
-    part::markdown(&arms::parts(analysis))
+    arms::section(analysis).as_ref().map_or_else(String::new, markdown::section)
 }
 
-/// Runs held against the first, as JSON.
+/// Runs compared with the first, as JSON.
 pub fn json(between: &Between) -> String {
     json::pretty(between)
 }
 
-/// Runs held against the first, as a page; `tool` is nettoll's version.
+/// Runs compared with the first, as a page; `tool` is nettoll's version.
 pub fn html(between: &Between, tool: &str) -> String {
-    part::page(&between::parts(between), between, tool)
+    sinks::html::render(&document(between, tool))
 }

@@ -3,7 +3,7 @@
 use analysis::result::Metric;
 use analysis::verdict::{Arm, Comparison, Conclusion, Design, Doubt, Judged, Means, Moved, Shape, Verdict};
 
-use super::part::{Table, Tone};
+use crate::document::{Table, Tone};
 use crate::words::{capital, metric as metric_words, plural};
 use crate::{interval, number};
 
@@ -69,15 +69,14 @@ pub fn table(metric: Metric, comparison: &Comparison, labels: &[String], alike: 
         rows.push(row("all cells (geometric mean)".to_owned(), &comparison.overall.mean, false));
     }
     let confidence = number::percent(comparison.confidence);
-    Table {
-        title: format!(
+    Table::of_verdicts(
+        format!(
             "{}: change, its {confidence} interval, and p with all cells taken into account (Holm)",
             capital(metric_words::title(metric))
         ),
-        heads: Table::heads(["cell", "change", "interval", "baseline", "candidate", "p", "verdict"]),
+        vec!["cell", "change", "interval", "baseline", "candidate", "p", "verdict"],
         rows,
-        words: 1,
-    }
+    )
 }
 
 /// The table of what is neither better nor worse.
@@ -89,12 +88,11 @@ pub fn means(means: &Means, labels: &[String]) -> Table {
         let label = labels.get(place).cloned().unwrap_or_default();
         Some(vec![label, signed(moved.difference.value), ends, write(moved.medians[0]), write(moved.medians[1])])
     };
-    Table {
-        title: format!("{}: a means and no end, so without a verdict", capital(metric_words::title(means.metric))),
-        heads: Table::heads(["cell", "change", "interval", "baseline", "candidate"]),
-        rows: means.cells.iter().enumerate().filter_map(row).collect(),
-        words: 0,
-    }
+    Table::of_figures(
+        format!("{}: a means and no end, so without a verdict", capital(metric_words::title(means.metric))),
+        vec!["cell", "change", "interval", "baseline", "candidate"],
+        means.cells.iter().enumerate().filter_map(row).collect(),
+    )
 }
 
 /// With its sign.

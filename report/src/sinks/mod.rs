@@ -1,0 +1,19 @@
+//! How a document is shown: one file for each form.
+
+pub mod html;
+pub mod markdown;
+pub mod terminal;
+
+use crate::document::Cell;
+use crate::number::NOTHING;
+
+/// The words of a cell, where nothing stands out.
+fn words(cell: &Cell) -> String {
+    match cell {
+        Cell::Nothing => NOTHING.to_owned(),
+        Cell::Text(text) => text.plain(),
+        Cell::Estimate(estimate) => format!("{} {}", estimate.value, estimate.margin),
+        Cell::Stack(lines) => lines.join(" "),
+        Cell::Above | Cell::Left => String::new(),
+    }
+}

@@ -1,0 +1,105 @@
+//! A document in a terminal: what a page folds away is left out, and columns
+//! that do not fit, the least wanted first.
+
+use crate::document::{Block, Cell, Document, Kind, Section, Shown, Table, Tone};
+use crate::number::tight;
+use crate::terminal::table::Column;
+use crate::terminal::{Page, Style};
+use crate::words::capital;
+
+/// The whole document; ends with a newline.
+pub fn render(document: &Document, style: Style) -> String {
+    let mut page = Page::new(style);
+    if !document.heading.is_empty() {
+        page.heading(&document.heading);
+    }
+    document.sections.iter().for_each(|one| section(&mut page, one));
+    page.finish()
+}
+
+/// One section.
+pub fn section(page: &mut Page, section: &Section) {
+    if section.headed {
+        page.gap();
+        page.heading(&section.title);
+    }
+    blocks(page, &section.blocks);
+}
+
+/// Blocks, one below the other.
+pub fn blocks(page: &mut Page, all: &[Block]) {
+    all.iter().for_each(|one| block(page, one));
+}
+
+fn block(page: &mut Page, block: &Block) {
+    match block {
+        Block::Lead(text) | Block::Aside(text) => page.faint(&text.plain(), 0),
+        Block::Paragraph(text) => page.plain(&text.plain(), 0, 0),
+        Block::Heading(text) => {
+            page.gap();
+            page.heading(&text.plain());
+        }
+        Block::Piece(piece) => {
+            page.gap();
+            page.heading(&piece.heading.plain());
+            blocks(page, &piece.blocks);
+        }
+        Block::Conclusion(Tone::Bad, text) => page.warning(text),
+        Block::Conclusion(Tone::Good | Tone::Open, text) => page.plain(text, 0, 0),
+        Block::Warnings(all) => all.iter().for_each(|text| page.warning(&format!("- {text}"))),
+        Block::Sentences(all) => all.iter().for_each(|text| page.item(&text.plain())),
+        Block::Findings(all) => {
+            for finding in all {
+                page.item(&capital(&finding.text));
+                if !finding.concerns.is_empty() {
+                    page.faint(&finding.concerns, 2);
+                }
+                if !finding.remedy.is_empty() {
+                    page.plain(&format!("→ {}", finding.remedy), 2, 4);
+                }
+            }
+        }
+        Block::Table(one) => {
+            if !one.title.is_empty() {
+                page.gap();
+                page.plain(&one.title, 0, 0);
+            }
+            page.table(columns(one));
+        }
+        Block::Terminal(all) => blocks(page, all),
+        Block::Gap => page.gap(),
+        Block::Figures(_) | Block::Details(..) | Block::Page(_) => {}
+    }
+}
+
+/// The columns that a terminal has of a table.
+pub fn columns(table: &Table) -> Vec<Column> {
+    let column = |(place, column): (usize, &crate::document::Column)| {
+        let lines = column.head.terminal.clone()?;
+        // Names and verdicts stay; of the rest the later ones go first.
+        let rank = column.head.rank.unwrap_or(if column.kind == Kind::Words { 20 } else { 19 - place.min(18) as u8 });
+        let shortened = |text: String| if column.tight { tight(&text) } else { text };
+        let texts = || column.cells.iter().map(|cell| shortened(text(cell, column.kind))).collect();
+        Some(match column.kind {
+            Kind::Words => Column::words(rank, lines, texts()),
+            Kind::Estimates(_, Shown::Margin) => {
+                let pair = |cell: &Cell| match cell {
+                    Cell::Estimate(estimate) => (shortened(estimate.value.clone()), estimate.margin.clone()),
+                    other => (super::words(other), String::new()),
+                };
+                Column::measured(rank, lines, column.cells.iter().map(pair).collect())
+            }
+            Kind::Figures | Kind::Estimates(..) => Column::figures(rank, lines, texts()),
+        })
+    };
+    table.columns.iter().enumerate().filter_map(column).collect()
+}
+
+fn text(cell: &Cell, kind: Kind) -> String {
+    match (cell, kind) {
+        (Cell::Estimate(estimate), Kind::Estimates(_, Shown::Value)) => estimate.value.clone(),
+        (Cell::Estimate(estimate), Kind::Estimates(_, Shown::Ends)) => estimate.ends.clone(),
+        (Cell::Stack(lines), _) => lines.first().cloned().unwrap_or_default(),
+        _ => super::words(cell),
+    }
+}
