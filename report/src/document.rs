@@ -36,6 +36,8 @@ pub struct Section {
     pub title: String,
     /// Whether a terminal prints the title.
     pub headed: bool,
+    /// Place in a terminal, where sections of a lower one come first.
+    pub rank: u8,
     /// What it says.
     pub blocks: Vec<Block>,
 }
@@ -44,16 +46,12 @@ impl Section {
     /// A section of a study: how to read it, what it draws, what it says.
     pub fn study(id: &str, title: &str, lead: String, figures: Vec<Figure>, blocks: impl IntoIterator<Item = Block>) -> Self {
         let lead = [Block::Lead(lead.into())].into_iter().chain(Block::figures(figures));
-        Self { id: id.to_owned(), title: title.to_owned(), headed: true, blocks: lead.chain(blocks).collect() }
+        Self { id: id.to_owned(), title: title.to_owned(), headed: true, rank: 1, blocks: lead.chain(blocks).collect() }
     }
 
     /// Every figure of it, in the order of a page.
     pub fn figures(self) -> Vec<Figure> {
-        let of = |block| match block {
-            Block::Figures(figures) => figures,
-            _ => Vec::new(),
-        };
-        self.blocks.into_iter().flat_map(of).collect()
+        self.blocks.into_iter().flat_map(Block::into_figures).collect()
     }
 }
 
@@ -76,12 +74,17 @@ pub enum Block {
     Warnings(Vec<String>),
     /// Sentences, each of which stands by itself.
     Sentences(Vec<Text>),
+    /// Sentences that answer the question: a page leads with them, a terminal, which
+    /// is read from its end, ends with them.
+    Answers(Vec<Text>),
     /// Doubts with remedies.
     Findings(Vec<Finding>),
     /// A table.
     Table(Table),
     /// Figures next to each other; a terminal draws none.
     Figures(Vec<Figure>),
+    /// Shares over two levels.
+    Map(HeatMap),
     /// Blocks for who wants every figure: a page folds them below the summary, a
     /// terminal leaves them out.
     Details(String, Vec<Self>),
@@ -110,6 +113,16 @@ impl Block {
         let all: Vec<Figure> =
             all.into_iter().map(chart::placeable).filter(|figure| figure.traces.iter().any(|trace| !trace.is_empty())).collect();
         (!all.is_empty()).then_some(Self::Figures(all))
+    }
+
+    fn into_figures(self) -> Vec<Figure> {
+        match self {
+            Self::Figures(figures) => figures,
+            Self::Piece(Piece { blocks, .. }) | Self::Page(blocks) | Self::Details(_, blocks) => {
+                blocks.into_iter().flat_map(Self::into_figures).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// Blocks below a heading.
@@ -474,6 +487,51 @@ impl From<Option<String>> for Cell {
     fn from(text: Option<String>) -> Self {
         text.map_or(Self::Nothing, Into::into)
     }
+}
+
+/// A share for each pair of two levels.
+#[derive(Debug)]
+pub struct HeatMap {
+    /// What it shows, for who cannot see it.
+    pub label: String,
+    /// What a terminal prints above its names.
+    pub corner: &'static str,
+    /// What rises to the right.
+    pub across: &'static str,
+    /// What rises upwards.
+    pub up: &'static str,
+    /// Levels to the right.
+    pub columns: Vec<Level>,
+    /// Levels upwards.
+    pub rows: Vec<Level>,
+    /// The shares.
+    pub squares: Vec<Square>,
+}
+
+/// A level of a heat map.
+#[derive(Debug)]
+pub struct Level {
+    /// Its shortest name.
+    pub name: String,
+    /// What it is, for who points at it.
+    pub hint: String,
+}
+
+/// A share of a heat map.
+#[derive(Debug)]
+pub struct Square {
+    /// Place of its column.
+    pub column: usize,
+    /// Place of its row.
+    pub row: usize,
+    /// The share, from 0.
+    pub share: f64,
+    /// Whether it has a star.
+    pub marked: bool,
+    /// Whether it has a frame.
+    pub framed: bool,
+    /// What it is, for who points at it.
+    pub hint: String,
 }
 
 /// A table that grows column by column over the same rows.

@@ -20,21 +20,17 @@ pub mod plan;
 pub mod receipt;
 pub mod reference;
 pub mod terminal;
-pub mod verdict;
 pub mod workload;
 
+pub use studies::verdict;
+
 // What the outputs share.
-mod buffers;
 mod chart;
 mod clock;
 mod document;
 mod interval;
-mod levels;
 mod number;
-mod open_loop;
-mod published;
-mod repetitions;
 mod series;
 mod sinks;
-mod study;
+mod studies;
 mod words;

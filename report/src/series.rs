@@ -25,14 +25,14 @@ impl Group<'_> {
 /// Every series of an analysis, streams first, else in the order of the plan;
 /// those excepted that are laid side by side elsewhere ([`variants`]).
 pub fn groups(analysis: &Analysis) -> Vec<Group<'_>> {
-    let places = crate::study::variants(analysis);
+    let places = crate::studies::variants(analysis);
     grouped(analysis, |place| !places.contains(&place))
 }
 
 /// The series of levels, counts and rates that a part of the report of their own
 /// sums up.
 pub fn variants(analysis: &Analysis) -> Vec<Group<'_>> {
-    let places = crate::study::variants(analysis);
+    let places = crate::studies::variants(analysis);
     grouped(analysis, |place| places.contains(&place))
 }
 

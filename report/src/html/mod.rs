@@ -19,7 +19,7 @@ use crate::chart::{self, Chart};
 use crate::document::Section;
 use crate::receipt::{self, Flames};
 use crate::series::{self, Group, groups};
-use crate::{buffers, csv, json, published, sinks, study, verdict};
+use crate::{csv, json, sinks, studies};
 
 const STYLE: &str =
     concat!(include_str!("../../assets/page.css"), include_str!("../../assets/parts.css"), include_str!("../../assets/print.css"));
@@ -39,9 +39,8 @@ pub fn render(analysis: &Analysis) -> String {
 pub fn render_with(analysis: &Analysis, flames: &Flames) -> String {
     let groups = groups(analysis);
     let mut charts = chart::all(&groups);
-    let curves = buffers::chart::all(analysis);
     let areas = analysis.receipt().map_or_else(Vec::new, receipt::chart::all);
-    let studies = study::all(analysis);
+    let studies = studies::all(analysis);
     let content = html! {
         (summary::masthead(analysis, !charts.is_empty(), &studies))
         main {
@@ -49,13 +48,11 @@ pub fn render_with(analysis: &Analysis, flames: &Flames) -> String {
                 analysis,
                 &groups,
                 &charts,
-                &buffers::html::section(analysis, &curves),
                 &studies,
                 &receipt::html::section(analysis.receipt(), &areas, flames),
             ))
         }
     };
-    charts.extend(curves);
     charts.extend(areas);
     charts.extend(studies.into_iter().flat_map(Section::figures));
     let footer = html! { "Written by nettoll " (analysis.run.tool) "." };
@@ -105,13 +102,10 @@ fn head(title: &str) -> Markup {
     }
 }
 
-fn sections(analysis: &Analysis, groups: &[Group], charts: &[Chart], buffers: &Markup, studies: &[Section], receipt: &Markup) -> Markup {
+fn sections(analysis: &Analysis, groups: &[Group], charts: &[Chart], studies: &[Section], receipt: &Markup) -> Markup {
     html! {
         (summary::section(analysis, groups))
         @for section in studies { (sinks::html::section(section)) }
-        (buffers)
-        (published::section(analysis))
-        @if let Some(arms) = verdict::arms(analysis) { (sinks::html::section(&arms)) }
         (cost::section(groups))
         (figures::section(charts))
         (receipt)

@@ -29,7 +29,7 @@ pub fn masthead(analysis: &Analysis, charts: bool, studies: &[Section]) -> Marku
                 }
                 nav aria-label="Parts of this page" {
                     a href="#summary" { "Summary" }
-                    @for section in studies { a href={ "#" (section.id) } { (section.title) } }
+                    @for section in studies.iter().filter(|section| section.rank == 1) { a href={ "#" (section.id) } { (section.title) } }
                     @if !analysis.buffers().is_empty() { a href="#buffers" { "Socket buffers" } }
                     @if analysis.published().is_some() { a href="#published" { "Published" } }
                     @if !analysis.models().is_empty() { a href="#cost" { "Cost" } }

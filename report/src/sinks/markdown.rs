@@ -25,11 +25,11 @@ fn block(block: &Block) -> String {
         Block::Conclusion(Tone::Good, text) => format!("{}\n\n", escaped(text)),
         Block::Conclusion(_, text) => format!("**{}**\n\n", escaped(text)),
         Block::Warnings(all) => list("> ", all.iter().cloned()),
-        Block::Sentences(all) => list("- ", all.iter().map(|text| text.plain())),
+        Block::Sentences(all) | Block::Answers(all) => list("- ", all.iter().map(|text| text.plain())),
         Block::Findings(all) => list("- ", all.iter().map(|finding| finding.text.clone())),
         Block::Table(one) if one.title.is_empty() => table(one),
         Block::Table(one) => format!("{}\n\n{}\n", escaped(&one.title), table(one)),
-        Block::Figures(_) | Block::Details(..) | Block::Page(_) | Block::Terminal(_) | Block::Gap => String::new(),
+        Block::Figures(_) | Block::Map(_) | Block::Details(..) | Block::Page(_) | Block::Terminal(_) | Block::Gap => String::new(),
     }
 }
 

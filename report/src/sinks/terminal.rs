@@ -1,8 +1,8 @@
 //! A document in a terminal: what a page folds away is left out, and columns
 //! that do not fit, the least wanted first.
 
-use crate::document::{Block, Cell, Document, Kind, Section, Shown, Table, Tone};
-use crate::number::tight;
+use crate::document::{Block, Cell, Document, HeatMap, Kind, Level, Section, Shown, Table, Tone};
+use crate::number::{NOTHING, tight};
 use crate::terminal::table::Column;
 use crate::terminal::{Page, Style};
 use crate::words::capital;
@@ -26,9 +26,10 @@ pub fn section(page: &mut Page, section: &Section) {
     blocks(page, &section.blocks);
 }
 
-/// Blocks, one below the other.
+/// Blocks, one below the other; answers come last.
 pub fn blocks(page: &mut Page, all: &[Block]) {
-    all.iter().for_each(|one| block(page, one));
+    let (answers, others): (Vec<&Block>, Vec<&Block>) = all.iter().partition(|one| matches!(one, Block::Answers(_)));
+    others.into_iter().chain(answers).for_each(|one| block(page, one));
 }
 
 fn block(page: &mut Page, block: &Block) {
@@ -48,6 +49,11 @@ fn block(page: &mut Page, block: &Block) {
         Block::Conclusion(Tone::Good | Tone::Open, text) => page.plain(text, 0, 0),
         Block::Warnings(all) => all.iter().for_each(|text| page.warning(&format!("- {text}"))),
         Block::Sentences(all) => all.iter().for_each(|text| page.item(&text.plain())),
+        Block::Answers(all) => {
+            page.gap();
+            all.iter().for_each(|text| page.item(&text.plain()));
+        }
+        Block::Map(one) => map(page, one),
         Block::Findings(all) => {
             for finding in all {
                 page.item(&capital(&finding.text));
@@ -69,6 +75,31 @@ fn block(page: &mut Page, block: &Block) {
         Block::Terminal(all) => blocks(page, all),
         Block::Gap => page.gap(),
         Block::Figures(_) | Block::Details(..) | Block::Page(_) => {}
+    }
+}
+
+/// Width of a square: three digits and a star.
+const SQUARE: usize = 4;
+
+/// Width of a row's name.
+const NAME: usize = 8;
+
+/// A heat map in figures, in as many pieces as it takes.
+fn map(page: &mut Page, map: &HeatMap) {
+    let right = |text: &str, width: usize| format!("{text:>width$}");
+    let room = (page.width() - NAME) / SQUARE;
+    for first in (0..map.columns.len()).step_by(room) {
+        let shown = first..map.columns.len().min(first + room);
+        let head = shown.clone().map(|place| right(&map.columns[place].name, SQUARE - 1) + " ").collect::<String>();
+        let row = |(row, level): (usize, &Level)| {
+            let text = |column: usize| match map.squares.iter().find(|square| (square.row, square.column) == (row, column)) {
+                Some(square) => right(&format!("{:.0}", square.share * 100.0), SQUARE - 1) + if square.marked { "*" } else { " " },
+                None => right(NOTHING, SQUARE - 1) + " ",
+            };
+            right(&level.name, NAME - 2) + "  " + &shown.clone().map(text).collect::<String>()
+        };
+        let lines = [map.corner.to_owned(), format!("{:NAME$}{head}", "")];
+        page.table(vec![Column::words(9, lines, map.rows.iter().enumerate().map(row).collect())]);
     }
 }
 

@@ -10,8 +10,9 @@ mod wrap;
 
 use analysis::result::{Analysis, Finding, Metric};
 
+use crate::document::Section;
 use crate::series::{self, Group, groups};
-use crate::{buffers, published, receipt, sinks, study, verdict, words};
+use crate::{receipt, sinks, studies, words};
 pub(crate) use page::Page;
 pub use page::Style;
 
@@ -19,10 +20,11 @@ pub use page::Style;
 pub fn render(analysis: &Analysis, style: Style) -> String {
     let mut page = Page::new(style);
     title(&mut page, analysis);
-    buffers::terminal::maps(&mut page, analysis);
-    published::print(&mut page, analysis);
     let groups = groups(analysis);
-    study::all(analysis).iter().for_each(|section| sinks::terminal::section(&mut page, section));
+    let mut sections = studies::all(analysis);
+    sections.sort_by_key(|section| section.rank);
+    let (arms, studies): (Vec<Section>, Vec<Section>) = sections.into_iter().partition(|section| section.id == "arms");
+    studies.iter().for_each(|section| sinks::terminal::section(&mut page, section));
     for group in &groups {
         tables(&mut page, group);
     }
@@ -42,7 +44,7 @@ pub fn render(analysis: &Analysis, style: Style) -> String {
     checks(&mut page, analysis);
     findings(&mut page, analysis);
     ending(&mut page, analysis);
-    verdict::arms(analysis).iter().for_each(|section| sinks::terminal::section(&mut page, section));
+    arms.iter().for_each(|section| sinks::terminal::section(&mut page, section));
     if let Some(study) = analysis.receipt() {
         receipt::terminal::receipts(&mut page, study);
     }

@@ -13,7 +13,7 @@ use crate::{interval, number};
 pub fn section(analysis: &Analysis) -> Option<Section> {
     let labels: Vec<String> = analysis.cells.iter().map(|cell| cell.label.clone()).collect();
     let blocks: Vec<Block> = analysis.verdicts().iter().map(|verdict| one(verdict, &labels).into()).collect();
-    (!blocks.is_empty()).then(|| Section { id: "arms".to_owned(), title: "Arms".to_owned(), headed: false, blocks })
+    (!blocks.is_empty()).then(|| Section { id: "arms".to_owned(), title: "Arms".to_owned(), rank: 2, blocks, ..Section::default() })
 }
 
 fn one(verdict: &ArmVerdict, labels: &[String]) -> Part {

@@ -8,7 +8,7 @@ mod arms;
 mod between;
 mod words;
 
-pub(crate) use arms::section as arms;
+pub use arms::section as arms;
 
 use analysis::between::Between;
 use analysis::result::Analysis;

@@ -4,6 +4,8 @@
 //! content security policy forbids it to fetch anything. Text is escaped by
 //! `maud`, data by [`crate::json`].
 
+mod heat;
+
 use maud::{Markup, PreEscaped, html};
 
 use crate::document::{Block, Cell, Column, Document, Estimated, Finding, Kind, Section, Shown, Span, Table, Text, Tone};
@@ -45,6 +47,7 @@ fn block(heading: &str, block: &Block) -> Markup {
         Block::Lead(text) => html! { p .lead { (words(text)) } },
         Block::Paragraph(text) => html! { p { (words(text)) } },
         Block::Aside(text) => html! { p .faint { (words(text)) } },
+        Block::Heading(text) if heading.is_empty() => html! { h3 { (words(text)) } },
         Block::Heading(text) => html! { h4 { (words(text)) } },
         Block::Piece(piece) => html! {
             article .series .(piece.style)[!piece.style.is_empty()] id=[(!piece.id.is_empty()).then_some(piece.id)] {
@@ -56,7 +59,8 @@ fn block(heading: &str, block: &Block) -> Markup {
             html! { p .callout .good[*tone == Tone::Good] .against[*tone == Tone::Bad] { span { (text) } } }
         }
         Block::Warnings(all) => html! { ol .findings { @for text in all { li { p .text { (text) } } } } },
-        Block::Sentences(all) => html! { ul { @for text in all { li { (words(text)) } } } },
+        Block::Map(map) => heat::map(map),
+        Block::Sentences(all) | Block::Answers(all) => html! { ul { @for text in all { li { (words(text)) } } } },
         Block::Findings(all) => html! { ol .findings { @for one in all { (finding(one)) } } },
         Block::Table(one) => titled(heading, one),
         Block::Figures(all) => html! { div .charts { @for one in all { (figure(one)) } } },
@@ -90,43 +94,50 @@ fn words(text: &Text) -> Markup {
     }
 }
 
-/// A table with its title, labelled by it and the heading above it where it has no label.
+/// A table with its title. In a piece it is a figure of the heading; elsewhere the title is a heading itself.
 fn titled(heading: &str, one: &Table) -> Markup {
-    let (label, caption) = if one.label.is_empty() {
-        (format!("{heading}: {}", one.title), one.title.as_str())
-    } else {
-        (one.label.clone(), one.caption.as_str())
+    let (label, caption) = match (heading, one.label.as_str()) {
+        ("", "") => (one.title.clone(), ""),
+        (heading, "") => (format!("{heading}: {}", one.title), one.title.as_str()),
+        (_, label) => (label.to_owned(), one.caption.as_str()),
     };
-    let style = if one.style.is_empty() && !one.title.is_empty() { "every verdicts" } else { one.style };
+    let in_piece = !heading.is_empty() && !one.title.is_empty();
     html! {
-        @if !one.title.is_empty() { p .table-title { (one.title) } }
-        (scrolling(&label, &table(one, caption, style)))
+        @if in_piece { p .table-title { (one.title) } } @else if !one.title.is_empty() { h3 { (one.title) } }
+        (scrolling(&label, &table(one, caption, in_piece)))
     }
 }
 
-fn table(table: &Table, caption: &str, style: &str) -> Markup {
+/// The class of a column's cells; empty of figures.
+fn class(column: &Column) -> &'static str {
+    if column.kind == Kind::Words { "words" } else { "" }
+}
+
+/// Where `marked`, words are told apart from figures up to their heads.
+fn table(table: &Table, caption: &str, marked: bool) -> Markup {
+    let style = if table.style.is_empty() && marked { "every verdicts" } else { table.style };
     let columns: Vec<(&Column, &str)> = table.columns.iter().filter_map(|column| Some((column, column.head.page.as_deref()?))).collect();
     let ends = table.groups.iter().skip(1).map(|(start, _)| *start).chain([table.rows()]);
     let whole = [(0, String::new())];
     let groups = if table.groups.is_empty() { whole.as_slice() } else { table.groups.as_slice() };
     let ends: Vec<usize> = if table.groups.is_empty() { vec![table.rows()] } else { ends.collect() };
-    // Under a title words are told apart from figures up to their heads.
-    let is_words = |column: &Column| !table.title.is_empty() && column.kind == Kind::Words;
     html! {
         table class=[(!style.is_empty()).then_some(style)] {
             @if !caption.is_empty() { caption .hidden { (caption) } }
-            thead { tr { @for (column, head) in &columns { th scope="col" .words[is_words(column)] { (head) } } } }
+            thead { tr { @for (place, (column, head)) in columns.iter().enumerate() {
+                th class=[marked.then(|| if place > 0 { class(column) } else { "" })] scope="col" { (head) }
+            } } }
             @for ((start, name), end) in groups.iter().zip(ends) {
                 tbody {
                     @if !name.is_empty() { tr .group { th colspan=(columns.len()) scope="rowgroup" { (name) } } }
-                    @for place in *start..end { (row(table, &columns, place)) }
+                    @for place in *start..end { (row(table, &columns, place, marked)) }
                 }
             }
         }
     }
 }
 
-fn row(table: &Table, columns: &[(&Column, &str)], row: usize) -> Markup {
+fn row(table: &Table, columns: &[(&Column, &str)], row: usize, marked: bool) -> Markup {
     let cell = |place: usize| columns.get(place).and_then(|(column, _)| column.cells.get(row)).unwrap_or(&Cell::Nothing);
     let reaches = |place: usize| {
         let right = (place + 1..columns.len()).take_while(|right| matches!(cell(*right), Cell::Left)).count() + 1;
@@ -141,7 +152,7 @@ fn row(table: &Table, columns: &[(&Column, &str)], row: usize) -> Markup {
                 @match cell(place) {
                     Cell::Above | Cell::Left => {},
                     cell if place == 0 => th scope="row" rowspan=[below] { (content(cell, column.kind)) },
-                    cell => td .words[column.kind == Kind::Words] colspan=[right] rowspan=[below] { (content(cell, column.kind)) },
+                    cell => td class=[Some(class(column)).filter(|class| marked || !class.is_empty())] colspan=[right] rowspan=[below] { (content(cell, column.kind)) },
                 }
             }
         }

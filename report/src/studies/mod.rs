@@ -1,19 +1,28 @@
-//! The parts of a report that a kind of study has: conditions beside their base,
-//! counts, rates. One line in [`all`] adds another.
+//! Results of studies as sections of a document, one file a study. One line in
+//! [`all`] adds another.
+
+mod buffers;
+mod levels;
+mod open_loop;
+mod published;
+mod repetitions;
+pub mod verdict;
 
 use std::collections::HashSet;
 
 use analysis::result::Analysis;
 
 use crate::document::Section;
-use crate::{levels, open_loop, repetitions};
 
-/// Every section that the analysis has figures for.
+/// Every section that the analysis has figures for, in the order of a page.
 pub fn all(analysis: &Analysis) -> Vec<Section> {
     let sections = [
         analysis.levels().map(|study| levels::section(study, analysis)),
         analysis.repetitions().map(repetitions::section),
         analysis.open_loop().map(|study| open_loop::section(study, analysis)),
+        buffers::section(analysis),
+        published::section(analysis),
+        verdict::arms(analysis),
     ];
     sections.into_iter().flatten().collect()
 }

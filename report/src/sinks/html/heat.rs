@@ -1,0 +1,71 @@
+//! A heat map drawn as SVG, without a script.
+
+use maud::{Markup, html};
+
+use crate::document::{HeatMap, Level, Square};
+
+/// Pixels of a square, and of the margins that the names stand in.
+const SIDE: usize = 44;
+const LEFT: usize = 62;
+const TOP: usize = 46;
+
+/// The picture.
+pub fn map(map: &HeatMap) -> Markup {
+    let (columns, rows) = (map.columns.len(), map.rows.len());
+    let (width, height) = (LEFT + columns * SIDE + 4, TOP + rows * SIDE + 4);
+    let (middle, centre) = (LEFT + columns * SIDE / 2, TOP + rows * SIDE / 2);
+    // Rows rise upwards, as on any axis.
+    let y = |row: usize| TOP + (rows - 1 - row) * SIDE;
+    html! {
+        div .scroll role="region" tabindex="0" aria-label="Heat map" {
+            svg .heat viewBox={ "0 0 " (width) " " (height) } width=(width) role="img" aria-label=(map.label) {
+                text x=(middle) y="16" text-anchor="middle" .axis { (map.across) }
+                text x="16" y=(centre) text-anchor="middle" .axis transform={ "rotate(-90 16 " (centre) ")" } { (map.up) }
+                @for (place, level) in map.columns.iter().enumerate() { (name(LEFT + place * SIDE + SIDE / 2, TOP - 8, "middle", level)) }
+                @for (place, level) in map.rows.iter().enumerate() { (name(LEFT - 8, y(place) + SIDE / 2 + 5, "end", level)) }
+                @for one in &map.squares { (square(one, LEFT + one.column * SIDE, y(one.row))) }
+            }
+        }
+    }
+}
+
+fn name(x: usize, y: usize, anchor: &str, level: &Level) -> Markup {
+    html! { text x=(x) y=(y) text-anchor=(anchor) { (level.name) title { (level.hint) } } }
+}
+
+fn square(one: &Square, x: usize, y: usize) -> Markup {
+    let share = one.share.clamp(0.0, 1.0);
+    let ink = if share > 0.55 { "#ffffff" } else { "#10202e" };
+    html! {
+        g {
+            rect x=(x + 1) y=(y + 1) width=(SIDE - 2) height=(SIDE - 2) rx="3" fill=(colour(share)) .to-use[one.framed] .notch[one.marked] {}
+            text x=(x + SIDE / 2) y=(y + SIDE / 2 + 5) text-anchor="middle" fill=(ink) .in { (format!("{:.0}", share * 100.0)) @if one.marked { "*" } }
+            title { (one.hint) }
+        }
+    }
+}
+
+/// From nearly white to dark blue: lightness falls all the way, so that it is
+/// read without colour, too.
+fn colour(share: f64) -> String {
+    const STEPS: [[f64; 3]; 4] = [[240.0, 246.0, 251.0], [158.0, 202.0, 225.0], [49.0, 130.0, 189.0], [8.0, 48.0, 107.0]];
+    let at = share * (STEPS.len() - 1) as f64;
+    let step = (at.floor() as usize).min(STEPS.len() - 2);
+    let mixed = |part: usize| STEPS[step][part] + (STEPS[step + 1][part] - STEPS[step][part]) * (at - step as f64);
+    format!("#{:02x}{:02x}{:02x}", mixed(0) as u8, mixed(1) as u8, mixed(2) as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::colour;
+
+    #[test]
+    fn more_is_darker() {
+        assert_eq!([colour(0.0), colour(1.0)], ["#f0f6fb", "#08306b"]);
+        let lightness = |share: f64| {
+            let text = colour(share);
+            (0..3).map(|part| u32::from_str_radix(&text[1 + 2 * part..3 + 2 * part], 16).unwrap()).sum::<u32>()
+        };
+        assert!((0..100).all(|step| lightness(f64::from(step) / 100.0) >= lightness(f64::from(step + 1) / 100.0)));
+    }
+}

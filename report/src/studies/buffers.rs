@@ -1,0 +1,353 @@
+//! Socket buffers: a map of goodput over both buffers, and what follows from it.
+
+use analysis::result::buffers::{BufferCell, BufferLevel, BufferMap, Line};
+use analysis::result::{Analysis, Published};
+use linksim::frame::Cut;
+use linksim::transfer::SenderBuffer;
+use model::Bytes;
+
+use crate::chart::{Panel, SizeAxis, Trace, X, escape};
+use crate::document::{Block, Cell, Figure, Head, HeatMap, Kind, Level, Rows, Section, Shown, Square, Table};
+use crate::interval::{plus_minus, range};
+use crate::number::{self, NOTHING};
+use crate::words::{capital, list, plural};
+
+/// Every map of a run; `None` of a run that varies no buffer.
+pub fn section(analysis: &Analysis) -> Option<Section> {
+    let maps = analysis.buffers();
+    let one = |(place, map)| self::map(map, diagonal_figure(place, map, analysis.published()));
+    (!maps.is_empty()).then(|| Section {
+        id: "buffers".to_owned(),
+        title: "Socket buffers".to_owned(),
+        blocks: maps.iter().enumerate().map(one).collect(),
+        ..Section::default()
+    })
+}
+
+fn map(map: &BufferMap, figure: Option<Figure>) -> Block {
+    let mut blocks = vec![Block::Answers(sentences(map).into_iter().map(Into::into).collect())];
+    // One of a diagonal alone has a table, which says more.
+    let whole = map.diagonal.len() < map.cells.len();
+    if whole {
+        let legend = legend(map);
+        blocks.push(Block::Page(vec![Block::Lead(format!("{legend} Framed: the buffers to use.").into())]));
+        blocks.push(Block::Terminal(vec![Block::Lead(legend.into())]));
+        blocks.push(Block::Map(heat_map(map)));
+    }
+    blocks.extend(Block::figures(figure.into_iter().collect()));
+    let diagonal = Block::from(cells("The diagonal", map, &map.diagonal));
+    blocks.push(Block::Page(vec![Block::Heading("The diagonal".into())]));
+    blocks.extend(if map.diagonal.is_empty() { vec![Block::Page(vec![diagonal])] } else { vec![Block::Gap, diagonal] });
+    blocks.push(Block::Page(vec![Block::Heading("What became of what was asked for".into())]));
+    blocks.extend([Block::Gap, levels("sender", &map.senders).into(), Block::Gap, levels("receiver", &map.receivers).into()]);
+    if whole {
+        let all: Vec<usize> = (0..map.cells.len()).collect();
+        blocks.extend(Block::details("Every pair", [cells("Every pair of buffers", map, &all).into()]));
+    }
+    Block::piece(title(map), blocks)
+}
+
+fn cells(label: &str, map: &BufferMap, places: &[usize]) -> Table {
+    let rows: Vec<(usize, &BufferCell)> = places.iter().map(|place| (*place, &map.cells[*place])).collect();
+    let sender = |cell: &BufferCell| asked(&map.senders[cell.sender]);
+    let mark = |place: usize| if is_notch(map, place) { " *" } else { "" };
+    let goodput = |(_, cell): &(usize, &BufferCell)| Cell::estimate(Some(&cell.goodput_bit_per_s), number::bits);
+    let ratio = |value| number::significant(value, 3);
+    Rows::of(&rows)
+        .words(Head::page("Asked, sender"), |(place, cell)| sender(cell) + mark(*place))
+        .tight(true)
+        .figures(Head::terminal(5, ["asked,", "sender"]), |(_, cell)| sender(cell))
+        .figures(("Asked, receiver", 6, ["asked,", "receiver"]), |(_, cell)| asked(&map.receivers[cell.receiver]))
+        .figures(("Packets seen", 10, ["packets", "seen"]), |(_, cell)| packets(cell.in_flight))
+        .tight(false)
+        .column(("Goodput", 10, ["", "goodput"]), Kind::Estimates(Shown::Value, Shown::Margin), goodput)
+        .column(Head::page("Interval"), Kind::Estimates(Shown::Ends, Shown::Ends), goodput)
+        .tight(true)
+        .figures(("Of the limit", 9, ["of the", "limit"]), |(_, cell)| cell.limit_share.map(number::percent))
+        .figures(("On the wire", 4, ["on the", "wire"]), |(_, cell)| cell.wire_bit_per_s.map(number::bits))
+        .figures(("Segments an ACK", 3, ["segments", "an ACK"]), |(_, cell)| cell.segments_per_ack.map(ratio))
+        .figures(Head::page("Sent again"), |(_, cell)| number::whole(cell.resent))
+        .figures(("Model", 7, ["", "model"]), |(_, cell)| cell.predicted.map(|model| number::bits(model.bit_per_s)))
+        .column(("Measured / model", 8, ["measured/", "model"]), Kind::Estimates(Shown::Ends, Shown::Value), |(_, cell)| {
+            Cell::estimate(cell.predicted.as_ref().map(|model| &model.ratio), ratio)
+        })
+        .table()
+        .labelled(label, "Goodput by pair of buffers")
+}
+
+/// What became of the buffers that one end asked for.
+fn levels(end: &str, levels: &[BufferLevel]) -> Table {
+    let asked_by = format!("{}, asked", capital(end));
+    Rows::of(levels)
+        .figures((asked_by.as_str(), 9, [end, "asked"]), asked)
+        .figures(("Set", 8, ["", "set"]), |level| told(level.set))
+        .figures(("At the end", 7, ["at the", "end"]), |level| told(level.got))
+        .column_if(end == "receiver", ("Window offered", 6, ["window", "offered"]), Kind::Figures, |level| packets(level.window))
+        .figures(("Packets seen", 9, ["packets", "seen"]), |level| packets(level.in_flight))
+        .figures(("Most ever", 8, ["most", "ever"]), |level| level.most_in_flight.map(|most| number::whole(most.into())))
+        .figures(("Looks", 2, ["", "looks"]), |level| number::whole(level.looks))
+        .table()
+        .labelled(format!("The {end}'s buffer"), format!("{asked_by}, set, got, and seen"))
+}
+
+fn is_notch(map: &BufferMap, place: usize) -> bool {
+    map.notches.iter().any(|notch| notch.cell == place)
+}
+
+fn heat_map(map: &BufferMap) -> HeatMap {
+    let level = |level: &BufferLevel| Level { name: name(level), hint: format!("asked {}", asked(level)) };
+    let square = |(place, cell): (usize, &BufferCell)| {
+        let (marked, framed) = (is_notch(map, place), map.knee.is_some_and(|knee| map.diagonal[knee.buffer] == place));
+        let goodput = &cell.goodput_bit_per_s;
+        let seen = cell.in_flight.map_or(String::new(), |_| format!(", {} packets seen", packets(cell.in_flight)));
+        let hint = format!(
+            "asked {} and {}: {} ({}), {} {}{seen}{}{}",
+            asked(&map.senders[cell.sender]),
+            asked(&map.receivers[cell.receiver]),
+            number::bits(goodput.value),
+            range(goodput, number::bits),
+            number::percent(share(map, cell).clamp(0.0, 1.0)),
+            share_of(map),
+            if marked { "; a notch" } else { "" },
+            if framed { "; the buffer to use" } else { "" },
+        );
+        Square { column: cell.receiver, row: cell.sender, share: share(map, cell), marked, framed, hint }
+    };
+    HeatMap {
+        label: format!("{}: goodput by the sender's and the receiver's buffer. The figures are in the table of every pair.", title(map)),
+        corner: "sender  receiver's buffer, packets; %",
+        across: "receiver's buffer, packets",
+        up: "sender's buffer, packets",
+        columns: map.receivers.iter().map(level).collect(),
+        rows: map.senders.iter().map(level).collect(),
+        squares: map.cells.iter().enumerate().map(square).collect(),
+    }
+}
+
+/// A map's title.
+fn title(map: &BufferMap) -> String {
+    format!("Socket buffers: {} of {} B over {}", map.label, number::whole(map.message.get()), map.link)
+}
+
+/// Bytes without a prefix: what was asked for is no round number of KiB.
+fn asked(level: &BufferLevel) -> String {
+    level.asked.map(Bytes::get).map_or("by itself".to_owned(), number::whole)
+}
+
+/// What the kernel told.
+fn told(value: Option<i64>) -> String {
+    value.map_or(NOTHING.to_owned(), number::signed)
+}
+
+/// Segments.
+fn packets(value: Option<f64>) -> String {
+    value.map_or(NOTHING.to_owned(), |value| if value.fract() == 0.0 { number::whole(value as u64) } else { number::significant(value, 3) })
+}
+
+/// The shortest name of a level: packets, as they were seen under way.
+fn name(level: &BufferLevel) -> String {
+    level.in_flight.map_or_else(|| asked(level), |_| packets(level.in_flight))
+}
+
+/// How much of its best a cell is: of the limit of the wire, or, of a link
+/// without a rate, of the plateau or the fastest cell.
+fn share(map: &BufferMap, cell: &BufferCell) -> f64 {
+    cell.limit_share.unwrap_or_else(|| {
+        let best = map.cells.iter().map(|cell| cell.goodput_bit_per_s.value).fold(0.0, f64::max);
+        cell.goodput_bit_per_s.value / map.knee.map_or(best, |knee| knee.plateau_bit_per_s)
+    })
+}
+
+/// What [`share`] is of.
+fn share_of(map: &BufferMap) -> &'static str {
+    if map.cells.iter().any(|cell| cell.limit_share.is_some()) { "of what the wire leaves room for" } else { "of the plateau" }
+}
+
+/// The two buffers of a cell, as they were asked for.
+fn both(map: &BufferMap, cell: &BufferCell) -> String {
+    let (sender, receiver) = (&map.senders[cell.sender], &map.receivers[cell.receiver]);
+    let ask = |name: &str, level: &BufferLevel| level.asked.map(|asked| format!("{name} {}", number::whole(asked.get())));
+    let seen = cell.in_flight.map(|_| format!("{} packets under way", packets(cell.in_flight)));
+    let asked: Vec<String> = [ask("SO_SNDBUF", sender), ask("SO_RCVBUF", receiver)].into_iter().flatten().collect();
+    match seen {
+        Some(seen) => format!("{seen}: {}", list(&asked)),
+        None => list(&asked),
+    }
+}
+
+/// Everything that is to be said of a map.
+fn sentences(map: &BufferMap) -> Vec<String> {
+    let mut all = Vec::new();
+    all.extend(knee(map));
+    all.extend(notches(map));
+    all.extend(autotuned(map));
+    all.extend(predicted(map));
+    all.extend(least(map));
+    all.extend(beyond(map));
+    all
+}
+
+fn knee(map: &BufferMap) -> Vec<String> {
+    let Some(knee) = map.knee else { return Vec::new() };
+    let cell = |place: usize| both(map, &map.cells[map.diagonal[place]]);
+    let goodput = map.cells[map.diagonal[knee.buffer]].goodput_bit_per_s;
+    let surely = match knee.surely {
+        Some(place) if place == knee.buffer => "its whole interval does".to_owned(),
+        Some(place) => format!("the whole interval does from {} on", cell(place)),
+        None => "of none the whole interval does: more blocks would tell".to_owned(),
+    };
+    vec![
+        format!(
+            "Knee: {}. It is the smallest pair whose interval reaches 95 % of the plateau, {} (median of the {} largest).",
+            cell(knee.at),
+            number::bits(knee.plateau_bit_per_s),
+            knee.plateau_cells
+        ),
+        format!(
+            "To use: {}. Its median, {} {}, is the first to reach it; {surely}.",
+            cell(knee.buffer),
+            number::bits(goodput.value),
+            plus_minus(&goodput)
+        ),
+    ]
+}
+
+fn notches(map: &BufferMap) -> Vec<String> {
+    if map.tested == 0 {
+        return Vec::new();
+    }
+    if map.notches.is_empty() {
+        let cells = if map.tested == 1 { "1 cell".to_owned() } else { format!("{} cells", number::whole(map.tested as u64)) };
+        return vec![format!("No notch: of {cells} with two neighbours none is slower than both by 2 % and more than chance.")];
+    }
+    let mut all = Vec::new();
+    for notch in map.notches.iter().filter(|notch| notch.line == Line::Diagonal) {
+        let cell = &map.cells[notch.cell];
+        all.push(format!(
+            "Notch on the diagonal: {} is {} slower than the slower of its neighbours (p = {}).",
+            both(map, cell),
+            number::percent(notch.depth),
+            number::significant(notch.p, 2)
+        ));
+    }
+    all.extend(lines(map, Line::OverSenders, &map.senders, "send", "receive", |cell| cell.sender));
+    all.extend(lines(map, Line::OverReceivers, &map.receivers, "receive", "send", |cell| cell.receiver));
+    all
+}
+
+/// Notches of one buffer's levels, those of one level together.
+fn lines(map: &BufferMap, line: Line, levels: &[BufferLevel], own: &str, other: &str, level: fn(&BufferCell) -> usize) -> Vec<String> {
+    let of = |place: usize| map.notches.iter().filter(move |notch| notch.line == line && level(&map.cells[notch.cell]) == place);
+    let mut all = Vec::new();
+    for (place, named) in levels.iter().enumerate() {
+        let depths: Vec<f64> = of(place).map(|notch| notch.depth).collect();
+        let Some(deepest) = depths.iter().copied().reduce(f64::max) else { continue };
+        all.push(format!(
+            "Notch: a {own} buffer of {} (asked {}) is slower than the next smaller and the next larger with {}, by up to {}.",
+            name(named) + " packets",
+            asked(named),
+            plural(depths.len() as u64, &format!("{other} buffer")),
+            number::percent(deepest)
+        ));
+    }
+    all
+}
+
+fn autotuned(map: &BufferMap) -> Option<String> {
+    let own = map.autotuned.as_ref()?;
+    let goodput = own.goodput_bit_per_s;
+    let grown = format!("SO_SNDBUF {} and SO_RCVBUF {} by the end", told(own.got[0]), told(own.got[1]));
+    let over =
+        own.buffer_over_it.map_or(String::new(), |ratio| format!(" The buffer to use has {} of that.", range(&ratio, number::percent)));
+    Some(format!("Left to itself the kernel comes to {} {} ({grown}).{over}", number::bits(goodput.value), plus_minus(&goodput)))
+}
+
+fn predicted(map: &BufferMap) -> Option<String> {
+    let ratios: Vec<f64> = map.cells.iter().filter_map(|cell| cell.predicted.map(|model| model.ratio.value)).collect();
+    let (least, most) = (ratios.iter().copied().reduce(f64::min)?, ratios.iter().copied().reduce(f64::max)?);
+    let within = ratios.iter().filter(|ratio| (0.9..=1.1).contains(*ratio)).count();
+    Some(format!(
+        "Measured over the discrete-event model of the same wire, hosts, buffers and acknowledgements: {} to {}; within 10 % in {} of {}.",
+        number::significant(least, 3),
+        number::significant(most, 3),
+        within,
+        plural(ratios.len() as u64, "cell")
+    ))
+}
+
+/// What the kernel gave though less was asked for.
+fn least(map: &BufferMap) -> Option<String> {
+    let clamped = |level: &&BufferLevel| level.asked.zip(level.set).is_some_and(|(asked, set)| set > 2 * asked.get().cast_signed());
+    let set = map.senders.iter().filter(clamped).filter_map(|level| level.set).min()?;
+    let (payload, sndbuf) = (u32::try_from(map.message.get()).ok()?, u32::try_from(set).ok()?);
+    let segments = SenderBuffer::of(sndbuf, payload.min(Cut::PLAIN.segment_payload())).segments;
+    Some(format!(
+        "The kernel gives no send buffer below {}, which holds {}, however little is asked for.",
+        told(Some(set)),
+        plural(u64::from(segments), "packet")
+    ))
+}
+
+fn beyond(map: &BufferMap) -> Option<String> {
+    let beyond = map.beyond_ns?;
+    Some(format!(
+        "A trial takes {} {} beyond its transfer: processes, connections, counters.",
+        number::time(beyond.value),
+        plus_minus(&beyond)
+    ))
+}
+
+/// How the map is read.
+fn legend(map: &BufferMap) -> String {
+    format!(
+        "Goodput as a share {}. Packets are segments seen under way, the median over trials with the other buffer at its largest; * is a notch.",
+        share_of(map)
+    )
+}
+
+/// Goodput over packets, with the model and what was published; `None` where no buffer was seen at work.
+fn diagonal_figure(place: usize, map: &BufferMap, published: Option<&Published>) -> Option<Figure> {
+    let cells: Vec<_> = map.diagonal.iter().map(|cell| &map.cells[*cell]).filter(|cell| cell.in_flight.is_some()).collect();
+    let packets: Vec<f64> = cells.iter().filter_map(|cell| cell.in_flight).collect();
+    let most = packets.iter().copied().reduce(f64::max)?;
+    let mut measured = Trace { name: "today".to_owned(), legend: true, x: X::Sizes(packets.clone()), ..Trace::default() };
+    for cell in &cells {
+        let head = format!("{} packets", number::significant(cell.in_flight.unwrap_or_default(), 3));
+        measured.push(&cell.goodput_bit_per_s, 1.0, &head, number::bits);
+    }
+    let mut traces = vec![measured];
+    let model: Vec<Option<f64>> = cells.iter().map(|cell| cell.predicted.map(|model| model.bit_per_s)).collect();
+    if model.iter().any(Option::is_some) {
+        let hover = model.iter().map(|rate| rate.map_or(String::new(), |rate| format!("model<br><b>{}</b>", number::bits(rate)))).collect();
+        let model = Trace { name: "model".to_owned(), series: 0, model: true, x: X::Sizes(packets), y: model, hover, ..Trace::default() };
+        traces.push(model);
+    }
+    for (series, theirs) in
+        published.into_iter().flat_map(|published| &published.buffers).filter(|theirs| theirs.map == map.label).enumerate()
+    {
+        let rows: Vec<(f64, f64)> =
+            theirs.rows.iter().filter_map(|row| Some((row.packets as f64, row.published_kbytes_per_s? * 1024.0 * 8.0))).collect();
+        let name = escape(&theirs.pair);
+        traces.push(Trace {
+            name: name.clone(),
+            series: series + 1,
+            legend: true,
+            x: X::Sizes(rows.iter().map(|(packets, _)| *packets).collect()),
+            y: rows.iter().map(|(_, rate)| Some(*rate)).collect(),
+            up: vec![0.0; rows.len()],
+            down: vec![0.0; rows.len()],
+            hover: rows.iter().map(|(packets, rate)| format!("{name} · {packets} packets<br><b>{}</b>", number::bits(*rate))).collect(),
+            ..Trace::default()
+        });
+    }
+    Some(Figure {
+        id: format!("buffers-{place}").into(),
+        title: "Both buffers rising".into(),
+        caption: "Over the packets that were seen under way. Dotted: the model of the same wire, hosts, buffers and acknowledgements."
+            .to_owned(),
+        alt: "Goodput against socket buffer in packets. The figures are in the table of the diagonal.".to_owned(),
+        sizes: Some(SizeAxis { title: Some("packets under way"), ..SizeAxis::over(1, most.ceil() as u64, false) }),
+        panels: vec![Panel { title: "goodput", unit: "bit/s", log_ticks: None, zero: true, joined: false, share: 1.0 }],
+        traces,
+    })
+}
