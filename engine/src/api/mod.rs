@@ -1,29 +1,33 @@
 //! The ways of handing messages to the kernel and of taking them from it.
 //!
-//! A new way is one file here that implements [`Open`] and [`Api`], one name in
-//! `model::Api`, and one line in [`with_api!`].
+//! A new way is a file here, declared below, that implements [`Open`] and
+//! [`Api`], and a row in the table of apis, `model::apis!`. One that hands over
+//! many messages with one call implements [`Batch`] as well.
 
 mod buffer;
-mod send;
+mod place;
+pub mod send;
+pub mod sendmmsg;
 mod spinning;
 mod working;
 
-use std::os::fd::OwnedFd;
+use std::ops::Range;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 pub use buffer::Buffer;
-pub use send::Send;
+pub use place::Place;
 pub use spinning::Spinning;
-pub use working::Working;
+pub use working::{Working, work_for};
 
-/// What a call moved: bytes when positive or zero, a negated errno when negative.
+/// Answer of a call: the bytes it moved when positive or zero, a negated errno when negative.
 ///
 /// The kernel's own convention, kept because the hot loop can test it in one
 /// comparison and a `Result` would be taken apart again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Moved(pub isize);
 
 impl Moved {
-    /// What a libc call answered, with the errno fetched when it failed.
+    /// The answer of a libc call, with the errno fetched when it failed.
     #[inline(always)]
     pub(crate) fn from_call(answer: isize) -> Self {
         if answer >= 0 { Self(answer) } else { Self::from_errno() }
@@ -35,31 +39,63 @@ impl Moved {
     }
 }
 
-/// What the sending loop calls once a message.
+/// The call of the sending loop for each message.
 pub trait Transmit {
     /// Hands the message over, from its byte `from` on.
     fn send(&mut self, from: usize) -> Moved;
 }
 
-/// What is called for messages that are shorter than the longest.
+/// The call for messages that are shorter than the longest.
 pub trait TransmitPart {
     /// Hands the message over, from its byte `from` up to `to`.
     fn send_part(&mut self, from: usize, to: usize) -> Moved;
 }
 
-/// What a way of sending and receiving begins with.
+/// An api that hands over many messages with one call, each from a place of its
+/// own. Its loop calls it once a batch, so the call need not be direct.
+pub trait Batch {
+    /// Most messages that one call hands over; at least 1.
+    fn capacity(&self) -> usize;
+
+    /// The message at a place below the capacity, to be marked. Where the cell
+    /// stamps no message, all places may be one.
+    fn message_at(&mut self, place: usize) -> &mut [u8];
+
+    /// Sets the length of the message at a place; it is at most that of the memory there.
+    fn set_length(&mut self, place: usize, length: usize);
+
+    /// Hands over the messages at `places`, in this order.
+    fn send_batch(&mut self, places: Range<usize>) -> Handed;
+
+    /// Hands over the message at `place` from its byte `from` on, with a call of its own.
+    fn send_rest(&mut self, place: usize, from: usize) -> Moved;
+}
+
+/// Messages that one hand-over of a batch moved.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Handed {
+    /// Messages that went whole, from the first place on.
+    pub messages: usize,
+    /// Kernel calls that it took.
+    pub calls: u64,
+    /// The message after those, where they are not all: the bytes of it that
+    /// went, 0 where it was not tried, a negated errno where it failed.
+    pub next: Moved,
+}
+
+/// An api before it is used.
 pub trait Open: Api {
-    /// Takes a connected socket, a message to send over and over, and room for
-    /// what is received. Allocates everything it will need.
+    /// Opens it at a place. Allocates everything it will need.
     ///
     /// # Errors
     /// Whatever keeps this way from working here.
-    fn open(socket: OwnedFd, message: Buffer, room: Buffer) -> std::io::Result<Self>;
+    fn open(place: Place<'_>) -> std::io::Result<Self>;
 }
 
-/// One way of sending and receiving over a connected socket.
+/// One way of sending and receiving for a flow.
 pub trait Api: Transmit + TransmitPart + Sized {
-    /// Takes what has arrived, at most `limit` bytes of it.
+    /// Takes one message, or of a stream what has arrived, at most `limit` bytes of
+    /// it. Where a call fetches many messages, they are handed out one by one.
     fn receive(&mut self, limit: usize) -> Moved;
 
     /// The same, without waiting.
@@ -68,22 +104,65 @@ pub trait Api: Transmit + TransmitPart + Sized {
     /// The message, to be marked.
     fn message(&mut self) -> &mut [u8];
 
-    /// What was received last.
+    /// The message that was received last.
     fn room(&self) -> &[u8];
 
-    /// The socket.
+    /// The flow's socket, over which the ends found each other.
     fn socket(&self) -> &OwnedFd;
+
+    /// The descriptor that is readable when there is something to receive.
+    fn waits_on(&self) -> BorrowedFd<'_> {
+        self.socket().as_fd()
+    }
+
+    /// Its batches, where the cell hands over more than one message a call.
+    fn batch(&mut self) -> Option<&mut dyn Batch> {
+        None
+    }
+
+    /// Kernel calls of [`Self::receive`] and [`Self::receive_now`] that moved data
+    /// since the last time this was asked; `None` where each is one.
+    #[inline(always)]
+    fn take_calls(&mut self) -> Option<u64> {
+        None
+    }
+
+    /// Hands over what it still holds back. Loops ask for it before they wait, and
+    /// at the end of a part. The answer is an errno, or nothing.
+    #[inline(always)]
+    fn flush(&mut self) -> Moved {
+        Moved(0)
+    }
+
+    /// Its own counters of messages that it dropped, over the whole trial.
+    fn drops(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
+    /// The largest message that it can carry, in bytes; `None` where the kernel
+    /// answers for it.
+    fn largest(&self) -> Option<usize> {
+        None
+    }
 }
 
 /// Runs an expression with `$api` standing for the type behind a [`model::Api`].
 macro_rules! with_api {
     ($name:expr, $api:ident => $body:expr) => {
-        match $name {
-            model::Api::Send => {
-                type $api = $crate::api::Send;
-                $body
-            }
-        }
+        model::apis!($crate::api::arms [$name] [$api] [$body])
     };
 }
 pub(crate) use with_api;
+
+/// The arms of [`with_api!`], one for each row of the table.
+macro_rules! arms {
+    ([$name:expr] [$api:ident] [$body:expr] $($(#[$doc:meta])* $module:ident::$type:ident = $word:literal $properties:tt,)+) => {
+        match $name {
+            $(model::Api::$type => {
+                type $api = $crate::api::$module::$type;
+                $body
+            })+
+        }
+    };
+}
+pub(crate) use arms;

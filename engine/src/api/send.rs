@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-use super::{Api, Buffer, Moved, Open, Transmit, TransmitPart};
+use super::{Api, Buffer, Moved, Open, Place, Transmit, TransmitPart};
 
 /// Plain `send(2)` and `recv(2)`.
 #[derive(Debug)]
@@ -46,8 +46,9 @@ impl TransmitPart for Send {
 }
 
 impl Open for Send {
-    fn open(socket: OwnedFd, message: Buffer, room: Buffer) -> std::io::Result<Self> {
-        Ok(Self { raw: socket.as_raw_fd(), message, room, socket })
+    fn open(place: Place<'_>) -> std::io::Result<Self> {
+        let (message, room) = (place.message(), place.room());
+        Ok(Self { raw: place.socket.as_raw_fd(), message, room, socket: place.socket })
     }
 }
 

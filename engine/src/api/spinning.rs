@@ -1,10 +1,10 @@
 //! Asking again and again instead of waiting in a call.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 
 use model::Nanos;
 
-use super::{Api, Moved, Transmit, TransmitPart};
+use super::{Api, Batch, Moved, Transmit, TransmitPart};
 use crate::clock;
 
 /// Receives without waiting in the kernel, over and over until something has come.
@@ -66,5 +66,31 @@ impl<A: Api> Api for Spinning<A> {
 
     fn socket(&self) -> &OwnedFd {
         self.inner.socket()
+    }
+
+    fn waits_on(&self) -> BorrowedFd<'_> {
+        self.inner.waits_on()
+    }
+
+    fn batch(&mut self) -> Option<&mut dyn Batch> {
+        self.inner.batch()
+    }
+
+    #[inline(always)]
+    fn take_calls(&mut self) -> Option<u64> {
+        self.inner.take_calls()
+    }
+
+    #[inline(always)]
+    fn flush(&mut self) -> Moved {
+        self.inner.flush()
+    }
+
+    fn drops(&self) -> Vec<(&'static str, u64)> {
+        self.inner.drops()
+    }
+
+    fn largest(&self) -> Option<usize> {
+        self.inner.largest()
     }
 }
