@@ -5,10 +5,11 @@ use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use model::Bytes;
+use model::api::MOST_BATCH;
 use model::control::{CONTROL_VERSION, FromEndpoint, Task, ToEndpoint};
 use model::end::EndReport;
 use model::plan::TrialEnd;
+use model::{Bytes, Protocol};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
@@ -130,11 +131,23 @@ fn check(task: &Task) -> Result<(), EndpointError> {
             return refuse("a mix of sizes, with what only messages of one size have; send it as a plain stream for some time".to_owned());
         }
     }
+    if !cell.api.carries(cell.test) {
+        return refuse(format!("{} over {}, which does not carry it", cell.test, cell.api));
+    }
+    if !(1..=MOST_BATCH).contains(&cell.batch) || (cell.batch > 1 && !cell.api.batches(cell.test)) {
+        return refuse(format!(
+            "{} in batches of {} over {}; batches are of streams and have 1 to {MOST_BATCH} messages",
+            cell.test, cell.batch, cell.api
+        ));
+    }
     let fits = |size: Bytes| (1..=LARGEST).contains(&size.get());
     if !fits(cell.size) || !fits(cell.read_size) {
         return refuse(format!("messages of {} and reads of {}; either has 1 B to {}", cell.size, cell.read_size, Bytes::new(LARGEST)));
     }
-    let memory = cell.largest().get().saturating_add(cell.read_size.get()).saturating_mul(socket::flows_of(task).into());
+    // Messages of a batch that bear a number have a place each, and so have its datagrams.
+    let places = |apart: bool, size: Bytes| size.get().saturating_mul(if apart { cell.batch.into() } else { 1 });
+    let of_a_flow = places(cell.stamp, cell.largest()).saturating_add(places(cell.protocol() == Protocol::Udp, cell.read_size));
+    let memory = of_a_flow.saturating_mul(socket::flows_of(task).into());
     if memory > MOST_MEMORY {
         let (memory, most) = (Bytes::new(memory), Bytes::new(MOST_MEMORY));
         return refuse(format!(

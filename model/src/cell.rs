@@ -5,12 +5,13 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::api::Api;
 use crate::condition::Conditions;
 use crate::mix::Mix;
 use crate::plan::Offload;
 use crate::quantity::{Bytes, Nanos};
 use crate::rate::OfferedRate;
-use crate::traffic::{Api, Family, Pacing, Protocol, Test, Waiting};
+use crate::traffic::{Family, Pacing, Protocol, Test, Waiting};
 
 /// One combination of levels. What is `None` is left as the kernel has it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -22,6 +23,10 @@ pub struct Cell {
     pub family: Family,
     /// How messages reach the kernel.
     pub api: Api,
+    /// Messages that one call hands over or fetches; at least 1, and 1 where the
+    /// api takes one a call.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub batch: u32,
     /// Bytes of payload that one send call hands over; at least 1. Of a mix the
     /// mean, to the byte.
     pub size: Bytes,
@@ -125,6 +130,7 @@ impl Cell {
             test,
             family: Family::V4,
             api: Api::Send,
+            batch: 1,
             size,
             read_size: default_read_size(test, size),
             nodelay: false,
@@ -191,6 +197,9 @@ impl Cell {
         }
         if self.api != Api::Send {
             settings.push(self.api.to_string());
+        }
+        if self.batch != 1 {
+            settings.push(format!("batches of {}", self.batch));
         }
         if self.protocol() == Protocol::Tcp {
             settings.push(if self.nodelay { "nodelay" } else { "nagle" }.to_owned());

@@ -8,6 +8,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod api;
 pub mod quantity;
 pub mod rate;
 pub mod size;
@@ -39,6 +40,7 @@ pub mod warning;
 mod choice;
 mod nearest;
 
+pub use api::Api;
 pub use arm::Arm;
 pub use cell::Cell;
 pub use choice::UnknownChoice;
@@ -50,6 +52,6 @@ pub use plan::Plan;
 pub use quantity::{BitRate, Bytes, Nanos};
 pub use rate::OfferedRate;
 pub use run::Run;
-pub use traffic::{Api, Family, Pacing, Protocol, Role, Test, Waiting};
+pub use traffic::{Family, Pacing, Protocol, Role, Test, Waiting};
 pub use trial::TrialRecord;
 pub use warning::Warning;

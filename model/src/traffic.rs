@@ -1,4 +1,4 @@
-//! What is sent, which way, and how it is handed to the kernel.
+//! What is sent, and which way.
 
 use crate::choice::choice;
 
@@ -48,14 +48,6 @@ choice! {
         Sender = "sender",
         /// Receives the messages, or answers the requests.
         Receiver = "receiver",
-    }
-}
-
-choice! {
-    /// How an endpoint hands its messages to the kernel.
-    Api, "an api" {
-        /// One `send` or `recv` system call a message, on a connected socket.
-        Send = "send",
     }
 }
 
@@ -133,13 +125,12 @@ impl Family {
 
 #[cfg(test)]
 mod tests {
-    use super::{Api, Test};
+    use super::Test;
 
     #[test]
     fn names_are_found_in_either_case_and_slips_are_named() {
         assert_eq!("tcp_rr".parse(), Ok(Test::TcpRr));
         let error = "TCP_STRAM".parse::<Test>().unwrap_err().to_string();
         assert!(error.contains("did you mean 'TCP_STREAM'?"), "{error}");
-        assert!("sendfile".parse::<Api>().is_err());
     }
 }

@@ -146,23 +146,29 @@ pub trait Api: Transmit + TransmitPart + Sized {
     }
 }
 
-/// Runs an expression with `$api` standing for the type behind a [`model::Api`].
-macro_rules! with_api {
-    ($name:expr, $api:ident => $body:expr) => {
-        model::apis!($crate::api::arms [$name] [$api] [$body])
-    };
-}
-pub(crate) use with_api;
+/// Work to be done with an api, whichever it is.
+pub trait WithApi {
+    /// Its result.
+    type Output;
 
-/// The arms of [`with_api!`], one for each row of the table.
-macro_rules! arms {
-    ([$name:expr] [$api:ident] [$body:expr] $($(#[$doc:meta])* $module:ident::$type:ident = $word:literal $properties:tt,)+) => {
-        match $name {
-            $(model::Api::$type => {
-                type $api = $crate::api::$module::$type;
-                $body
-            })+
-        }
-    };
+    /// Does it.
+    ///
+    /// # Errors
+    /// Those of the work.
+    fn run<A: Api>(self, api: A) -> std::io::Result<Self::Output>;
 }
-pub(crate) use arms;
+
+/// Opens the api of this name at a place and does some work with it.
+///
+/// # Errors
+/// Whatever keeps the api from working here, and those of the work.
+pub fn open<W: WithApi>(name: model::Api, place: Place<'_>, work: W) -> std::io::Result<W::Output> {
+    macro_rules! open {
+        ($($(#[$doc:meta])* $module:ident::$type:ident = $word:literal $properties:tt,)+) => {
+            match name {
+                $(model::Api::$type => work.run($module::$type::open(place)?),)+
+            }
+        };
+    }
+    model::apis!(open)
+}

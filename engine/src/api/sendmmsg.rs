@@ -78,7 +78,6 @@ impl Sendmmsg {
     }
 
     /// One call for a part of the message at `place`; answers its bytes.
-    #[cold]
     fn send_span(&mut self, place: usize, from: usize, to: usize) -> Moved {
         self.outgoing.set_span(place, from, to);
         let answer = self.call(place..place + 1);

@@ -6,7 +6,7 @@ use model::end::Counts;
 use model::{Protocol, Test};
 
 use super::open::MARK;
-use super::trouble::{Trouble, Verdict, readable};
+use super::trouble::{Trouble, Verdict, flush, readable};
 use super::whole::send_rest;
 use super::{Allowance, DRAIN_LIMIT, Done, Trial, sum};
 use crate::api::{Api, Moved};
@@ -43,7 +43,7 @@ fn run_marked<A: Api, const MARKS: usize>(api: &mut A, trial: &mut Trial) -> Don
     let datagrams = trial.task.cell.protocol() == Protocol::Udp;
     let rest = trial.to_the_end(api, |api, leave| {
         answerer.answer_while(api, |api, done| {
-            let waiting = || readable(api.socket(), Duration::ZERO);
+            let waiting = || readable(api.waits_on(), Duration::ZERO);
             done.messages < leave.may_send && Instant::now() < give_up && (!datagrams || stage.announced().is_none() || waiting())
         })
     });
@@ -102,6 +102,7 @@ impl<const MARKS: usize> Answerer<MARKS> {
         if send_rest(api, self.size, 0, 0, counts, trouble) == Verdict::Over {
             return Verdict::Over;
         }
+        flush(api, counts);
         counts.messages += 1;
         counts.sent += 1;
         Verdict::Again

@@ -7,7 +7,7 @@ use model::end::{Counts, Window};
 use model::{Protocol, Test};
 use nix::sys::socket::{Shutdown, shutdown};
 
-use super::trouble::{Trouble, Verdict, readable};
+use super::trouble::{Trouble, Verdict, flush, readable};
 use super::whole::send_rest;
 use super::{DRAIN_LIMIT, Done, LAST_PATIENCE, Trial, fault, sum};
 use crate::api::Api;
@@ -97,6 +97,7 @@ impl Asker {
         if send_rest(api, self.size, 0, 0, counts, trouble) == Verdict::Over {
             return Answer::Over;
         }
+        flush(api, counts);
         counts.sent += 1;
         match self.datagrams {
             true => self.await_datagram(api, counts, trouble),
@@ -156,7 +157,7 @@ impl Asker {
 pub(super) fn take_late<A: Api>(api: &mut A, size: usize, given_up: u64, silence: Duration) -> Counts {
     let mut counts = Counts::default();
     let mut trouble = Trouble::default();
-    while counts.late < given_up && readable(api.socket(), silence) {
+    while counts.late < given_up && readable(api.waits_on(), silence) {
         let moved = api.receive_now(size);
         if moved.0 > 0 {
             counts.calls += 1;

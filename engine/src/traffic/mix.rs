@@ -1,14 +1,13 @@
 //! The sender of a stream whose messages have many sizes.
 
 use model::Mix;
-use model::end::{Counts, Window};
+use model::end::Counts;
 
-use super::send::end_stream;
+use super::send::send_parts;
 use super::trouble::{Trouble, Verdict};
 use super::whole::finish;
-use super::{Allowance, Done, Trial, sum};
+use super::{Done, Trial};
 use crate::api::{Api, Moved, Transmit, TransmitPart};
-use crate::clock;
 use crate::stage::{Part, Stage};
 
 pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial, mix: &Mix) -> Done {
@@ -16,18 +15,8 @@ pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial, mix: &Mix) -> Done {
     if let Some(limit) = trial.task.limits.bytes {
         trial.most = sequence.messages_within(limit.get() / u64::from(trial.task.cell.flows.max(1)));
     }
-    let (stage, extent) = (trial.stage, trial.extent);
-    let first = clock::monotonic();
-    let mut send = |api: &mut A, part, limit: u64, leave: Allowance| send_mix_until(api, &mut sequence, stage, part, leave.at_most(limit));
-    let warmup = trial.to_the_end(api, |api, leave| send(api, extent.warmup_part, extent.warmup, leave));
-    let start = trial.start(api);
-    let counts = trial.to_the_end(api, |api, leave| send(api, Part::Measure, extent.measured, leave));
-    let end = trial.edges.end();
-    let tail = trial.to_the_end(api, |api, leave| send(api, Part::Tail, u64::MAX, leave));
-    let flow = Window { start: first, end: clock::monotonic() };
-    let total = sum(sum(warmup, counts), tail);
-    end_stream(api, trial, &total);
-    Done { between: start.until(&end), flow: Some(flow), counts, total }
+    let stage = trial.stage;
+    send_parts(api, trial, |api, part, limit, _| send_mix_until(api, &mut sequence, stage, part, limit))
 }
 
 /// The sizes of messages, one after the other, again and again.
@@ -45,18 +34,18 @@ impl Sequence {
     }
 
     #[inline(always)]
-    fn next(&self) -> usize {
+    pub(super) fn next(&self) -> usize {
         self.sizes[self.place] as usize
     }
 
     #[inline(always)]
-    fn advance(&mut self) {
+    pub(super) fn advance(&mut self) {
         let next = self.place + 1;
         self.place = if next == self.sizes.len() { 0 } else { next };
     }
 
-    /// How many messages, from the first on, hold no more than so many bytes.
-    fn messages_within(&self, bytes: u64) -> u64 {
+    /// Number of messages, from the first on, that hold no more than `bytes`.
+    pub(super) fn messages_within(&self, bytes: u64) -> u64 {
         let cycle: u64 = self.sizes.iter().map(|size| u64::from(*size)).sum();
         let (cycles, mut left) = (bytes / cycle.max(1), bytes % cycle.max(1));
         let fits = |size: &&u32| {

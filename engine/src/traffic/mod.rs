@@ -2,6 +2,7 @@
 
 mod answer;
 mod ask;
+mod batch;
 mod crr;
 mod fault;
 mod mix;
@@ -24,7 +25,7 @@ use model::end::{Counts, SocketOption, TcpInfo, Window};
 use model::{Nanos, Protocol, Role, Test, Waiting};
 use socket2::SockRef;
 
-use crate::api::{Api, Buffer, Open, Spinning, Working, with_api};
+use crate::api::{self, Api, Place, Spinning, WithApi, Working};
 use crate::counts::sum;
 use crate::edge::{Between, EdgeReader};
 use crate::recorder::Recorder;
@@ -32,6 +33,7 @@ use crate::socket;
 pub use crate::socket::Joined;
 use crate::stage::Stage;
 
+pub use batch::{Batches, Fill, Same};
 pub use fault::nothing_came;
 pub use mix::{Sequence, send_mix_until};
 pub use schedule_stats::ScheduleStats;
@@ -93,24 +95,30 @@ struct Done {
 /// What keeps the api from working here.
 pub fn run(task: &Task, flow: impl Into<Joined>, stage: &Stage, sent: &mut dyn FnMut(&Counts)) -> io::Result<Traffic> {
     let Joined { socket, listener } = flow.into();
-    with_api!(task.cell.api, A => run_as_asked(A::open(socket, message(task), room(task))?, listener, task, stage, sent))
+    api::open(task.cell.api, Place { task, socket }, AsAsked { listener, task, stage, sent })
 }
 
-/// What a cell does not ask for costs it nothing: what it asks for stands around
-/// the api.
-fn run_as_asked<A: Api>(
-    api: A,
+/// The loop of a task. What a cell does not ask for costs it nothing: what it
+/// asks for stands around the api.
+struct AsAsked<'a> {
     listener: Option<OwnedFd>,
-    task: &Task,
-    stage: &Stage,
-    sent: &mut dyn FnMut(&Counts),
-) -> io::Result<Traffic> {
-    let (work, look) = (task.cell.work, longest_look(task));
-    match (task.cell.waiting, work.get() > 0) {
-        (Waiting::Block, false) => run_over(api, listener, task, stage, sent),
-        (Waiting::Block, true) => run_over(Working::new(api, work), listener, task, stage, sent),
-        (Waiting::Spin, false) => run_over(Spinning::new(api, look), listener, task, stage, sent),
-        (Waiting::Spin, true) => run_over(Working::new(Spinning::new(api, look), work), listener, task, stage, sent),
+    task: &'a Task,
+    stage: &'a Stage,
+    sent: &'a mut dyn FnMut(&Counts),
+}
+
+impl WithApi for AsAsked<'_> {
+    type Output = Traffic;
+
+    fn run<A: Api>(self, api: A) -> io::Result<Traffic> {
+        let Self { listener, task, stage, sent } = self;
+        let (work, look) = (task.cell.work, longest_look(task));
+        match (task.cell.waiting, work.get() > 0) {
+            (Waiting::Block, false) => run_over(api, listener, task, stage, sent),
+            (Waiting::Block, true) => run_over(Working::new(api, work), listener, task, stage, sent),
+            (Waiting::Spin, false) => run_over(Spinning::new(api, look), listener, task, stage, sent),
+            (Waiting::Spin, true) => run_over(Working::new(Spinning::new(api, look), work), listener, task, stage, sent),
+        }
     }
 }
 
@@ -181,6 +189,7 @@ fn run_loop<A: Api>(api: &mut A, trial: &mut Trial, recorder: &mut Recorder) -> 
             None => ask::run(api, trial, recorder),
         },
         (Test::TcpRr | Test::UdpRr, Role::Receiver) => answer::run(api, trial),
+        (_, Role::Sender) if api.batch().is_some() => batch::run(api, trial)?,
         (_, Role::Sender) if cell.rate.is_some() || cell.stamp => open::send::run(api, trial)?,
         (_, Role::Receiver) if cell.stamp => receive_stamped::run(api, trial),
         (_, Role::Sender) => match &cell.mix {
@@ -205,14 +214,4 @@ fn count_stream_messages(task: &Task, counts: &mut Counts) {
         counts.messages = counts.bytes / task.cell.size.get();
         counts.received = counts.messages;
     }
-}
-
-/// The message. Not zeros: pages of zeros could all be one page, always cached.
-fn message(task: &Task) -> Buffer {
-    Buffer::repeating(task.cell.largest().as_len(), 251, |place| place as u8 | 1)
-}
-
-/// Room for what is received.
-fn room(task: &Task) -> Buffer {
-    Buffer::filled(task.cell.read_size.as_len(), |_| 1)
 }

@@ -33,7 +33,7 @@ pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
 fn run_over<A: Api, const DATAGRAMS: bool>(api: &mut A, trial: &mut Trial) -> Done {
     let (room, stage, extent) = (trial.task.cell.read_size.as_len(), trial.stage, trial.extent);
     let unit = if DATAGRAMS { 1 } else { trial.task.cell.size.get() };
-    let progress = |counts: &Counts| if DATAGRAMS { counts.calls } else { counts.bytes };
+    let progress = |counts: &Counts| if DATAGRAMS { counts.messages } else { counts.bytes };
     let warmup_end = extent.warmup.saturating_mul(unit);
     let all = extent.warmup.saturating_add(extent.measured).saturating_mul(unit);
 
@@ -72,7 +72,7 @@ fn run_over<A: Api, const DATAGRAMS: bool>(api: &mut A, trial: &mut Trial) -> Do
     let end = trial.edges.end();
     let so_far = sum(before, counts);
     let rest =
-        if ended == Ended::Over { Counts::default() } else { drain::<A, DATAGRAMS>(api, room, trial, so_far.calls, counts.bytes > 0) };
+        if ended == Ended::Over { Counts::default() } else { drain::<A, DATAGRAMS>(api, room, trial, so_far.messages, counts.bytes > 0) };
     Done { between: start.until(&end), flow: None, counts, total: sum(so_far, rest) }
 }
 
@@ -85,7 +85,7 @@ fn receive_first<A: Api>(api: &mut A, room: usize, stage: &Stage, to_the_last: b
     while !stage.is(Part::Drain) || (to_the_last && silence.is_within(LAST_PATIENCE)) {
         let moved = api.receive(room);
         if moved.0 > 0 {
-            count(&mut counts, 1, moved.0 as u64, u64::from((moved.0 as usize) < room));
+            count(api, &mut counts, 1, moved.0 as u64, u64::from((moved.0 as usize) < room));
             break;
         }
         if trouble.judge(moved, 0, &mut counts) == Verdict::Over {
@@ -99,21 +99,21 @@ fn receive_first<A: Api>(api: &mut A, room: usize, stage: &Stage, to_the_last: b
 fn receive_while<A: Api, const DATAGRAMS: bool>(api: &mut A, room: usize, stage: &Stage, part: Part, enough: u64) -> (Counts, Ended) {
     let mut counts = Counts::default();
     let mut trouble = Trouble::default();
-    let (mut calls, mut bytes, mut short) = (0u64, 0u64, 0u64);
+    let (mut messages, mut bytes, mut short) = (0u64, 0u64, 0u64);
     let mut ended = Ended::Part;
-    while stage.is(part) && (if DATAGRAMS { calls } else { bytes }) < enough {
+    while stage.is(part) && (if DATAGRAMS { messages } else { bytes }) < enough {
         let limit = if DATAGRAMS { room } else { room.min((enough - bytes) as usize) };
         let moved = api.receive(limit);
         if moved.0 > 0 {
-            calls += 1;
+            messages += 1;
             bytes += moved.0 as u64;
             short += u64::from(moved.0 < room as isize);
-        } else if trouble.judge(moved, calls, &mut counts) == Verdict::Over {
+        } else if trouble.judge(moved, messages, &mut counts) == Verdict::Over {
             ended = Ended::Over;
             break;
         }
     }
-    count(&mut counts, calls, bytes, short);
+    count(api, &mut counts, messages, bytes, short);
     (counts, ended)
 }
 
@@ -127,7 +127,7 @@ fn receive_rest<A: Api>(api: &mut A, room: usize, enough: u64, came: bool) -> (C
     while counts.bytes < enough {
         let moved = api.receive(room.min(usize::try_from(enough - counts.bytes).unwrap_or(room)));
         if moved.0 > 0 {
-            count(&mut counts, 1, moved.0 as u64, u64::from(moved.0 < room as isize));
+            count(api, &mut counts, 1, moved.0 as u64, u64::from(moved.0 < room as isize));
             silence = Silence::default();
             continue;
         }
@@ -151,10 +151,12 @@ impl Silence {
     }
 }
 
-fn count(counts: &mut Counts, calls: u64, bytes: u64, short: u64) {
-    counts.calls += calls;
-    counts.messages += calls;
-    counts.received += calls;
+/// Counts messages that were handed out, and the calls that fetched them.
+#[inline(always)]
+fn count<A: Api>(api: &mut A, counts: &mut Counts, messages: u64, bytes: u64, short: u64) {
+    counts.calls += api.take_calls().unwrap_or(messages);
+    counts.messages += messages;
+    counts.received += messages;
     counts.bytes += bytes;
     counts.short += short;
 }
@@ -166,7 +168,7 @@ fn take_waiting<A: Api>(api: &mut A, room: usize) -> (Counts, Ended) {
     loop {
         let moved = api.receive_now(room);
         if moved.0 > 0 {
-            count(&mut counts, 1, moved.0 as u64, u64::from(moved.0 < room as isize));
+            count(api, &mut counts, 1, moved.0 as u64, u64::from(moved.0 < room as isize));
         } else {
             let over = trouble.judge(moved, counts.calls, &mut counts) == Verdict::Over;
             return (counts, if over { Ended::Over } else { Ended::Part });
@@ -185,19 +187,19 @@ fn drain<A: Api, const DATAGRAMS: bool>(api: &mut A, room: usize, trial: &Trial,
     let mut since = Instant::now();
     loop {
         let announced = trial.stage.announced();
-        if DATAGRAMS && announced.is_some_and(|announced| so_far + counts.calls >= announced) {
+        if DATAGRAMS && announced.is_some_and(|announced| so_far + counts.messages >= announced) {
             return counts;
         }
         let moved = api.receive_now(room);
         if moved.0 > 0 {
-            count(&mut counts, 1, moved.0 as u64, u64::from(moved.0 < room as isize));
+            count(api, &mut counts, 1, moved.0 as u64, u64::from(moved.0 < room as isize));
             since = Instant::now();
         } else if trouble.judge(moved, counts.calls, &mut counts) == Verdict::Over {
             return counts;
         } else {
             // The silence counts from the announcement: until it comes, look for it often.
             let wait = if announced.is_some() { silence } else { LOOK };
-            let quiet = !readable(api.socket(), wait);
+            let quiet = !readable(api.waits_on(), wait);
             let over = quiet && announced.is_some() && DATAGRAMS;
             let patience = if came || announced.is_none() { DRAIN_LIMIT } else { LAST_PATIENCE.max(silence) };
             if over || since.elapsed() > patience {

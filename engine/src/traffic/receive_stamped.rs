@@ -18,8 +18,8 @@ pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
     let (stage, extent) = (trial.stage, trial.extent);
     let mut reader = Reader { room: trial.task.cell.read_size.as_len(), account: Account::new() };
     // Before the first message there is nothing to time.
-    let first = reader.receive_while(api, |counts| counts.calls == 0 && !stage.is(Part::Drain));
-    let limit = extent.warmup.saturating_sub(first.calls);
+    let first = reader.receive_while(api, |counts| counts.messages == 0 && !stage.is(Part::Drain));
+    let limit = extent.warmup.saturating_sub(first.messages);
     let receive = |api: &mut A, part, limit: u64, leave: Allowance, reader: &mut Reader| {
         let limit = leave.at_most(limit);
         let counts = reader.receive_while(api, |counts| stage.is(part) && counts.messages < limit);
@@ -39,7 +39,7 @@ pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
     let end = trial.edges.end();
     reader.account.end();
     let so_far = sum(before, counts);
-    let rest = reader.drain(api, stage, trial.task.silence.into(), so_far.calls);
+    let rest = reader.drain(api, stage, trial.task.silence.into(), so_far.messages);
     trial.one_way = Some(reader.account);
     Done { between: start.until(&end), flow: None, counts, total: sum(so_far, rest) }
 }
@@ -78,9 +78,9 @@ impl Reader {
     }
 
     #[inline(always)]
-    fn take<A: Api>(&mut self, api: &A, length: usize, counts: &mut Counts) {
+    fn take<A: Api>(&mut self, api: &mut A, length: usize, counts: &mut Counts) {
         let now = clock::monotonic().get();
-        count(counts, length, self.room);
+        count(api, counts, length, self.room);
         if let Some((number, sent)) = api.room().get(..length).and_then(read) {
             self.account.take(number, sent, now);
         }
@@ -94,12 +94,12 @@ impl Reader {
         let give_up = Instant::now() + DRAIN_LIMIT;
         loop {
             let announced = stage.announced();
-            if announced.is_some_and(|announced| so_far + counts.calls >= announced) {
+            if announced.is_some_and(|announced| so_far + counts.messages >= announced) {
                 return counts;
             }
             let moved = api.receive_now(self.room);
             if moved.0 > 0 {
-                count(&mut counts, moved.0 as usize, self.room);
+                count(api, &mut counts, moved.0 as usize, self.room);
                 if let Some((number, _)) = api.room().get(..moved.0 as usize).and_then(read) {
                     self.account.take_late(number);
                 }
@@ -107,7 +107,7 @@ impl Reader {
                 return counts;
             } else {
                 // The silence counts from the announcement: until it comes, look for it often.
-                let quiet = !readable(api.socket(), if announced.is_some() { silence } else { LOOK });
+                let quiet = !readable(api.waits_on(), if announced.is_some() { silence } else { LOOK });
                 if (quiet && announced.is_some()) || Instant::now() > give_up {
                     return counts;
                 }
@@ -116,8 +116,8 @@ impl Reader {
     }
 }
 
-fn count(counts: &mut Counts, length: usize, room: usize) {
-    counts.calls += 1;
+fn count<A: Api>(api: &mut A, counts: &mut Counts, length: usize, room: usize) {
+    counts.calls += api.take_calls().unwrap_or(1);
     counts.messages += 1;
     counts.received += 1;
     counts.bytes += length as u64;

@@ -10,20 +10,27 @@ use nix::sys::socket::{Shutdown, shutdown};
 
 use super::trouble::{Trouble, Verdict, readable};
 use super::whole::finish;
-use super::{Allowance, DRAIN_LIMIT, Done, Trial, fault, sum};
+use super::{DRAIN_LIMIT, Done, Trial, fault, sum};
 use crate::api::{Api, Transmit};
 use crate::clock;
 use crate::stage::{Part, Stage};
 
 pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
-    let (size, stage, extent) = (trial.task.cell.size.as_len(), trial.stage, trial.extent);
+    let (size, stage) = (trial.task.cell.size.as_len(), trial.stage);
+    send_parts(api, trial, |api, part, limit, _| send_until(api, size, stage, part, limit))
+}
+
+/// Leads a sender of a stream through the parts of its trial and announces its
+/// end. `send` sends in a part, up to a number of messages, and is told whether
+/// they are measured.
+pub(super) fn send_parts<A: Api>(api: &mut A, trial: &mut Trial, mut send: impl FnMut(&mut A, Part, u64, bool) -> Counts) -> Done {
+    let extent = trial.extent;
     let first = clock::monotonic();
-    let send = |part, limit: u64| move |api: &mut A, leave: Allowance| send_until(api, size, stage, part, leave.at_most(limit));
-    let warmup = trial.to_the_end(api, send(extent.warmup_part, extent.warmup));
+    let warmup = trial.to_the_end(api, |api, allowed| send(api, extent.warmup_part, allowed.at_most(extent.warmup), false));
     let start = trial.start(api);
-    let counts = trial.to_the_end(api, send(Part::Measure, extent.measured));
+    let counts = trial.to_the_end(api, |api, allowed| send(api, Part::Measure, allowed.at_most(extent.measured), true));
     let end = trial.edges.end();
-    let tail = trial.to_the_end(api, send(Part::Tail, u64::MAX));
+    let tail = trial.to_the_end(api, |api, allowed| send(api, Part::Tail, allowed.at_most(u64::MAX), false));
     let flow = Window { start: first, end: clock::monotonic() };
     let total = sum(sum(warmup, counts), tail);
     end_stream(api, trial, &total);
@@ -31,7 +38,7 @@ pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
 }
 
 /// Announces the end of a stream of which `total` was sent.
-pub(super) fn end_stream<A: Api>(api: &mut A, trial: &mut Trial, total: &Counts) {
+fn end_stream<A: Api>(api: &mut A, trial: &mut Trial, total: &Counts) {
     if trial.task.cell.protocol() == Protocol::Udp {
         see_it_left(api);
     }

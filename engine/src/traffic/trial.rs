@@ -11,6 +11,7 @@ use model::{Nanos, Protocol, Role, Test};
 
 use super::schedule_stats::ScheduleStats;
 use super::stamp::Account;
+use super::trouble::flush;
 use crate::api::Api;
 use crate::counts::sum;
 use crate::edge::{Edge, EdgeReader};
@@ -137,7 +138,8 @@ impl<'a> Trial<'a> {
         let mut so_far = Counts::default();
         loop {
             let may_send = self.most.saturating_sub(self.handed_over.get());
-            let counts = run(api, Allowance { so_far, may_send });
+            let mut counts = run(api, Allowance { so_far, may_send });
+            flush(api, &mut counts);
             so_far = sum(so_far, counts);
             self.handed_over.set(self.handed_over.get() + counts.sent);
             if !self.stage.asked() {

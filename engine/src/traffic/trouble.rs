@@ -1,13 +1,13 @@
 //! What to do when a call did not do what it should. Never the hot path.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use model::end::Counts;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use crate::api::Moved;
+use crate::api::{Api, Moved};
 
 /// Failures in a row after which a loop gives up: an interface that went away
 /// would otherwise keep it busy to the end of the trial.
@@ -52,8 +52,18 @@ impl Trouble {
     }
 }
 
+/// Has an api hand over what it holds back; a failure is counted.
+#[inline(always)]
+pub fn flush<A: Api>(api: &mut A, counts: &mut Counts) {
+    let moved = api.flush();
+    if moved.0 < 0 {
+        counts.errors += 1;
+        counts.last_errno = Some(-moved.0 as i32);
+    }
+}
+
 /// Waits until something can be read; false when `limit` passed first.
-pub fn readable(socket: &OwnedFd, limit: Duration) -> bool {
+pub fn readable(socket: impl AsFd, limit: Duration) -> bool {
     let give_up = Instant::now() + limit;
     loop {
         let left = give_up.saturating_duration_since(Instant::now());

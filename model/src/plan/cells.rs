@@ -135,7 +135,9 @@ pub(crate) fn with_levels(cell: &Cell, levels: &[(Factor, &str)]) -> Result<Cell
 /// Crosses the levels of every factor but the test and the size.
 fn vary(cells: &mut Vec<Cell>, levels: &Levels) -> Result<(), PlanError> {
     expand(cells, parse_levels(levels, Factor::Family)?, |cell, family| cell.family = family)?;
-    expand(cells, parse_levels(levels, Factor::Api)?, |cell, api| cell.api = api)?;
+    expand(cells, parse_levels(levels, Factor::Api)?, |cell: &mut Cell, api: crate::Api| {
+        (cell.api, cell.batch) = (api, api.default_batch(cell.test));
+    })?;
     expand(cells, parse_switches(levels, Factor::Nodelay)?, |cell, nodelay| cell.nodelay = nodelay)?;
     expand(cells, parse_names(levels, Factor::Cc)?, |cell, cc| cell.cc = Some(cc))?;
     expand(cells, parse_sizes(levels, Factor::Sndbuf)?, |cell, size| cell.sndbuf = Some(size))?;
@@ -231,6 +233,9 @@ fn checked(mut cell: Cell) -> Result<Cell, PlanError> {
     if cell.rate.is_none() {
         // Without a schedule there is nothing to wait for.
         cell.pacing = Pacing::Sleep;
+    }
+    if !cell.api.carries(cell.test) {
+        return Err(level(Factor::Api, &format!("{} does not carry {}, whose connections are made while it runs", cell.api, cell.test)));
     }
     if cell.bidirectional && !cell.test.is_stream() {
         return Err(level(Factor::Bidirectional, "a request/response test sends both ways already: only streams can be bidirectional"));

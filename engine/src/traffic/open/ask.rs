@@ -2,7 +2,7 @@
 //! sent when they are due, whatever is outstanding.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd};
 
 use model::control::Task;
 use model::end::{Counts, Window};
@@ -12,7 +12,7 @@ use socket2::SockRef;
 
 use super::super::ask::take_late;
 use super::super::schedule_stats::ScheduleStats;
-use super::super::trouble::{Trouble, Verdict};
+use super::super::trouble::{Trouble, Verdict, flush};
 use super::super::{DRAIN_LIMIT, Done, Trial, sum};
 use super::outstanding::{MARK, Outstanding, Request};
 use super::timetable::Timetable;
@@ -157,7 +157,8 @@ impl<'a> Asker<'a> {
                     break;
                 }
             } else if !sends {
-                self.wait(api.socket(), due);
+                flush(api, &mut counts);
+                self.wait(api.waits_on(), due);
             }
             now = clock::monotonic().get();
             counts.lost += self.waiting.give_up(now.saturating_sub(self.answer_limit));
@@ -167,7 +168,7 @@ impl<'a> Asker<'a> {
 
     /// Sleeps until the next request is due, an answer comes, the socket takes
     /// more, or the oldest request is to be given up.
-    fn wait(&mut self, socket: &OwnedFd, due: u64) {
+    fn wait(&mut self, socket: BorrowedFd<'_>, due: u64) {
         let (what, due) = if self.full { (For::Either, u64::MAX) } else { (For::Reading, due) };
         self.ready = sleep_at(socket, what, due.min(self.oldest_limit()));
         self.full = false;
@@ -269,7 +270,7 @@ impl<'a> Asker<'a> {
             match self.look(api, &mut counts, &mut trouble) {
                 Look::Over => break,
                 Look::Came => {}
-                Look::Nothing => _ = sleep_at(api.socket(), if unfinished { For::Either } else { For::Reading }, self.oldest_limit()),
+                Look::Nothing => _ = sleep_at(api.waits_on(), if unfinished { For::Either } else { For::Reading }, self.oldest_limit()),
             }
         }
         counts.lost += self.waiting.give_up_all();

@@ -1,13 +1,13 @@
 //! The sender of a stream that offers a rate, or whose messages bear a number and a time.
 
-use model::end::{Counts, Window};
+use model::end::Counts;
 use model::{OfferedRate, Pacing};
 
 use super::super::schedule_stats::ScheduleStats;
-use super::super::send::end_stream;
-use super::super::trouble::{Trouble, Verdict};
+use super::super::send::send_parts;
+use super::super::trouble::{Trouble, Verdict, flush};
 use super::super::whole::finish;
-use super::super::{Allowance, Done, Trial, stamp, sum};
+use super::super::{Done, Trial, stamp};
 use super::timetable::Timetable;
 use super::wait::{wait, wake_exactly};
 use crate::api::Api;
@@ -16,29 +16,25 @@ use crate::recorder::Recorder;
 use crate::stage::{Part, Stage};
 
 pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> std::io::Result<Done> {
-    let (cell, extent) = (&trial.task.cell, trial.extent);
-    let mut stats = ScheduleStats::new();
     wake_exactly()?;
-    let first = clock::monotonic();
-    let timetable = cell.rate.map(|rate: OfferedRate| Timetable::new(rate, cell.size, first));
+    let (cell, stage) = (&trial.task.cell, trial.stage);
+    let mut stats = ScheduleStats::new();
+    let timetable = cell.rate.map(|rate: OfferedRate| Timetable::new(rate, cell.size, clock::monotonic()));
     let mut offer = Offer { size: cell.size.as_len(), timetable, pacing: cell.pacing, stamp: cell.stamp, number: 0 };
-    let stage = trial.stage;
-    let warmup = trial.to_the_end(api, |api, leave| offer.send_while(api, stage, extent.warmup_part, leave.at_most(extent.warmup), None));
-    let start = trial.start(api);
-    let mut measure = |api: &mut A, leave: Allowance| {
-        offer.send_while(api, stage, Part::Measure, leave.at_most(extent.measured), Some(&mut stats.lateness))
-    };
-    let counts = trial.to_the_end(api, &mut measure);
-    let end = trial.edges.end();
-    let between = start.until(&end);
-    if let Some(timetable) = &offer.timetable {
-        trial.schedule = Some(stats.in_window(&timetable.numbers_in(between.window, extent, warmup.messages), offer.number));
+    let mut numbers = None;
+    let done = send_parts(api, trial, |api, part, limit, measured| {
+        let before = offer.number;
+        let counts = offer.send_while(api, stage, part, limit, measured.then_some(&mut stats.lateness));
+        if measured {
+            let (first, _) = numbers.unwrap_or((before, before));
+            numbers = Some((first, offer.number));
+        }
+        counts
+    });
+    if let (Some(timetable), Some((first, next))) = (&offer.timetable, numbers) {
+        trial.schedule = Some(stats.in_window(&timetable.numbers_in(done.between.window, trial.extent, first), next));
     }
-    let tail = trial.to_the_end(api, |api, leave| offer.send_while(api, stage, Part::Tail, leave.at_most(u64::MAX), None));
-    let flow = Window { start: first, end: clock::monotonic() };
-    let total = sum(sum(warmup, counts), tail);
-    end_stream(api, trial, &total);
-    Ok(Done { between, flow: Some(flow), counts, total })
+    Ok(done)
 }
 
 struct Offer {
@@ -62,6 +58,7 @@ impl Offer {
         while stage.is(part) && counts.messages < limit {
             let due = self.timetable.as_ref().map_or(now, Timetable::due);
             if now < due {
+                flush(api, &mut counts);
                 wait(self.pacing, now, due);
                 now = clock::monotonic().get();
                 continue;

@@ -1,7 +1,7 @@
 //! Ways of waiting for the time of the next message.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr;
 
 use model::Pacing;
@@ -56,7 +56,7 @@ pub enum For {
 
 /// Sleeps until `due`, or until the socket is ready, or less, like [`wait`].
 /// Returns whether there is something to read.
-pub fn sleep_at(socket: &OwnedFd, what: For, due: u64) -> bool {
+pub fn sleep_at(socket: BorrowedFd<'_>, what: For, due: u64) -> bool {
     let mut left = due.saturating_sub(clock::monotonic().get()).min(LONGEST_SLEEP);
     if left > EXACT {
         // The kernel may add a thousandth to what it is asked (`select_estimate_accuracy`
@@ -85,6 +85,7 @@ mod tests {
     use crate::clock;
     use model::Pacing;
     use std::net::{Ipv4Addr, UdpSocket};
+    use std::os::fd::AsFd;
 
     #[test]
     fn a_sleep_ends_no_earlier_than_it_should() {
@@ -108,15 +109,15 @@ mod tests {
     fn a_ready_socket_ends_a_sleep() {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         socket.send_to(b"x", socket.local_addr().unwrap()).unwrap();
-        let socket = socket.into();
-        assert!(sleep_at(&socket, For::Reading, u64::MAX));
-        assert!(sleep_at(&socket, For::Either, u64::MAX));
+
+        assert!(sleep_at(socket.as_fd(), For::Reading, u64::MAX));
+        assert!(sleep_at(socket.as_fd(), For::Either, u64::MAX));
     }
 
     #[test]
     fn room_to_send_is_nothing_to_read() {
-        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().into();
-        assert!(!sleep_at(&socket, For::Either, u64::MAX));
-        assert!(!sleep_at(&socket, For::Reading, clock::monotonic().get() + 2_000_000));
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        assert!(!sleep_at(socket.as_fd(), For::Either, u64::MAX));
+        assert!(!sleep_at(socket.as_fd(), For::Reading, clock::monotonic().get() + 2_000_000));
     }
 }
