@@ -17,7 +17,7 @@ use engine::stage::{Part, Stage};
 use engine::traffic;
 use model::control::Task;
 use model::plan::TrialEnd;
-use model::{Family, Nanos, Role, Test};
+use model::{Api, Family, Nanos, Role, Test};
 
 #[path = "support/mod.rs"]
 mod support;
@@ -118,17 +118,27 @@ fn udp() -> (UdpSocket, UdpSocket) {
     (ours, theirs)
 }
 
+/// The same task with many messages a call.
+fn batched(mut task: Task) -> Task {
+    (task.cell.api, task.cell.batch) = (Api::Sendmmsg, 32);
+    task
+}
+
 /// A stream sender that ends by its number of messages.
 fn send_messages(test: Test, messages: u64) -> Run {
-    let task = the_task(Role::Sender, test, TrialEnd::Messages(messages));
+    send_task(&the_task(Role::Sender, test, TrialEnd::Messages(messages)), messages)
+}
+
+fn send_task(task: &Task, messages: u64) -> Run {
+    let test = task.cell.test;
     if test == Test::UdpStream {
         // Nobody reads; the kernel drops what does not fit.
         let (ours, _theirs) = udp();
-        return run(&task, ours, &measuring());
+        return run(task, ours, &measuring());
     }
     let (ours, mut theirs) = tcp();
     let sink = thread::spawn(move || std::io::copy(&mut theirs, &mut std::io::sink()).unwrap());
-    let run = run(&task, ours, &measuring());
+    let run = run(task, ours, &measuring());
     assert_eq!(sink.join().unwrap(), messages * SIZE as u64);
     run
 }
@@ -158,6 +168,10 @@ fn receive_stream(messages: u64) -> Run {
 }
 
 fn receive_datagrams(messages: u64) -> Run {
+    receive_task(&the_task(Role::Receiver, Test::UdpStream, TrialEnd::Length(Nanos::from_millis(1))), messages)
+}
+
+fn receive_task(task: &Task, messages: u64) -> Run {
     let (ours, theirs) = udp();
     let stage = Arc::new(measuring());
     let source = thread::spawn({
@@ -169,7 +183,7 @@ fn receive_datagrams(messages: u64) -> Run {
             theirs
         }
     });
-    let run = run(&the_task(Role::Receiver, Test::UdpStream, TrialEnd::Length(Nanos::from_millis(1))), ours, &stage);
+    let run = run(task, ours, &stage);
     source.join().unwrap();
     run
 }
@@ -222,6 +236,18 @@ fn a_sender_allocates_nothing_per_message() {
         assert_eq!(send_messages(test, 0).until_sent, few.until_sent, "{test}: the rest is set-up");
         assert_same(test.name(), |run| run.until_sent, [few, many]);
     }
+}
+
+#[test]
+fn neither_end_of_batches_allocates_per_message() {
+    for test in [Test::UdpStream, Test::TcpStream] {
+        let send = |messages| send_task(&batched(the_task(Role::Sender, test, TrialEnd::Messages(messages))), messages);
+        assert_same(&format!("{test} in batches"), |run| run.until_sent, [send(FEW), send(MANY)]);
+    }
+    let offer = |messages| send_task(&batched(offered(Role::Sender, Test::UdpStream, messages)), messages);
+    assert_same("UDP_STREAM, offered and stamped, in batches", |run| run.until_sent, [offer(FEW), offer(MANY)]);
+    let task = batched(the_task(Role::Receiver, Test::UdpStream, TrialEnd::Length(Nanos::from_millis(1))));
+    assert_same("UDP_STREAM receiver in batches", |run| run.until_back, [receive_task(&task, FEW), receive_task(&task, MANY)]);
 }
 
 #[test]

@@ -8,6 +8,7 @@
 mod support;
 
 mod answerers;
+mod batches;
 mod crr;
 mod flow;
 mod mixes;
