@@ -86,8 +86,10 @@ fn reports_print_what_the_earlier_version_printed() -> Result<(), Skip> {
     Ok(())
 }
 
-/// Figures by what identifies them in the table of either version.
+/// Figures by what identifies them in the table of either version. The earlier one
+/// names the arm of a receipt's row in the metric.
 fn figures(table: &str) -> BTreeMap<Vec<String>, usize> {
+    const ARMS: [&str; 3] = ["base_", "small_", "reno_"];
     const COLUMNS: [&str; 11] = ["test", "family", "api", "size", "metric", "value", "low", "high", "confidence", "method", "n"];
     let mut reader = csv::Reader::from_reader(table.as_bytes());
     let header = reader.headers().unwrap().clone();
@@ -96,7 +98,8 @@ fn figures(table: &str) -> BTreeMap<Vec<String>, usize> {
     let mut figures = BTreeMap::new();
     for record in reader.records() {
         let record = record.unwrap();
-        *figures.entry(columns.map(|at| record[at].to_owned()).to_vec()).or_default() += 1;
+        let bare = |text: &str| ARMS.iter().find_map(|arm| text.strip_prefix(arm)).unwrap_or(text).to_owned();
+        *figures.entry(columns.map(|at| bare(&record[at])).to_vec()).or_default() += 1;
     }
     figures
 }
@@ -107,7 +110,9 @@ fn tables_hold_every_figure_of_the_earlier_version() -> Result<(), Skip> {
             (figures(&expected(&format!("{kind}/report.csv"))), figures(&printed(&["report", &format!("runs/{kind}"), "--csv"])));
         assert!(!then.is_empty(), "{kind}");
         for (figure, times) in then {
-            assert_eq!(now.get(&figure), Some(&times), "{kind}: {figure:?}");
+            // The earlier table has the cells of the first arm alone.
+            let known = now.get(&figure).copied().unwrap_or_default();
+            assert!(known == times || kind.contains("arms") && known > times, "{kind}: {figure:?}: {times} then, {known} now");
         }
     }
     Ok(())
