@@ -2,6 +2,7 @@
 
 use model::condition::{Conditions, Placement};
 use model::end::{EndReport, OptionValue, SocketOption};
+use model::socket_option::OptionName;
 use model::trial::Measured;
 use model::{Cell, Nanos, Protocol, Role, Test, TrialRecord, Warning};
 
@@ -175,8 +176,8 @@ fn not_taken(role: Role, option: &SocketOption) -> Option<Warning> {
     (!taken).then_some(Warning::OptionNotTaken { role, option, asked, got })
 }
 
-fn is_buffer(name: &str) -> bool {
-    matches!(name, "SO_SNDBUF" | "SO_RCVBUF" | "SO_SNDBUFFORCE" | "SO_RCVBUFFORCE")
+const fn is_buffer(name: &OptionName) -> bool {
+    matches!(name, OptionName::Sndbuf | OptionName::Rcvbuf)
 }
 
 fn words(value: &OptionValue) -> String {
@@ -362,7 +363,7 @@ mod tests {
     fn options_are_held_against_what_was_asked() {
         let with = |name: &str, asked: i64, set: i64| {
             let number = OptionValue::Number;
-            let option = SocketOption { name: name.to_owned(), asked: Some(number(asked)), set: number(set), got: number(set) };
+            let option = SocketOption { name: name.into(), asked: Some(number(asked)), set: number(set), got: number(set) };
             doubts(Test::TcpStream, |trial| trial.sender.options.push(option.clone())).len()
         };
         assert_eq!(with("SO_SNDBUF", 1000, 2000), 0);

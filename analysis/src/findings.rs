@@ -43,7 +43,7 @@ impl Kind {
             Warning::AnswersLost { .. } => (11, None, none()),
             Warning::BehindSchedule { role, .. } => (12, Some(*role), none()),
             Warning::GeneratorLimit { role, .. } => (13, Some(*role), none()),
-            Warning::OptionNotTaken { role, option, .. } => (14, Some(*role), option.clone()),
+            Warning::OptionNotTaken { role, option, .. } => (14, Some(*role), option.to_string()),
             Warning::CallsFailed { role, .. } => (15, Some(*role), none()),
             Warning::FewMessages { .. } => (16, None, none()),
             Warning::Absent { what, .. } => (17, None, what.clone()),

@@ -6,8 +6,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context;
-use lab::resume::Past;
-use lab::study::{Resumed, StudyError};
+use lab::study::{Past, Resumed, StudyError};
 use model::Plan;
 use model::host::HostFacts;
 use model::plan::raw::{RawLink, RawTrial};

@@ -4,6 +4,8 @@
 //! It ends when its standard input does, that is with its controller, however
 //! that died; its endpoint and its namespace end with it.
 
+mod endpoint;
+
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -20,11 +22,12 @@ use model::plan::LinkKind;
 use crate::arm::{self, Adjuster};
 use crate::background::Background;
 use crate::clock;
-use crate::endpoint_process::{EndpointProcess, THIS_PROGRAM};
 use crate::host::namespace::{self, Entered, Isolation};
 use crate::host::{counters, cpu, facts, link, route};
 use crate::profiler::EndpointProfiler;
 use crate::relay::Relay;
+
+use endpoint::{EndpointProcess, THIS_PROGRAM};
 
 impl FromStr for Isolation {
     type Err = String;

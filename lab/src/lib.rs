@@ -7,8 +7,8 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod error;
 pub mod event;
-pub mod resume;
 pub mod study;
 
 mod clock;
@@ -22,7 +22,6 @@ pub mod arm;
 pub mod background;
 pub mod connection;
 
-mod endpoint_process;
 pub mod host_process;
 pub mod load;
 mod pass_duration;

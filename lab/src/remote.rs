@@ -15,7 +15,7 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use engine::channel::{self, ChannelError, Receiver};
-use model::control::{FromEndpoint, FromHost, ToEndpoint, ToHost};
+use model::control::{FromEndpoint, FromHost, ToHost};
 use model::greeting::AgentId;
 use model::plan::HostAddress;
 
@@ -23,7 +23,7 @@ use crate::clock::{self, Sight};
 use crate::connection::Ended;
 
 pub use either::hear_either;
-pub use error::HostError;
+pub use error::{HostError, PathError};
 
 /// How long a host may take to carry out a command that needs no traffic.
 const COMMAND_LIMIT: Duration = Duration::from_secs(20);
@@ -222,14 +222,6 @@ impl RemoteHost {
                 answer => return Ok(answer),
             }
         }
-    }
-
-    /// Sends a message to the endpoint.
-    ///
-    /// # Errors
-    /// See [`HostError`].
-    pub fn tell_endpoint(&mut self, message: ToEndpoint) -> Result<(), HostError> {
-        self.tell(&ToHost::Endpoint(message))
     }
 
     /// Has the endpoint ended, if there is one; [`Self::stopped`] waits for it.

@@ -6,6 +6,7 @@ mod cross_traffic;
 mod network;
 mod pair;
 mod setting;
+pub(crate) mod turn;
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -19,13 +20,12 @@ use model::warning::Warning;
 use model::{Family, Nanos, Plan, Role};
 
 use crate::connection::Credentials;
+use crate::error::TrialError;
 use crate::event::Listener;
 use crate::host::cpu;
 use crate::remote::{HostError, RemoteHost};
-use crate::trial::{TrialError, turn};
 
 pub use cross_traffic::{Flows, Pair};
-pub use network::PathError;
 pub use setting::Setting;
 
 /// How long a receiver waits for more after the sender's end, and a requester

@@ -4,9 +4,7 @@ mod conditions;
 mod cross_traffic;
 mod observe;
 mod talk;
-pub(crate) mod turn;
 
-use std::error::Error;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
@@ -17,15 +15,15 @@ use model::control::{CONTROL_VERSION, Cookie, FromEndpoint, FromHost, Limits, Se
 use model::end::EndReport;
 use model::kernel::HostCounters;
 use model::plan::TrialEnd;
-use model::profile::Refused;
 use model::trial::{ClockOffset, Measured};
 use model::warning::Warning;
 use model::{Cell, Nanos, Pass, Plan, Role};
 
 use crate::clock;
+use crate::error::TrialError;
 use crate::event::Listener;
 use crate::remote::{Heard, HostError, RemoteHost};
-use crate::session::{Place, Session};
+use crate::session::{Place, Session, turn};
 
 use conditions::Conditions;
 use talk::{Both, STEP_LIMIT};
@@ -53,34 +51,6 @@ pub struct Done {
     /// Doubts that only the laboratory can raise. Those that the numbers raise
     /// are found by [`analysis::audit::warnings`].
     pub warnings: Vec<Warning>,
-}
-
-/// A trial that was not carried out.
-#[derive(Debug, thiserror::Error)]
-pub enum TrialError {
-    /// A host or an end failed.
-    #[error(transparent)]
-    Host(#[from] HostError),
-    /// The listener cannot go on.
-    #[error("{0}")]
-    Listener(Box<dyn Error + Send + Sync>),
-    /// The listener wants no more.
-    #[error("the trial was interrupted")]
-    Stopped,
-    /// A host cannot see what the trial's pass is made for.
-    #[error("host {name}: {} is not available: {}. {}", refused.what, refused.answer, refused.remedy)]
-    NotObserved {
-        /// Which host.
-        name: String,
-        /// What it answered.
-        refused: Refused,
-    },
-}
-
-impl TrialError {
-    const fn is_loss_of_host(&self) -> bool {
-        matches!(self, Self::Host(error) if error.is_loss_of_host())
-    }
 }
 
 /// What is to be run.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::{Bytes, Nanos};
+use crate::socket_option::OptionName;
 use crate::traffic::Role;
 
 /// Everything one endpoint reports when its trial is over.
@@ -256,8 +257,8 @@ pub struct Switches {
 /// One socket option through its life.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SocketOption {
-    /// Its name in C.
-    pub name: String,
+    /// Its name.
+    pub name: OptionName,
     /// What the plan asked for; `None` left it to the kernel.
     pub asked: Option<OptionValue>,
     /// What the kernel said right after setting it, or its errno in words.

@@ -34,6 +34,7 @@ pub mod host;
 pub mod kernel;
 pub mod profile;
 pub mod run;
+pub mod socket_option;
 pub mod trial;
 pub mod warning;
 

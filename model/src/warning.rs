@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::socket_option::OptionName;
 use crate::traffic::Role;
 
 /// A doubt about one trial or a whole run.
@@ -57,8 +58,8 @@ pub enum Warning {
     OptionNotTaken {
         /// Which end.
         role: Role,
-        /// The option's name in C.
-        option: String,
+        /// The option.
+        option: OptionName,
         /// What was asked.
         asked: String,
         /// What the kernel made of it.

@@ -64,7 +64,7 @@ fn every_option_is_stored_as_asked_as_set_and_as_got() -> Result<(), Skip> {
                     "{cell}"
                 );
             } else {
-                assert!(!end.options.iter().any(|option| option.name.starts_with("TCP_")), "{cell}: {:?}", end.options);
+                assert!(!end.options.iter().any(|option| option.name.as_str().starts_with("TCP_")), "{cell}: {:?}", end.options);
             }
         }
     }

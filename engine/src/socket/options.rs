@@ -63,7 +63,7 @@ pub fn with_end(mut options: Vec<SocketOption>, at_end: Vec<SocketOption>) -> Ve
 }
 
 fn option(name: &str, asked: Option<OptionValue>, set: OptionValue) -> SocketOption {
-    SocketOption { name: name.to_owned(), asked, got: set.clone(), set }
+    SocketOption { name: name.into(), asked, got: set.clone(), set }
 }
 
 fn number(answer: io::Result<usize>) -> OptionValue {

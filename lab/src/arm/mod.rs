@@ -20,8 +20,9 @@ use std::fs;
 use model::adjust::{AppliedSetting, ArmReply, ArmRequest, Wanted};
 use model::arm::{HostSettings, Setting};
 use model::control::{FromHost, ToHost};
-use model::plan::{Factor, HOST_NAMES};
+use model::plan::Factor;
 use model::schedule::Slot;
+use model::socket_option::OptionName;
 use model::warning::Warning;
 use model::{Arm, Cell, Plan, Role};
 
@@ -101,8 +102,8 @@ impl ArmController {
         Ok(Self { arms, changes, machine, common: not_own.into_keys().collect(), guard: None })
     }
 
-    /// What an arm sets besides its cells.
-    pub fn around(&self, arm: usize) -> Option<&HostSettings> {
+    /// Returns what an arm sets besides its cells.
+    pub fn settings(&self, arm: usize) -> Option<&HostSettings> {
         self.arms.get(arm)
     }
 
@@ -191,16 +192,17 @@ impl ArmController {
 /// Which options an arm asked for and a trial did not get, in words.
 pub fn not_taken(arm: &Arm, warnings: &[Warning]) -> Option<String> {
     let option_of = |factor| match factor {
-        Factor::Cc => "TCP_CONGESTION",
-        Factor::Nodelay => "TCP_NODELAY",
-        Factor::Sndbuf => "SO_SNDBUF",
-        Factor::Rcvbuf => "SO_RCVBUF",
-        _ => "",
+        Factor::Cc => Some(OptionName::Congestion),
+        Factor::Nodelay => Some(OptionName::Nodelay),
+        Factor::Sndbuf => Some(OptionName::Sndbuf),
+        Factor::Rcvbuf => Some(OptionName::Rcvbuf),
+        _ => None,
     };
     arm.settings.iter().find_map(|setting| {
         let &Setting::Factor { factor, .. } = setting else { return None };
+        let wanted = option_of(factor)?;
         warnings.iter().find_map(|warning| match warning {
-            Warning::OptionNotTaken { role, option, asked, got } if option == option_of(factor) => {
+            Warning::OptionNotTaken { role, option, asked, got } if *option == wanted => {
                 Some(format!("{factor} did not take effect at the {role}: asked {asked}, set without an error, got {got} ({option})"))
             }
             _ => None,
@@ -298,13 +300,9 @@ fn known(name: &str) -> Result<(), ArmError> {
     Err(ArmError::NoSuchSysctl { name: name.to_owned(), hint })
 }
 
-/// The host that a name of [`HOST_NAMES`] stands for, as its place among them.
-pub fn host_index(name: &str) -> Option<usize> {
-    HOST_NAMES.iter().position(|known| *known == name)
-}
-
 #[cfg(test)]
 mod tests {
+    use model::socket_option::OptionName;
     use model::warning::Warning;
     use model::{Arm, Role};
 
@@ -314,7 +312,7 @@ mod tests {
     fn an_option_that_an_arm_did_not_get_is_told_from_those_of_others() {
         let arms = Arm::parse_all(&["a".to_owned(), "b: sndbuf=1G".to_owned()]).unwrap();
         let warning =
-            Warning::OptionNotTaken { role: Role::Sender, option: "SO_SNDBUF".to_owned(), asked: "2".to_owned(), got: "1".to_owned() };
+            Warning::OptionNotTaken { role: Role::Sender, option: OptionName::Sndbuf, asked: "2".to_owned(), got: "1".to_owned() };
         assert_eq!(not_taken(&arms[0], std::slice::from_ref(&warning)), None);
         let words = not_taken(&arms[1], &[Warning::OneCpu, warning]).unwrap();
         assert_eq!(words, "sndbuf did not take effect at the sender: asked 2, set without an error, got 1 (SO_SNDBUF)");

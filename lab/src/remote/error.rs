@@ -1,12 +1,13 @@
 //! Hosts that did not do what they were asked.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use engine::channel::ChannelError;
+use model::Family;
 use model::control::CONTROL_VERSION;
 
 use crate::connection::ConnectError;
-use crate::session::PathError;
 
 /// A host that did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -139,6 +140,69 @@ impl HostError {
             other => matches!(other, Self::Lost { .. } | Self::AgentLost { .. }),
         }
     }
+}
+
+/// Two hosts between which no trial can be run.
+#[derive(Debug, thiserror::Error)]
+pub enum PathError {
+    /// A host has no address of a family that the plan needs.
+    #[error(
+        "the plan has cells over {family}, but host {name} is known as {known} only; \
+         name its address of that family (--host {name}=ADDRESS, or data=ADDRESS behind a comma), or leave those cells out (-4, -6)"
+    )]
+    Family {
+        /// Which host.
+        name: String,
+        /// The family that is missing.
+        family: Family,
+        /// The address that is known.
+        known: IpAddr,
+    },
+    /// What stands behind `data=` leads nowhere.
+    #[error("host {name}: look up data={data}: {answer}; name an address of that host")]
+    Data {
+        /// Which host.
+        name: String,
+        /// As given.
+        data: String,
+        /// What the system answered.
+        answer: String,
+    },
+    /// Nobody knows which link is meant.
+    #[error(
+        "host {name} is known as {address}, which means something only on a link of its own, and both hosts are other machines: \
+         name addresses that each can reach (data=ADDRESS)"
+    )]
+    LinkLocal {
+        /// Which host.
+        name: String,
+        /// Its address.
+        address: IpAddr,
+    },
+    /// The address is translated on the way.
+    #[error(
+        "host {name} was reached at {address}, but it has no such address itself: something translates addresses on the way; \
+         name the address that it has and the other can reach (data=ADDRESS), without translation between them"
+    )]
+    NotItsOwn {
+        /// Which host.
+        name: String,
+        /// The address.
+        address: IpAddr,
+    },
+    /// One of the hosts takes the other for itself.
+    #[error(
+        "host {near} reaches {address} over its own loopback device, but host {far}, which was to be there, is elsewhere; \
+         name an address of host {far} that others can reach"
+    )]
+    HalfLoopback {
+        /// The host that was asked.
+        near: String,
+        /// The other.
+        far: String,
+        /// The other's address as it was thought to be.
+        address: IpAddr,
+    },
 }
 
 #[cfg(test)]

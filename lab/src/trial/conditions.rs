@@ -8,7 +8,8 @@ use model::trial::Measured;
 use model::warning::Warning;
 
 use super::talk::Both;
-use super::{Trial, TrialError, TrialSpec};
+use super::{Trial, TrialSpec};
+use crate::error::TrialError;
 use crate::remote::{HostError, RemoteHost};
 use crate::session::{Place, Session};
 

@@ -8,7 +8,8 @@ use model::trial::Observed;
 use model::{Nanos, Role};
 
 use super::talk::Both;
-use super::{Reports, Trial, TrialError, flowing};
+use super::{Reports, Trial, flowing};
+use crate::error::TrialError;
 
 /// Beyond the time in which messages flow: what comes before and after them.
 const BEYOND: Duration = Duration::from_secs(1);

@@ -5,9 +5,11 @@ use std::time::{Duration, Instant};
 use model::Role;
 use model::control::{FromEndpoint, FromHost, ToHost};
 
-use super::{Trial, TrialError, turn};
+use super::Trial;
+use crate::error::TrialError;
 use crate::event::Event;
 use crate::remote::{self, Heard, HostError, RemoteHost, SLOW_ROUNDS};
+use crate::session::turn;
 
 /// How long both ends may take for a step that needs no traffic; over a slow
 /// path [`SLOW_ROUNDS`] round trips more.

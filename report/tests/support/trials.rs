@@ -108,7 +108,7 @@ fn end(cell: &Cell, role: Role, messages: u64) -> EndReport {
     let is_tcp = cell.protocol() == Protocol::Tcp;
     let window = Window { start: at(0), end: at(SECONDS) };
     let number = |name: &str, asked: Option<i64>, set, got| SocketOption {
-        name: name.to_owned(),
+        name: name.into(),
         asked: asked.map(OptionValue::Number),
         set: OptionValue::Number(set),
         got: OptionValue::Number(got),

@@ -42,7 +42,7 @@ pub fn host(name: &str) -> HostFacts {
 fn end(role: Role, number: u64) -> EndReport {
     let counts = Counts { calls: 100_000 + number, messages: 100_000 + number, bytes: 1_024 * number, ..Counts::default() };
     let option = |name: &str, value| SocketOption {
-        name: name.to_owned(),
+        name: name.into(),
         asked: None,
         set: OptionValue::Number(value),
         got: OptionValue::Number(value),

@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use engine::channel::{self, ChannelError, Receiver};
 use model::control::{FromEndpoint, FromHost, ToEndpoint};
 
-use crate::host_process::tell;
+use super::tell;
 
 /// The program of this process. Not by its path, which an upgrade may have given
 /// to another version.

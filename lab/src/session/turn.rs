@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 
 use model::warning::Warning;
 
-use super::TrialError;
+use super::Session;
+use crate::error::TrialError;
 use crate::event::{Event, Listener};
 use crate::remote::{HostError, RemoteHost};
-use crate::session::Session;
 
 /// The agents of a session in the order in which all controllers ask for them,
 /// so that two that want the same two cannot wait for each other.

@@ -10,8 +10,8 @@ use model::trial::Outcome;
 use model::warning::Warning;
 use model::{Plan, TrialRecord};
 
+use super::StudyError;
 use crate::pass_duration::PassDurations;
-use crate::study::StudyError;
 
 /// A run that was stopped, as it was stored.
 pub struct Past<'a> {
@@ -53,7 +53,7 @@ enum Came {
 }
 
 impl Came {
-    const fn of(outcome: &Outcome) -> Self {
+    const fn from_outcome(outcome: &Outcome) -> Self {
         match outcome {
             // One that was left out would be left out again.
             Outcome::Measured(_) | Outcome::Skipped { .. } => Self::Measured,
@@ -64,7 +64,7 @@ impl Came {
 }
 
 impl Replay {
-    /// Of a run that begins.
+    /// Makes the replay of a run that begins.
     pub fn nothing(plan: &Plan) -> Self {
         Self {
             observer: Observer::new(plan),
@@ -86,7 +86,7 @@ impl Replay {
     /// # Errors
     /// [`StudyError::OtherTrials`]: a trial that the plan does not have where
     /// it is, or has there twice.
-    pub fn of(plan: &Plan, trials: &mut dyn Iterator<Item = TrialRecord>) -> Result<Self, StudyError> {
+    pub fn from_trials(plan: &Plan, trials: &mut dyn Iterator<Item = TrialRecord>) -> Result<Self, StudyError> {
         let mut replay = Self::nothing(plan);
         let mut block: Option<Block> = None;
         // A trial that was measured again stands behind those of later blocks.
@@ -105,7 +105,7 @@ impl Replay {
             if !there || replay.has(index, position as usize) {
                 return Err(StudyError::OtherTrials { block: index, position });
             }
-            if replay.seen.insert((index, position), Came::of(&record.outcome)) == Some(Came::Failed) {
+            if replay.seen.insert((index, position), Came::from_outcome(&record.outcome)) == Some(Came::Failed) {
                 // Of a block of nothing but failures each is measured again.
                 let block = replay.seen.iter_mut().filter(|((block, _), came)| *block == index && **came == Came::Failed);
                 block.for_each(|(_, came)| *came = Came::Lost);
@@ -216,12 +216,12 @@ mod tests {
     fn a_whole_run_is_complete_and_one_that_lacks_a_trial_is_not() {
         let plan = plan(7);
         let all = trials(&plan);
-        let replay = Replay::of(&plan, &mut all.clone().into_iter()).unwrap();
+        let replay = Replay::from_trials(&plan, &mut all.clone().into_iter()).unwrap();
         assert_eq!((replay.trials, replay.complete), (12, Some(Status::BlocksDone)));
         for lost in 0..all.len() {
             let mut rest = all.clone();
             let lost = rest.remove(lost);
-            let replay = Replay::of(&plan, &mut rest.into_iter()).unwrap();
+            let replay = Replay::from_trials(&plan, &mut rest.into_iter()).unwrap();
             assert_eq!(replay.complete, None, "{lost:?}");
             assert!(!replay.has(lost.block, lost.position as usize));
         }
@@ -233,7 +233,7 @@ mod tests {
         let refused = |change: &dyn Fn(&mut Vec<TrialRecord>)| {
             let mut records = trials(&plan);
             change(&mut records);
-            let answer = Replay::of(&plan, &mut records.into_iter());
+            let answer = Replay::from_trials(&plan, &mut records.into_iter());
             assert!(matches!(answer, Err(StudyError::OtherTrials { .. })), "{answer:?}");
         };
         refused(&|records| records[5].swapped ^= true);
@@ -250,7 +250,7 @@ mod tests {
             let mut all = trials(&plan);
             let whole = all[position].clone();
             all[position].outcome = failed(lost);
-            let replay = Replay::of(&plan, &mut all.clone().into_iter()).unwrap();
+            let replay = Replay::from_trials(&plan, &mut all.clone().into_iter()).unwrap();
             // One that failed by itself would do so again.
             let complete = (!lost).then_some(Status::BlocksDone);
             assert_eq!((replay.has(whole.block, whole.position as usize), replay.complete.clone()), (!lost, complete));
@@ -258,10 +258,10 @@ mod tests {
             assert!(replay.is_decided(whole.block) && !replay.is_decided(3));
             // Measured after all others, it stands there twice, and no third time.
             all.push(whole.clone());
-            let replay = Replay::of(&plan, &mut all.clone().into_iter());
+            let replay = Replay::from_trials(&plan, &mut all.clone().into_iter());
             assert_eq!(replay.ok().map(|replay| (replay.trials, replay.complete)), lost.then_some((13, Some(Status::BlocksDone))));
             all.push(whole);
-            assert!(Replay::of(&plan, &mut all.into_iter()).is_err());
+            assert!(Replay::from_trials(&plan, &mut all.into_iter()).is_err());
         }
     }
 
@@ -272,10 +272,10 @@ mod tests {
         let again: Vec<TrialRecord> = all[4..8].to_vec();
         all[4..8].iter_mut().for_each(|record| record.outcome = failed(false));
         all.truncate(8);
-        let replay = Replay::of(&plan, &mut all.clone().into_iter()).unwrap();
+        let replay = Replay::from_trials(&plan, &mut all.clone().into_iter()).unwrap();
         assert!(!replay.is_whole(1) && !replay.has(1, 0) && !replay.is_decided(1) && replay.is_decided(0));
         all.extend(again);
-        let replay = Replay::of(&plan, &mut all.into_iter()).unwrap();
+        let replay = Replay::from_trials(&plan, &mut all.into_iter()).unwrap();
         assert!(replay.is_whole(1) && replay.is_decided(1) && replay.complete.is_none());
     }
 
@@ -285,7 +285,7 @@ mod tests {
         fn a_run_goes_on_where_it_was_stopped(seed in any::<u64>(), stored in 0_usize..12) {
             let plan = plan(seed);
             let all = trials(&plan);
-            let replay = Replay::of(&plan, &mut all.clone().into_iter().take(stored)).unwrap();
+            let replay = Replay::from_trials(&plan, &mut all.clone().into_iter().take(stored)).unwrap();
             prop_assert_eq!(replay.trials, stored as u64);
             prop_assert!(replay.complete.is_none());
             for (at, record) in all.iter().enumerate() {

@@ -1,0 +1,172 @@
+//! One trial of a study in its arm: its session brought to the state that the arm
+//! wants, the trial run, and what came of it put down.
+
+use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use analysis::audit;
+use model::adjust::AppliedSetting;
+use model::plan::HostAddress;
+use model::schedule::{Block, Slot};
+use model::trial::{Measured, Outcome, TrialRecord};
+use model::warning::Warning;
+use model::{Cell, Role};
+
+use super::pool::SessionKey;
+use super::{Study, StudyError};
+use crate::arm::{self, ArmError};
+use crate::error::TrialError;
+use crate::remote::HostError;
+use crate::trial::{self, Done, TrialSpec};
+
+impl Study<'_> {
+    /// Runs the trial of a slot; `None` where the user did not want to wait for it.
+    pub(super) fn run_trial(
+        &mut self,
+        key: SessionKey,
+        block: &Block,
+        position: usize,
+        slot: Slot,
+    ) -> Result<Option<TrialRecord>, StudyError> {
+        let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+        let planned = self.plan.cells[slot.cell].clone();
+        let (mut as_run, mut taken, mut warnings) = (None, Vec::new(), Vec::new());
+        let outcome = match self.refused.get(&slot.pass) {
+            Some(reason) => Outcome::Skipped { reason: reason.clone() },
+            None => {
+                let (prepared, done) = self.run_in_arm(key, block, slot)?;
+                if let Some((cell, settings)) = prepared {
+                    (as_run, taken) = ((cell != planned).then(|| Box::new(cell)), settings);
+                }
+                match done {
+                    Ok(done) => {
+                        warnings = done.warnings;
+                        Outcome::Measured(Box::new(done.measured))
+                    }
+                    Err(error) => match self.outcome_without(slot, error)? {
+                        Some(outcome) => outcome,
+                        None => return Ok(None),
+                    },
+                }
+            }
+        };
+        let mut record = TrialRecord {
+            block: block.index,
+            position: position as u32,
+            swapped: block.swapped,
+            started_ms,
+            as_run,
+            arm: self.plan.arms.get(slot.arm).map(|arm| arm.name.clone()),
+            taken,
+            pass: slot.pass,
+            warnings,
+            ..TrialRecord::new(planned, outcome)
+        };
+        let found = self.audit(key, &record);
+        record.warnings.extend(found);
+        let not_taken = self.plan.arms.get(slot.arm).and_then(|arm| arm::not_taken(arm, &record.warnings));
+        if let (Some(error), Outcome::Measured(_)) = (not_taken, &record.outcome) {
+            record.outcome = Outcome::Failed { error, lost: false };
+        }
+        Ok(Some(record))
+    }
+
+    /// Returns the outcome of a trial that was not carried out; `None` where the
+    /// user ended it. A pass that a host refused is not tried again.
+    fn outcome_without(&mut self, slot: Slot, error: TrialError) -> Result<Option<Outcome>, StudyError> {
+        match error {
+            TrialError::NotObserved { .. } => {
+                let reason = error.to_string();
+                self.refused.insert(slot.pass, reason.clone());
+                Ok(Some(Outcome::Skipped { reason }))
+            }
+            TrialError::Host(error) => Ok(Some(Outcome::Failed { error: error.to_string(), lost: error.is_loss_of_host() })),
+            TrialError::Listener(error) => Err(StudyError::Listener(error)),
+            TrialError::Stopped => Ok(None),
+        }
+    }
+
+    fn audit(&self, key: SessionKey, record: &TrialRecord) -> Vec<Warning> {
+        let overhead = |role| self.sessions.get(key).loop_overhead_ns(role, record.swapped);
+        audit::warnings(record, overhead(Role::Sender).max(overhead(Role::Receiver)))
+    }
+
+    /// Brings the hosts to the state of a slot's arm, runs its trial and takes away
+    /// what the arm brought. Returns the cell as run with what was set on the hosts,
+    /// and what came of the trial.
+    fn run_in_arm(
+        &mut self,
+        key: SessionKey,
+        block: &Block,
+        slot: Slot,
+    ) -> Result<(Option<Prepared>, Result<Done, TrialError>), StudyError> {
+        let swapped = block.swapped;
+        let (prepared, mut came) = match self.prepare(key, slot, swapped) {
+            Ok(prepared) => {
+                let end = self.replay.durations.end(self.plan, block.index, slot);
+                let arm = self.arms.settings(slot.arm);
+                let spec = TrialSpec { plan: self.plan, cell: &prepared.0, swapped, pass: slot.pass, end, arm };
+                let came = trial::run(self.sessions.get_mut(key), spec, self.listener);
+                (Some(prepared), came)
+            }
+            Err(ArmError::Trial(error)) => (None, Err(error.into())),
+            Err(error) => return Err(error.into()),
+        };
+        if let Ok(done) = &came
+            && let Some(error) = self.not_bound(slot, &done.measured, swapped)
+        {
+            came = Err(error.into());
+        }
+        // Whatever came of it, nothing of the arm is to be left to the next.
+        let session = self.sessions.get_mut(key);
+        let concluded = self.arms.conclude(session, self.plan, slot, swapped);
+        session.bind(&BTreeMap::new())?;
+        match concluded {
+            Err(ArmError::Trial(error)) if came.is_ok() => came = Err(error.into()),
+            Ok(()) | Err(ArmError::Trial(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok((prepared, came))
+    }
+
+    fn prepare(&mut self, key: SessionKey, slot: Slot, swapped: bool) -> Result<Prepared, ArmError> {
+        let session = self.sessions.get_mut(key);
+        if let Some(arm) = self.arms.settings(slot.arm) {
+            session.bind(&arm.cpus)?;
+        }
+        let (cell, mut taken) = self.arms.prepare(session, self.plan, slot, swapped)?;
+        if let Some(arm) = self.arms.settings(slot.arm) {
+            let facts = |name: &String| session.facts().iter().find(|facts| facts.name == *name);
+            let kernel =
+                |name: &String| facts(name).map_or_else(String::new, |facts| format!("Linux {} on {}", facts.kernel, facts.cpu_model));
+            let applied = |(name, at): (&String, &HostAddress)| AppliedSetting {
+                name: format!("host.{name}"),
+                asked: at.to_string(),
+                got: kernel(name),
+            };
+            taken.extend(arm.hosts.iter().map(applied));
+        }
+        Ok((cell, taken))
+    }
+
+    /// Error of an end that was not bound to the CPUs that its arm names.
+    fn not_bound(&self, slot: Slot, measured: &Measured, swapped: bool) -> Option<HostError> {
+        let around = self.arms.settings(slot.arm).filter(|around| !around.cpus.is_empty())?;
+        let ends = [(Role::Sender, &measured.sender), (Role::Receiver, &measured.receiver)];
+        ends.into_iter().find_map(|(role, report)| {
+            let name = if (role == Role::Sender) == swapped { "b" } else { "a" };
+            let wanted = around.cpus.get(name)?;
+            let cpus: Vec<Option<u32>> =
+                if report.flows.is_empty() { vec![report.cpu] } else { report.flows.iter().map(|flow| flow.cpu).collect() };
+            let taken = cpus.iter().all(|cpu| cpu.is_some_and(|cpu| wanted.contains(&cpu)));
+            let words = |cpu: &Option<u32>| cpu.map_or_else(|| "none".to_owned(), |cpu| cpu.to_string());
+            let got = cpus.iter().map(words).collect::<Vec<_>>().join(",");
+            let asked = wanted.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+            let error = format!("cpus.{name} did not take effect at the {role}: asked {asked}, bound to {got}");
+            (!taken).then(|| HostError::Refused { name: name.to_owned(), error })
+        })
+    }
+}
+
+/// A cell as run, and what was set on the hosts for it.
+type Prepared = (Cell, Vec<AppliedSetting>);
