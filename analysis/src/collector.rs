@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use model::host::HostFacts;
 use model::trial::{Measured, Outcome};
-use model::{Bytes, Cell, Run, TrialRecord, Warning};
+use model::{Bytes, Cell, Run, TrialRecord, Unavailable, Warning};
 
 use crate::arms::Arms;
 use crate::audit::MOST_BEHIND;
@@ -294,27 +294,27 @@ fn count(disturbed: &mut Disturbed, warnings: &[Warning]) {
 }
 
 fn no_rules(error: &str) -> Warning {
-    Warning::Absent {
+    Warning::Absent(Unavailable {
         what: "receipts".to_owned(),
         answer: format!("the rules that come with nettoll cannot be read: {error}"),
         remedy: "Give others with --rules, and report this".to_owned(),
-    }
+    })
 }
 
 fn no_study(name: &str) -> Warning {
-    Warning::Absent {
+    Warning::Absent(Unavailable {
         what: format!("the published study '{name}'"),
         answer: "nettoll has no tables of it".to_owned(),
         remedy: "Name one of those that `nettoll reference` lists, or leave `reference` out of the plan.".to_owned(),
-    }
+    })
 }
 
 fn unreadable(error: &str) -> Warning {
-    Warning::Absent {
+    Warning::Absent(Unavailable {
         what: "a trial's round-trip times".to_owned(),
         answer: error.to_owned(),
         remedy: "The other figures of the trial are kept; write the run with one version of nettoll.".to_owned(),
-    }
+    })
 }
 
 pub(crate) fn cell_result(gathering: &Gathering, claim: Claim, seed: u64) -> CellResult {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Role, Warning};
+use model::{Role, Unavailable, Warning};
 
 use crate::result::Finding;
 
@@ -46,7 +46,7 @@ impl Kind {
             Warning::OptionNotTaken { role, option, .. } => (14, Some(*role), option.to_string()),
             Warning::CallsFailed { role, .. } => (15, Some(*role), none()),
             Warning::FewMessages { .. } => (16, None, none()),
-            Warning::Absent { what, .. } => (17, None, what.clone()),
+            Warning::Absent(Unavailable { what, .. }) => (17, None, what.clone()),
             Warning::SharedHost { host } => (18, None, host.clone()),
             Warning::ClockMoved { .. } => (19, None, none()),
             Warning::SameMachine { .. } => (20, None, none()),
@@ -88,7 +88,7 @@ fn gravity(warning: &Warning) -> f64 {
         | Warning::SharedHost { .. }
         | Warning::NotBound { .. }
         | Warning::OptionNotTaken { .. }
-        | Warning::Absent { .. } => 0.0,
+        | Warning::Absent(_) => 0.0,
     }
 }
 
@@ -115,7 +115,7 @@ fn severity(warning: &Warning) -> f64 {
         Warning::ClockMoved { .. } | Warning::SameMachine { .. } | Warning::Resumed { .. } => 0.02,
         Warning::OptionNotTaken { .. } | Warning::CallsFailed { .. } => 0.02,
         // What is missing makes no figure wrong.
-        Warning::Absent { .. } => 0.0,
+        Warning::Absent(_) => 0.0,
         Warning::Unaccounted { .. }
         | Warning::WrongPath { .. }
         | Warning::NoLink { .. }
@@ -199,7 +199,7 @@ fn in_trials(gravest: &Warning, plain: String) -> String {
         | Warning::Resumed { .. }
         | Warning::NotBound { .. }
         | Warning::OptionNotTaken { .. }
-        | Warning::Absent { .. } => plain,
+        | Warning::Absent(_) => plain,
     }
 }
 
@@ -274,7 +274,7 @@ impl Findings {
 #[cfg(test)]
 mod tests {
     use super::Findings;
-    use model::{Role, Warning};
+    use model::{Role, Unavailable, Warning};
 
     fn texts(findings: Findings) -> Vec<String> {
         findings.finish(&[]).into_iter().map(|finding| finding.text).collect()
@@ -284,7 +284,7 @@ mod tests {
     fn equal_doubts_are_one_finding_and_the_worst_is_not_the_rule() {
         let mut findings = Findings::default();
         let waited = |role, share| Warning::Contended { role, share };
-        findings.push_run(&Warning::Absent { what: "perf".into(), answer: "EPERM".into(), remedy: "Ask.".into() });
+        findings.push_run(&Warning::Absent(Unavailable { what: "perf".into(), answer: "EPERM".into(), remedy: "Ask.".into() }));
         findings.push_run(&Warning::BadLine { line: 7, reason: "cut".into() });
         for cell in 0..5 {
             let few = Warning::FewMessages { messages: 50 - cell as u64 };

@@ -3,20 +3,22 @@
 //! What a map counted means nothing here: that is its reader's to say.
 
 pub mod asm;
+mod errno;
 mod identity;
 mod load;
 mod map;
 mod program;
-mod refusal;
 
 use std::{fs, io};
 
+use model::Unavailable;
+
 use asm::{Assembler, Helper, Label, Reg, Test};
+pub use errno::{errno_name, refused_call};
 pub use identity::{Filter, Who};
 pub use load::Load;
 pub use map::{Map, MapKind};
 pub use program::{Attached, Program};
-pub use refusal::{Refusal, errno_name};
 
 /// `bpf(2)`.
 fn call<T>(command: libc::c_int, request: &mut T) -> io::Result<libc::c_long> {
@@ -45,8 +47,8 @@ pub fn sysctl(name: &str) -> String {
     fs::read_to_string(format!("/proc/sys/{}", name.replace('.', "/"))).map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
 }
 
-fn refused(mechanism: &str, tried: &str, error: &io::Error) -> Refusal {
-    Refusal::of(mechanism, tried, error, remedy(error))
+fn refused(mechanism: &str, tried: &str, error: &io::Error) -> Unavailable {
+    refused_call(mechanism, tried, error, remedy(error))
 }
 
 /// Adds 1 to the number at `place` of an array of numbers; goes on to `done`

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use super::{call, refused};
-use crate::Refusal;
+use model::Unavailable;
 
 const CREATE: libc::c_int = 0;
 const LOOKUP: libc::c_int = 1;
@@ -59,7 +59,7 @@ impl Map {
     ///
     /// # Errors
     /// The system's answer, for `mechanism`.
-    pub fn new(kind: MapKind, key_size: usize, value_size: usize, entries: usize, mechanism: &str) -> Result<Self, Refusal> {
+    pub fn new(kind: MapKind, key_size: usize, value_size: usize, entries: usize, mechanism: &str) -> Result<Self, Unavailable> {
         let size = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let (key, value, entries) = (size(key_size), size(value_size), size(entries));
         let mut request = Create { kind: kind as u32, key_size: key, value_size: value, entries, flags: 0 };

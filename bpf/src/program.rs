@@ -6,7 +6,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use super::load::Load;
 use super::{call, refused, remedy};
-use crate::{Refusal, errno_name};
+use crate::errno_name;
+use model::Unavailable;
 
 const LOAD: libc::c_int = 5;
 const INFO: libc::c_int = 15;
@@ -57,7 +58,7 @@ impl Program {
     ///
     /// # Errors
     /// The system's answer and the verifier's last words, for `mechanism`.
-    pub fn at_tracepoint(code: &[[u8; 8]], mechanism: &str) -> Result<Self, Refusal> {
+    pub fn at_tracepoint(code: &[[u8; 8]], mechanism: &str) -> Result<Self, Unavailable> {
         Self::load(code, TYPE_RAW_TRACEPOINT, 0, 0, mechanism)
     }
 
@@ -66,11 +67,11 @@ impl Program {
     ///
     /// # Errors
     /// As above.
-    pub fn at_function(code: &[[u8; 8]], id: u32, mechanism: &str) -> Result<Self, Refusal> {
+    pub fn at_function(code: &[[u8; 8]], id: u32, mechanism: &str) -> Result<Self, Unavailable> {
         Self::load(code, TYPE_TRACING, ATTACH_ENTRY, id, mechanism)
     }
 
-    fn load(code: &[[u8; 8]], kind: u32, attach_type: u32, attach_id: u32, mechanism: &str) -> Result<Self, Refusal> {
+    fn load(code: &[[u8; 8]], kind: u32, attach_type: u32, attach_id: u32, mechanism: &str) -> Result<Self, Unavailable> {
         let tried = if kind == TYPE_TRACING { "bpf(PROG_LOAD, TRACING, fentry)" } else { "bpf(PROG_LOAD, RAW_TRACEPOINT)" };
         let mut request = Load {
             kind,
@@ -92,7 +93,7 @@ impl Program {
         }
         let loaded = loaded.map_err(|error| {
             let words = if words.is_empty() { words } else { format!("; {words}") };
-            Refusal::new(mechanism, format!("{tried}: {}{words}", errno_name(&error)), remedy(&error))
+            Unavailable::new(mechanism, format!("{tried}: {}{words}", errno_name(&error)), remedy(&error))
         })?;
         Ok(Self { descriptor: descriptor(loaded) })
     }
@@ -102,7 +103,7 @@ impl Program {
     ///
     /// # Errors
     /// The system's answer, for `mechanism`.
-    pub fn attach(self, tracepoint: Option<&str>, mechanism: &str) -> Result<Attached, Refusal> {
+    pub fn attach(self, tracepoint: Option<&str>, mechanism: &str) -> Result<Attached, Unavailable> {
         let name = CString::new(tracepoint.unwrap_or_default()).map_err(io::Error::from);
         let linked = name.and_then(|name| {
             let address = if tracepoint.is_some() { name.as_ptr() as u64 } else { 0 };

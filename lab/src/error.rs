@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use model::profile::Refused;
+use model::Unavailable;
 
 use crate::remote::HostError;
 
@@ -24,7 +24,7 @@ pub enum TrialError {
         /// Which host.
         name: String,
         /// What it answered.
-        refused: Refused,
+        refused: Unavailable,
     },
 }
 

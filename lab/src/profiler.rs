@@ -7,10 +7,10 @@
 use std::fs;
 
 use model::Pass;
+use model::Unavailable;
 use model::control::{CpuPlace, Observe};
 use model::end::Window;
-use model::profile::{Observation, Profile, Refused, Waits};
-use profile::Refusal;
+use model::profile::{Observation, Profile, Waits};
 use profile::Who;
 use profile::counts::table::functions;
 use profile::counts::{self, EventCounter, FunctionCounter, STACK_RULES, StackCounter, TRACEPOINTS};
@@ -23,7 +23,7 @@ use profile::waits::WaitRecorder;
 enum Watch {
     Time { endpoint: Box<Sampler>, ksoftirqd: Vec<Sampler> },
     Wait(Box<WaitRecorder>),
-    Count { events: Result<EventCounter, Refusal>, functions: Result<FunctionCounter, Refusal> },
+    Count { events: Result<EventCounter, Unavailable>, functions: Result<FunctionCounter, Unavailable> },
     Stacks(Box<StackCounter>),
 }
 
@@ -31,7 +31,7 @@ enum Watch {
 #[derive(Default)]
 pub struct EndpointProfiler {
     watch: Option<Watch>,
-    refused: Vec<Refused>,
+    refused: Vec<Unavailable>,
     names: Option<Names>,
 }
 
@@ -46,7 +46,7 @@ impl EndpointProfiler {
     ///
     /// # Errors
     /// When nothing of what the pass is made for can be had on this host.
-    pub fn start(&mut self, pid: u32, observe: &Observe) -> Result<(), Refused> {
+    pub fn start(&mut self, pid: u32, observe: &Observe) -> Result<(), Unavailable> {
         self.stop();
         let watch = match observe.pass {
             Pass::Clean => return Ok(()),
@@ -55,7 +55,7 @@ impl EndpointProfiler {
             Pass::Count => count(pid),
             Pass::Witness => count_stacks(pid),
         };
-        self.watch = Some(watch.map_err(refused)?);
+        self.watch = Some(watch?);
         Ok(())
     }
 
@@ -79,12 +79,12 @@ impl EndpointProfiler {
             Some(Watch::Stacks(recorder)) => self.stacks_counted(&recorder, &mut seen),
         };
         if let Err(refusal) = outcome {
-            seen.refused.push(refused(refusal));
+            seen.refused.push(refusal);
         }
         seen
     }
 
-    fn sample(&mut self, pid: u32, observe: &Observe) -> Result<Watch, Refusal> {
+    fn sample(&mut self, pid: u32, observe: &Observe) -> Result<Watch, Unavailable> {
         // Addresses without names are no receipt: better to know now.
         self.symbols()?;
         let settings = |target, cpu| Settings { cpu, period: observe.period.get(), ..Settings::new(target, observe.longest) };
@@ -99,7 +99,7 @@ impl EndpointProfiler {
             let Some(thread) = thread else { continue };
             match Sampler::open(&settings(Target::Thread(*thread), Some(*cpu))) {
                 Ok(sampler) => ksoftirqd.push(sampler),
-                Err(refusal) => self.refused.push(refused(Refusal { mechanism: format!("samples of ksoftirqd/{cpu}"), ..refusal })),
+                Err(refusal) => self.refused.push(Unavailable { what: format!("samples of ksoftirqd/{cpu}"), ..refusal }),
             }
         }
         for sampler in ksoftirqd.iter().chain([&endpoint]) {
@@ -108,7 +108,7 @@ impl EndpointProfiler {
         Ok(Watch::Time { endpoint: Box::new(endpoint), ksoftirqd })
     }
 
-    fn sampled(&mut self, endpoint: Sampler, ksoftirqd: Vec<Sampler>, window: Window, seen: &mut Observation) -> Result<(), Refusal> {
+    fn sampled(&mut self, endpoint: Sampler, ksoftirqd: Vec<Sampler>, window: Window, seen: &mut Observation) -> Result<(), Unavailable> {
         // The endpoint's first, whose samples cost most where they are lost.
         let recording = endpoint.finish()?;
         let threads = ksoftirqd.into_iter().map(Sampler::finish).collect::<Result<Vec<_>, _>>()?;
@@ -120,7 +120,7 @@ impl EndpointProfiler {
         Ok(())
     }
 
-    fn follow(&mut self, pid: u32, observe: &Observe) -> Result<Watch, Refusal> {
+    fn follow(&mut self, pid: u32, observe: &Observe) -> Result<Watch, Unavailable> {
         let only = match observe.cpus[..] {
             [CpuPlace { cpu, .. }] => Some(cpu),
             _ => None,
@@ -130,16 +130,16 @@ impl EndpointProfiler {
         Ok(Watch::Wait(Box::new(recorder)))
     }
 
-    fn stacks_counted(&mut self, recorder: &StackCounter, seen: &mut Observation) -> Result<(), Refusal> {
+    fn stacks_counted(&mut self, recorder: &StackCounter, seen: &mut Observation) -> Result<(), Unavailable> {
         seen.counts = Some(recorder.counts(self.symbols()?)?);
         Ok(())
     }
 
-    fn note<'a>(&mut self, notes: impl IntoIterator<Item = &'a Refusal>) {
-        self.refused.extend(notes.into_iter().cloned().map(refused));
+    fn note<'a>(&mut self, notes: impl IntoIterator<Item = &'a Unavailable>) {
+        self.refused.extend(notes.into_iter().cloned());
     }
 
-    fn symbols(&mut self) -> Result<&Symbols, Refusal> {
+    fn symbols(&mut self) -> Result<&Symbols, Unavailable> {
         // Without the list nobody can tell whether it changed; then it is read once.
         let modules = fs::read("/proc/modules").unwrap_or_default();
         let names = match self.names.take().filter(|names| names.modules == modules) {
@@ -150,7 +150,7 @@ impl EndpointProfiler {
     }
 }
 
-fn count(pid: u32) -> Result<Watch, Refusal> {
+fn count(pid: u32) -> Result<Watch, Unavailable> {
     let events = EventCounter::open(Who::Workers(pid), TRACEPOINTS);
     let functions = FunctionCounter::open(Who::Workers(pid), &functions());
     match (events, functions) {
@@ -164,17 +164,17 @@ fn count(pid: u32) -> Result<Watch, Refusal> {
     }
 }
 
-fn count_stacks(pid: u32) -> Result<Watch, Refusal> {
+fn count_stacks(pid: u32) -> Result<Watch, Unavailable> {
     Ok(Watch::Stacks(Box::new(StackCounter::open(Who::Workers(pid), STACK_RULES)?)))
 }
 
-fn counted(events: Result<EventCounter, Refusal>, functions: Result<FunctionCounter, Refusal>, seen: &mut Observation) {
+fn counted(events: Result<EventCounter, Unavailable>, functions: Result<FunctionCounter, Unavailable>, seen: &mut Observation) {
     let events = events.map(|counter| counter.counts());
     let functions = functions.map(|counter| counter.counts());
     seen.counts = match (events, functions) {
         (Ok(events), Ok(functions)) => Some(counts::merge(events, functions)),
         (Ok(one), Err(refusal)) | (Err(refusal), Ok(one)) => {
-            seen.refused.push(refused(refusal));
+            seen.refused.push(refusal);
             Some(one)
         }
         (Err(_), Err(_)) => None,
@@ -183,12 +183,12 @@ fn counted(events: Result<EventCounter, Refusal>, functions: Result<FunctionCoun
 
 /// The waits of the one traffic thread; those of several say nothing about the
 /// time of a message.
-fn followed(recorder: WaitRecorder, window: Window, threads: &[u32], seen: &mut Observation) -> Result<(), Refusal> {
+fn followed(recorder: WaitRecorder, window: Window, threads: &[u32], seen: &mut Observation) -> Result<(), Unavailable> {
     let log = recorder.finish()?;
-    let waits: Result<Vec<Waits>, Refusal> = threads.iter().map(|thread| log.waits(*thread, window)).collect();
+    let waits: Result<Vec<Waits>, Unavailable> = threads.iter().map(|thread| log.waits(*thread, window)).collect();
     match waits?[..] {
         [waits] => seen.waits = Some(waits),
-        _ => seen.refused.push(Refused {
+        _ => seen.refused.push(Unavailable {
             what: "waits of an end".to_owned(),
             answer: format!("it has {} traffic threads", threads.len()),
             remedy: "Measure a cell with one flow: the waits of threads beside each other do not add up to anyone's time".to_owned(),
@@ -220,9 +220,4 @@ fn join(mut all: Profile, other: Profile) -> Profile {
     all.throttled = all.throttled.saturating_add(other.throttled);
     all.broken = all.broken.saturating_add(other.broken);
     all
-}
-
-fn refused(refusal: Refusal) -> Refused {
-    let Refusal { mechanism, answer, remedy } = refusal;
-    Refused { what: mechanism, answer, remedy }
 }

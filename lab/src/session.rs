@@ -17,7 +17,7 @@ use model::kernel::WireCounters;
 use model::plan::LEAST_SILENCE;
 use model::trial::{ClockOffset, ControlPath};
 use model::warning::Warning;
-use model::{Family, Nanos, Plan, Role};
+use model::{Family, Nanos, Plan, Role, Unavailable};
 
 use crate::connection::Credentials;
 use crate::error::TrialError;
@@ -268,18 +268,18 @@ impl Session {
         let one_cpu = self.warnings.contains(&Warning::OneCpu);
         let unseen = |place: &Place| place.cpus(self.most_flows).iter().any(|cpu| cpu.ksoftirqd.is_none());
         if !one_cpu && self.places.iter().any(unseen) {
-            spots.push(Warning::Absent {
+            spots.push(Warning::Absent(Unavailable {
                 what: "the CPU time of ksoftirqd".to_owned(),
                 answer: "no such thread in /proc".to_owned(),
                 remedy: "Run outside the container's pid namespace; until then service demand leaves this time out.".to_owned(),
-            });
+            }));
         }
         if self.facts.iter().any(|facts| facts.irq_time_subtracted.is_none()) {
-            spots.push(Warning::Absent {
+            spots.push(Warning::Absent(Unavailable {
                 what: "whether interrupt time is taken out of process time".to_owned(),
                 answer: "the probe needs UDP over loopback".to_owned(),
                 remedy: "Bring loopback up; until then service demand may leave interrupt time out.".to_owned(),
-            });
+            }));
         }
         spots
     }

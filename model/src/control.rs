@@ -25,9 +25,10 @@ use crate::host::HostFacts;
 use crate::kernel::{HostCounters, WireCounters};
 use crate::pass::Pass;
 use crate::plan::{LinkKind, Offload, TrialEnd};
-use crate::profile::{Observation, Refused};
+use crate::profile::Observation;
 use crate::quantity::{BitRate, Bytes, Nanos};
 use crate::traffic::{Family, Role};
+use crate::unavailable::Unavailable;
 
 /// The version that both sides must speak. Each side's first message says it.
 pub const CONTROL_VERSION: u32 = 4;
@@ -403,7 +404,7 @@ pub enum FromHost {
     /// The endpoint is watched.
     Observing,
     /// Nothing of what was asked for can be seen here, now or later.
-    NotObserved(Refused),
+    NotObserved(Unavailable),
     /// What was seen of the endpoint.
     Observation(Box<Observation>),
     /// The endpoint is ended.

@@ -36,6 +36,7 @@ pub mod profile;
 pub mod run;
 pub mod socket_option;
 pub mod trial;
+pub mod unavailable;
 pub mod warning;
 
 mod choice;
@@ -55,4 +56,5 @@ pub use rate::OfferedRate;
 pub use run::Run;
 pub use traffic::{Family, Pacing, Protocol, Role, Test, Waiting};
 pub use trial::TrialRecord;
+pub use unavailable::Unavailable;
 pub use warning::Warning;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::choice::choice;
 use crate::quantity::Nanos;
+use crate::unavailable::Unavailable;
 
 choice! {
     /// What the samples are spaced by.
@@ -135,16 +136,5 @@ pub struct Observation {
     pub counts: Option<CallCounts>,
     /// What this machine refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub refused: Vec<Refused>,
-}
-
-/// A mechanism that a machine refused.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Refused {
-    /// What was wanted, such as `samples of the kernel`.
-    pub what: String,
-    /// What was tried and what the system answered, with the error's name.
-    pub answer: String,
-    /// What to do about it.
-    pub remedy: String,
+    pub refused: Vec<Unavailable>,
 }

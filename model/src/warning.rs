@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::socket_option::OptionName;
 use crate::traffic::Role;
+use crate::unavailable::Unavailable;
 
 /// A doubt about one trial or a whole run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -138,14 +139,7 @@ pub enum Warning {
         reason: String,
     },
     /// A mechanism that this kernel or machine does not offer.
-    Absent {
-        /// What is missing.
-        what: String,
-        /// What the system answered.
-        answer: String,
-        /// What to do about it.
-        remedy: String,
-    },
+    Absent(Unavailable),
     /// A stored trial that cannot be read.
     BadLine {
         /// Line number in `trials.jsonl`, from 1.
@@ -189,7 +183,7 @@ impl Warning {
             }
             Self::Resumed { .. } => "Blocks from before and after may differ as the machine's mood does; each block is whole, or says so.",
             Self::NotBound { .. } => "Give the tool at least two CPUs (cpuset, taskset) that it may choose from.",
-            Self::Absent { remedy, .. } => return remedy.clone(),
+            Self::Absent(absent) => return absent.remedy.clone(),
             Self::BadLine { .. } => "The other trials are kept; the damaged one is lost.",
             Self::TrialFailed { .. } => "The cell has one replicate fewer; see the error. One that was lost with its host is measured again by `nettoll study --resume`.",
         }
@@ -233,7 +227,7 @@ impl fmt::Display for Warning {
                 if changed.is_empty() { Ok(()) } else { write!(f, "; since then: {}", changed.join("; ")) }
             }
             Self::NotBound { reason } => write!(f, "an end could not be bound to its CPU: {reason}"),
-            Self::Absent { what, answer, .. } => write!(f, "{what} is not available: {answer}"),
+            Self::Absent(Unavailable { what, answer, .. }) => write!(f, "{what} is not available: {answer}"),
             Self::BadLine { line, reason } => write!(f, "trials.jsonl line {line} cannot be read: {reason}"),
             Self::TrialFailed { error } => write!(f, "a trial failed: {error}"),
         }

@@ -7,7 +7,7 @@
 //! - [`waits`] tells where a thread's time off the CPU went, and
 //!   [`softirq_share`] how much of a system call was the kernel's network softirq.
 //!
-//! A refusal is final and a value ([`Refusal`]): no part looks for a way round
+//! A refusal is final and a value ([`model::Unavailable`]): no part looks for a way round
 //! it. Whatever the kernel hands out is parsed as foreign bytes.
 
 pub mod counts;
@@ -20,4 +20,4 @@ pub mod symbols;
 pub mod system;
 pub mod waits;
 
-pub use bpf::{Refusal, Who, errno_name};
+pub use bpf::{Who, errno_name, refused_call};

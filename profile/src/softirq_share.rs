@@ -4,9 +4,10 @@
 use model::Nanos;
 
 use crate::counts::table::system_call;
-use crate::{Refusal, errno_name};
+use crate::errno_name;
 use bpf::asm::{Assembler, Helper, Label, Reg, Test};
 use bpf::{Attached, Filter, Map, MapKind, Program, Who};
+use model::Unavailable;
 
 const MECHANISM: &str = "softirq time by tracepoints";
 
@@ -52,9 +53,9 @@ impl SoftirqRecorder {
     ///
     /// # Errors
     /// When the kernel refuses one of the four programs, or the call is not known.
-    pub fn open(who: Who, name: &str) -> Result<Self, Refusal> {
+    pub fn open(who: Who, name: &str) -> Result<Self, Unavailable> {
         let number = system_call(name).ok_or_else(|| {
-            Refusal::new(MECHANISM, format!("no number is known for the system call {name}"), "Ask for one that moves messages")
+            Unavailable::new(MECHANISM, format!("no number is known for the system call {name}"), "Ask for one that moves messages")
         })?;
         let accounts = Map::new(MapKind::Hash, 8, ACCOUNT, THREADS, MECHANISM)?;
         let filter = Filter::new(who);
@@ -73,15 +74,15 @@ impl SoftirqRecorder {
     ///
     /// # Errors
     /// When it cannot be read, or the kernel passed over events.
-    pub fn share(&self) -> Result<SoftirqShare, Refusal> {
+    pub fn share(&self) -> Result<SoftirqShare, Unavailable> {
         let missed: u64 = self.programs.iter().map(Attached::missed).sum();
         if missed > 0 {
-            return Err(Refusal::new(MECHANISM, format!("the kernel passed over {missed} events"), "Repeat the trial"));
+            return Err(Unavailable::new(MECHANISM, format!("the kernel passed over {missed} events"), "Repeat the trial"));
         }
         let accounts = self
             .accounts
             .entries(THREADS)
-            .map_err(|error| Refusal::new(MECHANISM, format!("bpf(MAP_GET_NEXT_KEY): {}", errno_name(&error)), "Repeat the trial"))?;
+            .map_err(|error| Unavailable::new(MECHANISM, format!("bpf(MAP_GET_NEXT_KEY): {}", errno_name(&error)), "Repeat the trial"))?;
         let mut share = SoftirqShare::default();
         for (_, account) in accounts {
             let number = |at: i16| {

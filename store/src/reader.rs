@@ -5,10 +5,10 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use model::host::{FACTS_FORMAT, HostFacts};
-use model::nearest;
 use model::run::{RUN_FORMAT, Run};
 use model::trial::TrialRecord;
 use model::warning::Warning;
+use model::{Unavailable, nearest};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -155,11 +155,11 @@ fn read_hosts(run: &Path) -> Result<Hosts, StoreError> {
         let Some(moment) = layout::host_moment(&name.to_string_lossy()) else { continue };
         match read_host(&directory.join(&name)) {
             Ok(facts) => hosts.push((moment, facts)),
-            Err(error) => warnings.push(Warning::Absent {
+            Err(error) => warnings.push(Warning::Absent(Unavailable {
                 what: format!("{}/{}", layout::HOSTS, name.to_string_lossy()),
                 answer: error.to_string(),
                 remedy: "The trials are kept; what is known of this host is lost.".to_owned(),
-            }),
+            })),
         }
     }
     // A directory has no order of its own, and a report must have one.

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use model::Unavailable;
+
 use crate::result::receipt::Absence;
 
 /// The most different ones that are told apart: a machine that makes a new text
@@ -20,8 +22,8 @@ const LONGEST: usize = 1_000;
 /// Everything that was refused.
 #[derive(Debug, Default)]
 pub struct Absences {
-    /// What, answer and remedy, with the number of trials.
-    found: BTreeMap<[String; 3], u64>,
+    /// Refusals, with the number of trials.
+    found: BTreeMap<Unavailable, u64>,
     /// Functions that were not counted, by the reason.
     uncounted: BTreeMap<String, (BTreeSet<String>, u64)>,
     /// Those beyond [`MOST`].
@@ -31,7 +33,8 @@ pub struct Absences {
 impl Absences {
     /// Adds a refusal in one trial.
     pub fn push(&mut self, what: &str, answer: &str, remedy: &str) {
-        let key = [what, answer, remedy].map(|text| text.chars().take(LONGEST).collect());
+        let [what, answer, remedy] = [what, answer, remedy].map(|text| text.chars().take(LONGEST).collect::<String>());
+        let key = Unavailable { what, answer, remedy };
         let room = self.found.len() < MOST;
         match self.found.get_mut(&key) {
             Some(trials) => *trials += 1,
@@ -58,19 +61,23 @@ impl Absences {
 
     /// All of them, the most frequent first.
     pub fn finish(self) -> Vec<Absence> {
-        let plain = self.found.into_iter().map(|([what, answer, remedy], trials)| Absence { what, answer, remedy, trials });
+        let plain = self.found.into_iter().map(|(unavailable, trials)| Absence { unavailable, trials });
         let uncounted = self.uncounted.into_iter().map(|(answer, (names, trials))| Absence {
-            what: format!("exact calls of {}", listed(&names)),
-            answer,
-            remedy: "Their calls print as \"-\"; their times do not depend on it".to_owned(),
+            unavailable: Unavailable::new(
+                format!("exact calls of {}", listed(&names)),
+                answer,
+                "Their calls print as \"-\"; their times do not depend on it",
+            ),
             trials,
         });
         let mut all: Vec<Absence> = plain.chain(uncounted).collect();
         if self.further > 0 {
             all.push(Absence {
-                what: "further refusals".to_owned(),
-                answer: format!("more than {MOST} different ones; these are not told apart"),
-                remedy: "Look into trials.jsonl".to_owned(),
+                unavailable: Unavailable::new(
+                    "further refusals",
+                    format!("more than {MOST} different ones; these are not told apart"),
+                    "Look into trials.jsonl",
+                ),
                 trials: self.further,
             });
         }
@@ -103,7 +110,7 @@ mod tests {
         }
         absences.push("waits", "EPERM", "be root");
         let all = absences.finish();
-        let said: Vec<(&str, u64)> = all.iter().map(|absence| (absence.what.as_str(), absence.trials)).collect();
+        let said: Vec<(&str, u64)> = all.iter().map(|absence| (absence.unavailable.what.as_str(), absence.trials)).collect();
         assert_eq!(said, [("cycles", 3), ("exact calls of a, b, c, d and 1 more", 3), ("waits", 1)]);
     }
 

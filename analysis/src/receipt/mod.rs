@@ -29,8 +29,9 @@ mod workloads;
 
 use std::collections::HashMap;
 
+use model::Unavailable;
 use model::end::{Counts, EndReport};
-use model::profile::{Observation, Refused};
+use model::profile::Observation;
 use model::trial::{Measured, Outcome};
 use model::{Bytes, Cell, Plan, Role, TrialRecord};
 
@@ -180,7 +181,7 @@ impl Gatherer {
     }
 
     fn refused(&mut self, seen: &Observation) {
-        for Refused { what, answer, remedy } in &seen.refused {
+        for Unavailable { what, answer, remedy } in &seen.refused {
             self.absences.push(what, answer, remedy);
         }
         if let Some(counts) = &seen.counts {

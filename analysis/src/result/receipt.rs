@@ -1,7 +1,7 @@
 //! What a study with receipts says of where the time goes.
 
 use model::profile::SampleSource;
-use model::{Bytes, Cell, Family, Role, Test};
+use model::{Bytes, Cell, Family, Role, Test, Unavailable};
 use serde::Serialize;
 
 use super::Estimate;
@@ -286,12 +286,9 @@ pub struct ChecksumCost {
 /// Something that a machine refused or a pass did not give.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Absence {
-    /// What was wanted.
-    pub what: String,
-    /// What was tried and what the system answered.
-    pub answer: String,
-    /// What to do about it.
-    pub remedy: String,
+    /// The refusal.
+    #[serde(flatten)]
+    pub unavailable: Unavailable,
     /// In how many trials (a trial with two ends counts once for each that lacks it).
     pub trials: u64,
 }

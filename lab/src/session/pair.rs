@@ -2,10 +2,10 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use model::Family;
 use model::control::{FromHost, LinkEnd, ToHost, WireEnd, WireTask};
 use model::plan::{Link, LinkKind};
 use model::warning::Warning;
+use model::{Family, Unavailable};
 
 use super::{Found, Pair, Way, Ways};
 use crate::host::link::{FAR_MAC, LOOPBACK, NEAR_MAC, end_shape};
@@ -74,7 +74,7 @@ fn configure(mut hosts: Vec<&mut RemoteHost>, link: &Link, warnings: &mut Vec<Wa
     }
     for host in hosts {
         let FromHost::Configured { unset } = host.answer()? else { continue };
-        let known = warnings.iter().any(|warning| matches!(warning, Warning::Absent { .. }));
+        let known = warnings.iter().any(|warning| matches!(warning, Warning::Absent(_)));
         if let (Some((_, answer)), false) = (unset.first(), known) {
             warnings.push(unset_settings(&unset, answer));
         }
@@ -152,11 +152,11 @@ fn make_link(mut hosts: [RemoteHost; 2], isolation: &str, link: &Link, seed: u64
 
 fn unset_settings(unset: &[(String, String)], answer: &str) -> Warning {
     let names: Vec<&str> = unset.iter().map(|(name, _)| name.as_str()).collect();
-    Warning::Absent {
+    Warning::Absent(Unavailable {
         what: format!("setting {} in the hosts' namespaces", names.join(", ")),
         answer: answer.to_owned(),
         remedy: "Trials may see traces of earlier ones (saved metrics, address checks); a writable /proc/sys mends it.".to_owned(),
-    }
+    })
 }
 
 fn link_end(link: &Link, at: usize) -> LinkEnd {

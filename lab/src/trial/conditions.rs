@@ -1,11 +1,11 @@
 //! What a trial is run under: brought about before its ends are prepared, and
 //! taken away after it, whatever came of it.
 
-use model::Role;
 use model::condition::{BackgroundReply, BackgroundRequest, LoadUsage, ObservedConditions, Placement, Priority};
 use model::control::{FromHost, ToHost};
 use model::trial::Measured;
 use model::warning::Warning;
+use model::{Role, Unavailable};
 
 use super::talk::Both;
 use super::{Trial, TrialSpec};
@@ -155,15 +155,19 @@ fn unload(session: &mut Session, spec: &TrialSpec, loaded: &Both<bool>, failed: 
 /// What the load of a host lacked. Each is said once in a run.
 fn absences(load: &LoadUsage) -> Vec<Warning> {
     let words: Vec<String> = load.replaced.iter().map(|replaced| format!("'{}' was {}", replaced.job, replaced.by)).collect();
-    let replaced = (!words.is_empty()).then(|| Warning::Absent {
-        what: "the usual program for some jobs of a host load".to_owned(),
-        answer: format!("it is not in PATH, and what did the job was another: {}", words.join(", ")),
-        remedy: "Install cc, troff, ed, cp and ps to compare with loads elsewhere.".to_owned(),
+    let replaced = (!words.is_empty()).then(|| {
+        Warning::Absent(Unavailable {
+            what: "the usual program for some jobs of a host load".to_owned(),
+            answer: format!("it is not in PATH, and what did the job was another: {}", words.join(", ")),
+            remedy: "Install cc, troff, ed, cp and ps to compare with loads elsewhere.".to_owned(),
+        })
     });
-    let not_caged = load.not_caged.iter().map(|answer| Warning::Absent {
-        what: "a pid namespace for the units of a host load".to_owned(),
-        answer: answer.clone(),
-        remedy: "Run as root; without it, what a killed load had just started ends a moment later.".to_owned(),
+    let not_caged = load.not_caged.iter().map(|answer| {
+        Warning::Absent(Unavailable {
+            what: "a pid namespace for the units of a host load".to_owned(),
+            answer: answer.clone(),
+            remedy: "Run as root; without it, what a killed load had just started ends a moment later.".to_owned(),
+        })
     });
     replaced.into_iter().chain(not_caged).collect()
 }

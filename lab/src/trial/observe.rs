@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use model::Unavailable;
 use model::control::{FromHost, Observe, ToHost};
-use model::profile::Refused;
 use model::trial::Observed;
 use model::{Nanos, Role};
 
@@ -32,7 +32,7 @@ impl Trial<'_> {
             FromHost::NotObserved(refused) => Ok(Some(refused)),
             other => Err(other),
         };
-        let answers: Both<Option<Refused>> = self.ask_both(command, read, "the start of watching")?;
+        let answers: Both<Option<Unavailable>> = self.ask_both(command, read, "the start of watching")?;
         for (role, refused) in [(Role::Sender, answers.sender), (Role::Receiver, answers.receiver)] {
             if let Some(refused) = refused {
                 return Err(TrialError::NotObserved { name: self.host(role).name().to_owned(), refused });

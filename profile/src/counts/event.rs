@@ -7,9 +7,10 @@ use model::profile::{CallCounts, CountTier};
 use super::table::system_call;
 use super::tracefs::Tracefs;
 use crate::perf::{self, Attributes};
-use crate::{Refusal, errno_name};
+use crate::{errno_name, refused_call};
 use bpf::asm::{Assembler, Reg, Test};
 use bpf::{Attached, Filter, Map, MapKind, Program, Who, emit_count};
+use model::Unavailable;
 
 const MECHANISM: &str = "tracepoint counts";
 
@@ -36,7 +37,7 @@ impl Way {
 #[derive(Debug)]
 pub struct EventCounter {
     kind: Kind,
-    refused: Vec<(String, Refusal)>,
+    refused: Vec<(String, Unavailable)>,
 }
 
 #[derive(Debug)]
@@ -53,7 +54,7 @@ impl EventCounter {
     ///
     /// # Errors
     /// When neither way is open; the refusal is the second way's, and says both.
-    pub fn open(who: Who, names: &[&str]) -> Result<Self, Refusal> {
+    pub fn open(who: Who, names: &[&str]) -> Result<Self, Unavailable> {
         let without_perf = match (who, Tracefs::find()) {
             (Who::Process(pid), Ok(tracefs)) => match Self::with_perf(&tracefs, pid, names) {
                 Ok(counter) => return Ok(counter),
@@ -62,14 +63,14 @@ impl EventCounter {
             (Who::Process(_), Err(refusal)) => refusal.answer,
             (Who::Workers(_), _) => "perf cannot leave out the main thread".to_owned(),
         };
-        Self::with_bpf(who, names).map_err(|refusal| Refusal { answer: format!("{without_perf}; {}", refusal.answer), ..refusal })
+        Self::with_bpf(who, names).map_err(|refusal| Unavailable { answer: format!("{without_perf}; {}", refusal.answer), ..refusal })
     }
 
     /// Opens perf's counters, with ids from this tracefs.
     ///
     /// # Errors
     /// When not one of them opens: the first one's refusal.
-    pub fn with_perf(tracefs: &Tracefs, pid: u32, names: &[&str]) -> Result<Self, Refusal> {
+    pub fn with_perf(tracefs: &Tracefs, pid: u32, names: &[&str]) -> Result<Self, Unavailable> {
         let (mut opened, mut refused) = (Vec::new(), Vec::new());
         for name in names {
             let event = tracefs.id(name).and_then(|id| {
@@ -84,8 +85,10 @@ impl EventCounter {
                     } else {
                         perf::remedy(&error)
                     };
-                    refused
-                        .push(((*name).to_owned(), Refusal::of(MECHANISM, &format!("perf_event_open(TRACEPOINT {name})"), &error, remedy)));
+                    refused.push((
+                        (*name).to_owned(),
+                        refused_call(MECHANISM, &format!("perf_event_open(TRACEPOINT {name})"), &error, remedy),
+                    ));
                 }
             }
         }
@@ -96,7 +99,7 @@ impl EventCounter {
     ///
     /// # Errors
     /// When not one of them loads: the first one's refusal.
-    pub fn with_bpf(who: Who, names: &[&str]) -> Result<Self, Refusal> {
+    pub fn with_bpf(who: Who, names: &[&str]) -> Result<Self, Unavailable> {
         let array = Map::new(MapKind::Array, 4, 8, names.len().max(1), MECHANISM)?;
         let filter = Filter::new(who);
         let (mut programs, mut refused) = (Vec::new(), Vec::new());
@@ -109,7 +112,7 @@ impl EventCounter {
         Self { kind: Kind::Bpf { array, programs }, refused }.unless_empty(names)
     }
 
-    fn unless_empty(mut self, names: &[&str]) -> Result<Self, Refusal> {
+    fn unless_empty(mut self, names: &[&str]) -> Result<Self, Unavailable> {
         let none = match &self.kind {
             Kind::Perf(opened) => opened.is_empty(),
             Kind::Bpf { programs, .. } => programs.is_empty(),
@@ -126,7 +129,7 @@ impl EventCounter {
     }
 
     /// The tracepoints that are not counted, each with its reason.
-    pub fn refused(&self) -> &[(String, Refusal)] {
+    pub fn refused(&self) -> &[(String, Unavailable)] {
         &self.refused
     }
 
@@ -135,11 +138,11 @@ impl EventCounter {
     ///
     /// # Errors
     /// When the kernel refuses.
-    pub fn start(&self) -> Result<(), Refusal> {
+    pub fn start(&self) -> Result<(), Unavailable> {
         let Kind::Perf(opened) = &self.kind else { return Ok(()) };
         for (_, event) in opened {
             perf::enable(event.as_fd())
-                .map_err(|error| Refusal::of(MECHANISM, "ioctl(PERF_EVENT_IOC_ENABLE)", &error, perf::remedy(&error)))?;
+                .map_err(|error| refused_call(MECHANISM, "ioctl(PERF_EVENT_IOC_ENABLE)", &error, perf::remedy(&error)))?;
         }
         Ok(())
     }
@@ -181,7 +184,7 @@ pub(super) fn unless_missed(count: u64, missed: u64) -> Result<u64, String> {
     if missed == 0 { Ok(count) } else { Err(format!("the kernel passed over {missed} events that struck while one was being counted")) }
 }
 
-fn attach(array: &Map, filter: Filter, place: u32, name: &str) -> Result<Attached, Refusal> {
+fn attach(array: &Map, filter: Filter, place: u32, name: &str) -> Result<Attached, Unavailable> {
     let event = name.split_once(':').map_or(name, |(_, event)| event);
     let call = name.strip_prefix("syscalls:sys_enter_");
     let number = call.map(|call| system_call(call).ok_or_else(|| unknown_call(call))).transpose()?;
@@ -200,6 +203,6 @@ fn attach(array: &Map, filter: Filter, place: u32, name: &str) -> Result<Attache
     Program::at_tracepoint(&asm.finish(), MECHANISM)?.attach(Some(tracepoint), MECHANISM)
 }
 
-fn unknown_call(call: &str) -> Refusal {
-    Refusal::new(MECHANISM, format!("no number is known for the system call {call}"), "Count raw_syscalls:sys_enter instead")
+fn unknown_call(call: &str) -> Unavailable {
+    Unavailable::new(MECHANISM, format!("no number is known for the system call {call}"), "Count raw_syscalls:sys_enter instead")
 }

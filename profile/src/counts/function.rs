@@ -3,11 +3,12 @@
 use model::profile::{CallCounts, CountTier};
 
 use super::event::unless_missed;
+use crate::errno_name;
 use crate::probe::btf;
 use crate::system::read_limited;
-use crate::{Refusal, errno_name};
 use bpf::asm::Assembler;
 use bpf::{Attached, Filter, Map, MapKind, Program, Who, emit_count};
+use model::Unavailable;
 
 const MECHANISM: &str = "counts at function entries";
 
@@ -26,10 +27,10 @@ impl FunctionCounter {
     ///
     /// # Errors
     /// When the kernel refuses the first one that it knows: then it refuses all, and no other is tried.
-    pub fn open(who: Who, names: &[&str]) -> Result<Self, Refusal> {
+    pub fn open(who: Who, names: &[&str]) -> Result<Self, Unavailable> {
         let types = read_limited(btf::KERNEL).map_err(|error| {
             let remedy = "Use a kernel with CONFIG_DEBUG_INFO_BTF; counts come from tracepoints without it";
-            Refusal::new(MECHANISM, format!("{}: {}", btf::KERNEL, errno_name(&error)), remedy)
+            Unavailable::new(MECHANISM, format!("{}: {}", btf::KERNEL, errno_name(&error)), remedy)
         })?;
         let array = Map::new(MapKind::Array, 4, 8, names.len().max(1), MECHANISM)?;
         let filter = Filter::new(who);
@@ -48,7 +49,7 @@ impl FunctionCounter {
         Ok(this)
     }
 
-    fn attach(&self, filter: Filter, place: u32, id: u32) -> Result<Attached, Refusal> {
+    fn attach(&self, filter: Filter, place: u32, id: u32) -> Result<Attached, Unavailable> {
         let mut asm = Assembler::default();
         let done = asm.label();
         filter.emit(&mut asm, done);

@@ -4,7 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::Refusal;
+use crate::refused_call;
+use model::Unavailable;
 
 /// Where tracefs is mounted; the second is where kernels before 4.1 have it.
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
@@ -22,7 +23,7 @@ impl Tracefs {
     ///
     /// # Errors
     /// When it is nowhere, or not for this user.
-    pub fn find() -> Result<Self, Refusal> {
+    pub fn find() -> Result<Self, Unavailable> {
         let mut answer = io::Error::from_raw_os_error(libc::ENOENT);
         for place in PLACES {
             match fs::read_dir(Path::new(place).join("events")) {
@@ -37,7 +38,7 @@ impl Tracefs {
             }
             _ => "Run as root",
         };
-        Err(Refusal::of("tracefs", &format!("{}/events", PLACES[0]), &answer, remedy))
+        Err(refused_call("tracefs", &format!("{}/events", PLACES[0]), &answer, remedy))
     }
 
     /// A tracefs that is mounted somewhere else.

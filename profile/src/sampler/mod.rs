@@ -13,7 +13,8 @@ mod settings;
 use std::io;
 use std::os::fd::AsFd;
 
-use crate::{Refusal, perf};
+use crate::{perf, refused_call};
+use model::Unavailable;
 
 pub use open::{COUNTERS, Layout};
 pub use recording::Recording;
@@ -31,7 +32,7 @@ const KEPT_LIMIT: usize = 512 << 20;
 pub struct Sampler {
     opened: Opened,
     code: CodeMap,
-    notes: Vec<Refusal>,
+    notes: Vec<Unavailable>,
     drained: Vec<Vec<u8>>,
 }
 
@@ -42,7 +43,7 @@ impl Sampler {
     ///
     /// # Errors
     /// What the kernel refused, with a remedy.
-    pub fn open(settings: &Settings) -> Result<Self, Refusal> {
+    pub fn open(settings: &Settings) -> Result<Self, Unavailable> {
         let (opened, mut notes) = open::open(settings)?;
         let code = match settings.target {
             Target::Process(pid) => CodeMap::of_process(pid).unwrap_or_else(|refusal| {
@@ -57,7 +58,7 @@ impl Sampler {
 
     /// What is not as it could be, such as a machine without cycle counters.
     /// The sampler works nonetheless.
-    pub fn notes(&self) -> &[Refusal] {
+    pub fn notes(&self) -> &[Unavailable] {
         &self.notes
     }
 
@@ -70,7 +71,7 @@ impl Sampler {
     ///
     /// # Errors
     /// When the kernel refuses.
-    pub fn start(&self) -> Result<(), Refusal> {
+    pub fn start(&self) -> Result<(), Unavailable> {
         for place in &self.opened.places {
             perf::enable(place.leader.as_fd()).map_err(|error| refused("ioctl(PERF_EVENT_IOC_ENABLE)", &error))?;
         }
@@ -82,7 +83,7 @@ impl Sampler {
     ///
     /// # Errors
     /// When a ring is not what the kernel promises.
-    pub fn drain(&mut self) -> Result<(), Refusal> {
+    pub fn drain(&mut self) -> Result<(), Unavailable> {
         for (place, drained) in self.opened.places.iter_mut().zip(&mut self.drained) {
             // Beyond the limit the kernel finds no room and counts what it drops.
             if drained.len() < KEPT_LIMIT {
@@ -97,7 +98,7 @@ impl Sampler {
     ///
     /// # Errors
     /// When a ring is not what the kernel promises.
-    pub fn finish(mut self) -> Result<Recording, Refusal> {
+    pub fn finish(mut self) -> Result<Recording, Unavailable> {
         for place in &self.opened.places {
             perf::disable(place.leader.as_fd()).map_err(|error| refused("ioctl(PERF_EVENT_IOC_DISABLE)", &error))?;
         }
@@ -118,6 +119,6 @@ fn lost_of(place: &Place) -> Option<u64> {
     perf::read(&place.leader).ok()?.get(place.lost_at?).copied()
 }
 
-fn refused(tried: &str, error: &io::Error) -> Refusal {
-    Refusal::of("sampling", tried, error, perf::remedy(error))
+fn refused(tried: &str, error: &io::Error) -> Unavailable {
+    refused_call("sampling", tried, error, perf::remedy(error))
 }

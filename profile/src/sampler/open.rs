@@ -9,7 +9,8 @@ use super::ring::Ring;
 use super::settings::{PERIOD_CYCLES, RING_LEAST, Settings, Target};
 use crate::perf::{self, Attributes};
 use crate::system::online_cpus;
-use crate::{Refusal, errno_name};
+use crate::{errno_name, refused_call};
+use model::Unavailable;
 
 /// What a sample holds besides address, task, time, CPU and chain.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -50,7 +51,7 @@ pub struct Opened {
 
 impl Opened {
     /// Notes a change of the CPUs: work on a CPU that came later was not sampled.
-    pub fn watch_cpus(&self, notes: &mut Vec<Refusal>) {
+    pub fn watch_cpus(&self, notes: &mut Vec<Unavailable>) {
         if self.cpus.is_empty() {
             return;
         }
@@ -59,20 +60,20 @@ impl Opened {
             Ok(now) => format!("online at the start: {:?}, at the end: {now:?}", self.cpus),
             Err(error) => format!("/sys/devices/system/cpu/online: {}", errno_name(&error)),
         };
-        notes.push(Refusal::new("sampling on every CPU", answer, "Repeat the trial without taking CPUs off or on"));
+        notes.push(Unavailable::new("sampling on every CPU", answer, "Repeat the trial without taking CPUs off or on"));
     }
 }
 
 /// Opens what the settings ask for: cycles where they are to be had, the CPU
 /// clock otherwise, and says in the notes what is missing.
-pub fn open(settings: &Settings) -> Result<(Opened, Vec<Refusal>), Refusal> {
+pub fn open(settings: &Settings) -> Result<(Opened, Vec<Unavailable>), Unavailable> {
     let mut notes = Vec::new();
     if settings.source != Some(SampleSource::CpuClock) {
         for counters in [true, false] {
             match attempt(settings, SampleSource::Cycles, counters, &mut notes) {
                 Ok(opened) => return Ok((opened, notes)),
                 // The counters of a group are a wish; without cycles there is no sense in them.
-                Err(refusal) if counters && refusal.mechanism == COUNTERS_IN_SAMPLES => notes.push(refusal),
+                Err(refusal) if counters && refusal.what == COUNTERS_IN_SAMPLES => notes.push(refusal),
                 Err(refusal) if settings.source.is_none() => {
                     notes.push(refusal);
                     break;
@@ -87,7 +88,7 @@ pub fn open(settings: &Settings) -> Result<(Opened, Vec<Refusal>), Refusal> {
 
 const COUNTERS_IN_SAMPLES: &str = "instructions and cache misses in samples";
 
-fn attempt(settings: &Settings, source: SampleSource, counters: bool, notes: &mut Vec<Refusal>) -> Result<Opened, Refusal> {
+fn attempt(settings: &Settings, source: SampleSource, counters: bool, notes: &mut Vec<Unavailable>) -> Result<Opened, Unavailable> {
     let (task, cpus) = match settings.target {
         Target::Process(pid) => (pid, online_cpus().map_err(|error| cpus_unknown(&error))?),
         Target::Thread(tid) => (tid, Vec::new()),
@@ -146,14 +147,14 @@ fn open_members(
     attributes: &Attributes,
     counts_lost: bool,
     layout: &mut Layout,
-) -> Result<Vec<OwnedFd>, Refusal> {
+) -> Result<Vec<OwnedFd>, Unavailable> {
     let read_format = attributes.read_format | if counts_lost { perf::FORMAT_LOST } else { 0 };
     let mut members = Vec::new();
     for (place, (name, config)) in COUNTERS.into_iter().enumerate() {
         let member = Attributes { config, period: 0, read_format, flags: attributes.flags & !perf::DISABLED, ..*attributes };
         let opened = perf::open(member, task, cpu, Some(leader.as_fd())).and_then(|event| Ok((perf::id(event.as_fd())?, event)));
         let (id, event) = opened.map_err(|error| {
-            Refusal::of(
+            refused_call(
                 COUNTERS_IN_SAMPLES,
                 &format!("perf_event_open({name})"),
                 &error,
@@ -167,14 +168,14 @@ fn open_members(
 }
 
 /// Maps a ring, of half the size as long as the system says that it is too much.
-fn map(event: &OwnedFd, wanted: usize, notes: &mut Vec<Refusal>) -> Result<Ring, Refusal> {
+fn map(event: &OwnedFd, wanted: usize, notes: &mut Vec<Unavailable>) -> Result<Ring, Unavailable> {
     let mut bytes = wanted;
     loop {
         match Ring::map(event.as_fd(), bytes) {
             Ok(ring) => {
                 if bytes < wanted {
                     let answer = format!("{} KiB of {} KiB were allowed", bytes >> 10, wanted >> 10);
-                    notes.push(Refusal::new(
+                    notes.push(Unavailable::new(
                         "a ring of the wanted size",
                         answer,
                         "Raise kernel.perf_event_mlock_kb or `ulimit -l`, or shorten the trial",
@@ -185,18 +186,20 @@ fn map(event: &OwnedFd, wanted: usize, notes: &mut Vec<Refusal>) -> Result<Ring,
             Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOMEM)) && bytes > RING_LEAST => bytes /= 2,
             Err(error) => {
                 let remedy = "Raise kernel.perf_event_mlock_kb or `ulimit -l`, or run as root";
-                return Err(Refusal::of("memory for samples", &format!("mmap of {} KiB", bytes >> 10), &error, remedy));
+                return Err(refused_call("memory for samples", &format!("mmap of {} KiB", bytes >> 10), &error, remedy));
             }
         }
     }
 }
 
-fn refused(source: SampleSource, counters: bool, error: &io::Error) -> Refusal {
+fn refused(source: SampleSource, counters: bool, error: &io::Error) -> Unavailable {
     match source {
-        SampleSource::CpuClock => Refusal::of("samples of the kernel", "perf_event_open(CPU_CLOCK, callchain)", error, perf::remedy(error)),
+        SampleSource::CpuClock => {
+            refused_call("samples of the kernel", "perf_event_open(CPU_CLOCK, callchain)", error, perf::remedy(error))
+        }
         SampleSource::Cycles if counters && error.raw_os_error() == Some(libc::EINVAL) => {
             // Before Linux 6.12 readings and threads to come exclude each other.
-            Refusal::of(
+            refused_call(
                 COUNTERS_IN_SAMPLES,
                 "perf_event_open(CYCLES, read, inherit)",
                 error,
@@ -204,11 +207,11 @@ fn refused(source: SampleSource, counters: bool, error: &io::Error) -> Refusal {
             )
         }
         SampleSource::Cycles => {
-            Refusal::of("hardware counters", "perf_event_open(CYCLES, callchain)", error, "Times come from samples by the CPU clock")
+            refused_call("hardware counters", "perf_event_open(CYCLES, callchain)", error, "Times come from samples by the CPU clock")
         }
     }
 }
 
-fn cpus_unknown(error: &io::Error) -> Refusal {
-    Refusal::of("samples of the kernel", "/sys/devices/system/cpu/online", error, "Mount sysfs")
+fn cpus_unknown(error: &io::Error) -> Unavailable {
+    refused_call("samples of the kernel", "/sys/devices/system/cpu/online", error, "Mount sysfs")
 }

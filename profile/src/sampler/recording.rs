@@ -4,8 +4,8 @@ use model::profile::SampleSource;
 
 use super::open::Layout;
 use super::record::{Malformed, Record, Records};
-use crate::Refusal;
 use crate::symbols::CodeMap;
+use model::Unavailable;
 
 /// Everything that was written while a sampler ran, still in the kernel's form.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub struct Recording {
     /// Where the process's code comes from.
     pub code: CodeMap,
     /// What was not as it could be.
-    pub notes: Vec<Refusal>,
+    pub notes: Vec<Unavailable>,
 }
 
 impl Recording {

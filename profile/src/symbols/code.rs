@@ -11,7 +11,8 @@ use std::io::Read;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
-use crate::Refusal;
+use crate::refused_call;
+use model::Unavailable;
 
 /// The most mappings that are read: a program of this kind has a dozen.
 const MAPPING_LIMIT: usize = 4096;
@@ -67,12 +68,12 @@ impl CodeMap {
     ///
     /// # Errors
     /// When its mappings cannot be read.
-    pub fn of_process(pid: u32) -> Result<Self, Refusal> {
+    pub fn of_process(pid: u32) -> Result<Self, Unavailable> {
         let list = format!("/proc/{pid}/maps");
         let mut text = String::new();
         let read = File::open(&list).and_then(|file| file.take(LIST_LIMIT).read_to_string(&mut text));
         read.map_err(|error| {
-            Refusal::of(
+            refused_call(
                 "telling system call exits from user code",
                 &list,
                 &error,

@@ -8,9 +8,10 @@ mod table;
 
 use std::io;
 
+use crate::errno_name;
 use crate::system::read_limited;
-use crate::{Refusal, errno_name};
 use bpf::sysctl;
+use model::Unavailable;
 
 pub use code::CodeMap;
 pub use kallsyms::Malformed;
@@ -27,25 +28,27 @@ impl Symbols {
     ///
     /// # Errors
     /// When the kernel hides its addresses or has no list, with a remedy.
-    pub fn of_kernel() -> Result<Self, Refusal> {
+    pub fn of_kernel() -> Result<Self, Unavailable> {
         let list = read_limited(KALLSYMS).map_err(|error| absent(&error))?;
         // Without it no function of a module has a name, which is better than a wrong one.
         let modules = read_limited(MODULES).unwrap_or_default();
         Self::parse(&list, &modules).map_err(|malformed| match malformed {
-            Malformed::Hidden => Refusal::new(
+            Malformed::Hidden => Unavailable::new(
                 MECHANISM,
                 format!("{KALLSYMS}: every address reads 0, kernel.kptr_restrict is {}", sysctl("kernel.kptr_restrict")),
                 "Run as root or with CAP_SYSLOG (and `sysctl kernel.kptr_restrict=1` where it is 2)",
             ),
-            other => Refusal::new(MECHANISM, format!("{KALLSYMS}: {other}"), "Report this kernel's version: its list is not understood"),
+            other => {
+                Unavailable::new(MECHANISM, format!("{KALLSYMS}: {other}"), "Report this kernel's version: its list is not understood")
+            }
         })
     }
 }
 
-fn absent(error: &io::Error) -> Refusal {
+fn absent(error: &io::Error) -> Unavailable {
     let remedy = match error.raw_os_error() {
         Some(libc::ENOENT) => "Mount /proc, or use a kernel with CONFIG_KALLSYMS",
         _ => "Run as root",
     };
-    Refusal::new(MECHANISM, format!("{KALLSYMS}: {}", errno_name(error)), remedy)
+    Unavailable::new(MECHANISM, format!("{KALLSYMS}: {}", errno_name(error)), remedy)
 }

@@ -6,8 +6,8 @@ use model::Nanos;
 use model::end::Window;
 use model::profile::Waits;
 
-use crate::Refusal;
 use crate::sampler::record::Switch;
+use model::Unavailable;
 
 /// What happened to a thread. The first two are numbered as the kernel tells
 /// them apart.
@@ -87,8 +87,8 @@ impl WaitLog {
     ///
     /// # Errors
     /// When events were lost, or the window began before the log.
-    pub fn waits(&self, tid: u32, window: Window) -> Result<Waits, Refusal> {
-        let refused = |answer: String, remedy| Err(Refusal::new("waits from scheduler tracepoints", answer, remedy));
+    pub fn waits(&self, tid: u32, window: Window) -> Result<Waits, Unavailable> {
+        let refused = |answer: String, remedy| Err(Unavailable::new("waits from scheduler tracepoints", answer, remedy));
         if self.lost > 0 {
             return refused(format!("{} events were not kept", self.lost), "Shorten the trial");
         }

@@ -13,10 +13,11 @@ use std::io;
 
 use model::Nanos;
 
+use crate::errno_name;
 use crate::system::monotonic;
-use crate::{Refusal, errno_name};
 use bpf::asm::{Assembler, Helper, Label, Reg, Test};
 use bpf::{Attached, Filter, Map, MapKind, Program, Who, emit_count};
+use model::Unavailable;
 
 pub use log::{Event, EventKind, WaitLog};
 use switches::Switches;
@@ -45,7 +46,7 @@ pub struct WaitRecorder {
     failures: Map,
     _tasks: Map,
     programs: Vec<Attached>,
-    switches: Result<Switches, Refusal>,
+    switches: Result<Switches, Unavailable>,
     started: Nanos,
     capacity: usize,
 }
@@ -58,7 +59,7 @@ impl WaitRecorder {
     /// # Errors
     /// When the kernel refuses. A refusal of perf alone leaves
     /// [`model::profile::Waits::switching`] empty, and is told by [`WaitRecorder::note`].
-    pub fn open(who: Who, longest: Nanos, cpu: Option<u32>) -> Result<Self, Refusal> {
+    pub fn open(who: Who, longest: Nanos, cpu: Option<u32>) -> Result<Self, Unavailable> {
         let wanted = usize::try_from(longest.get().saturating_mul(EVENTS_PER_SECOND / 1_000) / 1_000_000).unwrap_or(EVENTS_MOST);
         let capacity = wanted.clamp(EVENTS_LEAST, EVENTS_MOST);
         let queue = Map::new(MapKind::Queue, 0, EVENT, capacity, MECHANISM)?;
@@ -76,7 +77,7 @@ impl WaitRecorder {
     }
 
     /// Why there will be no figure for the switches themselves, if so.
-    pub fn note(&self) -> Option<&Refusal> {
+    pub fn note(&self) -> Option<&Unavailable> {
         self.switches.as_ref().err()
     }
 
@@ -85,7 +86,7 @@ impl WaitRecorder {
     ///
     /// # Errors
     /// When the events cannot be read.
-    pub fn finish(self) -> Result<WaitLog, Refusal> {
+    pub fn finish(self) -> Result<WaitLog, Unavailable> {
         let missed: u64 = self.programs.iter().map(Attached::missed).sum();
         drop(self.programs);
         let mut events = Vec::new();
@@ -101,8 +102,8 @@ impl WaitRecorder {
     }
 }
 
-fn unreadable(error: &io::Error) -> Refusal {
-    Refusal::new(MECHANISM, format!("bpf(MAP_LOOKUP_AND_DELETE_ELEM): {}", errno_name(error)), "Repeat the trial")
+fn unreadable(error: &io::Error) -> Unavailable {
+    Unavailable::new(MECHANISM, format!("bpf(MAP_LOOKUP_AND_DELETE_ELEM): {}", errno_name(error)), "Repeat the trial")
 }
 
 #[derive(Clone, Copy)]

@@ -4,12 +4,13 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use model::Nanos;
 
-use crate::Refusal;
 use crate::perf::{self, Attributes};
+use crate::refused_call;
 use crate::sampler::Layout;
 use crate::sampler::record::{Record, Records, Switch};
 use crate::sampler::ring::Ring;
 use crate::system::online_cpus;
+use model::Unavailable;
 
 const MECHANISM: &str = "the cost of switching";
 
@@ -27,8 +28,8 @@ pub struct Switches {
 impl Switches {
     /// Starts to record the switches of a process's main thread and of those
     /// that it starts from now on.
-    pub fn open(pid: u32, longest: Nanos, cpu: Option<u32>) -> Result<Self, Refusal> {
-        let cpus = online_cpus().map_err(|error| Refusal::of(MECHANISM, "/sys/devices/system/cpu/online", &error, "Mount sysfs"))?;
+    pub fn open(pid: u32, longest: Nanos, cpu: Option<u32>) -> Result<Self, Unavailable> {
+        let cpus = online_cpus().map_err(|error| refused_call(MECHANISM, "/sys/devices/system/cpu/online", &error, "Mount sysfs"))?;
         let wanted = usize::try_from(longest.get().saturating_mul(BYTES_PER_SECOND / 1_000_000) / 1_000).unwrap_or(RING_MOST);
         let busy = wanted.clamp(RING_LEAST, RING_MOST).next_power_of_two();
         let mut places = Vec::new();
@@ -43,9 +44,9 @@ impl Switches {
                 ..Attributes::default()
             };
             let event = perf::open(attributes, pid, Some(this), None)
-                .map_err(|error| Refusal::of(MECHANISM, "perf_event_open(DUMMY, context_switch)", &error, perf::remedy(&error)))?;
+                .map_err(|error| refused_call(MECHANISM, "perf_event_open(DUMMY, context_switch)", &error, perf::remedy(&error)))?;
             let ring = Ring::map(event.as_fd(), bytes).map_err(|error| {
-                Refusal::of(MECHANISM, &format!("mmap of {} KiB", bytes >> 10), &error, "Raise kernel.perf_event_mlock_kb or `ulimit -l`")
+                refused_call(MECHANISM, &format!("mmap of {} KiB", bytes >> 10), &error, "Raise kernel.perf_event_mlock_kb or `ulimit -l`")
             })?;
             places.push((event, ring));
         }
@@ -56,19 +57,19 @@ impl Switches {
     ///
     /// # Errors
     /// When a ring overflowed or is not what the kernel promises.
-    pub fn finish(mut self) -> Result<Vec<Switch>, Refusal> {
+    pub fn finish(mut self) -> Result<Vec<Switch>, Unavailable> {
         let mut found = Vec::new();
         let layout = Layout::default();
         for (event, ring) in &mut self.places {
             perf::disable(event.as_fd())
-                .map_err(|error| Refusal::of(MECHANISM, "ioctl(PERF_EVENT_IOC_DISABLE)", &error, perf::remedy(&error)))?;
+                .map_err(|error| refused_call(MECHANISM, "ioctl(PERF_EVENT_IOC_DISABLE)", &error, perf::remedy(&error)))?;
             let mut bytes = Vec::new();
-            ring.take(&mut bytes).map_err(|error| Refusal::of(MECHANISM, "the ring of switches", &error, "Repeat the trial"))?;
+            ring.take(&mut bytes).map_err(|error| refused_call(MECHANISM, "the ring of switches", &error, "Repeat the trial"))?;
             for record in Records::new(&bytes, &layout) {
                 match record {
                     Ok(Record::Switch(switch)) => found.push(switch),
                     Ok(Record::Lost(_)) | Err(_) => {
-                        return Err(Refusal::new(MECHANISM, "the ring had no room", "Shorten the trial"));
+                        return Err(Unavailable::new(MECHANISM, "the ring had no room", "Shorten the trial"));
                     }
                     Ok(_) => {}
                 }

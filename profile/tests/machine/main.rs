@@ -18,14 +18,14 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 
 use libtest_mimic::{Arguments, Trial};
-use profile::Refusal;
+use model::Unavailable;
 
 /// Why a test cannot be run here.
 #[derive(Debug)]
 struct Skip(String);
 
-impl From<Refusal> for Skip {
-    fn from(refusal: Refusal) -> Self {
+impl From<Unavailable> for Skip {
+    fn from(refusal: Unavailable) -> Self {
         Self(refusal.to_string())
     }
 }

@@ -51,6 +51,6 @@ pub fn child() {
     println!("done");
 }
 
-fn say(part: &str, refusal: Option<profile::Refusal>) {
+fn say(part: &str, refusal: Option<model::Unavailable>) {
     println!("{part}|{}", refusal.map_or_else(|| "allowed".to_owned(), |refusal| format!("{}|{}", refusal.answer, refusal.remedy)));
 }

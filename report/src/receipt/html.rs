@@ -271,8 +271,8 @@ fn absences(study: &ReceiptStudy) -> Markup {
             ol .findings {
                 @for absence in &study.absences {
                     li {
-                        p .text { (capital(&absence.what)) ": " (absence.answer) }
-                        p .remedy { (capital(&absence.remedy)) }
+                        p .text { (capital(&absence.unavailable.what)) ": " (absence.unavailable.answer) }
+                        p .remedy { (capital(&absence.unavailable.remedy)) }
                         p .concerns { "in " (plural(absence.trials, "trial")) }
                     }
                 }

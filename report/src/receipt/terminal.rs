@@ -2,6 +2,7 @@
 
 use analysis::result::receipt::{Absence, ReceiptStudy, SeriesReceipt, WorkloadReceipt};
 use attribution::{Figure, FunctionRow, SizeCell};
+use model::Unavailable;
 use model::profile::CountTier;
 
 use super::pick::{crosses, mark, sizes};
@@ -241,7 +242,7 @@ fn absences(page: &mut Page, study: &ReceiptStudy) {
     }
     page.gap();
     page.warning(&format!("{} not to be had", plural(study.absences.len() as u64, "thing")));
-    for Absence { what, answer, remedy, trials } in &study.absences {
+    for Absence { unavailable: Unavailable { what, answer, remedy }, trials } in &study.absences {
         page.item(&capital(&format!("{what}: {answer} ({})", plural(*trials, "trial"))));
         page.plain(&format!("→ {}", capital(remedy)), 2, 4);
     }

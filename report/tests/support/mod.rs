@@ -14,7 +14,7 @@ use analysis::result::{ANALYSIS_FORMAT, Analysis, Balance, Disturbed, Estimate, 
 use model::host::{FACTS_FORMAT, HostFacts};
 use model::plan::{Blocks, Link, LinkKind, Offload, OnLoss, PlanEnd};
 use model::run::{RUN_FORMAT, Status};
-use model::{Nanos, Plan, Role, Run, Warning};
+use model::{Nanos, Plan, Role, Run, Unavailable, Warning};
 
 /// A figure with an interval of so many shares below and above.
 pub fn estimate(value: f64, down: f64, up: f64) -> Estimate {
@@ -176,11 +176,11 @@ fn findings() -> Vec<Finding> {
         ),
         one(
             "hardware cycle counter is not available: perf_event_open: No such file or directory (ENOENT)",
-            Warning::Absent {
+            Warning::Absent(Unavailable {
                 what: "hardware cycle counter".into(),
                 answer: "perf_event_open: No such file or directory (ENOENT)".into(),
                 remedy: "Run on a machine whose hypervisor passes the counters on.".into(),
-            },
+            }),
             0,
             &[],
             0,

@@ -5,10 +5,10 @@ use analysis::Collector;
 use analysis::result::Analysis;
 use model::end::{CpuTime, EndReport, Window};
 use model::plan::receipt::{PERIOD, ReceiptPlan};
-use model::profile::{CallCounts, CountTier, Observation, Profile, Refused, SampleSource, Stack, Waits};
+use model::profile::{CallCounts, CountTier, Observation, Profile, SampleSource, Stack, Waits};
 use model::run::{RUN_FORMAT, Status};
 use model::trial::{Measured, Observed, Outcome};
-use model::{Bytes, Cell, Nanos, Pass, Run, Test, TrialRecord};
+use model::{Bytes, Cell, Nanos, Pass, Run, Test, TrialRecord, Unavailable};
 use report::receipt::Flames;
 
 use super::trials;
@@ -159,7 +159,7 @@ impl End {
             }
             Pass::Count => {
                 seen.counts = Some(self.calls());
-                seen.refused.push(Refused {
+                seen.refused.push(Unavailable {
                     what: "counts of functions by BPF".into(),
                     answer: "bpf(BPF_PROG_LOAD): Operation not permitted (EPERM)".into(),
                     remedy: "run as root, or give CAP_BPF and CAP_PERFMON".into(),

@@ -44,7 +44,7 @@ fn what_is_put_in_comes_out() {
     let passes = study.cells[0].sender.passes;
     assert_eq!([passes.clean, passes.time, passes.wait, passes.count, passes.witness, passes.missing], [6, 6, 6, 6, 6, 0]);
     let uncounted = &study.absences[0];
-    assert_eq!((uncounted.what.as_str(), uncounted.trials), ("exact calls of ip_output", 3 * 6 * 2 * 2));
+    assert_eq!((uncounted.unavailable.what.as_str(), uncounted.trials), ("exact calls of ip_output", 3 * 6 * 2 * 2));
     let repeat = study.cells[2].receiver.repeat.unwrap();
     assert!(repeat.total_variation < 0.03 && repeat.by_chance > 0.0, "{repeat:?}");
     assert!(serde_json::to_string(&study).is_ok());
@@ -128,7 +128,7 @@ fn what_is_missing_is_said() {
                 let seen = seen(record, Role::Sender).unwrap();
                 seen.waits = None;
                 let refused = |text: &str| text.to_owned();
-                seen.refused.push(model::profile::Refused { what: refused("waits"), answer: refused("EPERM"), remedy: refused("be root") });
+                seen.refused.push(model::Unavailable { what: refused("waits"), answer: refused("EPERM"), remedy: refused("be root") });
             }
             Pass::Clean if record.block == 0 => measured_of(record).receiver.counts.messages = 0,
             _ => {}
@@ -139,7 +139,7 @@ fn what_is_missing_is_said() {
     assert_eq!((end.passes.time, end.passes.clean, end.passes.missing), (0, 5, 7));
     let crate::result::receipt::ReceiptOutcome::Absent { reason } = &end.outcome else { panic!("no receipt") };
     assert!(reason.contains("no time pass") && reason.contains("7 trials gave nothing"), "{reason}");
-    let absent = |what: &str| study.absences.iter().find(|absence| absence.what == what).map(|absence| absence.trials);
+    let absent = |what: &str| study.absences.iter().find(|absence| absence.unavailable.what == what).map(|absence| absence.trials);
     assert_eq!((absent("time passes"), absent("waits")), (Some(18), Some(18)));
     assert_eq!(absent("a clean pass of UDP_STREAM 1 B, receiver"), Some(1));
     assert!(study.series.is_empty() && study.observer.is_none());
