@@ -15,16 +15,37 @@ use crate::{chart, interval};
 pub struct Document {
     /// Name of the page.
     pub title: String,
-    /// Name of what is shown, next to the tool's.
-    pub brand: String,
-    /// The heading above everything.
-    pub heading: String,
+    /// What stands above everything.
+    pub masthead: Masthead,
+    /// Places that a page leads to: their names, words, and a count where there is one.
+    pub places: Vec<(String, String, Option<usize>)>,
     /// The sections, in the order of a page.
     pub sections: Vec<Section>,
     /// Data that a page carries for its script and for whoever reads it by one: names and JSON.
     pub data: Vec<(&'static str, String)>,
     /// Version of nettoll that writes it.
     pub tool: String,
+}
+
+/// What stands above a report. What is empty is not shown.
+#[derive(Debug, Default)]
+pub struct Masthead {
+    /// Name of what is shown, next to the tool's.
+    pub brand: String,
+    /// The heading.
+    pub heading: String,
+    /// How the machine disturbed what was measured.
+    pub disturbed: Option<String>,
+    /// Why its receipts are not to be used.
+    pub red: Option<String>,
+    /// What it is about.
+    pub about: String,
+    /// When it began.
+    pub started: String,
+    /// Where its figures are from.
+    pub source: String,
+    /// The same as lines of a terminal.
+    pub lines: Vec<String>,
 }
 
 /// A part of a report with a title.
@@ -50,8 +71,8 @@ impl Section {
     }
 
     /// Every figure of it, in the order of a page.
-    pub fn figures(self) -> Vec<Figure> {
-        self.blocks.into_iter().flat_map(Block::into_figures).collect()
+    pub fn figures(&self) -> impl Iterator<Item = &Figure> {
+        self.blocks.iter().flat_map(Block::all_figures)
     }
 }
 
@@ -64,8 +85,24 @@ pub enum Block {
     Paragraph(Text),
     /// Secondary text.
     Aside(Text),
-    /// A heading within a piece.
+    /// A heading within a section or a piece.
     Heading(Text),
+    /// The gravest doubt, or that there is none.
+    Callout(Callout),
+    /// The answers at a glance.
+    Cards(Vec<Card>),
+    /// Sentences under headings of their own.
+    Prose(Vec<Prose>),
+    /// Words and what they mean, with a word for the page's style.
+    Terms(&'static str, Vec<(String, String)>),
+    /// What the heads of tables mean.
+    Legend(Vec<(&'static str, String)>),
+    /// Markup of a page, and the figures that it has places for.
+    Markup(String, Vec<Figure>),
+    /// Ways to save the data of a page.
+    Save,
+    /// Where the figures are that a page without its script does not draw.
+    Undrawn(&'static str),
     /// Blocks below a heading of their own.
     Piece(Piece),
     /// What follows from figures, and how it is to be taken.
@@ -115,11 +152,11 @@ impl Block {
         (!all.is_empty()).then_some(Self::Figures(all))
     }
 
-    fn into_figures(self) -> Vec<Figure> {
+    fn all_figures(&self) -> Vec<&Figure> {
         match self {
-            Self::Figures(figures) => figures,
+            Self::Figures(figures) | Self::Markup(_, figures) => figures.iter().collect(),
             Self::Piece(Piece { blocks, .. }) | Self::Page(blocks) | Self::Details(_, blocks) => {
-                blocks.into_iter().flat_map(Self::into_figures).collect()
+                blocks.iter().flat_map(Self::all_figures).collect()
             }
             _ => Vec::new(),
         }
@@ -154,6 +191,39 @@ pub struct Piece {
     pub heading: Text,
     /// What it says.
     pub blocks: Vec<Block>,
+}
+
+/// A sentence that is seen first.
+#[derive(Debug)]
+pub struct Callout {
+    /// The place that it leads to; empty: all is well.
+    pub place: &'static str,
+    /// In few words.
+    pub head: String,
+    /// In a sentence.
+    pub text: String,
+}
+
+/// An answer at a glance.
+#[derive(Debug)]
+pub struct Card {
+    /// What it is about.
+    pub heading: String,
+    /// The figure; text: why there is none.
+    pub value: Cell,
+    /// What the figure is.
+    pub what: String,
+    /// Further figures with their names; those that are [`Cell::Nothing`] are not shown.
+    pub facts: Vec<(String, Cell)>,
+}
+
+/// Sentences under a heading of their own.
+#[derive(Debug)]
+pub struct Prose {
+    /// What they are about.
+    pub heading: String,
+    /// The sentences.
+    pub sentences: Vec<Text>,
 }
 
 /// A comparison or an advice: a heading, what follows, and the figures behind it.
@@ -429,10 +499,14 @@ pub enum Cell {
     Estimate(Estimated),
     /// A line, and smaller ones below it.
     Stack(Vec<String>),
-    /// The cell above reaches down here.
-    Above,
-    /// The cell to the left reaches over here.
-    Left,
+    /// Texts below each other.
+    Lines(Vec<Text>),
+    /// Text that reaches over this many rows.
+    Tall(usize, Text),
+    /// Text that reaches over this many columns.
+    Wide(usize, Text),
+    /// A taller or wider cell reaches over here.
+    Covered,
 }
 
 /// A figure with its interval, as it is written.

@@ -25,6 +25,7 @@ pub mod workload;
 pub use studies::verdict;
 
 // What the outputs share.
+mod assembly;
 mod chart;
 mod clock;
 mod document;

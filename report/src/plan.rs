@@ -80,7 +80,7 @@ fn extent(plan: &Plan) -> String {
         plural(plan.cells.len() as u64, "cell"),
         plural(trials, "trial"),
         plan.seed,
-        crate::words::run::links(plan),
+        crate::studies::run::links(plan),
     )
 }
 

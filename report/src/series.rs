@@ -1,5 +1,7 @@
 //! What belongs into one table: the cells that differ in message size alone.
 
+use std::collections::HashSet;
+
 use analysis::result::{Analysis, CellResult, CostModel, Estimate, FitOutcome, Latency, Limit, Metric, Quantity, Term};
 use model::Test;
 
@@ -25,15 +27,24 @@ impl Group<'_> {
 /// Every series of an analysis, streams first, else in the order of the plan;
 /// those excepted that are laid side by side elsewhere ([`variants`]).
 pub fn groups(analysis: &Analysis) -> Vec<Group<'_>> {
-    let places = crate::studies::variants(analysis);
+    let places = summed_up(analysis);
     grouped(analysis, |place| !places.contains(&place))
 }
 
 /// The series of levels, counts and rates that a part of the report of their own
 /// sums up.
 pub fn variants(analysis: &Analysis) -> Vec<Group<'_>> {
-    let places = crate::studies::variants(analysis);
+    let places = summed_up(analysis);
     grouped(analysis, |place| places.contains(&place))
+}
+
+/// Places of the cells that the section of a study sums up, so that their tables and models
+/// need not lead.
+fn summed_up(analysis: &Analysis) -> HashSet<usize> {
+    let levels = analysis.levels().into_iter().flat_map(|study| study.variants());
+    let counts = analysis.repetitions().into_iter().flat_map(|study| study.variants());
+    let rates = analysis.open_loop().into_iter().flat_map(|study| study.variants());
+    levels.chain(counts).chain(rates).collect()
 }
 
 fn grouped(analysis: &Analysis, belongs: impl Fn(usize) -> bool) -> Vec<Group<'_>> {

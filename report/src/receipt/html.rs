@@ -10,7 +10,7 @@ use super::pick::mark;
 use super::tables::{self, Entry, Line};
 use super::{figure, rules, words};
 use crate::chart::Chart;
-use crate::html::{figures, part, scrolling};
+use crate::html::{figure as draw, scrolling};
 use crate::number;
 use crate::words::{capital, plural};
 
@@ -21,13 +21,12 @@ const LEAST_ROUTINE: f64 = 0.01;
 /// Routines on demand: the rest is in the JSON.
 const MOST_ROUTINES: usize = 120;
 
-/// The section; empty without receipts.
-pub fn section(study: Option<&ReceiptStudy>, charts: &[Chart], flames: &Flames) -> Markup {
-    let Some(study) = study else { return html! {} };
-    let content = html! {
+/// What the section holds.
+pub fn content(study: &ReceiptStudy, charts: &[Chart], flames: &Flames) -> Markup {
+    html! {
         p .lead { (capital(&words::sources(study))) ". " (words::observer(study)) " " (words::rules(study)) }
         (red(study))
-        @if !charts.is_empty() { div .charts { @for chart in charts { (figures::figure(chart)) } } }
+        @if !charts.is_empty() { div .charts { @for chart in charts { (draw(chart)) } } }
         @if !study.series.is_empty() {
             p .lead .legend {
                 "ns of this end's CPU per message; ± to the farther end of the interval at 95 %; share of its CPU time. ↑ ↓ ~: shown by a test to rise, fall or vary with the size. "
@@ -41,8 +40,7 @@ pub fn section(study: Option<&ReceiptStudy>, charts: &[Chart], flames: &Flames) 
         (doubts(study))
         (absences(study))
         (decided(study))
-    };
-    part("receipt", "Where the time of a message goes", &content)
+    }
 }
 
 fn red(study: &ReceiptStudy) -> Markup {

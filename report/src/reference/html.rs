@@ -9,8 +9,7 @@ use maud::{Markup, html};
 
 use super::{Machine, chart, csv, machines, parts, words};
 use crate::chart::Chart;
-use crate::html::figures::figure;
-use crate::html::{data, document, part, scrolling};
+use crate::html::{data, document, figure, part, scrolling};
 use crate::number::{self, NOTHING};
 use crate::words::capital;
 
@@ -155,7 +154,7 @@ fn cost(series: &SeriesResult) -> Markup {
             td { (piece.map_or_else(nothing, |piece| words::range(&piece.message_ns, number::time))) }
             td { (piece.map_or_else(nothing, |piece| words::range(&piece.byte_ns, number::time))) }
             td { (words::line_to(series)) }
-            td { (series.cost.as_ref().map_or_else(nothing, |cost| crate::words::cost::r_squared(cost.r_squared))) }
+            td { (series.cost.as_ref().map_or_else(nothing, |cost| crate::studies::cost::r_squared(cost.r_squared))) }
             td { (series.cost.as_ref().map_or_else(nothing, |cost| number::time(cost.least_squares.byte_ns))) }
             td { (words::law(series)) }
             td { (limit) }

@@ -120,7 +120,7 @@ fn costs(machine: &Machine) -> Vec<Column> {
         Column::figures(
             6,
             ["", "r²"],
-            words(&|series| series.cost.as_ref().map_or(NOTHING.to_owned(), |cost| crate::words::cost::r_squared(cost.r_squared))),
+            words(&|series| series.cost.as_ref().map_or(NOTHING.to_owned(), |cost| crate::studies::cost::r_squared(cost.r_squared))),
         ),
         Column::words(7, ["power law of", "throughput"], words(&words::law)),
         Column::figures(8, ["", "limit"], words(&|series| tight(&words::saturation(series)[0]))),

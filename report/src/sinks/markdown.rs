@@ -1,7 +1,7 @@
 //! A document as Markdown: pieces with their conclusions, tables and notes.
 
 use super::words;
-use crate::document::{Block, Column, Document, Kind, Section, Table, Tone};
+use crate::document::{Block, Column, Document, Kind, Prose, Section, Table, Text, Tone};
 
 /// The whole document.
 pub fn render(document: &Document) -> String {
@@ -29,7 +29,15 @@ fn block(block: &Block) -> String {
         Block::Findings(all) => list("- ", all.iter().map(|finding| finding.text.clone())),
         Block::Table(one) if one.title.is_empty() => table(one),
         Block::Table(one) => format!("{}\n\n{}\n", escaped(&one.title), table(one)),
-        Block::Figures(_) | Block::Map(_) | Block::Details(..) | Block::Page(_) | Block::Terminal(_) | Block::Gap => String::new(),
+        Block::Callout(callout) => format!("**{}** {}\n\n", escaped(&callout.head), escaped(&callout.text)),
+        Block::Prose(all) => {
+            let one = |prose: &Prose| format!("{}\n\n", escaped(&prose.heading)) + &list("- ", prose.sentences.iter().map(Text::plain));
+            all.iter().map(one).collect()
+        }
+        Block::Terms(_, all) => list("- ", all.iter().map(|(term, meaning)| format!("{term}: {meaning}"))),
+        Block::Legend(all) => list("- ", all.iter().map(|(key, meaning)| format!("{key}: {meaning}"))),
+        // What is drawn, folded, or for one other sink.
+        _ => String::new(),
     }
 }
 

@@ -14,6 +14,8 @@ fn words(cell: &Cell) -> String {
         Cell::Text(text) => text.plain(),
         Cell::Estimate(estimate) => format!("{} {}", estimate.value, estimate.margin),
         Cell::Stack(lines) => lines.join(" "),
-        Cell::Above | Cell::Left => String::new(),
+        Cell::Lines(lines) => lines.iter().map(crate::document::Text::plain).collect::<Vec<_>>().join(" "),
+        Cell::Tall(_, text) | Cell::Wide(_, text) => text.plain(),
+        Cell::Covered => String::new(),
     }
 }

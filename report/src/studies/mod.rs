@@ -2,13 +2,15 @@
 //! [`all`] adds another.
 
 mod buffers;
+pub mod cells;
+pub mod checks;
+pub mod cost;
 mod levels;
 mod open_loop;
 mod published;
 mod repetitions;
+pub mod run;
 pub mod verdict;
-
-use std::collections::HashSet;
 
 use analysis::result::Analysis;
 
@@ -25,13 +27,4 @@ pub fn all(analysis: &Analysis) -> Vec<Section> {
         verdict::arms(analysis),
     ];
     sections.into_iter().flatten().collect()
-}
-
-/// Places of the cells that a section sums up, so that their tables and models
-/// need not lead.
-pub fn variants(analysis: &Analysis) -> HashSet<usize> {
-    let levels = analysis.levels().into_iter().flat_map(|study| study.variants());
-    let counts = analysis.repetitions().into_iter().flat_map(|study| study.variants());
-    let rates = analysis.open_loop().into_iter().flat_map(|study| study.variants());
-    levels.chain(counts).chain(rates).collect()
 }

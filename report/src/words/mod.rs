@@ -1,10 +1,7 @@
 //! What an analysis says, in sentences that the terminal and the page share.
 
-pub mod balance;
-pub mod cost;
 pub mod factor;
 pub mod metric;
-pub mod run;
 
 /// `1 trial`, `2 trials`.
 pub fn plural(count: u64, one: &str) -> String {

@@ -5,31 +5,68 @@
 //! `maud`, data by [`crate::json`].
 
 mod heat;
+pub mod page;
 
 use maud::{Markup, PreEscaped, html};
 
-use crate::document::{Block, Cell, Column, Document, Estimated, Finding, Kind, Section, Shown, Span, Table, Text, Tone};
-use crate::html::figures::figure;
-use crate::html::{document, part, scrolling};
+use self::page::{data, document, figure, part, scrolling};
+use crate::document::{
+    Block, Callout, Card, Cell, Column, Document, Estimated, Figure, Finding, Kind, Masthead, Section, Shown, Span, Table, Text, Tone,
+};
 use crate::json::for_script;
 use crate::number::NOTHING;
 use crate::words::capital;
 
 /// The whole page.
 pub fn render(page: &Document) -> String {
-    let is_summary = |section: &Section| section.id == "summary";
+    let is_summary = |section: &&Section| section.id == "summary";
     // What the link at the top of the page skips to.
-    let id = (!page.sections.iter().any(is_summary)).then_some("summary");
+    let id = (!page.sections.iter().any(|section| is_summary(&section))).then_some("summary");
     let content = html! {
-        header .masthead { div .inner { p .brand { "nettoll" span { " · " (page.brand) } } h1 { (page.heading) } } }
-        main id=[id] { @for one in &page.sections { (section(one)) } }
+        (masthead(&page.masthead, &page.places))
+        main id=[id] { @for one in page.sections.iter().filter(|one| is_for_page(one)) { (section(one)) } }
     };
-    let held = html! { @for (id, json) in &page.data { script type="application/json" id=(id) { (PreEscaped(for_script(json))) } } };
+    let figures: Vec<&Figure> = page.sections.iter().flat_map(Section::figures).collect();
+    let held = html! {
+        (data("chart-data", &figures))
+        @for (id, json) in &page.data { script type="application/json" id=(id) { (PreEscaped(for_script(json))) } }
+    };
     document(&page.title, &content, &html! { "Written by nettoll " (page.tool) "." }, &held)
 }
 
+fn is_for_page(section: &Section) -> bool {
+    !section.title.is_empty() || section.blocks.iter().any(|block| !matches!(block, Block::Terminal(_)))
+}
+
+fn masthead(head: &Masthead, places: &[(String, String, Option<usize>)]) -> Markup {
+    if head.brand.is_empty() {
+        return html! { header { h1 { (head.heading) } @if !head.source.is_empty() { p { (head.source) } } } };
+    }
+    html! {
+        header .masthead {
+            div .inner {
+                p .brand { "nettoll" span { " · " (head.brand) } }
+                h1 { (head.heading) }
+                @if let Some(text) = &head.disturbed { p .callout.disturbed { span { (text) } } }
+                @if let Some(text) = &head.red { a .red href="#receipt" { strong { "Red: " (text) "." } } }
+                @if !head.about.is_empty() { p .about { (head.about) } }
+                @if !head.source.is_empty() {
+                    p .meta { @if !head.started.is_empty() { time { (head.started) } " · " } (head.source) }
+                }
+                @if !places.is_empty() {
+                    nav aria-label="Parts of this page" {
+                        @for (place, name, count) in places {
+                            a href={ "#" (place) } { (name) @if let Some(count) = count { " " span .count { (count) } } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// A section.
-pub fn section(section: &Section) -> Markup {
+fn section(section: &Section) -> Markup {
     let content = blocks("", &section.blocks);
     if section.title.is_empty() {
         html! { section { (content) } }
@@ -64,9 +101,56 @@ fn block(heading: &str, block: &Block) -> Markup {
         Block::Findings(all) => html! { ol .findings { @for one in all { (finding(one)) } } },
         Block::Table(one) => titled(heading, one),
         Block::Figures(all) => html! { div .charts { @for one in all { (figure(one)) } } },
+        Block::Callout(one) => callout(one),
+        Block::Cards(all) => html! { div .cards { @for one in all { (card(one)) } } },
+        Block::Prose(all) => html! {
+            div .prose-grid {
+                @for one in all { article .prose { h3 { (one.heading) } ul { @for text in &one.sentences { li { (words(text)) } } } } }
+            }
+        },
+        Block::Terms(style, all) => {
+            html! { dl class=(style) { @for (term, meaning) in all { div { dt { (term) } dd { (meaning) } } } } }
+        }
+        Block::Markup(markup, _) => html! { (PreEscaped(markup)) },
+        Block::Save => html! {
+            div .buttons {
+                button type="button" data-save="json" { "Save as JSON" }
+                button type="button" data-save="csv" { "Save as CSV" }
+            }
+        },
+        Block::Undrawn(text) => html! { noscript { p .callout { strong { "Charts need JavaScript." } span { (text) } } } },
         Block::Details(summary, all) => html! { details { summary { (summary) } (blocks(heading, all)) } },
         Block::Page(all) => blocks(heading, all),
-        Block::Terminal(_) | Block::Gap => html! {},
+        Block::Terminal(_) | Block::Legend(_) | Block::Gap => html! {},
+    }
+}
+
+fn callout(one: &Callout) -> Markup {
+    let content = html! { strong { (one.head) } span { (one.text) } };
+    if one.place.is_empty() {
+        return html! { p .callout.good { (content) } };
+    }
+    html! { a .callout href={ "#" (one.place) } { (content) } }
+}
+
+fn card(card: &Card) -> Markup {
+    let fact = |one: &Estimated| html! { dd title=(one.ends) { (one.value) " " span .margin { (one.margin) } } };
+    html! {
+        article .card {
+            h3 { (card.heading) }
+            @if let Cell::Text(text) = &card.value { p .faint { (words(text)) } } @else {
+                p .big {
+                    @if let Cell::Estimate(one) = &card.value { span .value { (one.value) } span .margin { (one.margin) } }
+                    @else { span .value { (NOTHING) } }
+                }
+                p .what { (card.what) }
+                dl {
+                    @for (name, cell) in &card.facts {
+                        @if let Cell::Estimate(one) = cell { div { dt { (name) } (fact(one)) } }
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -139,23 +223,29 @@ fn table(table: &Table, caption: &str, marked: bool) -> Markup {
 
 fn row(table: &Table, columns: &[(&Column, &str)], row: usize, marked: bool) -> Markup {
     let cell = |place: usize| columns.get(place).and_then(|(column, _)| column.cells.get(row)).unwrap_or(&Cell::Nothing);
-    let reaches = |place: usize| {
-        let right = (place + 1..columns.len()).take_while(|right| matches!(cell(*right), Cell::Left)).count() + 1;
-        let below = columns[place].0.cells.iter().skip(row + 1).take_while(|below| matches!(below, Cell::Above)).count() + 1;
-        [right, below].map(|reach| (reach > 1).then_some(reach))
-    };
-    let style = table.row_styles.get(row).filter(|style| !style.is_empty());
+    let style = table.row_styles.get(row);
     html! {
         tr class=[style] {
             @for (place, (column, _)) in columns.iter().enumerate() {
-                @let [right, below] = reaches(place);
+                @let [below, right] = reach(cell(place));
                 @match cell(place) {
-                    Cell::Above | Cell::Left => {},
+                    Cell::Covered => {},
                     cell if place == 0 => th scope="row" rowspan=[below] { (content(cell, column.kind)) },
-                    cell => td class=[Some(class(column)).filter(|class| marked || !class.is_empty())] colspan=[right] rowspan=[below] { (content(cell, column.kind)) },
+                    cell => td class=[Some(class(column)).filter(|class| marked || !class.is_empty())] colspan=[right] rowspan=[below] {
+                        (content(cell, column.kind))
+                    },
                 }
             }
         }
+    }
+}
+
+/// Rows and columns that a cell reaches over, where that is said.
+const fn reach(cell: &Cell) -> [Option<usize>; 2] {
+    match cell {
+        Cell::Tall(rows, _) => [Some(*rows), None],
+        Cell::Wide(columns, _) => [None, Some(*columns)],
+        _ => [None, None],
     }
 }
 
@@ -163,13 +253,14 @@ fn content(cell: &Cell, kind: Kind) -> Markup {
     match (cell, kind) {
         (Cell::Nothing, Kind::Estimates(Shown::Margin | Shown::All, _)) => html! { span .faint { (NOTHING) } },
         (Cell::Nothing, _) => html! { (NOTHING) },
-        (Cell::Text(text), _) => words(text),
+        (Cell::Text(text) | Cell::Tall(_, text) | Cell::Wide(_, text), _) => words(text),
         (Cell::Estimate(one), Kind::Estimates(shown, _)) => estimate(one, shown),
         (Cell::Estimate(one), _) => estimate(one, Shown::Joined),
         (Cell::Stack(lines), _) => {
             html! { @for (place, line) in lines.iter().enumerate() { @if place == 0 { (line) } @else { small { (line) } } } }
         }
-        (Cell::Above | Cell::Left, _) => html! {},
+        (Cell::Lines(lines), _) => html! { @for line in lines { div { (words(line)) } } },
+        (Cell::Covered, _) => html! {},
     }
 }
 

@@ -6,14 +6,15 @@ use analysis::verdict::{Change, Coefficient, SelfTest};
 
 use super::words;
 use crate::document::{Block, Part, Section, Table, Tone};
-use crate::words::{cost, plural};
+use crate::studies::cost;
+use crate::words::plural;
 use crate::{interval, number};
 
 /// Everything, arm by arm; `None` without arms.
 pub fn section(analysis: &Analysis) -> Option<Section> {
     let labels: Vec<String> = analysis.cells.iter().map(|cell| cell.label.clone()).collect();
     let blocks: Vec<Block> = analysis.verdicts().iter().map(|verdict| one(verdict, &labels).into()).collect();
-    (!blocks.is_empty()).then(|| Section { id: "arms".to_owned(), title: "Arms".to_owned(), rank: 2, blocks, ..Section::default() })
+    (!blocks.is_empty()).then(|| Section { id: "arms".to_owned(), title: "Arms".to_owned(), rank: 9, blocks, ..Section::default() })
 }
 
 fn one(verdict: &ArmVerdict, labels: &[String]) -> Part {

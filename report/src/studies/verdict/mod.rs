@@ -13,7 +13,7 @@ pub use arms::section as arms;
 use analysis::between::Between;
 use analysis::result::Analysis;
 
-use crate::document::{Block, Document, Section};
+use crate::document::{Block, Document, Masthead, Section};
 use crate::json;
 use crate::sinks::{self, markdown};
 use crate::terminal::Style;
@@ -21,20 +21,19 @@ use crate::terminal::Style;
 /// Runs compared with the first.
 fn document(between: &Between, tool: &str) -> Document {
     let blocks = between::parts(between).into_iter().map(Block::from).collect();
-    let none: [(); 0] = [];
     Document {
         title: "Runs compared".to_owned(),
-        brand: "compare".to_owned(),
-        heading: "Runs held against the first".to_owned(),
+        masthead: Masthead { brand: "compare".to_owned(), heading: "Runs held against the first".to_owned(), ..Masthead::default() },
         sections: vec![Section { blocks, ..Section::default() }],
-        data: vec![("chart-data", json::compact(&none)), ("analysis", json::compact(between)), ("csv", json::compact(&""))],
+        data: vec![("analysis", json::compact(between)), ("csv", json::compact(&""))],
         tool: tool.to_owned(),
+        ..Document::default()
     }
 }
 
 /// Runs compared with the first, for a terminal; ends with a newline.
 pub fn terminal(between: &Between, style: Style) -> String {
-    sinks::terminal::render(&Document { heading: String::new(), ..document(between, "") }, style)
+    sinks::terminal::render(&Document { masthead: Masthead::default(), ..document(between, "") }, style)
 }
 
 /// The same as Markdown.

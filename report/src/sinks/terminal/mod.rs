@@ -1,24 +1,47 @@
 //! A document in a terminal: what a page folds away is left out, and columns
 //! that do not fit, the least wanted first.
 
-use crate::document::{Block, Cell, Document, HeatMap, Kind, Level, Section, Shown, Table, Tone};
+mod page;
+pub mod table;
+mod wrap;
+
+pub use page::{Page, Style};
+
+use self::table::Column;
+use crate::document::{Block, Cell, Document, HeatMap, Kind, Level, Masthead, Section, Shown, Table, Tone};
 use crate::number::{NOTHING, tight};
-use crate::terminal::table::Column;
-use crate::terminal::{Page, Style};
 use crate::words::capital;
 
 /// The whole document; ends with a newline.
 pub fn render(document: &Document, style: Style) -> String {
     let mut page = Page::new(style);
-    if !document.heading.is_empty() {
-        page.heading(&document.heading);
-    }
-    document.sections.iter().for_each(|one| section(&mut page, one));
+    self::document(&mut page, document);
     page.finish()
 }
 
+/// Everything, by the rank of the sections.
+pub fn document(page: &mut Page, document: &Document) {
+    masthead(page, &document.masthead);
+    let mut ranked: Vec<&Section> = document.sections.iter().collect();
+    ranked.sort_by_key(|one| one.rank);
+    ranked.into_iter().for_each(|one| section(page, one));
+}
+
+/// What stands above everything.
+fn masthead(page: &mut Page, masthead: &Masthead) {
+    if !masthead.heading.is_empty() {
+        page.heading(&masthead.heading);
+    }
+    masthead.disturbed.iter().for_each(|text| page.warning(text));
+    if !masthead.about.is_empty() {
+        page.plain(&masthead.about, 0, 0);
+    }
+    masthead.red.iter().for_each(|text| page.warning(&format!("RED: {text}.")));
+    masthead.lines.iter().for_each(|line| page.faint(line, 0));
+}
+
 /// One section.
-pub fn section(page: &mut Page, section: &Section) {
+fn section(page: &mut Page, section: &Section) {
     if section.headed {
         page.gap();
         page.heading(&section.title);
@@ -27,7 +50,7 @@ pub fn section(page: &mut Page, section: &Section) {
 }
 
 /// Blocks, one below the other; answers come last.
-pub fn blocks(page: &mut Page, all: &[Block]) {
+fn blocks(page: &mut Page, all: &[Block]) {
     let (answers, others): (Vec<&Block>, Vec<&Block>) = all.iter().partition(|one| matches!(one, Block::Answers(_)));
     others.into_iter().chain(answers).for_each(|one| block(page, one));
 }
@@ -72,9 +95,19 @@ fn block(page: &mut Page, block: &Block) {
             }
             page.table(columns(one));
         }
+        Block::Callout(callout) => page.plain(&format!("{}. {}", callout.head, callout.text), 0, 0),
+        Block::Prose(all) => {
+            for one in all {
+                page.plain(&one.heading, 0, 0);
+                one.sentences.iter().for_each(|text| page.item(&text.plain()));
+            }
+        }
+        Block::Terms(_, all) => all.iter().for_each(|(term, meaning)| page.legend(term, meaning)),
+        Block::Legend(all) => all.iter().for_each(|(key, meaning)| page.legend(key, meaning)),
         Block::Terminal(all) => blocks(page, all),
         Block::Gap => page.gap(),
-        Block::Figures(_) | Block::Details(..) | Block::Page(_) => {}
+        Block::Figures(_) | Block::Markup(..) | Block::Cards(_) | Block::Details(..) | Block::Page(_) | Block::Save | Block::Undrawn(_) => {
+        }
     }
 }
 
@@ -104,7 +137,7 @@ fn map(page: &mut Page, map: &HeatMap) {
 }
 
 /// The columns that a terminal has of a table.
-pub fn columns(table: &Table) -> Vec<Column> {
+fn columns(table: &Table) -> Vec<Column> {
     let column = |(place, column): (usize, &crate::document::Column)| {
         let lines = column.head.terminal.clone()?;
         // Names and verdicts stay; of the rest the later ones go first.

@@ -1,15 +1,129 @@
-//! The cost models of a series, in sentences.
+//! Cost models: coefficients at a glance, and in sentences.
 
 use std::collections::BTreeMap;
 
-use analysis::result::{Breakpoint, Estimate, Fit, FitOutcome, Piece, Quantity, Term, TermEstimate};
+use analysis::result::{Breakpoint, CostModel, Estimate, Fit, FitOutcome, Piece, Quantity, Term, TermEstimate};
 
-use super::{capital, list};
+use crate::document::{self, Block, Cell, Column, Head, Kind, Prose, Section, Span, Table, Text};
 use crate::series::Group;
+use crate::words::{capital, list};
 use crate::{interval, number};
 
+/// The models in sentences; `None` without any.
+pub fn section(groups: &[Group]) -> Option<Section> {
+    let prose: Vec<Prose> = groups
+        .iter()
+        .filter(|group| !group.models.is_empty())
+        .map(|group| Prose { heading: group.name.clone(), sentences: sentences(group).iter().map(|text| emphasised(text)).collect() })
+        .collect();
+    let lead = "So many nanoseconds for a message as such and so many for each byte of it: a straight line through the measured sizes, several where one would not do, none where it would mislead.";
+    (!prose.is_empty()).then(|| Section {
+        id: "cost".to_owned(),
+        title: "What a message costs".to_owned(),
+        headed: true,
+        rank: 5,
+        blocks: vec![Block::Page(vec![Block::Lead(lead.into())]), Block::Prose(prose)],
+    })
+}
+
+/// All coefficients next to each other, for a page; `None` without models.
+pub fn coefficients(groups: &[Group]) -> Option<Block> {
+    let mut table =
+        Table { groups: Vec::new(), ..Table::default() }.labelled("Coefficients of the cost models", "Coefficients of the cost models");
+    let column = |(head, kind)| Column::new(Head::page(head), kind);
+    let heads = [
+        ("Of", Kind::Words),
+        ("Sizes", Kind::Words),
+        ("Per message", Kind::Figures),
+        ("Per byte", Kind::Figures),
+        ("Other terms", Kind::Words),
+        ("r²", Kind::Figures),
+    ];
+    table.columns = heads.map(column).into();
+    for group in groups.iter().filter(|group| !group.models.is_empty()) {
+        table.groups.push((table.rows(), group.name.clone()));
+        group.models.iter().flat_map(|model| rows(model)).for_each(|row| {
+            table.columns.iter_mut().zip(row).for_each(|(column, cell)| column.cells.push(cell));
+        });
+    }
+    let piece = document::Piece { id: "coefficients", heading: "Cost model".into(), ..document::Piece::default() };
+    (!table.groups.is_empty()).then(|| Block::Page(vec![Block::Piece(document::Piece { blocks: vec![table.into()], ..piece })]))
+}
+
+fn rows(model: &CostModel) -> Vec<[Cell; 6]> {
+    let name = capital(name(model.quantity));
+    match &model.outcome {
+        FitOutcome::NotALine { .. } => {
+            let why = Text::from("Not a line; why: ").and(Span::Link("cost", "What a message costs".to_owned()));
+            vec![[name.into(), Cell::Wide(5, why), Cell::Covered, Cell::Covered, Cell::Covered, Cell::Covered]]
+        }
+        FitOutcome::Fitted(fit) => {
+            let tall = |place: usize, text: &str| if place == 0 { Cell::Tall(fit.pieces.len(), text.into()) } else { Cell::Covered };
+            let row = |(place, piece): (usize, &Piece)| {
+                [
+                    tall(place, &name),
+                    sizes(piece, fit, place).into(),
+                    coefficient(piece, Term::Message),
+                    coefficient(piece, Term::Byte),
+                    others(piece),
+                    tall(place, &r_squared(fit.r_squared)),
+                ]
+            };
+            fit.pieces.iter().enumerate().map(row).collect()
+        }
+    }
+}
+
+fn sizes(piece: &Piece, fit: &Fit, place: usize) -> Text {
+    let threshold = place.checked_sub(1).and_then(|before| fit.breakpoints.get(before)).map(threshold);
+    let text = Text::from(format!("{}–{} B", number::whole(piece.from.get()), number::whole(piece.to.get())));
+    threshold.into_iter().fold(text, |text, threshold| text.and(Span::Small(threshold)))
+}
+
+fn coefficient(piece: &Piece, term: Term) -> Cell {
+    match piece.terms.iter().find(|entry| entry.term == term) {
+        None => Cell::Nothing,
+        Some(entry) if entry.is_shown() => figure(String::new(), entry).into(),
+        Some(entry) => {
+            let text = Text::default().and(Span::Faint("none shown".to_owned()));
+            at_most(entry).into_iter().fold(text, |text, most| text.and(Span::Small(most))).into()
+        }
+    }
+}
+
+fn others(piece: &Piece) -> Cell {
+    let others = piece.terms.iter().filter(|entry| !matches!(entry.term, Term::Message | Term::Byte) && entry.is_shown());
+    Cell::Lines(others.map(|entry| figure(format!("per {}: ", term(entry.term)), entry)).collect())
+}
+
+fn figure(before: String, entry: &TermEstimate) -> Text {
+    let text = Text::from(format!("{before}{} ns", interval::nanoseconds(&entry.estimate).0)).and(Span::Small(ends(&entry.estimate)));
+    counted(entry).into_iter().fold(text, |text, range| text.and(Span::Small(range)))
+}
+
+/// The sentence with its costs in bold and what stands in parentheses set back.
+fn emphasised(sentence: &str) -> Text {
+    let mut text = Text::default();
+    let mut rest = sentence;
+    while let Some((before, (inside, after))) = rest.split_once('(').and_then(|(before, rest)| Some((before, rest.split_once(')')?))) {
+        text = bold(text, before).and(Span::Faint(format!("({inside})")));
+        rest = after;
+    }
+    bold(text, rest)
+}
+
+/// Numbers of nanoseconds in bold.
+fn bold(mut text: Text, mut rest: &str) -> Text {
+    while let Some((before, after)) = rest.split_once(" ns") {
+        let (words, number) = before.rfind(' ').map_or(("", before), |place| before.split_at(place + 1));
+        text = text.and(Span::Plain(words.to_owned())).and(Span::Strong(format!("{number}\u{a0}ns")));
+        rest = after;
+    }
+    text.and(Span::Plain(rest.to_owned()))
+}
+
 /// One sentence for each quantity, and one for what holds for several.
-pub fn sentences(group: &Group) -> Vec<String> {
+fn sentences(group: &Group) -> Vec<String> {
     let mut sentences: Vec<String> = Vec::new();
     for model in &group.models {
         match &model.outcome {
@@ -43,7 +157,7 @@ pub const fn term(term: Term) -> &'static str {
 }
 
 /// What lies at a break of the line: `MTU: fragments`.
-pub fn threshold(point: &Breakpoint) -> String {
+fn threshold(point: &Breakpoint) -> String {
     match point.name.as_deref() {
         Some("MTU") => "MTU: fragments".to_owned(),
         Some("MSS") => "MSS: several segments".to_owned(),
@@ -53,13 +167,13 @@ pub fn threshold(point: &Breakpoint) -> String {
 }
 
 /// The share by which the model misses at worst.
-pub fn worst(fit: &Fit) -> Option<f64> {
+fn worst(fit: &Fit) -> Option<f64> {
     let known = fit.points.iter().map(|point| point.residual.abs()).filter(|share| share.is_finite());
     known.max_by(f64::total_cmp)
 }
 
 /// `1,900 to 1,960`, or why there is no interval.
-pub fn ends(estimate: &Estimate) -> String {
+fn ends(estimate: &Estimate) -> String {
     match interval::nanoseconds(estimate).1 {
         Some((low, high)) => format!("{low} to {high}"),
         None => format!("no interval, n = {}", estimate.n),
@@ -103,19 +217,19 @@ fn terms(piece: &Piece) -> String {
 }
 
 /// What is said of a cost that may be nothing: never a figure below 0.
-pub fn not_shown(entry: &TermEstimate) -> String {
+fn not_shown(entry: &TermEstimate) -> String {
     let bound = at_most(entry).map_or(String::new(), |most| format!(" ({most})"));
     format!("no cost per {} shown{bound}", term(entry.term))
 }
 
 /// The upper end of a cost that may be nothing, if it is above 0.
-pub fn at_most(entry: &TermEstimate) -> Option<String> {
+fn at_most(entry: &TermEstimate) -> Option<String> {
     let most = entry.estimate.interval.map(|interval| interval.high).filter(|most| *most > 0.0)?;
     Some(format!("at most {} ns", number::significant(most, 2)))
 }
 
 /// How many of a term's unit a message had.
-pub fn counted(entry: &TermEstimate) -> Option<String> {
+fn counted(entry: &TermEstimate) -> Option<String> {
     let [least, most] = entry.counted?;
     Some(format!("{} to {} of them per message", number::significant(least, 2), number::significant(most, 2)))
 }

@@ -1,0 +1,19 @@
+//! A run's report as one page that holds everything: text, charts, script, data.
+
+use analysis::result::Analysis;
+
+use crate::receipt::{self, Flames};
+pub(crate) use crate::sinks::html::page::{data, document, figure, part, scrolling};
+use crate::{assembly, csv, json, sinks};
+
+/// The whole page, without flame graphs.
+pub fn render(analysis: &Analysis) -> String {
+    render_with(analysis, &Flames::default())
+}
+
+/// The whole page.
+pub fn render_with(analysis: &Analysis, flames: &Flames) -> String {
+    let mut document = assembly::document(analysis, Some(flames));
+    document.data = vec![("analysis", json::compact(&receipt::held::of(analysis))), ("csv", json::compact(&csv::render(analysis)))];
+    sinks::html::render(&document)
+}

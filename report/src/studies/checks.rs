@@ -1,0 +1,114 @@
+//! Warnings, where the datagrams went, and what exchanging the hosts showed.
+
+use analysis::result::{Analysis, Balance, RoleTest, Roles};
+
+use crate::document::{Block, Finding, Rows, Section, Table};
+use crate::words::{list, plural};
+use crate::{interval, number};
+
+/// Every warning, then the checks of the whole run; a terminal prints the checks first.
+pub fn sections(analysis: &Analysis) -> [Section; 2] {
+    let roles = analysis.roles.as_ref().map(|test| roles(analysis, test));
+    let balance = analysis.datagrams.as_ref().map(datagrams);
+    let count = plural(analysis.findings.len() as u64, "warning");
+    let finding = |finding: &analysis::result::Finding| Finding {
+        text: finding.text.clone(),
+        remedy: finding.remedy.clone(),
+        concerns: super::run::concerns(finding),
+    };
+    let (lead, heading) = match analysis.findings.is_empty() {
+        // Nothing was looked at.
+        true if analysis.trials == 0 => ("No trial was measured: there was nothing to doubt.".to_owned(), None),
+        true => ("No warnings.".to_owned(), Some(Block::Heading("No warnings".into()))),
+        false => {
+            let warning = Block::Terminal(vec![Block::Gap, Block::Conclusion(crate::document::Tone::Bad, count.clone())]);
+            (format!("{count}: what is wrong or missing first, then by how much of how many trials is in question."), Some(warning))
+        }
+    };
+    let mut blocks = vec![Block::Page(vec![Block::Lead(lead.into())])];
+    blocks.extend(heading.map(|block| Block::Terminal(vec![block])));
+    if !analysis.findings.is_empty() {
+        blocks.push(Block::Findings(analysis.findings.iter().map(finding).collect()));
+    }
+    let mut page = Vec::new();
+    if let Some(roles) = &roles {
+        page.extend([Block::Heading("Are both directions alike?".into()), Block::Paragraph(roles.as_str().into())]);
+    }
+    if let (Some(text), Some(balance)) = (&balance, &analysis.datagrams) {
+        let heading = Block::Heading("Where did the datagrams go?".into());
+        page.extend([heading, Block::Paragraph(text.as_str().into()), table(balance).into()]);
+    }
+    blocks.push(Block::Page(page));
+    let checks = Block::sentences(balance.into_iter().chain(roles)).map(|all| vec![Block::Heading("Checks".into()), all]);
+    let checks = checks.into_iter().map(Block::Terminal).collect();
+    [
+        Section { id: "doubts".to_owned(), title: "Doubts and checks".to_owned(), rank: 7, blocks, ..Section::default() },
+        Section { rank: 6, blocks: checks, ..Section::default() },
+    ]
+}
+
+fn table(balance: &Balance) -> Table {
+    let share = |count: f64| number::percent(count / balance.sent as f64);
+    let of = |name: &str, count: u64| (name.to_owned(), number::whole(count), share(count as f64));
+    let mut rows = vec![of("Sent", balance.sent), of("Received", balance.received)];
+    rows.extend(balance.dropped.iter().map(|(name, count)| of(name, *count)));
+    rows.push(("Unaccounted for".to_owned(), number::signed(balance.unaccounted), share(balance.unaccounted as f64)));
+    Rows::of(&rows)
+        .words("Datagrams", |(name, ..)| name.as_str())
+        .figures("Count", |(_, count, _)| count.as_str())
+        .figures("Share", |(.., share)| share.as_str())
+        .table()
+        .labelled("Where the datagrams went", "Datagrams of all UDP trials")
+        .styled("narrow")
+}
+
+/// The equation of sent and received, with every loss named.
+pub fn datagrams(balance: &Balance) -> String {
+    let share = |count: u64| number::percent(count as f64 / balance.sent as f64);
+    let mut text = format!("Of {} sent, {} arrived", plural(balance.sent, "datagram"), number::whole(balance.received));
+    if balance.sent > 0 {
+        text += &format!(" ({})", share(balance.received));
+    }
+    let drops: Vec<String> =
+        balance.dropped.iter().map(|(name, count)| format!("{} in {name} ({})", number::whole(*count), share(*count))).collect();
+    if !drops.is_empty() {
+        text += &format!("; the kernel dropped {}", list(&drops));
+    }
+    text + &match balance.unaccounted {
+        0 => "; none is unaccounted for.".to_owned(),
+        left => format!("; {} unaccounted for.", number::signed(left)),
+    }
+}
+
+/// The host-swap test, its verdict and what it could have shown; or why there is none.
+pub fn roles(analysis: &Analysis, roles: &Roles) -> String {
+    match roles {
+        Roles::Tested(test) => verdict(analysis, test),
+        Roles::TooFewBlocks { blocks, needed } => format!(
+            "Whether exchanging the hosts' roles matters cannot be told from {}: this run needs {needed}.",
+            plural(*blocks as u64, "block")
+        ),
+    }
+}
+
+fn verdict(analysis: &Analysis, test: &RoleTest) -> String {
+    let blocks = analysis.run.plan.blocks;
+    // A verdict needs both: unlikely by chance, and large enough to matter.
+    let (unlikely, large) = (test.p <= 1.0 - blocks.confidence + 1e-9, (test.ratio.value - 1.0).abs() >= blocks.interval);
+    let verdict = match (unlikely, large) {
+        (true, true) => "a difference, the two directions are not alike".to_owned(),
+        (true, false) => format!("a difference, smaller than the {} that matter here", number::percent(blocks.interval)),
+        (false, _) => "no difference shown".to_owned(),
+    };
+    let ends = match test.ratio.interval {
+        Some(ends) => format!("{} to {}", number::change(ends.low - 1.0), number::change(ends.high - 1.0)),
+        None => interval::range(&test.ratio, number::percent),
+    };
+    format!(
+        "With the hosts' roles exchanged, the time per message changes by {} ({ends}; p = {}; {} exchanged, {} not): {verdict}.",
+        number::change(test.ratio.value - 1.0),
+        number::significant(test.p, 2),
+        plural(test.swapped as u64, "block"),
+        number::whole(test.straight as u64),
+    )
+}
