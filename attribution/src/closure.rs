@@ -6,9 +6,9 @@ use std::ops::RangeInclusive;
 use model::Role;
 use serde::Serialize;
 
-use super::doubt::Doubt;
-use super::figure::Figure;
-use super::passes::{CleanPass, TimePass};
+use crate::doubt::Doubt;
+use crate::figure::Figure;
+use crate::passes::{CleanPass, TimePass};
 use stats::estimate::Estimate;
 use stats::median;
 
@@ -77,7 +77,7 @@ pub struct Sums {
 
 impl Closure {
     /// Adds up.
-    pub fn of(sums: &Sums) -> Self {
+    pub fn from_sums(sums: &Sums) -> Self {
         let rows = sums.sampled.value * sums.cpu;
         // Rows that were scaled to the whole CPU time hold the switching.
         let switching = sums.switching.filter(|_| !sums.calibrated).or((sums.role == Role::Sender).then_some(0.0));
@@ -114,7 +114,7 @@ impl Observer {
     const CONFIDENCE: f64 = 0.90;
 
     /// Pairs passes by their block; `None` where no block has both.
-    pub fn of(time: &[TimePass], clean: &[CleanPass]) -> Option<Self> {
+    pub fn from_passes(time: &[TimePass], clean: &[CleanPass]) -> Option<Self> {
         let of_block: BTreeMap<u32, f64> = clean.iter().map(|pass| (pass.block, pass.cpu.get() as f64 / pass.messages)).collect();
         let pair = |pass: &TimePass| of_block.get(&pass.block).map(|clean| pass.cpu.get() as f64 / pass.messages / clean);
         let ratios: Vec<f64> = time.iter().filter_map(pair).collect();

@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::attributes::Layer;
-use super::build::Receipt;
-use super::figure::{CONFIDENCE, Figure};
-use super::ratio::satterthwaite;
-use super::row::Row;
+use crate::attributes::Layer;
+use crate::figure::{CONFIDENCE, ErrorMethod, Figure, satterthwaite};
+use crate::receipt::Receipt;
+use crate::rows::Row;
 use stats::distribution::{student_critical, student_two_sided};
 use stats::holm::holm;
 
@@ -16,7 +15,7 @@ use stats::holm::holm;
 /// worth a verdict, however sure.
 pub const LEAST_SHARE: f64 = 0.01;
 
-/// What a row's difference says.
+/// The verdict on a row's difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -31,7 +30,7 @@ pub enum Verdict {
 /// One row of both.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Difference<K> {
-    /// What it is of.
+    /// The row: a layer, a category, a function.
     pub key: K,
     /// ns per message in each.
     pub ns: [f64; 2],
@@ -59,13 +58,14 @@ pub struct Comparison<K> {
 }
 
 /// Compares two receipts by the rows that `of` picks, such as
-/// `|receipt| &receipt.layers`.
+/// `|receipt| &receipt.rows.layers`.
 ///
 /// Each difference is tested by Welch's t (Welch 1947), all rows together by
 /// Holm. A row that one of them has not is one of no sample, known to within one.
 pub fn compare<K: Ord + Clone>(a: &Receipt, b: &Receipt, of: impl Fn(&Receipt) -> &[Row<K>]) -> Comparison<K> {
     let keys: BTreeSet<&K> = of(a).iter().chain(of(b)).map(|row| &row.key).collect();
-    let figure = |receipt: &Receipt, key: &K| of(receipt).iter().find(|row| row.key == *key).map_or_else(|| receipt.unseen(), |row| row.ns);
+    let figure =
+        |receipt: &Receipt, key: &K| of(receipt).iter().find(|row| row.key == *key).map_or_else(|| receipt.unseen_row(), |row| row.ns);
     let mut rows: Vec<Difference<K>> = keys.into_iter().map(|key| difference(key.clone(), figure(a, key), figure(b, key))).collect();
     let known: Vec<usize> = (0..rows.len()).filter(|place| rows[*place].p.is_some()).collect();
     let adjusted = holm(&known.iter().filter_map(|place| rows[*place].p).collect::<Vec<_>>());
@@ -104,20 +104,20 @@ impl<K> Difference<K> {
     }
 }
 
-/// How far the layers' shares of two receipts are apart: the total variation
+/// Distance of the layers' shares of two receipts: the total variation
 /// distance, half the sum of the differences' sizes, 0 to 1. Of shares of what
 /// was sampled.
 pub fn total_variation(a: &Receipt, b: &Receipt) -> f64 {
     let share = |receipt: &Receipt, layer: Layer| {
-        let samples = receipt.layers.iter().find(|row| row.key == layer).map_or(0, |row| row.samples);
-        samples as f64 / receipt.samples as f64
+        let samples = receipt.rows.layers.iter().find(|row| row.key == layer).map_or(0, |row| row.samples);
+        samples as f64 / receipt.sampling.samples as f64
     };
     Layer::ALL.iter().map(|layer| (share(a, *layer) - share(b, *layer)).abs()).sum::<f64>() / 2.0
 }
 
 impl Receipt {
     /// A row that no sample fell into: nothing, known to within one sample.
-    pub fn unseen(&self) -> Figure {
-        Figure::new(0.0, Some(self.each * self.each), f64::INFINITY, super::ErrorMethod::Binomial)
+    pub fn unseen_row(&self) -> Figure {
+        Figure::new(0.0, Some(self.each * self.each), f64::INFINITY, ErrorMethod::Binomial)
     }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use model::profile::SampleSource;
 use serde::Serialize;
 
-use super::attributes::{Attributes, Layer};
-use super::passes::TimePass;
+use crate::attributes::{Attributes, Layer};
+use crate::passes::TimePass;
 
 /// Instructions, as [`HardwareCounts::names`] calls them.
 const INSTRUCTIONS: &str = "instructions";

@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 
-use super::figure::{ErrorMethod, Figure};
-use super::ratio::satterthwaite;
+use crate::figure::{ErrorMethod, Figure, satterthwaite};
 use stats::distribution::{fisher_upper, student_two_sided};
 use stats::holm::holm;
 

@@ -11,43 +11,36 @@
 #![forbid(unsafe_code)]
 
 mod attributes;
-mod build;
 mod closure;
 mod compare;
 mod counters;
 mod doubt;
 mod figure;
-mod folded;
 mod growth;
-mod merge;
 mod passes;
-mod row;
-mod split;
+mod profile;
+mod receipt;
+mod rows;
 mod symbol;
 mod table;
-mod tally;
 mod workload;
 
-pub mod ratio;
 pub mod rules;
 
 pub use attributes::{Attributes, Category, Context, Crossing, Decided, Direction, Layer};
-pub use build::{Calls, Receipt, ReceiptError, RuleShare};
 pub use closure::{Closure, Observer};
 pub use compare::{Comparison, Difference, Verdict, compare, total_variation};
 pub use counters::{Booked, LayerCounters, per_layer};
 pub use doubt::{Doubt, Gravity};
-pub use figure::{ErrorMethod, Figure};
-pub use folded::folded;
+pub use figure::{ErrorMethod, Figure, Sampling, ratio, share};
 pub use growth::{Growth, Shape, Trials, growth, settle};
-pub use merge::{MergeError, merge};
 pub use passes::{CleanPass, CountPass, Passes, TimePass, WaitPass};
-pub use row::{Path, Row};
+pub use profile::{MergeError, folded, merge};
+pub use receipt::{Calls, Receipt, ReceiptError, Rows, RuleShare, Sampled, Unsampled};
+pub use rows::{Bound, Path, Row, Split, Tally};
 pub use rules::{Classifier, RuleError, Rules, Setting};
-pub use split::{Bound, Split};
 pub use symbol::Symbol;
 pub use table::{FunctionRow, FunctionTable, SizeCell, time_growth};
-pub use tally::Tally;
 pub use workload::{SizeDistribution, Weighted, WeightedRow, WorkloadError, weigh};
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ impl<'a> Symbol<'a> {
     /// `.constprop.0`, `.part.0`, `.cold`, `.llvm.123`): C names have none. A
     /// stop at the start is kept, since it is part of the name on some
     /// machines. `__pi_` marks aliases of position-independent code on arm64.
-    pub fn of(text: &'a str) -> Self {
+    pub fn parse(text: &'a str) -> Self {
         let (name, module) = match text.split_once(" [") {
             Some((name, rest)) => (name, Some(rest.strip_suffix(']').unwrap_or(rest))),
             None => (text, None),
@@ -48,27 +48,27 @@ mod tests {
 
     #[test]
     fn suffixes_and_modules_come_off() {
-        let of = |text| {
-            let symbol = Symbol::of(text);
+        let parts = |text| {
+            let symbol = Symbol::parse(text);
             (symbol.name, symbol.module)
         };
-        assert_eq!(of("tcp_ack"), ("tcp_ack", None));
-        assert_eq!(of("finish_task_switch.isra.0"), ("finish_task_switch", None));
-        assert_eq!(of("count.constprop.0.isra.0"), ("count", None));
-        assert_eq!(of("udp_sendmsg.llvm.1234567 [udp]"), ("udp_sendmsg", Some("udp")));
-        assert_eq!(of("veth_xmit [veth]"), ("veth_xmit", Some("veth")));
-        assert_eq!(of("__pi_memcpy"), ("memcpy", None));
-        assert_eq!(of(".hidden.part.0"), (".hidden", None));
-        assert_eq!(of("[user]"), ("[user]", None));
-        assert_eq!(of("[syscall exit]"), ("[syscall_exit]", None));
-        assert_eq!(of(""), ("", None));
-        assert_eq!(Symbol::of("veth_xmit.cold [veth]").listed(), "veth_xmit [veth]");
+        assert_eq!(parts("tcp_ack"), ("tcp_ack", None));
+        assert_eq!(parts("finish_task_switch.isra.0"), ("finish_task_switch", None));
+        assert_eq!(parts("count.constprop.0.isra.0"), ("count", None));
+        assert_eq!(parts("udp_sendmsg.llvm.1234567 [udp]"), ("udp_sendmsg", Some("udp")));
+        assert_eq!(parts("veth_xmit [veth]"), ("veth_xmit", Some("veth")));
+        assert_eq!(parts("__pi_memcpy"), ("memcpy", None));
+        assert_eq!(parts(".hidden.part.0"), (".hidden", None));
+        assert_eq!(parts("[user]"), ("[user]", None));
+        assert_eq!(parts("[syscall exit]"), ("[syscall_exit]", None));
+        assert_eq!(parts(""), ("", None));
+        assert_eq!(Symbol::parse("veth_xmit.cold [veth]").listed(), "veth_xmit [veth]");
     }
 
     proptest! {
         #[test]
         fn any_text_is_taken(text in ".{0,40}") {
-            let symbol = Symbol::of(&text);
+            let symbol = Symbol::parse(&text);
             prop_assert!(symbol.name.len() <= text.len());
         }
     }

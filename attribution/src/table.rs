@@ -6,11 +6,11 @@ use model::Bytes;
 use model::profile::CountTier;
 use serde::Serialize;
 
-use super::build::{Calls, Receipt};
-use super::figure::Figure;
-use super::growth::{Growth, Shape, Trials, growth, settle};
-use super::row::Row;
-use super::symbol::Symbol;
+use crate::figure::Figure;
+use crate::growth::{Growth, Shape, Trials, growth, settle};
+use crate::receipt::{Calls, Receipt};
+use crate::rows::Row;
+use crate::symbol::Symbol;
 
 /// A row with fewer samples over all sizes is not tested: nothing could be shown.
 pub const LEAST_TESTED: u64 = 50;
@@ -58,12 +58,12 @@ impl FunctionRow {
 
 impl FunctionTable {
     /// The table of receipts of one end, one a size.
-    pub fn of(receipts: &[&Receipt]) -> Self {
+    pub fn from_receipts(receipts: &[&Receipt]) -> Self {
         let mut receipts = receipts.to_vec();
         receipts.sort_by_key(|receipt| receipt.size);
-        let names: BTreeSet<&String> = receipts.iter().flat_map(|receipt| receipt.functions.iter().map(|row| &row.key)).collect();
+        let names: BTreeSet<&String> = receipts.iter().flat_map(|receipt| receipt.rows.functions.iter().map(|row| &row.key)).collect();
         let found: Vec<BTreeMap<&String, &Row<String>>> =
-            receipts.iter().map(|receipt| receipt.functions.iter().map(|row| (&row.key, row)).collect()).collect();
+            receipts.iter().map(|receipt| receipt.rows.functions.iter().map(|row| (&row.key, row)).collect()).collect();
         let mut rows: Vec<FunctionRow> = names
             .into_iter()
             .map(|name| {
@@ -80,9 +80,9 @@ impl FunctionTable {
 }
 
 fn function(name: &str, receipts: &[&Receipt], rows: &[Option<&Row<String>>]) -> FunctionRow {
-    let calls: Vec<Option<&Calls>> = receipts.iter().map(|receipt| receipt.calls.get(Symbol::of(name).name)).collect();
+    let calls: Vec<Option<&Calls>> = receipts.iter().map(|receipt| receipt.calls.get(Symbol::parse(name).name)).collect();
     let cells = receipts.iter().zip(rows).zip(&calls).map(|((receipt, row), calls)| {
-        let unseen = receipt.unseen();
+        let unseen = receipt.unseen_row();
         let (ns, share) = row.map_or((unseen, 0.0), |row| (row.ns, row.share.value));
         SizeCell { ns, share, calls: calls.map(|calls| (calls.per_message, calls.tier)) }
     });
@@ -106,11 +106,11 @@ pub fn time_growth<K>(receipts: &[&Receipt], rows: &[Option<&Row<K>>]) -> Option
     let possible: f64 = receipts.iter().map(|receipt| 1.0 / receipt.each).sum();
     let mean = samples as f64 / possible;
     let trials = receipts.iter().zip(rows).map(|(receipt, row)| {
-        let values = row.map_or_else(|| vec![0.0; receipt.passes], |row| row.passes.clone());
+        let values = row.map_or_else(|| vec![0.0; receipt.sampling.passes], |row| row.passes.clone());
         let own = values.iter().sum::<f64>() / values.len() as f64;
         let relative = receipt.cpu.error.map_or(0.0, |error| error / receipt.cpu.value);
         // One sample of one of the passes is worth the passes' number of `each`.
-        let one = receipt.each * receipt.passes as f64;
+        let one = receipt.each * receipt.sampling.passes as f64;
         Trials { size: receipt.size.get() as f64, values, least_variance: one * mean, shared: (own * relative).powi(2) }
     });
     growth(&trials.collect::<Vec<_>>())

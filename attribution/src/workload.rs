@@ -5,10 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::Bytes;
 use serde::Serialize;
 
-use super::build::Receipt;
-use super::figure::{ErrorMethod, Figure};
-use super::ratio::satterthwaite;
-use super::row::Row;
+use crate::figure::{ErrorMethod, Figure, satterthwaite};
+use crate::receipt::Receipt;
+use crate::rows::Row;
 
 /// The longest file of sizes, in bytes.
 const MOST_BYTES: usize = 4 << 20;
@@ -168,7 +167,7 @@ pub fn weigh<K: Ord + Clone>(
     cpu.share = 1.0;
     let row = |key: &K| {
         let figures: Vec<Figure> =
-            found.iter().zip(&receipts).map(|(rows, receipt)| rows.get(key).copied().unwrap_or_else(|| receipt.unseen())).collect();
+            found.iter().zip(&receipts).map(|(rows, receipt)| rows.get(key).copied().unwrap_or_else(|| receipt.unseen_row())).collect();
         let mut row = weighted(key.clone(), &pieces, &figures);
         row.share = row.ns.value / cpu.ns.value;
         row

@@ -117,8 +117,8 @@ fn of_the_rest(link: &LinkKind, cell: &Cell, measured: &Measured) -> Option<f64>
         Protocol::Udp => measured.sender_host.udp.out_datagrams * cell.size.get(),
         Protocol::Tcp => measured.receiver.total.bytes,
     };
-    let carried = Carried::of(payload, &measured.sender_host.link, &measured.receiver_host.link);
-    let own = carried.wire_rate(Medium::of(link), goodput(measured))? / link.rate()?.get() as f64;
+    let carried = Carried::from_counters(payload, &measured.sender_host.link, &measured.receiver_host.link);
+    let own = carried.wire_rate(Medium::of_link(link), goodput(measured))? / link.rate()?.get() as f64;
     Some(own / rest)
 }
 

@@ -6,14 +6,14 @@
 //! ```text
 //! frame:    payload -> packets -> byte times on Ethernet
 //! limit:    frames counted on a link -> the most goodput that they leave room for
-//! passage:  frames handed to a wire -> when each arrives  (the relay's rules)
+//! emulator: frames handed to a wire -> when each arrives  (the relay's rules)
 //! transfer: two TCP hosts over such a wire -> goodput     (a discrete-event model)
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod emulator;
 pub mod frame;
 pub mod limit;
-pub mod passage;
 pub mod transfer;
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use model::{BitRate, Cell, Protocol};
 
 use super::frame::{CHECK, Cut, Frames, HEADER, LEAST_FRAME, OVERHEAD};
 
-/// How a wire is divided between its directions.
+/// Division of a wire between its directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Medium {
     /// Each direction has the whole rate.
@@ -24,8 +24,8 @@ pub enum Medium {
 }
 
 impl Medium {
-    /// Of a link.
-    pub fn of(link: &LinkKind) -> Self {
+    /// The way that a link is divided.
+    pub fn of_link(link: &LinkKind) -> Self {
         match link {
             LinkKind::SharedWire(_) => Self::Shared,
             LinkKind::Relay(wire) if wire.medium != model::plan::link::Medium::Full => Self::Shared,
@@ -34,7 +34,7 @@ impl Medium {
     }
 }
 
-/// What one trial carried.
+/// Payload and frames of one trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Carried {
     /// Payload that the receiver got, over the whole trial.
@@ -58,7 +58,7 @@ pub const fn counted(count: u64, bytes: u64) -> Frames {
 impl Carried {
     /// From the devices' counters. `sender` and `receiver` are what each end's
     /// own device sent.
-    pub const fn of(payload: u64, sender: &LinkCounters, receiver: &LinkCounters) -> Self {
+    pub const fn from_counters(payload: u64, sender: &LinkCounters, receiver: &LinkCounters) -> Self {
         Self { payload, forward: counted(sender.tx_packets, sender.tx_bytes), back: counted(receiver.tx_packets, receiver.tx_bytes) }
     }
 
@@ -121,14 +121,14 @@ pub fn of_trial(link: &LinkKind, measured: &Measured, cell: &Cell) -> Option<f64
     if !measured.isolated || !cell.test.is_stream() || cell.bidirectional || cell.conditions.bulk > 0 {
         return None;
     }
-    let medium = Medium::of(link);
+    let medium = Medium::of_link(link);
     // Datagrams count where they left for the wire: what is lost behind it
     // crossed it as well. Of a stream every byte arrives once.
     let payload = match cell.protocol() {
         Protocol::Udp => measured.sender_host.udp.out_datagrams.saturating_mul(cell.size.get()),
         Protocol::Tcp => measured.receiver.total.bytes,
     };
-    Carried::of(payload, &measured.sender_host.link, &measured.receiver_host.link).limit(medium, link.rate()?)
+    Carried::from_counters(payload, &measured.sender_host.link, &measured.receiver_host.link).limit(medium, link.rate()?)
 }
 
 /// The share of a link's rate that pairs of other hosts used while they sent, by
@@ -138,7 +138,7 @@ pub fn used_by_pairs(link: &LinkKind, pairs: &[TrafficTotals]) -> Option<f64> {
     let rate = link.rate()?.get() as f64;
     let bits_per_s = |pair: &TrafficTotals| {
         let [forward, back] = [0, 1].map(|way| counted(pair.frames[way], pair.frame_bytes[way]).cost);
-        let cost = match Medium::of(link) {
+        let cost = match Medium::of_link(link) {
             Medium::Shared => forward.saturating_add(back),
             Medium::FullDuplex => forward,
         };

@@ -9,11 +9,11 @@ use model::Nanos;
 use model::plan::link::Wire;
 
 use super::frame::{Cut, HEADER};
-use super::passage::{End, Passage};
+use crate::emulator::{End, LinkEmulator};
 
 /// How two hosts speak TCP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Speech {
+pub struct AckPolicy {
     /// How packets are cut.
     pub cut: Cut,
     /// Bytes of a message: no segment holds more.
@@ -29,7 +29,7 @@ pub struct Speech {
     pub halves: bool,
 }
 
-impl Speech {
+impl AckPolicy {
     /// Segments of 1,460 bytes, each written by itself and acknowledged by itself.
     pub const SEGMENT_FOR_SEGMENT: Self =
         Self { cut: Cut::PLAIN, message: 1_460, per_ack: 1, patience: Nanos::from_millis(40), halves: false };
@@ -49,7 +49,7 @@ pub struct Load {
     pub bytes: u64,
 }
 
-/// What Linux makes of a send buffer.
+/// A send buffer as Linux accounts for it.
 ///
 /// A segment is charged with what the kernel spent on it, payload and
 /// bookkeeping, and one more is let in as long as what is there is less than
@@ -65,22 +65,22 @@ pub struct SenderBuffer {
 }
 
 impl SenderBuffer {
-    /// What a segment is charged with beside its payload: the head of 256 bytes
+    /// Charge of a segment beyond its payload: the head of 256 bytes
     /// that `tcp_stream_alloc_skb` asks for (MAX_TCP_HEADER, rounded), `struct
     /// sk_buff` (256) and `struct skb_shared_info` (320), of 64-bit kernels from
-    /// 5.10 to 6.18. Held against what was seen in flight in `docs/buffers.md`.
+    /// 5.10 to 6.18. Compared with what was seen in flight in `docs/buffers.md`.
     pub const BOOKKEEPING: u32 = 256 + 256 + 320;
 
-    /// Of a buffer as `getsockopt(SO_SNDBUF)` tells it, for segments of `payload`
+    /// The model of a buffer as `getsockopt(SO_SNDBUF)` tells it, for segments of `payload`
     /// bytes, each written by itself.
-    pub const fn of(sndbuf: u32, payload: u32) -> Self {
+    pub const fn from_sockopt(sndbuf: u32, payload: u32) -> Self {
         let charged = payload.saturating_add(Self::BOOKKEEPING);
         let segments = sndbuf.div_ceil(charged);
         Self { segments: if segments == 0 { 1 } else { segments }, resumes_at: (sndbuf / 3).saturating_mul(2) / charged }
     }
 }
 
-/// What came of it.
+/// The outcome of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Transfer {
     /// Payload a second, from the first byte handed over to the last delivered.
@@ -101,8 +101,8 @@ enum Packet {
 }
 
 struct Model {
-    passage: Passage<Packet>,
-    speech: Speech,
+    link: LinkEmulator<Packet>,
+    policy: AckPolicy,
     segment: u64,
     /// Payload that the sender holds at most.
     buffer: u64,
@@ -124,16 +124,16 @@ struct Model {
 
 /// Runs the model. `None` where nothing can ever be sent, or some of it was
 /// lost on the way.
-pub fn run(wire: Wire, speech: Speech, load: Load, seed: u64) -> Option<Transfer> {
+pub fn run(wire: Wire, policy: AckPolicy, load: Load, seed: u64) -> Option<Transfer> {
     let window = load.sender_buffer.min(load.receiver_buffer);
-    let half = if speech.halves && load.receiver_buffer > 536 { load.receiver_buffer / 2 } else { u32::MAX };
-    let segment = speech.message.min(speech.cut.segment_payload()).min(window).min(half);
+    let half = if policy.halves && load.receiver_buffer > 536 { load.receiver_buffer / 2 } else { u32::MAX };
+    let segment = policy.message.min(policy.cut.segment_payload()).min(window).min(half);
     if segment == 0 || load.bytes == 0 {
         return None;
     }
     let model = Model {
-        passage: Passage::new(wire, seed),
-        speech,
+        link: LinkEmulator::new(wire, seed),
+        policy,
         segment: u64::from(segment),
         buffer: u64::from(load.sender_buffer),
         resumes_at: u64::from(load.resumes_at.unwrap_or(load.sender_buffer).min(load.sender_buffer)),
@@ -155,13 +155,13 @@ impl Model {
         self.send(0);
         loop {
             let timer = self.patience_ends.unwrap_or(u64::MAX);
-            let at = match self.passage.next_at() {
+            let at = match self.link.next_at() {
                 Some(at) => at.get().min(timer),
                 None if timer < u64::MAX => timer,
                 // Nothing is under way, but not all has come: it was lost.
                 None => return None,
             };
-            while let Some(frame) = self.passage.take(Nanos::new(at)) {
+            while let Some(frame) = self.link.take(Nanos::new(at)) {
                 match frame.load {
                     Packet::Segment { end } => self.receive(frame.at.get(), end),
                     Packet::Acknowledgement { up_to } => {
@@ -194,7 +194,7 @@ impl Model {
             let in_flight = (self.sent - self.acknowledged).div_ceil(self.segment);
             self.made.most_in_flight = self.made.most_in_flight.max(in_flight);
             // A segment's payload is below 64 KiB.
-            let frame = self.speech.cut.segment(u32::try_from(payload).unwrap_or(u32::MAX));
+            let frame = self.policy.cut.segment(u32::try_from(payload).unwrap_or(u32::MAX));
             self.hand(now, End::A, frame.bytes, Packet::Segment { end: self.sent });
         }
     }
@@ -202,10 +202,10 @@ impl Model {
     fn receive(&mut self, now: u64, end: u64) {
         self.received = self.received.max(end);
         self.unacknowledged += 1;
-        if self.unacknowledged >= self.speech.per_ack {
+        if self.unacknowledged >= self.policy.per_ack {
             self.acknowledge(now);
         } else if self.patience_ends.is_none() {
-            self.patience_ends = Some(now + self.speech.patience.get());
+            self.patience_ends = Some(now + self.policy.patience.get());
         }
     }
 
@@ -213,19 +213,19 @@ impl Model {
         self.unacknowledged = 0;
         self.patience_ends = None;
         self.made.acknowledgements += 1;
-        let frame = self.speech.cut.acknowledgement();
+        let frame = self.policy.cut.acknowledgement();
         self.hand(now, End::B, frame.bytes, Packet::Acknowledgement { up_to: self.received });
     }
 
     fn hand(&mut self, now: u64, from: End, bytes: u64, packet: Packet) {
         let counted = u32::try_from(bytes).unwrap_or(HEADER);
         // One that the queue refuses is missed by the loop above.
-        let _ = self.passage.hand(Nanos::new(now), from, counted, packet);
+        let _ = self.link.hand(Nanos::new(now), from, counted, packet);
     }
 
     fn result(self, at: Nanos) -> Transfer {
         let seconds = at.as_secs_f64();
         let bytes_per_s = if seconds > 0.0 { self.bytes as f64 / seconds } else { f64::INFINITY };
-        Transfer { bytes_per_s, collisions: self.passage.tally(End::A).collisions, ..self.made }
+        Transfer { bytes_per_s, collisions: self.link.tally(End::A).collisions, ..self.made }
     }
 }

@@ -4,11 +4,11 @@
 use serde::Serialize;
 
 use super::power::least_squares;
-use super::resample::{self, Resampled};
 use stats::cost::LEAST_NOISE;
 use stats::cost::design::{Point, choices};
 use stats::cost::search::{self, Form, Search};
 use stats::cost::{LEAST_SIZES, robust};
+use stats::resample::{self, Resampled};
 
 /// A size is off the line when it lies this many robust standard deviations
 /// from it (Iglewicz and Hoaglin, "How to Detect and Handle Outliers", 1993).
@@ -126,7 +126,7 @@ fn pieces(points: &[Point], form: &Form, coefficients: &[Vec<f64>], noise: f64, 
     let drawn: Vec<Option<Vec<Vec<f64>>>> = resample::residuals(&left, form.terms.len() * form.starts.len(), draws).map(again).collect();
     let resampled = |piece: usize, term: usize| {
         let of_draws: Vec<f64> = drawn.iter().map(|fit| fit.as_ref().map_or(f64::NAN, |fit| fit[piece][term])).collect();
-        Resampled::of(coefficients[piece][term], &of_draws, points.len())
+        Resampled::from_draws(coefficients[piece][term], &of_draws, points.len())
     };
     let piece = |(place, range): (usize, std::ops::Range<usize>)| CostPiece {
         from: points[range.start].size as u64,

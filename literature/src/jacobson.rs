@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::knee::{self, Knee};
 use super::read::csv::BufferRow;
 use super::statement::Statement;
+use stats::knee::{self, Knee};
 
 /// The published table.
 pub const TABLE: &str = include_str!("../../reference/jacobson1988/tcp_socket_buffers.csv");
@@ -146,7 +146,7 @@ pub fn curves(rows: &[BufferRow], draws: usize) -> Vec<BufferCurve> {
 pub fn curve(name: &str, points: &[(f64, f64, Option<f64>)], limit: Option<FrameLimit>, draws: usize) -> BufferCurve {
     let best = points.iter().map(|(_, rate, _)| *rate).fold(0.0, f64::max);
     let plain: Vec<(f64, f64)> = points.iter().map(|(packets, rate, _)| (*packets, *rate)).collect();
-    let knee = knee::of(&plain, draws);
+    let knee = knee::lines_that_meet(&plain, draws);
     let point = |(place, (packets, rate, wire)): (usize, &(f64, f64, Option<f64>))| BufferPoint {
         packets: *packets,
         kbytes_per_s: *rate,

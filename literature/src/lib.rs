@@ -13,11 +13,9 @@ pub mod beside;
 pub mod cabrera;
 pub mod cost;
 pub mod jacobson;
-pub mod knee;
 pub mod peer;
 pub mod power;
 pub mod read;
-pub mod resample;
 pub mod statement;
 pub mod steps;
 pub mod sweep;
@@ -30,8 +28,8 @@ use serde::Serialize;
 
 pub use beside::{Beside, Foreign};
 pub use read::ReadError;
-pub use resample::{DRAWS, Resampled};
 pub use statement::{Ruling, Statement};
+pub use stats::resample::{DRAWS, Resampled};
 
 use cabrera::loads::{self, LoadCurve};
 use cabrera::routines::{self, Routines};

@@ -400,19 +400,19 @@ fn of_receipts(analysis: &Analysis) -> Vec<Rows<'_>> {
 fn of_receipt(receipt: &Receipt) -> Vec<(String, Figures)> {
     let figure = |what: &str, figure: &Figure| {
         let interval = figure.interval.map(|ends| (ends, CONFIDENCE, "student"));
-        (format!("{}_{what}_ns", receipt.role), Figures { value: figure.value, interval, n: receipt.passes })
+        (format!("{}_{what}_ns", receipt.role), Figures { value: figure.value, interval, n: receipt.sampling.passes })
     };
     let mut rows: Vec<(String, Figures)> = Vec::new();
-    rows.extend(kind("category", &receipt.categories).map(|(key, ns)| figure(&key, &ns)));
-    rows.extend(kind("layer", &receipt.layers).map(|(key, ns)| figure(&key, &ns)));
+    rows.extend(kind("category", &receipt.rows.categories).map(|(key, ns)| figure(&key, &ns)));
+    rows.extend(kind("layer", &receipt.rows.layers).map(|(key, ns)| figure(&key, &ns)));
     let known = [
-        ("touching_payload", Some(receipt.touching.ns)),
-        ("not_sampled", Some(receipt.not_sampled)),
+        ("touching_payload", Some(receipt.rows.touching.ns)),
+        ("not_sampled", Some(receipt.unseen.not_sampled)),
         ("receipt_cpu", Some(receipt.cpu)),
-        ("switching", receipt.switching),
-        ("charged", receipt.charged),
-        ("runnable", receipt.runnable),
-        ("blocked", receipt.blocked),
+        ("switching", receipt.unseen.switching),
+        ("charged", receipt.unseen.charged),
+        ("runnable", receipt.unseen.runnable),
+        ("blocked", receipt.unseen.blocked),
         ("receipt_wall", Some(receipt.wall)),
     ];
     rows.extend(known.into_iter().filter_map(|(what, ns)| Some(figure(what, &ns?))));

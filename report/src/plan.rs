@@ -141,7 +141,7 @@ fn goodput(cell: &Cell, link: &LinkKind) -> Option<f64> {
     };
     let round_trip = waits + (frame + acknowledgement) / wire;
     let sender = cell.sndbuf.map(|asked| u32::try_from(2 * asked.get().max(LEAST_SNDBUF / 2)).unwrap_or(u32::MAX));
-    let sender = sender.map(|sndbuf| f64::from(SenderBuffer::of(sndbuf, segment as u32).segments));
+    let sender = sender.map(|sndbuf| f64::from(SenderBuffer::from_sockopt(sndbuf, segment as u32).segments));
     // Of what is asked for, some 1,090 bytes are a segment, but for the first 2,000.
     let receiver = cell.rcvbuf.map(|asked| ((asked.get() as f64 - 2_000.0) / 1_090.0).max(1.0));
     let window = sender.into_iter().chain(receiver).fold(f64::INFINITY, f64::min) * segment;

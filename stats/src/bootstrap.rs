@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::distribution::student_critical;
 use crate::estimate::{Interval, Method};
 use crate::normal;
 
@@ -98,8 +99,8 @@ pub fn interval(values: &[f64], batches: usize, confidence: f64) -> Option<Inter
         return None;
     }
     let n = batches as f64;
-    let reach = (n / (n - 1.0)).sqrt() * normal::student_quantile((1.0 - confidence) / 2.0, n - 1.0);
-    let tail = normal::cdf(reach);
+    let reach = (n / (n - 1.0)).sqrt() * student_critical(confidence, n - 1.0);
+    let tail = normal::cdf(-reach);
     let last = sorted.len() - 1;
     let skip = ((tail * sorted.len() as f64).floor() as usize).min(last / 2);
     (skip >= LEAST_BEYOND).then(|| Interval { low: sorted[skip], high: sorted[last - skip], confidence, method: Method::BlockBootstrap })

@@ -7,15 +7,16 @@ use model::plan::LinkKind;
 use model::{Bytes, Cell};
 
 use super::gather::Kept;
+use super::level;
 use super::level::Seen;
 use super::notch::{self, Triple};
 use super::predict::Predictor;
-use super::{knee, level};
 use crate::paths::Paths;
 use crate::result::Estimate;
-use crate::result::buffers::{Autotuned, BufferCell, BufferMap, Line, Notch, Prediction};
+use crate::result::buffers::{Autotuned, BufferCell, BufferKnee, BufferMap, Line, Notch, Prediction};
 use crate::stopping::Claim;
 use linksim::frame::Cut;
+use stats::knee;
 use stats::median::median;
 
 /// What a map needs to know of its run.
@@ -73,7 +74,13 @@ pub(super) fn of(rest: &Cell, link: LinkKind, cells: BTreeMap<Cell, Vec<Kept>>, 
     }
     let diagonal = diagonal(&made, [axes[0].len(), axes[1].len()]);
     let along: Vec<Estimate> = diagonal.iter().map(|place| made[*place].goodput_bit_per_s).collect();
-    let knee = knee::of(&along);
+    let knee = knee::plateau(&along).map(|found| BufferKnee {
+        plateau_bit_per_s: found.level,
+        plateau_cells: found.points,
+        at: found.at,
+        buffer: found.reached,
+        surely: found.surely,
+    });
     let (notches, tested) = notches(&made, &trials, &diagonal, context.seed);
     let to_use = knee.map(|knee| trials[diagonal[knee.buffer]].1.as_slice());
     let beyond: Vec<f64> = cells.values().flatten().map(|trial| trial.beyond).collect();

@@ -7,7 +7,6 @@
 //! ```
 
 mod gather;
-mod knee;
 mod level;
 mod map;
 mod notch;

@@ -8,7 +8,7 @@ use model::plan::link::{Medium, Wire};
 
 use super::gather::Kept;
 use linksim::frame::Cut;
-use linksim::transfer::{self, Load, SenderBuffer, Speech};
+use linksim::transfer::{self, AckPolicy, Load, SenderBuffer};
 
 /// Payload of a run of the model: its start costs less than 1 % of that.
 const BYTES: u64 = 1 << 20;
@@ -45,7 +45,7 @@ impl Predictor {
         let (segment, window) = (trial.segment?.min(message), trial.window?);
         // An endless sender's buffer never is what limits.
         let sndbuf = trial.set[0].and_then(|set| u32::try_from(set).ok()).unwrap_or(u32::MAX / 4);
-        let buffer = SenderBuffer::of(sndbuf, segment);
+        let buffer = SenderBuffer::from_sockopt(sndbuf, segment);
         let per_ack = whole(trial.per_ack?.clamp(1.0, 16.0));
         // Some acknowledgements are for one segment more than the others.
         let (few, many) = (per_ack.floor(), per_ack.ceil());
@@ -61,7 +61,7 @@ impl Predictor {
         let (wire, cut) = (self.wire?, self.cut);
         let key = [segment, buffer.segments, buffer.resumes_at, window, per_ack];
         *self.known.entry(key).or_insert_with(|| {
-            let speech = Speech { cut, message: segment, per_ack, ..Speech::SEGMENT_FOR_SEGMENT };
+            let speech = AckPolicy { cut, message: segment, per_ack, ..AckPolicy::SEGMENT_FOR_SEGMENT };
             let load = Load {
                 sender_buffer: buffer.segments.saturating_mul(segment),
                 receiver_buffer: window,

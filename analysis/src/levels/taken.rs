@@ -92,7 +92,7 @@ fn wire(pair: &TrafficTotals, link: &LinkKind) -> Option<f64> {
     if pair.frames == [0, 0] {
         return None;
     }
-    let bytes = match limit::Medium::of(link) {
+    let bytes = match limit::Medium::of_link(link) {
         limit::Medium::Shared => cost(0).saturating_add(cost(1)),
         limit::Medium::FullDuplex => cost(0).max(cost(1)),
     };

@@ -41,12 +41,12 @@ fn cost(cells: &[CellReceipt], pair: [usize; 2], role: Role) -> Option<ChecksumC
         label: cells[pair[1]].label.clone(),
         role,
         share: [share(on), share(off)],
-        categories: compare(on, off, |receipt| &receipt.categories),
-        layers: compare(on, off, |receipt| &receipt.layers),
+        categories: compare(on, off, |receipt| &receipt.rows.categories),
+        layers: compare(on, off, |receipt| &receipt.rows.layers),
     })
 }
 
 fn share(receipt: &Receipt) -> f64 {
     let sums = |category: Category| matches!(category, Category::Checksum | Category::CopyChecksum);
-    receipt.categories.iter().filter(|row| sums(row.key)).map(|row| row.share.value).sum()
+    receipt.rows.categories.iter().filter(|row| sums(row.key)).map(|row| row.share.value).sum()
 }

@@ -63,11 +63,11 @@ fn pair(label: &str, a: &Receipt, b: &Receipt) -> ReceiptPair {
     ReceiptPair {
         label: label.to_owned(),
         role: a.role,
-        categories: compare(a, b, |receipt| &receipt.categories),
-        layers: compare(a, b, |receipt| &receipt.layers),
-        functions: compare(a, b, |receipt| &receipt.functions),
+        categories: compare(a, b, |receipt| &receipt.rows.categories),
+        layers: compare(a, b, |receipt| &receipt.rows.layers),
+        functions: compare(a, b, |receipt| &receipt.rows.functions),
         total_variation: total_variation(a, b),
         red: [a.is_red(), b.is_red()],
-        sources: [a.source, b.source],
+        sources: [a.sampling.source, b.sampling.source],
     }
 }

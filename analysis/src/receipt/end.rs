@@ -33,7 +33,7 @@ pub fn end(cell: &Cell, role: Role, kept: &KeptEnd, known: &mut Known) -> EndRec
         Some(reason) => ReceiptOutcome::Absent { reason },
         None => {
             let passes = passes(cell.size, role, kept, parts, known.chains());
-            match Receipt::tallied(&passes, &tallies, counters(&kept.time, known), known.rules()) {
+            match Receipt::from_tallies(&passes, &tallies, counters(&kept.time, known), known.rules()) {
                 Ok(receipt) => ReceiptOutcome::Made(Box::new(receipt)),
                 Err(error) => ReceiptOutcome::Absent { reason: reason(&error, kept) },
             }

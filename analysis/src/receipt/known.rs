@@ -61,7 +61,7 @@ impl<'a> Known<'a> {
     /// The innermost function of a chain as it is listed.
     pub fn listed(&mut self, chain: ChainId) -> &str {
         let leaf = self.chains.leaf(chain);
-        self.listed[leaf as usize].get_or_insert_with(|| Symbol::of(self.chains.name_at(leaf)).listed())
+        self.listed[leaf as usize].get_or_insert_with(|| Symbol::parse(self.chains.name_at(leaf)).listed())
     }
 
     /// The system call that a chain is in, by its name; `None` in none.
@@ -76,6 +76,6 @@ impl<'a> Known<'a> {
 }
 
 fn call(name: &str) -> Option<String> {
-    let name = Symbol::of(name).name;
+    let name = Symbol::parse(name).name;
     CALLS.iter().find_map(|start| name.strip_prefix(start)).filter(|call| !call.is_empty()).map(str::to_owned)
 }

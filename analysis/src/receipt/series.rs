@@ -27,7 +27,7 @@ pub fn series(cells: &[CellReceipt], segments: &[Option<Bytes>], stack: &Stack) 
     let mut found: BTreeMap<Key, Vec<Place>> = BTreeMap::new();
     for (place, cell) in cells.iter().enumerate() {
         for receipt in cell.receipts() {
-            let key = (cell.cell.series(), cell.arm.as_deref(), u8::from(receipt.role == Role::Receiver), receipt.source);
+            let key = (cell.cell.series(), cell.arm.as_deref(), u8::from(receipt.role == Role::Receiver), receipt.sampling.source);
             if !found.contains_key(&key) {
                 order.push(key.clone());
             }
@@ -53,12 +53,12 @@ fn one(key: &Key, mut places: Vec<Place>, cells: &[CellReceipt], segments: &[Opt
         source: *source,
         boundaries: boundaries(&cells[places[0].0].cell, segment, stack, &sizes),
         columns: places.iter().map(|(place, receipt)| column(*place, receipt)).collect(),
-        functions: FunctionTable::of(&receipts),
-        categories: table(&receipts, |receipt| &receipt.categories),
-        layers: table(&receipts, |receipt| &receipt.layers),
-        paths: table(&receipts, |receipt| &receipt.paths),
+        functions: FunctionTable::from_receipts(&receipts),
+        categories: table(&receipts, |receipt| &receipt.rows.categories),
+        layers: table(&receipts, |receipt| &receipt.rows.layers),
+        paths: table(&receipts, |receipt| &receipt.rows.paths),
         directions: table(&receipts, |receipt| &receipt.split.directions),
-        touching: row((), &receipts, &receipts.iter().map(|receipt| Some(&receipt.touching)).collect::<Vec<_>>()),
+        touching: row((), &receipts, &receipts.iter().map(|receipt| Some(&receipt.rows.touching)).collect::<Vec<_>>()),
     }
 }
 
@@ -68,7 +68,7 @@ fn column(cell: usize, receipt: &Receipt) -> Column {
         cell,
         cpu: receipt.cpu,
         wall: receipt.wall,
-        not_sampled: receipt.not_sampled,
+        not_sampled: receipt.unseen.not_sampled,
         bound: receipt.split.bound,
         bound_without_acknowledgement: receipt.split.bound_without_acknowledgement,
         red: receipt.is_red(),
@@ -92,7 +92,7 @@ fn table<K: Ord + Clone>(receipts: &[&Receipt], of: impl Fn(&Receipt) -> &[Row<K
 
 fn row<K>(key: K, receipts: &[&Receipt], rows: &[Option<&Row<K>>]) -> SizeRow<K> {
     let at = |(receipt, row): (&&Receipt, &Option<&Row<K>>)| {
-        row.map_or_else(|| RowAtSize { ns: receipt.unseen(), share: 0.0 }, |row| RowAtSize { ns: row.ns, share: row.share.value })
+        row.map_or_else(|| RowAtSize { ns: receipt.unseen_row(), share: 0.0 }, |row| RowAtSize { ns: row.ns, share: row.share.value })
     };
     SizeRow { key, cells: receipts.iter().zip(rows).map(at).collect(), growth: time_growth(receipts, rows) }
 }

@@ -7,7 +7,7 @@ use super::kept::KeptTime;
 use super::known::Known;
 use crate::result::receipt::SoftirqOfCall;
 use attribution::Context;
-use attribution::ratio::{Sampling, ratio, share};
+use attribution::{Sampling, ratio, share};
 
 /// A call with fewer samples is left out: nothing could be said of it.
 const LEAST: u64 = 100;

@@ -35,8 +35,8 @@ pub fn workloads(cells: &[CellReceipt], series: &[SeriesReceipt]) -> Vec<Workloa
                 series: series.series.clone(),
                 role: series.role,
                 // A workload beyond every size measured has nothing to weigh.
-                categories: weigh(sizes, &receipts, |receipt| &receipt.categories).ok()?,
-                layers: weigh(sizes, &receipts, |receipt| &receipt.layers).ok()?,
+                categories: weigh(sizes, &receipts, |receipt| &receipt.rows.categories).ok()?,
+                layers: weigh(sizes, &receipts, |receipt| &receipt.rows.layers).ok()?,
             })
         })
     });

@@ -12,9 +12,10 @@ use crate::result::repetitions::{Advice, CountResult, SpreadLaw};
 use crate::result::{Estimate, Interval};
 use crate::stopping::Claim;
 use stats::cost::linear::solve;
+use stats::distribution::student_critical;
 use stats::holm::holm;
 use stats::ranks::Nulls;
-use stats::{bootstrap, median, normal};
+use stats::{bootstrap, median};
 
 use super::{PRECISION, RUNS, Series};
 
@@ -60,9 +61,10 @@ fn wanted() -> f64 {
 
 /// How many runs of such a spread have a mean of the precision.
 fn runs(spread: f64) -> usize {
-    let enough = |runs: &usize| normal::student_quantile(0.975, (*runs - 1) as f64) * spread / (*runs as f64).sqrt() <= PRECISION;
-    // Below six the quantile is too rough, and five are the runs asked for.
-    (RUNS + 1..MOST_RUNS).find(enough).unwrap_or(MOST_RUNS)
+    let enough = |runs: &usize| student_critical(0.95, (*runs - 1) as f64) * spread / (*runs as f64).sqrt() <= PRECISION;
+    // Student's quantile is above the normal one, so that fewer never do.
+    let least = (1.95 * spread / PRECISION).powi(2) as usize;
+    (least.max(RUNS + 1)..MOST_RUNS).find(enough).unwrap_or(MOST_RUNS)
 }
 
 /// Factor at a thousand and exponent of the least squares line through the

@@ -36,7 +36,7 @@ fn foretold(share: &Share, series: &Series, role: Role, analysis: &Analysis) -> 
         return None;
     }
     let mix = SizeDistribution::new(share.sizes.clone());
-    let weighted = weigh(&mix, &receipts, |receipt| slice::from_ref(&receipt.touching)).ok()?;
+    let weighted = weigh(&mix, &receipts, |receipt| slice::from_ref(&receipt.rows.touching)).ok()?;
     let touching = weighted.rows.first()?.ns;
     Some((share_of(touching, weighted.cpu.ns.value)?, weighted.beyond))
 }
@@ -45,7 +45,7 @@ fn measured(series: &Series, workload: &str, role: Role, analysis: &Analysis) ->
     let is_it =
         |cell: &&CellReceipt| cell.cell.mix.as_ref().is_some_and(|mix| mix.name == workload) && cell.cell.series_of_sizes() == *series;
     let receipt = cells(analysis).find(is_it)?.end(role).outcome.receipt()?;
-    share_of(receipt.touching.ns, receipt.cpu.value)
+    share_of(receipt.rows.touching.ns, receipt.cpu.value)
 }
 
 /// A row as a share of the CPU time, which is known far better than the row.

@@ -71,7 +71,7 @@ impl<'r> Classifier<'r> {
         if let Some(known) = self.known.get(text) {
             return Rc::clone(known);
         }
-        let symbol = Symbol::of(text);
+        let symbol = Symbol::parse(text);
         let mut rules = self.rules.rule_index.find(symbol.name);
         rules.retain(|place| {
             let modules = &self.rules.rules[usize::from(*place)].modules;

@@ -1,7 +1,21 @@
-//! What is wrong with a rule file, where, and what to do about it.
+//! The limits of a rule file, and its errors: the line, the problem and the
+//! remedy.
 
-use super::parse::{MOST_BYTES, MOST_PATTERNS, MOST_RULES};
-use super::pattern::{LEAST_LETTERS, LONGEST_NAME};
+/// The longest rule file, in bytes.
+pub const MOST_BYTES: usize = 1 << 20;
+
+/// The most rules of a file, chains included.
+pub const MOST_RULES: usize = 2_000;
+
+/// The most patterns of a file.
+pub const MOST_PATTERNS: usize = 50_000;
+
+/// A prefix pattern names at least this many letters and digits: `_*` or `t*`
+/// would take in half the kernel.
+pub const LEAST_LETTERS: usize = 2;
+
+/// The longest symbol of the kernel (`KSYM_NAME_LEN`, include/linux/kallsyms.h).
+pub const LONGEST_NAME: usize = 512;
 
 /// A rule file that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -5,7 +5,6 @@
 
 mod classify;
 mod error;
-mod index;
 mod parse;
 mod pattern;
 
@@ -13,9 +12,9 @@ pub use classify::Classifier;
 pub use error::{Problem, RuleError};
 pub use pattern::Pattern;
 
-use index::Index;
+use pattern::Index;
 
-use super::attributes::{Attributes, Category, Context, Crossing, Direction, Layer};
+use crate::attributes::{Attributes, Category, Context, Crossing, Direction, Layer};
 
 /// The rules that come with nettoll.
 pub const BUILTIN: &str = include_str!("../../../rules/kernel.rules");
@@ -102,8 +101,8 @@ impl Rules {
     /// match every function is accepted.
     pub fn parse(text: &str) -> Result<Self, RuleError> {
         let (rules, chains) = parse::parse(text)?;
-        let rule_index = Index::of(rules.iter().map(|rule| rule.matches.as_slice()));
-        let chain_index = Index::of(chains.iter().map(|chain| chain.matches.as_slice()));
+        let rule_index = Index::from_patterns(rules.iter().map(|rule| rule.matches.as_slice()));
+        let chain_index = Index::from_patterns(chains.iter().map(|chain| chain.matches.as_slice()));
         Ok(Self { rules, chains, rule_index, chain_index })
     }
 
@@ -116,7 +115,7 @@ impl Rules {
         Self::parse(BUILTIN)
     }
 
-    /// The name of a rule by its place, as [`super::Decided`] has it.
+    /// The name of a rule by its place, as [`crate::Decided`] has it.
     pub fn name(&self, place: u16) -> Option<&str> {
         self.rules.get(usize::from(place)).map(|rule| rule.name.as_str())
     }

@@ -5,19 +5,10 @@ use std::str::FromStr;
 
 use model::nearest;
 
-use super::error::{Problem, RuleError};
+use super::error::{MOST_BYTES, MOST_PATTERNS, MOST_RULES, Problem, RuleError};
 use super::pattern::Pattern;
 use super::{Chain, Rule, Setting};
 use crate::attributes::Direction;
-
-/// The longest rule file, in bytes.
-pub const MOST_BYTES: usize = 1 << 20;
-
-/// The most rules of a file, chains included.
-pub const MOST_RULES: usize = 2_000;
-
-/// The most patterns of a file.
-pub const MOST_PATTERNS: usize = 50_000;
 
 /// The longest name of a rule, in characters.
 const LONGEST_RULE_NAME: usize = 80;

@@ -9,7 +9,7 @@ use stats::noise::generator;
 use std::collections::BTreeMap;
 
 fn receipt(passes: &Passes) -> Receipt {
-    Receipt::of(passes, &Rules::builtin().unwrap()).unwrap()
+    Receipt::from_passes(passes, &Rules::builtin().unwrap()).unwrap()
 }
 
 fn sound() -> Passes {
@@ -25,23 +25,23 @@ fn rows_find_what_was_put_in() {
     let receipt = receipt(&sound());
     let near = |found: f64, wanted: f64| assert!((found - wanted).abs() < 0.05 * wanted, "{found} for {wanted}");
     near(receipt.cpu.value, CPU);
-    near(row(&receipt.categories, Category::DataMovement), 150.0);
-    near(row(&receipt.categories, Category::Checksum), 60.0);
-    near(row(&receipt.categories, Category::BufferManagement), 200.0);
-    near(row(&receipt.categories, Category::User), 40.0);
-    near(row(&receipt.layers, Layer::Udp), 180.0 + 60.0 + 130.0);
-    near(row(&receipt.layers, Layer::User), 40.0);
-    near(row(&receipt.crossings, Crossing::Entry), 120.0);
-    near(row(&receipt.crossings, Crossing::Exit), 20.0);
+    near(row(&receipt.rows.categories, Category::DataMovement), 150.0);
+    near(row(&receipt.rows.categories, Category::Checksum), 60.0);
+    near(row(&receipt.rows.categories, Category::BufferManagement), 200.0);
+    near(row(&receipt.rows.categories, Category::User), 40.0);
+    near(row(&receipt.rows.layers, Layer::Udp), 180.0 + 60.0 + 130.0);
+    near(row(&receipt.rows.layers, Layer::User), 40.0);
+    near(row(&receipt.rows.crossings, Crossing::Entry), 120.0);
+    near(row(&receipt.rows.crossings, Crossing::Exit), 20.0);
     near(row(&receipt.split.directions, Some(Direction::Send)), 590.0);
     near(row(&receipt.split.directions, Some(Direction::Receive)), 130.0);
     near(row(&receipt.split.directions, Some(Direction::Acknowledgement)), 100.0);
-    near(receipt.touching.ns.value, 210.0);
+    near(receipt.rows.touching.ns.value, 210.0);
     near(receipt.split.bound.messages_per_s, 1e6);
     near(receipt.split.bound.bits_per_s, 1e6 * 8.0 * 1024.0);
     near(receipt.split.bound_without_acknowledgement.messages_per_s, 1e9 / 900.0);
     near(receipt.calls["udp_sendmsg"].per_message.value, 1.0);
-    near(receipt.runnable.unwrap().value, 50.0);
+    near(receipt.unseen.runnable.unwrap().value, 50.0);
     near(receipt.observer.unwrap().ratio.value, 1.04);
     assert!(receipt.observer.unwrap().ratio.interval.is_some());
     assert_eq!(receipt.undecided, [0.0, 0.0]);
@@ -145,7 +145,7 @@ fn a_receiver_s_switches_are_not_sampled() {
         pass.waits.switching = Some(Nanos::new((75.0 * pass.messages) as u64));
     }
     let receipt = receipt(&passes);
-    assert!((receipt.not_sampled.value - 75.3).abs() < 10.0 && (receipt.switching.unwrap().value - 75.0).abs() < 1.0);
+    assert!((receipt.unseen.not_sampled.value - 75.3).abs() < 10.0 && (receipt.unseen.switching.unwrap().value - 75.0).abs() < 1.0);
     assert!((receipt.closure.sampler.value - 0.93).abs() < 0.01);
     assert!(!receipt.is_red() && receipt.doubts.iter().all(|doubt| matches!(doubt, Doubt::Observer { .. })), "{:?}", receipt.doubts);
 }
@@ -155,7 +155,7 @@ fn what_no_receipt_can_be_made_from() {
     let error = |change: &dyn Fn(&mut Passes)| {
         let mut passes = sound();
         change(&mut passes);
-        Receipt::of(&passes, &Rules::builtin().unwrap()).unwrap_err()
+        Receipt::from_passes(&passes, &Rules::builtin().unwrap()).unwrap_err()
     };
     assert_eq!(error(&|passes| passes.time.clear()), ReceiptError::NoPass("time"));
     assert_eq!(error(&|passes| passes.clean.clear()), ReceiptError::NoPass("clean"));
@@ -171,11 +171,11 @@ fn what_no_receipt_can_be_made_from() {
 fn few_passes_fall_back_on_the_samples() {
     let mut few = sound();
     few.time.truncate(3);
-    assert!(receipt(&few).categories.iter().all(|row| row.share.method == ErrorMethod::Binomial));
+    assert!(receipt(&few).rows.categories.iter().all(|row| row.share.method == ErrorMethod::Binomial));
     let lively = passes(Cell { spread: 0.2, ..Cell::default() }, &COSTS, &mut generator(6));
-    assert!(receipt(&lively).categories.iter().any(|row| row.share.method == ErrorMethod::BetweenTrials));
+    assert!(receipt(&lively).rows.categories.iter().any(|row| row.share.method == ErrorMethod::BetweenTrials));
     few.clean.truncate(1);
-    assert!(receipt(&few).categories.iter().all(|row| row.ns.error.is_none() && row.ns.method == ErrorMethod::Unknown));
+    assert!(receipt(&few).rows.categories.iter().all(|row| row.ns.error.is_none() && row.ns.method == ErrorMethod::Unknown));
 }
 
 /// How often the intervals of rows hold what was put in.
@@ -189,8 +189,8 @@ fn intervals_of_rows_cover() {
             let receipt = receipt(&passes(cell, &COSTS, &mut random));
             for cost in COSTS {
                 let leaf = cost.chain.split('<').next().unwrap();
-                let name = crate::Symbol::of(leaf).listed();
-                let [low, high] = receipt.functions.iter().find(|row| row.key == name).unwrap().ns.interval.unwrap();
+                let name = crate::Symbol::parse(leaf).listed();
+                let [low, high] = receipt.rows.functions.iter().find(|row| row.key == name).unwrap().ns.interval.unwrap();
                 held += u32::from(low <= cost.ns && cost.ns <= high);
                 all += 1;
             }
@@ -259,18 +259,18 @@ proptest! {
             pass.on_cpu = (on * (profile.samples().max(1) * PERIOD) as f64) as u64;
             pass.profile = profile;
         }
-        let Ok(receipt) = Receipt::of(&made, &Rules::builtin().unwrap()) else {
+        let Ok(receipt) = Receipt::from_passes(&made, &Rules::builtin().unwrap()) else {
             prop_assert_eq!(made.time.iter().map(|pass| pass.profile.samples()).sum::<u64>(), 0);
             return Ok(());
         };
-        let whole = receipt.cpu.value - receipt.not_sampled.value;
+        let whole = receipt.cpu.value - receipt.unseen.not_sampled.value;
         fn sum<K>(rows: &[crate::Row<K>]) -> f64 { rows.iter().map(|row| row.ns.value).sum() }
-        for sum in [sum(&receipt.categories), sum(&receipt.layers), sum(&receipt.paths), sum(&receipt.functions), sum(&receipt.split.directions)] {
+        for sum in [sum(&receipt.rows.categories), sum(&receipt.rows.layers), sum(&receipt.rows.paths), sum(&receipt.rows.functions), sum(&receipt.split.directions)] {
             prop_assert!((sum - whole).abs() < 1e-6 * whole.abs().max(1.0), "{} {}", sum, whole);
         }
         let mut layers: BTreeMap<Layer, u64> = BTreeMap::new();
-        receipt.paths.iter().for_each(|row| *layers.entry(row.key.layer).or_default() += row.samples);
-        for row in &receipt.layers {
+        receipt.rows.paths.iter().for_each(|row| *layers.entry(row.key.layer).or_default() += row.samples);
+        for row in &receipt.rows.layers {
             prop_assert_eq!(layers[&row.key], row.samples);
         }
     }

@@ -121,7 +121,7 @@ fn receipts() -> Vec<Receipt> {
         if size == 1024 {
             passes.counts.clear();
         }
-        Receipt::of(&passes, &rules).unwrap()
+        Receipt::from_passes(&passes, &rules).unwrap()
     };
     [16_384, 1, 1024, 4096].map(receipt).into_iter().collect()
 }
@@ -129,7 +129,7 @@ fn receipts() -> Vec<Receipt> {
 #[test]
 fn the_table_of_functions() {
     let receipts = receipts();
-    let table = FunctionTable::of(&receipts.iter().collect::<Vec<_>>());
+    let table = FunctionTable::from_receipts(&receipts.iter().collect::<Vec<_>>());
     assert_eq!(table.sizes.iter().map(|size| size.get()).collect::<Vec<_>>(), [1, 1024, 4096, 16_384]);
     let row = |name: &str| table.rows.iter().find(|row| row.function == name).unwrap();
     assert_eq!(row("_copy_from_iter").time.unwrap().shape, Shape::Grows);

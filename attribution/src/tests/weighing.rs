@@ -20,7 +20,7 @@ fn receipts(sizes: &[u64]) -> Vec<Receipt> {
     let receipt = |size: &u64| {
         let mut costs: Vec<Cost> = COSTS.to_vec();
         costs[0].ns = 50.0 + *size as f64 / 16.0;
-        Receipt::of(&passes(Cell { size: *size, ..Cell::default() }, &costs, &mut random), &rules).unwrap()
+        Receipt::from_passes(&passes(Cell { size: *size, ..Cell::default() }, &costs, &mut random), &rules).unwrap()
     };
     sizes.iter().map(receipt).collect()
 }
@@ -58,22 +58,22 @@ fn sizes_weigh_what_they_are_sent() {
     let receipts = receipts(&[1, 1024, 4096]);
     let all: Vec<&Receipt> = receipts.iter().collect();
     let workload = |text: &str| SizeDistribution::parse(&format!("{HEAD}{text}")).unwrap();
-    let categories = |receipt: &Receipt| receipt.categories.clone();
+    let categories = |receipt: &Receipt| receipt.rows.categories.clone();
     // At measured sizes nothing is interpolated.
-    let exact = weigh(&workload("1,0.5\n4096,1\n"), &all, |receipt| &receipt.categories).unwrap();
+    let exact = weigh(&workload("1,0.5\n4096,1\n"), &all, |receipt| &receipt.rows.categories).unwrap();
     assert_eq!((exact.measured, exact.interpolated, exact.beyond), (1.0, 0.0, 0.0));
     let of = |receipt: &Receipt| categories(receipt).iter().find(|row| row.key == Category::DataMovement).unwrap().ns.value;
     let row = exact.rows.iter().find(|row| row.key == Category::DataMovement).unwrap();
     assert!((row.ns.value - (of(&receipts[0]) + of(&receipts[2])) / 2.0).abs() < 1e-9);
     assert!((row.bounds[0] - row.ns.value).abs() < 1e-9 && row.ns.error.is_some());
     // Half-way between two, with what lies beyond left out and said.
-    let between = weigh(&workload("2560,0.8\n100000,1\n"), &all, |receipt| &receipt.categories).unwrap();
+    let between = weigh(&workload("2560,0.8\n100000,1\n"), &all, |receipt| &receipt.rows.categories).unwrap();
     let row = between.rows.iter().find(|row| row.key == Category::DataMovement).unwrap();
     assert!((row.ns.value - (of(&receipts[1]) + of(&receipts[2])) / 2.0).abs() < 1e-9);
     assert_eq!(row.bounds, [of(&receipts[1]), of(&receipts[2])]);
     assert!((between.interpolated - 0.8).abs() < 1e-12 && (between.beyond - 0.2).abs() < 1e-12 && between.beyond_bytes > 0.9);
-    assert_eq!(weigh(&workload("5000,1\n"), &all, |receipt| &receipt.categories).unwrap_err(), WorkloadError::AllBeyond);
-    assert_eq!(weigh(&workload("5000,1\n"), &[], |receipt: &Receipt| &receipt.categories).unwrap_err(), WorkloadError::NoReceipts);
+    assert_eq!(weigh(&workload("5000,1\n"), &all, |receipt| &receipt.rows.categories).unwrap_err(), WorkloadError::AllBeyond);
+    assert_eq!(weigh(&workload("5000,1\n"), &[], |receipt: &Receipt| &receipt.rows.categories).unwrap_err(), WorkloadError::NoReceipts);
 }
 
 /// Kay and Pasquale's question of today: what share of the time a real mix of
@@ -83,7 +83,8 @@ fn every_workload_can_be_weighed() {
     let receipts = receipts(&[1, 64, 1024, 16_384, 65_536]);
     for (name, text) in FILES {
         let weighted =
-            weigh(&SizeDistribution::parse(text).unwrap(), &receipts.iter().collect::<Vec<_>>(), |receipt| &receipt.categories).unwrap();
+            weigh(&SizeDistribution::parse(text).unwrap(), &receipts.iter().collect::<Vec<_>>(), |receipt| &receipt.rows.categories)
+                .unwrap();
         let weights: f64 = weighted.weights.iter().map(|(_, weight)| weight).sum();
         let shares = weighted.measured + weighted.interpolated + weighted.below + weighted.beyond;
         assert!((weights - 1.0).abs() < 1e-9 && (shares - 1.0).abs() < 1e-9, "{name}");
@@ -100,7 +101,7 @@ proptest! {
         let n = sizes.len();
         let lines: String = sizes.iter().enumerate().map(|(place, size)| format!("{size},{}\n", (place + 1) as f64 / n as f64)).collect();
         let workload = SizeDistribution::parse(&format!("{HEAD}{lines}")).unwrap();
-        let weighted = weigh(&workload, &receipts.iter().collect::<Vec<_>>(), |receipt| &receipt.categories).unwrap();
+        let weighted = weigh(&workload, &receipts.iter().collect::<Vec<_>>(), |receipt| &receipt.rows.categories).unwrap();
         let sampled: f64 = weighted.rows.iter().map(|row| row.ns.value).sum();
         let closure: f64 = sampled / weighted.cpu.ns.value;
         let [low, high] = receipts.iter().fold([f64::MAX, f64::MIN], |[low, high], receipt| {

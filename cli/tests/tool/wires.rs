@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use linksim::transfer::{self, Load, Speech};
+use linksim::transfer::{self, AckPolicy, Load};
 use model::plan::LinkKind;
 use model::plan::link::Wire;
 use model::trial::Measured;
@@ -205,7 +205,7 @@ fn modelled(wire: Wire, measured: &Measured) -> f64 {
     let [forward, back] = [measured.sender_host.link.tx_packets, measured.receiver_host.link.tx_packets];
     let per_ack = (forward as f64 / back as f64).round() as u32;
     let message = (measured.receiver.total.bytes as f64 / f64::from(tcp.data_segs_out)).round() as u32;
-    let speech = Speech { per_ack, message, ..Speech::SEGMENT_FOR_SEGMENT };
+    let speech = AckPolicy { per_ack, message, ..AckPolicy::SEGMENT_FOR_SEGMENT };
     let load = Load { sender_buffer: u32::MAX, receiver_buffer: tcp.snd_wnd, resumes_at: None, bytes: 1 << 20 };
     transfer::run(wire, speech, load, 1).unwrap().bytes_per_s
 }

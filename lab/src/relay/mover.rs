@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use linksim::passage::{Delivered, End, Passage};
+use linksim::emulator::{Delivered, End, LinkEmulator};
 use model::Nanos;
 use model::kernel::WireCounters;
 use model::plan::link::Wire;
@@ -32,7 +32,7 @@ const AT_A_TIME: usize = 32;
 const LONGEST_SLEEP: Duration = Duration::from_millis(500);
 
 pub(super) struct Mover {
-    passage: Passage<Vec<u8>>,
+    passage: LinkEmulator<Vec<u8>>,
     files: Vec<File>,
     shared: Arc<Shared>,
     held: u64,
@@ -44,7 +44,7 @@ pub(super) struct Mover {
 
 impl Mover {
     pub fn new(wire: Wire, seed: u64, files: Vec<File>, shared: Arc<Shared>) -> Self {
-        Self { passage: Passage::new(wire, seed), files, shared, held: 0, room: vec![0; LONGEST], late_ns: 0, untaken: 0 }
+        Self { passage: LinkEmulator::new(wire, seed), files, shared, held: 0, room: vec![0; LONGEST], late_ns: 0, untaken: 0 }
     }
 
     pub fn run(mut self) {

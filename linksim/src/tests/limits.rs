@@ -111,7 +111,7 @@ proptest! {
     fn a_limit_is_never_above_the_rate(payload in 1_u64..1 << 40, forward in 1_u64..1 << 20, back in 0_u64..1 << 20, shared: bool) {
         let medium = if shared { Medium::Shared } else { Medium::FullDuplex };
         let device = |frames: u64, bytes: u64| LinkCounters { tx_packets: frames, tx_bytes: bytes, ..LinkCounters::default() };
-        let carried = Carried::of(payload, &device(forward, payload + forward * 54), &device(back, back * 54));
+        let carried = Carried::from_counters(payload, &device(forward, payload + forward * 54), &device(back, back * 54));
         let limit = carried.limit(medium, TEN).unwrap();
         prop_assert!(limit < 1_250_000.0);
         let wire = carried.wire_rate(medium, limit).unwrap();

@@ -1,3 +1,3 @@
+mod emulator;
 mod limits;
-mod passing;
 mod transfers;

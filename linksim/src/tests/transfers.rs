@@ -2,20 +2,20 @@
 
 use model::Nanos;
 
-use super::passing::wire;
-use crate::transfer::{Load, SenderBuffer, Speech, Transfer, run};
+use super::emulator::wire;
+use crate::transfer::{AckPolicy, Load, SenderBuffer, Transfer, run};
 
 const PACKET: u32 = 1_460;
 const MIB: u64 = 1 << 20;
 
-fn transfer(text: &str, speech: Speech, sender: u32, receiver: u32) -> Transfer {
+fn transfer(text: &str, speech: AckPolicy, sender: u32, receiver: u32) -> Transfer {
     let load = Load { sender_buffer: sender * PACKET, receiver_buffer: receiver * PACKET, resumes_at: None, bytes: MIB };
     run(wire(text), speech, load, 1).unwrap()
 }
 
 /// KiB a second.
 fn rate(text: &str, packets: u32) -> f64 {
-    transfer(text, Speech::SEGMENT_FOR_SEGMENT, packets, packets).bytes_per_s / 1024.0
+    transfer(text, AckPolicy::SEGMENT_FOR_SEGMENT, packets, packets).bytes_per_s / 1024.0
 }
 
 #[track_caller]
@@ -49,7 +49,7 @@ fn one_packet_at_a_time_takes_its_round_trip() {
 
 #[test]
 fn the_smaller_buffer_decides() {
-    let rate = |sender, receiver| transfer("10M delay=5ms", Speech::SEGMENT_FOR_SEGMENT, sender, receiver);
+    let rate = |sender, receiver| transfer("10M delay=5ms", AckPolicy::SEGMENT_FOR_SEGMENT, sender, receiver);
     for (sender, receiver) in [(1, 17), (3, 5), (8, 4), (17, 1)] {
         let (both, least) = (rate(sender, receiver), rate(sender.min(receiver), sender.min(receiver)));
         assert_eq!(both, least);
@@ -59,7 +59,7 @@ fn the_smaller_buffer_decides() {
 
 #[test]
 fn every_second_acknowledgement_is_saved_by_patience() {
-    let speech = Speech { per_ack: 2, ..Speech::SEGMENT_FOR_SEGMENT };
+    let speech = AckPolicy { per_ack: 2, ..AckPolicy::SEGMENT_FOR_SEGMENT };
     let wide = transfer("10M medium=shared", speech, 12, 12);
     close(wide.bytes_per_s / 1024.0, 1_128.0, 0.002);
     assert_eq!(wide.segments, 2 * wide.acknowledgements + wide.segments % 2);
@@ -71,7 +71,7 @@ fn every_second_acknowledgement_is_saved_by_patience() {
 
 #[test]
 fn linux_halves_segments_in_a_window_of_one() {
-    let speech = Speech { halves: true, ..Speech::SEGMENT_FOR_SEGMENT };
+    let speech = AckPolicy { halves: true, ..AckPolicy::SEGMENT_FOR_SEGMENT };
     let one = transfer("10M", speech, 1, 1);
     assert_eq!((one.segments, one.most_in_flight), (MIB.div_ceil(730), 2));
     assert_eq!(transfer("10M", speech, 2, 2).segments, MIB.div_ceil(1_460));
@@ -81,7 +81,9 @@ fn linux_halves_segments_in_a_window_of_one() {
 fn mean(text: &str, packets: u32) -> f64 {
     let load = Load { sender_buffer: packets * PACKET, receiver_buffer: packets * PACKET, resumes_at: None, bytes: MIB };
     let runs = 20;
-    (0..runs).map(|seed| run(wire(text), Speech::SEGMENT_FOR_SEGMENT, load, seed).unwrap().bytes_per_s).sum::<f64>() / runs as f64 / 1024.0
+    (0..runs).map(|seed| run(wire(text), AckPolicy::SEGMENT_FOR_SEGMENT, load, seed).unwrap().bytes_per_s).sum::<f64>()
+        / runs as f64
+        / 1024.0
 }
 
 /// 4BSD between two Sun-3/60: the ends of the published curve, with 0.63 ms of
@@ -112,8 +114,8 @@ fn without_collisions_more_buffer_is_never_less_goodput() {
 
 #[test]
 fn collisions_cost_time() {
-    let half = transfer("10M medium=half", Speech::SEGMENT_FOR_SEGMENT, 12, 12);
-    assert!(half.collisions > 0 && transfer("10M medium=shared", Speech::SEGMENT_FOR_SEGMENT, 12, 12).collisions == 0);
+    let half = transfer("10M medium=half", AckPolicy::SEGMENT_FOR_SEGMENT, 12, 12);
+    assert!(half.collisions > 0 && transfer("10M medium=shared", AckPolicy::SEGMENT_FOR_SEGMENT, 12, 12).collisions == 0);
     let [shared, half, slow] = ["10M medium=shared", "10M medium=half", "10M medium=half recovery-a=0.5ms"].map(|text| mean(text, 12));
     eprintln!("shared {shared:.0}, half {half:.0}, slow chip {slow:.0} KiB/s");
     assert!(half < shared && half > 0.75 * shared && slow < half, "{shared} {half} {slow}");
@@ -122,15 +124,15 @@ fn collisions_cost_time() {
 #[test]
 fn what_is_lost_is_said() {
     let load = Load { sender_buffer: PACKET, receiver_buffer: PACKET, resumes_at: None, bytes: MIB };
-    assert_eq!(run(wire("10M loss=100%"), Speech::SEGMENT_FOR_SEGMENT, load, 1), None);
-    assert_eq!(run(wire("10M"), Speech::SEGMENT_FOR_SEGMENT, Load { sender_buffer: 0, ..load }, 1), None);
+    assert_eq!(run(wire("10M loss=100%"), AckPolicy::SEGMENT_FOR_SEGMENT, load, 1), None);
+    assert_eq!(run(wire("10M"), AckPolicy::SEGMENT_FOR_SEGMENT, Load { sender_buffer: 0, ..load }, 1), None);
 }
 
 #[test]
 fn linux_makes_so_many_segments_of_a_send_buffer() {
     // The least that the kernel gives, and what was seen in flight of others.
     for (sndbuf, segments, resumes_at) in [(4_608, 3, 1), (6_600, 3, 1), (6_920, 4, 2), (9_200, 5, 2), (10_600, 5, 3), (19_800, 9, 5)] {
-        assert_eq!(SenderBuffer::of(sndbuf, PACKET), SenderBuffer { segments, resumes_at }, "{sndbuf}");
+        assert_eq!(SenderBuffer::from_sockopt(sndbuf, PACKET), SenderBuffer { segments, resumes_at }, "{sndbuf}");
     }
 }
 
@@ -139,9 +141,9 @@ fn linux_makes_so_many_segments_of_a_send_buffer() {
 /// slower than a smaller one.
 #[test]
 fn a_writer_that_is_woken_late_leaves_the_wire_idle() {
-    let speech = Speech { per_ack: 2, ..Speech::SEGMENT_FOR_SEGMENT };
+    let speech = AckPolicy { per_ack: 2, ..AckPolicy::SEGMENT_FOR_SEGMENT };
     let rate = |sndbuf: u32| {
-        let buffer = SenderBuffer::of(sndbuf, PACKET);
+        let buffer = SenderBuffer::from_sockopt(sndbuf, PACKET);
         let load = Load {
             sender_buffer: buffer.segments * PACKET,
             receiver_buffer: 64 * PACKET,

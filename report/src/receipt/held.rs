@@ -24,13 +24,13 @@ pub fn of(analysis: &Analysis) -> Cow<'_, Analysis> {
 fn shorten(study: &mut ReceiptStudy) {
     for end in study.cells.iter_mut().flat_map(|cell| [&mut cell.sender, &mut cell.receiver]) {
         if let ReceiptOutcome::Made(receipt) = &mut end.outcome {
-            receipt.functions.clear();
+            receipt.rows.functions.clear();
             receipt.calls.clear();
-            without_passes(&mut receipt.categories);
-            without_passes(&mut receipt.layers);
-            without_passes(&mut receipt.contexts);
-            without_passes(&mut receipt.paths);
-            without_passes(&mut receipt.crossings);
+            without_passes(&mut receipt.rows.categories);
+            without_passes(&mut receipt.rows.layers);
+            without_passes(&mut receipt.rows.contexts);
+            without_passes(&mut receipt.rows.paths);
+            without_passes(&mut receipt.rows.crossings);
             without_passes(&mut receipt.split.directions);
         }
     }

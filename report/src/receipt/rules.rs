@@ -23,12 +23,12 @@ pub struct Decided {
 /// rule decided.
 pub fn decided(study: &ReceiptStudy) -> Vec<Decided> {
     let receipts = || study.cells.iter().flat_map(CellReceipt::receipts);
-    let all: f64 = receipts().map(|receipt| receipt.samples as f64).sum();
+    let all: f64 = receipts().map(|receipt| receipt.sampling.samples as f64).sum();
     let mut shares: BTreeMap<&str, [f64; 2]> = BTreeMap::new();
     for receipt in receipts() {
         for rule in &receipt.rules {
             let sum = shares.entry(&rule.name).or_default();
-            let weight = receipt.samples as f64 / all;
+            let weight = receipt.sampling.samples as f64 / all;
             (sum[0], sum[1]) = (sum[0] + rule.layer * weight, sum[1] + rule.category * weight);
         }
     }

@@ -135,18 +135,18 @@ pub fn sums(study: &ReceiptStudy, series: &SeriesReceipt) -> Vec<Line> {
     let share = |receipt: &Receipt, ns: f64| Some(ns / receipt.cpu.value);
     let ratio = |value: f64| plain(figure::ratio(value));
     let mut lines = vec![
-        row("not sampled", &|receipt| Some(time(&receipt.not_sampled, share(receipt, receipt.not_sampled.value)))),
-        row("switching, apart", &|receipt| receipt.switching.map(|ns| time(&ns, share(receipt, ns.value)))),
-        row("charged on the way", &|receipt| receipt.charged.map(|ns| time(&ns, None))),
-        row("ready, no CPU", &|receipt| receipt.runnable.map(|ns| time(&ns, None))),
-        row("asleep", &|receipt| receipt.blocked.map(|ns| time(&ns, None))),
+        row("not sampled", &|receipt| Some(time(&receipt.unseen.not_sampled, share(receipt, receipt.unseen.not_sampled.value)))),
+        row("switching, apart", &|receipt| receipt.unseen.switching.map(|ns| time(&ns, share(receipt, ns.value)))),
+        row("charged on the way", &|receipt| receipt.unseen.charged.map(|ns| time(&ns, None))),
+        row("ready, no CPU", &|receipt| receipt.unseen.runnable.map(|ns| time(&ns, None))),
+        row("asleep", &|receipt| receipt.unseen.blocked.map(|ns| time(&ns, None))),
         Line { sum: true, ..row("wall time", &|receipt| Some(time(&receipt.wall, None))) },
         row("rows+switching / CPU", &|receipt| receipt.closure.cpu.map(ratio)),
         row("rows+waits / wall", &|receipt| receipt.closure.wall.map(ratio)),
         row("... of wait passes", &|receipt| receipt.closure.own.map(ratio)),
         row("sampled / on-CPU", &|receipt| Some(ratio(receipt.closure.sampler.value))),
         row("CPU watched / not", &|receipt| receipt.observer.map(|observer| of_estimate(&observer.ratio))),
-        row("samples", &|receipt| Some(plain(number::whole(receipt.samples)))),
+        row("samples", &|receipt| Some(plain(number::whole(receipt.sampling.samples)))),
     ];
     let calls: BTreeSet<&str> = ends.iter().flat_map(|end| &end.softirq).map(|call| call.call.as_str()).collect();
     lines.extend(calls.into_iter().map(|name| softirq(name, &ends)));

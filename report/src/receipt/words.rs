@@ -12,8 +12,8 @@ use crate::words::plural;
 
 /// What samples are spaced by.
 pub fn source(receipt: &Receipt) -> String {
-    let period = number::whole(receipt.period);
-    match receipt.source {
+    let period = number::whole(receipt.sampling.period);
+    match receipt.sampling.source {
         SampleSource::CpuClock => format!("a sample every {period} ns of CPU time (cpu-clock)"),
         SampleSource::Cycles => format!("a sample every {period} cycles"),
     }

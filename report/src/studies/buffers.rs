@@ -280,7 +280,7 @@ fn least(map: &BufferMap) -> Option<String> {
     let clamped = |level: &&BufferLevel| level.asked.zip(level.set).is_some_and(|(asked, set)| set > 2 * asked.get().cast_signed());
     let set = map.senders.iter().filter(clamped).filter_map(|level| level.set).min()?;
     let (payload, sndbuf) = (u32::try_from(map.message.get()).ok()?, u32::try_from(set).ok()?);
-    let segments = SenderBuffer::of(sndbuf, payload.min(Cut::PLAIN.segment_payload())).segments;
+    let segments = SenderBuffer::from_sockopt(sndbuf, payload.min(Cut::PLAIN.segment_payload())).segments;
     Some(format!(
         "The kernel gives no send buffer below {}, which holds {}, however little is asked for.",
         told(Some(set)),

@@ -44,7 +44,7 @@ fn kernel_threads_that_were_sampled_are_in_the_rows() {
     assert!(!found.is_red(), "{:?}", found.closure);
     near(found.cpu.value, 900.0 + THREADS);
     near(found.closure.wall.unwrap(), 1.0);
-    near(found.functions.iter().find(|row| row.key == "net_rx_action").unwrap().ns.value, THREADS);
+    near(found.rows.functions.iter().find(|row| row.key == "net_rx_action").unwrap().ns.value, THREADS);
     assert_eq!(end.unsampled_threads_ns, None);
 }
 
@@ -57,7 +57,7 @@ fn kernel_threads_that_were_not_sampled_stand_beside() {
         assert!(!found.is_red(), "{:?}", found.closure);
         near(found.cpu.value, 900.0);
         near(end.unsampled_threads_ns.unwrap(), THREADS);
-        assert!(found.functions.iter().all(|row| row.key != "net_rx_action"));
+        assert!(found.rows.functions.iter().all(|row| row.key != "net_rx_action"));
     }
 }
 
@@ -94,8 +94,8 @@ fn cycles_cannot_be_held_against_anything() {
     let end = sender(&trials);
     let found = receipt(&end);
     assert!(found.doubts.contains(&Doubt::NotHeld) && !found.is_red(), "{:?}", found.doubts);
-    assert_eq!((found.source, found.period, found.closure.cpu), (SampleSource::Cycles, 300_007, None));
-    near(found.functions.iter().find(|row| row.key == "udp_sendmsg").unwrap().ns.value, 180.0);
+    assert_eq!((found.sampling.source, found.sampling.period, found.closure.cpu), (SampleSource::Cycles, 300_007, None));
+    near(found.rows.functions.iter().find(|row| row.key == "udp_sendmsg").unwrap().ns.value, 180.0);
     assert!((found.counters[&Layer::Udp].ipc.unwrap() - 2.0).abs() < 1e-9);
     // One chain of user code in each of six passes.
     assert_eq!(found.counters[&Layer::User].counted["cache-misses"], 3.0 * 6.0);

@@ -32,9 +32,9 @@ fn what_is_put_in_comes_out() {
         let copy = 50.0 + receipt.size.get() as f64 / 16.0;
         near(receipt.cpu.value, 850.0 + copy);
         near(receipt.wall.value, 1150.0 + copy);
-        near(receipt.categories.iter().find(|row| row.key == Category::DataMovement).unwrap().ns.value, copy);
-        near(receipt.runnable.unwrap().value, 50.0);
-        near(receipt.blocked.unwrap().value, 250.0);
+        near(receipt.rows.categories.iter().find(|row| row.key == Category::DataMovement).unwrap().ns.value, copy);
+        near(receipt.unseen.runnable.unwrap().value, 50.0);
+        near(receipt.unseen.blocked.unwrap().value, 250.0);
         near(receipt.calls["udp_sendmsg"].per_message.value, 1.0);
         near(receipt.calls["__alloc_skb"].per_message.value, 2.0);
         assert_eq!(receipt.calls["__alloc_skb"].tier, Some(CountTier::Witness));
@@ -157,7 +157,7 @@ fn stacks_are_folded_cell_by_cell() {
     assert_eq!(study.cells[0].file, "UDP_STREAM-1-B");
     for ((_, text), receipt) in files.iter().zip(receipts(&study)) {
         let samples: u64 = text.lines().map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap()).sum();
-        assert_eq!((samples, text.lines().count()), (receipt.samples, 9));
+        assert_eq!((samples, text.lines().count()), (receipt.sampling.samples, 9));
         assert!(text.contains("do_syscall_64;__sys_sendto;udp_sendmsg "));
     }
 }
@@ -176,7 +176,7 @@ fn the_receiver_of_a_stream_has_parts_of_messages() {
     let receipt = study.cells[0].receiver.outcome.receipt().unwrap();
     near(receipt.cpu.value, 964.0);
     near(receipt.calls["udp_sendmsg"].per_message.value, 1.0);
-    near(receipt.blocked.unwrap().value, 250.0);
+    near(receipt.unseen.blocked.unwrap().value, 250.0);
 }
 
 #[test]

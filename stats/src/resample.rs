@@ -2,7 +2,7 @@
 //! measured once and there are no blocks to draw from.
 //!
 //! The model is fitted, its residuals are drawn again at random, added to what
-//! was fitted, and the model is fitted anew (Efron and Tibshirani, "An
+//! was fitted, and the model is fitted again (Efron and Tibshirani, "An
 //! Introduction to the Bootstrap", 9.4). It knows nothing of what would vary
 //! from one day to the next, and takes the form of the model for given: it is
 //! narrower than an interval over blocks, and named wherever it is printed.
@@ -11,13 +11,13 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde::Serialize;
 
-use stats::bootstrap;
+use crate::bootstrap;
 
 /// Draws of each bootstrap, as many as over blocks: enough for a 95 % interval
 /// of six points or more.
 pub const DRAWS: usize = bootstrap::DRAWS;
 
-/// Of more points nothing is drawn: it would take long, and so many points are
+/// Nothing is drawn of more points: it would take long, and that many points are
 /// rather several measurements of fewer.
 const MOST_POINTS: usize = 200;
 
@@ -41,7 +41,7 @@ pub struct Resampled {
 
 impl Resampled {
     /// A figure of `n` points from what it became in each draw.
-    pub fn of(value: f64, draws: &[f64], n: usize) -> Self {
+    pub fn from_draws(value: f64, draws: &[f64], n: usize) -> Self {
         let interval = bootstrap::interval(draws, n, CONFIDENCE);
         Self { value, residual_bootstrap: interval.map(|ends| [ends.low.min(value), ends.high.max(value)]), n }
     }
@@ -62,7 +62,7 @@ pub fn residuals(residuals: &[f64], parameters: usize, draws: usize) -> impl Ite
 #[cfg(test)]
 mod tests {
     use super::{CONFIDENCE, Resampled, residuals};
-    use stats::noise::{generator, normal};
+    use crate::noise::{generator, normal};
 
     /// How often the interval of a least-squares slope of 15 points holds the
     /// true one.
@@ -82,7 +82,7 @@ mod tests {
             let left: Vec<f64> = y.iter().zip(&fitted).map(|(y, f)| y - f).collect();
             let drawn: Vec<f64> =
                 residuals(&left, 2, 400).map(|e| slope(&fitted.iter().zip(e).map(|(f, e)| f + e).collect::<Vec<_>>()).0).collect();
-            let [low, high] = Resampled::of(b, &drawn, 15).residual_bootstrap.unwrap();
+            let [low, high] = Resampled::from_draws(b, &drawn, 15).residual_bootstrap.unwrap();
             held += u32::from(low <= 2.0 && 2.0 <= high);
         }
         let share = f64::from(held) / f64::from(studies);
@@ -93,6 +93,6 @@ mod tests {
     #[test]
     fn nothing_gives_nothing() {
         assert_eq!(residuals(&[], 2, 10).count() + residuals(&[0.0; 201], 2, 10).count(), 0);
-        assert_eq!(Resampled::of(1.0, &[1.0; 100], 5).residual_bootstrap, None);
+        assert_eq!(Resampled::from_draws(1.0, &[1.0; 100], 5).residual_bootstrap, None);
     }
 }

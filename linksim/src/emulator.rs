@@ -1,5 +1,5 @@
-//! What becomes of frames on a wire between two hosts: when each arrives, and
-//! whether. The relay moves real frames by these rules, and the model of a
+//! A wire between two hosts: when each frame arrives, and whether it does. The
+//! relay moves real frames by these rules, and the model of a
 //! transfer imagined ones.
 //!
 //! ```text
@@ -9,9 +9,9 @@
 //! Nothing here reads a clock. Whoever is late in asking gets the same times as
 //! one who is not, so that no lateness adds up from frame to frame.
 
-mod event;
 mod medium;
 
+use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
 use model::plan::link::{HostOrder, Wire};
@@ -20,7 +20,6 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::frame;
-use event::{Event, What};
 use medium::Mediums;
 
 /// A host whose time for a frame is passed so often since it got one is not
@@ -57,7 +56,7 @@ impl End {
     }
 }
 
-/// What became of the frames that one end handed over. Every frame is in one of
+/// The fate of the frames that one end handed over. Every frame is in one of
 /// `refused`, `aborted`, `lost` and `delivered`, or under way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -112,8 +111,8 @@ struct Side<T> {
     tally: Tally,
 }
 
-/// A wire with the frames that are under way on it.
-pub struct Passage<T> {
+/// An emulated link: a wire with the frames that are under way on it.
+pub struct LinkEmulator<T> {
     wire: Wire,
     sides: [Side<T>; 2],
     mediums: Mediums,
@@ -122,7 +121,7 @@ pub struct Passage<T> {
     random: ChaCha8Rng,
 }
 
-impl<T> Passage<T> {
+impl<T> LinkEmulator<T> {
     /// An idle wire. What is left to chance follows from `seed`.
     pub fn new(wire: Wire, seed: u64) -> Self {
         let side = || Side {
@@ -145,7 +144,7 @@ impl<T> Passage<T> {
         }
     }
 
-    /// What became of the frames of an end so far.
+    /// The fate of the frames of an end so far.
     pub const fn tally(&self, end: End) -> &Tally {
         &self.sides[end.index()].tally
     }
@@ -155,7 +154,7 @@ impl<T> Passage<T> {
         self.sides[end.index()].queued
     }
 
-    /// Whether nothing is under way.
+    /// True where nothing is under way.
     pub fn is_idle(&self) -> bool {
         self.events.is_empty()
     }
@@ -163,7 +162,7 @@ impl<T> Passage<T> {
     /// A host hands a frame over. `counted` are its bytes as a device counts
     /// them. `false`: the queue is full, and it is dropped and counted.
     ///
-    /// What is due by `now` must have been taken before.
+    /// Frames due by `now` must have been taken before.
     pub fn hand(&mut self, now: Nanos, from: End, counted: u32, load: T) -> bool {
         let side = &mut self.sides[from.index()];
         side.tally.handed += 1;
@@ -183,7 +182,7 @@ impl<T> Passage<T> {
         true
     }
 
-    /// When something happens next: nothing can be taken before.
+    /// Time of the next event: nothing can be taken before.
     pub fn next_at(&self) -> Option<Nanos> {
         self.events.peek().map(|event| Nanos::new(event.at))
     }
@@ -212,7 +211,7 @@ impl<T> Passage<T> {
         None
     }
 
-    /// What a host has already spent on the frame that it hands over at `now`. It
+    /// Time that a host has already spent on the frame that it hands over at `now`. It
     /// stands for a slower one, whose time for a frame holds what the real one
     /// took to answer the frame before, and by how much that one was delivered
     /// late: up to its whole time, of a frame that comes soon enough to be an
@@ -224,7 +223,7 @@ impl<T> Passage<T> {
         if since <= ANSWER_WITHIN * time { since.min(time) } else { 0 }
     }
 
-    /// When a host has done its part for a frame that it gets at `at`.
+    /// Time at which a host has done its part for a frame that it gets at `at`.
     fn work(&mut self, end: End, at: u64) -> u64 {
         let host = self.wire.hosts[end.index()];
         match host.order {
@@ -246,7 +245,7 @@ impl<T> Passage<T> {
     fn wait(&mut self, from: End, waiting: Waiting<T>) {
         let at = waiting.ready;
         self.sides[from.index()].queue.push_back(waiting);
-        self.start(Mediums::of(self.wire.medium, from), at);
+        self.start(Mediums::index(self.wire.medium, from), at);
     }
 
     /// Sends the first frame of a side at `at`, when the medium is its.
@@ -265,7 +264,7 @@ impl<T> Passage<T> {
         self.push(due, What::Arrive(from.other(), load));
     }
 
-    /// When a frame whose last bit was sent at `end` arrives.
+    /// Arrival of a frame whose last bit was sent at `end` arrives.
     fn due(&mut self, from: End, end: u64) -> u64 {
         if self.chance(self.wire.reorder.as_f64()) {
             let side = &mut self.sides[from.index()];
@@ -285,7 +284,47 @@ impl<T> Passage<T> {
     }
 }
 
-/// How long so many byte times last.
+/// Something that is to happen.
+enum What<T> {
+    /// A host has done its part: the frame waits for the wire.
+    Ready(End, Waiting<T>),
+    /// A medium may be used again.
+    Free(usize),
+    /// A frame has come to an end of the wire.
+    Arrive(End, T),
+    /// The host there has done its part.
+    Deliver(End, T),
+}
+
+/// Something that happens at a time; of the same time, in the order of their making.
+struct Event<T> {
+    at: u64,
+    order: u64,
+    what: What<T>,
+}
+
+impl<T> Ord for Event<T> {
+    /// The earliest is the greatest: that is what a heap gives first.
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.at, other.order).cmp(&(self.at, self.order))
+    }
+}
+
+impl<T> PartialOrd for Event<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<T> PartialEq for Event<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl<T> Eq for Event<T> {}
+
+/// Duration of a number of byte times.
 fn time(rate: Option<BitRate>, bytes: u32) -> u64 {
     // A frame of 65,535 bytes at 1 kbit/s takes 524 s.
     rate.map_or(0, |rate| (u64::from(bytes) * 8_000_000_000).div_ceil(rate.get().max(1)))

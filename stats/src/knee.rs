@@ -1,9 +1,55 @@
-//! The knee of a curve that rises and then flattens: two straight lines that
-//! meet, by least squares over every place at which they could.
+//! The knee of a curve that rises and then flattens, told in two ways: two
+//! straight lines that meet, by least squares over every place at which they
+//! could ([`lines_that_meet`]), which says where a published curve bends; and the
+//! first place that reaches the plateau ([`plateau`]), which says what to use.
 
 use serde::Serialize;
 
-use super::resample::{self, Resampled};
+use crate::cost::linear::solve;
+use crate::estimate::Estimate;
+use crate::median::median;
+use crate::resample::{self, Resampled};
+
+/// The share of the plateau that is as good as all of it.
+const ENOUGH: f64 = 0.95;
+
+/// The plateau is that of the last points: one in this many.
+const PLATEAU: usize = 4;
+
+/// Fewer points show no plateau.
+const LEAST_OF_PLATEAU: usize = 3;
+
+/// The end of a curve, and the places of the first points that reach 95 % of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Plateau {
+    /// Median of the last points.
+    pub level: f64,
+    /// Number of these.
+    pub points: usize,
+    /// The first whose interval reaches it.
+    pub at: usize,
+    /// The first whose value does.
+    pub reached: usize,
+    /// The first whose whole interval does, if any.
+    pub surely: Option<usize>,
+}
+
+/// The plateau of values by rising place; `None` of too few. An interval that is
+/// missing, for want of trials, is the value itself.
+pub fn plateau(values: &[Estimate]) -> Option<Plateau> {
+    if values.len() < LEAST_OF_PLATEAU {
+        return None;
+    }
+    let points = (values.len() / PLATEAU).max(1);
+    let largest: Vec<f64> = values[values.len() - points..].iter().map(|value| value.value).collect();
+    let level = median(&largest)?;
+    let wanted = ENOUGH * level;
+    let first = |reaches: &dyn Fn(&Estimate) -> bool| values.iter().position(reaches);
+    let at = first(&|value| value.interval.map_or(value.value, |interval| interval.high) >= wanted)?;
+    let reached = first(&|value| value.value >= wanted)?;
+    let surely = first(&|value| value.interval.is_some_and(|interval| interval.low >= wanted));
+    Some(Plateau { level, points, at, reached, surely })
+}
 
 /// Fewer points do not show two lines.
 const LEAST_POINTS: usize = 6;
@@ -33,7 +79,7 @@ pub struct Knee {
 
 /// The knee of points by rising place. `None` when there are too few of them
 /// or the curve does not flatten.
-pub fn of(points: &[(f64, f64)], draws: usize) -> Option<Knee> {
+pub fn lines_that_meet(points: &[(f64, f64)], draws: usize) -> Option<Knee> {
     let found = best(points)?;
     let fitted: Vec<f64> = points.iter().map(|(x, _)| found.height(*x)).collect();
     if found.after >= found.before {
@@ -47,7 +93,7 @@ pub fn of(points: &[(f64, f64)], draws: usize) -> Option<Knee> {
         best(&drawn).map_or(f64::NAN, |knee| knee.place)
     };
     let places: Vec<f64> = resample::residuals(&left, 4, draws).map(again).collect();
-    let at = Resampled::of(found.place, &places, points.len());
+    let at = Resampled::from_draws(found.place, &places, points.len());
     Some(Knee { at, height: found.height(found.place), before: found.before, after: found.after, fitted })
 }
 
@@ -83,7 +129,7 @@ fn best(points: &[(f64, f64)]) -> Option<Lines> {
 fn lines(points: &[(f64, f64)], place: f64) -> Option<Lines> {
     let rows: Vec<Vec<f64>> = points.iter().map(|(x, _)| vec![1.0, x.min(place), (x - place).max(0.0)]).collect();
     let heights: Vec<f64> = points.iter().map(|(_, y)| *y).collect();
-    let found = stats::cost::linear::solve(&rows, &heights, &vec![1.0; points.len()])?;
+    let found = solve(&rows, &heights, &vec![1.0; points.len()])?;
     let [level, before, after] = found[..] else { return None };
     let mut lines = Lines { place, level, before, after, squares: 0.0 };
     lines.squares = points.iter().map(|(x, y)| (y - lines.height(*x)).powi(2)).sum();
@@ -92,16 +138,16 @@ fn lines(points: &[(f64, f64)], place: f64) -> Option<Lines> {
 
 #[cfg(test)]
 mod tests {
-    use super::of;
+    use super::lines_that_meet;
+    use crate::noise::{generator, normal};
     use proptest::prelude::{prop_assert, proptest};
-    use stats::noise::{generator, normal};
 
     proptest! {
         #[test]
         fn a_true_knee_is_found(place in 3.0..9.0f64, rise in 10.0..200.0f64, flat in 0.0..0.4f64) {
             let height = |x: f64| 5.0 + rise * x.min(place) + rise * flat * (x - place).max(0.0);
             let points: Vec<(f64, f64)> = (1..=12).map(f64::from).map(|x| (x, height(x))).collect();
-            let knee = of(&points, 0).unwrap();
+            let knee = lines_that_meet(&points, 0).unwrap();
             prop_assert!((knee.at.value - place).abs() < 0.06, "{knee:?}");
             prop_assert!(knee.at.residual_bootstrap.is_none());
         }
@@ -114,7 +160,7 @@ mod tests {
         for _ in 0..curves {
             let height = |x: f64| 100.0 * x.min(5.0) + 10.0 * (x - 5.0).max(0.0);
             let points: Vec<(f64, f64)> = (1..=12).map(f64::from).map(|x| (x, height(x) + 10.0 * normal(&mut random))).collect();
-            let [low, high] = of(&points, 200).unwrap().at.residual_bootstrap.unwrap();
+            let [low, high] = lines_that_meet(&points, 200).unwrap().at.residual_bootstrap.unwrap();
             held += u32::from(low <= 5.0 && 5.0 <= high);
         }
         eprintln!("knee of 12 points at 95 %: held {held} of {curves}");
@@ -124,8 +170,8 @@ mod tests {
     #[test]
     fn what_has_no_knee_has_none() {
         let steeper: Vec<(f64, f64)> = (1..=12).map(f64::from).map(|x| (x, x * x)).collect();
-        assert!(of(&steeper, 0).is_none());
-        assert!(of(&steeper[..5], 0).is_none() && of(&[], 0).is_none());
-        assert!(of(&[(1.0, 1.0); 8], 0).is_none());
+        assert!(lines_that_meet(&steeper, 0).is_none());
+        assert!(lines_that_meet(&steeper[..5], 0).is_none() && lines_that_meet(&[], 0).is_none());
+        assert!(lines_that_meet(&[(1.0, 1.0); 8], 0).is_none());
     }
 }

@@ -1,4 +1,4 @@
-//! Whose turn it is on the wire.
+//! Turns on the wire.
 //!
 //! A carrier is heard at once everywhere: ends collide when both wait for the
 //! end of what is under way, which is what data and acknowledgements of a busy
@@ -8,8 +8,7 @@
 use model::plan::link::Medium;
 use rand::RngExt;
 
-use super::event::What;
-use super::{End, Passage, time};
+use super::{End, LinkEmulator, What, time};
 use crate::frame::{GAP, PREAMBLE};
 
 /// Byte times of a slot, the unit of backoff: 512 bit times.
@@ -19,7 +18,7 @@ const SLOT: u32 = 64;
 const COLLISION: u32 = PREAMBLE + 4 + GAP;
 /// A frame is given up at this collision.
 const ATTEMPTS: u32 = 16;
-/// The backoff grows no more after so many.
+/// The backoff grows no more after this many collisions.
 const GROWTH: u32 = 10;
 
 /// The state of the one medium, or of both.
@@ -35,7 +34,7 @@ pub(super) struct Mediums {
 
 impl Mediums {
     /// The medium of an end: one each, or one for both.
-    pub const fn of(medium: Medium, end: End) -> usize {
+    pub const fn index(medium: Medium, end: End) -> usize {
         match medium {
             Medium::Full => end.index(),
             Medium::Shared | Medium::Half => 0,
@@ -61,7 +60,7 @@ impl Mediums {
     }
 }
 
-impl<T> Passage<T> {
+impl<T> LinkEmulator<T> {
     /// Lets frames go that wait for a medium, as far as it is free at `at`.
     pub(super) fn start(&mut self, medium: usize, at: u64) {
         while at >= self.mediums.free[medium] {
@@ -80,7 +79,7 @@ impl<T> Passage<T> {
     }
 
     fn ends_of(&self, medium: usize) -> [Option<End>; 2] {
-        End::BOTH.map(|end| Some(end).filter(|end| Mediums::of(self.wire.medium, *end) == medium))
+        End::BOTH.map(|end| Some(end).filter(|end| Mediums::index(self.wire.medium, *end) == medium))
     }
 
     fn is_ready(&self, end: End, at: u64) -> bool {

@@ -1,4 +1,4 @@
-//! From passes and rules to a receipt.
+//! The receipt of one end of one cell, made from its passes by rules.
 
 use std::collections::BTreeMap;
 
@@ -6,40 +6,75 @@ use model::profile::{CountTier, SampleSource};
 use model::{Bytes, Role};
 use serde::Serialize;
 
-use super::attributes::{Attributes, Category, Context, Crossing, Layer};
-use super::closure::{Closure, OBSERVER, Observer, Sums};
-use super::counters::{LayerCounters, per_layer};
-use super::doubt::{Doubt, Gravity, LEAST_PASSES, LEAST_SAMPLES, MOST_OTHER};
-use super::figure::Figure;
-use super::passes::{Passes, TimePass, WaitPass};
-use super::ratio::{product, ratio};
-use super::row::{Basis, Path, Row};
-use super::rules::{Classifier, Rules};
-use super::split::Split;
-use super::tally::Tally;
+use crate::attributes::{Attributes, Category, Context, Crossing, Layer};
+use crate::closure::{Closure, OBSERVER, Observer, Sums};
+use crate::counters::{LayerCounters, per_layer};
+use crate::doubt::{Doubt, Gravity, LEAST_PASSES, LEAST_SAMPLES, MOST_OTHER};
+use crate::figure::{Figure, product, ratio};
+use crate::passes::{Passes, TimePass, WaitPass};
+use crate::rows::{Basis, Path, Row, Split, Tally};
+use crate::rules::{Classifier, Rules};
 
-/// Where the time of one end of one cell went, per message.
+/// The time of one end of one cell, per message.
 ///
 /// Each row is samples × period ÷ on-CPU time of the time passes × clean CPU
 /// time per message, so that what the observer costs is in none of them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Receipt {
-    /// Which end.
+    /// The end it is of.
     pub role: Role,
     /// Size of its messages.
     pub size: Bytes,
-    /// What the samples are spaced by.
-    pub source: SampleSource,
-    /// By how much.
-    pub period: u64,
-    /// Samples of all time passes.
-    pub samples: u64,
-    /// Time passes.
-    pub passes: usize,
+    /// The samples that rows were counted from.
+    #[serde(flatten)]
+    pub sampling: Sampled,
     /// Clean CPU time per message, in ns: what rows and `not_sampled` sum to.
     pub cpu: Figure,
     /// Clean wall time per message, in ns.
     pub wall: Figure,
+    /// The sampled CPU time, row by row.
+    #[serde(flatten)]
+    pub rows: Rows,
+    /// By direction, with the rates that follow.
+    pub split: Split,
+    /// The time that no sample shows.
+    #[serde(flatten)]
+    pub unseen: Unsampled,
+    /// Calls per message, where they were counted.
+    pub calls: BTreeMap<String, Calls>,
+    /// The sums, against what was measured apart from them.
+    pub closure: Closure,
+    /// The observer's cost; `None` where no block has both passes.
+    pub observer: Option<Observer>,
+    /// The processor's counters; empty where there are none.
+    pub counters: BTreeMap<Layer, LayerCounters>,
+    /// Share that each rule decided, in the rules' order; rules that decided
+    /// nothing are left out.
+    pub rules: Vec<RuleShare>,
+    /// Kernel samples without a layer and without a category, as shares.
+    pub undecided: [f64; 2],
+    /// Every doubt, the gravest first.
+    pub doubts: Vec<Doubt>,
+    /// ns per message that one sample stands for.
+    pub each: f64,
+}
+
+/// The samples of all time passes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Sampled {
+    /// What they are spaced by.
+    pub source: SampleSource,
+    /// By how much.
+    pub period: u64,
+    /// Their number.
+    pub samples: u64,
+    /// Number of time passes.
+    pub passes: usize,
+}
+
+/// Rows by each attribute; those of one attribute sum to what was sampled.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Rows {
     /// One row a category.
     pub categories: Vec<Row<Category>>,
     /// One row a layer.
@@ -55,11 +90,14 @@ pub struct Receipt {
     /// Work that touches payload (1993's checksum and data movement), all of it;
     /// part of other rows.
     pub touching: Row<()>,
-    /// By direction, with the rates that follow.
-    pub split: Split,
+}
+
+/// Time per message, in ns, that is in no row.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Unsampled {
     /// CPU time that no sample shows: the remainder, which may be negative.
     pub not_sampled: Figure,
-    /// Beside it, what switching was measured to cost; `None` if it was not.
+    /// Next to it, what switching was measured to cost; `None` if it was not.
     pub switching: Option<Figure>,
     /// Ready but not on a CPU, without `charged`; `None` if not measured.
     pub runnable: Option<Figure>,
@@ -68,23 +106,6 @@ pub struct Receipt {
     pub charged: Option<Figure>,
     /// Asleep; `None` if not measured.
     pub blocked: Option<Figure>,
-    /// Calls per message, where they were counted.
-    pub calls: BTreeMap<String, Calls>,
-    /// Whether it adds up.
-    pub closure: Closure,
-    /// What watching cost; `None` where no block has both passes.
-    pub observer: Option<Observer>,
-    /// The processor's counters; empty where there are none.
-    pub counters: BTreeMap<Layer, LayerCounters>,
-    /// How much each rule decided, in the rules' order; rules that decided
-    /// nothing are left out.
-    pub rules: Vec<RuleShare>,
-    /// Kernel samples without a layer and without a category, as shares.
-    pub undecided: [f64; 2],
-    /// Every doubt, the gravest first.
-    pub doubts: Vec<Doubt>,
-    /// ns per message that one sample stands for.
-    pub each: f64,
 }
 
 /// Exact calls per message of one function.
@@ -134,11 +155,11 @@ impl Receipt {
     ///
     /// # Errors
     /// When a pass is missing, empty, or sampled differently from the others.
-    pub fn of(passes: &Passes, rules: &Rules) -> Result<Self, ReceiptError> {
+    pub fn from_passes(passes: &Passes, rules: &Rules) -> Result<Self, ReceiptError> {
         let mut classifier = Classifier::new(rules);
         let attributes: Vec<Vec<Attributes>> = passes.time.iter().map(|pass| classifier.profile(&pass.profile)).collect();
-        let tallies: Vec<Tally> = passes.time.iter().zip(&attributes).map(|(pass, of)| Tally::of(&pass.profile, of)).collect();
-        Self::tallied(passes, &tallies, per_layer(&passes.time, &attributes), rules)
+        let tallies: Vec<Tally> = passes.time.iter().zip(&attributes).map(|(pass, of)| Tally::from_profile(&pass.profile, of)).collect();
+        Self::from_tallies(passes, &tallies, per_layer(&passes.time, &attributes), rules)
     }
 
     /// Makes a receipt of samples that are counted already, one tally a time
@@ -146,7 +167,7 @@ impl Receipt {
     ///
     /// # Errors
     /// As of [`Receipt::of`].
-    pub fn tallied(
+    pub fn from_tallies(
         passes: &Passes,
         tallies: &[Tally],
         counters: BTreeMap<Layer, LayerCounters>,
@@ -174,28 +195,20 @@ impl Receipt {
         let mut receipt = Self {
             role: passes.role,
             size: passes.size,
-            source: first.profile.source,
-            period: first.profile.period,
-            samples: basis.samples,
-            passes: passes.time.len(),
+            sampling: Sampled {
+                source: first.profile.source,
+                period: first.profile.period,
+                samples: basis.samples,
+                passes: passes.time.len(),
+            },
             cpu: basis.clean,
             wall,
-            categories: basis.rows(&each(tallies, |tally| &tally.categories)),
-            layers: basis.rows(&each(tallies, |tally| &tally.layers)),
-            contexts: basis.rows(&each(tallies, |tally| &tally.contexts)),
-            paths: basis.rows(&each(tallies, |tally| &tally.paths)),
-            functions: basis.rows(&each(tallies, |tally| &tally.functions)),
-            crossings: basis.rows(&each(tallies, |tally| &tally.crossings)),
-            touching: basis.row((), &tallies.iter().map(|tally| tally.touching.get(&true).copied().unwrap_or(0)).collect::<Vec<_>>()),
-            split: Split::of(&basis, tallies, passes.size),
-            not_sampled: remainder(sampled, basis.clean),
-            switching,
-            runnable,
-            charged,
-            blocked,
+            rows: Rows::from_tallies(&basis, tallies),
+            split: Split::from_tallies(&basis, tallies, passes.size),
+            unseen: Unsampled { not_sampled: remainder(sampled, basis.clean), switching, runnable, charged, blocked },
             calls: calls(passes),
-            closure: Closure::of(&sums),
-            observer: Observer::of(&passes.time, &passes.clean),
+            closure: Closure::from_sums(&sums),
+            observer: Observer::from_passes(&passes.time, &passes.clean),
             counters,
             rules: rule_shares(rules, tallies, basis.samples),
             undecided: undecided(tallies),
@@ -213,12 +226,12 @@ impl Receipt {
 
     fn doubted(&self, passes: &Passes) -> Vec<Doubt> {
         let calibrated = passes.time.iter().any(|pass| pass.calibrated);
-        let mut doubts = super::closure::doubts(&self.closure, self.role, self.switching.is_some(), calibrated);
+        let mut doubts = crate::closure::doubts(&self.closure, self.role, self.unseen.switching.is_some(), calibrated);
         if let Some(observer) = self.observer.filter(|observer| observer.ratio.value > OBSERVER) {
             doubts.push(Doubt::Observer { ratio: observer.ratio.value });
         }
-        if self.samples < LEAST_SAMPLES {
-            doubts.push(Doubt::FewSamples { missing: LEAST_SAMPLES - self.samples });
+        if self.sampling.samples < LEAST_SAMPLES {
+            doubts.push(Doubt::FewSamples { missing: LEAST_SAMPLES - self.sampling.samples });
         }
         if passes.time.len() < LEAST_PASSES || passes.clean.len() < LEAST_PASSES {
             doubts.push(Doubt::FewPasses { time: passes.time.len(), clean: passes.clean.len() });
@@ -236,6 +249,24 @@ impl Receipt {
         }
         doubts.sort_by_key(|doubt| std::cmp::Reverse(doubt.gravity()));
         doubts
+    }
+}
+
+impl Rows {
+    fn from_tallies(basis: &Basis, tallies: &[Tally]) -> Self {
+        fn each<K>(tallies: &[Tally], of: impl Fn(&Tally) -> &BTreeMap<K, u64>) -> Vec<&BTreeMap<K, u64>> {
+            tallies.iter().map(of).collect()
+        }
+        let touching: Vec<u64> = tallies.iter().map(|tally| tally.touching.get(&true).copied().unwrap_or(0)).collect();
+        Self {
+            categories: basis.rows(&each(tallies, |tally| &tally.categories)),
+            layers: basis.rows(&each(tallies, |tally| &tally.layers)),
+            contexts: basis.rows(&each(tallies, |tally| &tally.contexts)),
+            paths: basis.rows(&each(tallies, |tally| &tally.paths)),
+            functions: basis.rows(&each(tallies, |tally| &tally.functions)),
+            crossings: basis.rows(&each(tallies, |tally| &tally.crossings)),
+            touching: basis.row((), &touching),
+        }
     }
 }
 
@@ -269,10 +300,6 @@ fn basis(passes: &Passes, tallies: &[Tally]) -> Basis {
         samples: tallies.iter().map(|tally| tally.samples).sum(),
         clean,
     }
-}
-
-fn each<K>(tallies: &[Tally], of: impl Fn(&Tally) -> &BTreeMap<K, u64>) -> Vec<&BTreeMap<K, u64>> {
-    tallies.iter().map(of).collect()
 }
 
 /// A time per message over passes.

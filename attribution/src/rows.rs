@@ -1,0 +1,211 @@
+//! Rows of a receipt: samples of one kind, as time per message.
+//!
+//! ```text
+//! Profile, Attributes of its stacks -> Tally (one a pass) -> Basis -> Row, Split
+//! ```
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::Bytes;
+use model::profile::Profile;
+use serde::Serialize;
+
+use crate::attributes::{Attributes, Category, Context, Crossing, Direction, Layer};
+use crate::figure::{Figure, Sampling, product, ratio, share};
+use crate::profile::name;
+use crate::symbol::Symbol;
+
+/// Counts of one time pass.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// All samples.
+    pub samples: u64,
+    /// Of these, in the kernel.
+    pub kernel: u64,
+    /// Samples by category.
+    pub categories: BTreeMap<Category, u64>,
+    /// By layer.
+    pub layers: BTreeMap<Layer, u64>,
+    /// By context.
+    pub contexts: BTreeMap<Context, u64>,
+    /// By layer, context and direction.
+    pub paths: BTreeMap<Path, u64>,
+    /// By function.
+    pub functions: BTreeMap<String, u64>,
+    /// By direction.
+    pub directions: BTreeMap<Option<Direction>, u64>,
+    /// By crossing into the kernel.
+    pub crossings: BTreeMap<Crossing, u64>,
+    /// By whether payload was touched.
+    pub touching: BTreeMap<bool, u64>,
+    /// By whether it was the acknowledgement's work.
+    pub acknowledging: BTreeMap<bool, u64>,
+    /// By the rule that decided the layer.
+    pub by_layer_rule: BTreeMap<u16, u64>,
+    /// By the rule that decided the category.
+    pub by_category_rule: BTreeMap<u16, u64>,
+    /// Kernel samples in layer other and in category other.
+    pub undecided: [u64; 2],
+}
+
+impl Tally {
+    /// Counts a profile whose stacks have these attributes.
+    pub fn from_profile(profile: &Profile, attributes: &[Attributes]) -> Self {
+        let listed: Vec<String> = profile.symbols.iter().map(|symbol| Symbol::parse(symbol).listed()).collect();
+        let mut tally = Self::default();
+        for (stack, attributes) in profile.stacks.iter().zip(attributes) {
+            let leaf = stack.frames.first().and_then(|place| listed.get(*place as usize));
+            tally.add(leaf.map_or_else(|| name(profile, u32::MAX), String::as_str), attributes, stack.count, stack.user);
+        }
+        tally
+    }
+
+    /// Counts samples of one chain, whose innermost function is listed as `leaf`.
+    pub fn add(&mut self, leaf: &str, of: &Attributes, count: u64, user: bool) {
+        self.samples += count;
+        match self.functions.get_mut(leaf) {
+            Some(known) => *known += count,
+            None => drop(self.functions.insert(leaf.to_owned(), count)),
+        }
+        *self.categories.entry(of.category).or_default() += count;
+        *self.layers.entry(of.layer).or_default() += count;
+        *self.contexts.entry(of.context).or_default() += count;
+        *self.paths.entry(Path { layer: of.layer, context: of.context, direction: of.direction }).or_default() += count;
+        *self.directions.entry(of.direction).or_default() += count;
+        *self.touching.entry(of.category.touches_data()).or_default() += count;
+        *self.acknowledging.entry(of.direction == Some(Direction::Acknowledgement)).or_default() += count;
+        if let Some(crossing) = of.crossing {
+            *self.crossings.entry(crossing).or_default() += count;
+        }
+        for (rule, rules) in [(of.rule.layer, &mut self.by_layer_rule), (of.rule.category, &mut self.by_category_rule)] {
+            if let Some(rule) = rule {
+                *rules.entry(rule).or_default() += count;
+            }
+        }
+        if !user {
+            self.kernel += count;
+            self.undecided[0] += if of.layer == Layer::Other { count } else { 0 };
+            self.undecided[1] += if of.category == Category::Other { count } else { 0 };
+        }
+    }
+}
+
+/// A layer with the context in which it ran and the direction it worked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Path {
+    /// On whose behalf.
+    pub layer: Layer,
+    /// In what it ran.
+    pub context: Context,
+    /// For which way of the message.
+    pub direction: Option<Direction>,
+}
+
+/// A row of a receipt.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row<K> {
+    /// What it is of.
+    pub key: K,
+    /// Samples of all passes.
+    pub samples: u64,
+    /// Share of the end's on-CPU time, 0 to 1.
+    pub share: Figure,
+    /// ns per message: the share of the clean CPU time.
+    pub ns: Figure,
+    /// ns per message as each time pass alone has it, in the order of passes.
+    pub passes: Vec<f64>,
+}
+
+/// What turns samples into time per message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Basis {
+    /// Distance of two samples, in the unit of `on_cpu`.
+    pub period: f64,
+    /// On-CPU time of each time pass.
+    pub on_cpu: Vec<f64>,
+    /// Samples of all passes.
+    pub samples: u64,
+    /// Clean CPU time per message, in ns.
+    pub clean: Figure,
+}
+
+impl Basis {
+    /// The share of the whole that one sample is.
+    pub fn each(&self) -> f64 {
+        self.period / self.on_cpu.iter().sum::<f64>()
+    }
+
+    /// The row of samples counted pass by pass.
+    pub fn row<K>(&self, key: K, counts: &[u64]) -> Row<K> {
+        let pairs: Vec<(f64, f64)> = counts.iter().zip(&self.on_cpu).map(|(count, on)| (*count as f64 * self.period, *on)).collect();
+        let samples = counts.iter().sum();
+        let share = share(ratio(&pairs), Sampling { samples, of: self.samples, each: self.each() });
+        let passes = pairs.iter().map(|(time, on)| time / on * self.clean.value).collect();
+        Row { key, samples, share, ns: product(share, self.clean), passes }
+    }
+
+    /// A row for each key met in any pass, the costliest first.
+    pub fn rows<K: Ord + Clone>(&self, tallies: &[&BTreeMap<K, u64>]) -> Vec<Row<K>> {
+        let keys: BTreeSet<&K> = tallies.iter().flat_map(|tally| tally.keys()).collect();
+        let counts = |key: &K| tallies.iter().map(|tally| tally.get(key).copied().unwrap_or(0)).collect::<Vec<u64>>();
+        let mut rows: Vec<Row<K>> = keys.into_iter().map(|key| self.row(key.clone(), &counts(key))).collect();
+        // Stable: keys of equal cost stay in their own order.
+        rows.sort_by_key(|row| std::cmp::Reverse(row.samples));
+        rows
+    }
+}
+
+/// The work of an end by the way of the message it was for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Split {
+    /// One row a direction; `None` is work that has none, such as entering the
+    /// kernel.
+    pub directions: Vec<Row<Option<Direction>>>,
+    /// What one processor could sustain if it did nothing but this end's work.
+    pub bound: Bound,
+    /// The same without the work of acknowledgements.
+    pub bound_without_acknowledgement: Bound,
+}
+
+/// A rate that processing alone would allow: one processor, no wait, the other
+/// end and the link not in the way. Derived, not measured.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Bound {
+    /// CPU time per message behind it, in ns.
+    pub ns: Figure,
+    /// Messages per second: 1e9 / ns.
+    pub messages_per_s: f64,
+    /// Its interval, which is that of the CPU time turned over; without an
+    /// upper end where the time may be 0.
+    pub interval: Option<[Option<f64>; 2]>,
+    /// Payload bits per second.
+    pub bits_per_s: f64,
+}
+
+impl Bound {
+    /// The rate at `ns` per message of `size`.
+    pub fn at_cost(ns: Figure, size: Bytes) -> Self {
+        let rate = |ns: f64| (ns > 0.0).then(|| 1e9 / ns);
+        let messages_per_s = rate(ns.value).unwrap_or(0.0);
+        let interval = ns.interval.map(|[low, high]| [rate(high), rate(low)]);
+        Self { ns, messages_per_s, interval, bits_per_s: messages_per_s * 8.0 * size.get() as f64 }
+    }
+}
+
+impl Split {
+    /// Splits what passes counted.
+    pub fn from_tallies(basis: &Basis, tallies: &[Tally], size: Bytes) -> Self {
+        let directions = basis.rows(&tallies.iter().map(|tally| &tally.directions).collect::<Vec<_>>());
+        let acknowledging: Vec<u64> = tallies.iter().map(|tally| tally.acknowledging.get(&true).copied().unwrap_or(0)).collect();
+        let share = basis.row((), &acknowledging).share;
+        // What was not sampled stays in both: nobody knows whose it was.
+        let mut rest = share.scaled(-1.0);
+        rest.value += 1.0;
+        rest.interval = rest.interval.map(|[low, high]| [low + 1.0, high + 1.0]);
+        Self {
+            directions,
+            bound: Bound::at_cost(basis.clean, size),
+            bound_without_acknowledgement: Bound::at_cost(product(rest, basis.clean), size),
+        }
+    }
+}
