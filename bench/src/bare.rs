@@ -14,7 +14,7 @@ pub struct Bare {
     program: PathBuf,
 }
 
-/// What one end of either tool measured.
+/// Measurements of one end of either tool.
 #[derive(Debug, Clone, Copy)]
 pub struct End {
     /// Messages in the measured part.

@@ -9,12 +9,12 @@ use lab::session::Session;
 use model::{Family, Role};
 use serde_json::Value;
 
-/// What both tools are told.
+/// Settings for both tools.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
     /// Bytes of a call.
     pub size: u64,
-    /// Whether TCP_NODELAY is on.
+    /// `true` if TCP_NODELAY is on.
     pub nodelay: bool,
     /// Length; iperf3 takes whole seconds.
     pub seconds: u64,

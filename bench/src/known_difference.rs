@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use stress::bars::Row;
 
-/// What is added, in ns.
+/// The added time, in ns.
 const ADDED: f64 = 1_000.0;
-/// How far from it the change may be, as a share.
+/// Largest distance of the change from it, as a share.
 const BAR: f64 = 0.10;
-/// How far its interval may reach either way, in ns.
+/// Largest half-width of its interval, in ns.
 const REACH: f64 = 60.0;
 
 /// The sizes lie within one frame. A receiver that spins is never woken; one that
@@ -76,7 +76,7 @@ fn coefficients(verdict: &Value, series: &str, barred: bool) -> anyhow::Result<V
     Ok(found.iter().map(row).collect())
 }
 
-/// How often a receiver that blocks was woken, without and with the work.
+/// Returns how often a receiver that blocks was woken, without and with the work.
 fn wakeups(verdict: &Value, cells: &Value) -> Vec<Row> {
     let means = verdict["means"].as_array().map_or(&[][..], Vec::as_slice);
     let Some(of) = means.iter().find(|of| of["metric"] == "receiver_wakeups_per_message") else { return Vec::new() };

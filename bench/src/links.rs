@@ -30,7 +30,7 @@ const ENOUGH: usize = 3;
 const BLOCKS: u32 = 9;
 const KILLS: u32 = 20;
 
-/// What a wire allows: 1,460 bytes of payload in 1,538 byte times, and 84 for
+/// The limit of a wire: 1,460 bytes of payload in 1,538 byte times, and 84 for
 /// the acknowledgement, at 1.25 MB/s.
 const SHARED_KIB: f64 = 1_460.0 / 1_622.0 * 1.25e6 / 1_024.0;
 
@@ -108,7 +108,7 @@ fn goodput(measured: &Measured) -> f64 {
     measured.receiver.counts.bytes as f64 / measured.receiver.window.length().as_secs_f64()
 }
 
-/// What the trial's frames took of its wire over what the pairs' frames left of it.
+/// Returns what the trial's frames took of its wire over what the pairs' frames left of it.
 fn of_the_rest(link: &LinkKind, cell: &Cell, measured: &Measured) -> Option<f64> {
     let pairs = &measured.conditions.as_ref()?.pairs;
     let rest = 1.0 - limit::used_by_pairs(link, pairs)?;
@@ -139,7 +139,7 @@ fn losses(nettoll: &Path, blocks: u32) -> anyhow::Result<Vec<Row>> {
     ])
 }
 
-/// What controllers that were killed at random moments left behind.
+/// Returns what controllers that were killed at random moments left behind.
 fn leftovers(nettoll: &Path, kills: u32) -> anyhow::Result<Row> {
     let mut random = ChaCha8Rng::seed_from_u64(1);
     let mut left = Vec::new();

@@ -40,7 +40,7 @@ struct Arguments {
     /// The release build of nettoll
     #[arg(long)]
     nettoll: Option<PathBuf>,
-    /// Where the results are kept
+    /// Place where the results are kept
     #[arg(long, default_value = "bench/results")]
     out: PathBuf,
     /// Share of the full number of pairs, for a quick look
@@ -55,7 +55,7 @@ struct Arguments {
     process: Option<Process>,
 }
 
-/// What the benchmark starts itself as.
+/// Roles in which the benchmark starts itself.
 #[derive(Debug, Subcommand)]
 enum Process {
     /// A host
@@ -63,7 +63,7 @@ enum Process {
     Host {
         /// Its name
         name: String,
-        /// How it sets itself apart
+        /// Its isolation
         isolation: Isolation,
     },
     /// An endpoint
@@ -72,9 +72,9 @@ enum Process {
     /// An agent
     #[command(name = "__agent", hide = true)]
     Agent {
-        /// Where it listens
+        /// Place where it listens
         address: SocketAddr,
-        /// What those who may use it know
+        /// The secret of those who may use it
         secret: PathBuf,
     },
     /// The sending loop over getppid
@@ -101,15 +101,15 @@ fn main() -> anyhow::Result<()> {
 
 /// Ratios, each a few minutes.
 const RATIOS: [&str; 7] = ["loop", "cpu", "goodput", "flows", "agents", "fixed", "report"];
-/// What a mix of sizes costs, against what single sizes predict.
+/// Cost of a mix of sizes, against the prediction from single sizes.
 const PREDICTED: [&str; 1] = ["workload"];
-/// How near to its limit each link comes.
+/// Share of its limit that each link reaches.
 const WIRES: [&str; 1] = ["links"];
 /// This machine against itself.
 const EQUAL: [&str; 1] = ["equal"];
 /// And against a difference that is known.
 const KNOWN: [&str; 1] = ["known"];
-/// What is made up, and needs no machine at all.
+/// Simulations, which need no machine at all.
 const SIMULATED: [&str; 1] = ["verdict"];
 
 fn benchmark(arguments: &Arguments) -> anyhow::Result<()> {

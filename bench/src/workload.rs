@@ -10,7 +10,7 @@ use stress::bars::Row;
 
 /// The workloads with a bar.
 const WORKLOADS: [&str; 3] = ["W1", "W2", "W3"];
-/// How far measured may be from foretold, as a share.
+/// Largest distance of measured from predicted, as a share.
 const UDP: f64 = 0.10;
 /// The same of TCP with TCP_NODELAY.
 const TCP: f64 = 0.15;

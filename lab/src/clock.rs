@@ -12,7 +12,7 @@ use model::warning::Warning;
 use nix::errno::Errno;
 use nix::time::{ClockId, clock_gettime};
 
-/// How far two sound clocks may run apart: twice the 100 ppm to which quartz
+/// Drift of two sound clocks: twice the 100 ppm to which quartz
 /// oscillators of computers are usually held.
 const DRIFT_PPM: u64 = 200;
 
@@ -30,14 +30,14 @@ pub fn monotonic() -> Result<Nanos, Errno> {
 pub struct Sight {
     /// The host's clock less the controller's, in ns.
     pub offset_ns: i64,
-    /// How far from that it may be, either way.
+    /// Largest error of it, either way.
     pub error_ns: u64,
     /// The round trip that it was found from.
     pub rtt: Nanos,
 }
 
 impl Sight {
-    /// What one answer tells: asked at `asked`, answered `answer`, heard at `heard`.
+    /// Returns what one answer tells: asked at `asked`, answered `answer`, heard at `heard`.
     pub const fn of(asked: Nanos, answer: Nanos, heard: Nanos) -> Self {
         let rtt = heard.since(asked);
         let middle = asked.get().saturating_add(rtt.get() / 2);
@@ -50,7 +50,7 @@ impl Sight {
     }
 }
 
-/// What the clocks may have moved against each other in `elapsed`.
+/// Returns what the clocks may have moved against each other in `elapsed`.
 const fn drift(elapsed: Nanos) -> u64 {
     (elapsed.get() / 1_000_000).saturating_add(1).saturating_mul(DRIFT_PPM)
 }

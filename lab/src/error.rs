@@ -21,9 +21,9 @@ pub enum TrialError {
     /// A host cannot see what the trial's pass is made for.
     #[error("host {name}: {} is not available: {}. {}", refused.what, refused.answer, refused.remedy)]
     NotObserved {
-        /// Which host.
+        /// Name of the host.
         name: String,
-        /// What it answered.
+        /// Its answer.
         refused: Unavailable,
     },
 }

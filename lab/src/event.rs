@@ -19,42 +19,42 @@ pub enum Event<'a> {
     Opened {
         /// Their facts.
         hosts: &'a [HostFacts],
-        /// What is to be known of the whole run.
+        /// Warnings about the whole run.
         warnings: &'a [Warning],
-        /// How far other machines are; `None` where this one made both hosts.
+        /// Distance of other machines; `None` where this one made both hosts.
         control: Option<ControlPath>,
     },
     /// The run goes on after these trials, which it had before.
     Resumed {
-        /// How many.
+        /// Their number.
         trials: u64,
-        /// What is to be known of the whole run.
+        /// Warnings about the whole run.
         warnings: &'a [Warning],
     },
     /// Trials of others come first on a host. Told again and again.
     Waiting {
-        /// Which host.
+        /// Name of the host.
         host: &'a str,
-        /// How many trials come before this one.
+        /// Number of trials before this one.
         place: u32,
     },
-    /// How far an end has come, where the plan asks for it. Told while messages
+    /// Progress of an end, where the plan asks for it. Told while messages
     /// flow: whoever hears it takes CPU time from the trial.
     Progress {
-        /// Which end.
+        /// The end.
         role: Role,
-        /// What it counted since it told last.
+        /// Counts since the last report.
         progress: &'a Progress,
     },
     /// A host was lost, and is looked for again after a pause.
     Lost {
-        /// What was noticed.
+        /// The symptom.
         error: &'a str,
         /// The next attempt, from 1.
         attempt: u32,
-        /// How many there are at most.
+        /// Largest number of attempts.
         of: u32,
-        /// How long until then.
+        /// Time until then.
         pause: Duration,
     },
     /// A block begins.
@@ -75,7 +75,7 @@ pub enum Event<'a> {
         hosts: &'a [HostFacts],
         /// Everything that is to be known of the whole run.
         warnings: &'a [Warning],
-        /// How it ended.
+        /// Its end.
         status: &'a Status,
     },
 }

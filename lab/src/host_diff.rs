@@ -11,10 +11,10 @@ use model::host::HostFacts;
 /// of congestion controls, which grows when one is first asked for.
 const SLIGHT_SYSCTLS: [&str; 3] = ["net.ipv4.tcp_mem", "net.ipv4.udp_mem", "net.ipv4.tcp_available_congestion_control"];
 
-/// What of a device no trial notices.
+/// State of a device that no trial notices.
 const SLIGHT_OF_DEVICE: [&str; 1] = ["operstate"];
 
-/// How hosts differ from what they were, each in words.
+/// Differences of hosts from an earlier state, each in words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Differences {
     /// With these no trial compares with an earlier one.
@@ -23,7 +23,7 @@ pub struct Differences {
     pub slight: Vec<String>,
 }
 
-/// How the hosts differ between two moments.
+/// Returns how the hosts differ between two moments.
 pub fn compare(then: &[HostFacts], now: &[HostFacts]) -> Differences {
     let mut differences = Differences::default();
     let names = |facts: &[HostFacts]| facts.iter().map(|facts| facts.name.clone()).collect::<Vec<_>>();

@@ -11,16 +11,16 @@ use model::plan::{ReceiptPlan, TrialEnd};
 use model::schedule::Slot;
 use model::{Nanos, Pass, Plan, Role, TrialRecord};
 
-/// Of an end that is nearly idle no pass could get its samples in time.
+/// Least share assumed: no pass could get the samples of a nearly idle end in time.
 const LEAST_SHARE: f64 = 0.01;
 
-/// What is known of the cells of a run, by cell and arm.
+/// Load of the cells of a run, by cell and arm.
 #[derive(Debug, Default)]
 pub struct PassDurations {
     known: HashMap<(usize, usize), [End; 2]>,
 }
 
-/// What is known of one end of a cell.
+/// Load of one end of a cell.
 #[derive(Debug, Clone, Copy, Default)]
 struct End {
     /// Samples so far.

@@ -19,7 +19,7 @@ use profile::sampler::{Sampler, Settings, Target};
 use profile::symbols::Symbols;
 use profile::waits::WaitRecorder;
 
-/// What is switched on.
+/// Instrument that is switched on.
 enum Watch {
     Time { endpoint: Box<Sampler>, ksoftirqd: Vec<Sampler> },
     Wait(Box<WaitRecorder>),
@@ -65,7 +65,7 @@ impl EndpointProfiler {
         self.refused.clear();
     }
 
-    /// What was seen, of which the window is the measured part. The endpoint may be gone.
+    /// Returns what was seen, of which the window is the measured part. The endpoint may be gone.
     pub fn finish(&mut self, window: Window, threads: &[u32]) -> Observation {
         let mut seen = Observation { refused: std::mem::take(&mut self.refused), ..Observation::default() };
         let outcome = match self.watch.take() {

@@ -25,15 +25,15 @@ use crate::connection::Ended;
 pub use either::hear_either;
 pub use error::{HostError, PathError};
 
-/// How long a host may take to carry out a command that needs no traffic.
+/// Time that a host may take to carry out a command that needs no traffic.
 const COMMAND_LIMIT: Duration = Duration::from_secs(20);
 /// And how many round trips more over a slow path: a lossy one repeats. As many
 /// are granted to a step of a trial.
 pub const SLOW_ROUNDS: u32 = 16;
-/// How often whoever waits for a host is heard.
+/// Interval at which whoever waits for a host is heard.
 const WAITING_STEP: Duration = Duration::from_millis(250);
 
-/// What comes from a host of the endpoint on it.
+/// Message from a host about the endpoint on it.
 #[derive(Debug)]
 pub enum Heard {
     /// It says something.
@@ -45,21 +45,21 @@ pub enum Heard {
 /// An agent, as the controller reached it.
 #[derive(Debug)]
 pub struct Agent {
-    /// Which one: the same for two connections to one process.
+    /// Its identity: the same for two connections to one process.
     pub id: AgentId,
-    /// Where it was looked for.
+    /// Address at which it was looked for.
     pub at: HostAddress,
     /// The controller's end of the control connection, with its scope.
     pub local: SocketAddr,
     /// The agent's end, with the controller's scope.
     pub peer: SocketAddr,
-    /// How the control connection is encrypted, if it is.
+    /// Cipher of the control connection, if any.
     pub cipher: Option<String>,
     ended: Ended,
     stream: UnixStream,
 }
 
-/// What is behind the control connection.
+/// The far end of the control connection.
 #[derive(Debug)]
 enum Far {
     /// A process of this machine, which ends with the controller.
@@ -76,7 +76,7 @@ pub struct RemoteHost {
     far: Far,
     commands: Option<File>,
     answers: Receiver<FromHost, File>,
-    /// What the endpoint said while an answer of the host was awaited.
+    /// Messages of the endpoint that came while an answer of the host was awaited.
     overheard: VecDeque<FromHost>,
     pid: u32,
     marks: u64,
@@ -174,7 +174,7 @@ impl RemoteHost {
         }
     }
 
-    /// How long it may take to carry out a command that needs no traffic.
+    /// Returns how long it may take to carry out a command that needs no traffic.
     fn command_limit(&self) -> Duration {
         COMMAND_LIMIT + self.rtt * SLOW_ROUNDS
     }
@@ -245,7 +245,7 @@ impl RemoteHost {
         Ok(())
     }
 
-    /// What has come from the endpoint, if anything; does not wait.
+    /// Returns what has come from the endpoint, if anything; does not wait.
     fn heard(&mut self) -> Result<Option<Heard>, HostError> {
         let message = match self.overheard.pop_front() {
             Some(message) => message,

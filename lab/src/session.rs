@@ -28,13 +28,13 @@ use crate::remote::{HostError, RemoteHost};
 pub use cross_traffic::{Flows, Pair};
 pub use setting::Setting;
 
-/// How long a receiver waits for more after the sender's end, and a requester
+/// Time that a receiver waits for more after the sender's end, and a requester
 /// for an answer, between machines: no less than [`LEAST_SILENCE`], and as many
 /// round trips of the control connection. Retransmission does not matter to
 /// datagrams; a queue of a few round trips does.
 const ROUNDS_OF_SILENCE: u32 = 4;
 
-/// How long a relay may take to deliver what is under way at the end of a trial.
+/// Time that a relay may take to deliver what is under way at the end of a trial.
 const SETTLE_LIMIT: Duration = Duration::from_secs(2);
 /// And how often it is asked.
 const SETTLE_STEP: Duration = Duration::from_millis(1);
@@ -90,12 +90,12 @@ struct Found {
     warnings: Vec<Warning>,
 }
 
-/// Where one end of a trial is.
+/// Place of one end of a trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     ways: Ways,
     cpus: Vec<CpuPlace>,
-    /// Whether the kernel takes interrupt time out of process time.
+    /// `true` if the kernel takes interrupt time out of process time.
     pub irq_time_subtracted: bool,
 }
 
@@ -251,7 +251,7 @@ impl Session {
         Ok(())
     }
 
-    /// Whether both hosts run on one machine, as far as it is known.
+    /// Returns whether both hosts run on one machine, as far as it is known.
     fn is_one_machine(&self) -> bool {
         let same_agent = match self.hosts.each_ref().map(RemoteHost::agent) {
             [Some(a), Some(b)] => a.id.id == b.id.id,
@@ -262,7 +262,7 @@ impl Session {
         same_agent || boots()
     }
 
-    /// What cannot be seen of the ends' CPU time.
+    /// Returns what cannot be seen of the ends' CPU time.
     fn blind_spots(&self) -> Vec<Warning> {
         let mut spots = Vec::new();
         let one_cpu = self.warnings.contains(&Warning::OneCpu);
@@ -311,7 +311,7 @@ impl Session {
         &self.facts
     }
 
-    /// What is to be known of every trial.
+    /// Returns what is to be known of every trial.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
@@ -331,23 +331,23 @@ impl Session {
         }
     }
 
-    /// Whether trials of this session and of `other` may stand in one cell.
+    /// Returns whether trials of this session and of `other` may stand in one cell.
     pub fn is_like(&self, other: &Self) -> bool {
         let places = |session: &Self| session.places.each_ref().map(|place| (place.ways.clone(), place.cpus.clone()));
         (self.isolated, self.apart, places(self)) == (other.isolated, other.apart, places(other))
     }
 
-    /// Whether the hosts' counters are of nothing but the trials.
+    /// Returns whether the hosts' counters are of nothing but the trials.
     pub const fn is_isolated(&self) -> bool {
         self.isolated
     }
 
-    /// Whether the hosts were given and have counters of their own each.
+    /// Returns whether the hosts were given and have counters of their own each.
     pub const fn is_apart(&self) -> bool {
         self.apart
     }
 
-    /// How far the hosts are from here; `None` where this machine made both.
+    /// Returns how far the hosts are from here; `None` where this machine made both.
     pub fn control_path(&self) -> Option<ControlPath> {
         self.hosts.iter().any(|host| host.agent().is_some()).then(|| {
             let rtt = self.hosts[0].rtt().max(self.hosts[1].rtt());
@@ -369,7 +369,7 @@ impl Session {
         Ok(Some(receiver.less(self.host(Role::Sender, swapped).sight(times)?)))
     }
 
-    /// What the wire between the hosts did with frames so far; `None` where there
+    /// Returns what the wire between the hosts did with frames so far; `None` where there
     /// is none that could tell.
     ///
     /// # Errors
@@ -423,7 +423,7 @@ impl Session {
         &mut self.hosts[index(role, swapped)]
     }
 
-    /// Where the end of a role is.
+    /// Returns where the end of a role is.
     pub const fn place(&self, role: Role, swapped: bool) -> &Place {
         &self.places[index(role, swapped)]
     }

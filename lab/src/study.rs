@@ -92,7 +92,7 @@ pub fn resume(plan: &Plan, credentials: &Credentials, past: Past, listener: &mut
 /// A run that was resumed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resumed {
-    /// How it ended.
+    /// Its end.
     pub status: Status,
     /// It was complete already, and nothing was run.
     pub nothing_left: bool,

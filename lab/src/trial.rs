@@ -28,14 +28,14 @@ use crate::session::{Place, Session, turn};
 use conditions::Conditions;
 use talk::{Both, STEP_LIMIT};
 
-/// How long a receiver waits for more after the sender's end: on one machine
+/// Time that a receiver waits for more after the sender's end: on one machine
 /// whatever was sent has arrived by then.
 const SILENCE: Nanos = Nanos::from_millis(20);
-/// How long a requester waits for an answer on one machine.
+/// Time that a requester waits for an answer on one machine.
 const ANSWER_LIMIT: Nanos = Nanos::from_millis(100);
-/// How long a trial of a number of messages may take.
+/// Time that a trial of a number of messages may take.
 const COUNT_LIMIT: Duration = Duration::from_secs(3_600);
-/// How often each agent is asked for its time before a trial: enough to see
+/// Questions to each agent for its time before a trial: enough to see
 /// whether the ends' windows lie together.
 const FEW_SIGHTS: u32 = 3;
 /// And before and after a trial whose one-way times depend on it.
@@ -46,14 +46,14 @@ const LONGEST_HOLD: Duration = Duration::from_secs(2);
 /// A trial that was carried out.
 #[derive(Debug)]
 pub struct Done {
-    /// What both ends counted.
+    /// Counts of both ends.
     pub measured: Measured,
     /// Doubts that only the laboratory can raise. Those that the numbers raise
     /// are found by [`analysis::audit::warnings`].
     pub warnings: Vec<Warning>,
 }
 
-/// What is to be run.
+/// Specification of a trial.
 #[derive(Debug, Clone, Copy)]
 pub struct TrialSpec<'a> {
     /// The study's plan.
@@ -62,11 +62,11 @@ pub struct TrialSpec<'a> {
     pub cell: &'a Cell,
     /// Host `b` is the sender.
     pub swapped: bool,
-    /// What is switched on beside it.
+    /// Instruments switched on during it.
     pub pass: Pass,
     /// When it ends.
     pub end: TrialEnd,
-    /// What its arm sets besides the cell.
+    /// Settings of its arm besides the cell.
     pub arm: Option<&'a HostSettings>,
 }
 
@@ -127,7 +127,7 @@ pub fn run(session: &mut Session, spec: TrialSpec, listener: &mut dyn Listener) 
     outcome
 }
 
-/// How long messages may flow.
+/// Returns how long messages may flow.
 fn flowing(spec: &TrialSpec) -> Duration {
     match spec.end {
         TrialEnd::Length(length) => Duration::from(spec.plan.warmup + length),
@@ -135,7 +135,7 @@ fn flowing(spec: &TrialSpec) -> Duration {
     }
 }
 
-/// How long a trial may take from its first step to its last.
+/// Returns how long a trial may take from its first step to its last.
 fn longest(spec: &TrialSpec) -> Duration {
     // Twice, for the steps before messages flow and for those after.
     flowing(spec) + STEP_LIMIT * 2
@@ -150,7 +150,7 @@ struct Trial<'a> {
     end: Instant,
 }
 
-/// What an end of a trial has done so far.
+/// Reports of the ends of a trial.
 type Reports = Both<EndReport>;
 
 impl Trial<'_> {

@@ -9,9 +9,9 @@ use crate::sampler::record::{Malformed, Record, Sample};
 use crate::sampler::{COUNTERS, Recording};
 use crate::symbols::Symbols;
 
-/// What a sample in user code is called.
+/// Name of a sample in user code.
 pub const USER: &str = "[user]";
-/// What a sample on the instruction behind a system call is called.
+/// Name of a sample on the instruction behind a system call.
 pub const SYSCALL_EXIT: &str = "[syscall exit]";
 
 /// The samples of a recording within `window` (all of them where there is
@@ -75,7 +75,7 @@ impl Names {
     }
 }
 
-/// How often a chain was met, and what the counters moved by in its samples.
+/// Number of samples of a chain, and the counters' change in them.
 #[derive(Default)]
 struct Met {
     count: u64,
@@ -86,10 +86,10 @@ struct Fold<'a> {
     recording: &'a Recording,
     symbols: &'a Symbols,
     names: Names,
-    /// Whether an address of user code follows a system call.
+    /// `true` if an address of user code follows a system call.
     user: HashMap<u64, bool>,
     stacks: BTreeMap<(Vec<u32>, bool), Met>,
-    /// What each counter of each thread stood at.
+    /// Last reading of each counter of each thread.
     last: HashMap<(u32, u64), u64>,
 }
 
@@ -121,7 +121,7 @@ impl Fold<'_> {
         whole
     }
 
-    /// What each counter moved by since the thread's sample before this one.
+    /// Returns what each counter moved by since the thread's sample before this one.
     fn counters(&mut self, sample: &Sample) -> [u64; COUNTERS.len()] {
         let mut moved = [0; COUNTERS.len()];
         for (id, value) in sample.reads() {

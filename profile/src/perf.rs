@@ -15,7 +15,7 @@ pub struct Attributes {
     pub kind: u32,
     /// Bytes of this structure; set by [`open`].
     pub size: u32,
-    /// Which event of its type.
+    /// Number of the event within its type.
     pub config: u64,
     /// Distance of two samples; 0 counts only.
     pub period: u64,
@@ -147,7 +147,7 @@ pub fn read(event: &OwnedFd) -> io::Result<Vec<u64>> {
     Ok(bytes[..count].chunks_exact(8).map(|number| u64::from_ne_bytes(number.try_into().unwrap_or_default())).collect())
 }
 
-/// What to do about the refusal of an event that looks into the kernel.
+/// Returns what to do about the refusal of an event that looks into the kernel.
 pub fn remedy(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::EACCES | libc::EPERM) => format!(

@@ -30,7 +30,7 @@ pub struct SoftirqRecorder {
     programs: Vec<Attached>,
 }
 
-/// What was measured, all threads together.
+/// Result over all threads together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SoftirqShare {
     /// Calls that began and ended while it was recorded.
@@ -70,7 +70,7 @@ impl SoftirqRecorder {
         Ok(Self { programs: programs.iter().map(attach).collect::<Result<_, _>>()?, accounts })
     }
 
-    /// What was measured so far.
+    /// Returns what was measured so far.
     ///
     /// # Errors
     /// When it cannot be read, or the kernel passed over events.

@@ -1,36 +1,21 @@
-//! A stored time as a date.
+//! Stored times as dates.
 
-/// Milliseconds since 1970 as `2026-11-21 20:14:05 UTC`.
+use jiff::Timestamp;
+
+/// Writes milliseconds since 1970 as `2026-11-21 20:14:05 UTC`. A time past the
+/// year 9999 gets the calendar's last second.
 pub fn utc(milliseconds: u64) -> String {
-    let seconds = milliseconds / 1_000;
-    let (year, month, day) = civil(seconds / 86_400);
-    let (hour, minute, second) = (seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60);
-    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+    timestamp(milliseconds).strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
-/// Milliseconds since 1970 as HTTP writes dates (RFC 9110, section 5.6.7): `Sun, 22 Nov 2026 00:31:05 GMT`.
+/// Writes milliseconds since 1970 as HTTP writes dates (RFC 9110, section 5.6.7):
+/// `Sun, 22 Nov 2026 00:31:05 GMT`.
 pub fn http(milliseconds: u64) -> String {
-    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
-    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let seconds = milliseconds / 1_000;
-    let (year, month, day) = civil(seconds / 86_400);
-    let (hour, minute, second) = (seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60);
-    let (weekday, month) = (DAYS[(seconds / 86_400 % 7) as usize], MONTHS[(month as usize - 1) % 12]);
-    format!("{weekday}, {day:02} {month} {year:04} {hour:02}:{minute:02}:{second:02} GMT")
+    timestamp(milliseconds).strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
 }
 
-/// Year, month and day of a number of days since 1970. Years start in March
-/// and eras have 400 of them, so that leap days come last (H. Hinnant's method).
-const fn civil(days: u64) -> (u64, u64, u64) {
-    let days = days + 719_468;
-    let era = days / 146_097;
-    let day_of_era = days % 146_097;
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let leap = if month <= 2 { 1 } else { 0 };
-    (era * 400 + year_of_era + leap, month, day_of_year - (153 * shifted + 2) / 5 + 1)
+fn timestamp(milliseconds: u64) -> Timestamp {
+    i64::try_from(milliseconds).ok().and_then(|ms| Timestamp::from_millisecond(ms).ok()).unwrap_or(Timestamp::MAX)
 }
 
 #[cfg(test)]

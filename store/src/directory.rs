@@ -11,12 +11,11 @@ use model::trial::TrialRecord;
 use serde::Serialize;
 
 use crate::error::StoreError;
-use crate::file;
+use crate::file::{self, Lock};
 use crate::layout::{self, Moment};
 use crate::line::LONGEST_LINE;
-use crate::lock::{self, Lock};
 
-/// How often a name is drawn before giving up. Two runs of one study must
+/// Attempts to draw a name before giving up. Two runs of one study must
 /// begin in the same second to need a second draw.
 const DRAWS: u32 = 64;
 
@@ -30,7 +29,7 @@ pub struct RunDirectory {
     _lock: Option<Lock>,
     /// Length of `trials` up to the end of its last whole line.
     whole: u64,
-    /// Whether something behind `whole` is still to be cut off.
+    /// `true` if something behind `whole` is still to be cut off.
     torn: bool,
     /// The line in hand, kept so that its memory is used again.
     line: Vec<u8>,
@@ -110,7 +109,7 @@ impl RunDirectory {
         Self { path, id, trials, _lock: lock, whole, torn: false, line: Vec::new() }
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -226,7 +225,7 @@ fn furnish(root: &Path, path: &Path) -> Result<(File, Option<Lock>), StoreError>
     let trials = path.join(layout::TRIALS);
     let opened = OpenOptions::new().append(true).create_new(true).open(&trials);
     let file = opened.map_err(StoreError::refused("make the file", &trials))?;
-    let lock = lock::take(&file, path)?;
+    let lock = file::lock(&file, path)?;
     for directory in [path, root] {
         file::sync_directory(directory).map_err(StoreError::refused("flush the directory", directory))?;
     }

@@ -11,18 +11,18 @@ pub enum StoreError {
     /// The system refused.
     #[error("cannot {tried} {}: {answer}; {}", path.display(), remedy(answer))]
     Refused {
-        /// What was tried: a verb that takes the path.
+        /// The attempt: a verb that takes the path.
         tried: &'static str,
         /// On which file or directory.
         path: PathBuf,
-        /// What the system answered.
+        /// Answer of the system.
         #[source]
         answer: io::Error,
     },
     /// A name that cannot be part of a path.
     #[error("'{name}' cannot name {what}: use letters, digits, '-', '_' and '.', at most 100 of them, and no '.' in front")]
     BadName {
-        /// What it was to name.
+        /// The thing to be named.
         what: &'static str,
         /// As given.
         name: String,
@@ -32,7 +32,7 @@ pub enum StoreError {
     NotARun {
         /// As given.
         path: PathBuf,
-        /// What may have been meant.
+        /// The likely meaning.
         hint: String,
     },
     /// Another process writes it.
@@ -64,15 +64,15 @@ pub enum StoreError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// A value that has no JSON form. A fault of nettoll's own.
     #[error("cannot put {what} into JSON: {reason}; this is a fault in nettoll, please report it")]
     Unwritable {
-        /// What was to be written.
+        /// Content to be written.
         what: &'static str,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
 }
@@ -83,7 +83,7 @@ impl StoreError {
         move |answer| Self::Refused { tried, path: path.to_owned(), answer }
     }
 
-    /// What the system answered, when it is the system that refused.
+    /// Returns what the system answered, when it is the system that refused.
     pub fn answer(&self) -> Option<ErrorKind> {
         match self {
             Self::Refused { answer, .. } => Some(answer.kind()),
@@ -92,7 +92,7 @@ impl StoreError {
     }
 }
 
-/// What a person can do about an answer of the system.
+/// Returns what a person can do about an answer of the system.
 fn remedy(answer: &io::Error) -> &'static str {
     match answer.kind() {
         ErrorKind::StorageFull => "the disk is full: free space there, or keep runs on another disk",

@@ -1,9 +1,12 @@
-//! Files that are replaced in one step.
+//! Files that are replaced in one step, and the lock of a run.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
 
 use crate::error::StoreError;
 
@@ -25,7 +28,7 @@ fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// How many names this process has made up.
+/// Number of names that this process has made up.
 static MADE_UP: AtomicU64 = AtomicU64::new(0);
 
 /// A name in the same directory, so that the rename stays on one file system,
@@ -49,6 +52,22 @@ pub fn sync_directory(directory: &Path) -> io::Result<()> {
     // The empty path is the current directory, which `open` does not know.
     let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
     File::open(directory)?.sync_all()
+}
+
+/// Held by the writer of a run, on its `trials.jsonl`. The kernel lets go of it
+/// when the writer ends, however it ends.
+pub type Lock = Flock<File>;
+
+/// Locks the run in `path` by its open file of trials; `None` where the file
+/// system has no locks: then nothing keeps a second writer out.
+pub fn lock(trials: &File, path: &Path) -> Result<Option<Lock>, StoreError> {
+    let file = trials.try_clone().map_err(StoreError::refused("open once more the trials of", path))?;
+    match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+        Ok(lock) => Ok(Some(lock)),
+        Err((_, Errno::EWOULDBLOCK)) => Err(StoreError::InUse { path: path.to_owned() }),
+        Err((_, Errno::ENOLCK | Errno::EOPNOTSUPP | Errno::ENOSYS | Errno::EINVAL)) => Ok(None),
+        Err((_, errno)) => Err(StoreError::refused("lock the trials of", path)(errno.into())),
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-/// What was planned, and how the run stands.
+/// The plan, and the state of the run.
 pub const RUN: &str = "run.json";
 
 /// One trial a line.
@@ -65,14 +65,14 @@ fn stamp(ms: u64) -> String {
     time.strftime("%Y-%m-%dT%H-%M-%SZ").to_string()
 }
 
-/// Whether `name` can be part of a file name as it is: what a plan's name and
+/// Returns whether `name` can be part of a file name as it is: what a plan's name and
 /// a host's name may hold.
 pub fn is_plain(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     !name.is_empty() && name.len() <= 100 && !name.starts_with('.') && name.chars().all(plain)
 }
 
-/// Whether `name` can name a file of stacks.
+/// Returns whether `name` can name a file of stacks.
 pub fn is_stacks(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     name.ends_with(".folded") && name.len() <= LONGEST_STACKS && !name.starts_with('.') && name.chars().all(plain)

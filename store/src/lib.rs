@@ -21,8 +21,6 @@ mod layout;
 mod line;
 
 mod directory;
-mod list;
-mod lock;
 mod reader;
 mod reopen;
 mod trials;
@@ -31,7 +29,6 @@ pub use directory::{RunDirectory, TrialError, write_report, write_stacks};
 pub use error::StoreError;
 pub use layout::Moment;
 pub use line::{BadLine, LONGEST_LINE};
-pub use list::{Listed, latest, list};
-pub use reader::{RunReader, parse_facts, parse_run};
+pub use reader::{Listed, RunReader, latest, list, parse_facts, parse_run};
 pub use reopen::Reopened;
 pub use trials::Trials;

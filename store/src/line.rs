@@ -17,7 +17,7 @@ pub const LONGEST_LINE: usize = 4 << 20;
 pub struct BadLine {
     /// Its number, from 1.
     pub line: u64,
-    /// Why it cannot be read.
+    /// Reason why it cannot be read.
     pub reason: String,
 }
 
@@ -27,12 +27,12 @@ impl From<BadLine> for Warning {
     }
 }
 
-/// What was found up to the next line's end.
+/// Content up to the next line's end.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Cut {
     /// A line, now in the buffer without its end.
     Line {
-        /// Whether its end was there; without it the file's last line may be cut short.
+        /// `true` if its end was there; without it the file's last line may be cut short.
         ended: bool,
     },
     /// More than [`LONGEST_LINE`]; skipped.

@@ -1,7 +1,7 @@
-//! A run directory that is read.
+//! Reads run directories, and lists those below a runs directory.
 
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use model::host::{FACTS_FORMAT, HostFacts};
@@ -15,7 +15,6 @@ use serde::de::DeserializeOwned;
 use crate::error::StoreError;
 use crate::layout::{self, Moment};
 use crate::line::BadLine;
-use crate::list;
 use crate::trials::Trials;
 
 /// The longest file beside the trials that is read. The largest real one, the
@@ -44,12 +43,12 @@ impl RunReader {
         Ok(Self { path: path.to_owned(), run, hosts, warnings })
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What was planned, and how the run stands.
+    /// The plan, and the state of the run.
     pub const fn run(&self) -> &Run {
         &self.run
     }
@@ -59,7 +58,7 @@ impl RunReader {
         self.hosts.iter().filter(move |(when, _)| *when == moment).map(|(_, facts)| facts)
     }
 
-    /// What could not be read beside the trials.
+    /// Returns what could not be read beside the trials.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
@@ -92,7 +91,7 @@ pub fn read_run(path: &Path) -> Result<Run, StoreError> {
     parse_run(&file, &text)
 }
 
-/// What the text of a `run.json` says; `path` is for the error.
+/// Returns what the text of a `run.json` says; `path` is for the error.
 ///
 /// # Errors
 /// When another version wrote it, or it is damaged.
@@ -100,7 +99,7 @@ pub fn parse_run(path: &Path, text: &str) -> Result<Run, StoreError> {
     versioned(path, text, RUN_FORMAT)
 }
 
-/// What the text of a file in `hosts/` says; `path` is for the error.
+/// Returns what the text of a file in `hosts/` says; `path` is for the error.
 ///
 /// # Errors
 /// When another version wrote it, or it is damaged.
@@ -180,16 +179,87 @@ fn hint(path: &Path) -> String {
             None => "it is a file".to_owned(),
         };
     }
-    if let Ok(latest) = list::latest(path) {
+    if let Ok(latest) = latest(path) {
         return format!("it holds runs, the latest is {}", latest.display());
     }
     if path.join(layout::TRIALS).is_file() {
         return "a run was killed here before it had begun, or run.json was deleted".to_owned();
     }
     let (root, name) = (path.parent().unwrap_or(Path::new("")), path.file_name().unwrap_or_default().to_string_lossy());
-    let siblings = list::run_names(root).unwrap_or_default();
+    let siblings = run_names(root).unwrap_or_default();
     match nearest(&name, siblings.iter().map(String::as_str)) {
         Some(near) => format!("did you mean {}?", root.join(near).display()),
         None => "give the path of a directory that `nettoll study` made".to_owned(),
     }
+}
+
+/// A run directory as it stands in a list.
+#[derive(Debug)]
+pub struct Listed {
+    /// Its path.
+    pub path: PathBuf,
+    /// Its `run.json`, or why that cannot be read.
+    pub run: Result<Run, StoreError>,
+}
+
+/// The runs below `root`, the earliest first. A run that cannot be read is
+/// listed with the reason; what is no run is left out.
+///
+/// # Errors
+/// When `root` cannot be read.
+pub fn list(root: &Path) -> Result<Vec<Listed>, StoreError> {
+    let names = run_names(root)?;
+    let mut runs: Vec<Listed> = names.iter().map(|name| listed(root.join(name))).collect();
+    // Names tell the second, `run.json` the millisecond.
+    runs.sort_by(|a, b| started(a).cmp(&started(b)));
+    Ok(runs)
+}
+
+/// The run below `root` that started last.
+///
+/// # Errors
+/// When `root` cannot be read or holds no run.
+pub fn latest(root: &Path) -> Result<PathBuf, StoreError> {
+    let names = run_names(root)?;
+    let Some(last) = names.last() else { return Err(StoreError::NoRuns { root: root.to_owned() }) };
+    // Only runs of the same second need a look inside.
+    let rivals = names.iter().filter(|name| second(name) == second(last));
+    let latest = rivals.map(|name| listed(root.join(name))).max_by(|a, b| started(a).cmp(&started(b)));
+    Ok(latest.map_or_else(|| root.join(last), |run| run.path))
+}
+
+/// The names of the run directories below `root`, sorted: the earliest second first.
+fn run_names(root: &Path) -> Result<Vec<String>, StoreError> {
+    let refused = |answer: io::Error| match answer.kind() {
+        // Nobody has made it yet: the first study does.
+        ErrorKind::NotFound => StoreError::NoRuns { root: root.to_owned() },
+        _ => StoreError::refused("read the directory", root)(answer),
+    };
+    // The empty path is the current directory, which `open` does not know.
+    let place = if root.as_os_str().is_empty() { Path::new(".") } else { root };
+    let mut names = Vec::new();
+    for entry in fs::read_dir(place).map_err(refused)? {
+        let entry = entry.map_err(refused)?;
+        if let Ok(name) = entry.file_name().into_string()
+            && entry.path().join(layout::RUN).is_file()
+        {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn listed(path: PathBuf) -> Listed {
+    Listed { run: read_run(&path), path }
+}
+
+fn started(run: &Listed) -> (String, Option<u64>, &Path) {
+    let name = run.path.file_name().unwrap_or_default().to_string_lossy();
+    (second(&name).to_owned(), run.run.as_ref().ok().map(|run| run.started_ms), &run.path)
+}
+
+/// The part of a run's name that tells its start, `2026-11-21T20-14-05Z`.
+fn second(name: &str) -> &str {
+    name.split_once("Z-").map_or(name, |(second, _)| second)
 }

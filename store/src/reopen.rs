@@ -6,12 +6,11 @@ use std::path::Path;
 
 use crate::directory::RunDirectory;
 use crate::error::StoreError;
-use crate::layout;
 use crate::line::{self, LONGEST_LINE};
-use crate::lock;
 use crate::reader::read_run;
+use crate::{file, layout};
 
-/// How much of the file is looked at in one step, backwards.
+/// Bytes of the file looked at in one step, backwards.
 const STEP: u64 = 64 << 10;
 
 /// A run that was reopened, and what its last writer left of a line.
@@ -38,7 +37,7 @@ impl RunDirectory {
         let file = path.join(layout::TRIALS);
         let opened = OpenOptions::new().read(true).append(true).create(true).open(&file);
         let mut trials = opened.map_err(StoreError::refused("open", &file))?;
-        let lock = lock::take(&trials, &path)?;
+        let lock = file::lock(&trials, &path)?;
         let (whole, cut) = mend(&mut trials).map_err(StoreError::refused("cut half a line off", &file))?;
         sweep(&path);
         Ok(Reopened { directory: Self::over(path, run.id, trials, lock, whole), cut })
@@ -68,7 +67,7 @@ fn mend(trials: &mut File) -> io::Result<(u64, u64)> {
     Ok((whole, length - whole))
 }
 
-/// Where the last line that has an end ends; 0 where none has.
+/// Returns where the last line that has an end ends; 0 where none has.
 fn end_of_last_line(file: &mut File, length: u64) -> io::Result<u64> {
     let mut end = length;
     let mut bytes = Vec::new();

@@ -12,14 +12,13 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::log::Log;
 use super::pending::{Outcome, Pending, Terms};
-use crate::connection::link::Link;
-use crate::connection::pump::timeout;
+use crate::connection::link::{Link, timeout};
 
-/// How many may be at the door. Beyond that somebody has to go.
+/// Number of those at the door. Beyond that somebody has to go.
 const MOST_PENDING: usize = 256;
-/// How many are taken at a time, so that those at the door are not forgotten.
+/// Number taken at a time, so that those at the door are not forgotten.
 const AT_ONCE: usize = 64;
-/// How long none is taken after the system refused one.
+/// Pause after the system refused one.
 const REST: Duration = Duration::from_millis(200);
 
 /// The listening sockets and everybody who is not let in yet.
@@ -53,7 +52,7 @@ impl<'a> Admission<'a> {
         }
     }
 
-    /// Which pending can go on; `None`: the agent is to end.
+    /// Returns which pending can go on; `None`: the agent is to end.
     fn wait(&self, stop: BorrowedFd<'_>) -> io::Result<Option<Vec<bool>>> {
         let listening = if self.rest.is_some() { PollFlags::empty() } else { PollFlags::POLLIN };
         let mut fds = vec![PollFd::new(stop, PollFlags::POLLIN)];

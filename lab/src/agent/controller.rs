@@ -16,13 +16,13 @@ use super::limit::{Allowance, Refused, TRIAL_SLACK};
 use super::queue::{Bell, Ticket};
 use crate::connection::pump::{End, Middle, Way};
 
-/// How much longer than its endpoint a controller may keep the host, so that
+/// Time beyond its endpoint's that a controller may keep the host, so that
 /// the endpoint's own words on a trial that took too long come first.
 const TURN_SLACK: Duration = Duration::from_secs(30);
-/// How long a controller may keep the host without starting anything there:
+/// Time that a controller may keep the host without starting anything there:
 /// meanwhile it may be in line at another agent.
 const IDLE_LIMIT: Duration = Duration::from_secs(600);
-/// How long an endpoint may take to end. Then its host is ended, and the
+/// Time that an endpoint may take to end. Then its host is ended, and the
 /// connection with it.
 const LEAVING_LIMIT: Duration = Duration::from_secs(5);
 /// The mark of the agent's own command to end an endpoint. No controller counts
@@ -36,19 +36,19 @@ pub struct Controller<'a> {
     pub ticket: &'a Ticket,
     /// Rung when that may have changed, and when the agent ends.
     pub bell: Arc<Bell>,
-    /// Whether the agent ends.
+    /// `true` if the agent ends.
     pub ending: Arc<AtomicBool>,
-    /// Whether trials may run beside others.
+    /// `true` if trials may run beside others.
     pub share: bool,
-    /// What each trial may take.
+    /// Limits of each trial.
     pub allowance: &'a Allowance,
-    /// Whether it comes over loopback, and so may aim at loopback.
+    /// `true` if it comes over loopback, and so may aim at loopback.
     pub near: bool,
-    /// How far it is with its turn.
+    /// State of its turn.
     pub turn: Turn,
 }
 
-/// How far a controller is with its turn.
+/// State of a controller's turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
     /// It has not asked.
@@ -64,7 +64,7 @@ pub enum Turn {
     },
     /// Its endpoint is being ended, in case that it is still there.
     Leaving {
-        /// Whether it has asked for its next turn already.
+        /// `true` if it has asked for its next turn already.
         again: bool,
         /// Since when.
         since: Instant,
@@ -121,13 +121,13 @@ impl Controller<'_> {
         Ok(())
     }
 
-    /// How long a turn may last from the start of its first endpoint.
+    /// Returns how long a turn may last from the start of its first endpoint.
     fn longest(&self) -> Option<Duration> {
         let limit = Duration::from(self.allowance.limits.time?);
         Some(limit.saturating_add(TRIAL_SLACK + TURN_SLACK))
     }
 
-    /// What to say when its time is over.
+    /// Returns what to say when its time is over.
     fn overdue(&self) -> String {
         match self.turn {
             Turn::Leaving { .. } => format!("the endpoint of its trial did not end within {LEAVING_LIMIT:?}, and is killed"),
@@ -271,7 +271,7 @@ impl Middle for Controller<'_> {
     }
 }
 
-/// Whether a name can be that of a network device (`dev_valid_name` of the
+/// Returns whether a name can be that of a network device (`dev_valid_name` of the
 /// kernel), and so cannot lead out of the directories that are named by devices.
 fn is_device(name: &str) -> bool {
     let fits = (1..16).contains(&name.len()) && name != "." && name != "..";
@@ -303,7 +303,7 @@ mod tests {
     use super::super::queue::{Bell, Queue, Ticket};
     use super::{Controller, IDLE_LIMIT, LEAVING_LIMIT, Middle, TURN_SLACK, Turn, Way, frame};
 
-    /// How long each step of a turn may last, where a trial may last as given.
+    /// Returns how long each step of a turn may last, where a trial may last as given.
     fn limits(time: Option<Duration>, share: bool) -> [Option<Duration>; 4] {
         let bell = Arc::new(Bell::new().unwrap());
         let ticket = Ticket::new(Arc::new(Queue::default()), Arc::clone(&bell));

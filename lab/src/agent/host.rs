@@ -15,11 +15,11 @@ use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::Pid;
 
-/// How long it may take to end by itself, its endpoint included.
+/// Time that it may take to end by itself, its endpoint included.
 const END_LIMIT: Duration = Duration::from_millis(150);
-/// How long the kernel may take to end what was killed.
+/// Time that the kernel may take to end what was killed.
 const KILL_LIMIT: Duration = Duration::from_secs(5);
-/// How often it is looked at meanwhile.
+/// Interval at which it is looked at meanwhile.
 const STEP: Duration = Duration::from_millis(2);
 
 /// A running host. Dropped, it is ended and waited for, and with it its
@@ -27,7 +27,7 @@ const STEP: Duration = Duration::from_millis(2);
 #[derive(Debug)]
 pub struct HostProcess {
     process: Child,
-    /// How it ended, once it is waited for.
+    /// Its end, once it is waited for.
     ended: Option<String>,
 }
 
@@ -74,7 +74,7 @@ pub fn adopt_orphans() {
     let _ = prctl::set_child_subreaper(true);
 }
 
-/// Whether a host has not ended yet; does not take its status.
+/// Returns whether a host has not ended yet; does not take its status.
 fn is_running(host: Pid) -> bool {
     let how = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
     matches!(waitid(Id::Pid(host), how), Ok(WaitStatus::StillAlive) | Err(Errno::EINTR))

@@ -7,7 +7,7 @@ use model::control::{Limits, Task};
 use model::plan::TrialEnd;
 use model::{Bytes, Nanos, Protocol};
 
-/// What a trial may take beside the time in which messages flow: both ends are
+/// Time of a trial next to that in which messages flow: both ends are
 /// joined before, and drained and counted afterwards. Its endpoint counts from
 /// its preparation, and is allowed that much more than the limit says.
 pub const TRIAL_SLACK: Duration = Duration::from_secs(60);
@@ -15,7 +15,7 @@ pub const TRIAL_SLACK: Duration = Duration::from_secs(60);
 /// each way's size and read size.
 const MOST_MEMORY: Bytes = Bytes::new(4 << 30);
 
-/// What an agent allows each trial.
+/// Limits that an agent sets each trial.
 #[derive(Debug)]
 pub struct Allowance {
     /// Time and bytes.
@@ -28,11 +28,11 @@ pub struct Allowance {
 struct Ports {
     first: u16,
     count: u32,
-    /// How many of them come before the next trial's.
+    /// Number of them before the next trial's.
     next: Mutex<u32>,
 }
 
-/// Why a trial is not allowed, and what to do.
+/// Reason why a trial is not allowed, and what to do.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Refused(pub String);
 
@@ -102,7 +102,7 @@ fn check_memory(task: &Task) -> Result<(), Refused> {
     Err(Refused(format!("{asked}, but an agent allows one end {MOST_MEMORY}: take fewer flows, or smaller messages")))
 }
 
-/// How many flows, each way counted.
+/// Returns the number of flows, each way counted.
 fn ways(task: &Task) -> u32 {
     task.cell.flows.saturating_mul(if task.cell.bidirectional { 2 } else { 1 })
 }

@@ -41,7 +41,7 @@ impl Log {
 }
 
 impl State {
-    /// Whether a line may be written now, and how many were left out before it.
+    /// Returns whether a line may be written now, and how many were left out before it.
     fn admit(&mut self, now: Instant) -> Option<u64> {
         let earned = (now.duration_since(self.counted).as_nanos() / EVERY.as_nanos()).min(u128::from(BURST)) as u32;
         self.counted += EVERY * earned;

@@ -43,14 +43,14 @@ use log::Log;
 use pending::Terms;
 use queue::{Bell, Queue, Ticket};
 
-/// How long whoever is turned away has to hear why.
+/// Time that whoever is turned away has to hear why.
 const LEAVING_LIMIT: Duration = Duration::from_secs(1);
 /// Stack of the thread that serves one.
 const STACK: usize = 256 << 10;
 /// Connections that the kernel keeps until they are taken.
 const BACKLOG: i32 = 1_024;
 
-/// Where an agent listens.
+/// Place where an agent listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Listen {
     /// For this machine alone, over each version of IP that it has.
@@ -67,16 +67,16 @@ pub enum Listen {
     At(Vec<SocketAddr>),
 }
 
-/// How an agent serves.
+/// Settings of an agent.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Where it listens.
+    /// Place where it listens.
     pub listen: Listen,
-    /// What it asks of whoever does not come from this machine.
+    /// Proofs that it asks of whoever does not come from this machine.
     pub credentials: Credentials,
-    /// Whether several trials may run at once.
+    /// `true` if several trials may run at once.
     pub share: bool,
-    /// What each trial may take.
+    /// Limits of each trial.
     pub limits: Limits,
     /// First and last of the ports that messages come to; `None`: any.
     pub data_ports: Option<(u16, u16)>,
@@ -99,7 +99,7 @@ pub enum AgentError {
     Listen {
         /// Which.
         address: SocketAddr,
-        /// What the system answered.
+        /// Answer of the system.
         answer: io::Error,
     },
     /// This machine gave no random bytes.
@@ -125,7 +125,7 @@ impl AgentError {
         matches!(self, Self::Listen { answer, .. } if answer.raw_os_error().is_some_and(|number| lacks.contains(&Errno::from_raw(number))))
     }
 
-    /// Whether it was asked for something that cannot be.
+    /// Returns whether it was asked for something that cannot be.
     pub const fn is_misuse(&self) -> bool {
         matches!(self, Self::Open(_) | Self::Ports(..))
     }
@@ -140,7 +140,7 @@ pub struct Agent {
     service: Arc<Service>,
 }
 
-/// What all controllers share.
+/// The part that all controllers share.
 #[derive(Debug)]
 struct Service {
     queue: Arc<Queue>,
@@ -201,7 +201,7 @@ impl Agent {
         Ok(Self { listeners, addresses, terms, service: Arc::new(service) })
     }
 
-    /// Where it listens, with the ports that the kernel chose.
+    /// Returns where it listens, with the ports that the kernel chose.
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }

@@ -18,30 +18,30 @@ use crate::connection::proof::{Side, Transcript, random};
 use crate::connection::{Credentials, is_this_machine, tls};
 use crate::tool;
 
-/// How long a greeting may take, encryption included.
+/// Time that a greeting may take, encryption included.
 pub const GREETING_LIMIT: Duration = Duration::from_secs(5);
-/// How long somebody who was refused has to hear why.
+/// Time that somebody who was refused has to hear why.
 const LEAVING_LIMIT: Duration = Duration::from_secs(1);
 /// The first byte of a TLS connection: a handshake record (RFC 8446, 5.1). Of a
 /// greeting it is the first byte of a length below 16 MiB: 0.
 const TLS_HANDSHAKE: u8 = 22;
 
-/// How many controllers are served at once, waiting ones included.
+/// Number of controllers served at once, waiting ones included.
 pub const MOST_CONTROLLERS: usize = 32;
 
-/// What the agent shows of itself, and on which terms it admits.
+/// Identity of the agent, and the terms on which it admits.
 #[derive(Debug)]
 pub struct Terms {
-    /// Which agent it is.
+    /// Identity of the agent.
     pub id: [u8; 16],
-    /// What it asks for.
+    /// Proofs that it asks for.
     pub credentials: Credentials,
-    /// How many are served now.
+    /// Number of controllers served now.
     pub served: Arc<AtomicUsize>,
 }
 
 impl Terms {
-    /// Why there is no room for another, if so.
+    /// Returns why there is no room for another, if so.
     fn full(&self) -> Option<GreetingError> {
         let words = || GreetingError::Busy(format!("{MOST_CONTROLLERS} controllers are here already; try again later"));
         (self.served.load(Ordering::Acquire) >= MOST_CONTROLLERS).then(words)
@@ -53,7 +53,7 @@ impl Terms {
 pub struct Pending {
     link: Link,
     frames: Frames,
-    /// Where it comes from.
+    /// Address that it comes from.
     pub peer: SocketAddr,
     /// When it is sent away.
     pub deadline: Instant,
@@ -72,7 +72,7 @@ enum Stage {
     Leaving,
 }
 
-/// How it goes on with one of them.
+/// Next step with one of them.
 #[derive(Debug)]
 pub enum Outcome {
     /// It has more to say.
@@ -85,7 +85,7 @@ pub enum Outcome {
     Gone(Option<String>),
 }
 
-/// What a message of one of them comes to.
+/// Result of a message of one of them.
 enum Said {
     More,
     Admit,
@@ -98,7 +98,7 @@ impl Pending {
         Ok(Self { link, frames: Frames::new(LONGEST_GREETING), peer, deadline: Instant::now() + GREETING_LIMIT, stage: Stage::Silent })
     }
 
-    /// What it waits for.
+    /// Event that it waits for.
     pub fn interest(&self) -> PollFlags {
         self.link.interest()
     }

@@ -57,7 +57,7 @@ impl Ticket {
         }
     }
 
-    /// How many are before it; 0: the host is its own. `None`: it is not in line.
+    /// Returns the number of are before it; 0: the host is its own. `None`: it is not in line.
     pub fn place(&self) -> Option<usize> {
         self.line().iter().position(|bell| Arc::ptr_eq(bell, &self.bell))
     }

@@ -10,7 +10,7 @@ use super::item::{Item, ItemError, plain};
 use crate::host::ethtool::{self, Features};
 use crate::host::namespace::Entered;
 
-/// How often all is gone through: features depend on each other, so that setting
+/// Passes over all items: features depend on each other, so that setting
 /// one may undo another that was set before.
 const PASSES: u32 = 3;
 
@@ -38,21 +38,21 @@ pub enum AdjustError {
     Kept {
         /// The setting, as in an arm.
         name: String,
-        /// What was asked.
+        /// The value asked for.
         asked: String,
-        /// What is there now.
+        /// The value now.
         got: String,
-        /// What to do.
+        /// Remedy.
         remedy: &'static str,
     },
-    /// What was set before could not be set back.
+    /// A value of before could not be set back.
     #[error("{item} could not be set back to {before}: it is {got}")]
     NotRestored {
         /// The item.
         item: String,
-        /// What it was.
+        /// Its former value.
         before: String,
-        /// What it is.
+        /// Its value now.
         got: String,
     },
     /// No note could be taken of a change.
@@ -61,13 +61,13 @@ pub enum AdjustError {
 }
 
 impl ChangePermit for Entered {
-    /// What is changed in a namespace of nettoll's own vanishes with it.
+    /// Returns what is changed in a namespace of nettoll's own vanishes with it.
     fn note(&mut self, item: &Item, _: &str, _: &str) -> Result<(), AdjustError> {
         if self.is_isolated() { Ok(()) } else { Err(AdjustError::NotIsolated(item.to_string())) }
     }
 }
 
-/// What has been changed of a host so far.
+/// Changes made to a host so far.
 #[derive(Debug, Default)]
 pub struct Adjuster {
     /// Everything that was ever set, as it was before.
@@ -127,7 +127,7 @@ impl Adjuster {
     }
 }
 
-/// What each item is to be.
+/// Returns what each item is to be.
 fn targets(wanted: &Wanted) -> Result<BTreeMap<Item, String>, AdjustError> {
     let device = &wanted.device;
     let mut targets: BTreeMap<Item, String> =
@@ -178,7 +178,7 @@ fn take(taken: &mut Vec<AppliedSetting>, name: String, asked: String, got: Strin
     Ok(())
 }
 
-/// Whether two values mean the same: number by number, and else to the letter.
+/// Returns whether two values mean the same: number by number, and else to the letter.
 fn same(a: &str, b: &str) -> bool {
     let number = |word: &str| match word.strip_prefix("0x") {
         Some(digits) => i128::from_str_radix(digits, 16).ok(),

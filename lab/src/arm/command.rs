@@ -11,11 +11,11 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-/// How long a command may take: less than a controller waits for its host.
+/// Time that a command may take: less than a controller waits for its host.
 pub const LIMIT: Duration = Duration::from_secs(15);
-/// How much of what it says of its failure is kept.
+/// Bytes kept of what it says of its failure.
 const KEPT: usize = 2_000;
-/// How often it is looked after. Nothing is measured meanwhile.
+/// Interval at which it is looked after. Nothing is measured meanwhile.
 const STEP: Duration = Duration::from_millis(2);
 
 /// A command that failed.
@@ -26,7 +26,7 @@ pub enum CommandError {
     Start {
         /// The command.
         command: String,
-        /// What the system answered.
+        /// Answer of the system.
         answer: io::Error,
     },
     /// It ended with a failure.
@@ -34,9 +34,9 @@ pub enum CommandError {
     Failed {
         /// The command.
         command: String,
-        /// How it ended.
+        /// Its end.
         status: String,
-        /// What it wrote to standard error.
+        /// Its standard error.
         said: String,
     },
     /// It did not end in time and was killed, with what it started.
@@ -44,9 +44,9 @@ pub enum CommandError {
     OverTime {
         /// The command.
         command: String,
-        /// How long was waited.
+        /// Time waited.
         limit: Duration,
-        /// What it wrote to standard error.
+        /// Its standard error.
         said: String,
     },
 }

@@ -20,9 +20,9 @@ use super::adjust::{AdjustError, Adjuster, ChangePermit};
 use super::item::Item;
 use super::journal::{self, Journal};
 
-/// How long the guard may take for one state.
+/// Time that the guard may take for one state.
 const LIMIT: Duration = Duration::from_secs(20);
-/// How long it may take to undo everything at the end.
+/// Time that it may take to undo everything at the end.
 const LAST: Duration = Duration::from_secs(20);
 
 /// Serves a controller over standard input and output until it is gone, then
@@ -46,7 +46,7 @@ impl ChangePermit for UndoJournal {
         if self.0.is_none() {
             self.0 = Some(Journal::create(&journal::directory()?)?);
         }
-        self.0.as_mut().map_or(Ok(()), |journal| journal.note(item, before, to))
+        Ok(self.0.as_mut().map_or(Ok(()), |journal| journal.note(item, before, to))?)
     }
 }
 

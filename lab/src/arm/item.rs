@@ -38,13 +38,13 @@ pub enum ItemError {
     /// A sysctl's file.
     #[error("{step} {name} ({}): {answer}", path.display())]
     Sysctl {
-        /// What was tried.
+        /// The attempt.
         step: &'static str,
         /// Its name.
         name: String,
         /// Its file.
         path: PathBuf,
-        /// What the system answered.
+        /// Answer of the system.
         answer: io::Error,
     },
     /// A name that would lead out of `/proc/sys`, or nowhere.
@@ -116,7 +116,7 @@ impl Item {
         ItemError::Value { item: self.to_string(), value: value.to_owned() }
     }
 
-    /// How somebody sets it by hand.
+    /// Returns how somebody sets it by hand.
     pub fn by_hand(&self, value: &str) -> String {
         match self {
             Self::Sysctl(name) => format!("sysctl -w {name}='{value}'"),
@@ -126,7 +126,7 @@ impl Item {
     }
 }
 
-/// Whether this process may write a sysctl; nothing is written.
+/// Returns whether this process may write a sysctl; nothing is written.
 ///
 /// # Errors
 /// See [`ItemError`].

@@ -12,12 +12,11 @@ use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 
-use super::adjust::{AdjustError, ChangePermit};
 use super::item::Item;
 
 /// The version of a journal.
 const FORMAT: u32 = 1;
-/// How a journal's name ends.
+/// Extension of a journal's name.
 const ENDING: &str = "journal";
 /// No journal is read beyond this.
 const LARGEST: u64 = 16 << 20;
@@ -31,11 +30,11 @@ pub enum JournalError {
     /// The system refused.
     #[error("{step} {}: {answer}; host-wide changes need a journal that lasts: set XDG_STATE_HOME to a directory that you can write", path.display())]
     Refused {
-        /// What was tried.
+        /// The attempt.
         step: &'static str,
         /// With which file.
         path: PathBuf,
-        /// What the system answered.
+        /// Answer of the system.
         answer: io::Error,
     },
     /// Somebody else changes this machine.
@@ -58,11 +57,11 @@ pub enum JournalError {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Head {
     format: u32,
-    /// Which start of the machine: what was changed does not outlast it.
+    /// Start of the machine: no change outlasts it.
     boot: String,
-    /// Which network namespace: what was changed in it can be undone in it.
+    /// Network namespace, in which alone a change can be undone.
     net: String,
-    /// Who holds it.
+    /// Process that holds it.
     pid: u32,
 }
 
@@ -81,7 +80,7 @@ pub struct Journal {
     path: PathBuf,
 }
 
-/// Where journals are: `$XDG_STATE_HOME/nettoll`, or `~/.local/state/nettoll`.
+/// Returns where journals are: `$XDG_STATE_HOME/nettoll`, or `~/.local/state/nettoll`.
 ///
 /// # Errors
 /// [`JournalError::NoPlace`].
@@ -130,6 +129,14 @@ impl Journal {
         self.file.sync_data().map_err(|answer| refused("sync", answer))
     }
 
+    /// Notes a change that is about to be made; on the disk when this returns.
+    ///
+    /// # Errors
+    /// What the system refused.
+    pub fn note(&mut self, item: &Item, before: &str, to: &str) -> Result<(), JournalError> {
+        self.append(&Line { item: item.clone(), before: before.to_owned(), to: to.to_owned() })
+    }
+
     /// Everything is as it was: the journal is not needed any more.
     ///
     /// # Errors
@@ -138,29 +145,23 @@ impl Journal {
         fs::remove_file(&self.path).map_err(|answer| JournalError::Refused { step: "remove", path: self.path, answer })
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 }
 
-impl ChangePermit for Journal {
-    fn note(&mut self, item: &Item, before: &str, to: &str) -> Result<(), AdjustError> {
-        Ok(self.append(&Line { item: item.clone(), before: before.to_owned(), to: to.to_owned() })?)
-    }
-}
-
-/// What came of the changes of a study whose processes are gone.
+/// Fate of the changes of a study whose processes are gone.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Recovered {
-    /// What was undone, each in words.
+    /// Changes undone, each in words.
     pub undone: Vec<String>,
-    /// What was not, each with the reason and what to do.
+    /// Changes left, each with the reason and a remedy.
     pub left: Vec<String>,
 }
 
 impl Recovered {
-    /// Whether there was nothing to do.
+    /// Returns whether there was nothing to do.
     pub const fn is_empty(&self) -> bool {
         self.undone.is_empty() && self.left.is_empty()
     }
@@ -256,7 +257,7 @@ fn journals(directory: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Whether somebody holds a journal.
+/// Returns whether somebody holds a journal.
 fn is_held(path: &Path) -> bool {
     let Ok(file) = File::open(path) else { return true };
     matches!(Flock::lock(file, FlockArg::LockExclusiveNonblock), Err((_, Errno::EWOULDBLOCK)))
@@ -295,7 +296,7 @@ fn read(path: &Path) -> Result<Option<(Head, Vec<Line>)>, String> {
     Ok(Some((head, changes)))
 }
 
-/// Which start of the machine this is.
+/// Returns which start of the machine this is.
 fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map_or_else(|_| String::new(), |id| id.trim().to_owned())
 }
@@ -311,7 +312,6 @@ mod tests {
     use std::io::Write;
 
     use super::{ENDING, Head, Item, Journal, JournalError, Line, Recovered, boot_id, namespace, recover};
-    use crate::arm::adjust::ChangePermit;
 
     /// An item that is as it was: a journal of it changes nothing of this machine.
     fn harmless() -> (Item, String) {

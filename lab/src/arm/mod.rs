@@ -53,7 +53,7 @@ pub enum ArmError {
     HostWide {
         /// The settings.
         what: String,
-        /// Why they cannot be set for the trials alone.
+        /// Reason why they cannot be set for the trials alone.
         why: String,
     },
     /// There is no such setting.
@@ -70,9 +70,9 @@ pub enum ArmError {
 #[derive(Debug, Default)]
 pub struct ArmController {
     arms: Vec<HostSettings>,
-    /// Whether anything of the hosts is ever changed.
+    /// `true` if anything of the hosts is ever changed.
     changes: bool,
-    /// Whether every change is one of this machine: the hosts are.
+    /// `true` if every change is one of this machine: the hosts are.
     machine: bool,
     /// The sysctls that the hosts have in common with the machine.
     common: BTreeSet<String>,
@@ -189,7 +189,7 @@ impl ArmController {
     }
 }
 
-/// Which options an arm asked for and a trial did not get, in words.
+/// Returns which options an arm asked for and a trial did not get, in words.
 pub fn not_taken(arm: &Arm, warnings: &[Warning]) -> Option<String> {
     let option_of = |factor| match factor {
         Factor::Cc => Some(OptionName::Congestion),

@@ -3,7 +3,7 @@
 use std::io;
 use std::process::{Command, Stdio};
 
-/// What every nettoll says of itself first.
+/// First word that every nettoll says of itself.
 const NAME: &str = "nettoll ";
 
 /// A program that is no nettoll that could be used.
@@ -14,7 +14,7 @@ pub enum ToolError {
     Run {
         /// Its path.
         path: String,
-        /// What the system answered.
+        /// Answer of the system.
         answer: io::Error,
     },
     /// It is something else.
@@ -22,7 +22,7 @@ pub enum ToolError {
     NotNettoll {
         /// Its path.
         path: String,
-        /// How it ended.
+        /// Its end.
         status: String,
         /// The first of what it said.
         said: String,

@@ -18,7 +18,7 @@ pub use softirq::SoftirqError;
 pub use traffic::TrafficError;
 use traffic::{Sink, Source};
 
-/// Why a condition could not be brought about.
+/// Failure to bring a condition about.
 #[derive(Debug, thiserror::Error)]
 pub enum BackgroundError {
     /// A load did not start, or ended.
@@ -38,7 +38,7 @@ pub enum BackgroundError {
     OutOfTurn(&'static str),
 }
 
-/// What a host has running beside its endpoint.
+/// Load and traffic of a host next to its endpoint.
 #[derive(Debug, Default)]
 pub struct Background {
     load: Option<Load>,

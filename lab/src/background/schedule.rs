@@ -14,11 +14,11 @@ pub enum ScheduleError {
          nice values, ulimit -r for rt), or leave it out"
     )]
     Refused {
-        /// What was asked.
+        /// The value asked for.
         asked: Priority,
-        /// How.
+        /// The call.
         call: &'static str,
-        /// What the system answered.
+        /// Answer of the system.
         answer: io::Error,
     },
     /// The endpoint's threads, or their scheduling, could not be read.
@@ -26,15 +26,15 @@ pub enum ScheduleError {
     Unread {
         /// The endpoint.
         process: u32,
-        /// What the system answered.
+        /// Answer of the system.
         answer: io::Error,
     },
     /// The system took it and did something else.
     #[error("priority did not take effect: asked {asked}, set without an error, got {got}; leave it out")]
     Kept {
-        /// What was asked.
+        /// The value asked for.
         asked: Priority,
-        /// What a thread has.
+        /// Priority of a thread.
         got: Priority,
     },
 }

@@ -34,19 +34,19 @@ pub enum SoftirqError {
     /// No sysfs of the host's own.
     #[error("{step}: the system answered {errno}; run as root on a machine that allows mounts, or leave the placement out")]
     NoSysfs {
-        /// What was tried.
+        /// The attempt.
         step: &'static str,
-        /// What the system answered.
+        /// Answer of the system.
         errno: Errno,
     },
     /// The device has no such file, or it cannot be written.
     #[error("{step} {}: {answer}; {}", path.display(), remedy(answer))]
     File {
-        /// What was tried.
+        /// The attempt.
         step: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system answered.
+        /// Answer of the system.
         answer: io::Error,
     },
     /// The system took it and did something else.
@@ -58,7 +58,7 @@ pub enum SoftirqError {
         device: String,
         /// The mask that was asked.
         asked: String,
-        /// What is there now.
+        /// The value now.
         got: String,
     },
     /// No thread to do it in.

@@ -22,17 +22,17 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::host::counters::{self, CountersError};
 
-/// How long a sink may take to answer.
+/// Time that a sink may take to answer.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 /// A sink that has heard nothing for so long after its senders' end hears no more.
 const SILENCE: Duration = Duration::from_millis(500);
 /// No sink waits longer than this, however slow the link: its host answers in time.
 const DRAIN_LIMIT: Duration = Duration::from_secs(10);
-/// How often it is looked whether more came.
+/// Interval at which more is looked for.
 const STEP: Duration = Duration::from_millis(1);
-/// How far a schedule that the link did not let a flow keep is made up for.
+/// Largest delay of a schedule that is made up for.
 const CATCH_UP: Duration = Duration::from_millis(100);
-/// What a sink reads at once.
+/// Bytes that a sink reads at once.
 const READ: usize = 64 << 10;
 /// The most bytes of a message: each thread has one.
 const LARGEST: u64 = 1 << 20;
@@ -45,9 +45,9 @@ pub enum TrafficError {
     /// No socket that listens.
     #[error("have a sink for other traffic at {at}: {answer}; is the address this host's?")]
     Listen {
-        /// Where.
+        /// Address.
         at: SocketAddr,
-        /// What the system answered.
+        /// Answer of the system.
         answer: io::Error,
     },
     /// No connection.
@@ -55,7 +55,7 @@ pub enum TrafficError {
     Connect {
         /// Whereto.
         to: SocketAddr,
-        /// What the system answered.
+        /// Answer of the system.
         answer: io::Error,
     },
     /// No thread.
@@ -103,7 +103,7 @@ fn spawn<T: Send + 'static>(avoid: &[u32], work: impl FnOnce() -> T + Send + 'st
     thread::Builder::new().name("beside".to_owned()).stack_size(STACK).spawn(aside).map_err(TrafficError::Thread)
 }
 
-/// Where other traffic ends. Dropped, it takes no more.
+/// The receiving end of other traffic. Dropped, it takes no more.
 #[derive(Debug)]
 pub struct Sink {
     listener: Arc<Socket>,

@@ -6,20 +6,19 @@ use std::io::{self, Write};
 use std::net::IpAddr;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
-    KeyUsagePurpose, SanType,
+    KeyUsagePurpose, SanType, date_time_ymd,
 };
-use time::{Duration, OffsetDateTime};
 
 use super::proof::random;
 
-/// How long certificates hold: two years.
-const DAYS: i64 = 730;
+/// Time that certificates hold: two years.
+const DAYS: u32 = 730;
 /// Clocks of two machines may differ by this much.
-const CLOCK_DIFFERENCE: Duration = Duration::hours(24);
+const CLOCK_DIFFERENCE: Duration = Duration::from_hours(24);
 
 /// A set of certificates that could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -27,9 +26,9 @@ pub enum CertificatesError {
     /// A name that no certificate can bear.
     #[error("'{name}' is no name of a host: {reason}; give host names or addresses, as they will stand behind --host")]
     Name {
-        /// What was given.
+        /// The name as given.
         name: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// A file or the directory could not be made.
@@ -37,7 +36,7 @@ pub enum CertificatesError {
     File {
         /// Which.
         path: PathBuf,
-        /// What the system answered.
+        /// Answer of the system.
         answer: io::Error,
     },
     /// The certificates could not be signed.
@@ -52,7 +51,7 @@ fn remedy(answer: &io::Error) -> &'static str {
     }
 }
 
-/// What was made.
+/// The files made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Made {
     /// Every file, in the order: authority, agent, controller; each its
@@ -60,8 +59,8 @@ pub struct Made {
     pub files: Vec<PathBuf>,
     /// The names that agents may be reached by.
     pub names: Vec<String>,
-    /// How many days they hold.
-    pub days: i64,
+    /// Days for which they hold.
+    pub days: u32,
 }
 
 /// Makes `ca`, `agent` and `controller`, each a `.pem` and a `.key`, in a
@@ -124,12 +123,13 @@ fn leaf(
 }
 
 fn named(name: &str, now: SystemTime) -> CertificateParams {
-    let now = OffsetDateTime::from(now);
+    // rcgen has a date type of its own, which is reached from a date and a duration.
+    let now = date_time_ymd(1970, 1, 1) + now.duration_since(UNIX_EPOCH).unwrap_or_default();
     let mut params = CertificateParams::default();
     params.distinguished_name = DistinguishedName::new();
     params.distinguished_name.push(DnType::CommonName, name);
     params.not_before = now - CLOCK_DIFFERENCE;
-    params.not_after = now + Duration::days(DAYS);
+    params.not_after = now + Duration::from_hours(24) * DAYS;
     params
 }
 

@@ -15,16 +15,16 @@ use model::plan::HostAddress;
 use nix::poll::{PollFd, poll};
 use serde::Serialize;
 
-use super::link::{Filled, Link, LinkError};
+use super::link::{Filled, Link, LinkError, timeout};
 use super::proof::{Side, Transcript, random};
-use super::pump::{End, Pump, Through, silence, timeout};
+use super::pump::{End, Pump, Through, silence};
 use super::resolve::of_family;
 use super::{AttemptError, ConnectError, Connected, Credentials, Ended, resolve, tls};
 use crate::tool;
 
-/// How long each address may take to answer.
+/// Time that each address may take to answer.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
-/// How long a greeting may take, encryption included.
+/// Time that a greeting may take, encryption included.
 const GREETING_LIMIT: Duration = Duration::from_secs(5);
 
 /// Connects to the agent of host `name`, and returns when it has let this
@@ -106,7 +106,7 @@ fn join(name: &str, peer: SocketAddr, greeted: Greeted) -> Result<Connected, Con
     Ok(Connected { stream, local, peer, agent, cipher, ended })
 }
 
-/// What may be behind a connection on which nothing moves.
+/// Possible causes of a connection on which nothing moves.
 const LOST: &str = "its machine or the path to it is down, it was stopped, or the path drops what is large (an MTU black hole)";
 
 fn in_words(end: &End, credentials: &Credentials) -> Option<String> {

@@ -8,22 +8,10 @@ use std::path::{Path, PathBuf};
 
 use zeroize::Zeroizing;
 
-use super::tls::Identity;
-
 /// The shortest secret that is accepted, in bytes: 128 bits if it is random.
 pub const SHORTEST_SECRET: usize = 16;
 /// The longest.
 pub const LONGEST_SECRET: usize = 4096;
-
-/// What is known to be let in, and to know whom one talks to. Empty, only a
-/// peer on the same machine will do.
-#[derive(Debug, Clone, Default)]
-pub struct Credentials {
-    /// Known to both sides and to nobody else.
-    pub secret: Option<Secret>,
-    /// Certificates, checked by both sides.
-    pub tls: Option<Identity>,
-}
 
 /// The files of a certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,17 +37,17 @@ pub enum CredentialError {
     /// It cannot be read.
     #[error("read {what} {}: {answer}; check the path and who may read it", file.display())]
     Unreadable {
-        /// What it should hold.
+        /// Content that it should have.
         what: &'static str,
         /// The file.
         file: PathBuf,
-        /// What the system answered.
+        /// Answer of the system.
         answer: io::Error,
     },
     /// Others can read what only its owner may know.
     #[error("{what} {} can be read by others (mode {mode:04o}); run: chmod 600 {}", file.display(), file.display())]
     Exposed {
-        /// What it holds.
+        /// Its content.
         what: &'static str,
         /// The file.
         file: PathBuf,
@@ -81,28 +69,13 @@ pub enum CredentialError {
     /// It holds something else.
     #[error("{what} {}: {reason}; `nettoll certificates DIR NAME` makes a set that fits", file.display())]
     Content {
-        /// What it should hold.
+        /// Content that it should have.
         what: &'static str,
         /// The file.
         file: PathBuf,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
-}
-
-impl Credentials {
-    /// Reads what the files hold.
-    ///
-    /// # Errors
-    /// See [`CredentialError`].
-    pub fn load(secret: Option<&Path>, tls: Option<&TlsFiles>) -> Result<Self, CredentialError> {
-        Ok(Self { secret: secret.map(Secret::load).transpose()?, tls: tls.map(Identity::load).transpose()? })
-    }
-
-    /// Whether they say nothing, so that only this machine can be served.
-    pub const fn is_empty(&self) -> bool {
-        self.secret.is_none() && self.tls.is_none()
-    }
 }
 
 impl Secret {
@@ -124,7 +97,7 @@ impl Secret {
         &self.bytes
     }
 
-    /// Where it was read from.
+    /// Returns where it was read from.
     pub fn file(&self) -> &Path {
         &self.file
     }

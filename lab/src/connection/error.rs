@@ -12,31 +12,31 @@ pub enum ConnectError {
     /// Its name or address means nothing here.
     #[error("host {name}: look up '{address}': {answer}; check the name, or give the address itself")]
     Resolve {
-        /// Which host of the study.
+        /// Name of the host in the study.
         name: String,
-        /// What was looked up.
+        /// The name looked up.
         address: String,
-        /// What the system answered.
+        /// Answer of the system.
         answer: String,
     },
     /// None of its addresses led to an agent that serves this controller.
     #[error("host {name}: no agent at {at}: {}", each(.tries))]
     Failed {
-        /// Which host of the study.
+        /// Name of the host in the study.
         name: String,
-        /// Where it was looked for, as it was given.
+        /// Address at which it was looked for, as given.
         at: String,
-        /// What happened at each of its addresses; never empty.
+        /// Failure at each of its addresses; never empty.
         tries: Vec<(SocketAddr, AttemptError)>,
     },
     /// This machine lacks something that the connection needs.
     #[error("host {name}: {what}: {answer}; raise the limits on open files and processes (ulimit -n, -u)")]
     Local {
-        /// Which host of the study.
+        /// Name of the host in the study.
         name: String,
-        /// What was tried.
+        /// The attempt.
         what: &'static str,
-        /// What the system answered.
+        /// Answer of the system.
         answer: std::io::Error,
     },
 }
@@ -47,7 +47,7 @@ fn each(tries: &[(SocketAddr, AttemptError)]) -> String {
 }
 
 impl ConnectError {
-    /// Whether another attempt may fare better: nobody answered, or the agent
+    /// Returns whether another attempt may fare better: nobody answered, or the agent
     /// was busy. A refusal is final.
     pub fn may_pass(&self) -> bool {
         match self {
@@ -76,9 +76,9 @@ pub enum AttemptError {
     /// It took too long.
     #[error("it took more than {limit:?} for {awaited}; it may be flooded, or the path too slow")]
     Slow {
-        /// What should have come.
+        /// The expected message.
         awaited: &'static str,
-        /// How long was waited.
+        /// Time waited.
         limit: Duration,
     },
     /// It speaks another version.

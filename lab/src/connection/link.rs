@@ -5,11 +5,9 @@ use std::net::TcpStream;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Instant;
 
-use nix::poll::{PollFd, PollFlags, poll};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use super::pump::timeout;
-
-/// How much is read, and how much is encrypted, at a time.
+/// Bytes read, and bytes encrypted, at a time.
 const PIECE: usize = 16 << 10;
 
 /// A connection that cannot go on.
@@ -29,7 +27,7 @@ impl From<io::Error> for LinkError {
     }
 }
 
-/// What came of an attempt to read.
+/// Result of an attempt to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Filled {
     /// Something came, if only a part of a record.
@@ -71,12 +69,12 @@ impl Link {
         self.tls.as_deref()
     }
 
-    /// Whether certificates are still being checked.
+    /// Returns whether certificates are still being checked.
     pub(crate) fn is_handshaking(&self) -> bool {
         self.tls.as_ref().is_some_and(|tls| tls.is_handshaking())
     }
 
-    /// How it is encrypted, if it is.
+    /// Returns how it is encrypted, if it is.
     pub(crate) fn cipher(&self) -> Option<String> {
         let suite = self.tls.as_ref()?.negotiated_cipher_suite()?;
         Some(format!("{:?}", suite.suite()))
@@ -92,7 +90,7 @@ impl Link {
         self.out.len()
     }
 
-    /// Whether anything waits to be sent.
+    /// Returns whether anything waits to be sent.
     pub(crate) fn wants_write(&self) -> bool {
         match &self.tls {
             Some(tls) => tls.wants_write() || !self.out.is_empty() && !tls.is_handshaking(),
@@ -100,7 +98,7 @@ impl Link {
         }
     }
 
-    /// What it waits for.
+    /// Event that it waits for.
     pub(crate) fn interest(&self) -> PollFlags {
         if self.wants_write() { PollFlags::POLLIN | PollFlags::POLLOUT } else { PollFlags::POLLIN }
     }
@@ -193,4 +191,12 @@ impl AsFd for Link {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
+}
+
+/// Timeout of `poll` until a moment, rounded up, so that a wait never ends early
+/// and spins.
+pub(crate) fn timeout(until: Instant) -> PollTimeout {
+    let left = until.saturating_duration_since(Instant::now());
+    let millis = left.as_nanos().div_ceil(1_000_000).min(i32::MAX as u128) as i32;
+    PollTimeout::try_from(millis).unwrap_or(PollTimeout::MAX)
 }

@@ -20,17 +20,43 @@ pub(crate) mod tls;
 
 use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use model::greeting::AgentId;
 
 pub use certificates::{CertificatesError, Made, make_certificates};
 pub use connect::{connect, connect_over};
-pub use credentials::{CredentialError, Credentials, Secret, TlsFiles};
+pub use credentials::{CredentialError, Secret, TlsFiles};
 pub use error::{AttemptError, ConnectError};
 pub use pump::{BEAT_EVERY, SILENCE};
 pub use resolve::{literal, resolve};
 pub use tls::Identity;
+
+/// Proofs to be let in, and to know whom one talks to. Empty, only a
+/// peer on the same machine will do.
+#[derive(Debug, Clone, Default)]
+pub struct Credentials {
+    /// Known to both sides and to nobody else.
+    pub secret: Option<Secret>,
+    /// Certificates, checked by both sides.
+    pub tls: Option<Identity>,
+}
+
+impl Credentials {
+    /// Reads what the files hold.
+    ///
+    /// # Errors
+    /// See [`CredentialError`].
+    pub fn load(secret: Option<&Path>, tls: Option<&TlsFiles>) -> Result<Self, CredentialError> {
+        Ok(Self { secret: secret.map(Secret::load).transpose()?, tls: tls.map(Identity::load).transpose()? })
+    }
+
+    /// Returns whether they say nothing, so that only this machine can be served.
+    pub const fn is_empty(&self) -> bool {
+        self.secret.is_none() && self.tls.is_none()
+    }
+}
 
 /// A connection to an agent that has let this controller in.
 #[derive(Debug)]
@@ -43,15 +69,15 @@ pub struct Connected {
     pub local: SocketAddr,
     /// The agent's end.
     pub peer: SocketAddr,
-    /// Which agent it is.
+    /// Identity of the agent.
     pub agent: AgentId,
-    /// How the connection is encrypted; `None`: it is not.
+    /// Cipher of the connection; `None` without encryption.
     pub cipher: Option<String>,
-    /// Why the connection ended, once it did.
+    /// Reason for the end of the connection, once it ended.
     pub ended: Ended,
 }
 
-/// Why a connection ended, for whoever sees `stream` end.
+/// Reason for the end of a connection, for whoever sees `stream` end.
 #[derive(Debug, Clone, Default)]
 pub struct Ended(Arc<OnceLock<String>>);
 
@@ -62,7 +88,7 @@ impl Ended {
     }
 }
 
-/// Whether an address is one that only this machine has.
+/// Returns whether an address is one that only this machine has.
 pub(crate) fn is_this_machine(address: SocketAddr) -> bool {
     address.ip().to_canonical().is_loopback()
 }

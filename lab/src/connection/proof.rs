@@ -12,7 +12,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 use super::credentials::Secret;
 
-/// Whose proof it is: one side's is no use as the other's.
+/// Side of a proof: one side's is no use as the other's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Controller,
@@ -24,7 +24,7 @@ pub(crate) enum Side {
 pub(crate) struct Transcript<'a> {
     pub hello: &'a ClientHello,
     pub answer: &'a Answer,
-    /// What the encryption of this connection is bound to.
+    /// Binding to the encryption of this connection.
     pub binding: Option<[u8; 32]>,
 }
 
@@ -37,7 +37,7 @@ impl Transcript<'_> {
         Hex(proof)
     }
 
-    /// Whether a proof is that of a side; takes as long for a wrong one.
+    /// Returns whether a proof is that of a side; takes as long for a wrong one.
     pub(crate) fn holds(&self, secret: &Secret, side: Side, proof: &Hex<32>) -> bool {
         hmac::verify(&hmac::Key::new(hmac::HMAC_SHA256, secret.bytes()), &self.bytes(side), &proof.0).is_ok()
     }

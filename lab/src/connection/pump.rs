@@ -14,17 +14,17 @@ use std::time::{Duration, Instant};
 use model::Nanos;
 use model::frame::{BEAT, Frames, LONGEST};
 use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::poll::{PollFd, PollFlags, poll};
 
-use super::link::{Filled, Link, LinkError};
+use super::link::{Filled, Link, LinkError, timeout};
 
-/// How long a side says nothing before it sends a beat.
+/// Silence of a side before it sends a beat.
 pub const BEAT_EVERY: Duration = Duration::from_millis(500);
-/// How long a silence is taken for the other's death: three beats and half of
+/// Silence that is taken for the other's death: three beats and half of
 /// one, so that what ran for it is gone within 2 s; and long enough for TCP to
 /// send a lost segment three times (200, 400 and 800 ms).
 pub const SILENCE: Duration = Duration::from_millis(1_750);
-/// How long the last words may take, and then the other's end.
+/// Time that the last words may take, and then the other's end.
 const FAREWELL: Duration = Duration::from_millis(200);
 /// Above this many bytes in line for the connection, no more is taken from
 /// either side until they are gone: whoever asks on and on has to read answers.
@@ -32,7 +32,7 @@ const ENOUGH: usize = 256 << 10;
 /// Above this many bytes in line for the process behind, it is taken for stuck.
 const TOO_MUCH: usize = 2 * LONGEST;
 
-/// Why a pump ended.
+/// Reason for the end of a pump.
 #[derive(Debug)]
 pub(crate) enum End {
     /// The process behind it closed its side.
@@ -49,7 +49,7 @@ pub(crate) enum End {
     Because(String),
 }
 
-/// What is to be sent each way.
+/// Bytes to be sent each way.
 #[derive(Debug, Default)]
 pub(crate) struct Way {
     /// Frames for the process behind.
@@ -66,13 +66,13 @@ pub(crate) trait Middle {
     /// A frame has come from the process behind.
     fn near_said(&mut self, frame: &[u8], way: &mut Way);
 
-    /// What else it waits for.
+    /// Returns what else it waits for.
     fn wake(&self) -> Option<BorrowedFd<'_>>;
 
     /// When it wants to be called without cause.
     fn deadline(&self) -> Option<Instant>;
 
-    /// What it waits for has come, or the deadline. An error ends the connection.
+    /// Returns what it waits for has come, or the deadline. An error ends the connection.
     fn woken(&mut self, way: &mut Way) -> Result<(), String>;
 
     /// The connection ends; the last words may be said.
@@ -311,11 +311,4 @@ fn passing(error: &io::Error) -> bool {
 /// [`SILENCE`], as texts name it.
 pub(crate) fn silence() -> Nanos {
     Nanos::from(SILENCE)
-}
-
-/// Rounded up, so that a wait never ends early and spins.
-pub(crate) fn timeout(until: Instant) -> PollTimeout {
-    let left = until.saturating_duration_since(Instant::now());
-    let millis = left.as_nanos().div_ceil(1_000_000).min(i32::MAX as u128) as i32;
-    PollTimeout::try_from(millis).unwrap_or(PollTimeout::MAX)
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use model::Family;
 
-/// How long a name server may take.
+/// Time that a name server may take.
 const LOOKUP_LIMIT: Duration = Duration::from_secs(10);
 
 /// Every address that a name stands for, in the order in which the system

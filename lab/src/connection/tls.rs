@@ -16,7 +16,7 @@ use super::credentials::{CredentialError, TlsFiles, read_private};
 
 /// The longest file of certificates or keys, in bytes.
 const LONGEST_FILE: u64 = 1 << 20;
-/// What the exporter of TLS (RFC 8446, 7.5) is asked for.
+/// Label for the exporter of TLS (RFC 8446, 7.5).
 const EXPORTER_LABEL: &[u8] = b"EXPORTER-nettoll-proof";
 
 /// One's own certificate and whom one trusts.
@@ -88,7 +88,7 @@ impl Identity {
         Ok(ClientConnection::new(Arc::clone(&self.client), name)?.into())
     }
 
-    /// What went wrong between this side and `other`, which certificate it was
+    /// Returns what went wrong between this side and `other`, which certificate it was
     /// and what to do.
     pub(crate) fn describe(&self, error: &Error, other: &str) -> String {
         let TlsFiles { cert, ca, .. } = &self.files;
@@ -149,7 +149,7 @@ fn certificates(what: &'static str, file: &Path) -> Result<Vec<CertificateDer<'s
     if all.is_empty() { Err(wrong("there is no certificate in PEM in it".to_owned())) } else { Ok(all) }
 }
 
-/// What only the two ends of this encrypted connection can know.
+/// Returns what only the two ends of this encrypted connection can know.
 pub(crate) fn binding(connection: &rustls::Connection) -> Result<[u8; 32], Error> {
     connection.export_keying_material([0; 32], EXPORTER_LABEL, None)
 }

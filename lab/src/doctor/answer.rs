@@ -5,15 +5,16 @@ use std::io;
 
 use model::check::{Area, Check, Need};
 use nix::errno::Errno;
+use profile::errno_name;
 
 /// A subject of a check, until its answer is there.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Subject {
-    /// What it is about.
+    /// Its area.
     pub area: Area,
-    /// What is tried, in a few words.
+    /// The attempt in a few words.
     pub name: &'static str,
-    /// How much depends on it.
+    /// Its importance.
     pub need: Need,
 }
 
@@ -42,14 +43,9 @@ pub(super) fn errno(error: &io::Error) -> Errno {
     error.raw_os_error().map_or(Errno::UnknownErrno, Errno::from_raw)
 }
 
-/// `tried: ENOENT (No such file or directory)`.
+/// Writes `tried: ENOENT (No such file or directory)`.
 pub(super) fn said(tried: &str, error: &io::Error) -> String {
-    match (errno(error), error.raw_os_error()) {
-        // The kernel's own number for "not supported", which should not get out but does.
-        (Errno::UnknownErrno, Some(524)) => format!("{tried}: ENOTSUPP (not supported by the kernel)"),
-        (Errno::UnknownErrno, _) => format!("{tried}: {error}"),
-        (errno, _) => format!("{tried}: {errno:?} ({})", errno.desc()),
-    }
+    format!("{tried}: {}", errno_name(error))
 }
 
 /// A sysctl's value, by its dotted name.

@@ -40,7 +40,7 @@ fn remedy(errno: Errno) -> String {
     }
 }
 
-/// Whether the kernel describes its types, and the id of [`FUNCTION`] there.
+/// Returns whether the kernel describes its types, and the id of [`FUNCTION`] there.
 fn type_information(subject: Subject) -> (Check, Option<u32>) {
     match fs::read(btf::KERNEL) {
         Ok(bytes) => match btf::function_id(&bytes, FUNCTION) {

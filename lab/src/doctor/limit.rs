@@ -71,7 +71,7 @@ fn namespaces(subject: Subject, name: &str) -> Check {
     }
 }
 
-/// Whether a run can be kept below the current directory.
+/// Returns whether a run can be kept below the current directory.
 fn room(subject: Subject) -> Check {
     const ELSEWHERE: &str = "Keep runs in a directory that can be written and has room.";
     let Ok(place) = env::current_dir() else {

@@ -28,7 +28,9 @@ use model::check::{Check, Need};
 /// another program holds the kernel's network lock. Starts child processes,
 /// which have ended when this returns.
 pub fn examine() -> Vec<Check> {
-    let scratch = scratch::Findings::gather();
+    // A link, then each queueing discipline.
+    let requests: Vec<_> = std::iter::once(request::veth()).chain(queueing::requests()).collect();
+    let scratch = scratch::Findings::gather(&requests);
     [
         cpu::checks(),
         clock::checks(),
@@ -44,7 +46,7 @@ pub fn examine() -> Vec<Check> {
     .concat()
 }
 
-/// Whether the study `quick` can run: nothing that it requires is absent. It
+/// Returns whether the study `quick` can run: nothing that it requires is absent. It
 /// does without namespaces, on loopback and with a warning.
 pub fn quick_can_run(checks: &[Check]) -> bool {
     let mut required = checks.iter().filter(|check| check.need == Need::Required).peekable();

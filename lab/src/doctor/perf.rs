@@ -84,7 +84,7 @@ fn symbols(subject: Subject) -> Check {
     }
 }
 
-/// Whether the first function in the list has an address. Earlier entries are
+/// Returns whether the first function in the list has an address. Earlier entries are
 /// offsets, which are 0 for root too.
 fn has_addresses(file: &str) -> io::Result<bool> {
     for line in BufReader::new(File::open(file)?).lines() {

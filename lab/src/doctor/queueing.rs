@@ -11,11 +11,11 @@ use super::scratch::Findings;
 struct Discipline {
     name: &'static str,
     options: fn() -> Option<DefaultNla>,
-    /// What it is for.
+    /// Its purpose.
     purpose: &'static str,
-    /// What builds it into a kernel.
+    /// The option that builds it into a kernel.
     config: &'static str,
-    /// What does instead.
+    /// The substitute.
     instead: &'static str,
 }
 

@@ -7,7 +7,6 @@ use nix::unistd::geteuid;
 use profile::probe::scratch::{Isolation, Refusal, Step, ask};
 
 use super::request::Request;
-use super::{queueing, request};
 
 /// Loading the modules of a few queueing disciplines takes well under a second.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -21,11 +20,9 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    /// Tries both ways to set a host apart, and a link and each queueing
-    /// discipline in each.
-    pub(super) fn gather() -> Self {
-        let requests: Vec<_> = std::iter::once(request::veth()).chain(queueing::requests()).collect();
-        Self { with_rights: ask(Isolation::Network, &requests, LIMIT), without_rights: without_rights(&requests) }
+    /// Tries both ways to set a host apart, and each request in each.
+    pub(super) fn gather(requests: &[Request]) -> Self {
+        Self { with_rights: ask(Isolation::Network, requests, LIMIT), without_rights: without_rights(requests) }
     }
 
     /// The way that a study by this user takes: root's where that is open.
@@ -49,7 +46,7 @@ fn without_rights(requests: &[Request]) -> Result<Vec<io::Result<()>>, Refusal> 
     ask(Isolation::UserAndNetwork, requests, LIMIT)
 }
 
-/// Whether the caller is root, here or in its user namespace.
+/// Returns whether the caller is root, here or in its user namespace.
 pub(super) fn is_root() -> bool {
     geteuid().is_root()
 }

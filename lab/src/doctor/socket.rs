@@ -19,7 +19,7 @@ struct Kind {
     transport: (Type, Option<i32>),
     /// The call, in C.
     call: &'static str,
-    /// What this kernel lacks where it does not know the kind.
+    /// The option that a kernel lacks which does not know the kind.
     config: &'static str,
 }
 

@@ -119,7 +119,7 @@ impl Topology {
     }
 }
 
-/// What this host offers for traffic threads, the best first; never nothing.
+/// Returns what this host offers for traffic threads, the best first; never nothing.
 pub fn offered() -> Vec<CpuPlace> {
     let order = Topology::read().order();
     let threads = ksoftirqd_pids(&order);

@@ -26,6 +26,7 @@ pub mod cpu;
 pub mod facts;
 pub mod route;
 
+mod entered;
 mod text;
 
 pub use text::number_list;

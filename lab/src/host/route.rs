@@ -12,17 +12,17 @@ use nix::ifaddrs::getifaddrs;
 
 use super::link::{self, LOOPBACK};
 
-/// Why the way to another host is not known.
+/// Failure to find the way to another host.
 #[derive(Debug, thiserror::Error)]
 pub enum RouteError {
     /// The kernel has no way there.
     #[error("looking for the way to {to} ({step}): {answer}; is there a route to it (`ip route get {}`)?", to.ip())]
     None {
-        /// Where to.
+        /// Destination.
         to: SocketAddr,
-        /// What was tried.
+        /// The attempt.
         step: &'static str,
-        /// What the system answered.
+        /// Answer of the system.
         answer: std::io::Error,
     },
     /// The list of addresses cannot be had.
@@ -73,7 +73,7 @@ fn with_port(mut address: SocketAddr, port: u16) -> SocketAddr {
     address
 }
 
-/// Whether a scope, if one is given, is that of an address of this host.
+/// Returns whether a scope, if one is given, is that of an address of this host.
 const fn scope_fits(asked: SocketAddr, own: SocketAddr) -> bool {
     match (asked, own) {
         (SocketAddr::V6(asked), SocketAddr::V6(own)) => asked.scope_id() == 0 || asked.scope_id() == own.scope_id(),

@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::link::check_name;
-use super::namespace::Entered;
+use super::entered::Entered;
+use super::text::check_name;
 
 /// For the whole namespace.
 const NAMESPACE: [(&str, &str); 5] = [
@@ -40,17 +40,17 @@ const DEVICE: [(&str, &str, &str); 6] = [
     ("net.ipv6.conf", "addr_gen_mode", "1"),
 ];
 
-/// What was set and what this kernel lacks.
+/// Settings made, and those that this kernel lacks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
     /// Names and values set.
     pub set: Vec<(String, String)>,
-    /// What could not be set, and the system's answer: this kernel does not
+    /// Settings not made, and the system's answer: this kernel does not
     /// have it, or `/proc/sys` is read-only, as containers have it.
     pub unset: Vec<(String, String)>,
 }
 
-/// Why a setting could not be made.
+/// Failure to make a setting.
 #[derive(Debug, thiserror::Error)]
 pub enum SysctlError {
     /// The host is this machine, whose settings are not ours.

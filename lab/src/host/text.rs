@@ -1,4 +1,4 @@
-//! Small readers of the kernel's text files.
+//! Texts of the kernel: its files, lists and names of devices.
 
 use std::fs;
 use std::path::Path;
@@ -25,6 +25,12 @@ pub fn number_list(list: &str) -> Vec<u32> {
         }
     }
     numbers
+}
+
+/// Returns whether the kernel lets a device be called `name`.
+pub(super) fn check_name(name: &str) -> bool {
+    let allowed = |c: char| !c.is_whitespace() && !c.is_control() && c != '/' && c != ':';
+    (1..=15).contains(&name.len()) && name != "." && name != ".." && name.chars().all(allowed)
 }
 
 /// Says that a test was skipped, past the harness, which hides what a passing

@@ -10,13 +10,13 @@ use super::scratch;
 /// One job of the cycle.
 #[derive(Debug, Clone, Copy)]
 pub struct Job {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
     /// Programs that do it, the one of 1984 first, with their arguments.
     choices: &'static [(&'static str, &'static [&'static str])],
     /// The program is given this file of the unit's directory as its input.
     input: Option<&'static str>,
-    /// What does it where there is none of them.
+    /// Substitute where there is none of them.
     own: fn(&Path) -> io::Result<()>,
 }
 
@@ -81,7 +81,7 @@ impl Chosen {
         Self { job, program: found.map(|(_, path, args)| (path, args)), first }
     }
 
-    /// What does it in place of its first choice; `None` where that is there.
+    /// Returns what does it in place of its first choice; `None` where that is there.
     pub fn replacement(&self) -> Option<(&'static str, String)> {
         let by = || match &self.program {
             Some((path, _)) => path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
@@ -107,7 +107,7 @@ impl Chosen {
     }
 }
 
-/// Where programs are looked for.
+/// Returns where programs are looked for.
 pub fn places() -> Vec<PathBuf> {
     env::var_os("PATH").map_or_else(|| vec!["/usr/bin".into(), "/bin".into()], |path| env::split_paths(&path).collect())
 }

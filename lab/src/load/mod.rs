@@ -131,5 +131,5 @@ fn say(line: &str) -> io::Result<()> {
     output.flush()
 }
 
-/// How often what was ended is looked for.
+/// Interval at which an ended process is looked for.
 const STEP: Duration = Duration::from_millis(2);

@@ -177,7 +177,7 @@ impl Drop for Working {
     }
 }
 
-/// Where the units have their files.
+/// Place of the units' files.
 enum Place {
     /// A file system in memory that only these processes see: it vanishes with
     /// the last of them.

@@ -30,15 +30,15 @@ use crate::host::namespace::Entered;
 
 use mover::Mover;
 
-/// Why a relay could not be made.
+/// Failure to make a relay.
 #[derive(Debug, thiserror::Error)]
 pub enum RelayError {
     /// The system made no tap device.
     #[error("making a tap device ({path}): the system answered {errno}; {remedy}", path = engine::tap::PATH)]
     Tap {
-        /// What the system answered.
+        /// Answer of the system.
         errno: Errno,
-        /// What to do.
+        /// Remedy.
         remedy: &'static str,
     },
     /// A tap device could not be taken to its host.
@@ -58,13 +58,13 @@ pub struct Relay {
     shared: Arc<Shared>,
 }
 
-/// What the relay's thread and the process that started it both see.
+/// State shared by the relay's thread and the process that started it.
 #[derive(Debug, Default)]
 struct Shared {
     counters: Mutex<WireCounters>,
     /// Nobody wants the relay any more.
     over: AtomicBool,
-    /// Why it has ended, where it did so by itself.
+    /// Reason for its end, where it ended by itself.
     broken: Mutex<Option<String>>,
 }
 
@@ -88,7 +88,7 @@ impl Relay {
         Ok(Self { shared })
     }
 
-    /// What became of the frames so far.
+    /// Returns what became of the frames so far.
     ///
     /// # Errors
     /// Why the relay has ended, if it has.

@@ -28,7 +28,7 @@ const MOST_HELD: u64 = 64 << 20;
 /// Frames taken from one end before the other is looked at.
 const AT_A_TIME: usize = 32;
 
-/// How long it sleeps at most: then it looks whether it is still wanted.
+/// Longest sleep: then it looks whether it is still wanted.
 const LONGEST_SLEEP: Duration = Duration::from_millis(500);
 
 pub(super) struct Mover {

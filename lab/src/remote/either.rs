@@ -8,7 +8,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::{Heard, HostError, RemoteHost};
 
-/// What comes next from either host's endpoint, and from which; waits for both,
+/// Returns what comes next from either host's endpoint, and from which; waits for both,
 /// so that the loss of either is known at once.
 ///
 /// # Errors

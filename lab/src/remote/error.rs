@@ -15,9 +15,9 @@ pub enum HostError {
     /// Its process could not be started.
     #[error("start host {name}: {answer}")]
     Start {
-        /// Which host.
+        /// Name of the host.
         name: String,
-        /// What the system answered.
+        /// Answer of the system.
         answer: std::io::Error,
     },
     /// Its agent cannot be reached or does not serve.
@@ -35,19 +35,19 @@ pub enum HostError {
     /// It cannot be heard or told any more.
     #[error("host {name}: {answer}; its process may have been ended (see the kernel's log for the OOM killer)")]
     Lost {
-        /// Which host.
+        /// Name of the host.
         name: String,
-        /// Why.
+        /// The reason.
         answer: ChannelError,
     },
     /// Its agent cannot be heard or told any more.
     #[error("host {name}: the agent at {at} was lost, and with it the trial at hand: {why}; see whether it still runs, and the network")]
     AgentLost {
-        /// Which host.
+        /// Name of the host.
         name: String,
-        /// Where its agent was.
+        /// Address of its agent.
         at: String,
-        /// What was noticed.
+        /// The symptom.
         why: String,
     },
     /// It speaks another version.
@@ -55,7 +55,7 @@ pub enum HostError {
         "host {name} speaks version {theirs} of the control protocol, this is version {CONTROL_VERSION}: install the same nettoll on both"
     )]
     Version {
-        /// Which host.
+        /// Name of the host.
         name: String,
         /// Its version.
         theirs: u32,
@@ -63,9 +63,9 @@ pub enum HostError {
     /// It could not carry out a command.
     #[error("host {name}: {error}")]
     Refused {
-        /// Which host.
+        /// Name of the host.
         name: String,
-        /// What was tried and what the system answered.
+        /// The attempt and the system's answer.
         error: String,
     },
     /// The link cannot be made here, and nothing can take its place.
@@ -73,15 +73,15 @@ pub enum HostError {
     NoLink {
         /// The link.
         link: String,
-        /// What was tried, what the system answered, what to do.
+        /// The attempts, the system's answers and remedies.
         refusals: String,
     },
     /// Its endpoint failed or died.
     #[error("endpoint on host {name}: {error}")]
     Endpoint {
-        /// Which host.
+        /// Name of the host.
         name: String,
-        /// What happened.
+        /// The failure.
         error: String,
     },
     /// The control connections work and neither end says that it found the other.
@@ -90,17 +90,17 @@ pub enum HostError {
          let it pass, or give it a port that passes with --data-port"
     )]
     NotJoined {
-        /// Where one end is bound.
+        /// Address of one end.
         from: String,
-        /// Where the other is.
+        /// Address of the other.
         to: String,
-        /// What the ends said.
+        /// Answer of the ends.
         error: Box<Self>,
     },
     /// The system has no random numbers for the trial's cookie.
     #[error("drawing the trial's cookie (getrandom): {answer}; run nettoll where the system's random numbers can be read")]
     NoRandom {
-        /// What the system answered.
+        /// Answer of the system.
         answer: getrandom::Error,
     },
     /// The controller's own clock cannot be read.
@@ -109,28 +109,28 @@ pub enum HostError {
     /// Neither end said anything in time.
     #[error("neither end of the trial said anything for {limit:?}, waiting for {awaited}; a stopped process, or a machine far too busy?")]
     Silent {
-        /// What should have come.
+        /// The expected message.
         awaited: &'static str,
-        /// How long was waited.
+        /// Time waited.
         limit: Duration,
     },
     /// The trial took longer than any may.
     #[error("the trial was not over after {limit:?}, waiting for {awaited}; a path far slower than thought? Ask for less in one trial")]
     OverTime {
-        /// What should have come.
+        /// The expected message.
         awaited: &'static str,
-        /// How long a trial of this plan may take.
+        /// Time limit of a trial of this plan.
         limit: Duration,
     },
 }
 
 impl HostError {
-    /// Whether the host itself is gone, not just a trial on it.
+    /// Returns whether the host itself is gone, not just a trial on it.
     pub const fn is_loss_of_host(&self) -> bool {
         matches!(self, Self::Lost { .. } | Self::AgentLost { .. } | Self::Start { .. } | Self::Version { .. })
     }
 
-    /// Whether another attempt to reach hosts that were reached before may fare
+    /// Returns whether another attempt to reach hosts that were reached before may fare
     /// better.
     pub fn may_pass(&self) -> bool {
         match self {
@@ -151,21 +151,21 @@ pub enum PathError {
          name its address of that family (--host {name}=ADDRESS, or data=ADDRESS behind a comma), or leave those cells out (-4, -6)"
     )]
     Family {
-        /// Which host.
+        /// Name of the host.
         name: String,
         /// The family that is missing.
         family: Family,
         /// The address that is known.
         known: IpAddr,
     },
-    /// What stands behind `data=` leads nowhere.
+    /// The address behind `data=` leads nowhere.
     #[error("host {name}: look up data={data}: {answer}; name an address of that host")]
     Data {
-        /// Which host.
+        /// Name of the host.
         name: String,
         /// As given.
         data: String,
-        /// What the system answered.
+        /// Answer of the system.
         answer: String,
     },
     /// Nobody knows which link is meant.
@@ -174,7 +174,7 @@ pub enum PathError {
          name addresses that each can reach (data=ADDRESS)"
     )]
     LinkLocal {
-        /// Which host.
+        /// Name of the host.
         name: String,
         /// Its address.
         address: IpAddr,
@@ -185,7 +185,7 @@ pub enum PathError {
          name the address that it has and the other can reach (data=ADDRESS), without translation between them"
     )]
     NotItsOwn {
-        /// Which host.
+        /// Name of the host.
         name: String,
         /// The address.
         address: IpAddr,

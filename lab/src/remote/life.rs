@@ -16,7 +16,7 @@ use model::plan::HostAddress;
 use super::{Agent, COMMAND_LIMIT, Far, HostError, RemoteHost};
 use crate::connection::{self, Credentials};
 
-/// How often a new host is asked for its time, to know how far away it is.
+/// Questions to a new host for its time, to know its distance.
 const FIRST_SIGHTS: u32 = 10;
 
 impl RemoteHost {

@@ -55,7 +55,7 @@ pub fn chosen(offered: Vec<CpuPlace>, wish: Option<&Vec<u32>>) -> Result<Vec<Cpu
     wish.iter().map(find).collect()
 }
 
-/// Whether the two ends have a CPU in common.
+/// Returns whether the two ends have a CPU in common.
 pub fn overlap([a, b]: &[Vec<CpuPlace>; 2]) -> bool {
     a.iter().any(|place| b.iter().any(|other| other.cpu == place.cpu))
 }

@@ -12,11 +12,11 @@ use crate::remote::{HostError, RemoteHost};
 #[derive(Debug)]
 pub struct Pair {
     hosts: [RemoteHost; 2],
-    /// Where each takes what the other sends; port 0.
+    /// Address at which each takes traffic; port 0.
     at: [SocketAddr; 2],
-    /// What both call their device.
+    /// Name of the device at both.
     device: String,
-    /// Whether the second sends.
+    /// `true` if the second sends.
     swapped: bool,
     flows: Flows,
 }
@@ -49,7 +49,7 @@ impl Pair {
         flows.stop(sender, receiver)
     }
 
-    /// What they did until they were told to end; `None` where nothing was sent.
+    /// Returns what they did until they were told to end; `None` where nothing was sent.
     /// Nothing of it is under way any more then.
     ///
     /// # Errors
@@ -116,7 +116,7 @@ impl Flows {
         Ok(())
     }
 
-    /// What they say of it; `None` where nothing was sent.
+    /// Returns what they say of it; `None` where nothing was sent.
     ///
     /// # Errors
     /// See [`HostError`].

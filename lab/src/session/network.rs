@@ -95,7 +95,7 @@ fn known_address(host: &RemoteHost, family: Family) -> Result<Option<SocketAddr>
     Ok(Some(others.into_iter().find(of_family).ok_or_else(|| missing(agent.peer))?))
 }
 
-/// Whether it was given by its address and not by a name.
+/// Returns whether it was given by its address and not by a name.
 fn is_literal(at: &HostAddress) -> bool {
     !matches!(connection::literal(&at.address, 0), Ok(None))
 }
@@ -141,7 +141,7 @@ fn route(host: &mut RemoteHost, to: SocketAddr) -> Result<Route, HostError> {
     }
 }
 
-/// Whether an address means something on its link only.
+/// Returns whether an address means something on its link only.
 fn is_link_local(address: SocketAddr) -> bool {
     matches!(address, SocketAddr::V6(v6) if v6.ip().is_unicast_link_local())
 }

@@ -5,19 +5,19 @@ use std::collections::BTreeMap;
 use model::Plan;
 use model::plan::{HostAddress, Link};
 
-/// Which hosts, joined by what, and how many others share the link with them.
+/// Hosts of a session, their link, and the number of others on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     /// The hosts that are other machines, by their names.
     pub hosts: BTreeMap<String, HostAddress>,
-    /// What joins them.
+    /// The link that joins them.
     pub link: Link,
     /// Pairs of other hosts on it.
     pub pairs: u32,
 }
 
 impl Setting {
-    /// What the trials of a plan need with its own hosts, one for each of its
+    /// Returns what the trials of a plan need with its own hosts, one for each of its
     /// links; never none.
     pub fn all(plan: &Plan) -> Vec<Self> {
         let over = |link| Self { hosts: plan.hosts.clone(), pairs: plan.most_pairs(&link), link };

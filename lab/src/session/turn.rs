@@ -18,7 +18,7 @@ fn order(hosts: &[RemoteHost; 2]) -> Vec<usize> {
     agents
 }
 
-/// Whether two names lead to one agent.
+/// Returns whether two names lead to one agent.
 fn is_one_agent(hosts: &[RemoteHost; 2]) -> bool {
     matches!(hosts.each_ref().map(RemoteHost::agent), [Some(a), Some(b)] if a.id.id == b.id.id)
 }

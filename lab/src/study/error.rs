@@ -30,7 +30,7 @@ pub enum StudyError {
     /// A lost agent does not come back.
     #[error("a lost host was not found again in {attempts} attempts: {error}; go on with `nettoll study --resume` when it is back")]
     NotFound {
-        /// How often it was looked for.
+        /// Number of attempts.
         attempts: usize,
         /// The last answer.
         error: HostError,
@@ -41,7 +41,7 @@ pub enum StudyError {
     /// The hosts of a run that is to go on are not what they were.
     #[error("the hosts are not what they were when the run began, so its trials would not compare: {0}; undo that, or run the study anew")]
     HostsChanged(String),
-    /// What the hosts were when the run began is not known.
+    /// The facts of the hosts from the beginning of the run are missing.
     #[error("the run has trials but no facts of its hosts (hosts/*.json), so nobody can tell whether it may go on; run the study anew")]
     NoFacts,
     /// The trials of a run are not those of its plan.

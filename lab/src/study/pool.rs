@@ -13,7 +13,7 @@ use crate::session::{Session, Setting};
 /// its first link; others are over further links, or with hosts that an arm names.
 #[derive(Debug)]
 pub(super) struct SessionPool {
-    /// What trials with the plan's own hosts need, the first session's first.
+    /// Settings of trials with the plan's own hosts, the first session's first.
     settings: Vec<Setting>,
     /// Open sessions, each with what it was opened for; never empty.
     sessions: Vec<(Setting, Session)>,

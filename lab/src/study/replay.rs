@@ -17,7 +17,7 @@ use crate::pass_duration::PassDurations;
 pub struct Past<'a> {
     /// The facts of its hosts before the first trial.
     pub hosts: &'a [HostFacts],
-    /// What was known of the whole run.
+    /// Warnings about the whole run.
     pub warnings: &'a [Warning],
     /// Its trials, in the order in which they were stored.
     pub trials: &'a mut dyn Iterator<Item = TrialRecord>,
@@ -30,20 +30,20 @@ pub struct Replay {
     pub observer: Observer,
     /// Has seen them too.
     pub durations: PassDurations,
-    /// How many there are.
+    /// Their number.
     pub trials: u64,
-    /// Why there is nothing left to do, if so.
+    /// Status of a run with nothing left to do.
     pub complete: Option<Status>,
-    /// How many trials a block has.
+    /// Number of trials of a block.
     trials_each: u32,
-    /// What came of each trial, by block and position.
+    /// Outcome of each trial, by block and position.
     seen: HashMap<(u32, u32), Came>,
-    /// How many blocks are decided: those before the highest that has been
+    /// Number of decided blocks: those before the highest that has been
     /// left. A trial that is measured again later decides nothing anew.
     decided: u32,
 }
 
-/// What came of a trial.
+/// Outcome of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Came {
     Measured,
@@ -140,7 +140,7 @@ impl Replay {
         }
     }
 
-    /// Whether a trial is there and is not to be measured again.
+    /// Returns whether a trial is there and is not to be measured again.
     pub fn has(&self, block: u32, position: usize) -> bool {
         let came = u32::try_from(position).ok().and_then(|position| self.seen.get(&(block, position)));
         match came {
@@ -150,23 +150,23 @@ impl Replay {
         }
     }
 
-    /// Whether every trial of a block is there.
+    /// Returns whether every trial of a block is there.
     pub fn is_whole(&self, block: u32) -> bool {
         (0..self.trials_each as usize).all(|position| self.has(block, position))
     }
 
-    /// Whether it was decided after a block, and so is not again.
+    /// Returns whether it was decided after a block, and so is not again.
     pub const fn is_decided(&self, block: u32) -> bool {
         block < self.decided
     }
 
-    /// Whether anything of a block could be measured.
+    /// Returns whether anything of a block could be measured.
     fn is_measured(&self, block: u32) -> bool {
         (0..self.trials_each).any(|position| self.seen.get(&(block, position)) == Some(&Came::Measured))
     }
 }
 
-/// Whether a record is of the trial that the plan has in a slot.
+/// Returns whether a record is of the trial that the plan has in a slot.
 fn is_of(plan: &Plan, slot: Slot, record: &TrialRecord) -> bool {
     let arm = plan.arms.get(slot.arm).map(|arm| &arm.name);
     plan.cells[slot.cell] == record.cell && arm == record.arm.as_ref() && slot.pass == record.pass

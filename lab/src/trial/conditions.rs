@@ -19,11 +19,11 @@ const ROLES: [Role; 2] = [Role::Receiver, Role::Sender];
 /// The conditions that were brought about so far. What is in here is taken away.
 #[derive(Debug, Default)]
 pub struct Conditions {
-    /// Where the ends were before.
+    /// Places of the ends before.
     places: Option<[Place; 2]>,
     /// The device whose packets are steered, and the CPU to which.
     steered: Option<(String, u32)>,
-    /// Whether a load was asked for.
+    /// `true` if a load was asked for.
     loaded: Both<bool>,
 }
 
@@ -152,7 +152,7 @@ fn unload(session: &mut Session, spec: &TrialSpec, loaded: &Both<bool>, failed: 
     taken
 }
 
-/// What the load of a host lacked. Each is said once in a run.
+/// Returns what the load of a host lacked. Each is said once in a run.
 fn absences(load: &LoadUsage) -> Vec<Warning> {
     let words: Vec<String> = load.replaced.iter().map(|replaced| format!("'{}' was {}", replaced.job, replaced.by)).collect();
     let replaced = (!words.is_empty()).then(|| {

@@ -14,19 +14,19 @@ use crate::session::{Pair, Session};
 
 /// A message of a pair, as in 1984.
 const PAIR_MESSAGE: Bytes = Bytes::new(1_024);
-/// What a pair may have under way: enough to keep a wire busy, little enough that
+/// Bytes that a pair may have under way: enough to keep a wire busy, little enough that
 /// a queue which all share stays short.
 const PAIR_SNDBUF: Bytes = Bytes::new(32 << 10);
 /// A message of a bulk flow.
 const BULK_MESSAGE: Bytes = Bytes::new(64 << 10);
 
-/// What a pair, or a bulk flow, may have before a frame in the queues of a link:
+/// Bytes that a pair, or a bulk flow, may have before a frame in the queues of a link:
 /// of a pair twice its send buffer, as the kernel grants it.
 const BEFORE: Bytes = Bytes::new(128 << 10);
-/// How much longer a thread may wait for a CPU that others use as well.
+/// Additional time that a thread may wait for a CPU that others use as well.
 const CPU_WAIT: Nanos = Nanos::from_millis(100);
 
-/// How much longer a message may be under way for what else the link carries.
+/// Returns how much longer a message may be under way for what else the link carries.
 pub fn longest_wait(link: &LinkKind, cell: &Cell) -> Nanos {
     let others = u64::from(cell.conditions.link_load.pairs + cell.conditions.bulk);
     if others == 0 {

@@ -41,7 +41,7 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// What both hosts saw; `None` in a clean pass.
+    /// Returns what both hosts saw; `None` in a clean pass.
     pub fn observed(&mut self, reports: &Reports) -> Result<Option<Box<Observed>>, TrialError> {
         if self.spec.pass.is_clean() {
             return Ok(None);

@@ -11,7 +11,7 @@ use crate::event::Event;
 use crate::remote::{self, Heard, HostError, RemoteHost, SLOW_ROUNDS};
 use crate::session::turn;
 
-/// How long both ends may take for a step that needs no traffic; over a slow
+/// Time that both ends may take for a step that needs no traffic; over a slow
 /// path [`SLOW_ROUNDS`] round trips more.
 pub const STEP_LIMIT: Duration = Duration::from_secs(30);
 
@@ -56,7 +56,7 @@ impl Trial<'_> {
         self.session.host(role, self.spec.swapped)
     }
 
-    /// How long a step may take that needs no traffic.
+    /// Returns how long a step may take that needs no traffic.
     pub fn step_limit(&mut self) -> Duration {
         let rtt = self.host(Role::Sender).rtt().max(self.host(Role::Receiver).rtt());
         STEP_LIMIT + rtt * SLOW_ROUNDS
@@ -105,7 +105,7 @@ impl Trial<'_> {
         }
     }
 
-    /// What either end says next beside its progress, which is passed on.
+    /// Returns what either end says next beside its progress, which is passed on.
     pub fn hear(&mut self, deadline: Instant, awaited: &'static str) -> Result<(Role, Heard), TrialError> {
         loop {
             let now = Instant::now();

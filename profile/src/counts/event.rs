@@ -14,7 +14,7 @@ use model::Unavailable;
 
 const MECHANISM: &str = "tracepoint counts";
 
-/// How tracepoints are counted here.
+/// Way of counting tracepoints here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// Counters of perf events, with ids from tracefs.
@@ -120,7 +120,7 @@ impl EventCounter {
         if none && !names.is_empty() { Err(self.refused.swap_remove(0).1) } else { Ok(self) }
     }
 
-    /// How it counts.
+    /// Returns how it counts.
     pub const fn way(&self) -> Way {
         match self.kind {
             Kind::Perf(_) => Way::Perf,

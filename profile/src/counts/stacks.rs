@@ -125,11 +125,11 @@ pub struct Chain {
     pub event: &'static str,
     /// Addresses, the innermost first.
     pub frames: Vec<u64>,
-    /// How often.
+    /// Number of times.
     pub count: u64,
 }
 
-/// Where an interrupt or a softirq begins: what lies further out was
+/// Functions in which an interrupt or a softirq begins: what lies further out was
 /// interrupted, and did not cause the event.
 const BOUNDARIES: [&str; 5] = ["handle_softirqs", "__do_softirq", "asm_sysvec_", "asm_common_interrupt", "el1h_64_irq"];
 
@@ -152,7 +152,7 @@ impl<'a> NamedChain<'a> {
         self.frames.iter().any(|(_, name)| *name == function)
     }
 
-    /// Whether `caller` has called what begins with `callee`.
+    /// Returns whether `caller` has called what begins with `callee`.
     fn has_call(&self, caller: &str, callee: &str) -> bool {
         self.frames.windows(2).any(|pair| pair[1].1 == caller && pair[0].1.starts_with(callee))
     }

@@ -104,7 +104,7 @@ pub(crate) fn system_call(name: &str) -> Option<i32> {
     i32::try_from(number).ok()
 }
 
-/// What cuts a datagram into several frames.
+/// Functions that cut a datagram into several frames.
 const FRAGMENTS: &[&str] = &["ip_do_fragment", "ip_fragment", "ip6_fragment"];
 
 /// The curated rows. A function stands here only if each call of it causes the

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::refused_call;
 use model::Unavailable;
 
-/// Where tracefs is mounted; the second is where kernels before 4.1 have it.
+/// Mount points of tracefs; the second is where kernels before 4.1 have it.
 const PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 /// The longest description that is read; the longest of Linux 6.18 has 10 KiB.
 const FORMAT_LIMIT: usize = 256 << 10;
@@ -19,7 +19,7 @@ pub struct Tracefs {
 }
 
 impl Tracefs {
-    /// Where it is mounted.
+    /// Returns where it is mounted.
     ///
     /// # Errors
     /// When it is nowhere, or not for this user.

@@ -1,6 +1,6 @@
 //! The kernel's type information (BTF), as far as to find one function in it.
 
-/// Where a kernel shows its own.
+/// Path of the running kernel's own.
 pub const KERNEL: &str = "/sys/kernel/btf/vmlinux";
 
 const MAGIC: u16 = 0xeb9f;
@@ -58,7 +58,7 @@ const fn added(kind: u32, count: usize) -> usize {
     }
 }
 
-/// Whether the zero-ended text at the start of `text` is `name`.
+/// Returns whether the zero-ended text at the start of `text` is `name`.
 fn begins_with(text: &[u8], name: &str) -> bool {
     text.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.first() == Some(&0))
 }

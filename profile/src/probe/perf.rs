@@ -4,7 +4,7 @@ use std::io;
 
 use super::descriptor;
 
-/// What is sampled or counted.
+/// Event that is sampled or counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// Samples by a timer of the kernel, on a CPU clock. Needs no hardware.
@@ -15,7 +15,7 @@ pub enum Event {
     Tracepoint(u64),
 }
 
-/// Whose work is looked at.
+/// Processes that are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// The program's own code.

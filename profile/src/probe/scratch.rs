@@ -11,7 +11,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::ptr;
 use std::time::{Duration, Instant};
 
-/// Which namespaces the questions are put in.
+/// Namespaces in which the questions are put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
     /// A network namespace, with the caller's rights.
@@ -37,12 +37,12 @@ pub enum Step {
     Silence,
 }
 
-/// Why no question could be put.
+/// Failure to put any question.
 #[derive(Debug)]
 pub struct Refusal {
     /// The step that was refused.
     pub step: Step,
-    /// What the system answered.
+    /// Answer of the system.
     pub answer: io::Error,
 }
 
@@ -149,7 +149,7 @@ fn in_child(out: RawFd, isolation: Isolation, requests: &[Vec<u8>]) -> ! {
     leave();
 }
 
-/// What an ordinary user is called nearly everywhere: `nobody`.
+/// User id of `nobody` nearly everywhere.
 const NOBODY: libc::c_long = 65_534;
 
 fn drop_rights(isolation: Isolation) -> i32 {

@@ -56,7 +56,7 @@ impl Sampler {
         Ok(Self { opened, code, notes, drained })
     }
 
-    /// What is not as it could be, such as a machine without cycle counters.
+    /// Returns what is not as it could be, such as a machine without cycle counters.
     /// The sampler works nonetheless.
     pub fn notes(&self) -> &[Unavailable] {
         &self.notes

@@ -12,12 +12,12 @@ use crate::system::online_cpus;
 use crate::{errno_name, refused_call};
 use model::Unavailable;
 
-/// What a sample holds besides address, task, time, CPU and chain.
+/// Parts of a sample besides address, task, time, CPU and chain.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// Whether it holds readings of a group of counters.
+    /// `true` if it holds readings of a group of counters.
     pub reads: bool,
-    /// Whether each reading has the number of lost samples behind it.
+    /// `true` if each reading has the number of lost samples behind it.
     pub reads_lost: bool,
     /// The counter behind each id in a reading: 0 for instructions, 1 for cache
     /// misses. Ids of the leader are not here.
@@ -34,7 +34,7 @@ pub struct Place {
     /// Held open: closed, they would leave the group.
     pub _members: Vec<OwnedFd>,
     pub ring: Ring,
-    /// Which number of the leader's reading says what was lost.
+    /// Position of the lost samples in the leader's reading.
     pub lost_at: Option<usize>,
 }
 

@@ -46,14 +46,14 @@ pub enum Record<'a> {
     Throttle(u64),
     /// A thread came to a CPU, or left it.
     Switch(Switch),
-    /// Of no interest here.
+    /// Any other.
     Other,
 }
 
 /// A sample.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sample<'a> {
-    /// Whether user code was running.
+    /// `true` if user code was running.
     pub user: bool,
     /// The address of the next instruction.
     pub ip: u64,
@@ -77,7 +77,7 @@ pub struct Switch {
     pub tid: u32,
     /// When, in ns of `CLOCK_MONOTONIC`.
     pub time: u64,
-    /// Whether it left.
+    /// `true` if it left.
     pub out: bool,
 }
 

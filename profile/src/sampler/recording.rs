@@ -10,19 +10,19 @@ use model::Unavailable;
 /// Everything that was written while a sampler ran, still in the kernel's form.
 #[derive(Debug)]
 pub struct Recording {
-    /// What the samples are spaced by.
+    /// Clock that spaces the samples.
     pub source: SampleSource,
     /// Their distance: ns of CPU time, or cycles.
     pub period: u64,
-    /// What a sample holds.
+    /// Parts of a sample.
     pub layout: Layout,
     /// The bytes of each ring, in order.
     pub rings: Vec<Vec<u8>>,
     /// Samples for which there was no room, where the kernel counts them.
     pub lost: Option<u64>,
-    /// Where the process's code comes from.
+    /// Files of the process's code.
     pub code: CodeMap,
-    /// What was not as it could be.
+    /// Limits met on the way.
     pub notes: Vec<Unavailable>,
 }
 

@@ -26,7 +26,7 @@ pub(super) const RING_LEAST: usize = 64 << 10;
 /// a send over loopback has 11 on average and 45 at most.
 const SAMPLE_BYTES: u64 = 512;
 
-/// Whose work is sampled.
+/// Processes that are sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     /// The main thread of a process, and every thread that it starts from now on.
@@ -35,12 +35,12 @@ pub enum Target {
     Thread(u32),
 }
 
-/// What is to be sampled, and how finely.
+/// Target and resolution of a sampler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// Whose work.
+    /// The target.
     pub target: Target,
-    /// What samples are spaced by; `None` takes cycles where the machine counts
+    /// Clock that spaces samples; `None` takes cycles where the machine counts
     /// them, and the CPU clock otherwise.
     pub source: Option<SampleSource>,
     /// Distance of two samples by the CPU clock, in ns; at least 10,000.

@@ -42,7 +42,7 @@ pub struct CodeMap {
 struct Mapping {
     start: u64,
     end: u64,
-    /// Where in the file it starts.
+    /// Its start in the file.
     offset: u64,
     file: File,
 }
@@ -54,11 +54,11 @@ pub struct Line<'a> {
     pub start: u64,
     /// The first address behind it.
     pub end: u64,
-    /// Where in the file it starts.
+    /// Its start in the file.
     pub offset: u64,
-    /// Which file it is on its device.
+    /// Inode of the file on its device.
     pub inode: u64,
-    /// Where the file is.
+    /// Path of the file.
     pub path: &'a str,
 }
 
@@ -88,7 +88,7 @@ impl CodeMap {
         Ok(Self { mappings: mappings.collect() })
     }
 
-    /// Whether the instruction before `address` calls the kernel. False where
+    /// Returns whether the instruction before `address` calls the kernel. False where
     /// the code is not known.
     pub fn follows_system_call(&self, address: u64) -> bool {
         self.instruction_before(address).unwrap_or(false)

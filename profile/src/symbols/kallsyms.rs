@@ -5,7 +5,7 @@ const NAME_LIMIT: usize = 512;
 /// The most symbols that are kept: a kernel with all its modules has some 300,000.
 const SYMBOL_LIMIT: usize = 4_000_000;
 
-/// Why a list gives no names.
+/// Fault of a list without names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// Every address reads 0.
@@ -22,7 +22,7 @@ pub enum Malformed {
 /// One line about a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// Where it begins.
+    /// Its first address.
     pub address: u64,
     /// `T` global, `W` weak, `t` local, as in nm(1).
     pub kind: u8,
@@ -62,7 +62,7 @@ fn line(bytes: &[u8]) -> Option<Line<'_>> {
     fits.then_some(Line { address, kind, name, module })
 }
 
-/// Which of two names for one address is the better: smaller is better. A
+/// Returns which of two names for one address is the better: smaller is better. A
 /// function's own before a mark of the linker's, global before weak before local,
 /// few leading underscores before many, long before short, then by letters.
 pub fn rank<'a>(line: &Line<'a>) -> (bool, u8, usize, std::cmp::Reverse<usize>, &'a str) {
@@ -75,7 +75,7 @@ pub fn rank<'a>(line: &Line<'a>) -> (bool, u8, usize, std::cmp::Reverse<usize>, 
     (is_mark(line.name), kind, underscores, std::cmp::Reverse(line.name.len()), line.name)
 }
 
-/// Whether the linker put the name there to mark where a section begins or ends.
+/// Returns whether the linker put the name there to mark where a section begins or ends.
 fn is_mark(name: &str) -> bool {
     matches!(name, "_text" | "_stext" | "_etext" | "_sinittext" | "_einittext")
         || name.starts_with("__") && (name.ends_with("_start") || name.ends_with("_end") || name.ends_with("_begin"))

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::kallsyms::{self, Line, Malformed};
 use super::ranges::{Module, modules};
 
-/// What an address is called that lies in no known function.
+/// Name of an address in no known function.
 pub const UNKNOWN: &str = "[unknown]";
 
 /// Code that the kernel makes at run time: no section says where it ends, so
@@ -74,12 +74,12 @@ impl Symbols {
         self.name(address.wrapping_sub(1))
     }
 
-    /// How many functions have a name.
+    /// Returns the number of functions have a name.
     pub const fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether none has.
+    /// Returns whether none has.
     pub const fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

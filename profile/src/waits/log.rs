@@ -9,7 +9,7 @@ use model::profile::Waits;
 use crate::sampler::record::Switch;
 use model::Unavailable;
 
-/// What happened to a thread. The first two are numbered as the kernel tells
+/// Event of a thread. The first two are numbered as the kernel tells
 /// them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
@@ -31,7 +31,7 @@ pub struct Event {
     pub time: u64,
     /// Thread.
     pub tid: u32,
-    /// What.
+    /// The event.
     pub kind: EventKind,
 }
 
@@ -73,12 +73,12 @@ impl WaitLog {
         self.events.iter().map(|event| event.tid).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// How many events there are.
+    /// Returns the number of events there are.
     pub const fn len(&self) -> usize {
         self.events.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub const fn is_empty(&self) -> bool {
         self.events.is_empty()
     }

@@ -76,7 +76,7 @@ impl WaitRecorder {
         Ok(Self { queue, failures, _tasks: tasks, programs, switches, started: monotonic(), capacity })
     }
 
-    /// Why there will be no figure for the switches themselves, if so.
+    /// Returns why there will be no figure for the switches themselves, if so.
     pub fn note(&self) -> Option<&Unavailable> {
         self.switches.as_ref().err()
     }

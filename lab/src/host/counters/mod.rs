@@ -40,7 +40,7 @@ const DEV: &str = "/proc/net/dev";
 /// CPU time, and much else.
 const STAT: &str = "/proc/stat";
 
-/// Why the counters could not be read.
+/// Failure to read the counters.
 #[derive(Debug, thiserror::Error)]
 pub enum CountersError {
     /// The system refused.
@@ -48,7 +48,7 @@ pub enum CountersError {
     Read {
         /// The file.
         file: &'static str,
-        /// What the system answered.
+        /// Answer of the system.
         source: io::Error,
     },
     /// The file is not as the kernel writes it.
@@ -56,7 +56,7 @@ pub enum CountersError {
     Parse {
         /// The file.
         file: &'static str,
-        /// What is wrong.
+        /// The fault.
         source: Malformed,
     },
     /// The device is not there.
@@ -92,7 +92,7 @@ fn read_file(file: &'static str) -> Result<String, CountersError> {
     fs::read(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).map_err(|source| CountersError::Read { file, source })
 }
 
-/// How often the CPUs were slowed down for their heat; 0 where the machine
+/// Returns how often the CPUs were slowed down for their heat; 0 where the machine
 /// does not tell, as virtual ones do not.
 fn read_throttled() -> u64 {
     let Ok(cpus) = fs::read_dir("/sys/devices/system/cpu") else { return 0 };

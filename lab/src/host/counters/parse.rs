@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use model::kernel::{CpuTicks, IpCounters, LinkCounters, TcpCounters, UdpCounters};
 
-/// What is wrong with a text.
+/// Fault of a text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// A part that every kernel writes is missing.
@@ -16,7 +16,7 @@ pub enum Malformed {
     NotACount {
         /// The column.
         name: String,
-        /// What stands there.
+        /// The value found.
         value: String,
     },
     /// Names and values do not match.
@@ -24,7 +24,7 @@ pub enum Malformed {
     Uneven(String),
 }
 
-/// What /proc/net/snmp tells.
+/// Counters of /proc/net/snmp.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Snmp {
     /// UDP over IPv4.

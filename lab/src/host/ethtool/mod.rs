@@ -44,7 +44,7 @@ const fn essential(offload: Offload) -> &'static [&'static str] {
     }
 }
 
-/// Why offloads could not be read or set.
+/// Failure to read or set offloads.
 #[derive(Debug, thiserror::Error)]
 pub enum OffloadError {
     /// The kernel has no such interface, or refused.
@@ -52,7 +52,7 @@ pub enum OffloadError {
     Refused {
         /// The step and the answer.
         source: NetlinkError,
-        /// What to do.
+        /// Remedy.
         remedy: &'static str,
     },
     /// The kernel carried out the request, but the feature stayed as it was.
@@ -63,7 +63,7 @@ pub enum OffloadError {
         device: String,
         /// The offload.
         offload: Offload,
-        /// What was asked.
+        /// The value asked for.
         wanted: bool,
     },
 }
@@ -82,7 +82,7 @@ pub struct Features {
 }
 
 impl Features {
-    /// Whether the offload is as `wanted`: off with all its features, on with
+    /// Returns whether the offload is as `wanted`: off with all its features, on with
     /// those that matter.
     pub(crate) fn is(&self, offload: Offload, wanted: bool) -> bool {
         let any_on = |names: &[&str]| names.iter().any(|name| self.active.get(*name) == Some(&true));

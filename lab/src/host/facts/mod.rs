@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use model::host::{FACTS_FORMAT, HostFacts};
 
-use super::namespace::Entered;
+use super::entered::Entered;
 use super::text::read_or_empty;
 
 pub use machine::{cpu_model, memory};

@@ -9,10 +9,11 @@ use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use netlink_packet_route::neighbour::{NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState};
 use nix::errno::Errno;
 
-use super::create::NEW_LINK;
 use super::{LinkError, family};
 use crate::host::netlink::{Channel, NetlinkError};
 
+/// RTM_NEWLINK.
+pub(super) const NEW_LINK: u16 = 16;
 /// RTM_NEWADDR.
 const NEW_ADDRESS: u16 = 20;
 /// RTM_NEWNEIGH.

@@ -5,12 +5,10 @@ use netlink_packet_core::{Emitable, NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::link::{InfoData, InfoKind, InfoVeth, LinkAttribute, LinkInfo, LinkMessage};
 use nix::errno::Errno;
 
+use super::change::NEW_LINK;
 use super::{LinkError, change, guard, open, state};
-use crate::host::namespace::Entered;
+use crate::host::entered::Entered;
 use crate::host::netlink::Channel;
-
-/// RTM_NEWLINK.
-pub(super) const NEW_LINK: u16 = 16;
 
 /// The hardware address of the end that stays with the maker: locally
 /// administered, and the same in every run, so that each end can be told its

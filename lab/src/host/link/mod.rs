@@ -22,10 +22,11 @@ use model::control::LinkEnd;
 use model::plan::Offload;
 use netlink_sys::protocols::NETLINK_ROUTE;
 
+use super::entered::Entered;
 use super::ethtool::{self, OffloadError};
-use super::namespace::Entered;
 use super::netlink::{Channel, NetlinkError};
 use super::sysctl::{self, Settings, SysctlError};
+use super::text::check_name;
 
 pub use create::{FAR_MAC, NEAR_MAC, give_away, make_veth};
 pub use state::DeviceState;
@@ -35,13 +36,13 @@ pub use wait::wait_until_ready;
 /// The loopback device, which every namespace has.
 pub const LOOPBACK: &str = "lo";
 
-/// How long the far end may take to come up.
+/// Time that the far end may take to come up.
 pub const UP_LIMIT: Duration = Duration::from_secs(5);
 
 /// The least MTU over which IPv6 is spoken (RFC 8200, section 5).
 const LEAST_IPV6_MTU: u32 = 1280;
 
-/// Why a link could not be made or configured.
+/// Failure to make or configure a link.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
     /// The host is this machine, whose devices are not ours.
@@ -55,7 +56,7 @@ pub enum LinkError {
     Step {
         /// The step and the answer.
         source: NetlinkError,
-        /// What to do.
+        /// Remedy.
         remedy: &'static str,
     },
     /// The MTU is too small for the addresses.
@@ -77,9 +78,9 @@ pub enum LinkError {
     NotReady {
         /// The device.
         device: String,
-        /// What is missing.
+        /// The missing part.
         missing: String,
-        /// How long was waited.
+        /// Time waited.
         limit: Duration,
     },
     /// Nothing lies between the hosts of such a link.
@@ -90,14 +91,14 @@ pub enum LinkError {
     LoopbackDown,
 }
 
-/// What [`configure`] did.
+/// Result of [`configure`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Configured {
     /// The device's hardware address; zeros for loopback.
     pub mac: [u8; 6],
     /// Sysctls set, and those that this kernel lacks; nothing for loopback.
     pub settings: Settings,
-    /// Whether this kernel speaks IPv6 at all. Where it does not, addresses and
+    /// `true` if this kernel speaks IPv6 at all. Where it does not, addresses and
     /// neighbours of that family were left out.
     pub ipv6: bool,
 }
@@ -155,7 +156,7 @@ fn single_frames() -> BTreeMap<Offload, bool> {
     BTreeMap::from([Offload::Tso, Offload::Gso, Offload::Gro].map(|offload| (offload, false)))
 }
 
-/// What the kernel says of `device`.
+/// Returns what the kernel says of `device`.
 pub fn device_state(device: &str) -> Result<DeviceState, LinkError> {
     state::read(&mut open()?, device)
 }
@@ -175,7 +176,7 @@ pub(super) fn bring_up_loopback() -> Result<(), NetlinkError> {
     change::flags_up(&mut channel, LOOPBACK, 1, false)
 }
 
-/// Whether the kernel speaks IPv6: without it (`ipv6.disable=1`) the file is
+/// Returns whether the kernel speaks IPv6: without it (`ipv6.disable=1`) the file is
 /// not there.
 fn speaks_ipv6() -> bool {
     Path::new("/proc/net/if_inet6").exists()
@@ -194,12 +195,6 @@ fn guard(entered: &Entered, device: &str) -> Result<(), LinkError> {
         return Err(LinkError::NotIsolated(device.to_owned()));
     }
     if check_name(device) { Ok(()) } else { Err(LinkError::BadName(device.to_owned())) }
-}
-
-/// Whether the kernel lets a device be called `name`.
-pub(super) fn check_name(name: &str) -> bool {
-    let allowed = |c: char| !c.is_whitespace() && !c.is_control() && c != '/' && c != ':';
-    (1..=15).contains(&name.len()) && name != "." && name != ".." && name.chars().all(allowed)
 }
 
 /// The address family's number on the wire.

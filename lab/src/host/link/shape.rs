@@ -29,7 +29,7 @@ const CLSACT_HANDLE: u32 = 0xffff_0000;
 /// that a system allows, so that the socket fills before the queue.
 const AMPLE: u32 = 1 << 30;
 
-/// What the bucket holds beyond a frame, as a time: how late a timer may come.
+/// Size of the bucket beyond a frame, as a time: the delay of a late timer.
 const SLACK_NS: u64 = 200_000;
 
 /// `struct tcmsg`: family, device, handle, parent, and what depends on the message.

@@ -3,8 +3,9 @@
 use netlink_packet_core::Emitable;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 
-use super::{LinkError, check_name};
+use super::LinkError;
 use crate::host::netlink::{Channel, NetlinkError, attributes, number, read_text};
+use crate::host::text::check_name;
 
 /// RTM_GETLINK.
 const GET_LINK: u16 = 18;
@@ -63,12 +64,12 @@ impl DeviceState {
         Some(state)
     }
 
-    /// Whether somebody brought it up.
+    /// Returns whether somebody brought it up.
     pub const fn is_admin_up(&self) -> bool {
         self.flags & ADMIN_UP != 0
     }
 
-    /// Whether it carries traffic. Between carrier and this state the kernel
+    /// Returns whether it carries traffic. Between carrier and this state the kernel
     /// still drops what is sent: the queue is attached later, by a worker.
     pub fn is_up(&self) -> bool {
         // A tap device never says: it has a carrier as long as its file is open.

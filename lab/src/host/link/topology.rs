@@ -16,7 +16,7 @@ use model::{BitRate, Bytes};
 
 use super::create::{make_bridge, make_ifb, make_pair};
 use super::{LinkError, change, ethtool, open, shape, single_frames, state, sysctl};
-use crate::host::namespace::Entered;
+use crate::host::entered::Entered;
 use crate::host::netlink::{Channel, attributes, number};
 
 /// Bytes that may wait inside a wire where the plan does not say. Senders wait
@@ -147,7 +147,7 @@ fn drops(body: &[u8]) -> Option<u64> {
     number(queue.get(8..)?).map(u64::from)
 }
 
-/// What this end of a link of `kind` may send, where the kernel limits it.
+/// Returns what this end of a link of `kind` may send, where the kernel limits it.
 ///
 /// A sender is to wait at its own end: there its socket knows. So each host of a
 /// wire that limits what it gets sends no faster than that wire.

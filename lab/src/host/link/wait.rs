@@ -43,7 +43,7 @@ pub fn wait_until_ready(end: &LinkEnd, limit: Duration) -> Result<(), LinkError>
     }
 }
 
-/// What is still missing, in words.
+/// Returns what is still missing, in words.
 fn missing(channel: &mut Channel, end: &LinkEnd) -> Result<Option<String>, LinkError> {
     let state = state::read(channel, &end.device)?;
     if !state.is_up() {
@@ -60,7 +60,7 @@ fn missing(channel: &mut Channel, end: &LinkEnd) -> Result<Option<String>, LinkE
     Ok(None)
 }
 
-/// Whether packets to `address` are taken by this host itself.
+/// Returns whether packets to `address` are taken by this host itself.
 fn is_local(channel: &mut Channel, address: Ipv6Addr) -> Result<bool, LinkError> {
     let mut message = RouteMessage::default();
     message.header.address_family = AddressFamily::Inet6;

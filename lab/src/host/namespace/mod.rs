@@ -7,7 +7,6 @@
 
 mod refusal;
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
 
@@ -19,67 +18,20 @@ use super::facts::read_sysctls;
 use super::link;
 use super::netlink::NetlinkError;
 
+pub use super::entered::{Entered, Isolation};
 use refusal::remedy;
 
-/// How far a host is set apart from the machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Isolation {
-    /// A network namespace of its own. Needs root.
-    Network,
-    /// A user namespace in which the caller is root, and a network namespace
-    /// that belongs to it. Needs no privilege.
-    UserAndNetwork,
-    /// A network namespace in the user namespace of another host: a device can
-    /// be placed in another namespace only by somebody who is root in both.
-    JoinUser {
-        /// A process in that user namespace, started by the same user.
-        pid: u32,
-    },
-    /// None: the host is this machine, and nothing is changed in it.
-    None,
-}
-
-/// Proof that this process has set itself apart as asked. Whatever changes
-/// something of the network asks to see it.
-#[derive(Debug)]
-pub struct Entered {
-    isolation: Isolation,
-    sysctls_before: BTreeMap<String, String>,
-}
-
-impl Entered {
-    /// Whether the process has a network namespace of its own.
-    pub const fn is_isolated(&self) -> bool {
-        !matches!(self.isolation, Isolation::None)
-    }
-
-    /// The settings of the network stack as they showed before. Those of the
-    /// whole machine cannot be seen from inside.
-    pub(super) const fn sysctls_before(&self) -> &BTreeMap<String, String> {
-        &self.sysctls_before
-    }
-
-    /// How, in the words of `HostFacts::isolation`.
-    pub const fn describe(&self) -> &'static str {
-        match self.isolation {
-            Isolation::Network => "network namespace",
-            Isolation::UserAndNetwork | Isolation::JoinUser { .. } => "network namespace in a user namespace",
-            Isolation::None => "this machine",
-        }
-    }
-}
-
-/// Why a host could not be set apart. The process may be half-way: it must end.
+/// Failure to set a host apart. The process may be half-way: it must end.
 #[derive(Debug, thiserror::Error)]
 pub enum NamespaceError {
     /// The system refused a step.
     #[error("{tried}: the system answered {errno}; {remedy}")]
     Refused {
-        /// What was tried.
+        /// The attempt.
         tried: String,
-        /// What the system answered.
+        /// Answer of the system.
         errno: Errno,
-        /// What to do.
+        /// Remedy.
         remedy: String,
     },
     /// The namespace is there, but its loopback device is not up.
@@ -104,7 +56,7 @@ enum Step {
 /// process has one thread: the kernel refuses a new user namespace to a process
 /// with more, and threads started earlier would stay in the old network.
 pub fn enter(isolation: Isolation) -> Result<Entered, NamespaceError> {
-    let entered = Entered { isolation, sysctls_before: read_sysctls() };
+    let entered = Entered::new(isolation, read_sysctls());
     match isolation {
         Isolation::None => return Ok(entered),
         Isolation::Network => {}

@@ -16,7 +16,7 @@ const LIMITS: [(&str, &str); 4] = [
     ("user.max_net_namespaces", "0"),
 ];
 
-/// What to do, for a refusal of `step` with `errno`. `limit` reads a sysctl.
+/// Returns what to do, for a refusal of `step` with `errno`. `limit` reads a sysctl.
 pub(super) fn remedy(step: Step, errno: Errno, limit: &dyn Fn(&str) -> String) -> String {
     match (step, errno) {
         (Step::Network, Errno::EPERM) => format!("{} Or run nettoll as root.", blame(limit)),

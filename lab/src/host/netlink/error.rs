@@ -12,7 +12,7 @@ pub enum NetlinkError {
     /// The kernel answered no.
     #[error("{tried}: the system answered {errno}{}", said(.words))]
     Refused {
-        /// What was tried.
+        /// The attempt.
         tried: String,
         /// The kernel's answer.
         errno: Errno,
@@ -22,21 +22,21 @@ pub enum NetlinkError {
     /// The socket failed.
     #[error("{tried}: {source}")]
     Socket {
-        /// What was tried.
+        /// The attempt.
         tried: String,
-        /// What the system answered.
+        /// Answer of the system.
         source: io::Error,
     },
     /// The answer makes no sense.
     #[error("{tried}: the kernel's answer cannot be read; please report this with the kernel's version")]
     Garbled {
-        /// What was tried.
+        /// The attempt.
         tried: String,
     },
     /// There was no answer.
     #[error("{tried}: the kernel did not answer in time; is another program holding the network lock?")]
     Silent {
-        /// What was tried.
+        /// The attempt.
         tried: String,
     },
 }

@@ -19,7 +19,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 pub(crate) use attribute::{attributes, emit, nest, number, read_text, text};
 pub use error::{NetlinkError, verdict};
 
-/// How long the kernel may take to answer. It answers before the request's
+/// Time that the kernel may take to answer. It answers before the request's
 /// system call returns, unless another process holds the network lock.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 
@@ -33,7 +33,7 @@ pub struct Message {
     pub kind: u16,
     /// The request that it answers.
     pub sequence: u32,
-    /// What follows the header.
+    /// The part behind the header.
     pub body: Vec<u8>,
 }
 
