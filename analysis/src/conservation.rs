@@ -69,6 +69,9 @@ pub struct Ledger {
     sent: u64,
     received: u64,
     dropped: BTreeMap<Cause, u64>,
+    /// Drops that the apis of the ends count themselves, which no counter of the
+    /// kernel holds.
+    own: BTreeMap<String, u64>,
 }
 
 /// The balance of one trial; `None` of a TCP trial.
@@ -104,6 +107,9 @@ impl Ledger {
             Test::UdpRr => self.both_ways(measured, [sender.sent, receiver.sent], [receiver.received, sender.received]),
             Test::TcpStream | Test::TcpMaerts | Test::TcpRr | Test::TcpCrr => return false,
         }
+        for (name, count) in measured.sender.drops.iter().chain(&measured.receiver.drops) {
+            *self.own.entry(name.clone()).or_default() += count;
+        }
         true
     }
 
@@ -129,8 +135,9 @@ impl Ledger {
 
     /// The balance so far.
     pub fn balance(&self) -> Balance {
-        let dropped: Vec<(String, u64)> = self.dropped.iter().map(|(cause, count)| (cause.name().to_owned(), *count)).collect();
-        let explained = self.dropped.values().fold(0, |sum: u64, count| sum.wrapping_add(*count));
+        let dropped = self.dropped.iter().map(|(cause, count)| (cause.name().to_owned(), *count));
+        let dropped = dropped.chain(self.own.iter().map(|(name, count)| (name.clone(), *count))).collect();
+        let explained = self.dropped.values().chain(self.own.values()).fold(0, |sum: u64, count| sum.wrapping_add(*count));
         let unaccounted = self.sent.wrapping_sub(self.received).wrapping_sub(explained) as i64;
         Balance { sent: self.sent, received: self.received, dropped, unaccounted }
     }
@@ -244,6 +251,15 @@ mod tests {
         trial.sender_host.udp.sndbuf_errors = 98_439;
         trial.receiver_host.udp.rcvbuf_errors = 119;
         assert_eq!(dropped(&trial), [("SndbufErrors".to_owned(), 98_439), ("RcvbufErrors".to_owned(), 119)]);
+        assert_eq!(of(&trial).unaccounted, 0);
+    }
+
+    #[test]
+    fn drops_that_only_an_api_counts_are_causes_of_their_own() {
+        let mut trial = stream(1_000, 900);
+        trial.receiver_host.udp.in_datagrams = 1_000;
+        trial.receiver.drops = [("ring_full".to_owned(), 100)].into();
+        assert_eq!(dropped(&trial), [("ring_full".to_owned(), 100)]);
         assert_eq!(of(&trial).unaccounted, 0);
     }
 

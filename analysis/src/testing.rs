@@ -51,6 +51,7 @@ pub fn measured(test: Test, size: u64) -> Measured {
         tcp: None,
         tcp_at_start: None,
         latency: None,
+        drops: BTreeMap::new(),
         max_resident: Bytes::new(4 << 20),
         flows: Vec::new(),
         back: None,

@@ -1,5 +1,6 @@
 //! What an endpoint reports: its flows, put together.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use model::control::Task;
@@ -33,6 +34,10 @@ pub fn report(task: &Task, mut traffic: Vec<Traffic>, led: Led, options: Vec<Soc
     let one_way = merge_all(traffic.iter_mut().filter_map(|flow| flow.one_way.take()), Account::add);
     let tcp = merge_accounts(traffic.iter().filter_map(|flow| flow.tcp));
     let tcp_at_start = merge_accounts(traffic.iter().filter_map(|flow| flow.tcp_at_start));
+    let mut drops = BTreeMap::new();
+    for (name, count) in traffic.iter().chain(&returning).flat_map(|flow| &flow.drops) {
+        *drops.entry((*name).to_owned()).or_default() += count;
+    }
     let last = Progress { tcp, ..Progress::default() };
     // What the looks took is no part of what sending costs.
     let looks = seen.map_or(Nanos::default(), |seen| seen.within(whole.window.length()));
@@ -59,6 +64,7 @@ pub fn report(task: &Task, mut traffic: Vec<Traffic>, led: Led, options: Vec<Soc
         schedule: schedule.map(|stats| stats.schedule()),
         in_flight: seen.map(|seen| seen.in_flight),
         one_way: one_way.map(|account| account.one_way()),
+        drops,
         progress: match task.progress {
             Some(_) => led.progress.close(whole.window, counts, back.map(|back| back.counts), last),
             None => Vec::new(),

@@ -21,6 +21,7 @@ fn end(role: Role) -> EndReport {
         tcp: None,
         tcp_at_start: None,
         latency: None,
+        drops: std::collections::BTreeMap::new(),
         max_resident: Bytes::default(),
         flows: Vec::new(),
         back: None,

@@ -1,5 +1,7 @@
 //! What one end of a trial counted.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::quantity::{Bytes, Nanos};
@@ -67,6 +69,10 @@ pub struct EndReport {
     /// What a receiver read off messages that bear a number and a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub one_way: Option<OneWay>,
+    /// Messages that the api itself dropped over the whole trial, by the names of its
+    /// counters; empty where the kernel's counters hold every drop.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub drops: BTreeMap<String, u64>,
     /// Progress within the window, where it was asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub progress: Vec<Progress>,

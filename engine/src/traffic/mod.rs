@@ -75,6 +75,8 @@ pub struct Traffic {
     pub tcp: Option<TcpInfo>,
     /// The same when the measured part began.
     pub tcp_at_start: Option<TcpInfo>,
+    /// Messages that its api dropped, by the names of the api's counters.
+    pub drops: Vec<(&'static str, u64)>,
     /// The socket's options at the end.
     pub options: Vec<SocketOption>,
 }
@@ -138,6 +140,10 @@ fn run_over<A: Api>(
     stage: &Stage,
     sent: &mut dyn FnMut(&Counts),
 ) -> io::Result<Traffic> {
+    if let Some(largest) = api.largest().filter(|largest| *largest < task.cell.largest().as_len()) {
+        let (size, api) = (task.cell.largest(), task.cell.api);
+        return Err(io::Error::other(format!("{api} carries messages of at most {largest} B here, and these have {size}")));
+    }
     let mut trial = Trial::new(task, listener, stage, EdgeReader::of_this_thread(&task.ksoftirqd), sent);
     // What the other end has not taken when this trial fails, or its process is
     // killed, is not to be sent again for minutes by a socket that nobody has.
@@ -155,9 +161,10 @@ fn run_over<A: Api>(
     let (tcp, tcp_at_start) = (trial.tcp_account(&api), trial.tcp_at_start.get());
     let (schedule, one_way) = (trial.schedule, trial.one_way);
     let options = socket::options(api.socket(), task);
+    let drops = api.drops();
     linger(&api, None);
     let thread = nix::unistd::gettid().as_raw().cast_unsigned();
-    Ok(Traffic { thread, between, flow, counts, total, latency: Some(recorder), schedule, one_way, tcp, tcp_at_start, options })
+    Ok(Traffic { thread, between, flow, counts, total, latency: Some(recorder), schedule, one_way, tcp, tcp_at_start, drops, options })
 }
 
 /// How long the kernel keeps what is unsent when the socket is closed; zero

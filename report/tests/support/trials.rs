@@ -150,6 +150,7 @@ fn end(cell: &Cell, role: Role, messages: u64) -> EndReport {
         tcp: (is_tcp && cell.test != Test::TcpCrr).then(|| tcp(7)),
         tcp_at_start: None,
         latency: (!cell.test.is_stream() && role == Role::Sender).then(|| histogram(61_000)),
+        drops: BTreeMap::new(),
         max_resident: Bytes::new(4 << 20),
         flows: if cell.flows > 1 { (0..cell.flows).map(flow).collect() } else { Vec::new() },
         back: cell.bidirectional.then(|| Back { counts: counts(cell, messages / 3), total: counts(cell, messages / 3) }),

@@ -62,6 +62,7 @@ fn end(role: Role, number: u64) -> EndReport {
         tcp: None,
         tcp_at_start: None,
         latency: (role == Role::Sender).then(|| "HISTFAAAAGB42pNpmSzMwMDAxQABzFCaEUoz2X".repeat(16)),
+        drops: std::collections::BTreeMap::new(),
         max_resident: Bytes::new(4 << 20),
         flows: Vec::new(),
         back: None,
