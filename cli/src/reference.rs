@@ -19,19 +19,19 @@ use crate::output;
 pub fn run(args: &ReferenceArgs) -> Result<Exit, Failure> {
     let run = args.run.as_ref().or(args.run_option.as_ref());
     let Some(analysis) = analysis(args, run)? else {
-        let listed = if args.json { report::reference::json::list() } else { report::reference::terminal::list(output::style()) };
+        let listed = if args.json { report::reference::list_json() } else { report::reference::list(output::style()) };
         output::write(&listed)?;
         return Ok(Exit::Done);
     };
     if let Some(place) = &args.html {
-        let page = report::reference::html::render(&analysis, crate::version::SHORT);
+        let page = report::reference::html(&analysis, crate::version::SHORT);
         std::fs::write(place, page).with_context(|| format!("write {}; does its directory exist, and is it writable?", place.display()))?;
     }
     if args.json {
-        output::write(&report::reference::json::render(&analysis))?;
+        output::write(&report::reference::json(&analysis))?;
         return Ok(Exit::Done);
     }
-    output::write(&report::reference::terminal::render(&analysis, output::style()))?;
+    output::write(&report::reference::terminal(&analysis, output::style()))?;
     if let Some(place) = &args.html {
         output::write(&format!("\nReport: {}", place.display()))?;
     }

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ::report::workload::From as Origin;
+use ::report::workload::Origin;
 use analysis::result::Analysis;
 use analysis::workload::{Gathered, Gatherer, Workload, WorkloadStudy, lay_side_by_side, sizes_for};
 use anyhow::Context;
@@ -212,13 +212,13 @@ fn show(study: &WorkloadStudy, sizes: &Path, mixes: Option<&Path>, args: &Worklo
     let (sizes, mixes) = (sizes.display().to_string(), mixes.map(|path| path.display().to_string()));
     let origin = Origin { sizes: &sizes, mixes: mixes.as_deref().filter(|_| study.same_run.is_some()) };
     if let Some(place) = &args.html {
-        let page = ::report::workload::html::render(study, origin, version::SHORT);
+        let page = ::report::workload::html(study, origin, version::SHORT);
         std::fs::write(place, page).with_context(|| format!("write {}; does its directory exist, and is it writable?", place.display()))?;
     }
     if args.json {
-        return Ok(output::write(&::report::workload::json::render(study, origin))?);
+        return Ok(output::write(&::report::workload::json(study, origin))?);
     }
-    output::write(&::report::workload::terminal::render(study, origin, output::style()))?;
+    output::write(&::report::workload::terminal(study, origin, output::style()))?;
     if let Some(place) = &args.html {
         output::write(&format!("\nReport: {}", place.display()))?;
     }

@@ -1,12 +1,11 @@
 //! The report of a run: every section that its analysis has something for.
 
 use analysis::result::Analysis;
-use maud::Markup;
 
 use crate::chart;
 use crate::document::{Block, Document, Section};
-use crate::receipt::{self, Flames};
 use crate::series::{groups, variants};
+use crate::studies::receipt::{self, Flames};
 use crate::studies::{self, cells, checks, cost, run};
 
 /// The document. Receipts are in it where there are `flames`: a terminal picks
@@ -65,12 +64,9 @@ fn charts(figures: Vec<crate::document::Figure>) -> Option<Section> {
 
 fn receipts(analysis: &Analysis, flames: &Flames) -> Option<Section> {
     let study = analysis.receipt()?;
-    let figures = receipt::chart::all(study);
-    let content: Markup = receipt::html::content(study, &figures, flames);
-    Some(Section {
-        id: "receipt".to_owned(),
-        title: "Where the time of a message goes".to_owned(),
-        blocks: vec![Block::Page(vec![Block::Markup(content.into_string(), figures)])],
-        ..Section::default()
-    })
+    let series = receipt::html::series(study, flames).into_string();
+    let mut blocks = receipt::before(study);
+    blocks.push(Block::Page(vec![Block::Markup(series, Vec::new())]));
+    blocks.extend(receipt::after(study));
+    Some(Section { id: "receipt".to_owned(), title: receipt::TITLE.to_owned(), blocks, ..Section::default() })
 }

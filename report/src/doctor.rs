@@ -2,7 +2,7 @@
 
 use model::check::{Area, Check, Need, State};
 
-use crate::terminal::{Page, Style};
+use crate::sinks::terminal::{Page, Style};
 use crate::words::plural;
 
 /// Checks by area, each with a mark and a word, absent ones with what to do on

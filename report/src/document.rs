@@ -116,6 +116,12 @@ pub enum Block {
     Answers(Vec<Text>),
     /// Doubts with remedies.
     Findings(Vec<Finding>),
+    /// Statements that were tested.
+    Statements(Vec<Statement>),
+    /// Figures that are not to be used, why, and what to do.
+    Alert(Alert),
+    /// How to read signs, in the sentences of a page.
+    Key(&'static str),
     /// A table.
     Table(Table),
     /// Figures next to each other; a terminal draws none.
@@ -277,6 +283,28 @@ pub struct Finding {
     pub concerns: String,
 }
 
+/// Figures that are not to be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Alert {
+    /// Which they are, in a sentence.
+    pub text: String,
+    /// The reasons.
+    pub reasons: Vec<String>,
+    /// What to do.
+    pub remedies: Vec<String>,
+}
+
+/// A statement that was tested, with its ruling.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement {
+    /// Name of its element in a page.
+    pub id: String,
+    /// Ruling, statement and what was found.
+    pub text: Text,
+    /// The rule that it was tested by.
+    pub rule: String,
+}
+
 /// Text in which some words stand out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Text(pub Vec<Span>);
@@ -292,6 +320,8 @@ pub enum Span {
     Faint(String),
     /// A note of its own line.
     Small(String),
+    /// The `±` of a figure.
+    Margin(String),
     /// A way to another place of the page: its name, and the words.
     Link(&'static str, String),
 }
@@ -300,7 +330,9 @@ impl Span {
     /// The words alone.
     pub fn words(&self) -> &str {
         match self {
-            Self::Plain(text) | Self::Strong(text) | Self::Faint(text) | Self::Small(text) | Self::Link(_, text) => text,
+            Self::Plain(text) | Self::Strong(text) | Self::Faint(text) | Self::Small(text) | Self::Margin(text) | Self::Link(_, text) => {
+                text
+            }
         }
     }
 }

@@ -2,8 +2,7 @@
 
 use analysis::result::Analysis;
 
-use crate::receipt::{self, Flames};
-pub(crate) use crate::sinks::html::page::{data, document, figure, part, scrolling};
+use crate::studies::receipt::{self, Flames};
 use crate::{assembly, csv, json, sinks};
 
 /// The whole page, without flame graphs.

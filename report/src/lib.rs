@@ -17,12 +17,9 @@ pub mod html;
 pub mod json;
 pub mod oneshot;
 pub mod plan;
-pub mod receipt;
-pub mod reference;
 pub mod terminal;
-pub mod workload;
 
-pub use studies::verdict;
+pub use studies::{receipt, reference, verdict, workload};
 
 // What the outputs share.
 mod assembly;

@@ -9,7 +9,7 @@ use model::plan::{HOST_NAMES, LEAST_SILENCE, LinkKind, PlanEnd, ReceiptPlan};
 use model::{Bytes, Cell, Nanos, Plan, Test};
 
 use crate::number::percent;
-use crate::terminal::{Page, Style};
+use crate::sinks::terminal::{Page, Style};
 use crate::words::plural;
 
 /// Usual scatter between trials of one cell, from a quiet machine to a busy
@@ -183,7 +183,7 @@ fn expected(plan: &Plan, blocks: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::render;
-    use crate::terminal::Style;
+    use crate::sinks::terminal::Style;
     use model::plan::{RawPlan, preset, resolve};
 
     #[test]

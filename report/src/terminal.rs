@@ -2,9 +2,10 @@
 
 use analysis::result::Analysis;
 
+use crate::sinks::terminal::Page;
 pub use crate::sinks::terminal::Style;
-pub(crate) use crate::sinks::terminal::{Page, table};
-use crate::{assembly, receipt, sinks};
+use crate::studies::receipt;
+use crate::{assembly, sinks};
 
 /// The whole answer; ends with a newline.
 pub fn render(analysis: &Analysis, style: Style) -> String {

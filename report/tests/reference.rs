@@ -3,7 +3,7 @@
 
 use literature::read::{csv, iperf3, netperf};
 use literature::{DRAWS, Foreign, ReferenceAnalysis, Study, analyse, of_foreign, of_table};
-use report::reference::{html, json, terminal};
+use report::reference::{html, json, list, list_json, terminal};
 use report::terminal::Style;
 use unicode_width::UnicodeWidthStr;
 
@@ -54,9 +54,9 @@ fn all() -> Vec<(&'static str, ReferenceAnalysis)> {
 #[test]
 fn text_of_each_study() {
     for one in Study::ALL {
-        insta::assert_snapshot!(format!("reference_{}", one.name()), terminal::render(&study(one), Style::PLAIN));
+        insta::assert_snapshot!(format!("reference_{}", one.name()), terminal(&study(one), Style::PLAIN));
     }
-    insta::assert_snapshot!("reference_list", terminal::list(Style::PLAIN));
+    insta::assert_snapshot!("reference_list", list(Style::PLAIN));
 }
 
 #[test]
@@ -66,20 +66,20 @@ fn text_of_what_is_laid_beside() {
         csv::parse("pair,socket_buffer_packets,task_kbytes_per_s,wire_mbits_per_s\nmine,1,400,3.5\nmine,2,600,5.3\nmine,4,800,7.1\n");
     analysis.lay(&Foreign::of_table("mine.csv", &table.unwrap()), DRAWS);
     analysis.lay(&foreign(), DRAWS);
-    let text = terminal::render(&analysis, Style::PLAIN);
+    let text = terminal(&analysis, Style::PLAIN);
     insta::assert_snapshot!("reference_beside_buffers", &text[text.find("Beside it").unwrap()..]);
     let mut analysis = study(Study::Bidulock2007);
     analysis.lay(&foreign(), DRAWS);
-    let text = terminal::render(&analysis, Style::PLAIN);
+    let text = terminal(&analysis, Style::PLAIN);
     insta::assert_snapshot!("reference_beside_sizes", &text[text.find("Beside it").unwrap()..]);
-    insta::assert_snapshot!("reference_peers", terminal::render(&of_foreign(&peers(), DRAWS), Style::PLAIN));
+    insta::assert_snapshot!("reference_peers", terminal(&of_foreign(&peers(), DRAWS), Style::PLAIN));
 }
 
 #[test]
 fn no_line_is_wider_than_asked_and_nothing_steers_the_terminal() {
     for (name, analysis) in all() {
         for width in [0, 80, 97, 120] {
-            for line in terminal::render(&analysis, Style { colour: false, width }).lines() {
+            for line in terminal(&analysis, Style { colour: false, width }).lines() {
                 assert!(line.width() <= width.max(80), "{name} at {width}: {line}");
                 assert!(!line.contains('\u{1b}'), "{name}: an escape");
             }
@@ -90,12 +90,10 @@ fn no_line_is_wider_than_asked_and_nothing_steers_the_terminal() {
 #[test]
 fn nothing_reads_nan_or_infinity() {
     for (name, analysis) in all() {
-        let page = html::render(&analysis, "0.0.0");
+        let page = html(&analysis, "0.0.0");
         let start = page.find("<body>").unwrap();
         let end = page.find("</script><script>").unwrap_or(page.len());
-        for text in
-            [&terminal::render(&analysis, Style::PLAIN), &json::render(&analysis), &page[start..page.find("<script>").unwrap_or(end)]]
-        {
+        for text in [&terminal(&analysis, Style::PLAIN), &json(&analysis), &page[start..page.find("<script>").unwrap_or(end)]] {
             let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|word| matches!(*word, "NaN" | "inf")).collect();
             assert!(words.is_empty(), "{name}: {words:?}");
         }
@@ -105,7 +103,7 @@ fn nothing_reads_nan_or_infinity() {
 #[test]
 fn the_page_is_one_file_and_escapes_what_is_foreign() {
     for (name, analysis) in all() {
-        let page = html::render(&analysis, "0.0.0");
+        let page = html(&analysis, "0.0.0");
         assert!(!page.contains("<script>alert"), "{name}");
         let markup = &page[page.find("<body>").unwrap()..page.find("<script type=\"application/json\"").unwrap()];
         for fetching in ["src=", "<link", "<iframe", "<img", "@import"] {
@@ -132,7 +130,7 @@ fn held<'a>(page: &'a str, id: &str) -> &'a str {
 
 #[test]
 fn the_four_charts_of_2007_are_there_for_each_kernel() {
-    let page = html::render(&few(Study::Bidulock2007), "0.0.0");
+    let page = html(&few(Study::Bidulock2007), "0.0.0");
     let charts: serde_json::Value = serde_json::from_str(held(&page, "chart-data")).unwrap();
     let of = |kind: &str| charts.as_array().unwrap().iter().filter(|chart| chart["id"].as_str().unwrap().starts_with(kind)).count();
     assert_eq!(["messages", "delay", "throughput", "improvement"].map(of), [5; 4]);
@@ -146,7 +144,7 @@ fn the_four_charts_of_2007_are_there_for_each_kernel() {
 
 #[test]
 fn the_page_of_a_curve() {
-    let page = html::render(&study(Study::Jacobson1988), "0.0.0");
+    let page = html(&study(Study::Jacobson1988), "0.0.0");
     let start = page.find("<body>").unwrap();
     let end = page.find("<script type=\"application/json\" id=\"analysis\">").unwrap();
     insta::assert_snapshot!("reference_page_1988", page[start..end].replace("><", ">\n<"));
@@ -155,10 +153,10 @@ fn the_page_of_a_curve() {
 #[test]
 fn json_holds_every_statement() {
     for (name, analysis) in all() {
-        let value: serde_json::Value = serde_json::from_str(&json::render(&analysis)).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&json(&analysis)).unwrap();
         assert_eq!(value["statements"].as_array().unwrap().len(), analysis.statements.len(), "{name}");
         assert_eq!(value["format"], 1);
     }
-    let list: serde_json::Value = serde_json::from_str(&json::list()).unwrap();
+    let list: serde_json::Value = serde_json::from_str(&list_json()).unwrap();
     assert_eq!(list.as_array().unwrap().len(), 3);
 }

@@ -8,10 +8,10 @@ use analysis::workload::{
 };
 use model::{Protocol, Role};
 use report::terminal::Style;
-use report::workload::{From, html, json, terminal};
+use report::workload::{Origin, html, json, terminal};
 use support::{bootstrapped, estimate};
 
-const RUNS: From = From { sizes: "runs/2026-11-22T04-05-06Z-size-1a2b", mixes: Some("runs/2026-11-22T04-15-16Z-workload-3c4d") };
+const RUNS: Origin = Origin { sizes: "runs/2026-11-22T04-05-06Z-size-1a2b", mixes: Some("runs/2026-11-22T04-15-16Z-workload-3c4d") };
 
 /// A figure of so much, of which the mix took `ratio` times as much.
 fn row(quantity: Quantity, source: Source, foretold: f64, ratio: Option<f64>) -> FigureRow {
@@ -87,17 +87,17 @@ fn study(measured: bool, same_run: bool) -> WorkloadStudy {
 
 #[test]
 fn both_laid_side_by_side() {
-    insta::assert_snapshot!(terminal::render(&study(true, true), RUNS, Style::PLAIN));
+    insta::assert_snapshot!(terminal(&study(true, true), RUNS, Style::PLAIN));
 }
 
 #[test]
 fn foretold_alone() {
-    insta::assert_snapshot!(terminal::render(&study(false, false), From { mixes: None, ..RUNS }, Style::PLAIN));
+    insta::assert_snapshot!(terminal(&study(false, false), Origin { mixes: None, ..RUNS }, Style::PLAIN));
 }
 
 #[test]
 fn no_line_is_wider_than_asked_for_and_another_run_is_named() {
-    let text = terminal::render(&study(true, false), RUNS, Style::PLAIN);
+    let text = terminal(&study(true, false), RUNS, Style::PLAIN);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("Mixes: runs/2026-11-22T04-15-16Z-workload-3c4d, at another time"), "{text}");
@@ -105,7 +105,7 @@ fn no_line_is_wider_than_asked_for_and_another_run_is_named() {
 
 #[test]
 fn the_page_holds_every_word_of_the_text_and_escapes_names() {
-    let page = html::render(&study(true, true), RUNS, "0.0.0");
+    let page = html(&study(true, true), RUNS, "0.0.0");
     assert!(page.contains("&lt;my&gt; &quot;sizes&quot;") && !page.contains("<my>"));
     for word in ["are larger than the largest datagram", "1.043", "With Nagle's algorithm", "either end", "touches data"] {
         assert!(page.contains(word), "{word}");
@@ -114,7 +114,7 @@ fn the_page_holds_every_word_of_the_text_and_escapes_names() {
 
 #[test]
 fn json_has_runs_and_figures() {
-    let value: serde_json::Value = serde_json::from_str(&json::render(&study(true, true), RUNS)).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&json(&study(true, true), RUNS)).unwrap();
     assert_eq!(value["runs"]["sizes"], RUNS.sizes);
     assert_eq!((&value["format"], &value["same_run"]), (&1.into(), &true.into()));
     let row = &value["workloads"][0]["series"][0]["figures"][0];

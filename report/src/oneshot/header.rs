@@ -5,7 +5,7 @@ use model::{Cell, OfferedRate, Pacing, Protocol, Role, Test};
 
 use super::Setting;
 use crate::number;
-use crate::terminal::{Page, Style};
+use crate::sinks::terminal::{Page, Style};
 use crate::words::plural;
 
 /// Width of the labels in the margin.

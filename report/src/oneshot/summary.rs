@@ -10,9 +10,9 @@ use analysis::single::{Single, single};
 use super::summary_parts::{doubts, flows, options, paced, schedule, stamped, times};
 use super::{Row, Setting};
 use crate::number::{self, NOTHING};
+use crate::sinks::terminal::table::Column;
+use crate::sinks::terminal::{Page, Style};
 use crate::studies::checks as balance;
-use crate::terminal::table::Column;
-use crate::terminal::{Page, Style};
 use crate::words::plural;
 
 /// The summary of a trial; ends with a newline. `verbose` lists every flow of many.

@@ -8,8 +8,8 @@ use model::{Cell, TrialRecord, Warning};
 
 use super::Setting;
 use crate::number::{self, NOTHING};
-use crate::terminal::Page;
-use crate::terminal::table::Column;
+use crate::sinks::terminal::Page;
+use crate::sinks::terminal::table::Column;
 use crate::words::{capital, plural};
 
 /// Flows beyond this many are listed on request alone.

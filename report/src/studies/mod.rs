@@ -8,9 +8,12 @@ pub mod cost;
 mod levels;
 mod open_loop;
 mod published;
+pub mod receipt;
+pub mod reference;
 mod repetitions;
 pub mod run;
 pub mod verdict;
+pub mod workload;
 
 use analysis::result::Analysis;
 

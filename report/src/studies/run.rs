@@ -21,7 +21,7 @@ pub fn masthead(analysis: &Analysis) -> Masthead {
         brand: run.plan.name.clone(),
         heading: run.plan.title.clone(),
         disturbed: disturbed(analysis),
-        red: analysis.receipt().and_then(crate::receipt::red),
+        red: analysis.receipt().and_then(crate::studies::receipt::red),
         about: run.plan.description.clone(),
         started: clock::utc(run.started_ms),
         source,

@@ -275,7 +275,7 @@ fn the_charts_of_the_reference_studies_are_drawn() {
     let mut browser = Browser::start();
     for (study, charts) in [(Study::Jacobson1988, 1), (Study::Bidulock2007, 20)] {
         let path = place(&format!("{}.html", study.name()));
-        std::fs::write(&path, report::reference::html::render(&analyse(study, 100).unwrap(), "0.0.0")).unwrap();
+        std::fs::write(&path, report::reference::html(&analyse(study, 100).unwrap(), "0.0.0")).unwrap();
         for (screen, name) in [(WIDE, "wide"), (NARROW, "narrow")] {
             let mut page = browser.open(&path, screen);
             assert_drawn(&mut page, charts);

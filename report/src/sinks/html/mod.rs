@@ -99,6 +99,17 @@ fn block(heading: &str, block: &Block) -> Markup {
         Block::Map(map) => heat::map(map),
         Block::Sentences(all) | Block::Answers(all) => html! { ul { @for text in all { li { (words(text)) } } } },
         Block::Findings(all) => html! { ol .findings { @for one in all { (finding(one)) } } },
+        Block::Statements(all) => html! {
+            ul { @for one in all { li id=(one.id) { (words(&one.text)) small { (one.rule) } } } }
+        },
+        Block::Alert(alert) => html! {
+            div .red role="alert" {
+                p { strong { "Red: " (alert.text) "." } }
+                ul { @for reason in &alert.reasons { li { (reason) } } }
+                @for remedy in &alert.remedies { p { "→ " (remedy) "." } }
+            }
+        },
+        Block::Key(text) => html! { p .lead .legend { (text) } },
         Block::Table(one) => titled(heading, one),
         Block::Figures(all) => html! { div .charts { @for one in all { (figure(one)) } } },
         Block::Callout(one) => callout(one),
@@ -172,6 +183,7 @@ fn words(text: &Text) -> Markup {
                 Span::Strong(text) => strong { (text) },
                 Span::Faint(text) => span .faint { (text) },
                 Span::Small(text) => small { (text) },
+                Span::Margin(text) => span .margin { (text) },
                 Span::Link(place, text) => a href={ "#" (place) } { (text) },
             }
         }

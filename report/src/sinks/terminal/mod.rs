@@ -50,7 +50,7 @@ fn section(page: &mut Page, section: &Section) {
 }
 
 /// Blocks, one below the other; answers come last.
-fn blocks(page: &mut Page, all: &[Block]) {
+pub fn blocks(page: &mut Page, all: &[Block]) {
     let (answers, others): (Vec<&Block>, Vec<&Block>) = all.iter().partition(|one| matches!(one, Block::Answers(_)));
     others.into_iter().chain(answers).for_each(|one| block(page, one));
 }
@@ -88,6 +88,20 @@ fn block(page: &mut Page, block: &Block) {
                 }
             }
         }
+        Block::Statements(all) => {
+            for (place, one) in all.iter().enumerate() {
+                page.item(&one.text.plain());
+                // Once for all statements of a kind.
+                if all.iter().take(place).all(|other| other.rule != one.rule) {
+                    page.faint(&one.rule, 2);
+                }
+            }
+        }
+        Block::Alert(alert) => {
+            page.warning(&format!("RED: {}.", alert.text));
+            alert.reasons.iter().for_each(|reason| page.labelled_warning("- ", reason, 2));
+            alert.remedies.iter().for_each(|remedy| page.plain(&format!("→ {remedy}"), 0, 2));
+        }
         Block::Table(one) => {
             if !one.title.is_empty() {
                 page.gap();
@@ -106,8 +120,14 @@ fn block(page: &mut Page, block: &Block) {
         Block::Legend(all) => all.iter().for_each(|(key, meaning)| page.legend(key, meaning)),
         Block::Terminal(all) => blocks(page, all),
         Block::Gap => page.gap(),
-        Block::Figures(_) | Block::Markup(..) | Block::Cards(_) | Block::Details(..) | Block::Page(_) | Block::Save | Block::Undrawn(_) => {
-        }
+        Block::Figures(_)
+        | Block::Markup(..)
+        | Block::Cards(_)
+        | Block::Details(..)
+        | Block::Page(_)
+        | Block::Save
+        | Block::Undrawn(_)
+        | Block::Key(_) => {}
     }
 }
 

@@ -15,8 +15,8 @@ use analysis::result::Analysis;
 
 use crate::document::{Block, Document, Masthead, Section};
 use crate::json;
+use crate::sinks::terminal::Style;
 use crate::sinks::{self, markdown};
-use crate::terminal::Style;
 
 /// Runs compared with the first.
 fn document(between: &Between, tool: &str) -> Document {

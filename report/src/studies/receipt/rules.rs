@@ -6,8 +6,8 @@ use analysis::result::Analysis;
 use analysis::result::receipt::{CellReceipt, ReceiptStudy};
 
 use super::figure;
-use crate::terminal::table::Column;
-use crate::terminal::{Page, Style};
+use crate::sinks::terminal::table::Column;
+use crate::sinks::terminal::{Page, Style};
 
 /// One rule over all receipts, by samples.
 pub struct Decided {

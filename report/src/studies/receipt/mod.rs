@@ -2,15 +2,16 @@
 //! of the page, as flame graphs.
 //!
 //! ```text
-//! ReceiptStudy -> pick (which sizes, which rows) -> words, figure (how it is said) -> terminal | html, chart
-//! folded stacks -> Flames -> html
+//! ReceiptStudy -> words, figure (how it is said) -> blocks -> Document
+//!              -> tables of series -> terminal (the sizes that fit: pick) | html (all of them, with flame graphs)
 //! ```
 
+mod blocks;
 mod figure;
 mod pick;
 mod words;
 
-pub(crate) mod chart;
+mod chart;
 pub(crate) mod html;
 pub(crate) mod terminal;
 
@@ -19,6 +20,10 @@ pub(crate) mod held;
 mod rules;
 mod tables;
 
+pub(crate) use blocks::{after, before};
 pub use flame::Flames;
 pub use rules::render as shares_of_rules;
 pub(crate) use words::red;
+
+/// Title of their section.
+pub(crate) const TITLE: &str = "Where the time of a message goes";

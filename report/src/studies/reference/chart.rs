@@ -4,7 +4,7 @@
 use literature::jacobson::BufferCurve;
 use literature::sweep::{SeriesResult, SizeResult};
 
-use super::{Machine, parts};
+use super::{Machine, words};
 use crate::chart::{Chart, Panel, SizeAxis, Ticks, Trace, X, escape, placeable};
 use crate::number::{self, Axis};
 
@@ -124,7 +124,7 @@ pub fn of_buffers(curves: &[&BufferCurve]) -> Option<Chart> {
         let name = escape(&curve.name);
         let x = || X::Sizes(curve.points.iter().map(|point| point.packets).collect());
         let hover = |point: &literature::jacobson::BufferPoint| {
-            let (packets, rate) = (parts::plain(point.packets, 3), parts::plain(point.kbytes_per_s, 4));
+            let (packets, rate) = (words::plain(point.packets, 3), words::plain(point.kbytes_per_s, 4));
             format!("{name} · {packets} packets<br><b>{rate} KB/s</b>")
         };
         traces.push(Trace {

@@ -1,17 +1,16 @@
 //! Receipts in a terminal: of each series and end a few sizes, as many as fit.
 
-use analysis::result::receipt::{Absence, ReceiptStudy, SeriesReceipt, WorkloadReceipt};
+use analysis::result::receipt::{ReceiptStudy, SeriesReceipt};
 use attribution::{Figure, FunctionRow, SizeCell};
-use model::Unavailable;
 use model::profile::CountTier;
 
 use super::pick::{crosses, mark, sizes};
 use super::tables::{Entry, Line};
-use super::{figure, tables, words};
-use crate::number;
-use crate::terminal::Page;
-use crate::terminal::table::{Column, total};
+use super::{blocks, figure, tables, words};
+use crate::sinks::terminal::Page;
+use crate::sinks::terminal::table::{Column, total};
 use crate::words::{capital, plural};
+use crate::{number, sinks};
 
 /// Rows of layers below this share of the time are left to the page.
 const LEAST_PATH: f64 = 0.01;
@@ -23,40 +22,12 @@ const LONGEST_NAME: usize = 24;
 /// All of it, behind what else there is.
 pub fn receipts(page: &mut Page, study: &ReceiptStudy) {
     page.gap();
-    page.heading("Where the time of a message goes");
-    red(page, study);
-    page.plain(&capital(&format!("{}. {}", words::sources(study), words::observer(study))), 0, 0);
-    page.plain(&words::rules(study), 0, 0);
-    if !study.series.is_empty() {
-        page.legend("ns", "CPU time of this end per message, ± to the farther end at 95 %, share of its CPU time");
-        page.legend("↑ ↓ ~", "shown by a test to rise, fall or vary with the size; │ a boundary lies to the left");
-        page.legend(
-            "most",
-            "messages/s that this end's processing alone would allow on one CPU; below, without its work on acknowledgements",
-        );
-        page.legend("apart", "switching was measured by itself: to be held against what was not sampled");
-        page.legend("…irq", "work that ran in a softirq or hard interrupt says so; the rest ran in the process");
-    }
+    page.heading(super::TITLE);
+    sinks::terminal::blocks(page, &blocks::before(study));
     for series in &study.series {
         one(page, study, series);
     }
-    workloads(page, study);
-    checksums(page, study);
-    doubts(page, study);
-    absences(page, study);
-}
-
-fn red(page: &mut Page, study: &ReceiptStudy) {
-    let Some(text) = words::red(study) else { return };
-    page.warning(&format!("RED: {text}."));
-    for red in words::reds(study) {
-        for doubt in red.doubts {
-            page.labelled_warning("- ", &format!("{}: {doubt}", red.label), 2);
-        }
-    }
-    for remedy in words::red_remedies(study) {
-        page.plain(&format!("→ {}", capital(remedy)), 0, 2);
-    }
+    sinks::terminal::blocks(page, &blocks::after(study));
 }
 
 fn one(page: &mut Page, study: &ReceiptStudy, series: &SeriesReceipt) {
@@ -174,76 +145,4 @@ fn counted(page: &mut Page, series: &SeriesReceipt, picked: &[usize]) {
 
 fn known(figure: &Figure) -> String {
     format!("{} {:5}", figure::ns(figure.value), if figure.value == 0.0 { String::new() } else { figure::plus_minus(figure) })
-}
-
-fn workloads(page: &mut Page, study: &ReceiptStudy) {
-    if study.workloads.is_empty() {
-        return;
-    }
-    page.gap();
-    page.heading("Laid over published workloads");
-    let of = |write: &dyn Fn(&WorkloadReceipt) -> String| study.workloads.iter().map(write).collect::<Vec<_>>();
-    let touching = |workload: &WorkloadReceipt| {
-        let rows = workload.categories.rows.iter().filter(|row| row.key.touches_data());
-        figure::share(rows.map(|row| row.share).sum())
-    };
-    let cpu = |workload: &WorkloadReceipt| {
-        let ns = workload.categories.cpu.ns;
-        format!("{} {:5}", figure::ns(ns.value), figure::plus_minus(&ns))
-    };
-    page.table(vec![
-        Column::words(9, ["", "workload"], of(&|workload| workload.workload.clone())),
-        Column::words(9, ["", "series and end"], of(&|workload| format!("{}, {}", workload.series, workload.role))),
-        Column::figures(9, ["CPU/message", "ns"], of(&cpu)),
-        Column::figures(8, ["touches", "payload"], of(&touching)),
-        Column::figures(7, ["beyond, of", "messages"], of(&|workload| figure::share(workload.categories.beyond))),
-        Column::figures(7, ["", "bytes"], of(&|workload| figure::share(workload.categories.beyond_bytes))),
-    ]);
-    let mut titles: Vec<String> = study.workloads.iter().map(|workload| format!("{} {}", workload.workload, workload.title)).collect();
-    titles.dedup();
-    titles.sort();
-    titles.dedup();
-    page.faint(&format!("{}. Messages larger than the largest measured are beyond, and left out.", titles.join("; ")), 0);
-}
-
-fn checksums(page: &mut Page, study: &ReceiptStudy) {
-    if study.checksums.is_empty() {
-        return;
-    }
-    page.gap();
-    page.heading("What computing checksums costs");
-    for cost in &study.checksums {
-        page.item(&words::checksums(cost));
-    }
-}
-
-fn doubts(page: &mut Page, study: &ReceiptStudy) {
-    let doubts = words::doubts(study);
-    let missing = words::missing(study);
-    if doubts.is_empty() && missing.is_empty() {
-        return;
-    }
-    page.gap();
-    page.warning(&format!("{} about receipts", plural((doubts.len() + missing.len()) as u64, "doubt")));
-    for text in missing {
-        page.item(&format!("No receipt of {text}"));
-    }
-    for doubt in doubts {
-        let worst = if doubt.of.len() > 1 { "at worst " } else { "" };
-        page.item(&capital(&format!("{worst}{}", doubt.text)));
-        page.faint(&words::concerned(&doubt.of), 2);
-        page.plain(&format!("→ {}", capital(doubt.remedy)), 2, 4);
-    }
-}
-
-fn absences(page: &mut Page, study: &ReceiptStudy) {
-    if study.absences.is_empty() {
-        return;
-    }
-    page.gap();
-    page.warning(&format!("{} not to be had", plural(study.absences.len() as u64, "thing")));
-    for Absence { unavailable: Unavailable { what, answer, remedy }, trials } in &study.absences {
-        page.item(&capital(&format!("{what}: {answer} ({})", plural(*trials, "trial"))));
-        page.plain(&format!("→ {}", capital(remedy)), 2, 4);
-    }
 }

@@ -1,13 +1,14 @@
-//! What an analysis of tables says, in words that text and page share.
+//! Sentences, names and figures of an analysis of published tables.
 
 use literature::beside::{BufferPair, Pair};
+use literature::cabrera::loads::LoadCurve;
 use literature::jacobson::BufferCurve;
 use literature::sweep::SeriesResult;
 use literature::{ReferenceAnalysis, Resampled, Ruling};
 
 use crate::number::{self, NOTHING};
 
-/// How many statements were ruled how: `25 borne out, 5 not borne out`.
+/// Numbers of statements by ruling: `25 borne out, 5 not borne out`.
 pub fn tally(analysis: &ReferenceAnalysis) -> String {
     let count = |ruling: Ruling| analysis.statements.iter().filter(|statement| statement.ruling == ruling).count();
     let all = [Ruling::BorneOut, Ruling::NotBorneOut, Ruling::NotDecidable].map(|ruling| (count(ruling), ruling.words()));
@@ -30,7 +31,7 @@ pub fn range(figure: &Resampled, write: fn(f64) -> String) -> String {
     figure.residual_bootstrap.map_or_else(|| value.clone(), |[low, high]| format!("{value} ({} to {})", write(low), write(high)))
 }
 
-/// What is to be known of a series besides its table.
+/// Sentences that a series needs next to its table.
 pub fn remarks(series: &SeriesResult) -> Vec<String> {
     let mut all = Vec::new();
     if let Some(reason) = &series.no_line {
@@ -62,7 +63,7 @@ pub fn remarks(series: &SeriesResult) -> Vec<String> {
     all
 }
 
-/// Where the line of a series ends, when steps cut it short.
+/// The largest size of a series' line, which steps may cut short.
 pub fn line_to(series: &SeriesResult) -> String {
     let last = series.cost.as_ref().and_then(|cost| cost.pieces.last());
     last.map_or(NOTHING.to_owned(), |piece| number::whole(piece.to))
@@ -71,13 +72,6 @@ pub fn line_to(series: &SeriesResult) -> String {
 /// The power law of a series: `0.992 to 2,048 B`.
 pub fn law(series: &SeriesResult) -> String {
     series.power_law.map_or(NOTHING.to_owned(), |law| format!("{} to {} B", number::significant(law.exponent, 3), number::whole(law.to)))
-}
-
-/// Where throughput tends to, and from which size on half of it is reached.
-pub fn saturation(series: &SeriesResult) -> [String; 2] {
-    series
-        .saturation
-        .map_or([NOTHING.to_owned(), NOTHING.to_owned()], |end| [number::bits(end.limit_bit_per_s), number::bytes(end.half_bytes)])
 }
 
 /// Knee and limit of a curve over socket buffers.
@@ -131,4 +125,65 @@ pub fn buffers(pair: &BufferPair) -> String {
         packets(pair.nine_tenths[0]),
         packets(pair.nine_tenths[1])
     )
+}
+
+/// A whole number as it is, another one rounded.
+pub fn plain(value: f64, figures: usize) -> String {
+    if value.fract() == 0.0 && (0.0..1e15).contains(&value) { number::whole(value as u64) } else { number::significant(value, figures) }
+}
+
+/// The text, or its start.
+pub fn short(text: &str, letters: usize) -> String {
+    let clean = clean(text);
+    if clean.chars().count() <= letters {
+        return clean;
+    }
+    let start: String = clean.chars().take(letters - 1).collect();
+    format!("{}…", start.trim_end())
+}
+
+/// The text, or its start and its end: names of series often differ there.
+pub fn ends(text: &str, letters: usize) -> String {
+    let clean = clean(text);
+    let count = clean.chars().count();
+    if count <= letters {
+        return clean;
+    }
+    let (first, last) = ((letters - 1) / 2, letters / 2);
+    let start: String = clean.chars().take(first).collect();
+    let end: String = clean.chars().skip(count - last).collect();
+    format!("{start}…{end}")
+}
+
+/// Foreign names must not steer a terminal.
+fn clean(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+}
+
+/// Every load of any of these curves, rising, each once.
+pub fn units(curves: &[LoadCurve]) -> Vec<f64> {
+    let mut units: Vec<f64> = curves.iter().flat_map(|curve| &curve.points).map(|point| point[0]).collect();
+    units.sort_by(f64::total_cmp);
+    units.dedup();
+    units.truncate(12);
+    units
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ends, plain, short};
+
+    #[test]
+    fn long_names_are_cut_and_control_characters_go() {
+        assert_eq!(short("sockets", 16), "sockets");
+        assert_eq!(short("xti over sockets, twice", 12), "xti over so…");
+        assert_eq!(short("a\u{1b}[2J", 16), "a [2J");
+        assert_eq!(ends("TCP_STREAM (nodelay, sndbuf=8K)", 16), "TCP_STR…dbuf=8K)");
+        assert_eq!(ends("xti-over-sockets", 16), "xti-over-sockets");
+    }
+
+    #[test]
+    fn whole_numbers_stay_whole() {
+        assert_eq!([plain(12.0, 3), plain(5.6123, 3), plain(1001.0, 3)], ["12", "5.61", "1,001"]);
+    }
 }
