@@ -46,11 +46,12 @@ struct Arguments {
     /// Share of the full number of pairs, for a quick look
     #[arg(long, default_value_t = 1.0)]
     effort: f64,
-    /// Benchmarks to run: loop, cpu, goodput, flows, agents, fixed, report (all
-    /// of these when absent), workload, links; equal (this machine against itself)
-    /// and known (a known difference); and the simulations: verdict
+    /// Benchmarks to run, of those that --list shows; the usual ones when absent
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// List the benchmarks, how each is measured and its bar
+    #[arg(long)]
+    list: bool,
     #[command(subcommand)]
     process: Option<Process>,
 }
@@ -99,54 +100,95 @@ fn main() -> anyhow::Result<()> {
     }
 }
 
-/// Ratios, each a few minutes.
-const RATIOS: [&str; 7] = ["loop", "cpu", "goodput", "flows", "agents", "fixed", "report"];
-/// Cost of a mix of sizes, against the prediction from single sizes.
-const PREDICTED: [&str; 1] = ["workload"];
-/// Share of its limit that each link reaches.
-const WIRES: [&str; 1] = ["links"];
-/// This machine against itself.
-const EQUAL: [&str; 1] = ["equal"];
-/// And against a difference that is known.
-const KNOWN: [&str; 1] = ["known"];
-/// Simulations, which need no machine at all.
-const SIMULATED: [&str; 1] = ["verdict"];
-
-fn benchmark(arguments: &Arguments) -> anyhow::Result<()> {
-    let kinds: [&[&str]; 6] = [&RATIOS, &PREDICTED, &WIRES, &EQUAL, &KNOWN, &SIMULATED];
-    let known = kinds.concat();
-    if let Some(unknown) = arguments.only.iter().find(|only| !known.contains(&only.as_str())) {
-        anyhow::bail!("there is no benchmark '{unknown}'; there are: {}", known.join(", "));
-    }
-    let wanted: Vec<&str> = if arguments.only.is_empty() {
-        RATIOS.to_vec()
-    } else {
-        known.into_iter().filter(|name| arguments.only.iter().any(|only| only == name)).collect()
-    };
-    let mut results = Results::of_this_machine();
-    for name in &wanted {
-        results.extend(measure(arguments, name)?);
-    }
-    results.finish(arguments.effort >= 1.0 && kinds.contains(&wanted.as_slice()), &arguments.out)
+/// One benchmark.
+struct Benchmark {
+    name: &'static str,
+    /// Runs where no benchmark is named.
+    usual: bool,
+    /// The method in a few words.
+    how: &'static str,
+    /// The bar; empty where figures are only printed.
+    bar: &'static str,
+    measure: Measure,
 }
 
-fn measure(arguments: &Arguments, name: &str) -> anyhow::Result<Vec<Row>> {
-    let bare = bare::Bare::new(arguments.bare.clone().unwrap_or_else(|| "target/bare".into()));
-    let nettoll = arguments.nettoll.clone().unwrap_or_else(|| "target/release/nettoll".into());
-    let share = |full: u32, least: u32| ((f64::from(full) * arguments.effort) as u32).max(least);
-    let pairs = |full| share(full, 8);
-    match name {
-        "loop" => loop_cost::measure(&bare, pairs(60)),
-        "cpu" => cpu_per_message::measure(&bare, pairs(220)),
-        "goodput" => goodput::measure(pairs(32)),
-        "flows" => flows::measure(pairs(32)),
-        "agents" => agents::measure(pairs(220)),
-        "fixed" => fixed_cost::measure(pairs(60)),
-        "report" => report_speed::measure(&nettoll),
-        "workload" => workload::measure(&nettoll, share(20, 6)),
-        "links" => links::measure(&nettoll, arguments.effort.min(1.0)),
-        "equal" => equal_arms::measure(&nettoll, share(60, 2)),
-        "known" => known_difference::measure(&nettoll, share(20, 10)),
-        _ => Ok(verdict::measure(share(10_000, 100))),
+/// Every benchmark. Those that are usual run together; any other is kept on its own.
+const BENCHMARKS: [Benchmark; 12] = [
+    usual("loop", "the loop around getppid, against a bare loop", "upper end of 95 % <= 5 ns", |on| {
+        loop_cost::measure(&on.bare, on.pairs(60))
+    }),
+    usual("cpu", "CPU time per message, against a bare loop", "UDP: lower end of 99 % <= 1.02", |on| {
+        cpu_per_message::measure(&on.bare, on.pairs(220))
+    }),
+    usual("goodput", "TCP goodput, against iperf3", "lower end of 95 % >= 0.95", |on| goodput::measure(on.pairs(32))),
+    usual("flows", "goodput of parallel flows, against iperf3", "lower end of 95 % >= 0.95", |on| flows::measure(on.pairs(32))),
+    usual("agents", "trials over agents, against local ones", "95 % holds 1, half-width <= 0.03", |on| agents::measure(on.pairs(220))),
+    usual("fixed", "time and memory of a trial beyond its length", "<= 60 ms, <= 16 MiB", |on| fixed_cost::measure(on.pairs(60))),
+    usual("report", "report on 100,000 stored trials", "<= 10 s, <= 500 MiB, linear", |on| report_speed::measure(&on.nettoll)),
+    alone("workload", "a mix of sizes, against its prediction from single sizes", "UDP within 10 %, TCP within 15 %", |on| {
+        workload::measure(&on.nettoll, on.share(20, 6))
+    }),
+    alone("links", "goodput over each link, against the link's limit", "1 within 0.005 to 0.01; nothing lost or left", |on| {
+        links::measure(&on.nettoll, on.effort.min(1.0))
+    }),
+    alone("equal", "this machine against itself", "<= 6 false verdicts in 60 studies", |on| {
+        equal_arms::measure(&on.nettoll, on.share(60, 2))
+    }),
+    alone("known", "1,000 ns of work before each datagram", "found within 10 %, within 60 ns either way", |on| {
+        known_difference::measure(&on.nettoll, on.share(20, 10))
+    }),
+    alone("verdict", "simulated studies, 10,000 of each kind", "", |on| Ok(verdict::measure(on.share(10_000, 100)))),
+];
+
+type Measure = fn(&Setup) -> anyhow::Result<Vec<Row>>;
+
+const fn usual(name: &'static str, how: &'static str, bar: &'static str, measure: Measure) -> Benchmark {
+    Benchmark { name, usual: true, how, bar, measure }
+}
+
+const fn alone(name: &'static str, how: &'static str, bar: &'static str, measure: Measure) -> Benchmark {
+    Benchmark { name, usual: false, how, bar, measure }
+}
+
+/// Programs and effort of this run.
+struct Setup {
+    bare: bare::Bare,
+    nettoll: PathBuf,
+    effort: f64,
+}
+
+impl Setup {
+    /// Returns the share of a full number, at least `least`.
+    fn share(&self, full: u32, least: u32) -> u32 {
+        ((f64::from(full) * self.effort) as u32).max(least)
     }
+
+    fn pairs(&self, full: u32) -> u32 {
+        self.share(full, 8)
+    }
+}
+
+fn benchmark(arguments: &Arguments) -> anyhow::Result<()> {
+    if arguments.list {
+        BENCHMARKS.iter().for_each(|Benchmark { name, how, bar, .. }| println!("{name:<10}{how:<60}{bar}"));
+        return Ok(());
+    }
+    if let Some(unknown) = arguments.only.iter().find(|only| BENCHMARKS.iter().all(|known| known.name != **only)) {
+        anyhow::bail!("there is no benchmark '{unknown}'; there are: {}", BENCHMARKS.map(|known| known.name).join(", "));
+    }
+    let named = |known: &&Benchmark| arguments.only.iter().any(|only| only == known.name);
+    let wanted: Vec<&Benchmark> =
+        BENCHMARKS.iter().filter(|known| if arguments.only.is_empty() { known.usual } else { named(known) }).collect();
+    let setup = Setup {
+        bare: bare::Bare::new(arguments.bare.clone().unwrap_or_else(|| "target/bare".into())),
+        nettoll: arguments.nettoll.clone().unwrap_or_else(|| "target/release/nettoll".into()),
+        effort: arguments.effort,
+    };
+    let mut results = Results::of_this_machine();
+    for benchmark in &wanted {
+        results.extend((benchmark.measure)(&setup)?);
+    }
+    let usual = BENCHMARKS.iter().filter(|known| known.usual).count();
+    let whole = if wanted.iter().all(|known| known.usual) { wanted.len() == usual } else { wanted.len() == 1 };
+    results.finish(arguments.effort >= 1.0 && whole, &arguments.out)
 }

@@ -1,7 +1,6 @@
 //! The controller's side of one host, and the talk with it: over the pipes of a
 //! process of this machine, or over the connection to an agent of another.
 
-mod either;
 mod error;
 mod life;
 
@@ -10,6 +9,7 @@ use std::fmt::Debug;
 use std::fs::File;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -18,11 +18,12 @@ use engine::channel::{self, ChannelError, Receiver};
 use model::control::{FromEndpoint, FromHost, ToHost};
 use model::greeting::AgentId;
 use model::plan::HostAddress;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::clock::{self, Sight};
 use crate::connection::Ended;
 
-pub use either::hear_either;
 pub use error::{HostError, PathError};
 
 /// Time that a host may take to carry out a command that needs no traffic.
@@ -277,5 +278,31 @@ impl RemoteHost {
     pub fn unexpected(&self, expected: &str, got: &impl Debug) -> HostError {
         let got: String = format!("{got:?}").chars().take(120).collect();
         HostError::Refused { name: self.name.clone(), error: format!("expected {expected}, got {got}") }
+    }
+}
+
+/// Returns what comes next from either host's endpoint, and from which; waits for both,
+/// so that the loss of either is known at once.
+///
+/// # Errors
+/// The failure of either, or that nothing came within `limit`.
+pub fn hear_either(hosts: &mut [RemoteHost; 2], limit: Duration, awaited: &'static str) -> Result<(usize, Heard), HostError> {
+    let deadline = Instant::now() + limit;
+    loop {
+        for (at, host) in hosts.iter_mut().enumerate() {
+            if let Some(heard) = host.heard()? {
+                return Ok((at, heard));
+            }
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        // Rounded up, so that the last millisecond is not spun away.
+        let timeout = PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX);
+        let [a, b] = &*hosts;
+        let mut both = [a, b].map(|host| PollFd::new(host.answers.as_fd(), PollFlags::POLLIN));
+        match poll(&mut both, timeout) {
+            Ok(0) if left.is_zero() => return Err(HostError::Silent { awaited, limit }),
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(errno) => return Err(a.endpoint_error(format!("waiting for the endpoints (poll): {errno}"))),
+        }
     }
 }

@@ -1,6 +1,5 @@
 //! The two hosts of a study and the way between them.
 
-mod bind;
 mod cpus;
 mod cross_traffic;
 mod network;
@@ -188,10 +187,7 @@ impl Session {
         let offered = if plan.hosts.is_empty() { [cpu::offered(), cpu::offered()] } else { session.offered_cpus()? };
         session.offered = offered.clone();
         session.in_turn(listener, |session| session.settle(plan, offered))?;
-        let common = cpus::overlap(&session.places.each_ref().map(|place| place.cpus.clone())) && session.is_one_machine();
-        for (place, facts) in session.places.iter_mut().zip(&session.facts) {
-            place.irq_time_subtracted = facts.irq_time_subtracted == Some(true) && !common;
-        }
+        session.reckon_interrupts();
         let spots = session.blind_spots();
         session.warnings.extend(spots);
         Ok(session)

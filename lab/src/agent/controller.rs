@@ -11,8 +11,7 @@ use model::control::{FromHost, Task, ToEndpoint, ToHost};
 use model::frame::encode;
 use serde::Serialize;
 
-use super::aim::{check_local, check_peers};
-use super::limit::{Allowance, Refused, TRIAL_SLACK};
+use super::limit::{Allowance, Refused, TRIAL_SLACK, check_local, check_peers};
 use super::queue::{Bell, Ticket};
 use crate::connection::pump::{End, Middle, Way};
 

@@ -10,7 +10,6 @@
 //! whoever has been let in.
 
 mod admission;
-mod aim;
 mod controller;
 mod host;
 mod limit;

@@ -1,9 +1,21 @@
-//! A host's side: carries out what an arm wants of it.
+//! A host's side: carries out what an arm wants of it, among it the user's commands
+//! and questions to another nettoll for its version.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 use model::adjust::{ArmReply, ArmRequest};
 use model::control::FromHost;
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 
-use super::{Adjuster, COMMAND_LIMIT, may_write, run_command, tool_version};
+use super::adjust::Adjuster;
+use super::item::may_write;
 use crate::host::namespace::Entered;
 
 /// Carries a command out.
@@ -19,7 +31,7 @@ pub fn carry_out(command: ArmRequest, adjuster: &mut Adjuster, entered: &mut Ent
             FromHost::Done
         }
         ArmRequest::Version { tool } => FromHost::Arm(ArmReply::Version(tool_version(&tool)?)),
-        ArmRequest::Start { .. } => return Err("start an endpoint: that is the keeper's own to do (a fault of the program)".into()),
+        ArmRequest::Start { .. } => return Err("start an endpoint: that is the host process's own to do (a fault of the program)".into()),
     })
 }
 
@@ -30,4 +42,184 @@ fn not_own(name: String) -> Option<(String, String)> {
         return Some((name, "it is not one of the network's".to_owned()));
     }
     may_write(&name).err().map(|error| (name, error.to_string()))
+}
+
+/// Time that a command may take: less than a controller waits for its host.
+pub const COMMAND_LIMIT: Duration = Duration::from_secs(15);
+/// Bytes kept of what it says of its failure.
+const KEPT: usize = 2_000;
+/// Interval at which it is looked after. Nothing is measured meanwhile.
+const STEP: Duration = Duration::from_millis(2);
+
+/// A command that failed.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// It could not be started.
+    #[error("running `{command}` (sh -c): {answer}")]
+    Start {
+        /// The command.
+        command: String,
+        /// Answer of the system.
+        answer: io::Error,
+    },
+    /// It ended with a failure.
+    #[error("the command `{command}` failed ({status}){said}")]
+    Failed {
+        /// The command.
+        command: String,
+        /// Its end.
+        status: String,
+        /// Its standard error.
+        said: String,
+    },
+    /// It did not end in time and was killed, with what it started.
+    #[error("the command `{command}` was not over after {limit:?} and was killed{said}")]
+    OverTime {
+        /// The command.
+        command: String,
+        /// Time waited.
+        limit: Duration,
+        /// Its standard error.
+        said: String,
+    },
+}
+
+/// Runs a command to its end, as this process's user and in its namespaces.
+/// What it starts in the background is not waited for.
+///
+/// # Errors
+/// See [`CommandError`].
+pub fn run_command(command: &str, environment: &[(String, String)], limit: Duration) -> Result<(), CommandError> {
+    let failed = |answer| CommandError::Start { command: command.to_owned(), answer };
+    let mut process = Command::new("sh")
+        .args(["-c", command])
+        .envs(environment.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .map_err(failed)?;
+    let mut said = process.stderr.take().map(|pipe| File::from(OwnedFd::from(pipe)));
+    if let Some(pipe) = &said {
+        // Something in the background may hold it open for ever.
+        fcntl(pipe, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).map_err(|errno| failed(errno.into()))?;
+    }
+    let mut kept = Vec::new();
+    let deadline = Instant::now() + limit;
+    loop {
+        let status = process.try_wait().map_err(failed)?;
+        let words = hear(&mut said, &mut kept);
+        match status {
+            Some(status) if status.success() => return Ok(()),
+            Some(status) => return Err(CommandError::Failed { command: command.to_owned(), status: describe(status), said: words }),
+            None if Instant::now() >= deadline => {
+                end(&mut process);
+                return Err(CommandError::OverTime { command: command.to_owned(), limit, said: words });
+            }
+            None => std::thread::sleep(STEP),
+        }
+    }
+}
+
+/// Reads what is there, and keeps the first of it.
+fn hear(pipe: &mut Option<File>, kept: &mut Vec<u8>) -> String {
+    let mut buffer = [0; 4_096];
+    while let Some(Ok(read @ 1..)) = pipe.as_mut().map(|pipe| pipe.read(&mut buffer)) {
+        let room = KEPT.saturating_sub(kept.len());
+        kept.extend_from_slice(&buffer[..read.min(room)]);
+    }
+    let words = String::from_utf8_lossy(kept).trim().to_owned();
+    if words.is_empty() { words } else { format!(": {words}") }
+}
+
+fn describe(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit code {code}"),
+        (_, Some(signal)) => format!("signal {signal}"),
+        _ => status.to_string(),
+    }
+}
+
+/// Ends the command and what it started in its group.
+fn end(process: &mut Child) {
+    if let Ok(group) = i32::try_from(process.id()) {
+        let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
+    }
+    let _ = process.wait();
+}
+
+/// First word that every nettoll says of itself.
+const NAME: &str = "nettoll ";
+
+/// A program that is no nettoll that could be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolError {
+    /// It cannot be run.
+    #[error("running `{path} -V`: {answer}; tool= takes the path of a nettoll, as seen from where this one was started")]
+    Run {
+        /// Its path.
+        path: String,
+        /// Answer of the system.
+        answer: io::Error,
+    },
+    /// It is something else.
+    #[error("{path} is no nettoll: asked for its version it ended with {status} and said '{said}'")]
+    NotNettoll {
+        /// Its path.
+        path: String,
+        /// Its end.
+        status: String,
+        /// The first of what it said.
+        said: String,
+    },
+}
+
+/// The version that a program says it is, such as `0.1.0 (0123456789ab)`.
+///
+/// # Errors
+/// See [`ToolError`].
+pub fn tool_version(path: &str) -> Result<String, ToolError> {
+    let asked = Command::new(path).arg("-V").stdin(Stdio::null()).stderr(Stdio::null()).output();
+    let output = asked.map_err(|answer| ToolError::Run { path: path.to_owned(), answer })?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let line: String = said.lines().next().unwrap_or_default().chars().take(120).collect();
+    match line.strip_prefix(NAME) {
+        Some(version) if output.status.success() => Ok(version.to_owned()),
+        _ => Err(ToolError::NotNettoll { path: path.to_owned(), status: output.status.to_string(), said: line }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::{COMMAND_LIMIT, run_command, tool_version};
+
+    #[test]
+    fn a_command_sees_its_environment_and_what_it_says_of_its_failure_is_kept() {
+        let environment = [("NETTOLL_HOST".to_owned(), "a".to_owned())];
+        run_command("test $NETTOLL_HOST = a && echo not heard", &environment, COMMAND_LIMIT).unwrap();
+        let error = run_command("echo so $NETTOLL_HOST >&2; exit 3", &environment, COMMAND_LIMIT).unwrap_err().to_string();
+        assert_eq!(error, "the command `echo so $NETTOLL_HOST >&2; exit 3` failed (exit code 3): so a");
+        assert!(run_command("kill -9 $$", &[], COMMAND_LIMIT).unwrap_err().to_string().contains("signal 9"));
+        let long = run_command("yes | head -c 1000000 >&2; exit 1", &[], COMMAND_LIMIT).unwrap_err().to_string();
+        assert!(long.len() < 2_200);
+    }
+
+    #[test]
+    fn what_hangs_is_killed_and_what_runs_in_the_background_is_not_waited_for() {
+        let begun = Instant::now();
+        let error = run_command("sleep 60", &[], Duration::from_millis(50)).unwrap_err().to_string();
+        assert!(error.contains("was not over after 50ms"), "{error}");
+        run_command("sleep 2 &", &[], COMMAND_LIMIT).unwrap();
+        assert!(begun.elapsed() < Duration::from_secs(30));
+    }
+
+    #[test]
+    fn what_is_no_nettoll_is_said() {
+        let error = tool_version("/bin/true").unwrap_err().to_string();
+        assert!(error.starts_with("/bin/true is no nettoll"), "{error}");
+        assert!(tool_version("/none/nettoll").unwrap_err().to_string().contains("No such file"));
+    }
 }

@@ -7,12 +7,10 @@
 //! ```
 
 mod adjust;
-mod command;
 pub mod guard;
 pub mod host_side;
 mod item;
 pub mod journal;
-mod tool;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -32,9 +30,6 @@ use crate::session::Session;
 use guard::{Guard, GuardError};
 
 pub use adjust::Adjuster;
-pub use command::{LIMIT as COMMAND_LIMIT, run as run_command};
-pub use item::may_write;
-pub use tool::version as tool_version;
 
 /// Trials that cannot be brought about as their arms want them.
 #[derive(Debug, thiserror::Error)]

@@ -7,18 +7,15 @@
 //! child process (`scratch`), never on the machine's own.
 
 mod answer;
-mod request;
 mod scratch;
 
 mod bpf;
 mod clock;
 mod cpu;
+mod device;
 mod limit;
 mod namespace;
-mod offload;
-mod option;
 mod perf;
-mod queueing;
 mod socket;
 
 use model::check::{Check, Need};
@@ -29,18 +26,18 @@ use model::check::{Check, Need};
 /// which have ended when this returns.
 pub fn examine() -> Vec<Check> {
     // A link, then each queueing discipline.
-    let requests: Vec<_> = std::iter::once(request::veth()).chain(queueing::requests()).collect();
+    let requests: Vec<_> = std::iter::once(scratch::veth()).chain(device::requests()).collect();
     let scratch = scratch::Findings::gather(&requests);
     [
         cpu::checks(),
         clock::checks(),
         namespace::checks(&scratch),
         socket::checks(),
-        option::checks(),
-        offload::checks(),
+        socket::options(),
+        device::offloads(),
         perf::checks(),
         bpf::checks(),
-        queueing::checks(&scratch),
+        device::queueing(&scratch),
         limit::checks(),
     ]
     .concat()

@@ -1,16 +1,19 @@
-//! Kinds of sockets: each is opened, and closed again.
+//! Kinds of sockets, each opened and closed again, and their options.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::AsFd;
 
 use model::check::{Area, Check, Need};
 use model::plan::AGENT_PORT;
 use nix::errno::Errno;
-use nix::libc::{AF_PACKET, AF_XDP, IPPROTO_MPTCP, IPPROTO_SCTP};
-use profile::probe::io_uring;
+use nix::libc::{
+    AF_PACKET, AF_XDP, IPPROTO_MPTCP, IPPROTO_SCTP, SO_ZEROCOPY, SOL_SOCKET, SOL_TCP, SOL_UDP, TCP_FASTOPEN, UDP_GRO, UDP_SEGMENT,
+};
+use profile::probe::{set_option, set_up_io_uring};
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::answer::{Subject, shown};
+use super::answer::{Subject, setting, shown};
 
 struct Kind {
     name: &'static str,
@@ -122,7 +125,7 @@ fn loopback(name: &'static str, need: Need, domain: Domain, address: SocketAddr)
 
 fn ring() -> Check {
     let subject = Subject { area: Area::Sockets, name: "io_uring", need: Need::Later };
-    let made: io::Result<String> = io_uring::set_up().map(|_| String::new());
+    let made: io::Result<String> = set_up_io_uring().map(|_| String::new());
     subject.outcome("io_uring_setup(1)", made, |errno| match errno {
         Errno::ENOSYS => "This kernel has none (CONFIG_IO_URING), or a sandbox hides it.".to_owned(),
         Errno::EPERM | Errno::EACCES => {
@@ -134,4 +137,42 @@ fn ring() -> Check {
         Errno::ENOMEM => "Raise the limit on locked memory (`ulimit -l`).".to_owned(),
         _ => "Other ways of sending do without.".to_owned(),
     })
+}
+
+struct Setting {
+    name: &'static str,
+    transport: Type,
+    option: (i32, i32),
+    value: i32,
+    /// The first kernel that has it.
+    since: &'static str,
+}
+
+const SETTINGS: [Setting; 4] = [
+    // The payload of a full Ethernet frame.
+    Setting { name: "UDP_SEGMENT", transport: Type::DGRAM, option: (SOL_UDP, UDP_SEGMENT), value: 1472, since: "4.18" },
+    Setting { name: "UDP_GRO", transport: Type::DGRAM, option: (SOL_UDP, UDP_GRO), value: 1, since: "5.0" },
+    Setting { name: "SO_ZEROCOPY", transport: Type::STREAM, option: (SOL_SOCKET, SO_ZEROCOPY), value: 1, since: "4.14" },
+    Setting { name: "TCP_FASTOPEN", transport: Type::STREAM, option: (SOL_TCP, TCP_FASTOPEN), value: 1, since: "3.7" },
+];
+
+pub(super) fn options() -> Vec<Check> {
+    SETTINGS.iter().map(option).chain([congestion_control()]).collect()
+}
+
+fn option(asked: &Setting) -> Check {
+    let subject = Subject { area: Area::Sockets, name: asked.name, need: Need::Later };
+    let (level, name) = asked.option;
+    let set = Socket::new(Domain::IPV4, asked.transport, None).and_then(|socket| set_option(socket.as_fd(), level, name, asked.value));
+    subject.outcome(&format!("setsockopt({}, {})", asked.name, asked.value), set.map(|()| ""), |errno| match errno {
+        Errno::ENOPROTOOPT | Errno::EOPNOTSUPP => format!("This kernel has none (Linux has it since {}).", asked.since),
+        _ => "A sandbox seems to filter socket options: run nettoll outside it.".to_owned(),
+    })
+}
+
+fn congestion_control() -> Check {
+    const AVAILABLE: &str = "net.ipv4.tcp_available_congestion_control";
+    let subject = Subject { area: Area::Sockets, name: "congestion control", need: Need::Useful };
+    let named = setting(AVAILABLE).map(|names| format!("{names} (now {})", shown("net.ipv4.tcp_congestion_control")));
+    subject.outcome(AVAILABLE, named, |_| "Is /proc/sys hidden (a container)? A plan can still name one in `cc`.".to_owned())
 }

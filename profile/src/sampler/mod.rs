@@ -6,7 +6,6 @@
 
 mod open;
 pub mod record;
-mod recording;
 pub(crate) mod ring;
 mod settings;
 
@@ -17,7 +16,7 @@ use crate::{perf, refused_call};
 use model::Unavailable;
 
 pub use open::{COUNTERS, Layout};
-pub use recording::Recording;
+pub use record::Recording;
 pub use settings::{PERIOD, PERIOD_CYCLES, Settings, Target};
 
 use crate::symbols::CodeMap;

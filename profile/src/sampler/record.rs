@@ -1,7 +1,13 @@
 //! The kernel's records (`struct perf_event_header` and what follows), read as
 //! foreign bytes: no record is believed beyond its own length.
 
+mod tests;
+
+use model::Unavailable;
+use model::profile::SampleSource;
+
 use super::open::Layout;
+use crate::symbols::CodeMap;
 
 const HEADER: usize = 8;
 const LOST: u32 = 2;
@@ -211,4 +217,29 @@ impl<'a> Reader<'a> {
 }
 
 #[cfg(test)]
-mod tests;
+
+/// Everything that was written while a sampler ran, still in the kernel's form.
+#[derive(Debug)]
+pub struct Recording {
+    /// Clock that spaces the samples.
+    pub source: SampleSource,
+    /// Their distance: ns of CPU time, or cycles.
+    pub period: u64,
+    /// Parts of a sample.
+    pub layout: Layout,
+    /// The bytes of each ring, in order.
+    pub rings: Vec<Vec<u8>>,
+    /// Samples for which there was no room, where the kernel counts them.
+    pub lost: Option<u64>,
+    /// Files of the process's code.
+    pub code: CodeMap,
+    /// Limits met on the way.
+    pub notes: Vec<Unavailable>,
+}
+
+impl Recording {
+    /// All records, ring after ring.
+    pub fn records(&self) -> impl Iterator<Item = Result<Record<'_>, Malformed>> {
+        self.rings.iter().flat_map(|ring| Records::new(ring, &self.layout))
+    }
+}

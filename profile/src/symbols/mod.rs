@@ -3,7 +3,6 @@
 
 pub mod code;
 pub mod kallsyms;
-mod ranges;
 mod table;
 
 use std::io;
@@ -15,8 +14,7 @@ use model::Unavailable;
 
 pub use code::CodeMap;
 pub use kallsyms::Malformed;
-pub use ranges::Module;
-pub use table::{Symbols, UNKNOWN};
+pub use table::{Module, Symbols, UNKNOWN};
 
 const KALLSYMS: &str = "/proc/kallsyms";
 const MODULES: &str = "/proc/modules";

@@ -3,7 +3,6 @@
 use std::ops::Range;
 
 use super::kallsyms::{self, Line, Malformed};
-use super::ranges::{Module, modules};
 
 /// Name of an address in no known function.
 pub const UNKNOWN: &str = "[unknown]";
@@ -115,11 +114,40 @@ fn entry(line: &Line, text: &Range<u64>, modules: &[Module]) -> Option<Entry> {
     within.then_some(Entry { address: line.address, name, kind })
 }
 
+/// The most modules that are read.
+const MODULE_LIMIT: usize = 10_000;
+
+/// A module's place in memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Module {
+    /// Its name.
+    pub name: String,
+    /// The first address.
+    pub start: u64,
+    /// The first address behind it.
+    pub end: u64,
+}
+
+/// The modules in `veth 45056 0 - Live 0xffffffffc0a01000`, a line each; lines
+/// that are not understood, and hidden addresses, are passed over.
+pub fn modules(bytes: &[u8]) -> Vec<Module> {
+    bytes.split(|byte| *byte == b'\n').filter_map(module).take(MODULE_LIMIT).collect()
+}
+
+fn module(line: &[u8]) -> Option<Module> {
+    let mut words = std::str::from_utf8(line).ok()?.split_ascii_whitespace();
+    let (name, size) = (words.next()?, words.next()?.parse::<u64>().ok()?);
+    let start = u64::from_str_radix(words.nth(3)?.strip_prefix("0x")?, 16).ok()?;
+    let end = start.checked_add(size)?;
+    (start != 0).then(|| Module { name: name.to_owned(), start, end })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Malformed, Symbols, UNKNOWN};
     use proptest::collection::vec;
     use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
+
+    use super::{Malformed, Symbols, UNKNOWN, modules};
 
     const LIST: &str = "0000000000000000 A percpu\n\
         ffffffff81000000 T _stext\nffffffff81000000 T _text\nffffffff81000000 t startup\n\
@@ -186,5 +214,13 @@ mod tests {
             let (address, plain) = (0xffff_ffff_8100_0000 + offset, symbols());
             prop_assert_eq!(mixed.name(address), plain.name(address));
         }
+    }
+
+    #[test]
+    fn a_module_has_a_start_and_an_end() {
+        let text = b"veth 45056 0 - Live 0xffffffffc0a01000\nhidden 4096 1 a,b, Live 0x0000000000000000\nbad\nhuge 99999999999999999999 0 - Live 0x1\n";
+        let found = modules(text);
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].name.as_str(), found[0].start, found[0].end), ("veth", 0xffff_ffff_c0a0_1000, 0xffff_ffff_c0a0_c000));
     }
 }

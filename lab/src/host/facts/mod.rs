@@ -3,7 +3,6 @@
 
 mod machine;
 mod network;
-mod virtualisation;
 
 use std::collections::BTreeMap;
 
@@ -34,7 +33,7 @@ pub fn gather(name: &str, entered: &Entered, device: &str, endpoint_cpus: &[u32]
         endpoint_cpus: endpoint_cpus.to_vec(),
         numa_nodes: machine::numa_nodes(),
         memory: memory(&read_or_empty("/proc/meminfo")),
-        virtualisation: virtualisation::detect(&virtualisation::Traces::read(&cpuinfo)),
+        virtualisation: machine::detect(&machine::Traces::read(&cpuinfo)),
         governor: machine::governor(endpoint_cpus),
         clocksource: read_or_empty("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         irq_time_subtracted: None,

@@ -1,12 +1,13 @@
-//! Queueing disciplines, each tried on the loopback device of a scratch namespace.
+//! Queueing disciplines, each tried on the loopback device of a scratch namespace,
+//! and device features, read through the kernel's `ethtool` family.
 
 use model::check::{Area, Check, Need};
 use netlink_packet_core::DefaultNla;
 use nix::errno::Errno;
 
 use super::answer::{Subject, errno, said};
-use super::request::{Request, discipline, no_impairment, token_bucket, token_tree};
-use super::scratch::Findings;
+use super::scratch::{Findings, Request, discipline, no_impairment, token_bucket, token_tree};
+use crate::host::ethtool::{OffloadError, features};
 
 struct Discipline {
     name: &'static str,
@@ -57,12 +58,12 @@ const DISCIPLINES: [Discipline; 5] = [
     },
 ];
 
-/// A request for each discipline, in the order of [`checks`].
+/// A request for each discipline, in the order of [`queueing`].
 pub(super) fn requests() -> impl Iterator<Item = Request> {
     DISCIPLINES.iter().map(|known| discipline(known.name, (known.options)()))
 }
 
-pub(super) fn checks(scratch: &Findings) -> Vec<Check> {
+pub(super) fn queueing(scratch: &Findings) -> Vec<Check> {
     // The first answer is the link's.
     let answers = scratch.best().map(|answers| answers.get(1..).unwrap_or_default());
     let check = |(place, known): (usize, &Discipline)| {
@@ -92,4 +93,18 @@ fn remedy(known: &Discipline, errno: Errno) -> String {
         }
         _ => format!("Without it, {}.", known.instead),
     }
+}
+
+/// Every machine has it, and reading its features changes nothing.
+const DEVICE: &str = "lo";
+
+pub(super) fn offloads() -> Vec<Check> {
+    let subject = Subject { area: Area::Offloads, name: "ethtool netlink", need: Need::Useful };
+    vec![match features(DEVICE) {
+        Ok(features) => {
+            subject.present(format!("{} features, {} can be changed on '{DEVICE}'", features.active.len(), features.changeable.len()))
+        }
+        Err(OffloadError::Refused { source, remedy }) => subject.absent(source.to_string(), remedy),
+        Err(other) => subject.absent(other.to_string(), "Plans that set offloads cannot run here; others can."),
+    }]
 }
