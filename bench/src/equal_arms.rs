@@ -33,7 +33,7 @@ const BAR: usize = 6;
 /// Studies for which it holds.
 const FULL: u32 = 60;
 
-/// Holds this machine against itself so many times.
+/// Compares this machine with itself in a number of studies.
 pub fn measure(nettoll: &Path, studies: u32) -> anyhow::Result<Vec<Row>> {
     let directory = tempfile::tempdir().context("make a directory for the runs")?;
     let plan = directory.path().join("plan.toml");

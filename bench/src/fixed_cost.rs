@@ -1,4 +1,4 @@
-//! What a trial costs beyond its measured time, and what an endpoint takes of
+//! Cost of a trial beyond its measured time, and an endpoint's share of
 //! the machine.
 
 use model::trial::Measured;

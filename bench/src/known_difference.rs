@@ -33,7 +33,7 @@ waiting = ["spin", "block"]
     )
 }
 
-/// Measures it in so many blocks.
+/// Measures it in a number of blocks.
 pub fn measure(nettoll: &Path, blocks: u32) -> anyhow::Result<Vec<Row>> {
     let directory = tempfile::tempdir().context("make a directory for the run")?;
     let file = directory.path().join("plan.toml");
@@ -51,7 +51,7 @@ pub fn measure(nettoll: &Path, blocks: u32) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The sender's CPU: only beside a receiver that spins nothing else changes.
+/// The sender's CPU: only next to a receiver that spins nothing else changes.
 fn coefficients(verdict: &Value, series: &str, barred: bool) -> anyhow::Result<Vec<Row>> {
     let all = verdict["coefficients"].as_array().with_context(|| format!("no verdict: {verdict}"))?;
     let of = all.iter().find(|of| of["series"] == series && of["quantity"] == "sender_cpu");

@@ -1,7 +1,7 @@
-//! How near to its limit each link comes, and whether anything is lost or left.
+//! Share of its limit that each link reaches, and losses and leftovers.
 //!
 //! Measured over limit is a ratio of counts to the wire's own time, so that it
-//! needs no other tool beside it; but an end that is kept from its CPU sends less.
+//! needs no other tool next to it; but an end that is kept from its CPU sends less.
 //! Such trials are counted, and the medians are of those that were not disturbed,
 //! where there are enough of them.
 

@@ -1,4 +1,4 @@
-//! How fast a large run is analysed, and how the cost grows with its trials.
+//! Time of the analysis of a large run, and its growth with the trials.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! How often verdicts are wrong, and how often they are found: the simulations of
+//! Shares of wrong verdicts, and of true differences found: the simulations of
 //! `analysis::verdict`, ten thousand of each. Nothing of this machine goes in.
 
 use analysis::verdict::Options;
@@ -9,7 +9,7 @@ use stress::bars::Row;
 /// Cells of each made-up study.
 const CELLS: usize = 18;
 
-/// Runs them all, each so many times.
+/// Runs them all, each a number of times.
 pub fn measure(studies: u32) -> Vec<Row> {
     let equal = [10, 20, 30].into_iter().flat_map(|blocks| Noise::ALL.map(|noise| (blocks, noise)));
     let mut rows: Vec<Row> = equal.flat_map(|(blocks, noise)| equal_arms(blocks, noise, studies)).collect();

@@ -33,7 +33,7 @@ pub fn run(bytes: &[u8]) {
 /// `trials.jsonl` of a run: each line is a trial or damage, and none is lost.
 pub fn trials(bytes: &[u8]) {
     let mut lines = 0;
-    for trial in Trials::of(bytes) {
+    for trial in Trials::from_text(bytes) {
         lines += 1;
         if let Err(bad) = trial {
             assert_eq!(bad.line, lines);

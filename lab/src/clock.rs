@@ -1,4 +1,4 @@
-//! How the clocks of two hosts differ, estimated over their control connections.
+//! Difference of the clocks of two hosts, estimated over their control connections.
 //!
 //! A host is asked for its time again and again; of the answer with the least
 //! round trip it is known that the host read its clock somewhere between the
@@ -38,7 +38,7 @@ pub struct Sight {
 
 impl Sight {
     /// Returns what one answer tells: asked at `asked`, answered `answer`, heard at `heard`.
-    pub const fn of(asked: Nanos, answer: Nanos, heard: Nanos) -> Self {
+    pub const fn from_answer(asked: Nanos, answer: Nanos, heard: Nanos) -> Self {
         let rtt = heard.since(asked);
         let middle = asked.get().saturating_add(rtt.get() / 2);
         Self { offset_ns: answer.get().wrapping_sub(middle) as i64, error_ns: rtt.get().div_ceil(2), rtt }
@@ -114,7 +114,7 @@ mod tests {
         ) {
             let asked = 2_000_000_000_000_u64;
             let read = (asked + there).checked_add_signed(offset).unwrap();
-            let sight = Sight::of(Nanos::new(asked), Nanos::new(read), Nanos::new(asked + there + back));
+            let sight = Sight::from_answer(Nanos::new(asked), Nanos::new(read), Nanos::new(asked + there + back));
             prop_assert!(sight.offset_ns.abs_diff(offset) <= sight.error_ns, "{sight:?}");
             prop_assert_eq!(sight.rtt, Nanos::new(there + back));
         }
@@ -146,7 +146,7 @@ mod tests {
 
         #[test]
         fn no_numbers_make_it_panic(n in any::<[u64; 6]>()) {
-            let sight = |at: usize| Sight::of(Nanos::new(n[at]), Nanos::new(n[at + 1]), Nanos::new(n[at + 2]));
+            let sight = |at: usize| Sight::from_answer(Nanos::new(n[at]), Nanos::new(n[at + 1]), Nanos::new(n[at + 2]));
             let (before, after) = (sight(0).less(sight(1)), sight(2).less(sight(3)));
             let _ = (between(before, after, Nanos::new(n[5])), from_then_on(before, Nanos::new(n[5])));
         }

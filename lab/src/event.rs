@@ -1,4 +1,4 @@
-//! What happens during a study, told to whoever listens: the recorder, the
+//! Events of a study, told to whoever listens: the recorder, the
 //! progress display, the stopping rule.
 
 use std::error::Error;

@@ -1,4 +1,4 @@
-//! Whether hosts are still what they were, so that trials of before and after
+//! Differences of hosts from an earlier state, so that trials of before and after
 //! can stand in one cell.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,7 +69,7 @@ impl Differences {
         self.table(&host("sysctl"), &then.sysctls, &now.sysctls, &SLIGHT_SYSCTLS);
         self.table(&host("device's"), &then.device, &now.device, &SLIGHT_OF_DEVICE);
         self.table(&host("offload"), &then.offloads, &now.offloads, &[]);
-        // Lines are numbered anew at each start.
+        // Lines are numbered again at each start.
         if then.irqs != now.irqs {
             self.slight.push(host("interrupts of network devices are placed otherwise"));
         }

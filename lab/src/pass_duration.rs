@@ -1,4 +1,4 @@
-//! How long the trials of each pass last.
+//! Length of the trials of each pass.
 //!
 //! A clean trial lasts as the plan says. A time pass lasts until each end has its
 //! share of the samples wanted of its cell: how many a second that gives is known

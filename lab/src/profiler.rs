@@ -45,7 +45,7 @@ impl EndpointProfiler {
     /// Watches the process `pid`, whose traffic threads are still to start.
     ///
     /// # Errors
-    /// When nothing of what the pass is made for can be had on this host.
+    /// When nothing of what the pass is made for is available on this host.
     pub fn start(&mut self, pid: u32, observe: &Observe) -> Result<(), Unavailable> {
         self.stop();
         let watch = match observe.pass {

@@ -115,7 +115,7 @@ impl RemoteHost {
                 FromHost::Clock { now } => now,
                 other => return Err(self.unexpected("its time", &other)),
             };
-            let sight = Sight::of(asked, answer, clock::monotonic().map_err(HostError::NoClock)?);
+            let sight = Sight::from_answer(asked, answer, clock::monotonic().map_err(HostError::NoClock)?);
             if best.is_none_or(|best| sight.rtt < best.rtt) {
                 best = Some(sight);
             }
@@ -128,7 +128,7 @@ impl RemoteHost {
 
     /// Asks for the host until it is free. Meanwhile `waiting` is told the place
     /// in the queue, again and again, and may give up: then the answer is `None`.
-    /// Otherwise it is whether trials of others may run beside this one.
+    /// Otherwise it is whether trials of others may run next to this one.
     ///
     /// # Errors
     /// See [`HostError`]; and the error of `waiting`.

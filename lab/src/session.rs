@@ -210,7 +210,7 @@ impl Session {
         let known = self.is_one_machine();
         self.share_cpus(plan, offered.clone(), known)?;
         self.facts = self.ask_for_facts()?;
-        // An agent beside the controller, or two beside each other, show it by
+        // An agent next to the controller, or two next to each other, show it by
         // their facts alone, and these are then to be of other CPUs.
         if !known && self.is_one_machine() {
             self.share_cpus(plan, offered, true)?;
@@ -317,7 +317,7 @@ impl Session {
         self.inherit(vec![Warning::NotBound { reason }]);
     }
 
-    /// Takes over what is known beside what this session found itself, such as
+    /// Takes over what is known next to what this session found itself, such as
     /// what an earlier session of the same study had to say. Each is said once.
     pub fn inherit(&mut self, warnings: Vec<Warning>) {
         for warning in warnings {

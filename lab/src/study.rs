@@ -176,7 +176,7 @@ impl Study<'_> {
     }
 
     /// Returns the session that the trial of a slot needs, the first where its
-    /// cell cannot be had; `None` where the user does not want to wait for it.
+    /// cell is impossible; `None` where the user does not want to wait for it.
     fn enter(&mut self, slot: Slot) -> Result<Option<SessionKey>, StudyError> {
         let Some(setting) = self.sessions.setting_for(self.plan, &self.arms, slot) else { return Ok(Some(SessionPool::FIRST)) };
         let key = self.sessions.enter(&setting, self.plan, self.credentials, self.listener)?;

@@ -1,4 +1,4 @@
-//! Which nettoll this is, as hosts, agents and records are told.
+//! Version of this nettoll, as hosts, agents and records are told.
 
 use std::sync::OnceLock;
 

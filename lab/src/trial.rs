@@ -71,7 +71,7 @@ pub struct TrialSpec<'a> {
 }
 
 impl<'a> TrialSpec<'a> {
-    /// A trial beside which nothing is switched on, as long as the plan says.
+    /// A trial next to which nothing is switched on, as long as the plan says.
     pub fn clean(plan: &'a Plan, cell: &'a Cell, swapped: bool) -> Self {
         Self { plan, cell, swapped, pass: Pass::Clean, end: plan.end.of(cell), arm: None }
     }
@@ -105,7 +105,7 @@ pub fn run(session: &mut Session, spec: TrialSpec, listener: &mut dyn Listener) 
         if let Err(lost) = stopped.and_then(|()| hosts.iter_mut().try_for_each(RemoteHost::stopped)) {
             outcome = Err(lost.into());
         }
-        // What was to flow beside it must not flow beside the next.
+        // What was to flow next to it must not flow next to the next.
         if let Err(lost) = cross_traffic::stop(session, spec.swapped)
             && lost.is_loss_of_host()
         {

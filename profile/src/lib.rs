@@ -1,4 +1,4 @@
-//! What needs a privilege or a certain kernel, and can say "not here".
+//! Measurements that need a privilege or a certain kernel, and can say "not here".
 //!
 //! - [`probe`] asks the kernel by trying, and leaves nothing behind.
 //! - [`sampler`] takes call chains of a running process; [`symbols`] names

@@ -1,4 +1,4 @@
-//! How much of a system call is work of the kernel's softirqs, by time stamps
+//! Share of a system call that is work of the kernel's softirqs, by time stamps
 //! at tracepoints: the check on what samples say of it.
 
 use model::Nanos;

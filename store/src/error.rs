@@ -1,4 +1,4 @@
-//! What can go wrong with a run directory, in words: what was tried, what the
+//! Failures of a run directory, in words: what was tried, what the
 //! system answered, what to do.
 
 use std::io;

@@ -1,4 +1,4 @@
-//! Where each file of a run stands, and what a run is called.
+//! Places of a run's files, and names of runs.
 
 use std::path::{Path, PathBuf};
 

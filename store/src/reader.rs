@@ -17,7 +17,7 @@ use crate::layout::{self, Moment};
 use crate::line::BadLine;
 use crate::trials::Trials;
 
-/// The longest file beside the trials that is read. The largest real one, the
+/// The longest file next to the trials that is read. The largest real one, the
 /// plan of a study with 100,000 cells, is below.
 const LONGEST_FILE: u64 = 64 << 20;
 
@@ -58,7 +58,7 @@ impl RunReader {
         self.hosts.iter().filter(move |(when, _)| *when == moment).map(|(_, facts)| facts)
     }
 
-    /// Returns what could not be read beside the trials.
+    /// Returns what could not be read next to the trials.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }

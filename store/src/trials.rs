@@ -26,13 +26,13 @@ pub struct Trials<R = BufReader<File>> {
 impl Trials {
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
         let file = File::open(path).map_err(StoreError::refused("read", path))?;
-        Ok(Self::of(BufReader::with_capacity(BUFFER, file)))
+        Ok(Self::from_text(BufReader::with_capacity(BUFFER, file)))
     }
 }
 
 impl<R: BufRead> Trials<R> {
     /// The trials in the text of a `trials.jsonl`, wherever it comes from.
-    pub const fn of(input: R) -> Self {
+    pub const fn from_text(input: R) -> Self {
         Self { input, line: Vec::new(), number: 0, over: false }
     }
 }

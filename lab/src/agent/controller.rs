@@ -1,4 +1,4 @@
-//! What an agent itself has to say in the talk between a controller and its
+//! The agent's own part in the talk between a controller and its
 //! host process: whose turn it is, and what is allowed. All else is passed on.
 
 use std::os::fd::{AsFd, BorrowedFd};
@@ -37,7 +37,7 @@ pub struct Controller<'a> {
     pub bell: Arc<Bell>,
     /// `true` if the agent ends.
     pub ending: Arc<AtomicBool>,
-    /// `true` if trials may run beside others.
+    /// `true` if trials may run next to others.
     pub share: bool,
     /// Limits of each trial.
     pub allowance: &'a Allowance,

@@ -1,4 +1,4 @@
-//! What one trial may take on an agent's machine.
+//! Limits of one trial on an agent's machine.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! What an agent says on standard error: who was let in, who was not and why.
+//! Lines of an agent on standard error: who was let in, who was not and why.
 
 use std::fmt::Display;
 use std::io::Write;

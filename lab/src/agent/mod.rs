@@ -96,7 +96,7 @@ pub enum AgentError {
     /// An address that cannot be listened on.
     #[error("listen on {address}: {answer}{}", remedy(answer))]
     Listen {
-        /// Which.
+        /// The address.
         address: SocketAddr,
         /// Answer of the system.
         answer: io::Error,

@@ -1,4 +1,4 @@
-//! Whose turn it is: one trial at a time on a host, the others in line.
+//! Turns of controllers: one trial at a time on a host, the others in line.
 
 use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd};

@@ -1,4 +1,4 @@
-//! What a host has running beside its endpoint for the conditions of a trial,
+//! Load and traffic of a host next to its endpoint, for the conditions of a trial,
 //! and how that endpoint is scheduled.
 //!
 //! Everything here ends when the trial does, and with the host's process,

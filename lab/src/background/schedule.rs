@@ -1,4 +1,4 @@
-//! How the endpoint of a trial is scheduled.
+//! Scheduling of the endpoint of a trial.
 
 use std::{fs, io};
 

@@ -1,4 +1,4 @@
-//! Which CPU handles what a device of a host receives: receive packet steering
+//! The CPU that handles what a device of a host receives: receive packet steering
 //! (RPS), set through the device's files in sysfs.
 //!
 //! The sysfs that this process sees is that of the namespace in which it was

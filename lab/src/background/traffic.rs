@@ -1,4 +1,4 @@
-//! Other traffic: TCP flows that use a link beside a trial.
+//! Other traffic: TCP flows that use a link next to a trial.
 //!
 //! They run in threads of the host's process, so that no endpoint's CPU time
 //! holds theirs, away from the ends' CPUs where there are others. Each flow
@@ -39,7 +39,7 @@ const LARGEST: u64 = 1 << 20;
 /// A thread that only reads or writes needs little.
 const STACK: usize = 256 << 10;
 
-/// Traffic beside a trial that could not be had.
+/// Failure to make traffic next to a trial.
 #[derive(Debug, thiserror::Error)]
 pub enum TrafficError {
     /// No socket that listens.

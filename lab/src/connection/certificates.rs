@@ -34,7 +34,7 @@ pub enum CertificatesError {
     /// A file or the directory could not be made.
     #[error("make {}: {answer}{}", path.display(), remedy(answer))]
     File {
-        /// Which.
+        /// Its path.
         path: PathBuf,
         /// Answer of the system.
         answer: io::Error,

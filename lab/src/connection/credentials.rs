@@ -1,4 +1,4 @@
-//! What one shows to be let in: a shared secret, certificates, or both.
+//! Credentials of a controller or an agent: a shared secret, certificates, or both.
 
 use std::fmt;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! Why an agent could not be reached, or would not serve.
+//! Reasons why an agent could not be reached, or would not serve.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! How a system's answer is put into words.
+//! Answers of the system in words.
 
 use std::fs;
 use std::io;

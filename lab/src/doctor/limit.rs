@@ -13,7 +13,7 @@ use super::answer::{Subject, said, setting};
 const FEWEST_FILES: u64 = 128;
 
 /// An endpoint of the most flows that there can be (1,024), with a socket each
-/// way and room for what a study has open beside them.
+/// way and room for what a study has open next to them.
 const FILES_OF_MANY_FLOWS: u64 = 2 * 1_024 + FEWEST_FILES;
 
 /// A run of `quick` takes about 1 MB; a large one stays below this.

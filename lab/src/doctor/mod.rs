@@ -1,4 +1,4 @@
-//! What this machine offers a study, found by trying.
+//! Offers of this machine to a study, found by trying.
 //!
 //! Never by the kernel's version: distributions carry features back, and
 //! administrators and sandboxes take them away. Each attempt is made once, is

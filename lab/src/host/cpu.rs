@@ -1,4 +1,4 @@
-//! Which CPUs the two ends are bound to.
+//! Choice of the CPUs of the two ends.
 
 use std::collections::HashMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! How this host reaches another: which device its messages take, and which
+//! This host's way to another: which device its messages take, and which
 //! address they bear.
 //!
 //! The kernel is asked by connecting a UDP socket, which sends nothing; what
@@ -25,7 +25,7 @@ pub enum RouteError {
         /// Answer of the system.
         answer: std::io::Error,
     },
-    /// The list of addresses cannot be had.
+    /// The list of addresses is unavailable.
     #[error("listing this host's addresses (getifaddrs): {0}; is netlink allowed here?")]
     Addresses(Errno),
     /// The source address is on no device.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 /// A file's content without surrounding blanks; empty where it cannot be read.
-/// For facts, which are recorded where they are to be had.
+/// For facts, which are recorded where they are available.
 pub(super) fn read_or_empty(path: impl AsRef<Path>) -> String {
     // Read as bytes: a device's name need not be UTF-8.
     fs::read(path).map_or(String::new(), |bytes| String::from_utf8_lossy(&bytes).trim().to_owned())

@@ -74,7 +74,7 @@ pub struct Chosen {
 
 impl Chosen {
     /// The first program of each job's list that is in one of `places`.
-    pub fn of(job: Job, places: &[PathBuf]) -> Self {
+    pub fn for_job(job: Job, places: &[PathBuf]) -> Self {
         let find = |name: &str| places.iter().map(|place| place.join(name)).find(|path| is_program(path));
         let found = job.choices.iter().enumerate().find_map(|(at, (name, args))| Some((at, find(name)?, *args)));
         let first = job.choices.is_empty() || matches!(found, Some((0, ..)));
@@ -129,13 +129,13 @@ mod tests {
         let gcc = place.path().join("gcc");
         std::fs::write(&gcc, "#!/bin/sh\n").unwrap();
         let places = [place.path().to_owned()];
-        assert_eq!(Chosen::of(JOBS[0], &places).replacement(), Some(("compile", "built in".to_owned())), "not executable");
+        assert_eq!(Chosen::for_job(JOBS[0], &places).replacement(), Some(("compile", "built in".to_owned())), "not executable");
         std::fs::set_permissions(&gcc, std::fs::Permissions::from_mode(0o755)).unwrap();
-        assert_eq!(Chosen::of(JOBS[0], &places).replacement(), Some(("compile", "gcc".to_owned())));
+        assert_eq!(Chosen::for_job(JOBS[0], &places).replacement(), Some(("compile", "gcc".to_owned())));
         let cc = place.path().join("cc");
         std::fs::copy(&gcc, &cc).unwrap();
-        assert_eq!(Chosen::of(JOBS[0], &places).replacement(), None);
-        assert_eq!(Chosen::of(JOBS[1], &places).replacement(), None, "a computation has always been built in");
+        assert_eq!(Chosen::for_job(JOBS[0], &places).replacement(), None);
+        assert_eq!(Chosen::for_job(JOBS[1], &places).replacement(), None, "a computation has always been built in");
     }
 
     #[test]
@@ -144,7 +144,7 @@ mod tests {
             let directory = tempfile::tempdir().unwrap();
             scratch::fill(directory.path()).unwrap();
             for job in JOBS {
-                Chosen::of(job, &places).run(directory.path()).unwrap_or_else(|error| panic!("{}: {error}", job.name));
+                Chosen::for_job(job, &places).run(directory.path()).unwrap_or_else(|error| panic!("{}: {error}", job.name));
             }
             assert_eq!(std::fs::metadata(directory.path().join("copy")).unwrap().len(), 60_000);
         }

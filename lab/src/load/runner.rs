@@ -46,7 +46,7 @@ pub fn run(units: u32, cpus: &[u32]) -> io::Result<()> {
     if status.success() { Ok(()) } else { Err(io::Error::other(format!("the load's processes ended: {status}"))) }
 }
 
-/// Where it is not allowed, what cannot be bound is free to move.
+/// A process that may not be bound is free to move.
 fn bind(cpus: &[u32]) {
     let mut set = CpuSet::new();
     if !cpus.is_empty() && cpus.iter().all(|cpu| set.set(*cpu as usize).is_ok()) {
@@ -86,7 +86,7 @@ pub fn cage(units: u32, place: &Path, not_caged: Option<String>) -> io::Result<(
 
 fn replaced() -> Vec<Replaced> {
     let places = places();
-    let of = |job| Chosen::of(job, &places).replacement();
+    let of = |job| Chosen::for_job(job, &places).replacement();
     JOBS.into_iter().filter_map(of).map(|(job, by)| Replaced { job: job.to_owned(), by }).collect()
 }
 

@@ -17,7 +17,7 @@ use super::{say, scratch};
 pub fn run(directory: &Path) -> io::Result<()> {
     scratch::fill(directory)?;
     let places = places();
-    let jobs: Vec<Chosen> = JOBS.into_iter().map(|job| Chosen::of(job, &places)).collect();
+    let jobs: Vec<Chosen> = JOBS.into_iter().map(|job| Chosen::for_job(job, &places)).collect();
     say(&format!("ready {}", Nanos::from(scratch::cpu_time()?).get()))?;
     if io::stdin().lock().read(&mut [0])? == 0 {
         // The load is ended before it began.

@@ -1,4 +1,4 @@
-//! How a host begins and how it ends.
+//! Begin and end of a host.
 
 use std::collections::VecDeque;
 use std::fs::File;

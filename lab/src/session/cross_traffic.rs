@@ -1,4 +1,4 @@
-//! Other traffic beside the trials of a session: pairs of other hosts on its link,
+//! Other traffic next to the trials of a session: pairs of other hosts on its link,
 //! and bulk flows between its own two hosts.
 
 use std::net::SocketAddr;

@@ -107,7 +107,7 @@ fn both_known(a: &mut RemoteHost, b: &mut RemoteHost, at_a: SocketAddr, at_b: So
             return Err(PathError::LinkLocal { name: host.name().to_owned(), address: at.ip() }.into());
         }
     }
-    // An agent beside the controller may have been reached over loopback, which
+    // An agent next to the controller may have been reached over loopback, which
     // the other does not know it by.
     let own_a = if at_a.ip().is_loopback() && !at_b.ip().is_loopback() { route(a, at_b)?.source } else { own(a, at_a)? };
     let own_b = if at_b.ip().is_loopback() && !at_a.ip().is_loopback() { route(b, at_a)?.source } else { own(b, at_b)? };

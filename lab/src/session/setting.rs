@@ -1,4 +1,4 @@
-//! What a session is to be: the trials of one plan may need several.
+//! Setting of a session: the trials of one plan may need several.
 
 use std::collections::BTreeMap;
 

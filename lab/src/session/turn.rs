@@ -1,4 +1,4 @@
-//! Whose turn it is on hosts that serve several controllers.
+//! Turns on hosts that serve several controllers.
 
 use std::ops::ControlFlow;
 

@@ -35,7 +35,7 @@ pub enum StudyError {
         /// The last answer.
         error: HostError,
     },
-    /// The hosts were lost, and what could be had in their place is not like them.
+    /// The hosts were lost, and those found in their place are not like them.
     #[error("the hosts were lost and those found in their place differ: {0}; run the study again: its trials would not compare")]
     OtherHosts(String),
     /// The hosts of a run that is to go on are not what they were.

@@ -1,4 +1,4 @@
-//! What a run that was stopped has already, and where it goes on.
+//! Trials that a stopped run has already, and the place where it goes on.
 
 use std::collections::HashMap;
 
@@ -39,7 +39,7 @@ pub struct Replay {
     /// Outcome of each trial, by block and position.
     seen: HashMap<(u32, u32), Came>,
     /// Number of decided blocks: those before the highest that has been
-    /// left. A trial that is measured again later decides nothing anew.
+    /// left. A trial that is measured again later decides nothing again.
     decided: u32,
 }
 

@@ -1,4 +1,4 @@
-//! What a trial is run under: brought about before its ends are prepared, and
+//! Conditions of a trial: brought about before its ends are prepared, and
 //! taken away after it, whatever came of it.
 
 use model::condition::{BackgroundReply, BackgroundRequest, LoadUsage, ObservedConditions, Placement, Priority};
@@ -32,7 +32,7 @@ impl Conditions {
     /// else is to be done is done sooner without them.
     ///
     /// # Errors
-    /// What could not be had. What could is still to be taken away.
+    /// The condition that failed. Those brought about are still to be taken away.
     pub fn bring_about(&mut self, session: &mut Session, spec: &TrialSpec) -> Result<(), HostError> {
         let wanted = &spec.cell.conditions;
         if wanted.placement != Placement::Usual {
@@ -124,7 +124,7 @@ impl Conditions {
     }
 }
 
-/// Keeps what the conditions were, beside what the other traffic was.
+/// Keeps what the conditions were, next to what the other traffic was.
 pub fn store(taken: ObservedConditions, measured: &mut Measured) {
     let traffic = measured.conditions.take().map_or_else(ObservedConditions::default, |traffic| *traffic);
     let taken = ObservedConditions { pairs: traffic.pairs, bulk: traffic.bulk, ..taken };

@@ -1,4 +1,4 @@
-//! Other traffic beside a trial: pairs of other hosts on the link, and bulk flows
+//! Other traffic next to a trial: pairs of other hosts on the link, and bulk flows
 //! between the trial's own. Begun before the trial's messages flow, ended after.
 
 use std::net::SocketAddr;
@@ -37,7 +37,7 @@ pub fn longest_wait(link: &LinkKind, cell: &Cell) -> Nanos {
     CPU_WAIT + link.rate().map_or(Nanos::default(), |rate| Nanos::new(bits.saturating_mul(1_000_000_000) / rate.get().max(1)))
 }
 
-/// Has the link carry what the cell's conditions say, beside the trial to come.
+/// Has the link carry what the cell's conditions say, next to the trial to come.
 ///
 /// # Errors
 /// See [`HostError`]. What flows then is to be ended by [`stop`].

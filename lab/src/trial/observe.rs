@@ -1,4 +1,4 @@
-//! What is switched on beside a trial, and what it saw.
+//! Instruments switched on during a trial, and their readings.
 
 use std::time::Duration;
 

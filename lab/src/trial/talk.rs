@@ -105,7 +105,7 @@ impl Trial<'_> {
         }
     }
 
-    /// Returns what either end says next beside its progress, which is passed on.
+    /// Returns what either end says next next to its progress, which is passed on.
     pub fn hear(&mut self, deadline: Instant, awaited: &'static str) -> Result<(Role, Heard), TrialError> {
         loop {
             let now = Instant::now();

@@ -1,4 +1,4 @@
-//! What is worth counting: tracepoints, and functions with the event that
+//! Events worth counting: tracepoints, and functions with the event that
 //! witnesses each. Kernels differ; what one lacks is refused by itself.
 
 /// Tracepoints on the way of a message, as perf writes them.
@@ -161,7 +161,7 @@ pub const STACK_RULES: &[StackRule] = &[
 
 /// Functions worth a count that cause no event of their own: what a receipt
 /// most often lists on current kernels. Where programs can be put at functions
-/// they are counted beside those of [`STACK_RULES`]; a kernel that lacks one, or has
+/// they are counted next to those of [`STACK_RULES`]; a kernel that lacks one, or has
 /// put it into its caller, refuses it by itself.
 const LEAVES: &[&str] = &[
     "_copy_from_iter",

@@ -37,7 +37,7 @@ pub struct Sampler {
 
 impl Sampler {
     /// Attaches to a process or thread without starting. Threads that a process
-    /// starts later are sampled too; those that it already has beside its main
+    /// starts later are sampled too; those that it already has next to its main
     /// thread are not, so attach before the traffic thread is there.
     ///
     /// # Errors

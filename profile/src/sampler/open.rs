@@ -64,7 +64,7 @@ impl Opened {
     }
 }
 
-/// Opens what the settings ask for: cycles where they are to be had, the CPU
+/// Opens what the settings ask for: cycles where they are available, the CPU
 /// clock otherwise, and says in the notes what is missing.
 pub fn open(settings: &Settings) -> Result<(Opened, Vec<Unavailable>), Unavailable> {
     let mut notes = Vec::new();

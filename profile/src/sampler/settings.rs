@@ -1,4 +1,4 @@
-//! What is to be sampled, and how finely.
+//! Settings of a sampler.
 
 use model::Nanos;
 use model::profile::SampleSource;

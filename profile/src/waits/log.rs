@@ -1,4 +1,4 @@
-//! What events of the scheduler's mean.
+//! Meaning of the scheduler's events.
 
 use std::collections::BTreeSet;
 
@@ -169,7 +169,7 @@ impl Account {
         self.waits.runnable = self.waits.runnable + overlap(self.window, ready, until);
     }
 
-    /// Of one that is still away nobody knows whether it will be woken: until
+    /// A thread that is still away may never be woken: until
     /// then it sleeps.
     fn close(&mut self) {
         let end = self.window.end.get();

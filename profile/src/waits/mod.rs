@@ -1,4 +1,4 @@
-//! Where the time of a thread goes while it is not on a CPU: from the
+//! Time of a thread while it is not on a CPU: from the
 //! scheduler's tracepoints, independent of `/proc/PID/schedstat`.
 //!
 //! A program at `sched_switch` and one at `sched_waking` put each event of the

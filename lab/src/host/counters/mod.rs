@@ -2,7 +2,7 @@
 //!
 //! `/proc/net` leads to the reader's own namespace. A counter that a kernel
 //! does not have is 0: what it would have counted shows as `unaccounted`, since
-//! the sums are held against what was sent. A file that cannot be read, or makes
+//! the sums are compared with what was sent. A file that cannot be read, or makes
 //! no sense, is an error.
 //!
 //! What a lost datagram counts as, found by experiment on Linux 6.18 with a

@@ -1,4 +1,4 @@
-//! What the kernel says of a device.
+//! State of a device, as the kernel has it.
 
 use netlink_packet_core::Emitable;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};

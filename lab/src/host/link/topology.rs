@@ -1,4 +1,4 @@
-//! What lies between hosts: bridges, a shared medium. A process of its own
+//! The part between hosts: bridges, a shared medium. A process of its own
 //! holds them in a namespace of their own, so that no host sees more of the
 //! wire than its end.
 //!
@@ -164,7 +164,7 @@ pub fn end_shape(kind: &LinkKind, host: usize) -> Option<Shape> {
     }
 }
 
-/// Byte times in so many ns.
+/// Byte times in a number of ns.
 fn byte_times(rate: BitRate, ns: u64) -> u32 {
     u32::try_from(u128::from(rate.get()) * u128::from(ns) / 8_000_000_000).unwrap_or(u32::MAX)
 }

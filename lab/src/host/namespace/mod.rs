@@ -1,4 +1,4 @@
-//! How a host process sets itself apart.
+//! Isolation of a host process.
 //!
 //! The namespaces are unnamed: they live as long as a process in them, so a
 //! killed run leaves nothing behind. `/proc/sys/net` and `/proc/net` show the

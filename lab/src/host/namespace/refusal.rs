@@ -1,4 +1,4 @@
-//! What to do when the system refuses a namespace.
+//! Remedies for a refused namespace.
 
 use nix::errno::Errno;
 

@@ -1,4 +1,4 @@
-//! What can go wrong with a request, and the kernel's verdict on one.
+//! Failures of a request, and the kernel's verdict on one.
 
 use std::io;
 
