@@ -1,8 +1,6 @@
 //! The kernel's records (`struct perf_event_header` and what follows), read as
 //! foreign bytes: no record is believed beyond its own length.
 
-mod tests;
-
 use model::Unavailable;
 use model::profile::SampleSource;
 
@@ -216,8 +214,6 @@ impl<'a> Reader<'a> {
     }
 }
 
-#[cfg(test)]
-
 /// Everything that was written while a sampler ran, still in the kernel's form.
 #[derive(Debug)]
 pub struct Recording {
@@ -243,3 +239,6 @@ impl Recording {
         self.rings.iter().flat_map(|ring| Records::new(ring, &self.layout))
     }
 }
+
+#[cfg(test)]
+mod tests;

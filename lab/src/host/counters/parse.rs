@@ -37,7 +37,7 @@ pub struct Snmp {
 
 /// Reads /proc/net/snmp: pairs of lines, one with names and one with values.
 pub fn parse_snmp(text: &str) -> Result<Snmp, Malformed> {
-    let (ip, tcp, udp) = (Columns::of(text, "Ip")?, Columns::of(text, "Tcp")?, Columns::of(text, "Udp")?);
+    let (ip, tcp, udp) = (Columns::find(text, "Ip")?, Columns::find(text, "Tcp")?, Columns::find(text, "Udp")?);
     Ok(Snmp {
         udp: udp_counters(&udp)?,
         ip: ip_counters(&ip)?,
@@ -48,7 +48,7 @@ pub fn parse_snmp(text: &str) -> Result<Snmp, Malformed> {
 /// Reads what TCP tells in /proc/net/netstat into `tcp`. Columns differ from
 /// kernel to kernel; one that is not there counts 0.
 pub fn parse_netstat(text: &str, tcp: TcpCounters) -> Result<TcpCounters, Malformed> {
-    let more = Columns::of(text, "TcpExt")?;
+    let more = Columns::find(text, "TcpExt")?;
     Ok(TcpCounters {
         timeouts: more.count("TCPTimeouts")?,
         backlog_drops: more.count("TCPBacklogDrop")?,
@@ -143,7 +143,7 @@ struct Columns<'a>(BTreeMap<&'a str, &'a str>);
 
 impl<'a> Columns<'a> {
     /// The pair of lines that begin with `prefix:`.
-    fn of(text: &'a str, prefix: &'static str) -> Result<Self, Malformed> {
+    fn find(text: &'a str, prefix: &'static str) -> Result<Self, Malformed> {
         let mut rows = text.lines().filter_map(|line| line.strip_prefix(prefix)?.strip_prefix(':'));
         let (Some(names), Some(values)) = (rows.next(), rows.next()) else { return Err(Malformed::Missing(prefix)) };
         let (names, values) = (names.split_ascii_whitespace(), values.split_ascii_whitespace());
