@@ -7,7 +7,8 @@ use model::trial::Measured;
 use model::{Cell, Nanos, Protocol, Role, Test, TrialRecord, Warning};
 
 use crate::conservation::balance;
-use crate::figures;
+use crate::ends;
+use crate::metric::behind_share;
 
 /// An end that waited longer than this share of the measured time for a CPU
 /// was disturbed. Wake-ups alone make about 1 %.
@@ -139,7 +140,7 @@ fn window_ns(end: &EndReport) -> Option<f64> {
 /// An end that was to share its CPU had to wait for it: that is what the trial
 /// shows, not what spoils it.
 fn contended(end: &EndReport, cell: &Cell) -> Option<Warning> {
-    let share = end.run_delay?.get() as f64 / window_ns(end)? / figures::threads(end);
+    let share = end.run_delay?.get() as f64 / window_ns(end)? / ends::threads(end);
     (share > MOST_WAITING && !shares_its_cpu(end.role, cell)).then_some(Warning::Contended { role: end.role, share })
 }
 
@@ -153,14 +154,14 @@ fn shares_its_cpu(role: Role, cell: &Cell) -> bool {
 /// A message at hand is no delay: more than one a flow has to be missing.
 fn behind(end: &EndReport) -> Option<Warning> {
     let messages = end.schedule.as_ref()?.behind;
-    let share = figures::behind_share(end)?;
-    (share > MOST_BEHIND && messages as f64 > figures::threads(end)).then_some(Warning::BehindSchedule { role: end.role, messages, share })
+    let share = behind_share(end)?;
+    (share > MOST_BEHIND && messages as f64 > ends::threads(end)).then_some(Warning::BehindSchedule { role: end.role, messages, share })
 }
 
 /// Each call went through the loop once, so the loop's share of the measured
 /// time is its share of the time per message. Flows have a loop each.
 fn generator_limit(end: &EndReport, loop_overhead_ns: f64) -> Option<Warning> {
-    let share = end.counts.calls as f64 * loop_overhead_ns / window_ns(end)? / figures::threads(end);
+    let share = end.counts.calls as f64 * loop_overhead_ns / window_ns(end)? / ends::threads(end);
     (share.is_finite() && share > MOST_LOOP).then_some(Warning::GeneratorLimit { role: end.role, share })
 }
 

@@ -25,7 +25,21 @@ use model::kernel::HostCounters;
 use model::trial::Measured;
 use model::{Cell, Test};
 
-use crate::result::Balance;
+use serde::Serialize;
+
+/// The balance of datagrams: sent, received, dropped and where.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Balance {
+    /// Handed to the kernel by senders' calls that succeeded.
+    pub sent: u64,
+    /// Taken out by receivers' calls.
+    pub received: u64,
+    /// Each kernel counter that explains a loss, with its share, in order of
+    /// the path; zeros are left out.
+    pub dropped: Vec<(String, u64)>,
+    /// What is left over. 0 on isolated hosts.
+    pub unaccounted: i64,
+}
 
 /// A counter that explains a loss, in the order in which a datagram meets them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -209,8 +223,7 @@ fn sum<const N: usize>(counts: [u64; N]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::balance;
-    use crate::result::Balance;
+    use super::{Balance, balance};
     use crate::testing::{cell, measured};
     use model::Test;
     use model::trial::Measured;

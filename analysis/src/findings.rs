@@ -3,14 +3,60 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Role, Unavailable, Warning};
+use serde::Serialize;
 
-use crate::result::Finding;
+use crate::figures;
 
 /// Cells that a finding names.
 const MOST_NAMED: usize = 3;
 
 /// Lines that a finding names.
 const MOST_LINES: usize = 5;
+
+/// A doubt and how often it came up.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Finding {
+    /// The gravest of its kind.
+    pub warning: Warning,
+    /// All of them in words: in how many trials, and how far at worst.
+    pub text: String,
+    /// What to do about it.
+    pub remedy: String,
+    /// Trials it was found in; 0 when it is of the whole run.
+    pub trials: u64,
+    /// Labels of the cells concerned, at most three, and how many there are.
+    pub cells: Vec<String>,
+    /// Number of cells concerned.
+    pub cell_count: usize,
+}
+
+/// Measured trials that were disturbed, as their warnings say. A trial may be
+/// so in several ways.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Disturbed {
+    /// In any way.
+    pub trials: u64,
+    /// An end waited for a CPU.
+    pub waited: u64,
+    /// The hypervisor took CPU time.
+    pub stolen: u64,
+    /// A CPU was slowed down for its heat.
+    pub throttled: u64,
+    /// The receiver measured while nothing was being sent.
+    pub misaligned: u64,
+}
+
+impl Disturbed {
+    /// Counts a trial with these warnings, if any of them disturbs.
+    pub(crate) fn count(&mut self, warnings: &[Warning]) {
+        let any = |kind: fn(&Warning) -> bool| u64::from(warnings.iter().any(kind));
+        self.trials += any(figures::disturbs);
+        self.waited += any(|warning| matches!(warning, Warning::Contended { .. }));
+        self.stolen += any(|warning| matches!(warning, Warning::Stolen { .. }));
+        self.throttled += any(|warning| matches!(warning, Warning::Throttled { .. }));
+        self.misaligned += any(|warning| matches!(warning, Warning::Misaligned { .. }));
+    }
+}
 
 /// Doubts that are equal but for their numbers share a kind: the variant, the
 /// end concerned, and the name of an option, of an error or of what is missing.

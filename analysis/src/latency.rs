@@ -7,10 +7,11 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 
-use crate::result::{Estimate, Latency, Percentile};
-use crate::single::Spread;
+use serde::Serialize;
+
 use crate::stopping::Claim;
 use stats::bootstrap::{self, LEAST_BLOCKS, MOST_BATCHES};
+use stats::estimate::Estimate;
 
 /// The percentiles reported.
 const PERCENTS: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
@@ -40,6 +41,48 @@ fn announces_what_it_holds(bytes: &[u8]) -> Result<(), LatencyError> {
     let announced = bytes.get(4..).and_then(|rest| rest.first_chunk()).map_or(0, |length| u32::from_be_bytes(*length));
     let held = bytes.len().saturating_sub(HEADER) as u64;
     if u64::from(announced) > held { Err(LatencyError::Short(announced)) } else { Ok(()) }
+}
+
+/// Times of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Spread {
+    /// How many there are.
+    pub count: u64,
+    /// Shortest, in ns.
+    pub min_ns: u64,
+    /// Longest, in ns.
+    pub max_ns: u64,
+    /// Percents (50, 90, 99, 99.9) with the time in ns that so many do not exceed.
+    pub percentiles: Vec<(f64, f64)>,
+}
+
+impl Spread {
+    /// The time that `percent` of all do not exceed; `None` of a percent that is not kept.
+    pub fn percentile(&self, percent: f64) -> Option<f64> {
+        self.percentiles.iter().find(|(known, _)| (known - percent).abs() < 1e-6).map(|(_, time)| *time)
+    }
+}
+
+/// Times of one kind, such as round trips, all trials of a cell merged.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Latency {
+    /// Number of transactions, or of messages that were timed.
+    pub transactions: u64,
+    /// Smallest, in ns.
+    pub min_ns: u64,
+    /// Largest, in ns.
+    pub max_ns: u64,
+    /// Percentiles in ns, each with an interval over blocks.
+    pub percentiles: Vec<Percentile>,
+}
+
+/// One percentile of merged round-trip times.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Percentile {
+    /// 50, 90, 99 or 99.9.
+    pub percent: f64,
+    /// In ns.
+    pub estimate: Estimate,
 }
 
 /// Round-trip times in ns with their counts. Only values that occurred are
@@ -113,12 +156,12 @@ fn percentiles(steps: impl Iterator<Item = (u64, u64)>, total: u64, wanted: &mut
     found
 }
 
-/// Round-trip times of one cell, gathered by batches of neighbouring blocks.
+/// Histograms of the times of one cell, merged by batches of neighbouring blocks.
 ///
 /// There are at most [`MOST_BATCHES`]: when a block does not fit, batches grow
 /// to twice as many blocks (dynamic batch means: Yeh and Schmeiser 2000).
 #[derive(Debug, Clone)]
-pub struct Gathered {
+pub struct HistogramSet {
     batches: BTreeMap<u32, RoundTrips>,
     /// Blocks in each batch.
     width: u32,
@@ -126,13 +169,13 @@ pub struct Gathered {
     blocks: BTreeSet<u32>,
 }
 
-impl Default for Gathered {
+impl Default for HistogramSet {
     fn default() -> Self {
         Self { batches: BTreeMap::new(), width: 1, blocks: BTreeSet::new() }
     }
 }
 
-impl Gathered {
+impl HistogramSet {
     /// Adds the times of one trial.
     pub fn push(&mut self, block: u32, times: &RoundTrips) {
         self.blocks.insert(block);
@@ -198,7 +241,7 @@ impl Gathered {
 
 #[cfg(test)]
 mod tests {
-    use super::{Claim, Gathered, MOST_BATCHES, RoundTrips};
+    use super::{Claim, HistogramSet, MOST_BATCHES, RoundTrips};
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
     use hdrhistogram::Histogram;
@@ -231,7 +274,7 @@ mod tests {
 
     #[test]
     fn many_blocks_are_pooled_and_nothing_is_lost() {
-        let mut gathered = Gathered::default();
+        let mut gathered = HistogramSet::default();
         for block in 0..1000 {
             let times: Vec<u64> = (1..=20).map(|i| 10_000 + 500 * i + u64::from(block % 7)).collect();
             gathered.push(block, &RoundTrips::decode(&encoded(&histogram(&times))).unwrap());
@@ -249,7 +292,7 @@ mod tests {
 
     #[test]
     fn a_percentile_beyond_the_data_has_no_interval() {
-        let mut gathered = Gathered::default();
+        let mut gathered = HistogramSet::default();
         for block in 0..9 {
             gathered.push(block, &RoundTrips::decode(&encoded(&histogram(&[1000; 100]))).unwrap());
         }

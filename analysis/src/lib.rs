@@ -2,39 +2,33 @@
 //!
 //! ```text
 //! TrialRecord -> audit: is it sound? -> stopping: is it enough?
-//! TrialRecord -> Collector: figures, latency, conservation, findings
-//!             -> medians | cost models | roles | levels | ... -> Analysis
+//! TrialRecord -> metric table: Figures -> TrialTable -> studies -> Analysis
+//!                TrialTable of two arms, or of two runs -> verdict::Sides -> verdicts
 //! ```
 #![forbid(unsafe_code)]
 
 pub mod audit;
-pub mod between;
+pub mod conservation;
 pub mod expectation;
-pub mod receipt;
+pub mod result;
+pub mod runs;
+pub mod single;
 pub mod stopping;
+pub mod studies;
+pub mod table;
 pub mod verdict;
 pub mod workload;
 
-mod arms;
-mod buffers;
+mod cells;
 mod collector;
-pub mod conservation;
+mod cost;
+mod ends;
 mod figures;
 mod findings;
+mod grouping;
 mod latency;
-mod levels;
+mod metric;
 mod paths;
-mod points;
-
-pub mod single;
-
-mod cost;
-pub mod open_loop;
-pub mod published;
-pub mod repetitions;
-mod roles;
-
-pub mod result;
 
 #[cfg(test)]
 mod testing;
@@ -42,4 +36,6 @@ mod testing;
 mod tests;
 
 pub use collector::Collector;
-pub use result::Analysis;
+pub use figures::Figures;
+pub use grouping::group_by;
+pub use studies::{Analysis, open_loop, published, receipt, repetitions};

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use model::TrialRecord;
 use serde::Serialize;
 
-use crate::figures::{Figures, IrqPool};
+use crate::figures::Figures;
 use crate::latency::RoundTrips;
-use crate::result::Metric;
+pub use crate::latency::Spread;
+use crate::metric::{Metric, Source};
 
 /// The figures of one trial.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -25,26 +26,6 @@ pub struct Single {
     pub beyond_least: Option<Spread>,
 }
 
-/// Times of one kind.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Spread {
-    /// How many there are.
-    pub count: u64,
-    /// Shortest, in ns.
-    pub min_ns: u64,
-    /// Longest, in ns.
-    pub max_ns: u64,
-    /// Percents (50, 90, 99, 99.9) with the time in ns that so many do not exceed.
-    pub percentiles: Vec<(f64, f64)>,
-}
-
-impl Spread {
-    /// The time that `percent` of all do not exceed; `None` of a percent that is not kept.
-    pub fn percentile(&self, percent: f64) -> Option<f64> {
-        self.percentiles.iter().find(|(known, _)| (known - percent).abs() < 1e-6).map(|(_, time)| *time)
-    }
-}
-
 /// The figures of a trial; `None` of one that failed. A histogram that cannot
 /// be read gives no times.
 pub fn single(record: &TrialRecord) -> Option<Single> {
@@ -53,15 +34,12 @@ pub fn single(record: &TrialRecord) -> Option<Single> {
     let schedule = measured.sender.schedule.as_ref();
     let one_way = measured.receiver.one_way.as_ref();
     let trips = read(measured.sender.latency.as_ref());
-    let mut pools = [IrqPool::default(); 2];
-    for (pool, end) in pools.iter_mut().zip([&measured.sender, &measured.receiver]) {
-        pool.add(end, &record.cell);
-    }
-    let mut figures = Figures::of(record, measured, trips.as_ref());
-    figures.add_irq(&pools);
+    // What the link allows is told of many trials alone.
+    let source = Source { measured, cell: record.cell_as_run(), link: None, round_trips: trips.as_ref() };
+    let figures = Figures::new(record, &source);
     let spread = |times: Option<RoundTrips>| times.and_then(|times| times.spread());
     Some(Single {
-        metrics: Metric::ALL.iter().filter_map(|metric| Some((*metric, figures.get(*metric)?))).collect(),
+        metrics: Metric::ALL.iter().filter_map(|metric| Some((*metric, figures.own(*metric)?))).collect(),
         latency: spread(trips),
         uncorrected: spread(read(schedule.and_then(|schedule| schedule.uncorrected.as_ref()))),
         lateness: spread(read(schedule.and_then(|schedule| schedule.lateness.as_ref()))),
@@ -72,7 +50,7 @@ pub fn single(record: &TrialRecord) -> Option<Single> {
 #[cfg(test)]
 mod tests {
     use super::single;
-    use crate::result::Metric;
+    use crate::metric::Metric;
     use crate::testing::{measured, record};
     use model::end::{Back, Counts, CpuTime, FlowReport, Schedule, Switches};
     use model::trial::Measured;

@@ -12,8 +12,8 @@ use std::collections::HashMap;
 use model::plan::{Blocks, LOOKS};
 use model::{Cell, Plan, TrialRecord};
 
-use crate::figures::time_per_message;
-use crate::result::{Estimate, Interval};
+use crate::metric::time_per_message;
+use stats::estimate::{Estimate, Interval};
 use stats::{bootstrap, median};
 
 /// The share of the plan's allowed error that one of several looks may spend.

@@ -10,6 +10,10 @@ use model::run::{RUN_FORMAT, Status};
 use model::trial::{Measured, Outcome};
 use model::{Bytes, Cell, Nanos, Plan, Protocol, Role, Run, Test, TrialRecord};
 
+use crate::figures::Figures;
+use crate::metric::Source;
+use crate::studies::Study;
+use crate::table::TrialTable;
 use crate::{Analysis, Collector};
 
 pub use stats::noise::{Noise, generator, normal};
@@ -89,6 +93,22 @@ pub fn measured(test: Test, size: u64) -> Measured {
 /// The record of a trial in `block`.
 pub fn record(test: Test, size: u64, block: u32, measured: Measured) -> TrialRecord {
     TrialRecord { block, swapped: block % 2 == 1, ..TrialRecord::new(cell(test, size), Outcome::Measured(Box::new(measured))) }
+}
+
+/// A study and the table that these trials are in, which are clean ones.
+pub fn fed<S: Study>(plan: &Plan, records: impl IntoIterator<Item = TrialRecord>) -> (Option<S>, TrialTable) {
+    let (mut study, mut table) = (S::for_plan(plan), TrialTable::for_plan(plan));
+    for record in records {
+        let (place, arm) = (table.place(&record.cell), table.arm_of(&record).unwrap());
+        table.push(place, arm, &record, record.measured().unwrap(), |trial| study.iter_mut().for_each(|study| study.push(trial)));
+    }
+    (study, table)
+}
+
+/// The figures of a measured trial.
+pub fn figures(record: &TrialRecord) -> Figures {
+    let source = Source { measured: record.measured().unwrap(), cell: record.cell_as_run(), link: None, round_trips: None };
+    Figures::new(record, &source)
 }
 
 /// A finished run over these cells, of at most so many blocks, looked at once.

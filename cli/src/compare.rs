@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use analysis::between::{Between, RunValues, RunsCompared, compare_runs};
 use analysis::receipt::compare_studies;
 use analysis::result::Analysis;
+use analysis::runs::{RunComparison, RunsCompared, compare_runs};
+use analysis::table::TrialTable;
 use anyhow::Context;
 use lab::host_diff;
 use model::Plan;
-use store::RunReader;
 
 use crate::args::{CompareArgs, RulesArgs};
 use crate::exit::{Exit, Failure};
@@ -18,7 +18,7 @@ use crate::{output, report, version};
 /// A run as far as it is compared.
 struct One {
     analysis: Analysis,
-    values: RunValues,
+    trials: TrialTable,
 }
 
 /// Holds runs against the first, and says what follows.
@@ -29,7 +29,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let rules = rules::load(&RulesArgs { rules: args.rules.clone(), show_rules: false })?;
     let runs: Vec<One> = args.runs.iter().map(|path| read(path, rules.as_ref())).collect::<Result<_, _>>()?;
     let Some((baseline, candidates)) = runs.split_first() else { return Err(Failure::misuse("give at least two runs")) };
-    let between = Between::of(candidates.iter().map(|candidate| held(baseline, candidate, args.threshold)).collect());
+    let between = RunComparison::from_candidates(candidates.iter().map(|candidate| held(baseline, candidate, args.threshold)).collect());
     if let Some(place) = &args.html {
         let page = ::report::verdict::html(&between, version::SHORT);
         std::fs::write(place, page).with_context(|| format!("write {}; does its directory exist, and is it writable?", place.display()))?;
@@ -47,12 +47,8 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
 }
 
 fn read(path: &Path, rules: Option<&Own>) -> Result<One, Failure> {
-    let analysis = report::analyse_by(path, rules)?;
-    let mut values = RunValues::new(&analysis.run.plan);
-    for record in RunReader::open(path)?.trials()?.filter_map(Result::ok) {
-        values.push(&record);
-    }
-    Ok(One { analysis, values })
+    let (analysis, trials) = report::collect(path, rules)?.finish_with_table();
+    Ok(One { analysis, trials })
 }
 
 fn held(baseline: &One, candidate: &One, threshold: f64) -> RunsCompared {
@@ -64,7 +60,7 @@ fn held(baseline: &One, candidate: &One, threshold: f64) -> RunsCompared {
         candidate: b.run.id.clone(),
         differences: settings(&a.run.plan, &b.run.plan).into_iter().chain(grave).collect(),
         slight,
-        figures: compare_runs(&baseline.values, &candidate.values, a.models(), threshold, a.run.plan.blocks.confidence),
+        figures: compare_runs(&baseline.trials, &candidate.trials, a.models(), threshold, a.run.plan.blocks.confidence),
         receipts,
     }
 }

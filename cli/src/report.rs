@@ -116,19 +116,14 @@ fn analyse_and_write(path: &Path, rules: Option<&Own>) -> Result<(Analysis, Resu
 /// # Errors
 /// A run that is not there or that another version wrote.
 pub fn analyse(path: &Path) -> Result<Analysis, Failure> {
-    analyse_by(path, None)
-}
-
-/// The same, by other rules.
-///
-/// # Errors
-/// As of [`analyse`].
-pub fn analyse_by(path: &Path, rules: Option<&Own>) -> Result<Analysis, Failure> {
-    Ok(collect(path, rules)?.finish())
+    Ok(collect(path, None)?.finish())
 }
 
 /// Reads a run, one trial at a time.
-fn collect(path: &Path, rules: Option<&Own>) -> Result<Collector, Failure> {
+///
+/// # Errors
+/// A run that is not there or that another version wrote.
+pub fn collect(path: &Path, rules: Option<&Own>) -> Result<Collector, Failure> {
     let reader = RunReader::open(path)?;
     let hosts = reader.hosts(Moment::Before).cloned().collect();
     let mut collector = Collector::new(reader.run().clone(), hosts);

@@ -7,13 +7,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use ::report::workload::Origin;
 use analysis::result::Analysis;
-use analysis::workload::{Gathered, Gatherer, Workload, WorkloadStudy, lay_side_by_side, sizes_for};
+use analysis::workload::{StreamTrials, Workload, WorkloadStudy, lay_side_by_side, sizes_for};
 use anyhow::Context;
 use model::cell::default_read_size;
 use model::plan::{PlanEnd, RawPlan, resolve};
 use model::run::Status;
 use model::{Bytes, Cell, Plan};
-use store::RunReader;
 
 use crate::args::WorkloadArgs;
 use crate::exit::{Exit, Failure};
@@ -60,7 +59,7 @@ pub fn run(args: &WorkloadArgs) -> Result<Exit, Failure> {
     Ok(ended(&status))
 }
 
-const fn borrowed(run: &(Gathered, Analysis)) -> (&Gathered, &Analysis) {
+const fn borrowed(run: &(StreamTrials, Analysis)) -> (&StreamTrials, &Analysis) {
     (&run.0, &run.1)
 }
 
@@ -101,7 +100,7 @@ fn latest(root: &Path) -> Result<PathBuf, Failure> {
     for listed in store::list(root)?.into_iter().rev() {
         let plan = listed.run.as_ref().ok().map(|run| &run.plan);
         let streams = plan.into_iter().flat_map(|plan| &plan.cells).filter(|cell| cell.test.is_stream() && cell.mix.is_none()).count();
-        if streams > 1 && !gathered(&listed.path)?.sweeps().is_empty() {
+        if streams > 1 && !StreamTrials::from_table(report::collect(&listed.path, None)?.into_table()).sweeps().is_empty() {
             return Ok(listed.path);
         }
     }
@@ -117,16 +116,9 @@ fn no_sweep(place: &Path) -> Failure {
     .into()
 }
 
-fn gathered(path: &Path) -> Result<Gathered, Failure> {
-    let reader = RunReader::open(path)?;
-    let mut gatherer = Gatherer::new(reader.run());
-    // The analysis says which lines cannot be read.
-    reader.trials()?.filter_map(Result::ok).for_each(|record| gatherer.push(&record));
-    Ok(gatherer.finish())
-}
-
-fn read(path: &Path) -> Result<(Gathered, Analysis), Failure> {
-    Ok((gathered(path)?, report::analyse(path)?))
+fn read(path: &Path) -> Result<(StreamTrials, Analysis), Failure> {
+    let (analysis, trials) = report::collect(path, None)?.finish_with_table();
+    Ok((StreamTrials::from_table(trials), analysis))
 }
 
 /// Sizes that reach into the workloads, and the workloads.
@@ -161,7 +153,7 @@ fn sweep(workloads: &[Workload], args: &WorkloadArgs, now: u64) -> Result<Plan, 
 }
 
 /// The workloads over every series of a stored run, on hosts and a link like its own.
-fn mixes_like(workloads: &[Workload], sizes: &Gathered, stored: &Plan, args: &WorkloadArgs, now: u64) -> Result<Plan, Failure> {
+fn mixes_like(workloads: &[Workload], sizes: &StreamTrials, stored: &Plan, args: &WorkloadArgs, now: u64) -> Result<Plan, Failure> {
     let mut plan = resolve(&RawPlan::parse(PLAN)?, &[], now)?;
     plan.seed = args.extent.seed.unwrap_or(now);
     plan.title = "Workloads, for what was foretold of them".to_owned();

@@ -11,10 +11,10 @@
 
 use std::fmt;
 
-use analysis::result::arms::MetricVerdict;
 use analysis::result::buffers::BufferCell;
 use analysis::result::receipt::CellReceipt;
 use analysis::result::{Analysis, ArmVerdict, CellResult, Estimate, Latency, Metric};
+use analysis::verdict::MetricComparison;
 use attribution::{Figure, Receipt, Row};
 use model::plan::{Factor, Link};
 use model::{Cell, OfferedRate, Protocol};
@@ -311,7 +311,7 @@ fn of_buffers(analysis: &Analysis) -> Vec<Rows<'_>> {
 /// Returns the ratio of every arm to the baseline, cell by cell.
 fn of_verdicts(analysis: &Analysis) -> Vec<Rows<'_>> {
     let row = |verdict: &ArmVerdict, place: usize| {
-        let ratio = |metric: &MetricVerdict| {
+        let ratio = |metric: &MetricComparison| {
             let ratio = metric.comparison.cells.get(place)?.ratio?;
             Some((format!("{}_over_baseline", metric.metric), Figures::from(ratio)))
         };

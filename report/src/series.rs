@@ -56,7 +56,7 @@ fn grouped(analysis: &Analysis, belongs: impl Fn(usize) -> bool) -> Vec<Group<'_
             Some(place) => groups[place].cells.push(cell),
             None => {
                 let name = key.to_string();
-                let models = analysis.models().iter().filter(|model| model.series == name).collect();
+                let models = analysis.models().iter().filter(|model| model.series == key).collect();
                 groups.push(Group { name, test: cell.cell.test, cells: vec![cell], models });
                 keys.push(key);
             }

@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use analysis::result::{Analysis, ArmResult};
+use analysis::result::{Analysis, ArmResult, StudyResult};
 use model::plan::{Factor, Offload};
 use model::{Arm, BitRate, Bytes, Mix, Nanos, OfferedRate, Test};
 use support::studies::{few_levels, host_load, repetitions};
@@ -51,7 +51,7 @@ fn crossed() -> Analysis {
     analysis.run.plan.arms = Arm::parse_all(&["plain".to_owned(), "slow: cc=reno".to_owned()]).unwrap();
     let mut cells = analysis.cells.clone();
     cells[0].cell.cc = Some("reno".to_owned());
-    analysis.arms = vec![ArmResult { name: "slow".to_owned(), cells, models: Vec::new() }];
+    analysis.studies.push(StudyResult::Arms(vec![ArmResult { name: "slow".to_owned(), cells, models: Vec::new() }]));
     analysis
 }
 

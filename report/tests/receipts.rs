@@ -2,7 +2,7 @@
 
 mod support;
 
-use analysis::result::Analysis;
+use analysis::result::{Analysis, StudyResult};
 use report::terminal::Style;
 use support::HOSTILE;
 use support::receipts::{receipts, red};
@@ -96,7 +96,11 @@ fn the_page_holds_tables_areas_and_flame_graphs() {
 #[test]
 fn hostile_text_stays_text() {
     let (mut analysis, _) = red();
-    let study = analysis.receipt.as_mut().unwrap();
+    let found = analysis.studies.iter_mut().find_map(|study| match study {
+        StudyResult::Receipt(receipts) => Some(receipts),
+        _ => None,
+    });
+    let study = found.unwrap();
     study.rules = HOSTILE.to_owned();
     for series in &mut study.series {
         series.series = HOSTILE.to_owned();
@@ -131,17 +135,17 @@ fn csv_has_rows_of_receipts() {
 #[test]
 fn two_receipts_row_by_row() {
     let [first, second] = [receipts(), red().0];
-    let receipts = analysis::receipt::compare_studies(first.receipt.as_ref().unwrap(), second.receipt.as_ref().unwrap());
-    let values = analysis::between::RunValues::default();
-    let runs = analysis::between::RunsCompared {
+    let receipts = analysis::receipt::compare_studies(first.receipt().unwrap(), second.receipt().unwrap());
+    let values = analysis::Collector::new(first.run.clone(), Vec::new()).into_table();
+    let runs = analysis::runs::RunsCompared {
         baseline: "first".into(),
         candidate: "second".into(),
         differences: vec!["host a: kernel was 6.1, is 6.2".into()],
         slight: vec![],
-        figures: analysis::between::compare_runs(&values, &values, &[], 0.02, 0.95),
+        figures: analysis::runs::compare_runs(&values, &values, &[], 0.02, 0.95),
         receipts: Some(receipts),
     };
-    let between = analysis::between::Between::of(vec![runs]);
+    let between = analysis::runs::RunComparison::from_candidates(vec![runs]);
     let text = report::verdict::terminal(&between, Style::PLAIN);
     for words in [
         "no cell in common",

@@ -2,8 +2,9 @@
 
 mod support;
 
-use analysis::between::{Between, RunValues, RunsCompared, compare_runs};
 use analysis::result::Analysis;
+use analysis::runs::{RunComparison, RunsCompared, compare_runs};
+use analysis::table::TrialTable;
 use analysis::{Collector, verdict::Conclusion};
 use model::plan::Blocks;
 use model::run::{RUN_FORMAT, Run, Status};
@@ -60,9 +61,8 @@ fn record(cell: &Cell, block: u32, position: u32, arm: Option<String>, more: f64
     record
 }
 
-fn analysed(arms: &[&str]) -> (Analysis, RunValues) {
+fn analysed(arms: &[&str]) -> (Analysis, TrialTable) {
     let (plan, records) = run(arms);
-    let mut values = RunValues::new(&plan);
     let run = Run {
         format: RUN_FORMAT,
         id: "2026-11-21T20-14-05Z-size-7f3a".into(),
@@ -73,11 +73,8 @@ fn analysed(arms: &[&str]) -> (Analysis, RunValues) {
         warnings: Vec::new(),
     };
     let mut collector = Collector::new(run, vec![host("a", vec![0]), host("b", vec![1])]);
-    for record in &records {
-        collector.push(record);
-        values.push(record);
-    }
-    (collector.finish(), values)
+    records.iter().for_each(|record| collector.push(record));
+    collector.finish_with_table()
 }
 
 /// The part of a report that is about verdicts.
@@ -107,7 +104,7 @@ fn a_machine_against_itself_in_a_terminal() {
 fn separate_runs_in_a_terminal_and_a_page() {
     let (analysis, usual) = analysed(&[]);
     let (_, all) = run(&["base", "slower: work=1us"]);
-    let mut slower = RunValues::new(&analysis.run.plan);
+    let mut slower = Collector::new(analysis.run.clone(), Vec::new());
     all.into_iter()
         .filter(|record| record.arm.as_deref() == Some("slower"))
         .for_each(|record| slower.push(&TrialRecord { arm: None, ..record }));
@@ -116,10 +113,10 @@ fn separate_runs_in_a_terminal_and_a_page() {
         candidate: "tuesday".into(),
         differences: vec!["host a: kernel was 6.1, is 6.2".into()],
         slight: vec!["host a: boot differs".into()],
-        figures: compare_runs(&usual, &slower, &analysis.models, 0.02, 0.95),
+        figures: compare_runs(&usual, &slower.into_table(), analysis.models(), 0.02, 0.95),
         receipts: None,
     };
-    let between = Between::of(vec![runs]);
+    let between = RunComparison::from_candidates(vec![runs]);
     assert_eq!(between.conclusion, Conclusion::Against);
     let text = report::verdict::terminal(&between, Style::PLAIN);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");

@@ -4,11 +4,13 @@ use model::{Bytes, Cell};
 
 use crate::cost::sizes::Sizes;
 use crate::cost::{Context, frames_count, threshold};
-use crate::result::{Estimate, Fit, FitOutcome, FitPoint, Piece, Term, TermEstimate};
+use crate::cost::{Fit, FitOutcome, FitPoint, Piece, TermEstimate};
 use stats::bootstrap;
+use stats::cost::Term;
 use stats::cost::design::{Point, choices, collinearity, range};
 use stats::cost::robust;
 use stats::cost::search::{self, Form, Search};
+use stats::estimate::Estimate;
 
 /// A model that is wrong by more than this at any size is not one.
 const WORST_RESIDUAL: f64 = 0.5;

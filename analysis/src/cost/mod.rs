@@ -8,18 +8,23 @@
 pub mod threshold;
 
 mod assemble;
+pub mod fit;
 pub mod sizes;
 
-use model::{Bytes, Cell, Protocol};
+use model::cell::Series;
+use model::{Cell, Protocol};
 
-use crate::figures::Figures;
+use crate::grouping::group_by;
+use crate::metric::Metric;
 use crate::paths::Paths;
-use crate::result::{CostModel, FitOutcome, Metric, Quantity, Term};
+use crate::table::CellTrials;
 use sizes::Sizes;
+
+pub use fit::{Breakpoint, CostModel, Fit, FitOutcome, FitPoint, Piece, Quantity, TermEstimate};
 
 use crate::stopping::Claim;
 use stats::bootstrap::{self, Batches};
-use stats::cost::LEAST_SIZES;
+use stats::cost::{LEAST_SIZES, Term};
 use stats::median;
 
 /// Fewer blocks show neither how much medians scatter nor how sure a
@@ -30,18 +35,7 @@ const LEAST_BLOCKS: usize = bootstrap::LEAST_BLOCKS;
 /// those that arrive is not the time that one takes.
 const MOST_LOST: f64 = 0.01;
 
-/// What is known of one cell.
-#[derive(Debug, Clone, Copy)]
-pub struct Trials<'a> {
-    /// The cell.
-    pub cell: &'a Cell,
-    /// Its trials.
-    pub figures: &'a [Figures],
-    /// The largest segment TCP sent in them, if it tells.
-    pub segment: Option<Bytes>,
-}
-
-/// What holds for all models of a run.
+/// The conditions that hold for all models of a run.
 #[derive(Debug, Clone)]
 pub struct Context<'a> {
     /// The intervals that its figures may claim.
@@ -54,35 +48,15 @@ pub struct Context<'a> {
     pub seed: u64,
 }
 
-impl Quantity {
-    /// Every quantity, in the order of reports.
-    pub const ALL: &'static [Self] = &[Self::Elapsed, Self::SenderCpu, Self::ReceiverCpu];
-
-    /// The figure of a trial that it is.
-    pub const fn metric(self) -> Metric {
-        match self {
-            Self::Elapsed => Metric::TimePerMessageNs,
-            Self::SenderCpu => Metric::SenderCpuPerMessageNs,
-            Self::ReceiverCpu => Metric::ReceiverCpuPerMessageNs,
-        }
-    }
-}
-
 /// The models of every series of stream cells, in the order in which series
 /// first come up, each for every quantity.
-pub fn models(cells: &[Trials], context: &Context) -> Vec<CostModel> {
-    let mut series: Vec<(model::cell::Series, Vec<Trials>)> = Vec::new();
+pub fn models(cells: &[CellTrials], context: &Context) -> Vec<CostModel> {
     // A mix has no size to put a line through: it is what models are for.
-    for trials in cells.iter().filter(|trials| trials.cell.test.is_stream() && trials.cell.mix.is_none()) {
-        let of_cell = trials.cell.series();
-        match series.iter_mut().find(|(known, _)| *known == of_cell) {
-            Some((_, members)) => members.push(*trials),
-            None => series.push((of_cell, vec![*trials])),
-        }
-    }
+    let streams = cells.iter().filter(|trials| trials.cell.test.is_stream() && trials.cell.mix.is_none());
+    let series = group_by(streams, |trials| trials.cell.series());
     let all = series.iter().flat_map(|(series, members)| Quantity::ALL.iter().map(move |quantity| (series, members, *quantity)));
     all.map(|(series, members, quantity)| CostModel {
-        series: series.to_string(),
+        series: series.clone(),
         protocol: series.test().protocol(),
         quantity,
         outcome: outcome(series, members, quantity, context),
@@ -90,16 +64,16 @@ pub fn models(cells: &[Trials], context: &Context) -> Vec<CostModel> {
     .collect()
 }
 
-fn outcome(series: &model::cell::Series, members: &[Trials], quantity: Quantity, context: &Context) -> FitOutcome {
-    let sizes = Sizes::of(members, quantity.metric(), context.batches);
+fn outcome(series: &Series, members: &[&CellTrials], quantity: Quantity, context: &Context) -> FitOutcome {
+    let sizes = Sizes::from_trials(members, quantity.metric(), context.batches);
     match refusal(series, members, quantity, &sizes, context) {
         Some(reason) => FitOutcome::NotALine { reason },
-        None => assemble::fit(&sizes, members[0].cell, &optional(members, quantity, context), context),
+        None => assemble::fit(&sizes, &members[0].cell, &optional(members, quantity, context), context),
     }
 }
 
 /// Why there cannot be a model, whatever the figures are.
-fn refusal(series: &model::cell::Series, members: &[Trials], quantity: Quantity, sizes: &Sizes, context: &Context) -> Option<String> {
+fn refusal(series: &Series, members: &[&CellTrials], quantity: Quantity, sizes: &Sizes, context: &Context) -> Option<String> {
     if series.test().protocol() == Protocol::Tcp && !series.nodelay() {
         let reason = "without TCP_NODELAY Nagle's algorithm holds small messages back and joins them, so that the time per message \
                       is not a line in its size; set it (`--nodelay`) for a model";
@@ -121,7 +95,7 @@ fn refusal(series: &model::cell::Series, members: &[Trials], quantity: Quantity,
 }
 
 /// Why the times of a series are not those of a message.
-fn not_its_own(series: &model::cell::Series, quantity: Quantity) -> Option<&'static str> {
+fn not_its_own(series: &Series, quantity: Quantity) -> Option<&'static str> {
     if series.rate().is_some() {
         return Some(
             "a rate was offered, so that the time per message is the schedule's and its CPU time holds the waiting between two messages; \
@@ -132,7 +106,7 @@ fn not_its_own(series: &model::cell::Series, quantity: Quantity) -> Option<&'sta
         .then_some("both ends sent, and nothing says which way an end's CPU time went; send one way for a model")
 }
 
-fn disturbed(members: &[Trials]) -> Option<String> {
+fn disturbed(members: &[&CellTrials]) -> Option<String> {
     let (disturbed, trials) = mostly_disturbed(members)?;
     Some(format!(
         "{disturbed} of its {trials} trials were disturbed (see the warnings), so that elapsed times are those of this machine and \
@@ -141,14 +115,14 @@ fn disturbed(members: &[Trials]) -> Option<String> {
 }
 
 /// Disturbed trials and all of a series, where the former are at least half.
-fn mostly_disturbed(members: &[Trials]) -> Option<(usize, usize)> {
+fn mostly_disturbed(members: &[&CellTrials]) -> Option<(usize, usize)> {
     let trials: usize = members.iter().map(|trials| trials.figures.len()).sum();
     let disturbed: usize = members.iter().map(|trials| trials.figures.iter().filter(|trial| trial.disturbed).count()).sum();
     (disturbed * 2 >= trials).then_some((disturbed, trials))
 }
 
-fn survivors(members: &[Trials]) -> Option<String> {
-    let loss = |trials: &Trials| {
+fn survivors(members: &[&CellTrials]) -> Option<String> {
+    let loss = |trials: &&CellTrials| {
         let shares: Vec<f64> = trials.figures.iter().filter_map(|trial| trial.get(Metric::LossShare)).collect();
         Some((median::median(&shares)?, trials.cell.size))
     };
@@ -167,8 +141,8 @@ fn survivors(members: &[Trials]) -> Option<String> {
 /// elapsed time; of CPU time they are, at both ends: the sender pays for the
 /// wake-up that its message brings about. In a series that is mostly disturbed
 /// both follow from what else ran, and are no cause of each other.
-fn optional(members: &[Trials], quantity: Quantity, context: &Context) -> Vec<Term> {
-    let frame = frames_count(members[0].cell, context).then_some(Term::Frame);
+fn optional(members: &[&CellTrials], quantity: Quantity, context: &Context) -> Vec<Term> {
+    let frame = frames_count(&members[0].cell, context).then_some(Term::Frame);
     let wakeup = (quantity != Quantity::Elapsed && mostly_disturbed(members).is_none()).then_some(Term::Wakeup);
     frame.into_iter().chain(wakeup).collect()
 }
@@ -180,28 +154,26 @@ fn frames_count(cell: &Cell, context: &Context) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Context, Trials, optional};
-    use crate::figures::Figures;
+    use super::{Context, Quantity, optional};
     use crate::paths::Paths;
-    use crate::result::{Quantity, Term};
     use crate::stopping::Claim;
-    use crate::testing::{cell, measured, record, run};
+    use crate::table::CellTrials;
+    use crate::testing::{cell, figures, measured, record, run};
     use model::{Role, Test, Warning};
     use stats::bootstrap::Batches;
+    use stats::cost::Term;
 
-    /// The terms tried for a series of ten trials of which so many are disturbed.
+    /// The terms tried for a series of ten trials of which some are disturbed.
     fn tried(disturbed: u32, quantity: Quantity) -> Vec<Term> {
-        let figures: Vec<Figures> = (0..10)
-            .map(|block| {
-                let mut record = record(Test::UdpStream, 64, block, measured(Test::UdpStream, 64));
-                record.warnings.extend((block < disturbed).then_some(Warning::Contended { role: Role::Sender, share: 0.5 }));
-                Figures::of(&record, record.measured().unwrap(), None)
-            })
-            .collect();
-        let cell = cell(Test::UdpStream, 64);
+        let mut trials = CellTrials::new(cell(Test::UdpStream, 64));
+        trials.figures.extend((0..10).map(|block| {
+            let mut record = record(Test::UdpStream, 64, block, measured(Test::UdpStream, 64));
+            record.warnings.extend((block < disturbed).then_some(Warning::Contended { role: Role::Sender, share: 0.5 }));
+            figures(&record)
+        }));
         let claim = Claim::of(&run(Vec::new(), 9).plan.blocks);
         let context = Context { claim, batches: &Batches::of(0..10), paths: &Paths::default(), seed: 1 };
-        optional(&[Trials { cell: &cell, figures: &figures, segment: None }], quantity, &context)
+        optional(&[&trials], quantity, &context)
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use model::Bytes;
 
-use crate::cost::Trials;
 use crate::figures::Figures;
-use crate::result::Metric;
+use crate::metric::Metric;
+use crate::table::CellTrials;
 use stats::bootstrap::Batches;
 use stats::cost::LEAST_NOISE;
 use stats::cost::design::Point;
@@ -32,12 +32,12 @@ pub struct Column(Vec<(f64, u32)>);
 
 impl Sizes {
     /// Sizes at which `metric` was measured and is above 0.
-    pub fn of(members: &[Trials], metric: Metric, batches: &Batches) -> Self {
-        let size = |trials: &Trials| Size {
+    pub fn from_trials(members: &[&CellTrials], metric: Metric, batches: &Batches) -> Self {
+        let size = |trials: &&CellTrials| Size {
             size: trials.cell.size,
-            time: Column::of(trials.figures, metric, batches),
-            frames: Column::of(trials.figures, Metric::FramesPerMessage, batches),
-            wakeups: Column::of(trials.figures, Metric::ReceiverWakeupsPerMessage, batches),
+            time: Column::of(&trials.figures, metric, batches),
+            frames: Column::of(&trials.figures, Metric::FramesPerMessage, batches),
+            wakeups: Column::of(&trials.figures, Metric::ReceiverWakeupsPerMessage, batches),
         };
         let mut sizes: Vec<Size> = members.iter().map(size).filter(|size| size.time.median(None).is_some_and(|time| time > 0.0)).collect();
         sizes.sort_by_key(|size| size.size);

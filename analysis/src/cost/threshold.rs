@@ -4,7 +4,7 @@ use model::{Bytes, Cell, Family, Protocol};
 
 use stats::cost::threshold::{FIXED, Threshold, between};
 
-use crate::result::Breakpoint;
+use crate::cost::Breakpoint;
 
 /// The largest payload that one frame carries; `None` when neither the link's
 /// MTU nor TCP's own segment size is known.

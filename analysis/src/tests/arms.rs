@@ -2,10 +2,11 @@
 
 use model::{Arm, Nanos, Run, Test, TrialRecord};
 
-use crate::result::arms::CoefficientsOutcome;
-use crate::result::{ArmVerdict, Metric, Quantity};
+use crate::cost::Quantity;
+use crate::metric::Metric;
+use crate::studies::verdicts::ArmVerdict;
 use crate::testing::{cell, generator, measured, normal, record, run};
-use crate::verdict::{Conclusion, Verdict};
+use crate::verdict::{CoefficientsOutcome, Conclusion, MetricComparison, Verdict};
 use crate::{Analysis, Collector};
 
 const SIZES: [u64; 6] = [1, 64, 256, 512, 1024, 1400];
@@ -38,6 +39,7 @@ fn trials(run: &Run, cost: impl Fn(usize, f64) -> f64) -> Vec<TrialRecord> {
                 trial.receiver.window.end = trial.receiver.window.start + Nanos::new((ns * 50_000.0) as u64);
                 let mut record = record(cell.test, cell.size.get(), block, trial);
                 (record.arm, record.started_ms) = (Some(arm.name.clone()), 1_000 * u64::from(block));
+                record.complete(&run.plan);
                 records.push(record);
             }
         }
@@ -51,7 +53,7 @@ fn analyse(run: &Run, records: &[TrialRecord]) -> Analysis {
     collector.finish()
 }
 
-fn metric(verdict: &ArmVerdict, metric: Metric) -> &crate::result::arms::MetricVerdict {
+fn metric(verdict: &ArmVerdict, metric: Metric) -> &MetricComparison {
     verdict.metrics.iter().find(|found| found.metric == metric).unwrap()
 }
 
@@ -60,7 +62,7 @@ fn arms_are_not_mixed() {
     let run = planned(&["a", "b: nodelay=false"], 9);
     let records = trials(&run, |arm, size| (1_800.0 + 0.3 * size) * if arm == 1 { 2.0 } else { 1.0 });
     let analysis = analyse(&run, &records);
-    assert_eq!((analysis.trials, analysis.cells.len(), analysis.arms.len(), analysis.verdicts.len()), (126, 7, 1, 1));
+    assert_eq!((analysis.trials, analysis.cells.len(), analysis.arms().len(), analysis.verdicts().len()), (126, 7, 1, 1));
     let of_first: Vec<TrialRecord> = records
         .iter()
         .filter(|record| record.arm.as_deref() == Some("a"))
@@ -69,24 +71,24 @@ fn arms_are_not_mixed() {
     let mut alone = run.clone();
     alone.plan.arms.clear();
     let alone = analyse(&alone, &of_first);
-    assert!(alone.arms.is_empty() && alone.verdicts.is_empty());
-    assert_eq!((&alone.cells, &alone.models, &alone.roles), (&analysis.cells, &analysis.models, &analysis.roles));
+    assert!(alone.arms().is_empty() && alone.verdicts().is_empty());
+    assert_eq!((&alone.cells, alone.models(), alone.roles()), (&analysis.cells, analysis.models(), analysis.roles()));
     // Its own cells are called what they were run as.
-    let other = &analysis.arms[0];
+    let other = &analysis.arms()[0];
     assert_eq!((other.name.as_str(), other.cells[6].label.as_str()), ("b", "TCP_STREAM (nagle) 64 B"));
     assert_eq!((analysis.cells[6].label.as_str(), other.cells.len()), ("TCP_STREAM (nodelay) 64 B", 7));
-    let time = |cells: &[crate::result::CellResult]| cells[0].metrics[&Metric::TimePerMessageNs].value;
+    let time = |cells: &[crate::cells::CellResult]| cells[0].metrics[&Metric::TimePerMessageNs].value;
     assert!((time(&other.cells) / time(&analysis.cells) - 2.0).abs() < 0.1);
     // To UDP the setting means nothing.
-    assert_eq!(analysis.verdicts[0].alike, [0, 1, 2, 3, 4, 5]);
-    assert!(!analysis.verdicts[0].is_self_test && analysis.verdicts[0].self_test.is_none());
+    assert_eq!(analysis.verdicts()[0].alike, [0, 1, 2, 3, 4, 5]);
+    assert!(!analysis.verdicts()[0].is_self_test && analysis.verdicts()[0].self_test.is_none());
 }
 
 #[test]
 fn a_machine_against_itself_shows_what_it_can_show() {
     let run = planned(&["a", "a"], 12);
     let analysis = analyse(&run, &trials(&run, |_, size| 1_800.0 + 0.3 * size));
-    let verdict = &analysis.verdicts[0];
+    let verdict = &analysis.verdicts()[0];
     assert_eq!((verdict.baseline.as_str(), verdict.candidate.as_str(), verdict.is_self_test), ("a", "a#2", true));
     assert!(verdict.alike.is_empty());
     let headline = metric(verdict, Metric::TimePerMessageNs);
@@ -102,14 +104,18 @@ fn a_machine_against_itself_shows_what_it_can_show() {
 fn what_became_dearer_is_shown_and_where() {
     let run = planned(&["a", "b: before=true"], 14);
     let analysis = analyse(&run, &trials(&run, |arm, size| 1_800.0 + 0.9 * size + if arm == 1 { 200.0 } else { 0.0 }));
-    let verdict = &analysis.verdicts[0];
+    let verdict = &analysis.verdicts()[0];
     assert_eq!(verdict.conclusion, Conclusion::Against);
     let cpu = &metric(verdict, Metric::SenderCpuPerMessageNs).comparison;
     assert_eq!((cpu.overall.worse, cpu.cells.len()), (7, 7));
     let ratio = cpu.cells[0].ratio.unwrap();
     assert!((ratio.value - 2_000.9 / 1_800.9).abs() < 0.03 && ratio.n == 14, "{ratio:?}");
     // The message became dearer by 200 ns, the byte did not.
-    let series = verdict.coefficients.iter().find(|found| found.quantity == Quantity::SenderCpu && found.series == "UDP_STREAM").unwrap();
+    let series = verdict
+        .coefficients
+        .iter()
+        .find(|found| found.quantity == Quantity::SenderCpu && found.series == cell(Test::UdpStream, 1).series())
+        .unwrap();
     let CoefficientsOutcome::Compared(compared) = &series.outcome else { panic!("{series:?}") };
     let message = &compared.coefficients[0].difference_ns;
     assert!((message.value - 200.0).abs() < 30.0, "{compared:?}");
@@ -129,7 +135,7 @@ fn interrupt_time_is_each_trials_own_in_pairs() {
         trial.sender.cpu_time.irq = Some(Nanos::from_millis(10 * ticks));
     }
     let analysis = analyse(&run, &records);
-    let pairs = &metric(&analysis.verdicts[0], Metric::SenderCpuPerMessageNs).pairs[0];
+    let pairs = &metric(&analysis.verdicts()[0], Metric::SenderCpuPerMessageNs).pairs[0];
     assert!(pairs[0].baseline > pairs[0].candidate * 1.8, "{:?}", pairs[0]);
     assert!(pairs[1..].iter().all(|pair| (pair.baseline / pair.candidate - 1.0).abs() < 0.1), "{pairs:?}");
 }

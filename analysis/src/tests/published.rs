@@ -1,8 +1,9 @@
 //! The published tables, analysed as if they were a run of ours.
 
-use crate::result::{Fit, FitOutcome, Quantity, Term};
+use crate::cost::{Fit, FitOutcome, Quantity};
 use crate::testing::{analyse, measured, record};
 use model::{Nanos, Test, TrialRecord};
+use stats::cost::Term;
 use stats::cost::design::Point;
 use stats::cost::robust;
 
@@ -61,7 +62,7 @@ fn the_whole_analysis_says_so_too() {
         // The tables have one figure a size; a model needs six blocks.
         let trials = (0..6).flat_map(|block| rows.iter().map(move |(bytes, delay)| as_trial(block, *bytes, *delay)));
         let analysis = analyse(trials);
-        let elapsed = analysis.models.iter().find(|model| model.quantity == Quantity::Elapsed).unwrap();
+        let elapsed = analysis.models().iter().find(|model| model.quantity == Quantity::Elapsed).unwrap();
         let FitOutcome::Fitted(Fit { r_squared, pieces, points, .. }) = &elapsed.outcome else { panic!("{name}: {:?}", elapsed.outcome) };
         let worst = points.iter().map(|point| point.residual.abs()).fold(0.0, f64::max);
         eprintln!("{name}: {} piece(s), r2 = {r_squared:.4}, worst residual {:.1} %", pieces.len(), worst * 100.0);

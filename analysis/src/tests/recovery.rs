@@ -1,10 +1,11 @@
 //! Known parameters have to come back from noisy data.
 
-use crate::result::{Fit, FitOutcome, Piece, Quantity, Term, TermEstimate};
+use crate::cost::{Fit, FitOutcome, Piece, Quantity, TermEstimate};
 use crate::testing::{analyse, generator, measured, normal, record};
 use model::{Nanos, Test, TrialRecord};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
+use stats::cost::Term;
 
 /// What a message truly costs in a made-up study.
 #[derive(Debug, Clone, Copy)]
@@ -73,9 +74,9 @@ fn study(truth: Truth, sizes: &[u64], counted: bool, seed: u64) -> impl Iterator
 fn fitted(truth: Truth, sizes: &[u64], counted: bool, seed: u64) -> Option<Fit> {
     let analysis = analyse(study(truth, sizes, counted, seed));
     let quantity = if truth.wakeup > 0.0 { Quantity::ReceiverCpu } else { Quantity::Elapsed };
-    let model = analysis.models.into_iter().find(|model| model.quantity == quantity)?;
-    match model.outcome {
-        FitOutcome::Fitted(fit) => Some(fit),
+    let model = analysis.models().into_iter().find(|model| model.quantity == quantity)?;
+    match &model.outcome {
+        FitOutcome::Fitted(fit) => Some(fit.clone()),
         FitOutcome::NotALine { .. } => None,
     }
 }

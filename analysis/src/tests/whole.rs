@@ -10,7 +10,11 @@ use proptest::prelude::{ProptestConfig, any, prop_assert, proptest};
 use rand::RngExt;
 
 use crate::Collector;
-use crate::result::{Disturbed, FitOutcome, Limit, Metric, Quantity, Roles};
+use crate::cells::Limit;
+use crate::cost::{FitOutcome, Quantity};
+use crate::findings::Disturbed;
+use crate::metric::Metric;
+use crate::studies::roles::Roles;
 use crate::testing::{analyse, cell, generator, measured, record, run};
 
 const SIZES: [u64; 9] = [1, 64, 112, 512, 1024, 1472, 2032, 8192, 16_384];
@@ -52,13 +56,13 @@ fn every_part_is_filled() {
     let analysis = analyse(study(9));
     assert_eq!((analysis.blocks, analysis.trials, analysis.failed), (9, 180, 0));
     assert_eq!(analysis.cells.len(), 20);
-    assert_eq!(analysis.models.len(), 6);
-    assert!(analysis.models.iter().take(1).all(|model| matches!(model.outcome, FitOutcome::Fitted(_))), "{:?}", analysis.models);
+    assert_eq!(analysis.models().len(), 6);
+    assert!(analysis.models().iter().take(1).all(|model| matches!(model.outcome, FitOutcome::Fitted(_))), "{:?}", analysis.models());
     assert_eq!(analysis.findings, []);
-    let Some(Roles::Tested(roles)) = analysis.roles else { panic!("{:?}", analysis.roles) };
+    let Some(Roles::Tested(roles)) = analysis.roles() else { panic!("{:?}", analysis.roles()) };
     assert!(roles.swapped + roles.straight == 9 && roles.p > 0.05, "{roles:?}");
     assert_eq!((analysis.disturbed, analysis.irq_pooled), (Disturbed::default(), false));
-    let datagrams = analysis.datagrams.unwrap();
+    let datagrams = analysis.datagrams().unwrap();
     assert_eq!((datagrams.unaccounted, datagrams.sent), (0, 9 * 50_000 * 11));
     let first = &analysis.cells[0];
     let time = first.metrics[&Metric::TimePerMessageNs];
@@ -76,7 +80,7 @@ fn every_part_is_filled() {
 fn nothing_measured_is_no_figure_and_no_panic() {
     let empty = analyse(std::iter::empty());
     assert!(empty.cells.iter().all(|cell| cell.metrics.is_empty() && cell.latency.is_none() && cell.limit.is_none()));
-    assert_eq!((empty.roles, empty.datagrams, empty.trials), (None, None, 0));
+    assert_eq!((empty.roles(), empty.datagrams(), empty.trials), (None, None, 0));
 
     let mut silent = measured(Test::UdpStream, 64);
     silent.receiver.window.end = silent.receiver.window.start;
@@ -133,14 +137,14 @@ fn nagle_is_not_a_line() {
         record
     });
     let analysis = analyse(nagled);
-    let tcp = analysis.models.iter().find(|model| model.series == "TCP_STREAM (nagle)").unwrap();
+    let tcp = analysis.models().iter().find(|model| model.series.to_string() == "TCP_STREAM (nagle)").unwrap();
     assert!(matches!(&tcp.outcome, FitOutcome::NotALine { reason } if reason.contains("--nodelay")));
 }
 
 /// The reason why there is no model of a quantity of UDP.
 fn refused(records: impl Iterator<Item = TrialRecord>, quantity: Quantity) -> Option<String> {
-    let models = analyse(records).models;
-    let model = models.iter().find(|model| model.series == "UDP_STREAM" && model.quantity == quantity).unwrap();
+    let analysis = analyse(records);
+    let model = analysis.models().iter().find(|model| model.series.to_string() == "UDP_STREAM" && model.quantity == quantity).unwrap();
     match &model.outcome {
         FitOutcome::NotALine { reason } => Some(reason.clone()),
         FitOutcome::Fitted(_) => None,

@@ -12,9 +12,11 @@ use serde::Serialize;
 
 use super::compare::{is_sure, needed_to_test};
 use super::{Design, Options};
-use crate::result::{Estimate, Fit, Interval, Term};
+use crate::cost::Fit;
+use stats::cost::Term;
 use stats::cost::design::Point;
 use stats::cost::robust;
+use stats::estimate::{Estimate, Interval};
 use stats::holm::holm;
 use stats::median;
 use stats::ranks::{Nulls, Shifts};
@@ -62,11 +64,11 @@ struct FormPiece {
 
 impl Form {
     /// The form of a fit, such as that of the baseline.
-    pub fn of(fit: &Fit) -> Self {
+    pub fn from_fit(fit: &Fit) -> Self {
         let fitted = |term: &Term| *term != Term::FullSegment;
-        let value = |terms: &[crate::result::TermEstimate], of: Term| terms.iter().find(|t| t.term == of).map(|t| t.estimate.value);
+        let value = |terms: &[crate::cost::TermEstimate], of: Term| terms.iter().find(|t| t.term == of).map(|t| t.estimate.value);
         let terms = fit.pieces.first().map_or(Vec::new(), |piece| piece.terms.iter().map(|found| found.term).filter(fitted).collect());
-        let piece = |piece: &crate::result::Piece| {
+        let piece = |piece: &crate::cost::Piece| {
             let full = value(&piece.terms, Term::FullSegment).zip(value(&piece.terms, Term::Byte));
             let segment = full.map(|(full, byte)| (full / byte).round()).filter(|bytes| bytes.is_finite() && *bytes >= 1.0);
             FormPiece { from: piece.from, to: piece.to, segment }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::judged::{Comparison, Judged, Overall, Verdict};
 use super::{Design, Direction, Options, Values};
-use crate::result::{Estimate, Interval};
+use stats::estimate::{Estimate, Interval};
 use stats::holm::holm;
 use stats::median;
 use stats::ranks::{self, Nulls, Shifts};

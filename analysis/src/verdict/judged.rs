@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{Design, Direction};
-use crate::result::Estimate;
+use stats::estimate::Estimate;
 
 /// What the figures of two arms say of one cell, or of all.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

@@ -5,7 +5,8 @@
 use serde::Serialize;
 
 use super::{Design, Options, Values};
-use crate::result::{Estimate, Metric};
+use crate::metric::Metric;
+use stats::estimate::Estimate;
 use stats::median;
 use stats::ranks::Nulls;
 
@@ -60,7 +61,7 @@ fn moved(values: &Values, options: &Options, nulls: &mut Nulls) -> Option<Moved>
 #[cfg(test)]
 mod tests {
     use super::means;
-    use crate::result::Metric;
+    use crate::metric::Metric;
     use crate::verdict::{Design, Options, Values};
 
     const WAKEUPS: Metric = Metric::ReceiverWakeupsPerMessage;

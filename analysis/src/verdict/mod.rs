@@ -12,21 +12,23 @@
 
 mod coefficients;
 mod compare;
-mod direction;
 mod judged;
 mod means;
 mod selftest;
 mod series;
+mod sides;
 
 pub mod simulation;
 
+pub use crate::metric::Direction;
 pub use coefficients::{BlockPoints, Change, Coefficient, CoefficientError, Coefficients, Form, SizePoint, coefficients};
 pub use compare::{blocks_needed, compare};
-pub use direction::{Direction, direction};
 pub use judged::{Comparison, Conclusion, Judged, Overall, Verdict, conclude};
 pub use means::{MEANS, Means, Moved, means};
 pub use selftest::{Outlook, SelfTest, detectable, self_test};
 pub use series::{Arm, Doubt, Shape, doubts};
+pub(crate) use sides::Sides;
+pub use sides::{CoefficientsOutcome, HEADLINE, MetricComparison, Pair, SeriesVerdict};
 
 use std::collections::BTreeMap;
 

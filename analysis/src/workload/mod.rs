@@ -3,26 +3,26 @@
 //!
 //! ```text
 //! Workload -> Share (what of it can be sent) -> Mix -> cells
-//! TrialRecord -> Gatherer -> Gathered: figures of sizes and of mixes
-//! Gathered + Analysis (models, receipts) -> weights over sizes -> WorkloadStudy
+//! TrialTable -> StreamTrials: figures of sizes and of mixes
+//! StreamTrials + Analysis (models, receipts) -> weights over sizes -> WorkloadStudy
 //! ```
 //!
 //! `docs/workload.md` has the maths.
 
-mod gathered;
 mod share;
 mod study;
 mod sweep;
 mod touching;
+mod trials;
 mod weights;
 
-pub use gathered::{Gathered, Gatherer};
 pub use share::{Cut, Share, Workload, WorkloadFileError};
 pub use study::{
     FigureRow, NoModel, Quantity, Sent, SeriesResult, ShareOfTime, Source, Touching, WORKLOAD_FORMAT, WorkloadResult, WorkloadStudy,
     lay_side_by_side,
 };
 pub use sweep::sizes_for;
+pub use trials::StreamTrials;
 pub use weights::{Beyond, Weights};
 
 #[cfg(test)]

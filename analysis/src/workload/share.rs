@@ -4,7 +4,7 @@ use model::mix::{Mix, MixError};
 use model::{Cell, Protocol};
 use serde::Serialize;
 
-use crate::receipt::WORKLOADS;
+use crate::studies::receipt::WORKLOADS;
 use attribution::{SizeDistribution, WorkloadError};
 
 /// A distribution of message sizes with its name.

@@ -4,15 +4,19 @@ use model::cell::Series;
 use model::{Protocol, Role};
 use serde::Serialize;
 
-use super::gathered::{CellTrials, Gathered};
 use super::share::{Cut, Workload};
 use super::touching;
+use super::trials::StreamTrials;
 use super::weights::{Beyond, Weights};
-use crate::result::{Analysis, Estimate, Metric};
+use crate::cost;
+use crate::metric::Metric;
+use crate::studies::Analysis;
+use crate::table::CellTrials;
+use stats::estimate::Estimate;
 
-mod foretold;
+mod predicted;
 
-use foretold::{AtSizes, Drawn};
+use predicted::{AtSizes, Drawn};
 
 /// The version of [`WorkloadStudy`] as JSON.
 pub const WORKLOAD_FORMAT: u32 = 1;
@@ -116,10 +120,10 @@ impl Quantity {
     }
 
     /// The cost model that explains it, if any does.
-    const fn model(self) -> Option<(crate::result::Quantity, Role)> {
+    const fn model(self) -> Option<(cost::Quantity, Role)> {
         match self {
-            Self::SenderCpu => Some((crate::result::Quantity::SenderCpu, Role::Sender)),
-            Self::ReceiverCpu => Some((crate::result::Quantity::ReceiverCpu, Role::Receiver)),
+            Self::SenderCpu => Some((cost::Quantity::SenderCpu, Role::Sender)),
+            Self::ReceiverCpu => Some((cost::Quantity::ReceiverCpu, Role::Receiver)),
             Self::MessagesPerS | Self::Frames | Self::ReceiverWakeups => None,
         }
     }
@@ -190,8 +194,12 @@ pub struct Sent {
 /// measured of it beside that; the same run may be both.
 ///
 /// A workload that a series cannot send at all is left out there.
-pub fn lay_side_by_side(workloads: &[Workload], sizes: (&Gathered, &Analysis), mixes: Option<(&Gathered, &Analysis)>) -> WorkloadStudy {
-    let same = |mixes: &Gathered| std::ptr::eq(mixes, sizes.0);
+pub fn lay_side_by_side(
+    workloads: &[Workload],
+    sizes: (&StreamTrials, &Analysis),
+    mixes: Option<(&StreamTrials, &Analysis)>,
+) -> WorkloadStudy {
+    let same = |mixes: &StreamTrials| std::ptr::eq(mixes, sizes.0);
     let sweeps: Vec<Sweep> = sizes.0.sweeps().into_iter().filter_map(|members| Sweep::of(&members, sizes)).collect();
     let result = |workload: &Workload| WorkloadResult {
         workload: workload.name.clone(),
@@ -220,13 +228,13 @@ struct Sweep {
 }
 
 impl Sweep {
-    fn of(members: &[&CellTrials], (gathered, analysis): (&Gathered, &Analysis)) -> Option<Self> {
+    fn of(members: &[&CellTrials], (gathered, analysis): (&StreamTrials, &Analysis)) -> Option<Self> {
         let like = members.first()?.cell.clone();
         let series = like.series();
         let mut no_model = Vec::new();
         let mut found = Vec::new();
         for quantity in Quantity::ALL {
-            let outcome = quantity.model().and_then(|(model, role)| Some((foretold::outcome(analysis, &series, model)?, role)));
+            let outcome = quantity.model().and_then(|(model, role)| Some((predicted::outcome(analysis, &series, model)?, role)));
             let fit = match outcome {
                 Some((Ok(fit), _)) => Some(fit),
                 Some((Err(reason), role)) => {
@@ -241,11 +249,16 @@ impl Sweep {
         Some(Self { like, series, bytes, found, no_model })
     }
 
-    fn result(&self, workload: &Workload, sizes: (&Gathered, &Analysis), mixes: Option<(&Gathered, &Analysis)>) -> Option<SeriesResult> {
+    fn result(
+        &self,
+        workload: &Workload,
+        sizes: (&StreamTrials, &Analysis),
+        mixes: Option<(&StreamTrials, &Analysis)>,
+    ) -> Option<SeriesResult> {
         let share = workload.share_of(&self.like).ok()?;
         let beyond = Weights::of(&share.sizes, &self.bytes)?.beyond;
         let trials = mixes.and_then(|(gathered, _)| Some((gathered.mix(&workload.name, &self.series)?, gathered)));
-        let trials = trials.filter(|(trials, _)| trials.sent.0 > 0);
+        let trials = trials.filter(|(trials, _)| trials.sent[0] > 0);
         let mean = trials.map_or_else(|| share.mean(), |(trials, _)| trials.mean_sent());
         let row = |(quantity, at): &(Quantity, AtSizes)| row(*quantity, at, (&share.sizes, mean), sizes.0, trials);
         Some(SeriesResult {
@@ -260,7 +273,7 @@ impl Sweep {
             no_model: self.no_model.clone(),
             figures: self.found.iter().filter_map(row).collect(),
             touching: touching::of(&share, &self.series, &workload.name, sizes.1, mixes.map(|(_, analysis)| analysis)),
-            sent: trials.map(|(trials, _)| Sent { trials: trials.figures.len(), messages: trials.sent.0, mean_bytes: trials.mean_sent() }),
+            sent: trials.map(|(trials, _)| Sent { trials: trials.figures.len(), messages: trials.sent[0], mean_bytes: trials.mean_sent() }),
         })
     }
 }
@@ -270,8 +283,8 @@ fn row(
     quantity: Quantity,
     at: &AtSizes,
     (mix, mean): (&[(u64, f64)], f64),
-    sizes: &Gathered,
-    mixes: Option<(&CellTrials, &Gathered)>,
+    sizes: &StreamTrials,
+    mixes: Option<(&CellTrials, &StreamTrials)>,
 ) -> Option<FigureRow> {
     let foretold = at.mean_over(mix, mean)?;
     let n = sizes.batches.blocks();

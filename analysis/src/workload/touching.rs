@@ -7,8 +7,8 @@ use model::cell::Series;
 
 use super::share::Share;
 use super::study::{ShareOfTime, Touching};
-use crate::result::Analysis;
-use crate::result::receipt::CellReceipt;
+use crate::studies::Analysis;
+use crate::studies::receipt::CellReceipt;
 use attribution::{Figure, Receipt, SizeDistribution, weigh};
 
 /// Of both ends, where either side has a receipt.

@@ -13,6 +13,7 @@ use crate::number::{self, NOTHING};
 use crate::sinks::terminal::table::Column;
 use crate::sinks::terminal::{Page, Style};
 use crate::studies::checks as balance;
+use crate::words::metric::writer;
 use crate::words::plural;
 
 /// The summary of a trial; ends with a newline. `verbose` lists every flow of many.
@@ -69,8 +70,8 @@ struct Line(&'static str, String, String);
 fn ends(page: &mut Page, setting: &Setting, measured: &Measured, figures: &Single) {
     let (sender, receiver) = (&measured.sender, &measured.receiver);
     let both = |name, write: &dyn Fn(&EndReport) -> String| Line(name, write(sender), write(receiver));
-    let figure = |metric: Metric, write: fn(f64) -> String| figures.metrics.get(&metric).map_or(NOTHING.to_owned(), |value| write(*value));
-    let pair = |name, here: Metric, there: Metric, write: fn(f64) -> String| Line(name, figure(here, write), figure(there, write));
+    let figure = |metric: Metric| figures.metrics.get(&metric).map_or(NOTHING.to_owned(), |value| writer(metric)(*value));
+    let pair = |name, here: Metric, there: Metric| Line(name, figure(here), figure(there));
     let mut lines = vec![
         Line("where", setting.place(Role::Sender).to_owned(), setting.place(Role::Receiver).to_owned()),
         both("measured", &|end| end.window.length().to_string()),
@@ -85,10 +86,10 @@ fn ends(page: &mut Page, setting: &Setting, measured: &Measured, figures: &Singl
     lines.extend([
         both("messages", &|end| number::whole(end.counts.messages)),
         both("messages/s", &|end| number::count(per_second(end, end.counts.messages))),
-        pair("CPU/message", Metric::SenderCpuPerMessageNs, Metric::ReceiverCpuPerMessageNs, number::time),
-        pair("CPU/KiB", Metric::SenderCpuPerKibNs, Metric::ReceiverCpuPerKibNs, number::time),
-        pair("CPU busy", Metric::SenderBusyShare, Metric::ReceiverBusyShare, number::percent),
-        pair("waited for a CPU", Metric::SenderRunDelayShare, Metric::ReceiverRunDelayShare, number::percent),
+        pair("CPU/message", Metric::SenderCpuPerMessageNs, Metric::ReceiverCpuPerMessageNs),
+        pair("CPU/KiB", Metric::SenderCpuPerKibNs, Metric::ReceiverCpuPerKibNs),
+        pair("CPU busy", Metric::SenderBusyShare, Metric::ReceiverBusyShare),
+        pair("waited for a CPU", Metric::SenderRunDelayShare, Metric::ReceiverRunDelayShare),
         both("switches", &|end| number::whole(end.switches.voluntary.saturating_add(end.switches.involuntary))),
     ]);
     if sender.tcp.is_some() || receiver.tcp.is_some() {

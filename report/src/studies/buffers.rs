@@ -323,7 +323,7 @@ fn diagonal_figure(place: usize, map: &BufferMap, published: Option<&Published>)
         traces.push(model);
     }
     for (series, theirs) in
-        published.into_iter().flat_map(|published| &published.buffers).filter(|theirs| theirs.map == map.label).enumerate()
+        published.into_iter().flat_map(|published| &published.buffers).filter(|theirs| theirs.place == place).enumerate()
     {
         let rows: Vec<(f64, f64)> =
             theirs.rows.iter().filter_map(|row| Some((row.packets as f64, row.published_kbytes_per_s? * 1024.0 * 8.0))).collect();

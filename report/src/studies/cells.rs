@@ -5,7 +5,7 @@ use analysis::result::{Analysis, CellResult, Latency, Metric};
 use crate::document::{Block, Cell, Head, Kind, Rows, Section, Shown, Table};
 use crate::number;
 use crate::series::{Group, Kind as Times, OTHER_TIMES, counts_wakeups, has, limit, lost_any, metric, percentile};
-use crate::words::metric::{title, writer};
+use crate::words::metric::writer;
 use crate::words::{self, capital, factor};
 
 /// Tables of every series; those of `variants`, which other sections sum up, are folded.
@@ -116,7 +116,7 @@ fn every(group: &Group) -> Table {
     row("Trials".to_owned(), &|cell| cell.trials.to_string().into());
     for name in Metric::ALL {
         if group.cells.iter().any(|cell| cell.metrics.contains_key(name)) {
-            row(title(*name).to_owned(), &|cell| Cell::estimate(metric(cell, *name), writer(*name)));
+            row(name.title().to_owned(), &|cell| Cell::estimate(metric(cell, *name), writer(*name)));
         }
     }
     let round_trips: Times = ("round trip", |cell| cell.latency.as_ref());

@@ -8,8 +8,8 @@ use crate::{interval, number};
 
 /// Every warning, then the checks of the whole run; a terminal prints the checks first.
 pub fn sections(analysis: &Analysis) -> [Section; 2] {
-    let roles = analysis.roles.as_ref().map(|test| roles(analysis, test));
-    let balance = analysis.datagrams.as_ref().map(datagrams);
+    let roles = analysis.roles().map(|test| roles(analysis, test));
+    let balance = analysis.datagrams().map(datagrams);
     let count = plural(analysis.findings.len() as u64, "warning");
     let finding = |finding: &analysis::result::Finding| Finding {
         text: finding.text.clone(),
@@ -34,7 +34,7 @@ pub fn sections(analysis: &Analysis) -> [Section; 2] {
     if let Some(roles) = &roles {
         page.extend([Block::Heading("Are both directions alike?".into()), Block::Paragraph(roles.as_str().into())]);
     }
-    if let (Some(text), Some(balance)) = (&balance, &analysis.datagrams) {
+    if let (Some(text), Some(balance)) = (&balance, analysis.datagrams()) {
         let heading = Block::Heading("Where did the datagrams go?".into());
         page.extend([heading, Block::Paragraph(text.as_str().into()), table(balance).into()]);
     }

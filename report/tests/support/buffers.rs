@@ -1,9 +1,9 @@
 //! A run that varies socket buffers, and repeats a published study.
 
-use analysis::result::Analysis;
 use analysis::result::buffers::{Autotuned, BufferCell, BufferKnee, BufferLevel, BufferMap, Line, Notch, Prediction};
 use analysis::result::published::{Published, PublishedBuffer, PublishedBuffers, PublishedSize, PublishedSizes, PublishedTime};
-use model::Bytes;
+use analysis::result::{Analysis, StudyResult};
+use model::{Bytes, Cell, Test};
 
 use super::{empty, estimate};
 
@@ -42,6 +42,7 @@ fn map() -> BufferMap {
     let cells: Vec<BufferCell> = (0..SIDE * SIDE).map(|place| cell(place / SIDE, place % SIDE)).collect();
     let notch = |sender: usize, receiver: usize, line| Notch { cell: sender * SIDE + receiver, line, depth: 0.2, p: 0.0021 };
     BufferMap {
+        rest: Cell { nodelay: true, cc: Some("cubic".into()), ..Cell::plain(Test::TcpStream, Bytes::new(1_460)) },
         label: "TCP_STREAM (nodelay, cubic)".into(),
         message: Bytes::new(1_460),
         link: "relay 100M delay=300us".parse().expect("a link"),
@@ -89,6 +90,7 @@ fn published() -> Published {
         buffers: vec![PublishedBuffers {
             pair: "LANCE to LANCE (3/60 to 3/60)".into(),
             map: "TCP_STREAM (nodelay, cubic)".into(),
+            place: 0,
             rows: (1..=17).map(row).collect(),
         }],
     }
@@ -96,7 +98,7 @@ fn published() -> Published {
 
 /// The whole of it.
 pub fn buffers() -> Analysis {
-    Analysis { buffers: vec![map()], published: Some(Box::new(published())), ..empty() }
+    Analysis { studies: vec![StudyResult::Buffers(vec![map()]), StudyResult::Published(published())], ..empty() }
 }
 
 /// A map of which the diagonal alone was measured, over a link without a rate.
@@ -110,5 +112,5 @@ pub fn diagonal() -> Analysis {
     map.diagonal = (0..map.cells.len()).collect();
     (map.notches, map.autotuned, map.tested) = (Vec::new(), None, 15);
     map.knee = Some(BufferKnee { plateau_bit_per_s: 95.9e6, plateau_cells: 4, at: 5, buffer: 6, surely: None });
-    Analysis { buffers: vec![map], ..empty() }
+    Analysis { studies: vec![StudyResult::Buffers(vec![map])], ..empty() }
 }

@@ -10,7 +10,9 @@ pub mod trials;
 
 use std::collections::BTreeMap;
 
-use analysis::result::{ANALYSIS_FORMAT, Analysis, Balance, Disturbed, Estimate, Finding, Interval, Method, RoleTest, Roles};
+use analysis::result::{
+    ANALYSIS_FORMAT, Analysis, Balance, CostModel, Disturbed, Estimate, Finding, Interval, Method, RoleTest, Roles, StudyResult,
+};
 use model::host::{FACTS_FORMAT, HostFacts};
 use model::plan::{Blocks, Link, LinkKind, Offload, OnLoss, PlanEnd};
 use model::run::{RUN_FORMAT, Status};
@@ -53,13 +55,6 @@ pub fn sample() -> Analysis {
     };
     Analysis {
         format: ANALYSIS_FORMAT,
-        arms: Vec::new(),
-        buffers: Vec::new(),
-        published: None,
-        verdicts: Vec::new(),
-        levels: None,
-        repetitions: None,
-        open_loop: None,
         run: Run {
             format: RUN_FORMAT,
             id: "2026-11-21T20-14-05Z-quick-7f3a".into(),
@@ -73,20 +68,30 @@ pub fn sample() -> Analysis {
         blocks: 9,
         trials: cells.iter().map(|cell| cell.trials as u64).sum(),
         failed: 15,
-        models: models::all(&cells),
+        studies: vec![
+            StudyResult::Models(models::all(&cells)),
+            StudyResult::Roles(Roles::Tested(RoleTest { ratio: Estimate { n: 12, ..ratio() }, p: 0.3125, swapped: 6, straight: 6 })),
+            StudyResult::Datagrams(Balance {
+                sent: 48_213_904,
+                received: 48_190_112,
+                dropped: vec![("UdpRcvbufErrors (b)".into(), 23_760), ("qdisc drops (a)".into(), 32)],
+                unaccounted: 0,
+            }),
+        ],
         cells,
-        roles: Some(Roles::Tested(RoleTest { ratio: Estimate { n: 12, ..ratio() }, p: 0.3125, swapped: 6, straight: 6 })),
-        datagrams: Some(Balance {
-            sent: 48_213_904,
-            received: 48_190_112,
-            dropped: vec![("UdpRcvbufErrors (b)".into(), 23_760), ("qdisc drops (a)".into(), 32)],
-            unaccounted: 0,
-        }),
         findings: findings(),
         disturbed: Disturbed { trials: 12, waited: 12, ..Disturbed::default() },
         irq_pooled: true,
-        receipt: None,
     }
+}
+
+/// The cost models of an analysis, to be changed.
+fn models_of(analysis: &mut Analysis) -> &mut Vec<CostModel> {
+    let found = analysis.studies.iter_mut().find_map(|study| match study {
+        StudyResult::Models(models) => Some(models),
+        _ => None,
+    });
+    found.expect("the sample has models")
 }
 
 fn ratio() -> Estimate {
@@ -195,8 +200,9 @@ pub fn small() -> Analysis {
     let kept = ["UDP_STREAM 1 B", "UDP_STREAM 1472 B", "UDP_STREAM 1473 B", "TCP_STREAM (nagle) 64 B", "TCP_RR (nodelay) 1 B"];
     analysis.cells.retain(|cell| kept.contains(&cell.label.as_str()));
     analysis.run.plan.cells = analysis.cells.iter().map(|cell| cell.cell.clone()).collect();
-    analysis.models.retain(|model| ["UDP_STREAM", "TCP_STREAM (nagle)"].contains(&model.series.as_str()));
-    for model in &mut analysis.models {
+    let models = models_of(&mut analysis);
+    models.retain(|model| ["UDP_STREAM", "TCP_STREAM (nagle)"].contains(&model.series.to_string().as_str()));
+    for model in models {
         if let analysis::result::FitOutcome::Fitted(fit) = &mut model.outcome {
             fit.points.retain(|point| [1, 1_472, 1_473].contains(&point.size.get()));
         }
@@ -212,7 +218,7 @@ pub fn factors() -> Analysis {
     analysis.run.plan.cells = analysis.cells.iter().map(|cell| cell.cell.clone()).collect();
     analysis.trials = 45;
     analysis.failed = 0;
-    analysis.models.clear();
+    models_of(&mut analysis).clear();
     let behind = Warning::BehindSchedule { role: Role::Sender, messages: 18_600, share: 0.31 };
     analysis.findings = vec![Finding {
         text: "in 9 of 45 trials the sender did not reach the rate offered, up to 31.0 % of the schedule was not sent in time".into(),
@@ -237,15 +243,17 @@ pub fn hostile() -> Analysis {
     analysis.run.plan.name = bad();
     analysis.run.tool = bad();
     analysis.run.status = Status::Failed { error: bad() };
+    let places: Vec<usize> = {
+        let place = |model: &CostModel| analysis.cells.iter().position(|cell| cell.cell.series() == model.series).unwrap();
+        analysis.models().iter().map(place).collect()
+    };
     for cell in &mut analysis.cells {
         cell.label = format!("{} {HOSTILE}", cell.label);
         cell.cell.cc = Some(bad());
     }
-    for model in &mut analysis.models {
-        model.series = match model.series.strip_suffix(')') {
-            Some(start) => format!("{start}, {HOSTILE})"),
-            None => format!("{} ({HOSTILE})", model.series),
-        };
+    let series: Vec<_> = places.into_iter().map(|place| analysis.cells[place].cell.series()).collect();
+    for (model, series) in models_of(&mut analysis).iter_mut().zip(series) {
+        model.series = series;
         match &mut model.outcome {
             analysis::result::FitOutcome::NotALine { reason } => *reason = bad(),
             analysis::result::FitOutcome::Fitted(fit) => fit.breakpoints.iter_mut().for_each(|point| point.name = Some(bad())),
@@ -264,8 +272,10 @@ pub fn hostile() -> Analysis {
         finding.remedy = bad();
         finding.cells = vec![bad()];
     }
-    if let Some(balance) = &mut analysis.datagrams {
-        balance.dropped.push((bad(), 1));
+    for study in &mut analysis.studies {
+        if let StudyResult::Datagrams(balance) = study {
+            balance.dropped.push((bad(), 1));
+        }
     }
     analysis
 }
@@ -284,7 +294,7 @@ pub fn spoilt() -> Analysis {
         cell.metrics.values_mut().for_each(|estimate| spoil(estimate, value));
         cell.latency.iter_mut().flat_map(|latency| &mut latency.percentiles).for_each(|entry| spoil(&mut entry.estimate, value));
     }
-    for model in &mut analysis.models {
+    for model in models_of(&mut analysis) {
         if let analysis::result::FitOutcome::Fitted(fit) = &mut model.outcome {
             fit.r_squared = f64::NAN;
             for point in &mut fit.points {
@@ -294,11 +304,16 @@ pub fn spoilt() -> Analysis {
             fit.pieces.iter_mut().flat_map(|piece| &mut piece.terms).for_each(|entry| spoil(&mut entry.estimate, f64::NAN));
         }
     }
-    if let Some(Roles::Tested(roles)) = &mut analysis.roles {
-        roles.p = f64::NAN;
-        spoil(&mut roles.ratio, f64::NAN);
+    for study in &mut analysis.studies {
+        match study {
+            StudyResult::Roles(Roles::Tested(roles)) => {
+                roles.p = f64::NAN;
+                spoil(&mut roles.ratio, f64::NAN);
+            }
+            StudyResult::Datagrams(balance) => *balance = Balance { sent: 0, received: 0, dropped: vec![], unaccounted: -3 },
+            _ => {}
+        }
     }
-    analysis.datagrams = Some(Balance { sent: 0, received: 0, dropped: vec![], unaccounted: -3 });
     analysis
 }
 
@@ -306,7 +321,8 @@ pub fn spoilt() -> Analysis {
 pub fn disturbed() -> Analysis {
     let mut analysis = sample();
     analysis.disturbed = Disturbed { trials: analysis.trials, waited: analysis.trials, misaligned: 3, ..Disturbed::default() };
-    analysis.roles = Some(Roles::TooFewBlocks { blocks: 7, needed: 8 });
+    analysis.studies.retain(|study| !matches!(study, StudyResult::Roles(_)));
+    analysis.studies.push(StudyResult::Roles(Roles::TooFewBlocks { blocks: 7, needed: 8 }));
     analysis
 }
 
@@ -315,8 +331,7 @@ pub fn empty() -> Analysis {
     let mut analysis = sample();
     analysis.run.status = Status::Interrupted;
     (analysis.blocks, analysis.trials, analysis.failed) = (0, 0, 0);
-    (analysis.cells, analysis.models, analysis.findings, analysis.hosts) = (vec![], vec![], vec![], vec![]);
-    (analysis.roles, analysis.datagrams) = (None, None);
+    (analysis.cells, analysis.studies, analysis.findings, analysis.hosts) = (vec![], vec![], vec![], vec![]);
     (analysis.disturbed, analysis.irq_pooled) = (Disturbed::default(), false);
     analysis
 }

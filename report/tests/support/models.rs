@@ -10,13 +10,13 @@ pub fn all(cells: &[CellResult]) -> Vec<CostModel> {
     let mut models = Vec::new();
     let mut seen = Vec::new();
     for cell in cells.iter().filter(|cell| cell.cell.test.is_stream()) {
-        let series = cell.cell.series().to_string();
+        let series = cell.cell.series();
         if seen.contains(&series) {
             continue;
         }
         let of_series: Vec<_> = cells.iter().filter(|other| other.cell.series() == cell.cell.series()).collect();
         for quantity in [Quantity::Elapsed, Quantity::SenderCpu, Quantity::ReceiverCpu] {
-            let outcome = outcome(&series, quantity, &of_series);
+            let outcome = outcome(&series.to_string(), quantity, &of_series);
             models.push(CostModel { series: series.clone(), protocol: cell.cell.protocol(), quantity, outcome });
         }
         seen.push(series);

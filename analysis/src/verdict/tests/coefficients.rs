@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use model::Bytes;
 
-use crate::result::{Estimate, Fit, Piece, Term, TermEstimate};
+use crate::cost::{Fit, Piece, TermEstimate};
 use crate::testing::{generator, normal};
 use crate::verdict::{BlockPoints, Change, Coefficient, Design, Form, Options, SizePoint, coefficients};
+use stats::cost::Term;
+use stats::estimate::Estimate;
 
 const SIZES: [u64; 10] = [1, 64, 112, 512, 1024, 1472, 1473, 2032, 8192, 16_384];
 
@@ -15,7 +17,7 @@ fn form(terms: &[(Term, f64)]) -> Form {
     let estimate = |value| Estimate { value, interval: None, n: 9 };
     let terms = terms.iter().map(|(term, value)| TermEstimate { term: *term, estimate: estimate(*value), counted: None }).collect();
     let piece = Piece { from: Bytes::new(1), to: Bytes::new(16_384), terms, collinearity: None };
-    Form::of(&Fit { pieces: vec![piece], breakpoints: Vec::new(), r_squared: 1.0, points: Vec::new() })
+    Form::from_fit(&Fit { pieces: vec![piece], breakpoints: Vec::new(), r_squared: 1.0, points: Vec::new() })
 }
 
 fn line() -> Form {

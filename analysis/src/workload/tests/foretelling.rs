@@ -3,9 +3,9 @@
 use model::{Bytes, Cell, Nanos, Run, Test, TrialRecord};
 
 use crate::Collector;
-use crate::result::Analysis;
+use crate::studies::Analysis;
 use crate::testing::{Noise, cell, generator, measured, record, run};
-use crate::workload::{Gathered, Gatherer, Quantity, Source, Workload, WorkloadStudy, lay_side_by_side};
+use crate::workload::{Quantity, Source, StreamTrials, Workload, WorkloadStudy, lay_side_by_side};
 use attribution::SizeDistribution;
 
 const SIZES: [u64; 6] = [1, 64, 512, 1_024, 1_472, 4_096];
@@ -49,13 +49,11 @@ fn study(test: Test, drift: f64, mix_costs: f64) -> (Run, Vec<TrialRecord>) {
     (run(cells, BLOCKS), records)
 }
 
-fn gathered(run: &Run, records: &[TrialRecord]) -> (Gathered, Analysis) {
-    let (mut gatherer, mut collector) = (Gatherer::new(run), Collector::new(run.clone(), Vec::new()));
-    for record in records {
-        gatherer.push(record);
-        collector.push(record);
-    }
-    (gatherer.finish(), collector.finish())
+fn gathered(run: &Run, records: &[TrialRecord]) -> (StreamTrials, Analysis) {
+    let mut collector = Collector::new(run.clone(), Vec::new());
+    records.iter().for_each(|record| collector.push(record));
+    let (analysis, table) = collector.finish_with_table();
+    (StreamTrials::from_table(table), analysis)
 }
 
 fn of_one_run(test: Test, drift: f64, mix_costs: f64) -> WorkloadStudy {
@@ -103,7 +101,7 @@ fn without_a_model_the_sizes_themselves_foretell_and_the_reason_is_kept() {
     records.iter_mut().for_each(|record| nagle(&mut record.cell));
     let (gathered, analysis) = gathered(&run, &records);
     // A mix is not one more size of the series, and no model is made of it.
-    assert_eq!(analysis.models.len(), 3);
+    assert_eq!(analysis.models().len(), 3);
     let found = lay_side_by_side(&[workload()], (&gathered, &analysis), Some((&gathered, &analysis)));
     let series = &found.workloads[0].series[0];
     assert!(series.nagle && series.no_model[0].reason.contains("Nagle"), "{series:?}");

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use analysis::result::Analysis;
 use analysis::result::receipt::{ReceiptOutcome, ReceiptStudy};
+use analysis::result::{Analysis, StudyResult};
 use attribution::Row;
 
 /// Routines of each table; the JSON of `nettoll report -J` has them all.
@@ -17,7 +17,11 @@ pub fn of(analysis: &Analysis) -> Cow<'_, Analysis> {
         return Cow::Borrowed(analysis);
     }
     let mut held = analysis.clone();
-    held.receipt.iter_mut().for_each(shorten);
+    for study in &mut held.studies {
+        if let StudyResult::Receipt(receipts) = study {
+            shorten(receipts);
+        }
+    }
     Cow::Owned(held)
 }
 

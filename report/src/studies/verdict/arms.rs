@@ -1,8 +1,9 @@
 //! The arms of one run against its baseline.
 
-use analysis::result::arms::{ArmVerdict, CoefficientsOutcome, SeriesVerdict};
+use analysis::result::ArmVerdict;
 use analysis::result::{Analysis, Estimate, Term};
 use analysis::verdict::{Change, Coefficient, SelfTest};
+use analysis::verdict::{CoefficientsOutcome, SeriesVerdict};
 
 use super::words;
 use crate::document::{Block, Part, Section, Table, Tone};

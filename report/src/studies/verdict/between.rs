@@ -1,7 +1,7 @@
 //! Runs held against the first.
 
-use analysis::between::{Between, RunsCompared};
 use analysis::result::receipt::{ReceiptComparison, ReceiptPair};
+use analysis::runs::{RunComparison, RunsCompared};
 use attribution::{Comparison, Difference, Verdict};
 
 use super::{arms, words};
@@ -15,7 +15,7 @@ const MOST_ROWS: usize = 8;
 const MOST_NAMED: usize = 8;
 
 /// Everything, candidate by candidate.
-pub fn parts(between: &Between) -> Vec<Part> {
+pub fn parts(between: &RunComparison) -> Vec<Part> {
     between.comparisons.iter().flat_map(one).collect()
 }
 

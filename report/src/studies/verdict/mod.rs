@@ -1,7 +1,7 @@
 //! Verdicts: arms of one run, and runs against each other, in every form.
 //!
 //! ```text
-//! Analysis.verdicts, Between -> Document -> terminal | markdown | html
+//! Analysis.verdicts, RunComparison -> Document -> terminal | markdown | html
 //! ```
 
 mod arms;
@@ -10,8 +10,8 @@ mod words;
 
 pub use arms::section as arms;
 
-use analysis::between::Between;
 use analysis::result::Analysis;
+use analysis::runs::RunComparison;
 
 use crate::document::{Block, Document, Masthead, Section};
 use crate::json;
@@ -19,7 +19,7 @@ use crate::sinks::terminal::Style;
 use crate::sinks::{self, markdown};
 
 /// Runs compared with the first.
-fn document(between: &Between, tool: &str) -> Document {
+fn document(between: &RunComparison, tool: &str) -> Document {
     let blocks = between::parts(between).into_iter().map(Block::from).collect();
     Document {
         title: "Runs compared".to_owned(),
@@ -32,12 +32,12 @@ fn document(between: &Between, tool: &str) -> Document {
 }
 
 /// Runs compared with the first, for a terminal; ends with a newline.
-pub fn terminal(between: &Between, style: Style) -> String {
+pub fn terminal(between: &RunComparison, style: Style) -> String {
     sinks::terminal::render(&Document { masthead: Masthead::default(), ..document(between, "") }, style)
 }
 
 /// The same as Markdown.
-pub fn markdown(between: &Between) -> String {
+pub fn markdown(between: &RunComparison) -> String {
     markdown::render(&document(between, ""))
 }
 
@@ -47,11 +47,11 @@ pub fn arms_as_markdown(analysis: &Analysis) -> String {
 }
 
 /// Runs compared with the first, as JSON.
-pub fn json(between: &Between) -> String {
+pub fn json(between: &RunComparison) -> String {
     json::pretty(between)
 }
 
 /// Runs compared with the first, as a page; `tool` is nettoll's version.
-pub fn html(between: &Between, tool: &str) -> String {
+pub fn html(between: &RunComparison, tool: &str) -> String {
     sinks::html::render(&document(between, tool))
 }

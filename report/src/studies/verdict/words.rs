@@ -22,7 +22,7 @@ pub fn verdict(verdict: &Verdict) -> String {
 pub fn conclusion(comparison: &Comparison, metric: Metric, names: [&str; 2]) -> (Tone, String) {
     let [baseline, candidate] = names;
     let overall = &comparison.overall;
-    let of = format!("{} in {}", metric_words::title(metric).to_lowercase(), plural(comparison.cells.len() as u64, "cell"));
+    let of = format!("{} in {}", metric.title().to_lowercase(), plural(comparison.cells.len() as u64, "cell"));
     let counts = format!(
         "{} better, {} worse, {} without a difference shown, {} with too few blocks",
         overall.better, overall.worse, overall.not_shown, overall.too_few
@@ -70,10 +70,7 @@ pub fn table(metric: Metric, comparison: &Comparison, labels: &[String], alike: 
     }
     let confidence = number::percent(comparison.confidence);
     Table::of_verdicts(
-        format!(
-            "{}: change, its {confidence} interval, and p with all cells taken into account (Holm)",
-            capital(metric_words::title(metric))
-        ),
+        format!("{}: change, its {confidence} interval, and p with all cells taken into account (Holm)", capital(metric.title())),
         vec!["cell", "change", "interval", "baseline", "candidate", "p", "verdict"],
         rows,
     )
@@ -89,7 +86,7 @@ pub fn means(means: &Means, labels: &[String]) -> Table {
         Some(vec![label, signed(moved.difference.value), ends, write(moved.medians[0]), write(moved.medians[1])])
     };
     Table::of_figures(
-        format!("{}: a means and no end, so without a verdict", capital(metric_words::title(means.metric))),
+        format!("{}: a means and no end, so without a verdict", capital(means.metric.title())),
         vec!["cell", "change", "interval", "baseline", "candidate"],
         means.cells.iter().enumerate().filter_map(row).collect(),
     )

@@ -1,0 +1,83 @@
+//! Counts of one end of a trial, as figures are computed from them.
+
+use std::collections::BTreeSet;
+
+use model::end::{Counts, CpuTime, EndReport};
+use model::trial::Measured;
+use model::{Bytes, Cell, Protocol, Role};
+
+/// CPUs that the flows of an end are bound to; flows that are free to move
+/// have one each.
+pub fn cpus(end: &EndReport) -> f64 {
+    let bound: BTreeSet<u32> = end.flows.iter().filter_map(|flow| flow.cpu).collect();
+    let free = end.flows.iter().filter(|flow| flow.cpu.is_none()).count();
+    (bound.len() + free).max(1) as f64
+}
+
+/// Threads of an end.
+pub fn threads(end: &EndReport) -> f64 {
+    end.flows.len().max(1) as f64
+}
+
+/// Messages of an end. The receiver of a TCP stream sees bytes, which hold a
+/// part of a message too: the whole ones alone would be up to one too few.
+pub fn messages(end: &EndReport, counts: &Counts, cell: &Cell) -> f64 {
+    // Those of a mix were counted with what the sender knew.
+    let bytes = end.role == Role::Receiver && cell.test.is_stream() && cell.protocol() == Protocol::Tcp && cell.mix.is_none();
+    if bytes { counts.bytes as f64 / cell.size.get().max(1) as f64 } else { counts.messages as f64 }
+}
+
+/// CPU time of an end in ns, without the interrupt time that is pooled.
+pub fn cpu(end: &EndReport) -> f64 {
+    CpuTime { irq: None, ..end.cpu_time }.sum().get() as f64
+}
+
+/// The largest segment that TCP sent, when it tells.
+pub fn segment_size(measured: &Measured) -> Option<Bytes> {
+    measured.sender.tcp.map(|tcp| Bytes::new(tcp.snd_mss.into())).filter(|size| size.get() > 0)
+}
+
+/// Interrupt time of one end over some trials of a cell, and what it was for.
+///
+/// The kernel counts it in ns but shows it in ticks of 10 ms, so that a trial
+/// of 150 ms reads 0, 1 or 2 ticks by chance. The sum over trials is right to
+/// a tick for each; a median of it would not be.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct IrqPool {
+    ns: f64,
+    messages: f64,
+    bytes: f64,
+    seconds: f64,
+}
+
+impl IrqPool {
+    /// Pools of one trial: of the sender and of the receiver.
+    pub fn of_trial(measured: &Measured, cell: &Cell) -> [Self; 2] {
+        let mut pools = [Self::default(); 2];
+        Self::add(&mut pools, measured, cell);
+        pools
+    }
+
+    /// Adds a trial to those of both ends; nothing where interrupt time does not
+    /// stand apart.
+    pub fn add(pools: &mut [Self; 2], measured: &Measured, cell: &Cell) {
+        for (pool, end) in pools.iter_mut().zip([&measured.sender, &measured.receiver]) {
+            let Some(irq) = end.cpu_time.irq else { continue };
+            pool.ns += irq.get() as f64;
+            pool.messages += messages(end, &end.counts, cell);
+            pool.bytes += end.counts.bytes as f64;
+            pool.seconds += end.window.length().as_secs_f64() * cpus(end);
+        }
+    }
+
+    /// Whether any time is in it.
+    pub fn any(&self) -> bool {
+        self.ns > 0.0
+    }
+
+    /// Per message in ns, per KiB in ns, and as a share of the time.
+    pub fn shares(&self) -> [Option<f64>; 3] {
+        [(1.0, self.messages), (1024.0, self.bytes), (1e-9, self.seconds)]
+            .map(|(factor, by)| (by > 0.0).then(|| self.ns * factor / by).filter(|share| share.is_finite()))
+    }
+}

@@ -1,0 +1,486 @@
+//! The metric table: everything that is known of each figure of a trial. A row
+//! is all that a new metric takes.
+
+use std::fmt;
+
+use model::end::{Counts, EndReport};
+use model::plan::LinkKind;
+use model::trial::Measured;
+use model::{Cell, Pacing, Protocol, Test};
+use serde::Serialize;
+
+use crate::ends::{cpu, cpus, messages, threads};
+use crate::latency::RoundTrips;
+
+use Direction::{HigherIsBetter, LowerIsBetter};
+
+/// Length of a tick of /proc/stat: USER_HZ is 100 on every Linux architecture
+/// but alpha and ia64 (include/asm-generic/param.h).
+const TICK_NS: f64 = 1e7;
+
+/// Busy ticks that a trial needs for a host-wide figure: one tick more or less
+/// is then 1 %.
+const LEAST_TICKS: u64 = 100;
+
+/// The unit of a metric, which its name ends with and by which it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// A number of things: `retransmits`.
+    Count,
+    /// Things a second: `_per_s`.
+    PerSecond,
+    /// Bits a second: `_bit_per_s`.
+    BitsPerSecond,
+    /// Nanoseconds: `_ns`.
+    Nanoseconds,
+    /// A share, 1 being all: `_share`.
+    Share,
+    /// Things for each message: `_per_message`.
+    PerMessage,
+}
+
+/// The direction in which a metric is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// Times, costs, losses.
+    LowerIsBetter,
+    /// Rates.
+    HigherIsBetter,
+}
+
+/// Cells that cannot give a figure whatever their ends counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Absent {
+    /// None.
+    Never,
+    /// Those whose ends both send: nothing says which way the time went.
+    BothWays,
+    /// Those, and those whose sender spins away what it does not need.
+    BothWaysOrSpinning,
+    /// Those whose ends both send, and those with bulk flows, whose frames the
+    /// device counts as well.
+    BothWaysOrBulk,
+}
+
+impl Absent {
+    fn of_cell(self, cell: &Cell) -> bool {
+        match self {
+            Self::Never => false,
+            Self::BothWays => cell.bidirectional,
+            Self::BothWaysOrSpinning => cell.bidirectional || (cell.rate.is_some() && cell.pacing == Pacing::Spin),
+            Self::BothWaysOrBulk => cell.bidirectional || cell.conditions.bulk > 0,
+        }
+    }
+}
+
+/// A measured trial, as metrics are computed from it.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'a> {
+    /// Counts of both ends and their hosts.
+    pub measured: &'a Measured,
+    /// The cell as it was run.
+    pub cell: &'a Cell,
+    /// The link that it crossed; `None` leaves the link's limit out.
+    pub link: Option<&'a LinkKind>,
+    /// Its round-trip times, where they can be read.
+    pub round_trips: Option<&'a RoundTrips>,
+}
+
+/// A row of the metric table.
+struct Row {
+    name: &'static str,
+    unit: Unit,
+    better: Option<Direction>,
+    absent: Absent,
+    title: &'static str,
+    head: &'static str,
+    column: [&'static str; 2],
+    value: fn(&Source) -> Option<f64>,
+}
+
+macro_rules! metrics {
+    ($($(#[$doc:meta])* $variant:ident { $($key:ident: $what:expr),* $(,)? })*) => {
+        /// A figure of a cell. Its name is the key in JSON and the column in CSV.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Metric {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl Metric {
+            /// Every metric, in the order of reports.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            const fn row(self) -> &'static Row {
+                match self {
+                    $(Self::$variant => const { &Row { $($key: $what),* } },)*
+                }
+            }
+        }
+    };
+}
+
+metrics! {
+    /// Messages (transactions) per second at the receiver. The result.
+    MessagesPerS {
+        name: "messages_per_s", unit: Unit::PerSecond, better: Some(HigherIsBetter), absent: Absent::Never,
+        title: "Messages/s at the receiver", head: "Messages/s", column: ["", "messages/s"],
+        value: |trial| rate(&trial.measured.receiver, trial.received()),
+    }
+    /// Payload bits per second at the receiver.
+    GoodputBitPerS {
+        name: "goodput_bit_per_s", unit: Unit::BitsPerSecond, better: Some(HigherIsBetter), absent: Absent::Never,
+        title: "Goodput", head: "Goodput", column: ["", "bit/s"],
+        value: |trial| rate(&trial.measured.receiver, trial.measured.receiver.counts.bytes as f64).map(|bytes| bytes * 8.0),
+    }
+    /// Time per message at the receiver, 1e9 / messages per second. For
+    /// request/response the mean time of a transaction.
+    TimePerMessageNs {
+        name: "time_per_message_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::Never,
+        title: "Time per message", head: "Time/message", column: ["", "time"],
+        value: |trial| time_per_message(trial.measured, trial.cell),
+    }
+    /// Messages per second at the sender.
+    SentMessagesPerS {
+        name: "sent_messages_per_s", unit: Unit::PerSecond, better: Some(HigherIsBetter), absent: Absent::Never,
+        title: "Messages/s at the sender", head: "Sent/s", column: ["", "sent/s"],
+        value: |trial| rate(&trial.measured.sender, trial.sent()),
+    }
+    /// CPU time of the sender's end per message it sent (service demand). Like
+    /// every figure of CPU per message or KiB it is absent where both ends send,
+    /// for nothing says which way the time went; and at a sender that spins
+    /// until the time of its next message has come.
+    SenderCpuPerMessageNs {
+        name: "sender_cpu_per_message_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::BothWaysOrSpinning,
+        title: "Sender CPU per message", head: "Sender CPU/message", column: ["CPU/message", "sender"],
+        value: |trial| per(cpu(&trial.measured.sender), trial.sent()),
+    }
+    /// CPU time of the receiver's end per message it received.
+    ReceiverCpuPerMessageNs {
+        name: "receiver_cpu_per_message_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::BothWays,
+        title: "Receiver CPU per message", head: "Receiver CPU/message", column: ["CPU/message", "receiver"],
+        value: |trial| per(cpu(&trial.measured.receiver), trial.received()),
+    }
+    /// CPU time of the sender's end per KiB it sent.
+    SenderCpuPerKibNs {
+        name: "sender_cpu_per_kib_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::BothWaysOrSpinning,
+        title: "Sender CPU per KiB", head: "Sender CPU/KiB", column: ["CPU/KiB", "sender"],
+        value: |trial| per_kib(&trial.measured.sender),
+    }
+    /// CPU time of the receiver's end per KiB it received.
+    ReceiverCpuPerKibNs {
+        name: "receiver_cpu_per_kib_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::BothWays,
+        title: "Receiver CPU per KiB", head: "Receiver CPU/KiB", column: ["CPU/KiB", "receiver"],
+        value: |trial| per_kib(&trial.measured.receiver),
+    }
+    /// netperf's host-wide figure: busy time of all CPUs per message received.
+    HostCpuPerMessageNs {
+        name: "host_cpu_per_message_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::BothWaysOrSpinning,
+        title: "Busy time of all CPUs per message", head: "Host CPU/message", column: ["host CPU", "/message"],
+        value: host_cpu,
+    }
+    /// Share of the measured time that the sender's end kept its CPUs busy;
+    /// of several flows the mean over the CPUs that they are bound to.
+    SenderBusyShare {
+        name: "sender_busy_share", unit: Unit::Share, better: None, absent: Absent::Never,
+        title: "Sender busy", head: "Sender busy", column: ["busy", "sender"],
+        value: |trial| busy(&trial.measured.sender),
+    }
+    /// The same of the receiver's end.
+    ReceiverBusyShare {
+        name: "receiver_busy_share", unit: Unit::Share, better: None, absent: Absent::Never,
+        title: "Receiver busy", head: "Receiver busy", column: ["busy", "receiver"],
+        value: |trial| busy(&trial.measured.receiver),
+    }
+    /// Share of the measured time that the sender was ready but waited for a
+    /// CPU; of several flows the mean.
+    SenderRunDelayShare {
+        name: "sender_run_delay_share", unit: Unit::Share, better: None, absent: Absent::Never,
+        title: "Sender waiting for a CPU", head: "Sender without CPU", column: ["no CPU", "sender"],
+        value: |trial| waited(&trial.measured.sender),
+    }
+    /// The same of the receiver.
+    ReceiverRunDelayShare {
+        name: "receiver_run_delay_share", unit: Unit::Share, better: None, absent: Absent::Never,
+        title: "Receiver waiting for a CPU", head: "Receiver without CPU", column: ["no CPU", "receiver"],
+        value: |trial| waited(&trial.measured.receiver),
+    }
+    /// Datagrams (or answers) lost, as a share of those sent over the whole trial.
+    LossShare {
+        name: "loss_share", unit: Unit::Share, better: Some(LowerIsBetter), absent: Absent::Never,
+        title: "Lost", head: "Lost", column: ["", "loss"],
+        value: |trial| loss_share(trial.cell.test, &trial.measured.sender.total, &trial.measured.receiver.total),
+    }
+    /// Times the receiver slept, each a later wake-up, per message received.
+    ReceiverWakeupsPerMessage {
+        name: "receiver_wakeups_per_message", unit: Unit::PerMessage, better: None, absent: Absent::BothWays,
+        title: "Receiver wake-ups per message", head: "Wake-ups/message", column: ["wake-ups", "/message"],
+        value: |trial| per(trial.measured.receiver.switches.voluntary as f64, trial.received()),
+    }
+    /// Times the sender slept, per message sent.
+    SenderWakeupsPerMessage {
+        name: "sender_wakeups_per_message", unit: Unit::PerMessage, better: None, absent: Absent::BothWays,
+        title: "Sender wake-ups per message", head: "Sender wake-ups/message", column: ["wake-ups", "sender"],
+        value: |trial| per(trial.measured.sender.switches.voluntary as f64, trial.sent()),
+    }
+    /// Frames (GSO packets count once) per message that crossed the link from
+    /// the sender, over the whole trial.
+    FramesPerMessage {
+        name: "frames_per_message", unit: Unit::PerMessage, better: None, absent: Absent::BothWaysOrBulk,
+        title: "Frames per message", head: "Frames/message", column: ["frames", "/message"],
+        value: |trial| frames(trial.measured),
+    }
+    /// TCP segments sent again, per trial.
+    Retransmits {
+        name: "retransmits", unit: Unit::Count, better: Some(LowerIsBetter), absent: Absent::Never,
+        title: "Segments sent again per trial", head: "Resent", column: ["", "resent"],
+        value: |trial| retransmits(trial.measured, trial.cell.protocol()),
+    }
+    /// Median round-trip time of the trials, in ns.
+    RoundTripP50Ns {
+        name: "round_trip_p50_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::Never,
+        title: "Median round trip of a trial", head: "Median round trip", column: ["round trip", "median"],
+        value: |trial| trial.round_trips?.percentile(50.0),
+    }
+    /// Where both ends send: payload bits per second that came back to the sender.
+    BackGoodputBitPerS {
+        name: "back_goodput_bit_per_s", unit: Unit::BitsPerSecond, better: Some(HigherIsBetter), absent: Absent::Never,
+        title: "Goodput back", head: "Goodput back", column: ["", "back bit/s"],
+        value: |trial| rate(&trial.measured.sender, trial.measured.sender.back?.counts.bytes as f64).map(|bytes| bytes * 8.0),
+    }
+    /// Where a rate is offered: messages per second that the schedule has, all
+    /// flows together.
+    OfferedMessagesPerS {
+        name: "offered_messages_per_s", unit: Unit::PerSecond, better: None, absent: Absent::Never,
+        title: "Messages/s offered", head: "Offered/s", column: ["", "offered/s"],
+        value: |trial| Some(trial.cell.rate?.messages_per_second(trial.cell.size) * f64::from(trial.cell.flows)),
+    }
+    /// Share of the messages of the schedule that were not sent in time.
+    BehindShare {
+        name: "behind_share", unit: Unit::Share, better: Some(LowerIsBetter), absent: Absent::Never,
+        title: "Of the schedule not sent in time", head: "Not in time", column: ["", "not in time"],
+        value: |trial| behind_share(&trial.measured.sender),
+    }
+    /// Smoothed difference of the times that neighbouring datagrams took (RFC 3550, section 6.4.1).
+    JitterNs {
+        name: "jitter_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::Never,
+        title: "Jitter", head: "Jitter", column: ["", "jitter"],
+        value: |trial| Some(trial.measured.receiver.one_way.as_ref()?.jitter as f64),
+    }
+    /// Datagrams that came after one with a higher number, as a share of those received.
+    ReorderedShare {
+        name: "reordered_share", unit: Unit::Share, better: Some(LowerIsBetter), absent: Absent::Never,
+        title: "Out of order", head: "Out of order", column: ["", "out of order"],
+        value: |trial| trial.measured.receiver.one_way.as_ref().and_then(|way| per(way.out_of_order as f64, way.messages as f64)),
+    }
+    /// The shortest way of a stamped datagram, the difference of the ends'
+    /// clocks taken off; it may be wrong by [`Metric::ClockErrorNs`].
+    LeastWayNs {
+        name: "least_way_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::Never,
+        title: "Shortest way of a datagram", head: "Shortest way", column: ["", "shortest way"],
+        value: |trial| {
+            let clock = trial.measured.clock.map_or(0.0, |clock| clock.offset_ns as f64);
+            Some(trial.measured.receiver.one_way.as_ref()?.base as f64 - clock)
+        },
+    }
+    /// How far the difference of the ends' clocks may be from what was taken
+    /// off; 0 where both read one clock.
+    ClockErrorNs {
+        name: "clock_error_ns", unit: Unit::Nanoseconds, better: None, absent: Absent::Never,
+        title: "Error of the clocks' difference", head: "Clock error", column: ["clock", "error"],
+        value: |trial| {
+            trial.measured.receiver.one_way.as_ref()?;
+            Some(trial.measured.clock.map_or(0.0, |clock| clock.error_ns as f64))
+        },
+    }
+    /// On a wire of a rate: the payload bits per second for which the frames and
+    /// acknowledgements that were counted leave room.
+    LimitBitPerS {
+        name: "limit_bit_per_s", unit: Unit::BitsPerSecond, better: None, absent: Absent::Never,
+        title: "Limit of the link", head: "Link's limit", column: ["link's", "limit"],
+        value: limit,
+    }
+    /// Goodput as a share of that.
+    LimitShare {
+        name: "limit_share", unit: Unit::Share, better: None, absent: Absent::Never,
+        title: "Of the link's limit", head: "Of it", column: ["of link's", "limit"],
+        value: |trial| Some(Metric::GoodputBitPerS.value(trial)? / limit(trial)?),
+    }
+}
+
+impl Metric {
+    /// The name in JSON and CSV.
+    pub const fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// Its unit.
+    pub const fn unit(self) -> Unit {
+        self.row().unit
+    }
+
+    /// The direction in which it is better; `None` of one that is neither: how
+    /// busy an end is, how often it was woken and how many frames a message took
+    /// are means, not ends, and what was offered and how well clocks agree are
+    /// nobody's merit.
+    pub const fn better(self) -> Option<Direction> {
+        self.row().better
+    }
+
+    /// The title of a row, for a person.
+    pub const fn title(self) -> &'static str {
+        self.row().title
+    }
+
+    /// The head of a column, for a person.
+    pub const fn head(self) -> &'static str {
+        self.row().head
+    }
+
+    /// The same in two short lines, for a narrow column.
+    pub const fn column(self) -> [&'static str; 2] {
+        self.row().column
+    }
+
+    /// The figure of a trial, without its interrupt time; `None` when the trial
+    /// does not give it.
+    pub(crate) fn value(self, trial: &Source) -> Option<f64> {
+        let row = self.row();
+        if row.absent.of_cell(trial.cell) {
+            return None;
+        }
+        (row.value)(trial).filter(|value| value.is_finite())
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl Source<'_> {
+    fn sent(&self) -> f64 {
+        messages(&self.measured.sender, &self.measured.sender.counts, self.cell)
+    }
+
+    fn received(&self) -> f64 {
+        messages(&self.measured.receiver, &self.measured.receiver.counts, self.cell)
+    }
+}
+
+/// Length of the measured part; `None` of an empty one.
+fn seconds(end: &EndReport) -> Option<f64> {
+    let length = end.window.length().as_secs_f64();
+    (length > 0.0).then_some(length)
+}
+
+fn per(amount: f64, count: f64) -> Option<f64> {
+    (count > 0.0).then(|| amount / count)
+}
+
+fn rate(end: &EndReport, count: f64) -> Option<f64> {
+    Some(count / seconds(end)?)
+}
+
+fn per_kib(end: &EndReport) -> Option<f64> {
+    per(cpu(end) * 1024.0, end.counts.bytes as f64)
+}
+
+fn busy(end: &EndReport) -> Option<f64> {
+    Some(cpu(end) / 1e9 / seconds(end)? / cpus(end))
+}
+
+fn waited(end: &EndReport) -> Option<f64> {
+    Some(end.run_delay?.as_secs_f64() / seconds(end)? / threads(end))
+}
+
+/// Nanoseconds per message (or transaction) at the receiver; `None` when none
+/// came in the measured time.
+pub fn time_per_message(measured: &Measured, cell: &Cell) -> Option<f64> {
+    let receiver = &measured.receiver;
+    per(seconds(receiver)? * 1e9, messages(receiver, &receiver.counts, cell))
+}
+
+/// The share of the schedule that was not sent in time; `None` without a schedule.
+pub fn behind_share(end: &EndReport) -> Option<f64> {
+    let schedule = end.schedule.as_ref()?;
+    per(schedule.behind as f64, schedule.intended as f64)
+}
+
+/// The busy time of all CPUs is of the whole trial, so it is divided by all
+/// messages. `None` where there are too few ticks to say anything.
+fn host_cpu(trial: &Source) -> Option<f64> {
+    let (ticks, receiver) = (&trial.measured.receiver_host.cpu, &trial.measured.receiver);
+    if ticks.busy() < LEAST_TICKS {
+        return None;
+    }
+    per(ticks.busy() as f64 * TICK_NS, messages(receiver, &receiver.total, trial.cell))
+}
+
+/// The share of datagrams, or of requests, that was lost over the whole trial.
+fn loss_share(test: Test, sender: &Counts, receiver: &Counts) -> Option<f64> {
+    match test {
+        Test::UdpStream => per(sender.messages as f64 - receiver.messages as f64, sender.messages as f64),
+        Test::UdpRr => per(sender.lost as f64, sender.messages as f64 + sender.lost as f64),
+        Test::TcpStream | Test::TcpMaerts | Test::TcpRr | Test::TcpCrr => None,
+    }
+}
+
+/// A link that carried nothing was not looked at; that is no figure.
+fn frames(measured: &Measured) -> Option<f64> {
+    let packets = measured.sender_host.link.tx_packets;
+    if packets == 0 { None } else { per(packets as f64, measured.sender.total.messages as f64) }
+}
+
+/// TCP's own count of the measured part; the namespace's, of the whole trial,
+/// where it is missing and nobody else's.
+fn retransmits(measured: &Measured, protocol: Protocol) -> Option<f64> {
+    if protocol != Protocol::Tcp {
+        return None;
+    }
+    let alone = measured.isolated && measured.conditions.as_ref().is_none_or(|taken| taken.bulk.is_none());
+    let of_host = alone.then_some(measured.sender_host.tcp.retrans_segs as f64);
+    measured.sender.tcp.map(|tcp| f64::from(tcp.resent_since(measured.sender.tcp_at_start))).or(of_host)
+}
+
+/// What the link allows, where it is a wire of a rate.
+fn limit(trial: &Source) -> Option<f64> {
+    linksim::limit::of_trial(trial.link?, trial.measured, trial.cell).map(|bytes| bytes * 8.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Metric, Unit};
+
+    #[test]
+    fn a_name_is_that_of_json_and_ends_with_its_unit() {
+        for metric in Metric::ALL {
+            assert_eq!(serde_json::to_value(metric).unwrap(), metric.name());
+            let end = match metric.unit() {
+                Unit::Count => "s",
+                Unit::PerSecond => "_per_s",
+                Unit::BitsPerSecond => "_bit_per_s",
+                Unit::Nanoseconds => "_ns",
+                Unit::Share => "_share",
+                Unit::PerMessage => "_per_message",
+            };
+            assert!(metric.name().ends_with(end), "{metric}");
+            assert!(![metric.title(), metric.head(), metric.column()[1]].contains(&""), "{metric}");
+        }
+    }
+
+    /// Rows of the table under "Metrics", each of which names one metric or some.
+    #[test]
+    fn the_format_is_documented_metric_by_metric() {
+        let text = include_str!("../../docs/format.md");
+        let section = text.split("### Metrics").nth(1).unwrap().split("\n## ").next().unwrap();
+        let names = section.lines().filter(|line| line.starts_with("| `")).filter(|line| !line.starts_with("| `merged_"));
+        let documented: Vec<&str> = names.flat_map(|line| line.split('|').nth(1).unwrap().split('`').skip(1).step_by(2)).collect();
+        for metric in Metric::ALL {
+            assert!(documented.contains(&metric.name()), "docs/format.md does not say what {metric} is");
+        }
+        assert_eq!(documented.len(), Metric::ALL.len(), "docs/format.md names what is no metric");
+    }
+}

@@ -1,9 +1,0 @@
-//! Receipts of made-up runs, from trial records to the study.
-
-mod beside;
-mod made;
-mod together;
-mod whole;
-
-#[path = "../../../../attribution/src/tests/profiles.rs"]
-pub mod profiles;

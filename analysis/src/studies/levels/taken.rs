@@ -1,0 +1,125 @@
+//! What the conditions of trials really took.
+
+use std::collections::BTreeSet;
+
+use model::condition::{LoadUsage, ObservedConditions, TrafficTotals};
+use model::plan::LinkKind;
+use model::trial::Measured;
+
+use super::Took;
+use crate::stopping::Claim;
+use linksim::limit;
+
+/// What is kept of one trial.
+#[derive(Debug, Clone, Default)]
+pub struct Use {
+    sender_cpus: Option<f64>,
+    receiver_cpus: Option<f64>,
+    pairs: Option<f64>,
+    wire: Option<f64>,
+    share: Option<f64>,
+    bulk: Option<f64>,
+}
+
+/// What was replaced by what on the hosts of a level, and what was not caged.
+#[derive(Debug, Clone, Default)]
+pub struct Notes {
+    replaced: BTreeSet<String>,
+    not_caged: Option<String>,
+}
+
+/// A host tells so few jobs; what is more is noise.
+const MOST_REPLACED: usize = 16;
+
+impl Notes {
+    /// Adds those of a trial.
+    pub fn add(&mut self, taken: &ObservedConditions) {
+        for load in [&taken.sender_load, &taken.receiver_load].into_iter().flatten() {
+            for replaced in load.replaced.iter().take(MOST_REPLACED) {
+                if self.replaced.len() < MOST_REPLACED {
+                    self.replaced.insert(format!("{} by {}", replaced.job, replaced.by));
+                }
+            }
+            if self.not_caged.is_none() {
+                self.not_caged.clone_from(&load.not_caged);
+            }
+        }
+    }
+}
+
+impl Notes {
+    /// Adds those of another cell.
+    pub fn merge(&mut self, other: &Self) {
+        self.replaced.extend(other.replaced.iter().cloned());
+        if self.not_caged.is_none() {
+            self.not_caged.clone_from(&other.not_caged);
+        }
+    }
+}
+
+impl Use {
+    /// Of a trial over a link; `None` where its conditions took nothing.
+    pub fn of(measured: &Measured, link: &LinkKind) -> Option<Self> {
+        let taken = measured.conditions.as_deref()?;
+        let sum = |of: &dyn Fn(&TrafficTotals) -> Option<f64>| {
+            let all: Vec<f64> = taken.pairs.iter().filter_map(of).collect();
+            (!all.is_empty()).then(|| all.iter().sum::<f64>())
+        };
+        let wire = sum(&|pair| wire(pair, link));
+        Some(Self {
+            sender_cpus: taken.sender_load.as_ref().and_then(cpus),
+            receiver_cpus: taken.receiver_load.as_ref().and_then(cpus),
+            pairs: sum(&|pair| payload(pair)),
+            wire,
+            share: wire.zip(link.rate()).map(|(bits, rate)| bits / rate.get() as f64),
+            bulk: taken.bulk.as_ref().and_then(payload),
+        })
+    }
+}
+
+fn cpus(load: &LoadUsage) -> Option<f64> {
+    let elapsed = load.elapsed.get();
+    (elapsed > 0).then(|| load.cpu.get() as f64 / elapsed as f64)
+}
+
+fn payload(traffic: &TrafficTotals) -> Option<f64> {
+    per_second(traffic.bytes.get(), traffic)
+}
+
+/// What the frames of a pair took on the wire, in bits a second.
+fn wire(pair: &TrafficTotals, link: &LinkKind) -> Option<f64> {
+    let cost = |way: usize| limit::counted(pair.frames[way], pair.frame_bytes[way]).cost;
+    if pair.frames == [0, 0] {
+        return None;
+    }
+    let bytes = match limit::Medium::of_link(link) {
+        limit::Medium::Shared => cost(0).saturating_add(cost(1)),
+        limit::Medium::FullDuplex => cost(0).max(cost(1)),
+    };
+    per_second(bytes, pair)
+}
+
+fn per_second(bytes: u64, traffic: &TrafficTotals) -> Option<f64> {
+    let seconds = traffic.elapsed.as_secs_f64();
+    (seconds > 0.0).then(|| bytes as f64 * 8.0 / seconds)
+}
+
+/// The medians over the trials of a level; `None` where none took anything.
+pub fn took<'a>(trials: impl Iterator<Item = &'a Use>, notes: &Notes, claim: Claim) -> Option<Took> {
+    let trials: Vec<&Use> = trials.collect();
+    if trials.is_empty() {
+        return None;
+    }
+    let median = |of: fn(&Use) -> Option<f64>| claim.estimate(&trials.iter().filter_map(|trial| of(trial)).collect::<Vec<_>>());
+    let took = Took {
+        sender_cpus: median(|trial| trial.sender_cpus),
+        receiver_cpus: median(|trial| trial.receiver_cpus),
+        pairs_bit_per_s: median(|trial| trial.pairs),
+        pairs_wire_bit_per_s: median(|trial| trial.wire),
+        pairs_wire_share: median(|trial| trial.share),
+        bulk_bit_per_s: median(|trial| trial.bulk),
+        replaced: notes.replaced.iter().cloned().collect(),
+        not_caged: notes.not_caged.clone(),
+    };
+    (took != Took::default()).then_some(took)
+}

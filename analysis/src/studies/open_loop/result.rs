@@ -1,0 +1,79 @@
+//! What a run says of rates that were offered: cells that differ in their rate alone.
+
+use model::{Bytes, OfferedRate, Pacing, Test};
+use serde::Serialize;
+
+use stats::estimate::Estimate;
+
+/// Every series with a rate.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OpenLoopStudy {
+    /// One for each series, size and way of pacing.
+    pub series: Vec<OpenLoopSeries>,
+}
+
+impl OpenLoopStudy {
+    /// Places of the cells that are laid side by side here: those of several rates.
+    pub fn variants(&self) -> impl Iterator<Item = usize> + '_ {
+        self.series.iter().filter(|series| series.rates.len() > 1).flat_map(|series| &series.rates).map(|rate| rate.cell)
+    }
+}
+
+/// Cells that differ in their rate alone.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OpenLoopSeries {
+    /// The series in words, without the rate.
+    pub series: String,
+    /// Its test.
+    pub test: Test,
+    /// Message size.
+    pub size: Bytes,
+    /// How its sender waits.
+    pub pacing: Pacing,
+    /// Place of the cell without a rate, where there is one.
+    pub closed: Option<usize>,
+    /// By rising rate; at least one. Their percentiles are those of the cells.
+    pub rates: Vec<RateResult>,
+    /// How much it can carry.
+    pub saturation: Saturation,
+    /// The smallest rate from which on the corrected 99th percentile is shown to
+    /// have left the uncorrected one: beyond twice as long, their intervals apart.
+    /// `None` where it does so at no rate up to the largest.
+    pub knee_per_s: Option<f64>,
+}
+
+/// One rate.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RateResult {
+    /// Place of the cell.
+    pub cell: usize,
+    /// As the plan says it.
+    pub rate: OfferedRate,
+    /// Messages a second that this is, all flows together.
+    pub offered_per_s: f64,
+    /// What was sent.
+    pub sent_per_s: Option<Estimate>,
+    /// Share of the schedule that was not sent in time.
+    pub behind: Option<Estimate>,
+    /// Whether all but 1 % was sent in time, by the median trial; `None` without
+    /// any trial.
+    pub reached: Option<bool>,
+    /// Round trips from the intended time of each request: percent and ns.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub corrected: Vec<[f64; 2]>,
+    /// From the actual time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub uncorrected: Vec<[f64; 2]>,
+}
+
+/// How much a series can carry.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Saturation {
+    /// The largest rate that was reached, with all below it; `None`: not even the
+    /// smallest was.
+    pub reached_per_s: Option<f64>,
+    /// The smallest that was not; `None`: all were.
+    pub missed_per_s: Option<f64>,
+    /// The most that was sent at any rate.
+    pub most_sent_per_s: Option<Estimate>,
+}

@@ -1,0 +1,180 @@
+//! The published figures of a study next to those of a run that repeats it.
+
+mod result;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Bytes, Cell, Plan, Protocol, Test, cell};
+
+use super::buffers::BufferMap;
+use super::{Analysis, Context};
+use crate::cells::CellResult;
+use crate::grouping::group_by;
+use crate::metric::Metric;
+use literature::beside::BufferRate;
+use literature::jacobson::{BufferCurve, KB, SEGMENT};
+use literature::sweep::{Series, SizePoint};
+use literature::{Foreign, ReferenceAnalysis, Study};
+use stats::estimate::{Estimate, Interval};
+
+pub use result::*;
+
+/// The study of a name.
+pub(crate) fn study(name: &str) -> Option<Study> {
+    Study::ALL.into_iter().find(|study| study.name() == name)
+}
+
+/// The study of a plan that repeats a published one.
+#[derive(Debug)]
+pub(crate) struct Repeated(Study);
+
+impl super::Study for Repeated {
+    type Result = Published;
+
+    fn for_plan(plan: &Plan) -> Option<Self> {
+        study(plan.reference.as_deref()?).map(Self)
+    }
+
+    fn finish(self, context: &Context) -> Option<Published> {
+        let (Self(study), analysis) = (self, context.analysis);
+        let reference = literature::analyse(study, 0).ok()?;
+        let streams = analysis.cells.iter().filter(|cell| cell.cell.test.is_stream());
+        let mut series = group_by(streams, |cell| cell.cell.series());
+        series.sort_by_cached_key(|(series, _)| series.to_string());
+        let maps = || analysis.buffers().iter().enumerate();
+        Some(Published {
+            name: study.name().to_owned(),
+            title: study.title().to_owned(),
+            source: study.source().to_owned(),
+            sizes: series.iter().filter_map(|(series, cells)| sizes(&reference, series, cells)).collect(),
+            times: times(&reference, analysis),
+            buffers: reference.buffers.iter().flat_map(|curve| maps().map(|(place, map)| buffers(curve, place, map))).collect(),
+        })
+    }
+}
+
+/// Whether a published series is of a protocol; where it does not say, of UDP,
+/// which the study of 2007 is about.
+fn is_of(name: &str, protocol: Protocol) -> bool {
+    match (name.contains("TCP"), protocol) {
+        (true, Protocol::Tcp) => true,
+        (tcp, Protocol::Udp) => !tcp,
+        (false, Protocol::Tcp) => false,
+    }
+}
+
+fn sizes(reference: &ReferenceAnalysis, series: &cell::Series, cells: &[&CellResult]) -> Option<PublishedSizes> {
+    let theirs: Vec<_> = reference.series.iter().filter(|theirs| is_of(&theirs.name, series.test().protocol())).collect();
+    let rate = |cell: &&CellResult| Some((cell.cell.size.get(), *cell.metrics.get(&Metric::MessagesPerS)?));
+    let ours: BTreeMap<u64, Estimate> = cells.iter().filter_map(rate).collect();
+    let all: BTreeSet<u64> =
+        ours.keys().copied().chain(theirs.iter().flat_map(|series| series.sizes.iter().map(|size| size.message_bytes))).collect();
+    let row = |message_bytes: u64| PublishedSize {
+        message_bytes,
+        today: ours.get(&message_bytes).copied(),
+        published: theirs.iter().map(|series| series.at(message_bytes).map(|size| size.messages_per_s)).collect(),
+    };
+    (!theirs.is_empty() && !ours.is_empty()).then(|| PublishedSizes {
+        series: series.to_string(),
+        published: theirs.iter().map(|series| format!("{}: {}", series.group, series.name)).collect(),
+        rows: all.into_iter().map(row).collect(),
+    })
+}
+
+/// Round trips without load, beside the time of a transaction.
+fn times(reference: &ReferenceAnalysis, analysis: &Analysis) -> Vec<PublishedTime> {
+    let round_trips = reference.loads.iter().filter(|curve| curve.of == "round trip");
+    let one = |curve: &literature::cabrera::loads::LoadCurve| {
+        let test = if curve.protocol == "tcp" { Test::TcpRr } else { Test::UdpRr };
+        let [_, published_ms] = *curve.points.iter().find(|point| point[0] == 0.0)?;
+        let today = analysis.cells.iter().find(|cell| cell.cell.test == test && cell.cell.size.get() == 1)?;
+        let today_ms = scaled(milliseconds(today)?, 1e-6);
+        Some(PublishedTime {
+            what: format!("{} {} {} of one byte", curve.machine, curve.protocol.to_uppercase(), curve.of),
+            published_ms,
+            today_ms,
+        })
+    };
+    round_trips.filter_map(one).collect()
+}
+
+fn milliseconds(cell: &CellResult) -> Option<Estimate> {
+    cell.metrics.get(&Metric::TimePerMessageNs).copied()
+}
+
+fn scaled(estimate: Estimate, factor: f64) -> Estimate {
+    let interval = estimate.interval.map(|ends| Interval { low: ends.low * factor, high: ends.high * factor, ..ends });
+    Estimate { value: estimate.value * factor, interval, n: estimate.n }
+}
+
+fn buffers(curve: &BufferCurve, place: usize, map: &BufferMap) -> PublishedBuffers {
+    let mut today: BTreeMap<u64, Estimate> = BTreeMap::new();
+    for cell in map.diagonal.iter().map(|place| &map.cells[*place]) {
+        if let Some(packets) = cell.in_flight {
+            today.entry(packets.round() as u64).or_insert_with(|| scaled(cell.goodput_bit_per_s, 1.0 / (8.0 * KB)));
+        }
+    }
+    let published: BTreeMap<u64, f64> = curve.points.iter().map(|point| (point.packets.round() as u64, point.kbytes_per_s)).collect();
+    let all: BTreeSet<u64> = published.keys().chain(today.keys()).copied().collect();
+    let row = |packets: u64| PublishedBuffer {
+        packets,
+        published_kbytes_per_s: published.get(&packets).copied(),
+        today_kbytes_per_s: today.get(&packets).copied(),
+    };
+    PublishedBuffers { pair: curve.name.clone(), map: map.label.clone(), place, rows: all.into_iter().map(row).collect() }
+}
+
+/// A stored run as figures to compare with a reference: each of its series by size, and where it varies a socket
+/// buffer, its goodput over that.
+pub fn as_foreign(analysis: &Analysis) -> Foreign {
+    let label = analysis.run.id.clone();
+    let mut series: Vec<Series> = Vec::new();
+    let mut buffers: BTreeMap<Cell, Vec<BufferRate>> = BTreeMap::new();
+    for cell in &analysis.cells {
+        let value = |metric: Metric| cell.metrics.get(&metric).map(|figure| figure.value).filter(|value| *value > 0.0 && value.is_finite());
+        let Some(messages_per_s) = value(Metric::MessagesPerS) else { continue };
+        let bytes = cell.cell.size.get();
+        let point = SizePoint { bytes, messages_per_s, sent_per_s: value(Metric::SentMessagesPerS) };
+        let name = cell.cell.series().to_string();
+        match series.iter_mut().find(|series| series.name == name) {
+            Some(series) => series.points.push(point),
+            None => series.push(Series { group: label.clone(), name, points: vec![point] }),
+        }
+        if let Some(buffer) = cell.cell.sndbuf.or(cell.cell.rcvbuf).map(Bytes::get) {
+            let rest = Cell { sndbuf: None, rcvbuf: None, ..cell.cell.clone() };
+            buffers.entry(rest).or_default().push((buffer as f64 / SEGMENT, messages_per_s * bytes as f64 / KB, None));
+        }
+    }
+    let buffers = buffers.into_iter().filter(|(_, points)| points.len() > 1);
+    let buffers = buffers.map(|(cell, points)| (cell.to_string(), points)).collect();
+    Foreign { label, series, buffers, remarks: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::as_foreign;
+    use crate::testing::{analyse, measured, record};
+    use literature::Study;
+    use model::Test;
+
+    #[test]
+    fn a_run_is_laid_beside_a_reference() {
+        let trials = (0..9).flat_map(|block| {
+            [1, 64, 512, 1_024, 16_384].map(|size| record(Test::UdpStream, size, block, measured(Test::UdpStream, size)))
+        });
+        let run = analyse(trials);
+        let foreign = as_foreign(&run);
+        assert_eq!((foreign.series.len(), foreign.series[0].points.len()), (1, 5));
+        let mut reference = literature::analyse(Study::Bidulock2007, 0).unwrap();
+        reference.lay(&foreign, 0);
+        let beside = &reference.beside[0];
+        assert_eq!(beside.pairs.len(), 15);
+        // 50,000 messages in 150 ms against 71,492.8 a second.
+        let first = beside.pairs.iter().find(|pair| pair.reference == "xti-over-sockets").unwrap();
+        assert_eq!(first.sizes[0].0, 1);
+        assert!((first.sizes[0].1 - 333_333.333 / 71_492.8).abs() < 1e-3, "{:?}", first.sizes[0]);
+        let mut curve = literature::analyse(Study::Jacobson1988, 0).unwrap();
+        curve.lay(&foreign, 0);
+        assert!(curve.beside[0].remarks[0].contains("--sndbuf"));
+    }
+}

@@ -1,0 +1,73 @@
+//! The receipts of two runs, row by row.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::{Cell, Role};
+
+use super::{ReceiptComparison, ReceiptPair, ReceiptStudy};
+use attribution::Receipt;
+use attribution::{compare, total_variation};
+
+/// What tells an end of a cell from all others of a run.
+type Key<'a> = (&'a Cell, Option<&'a str>, u8);
+
+/// An end with its label and receipt.
+type End<'a> = (Key<'a>, &'a str, &'a Receipt);
+
+/// Compares the receipts that both runs have of the same end of the same cell
+/// in the same arm.
+///
+/// Each table of each pair is tested by itself (Holm over its rows); differences
+/// are the second's less the first's.
+pub fn compare_studies(a: &ReceiptStudy, b: &ReceiptStudy) -> ReceiptComparison {
+    matched(&ends(a), &ends(b))
+}
+
+/// Compares two arms of one run in the same way, cell by cell.
+pub fn compare_arms(study: &ReceiptStudy, arms: [&str; 2]) -> ReceiptComparison {
+    let of = |arm: &str| {
+        let mut ends = ends(study);
+        ends.retain(|((_, own, _), _, _)| *own == Some(arm));
+        ends.iter_mut().for_each(|((_, own, _), _, _)| *own = None);
+        ends
+    };
+    matched(&of(arms[0]), &of(arms[1]))
+}
+
+fn matched(of_a: &[End], of_b: &[End]) -> ReceiptComparison {
+    let found: BTreeMap<Key, &Receipt> = of_b.iter().map(|(key, _, receipt)| (*key, *receipt)).collect();
+    let known: BTreeSet<Key> = of_a.iter().map(|(key, _, _)| *key).collect();
+    let pairs = of_a.iter().filter_map(|(key, label, receipt)| Some(pair(label, receipt, found.get(key)?)));
+    let lonely = |(_, label, receipt): &End| format!("{label}, {}", receipt.role);
+    ReceiptComparison {
+        pairs: pairs.collect(),
+        unpaired: [
+            of_a.iter().filter(|(key, _, _)| !found.contains_key(key)).map(lonely).collect(),
+            of_b.iter().filter(|(key, _, _)| !known.contains(key)).map(lonely).collect(),
+        ],
+    }
+}
+
+/// Every end with a receipt, with its label.
+fn ends(study: &ReceiptStudy) -> Vec<End<'_>> {
+    let of_cell = study.cells.iter().flat_map(|cell| {
+        [Role::Sender, Role::Receiver].into_iter().filter_map(move |role| {
+            let key = (&cell.cell, cell.arm.as_deref(), u8::from(role == Role::Receiver));
+            Some((key, cell.label.as_str(), cell.end(role).outcome.receipt()?))
+        })
+    });
+    of_cell.collect()
+}
+
+fn pair(label: &str, a: &Receipt, b: &Receipt) -> ReceiptPair {
+    ReceiptPair {
+        label: label.to_owned(),
+        role: a.role,
+        categories: compare(a, b, |receipt| &receipt.rows.categories),
+        layers: compare(a, b, |receipt| &receipt.rows.layers),
+        functions: compare(a, b, |receipt| &receipt.rows.functions),
+        total_variation: total_variation(a, b),
+        red: [a.is_red(), b.is_red()],
+        sources: [a.sampling.source, b.sampling.source],
+    }
+}

@@ -1,0 +1,187 @@
+//! From what was kept of one end to its receipt.
+
+use std::collections::BTreeMap;
+
+use model::end::CpuTime;
+use model::profile::{CallCounts, SampleSource};
+use model::{Bytes, Cell, Nanos, Pacing, Role};
+
+use super::chains::{ChainId, Chains};
+use super::kept::{Edges, KeptEnd, KeptTime};
+use super::known::Known;
+use super::repeat::repeat;
+use super::softirq::softirq;
+use super::{EndReceipt, ReceiptOutcome};
+use attribution::Layer;
+use attribution::Tally;
+use attribution::{Booked, LayerCounters};
+use attribution::{CleanPass, CountPass, Passes, TimePass, WaitPass};
+use attribution::{Receipt, ReceiptError};
+
+/// What an end's CPU time is made of, the same for all its passes.
+#[derive(Debug, Clone, Copy)]
+struct Parts {
+    /// Whether kernel threads that work for the end are in it.
+    threads: bool,
+}
+
+/// The receipt of one end, or why there is none, with what stands beside it.
+pub fn end(cell: &Cell, role: Role, kept: &KeptEnd, known: &mut Known) -> EndReceipt {
+    let parts = Parts { threads: kept.time.iter().all(|pass| pass.threads) };
+    let tallies: Vec<Tally> = kept.time.iter().map(|pass| tally(pass.samples(parts.threads), known)).collect();
+    let outcome = match unfit(cell, role) {
+        Some(reason) => ReceiptOutcome::Absent { reason },
+        None => {
+            let passes = passes(cell.size, role, kept, parts, known.chains());
+            match Receipt::from_tallies(&passes, &tallies, counters(&kept.time, known), known.rules()) {
+                Ok(receipt) => ReceiptOutcome::Made(Box::new(receipt)),
+                Err(error) => ReceiptOutcome::Absent { reason: reason(&error, kept) },
+            }
+        }
+    };
+    EndReceipt {
+        outcome,
+        passes: kept.passes,
+        unsampled_threads_ns: unsampled(&kept.clean).filter(|_| !parts.threads),
+        softirq: softirq(&kept.time, known),
+        repeat: repeat(&kept.time, &tallies),
+    }
+}
+
+/// Why a cell can have no receipt of this end, whatever was measured.
+fn unfit(cell: &Cell, role: Role) -> Option<String> {
+    let spins = cell.rate.is_some() && cell.pacing == Pacing::Spin;
+    if cell.bidirectional {
+        Some("both ends send, so that an end's time belongs to two messages; measure one way".to_owned())
+    } else if spins && role == Role::Sender {
+        Some("the sender spins until its next message is due, which is no message's time; let it sleep".to_owned())
+    } else {
+        None
+    }
+}
+
+fn reason(error: &ReceiptError, kept: &KeptEnd) -> String {
+    match kept.passes.missing {
+        0 => error.to_string(),
+        1 => format!("{error} (1 trial gave nothing: see what is absent)"),
+        missing => format!("{error} ({missing} trials gave nothing: see what is absent)"),
+    }
+}
+
+/// Work of kernel threads per message; `None` of none.
+fn unsampled(clean: &[Edges]) -> Option<f64> {
+    let sum = |of: fn(&Edges) -> f64| clean.iter().map(of).sum::<f64>();
+    let threads = sum(|edges| edges.cpu.kernel_threads.unwrap_or_default().get() as f64);
+    (threads > 0.0).then(|| threads / sum(|edges| edges.messages))
+}
+
+/// Interrupt time per message, of trials of one kind together.
+///
+/// The kernel shows it in ticks of 10 ms; the sum over trials is right to a
+/// tick for each, a trial's own is not. 0 where it does not stand apart.
+fn irq_per_message<'a>(trials: impl Iterator<Item = &'a Edges>) -> f64 {
+    let apart = trials.filter_map(|edges| Some((edges.cpu.irq?.get() as f64, edges.messages)));
+    let (irq, messages) = apart.fold((0.0, 0.0), |(irq, messages), trial| (irq + trial.0, messages + trial.1));
+    if messages > 0.0 { irq / messages } else { 0.0 }
+}
+
+impl Parts {
+    /// The part of an end's CPU time that kernel threads spent for it.
+    fn beside(self, edges: &Edges) -> Nanos {
+        edges.cpu.kernel_threads.filter(|_| self.threads).unwrap_or_default()
+    }
+
+    /// CPU time of the end in one trial.
+    fn cpu(self, edges: &Edges, irq: f64) -> Nanos {
+        let CpuTime { process, irq: apart, .. } = edges.cpu;
+        let irq = if apart.is_some() { Nanos::new((irq * edges.messages) as u64) } else { Nanos::default() };
+        process + irq + self.beside(edges)
+    }
+}
+
+/// The passes without their stacks, which [`tally`] has counted.
+fn passes(size: Bytes, role: Role, kept: &KeptEnd, parts: Parts, chains: &Chains) -> Passes {
+    let irq = [
+        irq_per_message(kept.clean.iter()),
+        irq_per_message(kept.time.iter().map(|pass| &pass.edges)),
+        irq_per_message(kept.waits.iter().map(|pass| &pass.edges)),
+    ];
+    let clean = kept.clean.iter().map(|edges| CleanPass {
+        block: edges.block,
+        wall: edges.wall,
+        cpu: parts.cpu(edges, irq[0]),
+        beside: parts.beside(edges),
+        messages: edges.messages,
+    });
+    let cycles = cycles_per_ns(&kept.time, parts, irq[1]);
+    let time = kept.time.iter().map(|pass| {
+        let cpu = parts.cpu(&pass.edges, irq[1]);
+        let calibrated = pass.head.source == SampleSource::Cycles;
+        let on_cpu = if calibrated { (cpu.get() as f64 * cycles) as u64 } else { cpu.get() };
+        let Edges { block, messages, .. } = pass.edges;
+        TimePass { block, profile: pass.head.clone(), counters: None, on_cpu, calibrated, cpu, messages }
+    });
+    let waits = kept.waits.iter().map(|kept| WaitPass {
+        waits: kept.waits,
+        wall: kept.edges.wall,
+        cpu: parts.cpu(&kept.edges, irq[2]),
+        beside: parts.beside(&kept.edges),
+        messages: kept.edges.messages,
+    });
+    let counts = kept.counts.iter().map(|kept| {
+        let mut counts = CallCounts::default();
+        for (name, calls, tier) in &kept.calls {
+            let name = chains.name_at(*name);
+            counts.calls.insert(name.to_owned(), *calls);
+            counts.tier.extend(tier.map(|tier| (name.to_owned(), tier)));
+        }
+        CountPass { counts, messages: kept.messages }
+    });
+    Passes { role, size, clean: clean.collect(), time: time.collect(), waits: waits.collect(), counts: counts.collect() }
+}
+
+/// Cycles in a ns of CPU time, all time passes together, as the samples have it:
+/// nothing else counts the cycles that the sampled tasks ran.
+fn cycles_per_ns(time: &[KeptTime], parts: Parts, irq: f64) -> f64 {
+    let cycles: f64 = time.iter().map(|pass| samples(pass.samples(parts.threads)) as f64 * pass.head.period as f64).sum();
+    let ns: f64 = time.iter().map(|pass| parts.cpu(&pass.edges, irq).get() as f64).sum();
+    if ns > 0.0 { cycles / ns } else { 0.0 }
+}
+
+fn samples(stacks: &[(ChainId, u32)]) -> u64 {
+    stacks.iter().map(|(_, count)| u64::from(*count)).sum()
+}
+
+fn tally(stacks: &[(ChainId, u32)], known: &mut Known) -> Tally {
+    let mut tally = Tally::default();
+    for (chain, count) in stacks {
+        let attributes = known.attributes(*chain);
+        tally.add(known.listed(*chain), &attributes, u64::from(*count), chain.user());
+    }
+    tally
+}
+
+fn counters(time: &[KeptTime], known: &mut Known) -> BTreeMap<Layer, LayerCounters> {
+    let mut booked = Booked::default();
+    for pass in time {
+        let Some(counters) = pass.counters.as_ref().filter(|_| pass.head.source == SampleSource::Cycles) else {
+            return BTreeMap::new();
+        };
+        for ((chain, count), moved) in pass.stacks.iter().zip(counters.moved.chunks(counters.names.len())) {
+            let layer = known.attributes(*chain).layer;
+            booked.add(layer, f64::from(*count) * pass.head.period as f64, &counters.names, moved);
+        }
+    }
+    booked.finish()
+}
+
+/// All time passes of an end in the flame graph tools' format; `None` without a sample.
+pub fn folded(kept: &KeptEnd, chains: &Chains) -> Option<String> {
+    let like = &kept.time.first()?.head;
+    let mut counts: BTreeMap<ChainId, u64> = BTreeMap::new();
+    for (chain, count) in kept.time.iter().flat_map(|pass| &pass.stacks) {
+        *counts.entry(*chain).or_default() += u64::from(*count);
+    }
+    let text = attribution::folded(&chains.profile(like, counts.into_iter()));
+    Some(text).filter(|text| !text.is_empty())
+}

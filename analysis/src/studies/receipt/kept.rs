@@ -1,0 +1,168 @@
+//! What is kept of the trials of one end of one cell.
+
+use model::end::CpuTime;
+use model::profile::{CountTier, HardwareCounts, Observation, Profile, Waits};
+use model::{Nanos, Pass};
+
+use super::PassCounts;
+use super::chains::{ChainId, Chains, KeepError};
+
+/// The measured part of a trial at one end.
+#[derive(Debug, Clone, Copy)]
+pub struct Edges {
+    pub block: u32,
+    pub wall: Nanos,
+    pub cpu: CpuTime,
+    pub messages: f64,
+}
+
+/// A trial with the sampler on. Of its profile, the names and chains are in
+/// [`Chains`].
+#[derive(Debug)]
+pub struct KeptTime {
+    pub edges: Edges,
+    /// Without names and stacks.
+    pub head: Profile,
+    /// Whether the kernel threads that work for the end were sampled too.
+    pub threads: bool,
+    /// Samples of the endpoint; behind them those of kernel threads.
+    pub stacks: Box<[(ChainId, u32)]>,
+    /// How many of the stacks are the endpoint's.
+    pub own: usize,
+    pub counters: Option<KeptCounters>,
+}
+
+/// What the processor's counters moved by, for the first of the stacks.
+#[derive(Debug)]
+pub struct KeptCounters {
+    pub names: Vec<String>,
+    /// Stack after stack, one number a name.
+    pub moved: Box<[u64]>,
+}
+
+/// A trial with scheduler tracepoints on.
+#[derive(Debug, Clone, Copy)]
+pub struct KeptWaits {
+    pub edges: Edges,
+    pub waits: Waits,
+}
+
+/// Counts of a trial, by the places of their names.
+#[derive(Debug)]
+pub struct KeptCounts {
+    pub block: u32,
+    /// Messages of the whole trial.
+    pub messages: f64,
+    pub calls: Box<[(u32, u64, Option<CountTier>)]>,
+}
+
+/// All trials of one end of one cell.
+#[derive(Debug, Default)]
+pub struct KeptEnd {
+    pub clean: Vec<Edges>,
+    pub time: Vec<KeptTime>,
+    pub waits: Vec<KeptWaits>,
+    pub counts: Vec<KeptCounts>,
+    pub passes: PassCounts,
+}
+
+/// Why a trial gave nothing to a receipt.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unkept {
+    /// Nothing happened in its measured part.
+    #[error("an end had no message, or no CPU time, in the measured part")]
+    Empty,
+    /// It was to be seen, and was not; the observation says why.
+    #[error("nothing was seen")]
+    Unseen,
+    /// Its profile is not to be kept.
+    #[error(transparent)]
+    Profile(#[from] KeepError),
+}
+
+impl KeptTime {
+    /// The samples, with those of kernel threads or without.
+    pub fn samples(&self, threads: bool) -> &[(ChainId, u32)] {
+        if threads { &self.stacks } else { &self.stacks[..self.own] }
+    }
+}
+
+impl KeptEnd {
+    /// Puts the trials into the order of their blocks, in which their sums do
+    /// not depend on the order in which they came.
+    pub fn sort(&mut self) {
+        self.clean.sort_by_key(|edges| edges.block);
+        self.time.sort_by_key(|pass| pass.edges.block);
+        self.waits.sort_by_key(|pass| pass.edges.block);
+        self.counts.sort_by_key(|pass| pass.block);
+    }
+
+    /// Keeps a trial: its measured part, the messages of the whole of it, and
+    /// what was seen.
+    ///
+    /// # Errors
+    /// Why it gives nothing.
+    pub fn push(&mut self, pass: Pass, edges: Edges, whole: f64, seen: Option<&Observation>, chains: &mut Chains) -> Result<(), Unkept> {
+        if edges.messages <= 0.0 || edges.wall.get() == 0 || edges.cpu.process.get() == 0 {
+            return Err(Unkept::Empty);
+        }
+        match pass {
+            Pass::Clean => {
+                self.clean.push(edges);
+                self.passes.clean += 1;
+            }
+            Pass::Time => {
+                self.time.push(time(edges, seen.ok_or(Unkept::Unseen)?, chains)?);
+                self.passes.time += 1;
+            }
+            Pass::Wait => {
+                let waits = seen.and_then(|seen| seen.waits).ok_or(Unkept::Unseen)?;
+                self.waits.push(KeptWaits { edges, waits });
+                self.passes.wait += 1;
+            }
+            Pass::Count | Pass::Witness => {
+                let counts = seen.and_then(|seen| seen.counts.as_ref()).filter(|_| whole > 0.0).ok_or(Unkept::Unseen)?;
+                let mut calls = Vec::with_capacity(counts.calls.len());
+                for (name, count) in &counts.calls {
+                    calls.push((chains.name(name)?, *count, counts.tier.get(name).copied()));
+                }
+                self.counts.push(KeptCounts { block: edges.block, messages: whole, calls: calls.into() });
+                let kind = if pass == Pass::Count { &mut self.passes.count } else { &mut self.passes.witness };
+                *kind += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn time(edges: Edges, seen: &Observation, chains: &mut Chains) -> Result<KeptTime, Unkept> {
+    let profile = seen.profile.as_ref().ok_or(Unkept::Unseen)?;
+    let mut stacks = chains.keep(profile)?;
+    let own = stacks.len();
+    let mut head = bare(profile);
+    // Samples of time that the end's CPU time does not hold would be too many.
+    let alike = |threads: &&Profile| (threads.source, threads.period) == (profile.source, profile.period);
+    let threads = seen.ksoftirqd.as_ref().filter(alike).filter(|_| edges.cpu.kernel_threads.is_some());
+    if let Some(threads) = threads {
+        stacks = [stacks, chains.keep(threads)?].concat().into();
+        head.lost = head.lost.saturating_add(threads.lost);
+        head.throttled = head.throttled.saturating_add(threads.throttled);
+        head.broken = head.broken.saturating_add(threads.broken);
+    }
+    let counters = seen.counters.as_ref().and_then(|counters| kept_counters(counters, profile));
+    Ok(KeptTime { edges, head, threads: threads.is_some(), stacks, own, counters })
+}
+
+/// A profile without its samples.
+fn bare(profile: &Profile) -> Profile {
+    let Profile { source, period, lost, throttled, broken, .. } = *profile;
+    Profile { source, period, lost, throttled, broken, symbols: Vec::new(), stacks: Vec::new() }
+}
+
+/// Counters that fit the profile; others say nothing of its stacks.
+fn kept_counters(counters: &HardwareCounts, profile: &Profile) -> Option<KeptCounters> {
+    let fits = counters.of_stacks.len() == profile.stacks.len()
+        && !counters.names.is_empty()
+        && counters.of_stacks.iter().all(|moved| moved.len() == counters.names.len());
+    fits.then(|| KeptCounters { names: counters.names.clone(), moved: counters.of_stacks.concat().into() })
+}

@@ -1,0 +1,324 @@
+//! What a study with receipts says of where the time goes.
+
+use model::profile::SampleSource;
+use model::{Bytes, Cell, Family, Role, Test, Unavailable};
+use serde::Serialize;
+
+use attribution::{Bound, Category, Comparison, Direction, Figure, FunctionTable, Growth, Layer, Path, Receipt, Weighted};
+use stats::estimate::Estimate;
+
+/// The receipts of a run, and what they show together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ReceiptStudy {
+    /// Where the rules came from: `built in`, or the name of a file.
+    pub rules: String,
+    /// How many rules there are.
+    pub rule_count: usize,
+    /// One entry a cell and arm, in the plan's order.
+    pub cells: Vec<CellReceipt>,
+    /// One entry a series of cells (which differ in size alone), arm and end.
+    pub series: Vec<SeriesReceipt>,
+    /// What watching cost: CPU time per message of a time pass over that of the
+    /// clean pass of its block, the median over cells and ends; `n` is their number.
+    pub observer: Option<Estimate>,
+    /// Workloads laid over the series, those of a series and end side by side.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub workloads: Vec<WorkloadReceipt>,
+    /// What computing checksums costs: a pair for each cell and end that was
+    /// measured with the device doing it and without.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub checksums: Vec<ChecksumCost>,
+    /// What is missing and why, the most frequent first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub absences: Vec<Absence>,
+}
+
+/// One cell of one arm.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CellReceipt {
+    /// The cell.
+    pub cell: Cell,
+    /// The cell in words, with its arm.
+    pub label: String,
+    /// The arm; `None` of a study without arms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arm: Option<String>,
+    /// The file of its folded stacks, without directory and ending; each end has
+    /// one: `<file>.sender.folded`.
+    pub file: String,
+    /// The end that sent.
+    pub sender: EndReceipt,
+    /// The end that received.
+    pub receiver: EndReceipt,
+}
+
+impl CellReceipt {
+    /// One of its ends.
+    pub const fn end(&self, role: Role) -> &EndReceipt {
+        match role {
+            Role::Sender => &self.sender,
+            Role::Receiver => &self.receiver,
+        }
+    }
+
+    /// The receipts that there are, the sender's first.
+    pub fn receipts(&self) -> impl Iterator<Item = &Receipt> {
+        [&self.sender, &self.receiver].into_iter().filter_map(|end| end.outcome.receipt())
+    }
+}
+
+/// One end of a cell.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EndReceipt {
+    /// The receipt, or why there is none.
+    pub outcome: ReceiptOutcome,
+    /// Trials it was made from.
+    pub passes: PassCounts,
+    /// Work of this end that is in no row: of kernel threads (`ksoftirqd`) that
+    /// could not be sampled, ns per message. `None` where it was sampled, or
+    /// there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unsampled_threads_ns: Option<f64>,
+    /// How much of each system call was softirq work.
+    pub softirq: Vec<SoftirqOfCall>,
+    /// How far the layers of the earlier half of the blocks are from those of the
+    /// later one; `None` of fewer than two time passes.
+    pub repeat: Option<Repeat>,
+}
+
+/// A receipt, or why there is none.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReceiptOutcome {
+    /// There is one.
+    Made(Box<Receipt>),
+    /// There is none.
+    Absent {
+        /// Why, and what to do, in a sentence.
+        reason: String,
+    },
+}
+
+impl ReceiptOutcome {
+    /// The receipt, if there is one.
+    pub fn receipt(&self) -> Option<&Receipt> {
+        match self {
+            Self::Made(receipt) => Some(receipt),
+            Self::Absent { .. } => None,
+        }
+    }
+}
+
+/// Trials of one end of one cell that a receipt was made from, by pass.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct PassCounts {
+    /// With nothing on.
+    pub clean: u32,
+    /// With the sampler on.
+    pub time: u32,
+    /// With scheduler tracepoints on.
+    pub wait: u32,
+    /// With counters on.
+    pub count: u32,
+    /// With call chains at tracepoints.
+    pub witness: u32,
+    /// Trials of any pass that gave nothing: they failed, or were left out.
+    pub missing: u32,
+}
+
+/// How much of the time in one system call was work of softirqs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SoftirqOfCall {
+    /// The call, by the kernel's name: `sendto`.
+    pub call: String,
+    /// Samples within it.
+    pub samples: u64,
+    /// Share of these that fell into a softirq, 0 to 1.
+    pub share: Figure,
+}
+
+/// Two halves of the same receipt.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Repeat {
+    /// Total variation distance of the layers' shares, 0 to 1.
+    pub total_variation: f64,
+    /// What chance alone makes of it, with as many samples: its mean, were the
+    /// shares of both halves the same.
+    pub by_chance: f64,
+}
+
+/// One end of cells that differ in size alone.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SeriesReceipt {
+    /// The series in words, with its arm.
+    pub series: String,
+    /// What is done.
+    pub test: Test,
+    /// The version of IP below it.
+    pub family: Family,
+    /// The arm; `None` of a study without arms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arm: Option<String>,
+    /// Which end.
+    pub role: Role,
+    /// What the samples are spaced by, at every size.
+    pub source: SampleSource,
+    /// The columns of all tables, by rising size; at least one.
+    pub columns: Vec<Column>,
+    /// Sizes at which buffers change, by rising size.
+    pub boundaries: Vec<Boundary>,
+    /// Function by size: time and exact calls.
+    pub functions: FunctionTable,
+    /// Category by size; the rows stacked are the CPU time without what was not sampled.
+    pub categories: SizeTable<Category>,
+    /// Layer by size.
+    pub layers: SizeTable<Layer>,
+    /// Layer with context and direction, by size.
+    pub paths: SizeTable<Path>,
+    /// Direction by size.
+    pub directions: SizeTable<Option<Direction>>,
+    /// Work that touches payload, by size.
+    pub touching: SizeRow<()>,
+}
+
+/// One size of a series.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Column {
+    /// Message size.
+    pub size: Bytes,
+    /// Place of its cell in [`ReceiptStudy::cells`].
+    pub cell: usize,
+    /// Clean CPU time, ns per message.
+    pub cpu: Figure,
+    /// Clean elapsed time, ns per message.
+    pub wall: Figure,
+    /// CPU time that no sample shows, ns per message; may be negative.
+    pub not_sampled: Figure,
+    /// What one processor could sustain if it did nothing else.
+    pub bound: Bound,
+    /// The same without the work of acknowledgements.
+    pub bound_without_acknowledgement: Bound,
+    /// Whether its receipt does not add up.
+    pub red: bool,
+}
+
+/// Rows over sizes, the costliest first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SizeTable<K> {
+    /// The rows.
+    pub rows: Vec<SizeRow<K>>,
+    /// ns per message at each size, the rows that grow with the size together.
+    pub growing: Vec<f64>,
+}
+
+/// One row over sizes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SizeRow<K> {
+    /// What it is of.
+    pub key: K,
+    /// One a size, in the order of the columns.
+    pub cells: Vec<RowAtSize>,
+    /// Whether it depends on the size; `None` of too few samples, trials or sizes.
+    pub growth: Option<Growth>,
+}
+
+/// A row at one size.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct RowAtSize {
+    /// ns per message.
+    pub ns: Figure,
+    /// Share of the on-CPU time, 0 to 1.
+    pub share: f64,
+}
+
+/// A size at which the kernel holds a message otherwise.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Boundary {
+    /// What it is called: `skb head`, `page fragment`, `MSS`, `MTU`, `GSO`.
+    pub name: String,
+    /// The largest size on its lower side.
+    pub last: Bytes,
+    /// How many of the columns are on its lower side: a mark belongs before the
+    /// column at this place. 0 or all of them: no size was measured beyond it.
+    pub below: usize,
+    /// What changes there, and how the size was found.
+    pub why: String,
+}
+
+/// A workload laid over a series.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WorkloadReceipt {
+    /// Its name: `W1`.
+    pub workload: String,
+    /// What it is of.
+    pub title: String,
+    /// Its mean message size in bytes.
+    pub mean_bytes: f64,
+    /// The series in words, with its arm.
+    pub series: String,
+    /// Which end.
+    pub role: Role,
+    /// By category: says as well what was measured, interpolated, taken for the
+    /// smallest size and left out.
+    pub categories: Weighted<Category>,
+    /// By layer.
+    pub layers: Weighted<Layer>,
+}
+
+/// The same cell with the device computing checksums and without.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChecksumCost {
+    /// Places in [`ReceiptStudy::cells`]: with the offload, without.
+    pub cells: [usize; 2],
+    /// The cell without the offload in words.
+    pub label: String,
+    /// Which end.
+    pub role: Role,
+    /// Share of the on-CPU time that goes into checksums, those computed while
+    /// copying included: with the offload, without.
+    pub share: [f64; 2],
+    /// What being without the offload adds, by category.
+    pub categories: Comparison<Category>,
+    /// By layer.
+    pub layers: Comparison<Layer>,
+}
+
+/// Something that a machine refused or a pass did not give.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Absence {
+    /// The refusal.
+    #[serde(flatten)]
+    pub unavailable: Unavailable,
+    /// In how many trials (a trial with two ends counts once for each that lacks it).
+    pub trials: u64,
+}
+
+/// Two runs' receipts, cell by cell and row by row.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ReceiptComparison {
+    /// Cells and ends that both have, in the first run's order.
+    pub pairs: Vec<ReceiptPair>,
+    /// Labels of what only one of them has a receipt of: the first, the second.
+    pub unpaired: [Vec<String>; 2],
+}
+
+/// One end of one cell in both runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ReceiptPair {
+    /// The cell in words, with its arm.
+    pub label: String,
+    /// Which end.
+    pub role: Role,
+    /// By category.
+    pub categories: Comparison<Category>,
+    /// By layer.
+    pub layers: Comparison<Layer>,
+    /// By function.
+    pub functions: Comparison<String>,
+    /// How far the layers' shares are apart, 0 to 1.
+    pub total_variation: f64,
+    /// Whether each does not add up.
+    pub red: [bool; 2],
+    /// What each was sampled by.
+    pub sources: [SampleSource; 2],
+}

@@ -1,0 +1,205 @@
+//! What is put into trials comes out of the study; what is taken out of them
+//! turns it red.
+
+use super::made::{analysed, collected, measured_of, records, seen, sizes};
+use crate::studies::receipt::{CellReceipt, ReceiptStudy};
+use crate::testing::{cell, generator};
+use attribution::{Category, Direction, Doubt, Layer, Receipt, Shape};
+use model::profile::CountTier;
+use model::trial::Outcome;
+use model::{Bytes, Nanos, Pass, Role, Test, TrialRecord};
+use proptest::prelude::{ProptestConfig, any, prop_assert_eq, proptest};
+use rand::seq::SliceRandom;
+
+fn study(records: &[TrialRecord]) -> ReceiptStudy {
+    analysed(&sizes(), records).receipt().expect("a study with receipts").clone()
+}
+
+fn receipts(study: &ReceiptStudy) -> Vec<&Receipt> {
+    study.cells.iter().flat_map(CellReceipt::receipts).collect()
+}
+
+fn near(found: f64, wanted: f64) {
+    assert!((found - wanted).abs() < 0.06 * wanted.abs(), "{found} for {wanted}");
+}
+
+#[test]
+fn what_is_put_in_comes_out() {
+    let study = study(&records(&sizes()));
+    assert_eq!((study.cells.len(), study.series.len(), study.rules.as_str()), (3, 2, "built in"));
+    for receipt in receipts(&study) {
+        assert!(receipt.doubts.iter().all(|doubt| matches!(doubt, Doubt::FewSamples { .. })), "{:?}", receipt.doubts);
+        let copy = 50.0 + receipt.size.get() as f64 / 16.0;
+        near(receipt.cpu.value, 850.0 + copy);
+        near(receipt.wall.value, 1150.0 + copy);
+        near(receipt.rows.categories.iter().find(|row| row.key == Category::DataMovement).unwrap().ns.value, copy);
+        near(receipt.unseen.runnable.unwrap().value, 50.0);
+        near(receipt.unseen.blocked.unwrap().value, 250.0);
+        near(receipt.calls["udp_sendmsg"].per_message.value, 1.0);
+        near(receipt.calls["__alloc_skb"].per_message.value, 2.0);
+        assert_eq!(receipt.calls["__alloc_skb"].tier, Some(CountTier::Witness));
+    }
+    near(study.observer.unwrap().value, 1.04);
+    assert_eq!(study.observer.unwrap().n, 6);
+    let passes = study.cells[0].sender.passes;
+    assert_eq!([passes.clean, passes.time, passes.wait, passes.count, passes.witness, passes.missing], [6, 6, 6, 6, 6, 0]);
+    let uncounted = &study.absences[0];
+    assert_eq!((uncounted.unavailable.what.as_str(), uncounted.trials), ("exact calls of ip_output", 3 * 6 * 2 * 2));
+    let repeat = study.cells[2].receiver.repeat.unwrap();
+    assert!(repeat.total_variation < 0.03 && repeat.by_chance > 0.0, "{repeat:?}");
+    assert!(serde_json::to_string(&study).is_ok());
+}
+
+#[test]
+fn what_grows_is_told_from_what_does_not() {
+    let study = study(&records(&sizes()));
+    let series = &study.series[0];
+    assert_eq!((series.series.as_str(), series.role), ("UDP_STREAM", Role::Sender));
+    let row = |category| series.categories.rows.iter().find(|row| row.key == category).unwrap();
+    let copy = row(Category::DataMovement).growth.unwrap();
+    assert_eq!((copy.shape, row(Category::BufferManagement).growth.unwrap().shape), (Shape::Grows, Shape::NotShown));
+    near(copy.slope_per_kib.value, 64.0);
+    near(series.categories.growing[2], 306.0);
+    let function = series.functions.rows.iter().find(|row| row.function == "_copy_from_iter").unwrap();
+    assert!(function.is_marked() && function.cells.iter().all(|cell| cell.calls.is_none()));
+    let counted = series.functions.rows.iter().find(|row| row.function == "udp_sendmsg").unwrap();
+    assert!(!counted.is_marked() && counted.cells[1].calls.unwrap().1 == Some(CountTier::Tracepoint));
+    near(series.touching.cells[2].ns.value, 366.0);
+    assert!(series.layers.rows.iter().any(|row| row.key == Layer::Udp));
+    near(series.directions.rows.iter().find(|row| row.key == Some(Direction::Acknowledgement)).unwrap().cells[0].ns.value, 100.0);
+    near(series.columns[0].bound.messages_per_s, 1e9 / 900.0);
+    near(series.columns[0].bound_without_acknowledgement.messages_per_s, 1e9 / 800.0);
+    assert_eq!(series.columns.iter().map(|column| (column.size.get(), column.cell)).collect::<Vec<_>>(), [(1, 0), (1024, 1), (4096, 2)]);
+    let boundary = &series.boundaries[0];
+    assert_eq!((boundary.name.as_str(), boundary.last, boundary.below), ("MTU", Bytes::new(1472), 2));
+}
+
+#[test]
+fn a_twentieth_of_the_samples_gone_turns_it_red() {
+    let mut fewer = records(&sizes());
+    for record in fewer.iter_mut().filter(|record| record.pass == Pass::Time) {
+        for role in [Role::Sender, Role::Receiver] {
+            let mut nth = 0_u64;
+            for stack in &mut seen(record, role).unwrap().profile.as_mut().unwrap().stacks {
+                let kept = (0..stack.count).filter(|_| {
+                    nth += 1;
+                    !nth.is_multiple_of(20)
+                });
+                stack.count = (kept.count() as u64).max(1);
+            }
+        }
+    }
+    let study = study(&fewer);
+    assert!(receipts(&study).iter().all(|receipt| receipt.is_red()));
+    assert!(study.series.iter().flat_map(|series| &series.columns).all(|column| column.red));
+}
+
+#[test]
+fn a_wait_gone_turns_it_red() {
+    let mut fewer = records(&sizes());
+    for record in fewer.iter_mut().filter(|record| record.pass == Pass::Wait) {
+        seen(record, Role::Sender).unwrap().waits.as_mut().unwrap().blocked = Nanos::new(0);
+    }
+    let study = study(&fewer);
+    assert!(study.cells.iter().all(|cell| cell.sender.outcome.receipt().unwrap().is_red()));
+    assert!(study.cells.iter().all(|cell| !cell.receiver.outcome.receipt().unwrap().is_red()));
+}
+
+#[test]
+fn a_study_without_receipts_has_none() {
+    let made = sizes();
+    let mut run = crate::testing::run(made.cells.clone(), made.blocks);
+    run.plan.receipt = None;
+    let mut collector = crate::Collector::new(run, Vec::new());
+    records(&made).iter().for_each(|record| collector.push(record));
+    assert_eq!(collector.stacks().count(), 0);
+    let analysis = collector.finish();
+    assert!(analysis.receipt().is_none());
+    assert!(!serde_json::to_string(&analysis).unwrap().contains("\"receipt\":"));
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let mut some = records(&sizes());
+    for record in &mut some {
+        match record.pass {
+            Pass::Time => record.outcome = Outcome::Skipped { reason: "perf_event_open: EACCES".to_owned() },
+            Pass::Wait => {
+                let seen = seen(record, Role::Sender).unwrap();
+                seen.waits = None;
+                let refused = |text: &str| text.to_owned();
+                seen.refused.push(model::Unavailable { what: refused("waits"), answer: refused("EPERM"), remedy: refused("be root") });
+            }
+            Pass::Clean if record.block == 0 => measured_of(record).receiver.counts.messages = 0,
+            _ => {}
+        }
+    }
+    let study = study(&some);
+    let end = &study.cells[0].receiver;
+    assert_eq!((end.passes.time, end.passes.clean, end.passes.missing), (0, 5, 7));
+    let crate::studies::receipt::ReceiptOutcome::Absent { reason } = &end.outcome else { panic!("no receipt") };
+    assert!(reason.contains("no time pass") && reason.contains("7 trials gave nothing"), "{reason}");
+    let absent = |what: &str| study.absences.iter().find(|absence| absence.unavailable.what == what).map(|absence| absence.trials);
+    assert_eq!((absent("time passes"), absent("waits")), (Some(18), Some(18)));
+    assert_eq!(absent("a clean pass of UDP_STREAM 1 B, receiver"), Some(1));
+    assert!(study.series.is_empty() && study.observer.is_none());
+}
+
+#[test]
+fn stacks_are_folded_cell_by_cell() {
+    let made = sizes();
+    let collector = collected(&made, &records(&made));
+    let files: Vec<(String, String)> = collector.stacks().collect();
+    let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names[..2], ["UDP_STREAM-1-B.sender.folded", "UDP_STREAM-1-B.receiver.folded"]);
+    assert_eq!(names.len(), 6);
+    let study = collector.finish().receipt().unwrap().clone();
+    assert_eq!(study.cells[0].file, "UDP_STREAM-1-B");
+    for ((_, text), receipt) in files.iter().zip(receipts(&study)) {
+        let samples: u64 = text.lines().map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap()).sum();
+        assert_eq!((samples, text.lines().count()), (receipt.sampling.samples, 9));
+        assert!(text.contains("do_syscall_64;__sys_sendto;udp_sendmsg "));
+    }
+}
+
+#[test]
+fn the_receiver_of_a_stream_has_parts_of_messages() {
+    let mut made = sizes();
+    made.cells = vec![cell(Test::TcpStream, 1024)];
+    let mut trials = records(&made);
+    for record in &mut trials {
+        // As many bytes, in other pieces.
+        measured_of(record).receiver.counts.messages /= 3;
+        measured_of(record).receiver.total.messages /= 3;
+    }
+    let study = analysed(&made, &trials).receipt().unwrap().clone();
+    let receipt = study.cells[0].receiver.outcome.receipt().unwrap().clone();
+    near(receipt.cpu.value, 964.0);
+    near(receipt.calls["udp_sendmsg"].per_message.value, 1.0);
+    near(receipt.unseen.blocked.unwrap().value, 250.0);
+}
+
+#[test]
+fn softirqs_of_a_call_are_told() {
+    let study = study(&records(&sizes()));
+    let calls = &study.cells[1].sender.softirq;
+    assert_eq!(calls.iter().map(|call| call.call.as_str()).collect::<Vec<_>>(), ["sendto"]);
+    // 130 ns of what the copy of 114, 60, 200 and 180 ns are beside.
+    near(calls[0].share.value, 130.0 / 684.0);
+    assert!(calls[0].share.interval.unwrap()[0] < 130.0 / 684.0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3))]
+
+    #[test]
+    fn the_order_of_trials_does_not_matter(seed in any::<u64>()) {
+        let made = sizes();
+        let straight = records(&made);
+        let mut shuffled = straight.clone();
+        shuffled.shuffle(&mut generator(seed));
+        prop_assert_eq!(study(&straight), study(&shuffled));
+        let files = |records: &[TrialRecord]| collected(&made, records).stacks().collect::<Vec<_>>();
+        prop_assert_eq!(files(&straight), files(&shuffled));
+    }
+}

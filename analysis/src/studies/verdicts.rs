@@ -1,0 +1,119 @@
+//! Each arm of a run compared with the first.
+//!
+//! Pairs are of trials of one cell in one block, which ran next to each other.
+
+use std::collections::BTreeMap;
+
+use model::{Cell, Plan};
+use serde::Serialize;
+use stats::median;
+
+use super::{Context, Study};
+use crate::metric::Metric;
+use crate::table::Trial;
+use crate::verdict::{
+    Arm, Conclusion, Design, HEADLINE, Means, MetricComparison, Options, SelfTest, SeriesVerdict, Sides, THRESHOLD, self_test,
+};
+
+/// A candidate compared with the baseline.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ArmVerdict {
+    /// The first arm of the plan.
+    pub baseline: String,
+    /// The other.
+    pub candidate: String,
+    /// Whether both set the same: then a difference shown is a false one.
+    pub is_self_test: bool,
+    /// Places of the cells that the two arms run in the same way because what
+    /// sets them apart means nothing there, such as a congestion control to UDP.
+    pub alike: Vec<usize>,
+    /// The metric whose comparison the conclusion follows from.
+    pub headline: Metric,
+    /// The comparisons, the headline's first. Each is held to the confidence for
+    /// itself: one that is not the headline says where a difference lies, and of
+    /// several some may be shown by chance.
+    pub metrics: Vec<MetricComparison>,
+    /// Changes of what is neither better nor worse, such as wake-ups; without a verdict.
+    pub means: Vec<Means>,
+    /// Changes of what a message, a byte and a segment cost.
+    pub coefficients: Vec<SeriesVerdict>,
+    /// Of a self-test: what this machine can show in how many minutes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub self_test: Option<SelfTest>,
+    /// The conclusion for who asked.
+    pub conclusion: Conclusion,
+}
+
+/// The study of a plan with several arms.
+#[derive(Debug)]
+pub(crate) struct Verdicts {
+    /// When each block began, in ms.
+    begun: BTreeMap<u32, u64>,
+}
+
+impl Study for Verdicts {
+    type Result = Vec<ArmVerdict>;
+
+    fn for_plan(plan: &Plan) -> Option<Self> {
+        (plan.arms.len() > 1).then(|| Self { begun: BTreeMap::new() })
+    }
+
+    fn push(&mut self, trial: &Trial) {
+        let begun = self.begun.entry(trial.record.block).or_insert(trial.record.started_ms);
+        *begun = (*begun).min(trial.record.started_ms);
+    }
+
+    fn finish(self, context: &Context) -> Option<Vec<ArmVerdict>> {
+        Some((1..context.plan().arms.len()).map(|arm| self.verdict(arm, context)).collect())
+    }
+}
+
+impl Verdicts {
+    fn verdict(&self, arm: usize, context: &Context) -> ArmVerdict {
+        let (plan, cells) = (context.plan(), context.table.cells());
+        let options = Options { threshold: THRESHOLD, confidence: plan.blocks.confidence, design: Design::Paired };
+        let [baseline, candidate] = [0, arm].map(|arm| &plan.arms[arm]);
+        let is_self_test = baseline.settings == candidate.settings;
+        let same_hosts = baseline.host_settings() == candidate.host_settings();
+        let as_run = |cell: &Cell, arm| plan.cell_in(cell, arm).ok();
+        let alike = |place: &usize| !is_self_test && same_hosts && as_run(&cells[*place], 0) == as_run(&cells[*place], arm);
+        let sides = sides(arm, context);
+        let compared = sides.compare(context.analysis.models(), &options);
+        let seconds = self.seconds_per_block().filter(|_| is_self_test);
+        ArmVerdict {
+            baseline: baseline.name.clone(),
+            candidate: candidate.name.clone(),
+            is_self_test,
+            alike: (0..cells.len()).filter(alike).collect(),
+            headline: HEADLINE,
+            metrics: compared.metrics,
+            means: compared.means,
+            coefficients: compared.coefficients,
+            self_test: seconds
+                .zip(HEADLINE.better())
+                .and_then(|(seconds, better)| self_test(&sides.values(HEADLINE), better, seconds, &options)),
+            conclusion: compared.conclusion,
+        }
+    }
+
+    /// The length of a block, from its first trial to the next block's.
+    fn seconds_per_block(&self) -> Option<f64> {
+        let begun: Vec<(u32, u64)> = self.begun.iter().map(|(block, begun)| (*block, *begun)).collect();
+        let neighbours = begun.windows(2).filter(|pair| pair[0].0 + 1 == pair[1].0);
+        let lengths: Vec<f64> = neighbours.map(|pair| pair[1].1.saturating_sub(pair[0].1) as f64 / 1e3).collect();
+        median::median(&lengths)
+    }
+}
+
+/// The first arm and another, cell by cell. The baseline's cells name the series
+/// of both.
+fn sides<'a>(arm: usize, context: &Context<'a>) -> Sides<'a> {
+    let pairs = context.table.arm(0).iter().zip(context.table.arm(arm));
+    let mut sides = Sides::default();
+    for (baseline, candidate) in pairs {
+        sides.cells.push([&baseline.figures, &candidate.figures]);
+        sides.modelled.push((Arm::Baseline, &baseline.cell, &baseline.figures));
+        sides.modelled.push((Arm::Candidate, &baseline.cell, &candidate.figures));
+    }
+    sides
+}

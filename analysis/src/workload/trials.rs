@@ -1,0 +1,62 @@
+//! Trials of single sizes and of mixes, as predictions need them.
+
+use model::Cell;
+use model::cell::Series;
+
+use crate::grouping::group_by;
+use crate::stopping::Claim;
+use crate::table::{CellTrials, TrialTable};
+use stats::bootstrap::Batches;
+
+/// The clean trials of the streams of a run; of one with arms, those of the
+/// baseline.
+#[derive(Debug)]
+pub struct StreamTrials {
+    table: TrialTable,
+    /// The intervals that figures may claim.
+    pub(super) claim: Claim,
+    /// How blocks are resampled.
+    pub(super) batches: Batches,
+    /// Seed of the resampling.
+    pub(super) seed: u64,
+}
+
+impl StreamTrials {
+    /// Those of a run's trials.
+    pub fn from_table(table: TrialTable) -> Self {
+        let blocks = cells(&table).flat_map(|cell| cell.figures.iter().map(|trial| trial.block));
+        let (claim, batches, seed) = (Claim::of(&table.plan().blocks), Batches::of(blocks), table.plan().seed);
+        Self { table, claim, batches, seed }
+    }
+
+    /// Every series that a mix can be predicted from: cells without a mix or an
+    /// offered rate that differ in size alone, at least two of them, the smallest
+    /// first. In the order of their settings: that of trials was drawn.
+    pub fn sweeps(&self) -> Vec<Vec<&CellTrials>> {
+        let of_one_size = |cell: &Cell| cell.mix.is_none() && cell.rate.is_none() && !cell.bidirectional && !cell.stamp;
+        let mut sweeps = group_by(cells(&self.table).filter(|trials| of_one_size(&trials.cell)), |trials| trials.cell.series());
+        sweeps.retain(|(_, members)| members.len() > 1);
+        sweeps.sort_by_cached_key(|(series, _)| series.clone());
+        let sorted = |(_, mut members): (Series, Vec<_>)| {
+            members.sort_by_key(|trials: &&CellTrials| trials.cell.size);
+            members
+        };
+        sweeps.into_iter().map(sorted).collect()
+    }
+
+    /// A cell of each sweep, for making others like it.
+    pub fn likes(&self) -> Vec<Cell> {
+        self.sweeps().into_iter().filter_map(|sweep| sweep.first().map(|trials| trials.cell.clone())).collect()
+    }
+
+    /// The trials of a mix of this name in a series.
+    pub fn mix(&self, name: &str, series: &Series) -> Option<&CellTrials> {
+        let named = |cell: &Cell| cell.mix.as_ref().is_some_and(|mix| mix.name == name);
+        cells(&self.table).find(|trials| named(&trials.cell) && trials.cell.series_of_sizes() == *series)
+    }
+}
+
+/// The cells of streams that have trials.
+fn cells(table: &TrialTable) -> impl Iterator<Item = &CellTrials> {
+    table.arm(0).iter().filter(|trials| trials.cell.test.is_stream() && !trials.figures.is_empty())
+}
