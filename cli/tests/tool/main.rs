@@ -17,6 +17,7 @@ mod support;
 mod agents;
 mod arms;
 mod bad_input;
+mod batches;
 mod buffers;
 mod compare;
 mod conditions;
@@ -60,6 +61,7 @@ pub(crate) use claims;
 
 const MODULES: &[(&str, &[(&str, Test)])] = &[
     ("conservation", conservation::ALL),
+    ("batches", batches::ALL),
     ("losses", losses::ALL),
     ("options", options::ALL),
     ("buffers", buffers::ALL),
