@@ -35,7 +35,7 @@ pub struct Receiver<T, R> {
     ready: Option<T>,
 }
 
-/// What ended a wait.
+/// The event that ended a wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Woken {
     /// A message is there.
@@ -72,7 +72,7 @@ impl<T: DeserializeOwned, R: Read + AsFd> Receiver<T, R> {
         }
     }
 
-    /// Whether a message is there before `limit` has passed.
+    /// Returns whether a message is there before `limit` has passed.
     ///
     /// # Errors
     /// See [`ChannelError`]; the end of the stream is one.
@@ -111,11 +111,11 @@ impl<T: DeserializeOwned, R: Read + AsFd> Receiver<T, R> {
     /// passed first.
     ///
     /// # Errors
-    /// As of [`Self::wait_for`].
+    /// The same as of [`Self::wait_for`].
     pub fn wait_for_any(&self, others: &[PollFd<'_>], limit: Duration) -> Result<Vec<usize>, ChannelError> {
         // The end of a socket shows in RDHUP, that of a pipe in HUP, which is always told.
         let hangup = PollFlags::from_bits_retain(libc::POLLRDHUP);
-        let (control, ready) = self.poll_beside(hangup, others, limit)?;
+        let (control, ready) = self.poll_with(hangup, others, limit)?;
         if control && ready.is_empty() { Err(ChannelError::Closed) } else { Ok(ready) }
     }
 
@@ -124,13 +124,13 @@ impl<T: DeserializeOwned, R: Read + AsFd> Receiver<T, R> {
     ///
     /// # Errors
     /// See [`ChannelError`]; the end of the stream is one.
-    pub fn wait_beside(&mut self, others: &[PollFd<'_>], limit: Duration) -> Result<Woken, ChannelError> {
+    pub fn wait_with(&mut self, others: &[PollFd<'_>], limit: Duration) -> Result<Woken, ChannelError> {
         let begun = Instant::now();
         loop {
             if self.wait(Duration::ZERO)? {
                 return Ok(Woken::Message);
             }
-            let (control, ready) = self.poll_beside(PollFlags::POLLIN, others, limit.saturating_sub(begun.elapsed()))?;
+            let (control, ready) = self.poll_with(PollFlags::POLLIN, others, limit.saturating_sub(begun.elapsed()))?;
             match (control, ready.is_empty()) {
                 (true, _) => {}
                 (false, false) => return Ok(Woken::Others(ready)),
@@ -139,8 +139,8 @@ impl<T: DeserializeOwned, R: Read + AsFd> Receiver<T, R> {
         }
     }
 
-    /// Whether this connection has `event`, and which of `others` have theirs.
-    fn poll_beside(&self, event: PollFlags, others: &[PollFd<'_>], limit: Duration) -> Result<(bool, Vec<usize>), ChannelError> {
+    /// Returns whether this connection has `event`, and which of `others` have theirs.
+    fn poll_with(&self, event: PollFlags, others: &[PollFd<'_>], limit: Duration) -> Result<(bool, Vec<usize>), ChannelError> {
         let begun = Instant::now();
         let mut all: Vec<PollFd<'_>> = std::iter::once(PollFd::new(self.input.as_fd(), event)).chain(others.iter().cloned()).collect();
         loop {

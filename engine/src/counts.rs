@@ -18,7 +18,7 @@ pub fn sum(a: Counts, b: Counts) -> Counts {
     }
 }
 
-/// What came to `earlier` until it was `later`.
+/// The difference between counts and the same counts at an earlier time.
 pub fn difference(later: Counts, earlier: Counts) -> Counts {
     Counts {
         calls: later.calls.saturating_sub(earlier.calls),

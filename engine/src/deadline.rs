@@ -1,4 +1,4 @@
-//! How long a host lets a trial take.
+//! Time that a host lets a trial take.
 
 use std::time::{Duration, Instant};
 

@@ -30,7 +30,7 @@ pub struct Edge {
     run_delay: Option<Nanos>,
 }
 
-/// What lies between two edges.
+/// Times and counts between two edges.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Between {
     /// The first edge.
@@ -91,7 +91,7 @@ impl EdgeReader {
 }
 
 impl Edge {
-    /// When it was.
+    /// Its time.
     pub const fn time(&self) -> Nanos {
         self.time
     }

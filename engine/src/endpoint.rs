@@ -99,7 +99,7 @@ where
     }
     // Once a traffic thread spins, it is too late.
     scheduling::come_first();
-    let watched = Watched::of(&task, &flows);
+    let watched = Watched::for_flows(&task, &flows);
     let mut threads = FlowThreads::start(&task, flows, output, files)?;
     free_main_thread(free);
     // After that: it is not to run where the traffic does.
@@ -170,7 +170,7 @@ fn check(task: &Task) -> Result<(), EndpointError> {
     Ok(())
 }
 
-/// Whether this end sends messages of the cell's size.
+/// Returns whether this end sends messages of the cell's size.
 fn sends(task: &Task) -> bool {
     task.role == model::Role::Sender || task.cell.bidirectional || !task.cell.test.is_stream()
 }

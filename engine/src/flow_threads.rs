@@ -55,7 +55,7 @@ struct FlowThread {
     traffic: Option<Traffic>,
 }
 
-/// What the thread of flow `number` has to do: on the way back its role is the
+/// Task of the thread of flow `number`: on the way back its role is the
 /// other one.
 fn task_of(task: &Task, number: usize) -> Task {
     let role = if number < task.cell.flows as usize { task.role } else { task.role.other() };
@@ -68,11 +68,11 @@ impl FlowThreads {
     /// message, the host is told.
     ///
     /// # Errors
-    /// What the system refused, of which flow, and what to do. Those that have
+    /// A refusal of the system, with its flow and a remedy. Those that have
     /// started then end.
     pub fn start<W: Write + Send + 'static>(task: &Task, flows: Vec<Joined>, output: &Output<W>, files: Files) -> io::Result<Self> {
         prepare_wake_up().map_err(|answer| io::Error::other(format!("set the signal that wakes traffic threads (sigaction): {answer}")))?;
-        let announcer = Arc::new(Announcer::of(task, output));
+        let announcer = Arc::new(Announcer::for_task(task, output));
         let mut threads = Self { flows: Vec::with_capacity(flows.len()) };
         let priority = *task.cell.conditions.priority.of(task.role);
         let mut flows = flows.into_iter();
@@ -116,7 +116,7 @@ impl FlowThreads {
         }
     }
 
-    /// How many messages the other end has said to have sent to the flows of
+    /// Number of messages that the other end says it sent to the flows of
     /// `role`; `None` before it did.
     pub fn announced(&self, role: Role) -> Option<u64> {
         self.flows.iter().filter(|flow| flow.role == role).map(|flow| flow.stage.announced()).sum()
@@ -129,17 +129,17 @@ impl FlowThreads {
         }
     }
 
-    /// Whether one that still runs has not answered.
+    /// Returns whether one that still runs has not answered.
     pub fn asked(&self) -> bool {
         self.flows.iter().any(|flow| flow.thread.is_some() && flow.stage.asked())
     }
 
-    /// How far each has come, with its role.
+    /// Progress of each, with its role.
     pub fn so_far(&self) -> impl Iterator<Item = (Role, SoFar)> {
         self.flows.iter().map(|flow| (flow.role, flow.stage.so_far()))
     }
 
-    /// What is ready when a thread has ended; see [`Self::take_ended`].
+    /// Descriptors that are ready when a thread has ended; see [`Self::take_ended`].
     pub fn ends(&self) -> Vec<PollFd<'_>> {
         self.running().map(|flow| PollFd::new(flow.over.as_fd(), PollFlags::POLLIN)).collect()
     }
@@ -158,12 +158,12 @@ impl FlowThreads {
         Ok(())
     }
 
-    /// Whether none runs any more.
+    /// Returns whether none runs any more.
     pub fn is_over(&self) -> bool {
         self.running().next().is_none()
     }
 
-    /// What the threads brought home, in the order of their flows.
+    /// Results of the threads, in the order of their flows.
     pub fn into_traffic(self) -> Vec<Traffic> {
         self.flows.into_iter().filter_map(|flow| flow.traffic).collect()
     }
@@ -173,7 +173,7 @@ impl FlowThreads {
     }
 }
 
-/// What a flow could not be given.
+/// A resource that a flow could not be given.
 #[derive(Debug)]
 enum Refused {
     Pipe(io::Error),
@@ -255,7 +255,7 @@ struct Announcer<W> {
 }
 
 impl<W: Write> Announcer<W> {
-    fn of(task: &Task, output: &Output<W>) -> Self {
+    fn for_task(task: &Task, output: &Output<W>) -> Self {
         let sent = Sent { messages: vec![0; task.cell.flows as usize], bytes: 0 };
         Self { output: Arc::clone(output), so_far: Mutex::new((task.cell.flows, sent)) }
     }

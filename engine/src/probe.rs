@@ -1,4 +1,4 @@
-//! What has to be known of a host before its figures can be read.
+//! Properties of a host that its figures depend on.
 
 use std::hint::black_box;
 use std::io;
@@ -17,7 +17,7 @@ const REPEATS: u32 = 5;
 /// Length of each.
 const LENGTH: Duration = Duration::from_millis(4);
 
-/// Whether the kernel takes interrupt time out of process time, as it does with
+/// Returns whether the kernel takes interrupt time out of process time, as it does with
 /// `CONFIG_IRQ_TIME_ACCOUNTING`; `None` when loopback cannot be used.
 ///
 /// A thread that sends datagrams to itself never sleeps, and spends a third of
@@ -49,7 +49,7 @@ fn on_cpu_share(socket: &UdpSocket) -> io::Result<f64> {
     Ok(cpu.as_secs_f64() / had_cpu.as_secs_f64().max(1e-9))
 }
 
-/// What the loop around each call costs on this host, in ns per message: the
+/// Cost of the loop around each call on this host, in ns per message: the
 /// median of 9 runs of the sending loop over a call that does nothing.
 pub fn loop_overhead_ns() -> f64 {
     const MESSAGES: u64 = 200_000;

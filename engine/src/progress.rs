@@ -1,4 +1,4 @@
-//! How far an endpoint has come, told while messages flow.
+//! Progress of an endpoint, told while messages flow.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::stage::SoFar;
 /// The shortest interval: threads that are asked more often would be measured
 /// answering.
 const SHORTEST: Duration = Duration::from_millis(10);
-/// How many intervals are told and kept at most; the last one then is long.
+/// Most intervals that are told and kept; the last one then is long.
 const MOST: usize = 5_000;
 
 /// The intervals of a trial so far. Each thread answers with all that it has
@@ -27,18 +27,18 @@ pub struct Intervals {
     back: Counts,
 }
 
-/// How often a task wants to be told, if at all.
+/// The interval at which a task wants to be told, if at all.
 pub fn interval(task: &Task) -> Option<Duration> {
     task.progress.map(|interval| Duration::from(interval).max(SHORTEST))
 }
 
 impl Intervals {
     /// None yet.
-    pub fn of(task: &Task) -> Self {
+    pub fn for_task(task: &Task) -> Self {
         Self { role: task.role, both_send: task.cell.bidirectional, told: Vec::new(), counts: Counts::default(), back: Counts::default() }
     }
 
-    /// Whether no more can be told.
+    /// Returns whether no more can be told.
     pub fn are_full(&self) -> bool {
         self.told.len() >= MOST
     }
@@ -63,7 +63,7 @@ impl Intervals {
     }
 
     /// All of them, with a last one to the end of `window`: they add up to
-    /// `counts` and `back`. `last` has what is known at the end beside counts.
+    /// `counts` and `back`. `last` has what is known at the end besides counts.
     pub fn close(mut self, window: Window, counts: Counts, back: Option<Counts>, last: Progress) -> Vec<Progress> {
         // Where flows ended before their time, nothing came after their end.
         while self.told.last().is_some_and(|told| told.interval.start >= window.end && is_empty(told)) {

@@ -99,7 +99,7 @@ impl Recorder {
     }
 }
 
-/// Where a time is counted.
+/// Index at which a time is counted.
 #[inline(always)]
 fn index_of(time: u64) -> usize {
     let time = time.clamp(1, LONGEST);
@@ -118,7 +118,7 @@ fn lowest_of(index: usize) -> u64 {
 
 #[cfg(test)]
 impl Recorder {
-    /// How many times there are.
+    /// Number of times.
     pub fn total(&self) -> u64 {
         self.counts.iter().sum()
     }

@@ -1,4 +1,4 @@
-//! What an endpoint reports: its flows, put together.
+//! Report of an endpoint: its flows, put together.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -72,7 +72,7 @@ pub fn report(task: &Task, mut traffic: Vec<Traffic>, led: Led, options: Vec<Soc
     }
 }
 
-/// What lies between the edges of the whole.
+/// Times and counts between the edges of the whole.
 ///
 /// One flow reads its edges itself, between two messages. Several flows notice
 /// the same edge at different times: by microseconds where each has a CPU, by
@@ -134,7 +134,7 @@ fn each(task: &Task, traffic: &[Traffic]) -> Vec<FlowReport> {
     traffic.iter().enumerate().map(report).collect()
 }
 
-/// What flows brought home, in one.
+/// Results of flows, merged into one.
 fn merge_all<T>(flows: impl Iterator<Item = T>, add: fn(&mut T, &T)) -> Option<T> {
     flows.reduce(|mut all, other| {
         add(&mut all, &other);

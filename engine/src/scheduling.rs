@@ -1,4 +1,4 @@
-//! How the scheduler prefers a thread: set and read by its id.
+//! Scheduling of a thread, set and read by its id.
 //!
 //! No crate of ours wraps these calls, and `lab` has no unsafe code.
 
@@ -14,7 +14,7 @@ use nix::unistd::Pid;
 /// Sets how a thread is preferred; 0 is this one. `usual` leaves it as it is.
 ///
 /// # Errors
-/// What the system answered: EPERM and EACCES without the right to it.
+/// The system's answer: EPERM and EACCES without the right to it.
 pub fn set(thread: u32, priority: Priority) -> io::Result<()> {
     match priority {
         Priority::Usual => Ok(()),
@@ -32,11 +32,11 @@ pub fn set(thread: u32, priority: Priority) -> io::Result<()> {
     }
 }
 
-/// How a thread is preferred; 0 is this one. Of anything but SCHED_FIFO it is
+/// Returns how a thread is preferred; 0 is this one. Of anything but SCHED_FIFO it is
 /// the nice value.
 ///
 /// # Errors
-/// What the system answered: ESRCH of a thread that has ended.
+/// The system's answer: ESRCH of a thread that has ended.
 pub fn read(thread: u32) -> io::Result<Priority> {
     // SAFETY: the call takes a number alone.
     let policy = unsafe { libc::sched_getscheduler(thread.cast_signed()) };

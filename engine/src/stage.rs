@@ -1,4 +1,4 @@
-//! How far a trial has come: the one thing that the main thread shares with
+//! Stage of a trial: the one thing that the main thread shares with
 //! each of its traffic threads.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -26,16 +26,16 @@ pub enum Part {
     Tick = 4,
 }
 
-/// What a traffic thread has done in its measured part so far.
+/// Counts of a traffic thread in its measured part so far.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SoFar {
-    /// When its measured part began; `None` before it did.
+    /// Start of its measured part; `None` before it.
     pub began: Option<Nanos>,
     /// Counts since.
     pub counts: Counts,
     /// TCP's account.
     pub tcp: Option<TcpInfo>,
-    /// As in [`model::end::OneWay::jitter`], where messages bear a time.
+    /// Jitter as in [`model::end::OneWay::jitter`], where messages bear a time.
     pub jitter: Option<u64>,
 }
 
@@ -67,7 +67,7 @@ impl Stage {
         stage
     }
 
-    /// Whether the trial is in `part`.
+    /// Returns whether the trial is in `part`.
     #[inline(always)]
     pub fn is(&self, part: Part) -> bool {
         // Relaxed: nothing else is published by it, and a late look costs one message.
@@ -85,7 +85,7 @@ impl Stage {
         self.swap(Part::Measure, Part::Tick)
     }
 
-    /// Whether it has been asked and has not answered.
+    /// Returns whether it has been asked and has not answered.
     pub fn asked(&self) -> bool {
         self.part.load(Ordering::Acquire) == Part::Tick as u8
     }
@@ -104,7 +104,7 @@ impl Stage {
         self.swap(Part::Tick, Part::Measure);
     }
 
-    /// What was answered last.
+    /// The last answer.
     pub fn so_far(&self) -> SoFar {
         *self.so_far.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -113,7 +113,7 @@ impl Stage {
         self.part.compare_exchange(from as u8, to as u8, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
-    /// How many messages the sender says it sent; `None` before it said so.
+    /// Number of messages that the sender says it sent; `None` before it said so.
     pub fn announced(&self) -> Option<u64> {
         match self.announced.load(Ordering::Acquire) {
             u64::MAX => None,

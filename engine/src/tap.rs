@@ -9,7 +9,7 @@ use std::mem;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 
-/// Where the devices come from.
+/// The file that makes the devices.
 pub const PATH: &str = "/dev/net/tun";
 
 /// A tap device called `name` in the network namespace of the caller, as a file
@@ -17,7 +17,7 @@ pub const PATH: &str = "/dev/net/tun";
 /// write; neither waits. The device vanishes with the file.
 ///
 /// # Errors
-/// What the system answered: ENOENT or ENODEV without the driver, EACCES or
+/// The system's answer: ENOENT or ENODEV without the driver, EACCES or
 /// EPERM without the right, EBUSY for a name that is taken, EINVAL for one that
 /// no device can have.
 pub fn open(name: &str) -> io::Result<File> {

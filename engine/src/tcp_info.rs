@@ -17,7 +17,7 @@ pub fn read(socket: &OwnedFd) -> Option<TcpInfo> {
     if answer == 0 { Some(parse(bytes.get(..length as usize)?)) } else { None }
 }
 
-/// What a sender has under way.
+/// Segments and bytes that a sender has under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnderWay {
     /// Segments that were sent and not yet acknowledged (`tcpi_unacked`).

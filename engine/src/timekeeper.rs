@@ -20,7 +20,7 @@ use crate::host_time;
 use crate::progress::{self, Intervals};
 use crate::stage::Part;
 
-/// How long a sender goes on after its window has closed: more than the two
+/// Time that a sender goes on after its window has closed: more than the two
 /// ends' main threads usually wake apart.
 const TAIL: Duration = Duration::from_millis(4);
 /// And how much longer for each unit of load that an end shares its CPU with: a
@@ -28,30 +28,30 @@ const TAIL: Duration = Duration::from_millis(4);
 const TURNS: Duration = Duration::from_millis(8);
 /// For no more units than that.
 const MOST_UNITS: u32 = 16;
-/// How long threads may take to say how far they have come. One that cannot
+/// Time that threads may take to say how far they have come. One that cannot
 /// (its first message has not come yet) is counted in a later interval.
 const ANSWER_LIMIT: Duration = Duration::from_millis(100);
-/// How often that is looked for.
+/// Interval at which that is looked for.
 const LOOK: Duration = Duration::from_millis(1);
 /// Longer than any loop takes to end once it has been told to.
 const END_LIMIT: Duration = Duration::from_secs(60);
 
-/// What the main thread knows of a trial.
+/// Figures that the main thread has of a trial.
 #[derive(Debug)]
 pub struct Led {
     /// The interrupt time that the process clock leaves out.
     pub irq: Option<Nanos>,
-    /// Where it began and ended the measured part for all flows; `None` where
+    /// Edges of the measured part of all flows; `None` where
     /// each of them counts to its own end.
     pub edges: Option<(Edge, Edge)>,
-    /// What was told on the way.
+    /// Progress that was told on the way.
     pub progress: Intervals,
 }
 
 /// Leads a trial.
 #[derive(Debug)]
 pub struct Timekeeper<'a, R, W> {
-    /// What is done.
+    /// The task that is carried out.
     pub task: &'a Task,
     /// Those who do it.
     pub threads: &'a mut FlowThreads,
@@ -98,7 +98,7 @@ impl<R: Read + AsFd, W: Write> Timekeeper<'_, R, W> {
         self.threads.enter(|_| Part::Measure);
         let start = reader.end();
         self.threads.wake();
-        let mut progress = Intervals::of(self.task);
+        let mut progress = Intervals::for_task(self.task);
         self.measure(Instant::now() + length, &mut progress)?;
         self.threads.enter(|role| if role == Role::Sender { Part::Tail } else { Part::Drain });
         let end = reader.end();
@@ -115,7 +115,7 @@ impl<R: Read + AsFd, W: Write> Timekeeper<'_, R, W> {
     /// when the other has sent all of its: those flows go on.
     fn lead_by_count(&mut self) -> Result<Led, EndpointError> {
         let irq = host_time::irq(self.task);
-        let mut progress = Intervals::of(self.task);
+        let mut progress = Intervals::for_task(self.task);
         let interval = progress::interval(self.task).unwrap_or(Duration::MAX);
         let mut next = Instant::now().checked_add(interval);
         while !self.wait(next.unwrap_or_else(far))? {
@@ -172,7 +172,7 @@ impl<R: Read + AsFd, W: Write> Timekeeper<'_, R, W> {
     fn wait(&mut self, until: Instant) -> Result<bool, EndpointError> {
         loop {
             let left = self.deadline.at_most(until.saturating_duration_since(Instant::now()));
-            let woken = self.control.wait_beside(&self.threads.ends(), left)?;
+            let woken = self.control.wait_with(&self.threads.ends(), left)?;
             self.deadline.check()?;
             match woken {
                 Woken::Message => return Ok(true),
@@ -212,7 +212,7 @@ impl<R: Read + AsFd, W: Write> Timekeeper<'_, R, W> {
     }
 }
 
-/// How long a sender goes on after its window has closed.
+/// Time that a sender goes on after its window has closed.
 fn tail(conditions: &Conditions) -> Duration {
     let other_end = u32::from(conditions.placement == Placement::SameCore);
     let units = conditions.load.sender.max(conditions.load.receiver).saturating_add(other_end);

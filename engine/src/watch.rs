@@ -1,4 +1,4 @@
-//! What a sender of a TCP stream has under way, looked at while it sends.
+//! A thread that looks at what a sender of a TCP stream has under way.
 //!
 //! A thread of its own asks the kernel now and then, so that the traffic thread
 //! does nothing for it: it neither reads a clock more nor shares a lock. What the
@@ -35,14 +35,14 @@ pub struct Watch {
     over: Arc<AtomicBool>,
 }
 
-/// What it saw, and what that cost.
+/// Result of the looks, and their cost.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen {
-    /// Of all flows the most that one had under way.
+    /// Most that any one flow had under way.
     pub in_flight: InFlight,
     /// CPU time of the looks.
     pub cpu: Nanos,
-    /// How long was looked.
+    /// Time over which it looked.
     pub time: Nanos,
 }
 
@@ -54,8 +54,8 @@ impl Seen {
     }
 }
 
-/// Whether it is worth a look: where a buffer is given, the question is what it
-/// lets through. Where none is, nothing runs beside the traffic.
+/// Returns whether it is worth a look: where a buffer is given, the question is what it
+/// lets through. Where none is, nothing runs next to the traffic.
 fn wanted(task: &Task) -> bool {
     let cell = &task.cell;
     task.role == Role::Sender
@@ -74,7 +74,7 @@ impl Watched {
     /// Takes the flows that are worth it; `None` where nobody wants to know, or
     /// the system has no more files. They must not have been handed to their
     /// threads yet, which close them here.
-    pub fn of(task: &Task, flows: &[Joined]) -> Option<Self> {
+    pub fn for_flows(task: &Task, flows: &[Joined]) -> Option<Self> {
         let sending = flows.iter().take(task.cell.flows as usize).filter(|_| wanted(task));
         let sockets = sending.map(|flow| flow.socket.try_clone()).collect::<io::Result<Vec<_>>>().ok()?;
         (!sockets.is_empty()).then_some(Self { sockets })

@@ -2,7 +2,7 @@
 
 use std::ops::{Deref, DerefMut};
 
-/// What buffers begin at a multiple of: a page. The kernel's copies are slower
+/// Alignment of buffers: a page. The kernel's copies are slower
 /// to and from odd addresses, and what the heap happens to give should not
 /// decide what a message costs.
 const ALIGNMENT: usize = 4_096;

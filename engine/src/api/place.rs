@@ -1,4 +1,4 @@
-//! What an api is opened from.
+//! The place from which an api is opened.
 
 use std::os::fd::OwnedFd;
 
@@ -56,7 +56,7 @@ impl Place<'_> {
         self.task.cell.batch.max(1) as usize
     }
 
-    /// Whether the flow is a stream of bytes, in which no message ends.
+    /// Returns whether the flow is a stream of bytes, in which no message ends.
     pub fn is_byte_stream(&self) -> bool {
         self.task.cell.protocol() == Protocol::Tcp
     }

@@ -15,9 +15,9 @@ use super::cookie::{SHOWN, Shown, Word, flow_of};
 use super::{JOIN_LIMIT, Patience};
 use crate::error::{EndpointError, SocketError};
 
-/// How long whoever came may take to show the cookie.
+/// Time that a caller may take to show the cookie.
 const SHOW_LIMIT: Duration = Duration::from_secs(2);
-/// Strangers that are waited for at the same time, beside all flows, which may
+/// Strangers that are waited for at the same time, besides all flows, which may
 /// come at once; beyond that the oldest has to go.
 const MOST_STRANGE: usize = 64;
 /// Connections that are let in before those that came are listened to.
@@ -73,7 +73,7 @@ struct Stranger {
     length: usize,
 }
 
-/// What came of listening to a stranger.
+/// Result of listening to a stranger.
 enum Heard {
     Nothing,
     /// The cookie is shown for this flow.

@@ -41,7 +41,7 @@ pub(super) fn connect<T: DeserializeOwned, R: Read + AsFd>(
     }
 }
 
-/// How far a flow has come.
+/// Progress of a flow that connects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// Its connection is being made.
@@ -74,7 +74,7 @@ impl Caller {
         Ok(caller)
     }
 
-    /// What it waits for.
+    /// The event that it waits for.
     fn event(&self) -> PollFd<'_> {
         let flags = if self.state == State::Connecting { PollFlags::POLLOUT } else { PollFlags::POLLIN };
         PollFd::new(self.socket.as_fd(), flags)

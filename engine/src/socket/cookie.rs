@@ -1,4 +1,4 @@
-//! How both ends of a flow show that they belong to a trial.
+//! Proof, shown by both ends of a flow, that they belong to a trial.
 //!
 //! The side that connects asks, and the other side answers it alone; neither
 //! sends a message before. What goes over the wire is not the cookie but
@@ -15,7 +15,7 @@ const HASH: usize = 16;
 /// These, and the number of the flow, most significant byte first.
 pub const SHOWN: usize = HASH + 4;
 
-/// Which side speaks.
+/// The side that speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Word {
     /// The side that connects.
@@ -34,7 +34,7 @@ impl Word {
     }
 }
 
-/// What is shown for one flow.
+/// Proof for one flow.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown {
     /// The trial's.
@@ -44,7 +44,7 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// What is written first on a connection, or fills a datagram.
+    /// Bytes that come first on a connection, or fill a datagram.
     pub fn bytes(self, word: Word) -> [u8; SHOWN] {
         let flow = self.flow.to_be_bytes();
         let hash = Sha256::new().chain_update(word.label()).chain_update(self.cookie.0).chain_update(flow).finalize();
@@ -54,7 +54,7 @@ impl Shown {
         bytes
     }
 
-    /// Whether `bytes` are this word for this flow.
+    /// Returns whether `bytes` are this word for this flow.
     pub fn is(self, bytes: &[u8], word: Word) -> bool {
         // Every byte is looked at, so that the time taken tells nothing.
         let differs = |wanted: [u8; SHOWN]| bytes.iter().zip(wanted).fold(0, |differs, (shown, wanted)| differs | (shown ^ wanted));

@@ -25,10 +25,10 @@ use cookie::Shown;
 pub use options::{options, with_end};
 pub use udp::{forget_greetings, greet};
 
-/// How long a blocked call sleeps before it looks at the stage again, should
+/// Time that a blocked call sleeps before it looks at the stage again, should
 /// the signal that wakes it come too early.
 const BACKSTOP: Duration = Duration::from_millis(50);
-/// How long two ends of a trial may take to find each other.
+/// Time that two ends of a trial may take to find each other.
 const JOIN_LIMIT: Duration = Duration::from_secs(10);
 
 /// Sockets that are bound, one a flow, or the listener of all of them.
@@ -37,13 +37,13 @@ pub struct Opened {
     sockets: Vec<Socket>,
 }
 
-/// What a traffic thread works with: a flow of which the other end has shown,
+/// A flow for a traffic thread, of which the other end has shown,
 /// or been shown, the cookie.
 #[derive(Debug)]
 pub struct Joined {
     /// Connected to the other end.
     pub socket: OwnedFd,
-    /// Where each transaction comes on a connection of its own (`TCP_CRR`): what
+    /// Listener for transactions that each have a connection (`TCP_CRR`): what
     /// the answerer takes them from, with the time limits that they are to have.
     /// Whoever is not where `socket`'s other end is
     /// has no business there.
@@ -61,7 +61,7 @@ impl From<OwnedFd> for Joined {
 /// that follow.
 ///
 /// # Errors
-/// What the system refused.
+/// A refusal of the system.
 pub fn open(task: &Task) -> Result<Opened, SocketError> {
     let sockets = (0..sockets_of(task)).map(|number| open_one(task, number)).collect::<Result<_, _>>()?;
     Ok(Opened { sockets })
@@ -120,11 +120,11 @@ fn reuse(socket: &Socket, protocol: Protocol) -> Result<(), SocketError> {
     }
 }
 
-/// Where sockets are bound: a TCP endpoint has one address, one of UDP or of
+/// Addresses that sockets are bound to: a TCP endpoint has one address, one of UDP or of
 /// `TCP_CRR` one a flow.
 ///
 /// # Errors
-/// What the system refused.
+/// A refusal of the system.
 pub fn addresses(opened: &Opened, task: &Task) -> Result<Vec<SocketAddr>, SocketError> {
     let one = task.cell.protocol() == Protocol::Tcp && task.cell.test != Test::TcpCrr;
     opened.sockets.iter().take(if one { 1 } else { usize::MAX }).map(address).collect()
@@ -141,7 +141,7 @@ fn address(socket: &Socket) -> Result<SocketAddr, SocketError> {
 /// `peers[i]`, or to the only one.
 ///
 /// # Errors
-/// What the system refused, that nobody came, or the loss of the host.
+/// A refusal of the system, that nobody came, or the loss of the host.
 pub fn join<T, R>(
     opened: Opened,
     task: &Task,
@@ -174,7 +174,7 @@ where
 /// Sets one more socket like the first of a task, before it is connected.
 ///
 /// # Errors
-/// What the system refused.
+/// A refusal of the system.
 pub fn set_like_the_first(socket: &Socket, task: &Task) -> Result<(), SocketError> {
     options::set(socket, task)?;
     limit_calls(socket, task)
@@ -206,7 +206,7 @@ struct Patience<'a, T, R> {
 }
 
 impl<T: DeserializeOwned, R: Read + AsFd> Patience<'_, T, R> {
-    /// Which of those that are watched are ready, once any is or `limit` has
+    /// Returns those of the watched that are ready, once any is or `limit` has
     /// passed; `None` when the time for joining is over.
     fn wait(&self, watched: &[PollFd<'_>], limit: Duration) -> Result<Option<Vec<usize>>, EndpointError> {
         let left = self.until.saturating_duration_since(Instant::now());

@@ -13,7 +13,7 @@ use crate::error::SocketError;
 /// Sets the options that a task asks for.
 ///
 /// # Errors
-/// What the system refused.
+/// A refusal of the system.
 pub(super) fn set(socket: &Socket, task: &Task) -> Result<(), SocketError> {
     let cell = &task.cell;
     // Nothing is allocated unless it fails: `TCP_CRR` sets a socket for each transaction.

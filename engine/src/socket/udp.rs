@@ -20,9 +20,9 @@ use crate::channel::{Receiver, Woken};
 use crate::deadline::Deadline;
 use crate::error::{EndpointError, SocketError};
 
-/// How often the cookie is shown until it is answered.
+/// Interval at which the cookie is shown until it is answered.
 const AGAIN: Duration = Duration::from_millis(50);
-/// How long answers to what was asked more than once are waited for, so that
+/// Time that answers to repeated requests are waited for, so that
 /// none comes while messages flow.
 const STRAGGLERS: Duration = Duration::from_millis(200);
 /// Datagrams that are looked at in one go, so that a flood does not keep an
@@ -69,7 +69,7 @@ struct Asking {
     shown: Shown,
     asked: u32,
     answered: u32,
-    /// What the system said last.
+    /// The system's last answer.
     refusal: Option<io::Error>,
 }
 
@@ -167,7 +167,7 @@ fn bind_to_asker(socket: &Socket, shown: Shown) -> Result<bool, SocketError> {
     Ok(bound)
 }
 
-/// What is waited for at a socket.
+/// Event that is waited for at a socket.
 fn readable(socket: &impl AsFd) -> PollFd<'_> {
     PollFd::new(socket.as_fd(), PollFlags::POLLIN)
 }
@@ -194,7 +194,7 @@ pub fn greet<R: Read + AsFd>(
     let mut watched: Vec<usize> = if task.cell.protocol() == Protocol::Udp { (0..joined.len()).collect() } else { Vec::new() };
     loop {
         let sockets: Vec<PollFd<'_>> = watched.iter().map(|flow| readable(&joined[*flow].socket)).collect();
-        let woken = control.wait_beside(&sockets, deadline.at_most(Duration::from_secs(3_600)))?;
+        let woken = control.wait_with(&sockets, deadline.at_most(Duration::from_secs(3_600)))?;
         deadline.check()?;
         match woken {
             Woken::Message => return Ok(control.receive()?),

@@ -47,11 +47,11 @@ struct Asker {
     datagrams: bool,
     /// Marks a datagram, so that a late answer is not taken for the next one.
     sequence: u8,
-    /// Whether an answer of a connection did not come in all patience.
+    /// True when an answer of a connection did not come in all patience.
     stalled: bool,
 }
 
-/// What became of one request.
+/// Fate of one request.
 enum Answer {
     Came,
     Lost,

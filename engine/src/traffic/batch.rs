@@ -23,7 +23,7 @@ pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> io::Result<Done> {
     let cell = &trial.task.cell;
     match &cell.mix {
         Some(mix) => {
-            let sequence = Sequence::of(mix);
+            let sequence = Sequence::from_mix(mix);
             if let Some(limit) = trial.task.limits.bytes {
                 trial.most = sequence.messages_within(limit.get() / u64::from(cell.flows.max(1)));
             }
@@ -238,7 +238,7 @@ struct Offered {
     due: Vec<u64>,
     /// Time of the last hand-over, in ns.
     now: u64,
-    /// Whether the part is measured.
+    /// True when the part is measured.
     measured: bool,
     /// Delays of sends behind their times in it.
     lateness: Recorder,
@@ -506,7 +506,7 @@ mod tests {
         fn a_mix_keeps_its_sizes_in_order_over_parts(answers in answers(), parts in prop::collection::vec(0u64..30, 1..4)) {
             let mix = Mix::new("x", 3, &[(8, 0.5), (20, 0.5)]).unwrap();
             let (mut api, cell) = (Played::new(4, &answers), cell());
-            let mut batches = Batches::new(Mixed::new(Sequence::of(&mix), 4), &cell);
+            let mut batches = Batches::new(Mixed::new(Sequence::from_mix(&mix), 4), &cell);
             let (mut messages, mut bytes) = (0, 0);
             for limit in parts {
                 let counts = batches.send_until(&mut api, &measuring(), Part::Measure, limit);

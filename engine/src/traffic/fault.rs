@@ -10,8 +10,8 @@ use model::{Nanos, Protocol, Role};
 /// TCP_RTO_MIN of the kernel (include/net/tcp.h).
 const SHORTEST_STALL: Nanos = Nanos::from_millis(200);
 
-/// Why what was counted is no figure: the other end has sent, and nothing came
-/// of it. `announced` is what it says to have sent. Held against each flow with
+/// Reason for which the counts are no figure: the other end has sent, and nothing came
+/// of it. `announced` is what it says to have sent. Compared with each flow with
 /// its `total` alone (`counts` the same), and against all of them together: one
 /// flow may have had no CPU in a short window.
 pub fn nothing_came(task: &Task, announced: Option<u64>, counts: &Counts, total: &Counts) -> Option<io::Error> {
@@ -40,7 +40,7 @@ pub fn nothing_came(task: &Task, announced: Option<u64>, counts: &Counts, total:
     Some(io::Error::other(format!("{what}{part}; {remedy}")))
 }
 
-/// Whether a measured part without anything tells of the path: in one as short as
+/// Returns whether a measured part without anything tells of the path: in one as short as
 /// TCP's own shortest wait before it sends again, the reader may just have had no
 /// CPU on a busy machine.
 fn may_tell(end: TrialEnd) -> bool {

@@ -11,7 +11,7 @@ use crate::api::{Api, Moved, Transmit, TransmitPart};
 use crate::stage::{Part, Stage};
 
 pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial, mix: &Mix) -> Done {
-    let mut sequence = Sequence::of(mix);
+    let mut sequence = Sequence::from_mix(mix);
     if let Some(limit) = trial.task.limits.bytes {
         trial.most = sequence.messages_within(limit.get() / u64::from(trial.task.cell.flows.max(1)));
     }
@@ -23,13 +23,13 @@ pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial, mix: &Mix) -> Done {
 #[derive(Debug)]
 pub struct Sequence {
     sizes: Vec<u32>,
-    /// Of the next message; always within `sizes`, which is never empty.
+    /// Place of the next message; always within `sizes`, which is never empty.
     place: usize,
 }
 
 impl Sequence {
-    /// Of a mix, from its first message on.
-    pub fn of(mix: &Mix) -> Self {
+    /// Sizes of a mix, from its first message on.
+    pub fn from_mix(mix: &Mix) -> Self {
         Self { sizes: mix.sequence(), place: 0 }
     }
 
@@ -71,7 +71,7 @@ impl<A: TransmitPart> Transmit for Shortened<'_, A> {
 
 /// Sends messages of a sequence while the trial is in `part`, `limit` at most.
 ///
-/// As [`super::send_until`], with a size that is looked up for each: one call,
+/// Works as [`super::send_until`], with a size that is looked up for each: one call,
 /// one comparison of its answer, one look at the stage, one count.
 pub fn send_mix_until<A: TransmitPart>(api: &mut A, sequence: &mut Sequence, stage: &Stage, part: Part, mut limit: u64) -> Counts {
     let mut counts = Counts::default();
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn it_sends_what_the_mix_says() {
         let mix = Mix::new("x", 3, &[(8, 0.75), (1_000, 0.25)]).unwrap();
-        let (mut api, mut sizes) = (Played::default(), Sequence::of(&mix));
+        let (mut api, mut sizes) = (Played::default(), Sequence::from_mix(&mix));
         let counts = send_mix_until(&mut api, &mut sizes, &Stage::starting_in(Part::Warmup), Part::Warmup, 1_024);
         let large = api.calls.iter().filter(|(_, to)| *to == 1_000).count();
         assert_eq!((counts.messages, large), (1_024, 256));

@@ -42,21 +42,21 @@ pub use stamp::Account;
 pub use trial::Extent;
 use trial::{Allowance, Trial};
 
-/// How long an end waits for the other's last word, once it has all of its own.
+/// Time that an end waits for the other's last word, once it has all of its own.
 const DRAIN_LIMIT: Duration = Duration::from_secs(20);
 
 /// The same, where nothing has come so far.
 const LAST_PATIENCE: Duration = Duration::from_secs(2);
 
-/// How often an end that spins looks whether the trial goes on.
+/// Interval at which an end that spins looks whether the trial goes on.
 const LOOK: Nanos = Nanos::from_millis(1);
 
-/// What a traffic thread brings home.
+/// Results of a traffic thread.
 #[derive(Debug)]
 pub struct Traffic {
     /// The thread that it ran in.
     pub thread: u32,
-    /// What lies between the edges of the measured part.
+    /// Times and counts between the edges of the measured part.
     pub between: Between,
     /// From a sender's first message to its last.
     pub flow: Option<Window>,
@@ -68,7 +68,7 @@ pub struct Traffic {
     pub latency: Option<Recorder>,
     /// Times of a sender with a schedule.
     pub schedule: Option<ScheduleStats>,
-    /// What a receiver read off messages that bear a number and a time.
+    /// Account of a receiver whose messages bear a number and a time.
     pub one_way: Option<Account>,
     /// TCP's own account at the end; of `TCP_CRR` there is none, as no
     /// connection lasts.
@@ -81,7 +81,7 @@ pub struct Traffic {
     pub options: Vec<SocketOption>,
 }
 
-/// What a loop has done.
+/// Results of a loop.
 struct Done {
     between: Between,
     flow: Option<Window>,
@@ -94,7 +94,7 @@ struct Done {
 /// `sent` is called when a sender has sent its last message.
 ///
 /// # Errors
-/// What keeps the api from working here.
+/// A refusal of the system that keeps the api from working here.
 pub fn run(task: &Task, flow: impl Into<Joined>, stage: &Stage, sent: &mut dyn FnMut(&Counts)) -> io::Result<Traffic> {
     let Joined { socket, listener } = flow.into();
     api::open(task.cell.api, Place { task, socket }, AsAsked { listener, task, stage, sent })
@@ -124,7 +124,7 @@ impl WithApi for AsAsked<'_> {
     }
 }
 
-/// How long an end that spins asks before it looks whether the trial goes on. To
+/// Time that an end that spins asks before it looks whether the trial goes on. To
 /// a requester of datagrams nothing for so long means that the answer is lost.
 fn longest_look(task: &Task) -> Nanos {
     match (task.cell.test, task.role) {
@@ -167,13 +167,13 @@ fn run_over<A: Api>(
     Ok(Traffic { thread, between, flow, counts, total, latency: Some(recorder), schedule, one_way, tcp, tcp_at_start, drops, options })
 }
 
-/// How long the kernel keeps what is unsent when the socket is closed; zero
+/// Sets the time that the kernel keeps what is unsent when the socket is closed; zero
 /// resets the connection. A socket that refuses it keeps the usual way.
 fn linger<A: Api>(api: &A, time: Option<Duration>) {
     let _ = SockRef::from(api.socket()).set_linger(time);
 }
 
-/// Why what was counted is no figure.
+/// Reason for which the counts are no figure.
 fn failure_of(trial: &mut Trial, total: &Counts) -> Option<io::Error> {
     if trial.was_limited() {
         return Some(limit_reached(trial.task));

@@ -10,10 +10,10 @@ use super::{Allowance, DRAIN_LIMIT, Done, LAST_PATIENCE, Trial, sum};
 use crate::api::Api;
 use crate::stage::{Part, Stage};
 
-/// How often a receiver that has nothing to read looks for the announcement.
+/// Interval at which a receiver that has nothing to read looks for the announcement.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Why a receiving loop returned.
+/// Reasons for which a receiving loop returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ended {
     /// The trial went on to another part, or all of this one has come.
@@ -139,7 +139,7 @@ fn receive_rest<A: Api>(api: &mut A, room: usize, enough: u64, came: bool) -> (C
     (counts, Ended::Part)
 }
 
-/// How long nothing has come. The clock is read only while nothing does.
+/// Time without a message. The clock is read only while none comes.
 #[derive(Debug, Default)]
 struct Silence {
     since: Option<Instant>,
@@ -161,7 +161,7 @@ fn count<A: Api>(api: &mut A, counts: &mut Counts, messages: u64, bytes: u64, sh
     counts.short += short;
 }
 
-/// What waits to be read.
+/// Takes the messages that wait to be read.
 fn take_waiting<A: Api>(api: &mut A, room: usize) -> (Counts, Ended) {
     let mut counts = Counts::default();
     let mut trouble = Trouble::default();

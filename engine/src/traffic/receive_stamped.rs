@@ -11,7 +11,7 @@ use crate::api::Api;
 use crate::clock;
 use crate::stage::{Part, Stage};
 
-/// How often a receiver that has nothing to read looks for the announcement.
+/// Interval at which a receiver that has nothing to read looks for the announcement.
 const LOOK: Duration = Duration::from_millis(1);
 
 pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
@@ -64,7 +64,7 @@ impl Reader {
         counts
     }
 
-    /// What waits to be read.
+    /// Takes the messages that wait to be read.
     fn take_waiting<A: Api>(&mut self, api: &mut A) -> Counts {
         let mut counts = Counts::default();
         loop {

@@ -6,7 +6,7 @@ use model::end::Schedule;
 
 use crate::recorder::Recorder;
 
-/// What a sender with a schedule brings home; of several flows, the sum.
+/// Results of a sender with a schedule; of several flows, the sum.
 #[derive(Debug)]
 pub struct ScheduleStats {
     /// Messages that the schedule has in the window.
@@ -15,7 +15,7 @@ pub struct ScheduleStats {
     pub behind: u64,
     /// Times from when each send within the window was due to when it began.
     pub lateness: Recorder,
-    /// Where answers come: times from the actual send.
+    /// Times from the actual send, where answers come.
     pub uncorrected: Option<Recorder>,
 }
 
@@ -30,7 +30,7 @@ impl ScheduleStats {
         Self { uncorrected: Some(Recorder::new()), ..Self::new() }
     }
 
-    /// Of a window whose schedule has these numbers, by whose end the messages
+    /// Statistics of a window whose schedule has these numbers, by whose end the messages
     /// before `next` had been sent.
     pub(super) const fn in_window(mut self, numbers: &Range<u64>, next: u64) -> Self {
         self.intended = numbers.end.saturating_sub(numbers.start);
@@ -48,7 +48,7 @@ impl ScheduleStats {
         }
     }
 
-    /// As it is reported.
+    /// The form in which it is reported.
     pub fn schedule(&self) -> Schedule {
         Schedule {
             intended: self.intended,

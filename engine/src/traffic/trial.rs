@@ -45,13 +45,13 @@ impl Extent {
         }
     }
 
-    /// Whether both ends count to the same numbers.
+    /// Returns whether both ends count to the same numbers.
     pub const fn is_counted(&self) -> bool {
         self.measured != u64::MAX
     }
 }
 
-/// What a loop needs to know of its trial.
+/// A trial, as its loop sees it.
 pub(super) struct Trial<'a> {
     pub(super) task: &'a Task,
     /// See [`super::Joined::listener`].
@@ -61,39 +61,39 @@ pub(super) struct Trial<'a> {
     pub(super) edges: EdgeReader,
     /// Called once by the sender, after its last message.
     pub(super) sent: &'a mut dyn FnMut(&Counts),
-    /// How many messages the host lets this flow send.
+    /// Most messages that the host lets this flow send.
     pub(super) most: u64,
     /// Times of a loop that has a schedule.
     pub(super) schedule: Option<ScheduleStats>,
-    /// What a loop read off messages that bear a number and a time.
+    /// Account of a loop whose messages bear a number and a time.
     pub(super) one_way: Option<Account>,
-    /// Where a loop that reads times off messages leaves their jitter for [`SoFar`].
+    /// Jitter for [`SoFar`], left by a loop that reads times off messages.
     pub(super) jitter: Cell<Option<u64>>,
-    /// Why what was counted is no figure.
+    /// Reason for which the counts are no figure.
     pub(super) failure: Option<io::Error>,
     /// TCP's account when the measured part began.
     pub(super) tcp_at_start: Cell<Option<TcpInfo>>,
-    /// When the measured part began.
+    /// Start of the measured part.
     began: Cell<Option<Nanos>>,
-    /// Whether it has ended.
+    /// True when it has ended.
     measured: Cell<bool>,
     /// Messages sent in the parts before.
     handed_over: Cell<u64>,
-    /// Whether the host's limit ended a part.
+    /// True when the host's limit ended a part.
     limited: Cell<bool>,
 }
 
-/// How far a loop may go that is started once more within its part.
+/// Messages that a loop may still send when it is started again within its part.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Allowance {
-    /// What has been counted in this part.
+    /// Counts of this part so far.
     pub(super) so_far: Counts,
-    /// How many messages may still be sent, by the host's limit.
+    /// Messages that may still be sent, by the host's limit.
     pub(super) may_send: u64,
 }
 
 impl Allowance {
-    /// Of a part of `limit` messages, those that are left and may be sent.
+    /// Messages of a part of `limit` that are left and may be sent.
     pub(super) fn at_most(&self, limit: u64) -> u64 {
         limit.saturating_sub(self.so_far.messages).min(self.may_send)
     }
@@ -159,7 +159,7 @@ impl<'a> Trial<'a> {
         so_far
     }
 
-    /// Whether there is still time to send in. A trial of a number of messages
+    /// Returns whether there is still time to send in. A trial of a number of messages
     /// that is not allowed is not begun.
     fn is_early(&self) -> bool {
         !self.extent.is_counted() && (self.stage.is(Part::Warmup) || self.stage.is(Part::Measure))
@@ -186,13 +186,13 @@ impl<'a> Trial<'a> {
         edge
     }
 
-    /// Whether the host's limit ended the sending before its time.
+    /// Returns whether the host's limit ended the sending before its time.
     pub(super) fn was_limited(&self) -> bool {
         self.limited.get()
     }
 }
 
-/// How many messages the host lets each flow of this end send.
+/// Most messages that the host lets each flow of this end send.
 fn most(task: &Task) -> u64 {
     if task.cell.test.is_stream() && task.role == Role::Receiver {
         return u64::MAX;

@@ -1,4 +1,4 @@
-//! What to do when a call did not do what it should. Never the hot path.
+//! Calls that fail or fall short: what is counted, and whether to go on. Never the hot path.
 
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::api::{Api, Moved};
 /// would otherwise keep it busy to the end of the trial.
 const PATIENCE: u32 = 10_000;
 
-/// Whether a loop may go on.
+/// Judgement of a failed call: whether a loop may go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// Look at the stage, then try again.
@@ -26,7 +26,7 @@ pub enum Verdict {
 #[derive(Debug, Default)]
 pub struct Trouble {
     in_a_row: u32,
-    /// What had been moved when the last failure came.
+    /// Messages or calls moved when the last failure came.
     progress: u64,
 }
 

@@ -64,11 +64,11 @@ struct Asker<'a> {
     stats: ScheduleStats,
     /// Connections made so far.
     made: u64,
-    /// Why no more can be made.
+    /// Reason for which no more can be made.
     refused: Option<io::Error>,
 }
 
-/// What became of one transaction.
+/// Fate of one transaction.
 enum Transaction {
     Done,
     /// The request went, no answer came.

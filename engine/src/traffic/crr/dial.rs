@@ -14,7 +14,7 @@ use socket2::{Domain, SockAddr, SockRef, Socket, Type};
 use super::{is_over, timed_out};
 use crate::socket;
 
-/// How long a wait for a connection lasts before it looks at the time.
+/// Time that a wait for a connection lasts before it looks at the clock.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Connects from where a first connection was made to where it went.
@@ -40,7 +40,7 @@ impl<'a> Dialler<'a> {
         Ok(Self { task, domain: Domain::for_address(peer), peer, to, from })
     }
 
-    /// Where the connections go.
+    /// Address that the connections go to.
     pub const fn peer(&self) -> SocketAddr {
         self.peer
     }
@@ -87,7 +87,7 @@ fn wait_for(socket: &Socket, give_up: Instant) -> io::Result<()> {
     }
 }
 
-/// Whether an answer means that no local port is left.
+/// Returns whether an answer means that no local port is left.
 pub(super) fn is_exhausted(answer: &io::Error) -> bool {
     matches!(answer.raw_os_error(), Some(libc::EADDRNOTAVAIL | libc::EADDRINUSE))
 }

@@ -39,7 +39,7 @@ impl Failures {
     }
 }
 
-/// Whether a call should be made again: its time limit ran out, or the stage changed.
+/// Returns whether a call should be made again: its time limit ran out, or the stage changed.
 fn is_passing(answer: &io::Error) -> bool {
     matches!(answer.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }
@@ -93,7 +93,7 @@ fn receive_all(
     Ok(true)
 }
 
-/// Whether a transaction has lasted too long.
+/// Returns whether a transaction has lasted too long.
 fn is_over(give_up: Instant) -> bool {
     Instant::now() > give_up
 }

@@ -14,7 +14,7 @@ use super::{Failures, is_over, is_passing, receive_all, send_all};
 use crate::api::{Api, Buffer};
 use crate::stage::{Part, Stage};
 
-/// How long a connection may take to say its first byte, while others wait: a
+/// Time that a connection may take to send its first byte, while others wait: a
 /// request follows its connection at once, and some time is left for one that
 /// is lost on the way and sent again.
 const FIRST_BYTE_LIMIT: Duration = Duration::from_secs(1);
@@ -54,7 +54,7 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> io::Res
 
 struct Server<'a> {
     listener: Socket,
-    /// Who is served.
+    /// The host that is served.
     peer: IpAddr,
     room: Buffer,
     stage: &'a Stage,

@@ -58,7 +58,7 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial, rate: Offe
 struct Asker<'a> {
     size: usize,
     datagrams: bool,
-    /// How long an answer is waited for; without meaning for TCP, which loses none.
+    /// Time that an answer is waited for; without meaning for TCP, which loses none.
     answer_limit: u64,
     pacing: Pacing,
     timetable: Timetable,
@@ -76,14 +76,14 @@ struct Asker<'a> {
     window: std::ops::Range<u64>,
     /// Times from when each was due.
     corrected: &'a mut Recorder,
-    /// How many requests had been sent when the window ended.
+    /// Number of requests sent when the window ended.
     sent_in_time: u64,
     lateness: Recorder,
     /// Times from when each was sent.
     uncorrected: Recorder,
 }
 
-/// What a look for answers found.
+/// Result of a look for answers.
 #[derive(Debug, PartialEq, Eq)]
 enum Look {
     Came,

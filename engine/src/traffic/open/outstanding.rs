@@ -8,9 +8,9 @@ pub(in crate::traffic) const MARK: usize = 4;
 /// A request that was sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Request {
-    /// When it was to be sent, in ns.
+    /// Time at which it was to be sent, in ns.
     pub due: u64,
-    /// When it was sent.
+    /// Time at which it was sent.
     pub sent: u64,
     answered: bool,
 }

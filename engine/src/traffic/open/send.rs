@@ -43,7 +43,7 @@ struct Offer {
     timetable: Option<Timetable>,
     pacing: Pacing,
     stamp: bool,
-    /// Of the next message.
+    /// Number of the next message.
     number: u64,
 }
 
@@ -103,7 +103,7 @@ impl Offer {
     }
 }
 
-/// What became of a message.
+/// Fate of a message.
 enum Sent {
     Whole,
     Not,

@@ -1,4 +1,4 @@
-//! When each message of an offered rate is due.
+//! Due times of the messages of an offered rate.
 
 use std::ops::Range;
 
@@ -24,12 +24,12 @@ pub struct Timetable {
     whole: u64,
     rest: u128,
     due: u64,
-    /// What the due time was rounded down by, in parts of `under`.
+    /// Remainder by which the due time was rounded down, in parts of `under`.
     carried: u128,
 }
 
 impl Timetable {
-    /// Of messages of `size` bytes, the first of them due at `start`.
+    /// Timetable of messages of `size` bytes, the first of them due at `start`.
     pub fn new(rate: OfferedRate, size: Bytes, start: Nanos) -> Self {
         let (over, under) = match rate {
             OfferedRate::Bits(bits) => (8 * SECOND * u128::from(size.get()), u128::from(bits.get().max(1))),
@@ -47,7 +47,7 @@ impl Timetable {
         }
     }
 
-    /// When the next message is due, in ns of the monotonic clock.
+    /// Due time of the next message, in ns of the monotonic clock.
     #[inline(always)]
     pub const fn due(&self) -> u64 {
         self.due

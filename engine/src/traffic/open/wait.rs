@@ -18,7 +18,7 @@ const EXACT: u64 = 1_000_000;
 /// usual 50 us later (prctl(2), PR_SET_TIMERSLACK).
 ///
 /// # Errors
-/// What the kernel answered.
+/// The kernel's answer.
 pub fn wake_exactly() -> io::Result<()> {
     const SLACK: libc::c_ulong = 1;
     // SAFETY: this option reads one number and touches no memory.
@@ -45,7 +45,7 @@ fn sleep(until: u64) {
     unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &raw const time, ptr::null_mut()) };
 }
 
-/// What a thread that both sends and receives waits for besides a time.
+/// Events that a thread that both sends and receives waits for besides a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum For {
     /// Something to read.

@@ -1,4 +1,4 @@
-//! What a receiver reads off messages that bear a number and a time.
+//! Account of messages that bear a number and a time.
 
 use model::end::OneWay;
 
@@ -9,7 +9,7 @@ use super::sequence::{Kind, Sequence};
 /// drown all others: a minute, in ns.
 const LONGEST_DIFFERENCE: u64 = 60_000_000_000;
 
-/// What one flow's messages said, in memory that does not grow; of several, the sum.
+/// Account of one flow's messages, in memory that does not grow; of several, the sum.
 #[derive(Debug)]
 pub struct Account {
     messages: u64,
@@ -70,7 +70,7 @@ impl Account {
         self.beyond.add(&other.beyond);
     }
 
-    /// As it is reported.
+    /// The form in which it is reported.
     pub fn one_way(&self) -> OneWay {
         OneWay {
             messages: self.messages,

@@ -1,4 +1,4 @@
-//! How much longer than the shortest each message took.
+//! Times of messages beyond the shortest of them.
 
 use crate::recorder::Recorder;
 

@@ -13,7 +13,7 @@ pub use account::Account;
 /// Bytes of the number and the time, at the start of a message.
 const LENGTH: usize = 16;
 
-/// Whether messages and reads of a cell have room for both.
+/// Returns whether messages and reads of a cell have room for both.
 pub(super) fn has_room(cell: &Cell) -> io::Result<()> {
     let least = cell.size.min(cell.read_size);
     if least.as_len() >= LENGTH {

@@ -1,12 +1,12 @@
-//! Which numbers came, in what order, and which did not.
+//! Order of the numbers that came, and those that did not.
 
-/// How far back a number is remembered.
+/// Numbers that are remembered.
 const MEMORY: u64 = 1 << 16;
 /// A number that is so far ahead of all others is none of this trial's: at a
 /// hundred million messages a second it would skip 40 s.
 const FURTHEST: u64 = 1 << 32;
 
-/// What a number was.
+/// Kinds of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The next one, or one after it.
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_begins_anew_and_what_is_missing_in_it_may_come_after_it() {
+    fn the_window_begins_again_and_what_is_missing_in_it_may_come_after_it() {
         let mut sequence = Sequence::new();
         [0, 2, 3].iter().for_each(|number| _ = sequence.take(*number));
         sequence.begin();
