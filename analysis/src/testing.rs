@@ -129,6 +129,7 @@ pub fn run(cells: Vec<Cell>, blocks: u32) -> Run {
         cpus: BTreeMap::new(),
         receipt: None,
         host_wide: false,
+        roles: model::schedule::Roles::Balanced,
         arms: Vec::new(),
         seed: 1,
         cells,

@@ -43,6 +43,7 @@ pub fn plan(cell: Cell, warmup_ms: u64, length_ms: u64) -> Plan {
         receipt: None,
         arms: Vec::new(),
         host_wide: false,
+        roles: model::schedule::Roles::Balanced,
         seed: 1,
         cells: vec![cell],
     }

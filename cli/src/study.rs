@@ -10,7 +10,7 @@ use lab::study::{Past, Resumed, StudyError};
 use model::Plan;
 use model::host::HostFacts;
 use model::plan::raw::{RawLink, RawTrial};
-use model::plan::{Factor, LinkKind, Override, PRESETS, PlanEnd, RawPlan, preset as known_preset, resolve};
+use model::plan::{Factor, Level, Override, PRESETS, PlanEnd, PlanError, RawPlan, preset as known_preset, resolve};
 use model::run::Status;
 use store::{Moment, Reopened, RunDirectory, RunReader};
 
@@ -113,8 +113,8 @@ fn plan(args: &StudyArgs, seed: u64) -> Result<Plan, Failure> {
     override_link(&mut raw, args);
     override_hosts(&mut raw, args);
     override_arms(&mut raw, args);
-    let links = (args.link.link.len() > 1).then(|| (Factor::Link, args.link.link.iter().map(LinkKind::to_string).collect()));
-    let overrides: Vec<Override> = args.factors.overrides().into_iter().chain(links).collect();
+    let links = (args.link.link.len() > 1).then(|| (Factor::Link, args.link.link.iter().copied().map(Level::Link).collect()));
+    let overrides: Vec<Override> = args.factors.overrides().map_err(PlanError::from)?.into_iter().chain(links).collect();
     Ok(resolve(&raw, &overrides, args.extent.seed.unwrap_or(seed))?)
 }
 

@@ -14,7 +14,7 @@ mod medium;
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
-use model::plan::link::{HostOrder, Wire};
+use model::link::{HostOrder, Wire};
 use model::{BitRate, Nanos};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

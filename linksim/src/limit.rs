@@ -28,7 +28,7 @@ impl Medium {
     pub fn of_link(link: &LinkKind) -> Self {
         match link {
             LinkKind::SharedWire(_) => Self::Shared,
-            LinkKind::Relay(wire) if wire.medium != model::plan::link::Medium::Full => Self::Shared,
+            LinkKind::Relay(wire) if wire.medium != model::link::Medium::Full => Self::Shared,
             _ => Self::FullDuplex,
         }
     }

@@ -6,7 +6,7 @@
 //! wires without.
 
 use model::Nanos;
-use model::plan::link::Wire;
+use model::link::Wire;
 
 use super::frame::{Cut, HEADER};
 use crate::emulator::{End, LinkEmulator};

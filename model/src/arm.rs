@@ -8,8 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::cell::Cell;
-use crate::plan::cells::with_levels;
-use crate::plan::{Factor, PlanError};
+use crate::cell::LevelError;
 
 pub use host_settings::HostSettings;
 pub use setting::{Setting, SettingError};
@@ -54,6 +53,16 @@ pub enum ArmError {
         arm: String,
         /// Its name.
         setting: String,
+    },
+    /// A level that one of the cells cannot take.
+    #[error("arm '{arm}' over the cell {cell}: {error}")]
+    Over {
+        /// The arm.
+        arm: String,
+        /// The cell.
+        cell: String,
+        /// What is wrong.
+        error: LevelError,
     },
     /// One arm, or too many.
     #[error("{0} arm{plural}: a comparison takes 2 to 16", plural = if *.0 == 1 { "" } else { "s" })]
@@ -112,16 +121,11 @@ impl Arm {
     ///
     /// # Errors
     /// A level that the cell cannot take.
-    pub fn apply(&self, cell: &Cell) -> Result<Cell, PlanError> {
-        let levels = |setting| match setting {
-            &Setting::Factor { factor, ref level } => Some((factor, level.as_str())),
-            _ => None,
-        };
-        let levels: Vec<(Factor, &str)> = self.settings.iter().filter_map(levels).collect();
-        with_levels(cell, &levels).map_err(|error| PlanError::ArmOver {
+    pub fn apply(&self, cell: &Cell) -> Result<Cell, ArmError> {
+        cell.with(self.settings.iter().filter_map(Setting::level)).map_err(|error| ArmError::Over {
             arm: self.name.clone(),
             cell: cell.to_string(),
-            error: Box::new(error),
+            error,
         })
     }
 
@@ -166,7 +170,7 @@ impl fmt::Display for Arm {
 #[cfg(test)]
 mod tests {
     use super::{Arm, Setting};
-    use crate::plan::Factor;
+    use crate::cell::Level;
     use crate::quantity::Bytes;
     use crate::{Cell, Test};
     use proptest::prelude::proptest;
@@ -179,7 +183,7 @@ mod tests {
     fn arms_are_read_and_equal_names_numbered() {
         let read = arms(&["a", "a", "bbr: cc = bbr, sysctl.net.ipv4.tcp_wmem=4096 16384 65536"]).unwrap();
         assert_eq!(read.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>(), ["a", "a#2", "bbr"]);
-        assert_eq!(read[2].settings[0], Setting::Factor { factor: Factor::Cc, level: "bbr".to_owned() });
+        assert_eq!(read[2].settings[0].level(), Some(&Level::Cc("bbr".to_owned())));
         assert_eq!(read[2].to_string(), "bbr: cc=bbr, sysctl.net.ipv4.tcp_wmem=4096 16384 65536");
         assert!(arms(&[]).unwrap().is_empty());
     }

@@ -143,7 +143,7 @@ pub struct OneWay {
     /// Messages with a lower number than one before them.
     pub out_of_order: u64,
     /// Messages with a number that had come already.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub duplicates: u64,
     /// The difference that was taken off every time, in ns: receiver's clock
     /// less the sender's at the least of all. It holds the offset of the clocks
@@ -205,10 +205,10 @@ pub struct Counts {
     /// and answers together.
     pub bytes: u64,
     /// Messages handed to the kernel. A requester and its answerer do both.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub sent: u64,
     /// Messages taken from the kernel.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub received: u64,
     /// Calls that moved less than they asked for. A TCP receiver's are usual.
     pub short: u64,
@@ -218,15 +218,11 @@ pub struct Counts {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_errno: Option<i32>,
     /// Requests whose answer did not come in time.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub lost: u64,
     /// Answers that came after their request had been given up.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub late: u64,
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// CPU time of one end, in parts (its sum is what service demand divides).

@@ -22,7 +22,7 @@ macro_rules! counters {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
         pub struct $type {
-            $($(#[$doc])* #[serde(default, skip_serializing_if = "is_zero")] pub $field: u64,)+
+            $($(#[$doc])* #[serde(default, skip_serializing_if = "crate::is_default")] pub $field: u64,)+
         }
 
         impl $type {
@@ -32,10 +32,6 @@ macro_rules! counters {
             }
         }
     };
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 counters! {

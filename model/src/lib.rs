@@ -14,10 +14,12 @@ pub mod rate;
 pub mod size;
 pub mod traffic;
 
+pub mod address;
 pub mod adjust;
 pub mod arm;
 pub mod cell;
 pub mod condition;
+pub mod link;
 pub mod mix;
 pub mod pass;
 pub mod plan;
@@ -41,6 +43,11 @@ pub mod warning;
 
 mod choice;
 mod nearest;
+
+/// Whether a field has the value that it has when it is left out of a file.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
 
 pub use api::Api;
 pub use arm::Arm;

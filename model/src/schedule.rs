@@ -5,6 +5,7 @@ use std::ops::Range;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
 
 use crate::pass::Pass;
 
@@ -39,6 +40,20 @@ pub struct Slot {
     pub pass: Pass,
 }
 
+/// Which hosts send.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Roles {
+    /// Host `a` in one half of the blocks, host `b` in the other.
+    #[default]
+    Balanced,
+    /// The same host in every block.
+    Fixed {
+        /// Whether it is host `b`.
+        swapped: bool,
+    },
+}
+
 /// What every block of a run is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape<'a> {
@@ -50,12 +65,14 @@ pub struct Shape<'a> {
     pub passes: &'a [Pass],
     /// The most blocks of the run.
     pub most: u32,
+    /// Which hosts send.
+    pub roles: Roles,
 }
 
 impl Shape<'_> {
     /// Clean trials of so many cells, without arms.
     pub const fn plain(cells: usize, most: u32) -> Self {
-        Self { cells, arms: 1, passes: &[Pass::Clean], most }
+        Self { cells, arms: 1, passes: &[Pass::Clean], most, roles: Roles::Balanced }
     }
 
     /// Trials in each block.
@@ -84,7 +101,11 @@ pub fn block(seed: u64, index: u32, shape: Shape) -> Block {
             order.extend(arms.iter().map(|&arm| Slot { cell, arm, pass }));
         }
     }
-    Block { index, swapped: swapped(seed, index, shape.most), order }
+    let swapped = match shape.roles {
+        Roles::Balanced => swapped(seed, index, shape.most),
+        Roles::Fixed { swapped } => swapped,
+    };
+    Block { index, swapped, order }
 }
 
 /// The group, counted from 0, within which it was drawn whether the `index`-th
@@ -131,7 +152,7 @@ fn generator(seed: u64, place: u64, purpose: u64) -> ChaCha8Rng {
 
 #[cfg(test)]
 mod tests {
-    use super::{Block, Shape, Slot, group, group_of};
+    use super::{Block, Roles, Shape, Slot, group, group_of};
     use crate::pass::Pass;
     use crate::plan::LOOKS;
     use proptest::prelude::{any, proptest};
@@ -147,6 +168,14 @@ mod tests {
         assert_ne!(block(1, 0, 20).order, block(2, 0, 20).order);
     }
 
+    #[test]
+    fn roles_stay_where_they_are_fixed() {
+        for swapped in [false, true] {
+            let shape = Shape { roles: Roles::Fixed { swapped }, ..Shape::plain(1, u32::MAX) };
+            assert!((0..40).all(|index| super::block(7, index, shape).swapped == swapped));
+        }
+    }
+
     proptest! {
         #[test]
         fn every_block_holds_every_cell_once(seed in any::<u64>(), index in 0u32..10_000, cells in 0usize..300) {
@@ -159,7 +188,7 @@ mod tests {
         fn arms_are_neighbours_and_passes_of_a_cell_too(
             seed in any::<u64>(), index in 0u32..100, cells in 1usize..9, arms in 1usize..5, passes in 1usize..=5,
         ) {
-            let shape = Shape { cells, arms, passes: &Pass::ALL[..passes], most: u32::MAX };
+            let shape = Shape { cells, arms, passes: &Pass::ALL[..passes], most: u32::MAX, roles: Roles::Balanced };
             let order = super::block(seed, index, shape).order;
             assert_eq!(order.len(), shape.trials());
             let all = |slots: &[Slot], of: fn(&Slot) -> usize| slots.iter().map(of).collect::<std::collections::BTreeSet<_>>();

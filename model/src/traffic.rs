@@ -53,8 +53,10 @@ choice! {
 
 choice! {
     /// How a sender waits for the time of its next message.
+    #[derive(Default)]
     Pacing, "a way of pacing" {
         /// It sleeps, and wakes some microseconds late.
+        #[default]
         Sleep = "sleep",
         /// It looks at the clock until the time has come, and takes its CPU whole.
         Spin = "spin",
@@ -63,8 +65,10 @@ choice! {
 
 choice! {
     /// How an end waits for what is to come.
+    #[derive(Default)]
     Waiting, "a way of waiting" {
         /// In the receive call, which costs a wake-up where nothing has come yet.
+        #[default]
         Block = "block",
         /// It asks again and again, and takes its CPU whole.
         Spin = "spin",

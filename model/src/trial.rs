@@ -69,7 +69,7 @@ pub enum Outcome {
         error: String,
         /// Whether a host was lost with it: `study --resume` measures it again.
         /// The study itself goes on with the next trial.
-        #[serde(default, skip_serializing_if = "is_false")]
+        #[serde(default, skip_serializing_if = "crate::is_default")]
         lost: bool,
     },
 }
@@ -89,7 +89,7 @@ pub struct Measured {
     pub isolated: bool,
     /// Whether the hosts were given and are not one network namespace: each has
     /// CPUs and counters of its own, which others use as well.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub apart: bool,
     /// How the two ends' clocks differ; `None` where they read the same one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -167,11 +167,6 @@ pub struct ControlPath {
     /// How long a receiver waited for more after the sender's end was announced,
     /// and a requester for an answer: 4 round trips, at least 200 ms.
     pub silence: Nanos,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
-const fn is_false(choice: &bool) -> bool {
-    !*choice
 }
 
 impl TrialRecord {

@@ -78,7 +78,7 @@ pub struct Tally {
 impl Study {
     /// The values of one such run.
     pub fn values(&self, seed: u64) -> Vec<Values> {
-        let shape = Shape { cells: self.cells, arms: 2, passes: &[Pass::Clean], most: self.blocks };
+        let shape = Shape { arms: 2, ..Shape::plain(self.cells, self.blocks) };
         let mut series = Series { random: SplitMix(seed), last: None, place: 0, study: self };
         let mut values = vec![Values::default(); self.cells];
         for index in 0..self.blocks {

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
+use model::address::HostAddressError;
 use model::plan::HostAddress;
-use model::plan::hosts::HostAddressError;
 use model::{Bytes, Nanos, OfferedRate, Pacing, Test};
 
 use super::TrustArgs;

@@ -161,5 +161,5 @@ fn parse_host(word: &str) -> Result<(String, HostAddress), String> {
         let names = HOST_NAMES.join(" or ");
         format!("'{word}' names no host: write NAME=ADDRESS, where NAME is {names} ({} sends first)", HOST_NAMES[0])
     })?;
-    address.parse().map(|address| (name.to_owned(), address)).map_err(|error: model::plan::hosts::HostAddressError| error.to_string())
+    address.parse().map(|address| (name.to_owned(), address)).map_err(|error: model::address::HostAddressError| error.to_string())
 }

@@ -3,8 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 
-use model::plan::{AGENT_PORT, Factor, HostAddress, OnLoss, RawPlan, resolve};
-use model::{Bytes, Cell, Family, Nanos, Pacing, Plan, Protocol, Test, schedule};
+use model::cell::STAMP;
+use model::plan::raw::{RawBlocks, RawTrial};
+use model::plan::{AGENT_PORT, HostAddress, Level, Levels, OnLoss, RawPlan, resolve};
+use model::schedule::Roles;
+use model::{BitRate, Bytes, Cell, Family, Nanos, OfferedRate, Plan, Test};
 
 use crate::args::{Client, Offer, OneshotArgs};
 use crate::exit::Failure;
@@ -22,9 +25,7 @@ const REQUEST: u64 = 1;
 /// 65,536 requests under way apart; with 1 B, only 128.
 const NUMBERED_REQUEST: u64 = 4;
 /// iperf3's rate for UDP (UDP_RATE in its src/iperf.h).
-const UDP_RATE: &str = "1M";
-/// The number and the time in a stamped datagram.
-const STAMP: u64 = 16;
+const UDP_RATE: OfferedRate = OfferedRate::Bits(BitRate::new(1_000_000));
 /// Lines come no oftener: each costs CPU time beside the trial.
 const SHORTEST_INTERVAL: Nanos = Nanos::from_millis(100);
 
@@ -54,20 +55,26 @@ pub fn plan(args: &OneshotArgs, reach: Reach) -> Result<Asked, Failure> {
     };
     let (test, swapped) = test(args)?;
     let size = args.size.unwrap_or(Bytes::new(default_size(test, args.bitrate)));
-    let mut raw = RawPlan::parse("name = \"once\"\ntitle = \"One trial\"\n[[cells]]\ntest = \"TCP_STREAM\"\nsize = 1\n")?;
-    (raw.trial.length, raw.trial.messages) = end(args, size)?;
-    raw.trial.warmup = Some(args.omit);
-    raw.progress = progress(args)?;
+    let (length, messages) = end(args, size)?;
+    let progress = progress(args)?;
     // Last of what can be wrong, for it takes a while.
     let (family, address) = family(args, &host, reach)?;
-    (raw.blocks.least, raw.blocks.most) = (Some(1), Some(1));
-    raw.on_loss = Some(OnLoss::Stop);
-    raw.data_port = args.data_port;
-    raw.seed = seed(swapped);
-    raw.cpus = cpus(args);
     let remote = written(&host);
-    raw.hosts = BTreeMap::from([("b".to_owned(), host)]);
-    let plan = resolve(&raw, &factors(args, test, family, size), 0)?;
+    let raw = RawPlan {
+        name: "once".to_owned(),
+        title: Some("One trial".to_owned()),
+        trial: RawTrial { length, messages, warmup: Some(args.omit), ..RawTrial::default() },
+        blocks: RawBlocks { least: Some(1), most: Some(1), ..RawBlocks::default() },
+        hosts: BTreeMap::from([("b".to_owned(), host)]),
+        on_loss: Some(OnLoss::Stop),
+        data_port: args.data_port,
+        progress,
+        cpus: cpus(args),
+        roles: Roles::Fixed { swapped },
+        cells: vec![levels(args, test, family, size)],
+        ..RawPlan::default()
+    };
+    let plan = resolve(&raw, &[], 0)?;
     match plan.cells.as_slice() {
         [cell] => Ok(Asked { cell: cell.clone(), swapped, remote, address, plan }),
         cells => Err(Failure::misuse(format!("these flags are of {} trials; vary a factor with `nettoll study`", cells.len()))),
@@ -143,11 +150,6 @@ fn progress(args: &OneshotArgs) -> Result<Option<Nanos>, Failure> {
     }
 }
 
-/// The least seed by which the block's one trial has the roles asked for.
-fn seed(swapped: bool) -> Option<u64> {
-    (0..1_000).find(|seed| schedule::block(*seed, 0, schedule::Shape::plain(1, 1)).swapped == swapped)
-}
-
 fn cpus(args: &OneshotArgs) -> BTreeMap<String, Vec<u32>> {
     let here = args.affinity.map(|affinity| ("a".to_owned(), vec![affinity.here]));
     let there = args.affinity.and_then(|affinity| affinity.there).map(|cpu| ("b".to_owned(), vec![cpu]));
@@ -179,31 +181,25 @@ fn choose(
     Ok((family, found.iter().find(|address| of(address) == family).map(SocketAddr::ip)))
 }
 
-fn factors(args: &OneshotArgs, test: Test, family: Family, size: Bytes) -> Vec<(Factor, Vec<String>)> {
-    let rate = match (args.bitrate, test) {
-        (Some(Offer::Rate(model::OfferedRate::Bits(bits))), _) => Some(bits.get().to_string()),
-        (Some(Offer::Rate(rate)), _) => Some(rate.to_string()),
-        (None, Test::UdpStream) => Some(UDP_RATE.to_owned()),
-        (Some(Offer::All) | None, _) => None,
+fn levels(args: &OneshotArgs, test: Test, family: Family, size: Bytes) -> Levels {
+    let rate = match args.bitrate {
+        Some(Offer::Rate(rate)) => Some(rate),
+        Some(Offer::All) => None,
+        None => (test == Test::UdpStream).then_some(UDP_RATE),
     };
-    let window = args.window.map(|size| size.get().to_string());
-    let nodelay = (test.protocol() == Protocol::Tcp).then(|| args.no_delay.to_string());
-    let pacing = (args.pacing != Pacing::Sleep).then(|| args.pacing.to_string());
-    let named = [
-        (Factor::Test, Some(test.to_string())),
-        (Factor::Size, Some(size.get().to_string())),
-        (Factor::Family, Some(family.to_string())),
-        (Factor::Flows, Some(args.parallel.to_string())),
-        (Factor::Nodelay, nodelay),
-        (Factor::Cc, args.congestion.clone()),
-        (Factor::Sndbuf, window.clone()),
-        (Factor::Rcvbuf, window),
-        (Factor::Rate, rate),
-        (Factor::Pacing, pacing),
-        (Factor::Bidirectional, args.bidir.then(|| true.to_string())),
-        (Factor::Stamp, (test == Test::UdpStream && size.get() >= STAMP).then(|| true.to_string())),
+    let always = [
+        Level::Test(test),
+        Level::Size(size),
+        Level::Family(family),
+        Level::Flows(args.parallel),
+        Level::Nodelay(args.no_delay),
+        Level::Pacing(args.pacing),
+        Level::Bidirectional(args.bidir),
+        Level::Stamp(test == Test::UdpStream && size.get() >= STAMP),
     ];
-    named.into_iter().filter_map(|(factor, level)| Some((factor, vec![level?]))).collect()
+    let asked =
+        [args.congestion.clone().map(Level::Cc), args.window.map(Level::Sndbuf), args.window.map(Level::Rcvbuf), rate.map(Level::Rate)];
+    always.into_iter().chain(asked.into_iter().flatten()).map(|level| (level.factor(), vec![level])).collect()
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use linksim::transfer::{self, AckPolicy, Load};
+use model::link::Wire;
 use model::plan::LinkKind;
-use model::plan::link::Wire;
 use model::trial::Measured;
 use model::{TrialRecord, Warning};
 use serde_json::Value;

@@ -194,7 +194,7 @@ pub fn not_taken(arm: &Arm, warnings: &[Warning]) -> Option<String> {
         _ => None,
     };
     arm.settings.iter().find_map(|setting| {
-        let &Setting::Factor { factor, .. } = setting else { return None };
+        let factor = setting.level()?.factor();
         let wanted = option_of(factor)?;
         warnings.iter().find_map(|warning| match warning {
             Warning::OptionNotTaken { role, option, asked, got } if *option == wanted => {

@@ -22,7 +22,7 @@ use std::thread;
 
 use model::control::WireTask;
 use model::kernel::WireCounters;
-use model::plan::link::Wire;
+use model::link::Wire;
 use nix::errno::Errno;
 
 use crate::host::link::{self, LinkError};

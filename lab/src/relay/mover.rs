@@ -10,7 +10,7 @@ use std::time::Duration;
 use linksim::emulator::{Delivered, End, LinkEmulator};
 use model::Nanos;
 use model::kernel::WireCounters;
-use model::plan::link::Wire;
+use model::link::Wire;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;

@@ -5,7 +5,7 @@
 //! connection do. Then each waits for its interface and for a random number of
 //! slots (IEEE 802.3, truncated binary exponential backoff).
 
-use model::plan::link::Medium;
+use model::link::Medium;
 use rand::RngExt;
 
 use super::{End, LinkEmulator, What, time};

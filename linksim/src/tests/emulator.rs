@@ -1,8 +1,8 @@
 //! The rules of a wire.
 
 use model::Nanos;
+use model::link::Wire;
 use model::plan::LinkKind;
-use model::plan::link::Wire;
 use proptest::prelude::{Strategy, prop_assert, prop_assert_eq, proptest};
 
 use crate::emulator::{Delivered, End, LinkEmulator, Tally};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Setting;
-use crate::plan::HostAddress;
+use crate::address::HostAddress;
 
 /// The settings of an arm that are not levels of its cells.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -4,8 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::address::{HOST_NAMES, HostAddress, HostAddressError};
+use crate::cell::{Factor, Level};
 use crate::choice::UnknownChoice;
-use crate::plan::{Factor, HOST_NAMES, HostAddress};
 
 /// The longest value of a sysctl, and the longest command.
 const LONGEST: usize = 4_096;
@@ -18,10 +19,10 @@ const MOST_CPUS: u32 = 65_536;
 pub enum Setting {
     /// A level of the cell: `cc=bbr`, `offload.gro=off`.
     Factor {
-        /// Any but those that say which cell it is.
-        factor: Factor,
-        /// Its level as written.
-        level: String,
+        /// Of any factor but those that say which cell a cell is.
+        level: Level,
+        /// The level as written, which is how it is stored and printed.
+        written: String,
     },
     /// `mtu=9000`: the largest IP packet of the link's devices, 68 to 65,535.
     Mtu(u32),
@@ -101,7 +102,7 @@ impl Setting {
             return Ok(Self::Cpus { host: host.to_owned(), cpus });
         }
         if let Some(host) = name.strip_prefix("host.").filter(|host| HOST_NAMES.contains(host)) {
-            let at = value.parse().map_err(|error: crate::plan::hosts::HostAddressError| wrong(&error.to_string()))?;
+            let at = value.parse().map_err(|error: HostAddressError| wrong(&error.to_string()))?;
             return Ok(Self::Host { name: host.to_owned(), at });
         }
         match name {
@@ -112,22 +113,33 @@ impl Setting {
             "before" => line(value).map(Self::Before),
             "after" => line(value).map(Self::After),
             "tool" => line(value).map(Self::Tool),
-            _ => Self::factor(name, value),
+            _ => Self::factor(name, value, wrong),
         }
     }
 
-    fn factor(name: &str, level: &str) -> Result<Self, SettingError> {
+    fn factor(name: &str, written: &str, wrong: impl Fn(&str) -> SettingError) -> Result<Self, SettingError> {
         match name.parse::<Factor>() {
             Ok(factor) if factor.is_identity() => Err(SettingError::Identity(factor)),
-            Ok(factor) => Ok(Self::Factor { factor, level: level.to_owned() }),
+            Ok(factor) => {
+                let level = Level::parse(factor, written).map_err(|error| wrong(&error.reason))?;
+                Ok(Self::Factor { level, written: written.to_owned() })
+            }
             Err(_) => Err(unknown(name)),
+        }
+    }
+
+    /// The level that it gives its cells, if it is one.
+    pub const fn level(&self) -> Option<&Level> {
+        match self {
+            Self::Factor { level, .. } => Some(level),
+            _ => None,
         }
     }
 
     /// Whether it changes the link's devices or the kernel of the hosts.
     pub const fn changes_host(&self) -> bool {
         match self {
-            Self::Factor { factor, .. } => factor.offload().is_some(),
+            Self::Factor { level, .. } => level.factor().offload().is_some(),
             Self::Mtu(_) | Self::Sysctl { .. } => true,
             _ => false,
         }
@@ -136,7 +148,7 @@ impl Setting {
     /// Its name, as it is written.
     pub fn name(&self) -> String {
         match self {
-            Self::Factor { factor, .. } => factor.name().to_owned(),
+            Self::Factor { level, .. } => level.factor().name().to_owned(),
             Self::Mtu(_) => "mtu".to_owned(),
             Self::Sysctl { name, .. } => format!("sysctl.{name}"),
             Self::Cpus { host, .. } => format!("cpus.{host}"),
@@ -153,7 +165,7 @@ impl Setting {
             Self::Mtu(mtu) => mtu.to_string(),
             Self::Cpus { cpus, .. } => cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(","),
             Self::Host { at, .. } => at.to_string(),
-            Self::Factor { level: value, .. }
+            Self::Factor { written: value, .. }
             | Self::Sysctl { value, .. }
             | Self::Before(value)
             | Self::After(value)

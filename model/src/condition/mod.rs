@@ -9,11 +9,11 @@ mod priority;
 use serde::{Deserialize, Serialize};
 
 use crate::choice::choice;
-use crate::plan::LinkKind;
+use crate::link::LinkKind;
 
 pub use background::{BackgroundReply, BackgroundRequest, LoadUsage, ObservedConditions, Replaced, Traffic, TrafficTotals};
 pub use link_load::{LinkLoad, LinkLoadError, MOST_PAIRS};
-pub use per_end::{Level, PerEnd, PerEndError};
+pub use per_end::{EndLevel, PerEnd, PerEndError};
 pub use priority::{Priority, PriorityError};
 
 /// The most units of load that one end has.
@@ -23,8 +23,10 @@ pub const MOST_BULK: u32 = 64;
 
 choice! {
     /// Which CPUs the ends have, and which one receives for the receiver's device.
+    #[derive(Default)]
     Placement, "a placement" {
         /// As the session shares the CPUs out, and the kernel chooses.
+        #[default]
         Usual = "usual",
         /// Both ends on one CPU.
         SameCore = "same-core",
@@ -52,13 +54,13 @@ pub struct Conditions {
     pub link_load: LinkLoad,
     /// Bulk TCP flows from the sender's host to the receiver's beside the trial,
     /// 0 to [`MOST_BULK`].
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::is_default")]
     pub bulk: u32,
     /// How the scheduler prefers each end.
     #[serde(skip_serializing_if = "PerEnd::is_usual")]
     pub priority: PerEnd<Priority>,
     /// Which CPUs do what.
-    #[serde(skip_serializing_if = "is_usual")]
+    #[serde(skip_serializing_if = "crate::is_default")]
     pub placement: Placement,
 }
 
@@ -83,49 +85,17 @@ impl Conditions {
     pub fn is_usual(&self) -> bool {
         *self == Self::USUAL
     }
-
-    /// What is unusual, in words for a label.
-    pub fn words(&self) -> Vec<String> {
-        let mut words = Vec::new();
-        words.extend(self.link.map(|link| link.to_string()));
-        if !self.load.is_usual() {
-            words.push(format!("load {}", self.load));
-        }
-        if !self.link_load.is_none() {
-            words.push(format!("link load {}", self.link_load));
-        }
-        if self.bulk > 0 {
-            words.push(format!("beside {} bulk", self.bulk));
-        }
-        if !self.priority.is_usual() {
-            words.push(format!("priority {}", self.priority));
-        }
-        if self.placement != Placement::Usual {
-            words.push(self.placement.to_string());
-        }
-        words
-    }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
-const fn is_zero(number: &u32) -> bool {
-    *number == 0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
-fn is_usual(placement: &Placement) -> bool {
-    *placement == Placement::Usual
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Conditions, Placement, Priority};
-    use crate::condition::PerEnd;
+    use super::{Conditions, PerEnd, Placement, Priority};
+    use crate::{Bytes, Cell, Test};
 
     #[test]
     fn only_what_is_unusual_is_written_and_it_is_read_again() {
         assert_eq!(serde_json::to_string(&Conditions::USUAL).unwrap(), "{}");
-        assert!(Conditions::USUAL.is_usual() && Conditions::USUAL.words().is_empty());
+        assert!(Conditions::USUAL.is_usual());
         let all = Conditions {
             link: Some("switch 10M".parse().unwrap()),
             load: PerEnd { sender: 2, receiver: 0 },
@@ -135,7 +105,8 @@ mod tests {
             placement: Placement::SameCore,
         };
         let words = ["switch 10M", "load sender:2", "link load 3x750K", "beside 1 bulk", "priority receiver:rt:50", "same-core"];
-        assert_eq!(all.words(), words);
+        let series = Cell { conditions: all, ..Cell::plain(Test::UdpStream, Bytes::new(64)) }.series();
+        assert_eq!(series.to_string(), format!("UDP_STREAM ({})", words.join(", ")));
         assert_eq!(serde_json::from_str::<Conditions>(&serde_json::to_string(&all).unwrap()).unwrap(), all);
     }
 }

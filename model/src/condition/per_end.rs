@@ -8,9 +8,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use crate::traffic::Role;
 
 /// What an end can be given: its default is the usual.
-pub trait Level: Copy + Default + PartialEq + fmt::Display + FromStr<Err: fmt::Display> {}
+pub trait EndLevel: Copy + Default + PartialEq + fmt::Display + FromStr<Err: fmt::Display> {}
 
-impl<T: Copy + Default + PartialEq + fmt::Display + FromStr<Err: fmt::Display>> Level for T {}
+impl<T: Copy + Default + PartialEq + fmt::Display + FromStr<Err: fmt::Display>> EndLevel for T {}
 
 /// A level of the sender and one of the receiver. Written `sender:2`,
 /// `receiver:1`, `sender:2+receiver:1`; `both:2` and plain `2` are of both.
@@ -30,7 +30,7 @@ pub struct PerEndError {
     reason: String,
 }
 
-impl<T: Level> PerEnd<T> {
+impl<T: EndLevel> PerEnd<T> {
     /// Of the end in a role.
     pub const fn of(&self, role: Role) -> &T {
         match role {
@@ -45,7 +45,7 @@ impl<T: Level> PerEnd<T> {
     }
 }
 
-impl<T: Level> fmt::Display for PerEnd<T> {
+impl<T: EndLevel> fmt::Display for PerEnd<T> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let usual = T::default();
         let text = match (self.sender == usual, self.receiver == usual) {
@@ -58,7 +58,7 @@ impl<T: Level> fmt::Display for PerEnd<T> {
     }
 }
 
-impl<T: Level> FromStr for PerEnd<T> {
+impl<T: EndLevel> FromStr for PerEnd<T> {
     type Err = PerEndError;
 
     fn from_str(text: &str) -> Result<Self, PerEndError> {
@@ -83,13 +83,13 @@ impl<T: Level> FromStr for PerEnd<T> {
     }
 }
 
-impl<T: Level> Serialize for PerEnd<T> {
+impl<T: EndLevel> Serialize for PerEnd<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl<'de, T: Level> Deserialize<'de> for PerEnd<T> {
+impl<'de, T: EndLevel> Deserialize<'de> for PerEnd<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
     }

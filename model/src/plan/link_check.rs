@@ -1,10 +1,9 @@
 //! Which links the trials of a plan can cross, and what else these can carry.
 
 use super::Plan;
-use super::factor::Factor;
-use super::link::{LinkKind, Offload};
 use super::resolve::PlanError;
-use crate::cell::Cell;
+use crate::cell::{Cell, Factor, LevelError};
+use crate::link::{LinkKind, Offload};
 
 /// Features that make one packet of several frames.
 const BUNDLING: [Offload; 3] = [Offload::Tso, Offload::Gso, Offload::Gro];
@@ -24,7 +23,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
 }
 
 fn refused(factor: Factor, reason: String) -> PlanError {
-    PlanError::Level { factor, reason }
+    LevelError { factor, reason }.into()
 }
 
 /// Between machines nothing is made, and an agent sends nothing but the trial's messages.

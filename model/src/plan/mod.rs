@@ -3,12 +3,9 @@
 //! [`raw`] is what a person wrote; [`Plan`] is what it means. Presets are TOML
 //! files in `plans/`, compiled in.
 
-pub(crate) mod cells;
+mod cells;
 mod changes;
 mod conditions;
-pub mod factor;
-pub mod hosts;
-pub mod link;
 mod link_check;
 pub mod raw;
 pub mod receipt;
@@ -18,15 +15,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::arm::Arm;
+use crate::arm::{Arm, ArmError};
 use crate::cell::Cell;
 use crate::pass::Pass;
 use crate::quantity::{Bytes, Nanos};
-use crate::schedule::Shape;
+use crate::schedule::{Roles, Shape};
 
-pub use factor::Factor;
-pub use hosts::{AGENT_PORT, HOST_NAMES, HostAddress, OnLoss};
-pub use link::{Link, LinkKind, Offload};
+pub use crate::address::{AGENT_PORT, HOST_NAMES, HostAddress, OnLoss};
+pub use crate::cell::{Factor, Level, LevelError};
+pub use crate::link::{Link, LinkKind, Offload};
+pub use cells::Levels;
 pub use raw::RawPlan;
 pub use receipt::ReceiptPlan;
 pub use resolve::{LEAST_SILENCE, LOAD_OVERHEAD, LOOKS, Override, PlanError, TRIAL_OVERHEAD, resolve};
@@ -86,7 +84,7 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub hosts: BTreeMap<String, HostAddress>,
     /// What happens when an agent vanishes.
-    #[serde(default = "going_on", skip_serializing_if = "is_going_on")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub on_loss: OnLoss,
     /// The port that listeners are bound to; `None`: any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -100,6 +98,9 @@ pub struct Plan {
     pub cpus: BTreeMap<String, Vec<u32>>,
     /// The seed of every random order.
     pub seed: u64,
+    /// Which hosts send.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub roles: Roles,
     /// The breakdown of each cell's time; `None`: none is asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt: Option<ReceiptPlan>,
@@ -108,7 +109,7 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arms: Vec<Arm>,
     /// Whether settings outside the hosts that nettoll makes may be changed.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub host_wide: bool,
     /// What is varied, in the order in which reports show it.
     pub cells: Vec<Cell>,
@@ -118,7 +119,7 @@ impl Plan {
     /// What every block is made of.
     pub fn shape(&self) -> Shape<'_> {
         let passes = self.receipt.as_ref().map_or([Pass::Clean].as_slice(), |_| Pass::ALL);
-        Shape { cells: self.cells.len(), arms: self.arms.len().max(1), passes, most: self.blocks.most }
+        Shape { cells: self.cells.len(), arms: self.arms.len().max(1), passes, most: self.blocks.most, roles: self.roles }
     }
 
     /// What the trials of a cell run in an arm: its settings stand over the
@@ -126,7 +127,7 @@ impl Plan {
     ///
     /// # Errors
     /// A level that the cell cannot take. A plan that was resolved has none.
-    pub fn cell_in(&self, cell: &Cell, arm: usize) -> Result<Cell, PlanError> {
+    pub fn cell_in(&self, cell: &Cell, arm: usize) -> Result<Cell, ArmError> {
         self.arms.get(arm).map_or_else(|| Ok(cell.clone()), |arm| arm.apply(cell))
     }
 
@@ -177,20 +178,6 @@ impl Plan {
     pub fn trials(&self) -> u64 {
         (self.shape().trials() as u64).saturating_mul(u64::from(self.blocks.most))
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
-const fn is_false(choice: &bool) -> bool {
-    !*choice
-}
-
-const fn going_on() -> OnLoss {
-    OnLoss::GoOn
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
-fn is_going_on(on_loss: &OnLoss) -> bool {
-    *on_loss == OnLoss::GoOn
 }
 
 /// When the trials of a plan end, those excepted whose cell has a count of its own.

@@ -4,16 +4,18 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::factor::Factor;
+use super::cells::Levels;
 use super::resolve::PlanError;
+use crate::address::{HOST_NAMES, HostAddress, OnLoss};
+use crate::cell::{Factor, LevelError};
+use crate::link::{LinkKind, Offload};
 use crate::nearest;
-use crate::plan::hosts::{HOST_NAMES, HostAddress, OnLoss};
-use crate::plan::link::{LinkKind, Offload};
 use crate::plan::receipt::RawReceipt;
 use crate::quantity::{Bytes, Nanos};
+use crate::schedule::Roles;
 
 /// The text of a plan, read but not yet understood.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 pub struct RawPlan {
     /// Name of the study.
     pub name: String,
@@ -53,6 +55,9 @@ pub struct RawPlan {
     /// The CPUs that the ends on a host are bound to. Not written in plans.
     #[serde(skip)]
     pub cpus: BTreeMap<String, Vec<u32>>,
+    /// Which hosts send. Not written in plans.
+    #[serde(skip)]
+    pub roles: Roles,
     /// The breakdown of each cell's time, if one is asked for.
     #[serde(default)]
     pub receipt: Option<RawReceipt>,
@@ -63,9 +68,16 @@ pub struct RawPlan {
     /// written in plans: it is the user's word, and holds for one run.
     #[serde(skip)]
     pub host_wide: bool,
-    /// Tables of cells; each crosses its levels.
+    /// Tables of cells; each crosses its levels. [`RawPlan::parse`] reads them.
+    #[serde(skip)]
+    pub cells: Vec<Levels>,
+}
+
+/// The tables of cells as TOML has them.
+#[derive(Deserialize)]
+struct WrittenCells {
     #[serde(default)]
-    pub cells: Vec<BTreeMap<String, toml::Value>>,
+    cells: Vec<BTreeMap<String, toml::Value>>,
 }
 
 /// `[trial]`.
@@ -156,18 +168,40 @@ impl RawPlan {
         for key in table.get("link").and_then(|link| link.get("offloads")?.as_table()).into_iter().flat_map(toml::Table::keys) {
             check_key(key, "link.offloads", &offloads)?;
         }
-        let mut raw: Self = toml::from_str(text).map_err(PlanError::syntax)?;
-        raw.cells.iter_mut().for_each(flatten);
-        for key in raw.cells.iter().flat_map(BTreeMap::keys) {
+        let raw: Self = toml::from_str(text).map_err(PlanError::syntax)?;
+        let mut written: WrittenCells = toml::from_str(text).map_err(PlanError::syntax)?;
+        written.cells.iter_mut().for_each(flatten);
+        for key in written.cells.iter().flat_map(BTreeMap::keys) {
             check_key(key, "cells", &factors)?;
         }
-        Ok(raw)
+        let cells = written.cells.iter().map(levels).collect::<Result<_, _>>()?;
+        Ok(Self { cells, ..raw })
     }
 
     /// Has every cell cross this link, whatever levels of it the tables of cells have.
     pub fn force_link(&mut self, kind: LinkKind) {
         self.link.kind = Some(kind);
-        self.cells.iter_mut().for_each(|table| _ = table.remove(Factor::Link.name()));
+        self.cells.iter_mut().for_each(|table| _ = table.remove(&Factor::Link));
+    }
+}
+
+/// The levels of one table of cells: `size = [1, "16K"]` is 1 and 16,384 bytes.
+fn levels(table: &BTreeMap<String, toml::Value>) -> Result<Levels, LevelError> {
+    let one = |(key, written): (&String, &toml::Value)| {
+        let factor: Factor = key.parse().ok()?;
+        let items = written.as_array().map_or(std::slice::from_ref(written), Vec::as_slice);
+        let words: Result<Vec<String>, LevelError> = items.iter().map(|item| word(factor, item)).collect();
+        Some(words.and_then(|words| factor.parse(&words)).map(|levels| (factor, levels)))
+    };
+    table.iter().filter_map(one).collect()
+}
+
+fn word(factor: Factor, item: &toml::Value) -> Result<String, LevelError> {
+    match item {
+        toml::Value::String(word) => Ok(word.clone()),
+        toml::Value::Integer(number) => Ok(number.to_string()),
+        toml::Value::Boolean(choice) => Ok(choice.to_string()),
+        other => Err(LevelError { factor, reason: format!("{other} is neither a word, a whole number, true nor false") }),
     }
 }
 
@@ -191,4 +225,22 @@ fn check_key(key: &str, table: &str, keys: &[&str]) -> Result<(), PlanError> {
         hint: nearest(key, keys.iter().copied()).map_or(String::new(), |near| format!("did you mean '{near}'? ")),
         all: keys.join(", "),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::KEYS;
+
+    #[test]
+    fn the_formats_page_has_every_key() {
+        let page = include_str!("../../../docs/format.md");
+        let rows: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("| ")?.split('|').next()).collect();
+        let tables: Vec<&str> = KEYS.iter().map(|(name, _)| *name).chain(["cells"]).collect();
+        for (table, keys) in KEYS {
+            for key in keys.iter().filter(|key| !(table.is_empty() && tables.contains(key))) {
+                let key = if table.is_empty() { (*key).to_owned() } else { format!("{table}.{key}") };
+                assert!(rows.iter().any(|cell| cell.contains(&format!("`{key}`"))), "docs/format.md has no row for the key {key}");
+            }
+        }
+    }
 }

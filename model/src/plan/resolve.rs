@@ -3,15 +3,13 @@
 use super::cells::resolve_cells;
 use super::changes;
 use super::conditions;
-use super::factor::Factor;
-use super::hosts::OnLoss;
-use super::link::{Link, LinkKind};
 use super::link_check;
 use super::raw::{RawBlocks, RawPlan, RawTrial};
 use super::receipt::RawReceipt;
 use super::{Blocks, Plan, PlanEnd};
 use crate::arm::{Arm, ArmError};
-use crate::cell::Cell;
+use crate::cell::{Cell, Factor, Level, LevelError};
+use crate::link::{Link, LinkKind};
 use crate::quantity::{Bytes, Nanos};
 use crate::traffic::Family;
 
@@ -52,14 +50,9 @@ pub enum PlanError {
         /// The right ones.
         all: String,
     },
-    /// A level that its factor cannot take.
-    #[error("factor '{factor}': {reason}")]
-    Level {
-        /// The factor.
-        factor: Factor,
-        /// What is wrong.
-        reason: String,
-    },
+    /// A level that its factor, or its cell, cannot take.
+    #[error(transparent)]
+    Level(#[from] LevelError),
     /// A value outside its limits.
     #[error("{key} = {value}: {reason}")]
     Value {
@@ -73,16 +66,6 @@ pub enum PlanError {
     /// An arm that cannot be.
     #[error(transparent)]
     Arm(#[from] ArmError),
-    /// An arm that cannot be of one of the cells.
-    #[error("arm '{arm}' over the cell {cell}: {error}")]
-    ArmOver {
-        /// The arm.
-        arm: String,
-        /// The cell.
-        cell: String,
-        /// What is wrong.
-        error: Box<Self>,
-    },
     /// Settings that nettoll does not make.
     #[error("{what}: {reason}")]
     Change {
@@ -106,7 +89,7 @@ impl PlanError {
 }
 
 /// Levels given on the command line in place of a factor's own.
-pub type Override = (Factor, Vec<String>);
+pub type Override = (Factor, Vec<Level>);
 
 /// Fills in the defaults, crosses the levels and checks every limit.
 ///
@@ -119,7 +102,7 @@ pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Plan,
     check_name("name", &raw.name)?;
     raw.reference.iter().try_for_each(|name| check_name("reference", name))?;
     let blocks = resolve_blocks(&raw.blocks)?;
-    let cells = resolve_cells(raw, overrides)?;
+    let cells = resolve_cells(&raw.cells, overrides)?;
     let warmup = raw.trial.warmup.unwrap_or(Nanos::from_millis(30));
     let arms = Arm::parse_all(&raw.arms)?;
     let end = resolve_end(&raw.trial, warmup, blocks.most, cells.len() * arms.len().max(1))?;
@@ -134,11 +117,12 @@ pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Plan,
         blocks,
         link: resolve_link(raw)?,
         hosts: raw.hosts.clone(),
-        on_loss: raw.on_loss.unwrap_or(OnLoss::GoOn),
+        on_loss: raw.on_loss.unwrap_or_default(),
         data_port: raw.data_port,
         progress: raw.progress,
         cpus: raw.cpus.clone(),
         seed: raw.seed.unwrap_or(seed),
+        roles: raw.roles,
         receipt: raw.receipt.map(RawReceipt::resolve).transpose()?,
         arms,
         host_wide: raw.host_wide,
@@ -311,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_flag_replaces_the_levels_of_its_factor_alone() {
-        let sizes: Override = (Factor::Size, vec!["8..16:x2".to_owned()]);
+        let sizes: Override = (Factor::Size, Factor::Size.parse(&["8..16:x2"]).unwrap());
         let plan = plan_with(&format!("{HEAD}size = 1\nfamily = \"ipv6\""), &[sizes]).unwrap();
         assert_eq!(plan.cells.iter().map(|cell| cell.size.get()).collect::<Vec<_>>(), [8, 16]);
         assert!(plan.cells.iter().all(|cell| cell.family == crate::Family::V6));
@@ -319,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_test_asked_for_keeps_the_levels_of_its_own_table() {
-        let only = |test: &str| plan_with(preset("quick").unwrap(), &[(Factor::Test, vec![test.to_owned()])]).unwrap().cells;
+        let only = |test: &str| plan_with(preset("quick").unwrap(), &[(Factor::Test, Factor::Test.parse(&[test]).unwrap())]).unwrap().cells;
         assert!(only("TCP_STREAM").iter().all(|cell| cell.test == crate::Test::TcpStream && cell.nodelay));
         assert_eq!(only("UDP_STREAM").len(), 10);
         let maerts = only("TCP_MAERTS");

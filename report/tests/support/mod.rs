@@ -50,6 +50,7 @@ pub fn sample() -> Analysis {
         receipt: None,
         arms: Vec::new(),
         host_wide: false,
+        roles: model::schedule::Roles::Balanced,
         seed: 0x7f3a_1984,
         cells: cells.iter().map(|cell| cell.cell.clone()).collect(),
     };

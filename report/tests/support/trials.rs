@@ -70,6 +70,7 @@ pub fn trial(cell: Cell, swapped: bool) -> OneTrial {
         receipt: None,
         arms: Vec::new(),
         host_wide: false,
+        roles: model::schedule::Roles::Balanced,
         seed: 1,
         cells: vec![cell.clone()],
     };

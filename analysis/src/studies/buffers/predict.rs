@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use model::link::{Medium, Wire};
 use model::plan::LinkKind;
-use model::plan::link::{Medium, Wire};
 
 use super::gather::TrialSample;
 use linksim::frame::Cut;

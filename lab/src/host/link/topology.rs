@@ -10,8 +10,8 @@
 
 use linksim::frame::USUAL_MTU;
 use model::control::{Shape, WireEnd, WireTask};
+use model::link::Shaped;
 use model::plan::LinkKind;
-use model::plan::link::Shaped;
 use model::{BitRate, Bytes};
 
 use super::create::{make_bridge, make_ifb, make_pair};
@@ -157,7 +157,7 @@ pub fn end_shape(kind: &LinkKind, host: usize) -> Option<Shape> {
         LinkKind::SharedWire(shaped) | LinkKind::Switch(Some(shaped)) => Some(Shape { rate: shaped.rate, queue: None, least: 0 }),
         LinkKind::Relay(wire) => {
             let host = wire.hosts.get(host)?;
-            let serial = host.order == model::plan::link::HostOrder::Serial;
+            let serial = host.order == model::link::HostOrder::Serial;
             wire.rate.map(|rate| Shape { rate, queue: None, least: if serial { byte_times(rate, host.time.get()) } else { 0 } })
         }
         LinkKind::Veth | LinkKind::Switch(None) | LinkKind::Loopback | LinkKind::Network => None,

@@ -17,8 +17,10 @@ pub const HOST_NAMES: [&str; 2] = ["a", "b"];
 
 choice! {
     /// What a study does when an agent vanishes.
+    #[derive(Default)]
     OnLoss, "what to do when a host is lost" {
         /// It records the trial as failed, finds the agent again and goes on.
+        #[default]
         GoOn = "go-on",
         /// It ends. It can be resumed.
         Stop = "stop",

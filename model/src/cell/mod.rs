@@ -1,5 +1,9 @@
 //! A cell: one combination of the levels that a study varies.
 
+pub mod factor;
+pub mod level;
+mod limits;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -7,11 +11,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::Api;
 use crate::condition::Conditions;
+use crate::link::Offload;
 use crate::mix::Mix;
-use crate::plan::Offload;
 use crate::quantity::{Bytes, Nanos};
 use crate::rate::OfferedRate;
 use crate::traffic::{Family, Pacing, Protocol, Test, Waiting};
+
+pub use factor::{Factor, Level};
+pub use level::LevelError;
+
+/// Bytes of the number and the time in a stamped message.
+pub const STAMP: u64 = 16;
 
 /// One combination of levels. What is `None` is left as the kernel has it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -50,21 +60,21 @@ pub struct Cell {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<OfferedRate>,
     /// How it waits, where a rate is offered.
-    #[serde(default = "sleeping", skip_serializing_if = "is_sleeping")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub pacing: Pacing,
     /// How both ends wait for what is to come. A requester with a rate waits as
     /// `pacing` says.
-    #[serde(default = "blocking", skip_serializing_if = "is_blocking")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub waiting: Waiting,
     /// CPU time that an end spends before each send, as an application's own work
     /// would; 0: none.
-    #[serde(default, skip_serializing_if = "is_no_time")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub work: Nanos,
     /// Whether the receiver sends as well, as many flows as the sender.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub bidirectional: bool,
     /// Whether each datagram bears its number and the time it was sent.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub stamp: bool,
     /// Features of the link's devices at both ends; those that are not named are
     /// as the link has them.
@@ -93,34 +103,6 @@ const fn one() -> u32 {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
 const fn is_one(number: &u32) -> bool {
     *number == 1
-}
-
-const fn blocking() -> Waiting {
-    Waiting::Block
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
-fn is_blocking(waiting: &Waiting) -> bool {
-    *waiting == Waiting::Block
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
-const fn is_no_time(time: &Nanos) -> bool {
-    time.get() == 0
-}
-
-const fn sleeping() -> Pacing {
-    Pacing::Sleep
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
-fn is_sleeping(pacing: &Pacing) -> bool {
-    *pacing == Pacing::Sleep
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
-const fn is_false(choice: &bool) -> bool {
-    !*choice
 }
 
 impl Cell {
@@ -154,19 +136,41 @@ impl Cell {
     /// The same cell with messages of many sizes.
     #[must_use]
     pub fn of_mix(&self, mix: Mix) -> Self {
-        let read_size = match self.read_size == default_read_size(self.test, self.largest()) {
-            true => default_read_size(self.test, mix.largest()),
-            false => self.read_size,
-        };
-        Self { size: mix.size(), read_size, mix: Some(mix), ..self.clone() }
+        let mut cell = self.clone();
+        cell.with_usual_read_size(|cell| (cell.size, cell.mix) = (mix.size(), Some(mix)));
+        cell
     }
 
-    /// What its mix is predicted from: the series of cells that each send one
-    /// size and are like it otherwise. Of any other cell its own series.
+    /// The series that its mix is predicted from: cells that each send one size
+    /// and are like it otherwise. For any other cell its own series.
     pub fn series_of_sizes(&self) -> Series {
         let mut series = self.series();
-        series.0.mix = None;
+        series.cell.mix = None;
+        Factor::ReadSize.erase(&mut series.cell);
         series
+    }
+
+    /// The cell with other levels.
+    ///
+    /// # Errors
+    /// Levels that do not go together, or with the cell.
+    pub fn with<'a>(&self, levels: impl IntoIterator<Item = &'a Level>) -> Result<Self, LevelError> {
+        let mut cell = self.clone();
+        levels.into_iter().for_each(|level| level.apply(&mut cell));
+        cell.checked()
+    }
+
+    fn usual_read_size(&self) -> Bytes {
+        default_read_size(self.test, self.largest())
+    }
+
+    /// Changes the cell. A read size that was the usual one follows.
+    fn with_usual_read_size(&mut self, change: impl FnOnce(&mut Self)) {
+        let follows = self.read_size == self.usual_read_size();
+        change(self);
+        if follows {
+            self.read_size = self.usual_read_size();
+        }
     }
 
     /// The largest message that it sends.
@@ -179,70 +183,17 @@ impl Cell {
         self.test.protocol()
     }
 
-    /// The cell without its message size: what one cost model is fitted over.
+    /// The series that it belongs to: what one cost model is fitted over.
     pub fn series(&self) -> Series {
+        let read_size = (self.read_size != self.usual_read_size()).then_some(self.read_size);
         let mut cell = self.clone();
-        if cell.read_size == default_read_size(cell.test, cell.largest()) {
-            cell.read_size = default_read_size(cell.test, Bytes::new(0));
-        }
-        cell.size = Bytes::new(0);
-        Series(cell)
-    }
-
-    /// The settings beyond test and size that differ from the usual, for a label.
-    fn settings(&self) -> Vec<String> {
-        let mut settings = Vec::new();
-        if self.family == Family::V6 {
-            settings.push("ipv6".to_owned());
-        }
-        if self.api != Api::Send {
-            settings.push(self.api.to_string());
-        }
-        if self.batch != 1 {
-            settings.push(format!("batches of {}", self.batch));
-        }
-        if self.protocol() == Protocol::Tcp {
-            settings.push(if self.nodelay { "nodelay" } else { "nagle" }.to_owned());
-        }
-        if let Some(cc) = &self.cc {
-            settings.push(cc.clone());
-        }
-        if let Some(size) = self.sndbuf {
-            settings.push(format!("sndbuf={size}"));
-        }
-        if let Some(size) = self.rcvbuf {
-            settings.push(format!("rcvbuf={size}"));
-        }
-        if self.flows != 1 {
-            settings.push(format!("{} flows", self.flows));
-        }
-        if let Some(rate) = self.rate {
-            settings.push(rate.to_string());
-        }
-        if self.pacing != Pacing::Sleep {
-            settings.push(self.pacing.to_string());
-        }
-        if self.waiting != Waiting::Block {
-            settings.push(format!("{}ning", self.waiting));
-        }
-        if self.work.get() > 0 {
-            settings.push(format!("{} of work", self.work));
-        }
-        if self.bidirectional {
-            settings.push("both ways".to_owned());
-        }
-        if self.stamp {
-            settings.push("stamped".to_owned());
-        }
-        settings.extend(self.count.map(|count| format!("{count} messages")));
-        settings.extend(self.conditions.words());
-        settings.extend(self.mix.iter().map(|mix| mix.name.clone()));
-        settings.extend(self.offloads.iter().map(|(offload, on)| format!("{offload} {}", on_off(*on))));
-        settings
+        Factor::ReadSize.erase(&mut cell);
+        Factor::Size.erase(&mut cell);
+        Series { cell, read_size }
     }
 }
 
-/// What receive calls ask for when the plan does not say: a datagram of the
+/// Bytes that receive calls ask for when the plan does not say: a datagram of the
 /// message's size for UDP and for request/response, and 128 KiB of a TCP
 /// stream, so that the read size does not throttle the stream.
 pub const fn default_read_size(test: Test, size: Bytes) -> Bytes {
@@ -260,58 +211,69 @@ impl fmt::Display for Cell {
 }
 
 /// Cells that differ in message size alone. Printed, it names the settings.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Series(Cell);
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Series {
+    /// Its member with messages of one byte and the usual read size.
+    cell: Cell,
+    /// Bytes that a receive call asks for; `None`: the usual for each size.
+    read_size: Option<Bytes>,
+}
 
 impl Series {
     /// The test that all its cells run.
     pub const fn test(&self) -> Test {
-        self.0.test
+        self.cell.test
     }
 
     /// The version of IP below it.
     pub const fn family(&self) -> Family {
-        self.0.family
+        self.cell.family
     }
 
-    /// What each flow offers, if not all that it can.
+    /// Rate that each flow offers; `None`: all that it can.
     pub const fn rate(&self) -> Option<OfferedRate> {
-        self.0.rate
+        self.cell.rate
     }
 
     /// Whether both ends send.
     pub const fn bidirectional(&self) -> bool {
-        self.0.bidirectional
+        self.cell.bidirectional
     }
 
     /// Whether TCP_NODELAY is set.
     pub const fn nodelay(&self) -> bool {
-        self.0.nodelay
+        self.cell.nodelay
     }
 
     /// The same cells under other conditions.
     #[must_use]
     pub fn under(&self, conditions: Conditions) -> Self {
-        Self(Cell { conditions, ..self.0.clone() })
+        Self { cell: Cell { conditions, ..self.cell.clone() }, ..*self }
     }
 
-    /// What its cells are run under.
+    /// The conditions that its cells are run under.
     pub const fn conditions(&self) -> &Conditions {
-        &self.0.conditions
+        &self.cell.conditions
+    }
+
+    /// Settings beyond test and size that differ from the usual, for a label.
+    fn settings(&self) -> Vec<String> {
+        let words = |factor: &&Factor| factor.words(&self.cell);
+        let (features, others): (Vec<&Factor>, Vec<&Factor>) = Factor::ALL.iter().partition(|factor| factor.offload().is_some());
+        let mut settings: Vec<String> = others.iter().filter_map(words).collect();
+        settings.extend(self.cell.mix.iter().map(|mix| mix.name.clone()));
+        settings.extend(features.iter().filter_map(words));
+        settings.extend(self.read_size.map(|size| format!("read={size}")));
+        settings
     }
 }
 
 impl fmt::Display for Series {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        write!(f, "{}", self.0.test)?;
-        let mut settings = self.0.settings();
-        if self.0.read_size != default_read_size(self.0.test, Bytes::new(0)) {
-            settings.push(format!("read={}", self.0.read_size));
-        }
+        let settings = self.settings();
         match settings.is_empty() {
-            true => Ok(()),
-            false => write!(f, " ({})", settings.join(", ")),
+            true => write!(f, "{}", self.cell.test),
+            false => write!(f, "{} ({})", self.cell.test, settings.join(", ")),
         }
     }
 }
@@ -319,8 +281,8 @@ impl fmt::Display for Series {
 #[cfg(test)]
 mod tests {
     use super::Cell;
+    use crate::link::Offload;
     use crate::mix::Mix;
-    use crate::plan::Offload;
     use crate::quantity::Bytes;
     use crate::traffic::{Family, Test};
 

@@ -293,7 +293,7 @@ mod tests {
     use proptest::prelude::proptest;
 
     use super::{LinkKind, Shaped};
-    use crate::plan::link::{HostOrder, Medium};
+    use crate::link::{HostOrder, Medium};
     use crate::quantity::{BitRate, Bytes, Nanos};
 
     fn complaint(text: &str) -> String {

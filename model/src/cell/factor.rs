@@ -1,0 +1,508 @@
+//! The table of factors: everything that a study can vary, a row each.
+//!
+//! A row holds the factor's key in plans and arms, its flag with the help, the
+//! parser of its levels, its place in a cell, and its words in a cell's name.
+//! Flags, keys, settings of arms, labels, columns and completions follow from it.
+
+use super::level::{self, LevelError, ToValue, Value};
+use super::{Cell, default_read_size};
+use crate::choice::choice;
+use crate::condition::{LinkLoad, PerEnd, Placement, Priority};
+use crate::link::{LinkKind, Offload};
+use crate::quantity::{Bytes, Nanos};
+use crate::rate::OfferedRate;
+use crate::traffic::{Api, Family, Pacing, Protocol, Test, Waiting};
+
+/// A flag of `nettoll study` that replaces the levels of a factor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Flag {
+    /// Letter, where it has one.
+    pub short: Option<char>,
+    /// Name, where it is not the factor's key with hyphens.
+    pub long: Option<&'static str>,
+    /// Name of its value in the help.
+    pub value_name: &'static str,
+    /// Sentence for the help, without a full stop.
+    pub help: &'static str,
+    /// Whether a value may begin with a hyphen: a negative number is then refused
+    /// as a number and not as an unknown flag.
+    pub is_number: bool,
+    /// Whether the flag without a value means `true`.
+    pub is_switch: bool,
+}
+
+impl Flag {
+    const fn list(help: &'static str) -> Self {
+        Self { short: None, long: None, value_name: "LIST", help, is_number: false, is_switch: false }
+    }
+
+    const fn numbers(help: &'static str) -> Self {
+        Self { is_number: true, ..Self::list(help) }
+    }
+
+    const fn sweep(help: &'static str) -> Self {
+        Self { value_name: "SWEEP", ..Self::numbers(help) }
+    }
+
+    const fn switch(help: &'static str) -> Self {
+        Self { is_switch: true, ..Self::list(help) }
+    }
+
+    const fn short(self, letter: char) -> Self {
+        Self { short: Some(letter), ..self }
+    }
+
+    const fn long(self, name: &'static str) -> Self {
+        Self { long: Some(name), ..self }
+    }
+}
+
+/// Reads, sets and resets a factor at its place in a cell: a field that always
+/// has a level, with the usual one (`field`); a field that may have none
+/// (`option`); one whose usual level follows from the message (`derived`); a
+/// feature of the link's devices (`feature`).
+macro_rules! place {
+    (get $cell:ident field($($field:ident).+, $usual:expr)) => { Some($cell.$($field).+.clone()) };
+    (set $cell:ident $level:ident field($($field:ident).+, $usual:expr)) => { $cell.$($field).+ = $level.clone() };
+    (erase $cell:ident field($($field:ident).+, $usual:expr)) => { $cell.$($field).+ = $usual };
+    (get $cell:ident option($($field:ident).+)) => { $cell.$($field).+.clone() };
+    (set $cell:ident $level:ident option($($field:ident).+)) => { $cell.$($field).+ = Some($level.clone()) };
+    (erase $cell:ident option($($field:ident).+)) => { $cell.$($field).+ = None };
+    (get $cell:ident derived($field:ident, $usual:ident)) => { Some($cell.$field) };
+    (set $cell:ident $level:ident derived($field:ident, $usual:ident)) => { $cell.$field = *$level };
+    (erase $cell:ident derived($field:ident, $usual:ident)) => { $cell.$field = $usual($cell.test, $cell.largest()) };
+    (get $cell:ident feature($offload:ident)) => { $cell.offloads.get(&Offload::$offload).copied() };
+    (set $cell:ident $level:ident feature($offload:ident)) => { _ = $cell.offloads.insert(Offload::$offload, *$level) };
+    (erase $cell:ident feature($offload:ident)) => { _ = $cell.offloads.remove(&Offload::$offload) };
+    (offload feature($offload:ident)) => { Some(Offload::$offload) };
+    (offload $kind:ident $rest:tt) => { None };
+}
+
+macro_rules! factors {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident: $type:ty = $key:literal $([identity: $identity:literal])? {
+            flag: $flag:expr,
+            parse: $parse:expr,
+            place: $kind:ident $place:tt,
+            words: $words:expr,
+        }
+    )+) => {
+        choice! {
+            /// Something that a study varies.
+            Factor, "a factor" { $($(#[$doc])* $name = $key,)+ }
+        }
+
+        /// A level of a factor, which the variant names.
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Level {
+            $($(#[$doc])* $name($type),)+
+        }
+
+        impl Level {
+            /// The factor that it is a level of.
+            pub const fn factor(&self) -> Factor {
+                match self { $(Self::$name(_) => Factor::$name,)+ }
+            }
+
+            /// Value as a table of figures holds it.
+            pub fn value(&self) -> Value {
+                match self { $(Self::$name(level) => level.to_value(),)+ }
+            }
+
+            #[allow(clippy::clone_on_copy, reason = "one level is no copy")]
+            pub(super) fn set(&self, cell: &mut Cell) {
+                match self { $(Self::$name(level) => place!(set cell level $kind $place),)+ }
+            }
+        }
+
+        impl Factor {
+            /// The flag that replaces its levels, if it has one of the usual kind.
+            pub const fn flag(self) -> Option<Flag> {
+                match self { $(Self::$name => $flag,)+ }
+            }
+
+            /// Whether it says which cell a cell is: an arm cannot set it.
+            pub const fn is_identity(self) -> bool {
+                match self { $(Self::$name => false $(|| $identity)?,)+ }
+            }
+
+            /// The feature of the link's devices that it turns on and off, if it is one.
+            pub const fn offload(self) -> Option<Offload> {
+                match self { $(Self::$name => place!(offload $kind $place),)+ }
+            }
+
+            /// The levels that a word stands for: one, or those of a sweep.
+            fn parse_word(self, word: &str) -> Result<Vec<Level>, String> {
+                match self { $(Self::$name => Ok($parse(word)?.into_iter().map(Level::$name).collect()),)+ }
+            }
+
+            /// The level in a cell; `None` where the kernel's, or the plan's, holds.
+            #[allow(clippy::clone_on_copy, reason = "one level is no copy")]
+            pub fn level(self, cell: &Cell) -> Option<Level> {
+                match self { $(Self::$name => place!(get cell $kind $place).map(Level::$name),)+ }
+            }
+
+            fn reset(self, cell: &mut Cell) {
+                match self { $(Self::$name => place!(erase cell $kind $place),)+ }
+            }
+
+            /// Words in the name of a cell; `None` where the level is the usual one.
+            pub(super) fn words(self, cell: &Cell) -> Option<String> {
+                let words: fn(&Cell) -> Option<String> = match self { $(Self::$name => $words,)+ };
+                words(cell)
+            }
+        }
+    };
+}
+
+factors! {
+    /// Test, by netperf's name.
+    Test: Test = "test" [identity: true] {
+        flag: Some(Flag::list("Tests: TCP_STREAM, UDP_STREAM, TCP_MAERTS, TCP_RR, UDP_RR, TCP_CRR")),
+        parse: level::one,
+        place: field(test, Test::TcpStream),
+        words: |_| None,
+    }
+    /// Version of IP.
+    Family: Family = "family" {
+        flag: None,
+        parse: level::one,
+        place: field(family, Family::V4),
+        words: |cell| unusual(cell.family, Family::V4),
+    }
+    /// Way in which messages reach the kernel.
+    Api: Api = "api" {
+        flag: Some(Flag::list("How messages reach the kernel: send")),
+        parse: level::one,
+        place: field(api, Api::Send),
+        words: |cell| unusual(cell.api, Api::Send),
+    }
+    /// Message size.
+    Size: Bytes = "size" [identity: true] {
+        flag: Some(Flag::sweep("Message sizes: 1,64,16K or 1..16K:x2 or 100..900:+100 (K is 1024)").short('l')),
+        parse: level::sizes,
+        place: field(size, Bytes::new(1)),
+        words: |_| None,
+    }
+    /// Bytes that one receive call asks for.
+    ReadSize: Bytes = "read_size" {
+        flag: Some(Flag::sweep("Bytes that one receive call asks for")),
+        parse: level::sizes,
+        place: derived(read_size, default_read_size),
+        // A series names it: in a cell it may follow from the size.
+        words: |_| None,
+    }
+    /// TCP_NODELAY, `true` or `false`.
+    Nodelay: bool = "nodelay" {
+        flag: Some(Flag::switch("TCP_NODELAY; without a value: true").short('N')),
+        parse: level::switch,
+        place: field(nodelay, false),
+        words: |cell| (cell.protocol() == Protocol::Tcp).then(|| if cell.nodelay { "nodelay" } else { "nagle" }.to_owned()),
+    }
+    /// TCP congestion control.
+    Cc: String = "cc" {
+        flag: Some(Flag::list("TCP congestion control").short('C')),
+        parse: level::one,
+        place: option(cc),
+        words: |cell| cell.cc.clone(),
+    }
+    /// SO_SNDBUF.
+    Sndbuf: Bytes = "sndbuf" {
+        flag: Some(Flag::sweep("SO_SNDBUF at both ends")),
+        parse: level::sizes,
+        place: option(sndbuf),
+        words: |cell| cell.sndbuf.map(|size| format!("sndbuf={size}")),
+    }
+    /// SO_RCVBUF.
+    Rcvbuf: Bytes = "rcvbuf" {
+        flag: Some(Flag::sweep("SO_RCVBUF at both ends")),
+        parse: level::sizes,
+        place: option(rcvbuf),
+        words: |cell| cell.rcvbuf.map(|size| format!("rcvbuf={size}")),
+    }
+    /// Number of concurrent flows.
+    Flows: u32 = "flows" {
+        flag: Some(Flag::numbers("Flows beside each other, each with a thread").short('P')),
+        parse: level::one,
+        place: field(flows, 1),
+        words: |cell| (cell.flows != 1).then(|| format!("{} flows", cell.flows)),
+    }
+    /// Bits or messages a second that each flow offers.
+    Rate: OfferedRate = "rate" {
+        flag: Some(Flag::numbers("What each flow offers: 10M bits or 50000/s messages a second (K is 1000)").short('b')),
+        parse: level::one,
+        place: option(rate),
+        words: |cell| cell.rate.map(|rate| rate.to_string()),
+    }
+    /// Way in which a sender waits for the time of its next message.
+    Pacing: Pacing = "pacing" {
+        flag: Some(Flag::list("How a sender waits for the time of its next message: sleep, spin")),
+        parse: level::one,
+        place: field(pacing, Pacing::Sleep),
+        words: |cell| unusual(cell.pacing, Pacing::Sleep),
+    }
+    /// Way in which both ends wait for what is to come.
+    Waiting: Waiting = "waiting" {
+        flag: Some(Flag::list("How both ends wait for what is to come: block, spin")),
+        parse: level::one,
+        place: field(waiting, Waiting::Block),
+        words: |cell| unusual(cell.waiting, Waiting::Block).map(|waiting| format!("{waiting}ning")),
+    }
+    /// CPU time spent before each send, such as `1us`.
+    Work: Nanos = "work" {
+        flag: Some(Flag::numbers("CPU time spent before each send, as an application's own work: 0,1us")),
+        parse: level::one,
+        place: field(work, Nanos::new(0)),
+        words: |cell| (cell.work.get() > 0).then(|| format!("{} of work", cell.work)),
+    }
+    /// Whether both ends send, `true` or `false`.
+    Bidirectional: bool = "bidirectional" {
+        flag: Some(Flag::switch("Both ends of a stream send; without a value: true").long("bidir")),
+        parse: level::switch,
+        place: field(bidirectional, false),
+        words: |cell| cell.bidirectional.then(|| "both ways".to_owned()),
+    }
+    /// Whether datagrams carry their number and time, `true` or `false`.
+    Stamp: bool = "stamp" {
+        flag: Some(Flag::switch("Datagrams bear their number and time, for loss, order, jitter and one-way times; without a value: true")),
+        parse: level::switch,
+        place: field(stamp, false),
+        words: |cell| cell.stamp.then(|| "stamped".to_owned()),
+    }
+    /// Measured messages of a trial.
+    Count: u64 = "count" {
+        flag: Some(Flag::numbers("Measured messages of a trial, in place of its length: 500,1000 or 500..9000:+500")),
+        parse: level::counts,
+        place: option(count),
+        words: |cell| cell.count.map(|count| format!("{count} messages")),
+    }
+    /// Link that joins the hosts. Its flag stands with the other flags of the link.
+    Link: LinkKind = "link" {
+        flag: None,
+        parse: level::one,
+        place: option(conditions.link),
+        words: |cell| cell.conditions.link.map(|link| link.to_string()),
+    }
+    /// Units of host load: `2`, `sender:2`, `receiver:1`.
+    Load: PerEnd<u32> = "load" {
+        flag: Some(Flag::numbers("Units of host load at both ends, or at one: 2,sender:2,receiver:1")),
+        parse: level::one,
+        place: field(conditions.load, PerEnd::default()),
+        words: |cell| (!cell.conditions.load.is_usual()).then(|| format!("load {}", cell.conditions.load)),
+    }
+    /// Pairs of other hosts on the link: `3`, `3x750K`.
+    LinkLoad: LinkLoad = "link_load" {
+        flag: Some(Flag::numbers("Pairs of other hosts on the link, flat out or each at a rate: 3,3x750K")),
+        parse: level::one,
+        place: field(conditions.link_load, LinkLoad::NONE),
+        words: |cell| (!cell.conditions.link_load.is_none()).then(|| format!("link load {}", cell.conditions.link_load)),
+    }
+    /// Bulk TCP flows next to the trial.
+    Bulk: u32 = "bulk" {
+        flag: Some(Flag::numbers("Bulk TCP flows beside the trial")),
+        parse: level::one,
+        place: field(conditions.bulk, 0),
+        words: |cell| (cell.conditions.bulk > 0).then(|| format!("beside {} bulk", cell.conditions.bulk)),
+    }
+    /// Scheduling of the ends: `sender:nice:10`, `receiver:rt:50`.
+    Priority: PerEnd<Priority> = "priority" {
+        flag: Some(Flag::list("Scheduling of both ends, or of one: usual,sender:nice:10,receiver:rt:50")),
+        parse: level::one,
+        place: field(conditions.priority, PerEnd::default()),
+        words: |cell| (!cell.conditions.priority.is_usual()).then(|| format!("priority {}", cell.conditions.priority)),
+    }
+    /// CPUs of the ends and of the softirqs.
+    Placement: Placement = "placement" {
+        flag: Some(Flag::list("CPUs: usual, same-core, other-core, softirq-at-sender, softirq-at-receiver")),
+        parse: level::one,
+        place: field(conditions.placement, Placement::Usual),
+        words: |cell| unusual(cell.conditions.placement, Placement::Usual),
+    }
+    /// Transmit checksumming of the link's devices, `on` or `off`.
+    OffloadTx: bool = "offload.tx" {
+        flag: Some(Flag::list("Transmit checksumming of the link's devices: on, off or on,off")),
+        parse: level::switch,
+        place: feature(Tx),
+        words: |cell| feature(cell, Offload::Tx),
+    }
+    /// Receive checksumming of the link's devices.
+    OffloadRx: bool = "offload.rx" {
+        flag: Some(Flag::list("Receive checksumming: on, off or on,off")),
+        parse: level::switch,
+        place: feature(Rx),
+        words: |cell| feature(cell, Offload::Rx),
+    }
+    /// Scatter-gather of the link's devices.
+    OffloadSg: bool = "offload.sg" {
+        flag: Some(Flag::list("Scatter-gather: on, off or on,off")),
+        parse: level::switch,
+        place: feature(Sg),
+        words: |cell| feature(cell, Offload::Sg),
+    }
+    /// TCP segmentation offload of the link's devices.
+    OffloadTso: bool = "offload.tso" {
+        flag: Some(Flag::list("TCP segmentation offload: on, off or on,off")),
+        parse: level::switch,
+        place: feature(Tso),
+        words: |cell| feature(cell, Offload::Tso),
+    }
+    /// Generic segmentation offload of the link's devices.
+    OffloadGso: bool = "offload.gso" {
+        flag: Some(Flag::list("Generic segmentation offload: on, off or on,off")),
+        parse: level::switch,
+        place: feature(Gso),
+        words: |cell| feature(cell, Offload::Gso),
+    }
+    /// Generic receive offload of the link's devices.
+    OffloadGro: bool = "offload.gro" {
+        flag: Some(Flag::list("Generic receive offload: on, off or on,off")),
+        parse: level::switch,
+        place: feature(Gro),
+        words: |cell| feature(cell, Offload::Gro),
+    }
+}
+
+fn unusual<T: PartialEq + ToString>(level: T, usual: T) -> Option<String> {
+    (level != usual).then(|| level.to_string())
+}
+
+fn feature(cell: &Cell, offload: Offload) -> Option<String> {
+    cell.offloads.get(&offload).map(|on| format!("{offload} {}", super::on_off(*on)))
+}
+
+impl Factor {
+    /// Reads the levels of a list, in its order.
+    ///
+    /// # Errors
+    /// No level at all, and a word that stands for none, with the reason.
+    pub fn parse(self, words: &[impl AsRef<str>]) -> Result<Vec<Level>, LevelError> {
+        let failed = |reason: String| LevelError { factor: self, reason };
+        if words.is_empty() {
+            return Err(failed("it has no levels".to_owned()));
+        }
+        let levels: Result<Vec<Vec<Level>>, String> = words.iter().map(|word| self.parse_word(word.as_ref())).collect();
+        levels.map(|levels| levels.concat()).map_err(failed)
+    }
+
+    /// Gives a cell the factor's usual level; of an identity the first of all
+    /// levels. A read size that followed from the message still does.
+    pub fn erase(self, cell: &mut Cell) {
+        cell.with_usual_read_size(|cell| self.reset(cell));
+    }
+
+    /// Name of its column in a table of figures.
+    pub fn column(self) -> String {
+        self.name().replace('.', "_")
+    }
+
+    /// Value in a table of figures; `None` where the kernel's, or the plan's, holds.
+    pub fn value(self, cell: &Cell) -> Option<Value> {
+        self.level(cell).map(|level| level.value())
+    }
+
+    /// All factors in the order in which the levels of a table of cells are
+    /// crossed: the last one varies fastest.
+    pub fn in_crossing_order() -> Vec<Self> {
+        let place = |factor: &Self| match factor {
+            Self::Size => (Self::ALL.len(), 0),
+            Self::ReadSize => (Self::Stamp as usize, 1),
+            other => (*other as usize, 0),
+        };
+        sorted(place)
+    }
+
+    /// All factors in the order in which the help lists their flags.
+    pub fn in_help_order() -> Vec<Self> {
+        sorted(|factor| if *factor == Self::Api { (Self::Stamp as usize, 1) } else { (*factor as usize, 0) })
+    }
+}
+
+fn sorted(place: fn(&Factor) -> (usize, usize)) -> Vec<Factor> {
+    let mut all = Factor::ALL.to_vec();
+    all.sort_by_key(place);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Factor, Level, Value};
+    use crate::link::Offload;
+    use crate::quantity::Bytes;
+    use crate::{Cell, Test};
+
+    #[test]
+    fn every_offload_is_a_factor_of_its_name() {
+        let offloads: Vec<Offload> = Factor::ALL.iter().filter_map(|factor| factor.offload()).collect();
+        assert_eq!(offloads, Offload::ALL);
+        for (factor, offload) in Factor::ALL.iter().filter_map(|factor| Some((factor, factor.offload()?))) {
+            assert_eq!(factor.name(), format!("offload.{offload}"));
+        }
+    }
+
+    #[test]
+    fn a_level_is_read_back_from_the_cell_and_erased() {
+        let plain = Cell::plain(Test::UdpStream, Bytes::new(64));
+        for (factor, word) in [
+            ("family", "ipv6"),
+            ("read_size", "7"),
+            ("nodelay", "on"),
+            ("cc", "reno"),
+            ("sndbuf", "64K"),
+            ("rcvbuf", "64K"),
+            ("flows", "2"),
+            ("rate", "10M"),
+            ("pacing", "spin"),
+            ("waiting", "spin"),
+            ("work", "1us"),
+            ("bidirectional", "true"),
+            ("stamp", "true"),
+            ("count", "500"),
+            ("link", "ethernet 10M"),
+            ("load", "sender:2"),
+            ("link_load", "3x750K"),
+            ("bulk", "1"),
+            ("priority", "nice:5"),
+            ("placement", "same-core"),
+            ("offload.gro", "off"),
+        ] {
+            let factor: Factor = factor.parse().unwrap();
+            let levels = factor.parse(&[word]).unwrap();
+            let mut cell = plain.clone();
+            levels[0].apply(&mut cell);
+            assert_eq!((factor.level(&cell), levels[0].factor()), (Some(levels[0].clone()), factor));
+            assert_ne!(cell, plain, "{factor}");
+            factor.erase(&mut cell);
+            assert_eq!(cell, plain, "{factor}");
+        }
+    }
+
+    #[test]
+    fn a_read_size_that_follows_from_the_message_still_does() {
+        let mut usual = Cell::plain(Test::UdpStream, Bytes::new(64));
+        let mut own = Cell { read_size: Bytes::new(32), ..usual.clone() };
+        Level::Size(Bytes::new(100)).apply(&mut usual);
+        Level::Size(Bytes::new(100)).apply(&mut own);
+        assert_eq!((usual.read_size, own.read_size), (Bytes::new(100), Bytes::new(32)));
+    }
+
+    #[test]
+    fn values_are_numbers_where_there_is_a_unit() {
+        let cell = Cell { sndbuf: Some(Bytes::new(4_096)), ..Cell::plain(Test::TcpStream, Bytes::new(64)) };
+        let value = |factor: Factor| factor.value(&cell);
+        assert_eq!((value(Factor::Sndbuf), value(Factor::Rcvbuf)), (Some(Value::Number(4_096)), None));
+        assert_eq!((value(Factor::Test), value(Factor::Nodelay)), (Some(Value::Text("TCP_STREAM".into())), Some(Value::Switch(false))));
+        let text = |factor: Factor| value(factor).unwrap().to_string();
+        assert_eq!([text(Factor::Load), text(Factor::Priority), text(Factor::Size)], ["0", "usual", "64"]);
+        assert_eq!(Factor::OffloadTx.column(), "offload_tx");
+    }
+
+    #[test]
+    fn the_formats_page_has_every_factor() {
+        let page = include_str!("../../../docs/format.md");
+        let rows: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("| ")?.split('|').next()).collect();
+        for factor in Factor::ALL {
+            assert!(rows.iter().any(|cell| cell.contains(&format!("`{factor}`"))), "docs/format.md has no row for the factor {factor}");
+        }
+    }
+}

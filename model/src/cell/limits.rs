@@ -1,0 +1,95 @@
+//! Cells that can be carried out: the limits of each level, and levels that do
+//! not go together.
+
+use super::{Cell, Factor, LevelError, STAMP};
+use crate::condition::{MOST_BULK, MOST_UNITS};
+use crate::quantity::{Bytes, Nanos};
+use crate::traffic::{Pacing, Protocol, Test, Waiting};
+
+/// Each has a thread at either end; a host of 128 CPUs can have eight on each.
+const MOST_FLOWS: u32 = 1_024;
+/// Beyond it a trial would not end when it should: work is not broken off.
+const MOST_WORK: Nanos = Nanos::from_millis(10);
+/// The most bytes of a message, and of a read.
+const LARGEST_MESSAGE: u64 = 1 << 30;
+
+impl Cell {
+    /// A cell that an endpoint can carry out, without what means nothing to it.
+    pub(super) fn checked(mut self) -> Result<Self, LevelError> {
+        self.check_levels()?;
+        let refused = |factor, reason: &str| Err(LevelError { factor, reason: reason.to_owned() });
+        if self.protocol() == Protocol::Udp {
+            let (size, family, limit) = (self.size.get(), self.family, self.family.largest_datagram());
+            if size > limit {
+                return refused(Factor::Size, &format!("{size} B does not fit a UDP datagram over {family}: at most {limit}"));
+            }
+            // These are TCP's; for UDP they would only multiply equal cells.
+            self.nodelay = false;
+            self.cc = None;
+        }
+        if self.size.get() > LARGEST_MESSAGE || self.read_size.get() > LARGEST_MESSAGE {
+            return refused(Factor::Size, "a message or a read has at most 1G");
+        }
+        if self.rate.is_none() {
+            // Without a schedule there is nothing to wait for.
+            self.pacing = Pacing::Sleep;
+        }
+        if self.bidirectional && !self.test.is_stream() {
+            let reason = "a request/response test sends both ways already: only streams can be bidirectional";
+            return refused(Factor::Bidirectional, reason);
+        }
+        if self.stamp && self.test != Test::UdpStream {
+            return refused(Factor::Stamp, "only the datagrams of UDP_STREAM can bear a number and a time");
+        }
+        if self.stamp && self.size.get() < STAMP {
+            return refused(Factor::Stamp, "a number and a time take 16 bytes: the message size must be at least 16");
+        }
+        if self.test == Test::TcpCrr && (self.waiting != Waiting::Block || self.work.get() > 0) {
+            let reason = "each transaction of TCP_CRR waits for its connection: waiting and work are for the other tests";
+            return refused(Factor::Waiting, reason);
+        }
+        if !self.test.is_stream() && self.read_size < self.size {
+            let reason = "a request/response test reads whole messages: the read size must be at least the message size";
+            return refused(Factor::ReadSize, reason);
+        }
+        Ok(self)
+    }
+
+    /// Checks each level by itself.
+    fn check_levels(&self) -> Result<(), LevelError> {
+        let refuse = |factor, reason: String| Err(LevelError { factor, reason });
+        for (factor, size) in [
+            (Factor::Size, Some(self.size.get())),
+            (Factor::ReadSize, Some(self.read_size.get())),
+            (Factor::Sndbuf, self.sndbuf.map(Bytes::get)),
+            (Factor::Rcvbuf, self.rcvbuf.map(Bytes::get)),
+            (Factor::Count, self.count),
+        ] {
+            if size == Some(0) {
+                return refuse(factor, "0 bytes is not a size that can be measured: at least 1".to_owned());
+            }
+            if size.is_some_and(|size| size > i32::MAX as u64) {
+                return refuse(factor, "a size has at most 2147483647 bytes".to_owned());
+            }
+        }
+        if !(1..=MOST_FLOWS).contains(&self.flows) {
+            return refuse(Factor::Flows, format!("{} flows cannot be run: 1 to {MOST_FLOWS}", self.flows));
+        }
+        if self.work > MOST_WORK {
+            return refuse(Factor::Work, format!("{} before each send: at most {MOST_WORK}", self.work));
+        }
+        // TCP_CA_NAME_MAX of the kernel's include/net/tcp.h is 16 with the final zero.
+        if let Some(name) = self.cc.as_ref().filter(|name| !(1..=15).contains(&name.len()) || name.contains(char::is_whitespace)) {
+            let reason = format!("'{name}' cannot be the name of a congestion control: 1 to 15 characters without spaces");
+            return refuse(Factor::Cc, reason);
+        }
+        let (load, bulk) = (self.conditions.load, self.conditions.bulk);
+        if load.sender.max(load.receiver) > MOST_UNITS {
+            return refuse(Factor::Load, format!("{load}: at most {MOST_UNITS} units at an end"));
+        }
+        if bulk > MOST_BULK {
+            return refuse(Factor::Bulk, format!("{bulk}: 0 to {MOST_BULK}"));
+        }
+        Ok(())
+    }
+}
