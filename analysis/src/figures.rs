@@ -45,7 +45,7 @@ impl Figures {
             *place = metric.value(source).unwrap_or(f64::NAN);
         }
         let irq = [&source.measured.sender, &source.measured.receiver].map(|end| end.cpu_time.irq.is_some());
-        let disturbed = record.warnings.iter().any(disturbs);
+        let disturbed = record.warnings.iter().any(Warning::disturbs);
         let enough = source.round_trips.filter(|trips| trips.transactions() >= LEAST_TRANSACTIONS);
         let mut figures = Self {
             block: record.block,
@@ -96,12 +96,6 @@ impl Figures {
 /// A number; `None` of what is none.
 const fn number(value: f64) -> Option<f64> {
     if value.is_nan() { None } else { Some(value) }
-}
-
-/// Whether a warning says that the machine, not the stack, made its mark on
-/// the times of a trial.
-pub const fn disturbs(warning: &Warning) -> bool {
-    matches!(warning, Warning::Contended { .. } | Warning::Stolen { .. } | Warning::Throttled { .. } | Warning::Misaligned { .. })
 }
 
 #[cfg(test)]

@@ -2,10 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Role, Unavailable, Warning};
+use model::Warning;
+use model::warning::Kind;
 use serde::Serialize;
-
-use crate::figures;
 
 /// Cells that a finding names.
 const MOST_NAMED: usize = 3;
@@ -50,123 +49,11 @@ impl Disturbed {
     /// Counts a trial with these warnings, if any of them disturbs.
     pub(crate) fn count(&mut self, warnings: &[Warning]) {
         let any = |kind: fn(&Warning) -> bool| u64::from(warnings.iter().any(kind));
-        self.trials += any(figures::disturbs);
+        self.trials += any(Warning::disturbs);
         self.waited += any(|warning| matches!(warning, Warning::Contended { .. }));
         self.stolen += any(|warning| matches!(warning, Warning::Stolen { .. }));
         self.throttled += any(|warning| matches!(warning, Warning::Throttled { .. }));
         self.misaligned += any(|warning| matches!(warning, Warning::Misaligned { .. }));
-    }
-}
-
-/// Doubts that are equal but for their numbers share a kind: the variant, the
-/// end concerned, and the name of an option, of an error or of what is missing.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Kind {
-    rank: u8,
-    role: Option<Role>,
-    name: String,
-}
-
-/// Kinds up to this rank come first, in their order, however few trials they
-/// are in: what they are about is wrong or missing, not inexact.
-const LAST_OF_ALWAYS_FIRST: u8 = 4;
-
-impl Kind {
-    fn of(warning: &Warning) -> Self {
-        let none = String::new;
-        let (rank, role, name) = match warning {
-            Warning::Unaccounted { .. } => (0, None, none()),
-            Warning::WrongPath { .. } => (1, None, none()),
-            Warning::NoLink { .. } => (2, None, none()),
-            Warning::TrialFailed { error } => (3, None, without_numbers(error)),
-            Warning::BadLine { .. } => (4, None, none()),
-            Warning::OneCpu => (5, None, none()),
-            Warning::NotBound { .. } => (6, None, none()),
-            Warning::Throttled { .. } => (7, None, none()),
-            Warning::Stolen { .. } => (8, None, none()),
-            Warning::Contended { role, .. } => (9, Some(*role), none()),
-            Warning::Misaligned { .. } => (10, None, none()),
-            Warning::AnswersLost { .. } => (11, None, none()),
-            Warning::BehindSchedule { role, .. } => (12, Some(*role), none()),
-            Warning::GeneratorLimit { role, .. } => (13, Some(*role), none()),
-            Warning::OptionNotTaken { role, option, .. } => (14, Some(*role), option.to_string()),
-            Warning::CallsFailed { role, .. } => (15, Some(*role), none()),
-            Warning::FewMessages { .. } => (16, None, none()),
-            Warning::Absent(Unavailable { what, .. }) => (17, None, what.clone()),
-            Warning::SharedHost { host } => (18, None, host.clone()),
-            Warning::ClockMoved { .. } => (19, None, none()),
-            Warning::SameMachine { .. } => (20, None, none()),
-            Warning::Resumed { .. } => (21, None, none()),
-            Warning::Crowded { .. } => (22, None, none()),
-        };
-        Self { rank, role, name }
-    }
-}
-
-/// Errors that differ in a port or a process alone are one.
-fn without_numbers(error: &str) -> String {
-    error.split(|letter: char| letter.is_ascii_digit()).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("#")
-}
-
-/// How grave a doubt is among those of its kind; larger is graver.
-fn gravity(warning: &Warning) -> f64 {
-    match warning {
-        Warning::Unaccounted { datagrams } => datagrams.unsigned_abs() as f64,
-        Warning::WrongPath { payload, carried } => payload.saturating_sub(*carried) as f64,
-        Warning::Contended { share, .. }
-        | Warning::Stolen { share }
-        | Warning::GeneratorLimit { share, .. }
-        | Warning::Misaligned { share }
-        | Warning::BehindSchedule { share, .. }
-        | Warning::AnswersLost { share } => *share,
-        Warning::Throttled { times } => *times as f64,
-        Warning::Crowded { pairs, .. } => f64::from(*pairs),
-        Warning::ClockMoved { by_ns, .. } => *by_ns as f64,
-        Warning::Resumed { trials, .. } => *trials as f64,
-        Warning::CallsFailed { calls, .. } => *calls as f64,
-        Warning::FewMessages { messages } => -(*messages as f64),
-        // The first one stands for the rest.
-        Warning::NoLink { .. }
-        | Warning::TrialFailed { .. }
-        | Warning::BadLine { .. }
-        | Warning::OneCpu
-        | Warning::SameMachine { .. }
-        | Warning::SharedHost { .. }
-        | Warning::NotBound { .. }
-        | Warning::OptionNotTaken { .. }
-        | Warning::Absent(_) => 0.0,
-    }
-}
-
-/// How much of a trial a doubt puts into question, 0 to 1: the share of its
-/// time where the doubt has one, and a rough weight where it has none.
-fn severity(warning: &Warning) -> f64 {
-    match warning {
-        Warning::Contended { share, .. }
-        | Warning::Stolen { share }
-        | Warning::GeneratorLimit { share, .. }
-        | Warning::Misaligned { share }
-        | Warning::BehindSchedule { share, .. }
-        | Warning::AnswersLost { share } => {
-            if share.is_finite() {
-                share.clamp(0.0, 1.0)
-            } else {
-                1.0
-            }
-        }
-        Warning::FewMessages { messages } => 1.0 / (*messages as f64 + 1.0),
-        Warning::OneCpu => 0.5,
-        Warning::NotBound { .. } | Warning::Throttled { .. } | Warning::SharedHost { .. } | Warning::Crowded { .. } => 0.1,
-        // Rates and CPU times are each of one clock.
-        Warning::ClockMoved { .. } | Warning::SameMachine { .. } | Warning::Resumed { .. } => 0.02,
-        Warning::OptionNotTaken { .. } | Warning::CallsFailed { .. } => 0.02,
-        // What is missing makes no figure wrong.
-        Warning::Absent(_) => 0.0,
-        Warning::Unaccounted { .. }
-        | Warning::WrongPath { .. }
-        | Warning::NoLink { .. }
-        | Warning::TrialFailed { .. }
-        | Warning::BadLine { .. } => 1.0,
     }
 }
 
@@ -190,7 +77,7 @@ impl Group {
 
     /// Share of trials times severity.
     fn weight(&self, trials: u64) -> f64 {
-        let of_run = if self.of_run > 0 { severity(&self.gravest) } else { 0.0 };
+        let of_run = if self.of_run > 0 { self.gravest.severity() } else { 0.0 };
         of_run.max(self.severity / trials.max(1) as f64)
     }
 
@@ -202,7 +89,7 @@ impl Group {
             (_, 0) => plain,
             (Warning::TrialFailed { error }, found) => format!("{found} of {trials} trials failed: {error}"),
             (_, 1) => format!("{plain}, in 1 of {trials} trials"),
-            (warning, found) => format!("in {found} of {trials} trials {}", in_trials(warning, plain)),
+            (warning, found) => format!("in {found} of {trials} trials {}", warning.in_several()),
         }
     }
 }
@@ -211,42 +98,6 @@ fn bad_lines(lines: &[u64], all: u64, reason: &str) -> String {
     let named: Vec<String> = lines.iter().map(u64::to_string).collect();
     let more = if all > lines.len() as u64 { ", ..." } else { "" };
     format!("{all} lines of trials.jsonl cannot be read ({}{more}); the first: {reason}", named.join(", "))
-}
-
-/// What was found in so many trials, without passing the worst off as usual.
-fn in_trials(gravest: &Warning, plain: String) -> String {
-    let percent = |share: f64| format!("{:.1} %", share * 100.0);
-    match gravest {
-        Warning::Contended { role, share } => format!("the {role} waited for a CPU, up to {} of the time", percent(*share)),
-        Warning::Stolen { share } => format!("the hypervisor took CPU time, up to {}", percent(*share)),
-        Warning::Throttled { times } => format!("CPUs were slowed down for their heat, up to {times} times"),
-        Warning::GeneratorLimit { role, share } => {
-            format!("the tool's own loop took a part of the {role}'s time per message, up to {}", percent(*share))
-        }
-        Warning::Misaligned { share } => {
-            format!("nothing was being sent in a part of the receiver's measured time, up to {}", percent(*share))
-        }
-        Warning::BehindSchedule { role, share, .. } => {
-            format!("the {role} did not reach the rate offered, up to {} of the schedule was not sent in time", percent(*share))
-        }
-        Warning::Crowded { pairs, cpus } => format!("up to {pairs} pairs of other hosts and the two ends contended for {cpus} CPUs"),
-        Warning::AnswersLost { share } => format!("requests got no answer in time, up to {:.2} %", share * 100.0),
-        Warning::FewMessages { messages } => format!("there were few messages in the measured time, no more than {messages} in one"),
-        Warning::Unaccounted { datagrams } => format!("datagrams are unaccounted for, up to {datagrams}"),
-        Warning::CallsFailed { role, calls, error } => format!("calls of the {role} failed, up to {calls}: {error}"),
-        Warning::ClockMoved { .. } => format!("the clocks of the hosts moved against each other; in one {plain}"),
-        Warning::WrongPath { .. } => format!("payload arrived that the link did not carry; in one {plain}"),
-        Warning::NoLink { .. }
-        | Warning::TrialFailed { .. }
-        | Warning::BadLine { .. }
-        | Warning::OneCpu
-        | Warning::SameMachine { .. }
-        | Warning::SharedHost { .. }
-        | Warning::Resumed { .. }
-        | Warning::NotBound { .. }
-        | Warning::OptionNotTaken { .. }
-        | Warning::Absent(_) => plain,
-    }
 }
 
 /// All doubts so far.
@@ -275,8 +126,8 @@ impl Findings {
         let mut severest: BTreeMap<Kind, f64> = BTreeMap::new();
         for warning in warnings {
             self.group(warning).cells.insert(cell);
-            let worst = severest.entry(Kind::of(warning)).or_default();
-            *worst = worst.max(severity(warning));
+            let worst = severest.entry(warning.kind()).or_default();
+            *worst = worst.max(warning.severity());
         }
         for (kind, severity) in severest {
             if let Some(group) = self.groups.get_mut(&kind) {
@@ -287,8 +138,8 @@ impl Findings {
     }
 
     fn group(&mut self, warning: &Warning) -> &mut Group {
-        let group = self.groups.entry(Kind::of(warning)).or_insert_with(|| Group::new(warning));
-        if gravity(warning) > gravity(&group.gravest) {
+        let group = self.groups.entry(warning.kind()).or_insert_with(|| Group::new(warning));
+        if warning.size() > group.gravest.size() {
             group.gravest = warning.clone();
         }
         group
@@ -301,7 +152,7 @@ impl Findings {
     pub fn finish(self, labels: &[String]) -> Vec<Finding> {
         let all = self.trials;
         let mut groups: Vec<(Kind, Group)> = self.groups.into_iter().collect();
-        let place = |kind: &Kind| if kind.rank <= LAST_OF_ALWAYS_FIRST { kind.rank } else { u8::MAX };
+        let place = |kind: &Kind| if kind.comes_first { kind.rank } else { usize::MAX };
         groups.sort_by(|(a, of_a), (b, of_b)| {
             place(a).cmp(&place(b)).then_with(|| of_b.weight(all).total_cmp(&of_a.weight(all))).then_with(|| a.cmp(b))
         });

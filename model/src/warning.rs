@@ -1,5 +1,5 @@
-//! What a reader must know before believing a figure. Warnings are values; a
-//! report decides how to show them.
+//! Doubts about figures. Warnings are values, declared in one table, a row each;
+//! a report decides how to show them.
 
 use std::fmt;
 
@@ -9,54 +9,277 @@ use crate::socket_option::OptionName;
 use crate::traffic::Role;
 use crate::unavailable::Unavailable;
 
-/// A doubt about one trial or a whole run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Warning {
-    /// No link was crossed: both ends used loopback although a link was asked for.
-    NoLink {
-        /// What was tried and what the system answered.
-        reason: String,
-    },
+/// Kind of a warning: warnings of one kind are counted together.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Kind {
+    /// Place in the table: what speaks most against a run comes first.
+    pub rank: usize,
+    /// The end concerned, where it is about one.
+    pub role: Option<Role>,
+    /// Name of an option, of an error, or of what is missing; otherwise empty.
+    pub name: String,
+    /// Whether it comes before all that do not, in however few trials it is:
+    /// what it is about is wrong or missing, not inexact.
+    pub comes_first: bool,
+}
+
+macro_rules! warnings {
+    ($(
+        $(#[$doc:meta])*
+        $variant:ident $(($inner:ident: $inner_type:ty))? = $code:literal $({ $($(#[$field_doc:meta])* $field:ident: $type:ty,)* })? => {
+            words: $words:expr,
+            $(in_several($plain:ident): $several:expr,)?
+            remedy: $remedy:expr,
+            $(role: $role:expr,)?
+            $(name: $name:expr,)?
+            $(size: $size:expr,)?
+            severity: $severity:expr,
+            $(comes_first: $first:literal,)?
+            $(disturbs: $disturbs:literal,)?
+        }
+    )+) => {
+        /// A doubt about one trial or a whole run.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "kind")]
+        pub enum Warning {
+            $($(#[$doc])* #[serde(rename = $code)] $variant $(($inner_type))? $({ $($(#[$field_doc])* $field: $type,)* })?,)+
+        }
+
+        #[allow(unused_variables, reason = "a row uses the fields that it needs")]
+        impl Warning {
+            /// Codes of all warnings, as files have them; those that speak most
+            /// against a run come first.
+            pub const CODES: &'static [&'static str] = &[$($code,)+];
+
+            /// Code, as files have it.
+            pub const fn code(&self) -> &'static str {
+                match self { $(Self::$variant { .. } => $code,)+ }
+            }
+
+            fn words(&self) -> String {
+                match self { $(Self::$variant $(($inner))? $({ $($field,)* })? => $words,)+ }
+            }
+
+            /// Words for the worst of several trials, without passing it off as usual.
+            pub fn in_several(&self) -> String {
+                let words = self.words();
+                match self {
+                    $(Self::$variant $(($inner))? $({ $($field,)* })? => {
+                        $(let $plain = &words; return $several;)?
+                    })+
+                }
+                words
+            }
+
+            /// Sentence that says what to do about it.
+            pub fn remedy(&self) -> String {
+                match self { $(Self::$variant $(($inner))? $({ $($field,)* })? => ($remedy).to_owned(),)+ }
+            }
+
+            /// Kind under which it is counted.
+            pub fn kind(&self) -> Kind {
+                let rank = Self::CODES.iter().position(|code| *code == self.code()).unwrap_or(Self::CODES.len());
+                match self {
+                    $(Self::$variant $(($inner))? $({ $($field,)* })? => Kind {
+                        rank,
+                        role: None $(.or(Some($role)))?,
+                        name: String::new() $(+ &$name)?,
+                        comes_first: false $(|| $first)?,
+                    },)+
+                }
+            }
+
+            /// Size among warnings of its kind; the larger is the graver.
+            pub fn size(&self) -> f64 {
+                match self { $(Self::$variant $(($inner))? $({ $($field,)* })? => 0.0 $(+ $size)?,)+ }
+            }
+
+            /// Part of a trial that it puts into question, 0 to 1: the share of the
+            /// time where it has one, and a rough weight where it has none.
+            pub fn severity(&self) -> f64 {
+                match self { $(Self::$variant $(($inner))? $({ $($field,)* })? => $severity,)+ }
+            }
+
+            /// Whether the machine, not the stack, made its mark on the times of a trial.
+            pub const fn disturbs(&self) -> bool {
+                match self { $(Self::$variant { .. } => false $(|| $disturbs)?,)+ }
+            }
+        }
+    };
+}
+
+warnings! {
+    /// Datagrams that neither arrived nor stand in a drop counter; negative
+    /// when more arrived than were sent.
+    Unaccounted = "unaccounted" {
+        /// How many.
+        datagrams: i64,
+    } => {
+        words: format!("{datagrams} datagrams unaccounted for"),
+        in_several(plain): format!("datagrams are unaccounted for, up to {datagrams}"),
+        remedy: "Something else uses these hosts, or a counter is missing: do not trust the loss of this trial.",
+        size: datagrams.unsigned_abs() as f64,
+        severity: 1.0,
+        comes_first: true,
+    }
     /// The traffic did not take the link asked for.
-    WrongPath {
+    WrongPath = "wrong_path" {
         /// Bytes of payload that arrived.
         payload: u64,
         /// Bytes that the link's counter saw.
         carried: u64,
-    },
-    /// Datagrams that neither arrived nor stand in a drop counter; negative
-    /// when more arrived than were sent.
-    Unaccounted {
-        /// How many.
-        datagrams: i64,
-    },
+    } => {
+        words: format!("{payload} B of payload arrived but the link carried only {carried} B"),
+        in_several(plain): format!("payload arrived that the link did not carry; in one {plain}"),
+        remedy: "Check routes and addresses: this figure is of another path than the one asked for.",
+        size: payload.saturating_sub(*carried) as f64,
+        severity: 1.0,
+        comes_first: true,
+    }
+    /// No link was crossed: both ends used loopback although a link was asked for.
+    NoLink = "no_link" {
+        /// What was tried and what the system answered.
+        reason: String,
+    } => {
+        words: format!("no link was crossed, only loopback: {reason}"),
+        remedy: "Run as root, or allow unprivileged user namespaces (`nettoll doctor` says which is missing).",
+        severity: 1.0,
+        comes_first: true,
+    }
+    /// A trial that could not be carried out.
+    TrialFailed = "trial_failed" {
+        /// In words.
+        error: String,
+    } => {
+        words: format!("a trial failed: {error}"),
+        remedy: "The cell has one replicate fewer; see the error. One that was lost with its host is measured again by `nettoll study --resume`.",
+        name: without_numbers(error),
+        severity: 1.0,
+        comes_first: true,
+    }
+    /// A stored trial that cannot be read.
+    BadLine = "bad_line" {
+        /// Line number in `trials.jsonl`, from 1.
+        line: u64,
+        /// Why.
+        reason: String,
+    } => {
+        words: format!("trials.jsonl line {line} cannot be read: {reason}"),
+        remedy: "The other trials are kept; the damaged one is lost.",
+        severity: 1.0,
+        comes_first: true,
+    }
+    /// Both ends share one CPU.
+    OneCpu = "one_cpu" => {
+        words: "both ends share one CPU".to_owned(),
+        remedy: "Compare only with runs on one CPU: the two ends took turns, and ksoftirqd's time belongs to neither.",
+        severity: 0.5,
+    }
+    /// An end could not be bound to its CPU.
+    NotBound = "not_bound" {
+        /// What the system answered.
+        reason: String,
+    } => {
+        words: format!("an end could not be bound to its CPU: {reason}"),
+        remedy: "Give the tool at least two CPUs (cpuset, taskset) that it may choose from.",
+        severity: 0.1,
+    }
+    /// A CPU was slowed down for its heat.
+    Throttled = "throttled" {
+        /// How often.
+        times: u64,
+    } => {
+        words: format!("CPUs were slowed down for their heat {times} times"),
+        in_several(plain): format!("CPUs were slowed down for their heat, up to {times} times"),
+        remedy: "Cool the machine or fix its frequency: figures from before and after differ.",
+        size: *times as f64,
+        severity: 0.1,
+        disturbs: true,
+    }
+    /// The hypervisor gave the machine's time to somebody else.
+    Stolen = "stolen" {
+        /// Share of all CPU time.
+        share: f64,
+    } => {
+        words: format!("the hypervisor took {:.1} % of the CPU time", share * 100.0),
+        in_several(plain): format!("the hypervisor took CPU time, up to {}", percent(*share)),
+        remedy: "Use a machine of your own, or a quieter hour: block order spreads this, it does not remove it.",
+        size: *share,
+        severity: clamped(*share),
+        disturbs: true,
+    }
     /// An endpoint waited for a CPU.
-    Contended {
+    Contended = "contended" {
         /// Which.
         role: Role,
         /// Share of the measured time.
         share: f64,
-    },
-    /// The hypervisor gave the machine's time to somebody else.
-    Stolen {
-        /// Share of all CPU time.
+    } => {
+        words: format!("the {role} waited {:.1} % of the time for a CPU", share * 100.0),
+        in_several(plain): format!("the {role} waited for a CPU, up to {} of the time", percent(*share)),
+        remedy: "Stop what else runs on this machine, or pin the ends to idle CPUs.",
+        role: *role,
+        size: *share,
+        severity: clamped(*share),
+        disturbs: true,
+    }
+    /// The receiver's measured time reaches beyond the time in which the sender
+    /// was sending.
+    Misaligned = "misaligned" {
+        /// Share of the receiver's measured time.
         share: f64,
-    },
-    /// A CPU was slowed down for its heat.
-    Throttled {
-        /// How often.
-        times: u64,
-    },
+    } => {
+        words: format!("nothing was being sent in {:.1} % of the receiver's measured time", share * 100.0),
+        in_several(plain): format!("nothing was being sent in a part of the receiver's measured time, up to {}", percent(*share)),
+        remedy: "Lengthen the trial (`--length`) or quieten the machine: an end was late to start or to stop.",
+        size: *share,
+        severity: clamped(*share),
+        disturbs: true,
+    }
+    /// Requests without an answer: round-trip times are those of the others.
+    AnswersLost = "answers_lost" {
+        /// Share of the requests.
+        share: f64,
+    } => {
+        words: format!("{:.2} % of the requests got no answer in time", share * 100.0),
+        in_several(plain): format!("requests got no answer in time, up to {:.2} %", share * 100.0),
+        remedy: "Look at the loss beside every percentile: the lost ones would all stand in the tail.",
+        size: *share,
+        severity: clamped(*share),
+    }
+    /// An end could not send as fast as was asked.
+    BehindSchedule = "behind_schedule" {
+        /// Which.
+        role: Role,
+        /// Messages whose time had come but that had not been sent.
+        messages: u64,
+        /// Share of those that the schedule has in the measured time.
+        share: f64,
+    } => {
+        words: format!("the {role} did not reach the rate offered: {messages} messages, {:.1} % of the schedule, were not sent in time", share * 100.0),
+        in_several(plain): format!("the {role} did not reach the rate offered, up to {} of the schedule was not sent in time", percent(*share)),
+        remedy: "Ask for a lower rate or more flows: what was sent is what could be, not what was offered. \
+                 UDP_RR has 128 requests under way at most with messages of 1 B, 65,536 with 4 B or more (`--size`).",
+        role: *role,
+        size: *share,
+        severity: clamped(*share),
+    }
     /// The tool's own loop, not the stack, took a visible share of the time.
-    GeneratorLimit {
+    GeneratorLimit = "generator_limit" {
         /// At which end.
         role: Role,
         /// Share of the time per message.
         share: f64,
-    },
+    } => {
+        words: format!("{:.1} % of the {role}'s time per message is the tool's own loop", share * 100.0),
+        in_several(plain): format!("the tool's own loop took a part of the {role}'s time per message, up to {}", percent(*share)),
+        remedy: "Read the time per message as an upper bound: part of it is the tool's own.",
+        role: *role,
+        size: *share,
+        severity: clamped(*share),
+    }
     /// A socket option is not what was asked.
-    OptionNotTaken {
+    OptionNotTaken = "option_not_taken" {
         /// Which end.
         role: Role,
         /// The option.
@@ -65,171 +288,141 @@ pub enum Warning {
         asked: String,
         /// What the kernel made of it.
         got: String,
-    },
+    } => {
+        words: format!("{option} of the {role}: asked {asked}, got {got}"),
+        remedy: "Raise the limit (net.core.rmem_max, net.core.wmem_max) or ask for what the kernel allows.",
+        role: *role,
+        name: option.to_string(),
+        severity: 0.02,
+    }
     /// Calls failed.
-    CallsFailed {
+    CallsFailed = "calls_failed" {
         /// At which end.
         role: Role,
         /// How many.
         calls: u64,
         /// The last errno, in words.
         error: String,
-    },
+    } => {
+        words: format!("{calls} calls of the {role} failed: {error}"),
+        in_several(plain): format!("calls of the {role} failed, up to {calls}: {error}"),
+        remedy: "See the errno: the counts leave failed calls out.",
+        role: *role,
+        size: *calls as f64,
+        severity: 0.02,
+    }
     /// Too few messages in the measured time to say much.
-    FewMessages {
+    FewMessages = "few_messages" {
         /// How many.
         messages: u64,
-    },
-    /// The receiver's measured time reaches beyond the time in which the sender
-    /// was sending.
-    Misaligned {
-        /// Share of the receiver's measured time.
-        share: f64,
-    },
-    /// Requests without an answer: round-trip times are those of the others.
-    AnswersLost {
-        /// Share of the requests.
-        share: f64,
-    },
-    /// An end could not send as fast as was asked.
-    BehindSchedule {
-        /// Which.
-        role: Role,
-        /// Messages whose time had come but that had not been sent.
-        messages: u64,
-        /// Share of those that the schedule has in the measured time.
-        share: f64,
-    },
-    /// Both ends share one CPU.
-    OneCpu,
-    /// More pairs of other hosts than CPUs: they and the ends contend for them.
-    Crowded {
-        /// Pairs that sent.
-        pairs: u32,
-        /// CPUs of this machine.
-        cpus: u32,
-    },
-    /// Two hosts that were given are one machine.
-    SameMachine {
-        /// The device that their messages take.
-        device: String,
-    },
+    } => {
+        words: format!("only {messages} messages in the measured time"),
+        in_several(plain): format!("there were few messages in the measured time, no more than {messages} in one"),
+        remedy: "Lengthen the trial (`--length`).",
+        size: -(*messages as f64),
+        severity: 1.0 / (*messages as f64 + 1.0),
+    }
+    /// A mechanism that this kernel or machine does not offer.
+    Absent(missing: Unavailable) = "absent" => {
+        words: format!("{} is not available: {}", missing.what, missing.answer),
+        remedy: missing.remedy,
+        name: missing.what.clone(),
+        severity: 0.0,
+    }
     /// Trials of others may have run on a host at the same time.
-    SharedHost {
+    SharedHost = "shared_host" {
         /// Which host.
         host: String,
-    },
+    } => {
+        words: format!("trials of others may have run on host {host} at the same time"),
+        remedy: "Serve one controller at a time (an agent without `--share-host`), or run when nobody else does.",
+        name: host.clone(),
+        severity: 0.1,
+    }
     /// The clocks of the two hosts moved against each other more than clocks do.
-    ClockMoved {
+    ClockMoved = "clock_moved" {
         /// By how much, in ns.
         by_ns: u64,
         /// What drift and the inexactness of the estimates explain, in ns.
         most_ns: u64,
-    },
+    } => {
+        words: format!("the hosts' clocks moved by {by_ns} ns against each other during the trial, where {most_ns} ns can be explained"),
+        in_several(plain): format!("the clocks of the hosts moved against each other; in one {plain}"),
+        remedy: "Do not use the one-way times of this trial: a machine was suspended, moved, or its clock is unsound.",
+        size: *by_ns as f64,
+        severity: 0.02,
+    }
+    /// Two hosts that were given are one machine.
+    SameMachine = "same_machine" {
+        /// The device that their messages take.
+        device: String,
+    } => {
+        words: format!("both hosts are one machine; messages between them take {device}"),
+        remedy: "Read the figures as those of one machine: the hosts share its CPUs, its caches and its memory.",
+        severity: 0.02,
+    }
     /// The run was stopped and gone on with later.
-    Resumed {
+    Resumed = "resumed" {
         /// How many trials it had by then.
         trials: u64,
         /// What was different on the hosts since, though of no consequence.
         changed: Vec<String>,
-    },
-    /// An end could not be bound to its CPU.
-    NotBound {
-        /// What the system answered.
-        reason: String,
-    },
-    /// A mechanism that this kernel or machine does not offer.
-    Absent(Unavailable),
-    /// A stored trial that cannot be read.
-    BadLine {
-        /// Line number in `trials.jsonl`, from 1.
-        line: u64,
-        /// Why.
-        reason: String,
-    },
-    /// A trial that could not be carried out.
-    TrialFailed {
-        /// In words.
-        error: String,
-    },
-}
-
-impl Warning {
-    /// What to do about it: one sentence.
-    pub fn remedy(&self) -> String {
-        match self {
-            Self::NoLink { .. } => "Run as root, or allow unprivileged user namespaces (`nettoll doctor` says which is missing).",
-            Self::WrongPath { .. } => "Check routes and addresses: this figure is of another path than the one asked for.",
-            Self::Unaccounted { .. } => "Something else uses these hosts, or a counter is missing: do not trust the loss of this trial.",
-            Self::Contended { .. } => "Stop what else runs on this machine, or pin the ends to idle CPUs.",
-            Self::Stolen { .. } => "Use a machine of your own, or a quieter hour: block order spreads this, it does not remove it.",
-            Self::Throttled { .. } => "Cool the machine or fix its frequency: figures from before and after differ.",
-            Self::GeneratorLimit { .. } => "Read the time per message as an upper bound: part of it is the tool's own.",
-            Self::OptionNotTaken { .. } => "Raise the limit (net.core.rmem_max, net.core.wmem_max) or ask for what the kernel allows.",
-            Self::CallsFailed { .. } => "See the errno: the counts leave failed calls out.",
-            Self::FewMessages { .. } => "Lengthen the trial (`--length`).",
-            Self::Misaligned { .. } => "Lengthen the trial (`--length`) or quieten the machine: an end was late to start or to stop.",
-            Self::AnswersLost { .. } => "Look at the loss beside every percentile: the lost ones would all stand in the tail.",
-            Self::BehindSchedule { .. } => {
-                "Ask for a lower rate or more flows: what was sent is what could be, not what was offered. \
-                 UDP_RR has 128 requests under way at most with messages of 1 B, 65,536 with 4 B or more (`--size`)."
-            }
-            Self::OneCpu => "Compare only with runs on one CPU: the two ends took turns, and ksoftirqd's time belongs to neither.",
-            Self::Crowded { .. } => "Read the load as what its pairs really carried, which is stored with each trial; use a machine with more CPUs, or a slower link.",
-            Self::SameMachine { .. } => "Read the figures as those of one machine: the hosts share its CPUs, its caches and its memory.",
-            Self::SharedHost { .. } => "Serve one controller at a time (an agent without `--share-host`), or run when nobody else does.",
-            Self::ClockMoved { .. } => {
-                "Do not use the one-way times of this trial: a machine was suspended, moved, or its clock is unsound."
-            }
-            Self::Resumed { .. } => "Blocks from before and after may differ as the machine's mood does; each block is whole, or says so.",
-            Self::NotBound { .. } => "Give the tool at least two CPUs (cpuset, taskset) that it may choose from.",
-            Self::Absent(absent) => return absent.remedy.clone(),
-            Self::BadLine { .. } => "The other trials are kept; the damaged one is lost.",
-            Self::TrialFailed { .. } => "The cell has one replicate fewer; see the error. One that was lost with its host is measured again by `nettoll study --resume`.",
-        }
-        .to_owned()
+    } => {
+        words: {
+            let since = if changed.is_empty() { String::new() } else { format!("; since then: {}", changed.join("; ")) };
+            format!("the run was stopped after {trials} trials and resumed later{since}")
+        },
+        remedy: "Blocks from before and after may differ as the machine's mood does; each block is whole, or says so.",
+        size: *trials as f64,
+        severity: 0.02,
+    }
+    /// More pairs of other hosts than CPUs: they and the ends contend for them.
+    Crowded = "crowded" {
+        /// Pairs that sent.
+        pairs: u32,
+        /// CPUs of this machine.
+        cpus: u32,
+    } => {
+        words: format!("{pairs} pairs of other hosts and the two ends contended for {cpus} CPUs"),
+        in_several(plain): format!("up to {pairs} pairs of other hosts and the two ends contended for {cpus} CPUs"),
+        remedy: "Read the load as what its pairs really carried, which is stored with each trial; use a machine with more CPUs, or a slower link.",
+        size: f64::from(*pairs),
+        severity: 0.1,
     }
 }
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            Self::NoLink { reason } => write!(f, "no link was crossed, only loopback: {reason}"),
-            Self::WrongPath { payload, carried } => write!(f, "{payload} B of payload arrived but the link carried only {carried} B"),
-            Self::Unaccounted { datagrams } => write!(f, "{datagrams} datagrams unaccounted for"),
-            Self::Contended { role, share } => write!(f, "the {role} waited {:.1} % of the time for a CPU", share * 100.0),
-            Self::Stolen { share } => write!(f, "the hypervisor took {:.1} % of the CPU time", share * 100.0),
-            Self::Throttled { times } => write!(f, "CPUs were slowed down for their heat {times} times"),
-            Self::GeneratorLimit { role, share } => {
-                write!(f, "{:.1} % of the {role}'s time per message is the tool's own loop", share * 100.0)
-            }
-            Self::OptionNotTaken { role, option, asked, got } => write!(f, "{option} of the {role}: asked {asked}, got {got}"),
-            Self::CallsFailed { role, calls, error } => write!(f, "{calls} calls of the {role} failed: {error}"),
-            Self::FewMessages { messages } => write!(f, "only {messages} messages in the measured time"),
-            Self::Misaligned { share } => write!(f, "nothing was being sent in {:.1} % of the receiver's measured time", share * 100.0),
-            Self::AnswersLost { share } => write!(f, "{:.2} % of the requests got no answer in time", share * 100.0),
-            Self::BehindSchedule { role, messages, share } => {
-                write!(
-                    f,
-                    "the {role} did not reach the rate offered: {messages} messages, {:.1} % of the schedule, were not sent in time",
-                    share * 100.0
-                )
-            }
-            Self::OneCpu => write!(f, "both ends share one CPU"),
-            Self::Crowded { pairs, cpus } => write!(f, "{pairs} pairs of other hosts and the two ends contended for {cpus} CPUs"),
-            Self::SameMachine { device } => write!(f, "both hosts are one machine; messages between them take {device}"),
-            Self::SharedHost { host } => write!(f, "trials of others may have run on host {host} at the same time"),
-            Self::ClockMoved { by_ns, most_ns } => {
-                write!(f, "the hosts' clocks moved by {by_ns} ns against each other during the trial, where {most_ns} ns can be explained")
-            }
-            Self::Resumed { trials, changed } => {
-                write!(f, "the run was stopped after {trials} trials and resumed later")?;
-                if changed.is_empty() { Ok(()) } else { write!(f, "; since then: {}", changed.join("; ")) }
-            }
-            Self::NotBound { reason } => write!(f, "an end could not be bound to its CPU: {reason}"),
-            Self::Absent(Unavailable { what, answer, .. }) => write!(f, "{what} is not available: {answer}"),
-            Self::BadLine { line, reason } => write!(f, "trials.jsonl line {line} cannot be read: {reason}"),
-            Self::TrialFailed { error } => write!(f, "a trial failed: {error}"),
+        f.write_str(&self.words())
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// A share that may come from a damaged file.
+fn clamped(share: f64) -> f64 {
+    if share.is_finite() { share.clamp(0.0, 1.0) } else { 1.0 }
+}
+
+/// Errors that differ in a port or a process alone are one.
+fn without_numbers(error: &str) -> String {
+    error.split(|letter: char| letter.is_ascii_digit()).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("#")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Warning;
+
+    #[test]
+    fn every_warning_is_stored_under_its_code_and_stands_on_the_formats_page() {
+        let one = Warning::FewMessages { messages: 3 };
+        assert_eq!(serde_json::to_string(&one).unwrap(), "{\"kind\":\"few_messages\",\"messages\":3}");
+        assert_eq!(serde_json::from_str::<Warning>("{\"kind\":\"one_cpu\"}").unwrap(), Warning::OneCpu);
+        let page = include_str!("../../docs/format.md");
+        for code in Warning::CODES {
+            assert!(page.contains(&format!("`{code}`")), "docs/format.md lacks the warning {code}");
         }
     }
 }

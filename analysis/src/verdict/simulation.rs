@@ -6,7 +6,6 @@
 //! its values fall to which cell and arm is drawn by the plan's own randomiser.
 
 use super::{Direction, Options, Values, compare};
-use model::Pass;
 use model::schedule::{self, Shape};
 
 /// What the machine does over time.

@@ -29,9 +29,8 @@ impl FactorArgs {
 
 fn flag(factor: Factor) -> Option<Arg> {
     let flag = factor.flag()?;
-    let name = flag.long.map_or_else(|| factor.name().replace(['_', '.'], "-"), str::to_owned);
     let mut arg = Arg::new(factor.name())
-        .long(name)
+        .long(flag.long.unwrap_or(factor.name()))
         .help(flag.help)
         .help_heading(HEADING)
         .value_name(flag.value_name)

@@ -18,7 +18,7 @@ use crate::traffic::{Api, Family, Pacing, Protocol, Test, Waiting};
 pub struct Flag {
     /// Letter, where it has one.
     pub short: Option<char>,
-    /// Name, where it is not the factor's key with hyphens.
+    /// Name, where it is not the factor's key.
     pub long: Option<&'static str>,
     /// Name of its value in the help.
     pub value_name: &'static str,
@@ -187,7 +187,7 @@ factors! {
     }
     /// Bytes that one receive call asks for.
     ReadSize: Bytes = "read_size" {
-        flag: Some(Flag::sweep("Bytes that one receive call asks for")),
+        flag: Some(Flag::sweep("Bytes that one receive call asks for").long("read-size")),
         parse: level::sizes,
         place: derived(read_size, default_read_size),
         // A series names it: in a cell it may follow from the size.
@@ -293,7 +293,7 @@ factors! {
     }
     /// Pairs of other hosts on the link: `3`, `3x750K`.
     LinkLoad: LinkLoad = "link_load" {
-        flag: Some(Flag::numbers("Pairs of other hosts on the link, flat out or each at a rate: 3,3x750K")),
+        flag: Some(Flag::numbers("Pairs of other hosts on the link, flat out or each at a rate: 3,3x750K").long("link-load")),
         parse: level::one,
         place: field(conditions.link_load, LinkLoad::NONE),
         words: |cell| (!cell.conditions.link_load.is_none()).then(|| format!("link load {}", cell.conditions.link_load)),
@@ -321,42 +321,42 @@ factors! {
     }
     /// Transmit checksumming of the link's devices, `on` or `off`.
     OffloadTx: bool = "offload.tx" {
-        flag: Some(Flag::list("Transmit checksumming of the link's devices: on, off or on,off")),
+        flag: Some(Flag::list("Transmit checksumming of the link's devices: on, off or on,off").long("offload-tx")),
         parse: level::switch,
         place: feature(Tx),
         words: |cell| feature(cell, Offload::Tx),
     }
     /// Receive checksumming of the link's devices.
     OffloadRx: bool = "offload.rx" {
-        flag: Some(Flag::list("Receive checksumming: on, off or on,off")),
+        flag: Some(Flag::list("Receive checksumming: on, off or on,off").long("offload-rx")),
         parse: level::switch,
         place: feature(Rx),
         words: |cell| feature(cell, Offload::Rx),
     }
     /// Scatter-gather of the link's devices.
     OffloadSg: bool = "offload.sg" {
-        flag: Some(Flag::list("Scatter-gather: on, off or on,off")),
+        flag: Some(Flag::list("Scatter-gather: on, off or on,off").long("offload-sg")),
         parse: level::switch,
         place: feature(Sg),
         words: |cell| feature(cell, Offload::Sg),
     }
     /// TCP segmentation offload of the link's devices.
     OffloadTso: bool = "offload.tso" {
-        flag: Some(Flag::list("TCP segmentation offload: on, off or on,off")),
+        flag: Some(Flag::list("TCP segmentation offload: on, off or on,off").long("offload-tso")),
         parse: level::switch,
         place: feature(Tso),
         words: |cell| feature(cell, Offload::Tso),
     }
     /// Generic segmentation offload of the link's devices.
     OffloadGso: bool = "offload.gso" {
-        flag: Some(Flag::list("Generic segmentation offload: on, off or on,off")),
+        flag: Some(Flag::list("Generic segmentation offload: on, off or on,off").long("offload-gso")),
         parse: level::switch,
         place: feature(Gso),
         words: |cell| feature(cell, Offload::Gso),
     }
     /// Generic receive offload of the link's devices.
     OffloadGro: bool = "offload.gro" {
-        flag: Some(Flag::list("Generic receive offload: on, off or on,off")),
+        flag: Some(Flag::list("Generic receive offload: on, off or on,off").long("offload-gro")),
         parse: level::switch,
         place: feature(Gro),
         words: |cell| feature(cell, Offload::Gro),
