@@ -3,9 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-
-use crate::choice::choice;
+use crate::choice::{choice, stored_as_text};
 
 /// The port that an agent listens on unless told otherwise: the year of the
 /// first of the studies nettoll descends from, out of the way of the other
@@ -103,17 +101,7 @@ impl fmt::Display for HostAddress {
     }
 }
 
-impl Serialize for HostAddress {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for HostAddress {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
-    }
-}
+stored_as_text!(HostAddress);
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,5 @@
 //! Arms: named sets of settings that are compared with each other.
 
-mod host_settings;
 mod setting;
 
 use std::fmt;
@@ -10,8 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::cell::Cell;
 use crate::cell::LevelError;
 
-pub use host_settings::HostSettings;
-pub use setting::{Setting, SettingError};
+pub use setting::{HostSettings, Setting, SettingError};
 
 /// The most arms of a study.
 const MOST: usize = 16;

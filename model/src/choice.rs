@@ -1,6 +1,5 @@
-//! Enums of named choices: how each is written, printed and found again.
-
-use crate::nearest;
+//! Values that are written as words: named choices, and types that print and parse
+//! themselves.
 
 /// A word that names none of the choices.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -58,3 +57,47 @@ macro_rules! choice {
     };
 }
 pub(crate) use choice;
+
+/// Stores a type as the text that it prints and parses.
+macro_rules! stored_as_text {
+    ($type:ty $(, $parameter:ident: $bound:path)?) => {
+        impl$(<$parameter: $bound>)? serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de $(, $parameter: $bound)?> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                <String as serde::Deserialize>::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    };
+}
+pub(crate) use stored_as_text;
+
+/// Returns the candidate closest to `word`, when it is close enough to be a likely slip:
+/// "did you mean".
+///
+/// Jaro-Winkler similarity of at least 0.75, the threshold at which command-line
+/// tools usually start to suggest.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::jaro_winkler(&word.to_lowercase(), &candidate.to_lowercase()), candidate))
+        .filter(|(similarity, _)| *similarity >= 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn a_slip_is_corrected_and_nonsense_is_not() {
+        assert_eq!(nearest("sise", ["size", "test", "nodelay"]), Some("size"));
+        assert_eq!(nearest("TCP_STREEM", ["TCP_STREAM", "UDP_STREAM"]), Some("TCP_STREAM"));
+        assert_eq!(nearest("zzz", ["size", "test"]), None);
+    }
+}

@@ -42,7 +42,6 @@ pub mod unavailable;
 pub mod warning;
 
 mod choice;
-mod nearest;
 
 /// Whether a field has the value that it has when it is left out of a file.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -52,10 +51,9 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 pub use api::Api;
 pub use arm::Arm;
 pub use cell::Cell;
-pub use choice::UnknownChoice;
+pub use choice::{UnknownChoice, nearest};
 pub use condition::Conditions;
 pub use mix::Mix;
-pub use nearest::nearest;
 pub use pass::Pass;
 pub use plan::Plan;
 pub use quantity::{BitRate, Bytes, Nanos};

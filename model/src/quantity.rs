@@ -68,6 +68,11 @@ impl Nanos {
         self.0 as f64 / 1e9
     }
 
+    /// Text that parses to the same time: `630us`.
+    pub fn exact(self) -> String {
+        exact(self.0, &[(1_000_000, "ms"), (1_000, "us"), (1, "ns")])
+    }
+
     /// The time from `earlier` to `self`; zero when `earlier` is later.
     pub const fn since(self, earlier: Self) -> Self {
         Self(self.0.saturating_sub(earlier.0))
@@ -104,6 +109,17 @@ impl BitRate {
     pub const fn get(self) -> u64 {
         self.0
     }
+
+    /// Text that parses to the same rate: `750K`.
+    pub fn exact(self) -> String {
+        exact(self.0, &[(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "K")])
+    }
+}
+
+/// The count in the largest of these units that it is a whole number of.
+fn exact(count: u64, units: &[(u64, &str)]) -> String {
+    let whole = units.iter().find(|(unit, _)| count >= *unit && count.is_multiple_of(*unit));
+    whole.map_or_else(|| count.to_string(), |(unit, suffix)| format!("{}{suffix}", count / unit))
 }
 
 /// How a quantity is written: its suffixes, largest last, and what it is called.

@@ -9,8 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::pass::Pass;
 
+/// The block counts after which the intervals are looked at. Sparse, because
+/// each further look costs coverage.
+pub const LOOKS: [u32; 7] = [9, 14, 20, 30, 50, 75, 100];
+
 /// Where the first groups of blocks end. Half of a group is swapped, so the
-/// halves are equal, or differ by one, after each of [`crate::plan::LOOKS`]:
+/// halves are equal, or differ by one, after each of [`LOOKS`]:
 /// 9 blocks are a group of 10 without its last.
 const ENDS: [u32; 7] = [10, 14, 20, 30, 50, 75, 100];
 
@@ -152,9 +156,8 @@ fn generator(seed: u64, place: u64, purpose: u64) -> ChaCha8Rng {
 
 #[cfg(test)]
 mod tests {
-    use super::{Block, Roles, Shape, Slot, group, group_of};
+    use super::{Block, LOOKS, Roles, Shape, Slot, group, group_of};
     use crate::pass::Pass;
-    use crate::plan::LOOKS;
     use proptest::prelude::{any, proptest};
 
     /// Of a run without a limit.

@@ -1,10 +1,11 @@
 //! The table of factors: everything that a study can vary, a row each.
 //!
-//! A row holds the factor's key in plans and arms, its flag with the help, the
-//! parser of its levels, its place in a cell, and its words in a cell's name.
-//! Flags, keys, settings of arms, labels, columns and completions follow from it.
+//! A row holds the factor's key in plans and arms, the type of its levels, which
+//! knows how they are read and what a column holds, its flag with the help, its
+//! place in a cell with the usual level, and its words in a cell's name. Flags,
+//! keys, settings of arms, labels, columns and completions follow from it.
 
-use super::level::{self, LevelError, ToValue, Value};
+use super::level::{LevelType, Value};
 use super::{Cell, default_read_size};
 use crate::choice::choice;
 use crate::condition::{LinkLoad, PerEnd, Placement, Priority};
@@ -83,7 +84,6 @@ macro_rules! factors {
         $(#[$doc:meta])*
         $name:ident: $type:ty = $key:literal $([identity: $identity:literal])? {
             flag: $flag:expr,
-            parse: $parse:expr,
             place: $kind:ident $place:tt,
             words: $words:expr,
         }
@@ -107,7 +107,7 @@ macro_rules! factors {
 
             /// Value as a table of figures holds it.
             pub fn value(&self) -> Value {
-                match self { $(Self::$name(level) => level.to_value(),)+ }
+                match self { $(Self::$name(level) => level.value(),)+ }
             }
 
             #[allow(clippy::clone_on_copy, reason = "one level is no copy")]
@@ -134,7 +134,7 @@ macro_rules! factors {
 
             /// The levels that a word stands for: one, or those of a sweep.
             fn parse_word(self, word: &str) -> Result<Vec<Level>, String> {
-                match self { $(Self::$name => Ok($parse(word)?.into_iter().map(Level::$name).collect()),)+ }
+                match self { $(Self::$name => Ok(<$type>::read(word)?.into_iter().map(Level::$name).collect()),)+ }
             }
 
             /// The level in a cell; `None` where the kernel's, or the plan's, holds.
@@ -160,35 +160,30 @@ factors! {
     /// Test, by netperf's name.
     Test: Test = "test" [identity: true] {
         flag: Some(Flag::list("Tests: TCP_STREAM, UDP_STREAM, TCP_MAERTS, TCP_RR, UDP_RR, TCP_CRR")),
-        parse: level::one,
         place: field(test, Test::TcpStream),
         words: |_| None,
     }
     /// Version of IP.
     Family: Family = "family" {
         flag: None,
-        parse: level::one,
         place: field(family, Family::V4),
         words: |cell| unusual(cell.family, Family::V4),
     }
     /// Way in which messages reach the kernel.
     Api: Api = "api" {
         flag: Some(Flag::list("How messages reach the kernel: send")),
-        parse: level::one,
         place: field(api, Api::Send),
         words: |cell| unusual(cell.api, Api::Send),
     }
     /// Message size.
     Size: Bytes = "size" [identity: true] {
         flag: Some(Flag::sweep("Message sizes: 1,64,16K or 1..16K:x2 or 100..900:+100 (K is 1024)").short('l')),
-        parse: level::sizes,
         place: field(size, Bytes::new(1)),
         words: |_| None,
     }
     /// Bytes that one receive call asks for.
     ReadSize: Bytes = "read_size" {
         flag: Some(Flag::sweep("Bytes that one receive call asks for").long("read-size")),
-        parse: level::sizes,
         place: derived(read_size, default_read_size),
         // A series names it: in a cell it may follow from the size.
         words: |_| None,
@@ -196,170 +191,178 @@ factors! {
     /// TCP_NODELAY, `true` or `false`.
     Nodelay: bool = "nodelay" {
         flag: Some(Flag::switch("TCP_NODELAY; without a value: true").short('N')),
-        parse: level::switch,
         place: field(nodelay, false),
         words: |cell| (cell.protocol() == Protocol::Tcp).then(|| if cell.nodelay { "nodelay" } else { "nagle" }.to_owned()),
     }
     /// TCP congestion control.
     Cc: String = "cc" {
         flag: Some(Flag::list("TCP congestion control").short('C')),
-        parse: level::one,
         place: option(cc),
         words: |cell| cell.cc.clone(),
     }
     /// SO_SNDBUF.
     Sndbuf: Bytes = "sndbuf" {
         flag: Some(Flag::sweep("SO_SNDBUF at both ends")),
-        parse: level::sizes,
         place: option(sndbuf),
         words: |cell| cell.sndbuf.map(|size| format!("sndbuf={size}")),
     }
     /// SO_RCVBUF.
     Rcvbuf: Bytes = "rcvbuf" {
         flag: Some(Flag::sweep("SO_RCVBUF at both ends")),
-        parse: level::sizes,
         place: option(rcvbuf),
         words: |cell| cell.rcvbuf.map(|size| format!("rcvbuf={size}")),
     }
     /// Number of concurrent flows.
     Flows: u32 = "flows" {
         flag: Some(Flag::numbers("Flows beside each other, each with a thread").short('P')),
-        parse: level::one,
         place: field(flows, 1),
         words: |cell| (cell.flows != 1).then(|| format!("{} flows", cell.flows)),
     }
     /// Bits or messages a second that each flow offers.
     Rate: OfferedRate = "rate" {
         flag: Some(Flag::numbers("What each flow offers: 10M bits or 50000/s messages a second (K is 1000)").short('b')),
-        parse: level::one,
         place: option(rate),
         words: |cell| cell.rate.map(|rate| rate.to_string()),
     }
     /// Way in which a sender waits for the time of its next message.
     Pacing: Pacing = "pacing" {
         flag: Some(Flag::list("How a sender waits for the time of its next message: sleep, spin")),
-        parse: level::one,
         place: field(pacing, Pacing::Sleep),
         words: |cell| unusual(cell.pacing, Pacing::Sleep),
     }
     /// Way in which both ends wait for what is to come.
     Waiting: Waiting = "waiting" {
         flag: Some(Flag::list("How both ends wait for what is to come: block, spin")),
-        parse: level::one,
         place: field(waiting, Waiting::Block),
         words: |cell| unusual(cell.waiting, Waiting::Block).map(|waiting| format!("{waiting}ning")),
     }
     /// CPU time spent before each send, such as `1us`.
     Work: Nanos = "work" {
         flag: Some(Flag::numbers("CPU time spent before each send, as an application's own work: 0,1us")),
-        parse: level::one,
         place: field(work, Nanos::new(0)),
         words: |cell| (cell.work.get() > 0).then(|| format!("{} of work", cell.work)),
     }
     /// Whether both ends send, `true` or `false`.
     Bidirectional: bool = "bidirectional" {
         flag: Some(Flag::switch("Both ends of a stream send; without a value: true").long("bidir")),
-        parse: level::switch,
         place: field(bidirectional, false),
         words: |cell| cell.bidirectional.then(|| "both ways".to_owned()),
     }
     /// Whether datagrams carry their number and time, `true` or `false`.
     Stamp: bool = "stamp" {
         flag: Some(Flag::switch("Datagrams bear their number and time, for loss, order, jitter and one-way times; without a value: true")),
-        parse: level::switch,
         place: field(stamp, false),
         words: |cell| cell.stamp.then(|| "stamped".to_owned()),
     }
     /// Measured messages of a trial.
     Count: u64 = "count" {
         flag: Some(Flag::numbers("Measured messages of a trial, in place of its length: 500,1000 or 500..9000:+500")),
-        parse: level::counts,
         place: option(count),
         words: |cell| cell.count.map(|count| format!("{count} messages")),
     }
     /// Link that joins the hosts. Its flag stands with the other flags of the link.
     Link: LinkKind = "link" {
         flag: None,
-        parse: level::one,
         place: option(conditions.link),
         words: |cell| cell.conditions.link.map(|link| link.to_string()),
     }
     /// Units of host load: `2`, `sender:2`, `receiver:1`.
     Load: PerEnd<u32> = "load" {
         flag: Some(Flag::numbers("Units of host load at both ends, or at one: 2,sender:2,receiver:1")),
-        parse: level::one,
         place: field(conditions.load, PerEnd::default()),
         words: |cell| (!cell.conditions.load.is_usual()).then(|| format!("load {}", cell.conditions.load)),
     }
     /// Pairs of other hosts on the link: `3`, `3x750K`.
     LinkLoad: LinkLoad = "link_load" {
         flag: Some(Flag::numbers("Pairs of other hosts on the link, flat out or each at a rate: 3,3x750K").long("link-load")),
-        parse: level::one,
         place: field(conditions.link_load, LinkLoad::NONE),
         words: |cell| (!cell.conditions.link_load.is_none()).then(|| format!("link load {}", cell.conditions.link_load)),
     }
     /// Bulk TCP flows next to the trial.
     Bulk: u32 = "bulk" {
         flag: Some(Flag::numbers("Bulk TCP flows beside the trial")),
-        parse: level::one,
         place: field(conditions.bulk, 0),
         words: |cell| (cell.conditions.bulk > 0).then(|| format!("beside {} bulk", cell.conditions.bulk)),
     }
     /// Scheduling of the ends: `sender:nice:10`, `receiver:rt:50`.
     Priority: PerEnd<Priority> = "priority" {
         flag: Some(Flag::list("Scheduling of both ends, or of one: usual,sender:nice:10,receiver:rt:50")),
-        parse: level::one,
         place: field(conditions.priority, PerEnd::default()),
         words: |cell| (!cell.conditions.priority.is_usual()).then(|| format!("priority {}", cell.conditions.priority)),
     }
     /// CPUs of the ends and of the softirqs.
     Placement: Placement = "placement" {
         flag: Some(Flag::list("CPUs: usual, same-core, other-core, softirq-at-sender, softirq-at-receiver")),
-        parse: level::one,
         place: field(conditions.placement, Placement::Usual),
         words: |cell| unusual(cell.conditions.placement, Placement::Usual),
     }
     /// Transmit checksumming of the link's devices, `on` or `off`.
     OffloadTx: bool = "offload.tx" {
         flag: Some(Flag::list("Transmit checksumming of the link's devices: on, off or on,off").long("offload-tx")),
-        parse: level::switch,
         place: feature(Tx),
         words: |cell| feature(cell, Offload::Tx),
     }
     /// Receive checksumming of the link's devices.
     OffloadRx: bool = "offload.rx" {
         flag: Some(Flag::list("Receive checksumming: on, off or on,off").long("offload-rx")),
-        parse: level::switch,
         place: feature(Rx),
         words: |cell| feature(cell, Offload::Rx),
     }
     /// Scatter-gather of the link's devices.
     OffloadSg: bool = "offload.sg" {
         flag: Some(Flag::list("Scatter-gather: on, off or on,off").long("offload-sg")),
-        parse: level::switch,
         place: feature(Sg),
         words: |cell| feature(cell, Offload::Sg),
     }
     /// TCP segmentation offload of the link's devices.
     OffloadTso: bool = "offload.tso" {
         flag: Some(Flag::list("TCP segmentation offload: on, off or on,off").long("offload-tso")),
-        parse: level::switch,
         place: feature(Tso),
         words: |cell| feature(cell, Offload::Tso),
     }
     /// Generic segmentation offload of the link's devices.
     OffloadGso: bool = "offload.gso" {
         flag: Some(Flag::list("Generic segmentation offload: on, off or on,off").long("offload-gso")),
-        parse: level::switch,
         place: feature(Gso),
         words: |cell| feature(cell, Offload::Gso),
     }
     /// Generic receive offload of the link's devices.
     OffloadGro: bool = "offload.gro" {
         flag: Some(Flag::list("Generic receive offload: on, off or on,off").long("offload-gro")),
-        parse: level::switch,
         place: feature(Gro),
         words: |cell| feature(cell, Offload::Gro),
+    }
+}
+
+/// A level that its factor, or its cell, cannot take.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("factor '{factor}': {reason}")]
+pub struct LevelError {
+    /// The factor.
+    pub factor: Factor,
+    /// Words for what is wrong.
+    pub reason: String,
+}
+
+impl Level {
+    /// Reads a single level.
+    ///
+    /// # Errors
+    /// A word that stands for no level, or for several.
+    pub fn parse(factor: Factor, word: &str) -> Result<Self, LevelError> {
+        let mut levels = factor.parse(&[word])?;
+        match (levels.pop(), levels.is_empty()) {
+            (Some(level), true) => Ok(level),
+            _ => Err(LevelError { factor, reason: format!("'{word}' is more than one level") }),
+        }
+    }
+
+    /// Gives a cell this level. A read size that followed from the message still does.
+    pub fn apply(&self, cell: &mut Cell) {
+        match self {
+            Self::ReadSize(_) => self.set(cell),
+            _ => cell.with_usual_read_size(|cell| self.set(cell)),
+        }
     }
 }
 

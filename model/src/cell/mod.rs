@@ -1,7 +1,7 @@
 //! A cell: one combination of the levels that a study varies.
 
 pub mod factor;
-pub mod level;
+mod level;
 mod limits;
 
 use std::collections::BTreeMap;
@@ -17,8 +17,8 @@ use crate::quantity::{Bytes, Nanos};
 use crate::rate::OfferedRate;
 use crate::traffic::{Family, Pacing, Protocol, Test, Waiting};
 
-pub use factor::{Factor, Level};
-pub use level::LevelError;
+pub use factor::{Factor, Level, LevelError};
+pub use level::Value;
 
 /// Bytes of the number and the time in a stamped message.
 pub const STAMP: u64 = 16;

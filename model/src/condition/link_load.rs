@@ -3,8 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-
+use crate::choice::stored_as_text;
 use crate::quantity::BitRate;
 
 /// The most pairs of other hosts on a link; each is two namespaces.
@@ -39,20 +38,10 @@ impl LinkLoad {
 impl fmt::Display for LinkLoad {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.pad(&match self.rate {
-            Some(rate) => format!("{}x{}", self.pairs, plain(rate)),
+            Some(rate) => format!("{}x{}", self.pairs, rate.exact()),
             None => self.pairs.to_string(),
         })
     }
-}
-
-/// A rate as it is written: `750K`.
-fn plain(rate: BitRate) -> String {
-    let bits = rate.get();
-    let (unit, suffix) = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "K")]
-        .into_iter()
-        .find(|(unit, _)| bits >= *unit && bits.is_multiple_of(*unit))
-        .unwrap_or((1, ""));
-    format!("{}{suffix}", bits / unit)
 }
 
 impl FromStr for LinkLoad {
@@ -70,17 +59,7 @@ impl FromStr for LinkLoad {
     }
 }
 
-impl Serialize for LinkLoad {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for LinkLoad {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
-    }
-}
+stored_as_text!(LinkLoad);
 
 #[cfg(test)]
 mod tests {

@@ -3,8 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-
+use crate::choice::stored_as_text;
 use crate::traffic::Role;
 
 /// What an end can be given: its default is the usual.
@@ -83,17 +82,7 @@ impl<T: EndLevel> FromStr for PerEnd<T> {
     }
 }
 
-impl<T: EndLevel> Serialize for PerEnd<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de, T: EndLevel> Deserialize<'de> for PerEnd<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
-    }
-}
+stored_as_text!(PerEnd<T>, T: EndLevel);
 
 #[cfg(test)]
 mod tests {

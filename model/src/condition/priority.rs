@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use crate::choice::stored_as_text;
 
 /// The scheduling of one end. Written `usual`, `nice:10`, `rt:50`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,17 +22,7 @@ pub enum Priority {
 #[error("'{0}' is no priority: write usual, nice:-20 to nice:19, or rt:1 to rt:98")]
 pub struct PriorityError(String);
 
-impl Serialize for Priority {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Priority {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
-    }
-}
+stored_as_text!(Priority);
 
 impl fmt::Display for Priority {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-
 use super::wire::Wire;
+use super::{LinkError, NAMES, queue};
+use crate::choice::stored_as_text;
 use crate::nearest;
 use crate::quantity::{BitRate, Bytes, Nanos, ParseError};
 
@@ -45,67 +45,6 @@ pub enum LinkKind {
     /// Whatever joins the machines that the plan names. Nothing of it is changed.
     Network,
 }
-
-/// A text that is no link.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum LinkError {
-    /// No such kind.
-    #[error("'{word}' is not a kind of link{hint}; there are: {}", NAMES.join(", "))]
-    Unknown {
-        /// What was written.
-        word: String,
-        /// The nearest right one.
-        hint: String,
-    },
-    /// A shaped link without its rate.
-    #[error("link '{0}' needs a rate, such as '{0} 10M'")]
-    NoRate(&'static str),
-    /// A rate that is none, or nothing at all.
-    #[error("link rate '{text}': {reason}")]
-    Rate {
-        /// What was written.
-        text: String,
-        /// What is wrong.
-        reason: String,
-    },
-    /// A setting that this kind does not have.
-    #[error("link setting '{key}' means nothing here{hint}; there are: {all}")]
-    UnknownSetting {
-        /// What was written.
-        key: String,
-        /// The nearest right one.
-        hint: String,
-        /// What there is.
-        all: String,
-    },
-    /// A setting of a relay's at another link.
-    #[error("{kind} has no '{key}': write 'relay {rate}{key}=...', the wire in user space does that")]
-    NeedsRelay {
-        /// The kind of link.
-        kind: &'static str,
-        /// Its rate, with a blank behind it.
-        rate: String,
-        /// The setting.
-        key: String,
-    },
-    /// A value that the setting cannot take.
-    #[error("link setting {key}={value}: {reason}")]
-    Setting {
-        /// The setting.
-        key: String,
-        /// What was written.
-        value: String,
-        /// What is wrong.
-        reason: String,
-    },
-    /// Settings that contradict each other.
-    #[error("the link makes no sense: {0}")]
-    Senseless(String),
-}
-
-/// The names, as listed for people.
-const NAMES: [&str; 7] =
-    ["veth", "ethernet RATE", "shared-wire RATE", "switch [RATE]", "relay [RATE] [SETTING=VALUE ...]", "loopback", "network"];
 
 impl LinkKind {
     /// Its name without rate and settings.
@@ -166,7 +105,7 @@ impl fmt::Display for LinkKind {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let shaped = |shaped: &Shaped| {
             let queue = shaped.queue.map_or(String::new(), |queue| format!(" queue={queue}"));
-            format!("{} {}{queue}", self.name(), rate_word(shaped.rate))
+            format!("{} {}{queue}", self.name(), shaped.rate.exact())
         };
         f.pad(&match self {
             Self::Ethernet(wire) | Self::SharedWire(wire) | Self::Switch(Some(wire)) => shaped(wire),
@@ -187,7 +126,7 @@ impl FromStr for LinkKind {
         let settings: Vec<(&str, &str)> = words.map(|word| word.split_once('=').unwrap_or((word, ""))).collect();
         let bare = |kind: Self| match (rate, settings.first()) {
             (Some(rate), _) => {
-                Err(LinkError::Rate { text: rate_word(rate), reason: format!("a {name} link has none; write ethernet, or relay") })
+                Err(LinkError::Rate { text: rate.exact(), reason: format!("a {name} link has none; write ethernet, or relay") })
             }
             (None, Some((key, _))) => Err(needs_relay(kind.name(), None, key)),
             (None, None) => Ok(kind),
@@ -236,57 +175,11 @@ fn read_rate(text: &str) -> Result<BitRate, LinkError> {
     }
 }
 
-/// Reads the length of a queue in bytes.
-pub(super) fn queue(text: &str) -> Result<Bytes, LinkError> {
-    let wrong = |reason: String| LinkError::Setting { key: "queue".to_owned(), value: text.to_owned(), reason };
-    let bytes: Bytes = text.parse().map_err(|error: ParseError| wrong(error.to_string()))?;
-    match bytes.get() {
-        // tbf's limit is 32 bits wide; half of that leaves room for its own bucket.
-        2_000..=1_073_741_824 => Ok(bytes),
-        _ => Err(wrong("from 2000 bytes, which hold a frame, to 1G".to_owned())),
-    }
-}
-
 fn needs_relay(kind: &'static str, rate: Option<BitRate>, key: &str) -> LinkError {
-    LinkError::NeedsRelay { kind, rate: rate.map_or(String::new(), |rate| format!("{} ", rate_word(rate))), key: key.to_owned() }
+    LinkError::NeedsRelay { kind, rate: rate.map_or(String::new(), |rate| format!("{} ", rate.exact())), key: key.to_owned() }
 }
 
-/// A setting that does not exist, with the nearest that does.
-pub(super) fn unknown(key: &str, all: &[&'static str]) -> LinkError {
-    let hint = nearest(key, all.iter().copied()).map_or(String::new(), |near| format!("; did you mean '{near}'?"));
-    LinkError::UnknownSetting { key: key.to_owned(), hint, all: all.join(", ") }
-}
-
-/// A rate as it is read: without a blank, nothing rounded away.
-pub(super) fn rate_word(rate: BitRate) -> String {
-    match rate.get() {
-        n if n % 1_000_000_000 == 0 => format!("{}G", n / 1_000_000_000),
-        n if n % 1_000_000 == 0 => format!("{}M", n / 1_000_000),
-        n if n % 1_000 == 0 => format!("{}K", n / 1_000),
-        n => n.to_string(),
-    }
-}
-
-/// A time as it is read, likewise.
-pub(super) fn time_word(time: Nanos) -> String {
-    match time.get() {
-        n if n % 1_000_000 == 0 => format!("{}ms", n / 1_000_000),
-        n if n % 1_000 == 0 => format!("{}us", n / 1_000),
-        n => format!("{n}ns"),
-    }
-}
-
-impl Serialize for LinkKind {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for LinkKind {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
-    }
-}
+stored_as_text!(LinkKind);
 
 #[cfg(test)]
 mod tests {

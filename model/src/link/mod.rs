@@ -1,7 +1,6 @@
 //! What joins the two hosts of a study.
 
 mod kind;
-mod share;
 pub mod wire;
 
 use std::collections::BTreeMap;
@@ -9,12 +8,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::choice::choice;
+use crate::nearest;
+use crate::quantity::{Bytes, ParseError};
 
-pub use kind::{LinkError, LinkKind, Shaped};
-pub use share::Share;
-pub use wire::{HostOrder, HostTime, Medium, Wire};
-
-use kind::{queue, rate_word, time_word, unknown};
+pub use kind::{LinkKind, Shaped};
+pub use wire::{HostOrder, HostTime, Medium, Share, Wire};
 
 choice! {
     /// A device feature that can be turned off and on, by ethtool's short name.
@@ -46,4 +44,82 @@ pub struct Link {
     /// Features to set; those not named stay as the device has them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub offloads: BTreeMap<Offload, bool>,
+}
+
+/// A text that is no link.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LinkError {
+    /// No such kind.
+    #[error("'{word}' is not a kind of link{hint}; there are: {}", NAMES.join(", "))]
+    Unknown {
+        /// What was written.
+        word: String,
+        /// The nearest right one.
+        hint: String,
+    },
+    /// A shaped link without its rate.
+    #[error("link '{0}' needs a rate, such as '{0} 10M'")]
+    NoRate(&'static str),
+    /// A rate that is none, or nothing at all.
+    #[error("link rate '{text}': {reason}")]
+    Rate {
+        /// What was written.
+        text: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A setting that this kind does not have.
+    #[error("link setting '{key}' means nothing here{hint}; there are: {all}")]
+    UnknownSetting {
+        /// What was written.
+        key: String,
+        /// The nearest right one.
+        hint: String,
+        /// What there is.
+        all: String,
+    },
+    /// A setting of a relay's at another link.
+    #[error("{kind} has no '{key}': write 'relay {rate}{key}=...', the wire in user space does that")]
+    NeedsRelay {
+        /// The kind of link.
+        kind: &'static str,
+        /// Its rate, with a blank behind it.
+        rate: String,
+        /// The setting.
+        key: String,
+    },
+    /// A value that the setting cannot take.
+    #[error("link setting {key}={value}: {reason}")]
+    Setting {
+        /// The setting.
+        key: String,
+        /// What was written.
+        value: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// Settings that contradict each other.
+    #[error("the link makes no sense: {0}")]
+    Senseless(String),
+}
+
+/// The names, as listed for people.
+const NAMES: [&str; 7] =
+    ["veth", "ethernet RATE", "shared-wire RATE", "switch [RATE]", "relay [RATE] [SETTING=VALUE ...]", "loopback", "network"];
+
+/// Reads the length of a queue in bytes.
+fn queue(text: &str) -> Result<Bytes, LinkError> {
+    let wrong = |reason: String| LinkError::Setting { key: "queue".to_owned(), value: text.to_owned(), reason };
+    let bytes: Bytes = text.parse().map_err(|error: ParseError| wrong(error.to_string()))?;
+    match bytes.get() {
+        // tbf's limit is 32 bits wide; half of that leaves room for its own bucket.
+        2_000..=1_073_741_824 => Ok(bytes),
+        _ => Err(wrong("from 2000 bytes, which hold a frame, to 1G".to_owned())),
+    }
+}
+
+/// A setting that does not exist, with the nearest that does.
+fn unknown(key: &str, all: &[&'static str]) -> LinkError {
+    let hint = nearest(key, all.iter().copied()).map_or(String::new(), |near| format!("; did you mean '{near}'?"));
+    LinkError::UnknownSetting { key: key.to_owned(), hint, all: all.join(", ") }
 }

@@ -1,9 +1,9 @@
 //! What a relay does to frames.
 
 use std::fmt;
+use std::str::FromStr;
 
-use super::LinkError;
-use super::share::Share;
+use super::{LinkError, queue, unknown};
 use crate::choice::choice;
 use crate::quantity::{BitRate, Bytes, Nanos};
 
@@ -44,6 +44,41 @@ pub struct HostTime {
 impl HostTime {
     /// None at all.
     pub const NONE: Self = Self { time: Nanos::new(0), order: HostOrder::Delay, recovery: Nanos::new(0) };
+}
+
+/// Parts of a whole, in millionths.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Share(u32);
+
+const WHOLE: u32 = 1_000_000;
+
+impl Share {
+    /// Nothing.
+    pub const NONE: Self = Self(0);
+
+    /// As a number from 0 to 1.
+    pub fn as_f64(self) -> f64 {
+        f64::from(self.0) / f64::from(WHOLE)
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}%", f64::from(self.0) / 1e4)
+    }
+}
+
+impl FromStr for Share {
+    type Err = String;
+
+    /// Reads percent: `1%` or `0.05%`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+        match percent.filter(|percent| (0.0..=100.0).contains(percent)) {
+            Some(percent) => Ok(Self((percent * 1e4).round() as u32)),
+            None => Err(format!("'{text}' is no share: write percent from 0% to 100%, such as 0.5%")),
+        }
+    }
 }
 
 /// A wire of a relay's: what becomes of the frames between hosts `a` and `b`.
@@ -97,7 +132,7 @@ impl Wire {
             "jitter" => self.jitter = time()?,
             "loss" => self.loss = value.parse().map_err(wrong)?,
             "reorder" => self.reorder = value.parse().map_err(wrong)?,
-            "queue" => self.queue = Some(super::queue(value)?),
+            "queue" => self.queue = Some(queue(value)?),
             "host" => self.hosts = [host(self.hosts[0], value)?, host(self.hosts[1], value)?],
             "host-a" => self.hosts[0] = host(self.hosts[0], value)?,
             "host-b" => self.hosts[1] = host(self.hosts[1], value)?,
@@ -107,7 +142,7 @@ impl Wire {
             }
             "recovery-a" => self.hosts[0].recovery = time()?,
             "recovery-b" => self.hosts[1].recovery = time()?,
-            _ => return Err(super::unknown(key, &SETTINGS)),
+            _ => return Err(unknown(key, &SETTINGS)),
         }
         Ok(())
     }
@@ -145,14 +180,14 @@ impl fmt::Display for Wire {
     /// What [`Wire::set`] reads, separated by blanks; nothing of what is usual.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         if let Some(rate) = self.rate {
-            write!(f, " {}", super::rate_word(rate))?;
+            write!(f, " {}", rate.exact())?;
         }
         if self.medium != Medium::Full {
             write!(f, " medium={}", self.medium)?;
         }
         for (key, time) in [("delay", self.delay), ("jitter", self.jitter)] {
             if time.get() > 0 {
-                write!(f, " {key}={}", super::time_word(time))?;
+                write!(f, " {key}={}", time.exact())?;
             }
         }
         for (key, share) in [("loss", self.loss), ("reorder", self.reorder)] {
@@ -174,10 +209,10 @@ impl Wire {
         };
         for (host, (time, recovery)) in self.hosts.iter().zip(keys) {
             if host.time.get() > 0 {
-                write!(f, " {time}={}:{}", host.order, super::time_word(host.time))?;
+                write!(f, " {time}={}:{}", host.order, host.time.exact())?;
             }
             if host.recovery.get() > 0 {
-                write!(f, " {recovery}={}", super::time_word(host.recovery))?;
+                write!(f, " {recovery}={}", host.recovery.exact())?;
             }
         }
         Ok(())

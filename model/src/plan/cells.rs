@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::resolve::{Override, PlanError};
+use super::error::PlanError;
 use crate::cell::{Cell, Factor, Level, LevelError};
 use crate::quantity::Bytes;
 use crate::traffic::Test;
@@ -10,6 +10,9 @@ use crate::traffic::Test;
 /// The most cells that all tables of a study cross to: a plan of a few lines
 /// must not fill the memory.
 const MOST: usize = 100_000;
+
+/// Levels given on the command line in place of a factor's own.
+pub type Override = (Factor, Vec<Level>);
 
 /// A table of cells: the levels of its factors, which are crossed.
 pub type Levels = BTreeMap<Factor, Vec<Level>>;

@@ -1,6 +1,6 @@
 //! Which of the settings that a plan asks for nettoll makes on its hosts.
 
-use super::resolve::PlanError;
+use super::error::PlanError;
 use super::{LinkKind, Plan};
 use crate::traffic::Family;
 

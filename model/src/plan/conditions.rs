@@ -1,7 +1,7 @@
 //! Which of the conditions that cells ask for can be brought about on the hosts
 //! of a plan.
 
-use super::resolve::PlanError;
+use super::error::PlanError;
 use super::{LinkKind, Plan};
 use crate::cell::Cell;
 use crate::condition::Placement;

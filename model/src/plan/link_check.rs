@@ -1,7 +1,7 @@
 //! Which links the trials of a plan can cross, and what else these can carry.
 
 use super::Plan;
-use super::resolve::PlanError;
+use super::error::PlanError;
 use crate::cell::{Cell, Factor, LevelError};
 use crate::link::{LinkKind, Offload};
 

@@ -6,6 +6,7 @@
 mod cells;
 mod changes;
 mod conditions;
+mod error;
 mod link_check;
 pub mod raw;
 pub mod receipt;
@@ -24,10 +25,12 @@ use crate::schedule::{Roles, Shape};
 pub use crate::address::{AGENT_PORT, HOST_NAMES, HostAddress, OnLoss};
 pub use crate::cell::{Factor, Level, LevelError};
 pub use crate::link::{Link, LinkKind, Offload};
-pub use cells::Levels;
+pub use crate::schedule::LOOKS;
+pub use cells::{Levels, Override};
+pub use error::PlanError;
 pub use raw::RawPlan;
 pub use receipt::ReceiptPlan;
-pub use resolve::{LEAST_SILENCE, LOAD_OVERHEAD, LOOKS, Override, PlanError, TRIAL_OVERHEAD, resolve};
+pub use resolve::{LEAST_SILENCE, LOAD_OVERHEAD, TRIAL_OVERHEAD, resolve};
 
 /// The presets: the name of each, and its text.
 pub const PRESETS: &[(&str, &str)] = &[

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::cells::Levels;
-use super::resolve::PlanError;
+use super::error::PlanError;
 use crate::address::{HOST_NAMES, HostAddress, OnLoss};
 use crate::cell::{Factor, LevelError};
 use crate::link::{LinkKind, Offload};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::resolve::PlanError;
+use super::error::PlanError;
 use crate::quantity::Nanos;
 
 /// How finely the time of each cell is broken down.

@@ -1,21 +1,17 @@
 //! From what was written to what it means.
 
-use super::cells::resolve_cells;
-use super::changes;
-use super::conditions;
-use super::link_check;
+use super::cells::{Override, resolve_cells};
+use super::error::PlanError;
 use super::raw::{RawBlocks, RawPlan, RawTrial};
 use super::receipt::RawReceipt;
 use super::{Blocks, Plan, PlanEnd};
-use crate::arm::{Arm, ArmError};
-use crate::cell::{Cell, Factor, Level, LevelError};
+use super::{changes, conditions, link_check};
+use crate::arm::Arm;
+use crate::cell::Cell;
 use crate::link::{Link, LinkKind};
 use crate::quantity::{Bytes, Nanos};
+use crate::schedule::LOOKS;
 use crate::traffic::Family;
-
-/// The block counts after which the intervals are looked at. Sparse, because
-/// each further look costs coverage.
-pub const LOOKS: [u32; 7] = [9, 14, 20, 30, 50, 75, 100];
 
 /// What a trial costs beyond its measured time and warm-up, for estimates.
 pub const TRIAL_OVERHEAD: Nanos = Nanos::from_millis(35);
@@ -31,65 +27,6 @@ const LONGEST_DESCRIPTION: usize = 1_000;
 /// No trial is shortened below this: clock edges and a scheduler's slice would
 /// show in it.
 const SHORTEST: Nanos = Nanos::from_millis(20);
-
-/// A plan that cannot be carried out, and what is wrong with it.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum PlanError {
-    /// Not TOML, or a value of the wrong kind.
-    #[error("the plan cannot be read: {0}")]
-    Syntax(String),
-    /// A key that means nothing.
-    #[error("unknown key '{key}' {place}: {hint}there are: {all}")]
-    UnknownKey {
-        /// The key as written.
-        key: String,
-        /// Where it stands.
-        place: String,
-        /// The nearest right one.
-        hint: String,
-        /// The right ones.
-        all: String,
-    },
-    /// A level that its factor, or its cell, cannot take.
-    #[error(transparent)]
-    Level(#[from] LevelError),
-    /// A value outside its limits.
-    #[error("{key} = {value}: {reason}")]
-    Value {
-        /// The key, with its table.
-        key: &'static str,
-        /// The value as understood.
-        value: String,
-        /// The limit.
-        reason: &'static str,
-    },
-    /// An arm that cannot be.
-    #[error(transparent)]
-    Arm(#[from] ArmError),
-    /// Settings that nettoll does not make.
-    #[error("{what}: {reason}")]
-    Change {
-        /// The settings, and who asks for them.
-        what: String,
-        /// Why not, and what to do.
-        reason: String,
-    },
-    /// Nothing to measure.
-    #[error("the plan has no cells: add a [[cells]] table with at least a test and a size")]
-    NoCells,
-    /// More than anyone could measure.
-    #[error("the levels cross to more than {0} cells: give fewer levels")]
-    TooManyCells(usize),
-}
-
-impl PlanError {
-    pub(super) fn syntax(error: toml::de::Error) -> Self {
-        Self::Syntax(error.to_string().trim_end().to_owned())
-    }
-}
-
-/// Levels given on the command line in place of a factor's own.
-pub type Override = (Factor, Vec<Level>);
 
 /// Fills in the defaults, crosses the levels and checks every limit.
 ///
@@ -232,8 +169,8 @@ fn shrink(length: Nanos, budget: Option<Nanos>, warmup: Nanos, trials: u64) -> N
 
 #[cfg(test)]
 mod tests {
-    use super::{Factor, Override, PlanError, RawPlan, resolve};
-    use crate::plan::{PRESETS, Plan, PlanEnd, preset};
+    use super::{Override, PlanError, RawPlan, resolve};
+    use crate::plan::{Factor, PRESETS, Plan, PlanEnd, preset};
     use crate::quantity::{Bytes, Nanos};
     use proptest::prelude::proptest;
 
