@@ -6,7 +6,6 @@ use analysis::receipt::compare_studies;
 use analysis::result::Analysis;
 use analysis::runs::{RunComparison, RunsCompared, compare_runs};
 use analysis::table::TrialTable;
-use anyhow::Context;
 use lab::host_diff;
 use model::Plan;
 
@@ -32,7 +31,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let between = RunComparison::from_candidates(candidates.iter().map(|candidate| held(baseline, candidate, args.threshold)).collect());
     if let Some(place) = &args.html {
         let page = ::report::verdict::html(&between, version::SHORT);
-        std::fs::write(place, page).with_context(|| format!("write {}; does its directory exist, and is it writable?", place.display()))?;
+        output::page(place, &page)?;
     }
     let text = match (args.json, args.markdown) {
         (true, _) => ::report::verdict::json(&between),
@@ -65,7 +64,7 @@ fn held(baseline: &One, candidate: &One, threshold: f64) -> RunsCompared {
     }
 }
 
-/// How two plans measure otherwise; their cells are compared one by one.
+// Settings in which two plans differ; their cells are compared one by one.
 fn settings(a: &Plan, b: &Plan) -> Vec<String> {
     let words = |plan: &Plan| {
         [

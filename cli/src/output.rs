@@ -1,9 +1,12 @@
 //! Standard output: which form, how wide, in colour or not.
 
 use std::env;
+use std::fs;
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::path::Path;
 
 use analysis::result::Analysis;
+use anyhow::Context;
 use report::terminal::Style;
 
 use crate::args::FormatArgs;
@@ -11,7 +14,7 @@ use crate::args::FormatArgs;
 /// Prints an analysis in the form asked for.
 ///
 /// # Errors
-/// What the system refused; a reader that went away is no error.
+// An answer of the system; a reader that went away is no error.
 pub fn print(analysis: &Analysis, format: &FormatArgs) -> io::Result<()> {
     if format.json {
         return write(&report::json::render(analysis));
@@ -22,7 +25,7 @@ pub fn print(analysis: &Analysis, format: &FormatArgs) -> io::Result<()> {
     write(&report::terminal::render(analysis, style()))
 }
 
-/// How standard output is written.
+// Style of standard output.
 pub fn style() -> Style {
     let terminal = io::stdout().is_terminal();
     let width = if terminal { console::Term::stdout().size().1 as usize } else { 80 };
@@ -39,7 +42,7 @@ pub fn note(words: &str) {
 /// Writes a text and makes sure that it ends its line.
 ///
 /// # Errors
-/// What the system refused; a reader that went away is no error.
+// An answer of the system; a reader that went away is no error.
 pub fn write(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
@@ -47,4 +50,12 @@ pub fn write(text: &str) -> io::Result<()> {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         answer => answer,
     }
+}
+
+/// Writes a page to the file that the user named.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn page(place: &Path, page: &str) -> anyhow::Result<()> {
+    fs::write(place, page).with_context(|| format!("write {}; does its directory exist, and is it writable?", place.display()))
 }

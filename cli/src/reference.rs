@@ -25,7 +25,7 @@ pub fn run(args: &ReferenceArgs) -> Result<Exit, Failure> {
     };
     if let Some(place) = &args.html {
         let page = report::reference::html(&analysis, crate::version::SHORT);
-        std::fs::write(place, page).with_context(|| format!("write {}; does its directory exist, and is it writable?", place.display()))?;
+        output::page(place, &page)?;
     }
     if args.json {
         output::write(&report::reference::json(&analysis))?;
@@ -38,11 +38,11 @@ pub fn run(args: &ReferenceArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// What is asked for; `None` when nothing is.
+// The analysis asked for; `None` when nothing is.
 fn analysis(args: &ReferenceArgs, run: Option<&PathBuf>) -> Result<Option<ReferenceAnalysis>, Failure> {
     let mut foreign = Vec::new();
     if let Some(run) = run {
-        foreign.push(analysis::published::as_foreign(&crate::report::analyse(run)?));
+        foreign.push(analysis::published::as_foreign(&crate::report::analyse(run, None)?));
     }
     foreign.extend(peers("iperf3", &args.iperf3, |text| read::iperf3::parse(text).map(|found| vec![found]))?);
     foreign.extend(peers("netperf", &args.netperf, read::netperf::parse)?);
@@ -97,7 +97,7 @@ fn label(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
-/// What a file holds, no more of it than is understood.
+// Text of a file, no more of it than is understood.
 fn text(path: &Path) -> Result<String, Failure> {
     let most = read::MOST_BYTES as u64 + 1;
     let mut held = Vec::new();

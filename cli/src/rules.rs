@@ -18,7 +18,7 @@ const MOST_BYTES: u64 = (1 << 20) + 1;
 pub struct Own {
     /// The file, as given.
     pub source: String,
-    /// What it says.
+    // Rules in it.
     pub rules: Rules,
 }
 

@@ -92,7 +92,7 @@ fn conclude(path: &Path, plan: &Plan, outcome: Result<Status, StudyError>, rules
     let nothing = matches!(&outcome, Err(error) if error.says_nothing_of_trials());
     let silent = nothing || outcome.is_err() && args.format.json;
     let reported = match silent {
-        true => report::write_by(path, rules.as_ref()).map(|_| Exit::Done),
+        true => report::write(path, rules.as_ref()).map(|_| Exit::Done),
         false => {
             report::analyse_and_print(path, &Answer { rules, show_rules: args.rules.show_rules, markdown: false, format: &args.format })
         }

@@ -1,4 +1,4 @@
-//! What this build is.
+/! Identity of this build.
 
 use std::sync::LazyLock;
 

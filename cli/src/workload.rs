@@ -19,7 +19,7 @@ use crate::exit::{Exit, Failure};
 use crate::recorder::Recorder;
 use crate::{output, report, signals, version};
 
-/// What a sweep measures, with a cell for each series.
+// Plan of a sweep, with a cell for each series.
 const PLAN: &str = include_str!("../../plans/workload.toml");
 
 /// The longest file of sizes that is read: what its reader takes, and a byte more.
@@ -195,7 +195,7 @@ fn measure(plan: &Plan, args: &WorkloadArgs, now: u64) -> Result<Option<(PathBuf
     let path = recorder.path();
     let outcome = lab::study::run(plan, &credentials, &mut recorder);
     drop(recorder);
-    report::write(&path)?;
+    report::write(&path, None)?;
     let status = outcome.with_context(|| format!("the workloads stopped; their finished trials are in {}", path.display()))?;
     Ok(Some((path, status)))
 }
@@ -205,7 +205,7 @@ fn show(study: &WorkloadStudy, sizes: &Path, mixes: Option<&Path>, args: &Worklo
     let origin = Origin { sizes: &sizes, mixes: mixes.as_deref().filter(|_| study.same_run.is_some()) };
     if let Some(place) = &args.html {
         let page = ::report::workload::html(study, origin, version::SHORT);
-        std::fs::write(place, page).with_context(|| format!("write {}; does its directory exist, and is it writable?", place.display()))?;
+        output::page(place, &page)?;
     }
     if args.json {
         return Ok(output::write(&::report::workload::json(study, origin))?);

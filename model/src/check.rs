@@ -1,4 +1,4 @@
-//! What this machine offers a study, and what it lacks: the doctor's findings.
+/! Findings of the doctor: what this machine offers a study, and what it lacks.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +29,7 @@ choice! {
 }
 
 choice! {
-    /// How much depends on what is checked.
+    // Importance of what is checked.
     Need, "a need" {
         /// Without it the study `quick` cannot run.
         Required = "required",
@@ -43,30 +43,30 @@ choice! {
 /// One thing that was tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
-    /// What it is about.
+    // Part of the machine.
     pub area: Area,
-    /// What was tried, in a few words; unique within its area.
+    // Name of the attempt, in a few words; unique within its area.
     pub name: String,
-    /// How much depends on it.
+    // Importance.
     pub need: Need,
-    /// What came of it.
+    // Outcome.
     pub state: State,
 }
 
-/// What came of a check.
+// Outcome of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// It is there and can be used.
     Present {
-        /// What is worth knowing of it; may be empty.
+        // Details worth knowing; may be empty.
         detail: String,
     },
     /// It is not there, or not for this user.
     Absent {
-        /// What was tried and what the system answered, with the errno's name.
+        // The attempt and the system's answer, with the errno's name.
         answer: String,
-        /// What to do about it, or do without.
+        // Remedy, or what to do without it.
         remedy: String,
     },
 }

@@ -121,7 +121,7 @@ counters! {
 }
 
 counters! {
-    /// What a wire of nettoll's own did with the frames of both directions.
+    // Counts of the frames of both directions on a wire of nettoll's own.
     WireCounters {
         /// Frames that it was handed, where it can tell.
         handed,

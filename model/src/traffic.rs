@@ -1,4 +1,4 @@
-//! What is sent, and which way.
+//! Traffic: tests and roles.
 
 use crate::choice::choice;
 
@@ -64,7 +64,7 @@ choice! {
 }
 
 choice! {
-    /// How an end waits for what is to come.
+    // Way in which an end waits for what is to come.
     #[derive(Default)]
     Waiting, "a way of waiting" {
         /// In the receive call, which costs a wake-up where nothing has come yet.

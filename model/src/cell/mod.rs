@@ -27,11 +27,11 @@ pub const STAMP: u64 = 16;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cell {
-    /// What is done.
+    // The test.
     pub test: Test,
     /// The version of IP below it.
     pub family: Family,
-    /// How messages reach the kernel.
+    // Way in which messages reach the kernel.
     pub api: Api,
     /// Messages that one call hands over or fetches; at least 1, and 1 where the
     /// api takes one a call.
@@ -53,16 +53,16 @@ pub struct Cell {
     /// SO_RCVBUF at both ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rcvbuf: Option<Bytes>,
-    /// How many flows run beside each other, each with a thread of its own; at least 1.
+    // Number of concurrent flows, each with a thread of its own; at least 1.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub flows: u32,
-    /// What each flow offers; `None`: all that it can.
+    // Rate that each flow offers; `None`: all that it can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<OfferedRate>,
-    /// How it waits, where a rate is offered.
+    // Way in which it waits, where a rate is offered.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub pacing: Pacing,
-    /// How both ends wait for what is to come. A requester with a rate waits as
+    // Way in which both ends wait for what is to come. A requester with a rate waits as
     /// `pacing` says.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub waiting: Waiting,
@@ -86,7 +86,7 @@ pub struct Cell {
     /// Measured messages of a trial, in place of the plan's end; at least 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
-    /// What it is run under.
+    // Conditions that it is run under.
     #[serde(default, skip_serializing_if = "Conditions::is_usual")]
     pub conditions: Conditions,
 }

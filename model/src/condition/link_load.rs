@@ -1,4 +1,4 @@
-//! What else the link carries.
+/! Other traffic on the link.
 
 use std::fmt;
 use std::str::FromStr;

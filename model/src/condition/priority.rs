@@ -1,4 +1,4 @@
-//! How the scheduler prefers an end.
+/! Scheduling priority of an end.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! What joins the two hosts of a study.
+/! Links between the two hosts of a study.
 
 mod kind;
 pub mod wire;
@@ -36,7 +36,7 @@ choice! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    /// What it is made of.
+    // Kind of link.
     pub kind: LinkKind,
     /// Largest IP packet in bytes, 68 to 65,535; `None` leaves the device's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,7 +52,7 @@ pub enum LinkError {
     /// No such kind.
     #[error("'{word}' is not a kind of link{hint}; there are: {}", NAMES.join(", "))]
     Unknown {
-        /// What was written.
+        // Text as written.
         word: String,
         /// The nearest right one.
         hint: String,
@@ -63,19 +63,19 @@ pub enum LinkError {
     /// A rate that is none, or nothing at all.
     #[error("link rate '{text}': {reason}")]
     Rate {
-        /// What was written.
+        // Text as written.
         text: String,
-        /// What is wrong.
+        // Reason.
         reason: String,
     },
     /// A setting that this kind does not have.
     #[error("link setting '{key}' means nothing here{hint}; there are: {all}")]
     UnknownSetting {
-        /// What was written.
+        // Text as written.
         key: String,
         /// The nearest right one.
         hint: String,
-        /// What there is.
+        // Settings that there are.
         all: String,
     },
     /// A setting of a relay's at another link.
@@ -93,9 +93,9 @@ pub enum LinkError {
     Setting {
         /// The setting.
         key: String,
-        /// What was written.
+        // Text as written.
         value: String,
-        /// What is wrong.
+        // Reason.
         reason: String,
     },
     /// Settings that contradict each other.

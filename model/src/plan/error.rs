@@ -1,4 +1,4 @@
-//! What is wrong with a plan.
+/! Errors in plans.
 
 use crate::arm::ArmError;
 use crate::cell::LevelError;
@@ -14,7 +14,7 @@ pub enum PlanError {
     UnknownKey {
         /// The key as written.
         key: String,
-        /// Where it stands.
+        // Its place.
         place: String,
         /// The nearest right one.
         hint: String,
