@@ -31,7 +31,7 @@ fn main() {
     println!("cargo::rustc-env=NETTOLL_FEATURES={}", features().join(" "));
 }
 
-// Sources that the program is compiled from, relative to the root.
+/// Sources that the program is compiled from, relative to the root.
 fn sources(root: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -70,7 +70,7 @@ fn epoch() -> Option<String> {
     said(Command::new("date").args(["-u", "-d", &format!("@{seconds}"), "+%Y-%m-%d"]))
 }
 
-// Line that a command prints; `None` where it fails or is missing.
+/// Line that a command prints; `None` where it fails or is missing.
 fn said(command: &mut Command) -> Option<String> {
     let output = command.output().ok().filter(|output| output.status.success())?;
     let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();

@@ -18,7 +18,7 @@ use crate::output;
 /// Serves controllers until it is told to end.
 ///
 /// # Errors
-// A reason that keeps it from serving, or from serving safely.
+/// A reason that keeps it from serving, or from serving safely.
 pub fn run(args: &AgentArgs) -> Result<Exit, Failure> {
     let credentials = args.trust.load()?;
     let open = !credentials.is_empty();

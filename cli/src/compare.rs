@@ -64,7 +64,7 @@ fn held(baseline: &One, candidate: &One, threshold: f64) -> RunsCompared {
     }
 }
 
-// Settings in which two plans differ; their cells are compared one by one.
+/// Settings in which two plans differ; their cells are compared one by one.
 fn settings(a: &Plan, b: &Plan) -> Vec<String> {
     let words = |plan: &Plan| {
         [

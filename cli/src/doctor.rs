@@ -7,7 +7,7 @@ use crate::output;
 /// Says what this machine offers; fails when `quick` cannot run here.
 ///
 /// # Errors
-// An answer of the system.
+/// An answer of the system.
 pub fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
     let checks = lab::doctor::examine();
     let text = match args.json {

@@ -8,11 +8,11 @@ use std::process::ExitCode;
 use analysis::verdict::Conclusion;
 use model::plan::PlanError;
 
-// Ways in which the tool ends.
+/// Ways in which the tool ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    // The task is done.
+    /// The task is done.
     Done = 0,
     /// It could not be done, or was interrupted.
     Failed = 1,
@@ -30,7 +30,7 @@ impl Exit {
         ExitCode::from(self as u8)
     }
 
-    // The exit for what a comparison concludes.
+    /// The exit for what a comparison concludes.
     pub const fn of(conclusion: Conclusion) -> Self {
         match conclusion {
             Conclusion::Done => Self::Done,

@@ -1,4 +1,4 @@
-/! Parts that nettoll starts itself as.
+//! Parts that nettoll starts itself as.
 
 use std::fs::File;
 use std::io;
@@ -20,7 +20,7 @@ pub fn host(args: &HostArgs) -> Result<Exit, Failure> {
 /// Makes host-wide changes until the controller is gone, and undoes them.
 ///
 /// # Errors
-// A change that could not be undone.
+/// A change that could not be undone.
 pub fn guard() -> Result<Exit, Failure> {
     lab::arm::guard::run()?;
     Ok(Exit::Done)
@@ -53,7 +53,7 @@ pub fn endpoint() -> Result<Exit, Failure> {
 /// Is a part of a host's load.
 ///
 /// # Errors
-// An error of the part.
+/// An error of the part.
 pub fn load(args: &LoadArgs) -> Result<Exit, Failure> {
     lab::load::play(&args.words)?;
     Ok(Exit::Done)

@@ -14,7 +14,7 @@ use crate::args::FormatArgs;
 /// Prints an analysis in the form asked for.
 ///
 /// # Errors
-// An answer of the system; a reader that went away is no error.
+/// An answer of the system; a reader that went away is no error.
 pub fn print(analysis: &Analysis, format: &FormatArgs) -> io::Result<()> {
     if format.json {
         return write(&report::json::render(analysis));
@@ -25,7 +25,7 @@ pub fn print(analysis: &Analysis, format: &FormatArgs) -> io::Result<()> {
     write(&report::terminal::render(analysis, style()))
 }
 
-// Style of standard output.
+/// Style of standard output.
 pub fn style() -> Style {
     let terminal = io::stdout().is_terminal();
     let width = if terminal { console::Term::stdout().size().1 as usize } else { 80 };
@@ -42,7 +42,7 @@ pub fn note(words: &str) {
 /// Writes a text and makes sure that it ends its line.
 ///
 /// # Errors
-// An answer of the system; a reader that went away is no error.
+/// An answer of the system; a reader that went away is no error.
 pub fn write(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };

@@ -1,4 +1,4 @@
-/! Progress of a study, on standard error, if that is a terminal. What
+//! Progress of a study, on standard error, if that is a terminal. What
 //! holds it up is said there in any case.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -11,7 +11,7 @@ use crate::output;
 pub struct Progress {
     bar: ProgressBar,
     blocks: u32,
-    // Last reason given for why nothing goes on.
+    /// Last reason given for why nothing goes on.
     held_up: Option<String>,
 }
 

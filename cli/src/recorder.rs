@@ -26,7 +26,7 @@ impl Recorder {
     /// Makes the run's directory.
     ///
     /// # Errors
-    // An answer of the system.
+    /// An answer of the system.
     pub fn create(root: &Path, plan: &Plan, started_ms: u64, interrupted: Arc<AtomicBool>) -> anyhow::Result<Self> {
         let directory = RunDirectory::create(root, &plan.name, started_ms)?;
         let run = Run {
@@ -49,7 +49,7 @@ impl Recorder {
         Self { directory, run, progress, interrupted }
     }
 
-    // Path of the run.
+    /// Path of the run.
     pub fn path(&self) -> PathBuf {
         self.directory.path().to_owned()
     }

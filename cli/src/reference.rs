@@ -38,7 +38,7 @@ pub fn run(args: &ReferenceArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-// The analysis asked for; `None` when nothing is.
+/// The analysis asked for; `None` when nothing is.
 fn analysis(args: &ReferenceArgs, run: Option<&PathBuf>) -> Result<Option<ReferenceAnalysis>, Failure> {
     let mut foreign = Vec::new();
     if let Some(run) = run {
@@ -97,7 +97,7 @@ fn label(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
-// Text of a file, no more of it than is understood.
+/// Text of a file, no more of it than is understood.
 fn text(path: &Path) -> Result<String, Failure> {
     let most = read::MOST_BYTES as u64 + 1;
     let mut held = Vec::new();

@@ -28,7 +28,7 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     analyse_and_print(&path, &Answer { rules, show_rules: args.rules.show_rules, markdown: args.markdown, format: &args.format })
 }
 
-// Form of the answer: how a run is analysed and what is printed of it.
+/// Form of the answer: how a run is analysed and what is printed of it.
 #[derive(Debug)]
 pub struct Answer<'a> {
     /// Rules in place of those that come with nettoll.
@@ -45,7 +45,7 @@ pub struct Answer<'a> {
 /// where there are samples, and prints.
 ///
 /// # Errors
-// A file that cannot be read or written. In JSON nothing is printed then: the failure stands alone.
+/// A file that cannot be read or written. In JSON nothing is printed then: the failure stands alone.
 pub fn analyse_and_print(path: &Path, answer: &Answer) -> Result<Exit, Failure> {
     let format = answer.format;
     let (analysis, written) = analyse_and_write(path, answer.rules.as_ref())?;
@@ -72,7 +72,7 @@ pub fn analyse_and_print(path: &Path, answer: &Answer) -> Result<Exit, Failure> 
     Ok(concluded)
 }
 
-// Conclusion on the arms; a run without any is done.
+/// Conclusion on the arms; a run without any is done.
 fn concluded(analysis: &Analysis) -> Exit {
     match analysis.verdicts() {
         [] => Exit::Done,

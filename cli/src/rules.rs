@@ -18,7 +18,7 @@ const MOST_BYTES: u64 = (1 << 20) + 1;
 pub struct Own {
     /// The file, as given.
     pub source: String,
-    // Rules in it.
+    /// Rules in it.
     pub rules: Rules,
 }
 

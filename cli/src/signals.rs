@@ -1,4 +1,4 @@
-/! Signals that ask the tool to end.
+//! Signals that ask the tool to end.
 
 use std::io;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::exit::Exit;
 /// once, which loses no finished trial either.
 ///
 /// # Errors
-// An answer of the system.
+/// An answer of the system.
 pub fn listen() -> io::Result<Arc<AtomicBool>> {
     let interrupted = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {

@@ -1,4 +1,4 @@
-/! Identity of this build.
+//! Identity of this build.
 
 use std::sync::LazyLock;
 

@@ -19,7 +19,7 @@ use crate::exit::{Exit, Failure};
 use crate::recorder::Recorder;
 use crate::{output, report, signals, version};
 
-// Plan of a sweep, with a cell for each series.
+/// Plan of a sweep, with a cell for each series.
 const PLAN: &str = include_str!("../../plans/workload.toml");
 
 /// The longest file of sizes that is read: what its reader takes, and a byte more.

@@ -1,4 +1,4 @@
-/! Addresses of the hosts of a study that are other machines.
+//! Addresses of the hosts of a study that are other machines.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ pub const AGENT_PORT: u16 = 10_984;
 pub const HOST_NAMES: [&str; 2] = ["a", "b"];
 
 choice! {
-    // Conduct of a study when an agent vanishes.
+    /// Conduct of a study when an agent vanishes.
     #[derive(Default)]
     OnLoss, "what to do when a host is lost" {
         /// It records the trial as failed, finds the agent again and goes on.
@@ -25,7 +25,7 @@ choice! {
     }
 }
 
-// Address of an agent: `name`, `name:port`, `[address]:port` or an address, and
+/// Address of an agent: `name`, `name:port`, `[address]:port` or an address, and
 /// `,data=ADDRESS` where the messages are to take another address than the
 /// control connection does.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-/! Commands to a host for the arm of a trial: the state that its devices and
+//! Commands to a host for the arm of a trial: the state that its devices and
 //! its kernel are to be in, commands to run, another program for the endpoint.
 
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub enum ArmRequest {
     Run {
         /// The command.
         command: String,
-        // Further variables of its environment.
+        /// Further variables of its environment.
         environment: Vec<(String, String)>,
     },
     /// Say which nettoll a program is.
@@ -47,7 +47,7 @@ pub enum ArmReply {
     NotOwn(Vec<(String, String)>),
     /// All is as wanted.
     Adjusted(Vec<AppliedSetting>),
-    // Version as the program states it.
+    /// Version as the program states it.
     Version(String),
 }
 
@@ -79,8 +79,8 @@ impl Wanted {
 pub struct AppliedSetting {
     /// Its name, as in an arm.
     pub name: String,
-    // Value asked for.
+    /// Value asked for.
     pub asked: String,
-    // Value that the system gave when it was read back.
+    /// Value that the system gave when it was read back.
     pub got: String,
 }

@@ -20,7 +20,7 @@ const MOST: usize = 16;
 pub struct Arm {
     /// Its name: 1 to 40 letters, digits, `-`, `_`, `.`.
     pub name: String,
-    // Settings, in the order in which they were written; nothing twice.
+    /// Settings, in the order in which they were written; nothing twice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<Setting>,
 }
@@ -31,9 +31,9 @@ pub enum ArmError {
     /// A text that is no arm.
     #[error("'{text}' is no arm: {reason}; write NAME, or NAME: SETTING=VALUE, SETTING=VALUE, such as 'bbr: cc=bbr'")]
     Text {
-        // Text as written.
+        /// Text as written.
         text: String,
-        // Reason.
+        /// Reason.
         reason: String,
     },
     /// A setting that is none.
@@ -41,7 +41,7 @@ pub enum ArmError {
     Setting {
         /// The arm.
         arm: String,
-        // Reason.
+        /// Reason.
         error: SettingError,
     },
     /// A setting that stands there twice.
@@ -59,7 +59,7 @@ pub enum ArmError {
         arm: String,
         /// The cell.
         cell: String,
-        // Reason.
+        /// Reason.
         error: LevelError,
     },
     /// One arm, or too many.
@@ -127,7 +127,7 @@ impl Arm {
         })
     }
 
-    // Returns what it sets besides the cell.
+    /// Returns what it sets besides the cell.
     pub fn host_settings(&self) -> HostSettings {
         HostSettings::new(&self.settings)
     }

@@ -1,4 +1,4 @@
-/! Findings of the doctor: what this machine offers a study, and what it lacks.
+//! Findings of the doctor: what this machine offers a study, and what it lacks.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +29,7 @@ choice! {
 }
 
 choice! {
-    // Importance of what is checked.
+    /// Importance of what is checked.
     Need, "a need" {
         /// Without it the study `quick` cannot run.
         Required = "required",
@@ -43,30 +43,30 @@ choice! {
 /// One thing that was tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
-    // Part of the machine.
+    /// Part of the machine.
     pub area: Area,
-    // Name of the attempt, in a few words; unique within its area.
+    /// Name of the attempt, in a few words; unique within its area.
     pub name: String,
-    // Importance.
+    /// Importance.
     pub need: Need,
-    // Outcome.
+    /// Outcome.
     pub state: State,
 }
 
-// Outcome of a check.
+/// Outcome of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
     /// It is there and can be used.
     Present {
-        // Details worth knowing; may be empty.
+        /// Details worth knowing; may be empty.
         detail: String,
     },
     /// It is not there, or not for this user.
     Absent {
-        // The attempt and the system's answer, with the errno's name.
+        /// The attempt and the system's answer, with the errno's name.
         answer: String,
-        // Remedy, or what to do without it.
+        /// Remedy, or what to do without it.
         remedy: String,
     },
 }

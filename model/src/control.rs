@@ -33,12 +33,12 @@ use crate::unavailable::Unavailable;
 /// The version that both sides must speak. Each side's first message says it.
 pub const CONTROL_VERSION: u32 = 4;
 
-// Task of an endpoint in one trial.
+/// Task of an endpoint in one trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Task {
     /// Its part.
     pub role: Role,
-    // The cell to run.
+    /// The cell to run.
     pub cell: Cell,
     /// The address it binds to, port included (0 lets the kernel choose).
     pub local: SocketAddr,
@@ -53,22 +53,22 @@ pub struct Task {
     /// message is sent to an address that has not shown one, and nothing at all
     /// to whoever comes and has not.
     pub cookie: Cookie,
-    // End of the measured part.
+    /// End of the measured part.
     pub end: TrialEnd,
-    // Time for which messages flow before the measured part.
+    /// Time for which messages flow before the measured part.
     pub warmup: Nanos,
-    // Time for which a receiver waits for more after the sender's end was announced.
+    /// Time for which a receiver waits for more after the sender's end was announced.
     pub silence: Nanos,
-    // Time for which a requester waits for an answer before it counts it lost.
+    /// Time for which a requester waits for an answer before it counts it lost.
     pub answer_limit: Nanos,
     /// Whether the kernel takes interrupt time out of process time, so that it
     /// has to be added.
     pub irq_time_subtracted: bool,
-    // Time between two reports of the endpoint's progress; `None`: none, which
+    /// Time between two reports of the endpoint's progress; `None`: none, which
     /// is the quietest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Nanos>,
-    // Limits that the host sets.
+    /// Limits that the host sets.
     #[serde(default)]
     pub limits: Limits,
 }
@@ -100,7 +100,7 @@ impl std::fmt::Debug for Cookie {
     }
 }
 
-// Limits of a host for one trial. Whatever goes beyond is ended and said.
+/// Limits of a host for one trial. Whatever goes beyond is ended and said.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// From its preparation to its report.
@@ -119,7 +119,7 @@ pub enum ToEndpoint {
     Prepare(Box<Task>),
     /// Connect to the other end, or accept it.
     Connect {
-        // Addresses that the other end is bound to: one, or for UDP one a flow.
+        /// Addresses that the other end is bound to: one, or for UDP one a flow.
         peers: Vec<SocketAddr>,
     },
     /// Let messages flow.
@@ -139,14 +139,14 @@ pub enum FromEndpoint {
     },
     /// The sockets are open.
     Ready {
-        // Addresses that they are bound to: one, or for UDP one a flow.
+        /// Addresses that they are bound to: one, or for UDP one a flow.
         addresses: Vec<SocketAddr>,
         /// Why a traffic thread could not be bound to its CPU, if so.
         not_bound: Option<String>,
     },
     /// Both ends are joined.
     Connected,
-    // Progress, as often as the task asked for it.
+    /// Progress, as often as the task asked for it.
     Progress(Box<Progress>),
     /// This end has sent its last message. Both ends say it where both send.
     Sent(Sent),
@@ -154,12 +154,12 @@ pub enum FromEndpoint {
     Done(Box<EndReport>),
     /// The trial failed here.
     Failed {
-        // The attempt, the system's answer, and the remedy.
+        /// The attempt, the system's answer, and the remedy.
         error: String,
     },
 }
 
-// Messages and bytes that one end has sent, from its first message to its last.
+/// Messages and bytes that one end has sent, from its first message to its last.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sent {
     /// Messages of each flow.
@@ -169,7 +169,7 @@ pub struct Sent {
 }
 
 impl Sent {
-    // The counts of a single flow.
+    /// The counts of a single flow.
     pub fn one(messages: u64, bytes: u64) -> Self {
         Self { messages: vec![messages], bytes }
     }
@@ -258,10 +258,10 @@ pub enum ToHost {
     },
 }
 
-// Observation of an endpoint.
+/// Observation of an endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observe {
-    // The pass; never [`Pass::Clean`].
+    /// The pass; never [`Pass::Clean`].
     pub pass: Pass,
     /// Distance of two samples by the CPU clock.
     pub period: Nanos,
@@ -288,12 +288,12 @@ pub struct LinkEnd {
     /// a frame allows: no features that bundle, and no timestamps.
     #[serde(default)]
     pub charged: bool,
-    // Rate at which this end may send.
+    /// Rate at which this end may send.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<Shape>,
 }
 
-// Rate at which a device may send.
+/// Rate at which a device may send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shape {
     /// Bits a second on the wire.
@@ -310,12 +310,12 @@ pub struct Shape {
 /// A wire to be made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WireTask {
-    // Kind of link.
+    /// Kind of link.
     pub kind: LinkKind,
     /// Largest IP packet, where it is not the usual one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mtu: Option<u32>,
-    // Seed of whatever is left to chance.
+    /// Seed of whatever is left to chance.
     pub seed: u64,
     /// Its ends, in turn of either side.
     pub ends: Vec<WireEnd>,
@@ -324,7 +324,7 @@ pub struct WireTask {
 /// One end of a wire.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WireEnd {
-    // Name of the device there.
+    /// Name of the device there.
     pub device: String,
     /// Its hardware address.
     pub mac: [u8; 6],
@@ -332,7 +332,7 @@ pub struct WireEnd {
     pub pid: u32,
 }
 
-// Route from one host to another.
+/// Route from one host to another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Route {
     /// The device that the traffic takes.
@@ -365,9 +365,9 @@ pub enum FromHost {
     },
     /// The last command is carried out.
     Done,
-    // Answer for the arm of the trial.
+    /// Answer for the arm of the trial.
     Arm(ArmReply),
-    // Answer for the conditions of the trial.
+    /// Answer for the conditions of the trial.
     #[serde(rename = "beside")]
     Background(BackgroundReply),
     /// The end of the link is up.
@@ -378,7 +378,7 @@ pub enum FromHost {
     },
     /// Counters as asked.
     Counters(Box<HostCounters>),
-    // Counts of the frames on the wire.
+    /// Counts of the frames on the wire.
     Wire(WireCounters),
     /// Facts as asked.
     Facts(Box<HostFacts>),
@@ -388,12 +388,12 @@ pub enum FromHost {
     Cpus(Vec<CpuPlace>),
     /// The host's time.
     Clock {
-        // Reading of its monotonic clock.
+        /// Reading of its monotonic clock.
         now: Nanos,
     },
     /// Others are before this controller. Said again whenever it moves up.
     Waiting {
-        // Trials that come before its own; at least 1.
+        /// Trials that come before its own; at least 1.
         place: u32,
     },
     /// The host is free for this controller's trial.
@@ -421,7 +421,7 @@ pub enum FromHost {
     },
     /// The last command failed.
     Failed {
-        // The attempt, the system's answer, and the remedy.
+        /// The attempt, the system's answer, and the remedy.
         error: String,
     },
 }

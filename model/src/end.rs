@@ -1,4 +1,4 @@
-/! Counts of one end of a trial.
+//! Counts of one end of a trial.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ pub struct EndReport {
     /// records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp_at_start: Option<TcpInfo>,
-    // Data that a sender of a TCP stream had under way, sampled while it sent;
+    /// Data that a sender of a TCP stream had under way, sampled while it sent;
     /// `None` where nobody looked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight: Option<InFlight>,
@@ -60,13 +60,13 @@ pub struct EndReport {
     /// account the counts are added and the rest is of the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<FlowReport>,
-    // Counts of this end in the other's role, where both send.
+    /// Counts of this end in the other's role, where both send.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back: Option<Back>,
-    // Adherence of a sender to its schedule.
+    /// Adherence of a sender to its schedule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Schedule>,
-    // Figures that a receiver read off messages that carry a number and a time.
+    /// Figures that a receiver read off messages that carry a number and a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub one_way: Option<OneWay>,
     /// Messages that the api itself dropped over the whole trial, by the names of its
@@ -83,7 +83,7 @@ pub struct EndReport {
 pub struct InFlight {
     /// The most that were seen at once (TCP_INFO's `tcpi_unacked`).
     pub most: u32,
-    // Number of samples.
+    /// Number of samples.
     pub looks: u64,
 }
 
@@ -106,7 +106,7 @@ pub struct FlowReport {
     pub tcp_at_start: Option<TcpInfo>,
 }
 
-// Counts of an end in the other's role.
+/// Counts of an end in the other's role.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Back {
     /// Counts within the window.
@@ -115,7 +115,7 @@ pub struct Back {
     pub total: Counts,
 }
 
-// Adherence of a sender to its schedule within the window.
+/// Adherence of a sender to its schedule within the window.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schedule {
     /// Messages that the schedule has in the window.
@@ -123,7 +123,7 @@ pub struct Schedule {
     /// Messages that had not been sent by the end of the window though their
     /// time had come.
     pub behind: u64,
-    // Time from the intended to the real begin of each send, in ns: an
+    /// Time from the intended to the real begin of each send, in ns: an
     /// HdrHistogram V2 in base64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lateness: Option<String>,
@@ -133,7 +133,7 @@ pub struct Schedule {
     pub uncorrected: Option<String>,
 }
 
-// Figures that a receiver read off messages that carry a number and a time, within the window.
+/// Figures that a receiver read off messages that carry a number and a time, within the window.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OneWay {
     /// Messages read.
@@ -149,7 +149,7 @@ pub struct OneWay {
     /// less the sender's at the least of all. It holds the offset of the clocks
     /// and the shortest way.
     pub base: i64,
-    // Time that each message took beyond the shortest, in ns: an
+    /// Time that each message took beyond the shortest, in ns: an
     /// HdrHistogram V2 in base64.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beyond_base: Option<String>,
@@ -157,14 +157,14 @@ pub struct OneWay {
     pub jitter: u64,
 }
 
-// Progress of an end: one interval of its window.
+/// Progress of an end: one interval of its window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
-    // Place of the interval.
+    /// Place of the interval.
     pub interval: Window,
     /// Counts within it, all flows together.
     pub counts: Counts,
-    // Counts of the other role within it, where both send.
+    /// Counts of the other role within it, where both send.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back: Option<Counts>,
     /// TCP's account at the end of the interval. Of several flows the counts are
@@ -180,20 +180,20 @@ pub struct Progress {
 /// The measured part of a trial at one end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
-    // Begin.
+    /// Begin.
     pub start: Nanos,
-    // End; never before `start`.
+    /// End; never before `start`.
     pub end: Nanos,
 }
 
 impl Window {
-    // Returns its length.
+    /// Returns its length.
     pub const fn length(self) -> Nanos {
         self.end.since(self.start)
     }
 }
 
-// Traffic that went through the calls of one end.
+/// Traffic that went through the calls of one end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Calls that moved data.
@@ -263,9 +263,9 @@ pub struct SocketOption {
     pub name: OptionName,
     /// What the plan asked for; `None` left it to the kernel.
     pub asked: Option<OptionValue>,
-    // Value that the kernel gave right after setting it, or its errno in words.
+    /// Value that the kernel gave right after setting it, or its errno in words.
     pub set: OptionValue,
-    // Value that the kernel gave at the end of the trial.
+    /// Value that the kernel gave at the end of the trial.
     pub got: OptionValue,
 }
 

@@ -23,7 +23,7 @@ pub enum FrameError {
     TooLong {
         /// Its length as announced.
         announced: u64,
-        // Longest that is accepted.
+        /// Longest that is accepted.
         longest: usize,
     },
     /// Not the message expected.
@@ -54,7 +54,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    // A reader of bodies with at most `longest` bytes.
+    /// A reader of bodies with at most `longest` bytes.
     pub const fn new(longest: usize) -> Self {
         Self { pending: Vec::new(), longest }
     }
@@ -86,7 +86,7 @@ impl Frames {
         self.pending.is_empty()
     }
 
-    // Returns the bytes that have come and were not taken.
+    /// Returns the bytes that have come and were not taken.
     pub fn into_rest(self) -> Vec<u8> {
         self.pending
     }

@@ -1,4 +1,4 @@
-/! Messages of a controller and an agent before either trusts the other.
+//! Messages of a controller and an agent before either trusts the other.
 //!
 //! ```text
 //! controller --ClientHello----> agent      version, nonce
@@ -25,10 +25,10 @@ use crate::hex::Hex;
 /// The longest message of a greeting, in bytes of JSON.
 pub const LONGEST_GREETING: usize = 4 << 10;
 
-// Word that both first messages begin with.
+/// Word that both first messages begin with.
 pub const MAGIC: &str = "nettoll";
 
-// Identity of the agent that answers, and its build.
+/// Identity of the agent that answers, and its build.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentId {
     /// The version of its tool.
@@ -51,7 +51,7 @@ pub struct ClientHello {
     pub nonce: Hex<32>,
 }
 
-// Proof that an agent wants to see before it serves.
+/// Proof that an agent wants to see before it serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wants {
@@ -69,12 +69,12 @@ pub struct Answer {
     pub magic: String,
     /// [`CONTROL_VERSION`] of the agent.
     pub version: u32,
-    // The agent.
+    /// The agent.
     #[serde(flatten)]
     pub agent: AgentId,
     /// Fresh for each connection.
     pub nonce: Hex<32>,
-    // Proof that it wants.
+    /// Proof that it wants.
     pub wants: Wants,
 }
 
@@ -149,7 +149,7 @@ struct Opening {
 }
 
 impl ClientHello {
-    // The message of this build.
+    /// The message of this build.
     pub fn new(tool: &str, nonce: [u8; 32]) -> Self {
         Self { magic: MAGIC.to_owned(), version: CONTROL_VERSION, tool: tool.to_owned(), nonce: Hex(nonce) }
     }
@@ -164,7 +164,7 @@ impl ClientHello {
 }
 
 impl Answer {
-    // The message of this build.
+    /// The message of this build.
     pub fn new(agent: AgentId, nonce: [u8; 32], wants: Wants) -> Self {
         Self { magic: MAGIC.to_owned(), version: CONTROL_VERSION, agent, nonce: Hex(nonce), wants }
     }
@@ -204,12 +204,12 @@ impl Proof {
 }
 
 impl Refusal {
-    // The message of this build.
+    /// The message of this build.
     pub fn new(tool: &str, refused: String) -> Self {
         Self { magic: MAGIC.to_owned(), version: CONTROL_VERSION, tool: tool.to_owned(), refused, busy: false }
     }
 
-    // The refusal of this build, for whoever had better come again.
+    /// The refusal of this build, for whoever had better come again.
     pub fn busy(tool: &str, refused: String) -> Self {
         Self { busy: true, ..Self::new(tool, refused) }
     }

@@ -1,4 +1,4 @@
-/! Facts about a host, so that a figure can be placed years later.
+//! Facts about a host, so that a figure can be placed years later.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ pub struct HostFacts {
     pub format: u32,
     /// The host's name in the run, `a` or `b`.
     pub name: String,
-    // Isolation: `network namespace`, `network namespace in a user
+    /// Isolation: `network namespace`, `network namespace in a user
     /// namespace`, or `this machine`.
     pub isolation: String,
-    // Start of the machine (`boot_id` of the kernel): two hosts
+    /// Start of the machine (`boot_id` of the kernel): two hosts
     /// with the same share their CPUs. Empty where the kernel does not tell.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub boot: String,
@@ -34,7 +34,7 @@ pub struct HostFacts {
     pub numa_nodes: u32,
     /// Memory in bytes.
     pub memory: u64,
-    // Virtualisation: `kvm`, `docker`, ...; empty on bare metal
+    /// Virtualisation: `kvm`, `docker`, ...; empty on bare metal
     /// or where it cannot be told.
     pub virtualisation: String,
     /// Frequency governor; empty where there is none to see.

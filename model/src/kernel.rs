@@ -121,7 +121,7 @@ counters! {
 }
 
 counters! {
-    // Counts of the frames of both directions on a wire of nettoll's own.
+    /// Counts of the frames of both directions on a wire of nettoll's own.
     WireCounters {
         /// Frames that it was handed, where it can tell.
         handed,

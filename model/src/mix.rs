@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::quantity::Bytes;
 
-// Whole that the weights of a mix are shares of: a million million.
+/// Whole that the weights of a mix are shares of: a million million.
 pub const WHOLE: u64 = 1_000_000_000_000;
 
 /// Most sizes of a mix: it travels with every task and every trial.
@@ -27,7 +27,7 @@ const LONGEST: usize = 64 << 10;
 /// not many more bytes than this, but one stride at least.
 const CYCLE_BYTES: u64 = 64 << 20;
 
-// Frequencies of sizes, and their order.
+/// Frequencies of sizes, and their order.
 ///
 /// Integers, so that equal mixes are equal. What [`Mix::new`] makes has 1 to
 /// [`MOST_SIZES`] sizes, rising, each 1 to [`LARGEST`], and weights above 0. One
@@ -35,7 +35,7 @@ const CYCLE_BYTES: u64 = 64 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Mix {
-    // Name: `W1`, or the name of a file.
+    /// Name: `W1`, or the name of a file.
     pub name: String,
     /// The seed of the order of the sizes.
     pub seed: u64,
@@ -75,7 +75,7 @@ impl Mix {
     /// Holds a mix that came from elsewhere to what a mix is.
     ///
     /// # Errors
-    // Reason.
+    /// Reason.
     pub fn check(&self) -> Result<(), MixError> {
         if self.sizes.is_empty() || self.sizes.len() > MOST_SIZES {
             return Err(MixError::Number(self.sizes.len()));

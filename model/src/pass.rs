@@ -3,7 +3,7 @@
 use crate::choice::choice;
 
 choice! {
-    // Observation that runs during a trial. A study without a receipt has clean
+    /// Observation that runs during a trial. A study without a receipt has clean
     /// trials alone; of one with it, each cell is run in every pass of every
     /// block, side by side in random order, and never are two switched on at once.
     Pass, "a pass" {

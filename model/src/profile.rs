@@ -1,4 +1,4 @@
-/! Profile of one end in one trial: call chains and how often each
+//! Profile of one end in one trial: call chains and how often each
 //! was met, with an account of what it did not see.
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use crate::quantity::Nanos;
 use crate::unavailable::Unavailable;
 
 choice! {
-    // Clock or counter that spaces the samples.
+    /// Clock or counter that spaces the samples.
     SampleSource, "a sample source" {
         /// CPU time of the process (`PERF_COUNT_SW_CPU_CLOCK`): works everywhere.
         CpuClock = "cpu-clock",
@@ -22,7 +22,7 @@ choice! {
 /// The samples of one end in one trial, each call chain once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Profile {
-    // Clock or counter that spaces the samples.
+    /// Clock or counter that spaces the samples.
     pub source: SampleSource,
     /// The distance of two samples: ns of CPU time, or cycles.
     pub period: u64,
@@ -33,7 +33,7 @@ pub struct Profile {
     pub stacks: Vec<Stack>,
     /// Samples the kernel says it lost, for want of room in the ring.
     pub lost: u64,
-    // Times that the kernel throttled the sampler.
+    /// Times that the kernel throttled the sampler.
     pub throttled: u64,
     /// Records that contradict themselves, and samples whose chain could not be
     /// read; of the latter, [`Profile::stacks`] has the innermost function.
@@ -49,7 +49,7 @@ pub struct Stack {
     pub frames: Vec<u32>,
     /// Whether the sample fell into user code.
     pub user: bool,
-    // Samples that met it; at least 1.
+    /// Samples that met it; at least 1.
     pub count: u64,
 }
 
@@ -60,7 +60,7 @@ impl Profile {
     }
 }
 
-// Advance of hardware counters, chain by chain: next to a [`Profile`] where
+/// Advance of hardware counters, chain by chain: next to a [`Profile`] where
 /// the machine counts and the kernel reads the counters with each sample.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HardwareCounts {
@@ -78,7 +78,7 @@ pub struct HardwareCounts {
 /// edges of the measured part.)
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallCounts {
-    // Way in which each name was counted.
+    /// Way in which each name was counted.
     pub tier: BTreeMap<String, CountTier>,
     /// Calls of each name: a function's plain name, or a tracepoint's behind its
     /// system (`net:netif_rx`). A name that could not be counted is not here.
@@ -99,7 +99,7 @@ choice! {
     }
 }
 
-// Time of an end that no sample can show, by where it went: from scheduler
+/// Time of an end that no sample can show, by where it went: from scheduler
 /// tracepoints, within the measured part.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waits {
@@ -114,7 +114,7 @@ pub struct Waits {
     pub switching: Option<Nanos>,
 }
 
-// Observation of one end in one trial next to its own report. What its pass
+/// Observation of one end in one trial next to its own report. What its pass
 /// does not look at is `None`, and so is what the machine refused.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observation {
@@ -125,16 +125,16 @@ pub struct Observation {
     /// of the same period.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ksoftirqd: Option<Profile>,
-    // Advance of hardware counters, chain by chain of `profile`.
+    /// Advance of hardware counters, chain by chain of `profile`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counters: Option<HardwareCounts>,
-    // Time that no sample shows, by where it went.
+    /// Time that no sample shows, by where it went.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<Waits>,
     /// Exact counts over the whole trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counts: Option<CallCounts>,
-    // Observations that this machine refused.
+    /// Observations that this machine refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<Unavailable>,
 }

@@ -122,7 +122,7 @@ fn exact(count: u64, units: &[(u64, &str)]) -> String {
     whole.map_or_else(|| count.to_string(), |(unit, suffix)| format!("{}{suffix}", count / unit))
 }
 
-// Notation of a quantity: its suffixes, largest last, and its name.
+/// Notation of a quantity: its suffixes, largest last, and its name.
 struct Notation {
     wanted: &'static str,
     suffixes: &'static [(&'static str, u64)],

@@ -1,4 +1,4 @@
-/! Rate that a sender offers: bits or messages a second.
+//! Rate that a sender offers: bits or messages a second.
 
 use std::fmt;
 use std::str::FromStr;

@@ -17,18 +17,18 @@ pub struct Run {
     pub id: String,
     /// The plan as resolved, with its seed.
     pub plan: Plan,
-    // Start, in milliseconds since 1970 (UTC).
+    /// Start, in milliseconds since 1970 (UTC).
     pub started_ms: u64,
     /// The version of nettoll that ran it.
     pub tool: String,
-    // Status.
+    /// Status.
     pub status: Status,
-    // Warnings about all of it.
+    /// Warnings about all of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
 }
 
-// Status of a run, or why it ended.
+/// Status of a run, or why it ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {

@@ -13,7 +13,7 @@ use crate::pass::Pass;
 /// each further look costs coverage.
 pub const LOOKS: [u32; 7] = [9, 14, 20, 30, 50, 75, 100];
 
-// Ends of the first groups of blocks. Half of a group is swapped, so the
+/// Ends of the first groups of blocks. Half of a group is swapped, so the
 /// halves are equal, or differ by one, after each of [`LOOKS`]:
 /// 9 blocks are a group of 10 without its last.
 const ENDS: [u32; 7] = [10, 14, 20, 30, 50, 75, 100];
@@ -40,11 +40,11 @@ pub struct Slot {
     pub cell: usize,
     /// Index into the plan's arms; 0 where it has none.
     pub arm: usize,
-    // The pass.
+    /// The pass.
     pub pass: Pass,
 }
 
-// Hosts that send.
+/// Hosts that send.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Roles {
@@ -58,7 +58,7 @@ pub enum Roles {
     },
 }
 
-// Contents of every block of a run.
+/// Contents of every block of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape<'a> {
     /// Number of cells.
@@ -69,7 +69,7 @@ pub struct Shape<'a> {
     pub passes: &'a [Pass],
     /// The most blocks of the run.
     pub most: u32,
-    // Hosts that send.
+    /// Hosts that send.
     pub roles: Roles,
 }
 
@@ -160,7 +160,7 @@ mod tests {
     use crate::pass::Pass;
     use proptest::prelude::{any, proptest};
 
-    // The block of a run without a limit.
+    /// The block of a run without a limit.
     fn block(seed: u64, index: u32, cells: usize) -> Block {
         super::block(seed, index, Shape::plain(cells, u32::MAX))
     }

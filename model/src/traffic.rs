@@ -64,7 +64,7 @@ choice! {
 }
 
 choice! {
-    // Way in which an end waits for what is to come.
+    /// Way in which an end waits for what is to come.
     #[derive(Default)]
     Waiting, "a way of waiting" {
         /// In the receive call, which costs a wake-up where nothing has come yet.

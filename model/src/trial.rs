@@ -28,7 +28,7 @@ pub struct TrialRecord {
     pub position: u32,
     /// Whether the hosts' roles were exchanged: host `b` sent.
     pub swapped: bool,
-    // Start, in milliseconds since 1970 (UTC).
+    /// Start, in milliseconds since 1970 (UTC).
     pub started_ms: u64,
     /// The cell of the plan that the trial belongs to.
     pub cell: Cell,
@@ -39,20 +39,20 @@ pub struct TrialRecord {
     /// The arm it belongs to, by name; `None` of a plan without arms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arm: Option<String>,
-    // Settings that the arm, or the cell, made on the hosts, read back.
+    /// Settings that the arm, or the cell, made on the hosts, read back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub taken: Vec<AppliedSetting>,
-    // The pass: the observation that ran with it.
+    /// The pass: the observation that ran with it.
     #[serde(default = "Pass::usual", skip_serializing_if = "Pass::is_clean")]
     pub pass: Pass,
-    // Outcome.
+    /// Outcome.
     pub outcome: Outcome,
-    // Warnings: what a reader must know before believing it.
+    /// Warnings: what a reader must know before believing it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
 }
 
-// Outcome of a trial.
+/// Outcome of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -60,7 +60,7 @@ pub enum Outcome {
     Measured(Box<Measured>),
     /// It was left out: this machine refused its pass before.
     Skipped {
-        // The attempt, the system's answer, and the remedy.
+        /// The attempt, the system's answer, and the remedy.
         reason: String,
     },
     /// It could not be carried out; what was tried and what the system answered.
@@ -91,29 +91,29 @@ pub struct Measured {
     /// CPUs and counters of its own, which others use as well.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub apart: bool,
-    // Difference of the two ends' clocks; `None` where they read the same one.
+    /// Difference of the two ends' clocks; `None` where they read the same one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<ClockOffset>,
-    // Distance of the hosts from the controller; `None` where it started both.
+    /// Distance of the hosts from the controller; `None` where it started both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<ControlPath>,
     /// Time from the first preparation to the last report, less the warm-up
     /// and the measured part: the fixed cost of a trial.
     pub overhead: Nanos,
-    // Counts of frames on the wire between the hosts, both ways, over the whole
+    /// Counts of frames on the wire between the hosts, both ways, over the whole
     /// trial; `None` where nettoll made none that can tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<WireCounters>,
-    // Conditions as they really were, where they were not the usual ones.
+    /// Conditions as they really were, where they were not the usual ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conditions: Option<Box<condition::ObservedConditions>>,
-    // Observations of each end, in any pass but a clean one.
+    /// Observations of each end, in any pass but a clean one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed: Option<Box<Observed>>,
 }
 
 impl Measured {
-    // Counts the receiver's messages by the sender's: in a TCP stream of many sizes only the sender knows where a message ends.
+    /// Counts the receiver's messages by the sender's: in a TCP stream of many sizes only the sender knows where a message ends.
     /// The receiver's messages become its bytes over the mean size of all that
     /// was sent, in place of the mean of the whole mix.
     pub fn count_by_sender(&mut self, cell: &Cell) {
@@ -129,17 +129,17 @@ impl Measured {
     }
 }
 
-// Observations of the two ends of a trial, besides what they report.
+/// Observations of the two ends of a trial, besides what they report.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observed {
-    // The end that sent.
+    /// The end that sent.
     pub sender: Observation,
-    // The end that received.
+    /// The end that received.
     pub receiver: Observation,
 }
 
 impl Observed {
-    // Returns the observation of the end with a role.
+    /// Returns the observation of the end with a role.
     pub const fn of(&self, role: Role) -> &Observation {
         match role {
             Role::Sender => &self.sender,
@@ -154,17 +154,17 @@ impl Observed {
 pub struct ClockOffset {
     /// The receiver's clock less the sender's.
     pub offset_ns: i64,
-    // Largest error of that, either way: half of the least round trip of
+    /// Largest error of that, either way: half of the least round trip of
     /// the control connections, and what the clocks moved during the trial.
     pub error_ns: u64,
 }
 
-// Distance of the hosts from the controller, and what that means for a trial.
+/// Distance of the hosts from the controller, and what that means for a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControlPath {
     /// Least round-trip time to the host farther away.
     pub rtt: Nanos,
-    // Time for which a receiver waited for more after the sender's end was announced,
+    /// Time for which a receiver waited for more after the sender's end was announced,
     /// and a requester for an answer: 4 round trips, at least 200 ms.
     pub silence: Nanos,
 }

@@ -112,7 +112,7 @@ warnings! {
     /// Datagrams that neither arrived nor stand in a drop counter; negative
     /// when more arrived than were sent.
     Unaccounted = "unaccounted" {
-        // Number of them.
+        /// Number of them.
         datagrams: i64,
     } => {
         words: format!("{datagrams} datagrams unaccounted for"),
@@ -138,7 +138,7 @@ warnings! {
     }
     /// No link was crossed: both ends used loopback although a link was asked for.
     NoLink = "no_link" {
-        // The attempt and the system's answer.
+        /// The attempt and the system's answer.
         reason: String,
     } => {
         words: format!("no link was crossed, only loopback: {reason}"),
@@ -177,7 +177,7 @@ warnings! {
     }
     /// An end could not be bound to its CPU.
     NotBound = "not_bound" {
-        // The system's answer.
+        /// The system's answer.
         reason: String,
     } => {
         words: format!("an end could not be bound to its CPU: {reason}"),
@@ -186,7 +186,7 @@ warnings! {
     }
     /// A CPU was slowed down for its heat.
     Throttled = "throttled" {
-        // Number of times.
+        /// Number of times.
         times: u64,
     } => {
         words: format!("CPUs were slowed down for their heat {times} times"),
@@ -210,7 +210,7 @@ warnings! {
     }
     /// An endpoint waited for a CPU.
     Contended = "contended" {
-        // The end.
+        /// The end.
         role: Role,
         /// Share of the measured time.
         share: f64,
@@ -249,7 +249,7 @@ warnings! {
     }
     /// An end could not send as fast as was asked.
     BehindSchedule = "behind_schedule" {
-        // The end.
+        /// The end.
         role: Role,
         /// Messages whose time had come but that had not been sent.
         messages: u64,
@@ -280,13 +280,13 @@ warnings! {
     }
     /// A socket option is not what was asked.
     OptionNotTaken = "option_not_taken" {
-        // The end.
+        /// The end.
         role: Role,
         /// The option.
         option: OptionName,
         /// What was asked.
         asked: String,
-        // Value that the kernel made of it.
+        /// Value that the kernel made of it.
         got: String,
     } => {
         words: format!("{option} of the {role}: asked {asked}, got {got}"),
@@ -299,7 +299,7 @@ warnings! {
     CallsFailed = "calls_failed" {
         /// At which end.
         role: Role,
-        // Number of them.
+        /// Number of them.
         calls: u64,
         /// The last errno, in words.
         error: String,
@@ -313,7 +313,7 @@ warnings! {
     }
     /// Too few messages in the measured time to say much.
     FewMessages = "few_messages" {
-        // Number of them.
+        /// Number of them.
         messages: u64,
     } => {
         words: format!("only {messages} messages in the measured time"),
@@ -331,7 +331,7 @@ warnings! {
     }
     /// Trials of others may have run on a host at the same time.
     SharedHost = "shared_host" {
-        // The host.
+        /// The host.
         host: String,
     } => {
         words: format!("trials of others may have run on host {host} at the same time"),
@@ -343,7 +343,7 @@ warnings! {
     ClockMoved = "clock_moved" {
         /// By how much, in ns.
         by_ns: u64,
-        // Movement that drift and the inexactness of the estimates explain, in ns.
+        /// Movement that drift and the inexactness of the estimates explain, in ns.
         most_ns: u64,
     } => {
         words: format!("the hosts' clocks moved by {by_ns} ns against each other during the trial, where {most_ns} ns can be explained"),
@@ -363,9 +363,9 @@ warnings! {
     }
     /// The run was stopped and gone on with later.
     Resumed = "resumed" {
-        // Trials that it had by then.
+        /// Trials that it had by then.
         trials: u64,
-        // Differences of the hosts since, though of no consequence.
+        /// Differences of the hosts since, though of no consequence.
         changed: Vec<String>,
     } => {
         words: {

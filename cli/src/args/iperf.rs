@@ -1,4 +1,4 @@
-/! Options of iperf3 that mean something else here, or nothing.
+//! Options of iperf3 that mean something else here, or nothing.
 
 use std::ffi::OsString;
 
@@ -46,7 +46,7 @@ const INSTEAD_OF_AGENT: &[(&[&str], &str)] = &[
     (&["--verbose"], "the agent's log on standard error names every controller"),
 ];
 
-// Replacement of an option of iperf3's; `None` for any other word.
+/// Replacement of an option of iperf3's; `None` for any other word.
 pub fn instead(word: &str, agent: bool) -> Option<&'static str> {
     let name = word.split_once('=').map_or(word, |(name, _)| name);
     let own: &[_] = if agent { INSTEAD_OF_AGENT } else { &[] };

@@ -46,7 +46,7 @@ pub struct Arguments {
     pub oneshot: OneshotArgs,
 }
 
-// Meaning of each exit code; the man pages repeat it.
+/// Meaning of each exit code; the man pages repeat it.
 pub const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed or interrupted, 2 misuse, 3 a comparison speaks \
 against the candidate, 4 a comparison is inconclusive.";
 
@@ -87,7 +87,7 @@ pub enum Command {
     #[command(name = "__generate", hide = true)]
     Generate(GenerateArgs),
 }
-// Outcome of a command line.
+/// Outcome of a command line.
 #[derive(Debug)]
 pub enum Asked {
     /// Something to do.
@@ -99,7 +99,7 @@ pub enum Asked {
 /// Reads the command line, and tells the user what cannot be understood.
 ///
 /// # Errors
-// Misuse that is to be told as JSON.
+/// Misuse that is to be told as JSON.
 pub fn parse() -> Result<Asked, Failure> {
     let typed: Vec<OsString> = std::env::args_os().collect();
     // Options before any command are those of one trial, or of an agent.
@@ -121,7 +121,7 @@ pub fn parse() -> Result<Asked, Failure> {
     Ok(Asked::Told(if error.use_stderr() { Exit::Misuse } else { Exit::Done }))
 }
 
-// Replacement of an option that only iperf3 has.
+/// Replacement of an option that only iperf3 has.
 fn instead(error: &clap::Error, agent: bool) -> Option<&'static str> {
     match (error.kind(), error.get(ContextKind::InvalidArg)) {
         (ErrorKind::UnknownArgument, Some(ContextValue::String(word))) => iperf::instead(word, agent),

@@ -65,7 +65,7 @@ pub fn render(command: &Command, name: &str) -> io::Result<Vec<u8>> {
     Ok(page)
 }
 
-// End of every page.
+/// End of every page.
 fn closing(name: &str, related: &[String]) -> Roff {
     let mut roff = Roff::new();
     // "Exit codes: 0 done, 1 failed ...", as the help says it.

@@ -23,7 +23,7 @@ use printer::TrialPrinter;
 /// Runs one trial and prints it.
 ///
 /// # Errors
-// Flags that do not go together, a host that cannot be reached, a trial that failed.
+/// Flags that do not go together, a host that cannot be reached, a trial that failed.
 pub fn run(args: &OneshotArgs) -> Result<Exit, Failure> {
     let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
     let credentials = args.trust.load()?;
@@ -52,7 +52,7 @@ pub fn run(args: &OneshotArgs) -> Result<Exit, Failure> {
     result
 }
 
-// The failure of one trial, which says more than that all of them failed.
+/// The failure of one trial, which says more than that all of them failed.
 fn reason(error: StudyError) -> Failure {
     match error {
         StudyError::NothingWorks(error) => anyhow::anyhow!(error).into(),
@@ -60,7 +60,7 @@ fn reason(error: StudyError) -> Failure {
     }
 }
 
-// Record that stands for a trial that the user ended.
+/// Record that stands for a trial that the user ended.
 fn interrupted_trial(asked: &plan::Asked, started_ms: u64) -> TrialRecord {
     TrialRecord {
         swapped: asked.swapped,

@@ -12,16 +12,16 @@ use model::{BitRate, Bytes, Cell, Family, Nanos, OfferedRate, Plan, Test};
 use crate::args::{Client, Offer, OneshotArgs};
 use crate::exit::Failure;
 
-// Time that iperf3 measures for when nothing is said.
+/// Time that iperf3 measures for when nothing is said.
 const TIME: Nanos = Nanos::from_millis(10_000);
 /// Its message size for TCP (DEFAULT_TCP_BLKSIZE in its src/iperf.h).
 const TCP_SIZE: u64 = 128 << 10;
-// Payload that fits one frame of Ethernet with IPv4 or IPv6: the segment size of a TCP
+/// Payload that fits one frame of Ethernet with IPv4 or IPv6: the segment size of a TCP
 /// connection with timestamps, which is what iperf3 takes on such a path.
 const UDP_SIZE: u64 = 1_448;
 /// netperf's size of requests and answers.
 const REQUEST: u64 = 1;
-// Size of datagrams on a schedule: with 4 B there is room for a number that tells
+/// Size of datagrams on a schedule: with 4 B there is room for a number that tells
 /// 65,536 requests under way apart; with 1 B, only 128.
 const NUMBERED_REQUEST: u64 = 4;
 /// iperf3's rate for UDP (UDP_RATE in its src/iperf.h).
@@ -40,15 +40,15 @@ pub struct Asked {
     pub swapped: bool,
     /// The other host as the user wrote it.
     pub remote: String,
-    // Its address, if that can be told.
+    /// Its address, if that can be told.
     pub address: Option<IpAddr>,
 }
 
-// Returns the plan that the flags ask for. `reach` is asked which of its addresses the agent
+/// Returns the plan that the flags ask for. `reach` is asked which of its addresses the agent
 /// answers at, where its name has some of either family and none was asked for.
 ///
 /// # Errors
-// Flags that do not go together, and errors of `reach`.
+/// Flags that do not go together, and errors of `reach`.
 pub fn plan(args: &OneshotArgs, reach: Reach) -> Result<Asked, Failure> {
     let Some(host) = args.client.clone().map(|client| with_port(client, args.port)) else {
         return Err(Failure::misuse("name the host of the agent: nettoll -c HOST"));

@@ -64,7 +64,7 @@ impl<'a> TrialPrinter<'a> {
     /// Prints what a trial came to.
     ///
     /// # Errors
-    // An answer of the system, and a trial that failed.
+    /// An answer of the system, and a trial that failed.
     pub fn end(&mut self, record: &TrialRecord) -> Result<Exit, Failure> {
         // An interval that ends with the measured part stands in the report alone.
         if let Some(measured) = record.measured() {
@@ -107,7 +107,7 @@ impl<'a> TrialPrinter<'a> {
     /// Prints what had come by when the user ended the trial. `record` stands for it.
     ///
     /// # Errors
-    // An answer of the system.
+    /// An answer of the system.
     pub fn stopped(&mut self, record: &TrialRecord) -> Result<Exit, Failure> {
         self.rest()?;
         if self.json {

@@ -14,13 +14,13 @@ const LONGEST: usize = 4_096;
 /// The most CPUs of one list; more than any machine has.
 const MOST_CPUS: u32 = 65_536;
 
-// Setting of an arm. Stored as its name and its value.
+/// Setting of an arm. Stored as its name and its value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "(String, String)", into = "(String, String)")]
 pub enum Setting {
     /// A level of the cell: `cc=bbr`, `offload.gro=off`.
     Factor {
-        // Level of any factor but those that say which cell a cell is.
+        /// Level of any factor but those that say which cell a cell is.
         level: Level,
         /// The level as written, which is how it is stored and printed.
         written: String,
@@ -31,7 +31,7 @@ pub enum Setting {
     Sysctl {
         /// Its name, with points; each part has letters, digits, `_` and `-`.
         name: String,
-        // Value that is written into it; one line.
+        /// Value that is written into it; one line.
         value: String,
     },
     /// `cpus.a=0,2-3`: the CPUs of the ends on a host, the first flow's first.
@@ -49,7 +49,7 @@ pub enum Setting {
     Host {
         /// The host's name.
         name: String,
-        // Address of its agent.
+        /// Address of its agent.
         at: HostAddress,
     },
     /// `tool=PATH`: another nettoll, whose endpoints run the trials.
@@ -110,7 +110,7 @@ pub enum SettingError {
         name: String,
         /// The value as written.
         value: String,
-        // Values that it takes.
+        /// Values that it takes.
         reason: String,
     },
 }

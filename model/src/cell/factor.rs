@@ -5,14 +5,15 @@
 //! place in a cell with the usual level, and its words in a cell's name. Flags,
 //! keys, settings of arms, labels, columns and completions follow from it.
 
+use super::Cell;
 use super::level::{LevelType, Value};
-use super::{Cell, default_read_size};
+use crate::api::Api;
 use crate::choice::choice;
 use crate::condition::{LinkLoad, PerEnd, Placement, Priority};
 use crate::link::{LinkKind, Offload};
 use crate::quantity::{Bytes, Nanos};
 use crate::rate::OfferedRate;
-use crate::traffic::{Api, Family, Pacing, Protocol, Test, Waiting};
+use crate::traffic::{Family, Pacing, Protocol, Test, Waiting};
 
 /// A flag of `nettoll study` that replaces the levels of a factor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +61,7 @@ impl Flag {
 
 /// Reads, sets and resets a factor at its place in a cell: a field that always
 /// has a level, with the usual one (`field`); a field that may have none
-/// (`option`); one whose usual level follows from the message (`derived`); a
+/// (`option`); one whose usual level follows from others (`derived`); a
 /// feature of the link's devices (`feature`).
 macro_rules! place {
     (get $cell:ident field($($field:ident).+, $usual:expr)) => { Some($cell.$($field).+.clone()) };
@@ -71,7 +72,7 @@ macro_rules! place {
     (erase $cell:ident option($($field:ident).+)) => { $cell.$($field).+ = None };
     (get $cell:ident derived($field:ident, $usual:ident)) => { Some($cell.$field) };
     (set $cell:ident $level:ident derived($field:ident, $usual:ident)) => { $cell.$field = *$level };
-    (erase $cell:ident derived($field:ident, $usual:ident)) => { $cell.$field = $usual($cell.test, $cell.largest()) };
+    (erase $cell:ident derived($field:ident, $usual:ident)) => { $cell.$field = $cell.$usual() };
     (get $cell:ident feature($offload:ident)) => { $cell.offloads.get(&Offload::$offload).copied() };
     (set $cell:ident $level:ident feature($offload:ident)) => { _ = $cell.offloads.insert(Offload::$offload, *$level) };
     (erase $cell:ident feature($offload:ident)) => { _ = $cell.offloads.remove(&Offload::$offload) };
@@ -171,9 +172,15 @@ factors! {
     }
     /// Way in which messages reach the kernel.
     Api: Api = "api" {
-        flag: Some(Flag::list("How messages reach the kernel: send")),
+        flag: Some(Flag::list("How messages reach the kernel: send, sendmmsg")),
         place: field(api, Api::Send),
         words: |cell| unusual(cell.api, Api::Send),
+    }
+    /// Messages that one call hands over or fetches, where the api takes several.
+    Batch: u32 = "batch" {
+        flag: Some(Flag::numbers("Messages that one call hands over, where the api takes several: 8,32")),
+        place: derived(batch, usual_batch),
+        words: |cell| (cell.batch != 1).then(|| format!("batches of {}", cell.batch)),
     }
     /// Message size.
     Size: Bytes = "size" [identity: true] {
@@ -184,7 +191,7 @@ factors! {
     /// Bytes that one receive call asks for.
     ReadSize: Bytes = "read_size" {
         flag: Some(Flag::sweep("Bytes that one receive call asks for").long("read-size")),
-        place: derived(read_size, default_read_size),
+        place: derived(read_size, usual_read_size),
         // A series names it: in a cell it may follow from the size.
         words: |_| None,
     }
@@ -357,11 +364,11 @@ impl Level {
         }
     }
 
-    /// Gives a cell this level. A read size that followed from the message still does.
+    /// Gives a cell this level. What followed from other levels still does.
     pub fn apply(&self, cell: &mut Cell) {
         match self {
-            Self::ReadSize(_) => self.set(cell),
-            _ => cell.with_usual_read_size(|cell| self.set(cell)),
+            Self::ReadSize(_) | Self::Batch(_) => self.set(cell),
+            _ => cell.with_derived(|cell| self.set(cell)),
         }
     }
 }
@@ -389,9 +396,9 @@ impl Factor {
     }
 
     /// Gives a cell the factor's usual level; of an identity the first of all
-    /// levels. A read size that followed from the message still does.
+    /// levels. What followed from other levels still does.
     pub fn erase(self, cell: &mut Cell) {
-        cell.with_usual_read_size(|cell| self.reset(cell));
+        cell.with_derived(|cell| self.reset(cell));
     }
 
     /// Name of its column in a table of figures.
@@ -417,7 +424,7 @@ impl Factor {
 
     /// All factors in the order in which the help lists their flags.
     pub fn in_help_order() -> Vec<Self> {
-        sorted(|factor| if *factor == Self::Api { (Self::Stamp as usize, 1) } else { (*factor as usize, 0) })
+        sorted(|factor| if matches!(factor, Self::Api | Self::Batch) { (Self::Stamp as usize, 1) } else { (*factor as usize, 0) })
     }
 }
 
@@ -448,6 +455,8 @@ mod tests {
         let plain = Cell::plain(Test::UdpStream, Bytes::new(64));
         for (factor, word) in [
             ("family", "ipv6"),
+            ("api", "sendmmsg"),
+            ("batch", "8"),
             ("read_size", "7"),
             ("nodelay", "on"),
             ("cc", "reno"),

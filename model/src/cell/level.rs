@@ -3,12 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::api::Api;
 use crate::condition::{EndLevel, LinkLoad, PerEnd, Placement};
 use crate::link::LinkKind;
 use crate::quantity::{Bytes, Nanos};
 use crate::rate::OfferedRate;
 use crate::size::parse_sweep;
-use crate::traffic::{Api, Family, Pacing, Test, Waiting};
+use crate::traffic::{Family, Pacing, Test, Waiting};
 
 /// A level as a table of figures holds it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -2,6 +2,7 @@
 //! not go together.
 
 use super::{Cell, Factor, LevelError, STAMP};
+use crate::api::MOST_BATCH;
 use crate::condition::{MOST_BULK, MOST_UNITS};
 use crate::quantity::{Bytes, Nanos};
 use crate::traffic::{Pacing, Protocol, Test, Waiting};
@@ -33,6 +34,14 @@ impl Cell {
         if self.rate.is_none() {
             // Without a schedule there is nothing to wait for.
             self.pacing = Pacing::Sleep;
+        }
+        if !self.api.carries(self.test) {
+            let reason = format!("{} does not carry {}, whose connections are made while it runs", self.api, self.test);
+            return refused(Factor::Api, &reason);
+        }
+        if !self.api.batches(self.test) {
+            // Levels of it would only multiply equal cells.
+            self.batch = 1;
         }
         if self.bidirectional && !self.test.is_stream() {
             let reason = "a request/response test sends both ways already: only streams can be bidirectional";
@@ -74,6 +83,9 @@ impl Cell {
         }
         if !(1..=MOST_FLOWS).contains(&self.flows) {
             return refuse(Factor::Flows, format!("{} flows cannot be run: 1 to {MOST_FLOWS}", self.flows));
+        }
+        if !(1..=MOST_BATCH).contains(&self.batch) {
+            return refuse(Factor::Batch, format!("{} messages a call: 1 to {MOST_BATCH}", self.batch));
         }
         if self.work > MOST_WORK {
             return refuse(Factor::Work, format!("{} before each send: at most {MOST_WORK}", self.work));

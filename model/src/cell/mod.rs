@@ -27,11 +27,11 @@ pub const STAMP: u64 = 16;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cell {
-    // The test.
+    /// The test.
     pub test: Test,
     /// The version of IP below it.
     pub family: Family,
-    // Way in which messages reach the kernel.
+    /// Way in which messages reach the kernel.
     pub api: Api,
     /// Messages that one call hands over or fetches; at least 1, and 1 where the
     /// api takes one a call.
@@ -53,16 +53,16 @@ pub struct Cell {
     /// SO_RCVBUF at both ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rcvbuf: Option<Bytes>,
-    // Number of concurrent flows, each with a thread of its own; at least 1.
+    /// Number of concurrent flows, each with a thread of its own; at least 1.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub flows: u32,
-    // Rate that each flow offers; `None`: all that it can.
+    /// Rate that each flow offers; `None`: all that it can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<OfferedRate>,
-    // Way in which it waits, where a rate is offered.
+    /// Way in which it waits, where a rate is offered.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub pacing: Pacing,
-    // Way in which both ends wait for what is to come. A requester with a rate waits as
+    /// Way in which both ends wait for what is to come. A requester with a rate waits as
     /// `pacing` says.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub waiting: Waiting,
@@ -86,7 +86,7 @@ pub struct Cell {
     /// Measured messages of a trial, in place of the plan's end; at least 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
-    // Conditions that it is run under.
+    /// Conditions that it is run under.
     #[serde(default, skip_serializing_if = "Conditions::is_usual")]
     pub conditions: Conditions,
 }
@@ -137,7 +137,7 @@ impl Cell {
     #[must_use]
     pub fn of_mix(&self, mix: Mix) -> Self {
         let mut cell = self.clone();
-        cell.with_usual_read_size(|cell| (cell.size, cell.mix) = (mix.size(), Some(mix)));
+        cell.with_derived(|cell| (cell.size, cell.mix) = (mix.size(), Some(mix)));
         cell
     }
 
@@ -164,12 +164,19 @@ impl Cell {
         default_read_size(self.test, self.largest())
     }
 
-    /// Changes the cell. A read size that was the usual one follows.
-    fn with_usual_read_size(&mut self, change: impl FnOnce(&mut Self)) {
-        let follows = self.read_size == self.usual_read_size();
+    const fn usual_batch(&self) -> u32 {
+        self.api.default_batch(self.test)
+    }
+
+    /// Changes the cell. A read size and a batch that were the usual ones follow.
+    fn with_derived(&mut self, change: impl FnOnce(&mut Self)) {
+        let follow = (self.read_size == self.usual_read_size(), self.batch == self.usual_batch());
         change(self);
-        if follows {
+        if follow.0 {
             self.read_size = self.usual_read_size();
+        }
+        if follow.1 {
+            self.batch = self.usual_batch();
         }
     }
 

@@ -1,4 +1,4 @@
-/! Background of a trial: requests to a host for it, and what it took.
+//! Background of a trial: requests to a host for it, and what it took.
 
 use std::net::SocketAddr;
 
@@ -17,14 +17,14 @@ pub enum BackgroundRequest {
     Load {
         /// At least 1.
         units: u32,
-        // CPUs that they run on.
+        /// CPUs that they run on.
         cpus: Vec<u32>,
     },
     /// End the load; answered with [`BackgroundReply::Load`].
     Unload,
     /// Have sinks for other traffic; answered with [`BackgroundReply::Listening`].
     Sink {
-        // Address that they listen on; port 0.
+        /// Address that they listen on; port 0.
         at: SocketAddr,
         /// The device whose received frames are counted; `None` where they are
         /// those of the trial as well.
@@ -54,7 +54,7 @@ pub enum BackgroundRequest {
 /// Traffic beside a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
-    // Address of its sink.
+    /// Address of its sink.
     pub to: SocketAddr,
     /// TCP connections.
     pub flows: u32,
@@ -82,24 +82,24 @@ pub struct Traffic {
 pub enum BackgroundReply {
     /// It is as asked.
     Done,
-    // Address of the sink.
+    /// Address of the sink.
     Listening(SocketAddr),
-    // Usage of the load.
+    /// Usage of the load.
     Load(LoadUsage),
-    // Traffic that was sent or received.
+    /// Traffic that was sent or received.
     Traffic(TrafficTotals),
 }
 
-// Usage of a host load from its beginning to its end.
+/// Usage of a host load from its beginning to its end.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadUsage {
     /// CPU time of all units, the kernel's work for them included.
     pub cpu: Nanos,
-    // Time for which they ran.
+    /// Time for which they ran.
     pub elapsed: Nanos,
     /// Jobs that were finished, all units together.
     pub jobs: u64,
-    // Jobs whose first choice this host lacks, with what was run instead.
+    /// Jobs whose first choice this host lacks, with what was run instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replaced: Vec<Replaced>,
     /// Why the units were not in a pid namespace of their own, if so.
@@ -112,16 +112,16 @@ pub struct LoadUsage {
 pub struct Replaced {
     /// The job: `compile`.
     pub job: String,
-    // Program that does it here: `gcc`, or `built in`.
+    /// Program that does it here: `gcc`, or `built in`.
     pub by: String,
 }
 
-// Totals of other traffic from its beginning to when its sender was told to end.
+/// Totals of other traffic from its beginning to when its sender was told to end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrafficTotals {
     /// Payload that its sinks received in that time.
     pub bytes: Bytes,
-    // Time for which it flowed, its connections being there already.
+    /// Time for which it flowed, its connections being there already.
     pub elapsed: Nanos,
     /// Frames that came through the link in that time, to its receiver's device and
     /// back to its sender's; 0 where they are those of the trial as well.
@@ -132,23 +132,23 @@ pub struct TrafficTotals {
     pub frame_bytes: [u64; 2],
 }
 
-// Conditions of a trial as they really were.
+/// Conditions of a trial as they really were.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ObservedConditions {
-    // Load on the sender's host.
+    /// Load on the sender's host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sender_load: Option<LoadUsage>,
-    // Load on the receiver's host.
+    /// Load on the receiver's host.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receiver_load: Option<LoadUsage>,
-    // Traffic of each pair of other hosts.
+    /// Traffic of each pair of other hosts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pairs: Vec<TrafficTotals>,
-    // Traffic of the bulk flows, all together.
+    /// Traffic of the bulk flows, all together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bulk: Option<TrafficTotals>,
-    // Scheduling of each end, read back, where it was asked for.
+    /// Scheduling of each end, read back, where it was asked for.
     #[serde(skip_serializing_if = "PerEnd::is_usual")]
     pub priority: PerEnd<Priority>,
     /// The CPU that handled what the receiver's device received, read back, where

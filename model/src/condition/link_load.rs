@@ -1,4 +1,4 @@
-/! Other traffic on the link.
+//! Other traffic on the link.
 
 use std::fmt;
 use std::str::FromStr;

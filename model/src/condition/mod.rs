@@ -22,7 +22,7 @@ pub const MOST_UNITS: u32 = 64;
 pub const MOST_BULK: u32 = 64;
 
 choice! {
-    // CPUs of the ends, and the one that receives for the receiver's device.
+    /// CPUs of the ends, and the one that receives for the receiver's device.
     #[derive(Default)]
     Placement, "a placement" {
         /// As the session shares the CPUs out, and the kernel chooses.
@@ -39,11 +39,11 @@ choice! {
     }
 }
 
-// Conditions of a trial. The default is an idle host and link, scheduled as usual.
+/// Conditions of a trial. The default is an idle host and link, scheduled as usual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Conditions {
-    // Link that joins the hosts, in place of the plan's.
+    /// Link that joins the hosts, in place of the plan's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<LinkKind>,
     /// Units of load on each end's CPUs, 0 to [`MOST_UNITS`].
@@ -56,10 +56,10 @@ pub struct Conditions {
     /// 0 to [`MOST_BULK`].
     #[serde(skip_serializing_if = "crate::is_default")]
     pub bulk: u32,
-    // Scheduling priority of each end.
+    /// Scheduling priority of each end.
     #[serde(skip_serializing_if = "PerEnd::is_usual")]
     pub priority: PerEnd<Priority>,
-    // Assignment of CPUs.
+    /// Assignment of CPUs.
     #[serde(skip_serializing_if = "crate::is_default")]
     pub placement: Placement,
 }

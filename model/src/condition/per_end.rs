@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::choice::stored_as_text;
 use crate::traffic::Role;
 
-// Level of an end: its default is the usual.
+/// Level of an end: its default is the usual.
 pub trait EndLevel: Copy + Default + PartialEq + fmt::Display + FromStr<Err: fmt::Display> {}
 
 impl<T: Copy + Default + PartialEq + fmt::Display + FromStr<Err: fmt::Display>> EndLevel for T {}
@@ -15,9 +15,9 @@ impl<T: Copy + Default + PartialEq + fmt::Display + FromStr<Err: fmt::Display>> 
 /// `receiver:1`, `sender:2+receiver:1`; `both:2` and plain `2` are of both.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PerEnd<T> {
-    // Level of the end that sends.
+    /// Level of the end that sends.
     pub sender: T,
-    // Level of the end that receives.
+    /// Level of the end that receives.
     pub receiver: T,
 }
 
@@ -30,7 +30,7 @@ pub struct PerEndError {
 }
 
 impl<T: EndLevel> PerEnd<T> {
-    // Returns the level of the end in a role.
+    /// Returns the level of the end in a role.
     pub const fn of(&self, role: Role) -> &T {
         match role {
             Role::Sender => &self.sender,

@@ -1,4 +1,4 @@
-/! Scheduling priority of an end.
+//! Scheduling priority of an end.
 
 use std::fmt;
 use std::str::FromStr;

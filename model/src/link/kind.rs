@@ -24,7 +24,7 @@ impl Shaped {
     pub const LEAST: BitRate = BitRate::new(1_000);
 }
 
-// Kind of link. Written as its name, a rate where it has one, and
+/// Kind of link. Written as its name, a rate where it has one, and
 /// settings: `ethernet 10M`, `relay 10M medium=half host=delay:0.63ms`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LinkKind {
@@ -76,7 +76,7 @@ impl LinkKind {
         matches!(self, Self::SharedWire(_) | Self::Switch(_))
     }
 
-    // Returns the longest time that a frame may be under way on it, besides the time that it waits in
+    /// Returns the longest time that a frame may be under way on it, besides the time that it waits in
     /// queues: a receiver that hears nothing for longer need not wait for more.
     pub fn longest_wait(&self) -> Nanos {
         // Four frames one after the other: one ahead of it, itself, and as many

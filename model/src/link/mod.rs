@@ -1,4 +1,4 @@
-/! Links between the two hosts of a study.
+//! Links between the two hosts of a study.
 
 mod kind;
 pub mod wire;
@@ -36,7 +36,7 @@ choice! {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
-    // Kind of link.
+    /// Kind of link.
     pub kind: LinkKind,
     /// Largest IP packet in bytes, 68 to 65,535; `None` leaves the device's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,7 +52,7 @@ pub enum LinkError {
     /// No such kind.
     #[error("'{word}' is not a kind of link{hint}; there are: {}", NAMES.join(", "))]
     Unknown {
-        // Text as written.
+        /// Text as written.
         word: String,
         /// The nearest right one.
         hint: String,
@@ -63,19 +63,19 @@ pub enum LinkError {
     /// A rate that is none, or nothing at all.
     #[error("link rate '{text}': {reason}")]
     Rate {
-        // Text as written.
+        /// Text as written.
         text: String,
-        // Reason.
+        /// Reason.
         reason: String,
     },
     /// A setting that this kind does not have.
     #[error("link setting '{key}' means nothing here{hint}; there are: {all}")]
     UnknownSetting {
-        // Text as written.
+        /// Text as written.
         key: String,
         /// The nearest right one.
         hint: String,
-        // Settings that there are.
+        /// Settings that there are.
         all: String,
     },
     /// A setting of a relay's at another link.
@@ -93,9 +93,9 @@ pub enum LinkError {
     Setting {
         /// The setting.
         key: String,
-        // Text as written.
+        /// Text as written.
         value: String,
-        // Reason.
+        /// Reason.
         reason: String,
     },
     /// Settings that contradict each other.

@@ -1,4 +1,4 @@
-/! Treatment of frames by a relay.
+//! Treatment of frames by a relay.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use crate::choice::choice;
 use crate::quantity::{BitRate, Bytes, Nanos};
 
 choice! {
-    // Way in which its two ends share a wire.
+    /// Way in which its two ends share a wire.
     Medium, "a medium" {
         /// Each direction has the whole rate.
         Full = "full",
@@ -20,7 +20,7 @@ choice! {
 }
 
 choice! {
-    // Work that a host's time for a frame delays.
+    /// Work that a host's time for a frame delays.
     HostOrder, "an order of host time" {
         /// Nothing: frames are late, however many there are.
         Delay = "delay",
@@ -29,15 +29,15 @@ choice! {
     }
 }
 
-// Treatment of each frame by one host of a relay, data or acknowledgement, as
+/// Treatment of each frame by one host of a relay, data or acknowledgement, as
 /// it sends it and as it receives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HostTime {
     /// Time for a frame.
     pub time: Nanos,
-    // Work that it delays.
+    /// Work that it delays.
     pub order: HostOrder,
-    // Time for which the host's interface is deaf to the wire after a collision.
+    /// Time for which the host's interface is deaf to the wire after a collision.
     pub recovery: Nanos,
 }
 
@@ -86,7 +86,7 @@ impl FromStr for Share {
 pub struct Wire {
     /// Bits a second; `None`: frames take no time.
     pub rate: Option<BitRate>,
-    // Way in which the ends share it.
+    /// Way in which the ends share it.
     pub medium: Medium,
     /// Time from one end to the other.
     pub delay: Nanos,
@@ -147,7 +147,7 @@ impl Wire {
         Ok(())
     }
 
-    // Refuses settings that make no sense together.
+    /// Refuses settings that make no sense together.
     pub(super) fn check(self) -> Result<Self, LinkError> {
         let refuse = |reason: &str| Err(LinkError::Senseless(reason.to_owned()));
         if self.rate.is_none() && self.medium != Medium::Full {
@@ -163,7 +163,7 @@ impl Wire {
     }
 }
 
-// Settings of a relay.
+/// Settings of a relay.
 const SETTINGS: [&str; 12] =
     ["medium", "delay", "jitter", "loss", "reorder", "queue", "host", "host-a", "host-b", "recovery", "recovery-a", "recovery-b"];
 
@@ -177,7 +177,7 @@ fn host(before: HostTime, text: &str) -> Result<HostTime, LinkError> {
 }
 
 impl fmt::Display for Wire {
-    // Writes what [`Wire::set`] reads, separated by blanks; usual settings are left out.
+    /// Writes what [`Wire::set`] reads, separated by blanks; usual settings are left out.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         if let Some(rate) = self.rate {
             write!(f, " {}", rate.exact())?;

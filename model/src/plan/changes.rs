@@ -1,4 +1,4 @@
-/! Check of the settings that a plan asks nettoll to make on its hosts.
+//! Check of the settings that a plan asks nettoll to make on its hosts.
 
 use super::error::PlanError;
 use super::{LinkKind, Plan};
@@ -40,7 +40,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
     Ok(())
 }
 
-// Changes of the hosts, each with who asks for it.
+/// Changes of the hosts, each with who asks for it.
 fn changes(plan: &Plan) -> Vec<(String, Vec<String>)> {
     let of_cells = plan.cells.iter().find(|cell| !cell.offloads.is_empty()).map(|cell| {
         let offloads = cell.offloads.keys().map(|offload| format!("offload.{offload}")).collect();

@@ -1,4 +1,4 @@
-/! Check of the conditions that cells ask for: which of them can be brought about on the hosts
+//! Check of the conditions that cells ask for: which of them can be brought about on the hosts
 //! of a plan.
 
 use super::error::PlanError;

@@ -1,4 +1,4 @@
-/! Errors in plans.
+//! Errors in plans.
 
 use crate::arm::ArmError;
 use crate::cell::LevelError;
@@ -14,7 +14,7 @@ pub enum PlanError {
     UnknownKey {
         /// The key as written.
         key: String,
-        // Its place.
+        /// Its place.
         place: String,
         /// The nearest right one.
         hint: String,

@@ -1,4 +1,4 @@
-/! Check of the links that the trials of a plan can cross, and of what else these can carry.
+//! Check of the links that the trials of a plan can cross, and of what else these can carry.
 
 use super::Plan;
 use super::error::PlanError;
@@ -61,7 +61,7 @@ fn check_room(plan: &Plan, cell: &Cell) -> Result<(), PlanError> {
     Err(refused(Factor::LinkLoad, format!("{load} over {kind}: {reason}")))
 }
 
-// Refuses packets that stand for several frames where each frame is charged.
+/// Refuses packets that stand for several frames where each frame is charged.
 fn check_frames(plan: &Plan, cell: &Cell) -> Result<(), PlanError> {
     let link = plan.link_of(cell);
     if !link.kind.is_charged() {

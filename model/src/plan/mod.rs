@@ -56,7 +56,7 @@ pub fn preset(name: &str) -> Option<&'static str> {
 
 /// A plan with every default filled in and every limit checked.
 ///
-// A plan that [`resolve`] returns has at least one cell, no cell twice, `least <=
+/// A plan that [`resolve`] returns has at least one cell, no cell twice, `least <=
 /// most`, every size at least 1, every datagram within the limit of its family.
 /// One read from a run directory is taken as it was stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -70,29 +70,29 @@ pub struct Plan {
     /// beside what was measured. Letters, digits, `-` and `_`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
-    // Description of what the study varies, measures and shows: a few sentences for someone who
+    /// Description of what the study varies, measures and shows: a few sentences for someone who
     /// has never seen it; empty where its author wrote none.
     #[serde(rename = "about", default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    // End of a trial.
+    /// End of a trial.
     pub end: PlanEnd,
-    // Time of traffic before the measured part.
+    /// Time of traffic before the measured part.
     pub warmup: Nanos,
-    // Number of blocks, and the end of the study.
+    /// Number of blocks, and the end of the study.
     pub blocks: Blocks,
-    // Link that joins the hosts.
+    /// Link that joins the hosts.
     pub link: Link,
     /// The hosts that are other machines, by their names: `a`, `b` or both.
     /// Empty: nettoll makes both on this machine.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub hosts: BTreeMap<String, HostAddress>,
-    // Conduct when an agent vanishes.
+    /// Conduct when an agent vanishes.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub on_loss: OnLoss,
     /// The port that listeners are bound to; `None`: any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_port: Option<u16>,
-    // Time between two reports of progress of the ends; `None`: they report none.
+    /// Time between two reports of progress of the ends; `None`: they report none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<Nanos>,
     /// The CPUs that the ends on a host are bound to, by the host's name, the
@@ -101,7 +101,7 @@ pub struct Plan {
     pub cpus: BTreeMap<String, Vec<u32>>,
     /// The seed of every random order.
     pub seed: u64,
-    // Hosts that send.
+    /// Hosts that send.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub roles: Roles,
     /// The breakdown of each cell's time; `None`: none is asked for.
@@ -114,12 +114,12 @@ pub struct Plan {
     /// Whether settings outside the hosts that nettoll makes may be changed.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub host_wide: bool,
-    // Cells, in the order in which reports show them.
+    /// Cells, in the order in which reports show them.
     pub cells: Vec<Cell>,
 }
 
 impl Plan {
-    // Returns the contents of every block.
+    /// Returns the contents of every block.
     pub fn shape(&self) -> Shape<'_> {
         let passes = self.receipt.as_ref().map_or([Pass::Clean].as_slice(), |_| Pass::ALL);
         Shape { cells: self.cells.len(), arms: self.arms.len().max(1), passes, most: self.blocks.most, roles: self.roles }
@@ -141,7 +141,7 @@ impl Plan {
         self.cells.iter().flat_map(|cell| arms.clone().filter_map(move |arm| cell_in(cell, arm))).collect()
     }
 
-    // Returns the link that the trials of a cell as run cross: its own with
+    /// Returns the link that the trials of a cell as run cross: its own with
     /// the settings of the plan's, or the plan's.
     pub fn link_of(&self, cell: &Cell) -> Link {
         Link { kind: cell.conditions.link.unwrap_or(self.link.kind), ..self.link.clone() }
@@ -168,7 +168,7 @@ impl Plan {
         self.cells_run().iter().filter(|cell| on_link(cell)).map(|cell| cell.conditions.link_load.pairs).max().unwrap_or(0)
     }
 
-    // Time of all trials beyond their measured time and warm-up, for estimates.
+    /// Time of all trials beyond their measured time and warm-up, for estimates.
     pub fn overheads(&self) -> Nanos {
         let cells = self.cells.iter().flat_map(|cell| (0..self.arms.len().max(1)).filter_map(|arm| self.cell_in(cell, arm).ok()));
         let loaded = cells.filter(|cell| !cell.conditions.load.is_usual()).count() as u64;
@@ -183,7 +183,7 @@ impl Plan {
     }
 }
 
-// End of the trials of a plan, those excepted whose cell has a count of its own.
+/// End of the trials of a plan, those excepted whose cell has a count of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanEnd {
@@ -196,7 +196,7 @@ pub enum PlanEnd {
 }
 
 impl PlanEnd {
-    // Returns the end of a trial of a cell.
+    /// Returns the end of a trial of a cell.
     pub fn of(self, cell: &Cell) -> TrialEnd {
         match (cell.count, self) {
             (Some(count), _) | (None, Self::Messages(count)) => TrialEnd::Messages(count),
@@ -206,7 +206,7 @@ impl PlanEnd {
     }
 }
 
-// End of a trial.
+/// End of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrialEnd {
@@ -229,7 +229,7 @@ impl TrialEnd {
     }
 }
 
-// Number of blocks, and what ends them.
+/// Number of blocks, and what ends them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Blocks {

@@ -25,7 +25,7 @@ pub struct RawPlan {
     /// The published study that it repeats, by name.
     #[serde(default)]
     pub reference: Option<String>,
-    // Description of what the study varies, measures and shows, in a few sentences.
+    /// Description of what the study varies, measures and shows, in a few sentences.
     #[serde(rename = "about", default)]
     pub description: Option<String>,
     /// Seed of the random order; drawn when absent.
@@ -43,19 +43,19 @@ pub struct RawPlan {
     /// Hosts that are other machines.
     #[serde(default)]
     pub hosts: BTreeMap<String, HostAddress>,
-    // Conduct when an agent vanishes.
+    /// Conduct when an agent vanishes.
     #[serde(default)]
     pub on_loss: Option<OnLoss>,
     /// The port that listeners are bound to.
     #[serde(default)]
     pub data_port: Option<u16>,
-    // Time between two reports of progress of the ends. Not written in plans.
+    /// Time between two reports of progress of the ends. Not written in plans.
     #[serde(skip)]
     pub progress: Option<Nanos>,
     /// The CPUs that the ends on a host are bound to. Not written in plans.
     #[serde(skip)]
     pub cpus: BTreeMap<String, Vec<u32>>,
-    // Hosts that send. Not written in plans.
+    /// Hosts that send. Not written in plans.
     #[serde(skip)]
     pub roles: Roles,
     /// The breakdown of each cell's time, if one is asked for.
@@ -153,7 +153,7 @@ impl RawPlan {
     /// Reads the text of a plan.
     ///
     /// # Errors
-    // Text that is not TOML, a value of the wrong kind, and a key or factor that
+    /// Text that is not TOML, a value of the wrong kind, and a key or factor that
     /// does not exist, named with the nearest right one.
     pub fn parse(text: &str) -> Result<Self, PlanError> {
         let table: toml::Table = text.parse().map_err(PlanError::syntax)?;

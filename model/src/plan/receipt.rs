@@ -1,11 +1,11 @@
-/! Fineness of a receipt.
+//! Fineness of a receipt.
 
 use serde::{Deserialize, Serialize};
 
 use super::error::PlanError;
 use crate::quantity::Nanos;
 
-// Fineness with which the time of each cell is broken down.
+/// Fineness with which the time of each cell is broken down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReceiptPlan {
@@ -32,7 +32,7 @@ pub const LONGEST_PASS: Nanos = Nanos::from_millis(5_000);
 pub const ASSUMED_SHARE: f64 = 0.5;
 
 impl ReceiptPlan {
-    // Returns the length of a time pass with which one in each of `blocks` blocks
+    /// Returns the length of a time pass with which one in each of `blocks` blocks
     /// gives `samples` samples, where there are `per_second` of them in a second:
     /// a tenth longer, for passes differ, and at most [`LONGEST_PASS`].
     pub fn pass(samples: u64, blocks: u32, per_second: f64) -> Nanos {

@@ -13,9 +13,9 @@ use crate::quantity::{Bytes, Nanos};
 use crate::schedule::LOOKS;
 use crate::traffic::Family;
 
-// Time of a trial beyond its measured time and warm-up, for estimates.
+/// Time of a trial beyond its measured time and warm-up, for estimates.
 pub const TRIAL_OVERHEAD: Nanos = Nanos::from_millis(35);
-// Further time of a trial under a host load: its units are started and ended.
+/// Further time of a trial under a host load: its units are started and ended.
 pub const LOAD_OVERHEAD: Nanos = Nanos::from_millis(60);
 /// The least time that a receiver of datagrams waits for more between machines,
 /// unless it has all that were sent.
