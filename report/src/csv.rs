@@ -16,8 +16,9 @@ use analysis::result::receipt::CellReceipt;
 use analysis::result::{Analysis, ArmVerdict, CellResult, Estimate, Latency, Metric};
 use analysis::verdict::MetricComparison;
 use attribution::{Figure, Receipt, Row};
+use model::cell::Value;
 use model::plan::{Factor, Link};
-use model::{Cell, OfferedRate, Protocol};
+use model::{Cell, OfferedRate};
 
 use crate::interval;
 
@@ -139,7 +140,7 @@ impl Sheet {
 
 /// Returns the table of an analysis, with a line of names first.
 pub fn render(analysis: &Analysis) -> String {
-    let factors = Factor::ALL.iter().map(|factor| column(*factor));
+    let factors = Factor::ALL.iter().map(|factor| factor.column());
     let names = FIRST.into_iter().map(str::to_owned).chain(factors);
     let names = names.chain(PARTS.map(|(name, _)| name.to_owned())).chain(LAST.map(str::to_owned));
     let mut sheet = Sheet::new(names);
@@ -182,54 +183,17 @@ impl Key<'_> {
     }
 }
 
-/// The column of a factor: its key, `_` for each dot.
-fn column(factor: Factor) -> String {
-    factor.name().replace('.', "_")
-}
-
 /// The level of a factor in a cell; what the cell leaves to the link is the link's.
 fn level(factor: Factor, cell: &Cell, link: &Link) -> Field {
-    let conditions = &cell.conditions;
-    match factor {
-        Factor::Test => cell.test.name().into(),
-        Factor::Family => cell.family.name().into(),
-        Factor::Api => cell.api.name().into(),
-        Factor::Size => cell.size.get().into(),
-        Factor::ReadSize => cell.read_size.get().into(),
-        Factor::Nodelay => (cell.protocol() == Protocol::Tcp).then_some(cell.nodelay).into(),
-        Factor::Cc => cell.cc.as_deref().into(),
-        Factor::Sndbuf => cell.sndbuf.map(model::Bytes::get).into(),
-        Factor::Rcvbuf => cell.rcvbuf.map(model::Bytes::get).into(),
-        Factor::Flows => cell.flows.into(),
-        Factor::Rate => cell
-            .rate
-            .map(|rate| match rate {
-                OfferedRate::Bits(rate) => rate.get(),
-                OfferedRate::Messages(rate) => rate,
-            })
-            .into(),
-        Factor::Pacing => cell.rate.map(|_| cell.pacing.name()).into(),
-        Factor::Waiting => cell.waiting.name().into(),
-        Factor::Work => cell.work.get().into(),
-        Factor::Bidirectional => cell.bidirectional.into(),
-        Factor::Stamp => cell.stamp.into(),
-        Factor::Count => cell.count.into(),
-        Factor::Link => conditions.link.unwrap_or(link.kind).to_string().as_str().into(),
-        Factor::Load => {
-            if conditions.load.is_usual() {
-                "0".into()
-            } else {
-                conditions.load.to_string().as_str().into()
-            }
-        }
-        Factor::LinkLoad => conditions.link_load.to_string().as_str().into(),
-        Factor::Bulk => conditions.bulk.into(),
-        Factor::Priority if conditions.priority.is_usual() => "usual".into(),
-        Factor::Priority => conditions.priority.to_string().as_str().into(),
-        Factor::Placement => conditions.placement.name().into(),
-        Factor::OffloadTx | Factor::OffloadRx | Factor::OffloadSg | Factor::OffloadTso | Factor::OffloadGso | Factor::OffloadGro => {
-            factor.offload().and_then(|offload| cell.offloads.get(&offload).or_else(|| link.offloads.get(&offload))).copied().into()
-        }
+    let of_link = || match factor {
+        Factor::Link => Some(Value::Text(link.kind.to_string())),
+        _ => factor.offload().and_then(|offload| link.offloads.get(&offload).copied()).map(Value::Switch),
+    };
+    match factor.value(cell).or_else(of_link) {
+        None => Field::Empty,
+        Some(Value::Number(number)) => number.into(),
+        Some(Value::Switch(on)) => on.into(),
+        Some(Value::Text(text)) => text.as_str().into(),
     }
 }
 
@@ -264,7 +228,7 @@ fn of_studies(analysis: &Analysis) -> Vec<Rows<'_>> {
         for level in factor.series.iter().flat_map(|series| series.levels.iter().skip(1)) {
             for (compared, figure) in &level.figures {
                 let kind = if compared.is_difference() { "difference" } else { "ratio" };
-                let name = format!("{}_{}_{kind}", column(factor.factor), compared.name());
+                let name = format!("{}_{}_{kind}", factor.factor.column(), compared.name());
                 let known = level.cells.iter().zip(&figure.by_size).filter_map(|(place, figure)| Some(((*place)?, figure.against_base?)));
                 known.for_each(|(place, estimate)| add(place, name.clone(), estimate));
             }

@@ -406,9 +406,15 @@ impl Factor {
         self.name().replace('.', "_")
     }
 
-    /// Value in a table of figures; `None` where the kernel's, or the plan's, holds.
+    /// Value in a table of figures; `None` where the kernel's, or the plan's, holds,
+    /// and where the factor has no meaning in the cell.
     pub fn value(self, cell: &Cell) -> Option<Value> {
-        self.level(cell).map(|level| level.value())
+        let has_meaning = match self {
+            Self::Nodelay => cell.protocol() == Protocol::Tcp,
+            Self::Pacing => cell.rate.is_some(),
+            _ => true,
+        };
+        self.level(cell).filter(|_| has_meaning).map(|level| level.value())
     }
 
     /// All factors in the order in which the levels of a table of cells are

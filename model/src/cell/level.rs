@@ -14,7 +14,7 @@ use crate::traffic::{Family, Pacing, Test, Waiting};
 /// A level as a table of figures holds it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Value {
-    /// A count, a number of bytes, or a time in nanoseconds.
+    /// A count, bytes, nanoseconds, or bits or messages a second.
     Number(u64),
     /// A switch.
     Switch(bool),
@@ -83,8 +83,8 @@ level_types! {
     u64: counts, count => Value::Number(*count),
     bool: switch, on => Value::Switch(*on),
     OfferedRate: one, rate => match rate {
-        OfferedRate::Bits(bits) => Value::Text(bits.get().to_string()),
-        OfferedRate::Messages(_) => Value::Text(rate.to_string()),
+        OfferedRate::Bits(rate) => Value::Number(rate.get()),
+        OfferedRate::Messages(rate) => Value::Number(*rate),
     },
 }
 
