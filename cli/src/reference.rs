@@ -42,7 +42,7 @@ pub fn run(args: &ReferenceArgs) -> Result<Exit, Failure> {
 fn analysis(args: &ReferenceArgs, run: Option<&PathBuf>) -> Result<Option<ReferenceAnalysis>, Failure> {
     let mut foreign = Vec::new();
     if let Some(run) = run {
-        foreign.push(analysis::published::as_foreign(&crate::report::analyse(run, None)?));
+        foreign.push(analysis::published::as_foreign(&crate::report::analyse(run)?));
     }
     foreign.extend(peers("iperf3", &args.iperf3, |text| read::iperf3::parse(text).map(|found| vec![found]))?);
     foreign.extend(peers("netperf", &args.netperf, read::netperf::parse)?);
