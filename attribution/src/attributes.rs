@@ -55,7 +55,7 @@ attribute! {
 }
 
 attribute! {
-    /// Which way the message went that was worked on.
+    /// Direction of the message that was worked on.
     Direction, "a direction" {
         /// Out, with payload.
         Send = "send",
@@ -140,19 +140,19 @@ attribute! {
 }
 
 impl Category {
-    /// Whether the work touches payload: 1993's "data-touching" work, checksum
+    /// True of work that touches payload: 1993's "data-touching" work, checksum
     /// and data movement.
     pub const fn touches_data(self) -> bool {
         matches!(self, Self::Checksum | Self::CopyChecksum | Self::DataMovement)
     }
 }
 
-/// What the rules say of one call chain.
+/// The attributes that the rules give one call chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Attributes {
     /// In what it ran.
     pub context: Context,
-    /// Which way the message went; `None` where the chain shows none, as in the
+    /// Direction of the message; `None` where the chain shows none, as in the
     /// entry of a system call or in user code.
     pub direction: Option<Direction>,
     /// On whose behalf.
@@ -161,7 +161,7 @@ pub struct Attributes {
     pub category: Category,
     /// Set where it is part of getting into the kernel or out.
     pub crossing: Option<Crossing>,
-    /// What decided.
+    /// The rules that decided.
     pub rule: Decided,
 }
 

@@ -1,4 +1,4 @@
-//! Whether a receipt adds up: sums that can fail.
+//! The sums of a receipt, which can fail.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -52,10 +52,10 @@ pub struct Closure {
     pub own: Option<f64>,
 }
 
-/// What a closure is made from, in ns per message.
+/// The terms of a closure, in ns per message.
 #[derive(Debug, Clone, Copy)]
 pub struct Sums {
-    /// Which end.
+    /// The end.
     pub role: Role,
     /// Share of the on-CPU time that was sampled.
     pub sampled: Figure,
@@ -71,7 +71,7 @@ pub struct Sums {
     pub beside: f64,
     /// CPU time, the part of kernel threads, and wall time of the wait passes.
     pub own: Option<[f64; 3]>,
-    /// Whether the on-CPU time was told from the samples.
+    /// True where the on-CPU time was told from the samples.
     pub calibrated: bool,
 }
 
@@ -93,14 +93,14 @@ impl Closure {
         }
     }
 
-    /// Whether a sum is known and out of its bar. Against the clean wall time
+    /// True where a sum is known and out of its bar. Against the clean wall time
     /// alone, it says that the passes differ, not that something is missing.
     pub fn is_red(&self) -> bool {
         self.cpu.is_some_and(|cpu| !CPU.contains(&cpu)) || self.own.or(self.wall).is_some_and(|own| !WALL.contains(&own))
     }
 }
 
-/// What watching cost.
+/// The cost of watching.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Observer {
     /// CPU time per message of a time pass over that of the clean pass of its

@@ -44,7 +44,7 @@ pub struct Difference<K> {
     /// The smallest difference that this comparison could have shown in this
     /// row alone, in ns.
     pub could_show: Option<f64>,
-    /// What follows.
+    /// The conclusion.
     pub verdict: Verdict,
 }
 

@@ -1,4 +1,4 @@
-//! What the processor's counters say of each layer, where it has any.
+//! The processor's counters by layer, where it has any.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ pub fn per_layer(passes: &[TimePass], attributes: &[Vec<Attributes>]) -> BTreeMa
     booked.finish()
 }
 
-/// What counters moved by, layer by layer.
+/// Counts of the processor's counters, layer by layer.
 #[derive(Debug, Default)]
 pub struct Booked(BTreeMap<Layer, LayerCounters>);
 

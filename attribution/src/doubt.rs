@@ -1,4 +1,4 @@
-//! What makes a receipt doubtful, each with what to do about it.
+//! Doubts about a receipt, each with its remedy.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ pub const LEAST_PASSES: usize = 5;
 /// The largest share of kernel samples that no rule may have decided.
 pub const MOST_OTHER: f64 = 0.01;
 
-/// How grave a doubt is.
+/// Gravity of a doubt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gravity {
@@ -63,7 +63,7 @@ pub enum Doubt {
     },
     /// Too few samples.
     FewSamples {
-        /// How many are missing.
+        /// Number that is missing.
         missing: u64,
     },
     /// Too few passes to tell how they differ.
@@ -98,7 +98,7 @@ pub enum Doubt {
 }
 
 impl Doubt {
-    /// How grave it is.
+    /// Its gravity.
     pub const fn gravity(&self) -> Gravity {
         match self {
             Self::Wall { .. } | Self::Cpu { .. } => Gravity::Red,

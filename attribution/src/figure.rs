@@ -11,7 +11,7 @@ use stats::distribution::student_critical;
 /// The confidence of every interval of a receipt.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// How a standard error was found.
+/// Method by which a standard error was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorMethod {
@@ -36,7 +36,7 @@ pub struct Figure {
     pub freedom: f64,
     /// Both ends of the interval at 95 %, by Student's distribution.
     pub interval: Option<[f64; 2]>,
-    /// How the error was found.
+    /// Method by which the error was found.
     pub method: ErrorMethod,
 }
 
@@ -99,14 +99,14 @@ impl Ratio {
     }
 }
 
-/// How a row's share varies because it was sampled.
+/// The sampling of a row, from which the variance of its share follows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sampling {
     /// Samples of the row.
     pub samples: u64,
     /// All samples.
     pub of: u64,
-    /// What one sample is of the whole: the period over the on-CPU time.
+    /// Share of the whole that one sample is: the period over the on-CPU time.
     pub each: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Whether a row depends on the message size.
+//! Dependence of a row on the message size.
 
 use serde::Serialize;
 
@@ -20,7 +20,7 @@ pub struct Trials {
     pub shared: f64,
 }
 
-/// How a row goes with the size.
+/// The way in which a row changes with the size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
@@ -48,7 +48,7 @@ pub struct Growth {
     pub slope_p: f64,
     /// The largest mean less the smallest, over the largest.
     pub range: f64,
-    /// What follows.
+    /// The conclusion.
     pub shape: Shape,
 }
 
@@ -87,7 +87,7 @@ impl Group {
 /// Tests a row over at least two sizes with at least two trials each; `None` of
 /// fewer.
 ///
-/// The means of the sizes are held against each other by Welch's test for
+/// The means of the sizes are compared with each other by Welch's test for
 /// unequal variances (Welch 1951, "On the comparison of several mean values: an
 /// alternative approach"), no variance being taken for less than sampling makes
 /// it. The slope is that of least squares through the means, each weighing the

@@ -1,4 +1,4 @@
-//! What a receipt is made from: the trials of one end of one cell, by the pass
+//! The passes that a receipt is made from: the trials of one end of one cell, by the pass
 //! that they were measured in.
 
 use model::profile::{CallCounts, HardwareCounts, Profile, Waits};
@@ -25,14 +25,14 @@ pub struct CleanPass {
 pub struct TimePass {
     /// The block it belongs to.
     pub block: u32,
-    /// What was sampled.
+    /// The samples.
     pub profile: Profile,
-    /// What the processor's counters moved by, where it has any.
+    /// Counts of the processor's counters, where it has any.
     pub counters: Option<HardwareCounts>,
-    /// What the samples are to add up to, in the unit of the profile's period:
+    /// The sum that samples should reach, in the unit of the profile's period:
     /// ns of CPU time of the sampled tasks, or the cycles that they ran.
     pub on_cpu: u64,
-    /// Whether `on_cpu` was itself told from samples, for want of a count that
+    /// True where `on_cpu` was itself told from samples, for want of a count that
     /// is apart from them: then nothing can be held against it.
     pub calibrated: bool,
     /// CPU time of the end, of the same kind as [`CleanPass::cpu`].
@@ -44,7 +44,7 @@ pub struct TimePass {
 /// A trial with scheduler tracepoints on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WaitPass {
-    /// Where time went that no sample shows.
+    /// Time that no sample shows.
     pub waits: Waits,
     /// Elapsed time of the measured part.
     pub wall: Nanos,
@@ -65,7 +65,7 @@ impl WaitPass {
     /// still on its way to a CPU, and the scheduler charges it as CPU time already.
     ///
     /// A thread that is woken onto an idle CPU is charged from when it was picked,
-    /// by a clock that may not be read anew since its wake-up
+    /// by a clock that may not be read again since its wake-up
     /// (`rq_clock_skip_update` in `wakeup_preempt`, kernel/sched/core.c), and others'
     /// programs at the tracepoint of the switch run before ours. Measured: 3 to
     /// 4.5 µs a wake-up on a virtual machine. It is what the two accounts
@@ -91,7 +91,7 @@ pub struct CountPass {
 /// All trials of one end of one cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Passes {
-    /// Which end.
+    /// The end.
     pub role: Role,
     /// Size of its messages.
     pub size: Bytes,

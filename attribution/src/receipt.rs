@@ -62,7 +62,7 @@ pub struct Receipt {
 /// The samples of all time passes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Sampled {
-    /// What they are spaced by.
+    /// The clock or event that they are spaced by.
     pub source: SampleSource,
     /// By how much.
     pub period: u64,
@@ -111,18 +111,18 @@ pub struct Unsampled {
 /// Exact calls per message of one function.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Calls {
-    /// How they were counted: the best way of the passes. What others counted
+    /// Way in which they were counted: the best of the passes. What others counted
     /// by another is left out.
     pub tier: Option<CountTier>,
     /// Per message.
     pub per_message: Figure,
-    /// Of each count pass that has it.
+    /// Calls per message of each count pass that has it.
     pub passes: Vec<f64>,
-    /// What one call is of a pass, per message: the mean over passes.
+    /// Share per message of one call of a pass: the mean over passes.
     pub each: f64,
 }
 
-/// How much one rule decided.
+/// Shares that one rule decided.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RuleShare {
     /// The rule.
@@ -219,7 +219,7 @@ impl Receipt {
         Ok(receipt)
     }
 
-    /// Whether it does not add up: then its rows are not to be used.
+    /// True where it does not add up: then its rows are not to be used.
     pub fn is_red(&self) -> bool {
         self.doubts.iter().any(|doubt| doubt.gravity() == Gravity::Red)
     }
@@ -347,7 +347,7 @@ fn waits(passes: &[WaitPass]) -> [Option<Figure>; 4] {
     ]
 }
 
-/// How a function was counted, and its calls and messages pass by pass.
+/// Way in which a function was counted, and its calls and messages pass by pass.
 type Counted = (Option<CountTier>, Vec<(f64, f64)>);
 
 fn calls(passes: &Passes) -> BTreeMap<String, Calls> {

@@ -20,7 +20,7 @@ use crate::symbol::Symbol;
 pub struct Tally {
     /// All samples.
     pub samples: u64,
-    /// Of these, in the kernel.
+    /// Those in the kernel.
     pub kernel: u64,
     /// Samples by category.
     pub categories: BTreeMap<Category, u64>,
@@ -104,7 +104,7 @@ pub struct Path {
 /// A row of a receipt.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row<K> {
-    /// What it is of.
+    /// The key of the row.
     pub key: K,
     /// Samples of all passes.
     pub samples: u64,
@@ -116,7 +116,7 @@ pub struct Row<K> {
     pub passes: Vec<f64>,
 }
 
-/// What turns samples into time per message.
+/// The factors that turn samples into time per message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Basis {
     /// Distance of two samples, in the unit of `on_cpu`.
@@ -161,7 +161,7 @@ pub struct Split {
     /// One row a direction; `None` is work that has none, such as entering the
     /// kernel.
     pub directions: Vec<Row<Option<Direction>>>,
-    /// What one processor could sustain if it did nothing but this end's work.
+    /// Rate that one processor could sustain if it did nothing but this end's work.
     pub bound: Bound,
     /// The same without the work of acknowledgements.
     pub bound_without_acknowledgement: Bound,

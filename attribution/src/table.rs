@@ -31,9 +31,9 @@ pub struct FunctionRow {
     pub function: String,
     /// One cell a size.
     pub cells: Vec<SizeCell>,
-    /// Whether its time depends on the size; `None` of too few samples or trials.
+    /// Dependence of its time on the size; `None` of too few samples or trials.
     pub time: Option<Growth>,
-    /// Whether its calls do; `None` where they were not counted at every size.
+    /// That of its calls; `None` where they were not counted at every size.
     pub calls: Option<Growth>,
 }
 
@@ -50,7 +50,7 @@ pub struct SizeCell {
 }
 
 impl FunctionRow {
-    /// Whether time or calls depend on the size.
+    /// True where time or calls depend on the size.
     pub fn is_marked(&self) -> bool {
         [self.time, self.calls].into_iter().flatten().any(|growth| growth.shape != Shape::NotShown)
     }
@@ -94,7 +94,7 @@ fn function(name: &str, receipts: &[&Receipt], rows: &[Option<&Row<String>>]) ->
     }
 }
 
-/// Whether the time of one row depends on the size. `rows` are the row at each
+/// Dependence of the time of one row on the size. `rows` are the row at each
 /// of the receipts, `None` where it was not sampled at all.
 pub fn time_growth<K>(receipts: &[&Receipt], rows: &[Option<&Row<K>>]) -> Option<Growth> {
     let samples: u64 = rows.iter().flatten().map(|row| row.samples).sum();

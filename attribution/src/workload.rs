@@ -12,7 +12,7 @@ use crate::rows::Row;
 /// The longest file of sizes, in bytes.
 const MOST_BYTES: usize = 4 << 20;
 
-/// How often each size is sent.
+/// Share of messages of each size.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SizeDistribution {
     /// Sizes, rising, and the share of messages of each.
@@ -51,7 +51,7 @@ impl SizeDistribution {
     /// only ones that occur.
     ///
     /// # Errors
-    /// What is wrong, on which line, and what to do.
+    /// The problem, its line, and the remedy.
     pub fn parse(text: &str) -> Result<Self, WorkloadError> {
         if text.len() > MOST_BYTES {
             return Err(WorkloadError::TooLong);
@@ -98,11 +98,11 @@ impl SizeDistribution {
 /// A row of the weighted receipt.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WeightedRow<K> {
-    /// What it is of.
+    /// The key of the row.
     pub key: K,
     /// ns per message of the workload.
     pub ns: Figure,
-    /// Where it would lie if between two measured sizes the row were anywhere
+    /// Bounds if between two measured sizes the row were anywhere
     /// between its two values.
     pub bounds: [f64; 2],
     /// Share of the weighted CPU time.
@@ -126,11 +126,11 @@ pub struct Weighted<K> {
     pub beyond: f64,
     /// Share of the workload's bytes that these carry.
     pub beyond_bytes: f64,
-    /// What each measured size weighs; the sum is 1.
+    /// Weight of each measured size; the sum is 1.
     pub weights: Vec<(Bytes, f64)>,
 }
 
-/// What one size of the workload takes from measured ones: the places of its
+/// Weights that one size of the workload gives to measured ones: the places of its
 /// neighbours, and how far it lies towards the second.
 struct Piece {
     share: f64,

@@ -55,7 +55,7 @@ pub enum Helper {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Label(usize);
 
-/// When a jump is taken; numbers compare as 64 bits.
+/// Condition of a jump; numbers compare as 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Test {
     /// The register is the number.
@@ -74,7 +74,7 @@ pub enum Test {
 #[derive(Debug, Default)]
 pub struct Assembler {
     code: Vec<[u8; 8]>,
-    /// Where each label is.
+    /// Place of each label.
     labels: Vec<Option<usize>>,
     /// Jumps that want their distance: where they stand, and where they go.
     jumps: Vec<(usize, Label)>,

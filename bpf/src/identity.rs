@@ -1,4 +1,4 @@
-//! Whose events a program looks at.
+//! The threads whose events a program looks at.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -8,7 +8,7 @@ use super::asm::{Assembler, Helper, Label, Reg, Test};
 /// The inode of the first namespace of process ids (`PROC_PID_INIT_INO`).
 const FIRST_NAMESPACE: u64 = 0xffff_fffc;
 
-/// Which threads of a process count.
+/// The threads of a process that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
     /// Every thread of the process.
@@ -17,7 +17,7 @@ pub enum Who {
     Workers(u32),
 }
 
-/// Whose events a program looks at, in the ids that this process sees.
+/// The threads whose events a program looks at, in the ids that this process sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Filter {
     who: Who,

@@ -1,11 +1,10 @@
 //! Programs and maps in the kernel, made by hand and loaded by `bpf(2)`: no
 //! compiler, no type information, nothing on disk. They die with this process.
-//! What a map counted means nothing here: that is its reader's to say.
+//! The meaning of what a map counted is its reader's to say.
 
 pub mod asm;
 mod errno;
 mod identity;
-mod load;
 mod map;
 mod program;
 
@@ -16,9 +15,8 @@ use model::Unavailable;
 use asm::{Assembler, Helper, Label, Reg, Test};
 pub use errno::{errno_name, refused_call};
 pub use identity::{Filter, Who};
-pub use load::Load;
 pub use map::{Map, MapKind};
-pub use program::{Attached, Program};
+pub use program::{Attached, Program, ProgramKind, probe};
 
 /// `bpf(2)`.
 fn call<T>(command: libc::c_int, request: &mut T) -> io::Result<libc::c_long> {
@@ -28,7 +26,7 @@ fn call<T>(command: libc::c_int, request: &mut T) -> io::Result<libc::c_long> {
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
 }
 
-/// What to do about a refusal of BPF.
+/// The remedy of a refusal of BPF.
 fn remedy(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => format!(

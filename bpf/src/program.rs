@@ -4,7 +4,6 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-use super::load::Load;
 use super::{call, refused, remedy};
 use crate::errno_name;
 use model::Unavailable;
@@ -13,12 +12,41 @@ const LOAD: libc::c_int = 5;
 const INFO: libc::c_int = 15;
 const ATTACH: libc::c_int = 17;
 
+const TYPE_SOCKET_FILTER: u32 = 1;
 const TYPE_RAW_TRACEPOINT: u32 = 17;
 const TYPE_TRACING: u32 = 26;
 const ATTACH_ENTRY: u32 = 24;
 
 /// Room for what the kernel's verifier says about a program that it refuses.
 const LOG: usize = 64 << 10;
+
+/// `union bpf_attr` for a load, up to the last field in use (the kernel's
+/// `include/uapi/linux/bpf.h`). What the kernel does not know it takes for an
+/// error only where it is not zero.
+#[repr(C)]
+#[derive(Default)]
+struct Load {
+    kind: u32,
+    instructions: u32,
+    code: u64,
+    licence: u64,
+    log_level: u32,
+    log_size: u32,
+    log: u64,
+    kernel_version: u32,
+    flags: u32,
+    name: [u8; 16],
+    device: u32,
+    attach_type: u32,
+    type_information: [u32; 2],
+    function_information: u64,
+    counts: [u32; 2],
+    line_information: u64,
+    lines: u32,
+    attach_id: u32,
+}
+
+const _: () = assert!(size_of::<Load>() == 112);
 
 #[repr(C)]
 #[derive(Default)]
@@ -40,6 +68,58 @@ struct Info {
 const INFO_WORDS: usize = 27;
 const RECURSION_MISSES: usize = 26;
 
+/// A type of program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProgramKind {
+    /// Filters a socket. What an unprivileged user may load, if anything.
+    SocketFilter,
+    /// Runs at a kernel tracepoint.
+    RawTracepoint,
+    /// Runs at the entry of one kernel function, given by its id in the
+    /// kernel's type information.
+    FunctionEntry(u32),
+}
+
+impl ProgramKind {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::SocketFilter => "SOCKET_FILTER",
+            Self::RawTracepoint => "RAW_TRACEPOINT",
+            Self::FunctionEntry(_) => "TRACING, fentry",
+        }
+    }
+
+    /// The request to the kernel; `code` has to outlive the call.
+    fn request(self, code: &[[u8; 8]]) -> Load {
+        let (kind, attach_type, attach_id) = match self {
+            Self::SocketFilter => (TYPE_SOCKET_FILTER, 0, 0),
+            Self::RawTracepoint => (TYPE_RAW_TRACEPOINT, 0, 0),
+            Self::FunctionEntry(id) => (TYPE_TRACING, ATTACH_ENTRY, id),
+        };
+        Load {
+            kind,
+            instructions: u32::try_from(code.len()).unwrap_or(u32::MAX),
+            code: code.as_ptr() as u64,
+            licence: c"GPL".as_ptr() as u64,
+            attach_type,
+            attach_id,
+            ..Load::default()
+        }
+    }
+}
+
+/// `return 0`: `r0 = 0` and `exit`, eight bytes each.
+const RETURN_ZERO: [[u8; 8]; 2] = [[0xb7, 0, 0, 0, 0, 0, 0, 0], [0x95, 0, 0, 0, 0, 0, 0, 0]];
+
+/// Has the kernel verify and load a program that does nothing, and drops it.
+/// It is attached nowhere.
+///
+/// # Errors
+/// The system's answer, such as EPERM (no CAP_BPF, or forbidden altogether).
+pub fn probe(kind: ProgramKind) -> io::Result<()> {
+    call(LOAD, &mut kind.request(&RETURN_ZERO)).map(|loaded| drop(descriptor(loaded)))
+}
+
 /// A loaded program.
 #[derive(Debug)]
 pub struct Program {
@@ -54,34 +134,12 @@ pub struct Attached {
 }
 
 impl Program {
-    /// Has the kernel verify and load a program that runs at a tracepoint.
+    /// Has the kernel verify and load a program of this type.
     ///
     /// # Errors
     /// The system's answer and the verifier's last words, for `mechanism`.
-    pub fn at_tracepoint(code: &[[u8; 8]], mechanism: &str) -> Result<Self, Unavailable> {
-        Self::load(code, TYPE_RAW_TRACEPOINT, 0, 0, mechanism)
-    }
-
-    /// The same for the entry of the function with this id in the kernel's type
-    /// information.
-    ///
-    /// # Errors
-    /// As above.
-    pub fn at_function(code: &[[u8; 8]], id: u32, mechanism: &str) -> Result<Self, Unavailable> {
-        Self::load(code, TYPE_TRACING, ATTACH_ENTRY, id, mechanism)
-    }
-
-    fn load(code: &[[u8; 8]], kind: u32, attach_type: u32, attach_id: u32, mechanism: &str) -> Result<Self, Unavailable> {
-        let tried = if kind == TYPE_TRACING { "bpf(PROG_LOAD, TRACING, fentry)" } else { "bpf(PROG_LOAD, RAW_TRACEPOINT)" };
-        let mut request = Load {
-            kind,
-            instructions: u32::try_from(code.len()).unwrap_or(u32::MAX),
-            code: code.as_ptr() as u64,
-            licence: c"GPL".as_ptr() as u64,
-            attach_type,
-            attach_id,
-            ..Load::default()
-        };
+    pub fn load(code: &[[u8; 8]], kind: ProgramKind, mechanism: &str) -> Result<Self, Unavailable> {
+        let mut request = kind.request(code);
         // Code, licence and log outlive each call; the kernel writes `log_size` bytes to the log at most.
         let mut loaded = call(LOAD, &mut request);
         let mut words = String::new();
@@ -93,7 +151,7 @@ impl Program {
         }
         let loaded = loaded.map_err(|error| {
             let words = if words.is_empty() { words } else { format!("; {words}") };
-            Unavailable::new(mechanism, format!("{tried}: {}{words}", errno_name(&error)), remedy(&error))
+            Unavailable::new(mechanism, format!("bpf(PROG_LOAD, {}): {}{words}", kind.name(), errno_name(&error)), remedy(&error))
         })?;
         Ok(Self { descriptor: descriptor(loaded) })
     }
@@ -116,7 +174,7 @@ impl Program {
 }
 
 impl Attached {
-    /// How often the program did not run because it was running already, on the
+    /// Number of times that the program did not run because it was running already, on the
     /// same CPU, when its event struck again. 0 on kernels that do not tell.
     pub fn missed(&self) -> u64 {
         let mut info = [0_u64; INFO_WORDS];
@@ -141,14 +199,24 @@ fn last_words(log: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Program, last_words};
+    use super::{Program, ProgramKind, last_words, probe};
 
     #[test]
     fn the_verifiers_reason_is_kept() {
         assert_eq!(last_words(b"0: exit\nR0 !read_ok\nprocessed 1 insns\n\0\0\0"), "R0 !read_ok");
         assert_eq!(last_words(&[0; 8]), "");
         // `exit` with nothing in R0: refused everywhere, to anybody.
-        let refusal = Program::at_tracepoint(&[[0x95, 0, 0, 0, 0, 0, 0, 0]], "a test").unwrap_err();
+        let refusal = Program::load(&[[0x95, 0, 0, 0, 0, 0, 0, 0]], ProgramKind::RawTracepoint, "a test").unwrap_err();
         assert!(refusal.answer.contains("bpf(PROG_LOAD, RAW_TRACEPOINT): E"), "{refusal}");
+    }
+
+    #[test]
+    fn every_type_has_an_answer() {
+        for program in [ProgramKind::SocketFilter, ProgramKind::RawTracepoint, ProgramKind::FunctionEntry(u32::MAX)] {
+            if let Err(error) = probe(program) {
+                assert!(error.raw_os_error().is_some(), "{error}");
+            }
+        }
+        assert!(probe(ProgramKind::FunctionEntry(u32::MAX)).is_err(), "there is no such function");
     }
 }

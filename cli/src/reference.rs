@@ -83,7 +83,7 @@ fn study(name: &str) -> Result<Study, Failure> {
 /// Results of another tool, all files together; `None` without any.
 fn peers<F>(tool: &str, paths: &[PathBuf], parse: F) -> Result<Option<Foreign>, Failure>
 where
-    F: Fn(&str) -> Result<Vec<literature::peer::PeerResult>, ReadError>,
+    F: Fn(&str) -> Result<Vec<read::PeerResult>, ReadError>,
 {
     let mut results = Vec::new();
     for path in paths {

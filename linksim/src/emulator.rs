@@ -83,7 +83,7 @@ pub struct Delivered<T> {
     pub at: Nanos,
     /// The end that gets it.
     pub to: End,
-    /// What it bears.
+    /// The frame's content.
     pub load: T,
 }
 
@@ -101,12 +101,12 @@ struct Side<T> {
     queued: u64,
     /// Until when the host's processor is at work.
     busy: u64,
-    /// When the host was last to get a frame.
+    /// Time at which the host was last to get a frame.
     heard: Option<u64>,
     /// Until when the interface does not try.
     not_before: u64,
     attempts: u32,
-    /// When the last of its frames arrives that keeps its place.
+    /// Arrival of the last of its frames that keeps its place.
     last_due: u64,
     tally: Tally,
 }

@@ -1,4 +1,4 @@
-//! What messages cost on an Ethernet, in byte times: the time that one byte
+//! Costs of messages on an Ethernet, in byte times: the time that one byte
 //! takes, so that the figures hold for any rate.
 //!
 //! Sources: IEEE 802.3 (preamble 7 + 1, header 14, check 4, gap 12, least frame
@@ -17,14 +17,14 @@ pub const HEADER: u32 = 14;
 pub const CHECK: u32 = 4;
 /// The least frame, from its first address to its check. Shorter ones are padded.
 pub const LEAST_FRAME: u32 = 64;
-/// What a frame costs beyond the bytes that a device counts of it.
+/// Cost of a frame beyond the bytes that a device counts of it.
 pub const OVERHEAD: u32 = PREAMBLE + GAP + CHECK;
-/// What the least frame costs.
+/// Cost of the least frame.
 pub const LEAST_COST: u32 = PREAMBLE + LEAST_FRAME + GAP;
 /// The IP packet that an Ethernet carries unless told otherwise.
 pub const USUAL_MTU: u32 = 1500;
 
-/// What an acknowledgement cost in 1988. The published limit, 1,104 KB/s of
+/// Cost of an acknowledgement in 1988. The published limit, 1,104 KB/s of
 /// 1,460-byte segments on 10 Mb/s, leaves 1,614 byte times for a segment and
 /// its acknowledgement, 1,538 and 76: the least frame and the gap, without a
 /// preamble. This is inferred from the published figures, which give no sum.
@@ -87,14 +87,14 @@ impl Frames {
     }
 }
 
-/// How hosts cut messages into packets.
+/// The way in which hosts cut messages into packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
     /// The version of IP.
     pub family: Family,
     /// Largest IP packet; at least 68 with IPv4 and 1,280 with IPv6.
     pub mtu: u32,
-    /// Whether TCP puts the time into every segment.
+    /// True where TCP puts the time into every segment.
     pub timestamps: bool,
 }
 

@@ -11,19 +11,19 @@ use model::link::Wire;
 use super::frame::{Cut, HEADER};
 use crate::emulator::{End, LinkEmulator};
 
-/// How two hosts speak TCP.
+/// TCP as two hosts speak it: segments, and when they are acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AckPolicy {
-    /// How packets are cut.
+    /// The way in which packets are cut.
     pub cut: Cut,
     /// Bytes of a message: no segment holds more.
     pub message: u32,
     /// Segments for an acknowledgement. A receiver that reads each message as it
     /// comes acknowledges each; one of long reads every second.
     pub per_ack: u32,
-    /// How long an acknowledgement waits for the next segment at most.
+    /// Longest time that an acknowledgement waits for the next segment.
     pub patience: Nanos,
-    /// Whether the sender never sends more at once than half of the largest
+    /// True where the sender never sends more at once than half of the largest
     /// window that it was offered, as Linux does with windows above 536 bytes
     /// (`tcp_bound_to_half_wnd`).
     pub halves: bool,
@@ -117,7 +117,7 @@ struct Model {
     acknowledged: u64,
     received: u64,
     unacknowledged: u32,
-    /// When the receiver acknowledges what it has not yet.
+    /// Time at which the receiver acknowledges what it has not yet.
     patience_ends: Option<u64>,
     made: Transfer,
 }

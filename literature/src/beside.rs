@@ -4,8 +4,9 @@ use serde::Serialize;
 
 use super::jacobson::{self, BufferCurve};
 use super::read::csv::Table;
+use super::read::{PeerResult, peer_series};
 use super::sweep::{self, Series, SeriesResult};
-use super::{ReferenceAnalysis, bidulock, cabrera, peer};
+use super::{ReferenceAnalysis, bidulock, cabrera};
 
 /// A socket buffer: packets, KB/s, Mbit/s on the wire.
 pub type BufferRate = (f64, f64, Option<f64>);
@@ -13,20 +14,20 @@ pub type BufferRate = (f64, f64, Option<f64>);
 /// Figures that are to be laid beside a reference.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Foreign {
-    /// Where they are from: a run or a file.
+    /// Their origin: a run or a file.
     pub label: String,
     /// Messages per second by size.
     pub series: Vec<Series>,
     /// Throughput by socket buffer: a name and points (packets, KB/s, Mbit/s on the wire).
     pub buffers: Vec<(String, Vec<BufferRate>)>,
-    /// What is to be known of them.
+    /// Remarks on them.
     pub remarks: Vec<String>,
 }
 
-/// What is laid beside a reference, and how it compares.
+/// Figures next to a reference, and how they compare.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Beside {
-    /// Where it is from.
+    /// Its origin.
     pub label: String,
     /// Its series.
     pub series: Vec<SeriesResult>,
@@ -36,7 +37,7 @@ pub struct Beside {
     pub buffers: Vec<BufferCurve>,
     /// Each of these against each of the reference.
     pub buffer_pairs: Vec<BufferPair>,
-    /// What is to be known.
+    /// Remarks.
     pub remarks: Vec<String>,
 }
 
@@ -95,9 +96,9 @@ impl Foreign {
         foreign
     }
 
-    /// What another tool measured.
-    pub fn of_peer(label: &str, results: Vec<peer::PeerResult>) -> Self {
-        let (series, remarks) = peer::series(results);
+    /// Results of another tool.
+    pub fn of_peer(label: &str, results: Vec<PeerResult>) -> Self {
+        let (series, remarks) = peer_series(results);
         Self { label: label.to_owned(), series, buffers: Vec::new(), remarks }
     }
 }

@@ -9,7 +9,7 @@ use stats::median;
 /// The published tables.
 pub const TABLES: &str = include_str!("../../reference/bidulock2007/udp_loopback.csv");
 
-/// A percentage of the paper is borne out when the median lies this near to it.
+/// A percentage of the paper is confirmed when the median lies this near to it.
 const POINTS: f64 = 5.0;
 
 /// The percentages are judged by sizes below this: the paper reads them where
@@ -51,7 +51,7 @@ struct Trio<'a> {
 }
 
 impl<'a> Trio<'a> {
-    fn of(number: &'a str, all: &'a [SeriesResult]) -> Option<Self> {
+    fn of_table(number: &'a str, all: &'a [SeriesResult]) -> Option<Self> {
         let prefix = format!("table {number},");
         let one = |name: &str| all.iter().find(|series| series.group.starts_with(&prefix) && series.name == name);
         let sockets = one(SOCKETS)?;
@@ -63,9 +63,10 @@ impl<'a> Trio<'a> {
     }
 }
 
-/// What the paper says of its tables, and what they make of it.
+/// The paper's statements on its tables, with their rulings.
 pub fn statements(all: &[SeriesResult]) -> Vec<Statement> {
-    let trios: Vec<(Trio, f64, f64)> = ABOVE.iter().filter_map(|(number, from, to)| Some((Trio::of(number, all)?, *from, *to))).collect();
+    let trios: Vec<(Trio, f64, f64)> =
+        ABOVE.iter().filter_map(|(number, from, to)| Some((Trio::of_table(number, all)?, *from, *to))).collect();
     let mut statements: Vec<Statement> = trios.iter().filter_map(|(trio, from, to)| above(trio, *from, *to)).collect();
     statements.extend(trios.iter().filter_map(|(trio, ..)| twice(trio)));
     statements.extend(trios.iter().filter_map(|(trio, ..)| slopes(trio)));
@@ -222,7 +223,7 @@ fn drops(trio: &Trio) -> Statement {
         .rule(format!("no implementation loses more than {:.0} % of its messages at any size", SELDOM * 100.0))
 }
 
-/// What does not go together in rows of this kind.
+/// Contradictions in rows of this kind.
 pub fn inconsistencies(rows: &[SweepRow]) -> Vec<String> {
     let more: Vec<&SweepRow> = rows.iter().filter(|row| row.received > row.sent).collect();
     if more.is_empty() {

@@ -1,4 +1,4 @@
-//! What a message and a byte cost in a table: the cost model's own search and
+//! Costs of a message and a byte in a table: the cost model's own search and
 //! robust fit, on one figure a size.
 
 use serde::Serialize;
@@ -84,7 +84,7 @@ impl Cost {
 /// Intervals come from `draws` sets of residuals.
 ///
 /// # Errors
-/// Why there is none, and what to do.
+/// The reason why there is none, and what to do.
 pub fn fit(points: &[Point], known: &[bool], draws: usize) -> Result<Cost, String> {
     if points.len() < LEAST_SIZES {
         let were = if points.len() == 1 { "size was" } else { "sizes were" };

@@ -24,11 +24,11 @@ const WIRE: f64 = 10e6 / 8.0;
 /// Headers of IP and TCP without options (RFC 791, RFC 793).
 const HEADERS: f64 = 20.0 + 20.0;
 
-/// Of an Ethernet frame (IEEE 802.3, 3.1.1 and 4.4.2): addresses and type.
+/// Header of an Ethernet frame (IEEE 802.3, 3.1.1 and 4.4.2): addresses and type.
 const ADDRESSES: f64 = 14.0;
 /// Its check sequence.
 const CHECK: f64 = 4.0;
-/// What goes before it.
+/// The bytes before it.
 const PREAMBLE: f64 = 8.0;
 /// The gap to the next frame.
 const GAP: f64 = 12.0;
@@ -38,7 +38,7 @@ const LEAST_FRAME: f64 = 64.0;
 /// Transfers were of so many bytes.
 const TRANSFER: f64 = 8.0 * 1024.0 * 1024.0;
 
-/// What the frames of a transfer come to.
+/// The sum of the frames of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct FrameLimit {
     /// Byte times of a full segment on the wire.
@@ -54,7 +54,7 @@ pub struct FrameLimit {
 impl FrameLimit {
     /// One acknowledgement a segment, whose frame is of the least length and
     /// has a gap; its preamble is counted only `with_preamble`: the stated limit leaves it out.
-    pub fn of(with_preamble: bool) -> Self {
+    pub fn with_headers(with_preamble: bool) -> Self {
         let segment = SEGMENT + HEADERS + ADDRESSES + CHECK + PREAMBLE + GAP;
         let acknowledgement = LEAST_FRAME + GAP + if with_preamble { PREAMBLE } else { 0.0 };
         let wire_bytes_per_byte = (segment + acknowledgement) / SEGMENT;
@@ -87,15 +87,15 @@ pub struct BufferPoint {
 /// Throughput over socket buffers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BufferCurve {
-    /// Who sends to whom.
+    /// Sender and receiver.
     pub name: String,
     /// By rising buffer.
     pub points: Vec<BufferPoint>,
-    /// Where it flattens.
+    /// The place where it flattens.
     pub knee: Option<Knee>,
     /// The limit of the frames, on a 10 Mb/s Ethernet.
     pub limit: Option<FrameLimit>,
-    /// What the wire column implies.
+    /// The cost that the wire column implies.
     pub wire: Option<WireFactor>,
 }
 
@@ -104,7 +104,7 @@ pub struct BufferCurve {
 pub struct WireFactor {
     /// Median over the rows, a KB being 1,024 bytes.
     pub implied: f64,
-    /// What all rows allow, each figure being rounded to its last digit, a KB
+    /// The range that all rows allow, each figure being rounded to its last digit, a KB
     /// being 1,024 bytes; low above high: no one factor fits all.
     pub allowed_1024: [f64; 2],
     /// The same, a KB being 1,000 bytes.
@@ -112,7 +112,7 @@ pub struct WireFactor {
 }
 
 impl WireFactor {
-    fn of(rows: &[&BufferRow]) -> Option<Self> {
+    fn from_rows(rows: &[&BufferRow]) -> Option<Self> {
         let factor = |wire: f64, task: f64, kb: f64| wire * 1e6 / 8.0 / (task * kb);
         let implied: Vec<f64> = rows.iter().map(|row| factor(row.wire_mbit_per_s, row.kbytes_per_s, KB)).collect();
         let allowed = |kb: f64| {
@@ -135,8 +135,8 @@ pub fn curves(rows: &[BufferRow], draws: usize) -> Vec<BufferCurve> {
         rows.sort_by(|a, b| a.packets.total_cmp(&b.packets));
         let points: Vec<(f64, f64, Option<f64>)> =
             rows.iter().map(|row| (row.packets, row.kbytes_per_s, Some(row.wire_mbit_per_s))).collect();
-        let mut curve = curve(name, &points, Some(FrameLimit::of(false)), draws);
-        curve.wire = WireFactor::of(&rows);
+        let mut curve = curve(name, &points, Some(FrameLimit::with_headers(false)), draws);
+        curve.wire = WireFactor::from_rows(&rows);
         curve
     };
     pairs.into_iter().map(one).collect()
@@ -158,7 +158,7 @@ pub fn curve(name: &str, points: &[(f64, f64, Option<f64>)], limit: Option<Frame
     BufferCurve { name: name.to_owned(), points: points.iter().enumerate().map(point).collect(), knee, limit, wire: None }
 }
 
-/// What the paper says of its table, and what that makes of it.
+/// The paper's statements on its table, with their rulings.
 pub fn statements(curves: &[BufferCurve]) -> Vec<Statement> {
     let Some((curve, limit)) = curves.first().and_then(|curve| Some((curve, curve.limit?))) else { return Vec::new() };
     let mut statements = vec![limit_statement(curve, &limit)];
@@ -182,7 +182,7 @@ pub fn statements(curves: &[BufferCurve]) -> Vec<Statement> {
 const STATED: f64 = 1104.0;
 
 fn limit_statement(curve: &BufferCurve, limit: &FrameLimit) -> Statement {
-    let full = FrameLimit::of(true);
+    let full = FrameLimit::with_headers(true);
     let found = format!(
         "{SEGMENT:.0} bytes in {:.0} byte times and an acknowledgement of {:.0}, at 10 Mb/s: {:.1} KB/s of 1,024 bytes. The {:.0} leave out \
          the acknowledgement's preamble: with it they are {:.0} and the limit {:.1}",

@@ -13,7 +13,6 @@ pub mod beside;
 pub mod cabrera;
 pub mod cost;
 pub mod jacobson;
-pub mod peer;
 pub mod power;
 pub mod read;
 pub mod statement;
@@ -65,7 +64,7 @@ impl Study {
         }
     }
 
-    /// What it is about.
+    /// Its subject.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Bidulock2007 => "Three implementations of UDP over loopback, five kernels, 2007",
@@ -74,7 +73,7 @@ impl Study {
         }
     }
 
-    /// Where it was published.
+    /// Its publication.
     pub const fn source(self) -> &'static str {
         match self {
             Self::Bidulock2007 => "Bidulock, \"Experimental Test Results for Linux\", OpenSS7, June 2007, tables 1-4 and 6",
@@ -87,20 +86,20 @@ impl Study {
     }
 }
 
-/// What tables show, published or from elsewhere.
+/// The analysis of tables, published or from elsewhere.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReferenceAnalysis {
     /// [`REFERENCE_FORMAT`].
     pub format: u32,
     /// The study's name, or the file's.
     pub name: String,
-    /// What it is about.
+    /// Its subject.
     pub title: String,
-    /// Where it was published.
+    /// Its publication.
     pub source: String,
-    /// What the paper says, and what its tables make of it.
+    /// The paper's statements, with their rulings.
     pub statements: Vec<Statement>,
-    /// What does not go together in the tables.
+    /// Contradictions in the tables.
     pub inconsistencies: Vec<String>,
     /// Messages per second by size.
     pub series: Vec<SeriesResult>,
@@ -110,9 +109,9 @@ pub struct ReferenceAnalysis {
     pub routines: Option<Routines>,
     /// Throughput by socket buffer.
     pub buffers: Vec<BufferCurve>,
-    /// What was laid beside it.
+    /// Figures next to it.
     pub beside: Vec<Beside>,
-    /// What is to be known of figures from elsewhere.
+    /// Remarks on figures from elsewhere.
     pub remarks: Vec<String>,
 }
 
@@ -185,7 +184,7 @@ pub fn of_foreign(foreign: &Foreign, draws: usize) -> ReferenceAnalysis {
     analysis
 }
 
-/// What statements need besides the analysis.
+/// Tables that statements need besides the analysis.
 #[derive(Default)]
 struct Read<'a> {
     unloaded: &'a [read::csv::UnloadedRow],
@@ -217,7 +216,7 @@ fn fill<'a>(analysis: &mut ReferenceAnalysis, tables: &'a [Table], draws: usize)
     analysis.inconsistencies.extend(loads::inconsistencies(&read.latencies, &read.round_trips, read.unloaded));
     analysis.loads.extend(read.latencies.iter().chain(&read.round_trips).cloned());
     if !seconds.is_empty() || !calls.is_empty() {
-        let routines = Routines::of(seconds, calls);
+        let routines = Routines::from_rows(seconds, calls);
         analysis.inconsistencies.extend(routines::inconsistencies(&routines));
         analysis.routines = Some(routines);
     }

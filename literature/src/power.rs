@@ -23,7 +23,7 @@ pub struct PowerLaw {
     pub bends_at: Option<u64>,
 }
 
-/// Where throughput tends to, by a cost of `message` and `byte` ns.
+/// The limit of throughput, by a cost of `message` and `byte` ns.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Saturation {
     /// 8e9 / (ns per byte), in bit/s.
@@ -36,8 +36,8 @@ pub struct Saturation {
 }
 
 impl Saturation {
-    /// Of a line; `None` where bytes cost nothing.
-    pub fn of(message_ns: f64, byte_ns: f64, largest_bit_per_s: f64) -> Option<Self> {
+    /// The saturation of a line; `None` where bytes cost nothing.
+    pub fn of_line(message_ns: f64, byte_ns: f64, largest_bit_per_s: f64) -> Option<Self> {
         let limit_bit_per_s = 8e9 / byte_ns;
         (byte_ns > 0.0).then(|| Self { limit_bit_per_s, half_bytes: message_ns / byte_ns, reached: largest_bit_per_s / limit_bit_per_s })
     }
@@ -93,10 +93,10 @@ mod tests {
         let law = law(&points).unwrap();
         assert!(law.exponent > 0.95 && law.exponent < 1.0, "{law:?}");
         assert!((1_024..8_192).contains(&law.to) && law.bends_at == Some(law.to * 2), "{law:?}");
-        let end = Saturation::of(10_000.0, 1.0, points[14].1).unwrap();
+        let end = Saturation::of_line(10_000.0, 1.0, points[14].1).unwrap();
         assert!((end.limit_bit_per_s - 8e9).abs() < 1.0 && (end.half_bytes - 10_000.0).abs() < 1e-6);
         assert!((end.reached - 16_384.0 / 26_384.0).abs() < 1e-9);
-        assert_eq!(Saturation::of(10.0, 0.0, 1.0), None);
+        assert_eq!(Saturation::of_line(10.0, 0.0, 1.0), None);
     }
 
     #[test]

@@ -2,29 +2,31 @@
 
 use serde::Serialize;
 
-/// What a table makes of a statement.
+/// The ruling of a table on a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ruling {
     /// The table shows it, by the rule.
-    BorneOut,
+    #[serde(rename = "borne_out")]
+    Confirmed,
     /// The table shows something else.
-    NotBorneOut,
+    #[serde(rename = "not_borne_out")]
+    NotConfirmed,
     /// The published tables do not hold what it would take.
     NotDecidable,
 }
 
 impl Ruling {
-    /// Borne out or not.
-    pub const fn of(holds: bool) -> Self {
-        if holds { Self::BorneOut } else { Self::NotBorneOut }
+    /// Confirmed or not.
+    pub const fn from_rule(holds: bool) -> Self {
+        if holds { Self::Confirmed } else { Self::NotConfirmed }
     }
 
     /// In words.
     pub const fn words(self) -> &'static str {
         match self {
-            Self::BorneOut => "borne out",
-            Self::NotBorneOut => "not borne out",
+            Self::Confirmed => "borne out",
+            Self::NotConfirmed => "not borne out",
             Self::NotDecidable => "not decidable",
         }
     }
@@ -37,22 +39,22 @@ pub struct Statement {
     pub id: String,
     /// The table or machine that it is about.
     pub about: String,
-    /// What the paper says, in our words.
+    /// The paper's statement, in our words.
     pub says: String,
-    /// What the table makes of it.
+    /// The finding of the table.
     pub ruling: Ruling,
     /// The figures that decide, in words.
     pub found: String,
     /// The same as numbers, in the order in which `found` has them.
     pub values: Vec<f64>,
-    /// When it counts as borne out.
+    /// The rule by which it counts as confirmed.
     pub rule: String,
 }
 
 impl Statement {
     /// A statement that the tables decide.
     pub fn decided(id: impl Into<String>, about: &str, says: impl Into<String>, holds: bool) -> Self {
-        Self::ruled(id, about, says, Ruling::of(holds))
+        Self::ruled(id, about, says, Ruling::from_rule(holds))
     }
 
     /// A statement for which the tables lack something: what, and what there is.

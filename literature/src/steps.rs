@@ -26,7 +26,7 @@ pub struct Step {
     /// Time per message at `before` over what the line so far, carried on from
     /// `after`, would give, less 1: above 0 dearer, below 0 cheaper.
     pub departure: f64,
-    /// Whether throughput falls from `after` to `before`: no line does that.
+    /// True where throughput falls from `after` to `before`: no line does that.
     pub throughput_falls: bool,
 }
 
@@ -37,7 +37,7 @@ pub struct Step {
 /// size departs by its time over the time at the size before it plus slope
 /// times the bytes between; it is a step when that is beyond [`LEAST_STEP`] and
 /// beyond so many times the line's own scatter.
-pub fn of(points: &[Point], noise: f64) -> Vec<Step> {
+pub fn find(points: &[Point], noise: f64) -> Vec<Step> {
     let mut steps = Vec::new();
     let (mut start, mut known): (usize, Option<(f64, f64)>) = (0, None);
     for place in 1..points.len() {
@@ -69,7 +69,7 @@ fn line(points: &[Point], noise: f64) -> Option<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::of;
+    use super::find;
     use stats::cost::design::Point;
 
     fn points(times: &[(f64, f64)]) -> Vec<Point> {
@@ -79,15 +79,15 @@ mod tests {
     #[test]
     fn a_line_has_no_step() {
         let line: Vec<(f64, f64)> = (0..12).map(|power| f64::from(1 << power)).map(|size| (size, 100.0 + 0.5 * size)).collect();
-        assert!(of(&points(&line), 0.02).is_empty());
-        assert!(of(&points(&line[..3]), 0.02).is_empty() && of(&[], 0.02).is_empty());
+        assert!(find(&points(&line), 0.02).is_empty());
+        assert!(find(&points(&line[..3]), 0.02).is_empty() && find(&[], 0.02).is_empty());
     }
 
     #[test]
     fn jumps_down_and_up_are_found_beside_each_other() {
         let jumps =
             points(&[(1., 100.), (64., 132.), (128., 164.), (256., 228.), (512., 356.), (1024., 300.), (1460., 900.), (2032., 1186.)]);
-        let steps = of(&jumps, 0.02);
+        let steps = find(&jumps, 0.02);
         let found: Vec<(u64, u64, bool)> = steps.iter().map(|step| (step.after, step.before, step.departure > 0.0)).collect();
         assert_eq!(found, [(512, 1024, false), (1024, 1460, true)]);
         assert!(!steps[0].throughput_falls && steps[1].throughput_falls);

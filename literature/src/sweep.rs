@@ -27,7 +27,7 @@ pub struct SizePoint {
 /// A series: one implementation on one machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// What its figures are held against each other within: a machine with its kernel.
+    /// The group within which figures are compared: a machine with its kernel.
     pub group: String,
     /// The implementation, or whatever else was measured there.
     pub name: String,
@@ -58,7 +58,7 @@ pub struct SizeResult {
     pub n: usize,
 }
 
-/// What a series shows.
+/// The analysis of a series.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SeriesResult {
     /// The machine with its kernel.
@@ -69,9 +69,9 @@ pub struct SeriesResult {
     pub baseline: Option<String>,
     /// By rising size.
     pub sizes: Vec<SizeResult>,
-    /// What a message and a byte cost, up to the first step; `None` where no line holds.
+    /// Costs of a message and a byte, up to the first step; `None` where no line holds.
     pub cost: Option<Cost>,
-    /// Why there is no cost.
+    /// The reason why there is no cost.
     pub no_line: Option<String>,
     /// The sizes that lie off its line.
     pub off_line: Vec<OffLine>,
@@ -79,7 +79,7 @@ pub struct SeriesResult {
     pub steps: Vec<Step>,
     /// The power law that the smallest sizes follow.
     pub power_law: Option<PowerLaw>,
-    /// Where throughput tends to; `None` where the cost has steps.
+    /// The limit of throughput; `None` where the cost has steps.
     pub saturation: Option<Saturation>,
 }
 
@@ -126,7 +126,7 @@ fn one(series: &Series, points: &[Gathered], baseline: Option<(&str, &[Gathered]
         .iter()
         .map(|gathered| Point { size: gathered.point.bytes as f64, time: 1e9 / gathered.point.messages_per_s, frames: None, wakeups: None })
         .collect();
-    let steps = steps::of(&times, LEAST_NOISE);
+    let steps = steps::find(&times, LEAST_NOISE);
     // A line across a step would say nothing of either side.
     let until = steps.first().and_then(|step| points.iter().position(|gathered| gathered.point.bytes == step.before));
     let times = &times[..until.unwrap_or(times.len())];
@@ -143,7 +143,7 @@ fn one(series: &Series, points: &[Gathered], baseline: Option<(&str, &[Gathered]
         off_line: cost.as_ref().map_or_else(|_| Vec::new(), |cost| cost.off_line(times)),
         steps,
         power_law: power::law(&goodputs),
-        saturation: last.and_then(|piece| Saturation::of(piece.message_ns.value, piece.byte_ns.value, largest)),
+        saturation: last.and_then(|piece| Saturation::of_line(piece.message_ns.value, piece.byte_ns.value, largest)),
         no_line: cost.as_ref().err().cloned(),
         cost: cost.ok(),
         sizes,
@@ -176,7 +176,7 @@ fn known(points: &[Point]) -> Vec<bool> {
 }
 
 impl SeriesResult {
-    /// What it shows at a size, if that was measured.
+    /// The result at a size, if that was measured.
     pub fn at(&self, bytes: u64) -> Option<&SizeResult> {
         self.sizes.iter().find(|size| size.message_bytes == bytes)
     }

@@ -6,7 +6,7 @@ use model::Nanos;
 use crate::counts::table::system_call;
 use crate::errno_name;
 use bpf::asm::{Assembler, Helper, Label, Reg, Test};
-use bpf::{Attached, Filter, Map, MapKind, Program, Who};
+use bpf::{Attached, Filter, Map, MapKind, Program, ProgramKind, Who};
 use model::Unavailable;
 
 const MECHANISM: &str = "softirq time by tracepoints";
@@ -65,8 +65,9 @@ impl SoftirqRecorder {
             ("softirq_entry", softirq_begins(&accounts, filter)),
             ("softirq_exit", softirq_ends(&accounts, filter)),
         ];
-        let attach =
-            |(tracepoint, code): &(&str, Vec<[u8; 8]>)| Program::at_tracepoint(code, MECHANISM)?.attach(Some(tracepoint), MECHANISM);
+        let attach = |(tracepoint, code): &(&str, Vec<[u8; 8]>)| {
+            Program::load(code, ProgramKind::RawTracepoint, MECHANISM)?.attach(Some(tracepoint), MECHANISM)
+        };
         Ok(Self { programs: programs.iter().map(attach).collect::<Result<_, _>>()?, accounts })
     }
 

@@ -29,7 +29,7 @@ pub const LEAST_BLOCKS: usize = 6;
 /// "Batch size effects in the analysis of simulation output").
 pub const MOST_BATCHES: usize = 30;
 
-/// Which batch each block belongs to.
+/// The batch that each block belongs to.
 #[derive(Debug, Clone, Default)]
 pub struct Batches {
     of_block: BTreeMap<u32, usize>,
@@ -54,7 +54,7 @@ impl Batches {
         self.count
     }
 
-    /// Whether there is no block at all.
+    /// True without any block.
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -70,7 +70,7 @@ impl Batches {
     }
 }
 
-/// How often each of `batches` was drawn, [`DRAWS`] times over.
+/// Number of times that each of `batches` was drawn, [`DRAWS`] times over.
 ///
 /// The same seed gives the same draws.
 pub fn draws(batches: usize, seed: u64) -> impl Iterator<Item = Vec<u32>> {

@@ -1,4 +1,4 @@
-//! Where a series changes its level once: the split at which the rank sum of its
+//! The place where a series changes its level once: the split at which the rank sum of its
 //! first part is the least likely by chance, against every split of a shuffled
 //! series (Pettitt 1979, "A non-parametric approach to the change-point problem";
 //! the least p over all splits: Lausen and Schumacher 1992, "Maximally selected
@@ -24,7 +24,7 @@ const SHUFFLES: usize = 4_999;
 /// One change of level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Change {
-    /// How many values lie before it.
+    /// Number of values before it.
     pub before: usize,
     /// The median level before it and after it.
     pub levels: [f64; 2],
@@ -32,7 +32,7 @@ pub struct Change {
     pub p: f64,
 }
 
-/// What chance does to series of one length.
+/// The distribution by chance for series of one length.
 #[derive(Debug)]
 pub struct Chance {
     n: usize,

@@ -1,4 +1,4 @@
-//! Whether values have more than one mode: the dip, the largest distance of
+//! The test for more than one mode: the dip, the largest distance of
 //! their distribution from the nearest one with a single mode (Hartigan and
 //! Hartigan 1985, "The dip test of unimodality"), held against that of uniform
 //! values, the single-moded distribution whose dip is largest in the limit.
@@ -21,7 +21,7 @@ pub fn dip(values: &[f64]) -> Option<f64> {
     (sorted.len() >= LEAST && sorted.len() == values.len()).then(|| of_sorted(&sorted))
 }
 
-/// What the dip is of uniform samples of `n`, in rising order. The same for
+/// Dips of uniform samples of `n`, in rising order. The same for
 /// every call.
 pub fn null(n: usize) -> Vec<f64> {
     let mut random = ChaCha8Rng::seed_from_u64(n as u64);
@@ -90,7 +90,7 @@ fn height(x: &[f64], from: usize, to: usize, at: usize) -> f64 {
     from as f64 + if width > 0.0 { (x[at] - x[from]) / width * (to - from) as f64 } else { 0.0 }
 }
 
-/// Where the majorant is farthest above the minorant, at a corner of either, and
+/// The place where the majorant is farthest above the minorant, at a corner of either, and
 /// between which corners of both that is.
 fn widest(x: &[f64], minorant: &[usize], majorant: &[usize]) -> (f64, usize, usize) {
     let mut best = (0.0, minorant[0], majorant[majorant.len() - 1]);
@@ -115,7 +115,7 @@ fn widest(x: &[f64], minorant: &[usize], majorant: &[usize]) -> (f64, usize, usi
     best
 }
 
-/// How far the steps between two corners reach from the line through them.
+/// Distance that the steps between two corners reach from the line through them.
 fn gap(x: &[f64], from: usize, to: usize, side: Side) -> f64 {
     let distance = |at: usize| {
         let above = at as f64 - height(x, from, to, at);

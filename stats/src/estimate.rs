@@ -14,7 +14,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// How far the interval reaches: from the value to the farther end, as a
+    /// Reach of the interval: from the value to the farther end, as a
     /// share of the value. `None` without an interval, or of a value of 0.
     ///
     /// The one measure of how narrow an interval is: of the stopping rule, and
@@ -27,7 +27,7 @@ impl Estimate {
     }
 }
 
-/// Where the true figure lies, at a stated confidence.
+/// The range of the true figure, at a stated confidence.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Interval {
     /// Lower end.
@@ -37,11 +37,11 @@ pub struct Interval {
     /// The coverage that the method attains, at least what was asked for; of
     /// the bootstrap the nominal one, which few blocks may miss.
     pub confidence: f64,
-    /// How it was found.
+    /// The method.
     pub method: Method,
 }
 
-/// How an interval was found.
+/// Method by which an interval was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {

@@ -64,7 +64,7 @@ const MOST_PLACES: usize = 400;
 /// Two lines that meet.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Knee {
-    /// Where they meet.
+    /// The place where they meet.
     pub at: Resampled,
     /// The height there.
     pub height: f64,

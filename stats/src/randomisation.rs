@@ -18,7 +18,7 @@ const MOST_EXACT: f64 = 20_000.0;
 /// Arrangements sampled when there are more, the real one not counted.
 const SAMPLED: usize = 9_999;
 
-/// What a randomisation test says of a shift.
+/// The answer of a randomisation test about a shift.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shift {
     /// The estimated shift: a difference of means.
@@ -57,13 +57,13 @@ fn ways(strata: impl Iterator<Item = [usize; 2]>) -> f64 {
     strata.map(choices).product()
 }
 
-/// Whether any values at all could be significant: the most extreme arrangement
+/// True where any values at all could be significant: the most extreme arrangement
 /// has a p of twice its probability.
 pub fn can_reject(strata: impl Iterator<Item = [usize; 2]>, confidence: f64) -> bool {
     2.0 / ways(strata) <= 1.0 - confidence + 1e-9
 }
 
-/// How much larger treated values are than others of their stratum, tested by
+/// Excess of treated values over others of their stratum, tested by
 /// dealing the labels of each stratum anew.
 ///
 /// The estimate is the mean of the strata's differences of means, each weighing

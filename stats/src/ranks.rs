@@ -32,7 +32,7 @@ pub const MOST_UNPAIRED: usize = 50;
 #[derive(Debug, Default)]
 pub struct Nulls(BTreeMap<(usize, usize), Arc<[f64]>>);
 
-/// What was measured, as all shifts that it speaks for.
+/// The measurements, as all shifts that they speak for.
 #[derive(Debug, Clone)]
 pub struct Shifts {
     /// In rising order; at least one.
@@ -118,7 +118,7 @@ impl Shifts {
         })
     }
 
-    /// How far the interval reaches from the estimate, to the farther end: a
+    /// Reach of the interval from the estimate to the farther end: a
     /// shift nearer to 0 than this could not have been told from it.
     pub fn reach(&self, confidence: f64) -> Option<f64> {
         let interval = self.interval(confidence)?;

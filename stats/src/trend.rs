@@ -1,10 +1,10 @@
-//! Whether a series rises or falls: Mann and Kendall's test (Mann 1945,
+//! The trend of a series: Mann and Kendall's test (Mann 1945,
 //! "Nonparametric tests against trend"; Kendall, "Rank Correlation Methods"), and
 //! the median slope of all pairs (Theil 1950; Sen 1968).
 
 use crate::{median, normal};
 
-/// What a series does over its length.
+/// The course of a series over its length.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trend {
     /// Change from one value to the next.

@@ -1,4 +1,4 @@
-//! What was measured, beside the bar it has to clear.
+//! Measured figures, next to the bars they have to clear.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde::Serialize;
 /// One figure and its bar.
 #[derive(Debug, Clone, Serialize)]
 pub struct Row {
-    /// What was measured.
+    /// The quantity.
     pub what: String,
     /// The figure.
     pub value: f64,
@@ -21,7 +21,7 @@ pub struct Row {
     pub n: usize,
     /// The bar in words; empty when the figure is only printed.
     pub bar: String,
-    /// Whether it clears the bar.
+    /// True where it clears the bar.
     pub clears: Option<bool>,
 }
 

@@ -17,24 +17,24 @@ use crate::endure::traces::{Traces, unfinished};
 /// on this machine only.
 const HERE: [&str; 3] = ["UDP_STREAM", "TCP_STREAM", "TCP_RR"];
 const OVER_AGENTS: [&str; 3] = ["TCP_MAERTS", "TCP_STREAM", "TCP_RR"];
-/// Of a number of messages: a window of 1 ms may be empty where this machine
+/// Messages of a trial: a window of 1 ms may be empty where this machine
 /// pauses for longer. It takes 1 to 4 ms.
 const MESSAGES: u32 = 200;
-/// How often the processes are looked at.
+/// Interval at which the processes are looked at.
 const LOOK: Duration = Duration::from_millis(250);
 /// A trial that takes longer has hung.
 const HANG: Duration = Duration::from_secs(60);
 /// Files that a host holds for the trial that runs; a look may not have come
 /// between two trials.
 const PIPES: f64 = 3.0;
-/// How much memory may grow: this many KiB, or this share.
+/// Most growth of memory: this many KiB, or this share.
 const GROWTH_KIB: f64 = 1_024.0;
 const GROWTH: f64 = 0.05;
 
 /// Memory in KiB and open files of each process, by what it is.
 type Look = BTreeMap<String, (u64, usize)>;
 
-/// What was seen of a soak.
+/// The observations of a soak.
 struct Soaked {
     early: Look,
     late: Look,

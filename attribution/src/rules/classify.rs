@@ -57,7 +57,7 @@ impl<'r> Classifier<'r> {
         profile.stacks.iter().map(classify).collect()
     }
 
-    /// What is said of a function when nothing is known of its callers.
+    /// The ruling on a function when nothing is known of its callers.
     pub fn ruling(&mut self, symbol: &str) -> Ruling {
         let frames = [self.known(symbol)];
         let first = |wanted: &dyn Fn(&Rule) -> bool| self.matching(&frames, 0).find(|(_, rule)| wanted(rule));

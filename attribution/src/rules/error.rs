@@ -23,11 +23,11 @@ pub const LONGEST_NAME: usize = 512;
 pub struct RuleError {
     /// The line, counted from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The problem.
     pub problem: Problem,
 }
 
-/// What is wrong with a line of a rule file, and the remedy.
+/// A problem of a line of a rule file, with the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     /// More text than is read.
@@ -77,7 +77,7 @@ pub enum Problem {
         key: &'static str,
         /// `rule` or `chain`.
         kind: &'static str,
-        /// What to do.
+        /// The remedy.
         remedy: &'static str,
     },
     /// A value that is none of the choices.

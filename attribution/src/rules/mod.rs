@@ -32,7 +32,7 @@ pub enum Setting<T> {
 /// A rule about the function that was sampled.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rule {
-    /// What it is about, in words.
+    /// Its subject, in words.
     pub name: String,
     /// Any of these names; empty where the module tells.
     pub matches: Vec<Pattern>,
@@ -55,7 +55,7 @@ pub struct Rule {
 /// A rule about every function of a chain.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Chain {
-    /// What it is about, in words.
+    /// Its subject, in words.
     pub name: String,
     /// Any of these names.
     pub matches: Vec<Pattern>,
@@ -78,7 +78,7 @@ pub struct Rules {
     chain_index: Index,
 }
 
-/// What the rules say of a function whatever calls it.
+/// The ruling on a function whatever calls it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ruling {
     /// Its layer; `None` when no rule says.
@@ -120,17 +120,17 @@ impl Rules {
         self.rules.get(usize::from(place)).map(|rule| rule.name.as_str())
     }
 
-    /// How many rules there are, those of chains not counted.
+    /// Number of rules, those of chains not counted.
     pub fn len(&self) -> usize {
         self.rules.len()
     }
 
-    /// Whether there is no rule; never so of rules that were parsed.
+    /// True without any rule; never so of rules that were parsed.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// What is said of a function when nothing is known of its callers.
+    /// The ruling on a function when nothing is known of its callers.
     pub fn ruling(&self, symbol: &str) -> Ruling {
         let mut classifier = Classifier::new(self);
         classifier.ruling(symbol)

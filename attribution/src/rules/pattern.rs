@@ -41,7 +41,7 @@ impl Pattern {
         Ok(if prefix { Self::Prefix(text.to_owned()) } else { Self::Exact(text.to_owned()) })
     }
 
-    /// Whether `name` matches.
+    /// True where `name` matches.
     pub fn matches(&self, name: &str) -> bool {
         match self {
             Self::Exact(text) => text == name,

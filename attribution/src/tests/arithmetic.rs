@@ -178,7 +178,7 @@ fn few_passes_fall_back_on_the_samples() {
     assert!(receipt(&few).rows.categories.iter().all(|row| row.ns.error.is_none() && row.ns.method == ErrorMethod::Unknown));
 }
 
-/// How often the intervals of rows hold what was put in.
+/// Share of intervals of rows that hold what was put in.
 #[test]
 fn intervals_of_rows_cover() {
     let receipts = if cfg!(debug_assertions) { 150 } else { 1_000 };
@@ -244,7 +244,7 @@ fn any_profile() -> impl Strategy<Value = Profile> {
         .prop_map(|stacks| profile(&stacks.iter().map(|(chain, count)| (chain.as_str(), *count)).collect::<Vec<_>>()))
 }
 
-/// What a profile says, whatever the order of its tables.
+/// The content of a profile, whatever the order of its tables.
 fn said(profile: &Profile) -> String {
     folded(profile)
 }

@@ -1,4 +1,4 @@
-//! Two receipts held against each other.
+//! Two receipts compared with each other.
 
 use super::made::{COSTS, Cell, Cost, passes};
 use crate::{Category, Layer, Receipt, Rules, Verdict, compare, total_variation};

@@ -2,9 +2,9 @@
 
 use std::fs;
 
+use bpf::{ProgramKind, probe};
 use model::check::{Area, Check, Need};
 use nix::errno::Errno;
-use profile::probe::bpf::{Program, load};
 use profile::probe::btf;
 
 use super::answer::{Subject, said, shown};
@@ -15,11 +15,11 @@ const FUNCTION: &str = "udp_sendmsg";
 
 pub(super) fn checks() -> Vec<Check> {
     let subject = |name| Subject { area: Area::Bpf, name, need: Need::Later };
-    let loaded = |name, program, tried| subject(name).outcome(tried, load(program).map(|()| ""), remedy);
+    let loaded = |name, program, tried| subject(name).outcome(tried, probe(program).map(|()| ""), remedy);
     let (types, id) = type_information(subject("type information (BTF)"));
     vec![
-        loaded("socket filter", Program::SocketFilter, "bpf(PROG_LOAD, SOCKET_FILTER)"),
-        loaded("tracepoint program", Program::RawTracepoint, "bpf(PROG_LOAD, RAW_TRACEPOINT)"),
+        loaded("socket filter", ProgramKind::SocketFilter, "bpf(PROG_LOAD, SOCKET_FILTER)"),
+        loaded("tracepoint program", ProgramKind::RawTracepoint, "bpf(PROG_LOAD, RAW_TRACEPOINT)"),
         types,
         function_entry(subject("function entry (fentry)"), id),
     ]
@@ -62,7 +62,7 @@ fn function_entry(subject: Subject, id: Option<u32>) -> Check {
     let Some(id) = id else {
         return subject.absent(format!("{TRIED}: not tried, for want of type information"), "See the line above.");
     };
-    subject.outcome(TRIED, load(Program::FunctionEntry(id)).map(|()| ""), |errno| match errno {
+    subject.outcome(TRIED, probe(ProgramKind::FunctionEntry(id)).map(|()| ""), |errno| match errno {
         Errno::EPERM | Errno::EACCES if is_root() => {
             "This kernel refuses it even to root (lockdown, or no function tracer): exact counts of functions come from tracepoints or a guest kernel.".to_owned()
         }

@@ -26,9 +26,9 @@ const GROWTH: u32 = 10;
 pub(super) struct Mediums {
     /// Until when each is in use.
     free: [u64; 2],
-    /// When each is to be looked at again, if that is to be.
+    /// Time at which each is looked at again, if it is.
     look: [Option<u64>; 2],
-    /// Whose turn it was last.
+    /// The end that had the last turn.
     last: Option<End>,
 }
 

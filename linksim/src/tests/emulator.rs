@@ -19,7 +19,7 @@ fn all(link: &mut LinkEmulator<u32>) -> Vec<Delivered<u32>> {
     std::iter::from_fn(|| link.take(Nanos::new(u64::MAX))).collect()
 }
 
-/// When each of so many full frames of one end arrives, in µs.
+/// Arrival of each of a number of full frames of one end, in µs.
 fn arrivals(text: &str, frames: u32) -> Vec<f64> {
     let mut link = LinkEmulator::new(wire(text), 1);
     for frame in 0..frames {

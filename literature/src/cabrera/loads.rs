@@ -18,7 +18,7 @@ pub struct LoadCurve {
     pub machine: String,
     /// `tcp` or `udp`.
     pub protocol: String,
-    /// What is timed.
+    /// The time that is meant.
     pub of: &'static str,
     /// Units of load and ms, by rising load.
     pub points: Vec<[f64; 2]>,
@@ -55,7 +55,7 @@ pub fn curves(rows: &[LoadRow], of: &'static str) -> Vec<LoadCurve> {
     all
 }
 
-/// What the paper says of loads, and what the tables make of it.
+/// The paper's statements on loads, with their rulings.
 pub fn statements(latencies: &[LoadCurve], round_trips: &[LoadCurve]) -> Vec<Statement> {
     let mut all: Vec<Statement> = latencies.iter().filter_map(halves).collect();
     all.extend(round_trips.iter().filter_map(|trip| hides(trip, latencies)));
@@ -102,7 +102,7 @@ fn hides(trip: &LoadCurve, latencies: &[LoadCurve]) -> Option<Statement> {
     )
 }
 
-/// Where these tables contradict each other or appendix B.
+/// Contradictions between these tables, or with appendix B.
 pub fn inconsistencies(latencies: &[LoadCurve], round_trips: &[LoadCurve], unloaded: &[UnloadedRow]) -> Vec<String> {
     let mut all = Vec::new();
     for curve in latencies {

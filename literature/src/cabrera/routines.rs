@@ -13,9 +13,9 @@ const MESSAGES: f64 = 10_000.0;
 /// A routine whose dearest size costs more than this times its cheapest varies with size.
 const VARIES: f64 = 1.5;
 
-/// What moves data from one place to another.
+/// Routines that move data from one place to another.
 const COPYING: [&str; 4] = ["m_copy", "uiomove", "Copyin", "if_wubaput"];
-/// What sums.
+/// Routines that sum.
 const SUMMING: [&str; 2] = ["tcp_cksum", "in_cksum"];
 
 /// One routine.
@@ -29,7 +29,7 @@ pub struct Routine {
     pub calls_per_message: Vec<Option<f64>>,
     /// Sum of µs over the sizes.
     pub total_us: f64,
-    /// Whether it varies with size.
+    /// True where it varies with size.
     pub varies: bool,
 }
 
@@ -49,7 +49,7 @@ pub struct Routines {
 
 impl Routines {
     /// From rows of both tables; either may be empty.
-    pub fn of(seconds: &[RoutineRow], calls: &[RoutineRow]) -> Self {
+    pub fn from_rows(seconds: &[RoutineRow], calls: &[RoutineRow]) -> Self {
         let sizes: Vec<u64> = seconds.iter().chain(calls).map(|row| row.bytes).collect::<BTreeSet<_>>().into_iter().collect();
         let by = |rows: &[RoutineRow]| -> BTreeMap<(String, u64), f64> {
             rows.iter().map(|row| ((row.routine.clone(), row.bytes), row.figure / MESSAGES)).collect()
@@ -99,7 +99,7 @@ impl Routines {
 
 const ABOUT: &str = "TCP send path, VAX 11/750";
 
-/// What the paper says of its routines, and what the tables make of it.
+/// The paper's statements on its routines, with their rulings.
 pub fn statements(routines: &Routines) -> Vec<Statement> {
     let all = [
         movers(routines),
@@ -113,7 +113,7 @@ pub fn statements(routines: &Routines) -> Vec<Statement> {
     all.into_iter().flatten().collect()
 }
 
-/// Whether the first names are these, in this order.
+/// True where the first names are these, in this order.
 fn in_order(id: &str, says: &str, found: &[(String, f64)], names: &[&str]) -> Option<Statement> {
     let first = found.get(..names.len())?;
     let holds = first.iter().map(|(name, _)| name.as_str()).eq(names.iter().copied());
@@ -144,9 +144,9 @@ fn dearer(routines: &Routines) -> Option<Statement> {
     // What both sizes would have to cost besides for the statement to hold.
     let rest = (less - (1.0 + STATED / 100.0) * page) / (STATED / 100.0);
     let ruling = match excess - STATED {
-        apart if apart.abs() <= 5.0 => Ruling::BorneOut,
+        apart if apart.abs() <= 5.0 => Ruling::Confirmed,
         apart if apart > 0.0 => Ruling::NotDecidable,
-        _ => Ruling::NotBorneOut,
+        _ => Ruling::NotConfirmed,
     };
     let found = format!(
         "the rows sum to {less:.0} and {page:.0} µs per message: {excess:.0} % more; what they leave out would have to cost {rest:.0} µs at both sizes for 60 %"
@@ -228,7 +228,7 @@ fn constant(routines: &Routines) -> Option<Statement> {
     })
 }
 
-/// What one table has and the other has not.
+/// Routines that one table has and the other has not.
 pub fn inconsistencies(routines: &Routines) -> Vec<String> {
     let without = |of: fn(&Routine) -> &Vec<Option<f64>>| -> Vec<&str> {
         routines.rows.iter().filter(|row| of(row).iter().all(Option::is_none)).map(|row| row.name.as_str()).collect()

@@ -50,7 +50,7 @@ pub fn roundest([low, high]: [f64; 2]) -> Option<f64> {
     step.into_iter().map(|step| (low / step).ceil() * step).find(|number| *number > 0.0 && *number <= high)
 }
 
-/// What the paper says of these tables, and what they make of it.
+/// The paper's statements on these tables, with their rulings.
 pub fn statements(rows: &[UnloadedRow], series: &[SeriesResult]) -> Vec<Statement> {
     let mut all: Vec<Statement> = LATENCIES.iter().filter_map(|(table, ms)| latency(rows, table, *ms)).collect();
     all.extend(repetitions(rows));
@@ -123,7 +123,7 @@ fn step_rule(how: &str) -> String {
     format!("a step to the {how} side: beyond {:.0} % of what the slope of the sizes before gives", crate::steps::LEAST_STEP * 100.0)
 }
 
-/// What happens around the largest payload of a frame: TCP, whose segments are
+/// The statement on the largest payload of a frame: TCP, whose segments are
 /// of 1,024 B, dips at it; UDP falls beyond it, where it needs fragments.
 fn frame(series: &SeriesResult) -> Option<Statement> {
     let udp = series.name.ends_with("UDP");
@@ -154,7 +154,7 @@ fn frame(series: &SeriesResult) -> Option<Statement> {
     )
 }
 
-/// What does not go together in these tables.
+/// Contradictions in these tables.
 pub fn inconsistencies(rows: &[UnloadedRow]) -> Vec<String> {
     let mut all = Vec::new();
     let by_bits = |row: &UnloadedRow| row.bits_per_s / 8.0 / row.bytes as f64;

@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use super::{MOST_BYTES, MOST_MESSAGE, ReadError, shortened};
-use crate::peer::PeerResult;
+use super::{MOST_BYTES, MOST_MESSAGE, PeerResult, ReadError, shortened};
 use crate::sweep::SizePoint;
 
 const TOOL: &str = "iperf3";

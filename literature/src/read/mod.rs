@@ -7,7 +7,7 @@ pub mod csv;
 pub mod iperf3;
 pub mod netperf;
 
-mod rows;
+use crate::sweep::{Series, SizePoint};
 
 /// The longest file, in bytes.
 pub const MOST_BYTES: usize = 4 << 20;
@@ -15,7 +15,7 @@ pub const MOST_BYTES: usize = 4 << 20;
 /// The largest message, in bytes.
 pub const MOST_MESSAGE: u64 = 1 << 40;
 
-/// Why something from elsewhere cannot be used.
+/// A table or result from elsewhere that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     /// More text than is read.
@@ -29,7 +29,7 @@ pub enum ReadError {
     MissingColumns {
         /// Those that are missing, in quotes.
         missing: String,
-        /// What the table would be of.
+        /// Subject of that table.
         kind: &'static str,
         /// All of its columns.
         all: String,
@@ -39,7 +39,7 @@ pub enum ReadError {
     NotARow {
         /// The line, from 1.
         line: u64,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
     /// A cell that is no figure, or not one that can be.
@@ -49,11 +49,11 @@ pub enum ReadError {
         line: u64,
         /// The column's name.
         column: &'static str,
-        /// What stands there, shortened.
+        /// The text there, shortened.
         found: String,
-        /// What is wrong with it.
+        /// The problem.
         wrong: &'static str,
-        /// What to do.
+        /// The remedy.
         remedy: &'static str,
     },
     /// More rows than are looked at.
@@ -62,41 +62,68 @@ pub enum ReadError {
     /// JSON that ends before it is complete.
     #[error("the JSON ends before it is complete (line {line}); the test or its output was cut off: run it again and let it end")]
     Truncated {
-        /// Where it ends.
+        /// The line on which it ends.
         line: usize,
     },
     /// Something that is no JSON.
     #[error("it is no JSON ({reason}); write it with `iperf3 -J`")]
     NotJson {
-        /// What the parser said.
+        /// The parser's message.
         reason: String,
     },
     /// A test that failed.
     #[error("{tool} reports '{message}': nothing was measured; mend that and run it again")]
     Failed {
-        /// Whose output it is.
+        /// The tool whose output it is.
         tool: &'static str,
-        /// What it says.
+        /// Its message.
         message: String,
     },
     /// A figure that the result has to hold.
     #[error("{tool}'s {key} is missing or no figure above 0; {remedy}")]
     MissingKey {
-        /// Whose output it is.
+        /// The tool whose output it is.
         tool: &'static str,
         /// Its name there.
         key: String,
-        /// What to do.
+        /// The remedy.
         remedy: &'static str,
     },
     /// Figures that contradict each other.
     #[error("{tool} counts {what}; such a result cannot be used: run the test again")]
     Contradiction {
-        /// Whose output it is.
+        /// The tool whose output it is.
         tool: &'static str,
-        /// What does not go together.
+        /// The contradiction.
         what: String,
     },
+}
+
+/// One test of another tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PeerResult {
+    /// The tool and its test: `iperf3 UDP`.
+    pub name: String,
+    /// The size and its rates.
+    pub point: SizePoint,
+    /// Remarks on it.
+    pub remarks: Vec<String>,
+}
+
+/// Tests as series, those of one name together, and their remarks, each once.
+pub fn peer_series(results: Vec<PeerResult>) -> (Vec<Series>, Vec<String>) {
+    let (mut all, mut remarks): (Vec<Series>, Vec<String>) = (Vec::new(), Vec::new());
+    for result in results {
+        let group = result.name.split(' ').next().unwrap_or_default().to_owned();
+        match all.iter_mut().find(|series| series.name == result.name) {
+            Some(series) => series.points.push(result.point),
+            None => all.push(Series { group, name: result.name, points: vec![result.point] }),
+        }
+        remarks.extend(result.remarks);
+    }
+    remarks.sort();
+    remarks.dedup();
+    (all, remarks)
 }
 
 /// Foreign text in an error: short, and without control characters.

@@ -3,13 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{MOST_BYTES, MOST_MESSAGE, ReadError, shortened};
-use crate::peer::PeerResult;
+use super::{MOST_BYTES, MOST_MESSAGE, PeerResult, ReadError, shortened};
 use crate::sweep::SizePoint;
 
 const TOOL: &str = "netperf";
 
-/// What to ask netperf for.
+/// The request to netperf.
 const REMEDY: &str = "ask for it: netperf ... -- -m SIZE -k THROUGHPUT,THROUGHPUT_UNITS,PROTOCOL,DIRECTION,LOCAL_SEND_SIZE,REMOTE_SEND_SIZE,REQUEST_SIZE,REMOTE_RECV_THROUGHPUT";
 
 /// More results of one file are not read.

@@ -9,7 +9,7 @@ use super::tracefs::Tracefs;
 use crate::perf::{self, Attributes};
 use crate::{errno_name, refused_call};
 use bpf::asm::{Assembler, Reg, Test};
-use bpf::{Attached, Filter, Map, MapKind, Program, Who, emit_count};
+use bpf::{Attached, Filter, Map, MapKind, Program, ProgramKind, Who, emit_count};
 use model::Unavailable;
 
 const MECHANISM: &str = "tracepoint counts";
@@ -200,7 +200,7 @@ fn attach(array: &Map, filter: Filter, place: u32, name: &str) -> Result<Attache
     asm.place(done);
     asm.leave();
     let tracepoint = if call.is_some() { "sys_enter" } else { event };
-    Program::at_tracepoint(&asm.finish(), MECHANISM)?.attach(Some(tracepoint), MECHANISM)
+    Program::load(&asm.finish(), ProgramKind::RawTracepoint, MECHANISM)?.attach(Some(tracepoint), MECHANISM)
 }
 
 fn unknown_call(call: &str) -> Unavailable {

@@ -7,7 +7,7 @@ use crate::errno_name;
 use crate::probe::btf;
 use crate::system::read_limited;
 use bpf::asm::Assembler;
-use bpf::{Attached, Filter, Map, MapKind, Program, Who, emit_count};
+use bpf::{Attached, Filter, Map, MapKind, Program, ProgramKind, Who, emit_count};
 use model::Unavailable;
 
 const MECHANISM: &str = "counts at function entries";
@@ -56,7 +56,7 @@ impl FunctionCounter {
         emit_count(&mut asm, &self.array, place, done);
         asm.place(done);
         asm.leave();
-        Program::at_function(&asm.finish(), id, MECHANISM)?.attach(None, MECHANISM)
+        Program::load(&asm.finish(), ProgramKind::FunctionEntry(id), MECHANISM)?.attach(None, MECHANISM)
     }
 
     /// The counts so far. The process may be gone.

@@ -8,7 +8,7 @@ use super::table::StackRule;
 use crate::errno_name;
 use crate::symbols::Symbols;
 use bpf::asm::{Assembler, Helper, Reg, Test};
-use bpf::{Attached, Filter, Map, MapKind, Program, Who, emit_count};
+use bpf::{Attached, Filter, Map, MapKind, Program, ProgramKind, Who, emit_count};
 use model::Unavailable;
 
 const MECHANISM: &str = "call chains at tracepoints";
@@ -49,7 +49,8 @@ impl StackCounter {
         for (place, name) in names.into_iter().enumerate() {
             let code = program(filter, place as i32, &chains, &failures, &scratch);
             let event = name.split_once(':').map_or(name, |(_, event)| event);
-            let attached = Program::at_tracepoint(&code, MECHANISM).and_then(|program| program.attach(Some(event), MECHANISM));
+            let attached =
+                Program::load(&code, ProgramKind::RawTracepoint, MECHANISM).and_then(|program| program.attach(Some(event), MECHANISM));
             events.push((name, attached));
         }
         if events.iter().all(|(_, event)| event.is_err())

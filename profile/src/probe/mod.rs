@@ -4,7 +4,6 @@
 //! [`std::io::Error`] with the errno. What that means to a person is not said
 //! here.
 
-pub mod bpf;
 pub mod btf;
 pub mod perf;
 pub mod scratch;

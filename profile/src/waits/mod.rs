@@ -16,7 +16,7 @@ use model::Nanos;
 use crate::errno_name;
 use crate::system::monotonic;
 use bpf::asm::{Assembler, Helper, Label, Reg, Test};
-use bpf::{Attached, Filter, Map, MapKind, Program, Who, emit_count};
+use bpf::{Attached, Filter, Map, MapKind, Program, ProgramKind, Who, emit_count};
 use model::Unavailable;
 
 pub use log::{Event, EventKind, WaitLog};
@@ -69,7 +69,7 @@ impl WaitRecorder {
         let maps = Maps { queue: &queue, failures: &failures, tasks: &tasks };
         let mut programs = Vec::new();
         for (tracepoint, code) in [("sched_waking", waking(maps)), ("sched_switch", switch(maps, filter))] {
-            programs.push(Program::at_tracepoint(&code, MECHANISM)?.attach(Some(tracepoint), MECHANISM)?);
+            programs.push(Program::load(&code, ProgramKind::RawTracepoint, MECHANISM)?.attach(Some(tracepoint), MECHANISM)?);
         }
         let (Who::Process(pid) | Who::Workers(pid)) = who;
         let switches = Switches::open(pid, longest, cpu);

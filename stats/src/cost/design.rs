@@ -3,7 +3,7 @@
 use super::linear;
 use crate::cost::Term;
 
-/// What was measured at one size: medians over trials.
+/// Measurements at one size: medians over trials.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
     /// Bytes of payload.
@@ -17,7 +17,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// How many of a term's unit a message of this size has; `None` where it
+    /// Number of a term's units in a message of this size; `None` where it
     /// was not counted, or the term is derived and not fitted.
     pub const fn count(&self, term: Term) -> Option<f64> {
         match term {
@@ -46,7 +46,7 @@ pub fn choices(optional: &[Term]) -> Vec<Vec<Term>> {
     }
 }
 
-/// How much a count must vary over the sizes to carry a term.
+/// Least variation of a count over the sizes that can carry a term.
 const LEAST_RANGE: f64 = 0.05;
 
 /// The counts of a term over all points; `None` when any lacks it.
@@ -61,7 +61,7 @@ pub fn range(points: &[Point], term: Term) -> Option<[f64; 2]> {
     Some([low, counts.iter().copied().fold(f64::NEG_INFINITY, f64::max)])
 }
 
-/// Whether a term's count varies over these points; not when it is not known.
+/// True where a term's count varies over these points; not when it is not known.
 pub fn varies(points: &[Point], term: Term) -> bool {
     range(points, term).is_some_and(|[least, most]| most - least > LEAST_RANGE)
 }
@@ -93,13 +93,13 @@ pub fn collinearity(points: &[Point]) -> Option<f64> {
     correlation(points, Term::Frame, LINE, &weights).filter(|r| *r >= MOST_CORRELATION)
 }
 
-/// Whether these points can carry the terms at all: there are more of them than
+/// True where these points can carry the terms at all: there are more of them than
 /// terms, and the count of each optional one varies.
 pub fn enough(points: &[Point], terms: &[Term]) -> bool {
     points.len() > terms.len() && terms.iter().skip(LINE.len()).all(|term| varies(points, *term))
 }
 
-/// Whether these points can tell the terms apart: no optional one is nearly a
+/// True where these points can tell the terms apart: no optional one is nearly a
 /// line in all the others.
 pub fn identifiable(points: &[Point], terms: &[Term], weights: &[f64]) -> bool {
     let apart = |term: &Term| {

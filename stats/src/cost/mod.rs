@@ -20,7 +20,7 @@ pub const LEAST_SIZES: usize = 4;
 /// worth its words below that, however quiet the machine.
 pub const LEAST_NOISE: f64 = 0.02;
 
-/// What a cost is counted by.
+/// The unit that a cost is counted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Term {

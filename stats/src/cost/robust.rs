@@ -15,7 +15,7 @@ const HUBER: f64 = 1.345;
 pub struct Line {
     /// In ns, one for each term.
     pub coefficients: Vec<f64>,
-    /// How much each point counted in the last step.
+    /// Weight of each point in the last step.
     pub weights: Vec<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! Which terms a model has, and where it changes its line.
+//! The search for a model's terms, and for the places where it changes its line.
 
 use crate::cost::Term;
 use crate::cost::design::{LINE, Point, enough, identifiable};
@@ -37,12 +37,12 @@ impl Form {
     }
 }
 
-/// What is tried.
+/// The models that are tried.
 #[derive(Debug, Clone)]
 pub struct Search<'a> {
     /// The medians, by rising size.
     pub points: &'a [Point],
-    /// How much they scatter, as a share: see [`noise`].
+    /// Their scatter, as a share: see [`noise`].
     pub noise: f64,
     /// The sets of terms to choose from, fewest first.
     pub choices: &'a [Vec<Term>],
@@ -50,7 +50,7 @@ pub struct Search<'a> {
     pub known: &'a [bool],
 }
 
-/// How much the medians scatter around a line, as a share: the scatter of
+/// Scatter of the medians around a line, as a share: the scatter of
 /// trials says `pure`, which is too little where sizes differ in more than
 /// their bytes (the place of a buffer in memory, say). So the robust scale of
 /// the residuals of the simplest line counts if it is larger: the one piece, or
@@ -130,7 +130,7 @@ fn candidates_at(sizes: usize, gaps: &[usize]) -> Vec<Vec<usize>> {
     all
 }
 
-/// How well each piece of the sizes takes a line, each worked out once.
+/// Misfit of a line through each piece of the sizes, each worked out once.
 struct Pieces<'a> {
     search: &'a Search<'a>,
     terms: &'a [Term],

@@ -3,7 +3,7 @@
 /// A size up to which one way holds, and what it is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Threshold {
-    /// What it is called: `MTU`, `page`.
+    /// Its name: `MTU`, `page`.
     pub name: &'static str,
     /// The largest size in bytes on its lower side.
     pub last: u64,

@@ -1,4 +1,4 @@
-//! What the benchmarks of endurance share: nettoll run as its users run it, and
+//! The parts that the tests of endurance share: nettoll run as its users run it, and
 //! a look at everything that it could leave behind.
 
 pub mod agent;
@@ -10,7 +10,7 @@ pub mod traces;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long until a claim came true; `None` when it did not within `limit`.
+/// Time until a claim came true; `None` when it did not within `limit`.
 pub fn within(limit: Duration, mut claim: impl FnMut() -> bool) -> Option<Duration> {
     let begun = Instant::now();
     loop {

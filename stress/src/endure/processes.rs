@@ -65,7 +65,7 @@ pub fn kib(pid: u32, key: &str) -> anyhow::Result<u64> {
     number.with_context(|| format!("process {pid} has no {key}: it has ended"))
 }
 
-/// How many files it has open.
+/// Number of files that it has open.
 pub fn descriptors(pid: u32) -> usize {
     fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count)
 }

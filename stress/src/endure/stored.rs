@@ -19,7 +19,7 @@ impl Stored {
         Self { path }
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -29,7 +29,7 @@ impl Stored {
         fs::read(self.path.join("trials.jsonl")).unwrap_or_default()
     }
 
-    /// How many whole lines of trials it has.
+    /// Number of whole lines of trials.
     pub fn lines(&self) -> usize {
         self.bytes().iter().filter(|byte| **byte == b'\n').count()
     }

@@ -38,7 +38,7 @@ impl Tool {
         Ok(Self { nettoll, directory, mark })
     }
 
-    /// What its processes have in their environment, and no others have.
+    /// The mark that its processes have in their environment, and no others have.
     pub fn mark(&self) -> &str {
         &self.mark
     }
@@ -48,7 +48,7 @@ impl Tool {
         self.directory.path().join(name)
     }
 
-    /// Where its processes put temporary files.
+    /// The directory for temporary files of its processes.
     pub fn scratch(&self) -> PathBuf {
         self.file("scratch")
     }
@@ -103,12 +103,12 @@ impl Study {
         self.child.id()
     }
 
-    /// Whether it has ended.
+    /// True once it has ended.
     pub fn is_over(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// How it ended; `None` when it did not within `limit`.
+    /// Its exit status; `None` when it did not end within `limit`.
     pub fn wait(&mut self, limit: Duration) -> Option<ExitStatus> {
         within(limit, || self.is_over())?;
         self.child.wait().ok()

@@ -8,10 +8,10 @@ use std::time::Duration;
 use super::{processes, within};
 use crate::endure::tool::Tool;
 
-/// How long what a killed process held may take to vanish.
+/// Longest time that the holdings of a killed process may take to vanish.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// What there was before, and the namespaces that were seen since.
+/// The devices there were before, and the namespaces that were seen since.
 #[derive(Debug)]
 pub struct Traces {
     devices: BTreeSet<String>,
@@ -35,7 +35,7 @@ impl Traces {
         }
     }
 
-    /// What is still there after a while; `stays` tells which processes may be.
+    /// The traces that are still there after a while; `stays` tells which processes may be.
     /// The namespaces that were noted are forgotten with it.
     pub fn leftovers(&mut self, tool: &Tool, stays: impl Fn(&processes::Process) -> bool) -> Vec<String> {
         let now = uptime();
@@ -93,7 +93,7 @@ fn held(until: f64) -> BTreeMap<String, String> {
     spaces
 }
 
-/// When a process was started, in seconds of uptime.
+/// Start of a process, in seconds of uptime.
 fn started(process: &Path) -> Option<f64> {
     let stat = fs::read_to_string(process.join("stat")).ok()?;
     // In ticks of user space, of which every Linux of today has 100 a second.

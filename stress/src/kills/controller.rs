@@ -16,16 +16,8 @@ use crate::endure::traces::Traces;
 const MOMENTS_MS: std::ops::Range<u64> = 0..1_200;
 const BLOCKS: u32 = 2;
 
-/// Kills `count` controllers; a run that has come to its end is followed by another.
-pub fn kill(nettoll: &Path, count: usize, random: &mut ChaCha8Rng) -> anyhow::Result<Account> {
-    let mut account = Account::default();
-    while account.kills < count {
-        one_run(nettoll, count, random, &mut account)?;
-    }
-    Ok(account)
-}
-
-fn one_run(nettoll: &Path, count: usize, random: &mut ChaCha8Rng, account: &mut Account) -> anyhow::Result<()> {
+/// One run, whose controller is killed until it has come to its end.
+pub fn one_run(nettoll: &Path, count: usize, random: &mut ChaCha8Rng, account: &mut Account) -> anyhow::Result<()> {
     let tool = Tool::new(nettoll)?;
     let plan = plan(random.random_range(0..1 << 40), BLOCKS);
     let mut traces = Traces::now();

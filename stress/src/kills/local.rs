@@ -17,7 +17,7 @@ use crate::endure::within;
 
 /// From one trial to the third after it.
 const MOMENTS_MS: std::ops::Range<u64> = 0..60;
-/// How long a victim may be away: hosts are made anew in less.
+/// Longest time that a victim may be away: hosts are made again in less.
 const AWAY: Duration = Duration::from_secs(5);
 
 /// Whom to kill.
@@ -32,16 +32,8 @@ pub enum Victim {
 pub const VICTIMS: [(&str, Victim); 3] =
     [("the sender's endpoint", Victim::Sender), ("the receiver's endpoint", Victim::Receiver), ("a local keeper", Victim::Keeper)];
 
-/// Kills `count` of a kind, several in each study.
-pub fn kill(nettoll: &Path, victim: Victim, count: usize, random: &mut ChaCha8Rng) -> anyhow::Result<Account> {
-    let mut account = Account::default();
-    while account.kills < count {
-        one_study(nettoll, victim, count, random, &mut account)?;
-    }
-    Ok(account)
-}
-
-fn one_study(nettoll: &Path, victim: Victim, count: usize, random: &mut ChaCha8Rng, account: &mut Account) -> anyhow::Result<()> {
+/// One study with several kills of a kind.
+pub fn one_study(nettoll: &Path, victim: Victim, count: usize, random: &mut ChaCha8Rng, account: &mut Account) -> anyhow::Result<()> {
     let tool = Tool::new(nettoll)?;
     let seed = random.random_range(0..1 << 40);
     // One block, so that it is known which host sends.

@@ -15,12 +15,12 @@ use crate::bars::Row;
 use crate::endure::stored::Stored;
 use crate::endure::tool::Study;
 
-/// What each kind's random moments are drawn from.
+/// Seed of each kind's random moments.
 const SEED: u64 = 2_026;
 /// No study of these takes longer, lost hosts included.
 const HANG: Duration = Duration::from_secs(120);
 
-/// What came of the kills of one kind.
+/// The outcome of the kills of one kind.
 #[derive(Debug, Default)]
 pub struct Account {
     kills: usize,
@@ -80,16 +80,28 @@ impl Account {
     }
 }
 
+/// Studies with kills, one after the other until there were `count` kills.
+fn kill(count: usize, mut one_study: impl FnMut(&mut Account) -> anyhow::Result<()>) -> anyhow::Result<Account> {
+    let mut account = Account::default();
+    while account.kills < count {
+        one_study(&mut account)?;
+    }
+    Ok(account)
+}
+
 /// Kills each kind of process `count` times.
+///
+/// # Errors
+/// A program that cannot be started, and a run that is gone.
 pub fn measure(nettoll: &Path, count: u32) -> anyhow::Result<Vec<Row>> {
     let count = count as usize;
     let mut random = ChaCha8Rng::seed_from_u64(SEED);
-    let mut rows = controller::kill(nettoll, count, &mut random)?.rows("the controller");
+    let mut rows = kill(count, |account| controller::one_run(nettoll, count, &mut random, account))?.rows("the controller");
     for (kind, victim) in local::VICTIMS {
-        rows.extend(local::kill(nettoll, victim, count, &mut random)?.rows(kind));
+        rows.extend(kill(count, |account| local::one_study(nettoll, victim, count, &mut random, account))?.rows(kind));
     }
     for (kind, victim) in remote::VICTIMS {
-        rows.extend(remote::kill(nettoll, victim, count, &mut random)?.rows(kind));
+        rows.extend(kill(count, |account| remote::one_study(nettoll, victim, count, &mut random, account))?.rows(kind));
     }
     Ok(rows)
 }

@@ -34,16 +34,8 @@ pub enum Victim {
 pub const VICTIMS: [(&str, Victim); 3] =
     [("an agent", Victim::Agent), ("an agent's host process", Victim::Host), ("the controller of an agent", Victim::Controller)];
 
-/// Kills `count` of a kind, several in each study.
-pub fn kill(nettoll: &Path, victim: Victim, count: usize, random: &mut ChaCha8Rng) -> anyhow::Result<Account> {
-    let mut account = Account::default();
-    while account.kills < count {
-        one_study(nettoll, victim, count, random, &mut account)?;
-    }
-    Ok(account)
-}
-
-fn one_study(nettoll: &Path, victim: Victim, count: usize, random: &mut ChaCha8Rng, account: &mut Account) -> anyhow::Result<()> {
+/// One study with several kills of a kind.
+pub fn one_study(nettoll: &Path, victim: Victim, count: usize, random: &mut ChaCha8Rng, account: &mut Account) -> anyhow::Result<()> {
     let tool = Tool::new(nettoll)?;
     let mut traces = Traces::now();
     let mut agent = Agent::start(&tool, &[], &["--listen", "127.0.0.1", "--port", "0"])?;
@@ -93,7 +85,7 @@ fn one_study(nettoll: &Path, victim: Victim, count: usize, random: &mut ChaCha8R
     Ok(())
 }
 
-/// Whether a process is an endpoint that the controller's own host started.
+/// True of an endpoint that the controller's own host started.
 fn is_ours(tool: &Tool, process: &Process, study: u32) -> bool {
     let all = crate::endure::processes::of(tool.mark());
     process.kind == "__endpoint" && all.iter().any(|host| host.pid == process.parent && host.parent == study)

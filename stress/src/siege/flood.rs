@@ -11,13 +11,13 @@ use anyhow::Context;
 use model::frame::encode;
 use model::greeting::ClientHello;
 
-/// How many there are of each kind at any time.
+/// Number of strangers of each kind at any time.
 const IDLE: usize = 1_000;
 const GARBAGE: usize = 1_000;
 const SLOW: usize = 100;
-/// How often a slow one says a byte, and those sent away come again.
+/// Interval at which a slow one says a byte, and those sent away come again.
 const PACE: Duration = Duration::from_millis(20);
-/// How many of a kind are looked after at a time.
+/// Number of a kind that are looked after at a time.
 const SHARE: usize = 20;
 
 /// The running flood. Dropped, it ends.

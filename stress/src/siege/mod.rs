@@ -22,9 +22,9 @@ use crate::endure::agent::Agent;
 use crate::endure::processes;
 use crate::endure::tool::Tool;
 
-/// What the agent may take, in MiB.
+/// Most memory that the agent may take, in MiB.
 const MOST_MIB: f64 = 64.0;
-/// How long an agent that is left alone is watched.
+/// Time for which an agent that is left alone is watched.
 const IDLE: Duration = Duration::from_secs(3);
 /// Longer than whoever does not greet is kept, so that nobody is left then.
 const AFTER: Duration = Duration::from_secs(7);
