@@ -131,7 +131,7 @@ fn csv_has_rows_of_receipts() {
     assert_eq!(["confidence", "method", "n"].map(|name| &row[place(name)]), ["0.95", "student", "6"]);
 }
 
-/// A receipt held against the same with a row that costs more.
+/// A receipt compared with the same with a row that costs more.
 #[test]
 fn two_receipts_row_by_row() {
     let [first, second] = [receipts(), red().0];

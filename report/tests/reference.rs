@@ -1,4 +1,4 @@
-//! What published studies look like, held against files in `tests/snapshots`.
+//! Published studies in every form, compared with files in `tests/snapshots`.
 #![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but not in what they share.
 
 use literature::read::{csv, iperf3, netperf};
@@ -60,7 +60,7 @@ fn text_of_each_study() {
 }
 
 #[test]
-fn text_of_what_is_laid_beside() {
+fn text_of_what_is_compared() {
     let mut analysis = study(Study::Jacobson1988);
     let table =
         csv::parse("pair,socket_buffer_packets,task_kbytes_per_s,wire_mbits_per_s\nmine,1,400,3.5\nmine,2,600,5.3\nmine,4,800,7.1\n");

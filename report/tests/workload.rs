@@ -1,4 +1,4 @@
-//! Workloads foretold and measured, held against files in `tests/snapshots`.
+//! Workloads predicted and measured, compared with files in `tests/snapshots`.
 
 mod support;
 
@@ -14,12 +14,12 @@ use support::{bootstrapped, estimate};
 const RUNS: Origin = Origin { sizes: "runs/2026-11-22T04-05-06Z-size-1a2b", mixes: Some("runs/2026-11-22T04-15-16Z-workload-3c4d") };
 
 /// A figure of so much, of which the mix took `ratio` times as much.
-fn row(quantity: Quantity, source: Source, foretold: f64, ratio: Option<f64>) -> FigureRow {
+fn row(quantity: Quantity, source: Source, predicted: f64, ratio: Option<f64>) -> FigureRow {
     FigureRow {
         quantity,
         source,
-        predicted: bootstrapped(foretold, foretold * 0.021),
-        measured: ratio.map(|ratio| estimate(foretold * ratio, 0.01, 0.015)),
+        predicted: bootstrapped(predicted, predicted * 0.021),
+        measured: ratio.map(|ratio| estimate(predicted * ratio, 0.01, 0.015)),
         ratio: ratio.map(|ratio| bootstrapped(ratio, 0.012)),
     }
 }
@@ -91,7 +91,7 @@ fn both_laid_side_by_side() {
 }
 
 #[test]
-fn foretold_alone() {
+fn predicted_alone() {
     insta::assert_snapshot!(terminal(&study(false, false), Origin { mixes: None, ..RUNS }, Style::PLAIN));
 }
 

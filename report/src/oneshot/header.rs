@@ -1,4 +1,4 @@
-//! What is about to be measured, before the first line of figures.
+//! Head of a trial: what is about to be measured, before the first line of figures.
 
 use model::plan::PlanEnd;
 use model::{Cell, OfferedRate, Pacing, Protocol, Role, Test};
@@ -33,7 +33,7 @@ fn labelled(page: &mut Page, label: &str, text: &str) {
     page.labelled(&format!("{label:<MARGIN$}"), text, MARGIN);
 }
 
-/// How long, and after which warm-up.
+/// Length and warm-up.
 fn extent(setting: &Setting) -> String {
     let measured = match setting.plan.end {
         PlanEnd::Length(length) => length.to_string(),
@@ -46,7 +46,7 @@ fn extent(setting: &Setting) -> String {
     }
 }
 
-/// Where an end is: address, device, MTU, CPUs, system.
+/// Place of an end: address, device, MTU, CPUs, system.
 fn end(setting: &Setting, role: Role) -> String {
     let mut parts = vec![setting.place(role).to_owned()];
     if let Some(address) = setting.address.filter(|_| !setting.is_here(role))
@@ -68,7 +68,7 @@ fn end(setting: &Setting, role: Role) -> String {
     parts.join(" · ")
 }
 
-/// What the plan asks of the sockets, and what it leaves to the kernel.
+/// Options that the plan asks of the sockets, and those that it leaves to the kernel.
 fn asked(setting: &Setting, cell: &Cell) -> String {
     let mut parts = Vec::new();
     if cell.protocol() == Protocol::Tcp {

@@ -15,9 +15,9 @@ const MOST_WAITING: usize = 16;
 /// One interval, as both ends saw it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Row {
-    /// Where it begins, in seconds from the first of the measured part.
+    /// Begin in seconds from the first of the measured part.
     pub start: f64,
-    /// Where it ends.
+    /// End.
     pub end: f64,
     /// The sender's account.
     pub sender: Option<Progress>,
@@ -181,7 +181,7 @@ fn goodput(progress: &Progress) -> String {
     bits(progress, progress.counts.bytes)
 }
 
-/// Of a closed loop; under a schedule it would be the schedule's.
+/// Figures of a closed loop; under a schedule they would be the schedule's.
 fn mean(row: &Row, cell: &Cell) -> String {
     let flows = f64::from(cell.flows.max(1));
     let of = |progress: &Progress| number::time(progress.interval.length().get() as f64 * flows / progress.counts.messages as f64);
@@ -196,7 +196,7 @@ fn cwnd(row: &Row, _: &Cell) -> String {
     tcp(row, |tcp| number::bytes(f64::from(tcp.snd_cwnd) * f64::from(tcp.snd_mss)))
 }
 
-/// What was sent less what arrived in the same interval: what was on its way
+/// Messages sent less those that arrived in the same interval: what was on its way
 /// at either end of it counts, so that it may be a few too many or too few.
 fn lost(row: &Row, _: &Cell) -> String {
     let (Some(sender), Some(receiver)) = (row.sender, row.receiver) else { return NOTHING.to_owned() };

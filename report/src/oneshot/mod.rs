@@ -20,20 +20,20 @@ pub use header::header;
 pub use interval::{Intervals, Row, complete};
 pub use summary::{partial, summary};
 
-/// What is known before the first message.
+/// Facts known before the first message.
 #[derive(Debug, Clone, Copy)]
 pub struct Setting<'a> {
     /// A plan of one cell.
     pub plan: &'a Plan,
-    /// Whether host `b` sends.
+    /// Host `b` sends.
     pub swapped: bool,
-    /// What the other host was called by the user.
+    /// Name that the user gave the other host.
     pub remote: &'a str,
     /// Its address, if it is known.
     pub address: Option<std::net::IpAddr>,
     /// The facts of both hosts.
     pub hosts: &'a [HostFacts],
-    /// What is to be known of the whole run.
+    /// Warnings of the whole run.
     pub warnings: &'a [Warning],
     /// The version of nettoll.
     pub tool: &'a str,
@@ -45,7 +45,7 @@ impl Setting<'_> {
         self.plan.cells.first()
     }
 
-    /// Whether the end of a role is on this machine.
+    /// Returns whether the end of a role is on this machine.
     fn is_here(&self, role: Role) -> bool {
         (role == Role::Sender) != self.swapped
     }
@@ -56,7 +56,7 @@ impl Setting<'_> {
         self.hosts.iter().find(|host| host.name == name)
     }
 
-    /// Where the end of a role is, in a word.
+    /// Place of the end of a role, in a word.
     fn place(&self, role: Role) -> &str {
         if self.is_here(role) { "here" } else { self.remote }
     }
@@ -95,7 +95,7 @@ impl Setting<'_> {
     }
 }
 
-/// Room for flags on a line of a command, beside its indent and what follows it.
+/// Room for flags on a line of a command, next to its indent and what follows it.
 const LINE: usize = 70;
 
 /// A quantity without the blank before its unit.

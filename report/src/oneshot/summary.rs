@@ -1,4 +1,4 @@
-//! What the trial came to: both ends beside each other.
+//! Summary of a trial: both ends next to each other.
 
 use model::end::{EndReport, TcpInfo};
 use model::trial::Measured;
@@ -44,7 +44,7 @@ pub fn summary(setting: &Setting, record: &TrialRecord, verbose: bool, style: St
     page.finish()
 }
 
-/// What had come when a trial was interrupted: its intervals added up.
+/// Figures of a trial that was interrupted: its intervals added up.
 pub fn partial(rows: &[Row], style: Style) -> String {
     let mut page = Page::new(style);
     page.gap();
@@ -123,7 +123,7 @@ fn tcp_lines(sender: &EndReport, receiver: &EndReport) -> [Line; 3] {
     ]
 }
 
-/// Why a figure of the table is not there, where the cell is the reason.
+/// Reasons of the cell for a figure of the table to be missing.
 fn missing(page: &mut Page, record: &TrialRecord) {
     let cell = &record.cell;
     if cell.bidirectional {

@@ -15,7 +15,7 @@ use crate::words::{capital, plural};
 /// Flows beyond this many are listed on request alone.
 const MOST_FLOWS: usize = 16;
 
-/// Whether the sender kept a schedule.
+/// Returns whether the sender kept a schedule.
 pub const fn paced(cell: &Cell) -> bool {
     cell.rate.is_some()
 }
@@ -68,7 +68,7 @@ pub fn times(page: &mut Page, record: &TrialRecord, figures: &Single) {
     }
 }
 
-/// How the sender kept to its schedule.
+/// The sender's schedule, and how it was kept.
 pub fn schedule(page: &mut Page, record: &TrialRecord, measured: &Measured, figures: &Single) {
     let Some(schedule) = measured.sender.schedule.as_ref().filter(|_| paced(&record.cell)) else { return };
     page.gap();
@@ -80,7 +80,7 @@ pub fn schedule(page: &mut Page, record: &TrialRecord, measured: &Measured, figu
     spreads(page, figures.lateness.iter().map(|late| ("late by".to_owned(), late)).collect());
 }
 
-/// What the stamps of datagrams tell.
+/// Loss, order, jitter and one-way times by the stamps of datagrams.
 pub fn stamped(page: &mut Page, measured: &Measured, figures: &Single) {
     let Some(way) = &measured.receiver.one_way else { return };
     page.gap();
@@ -126,7 +126,7 @@ fn spreads(page: &mut Page, rows: Vec<(String, &Spread)>) {
     ]);
 }
 
-/// What was asked of the sockets and what the kernel made of it.
+/// Socket options as asked, and as the kernel set them.
 pub fn options(page: &mut Page, measured: &Measured) {
     let (sender, receiver) = (&measured.sender.options, &measured.receiver.options);
     let mut names: Vec<&str> = sender.iter().chain(receiver).map(|option| option.name.as_str()).collect();

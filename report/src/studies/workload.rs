@@ -18,7 +18,7 @@ use crate::{json, words};
 /// A mean that is further from the mix's own than this is explained.
 const NOTEWORTHY: f64 = 0.05;
 
-/// What a reader of the tables has to know.
+/// Key to the tables.
 const LEGEND: &str = "Foretold from the lines of the cost model, or from the medians of the sizes themselves. The ratio is measured over \
                       foretold, with its bootstrap interval over blocks: 1 is a prediction that came true.";
 
@@ -200,9 +200,9 @@ fn nagle(series: &SeriesResult) -> Option<String> {
                   goes out joined with those that came meanwhile. Messages of one size are joined with their like, those of a mix with \
                   others, so that the sizes do not foretell the mix; there is no cost model, and the medians of the sizes stand in for it.";
     let frames = series.figures.iter().find(|row| row.quantity == Quantity::Frames);
-    let seen = frames.and_then(|row| Some((row.predicted.value, row.measured?.value))).map(|(foretold, measured)| {
+    let seen = frames.and_then(|row| Some((row.predicted.value, row.measured?.value))).map(|(predicted, measured)| {
         let of = |value| number::significant(value, 3);
-        format!(" It shows in the frames: {} per message foretold, {} measured.", of(foretold), of(measured))
+        format!(" It shows in the frames: {} per message foretold, {} measured.", of(predicted), of(measured))
     });
     Some(format!("{reason}{}", seen.unwrap_or_default()))
 }

@@ -104,7 +104,7 @@ fn streams(measured: &Measured, cell: &Cell, here: bool) -> Value {
     (0..flows).map(one).collect()
 }
 
-/// What the numbers of stamped datagrams tell.
+/// Loss and order by the numbers of stamped datagrams.
 fn lost(way: &OneWay) -> Keys {
     let all = way.messages.saturating_add(way.missing).max(1);
     let mut keys = Keys::new();

@@ -64,7 +64,7 @@ fn sum(cell: &Cell, row: &Row, progress: &Progress, counts: &Counts, sends: bool
     sum
 }
 
-/// What only a stream has.
+/// Fields of streams alone.
 fn stream(cell: &Cell, mut keys: Map<String, Value>, progress: &Progress, socket: u32, sends: bool) -> Map<String, Value> {
     keys.insert("socket".to_owned(), json!(socket));
     let tcp = progress.tcp.filter(|_| sends && cell.test.is_stream());

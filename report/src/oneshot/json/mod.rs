@@ -41,7 +41,7 @@ pub fn failure(tool: &str, kind: &str, message: &str) -> String {
     }))
 }
 
-/// What iperf3 has no name for.
+/// Fields that iperf3 has no name for.
 fn own(setting: &Setting, rows: &[Row], record: &TrialRecord) -> Value {
     let hosts: &[HostFacts] = setting.hosts;
     json!({

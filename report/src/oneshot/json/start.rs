@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::super::Setting;
 use crate::clock;
 
-/// What stands for iperf3's name and version.
+/// Name and version in place of iperf3's.
 pub fn version(tool: &str) -> String {
     format!("nettoll {tool}")
 }
@@ -79,7 +79,7 @@ fn whole(seconds: f64) -> Value {
     if seconds.fract() == 0.0 { json!(seconds as u64) } else { json!(seconds) }
 }
 
-/// What each flow offers; 0 is all that it can.
+/// Rate that each flow offers; 0 is all that it can.
 fn bitrate(record: &TrialRecord) -> u64 {
     match record.cell.rate {
         None => 0,

@@ -8,7 +8,7 @@ use crate::document::{Alert, Block, Cell, Finding, Head, Rows, Span, Text, Tone}
 use crate::number;
 use crate::words::{capital, plural};
 
-/// How to read the tables of series, in a page.
+/// Key to the tables of series in a page.
 const PAGE_LEGEND: &str = "ns of this end's CPU per message; ± to the farther end of the interval at 95 %; share of its CPU time. ↑ ↓ ~: shown \
                            by a test to rise, fall or vary with the size. A line to the left of a size: a boundary lies between. “Most \
                            messages/s”: what this end's processing alone would allow on one CPU, and without its work on acknowledgements \
@@ -54,16 +54,9 @@ pub fn after(study: &ReceiptStudy) -> Vec<Block> {
     }
     blocks.extend(doubts(study));
     blocks.extend(absences(study));
-    let decided = rules::decided(study);
-    if !decided.is_empty() {
-        let table = Rows::of(&decided)
-            .words(Head::page("Rule"), |rule| rule.name.as_str())
-            .figures(Head::page("Layer of"), |rule| figure::share(rule.layer))
-            .figures(Head::page("Category of"), |rule| figure::share(rule.category))
-            .table()
-            .labelled("What each rule decided", "Shares of all samples")
-            .styled("narrow");
-        blocks.extend(Block::details("What each rule decided", [table.into()]));
+    let decided = rules::table(study);
+    if decided.rows() > 0 {
+        blocks.extend(Block::details("What each rule decided", [decided.into()]));
     }
     blocks
 }

@@ -10,7 +10,7 @@ use crate::number;
 
 const NS: f64 = 1e-9;
 
-/// Of each series one chart by kind of work and one by layer, both ends below
+/// Returns a chart by kind of work and one by layer for each series, both ends below
 /// each other. A series of one size has none: there is no area.
 pub fn all(study: &ReceiptStudy) -> Vec<Chart> {
     let mut names: Vec<&str> = study.series.iter().map(|series| series.series.as_str()).collect();

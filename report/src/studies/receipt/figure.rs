@@ -1,4 +1,4 @@
-//! How figures of receipts are written.
+//! Figures of receipts as they are written.
 
 use attribution::Figure;
 

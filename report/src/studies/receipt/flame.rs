@@ -38,12 +38,12 @@ impl Flames {
         self.folded.insert(file.to_owned(), pruned(folded));
     }
 
-    /// How many there are.
+    /// Number of flame graphs.
     pub fn len(&self) -> usize {
         self.folded.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.folded.is_empty()
     }
@@ -94,7 +94,7 @@ fn pruned(folded: &str) -> String {
     })
 }
 
-/// Where each frame of a chain ends.
+/// The end of each frame of a chain.
 fn ends(chain: &str) -> impl Iterator<Item = usize> + '_ {
     chain.match_indices(';').map(|(place, _)| place).chain([chain.len()])
 }

@@ -9,9 +9,9 @@ use attribution::Row;
 /// Routines of each table; the JSON of `nettoll report -J` has them all.
 const MOST_ROUTINES: usize = 120;
 
-/// Of a run with receipts without what would be most of the page: routines cell
-/// by cell (those of the tables over sizes stay, the costliest), and values pass
-/// by pass.
+/// Returns the analysis; of a run with receipts without most of its bytes, which are
+/// routines cell by cell (the costliest of the tables over sizes stay) and values
+/// pass by pass.
 pub fn of(analysis: &Analysis) -> Cow<'_, Analysis> {
     if analysis.receipt().is_none() {
         return Cow::Borrowed(analysis);

@@ -6,8 +6,7 @@ use maud::{Markup, PreEscaped, html};
 use model::profile::CountTier;
 
 use super::flame::Flames;
-use super::pick::mark;
-use super::tables::{self, Entry, Line};
+use super::tables::{self, Entry, Line, mark};
 use super::{figure, words};
 use crate::number;
 use crate::sinks::html::page::scrolling;
@@ -59,7 +58,7 @@ fn heads(series: &SeriesReceipt) -> Markup {
     }
 }
 
-/// Whether a boundary lies before a column.
+/// Returns whether a boundary lies before a column.
 fn edge(series: &SeriesReceipt, place: usize) -> bool {
     place > 0 && series.boundaries.iter().any(|boundary| boundary.below == place)
 }

@@ -3,12 +3,11 @@
 //!
 //! ```text
 //! ReceiptStudy -> words, figure (how it is said) -> blocks -> Document
-//!              -> tables of series -> terminal (the sizes that fit: pick) | html (all of them, with flame graphs)
+//!              -> tables of series -> terminal (the sizes that fit) | html (all of them, with flame graphs)
 //! ```
 
 mod blocks;
 mod figure;
-mod pick;
 mod words;
 
 mod chart;

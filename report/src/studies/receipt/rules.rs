@@ -1,27 +1,28 @@
-//! How much of the time each rule decided.
+//! The share of the time that each rule decided.
 
 use std::collections::BTreeMap;
 
 use analysis::result::Analysis;
 use analysis::result::receipt::{CellReceipt, ReceiptStudy};
 
-use super::figure;
-use crate::sinks::terminal::table::Column;
-use crate::sinks::terminal::{Page, Style};
+use super::{figure, words};
+use crate::document::{Block, Document, Head, Masthead, Rows, Section, Table};
+use crate::sinks;
+use crate::sinks::terminal::Style;
 
 /// One rule over all receipts, by samples.
-pub struct Decided {
+struct Decided {
     /// The rule.
-    pub name: String,
+    name: String,
     /// Share of samples whose layer it decided.
-    pub layer: f64,
+    layer: f64,
     /// Share whose category it decided.
-    pub category: f64,
+    category: f64,
 }
 
 /// Every rule that decided anything, the most powerful first, and last what no
 /// rule decided.
-pub fn decided(study: &ReceiptStudy) -> Vec<Decided> {
+fn decided(study: &ReceiptStudy) -> Vec<Decided> {
     let receipts = || study.cells.iter().flat_map(CellReceipt::receipts);
     let all: f64 = receipts().map(|receipt| receipt.sampling.samples as f64).sum();
     let mut shares: BTreeMap<&str, [f64; 2]> = BTreeMap::new();
@@ -42,20 +43,25 @@ pub fn decided(study: &ReceiptStudy) -> Vec<Decided> {
     rules
 }
 
+/// The shares as a table.
+pub fn table(study: &ReceiptStudy) -> Table {
+    Rows::of(&decided(study))
+        .words(Head::page("Rule"), |rule| rule.name.clone())
+        .figures(("Layer of", 9, ["", "layer"]), |rule| figure::share(rule.layer))
+        .figures(("Category of", 9, ["", "category"]), |rule| figure::share(rule.category))
+        .words(Head::terminal(9, ["", "rule"]), |rule| rule.name.clone())
+        .table()
+        .labelled("What each rule decided", "Shares of all samples")
+        .styled("narrow")
+}
+
 /// The table for a terminal; says so of a study without receipts.
 pub fn render(analysis: &Analysis, style: Style) -> String {
-    let mut page = Page::new(style);
-    let Some(study) = analysis.receipt() else {
-        page.plain("This run has no receipts, so no rule decided anything.", 0, 0);
-        return page.finish();
+    let (heading, lines, block) = match analysis.receipt() {
+        None => ("", vec![], Block::Paragraph("This run has no receipts, so no rule decided anything.".into())),
+        Some(study) => ("What each rule decided, as a share of all samples", vec![words::rules(study)], table(study).into()),
     };
-    let rules = decided(study);
-    page.heading("What each rule decided, as a share of all samples");
-    page.faint(&super::words::rules(study), 0);
-    let column = |head: &str, of: fn(&Decided) -> f64| {
-        Column::figures(9, [String::new(), head.to_owned()], rules.iter().map(|rule| figure::share(of(rule))).collect())
-    };
-    let names = Column::words(9, ["".to_owned(), "rule".to_owned()], rules.iter().map(|rule| rule.name.clone()).collect());
-    page.table(vec![column("layer", |rule| rule.layer), column("category", |rule| rule.category), names]);
-    page.finish()
+    let masthead = Masthead { heading: heading.to_owned(), lines, ..Masthead::default() };
+    let sections = vec![Section { blocks: vec![block], ..Section::default() }];
+    sinks::terminal::render(&Document { masthead, sections, ..Document::default() }, style)
 }

@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 
 use analysis::result::receipt::{Column, EndReceipt, ReceiptStudy, RowAtSize, SeriesReceipt, SizeRow};
-use attribution::{Bound, Figure, Growth, Receipt};
+use attribution::{Bound, Figure, Growth, Path, Receipt, Shape};
 
-use super::pick::of_layer;
 use super::{figure, words};
 use crate::number;
 
-/// What a table says of one row at one size.
+/// One row of a table at one size.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Entry {
     /// The figure.
@@ -27,11 +26,11 @@ pub struct Entry {
 pub struct Line {
     /// Its name.
     pub label: String,
-    /// What stands before it and below the row it is a part of.
+    /// A part of a row above it.
     pub part: bool,
-    /// Whether it is a sum of others.
+    /// A sum of others.
     pub sum: bool,
-    /// How it goes with the size.
+    /// Its dependence on the size.
     pub growth: Option<Growth>,
     /// One a column of the series; `None` where there is nothing to be had.
     pub cells: Vec<Option<Entry>>,
@@ -49,12 +48,12 @@ impl Line {
         Self { growth: row.growth, shares: shares(&row.cells), ..Self::new(label, cells) }
     }
 
-    /// Whether it has at least this share at any size; so has what has no share.
+    /// Returns whether it has at least this share at any size, or no share at all.
     pub fn is_at_least(&self, least: f64) -> bool {
         self.shares.is_empty() || self.shares.iter().any(|share| *share >= least)
     }
 
-    /// Whether any column has anything.
+    /// Returns whether any column has anything.
     pub fn any(&self) -> bool {
         self.cells.iter().any(Option::is_some)
     }
@@ -118,7 +117,7 @@ fn rate(bound: &Bound) -> Entry {
     Entry { value: number::tight(&number::count(bound.messages_per_s)), margin: figure::plus_minus(&bound.ns), share: String::new(), title }
 }
 
-/// What no sample shows, and the whole.
+/// The time that no sample shows, and the whole.
 fn whole(series: &SeriesReceipt) -> [Line; 2] {
     let not_sampled =
         series.columns.iter().map(|column| Some(time(&column.not_sampled, Some(column.not_sampled.value / column.cpu.value))));
@@ -126,7 +125,7 @@ fn whole(series: &SeriesReceipt) -> [Line; 2] {
     [Line::new("not sampled", not_sampled.collect()), Line { sum: true, ..Line::new("CPU time", cpu.collect()) }]
 }
 
-/// The sums that can fail, and what stands beside them.
+/// The sums that can fail, and the figures next to them.
 pub fn sums(study: &ReceiptStudy, series: &SeriesReceipt) -> Vec<Line> {
     let ends: Vec<&EndReceipt> = series.columns.iter().map(|column| study.cells[column.cell].end(series.role)).collect();
     let row = |label: &str, of: &dyn Fn(&Receipt) -> Option<Entry>| {
@@ -154,8 +153,8 @@ pub fn sums(study: &ReceiptStudy, series: &SeriesReceipt) -> Vec<Line> {
         end.repeat.map(|repeat| Entry { title: format!("{} by chance", figure::ratio(repeat.by_chance)), ..ratio(repeat.total_variation) })
     };
     lines.push(Line::new("halves differ by", ends.iter().map(repeat).collect()));
-    let beside = |end: &&EndReceipt| end.unsampled_threads_ns.map(|ns| plain(figure::ns(ns)));
-    lines.push(Line::new("ksoftirqd, in no row", ends.iter().map(beside).collect()));
+    let unsampled = |end: &&EndReceipt| end.unsampled_threads_ns.map(|ns| plain(figure::ns(ns)));
+    lines.push(Line::new("ksoftirqd, in no row", ends.iter().map(unsampled).collect()));
     lines.retain(Line::any);
     lines
 }
@@ -175,4 +174,19 @@ fn softirq(name: &str, ends: &[&EndReceipt]) -> Line {
         })
     };
     Line::new(format!("softirq in {name}"), ends.iter().map(at).collect())
+}
+
+/// The mark of a row that depends on the size.
+pub fn mark(growth: Option<&Growth>) -> &'static str {
+    match growth.map(|growth| growth.shape) {
+        Some(Shape::Grows) => " ↑",
+        Some(Shape::Falls) => " ↓",
+        Some(Shape::Varies) => " ~",
+        Some(Shape::NotShown) | None => "",
+    }
+}
+
+/// The paths of one layer, the costliest first.
+fn of_layer<'a>(series: &'a SeriesReceipt, row: &SizeRow<attribution::Layer>) -> Vec<&'a SizeRow<Path>> {
+    series.paths.rows.iter().filter(|path| path.key.layer == row.key).collect()
 }

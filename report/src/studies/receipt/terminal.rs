@@ -4,8 +4,7 @@ use analysis::result::receipt::{ReceiptStudy, SeriesReceipt};
 use attribution::{Figure, FunctionRow, SizeCell};
 use model::profile::CountTier;
 
-use super::pick::{crosses, mark, sizes};
-use super::tables::{Entry, Line};
+use super::tables::{Entry, Line, mark};
 use super::{blocks, figure, tables, words};
 use crate::sinks::terminal::Page;
 use crate::sinks::terminal::table::{Column, total};
@@ -130,7 +129,7 @@ fn routines(series: &SeriesReceipt, picked: &[usize]) -> Vec<Column> {
     columns
 }
 
-/// What is to be known of the table of routines.
+/// The legend of the table of routines.
 fn counted(page: &mut Page, series: &SeriesReceipt, picked: &[usize]) {
     let cells = costliest(series).iter().flat_map(|row| picked.iter().map(|place| &row.cells[*place]));
     let ways: Vec<Option<CountTier>> = cells.filter_map(|cell| Some(cell.calls?.1)).collect();
@@ -145,4 +144,27 @@ fn counted(page: &mut Page, series: &SeriesReceipt, picked: &[usize]) {
 
 fn known(figure: &Figure) -> String {
     format!("{} {:5}", figure::ns(figure.value), if figure.value == 0.0 { String::new() } else { figure::plus_minus(figure) })
+}
+
+/// Returns the places of `room` columns of a series, rising: the least and the most
+/// size, then the sides of boundaries, then what lies between.
+fn sizes(series: &SeriesReceipt, room: usize) -> Vec<usize> {
+    let count = series.columns.len();
+    let inner = series.boundaries.iter().map(|boundary| boundary.below).filter(|below| (1..count).contains(below));
+    let sides = inner.clone().map(|below| below - 1).chain(inner);
+    let wanted = [0, count.saturating_sub(1)].into_iter().chain(sides).chain(0..count);
+    let mut picked: Vec<usize> = Vec::new();
+    for place in wanted.filter(|place| *place < count) {
+        if picked.len() < room.max(1) && !picked.contains(&place) {
+            picked.push(place);
+        }
+    }
+    picked.sort_unstable();
+    picked
+}
+
+/// Returns whether a boundary lies between a column and the one picked before it.
+fn crosses(series: &SeriesReceipt, picked: &[usize], place: usize) -> bool {
+    let Some(before) = place.checked_sub(1) else { return false };
+    series.boundaries.iter().any(|boundary| (picked[before] + 1..=picked[place]).contains(&boundary.below))
 }

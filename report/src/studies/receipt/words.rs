@@ -1,4 +1,4 @@
-//! What receipts say, in sentences that the terminal and the page share.
+//! Sentences of receipts.
 
 use analysis::result::Estimate;
 use analysis::result::receipt::{Boundary, CellReceipt, ChecksumCost, EndReceipt, ReceiptOutcome, ReceiptStudy};
@@ -10,7 +10,7 @@ use super::figure;
 use crate::number;
 use crate::words::plural;
 
-/// What samples are spaced by.
+/// The spacing of samples.
 pub fn source(receipt: &Receipt) -> String {
     let period = number::whole(receipt.sampling.period);
     match receipt.sampling.source {
@@ -19,7 +19,7 @@ pub fn source(receipt: &Receipt) -> String {
     }
 }
 
-/// Every way of sampling in the study: `a sample every ...`.
+/// The ways of sampling in the study: `a sample every ...`.
 pub fn sources(study: &ReceiptStudy) -> String {
     let mut found: Vec<String> = study.cells.iter().flat_map(CellReceipt::receipts).map(source).collect();
     found.sort();
@@ -27,7 +27,7 @@ pub fn sources(study: &ReceiptStudy) -> String {
     if found.is_empty() { "nothing was sampled".to_owned() } else { found.join("; ") }
 }
 
-/// What watching cost.
+/// The cost of watching.
 pub fn observer(study: &ReceiptStudy) -> String {
     let Some(Estimate { value, interval, n }) = study.observer else {
         return "What watching cost is not known: no block has a time pass beside a clean one.".to_owned();
@@ -43,7 +43,7 @@ pub fn observer(study: &ReceiptStudy) -> String {
     )
 }
 
-/// Which rules classified.
+/// The rules that classified.
 pub fn rules(study: &ReceiptStudy) -> String {
     format!("Classified by {} ({}).", plural(study.rule_count as u64, "rule"), study.rules)
 }
@@ -52,7 +52,7 @@ pub fn rules(study: &ReceiptStudy) -> String {
 pub struct Red<'a> {
     /// Cell and end.
     pub label: String,
-    /// Why.
+    /// The reasons.
     pub doubts: Vec<&'a Doubt>,
 }
 
@@ -67,7 +67,7 @@ pub fn reds(study: &ReceiptStudy) -> Vec<Red<'_>> {
         .collect()
 }
 
-/// What to do about them, each once.
+/// The remedies, each once.
 pub fn red_remedies(study: &ReceiptStudy) -> Vec<&'static str> {
     let mut remedies: Vec<&str> = reds(study).iter().flat_map(|red| &red.doubts).map(|doubt| doubt.remedy()).collect();
     remedies.sort_unstable();
@@ -75,7 +75,7 @@ pub fn red_remedies(study: &ReceiptStudy) -> Vec<&'static str> {
     remedies
 }
 
-/// How many do not add up, of how many: `None` of none.
+/// The number of receipts that do not add up, of all; `None` where all do.
 pub fn red(study: &ReceiptStudy) -> Option<String> {
     let all = study.cells.iter().flat_map(CellReceipt::receipts).count();
     let red = reds(study).len();
@@ -89,7 +89,7 @@ pub fn red(study: &ReceiptStudy) -> Option<String> {
 pub struct Shared {
     /// The gravest of them, in words.
     pub text: String,
-    /// What to do.
+    /// The remedy.
     pub remedy: &'static str,
     /// Cells and ends.
     pub of: Vec<String>,
@@ -117,7 +117,7 @@ pub fn doubts(study: &ReceiptStudy) -> Vec<Shared> {
     found.into_iter().map(|(.., shared)| shared).collect()
 }
 
-/// By what the gravest of one kind is told.
+/// A measure of gravity among doubts of one kind.
 fn size(doubt: &Doubt) -> f64 {
     match doubt {
         Doubt::Wall { closure } | Doubt::Moved { closure, .. } | Doubt::Cpu { closure } | Doubt::Sampler { closure } => {
@@ -152,7 +152,7 @@ pub fn missing(study: &ReceiptStudy) -> Vec<String> {
     ends.filter_map(reason).collect()
 }
 
-/// Where and what for: `receive, softirq`.
+/// Direction and context: `receive, softirq`.
 pub fn path(path: &Path) -> String {
     // Short: it stands in tables.
     let direction = if path.direction == Some(Direction::Acknowledgement) { "ack" } else { direction(path.direction) };
@@ -182,7 +182,7 @@ pub const fn tier(tier: Option<CountTier>) -> &'static str {
     }
 }
 
-/// What the letters of these ways of counting mean.
+/// The meaning of the letters of these ways of counting.
 pub fn tiers(found: &[Option<CountTier>]) -> String {
     let name = |tier: CountTier| match tier {
         CountTier::Fentry => "f a BPF program at the function's entry",
@@ -198,7 +198,7 @@ pub fn boundary(boundary: &Boundary) -> String {
     format!("{} above {} B: {}", boundary.name, number::whole(boundary.last.get()), boundary.why)
 }
 
-/// What being without checksum offload costs an end.
+/// The cost to an end of being without checksum offload.
 pub fn checksums(cost: &ChecksumCost) -> String {
     let [with, without] = cost.share.map(figure::share);
     let cpu = &cost.categories.cpu;

@@ -347,7 +347,7 @@ fn buffers(curve: &BufferCurve) -> Block {
     Block::piece(curve.name.as_str(), [Block::Page(sentences()), table.into(), Block::Terminal(sentences())])
 }
 
-/// What is compared with the study: in a terminal its own tables, then the ratios.
+/// A table that is compared with the study: in a terminal its own figures, then the ratios.
 fn compared((place, beside): (usize, &Beside)) -> Section {
     let remarks = || beside.remarks.iter().cloned();
     let pairs = || beside.buffer_pairs.iter().map(words::buffers);
