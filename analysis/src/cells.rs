@@ -8,9 +8,9 @@ use serde::Serialize;
 use stats::estimate::Estimate;
 
 use crate::audit::MOST_BEHIND;
+use crate::claim::Claim;
 use crate::latency::Latency;
 use crate::metric::Metric;
-use crate::stopping::Claim;
 use crate::table::CellTrials;
 
 /// An end that keeps a CPU busy for this share of the time is what limits.

@@ -9,10 +9,10 @@ use model::{Run, TrialRecord, Unavailable, Warning};
 use stats::bootstrap::Batches;
 
 use crate::cells::CellResult;
+use crate::claim::Claim;
 use crate::ends::IrqPool;
 use crate::findings::{Disturbed, Findings};
 use crate::paths::Paths;
-use crate::stopping::Claim;
 use crate::studies::{ANALYSIS_FORMAT, Analysis, Studies, published};
 use crate::table::TrialTable;
 

@@ -9,7 +9,7 @@ use hdrhistogram::serialization::Deserializer;
 
 use serde::Serialize;
 
-use crate::stopping::Claim;
+use crate::claim::Claim;
 use stats::bootstrap::{self, LEAST_BLOCKS, MOST_BATCHES};
 use stats::estimate::Estimate;
 

@@ -20,6 +20,7 @@ pub mod verdict;
 pub mod workload;
 
 mod cells;
+mod claim;
 mod collector;
 mod cost;
 mod ends;

@@ -22,7 +22,7 @@ use sizes::Sizes;
 
 pub use fit::{Breakpoint, CostModel, Fit, FitOutcome, FitPoint, Piece, Quantity, TermEstimate};
 
-use crate::stopping::Claim;
+use crate::claim::Claim;
 use stats::bootstrap::{self, Batches};
 use stats::cost::{LEAST_SIZES, Term};
 use stats::median;
@@ -155,8 +155,8 @@ fn frames_count(cell: &Cell, context: &Context) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{Context, Quantity, optional};
+    use crate::claim::Claim;
     use crate::paths::Paths;
-    use crate::stopping::Claim;
     use crate::table::CellTrials;
     use crate::testing::{cell, figures, measured, record, run};
     use model::{Role, Test, Warning};

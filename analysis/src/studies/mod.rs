@@ -22,11 +22,11 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use stats::bootstrap::Batches;
 
 use crate::cells::CellResult;
+use crate::claim::Claim;
 use crate::conservation::{Balance, Ledger};
 use crate::cost::{self, CostModel};
 use crate::findings::{Disturbed, Finding};
 use crate::paths::Paths;
-use crate::stopping::Claim;
 use crate::table::{Trial, TrialTable};
 
 /// The version of [`Analysis`] as JSON.

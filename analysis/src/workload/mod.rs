@@ -1,5 +1,5 @@
-//! Workloads: what a mix of message sizes costs, foretold from what single
-//! sizes cost and held against the mix itself.
+//! Workloads: what a mix of message sizes costs, predicted from what single
+//! sizes cost and compared with the mix itself.
 //!
 //! ```text
 //! Workload -> Share (what of it can be sent) -> Mix -> cells
@@ -18,10 +18,10 @@ mod weights;
 
 pub use share::{Cut, Share, Workload, WorkloadFileError};
 pub use study::{
-    FigureRow, NoModel, Quantity, Sent, SeriesResult, ShareOfTime, Source, Touching, WORKLOAD_FORMAT, WorkloadResult, WorkloadStudy,
-    lay_side_by_side,
+    FigureRow, NoModel, Quantity, Sent, SeriesResult, Source, WORKLOAD_FORMAT, WorkloadResult, WorkloadStudy, lay_side_by_side,
 };
 pub use sweep::sizes_for;
+pub use touching::{ShareOfTime, Touching};
 pub use trials::StreamTrials;
 pub use weights::{Beyond, Weights};
 

@@ -5,7 +5,7 @@ use model::{Protocol, Role};
 use serde::Serialize;
 
 use super::share::{Cut, Workload};
-use super::touching;
+use super::touching::{self, Touching};
 use super::trials::StreamTrials;
 use super::weights::{Beyond, Weights};
 use crate::cost;
@@ -155,28 +155,6 @@ pub struct FigureRow {
     /// mixes are of one run its blocks are drawn for both at once, so that what
     /// hit a whole block does not widen the interval.
     pub ratio: Option<Estimate>,
-}
-
-/// A share of CPU time.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct ShareOfTime {
-    /// 0 to 1.
-    pub value: f64,
-    /// Its interval at 95 %; `None` of too few trials.
-    pub interval: Option<[f64; 2]>,
-}
-
-/// The share of the CPU time of one end that touches data.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Touching {
-    /// Which end.
-    pub role: Role,
-    /// From the receipts of single sizes; `None` without any.
-    pub predicted: Option<ShareOfTime>,
-    /// Share of messages that are larger than the sizes with receipts, and left out.
-    pub left_out: f64,
-    /// From the receipt of the mix; `None` without one.
-    pub measured: Option<ShareOfTime>,
 }
 
 /// What was really sent of a mix.

@@ -4,12 +4,34 @@ use std::slice;
 
 use model::Role;
 use model::cell::Series;
+use serde::Serialize;
 
 use super::share::Share;
-use super::study::{ShareOfTime, Touching};
 use crate::studies::Analysis;
 use crate::studies::receipt::CellReceipt;
 use attribution::{Figure, Receipt, SizeDistribution, weigh};
+
+/// A share of CPU time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ShareOfTime {
+    /// 0 to 1.
+    pub value: f64,
+    /// Its interval at 95 %; `None` of too few trials.
+    pub interval: Option<[f64; 2]>,
+}
+
+/// The share of the CPU time of one end that touches data.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Touching {
+    /// Which end.
+    pub role: Role,
+    /// From the receipts of single sizes; `None` without any.
+    pub predicted: Option<ShareOfTime>,
+    /// Share of messages that are larger than the sizes with receipts, and left out.
+    pub left_out: f64,
+    /// From the receipt of the mix; `None` without one.
+    pub measured: Option<ShareOfTime>,
+}
 
 /// Of both ends, where either side has a receipt.
 pub fn of(share: &Share, series: &Series, workload: &str, sizes: &Analysis, mixes: Option<&Analysis>) -> Vec<Touching> {

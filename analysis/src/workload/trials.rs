@@ -3,8 +3,8 @@
 use model::Cell;
 use model::cell::Series;
 
+use crate::claim::Claim;
 use crate::grouping::group_by;
-use crate::stopping::Claim;
 use crate::table::{CellTrials, TrialTable};
 use stats::bootstrap::Batches;
 

@@ -1,6 +1,6 @@
 //! Every cell's figures: tables of each series, and what their heads mean.
 
-use analysis::result::{Analysis, CellResult, Latency, Metric};
+use analysis::result::{Analysis, CellResult, Latency, Metric, Unit};
 
 use crate::document::{Block, Cell, Head, Kind, Rows, Section, Shown, Table};
 use crate::number;
@@ -43,13 +43,18 @@ fn rows<'a>(group: &Group<'a>) -> Rows<'a, CellResult> {
 /// A column of a page: its head and its metric.
 type PageColumn = (&'static str, Metric);
 
+/// A metric under its own head.
+const fn page(name: Metric) -> PageColumn {
+    (name.head(), name)
+}
+
 /// Columns of cells on a wire, with a rate, and with stamps.
 const PACED_AND_STAMPED: [PageColumn; 5] = [
-    ("Link's limit", Metric::LimitBitPerS),
-    ("Of it", Metric::LimitShare),
-    ("Offered/s", Metric::OfferedMessagesPerS),
-    ("Not in time", Metric::BehindShare),
-    ("Jitter", Metric::JitterNs),
+    page(Metric::LimitBitPerS),
+    page(Metric::LimitShare),
+    page(Metric::OfferedMessagesPerS),
+    page(Metric::BehindShare),
+    page(Metric::JitterNs),
 ];
 
 const PERCENTILES: [(&str, f64); 4] = [("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9)];
@@ -61,23 +66,23 @@ fn main_table(group: &Group) -> Table {
     let known = |columns: &[PageColumn]| columns.iter().copied().filter(|(_, name)| has(group, *name)).collect::<Vec<_>>();
     let mut columns = Vec::new();
     if stream {
-        columns.push(("Messages/s", Metric::MessagesPerS));
-        columns.extend(lost_any(group).then_some(("Sent/s", Metric::SentMessagesPerS)));
-        columns.extend([("Goodput", Metric::GoodputBitPerS), ("Time/message", Metric::TimePerMessageNs)]);
+        columns.push(page(Metric::MessagesPerS));
+        columns.extend(lost_any(group).then_some(page(Metric::SentMessagesPerS)));
+        columns.extend([page(Metric::GoodputBitPerS), page(Metric::TimePerMessageNs)]);
         columns.extend(match both_ways {
-            true => vec![("Goodput back", Metric::BackGoodputBitPerS)],
-            false => vec![("Sender CPU/message", Metric::SenderCpuPerMessageNs), ("Receiver CPU/message", Metric::ReceiverCpuPerMessageNs)],
+            true => vec![page(Metric::BackGoodputBitPerS)],
+            false => vec![page(Metric::SenderCpuPerMessageNs), page(Metric::ReceiverCpuPerMessageNs)],
         });
     } else {
         columns.push(("Sender CPU/transaction", Metric::SenderCpuPerMessageNs));
         columns.push(("Receiver CPU/transaction", Metric::ReceiverCpuPerMessageNs));
     }
     columns.extend(known(&PACED_AND_STAMPED));
-    columns.extend((stream && counts_wakeups(group)).then_some(("Wake-ups/message", Metric::ReceiverWakeupsPerMessage)));
-    columns.extend(known(&[("Lost", Metric::LossShare)]));
+    columns.extend((stream && counts_wakeups(group)).then_some(page(Metric::ReceiverWakeupsPerMessage)));
+    columns.extend(known(&[page(Metric::LossShare)]));
     // The page has room for so many; all are among "every figure".
     if stream && columns.len() < 7 {
-        columns.extend(known(&[("Frames/message", Metric::FramesPerMessage)]));
+        columns.extend(known(&[page(Metric::FramesPerMessage)]));
     }
     if stream {
         let rows = columns.into_iter().fold(size, page_column);
@@ -139,8 +144,13 @@ fn every(group: &Group) -> Table {
     Table::of_rows(heads, rows, Kind::Estimates(Shown::All, Shown::All))
 }
 
-/// A column of a terminal: its rank, its head, its metric, how much of it and how it is written.
-type TerminalColumn = (u8, [&'static str; 2], Metric, Shown, fn(f64) -> String);
+/// A column of a terminal: its rank, its head, its metric, and how much of it.
+type TerminalColumn = (u8, [&'static str; 2], Metric, Shown);
+
+/// A metric under its own head.
+const fn own(rank: u8, name: Metric, shown: Shown) -> TerminalColumn {
+    (rank, name.column(), name, shown)
+}
 
 /// One table for a stream, round trips and costs for request/response, then what else was measured.
 fn terminal_tables(group: &Group) -> Vec<Table> {
@@ -153,19 +163,19 @@ fn terminal_tables(group: &Group) -> Vec<Table> {
     // What was offered and what of it was sent, where a rate was asked for.
     tables.extend(has(group, Metric::OfferedMessagesPerS).then(|| {
         let columns = [
-            (9, ["", "offered/s"], Metric::OfferedMessagesPerS, Shown::Value, number::count as fn(f64) -> String),
-            (9, ["", "sent/s"], Metric::SentMessagesPerS, Shown::Margin, number::count),
-            (9, ["", "not in time"], Metric::BehindShare, Shown::Value, number::percent),
+            own(9, Metric::OfferedMessagesPerS, Shown::Value),
+            own(9, Metric::SentMessagesPerS, Shown::Margin),
+            own(9, Metric::BehindShare, Shown::Value),
         ];
         with(sizes(group), columns).table()
     }));
     // What stamped datagrams tell of their way.
     tables.extend(has(group, Metric::JitterNs).then(|| {
         let columns = [
-            (9, ["", "jitter"], Metric::JitterNs, Shown::Margin, number::time as fn(f64) -> String),
-            (9, ["", "out of order"], Metric::ReorderedShare, Shown::Value, number::percent),
-            (9, ["", "shortest way"], Metric::LeastWayNs, Shown::Margin, number::time),
-            (9, ["clock", "error"], Metric::ClockErrorNs, Shown::Value, number::time),
+            own(9, Metric::JitterNs, Shown::Margin),
+            own(9, Metric::ReorderedShare, Shown::Value),
+            own(9, Metric::LeastWayNs, Shown::Margin),
+            own(9, Metric::ClockErrorNs, Shown::Value),
         ];
         with(sizes(group), columns).table()
     }));
@@ -177,14 +187,16 @@ fn sizes<'a>(group: &Group<'a>) -> Rows<'a, CellResult> {
 }
 
 fn with<'a>(rows: Rows<'a, CellResult>, columns: impl IntoIterator<Item = TerminalColumn>) -> Rows<'a, CellResult> {
-    columns.into_iter().fold(rows, |rows, (rank, head, name, shown, write)| {
+    columns.into_iter().fold(rows, |rows, (rank, head, name, shown)| {
+        // A head that says bit/s says the unit.
+        let write = if name.unit() == Unit::BitsPerSecond { number::count } else { writer(name) };
         rows.column(Head::terminal(rank, head), Kind::Estimates(shown, shown), move |cell| Cell::estimate(metric(cell, name), write))
     })
 }
 
 /// Percentiles of a kind of times; `led` by the rate of transactions.
 fn times(group: &Group, (name, of): Times, led: bool) -> Table {
-    let rate = (9, ["transactions", "/s"], Metric::MessagesPerS, Shown::Margin, number::count as fn(f64) -> String);
+    let rate = (9, ["transactions", "/s"], Metric::MessagesPerS, Shown::Margin);
     let rows = with(sizes(group), led.then_some(rate));
     let percentiles = PERCENTILES.iter().zip([9, 8, 9, 6]);
     let rows = percentiles.fold(rows, |rows, ((head, percent), rank)| {
@@ -197,14 +209,14 @@ fn times(group: &Group, (name, of): Times, led: bool) -> Table {
 
 fn stream(group: &Group) -> Table {
     let back = has(group, Metric::BackGoodputBitPerS);
-    let mut columns: Vec<TerminalColumn> = vec![(9, ["", "messages/s"], Metric::MessagesPerS, Shown::Margin, number::count)];
+    let mut columns: Vec<TerminalColumn> = vec![own(9, Metric::MessagesPerS, Shown::Margin)];
     // The receiver's figure is the result; where they differ, the sender's stands next to it.
-    columns.extend(lost_any(group).then_some((8, ["", "sent/s"], Metric::SentMessagesPerS, Shown::Value, number::count as _)));
-    columns.push((8, ["", "bit/s"], Metric::GoodputBitPerS, Shown::Value, number::count));
-    columns.extend(back.then_some((9, ["", "back bit/s"], Metric::BackGoodputBitPerS, Shown::Value, number::count as _)));
+    columns.extend(lost_any(group).then_some(own(8, Metric::SentMessagesPerS, Shown::Value)));
+    columns.push(own(8, Metric::GoodputBitPerS, Shown::Value));
+    columns.extend(back.then_some(own(9, Metric::BackGoodputBitPerS, Shown::Value)));
     let limited = has(group, Metric::LimitShare);
-    columns.extend(limited.then_some((9, ["of link's", "limit"], Metric::LimitShare, Shown::Value, number::percent as _)));
-    columns.push((7, ["", "time"], Metric::TimePerMessageNs, Shown::Value, number::time));
+    columns.extend(limited.then_some(own(9, Metric::LimitShare, Shown::Value)));
+    columns.push(own(7, Metric::TimePerMessageNs, Shown::Value));
     // Of both ways there is no CPU per message; a column of dashes says nothing.
     if has(group, Metric::ReceiverCpuPerMessageNs) || !back {
         columns.extend(cpu("CPU/message"));
@@ -218,27 +230,26 @@ fn costs(group: &Group) -> Table {
 }
 
 fn cpu(head: &'static str) -> [TerminalColumn; 2] {
-    let column = |end, name| (9, [head, end], name, Shown::Margin, number::time as fn(f64) -> String);
+    let column = |end, name| (9, [head, end], name, Shown::Margin);
     [column("sender", Metric::SenderCpuPerMessageNs), column("receiver", Metric::ReceiverCpuPerMessageNs)]
 }
 
 /// Only where something can be lost.
 fn loss(group: &Group, head: &'static str) -> Option<TerminalColumn> {
-    has(group, Metric::LossShare).then_some((8, ["", head], Metric::LossShare, Shown::Value, number::percent))
+    has(group, Metric::LossShare).then_some((8, ["", head], Metric::LossShare, Shown::Value))
 }
 
 /// The limit, then what a wide terminal has room for.
 fn limits_and_extras(group: &Group, rows: Rows<'_, CellResult>) -> Table {
     let rows = rows.tight(false).words(Head::terminal(6, ["", "limit"]), |cell| limit(cell.limit)).tight(true);
-    let figure: fn(f64) -> String = |value| number::significant(value, 2);
     let extras = [
         // A figure that a cost model is made of has to be seen.
-        (if counts_wakeups(group) { 8 } else { 5 }, ["wake-ups", "/message"], Metric::ReceiverWakeupsPerMessage, Shown::Margin, figure),
-        (4, ["frames", "/message"], Metric::FramesPerMessage, Shown::Margin, figure),
-        (3, ["host CPU", "/message"], Metric::HostCpuPerMessageNs, Shown::Margin, number::time),
-        (2, ["", "resent"], Metric::Retransmits, Shown::Margin, number::count),
+        own(if counts_wakeups(group) { 8 } else { 5 }, Metric::ReceiverWakeupsPerMessage, Shown::Margin),
+        own(4, Metric::FramesPerMessage, Shown::Margin),
+        own(3, Metric::HostCpuPerMessageNs, Shown::Margin),
+        own(2, Metric::Retransmits, Shown::Margin),
     ];
-    with(rows, extras.into_iter().filter(|(_, _, name, ..)| has(group, *name))).table()
+    with(rows, extras.into_iter().filter(|(_, _, name, _)| has(group, *name))).table()
 }
 
 /// What the heads in a terminal mean; `None` without tables.

@@ -3,7 +3,7 @@
 use model::Bytes;
 
 use super::BufferLevel;
-use super::gather::TrialSample;
+use super::sample::TrialSample;
 use stats::median::median;
 
 /// Trials with their place in the other buffer's levels.

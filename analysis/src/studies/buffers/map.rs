@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use model::plan::LinkKind;
 use model::{Bytes, Cell};
 
-use super::gather::TrialSample;
 use super::level::{self, Seen};
 use super::notch::{self, Triple};
 use super::predict::Predictor;
+use super::sample::TrialSample;
 use super::{Autotuned, BufferCell, BufferKnee, BufferMap, Line, Notch, Prediction};
 use crate::cost::Context;
 use linksim::frame::Cut;

@@ -6,14 +6,66 @@
 //!             -> maps: cells that differ in buffers alone -> levels, knee, notches, model
 //! ```
 
-mod gather;
 mod level;
 mod map;
 mod notch;
 mod predict;
 mod result;
+mod sample;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use gather::Buffers;
+use std::collections::BTreeMap;
+
+use model::plan::{LinkKind, Plan};
+use model::{Cell, Protocol};
+
+use super::{Context, Study};
+use crate::table::Trial;
+use sample::TrialSample;
+
 pub use result::*;
+
+/// A cell without its buffers: what a map is of.
+fn rest(cell: &Cell) -> Cell {
+    Cell { sndbuf: None, rcvbuf: None, ..cell.clone() }
+}
+
+/// The study of a plan that varies the buffers of TCP streams.
+#[derive(Debug)]
+pub(crate) struct Buffers {
+    link: LinkKind,
+    /// By what the cells of a map share.
+    trials: BTreeMap<Cell, BTreeMap<Cell, Vec<TrialSample>>>,
+}
+
+impl Study for Buffers {
+    type Result = Vec<BufferMap>;
+
+    fn for_plan(plan: &Plan) -> Option<Self> {
+        let varied = plan.cells.iter().filter(|cell| is_of_map(cell)).count() > 1;
+        varied.then_some(Self { link: plan.link.kind, trials: BTreeMap::new() })
+    }
+
+    fn push(&mut self, trial: &Trial) {
+        let cell = trial.cell;
+        if trial.arm > 0 || !cell.test.is_stream() || cell.protocol() != Protocol::Tcp || cell.bidirectional {
+            return;
+        }
+        if let Some(sample) = TrialSample::from_trial(trial) {
+            self.trials.entry(rest(cell)).or_default().entry(cell.clone()).or_default().push(sample);
+        }
+    }
+
+    /// A map for each kind of cell that varies a buffer.
+    fn finish(self, context: &Context) -> Option<Vec<BufferMap>> {
+        let link = |rest: &Cell| rest.conditions.link.unwrap_or(self.link);
+        let maps = self.trials.into_iter().filter_map(|(rest, cells)| map::of(&rest, link(&rest), cells, &context.cost()));
+        Some(maps.collect()).filter(|maps: &Vec<BufferMap>| !maps.is_empty())
+    }
+}
+
+/// Whether a cell gives a buffer.
+fn is_of_map(cell: &Cell) -> bool {
+    cell.protocol() == Protocol::Tcp && cell.test.is_stream() && (cell.sndbuf.is_some() || cell.rcvbuf.is_some())
+}

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use model::link::{Medium, Wire};
 use model::plan::LinkKind;
 
-use super::gather::TrialSample;
+use super::sample::TrialSample;
 use linksim::frame::Cut;
 use linksim::transfer::{self, AckPolicy, Load, SenderBuffer};
 

@@ -3,11 +3,11 @@
 use model::plan::LinkKind;
 use model::{Bytes, Cell, Test};
 
-use super::gather::TrialSample;
+use super::sample::TrialSample;
 use super::{BufferMap, Line, map};
+use crate::claim::Claim;
 use crate::cost::Context;
 use crate::paths::{Path, Paths};
-use crate::stopping::Claim;
 use crate::testing::{cell, generator, normal};
 use model::plan::Blocks;
 use stats::bootstrap::Batches;

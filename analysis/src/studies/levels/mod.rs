@@ -27,10 +27,10 @@ use model::plan::{Factor, LinkKind};
 use model::{Bytes, Cell, Plan};
 
 use super::{Context, Study};
+use crate::claim::Claim;
 use crate::figures::Figures;
 use crate::grouping::group_by;
 use crate::metric::Metric;
-use crate::stopping::Claim;
 use crate::table::{CellTrials, Trial, TrialTable};
 use series::{AtLevel, CellAtLevel, Series};
 

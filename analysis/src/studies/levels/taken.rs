@@ -7,7 +7,7 @@ use model::plan::LinkKind;
 use model::trial::Measured;
 
 use super::Took;
-use crate::stopping::Claim;
+use crate::claim::Claim;
 use linksim::limit;
 
 /// What is kept of one trial.

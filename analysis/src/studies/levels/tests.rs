@@ -6,7 +6,7 @@ use model::{Bytes, Cell, Nanos, Test};
 use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
 use super::{Compared, LevelStudy, Levels, SeriesLevels, Shown};
-use crate::stopping::Claim;
+use crate::claim::Claim;
 use crate::studies::Study;
 use crate::testing::{cell, fed, generator, measured, normal, record, run};
 

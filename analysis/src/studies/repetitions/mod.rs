@@ -20,9 +20,9 @@ use model::{Cell, Plan};
 use stats::bootstrap::Batches;
 
 use super::{Context, Study};
+use crate::claim::Claim;
 use crate::ends;
 use crate::grouping::group_by;
-use crate::stopping::Claim;
 use crate::table::Trial;
 
 pub use result::*;

@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::stopping::Claim;
+use crate::claim::Claim;
 use stats::cost::linear::solve;
 use stats::distribution::student_critical;
 use stats::estimate::{Estimate, Interval};

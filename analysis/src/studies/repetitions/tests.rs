@@ -5,7 +5,7 @@ use model::{Cell, Nanos, Test};
 use proptest::prelude::{prop_assert, proptest};
 
 use super::{Advice, CountLine, RepetitionSeries, RepetitionStudy, Repetitions, spread};
-use crate::stopping::Claim;
+use crate::claim::Claim;
 use crate::studies::Study;
 use crate::testing::{cell, fed, generator, measured, normal, record, run};
 use stats::bootstrap::Batches;

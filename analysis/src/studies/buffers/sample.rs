@@ -1,14 +1,8 @@
-//! What each trial says of its buffers.
-
-use std::collections::BTreeMap;
+//! The sample of a trial's buffers.
 
 use model::end::{EndReport, OptionValue, TcpInfo};
-use model::plan::{LinkKind, Plan};
-use model::{Cell, Protocol};
 
-use super::{BufferMap, map};
 use crate::metric::Metric;
-use crate::studies::{Context, Study};
 use crate::table::Trial;
 
 /// Figures of a trial's buffers, beyond its row in the trial table.
@@ -37,7 +31,7 @@ pub(super) struct TrialSample {
 }
 
 impl TrialSample {
-    fn from_trial(trial: &Trial) -> Option<Self> {
+    pub fn from_trial(trial: &Trial) -> Option<Self> {
         let (figures, measured) = (trial.figures, trial.measured);
         let (sender, receiver) = (&measured.sender, &measured.receiver);
         let known = |count: u32| (count > 0).then_some(count);
@@ -77,48 +71,4 @@ fn per_acknowledgement(sender: &EndReport, receiver: &EndReport) -> Option<f64> 
     let segments = since(sender, |tcp| tcp.data_segs_out)?;
     let acknowledgements = since(receiver, |tcp| tcp.segs_out)?;
     (segments > 0 && acknowledgements > 0).then(|| f64::from(segments) / f64::from(acknowledgements))
-}
-
-/// A cell without its buffers: what a map is of.
-pub(super) fn rest(cell: &Cell) -> Cell {
-    Cell { sndbuf: None, rcvbuf: None, ..cell.clone() }
-}
-
-/// The study of a plan that varies the buffers of TCP streams.
-#[derive(Debug)]
-pub(crate) struct Buffers {
-    link: LinkKind,
-    /// By what the cells of a map share.
-    trials: BTreeMap<Cell, BTreeMap<Cell, Vec<TrialSample>>>,
-}
-
-impl Study for Buffers {
-    type Result = Vec<BufferMap>;
-
-    fn for_plan(plan: &Plan) -> Option<Self> {
-        let varied = plan.cells.iter().filter(|cell| is_of_map(cell)).count() > 1;
-        varied.then_some(Self { link: plan.link.kind, trials: BTreeMap::new() })
-    }
-
-    fn push(&mut self, trial: &Trial) {
-        let cell = trial.cell;
-        if trial.arm > 0 || !cell.test.is_stream() || cell.protocol() != Protocol::Tcp || cell.bidirectional {
-            return;
-        }
-        if let Some(sample) = TrialSample::from_trial(trial) {
-            self.trials.entry(rest(cell)).or_default().entry(cell.clone()).or_default().push(sample);
-        }
-    }
-
-    /// A map for each kind of cell that varies a buffer.
-    fn finish(self, context: &Context) -> Option<Vec<BufferMap>> {
-        let link = |rest: &Cell| rest.conditions.link.unwrap_or(self.link);
-        let maps = self.trials.into_iter().filter_map(|(rest, cells)| map::of(&rest, link(&rest), cells, &context.cost()));
-        Some(maps.collect()).filter(|maps: &Vec<BufferMap>| !maps.is_empty())
-    }
-}
-
-/// Whether a cell gives a buffer.
-fn is_of_map(cell: &Cell) -> bool {
-    cell.protocol() == Protocol::Tcp && cell.test.is_stream() && (cell.sndbuf.is_some() || cell.rcvbuf.is_some())
 }
