@@ -60,8 +60,15 @@ check() {
             has $program || lacks $program "tests of lossy links and of leftovers use it" iproute2
         done
         has script || lacks script "tests of the output on a terminal use it" bsdutils
+        has nft || lacks nft "tests of slow and lossy ways to an agent use it" nftables
+        has sysctl || lacks sysctl "tests of agents behind a router use it" procps
+        has mandoc || lacks mandoc "it checks the man pages" mandoc
+        has man || lacks man "it shows the man pages" man-db
+        for program in zsh fish; do
+            has $program || lacks $program "it checks its completions" $program
+        done
         has mount || lacks mount "tests of full disks use it" mount
-        for program in unshare nsenter setpriv; do
+        for program in unshare nsenter setpriv taskset chrt; do
             has $program || lacks $program "tests of namespaces and of other users' rights use it" util-linux
         done
     fi

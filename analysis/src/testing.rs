@@ -1,14 +1,11 @@
 //! Noise and made-up trials for this crate's tests.
 
-use std::collections::BTreeMap;
-
 use model::cell::default_read_size;
 use model::end::{Counts, CpuTime, EndReport, Switches, Window};
 use model::kernel::HostCounters;
-use model::plan::{Blocks, Link, LinkKind, OnLoss, PlanEnd};
-use model::run::{RUN_FORMAT, Status};
-use model::trial::{Measured, Outcome};
+use model::trial::Measured;
 use model::{Bytes, Cell, Nanos, Plan, Protocol, Role, Run, Test, TrialRecord};
+use testkit::made;
 
 use crate::figures::Figures;
 use crate::metric::Source;
@@ -41,28 +38,11 @@ pub fn measured(test: Test, size: u64) -> Measured {
     };
     let window = Window { start: Nanos::from_millis(1_000), end: Nanos::from_millis(1_150) };
     let end = |role, cpu| EndReport {
-        role,
         cpu: Some(cpu),
-        threads: Vec::new(),
-        window,
-        flow: (role == Role::Sender).then_some(window),
-        counts: counts(role),
-        total: counts(role),
         cpu_time: CpuTime { process: Nanos::from_millis(75), irq: None, kernel_threads: None },
         switches: Switches { voluntary: 500, involuntary: 5 },
         run_delay: Some(Nanos::from_millis(1)),
-        options: Vec::new(),
-        tcp: None,
-        tcp_at_start: None,
-        latency: None,
-        drops: BTreeMap::new(),
-        max_resident: Bytes::new(4 << 20),
-        flows: Vec::new(),
-        back: None,
-        schedule: None,
-        in_flight: None,
-        one_way: None,
-        progress: Vec::new(),
+        ..made::end(role, window, counts(role))
     };
     let mut host = HostCounters::default();
     host.link.tx_packets = MESSAGES;
@@ -74,25 +54,12 @@ pub fn measured(test: Test, size: u64) -> Measured {
         host.udp.in_datagrams = MESSAGES;
     }
     (host.cpu.system, host.cpu.idle) = (100, 200);
-    Measured {
-        sender: end(Role::Sender, 0),
-        receiver: end(Role::Receiver, 1),
-        sender_host: host,
-        receiver_host: host,
-        isolated: true,
-        apart: false,
-        clock: None,
-        control: None,
-        overhead: Nanos::from_millis(30),
-        conditions: None,
-        wire: None,
-        observed: None,
-    }
+    Measured { sender_host: host, receiver_host: host, ..made::measured(end(Role::Sender, 0), end(Role::Receiver, 1)) }
 }
 
 /// The record of a trial in `block`.
 pub fn record(test: Test, size: u64, block: u32, measured: Measured) -> TrialRecord {
-    TrialRecord { block, swapped: block % 2 == 1, ..TrialRecord::new(cell(test, size), Outcome::Measured(Box::new(measured))) }
+    made::record(cell(test, size), block, measured)
 }
 
 /// A study and the table that these trials are in, which are clean ones.
@@ -113,29 +80,8 @@ pub fn figures(record: &TrialRecord) -> Figures {
 
 /// A finished run over these cells, of at most so many blocks, looked at once.
 pub fn run(cells: Vec<Cell>, blocks: u32) -> Run {
-    let plan = Plan {
-        name: "test".into(),
-        title: "Made up".into(),
-        description: String::new(),
-        end: PlanEnd::Length(Nanos::from_millis(150)),
-        warmup: Nanos::from_millis(30),
-        blocks: Blocks { least: blocks, most: blocks, interval: 0.05, confidence: 0.95 },
-        link: Link { kind: LinkKind::Veth, mtu: Some(1500), offloads: Default::default() },
-        hosts: BTreeMap::new(),
-        reference: None,
-        on_loss: OnLoss::GoOn,
-        data_port: None,
-        progress: None,
-        cpus: BTreeMap::new(),
-        receipt: None,
-        host_wide: false,
-        roles: model::schedule::Roles::Balanced,
-        arms: Vec::new(),
-        seed: 1,
-        cells,
-    };
-    let id = "2026-11-21T20-14-05Z-test-7f3a".into();
-    Run { format: RUN_FORMAT, id, plan, started_ms: 0, tool: "test".into(), status: Status::BlocksDone, warnings: Vec::new() }
+    let plan = Plan { title: "Made up".into(), blocks: made::blocks(blocks), ..made::plan("test", cells) };
+    Run { started_ms: 0, tool: "test".into(), ..made::run(plan) }
 }
 
 /// What these trials show; their cells are the plan's.

@@ -2,7 +2,8 @@
 //! without an argument the answer of the terminal comes on stdout.
 #![allow(clippy::print_stdout, reason = "an example that prints")]
 
-#[path = "../tests/support/mod.rs"]
+#[allow(dead_code, reason = "it shows one of the made-up runs")]
+#[path = "../tests/output/support/mod.rs"]
 mod support;
 
 use report::terminal::Style;

@@ -3,7 +3,8 @@
 //! `cargo run --release -p nettoll-store --example scale -- [TRIALS]`
 #![allow(clippy::print_stdout)] // Printing is what it is for.
 
-#[path = "../tests/support/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "it uses a part of it")]
+#[path = "../tests/runs/support.rs"]
 mod support;
 
 use std::error::Error;

@@ -44,22 +44,13 @@ mod workload;
 
 use std::process::ExitCode;
 
-use libtest_mimic::{Arguments, Completion, Trial};
+use testkit::claims::Claims;
 
-use support::{Skip, tool};
+use support::tool;
 
-/// A claim; not `Err` for one that fails, which panics.
-type Test = fn() -> Result<(), Skip>;
+pub(crate) use testkit::claims;
 
-/// The claims of a module, each under its name.
-macro_rules! claims {
-    ($($test:ident),+ $(,)?) => {
-        pub const ALL: &[(&str, crate::Test)] = &[$((stringify!($test), $test)),+];
-    };
-}
-pub(crate) use claims;
-
-const MODULES: &[(&str, &[(&str, Test)])] = &[
+const MODULES: &[(&str, Claims)] = &[
     ("conservation", conservation::ALL),
     ("batches", batches::ALL),
     ("losses", losses::ALL),
@@ -103,18 +94,7 @@ fn main() -> ExitCode {
         return exit;
     }
     tool::make_copy();
-    let claims = MODULES.iter().flat_map(|(module, claims)| claims.iter().map(move |claim| (module, claim)));
-    let trials = claims.map(|(module, (name, test))| {
-        let name = format!("{module}::{name}");
-        Trial::ignorable_test(name.clone(), move || match test() {
-            Ok(()) => Ok(Completion::Completed),
-            Err(Skip(reason)) => {
-                println!("SKIPPED: {name}: {reason}");
-                Ok(Completion::ignored_with(reason))
-            }
-        })
-    });
-    let conclusion = libtest_mimic::run(&Arguments::from_args(), trials.collect());
+    let exit = claims::test(MODULES);
     tool::remove_copy();
-    conclusion.exit_code()
+    exit
 }

@@ -22,15 +22,10 @@ mod support;
 
 use std::process::ExitCode;
 
-use libtest_mimic::{Arguments, Trial};
+use testkit::Skip;
+use testkit::claims::{self, Claims};
 
-/// Why a test cannot be run here.
-#[derive(Debug)]
-struct Skip(String);
-
-type Test = fn() -> Result<(), Skip>;
-
-const ALL: &[(&str, Test)] = &[
+const ALL: Claims = &[
     ("an_endpoint_ends_soon_after_its_host_in_every_phase", lost_host::in_every_phase),
     ("an_endpoint_ends_soon_after_its_host_while_nobody_connects", lost_host::while_nobody_connects),
     ("an_endpoint_ends_soon_after_its_host_while_nobody_answers", lost_host::while_nobody_answers),
@@ -54,13 +49,5 @@ fn main() -> ExitCode {
         child::run(&kind.to_string_lossy());
         return ExitCode::SUCCESS;
     }
-    let trials = ALL.iter().map(|(name, test)| {
-        Trial::test(*name, move || {
-            if let Err(Skip(reason)) = test() {
-                eprintln!("SKIPPED: {name}: {reason}");
-            }
-            Ok(())
-        })
-    });
-    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
+    claims::test(&[("", ALL)])
 }

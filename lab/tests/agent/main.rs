@@ -23,22 +23,13 @@ mod versions;
 
 use std::process::ExitCode;
 
-use libtest_mimic::{Arguments, Completion, Trial};
+use testkit::claims::Claims;
 
-use support::{Skip, inside, roles};
+use support::{inside, roles};
 
-/// A claim; not `Err` for one that fails, which panics.
-type Test = fn() -> Result<(), Skip>;
+pub(crate) use testkit::claims;
 
-/// The claims of a module, each under its name.
-macro_rules! claims {
-    ($($test:ident),+ $(,)?) => {
-        pub const ALL: &[(&str, crate::Test)] = &[$((stringify!($test), $test)),+];
-    };
-}
-pub(crate) use claims;
-
-const MODULES: &[(&str, &[(&str, Test)])] = &[
+const MODULES: &[(&str, Claims)] = &[
     ("trust", trust::ALL),
     ("versions", versions::ALL),
     ("tls", tls::ALL),
@@ -61,16 +52,5 @@ fn main() -> ExitCode {
     if let Some(exit) = inside::run() {
         return exit;
     }
-    let claims = MODULES.iter().flat_map(|(module, claims)| claims.iter().map(move |claim| (module, claim)));
-    let trials = claims.map(|(module, (name, test))| {
-        let name = format!("{module}::{name}");
-        Trial::ignorable_test(name.clone(), move || match test() {
-            Ok(()) => Ok(Completion::Completed),
-            Err(Skip(reason)) => {
-                println!("SKIPPED: {name}: {reason}");
-                Ok(Completion::ignored_with(reason))
-            }
-        })
-    });
-    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
+    claims::test(MODULES)
 }

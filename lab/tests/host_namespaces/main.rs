@@ -14,23 +14,14 @@ mod tests;
 
 use std::process::ExitCode;
 
-use libtest_mimic::{Arguments, Trial};
+use testkit::claims;
 
 fn main() -> ExitCode {
     if let Some(isolation) = std::env::var_os(pair::CHILD) {
         return child::run(&isolation.to_string_lossy());
     }
     pair::make_copy();
-    let trials = tests::ALL.iter().map(|(name, test)| {
-        Trial::test(*name, move || match test() {
-            Err(pair::Skip(reason)) => {
-                eprintln!("SKIPPED: {name}: {reason}");
-                Ok(())
-            }
-            Ok(()) => Ok(()),
-        })
-    });
-    let conclusion = libtest_mimic::run(&Arguments::from_args(), trials.collect());
+    let exit = claims::test(&[("", tests::ALL)]);
     pair::remove_copy();
-    conclusion.exit_code()
+    exit
 }

@@ -19,11 +19,8 @@ use crate::child::{Answer, TrialSpec};
 /// The variable that makes this program a host.
 pub const CHILD: &str = "NETTOLL_TEST_HOST";
 
-/// The user nobody, on every Linux.
-const NOBODY: u32 = 65_534;
-
-/// Why a test cannot run here.
-pub struct Skip(pub String);
+pub use testkit::Skip;
+use testkit::claims::NOBODY;
 
 /// A running host. Dropped, it is killed.
 pub struct Host {

@@ -8,16 +8,7 @@ use model::plan::Offload;
 use crate::child::{Answer, TrialSpec};
 use crate::pair::{Host, Skip, address, ends, joined, nobody, pair, socket};
 
-type Test = fn() -> Result<(), Skip>;
-
-macro_rules! all {
-    ($($test:ident),+ $(,)?) => {
-        /// Every test with its name.
-        pub const ALL: &[(&str, Test)] = &[$((stringify!($test), $test)),+];
-    };
-}
-
-all!(
+testkit::claims!(
     datagrams_cross_at_once_and_are_counted_exactly,
     a_configured_link_is_silent,
     nobody_can_join_two_hosts,

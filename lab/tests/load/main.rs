@@ -10,11 +10,18 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lab::load::Load;
-use libtest_mimic::{Arguments, Trial};
 use model::condition::MOST_UNITS;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
+use testkit::{Skip, claims};
+
+claims!(
+    a_unit_works_and_says_what_it_took,
+    units_and_a_spinning_thread_share_a_cpu_evenly,
+    nothing_is_left_of_a_load,
+    too_many_units_are_refused,
+);
 
 const LENGTH: Duration = Duration::from_millis(1_500);
 
@@ -29,21 +36,8 @@ fn main() -> ExitCode {
             }
         };
     }
-    let test = |name: &str, test: fn()| {
-        Trial::test(name, move || {
-            test();
-            Ok(())
-        })
-    };
-    let trials = vec![
-        test("a_unit_works_and_says_what_it_took", a_unit_works_and_says_what_it_took),
-        test("units_and_a_spinning_thread_share_a_cpu_evenly", units_and_a_spinning_thread_share_a_cpu_evenly),
-        test("nothing_is_left_of_a_load", nothing_is_left_of_a_load),
-        test("too_many_units_are_refused", too_many_units_are_refused),
-    ];
     // One after the other: they look at CPU time, and at what is left.
-    let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
-    libtest_mimic::run(&arguments, trials).exit_code()
+    claims::test_in_turn(&[("", ALL)])
 }
 
 /// The last CPU that this process may use: others prefer the first.
@@ -52,7 +46,7 @@ fn cpu() -> u32 {
     (0..CpuSet::count()).rev().find(|cpu| set.is_set(*cpu).unwrap()).unwrap() as u32
 }
 
-fn a_unit_works_and_says_what_it_took() {
+fn a_unit_works_and_says_what_it_took() -> Result<(), Skip> {
     let load = Load::start(1, &[cpu()]).unwrap();
     thread::sleep(LENGTH);
     let taken = load.stop().unwrap();
@@ -61,9 +55,10 @@ fn a_unit_works_and_says_what_it_took() {
     let share = taken.cpu.get() as f64 / taken.elapsed.get() as f64;
     println!("one unit took {:.1} % of its CPU, {} jobs in {}", share * 100.0, taken.jobs, taken.elapsed);
     assert!((0.05..1.05).contains(&share), "{taken:?}");
+    Ok(())
 }
 
-fn units_and_a_spinning_thread_share_a_cpu_evenly() {
+fn units_and_a_spinning_thread_share_a_cpu_evenly() -> Result<(), Skip> {
     let cpu = cpu();
     for units in [1, 3] {
         let load = Load::start(units, &[cpu]).unwrap();
@@ -74,6 +69,7 @@ fn units_and_a_spinning_thread_share_a_cpu_evenly() {
         println!("{units} units leave a spinning thread {share:.3} of what both take; a fair share is {fair:.3}");
         assert!((0.7 * fair..1.4 * fair).contains(&share), "{units} units: {share} {taken:?}");
     }
+    Ok(())
 }
 
 /// CPU time of a thread that never waits.
@@ -105,7 +101,7 @@ fn traces() -> Vec<String> {
     found
 }
 
-fn nothing_is_left_of_a_load() {
+fn nothing_is_left_of_a_load() -> Result<(), Skip> {
     let before = traces();
     let load = Load::start(2, &[]).unwrap();
     assert!(traces().len() > before.len(), "a load is seen");
@@ -115,9 +111,11 @@ fn nothing_is_left_of_a_load() {
         thread::sleep(Duration::from_millis(20));
     }
     assert_eq!(traces(), before);
+    Ok(())
 }
 
-fn too_many_units_are_refused() {
+fn too_many_units_are_refused() -> Result<(), Skip> {
     let error = Load::start(MOST_UNITS + 1, &[]).unwrap_err().to_string();
     assert!(error.contains("at most 64"), "{error}");
+    Ok(())
 }

@@ -15,24 +15,11 @@ mod sampling;
 mod waiting;
 
 use std::process::ExitCode;
-use std::sync::Mutex;
 
-use libtest_mimic::{Arguments, Trial};
-use model::Unavailable;
+use testkit::Skip;
+use testkit::claims::{self, Claims};
 
-/// Why a test cannot be run here.
-#[derive(Debug)]
-struct Skip(String);
-
-impl From<Unavailable> for Skip {
-    fn from(refusal: Unavailable) -> Self {
-        Self(refusal.to_string())
-    }
-}
-
-type Test = fn() -> Result<(), Skip>;
-
-const ALL: &[(&str, Test)] = &[
+const ALL: Claims = &[
     ("samples_times_period_is_the_time_of_a_spinning_caller", sampling::of_a_spinning_caller),
     ("samples_times_period_is_the_time_of_a_spinning_sender", sampling::of_a_spinning_sender),
     ("a_window_cuts_samples_in_proportion", sampling::within_a_window),
@@ -51,22 +38,11 @@ const ALL: &[(&str, Test)] = &[
     ("an_ordinary_user_gets_refusals_with_remedies", refusing::to_an_ordinary_user),
 ];
 
-/// Tests that measure must not disturb each other.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
 fn main() -> ExitCode {
     if let Some(kind) = std::env::var_os(child::KIND) {
         child::run(&kind.to_string_lossy());
         return ExitCode::SUCCESS;
     }
-    let trials = ALL.iter().map(|(name, test)| {
-        Trial::test(*name, move || {
-            let _turn = ONE_AT_A_TIME.lock();
-            if let Err(Skip(reason)) = test() {
-                eprintln!("SKIPPED: {name}: {reason}");
-            }
-            Ok(())
-        })
-    });
-    libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
+    // Claims that measure must not disturb each other.
+    claims::test_in_turn(&[("", ALL)])
 }

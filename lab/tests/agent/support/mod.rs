@@ -7,22 +7,7 @@ pub mod raw;
 pub mod roles;
 pub mod talk;
 
-use std::time::{Duration, Instant};
-
-/// Why a claim cannot be tested here.
-#[derive(Debug)]
-pub struct Skip(pub String);
-
-/// Waits for a claim to come true.
-#[track_caller]
-pub fn within(limit: Duration, what: &str, mut claim: impl FnMut() -> bool) -> Duration {
-    let begun = Instant::now();
-    while !claim() {
-        assert!(begun.elapsed() < limit, "not within {limit:?}: {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    begun.elapsed()
-}
+pub use testkit::{Skip, within};
 
 /// Each of these words is in a text.
 #[track_caller]

@@ -1,7 +1,6 @@
 //! Arms and separate runs held against each other, as every form shows them.
 
-mod support;
-
+use crate::support::{host, trials};
 use analysis::result::Analysis;
 use analysis::runs::{RunComparison, RunsCompared, compare_runs};
 use analysis::table::TrialTable;
@@ -11,7 +10,6 @@ use model::run::{RUN_FORMAT, Run, Status};
 use model::trial::Outcome;
 use model::{Arm, Bytes, Cell, Nanos, Plan, Test, TrialRecord};
 use report::terminal::Style;
-use support::{host, trials};
 
 const BLOCKS: u32 = 12;
 const SIZES: [u64; 4] = [1, 512, 1_024, 1_472];

@@ -1,7 +1,6 @@
-//! Workloads predicted and measured, compared with files in `tests/snapshots`.
+//! Workloads predicted and measured, compared with files in `snapshots`.
 
-mod support;
-
+use crate::support::{bootstrapped, estimate};
 use analysis::workload::{
     Beyond, Cut, FigureRow, NoModel, Quantity, Sent, SeriesResult, ShareOfTime, Source, Touching, WORKLOAD_FORMAT, WorkloadResult,
     WorkloadStudy,
@@ -9,7 +8,6 @@ use analysis::workload::{
 use model::{Protocol, Role};
 use report::terminal::Style;
 use report::workload::{Origin, html, json, terminal};
-use support::{bootstrapped, estimate};
 
 const RUNS: Origin = Origin { sizes: "runs/2026-11-22T04-05-06Z-size-1a2b", mixes: Some("runs/2026-11-22T04-15-16Z-workload-3c4d") };
 

@@ -6,10 +6,10 @@ use analysis::result::Analysis;
 use model::end::{CpuTime, EndReport, Window};
 use model::plan::receipt::{PERIOD, ReceiptPlan};
 use model::profile::{CallCounts, CountTier, Observation, Profile, SampleSource, Stack, Waits};
-use model::run::{RUN_FORMAT, Status};
 use model::trial::{Measured, Observed, Outcome};
 use model::{Bytes, Cell, Nanos, Pass, Run, Test, TrialRecord, Unavailable};
 use report::receipt::Flames;
+use testkit::made;
 
 use super::trials;
 
@@ -213,15 +213,7 @@ fn collector(red: bool) -> Collector {
     let mut plan = base.run.plan;
     (plan.name, plan.title) = ("receipt".into(), "Where the time of a message goes, TCP and UDP".into());
     (plan.cells, plan.receipt) = (cells.clone(), Some(ReceiptPlan::default()));
-    let run = Run {
-        format: RUN_FORMAT,
-        id: "2026-11-21T20-14-05Z-receipt-7f3a".into(),
-        plan,
-        started_ms: base.run.started_ms,
-        tool: "0.1.0".into(),
-        status: Status::BlocksDone,
-        warnings: vec![],
-    };
+    let run = Run { started_ms: base.run.started_ms, ..made::run(plan) };
     let mut collector = Collector::new(run, base.hosts);
     for block in 0..BLOCKS {
         for cell in &cells {

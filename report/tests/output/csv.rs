@@ -1,18 +1,15 @@
 //! The CSV: its columns, its rows, and the programs that read it.
 
-#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
-
-mod support;
-
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support;
+use crate::support::studies::{few_levels, host_load, repetitions};
 use analysis::result::{Analysis, ArmResult, StudyResult};
 use model::plan::{Factor, Offload};
 use model::{Arm, BitRate, Bytes, Mix, Nanos, OfferedRate, Test};
-use support::studies::{few_levels, host_load, repetitions};
 
 /// The version of DuckDB that the lines of the page are tried with.
 const DUCKDB: &str = "duckdb==1.4.5";
@@ -94,7 +91,7 @@ fn a_spreadsheet_finds_no_formula() {
 
 /// The blocks of code of one language in the page that shows how to read a table.
 fn shown(language: &str) -> Vec<String> {
-    let page = include_str!("../../docs/analysis.md");
+    let page = include_str!("../../../docs/analysis.md");
     let start = format!("```{language}\n");
     page.split(&start).skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
 }

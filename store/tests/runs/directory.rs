@@ -1,16 +1,13 @@
 //! A run directory is made, filled, read and found again.
-#![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but not in what they share.
-
-mod support;
 
 use std::fs;
 
+use crate::support::{STARTED, failed, host, read, run, trial};
 use model::Unavailable;
 use model::host::HostFacts;
 use model::run::Status;
 use model::warning::Warning;
 use store::{Moment, RunDirectory, RunReader, StoreError, latest, list};
-use support::{STARTED, failed, host, read, run, trial};
 
 #[test]
 fn what_is_written_is_read() {

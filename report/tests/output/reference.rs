@@ -1,5 +1,4 @@
-//! Published studies in every form, compared with files in `tests/snapshots`.
-#![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but not in what they share.
+//! Published studies in every form, compared with files in `snapshots`.
 
 use literature::read::{csv, iperf3, netperf};
 use literature::{DRAWS, Foreign, ReferenceAnalysis, Study, analyse, of_foreign, of_table};
@@ -30,8 +29,8 @@ fn foreign() -> Foreign {
 }
 
 fn peers() -> Foreign {
-    let udp = include_str!("data/iperf3/udp.json");
-    let tcp = include_str!("data/iperf3/tcp.json");
+    let udp = include_str!("../data/iperf3/udp.json");
+    let tcp = include_str!("../data/iperf3/tcp.json");
     let mut found: Vec<_> = [udp, tcp].map(|text| iperf3::parse(text).unwrap()).into();
     let keys = "THROUGHPUT=941.23\nTHROUGHPUT_UNITS=10^6bits/s\nPROTOCOL=UDP\nDIRECTION=Send\nLOCAL_SEND_SIZE=1024\n";
     found.extend(netperf::parse(keys).unwrap());

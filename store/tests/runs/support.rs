@@ -1,19 +1,17 @@
 //! What the tests of the store write: a run, hosts and trials like real ones.
-#![allow(dead_code, clippy::unwrap_used)] // Each test binary uses its part; `allow-unwrap-in-tests` does not reach an example.
 
 use std::path::Path;
 
 use model::cell::Cell;
 use model::end::{Counts, CpuTime, EndReport, OptionValue, SocketOption, Switches, Window};
-use model::host::{FACTS_FORMAT, HostFacts};
-use model::kernel::HostCounters;
 use model::plan::{Plan, RawPlan, preset, resolve};
 use model::quantity::{Bytes, Nanos};
-use model::run::{RUN_FORMAT, Run, Status};
+use model::run::{Run, Status};
 use model::traffic::{Role, Test};
 use model::trial::{Measured, Outcome, TrialRecord};
 use model::warning::Warning;
 use store::{BadLine, RunReader};
+use testkit::made;
 
 /// 2026-11-21T20:14:05Z.
 pub const STARTED: u64 = 1_795_292_045_000;
@@ -24,20 +22,10 @@ pub fn plan() -> Plan {
 }
 
 pub fn run(id: &str) -> Run {
-    Run {
-        format: RUN_FORMAT,
-        id: id.to_owned(),
-        plan: plan(),
-        started_ms: STARTED,
-        tool: "0.1.0".to_owned(),
-        status: Status::Running,
-        warnings: Vec::new(),
-    }
+    Run { id: id.to_owned(), status: Status::Running, ..made::run(plan()) }
 }
 
-pub fn host(name: &str) -> HostFacts {
-    HostFacts { format: FACTS_FORMAT, name: name.to_owned(), kernel: "6.18.44".to_owned(), cpus: 2, ..HostFacts::default() }
-}
+pub use testkit::made::host;
 
 fn end(role: Role, number: u64) -> EndReport {
     let counts = Counts { calls: 100_000 + number, messages: 100_000 + number, bytes: 1_024 * number, ..Counts::default() };
@@ -47,58 +35,31 @@ fn end(role: Role, number: u64) -> EndReport {
         set: OptionValue::Number(value),
         got: OptionValue::Number(value),
     };
+    let window = Window { start: Nanos::new(number), end: Nanos::new(number + 150_000_000) };
     EndReport {
-        role,
         cpu: Some(1),
         flow: None,
-        threads: Vec::new(),
-        window: Window { start: Nanos::new(number), end: Nanos::new(number + 150_000_000) },
-        counts,
         total: Counts { late: 1, ..counts },
         cpu_time: CpuTime { process: Nanos::new(149_000_000), irq: None, kernel_threads: Some(Nanos::new(17)) },
         switches: Switches { voluntary: 12, involuntary: 3 },
         run_delay: Some(Nanos::new(4_000)),
         options: ["SO_SNDBUF", "SO_RCVBUF", "TCP_NODELAY", "SO_BUSY_POLL"].map(|name| option(name, 212_992)).to_vec(),
-        tcp: None,
-        tcp_at_start: None,
         latency: (role == Role::Sender).then(|| "HISTFAAAAGB42pNpmSzMwMDAxQABzFCaEUoz2X".repeat(16)),
-        drops: std::collections::BTreeMap::new(),
-        max_resident: Bytes::new(4 << 20),
-        flows: Vec::new(),
-        back: None,
-        schedule: None,
-        in_flight: None,
-        one_way: None,
-        progress: Vec::new(),
+        ..made::end(role, window, counts)
     }
 }
 
 /// Trial `number`; no two are the same, and each is about 3 KB long.
 pub fn trial(number: u64) -> TrialRecord {
     let (size, read_size) = (Bytes::new(1 + number % 16_384), Bytes::new(131_072));
+    let cell = Cell { read_size, nodelay: true, cc: Some("reno".to_owned()), ..Cell::plain(Test::TcpStream, size) };
+    let measured = Measured { overhead: Nanos::new(35_000_000), ..made::measured(end(Role::Sender, number), end(Role::Receiver, number)) };
     TrialRecord {
-        block: u32::try_from(number / 21).unwrap(),
         position: u32::try_from(number % 21).unwrap(),
         swapped: number % 2 == 1,
         started_ms: STARTED + number,
         warnings: vec![Warning::Contended { role: Role::Sender, share: 0.05 }],
-        ..TrialRecord::new(
-            Cell { read_size, nodelay: true, cc: Some("reno".to_owned()), ..Cell::plain(Test::TcpStream, size) },
-            Outcome::Measured(Box::new(Measured {
-                sender: end(Role::Sender, number),
-                receiver: end(Role::Receiver, number),
-                sender_host: HostCounters::default(),
-                receiver_host: HostCounters::default(),
-                isolated: true,
-                apart: false,
-                clock: None,
-                control: None,
-                overhead: Nanos::new(35_000_000),
-                conditions: None,
-                wire: None,
-                observed: None,
-            })),
-        )
+        ..made::record(cell, u32::try_from(number / 21).unwrap(), measured)
     }
 }
 

@@ -1,9 +1,5 @@
 //! A run whose writer has ended is written on.
 
-#![allow(clippy::unwrap_used, missing_docs)]
-
-mod support;
-
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
@@ -12,7 +8,7 @@ use model::TrialRecord;
 use proptest::prelude::{Strategy, any, prop, prop_assert, prop_assert_eq, proptest};
 use store::{RunDirectory, RunReader, StoreError};
 
-use support::{STARTED, failed, run, trial};
+use crate::support::{STARTED, failed, run, trial};
 
 /// A run of `trials` trials whose writer has ended, and the bytes of its lines.
 fn stored(root: &Path, trials: u64) -> (std::path::PathBuf, Vec<u8>) {

@@ -1,15 +1,10 @@
 //! The page in a real browser: it draws, it fits, it keeps quiet.
 
-#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
-
-mod chromium;
-#[path = "../support/mod.rs"]
-mod support;
-
 use std::path::{Path, PathBuf};
 
+use crate::chromium::{Browser, Page, Screen, present};
+use crate::support;
 use analysis::result::Analysis;
-use chromium::{Browser, Page, Screen, present};
 
 const WIDE: Screen = Screen { width: 1280, height: 900, dark: false };
 const NARROW: Screen = Screen { width: 400, height: 800, dark: false };
@@ -312,7 +307,7 @@ fn receipts_are_drawn_and_fit() {
 
 #[test]
 fn studies_are_drawn_and_fit() {
-    use support::studies::{few_levels, host_load, latency, repetitions};
+    use crate::support::studies::{few_levels, host_load, latency, repetitions};
     if !present() {
         return;
     }

@@ -1,15 +1,13 @@
 //! What `nettoll -c` prints of one trial, and whether its JSON has iperf3's keys.
 
-mod support;
-
 use std::collections::BTreeSet;
 
+use crate::support::trials::{OneTrial, cell, trial};
 use model::trial::Outcome;
 use model::{Cell, OfferedRate, Pacing, Test};
 use report::oneshot::{Intervals, header, json, summary};
 use report::terminal::Style;
 use serde_json::Value;
-use support::trials::{OneTrial, cell, trial};
 
 /// Everything that a user sees of a trial.
 fn all(trial: &OneTrial) -> String {

@@ -1,17 +1,14 @@
 //! A full disk and a read-only one, each a small file system in a mount
 //! namespace of its own.
-#![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but not in what they share.
-
-mod support;
 
 use std::env;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::support::{STARTED, read, run, trial};
 use model::Run;
 use store::{RunDirectory, RunReader, TrialError};
-use support::{STARTED, read, run, trial};
 
 /// Set in the process that runs inside the namespace: the mounted directory.
 const INSIDE: &str = "NETTOLL_TEST_MOUNT";
@@ -40,7 +37,12 @@ fn inside(name: &str, options: &str) -> Option<PathBuf> {
         }
     }
     let program = env::current_exe().unwrap();
-    let ran = tmpfs("exec \"$@\"").arg(program).args([name, "--exact", "--nocapture"]).env(INSIDE, place.path()).output().unwrap();
+    let ran = tmpfs("exec \"$@\"")
+        .arg(program)
+        .args([&format!("disk::{name}"), "--exact", "--nocapture"])
+        .env(INSIDE, place.path())
+        .output()
+        .unwrap();
     assert!(ran.status.success(), "{}{}", String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
     assert!(String::from_utf8_lossy(&ran.stdout).contains("1 passed"), "the inner test must have run");
     None

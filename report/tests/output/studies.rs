@@ -1,17 +1,9 @@
-//! Studies of levels, counts and rates, held against files in `tests/snapshots`.
+//! Studies of levels, counts and rates, held against files in `snapshots`.
 
-mod support;
-
+use crate::support::section;
+use crate::support::studies::{few_levels, host_load, latency, repetitions, thirteen_levels};
 use report::terminal::Style;
-use support::studies::{few_levels, host_load, latency, repetitions, thirteen_levels};
 use unicode_width::UnicodeWidthStr;
-
-/// A section of the page, a line for each element.
-fn section(page: &str, id: &str) -> String {
-    let start = page.find(&format!("<section id=\"{id}\"")).expect("the section");
-    let end = start + page[start..].find("</section>").expect("its end");
-    page[start..end].replace("><", ">\n<")
-}
 
 #[test]
 fn levels_in_a_terminal() {

@@ -11,10 +11,11 @@ use model::end::{
 };
 use model::host::HostFacts;
 use model::kernel::HostCounters;
-use model::plan::{Blocks, Link, LinkKind, OnLoss, PlanEnd};
-use model::trial::{ClockOffset, Measured, Outcome};
+use model::plan::{Link, LinkKind, OnLoss, PlanEnd};
+use model::trial::{ClockOffset, Measured};
 use model::{Bytes, Cell, Nanos, OfferedRate, Plan, Protocol, Role, Test, TrialRecord, Warning};
 use report::oneshot::{Intervals, Row, Setting};
+use testkit::made;
 
 use super::host;
 
@@ -54,27 +55,17 @@ pub fn trial(cell: Cell, swapped: bool) -> OneTrial {
         rows.extend(intervals.hear(Role::Receiver, *receiver));
     }
     let plan = Plan {
-        name: "once".into(),
         title: "One trial".into(),
-        description: String::new(),
         end: PlanEnd::Length(Nanos::from_millis(1_000 * SECONDS)),
         warmup: Nanos::new(0),
-        blocks: Blocks { least: 1, most: 1, interval: 0.05, confidence: 0.95 },
+        blocks: made::blocks(1),
         link: Link { kind: LinkKind::Network, mtu: None, offloads: BTreeMap::new() },
         hosts: BTreeMap::from([("b".to_owned(), "lab2.example".parse().expect("made here"))]),
-        reference: None,
         on_loss: OnLoss::Stop,
-        data_port: None,
         progress: Some(Nanos::from_millis(1_000)),
-        cpus: BTreeMap::new(),
-        receipt: None,
-        arms: Vec::new(),
-        host_wide: false,
-        roles: model::schedule::Roles::Balanced,
-        seed: 1,
-        cells: vec![cell.clone()],
+        ..made::plan("once", vec![cell.clone()])
     };
-    let record = TrialRecord { swapped, started_ms: 1_795_307_465_000, ..TrialRecord::new(cell, Outcome::Measured(Box::new(measured))) };
+    let record = TrialRecord { swapped, started_ms: 1_795_307_465_000, ..made::record(cell, 0, measured) };
     OneTrial { plan, hosts: vec![host("a", vec![0]), host("b", vec![1])], record, rows, warnings: Vec::new() }
 }
 
@@ -137,22 +128,13 @@ fn end(cell: &Cell, role: Role, messages: u64) -> EndReport {
         tcp_at_start: None,
     };
     EndReport {
-        role,
         cpu: Some(u32::from(role == Role::Receiver)),
-        threads: Vec::new(),
-        window,
-        flow: (role == Role::Sender).then_some(window),
-        counts: counts(cell, messages),
-        total: counts(cell, messages),
         cpu_time: CpuTime { process: Nanos::from_millis(780), irq: Some(Nanos::from_millis(120)), kernel_threads: Some(Nanos::new(0)) },
         switches: Switches { voluntary: 4_811, involuntary: 12 },
         run_delay: Some(Nanos::from_millis(3)),
         options,
         tcp: (is_tcp && cell.test != Test::TcpCrr).then(|| tcp(7)),
-        tcp_at_start: None,
         latency: (!cell.test.is_stream() && role == Role::Sender).then(|| histogram(61_000)),
-        drops: BTreeMap::new(),
-        max_resident: Bytes::new(4 << 20),
         flows: if cell.flows > 1 { (0..cell.flows).map(flow).collect() } else { Vec::new() },
         back: cell.bidirectional.then(|| Back { counts: counts(cell, messages / 3), total: counts(cell, messages / 3) }),
         schedule: (cell.rate.is_some() && role == Role::Sender).then(|| Schedule {
@@ -161,7 +143,6 @@ fn end(cell: &Cell, role: Role, messages: u64) -> EndReport {
             lateness: Some(histogram(3_100)),
             uncorrected: (!cell.test.is_stream()).then(|| histogram(48_000)),
         }),
-        in_flight: None,
         one_way: (cell.stamp && role == Role::Receiver).then(|| OneWay {
             messages,
             missing: 12,
@@ -172,6 +153,7 @@ fn end(cell: &Cell, role: Role, messages: u64) -> EndReport {
             jitter: 2_300,
         }),
         progress: (0..SECONDS).map(each).collect(),
+        ..made::end(role, window, counts(cell, messages))
     }
 }
 
@@ -183,18 +165,12 @@ fn measured(cell: &Cell) -> Measured {
         host
     };
     Measured {
-        sender: end(cell, Role::Sender, messages),
-        receiver: end(cell, Role::Receiver, messages),
         sender_host: host(messages, 0),
         receiver_host: host(0, messages),
         isolated: false,
-        overhead: Nanos::from_millis(30),
-        conditions: None,
-        wire: None,
-        observed: None,
         apart: true,
         clock: Some(ClockOffset { offset_ns: 790_000, error_ns: 41_000 }),
-        control: None,
+        ..made::measured(end(cell, Role::Sender, messages), end(cell, Role::Receiver, messages))
     }
 }
 

@@ -1,7 +1,4 @@
 //! `kill -9` at any point leaves every finished trial intact.
-#![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but not in what they share.
-
-mod support;
 
 use std::env;
 use std::io::{BufRead, BufReader, Write};
@@ -9,8 +6,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use crate::support::{STARTED, read, run, trial};
 use store::{RunDirectory, latest};
-use support::{STARTED, read, run, trial};
 
 /// Set in the process that is killed: where it puts its run.
 const ROOT: &str = "NETTOLL_TEST_ROOT";
@@ -38,7 +35,7 @@ fn killed_at_any_point_finished_trials_are_intact() {
     for after in [1, 7, 23, 60, 150] {
         let root = tempfile::tempdir().unwrap();
         let mut command = Command::new(env::current_exe().unwrap());
-        command.args(["killed_at_any_point_finished_trials_are_intact", "--exact", "--nocapture"]).env(ROOT, root.path());
+        command.args(["kill::killed_at_any_point_finished_trials_are_intact", "--exact", "--nocapture"]).env(ROOT, root.path());
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut said = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
         let stored = |line: String| line.strip_prefix("stored ").and_then(|number| number.parse::<u64>().ok());

@@ -1,11 +1,9 @@
 //! What every output promises whatever the run was.
 
-mod support;
-
+use crate::support::{HOSTILE, empty, hostile, sample, spoilt};
 use analysis::result::Analysis;
 use model::check::{Area, Check, Need};
 use report::terminal::Style;
-use support::{HOSTILE, empty, hostile, sample, spoilt};
 use unicode_width::UnicodeWidthStr;
 
 fn runs() -> [(&'static str, Analysis); 4] {

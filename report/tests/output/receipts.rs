@@ -1,11 +1,9 @@
 //! Receipts in every output.
 
-mod support;
-
+use crate::support::receipts::{receipts, red};
+use crate::support::{self, HOSTILE};
 use analysis::result::{Analysis, StudyResult};
 use report::terminal::Style;
-use support::HOSTILE;
-use support::receipts::{receipts, red};
 use unicode_width::UnicodeWidthStr;
 
 /// What the terminal says of receipts.

@@ -1,19 +1,10 @@
 //! What maps of buffers and published figures look like, held against files in
-//! `tests/snapshots`.
-#![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but not in what they share.
+//! `snapshots`.
 
-mod support;
-
+use crate::support::buffers::{buffers, diagonal};
+use crate::support::section;
 use report::terminal::Style;
-use support::buffers::{buffers, diagonal};
 use unicode_width::UnicodeWidthStr;
-
-/// A section of the page, a line for each element.
-fn section(page: &str, id: &str) -> String {
-    let start = page.find(&format!("<section id=\"{id}\"")).expect("the section");
-    let end = start + page[start..].find("</section>").expect("its end");
-    page[start..end].replace("><", ">\n<")
-}
 
 #[test]
 fn text() {

@@ -1,5 +1,4 @@
 //! A made-up run with everything that a report must be able to show.
-#![allow(dead_code, reason = "each test uses a part of it")]
 
 pub mod buffers;
 pub mod cells;
@@ -14,9 +13,17 @@ use analysis::result::{
     ANALYSIS_FORMAT, Analysis, Balance, CostModel, Disturbed, Estimate, Finding, Interval, Method, RoleTest, Roles, StudyResult,
 };
 use model::host::{FACTS_FORMAT, HostFacts};
-use model::plan::{Blocks, Link, LinkKind, Offload, OnLoss, PlanEnd};
-use model::run::{RUN_FORMAT, Status};
-use model::{Nanos, Plan, Role, Run, Unavailable, Warning};
+use model::plan::{Link, LinkKind, Offload};
+use model::run::Status;
+use model::{Plan, Role, Run, Unavailable, Warning};
+use testkit::made;
+
+/// A section of the page, a line for each element.
+pub fn section(page: &str, id: &str) -> String {
+    let start = page.find(&format!("<section id=\"{id}\"")).expect("the section");
+    let end = start + page[start..].find("</section>").expect("its end");
+    page[start..end].replace("><", ">\n<")
+}
 
 /// A figure with an interval of so many shares below and above.
 pub fn estimate(value: f64, down: f64, up: f64) -> Estimate {
@@ -34,37 +41,14 @@ pub fn bootstrapped(value: f64, width: f64) -> Estimate {
 pub fn sample() -> Analysis {
     let cells = cells::all();
     let plan = Plan {
-        name: "quick".into(),
         title: "What one message costs, TCP and UDP, 1 B to 16 KiB".into(),
-        description: String::new(),
-        end: PlanEnd::Length(Nanos::from_millis(150)),
-        warmup: Nanos::from_millis(30),
-        blocks: Blocks { least: 9, most: 9, interval: 0.05, confidence: 0.95 },
         link: Link { kind: LinkKind::Veth, mtu: Some(1500), offloads: BTreeMap::from([(Offload::Tso, true), (Offload::Gro, false)]) },
-        hosts: BTreeMap::new(),
-        reference: None,
-        on_loss: OnLoss::GoOn,
-        data_port: None,
-        progress: None,
-        cpus: BTreeMap::new(),
-        receipt: None,
-        arms: Vec::new(),
-        host_wide: false,
-        roles: model::schedule::Roles::Balanced,
         seed: 0x7f3a_1984,
-        cells: cells.iter().map(|cell| cell.cell.clone()).collect(),
+        ..made::plan("quick", cells.iter().map(|cell| cell.cell.clone()).collect())
     };
     Analysis {
         format: ANALYSIS_FORMAT,
-        run: Run {
-            format: RUN_FORMAT,
-            id: "2026-11-21T20-14-05Z-quick-7f3a".into(),
-            plan,
-            started_ms: 1_795_292_045_123,
-            tool: "0.1.0".into(),
-            status: Status::BlocksDone,
-            warnings: vec![],
-        },
+        run: Run { started_ms: 1_795_292_045_123, ..made::run(plan) },
         hosts: vec![host("a", vec![0]), host("b", vec![1])],
         blocks: 9,
         trials: cells.iter().map(|cell| cell.trials as u64).sum(),

@@ -1,15 +1,12 @@
 //! Whatever happens to `trials.jsonl`, every undamaged line is kept and every
 //! damaged one is named.
-#![allow(clippy::unwrap_used)] // clippy.toml allows it in tests, but not in what they share.
-
-mod support;
 
 use std::fs;
 use std::path::PathBuf;
 
+use crate::support::{STARTED, failed, read, run, trial};
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use store::RunDirectory;
-use support::{STARTED, failed, read, run, trial};
 use tempfile::TempDir;
 
 /// What may happen to a file, at a place given as a share of its length.

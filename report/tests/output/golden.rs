@@ -1,10 +1,8 @@
-//! What every output looks like, held against files in `tests/snapshots`.
+//! What every output looks like, held against files in `snapshots`.
 
-mod support;
-
+use crate::support::{disturbed, empty, factors, sample, small, spoilt};
 use model::check::{Area, Check, Need};
 use report::terminal::Style;
-use support::{disturbed, empty, factors, sample, small, spoilt};
 
 /// The page without what is copied into it from `assets`.
 fn body(page: &str) -> String {

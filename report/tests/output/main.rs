@@ -1,0 +1,18 @@
+//! What reports look like in every form, held against files in `snapshots`, and
+//! what they promise whatever the run was.
+
+#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+
+mod browser;
+mod buffers;
+mod chromium;
+mod csv;
+mod golden;
+mod oneshot;
+mod promises;
+mod receipts;
+mod reference;
+mod studies;
+mod support;
+mod verdicts;
+mod workload;

@@ -1,0 +1,110 @@
+//! Test programs of claims that a machine may not allow. The usual harness
+//! would count a claim that could not be tested as one that passed.
+
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use libtest_mimic::{Arguments, Completion, Trial};
+use model::Unavailable;
+
+/// The user nobody, on every Linux.
+pub const NOBODY: u32 = 65_534;
+
+/// Reason for which a claim cannot be tested here.
+#[derive(Debug)]
+pub struct Skip(pub String);
+
+impl From<Unavailable> for Skip {
+    fn from(answer: Unavailable) -> Self {
+        Self(answer.to_string())
+    }
+}
+
+/// A claim; one that fails panics.
+pub type Claim = fn() -> Result<(), Skip>;
+
+/// The claims of a module, each under its name.
+pub type Claims = &'static [(&'static str, Claim)];
+
+/// Defines `ALL`, the [`Claims`] of a module, from the names of its functions.
+#[macro_export]
+macro_rules! claims {
+    ($($claim:ident),+ $(,)?) => {
+        pub const ALL: $crate::claims::Claims = &[$((stringify!($claim), $claim)),+];
+    };
+}
+
+/// Tests the claims of modules as the command line asks, and prints `SKIPPED:
+/// name: reason` for each that this machine does not allow. A module without a
+/// name adds nothing to the names of its claims.
+pub fn test(modules: &[(&str, Claims)]) -> ExitCode {
+    test_with(Arguments::from_args(), modules)
+}
+
+/// As [`test`], one claim after the other: claims that measure must not disturb
+/// each other.
+pub fn test_in_turn(modules: &[(&str, Claims)]) -> ExitCode {
+    test_with(Arguments { test_threads: Some(1), ..Arguments::from_args() }, modules)
+}
+
+fn test_with(arguments: Arguments, modules: &[(&str, Claims)]) -> ExitCode {
+    let claims = modules.iter().flat_map(|(module, claims)| claims.iter().map(move |claim| (*module, *claim)));
+    let trials = claims.map(|(module, (name, claim))| {
+        let name = if module.is_empty() { name.to_owned() } else { format!("{module}::{name}") };
+        Trial::ignorable_test(name.clone(), move || match claim() {
+            Ok(()) => Ok(Completion::Completed),
+            Err(Skip(reason)) => {
+                println!("SKIPPED: {name}: {reason}");
+                Ok(Completion::ignored_with(reason))
+            }
+        })
+    });
+    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+}
+
+/// Refuses a claim to all but root, who alone may become somebody else.
+///
+/// # Errors
+/// For everybody but root.
+pub fn need_root() -> Result<(), Skip> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let uid = status.lines().find_map(|line| line.strip_prefix("Uid:")).unwrap_or_default();
+    match uid.split_whitespace().nth(1) {
+        Some("0") => Ok(()),
+        _ => Err(Skip("only root can set this up".to_owned())),
+    }
+}
+
+/// Refuses a claim where one of these programs is missing.
+///
+/// # Errors
+/// Names the first that is missing.
+pub fn need_programs(names: &[&str]) -> Result<(), Skip> {
+    for name in names {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        if !std::env::split_paths(&path).any(|directory| directory.join(name).is_file()) {
+            return Err(Skip(format!("there is no `{name}` here")));
+        }
+    }
+    Ok(())
+}
+
+/// Tells whether a shell command succeeds; its output is not shown.
+pub fn succeeds(script: &str) -> bool {
+    let status = Command::new("sh").args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
+}
+
+/// Waits until `claim` is true, and returns how long that took.
+///
+/// # Panics
+/// After `limit`.
+#[track_caller]
+pub fn within(limit: Duration, what: &str, mut claim: impl FnMut() -> bool) -> Duration {
+    let begun = Instant::now();
+    while !claim() {
+        assert!(begun.elapsed() < limit, "not within {limit:?}: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    begun.elapsed()
+}
