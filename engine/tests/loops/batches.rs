@@ -23,8 +23,9 @@ fn stream(test: Test, size: u64) -> Cell {
     batched(cell(test, Family::V4, size))
 }
 
-/// Room for all that a test sends.
+/// Room for all that a test sends, and the time limit of calls that an endpoint sets.
 fn roomy(socket: &UdpSocket) {
+    socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
     socket2::SockRef::from(socket).set_recv_buffer_size(8 << 20).unwrap();
 }
 
