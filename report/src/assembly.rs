@@ -2,11 +2,10 @@
 
 use analysis::result::Analysis;
 
-use crate::chart;
 use crate::document::{Block, Document, Section};
 use crate::series::{groups, variants};
 use crate::studies::receipt::{self, Flames};
-use crate::studies::{self, cells, checks, cost, run};
+use crate::studies::{self, cells, charts, checks, cost, run};
 
 /// The document. Receipts are in it where there are `flames`: a terminal picks
 /// the sizes of theirs by its width.
@@ -15,7 +14,7 @@ pub fn document(analysis: &Analysis, flames: Option<&Flames>) -> Document {
     let mut sections = vec![run::summary(analysis, &groups)];
     sections.extend(studies::all(analysis));
     sections.extend(cost::section(&groups));
-    sections.extend(charts(chart::all(&groups)));
+    sections.extend(charts(charts::all(&groups)));
     sections.extend(flames.and_then(|flames| receipts(analysis, flames)));
     sections.push(cells::section(&groups, &variants(analysis), cost::coefficients(&groups)));
     sections.extend(cells::legend(analysis, &groups));

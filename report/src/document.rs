@@ -7,8 +7,8 @@
 
 use analysis::result::Estimate;
 
-pub use crate::chart::Chart as Figure;
-use crate::{chart, interval};
+pub use crate::figure::Figure;
+use crate::{figure, interval};
 
 /// A report.
 #[derive(Debug, Default)]
@@ -154,7 +154,7 @@ impl Block {
     /// Figures that have something to draw; none where none has.
     pub fn figures(all: Vec<Figure>) -> Option<Self> {
         let all: Vec<Figure> =
-            all.into_iter().map(chart::placeable).filter(|figure| figure.traces.iter().any(|trace| !trace.is_empty())).collect();
+            all.into_iter().map(figure::placeable).filter(|one| one.traces.iter().any(|trace| !trace.is_empty())).collect();
         (!all.is_empty()).then_some(Self::Figures(all))
     }
 

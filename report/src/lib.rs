@@ -23,12 +23,18 @@ pub use studies::{receipt, reference, verdict, workload};
 
 // What the outputs share.
 mod assembly;
-mod chart;
 mod clock;
 mod document;
+mod figure;
 mod interval;
 mod number;
 mod series;
 mod sinks;
 mod studies;
 mod words;
+
+/// The former names of figures.
+#[allow(unused_imports)]
+mod chart {
+    pub use crate::figure::{Figure as Chart, Panel, SizeAxis, Ticks, Trace, X, escape, placeable};
+}

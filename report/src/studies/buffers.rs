@@ -6,8 +6,8 @@ use linksim::frame::Cut;
 use linksim::transfer::SenderBuffer;
 use model::Bytes;
 
-use crate::chart::{Panel, SizeAxis, Trace, X, escape};
 use crate::document::{Block, Cell, Figure, Head, HeatMap, Kind, Level, Rows, Section, Shown, Square, Table};
+use crate::figure::{Panel, SizeAxis, Trace, X, escape};
 use crate::interval::{plus_minus, range};
 use crate::number::{self, NOTHING};
 use crate::words::{capital, list, plural};
@@ -347,7 +347,7 @@ fn diagonal_figure(place: usize, map: &BufferMap, published: Option<&Published>)
             .to_owned(),
         alt: "Goodput against socket buffer in packets. The figures are in the table of the diagonal.".to_owned(),
         sizes: Some(SizeAxis { title: Some("packets under way"), ..SizeAxis::over(1, most.ceil() as u64, false) }),
-        panels: vec![Panel { title: "goodput", unit: "bit/s", log_ticks: None, zero: true, joined: false, share: 1.0 }],
+        panels: vec![Panel::linear("goodput", "bit/s")],
         traces,
     })
 }

@@ -3,6 +3,7 @@
 
 mod buffers;
 pub mod cells;
+pub mod charts;
 pub mod checks;
 pub mod cost;
 mod levels;

@@ -5,12 +5,13 @@ use analysis::result::{Estimate, LevelStudy};
 use model::plan::Factor;
 
 use super::words;
-use crate::chart::{Chart, Panel, SizeAxis, Ticks, Trace, X};
+use crate::document::Figure;
+use crate::figure::{Panel, SizeAxis, Trace, X};
 use crate::number::{self, Axis};
 
 /// Of each series the ratios by level; of streams the curve over sizes, of
 /// requests and responses their times.
-pub fn all(study: &LevelStudy) -> Vec<Chart> {
+pub fn all(study: &LevelStudy) -> Vec<Figure> {
     let mut charts = Vec::new();
     for (factor, series) in study.factors.iter().flat_map(|factor| factor.series.iter().map(move |series| (factor.factor, series))) {
         let place = charts.len();
@@ -76,7 +77,7 @@ fn named(ladder: &str, what: &str) -> String {
     }
 }
 
-fn ratios(id: String, factor: Factor, series: &SeriesLevels) -> Chart {
+fn ratios(id: String, factor: Factor, series: &SeriesLevels) -> Figure {
     let what = words::compared(Compared::Throughput, series.test.is_stream());
     let base = Estimate { value: 1.0, interval: None, n: 0 };
     let places = Places::of(factor, series);
@@ -101,7 +102,7 @@ fn ratios(id: String, factor: Factor, series: &SeriesLevels) -> Chart {
         series.levels.iter().skip(1).filter_map(|level| mean(level).map(|ratio| format!("{} {ratio}", level.name))).collect();
     let sizes = if series.sizes.len() > 1 { ", the geometric mean of all sizes" } else { "" };
     let across = if places.is_ladder() { " Across: units." } else { "" };
-    Chart {
+    Figure {
         id: id.into(),
         title: format!("{}: {what}, {}", words::factor(factor), series.series).into(),
         caption: format!("As a share of that at {}{sizes}; bars are intervals of pairs of one block.{across}", series.base()),
@@ -113,7 +114,7 @@ fn ratios(id: String, factor: Factor, series: &SeriesLevels) -> Chart {
             means.join(", ")
         ),
         sizes: None,
-        panels: vec![Panel { title: "of the base", unit: "%", log_ticks: None, zero: true, joined: places.is_ladder(), share: 1.0 }],
+        panels: vec![Panel::linear("of the base", "%").joined(places.is_ladder())],
         traces: places.ladders.iter().enumerate().map(trace).collect(),
     }
 }
@@ -122,62 +123,51 @@ fn mean(level: &Level) -> Option<String> {
     level.figures.get(&Compared::Throughput)?.mean.map(|mean| words::times(mean.value))
 }
 
-fn curves(id: String, factor: Factor, series: &SeriesLevels) -> Chart {
+fn curves(id: String, factor: Factor, series: &SeriesLevels) -> Figure {
     let trace = |(place, level): (usize, &Level)| {
-        let mut trace = Trace::named(&level.name, place, 0);
-        let mut x = Vec::new();
         let figure = level.figures.get(&Compared::Throughput);
-        for (at, size) in series.sizes.iter().enumerate() {
-            let Some(value) = figure.and_then(|figure| figure.by_size.get(at)?.value) else { continue };
-            x.push(size.get() as f64);
-            trace.push(&value, 1.0, &format!("{} · {} B", level.name, number::whole(size.get())), number::bits);
-        }
-        trace.x = X::Sizes(x);
-        trace
+        let points = series.sizes.iter().enumerate().filter_map(|(at, size)| {
+            let value = figure.and_then(|figure| figure.by_size.get(at)?.value)?;
+            Some((size.get() as f64, format!("{} B", number::whole(size.get())), value))
+        });
+        Trace::measured(&level.name, place, points, 1.0, number::bits)
     };
     let traces: Vec<Trace> = series.levels.iter().enumerate().map(trace).collect();
-    let log_ticks = Some(Ticks::over(&traces, Axis::Bits));
     let (least, most) = (series.sizes.first(), series.sizes.last());
-    Chart {
+    Figure {
         id: id.into(),
         title: format!("{}: goodput by size, {}", words::factor(factor), series.series).into(),
         caption: "One curve a level, both axes logarithmic. A curve that is only lower has the same shape; one that is flatter suffers more the larger its messages are.".into(),
         alt: words::curves(series).unwrap_or_else(|| format!("Goodput of {} against message size at each level.", series.series)),
         sizes: Some(SizeAxis::over(least.map_or(1, |size| size.get()), most.map_or(1, |size| size.get()), true)),
-        panels: vec![Panel { title: "goodput", unit: "bit/s", log_ticks, zero: false, joined: true, share: 1.0 }],
+        panels: vec![Panel::log("goodput", "bit/s", &traces, Axis::Bits).joined(true)],
         traces,
     }
 }
 
 /// Round trips of the smallest size, or of the only one: median and 99th percentile.
-fn round_trips(id: String, factor: Factor, series: &SeriesLevels) -> Chart {
+fn round_trips(id: String, factor: Factor, series: &SeriesLevels) -> Figure {
     let places = Places::of(factor, series);
     let mut traces = Vec::new();
     for (compared, percent) in [(Compared::RoundTripP50, "p50"), (Compared::RoundTripP99, "p99")] {
         for ladder in &places.ladders {
             let name = named(ladder, percent);
-            let mut trace = Trace::named(&name, traces.len(), 0);
-            let mut x = Vec::new();
-            for (place, on_axis) in places.members(ladder, series) {
+            let points = places.members(ladder, series).into_iter().filter_map(|(place, on_axis)| {
                 let level = &series.levels[place];
-                let Some(value) = level.figures.get(&compared).and_then(|figure| figure.by_size.first()?.value) else { continue };
-                x.push(on_axis);
-                trace.push(&value, 1e-9, &format!("{name} · {}", level.name), number::time);
-            }
-            trace.x = X::Names(x);
-            traces.push(trace);
+                Some((on_axis, level.name.clone(), level.figures.get(&compared)?.by_size.first()?.value?))
+            });
+            traces.push(Trace::measured(&name, traces.len(), points, 1e-9, number::time));
         }
     }
-    let log_ticks = Some(Ticks::over(&traces, Axis::Seconds));
     let size = series.sizes.first().map_or(0, |size| size.get());
     let across = if places.is_ladder() { " Across: units." } else { "" };
-    Chart {
+    Figure {
         id: id.into(),
         title: format!("{}: round trips of {} B, {}", words::factor(factor), number::whole(size), series.series).into(),
         caption: format!("Median and 99th percentile of a trial, medians over trials. Other sizes are in the tables.{across}"),
         alt: format!("Round-trip times of {} at the levels {}.", series.series, names(series).join(", ")),
         sizes: None,
-        panels: vec![Panel { title: "round trip", unit: "s", log_ticks, zero: false, joined: true, share: 1.0 }],
+        panels: vec![Panel::log("round trip", "s", &traces, Axis::Seconds).joined(true)],
         traces,
     }
 }

@@ -4,12 +4,13 @@ use analysis::result::open_loop::{OpenLoopSeries, RateResult};
 use analysis::result::{Analysis, CellResult, Latency, OpenLoopStudy};
 
 use super::words;
-use crate::chart::{Chart, Panel, SizeAxis, Ticks, Trace, X};
+use crate::document::Figure;
+use crate::figure::{Panel, SizeAxis, Trace, X};
 use crate::number::{self, Axis};
 use crate::series::percentile;
 
 /// Two pictures for each series of round trips at several rates.
-pub fn all(study: &OpenLoopStudy, analysis: &Analysis) -> Vec<Chart> {
+pub fn all(study: &OpenLoopStudy, analysis: &Analysis) -> Vec<Figure> {
     let drawn = study.series.iter().filter(|series| series.rates.len() > 1 && series.rates.iter().any(|rate| !rate.corrected.is_empty()));
     drawn.enumerate().flat_map(|(place, series)| [against_rate(place, series, analysis), curves(place, series)]).collect()
 }
@@ -24,28 +25,23 @@ const KINDS: [Kind; 4] = [
     ("p99 from sent", |cell| cell.uncorrected.as_ref(), 99.0),
 ];
 
-fn against_rate(place: usize, series: &OpenLoopSeries, analysis: &Analysis) -> Chart {
+fn against_rate(place: usize, series: &OpenLoopSeries, analysis: &Analysis) -> Figure {
     let trace = |(at, (name, of, percent)): (usize, &Kind)| {
-        let mut trace = Trace::named(name, at, 0);
-        let mut x = Vec::new();
-        for rate in &series.rates {
-            let Some(estimate) = analysis.cells.get(rate.cell).and_then(|cell| percentile(of(cell), *percent)) else { continue };
-            x.push(rate.offered_per_s);
-            trace.push(estimate, 1e-9, &format!("{name} · {}", words::per_second(rate.offered_per_s)), number::time);
-        }
-        trace.x = X::Sizes(x);
-        trace
+        let points = series.rates.iter().filter_map(|rate| {
+            let estimate = percentile(of(analysis.cells.get(rate.cell)?), *percent)?;
+            Some((rate.offered_per_s, words::per_second(rate.offered_per_s), *estimate))
+        });
+        Trace::measured(name, at, points, 1e-9, number::time)
     };
     let traces: Vec<Trace> = KINDS.iter().enumerate().map(trace).collect();
     let ends = [series.rates.first(), series.rates.last()].map(|rate| rate.map_or(1.0, |rate| rate.offered_per_s));
-    let log_ticks = Some(Ticks::over(&traces, Axis::Seconds));
-    Chart {
+    Figure {
         id: format!("rates-{place}").into(),
         title: format!("Latency against offered rate, {}, {} B", series.series, number::whole(series.size.get())).into(),
         caption: "From when requests were due, and from when they were sent. Where the two part, requests wait for those before them. Bars are intervals over blocks.".into(),
         alt: format!("Latency against offered rate. {}", words::knee(series, analysis).unwrap_or_else(|| words::saturation(series))),
         sizes: Some(SizeAxis::of_numbers("offered, a second", ends[0], ends[1], true)),
-        panels: vec![Panel { title: "round trip", unit: "s", log_ticks, zero: false, joined: true, share: 1.0 }],
+        panels: vec![Panel::log("round trip", "s", &traces, Axis::Seconds).joined(true)],
         traces,
     }
 }
@@ -59,7 +55,7 @@ fn telling(series: &OpenLoopSeries) -> Vec<&RateResult> {
     rates
 }
 
-fn curves(place: usize, series: &OpenLoopSeries) -> Chart {
+fn curves(place: usize, series: &OpenLoopSeries) -> Figure {
     let mut traces = Vec::new();
     for rate in telling(series) {
         for (from, curve) in [("due", &rate.corrected), ("sent", &rate.uncorrected)] {
@@ -73,8 +69,7 @@ fn curves(place: usize, series: &OpenLoopSeries) -> Chart {
             traces.push(trace);
         }
     }
-    let log_ticks = Some(Ticks::over(&traces, Axis::Seconds));
-    Chart {
+    Figure {
         id: format!("curves-{place}").into(),
         title: format!("Percentiles of a few rates, {}, {} B", series.series, number::whole(series.size.get())).into(),
         caption:
@@ -85,7 +80,7 @@ fn curves(place: usize, series: &OpenLoopSeries) -> Chart {
             telling(series).iter().map(|rate| words::per_second(rate.offered_per_s)).collect::<Vec<_>>().join(", ")
         ),
         sizes: None,
-        panels: vec![Panel { title: "round trip", unit: "s", log_ticks, zero: false, joined: true, share: 1.0 }],
+        panels: vec![Panel::log("round trip", "s", &traces, Axis::Seconds).joined(true)],
         traces,
     }
 }

@@ -5,7 +5,7 @@ use attribution::{Category, Layer};
 use model::Role;
 
 use super::figure;
-use crate::chart::{Chart, Panel, SizeAxis, Trace, X, escape};
+use crate::figure::{Figure as Chart, Panel, SizeAxis, Trace, X, escape};
 use crate::number;
 
 const NS: f64 = 1e-9;

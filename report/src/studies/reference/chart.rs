@@ -5,7 +5,7 @@ use literature::jacobson::BufferCurve;
 use literature::sweep::{SeriesResult, SizeResult};
 
 use super::{Machine, words};
-use crate::chart::{Chart, Panel, SizeAxis, Ticks, Trace, X, escape, placeable};
+use crate::figure::{Figure as Chart, Panel, SizeAxis, Ticks, Trace, X, escape, placeable};
 use crate::number::{self, Axis};
 
 /// Charts of a machine; `place` tells machines apart.

@@ -3,12 +3,13 @@
 use analysis::result::RepetitionStudy;
 use analysis::result::repetitions::{CountLine, RepetitionSeries};
 
-use crate::chart::{Chart, Panel, SizeAxis, Trace, X};
+use crate::document::Figure;
+use crate::figure::{Panel, SizeAxis, Trace, X};
 use crate::number;
 
 /// For each series, all sizes in one: total time against count, and the spread
 /// against it.
-pub fn all(study: &RepetitionStudy) -> Vec<Chart> {
+pub fn all(study: &RepetitionStudy) -> Vec<Figure> {
     let mut names: Vec<&str> = Vec::new();
     for series in &study.series {
         if !names.contains(&series.series.as_str()) {
@@ -18,7 +19,7 @@ pub fn all(study: &RepetitionStudy) -> Vec<Chart> {
     names.iter().enumerate().flat_map(|(place, name)| of_series(study, place, name)).collect()
 }
 
-fn of_series(study: &RepetitionStudy, place: usize, name: &str) -> [Chart; 2] {
+fn of_series(study: &RepetitionStudy, place: usize, name: &str) -> [Figure; 2] {
     let members: Vec<&RepetitionSeries> = study.series.iter().filter(|series| series.series == name).collect();
     let counts = || members.iter().flat_map(|series| &series.counts).map(|count| count.count as f64);
     let (least, most) = (counts().fold(f64::INFINITY, f64::min), counts().fold(0.0, f64::max));
@@ -37,7 +38,7 @@ fn of_series(study: &RepetitionStudy, place: usize, name: &str) -> [Chart; 2] {
             CountLine::None { .. } => None,
         })
         .collect();
-    let chart = |id: String, title: String, caption: &str, alt: String, panel, traces| Chart {
+    let chart = |id: String, title: String, caption: &str, alt: String, panel, traces| Figure {
         id: id.into(),
         title: title.into(),
         caption: caption.to_owned(),
@@ -52,7 +53,7 @@ fn of_series(study: &RepetitionStudy, place: usize, name: &str) -> [Chart; 2] {
             format!("Total time against count, {name}"),
             "Marks are medians over trials, dotted the robust line through them: its slope is the time of a message.",
             format!("Total time against count for {name}. {}.", slopes.join(", ")),
-            Panel { title: "total time", unit: "s", log_ticks: None, zero: true, joined: false, share: 1.0 },
+            Panel::linear("total time", "s"),
             totals,
         ),
         chart(
@@ -60,7 +61,7 @@ fn of_series(study: &RepetitionStudy, place: usize, name: &str) -> [Chart; 2] {
             format!("Spread against count, {name}"),
             "How far trials of one count lie apart, as a share of their median. Where it no longer falls, longer trials are of no avail.",
             format!("Spread of the trials against count for {name}."),
-            Panel { title: "spread", unit: "%", log_ticks: None, zero: true, joined: true, share: 1.0 },
+            Panel::linear("spread", "%").joined(true),
             spreads,
         ),
     ]
@@ -74,15 +75,9 @@ fn measured(
     write: fn(f64) -> String,
 ) -> Trace {
     let name = format!("{} B", number::whole(series.size.get()));
-    let mut trace = Trace::named(&name, place, 0);
-    let mut x = Vec::new();
-    for count in &series.counts {
-        let Some(estimate) = of(count) else { continue };
-        x.push(count.count as f64);
-        trace.push(&estimate, scale, &format!("{name} · {} messages", number::whole(count.count)), write);
-    }
-    trace.x = X::Sizes(x);
-    trace
+    let points =
+        series.counts.iter().filter_map(|count| Some((count.count as f64, format!("{} messages", number::whole(count.count)), of(count)?)));
+    Trace::measured(&name, place, points, scale, write)
 }
 
 fn line(series: &RepetitionSeries, place: usize, most: f64) -> Option<Trace> {

@@ -1,0 +1,283 @@
+//! Figures as data: what is drawn is said once here; how it is drawn is in
+//! `assets/report.js`.
+//!
+//! Heights are in base units (seconds, bits, shares); texts on hovering are
+//! ready, so that numbers are written by [`crate::number`] alone.
+
+use std::borrow::Cow;
+
+use analysis::result::Estimate;
+use serde::Serialize;
+
+use crate::interval;
+use crate::number::{self, Axis};
+
+/// One figure.
+#[derive(Debug, Serialize)]
+pub struct Figure {
+    /// Name of its element in the page.
+    pub id: Cow<'static, str>,
+    /// What it shows.
+    pub title: Cow<'static, str>,
+    /// How to read it.
+    pub caption: String,
+    /// What one would see, for who cannot see it.
+    pub alt: String,
+    /// The horizontal axis, when it is of message sizes; else names.
+    pub sizes: Option<SizeAxis>,
+    /// Below each other, sharing the horizontal axis.
+    pub panels: Vec<Panel>,
+    /// What is drawn into them.
+    pub traces: Vec<Trace>,
+}
+
+/// Without heights that a logarithmic axis has no place for.
+pub fn placeable(mut figure: Figure) -> Figure {
+    for trace in figure.traces.iter_mut().filter(|trace| figure.panels[trace.panel].log_ticks.is_some()) {
+        for height in &mut trace.y {
+            *height = height.filter(|value| *value > 0.0);
+        }
+    }
+    figure
+}
+
+/// The horizontal axis of charts over message size.
+#[derive(Debug, Serialize)]
+pub struct SizeAxis {
+    /// What it measures, where that is not the size of messages in bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<&'static str>,
+    /// Whether it starts out logarithmic; the reader can switch it.
+    pub log: bool,
+    /// Ticks of the logarithmic axis, and what they say.
+    pub log_ticks: Ticks,
+    /// Ticks of the linear axis.
+    pub linear_ticks: Ticks,
+}
+
+/// Places on an axis and their labels.
+#[derive(Debug, Default, Serialize)]
+pub struct Ticks {
+    /// In bytes.
+    pub at: Vec<f64>,
+    /// As printed.
+    pub text: Vec<String>,
+}
+
+/// One drawing area of a figure.
+#[derive(Debug, Serialize)]
+pub struct Panel {
+    /// What its vertical axis measures.
+    pub title: &'static str,
+    /// Unit after an SI prefix; `%` for shares.
+    pub unit: &'static str,
+    /// Ticks of a logarithmic axis; `None` for a linear one.
+    pub log_ticks: Option<Ticks>,
+    /// Whether the vertical axis must show zero.
+    pub zero: bool,
+    /// Whether points of shares are joined by lines, as others are.
+    #[serde(skip_serializing_if = "is_false")]
+    pub joined: bool,
+    /// Part of the chart's height.
+    pub share: f64,
+}
+
+impl SizeAxis {
+    /// An axis from the least size to the most.
+    pub fn over(least: u64, most: u64, log: bool) -> Self {
+        Self { title: None, log, log_ticks: powers_of_four(least, most), linear_ticks: quarters(most) }
+    }
+
+    /// An axis of numbers of something else.
+    pub fn of_numbers(title: &'static str, least: f64, most: f64, log: bool) -> Self {
+        let text = |at: &[f64]| at.iter().map(|value| number::count(*value).replace(".00", "").replace(".0 ", " ")).collect();
+        let decades = least.max(1.0).log10().floor() as i32..=most.max(1.0).log10().ceil() as i32;
+        let steps: &[f64] = if most > 300.0 * least { &[1.0] } else { &[1.0, 2.0, 5.0] };
+        let at: Vec<f64> = decades.flat_map(|decade| steps.iter().map(move |step| step * 10_f64.powi(decade))).collect();
+        let log_ticks = Ticks { text: text(&at), at };
+        let rough = (most / 5.0).max(1.0);
+        let unit = 10_f64.powf(rough.log10().floor());
+        let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|step| step * unit).find(|step| *step >= rough).unwrap_or(rough);
+        let at: Vec<f64> = (0..=6).map(|place| step * f64::from(place)).filter(|at| *at < most + step).collect();
+        Self { title: Some(title), log, log_ticks, linear_ticks: Ticks { text: text(&at), at } }
+    }
+}
+
+impl Panel {
+    /// A panel that shows zero.
+    pub const fn linear(title: &'static str, unit: &'static str) -> Self {
+        Self { title, unit, log_ticks: None, zero: true, joined: false, share: 1.0 }
+    }
+
+    /// A logarithmic panel for these traces.
+    pub fn log(title: &'static str, unit: &'static str, traces: &[Trace], axis: Axis) -> Self {
+        Self { log_ticks: Some(Ticks::over(traces, axis)), zero: false, ..Self::linear(title, unit) }
+    }
+
+    /// The same, its points joined by lines or not.
+    pub fn joined(self, joined: bool) -> Self {
+        Self { joined, ..self }
+    }
+}
+
+impl Ticks {
+    /// Round numbers over the heights of these traces: powers of ten, or finer
+    /// where they span few decades.
+    pub fn over(traces: &[Trace], axis: Axis) -> Self {
+        let heights = || traces.iter().flat_map(|trace| &trace.y).filter_map(|height| height.filter(|value| *value > 0.0));
+        let (least, most) = (heights().fold(f64::INFINITY, f64::min), heights().fold(0.0, f64::max));
+        if most == 0.0 {
+            return Self::default();
+        }
+        let steps: &[f64] = match most / least {
+            span if span > 300.0 => &[1.0],
+            span if span > 10.0 => &[1.0, 2.0, 5.0],
+            _ => &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0],
+        };
+        let decades = least.log10().floor() as i32 - 1..=most.log10().ceil() as i32 + 1;
+        let at: Vec<f64> = decades.flat_map(|decade| steps.iter().map(move |step| step * 10_f64.powi(decade))).collect();
+        let text = at.iter().map(|value| number::tick(*value, axis)).collect();
+        Self { at, text }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+const fn is_false(choice: &bool) -> bool {
+    !*choice
+}
+
+fn powers_of_four(least: u64, most: u64) -> Ticks {
+    let powers = (0..32).map(|power| 1_u64 << (2 * power));
+    // One tick beyond each end, so that an axis of one size has ticks as well.
+    label(powers.filter(|size| size.saturating_mul(4) > least && *size < most.saturating_mul(4)).collect())
+}
+
+fn quarters(most: u64) -> Ticks {
+    let step = (most / 4).next_power_of_two().max(1);
+    label((0..=most.div_ceil(step)).map(|place| place * step).collect())
+}
+
+fn label(sizes: Vec<u64>) -> Ticks {
+    let text = sizes.iter().map(|size| model::Bytes::new(*size).to_string()).collect();
+    Ticks { at: sizes.into_iter().map(|size| size as f64).collect(), text }
+}
+
+/// One set of points or one line in a figure.
+#[derive(Debug, Default, Serialize)]
+pub struct Trace {
+    /// Its name in the legend.
+    pub name: String,
+    /// The place of its series among all: colour and mark.
+    pub series: usize,
+    /// The place of its panel.
+    pub panel: usize,
+    /// Whether it is the line of a model instead of measured points.
+    pub model: bool,
+    /// Whether it is an area that is stacked upon those before it in its panel.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub area: bool,
+    /// Whether the legend names it; a series is named once a figure.
+    pub legend: bool,
+    /// Horizontal places.
+    pub x: X,
+    /// Heights, in base units; `None` is a gap.
+    pub y: Vec<Option<f64>>,
+    /// From each height to the upper end of its interval.
+    pub up: Vec<f64>,
+    /// From each height to the lower end.
+    pub down: Vec<f64>,
+    /// What hovering says, as plotly's markup.
+    pub hover: Vec<String>,
+}
+
+/// Horizontal places: sizes or names.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum X {
+    /// Bytes.
+    Sizes(Vec<f64>),
+    /// Names, such as `p99`.
+    Names(Vec<String>),
+}
+
+impl Default for X {
+    fn default() -> Self {
+        Self::Sizes(Vec::new())
+    }
+}
+
+impl FromIterator<f64> for X {
+    fn from_iter<I: IntoIterator<Item = f64>>(all: I) -> Self {
+        Self::Sizes(all.into_iter().collect())
+    }
+}
+
+impl FromIterator<String> for X {
+    fn from_iter<I: IntoIterator<Item = String>>(all: I) -> Self {
+        Self::Names(all.into_iter().collect())
+    }
+}
+
+impl Trace {
+    /// An empty trace.
+    pub fn named(name: &str, series: usize, panel: usize) -> Self {
+        Self { name: escape(name), series, panel, legend: panel == 0, ..Self::default() }
+    }
+
+    /// A trace of measured points: where each stands, what it is, and its estimate.
+    /// `scale` turns the estimates' unit into the base unit; `write` is for hovering.
+    pub fn measured<P>(
+        name: &str,
+        series: usize,
+        points: impl IntoIterator<Item = (P, String, Estimate)>,
+        scale: f64,
+        write: fn(f64) -> String,
+    ) -> Self
+    where
+        X: FromIterator<P>,
+    {
+        let mut trace = Self::named(name, series, 0);
+        let at = |(at, label, estimate): (P, String, Estimate)| {
+            let head = format!("{} · {}", trace.name, escape(&label));
+            trace.push(&estimate, scale, &head, write);
+            at
+        };
+        let x = points.into_iter().map(at).collect();
+        Self { x, ..trace }
+    }
+
+    /// Whether it has nothing to draw.
+    pub fn is_empty(&self) -> bool {
+        self.y.iter().all(Option::is_none)
+    }
+
+    /// Adds a height with its interval.
+    pub fn push(&mut self, estimate: &Estimate, scale: f64, head: &str, write: fn(f64) -> String) {
+        let distance =
+            |end: f64, sign: f64| Some((end - estimate.value) * sign * scale).filter(|far| far.is_finite() && *far > 0.0).unwrap_or(0.0);
+        self.y.push(Some(estimate.value * scale).filter(|value| value.is_finite()));
+        self.up.push(estimate.interval.map_or(0.0, |ends| distance(ends.high, 1.0)));
+        self.down.push(estimate.interval.map_or(0.0, |ends| distance(ends.low, -1.0)));
+        let known = format!("{} · n = {}", interval::range(estimate, write), estimate.n);
+        let known = if estimate.interval.is_some() { known } else { interval::range(estimate, write) };
+        self.hover.push(format!("{head}<br><b>{}</b><br>{known}", write(estimate.value)));
+    }
+}
+
+/// Text for plotly, which takes some tags for markup.
+pub fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{powers_of_four, quarters};
+
+    #[test]
+    fn ticks_are_sizes_that_a_reader_knows() {
+        assert_eq!(powers_of_four(1, 16_384).text, ["1", "4", "16", "64", "256", "1K", "4K", "16K"]);
+        assert_eq!(quarters(16_384).text, ["0", "4K", "8K", "12K", "16K"]);
+        assert_eq!(quarters(1).text, ["0", "1"]);
+        assert!(!powers_of_four(100, 100).at.is_empty());
+    }
+}
