@@ -15,7 +15,7 @@ use crate::{figure, interval};
 pub struct Document {
     /// Name of the page.
     pub title: String,
-    /// What stands above everything.
+    /// Head of the report.
     pub masthead: Masthead,
     /// Places that a page leads to: their names, words, and a count where there is one.
     pub places: Vec<(String, String, Option<usize>)>,
@@ -27,22 +27,22 @@ pub struct Document {
     pub tool: String,
 }
 
-/// What stands above a report. What is empty is not shown.
+/// Head of a report. Empty fields are not shown.
 #[derive(Debug, Default)]
 pub struct Masthead {
     /// Name of what is shown, next to the tool's.
     pub brand: String,
     /// The heading.
     pub heading: String,
-    /// How the machine disturbed what was measured.
+    /// Disturbance of the measurements by the machine.
     pub disturbed: Option<String>,
-    /// Why its receipts are not to be used.
+    /// Reason not to use its receipts.
     pub red: Option<String>,
-    /// What it is about.
+    /// Subject.
     pub about: String,
     /// When it began.
     pub started: String,
-    /// Where its figures are from.
+    /// Origin of its figures.
     pub source: String,
     /// The same as lines of a terminal.
     pub lines: Vec<String>,
@@ -55,11 +55,11 @@ pub struct Section {
     pub id: String,
     /// Its title; empty: its pieces have headings enough.
     pub title: String,
-    /// Whether a terminal prints the title.
+    /// A terminal prints the title.
     pub headed: bool,
     /// Place in a terminal, where sections of a lower one come first.
     pub rank: u8,
-    /// What it says.
+    /// Content.
     pub blocks: Vec<Block>,
 }
 
@@ -79,7 +79,7 @@ impl Section {
 /// A piece of a section.
 #[derive(Debug)]
 pub enum Block {
-    /// How to read what follows.
+    /// Introduction to the blocks that follow.
     Lead(Text),
     /// A sentence or two.
     Paragraph(Text),
@@ -95,19 +95,19 @@ pub enum Block {
     Prose(Vec<Prose>),
     /// Words and what they mean, with a word for the page's style.
     Terms(&'static str, Vec<(String, String)>),
-    /// What the heads of tables mean.
+    /// Meanings of the heads of tables.
     Legend(Vec<(&'static str, String)>),
     /// Markup of a page, and the figures that it has places for.
     Markup(String, Vec<Figure>),
     /// Ways to save the data of a page.
     Save,
-    /// Where the figures are that a page without its script does not draw.
+    /// Note for a page that draws no figures because scripts are off.
     Undrawn(&'static str),
     /// Blocks below a heading of their own.
     Piece(Piece),
-    /// What follows from figures, and how it is to be taken.
+    /// Conclusion from the figures, with its tone.
     Conclusion(Tone, String),
-    /// What has to be known before believing figures.
+    /// Facts to know before believing the figures.
     Warnings(Vec<String>),
     /// Sentences, each of which stands by itself.
     Sentences(Vec<Text>),
@@ -120,7 +120,7 @@ pub enum Block {
     Statements(Vec<Statement>),
     /// Figures that are not to be used, why, and what to do.
     Alert(Alert),
-    /// How to read signs, in the sentences of a page.
+    /// Explanations of signs, in the sentences of a page.
     Key(&'static str),
     /// A table.
     Table(Table),
@@ -193,9 +193,9 @@ pub struct Piece {
     pub id: &'static str,
     /// A word that the page's style goes by; empty: none.
     pub style: &'static str,
-    /// What it is about.
+    /// Subject.
     pub heading: Text,
-    /// What it says.
+    /// Content.
     pub blocks: Vec<Block>,
 }
 
@@ -213,11 +213,11 @@ pub struct Callout {
 /// An answer at a glance.
 #[derive(Debug)]
 pub struct Card {
-    /// What it is about.
+    /// Subject.
     pub heading: String,
     /// The figure; text: why there is none.
     pub value: Cell,
-    /// What the figure is.
+    /// Description of the figure.
     pub what: String,
     /// Further figures with their names; those that are [`Cell::Nothing`] are not shown.
     pub facts: Vec<(String, Cell)>,
@@ -226,7 +226,7 @@ pub struct Card {
 /// Sentences under a heading of their own.
 #[derive(Debug)]
 pub struct Prose {
-    /// What they are about.
+    /// Subject.
     pub heading: String,
     /// The sentences.
     pub sentences: Vec<Text>,
@@ -235,15 +235,15 @@ pub struct Prose {
 /// A comparison or an advice: a heading, what follows, and the figures behind it.
 #[derive(Debug, Default)]
 pub struct Part {
-    /// What is compared.
+    /// Subject.
     pub heading: String,
-    /// What follows, in a sentence, and how it is to be taken.
+    /// Conclusion in a sentence, with its tone.
     pub conclusion: Option<(Tone, String)>,
-    /// What has to be known before believing it.
+    /// Facts to know before believing it.
     pub warnings: Vec<String>,
     /// The tables.
     pub tables: Vec<Table>,
-    /// What else there is to say.
+    /// Further notes.
     pub notes: Vec<String>,
     /// Tables for who wants every figure.
     pub more: Vec<Table>,
@@ -261,7 +261,7 @@ impl From<Part> for Block {
     }
 }
 
-/// How a conclusion is to be taken.
+/// Tone of a conclusion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
     /// Well.
@@ -275,22 +275,22 @@ pub enum Tone {
 /// A doubt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// What was found.
+    /// The doubt in a sentence.
     pub text: String,
-    /// What to do; empty: nothing.
+    /// Remedy; empty where there is none.
     pub remedy: String,
-    /// What it is about; empty: all.
+    /// Cells it concerns; empty for all.
     pub concerns: String,
 }
 
 /// Figures that are not to be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alert {
-    /// Which they are, in a sentence.
+    /// Names in a sentence.
     pub text: String,
     /// The reasons.
     pub reasons: Vec<String>,
-    /// What to do.
+    /// Remedy.
     pub remedies: Vec<String>,
 }
 
@@ -365,9 +365,9 @@ impl From<&str> for Text {
 /// A table. The cells of its first column name the rows.
 #[derive(Debug, Clone, Default)]
 pub struct Table {
-    /// What it is of, printed above it; empty: what surrounds it says that.
+    /// Title printed above it; empty where its surroundings name it.
     pub title: String,
-    /// What it is of, for who cannot see it; empty: the title.
+    /// Description for readers who cannot see it; empty: the title.
     pub label: String,
     /// The same within the table of a page; empty: none.
     pub caption: String,
@@ -434,11 +434,11 @@ impl Table {
 /// A column of a table.
 #[derive(Debug, Clone)]
 pub struct Column {
-    /// What stands above it.
+    /// Head.
     pub head: Head,
-    /// What it holds.
+    /// Content and alignment.
     pub kind: Kind,
-    /// Whether a terminal leaves out the spaces between numbers and units.
+    /// A terminal leaves out the spaces between numbers and units.
     pub tight: bool,
     /// Its cells, from the first row.
     pub cells: Vec<Cell>,
@@ -451,7 +451,7 @@ impl Column {
     }
 }
 
-/// What a column holds.
+/// Content of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Words, aligned to the left.
@@ -462,7 +462,7 @@ pub enum Kind {
     Estimates(Shown, Shown),
 }
 
-/// How much of an estimate is shown.
+/// Parts of an estimate that are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
     /// The value.
@@ -477,7 +477,7 @@ pub enum Shown {
     All,
 }
 
-/// What stands above a column, in each sink that has the column.
+/// Head of a column, in each sink that has the column.
 #[derive(Debug, Clone, Default)]
 pub struct Head {
     /// In a page and in Markdown; `None`: they have no such column.
@@ -490,12 +490,12 @@ pub struct Head {
 }
 
 impl Head {
-    /// Of a column that a page alone has.
+    /// Makes the head of a column that only a page has.
     pub fn page(head: impl Into<String>) -> Self {
         Self { page: Some(head.into()), ..Self::default() }
     }
 
-    /// Of a column that a terminal alone has.
+    /// Makes the head of a column that only a terminal has.
     pub fn terminal(rank: u8, lines: [impl Into<String>; 2]) -> Self {
         Self { page: None, terminal: Some(lines.map(Into::into)), rank: Some(rank) }
     }
@@ -552,7 +552,7 @@ pub struct Estimated {
     pub ends: String,
     /// Number of units behind it.
     pub n: usize,
-    /// Whether there is an interval.
+    /// There is an interval.
     pub known: bool,
 }
 
@@ -598,13 +598,13 @@ impl From<Option<String>> for Cell {
 /// A share for each pair of two levels.
 #[derive(Debug)]
 pub struct HeatMap {
-    /// What it shows, for who cannot see it.
+    /// Description for readers who cannot see it.
     pub label: String,
-    /// What a terminal prints above its names.
+    /// Text above the names of rows in a terminal.
     pub corner: &'static str,
-    /// What rises to the right.
+    /// Quantity that rises to the right.
     pub across: &'static str,
-    /// What rises upwards.
+    /// Quantity that rises upwards.
     pub up: &'static str,
     /// Levels to the right.
     pub columns: Vec<Level>,
@@ -619,7 +619,7 @@ pub struct HeatMap {
 pub struct Level {
     /// Its shortest name.
     pub name: String,
-    /// What it is, for who points at it.
+    /// Explanation for readers who point at it.
     pub hint: String,
 }
 
@@ -632,11 +632,11 @@ pub struct Square {
     pub row: usize,
     /// The share, from 0.
     pub share: f64,
-    /// Whether it has a star.
+    /// It has a star.
     pub marked: bool,
-    /// Whether it has a frame.
+    /// It has a frame.
     pub framed: bool,
-    /// What it is, for who points at it.
+    /// Explanation for readers who point at it.
     pub hint: String,
 }
 

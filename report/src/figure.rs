@@ -17,17 +17,17 @@ use crate::number::{self, Axis};
 pub struct Figure {
     /// Name of its element in the page.
     pub id: Cow<'static, str>,
-    /// What it shows.
+    /// Title.
     pub title: Cow<'static, str>,
-    /// How to read it.
+    /// Caption: a hint for reading it.
     pub caption: String,
-    /// What one would see, for who cannot see it.
+    /// Description for readers who cannot see it.
     pub alt: String,
     /// The horizontal axis, when it is of message sizes; else names.
     pub sizes: Option<SizeAxis>,
     /// Below each other, sharing the horizontal axis.
     pub panels: Vec<Panel>,
-    /// What is drawn into them.
+    /// Points and lines drawn into the panels.
     pub traces: Vec<Trace>,
 }
 
@@ -44,10 +44,10 @@ pub fn placeable(mut figure: Figure) -> Figure {
 /// The horizontal axis of charts over message size.
 #[derive(Debug, Serialize)]
 pub struct SizeAxis {
-    /// What it measures, where that is not the size of messages in bytes.
+    /// Quantity it measures; `None` for message sizes in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<&'static str>,
-    /// Whether it starts out logarithmic; the reader can switch it.
+    /// Starts out logarithmic; the reader can switch it.
     pub log: bool,
     /// Ticks of the logarithmic axis, and what they say.
     pub log_ticks: Ticks,
@@ -67,15 +67,15 @@ pub struct Ticks {
 /// One drawing area of a figure.
 #[derive(Debug, Serialize)]
 pub struct Panel {
-    /// What its vertical axis measures.
+    /// Quantity of its vertical axis.
     pub title: &'static str,
     /// Unit after an SI prefix; `%` for shares.
     pub unit: &'static str,
     /// Ticks of a logarithmic axis; `None` for a linear one.
     pub log_ticks: Option<Ticks>,
-    /// Whether the vertical axis must show zero.
+    /// The vertical axis must show zero.
     pub zero: bool,
-    /// Whether points of shares are joined by lines, as others are.
+    /// Points of shares are joined by lines, as others are.
     #[serde(skip_serializing_if = "is_false")]
     pub joined: bool,
     /// Part of the chart's height.
@@ -171,12 +171,12 @@ pub struct Trace {
     pub series: usize,
     /// The place of its panel.
     pub panel: usize,
-    /// Whether it is the line of a model instead of measured points.
+    /// Line of a model instead of measured points.
     pub model: bool,
-    /// Whether it is an area that is stacked upon those before it in its panel.
+    /// Area stacked upon those before it in its panel.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub area: bool,
-    /// Whether the legend names it; a series is named once a figure.
+    /// The legend names it; a series is named once a figure.
     pub legend: bool,
     /// Horizontal places.
     pub x: X,
@@ -186,7 +186,7 @@ pub struct Trace {
     pub up: Vec<f64>,
     /// From each height to the lower end.
     pub down: Vec<f64>,
-    /// What hovering says, as plotly's markup.
+    /// Texts on hovering, in plotly's markup.
     pub hover: Vec<String>,
 }
 
@@ -246,7 +246,7 @@ impl Trace {
         Self { x, ..trace }
     }
 
-    /// Whether it has nothing to draw.
+    /// Tells if it has nothing to draw.
     pub fn is_empty(&self) -> bool {
         self.y.iter().all(Option::is_none)
     }

@@ -1,4 +1,4 @@
-//! How well a figure is known, in few letters or in words.
+//! Intervals in few letters or in words.
 
 use analysis::result::{Estimate, Method};
 

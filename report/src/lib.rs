@@ -1,24 +1,27 @@
-//! Turns an analysis into something to read: text, HTML, JSON, CSV.
+//! Turns an analysis into something to read: text, HTML, Markdown, JSON, CSV.
 //!
 //! Every output is a pure function of one [`analysis::result::Analysis`], or of
-//! one trial ([`oneshot`]), so
-//! that it can be tested against a golden file. Nothing here measures, reads a
-//! run directory or prints.
+//! one trial ([`oneshot`]), so that it can be tested against a golden file.
+//! Nothing here measures, reads a run directory or prints.
 //!
 //! ```text
-//! Analysis -> series (what belongs into one table) -> words, number, interval (how it is said) -> an output
+//! number, interval, words <- figure, document <- series, studies <- assembly <- terminal, html
+//!                                     document <- sinks
 //! ```
+//!
+//! `studies` turn results into sections of a `document`, `assembly` puts the
+//! sections of a run in order, `sinks` show a document.
 #![forbid(unsafe_code)]
 
 // What a user asks for.
 pub mod csv;
 pub mod doctor;
 pub mod html;
-pub mod json;
 pub mod oneshot;
 pub mod plan;
 pub mod terminal;
 
+pub use sinks::json;
 pub use studies::{receipt, reference, verdict, workload};
 
 // What the outputs share.
@@ -32,9 +35,3 @@ mod series;
 mod sinks;
 mod studies;
 mod words;
-
-/// The former names of figures.
-#[allow(unused_imports)]
-mod chart {
-    pub use crate::figure::{Figure as Chart, Panel, SizeAxis, Ticks, Trace, X, escape, placeable};
-}

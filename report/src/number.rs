@@ -1,4 +1,4 @@
-//! How figures are written: the one place for rounding, units and signs.
+//! Numbers as text: the one place for rounding, units and signs.
 //!
 //! Three significant figures, a unit that keeps the number short, a space
 //! between the two. What is not a number is written as [`NOTHING`].
@@ -46,7 +46,7 @@ pub fn tick(value: f64, write: Axis) -> String {
     .replace(".0 ", " ")
 }
 
-/// What a logarithmic axis measures.
+/// Quantity of a logarithmic axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Axis {
     /// Seconds.

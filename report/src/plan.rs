@@ -19,12 +19,12 @@ const NOISE: [f64; 3] = [0.02, 0.05, 0.15];
 /// The least of `SO_SNDBUF` that Linux gives, as it is told (`SOCK_MIN_SNDBUF`).
 const LEAST_SNDBUF: u64 = 4_608;
 
-/// How long a plan takes, in a sentence.
+/// Duration of a plan in a sentence.
 pub fn expected_time(plan: &Plan) -> String {
     duration(plan)
 }
 
-/// What a plan would do. Ends with a newline.
+/// Describes a plan. Ends with a newline.
 pub fn render(plan: &Plan, style: Style) -> String {
     let mut page = Page::new(style);
     page.heading(&format!("{}: {}", plan.name, plan.title));
@@ -119,7 +119,7 @@ fn duration(plan: &Plan) -> String {
     }
 }
 
-/// How long trials of so many bytes take over links whose rate is known.
+/// Duration of trials of a number of bytes over links whose rate is known.
 fn by_rate(plan: &Plan, bytes: Bytes) -> String {
     let time = |cell: &Cell| Some(bytes.get() as f64 / goodput(cell, &plan.link_of(cell).kind)?);
     let times: Option<Vec<f64>> = plan.cells.iter().map(time).collect();
@@ -148,7 +148,7 @@ fn goodput(cell: &Cell, link: &LinkKind) -> Option<f64> {
     Some((wire * segment / frame).min(window / round_trip))
 }
 
-/// How much longer than a clean trial the time passes of all blocks last, of
+/// Time by which the time passes of all blocks exceed clean trials, of
 /// ends that use their CPUs as expected.
 fn sampling(plan: &Plan, length: Nanos) -> Nanos {
     let Some(receipt) = plan.receipt else { return Nanos::default() };
@@ -158,7 +158,7 @@ fn sampling(plan: &Plan, length: Nanos) -> Nanos {
     Nanos::new(pass.since(length).get().saturating_mul(passes))
 }
 
-/// How long receivers between machines wait for datagrams that were lost.
+/// Time that receivers between machines wait for lost datagrams.
 fn silences(plan: &Plan) -> Nanos {
     let streams = plan.cells.iter().filter(|cell| cell.test == Test::UdpStream).count() as u64;
     let trials = if plan.hosts.is_empty() { 0 } else { streams * u64::from(plan.blocks.most) };

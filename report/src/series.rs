@@ -1,4 +1,4 @@
-//! What belongs into one table: the cells that differ in message size alone.
+//! Cells that belong into one table: those that differ in message size alone.
 
 use std::collections::HashSet;
 
@@ -77,14 +77,14 @@ pub fn metric(cell: &CellResult, metric: Metric) -> Option<&Estimate> {
     cell.metrics.get(&metric).filter(|estimate| estimate.value.is_finite())
 }
 
-/// Whether anything was lost on the way in any cell of a one-way stream: then
+/// Tells if anything was lost on the way in any cell of a one-way stream: then
 /// what was sent stands beside what arrived.
 pub fn lost_any(group: &Group) -> bool {
     let lost = |estimate: &Estimate| estimate.value > 0.0 || estimate.interval.is_some_and(|ends| ends.high > 0.0);
     group.test.is_stream() && group.cells.iter().filter_map(|cell| metric(cell, Metric::LossShare)).any(lost)
 }
 
-/// Whether any cell of the group has a figure of this metric.
+/// Tells if any cell of the group has a figure of this metric.
 pub fn has(group: &Group, name: Metric) -> bool {
     group.cells.iter().any(|cell| metric(cell, name).is_some())
 }
@@ -99,7 +99,7 @@ pub const OTHER_TIMES: [Kind; 3] = [
     ("beyond least", |cell| cell.beyond_least.as_ref()),
 ];
 
-/// Whether a cost model of the series counts wake-ups.
+/// Tells if a cost model of the series counts wake-ups.
 pub fn counts_wakeups(group: &Group) -> bool {
     let fits = group.models.iter().filter_map(|model| match &model.outcome {
         FitOutcome::Fitted(fit) => Some(fit),
@@ -113,7 +113,7 @@ pub fn percentile(latency: Option<&Latency>, percent: f64) -> Option<&Estimate> 
     latency?.percentiles.iter().find(|entry| (entry.percent - percent).abs() < 1e-6).map(|entry| &entry.estimate)
 }
 
-/// What kept a cell from being faster, in one word.
+/// The limit of a cell in one word.
 pub const fn limit(limit: Option<Limit>) -> &'static str {
     match limit {
         Some(Limit::SenderCpu) => "sender",

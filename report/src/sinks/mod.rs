@@ -1,6 +1,7 @@
-//! How a document is shown: one file for each form.
+//! Forms of a document, a file each.
 
 pub mod html;
+pub mod json;
 pub mod markdown;
 pub mod terminal;
 

@@ -75,7 +75,7 @@ fn cells(label: &str, map: &BufferMap, places: &[usize]) -> Table {
         .labelled(label, "Goodput by pair of buffers")
 }
 
-/// What became of the buffers that one end asked for.
+/// Table of the buffers that one end asked for and got.
 fn levels(end: &str, levels: &[BufferLevel]) -> Table {
     let asked_by = format!("{}, asked", capital(end));
     Rows::of(levels)
@@ -134,7 +134,7 @@ fn asked(level: &BufferLevel) -> String {
     level.asked.map(Bytes::get).map_or("by itself".to_owned(), number::whole)
 }
 
-/// What the kernel told.
+/// A buffer size as the kernel tells it.
 fn told(value: Option<i64>) -> String {
     value.map_or(NOTHING.to_owned(), number::signed)
 }
@@ -149,7 +149,7 @@ fn name(level: &BufferLevel) -> String {
     level.in_flight.map_or_else(|| asked(level), |_| packets(level.in_flight))
 }
 
-/// How much of its best a cell is: of the limit of the wire, or, of a link
+/// Share of the best that a cell reaches: of the limit of the wire, or, on a link
 /// without a rate, of the plateau or the fastest cell.
 fn share(map: &BufferMap, cell: &BufferCell) -> f64 {
     cell.limit_share.unwrap_or_else(|| {
@@ -158,7 +158,7 @@ fn share(map: &BufferMap, cell: &BufferCell) -> f64 {
     })
 }
 
-/// What [`share`] is of.
+/// The whole of which [`share`] is a part.
 fn share_of(map: &BufferMap) -> &'static str {
     if map.cells.iter().any(|cell| cell.limit_share.is_some()) { "of what the wire leaves room for" } else { "of the plateau" }
 }
@@ -275,7 +275,7 @@ fn predicted(map: &BufferMap) -> Option<String> {
     ))
 }
 
-/// What the kernel gave though less was asked for.
+/// The smallest send buffer that the kernel gives.
 fn least(map: &BufferMap) -> Option<String> {
     let clamped = |level: &&BufferLevel| level.asked.zip(level.set).is_some_and(|(asked, set)| set > 2 * asked.get().cast_signed());
     let set = map.senders.iter().filter(clamped).filter_map(|level| level.set).min()?;
@@ -297,7 +297,7 @@ fn beyond(map: &BufferMap) -> Option<String> {
     ))
 }
 
-/// How the map is read.
+/// Legend of the map.
 fn legend(map: &BufferMap) -> String {
     format!(
         "Goodput as a share {}. Packets are segments seen under way, the median over trials with the other buffer at its largest; * is a notch.",

@@ -1,12 +1,27 @@
 //! Every cell's figures: tables of each series, and what their heads mean.
 
 use analysis::result::{Analysis, CellResult, Latency, Metric, Unit};
+use model::{Cell as Conditions, Pacing};
 
 use crate::document::{Block, Cell, Head, Kind, Rows, Section, Shown, Table};
 use crate::number;
 use crate::series::{Group, Kind as Times, OTHER_TIMES, counts_wakeups, has, limit, lost_any, metric, percentile};
 use crate::words::metric::writer;
-use crate::words::{self, capital, factor};
+use crate::words::{self, capital};
+
+/// Note on cells in which both ends send.
+const BOTH_WAYS: &str = "goodput back to the sender; nothing says which way an end's CPU time went, so CPU per message is left out";
+
+/// Note on cells whose datagrams are stamped.
+const STAMPS: &str = "how much longer than the shortest of its trial a datagram took: it needs no common clock";
+
+/// Note on cells whose sender spins.
+const SPINS: &str = "a sender that spins until a message's time has come has no CPU per message: the time is the waiting's";
+
+/// Tells if the sender of a cell spins.
+fn spins(cell: &Conditions) -> bool {
+    cell.rate.is_some() && cell.pacing == Pacing::Spin
+}
 
 /// Tables of every series; those of `variants`, which other sections sum up, are folded.
 pub fn section(groups: &[Group], variants: &[Group], coefficients: Option<Block>) -> Section {
@@ -101,11 +116,11 @@ fn page_column<'a>(rows: Rows<'a, CellResult>, (head, name): PageColumn) -> Rows
     rows.column(Head::page(head), kind, move |cell| Cell::estimate(metric(cell, name), writer(name)))
 }
 
-/// What a series leaves out, and why.
+/// Figures that a series leaves out, with the reason.
 fn note(group: &Group) -> Option<&'static str> {
     if has(group, Metric::BackGoodputBitPerS) {
         Some("Both ends sent: nothing says which way an end's CPU time went, so CPU per message is left out.")
-    } else if group.cells.iter().any(|cell| factor::spins(&cell.cell)) {
+    } else if group.cells.iter().any(|cell| spins(&cell.cell)) {
         Some("A sender that spins until a message's time has come has no CPU per message: the time is the waiting's.")
     } else {
         None
@@ -234,7 +249,7 @@ fn cpu(head: &'static str) -> [TerminalColumn; 2] {
     [column("sender", Metric::SenderCpuPerMessageNs), column("receiver", Metric::ReceiverCpuPerMessageNs)]
 }
 
-/// Only where something can be lost.
+/// Column of losses, where something can be lost.
 fn loss(group: &Group, head: &'static str) -> Option<TerminalColumn> {
     has(group, Metric::LossShare).then_some((8, ["", head], Metric::LossShare, Shown::Value))
 }
@@ -252,7 +267,7 @@ fn limits_and_extras(group: &Group, rows: Rows<'_, CellResult>) -> Table {
     with(rows, extras.into_iter().filter(|(_, _, name, _)| has(group, *name))).table()
 }
 
-/// What the heads in a terminal mean; `None` without tables.
+/// Meanings of the heads in a terminal; `None` without tables.
 pub fn legend(analysis: &Analysis, groups: &[Group]) -> Option<Section> {
     if groups.is_empty() {
         return None;
@@ -261,7 +276,7 @@ pub fn legend(analysis: &Analysis, groups: &[Group]) -> Option<Section> {
     let reach = format!("farther end of the {asked} interval; ±? where trials are too few for one");
     let any = |name: Metric| groups.iter().any(|group| has(group, name));
     let streams = groups.iter().any(|group| group.test.is_stream());
-    let spins = groups.iter().flat_map(|group| &group.cells).any(|cell| factor::spins(&cell.cell));
+    let spins = groups.iter().flat_map(|group| &group.cells).any(|cell| spins(&cell.cell));
     let all = [
         (true, "±", reach.as_str()),
         (streams, "bit/s", "goodput at the receiver, with the ± of messages/s"),
@@ -279,9 +294,9 @@ pub fn legend(analysis: &Analysis, groups: &[Group]) -> Option<Section> {
             "rate",
             "as limit: what was offered was sent; round trips count from the intended time of a request, uncorrected from the actual one",
         ),
-        (any(Metric::BackGoodputBitPerS), "back", factor::BOTH_WAYS),
-        (any(Metric::JitterNs), "beyond", factor::STAMPS),
-        (spins, "–", factor::SPINS),
+        (any(Metric::BackGoodputBitPerS), "back", BOTH_WAYS),
+        (any(Metric::JitterNs), "beyond", STAMPS),
+        (spins, "–", SPINS),
         (analysis.irq_pooled, "CPU", "with interrupt time, which comes in ticks and is pooled over the trials of a cell"),
         (groups.iter().any(|group| !group.test.is_stream()), "p50…", "round trips of all trials merged, with intervals over blocks"),
     ];

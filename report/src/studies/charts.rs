@@ -54,7 +54,7 @@ fn goodput(groups: &[Numbered]) -> Figure {
     }
 }
 
-/// What a figure over size shows, series by series.
+/// Description of a figure over size, series by series.
 fn alt(what: &str, groups: &[Numbered], name: Metric, write: fn(f64) -> String) -> String {
     let mut text = what.to_owned();
     for (_, group) in groups {

@@ -136,7 +136,7 @@ fn sentences(group: &Group) -> Vec<String> {
     sentences
 }
 
-/// What a model explains.
+/// Name of a model's quantity.
 pub const fn name(quantity: Quantity) -> &'static str {
     match quantity {
         Quantity::Elapsed => "elapsed time",
@@ -145,7 +145,7 @@ pub const fn name(quantity: Quantity) -> &'static str {
     }
 }
 
-/// What a cost is counted by.
+/// Name of the unit of a cost.
 pub const fn term(term: Term) -> &'static str {
     match term {
         Term::Message => "message",
@@ -156,7 +156,7 @@ pub const fn term(term: Term) -> &'static str {
     }
 }
 
-/// What lies at a break of the line: `MTU: fragments`.
+/// Threshold at a break of the line: `MTU: fragments`.
 fn threshold(point: &Breakpoint) -> String {
     match point.name.as_deref() {
         Some("MTU") => "MTU: fragments".to_owned(),
@@ -216,7 +216,7 @@ fn terms(piece: &Piece) -> String {
     not.into_iter().fold(phrases.join(" plus "), |text, entry| format!("{text} and {}", not_shown(entry)))
 }
 
-/// What is said of a cost that may be nothing: never a figure below 0.
+/// Sentence about a cost that may be nothing: never a figure below 0.
 fn not_shown(entry: &TermEstimate) -> String {
     let bound = at_most(entry).map_or(String::new(), |most| format!(" ({most})"));
     format!("no cost per {} shown{bound}", term(entry.term))
@@ -228,7 +228,7 @@ fn at_most(entry: &TermEstimate) -> Option<String> {
     Some(format!("at most {} ns", number::significant(most, 2)))
 }
 
-/// How many of a term's unit a message had.
+/// Number of a term's units per message.
 fn counted(entry: &TermEstimate) -> Option<String> {
     let [least, most] = entry.counted?;
     Some(format!("{} to {} of them per message", number::significant(least, 2), number::significant(most, 2)))
@@ -247,7 +247,7 @@ fn extent(piece: &Piece, fit: &Fit) -> String {
     }
 }
 
-/// Why there is no line, said once for all quantities with the same reason.
+/// Reasons for no line, each once for all its quantities.
 fn refusals(group: &Group) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for model in &group.models {

@@ -7,7 +7,7 @@ use crate::document::{Block, Cell, Head, Kind, Rows, Section, Shown};
 use crate::interval::{plus_minus, range};
 use crate::number::{self, NOTHING, tight};
 
-/// What a reader has to know of the ratios.
+/// Explanation of the ratios.
 const LEGEND: &str =
     "The ratio is today's over the published figure. It says how far the two are apart; what differs between them is everything.";
 

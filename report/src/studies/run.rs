@@ -11,7 +11,7 @@ use crate::series::{Group, metric, percentile};
 use crate::words::{capital, list, plural};
 use crate::{clock, interval, number};
 
-/// What stands above everything.
+/// Makes the head of the report.
 pub fn masthead(analysis: &Analysis) -> Masthead {
     let run = &analysis.run;
     let host = analysis.hosts.first().map(host);
@@ -94,7 +94,7 @@ fn card(group: &Group) -> Card {
     }
 }
 
-/// What was run, and where: the plan, then facts of the hosts, folded.
+/// Makes the section of the set-up: the plan, then facts of the hosts, folded.
 pub fn setup(analysis: &Analysis) -> Section {
     let plan = plan(analysis).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let mut blocks = vec![Block::Heading("Plan".into()), Block::Terms("facts", plan)];
@@ -211,7 +211,7 @@ fn merged(hosts: &[HostFacts], of: impl Fn(&HostFacts) -> BTreeMap<String, Strin
     rows.into_iter().collect()
 }
 
-/// How to read a page: words and methods.
+/// Makes the guide to a page: words and methods.
 pub fn guide(analysis: &Analysis) -> Section {
     let terms = [
         ("Message", "What a process hands to one send call; its size is in bytes of payload."),
@@ -264,7 +264,7 @@ pub fn ended(analysis: &Analysis) -> String {
     )
 }
 
-/// What a reader must know first when the machine disturbed half of the trials
+/// Warning that comes first when the machine disturbed half of the trials
 /// or more: in how many, how, and what that does to the figures.
 pub fn disturbed(analysis: &Analysis) -> Option<String> {
     let found = analysis.disturbed;
@@ -289,7 +289,7 @@ pub fn disturbed(analysis: &Analysis) -> Option<String> {
     Some(text + cpu)
 }
 
-/// How many cells are known as well as was asked for, and which is known worst.
+/// Number of cells known as well as was asked for, and the one known worst.
 pub fn precision(analysis: &Analysis) -> String {
     let wanted = analysis.run.plan.blocks.interval;
     let time = |cell: &CellResult| metric(cell, Metric::TimePerMessageNs).copied();
@@ -314,7 +314,7 @@ pub fn precision(analysis: &Analysis) -> String {
     text
 }
 
-/// How intervals were found, from how many units, at which coverage.
+/// Methods of the intervals, with the number of units and the coverage.
 pub fn methods(analysis: &Analysis) -> Vec<String> {
     let mut seen: BTreeMap<&'static str, (usize, usize, f64, Method)> = BTreeMap::new();
     for estimate in estimates(analysis) {
@@ -336,7 +336,7 @@ pub fn methods(analysis: &Analysis) -> Vec<String> {
     seen.into_iter().map(one).collect()
 }
 
-/// What a finding concerns: `A; B; and 3 more cells`. In how many trials stands in its text.
+/// Cells that a finding concerns: `A; B; and 3 more cells`. Its text has the number of trials.
 pub fn concerns(finding: &Finding) -> String {
     let more = finding.cell_count.saturating_sub(finding.cells.len());
     let mut cells = finding.cells.join("; ");

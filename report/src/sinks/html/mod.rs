@@ -209,7 +209,7 @@ fn class(column: &Column) -> &'static str {
     if column.kind == Kind::Words { "words" } else { "" }
 }
 
-/// Where `marked`, words are told apart from figures up to their heads.
+/// Writes a table; where `marked`, the heads of words are marked as well.
 fn table(table: &Table, caption: &str, marked: bool) -> Markup {
     let style = if table.style.is_empty() && marked { "every verdicts" } else { table.style };
     let columns: Vec<(&Column, &str)> = table.columns.iter().filter_map(|column| Some((column, column.head.page.as_deref()?))).collect();

@@ -1,4 +1,4 @@
-//! What every page has: its head, its parts, its scripts and their data.
+//! Parts of every page: head, sections, scripts and their data.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 

@@ -27,7 +27,7 @@ pub fn document(page: &mut Page, document: &Document) {
     ranked.into_iter().for_each(|one| section(page, one));
 }
 
-/// What stands above everything.
+/// Writes the head of the report.
 fn masthead(page: &mut Page, masthead: &Masthead) {
     if !masthead.heading.is_empty() {
         page.heading(&masthead.heading);

@@ -5,10 +5,10 @@ use anstyle::{AnsiColor, Effects, Style as Paint};
 use super::table::{Column, table};
 use super::wrap::wrap;
 
-/// How the terminal takes it.
+/// Properties of the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
-    /// Whether to colour; `cli` asks for it only on a terminal without `NO_COLOR`.
+    /// Use colour; `cli` asks for it only on a terminal without `NO_COLOR`.
     pub colour: bool,
     /// Columns of the terminal. Less than 80 counts as 80.
     pub width: usize,
@@ -66,7 +66,7 @@ impl Page {
         self.lines(text, indent, indent, FAINT);
     }
 
-    /// What a head of a column means.
+    /// Meaning of a column's head.
     pub fn legend(&mut self, key: &str, meaning: &str) {
         self.lines(&format!("{key:<5} {meaning}"), 0, 6, FAINT);
     }

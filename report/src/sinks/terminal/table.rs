@@ -52,7 +52,7 @@ pub fn table(mut columns: Vec<Column>, width: usize) -> (Vec<String>, Vec<String
     (heads, rows)
 }
 
-/// What the columns take with the gaps between them.
+/// Width of the columns with the gaps between them.
 pub fn total(columns: &[Column]) -> usize {
     columns.iter().map(Column::width).sum::<usize>() + GAP * columns.len().saturating_sub(1)
 }

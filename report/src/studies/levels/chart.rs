@@ -9,7 +9,7 @@ use crate::document::Figure;
 use crate::figure::{Panel, SizeAxis, Trace, X};
 use crate::number::{self, Axis};
 
-/// Of each series the ratios by level; of streams the curve over sizes, of
+/// Draws the ratios of each series by level; for streams the curve over sizes, for
 /// requests and responses their times.
 pub fn all(study: &LevelStudy) -> Vec<Figure> {
     let mut charts = Vec::new();
@@ -62,7 +62,7 @@ impl<'a> Places<'a> {
         members.into_iter().map(|(_, place, name)| (place, name)).collect()
     }
 
-    /// Whether a line from one to the next means anything.
+    /// Tells if a line from one level to the next means anything.
     fn is_ladder(&self) -> bool {
         self.at.iter().all(Option::is_some)
     }

@@ -1,20 +1,21 @@
 //! Conditions beside their base level.
 
 mod chart;
-mod part;
 mod words;
 
+use analysis::result::levels::{Compared, Level, SeriesLevels};
 use analysis::result::{Analysis, LevelStudy};
+use model::plan::Factor;
 
-use crate::document::Section;
-use crate::number;
+use crate::document::{Part, Section, Table, Tone};
+use crate::number::{self, NOTHING};
 
-/// What a study of levels shows.
+/// Makes the section of a study of levels.
 pub fn section(study: &LevelStudy, analysis: &Analysis) -> Section {
     let confidence = number::percent(analysis.run.plan.blocks.confidence);
-    let mut parts = vec![part::findings(study).into()];
+    let mut parts = vec![findings(study).into()];
     for factor in &study.factors {
-        parts.extend(factor.series.iter().enumerate().map(|(place, series)| part::series(factor.factor, series, place == 0).into()));
+        parts.extend(factor.series.iter().enumerate().map(|(place, series)| part(factor.factor, series, place == 0).into()));
     }
     Section::study(
         "levels",
@@ -26,4 +27,166 @@ pub fn section(study: &LevelStudy, analysis: &Analysis) -> Section {
         chart::all(study),
         parts,
     )
+}
+
+/// Findings that a terminal has patience for; a page as well: the farthest lead.
+const MOST_FINDINGS: usize = 16;
+
+/// Figures beyond a factor of two.
+fn findings(study: &LevelStudy) -> Part {
+    let shown = study.findings.iter().filter(|finding| finding.shown).count() as u64;
+    let conclusion = match shown {
+        0 => "No figure is shown to be beyond a factor of two of its base.".to_owned(),
+        1 => "1 figure is shown to be beyond a factor of two of its base.".to_owned(),
+        many => format!("{} figures are shown to be beyond a factor of two of their base.", number::whole(many)),
+    };
+    let mut notes: Vec<String> =
+        study.findings.iter().take(MOST_FINDINGS).map(words::finding).map(|text| crate::words::capital(&text)).collect();
+    let rest = study.findings.len().saturating_sub(MOST_FINDINGS);
+    if rest > 0 {
+        notes.push(format!("{rest} more, less far: in the tables, and one by one in the JSON."));
+    }
+    let tone = if shown > 0 { Tone::Open } else { Tone::Good };
+    Part { heading: "Beyond a factor of two".to_owned(), conclusion: Some((tone, conclusion)), notes, ..Part::default() }
+}
+
+/// One series at each level. What the levels took is said where `first`.
+fn part(factor: Factor, series: &SeriesLevels, first: bool) -> Part {
+    let mut part = Part { heading: format!("{}: {}", words::factor(factor), series.series), ..Part::default() };
+    part.tables.push(all_sizes(series));
+    let headline = if series.test.is_stream() { Compared::Throughput } else { Compared::RoundTripP50 };
+    if series.sizes.len() > 1 || headline != Compared::Throughput {
+        part.tables.extend(absolute(series, headline));
+    }
+    if let Some(took) = took(series) {
+        if first { part.tables.push(took) } else { part.more.push(took) }
+    }
+    for compared in Compared::ALL {
+        part.more.extend(by_size(series, *compared));
+    }
+    part.notes.extend(words::curves(series));
+    let mut places: Vec<&str> = series.steps.iter().map(|step| step.at.as_str()).collect();
+    places.dedup();
+    for at in places {
+        part.notes.push(words::steps(factor, at, &series.steps.iter().filter(|step| step.at == at).collect::<Vec<_>>()));
+    }
+    part.notes.extend(series.both.iter().map(words::both));
+    if first {
+        part.notes.extend(notes(series));
+    }
+    part
+}
+
+/// Jobs replaced on the hosts, and load outside a pid namespace.
+fn notes(series: &SeriesLevels) -> Vec<String> {
+    let took = || series.levels.iter().filter_map(|level| level.took.as_ref());
+    let mut replaced: Vec<&String> = took().flat_map(|took| &took.replaced).collect();
+    replaced.sort_unstable();
+    replaced.dedup();
+    let replaced: Vec<String> = replaced.into_iter().cloned().collect();
+    let mut notes = Vec::new();
+    if !replaced.is_empty() {
+        notes.push(format!("What these hosts lack of the jobs of the load was replaced: {}.", crate::words::list(&replaced)));
+    }
+    notes.extend(
+        took().find_map(|took| took.not_caged.as_ref()).map(|why| format!("The load was not in a pid namespace of its own: {why}")),
+    );
+    notes
+}
+
+/// Ratios of all sizes together.
+fn all_sizes(series: &SeriesLevels) -> Table {
+    let stream = series.test.is_stream();
+    let known: Vec<Compared> = Compared::ALL
+        .iter()
+        .copied()
+        .filter(|compared| stream || !compared.is_difference())
+        .filter(|compared| series.levels.iter().any(|level| level.figures.contains_key(compared)))
+        .collect();
+    let mut heads = vec!["level".to_owned()];
+    heads.extend(known.iter().map(|compared| words::head(*compared, stream).to_owned()));
+    let cell = |level: &Level, compared: Compared| {
+        let mean = level.figures.get(&compared).and_then(|figure| figure.mean);
+        match mean {
+            Some(mean) if compared.is_difference() && words::is_shown(&mean, 0.0) => number::change(mean.value),
+            Some(mean) if compared.is_difference() && mean.interval.is_some() => "none shown".to_owned(),
+            Some(_) if compared.is_difference() => "not shown".to_owned(),
+            mean => words::ratio(mean.as_ref()),
+        }
+    };
+    let row = |level: &Level| std::iter::once(level.name.clone()).chain(known.iter().map(|compared| cell(level, *compared))).collect();
+    let sizes = match series.sizes.as_slice() {
+        [one] => format!("{} B", number::whole(one.get())),
+        sizes => format!("all {} sizes together, their geometric mean", sizes.len()),
+    };
+    let lost = if known.contains(&Compared::Loss) { "; lost: so much more than there" } else { "" };
+    Table::of_figures(format!("Against {}, {sizes}{lost}", series.base()), heads, series.levels.iter().skip(1).map(row).collect())
+}
+
+/// The medians at each level and size.
+fn absolute(series: &SeriesLevels, compared: Compared) -> Option<Table> {
+    let stream = series.test.is_stream();
+    let (title, write): (&str, fn(f64) -> String) = match compared {
+        Compared::Throughput => ("Goodput in bit/s", number::count),
+        _ => ("Median round trip", number::time),
+    };
+    let cell = |level: &Level, place: usize| -> String {
+        let value = level.figures.get(&compared).and_then(|figure| figure.by_size.get(place)?.value);
+        value.map_or(NOTHING.to_owned(), |value| {
+            format!("{} {}", number::tight(&write(value.value)), number::tight(&crate::interval::plus_minus(&value)))
+        })
+    };
+    let row = |level: &Level| std::iter::once(level.name.clone()).chain((0..series.sizes.len()).map(|place| cell(level, place))).collect();
+    let known = series.levels.iter().any(|level| level.figures.contains_key(&compared));
+    known.then(|| Table::of_figures(format!("{title} by {}", of_size(stream)), heads(series), series.levels.iter().map(row).collect()))
+}
+
+const fn of_size(stream: bool) -> &'static str {
+    if stream { "message size" } else { "size of request and response" }
+}
+
+fn heads(series: &SeriesLevels) -> Vec<String> {
+    std::iter::once("level".to_owned()).chain(series.sizes.iter().map(|size| format!("{} B", number::whole(size.get())))).collect()
+}
+
+/// Every figure at each level and size: the median, and against the base.
+fn by_size(series: &SeriesLevels, compared: Compared) -> Option<Table> {
+    let stream = series.test.is_stream();
+    let write = words::writer(compared, stream);
+    let cell = |level: &Level, place: usize| -> Option<String> {
+        let figure = level.figures.get(&compared)?.by_size.get(place)?;
+        let value = words::between(&figure.value?, write);
+        Some(match figure.against_base {
+            Some(difference) if compared.is_difference() => format!("{value}; {}", words::between(&difference, number::change)),
+            Some(ratio) => format!("{value}; × {}", words::between(&ratio, words::times)),
+            None => value,
+        })
+    };
+    let row = |level: &Level| -> Vec<String> {
+        let cells = (0..series.sizes.len()).map(|place| cell(level, place).unwrap_or_else(|| NOTHING.to_owned()));
+        std::iter::once(level.name.clone()).chain(cells).collect()
+    };
+    let known = series.levels.iter().any(|level| level.figures.contains_key(&compared));
+    let against = if compared.is_difference() { "and less the base" } else { "and over the base" };
+    let title = format!("{}, {against}", crate::words::capital(words::compared(compared, stream)));
+    known.then(|| Table::of_figures(title, heads(series), series.levels.iter().map(row).collect()))
+}
+
+/// CPU time and bandwidth that the conditions took; `None` where none took any.
+fn took(series: &SeriesLevels) -> Option<Table> {
+    let levels: Vec<(&str, Vec<(&'static str, String)>)> =
+        series.levels.iter().filter_map(|level| Some((level.name.as_str(), words::took(level.took.as_ref()?)))).collect();
+    let mut heads: Vec<&'static str> = Vec::new();
+    for (head, _) in levels.iter().flat_map(|(_, cells)| cells) {
+        if !heads.contains(head) {
+            heads.push(head);
+        }
+    }
+    let row = |(name, cells): &(&str, Vec<(&'static str, String)>)| {
+        let cell = |head: &&'static str| cells.iter().find(|(known, _)| known == head).map_or(NOTHING.to_owned(), |(_, text)| text.clone());
+        std::iter::once((*name).to_owned()).chain(heads.iter().map(cell)).collect()
+    };
+    let rows: Vec<Vec<String>> = levels.iter().map(row).collect();
+    let names = std::iter::once("level").chain(heads.iter().copied()).map(str::to_owned).collect();
+    (!heads.is_empty()).then(|| Table::of_figures("What the levels really took", names, rows))
 }

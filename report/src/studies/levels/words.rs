@@ -79,7 +79,7 @@ pub fn between(estimate: &Estimate, write: fn(f64) -> String) -> String {
     }
 }
 
-/// Whether an interval leaves `none`, the mark of no difference, out.
+/// Tells if an interval excludes `none`, the mark of no difference.
 pub fn is_shown(estimate: &Estimate, none: f64) -> bool {
     estimate.interval.is_some_and(|ends| ends.low > none || ends.high < none)
 }
@@ -114,7 +114,7 @@ pub fn finding(finding: &LevelFinding) -> String {
     )
 }
 
-/// What each unit of a ladder costs.
+/// Cost of each unit of a ladder.
 pub fn steps(factor: Factor, at: &str, steps: &[&Step]) -> String {
     let unit = match factor {
         Factor::LinkLoad => "pair",
@@ -154,7 +154,7 @@ pub fn both(both: &BothLoaded) -> String {
     format!("{what}; {follows}.")
 }
 
-/// How the curve over sizes changes with the level.
+/// Change of the curve over sizes with the level.
 pub fn curves(series: &SeriesLevels) -> Option<String> {
     let of = |wanted: Shown| -> Vec<String> {
         let levels = series.levels.iter().skip(1).filter_map(|level| Some((level, level.curve?)));
@@ -200,7 +200,7 @@ pub fn rung(factor: Factor, name: &str) -> Option<(Option<&str>, u32)> {
     }
 }
 
-/// What a level took, in a cell of a table each: heads and figures.
+/// CPU time and bandwidth that a level took: heads and figures of a table.
 pub fn took(took: &Took) -> Vec<(&'static str, String)> {
     let cpus = |value: f64| format!("{} CPU", times(value));
     let figure = |estimate: &Option<Estimate>, write: fn(f64) -> String| {

@@ -3,7 +3,7 @@
 use analysis::result::open_loop::{OpenLoopSeries, RateResult};
 use analysis::result::{Analysis, CellResult, Latency, OpenLoopStudy};
 
-use super::words;
+use super::{knee, per_second, saturation};
 use crate::document::Figure;
 use crate::figure::{Panel, SizeAxis, Trace, X};
 use crate::number::{self, Axis};
@@ -15,7 +15,7 @@ pub fn all(study: &OpenLoopStudy, analysis: &Analysis) -> Vec<Figure> {
     drawn.enumerate().flat_map(|(place, series)| [against_rate(place, series, analysis), curves(place, series)]).collect()
 }
 
-/// Which times, counted from where, and of how much of them.
+/// Name of a curve, its times, and the percentile.
 type Kind = (&'static str, fn(&CellResult) -> Option<&Latency>, f64);
 
 const KINDS: [Kind; 4] = [
@@ -29,7 +29,7 @@ fn against_rate(place: usize, series: &OpenLoopSeries, analysis: &Analysis) -> F
     let trace = |(at, (name, of, percent)): (usize, &Kind)| {
         let points = series.rates.iter().filter_map(|rate| {
             let estimate = percentile(of(analysis.cells.get(rate.cell)?), *percent)?;
-            Some((rate.offered_per_s, words::per_second(rate.offered_per_s), *estimate))
+            Some((rate.offered_per_s, per_second(rate.offered_per_s), *estimate))
         });
         Trace::measured(name, at, points, 1e-9, number::time)
     };
@@ -39,7 +39,7 @@ fn against_rate(place: usize, series: &OpenLoopSeries, analysis: &Analysis) -> F
         id: format!("rates-{place}").into(),
         title: format!("Latency against offered rate, {}, {} B", series.series, number::whole(series.size.get())).into(),
         caption: "From when requests were due, and from when they were sent. Where the two part, requests wait for those before them. Bars are intervals over blocks.".into(),
-        alt: format!("Latency against offered rate. {}", words::knee(series, analysis).unwrap_or_else(|| words::saturation(series))),
+        alt: format!("Latency against offered rate. {}", knee(series, analysis).unwrap_or_else(|| saturation(series))),
         sizes: Some(SizeAxis::of_numbers("offered, a second", ends[0], ends[1], true)),
         panels: vec![Panel::log("round trip", "s", &traces, Axis::Seconds).joined(true)],
         traces,
@@ -59,7 +59,7 @@ fn curves(place: usize, series: &OpenLoopSeries) -> Figure {
     let mut traces = Vec::new();
     for rate in telling(series) {
         for (from, curve) in [("due", &rate.corrected), ("sent", &rate.uncorrected)] {
-            let name = format!("{} from {from}", words::per_second(rate.offered_per_s));
+            let name = format!("{} from {from}", per_second(rate.offered_per_s));
             let mut trace = Trace::named(&name, traces.len(), 0);
             let percent = |percent: f64| if percent < 100.0 { format!("p{percent}") } else { "max".to_owned() };
             trace.x = X::Names(curve.iter().map(|[at, _]| percent(*at)).collect());
@@ -77,7 +77,7 @@ fn curves(place: usize, series: &OpenLoopSeries) -> Figure {
                 .into(),
         alt: format!(
             "Percentiles of round trips at {}.",
-            telling(series).iter().map(|rate| words::per_second(rate.offered_per_s)).collect::<Vec<_>>().join(", ")
+            telling(series).iter().map(|rate| per_second(rate.offered_per_s)).collect::<Vec<_>>().join(", ")
         ),
         sizes: None,
         panels: vec![Panel::log("round trip", "s", &traces, Axis::Seconds).joined(true)],

@@ -1,17 +1,16 @@
 //! Rates that were offered.
 
 mod chart;
-mod words;
 
 use analysis::result::open_loop::{OpenLoopSeries, RateResult};
-use analysis::result::{Analysis, Latency, OpenLoopStudy};
+use analysis::result::{Analysis, Estimate, Latency, OpenLoopStudy};
 
 use crate::document::{Part, Section, Table, Tone};
 use crate::number::{self, NOTHING, tight};
 use crate::series::percentile;
 use crate::{interval, words as shared};
 
-/// What a study of rates shows.
+/// Makes the section of a study of rates.
 pub fn section(study: &OpenLoopStudy, analysis: &Analysis) -> Section {
     Section::study(
         "open-loop",
@@ -29,9 +28,9 @@ fn part(series: &OpenLoopSeries, analysis: &Analysis) -> Part {
     let tone = if series.saturation.missed_per_s.is_some() { Tone::Open } else { Tone::Good };
     let mut part = Part {
         heading: format!("{}, {} B, by the clock", series.series, number::whole(series.size.get())),
-        conclusion: Some((tone, words::saturation(series))),
+        conclusion: Some((tone, saturation(series))),
         tables: vec![sent(series)],
-        notes: words::knee(series, analysis).into_iter().collect(),
+        notes: knee(series, analysis).into_iter().collect(),
         ..Part::default()
     };
     part.tables.extend(round_trips(series, analysis));
@@ -40,7 +39,7 @@ fn part(series: &OpenLoopSeries, analysis: &Analysis) -> Part {
 }
 
 fn offered(rate: &RateResult) -> String {
-    format!("{}/s", number::significant(rate.offered_per_s, 4))
+    per_second(rate.offered_per_s)
 }
 
 fn sent(series: &OpenLoopSeries) -> Table {
@@ -89,7 +88,7 @@ fn round_trips(series: &OpenLoopSeries, analysis: &Analysis) -> Option<Table> {
     })
 }
 
-/// How late sends were.
+/// Table of how late sends were.
 fn lateness(series: &OpenLoopSeries, analysis: &Analysis) -> Option<Table> {
     let known = series.rates.iter().filter_map(|rate| Some((rate, analysis.cells.get(rate.cell)?.lateness.as_ref()?)));
     let row = |(rate, latency): (&RateResult, &Latency)| {
@@ -100,4 +99,51 @@ fn lateness(series: &OpenLoopSeries, analysis: &Analysis) -> Option<Table> {
     let rows: Vec<Vec<String>> = known.map(row).collect();
     let title = format!("How late sends began, with a sender that {}", shared::pacing(series.pacing));
     (!rows.is_empty()).then(|| Table::of_figures(title, vec!["offered", "p50", "p90", "p99", "p99.9", "max"], rows))
+}
+
+/// Messages or transactions a second.
+fn per_second(rate: f64) -> String {
+    format!("{}/s", number::significant(rate, 4))
+}
+
+/// Up to which rate the series kept to its schedule.
+fn saturation(series: &OpenLoopSeries) -> String {
+    let found = &series.saturation;
+    let most = found.most_sent_per_s.map_or(String::new(), |most| {
+        format!("; the most that was sent is {} {}", per_second(most.value), tight(&interval::plus_minus(&most)))
+    });
+    match (found.reached_per_s, found.missed_per_s) {
+        (Some(reached), Some(missed)) if missed > reached => {
+            format!("Kept up to {} and saturated at {}{most}.", per_second(reached), per_second(missed))
+        }
+        (Some(reached), _) => format!("Every rate was reached, up to {}: it saturates beyond.", per_second(reached)),
+        (None, Some(missed)) => format!("Not even the smallest rate, {}, was reached{most}.", per_second(missed)),
+        (None, None) => "Nothing was measured.".to_owned(),
+    }
+}
+
+/// Rate at which corrected times leave uncorrected ones.
+fn knee(series: &OpenLoopSeries, analysis: &Analysis) -> Option<String> {
+    let p99 = |place: usize| -> Option<[Estimate; 2]> {
+        let cell = analysis.cells.get(place)?;
+        Some([*percentile(cell.latency.as_ref(), 99.0)?, *percentile(cell.uncorrected.as_ref(), 99.0)?])
+    };
+    let at = series.rates.iter().find(|rate| Some(rate.offered_per_s) == series.knee_per_s);
+    match at {
+        Some(rate) => {
+            let [due, sent] = p99(rate.cell)?;
+            Some(format!(
+                "From {} on the 99th percentile from when requests were due leaves the one from when they were sent: {} against {}. Beyond that \
+                 rate requests queue, and a closed loop does not see it.",
+                per_second(rate.offered_per_s),
+                number::time(due.value),
+                number::time(sent.value)
+            ))
+        }
+        None => series.rates.iter().any(|rate| p99(rate.cell).is_some()).then(|| {
+            "At no rate, or not up to the largest, is the 99th percentile from when requests were due shown to be beyond twice the one from when \
+             they were sent."
+                .to_owned()
+        }),
+    }
 }

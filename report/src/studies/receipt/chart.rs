@@ -5,20 +5,20 @@ use attribution::{Category, Layer};
 use model::Role;
 
 use super::figure;
-use crate::figure::{Figure as Chart, Panel, SizeAxis, Trace, X, escape};
+use crate::figure::{Figure, Panel, SizeAxis, Trace, X, escape};
 use crate::number;
 
 const NS: f64 = 1e-9;
 
 /// Returns a chart by kind of work and one by layer for each series, both ends below
 /// each other. A series of one size has none: there is no area.
-pub fn all(study: &ReceiptStudy) -> Vec<Chart> {
+pub fn all(study: &ReceiptStudy) -> Vec<Figure> {
     let mut names: Vec<&str> = study.series.iter().map(|series| series.series.as_str()).collect();
     names.dedup();
     let mut charts = Vec::new();
     for name in names {
         let ends: Vec<&SeriesReceipt> = study.series.iter().filter(|series| series.series == name && series.columns.len() > 1).collect();
-        if !ends.is_empty() && !charts.iter().any(|chart: &Chart| chart.title.ends_with(&format!("of {name}"))) {
+        if !ends.is_empty() && !charts.iter().any(|chart: &Figure| chart.title.ends_with(&format!("of {name}"))) {
             let place = charts.len();
             charts.push(areas(
                 format!("work-{place}"),
@@ -39,7 +39,7 @@ fn areas<K: Copy + PartialEq + std::fmt::Display>(
     ends: &[&SeriesReceipt],
     of: fn(&SeriesReceipt) -> &SizeTable<K>,
     all: &[K],
-) -> Chart {
+) -> Figure {
     let mut panels = Vec::new();
     let mut traces: Vec<Trace> = Vec::new();
     for (panel, series) in ends.iter().enumerate() {
@@ -53,7 +53,7 @@ fn areas<K: Copy + PartialEq + std::fmt::Display>(
         }
     }
     let sizes = || ends.iter().flat_map(|series| &series.columns).map(|column| column.size.get());
-    Chart {
+    Figure {
         id: id.into(),
         title: title.clone().into(),
         caption: "CPU time per message, stacked; what was not sampled is left out. The tables have each figure with its interval.".into(),

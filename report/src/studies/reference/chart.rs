@@ -5,11 +5,11 @@ use literature::jacobson::BufferCurve;
 use literature::sweep::{SeriesResult, SizeResult};
 
 use super::{Machine, words};
-use crate::figure::{Figure as Chart, Panel, SizeAxis, Ticks, Trace, X, escape, placeable};
+use crate::figure::{Figure, Panel, SizeAxis, Ticks, Trace, X, escape, placeable};
 use crate::number::{self, Axis};
 
 /// Charts of a machine; `place` tells machines apart.
-pub fn of_machine(machine: &Machine, place: usize) -> Vec<Chart> {
+pub fn of_machine(machine: &Machine, place: usize) -> Vec<Figure> {
     let all = [messages(machine, place), delay(machine, place), throughput(machine, place), improvement(machine, place)];
     all.into_iter().map(placeable).filter(|chart| chart.traces.iter().any(|trace| !trace.is_empty())).collect()
 }
@@ -20,10 +20,10 @@ fn axis(machine: &Machine, log: bool) -> SizeAxis {
 }
 
 /// A chart of measured points, and of lines if there are any.
-fn chart(machine: &Machine, id: String, title: &'static str, caption: &str, log: bool, panel: Panel, traces: Vec<Trace>) -> Chart {
+fn chart(machine: &Machine, id: String, title: &'static str, caption: &str, log: bool, panel: Panel, traces: Vec<Trace>) -> Figure {
     let names: Vec<&str> = machine.series.iter().map(|series| series.name.as_str()).collect();
     let alt = format!("{title} against message size on {}: {}. The figures are in the table below.", machine.name, names.join(", "));
-    Chart {
+    Figure {
         id: id.into(),
         title: title.into(),
         caption: caption.to_owned(),
@@ -58,13 +58,13 @@ fn points(machine: &Machine, of: fn(&SizeResult) -> Option<f64>, write: fn(f64) 
     machine.series.iter().enumerate().map(one).filter(|trace| !trace.is_empty()).collect()
 }
 
-fn messages(machine: &Machine, place: usize) -> Chart {
+fn messages(machine: &Machine, place: usize) -> Figure {
     let traces = points(machine, |size| Some(size.messages_per_s), |rate| format!("{} messages/s", number::count(rate)), 1.0);
     let caption = "Flat where a message costs the same whatever its size; it falls where bytes begin to cost.";
     chart(machine, format!("messages-{place}"), "Messages per second", caption, true, panel("messages/s", ""), traces)
 }
 
-fn delay(machine: &Machine, place: usize) -> Chart {
+fn delay(machine: &Machine, place: usize) -> Figure {
     const NS: f64 = 1e-9;
     let mut traces = points(machine, |size| Some(size.time_per_message_ns), number::time, NS);
     traces.extend(machine.series.iter().enumerate().filter_map(|(series, result)| line(series, result)));
@@ -94,7 +94,7 @@ fn line(series: usize, result: &SeriesResult) -> Option<Trace> {
     Some(trace)
 }
 
-fn throughput(machine: &Machine, place: usize) -> Chart {
+fn throughput(machine: &Machine, place: usize) -> Figure {
     let traces = points(machine, |size| Some(size.goodput_bit_per_s), number::bits, 1.0);
     let log_ticks = Some(Ticks::over(&traces, Axis::Bits));
     let caption = "Both axes are logarithmic: straight as long as a power law holds, bending towards saturation.";
@@ -102,7 +102,7 @@ fn throughput(machine: &Machine, place: usize) -> Chart {
     chart(machine, format!("throughput-{place}"), "Throughput", caption, true, panel, traces)
 }
 
-fn improvement(machine: &Machine, place: usize) -> Chart {
+fn improvement(machine: &Machine, place: usize) -> Figure {
     let traces = points(machine, |size| size.improvement, number::change, 1.0);
     let over = machine.series.iter().find_map(|series| series.baseline.as_deref()).unwrap_or("the first series");
     let caption = format!("Messages per second over those of {over}.");
@@ -118,7 +118,7 @@ fn improvement(machine: &Machine, place: usize) -> Chart {
 }
 
 /// Curves over socket buffers in one chart, with the two lines of each and the limit.
-pub fn of_buffers(curves: &[&BufferCurve]) -> Option<Chart> {
+pub fn of_buffers(curves: &[&BufferCurve]) -> Option<Figure> {
     let mut traces = Vec::new();
     for (series, curve) in curves.iter().enumerate() {
         let name = escape(&curve.name);
@@ -147,7 +147,7 @@ pub fn of_buffers(curves: &[&BufferCurve]) -> Option<Chart> {
         traces.extend(curve.limit.map(|limit| model(vec![Some(limit.kbytes_per_s * 1024.0); curve.points.len()])));
     }
     let most = curves.iter().flat_map(|curve| &curve.points).map(|point| point.packets).fold(0.0, f64::max);
-    (most > 0.0).then(|| Chart {
+    (most > 0.0).then(|| Figure {
         id: "buffers".into(),
         title: "Throughput by socket buffer".into(),
         caption: "Dotted: two straight lines that meet at the knee, and the limit of the frames.".to_owned(),

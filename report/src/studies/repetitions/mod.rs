@@ -1,19 +1,19 @@
-//! How many messages a trial needs.
+//! Number of messages that a trial needs.
 
 mod chart;
-mod words;
 
-use analysis::result::RepetitionStudy;
-use analysis::result::repetitions::{CountResult, RepetitionSeries};
+use analysis::result::repetitions::{Advice, CountLine, CountResult, RepetitionSeries, SpreadLaw};
+use analysis::result::{Estimate, RepetitionStudy};
 
-use crate::document::{Part, Section, Table};
+use crate::document::{Part, Section, Table, Tone};
+use crate::interval;
 use crate::number::{self, NOTHING, tight};
-use crate::{interval, words as shared};
+use crate::words::plural;
 
 /// Rows that a terminal shows of each series.
 const FEW: usize = 6;
 
-/// What a study of counts shows.
+/// Makes the section of a study of counts.
 pub fn section(study: &RepetitionStudy) -> Section {
     Section::study(
         "repetitions",
@@ -38,25 +38,24 @@ fn part(study: &RepetitionStudy, series: &RepetitionSeries) -> Part {
     let title = if few.len() < all.len() { format!("{} of {} counts", few.len(), all.len()) } else { format!("{} counts", all.len()) };
     let mut part = Part {
         heading: format!("{}, {} B", series.series, number::whole(series.size.get())),
-        conclusion: Some((words::tone(&series.advice), words::advice(study, series))),
+        conclusion: Some((tone(&series.advice), advice(study, series))),
         tables: vec![table(title, &few)],
-        notes: vec![words::line(&series.line)],
+        notes: vec![line(&series.line)],
         ..Part::default()
     };
     if few.len() < all.len() {
         part.more.push(table(format!("All {} counts", all.len()), &all));
     }
-    part.notes.extend(words::settled(series));
-    part.notes.extend(series.law.as_ref().map(words::law));
+    part.notes.extend(settled(series));
+    part.notes.extend(series.law.as_ref().map(law));
     let short: usize = series.counts.iter().map(|count| count.short).sum();
-    part.warnings
-        .extend((short > 0).then(|| format!("{} left out: not all of their messages arrived.", shared::plural(short as u64, "trial"))));
+    part.warnings.extend((short > 0).then(|| format!("{} left out: not all of their messages arrived.", plural(short as u64, "trial"))));
     part
 }
 
 fn table(title: String, counts: &[&CountResult]) -> Table {
     let row = |count: &&CountResult| {
-        let figure = |estimate: Option<analysis::result::Estimate>, write: fn(f64) -> String| {
+        let figure = |estimate: Option<Estimate>, write: fn(f64) -> String| {
             estimate.map_or(NOTHING.to_owned(), |estimate| {
                 format!("{} {}", tight(&write(estimate.value)), tight(&interval::plus_minus(&estimate)))
             })
@@ -75,4 +74,84 @@ fn table(title: String, counts: &[&CountResult]) -> Table {
         ]
     };
     Table::of_figures(title, vec!["messages", "total", "per message", "spread", "trials"], counts.iter().map(row).collect())
+}
+
+fn between(estimate: &Estimate, write: impl Fn(f64) -> String) -> String {
+    match estimate.interval {
+        Some(ends) => format!("{} ({} to {})", write(estimate.value), write(ends.low), write(ends.high)),
+        None => format!("{} (no interval)", write(estimate.value)),
+    }
+}
+
+/// Messages, to the next whole one.
+fn messages(count: f64) -> String {
+    number::significant(count.ceil(), 3)
+}
+
+/// Tone of an advice.
+const fn tone(advice: &Advice) -> Tone {
+    match advice {
+        Advice::Least { .. } | Advice::Count { .. } => Tone::Good,
+        Advice::MoreRuns { .. } | Advice::Unknown => Tone::Open,
+    }
+}
+
+/// The count to use.
+fn advice(study: &RepetitionStudy, series: &RepetitionSeries) -> String {
+    let aim = format!("for {} with {} runs", number::percent(study.precision), study.runs);
+    match &series.advice {
+        Advice::Least { count } => format!("Use {} messages or more {aim}: the smallest count measured is enough.", number::whole(*count)),
+        Advice::Count { count, beyond } => {
+            let far =
+                if *beyond { ", which is beyond what was measured: the law of the spread drawn on" } else { ", by the law of the spread" };
+            format!("Use {} messages {aim}{far}.", between(count, messages))
+        }
+        Advice::MoreRuns { spread, runs } => format!(
+            "No count gives {} with {} runs: the spread stays at {} however many messages a run has. It takes some {} runs.",
+            number::percent(study.precision),
+            study.runs,
+            number::percent(*spread),
+            number::whole(*runs as u64)
+        ),
+        Advice::Unknown => "Too few trials were measured to advise a count.".to_owned(),
+    }
+}
+
+/// The line of total time.
+fn line(line: &CountLine) -> String {
+    match line {
+        CountLine::Fitted { per_message_ns, fixed_ns, worst_residual } => format!(
+            "Total time is {} and {} for each message; no count is farther than {} from that line.",
+            between(fixed_ns, number::time),
+            between(per_message_ns, |ns| format!("{} ns", number::significant(ns, 4))),
+            number::percent(*worst_residual)
+        ),
+        CountLine::None { reason } => format!("No line is put through the totals: {reason}."),
+    }
+}
+
+/// From which count on the spread stays.
+fn settled(series: &RepetitionSeries) -> Option<String> {
+    let most = series.counts.last()?.count;
+    let settled = series.settled?;
+    Some(match settled == most {
+        true => format!(
+            "Up to the largest count, {}, the spread is shown to be larger before it: it may not have settled.",
+            number::whole(most)
+        ),
+        false => {
+            format!("From {} messages on no spread is shown to be larger than that of {}.", number::whole(settled), number::whole(most))
+        }
+    })
+}
+
+/// The law of the spread.
+fn law(law: &SpreadLaw) -> String {
+    let exponent = |value: f64| number::significant(value, 2);
+    format!(
+        "The spread goes as count^-k with k = {}, from {} at 1,000 messages; k = 0.5 where messages scatter each by itself, 0 where the count \
+         does not matter.",
+        between(&law.exponent, exponent),
+        between(&law.at_thousand, number::percent)
+    )
 }

@@ -66,12 +66,12 @@ pub(super) fn coefficients(series: &[SeriesVerdict]) -> Vec<Table> {
     series.iter().filter_map(table).collect()
 }
 
-/// Whether sizes are told apart.
+/// Tells if the model has several pieces.
 fn is_in_pieces(coefficients: &[Coefficient]) -> bool {
     coefficients.iter().any(|coefficient| coefficient.from != coefficients[0].from)
 }
 
-/// What changed, in a sentence; of pieces each for itself.
+/// Changes in a sentence, piece by piece.
 fn told(coefficients: &[Coefficient]) -> String {
     let pieces = is_in_pieces(coefficients);
     let one = |coefficient: &Coefficient| {

@@ -18,7 +18,7 @@ pub fn verdict(verdict: &Verdict) -> String {
     }
 }
 
-/// What follows, and how it is to be taken.
+/// Conclusion in a sentence, with its tone.
 pub fn conclusion(comparison: &Comparison, metric: Metric, names: [&str; 2]) -> (Tone, String) {
     let [baseline, candidate] = names;
     let overall = &comparison.overall;
@@ -102,7 +102,7 @@ pub fn p(p: f64) -> String {
     if p < 0.001 { "<0.001".to_owned() } else { number::significant(p, 2) }
 }
 
-/// What kept the arms apart from other influences.
+/// Warning about a design that does not protect against drift.
 pub const fn design(design: Design) -> Option<&'static str> {
     match design {
         Design::Paired => None,

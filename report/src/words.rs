@@ -1,6 +1,5 @@
-//! What an analysis says, in sentences that the terminal and the page share.
+//! Sentences and words that several sections share.
 
-pub mod factor;
 pub mod metric;
 
 /// `1 trial`, `2 trials`.
@@ -9,7 +8,7 @@ pub fn plural(count: u64, one: &str) -> String {
     format!("{} {one}{s}", crate::number::whole(count))
 }
 
-/// What a sender does until a message's time has come.
+/// Verb for what a sender does until a message's time has come.
 pub const fn pacing(pacing: model::Pacing) -> &'static str {
     match pacing {
         model::Pacing::Sleep => "sleeps",
