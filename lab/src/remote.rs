@@ -69,6 +69,10 @@ enum Far {
     Agent(Box<Agent>),
 }
 
+/// Listener to whoever waits for a host: told the host's name and the place in
+/// its queue, it may give up.
+pub type Queueing<'a, E> = dyn FnMut(&str, u32) -> Result<ControlFlow<()>, E> + 'a;
+
 /// A host as the controller sees it. Dropped, it ends its process, and with
 /// that its namespace and everything in it; an agent is free for others then.
 #[derive(Debug)]
@@ -132,10 +136,7 @@ impl RemoteHost {
     ///
     /// # Errors
     /// See [`HostError`]; and the error of `waiting`.
-    pub fn turn<E: From<HostError>>(
-        &mut self,
-        waiting: &mut dyn FnMut(&str, u32) -> Result<ControlFlow<()>, E>,
-    ) -> Result<Option<bool>, E> {
+    pub fn turn<E: From<HostError>>(&mut self, waiting: &mut Queueing<E>) -> Result<Option<bool>, E> {
         self.tell(&ToHost::Turn)?;
         let limit = self.command_limit();
         let mut place = None;

@@ -1,6 +1,6 @@
 //! Shows the made-up run of the tests: `cargo run -p nettoll-report --example sample -- page.html` writes the page,
 //! without an argument the answer of the terminal comes on stdout.
-#![allow(clippy::print_stdout, reason = "an example that prints")]
+#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "an example that prints, with the fixtures of tests")]
 
 #[allow(dead_code, reason = "it shows one of the made-up runs")]
 #[path = "../tests/output/support/mod.rs"]

@@ -1,7 +1,7 @@
 //! How long a large run takes to write and to read, and in how much memory.
 //!
 //! `cargo run --release -p nettoll-store --example scale -- [TRIALS]`
-#![allow(clippy::print_stdout)] // Printing is what it is for.
+#![allow(clippy::print_stdout, clippy::unwrap_used)] // Printing is what it is for; the fixtures are those of tests.
 
 #[allow(dead_code, unused_imports, reason = "it uses a part of it")]
 #[path = "../tests/runs/support.rs"]

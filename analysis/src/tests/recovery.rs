@@ -74,7 +74,7 @@ fn study(truth: Truth, sizes: &[u64], counted: bool, seed: u64) -> impl Iterator
 fn fitted(truth: Truth, sizes: &[u64], counted: bool, seed: u64) -> Option<Fit> {
     let analysis = analyse(study(truth, sizes, counted, seed));
     let quantity = if truth.wakeup > 0.0 { Quantity::ReceiverCpu } else { Quantity::Elapsed };
-    let model = analysis.models().into_iter().find(|model| model.quantity == quantity)?;
+    let model = analysis.models().iter().find(|model| model.quantity == quantity)?;
     match &model.outcome {
         FitOutcome::Fitted(fit) => Some(fit.clone()),
         FitOutcome::NotALine { .. } => None,

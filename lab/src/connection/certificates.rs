@@ -18,7 +18,8 @@ use super::proof::random;
 /// Time that certificates hold: two years.
 const DAYS: u32 = 730;
 /// Clocks of two machines may differ by this much.
-const CLOCK_DIFFERENCE: Duration = Duration::from_hours(24);
+const CLOCK_DIFFERENCE: Duration = DAY;
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A set of certificates that could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -129,7 +130,7 @@ fn named(name: &str, now: SystemTime) -> CertificateParams {
     params.distinguished_name = DistinguishedName::new();
     params.distinguished_name.push(DnType::CommonName, name);
     params.not_before = now - CLOCK_DIFFERENCE;
-    params.not_after = now + Duration::from_hours(24) * DAYS;
+    params.not_after = now + DAY * DAYS;
     params
 }
 
