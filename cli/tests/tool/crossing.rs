@@ -158,9 +158,11 @@ fn bulk_flows_run_beside_a_trial_and_are_told_from_it() -> Result<(), Skip> {
         assert_eq!(bulk.is_some(), beside, "{}", record.cell);
         assert!(!record.warnings.iter().any(|warning| matches!(warning, Warning::WrongPath { .. } | Warning::Unaccounted { .. })));
         let Some(bulk) = bulk else { continue };
-        // The link's counters hold them: they began and ended while these ran.
+        // The link's counters hold them, but for what stood in the flows' send
+        // buffers when they were read: less than a hundredth of what they sent.
         let carried = measured.receiver_host.link.rx_bytes;
-        assert!(bulk.bytes.get() > 0 && carried > bulk.bytes.get() + measured.receiver.total.bytes, "{bulk:?} of {carried}");
+        let least = bulk.bytes.get() - bulk.bytes.get() / 100 + measured.receiver.total.bytes;
+        assert!(bulk.bytes.get() > 0 && carried > least, "{bulk:?} of {carried}");
         // Sent in the same time, or longer, as the window.
         assert!(bulk.elapsed >= measured.receiver.window.length(), "{bulk:?}");
     }

@@ -11,8 +11,9 @@ use analysis::result::{Analysis, ArmResult, StudyResult};
 use model::plan::{Factor, Offload};
 use model::{Arm, BitRate, Bytes, Mix, Nanos, OfferedRate, Test};
 
-/// The version of DuckDB that the lines of the page are tried with.
+/// The versions that the lines of the page are tried with.
 const DUCKDB: &str = "duckdb==1.4.5";
+const PANDAS: &str = "pandas==2.3.3";
 
 /// The rows of a table, field by name.
 fn rows(analysis: &Analysis) -> Vec<BTreeMap<String, String>> {
@@ -120,30 +121,31 @@ fn run(program: impl AsRef<std::ffi::OsStr>, arguments: &[&str], folder: &Path) 
     if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
 }
 
-/// A Python with DuckDB, installed below the target directory once.
-fn python_with_duckdb(folder: &Path) -> Result<PathBuf, String> {
-    let home = folder.join(DUCKDB);
+/// A Python with a package, installed below the target directory once.
+fn python_with(package: &str, folder: &Path) -> Result<PathBuf, String> {
+    let home = folder.join(package);
     let python = home.join("bin/python");
-    if run(&python, &["-c", "import duckdb"], folder).is_err() {
+    let name = package.split('=').next().unwrap_or_default();
+    if run(&python, &["-c", &format!("import {name}")], folder).is_err() {
         run("python3", &["-m", "venv", &home.to_string_lossy()], folder)?;
-        run(
-            &python,
-            &["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:", "--retries=1", DUCKDB],
-            folder,
-        )?;
+        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:", "--retries=1", package];
+        run(&python, &pip, folder)?;
     }
     Ok(python)
+}
+
+/// Why there is no such package, as the last line of what pip said.
+fn without(package: &str, answer: &str) -> String {
+    format!("no {package} for Python: {}", answer.trim().lines().last().unwrap_or_default())
 }
 
 /// Every line of SQL of the page gives rows, and columns have the types that it states.
 #[test]
 fn duckdb_reads_it() {
     let folder = tables("duckdb");
-    let python = match python_with_duckdb(&folder) {
+    let python = match python_with(DUCKDB, &folder) {
         Ok(python) => python,
-        Err(answer) => {
-            return skip(&format!("duckdb_reads_it: no {DUCKDB} for Python: {}", answer.trim().lines().last().unwrap_or_default()));
-        }
+        Err(answer) => return skip(&format!("duckdb_reads_it: {}", without(DUCKDB, &answer))),
     };
     let types = "
 import duckdb
@@ -172,13 +174,14 @@ assert duckdb.sql(\"SELECT DISTINCT size FROM 'run.csv' WHERE cc = 'bbr'\").fetc
 #[test]
 fn pandas_reads_it() {
     let folder = tables("pandas");
-    if run("python3", &["-c", "import pandas"], &folder).is_err() {
-        return skip("pandas_reads_it: no pandas for python3 (apt-get install python3-pandas)");
-    }
+    let python = match python_with(PANDAS, &folder) {
+        Ok(python) => python,
+        Err(answer) => return skip(&format!("pandas_reads_it: {}", without(PANDAS, &answer))),
+    };
     for block in shown("python") {
         let script =
             format!("{block}\nassert len(figures) > 100 and figures['size'].dtype == 'int64' and figures['value'].dtype == 'float64'");
-        run("python3", &["-c", &script], &folder).unwrap_or_else(|error| panic!("{block}: {error}"));
+        run(&python, &["-c", &script], &folder).unwrap_or_else(|error| panic!("{block}: {error}"));
     }
 }
 
