@@ -158,8 +158,8 @@ fn bulk_flows_run_beside_a_trial_and_are_told_from_it() -> Result<(), Skip> {
         assert_eq!(bulk.is_some(), beside, "{}", record.cell);
         assert!(!record.warnings.iter().any(|warning| matches!(warning, Warning::WrongPath { .. } | Warning::Unaccounted { .. })));
         let Some(bulk) = bulk else { continue };
-        // The link's counters hold them, but for what stood in the flows' send
-        // buffers when they were read: less than a hundredth of what they sent.
+        // The link's counters hold them: they began and ended while these ran. A veth
+        // device of Linux 6.18 was seen to count up to 0.2 % less than arrived.
         let carried = measured.receiver_host.link.rx_bytes;
         let least = bulk.bytes.get() - bulk.bytes.get() / 100 + measured.receiver.total.bytes;
         assert!(bulk.bytes.get() > 0 && carried > least, "{bulk:?} of {carried}");
