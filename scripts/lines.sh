@@ -8,7 +8,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+bodies=$(mktemp)
+trap 'rm -rf "$scratch" "$bodies"' EXIT
 if [ $# -gt 0 ]; then
     git archive "$1" | tar -x -C "$scratch"
 else
@@ -30,11 +31,11 @@ awk '
         print folder "/" name ".rs"; print folder "/" name "/"
     }
     { marked = 0 }
-' "${files[@]}" | sort -u >tests
+' "${files[@]}" | sort -u >"$bodies"
 printf '%s\n' "${files[@]}" | awk '
     NR == FNR { test[++count] = $0; next }
     { for (i = 1; i <= count; i++) if (index($0, test[i]) == 1) next; print }
-' tests - | xargs awk '
+' "$bodies" - | xargs awk '
     FNR == 1 { marked = 0; skipping = 0; comment = 0 }
     skipping { if ($0 ~ "^" indent "}") skipping = 0; next }
     /^ *#\[cfg\(test\)\]/ { marked = 1; held = 1; next }
