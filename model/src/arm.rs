@@ -120,7 +120,9 @@ impl Arm {
     /// # Errors
     /// A level that the cell cannot take.
     pub fn apply(&self, cell: &Cell) -> Result<Cell, ArmError> {
-        cell.with(self.settings.iter().filter_map(Setting::level)).map_err(|error| ArmError::Over {
+        // A level that follows from others stands over them wherever it is written.
+        let (derived, plain): (Vec<_>, Vec<_>) = self.settings.iter().filter_map(Setting::level).partition(|level| level.is_derived());
+        cell.with(plain.into_iter().chain(derived)).map_err(|error| ArmError::Over {
             arm: self.name.clone(),
             cell: cell.to_string(),
             error,
@@ -216,6 +218,14 @@ mod tests {
         // What means nothing to a cell leaves it as it was.
         let datagram = Cell::plain(Test::UdpStream, Bytes::new(64));
         assert_eq!(arms(&["a", "b: cc=reno"]).unwrap()[1].apply(&datagram).unwrap(), datagram);
+    }
+
+    #[test]
+    fn a_batch_stands_wherever_it_is_written() {
+        let read = arms(&["a: batch=1, api=sendmmsg", "b: api=sendmmsg, batch=1"]).unwrap();
+        let cell = Cell::plain(Test::UdpStream, Bytes::new(64));
+        let [first, second] = [&read[0], &read[1]].map(|arm| arm.apply(&cell).unwrap());
+        assert_eq!((first.batch, &first), (1, &second));
     }
 
     proptest! {

@@ -367,9 +367,14 @@ impl Level {
     /// Gives a cell this level. What followed from other levels still does.
     pub fn apply(&self, cell: &mut Cell) {
         match self {
-            Self::ReadSize(_) | Self::Batch(_) => self.set(cell),
+            level if level.is_derived() => self.set(cell),
             _ => cell.with_derived(|cell| self.set(cell)),
         }
+    }
+
+    /// Whether it follows from other levels where it is not given.
+    pub const fn is_derived(&self) -> bool {
+        matches!(self, Self::ReadSize(_) | Self::Batch(_))
     }
 }
 
