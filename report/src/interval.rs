@@ -40,6 +40,20 @@ pub fn range(estimate: &Estimate, write: fn(f64) -> String) -> String {
     }
 }
 
+/// `1.93µs ±1.2%`, or that there is no figure; for tables that must be narrow.
+pub fn narrow(estimate: Option<&Estimate>, write: fn(f64) -> String) -> String {
+    let text = |estimate: &Estimate| format!("{} {}", number::tight(&write(estimate.value)), number::tight(&plus_minus(estimate)));
+    estimate.map_or(number::NOTHING.to_owned(), text)
+}
+
+/// `1.93 µs (1.90 µs to 1.96 µs)`, or that there is no interval, in these words.
+pub fn spelled(estimate: &Estimate, write: impl Fn(f64) -> String, none: &str) -> String {
+    match estimate.interval {
+        Some(ends) => format!("{} ({} to {})", write(estimate.value), write(ends.low), write(ends.high)),
+        None => format!("{}{none}", write(estimate.value)),
+    }
+}
+
 /// Value and ends in nanoseconds, with as many figures as it takes to tell
 /// the two ends apart: `("1,930", Some(("1,900", "1,960")))`.
 pub fn nanoseconds(estimate: &Estimate) -> (String, Option<(String, String)>) {

@@ -24,10 +24,6 @@ pub fn all(study: &LevelStudy) -> Vec<Figure> {
     charts
 }
 
-fn names(series: &SeriesLevels) -> Vec<String> {
-    series.levels.iter().map(|level| level.name.clone()).collect()
-}
-
 /// A level as a chart has it: which trace it belongs to, and where it stands.
 /// Ladders of units stand side by side over the units; what is no ladder stands
 /// by its names.
@@ -160,12 +156,13 @@ fn round_trips(id: String, factor: Factor, series: &SeriesLevels) -> Figure {
         }
     }
     let size = series.sizes.first().map_or(0, |size| size.get());
+    let names: Vec<&str> = series.levels.iter().map(|level| level.name.as_str()).collect();
     let across = if places.is_ladder() { " Across: units." } else { "" };
     Figure {
         id: id.into(),
         title: format!("{}: round trips of {} B, {}", words::factor(factor), number::whole(size), series.series).into(),
         caption: format!("Median and 99th percentile of a trial, medians over trials. Other sizes are in the tables.{across}"),
-        alt: format!("Round-trip times of {} at the levels {}.", series.series, names(series).join(", ")),
+        alt: format!("Round-trip times of {} at the levels {}.", series.series, names.join(", ")),
         sizes: None,
         panels: vec![Panel::log("round trip", "s", &traces, Axis::Seconds).joined(true)],
         traces,

@@ -1,4 +1,4 @@
-//! Conditions beside their base level.
+//! Conditions next to their base level.
 
 mod chart;
 mod words;
@@ -8,6 +8,7 @@ use analysis::result::{Analysis, LevelStudy};
 use model::plan::Factor;
 
 use crate::document::{Part, Section, Table, Tone};
+use crate::interval;
 use crate::number::{self, NOTHING};
 
 /// Makes the section of a study of levels.
@@ -132,21 +133,18 @@ fn absolute(series: &SeriesLevels, compared: Compared) -> Option<Table> {
     };
     let cell = |level: &Level, place: usize| -> String {
         let value = level.figures.get(&compared).and_then(|figure| figure.by_size.get(place)?.value);
-        value.map_or(NOTHING.to_owned(), |value| {
-            format!("{} {}", number::tight(&write(value.value)), number::tight(&crate::interval::plus_minus(&value)))
-        })
+        interval::narrow(value.as_ref(), write)
     };
+    let by = if stream { "message size" } else { "size of request and response" };
+    over_sizes(format!("{title} by {by}"), series, compared, cell)
+}
+
+/// A row for each level and a column for each size; `None` where no level has the figure.
+fn over_sizes(title: String, series: &SeriesLevels, figure: Compared, cell: impl Fn(&Level, usize) -> String) -> Option<Table> {
+    let heads = std::iter::once("level".to_owned()).chain(series.sizes.iter().map(|size| format!("{} B", number::whole(size.get()))));
     let row = |level: &Level| std::iter::once(level.name.clone()).chain((0..series.sizes.len()).map(|place| cell(level, place))).collect();
-    let known = series.levels.iter().any(|level| level.figures.contains_key(&compared));
-    known.then(|| Table::of_figures(format!("{title} by {}", of_size(stream)), heads(series), series.levels.iter().map(row).collect()))
-}
-
-const fn of_size(stream: bool) -> &'static str {
-    if stream { "message size" } else { "size of request and response" }
-}
-
-fn heads(series: &SeriesLevels) -> Vec<String> {
-    std::iter::once("level".to_owned()).chain(series.sizes.iter().map(|size| format!("{} B", number::whole(size.get())))).collect()
+    let known = series.levels.iter().any(|level| level.figures.contains_key(&figure));
+    known.then(|| Table::of_figures(title, heads.collect(), series.levels.iter().map(row).collect()))
 }
 
 /// Every figure at each level and size: the median, and against the base.
@@ -162,14 +160,9 @@ fn by_size(series: &SeriesLevels, compared: Compared) -> Option<Table> {
             None => value,
         })
     };
-    let row = |level: &Level| -> Vec<String> {
-        let cells = (0..series.sizes.len()).map(|place| cell(level, place).unwrap_or_else(|| NOTHING.to_owned()));
-        std::iter::once(level.name.clone()).chain(cells).collect()
-    };
-    let known = series.levels.iter().any(|level| level.figures.contains_key(&compared));
     let against = if compared.is_difference() { "and less the base" } else { "and over the base" };
     let title = format!("{}, {against}", crate::words::capital(words::compared(compared, stream)));
-    known.then(|| Table::of_figures(title, heads(series), series.levels.iter().map(row).collect()))
+    over_sizes(title, series, compared, |level, place| cell(level, place).unwrap_or_else(|| NOTHING.to_owned()))
 }
 
 /// CPU time and bandwidth that the conditions took; `None` where none took any.

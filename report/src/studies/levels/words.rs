@@ -4,8 +4,8 @@ use analysis::result::Estimate;
 use analysis::result::levels::{BothLoaded, Compared, LevelFinding, SeriesLevels, Shown, Step, Took};
 use model::plan::Factor;
 
-use crate::interval::plus_minus;
-use crate::number::{self, NOTHING};
+use crate::interval::{self, plus_minus};
+use crate::number;
 use crate::words::{list, plural};
 
 /// A condition as a heading has it.
@@ -21,44 +21,35 @@ pub const fn factor(factor: Factor) -> &'static str {
     }
 }
 
-/// A figure in words, of a stream or of requests and responses.
-pub const fn compared(compared: Compared, stream: bool) -> &'static str {
+/// A figure of a stream, or of requests and responses: its name, the head of its column, its writer.
+const fn told(compared: Compared, stream: bool) -> (&'static str, &'static str, fn(f64) -> String) {
     match (compared, stream) {
-        (Compared::Throughput, true) => "throughput",
-        (Compared::Throughput, false) => "transactions a second",
-        (Compared::SenderTime, _) => "time per message at the sender",
-        (Compared::SenderCpu, true) => "sender's CPU time per message",
-        (Compared::SenderCpu, false) => "sender's CPU time per transaction",
-        (Compared::ReceiverCpu, true) => "receiver's CPU time per message",
-        (Compared::ReceiverCpu, false) => "receiver's CPU time per transaction",
-        (Compared::RoundTripP50, _) => "median round trip",
-        (Compared::RoundTripP99, _) => "99th percentile of the round trips",
-        (Compared::Loss, _) => "share lost",
+        (Compared::Throughput, true) => ("throughput", "goodput", number::bits),
+        (Compared::Throughput, false) => ("transactions a second", "trans./s", number::count),
+        (Compared::SenderTime, _) => ("time per message at the sender", "time, sender", number::time),
+        (Compared::SenderCpu, true) => ("sender's CPU time per message", "CPU, sender", number::time),
+        (Compared::SenderCpu, false) => ("sender's CPU time per transaction", "CPU, sender", number::time),
+        (Compared::ReceiverCpu, true) => ("receiver's CPU time per message", "CPU, receiver", number::time),
+        (Compared::ReceiverCpu, false) => ("receiver's CPU time per transaction", "CPU, receiver", number::time),
+        (Compared::RoundTripP50, _) => ("median round trip", "p50", number::time),
+        (Compared::RoundTripP99, _) => ("99th percentile of the round trips", "p99", number::time),
+        (Compared::Loss, _) => ("share lost", "lost", number::percent),
     }
+}
+
+/// A figure in words.
+pub const fn compared(compared: Compared, stream: bool) -> &'static str {
+    told(compared, stream).0
 }
 
 /// The head of its column.
 pub const fn head(compared: Compared, stream: bool) -> &'static str {
-    match (compared, stream) {
-        (Compared::Throughput, true) => "goodput",
-        (Compared::Throughput, false) => "trans./s",
-        (Compared::SenderTime, _) => "time, sender",
-        (Compared::SenderCpu, _) => "CPU, sender",
-        (Compared::ReceiverCpu, _) => "CPU, receiver",
-        (Compared::RoundTripP50, _) => "p50",
-        (Compared::RoundTripP99, _) => "p99",
-        (Compared::Loss, _) => "lost",
-    }
+    told(compared, stream).1
 }
 
 /// Writes a figure.
 pub const fn writer(compared: Compared, stream: bool) -> fn(f64) -> String {
-    match (compared, stream) {
-        (Compared::Throughput, true) => number::bits,
-        (Compared::Throughput, false) => number::count,
-        (Compared::Loss, _) => number::percent,
-        _ => number::time,
-    }
+    told(compared, stream).2
 }
 
 /// `2.31`.
@@ -68,15 +59,12 @@ pub fn times(ratio: f64) -> String {
 
 /// `0.52 ±4%`.
 pub fn ratio(estimate: Option<&Estimate>) -> String {
-    estimate.map_or(NOTHING.to_owned(), |ratio| format!("{} {}", times(ratio.value), number::tight(&plus_minus(ratio))))
+    interval::narrow(estimate, times)
 }
 
 /// `0.52 (0.50 to 0.54)`.
 pub fn between(estimate: &Estimate, write: fn(f64) -> String) -> String {
-    match estimate.interval {
-        Some(ends) => format!("{} ({} to {})", write(estimate.value), write(ends.low), write(ends.high)),
-        None => format!("{}, not shown", write(estimate.value)),
-    }
+    interval::spelled(estimate, write, ", not shown")
 }
 
 /// Tells if an interval excludes `none`, the mark of no difference.

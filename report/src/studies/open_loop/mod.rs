@@ -44,9 +44,7 @@ fn offered(rate: &RateResult) -> String {
 
 fn sent(series: &OpenLoopSeries) -> Table {
     let row = |rate: &RateResult| {
-        let sent = rate
-            .sent_per_s
-            .map_or(NOTHING.to_owned(), |sent| format!("{} {}", tight(&number::count(sent.value)), tight(&interval::plus_minus(&sent))));
+        let sent = interval::narrow(rate.sent_per_s.as_ref(), number::count);
         let behind = rate.behind.map_or(NOTHING.to_owned(), |behind| number::percent(behind.value));
         let reached = match rate.reached {
             Some(true) => "reached",
@@ -63,9 +61,7 @@ fn sent(series: &OpenLoopSeries) -> Table {
 fn times(name: String, from: &str, latency: Option<&Latency>) -> Vec<String> {
     let mut row = vec![name, from.to_owned()];
     for percent in [50.0, 90.0, 99.0, 99.9] {
-        row.push(percentile(latency, percent).map_or(NOTHING.to_owned(), |estimate| {
-            format!("{} {}", tight(&number::time(estimate.value)), tight(&interval::plus_minus(estimate)))
-        }));
+        row.push(interval::narrow(percentile(latency, percent), number::time));
     }
     row.push(latency.map_or(NOTHING.to_owned(), |latency| tight(&number::time(latency.max_ns as f64))));
     row

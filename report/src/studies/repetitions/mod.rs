@@ -7,7 +7,7 @@ use analysis::result::{Estimate, RepetitionStudy};
 
 use crate::document::{Part, Section, Table, Tone};
 use crate::interval;
-use crate::number::{self, NOTHING, tight};
+use crate::number::{self, NOTHING};
 use crate::words::plural;
 
 /// Rows that a terminal shows of each series.
@@ -55,19 +55,11 @@ fn part(study: &RepetitionStudy, series: &RepetitionSeries) -> Part {
 
 fn table(title: String, counts: &[&CountResult]) -> Table {
     let row = |count: &&CountResult| {
-        let figure = |estimate: Option<Estimate>, write: fn(f64) -> String| {
-            estimate.map_or(NOTHING.to_owned(), |estimate| {
-                format!("{} {}", tight(&write(estimate.value)), tight(&interval::plus_minus(&estimate)))
-            })
-        };
         let each = count.total_ns.map(|total| number::time(total.value / count.count as f64));
-        let spread = count.spread.map_or(NOTHING.to_owned(), |spread| match spread.interval {
-            Some(ends) => format!("{} ({} to {})", number::percent(spread.value), number::percent(ends.low), number::percent(ends.high)),
-            None => number::percent(spread.value),
-        });
+        let spread = count.spread.map_or(NOTHING.to_owned(), |spread| interval::spelled(&spread, number::percent, ""));
         vec![
             number::whole(count.count),
-            figure(count.total_ns, number::time),
+            interval::narrow(count.total_ns.as_ref(), number::time),
             each.unwrap_or_else(|| NOTHING.to_owned()),
             spread,
             count.total_ns.map_or(0, |total| total.n).to_string(),
@@ -77,10 +69,7 @@ fn table(title: String, counts: &[&CountResult]) -> Table {
 }
 
 fn between(estimate: &Estimate, write: impl Fn(f64) -> String) -> String {
-    match estimate.interval {
-        Some(ends) => format!("{} ({} to {})", write(estimate.value), write(ends.low), write(ends.high)),
-        None => format!("{} (no interval)", write(estimate.value)),
-    }
+    interval::spelled(estimate, write, " (no interval)")
 }
 
 /// Messages, to the next whole one.
