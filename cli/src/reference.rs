@@ -51,7 +51,7 @@ fn analysis(args: &ReferenceArgs, run: Option<&PathBuf>) -> Result<Option<Refere
     if let Some(name) = &args.name {
         let mut analysis = literature::analyse(study(name)?, DRAWS)?;
         foreign.extend(tables.iter().map(|(path, table)| Foreign::of_table(&label(path), table)));
-        foreign.iter().for_each(|foreign| analysis.lay(foreign, DRAWS));
+        foreign.iter().for_each(|foreign| analysis.compare(foreign, DRAWS));
         return Ok(Some(analysis));
     }
     // The first stands by itself, the others beside it.
@@ -59,13 +59,13 @@ fn analysis(args: &ReferenceArgs, run: Option<&PathBuf>) -> Result<Option<Refere
     for (path, table) in &tables {
         match &mut analysis {
             None => analysis = Some(literature::of_table(&label(path), table, DRAWS)),
-            Some(first) => first.lay(&Foreign::of_table(&label(path), table), DRAWS),
+            Some(first) => first.compare(&Foreign::of_table(&label(path), table), DRAWS),
         }
     }
     for foreign in &foreign {
         match &mut analysis {
             None => analysis = Some(literature::of_foreign(foreign, DRAWS)),
-            Some(first) => first.lay(foreign, DRAWS),
+            Some(first) => first.compare(foreign, DRAWS),
         }
     }
     Ok(analysis)

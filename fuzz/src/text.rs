@@ -97,7 +97,7 @@ pub fn reference(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     if let Ok(table) = csv::parse(text).inspect_err(says_something) {
         let mut analysis = of_table("x", &table, 0);
-        analysis.lay(&Foreign::of_table("y", &table), 0);
+        analysis.compare(&Foreign::of_table("y", &table), 0);
         assert!(analysis.series.iter().flat_map(|series| &series.sizes).all(|size| size.messages_per_s > 0.0 && size.message_bytes > 0));
         assert!(serde_json::to_string(&analysis).is_ok());
     }

@@ -28,17 +28,11 @@ const XTI: &str = "xti-over-sockets";
 
 /// Rows as series, those of one table and one implementation together.
 pub fn series(rows: &[SweepRow]) -> Vec<Series> {
-    let mut all: Vec<Series> = Vec::new();
-    for row in rows {
+    Series::from_points(rows.iter().map(|row| {
         let group = format!("table {}, {}, {}, {}", row.table, row.host, row.distribution, row.kernel);
         let (messages_per_s, sent) = (row.received / row.seconds, row.sent / row.seconds);
-        let point = SizePoint { bytes: row.bytes, messages_per_s, sent_per_s: Some(sent) };
-        match all.iter_mut().find(|series| series.group == group && series.name == row.implementation) {
-            Some(series) => series.points.push(point),
-            None => all.push(Series { group, name: row.implementation.clone(), points: vec![point] }),
-        }
-    }
-    all
+        (group, row.implementation.clone(), false, SizePoint { bytes: row.bytes, messages_per_s, sent_per_s: Some(sent) })
+    }))
 }
 
 /// The three implementations of one table.
@@ -76,7 +70,7 @@ pub fn statements(all: &[SeriesResult]) -> Vec<Statement> {
     statements
 }
 
-/// STREAMS above sockets by so many percent.
+/// STREAMS above sockets, in percent.
 fn above(trio: &Trio, from: f64, to: f64) -> Option<Statement> {
     let small = trio.streams.sizes.iter().filter(|size| size.message_bytes < BELOW);
     let shares: Vec<f64> = small.filter_map(|size| size.improvement).map(|share| share * 100.0).collect();
@@ -87,11 +81,8 @@ fn above(trio: &Trio, from: f64, to: f64) -> Option<Statement> {
     let says = format!("STREAMS delivers {range} more messages than sockets");
     let found = format!("median of the sizes below {BELOW} B {middle:.1} %, from {least:.1} to {most:.1} %; {distance:.1} points away");
     let rule = format!("the median over the sizes below {BELOW} B lies within {POINTS} points of the percentage");
-    Some(
-        Statement::decided(format!("above/{}", trio.number), trio.about, says, distance <= POINTS)
-            .found(found, [middle, least, most, distance])
-            .rule(rule),
-    )
+    let statement = Statement::decided(format!("above/{}", trio.number), trio.about, says, distance <= POINTS);
+    Some(statement.found(found, [middle, least, most, distance]).rule(rule))
 }
 
 /// ns per byte, by least squares and by the robust line of one piece.
@@ -108,11 +99,8 @@ fn twice(trio: &Trio) -> Option<Statement> {
     let says = "XTI over sockets copies twice: its cost per byte is at least twice that of sockets";
     let found = format!("{xti:.3} ns against {sockets:.3} ns per byte: {ratio:.2} times (robust line: {robust:.2} times)");
     let rule = "the slope of the least-squares line through its delays is at least twice that of sockets";
-    Some(
-        Statement::decided(format!("twice/{}", trio.number), trio.about, says, ratio >= 2.0)
-            .found(found, [ratio, robust, xti, sockets])
-            .rule(rule),
-    )
+    let statement = Statement::decided(format!("twice/{}", trio.number), trio.about, says, ratio >= 2.0);
+    Some(statement.found(found, [ratio, robust, xti, sockets]).rule(rule))
 }
 
 /// The slopes of STREAMS and sockets: the same, but for table 6.
@@ -146,11 +134,8 @@ fn slopes(trio: &Trio) -> Option<Statement> {
         "STREAMS {streams:.3} ns, sockets {sockets:.3} ns per byte: STREAMS is {how} (robust line: {:+.0} %{hangs})",
         (robust - 1.0) * 100.0
     );
-    Some(
-        Statement::decided(format!("slope/{}", trio.number), trio.about, says, holds)
-            .found(found, [ratio, robust, streams, sockets])
-            .rule(rule),
-    )
+    let statement = Statement::decided(format!("slope/{}", trio.number), trio.about, says, holds);
+    Some(statement.found(found, [ratio, robust, streams, sockets]).rule(rule))
 }
 
 /// The least share of the variance that a line explains.

@@ -35,7 +35,7 @@ const GAP: f64 = 12.0;
 /// The least frame, with addresses and check sequence.
 const LEAST_FRAME: f64 = 64.0;
 
-/// Transfers were of so many bytes.
+/// Bytes of a transfer.
 const TRANSFER: f64 = 8.0 * 1024.0 * 1024.0;
 
 /// The sum of the frames of a transfer.
@@ -202,11 +202,9 @@ fn share(curve: &BufferCurve, limit: &FrameLimit) -> Option<Statement> {
     let last = curve.points.last()?;
     let share = last.kbytes_per_s / limit.kbytes_per_s * 100.0;
     let found = format!("{:.0} KB/s are {share:.1} % of {:.1}", last.kbytes_per_s, limit.kbytes_per_s);
-    Some(
-        Statement::decided("share", &curve.name, "twelve packets reach 91 % of the limit", last.packets == 12.0 && share.round() == 91.0)
-            .found(found, [share])
-            .rule("the share at 12 packets rounds to 91 %"),
-    )
+    let statement =
+        Statement::decided("share", &curve.name, "twelve packets reach 91 % of the limit", last.packets == 12.0 && share.round() == 91.0);
+    Some(statement.found(found, [share]).rule("the share at 12 packets rounds to 91 %"))
 }
 
 fn ends(curve: &BufferCurve) -> Option<Statement> {
@@ -220,11 +218,9 @@ fn ends(curve: &BufferCurve) -> Option<Statement> {
         format!("; knee at {:.1} packets ({range}): {:.0} KB/s a packet before it, {:.0} after", knee.at.value, ends.0, ends.1)
     });
     let found = format!("{:.0} KB/s at {:.0}, {:.0} at {:.0}{knee}", first.kbytes_per_s, first.packets, last.kbytes_per_s, last.packets);
-    Some(
-        Statement::decided("rise", &curve.name, "throughput rises from 384 KB/s at one packet to 1,001 at twelve", holds)
-            .found(found, [first.kbytes_per_s, last.kbytes_per_s])
-            .rule("both ends are those of the table, and every further packet adds something"),
-    )
+    let statement = Statement::decided("rise", &curve.name, "throughput rises from 384 KB/s at one packet to 1,001 at twelve", holds);
+    let statement = statement.found(found, [first.kbytes_per_s, last.kbytes_per_s]);
+    Some(statement.rule("both ends are those of the table, and every further packet adds something"))
 }
 
 fn wire(curve: &BufferCurve, limit: &FrameLimit) -> Option<Statement> {

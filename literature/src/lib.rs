@@ -1,4 +1,4 @@
-//! Published studies, the output of other tools, and anything else laid next to
+//! Published studies, the output of other tools, and anything else compared with
 //! them, analysed with the methods that analyse a run. It knows no run: whoever
 //! has one hands it over as [`Foreign`].
 //!
@@ -9,8 +9,8 @@
 //! ```
 #![forbid(unsafe_code)]
 
-pub mod beside;
 pub mod cabrera;
+pub mod comparison;
 pub mod cost;
 pub mod jacobson;
 pub mod power;
@@ -25,7 +25,7 @@ mod tests;
 
 use serde::Serialize;
 
-pub use beside::{Beside, Foreign};
+pub use comparison::{Comparison, Foreign};
 pub use read::ReadError;
 pub use statement::{Ruling, Statement};
 pub use stats::resample::{DRAWS, Resampled};
@@ -87,7 +87,7 @@ impl Study {
 }
 
 /// The analysis of tables, published or from elsewhere.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ReferenceAnalysis {
     /// [`REFERENCE_FORMAT`].
     pub format: u32,
@@ -109,34 +109,22 @@ pub struct ReferenceAnalysis {
     pub routines: Option<Routines>,
     /// Throughput by socket buffer.
     pub buffers: Vec<BufferCurve>,
-    /// Figures next to it.
-    pub beside: Vec<Beside>,
+    /// Figures compared with it.
+    #[serde(rename = "beside")]
+    pub comparisons: Vec<Comparison>,
     /// Remarks on figures from elsewhere.
     pub remarks: Vec<String>,
 }
 
 impl ReferenceAnalysis {
     fn new(name: &str, title: &str, source: &str) -> Self {
-        Self {
-            format: REFERENCE_FORMAT,
-            name: name.to_owned(),
-            title: title.to_owned(),
-            source: source.to_owned(),
-            statements: Vec::new(),
-            inconsistencies: Vec::new(),
-            series: Vec::new(),
-            loads: Vec::new(),
-            routines: None,
-            buffers: Vec::new(),
-            beside: Vec::new(),
-            remarks: Vec::new(),
-        }
+        let [name, title, source] = [name, title, source].map(str::to_owned);
+        Self { format: REFERENCE_FORMAT, name, title, source, ..Self::default() }
     }
 
-    /// Lays something beside it.
-    pub fn lay(&mut self, foreign: &Foreign, draws: usize) {
-        let beside = beside::lay(self, foreign, draws);
-        self.beside.push(beside);
+    /// Compares figures with it.
+    pub fn compare(&mut self, foreign: &Foreign, draws: usize) {
+        self.comparisons.push(comparison::compare(self, foreign, draws));
     }
 }
 
@@ -184,7 +172,7 @@ pub fn of_foreign(foreign: &Foreign, draws: usize) -> ReferenceAnalysis {
     analysis
 }
 
-/// Tables that statements need besides the analysis.
+/// Tables that statements need in addition to the analysis.
 #[derive(Default)]
 struct Read<'a> {
     unloaded: &'a [read::csv::UnloadedRow],
@@ -207,7 +195,7 @@ fn fill<'a>(analysis: &mut ReferenceAnalysis, tables: &'a [Table], draws: usize)
                 read.unloaded = rows;
             }
             Table::Latency(rows) => read.latencies = loads::curves(rows, "time per one-byte message"),
-            Table::RoundTrip(rows) => read.round_trips = loads::curves(rows, "round trip"),
+            Table::RoundTrip(rows) => read.round_trips = loads::curves(rows, loads::ROUND_TRIPS),
             Table::Seconds(rows) => seconds = rows,
             Table::Calls(rows) => calls = rows,
             Table::Buffers(rows) => analysis.buffers.extend(jacobson::curves(rows, draws)),

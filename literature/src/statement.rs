@@ -1,4 +1,4 @@
-//! What a paper says, and what its own tables make of it.
+//! Statements of a paper, ruled by its own tables.
 
 use serde::Serialize;
 

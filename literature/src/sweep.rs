@@ -31,8 +31,24 @@ pub struct Series {
     pub group: String,
     /// The implementation, or whatever else was measured there.
     pub name: String,
+    /// Known to be of TCP.
+    pub tcp: bool,
     /// Its sizes, in any order; of a size that occurs often the median counts.
     pub points: Vec<SizePoint>,
+}
+
+impl Series {
+    /// Joins points of one group and name, in the order in which these first come up.
+    pub fn from_points(points: impl IntoIterator<Item = (String, String, bool, SizePoint)>) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for (group, name, tcp, point) in points {
+            match all.iter_mut().find(|series| series.group == group && series.name == name) {
+                Some(series) => series.points.push(point),
+                None => all.push(Self { group, name, tcp, points: vec![point] }),
+            }
+        }
+        all
+    }
 }
 
 /// One size of a series, with what follows from it.
@@ -65,6 +81,9 @@ pub struct SeriesResult {
     pub group: String,
     /// The implementation.
     pub name: String,
+    /// Known to be of TCP.
+    #[serde(skip)]
+    pub tcp: bool,
     /// The series of the group that its improvement is over; itself has none.
     pub baseline: Option<String>,
     /// By rising size.
@@ -83,62 +102,63 @@ pub struct SeriesResult {
     pub saturation: Option<Saturation>,
 }
 
-/// The name of the series that others of its group are held against.
+/// Name of the series that others of its group are compared with.
 const BASELINE: &str = "sockets";
 
 /// Analyses series, in their order. `draws` is how often residuals are drawn
 /// for intervals; 0 gives none.
 pub fn analyse(series: &[Series], draws: usize) -> Vec<SeriesResult> {
-    let gathered: Vec<(&Series, Vec<Gathered>)> = series.iter().map(|series| (series, gather(series))).collect();
-    gathered.iter().map(|(series, points)| one(series, points, baseline(series, &gathered), draws)).collect()
+    let merged: Vec<(&Series, Vec<Merged>)> = series.iter().map(|series| (series, merge(series))).collect();
+    merged.iter().map(|(series, points)| one(series, points, baseline(series, &merged), draws)).collect()
 }
 
 /// All measurements of one size as one.
 #[derive(Debug, Clone, Copy)]
-struct Gathered {
+struct Merged {
     point: SizePoint,
     n: usize,
 }
 
-fn gather(series: &Series) -> Vec<Gathered> {
+fn merge(series: &Series) -> Vec<Merged> {
     let mut sizes: BTreeMap<u64, Vec<SizePoint>> = BTreeMap::new();
     series.points.iter().for_each(|point| sizes.entry(point.bytes).or_default().push(*point));
     let one = |(bytes, points): (u64, Vec<SizePoint>)| {
         let rates: Vec<f64> = points.iter().map(|point| point.messages_per_s).collect();
         let sent: Vec<f64> = points.iter().filter_map(|point| point.sent_per_s).collect();
         let messages_per_s = median::median(&rates).filter(|rate| *rate > 0.0)?;
-        Some(Gathered { point: SizePoint { bytes, messages_per_s, sent_per_s: median::median(&sent) }, n: points.len() })
+        Some(Merged { point: SizePoint { bytes, messages_per_s, sent_per_s: median::median(&sent) }, n: points.len() })
     };
     sizes.into_iter().filter_map(one).collect()
 }
 
-/// The series that this one is held against: its group's sockets, else the
+/// The series that this one is compared with: its group's sockets, else the
 /// group's first; not itself.
-fn baseline<'a>(of: &Series, all: &'a [(&Series, Vec<Gathered>)]) -> Option<(&'a str, &'a [Gathered])> {
+fn baseline<'a>(of: &Series, all: &'a [(&Series, Vec<Merged>)]) -> Option<(&'a str, &'a [Merged])> {
     let mut group = all.iter().filter(|(series, _)| series.group == of.group);
     let first = group.clone().next();
     let (series, points) = group.find(|(series, _)| series.name == BASELINE).or(first)?;
     (series.name != of.name).then_some((series.name.as_str(), points.as_slice()))
 }
 
-fn one(series: &Series, points: &[Gathered], baseline: Option<(&str, &[Gathered])>, draws: usize) -> SeriesResult {
+fn one(series: &Series, points: &[Merged], baseline: Option<(&str, &[Merged])>, draws: usize) -> SeriesResult {
     let times: Vec<Point> = points
         .iter()
-        .map(|gathered| Point { size: gathered.point.bytes as f64, time: 1e9 / gathered.point.messages_per_s, frames: None, wakeups: None })
+        .map(|merged| Point { size: merged.point.bytes as f64, time: 1e9 / merged.point.messages_per_s, frames: None, wakeups: None })
         .collect();
     let steps = steps::find(&times, LEAST_NOISE);
     // A line across a step would say nothing of either side.
-    let until = steps.first().and_then(|step| points.iter().position(|gathered| gathered.point.bytes == step.before));
+    let until = steps.first().and_then(|step| points.iter().position(|merged| merged.point.bytes == step.before));
     let times = &times[..until.unwrap_or(times.len())];
     let cost = cost::fit(times, &known(times), draws);
     let sizes: Vec<SizeResult> =
-        points.iter().enumerate().map(|(place, gathered)| size(place, gathered, baseline, cost.as_ref().ok())).collect();
+        points.iter().enumerate().map(|(place, merged)| size(place, merged, baseline, cost.as_ref().ok())).collect();
     let goodputs: Vec<(u64, f64)> = sizes.iter().map(|size| (size.message_bytes, size.goodput_bit_per_s)).collect();
     let largest = goodputs.last().map_or(0.0, |last| last.1);
     let last = cost.as_ref().ok().filter(|_| steps.is_empty()).and_then(|cost| cost.pieces.last());
     SeriesResult {
         group: series.group.clone(),
         name: series.name.clone(),
+        tcp: series.tcp,
         baseline: baseline.map(|(name, _)| name.to_owned()),
         off_line: cost.as_ref().map_or_else(|_| Vec::new(), |cost| cost.off_line(times)),
         steps,
@@ -150,8 +170,8 @@ fn one(series: &Series, points: &[Gathered], baseline: Option<(&str, &[Gathered]
     }
 }
 
-fn size(place: usize, gathered: &Gathered, baseline: Option<(&str, &[Gathered])>, cost: Option<&Cost>) -> SizeResult {
-    let SizePoint { bytes, messages_per_s, sent_per_s } = gathered.point;
+fn size(place: usize, merged: &Merged, baseline: Option<(&str, &[Merged])>, cost: Option<&Cost>) -> SizeResult {
+    let SizePoint { bytes, messages_per_s, sent_per_s } = merged.point;
     let time_per_message_ns = 1e9 / messages_per_s;
     let against = baseline.and_then(|(_, points)| points.iter().find(|other| other.point.bytes == bytes));
     let fitted_ns = cost.and_then(|cost| cost.fitted.get(place).copied());
@@ -164,7 +184,7 @@ fn size(place: usize, gathered: &Gathered, baseline: Option<(&str, &[Gathered])>
         improvement: against.map(|other| messages_per_s / other.point.messages_per_s - 1.0),
         fitted_ns,
         residual: fitted_ns.map(|fitted| time_per_message_ns / fitted - 1.0),
-        n: gathered.n,
+        n: merged.n,
     }
 }
 
@@ -189,7 +209,7 @@ mod tests {
 
     fn series(name: &str, points: &[(u64, f64)]) -> Series {
         let point = |(bytes, rate): &(u64, f64)| SizePoint { bytes: *bytes, messages_per_s: *rate, sent_per_s: None };
-        Series { group: "g".into(), name: name.into(), points: points.iter().map(point).collect() }
+        Series { group: "g".into(), name: name.into(), tcp: false, points: points.iter().map(point).collect() }
     }
 
     fn line(message: f64, byte: f64) -> Vec<(u64, f64)> {

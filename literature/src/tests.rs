@@ -249,7 +249,7 @@ fn a_table_of_the_same_columns_is_analysed_by_itself() {
 }
 
 #[test]
-fn a_reference_beside_itself_is_the_same() {
+fn a_reference_compared_with_itself_is_the_same() {
     for study in [Study::Bidulock2007, Study::Cabrera1984, Study::Jacobson1988] {
         let text = match study {
             Study::Bidulock2007 => super::bidulock::TABLES,
@@ -257,12 +257,12 @@ fn a_reference_beside_itself_is_the_same() {
             Study::Jacobson1988 => jacobson::TABLE,
         };
         let mut analysis = analyse(study, 0).unwrap();
-        analysis.lay(&Foreign::of_table("again", &parse(text).unwrap()), 0);
-        let beside = &analysis.beside[0];
-        let same = beside.pairs.iter().filter(|pair| pair.sizes.iter().all(|(_, ratio)| *ratio == 1.0)).count();
+        analysis.compare(&Foreign::of_table("again", &parse(text).unwrap()), 0);
+        let comparison = &analysis.comparisons[0];
+        let same = comparison.pairs.iter().filter(|pair| pair.sizes.iter().all(|(_, ratio)| *ratio == 1.0)).count();
         assert_eq!(same, analysis.series.len());
-        assert_eq!(beside.buffer_pairs.len(), analysis.buffers.len());
-        assert!(beside.buffer_pairs.iter().all(|pair| pair.knees[0] == pair.knees[1]));
-        assert!(beside.remarks.iter().all(|remark| !remark.contains("no message size")), "{:?}", beside.remarks);
+        assert_eq!(comparison.buffer_pairs.len(), analysis.buffers.len());
+        assert!(comparison.buffer_pairs.iter().all(|pair| pair.knees[0] == pair.knees[1]));
+        assert!(comparison.remarks.iter().all(|remark| !remark.contains("no message size")), "{:?}", comparison.remarks);
     }
 }

@@ -91,12 +91,6 @@ impl From<u32> for Field {
     }
 }
 
-impl From<usize> for Field {
-    fn from(number: usize) -> Self {
-        Self::Number(number.to_string())
-    }
-}
-
 impl From<bool> for Field {
     fn from(flag: bool) -> Self {
         Self::Flag(flag)
@@ -174,7 +168,7 @@ impl Key<'_> {
         let first = [
             Field::from(CSV_FORMAT),
             Field::from(run.id.as_str()),
-            Field::from(self.place),
+            Field::from(self.place.map(|place| place as u64)),
             Field::from(self.cell.series().to_string().as_str()),
         ];
         let factors = Factor::ALL.iter().map(|factor| level(*factor, self.cell, &run.plan.link));
@@ -327,7 +321,7 @@ impl Figures {
             end(1),
             self.interval.map(|(_, confidence, _)| confidence).into(),
             self.interval.map(|(.., method)| method).into(),
-            self.n.into(),
+            (self.n as u64).into(),
         ]
     }
 }

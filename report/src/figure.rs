@@ -246,6 +246,36 @@ impl Trace {
         Self { x, ..trace }
     }
 
+    /// A trace of points without intervals: where each stands, its height in the base
+    /// unit, and in words what it is and how high.
+    pub fn points<P>(name: &str, series: usize, points: impl IntoIterator<Item = (P, f64, String, String)>) -> Self
+    where
+        X: FromIterator<P>,
+    {
+        let mut trace = Self::named(name, series, 0);
+        let at = |(at, height, label, figure): (P, f64, String, String)| {
+            trace.y.push(Some(height).filter(|value| value.is_finite()));
+            trace.up.push(0.0);
+            trace.down.push(0.0);
+            trace.hover.push(format!("{} · {label}<br><b>{figure}</b>", trace.name));
+            at
+        };
+        let x = points.into_iter().map(at).collect();
+        Self { x, ..trace }
+    }
+
+    /// The line of a model: places, heights in the base unit or gaps, and texts on hovering.
+    pub fn line(name: &str, series: usize, points: impl IntoIterator<Item = (f64, Option<f64>, String)>) -> Self {
+        let mut trace = Self { model: true, legend: false, ..Self::named(name, series, 0) };
+        let at = |(at, height, hover): (f64, Option<f64>, String)| {
+            trace.y.push(height.filter(|value| value.is_finite()));
+            trace.hover.push(hover);
+            at
+        };
+        let x = points.into_iter().map(at).collect();
+        Self { x, ..trace }
+    }
+
     /// Tells if it has nothing to draw.
     pub fn is_empty(&self) -> bool {
         self.y.iter().all(Option::is_none)

@@ -2,7 +2,7 @@
 
 use analysis::result::Analysis;
 
-use crate::studies::receipt::{self, Flames};
+use crate::studies::receipt::{self, Flames, Sink};
 use crate::{assembly, csv, json, sinks};
 
 /// The whole page, without flame graphs.
@@ -12,7 +12,7 @@ pub fn render(analysis: &Analysis) -> String {
 
 /// The whole page.
 pub fn render_with(analysis: &Analysis, flames: &Flames) -> String {
-    let mut document = assembly::document(analysis, Some(flames));
+    let mut document = assembly::document(analysis, Sink::Page(flames));
     document.data = vec![("analysis", json::compact(&receipt::held::of(analysis))), ("csv", json::compact(&csv::render(analysis)))];
     sinks::html::render(&document)
 }

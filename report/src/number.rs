@@ -97,7 +97,7 @@ pub fn change(share: f64) -> String {
     if share.is_finite() && share > 0.0 { format!("+{text}") } else { text }
 }
 
-/// `value` rounded to so many significant figures, thousands grouped, no exponent.
+/// `value` rounded to this number of significant figures, thousands grouped, no exponent.
 pub fn significant(value: f64, figures: usize) -> String {
     let Some((rounded, exponent)) = round(value, figures) else { return NOTHING.to_owned() };
     // Nine decimals of a nanosecond are below anything that can be measured.

@@ -19,24 +19,19 @@ const NOISE: [f64; 3] = [0.02, 0.05, 0.15];
 /// The least of `SO_SNDBUF` that Linux gives, as it is told (`SOCK_MIN_SNDBUF`).
 const LEAST_SNDBUF: u64 = 4_608;
 
-/// Duration of a plan in a sentence.
-pub fn expected_time(plan: &Plan) -> String {
-    duration(plan)
-}
-
 /// Describes a plan. Ends with a newline.
 pub fn render(plan: &Plan, style: Style) -> String {
     let mut page = Page::new(style);
     page.heading(&format!("{}: {}", plan.name, plan.title));
     if !plan.description.is_empty() {
-        page.plain(&plan.description, 0, 0);
+        page.text(&plan.description);
         page.gap();
     }
-    page.plain(&extent(plan), 0, 0);
+    page.text(&extent(plan));
     if !plan.hosts.is_empty() {
-        page.plain(&hosts(plan), 0, 0);
+        page.text(&hosts(plan));
     }
-    page.plain(&duration(plan), 0, 0);
+    page.text(&expected_time(plan));
     page.gap();
     page.heading("The interval to expect");
     page.item(&expected(plan, plan.blocks.least));
@@ -52,7 +47,7 @@ pub fn render(plan: &Plan, style: Style) -> String {
             page.item(&format!("{arm}{nothing}{baseline}"));
         }
         if plan.host_wide {
-            page.plain("Settings of this machine may be changed for it, and are set back at the end.", 0, 0);
+            page.text("Settings of this machine may be changed for it, and are set back at the end.");
         }
     }
     page.gap();
@@ -93,7 +88,8 @@ fn hosts(plan: &Plan) -> String {
     format!("{}, {}{port}. When an agent is lost: {}.", place(HOST_NAMES[0]), place(HOST_NAMES[1]), plan.on_loss)
 }
 
-fn duration(plan: &Plan) -> String {
+/// Duration of a plan in a sentence.
+pub fn expected_time(plan: &Plan) -> String {
     let counts = || plan.cells.iter().filter_map(|cell| cell.count);
     if let (Some(least), Some(most), true) = (counts().min(), counts().max(), plan.cells.iter().all(|cell| cell.count.is_some())) {
         let warmup = if plan.warmup.get() == 0 { "" } else { "a tenth as many messages of warm-up, then " };

@@ -2,8 +2,10 @@
 
 use std::collections::HashSet;
 
+use analysis::group_by;
 use analysis::result::{Analysis, CellResult, CostModel, Estimate, FitOutcome, Latency, Limit, Metric, Quantity, Term};
 use model::Test;
+use model::cell::Series;
 
 /// Cells of one series, in the order of the plan.
 pub struct Group<'a> {
@@ -25,7 +27,7 @@ impl Group<'_> {
 }
 
 /// Every series of an analysis, streams first, else in the order of the plan;
-/// those excepted that are laid side by side elsewhere ([`variants`]).
+/// except those that stand next to each other elsewhere ([`variants`]).
 pub fn groups(analysis: &Analysis) -> Vec<Group<'_>> {
     let places = summed_up(analysis);
     grouped(analysis, |place| !places.contains(&place))
@@ -48,20 +50,12 @@ fn summed_up(analysis: &Analysis) -> HashSet<usize> {
 }
 
 fn grouped(analysis: &Analysis, belongs: impl Fn(usize) -> bool) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group> = Vec::new();
-    let mut keys = Vec::new();
-    for (_, cell) in analysis.cells.iter().enumerate().filter(|(place, _)| belongs(*place)) {
-        let key = cell.cell.series();
-        match keys.iter().position(|known| *known == key) {
-            Some(place) => groups[place].cells.push(cell),
-            None => {
-                let name = key.to_string();
-                let models = analysis.models().iter().filter(|model| model.series == key).collect();
-                groups.push(Group { name, test: cell.cell.test, cells: vec![cell], models });
-                keys.push(key);
-            }
-        }
-    }
+    let cells = analysis.cells.iter().enumerate().filter(|(place, _)| belongs(*place)).map(|(_, cell)| cell);
+    let group = |(series, cells): (Series, Vec<_>)| {
+        let models = analysis.models().iter().filter(|model| model.series == series).collect();
+        Group { name: series.to_string(), test: series.test(), cells, models }
+    };
+    let mut groups: Vec<Group> = group_by(cells, |cell| cell.cell.series()).into_iter().map(group).collect();
     // What a map of buffers shows needs no table of its own.
     let mapped = |group: &Group| match group.cells.as_slice() {
         [only] => analysis.buffers().iter().any(|map| map.place_of(&only.cell).is_some()),
@@ -78,7 +72,7 @@ pub fn metric(cell: &CellResult, metric: Metric) -> Option<&Estimate> {
 }
 
 /// Tells if anything was lost on the way in any cell of a one-way stream: then
-/// what was sent stands beside what arrived.
+/// what was sent stands next to what arrived.
 pub fn lost_any(group: &Group) -> bool {
     let lost = |estimate: &Estimate| estimate.value > 0.0 || estimate.interval.is_some_and(|ends| ends.high > 0.0);
     group.test.is_stream() && group.cells.iter().filter_map(|cell| metric(cell, Metric::LossShare)).any(lost)
@@ -90,10 +84,10 @@ pub fn has(group: &Group, name: Metric) -> bool {
 }
 
 /// Times of a cell that are not round trips, each with what they are called.
-pub type Kind = (&'static str, fn(&CellResult) -> Option<&Latency>);
+pub type Times = (&'static str, fn(&CellResult) -> Option<&Latency>);
 
 /// Every kind of times of a cell besides its round trips: the name in words.
-pub const OTHER_TIMES: [Kind; 3] = [
+pub const OTHER_TIMES: [Times; 3] = [
     ("uncorrected", |cell| cell.uncorrected.as_ref()),
     ("late by", |cell| cell.lateness.as_ref()),
     ("beyond least", |cell| cell.beyond_least.as_ref()),

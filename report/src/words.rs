@@ -1,11 +1,13 @@
 //! Sentences and words that several sections share.
 
-pub mod metric;
+use analysis::result::{Metric, Unit};
+
+use crate::number;
 
 /// `1 trial`, `2 trials`.
 pub fn plural(count: u64, one: &str) -> String {
     let s = if count == 1 { "" } else { "s" };
-    format!("{} {one}{s}", crate::number::whole(count))
+    format!("{} {one}{s}", number::whole(count))
 }
 
 /// Verb for what a sender does until a message's time has come.
@@ -16,9 +18,20 @@ pub const fn pacing(pacing: model::Pacing) -> &'static str {
     }
 }
 
+/// Writes a figure of the metric with its unit.
+pub const fn writer(metric: Metric) -> fn(f64) -> String {
+    match metric.unit() {
+        Unit::Count | Unit::PerSecond => number::count,
+        Unit::BitsPerSecond => number::bits,
+        Unit::Nanoseconds => number::time,
+        Unit::Share => number::percent,
+        Unit::PerMessage => |value| number::significant(value, 2),
+    }
+}
+
 /// `1 series`, `2 series`.
 pub fn series(count: u64) -> String {
-    format!("{} series", crate::number::whole(count))
+    format!("{} series", number::whole(count))
 }
 
 /// `a`, `a and b`, `a, b and c`.

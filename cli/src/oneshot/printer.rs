@@ -11,7 +11,7 @@ use model::end::{EndReport, Progress};
 use model::host::HostFacts;
 use model::trial::Outcome;
 use model::{Role, TrialRecord, Warning};
-use report::oneshot::{self, Intervals, Row, Setting};
+use report::oneshot::{self, Intervals, Row, TrialFacts};
 
 use super::plan::Asked;
 use crate::args::OneshotArgs;
@@ -118,8 +118,8 @@ impl<'a> TrialPrinter<'a> {
         Ok(Exit::Failed)
     }
 
-    fn setting(&self) -> Setting<'_> {
-        Setting {
+    fn setting(&self) -> TrialFacts<'_> {
+        TrialFacts {
             plan: &self.asked.plan,
             swapped: self.asked.swapped,
             remote: &self.asked.remote,

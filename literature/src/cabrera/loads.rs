@@ -11,6 +11,9 @@ use stats::cost::robust;
 /// Throughput is halved by a unit when the time grows by a factor between these: 2 less and plus a quarter.
 const HALVED: [f64; 2] = [1.5, 2.5];
 
+/// Name of the times of table 4.
+pub const ROUND_TRIPS: &str = "round trip";
+
 /// Times of one machine and protocol over loads.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LoadCurve {
@@ -87,19 +90,17 @@ fn hides(trip: &LoadCurve, latencies: &[LoadCurve]) -> Option<Statement> {
     let unloaded = ratios.iter().find(|(load, _)| *load == 0.0)?.1;
     let under: Vec<String> = ratios.iter().map(|(load, ratio)| format!("{load}: {ratio:.2}")).collect();
     let about = format!("{}, {}, one byte", trip.machine, trip.protocol.to_uppercase());
-    Some(
-        Statement::decided(
-            "round-trip",
-            &about,
-            "the time per one-byte message of a stream hides buffering: a round trip takes more than two of it",
-            unloaded > 1.0,
-        )
-        .found(
-            format!("round trip over twice the time per message, by units of load: {}", under.join(", ")),
-            ratios.iter().map(|(_, ratio)| *ratio),
-        )
-        .rule("more than 1 without load"),
-    )
+    let statement = Statement::decided(
+        "round-trip",
+        &about,
+        "the time per one-byte message of a stream hides buffering: a round trip takes more than two of it",
+        unloaded > 1.0,
+    );
+    let statement = statement.found(
+        format!("round trip over twice the time per message, by units of load: {}", under.join(", ")),
+        ratios.iter().map(|(_, ratio)| *ratio),
+    );
+    Some(statement.rule("more than 1 without load"))
 }
 
 /// Contradictions between these tables, or with appendix B.

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::read::csv::RoutineRow;
 use crate::statement::{Ruling, Statement};
 
-/// The tables are of so many messages.
+/// Messages of each test in the tables.
 const MESSAGES: f64 = 10_000.0;
 
 /// A routine whose dearest size costs more than this times its cheapest varies with size.
@@ -118,11 +118,8 @@ fn in_order(id: &str, says: &str, found: &[(String, f64)], names: &[&str]) -> Op
     let first = found.get(..names.len())?;
     let holds = first.iter().map(|(name, _)| name.as_str()).eq(names.iter().copied());
     let words: Vec<String> = first.iter().map(|(name, us)| format!("{name} {us:.0} µs")).collect();
-    Some(
-        Statement::decided(id, ABOUT, says, holds)
-            .found(words.join(", "), first.iter().map(|(_, us)| *us))
-            .rule("they are the first, in this order"),
-    )
+    let statement = Statement::decided(id, ABOUT, says, holds);
+    Some(statement.found(words.join(", "), first.iter().map(|(_, us)| *us)).rule("they are the first, in this order"))
 }
 
 fn movers(routines: &Routines) -> Option<Statement> {
@@ -151,11 +148,9 @@ fn dearer(routines: &Routines) -> Option<Statement> {
     let found = format!(
         "the rows sum to {less:.0} and {page:.0} µs per message: {excess:.0} % more; what they leave out would have to cost {rest:.0} µs at both sizes for 60 %"
     );
-    Some(
-        Statement::ruled("dearer", ABOUT, "a message of 1,023 B costs 60 % more than one of 1,024 B", ruling)
-            .found(found, [excess, rest])
-            .rule("borne out within 5 points; as the rows are not the whole kernel, more leaves it undecided and less refutes it"),
-    )
+    let statement = Statement::ruled("dearer", ABOUT, "a message of 1,023 B costs 60 % more than one of 1,024 B", ruling);
+    let statement = statement.found(found, [excess, rest]);
+    Some(statement.rule("borne out within 5 points; as the rows are not the whole kernel, more leaves it undecided and less refutes it"))
 }
 
 /// The buffer scheme: a buffer a call of uiomove.
@@ -168,16 +163,13 @@ fn buffers(routines: &Routines) -> Option<Statement> {
         "uiomove is called {:.1} times at 112 B, {:.1} at 113, {:.1} at 1,023 and {:.1} at 1,024 B",
         counts[0], counts[1], counts[2], counts[3]
     );
-    Some(
-        Statement::decided(
-            "buffers",
-            ABOUT,
-            "the buffer scheme explains the jumps: 112 bytes a buffer, and a page at once from 1,024 B on",
-            holds,
-        )
-        .found(found, counts)
-        .rule("one call a buffer: ⌈bytes / 112⌉ below 1,024 B and one at it, to the nearest whole call"),
-    )
+    let statement = Statement::decided(
+        "buffers",
+        ABOUT,
+        "the buffer scheme explains the jumps: 112 bytes a buffer, and a page at once from 1,024 B on",
+        holds,
+    );
+    Some(statement.found(found, counts).rule("one call a buffer: ⌈bytes / 112⌉ below 1,024 B and one at it, to the nearest whole call"))
 }
 
 /// Segments hold 1,024 bytes.
@@ -185,11 +177,10 @@ fn segments(routines: &Routines) -> Option<Statement> {
     let output = routines.row("ip_output")?;
     let calls = |size: u64| output.calls_per_message[routines.sizes.iter().position(|known| *known == size)?];
     let (one, two) = (calls(1_024)?, calls(1_025)?);
-    Some(
-        Statement::decided("segments", ABOUT, "a message beyond 1,024 B takes two segments", one.round() == 1.0 && two.round() == 2.0)
-            .found(format!("ip_output is called {one:.2} times a message at 1,024 B and {two:.2} at 1,025 B"), [one, two])
-            .rule("one packet a message at 1,024 B and two at 1,025 B, to the nearest whole packet"),
-    )
+    let statement =
+        Statement::decided("segments", ABOUT, "a message beyond 1,024 B takes two segments", one.round() == 1.0 && two.round() == 2.0);
+    let statement = statement.found(format!("ip_output is called {one:.2} times a message at 1,024 B and {two:.2} at 1,025 B"), [one, two]);
+    Some(statement.rule("one packet a message at 1,024 B and two at 1,025 B, to the nearest whole packet"))
 }
 
 /// Copying dominates TCP.
@@ -205,11 +196,11 @@ fn copying(routines: &Routines) -> Option<Statement> {
     let shares = shares.filter(|shares| !shares.is_empty())?;
     let found: Vec<String> =
         shares.iter().map(|(size, copying, summing)| format!("{size} B: {copying:.0} %, checksums {summing:.0} %")).collect();
-    Some(
-        Statement::decided("copying", ABOUT, "copying dominates TCP", shares.iter().all(|(_, copying, summing)| copying > summing))
-            .found(format!("{} of all rows: {}", COPYING.join(" + "), found.join("; ")), shares.iter().map(|(_, copying, _)| *copying))
-            .rule("what copies costs more than what sums at every size of 1,000 B and more"),
-    )
+    let statement =
+        Statement::decided("copying", ABOUT, "copying dominates TCP", shares.iter().all(|(_, copying, summing)| copying > summing));
+    let statement = statement
+        .found(format!("{} of all rows: {}", COPYING.join(" + "), found.join("; ")), shares.iter().map(|(_, copying, _)| *copying));
+    Some(statement.rule("what copies costs more than what sums at every size of 1,000 B and more"))
 }
 
 /// Rows that are constant.

@@ -20,18 +20,13 @@ const PAGE: u64 = 1_024;
 
 /// Rows as series, a table each.
 pub fn series(rows: &[UnloadedRow]) -> Vec<Series> {
-    let mut all: Vec<Series> = Vec::new();
-    for row in rows {
+    Series::from_points(rows.iter().map(|row| {
         let name = format!("{} {}", row.table, row.protocol.to_uppercase());
         let group = format!("{}, {} to {}", row.hardware, row.sender, row.receiver);
         // The finest of the three printed figures is that in bits.
         let point = SizePoint { bytes: row.bytes, messages_per_s: row.bits_per_s / 8.0 / row.bytes as f64, sent_per_s: None };
-        match all.iter_mut().find(|series| series.name == name && series.group == group) {
-            Some(series) => series.points.push(point),
-            None => all.push(Series { group, name, points: vec![point] }),
-        }
-    }
-    all
+        (group, name, row.protocol.eq_ignore_ascii_case("tcp"), point)
+    }))
 }
 
 /// The numbers of messages that every row allows: its total, in whole seconds
@@ -70,16 +65,13 @@ fn latency(rows: &[UnloadedRow], table: &str, ms: f64) -> Option<Statement> {
     let row = rows.iter().find(|row| row.table == table && row.bytes == 1)?;
     let found = row.s_per_message * 1e3;
     let about = format!("{table}, {}", row.hardware);
-    Some(
-        Statement::decided(
-            format!("latency/{table}"),
-            &about,
-            format!("a {} message of one byte takes {ms:.1} ms", row.protocol.to_uppercase()),
-            (found - ms).abs() < 0.05,
-        )
-        .found(format!("{found:.1} ms"), [found])
-        .rule("the table's time per message is the same to 0.1 ms"),
-    )
+    let statement = Statement::decided(
+        format!("latency/{table}"),
+        &about,
+        format!("a {} message of one byte takes {ms:.1} ms", row.protocol.to_uppercase()),
+        (found - ms).abs() < 0.05,
+    );
+    Some(statement.found(format!("{found:.1} ms"), [found]).rule("the table's time per message is the same to 0.1 ms"))
 }
 
 fn repetitions(rows: &[UnloadedRow]) -> Option<Statement> {
@@ -92,11 +84,9 @@ fn repetitions(rows: &[UnloadedRow]) -> Option<Statement> {
         rows.len(),
         round
     );
-    Some(
-        Statement::decided("messages", "appendix B", "a test is of 4,000 messages", (low..=high).contains(&STATED_MESSAGES))
-            .found(found, [round, low, high])
-            .rule("total_s / s_per_message allows it in every row, the total being cut to whole seconds"),
-    )
+    let statement = Statement::decided("messages", "appendix B", "a test is of 4,000 messages", (low..=high).contains(&STATED_MESSAGES));
+    let statement = statement.found(found, [round, low, high]);
+    Some(statement.rule("total_s / s_per_message allows it in every row, the total being cut to whole seconds"))
 }
 
 /// The jump at a page.
@@ -107,16 +97,13 @@ fn page(series: &SeriesResult) -> Option<Statement> {
     let found = step.map_or("no step at 1,024 B".to_owned(), |step| {
         format!("from {} to {} B the time per message is {:.0} % below the line so far", step.after, step.before, -step.departure * 100.0)
     });
-    Some(
-        Statement::decided(
-            format!("page/{}", table(series)),
-            &about,
-            "throughput jumps at 1,024 B, where a message travels as a page, by reference",
-            step.is_some_and(|step| step.departure < 0.0),
-        )
-        .found(found, step.map(|step| step.departure))
-        .rule(step_rule("cheaper")),
-    )
+    let statement = Statement::decided(
+        format!("page/{}", table(series)),
+        &about,
+        "throughput jumps at 1,024 B, where a message travels as a page, by reference",
+        step.is_some_and(|step| step.departure < 0.0),
+    );
+    Some(statement.found(found, step.map(|step| step.departure)).rule(step_rule("cheaper")))
 }
 
 fn step_rule(how: &str) -> String {
@@ -126,7 +113,7 @@ fn step_rule(how: &str) -> String {
 /// The statement on the largest payload of a frame: TCP, whose segments are
 /// of 1,024 B, dips at it; UDP falls beyond it, where it needs fragments.
 fn frame(series: &SeriesResult) -> Option<Statement> {
-    let udp = series.name.ends_with("UDP");
+    let udp = !series.tcp;
     let here = series.sizes.iter().position(|size| size.message_bytes == FRAME)?;
     let (from, to) = if udp { (here, here + 1) } else { (here.checked_sub(1)?, here) };
     let (from, to) = (series.sizes.get(from)?, series.sizes.get(to)?);
@@ -142,16 +129,13 @@ fn frame(series: &SeriesResult) -> Option<Statement> {
         change * 100.0,
         step.map_or("; no step".to_owned(), |step| format!("; a step of {:+.0} % in time per message", step.departure * 100.0))
     );
-    Some(
-        Statement::decided(
-            format!("frame/{}", table(series)),
-            &format!("{}, {}", series.name, series.group),
-            says,
-            change < 0.0 && step.is_some(),
-        )
-        .found(found, [change])
-        .rule(format!("less throughput than at the size before, and {}", step_rule("dearer"))),
-    )
+    let statement = Statement::decided(
+        format!("frame/{}", table(series)),
+        &format!("{}, {}", series.name, series.group),
+        says,
+        change < 0.0 && step.is_some(),
+    );
+    Some(statement.found(found, [change]).rule(format!("less throughput than at the size before, and {}", step_rule("dearer"))))
 }
 
 /// Contradictions in these tables.

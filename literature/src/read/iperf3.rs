@@ -8,7 +8,7 @@ use crate::sweep::SizePoint;
 const TOOL: &str = "iperf3";
 
 /// Reads the JSON of one test. A message is what one send call hands over
-/// (`-l`, `blksize`); of TCP so many bytes of the stream count as one.
+/// (`-l`, `blksize`); of TCP as many bytes of the stream count as one.
 ///
 /// # Errors
 /// JSON that is cut off or none, a test that failed, figures that are missing

@@ -112,18 +112,12 @@ pub struct PeerResult {
 
 /// Tests as series, those of one name together, and their remarks, each once.
 pub fn peer_series(results: Vec<PeerResult>) -> (Vec<Series>, Vec<String>) {
-    let (mut all, mut remarks): (Vec<Series>, Vec<String>) = (Vec::new(), Vec::new());
-    for result in results {
-        let group = result.name.split(' ').next().unwrap_or_default().to_owned();
-        match all.iter_mut().find(|series| series.name == result.name) {
-            Some(series) => series.points.push(result.point),
-            None => all.push(Series { group, name: result.name, points: vec![result.point] }),
-        }
-        remarks.extend(result.remarks);
-    }
+    let mut remarks: Vec<String> = results.iter().flat_map(|result| result.remarks.clone()).collect();
     remarks.sort();
     remarks.dedup();
-    (all, remarks)
+    let group = |name: &str| name.split(' ').next().unwrap_or_default().to_owned();
+    let points = results.into_iter().map(|result| (group(&result.name), result.name, false, result.point));
+    (Series::from_points(points), remarks)
 }
 
 /// Foreign text in an error: short, and without control characters.

@@ -3,7 +3,7 @@
 use model::plan::PlanEnd;
 use model::{Cell, OfferedRate, Pacing, Protocol, Role, Test};
 
-use super::Setting;
+use super::TrialFacts;
 use crate::number;
 use crate::sinks::terminal::{Page, Style};
 use crate::words::plural;
@@ -12,7 +12,7 @@ use crate::words::plural;
 const MARGIN: usize = 10;
 
 /// The header; ends with a newline.
-pub fn header(setting: &Setting, style: Style) -> String {
+pub fn header(setting: &TrialFacts, style: Style) -> String {
     let mut page = Page::new(style);
     let Some(cell) = setting.cell() else { return page.finish() };
     page.heading(&format!("{cell}, {}", extent(setting)));
@@ -34,7 +34,7 @@ fn labelled(page: &mut Page, label: &str, text: &str) {
 }
 
 /// Length and warm-up.
-fn extent(setting: &Setting) -> String {
+fn extent(setting: &TrialFacts) -> String {
     let measured = match setting.plan.end {
         PlanEnd::Length(length) => length.to_string(),
         PlanEnd::Messages(count) => plural(count, "message"),
@@ -47,7 +47,7 @@ fn extent(setting: &Setting) -> String {
 }
 
 /// Place of an end: address, device, MTU, CPUs, system.
-fn end(setting: &Setting, role: Role) -> String {
+fn end(setting: &TrialFacts, role: Role) -> String {
     let mut parts = vec![setting.place(role).to_owned()];
     if let Some(address) = setting.address.filter(|_| !setting.is_here(role))
         && !parts[0].contains(&address.to_string())
@@ -69,7 +69,7 @@ fn end(setting: &Setting, role: Role) -> String {
 }
 
 /// Options that the plan asks of the sockets, and those that it leaves to the kernel.
-fn asked(setting: &Setting, cell: &Cell) -> String {
+fn asked(setting: &TrialFacts, cell: &Cell) -> String {
     let mut parts = Vec::new();
     if cell.protocol() == Protocol::Tcp {
         let of_host = || setting.facts(Role::Sender)?.sysctls.get("net.ipv4.tcp_congestion_control").cloned();

@@ -34,7 +34,7 @@ pub struct Intervals {
     cell: Cell,
     sender: VecDeque<Progress>,
     receiver: VecDeque<Progress>,
-    /// When the measured part began, by the clock of the end that is asked for it.
+    /// Start of the measured part, by the clock of the end that is asked for it.
     start: Option<Nanos>,
     /// TCP's count at the end of the interval before; not known of a warm-up.
     resent: Option<u32>,
@@ -78,12 +78,12 @@ impl Intervals {
 
     /// The heads of the columns.
     pub fn head(&self) -> String {
-        line("interval, s", &columns(&self.cell).map(|column| column.head.to_owned()))
+        line("interval, s", &columns(&self.cell).map(|(head, _)| head.to_owned()))
     }
 
     /// A row as text, without a newline. At most 80 columns wide.
     pub fn line(&self, row: &Row) -> String {
-        line(&format!("{:.2}-{:.2}", row.start, row.end), &columns(&self.cell).map(|column| (column.write)(row, &self.cell)))
+        line(&format!("{:.2}-{:.2}", row.start, row.end), &columns(&self.cell).map(|(_, write)| write(row, &self.cell)))
     }
 }
 
@@ -97,11 +97,8 @@ pub fn complete(rows: &mut [Row], sender: &EndReport) {
     }
 }
 
-/// A column: its head and what it says of a row.
-struct Column {
-    head: &'static str,
-    write: fn(&Row, &Cell) -> String,
-}
+/// A column: its head and its figure of a row.
+type Column = (&'static str, fn(&Row, &Cell) -> String);
 
 /// Room for the interval, and for each of the columns.
 const FIRST: usize = 15;
@@ -113,42 +110,39 @@ fn line<const N: usize>(first: &str, others: &[String; N]) -> String {
 }
 
 fn columns(cell: &Cell) -> [Column; 5] {
-    let column = |head, write| Column { head, write };
     if !cell.test.is_stream() {
         return [
-            column("transactions", |row, _| sent(row, |progress| amount(progress.counts.messages))),
-            column("per second", |row, _| sent(row, |progress| number::count(rate(progress, progress.counts.messages)))),
-            column("mean time", mean),
-            column("lost", |row, _| sent(row, |progress| amount(progress.counts.lost))),
-            column("TCP's rtt", |row, _| tcp(row, |tcp| number::time(f64::from(tcp.rtt) * 1e3))),
+            ("transactions", |row, _| sent(row, |progress| amount(progress.counts.messages))),
+            ("per second", |row, _| sent(row, |progress| number::count(rate(progress, progress.counts.messages)))),
+            ("mean time", mean),
+            ("lost", |row, _| sent(row, |progress| amount(progress.counts.lost))),
+            ("TCP's rtt", rtt),
         ];
     }
     if cell.bidirectional {
         return [
-            column("forward", |row, _| received(row, goodput)),
-            column("back", |row, _| sent(row, |progress| progress.back.map_or(NOTHING.to_owned(), |back| bits(progress, back.bytes)))),
-            column("resent", resent),
-            column("cwnd", cwnd),
-            column("rtt", |row, _| tcp(row, |tcp| number::time(f64::from(tcp.rtt) * 1e3))),
+            ("forward", |row, _| received(row, goodput)),
+            ("back", |row, _| sent(row, |progress| progress.back.map_or(NOTHING.to_owned(), |back| bits(progress, back.bytes)))),
+            ("resent", resent),
+            ("cwnd", cwnd),
+            ("rtt", rtt),
         ];
     }
     if cell.protocol() == Protocol::Tcp {
         return [
-            column("transferred", |row, _| received(row, |progress| number::bytes(progress.counts.bytes as f64))),
-            column("goodput", |row, _| received(row, goodput)),
-            column("resent", resent),
-            column("cwnd", cwnd),
-            column("rtt", |row, _| tcp(row, |tcp| number::time(f64::from(tcp.rtt) * 1e3))),
+            ("transferred", |row, _| received(row, |progress| number::bytes(progress.counts.bytes as f64))),
+            ("goodput", |row, _| received(row, goodput)),
+            ("resent", resent),
+            ("cwnd", cwnd),
+            ("rtt", rtt),
         ];
     }
     [
-        column("received", |row, _| received(row, |progress| amount(progress.counts.messages))),
-        column("goodput", |row, _| received(row, goodput)),
-        column("sent", |row, _| sent(row, |progress| amount(progress.counts.messages))),
-        column("lost", lost),
-        column("jitter", |row, _| {
-            received(row, |progress| progress.jitter.map_or(NOTHING.to_owned(), |jitter| number::time(jitter as f64)))
-        }),
+        ("received", |row, _| received(row, |progress| amount(progress.counts.messages))),
+        ("goodput", |row, _| received(row, goodput)),
+        ("sent", |row, _| sent(row, |progress| amount(progress.counts.messages))),
+        ("lost", lost),
+        ("jitter", |row, _| received(row, |progress| progress.jitter.map_or(NOTHING.to_owned(), |jitter| number::time(jitter as f64)))),
     ]
 }
 
@@ -186,6 +180,10 @@ fn mean(row: &Row, cell: &Cell) -> String {
     let flows = f64::from(cell.flows.max(1));
     let of = |progress: &Progress| number::time(progress.interval.length().get() as f64 * flows / progress.counts.messages as f64);
     if cell.rate.is_some() { NOTHING.to_owned() } else { sent(row, of) }
+}
+
+fn rtt(row: &Row, _: &Cell) -> String {
+    tcp(row, |tcp| number::time(f64::from(tcp.rtt) * 1e3))
 }
 
 fn resent(row: &Row, _: &Cell) -> String {

@@ -1,7 +1,7 @@
 //! One trial, for the habit of the hand: what `nettoll -c` prints.
 //!
 //! ```text
-//! Setting (plan, hosts) -> header
+//! TrialFacts (plan, hosts) -> header
 //! progress of both ends -> Intervals -> Row -> a line each
 //! TrialRecord -> summary | json, in which iperf3's names mean what they mean there
 //! ```
@@ -22,7 +22,7 @@ pub use summary::{partial, summary};
 
 /// Facts known before the first message.
 #[derive(Debug, Clone, Copy)]
-pub struct Setting<'a> {
+pub struct TrialFacts<'a> {
     /// A plan of one cell.
     pub plan: &'a Plan,
     /// Host `b` sends.
@@ -39,7 +39,7 @@ pub struct Setting<'a> {
     pub tool: &'a str,
 }
 
-impl Setting<'_> {
+impl TrialFacts<'_> {
     /// The cell; `None` of a plan without one.
     fn cell(&self) -> Option<&Cell> {
         self.plan.cells.first()

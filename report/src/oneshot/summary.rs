@@ -8,16 +8,15 @@ use analysis::result::Metric;
 use analysis::single::{Single, single};
 
 use super::summary_parts::{doubts, flows, options, paced, schedule, stamped, times};
-use super::{Row, Setting};
+use super::{Row, TrialFacts};
 use crate::number::{self, NOTHING};
 use crate::sinks::terminal::table::Column;
 use crate::sinks::terminal::{Page, Style};
 use crate::studies::checks as balance;
-use crate::words::metric::writer;
-use crate::words::plural;
+use crate::words::{plural, writer};
 
 /// The summary of a trial; ends with a newline. `verbose` lists every flow of many.
-pub fn summary(setting: &Setting, record: &TrialRecord, verbose: bool, style: Style) -> String {
+pub fn summary(setting: &TrialFacts, record: &TrialRecord, verbose: bool, style: Style) -> String {
     let mut page = Page::new(style);
     match (record.measured(), single(record)) {
         (Some(measured), Some(figures)) => {
@@ -29,7 +28,7 @@ pub fn summary(setting: &Setting, record: &TrialRecord, verbose: bool, style: St
             options(&mut page, measured);
             if let Some(datagrams) = analysis::conservation::balance(measured, &record.cell) {
                 page.gap();
-                page.plain(&balance::datagrams(&datagrams), 0, 0);
+                page.text(&balance::datagrams(&datagrams));
             }
             missing(&mut page, record);
         }
@@ -67,7 +66,7 @@ pub fn partial(rows: &[Row], style: Style) -> String {
 /// A line of the table of both ends.
 struct Line(&'static str, String, String);
 
-fn ends(page: &mut Page, setting: &Setting, measured: &Measured, figures: &Single) {
+fn ends(page: &mut Page, setting: &TrialFacts, measured: &Measured, figures: &Single) {
     let (sender, receiver) = (&measured.sender, &measured.receiver);
     let both = |name, write: &dyn Fn(&EndReport) -> String| Line(name, write(sender), write(receiver));
     let figure = |metric: Metric| figures.metrics.get(&metric).map_or(NOTHING.to_owned(), |value| writer(metric)(*value));
@@ -128,16 +127,12 @@ fn missing(page: &mut Page, record: &TrialRecord) {
     let cell = &record.cell;
     if cell.bidirectional {
         page.gap();
-        page.plain("Both ends sent: nothing says which way an end's CPU time went, so there is no CPU per message.", 0, 0);
+        page.text("Both ends sent: nothing says which way an end's CPU time went, so there is no CPU per message.");
     } else if paced(cell) && cell.pacing == model::Pacing::Spin {
         page.gap();
-        page.plain(
-            "The sender spun until the time of each message had come: its CPU time is the waiting's, so it has no CPU per message.",
-            0,
-            0,
-        );
+        page.text("The sender spun until the time of each message had come: its CPU time is the waiting's, so it has no CPU per message.");
     }
     if cell.protocol() == Protocol::Udp && record.measured().is_some_and(|measured| !measured.isolated) {
-        page.plain("The hosts' counters hold other people's datagrams too.", 0, 0);
+        page.text("The hosts' counters hold other people's datagrams too.");
     }
 }

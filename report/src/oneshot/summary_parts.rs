@@ -6,7 +6,7 @@ use model::end::{FlowReport, OptionValue, SocketOption};
 use model::trial::Measured;
 use model::{Cell, TrialRecord, Warning};
 
-use super::Setting;
+use super::TrialFacts;
 use crate::number::{self, NOTHING};
 use crate::sinks::terminal::Page;
 use crate::sinks::terminal::table::Column;
@@ -29,7 +29,7 @@ pub fn flows(page: &mut Page, measured: &Measured, verbose: bool) {
     }
     if number > MOST_FLOWS && !verbose {
         page.gap();
-        page.plain(&format!("{} (--verbose lists them).", plural(number as u64, "flow")), 0, 0);
+        page.text(&format!("{} (--verbose lists them).", plural(number as u64, "flow")));
         return;
     }
     let rate = |flows: &[FlowReport], at: usize, length: f64| {
@@ -72,11 +72,7 @@ pub fn times(page: &mut Page, record: &TrialRecord, figures: &Single) {
 pub fn schedule(page: &mut Page, record: &TrialRecord, measured: &Measured, figures: &Single) {
     let Some(schedule) = measured.sender.schedule.as_ref().filter(|_| paced(&record.cell)) else { return };
     page.gap();
-    page.plain(
-        &format!("Schedule: {} messages, not sent in time: {}.", number::whole(schedule.intended), number::whole(schedule.behind)),
-        0,
-        0,
-    );
+    page.text(&format!("Schedule: {} messages, not sent in time: {}.", number::whole(schedule.intended), number::whole(schedule.behind)));
     spreads(page, figures.lateness.iter().map(|late| ("late by".to_owned(), late)).collect());
 }
 
@@ -85,25 +81,21 @@ pub fn stamped(page: &mut Page, measured: &Measured, figures: &Single) {
     let Some(way) = &measured.receiver.one_way else { return };
     page.gap();
     let all = way.messages.saturating_add(way.missing);
-    page.plain(
-        &format!(
-            "Of {} datagrams by their numbers {} did not come ({}), {} came out of order, {} twice. Jitter {} (RFC 3550).",
-            number::whole(all),
-            number::whole(way.missing),
-            number::percent(if all == 0 { 0.0 } else { way.missing as f64 / all as f64 }),
-            number::whole(way.out_of_order),
-            number::whole(way.duplicates),
-            number::time(way.jitter as f64),
-        ),
-        0,
-        0,
-    );
+    page.text(&format!(
+        "Of {} datagrams by their numbers {} did not come ({}), {} came out of order, {} twice. Jitter {} (RFC 3550).",
+        number::whole(all),
+        number::whole(way.missing),
+        number::percent(if all == 0 { 0.0 } else { way.missing as f64 / all as f64 }),
+        number::whole(way.out_of_order),
+        number::whole(way.duplicates),
+        number::time(way.jitter as f64),
+    ));
     if let Some(least) = figures.metrics.get(&Metric::LeastWayNs) {
         let of_clocks = match measured.clock {
             Some(clock) => format!("± {} by which the clocks' difference may be wrong", number::time(clock.error_ns as f64)),
             None => "by the one clock that both ends read".to_owned(),
         };
-        page.plain(&format!("Shortest way {}, {of_clocks}.", number::time(*least)), 0, 0);
+        page.text(&format!("Shortest way {}, {of_clocks}.", number::time(*least)));
     }
     spreads(page, figures.beyond_least.iter().map(|beyond| ("way beyond the shortest".to_owned(), beyond)).collect());
 }
@@ -163,7 +155,7 @@ fn words(value: &OptionValue) -> String {
 }
 
 /// Every doubt about the trial and the run, with what to do.
-pub fn doubts(page: &mut Page, setting: &Setting, record: &TrialRecord) {
+pub fn doubts(page: &mut Page, setting: &TrialFacts, record: &TrialRecord) {
     let mut all: Vec<&Warning> = setting.warnings.iter().chain(&record.warnings).collect();
     all.dedup();
     if all.is_empty() {

@@ -35,7 +35,6 @@ fn block(block: &Block) -> String {
             all.iter().map(one).collect()
         }
         Block::Terms(_, all) => list("- ", all.iter().map(|(term, meaning)| format!("{term}: {meaning}"))),
-        Block::Legend(all) => list("- ", all.iter().map(|(key, meaning)| format!("{key}: {meaning}"))),
         Block::Statements(all) => list("- ", all.iter().map(|one| one.text.plain())),
         Block::Alert(alert) => format!("**{}**\n\n{}", escaped(&alert.text), list("- ", alert.reasons.iter().cloned())),
         // What is drawn, folded, or for one other sink.

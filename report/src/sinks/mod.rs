@@ -12,11 +12,10 @@ use crate::number::NOTHING;
 fn words(cell: &Cell) -> String {
     match cell {
         Cell::Nothing => NOTHING.to_owned(),
-        Cell::Text(text) => text.plain(),
         Cell::Estimate(estimate) => format!("{} {}", estimate.value, estimate.margin),
         Cell::Stack(lines) => lines.join(" "),
         Cell::Lines(lines) => lines.iter().map(crate::document::Text::plain).collect::<Vec<_>>().join(" "),
-        Cell::Tall(_, text) | Cell::Wide(_, text) => text.plain(),
+        Cell::Text(text) | Cell::Hinted(text, _) | Cell::Tall(_, text) | Cell::Wide(_, text) => text.plain(),
         Cell::Covered => String::new(),
     }
 }

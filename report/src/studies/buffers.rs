@@ -7,7 +7,7 @@ use linksim::transfer::SenderBuffer;
 use model::Bytes;
 
 use crate::document::{Block, Cell, Figure, Head, HeatMap, Kind, Level, Rows, Section, Shown, Square, Table};
-use crate::figure::{Panel, SizeAxis, Trace, X, escape};
+use crate::figure::{Panel, SizeAxis, Trace, X};
 use crate::interval::{plus_minus, range};
 use crate::number::{self, NOTHING};
 use crate::words::{capital, list, plural};
@@ -16,12 +16,7 @@ use crate::words::{capital, list, plural};
 pub fn section(analysis: &Analysis) -> Option<Section> {
     let maps = analysis.buffers();
     let one = |(place, map)| self::map(map, diagonal_figure(place, map, analysis.published()));
-    (!maps.is_empty()).then(|| Section {
-        id: "buffers".to_owned(),
-        title: "Socket buffers".to_owned(),
-        blocks: maps.iter().enumerate().map(one).collect(),
-        ..Section::default()
-    })
+    (!maps.is_empty()).then(|| Section::new("buffers", "Socket buffers", maps.iter().enumerate().map(one)))
 }
 
 fn map(map: &BufferMap, figure: Option<Figure>) -> Block {
@@ -316,30 +311,23 @@ fn diagonal_figure(place: usize, map: &BufferMap, published: Option<&Published>)
         measured.push(&cell.goodput_bit_per_s, 1.0, &head, number::bits);
     }
     let mut traces = vec![measured];
-    let model: Vec<Option<f64>> = cells.iter().map(|cell| cell.predicted.map(|model| model.bit_per_s)).collect();
-    if model.iter().any(Option::is_some) {
-        let hover = model.iter().map(|rate| rate.map_or(String::new(), |rate| format!("model<br><b>{}</b>", number::bits(rate)))).collect();
-        let model = Trace { name: "model".to_owned(), series: 0, model: true, x: X::Sizes(packets), y: model, hover, ..Trace::default() };
-        traces.push(model);
-    }
-    for (series, theirs) in
-        published.into_iter().flat_map(|published| &published.buffers).filter(|theirs| theirs.place == place).enumerate()
-    {
-        let rows: Vec<(f64, f64)> =
-            theirs.rows.iter().filter_map(|row| Some((row.packets as f64, row.published_kbytes_per_s? * 1024.0 * 8.0))).collect();
-        let name = escape(&theirs.pair);
-        traces.push(Trace {
-            name: name.clone(),
-            series: series + 1,
-            legend: true,
-            x: X::Sizes(rows.iter().map(|(packets, _)| *packets).collect()),
-            y: rows.iter().map(|(_, rate)| Some(*rate)).collect(),
-            up: vec![0.0; rows.len()],
-            down: vec![0.0; rows.len()],
-            hover: rows.iter().map(|(packets, rate)| format!("{name} · {packets} packets<br><b>{}</b>", number::bits(*rate))).collect(),
-            ..Trace::default()
+    let model = Trace::line(
+        "model",
+        0,
+        packets.into_iter().zip(&cells).map(|(packets, cell)| {
+            let rate = cell.predicted.map(|model| model.bit_per_s);
+            (packets, rate, rate.map_or(String::new(), |rate| format!("model<br><b>{}</b>", number::bits(rate))))
+        }),
+    );
+    traces.extend(Some(model).filter(|model| !model.is_empty()));
+    let theirs = published.into_iter().flat_map(|published| &published.buffers).filter(|theirs| theirs.place == place);
+    traces.extend(theirs.enumerate().map(|(series, theirs)| {
+        let points = theirs.rows.iter().filter_map(|row| {
+            let rate = row.published_kbytes_per_s? * 1024.0 * 8.0;
+            Some((row.packets as f64, rate, format!("{} packets", row.packets), number::bits(rate)))
         });
-    }
+        Trace::points(&theirs.pair, series + 1, points)
+    }));
     Some(Figure {
         id: format!("buffers-{place}").into(),
         title: "Both buffers rising".into(),

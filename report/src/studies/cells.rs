@@ -5,9 +5,8 @@ use model::{Cell as Conditions, Pacing};
 
 use crate::document::{Block, Cell, Head, Kind, Rows, Section, Shown, Table};
 use crate::number;
-use crate::series::{Group, Kind as Times, OTHER_TIMES, counts_wakeups, has, limit, lost_any, metric, percentile};
-use crate::words::metric::writer;
-use crate::words::{self, capital};
+use crate::series::{Group, OTHER_TIMES, Times, counts_wakeups, has, limit, lost_any, metric, percentile};
+use crate::words::{self, capital, writer};
 
 /// Note on cells in which both ends send.
 const BOTH_WAYS: &str = "goodput back to the sender; nothing says which way an end's CPU time went, so CPU per message is left out";
@@ -37,7 +36,7 @@ pub fn section(groups: &[Group], variants: &[Group], coefficients: Option<Block>
         blocks.extend(Block::details(format!("The {count} that are summed up above"), variants.iter().map(series)));
         blocks.push(Block::Terminal(vec![Block::Gap, Block::Aside(more.into())]));
     }
-    Section { id: "tables".to_owned(), title: "Tables".to_owned(), rank: 3, blocks, ..Section::default() }
+    Section { rank: 3, ..Section::new("tables", "Tables", blocks) }
 }
 
 fn series(group: &Group) -> Block {
@@ -140,7 +139,7 @@ fn every(group: &Group) -> Table {
         }
     }
     let round_trips: Times = ("round trip", |cell| cell.latency.as_ref());
-    for (name, of) in [round_trips].into_iter().chain(OTHER_TIMES) {
+    for (place, (name, of)) in [round_trips].into_iter().chain(OTHER_TIMES).enumerate() {
         if group.cells.iter().all(|cell| of(cell).is_none()) {
             continue;
         }
@@ -151,7 +150,7 @@ fn every(group: &Group) -> Table {
         row("Shortest and longest".to_owned(), &|cell| {
             known(cell, &|latency| vec![number::time(latency.min_ns as f64), number::time(latency.max_ns as f64)])
         });
-        let count = if name == "round trip" { "Transactions" } else { "Number of them" };
+        let count = if place == 0 { "Transactions" } else { "Number of them" };
         row(count.to_owned(), &|cell| known(cell, &|latency| vec![number::whole(latency.transactions)]));
     }
     let sizes = group.cells.iter().map(|cell| Head::page(number::whole(cell.cell.size.get())));
@@ -301,5 +300,5 @@ pub fn legend(analysis: &Analysis, groups: &[Group]) -> Option<Section> {
         (groups.iter().any(|group| !group.test.is_stream()), "p50…", "round trips of all trials merged, with intervals over blocks"),
     ];
     let known = all.into_iter().filter(|(there, ..)| *there).map(|(_, key, meaning)| (key, meaning.to_owned()));
-    Some(Section { rank: 4, blocks: vec![Block::Terminal(vec![Block::Gap, Block::Legend(known.collect())])], ..Section::default() })
+    Some(Section { rank: 4, blocks: vec![Block::Terminal(vec![Block::Gap, Block::terms("", known)])], ..Section::default() })
 }

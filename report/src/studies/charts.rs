@@ -3,7 +3,7 @@
 use analysis::result::{CellResult, Estimate, FitOutcome, Metric, Piece, Quantity, Term};
 
 use crate::document::Figure;
-use crate::figure::{Panel, SizeAxis, Trace, X};
+use crate::figure::{Panel, SizeAxis, Trace, escape};
 use crate::number::{self, Axis};
 use crate::series::{Group, metric};
 
@@ -153,32 +153,27 @@ fn residuals((series, group): &Numbered) -> Option<Trace> {
 
 /// The line of a cost model, in seconds over size; `None` without a fit.
 fn fitted(series: usize, group: &Group, quantity: Quantity) -> Option<Trace> {
-    let mut trace = Trace { model: true, legend: false, ..Trace::named(&group.name, series, 0) };
     let FitOutcome::Fitted(fit) = &group.model(quantity)?.outcome else { return None };
-    let mut sizes = Vec::new();
+    let name = escape(&group.name);
+    let mut points = Vec::new();
     for piece in &fit.pieces {
         let line = curve(piece).unwrap_or_else(|| {
             let within = fit.points.iter().filter(|point| (piece.from..=piece.to).contains(&point.size));
             within.map(|point| (point.size.get() as f64, point.fitted)).collect()
         });
-        for (size, nanoseconds) in line.into_iter().filter(|(_, y)| y.is_finite()) {
-            sizes.push(size);
-            trace.y.push(Some(nanoseconds * 1e-9));
-            trace.hover.push(format!("{} · model at {} B<br><b>{}</b>", trace.name, number::whole(size as u64), number::time(nanoseconds)));
-        }
+        points.extend(line.into_iter().filter(|(_, y)| y.is_finite()).map(|(size, ns)| {
+            (size, Some(ns * NS), format!("{name} · model at {} B<br><b>{}</b>", number::whole(size as u64), number::time(ns)))
+        }));
         // A gap: pieces do not touch.
-        sizes.push(piece.to.get() as f64);
-        trace.y.push(None);
-        trace.hover.push(String::new());
+        points.push((piece.to.get() as f64, None, String::new()));
     }
-    trace.x = X::Sizes(sizes);
-    Some(trace)
+    Some(Trace::line(&group.name, series, points))
 }
 
 /// Steps of a model's line: enough to be smooth on a logarithmic axis.
 const STEPS: u32 = 32;
 
-/// A piece in so many points, when it depends on the size alone.
+/// Points of a piece that depends on the size alone.
 fn curve(piece: &Piece) -> Option<Vec<(f64, f64)>> {
     let of = |term: Term| piece.terms.iter().find(|entry| entry.term == term).map_or(0.0, |entry| entry.estimate.value);
     if piece.terms.iter().any(|entry| matches!(entry.term, Term::Frame | Term::Wakeup)) {

@@ -2,7 +2,7 @@
 
 use analysis::result::{Analysis, Balance, RoleTest, Roles};
 
-use crate::document::{Block, Finding, Rows, Section, Table};
+use crate::document::{Block, Finding, Link, Rows, Section, Table, Tone};
 use crate::words::{list, plural};
 use crate::{interval, number};
 
@@ -21,7 +21,7 @@ pub fn sections(analysis: &Analysis) -> [Section; 2] {
         true if analysis.trials == 0 => ("No trial was measured: there was nothing to doubt.".to_owned(), None),
         true => ("No warnings.".to_owned(), Some(Block::Heading("No warnings".into()))),
         false => {
-            let warning = Block::Terminal(vec![Block::Gap, Block::Conclusion(crate::document::Tone::Bad, count.clone())]);
+            let warning = Block::Terminal(vec![Block::Gap, Block::Conclusion(Tone::Bad, count.clone())]);
             (format!("{count}: what is wrong or missing first, then by how much of how many trials is in question."), Some(warning))
         }
     };
@@ -41,8 +41,9 @@ pub fn sections(analysis: &Analysis) -> [Section; 2] {
     blocks.push(Block::Page(page));
     let checks = Block::sentences(balance.into_iter().chain(roles)).map(|all| vec![Block::Heading("Checks".into()), all]);
     let checks = checks.into_iter().map(Block::Terminal).collect();
+    let doubts = Some(analysis.findings.len()).filter(|count| *count > 0);
     [
-        Section { id: "doubts".to_owned(), title: "Doubts and checks".to_owned(), rank: 7, blocks, ..Section::default() },
+        Section { link: Link::Short("Doubts", doubts), rank: 7, ..Section::new("doubts", "Doubts and checks", blocks) },
         Section { rank: 6, blocks: checks, ..Section::default() },
     ]
 }

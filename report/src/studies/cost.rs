@@ -2,12 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use analysis::group_by;
 use analysis::result::{Breakpoint, CostModel, Estimate, Fit, FitOutcome, Piece, Quantity, Term, TermEstimate};
 
-use crate::document::{self, Block, Cell, Column, Head, Kind, Prose, Section, Span, Table, Text};
+use crate::document::{self, Block, Cell, Head, Kind, Link, Prose, Section, Span, Table, Text};
 use crate::series::Group;
 use crate::words::{capital, list};
 use crate::{interval, number};
+
+/// Name of the section.
+pub const ID: &str = "cost";
 
 /// The models in sentences; `None` without any.
 pub fn section(groups: &[Group]) -> Option<Section> {
@@ -17,35 +21,24 @@ pub fn section(groups: &[Group]) -> Option<Section> {
         .map(|group| Prose { heading: group.name.clone(), sentences: sentences(group).iter().map(|text| emphasised(text)).collect() })
         .collect();
     let lead = "So many nanoseconds for a message as such and so many for each byte of it: a straight line through the measured sizes, several where one would not do, none where it would mislead.";
-    (!prose.is_empty()).then(|| Section {
-        id: "cost".to_owned(),
-        title: "What a message costs".to_owned(),
-        headed: true,
-        rank: 5,
-        blocks: vec![Block::Page(vec![Block::Lead(lead.into())]), Block::Prose(prose)],
-    })
+    if prose.is_empty() {
+        return None;
+    }
+    let section = Section::new(ID, "What a message costs", [Block::Page(vec![Block::Lead(lead.into())]), Block::Prose(prose)]);
+    Some(Section { link: Link::Short("Cost", None), headed: true, rank: 5, ..section })
 }
 
 /// All coefficients next to each other, for a page; `None` without models.
 pub fn coefficients(groups: &[Group]) -> Option<Block> {
-    let mut table =
-        Table { groups: Vec::new(), ..Table::default() }.labelled("Coefficients of the cost models", "Coefficients of the cost models");
-    let column = |(head, kind)| Column::new(Head::page(head), kind);
-    let heads = [
-        ("Of", Kind::Words),
-        ("Sizes", Kind::Words),
-        ("Per message", Kind::Figures),
-        ("Per byte", Kind::Figures),
-        ("Other terms", Kind::Words),
-        ("r²", Kind::Figures),
-    ];
-    table.columns = heads.map(column).into();
+    let (mut names, mut all) = (Vec::new(), Vec::new());
     for group in groups.iter().filter(|group| !group.models.is_empty()) {
-        table.groups.push((table.rows(), group.name.clone()));
-        group.models.iter().flat_map(|model| rows(model)).for_each(|row| {
-            table.columns.iter_mut().zip(row).for_each(|(column, cell)| column.cells.push(cell));
-        });
+        names.push((all.len(), group.name.clone()));
+        all.extend(group.models.iter().flat_map(|model| rows(model)).map(Vec::from));
     }
+    let heads = ["Of", "Sizes", "Per message", "Per byte", "Other terms", "r²"].map(Head::page);
+    let mut table = Table { groups: names, ..Table::of_rows(heads.into(), all, Kind::Figures) };
+    [1, 4].into_iter().for_each(|place| table.columns[place].kind = Kind::Words);
+    let table = table.labelled("Coefficients of the cost models", "Coefficients of the cost models");
     let piece = document::Piece { id: "coefficients", heading: "Cost model".into(), ..document::Piece::default() };
     (!table.groups.is_empty()).then(|| Block::Page(vec![Block::Piece(document::Piece { blocks: vec![table.into()], ..piece })]))
 }
@@ -54,7 +47,7 @@ fn rows(model: &CostModel) -> Vec<[Cell; 6]> {
     let name = capital(name(model.quantity));
     match &model.outcome {
         FitOutcome::NotALine { .. } => {
-            let why = Text::from("Not a line; why: ").and(Span::Link("cost", "What a message costs".to_owned()));
+            let why = Text::from("Not a line; why: ").and(Span::Link(ID, "What a message costs".to_owned()));
             vec![[name.into(), Cell::Wide(5, why), Cell::Covered, Cell::Covered, Cell::Covered, Cell::Covered]]
         }
         FitOutcome::Fitted(fit) => {
@@ -126,9 +119,8 @@ fn bold(mut text: Text, mut rest: &str) -> Text {
 fn sentences(group: &Group) -> Vec<String> {
     let mut sentences: Vec<String> = Vec::new();
     for model in &group.models {
-        match &model.outcome {
-            FitOutcome::Fitted(fit) => sentences.push(fitted(model.quantity, fit)),
-            FitOutcome::NotALine { .. } => {}
+        if let FitOutcome::Fitted(fit) = &model.outcome {
+            sentences.push(fitted(model.quantity, fit));
         }
     }
     sentences.extend(refusals(group));
@@ -203,7 +195,7 @@ pub fn r_squared(value: f64) -> String {
 }
 
 fn terms(piece: &Piece) -> String {
-    // The derived sum is said beside the coefficient that it is made of.
+    // The derived sum is said next to the coefficient that it is made of.
     let segment = piece.terms.iter().find(|entry| entry.term == Term::FullSegment);
     let of_byte = segment.map_or(String::new(), |entry| format!("; {} ns a full segment", interval::nanoseconds(&entry.estimate).0));
     let (shown, not): (Vec<&TermEstimate>, Vec<&TermEstimate>) =
@@ -249,18 +241,15 @@ fn extent(piece: &Piece, fit: &Fit) -> String {
 
 /// Reasons for no line, each once for all its quantities.
 fn refusals(group: &Group) -> Vec<String> {
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    for model in &group.models {
-        let FitOutcome::NotALine { reason } = &model.outcome else { continue };
-        let name = name(model.quantity).to_owned();
-        match reasons.iter_mut().find(|(known, _)| known == reason) {
-            Some((_, quantities)) => quantities.push(name),
-            None => reasons.push((reason, vec![name])),
-        }
-    }
-    let sentence =
-        |(reason, quantities): (&str, Vec<String>)| format!("No line is fitted to the {}. {}", list(&quantities), stop(&capital(reason)));
-    reasons.into_iter().map(sentence).collect()
+    let refused = group.models.iter().filter_map(|model| match &model.outcome {
+        FitOutcome::NotALine { reason } => Some((reason.as_str(), name(model.quantity).to_owned())),
+        FitOutcome::Fitted(_) => None,
+    });
+    let sentence = |(reason, members): (&str, Vec<(&str, String)>)| {
+        let quantities: Vec<String> = members.into_iter().map(|(_, quantity)| quantity).collect();
+        format!("No line is fitted to the {}. {}", list(&quantities), stop(&capital(reason)))
+    };
+    group_by(refused, |(reason, _)| *reason).into_iter().map(sentence).collect()
 }
 
 /// One sentence for each stretch of sizes in which bytes and frames are one.

@@ -3,7 +3,7 @@
 use analysis::result::published::{Published, PublishedBuffers, PublishedSizes};
 use analysis::result::{Analysis, Estimate};
 
-use crate::document::{Block, Cell, Head, Kind, Rows, Section, Shown};
+use crate::document::{Block, Cell, Head, Kind, Link, Rows, Section, Shown};
 use crate::interval::{plus_minus, range};
 use crate::number::{self, NOTHING, tight};
 
@@ -24,7 +24,8 @@ pub fn section(analysis: &Analysis) -> Option<Section> {
     if !published.times.is_empty() {
         blocks.extend(times(published));
     }
-    Some(Section { id: "published".to_owned(), title: format!("Beside it: {}", published.title), headed: true, rank: 0, blocks })
+    let section = Section::new("published", format!("Beside it: {}", published.title), blocks);
+    Some(Section { link: Link::Short("Published", None), headed: true, ..section })
 }
 
 /// Today's figure over the published one: `1,230x`.
@@ -80,7 +81,7 @@ fn sizes(sizes: &PublishedSizes) -> Vec<Block> {
 }
 
 /// The published series that a terminal has room for: native sockets where others
-/// stand beside them, since those are what was measured today.
+/// are published too, since those are what was measured today.
 fn shown(sizes: &PublishedSizes) -> Vec<usize> {
     const ROOM: usize = 4;
     let native: Vec<usize> =

@@ -6,7 +6,7 @@ use analysis::result::{Analysis, CellResult, Estimate, Finding, FitOutcome, Meth
 use model::host::HostFacts;
 use model::plan::{Plan, PlanEnd};
 
-use crate::document::{Block, Callout, Card, Cell, Head, Kind, Masthead, Section, Table};
+use crate::document::{Block, Callout, Card, Cell, Head, Kind, Link, Masthead, Section, Table};
 use crate::series::{Group, metric, percentile};
 use crate::words::{capital, list, plural};
 use crate::{clock, interval, number};
@@ -38,13 +38,8 @@ pub fn summary(analysis: &Analysis, groups: &[Group]) -> Section {
     let mut terminal = vec![Block::Gap, Block::Paragraph(ended.into()), Block::Paragraph(precision.into())];
     let methods = methods(analysis);
     terminal.extend((!methods.is_empty()).then(|| Block::Paragraph(format!("Intervals: {}.", methods.join("; ")).into())));
-    Section {
-        id: "summary".to_owned(),
-        title: "In short".to_owned(),
-        rank: 8,
-        blocks: vec![Block::Page(page), Block::Terminal(terminal)],
-        ..Section::default()
-    }
+    let section = Section::new("summary", "In short", [Block::Page(page), Block::Terminal(terminal)]);
+    Section { link: Link::Short("Summary", None), rank: 8, ..section }
 }
 
 fn gravest(analysis: &Analysis) -> Option<Callout> {
@@ -96,15 +91,14 @@ fn card(group: &Group) -> Card {
 
 /// Makes the section of the set-up: the plan, then facts of the hosts, folded.
 pub fn setup(analysis: &Analysis) -> Section {
-    let plan = plan(analysis).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    let mut blocks = vec![Block::Heading("Plan".into()), Block::Terms("facts", plan)];
+    let mut blocks = vec![Block::Heading("Plan".into()), Block::terms("facts", plan(analysis))];
     if !analysis.hosts.is_empty() {
         blocks.push(Block::Heading("Hosts".into()));
         for (title, rows) in facts(&analysis.hosts).into_iter().filter(|(_, rows)| !rows.is_empty()) {
             blocks.push(Block::Details(title.to_owned(), vec![hosts(title, &analysis.hosts, rows).into()]));
         }
     }
-    Section { id: "setup".to_owned(), title: "Setup".to_owned(), blocks: vec![Block::Page(blocks)], ..Section::default() }
+    Section::new("setup", "Setup", [Block::Page(blocks)])
 }
 
 /// Facts by host; what all hosts share is said once.
@@ -213,7 +207,7 @@ fn merged(hosts: &[HostFacts], of: impl Fn(&HostFacts) -> BTreeMap<String, Strin
 
 /// Makes the guide to a page: words and methods.
 pub fn guide(analysis: &Analysis) -> Section {
-    let terms = [
+    let mut terms = vec![
         ("Message", "What a process hands to one send call; its size is in bytes of payload."),
         (
             "Goodput",
@@ -238,18 +232,17 @@ pub fn guide(analysis: &Analysis) -> Section {
             "The share of the variance between sizes that the line explains. A high one does not make a line true: look at the residuals.",
         ),
     ];
-    let mut terms: Vec<(String, String)> = terms.into_iter().map(|(name, meaning)| (name.to_owned(), meaning.to_owned())).collect();
     if analysis.irq_pooled {
         let pooled = "This kernel shows it in ticks of 10 ms, too coarse for one trial: it is added up over the trials of a cell and shared out among their messages. Intervals of CPU per message leave its scatter out.";
-        terms.insert(terms.len() - 1, ("Interrupt time".to_owned(), pooled.to_owned()));
+        terms.insert(terms.len() - 1, ("Interrupt time", pooled));
     }
-    let mut blocks = vec![Block::Terms("guide", terms)];
+    let mut blocks = vec![Block::terms("guide", terms)];
     let methods = methods(analysis);
     if !methods.is_empty() {
         blocks.push(Block::Heading("How the intervals were found".into()));
         blocks.extend(Block::sentences(methods.iter().map(|method| format!("{}.", capital(method)))));
     }
-    Section { id: "guide".to_owned(), title: "How to read it".to_owned(), blocks: vec![Block::Page(blocks)], ..Section::default() }
+    Section::new("guide", "How to read it", [Block::Page(blocks)])
 }
 
 /// The number of blocks, cells and trials, and why the run ended.

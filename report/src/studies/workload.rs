@@ -57,8 +57,7 @@ fn document(study: &WorkloadStudy, origin: Origin, tool: &str) -> Document {
     let source = source(study, origin);
     let page = Block::Page(vec![Block::Paragraph(LEGEND.into())]);
     let terminal = Block::Terminal(vec![Block::Paragraph(source.as_str().into()), Block::Aside(LEGEND.into())]);
-    let legend =
-        Section { id: "summary".to_owned(), title: "How to read it".to_owned(), blocks: vec![page, terminal], ..Section::default() };
+    let legend = Section::new("summary", "How to read it", [page, terminal]);
     Document {
         title: title.to_owned(),
         masthead: Masthead { heading: title.to_owned(), source, ..Masthead::default() },
@@ -91,7 +90,7 @@ fn workload((place, result): (usize, &WorkloadResult)) -> Section {
         blocks.push(Block::Paragraph("No series of this run can send it.".into()));
     }
     let title = format!("{}{colon}; mean {mean} B, largest {largest} B", result.workload);
-    Section { id: format!("workload-{place}"), title, headed: true, blocks, ..Section::default() }
+    Section { headed: true, ..Section::new(format!("workload-{place}"), title, blocks) }
 }
 
 fn series(series: &SeriesResult) -> [Block; 4] {

@@ -39,7 +39,7 @@ fn peers() -> Foreign {
 
 fn all() -> Vec<(&'static str, ReferenceAnalysis)> {
     let mut beside = few(Study::Bidulock2007);
-    beside.lay(&foreign(), FEW);
+    beside.compare(&foreign(), FEW);
     let nothing = csv::parse("routine,message_bytes,seconds_per_10000_messages\nx,1,0\n").unwrap();
     vec![
         ("1984", few(Study::Cabrera1984)),
@@ -63,12 +63,12 @@ fn text_of_what_is_compared() {
     let mut analysis = study(Study::Jacobson1988);
     let table =
         csv::parse("pair,socket_buffer_packets,task_kbytes_per_s,wire_mbits_per_s\nmine,1,400,3.5\nmine,2,600,5.3\nmine,4,800,7.1\n");
-    analysis.lay(&Foreign::of_table("mine.csv", &table.unwrap()), DRAWS);
-    analysis.lay(&foreign(), DRAWS);
+    analysis.compare(&Foreign::of_table("mine.csv", &table.unwrap()), DRAWS);
+    analysis.compare(&foreign(), DRAWS);
     let text = terminal(&analysis, Style::PLAIN);
     insta::assert_snapshot!("reference_beside_buffers", &text[text.find("Beside it").unwrap()..]);
     let mut analysis = study(Study::Bidulock2007);
-    analysis.lay(&foreign(), DRAWS);
+    analysis.compare(&foreign(), DRAWS);
     let text = terminal(&analysis, Style::PLAIN);
     insta::assert_snapshot!("reference_beside_sizes", &text[text.find("Beside it").unwrap()..]);
     insta::assert_snapshot!("reference_peers", terminal(&of_foreign(&peers(), DRAWS), Style::PLAIN));

@@ -11,7 +11,8 @@ use super::{Analysis, Context};
 use crate::cells::CellResult;
 use crate::grouping::group_by;
 use crate::metric::Metric;
-use literature::beside::BufferRate;
+use literature::cabrera::loads::{LoadCurve, ROUND_TRIPS};
+use literature::comparison::BufferRate;
 use literature::jacobson::{BufferCurve, KB, SEGMENT};
 use literature::sweep::{Series, SizePoint};
 use literature::{Foreign, ReferenceAnalysis, Study};
@@ -53,18 +54,9 @@ impl super::Study for Repeated {
     }
 }
 
-/// Whether a published series is of a protocol; where it does not say, of UDP,
-/// which the study of 2007 is about.
-fn is_of(name: &str, protocol: Protocol) -> bool {
-    match (name.contains("TCP"), protocol) {
-        (true, Protocol::Tcp) => true,
-        (tcp, Protocol::Udp) => !tcp,
-        (false, Protocol::Tcp) => false,
-    }
-}
-
 fn sizes(reference: &ReferenceAnalysis, series: &cell::Series, cells: &[&CellResult]) -> Option<PublishedSizes> {
-    let theirs: Vec<_> = reference.series.iter().filter(|theirs| is_of(&theirs.name, series.test().protocol())).collect();
+    // What is not of TCP is of UDP, as all of the study of 2007.
+    let theirs: Vec<_> = reference.series.iter().filter(|theirs| theirs.tcp == (series.test().protocol() == Protocol::Tcp)).collect();
     let rate = |cell: &&CellResult| Some((cell.cell.size.get(), *cell.metrics.get(&Metric::MessagesPerS)?));
     let ours: BTreeMap<u64, Estimate> = cells.iter().filter_map(rate).collect();
     let all: BTreeSet<u64> =
@@ -81,14 +73,14 @@ fn sizes(reference: &ReferenceAnalysis, series: &cell::Series, cells: &[&CellRes
     })
 }
 
-/// Round trips without load, beside the time of a transaction.
+/// Round trips without load, and the time of a transaction.
 fn times(reference: &ReferenceAnalysis, analysis: &Analysis) -> Vec<PublishedTime> {
-    let round_trips = reference.loads.iter().filter(|curve| curve.of == "round trip");
-    let one = |curve: &literature::cabrera::loads::LoadCurve| {
+    let round_trips = reference.loads.iter().filter(|curve| curve.of == ROUND_TRIPS);
+    let one = |curve: &LoadCurve| {
         let test = if curve.protocol == "tcp" { Test::TcpRr } else { Test::UdpRr };
         let [_, published_ms] = *curve.points.iter().find(|point| point[0] == 0.0)?;
         let today = analysis.cells.iter().find(|cell| cell.cell.test == test && cell.cell.size.get() == 1)?;
-        let today_ms = scaled(milliseconds(today)?, 1e-6);
+        let today_ms = scaled(*today.metrics.get(&Metric::TimePerMessageNs)?, 1e-6);
         Some(PublishedTime {
             what: format!("{} {} {} of one byte", curve.machine, curve.protocol.to_uppercase(), curve.of),
             published_ms,
@@ -96,10 +88,6 @@ fn times(reference: &ReferenceAnalysis, analysis: &Analysis) -> Vec<PublishedTim
         })
     };
     round_trips.filter_map(one).collect()
-}
-
-fn milliseconds(cell: &CellResult) -> Option<Estimate> {
-    cell.metrics.get(&Metric::TimePerMessageNs).copied()
 }
 
 fn scaled(estimate: Estimate, factor: f64) -> Estimate {
@@ -128,21 +116,24 @@ fn buffers(curve: &BufferCurve, place: usize, map: &BufferMap) -> PublishedBuffe
 /// buffer, its goodput over that.
 pub fn as_foreign(analysis: &Analysis) -> Foreign {
     let label = analysis.run.id.clone();
-    let mut series: Vec<Series> = Vec::new();
-    let mut buffers: BTreeMap<Cell, Vec<BufferRate>> = BTreeMap::new();
-    for cell in &analysis.cells {
+    let point = |cell: &CellResult| {
         let value = |metric: Metric| cell.metrics.get(&metric).map(|figure| figure.value).filter(|value| *value > 0.0 && value.is_finite());
-        let Some(messages_per_s) = value(Metric::MessagesPerS) else { continue };
-        let bytes = cell.cell.size.get();
-        let point = SizePoint { bytes, messages_per_s, sent_per_s: value(Metric::SentMessagesPerS) };
-        let name = cell.cell.series().to_string();
-        match series.iter_mut().find(|series| series.name == name) {
-            Some(series) => series.points.push(point),
-            None => series.push(Series { group: label.clone(), name, points: vec![point] }),
-        }
-        if let Some(buffer) = cell.cell.sndbuf.or(cell.cell.rcvbuf).map(Bytes::get) {
-            let rest = Cell { sndbuf: None, rcvbuf: None, ..cell.cell.clone() };
-            buffers.entry(rest).or_default().push((buffer as f64 / SEGMENT, messages_per_s * bytes as f64 / KB, None));
+        let sent_per_s = value(Metric::SentMessagesPerS);
+        Some(SizePoint { bytes: cell.cell.size.get(), messages_per_s: value(Metric::MessagesPerS)?, sent_per_s })
+    };
+    let known: Vec<(&Cell, SizePoint)> = analysis.cells.iter().filter_map(|cell| Some((&cell.cell, point(cell)?))).collect();
+    let one = |(series, points): (cell::Series, Vec<&(&Cell, SizePoint)>)| Series {
+        group: label.clone(),
+        name: series.to_string(),
+        tcp: series.test().protocol() == Protocol::Tcp,
+        points: points.into_iter().map(|(_, point)| *point).collect(),
+    };
+    let series = group_by(&known, |(cell, _)| cell.series()).into_iter().map(one).collect();
+    let mut buffers: BTreeMap<Cell, Vec<BufferRate>> = BTreeMap::new();
+    for (cell, point) in &known {
+        if let Some(buffer) = cell.sndbuf.or(cell.rcvbuf).map(Bytes::get) {
+            let rest = Cell { sndbuf: None, rcvbuf: None, ..(*cell).clone() };
+            buffers.entry(rest).or_default().push((buffer as f64 / SEGMENT, point.messages_per_s * point.bytes as f64 / KB, None));
         }
     }
     let buffers = buffers.into_iter().filter(|(_, points)| points.len() > 1);
@@ -158,7 +149,7 @@ mod tests {
     use model::Test;
 
     #[test]
-    fn a_run_is_laid_beside_a_reference() {
+    fn a_run_is_compared_with_a_reference() {
         let trials = (0..9).flat_map(|block| {
             [1, 64, 512, 1_024, 16_384].map(|size| record(Test::UdpStream, size, block, measured(Test::UdpStream, size)))
         });
@@ -166,15 +157,15 @@ mod tests {
         let foreign = as_foreign(&run);
         assert_eq!((foreign.series.len(), foreign.series[0].points.len()), (1, 5));
         let mut reference = literature::analyse(Study::Bidulock2007, 0).unwrap();
-        reference.lay(&foreign, 0);
-        let beside = &reference.beside[0];
-        assert_eq!(beside.pairs.len(), 15);
+        reference.compare(&foreign, 0);
+        let comparison = &reference.comparisons[0];
+        assert_eq!(comparison.pairs.len(), 15);
         // 50,000 messages in 150 ms against 71,492.8 a second.
-        let first = beside.pairs.iter().find(|pair| pair.reference == "xti-over-sockets").unwrap();
+        let first = comparison.pairs.iter().find(|pair| pair.reference == "xti-over-sockets").unwrap();
         assert_eq!(first.sizes[0].0, 1);
         assert!((first.sizes[0].1 - 333_333.333 / 71_492.8).abs() < 1e-3, "{:?}", first.sizes[0]);
         let mut curve = literature::analyse(Study::Jacobson1988, 0).unwrap();
-        curve.lay(&foreign, 0);
-        assert!(curve.beside[0].remarks[0].contains("--sndbuf"));
+        curve.compare(&foreign, 0);
+        assert!(curve.comparisons[0].remarks[0].contains("--sndbuf"));
     }
 }

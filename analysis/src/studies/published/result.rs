@@ -4,14 +4,14 @@ use serde::Serialize;
 
 use stats::estimate::Estimate;
 
-/// What was published, and what this run measured of the same.
+/// Published figures, and those that this run measured of the same.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Published {
     /// The study's name.
     pub name: String,
-    /// What it is about.
+    /// Its subject.
     pub title: String,
-    /// Where it was published.
+    /// Its publication.
     pub source: String,
     /// Messages a second by size, for each of this run's series of streams.
     pub sizes: Vec<PublishedSizes>,
@@ -50,14 +50,14 @@ pub struct PublishedTime {
     pub what: String,
     /// In ms.
     pub published_ms: f64,
-    /// Of this run, in ms.
+    /// The figure of this run, in ms.
     pub today_ms: Estimate,
 }
 
 /// A published curve over socket buffers, and this run's diagonal.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PublishedBuffers {
-    /// Who sent to whom.
+    /// Sender and receiver.
     pub pair: String,
     /// This run's map in words.
     pub map: String,
@@ -75,6 +75,6 @@ pub struct PublishedBuffer {
     pub packets: u64,
     /// Published.
     pub published_kbytes_per_s: Option<f64>,
-    /// Of this run: of several cells with so many packets the smallest buffers.
+    /// Figure of this run; where several cells have as many packets, that of the smallest buffers.
     pub today_kbytes_per_s: Option<Estimate>,
 }

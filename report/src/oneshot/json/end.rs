@@ -5,12 +5,13 @@ use model::trial::Measured;
 use model::{Cell, Protocol, Role};
 use serde_json::{Map, Value, json};
 
-use super::super::Setting;
+use super::super::TrialFacts;
+use super::known;
 use super::start::text;
 
 type Keys = Map<String, Value>;
 
-pub fn end(setting: &Setting, measured: &Measured, cell: &Cell) -> Value {
+pub fn end(setting: &TrialFacts, measured: &Measured, cell: &Cell) -> Value {
     let mut end = Keys::new();
     let (sender, receiver) = (&measured.sender, &measured.receiver);
     let here = setting.is_here(Role::Sender);
@@ -54,18 +55,15 @@ fn resent(end: &EndReport, cell: &Cell) -> Option<u32> {
 /// of this way is on this machine.
 fn whole(end: &EndReport, counts: &Counts, resent: Option<u32>, here: bool) -> Keys {
     let seconds = seconds(end);
-    let mut keys = Keys::new();
-    let mut put = |key: &str, value: Value| _ = keys.insert(key.to_owned(), value);
-    put("start", json!(0));
-    put("end", json!(seconds));
-    put("seconds", json!(seconds));
-    put("bytes", json!(counts.bytes));
-    put("bits_per_second", json!(counts.bytes as f64 * 8.0 / seconds));
-    if let Some(resent) = resent {
-        put("retransmits", json!(resent));
-    }
-    put("sender", json!(here));
-    keys
+    known([
+        ("start", Some(json!(0))),
+        ("end", Some(json!(seconds))),
+        ("seconds", Some(json!(seconds))),
+        ("bytes", Some(json!(counts.bytes))),
+        ("bits_per_second", Some(json!(counts.bytes as f64 * 8.0 / seconds))),
+        ("retransmits", resent.map(Value::from)),
+        ("sender", Some(json!(here))),
+    ])
 }
 
 /// One entry a flow: TCP's with both ends apart, UDP's in one.
@@ -107,11 +105,11 @@ fn streams(measured: &Measured, cell: &Cell, here: bool) -> Value {
 /// Loss and order by the numbers of stamped datagrams.
 fn lost(way: &OneWay) -> Keys {
     let all = way.messages.saturating_add(way.missing).max(1);
-    let mut keys = Keys::new();
-    keys.insert("jitter_ms".to_owned(), json!(way.jitter as f64 / 1e6));
-    keys.insert("lost_packets".to_owned(), json!(way.missing));
-    keys.insert("lost_percent".to_owned(), json!(way.missing as f64 * 100.0 / all as f64));
-    keys
+    known([
+        ("jitter_ms", Some(json!(way.jitter as f64 / 1e6))),
+        ("lost_packets", Some(json!(way.missing))),
+        ("lost_percent", Some(json!(way.missing as f64 * 100.0 / all as f64))),
+    ])
 }
 
 /// The keys that only UDP's sums have, and the sum of both ends.

@@ -5,14 +5,15 @@ use model::end::{Counts, Progress};
 use model::{Cell, Protocol};
 use serde_json::{Map, Value, json};
 
-use super::super::{Row, Setting};
+use super::super::{Row, TrialFacts};
+use super::known;
 
-pub fn intervals(setting: &Setting, rows: &[Row]) -> Value {
+pub fn intervals(setting: &TrialFacts, rows: &[Row]) -> Value {
     let Some(cell) = setting.cell() else { return json!([]) };
     rows.iter().map(|row| interval(setting, cell, row)).collect()
 }
 
-fn interval(setting: &Setting, cell: &Cell, row: &Row) -> Value {
+fn interval(setting: &TrialFacts, cell: &Cell, row: &Row) -> Value {
     let here = if setting.is_here(Role::Sender) { row.sender } else { row.receiver };
     let mut all = Map::new();
     let Some(progress) = here else {
@@ -41,27 +42,19 @@ fn interval(setting: &Setting, cell: &Cell, row: &Row) -> Value {
 /// Keys that streams and their sum share.
 fn sum(cell: &Cell, row: &Row, progress: &Progress, counts: &Counts, sends: bool) -> Map<String, Value> {
     let seconds = progress.interval.length().as_secs_f64();
-    let mut sum = Map::new();
-    let mut put = |key: &str, value: Value| _ = sum.insert(key.to_owned(), value);
-    put("start", json!(row.start));
-    put("end", json!(row.end));
-    put("seconds", json!(seconds));
-    if cell.test.is_stream() {
-        put("bytes", json!(counts.bytes));
-        put("bits_per_second", json!(counts.bytes as f64 * 8.0 / seconds));
-        match cell.protocol() {
-            Protocol::Tcp => _ = row.retransmits.filter(|_| sends).map(|count| put("retransmits", json!(count))),
-            Protocol::Udp => {
-                put("packets", json!(counts.messages));
-                if let Some(jitter) = progress.jitter.filter(|_| !sends) {
-                    put("jitter_ms", json!(jitter as f64 / 1e6));
-                }
-            }
-        }
-    }
-    put("omitted", json!(false));
-    put("sender", json!(sends));
-    sum
+    let of = |protocol| cell.test.is_stream() && cell.protocol() == protocol;
+    known([
+        ("start", Some(json!(row.start))),
+        ("end", Some(json!(row.end))),
+        ("seconds", Some(json!(seconds))),
+        ("bytes", cell.test.is_stream().then(|| json!(counts.bytes))),
+        ("bits_per_second", cell.test.is_stream().then(|| json!(counts.bytes as f64 * 8.0 / seconds))),
+        ("retransmits", row.retransmits.filter(|_| sends && of(Protocol::Tcp)).map(Value::from)),
+        ("packets", of(Protocol::Udp).then(|| json!(counts.messages))),
+        ("jitter_ms", progress.jitter.filter(|_| !sends && of(Protocol::Udp)).map(|jitter| json!(jitter as f64 / 1e6))),
+        ("omitted", Some(json!(false))),
+        ("sender", Some(json!(sends))),
+    ])
 }
 
 /// Fields of streams alone.

@@ -11,14 +11,14 @@ use model::TrialRecord;
 use model::host::HostFacts;
 use serde_json::{Map, Value, json};
 
-use super::{Row, Setting};
+use super::{Row, TrialFacts};
 
 /// The version of the object under `nettoll`.
 const FORMAT: u32 = 1;
 
 /// The whole result, indented; ends with a newline. Of a trial that failed it
 /// has `error`, as iperf3's has.
-pub fn render(setting: &Setting, rows: &[Row], record: &TrialRecord) -> String {
+pub fn render(setting: &TrialFacts, rows: &[Row], record: &TrialRecord) -> String {
     let mut all = Map::new();
     all.insert("start".to_owned(), start::start(setting, record));
     all.insert("intervals".to_owned(), intervals::intervals(setting, rows));
@@ -42,7 +42,7 @@ pub fn failure(tool: &str, kind: &str, message: &str) -> String {
 }
 
 /// Fields that iperf3 has no name for.
-fn own(setting: &Setting, rows: &[Row], record: &TrialRecord) -> Value {
+fn own(setting: &TrialFacts, rows: &[Row], record: &TrialRecord) -> Value {
     let hosts: &[HostFacts] = setting.hosts;
     json!({
         "format": FORMAT,
@@ -55,6 +55,11 @@ fn own(setting: &Setting, rows: &[Row], record: &TrialRecord) -> Value {
         "figures": single(record),
         "trial": record,
     })
+}
+
+/// The keys that have a value.
+fn known<const N: usize>(all: [(&str, Option<Value>); N]) -> Map<String, Value> {
+    all.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
 }
 
 fn pretty(value: &Value) -> String {

@@ -5,9 +5,10 @@ use std::net::IpAddr;
 use model::end::{OptionValue, SocketOption};
 use model::plan::PlanEnd;
 use model::{OfferedRate, Role, TrialRecord};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::super::Setting;
+use super::super::TrialFacts;
+use super::known;
 use crate::clock;
 
 /// Name and version in place of iperf3's.
@@ -15,35 +16,28 @@ pub fn version(tool: &str) -> String {
     format!("nettoll {tool}")
 }
 
-pub fn start(setting: &Setting, record: &TrialRecord) -> Value {
-    let mut start = Map::new();
-    let mut put = |key: &str, value: Value| _ = start.insert(key.to_owned(), value);
-    put("connected", connected(setting, record));
-    put("version", json!(version(setting.tool)));
+pub fn start(setting: &TrialFacts, record: &TrialRecord) -> Value {
     let here = if setting.is_here(Role::Sender) { Role::Sender } else { Role::Receiver };
-    if let Some(facts) = setting.facts(here) {
-        put("system_info", json!(format!("Linux {} {} {}", facts.kernel, facts.kernel_build, facts.architecture)));
-    }
-    put("timestamp", json!({ "time": clock::http(record.started_ms), "timesecs": record.started_ms / 1_000 }));
-    if let Some(host) = setting.plan.hosts.get("b") {
-        put("connecting_to", json!({ "host": host.address, "port": host.port }));
-    }
-    put("target_bitrate", json!(bitrate(record)));
-    put("sock_bufsize", json!(record.cell.sndbuf.map_or(0, model::Bytes::get)));
-    if let Some(measured) = record.measured() {
-        let end = if here == Role::Sender { &measured.sender } else { &measured.receiver };
-        for (key, name) in [("sndbuf_actual", "SO_SNDBUF"), ("rcvbuf_actual", "SO_RCVBUF")] {
-            if let Some(size) = number(&end.options, name) {
-                put(key, json!(size));
-            }
-        }
-    }
-    put("test_start", test_start(setting, record));
+    let system = setting.facts(here).map(|facts| format!("Linux {} {} {}", facts.kernel, facts.kernel_build, facts.architecture));
+    let end = record.measured().map(|measured| if here == Role::Sender { &measured.sender } else { &measured.receiver });
+    let buffer = |name: &str| number(&end?.options, name).map(Value::from);
+    let start = known([
+        ("connected", Some(connected(setting, record))),
+        ("version", Some(json!(version(setting.tool)))),
+        ("system_info", system.map(Value::from)),
+        ("timestamp", Some(json!({ "time": clock::http(record.started_ms), "timesecs": record.started_ms / 1_000 }))),
+        ("connecting_to", setting.plan.hosts.get("b").map(|host| json!({ "host": host.address, "port": host.port }))),
+        ("target_bitrate", Some(json!(bitrate(record)))),
+        ("sock_bufsize", Some(json!(record.cell.sndbuf.map_or(0, model::Bytes::get)))),
+        ("sndbuf_actual", buffer("SO_SNDBUF")),
+        ("rcvbuf_actual", buffer("SO_RCVBUF")),
+        ("test_start", Some(test_start(setting, record))),
+    ]);
     Value::Object(start)
 }
 
 /// One entry a flow. Ports are the kernel's choice and are not kept.
-fn connected(setting: &Setting, record: &TrialRecord) -> Value {
+fn connected(setting: &TrialFacts, record: &TrialRecord) -> Value {
     let address: Option<String> = setting.address.as_ref().map(IpAddr::to_string);
     let host = address.or_else(|| setting.plan.hosts.get("b").map(|host| host.address.clone()));
     let one = |flow: u32| match &host {
@@ -53,7 +47,7 @@ fn connected(setting: &Setting, record: &TrialRecord) -> Value {
     (1..=record.cell.flows).map(one).collect()
 }
 
-fn test_start(setting: &Setting, record: &TrialRecord) -> Value {
+fn test_start(setting: &TrialFacts, record: &TrialRecord) -> Value {
     let cell = &record.cell;
     let (duration, blocks, bytes) = match setting.plan.end {
         PlanEnd::Length(length) => (length.as_secs_f64(), 0, 0),

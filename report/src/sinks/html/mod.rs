@@ -11,7 +11,8 @@ use maud::{Markup, PreEscaped, html};
 
 use self::page::{data, document, figure, part, scrolling};
 use crate::document::{
-    Block, Callout, Card, Cell, Column, Document, Estimated, Figure, Finding, Kind, Masthead, Section, Shown, Span, Table, Text, Tone,
+    Block, Callout, Card, Cell, Column, Document, Estimated, Figure, Finding, Kind, Masthead, Place, Section, Shown, Span, Table, Text,
+    Tone,
 };
 use crate::json::for_script;
 use crate::number::NOTHING;
@@ -38,7 +39,7 @@ fn is_for_page(section: &Section) -> bool {
     !section.title.is_empty() || section.blocks.iter().any(|block| !matches!(block, Block::Terminal(_)))
 }
 
-fn masthead(head: &Masthead, places: &[(String, String, Option<usize>)]) -> Markup {
+fn masthead(head: &Masthead, places: &[Place]) -> Markup {
     if head.brand.is_empty() {
         return html! { header { h1 { (head.heading) } @if !head.source.is_empty() { p { (head.source) } } } };
     }
@@ -122,7 +123,7 @@ fn block(heading: &str, block: &Block) -> Markup {
         Block::Terms(style, all) => {
             html! { dl class=(style) { @for (term, meaning) in all { div { dt { (term) } dd { (meaning) } } } } }
         }
-        Block::Markup(markup, _) => html! { (PreEscaped(markup)) },
+        Block::Markup(markup) => html! { (PreEscaped(markup)) },
         Block::Save => html! {
             div .buttons {
                 button type="button" data-save="json" { "Save as JSON" }
@@ -132,7 +133,7 @@ fn block(heading: &str, block: &Block) -> Markup {
         Block::Undrawn(text) => html! { noscript { p .callout { strong { "Charts need JavaScript." } span { (text) } } } },
         Block::Details(summary, all) => html! { details { summary { (summary) } (blocks(heading, all)) } },
         Block::Page(all) => blocks(heading, all),
-        Block::Terminal(_) | Block::Legend(_) | Block::Gap => html! {},
+        Block::Terminal(_) | Block::Gap => html! {},
     }
 }
 
@@ -184,6 +185,7 @@ fn words(text: &Text) -> Markup {
                 Span::Faint(text) => span .faint { (text) },
                 Span::Small(text) => small { (text) },
                 Span::Margin(text) => span .margin { (text) },
+                Span::Share(text) => span .share { (text) },
                 Span::Link(place, text) => a href={ "#" (place) } { (text) },
             }
         }
@@ -204,24 +206,27 @@ fn titled(heading: &str, one: &Table) -> Markup {
     }
 }
 
-/// The class of a column's cells; empty of figures.
-fn class(column: &Column) -> &'static str {
-    if column.kind == Kind::Words { "words" } else { "" }
+/// The class of a column's cells. That of words and figures is said where `marked`, or where it is not empty.
+fn class(column: &Column, marked: bool) -> Option<&'static str> {
+    let of_kind = if column.kind == Kind::Words { "words" } else { "" };
+    column.style.map(|[_, cells]| cells).or_else(|| Some(of_kind).filter(|class| marked || !class.is_empty()))
 }
 
 /// Writes a table; where `marked`, the heads of words are marked as well.
 fn table(table: &Table, caption: &str, marked: bool) -> Markup {
     let style = if table.style.is_empty() && marked { "every verdicts" } else { table.style };
     let columns: Vec<(&Column, &str)> = table.columns.iter().filter_map(|column| Some((column, column.head.page.as_deref()?))).collect();
-    let ends = table.groups.iter().skip(1).map(|(start, _)| *start).chain([table.rows()]);
     let whole = [(0, String::new())];
     let groups = if table.groups.is_empty() { whole.as_slice() } else { table.groups.as_slice() };
-    let ends: Vec<usize> = if table.groups.is_empty() { vec![table.rows()] } else { ends.collect() };
+    let ends = groups.iter().skip(1).map(|(start, _)| *start).chain([table.rows()]);
     html! {
         table class=[(!style.is_empty()).then_some(style)] {
             @if !caption.is_empty() { caption .hidden { (caption) } }
             thead { tr { @for (place, (column, head)) in columns.iter().enumerate() {
-                th class=[marked.then(|| if place > 0 { class(column) } else { "" })] scope="col" { (head) }
+                @let own = if marked && place > 0 { class(column, marked) } else { marked.then_some("") };
+                th class=[column.style.map(|[head, _]| head).or(own)] scope="col" {
+                    (head) @if !column.note.is_empty() { small { (column.note) } }
+                }
             } } }
             @for ((start, name), end) in groups.iter().zip(ends) {
                 tbody {
@@ -243,7 +248,7 @@ fn row(table: &Table, columns: &[(&Column, &str)], row: usize, marked: bool) -> 
                 @match cell(place) {
                     Cell::Covered => {},
                     cell if place == 0 => th scope="row" rowspan=[below] { (content(cell, column.kind)) },
-                    cell => td class=[Some(class(column)).filter(|class| marked || !class.is_empty())] colspan=[right] rowspan=[below] {
+                    cell => td class=[class(column, marked)] colspan=[right] rowspan=[below] title=[hint(cell)] {
                         (content(cell, column.kind))
                     },
                 }
@@ -261,11 +266,16 @@ const fn reach(cell: &Cell) -> [Option<usize>; 2] {
     }
 }
 
+/// Explanation for who points at a cell.
+fn hint(cell: &Cell) -> Option<&str> {
+    if let Cell::Hinted(_, hint) = cell { Some(hint) } else { None }
+}
+
 fn content(cell: &Cell, kind: Kind) -> Markup {
     match (cell, kind) {
         (Cell::Nothing, Kind::Estimates(Shown::Margin | Shown::All, _)) => html! { span .faint { (NOTHING) } },
         (Cell::Nothing, _) => html! { (NOTHING) },
-        (Cell::Text(text) | Cell::Tall(_, text) | Cell::Wide(_, text), _) => words(text),
+        (Cell::Text(text) | Cell::Hinted(text, _) | Cell::Tall(_, text) | Cell::Wide(_, text), _) => words(text),
         (Cell::Estimate(one), Kind::Estimates(shown, _)) => estimate(one, shown),
         (Cell::Estimate(one), _) => estimate(one, Shown::Joined),
         (Cell::Stack(lines), _) => {

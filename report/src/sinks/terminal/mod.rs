@@ -7,7 +7,7 @@ mod wrap;
 
 pub use page::{Page, Style};
 
-use self::table::Column;
+use self::table::{Column, total};
 use crate::document::{Block, Cell, Document, HeatMap, Kind, Level, Masthead, Section, Shown, Table, Tone};
 use crate::number::{NOTHING, tight};
 use crate::words::capital;
@@ -34,7 +34,7 @@ fn masthead(page: &mut Page, masthead: &Masthead) {
     }
     masthead.disturbed.iter().for_each(|text| page.warning(text));
     if !masthead.about.is_empty() {
-        page.plain(&masthead.about, 0, 0);
+        page.text(&masthead.about);
     }
     masthead.red.iter().for_each(|text| page.warning(&format!("RED: {text}.")));
     masthead.lines.iter().for_each(|line| page.faint(line, 0));
@@ -58,7 +58,7 @@ pub fn blocks(page: &mut Page, all: &[Block]) {
 fn block(page: &mut Page, block: &Block) {
     match block {
         Block::Lead(text) | Block::Aside(text) => page.faint(&text.plain(), 0),
-        Block::Paragraph(text) => page.plain(&text.plain(), 0, 0),
+        Block::Paragraph(text) => page.text(&text.plain()),
         Block::Heading(text) => {
             page.gap();
             page.heading(&text.plain());
@@ -69,7 +69,7 @@ fn block(page: &mut Page, block: &Block) {
             blocks(page, &piece.blocks);
         }
         Block::Conclusion(Tone::Bad, text) => page.warning(text),
-        Block::Conclusion(Tone::Good | Tone::Open, text) => page.plain(text, 0, 0),
+        Block::Conclusion(Tone::Good | Tone::Open, text) => page.text(text),
         Block::Warnings(all) => all.iter().for_each(|text| page.warning(&format!("- {text}"))),
         Block::Sentences(all) => all.iter().for_each(|text| page.item(&text.plain())),
         Block::Answers(all) => {
@@ -105,19 +105,18 @@ fn block(page: &mut Page, block: &Block) {
         Block::Table(one) => {
             if !one.title.is_empty() {
                 page.gap();
-                page.plain(&one.title, 0, 0);
+                page.text(&one.title);
             }
             page.table(columns(one));
         }
-        Block::Callout(callout) => page.plain(&format!("{}. {}", callout.head, callout.text), 0, 0),
+        Block::Callout(callout) => page.text(&format!("{}. {}", callout.head, callout.text)),
         Block::Prose(all) => {
             for one in all {
-                page.plain(&one.heading, 0, 0);
+                page.text(&one.heading);
                 one.sentences.iter().for_each(|text| page.item(&text.plain()));
             }
         }
         Block::Terms(_, all) => all.iter().for_each(|(term, meaning)| page.legend(term, meaning)),
-        Block::Legend(all) => all.iter().for_each(|(key, meaning)| page.legend(key, meaning)),
         Block::Terminal(all) => blocks(page, all),
         Block::Gap => page.gap(),
         Block::Figures(_)
@@ -154,6 +153,11 @@ fn map(page: &mut Page, map: &HeatMap) {
         let lines = [map.corner.to_owned(), format!("{:NAME$}{head}", "")];
         page.table(vec![Column::words(9, lines, map.rows.iter().enumerate().map(row).collect())]);
     }
+}
+
+/// Room that all columns of a table take.
+pub fn width(table: &Table) -> usize {
+    total(&columns(table))
 }
 
 /// The columns that a terminal has of a table.

@@ -17,6 +17,11 @@ pub struct Style {
 impl Style {
     /// No colour, 80 columns.
     pub const PLAIN: Self = Self { colour: false, width: 80 };
+
+    /// Columns that there are.
+    pub fn columns(self) -> usize {
+        self.width.max(NARROWEST)
+    }
 }
 
 impl Default for Style {
@@ -71,6 +76,11 @@ impl Page {
         self.lines(&format!("{key:<5} {meaning}"), 0, 6, FAINT);
     }
 
+    /// A sentence or two.
+    pub fn text(&mut self, text: &str) {
+        self.plain(text, 0, 0);
+    }
+
     pub fn plain(&mut self, text: &str, first: usize, further: usize) {
         self.lines(text, first, further, PLAIN);
     }
@@ -107,7 +117,7 @@ impl Page {
 
     /// Columns that there are.
     pub fn width(&self) -> usize {
-        self.style.width.max(NARROWEST)
+        self.style.columns()
     }
 
     fn lines(&mut self, text: &str, first: usize, further: usize, paint: Paint) {

@@ -5,7 +5,7 @@ use analysis::result::{Analysis, CellResult, Latency, OpenLoopStudy};
 
 use super::{knee, per_second, saturation};
 use crate::document::Figure;
-use crate::figure::{Panel, SizeAxis, Trace, X};
+use crate::figure::{Panel, SizeAxis, Trace};
 use crate::number::{self, Axis};
 use crate::series::percentile;
 
@@ -16,9 +16,9 @@ pub fn all(study: &OpenLoopStudy, analysis: &Analysis) -> Vec<Figure> {
 }
 
 /// Name of a curve, its times, and the percentile.
-type Kind = (&'static str, fn(&CellResult) -> Option<&Latency>, f64);
+type Curve = (&'static str, fn(&CellResult) -> Option<&Latency>, f64);
 
-const KINDS: [Kind; 4] = [
+const CURVES: [Curve; 4] = [
     ("p50 from due", |cell| cell.latency.as_ref(), 50.0),
     ("p50 from sent", |cell| cell.uncorrected.as_ref(), 50.0),
     ("p99 from due", |cell| cell.latency.as_ref(), 99.0),
@@ -26,14 +26,14 @@ const KINDS: [Kind; 4] = [
 ];
 
 fn against_rate(place: usize, series: &OpenLoopSeries, analysis: &Analysis) -> Figure {
-    let trace = |(at, (name, of, percent)): (usize, &Kind)| {
+    let trace = |(at, (name, of, percent)): (usize, &Curve)| {
         let points = series.rates.iter().filter_map(|rate| {
             let estimate = percentile(of(analysis.cells.get(rate.cell)?), *percent)?;
             Some((rate.offered_per_s, per_second(rate.offered_per_s), *estimate))
         });
         Trace::measured(name, at, points, 1e-9, number::time)
     };
-    let traces: Vec<Trace> = KINDS.iter().enumerate().map(trace).collect();
+    let traces: Vec<Trace> = CURVES.iter().enumerate().map(trace).collect();
     let ends = [series.rates.first(), series.rates.last()].map(|rate| rate.map_or(1.0, |rate| rate.offered_per_s));
     Figure {
         id: format!("rates-{place}").into(),
@@ -60,13 +60,9 @@ fn curves(place: usize, series: &OpenLoopSeries) -> Figure {
     for rate in telling(series) {
         for (from, curve) in [("due", &rate.corrected), ("sent", &rate.uncorrected)] {
             let name = format!("{} from {from}", per_second(rate.offered_per_s));
-            let mut trace = Trace::named(&name, traces.len(), 0);
             let percent = |percent: f64| if percent < 100.0 { format!("p{percent}") } else { "max".to_owned() };
-            trace.x = X::Names(curve.iter().map(|[at, _]| percent(*at)).collect());
-            trace.y = curve.iter().map(|[_, ns]| Some(ns * 1e-9).filter(|value| value.is_finite())).collect();
-            (trace.up, trace.down) = (vec![0.0; curve.len()], vec![0.0; curve.len()]);
-            trace.hover = curve.iter().map(|[at, ns]| format!("{name} · {}<br><b>{}</b>", percent(*at), number::time(*ns))).collect();
-            traces.push(trace);
+            let points = curve.iter().map(|[at, ns]| (percent(*at), ns * 1e-9, percent(*at), number::time(*ns)));
+            traces.push(Trace::points(&name, traces.len(), points));
         }
     }
     Figure {

@@ -38,7 +38,7 @@ pub fn before(study: &ReceiptStudy) -> Vec<Block> {
     blocks.extend(Block::figures(chart::all(study)));
     if !study.series.is_empty() {
         blocks.push(Block::Key(PAGE_LEGEND));
-        blocks.push(Block::Legend(LEGEND.map(|(sign, meaning)| (sign, meaning.to_owned())).into()));
+        blocks.push(Block::Terminal(vec![Block::terms("", LEGEND)]));
     }
     blocks
 }

@@ -1,11 +1,12 @@
 //! Stacked areas: what a message costs against its size, by what it is spent on.
 
+use analysis::group_by;
 use analysis::result::receipt::{ReceiptStudy, SeriesReceipt, SizeTable};
 use attribution::{Category, Layer};
 use model::Role;
 
 use super::figure;
-use crate::figure::{Figure, Panel, SizeAxis, Trace, X, escape};
+use crate::figure::{Figure, Panel, SizeAxis, Trace};
 use crate::number;
 
 const NS: f64 = 1e-9;
@@ -13,22 +14,13 @@ const NS: f64 = 1e-9;
 /// Returns a chart by kind of work and one by layer for each series, both ends below
 /// each other. A series of one size has none: there is no area.
 pub fn all(study: &ReceiptStudy) -> Vec<Figure> {
-    let mut names: Vec<&str> = study.series.iter().map(|series| series.series.as_str()).collect();
-    names.dedup();
+    let drawn = study.series.iter().filter(|series| series.columns.len() > 1);
     let mut charts = Vec::new();
-    for name in names {
-        let ends: Vec<&SeriesReceipt> = study.series.iter().filter(|series| series.series == name && series.columns.len() > 1).collect();
-        if !ends.is_empty() && !charts.iter().any(|chart: &Figure| chart.title.ends_with(&format!("of {name}"))) {
-            let place = charts.len();
-            charts.push(areas(
-                format!("work-{place}"),
-                format!("Kinds of work of {name}"),
-                &ends,
-                |series| &series.categories,
-                Category::ALL,
-            ));
-            charts.push(areas(format!("layer-{place}"), format!("Layers of {name}"), &ends, |series| &series.layers, Layer::ALL));
-        }
+    for (name, ends) in group_by(drawn, |series| series.series.as_str()) {
+        let place = charts.len();
+        let work = format!("Kinds of work of {name}");
+        charts.push(areas(format!("work-{place}"), work, &ends, |series| &series.categories, Category::ALL));
+        charts.push(areas(format!("layer-{place}"), format!("Layers of {name}"), &ends, |series| &series.layers, Layer::ALL));
     }
     charts
 }
@@ -44,7 +36,7 @@ fn areas<K: Copy + PartialEq + std::fmt::Display>(
     let mut traces: Vec<Trace> = Vec::new();
     for (panel, series) in ends.iter().enumerate() {
         let title = if series.role == Role::Sender { "sender CPU" } else { "receiver CPU" };
-        panels.push(Panel { title, unit: "s", log_ticks: None, zero: true, joined: false, share: 1.0 / ends.len() as f64 });
+        panels.push(Panel { share: 1.0 / ends.len() as f64, ..Panel::linear(title, "s") });
         for (place, key) in all.iter().enumerate() {
             if let Some(mut trace) = area(series, of(series), *key, place, panel) {
                 trace.legend = !traces.iter().any(|known| known.series == place);
@@ -72,25 +64,16 @@ fn area<K: PartialEq + std::fmt::Display>(
     panel: usize,
 ) -> Option<Trace> {
     let row = table.rows.iter().find(|row| row.key == key)?;
-    let name = escape(&key.to_string());
-    let sizes = series.columns.iter().map(|column| column.size.get() as f64).collect();
-    let hover = |(cell, column): (&analysis::result::receipt::RowAtSize, &analysis::result::receipt::Column)| {
-        format!(
+    let name = key.to_string();
+    let points = row.cells.iter().zip(&series.columns).map(|(cell, column)| {
+        let hover = format!(
             "{name} · {} B<br><b>{}</b> ({})<br>{} ns",
             number::whole(column.size.get()),
             number::time(cell.ns.value),
             figure::share(cell.share),
             figure::range(&cell.ns, figure::ns),
-        )
-    };
-    Some(Trace {
-        name: name.clone(),
-        series: place,
-        panel,
-        area: true,
-        x: X::Sizes(sizes),
-        y: row.cells.iter().map(|cell| Some(cell.ns.value * NS).filter(|value| value.is_finite())).collect(),
-        hover: row.cells.iter().zip(&series.columns).map(hover).collect(),
-        ..Trace::default()
-    })
+        );
+        (column.size.get() as f64, Some(cell.ns.value * NS), hover)
+    });
+    Some(Trace { panel, area: true, model: false, ..Trace::line(&name, place, points) })
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use analysis::result::receipt::{Column, EndReceipt, ReceiptStudy, RowAtSize, SeriesReceipt, SizeRow};
-use attribution::{Bound, Figure, Growth, Path, Receipt, Shape};
+use analysis::result::receipt::{Column, EndReceipt, ReceiptStudy, SeriesReceipt, SizeRow};
+use attribution::{Bound, Figure, FunctionRow, Growth, Path, Receipt, Shape, SizeCell};
 
 use super::{figure, words};
 use crate::number;
@@ -17,12 +17,14 @@ pub struct Entry {
     pub margin: String,
     /// Share of the CPU time; empty where it makes no sense.
     pub share: String,
+    /// Calls per message of a routine, and the letter of the way in which they were counted; empty of other rows.
+    pub calls: String,
     /// Both ends of the interval, for who points at it.
     pub title: String,
 }
 
 /// One row.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Line {
     /// Its name.
     pub label: String,
@@ -30,9 +32,13 @@ pub struct Line {
     pub part: bool,
     /// A sum of others.
     pub sum: bool,
-    /// Its dependence on the size.
-    pub growth: Option<Growth>,
-    /// One a column of the series; `None` where there is nothing to be had.
+    /// A routine.
+    pub is_routine: bool,
+    /// Mark of its dependence on the size; empty: none is shown.
+    pub mark: &'static str,
+    /// The same of the calls of a routine.
+    pub calls_mark: &'static str,
+    /// One a column of the series; `None` where there is no figure.
     pub cells: Vec<Option<Entry>>,
     /// Its share of the CPU time, column by column; empty of what has none.
     pub shares: Vec<f64>,
@@ -40,12 +46,12 @@ pub struct Line {
 
 impl Line {
     fn new(label: impl Into<String>, cells: Vec<Option<Entry>>) -> Self {
-        Self { label: label.into(), part: false, sum: false, growth: None, cells, shares: Vec::new() }
+        Self { label: label.into(), cells, ..Self::default() }
     }
 
     fn of<K>(label: String, row: &SizeRow<K>) -> Self {
         let cells = row.cells.iter().map(|cell| Some(time(&cell.ns, Some(cell.share)))).collect();
-        Self { growth: row.growth, shares: shares(&row.cells), ..Self::new(label, cells) }
+        Self { mark: mark(row.growth), shares: row.cells.iter().map(|cell| cell.share).collect(), ..Self::new(label, cells) }
     }
 
     /// Returns whether it has at least this share at any size, or no share at all.
@@ -59,21 +65,18 @@ impl Line {
     }
 }
 
-fn shares(cells: &[RowAtSize]) -> Vec<f64> {
-    cells.iter().map(|cell| cell.share).collect()
-}
-
 /// ns per message, with its share of the CPU time.
 fn time(figure: &Figure, share: Option<f64>) -> Entry {
     let title = format!("{} ns at 95 %", figure::range(figure, figure::ns));
-    Entry { value: figure::ns(figure.value), margin: figure::plus_minus(figure), share: share.map_or(String::new(), figure::share), title }
+    let share = share.map_or(String::new(), figure::share);
+    Entry { value: figure::ns(figure.value), margin: figure::plus_minus(figure), share, title, ..Entry::default() }
 }
 
 fn plain(value: String) -> Entry {
     Entry { value, ..Entry::default() }
 }
 
-/// Categories, what of them touches payload, and what they sum to.
+/// Categories, their part that touches payload, and their sum.
 pub fn categories(series: &SeriesReceipt) -> Vec<Line> {
     let mut lines: Vec<Line> = series.categories.rows.iter().map(|row| Line::of(row.key.to_string(), row)).collect();
     lines.extend(whole(series));
@@ -114,7 +117,7 @@ fn rate(bound: &Bound) -> Entry {
     let ends = bound.interval.map(|ends| ends.map(|end| end.map_or("no limit".to_owned(), number::count)));
     let title =
         ends.map_or("no interval".to_owned(), |[low, high]| format!("{low} to {high} messages/s, {}", number::bits(bound.bits_per_s)));
-    Entry { value: number::tight(&number::count(bound.messages_per_s)), margin: figure::plus_minus(&bound.ns), share: String::new(), title }
+    Entry { value: number::tight(&number::count(bound.messages_per_s)), margin: figure::plus_minus(&bound.ns), title, ..Entry::default() }
 }
 
 /// The time that no sample shows, and the whole.
@@ -161,7 +164,7 @@ pub fn sums(study: &ReceiptStudy, series: &SeriesReceipt) -> Vec<Line> {
 
 fn of_estimate(estimate: &analysis::result::Estimate) -> Entry {
     let title = crate::interval::range(estimate, figure::ratio);
-    Entry { value: figure::ratio(estimate.value), margin: crate::interval::plus_minus(estimate), share: String::new(), title }
+    Entry { value: figure::ratio(estimate.value), margin: crate::interval::plus_minus(estimate), title, ..Entry::default() }
 }
 
 fn softirq(name: &str, ends: &[&EndReceipt]) -> Line {
@@ -176,13 +179,30 @@ fn softirq(name: &str, ends: &[&EndReceipt]) -> Line {
     Line::new(format!("softirq in {name}"), ends.iter().map(at).collect())
 }
 
+/// Routines, each with its calls below its time.
+pub fn routines(rows: &[FunctionRow]) -> Vec<Line> {
+    let cell = |cell: &SizeCell| {
+        let calls = cell.calls.map_or("-".to_owned(), |(calls, tier)| format!("{} {}", figure::calls(calls.value), words::tier(tier)));
+        let entry = time(&cell.ns, None);
+        Some(Entry { margin: if cell.ns.value == 0.0 { String::new() } else { entry.margin }, calls, ..entry })
+    };
+    let line = |row: &FunctionRow| Line {
+        is_routine: true,
+        mark: mark(row.time),
+        calls_mark: mark(row.calls),
+        shares: row.cells.iter().map(|cell| cell.share).collect(),
+        ..Line::new(row.function.as_str(), row.cells.iter().map(cell).collect())
+    };
+    rows.iter().map(line).collect()
+}
+
 /// The mark of a row that depends on the size.
-pub fn mark(growth: Option<&Growth>) -> &'static str {
-    match growth.map(|growth| growth.shape) {
-        Some(Shape::Grows) => " ↑",
-        Some(Shape::Falls) => " ↓",
-        Some(Shape::Varies) => " ~",
-        Some(Shape::NotShown) | None => "",
+const fn mark(growth: Option<Growth>) -> &'static str {
+    match growth {
+        Some(Growth { shape: Shape::Grows, .. }) => " ↑",
+        Some(Growth { shape: Shape::Falls, .. }) => " ↓",
+        Some(Growth { shape: Shape::Varies, .. }) => " ~",
+        Some(Growth { shape: Shape::NotShown, .. }) | None => "",
     }
 }
 

@@ -1,15 +1,14 @@
-//! Receipts in a terminal: of each series and end a few sizes, as many as fit.
+//! The receipts of a series in a terminal: a few sizes, as many as fit.
 
 use analysis::result::receipt::{ReceiptStudy, SeriesReceipt};
-use attribution::{Figure, FunctionRow, SizeCell};
 use model::profile::CountTier;
 
-use super::tables::{Entry, Line, mark};
-use super::{blocks, figure, tables, words};
-use crate::sinks::terminal::Page;
-use crate::sinks::terminal::table::{Column, total};
+use super::tables::{self, Entry, Line};
+use super::words;
+use crate::document::{Block, Column, Kind, Table, Tone};
+use crate::number::{self, tight};
+use crate::sinks::terminal::width;
 use crate::words::{capital, plural};
-use crate::{number, sinks};
 
 /// Rows of layers below this share of the time are left to the page.
 const LEAST_PATH: f64 = 0.01;
@@ -17,50 +16,51 @@ const LEAST_PATH: f64 = 0.01;
 const MOST_ROUTINES: usize = 12;
 /// The most of a routine's name.
 const LONGEST_NAME: usize = 24;
+/// Width of the longest margin: routines have room for it even where none is as long.
+const MARGIN: usize = 5;
 
-/// All of it, behind what else there is.
-pub fn receipts(page: &mut Page, study: &ReceiptStudy) {
-    page.gap();
-    page.heading(super::TITLE);
-    sinks::terminal::blocks(page, &blocks::before(study));
-    for series in &study.series {
-        one(page, study, series);
-    }
-    sinks::terminal::blocks(page, &blocks::after(study));
-}
-
-fn one(page: &mut Page, study: &ReceiptStudy, series: &SeriesReceipt) {
-    page.gap();
-    page.heading(&format!("{}, {}", series.series, series.role));
-    let room = page.width();
+/// One end of a series, where a terminal has this number of columns.
+pub fn series(study: &ReceiptStudy, series: &SeriesReceipt, room: usize) -> Block {
     // As many sizes as every table has room for; routines have long names.
     let most = |fits: &dyn Fn(&[usize]) -> bool| {
         let picked = (2..=series.columns.len()).rev().map(|wanted| sizes(series, wanted)).find(|picked| fits(picked));
         picked.unwrap_or_else(|| sizes(series, 1))
     };
-    let picked = most(&|picked| all_tables(study, series, picked).iter().all(|columns| total(columns) <= room));
-    let few = most(&|picked| total(&routines(series, picked)) <= room);
+    let costliest = &series.functions.rows[..series.functions.rows.len().min(MOST_ROUTINES)];
+    let routines = tables::routines(costliest);
+    let routines = |picked: &[usize]| table("routine: ns and calls", &routines, series, picked);
+    let picked = most(&|picked| all_tables(study, series, picked).iter().all(|table| width(table) <= room));
+    let few = most(&|picked| width(&routines(picked)) <= room);
+    let mut blocks = Vec::new();
     if series.columns.len() > picked.len() {
         let all: Vec<String> = series.columns.iter().map(|column| number::whole(column.size.get())).collect();
-        page.faint(
-            &format!("{} of {} sizes measured ({} B); all are in the HTML report and the JSON.", picked.len(), all.len(), all.join(", ")),
-            0,
-        );
+        let left =
+            format!("{} of {} sizes measured ({} B); all are in the HTML report and the JSON.", picked.len(), all.len(), all.join(", "));
+        blocks.push(Block::Aside(left.into()));
     }
-    for place in picked.iter().filter(|place| series.columns[**place].red) {
-        page.warning(&format!("RED at {} B: this receipt does not add up.", number::whole(series.columns[*place].size.get())));
+    for column in picked.iter().map(|place| &series.columns[*place]).filter(|column| column.red) {
+        let red = format!("RED at {} B: this receipt does not add up.", number::whole(column.size.get()));
+        blocks.push(Block::Conclusion(Tone::Bad, red));
     }
     // The first line of a table's head is empty: it parts the tables.
-    all_tables(study, series, &picked).into_iter().for_each(|columns| page.table(columns));
-    page.table(routines(series, &few));
-    counted(page, series, &few);
-    for boundary in &series.boundaries {
-        page.faint(&words::boundary(boundary), 0);
-    }
+    blocks.extend(all_tables(study, series, &picked).into_iter().chain([routines(&few)]).map(Block::Table));
+    let cells = costliest.iter().flat_map(|row| few.iter().map(|place| &row.cells[*place]));
+    let ways: Vec<Option<CountTier>> = cells.filter_map(|cell| Some(cell.calls?.1)).collect();
+    let more = match series.functions.rows.len() - costliest.len() {
+        0 => String::new(),
+        more => format!("{} in the HTML report and the JSON. ", capital(&plural(more as u64, "more routine"))),
+    };
+    let counted = format!("{more}Calls per message: {}; - where there is no count; c↑ they rise with the size.", words::tiers(&ways));
+    let notes = std::iter::once(counted).chain(series.boundaries.iter().map(words::boundary));
+    blocks.extend(notes.map(|text| Block::Aside(text.into())));
+    Block::piece(format!("{}, {}", series.series, series.role), blocks)
 }
 
-fn all_tables(study: &ReceiptStudy, series: &SeriesReceipt, picked: &[usize]) -> Vec<Vec<Column>> {
-    let layers: Vec<Line> = tables::layers(series).into_iter().filter(|line| shown(line, picked)).collect();
+fn all_tables(study: &ReceiptStudy, series: &SeriesReceipt, picked: &[usize]) -> Vec<Table> {
+    let shown = |line: &Line| {
+        line.shares.is_empty() || picked.iter().any(|place| line.shares.get(*place).is_some_and(|share| *share >= LEAST_PATH))
+    };
+    let layers: Vec<Line> = tables::layers(series).into_iter().filter(shown).collect();
     vec![
         table("kind of work", &tables::categories(series), series, picked),
         table("layer", &layers, series, picked),
@@ -69,81 +69,38 @@ fn all_tables(study: &ReceiptStudy, series: &SeriesReceipt, picked: &[usize]) ->
     ]
 }
 
-fn shown(line: &Line, picked: &[usize]) -> bool {
-    line.shares.is_empty() || picked.iter().any(|place| line.shares.get(*place).is_some_and(|share| *share >= LEAST_PATH))
-}
-
-fn table(head: &str, lines: &[Line], series: &SeriesReceipt, picked: &[usize]) -> Vec<Column> {
-    let label = |line: &Line| format!("{}{}{}", if line.part { "  " } else { "" }, line.label, mark(line.growth.as_ref()));
-    let mut columns = vec![Column::words(9, ["", head], lines.iter().map(label).collect())];
-    for (order, place) in picked.iter().enumerate() {
+fn table(head: &str, lines: &[Line], series: &SeriesReceipt, picked: &[usize]) -> Table {
+    let names = Column { cells: lines.iter().map(|line| label(line).into()).collect(), ..Column::new(head, Kind::Words) };
+    let size = |(order, place): (usize, &usize)| {
         let cells: Vec<Option<&Entry>> = lines.iter().map(|line| line.cells.get(*place).and_then(Option::as_ref)).collect();
-        columns.push(Column::figures(9, [String::new(), size(series, picked, order)], entries(&cells)));
+        let margin = if lines.iter().any(|line| line.is_routine) { MARGIN } else { 0 };
+        let bar = if crosses(series, picked, order) { "│ " } else { "" };
+        let head = format!("{bar}{} B", number::whole(series.columns[*place].size.get()));
+        Column { cells: entries(&cells, margin).into_iter().map(Into::into).collect(), ..Column::new(head, Kind::Figures) }
+    };
+    Table::of_columns(std::iter::once(names).chain(picked.iter().enumerate().map(size)).collect())
+}
+
+fn label(line: &Line) -> String {
+    let indent = if line.part { "  " } else { "" };
+    let calls = if line.calls_mark.is_empty() { String::new() } else { format!(" c{}", line.calls_mark.trim()) };
+    match line.label.char_indices().nth(LONGEST_NAME).filter(|_| line.is_routine) {
+        Some((end, _)) => format!("{}…{}{calls}", &line.label[..end], line.mark),
+        None => format!("{indent}{}{}{calls}", line.label, line.mark),
     }
-    columns
 }
 
-fn size(series: &SeriesReceipt, picked: &[usize], order: usize) -> String {
-    let bar = if crosses(series, picked, order) { "│ " } else { "" };
-    format!("{bar}{} B", number::whole(series.columns[picked[order]].size.get()))
-}
-
-/// Value, margin and share, each aligned by itself.
-fn entries(cells: &[Option<&Entry>]) -> Vec<String> {
-    let width = |of: fn(&Entry) -> &String| cells.iter().flatten().map(|entry| of(entry).chars().count()).max().unwrap_or(0);
-    let (value, margin, share) = (width(|entry| &entry.value), width(|entry| &entry.margin), width(|entry| &entry.share));
+/// Value, margin, and share or calls, each aligned by itself; the margins take `least` columns or more.
+fn entries(cells: &[Option<&Entry>], least: usize) -> Vec<String> {
+    let last = |entry: &Entry| if entry.calls.is_empty() { entry.share.clone() } else { tight(&entry.calls) };
+    let width = |part: &dyn Fn(&Entry) -> String| cells.iter().flatten().map(|entry| part(entry).chars().count()).max().unwrap_or(0);
+    let (value, share) = (width(&|entry| entry.value.clone()), width(&last));
+    let margin = width(&|entry| entry.margin.clone()).max(least);
     let write = |cell: &Option<&Entry>| match cell {
         None => format!("{:>value$} {:margin$} {:share$}", "-", "", ""),
-        Some(entry) => format!("{:>value$} {:margin$} {:>share$}", entry.value, entry.margin, entry.share),
+        Some(entry) => format!("{:>value$} {:margin$} {:>share$}", entry.value, entry.margin, last(entry)),
     };
     cells.iter().map(write).collect()
-}
-
-/// The costliest routines.
-fn costliest(series: &SeriesReceipt) -> &[FunctionRow] {
-    &series.functions.rows[..series.functions.rows.len().min(MOST_ROUTINES)]
-}
-
-fn routines(series: &SeriesReceipt, picked: &[usize]) -> Vec<Column> {
-    let rows = costliest(series);
-    let name = |name: &str| match name.char_indices().nth(LONGEST_NAME) {
-        Some((end, _)) => format!("{}…", &name[..end]),
-        None => name.to_owned(),
-    };
-    let label = |row: &FunctionRow| {
-        let calls = mark(row.calls.as_ref()).trim();
-        let calls = if calls.is_empty() { String::new() } else { format!(" c{calls}") };
-        format!("{}{}{calls}", name(&row.function), mark(row.time.as_ref()))
-    };
-    let mut columns = vec![Column::words(9, ["", "routine: ns and calls"], rows.iter().map(label).collect())];
-    for (order, place) in picked.iter().enumerate() {
-        let calls = |cell: &SizeCell| {
-            cell.calls.map_or("-".to_owned(), |(calls, tier)| format!("{}{}", figure::calls(calls.value), words::tier(tier)))
-        };
-        let cells: Vec<[String; 2]> = rows.iter().map(|row| &row.cells[*place]).map(|cell| [known(&cell.ns), calls(cell)]).collect();
-        let width = |part: usize| cells.iter().map(|cell| cell[part].chars().count()).max().unwrap_or(0);
-        let (left, right) = (width(0), width(1));
-        let text = cells.iter().map(|[ns, calls]| format!("{ns:>left$} {calls:>right$}")).collect();
-        columns.push(Column::figures(9, [String::new(), size(series, picked, order)], text));
-    }
-    columns
-}
-
-/// The legend of the table of routines.
-fn counted(page: &mut Page, series: &SeriesReceipt, picked: &[usize]) {
-    let cells = costliest(series).iter().flat_map(|row| picked.iter().map(|place| &row.cells[*place]));
-    let ways: Vec<Option<CountTier>> = cells.filter_map(|cell| Some(cell.calls?.1)).collect();
-    let more = series.functions.rows.len() - costliest(series).len();
-    let more = if more > 0 {
-        format!("{} in the HTML report and the JSON. ", capital(&plural(more as u64, "more routine")))
-    } else {
-        String::new()
-    };
-    page.faint(&format!("{more}Calls per message: {}; - where there is no count; c↑ they rise with the size.", words::tiers(&ways)), 0);
-}
-
-fn known(figure: &Figure) -> String {
-    format!("{} {:5}", figure::ns(figure.value), if figure.value == 0.0 { String::new() } else { figure::plus_minus(figure) })
 }
 
 /// Returns the places of `room` columns of a series, rising: the least and the most

@@ -1,5 +1,8 @@
 //! Sentences of receipts.
 
+use std::mem::{Discriminant, discriminant};
+
+use analysis::group_by;
 use analysis::result::Estimate;
 use analysis::result::receipt::{Boundary, CellReceipt, ChecksumCost, EndReceipt, ReceiptOutcome, ReceiptStudy};
 use attribution::{Context, Direction, Doubt, Gravity, Path, Receipt};
@@ -97,24 +100,16 @@ pub struct Shared {
 
 /// Doubts that leave a receipt usable, those of one kind together, in the order met.
 pub fn doubts(study: &ReceiptStudy) -> Vec<Shared> {
-    let mut found: Vec<(std::mem::Discriminant<Doubt>, f64, Shared)> = Vec::new();
-    for cell in &study.cells {
-        for receipt in cell.receipts() {
-            for doubt in receipt.doubts.iter().filter(|doubt| doubt.gravity() == Gravity::Warning) {
-                let (kind, size, label) = (std::mem::discriminant(doubt), size(doubt), format!("{}, {}", cell.label, receipt.role));
-                match found.iter_mut().find(|(known, ..)| *known == kind) {
-                    Some((_, worst, shared)) => {
-                        shared.of.push(label);
-                        if size > *worst {
-                            (*worst, shared.text) = (size, doubt.to_string());
-                        }
-                    }
-                    None => found.push((kind, size, Shared { text: doubt.to_string(), remedy: doubt.remedy(), of: vec![label] })),
-                }
-            }
-        }
-    }
-    found.into_iter().map(|(.., shared)| shared).collect()
+    let receipts = study.cells.iter().flat_map(|cell| cell.receipts().map(move |receipt| (cell, receipt)));
+    let warnings = receipts.flat_map(|(cell, receipt)| {
+        let all = receipt.doubts.iter().filter(|doubt| doubt.gravity() == Gravity::Warning);
+        all.map(move |doubt| (doubt, format!("{}, {}", cell.label, receipt.role)))
+    });
+    let shared = |(_, members): (Discriminant<Doubt>, Vec<(&Doubt, String)>)| {
+        let worst = members.iter().map(|(doubt, _)| *doubt).reduce(|worst, doubt| if size(doubt) > size(worst) { doubt } else { worst })?;
+        Some(Shared { text: worst.to_string(), remedy: worst.remedy(), of: members.into_iter().map(|(_, label)| label).collect() })
+    };
+    group_by(warnings, |(doubt, _)| discriminant(*doubt)).into_iter().filter_map(shared).collect()
 }
 
 /// A measure of gravity among doubts of one kind.

@@ -1,11 +1,11 @@
 //! The four charts of the 2007 paper for each machine, and the curve over
 //! socket buffers.
 
-use literature::jacobson::BufferCurve;
+use literature::jacobson::{BufferCurve, BufferPoint, KB};
 use literature::sweep::{SeriesResult, SizeResult};
 
 use super::{Machine, words};
-use crate::figure::{Figure, Panel, SizeAxis, Ticks, Trace, X, escape, placeable};
+use crate::figure::{Figure, Panel, SizeAxis, Trace, placeable};
 use crate::number::{self, Axis};
 
 /// Charts of a machine; `place` tells machines apart.
@@ -34,26 +34,14 @@ fn chart(machine: &Machine, id: String, title: &'static str, caption: &str, log:
     }
 }
 
-fn panel(title: &'static str, unit: &'static str) -> Panel {
-    Panel { title, unit, log_ticks: None, zero: true, joined: false, share: 1.0 }
-}
-
 /// Points of every series.
 fn points(machine: &Machine, of: fn(&SizeResult) -> Option<f64>, write: fn(f64) -> String, scale: f64) -> Vec<Trace> {
     let one = |(place, series): (usize, &&SeriesResult)| {
-        let name = escape(&series.name);
-        let mut trace = Trace { name: name.clone(), series: place, legend: true, ..Trace::default() };
-        let mut sizes = Vec::new();
-        for size in &series.sizes {
-            let Some(value) = of(size).filter(|value| value.is_finite()) else { continue };
-            sizes.push(size.message_bytes as f64);
-            trace.y.push(Some(value * scale));
-            trace.up.push(0.0);
-            trace.down.push(0.0);
-            trace.hover.push(format!("{name} · {} B<br><b>{}</b>", number::whole(size.message_bytes), write(value)));
-        }
-        trace.x = X::Sizes(sizes);
-        trace
+        let points = series.sizes.iter().filter_map(|size| {
+            let value = of(size).filter(|value| value.is_finite())?;
+            Some((size.message_bytes as f64, value * scale, format!("{} B", number::whole(size.message_bytes)), write(value)))
+        });
+        Trace::points(&series.name, place, points)
     };
     machine.series.iter().enumerate().map(one).filter(|trace| !trace.is_empty()).collect()
 }
@@ -61,7 +49,7 @@ fn points(machine: &Machine, of: fn(&SizeResult) -> Option<f64>, write: fn(f64) 
 fn messages(machine: &Machine, place: usize) -> Figure {
     let traces = points(machine, |size| Some(size.messages_per_s), |rate| format!("{} messages/s", number::count(rate)), 1.0);
     let caption = "Flat where a message costs the same whatever its size; it falls where bytes begin to cost.";
-    chart(machine, format!("messages-{place}"), "Messages per second", caption, true, panel("messages/s", ""), traces)
+    chart(machine, format!("messages-{place}"), "Messages per second", caption, true, Panel::linear("messages/s", ""), traces)
 }
 
 fn delay(machine: &Machine, place: usize) -> Figure {
@@ -69,36 +57,28 @@ fn delay(machine: &Machine, place: usize) -> Figure {
     let mut traces = points(machine, |size| Some(size.time_per_message_ns), number::time, NS);
     traces.extend(machine.series.iter().enumerate().filter_map(|(series, result)| line(series, result)));
     let caption = "Dotted: the robust line, whose start is the cost of a message and whose slope the cost of a byte.";
-    chart(machine, format!("delay-{place}"), "Time per message", caption, false, panel("time per message", "s"), traces)
+    chart(machine, format!("delay-{place}"), "Time per message", caption, false, Panel::linear("time per message", "s"), traces)
 }
 
 /// The cost model of a series as a line.
 fn line(series: usize, result: &SeriesResult) -> Option<Trace> {
-    let cost = result.cost.as_ref()?;
-    let mut trace = Trace { name: escape(&result.name), series, model: true, ..Trace::default() };
-    let mut sizes = Vec::new();
-    for piece in &cost.pieces {
-        for step in 0..=16_u32 {
-            let (from, to) = (piece.from as f64, piece.to as f64);
+    let mut points = Vec::new();
+    for piece in &result.cost.as_ref()?.pieces {
+        let (from, to) = (piece.from as f64, piece.to as f64);
+        points.extend((0..=16_u32).map(|step| {
             let size = from * (to / from).powf(f64::from(step) / 16.0);
-            sizes.push(size);
-            trace.y.push(Some((piece.message_ns.value + piece.byte_ns.value * size) * 1e-9).filter(|value| value.is_finite()));
-            trace.hover.push(String::new());
-        }
+            (size, Some((piece.message_ns.value + piece.byte_ns.value * size) * 1e-9), String::new())
+        }));
         // A gap: pieces do not touch.
-        sizes.push(piece.to as f64);
-        trace.y.push(None);
-        trace.hover.push(String::new());
+        points.push((to, None, String::new()));
     }
-    trace.x = X::Sizes(sizes);
-    Some(trace)
+    Some(Trace::line(&result.name, series, points))
 }
 
 fn throughput(machine: &Machine, place: usize) -> Figure {
     let traces = points(machine, |size| Some(size.goodput_bit_per_s), number::bits, 1.0);
-    let log_ticks = Some(Ticks::over(&traces, Axis::Bits));
+    let panel = Panel::log("throughput", "bit/s", &traces, Axis::Bits);
     let caption = "Both axes are logarithmic: straight as long as a power law holds, bending towards saturation.";
-    let panel = Panel { log_ticks, zero: false, ..panel("throughput", "bit/s") };
     chart(machine, format!("throughput-{place}"), "Throughput", caption, true, panel, traces)
 }
 
@@ -106,45 +86,25 @@ fn improvement(machine: &Machine, place: usize) -> Figure {
     let traces = points(machine, |size| size.improvement, number::change, 1.0);
     let over = machine.series.iter().find_map(|series| series.baseline.as_deref()).unwrap_or("the first series");
     let caption = format!("Messages per second over those of {over}.");
-    chart(
-        machine,
-        format!("improvement-{place}"),
-        "Improvement",
-        &caption,
-        true,
-        Panel { joined: true, ..panel("improvement", "%") },
-        traces,
-    )
+    let panel = Panel::linear("improvement", "%").joined(true);
+    chart(machine, format!("improvement-{place}"), "Improvement", &caption, true, panel, traces)
 }
 
 /// Curves over socket buffers in one chart, with the two lines of each and the limit.
 pub fn of_buffers(curves: &[&BufferCurve]) -> Option<Figure> {
     let mut traces = Vec::new();
     for (series, curve) in curves.iter().enumerate() {
-        let name = escape(&curve.name);
-        let x = || X::Sizes(curve.points.iter().map(|point| point.packets).collect());
-        let hover = |point: &literature::jacobson::BufferPoint| {
+        let points = curve.points.iter().map(|point| {
             let (packets, rate) = (words::plain(point.packets, 3), words::plain(point.kbytes_per_s, 4));
-            format!("{name} · {packets} packets<br><b>{rate} KB/s</b>")
-        };
-        traces.push(Trace {
-            name: name.clone(),
-            series,
-            legend: true,
-            x: x(),
-            y: curve.points.iter().map(|point| Some(point.kbytes_per_s * 1024.0)).collect(),
-            up: vec![0.0; curve.points.len()],
-            down: vec![0.0; curve.points.len()],
-            hover: curve.points.iter().map(hover).collect(),
-            ..Trace::default()
+            (point.packets, point.kbytes_per_s * KB, format!("{packets} packets"), format!("{rate} KB/s"))
         });
-        let nothing = || vec![String::new(); curve.points.len()];
-        let model =
-            |y: Vec<Option<f64>>| Trace { name: name.clone(), series, model: true, x: x(), y, hover: nothing(), ..Trace::default() };
-        if curve.knee.is_some() {
-            traces.push(model(curve.points.iter().map(|point| point.fitted.map(|fitted| fitted * 1024.0)).collect()));
-        }
-        traces.extend(curve.limit.map(|limit| model(vec![Some(limit.kbytes_per_s * 1024.0); curve.points.len()])));
+        traces.push(Trace::points(&curve.name, series, points));
+        let model = |rate: &dyn Fn(&BufferPoint) -> Option<f64>| {
+            let point = |point: &BufferPoint| (point.packets, rate(point).map(|rate| rate * KB), String::new());
+            Trace::line(&curve.name, series, curve.points.iter().map(point))
+        };
+        traces.extend(curve.knee.is_some().then(|| model(&|point| point.fitted)));
+        traces.extend(curve.limit.map(|limit| model(&|_| Some(limit.kbytes_per_s))));
     }
     let most = curves.iter().flat_map(|curve| &curve.points).map(|point| point.packets).fold(0.0, f64::max);
     (most > 0.0).then(|| Figure {
@@ -153,7 +113,7 @@ pub fn of_buffers(curves: &[&BufferCurve]) -> Option<Figure> {
         caption: "Dotted: two straight lines that meet at the knee, and the limit of the frames.".to_owned(),
         alt: "Throughput against socket buffer in packets. The figures are in the table below.".to_owned(),
         sizes: Some(SizeAxis { title: Some("socket buffer, packets"), ..SizeAxis::over(1, most.ceil() as u64, false) }),
-        panels: vec![panel("throughput", "B/s")],
+        panels: vec![Panel::linear("throughput", "B/s")],
         traces,
     })
 }

@@ -7,7 +7,7 @@ use crate::csv::{CSV_FORMAT, Field, Sheet, unit};
 /// Returns one row for each size and metric of each series.
 pub fn render(analysis: &ReferenceAnalysis) -> String {
     let mut sheet = Sheet::new(["format", "source", "group", "series", "size", "metric", "unit", "value"]);
-    let others = analysis.beside.iter().flat_map(|other| other.series.iter().map(move |series| (&other.label, series)));
+    let others = analysis.comparisons.iter().flat_map(|other| other.series.iter().map(move |series| (&other.label, series)));
     for (source, series) in analysis.series.iter().map(|series| (&analysis.name, series)).chain(others) {
         for size in &series.sizes {
             let first: Vec<Field> = vec![

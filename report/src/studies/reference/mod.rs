@@ -9,15 +9,18 @@ mod chart;
 mod csv;
 mod words;
 
-use literature::beside::Pair;
+use analysis::group_by;
 use literature::cabrera::loads::LoadCurve;
 use literature::cabrera::routines::{Routine, Routines};
+use literature::comparison::Pair;
 use literature::cost::CostPiece;
 use literature::jacobson::BufferCurve;
 use literature::sweep::{SeriesResult, SizeResult};
-use literature::{Beside, ReferenceAnalysis, Resampled, Ruling, Statement as Claim, Study};
+use literature::{Comparison, ReferenceAnalysis, Resampled, Ruling, Statement as Claim, Study};
 
-use crate::document::{Block, Cell, Document, Estimated, Figure, Head, Kind, Masthead, Rows, Section, Shown, Span, Statement, Table, Text};
+use crate::document::{
+    Block, Cell, Document, Estimated, Figure, Head, Kind, Link, Masthead, Rows, Section, Shown, Span, Statement, Table, Text,
+};
 use crate::number;
 use crate::sinks::terminal::{Page, Style};
 use crate::words::capital;
@@ -51,7 +54,7 @@ pub fn list(style: Style) -> String {
         page.faint(study.source(), 14);
     }
     page.gap();
-    page.plain("`nettoll reference NAME` analyses one; `nettoll reference NAME RUN` lays a stored run beside it.", 0, 0);
+    page.text("`nettoll reference NAME` analyses one; `nettoll reference NAME RUN` lays a stored run beside it.");
     page.finish()
 }
 
@@ -67,14 +70,7 @@ struct Machine<'a> {
 }
 
 fn machines(series: &[SeriesResult]) -> Vec<Machine<'_>> {
-    let mut all: Vec<Machine> = Vec::new();
-    for one in series {
-        match all.iter_mut().find(|machine| machine.name == one.group) {
-            Some(machine) => machine.series.push(one),
-            None => all.push(Machine { name: &one.group, series: vec![one] }),
-        }
-    }
-    all
+    group_by(series, |one| one.group.as_str()).into_iter().map(|(name, series)| Machine { name, series }).collect()
 }
 
 impl Machine<'_> {
@@ -87,19 +83,17 @@ impl Machine<'_> {
 
 fn document(analysis: &ReferenceAnalysis, tool: &str) -> Document {
     let own = machines(&analysis.series);
-    let theirs: Vec<Machine> = analysis.beside.iter().flat_map(|beside| machines(&beside.series)).collect();
+    let theirs: Vec<Machine> = analysis.comparisons.iter().flat_map(|one| machines(&one.series)).collect();
     let charts = own.iter().chain(&theirs).enumerate().map(|(place, machine)| chart::of_machine(machine, place));
     let mut charts: Vec<Vec<Figure>> = charts.collect();
-    let curves: Vec<&BufferCurve> = analysis.buffers.iter().chain(analysis.beside.iter().flat_map(|beside| &beside.buffers)).collect();
+    let curves: Vec<&BufferCurve> = analysis.buffers.iter().chain(analysis.comparisons.iter().flat_map(|one| &one.buffers)).collect();
     let buffers = chart::of_buffers(&curves);
     let their_charts = charts.split_off(own.len());
     let mut sections = vec![summary(analysis)];
-    sections.extend(listed(
-        "inconsistencies",
-        "What does not go together in the tables",
-        analysis.inconsistencies.iter().map(|text| capital(text)),
-    ));
-    sections.extend(listed("remarks", "To be known", analysis.remarks.iter().cloned()));
+    let inconsistencies = analysis.inconsistencies.iter().map(|text| capital(text));
+    let link = Link::Short("Inconsistencies", None);
+    sections.extend(listed("inconsistencies", "What does not go together in the tables", link, inconsistencies));
+    sections.extend(listed("remarks", "To be known", Link::Absent, analysis.remarks.iter().cloned()));
     if !own.is_empty() {
         sections.push(sweeps("sizes", "Message sizes", true, &own, charts));
     }
@@ -108,23 +102,12 @@ fn document(analysis: &ReferenceAnalysis, tool: &str) -> Document {
     if !curves.is_empty() {
         sections.push(buffer_section(analysis, buffers));
     }
-    sections.extend(analysis.beside.iter().enumerate().map(compared));
+    sections.extend(analysis.comparisons.iter().enumerate().map(compared));
     if !theirs.is_empty() {
         let section = sweeps("beside-sizes", "Message sizes of what is laid beside", false, &theirs, their_charts);
-        sections.push(Section { blocks: vec![Block::Page(section.blocks)], ..section });
+        sections.push(Section { link: Link::Absent, blocks: vec![Block::Page(section.blocks)], ..section });
     }
     sections.push(legend(analysis));
-    let links = [
-        (true, "summary", "Summary"),
-        (!analysis.inconsistencies.is_empty(), "inconsistencies", "Inconsistencies"),
-        (!analysis.series.is_empty(), "sizes", "Message sizes"),
-        (!analysis.loads.is_empty(), "loads", "Loads"),
-        (analysis.routines.is_some(), "routines", "Routines"),
-        (!analysis.buffers.is_empty(), "buffers", "Socket buffers"),
-    ];
-    let links = links.into_iter().filter(|(there, ..)| *there).map(|(_, id, name)| (id.to_owned(), name.to_owned(), None));
-    let beside = analysis.beside.iter().enumerate();
-    let beside = beside.map(|(place, beside)| (format!("beside-{place}"), format!("Beside it: {}", beside.label), None));
     Document {
         title: analysis.title.clone(),
         masthead: Masthead {
@@ -134,7 +117,7 @@ fn document(analysis: &ReferenceAnalysis, tool: &str) -> Document {
             lines: (analysis.source != analysis.name).then(|| analysis.source.clone()).into_iter().collect(),
             ..Masthead::default()
         },
-        places: links.chain(beside).collect(),
+        places: sections.iter().filter_map(Section::place).collect(),
         sections,
         data: vec![("analysis", json::compact(analysis)), ("csv", json::compact(&csv::render(analysis)))],
         tool: tool.to_owned(),
@@ -153,7 +136,7 @@ fn summary(analysis: &ReferenceAnalysis) -> Section {
         blocks.push(Block::Terminal(vec![heading, Block::Paragraph(tally.into())]));
         blocks.push(Block::Statements(analysis.statements.iter().map(statement).collect()));
     }
-    Section { id: "summary".to_owned(), title: "In short".to_owned(), blocks, ..Section::default() }
+    Section { link: Link::Short("Summary", None), ..Section::new("summary", "In short", blocks) }
 }
 
 fn statement(claim: &Claim) -> Statement {
@@ -168,9 +151,8 @@ fn statement(claim: &Claim) -> Statement {
     Statement { id: format!("statement-{}", claim.id), text, rule: format!("Rule: {}.", claim.rule) }
 }
 
-fn listed(id: &str, title: &str, all: impl Iterator<Item = String>) -> Option<Section> {
-    let blocks = vec![Block::sentences(all)?];
-    Some(Section { id: id.to_owned(), title: title.to_owned(), headed: true, blocks, ..Section::default() })
+fn listed(id: &str, title: &str, link: Link, all: impl Iterator<Item = String>) -> Option<Section> {
+    Some(Section { link, headed: true, ..Section::new(id, title, Block::sentences(all)) }).filter(|section| !section.blocks.is_empty())
 }
 
 fn sweeps(id: &str, title: &str, saved: bool, machines: &[Machine], charts: Vec<Vec<Figure>>) -> Section {
@@ -181,8 +163,7 @@ fn sweeps(id: &str, title: &str, saved: bool, machines: &[Machine], charts: Vec<
     ));
     page.push(Block::Undrawn("All of their figures are in the tables."));
     let pieces = machines.iter().zip(charts).map(|(machine, charts)| sweep(machine, charts));
-    let blocks = std::iter::once(Block::Page(page)).chain(pieces).collect();
-    Section { id: id.to_owned(), title: title.to_owned(), blocks, ..Section::default() }
+    Section::new(id, title, std::iter::once(Block::Page(page)).chain(pieces))
 }
 
 /// One machine: rates and improvements by size, costs by series.
@@ -279,9 +260,8 @@ fn loads(curves: &[LoadCurve]) -> Option<Section> {
     let table = rows.figures(("Each unit", 6, ["each", "unit"]), each).table();
     let table = table.labelled("Times by load", "Times by units of load at the sender, in ms");
     let heading = Block::Terminal(vec![Block::Heading("Under load at the sender, ms".into())]);
-    let blocks = vec![heading, table.into()];
-    let title = "Under load at the sender".to_owned();
-    (!curves.is_empty()).then(|| Section { id: "loads".to_owned(), title, blocks, ..Section::default() })
+    let section = Section::new("loads", "Under load at the sender", [heading, table.into()]);
+    (!curves.is_empty()).then_some(Section { link: Link::Short("Loads", None), ..section })
 }
 
 fn machine(curve: &LoadCurve) -> String {
@@ -318,16 +298,17 @@ fn routines(routines: &Routines) -> Section {
         let sentence = format!("From 1,024 to 1,023 B these move most: {}.", movers.join(", "));
         blocks.push(Block::Terminal(vec![Block::Sentences(vec![sentence.into()])]));
     }
-    Section { id: "routines".to_owned(), title: "Routines of the send path".to_owned(), blocks, ..Section::default() }
+    Section { link: Link::Short("Routines", None), ..Section::new("routines", "Routines of the send path", blocks) }
 }
 
 /// The curves; a terminal has those that are compared with them further down.
 fn buffer_section(analysis: &ReferenceAnalysis, drawn: Option<Figure>) -> Section {
-    let theirs = analysis.beside.iter().flat_map(|beside| &beside.buffers);
+    let theirs = analysis.comparisons.iter().flat_map(|one| &one.buffers);
     let mut blocks: Vec<Block> = drawn.map(|figure| Block::Figures(vec![figure])).into_iter().collect();
     blocks.extend(analysis.buffers.iter().map(buffers));
     blocks.push(Block::Page(theirs.map(buffers).collect()));
-    Section { id: "buffers".to_owned(), title: "Socket buffers".to_owned(), blocks, ..Section::default() }
+    let link = if analysis.buffers.is_empty() { Link::Absent } else { Link::Title };
+    Section { link, ..Section::new("buffers", "Socket buffers", blocks) }
 }
 
 fn buffers(curve: &BufferCurve) -> Block {
@@ -348,26 +329,26 @@ fn buffers(curve: &BufferCurve) -> Block {
 }
 
 /// A table that is compared with the study: in a terminal its own figures, then the ratios.
-fn compared((place, beside): (usize, &Beside)) -> Section {
-    let remarks = || beside.remarks.iter().cloned();
-    let pairs = || beside.buffer_pairs.iter().map(words::buffers);
+fn compared((place, comparison): (usize, &Comparison)) -> Section {
+    let remarks = || comparison.remarks.iter().cloned();
+    let pairs = || comparison.buffer_pairs.iter().map(words::buffers);
     let sentences = |all: Vec<String>| Block::Sentences(all.into_iter().map(Into::into).collect());
     let lead = Block::Lead("Ratios over the reference: how far apart the two are. What differs between them is everything.".into());
     let mut page = vec![lead, sentences(remarks().chain(pairs()).collect())];
-    if !beside.pairs.is_empty() {
-        page.push(ratios(&beside.pairs.iter().collect::<Vec<_>>()).into());
+    if !comparison.pairs.is_empty() {
+        page.push(ratios(&comparison.pairs.iter().collect::<Vec<_>>()).into());
     }
     let mut terminal = vec![sentences(remarks().collect())];
-    terminal.extend(machines(&beside.series).iter().map(|machine| sweep(machine, Vec::new())));
-    terminal.extend(beside.buffers.iter().map(buffers));
-    let names: std::collections::BTreeSet<&str> = beside.pairs.iter().map(|pair| pair.candidate.as_str()).collect();
+    terminal.extend(machines(&comparison.series).iter().map(|machine| sweep(machine, Vec::new())));
+    terminal.extend(comparison.buffers.iter().map(buffers));
+    let names: std::collections::BTreeSet<&str> = comparison.pairs.iter().map(|pair| pair.candidate.as_str()).collect();
     for name in names {
-        let own: Vec<&Pair> = beside.pairs.iter().filter(|pair| pair.candidate == name).collect();
+        let own: Vec<&Pair> = comparison.pairs.iter().filter(|pair| pair.candidate == name).collect();
         terminal.extend([Block::Heading(format!("{name}, over the reference").into()), ratios(&own).into()]);
     }
     terminal.push(sentences(pairs().collect()));
-    let (id, title) = (format!("beside-{place}"), format!("Beside it: {}", beside.label));
-    Section { id, title, headed: true, blocks: vec![Block::Page(page), Block::Terminal(terminal)], ..Section::default() }
+    let (id, title) = (format!("beside-{place}"), format!("Beside it: {}", comparison.label));
+    Section { headed: true, ..Section::new(id, title, [Block::Page(page), Block::Terminal(terminal)]) }
 }
 
 fn ratios(pairs: &[&Pair]) -> Table {
@@ -387,14 +368,14 @@ fn ratios(pairs: &[&Pair]) -> Table {
 
 fn legend(analysis: &ReferenceAnalysis) -> Section {
     let mut legend = Vec::new();
-    if !analysis.series.is_empty() || analysis.beside.iter().any(|beside| !beside.series.is_empty()) {
+    if !analysis.series.is_empty() || analysis.comparisons.iter().any(|one| !one.series.is_empty()) {
         let interval =
             "farther end of the 95 % residual-bootstrap interval: how well the table knows its line, not what another day would give";
         legend.extend([("±", interval.to_owned()), ("limit", "8 / (cost per byte): throughput of endless messages".to_owned())]);
     }
-    if analysis.beside.iter().any(|beside| !beside.pairs.is_empty()) {
+    if analysis.comparisons.iter().any(|one| !one.pairs.is_empty()) {
         let times = "times the reference's figure: how far apart the two are; what differs between them is everything";
         legend.push(("x", times.to_owned()));
     }
-    Section { blocks: vec![Block::Terminal(vec![Block::Gap, Block::Legend(legend)])], ..Section::default() }
+    Section { blocks: vec![Block::Terminal(vec![Block::Gap, Block::terms("", legend)])], ..Section::default() }
 }

@@ -1,7 +1,7 @@
 //! Sentences, names and figures of an analysis of published tables.
 
-use literature::beside::{BufferPair, Pair};
 use literature::cabrera::loads::LoadCurve;
+use literature::comparison::{BufferPair, Pair};
 use literature::jacobson::BufferCurve;
 use literature::sweep::SeriesResult;
 use literature::{ReferenceAnalysis, Resampled, Ruling};

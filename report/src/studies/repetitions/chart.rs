@@ -1,26 +1,21 @@
 //! Counts as pictures: total time and its line, and the spread.
 
+use analysis::group_by;
 use analysis::result::RepetitionStudy;
 use analysis::result::repetitions::{CountLine, RepetitionSeries};
 
 use crate::document::Figure;
-use crate::figure::{Panel, SizeAxis, Trace, X};
+use crate::figure::{Panel, SizeAxis, Trace};
 use crate::number;
 
 /// For each series, all sizes in one: total time against count, and the spread
 /// against it.
 pub fn all(study: &RepetitionStudy) -> Vec<Figure> {
-    let mut names: Vec<&str> = Vec::new();
-    for series in &study.series {
-        if !names.contains(&series.series.as_str()) {
-            names.push(&series.series);
-        }
-    }
-    names.iter().enumerate().flat_map(|(place, name)| of_series(study, place, name)).collect()
+    let series = group_by(&study.series, |series| series.series.as_str());
+    series.into_iter().enumerate().flat_map(|(place, (name, members))| of_series(place, name, &members)).collect()
 }
 
-fn of_series(study: &RepetitionStudy, place: usize, name: &str) -> [Figure; 2] {
-    let members: Vec<&RepetitionSeries> = study.series.iter().filter(|series| series.series == name).collect();
+fn of_series(place: usize, name: &str, members: &[&RepetitionSeries]) -> [Figure; 2] {
     let counts = || members.iter().flat_map(|series| &series.counts).map(|count| count.count as f64);
     let (least, most) = (counts().fold(f64::INFINITY, f64::min), counts().fold(0.0, f64::max));
     let size = |series: &RepetitionSeries| format!("{} B", number::whole(series.size.get()));
@@ -82,10 +77,6 @@ fn measured(
 
 fn line(series: &RepetitionSeries, place: usize, most: f64) -> Option<Trace> {
     let CountLine::Fitted { per_message_ns, fixed_ns, .. } = &series.line else { return None };
-    let height = |count: f64| Some((fixed_ns.value + per_message_ns.value * count) * 1e-9).filter(|value| value.is_finite());
-    let mut trace = Trace::named("", place, 0);
-    (trace.model, trace.legend) = (true, false);
-    (trace.x, trace.y) = (X::Sizes(vec![0.0, most]), vec![height(0.0), height(most)]);
-    trace.hover = vec![String::new(); 2];
-    Some(trace)
+    let point = |count: f64| (count, Some((fixed_ns.value + per_message_ns.value * count) * 1e-9), String::new());
+    Some(Trace::line("", place, [0.0, most].map(point)))
 }

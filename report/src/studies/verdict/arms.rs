@@ -1,9 +1,7 @@
 //! The arms of one run against its baseline.
 
-use analysis::result::ArmVerdict;
-use analysis::result::{Analysis, Estimate, Term};
-use analysis::verdict::{Change, Coefficient, SelfTest};
-use analysis::verdict::{CoefficientsOutcome, SeriesVerdict};
+use analysis::result::{Analysis, ArmVerdict, Estimate, Term};
+use analysis::verdict::{Change, Coefficient, CoefficientsOutcome, Means, MetricComparison, SelfTest, SeriesVerdict};
 
 use super::words;
 use crate::document::{Block, Part, Section, Table, Tone};
@@ -11,33 +9,68 @@ use crate::studies::cost;
 use crate::words::plural;
 use crate::{interval, number};
 
+/// Name of the section.
+pub const ID: &str = "arms";
+
 /// Everything, arm by arm; `None` without arms.
 pub fn section(analysis: &Analysis) -> Option<Section> {
     let labels: Vec<String> = analysis.cells.iter().map(|cell| cell.label.clone()).collect();
     let blocks: Vec<Block> = analysis.verdicts().iter().map(|verdict| one(verdict, &labels).into()).collect();
-    (!blocks.is_empty()).then(|| Section { id: "arms".to_owned(), title: "Arms".to_owned(), rank: 9, blocks, ..Section::default() })
+    (!blocks.is_empty()).then(|| Section { rank: 9, ..Section::new(ID, "Arms", blocks) })
 }
 
 fn one(verdict: &ArmVerdict, labels: &[String]) -> Part {
-    let names = [verdict.baseline.as_str(), verdict.candidate.as_str()];
-    let mut part = Part { heading: format!("{} against {}", verdict.candidate, verdict.baseline), ..Part::default() };
-    if let Some(first) = verdict.metrics.first() {
-        part.conclusion = Some(words::conclusion(&first.comparison, first.metric, names));
-        part.warnings.extend(words::design(first.comparison.design).map(str::to_owned));
-        part.notes.push(words::method(&first.comparison));
-    }
+    let figures = Figures {
+        names: [&verdict.baseline, &verdict.candidate],
+        metrics: &verdict.metrics,
+        means: &verdict.means,
+        coefficients: &verdict.coefficients,
+        labels,
+        alike: &verdict.alike,
+    };
+    let mut part = figures.part();
     if verdict.is_self_test {
         part.conclusion = Some(against_itself(verdict));
     }
-    for metric in &verdict.metrics {
-        part.tables.push(words::table(metric.metric, &metric.comparison, labels, &verdict.alike));
-        part.notes.extend(metric.doubts.iter().map(|doubt| words::doubt(doubt, labels, names)));
-    }
-    part.tables.extend(verdict.means.iter().map(|means| words::means(means, labels)));
-    part.tables.extend(coefficients(&verdict.coefficients));
-    part.notes.extend(verdict.coefficients.iter().filter_map(not_compared));
     part.notes.extend(verdict.self_test.iter().flat_map(self_test));
     part
+}
+
+/// Figures of two arms, or of two runs, that were compared.
+pub(super) struct Figures<'a> {
+    /// Baseline and candidate.
+    pub names: [&'a str; 2],
+    /// The headline's first.
+    pub metrics: &'a [MetricComparison],
+    /// Those without a verdict.
+    pub means: &'a [Means],
+    /// Those of the cost models.
+    pub coefficients: &'a [SeriesVerdict],
+    /// Labels of the cells.
+    pub labels: &'a [String],
+    /// Cells that need no verdict.
+    pub alike: &'a [usize],
+}
+
+impl Figures<'_> {
+    /// The conclusion, then the tables and notes behind it.
+    pub fn part(&self) -> Part {
+        let Self { names, metrics, means, coefficients: models, labels, alike } = *self;
+        let mut part = Part { heading: format!("{} against {}", names[1], names[0]), ..Part::default() };
+        if let Some(first) = metrics.first() {
+            part.conclusion = Some(words::conclusion(&first.comparison, first.metric, names));
+            part.warnings.extend(words::design(first.comparison.design).map(str::to_owned));
+            part.notes.push(words::method(&first.comparison));
+        }
+        for metric in metrics {
+            part.tables.extend((!labels.is_empty()).then(|| words::table(metric.metric, &metric.comparison, labels, alike)));
+            part.notes.extend(metric.doubts.iter().map(|doubt| words::doubt(doubt, labels, names)));
+        }
+        part.tables.extend(means.iter().map(|means| words::means(means, labels)));
+        part.tables.extend(coefficients(models));
+        part.notes.extend(models.iter().filter_map(not_compared));
+        part
+    }
 }
 
 fn against_itself(verdict: &ArmVerdict) -> (Tone, String) {
@@ -54,7 +87,7 @@ fn against_itself(verdict: &ArmVerdict) -> (Tone, String) {
 }
 
 /// A table for each series and quantity whose coefficients were compared.
-pub(super) fn coefficients(series: &[SeriesVerdict]) -> Vec<Table> {
+fn coefficients(series: &[SeriesVerdict]) -> Vec<Table> {
     let table = |series: &SeriesVerdict| match &series.outcome {
         CoefficientsOutcome::Compared(compared) => Some(Table::of_verdicts(
             format!("{}, {}: {}", series.series, cost::name(series.quantity), told(&compared.coefficients)),
@@ -133,7 +166,7 @@ fn row(coefficient: &Coefficient, pieces: bool) -> Vec<String> {
     ]
 }
 
-pub(super) fn not_compared(series: &SeriesVerdict) -> Option<String> {
+fn not_compared(series: &SeriesVerdict) -> Option<String> {
     match &series.outcome {
         CoefficientsOutcome::NotCompared { reason } => {
             Some(format!("No coefficients of {}, {}: {reason}", series.series, cost::name(series.quantity)))

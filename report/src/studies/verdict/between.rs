@@ -1,10 +1,11 @@
-//! Runs held against the first.
+//! Runs compared with the first.
 
 use analysis::result::receipt::{ReceiptComparison, ReceiptPair};
-use analysis::runs::{RunComparison, RunsCompared};
+use analysis::runs::{FiguresCompared, RunComparison, RunsCompared};
 use attribution::{Comparison, Difference, Verdict};
 
-use super::{arms, words};
+use super::arms::Figures;
+use super::words;
 use crate::document::{Part, Table, Tone};
 use crate::number;
 use crate::words::{capital, plural};
@@ -22,25 +23,12 @@ pub fn parts(between: &RunComparison) -> Vec<Part> {
 fn one(runs: &RunsCompared) -> Vec<Part> {
     let names = [runs.baseline.as_str(), runs.candidate.as_str()];
     let figures = &runs.figures;
-    let mut part = Part { heading: format!("{} against {}", runs.candidate, runs.baseline), ..Part::default() };
-    if let Some(first) = figures.metrics.first() {
-        part.conclusion = Some(match figures.cells.is_empty() {
-            true => (Tone::Open, "The two runs have no cell in common, so nothing can be compared.".to_owned()),
-            false => words::conclusion(&first.comparison, first.metric, names),
-        });
-        part.warnings.extend(words::design(first.comparison.design).map(str::to_owned));
-        part.notes.push(words::method(&first.comparison));
+    let FiguresCompared { cells: labels, metrics, means, coefficients, .. } = figures;
+    let mut part = Figures { names, metrics, means, coefficients, labels, alike: &[] }.part();
+    if labels.is_empty() && !metrics.is_empty() {
+        part.conclusion = Some((Tone::Open, "The two runs have no cell in common, so nothing can be compared.".to_owned()));
     }
     part.warnings.extend(named(&runs.differences).into_iter().map(|text| format!("Not the same: {text}")));
-    for metric in &figures.metrics {
-        if !figures.cells.is_empty() {
-            part.tables.push(words::table(metric.metric, &metric.comparison, &figures.cells, &[]));
-        }
-        part.notes.extend(metric.doubts.iter().map(|doubt| words::doubt(doubt, &figures.cells, names)));
-    }
-    part.tables.extend(figures.means.iter().map(|means| words::means(means, &figures.cells)));
-    part.tables.extend(arms::coefficients(&figures.coefficients));
-    part.notes.extend(figures.coefficients.iter().filter_map(arms::not_compared));
     part.notes.extend(runs.slight.iter().map(|text| format!("No trial notices it, but {text}")));
     for (name, lonely) in names.iter().zip(&figures.unpaired) {
         part.notes.extend((!lonely.is_empty()).then(|| format!("Only in {name}: {}", lonely.join("; "))));

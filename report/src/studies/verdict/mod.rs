@@ -8,6 +8,7 @@ mod arms;
 mod between;
 mod words;
 
+pub(crate) use arms::ID as ARMS;
 pub use arms::section as arms;
 
 use analysis::result::Analysis;

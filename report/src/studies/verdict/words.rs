@@ -4,7 +4,7 @@ use analysis::result::Metric;
 use analysis::verdict::{Arm, Comparison, Conclusion, Design, Doubt, Judged, Means, Moved, Shape, Verdict};
 
 use crate::document::{Table, Tone};
-use crate::words::{capital, metric as metric_words, plural};
+use crate::words::{capital, plural, writer};
 use crate::{interval, number};
 
 /// A verdict in few words.
@@ -48,7 +48,7 @@ pub fn conclusion(comparison: &Comparison, metric: Metric, names: [&str; 2]) -> 
 /// The table of one metric. `labels` are the cells'; `alike` says which need no verdict.
 pub fn table(metric: Metric, comparison: &Comparison, labels: &[String], alike: &[usize]) -> Table {
     let row = |label: String, judged: &Judged, same: bool| {
-        let write = metric_words::writer(metric);
+        let write = writer(metric);
         let median = |place: usize| judged.medians.map_or(number::NOTHING.to_owned(), |medians| write(medians[place]));
         let change = judged.ratio.as_ref().map_or(number::NOTHING.to_owned(), |ratio| number::change(ratio.value - 1.0));
         let ends = judged.ratio.as_ref().and_then(|ratio| ratio.interval);
@@ -78,7 +78,7 @@ pub fn table(metric: Metric, comparison: &Comparison, labels: &[String], alike: 
 
 /// The table of what is neither better nor worse.
 pub fn means(means: &Means, labels: &[String]) -> Table {
-    let write = metric_words::writer(means.metric);
+    let write = writer(means.metric);
     let row = |(place, moved): (usize, &Option<Moved>)| {
         let moved = moved.as_ref()?;
         let ends = interval::range(&moved.difference, signed);

@@ -14,7 +14,7 @@ use model::kernel::HostCounters;
 use model::plan::{Link, LinkKind, OnLoss, PlanEnd};
 use model::trial::{ClockOffset, Measured};
 use model::{Bytes, Cell, Nanos, OfferedRate, Plan, Protocol, Role, Test, TrialRecord, Warning};
-use report::oneshot::{Intervals, Row, Setting};
+use report::oneshot::{Intervals, Row, TrialFacts};
 use testkit::made;
 
 use super::host;
@@ -29,8 +29,8 @@ pub struct OneTrial {
 }
 
 impl OneTrial {
-    pub fn setting(&self) -> Setting<'_> {
-        Setting {
+    pub fn setting(&self) -> TrialFacts<'_> {
+        TrialFacts {
             plan: &self.plan,
             swapped: self.record.swapped,
             remote: "lab2.example",

@@ -5,10 +5,11 @@
 //! different columns, its columns say so ([`Head`], [`Shown`]). A block that only
 //! one sink has is marked ([`Block::Page`], [`Block::Terminal`]).
 
-use analysis::result::Estimate;
+mod table;
 
+pub use self::table::{Cell, Column, Estimated, Head, Kind, Rows, Shown, Table};
+use crate::figure;
 pub use crate::figure::Figure;
-use crate::{figure, interval};
 
 /// A report.
 #[derive(Debug, Default)]
@@ -17,8 +18,8 @@ pub struct Document {
     pub title: String,
     /// Head of the report.
     pub masthead: Masthead,
-    /// Places that a page leads to: their names, words, and a count where there is one.
-    pub places: Vec<(String, String, Option<usize>)>,
+    /// Places that a page leads to.
+    pub places: Vec<Place>,
     /// The sections, in the order of a page.
     pub sections: Vec<Section>,
     /// Data that a page carries for its script and for whoever reads it by one: names and JSON.
@@ -40,12 +41,27 @@ pub struct Masthead {
     pub red: Option<String>,
     /// Subject.
     pub about: String,
-    /// When it began.
+    /// Time at which it began.
     pub started: String,
     /// Origin of its figures.
     pub source: String,
     /// The same as lines of a terminal.
     pub lines: Vec<String>,
+}
+
+/// A place that a page leads to: its name, words, and a count where there is one.
+pub type Place = (String, String, Option<usize>);
+
+/// Words that lead to a section, where that has a title.
+#[derive(Debug, Default)]
+pub enum Link {
+    /// The title.
+    #[default]
+    Title,
+    /// A short name, and a count where there is one.
+    Short(&'static str, Option<usize>),
+    /// Nothing leads there.
+    Absent,
 }
 
 /// A part of a report with a title.
@@ -55,6 +71,8 @@ pub struct Section {
     pub id: String,
     /// Its title; empty: its pieces have headings enough.
     pub title: String,
+    /// Words that lead to it.
+    pub link: Link,
     /// A terminal prints the title.
     pub headed: bool,
     /// Place in a terminal, where sections of a lower one come first.
@@ -67,7 +85,22 @@ impl Section {
     /// A section of a study: how to read it, what it draws, what it says.
     pub fn study(id: &str, title: &str, lead: String, figures: Vec<Figure>, blocks: impl IntoIterator<Item = Block>) -> Self {
         let lead = [Block::Lead(lead.into())].into_iter().chain(Block::figures(figures));
-        Self { id: id.to_owned(), title: title.to_owned(), headed: true, rank: 1, blocks: lead.chain(blocks).collect() }
+        Self { headed: true, rank: 1, ..Self::new(id, title, lead.chain(blocks)) }
+    }
+
+    /// A section that only a page gives its title.
+    pub fn new(id: impl Into<String>, title: impl Into<String>, blocks: impl IntoIterator<Item = Block>) -> Self {
+        Self { id: id.into(), title: title.into(), blocks: blocks.into_iter().collect(), ..Self::default() }
+    }
+
+    /// Returns the place that leads to it.
+    pub fn place(&self) -> Option<Place> {
+        let (name, count) = match self.link {
+            Link::Title => (self.title.clone(), None),
+            Link::Short(name, count) => (name.to_owned(), count),
+            Link::Absent => return None,
+        };
+        (!self.title.is_empty()).then(|| (self.id.clone(), name, count))
     }
 
     /// Every figure of it, in the order of a page.
@@ -93,12 +126,10 @@ pub enum Block {
     Cards(Vec<Card>),
     /// Sentences under headings of their own.
     Prose(Vec<Prose>),
-    /// Words and what they mean, with a word for the page's style.
+    /// Words and their meanings, with a word for the page's style.
     Terms(&'static str, Vec<(String, String)>),
-    /// Meanings of the heads of tables.
-    Legend(Vec<(&'static str, String)>),
-    /// Markup of a page, and the figures that it has places for.
-    Markup(String, Vec<Figure>),
+    /// Markup of a page.
+    Markup(String),
     /// Ways to save the data of a page.
     Save,
     /// Note for a page that draws no figures because scripts are off.
@@ -160,7 +191,7 @@ impl Block {
 
     fn all_figures(&self) -> Vec<&Figure> {
         match self {
-            Self::Figures(figures) | Self::Markup(_, figures) => figures.iter().collect(),
+            Self::Figures(figures) => figures.iter().collect(),
             Self::Piece(Piece { blocks, .. }) | Self::Page(blocks) | Self::Details(_, blocks) => {
                 blocks.iter().flat_map(Self::all_figures).collect()
             }
@@ -171,6 +202,11 @@ impl Block {
     /// Blocks below a heading.
     pub fn piece(heading: impl Into<Text>, blocks: impl IntoIterator<Item = Self>) -> Self {
         Self::Piece(Piece { heading: heading.into(), blocks: blocks.into_iter().collect(), ..Piece::default() })
+    }
+
+    /// Words and their meanings.
+    pub fn terms<S: Into<String>>(style: &'static str, all: impl IntoIterator<Item = (&'static str, S)>) -> Self {
+        Self::Terms(style, all.into_iter().map(|(term, meaning)| (term.to_owned(), meaning.into())).collect())
     }
 
     /// Folded blocks; none where there is nothing to fold.
@@ -322,6 +358,8 @@ pub enum Span {
     Small(String),
     /// The `±` of a figure.
     Margin(String),
+    /// The share of a whole that a figure is.
+    Share(String),
     /// A way to another place of the page: its name, and the words.
     Link(&'static str, String),
 }
@@ -330,9 +368,8 @@ impl Span {
     /// The words alone.
     pub fn words(&self) -> &str {
         match self {
-            Self::Plain(text) | Self::Strong(text) | Self::Faint(text) | Self::Small(text) | Self::Margin(text) | Self::Link(_, text) => {
-                text
-            }
+            Self::Plain(text) | Self::Strong(text) | Self::Faint(text) | Self::Small(text) => text,
+            Self::Margin(text) | Self::Share(text) | Self::Link(_, text) => text,
         }
     }
 }
@@ -359,239 +396,6 @@ impl From<String> for Text {
 impl From<&str> for Text {
     fn from(text: &str) -> Self {
         text.to_owned().into()
-    }
-}
-
-/// A table. The cells of its first column name the rows.
-#[derive(Debug, Clone, Default)]
-pub struct Table {
-    /// Title printed above it; empty where its surroundings name it.
-    pub title: String,
-    /// Description for readers who cannot see it; empty: the title.
-    pub label: String,
-    /// The same within the table of a page; empty: none.
-    pub caption: String,
-    /// A word that the page's style goes by; empty: none.
-    pub style: &'static str,
-    /// Its columns.
-    pub columns: Vec<Column>,
-    /// Rows that begin a group, with its name, in rising order.
-    pub groups: Vec<(usize, String)>,
-    /// Words that the page's style of a row goes by; shorter than the rows where none follows.
-    pub row_styles: Vec<&'static str>,
-}
-
-impl Table {
-    /// A table of columns made already.
-    pub fn of_columns(columns: Vec<Column>) -> Self {
-        Self { columns, ..Self::default() }
-    }
-
-    /// A table of rows made already: words in the first column, `kind` in the others.
-    pub fn of_rows(heads: Vec<impl Into<Head>>, rows: Vec<Vec<impl Into<Cell>>>, kind: Kind) -> Self {
-        let mut columns: Vec<Column> =
-            heads.into_iter().enumerate().map(|(place, head)| Column::new(head, if place == 0 { Kind::Words } else { kind })).collect();
-        for row in rows {
-            let mut cells = row.into_iter();
-            columns.iter_mut().for_each(|column| column.cells.push(cells.next().map_or(Cell::Nothing, Into::into)));
-        }
-        Self::of_columns(columns)
-    }
-
-    /// The same with a title, and all but the first column of figures.
-    pub fn of_figures(title: impl Into<String>, heads: Vec<impl Into<Head>>, rows: Vec<Vec<impl Into<Cell>>>) -> Self {
-        Self::of_rows(heads, rows, Kind::Figures).titled(title)
-    }
-
-    /// The same with words in the last column.
-    pub fn of_verdicts(title: impl Into<String>, heads: Vec<impl Into<Head>>, rows: Vec<Vec<impl Into<Cell>>>) -> Self {
-        let mut table = Self::of_figures(title, heads, rows);
-        table.columns.last_mut().into_iter().for_each(|column| column.kind = Kind::Words);
-        table
-    }
-
-    /// With a title above it.
-    pub fn titled(self, title: impl Into<String>) -> Self {
-        Self { title: title.into(), ..self }
-    }
-
-    /// With a label, and with a caption within a page.
-    pub fn labelled(self, label: impl Into<String>, caption: impl Into<String>) -> Self {
-        Self { label: label.into(), caption: caption.into(), ..self }
-    }
-
-    /// With a word for the page's style.
-    pub fn styled(self, style: &'static str) -> Self {
-        Self { style, ..self }
-    }
-
-    /// Number of rows.
-    pub fn rows(&self) -> usize {
-        self.columns.first().map_or(0, |column| column.cells.len())
-    }
-}
-
-/// A column of a table.
-#[derive(Debug, Clone)]
-pub struct Column {
-    /// Head.
-    pub head: Head,
-    /// Content and alignment.
-    pub kind: Kind,
-    /// A terminal leaves out the spaces between numbers and units.
-    pub tight: bool,
-    /// Its cells, from the first row.
-    pub cells: Vec<Cell>,
-}
-
-impl Column {
-    /// A column without cells.
-    pub fn new(head: impl Into<Head>, kind: Kind) -> Self {
-        Self { head: head.into(), kind, tight: false, cells: Vec::new() }
-    }
-}
-
-/// Content of a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Words, aligned to the left.
-    Words,
-    /// Figures, aligned to the right.
-    Figures,
-    /// Figures with intervals, shown in a page and in a terminal as it says.
-    Estimates(Shown, Shown),
-}
-
-/// Parts of an estimate that are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
-    /// The value.
-    Value,
-    /// The value with its `±`; both ends for who points at it.
-    Margin,
-    /// The value with its `±`, as one text.
-    Joined,
-    /// Both ends of the interval.
-    Ends,
-    /// The value, both ends and the number of units.
-    All,
-}
-
-/// Head of a column, in each sink that has the column.
-#[derive(Debug, Clone, Default)]
-pub struct Head {
-    /// In a page and in Markdown; `None`: they have no such column.
-    pub page: Option<String>,
-    /// In a terminal, on two lines; `None`: it has no such column.
-    pub terminal: Option<[String; 2]>,
-    /// Columns of the lowest rank go first where a terminal is too narrow. `None`:
-    /// words stay, and of the rest the later columns go first.
-    pub rank: Option<u8>,
-}
-
-impl Head {
-    /// Makes the head of a column that only a page has.
-    pub fn page(head: impl Into<String>) -> Self {
-        Self { page: Some(head.into()), ..Self::default() }
-    }
-
-    /// Makes the head of a column that only a terminal has.
-    pub fn terminal(rank: u8, lines: [impl Into<String>; 2]) -> Self {
-        Self { page: None, terminal: Some(lines.map(Into::into)), rank: Some(rank) }
-    }
-}
-
-impl From<String> for Head {
-    fn from(head: String) -> Self {
-        Self { page: Some(head.clone()), terminal: Some([String::new(), head]), rank: None }
-    }
-}
-
-impl From<&str> for Head {
-    fn from(head: &str) -> Self {
-        head.to_owned().into()
-    }
-}
-
-/// The head in a page, the rank in a terminal, and the head there.
-impl<T: Into<String>> From<(&str, u8, [T; 2])> for Head {
-    fn from((page, rank, lines): (&str, u8, [T; 2])) -> Self {
-        Self { page: Some(page.to_owned()), ..Self::terminal(rank, lines) }
-    }
-}
-
-/// A cell of a table.
-#[derive(Debug, Clone)]
-pub enum Cell {
-    /// There is no figure.
-    Nothing,
-    /// Text, or a figure as it is written.
-    Text(Text),
-    /// A figure with its interval.
-    Estimate(Estimated),
-    /// A line, and smaller ones below it.
-    Stack(Vec<String>),
-    /// Texts below each other.
-    Lines(Vec<Text>),
-    /// Text that reaches over this many rows.
-    Tall(usize, Text),
-    /// Text that reaches over this many columns.
-    Wide(usize, Text),
-    /// A taller or wider cell reaches over here.
-    Covered,
-}
-
-/// A figure with its interval, as it is written.
-#[derive(Debug, Clone)]
-pub struct Estimated {
-    /// The value.
-    pub value: String,
-    /// The `±`; empty where there is none to have.
-    pub margin: String,
-    /// Both ends, or why there are none.
-    pub ends: String,
-    /// Number of units behind it.
-    pub n: usize,
-    /// There is an interval.
-    pub known: bool,
-}
-
-impl Cell {
-    /// An estimate as `write` writes it.
-    pub fn estimate(estimate: Option<&Estimate>, write: fn(f64) -> String) -> Self {
-        estimate.map_or(Self::Nothing, |estimate| {
-            Self::Estimate(Estimated {
-                value: write(estimate.value),
-                margin: interval::plus_minus(estimate),
-                ends: interval::range(estimate, write),
-                n: estimate.n,
-                known: estimate.interval.is_some(),
-            })
-        })
-    }
-}
-
-impl From<Text> for Cell {
-    fn from(text: Text) -> Self {
-        Self::Text(text)
-    }
-}
-
-impl From<String> for Cell {
-    fn from(text: String) -> Self {
-        Self::Text(text.into())
-    }
-}
-
-impl From<&str> for Cell {
-    fn from(text: &str) -> Self {
-        Self::Text(text.into())
-    }
-}
-
-impl From<Option<String>> for Cell {
-    fn from(text: Option<String>) -> Self {
-        text.map_or(Self::Nothing, Into::into)
     }
 }
 
@@ -638,50 +442,4 @@ pub struct Square {
     pub framed: bool,
     /// Explanation for readers who point at it.
     pub hint: String,
-}
-
-/// A table that grows column by column over the same rows.
-pub struct Rows<'a, R> {
-    rows: Vec<&'a R>,
-    tight: bool,
-    columns: Vec<Column>,
-}
-
-impl<'a, R> Rows<'a, R> {
-    /// A table of these rows, without columns.
-    pub fn of(rows: impl IntoIterator<Item = &'a R>) -> Self {
-        Self { rows: rows.into_iter().collect(), tight: false, columns: Vec::new() }
-    }
-
-    /// A terminal leaves spaces between numbers and units out of the columns that follow.
-    pub fn tight(self, tight: bool) -> Self {
-        Self { tight, ..self }
-    }
-
-    /// One more column of words.
-    pub fn words<C: Into<Cell>>(self, head: impl Into<Head>, cell: impl Fn(&'a R) -> C) -> Self {
-        self.column(head, Kind::Words, cell)
-    }
-
-    /// One more column of figures.
-    pub fn figures<C: Into<Cell>>(self, head: impl Into<Head>, cell: impl Fn(&'a R) -> C) -> Self {
-        self.column(head, Kind::Figures, cell)
-    }
-
-    /// One more column.
-    pub fn column<C: Into<Cell>>(mut self, head: impl Into<Head>, kind: Kind, cell: impl Fn(&'a R) -> C) -> Self {
-        let cells = self.rows.iter().map(|row| cell(row).into()).collect();
-        self.columns.push(Column { tight: self.tight, cells, ..Column::new(head, kind) });
-        self
-    }
-
-    /// The same, where `there`.
-    pub fn column_if<C: Into<Cell>>(self, there: bool, head: impl Into<Head>, kind: Kind, cell: impl Fn(&'a R) -> C) -> Self {
-        if there { self.column(head, kind, cell) } else { self }
-    }
-
-    /// The table, without a title.
-    pub fn table(self) -> Table {
-        Table::of_columns(self.columns)
-    }
 }

@@ -1,4 +1,4 @@
-//! Figures of ours, or of anybody else, laid beside a reference.
+//! Figures of a run, a file or another tool, compared with a published study.
 
 use serde::Serialize;
 
@@ -11,8 +11,8 @@ use super::{ReferenceAnalysis, bidulock, cabrera};
 /// A socket buffer: packets, KB/s, Mbit/s on the wire.
 pub type BufferRate = (f64, f64, Option<f64>);
 
-/// Figures that are to be laid beside a reference.
-#[derive(Debug, Clone, PartialEq)]
+/// Figures to compare with a published study.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Foreign {
     /// Their origin: a run or a file.
     pub label: String,
@@ -24,9 +24,9 @@ pub struct Foreign {
     pub remarks: Vec<String>,
 }
 
-/// Figures next to a reference, and how they compare.
+/// Figures compared with a published study.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Beside {
+pub struct Comparison {
     /// Its origin.
     pub label: String,
     /// Its series.
@@ -73,10 +73,10 @@ pub struct BufferPair {
 }
 
 impl Foreign {
-    /// A table of the same columns as a published one. Loads and routines have
-    /// nothing to be laid beside size by size, and stand by themselves.
+    /// Figures of a table with the columns of a published one. Loads and routines are
+    /// not compared size by size, and stand by themselves.
     pub fn of_table(label: &str, table: &Table) -> Self {
-        let mut foreign = Self { label: label.to_owned(), series: Vec::new(), buffers: Vec::new(), remarks: Vec::new() };
+        let mut foreign = Self { label: label.to_owned(), ..Self::default() };
         match table {
             Table::Sweep(rows) => foreign.series = bidulock::series(rows),
             Table::Unloaded(rows) => foreign.series = cabrera::unloaded::series(rows),
@@ -96,25 +96,22 @@ impl Foreign {
         foreign
     }
 
-    /// Results of another tool.
+    /// Figures of another tool.
     pub fn of_peer(label: &str, results: Vec<PeerResult>) -> Self {
         let (series, remarks) = peer_series(results);
-        Self { label: label.to_owned(), series, buffers: Vec::new(), remarks }
+        Self { label: label.to_owned(), series, remarks, ..Self::default() }
     }
 }
 
-/// Lays figures beside a reference.
-pub fn lay(reference: &ReferenceAnalysis, foreign: &Foreign, draws: usize) -> Beside {
+/// Compares figures with a published study.
+pub fn compare(reference: &ReferenceAnalysis, foreign: &Foreign, draws: usize) -> Comparison {
     let series = sweep::analyse(&foreign.series, draws);
-    let buffers: Vec<BufferCurve> = foreign
-        .buffers
-        .iter()
-        .map(|(name, points)| {
-            let mut points = points.clone();
-            points.sort_by(|a, b| a.0.total_cmp(&b.0));
-            jacobson::curve(name, &points, None, draws)
-        })
-        .collect();
+    let curve = |(name, points): &(String, Vec<BufferRate>)| {
+        let mut points = points.clone();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        jacobson::curve(name, &points, None, draws)
+    };
+    let buffers: Vec<BufferCurve> = foreign.buffers.iter().map(curve).collect();
     let pairs: Vec<Pair> = series.iter().flat_map(|ours| reference.series.iter().filter_map(|theirs| pair(ours, theirs))).collect();
     let buffer_pairs: Vec<BufferPair> =
         buffers.iter().flat_map(|ours| reference.buffers.iter().map(|theirs| buffer_pair(ours, theirs))).collect();
@@ -126,7 +123,7 @@ pub fn lay(reference: &ReferenceAnalysis, foreign: &Foreign, draws: usize) -> Be
         remarks
             .push("it does not vary a socket buffer: measure some (`--test TCP_STREAM --size 1460 --sndbuf 1460..17520:+1460`)".to_owned());
     }
-    Beside { label: foreign.label.clone(), series, pairs, buffers, buffer_pairs, remarks }
+    Comparison { label: foreign.label.clone(), series, pairs, buffers, buffer_pairs, remarks }
 }
 
 /// `None` when they have no size in common.
