@@ -79,7 +79,7 @@ pub struct Tally {
 /// A frame that has come to the other host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivered<T> {
-    /// When.
+    /// Its time.
     pub at: Nanos,
     /// The end that gets it.
     pub to: End,

@@ -12,7 +12,7 @@ use model::plan::LinkKind;
 use model::trial::Measured;
 use model::{BitRate, Cell, Protocol};
 
-use super::frame::{CHECK, Cut, Frames, HEADER, LEAST_FRAME, OVERHEAD};
+use super::frame::{CHECK, Frames, HEADER, LEAST_FRAME, OVERHEAD};
 
 /// Division of a wire between its directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,20 +62,6 @@ impl Carried {
         Self { payload, forward: counted(sender.tx_packets, sender.tx_bytes), back: counted(receiver.tx_packets, receiver.tx_bytes) }
     }
 
-    /// Messages of `size` bytes of payload as they ought to be carried: segments
-    /// as large as they may be, with an acknowledgement for every `per_ack`, or
-    /// datagrams.
-    pub fn expected(cut: Cut, protocol: Protocol, size: u32, per_ack: u32) -> Self {
-        match protocol {
-            Protocol::Udp => Self { payload: u64::from(size), forward: cut.datagram(size), back: Frames::NONE },
-            Protocol::Tcp => {
-                let forward = cut.segment(size.min(cut.segment_payload())).times(u64::from(per_ack.max(1)));
-                let payload = u64::from(size.min(cut.segment_payload())) * u64::from(per_ack.max(1));
-                Self { payload, forward, back: cut.acknowledgement() }
-            }
-        }
-    }
-
     /// Byte times that the payload cost where they are scarce.
     pub const fn cost(&self, medium: Medium) -> u64 {
         match medium {
@@ -104,18 +90,12 @@ impl Carried {
     pub fn wire_rate(&self, medium: Medium, goodput: f64) -> Option<f64> {
         (self.payload > 0).then(|| goodput * 8.0 * self.cost(medium) as f64 / self.payload as f64)
     }
-
-    /// Frames that went forth for each that came back: segments an acknowledgement;
-    /// `None` where none came back.
-    pub fn per_acknowledgement(&self) -> Option<f64> {
-        (self.back.count > 0).then(|| self.forward.count as f64 / self.back.count as f64)
-    }
 }
 
 /// The most goodput, in bytes a second, that a trial's link allows a stream with
 /// the frames and acknowledgements that the trial had. `None` of a link without a
 /// rate, of what is no stream or goes both ways, and of hosts whose devices count
-/// other people's frames, or those of bulk flows beside the trial. Pairs of other
+/// other people's frames, or those of bulk flows next to the trial. Pairs of other
 /// hosts take nothing from it: it is that of the idle link.
 pub fn of_trial(link: &LinkKind, measured: &Measured, cell: &Cell) -> Option<f64> {
     if !measured.isolated || !cell.test.is_stream() || cell.bidirectional || cell.conditions.bulk > 0 {

@@ -39,7 +39,7 @@ fn frames_follow_each_other_at_the_rate_of_the_wire() {
 #[test]
 fn a_delay_of_the_host_shifts_frames_and_its_work_spaces_them() {
     assert_eq!(arrivals("10M host=delay:2ms", 3), [5_220.8, 6_451.2, 7_681.6]);
-    // Each frame takes 2 ms at the sender and, beside that, 2 ms at the receiver.
+    // Each frame takes 2 ms at the sender and, besides, 2 ms at the receiver.
     assert_eq!(arrivals("10M host=serial:2ms", 3), [5_220.8, 7_220.8, 9_220.8]);
 }
 

@@ -5,10 +5,95 @@ use model::kernel::LinkCounters;
 use model::{BitRate, Bytes, Family, Nanos, Protocol};
 use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
-use crate::frame::{ACKNOWLEDGEMENT_1988, Cut, Frames, cost, occupancy};
+use crate::frame::{Cut, Frames, GAP, LEAST_FRAME, cost, occupancy};
 use crate::limit::{Carried, Medium, counted, used_by_pairs};
 
 const TEN: BitRate = BitRate::new(10_000_000);
+
+const UDP_HEADER: u32 = 8;
+
+/// The fragment header of IPv6.
+const FRAGMENT_HEADER: u32 = 8;
+
+/// Fragments begin at multiples of this.
+const FRAGMENT_UNIT: u32 = 8;
+
+/// Cost of an acknowledgement in 1988. The published limit, 1,104 KB/s of
+/// 1,460-byte segments on 10 Mb/s, leaves 1,614 byte times for a segment and
+/// its acknowledgement, 1,538 and 76: the least frame and the gap, without a
+/// preamble. This is inferred from the published figures, which give no sum.
+const ACKNOWLEDGEMENT_1988: u32 = LEAST_FRAME + GAP;
+
+/// The arithmetic of whole messages, with which the counts of devices are compared.
+impl Frames {
+    /// So many of the same.
+    pub const fn times(self, count: u64) -> Self {
+        Self { count: self.count.saturating_mul(count), bytes: self.bytes.saturating_mul(count), cost: self.cost.saturating_mul(count) }
+    }
+
+    /// These and others.
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            count: self.count.saturating_add(other.count),
+            bytes: self.bytes.saturating_add(other.bytes),
+            cost: self.cost.saturating_add(other.cost),
+        }
+    }
+}
+
+impl Cut {
+    /// The segments of so many bytes of a stream, as large as they may be.
+    pub const fn stream(self, bytes: u64) -> Frames {
+        let most = self.segment_payload() as u64;
+        if most == 0 {
+            return Frames::NONE;
+        }
+        let whole = self.segment(self.segment_payload()).times(bytes / most);
+        match bytes % most {
+            0 => whole,
+            // Less than a segment, which is less than 64 KiB.
+            rest => whole.and(self.segment(rest as u32)),
+        }
+    }
+
+    /// The frames of a datagram with so much payload: one, or fragments.
+    pub const fn datagram(self, payload: u32) -> Frames {
+        let packet = self.ip_header().saturating_add(UDP_HEADER).saturating_add(payload);
+        if packet <= self.mtu {
+            return Frames::of_packet(packet);
+        }
+        let headers = match self.family {
+            Family::V4 => self.ip_header(),
+            Family::V6 => self.ip_header() + FRAGMENT_HEADER,
+        };
+        let each = self.mtu.saturating_sub(headers) / FRAGMENT_UNIT * FRAGMENT_UNIT;
+        if each == 0 {
+            return Frames::NONE;
+        }
+        let data = UDP_HEADER.saturating_add(payload);
+        // The last fragment may be longer than the others by less than a unit:
+        // it has no follower that would have to begin at a multiple.
+        let last = self.mtu.saturating_sub(headers);
+        let full = data.saturating_sub(last).div_ceil(each);
+        Frames::of_packet(headers + each).times(full as u64).and(Frames::of_packet(headers + (data - full * each)))
+    }
+}
+
+impl Carried {
+    /// Messages of `size` bytes of payload as they ought to be carried: segments
+    /// as large as they may be, with an acknowledgement for every `per_ack`, or
+    /// datagrams.
+    pub fn expected(cut: Cut, protocol: Protocol, size: u32, per_ack: u32) -> Self {
+        match protocol {
+            Protocol::Udp => Self { payload: u64::from(size), forward: cut.datagram(size), back: Frames::NONE },
+            Protocol::Tcp => {
+                let forward = cut.segment(size.min(cut.segment_payload())).times(u64::from(per_ack.max(1)));
+                let payload = u64::from(size.min(cut.segment_payload())) * u64::from(per_ack.max(1));
+                Self { payload, forward, back: cut.acknowledgement() }
+            }
+        }
+    }
+}
 
 fn kib(bytes_per_s: f64) -> f64 {
     bytes_per_s / 1024.0
@@ -35,7 +120,7 @@ fn the_limit_of_1988_is_1104() {
     assert_eq!(limit.floor(), 1_104.0, "{limit}");
 }
 
-/// The published table has the wire rate beside that of the tasks. With the 1,614
+/// The published table has the wire rate next to that of the tasks. With the 1,614
 /// byte times of a segment and its acknowledgement it follows to the last digit.
 #[test]
 fn the_published_wire_rates_follow_from_the_task_rates() {
