@@ -98,20 +98,12 @@ impl<T: DeserializeOwned, R: Read + AsFd> Receiver<T, R> {
         Ok(true)
     }
 
-    /// Waits for `other` as long as this connection lasts; false when `limit`
-    /// passed first. Messages that come meanwhile stay for later.
+    /// Waits for any of `others` as long as this connection lasts; returns which of them
+    /// are ready, none when `limit` passed first. Messages that come meanwhile stay for
+    /// later.
     ///
     /// # Errors
     /// [`ChannelError::Closed`] when the other side went away.
-    pub fn wait_for(&self, other: PollFd<'_>, limit: Duration) -> Result<bool, ChannelError> {
-        Ok(!self.wait_for_any(&[other], limit)?.is_empty())
-    }
-
-    /// The same for several: says which of them are ready, none when `limit`
-    /// passed first.
-    ///
-    /// # Errors
-    /// The same as of [`Self::wait_for`].
     pub fn wait_for_any(&self, others: &[PollFd<'_>], limit: Duration) -> Result<Vec<usize>, ChannelError> {
         // The end of a socket shows in RDHUP, that of a pipe in HUP, which is always told.
         let hangup = PollFlags::from_bits_retain(libc::POLLRDHUP);

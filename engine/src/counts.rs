@@ -4,33 +4,27 @@ use model::end::{Counts, TcpInfo};
 
 /// The sum of the counts of two parts of a trial, or of two flows.
 pub fn sum(a: Counts, b: Counts) -> Counts {
-    Counts {
-        calls: a.calls + b.calls,
-        messages: a.messages + b.messages,
-        bytes: a.bytes + b.bytes,
-        sent: a.sent + b.sent,
-        received: a.received + b.received,
-        short: a.short + b.short,
-        errors: a.errors + b.errors,
-        last_errno: b.last_errno.or(a.last_errno),
-        lost: a.lost + b.lost,
-        late: a.late + b.late,
-    }
+    Counts { last_errno: b.last_errno.or(a.last_errno), ..each(a, b, |a, b| a + b) }
 }
 
 /// The difference between counts and the same counts at an earlier time.
 pub fn difference(later: Counts, earlier: Counts) -> Counts {
+    Counts { last_errno: later.last_errno.filter(|_| later.errors > earlier.errors), ..each(later, earlier, u64::saturating_sub) }
+}
+
+/// Each count of two put together.
+fn each(a: Counts, b: Counts, of: impl Fn(u64, u64) -> u64) -> Counts {
     Counts {
-        calls: later.calls.saturating_sub(earlier.calls),
-        messages: later.messages.saturating_sub(earlier.messages),
-        bytes: later.bytes.saturating_sub(earlier.bytes),
-        sent: later.sent.saturating_sub(earlier.sent),
-        received: later.received.saturating_sub(earlier.received),
-        short: later.short.saturating_sub(earlier.short),
-        errors: later.errors.saturating_sub(earlier.errors),
-        last_errno: later.last_errno.filter(|_| later.errors > earlier.errors),
-        lost: later.lost.saturating_sub(earlier.lost),
-        late: later.late.saturating_sub(earlier.late),
+        calls: of(a.calls, b.calls),
+        messages: of(a.messages, b.messages),
+        bytes: of(a.bytes, b.bytes),
+        sent: of(a.sent, b.sent),
+        received: of(a.received, b.received),
+        short: of(a.short, b.short),
+        errors: of(a.errors, b.errors),
+        last_errno: None,
+        lost: of(a.lost, b.lost),
+        late: of(a.late, b.late),
     }
 }
 

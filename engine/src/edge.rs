@@ -30,9 +30,9 @@ pub struct Edge {
     run_delay: Option<Nanos>,
 }
 
-/// Times and counts between two edges.
+/// Times and counts from one edge to another.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Between {
+pub struct Usage {
     /// The first edge.
     pub start: Edge,
     /// The second.
@@ -97,8 +97,8 @@ impl Edge {
     }
 
     /// From this edge to a later one.
-    pub fn until(&self, end: &Self) -> Between {
-        Between {
+    pub fn until(&self, end: &Self) -> Usage {
+        Usage {
             start: *self,
             end: *end,
             window: Window { start: self.time, end: self.time.max(end.time) },

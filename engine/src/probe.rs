@@ -44,8 +44,8 @@ fn on_cpu_share(socket: &UdpSocket) -> io::Result<f64> {
         socket.recv(&mut byte)?;
     }
     let cpu = clock::thread_cpu().since(cpu);
-    let between = start.until(&edges.end());
-    let had_cpu = between.window.length().since(between.run_delay.unwrap_or_default());
+    let usage = start.until(&edges.end());
+    let had_cpu = usage.window.length().since(usage.run_delay.unwrap_or_default());
     Ok(cpu.as_secs_f64() / had_cpu.as_secs_f64().max(1e-9))
 }
 

@@ -9,7 +9,7 @@ use model::plan::TrialEnd;
 use model::{Bytes, Nanos};
 
 use crate::counts::{merge as merge_accounts, sum};
-use crate::edge::{Between, Edge};
+use crate::edge::{Edge, Usage};
 use crate::recorder::Recorder;
 use crate::socket;
 use crate::timekeeper::Led;
@@ -21,10 +21,10 @@ use crate::watch::Seen;
 pub fn report(task: &Task, mut traffic: Vec<Traffic>, led: Led, options: Vec<SocketOption>, seen: Option<Seen>) -> EndReport {
     let whole = whole(task, &traffic, led.edges);
     let switches = traffic.iter().fold(Switches::default(), |sum, flow| Switches {
-        voluntary: sum.voluntary + flow.between.switches.voluntary,
-        involuntary: sum.involuntary + flow.between.switches.involuntary,
+        voluntary: sum.voluntary + flow.usage.switches.voluntary,
+        involuntary: sum.involuntary + flow.usage.switches.involuntary,
     });
-    let run_delay = traffic.iter().map(|flow| flow.between.run_delay).sum_all();
+    let run_delay = traffic.iter().map(|flow| flow.usage.run_delay).sum_all();
     let options = socket::with_end(options, traffic.first_mut().map(|flow| std::mem::take(&mut flow.options)).unwrap_or_default());
     let returning = traffic.split_off((task.cell.flows as usize).min(traffic.len()));
     let (counts, total) = counted(&traffic);
@@ -91,13 +91,13 @@ pub fn report(task: &Task, mut traffic: Vec<Traffic>, led: Led, options: Vec<Soc
 /// ends with the last. A trial of a number of messages has no common edges: its
 /// window holds every message counted, from the first flow's start to the last
 /// one's end, with what was idle because flows did not end together.
-fn whole(task: &Task, traffic: &[Traffic], kept: Option<(Edge, Edge)>) -> Between {
-    let edges = traffic.iter().map(|flow| flow.between);
+fn whole(task: &Task, traffic: &[Traffic], kept: Option<(Edge, Edge)>) -> Usage {
+    let edges = traffic.iter().map(|flow| flow.usage);
     match traffic {
-        [one] => one.between,
+        [one] => one.usage,
         _ => {
-            let first = edges.clone().map(|between| between.start).min_by_key(Edge::time).unwrap_or_default();
-            let last = edges.map(|between| between.end).max_by_key(Edge::time).unwrap_or_default();
+            let first = edges.clone().map(|usage| usage.start).min_by_key(Edge::time).unwrap_or_default();
+            let last = edges.map(|usage| usage.end).max_by_key(Edge::time).unwrap_or_default();
             match (task.end, kept) {
                 (TrialEnd::Length(_), Some((start, end))) => {
                     let start = if start.time() < first.time() { first } else { start };
@@ -127,7 +127,7 @@ fn each(task: &Task, traffic: &[Traffic]) -> Vec<FlowReport> {
         cpu: task.cpus.get(number % task.cpus.len().max(1)).copied(),
         counts: flow.counts,
         total: flow.total,
-        switches: flow.between.switches,
+        switches: flow.usage.switches,
         tcp: flow.tcp,
         tcp_at_start: flow.tcp_at_start,
     };

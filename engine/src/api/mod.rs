@@ -1,23 +1,21 @@
-//! The ways of handing messages to the kernel and of taking them from it.
+//! Apis: ways of handing messages to the kernel and of taking them from it.
 //!
 //! A new way is a file here, declared below, that implements [`Open`] and
 //! [`Api`], and a row in the table of apis, `model::apis!`. One that hands over
 //! many messages with one call implements [`Batch`] as well.
 
 mod buffer;
+mod habit;
 mod place;
 pub mod send;
 pub mod sendmmsg;
-mod spinning;
-mod working;
 
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 pub use buffer::Buffer;
+pub use habit::{Spin, With, Work, work_for};
 pub use place::Place;
-pub use spinning::Spinning;
-pub use working::{Working, work_for};
 
 /// Answer of a call: the bytes it moved when positive or zero, a negated errno when negative.
 ///

@@ -8,6 +8,12 @@ use super::{Api, Batch, Buffer, Handed, Moved, Open, Place, Transmit, TransmitPa
 
 /// `sendmmsg(2)` and, for datagrams, `recvmmsg(2)`. Of a byte stream the receiver
 /// uses `recv(2)`: it has no messages to tell apart.
+///
+/// A fetch counts as a call where it is made, its datagrams as messages where they are
+/// handed out. What one fetch took may so lie on both sides of an edge of the measured
+/// window: at most `batch` - 1 messages that were fetched before an edge are counted
+/// after it. They come in at the start and go out at the end, so that the window's
+/// messages are wrong by less than `batch` either way; the totals of a trial are exact.
 #[derive(Debug)]
 pub struct Sendmmsg {
     raw: RawFd,

@@ -47,7 +47,7 @@ fn run_marked<A: Api, const MARKS: usize>(api: &mut A, trial: &mut Trial) -> Don
             done.messages < leave.may_send && Instant::now() < give_up && (!datagrams || stage.announced().is_none() || waiting())
         })
     });
-    Done { between: start.until(&end), flow: None, counts, total: sum(sum(before, counts), rest) }
+    Done { usage: start.until(&end), flow: None, counts, total: sum(sum(before, counts), rest) }
 }
 
 struct Answerer<const MARKS: usize> {

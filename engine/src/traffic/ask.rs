@@ -39,7 +39,7 @@ pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: &mut Recorde
         // The answerer takes this as the end.
         let _ = shutdown(api.socket().as_raw_fd(), Shutdown::Write);
     }
-    Done { between: start.until(&end), flow: Some(flow), counts, total }
+    Done { usage: start.until(&end), flow: Some(flow), counts, total }
 }
 
 struct Asker {

@@ -57,7 +57,7 @@ fn run_offered<A: Api>(api: &mut A, trial: &mut Trial) -> io::Result<Done> {
     let Offered { timetable, lateness, .. } = batches.fill;
     if let (Some(timetable), Some((first, next))) = (timetable, numbers) {
         let stats = ScheduleStats { intended: 0, behind: 0, lateness, uncorrected: None };
-        trial.schedule = Some(stats.in_window(&timetable.numbers_in(done.between.window, trial.extent, first), next));
+        trial.schedule = Some(stats.in_window(&timetable.numbers_in(done.usage.window, trial.extent, first), next));
     }
     Ok(done)
 }

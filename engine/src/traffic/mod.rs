@@ -25,9 +25,9 @@ use model::end::{Counts, SocketOption, TcpInfo, Window};
 use model::{Nanos, Protocol, Role, Test, Waiting};
 use socket2::SockRef;
 
-use crate::api::{self, Api, Place, Spinning, WithApi, Working};
+use crate::api::{self, Api, Place, Spin, With, WithApi, Work};
 use crate::counts::sum;
-use crate::edge::{Between, EdgeReader};
+use crate::edge::{EdgeReader, Usage};
 use crate::recorder::Recorder;
 use crate::socket;
 pub use crate::socket::Joined;
@@ -57,7 +57,7 @@ pub struct Traffic {
     /// The thread that it ran in.
     pub thread: u32,
     /// Times and counts between the edges of the measured part.
-    pub between: Between,
+    pub usage: Usage,
     /// From a sender's first message to its last.
     pub flow: Option<Window>,
     /// Counts within it.
@@ -83,7 +83,7 @@ pub struct Traffic {
 
 /// Results of a loop.
 struct Done {
-    between: Between,
+    usage: Usage,
     flow: Option<Window>,
     counts: Counts,
     total: Counts,
@@ -117,9 +117,9 @@ impl WithApi for AsAsked<'_> {
         let (work, look) = (task.cell.work, longest_look(task));
         match (task.cell.waiting, work.get() > 0) {
             (Waiting::Block, false) => run_over(api, listener, task, stage, sent),
-            (Waiting::Block, true) => run_over(Working::new(api, work), listener, task, stage, sent),
-            (Waiting::Spin, false) => run_over(Spinning::new(api, look), listener, task, stage, sent),
-            (Waiting::Spin, true) => run_over(Working::new(Spinning::new(api, look), work), listener, task, stage, sent),
+            (Waiting::Block, true) => run_over(With::new(Work(work), api), listener, task, stage, sent),
+            (Waiting::Spin, false) => run_over(With::new(Spin(look), api), listener, task, stage, sent),
+            (Waiting::Spin, true) => run_over(With::new(Work(work), With::new(Spin(look), api)), listener, task, stage, sent),
         }
     }
 }
@@ -155,7 +155,7 @@ fn run_over<A: Api>(
         (trial.sent)(&Counts::default());
     }
     let done = done.and_then(|done| failure_of(&mut trial, &done.total).map_or(Ok(done), Err));
-    let Done { between, flow, mut counts, mut total } = done?;
+    let Done { usage, flow, mut counts, mut total } = done?;
     count_stream_messages(task, &mut counts);
     count_stream_messages(task, &mut total);
     let (tcp, tcp_at_start) = (trial.tcp_account(&api), trial.tcp_at_start.get());
@@ -164,7 +164,7 @@ fn run_over<A: Api>(
     let drops = api.drops();
     linger(&api, None);
     let thread = nix::unistd::gettid().as_raw().cast_unsigned();
-    Ok(Traffic { thread, between, flow, counts, total, latency: Some(recorder), schedule, one_way, tcp, tcp_at_start, drops, options })
+    Ok(Traffic { thread, usage, flow, counts, total, latency: Some(recorder), schedule, one_way, tcp, tcp_at_start, drops, options })
 }
 
 /// Sets the time that the kernel keeps what is unsent when the socket is closed; zero

@@ -15,7 +15,7 @@ const LOOK: Duration = Duration::from_millis(1);
 
 /// Reasons for which a receiving loop returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ended {
+pub(super) enum Ended {
     /// The trial went on to another part, or all of this one has come.
     Part,
     /// Nothing more will come.
@@ -66,14 +66,16 @@ fn run_over<A: Api, const DATAGRAMS: bool>(api: &mut A, trial: &mut Trial) -> Do
     let mut counts = trial.to_the_end(api, |api, leave| receive(api, Part::Measure, enough, leave));
     if extent.is_counted() && !to_the_last && ended == Ended::Part && stage.is(Part::Drain) {
         // Some were lost, or are still on their way: those belong to the measured ones.
-        let (rest, rest_ended) = take_waiting(api, room);
+        let (rest, rest_ended) = take_waiting(api, room, |_, _| {});
         (counts, ended) = (sum(counts, rest), rest_ended);
     }
     let end = trial.edges.end();
     let so_far = sum(before, counts);
-    let rest =
-        if ended == Ended::Over { Counts::default() } else { drain::<A, DATAGRAMS>(api, room, trial, so_far.messages, counts.bytes > 0) };
-    Done { between: start.until(&end), flow: None, counts, total: sum(so_far, rest) }
+    let rest = match ended {
+        Ended::Over => Counts::default(),
+        Ended::Part => drain::<A, DATAGRAMS>(api, room, trial, so_far.messages, counts.bytes > 0, |_, _| {}),
+    };
+    Done { usage: start.until(&end), flow: None, counts, total: sum(so_far, rest) }
 }
 
 /// The first message, before which there is nothing to time. Where every message
@@ -153,7 +155,7 @@ impl Silence {
 
 /// Counts messages that were handed out, and the calls that fetched them.
 #[inline(always)]
-fn count<A: Api>(api: &mut A, counts: &mut Counts, messages: u64, bytes: u64, short: u64) {
+pub(super) fn count<A: Api>(api: &mut A, counts: &mut Counts, messages: u64, bytes: u64, short: u64) {
     counts.calls += api.take_calls().unwrap_or(messages);
     counts.messages += messages;
     counts.received += messages;
@@ -161,14 +163,16 @@ fn count<A: Api>(api: &mut A, counts: &mut Counts, messages: u64, bytes: u64, sh
     counts.short += short;
 }
 
-/// Takes the messages that wait to be read.
-fn take_waiting<A: Api>(api: &mut A, room: usize) -> (Counts, Ended) {
+/// Takes the messages that wait to be read; `note` sees the length of each, which is
+/// still in the api's room.
+pub(super) fn take_waiting<A: Api>(api: &mut A, room: usize, mut note: impl FnMut(&A, usize)) -> (Counts, Ended) {
     let mut counts = Counts::default();
     let mut trouble = Trouble::default();
     loop {
         let moved = api.receive_now(room);
         if moved.0 > 0 {
             count(api, &mut counts, 1, moved.0 as u64, u64::from(moved.0 < room as isize));
+            note(api, moved.0 as usize);
         } else {
             let over = trouble.judge(moved, counts.calls, &mut counts) == Verdict::Over;
             return (counts, if over { Ended::Over } else { Ended::Part });
@@ -179,8 +183,15 @@ fn take_waiting<A: Api>(api: &mut A, room: usize) -> (Counts, Ended) {
 /// Takes what comes after the measured part: TCP to the end of the stream, UDP
 /// until the announced count or, after the announcement, a silence. `came` says
 /// whether anything came in the measured part: a connection that carries nothing
-/// is not waited for as long.
-fn drain<A: Api, const DATAGRAMS: bool>(api: &mut A, room: usize, trial: &Trial, so_far: u64, came: bool) -> Counts {
+/// is not waited for as long. `note` sees each message as in [`take_waiting`].
+pub(super) fn drain<A: Api, const DATAGRAMS: bool>(
+    api: &mut A,
+    room: usize,
+    trial: &Trial,
+    so_far: u64,
+    came: bool,
+    mut note: impl FnMut(&A, usize),
+) -> Counts {
     let mut counts = Counts::default();
     let mut trouble = Trouble::default();
     let silence = Duration::from(trial.task.silence);
@@ -193,6 +204,7 @@ fn drain<A: Api, const DATAGRAMS: bool>(api: &mut A, room: usize, trial: &Trial,
         let moved = api.receive_now(room);
         if moved.0 > 0 {
             count(api, &mut counts, 1, moved.0 as u64, u64::from(moved.0 < room as isize));
+            note(api, moved.0 as usize);
             since = Instant::now();
         } else if trouble.judge(moved, counts.calls, &mut counts) == Verdict::Over {
             return counts;

@@ -1,18 +1,14 @@
 //! The receiver of datagrams that bear a number and a time.
 
-use std::time::{Duration, Instant};
-
 use model::end::Counts;
 
+use super::receive::{count, drain, take_waiting};
 use super::stamp::{Account, read};
-use super::trouble::{Trouble, Verdict, readable};
-use super::{Allowance, DRAIN_LIMIT, Done, Trial, sum};
+use super::trouble::{Trouble, Verdict};
+use super::{Allowance, Done, Trial, sum};
 use crate::api::Api;
 use crate::clock;
-use crate::stage::{Part, Stage};
-
-/// Interval at which a receiver that has nothing to read looks for the announcement.
-const LOOK: Duration = Duration::from_millis(1);
+use crate::stage::Part;
 
 pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
     let (stage, extent) = (trial.stage, trial.extent);
@@ -34,14 +30,19 @@ pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
     let mut counts = trial.to_the_end(api, |api, leave| receive(api, Part::Measure, limit, leave, &mut reader));
     if extent.is_counted() && stage.is(Part::Drain) {
         // Some were lost, or are still on their way: those belong to the measured ones.
-        counts = sum(counts, reader.take_waiting(api));
+        counts = sum(counts, take_waiting(api, reader.room, |api, length| reader.note(api, length, clock::monotonic().get())).0);
     }
     let end = trial.edges.end();
     reader.account.end();
     let so_far = sum(before, counts);
-    let rest = reader.drain(api, stage, trial.task.silence.into(), so_far.messages);
-    trial.one_way = Some(reader.account);
-    Done { between: start.until(&end), flow: None, counts, total: sum(so_far, rest) }
+    let Reader { room, mut account } = reader;
+    let rest = drain::<A, true>(api, room, trial, so_far.messages, true, |api, length| {
+        if let Some((number, _)) = api.room().get(..length).and_then(read) {
+            account.take_late(number);
+        }
+    });
+    trial.one_way = Some(account);
+    Done { usage: start.until(&end), flow: None, counts, total: sum(so_far, rest) }
 }
 
 struct Reader {
@@ -64,62 +65,17 @@ impl Reader {
         counts
     }
 
-    /// Takes the messages that wait to be read.
-    fn take_waiting<A: Api>(&mut self, api: &mut A) -> Counts {
-        let mut counts = Counts::default();
-        loop {
-            let moved = api.receive_now(self.room);
-            if moved.0 <= 0 {
-                Trouble::default().judge(moved, counts.calls, &mut counts);
-                return counts;
-            }
-            self.take(api, moved.0 as usize, &mut counts);
-        }
-    }
-
     #[inline(always)]
     fn take<A: Api>(&mut self, api: &mut A, length: usize, counts: &mut Counts) {
         let now = clock::monotonic().get();
-        count(api, counts, length, self.room);
+        count(api, counts, 1, length as u64, u64::from(length < self.room));
+        self.note(api, length, now);
+    }
+
+    #[inline(always)]
+    fn note<A: Api>(&mut self, api: &A, length: usize, now: u64) {
         if let Some((number, sent)) = api.room().get(..length).and_then(read) {
             self.account.take(number, sent, now);
         }
     }
-
-    /// Takes what comes after the measured part, until the announced count or,
-    /// after the announcement, a silence.
-    fn drain<A: Api>(&mut self, api: &mut A, stage: &Stage, silence: Duration, so_far: u64) -> Counts {
-        let mut counts = Counts::default();
-        let mut trouble = Trouble::default();
-        let give_up = Instant::now() + DRAIN_LIMIT;
-        loop {
-            let announced = stage.announced();
-            if announced.is_some_and(|announced| so_far + counts.messages >= announced) {
-                return counts;
-            }
-            let moved = api.receive_now(self.room);
-            if moved.0 > 0 {
-                count(api, &mut counts, moved.0 as usize, self.room);
-                if let Some((number, _)) = api.room().get(..moved.0 as usize).and_then(read) {
-                    self.account.take_late(number);
-                }
-            } else if trouble.judge(moved, counts.calls, &mut counts) == Verdict::Over {
-                return counts;
-            } else {
-                // The silence counts from the announcement: until it comes, look for it often.
-                let quiet = !readable(api.waits_on(), if announced.is_some() { silence } else { LOOK });
-                if (quiet && announced.is_some()) || Instant::now() > give_up {
-                    return counts;
-                }
-            }
-        }
-    }
-}
-
-fn count<A: Api>(api: &mut A, counts: &mut Counts, length: usize, room: usize) {
-    counts.calls += api.take_calls().unwrap_or(1);
-    counts.messages += 1;
-    counts.received += 1;
-    counts.bytes += length as u64;
-    counts.short += u64::from(length < room);
 }

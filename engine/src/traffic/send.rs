@@ -34,7 +34,7 @@ pub(super) fn send_parts<A: Api>(api: &mut A, trial: &mut Trial, mut send: impl 
     let flow = Window { start: first, end: clock::monotonic() };
     let total = sum(sum(warmup, counts), tail);
     end_stream(api, trial, &total);
-    Done { between: start.until(&end), flow: Some(flow), counts, total }
+    Done { usage: start.until(&end), flow: Some(flow), counts, total }
 }
 
 /// Announces the end of a stream of which `total` was sent.

@@ -12,9 +12,12 @@ const LENGTH: TrialEnd = TrialEnd::Length(Nanos::from_millis(40));
 const COUNT: TrialEnd = TrialEnd::Messages(60);
 const WARMUP: Nanos = Nanos::from_millis(10);
 const FLOWS: u32 = 3;
+const SIZE: u64 = 500;
+/// Trials of a length until one has measured all its flows.
+const ATTEMPTS: u32 = 20;
 
 fn flows(test: Test, family: Family) -> Cell {
-    Cell { flows: FLOWS, ..cell(test, family, 500) }
+    Cell { flows: FLOWS, ..cell(test, family, SIZE) }
 }
 
 fn sum_of(all: impl Iterator<Item = Counts>) -> (u64, u64, u64, u64) {
@@ -33,20 +36,33 @@ fn assert_adds_up(report: &EndReport) {
     assert!(report.cpu_time.process > Nanos::default() && report.window.start <= report.window.end, "{report:?}");
 }
 
-/// What each flow sent is what came of it, apart from datagrams that were lost.
+/// The bytes that each flow sent are those that came of it, apart from datagrams that
+/// were lost. Holds whatever CPU time the flows had.
 fn assert_flows_agree(test: Test, [sender, receiver]: &[Said; 2]) {
     assert_adds_up(&sender.report);
     assert_adds_up(&receiver.report);
-    let announced = &sender.sent.as_ref().unwrap().messages;
-    assert_eq!(*announced, sender.report.flows.iter().map(|flow| flow.total.messages).collect::<Vec<_>>(), "{test}: flow by flow");
-    assert_eq!(sender.sent.as_ref().unwrap().bytes, sender.report.total.bytes);
+    let (announced, total) = (sender.sent.as_ref().unwrap(), sender.report.total);
+    assert_eq!(announced.messages, sender.report.flows.iter().map(|flow| flow.total.messages).collect::<Vec<_>>(), "{test}: flow by flow");
+    // Answers of requests that were given up may come after the announcement.
+    let late = announced.bytes..=announced.bytes + SIZE * total.late;
+    assert!(late.contains(&total.bytes), "{test}: {announced:?} announced of {total:?}");
     for (number, (sent, received)) in sender.report.flows.iter().zip(&receiver.report.flows).enumerate() {
-        assert!(sent.total.messages > 0, "{test}: flow {number} runs");
         match test {
             Test::UdpStream => assert!(received.total.received <= sent.total.sent, "{test}: flow {number}"),
-            Test::UdpRr => assert_eq!(received.total.received, sent.total.sent, "{test}: flow {number}"),
+            Test::UdpRr => assert_requests_agree(sent.total, received.total),
             _ => assert_eq!(received.total.bytes, sent.total.bytes, "{test}: flow {number}"),
         }
+    }
+}
+
+/// A request of a datagram is answered once, or it is lost: on a busy machine an end may
+/// wait for its CPU for longer than an answer is waited for.
+fn assert_requests_agree(asked: Counts, answered: Counts) {
+    assert_eq!((asked.sent, asked.received), (asked.messages + asked.lost, asked.messages + asked.late), "{asked:?}");
+    assert_eq!((answered.sent, answered.messages), (answered.received, answered.received), "{answered:?}");
+    assert!(asked.late <= asked.lost && asked.received <= answered.sent && answered.received <= asked.sent, "{asked:?} {answered:?}");
+    if asked.lost == 0 {
+        assert_eq!(answered.received, asked.sent, "{asked:?} {answered:?}");
     }
 }
 
@@ -54,10 +70,15 @@ fn assert_flows_agree(test: Test, [sender, receiver]: &[Said; 2]) {
 fn flows_are_counted_each_by_itself_and_together() {
     for family in [Family::V4, Family::V6] {
         for test in [Test::TcpStream, Test::TcpMaerts, Test::UdpStream, Test::TcpRr, Test::UdpRr] {
-            let said = several(tasks(&flows(test, family), LENGTH, WARMUP));
-            assert_flows_agree(test, &said);
-            let [sender, receiver] = &said;
-            assert!(sender.report.counts.messages > 0 && receiver.report.counts.bytes > 0, "{test}");
+            // A flow may have no CPU for as long as a trial lasts.
+            let runs = (0..ATTEMPTS).any(|_| {
+                let said = several(tasks(&flows(test, family), LENGTH, WARMUP));
+                assert_flows_agree(test, &said);
+                let [sender, receiver] = &said;
+                let measured = sender.report.counts.messages > 0 && receiver.report.counts.bytes > 0;
+                measured && sender.report.flows.iter().all(|flow| flow.total.messages > 0)
+            });
+            assert!(runs, "{test} {family}: in no trial every flow runs");
         }
     }
 }

@@ -108,7 +108,7 @@ fn a_datagram_that_is_too_long_ends_the_trial_and_leaves_its_errno() {
     assert_eq!((total.messages, total.last_errno), (0, Some(nix::errno::Errno::EMSGSIZE as i32)));
 }
 
-/// What a buffer lets through is looked at beside the traffic, and only where one
+/// What a buffer lets through is looked at next to the traffic, and only where one
 /// is given; the greeting and the end of the stream are no part of it.
 #[test]
 fn what_is_under_way_is_looked_at_where_a_buffer_is_given() {

@@ -22,7 +22,7 @@ fn messages_in(rate: u64, nanos: u64) -> u64 {
 /// What is true of every stream that keeps to a schedule.
 fn assert_kept(traffic: &Traffic, rate: u64, what: &str) -> Schedule {
     let schedule = traffic.schedule.as_ref().unwrap().schedule();
-    let expected = messages_in(rate, traffic.between.window.length().get());
+    let expected = messages_in(rate, traffic.usage.window.length().get());
     assert!(schedule.intended.abs_diff(expected) <= 1, "{what}: {schedule:?} for {expected}");
     let flow = traffic.flow.unwrap().length().get();
     assert!(traffic.total.messages <= messages_in(rate, flow) + 1, "{what}: nothing is sent before its time");

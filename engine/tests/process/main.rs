@@ -1,7 +1,7 @@
 //! Endpoints in processes of their own: what is left of them when their host is
 //! lost, what memory they need, and which system calls their traffic makes.
 //!
-//! Started anew with an argument, this program is what is watched. A test that
+//! Started again with an argument, this program is what is watched. A test that
 //! this machine does not allow prints `SKIPPED: name: reason`.
 
 // Clippy knows a test only by the usual harness.

@@ -74,7 +74,7 @@ pub fn shows_in_full() -> Result<(), Skip> {
         assert!(hidden * FEW <= shown, "{test}: {hidden}, of which the stop itself makes those that were outstanding");
         assert!(schedule.intended.abs_diff(report.window.length().get() / 1_000_000) <= 1, "{schedule:?}");
     }
-    // One after the other: what spins beside a trial holds its answers up.
+    // One after the other: what spins next to a trial holds its answers up.
     of_the_answerer();
     Ok(())
 }

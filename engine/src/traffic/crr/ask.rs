@@ -39,7 +39,7 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: 
     let start = trial.start(api);
     let counts = ask(api, &mut asker, Part::Measure, extent.measured, true);
     let end = trial.edges.end();
-    let between = start.until(&end);
+    let usage = start.until(&end);
     let begun = sum(warmup, counts);
     let tail = ask(api, &mut asker, Part::Tail, u64::MAX, false);
     let flow = Window { start: first, end: clock::monotonic() };
@@ -49,10 +49,10 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: 
     let total = sum(begun, tail);
     (trial.sent)(&total);
     if let Some(timetable) = &asker.timetable {
-        let numbers = timetable.numbers_in(between.window, extent, warmup.messages + warmup.lost);
+        let numbers = timetable.numbers_in(usage.window, extent, warmup.messages + warmup.lost);
         trial.schedule = Some(asker.stats.in_window(&numbers, begun.messages + begun.lost));
     }
-    Ok(Done { between, flow: Some(flow), counts, total })
+    Ok(Done { usage, flow: Some(flow), counts, total })
 }
 
 struct Asker<'a> {

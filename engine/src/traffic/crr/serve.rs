@@ -49,7 +49,7 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> io::Res
             done.messages < leave.may_send && !is_over(give_up) && (stage.announced().is_none() || waiting())
         })
     });
-    Ok(Done { between: start.until(&end), flow: None, counts, total: sum(sum(before, counts), rest) })
+    Ok(Done { usage: start.until(&end), flow: None, counts, total: sum(sum(before, counts), rest) })
 }
 
 struct Server<'a> {

@@ -36,8 +36,8 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial, rate: Offe
     asker.begin_window(trial.task, rate, counted);
     let counts = trial.to_the_end(api, |api, leave| asker.ask_while(api, stage, Part::Measure, leave.requests(extent.measured), counted));
     let end = trial.edges.end();
-    let between = start.until(&end);
-    asker.end_window(between.window, counted.then_some(extent.measured));
+    let usage = start.until(&end);
+    asker.end_window(usage.window, counted.then_some(extent.measured));
     let tail = trial.to_the_end(api, |api, leave| asker.ask_while(api, stage, Part::Tail, leave.requests(u64::MAX), false));
     let flow = Window { start: first, end: clock::monotonic() };
     let rest = asker.take_rest(api);
@@ -52,7 +52,7 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial, rate: Offe
     }
     let stats = ScheduleStats { intended: 0, behind: 0, lateness: asker.lateness, uncorrected: Some(asker.uncorrected) };
     trial.schedule = Some(stats.in_window(&asker.window, asker.sent_in_time));
-    Ok(Done { between, flow: Some(flow), counts, total })
+    Ok(Done { usage, flow: Some(flow), counts, total })
 }
 
 struct Asker<'a> {

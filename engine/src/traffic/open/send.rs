@@ -32,7 +32,7 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> std::io
         counts
     });
     if let (Some(timetable), Some((first, next))) = (&offer.timetable, numbers) {
-        trial.schedule = Some(stats.in_window(&timetable.numbers_in(done.between.window, trial.extent, first), next));
+        trial.schedule = Some(stats.in_window(&timetable.numbers_in(done.usage.window, trial.extent, first), next));
     }
     Ok(done)
 }

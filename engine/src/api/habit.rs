@@ -1,0 +1,145 @@
+//! Habits of an application around its calls: work before each message, and asking
+//! again and again instead of waiting in a call.
+
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use model::Nanos;
+
+use super::{Api, Batch, Moved, Transmit, TransmitPart};
+use crate::clock;
+
+/// Habit of an application around its calls.
+pub trait Habit {
+    /// Comes before each message is sent. The loop of batches does it before each of
+    /// their messages itself.
+    #[inline(always)]
+    fn before_send(&self) {}
+
+    /// Receives with an api.
+    #[inline(always)]
+    fn receive<A: Api>(&self, api: &mut A, limit: usize) -> Moved {
+        api.receive(limit)
+    }
+}
+
+/// Receives without waiting in the kernel, over and over until something has come. A
+/// call ends after this long with nothing, so that its loop can look at the stage.
+#[derive(Debug)]
+pub struct Spin(pub Nanos);
+
+impl Habit for Spin {
+    #[inline(always)]
+    fn receive<A: Api>(&self, api: &mut A, limit: usize) -> Moved {
+        let mut since = None;
+        loop {
+            let moved = api.receive_now(limit);
+            if moved.0 != -(libc::EAGAIN as isize) {
+                return moved;
+            }
+            let now = clock::monotonic();
+            if now.since(*since.get_or_insert(now)) >= self.0 {
+                return moved;
+            }
+            std::hint::spin_loop();
+        }
+    }
+}
+
+/// Computes for this time before each message.
+#[derive(Debug)]
+pub struct Work(pub Nanos);
+
+impl Habit for Work {
+    #[inline(always)]
+    fn before_send(&self) {
+        work_for(self.0);
+    }
+}
+
+/// Looks at the clock until `work` has passed.
+#[inline(always)]
+pub fn work_for(work: Nanos) {
+    let end = clock::monotonic() + work;
+    while clock::monotonic() < end {
+        std::hint::spin_loop();
+    }
+}
+
+/// An api in the hands of an application with a habit.
+#[derive(Debug)]
+pub struct With<H, A> {
+    habit: H,
+    inner: A,
+}
+
+impl<H: Habit, A> With<H, A> {
+    /// Gives the habit to whoever uses the api.
+    pub const fn new(habit: H, inner: A) -> Self {
+        Self { habit, inner }
+    }
+}
+
+impl<H: Habit, A: Transmit> Transmit for With<H, A> {
+    #[inline(always)]
+    fn send(&mut self, from: usize) -> Moved {
+        self.habit.before_send();
+        self.inner.send(from)
+    }
+}
+
+impl<H: Habit, A: TransmitPart> TransmitPart for With<H, A> {
+    #[inline(always)]
+    fn send_part(&mut self, from: usize, to: usize) -> Moved {
+        self.habit.before_send();
+        self.inner.send_part(from, to)
+    }
+}
+
+impl<H: Habit, A: Api> Api for With<H, A> {
+    #[inline(always)]
+    fn receive(&mut self, limit: usize) -> Moved {
+        self.habit.receive(&mut self.inner, limit)
+    }
+
+    fn receive_now(&mut self, limit: usize) -> Moved {
+        self.inner.receive_now(limit)
+    }
+
+    fn message(&mut self) -> &mut [u8] {
+        self.inner.message()
+    }
+
+    fn room(&self) -> &[u8] {
+        self.inner.room()
+    }
+
+    fn socket(&self) -> &OwnedFd {
+        self.inner.socket()
+    }
+
+    fn waits_on(&self) -> BorrowedFd<'_> {
+        self.inner.waits_on()
+    }
+
+    fn batch(&mut self) -> Option<&mut dyn Batch> {
+        self.inner.batch()
+    }
+
+    #[inline(always)]
+    fn take_calls(&mut self) -> Option<u64> {
+        self.inner.take_calls()
+    }
+
+    #[inline(always)]
+    fn flush(&mut self) -> Moved {
+        self.inner.flush()
+    }
+
+    fn drops(&self) -> Vec<(&'static str, u64)> {
+        self.inner.drops()
+    }
+
+    fn largest(&self) -> Option<usize> {
+        self.inner.largest()
+    }
+}
