@@ -35,22 +35,6 @@ pub struct RunDirectory {
     line: Vec<u8>,
 }
 
-/// A trial that could not be stored. Those before it are intact.
-#[derive(Debug, thiserror::Error)]
-pub enum TrialError {
-    /// The system refused, or the record has no JSON form.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The record is longer than a reader accepts.
-    #[error(
-        "a trial record of {length} bytes is longer than the {LONGEST_LINE} that a reader accepts; this is a fault in nettoll, please report it"
-    )]
-    TooLong {
-        /// In bytes.
-        length: usize,
-    },
-}
-
 /// Writes the report of the run in `directory`, in one step, and says where.
 ///
 /// # Errors
@@ -138,27 +122,19 @@ impl RunDirectory {
         file::replace(&layout::host_file(&self.path, &facts.name, moment), &pretty("the facts of a host", facts)?)
     }
 
-    /// Writes `report.html`, in one step, and says where.
-    ///
-    /// # Errors
-    /// When the system refuses; an earlier report stays.
-    pub fn write_report(&self, html: &str) -> Result<PathBuf, StoreError> {
-        write_report(&self.path, html)
-    }
-
     /// Stores one trial: one `write` of one whole line. When it returns, the
     /// trial outlives this process; it outlives the machine after [`Self::sync`].
     ///
     /// # Errors
-    /// When the disk is full or otherwise refuses. What came of the line is
-    /// cut off again, so that a later trial starts on a line of its own.
-    pub fn append_trial(&mut self, trial: &TrialRecord) -> Result<(), TrialError> {
+    /// When the disk is full or otherwise refuses; the trials before are intact. What
+    /// came of the line is cut off again, so that a later trial starts on a line of its own.
+    pub fn append_trial(&mut self, trial: &TrialRecord) -> Result<(), StoreError> {
         self.mend()?;
         self.line.clear();
         serde_json::to_writer(&mut self.line, trial).map_err(unwritable("a trial"))?;
         self.line.push(b'\n');
         if self.line.len() > LONGEST_LINE {
-            return Err(TrialError::TooLong { length: self.line.len() });
+            return Err(StoreError::TooLong { length: self.line.len() });
         }
         match write_line(&mut self.trials, &self.line) {
             Ok(()) => {
@@ -169,7 +145,7 @@ impl RunDirectory {
                 self.torn = true;
                 // If this fails as well, the next call tries again and says so.
                 let _ = self.mend();
-                Err(StoreError::refused("write a trial to", &self.trials_path())(answer).into())
+                Err(StoreError::refused("write a trial to", &self.trials_path())(answer))
             }
         }
     }

@@ -5,6 +5,8 @@ use std::io;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use crate::line::LONGEST_LINE;
+
 /// A run directory that could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -66,6 +68,14 @@ pub enum StoreError {
         path: PathBuf,
         /// The fault.
         reason: String,
+    },
+    /// The record of a trial is longer than a reader accepts. A fault of nettoll's own.
+    #[error(
+        "a trial record of {length} bytes is longer than the {LONGEST_LINE} that a reader accepts; this is a fault in nettoll, please report it"
+    )]
+    TooLong {
+        /// In bytes.
+        length: usize,
     },
     /// A value that has no JSON form. A fault of nettoll's own.
     #[error("cannot put {what} into JSON: {reason}; this is a fault in nettoll, please report it")]

@@ -13,7 +13,7 @@ use crate::error::StoreError;
 /// Puts `content` at `path`. Whoever looks sees the old file or the new one,
 /// also after a power cut; on an error the old one stays.
 pub fn replace(path: &Path, content: &[u8]) -> Result<(), StoreError> {
-    let new = beside(path);
+    let new = next_to(path);
     let written = write_new(&new, content).and_then(|()| fs::rename(&new, path)).and_then(|()| sync_parent(path));
     written.map_err(|answer| {
         // Half a file under a name that nobody reads; on a full disk its room is wanted.
@@ -33,7 +33,7 @@ static MADE_UP: AtomicU64 = AtomicU64::new(0);
 
 /// A name in the same directory, so that the rename stays on one file system,
 /// and of this call alone: two may write the report of one run at a time.
-fn beside(path: &Path) -> PathBuf {
+fn next_to(path: &Path) -> PathBuf {
     let count = MADE_UP.fetch_add(1, Ordering::Relaxed);
     let name = path.file_name().map_or_else(Default::default, |name| name.to_string_lossy());
     path.with_file_name(format!(".{name}.{}.{count}.new", std::process::id()))

@@ -22,7 +22,7 @@ pub const STACKS: &str = "stacks";
 /// The longest name of a file of stacks: what encrypted file systems take.
 const LONGEST_STACKS: usize = 143;
 
-/// When facts of a host were gathered.
+/// Moment at which facts of a host were gathered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Moment {
     /// Before the first trial.
@@ -45,7 +45,7 @@ pub fn host_file(run: &Path, name: &str, moment: Moment) -> PathBuf {
     run.join(HOSTS).join(format!("{name}{}", moment.suffix()))
 }
 
-/// When a file in `hosts/` says its facts were gathered; `None` when it is no
+/// Moment at which the facts in a file in `hosts/` were gathered; `None` when it is no
 /// such file.
 pub fn host_moment(file: &str) -> Option<Moment> {
     // `a.after.json` ends in `.json` too, so the longer suffix comes first.

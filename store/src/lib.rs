@@ -25,7 +25,7 @@ mod reader;
 mod reopen;
 mod trials;
 
-pub use directory::{RunDirectory, TrialError, write_report, write_stacks};
+pub use directory::{RunDirectory, write_report, write_stacks};
 pub use error::StoreError;
 pub use layout::Moment;
 pub use line::{BadLine, LONGEST_LINE};

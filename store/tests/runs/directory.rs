@@ -26,7 +26,7 @@ fn what_is_written_is_read() {
     directory.sync().unwrap();
     expected.status = Status::BlocksDone;
     directory.write_run(&expected).unwrap();
-    assert_eq!(directory.write_report("<!doctype html>").unwrap(), directory.path().join("report.html"));
+    assert_eq!(store::write_report(directory.path(), "<!doctype html>").unwrap(), directory.path().join("report.html"));
 
     let reader = RunReader::open(directory.path()).unwrap();
     assert_eq!(reader.run(), &expected);

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use crate::support::{STARTED, read, run, trial};
 use model::Run;
-use store::{RunDirectory, RunReader, TrialError};
+use store::{RunDirectory, RunReader};
 
 /// Set in the process that runs inside the namespace: the mounted directory.
 const INSIDE: &str = "NETTOLL_TEST_MOUNT";
@@ -65,7 +65,7 @@ fn a_full_disk_keeps_whole_lines_and_goes_on_when_there_is_room() {
     };
     let text = error.to_string();
     assert!(text.contains("trials.jsonl: No space left on device") && text.contains("free space"), "{text}");
-    assert!(matches!(error, TrialError::Store(error) if error.answer() == Some(ErrorKind::StorageFull)));
+    assert_eq!(error.answer(), Some(ErrorKind::StorageFull));
     // The half line is gone, so that the next trial does not glue to it.
     let (good, bad) = read(directory.path());
     assert_eq!((good.len() as u64, bad), (stored, vec![]));
@@ -74,7 +74,7 @@ fn a_full_disk_keeps_whole_lines_and_goes_on_when_there_is_room() {
     let large = "x".repeat(64 << 10);
     assert!(directory.write_run(&Run { tool: large.clone(), ..run(directory.id()) }).is_err());
     assert_eq!(RunReader::open(directory.path()).unwrap().run(), &run(directory.id()));
-    assert!(directory.write_report(&large).is_err() && !directory.path().join("report.html").exists());
+    assert!(store::write_report(directory.path(), &large).is_err() && !directory.path().join("report.html").exists());
 
     std::fs::remove_file(ballast).unwrap();
     directory.append_trial(&trial(stored)).unwrap();
