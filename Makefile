@@ -31,8 +31,8 @@ bench: ## Install what is missing, then compare nettoll with a bare C loop and w
 
 endure: ## Kill every kind of process 100 times, run 20,000 trials back to back, besiege an agent
 	@scripts/setup.sh bench
-	@cargo build --locked --release --package nettoll --package nettoll-stress
-	@$(TARGET)/release/nettoll-stress --nettoll $(TARGET)/release/nettoll $(BENCH)
+	@cargo build --locked --release --package nettoll --package nettoll-bench
+	@$(TARGET)/release/nettoll-bench --only endure --nettoll $(TARGET)/release/nettoll $(BENCH)
 
 build: ## Build the release program
 	@scripts/setup.sh study

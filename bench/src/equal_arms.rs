@@ -1,12 +1,12 @@
 //! A real machine against itself: how often its verdicts are false.
 
 use std::path::Path;
-use std::process::Command;
 use std::time::Instant;
 
 use anyhow::Context;
 use serde_json::Value;
 
+use crate::ours;
 use stress::bars::Row;
 
 /// A short study: enough blocks for a verdict over its cells, and no more.
@@ -35,16 +35,10 @@ const FULL: u32 = 60;
 
 /// Compares this machine with itself in a number of studies.
 pub fn measure(nettoll: &Path, studies: u32) -> anyhow::Result<Vec<Row>> {
-    let directory = tempfile::tempdir().context("make a directory for the runs")?;
-    let plan = directory.path().join("plan.toml");
-    std::fs::write(&plan, PLAN).context("write the plan")?;
     let (mut shown, mut noises, mut smallest) = (Vec::new(), Vec::new(), Vec::new());
     let begun = Instant::now();
     for seed in 0..studies {
-        let mut command = Command::new(nettoll);
-        command.args(["study", "-J", "--seed", &(1_000 + seed).to_string(), "--plan"]).arg(&plan).arg("--runs").arg(directory.path());
-        let output = command.output().with_context(|| format!("start {}; build it first", nettoll.display()))?;
-        let analysis: Value = serde_json::from_slice(&output.stdout).context("read what nettoll study says")?;
+        let analysis = ours::study(nettoll, PLAN, &["--seed", &(1_000 + seed).to_string()])?;
         let verdict = &analysis["verdicts"][0];
         let metrics = verdict["metrics"].as_array().with_context(|| format!("no verdict: {analysis}"))?;
         let of = |metric: &Value| metric["comparison"]["overall"]["verdict"].clone();

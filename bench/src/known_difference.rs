@@ -2,11 +2,11 @@
 //! what a message costs its sender.
 
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::Context;
 use serde_json::Value;
 
+use crate::ours;
 use stress::bars::Row;
 
 /// The added time, in ns.
@@ -35,13 +35,7 @@ waiting = ["spin", "block"]
 
 /// Measures it in a number of blocks.
 pub fn measure(nettoll: &Path, blocks: u32) -> anyhow::Result<Vec<Row>> {
-    let directory = tempfile::tempdir().context("make a directory for the run")?;
-    let file = directory.path().join("plan.toml");
-    std::fs::write(&file, plan(blocks)).context("write the plan")?;
-    let mut command = Command::new(nettoll);
-    command.args(["study", "-J", "--plan"]).arg(&file).arg("--runs").arg(directory.path());
-    let output = command.output().with_context(|| format!("start {}; build it first", nettoll.display()))?;
-    let analysis: Value = serde_json::from_slice(&output.stdout).context("read what nettoll study says")?;
+    let analysis = ours::study(nettoll, &plan(blocks), &[])?;
     let verdict = &analysis["verdicts"][0];
     let mut rows = Vec::new();
     for (series, spins) in [("UDP_STREAM (spinning)", true), ("UDP_STREAM", false)] {

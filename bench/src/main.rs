@@ -8,7 +8,6 @@ mod bare;
 mod cpu_per_message;
 mod equal_arms;
 mod fixed_cost;
-mod flows;
 mod goodput;
 mod iperf;
 mod known_difference;
@@ -30,6 +29,7 @@ use clap::{Parser, Subcommand};
 use lab::host::namespace::Isolation;
 
 use stress::bars::{Results, Row};
+use stress::{kills, siege, soak};
 
 /// Measures nettoll against a bare C loop and against iperf3.
 #[derive(Debug, Parser)]
@@ -46,8 +46,8 @@ struct Arguments {
     /// Share of the full number of pairs, for a quick look
     #[arg(long, default_value_t = 1.0)]
     effort: f64,
-    /// Benchmarks to run, of those that --list shows; the usual ones when absent
-    #[arg(long, value_delimiter = ',')]
+    /// Benchmarks or sets to run, of those that --list shows
+    #[arg(long, value_delimiter = ',', default_value = USUAL)]
     only: Vec<String>,
     /// List the benchmarks, how each is measured and its bar
     #[arg(long)]
@@ -78,6 +78,12 @@ enum Process {
         /// The secret of those who may use it
         secret: PathBuf,
     },
+    /// Strangers at an agent's door
+    #[command(name = "__flood", hide = true)]
+    Flood {
+        /// Address of the agent
+        agent: SocketAddr,
+    },
     /// The sending loop over getppid
     #[command(name = "__ppid", hide = true)]
     Ppid {
@@ -95,6 +101,7 @@ fn main() -> anyhow::Result<()> {
             Ok(engine::endpoint::run(input, io::stdout(), engine::endpoint::Files::Own)?)
         }
         Some(Process::Agent { address, secret }) => agents::serve(*address, secret),
+        Some(Process::Flood { agent }) => siege::run_flood(*agent),
         Some(Process::Ppid { count }) => loop_cost::run_ours(*count),
         None => benchmark(&arguments),
     }
@@ -103,8 +110,9 @@ fn main() -> anyhow::Result<()> {
 /// One benchmark.
 struct Benchmark {
     name: &'static str,
-    /// Runs where no benchmark is named.
-    usual: bool,
+    /// Those that run together, and are kept only if all of them ran; its own name where
+    /// it runs alone.
+    set: &'static str,
     /// The method in a few words.
     how: &'static str,
     /// The bar; empty where figures are only printed.
@@ -112,16 +120,20 @@ struct Benchmark {
     measure: Measure,
 }
 
-/// Every benchmark. Those that are usual run together; any other is kept on its own.
-const BENCHMARKS: [Benchmark; 12] = [
+/// The benchmarks that run where none is named.
+const USUAL: &str = "usual";
+/// Kills, floods and a day's worth of trials.
+const ENDURE: &str = "endure";
+
+const BENCHMARKS: [Benchmark; 15] = [
     usual("loop", "the loop around getppid, against a bare loop", "upper end of 95 % <= 5 ns", |on| {
         loop_cost::measure(&on.bare, on.pairs(60))
     }),
     usual("cpu", "CPU time per message, against a bare loop", "UDP: lower end of 99 % <= 1.02", |on| {
         cpu_per_message::measure(&on.bare, on.pairs(220))
     }),
-    usual("goodput", "TCP goodput, against iperf3", "lower end of 95 % >= 0.95", |on| goodput::measure(on.pairs(32))),
-    usual("flows", "goodput of parallel flows, against iperf3", "lower end of 95 % >= 0.95", |on| flows::measure(on.pairs(32))),
+    usual("goodput", "TCP goodput, against iperf3", "lower end of 95 % >= 0.95", |on| goodput::measure(1, on.pairs(32))),
+    usual("flows", "goodput of parallel flows, against iperf3", "lower end of 95 % >= 0.95", |on| goodput::measure(8, on.pairs(32))),
     usual("agents", "trials over agents, against local ones", "95 % holds 1, half-width <= 0.03", |on| agents::measure(on.pairs(220))),
     usual("fixed", "time and memory of a trial beyond its length", "<= 60 ms, <= 16 MiB", |on| fixed_cost::measure(on.pairs(60))),
     usual("report", "report on 100,000 stored trials", "<= 10 s, <= 500 MiB, linear", |on| report_speed::measure(&on.nettoll)),
@@ -138,16 +150,29 @@ const BENCHMARKS: [Benchmark; 12] = [
         known_difference::measure(&on.nettoll, on.share(20, 10))
     }),
     alone("verdict", "simulated studies, 10,000 of each kind", "", |on| Ok(verdict::measure(on.share(10_000, 100)))),
+    endure("kills", "each kind of process killed at random moments", "nothing hangs, is left or lost", |on| {
+        kills::measure(&on.nettoll, on.share(100, 1))
+    }),
+    endure("soak", "20,000 trials back to back", "memory and open files do not grow", |on| {
+        soak::measure(&on.nettoll, on.share(20_000, 300))
+    }),
+    endure("siege", "a study over an agent amid 2,100 strangers", "no failed trial, <= 64 MiB", |on| {
+        siege::measure(&on.nettoll, on.share(20, 1))
+    }),
 ];
 
 type Measure = fn(&Setup) -> anyhow::Result<Vec<Row>>;
 
 const fn usual(name: &'static str, how: &'static str, bar: &'static str, measure: Measure) -> Benchmark {
-    Benchmark { name, usual: true, how, bar, measure }
+    Benchmark { name, set: USUAL, how, bar, measure }
 }
 
 const fn alone(name: &'static str, how: &'static str, bar: &'static str, measure: Measure) -> Benchmark {
-    Benchmark { name, usual: false, how, bar, measure }
+    Benchmark { name, set: name, how, bar, measure }
+}
+
+const fn endure(name: &'static str, how: &'static str, bar: &'static str, measure: Measure) -> Benchmark {
+    Benchmark { name, set: ENDURE, how, bar, measure }
 }
 
 /// Programs and effort of this run.
@@ -170,15 +195,14 @@ impl Setup {
 
 fn benchmark(arguments: &Arguments) -> anyhow::Result<()> {
     if arguments.list {
-        BENCHMARKS.iter().for_each(|Benchmark { name, how, bar, .. }| println!("{name:<10}{how:<60}{bar}"));
+        BENCHMARKS.iter().for_each(|Benchmark { name, set, how, bar, .. }| println!("{name:<10}{set:<10}{how:<60}{bar}"));
         return Ok(());
     }
-    if let Some(unknown) = arguments.only.iter().find(|only| BENCHMARKS.iter().all(|known| known.name != **only)) {
+    let named = |known: &Benchmark, only: &str| [known.name, known.set].contains(&only);
+    if let Some(unknown) = arguments.only.iter().find(|only| !BENCHMARKS.iter().any(|known| named(known, only))) {
         anyhow::bail!("there is no benchmark '{unknown}'; there are: {}", BENCHMARKS.map(|known| known.name).join(", "));
     }
-    let named = |known: &&Benchmark| arguments.only.iter().any(|only| only == known.name);
-    let wanted: Vec<&Benchmark> =
-        BENCHMARKS.iter().filter(|known| if arguments.only.is_empty() { known.usual } else { named(known) }).collect();
+    let wanted: Vec<&Benchmark> = BENCHMARKS.iter().filter(|known| arguments.only.iter().any(|only| named(known, only))).collect();
     let setup = Setup {
         bare: bare::Bare::new(arguments.bare.clone().unwrap_or_else(|| "target/bare".into())),
         nettoll: arguments.nettoll.clone().unwrap_or_else(|| "target/release/nettoll".into()),
@@ -188,7 +212,7 @@ fn benchmark(arguments: &Arguments) -> anyhow::Result<()> {
     for benchmark in &wanted {
         results.extend((benchmark.measure)(&setup)?);
     }
-    let usual = BENCHMARKS.iter().filter(|known| known.usual).count();
-    let whole = if wanted.iter().all(|known| known.usual) { wanted.len() == usual } else { wanted.len() == 1 };
+    let set = wanted.first().map_or("", |first| first.set);
+    let whole = wanted.iter().all(|known| known.set == set) && wanted.len() == BENCHMARKS.iter().filter(|known| known.set == set).count();
     results.finish(arguments.effort >= 1.0 && whole, &arguments.out)
 }

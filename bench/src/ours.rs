@@ -1,6 +1,8 @@
 //! nettoll's own trials, as a study would run them.
 
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
 
 use anyhow::Context;
 use lab::connection::Credentials;
@@ -9,6 +11,7 @@ use lab::session::Session;
 use model::plan::{Blocks, Link, LinkKind, OnLoss, PlanEnd};
 use model::trial::Measured;
 use model::{Bytes, Cell, Nanos, Plan, Protocol, Test};
+use serde_json::Value;
 
 use crate::bare::{End, LENGTH_MS, Trial, WARMUP_MS};
 
@@ -76,4 +79,18 @@ pub fn run(session: &mut Session, protocol: Protocol, size: u64) -> anyhow::Resu
         switches: end.switches.voluntary as f64,
     };
     Ok(Trial { sender: end(&measured.sender), receiver: end(&measured.receiver) })
+}
+
+/// Runs a study of a plan, given as text, and returns its analysis.
+pub fn study(nettoll: &Path, plan: &str, arguments: &[&str]) -> anyhow::Result<Value> {
+    let directory = tempfile::tempdir().context("make a directory for the run")?;
+    let file = directory.path().join("plan.toml");
+    std::fs::write(&file, plan).context("write the plan")?;
+    json(Command::new(nettoll).args(["study", "-J"]).args(arguments).arg("--plan").arg(&file).arg("--runs").arg(directory.path()))
+}
+
+/// Runs a command of nettoll and reads its answer.
+pub fn json(command: &mut Command) -> anyhow::Result<Value> {
+    let output = command.output().with_context(|| format!("start {}; build it first", command.get_program().display()))?;
+    serde_json::from_slice(&output.stdout).context("read the answer of nettoll")
 }

@@ -1,4 +1,4 @@
-//! Workloads: what single sizes foretell, against the mix as it is sent.
+//! Workloads: predictions from single sizes, against the mix as it is sent.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,6 +6,7 @@ use std::process::Command;
 use anyhow::Context;
 use serde_json::Value;
 
+use crate::ours;
 use stress::bars::Row;
 
 /// The workloads with a bar.
@@ -24,9 +25,7 @@ pub fn measure(nettoll: &Path, blocks: u32) -> anyhow::Result<Vec<Row>> {
     let blocks = blocks.to_string();
     let mut command = Command::new(nettoll);
     command.args(["workload", "--measure", "-J", "--blocks", &blocks, "--runs"]).arg(runs.path()).args(WORKLOADS);
-    let output = command.output().with_context(|| format!("start {}; build it first", nettoll.display()))?;
-    let study: Value = serde_json::from_slice(&output.stdout).context("read what nettoll workload says")?;
-    anyhow::ensure!(output.status.success(), "nettoll workload failed: {study}");
+    let study = ours::json(&mut command)?;
     let of = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let mut rows = Vec::new();
     for result in of(&study["workloads"]) {
@@ -34,7 +33,7 @@ pub fn measure(nettoll: &Path, blocks: u32) -> anyhow::Result<Vec<Row>> {
             rows.extend(of(&series["figures"]).iter().flat_map(|figure| figure_rows(&result["workload"], &series, figure)));
         }
     }
-    anyhow::ensure!(!rows.is_empty(), "nettoll workload foretold nothing: {study}");
+    anyhow::ensure!(!rows.is_empty(), "nettoll workload predicted nothing: {study}");
     Ok(rows)
 }
 
@@ -46,7 +45,7 @@ fn figure_rows(workload: &Value, series: &Value, figure: &Value) -> Vec<Row> {
     let ratio = &figure["ratio"];
     let n = ratio["n"].as_u64().unwrap_or_default() as usize;
     let (value, interval) = (number(&ratio["value"]), &ratio["interval"]);
-    let mut row = Row::printed(format!("{what}, measured / foretold by {}", word(&figure["source"])), value, "x", n);
+    let mut row = Row::printed(format!("{what}, measured / predicted by {}", word(&figure["source"])), value, "x", n);
     if interval.is_object() {
         row = row.within(number(&interval["low"]), number(&interval["high"]));
     }

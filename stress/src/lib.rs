@@ -1,7 +1,7 @@
 //! nettoll under stress: processes killed at any moment, thousands of trials
 //! back to back, an agent besieged by strangers. It drives the built program
 //! from outside and needs no quiet machine, so that what measures speed
-//! (`bench`) stays apart from what breaks things.
+//! (`bench`, which runs both) stays apart from what breaks things.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout)]
 

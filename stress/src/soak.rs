@@ -143,7 +143,7 @@ impl Lines {
 
 /// Endpoints come and go; all others stay.
 fn look(tool: &Tool) -> Look {
-    let all = processes::of(tool.mark());
+    let all = processes::marked(tool.mark());
     let lasting = all.iter().filter(|process| process.kind != "__endpoint");
     let seen = lasting.filter_map(|process| {
         let kind = match (process.kind.as_str(), process.name.as_str()) {

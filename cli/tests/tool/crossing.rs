@@ -260,7 +260,7 @@ fn a_killed_host_of_a_pair_costs_its_trial_alone() -> Result<(), Skip> {
     let study = tool.start_study(&many(), &[]);
     within(Duration::from_secs(60), "the first trial is stored", || tool.try_stored().is_some_and(|run| run.trials_so_far() > 0));
     match processes::host(&tool, "d1") {
-        Some(host) => host.kill(),
+        Some(host) => _ = host.kill(),
         None => note("crossing: the study ended before the host was found"),
     }
     let answer: Answer = study.wait_with_output().unwrap().into();

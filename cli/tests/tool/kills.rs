@@ -66,7 +66,7 @@ fn kill_during(tool: &Tool, seed: u64, moment: Duration, victim: impl Fn() -> Op
     within(Duration::from_secs(60), "the first trial is stored", || tool.try_stored().is_some_and(|run| run.trials_so_far() > 0));
     std::thread::sleep(moment);
     match find(victim) {
-        Some(process) => process.kill(),
+        Some(process) => _ = process.kill(),
         None => note("kills: the study ended before the victim was found"),
     }
     let answer = study.wait_with_output().unwrap().into();

@@ -315,7 +315,7 @@ fn a_killed_wire_costs_its_trial_alone() -> Result<(), Skip> {
         let study = tool.start_study(&many(link), &[]);
         within(Duration::from_secs(60), "the first trial is stored", || tool.try_stored().is_some_and(|run| run.trials_so_far() > 0));
         match processes::host(&tool, "wire") {
-            Some(wire) => wire.kill(),
+            Some(wire) => _ = wire.kill(),
             None => note("wires: the study ended before its wire was found"),
         }
         let answer: Answer = study.wait_with_output().unwrap().into();

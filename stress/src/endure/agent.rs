@@ -49,7 +49,7 @@ impl Agent {
 
     /// The host processes that it has started.
     pub fn hosts(&self, tool: &Tool) -> Vec<Process> {
-        processes::of(tool.mark()).into_iter().filter(|process| process.kind == "__host" && process.parent == self.pid()).collect()
+        processes::marked(tool.mark()).into_iter().filter(|process| process.kind == "__host" && process.parent == self.pid()).collect()
     }
 
     /// Kills it.

@@ -27,7 +27,7 @@ impl Traces {
     /// Notes the namespaces that the tool's hosts hold.
     pub fn see(&mut self, tool: &Tool) {
         let own = fs::read_link("/proc/self/ns/net").unwrap_or_default();
-        for host in processes::of(tool.mark()).iter().filter(|process| process.kind == "__host") {
+        for host in processes::marked(tool.mark()).iter().filter(|process| process.kind == "__host") {
             let space = fs::read_link(format!("/proc/{}/ns/net", host.pid)).unwrap_or_default();
             if space != own && !space.as_os_str().is_empty() {
                 self.namespaces.insert(space.to_string_lossy().into_owned());
@@ -49,7 +49,7 @@ impl Traces {
     }
 
     fn left(&self, tool: &Tool, now: f64, stays: impl Fn(&processes::Process) -> bool) -> Vec<String> {
-        let processes = processes::of(tool.mark()).into_iter().filter(|process| !stays(process));
+        let processes = processes::marked(tool.mark()).into_iter().filter(|process| !stays(process));
         let mut left: Vec<String> = processes.map(|process| format!("{process:?}")).collect();
         if left.is_empty() {
             left.extend(devices().difference(&self.devices).map(|device| format!("device {device}")));

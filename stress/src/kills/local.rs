@@ -1,4 +1,4 @@
-//! Kills of what runs on this machine beside the controller: endpoints and
+//! Kills of what runs on this machine next to the controller: endpoints and
 //! keepers. Each costs its trial at most; the study goes on.
 
 use std::path::Path;
@@ -69,7 +69,7 @@ pub fn one_study(nettoll: &Path, victim: Victim, count: usize, random: &mut ChaC
 }
 
 fn find(tool: &Tool, victim: Victim, host: &str) -> Option<Process> {
-    let all = processes::of(tool.mark());
+    let all = processes::marked(tool.mark());
     let keeper = all.iter().find(|process| process.kind == "__host" && process.name == host)?;
     match victim {
         Victim::Keeper => Some(keeper.clone()),

@@ -45,7 +45,7 @@ impl Account {
         }
         let Some(stored) = stored else { return self.lost.push("the run is gone".to_owned()) };
         let all = stored.bytes();
-        // A line that was being written when the kill came is written anew.
+        // A line that was being written when the kill came is written again.
         let kept = |seen: &[u8]| all.starts_with(&seen[..seen.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)]);
         if let Some(at) = seen.iter().position(|seen| !kept(seen)) {
             self.lost.push(format!("trials that were stored at kill {at} of this study are not in its end"));

@@ -87,7 +87,7 @@ pub fn one_study(nettoll: &Path, victim: Victim, count: usize, random: &mut ChaC
 
 /// True of an endpoint that the controller's own host started.
 fn is_ours(tool: &Tool, process: &Process, study: u32) -> bool {
-    let all = crate::endure::processes::of(tool.mark());
+    let all = crate::endure::processes::marked(tool.mark());
     process.kind == "__endpoint" && all.iter().any(|host| host.pid == process.parent && host.parent == study)
 }
 

@@ -1,59 +1,18 @@
 //! The processes of one tool under test, and what they leave behind.
-//!
-//! They are known by a variable in their environment, which a process hands on
-//! to all it starts: it tells them from those of other tests, and from a
-//! nettoll that somebody runs beside them, even after their parent has died.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::time::Duration;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use testkit::processes::marked;
+pub use testkit::processes::{MARK, Process};
 
 use super::tool::Tool;
 use super::{Skip, within};
 
-/// The variable.
-pub const MARK: &str = "NETTOLL_TEST_MARK";
-
-/// A process of the tool.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Process {
-    pub pid: u32,
-    pub parent: u32,
-    /// Its first argument: `study`, `__host` or `__endpoint`.
-    pub kind: String,
-    /// Its second: a host's name.
-    pub name: String,
-}
-
-impl Process {
-    /// Ends it without a chance to clean up.
-    pub fn kill(&self) {
-        // It may have ended by itself a moment ago.
-        let _ = kill(Pid::from_raw(self.pid.cast_signed()), Signal::SIGKILL);
-    }
-}
-
 /// The tool's processes that are alive.
 pub fn of(tool: &Tool) -> BTreeSet<Process> {
-    let wanted = format!("{MARK}={}", tool.mark());
-    let pids = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    pids.filter_map(|pid: u32| process(pid, &wanted)).collect()
-}
-
-fn process(pid: u32, wanted: &str) -> Option<Process> {
-    let words = |file: &str| -> Option<Vec<String>> {
-        let bytes = fs::read(format!("/proc/{pid}/{file}")).ok()?;
-        Some(bytes.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect())
-    };
-    // That of a process that has ended and awaits its parent is empty.
-    words("environ")?.iter().any(|word| word == wanted).then_some(())?;
-    let mut arguments = words("cmdline")?.into_iter().skip(1);
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let parent = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
-    Some(Process { pid, parent, kind: arguments.next()?, name: arguments.next().unwrap_or_default() })
+    marked(tool.mark())
 }
 
 /// The host of a name, if it is there.
