@@ -1,7 +1,7 @@
 //! Finds out which commit is built, for `nettoll --version`.
 //!
 //! It runs again when a commit is made or a file that is compiled changes, in
-//! which case this crate is compiled anew anyway; nothing else runs it.
+//! which case this crate is compiled again anyway; nothing else runs it.
 
 // A build script has no other way to talk to cargo.
 #![allow(clippy::print_stdout, missing_docs)]

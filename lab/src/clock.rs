@@ -9,19 +9,18 @@
 use model::Nanos;
 use model::trial::ClockOffset;
 use model::warning::Warning;
-use nix::errno::Errno;
 use nix::time::{ClockId, clock_gettime};
+
+use crate::refusal::{Refusal, refused};
 
 /// Drift of two sound clocks: twice the 100 ppm to which quartz
 /// oscillators of computers are usually held.
 const DRIFT_PPM: u64 = 200;
 
-/// The clock that endpoints read.
-///
-/// # Errors
-/// What the system answered.
-pub fn monotonic() -> Result<Nanos, Errno> {
-    let time = clock_gettime(ClockId::CLOCK_MONOTONIC)?;
+/// Returns the time of the clock that endpoints read.
+pub fn monotonic() -> Result<Nanos, Refusal> {
+    let time = clock_gettime(ClockId::CLOCK_MONOTONIC);
+    let time = time.map_err(refused("reading the clock (clock_gettime CLOCK_MONOTONIC)", "does a sandbox forbid it?"))?;
     Ok(Nanos::from(std::time::Duration::from(time)))
 }
 

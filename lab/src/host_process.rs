@@ -24,10 +24,12 @@ use crate::background::Background;
 use crate::clock;
 use crate::host::namespace::{self, Entered, Isolation};
 use crate::host::{counters, cpu, facts, link, route};
+use crate::process::THIS_PROGRAM;
 use crate::profiler::EndpointProfiler;
+use crate::refusal::{Refusal, refused};
 use crate::relay::Relay;
 
-use endpoint::{EndpointProcess, THIS_PROGRAM};
+use endpoint::EndpointProcess;
 
 impl FromStr for Isolation {
     type Err = String;
@@ -100,22 +102,19 @@ enum Wire {
 impl Wire {
     fn make(entered: &Entered, task: &WireTask) -> Result<Self, Refusal> {
         match task.kind {
-            LinkKind::Relay(wire) => Ok(Self::Relay(Relay::start(entered, wire, task)?)),
-            _ => Ok(link::make_wire(entered, task).map(|()| Self::Kernel)?),
+            LinkKind::Relay(wire) => Relay::start(entered, wire, task).map(Self::Relay),
+            _ => link::make_wire(entered, task).map(|()| Self::Kernel),
         }
     }
 
     fn counters(&self) -> Result<WireCounters, Refusal> {
         match self {
-            Self::None => Err("read the wire's counters: this host holds none; a fault of the controller".into()),
+            Self::None => Err(Refusal::new("read the wire's counters", "this host holds none", "a fault of the controller")),
             Self::Kernel => Ok(WireCounters { dropped: link::dropped()?, ..WireCounters::default() }),
-            Self::Relay(relay) => Ok(relay.counters()?),
+            Self::Relay(relay) => relay.counters(),
         }
     }
 }
-
-/// A command that could not be carried out, in words.
-type Refusal = Box<dyn std::error::Error>;
 
 impl HostProcess<'_> {
     fn serve(&mut self, control: &mut Receiver<ToHost, File>) -> Result<(), ChannelError> {
@@ -134,7 +133,7 @@ impl HostProcess<'_> {
 
     fn carry_out(&mut self, command: ToHost) -> Result<Option<FromHost>, Refusal> {
         Ok(Some(match command {
-            ToHost::Hello { .. } => return Err("a second hello: the controller and this host have lost step".into()),
+            ToHost::Hello { .. } => return Err(Refusal::new("a second hello", "the controller and this host have lost step", "")),
             ToHost::MakeLink { device, far_device, far_pid } => {
                 link::make_veth(&self.entered, &device, &far_device, far_pid)?;
                 FromHost::Done
@@ -153,9 +152,7 @@ impl HostProcess<'_> {
             ToHost::Facts { device, endpoint_cpus } => FromHost::Facts(Box::new(self.facts(&device, &endpoint_cpus))),
             ToHost::Route { to } => FromHost::Route(route::find(to)?),
             ToHost::Cpus => FromHost::Cpus(cpu::offered()),
-            ToHost::Clock => FromHost::Clock {
-                now: clock::monotonic().map_err(|errno| format!("reading the clock (clock_gettime CLOCK_MONOTONIC): {errno}"))?,
-            },
+            ToHost::Clock => FromHost::Clock { now: clock::monotonic()? },
             // Nobody but the controller that started this host can ask it.
             ToHost::Turn => FromHost::Yours { shared: false },
             ToHost::Release => return Ok(None),
@@ -174,7 +171,8 @@ impl HostProcess<'_> {
                 return Ok(None);
             }
             ToHost::Observe(observe) => {
-                let endpoint = self.endpoint.as_ref().ok_or("watch an endpoint: none is running (a fault of the controller)")?;
+                let none = || Refusal::new("watch an endpoint", "none is running (a fault of the controller)", "");
+                let endpoint = self.endpoint.as_ref().ok_or_else(none)?;
                 match self.profiler.start(endpoint.pid(), &observe) {
                     Ok(()) => FromHost::Observing,
                     Err(refused) => FromHost::NotObserved(refused),
@@ -190,9 +188,9 @@ impl HostProcess<'_> {
 
     fn start(&mut self, program: &str) -> Result<FromHost, Refusal> {
         self.end();
-        self.endpoint = Some(EndpointProcess::start(program).map_err(|answer| {
-            format!("start an endpoint ({program} __endpoint): {answer}; raise the limits on processes and open files (ulimit -u, -n)")
-        })?);
+        let remedy = "raise the limits on processes and open files (ulimit -u, -n)";
+        let started = EndpointProcess::start(program).map_err(refused(format!("start an endpoint ({program} __endpoint)"), remedy))?;
+        self.endpoint = Some(started);
         Ok(FromHost::Done)
     }
 

@@ -9,6 +9,7 @@
 
 pub mod error;
 pub mod event;
+pub mod refusal;
 pub mod study;
 
 mod clock;
@@ -25,6 +26,7 @@ pub mod connection;
 pub mod host_process;
 pub mod load;
 mod pass_duration;
+mod process;
 mod profiler;
 pub mod relay;
 

@@ -23,8 +23,9 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::clock::{self, Sight};
 use crate::connection::Ended;
+use crate::refusal::Refusal;
 
-pub use error::{HostError, PathError};
+pub use error::HostError;
 
 /// Time that a host may take to carry out a command that needs no traffic.
 const COMMAND_LIMIT: Duration = Duration::from_secs(20);
@@ -114,12 +115,12 @@ impl RemoteHost {
     pub fn sight(&mut self, times: u32) -> Result<Sight, HostError> {
         let mut best: Option<Sight> = None;
         for _ in 0..if self.agent().is_some() { times } else { 0 } {
-            let asked = clock::monotonic().map_err(HostError::NoClock)?;
+            let asked = clock::monotonic()?;
             let answer = match self.command(&ToHost::Clock)? {
                 FromHost::Clock { now } => now,
                 other => return Err(self.unexpected("its time", &other)),
             };
-            let sight = Sight::from_answer(asked, answer, clock::monotonic().map_err(HostError::NoClock)?);
+            let sight = Sight::from_answer(asked, answer, clock::monotonic()?);
             if best.is_none_or(|best| sight.rtt < best.rtt) {
                 best = Some(sight);
             }
@@ -145,7 +146,7 @@ impl RemoteHost {
             match self.answers.receive_within(patience) {
                 Ok(FromHost::Yours { shared }) => return Ok(Some(shared)),
                 Ok(FromHost::Waiting { place: now }) => place = Some(now),
-                Ok(FromHost::Failed { error }) => return Err(HostError::Refused { name: self.name.clone(), error }.into()),
+                Ok(FromHost::Failed { error }) => return Err(self.refused(error).into()),
                 Ok(other) => return Err(self.unexpected("its turn", &other).into()),
                 Err(ChannelError::Silent(_)) if place.is_some() => {}
                 Err(answer) => return Err(self.lost(answer).into()),
@@ -220,7 +221,7 @@ impl RemoteHost {
                 message @ (FromHost::Endpoint(_) | FromHost::Gone { .. }) => self.overheard.push_back(message),
                 // Of a turn that is not wanted any more.
                 FromHost::Waiting { .. } | FromHost::Yours { .. } if self.turn_given_up => {}
-                FromHost::Failed { error } => return Err(HostError::Refused { name: self.name.clone(), error }),
+                FromHost::Failed { error } => return Err(self.refused(error)),
                 answer => return Ok(answer),
             }
         }
@@ -267,7 +268,7 @@ impl RemoteHost {
 
     /// The error of a trial that failed on this host.
     pub fn endpoint_error(&self, error: String) -> HostError {
-        HostError::Endpoint { name: self.name.clone(), error }
+        Refusal::new(format!("endpoint on host {}", self.name), error, "").into()
     }
 
     fn receive(&mut self, deadline: Instant) -> Result<FromHost, HostError> {
@@ -278,7 +279,12 @@ impl RemoteHost {
     /// The error for a message out of turn.
     pub fn unexpected(&self, expected: &str, got: &impl Debug) -> HostError {
         let got: String = format!("{got:?}").chars().take(120).collect();
-        HostError::Refused { name: self.name.clone(), error: format!("expected {expected}, got {got}") }
+        self.refused(format!("expected {expected}, got {got}"))
+    }
+
+    /// The error for a command that could not be carried out.
+    pub fn refused(&self, error: String) -> HostError {
+        HostError::Refused { name: self.name.clone(), error }
     }
 }
 

@@ -234,8 +234,8 @@ impl Session {
 
     fn share_cpus(&mut self, plan: &Plan, mut offered: [Vec<CpuPlace>; 2], one_machine: bool) -> Result<(), HostError> {
         for (host, offered) in self.hosts.iter().zip(&mut offered) {
-            let refused = |error| HostError::Refused { name: host.name().to_owned(), error };
-            *offered = cpus::chosen(std::mem::take(offered), plan.cpus.get(host.name())).map_err(refused)?;
+            let chosen = cpus::chosen(std::mem::take(offered), plan.cpus.get(host.name()));
+            *offered = chosen.map_err(|error| host.refused(error))?;
         }
         let shares = cpus::share(offered, one_machine);
         if one_machine && cpus::overlap(&shares) {

@@ -22,6 +22,7 @@ use model::{Cell, Nanos, Pass, Plan, Role};
 use crate::clock;
 use crate::error::TrialError;
 use crate::event::Listener;
+use crate::refusal::{Refusal, refused};
 use crate::remote::{Heard, HostError, RemoteHost};
 use crate::session::{Place, Session, turn};
 
@@ -323,7 +324,11 @@ impl Trial<'_> {
             TrialError::Host(error @ HostError::Silent { .. }) if between => {
                 let mut name = |role| self.address(role).map_or_else(|_| String::new(), |address| address.ip().to_string());
                 let (from, to) = (name(Role::Sender), name(Role::Receiver));
-                HostError::NotJoined { from, to, error: Box::new(error) }.into()
+                let remedy = format!(
+                    "both hosts answer on their control connections, so a firewall between {from} and {to} may drop what the trial sends: \
+                     let it pass, or give it a port that passes with --data-port"
+                );
+                HostError::from(Refusal::new(error.to_string(), "", remedy)).into()
             }
             other => other,
         }
@@ -393,7 +398,8 @@ impl Trial<'_> {
 /// A cookie that nobody can guess.
 fn draw_cookie() -> Result<Cookie, HostError> {
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|answer| HostError::NoRandom { answer })?;
+    let remedy = "run nettoll where the system's random numbers can be read";
+    getrandom::fill(&mut bytes).map_err(refused("drawing the trial's cookie (getrandom)", remedy))?;
     Ok(Cookie(bytes))
 }
 

@@ -70,7 +70,7 @@ impl TrustArgs {
     ///
     /// # Errors
     /// A file that cannot serve.
-    pub fn load(&self) -> Result<lab::connection::Credentials, lab::connection::CredentialError> {
+    pub fn load(&self) -> Result<lab::connection::Credentials, lab::refusal::Refusal> {
         let tls = match (&self.tls_cert, &self.tls_key, &self.tls_ca) {
             (Some(cert), Some(key), Some(ca)) => Some(TlsFiles { cert: cert.clone(), key: key.clone(), ca: ca.clone() }),
             _ => None,

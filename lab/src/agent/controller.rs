@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::limit::{Allowance, Refused, TRIAL_SLACK, check_local, check_peers};
 use super::queue::{Bell, Ticket};
 use crate::connection::pump::{End, Middle, Way};
+use crate::host::check_name;
 
 /// Time beyond its endpoint's that a controller may keep the host, so that
 /// the endpoint's own words on a trial that took too long come first.
@@ -194,7 +195,7 @@ impl Middle for Controller<'_> {
                 way,
                 "change the machine's network: an agent does not; set devices up beforehand, and leave settings of the link out of the plan",
             ),
-            ToHost::Counters { ref device, .. } | ToHost::Facts { ref device, .. } if !is_device(device) => {
+            ToHost::Counters { ref device, .. } | ToHost::Facts { ref device, .. } if !check_name(device) => {
                 refuse(way, "read a device's counters or facts: that is no name of a device; see `ip link` on the agent's machine")
             }
             // Both read a lot; the facts also measure what this machine's own loop costs.
@@ -268,13 +269,6 @@ impl Middle for Controller<'_> {
         // There is nobody else to tell.
         let _ = tell(way, &FromHost::Failed { error: format!("the agent closes the connection: {last}") });
     }
-}
-
-/// Returns whether a name can be that of a network device (`dev_valid_name` of the
-/// kernel), and so cannot lead out of the directories that are named by devices.
-fn is_device(name: &str) -> bool {
-    let fits = (1..16).contains(&name.len()) && name != "." && name != "..";
-    fits && !name.bytes().any(|byte| byte == b'/' || byte == b':' || byte.is_ascii_whitespace() || byte.is_ascii_control())
 }
 
 fn refuse(way: &mut Way, why: &str) -> Result<(), String> {

@@ -3,9 +3,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
-use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
@@ -14,6 +12,8 @@ use nix::sys::prctl;
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::Pid;
+
+use crate::process;
 
 /// Time that it may take to end by itself, its endpoint included.
 const END_LIMIT: Duration = Duration::from_millis(150);
@@ -34,18 +34,9 @@ pub struct HostProcess {
 impl HostProcess {
     /// Starts it; its output and its input never block.
     pub fn start() -> io::Result<(Self, File, File)> {
-        // Not by its path, which an upgrade may have given to another version.
-        let mut process = Command::new("/proc/self/exe")
-            .args(["__host", "agent", "none"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            // Out of the terminal's reach: Ctrl-C is the agent's to answer.
-            .process_group(0)
-            .spawn()?;
-        let pipes = process.stdout.take().zip(process.stdin.take());
+        let (process, input, output) = process::start(&["__host", "agent", "none"])?;
         let host = Self { process, ended: None };
-        let (output, input): (ChildStdout, ChildStdin) = pipes.ok_or_else(|| io::Error::other("no pipes"))?;
-        Ok((host, never_blocking(output.into())?, never_blocking(input.into())?))
+        Ok((host, never_blocking(output)?, never_blocking(input)?))
     }
 
     /// Waits until it and all that it started have ended, which they do when
@@ -101,8 +92,8 @@ impl Drop for HostProcess {
     }
 }
 
-fn never_blocking(pipe: OwnedFd) -> io::Result<File> {
+fn never_blocking(pipe: File) -> io::Result<File> {
     let flags = OFlag::from_bits_retain(fcntl(&pipe, FcntlArg::F_GETFL)?);
     fcntl(&pipe, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
-    Ok(File::from(pipe))
+    Ok(pipe)
 }

@@ -21,7 +21,7 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -146,24 +146,9 @@ struct Service {
     share: bool,
     allowance: Allowance,
     ending: Arc<AtomicBool>,
-    served: Arc<AtomicUsize>,
+    /// Held once more for each controller that is served.
+    served: Arc<()>,
     log: Log,
-}
-
-/// One of those that are served; counted until it is dropped.
-struct Counted(Arc<AtomicUsize>);
-
-impl Counted {
-    fn new(served: &Arc<AtomicUsize>) -> Self {
-        served.fetch_add(1, Ordering::AcqRel);
-        Self(Arc::clone(served))
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
-    }
 }
 
 /// A controller that was let in.
@@ -196,7 +181,7 @@ impl Agent {
             log: Log::new(),
         };
         let id = random().ok_or(AgentError::NoRandom)?;
-        let terms = Terms { id, credentials: settings.credentials, served: Arc::clone(&service.served) };
+        let terms = Terms { id, credentials: settings.credentials, served: Arc::downgrade(&service.served) };
         Ok(Self { listeners, addresses, terms, service: Arc::new(service) })
     }
 
@@ -285,10 +270,10 @@ fn listen(address: SocketAddr) -> Result<TcpListener, AgentError> {
 fn admit(service: &Arc<Service>, link: Link, rest: Vec<u8>, peer: SocketAddr) -> io::Result<Served> {
     let bell = Arc::new(Bell::new()?);
     let thread = thread::Builder::new().name("nettoll-serve".to_owned()).stack_size(STACK).spawn({
-        let (service, bell, counted) = (Arc::clone(service), Arc::clone(&bell), Counted::new(&service.served));
+        let (service, bell, served) = (Arc::clone(service), Arc::clone(&bell), Arc::clone(&service.served));
         move || {
             serve(&service, link, &rest, peer, bell);
-            drop(counted);
+            drop(served);
         }
     })?;
     Ok(Served { thread, bell })

@@ -3,8 +3,7 @@
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Weak;
 use std::time::{Duration, Instant};
 
 use model::frame::{Frames, encode};
@@ -36,15 +35,15 @@ pub struct Terms {
     pub id: [u8; 16],
     /// Proofs that it asks for.
     pub credentials: Credentials,
-    /// Number of controllers served now.
-    pub served: Arc<AtomicUsize>,
+    /// Held by the agent, and by each controller that is served now.
+    pub served: Weak<()>,
 }
 
 impl Terms {
     /// Returns why there is no room for another, if so.
     fn full(&self) -> Option<GreetingError> {
         let words = || GreetingError::Busy(format!("{MOST_CONTROLLERS} controllers are here already; try again later"));
-        (self.served.load(Ordering::Acquire) >= MOST_CONTROLLERS).then(words)
+        (self.served.strong_count() > MOST_CONTROLLERS).then(words)
     }
 }
 

@@ -6,9 +6,11 @@ use model::adjust::{AppliedSetting, Wanted};
 use model::cell::on_off;
 use model::plan::Offload;
 
-use super::item::{Item, ItemError, plain};
+use super::item::Item;
 use crate::host::ethtool::{self, Features};
 use crate::host::namespace::Entered;
+use crate::host::plain;
+use crate::refusal::Refusal;
 
 /// Passes over all items: features depend on each other, so that setting
 /// one may undo another that was set before.
@@ -21,49 +23,14 @@ pub trait ChangePermit {
     ///
     /// # Errors
     /// Why it must not be set.
-    fn note(&mut self, item: &Item, before: &str, to: &str) -> Result<(), AdjustError>;
-}
-
-/// A state that could not be reached.
-#[derive(Debug, thiserror::Error)]
-pub enum AdjustError {
-    /// The host is this machine, whose settings are not nettoll's.
-    #[error("setting {0}: this host is not isolated, and without --host-wide nettoll changes nothing outside its own namespaces")]
-    NotIsolated(String),
-    /// Something could not be read or written.
-    #[error(transparent)]
-    Item(#[from] ItemError),
-    /// The system took it and did something else.
-    #[error("{name} did not take effect: asked {asked}, set without an error, got {got}; {remedy}")]
-    Kept {
-        /// The setting, as in an arm.
-        name: String,
-        /// The value asked for.
-        asked: String,
-        /// The value now.
-        got: String,
-        /// Remedy.
-        remedy: &'static str,
-    },
-    /// A value of before could not be set back.
-    #[error("{item} could not be set back to {before}: it is {got}")]
-    NotRestored {
-        /// The item.
-        item: String,
-        /// Its former value.
-        before: String,
-        /// Its value now.
-        got: String,
-    },
-    /// No note could be taken of a change.
-    #[error(transparent)]
-    Journal(#[from] super::journal::JournalError),
+    fn note(&mut self, item: &Item, before: &str, to: &str) -> Result<(), Refusal>;
 }
 
 impl ChangePermit for Entered {
     /// Returns what is changed in a namespace of nettoll's own vanishes with it.
-    fn note(&mut self, item: &Item, _: &str, _: &str) -> Result<(), AdjustError> {
-        if self.is_isolated() { Ok(()) } else { Err(AdjustError::NotIsolated(item.to_string())) }
+    fn note(&mut self, item: &Item, _: &str, _: &str) -> Result<(), Refusal> {
+        let reason = "this host is not isolated, and without --host-wide nettoll changes nothing outside its own namespaces";
+        if self.is_isolated() { Ok(()) } else { Err(Refusal::new(format!("setting {item}"), reason, "")) }
     }
 }
 
@@ -80,9 +47,9 @@ impl Adjuster {
     /// to be already. Everything named is read back.
     ///
     /// # Errors
-    /// See [`AdjustError`]. The next state is reached from wherever this one was
+    /// See [`Refusal`]. The next state is reached from wherever this one was
     /// left.
-    pub fn adjust(&mut self, wanted: &Wanted, permit: &mut dyn ChangePermit) -> Result<Vec<AppliedSetting>, AdjustError> {
+    pub fn adjust(&mut self, wanted: &Wanted, permit: &mut dyn ChangePermit) -> Result<Vec<AppliedSetting>, Refusal> {
         let targets = targets(wanted)?;
         if targets.keys().any(|item| !self.base.contains_key(item)) {
             // What an item was before is not what another left of it.
@@ -101,14 +68,14 @@ impl Adjuster {
             let got = item.read()?;
             // A feature may wait for one that this state turns off.
             if got != *before && !matches!((item, wanted.offloads.is_empty()), (Item::Feature { .. }, false)) {
-                return Err(AdjustError::NotRestored { item: item.to_string(), before: before.clone(), got });
+                return Err(Refusal::new(format!("{item} could not be set back to {before}"), format!("it is {got}"), ""));
             }
         }
         Ok(taken)
     }
 
     /// Sets whatever differs from its target.
-    fn reach(&self, targets: &BTreeMap<Item, String>, permit: &mut dyn ChangePermit) -> Result<(), AdjustError> {
+    fn reach(&self, targets: &BTreeMap<Item, String>, permit: &mut dyn ChangePermit) -> Result<(), Refusal> {
         for _ in 0..PASSES {
             let mut changed = false;
             for (item, target) in targets {
@@ -128,7 +95,7 @@ impl Adjuster {
 }
 
 /// Returns what each item is to be.
-fn targets(wanted: &Wanted) -> Result<BTreeMap<Item, String>, AdjustError> {
+fn targets(wanted: &Wanted) -> Result<BTreeMap<Item, String>, Refusal> {
     let device = &wanted.device;
     let mut targets: BTreeMap<Item, String> =
         wanted.sysctls.iter().map(|(name, value)| (Item::Sysctl(name.clone()), plain(value))).collect();
@@ -136,7 +103,7 @@ fn targets(wanted: &Wanted) -> Result<BTreeMap<Item, String>, AdjustError> {
         targets.insert(Item::Mtu { device: device.clone() }, mtu.to_string());
     }
     if !wanted.offloads.is_empty() {
-        let features = ethtool::features(device).map_err(ItemError::from)?;
+        let features = ethtool::features(device)?;
         for (name, on) in ethtool::wanted(&features, &wanted.offloads) {
             targets.insert(Item::Feature { device: device.clone(), name: name.to_owned() }, on_off(on).to_owned());
         }
@@ -145,7 +112,7 @@ fn targets(wanted: &Wanted) -> Result<BTreeMap<Item, String>, AdjustError> {
 }
 
 /// Everything that is named, as it is now.
-fn verify(wanted: &Wanted) -> Result<Vec<AppliedSetting>, AdjustError> {
+fn verify(wanted: &Wanted) -> Result<Vec<AppliedSetting>, Refusal> {
     let mut taken = Vec::new();
     for (name, value) in &wanted.sysctls {
         let (asked, got) = (plain(value), Item::Sysctl(name.clone()).read()?);
@@ -156,7 +123,7 @@ fn verify(wanted: &Wanted) -> Result<Vec<AppliedSetting>, AdjustError> {
         take(&mut taken, "mtu".to_owned(), mtu.to_string(), got, "ask for an MTU that the device takes")?;
     }
     if !wanted.offloads.is_empty() {
-        let features = ethtool::features(&wanted.device).map_err(ItemError::from)?;
+        let features = ethtool::features(&wanted.device)?;
         for (offload, on) in &wanted.offloads {
             let (name, asked, got) = (format!("offload.{offload}"), on_off(*on).to_owned(), state(&features, *offload, *on));
             let remedy = "the device may not offer it, or it may need another offload (tso needs tx and sg, gso needs sg)";
@@ -170,9 +137,10 @@ fn state(features: &Features, offload: Offload, wanted: bool) -> &'static str {
     on_off(if features.is(offload, wanted) { wanted } else { !wanted })
 }
 
-fn take(taken: &mut Vec<AppliedSetting>, name: String, asked: String, got: String, remedy: &'static str) -> Result<(), AdjustError> {
+fn take(taken: &mut Vec<AppliedSetting>, name: String, asked: String, got: String, remedy: &'static str) -> Result<(), Refusal> {
     if !same(&got, &asked) {
-        return Err(AdjustError::Kept { name, asked, got, remedy });
+        let answer = format!("asked {asked}, set without an error, got {got}");
+        return Err(Refusal::new(format!("{name} did not take effect"), answer, remedy));
     }
     taken.push(AppliedSetting { name, asked, got });
     Ok(())
@@ -196,7 +164,7 @@ fn same(a: &str, b: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{AdjustError, Adjuster, same};
+    use super::{Adjuster, same};
     use crate::host::namespace::{Isolation, enter};
     use model::adjust::Wanted;
 
@@ -217,7 +185,7 @@ mod tests {
         };
         let mut adjuster = Adjuster::default();
         let refused = adjuster.adjust(&wanted("4096 4097 4098"), &mut entered).unwrap_err();
-        assert!(matches!(refused, AdjustError::NotIsolated(_)), "{refused}");
+        assert!(refused.to_string().contains("is not isolated"), "{refused}");
         // What is so already needs no change.
         assert_eq!(adjuster.adjust(&wanted(&now), &mut entered).unwrap()[0].got, now);
     }

@@ -17,12 +17,13 @@ use nix::unistd::Pid;
 use super::adjust::Adjuster;
 use super::item::may_write;
 use crate::host::namespace::Entered;
+use crate::refusal::{Refusal, refused};
 
 /// Carries a command out.
 ///
 /// # Errors
 /// What was tried, what the system answered, what to do.
-pub fn carry_out(command: ArmRequest, adjuster: &mut Adjuster, entered: &mut Entered) -> Result<FromHost, Box<dyn std::error::Error>> {
+pub fn carry_out(command: ArmRequest, adjuster: &mut Adjuster, entered: &mut Entered) -> Result<FromHost, Refusal> {
     Ok(match command {
         ArmRequest::Look { sysctls } => FromHost::Arm(ArmReply::NotOwn(sysctls.into_iter().filter_map(not_own).collect())),
         ArmRequest::Adjust(wanted) => FromHost::Arm(ArmReply::Adjusted(adjuster.adjust(&wanted, entered)?)),
@@ -31,7 +32,9 @@ pub fn carry_out(command: ArmRequest, adjuster: &mut Adjuster, entered: &mut Ent
             FromHost::Done
         }
         ArmRequest::Version { tool } => FromHost::Arm(ArmReply::Version(tool_version(&tool)?)),
-        ArmRequest::Start { .. } => return Err("start an endpoint: that is the host process's own to do (a fault of the program)".into()),
+        ArmRequest::Start { .. } => {
+            return Err(Refusal::new("start an endpoint", "that is the host process's own to do (a fault of the program)", ""));
+        }
     })
 }
 
@@ -51,46 +54,13 @@ const KEPT: usize = 2_000;
 /// Interval at which it is looked after. Nothing is measured meanwhile.
 const STEP: Duration = Duration::from_millis(2);
 
-/// A command that failed.
-#[derive(Debug, thiserror::Error)]
-pub enum CommandError {
-    /// It could not be started.
-    #[error("running `{command}` (sh -c): {answer}")]
-    Start {
-        /// The command.
-        command: String,
-        /// Answer of the system.
-        answer: io::Error,
-    },
-    /// It ended with a failure.
-    #[error("the command `{command}` failed ({status}){said}")]
-    Failed {
-        /// The command.
-        command: String,
-        /// Its end.
-        status: String,
-        /// Its standard error.
-        said: String,
-    },
-    /// It did not end in time and was killed, with what it started.
-    #[error("the command `{command}` was not over after {limit:?} and was killed{said}")]
-    OverTime {
-        /// The command.
-        command: String,
-        /// Time waited.
-        limit: Duration,
-        /// Its standard error.
-        said: String,
-    },
-}
-
 /// Runs a command to its end, as this process's user and in its namespaces.
 /// What it starts in the background is not waited for.
 ///
 /// # Errors
-/// See [`CommandError`].
-pub fn run_command(command: &str, environment: &[(String, String)], limit: Duration) -> Result<(), CommandError> {
-    let failed = |answer| CommandError::Start { command: command.to_owned(), answer };
+/// See [`Refusal`].
+pub fn run_command(command: &str, environment: &[(String, String)], limit: Duration) -> Result<(), Refusal> {
+    let failed = |answer: io::Error| Refusal::new(format!("running `{command}` (sh -c)"), answer, "");
     let mut process = Command::new("sh")
         .args(["-c", command])
         .envs(environment.iter().map(|(name, value)| (name, value)))
@@ -112,10 +82,12 @@ pub fn run_command(command: &str, environment: &[(String, String)], limit: Durat
         let words = hear(&mut said, &mut kept);
         match status {
             Some(status) if status.success() => return Ok(()),
-            Some(status) => return Err(CommandError::Failed { command: command.to_owned(), status: describe(status), said: words }),
+            Some(status) => {
+                return Err(Refusal::new(format!("the command `{command}` failed ({})", describe(status)), words, ""));
+            }
             None if Instant::now() >= deadline => {
                 end(&mut process);
-                return Err(CommandError::OverTime { command: command.to_owned(), limit, said: words });
+                return Err(Refusal::new(format!("the command `{command}` was not over after {limit:?} and was killed"), words, ""));
             }
             None => std::thread::sleep(STEP),
         }
@@ -129,8 +101,7 @@ fn hear(pipe: &mut Option<File>, kept: &mut Vec<u8>) -> String {
         let room = KEPT.saturating_sub(kept.len());
         kept.extend_from_slice(&buffer[..read.min(room)]);
     }
-    let words = String::from_utf8_lossy(kept).trim().to_owned();
-    if words.is_empty() { words } else { format!(": {words}") }
+    String::from_utf8_lossy(kept).trim().to_owned()
 }
 
 fn describe(status: ExitStatus) -> String {
@@ -152,41 +123,22 @@ fn end(process: &mut Child) {
 /// First word that every nettoll says of itself.
 const NAME: &str = "nettoll ";
 
-/// A program that is no nettoll that could be used.
-#[derive(Debug, thiserror::Error)]
-pub enum ToolError {
-    /// It cannot be run.
-    #[error("running `{path} -V`: {answer}; tool= takes the path of a nettoll, as seen from where this one was started")]
-    Run {
-        /// Its path.
-        path: String,
-        /// Answer of the system.
-        answer: io::Error,
-    },
-    /// It is something else.
-    #[error("{path} is no nettoll: asked for its version it ended with {status} and said '{said}'")]
-    NotNettoll {
-        /// Its path.
-        path: String,
-        /// Its end.
-        status: String,
-        /// The first of what it said.
-        said: String,
-    },
-}
-
 /// The version that a program says it is, such as `0.1.0 (0123456789ab)`.
 ///
 /// # Errors
-/// See [`ToolError`].
-pub fn tool_version(path: &str) -> Result<String, ToolError> {
+/// See [`Refusal`].
+pub fn tool_version(path: &str) -> Result<String, Refusal> {
     let asked = Command::new(path).arg("-V").stdin(Stdio::null()).stderr(Stdio::null()).output();
-    let output = asked.map_err(|answer| ToolError::Run { path: path.to_owned(), answer })?;
+    let remedy = "tool= takes the path of a nettoll, as seen from where this one was started";
+    let output = asked.map_err(refused(format!("running `{path} -V`"), remedy))?;
     let said = String::from_utf8_lossy(&output.stdout);
     let line: String = said.lines().next().unwrap_or_default().chars().take(120).collect();
     match line.strip_prefix(NAME) {
         Some(version) if output.status.success() => Ok(version.to_owned()),
-        _ => Err(ToolError::NotNettoll { path: path.to_owned(), status: output.status.to_string(), said: line }),
+        _ => {
+            let answer = format!("asked for its version it ended with {} and said '{line}'", output.status);
+            Err(Refusal::new(format!("{path} is no nettoll"), answer, ""))
+        }
     }
 }
 

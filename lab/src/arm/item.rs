@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::host::{ethtool, link};
+use crate::host::{ethtool, link, plain, sysctl_file};
+use crate::refusal::{Refusal, refused};
 
 /// The longest value that is read.
 const LONGEST: usize = 64 << 10;
@@ -32,51 +33,16 @@ pub enum Item {
     },
 }
 
-/// An item that could not be read or written.
-#[derive(Debug, thiserror::Error)]
-pub enum ItemError {
-    /// A sysctl's file.
-    #[error("{step} {name} ({}): {answer}", path.display())]
-    Sysctl {
-        /// The attempt.
-        step: &'static str,
-        /// Its name.
-        name: String,
-        /// Its file.
-        path: PathBuf,
-        /// Answer of the system.
-        answer: io::Error,
-    },
-    /// A name that would lead out of `/proc/sys`, or nowhere.
-    #[error("'{0}' is no name of a sysctl: write its parts with points, such as net.ipv4.tcp_wmem")]
-    BadName(String),
-    /// A device.
-    #[error(transparent)]
-    Link(#[from] link::LinkError),
-    /// A device's features.
-    #[error(transparent)]
-    Offload(#[from] ethtool::OffloadError),
-    /// The device has no such feature, or the value is none that the item takes.
-    #[error("{item} cannot be {value}")]
-    Value {
-        /// The item.
-        item: String,
-        /// The value.
-        value: String,
-    },
-}
-
 impl Item {
     /// Its value now. Blanks between the parts of a value are single spaces.
     ///
     /// # Errors
-    /// See [`ItemError`].
-    pub fn read(&self) -> Result<String, ItemError> {
+    /// See [`Refusal`].
+    pub fn read(&self) -> Result<String, Refusal> {
         match self {
             Self::Sysctl(name) => {
                 let path = path(name)?;
-                let refused = |answer| ItemError::Sysctl { step: "reading", name: name.clone(), path: path.clone(), answer };
-                let mut bytes = fs::read(&path).map_err(refused)?;
+                let mut bytes = fs::read(&path).map_err(refused(step("reading", name, &path), ""))?;
                 bytes.truncate(LONGEST);
                 Ok(plain(&String::from_utf8_lossy(&bytes)))
             }
@@ -92,28 +58,29 @@ impl Item {
     /// Sets it. Whether it took effect, only reading it tells.
     ///
     /// # Errors
-    /// See [`ItemError`].
-    pub fn write(&self, value: &str) -> Result<(), ItemError> {
+    /// See [`Refusal`].
+    pub fn write(&self, value: &str) -> Result<(), Refusal> {
         match self {
             Self::Sysctl(name) => {
                 let path = path(name)?;
                 let written = File::options().write(true).open(&path).and_then(|mut file| file.write_all(value.as_bytes()));
-                written.map_err(|answer| ItemError::Sysctl { step: "setting", name: name.clone(), path, answer })
+                written.map_err(refused(step("setting", name, &path), ""))
             }
-            Self::Mtu { device } => Ok(link::set_mtu(device, value.parse().map_err(|_| self.no_value(value))?)?),
+            Self::Mtu { device } => link::set_mtu(device, value.parse().map_err(|_| self.no_value(value))?),
             Self::Feature { device, name } => {
                 let on = match value {
                     "on" => true,
                     "off" => false,
                     _ => return Err(self.no_value(value)),
                 };
-                Ok(ethtool::set_features(device, &[(name, on)])?)
+                ethtool::set_features(device, &[(name, on)])
             }
         }
     }
 
-    fn no_value(&self, value: &str) -> ItemError {
-        ItemError::Value { item: self.to_string(), value: value.to_owned() }
+    /// The device has no such feature, or the value is none that the item takes.
+    fn no_value(&self, value: &str) -> Refusal {
+        Refusal::new(format!("{self} cannot be {value}"), "", "")
     }
 
     /// Returns how somebody sets it by hand.
@@ -129,26 +96,29 @@ impl Item {
 /// Returns whether this process may write a sysctl; nothing is written.
 ///
 /// # Errors
-/// See [`ItemError`].
-pub fn may_write(name: &str) -> Result<(), ItemError> {
+/// See [`Refusal`].
+pub fn may_write(name: &str) -> Result<(), Refusal> {
     let path = path(name)?;
     let opened = File::options().write(true).open(&path);
-    opened.map(drop).map_err(|answer| ItemError::Sysctl { step: "opening", name: name.to_owned(), path, answer })
+    opened.map(drop).map_err(refused(step("opening", name, &path), ""))
+}
+
+fn step(step: &str, name: &str, path: &Path) -> String {
+    format!("{step} {name} ({})", path.display())
 }
 
 /// The file of a sysctl.
-pub fn path(name: &str) -> Result<PathBuf, ItemError> {
+pub fn path(name: &str) -> Result<PathBuf, Refusal> {
     let safe = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
     match name.split('.').all(safe) {
-        true => Ok(PathBuf::from("/proc/sys").join(name.replace('.', "/"))),
-        false => Err(ItemError::BadName(name.chars().take(200).collect())),
+        true => Ok(sysctl_file(name).into()),
+        // It would lead out of `/proc/sys`, or nowhere.
+        false => {
+            let name: String = name.chars().take(200).collect();
+            let remedy = "write its parts with points, such as net.ipv4.tcp_wmem";
+            Err(Refusal::new(format!("'{name}' is no name of a sysctl"), remedy, ""))
+        }
     }
-}
-
-/// A value with single spaces between its parts, so that what the kernel
-/// prints with tabs can be compared with what somebody wrote.
-pub fn plain(value: &str) -> String {
-    value.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 impl fmt::Display for Item {
@@ -165,7 +135,7 @@ impl fmt::Display for Item {
 mod tests {
     use proptest::prelude::{any, prop_assert, proptest};
 
-    use super::{Item, ItemError, path};
+    use super::{Item, path};
 
     #[test]
     fn a_value_is_read_with_single_spaces() {
@@ -179,8 +149,8 @@ mod tests {
     #[test]
     fn a_value_that_an_item_cannot_take_is_refused_before_anything_is_done() {
         let feature = Item::Feature { device: "lo".to_owned(), name: "rx-gro".to_owned() };
-        assert!(matches!(feature.write("maybe"), Err(ItemError::Value { .. })));
-        assert!(matches!(Item::Mtu { device: "lo".to_owned() }.write("-1"), Err(ItemError::Value { .. })));
+        assert!(feature.write("maybe").unwrap_err().to_string().ends_with(" cannot be maybe"));
+        assert!(Item::Mtu { device: "lo".to_owned() }.write("-1").unwrap_err().to_string().ends_with(" cannot be -1"));
     }
 
     proptest! {

@@ -13,6 +13,7 @@ use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 
 use super::item::Item;
+use crate::refusal::{self, Refusal};
 
 /// The version of a journal.
 const FORMAT: u32 = 1;
@@ -20,38 +21,6 @@ const FORMAT: u32 = 1;
 const ENDING: &str = "journal";
 /// No journal is read beyond this.
 const LARGEST: u64 = 16 << 20;
-
-/// A journal that could not be kept.
-#[derive(Debug, thiserror::Error)]
-pub enum JournalError {
-    /// Nobody knows where.
-    #[error("there is no place for the journal of host-wide changes: neither XDG_STATE_HOME nor HOME is an absolute path; set one of them")]
-    NoPlace,
-    /// The system refused.
-    #[error("{step} {}: {answer}; host-wide changes need a journal that lasts: set XDG_STATE_HOME to a directory that you can write", path.display())]
-    Refused {
-        /// The attempt.
-        step: &'static str,
-        /// With which file.
-        path: PathBuf,
-        /// Answer of the system.
-        answer: io::Error,
-    },
-    /// Somebody else changes this machine.
-    #[error("another study changes settings of this machine at this time (process {pid}, journal {}); wait for its end", path.display())]
-    InUse {
-        /// Its guard.
-        pid: u32,
-        /// Its journal.
-        path: PathBuf,
-    },
-    /// Changes of an earlier study are still there.
-    #[error("changes of an earlier study could not be undone (journal {}); undo them by hand, then remove that file", path.display())]
-    Left {
-        /// Its journal.
-        path: PathBuf,
-    },
-}
 
 /// The first line of a journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,6 +42,17 @@ struct Line {
     to: String,
 }
 
+fn refused(step: &str, path: &Path) -> impl FnOnce(io::Error) -> Refusal {
+    let remedy = "host-wide changes need a journal that lasts: set XDG_STATE_HOME to a directory that you can write";
+    refusal::refused(format!("{step} {}", path.display()), remedy)
+}
+
+/// Somebody else changes this machine.
+fn in_use(pid: u32, path: &Path) -> Refusal {
+    let tried = "another study changes settings of this machine at this time";
+    Refusal::new(format!("{tried} (process {pid}, journal {})", path.display()), "", "wait for its end")
+}
+
 /// A journal that is being written. Its lock says that somebody undoes what is in it.
 #[derive(Debug)]
 pub struct Journal {
@@ -83,27 +63,31 @@ pub struct Journal {
 /// Returns where journals are: `$XDG_STATE_HOME/nettoll`, or `~/.local/state/nettoll`.
 ///
 /// # Errors
-/// [`JournalError::NoPlace`].
-pub fn directory() -> Result<PathBuf, JournalError> {
+/// Neither variable is an absolute path.
+pub fn directory() -> Result<PathBuf, Refusal> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || absolute("HOME").map(|home| home.join(".local/state"));
-    absolute("XDG_STATE_HOME").or_else(home).map(|state| state.join("nettoll")).ok_or(JournalError::NoPlace)
+    absolute("XDG_STATE_HOME").or_else(home).map(|state| state.join("nettoll")).ok_or_else(|| {
+        let tried = "there is no place for the journal of host-wide changes";
+        Refusal::new(tried, "neither XDG_STATE_HOME nor HOME is an absolute path", "set one of them")
+    })
 }
 
 impl Journal {
     /// Begins a journal.
     ///
     /// # Errors
-    /// See [`JournalError`]: among them that of another study there is one already.
-    pub fn create(directory: &Path) -> Result<Self, JournalError> {
-        let refused = |step, path: &Path| {
-            let path = path.to_owned();
-            move |answer| JournalError::Refused { step, path, answer }
-        };
+    /// See [`Refusal`]: among them that of another study there is one already.
+    pub fn create(directory: &Path) -> Result<Self, Refusal> {
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(refused("make the directory", directory))?;
         if let Some(path) = journals(directory).into_iter().next() {
             let pid = read(&path).ok().flatten().map_or(0, |(head, _)| head.pid);
-            return Err(if is_held(&path) { JournalError::InUse { pid, path } } else { JournalError::Left { path } });
+            return Err(if is_held(&path) {
+                in_use(pid, &path)
+            } else {
+                let tried = format!("changes of an earlier study could not be undone (journal {})", path.display());
+                Refusal::new(tried, "", "undo them by hand, then remove that file")
+            });
         }
         let path = directory.join(format!("{}.{ENDING}", std::process::id()));
         let file = File::options().append(true).create_new(true).mode(0o600).open(&path).map_err(refused("make the journal", &path))?;
@@ -113,7 +97,7 @@ impl Journal {
         let others = journals(directory).into_iter().filter(|other| *other != journal.path);
         if let Some(other) = others.into_iter().next() {
             journal.finish()?;
-            return Err(JournalError::InUse { pid: 0, path: other });
+            return Err(in_use(0, &other));
         }
         // The name, too, has to be there after a power cut.
         let synced = File::open(directory).and_then(|directory| directory.sync_all());
@@ -121,19 +105,18 @@ impl Journal {
         Ok(journal)
     }
 
-    fn append(&mut self, line: &impl Serialize) -> Result<(), JournalError> {
-        let refused = |step, answer| JournalError::Refused { step, path: self.path.clone(), answer };
-        let mut text = serde_json::to_vec(line).map_err(|error| refused("write to", error.into()))?;
+    fn append(&mut self, line: &impl Serialize) -> Result<(), Refusal> {
+        let mut text = serde_json::to_vec(line).map_err(io::Error::from).map_err(refused("write to", &self.path))?;
         text.push(b'\n');
-        (&*self.file).write_all(&text).map_err(|answer| refused("write to", answer))?;
-        self.file.sync_data().map_err(|answer| refused("sync", answer))
+        (&*self.file).write_all(&text).map_err(refused("write to", &self.path))?;
+        self.file.sync_data().map_err(refused("sync", &self.path))
     }
 
     /// Notes a change that is about to be made; on the disk when this returns.
     ///
     /// # Errors
     /// What the system refused.
-    pub fn note(&mut self, item: &Item, before: &str, to: &str) -> Result<(), JournalError> {
+    pub fn note(&mut self, item: &Item, before: &str, to: &str) -> Result<(), Refusal> {
         self.append(&Line { item: item.clone(), before: before.to_owned(), to: to.to_owned() })
     }
 
@@ -141,8 +124,8 @@ impl Journal {
     ///
     /// # Errors
     /// What the system refused.
-    pub fn finish(self) -> Result<(), JournalError> {
-        fs::remove_file(&self.path).map_err(|answer| JournalError::Refused { step: "remove", path: self.path, answer })
+    pub fn finish(self) -> Result<(), Refusal> {
+        fs::remove_file(&self.path).map_err(refused("remove", &self.path))
     }
 
     /// Its path.
@@ -311,7 +294,7 @@ mod tests {
     use std::fs;
     use std::io::Write;
 
-    use super::{ENDING, Head, Item, Journal, JournalError, Line, Recovered, boot_id, namespace, recover};
+    use super::{ENDING, Head, Item, Journal, Line, Recovered, boot_id, namespace, recover};
 
     /// An item that is as it was: a journal of it changes nothing of this machine.
     fn harmless() -> (Item, String) {
@@ -338,7 +321,11 @@ mod tests {
         let (item, now) = harmless();
         journal.note(&item, &now, "1 2 3").unwrap();
         assert_eq!(recover(directory.path()), Recovered::default());
-        assert!(matches!(Journal::create(directory.path()), Err(JournalError::InUse { pid, .. }) if pid == std::process::id()));
+        let refused = Journal::create(directory.path()).unwrap_err().to_string();
+        assert!(
+            refused.starts_with(&format!("another study changes settings of this machine at this time (process {},", std::process::id())),
+            "{refused}"
+        );
         journal.finish().unwrap();
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     }
@@ -379,7 +366,7 @@ mod tests {
             written(directory.path(), &head, std::slice::from_ref(line), rest);
             let recovered = recover(directory.path());
             assert!(recovered.undone.is_empty() && recovered.left.len() == 1 && recovered.left[0].contains(&says), "{says}: {recovered:?}");
-            assert!(matches!(Journal::create(directory.path()), Err(JournalError::Left { .. })));
+            assert!(Journal::create(directory.path()).unwrap_err().to_string().starts_with("changes of an earlier study"));
         }
     }
 }

@@ -24,10 +24,11 @@ use model::socket_option::OptionName;
 use model::warning::Warning;
 use model::{Arm, Cell, Plan, Role};
 
+use crate::refusal::Refusal;
 use crate::remote::HostError;
 use crate::session::Session;
 
-use guard::{Guard, GuardError};
+use guard::Guard;
 
 pub use adjust::Adjuster;
 
@@ -39,7 +40,7 @@ pub enum ArmError {
     Trial(#[from] HostError),
     /// Nothing of the machine can be changed any more.
     #[error(transparent)]
-    Guard(GuardError),
+    Guard(Refusal),
     /// The user has to allow it first.
     #[error(
         "{what} would be changed on this machine, for every program on it: {why}; leave it out, or give --host-wide, \
@@ -116,11 +117,11 @@ impl ArmController {
     ) -> Result<(Cell, Vec<AppliedSetting>), ArmError> {
         let cell = plan.cell_in(&plan.cells[slot.cell], slot.arm).map_err(|error| refused("the plan", error))?;
         let mut taken = if self.changes { self.adjust(session, slot.arm, &cell, swapped)? } else { Vec::new() };
-        let Some(around) = self.arms.get(slot.arm) else { return Ok((cell, taken)) };
-        if let Some(tool) = &around.tool {
+        let Some(settings) = self.arms.get(slot.arm) else { return Ok((cell, taken)) };
+        if let Some(tool) = &settings.tool {
             taken.push(version(session, tool)?);
         }
-        if let Some(command) = &around.before {
+        if let Some(command) = &settings.before {
             run(session, command, plan, slot, &cell, swapped)?;
         }
         Ok((cell, taken))
@@ -131,7 +132,7 @@ impl ArmController {
     /// # Errors
     /// See [`ArmError`].
     pub fn conclude(&self, session: &mut Session, plan: &Plan, slot: Slot, swapped: bool) -> Result<(), ArmError> {
-        let Some(command) = self.arms.get(slot.arm).and_then(|around| around.after.as_ref()) else { return Ok(()) };
+        let Some(command) = self.arms.get(slot.arm).and_then(|settings| settings.after.as_ref()) else { return Ok(()) };
         let cell = plan.cell_in(&plan.cells[slot.cell], slot.arm).map_err(|error| refused("the plan", error))?;
         run(session, command, plan, slot, &cell, swapped)
     }
@@ -139,11 +140,11 @@ impl ArmController {
     /// Sets what differs, and what no trial wants any more back.
     fn adjust(&mut self, session: &mut Session, arm: usize, cell: &Cell, swapped: bool) -> Result<Vec<AppliedSetting>, ArmError> {
         let none = HostSettings::default();
-        let around = self.arms.get(arm).unwrap_or(&none);
+        let settings = self.arms.get(arm).unwrap_or(&none);
         let device = session.place(Role::Sender, swapped).device(cell.family).to_owned();
         let is_common = |name: &String| self.machine || self.common.contains(name);
-        let (common, own) = around.sysctls.clone().into_iter().partition(|(name, _)| is_common(name));
-        let all = Wanted { device, mtu: around.mtu, offloads: cell.offloads.clone(), sysctls: own };
+        let (common, own) = settings.sysctls.clone().into_iter().partition(|(name, _)| is_common(name));
+        let all = Wanted { device, mtu: settings.mtu, offloads: cell.offloads.clone(), sysctls: own };
         let mut taken = Vec::new();
         if self.machine {
             taken.extend(self.adjust_machine(&Wanted { sysctls: common, ..all })?);
@@ -177,10 +178,7 @@ impl ArmController {
             (None, true) => return Ok(Vec::new()),
             (none, false) => none.insert(Guard::start().map_err(ArmError::Guard)?),
         };
-        guard.adjust(wanted).map_err(|error| match error {
-            GuardError::Refused(error) => ArmError::Trial(refused("this machine", error)),
-            lost => ArmError::Guard(lost),
-        })
+        guard.adjust(wanted)
     }
 }
 

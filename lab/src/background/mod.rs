@@ -11,32 +11,10 @@ mod traffic;
 use model::condition::{BackgroundReply, BackgroundRequest};
 
 use crate::host::namespace::Entered;
-use crate::load::{Load, LoadError};
+use crate::load::Load;
+use crate::refusal::Refusal;
 
-pub use schedule::ScheduleError;
-pub use softirq::SoftirqError;
-pub use traffic::TrafficError;
 use traffic::{Sink, Source};
-
-/// Failure to bring a condition about.
-#[derive(Debug, thiserror::Error)]
-pub enum BackgroundError {
-    /// A load did not start, or ended.
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    /// Other traffic did not start, or ended.
-    #[error(transparent)]
-    Traffic(#[from] TrafficError),
-    /// The endpoint could not be scheduled so.
-    #[error(transparent)]
-    Schedule(#[from] ScheduleError),
-    /// Packets could not be steered.
-    #[error(transparent)]
-    Softirq(#[from] SoftirqError),
-    /// The controller and this host have lost step.
-    #[error("{0} (a fault of the controller)")]
-    OutOfTurn(&'static str),
-}
 
 /// Load and traffic of a host next to its endpoint.
 #[derive(Debug, Default)]
@@ -51,13 +29,8 @@ impl Background {
     /// one runs, is this process.
     ///
     /// # Errors
-    /// See [`BackgroundError`].
-    pub fn carry_out(
-        &mut self,
-        command: BackgroundRequest,
-        entered: &Entered,
-        endpoint: Option<u32>,
-    ) -> Result<BackgroundReply, BackgroundError> {
+    /// See [`Refusal`].
+    pub fn carry_out(&mut self, command: BackgroundRequest, entered: &Entered, endpoint: Option<u32>) -> Result<BackgroundReply, Refusal> {
         match command {
             BackgroundRequest::Load { units, cpus } => {
                 // Ended first: two loads would be one too many.
@@ -66,7 +39,7 @@ impl Background {
                 Ok(BackgroundReply::Done)
             }
             BackgroundRequest::Unload => {
-                let load = self.load.take().ok_or(BackgroundError::OutOfTurn("end a load: none is running"))?;
+                let load = self.load.take().ok_or_else(|| out_of_turn("end a load: none is running"))?;
                 Ok(BackgroundReply::Load(load.stop()?))
             }
             BackgroundRequest::Sink { at, device, avoid } => {
@@ -86,10 +59,10 @@ impl Background {
                     Ok(BackgroundReply::Traffic(source.stop()?))
                 }
                 (None, Some(sink)) => Ok(BackgroundReply::Traffic(sink.close()?)),
-                (None, None) => Err(BackgroundError::OutOfTurn("end other traffic: there is none")),
+                (None, None) => Err(out_of_turn("end other traffic: there is none")),
             },
             BackgroundRequest::Schedule(priority) => {
-                let endpoint = endpoint.ok_or(BackgroundError::OutOfTurn("schedule an endpoint: none is running"))?;
+                let endpoint = endpoint.ok_or_else(|| out_of_turn("schedule an endpoint: none is running"))?;
                 schedule::schedule(endpoint, priority)?;
                 Ok(BackgroundReply::Done)
             }
@@ -99,4 +72,9 @@ impl Background {
             }
         }
     }
+}
+
+/// The controller and this host have lost step.
+fn out_of_turn(words: &str) -> Refusal {
+    Refusal::new(format!("{words} (a fault of the controller)"), "", "")
 }

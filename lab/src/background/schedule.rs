@@ -1,60 +1,34 @@
 //! Scheduling of the endpoint of a trial.
 
-use std::{fs, io};
+use std::fs;
 
 use engine::scheduling;
 use model::condition::Priority;
 
-/// A priority that an endpoint could not be given.
-#[derive(Debug, thiserror::Error)]
-pub enum ScheduleError {
-    /// The system refused it.
-    #[error(
-        "priority {asked} of the endpoint ({call}): {answer}; run nettoll as root (or with CAP_SYS_NICE), raise the limit (ulimit -e for \
-         nice values, ulimit -r for rt), or leave it out"
-    )]
-    Refused {
-        /// The value asked for.
-        asked: Priority,
-        /// The call.
-        call: &'static str,
-        /// Answer of the system.
-        answer: io::Error,
-    },
-    /// The endpoint's threads, or their scheduling, could not be read.
-    #[error("reading how the endpoint is scheduled (process {process}): {answer}; did something kill it?")]
-    Unread {
-        /// The endpoint.
-        process: u32,
-        /// Answer of the system.
-        answer: io::Error,
-    },
-    /// The system took it and did something else.
-    #[error("priority did not take effect: asked {asked}, set without an error, got {got}; leave it out")]
-    Kept {
-        /// The value asked for.
-        asked: Priority,
-        /// Priority of a thread.
-        got: Priority,
-    },
-}
+use crate::refusal::{Refusal, refused};
 
 /// Has every thread of a process scheduled so, and with them those that it will
 /// start; reads it back.
 ///
 /// # Errors
-/// See [`ScheduleError`].
-pub fn schedule(process: u32, asked: Priority) -> Result<(), ScheduleError> {
-    let unread = |answer| ScheduleError::Unread { process, answer };
+/// See [`Refusal`].
+pub fn schedule(process: u32, asked: Priority) -> Result<(), Refusal> {
+    let unread = |answer: std::io::Error| {
+        Refusal::new(format!("reading how the endpoint is scheduled (process {process})"), answer, "did something kill it?")
+    };
     let mut threads = Vec::new();
     for entry in fs::read_dir(format!("/proc/{process}/task")).map_err(unread)? {
         threads.extend(entry.map_err(unread)?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()));
     }
     for thread in threads {
-        scheduling::set(thread, asked).map_err(|answer| ScheduleError::Refused { asked, call: call(asked), answer })?;
+        scheduling::set(thread, asked).map_err(refused(
+            format!("priority {asked} of the endpoint ({})", call(asked)),
+            "run nettoll as root (or with CAP_SYS_NICE), raise the limit (ulimit -e for nice values, ulimit -r for rt), or leave it out",
+        ))?;
         let got = scheduling::read(thread).map_err(unread)?;
         if got != asked && asked != Priority::Usual {
-            return Err(ScheduleError::Kept { asked, got });
+            let got = format!("asked {asked}, set without an error, got {got}");
+            return Err(Refusal::new("priority did not take effect", got, "leave it out"));
         }
     }
     Ok(())
@@ -71,7 +45,7 @@ const fn call(priority: Priority) -> &'static str {
 mod tests {
     use std::process::Command;
 
-    use super::{ScheduleError, schedule};
+    use super::schedule;
     use model::condition::Priority;
 
     #[test]
@@ -87,6 +61,6 @@ mod tests {
             assert!(words.starts_with("priority rt:1 of the endpoint (sched_setscheduler SCHED_FIFO): Operation not permitted"), "{words}");
         }
         let gone = schedule(process.id(), Priority::Nice(19));
-        assert!(matches!(gone, Err(ScheduleError::Unread { .. })), "{gone:?}");
+        assert!(gone.unwrap_err().to_string().starts_with("reading how the endpoint is scheduled"));
     }
 }

@@ -8,7 +8,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 
 use nix::errno::Errno;
@@ -16,88 +16,49 @@ use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 
 use crate::host::namespace::Entered;
+use crate::refusal::Refusal;
 
 /// The longest mask that is read: that of 8,192 CPUs has some 2,300 characters.
 const LONGEST: usize = 16 << 10;
 /// CPUs of one word of a mask.
 const WORD: u32 = 32;
 
-/// Packets that are not handled where they should be.
-#[derive(Debug, thiserror::Error)]
-pub enum SoftirqError {
-    /// The host is this machine, whose devices are not nettoll's.
-    #[error(
-        "having packets of '{0}' handled on another CPU: this host is not isolated, and nettoll changes nothing outside its own namespaces; \
-         run as root, or leave the placement out"
-    )]
-    NotIsolated(String),
-    /// No sysfs of the host's own.
-    #[error("{step}: the system answered {errno}; run as root on a machine that allows mounts, or leave the placement out")]
-    NoSysfs {
-        /// The attempt.
-        step: &'static str,
-        /// Answer of the system.
-        errno: Errno,
-    },
-    /// The device has no such file, or it cannot be written.
-    #[error("{step} {}: {answer}; {}", path.display(), remedy(answer))]
-    File {
-        /// The attempt.
-        step: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// Answer of the system.
-        answer: io::Error,
-    },
-    /// The system took it and did something else.
-    #[error(
-        "the CPU for packets of '{device}' did not take effect: asked {asked}, set without an error, got {got}; leave the placement out"
-    )]
-    Kept {
-        /// The device.
-        device: String,
-        /// The mask that was asked.
-        asked: String,
-        /// The value now.
-        got: String,
-    },
-    /// No thread to do it in.
-    #[error("starting a thread: {0}; raise the limit on processes (ulimit -u)")]
-    NoThread(io::Error),
-}
-
-fn remedy(answer: &io::Error) -> &'static str {
-    match answer.raw_os_error().map(Errno::from_raw) {
+fn refused_file(step: &str, path: &Path, answer: &io::Error) -> Refusal {
+    let remedy = match answer.raw_os_error().map(Errno::from_raw) {
         Some(Errno::EPERM | Errno::EACCES) => {
             "the kernel lets only the machine's root steer packets: run as root, or leave the placement out"
         }
         Some(Errno::ENOENT) => "a kernel without CONFIG_RPS has none: leave the placement out",
         Some(Errno::EINVAL) => "the CPU may be kept from such work (isolcpus, nohz_full): bind the ends elsewhere (--cpu)",
         _ => "leave the placement out",
-    }
+    };
+    Refusal::new(format!("{step} {}", path.display()), answer, remedy)
 }
 
 /// Has packets that `device` receives handled on `cpu`, or as usual, and reads
 /// it back.
 ///
 /// # Errors
-/// See [`SoftirqError`].
-pub fn steer(entered: &Entered, device: &str, cpu: Option<u32>) -> Result<(), SoftirqError> {
-    if !entered.is_isolated() {
-        return Err(SoftirqError::NotIsolated(device.to_owned()));
-    }
+/// See [`Refusal`].
+pub fn steer(entered: &Entered, device: &str, cpu: Option<u32>) -> Result<(), Refusal> {
+    entered.guard(format!("having packets of '{device}' handled on another CPU"), "run as root, or leave the placement out")?;
     let name = device.to_owned();
     let apart = thread::Builder::new().spawn(move || mount_sysfs().and_then(|sysfs| steer_in(sysfs, &name, cpu)));
-    let ended = apart.map_err(SoftirqError::NoThread)?.join();
-    ended.unwrap_or_else(|_| Err(SoftirqError::NoThread(io::Error::other("it panicked"))))
+    let no_thread = |answer| Refusal::new("starting a thread", answer, "raise the limit on processes (ulimit -u)");
+    apart.map_err(no_thread)?.join().unwrap_or_else(|_| Err(no_thread(io::Error::other("it panicked"))))
 }
 
 /// Lays a sysfs of this thread's network namespace over the machine's, for this
 /// thread alone.
-fn mount_sysfs() -> Result<&'static Path, SoftirqError> {
+fn mount_sysfs() -> Result<&'static Path, Refusal> {
     const NOTHING: Option<&str> = None;
     const PLACE: &str = "/sys";
-    let refused = |step| move |errno| SoftirqError::NoSysfs { step, errno };
+    let refused = |step: &'static str| {
+        move |errno: Errno| {
+            let remedy = "run as root on a machine that allows mounts, or leave the placement out";
+            Refusal::new(step, format!("the system answered {errno}"), remedy)
+        }
+    };
     unshare(CloneFlags::CLONE_NEWNS).map_err(refused("making a mount namespace (unshare CLONE_NEWNS)"))?;
     mount(NOTHING, "/", NOTHING, MsFlags::MS_REC | MsFlags::MS_PRIVATE, NOTHING).map_err(refused("making mounts private (mount)"))?;
     let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
@@ -105,9 +66,9 @@ fn mount_sysfs() -> Result<&'static Path, SoftirqError> {
     Ok(Path::new(PLACE))
 }
 
-fn steer_in(sysfs: &Path, device: &str, cpu: Option<u32>) -> Result<(), SoftirqError> {
+fn steer_in(sysfs: &Path, device: &str, cpu: Option<u32>) -> Result<(), Refusal> {
     let queues = sysfs.join("class/net").join(device).join("queues");
-    let listing = |answer| SoftirqError::File { step: "listing", path: queues.clone(), answer };
+    let listing = |answer| refused_file("listing", &queues, &answer);
     let mut files = Vec::new();
     for entry in fs::read_dir(&queues).map_err(listing)? {
         let name = entry.map_err(listing)?.file_name();
@@ -116,17 +77,15 @@ fn steer_in(sysfs: &Path, device: &str, cpu: Option<u32>) -> Result<(), SoftirqE
         }
     }
     let asked = mask(cpu);
-    for path in files {
-        let failed = |step, path: &Path| {
-            let path = path.to_owned();
-            move |answer| SoftirqError::File { step, path, answer }
-        };
-        let mut file = File::options().write(true).open(&path).map_err(failed("opening", &path))?;
-        file.write_all(asked.as_bytes()).map_err(failed("setting", &path))?;
-        let got = fs::read(&path).map_err(failed("reading", &path))?;
+    for path in &files {
+        let failed = |step| move |answer| refused_file(step, path, &answer);
+        let mut file = File::options().write(true).open(path).map_err(failed("opening"))?;
+        file.write_all(asked.as_bytes()).map_err(failed("setting"))?;
+        let got = fs::read(path).map_err(failed("reading"))?;
         let got = String::from_utf8_lossy(&got[..got.len().min(LONGEST)]).trim().to_owned();
         if cpus(&got) != Some(cpu.into_iter().collect()) {
-            return Err(SoftirqError::Kept { device: device.to_owned(), asked, got });
+            let tried = format!("the CPU for packets of '{device}' did not take effect");
+            return Err(Refusal::new(tried, format!("asked {asked}, set without an error, got {got}"), "leave the placement out"));
         }
     }
     Ok(())

@@ -20,7 +20,8 @@ use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
 use socket2::{Domain, Protocol, Socket, Type};
 
-use crate::host::counters::{self, CountersError};
+use crate::host::counters;
+use crate::refusal::{Refusal, refused};
 
 /// Time that a sink may take to answer.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
@@ -39,44 +40,6 @@ const LARGEST: u64 = 1 << 20;
 /// A thread that only reads or writes needs little.
 const STACK: usize = 256 << 10;
 
-/// Failure to make traffic next to a trial.
-#[derive(Debug, thiserror::Error)]
-pub enum TrafficError {
-    /// No socket that listens.
-    #[error("have a sink for other traffic at {at}: {answer}; is the address this host's?")]
-    Listen {
-        /// Address.
-        at: SocketAddr,
-        /// Answer of the system.
-        answer: io::Error,
-    },
-    /// No connection.
-    #[error("send other traffic to {to}: {answer}; is the link up, and its sink there?")]
-    Connect {
-        /// Whereto.
-        to: SocketAddr,
-        /// Answer of the system.
-        answer: io::Error,
-    },
-    /// No thread.
-    #[error("start a thread for other traffic: {0}; raise the limit on processes (ulimit -u)")]
-    Thread(io::Error),
-    /// More than is useful, or nothing at all.
-    #[error("{flows} flows of {size} beside a trial: 1 to {MOST_BULK} of 1 B to 1 MiB (a fault of the controller)")]
-    Senseless {
-        /// Flows.
-        flows: u32,
-        /// Bytes of a message.
-        size: Bytes,
-    },
-    /// A flow was cut off before its time.
-    #[error("other traffic ended by itself: {0}; did its sink end?")]
-    Ended(io::Error),
-    /// The frames could not be counted.
-    #[error("count the frames of other traffic: {0}")]
-    Frames(#[from] CountersError),
-}
-
 /// Keeps this thread away from the CPUs of a trial's ends, where there are others.
 fn stand_aside(avoid: &[u32]) {
     let this = Pid::from_raw(0);
@@ -94,13 +57,17 @@ fn stand_aside(avoid: &[u32]) {
     }
 }
 
-fn spawn<T: Send + 'static>(avoid: &[u32], work: impl FnOnce() -> T + Send + 'static) -> Result<JoinHandle<T>, TrafficError> {
+fn spawn<T: Send + 'static>(avoid: &[u32], work: impl FnOnce() -> T + Send + 'static) -> Result<JoinHandle<T>, Refusal> {
     let avoid = avoid.to_vec();
     let aside = move || {
         stand_aside(&avoid);
         work()
     };
-    thread::Builder::new().name("beside".to_owned()).stack_size(STACK).spawn(aside).map_err(TrafficError::Thread)
+    thread::Builder::new()
+        .name("background".to_owned())
+        .stack_size(STACK)
+        .spawn(aside)
+        .map_err(refused("start a thread for other traffic", "raise the limit on processes (ulimit -u)"))
 }
 
 /// The receiving end of other traffic. Dropped, it takes no more.
@@ -124,8 +91,8 @@ impl Sink {
     /// where it is 0; says where.
     ///
     /// # Errors
-    /// See [`TrafficError`].
-    pub fn open(at: SocketAddr, device: Option<String>, avoid: &[u32]) -> Result<(Self, SocketAddr), TrafficError> {
+    /// See [`Refusal`].
+    pub fn open(at: SocketAddr, device: Option<String>, avoid: &[u32]) -> Result<(Self, SocketAddr), Refusal> {
         let listen = || -> io::Result<(Socket, SocketAddr)> {
             let socket = Socket::new(Domain::for_address(at), Type::STREAM, Some(Protocol::TCP))?;
             socket.bind(&at.into())?;
@@ -133,7 +100,7 @@ impl Sink {
             let own = socket.local_addr()?.as_socket().ok_or(io::ErrorKind::AddrNotAvailable)?;
             Ok((socket, own))
         };
-        let (listener, own) = listen().map_err(|answer| TrafficError::Listen { at, answer })?;
+        let (listener, own) = listen().map_err(refused(format!("have a sink for other traffic at {at}"), "is the address this host's?"))?;
         let (listener, received) = (Arc::new(listener), Arc::new(AtomicU64::new(0)));
         let (accepting, counting, aside) = (Arc::clone(&listener), Arc::clone(&received), avoid.to_vec());
         let before = frames(device.as_deref())?;
@@ -145,7 +112,7 @@ impl Sink {
     ///
     /// # Errors
     /// Where the frames could not be counted.
-    pub fn close(mut self) -> Result<TrafficTotals, TrafficError> {
+    pub fn close(mut self) -> Result<TrafficTotals, Refusal> {
         let after = frames(self.device.as_deref());
         let bytes = Bytes::new(self.received.load(Ordering::Relaxed));
         self.end(true);
@@ -234,14 +201,15 @@ impl Source {
     /// Connects all flows, and lets them send.
     ///
     /// # Errors
-    /// See [`TrafficError`]. Nothing is sent then.
-    pub fn start(traffic: &Traffic) -> Result<Self, TrafficError> {
+    /// See [`Refusal`]. Nothing is sent then.
+    pub fn start(traffic: &Traffic) -> Result<Self, Refusal> {
         let &Traffic { to, flows, size, rate, sndbuf, .. } = traffic;
         if !(1..=MOST_BULK).contains(&flows) || !(1..=LARGEST).contains(&size.get()) {
-            return Err(TrafficError::Senseless { flows, size });
+            let limits = format!("1 to {MOST_BULK} of 1 B to 1 MiB (a fault of the controller)");
+            return Err(Refusal::new(format!("{flows} flows of {size} beside a trial"), limits, ""));
         }
         let connected: Result<Vec<TcpStream>, io::Error> = (0..flows).map(|_| connect(to, sndbuf)).collect();
-        let streams = connected.map_err(|answer| TrafficError::Connect { to, answer })?;
+        let streams = connected.map_err(refused(format!("send other traffic to {to}"), "is the link up, and its sink there?"))?;
         let before = frames(traffic.device.as_deref())?;
         let over = Arc::new(AtomicBool::new(false));
         let mut source = Self { flows: Vec::new(), over, device: traffic.device.clone(), begun: Instant::now(), before };
@@ -259,10 +227,10 @@ impl Source {
     ///
     /// # Errors
     /// A flow that had ended by itself.
-    pub fn stop(mut self) -> Result<TrafficTotals, TrafficError> {
+    pub fn stop(mut self) -> Result<TrafficTotals, Refusal> {
         let after = frames(self.device.as_deref());
         let elapsed = Nanos::from(self.begun.elapsed());
-        self.cut_off().map_err(TrafficError::Ended)?;
+        self.cut_off().map_err(refused("other traffic ended by itself", "did its sink end?"))?;
         let meanwhile = after?.since(&self.before);
         let (frames, frame_bytes) = ([0, meanwhile.rx_packets], [0, meanwhile.rx_bytes]);
         Ok(TrafficTotals { bytes: Bytes::default(), elapsed, frames, frame_bytes })
@@ -299,8 +267,8 @@ fn connect(to: SocketAddr, sndbuf: Option<Bytes>) -> io::Result<TcpStream> {
     Ok(socket.into())
 }
 
-fn frames(device: Option<&str>) -> Result<LinkCounters, CountersError> {
-    device.map_or_else(|| Ok(LinkCounters::default()), counters::device)
+fn frames(device: Option<&str>) -> Result<LinkCounters, Refusal> {
+    device.map_or_else(|| Ok(LinkCounters::default()), counters::device).map_err(refused("count the frames of other traffic", ""))
 }
 
 /// Writes whole messages until it is over.
@@ -339,7 +307,7 @@ mod tests {
     use model::condition::Traffic;
     use model::{BitRate, Bytes};
 
-    use super::{Sink, Source, TrafficError, interval};
+    use super::{Sink, Source, interval};
 
     fn here() -> SocketAddr {
         SocketAddr::from((Ipv4Addr::LOCALHOST, 0))
@@ -390,7 +358,7 @@ mod tests {
         assert!(error.contains("Connection refused") && error.contains("its sink there?"), "{error}");
         let far = SocketAddr::from(([192, 0, 2, 77], 0));
         assert!(Sink::open(far, None, &[]).unwrap_err().to_string().contains("is the address this host's?"));
-        assert!(matches!(Source::start(&traffic(nobody, 0, None)), Err(TrafficError::Senseless { .. })));
+        assert!(Source::start(&traffic(nobody, 0, None)).unwrap_err().to_string().starts_with("0 flows of"));
         let none =
             Traffic { device: Some("none0".to_owned()), ..traffic(Sink::open(here(), Some("lo".to_owned()), &[]).unwrap().1, 1, None) };
         assert!(Source::start(&none).is_err());
@@ -403,7 +371,7 @@ mod tests {
         thread::sleep(Duration::from_millis(20));
         drop(sink);
         thread::sleep(Duration::from_millis(50));
-        assert!(matches!(source.stop(), Err(TrafficError::Ended(_))));
+        assert!(source.stop().unwrap_err().to_string().starts_with("other traffic ended by itself"));
     }
 
     #[test]

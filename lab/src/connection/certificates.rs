@@ -14,6 +14,7 @@ use rcgen::{
 };
 
 use super::proof::random;
+use crate::refusal::Refusal;
 
 /// Time that certificates hold: two years.
 const DAYS: u32 = 730;
@@ -21,34 +22,18 @@ const DAYS: u32 = 730;
 const CLOCK_DIFFERENCE: Duration = DAY;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A set of certificates that could not be made.
-#[derive(Debug, thiserror::Error)]
-pub enum CertificatesError {
-    /// A name that no certificate can bear.
-    #[error("'{name}' is no name of a host: {reason}; give host names or addresses, as they will stand behind --host")]
-    Name {
-        /// The name as given.
-        name: String,
-        /// The fault.
-        reason: String,
-    },
-    /// A file or the directory could not be made.
-    #[error("make {}: {answer}{}", path.display(), remedy(answer))]
-    File {
-        /// Its path.
-        path: PathBuf,
-        /// Answer of the system.
-        answer: io::Error,
-    },
-    /// The certificates could not be signed.
-    #[error("make a certificate: {0}")]
-    Signing(#[from] rcgen::Error),
+/// A file or the directory could not be made.
+fn no_file(path: &Path, answer: &io::Error) -> Refusal {
+    let remedy = match answer.kind() {
+        io::ErrorKind::AlreadyExists => "nothing is overwritten: choose another directory, or remove the old set if no agent uses it",
+        _ => "",
+    };
+    Refusal::new(format!("make {}", path.display()), answer, remedy)
 }
 
-fn remedy(answer: &io::Error) -> &'static str {
-    match answer.kind() {
-        io::ErrorKind::AlreadyExists => "; nothing is overwritten: choose another directory, or remove the old set if no agent uses it",
-        _ => "",
+impl From<rcgen::Error> for Refusal {
+    fn from(error: rcgen::Error) -> Self {
+        Self::new("make a certificate", error, "")
     }
 }
 
@@ -69,19 +54,15 @@ pub struct Made {
 /// and for this machine itself. Nothing is overwritten.
 ///
 /// # Errors
-/// See [`CertificatesError`].
-pub fn make_certificates(directory: &Path, names: &[String], now: SystemTime) -> Result<Made, CertificatesError> {
+/// See [`Refusal`].
+pub fn make_certificates(directory: &Path, names: &[String], now: SystemTime) -> Result<Made, Refusal> {
     let mut all: Vec<String> = names.to_vec();
     all.extend(["localhost", "127.0.0.1", "::1"].map(str::to_owned));
     let alternatives = all.iter().map(|name| alternative(name)).collect::<Result<Vec<_>, _>>()?;
     let authority = authority(now)?;
     let (agent, agent_key) = leaf(named("nettoll agent", now), ExtendedKeyUsagePurpose::ServerAuth, alternatives, &authority)?;
     let (controller, controller_key) = leaf(named("nettoll controller", now), ExtendedKeyUsagePurpose::ClientAuth, Vec::new(), &authority)?;
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(directory)
-        .map_err(|answer| CertificatesError::File { path: directory.to_owned(), answer })?;
+    DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|answer| no_file(directory, &answer))?;
     let contents = [
         ("ca.pem", authority.pem()),
         ("ca.key", authority.key().serialize_pem()),
@@ -93,13 +74,13 @@ pub fn make_certificates(directory: &Path, names: &[String], now: SystemTime) ->
     let mut files = Vec::new();
     for (name, text) in contents {
         let path = directory.join(name);
-        write_private(&path, &text).map_err(|answer| CertificatesError::File { path: path.clone(), answer })?;
+        write_private(&path, &text).map_err(|answer| no_file(&path, &answer))?;
         files.push(path);
     }
     Ok(Made { files, names: all, days: DAYS })
 }
 
-fn authority(now: SystemTime) -> Result<CertifiedIssuer<'static, KeyPair>, CertificatesError> {
+fn authority(now: SystemTime) -> Result<CertifiedIssuer<'static, KeyPair>, Refusal> {
     // Of a name of its own: by that, those of other sets are told from it.
     let mark = random::<4>().ok_or(rcgen::Error::RingUnspecified)?;
     let mut params = named(&format!("nettoll authority {:08x}", u32::from_be_bytes(mark)), now);
@@ -113,7 +94,7 @@ fn leaf(
     purpose: ExtendedKeyUsagePurpose,
     alternatives: Vec<SanType>,
     authority: &CertifiedIssuer<'_, KeyPair>,
-) -> Result<(String, String), CertificatesError> {
+) -> Result<(String, String), Refusal> {
     params.subject_alt_names = alternatives;
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     // One side's certificate is no use as the other's.
@@ -134,8 +115,11 @@ fn named(name: &str, now: SystemTime) -> CertificateParams {
     params
 }
 
-fn alternative(name: &str) -> Result<SanType, CertificatesError> {
-    let wrong = |reason: String| CertificatesError::Name { name: name.chars().take(120).collect(), reason };
+fn alternative(name: &str) -> Result<SanType, Refusal> {
+    let wrong = |reason: String| {
+        let tried = format!("'{}' is no name of a host", name.chars().take(120).collect::<String>());
+        Refusal::new(tried, reason, "give host names or addresses, as they will stand behind --host")
+    };
     // Without the scope, which means something on one machine only.
     let bare = name.split('%').next().unwrap_or(name);
     if let Ok(address) = bare.parse::<IpAddr>() {

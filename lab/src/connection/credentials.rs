@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use zeroize::Zeroizing;
 
+use crate::refusal::Refusal;
+
 /// The shortest secret that is accepted, in bytes: 128 bits if it is random.
 pub const SHORTEST_SECRET: usize = 16;
 /// The longest.
@@ -31,63 +33,18 @@ pub struct Secret {
     file: PathBuf,
 }
 
-/// A file that cannot serve.
-#[derive(Debug, thiserror::Error)]
-pub enum CredentialError {
-    /// It cannot be read.
-    #[error("read {what} {}: {answer}; check the path and who may read it", file.display())]
-    Unreadable {
-        /// Content that it should have.
-        what: &'static str,
-        /// The file.
-        file: PathBuf,
-        /// Answer of the system.
-        answer: io::Error,
-    },
-    /// Others can read what only its owner may know.
-    #[error("{what} {} can be read by others (mode {mode:04o}); run: chmod 600 {}", file.display(), file.display())]
-    Exposed {
-        /// Its content.
-        what: &'static str,
-        /// The file.
-        file: PathBuf,
-        /// Its permissions.
-        mode: u32,
-    },
-    /// It is too short or too long.
-    #[error(
-        "the secret in {} has {length} bytes, where {SHORTEST_SECRET} to {LONGEST_SECRET} are needed; \
-         make one with: (umask 077; head -c 32 /dev/urandom | base64 > {})",
-        file.display(), file.display()
-    )]
-    Length {
-        /// The file.
-        file: PathBuf,
-        /// Bytes without the end of the line.
-        length: usize,
-    },
-    /// It holds something else.
-    #[error("{what} {}: {reason}; `nettoll certificates DIR NAME` makes a set that fits", file.display())]
-    Content {
-        /// Content that it should have.
-        what: &'static str,
-        /// The file.
-        file: PathBuf,
-        /// The fault.
-        reason: String,
-    },
-}
-
 impl Secret {
     /// Reads a secret; the end of its line does not belong to it.
     ///
     /// # Errors
-    /// See [`CredentialError`]; among them a file that others can read.
-    pub fn load(path: &Path) -> Result<Self, CredentialError> {
+    /// See [`Refusal`]; among them a file that others can read.
+    pub fn load(path: &Path) -> Result<Self, Refusal> {
         let bytes = read_private("the secret", path, LONGEST_SECRET as u64 + 2)?;
         let text = bytes.strip_suffix(b"\n").map_or(&bytes[..], |line| line.strip_suffix(b"\r").unwrap_or(line));
         if !(SHORTEST_SECRET..=LONGEST_SECRET).contains(&text.len()) {
-            return Err(CredentialError::Length { file: path.to_owned(), length: text.len() });
+            let (file, length) = (path.display(), text.len());
+            let needed = format!("the secret in {file} has {length} bytes, where {SHORTEST_SECRET} to {LONGEST_SECRET} are needed");
+            return Err(Refusal::new(needed, "", format!("make one with: (umask 077; head -c 32 /dev/urandom | base64 > {file})")));
         }
         Ok(Self { bytes: Zeroizing::new(text.to_vec()), file: path.to_owned() })
     }
@@ -111,8 +68,8 @@ impl fmt::Debug for Secret {
 }
 
 /// The bytes of a file that nobody but its owner may read.
-pub(super) fn read_private(what: &'static str, path: &Path, longest: u64) -> Result<Zeroizing<Vec<u8>>, CredentialError> {
-    let failed = |answer| CredentialError::Unreadable { what, file: path.to_owned(), answer };
+pub(super) fn read_private(what: &str, path: &Path, longest: u64) -> Result<Zeroizing<Vec<u8>>, Refusal> {
+    let failed = |answer| unreadable(what, path, answer);
     let file = File::open(path).map_err(failed)?;
     // Of the opened file, which nobody can exchange any more.
     let data = file.metadata().map_err(failed)?;
@@ -120,7 +77,8 @@ pub(super) fn read_private(what: &'static str, path: &Path, longest: u64) -> Res
     // of its own, whose mask shows as read permission of the group.
     let handed_over = data.uid() == 0 && data.gid() == 0 && data.mode() & 0o037 == 0;
     if data.mode() & 0o077 != 0 && !handed_over {
-        return Err(CredentialError::Exposed { what, file: path.to_owned(), mode: data.mode() & 0o7777 });
+        let exposed = format!("{what} {} can be read by others (mode {:04o})", path.display(), data.mode() & 0o7777);
+        return Err(Refusal::new(exposed, "", format!("run: chmod 600 {}", path.display())));
     }
     if data.is_dir() {
         return Err(failed(io::ErrorKind::IsADirectory.into()));
@@ -129,4 +87,8 @@ pub(super) fn read_private(what: &'static str, path: &Path, longest: u64) -> Res
     let mut bytes = Zeroizing::new(Vec::with_capacity(longest as usize + 1));
     file.take(longest).read_to_end(&mut bytes).map_err(failed)?;
     Ok(bytes)
+}
+
+pub(super) fn unreadable(what: &str, file: &Path, answer: io::Error) -> Refusal {
+    Refusal::new(format!("read {what} {}", file.display()), answer, "check the path and who may read it")
 }

@@ -25,9 +25,11 @@ use std::sync::{Arc, OnceLock};
 
 use model::greeting::AgentId;
 
-pub use certificates::{CertificatesError, Made, make_certificates};
+use crate::refusal::Refusal;
+
+pub use certificates::{Made, make_certificates};
 pub use connect::{connect, connect_over};
-pub use credentials::{CredentialError, Secret, TlsFiles};
+pub use credentials::{Secret, TlsFiles};
 pub use error::{AttemptError, ConnectError};
 pub use pump::{BEAT_EVERY, SILENCE};
 pub use resolve::{literal, resolve};
@@ -47,8 +49,8 @@ impl Credentials {
     /// Reads what the files hold.
     ///
     /// # Errors
-    /// See [`CredentialError`].
-    pub fn load(secret: Option<&Path>, tls: Option<&TlsFiles>) -> Result<Self, CredentialError> {
+    /// See [`Refusal`].
+    pub fn load(secret: Option<&Path>, tls: Option<&TlsFiles>) -> Result<Self, Refusal> {
         Ok(Self { secret: secret.map(Secret::load).transpose()?, tls: tls.map(Identity::load).transpose()? })
     }
 

@@ -58,55 +58,44 @@ pub(crate) struct Way {
     pub far: Vec<u8>,
 }
 
-/// Stands between the connection and the process behind it.
+/// Stands between the connection and the process behind it; passes everything on
+/// unless it says otherwise.
 pub(crate) trait Middle {
     /// A frame has come over the connection. An error ends the connection.
-    fn far_said(&mut self, frame: &[u8], way: &mut Way) -> Result<(), String>;
+    fn far_said(&mut self, frame: &[u8], way: &mut Way) -> Result<(), String> {
+        way.near.extend_from_slice(frame);
+        Ok(())
+    }
 
     /// A frame has come from the process behind.
-    fn near_said(&mut self, frame: &[u8], way: &mut Way);
+    fn near_said(&mut self, frame: &[u8], way: &mut Way) {
+        way.far.extend_from_slice(frame);
+    }
 
     /// Returns what else it waits for.
-    fn wake(&self) -> Option<BorrowedFd<'_>>;
+    fn wake(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
 
     /// When it wants to be called without cause.
-    fn deadline(&self) -> Option<Instant>;
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
 
-    /// Returns what it waits for has come, or the deadline. An error ends the connection.
-    fn woken(&mut self, way: &mut Way) -> Result<(), String>;
+    /// Called when what it waits for has come, or the deadline. An error ends the connection.
+    fn woken(&mut self, _: &mut Way) -> Result<(), String> {
+        Ok(())
+    }
 
     /// The connection ends; the last words may be said.
-    fn ending(&mut self, end: &End, way: &mut Way);
+    fn ending(&mut self, _: &End, _: &mut Way) {}
 }
 
 /// Passes everything on.
 #[derive(Debug)]
 pub(super) struct Through;
 
-impl Middle for Through {
-    fn far_said(&mut self, frame: &[u8], way: &mut Way) -> Result<(), String> {
-        way.near.extend_from_slice(frame);
-        Ok(())
-    }
-
-    fn near_said(&mut self, frame: &[u8], way: &mut Way) {
-        way.far.extend_from_slice(frame);
-    }
-
-    fn wake(&self) -> Option<BorrowedFd<'_>> {
-        None
-    }
-
-    fn deadline(&self) -> Option<Instant> {
-        None
-    }
-
-    fn woken(&mut self, _: &mut Way) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn ending(&mut self, _: &End, _: &mut Way) {}
-}
+impl Middle for Through {}
 
 /// The two sides and what is on its way between them.
 #[derive(Debug)]

@@ -12,7 +12,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::{AlertDescription, CertificateError, ClientConfig, ClientConnection, Error, RootCertStore, ServerConfig, ServerConnection};
 
-use super::credentials::{CredentialError, TlsFiles, read_private};
+use super::credentials::{TlsFiles, read_private, unreadable};
+use crate::refusal::Refusal;
 
 /// The longest file of certificates or keys, in bytes.
 const LONGEST_FILE: u64 = 1 << 20;
@@ -36,9 +37,8 @@ impl fmt::Debug for Identity {
 
 impl Identity {
     /// Reads the files. The key must be its owner's alone.
-    pub(super) fn load(files: &TlsFiles) -> Result<Self, CredentialError> {
+    pub(super) fn load(files: &TlsFiles) -> Result<Self, Refusal> {
         let key = read_private("the private key", &files.key, LONGEST_FILE)?;
-        let wrong = |what, file: &Path, reason: String| CredentialError::Content { what, file: file.to_owned(), reason };
         let key = PrivateKeyDer::from_pem_slice(&key)
             .map_err(|error| wrong("the private key", &files.key, format!("there is no key in PEM in it ({error})")))?;
         let chain = certificates("the certificate", &files.cert)?;
@@ -137,16 +137,21 @@ fn said(alert: AlertDescription) -> String {
     }
 }
 
-fn certificates(what: &'static str, file: &Path) -> Result<Vec<CertificateDer<'static>>, CredentialError> {
+/// A file holds something else than it should.
+fn wrong(what: &str, file: &Path, reason: String) -> Refusal {
+    Refusal::new(format!("{what} {}", file.display()), reason, "`nettoll certificates DIR NAME` makes a set that fits")
+}
+
+fn certificates(what: &str, file: &Path) -> Result<Vec<CertificateDer<'static>>, Refusal> {
     use std::io::Read;
 
-    let unreadable = |answer| CredentialError::Unreadable { what, file: file.to_owned(), answer };
+    let failed = |answer| unreadable(what, file, answer);
     let mut text = Vec::new();
-    std::fs::File::open(file).and_then(|open| open.take(LONGEST_FILE).read_to_end(&mut text)).map_err(unreadable)?;
-    let wrong = |reason| CredentialError::Content { what, file: file.to_owned(), reason };
-    let all: Vec<_> =
-        CertificateDer::pem_slice_iter(&text).collect::<Result<_, _>>().map_err(|error| wrong(format!("it is no PEM ({error})")))?;
-    if all.is_empty() { Err(wrong("there is no certificate in PEM in it".to_owned())) } else { Ok(all) }
+    std::fs::File::open(file).and_then(|open| open.take(LONGEST_FILE).read_to_end(&mut text)).map_err(failed)?;
+    let all: Vec<_> = CertificateDer::pem_slice_iter(&text)
+        .collect::<Result<_, _>>()
+        .map_err(|error| wrong(what, file, format!("it is no PEM ({error})")))?;
+    if all.is_empty() { Err(wrong(what, file, "there is no certificate in PEM in it".to_owned())) } else { Ok(all) }
 }
 
 /// Returns what only the two ends of this encrypted connection can know.

@@ -7,6 +7,8 @@ use model::check::{Area, Check, Need};
 use nix::errno::Errno;
 use profile::errno_name;
 
+use crate::host::sysctl_file;
+
 /// A subject of a check, until its answer is there.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Subject {
@@ -50,7 +52,7 @@ pub(super) fn said(tried: &str, error: &io::Error) -> String {
 
 /// A sysctl's value, by its dotted name.
 pub(super) fn setting(name: &str) -> io::Result<String> {
-    read(&format!("/proc/sys/{}", name.replace('.', "/")))
+    read(&sysctl_file(name))
 }
 
 /// A sysctl's value for a sentence; `unknown` where it cannot be read.

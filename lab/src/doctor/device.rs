@@ -7,7 +7,8 @@ use nix::errno::Errno;
 
 use super::answer::{Subject, errno, said};
 use super::scratch::{Findings, Request, discipline, no_impairment, token_bucket, token_tree};
-use crate::host::ethtool::{OffloadError, features};
+use crate::host::ethtool::features;
+use crate::refusal::Refusal;
 
 struct Discipline {
     name: &'static str,
@@ -21,42 +22,22 @@ struct Discipline {
 }
 
 const DISCIPLINES: [Discipline; 5] = [
-    Discipline {
-        name: "tbf",
-        options: || Some(token_bucket()),
-        purpose: "limits a link's rate",
-        config: "CONFIG_NET_SCH_TBF",
-        instead: "links have no rate limit",
-    },
-    Discipline {
-        name: "htb",
-        options: || Some(token_tree()),
-        purpose: "limits rates by class",
-        config: "CONFIG_NET_SCH_HTB",
-        instead: "tbf does for one class",
-    },
-    Discipline {
-        name: "netem",
-        options: || Some(no_impairment()),
-        purpose: "adds delay and loss",
-        config: "CONFIG_NET_SCH_NETEM",
-        instead: "links have no added delay or loss",
-    },
-    Discipline {
-        name: "fq",
-        options: || None,
-        purpose: "paces flows",
-        config: "CONFIG_NET_SCH_FQ",
-        instead: "TCP paces itself, UDP does not",
-    },
-    Discipline {
-        name: "fq_codel",
-        options: || None,
-        purpose: "bounds queueing delay, by flow",
-        config: "CONFIG_NET_SCH_FQ_CODEL",
-        instead: "queues are bounded by length alone",
-    },
+    known("tbf", || Some(token_bucket()), "limits a link's rate", "CONFIG_NET_SCH_TBF", "links have no rate limit"),
+    known("htb", || Some(token_tree()), "limits rates by class", "CONFIG_NET_SCH_HTB", "tbf does for one class"),
+    known("netem", || Some(no_impairment()), "adds delay and loss", "CONFIG_NET_SCH_NETEM", "links have no added delay or loss"),
+    known("fq", || None, "paces flows", "CONFIG_NET_SCH_FQ", "TCP paces itself, UDP does not"),
+    known("fq_codel", || None, "bounds queueing delay, by flow", "CONFIG_NET_SCH_FQ_CODEL", "queues are bounded by length alone"),
 ];
+
+const fn known(
+    name: &'static str,
+    options: fn() -> Option<DefaultNla>,
+    purpose: &'static str,
+    config: &'static str,
+    instead: &'static str,
+) -> Discipline {
+    Discipline { name, options, purpose, config, instead }
+}
 
 /// A request for each discipline, in the order of [`queueing`].
 pub(super) fn requests() -> impl Iterator<Item = Request> {
@@ -104,7 +85,6 @@ pub(super) fn offloads() -> Vec<Check> {
         Ok(features) => {
             subject.present(format!("{} features, {} can be changed on '{DEVICE}'", features.active.len(), features.changeable.len()))
         }
-        Err(OffloadError::Refused { source, remedy }) => subject.absent(source.to_string(), remedy),
-        Err(other) => subject.absent(other.to_string(), "Plans that set offloads cannot run here; others can."),
+        Err(Refusal(refused)) => subject.absent(refused.what, refused.remedy),
     }]
 }

@@ -3,11 +3,14 @@
 use std::io;
 use std::time::Duration;
 
-use netlink_packet_core::{DefaultNla, Emitable, NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkHeader};
+use model::BitRate;
+use model::control::Shape;
+use netlink_packet_core::{DefaultNla, NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, NLM_F_REQUEST};
 use nix::unistd::geteuid;
 use profile::probe::scratch::{Isolation, Refusal, Step, ask};
 
-use crate::host::netlink::{emit, nest, text};
+use crate::host::link;
+use crate::host::netlink::{bytes, emit, frame, nest, text};
 
 /// Loading the modules of a few queueing disciplines takes well under a second.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -58,16 +61,8 @@ pub(super) type Request = Vec<u8>;
 /// Makes a pair of virtual Ethernet devices, both in the namespace itself.
 pub(super) fn veth() -> Request {
     const NEW_LINK: u16 = 16;
-    const NAME: u16 = 3;
-    const LINK_INFO: u16 = 18;
-    const KIND: u16 = 1;
-    const DATA: u16 = 2;
-    const PEER: u16 = 1;
-    // `struct ifinfomsg`: nothing in it needs to be said.
-    let link = |attributes: &[DefaultNla]| [vec![0; 16], emit(attributes)].concat();
-    let peer = DefaultNla::new(PEER, link(&[text(NAME, "scratch1")]));
-    let info = nest(LINK_INFO, &[text(KIND, "veth"), nest(DATA, &[peer])]);
-    message(NEW_LINK, NLM_F_CREATE | NLM_F_EXCL, link(&[text(NAME, "scratch0"), info]))
+    let pair = link::pair([("scratch0", link::NEAR_MAC), ("scratch1", link::FAR_MAC)], None);
+    message(NEW_LINK, NLM_F_CREATE | NLM_F_EXCL, &bytes(&pair))
 }
 
 /// Puts a queueing discipline on the namespace's loopback device, in place of
@@ -75,35 +70,23 @@ pub(super) fn veth() -> Request {
 pub(super) fn discipline(kind: &str, options: Option<DefaultNla>) -> Request {
     const NEW_DISCIPLINE: u16 = 36;
     const KIND: u16 = 1;
-    const LOOPBACK: i32 = 1;
+    const LOOPBACK: u32 = 1;
     // Under a handle that is taken, another kind would be an impossible change.
     const ANY_HANDLE: u32 = 0;
     const ROOT: u32 = u32::MAX;
-    // `struct tcmsg`: family, device, handle, parent, unused.
-    let mut body = vec![0; 4];
-    body.extend(LOOPBACK.to_ne_bytes());
-    body.extend([ANY_HANDLE, ROOT, 0].into_iter().flat_map(u32::to_ne_bytes));
+    let mut body = link::traffic_message(LOOPBACK, ANY_HANDLE, ROOT, 0);
     let attributes: Vec<DefaultNla> = std::iter::once(text(KIND, kind)).chain(options).collect();
     body.extend(emit(&attributes));
-    message(NEW_DISCIPLINE, NLM_F_CREATE | NLM_F_REPLACE, body)
+    message(NEW_DISCIPLINE, NLM_F_CREATE | NLM_F_REPLACE, &body)
 }
 
 /// The attribute that holds the options of a discipline.
 pub(super) const OPTIONS: u16 = 2;
 
-/// 10 Mbit/s, as a token bucket: `struct tc_tbf_qopt`.
+/// 10 Mbit/s, as a token bucket, told as links are shaped.
 pub(super) fn token_bucket() -> DefaultNla {
-    const PARAMETERS: u16 = 1;
-    const ETHERNET: u8 = 1;
-    const BYTES_PER_SECOND: u32 = 1_250_000;
-    // `struct tc_ratespec`; with the kind of link named it needs no rate table.
-    let mut value = vec![0, ETHERNET, 0, 0, 0, 0, 0, 0];
-    value.extend(BYTES_PER_SECOND.to_ne_bytes());
-    // No peak rate.
-    value.extend([0; 12]);
-    // Limit in bytes, bucket in the kernel's ticks of 64 ns (1.28 ms), no packet size for a peak.
-    value.extend([64_000_u32, 20_000, 0].into_iter().flat_map(u32::to_ne_bytes));
-    nest(OPTIONS, &[DefaultNla::new(PARAMETERS, value)])
+    let shape = Shape { rate: BitRate::new(10_000_000), queue: None, least: 0 };
+    nest(OPTIONS, &link::bucket(1_500, shape))
 }
 
 /// No delay and no loss: `struct tc_netem_qopt`, of which only the queue's
@@ -121,16 +104,8 @@ pub(super) fn token_tree() -> DefaultNla {
     nest(OPTIONS, &[DefaultNla::new(INIT, value)])
 }
 
-fn message(kind: u16, flags: u16, body: Vec<u8>) -> Request {
-    let mut header = NetlinkHeader::default();
-    let mut bytes = vec![0; header.buffer_len()];
-    // No message here comes near the limits of a u32.
-    header.length = u32::try_from(bytes.len() + body.len()).unwrap_or(u32::MAX);
-    header.message_type = kind;
-    header.flags = NLM_F_REQUEST | NLM_F_ACK | flags;
-    header.emit(&mut bytes);
-    bytes.extend(body);
-    bytes
+fn message(kind: u16, flags: u16, body: &[u8]) -> Request {
+    frame(kind, NLM_F_REQUEST | NLM_F_ACK | flags, 0, body)
 }
 
 #[cfg(test)]

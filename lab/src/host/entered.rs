@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::refusal::Refusal;
+
 /// Isolation of a host from the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isolation {
@@ -37,6 +39,12 @@ impl Entered {
     /// Returns whether the process has a network namespace of its own.
     pub const fn is_isolated(&self) -> bool {
         !matches!(self.isolation, Isolation::None)
+    }
+
+    /// Refuses an attempt to change something outside a namespace of nettoll's own.
+    pub(crate) fn guard(&self, tried: impl Into<String>, remedy: &str) -> Result<(), Refusal> {
+        let reason = "this host is not isolated, and nettoll changes nothing outside its own namespaces";
+        if self.is_isolated() { Ok(()) } else { Err(Refusal::new(tried, reason, remedy)) }
     }
 
     /// The settings of the network stack as they showed before. Those of the

@@ -7,31 +7,10 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, UdpSocket};
 
 use model::control::Route;
-use nix::errno::Errno;
 use nix::ifaddrs::getifaddrs;
 
 use super::link::{self, LOOPBACK};
-
-/// Failure to find the way to another host.
-#[derive(Debug, thiserror::Error)]
-pub enum RouteError {
-    /// The kernel has no way there.
-    #[error("looking for the way to {to} ({step}): {answer}; is there a route to it (`ip route get {}`)?", to.ip())]
-    None {
-        /// Destination.
-        to: SocketAddr,
-        /// The attempt.
-        step: &'static str,
-        /// Answer of the system.
-        answer: std::io::Error,
-    },
-    /// The list of addresses is unavailable.
-    #[error("listing this host's addresses (getifaddrs): {0}; is netlink allowed here?")]
-    Addresses(Errno),
-    /// The source address is on no device.
-    #[error("looking for the device that has {0}, from which {1} is reached: none has it; is the route through a tunnel or a policy?")]
-    NoDevice(IpAddr, IpAddr),
-}
+use crate::refusal::{Refusal, refused};
 
 /// One address of this host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,13 +21,14 @@ struct Owned {
 
 /// The way to `to`. An address of this host itself is reached over loopback,
 /// and the source is then that address, with this host's scope where it has one.
-pub fn find(to: SocketAddr) -> Result<Route, RouteError> {
+pub fn find(to: SocketAddr) -> Result<Route, Refusal> {
     let owned = addresses()?;
     if let Some(own) = owned.iter().find(|own| own.address.ip() == to.ip() && scope_fits(to, own.address)) {
         return Ok(route(LOOPBACK, own.address));
     }
     let any = if to.is_ipv4() { IpAddr::V4(Ipv4Addr::UNSPECIFIED) } else { IpAddr::V6(Ipv6Addr::UNSPECIFIED) };
-    let failed = |step| move |answer| RouteError::None { to, step, answer };
+    let failed =
+        |step| refused(format!("looking for the way to {to} ({step})"), format!("is there a route to it (`ip route get {}`)?", to.ip()));
     let socket = UdpSocket::bind(SocketAddr::new(any, 0)).map_err(failed("open a UDP socket"))?;
     // A port is needed, though nothing is sent to it.
     let target = with_port(to, to.port().max(1));
@@ -59,7 +39,10 @@ pub fn find(to: SocketAddr) -> Result<Route, RouteError> {
         return Ok(route(LOOPBACK, source));
     }
     let device = owned.iter().find(|own| own.address.ip() == source.ip() && scope_fits(source, own.address));
-    let device = device.ok_or_else(|| RouteError::NoDevice(source.ip(), to.ip()))?;
+    let device = device.ok_or_else(|| {
+        let tried = format!("looking for the device that has {}, from which {} is reached", source.ip(), to.ip());
+        Refusal::new(tried, "none has it", "is the route through a tunnel or a policy?")
+    })?;
     Ok(route(&device.device, source))
 }
 
@@ -82,8 +65,9 @@ const fn scope_fits(asked: SocketAddr, own: SocketAddr) -> bool {
 }
 
 /// All addresses of this host's namespace.
-fn addresses() -> Result<Vec<Owned>, RouteError> {
-    let owned = getifaddrs().map_err(RouteError::Addresses)?.filter_map(|entry| {
+fn addresses() -> Result<Vec<Owned>, Refusal> {
+    let owned = getifaddrs().map_err(refused("listing this host's addresses (getifaddrs)", "is netlink allowed here?"))?;
+    let owned = owned.filter_map(|entry| {
         let storage = entry.address?;
         let v4 = storage.as_sockaddr_in().map(|v4| SocketAddr::new(v4.ip().into(), 0));
         let v6 = storage.as_sockaddr_in6().map(|v6| SocketAddrV6::new(v6.ip(), 0, 0, v6.scope_id()).into());

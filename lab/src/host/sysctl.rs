@@ -3,10 +3,10 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
 
 use super::entered::Entered;
-use super::text::check_name;
+use super::text::{guard_name, sysctl_file};
+use crate::refusal::Refusal;
 
 /// For the whole namespace.
 const NAMESPACE: [(&str, &str); 5] = [
@@ -50,47 +50,30 @@ pub struct Settings {
     pub unset: Vec<(String, String)>,
 }
 
-/// Failure to make a setting.
-#[derive(Debug, thiserror::Error)]
-pub enum SysctlError {
-    /// The host is this machine, whose settings are not ours.
-    #[error("setting sysctls: this host is not isolated, and nettoll changes nothing outside its own namespaces")]
-    NotIsolated,
-    /// No device can be called so.
-    #[error("setting sysctls of device '{0}': a device's name has 1 to 15 characters, no blank and no '/'")]
-    BadName(String),
-}
-
 /// Makes the settings for the namespace of this process and for `device` in it;
 /// `charged` says that its wire charges frames.
-pub fn apply(entered: &Entered, device: &str, charged: bool) -> Result<Settings, SysctlError> {
-    if !entered.is_isolated() {
-        return Err(SysctlError::NotIsolated);
-    }
+pub fn apply(entered: &Entered, device: &str, charged: bool) -> Result<Settings, Refusal> {
+    entered.guard("setting sysctls", "")?;
     // The name becomes a part of a path.
-    if !check_name(device) {
-        return Err(SysctlError::BadName(device.to_owned()));
-    }
+    guard_name("setting sysctls of", device)?;
     let mut settings = Settings::default();
     for (name, value) in NAMESPACE.iter().chain(CHARGED.iter().filter(|_| charged)) {
-        let path = Path::new("/proc/sys").join(name.replace('.', "/"));
-        settings.note((*name).to_owned(), value, write(&path, value));
+        settings.note((*name).to_owned(), value, write(&sysctl_file(name), value));
     }
     for (before, after, value) in DEVICE {
-        let path = PathBuf::from("/proc/sys").join(before.replace('.', "/")).join(device).join(after);
-        settings.note(format!("{before}.{device}.{after}"), value, write(&path, value));
+        // A device's name may have points itself.
+        let file = format!("{}/{device}/{after}", sysctl_file(before));
+        settings.note(format!("{before}.{device}.{after}"), value, write(&file, value));
     }
     Ok(settings)
 }
 
 /// Keeps the devices made from now on in the namespace of this process out of
 /// IPv6: those of a wire have nothing to say.
-pub(super) fn silence(entered: &Entered) -> Result<(), SysctlError> {
-    if !entered.is_isolated() {
-        return Err(SysctlError::NotIsolated);
-    }
+pub(super) fn silence(entered: &Entered) -> Result<(), Refusal> {
+    entered.guard("setting sysctls", "")?;
     // Without IPv6 the file is not there, and there is nothing to silence.
-    let _ = write(Path::new("/proc/sys/net/ipv6/conf/default/disable_ipv6"), "1");
+    let _ = write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
     Ok(())
 }
 
@@ -104,7 +87,7 @@ impl Settings {
     }
 }
 
-fn write(path: &Path, value: &str) -> std::io::Result<()> {
+fn write(path: &str, value: &str) -> std::io::Result<()> {
     File::options().write(true).open(path)?.write_all(value.as_bytes())
 }
 
@@ -112,13 +95,13 @@ fn write(path: &Path, value: &str) -> std::io::Result<()> {
 mod tests {
     use std::io::{Error, ErrorKind};
 
-    use super::{Settings, SysctlError, apply};
+    use super::{Settings, apply};
     use crate::host::namespace::{Isolation, enter};
 
     #[test]
     fn a_host_that_is_not_isolated_is_left_alone() {
         let entered = enter(Isolation::None).unwrap();
-        assert!(matches!(apply(&entered, "lo", false), Err(SysctlError::NotIsolated)));
+        assert!(apply(&entered, "lo", false).unwrap_err().to_string().contains("is not isolated"));
     }
 
     #[test]

@@ -2,8 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
@@ -11,15 +10,12 @@ use engine::channel::{self, ChannelError, Receiver};
 use model::control::{FromEndpoint, FromHost, ToEndpoint};
 
 use super::tell;
-
-/// The program of this process. Not by its path, which an upgrade may have given
-/// to another version.
-pub const THIS_PROGRAM: &str = "/proc/self/exe";
+use crate::process;
 
 /// A running endpoint. Dropped, it is ended and waited for.
 #[derive(Debug)]
 pub struct EndpointProcess {
-    commands: Option<ChildStdin>,
+    commands: Option<File>,
     process: Arc<Mutex<Child>>,
     relay: Option<JoinHandle<()>>,
 }
@@ -30,15 +26,13 @@ impl EndpointProcess {
     /// # Errors
     /// What the system answered.
     pub fn start(program: &str) -> io::Result<Self> {
-        let mut process = Command::new(program).arg("__endpoint").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-        let commands = process.stdin.take();
-        let answers = process.stdout.take().ok_or_else(|| io::Error::other("no pipe from the endpoint"))?;
+        let (process, commands, answers) = process::piped(Command::new(program).arg("__endpoint"))?;
         let process = Arc::new(Mutex::new(process));
         let relay = thread::Builder::new().stack_size(256 << 10).spawn({
             let process = Arc::clone(&process);
-            move || pass_on(File::from(OwnedFd::from(answers)), &process)
+            move || pass_on(answers, &process)
         })?;
-        Ok(Self { commands, process, relay: Some(relay) })
+        Ok(Self { commands: Some(commands), process, relay: Some(relay) })
     }
 
     /// Its id.

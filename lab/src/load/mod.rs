@@ -17,32 +17,22 @@ mod scratch;
 pub mod unit;
 
 use std::fmt::Write as _;
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, Command};
 use std::time::Duration;
 
 use model::condition::{LoadUsage, MOST_UNITS};
 
-/// A load that could not be put on a host.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    /// More units than are useful.
-    #[error("{0} units of load: at most {MOST_UNITS}")]
-    TooMany(u32),
-    /// The runner did not start.
-    #[error("start a load (/proc/self/exe __load runner): {0}; raise the limits on processes and open files (ulimit -u, -n)")]
-    Start(#[source] io::Error),
-    /// The runner refused, or ended.
-    #[error("the load ended before the trial: {0}")]
-    Ended(String),
-}
+use crate::process::{self, THIS_PROGRAM};
+use crate::refusal::{Refusal, refused};
 
 /// A running load. Dropped, it is ended with everything that it started.
 #[derive(Debug)]
 pub struct Load {
     runner: Child,
-    input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
+    input: Option<File>,
+    output: BufReader<File>,
 }
 
 impl Load {
@@ -50,25 +40,24 @@ impl Load {
     /// and waits until each works.
     ///
     /// # Errors
-    /// See [`LoadError`]. Nothing runs then.
-    pub fn start(units: u32, cpus: &[u32]) -> Result<Self, LoadError> {
+    /// See [`Refusal`]. Nothing runs then.
+    pub fn start(units: u32, cpus: &[u32]) -> Result<Self, Refusal> {
         if units > MOST_UNITS {
-            return Err(LoadError::TooMany(units));
+            return Err(Refusal::new(format!("{units} units of load"), format!("at most {MOST_UNITS}"), ""));
         }
         let mut list = String::new();
         for cpu in cpus {
             let _ = write!(list, "{}{cpu}", if list.is_empty() { "" } else { "," });
         }
-        // Not by its path, which an upgrade may have given to another version.
-        let mut command = Command::new("/proc/self/exe");
+        let mut command = Command::new(THIS_PROGRAM);
         command.args(["__load", "runner", "--units", &units.to_string(), "--cpus", &list]);
-        let mut runner = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(LoadError::Start)?;
-        let input = runner.stdin.take();
-        let output = runner.stdout.take().ok_or_else(|| LoadError::Start(io::Error::other("no pipe from the load")))?;
-        let mut load = Self { runner, input, output: BufReader::new(output) };
+        let remedy = "raise the limits on processes and open files (ulimit -u, -n)";
+        let (runner, input, output) =
+            process::piped(&mut command).map_err(refused("start a load (/proc/self/exe __load runner)", remedy))?;
+        let mut load = Self { runner, input: Some(input), output: BufReader::new(output) };
         match load.line()?.as_str() {
             "ready" => Ok(load),
-            other => Err(LoadError::Ended(other.to_owned())),
+            other => Err(ended(other)),
         }
     }
 
@@ -76,19 +65,19 @@ impl Load {
     ///
     /// # Errors
     /// When it had ended before.
-    pub fn stop(mut self) -> Result<LoadUsage, LoadError> {
+    pub fn stop(mut self) -> Result<LoadUsage, Refusal> {
         // The runner takes the end of its input for the word to stop.
         self.input = None;
         let line = self.line()?;
-        serde_json::from_str(&line).map_err(|error| LoadError::Ended(format!("{line}: {error}")))
+        serde_json::from_str(&line).map_err(|error| ended(format!("{line}: {error}")))
     }
 
-    fn line(&mut self) -> Result<String, LoadError> {
+    fn line(&mut self) -> Result<String, Refusal> {
         let mut line = String::new();
         match self.output.read_line(&mut line) {
-            Ok(0) => Err(LoadError::Ended(self.runner.wait().map_or_else(|error| error.to_string(), |status| status.to_string()))),
+            Ok(0) => Err(ended(self.runner.wait().map_or_else(|error| error.to_string(), |status| status.to_string()))),
             Ok(_) => Ok(line.trim_end().to_owned()),
-            Err(error) => Err(LoadError::Ended(error.to_string())),
+            Err(error) => Err(ended(error)),
         }
     }
 }
@@ -100,6 +89,11 @@ impl Drop for Load {
         let _ = io::copy(&mut self.output, &mut io::sink());
         let _ = self.runner.wait();
     }
+}
+
+/// The runner refused, or ended.
+fn ended(words: impl ToString) -> Refusal {
+    Refusal::new("the load ended before the trial", words, "")
 }
 
 /// Plays one of the load's own parts: what follows `__load` on the command line

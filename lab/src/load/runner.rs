@@ -1,10 +1,10 @@
 //! The processes above the units of a load: the runner, and below it the cage,
 //! which is process 1 of a pid namespace and takes the units with it when it ends.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, Command};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -24,6 +24,7 @@ use nix::unistd::Pid;
 
 use super::job::{Chosen, JOBS, places};
 use super::{STEP, say};
+use crate::process::{self, THIS_PROGRAM};
 
 /// The runner: makes the cage and the place of its files, and hands its words
 /// on. Ends with its input.
@@ -34,7 +35,7 @@ pub fn run(units: u32, cpus: &[u32]) -> io::Result<()> {
     bind(cpus);
     let place = Place::make()?;
     let caged = unshare(CloneFlags::CLONE_NEWPID).map_err(|errno| format!("unshare(CLONE_NEWPID): {errno:?} ({})", errno.desc()));
-    let mut command = Command::new("/proc/self/exe");
+    let mut command = Command::new(THIS_PROGRAM);
     command.args(["__load", "cage", "--units", &units.to_string()]).arg("--place").arg(place.path());
     // Compilers leave their files here when they are ended.
     command.env("TMPDIR", place.path());
@@ -124,8 +125,8 @@ fn children() -> Vec<Pid> {
 /// A unit that was started.
 struct Unit {
     process: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
+    input: File,
+    output: BufReader<File>,
 }
 
 /// A unit that works. Dropped, it is ended.
@@ -136,12 +137,7 @@ struct Working {
 impl Unit {
     fn start(directory: &Path) -> io::Result<Self> {
         fs::create_dir(directory)?;
-        let mut command = Command::new("/proc/self/exe");
-        command.args(["__load", "unit"]).arg(directory).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut process = command.spawn()?;
-        let no_pipe = || io::Error::other("no pipe to a unit of load");
-        let input = process.stdin.take().ok_or_else(no_pipe)?;
-        let output = process.stdout.take().ok_or_else(no_pipe)?;
+        let (process, input, output) = process::piped(Command::new(THIS_PROGRAM).args(["__load", "unit"]).arg(directory))?;
         Ok(Self { process, input, output: BufReader::new(output) })
     }
 

@@ -25,32 +25,11 @@ use model::kernel::WireCounters;
 use model::link::Wire;
 use nix::errno::Errno;
 
-use crate::host::link::{self, LinkError};
+use crate::host::link;
 use crate::host::namespace::Entered;
+use crate::refusal::{Refusal, refused};
 
 use mover::Mover;
-
-/// Failure to make a relay.
-#[derive(Debug, thiserror::Error)]
-pub enum RelayError {
-    /// The system made no tap device.
-    #[error("making a tap device ({path}): the system answered {errno}; {remedy}", path = engine::tap::PATH)]
-    Tap {
-        /// Answer of the system.
-        errno: Errno,
-        /// Remedy.
-        remedy: &'static str,
-    },
-    /// A tap device could not be taken to its host.
-    #[error(transparent)]
-    Link(#[from] LinkError),
-    /// A relay joins two hosts.
-    #[error("making a relay between {0} hosts: it joins two; use a shared-wire or switch link for more")]
-    Ends(usize),
-    /// The system started no thread.
-    #[error("starting the relay's thread: {0}; raise the limit on processes (ulimit -u)")]
-    Thread(std::io::Error),
-}
 
 /// A running relay.
 #[derive(Debug)]
@@ -73,18 +52,22 @@ impl Relay {
     /// frames between them. To be called in a process that has set itself apart.
     ///
     /// # Errors
-    /// See [`RelayError`].
-    pub fn start(entered: &Entered, wire: Wire, task: &WireTask) -> Result<Self, RelayError> {
-        let [a, b] = &task.ends[..] else { return Err(RelayError::Ends(task.ends.len())) };
+    /// See [`Refusal`].
+    pub fn start(entered: &Entered, wire: Wire, task: &WireTask) -> Result<Self, Refusal> {
+        let [a, b] = &task.ends[..] else {
+            let tried = format!("making a relay between {} hosts", task.ends.len());
+            return Err(Refusal::new(tried, "it joins two", "use a shared-wire or switch link for more"));
+        };
         let mut files = Vec::new();
         // Names of its own: both hosts may call their end the same.
         for (name, end) in ["relay0", "relay1"].into_iter().zip([a, b]) {
-            files.push(engine::tap::open(name).map_err(|answer| refused(&answer))?);
+            files.push(engine::tap::open(name).map_err(|answer| no_tap(&answer))?);
             link::give_away(entered, name, end)?;
         }
         let shared = Arc::new(Shared::default());
         let mover = Mover::new(wire, task.seed, files, Arc::clone(&shared));
-        thread::Builder::new().name("relay".to_owned()).stack_size(256 << 10).spawn(move || mover.run()).map_err(RelayError::Thread)?;
+        let started = thread::Builder::new().name("relay".to_owned()).stack_size(256 << 10).spawn(move || mover.run());
+        started.map_err(refused("starting the relay's thread", "raise the limit on processes (ulimit -u)"))?;
         Ok(Self { shared })
     }
 
@@ -92,9 +75,9 @@ impl Relay {
     ///
     /// # Errors
     /// Why the relay has ended, if it has.
-    pub fn counters(&self) -> Result<WireCounters, String> {
+    pub fn counters(&self) -> Result<WireCounters, Refusal> {
         match &*self.shared.broken.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(reason) => Err(format!("the relay has ended: {reason}; run the study again")),
+            Some(reason) => Err(Refusal::new("the relay has ended", reason, "run the study again")),
             None => Ok(*self.shared.counters.lock().unwrap_or_else(PoisonError::into_inner)),
         }
     }
@@ -106,7 +89,7 @@ impl Drop for Relay {
     }
 }
 
-fn refused(answer: &std::io::Error) -> RelayError {
+fn no_tap(answer: &std::io::Error) -> Refusal {
     let errno = answer.raw_os_error().map_or(Errno::EINVAL, Errno::from_raw);
     let remedy = match errno {
         Errno::ENOENT | Errno::ENODEV | Errno::ENXIO => {
@@ -117,17 +100,17 @@ fn refused(answer: &std::io::Error) -> RelayError {
         Errno::EPERM => "the new namespace gives no rights (a security module?): run as root",
         _ => "use an ethernet or shared-wire link, or report this with the kernel's version",
     };
-    RelayError::Tap { errno, remedy }
+    Refusal::new(format!("making a tap device ({})", engine::tap::PATH), format!("the system answered {errno}"), remedy)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::refused;
+    use super::no_tap;
 
     #[test]
     fn a_refusal_names_the_file_the_errno_and_a_way_out() {
-        let text = refused(&std::io::Error::from_raw_os_error(13)).to_string();
+        let text = no_tap(&std::io::Error::from_raw_os_error(13)).to_string();
         assert!(text.contains("/dev/net/tun") && text.contains("EACCES") && text.contains("run as root"), "{text}");
-        assert!(refused(&std::io::Error::from_raw_os_error(2)).to_string().contains("CONFIG_TUN"));
+        assert!(no_tap(&std::io::Error::from_raw_os_error(2)).to_string().contains("CONFIG_TUN"));
     }
 }

@@ -140,5 +140,5 @@ impl Mover {
 }
 
 fn now() -> Result<Nanos, String> {
-    clock::monotonic().map_err(|errno| format!("reading the clock (clock_gettime CLOCK_MONOTONIC): {errno}"))
+    clock::monotonic().map_err(|error| error.to_string())
 }

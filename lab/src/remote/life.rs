@@ -4,8 +4,6 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
-use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use engine::channel::Receiver;
@@ -15,7 +13,10 @@ use model::plan::HostAddress;
 
 use super::{Agent, COMMAND_LIMIT, Far, HostError, RemoteHost};
 use crate::connection::{self, Credentials};
+use crate::process;
 
+/// Time that the process of a host may take to end by itself.
+const END_LIMIT: Duration = Duration::from_millis(100);
 /// Questions to a new host for its time, to know its distance.
 const FIRST_SIGHTS: u32 = 10;
 
@@ -27,18 +28,8 @@ impl RemoteHost {
     /// See [`HostError`]; a refused namespace is [`HostError::Refused`].
     pub fn start(name: &str, isolation: &str) -> Result<Self, HostError> {
         let failed = |answer| HostError::Start { name: name.to_owned(), answer };
-        // Not by its path, which an upgrade may have given to another version.
-        let mut process = Command::new("/proc/self/exe")
-            .args(["__host", name, isolation])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            // Out of the terminal's reach: Ctrl-C is the controller's to answer.
-            .process_group(0)
-            .spawn()
-            .map_err(failed)?;
-        let pipes = process.stdin.take().zip(process.stdout.take());
-        let (commands, answers) = pipes.ok_or_else(|| failed(std::io::Error::other("no pipes")))?;
-        Self::over(name, File::from(OwnedFd::from(commands)), File::from(OwnedFd::from(answers)), Far::Process(process))
+        let (host, commands, answers) = process::start(&["__host", name, isolation]).map_err(failed)?;
+        Self::over(name, commands, answers, Far::Process(host))
     }
 
     /// Reaches the agent of another machine; a name that has addresses of
@@ -101,14 +92,8 @@ impl Drop for RemoteHost {
     fn drop(&mut self) {
         // The end of its input is what a host goes by; the kill is for one that hangs.
         self.commands = None;
-        let Far::Process(process) = &mut self.far else { return };
-        for _ in 0..50 {
-            if matches!(process.try_wait(), Ok(Some(_)) | Err(_)) {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(2));
+        if let Far::Process(host) = &mut self.far {
+            process::end(host, END_LIMIT);
         }
-        let _ = process.kill();
-        let _ = process.wait();
     }
 }

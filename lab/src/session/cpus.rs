@@ -85,9 +85,8 @@ impl Session {
             return Ok(());
         }
         for ((host, place), offered) in self.hosts.iter().zip(&mut self.places).zip(&self.offered) {
-            let refused = |error| HostError::Refused { name: host.name().to_owned(), error };
             if let Some(list) = wanted.get(host.name()) {
-                place.cpus = chosen(offered.clone(), Some(list)).map_err(refused)?;
+                place.cpus = chosen(offered.clone(), Some(list)).map_err(|error| host.refused(error))?;
             }
         }
         if self.is_one_machine() {
@@ -135,7 +134,7 @@ impl Session {
     }
 
     fn not_placed(&self, placement: Placement, host: usize, reason: &str) -> HostError {
-        HostError::Refused { name: self.hosts[host].name().to_owned(), error: format!("placement {placement}: {reason}") }
+        self.hosts[host].refused(format!("placement {placement}: {reason}"))
     }
 
     /// Gives the ends back what [`Self::arrange`] returned.

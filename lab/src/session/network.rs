@@ -15,12 +15,13 @@ use model::{Family, Plan};
 use super::{Found, Way, Ways};
 use crate::connection::{self, Credentials};
 use crate::host::link::LOOPBACK;
-use crate::remote::{HostError, PathError, RemoteHost};
+use crate::refusal::Refusal;
+use crate::remote::{HostError, RemoteHost};
 
 /// Reaches the agents, starts what is on this machine, and finds the ways.
 ///
 /// # Errors
-/// See [`HostError`] and [`PathError`].
+/// See [`HostError`].
 pub(super) fn reach(plan: &Plan, credentials: &Credentials) -> Result<Found, HostError> {
     let families: BTreeSet<Family> = plan.cells_run().iter().map(|cell| cell.family).collect();
     // What is asked for over one family alone is controlled over it as well,
@@ -58,8 +59,13 @@ fn find(hosts: &mut [RemoteHost; 2], family: Family) -> Result<[Way; 2], HostErr
     let devices = [device(a, own[0], own[1])?, device(b, own[1], own[0])?];
     for (near, far) in [(0, 1), (1, 0)] {
         if devices[near] == LOOPBACK && devices[far] != LOOPBACK {
-            let [near_name, far_name] = [near, far].map(|at| HOST_NAMES[at].to_owned());
-            return Err(PathError::HalfLoopback { near: near_name, far: far_name, address: own[far].ip() }.into());
+            let ([near, far], address) = ([near, far].map(|at| HOST_NAMES[at]), own[far].ip());
+            return Err(Refusal::new(
+                format!("host {near} reaches {address} over its own loopback device, but host {far}, which was to be there, is elsewhere"),
+                "",
+                format!("name an address of host {far} that others can reach"),
+            )
+            .into());
         }
     }
     let [device_a, device_b] = devices;
@@ -80,10 +86,18 @@ const fn local(family: Family) -> SocketAddr {
 fn known_address(host: &RemoteHost, family: Family) -> Result<Option<SocketAddr>, HostError> {
     let Some(agent) = host.agent() else { return Ok(None) };
     let of_family = |address: &SocketAddr| address.is_ipv4() == (family == Family::V4);
-    let missing = |known: SocketAddr| PathError::Family { name: host.name().to_owned(), family, known: known.ip() };
+    let name = host.name();
+    let missing = |known: SocketAddr| {
+        let tried = format!("the plan has cells over {family}, but host {name} is known as {} only", known.ip());
+        let remedy = format!(
+            "name its address of that family (--host {name}=ADDRESS, or data=ADDRESS behind a comma), or leave those cells out (-4, -6)"
+        );
+        Refusal::new(tried, "", remedy)
+    };
     if let Some(data) = &agent.at.data {
-        let all =
-            connection::resolve(data, 0).map_err(|answer| PathError::Data { name: host.name().to_owned(), data: data.clone(), answer })?;
+        let remedy = "name an address of that host";
+        let failed = |answer| HostError::Data(Refusal::new(format!("host {name}: look up data={data}"), answer, remedy));
+        let all = connection::resolve(data, 0).map_err(failed)?;
         let first = *all.first().ok_or_else(|| missing(agent.peer))?;
         return Ok(Some(all.into_iter().find(of_family).ok_or_else(|| missing(first))?));
     }
@@ -104,7 +118,9 @@ fn is_literal(at: &HostAddress) -> bool {
 fn both_known(a: &mut RemoteHost, b: &mut RemoteHost, at_a: SocketAddr, at_b: SocketAddr) -> Result<[SocketAddr; 2], HostError> {
     for (host, at) in [(&*a, at_a), (&*b, at_b)] {
         if is_link_local(at) {
-            return Err(PathError::LinkLocal { name: host.name().to_owned(), address: at.ip() }.into());
+            let tried = format!("host {} is known as {}, which means something only on a link of its own", host.name(), at.ip());
+            let answer = "name addresses that each can reach (data=ADDRESS)";
+            return Err(Refusal::new(format!("{tried}, and both hosts are other machines"), answer, "").into());
         }
     }
     // An agent next to the controller may have been reached over loopback, which
@@ -124,7 +140,9 @@ fn own(host: &mut RemoteHost, at: SocketAddr) -> Result<SocketAddr, HostError> {
     let found = route(host, scoped(at, 0))?;
     let is_own = found.device == LOOPBACK && (found.source.ip() == at.ip() || at.ip().is_loopback());
     if !is_own {
-        return Err(PathError::NotItsOwn { name: host.name().to_owned(), address: at.ip() }.into());
+        let tried = format!("host {} was reached at {}, but it has no such address itself", host.name(), at.ip());
+        let remedy = "name the address that it has and the other can reach (data=ADDRESS), without translation between them";
+        return Err(Refusal::new(tried, "something translates addresses on the way", remedy).into());
     }
     Ok(SocketAddr::new(at.ip(), 0)).map(|address| scoped(address, scope(found.source)))
 }

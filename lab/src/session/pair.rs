@@ -9,6 +9,7 @@ use model::{Family, Unavailable};
 
 use super::{Found, Pair, Way, Ways};
 use crate::host::link::{FAR_MAC, LOOPBACK, NEAR_MAC, end_shape};
+use crate::refusal::Refusal;
 use crate::remote::{HostError, RemoteHost};
 
 /// The device at each end of the link.
@@ -111,7 +112,7 @@ fn start_linked(link: &Link, seed: u64, pairs: u32, warnings: &mut Vec<Warning>)
     }
     let refusals = refusals.join("; then ");
     if link.kind != LinkKind::Veth {
-        return Err(HostError::NoLink { link: link.kind.to_string(), refusals });
+        return Err(Refusal::new(format!("making the link '{}'", link.kind), refusals, "").into());
     }
     warnings.push(Warning::NoLink { reason: refusals });
     Ok(None)

@@ -7,6 +7,7 @@ use model::warning::Warning;
 use super::Session;
 use crate::error::TrialError;
 use crate::event::{Event, Listener};
+use crate::refusal::Refusal;
 use crate::remote::{HostError, RemoteHost};
 
 /// The agents of a session in the order in which all controllers ask for them,
@@ -36,7 +37,7 @@ pub fn take(session: &mut Session, listener: &mut dyn Listener) -> Result<Vec<Wa
         let mut waiting = |host: &str, place: u32| listener.hear(&Event::Waiting { host, place }).map_err(TrialError::Listener);
         let taken = match host.turn(&mut waiting) {
             // It would wait for itself.
-            Ok(Some(false)) if twice => Err(HostError::OneAgent.into()),
+            Ok(Some(false)) if twice => Err(HostError::from(one_agent()).into()),
             Ok(Some(false)) => Ok(()),
             Ok(Some(true)) => {
                 warnings.push(Warning::SharedHost { host: host.name().to_owned() });
@@ -51,6 +52,16 @@ pub fn take(session: &mut Session, listener: &mut dyn Listener) -> Result<Vec<Wa
         }
     }
     Ok(warnings)
+}
+
+/// Two names lead to one agent, which has one turn to give.
+fn one_agent() -> Refusal {
+    Refusal::new(
+        "hosts a and b are one agent, which carries out one end of one trial at a time",
+        "start it with --share-host, run a second one there on another --port, or leave one of the names out, so that this machine is \
+         that host",
+        "",
+    )
 }
 
 /// Lets others have the agents.

@@ -151,11 +151,11 @@ impl Study<'_> {
 
     /// Error of an end that was not bound to the CPUs that its arm names.
     fn not_bound(&self, slot: Slot, measured: &Measured, swapped: bool) -> Option<HostError> {
-        let around = self.arms.settings(slot.arm).filter(|around| !around.cpus.is_empty())?;
+        let settings = self.arms.settings(slot.arm).filter(|settings| !settings.cpus.is_empty())?;
         let ends = [(Role::Sender, &measured.sender), (Role::Receiver, &measured.receiver)];
         ends.into_iter().find_map(|(role, report)| {
             let name = if (role == Role::Sender) == swapped { "b" } else { "a" };
-            let wanted = around.cpus.get(name)?;
+            let wanted = settings.cpus.get(name)?;
             let cpus: Vec<Option<u32>> =
                 if report.flows.is_empty() { vec![report.cpu] } else { report.flows.iter().map(|flow| flow.cpu).collect() };
             let taken = cpus.iter().all(|cpu| cpu.is_some_and(|cpu| wanted.contains(&cpu)));

@@ -39,9 +39,6 @@ impl Conditions {
             self.places = Some(session.arrange(wanted.placement, spec.swapped)?);
             self.steer(session, spec)?;
         }
-        if wanted.load.is_usual() {
-            return Ok(());
-        }
         self.load(session, spec)
     }
 
@@ -60,11 +57,15 @@ impl Conditions {
         };
         let mut failed = None;
         if !lost {
-            let mut loads = unload(session, spec, &self.loaded, &mut failed);
-            for load in [&loads.sender, &loads.receiver].into_iter().flatten() {
-                session.inherit(absences(load));
+            let commands = ROLES.map(|role| (role, self.loaded.of(role).then_some(BackgroundRequest::Unload)));
+            for (role, answer) in ask_each(session, spec, commands, &mut failed) {
+                let BackgroundReply::Load(load) = answer else { continue };
+                session.inherit(absences(&load));
+                match role {
+                    Role::Sender => taken.sender_load = Some(load),
+                    Role::Receiver => taken.receiver_load = Some(load),
+                }
             }
-            (taken.sender_load, taken.receiver_load) = (loads.sender.take(), loads.receiver.take());
             if let Some((device, _)) = self.steered {
                 let host = session.host(Role::Receiver, spec.swapped);
                 failed = failed.or(carry_out(host, BackgroundRequest::Softirq { device, cpu: None }).err());
@@ -90,38 +91,53 @@ impl Conditions {
         let cpu = session.place(at, spec.swapped).cpus(1).first().map(|place| place.cpu);
         let host = session.host(Role::Receiver, spec.swapped);
         let Some(cpu) = cpu else {
-            let error = format!("placement {}: no CPU is known to be the {at}'s", spec.cell.conditions.placement);
-            return Err(HostError::Refused { name: host.name().to_owned(), error });
+            return Err(host.refused(format!("placement {}: no CPU is known to be the {at}'s", spec.cell.conditions.placement)));
         };
         // Before it is told: half of the queues may be set when it fails.
         self.steered = Some((device.clone(), cpu));
         carry_out(host, BackgroundRequest::Softirq { device, cpu: Some(cpu) })
     }
 
-    /// Loads the hosts, both at once. Both answers are taken before either's
-    /// failure is told, so that no answer is left for a later command.
+    /// Loads the hosts, both at once.
     fn load(&mut self, session: &mut Session, spec: &TrialSpec) -> Result<(), HostError> {
-        let mut told = Vec::new();
         let mut failed = None;
-        for role in ROLES {
+        let commands = ROLES.map(|role| {
             let units = *spec.cell.conditions.load.of(role);
-            if units == 0 {
-                continue;
-            }
             let cpus = session.place(role, spec.swapped).cpus(spec.cell.flows).iter().map(|place| place.cpu).collect();
-            match session.host(role, spec.swapped).tell(&ToHost::Background(BackgroundRequest::Load { units, cpus })) {
-                Ok(()) => told.push(role),
-                Err(error) => failed = failed.or(Some(error)),
-            }
-        }
-        for role in told {
-            match done(session.host(role, spec.swapped)) {
-                Ok(()) => *self.loaded.of_mut(role) = true,
-                Err(error) => failed = failed.or(Some(error)),
-            }
+            (role, (units > 0).then_some(BackgroundRequest::Load { units, cpus }))
+        });
+        for (role, _) in ask_each(session, spec, commands, &mut failed) {
+            *self.loaded.of_mut(role) = true;
         }
         failed.map_or(Ok(()), Err)
     }
+}
+
+/// Has commands carried out, at both hosts at once; returns the answers. Both are taken
+/// before either's failure is told, so that no answer is left for a later command.
+fn ask_each(
+    session: &mut Session,
+    spec: &TrialSpec,
+    commands: [(Role, Option<BackgroundRequest>); 2],
+    failed: &mut Option<HostError>,
+) -> Vec<(Role, BackgroundReply)> {
+    let mut told = Vec::new();
+    for (role, command) in commands.into_iter().filter_map(|(role, command)| Some((role, command?))) {
+        match session.host(role, spec.swapped).tell(&ToHost::Background(command)) {
+            Ok(()) => told.push(role),
+            Err(error) => *failed = failed.take().or(Some(error)),
+        }
+    }
+    let mut answers = Vec::new();
+    for role in told {
+        let host = session.host(role, spec.swapped);
+        match host.answer() {
+            Ok(FromHost::Background(answer)) => answers.push((role, answer)),
+            Ok(other) => *failed = failed.take().or(Some(host.unexpected("a load to be as asked", &other))),
+            Err(error) => *failed = failed.take().or(Some(error)),
+        }
+    }
+    answers
 }
 
 /// Keeps what the conditions were, next to what the other traffic was.
@@ -129,27 +145,6 @@ pub fn store(taken: ObservedConditions, measured: &mut Measured) {
     let traffic = measured.conditions.take().map_or_else(ObservedConditions::default, |traffic| *traffic);
     let taken = ObservedConditions { pairs: traffic.pairs, bulk: traffic.bulk, ..taken };
     measured.conditions = (taken != ObservedConditions::default()).then(|| Box::new(taken));
-}
-
-/// Ends the loads, both at once.
-fn unload(session: &mut Session, spec: &TrialSpec, loaded: &Both<bool>, failed: &mut Option<HostError>) -> Both<Option<LoadUsage>> {
-    let mut taken = Both::default();
-    let mut told = Vec::new();
-    for role in ROLES.into_iter().filter(|role| *loaded.of(*role)) {
-        match session.host(role, spec.swapped).tell(&ToHost::Background(BackgroundRequest::Unload)) {
-            Ok(()) => told.push(role),
-            Err(error) => *failed = failed.take().or(Some(error)),
-        }
-    }
-    for role in told {
-        let host = session.host(role, spec.swapped);
-        match host.answer() {
-            Ok(FromHost::Background(BackgroundReply::Load(load))) => *taken.of_mut(role) = Some(load),
-            Ok(other) => *failed = failed.take().or(Some(host.unexpected("what a load took", &other))),
-            Err(error) => *failed = failed.take().or(Some(error)),
-        }
-    }
-    taken
 }
 
 /// Returns what the load of a host lacked. Each is said once in a run.
@@ -174,12 +169,7 @@ fn absences(load: &LoadUsage) -> Vec<Warning> {
 
 /// Has a command carried out that is answered with no more than that it is.
 fn carry_out(host: &mut RemoteHost, command: BackgroundRequest) -> Result<(), HostError> {
-    host.tell(&ToHost::Background(command))?;
-    done(host)
-}
-
-fn done(host: &mut RemoteHost) -> Result<(), HostError> {
-    match host.answer()? {
+    match host.command(&ToHost::Background(command))? {
         FromHost::Background(BackgroundReply::Done) => Ok(()),
         other => Err(host.unexpected("a condition to be as asked", &other)),
     }

@@ -8,6 +8,7 @@ use model::control::{FromEndpoint, FromHost, ToHost};
 use super::Trial;
 use crate::error::TrialError;
 use crate::event::Event;
+use crate::refusal::Refusal;
 use crate::remote::{self, Heard, HostError, RemoteHost, SLOW_ROUNDS};
 use crate::session::turn;
 
@@ -111,13 +112,13 @@ impl Trial<'_> {
             let now = Instant::now();
             let left = deadline.min(self.end).saturating_duration_since(now);
             if left.is_zero() && now >= self.end {
-                return Err(HostError::OverTime { awaited, limit: self.limit }.into());
+                return Err(self.over_time(awaited).into());
             }
             let swapped = self.spec.swapped;
             let (at, heard) = match remote::hear_either(self.session.hosts(), left, awaited) {
                 // The whole trial's end came before the step's.
                 Err(HostError::Silent { .. }) if self.end < deadline => {
-                    return Err(HostError::OverTime { awaited, limit: self.limit }.into());
+                    return Err(self.over_time(awaited).into());
                 }
                 heard => heard?,
             };
@@ -130,6 +131,12 @@ impl Trial<'_> {
                 heard => return Ok((role, heard)),
             }
         }
+    }
+
+    /// The error for a trial that takes longer than any may.
+    fn over_time(&self, awaited: &str) -> HostError {
+        let tried = format!("the trial was not over after {:?}, waiting for {awaited}", self.limit);
+        Refusal::new(tried, "", "a path far slower than thought? Ask for less in one trial").into()
     }
 
     pub fn out_of_turn(&mut self, role: Role, awaited: &str, heard: &Heard) -> HostError {

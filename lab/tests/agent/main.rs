@@ -3,7 +3,7 @@
 //!
 //! All of it happens in a network namespace of this program's own, so that
 //! there are addresses that are not loopback's, and nothing leaves it. Started
-//! anew with an argument, the program is an agent, a controller, a host or an
+//! again with an argument, the program is an agent, a controller, a host or an
 //! endpoint. A test that this machine does not allow is counted as ignored and
 //! prints `SKIPPED: name: reason`.
 

@@ -1,5 +1,5 @@
 //! The host side on a real kernel: two hosts, each a process with namespaces of
-//! its own, joined by a link. Started anew with an argument, this program is
+//! its own, joined by a link. Started again with an argument, this program is
 //! one such host; the usual harness has threads, and a process with threads
 //! gets no user namespace.
 //!

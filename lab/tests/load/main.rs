@@ -1,4 +1,4 @@
-//! Host load on a real machine. Started anew with `__load`, this program is one
+//! Host load on a real machine. Started again with `__load`, this program is one
 //! of the load's own processes; the usual harness has threads of its own to get in
 //! the way.
 

@@ -23,10 +23,11 @@
 mod parse;
 
 use std::fs;
-use std::io;
 
 use model::Family;
 use model::kernel::{CpuTicks, HostCounters, LinkCounters};
+
+use crate::refusal::{Refusal, refused};
 
 pub use parse::{Malformed, parse_dev, parse_netstat, parse_snmp, parse_snmp6, parse_stat};
 
@@ -40,56 +41,38 @@ const DEV: &str = "/proc/net/dev";
 /// CPU time, and much else.
 const STAT: &str = "/proc/stat";
 
-/// Failure to read the counters.
-#[derive(Debug, thiserror::Error)]
-pub enum CountersError {
-    /// The system refused.
-    #[error("reading {file}: {source}; is /proc mounted, and this address family in use?")]
-    Read {
-        /// The file.
-        file: &'static str,
-        /// Answer of the system.
-        source: io::Error,
-    },
-    /// The file is not as the kernel writes it.
-    #[error("reading {file}: {source}; please report this with the kernel's version")]
-    Parse {
-        /// The file.
-        file: &'static str,
-        /// The fault.
-        source: Malformed,
-    },
-    /// The device is not there.
-    #[error("reading {DEV}: it has no device '{0}'; has the link been taken away?")]
-    NoDevice(String),
-}
-
 /// Reads the counters of `device` and of `family`, as they are now.
 ///
 /// The files are read one after the other: the host must be quiet for the
 /// counters to belong together.
-pub fn read(device: &str, family: Family) -> Result<HostCounters, CountersError> {
-    let parse = |file| move |source| CountersError::Parse { file, source };
-    let over_ipv4 = parse_snmp(&read_file(SNMP)?).map_err(parse(SNMP))?;
+pub fn read(device: &str, family: Family) -> Result<HostCounters, Refusal> {
+    let over_ipv4 = parse_snmp(&read_file(SNMP)?).map_err(malformed(SNMP))?;
     let (udp, ip) = match family {
         Family::V4 => (over_ipv4.udp, over_ipv4.ip),
-        Family::V6 => parse_snmp6(&read_file(SNMP6)?).map_err(parse(SNMP6))?,
+        Family::V6 => parse_snmp6(&read_file(SNMP6)?).map_err(malformed(SNMP6))?,
     };
     let link = self::device(device)?;
-    let cpu = CpuTicks { throttled: read_throttled(), ..parse_stat(&read_file(STAT)?).map_err(parse(STAT))? };
-    let tcp = parse_netstat(&read_file(NETSTAT)?, over_ipv4.tcp).map_err(parse(NETSTAT))?;
+    let cpu = CpuTicks { throttled: read_throttled(), ..parse_stat(&read_file(STAT)?).map_err(malformed(STAT))? };
+    let tcp = parse_netstat(&read_file(NETSTAT)?, over_ipv4.tcp).map_err(malformed(NETSTAT))?;
     Ok(HostCounters { udp, ip, tcp, link, cpu })
 }
 
 /// The counters of one device, as they are now.
-pub fn device(device: &str) -> Result<LinkCounters, CountersError> {
-    let found = parse_dev(&read_file(DEV)?, device).map_err(|source| CountersError::Parse { file: DEV, source })?;
-    found.ok_or_else(|| CountersError::NoDevice(device.to_owned()))
+pub fn device(device: &str) -> Result<LinkCounters, Refusal> {
+    let found = parse_dev(&read_file(DEV)?, device).map_err(malformed(DEV))?;
+    let missing = || Refusal::new(format!("reading {DEV}"), format!("it has no device '{device}'"), "has the link been taken away?");
+    found.ok_or_else(missing)
 }
 
-fn read_file(file: &'static str) -> Result<String, CountersError> {
+/// The file is not as the kernel writes it.
+fn malformed(file: &str) -> impl FnOnce(Malformed) -> Refusal {
+    refused(format!("reading {file}"), "please report this with the kernel's version")
+}
+
+fn read_file(file: &'static str) -> Result<String, Refusal> {
     // A device's name need not be UTF-8, and ours is: the rest may be lossy.
-    fs::read(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).map_err(|source| CountersError::Read { file, source })
+    let text = fs::read(file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    text.map_err(refused(format!("reading {file}"), "is /proc mounted, and this address family in use?"))
 }
 
 /// Returns how often the CPUs were slowed down for their heat; 0 where the machine
@@ -107,7 +90,7 @@ fn read_throttled() -> u64 {
 mod tests {
     use model::Family;
 
-    use super::{CountersError, read};
+    use super::read;
     use crate::host::text::skipped;
 
     #[test]
@@ -122,6 +105,7 @@ mod tests {
 
     #[test]
     fn a_missing_device_is_named() {
-        assert!(matches!(read("nettoll-none", Family::V4), Err(CountersError::NoDevice(name)) if name == "nettoll-none"));
+        let refused = read("nettoll-none", Family::V4).unwrap_err().to_string();
+        assert_eq!(refused, "reading /proc/net/dev: it has no device 'nettoll-none'; has the link been taken away?");
     }
 }

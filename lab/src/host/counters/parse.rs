@@ -164,5 +164,4 @@ fn count(name: &str, value: &str) -> Result<u64, Malformed> {
 }
 
 #[cfg(test)]
-#[path = "parse_tests.rs"]
 mod tests;

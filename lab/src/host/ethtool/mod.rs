@@ -15,6 +15,7 @@ use netlink_sys::protocols::NETLINK_GENERIC;
 use nix::errno::Errno;
 
 use super::netlink::{Channel, NetlinkError};
+use crate::refusal::Refusal;
 
 /// The features that each offload stands for.
 const fn group(offload: Offload) -> &'static [&'static str] {
@@ -44,30 +45,6 @@ const fn essential(offload: Offload) -> &'static [&'static str] {
     }
 }
 
-/// Failure to read or set offloads.
-#[derive(Debug, thiserror::Error)]
-pub enum OffloadError {
-    /// The kernel has no such interface, or refused.
-    #[error("{source}; {remedy}")]
-    Refused {
-        /// The step and the answer.
-        source: NetlinkError,
-        /// Remedy.
-        remedy: &'static str,
-    },
-    /// The kernel carried out the request, but the feature stayed as it was.
-    #[error("turning '{}' {} on '{device}': the kernel left it {}; the device may not offer it, or it may need another offload (tso needs tx and sg, gso needs sg)",
-        .offload.name(), on_off(*.wanted), on_off(!*.wanted))]
-    Kept {
-        /// The device.
-        device: String,
-        /// The offload.
-        offload: Offload,
-        /// The value asked for.
-        wanted: bool,
-    },
-}
-
 const fn on_off(on: bool) -> &'static str {
     if on { "on" } else { "off" }
 }
@@ -91,13 +68,13 @@ impl Features {
 }
 
 /// Reads the features of `device`.
-pub fn features(device: &str) -> Result<Features, OffloadError> {
+pub fn features(device: &str) -> Result<Features, Refusal> {
     Session::open()?.features(device)
 }
 
 /// Sets `offloads` on `device` and makes sure that the kernel did so. For
 /// [`super::link`], which has made sure that the device is ours.
-pub(super) fn set_offloads(device: &str, offloads: &BTreeMap<Offload, bool>) -> Result<(), OffloadError> {
+pub(super) fn set_offloads(device: &str, offloads: &BTreeMap<Offload, bool>) -> Result<(), Refusal> {
     if offloads.is_empty() {
         return Ok(());
     }
@@ -108,14 +85,23 @@ pub(super) fn set_offloads(device: &str, offloads: &BTreeMap<Offload, bool>) -> 
     }
     let features = session.features(device)?;
     match offloads.iter().find(|(offload, wanted)| !features.is(**offload, **wanted)) {
-        Some((offload, wanted)) => Err(OffloadError::Kept { device: device.to_owned(), offload: *offload, wanted: *wanted }),
+        Some((offload, wanted)) => Err(kept(device, *offload, *wanted)),
         None => Ok(()),
     }
 }
 
+/// The kernel carried out the request, but the feature stayed as it was.
+fn kept(device: &str, offload: Offload, wanted: bool) -> Refusal {
+    Refusal::new(
+        format!("turning '{}' {} on '{device}'", offload.name(), on_off(wanted)),
+        format!("the kernel left it {}", on_off(!wanted)),
+        "the device may not offer it, or it may need another offload (tso needs tx and sg, gso needs sg)",
+    )
+}
+
 /// Sets single features of `device`, by the kernel's names. For [`crate::arm`],
 /// which has made sure that it may be changed.
-pub(crate) fn set_features(device: &str, wanted: &[(&str, bool)]) -> Result<(), OffloadError> {
+pub(crate) fn set_features(device: &str, wanted: &[(&str, bool)]) -> Result<(), Refusal> {
     Session::open()?.set(device, wanted)
 }
 
@@ -133,13 +119,12 @@ struct Session {
 }
 
 impl Session {
-    fn open() -> Result<Self, OffloadError> {
+    fn open() -> Result<Self, Refusal> {
         let refused = |source: NetlinkError| {
-            let remedy = match source.errno() {
+            source.with(match source.errno() {
                 Some(Errno::ENOENT) => "offloads need Linux 5.6 with CONFIG_ETHTOOL_NETLINK; leave them out of the plan",
                 _ => "leave offloads out of the plan",
-            };
-            OffloadError::Refused { source, remedy }
+            })
         };
         let mut channel = Channel::open(NETLINK_GENERIC).map_err(refused)?;
         let tried = "looking for the kernel's ethtool interface";
@@ -149,18 +134,18 @@ impl Session {
         Ok(Self { channel, family })
     }
 
-    fn features(&mut self, device: &str) -> Result<Features, OffloadError> {
+    fn features(&mut self, device: &str) -> Result<Features, Refusal> {
         let tried = format!("reading the offloads of '{device}'");
-        let refused = |source| OffloadError::Refused { source, remedy: "is the device in this host's namespace?" };
+        let refused = |source: NetlinkError| source.with("is the device in this host's namespace?");
         let answers = self.channel.ask(&tried, self.family, 0, &message::get(device)).map_err(refused)?;
         answers.iter().find_map(|answer| message::features(&answer.body)).ok_or_else(|| refused(NetlinkError::Garbled { tried }))
     }
 
-    fn set(&mut self, device: &str, wanted: &[(&str, bool)]) -> Result<(), OffloadError> {
+    fn set(&mut self, device: &str, wanted: &[(&str, bool)]) -> Result<(), Refusal> {
         let words: Vec<String> = wanted.iter().map(|(name, on)| format!("{name} {}", on_off(*on))).collect();
         let tried = format!("setting offloads of '{device}' ({})", words.join(", "));
         let answer = self.channel.ask(&tried, self.family, 0, &message::set(device, wanted));
-        answer.map(drop).map_err(|source| OffloadError::Refused { source, remedy: "leave them out of the plan" })
+        answer.map(drop).map_err(|source| source.with("leave them out of the plan"))
     }
 }
 
@@ -170,7 +155,7 @@ mod tests {
 
     use model::plan::Offload;
 
-    use super::{Features, OffloadError, features, wanted};
+    use super::{Features, features, kept, wanted};
     use crate::host::text::skipped;
 
     #[test]
@@ -193,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_feature_that_stayed_is_named_with_what_was_asked() {
-        let error = OffloadError::Kept { device: "va".to_owned(), offload: Offload::Tso, wanted: true };
+        let error = kept("va", Offload::Tso, true);
         assert!(error.to_string().starts_with("turning 'tso' on on 'va': the kernel left it off;"), "{error}");
     }
 }

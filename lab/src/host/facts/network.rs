@@ -2,87 +2,43 @@
 
 use std::collections::BTreeMap;
 
-use crate::host::text::read_or_empty;
+use crate::host::text::{plain, read_or_empty, sysctl_file};
 use crate::host::{ethtool, link};
 
-/// Settings that change what a message costs or how traffic flows. Those that
-/// this kernel does not have are left out.
-const SYSCTLS: [&str; 58] = [
+/// Settings that change what a message costs or how traffic flows, each behind the
+/// first part of its name. Those that this kernel does not have are left out.
+const SYSCTLS: [(&str, &str); 7] = [
     // Sizes of socket buffers.
-    "net.core.rmem_default",
-    "net.core.rmem_max",
-    "net.core.wmem_default",
-    "net.core.wmem_max",
-    "net.core.optmem_max",
-    "net.ipv4.tcp_rmem",
-    "net.ipv4.tcp_wmem",
-    "net.ipv4.tcp_mem",
-    "net.ipv4.udp_mem",
-    "net.ipv4.udp_rmem_min",
-    "net.ipv4.udp_wmem_min",
+    ("net.core", "rmem_default rmem_max wmem_default wmem_max optmem_max"),
+    ("net.ipv4", "tcp_rmem tcp_wmem tcp_mem udp_mem udp_rmem_min udp_wmem_min"),
     // Queues, budgets and polling between device and socket.
-    "net.core.default_qdisc",
-    "net.core.netdev_max_backlog",
-    "net.core.netdev_budget",
-    "net.core.netdev_budget_usecs",
-    "net.core.dev_weight",
-    "net.core.busy_poll",
-    "net.core.busy_read",
-    "net.core.rps_sock_flow_entries",
-    "net.core.gro_normal_batch",
-    "net.core.high_order_alloc_disable",
-    "net.core.skb_defer_max",
-    "net.core.somaxconn",
-    "net.core.bpf_jit_enable",
-    // What TCP does.
-    "net.ipv4.tcp_congestion_control",
-    "net.ipv4.tcp_available_congestion_control",
-    "net.ipv4.tcp_timestamps",
-    "net.ipv4.tcp_sack",
-    "net.ipv4.tcp_dsack",
-    "net.ipv4.tcp_fack",
-    "net.ipv4.tcp_ecn",
-    "net.ipv4.tcp_window_scaling",
-    "net.ipv4.tcp_adv_win_scale",
-    "net.ipv4.tcp_moderate_rcvbuf",
-    "net.ipv4.tcp_no_metrics_save",
-    "net.ipv4.tcp_slow_start_after_idle",
-    "net.ipv4.tcp_autocorking",
-    "net.ipv4.tcp_limit_output_bytes",
-    "net.ipv4.tcp_notsent_lowat",
-    "net.ipv4.tcp_mtu_probing",
-    "net.ipv4.tcp_tso_win_divisor",
-    "net.ipv4.tcp_min_tso_segs",
-    "net.ipv4.tcp_tso_rtt_log",
-    "net.ipv4.tcp_pacing_ss_ratio",
-    "net.ipv4.tcp_pacing_ca_ratio",
-    "net.ipv4.tcp_early_retrans",
-    "net.ipv4.tcp_recovery",
-    "net.ipv4.tcp_fastopen",
-    "net.ipv4.tcp_comp_sack_delay_ns",
-    // How many connections can follow each other.
-    "net.ipv4.ip_local_port_range",
-    "net.ipv4.tcp_tw_reuse",
-    "net.ipv4.tcp_max_tw_buckets",
+    (
+        "net.core",
+        "default_qdisc netdev_max_backlog netdev_budget netdev_budget_usecs dev_weight busy_poll busy_read rps_sock_flow_entries \
+         gro_normal_batch high_order_alloc_disable skb_defer_max somaxconn bpf_jit_enable",
+    ),
+    // Behaviour of TCP.
+    (
+        "net.ipv4",
+        "tcp_congestion_control tcp_available_congestion_control tcp_timestamps tcp_sack tcp_dsack tcp_fack tcp_ecn tcp_window_scaling \
+         tcp_adv_win_scale tcp_moderate_rcvbuf tcp_no_metrics_save tcp_slow_start_after_idle tcp_autocorking tcp_limit_output_bytes \
+         tcp_notsent_lowat tcp_mtu_probing tcp_tso_win_divisor tcp_min_tso_segs tcp_tso_rtt_log tcp_pacing_ss_ratio tcp_pacing_ca_ratio \
+         tcp_early_retrans tcp_recovery tcp_fastopen tcp_comp_sack_delay_ns",
+    ),
+    // Number of connections that can follow each other.
+    ("net.ipv4", "ip_local_port_range tcp_tw_reuse tcp_max_tw_buckets"),
     // IP.
-    "net.ipv4.ip_early_demux",
-    "net.ipv4.ip_no_pmtu_disc",
-    "net.ipv4.ipfrag_high_thresh",
-    "net.ipv4.ipfrag_time",
-    "net.ipv6.ip6frag_time",
-    "net.ipv6.conf.all.disable_ipv6",
+    ("net.ipv4", "ip_early_demux ip_no_pmtu_disc ipfrag_high_thresh ipfrag_time"),
+    ("net.ipv6", "ip6frag_time conf.all.disable_ipv6"),
 ];
 
 /// The settings above, as the calling process's namespace shows them. Those of
 /// the whole machine show only in its first namespace, although they bind in
 /// all: they have to be read before another is entered.
 pub(in crate::host) fn read_sysctls() -> BTreeMap<String, String> {
-    let value = |name: &str| {
-        let raw = read_or_empty(format!("/proc/sys/{}", name.replace('.', "/")));
-        // Several numbers are written with tabs between them.
-        (name.to_owned(), raw.split_whitespace().collect::<Vec<_>>().join(" "))
-    };
-    SYSCTLS.iter().map(|name| value(name)).filter(|(_, value)| !value.is_empty()).collect()
+    let names = SYSCTLS.iter().flat_map(|(first, rest)| rest.split_ascii_whitespace().map(move |rest| format!("{first}.{rest}")));
+    let settings = names.map(|name| (name.clone(), plain(&read_or_empty(sysctl_file(&name)))));
+    settings.filter(|(_, value)| !value.is_empty()).collect()
 }
 
 /// The link's device; only its name where the kernel tells nothing.

@@ -3,14 +3,15 @@
 use std::net::IpAddr;
 
 use model::control::WireEnd;
-use netlink_packet_core::{Emitable, NLM_F_CREATE, NLM_F_REPLACE};
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_REPLACE};
 use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressHeaderFlags, AddressMessage};
 use netlink_packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
 use netlink_packet_route::neighbour::{NeighbourAddress, NeighbourAttribute, NeighbourMessage, NeighbourState};
 use nix::errno::Errno;
 
-use super::{LinkError, family};
-use crate::host::netlink::{Channel, NetlinkError};
+use super::family;
+use crate::host::netlink::{Channel, NetlinkError, bytes};
+use crate::refusal::Refusal;
 
 /// RTM_NEWLINK.
 pub(super) const NEW_LINK: u16 = 16;
@@ -20,16 +21,13 @@ const NEW_ADDRESS: u16 = 20;
 const NEW_NEIGHBOUR: u16 = 28;
 
 /// Sets the device's largest IP packet.
-pub(super) fn mtu(channel: &mut Channel, device: &str, index: u32, mtu: u32) -> Result<(), LinkError> {
-    let mut message = LinkMessage::default();
-    message.header.index = index;
-    message.attributes.push(LinkAttribute::Mtu(mtu));
+pub(super) fn mtu(channel: &mut Channel, device: &str, index: u32, mtu: u32) -> Result<(), Refusal> {
     let tried = format!("setting the MTU of '{device}' to {mtu}");
-    step(channel.ask(&tried, NEW_LINK, 0, &bytes(&message)), "a veth device takes 68 to 65535")
+    set(channel, &tried, index, vec![LinkAttribute::Mtu(mtu)], "a veth device takes 68 to 65535")
 }
 
 /// Brings the device up.
-pub(super) fn up(channel: &mut Channel, device: &str, index: u32, silent: bool) -> Result<(), LinkError> {
+pub(super) fn up(channel: &mut Channel, device: &str, index: u32, silent: bool) -> Result<(), Refusal> {
     step(flags_up(channel, device, index, silent), "run the study again")
 }
 
@@ -43,35 +41,36 @@ pub(super) fn flags_up(channel: &mut Channel, device: &str, index: u32, silent: 
 }
 
 /// Makes the device a port of a bridge.
-pub(super) fn port(channel: &mut Channel, device: &str, index: u32, bridge: u32) -> Result<(), LinkError> {
-    let mut message = LinkMessage::default();
-    message.header.index = index;
-    message.attributes.push(LinkAttribute::Controller(bridge));
-    step(channel.ask(&format!("making '{device}' a port of the bridge"), NEW_LINK, 0, &bytes(&message)), "use a relay link")
+pub(super) fn port(channel: &mut Channel, device: &str, index: u32, bridge: u32) -> Result<(), Refusal> {
+    let tried = format!("making '{device}' a port of the bridge");
+    set(channel, &tried, index, vec![LinkAttribute::Controller(bridge)], "use a relay link")
 }
 
 /// Lets the kernel hand the device single frames only: without this TCP makes
 /// packets of several even for a device that cannot cut them.
-pub(super) fn single_frames(channel: &mut Channel, device: &str, index: u32) -> Result<(), LinkError> {
-    let mut message = LinkMessage::default();
-    message.header.index = index;
-    message.attributes.push(LinkAttribute::GsoMaxSegs(1));
-    let remedy = "this needs Linux 4.16 or later; use a veth link";
-    step(channel.ask(&format!("limiting packets of '{device}' to single frames"), NEW_LINK, 0, &bytes(&message)), remedy)
+pub(super) fn single_frames(channel: &mut Channel, device: &str, index: u32) -> Result<(), Refusal> {
+    let tried = format!("limiting packets of '{device}' to single frames");
+    set(channel, &tried, index, vec![LinkAttribute::GsoMaxSegs(1)], "this needs Linux 4.16 or later; use a veth link")
 }
 
 /// Takes the device, which must be down, to the end of the wire that it is.
-pub(super) fn take_to(channel: &mut Channel, device: &str, index: u32, end: &WireEnd) -> Result<(), LinkError> {
-    let mut message = LinkMessage::default();
-    message.header.index = index;
-    message.attributes =
+pub(super) fn take_to(channel: &mut Channel, device: &str, index: u32, end: &WireEnd) -> Result<(), Refusal> {
+    let attributes =
         vec![LinkAttribute::Address(end.mac.to_vec()), LinkAttribute::IfName(end.device.clone()), LinkAttribute::NetNsPid(end.pid)];
     let tried = format!("taking '{device}' as '{}' to the namespace of process {}", end.device, end.pid);
-    step(channel.ask(&tried, NEW_LINK, 0, &bytes(&message)), "both hosts must be set apart in the same way, in one user namespace")
+    set(channel, &tried, index, attributes, "both hosts must be set apart in the same way, in one user namespace")
+}
+
+/// Sets attributes of a device.
+fn set(channel: &mut Channel, tried: &str, index: u32, attributes: Vec<LinkAttribute>, remedy: &str) -> Result<(), Refusal> {
+    let mut message = LinkMessage::default();
+    message.header.index = index;
+    message.attributes = attributes;
+    step(channel.ask(tried, NEW_LINK, 0, &bytes(&message)), remedy)
 }
 
 /// Gives the device an address, without a wait for duplicates.
-pub(super) fn address(channel: &mut Channel, device: &str, index: u32, address: IpAddr, prefix: u8) -> Result<(), LinkError> {
+pub(super) fn address(channel: &mut Channel, device: &str, index: u32, address: IpAddr, prefix: u8) -> Result<(), Refusal> {
     let mut message = AddressMessage::default();
     message.header.family = family(address);
     message.header.index = index;
@@ -93,7 +92,7 @@ pub(super) fn address(channel: &mut Channel, device: &str, index: u32, address: 
 }
 
 /// Tells the device a neighbour once and for all.
-pub(super) fn neighbour(channel: &mut Channel, device: &str, index: u32, address: IpAddr, mac: [u8; 6]) -> Result<(), LinkError> {
+pub(super) fn neighbour(channel: &mut Channel, device: &str, index: u32, address: IpAddr, mac: [u8; 6]) -> Result<(), Refusal> {
     let mut message = NeighbourMessage::default();
     message.header.family = family(address);
     message.header.ifindex = index;
@@ -110,12 +109,6 @@ pub(super) fn neighbour(channel: &mut Channel, device: &str, index: u32, address
     step(answer, "check that the neighbour's address family is in use on the device")
 }
 
-fn bytes(message: &impl Emitable) -> Vec<u8> {
-    let mut bytes = vec![0; message.buffer_len()];
-    message.emit(&mut bytes);
-    bytes
-}
-
-fn step<T>(answer: Result<T, NetlinkError>, remedy: &'static str) -> Result<(), LinkError> {
-    answer.map(drop).map_err(|source| LinkError::Step { source, remedy })
+fn step<T>(answer: Result<T, NetlinkError>, remedy: &str) -> Result<(), Refusal> {
+    answer.map(drop).map_err(|source| source.with(remedy))
 }

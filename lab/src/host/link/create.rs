@@ -1,14 +1,15 @@
 //! Making a virtual Ethernet pair.
 
 use model::control::WireEnd;
-use netlink_packet_core::{Emitable, NLM_F_CREATE, NLM_F_EXCL};
+use netlink_packet_core::{NLM_F_CREATE, NLM_F_EXCL};
 use netlink_packet_route::link::{InfoData, InfoKind, InfoVeth, LinkAttribute, LinkInfo, LinkMessage};
 use nix::errno::Errno;
 
 use super::change::NEW_LINK;
-use super::{LinkError, change, guard, open, state};
+use super::{change, guard, open, state};
 use crate::host::entered::Entered;
-use crate::host::netlink::Channel;
+use crate::host::netlink::{Channel, bytes};
+use crate::refusal::Refusal;
 
 /// The hardware address of the end that stays with the maker: locally
 /// administered, and the same in every run, so that each end can be told its
@@ -21,18 +22,13 @@ pub const FAR_MAC: [u8; 6] = [0x02, 0x6e, 0x74, 0x00, 0x00, 0x0b];
 /// Makes a virtual Ethernet pair: `device` here with [`NEAR_MAC`], `far_device`
 /// with [`FAR_MAC`] in the network namespace of process `far_pid`, in one step.
 /// Both are down. With either of the two namespaces both devices vanish.
-pub fn make_veth(entered: &Entered, device: &str, far_device: &str, far_pid: u32) -> Result<(), LinkError> {
+pub fn make_veth(entered: &Entered, device: &str, far_device: &str, far_pid: u32) -> Result<(), Refusal> {
     make_pair(entered, &mut open()?, [(device, NEAR_MAC), (far_device, FAR_MAC)], Some(far_pid))
 }
 
 /// Makes a virtual Ethernet pair, each end with its name and hardware address:
 /// the first here, the second with process `far_pid`, or here as well.
-pub(super) fn make_pair(
-    entered: &Entered,
-    channel: &mut Channel,
-    ends: [(&str, [u8; 6]); 2],
-    far_pid: Option<u32>,
-) -> Result<(), LinkError> {
+pub(super) fn make_pair(entered: &Entered, channel: &mut Channel, ends: [(&str, [u8; 6]); 2], far_pid: Option<u32>) -> Result<(), Refusal> {
     let [(device, _), (far_device, _)] = ends;
     guard(entered, device)?;
     guard(entered, far_device)?;
@@ -43,7 +39,7 @@ pub(super) fn make_pair(
 
 /// Takes a device of this namespace, which must be down, to its host, under the
 /// name and with the address that it is to have there.
-pub fn give_away(entered: &Entered, device: &str, end: &WireEnd) -> Result<(), LinkError> {
+pub fn give_away(entered: &Entered, device: &str, end: &WireEnd) -> Result<(), Refusal> {
     guard(entered, device)?;
     guard(entered, &end.device)?;
     let mut channel = open()?;
@@ -52,7 +48,7 @@ pub fn give_away(entered: &Entered, device: &str, end: &WireEnd) -> Result<(), L
 }
 
 /// Makes a bridge without ports.
-pub(super) fn make_bridge(entered: &Entered, channel: &mut Channel, device: &str) -> Result<(), LinkError> {
+pub(super) fn make_bridge(entered: &Entered, channel: &mut Channel, device: &str) -> Result<(), Refusal> {
     guard(entered, device)?;
     let tried = format!("making the bridge '{device}' (RTM_NEWLINK)");
     make(channel, &tried, &of_kind(device, InfoKind::Bridge), |errno| match errno {
@@ -62,7 +58,7 @@ pub(super) fn make_bridge(entered: &Entered, channel: &mut Channel, device: &str
 }
 
 /// Makes a device to which what others receive can be redirected.
-pub(super) fn make_ifb(entered: &Entered, channel: &mut Channel, device: &str) -> Result<(), LinkError> {
+pub(super) fn make_ifb(entered: &Entered, channel: &mut Channel, device: &str) -> Result<(), Refusal> {
     guard(entered, device)?;
     let tried = format!("making the intermediate device '{device}' (RTM_NEWLINK ifb)");
     make(channel, &tried, &of_kind(device, InfoKind::Ifb), |errno| match errno {
@@ -71,18 +67,9 @@ pub(super) fn make_ifb(entered: &Entered, channel: &mut Channel, device: &str) -
     })
 }
 
-fn make(
-    channel: &mut Channel,
-    tried: &str,
-    message: &LinkMessage,
-    remedy: impl Fn(Option<Errno>) -> &'static str,
-) -> Result<(), LinkError> {
-    let mut body = vec![0; message.buffer_len()];
-    message.emit(&mut body);
-    channel.ask(tried, NEW_LINK, NLM_F_CREATE | NLM_F_EXCL, &body).map(drop).map_err(|source| {
-        let remedy = remedy(source.errno());
-        LinkError::Step { source, remedy }
-    })
+fn make(channel: &mut Channel, tried: &str, message: &LinkMessage, remedy: impl Fn(Option<Errno>) -> &'static str) -> Result<(), Refusal> {
+    let made = channel.ask(tried, NEW_LINK, NLM_F_CREATE | NLM_F_EXCL, &bytes(message));
+    made.map(drop).map_err(|source| source.with(remedy(source.errno())))
 }
 
 fn of_kind(device: &str, kind: InfoKind) -> LinkMessage {
@@ -101,7 +88,7 @@ const fn remedy(errno: Option<Errno>) -> &'static str {
     }
 }
 
-fn pair([near_end, far_end]: [(&str, [u8; 6]); 2], far_pid: Option<u32>) -> LinkMessage {
+pub(crate) fn pair([near_end, far_end]: [(&str, [u8; 6]); 2], far_pid: Option<u32>) -> LinkMessage {
     let mut far = LinkMessage::default();
     far.attributes = one_end(far_end.0, far_end.1);
     far.attributes.extend(far_pid.map(LinkAttribute::NetNsPid));

@@ -23,12 +23,15 @@ use model::plan::Offload;
 use netlink_sys::protocols::NETLINK_ROUTE;
 
 use super::entered::Entered;
-use super::ethtool::{self, OffloadError};
+use super::ethtool;
 use super::netlink::{Channel, NetlinkError};
-use super::sysctl::{self, Settings, SysctlError};
-use super::text::check_name;
+use super::sysctl::{self, Settings};
+use super::text::guard_name;
+use crate::refusal::Refusal;
 
+pub(crate) use create::pair;
 pub use create::{FAR_MAC, NEAR_MAC, give_away, make_veth};
+pub(crate) use shape::{bucket, traffic_message};
 pub use state::DeviceState;
 pub use topology::{dropped, end_shape, make as make_wire};
 pub use wait::wait_until_ready;
@@ -41,55 +44,6 @@ pub const UP_LIMIT: Duration = Duration::from_secs(5);
 
 /// The least MTU over which IPv6 is spoken (RFC 8200, section 5).
 const LEAST_IPV6_MTU: u32 = 1280;
-
-/// Failure to make or configure a link.
-#[derive(Debug, thiserror::Error)]
-pub enum LinkError {
-    /// The host is this machine, whose devices are not ours.
-    #[error("changing device '{0}': this host is not isolated, and nettoll changes nothing outside its own namespaces")]
-    NotIsolated(String),
-    /// No device can be called so.
-    #[error("making or configuring device '{0}': a device's name has 1 to 15 characters, no blank and no '/'")]
-    BadName(String),
-    /// The kernel did not carry out a step.
-    #[error("{source}; {remedy}")]
-    Step {
-        /// The step and the answer.
-        source: NetlinkError,
-        /// Remedy.
-        remedy: &'static str,
-    },
-    /// The MTU is too small for the addresses.
-    #[error("setting the MTU of '{device}' to {mtu}: IPv6 needs {LEAST_IPV6_MTU} or more; raise the MTU or study IPv4 only")]
-    NarrowForIpv6 {
-        /// The device.
-        device: String,
-        /// The MTU asked for.
-        mtu: u32,
-    },
-    /// A sysctl could not be set.
-    #[error(transparent)]
-    Sysctl(#[from] SysctlError),
-    /// An offload could not be set.
-    #[error(transparent)]
-    Offload(#[from] OffloadError),
-    /// The link did not come up.
-    #[error("waiting for '{device}' to come up: {missing} after {limit:?}; configure both ends at the same time")]
-    NotReady {
-        /// The device.
-        device: String,
-        /// The missing part.
-        missing: String,
-        /// Time waited.
-        limit: Duration,
-    },
-    /// Nothing lies between the hosts of such a link.
-    #[error("making the wire of link '{0}': it has none; this is a fault of nettoll's, please report it")]
-    NoWire(String),
-    /// Loopback is not up, and was not to be touched.
-    #[error("looking at 'lo': it is down; bring it up with 'ip link set lo up'")]
-    LoopbackDown,
-}
 
 /// Result of [`configure`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,7 +62,7 @@ pub struct Configured {
 /// be told to configure before either's answer is awaited.
 ///
 /// Of loopback it is only made sure that it is up.
-pub fn configure(entered: &Entered, end: &LinkEnd) -> Result<Configured, LinkError> {
+pub fn configure(entered: &Entered, end: &LinkEnd) -> Result<Configured, Refusal> {
     if end.device == LOOPBACK {
         return check_loopback().map(|()| Configured { mac: [0; 6], settings: Settings::default(), ipv6: speaks_ipv6() });
     }
@@ -118,7 +72,7 @@ pub fn configure(entered: &Entered, end: &LinkEnd) -> Result<Configured, LinkErr
 }
 
 /// All of [`configure`] but the wait.
-pub fn set_up(entered: &Entered, end: &LinkEnd) -> Result<Configured, LinkError> {
+pub fn set_up(entered: &Entered, end: &LinkEnd) -> Result<Configured, Refusal> {
     guard(entered, &end.device)?;
     // The settings come first: they count from the moment the device is up.
     let settings = sysctl::apply(entered, &end.device, end.charged)?;
@@ -127,7 +81,8 @@ pub fn set_up(entered: &Entered, end: &LinkEnd) -> Result<Configured, LinkError>
     if let Some(mtu) = end.mtu {
         // The kernel would take IPv6 off the device without a word.
         if mtu < LEAST_IPV6_MTU && end.addresses.iter().any(|(address, _)| address.is_ipv6()) {
-            return Err(LinkError::NarrowForIpv6 { device: end.device.clone(), mtu });
+            let answer = format!("IPv6 needs {LEAST_IPV6_MTU} or more");
+            return Err(Refusal::new(format!("setting the MTU of '{}' to {mtu}", end.device), answer, "raise the MTU or study IPv4 only"));
         }
         change::mtu(&mut channel, &end.device, state.index, mtu)?;
     }
@@ -157,13 +112,13 @@ fn single_frames() -> BTreeMap<Offload, bool> {
 }
 
 /// Returns what the kernel says of `device`.
-pub fn device_state(device: &str) -> Result<DeviceState, LinkError> {
+pub fn device_state(device: &str) -> Result<DeviceState, Refusal> {
     state::read(&mut open()?, device)
 }
 
 /// Sets the largest IP packet of `device`. For [`crate::arm`], which has made
 /// sure that it may be changed.
-pub(crate) fn set_mtu(device: &str, mtu: u32) -> Result<(), LinkError> {
+pub(crate) fn set_mtu(device: &str, mtu: u32) -> Result<(), Refusal> {
     let mut channel = open()?;
     let index = state::read(&mut channel, device)?.index;
     change::mtu(&mut channel, device, index, mtu)
@@ -182,19 +137,18 @@ fn speaks_ipv6() -> bool {
     Path::new("/proc/net/if_inet6").exists()
 }
 
-fn check_loopback() -> Result<(), LinkError> {
-    if device_state(LOOPBACK)?.is_admin_up() { Ok(()) } else { Err(LinkError::LoopbackDown) }
+fn check_loopback() -> Result<(), Refusal> {
+    let down = || Err(Refusal::new("looking at 'lo'", "it is down", "bring it up with 'ip link set lo up'"));
+    if device_state(LOOPBACK)?.is_admin_up() { Ok(()) } else { down() }
 }
 
-fn open() -> Result<Channel, LinkError> {
-    Channel::open(NETLINK_ROUTE).map_err(|source| LinkError::Step { source, remedy: "a sandbox seems to refuse netlink; run outside it" })
+fn open() -> Result<Channel, Refusal> {
+    Channel::open(NETLINK_ROUTE).map_err(|source| source.with("a sandbox seems to refuse netlink; run outside it"))
 }
 
-fn guard(entered: &Entered, device: &str) -> Result<(), LinkError> {
-    if !entered.is_isolated() {
-        return Err(LinkError::NotIsolated(device.to_owned()));
-    }
-    if check_name(device) { Ok(()) } else { Err(LinkError::BadName(device.to_owned())) }
+fn guard(entered: &Entered, device: &str) -> Result<(), Refusal> {
+    entered.guard(format!("changing device '{device}'"), "")?;
+    guard_name("making or configuring", device)
 }
 
 /// The address family's number on the wire.
@@ -211,9 +165,10 @@ mod tests {
 
     use model::control::LinkEnd;
 
-    use super::{Configured, LinkError, check_name, configure, set_up};
+    use super::{Configured, configure, set_up};
     use crate::host::namespace::{Isolation, enter};
     use crate::host::sysctl::Settings;
+    use crate::host::text::check_name;
 
     fn end(device: &str) -> LinkEnd {
         LinkEnd {
@@ -240,7 +195,7 @@ mod tests {
         let entered = enter(Isolation::None).unwrap();
         let Configured { mac, settings, .. } = configure(&entered, &end("lo")).unwrap();
         assert_eq!((mac, settings), ([0; 6], Settings::default()));
-        assert!(matches!(set_up(&entered, &end("eth0")), Err(LinkError::NotIsolated(_))));
-        assert!(matches!(set_up(&entered, &end("lo")), Err(LinkError::NotIsolated(_))));
+        assert!(set_up(&entered, &end("eth0")).unwrap_err().to_string().contains("is not isolated"));
+        assert!(set_up(&entered, &end("lo")).unwrap_err().to_string().contains("is not isolated"));
     }
 }

@@ -11,8 +11,9 @@ use model::control::Shape;
 use netlink_packet_core::{DefaultNla, NLM_F_CREATE, NLM_F_REPLACE};
 use nix::errno::Errno;
 
-use super::{LinkError, change};
-use crate::host::netlink::{Channel, emit, nest, text};
+use super::change;
+use crate::host::netlink::{Channel, NetlinkError, emit, nest, text};
+use crate::refusal::Refusal;
 
 /// RTM_NEWQDISC.
 const NEW_DISCIPLINE: u16 = 36;
@@ -33,7 +34,7 @@ const AMPLE: u32 = 1 << 30;
 const SLACK_NS: u64 = 200_000;
 
 /// `struct tcmsg`: family, device, handle, parent, and what depends on the message.
-pub(super) fn traffic_message(index: u32, handle: u32, parent: u32, info: u32) -> Vec<u8> {
+pub(crate) fn traffic_message(index: u32, handle: u32, parent: u32, info: u32) -> Vec<u8> {
     let mut body = vec![0; 4];
     body.extend([index, handle, parent, info].into_iter().flat_map(u32::to_ne_bytes));
     body
@@ -42,15 +43,13 @@ pub(super) fn traffic_message(index: u32, handle: u32, parent: u32, info: u32) -
 /// Lets the device send no faster than `shape` says, and hand its queue single
 /// frames only. Its offloads must be off: a packet that stands for several
 /// frames would be charged as one.
-pub(super) fn limit(channel: &mut Channel, device: &str, index: u32, mtu: u32, shape: Shape) -> Result<(), LinkError> {
+pub(super) fn limit(channel: &mut Channel, device: &str, index: u32, mtu: u32, shape: Shape) -> Result<(), Refusal> {
     change::single_frames(channel, device, index)?;
     let mut body = traffic_message(index, 0, ROOT, 0);
     body.extend(emit(&[text(KIND, "tbf"), nest(OPTIONS, &bucket(mtu, shape))]));
     let tried = format!("limiting '{device}' to {} (RTM_NEWQDISC tbf)", shape.rate);
-    channel.ask(&tried, NEW_DISCIPLINE, NLM_F_CREATE | NLM_F_REPLACE, &body).map(drop).map_err(|source| {
-        let remedy = remedy(source.errno());
-        LinkError::Step { source, remedy }
-    })
+    let limited = channel.ask(&tried, NEW_DISCIPLINE, NLM_F_CREATE | NLM_F_REPLACE, &body);
+    limited.map(drop).map_err(|source| source.with(remedy(source.errno())))
 }
 
 const fn remedy(errno: Option<Errno>) -> &'static str {
@@ -63,7 +62,7 @@ const fn remedy(errno: Option<Errno>) -> &'static str {
 }
 
 /// The options of a token bucket: `struct tc_tbf_qopt`, and what does not fit it.
-fn bucket(mtu: u32, shape: Shape) -> Vec<DefaultNla> {
+pub(crate) fn bucket(mtu: u32, shape: Shape) -> Vec<DefaultNla> {
     const PARAMETERS: u16 = 1;
     const RATE64: u16 = 4;
     const BURST: u16 = 6;
@@ -99,12 +98,10 @@ fn burst(mtu: u32, bytes_per_s: u64, least: u32) -> u32 {
 }
 
 /// Turns what comes in at a device over to another, to be sent there.
-pub(super) fn redirect(channel: &mut Channel, device: &str, index: u32, to: u32) -> Result<(), LinkError> {
-    let step = |source| LinkError::Step {
-        source,
-        remedy: "a shared wire needs clsact, cls_u32 and act_mirred (CONFIG_NET_SCH_INGRESS, NET_CLS_U32, NET_ACT_MIRRED); \
-                 use 'relay RATE medium=shared', which needs none",
-    };
+pub(super) fn redirect(channel: &mut Channel, device: &str, index: u32, to: u32) -> Result<(), Refusal> {
+    let remedy = "a shared wire needs clsact, cls_u32 and act_mirred (CONFIG_NET_SCH_INGRESS, NET_CLS_U32, NET_ACT_MIRRED); \
+                  use 'relay RATE medium=shared', which needs none";
+    let step = |source: NetlinkError| source.with(remedy);
     let mut body = traffic_message(index, CLSACT_HANDLE, CLSACT, 0);
     body.extend(emit(&[text(KIND, "clsact")]));
     channel

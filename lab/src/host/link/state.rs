@@ -1,11 +1,10 @@
 //! State of a device, as the kernel has it.
 
-use netlink_packet_core::Emitable;
 use netlink_packet_route::link::{LinkAttribute, LinkMessage};
 
-use super::LinkError;
-use crate::host::netlink::{Channel, NetlinkError, attributes, number, read_text};
-use crate::host::text::check_name;
+use crate::host::netlink::{Channel, NetlinkError, attributes, bytes, number, read_text};
+use crate::host::text::guard_name;
+use crate::refusal::Refusal;
 
 /// RTM_GETLINK.
 const GET_LINK: u16 = 18;
@@ -97,17 +96,13 @@ impl DeviceState {
 }
 
 /// Asks for the device called `device` in this namespace.
-pub(super) fn read(channel: &mut Channel, device: &str) -> Result<DeviceState, LinkError> {
-    if !check_name(device) {
-        return Err(LinkError::BadName(device.to_owned()));
-    }
+pub(super) fn read(channel: &mut Channel, device: &str) -> Result<DeviceState, Refusal> {
+    guard_name("making or configuring", device)?;
     let mut message = LinkMessage::default();
     message.attributes.push(LinkAttribute::IfName(device.to_owned()));
-    let mut body = vec![0; message.buffer_len()];
-    message.emit(&mut body);
     let tried = format!("looking at device '{device}'");
-    let step = |source| LinkError::Step { source, remedy: "is it in this host's namespace?" };
-    let answers = channel.ask(&tried, GET_LINK, 0, &body).map_err(step)?;
+    let step = |source: NetlinkError| source.with("is it in this host's namespace?");
+    let answers = channel.ask(&tried, GET_LINK, 0, &bytes(&message)).map_err(step)?;
     answers.iter().find_map(|answer| DeviceState::parse(&answer.body)).ok_or_else(|| step(NetlinkError::Garbled { tried }))
 }
 
@@ -116,7 +111,7 @@ mod tests {
     use netlink_sys::protocols::NETLINK_ROUTE;
     use proptest::prelude::{any, prop, proptest};
 
-    use super::{DeviceState, LinkError, read};
+    use super::{DeviceState, read};
     use crate::host::netlink::Channel;
 
     #[test]
@@ -130,7 +125,6 @@ mod tests {
     #[test]
     fn a_missing_device_is_named() {
         let error = read(&mut Channel::open(NETLINK_ROUTE).unwrap(), "nettoll-none").unwrap_err();
-        assert!(matches!(error, LinkError::Step { .. }));
         assert!(error.to_string().starts_with("looking at device 'nettoll-none': the system answered ENODEV"), "{error}");
     }
 

@@ -15,9 +15,10 @@ use model::plan::LinkKind;
 use model::{BitRate, Bytes};
 
 use super::create::{make_bridge, make_ifb, make_pair};
-use super::{LinkError, change, ethtool, open, shape, single_frames, state, sysctl};
+use super::{change, ethtool, open, shape, single_frames, state, sysctl};
 use crate::host::entered::Entered;
 use crate::host::netlink::{Channel, attributes, number};
+use crate::refusal::Refusal;
 
 /// Bytes that may wait inside a wire where the plan does not say. Senders wait
 /// at their own ends; this is for those of several hosts that meet.
@@ -28,7 +29,7 @@ const PORT_MAC: [u8; 5] = [0x02, 0x6e, 0x74, 0x01, 0x00];
 
 /// Makes the wire that `task` describes. Its hosts must have been set apart,
 /// and so must this process. Everything vanishes with its namespace.
-pub fn make(entered: &Entered, task: &WireTask) -> Result<(), LinkError> {
+pub fn make(entered: &Entered, task: &WireTask) -> Result<(), Refusal> {
     sysctl::silence(entered)?;
     let mut wire = Wire { entered, channel: open()?, mtu: task.mtu };
     match task.kind {
@@ -36,7 +37,8 @@ pub fn make(entered: &Entered, task: &WireTask) -> Result<(), LinkError> {
         LinkKind::Switch(Some(trunk)) => wire.trunk(&task.ends, trunk),
         LinkKind::SharedWire(medium) => wire.shared(&task.ends, medium),
         LinkKind::Veth | LinkKind::Ethernet(_) | LinkKind::Relay(_) | LinkKind::Loopback | LinkKind::Network => {
-            Err(LinkError::NoWire(task.kind.to_string()))
+            let tried = format!("making the wire of link '{}'", task.kind);
+            Err(Refusal::new(tried, "it has none", "this is a fault of nettoll's, please report it"))
         }
     }
 }
@@ -49,12 +51,12 @@ struct Wire<'a> {
 
 impl Wire<'_> {
     /// One bridge with a port for each end; the ports' names and numbers.
-    fn switch(&mut self, ends: &[WireEnd]) -> Result<Vec<(String, u32)>, LinkError> {
+    fn switch(&mut self, ends: &[WireEnd]) -> Result<Vec<(String, u32)>, Refusal> {
         let bridge = self.bridge("br0")?;
         ends.iter().enumerate().map(|(at, end)| self.port(at, end, bridge)).collect()
     }
 
-    fn trunk(&mut self, ends: &[WireEnd], shaped: Shaped) -> Result<(), LinkError> {
+    fn trunk(&mut self, ends: &[WireEnd], shaped: Shaped) -> Result<(), Refusal> {
         let bridges = [self.bridge("br0")?, self.bridge("br1")?];
         for (at, end) in ends.iter().enumerate() {
             self.port(at, end, bridges[at % 2])?;
@@ -69,7 +71,7 @@ impl Wire<'_> {
         Ok(())
     }
 
-    fn shared(&mut self, ends: &[WireEnd], shaped: Shaped) -> Result<(), LinkError> {
+    fn shared(&mut self, ends: &[WireEnd], shaped: Shaped) -> Result<(), Refusal> {
         make_ifb(self.entered, &mut self.channel, "wire0")?;
         let medium = self.prepare("wire0")?;
         self.limit("wire0", medium, shaped)?;
@@ -79,13 +81,13 @@ impl Wire<'_> {
         Ok(())
     }
 
-    fn bridge(&mut self, name: &str) -> Result<u32, LinkError> {
+    fn bridge(&mut self, name: &str) -> Result<u32, Refusal> {
         make_bridge(self.entered, &mut self.channel, name)?;
         self.prepare(name)
     }
 
     /// A pair of which one end is a port of `bridge` and the other is the host's.
-    fn port(&mut self, at: usize, end: &WireEnd, bridge: u32) -> Result<(String, u32), LinkError> {
+    fn port(&mut self, at: usize, end: &WireEnd, bridge: u32) -> Result<(String, u32), Refusal> {
         let name = format!("port{at}");
         // A wire has far fewer than 240 ends.
         let mac = port_mac(u8::try_from(at).unwrap_or(u8::MAX));
@@ -95,14 +97,14 @@ impl Wire<'_> {
     }
 
     /// Makes a device a port, and brings it up.
-    fn attach(&mut self, name: &str, bridge: u32) -> Result<u32, LinkError> {
+    fn attach(&mut self, name: &str, bridge: u32) -> Result<u32, Refusal> {
         let index = state::read(&mut self.channel, name)?.index;
         change::port(&mut self.channel, name, index, bridge)?;
         self.prepare(name)
     }
 
     /// Lets a device pass frames as they are, and brings it up.
-    fn prepare(&mut self, name: &str) -> Result<u32, LinkError> {
+    fn prepare(&mut self, name: &str) -> Result<u32, Refusal> {
         let index = state::read(&mut self.channel, name)?.index;
         if let Some(mtu) = self.mtu {
             change::mtu(&mut self.channel, name, index, mtu)?;
@@ -111,7 +113,7 @@ impl Wire<'_> {
         Ok(index)
     }
 
-    fn limit(&mut self, name: &str, index: u32, shaped: Shaped) -> Result<(), LinkError> {
+    fn limit(&mut self, name: &str, index: u32, shaped: Shaped) -> Result<(), Refusal> {
         ethtool::set_offloads(name, &single_frames())?;
         let shape = Shape { rate: shaped.rate, queue: Some(shaped.queue.unwrap_or(INNER_QUEUE)), least: 0 };
         shape::limit(&mut self.channel, name, index, self.mtu.unwrap_or(USUAL_MTU), shape)
@@ -128,11 +130,10 @@ const GET_DISCIPLINE: u16 = 38;
 
 /// Frames that the queues of this namespace dropped, all together, since they
 /// were made.
-pub fn dropped() -> Result<u64, LinkError> {
-    let step = |source| LinkError::Step { source, remedy: "run the study again" };
+pub fn dropped() -> Result<u64, Refusal> {
     let body = shape::traffic_message(0, 0, 0, 0);
-    let answers =
-        open()?.ask("reading the counters of the queues", GET_DISCIPLINE, netlink_packet_core::NLM_F_DUMP, &body).map_err(step)?;
+    let answers = open()?.ask("reading the counters of the queues", GET_DISCIPLINE, netlink_packet_core::NLM_F_DUMP, &body);
+    let answers = answers.map_err(|source| source.with("run the study again"))?;
     Ok(answers.iter().filter_map(|answer| drops(&answer.body)).sum())
 }
 

@@ -4,12 +4,12 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
 use model::control::LinkEnd;
-use netlink_packet_core::Emitable;
 use netlink_packet_route::AddressFamily;
 use netlink_packet_route::route::{RouteAddress, RouteAttribute, RouteMessage};
 
-use super::{LinkError, open, speaks_ipv6, state};
-use crate::host::netlink::{Channel, NetlinkError};
+use super::{open, speaks_ipv6, state};
+use crate::host::netlink::{Channel, NetlinkError, bytes};
+use crate::refusal::Refusal;
 
 /// The group of news of devices, RTNLGRP_LINK.
 const LINK_GROUP: u32 = 1;
@@ -26,25 +26,26 @@ const TYPE_AT: usize = 7;
 /// device is up, and the host takes what is sent to its addresses. For IPv6
 /// that comes later than the address itself: the route to it is made by a
 /// kernel worker, and what arrives before is lost without a drop counter.
-pub fn wait_until_ready(end: &LinkEnd, limit: Duration) -> Result<(), LinkError> {
+pub fn wait_until_ready(end: &LinkEnd, limit: Duration) -> Result<(), Refusal> {
     let deadline = Instant::now() + limit;
     let mut channel = open()?;
     // First listen, then look: no change can fall between the two.
     let mut news = open()?;
-    let step = |source| LinkError::Step { source, remedy: "run the study again" };
+    let step = |source: NetlinkError| source.with("run the study again");
     for group in [LINK_GROUP, IPV6_ROUTE_GROUP] {
         news.listen(group).map_err(step)?;
     }
     loop {
         let Some(missing) = missing(&mut channel, end)? else { return Ok(()) };
         if !news.wait("waiting for news of devices and routes", deadline).map_err(step)? {
-            return Err(LinkError::NotReady { device: end.device.clone(), missing, limit });
+            let tried = format!("waiting for '{}' to come up", end.device);
+            return Err(Refusal::new(tried, format!("{missing} after {limit:?}"), "configure both ends at the same time"));
         }
     }
 }
 
 /// Returns what is still missing, in words.
-fn missing(channel: &mut Channel, end: &LinkEnd) -> Result<Option<String>, LinkError> {
+fn missing(channel: &mut Channel, end: &LinkEnd) -> Result<Option<String>, Refusal> {
     let state = state::read(channel, &end.device)?;
     if !state.is_up() {
         return Ok(Some(format!("it is still {}", state.operstate())));
@@ -61,17 +62,15 @@ fn missing(channel: &mut Channel, end: &LinkEnd) -> Result<Option<String>, LinkE
 }
 
 /// Returns whether packets to `address` are taken by this host itself.
-fn is_local(channel: &mut Channel, address: Ipv6Addr) -> Result<bool, LinkError> {
+fn is_local(channel: &mut Channel, address: Ipv6Addr) -> Result<bool, Refusal> {
     let mut message = RouteMessage::default();
     message.header.address_family = AddressFamily::Inet6;
     message.header.destination_prefix_length = 128;
     message.attributes.push(RouteAttribute::Destination(RouteAddress::Inet6(address)));
-    let mut body = vec![0; message.buffer_len()];
-    message.emit(&mut body);
-    match channel.ask(&format!("looking for the route to {address}"), GET_ROUTE, 0, &body) {
+    match channel.ask(&format!("looking for the route to {address}"), GET_ROUTE, 0, &bytes(&message)) {
         Ok(answers) => Ok(answers.iter().any(|answer| answer.body.get(TYPE_AT) == Some(&LOCAL))),
         // The kernel's answer for «no route»: it is not there yet.
         Err(NetlinkError::Refused { .. }) => Ok(false),
-        Err(source) => Err(LinkError::Step { source, remedy: "run the study again" }),
+        Err(source) => Err(source.with("run the study again")),
     }
 }

@@ -16,28 +16,10 @@ use nix::unistd::{getegid, geteuid};
 
 use super::facts::read_sysctls;
 use super::link;
-use super::netlink::NetlinkError;
+use crate::refusal::Refusal;
 
 pub use super::entered::{Entered, Isolation};
 use refusal::remedy;
-
-/// Failure to set a host apart. The process may be half-way: it must end.
-#[derive(Debug, thiserror::Error)]
-pub enum NamespaceError {
-    /// The system refused a step.
-    #[error("{tried}: the system answered {errno}; {remedy}")]
-    Refused {
-        /// The attempt.
-        tried: String,
-        /// Answer of the system.
-        errno: Errno,
-        /// Remedy.
-        remedy: String,
-    },
-    /// The namespace is there, but its loopback device is not up.
-    #[error("bringing up 'lo' in the new network namespace: {0}")]
-    Loopback(#[from] NetlinkError),
-}
 
 /// A step that the system may refuse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,10 +34,11 @@ enum Step {
     Network,
 }
 
-/// Sets the calling process apart. To be called first of all, while the
-/// process has one thread: the kernel refuses a new user namespace to a process
-/// with more, and threads started earlier would stay in the old network.
-pub fn enter(isolation: Isolation) -> Result<Entered, NamespaceError> {
+/// Sets the calling process apart; where that fails, it may be half-way and must end.
+/// To be called first of all, while the process has one thread: the kernel refuses a
+/// new user namespace to a process with more, and threads started earlier would stay
+/// in the old network.
+pub fn enter(isolation: Isolation) -> Result<Entered, Refusal> {
     let entered = Entered::new(isolation, read_sysctls());
     match isolation {
         Isolation::None => return Ok(entered),
@@ -64,11 +47,11 @@ pub fn enter(isolation: Isolation) -> Result<Entered, NamespaceError> {
         Isolation::JoinUser { pid } => join_user_namespace(pid)?,
     }
     unshare(CloneFlags::CLONE_NEWNET).map_err(refused(Step::Network, "making a network namespace (unshare CLONE_NEWNET)"))?;
-    link::bring_up_loopback()?;
+    link::bring_up_loopback().map_err(crate::refusal::refused("bringing up 'lo' in the new network namespace", ""))?;
     Ok(entered)
 }
 
-fn new_user_namespace() -> Result<(), NamespaceError> {
+fn new_user_namespace() -> Result<(), Refusal> {
     // Read before: inside, the caller is nobody until the maps are written.
     let (user, group) = (geteuid(), getegid());
     unshare(CloneFlags::CLONE_NEWUSER).map_err(refused(Step::User, "making a user namespace (unshare CLONE_NEWUSER)"))?;
@@ -82,7 +65,7 @@ fn new_user_namespace() -> Result<(), NamespaceError> {
     write("/proc/self/gid_map", &format!("0 {group} 1")).map_err(refused(Step::Maps, "mapping the group to root (/proc/self/gid_map)"))
 }
 
-fn join_user_namespace(pid: u32) -> Result<(), NamespaceError> {
+fn join_user_namespace(pid: u32) -> Result<(), Refusal> {
     let path = format!("/proc/{pid}/ns/user");
     let tried = format!("entering the user namespace of process {pid} (setns {path})");
     let file = File::open(&path).map_err(|error| refused(Step::Join, &tried)(errno_of(&error)))?;
@@ -99,8 +82,8 @@ fn errno_of(error: &std::io::Error) -> Errno {
     error.raw_os_error().map_or(Errno::EIO, Errno::from_raw)
 }
 
-fn refused(step: Step, tried: &str) -> impl FnOnce(Errno) -> NamespaceError {
-    move |errno| NamespaceError::Refused { tried: tried.to_owned(), errno, remedy: remedy(step, errno, &refusal::read_limit) }
+fn refused(step: Step, tried: &str) -> impl FnOnce(Errno) -> Refusal {
+    move |errno| Refusal::new(tried, format!("the system answered {errno}"), remedy(step, errno, &refusal::read_limit))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use nix::errno::Errno;
 
 use super::Step;
-use crate::host::text::read_or_empty;
+use crate::host::text::{read_or_empty, sysctl_file};
 
 /// The limits that stand between a user and a namespace, with the value that
 /// refuses, and what each asks for.
@@ -62,7 +62,7 @@ fn shown(limit: &dyn Fn(&str) -> String, name: &str) -> String {
 
 /// A sysctl's value; empty where this kernel has none of that name.
 pub(super) fn read_limit(name: &str) -> String {
-    read_or_empty(format!("/proc/sys/{}", name.replace('.', "/")))
+    read_or_empty(sysctl_file(name))
 }
 
 #[cfg(test)]

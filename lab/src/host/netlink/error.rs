@@ -5,6 +5,7 @@ use std::io;
 use nix::errno::Errno;
 
 use super::attributes;
+use crate::refusal::Refusal;
 
 /// A request that the kernel did not carry out.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +43,11 @@ pub enum NetlinkError {
 }
 
 impl NetlinkError {
+    /// Makes a refusal of it with what to do.
+    pub(crate) fn with(&self, remedy: &str) -> Refusal {
+        Refusal::new(self.to_string(), "", remedy)
+    }
+
     /// The kernel's answer, where it gave one.
     pub const fn errno(&self) -> Option<Errno> {
         match self {

@@ -119,7 +119,14 @@ impl Channel {
     }
 }
 
-fn frame(kind: u16, flags: u16, sequence: u32, body: &[u8]) -> Vec<u8> {
+/// The bytes of a message, its attributes included.
+pub(crate) fn bytes(message: &impl Emitable) -> Vec<u8> {
+    let mut bytes = vec![0; message.buffer_len()];
+    message.emit(&mut bytes);
+    bytes
+}
+
+pub(crate) fn frame(kind: u16, flags: u16, sequence: u32, body: &[u8]) -> Vec<u8> {
     let mut header = NetlinkHeader::default();
     let room = header.buffer_len();
     header.length = u32::try_from(room + body.len()).unwrap_or(u32::MAX);

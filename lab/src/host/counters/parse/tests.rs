@@ -7,11 +7,11 @@ use super::{Malformed, parse_dev, parse_netstat, parse_snmp, parse_snmp6, parse_
 
 /// Formats of Linux 3.10 (no MemErrors, no IgnoredMulti), 5.10 (no MemErrors)
 /// and 6.18 (OutTransmits).
-const SNMP_OLD: &str = include_str!("../../../tests/data/snmp-3.10.txt");
-const SNMP_5_10: &str = include_str!("../../../tests/data/snmp-5.10.txt");
-const SNMP_6_18: &str = include_str!("../../../tests/data/snmp-6.18.txt");
-const SNMP6_6_18: &str = include_str!("../../../tests/data/snmp6-6.18.txt");
-const DEV: &str = include_str!("../../../tests/data/dev-6.18.txt");
+const SNMP_OLD: &str = include_str!("../../../../tests/data/snmp-3.10.txt");
+const SNMP_5_10: &str = include_str!("../../../../tests/data/snmp-5.10.txt");
+const SNMP_6_18: &str = include_str!("../../../../tests/data/snmp-6.18.txt");
+const SNMP6_6_18: &str = include_str!("../../../../tests/data/snmp6-6.18.txt");
+const DEV: &str = include_str!("../../../../tests/data/dev-6.18.txt");
 
 #[test]
 fn columns_are_found_by_name_in_every_kernels_format() {

@@ -1,0 +1,40 @@
+//! Processes of this program in its other roles.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The program of this process. Not by its path, which an upgrade may have given
+/// to another version.
+pub const THIS_PROGRAM: &str = "/proc/self/exe";
+
+/// Starts a command with a pipe to its input and one from its output.
+pub fn piped(command: &mut Command) -> io::Result<(Child, File, File)> {
+    let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let pipes = process.stdin.take().zip(process.stdout.take());
+    let (input, output) = pipes.ok_or_else(|| io::Error::other("no pipes"))?;
+    Ok((process, File::from(OwnedFd::from(input)), File::from(OwnedFd::from(output))))
+}
+
+/// Starts this program in another role, likewise, out of the terminal's reach: Ctrl-C
+/// is for this process to answer.
+pub fn start(arguments: &[&str]) -> io::Result<(Child, File, File)> {
+    piped(Command::new(THIS_PROGRAM).args(arguments).process_group(0))
+}
+
+/// Waits for the end of a process whose input has ended, and kills one that hangs.
+pub fn end(process: &mut Child, limit: Duration) {
+    let deadline = Instant::now() + limit;
+    while Instant::now() < deadline {
+        if matches!(process.try_wait(), Ok(Some(_)) | Err(_)) {
+            return;
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    let _ = process.kill();
+    let _ = process.wait();
+}
