@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # Fuzzes every target for a short while: with libFuzzer where there are a
 # nightly compiler and cargo-fuzz, else with seeds that are changed at random.
-#   fuzz/short.sh [RUNS [SECONDS]]    for each target, whichever comes first
+#   fuzz/short.sh [RUNS [SECONDS]]    for each target, whichever comes first; a target
+#                                     that saw too few inputs fails
 # FUZZ=smoke asks for the second way.
 set -euo pipefail
 cd "$(dirname "$0")"
 runs=${1:-20000}
 seconds=${2:-10}
+# Fewest inputs of a target that say anything, as in examples/smoke.rs.
+least=500
 
 if [[ ${FUZZ:-} != smoke ]] && cargo +nightly fuzz --version >/dev/null 2>&1; then
     # Nothing here is unsafe: overflow checks and memory's limit do without a sanitizer.
@@ -21,8 +24,13 @@ if [[ ${FUZZ:-} != smoke ]] && cargo +nightly fuzz --version >/dev/null 2>&1; th
             cat "$log" >&2
             exit 1
         fi
-        echo "$target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs, no crash"
+        tried=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
         rm "$log"
+        if [ "${tried:-0}" -lt $((runs < least ? runs : least)) ]; then
+            echo "$target: ${tried:-0} inputs, which says nothing" >&2
+            exit 1
+        fi
+        echo "$target: $tried inputs, no crash"
     done
 else
     # In the workspace's own folder, where most of it is built already.

@@ -61,9 +61,20 @@ run_programs() { # reads lines of programs
     return $bad
 }
 
+# Targets of the workspace that are tests, each of which is a program.
+targets() {
+    cargo metadata --locked --no-deps --format-version 1 | grep -o '"test":true' | wc -l
+}
+
 run_tests() {
+    local found wanted
     programs >"$scratch/programs"
-    [ -s "$scratch/programs" ] && run_programs <"$scratch/programs" | tee "$log"
+    found=$(wc -l <"$scratch/programs") wanted=$(targets)
+    if [ "$found" -lt "$wanted" ] || [ "$found" = 0 ]; then
+        echo "cargo names $wanted targets that are tests, and built $found programs that could be found"
+        return 1
+    fi
+    run_programs <"$scratch/programs" | tee "$log"
 }
 
 touch "$log"

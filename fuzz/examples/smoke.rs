@@ -2,7 +2,7 @@
 //! seeds that are changed at random, the same ones each time.
 //!
 //! `smoke RUNS SECONDS [TARGET]...`: for each target so many inputs, or so many
-//! seconds.
+//! seconds, but no fewer than [`LEAST`] inputs.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,6 +14,11 @@ use fuzz::{TARGETS, understood};
 
 /// No input is longer, so that memory stays bounded.
 const LONGEST: usize = 16 << 10;
+
+/// Fewest inputs of a target that say anything, where more were asked for.
+const LEAST: u64 = 500;
+/// Times the seconds asked for after which a target that has not seen them fails.
+const PATIENCE: u64 = 20;
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args().skip(1);
@@ -28,14 +33,23 @@ fn main() -> ExitCode {
             exit = ExitCode::FAILURE;
         }
         let mut random = Random(0x9E37_79B9_7F4A_7C15);
-        let deadline = Instant::now() + Duration::from_secs(seconds);
-        let mut tried = 0u64;
-        let inputs = seeds.iter().cloned().chain((0..runs).map(|_| random.changed(&seeds)));
-        let crash = inputs.take_while(|_| Instant::now() < deadline).find(|input| {
+        let (begun, least) = (Instant::now(), LEAST.min(runs));
+        let mut inputs = seeds.iter().cloned().chain((0..runs).map(|_| random.changed(&seeds)));
+        let mut tried = 0;
+        let crash = loop {
+            // The time counts once enough has been seen.
+            let limit = Duration::from_secs(if tried < least { seconds * PATIENCE } else { seconds });
+            let Some(input) = inputs.next().filter(|_| begun.elapsed() < limit) else { break None };
             tried += 1;
-            catch_unwind(AssertUnwindSafe(|| target(input))).is_err()
-        });
+            if catch_unwind(AssertUnwindSafe(|| target(&input))).is_err() {
+                break Some(input);
+            }
+        };
         match crash {
+            None if tried < least => {
+                println!("{name}: {tried} inputs in {:?}, which says nothing: at least {least} are needed", begun.elapsed());
+                exit = ExitCode::FAILURE;
+            }
             None => println!("{name}: {tried} inputs, no crash"),
             Some(input) => {
                 println!("{name}: CRASH with \"{}\"", input.escape_ascii());
