@@ -63,18 +63,6 @@ pub fn read_limited(path: &str) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The id of the kernel thread `ksoftirqd` of `cpu`, as this process sees it;
-/// `None` where it is not to be seen.
-pub fn ksoftirqd(cpu: u32) -> Option<u32> {
-    let name = format!("ksoftirqd/{cpu}");
-    let entries = fs::read_dir("/proc").ok()?;
-    entries.flatten().find_map(|entry| {
-        let id = entry.file_name().to_str()?.parse().ok()?;
-        let comm = fs::read_to_string(entry.path().join("comm")).ok()?;
-        (comm.trim_end() == name).then_some(id)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::{online_cpus, parse_cpu_list};

@@ -65,7 +65,7 @@ pub struct Sample<'a> {
     pub pid: u32,
     /// Thread.
     pub tid: u32,
-    /// When, in ns of `CLOCK_MONOTONIC`.
+    /// Its time, in ns of `CLOCK_MONOTONIC`.
     pub time: u64,
     /// On which CPU.
     pub cpu: u32,
@@ -79,7 +79,7 @@ pub struct Sample<'a> {
 pub struct Switch {
     /// Thread.
     pub tid: u32,
-    /// When, in ns of `CLOCK_MONOTONIC`.
+    /// Its time, in ns of `CLOCK_MONOTONIC`.
     pub time: u64,
     /// `true` if it left.
     pub out: bool,

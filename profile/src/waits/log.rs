@@ -27,7 +27,7 @@ pub enum EventKind {
 /// An event of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Event {
-    /// When, in ns of `CLOCK_MONOTONIC`.
+    /// Its time, in ns of `CLOCK_MONOTONIC`.
     pub time: u64,
     /// Thread.
     pub tid: u32,

@@ -1,4 +1,4 @@
-//! Samples, counts and waits of real processes on a real kernel. Started anew
+//! Samples, counts and waits of real processes on a real kernel. Started again
 //! with an argument, this program is what is watched.
 //!
 //! A test that this machine does not allow prints `SKIPPED: name: reason`.

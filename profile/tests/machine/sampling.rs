@@ -8,7 +8,7 @@ use model::profile::{Profile, SampleSource};
 use profile::fold::{SYSCALL_EXIT, USER, fold};
 use profile::sampler::{PERIOD, Recording, Sampler, Settings, Target};
 use profile::symbols::Symbols;
-use profile::system::{ksoftirqd, online_cpus};
+use profile::system::online_cpus;
 
 use crate::Skip;
 use crate::observed::{Observed, Report};
@@ -173,4 +173,16 @@ pub fn at_what_cost() -> Result<(), Skip> {
     // a sampler that wakes somebody at each sample costs more than this everywhere.
     assert!(ratio < 1.5, "{ratio}");
     Ok(())
+}
+
+/// The id of the kernel thread `ksoftirqd` of `cpu`, as this process sees it;
+/// `None` where it is not visible.
+fn ksoftirqd(cpu: u32) -> Option<u32> {
+    let name = format!("ksoftirqd/{cpu}");
+    let entries = std::fs::read_dir("/proc").ok()?;
+    entries.flatten().find_map(|entry| {
+        let id = entry.file_name().to_str()?.parse().ok()?;
+        let comm = std::fs::read_to_string(entry.path().join("comm")).ok()?;
+        (comm.trim_end() == name).then_some(id)
+    })
 }
