@@ -12,7 +12,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use model::control::Task;
-use model::{Family, Protocol, Role, Test};
+use model::{Family, Mix, Protocol, Role, Test};
 use nix::poll::PollFd;
 use serde::de::DeserializeOwned;
 use socket2::{Domain, Socket, Type};
@@ -48,11 +48,14 @@ pub struct Joined {
     /// Whoever is not where `socket`'s other end is
     /// has no business there.
     pub listener: Option<OwnedFd>,
+    /// Sizes of the messages of a mix, in their order; `None` leaves it to the
+    /// traffic thread to work them out.
+    pub sizes: Option<Vec<u32>>,
 }
 
 impl From<OwnedFd> for Joined {
     fn from(socket: OwnedFd) -> Self {
-        Self { socket, listener: None }
+        Self { socket, listener: None, sizes: None }
     }
 }
 
@@ -168,7 +171,11 @@ where
     sockets.iter().try_for_each(|socket| limit_calls(socket, task))?;
     // The listener of all flows has done its work; one of `TCP_CRR` has it before it.
     let mut listeners = listeners.into_iter().filter(|_| task.cell.test == Test::TcpCrr);
-    Ok(sockets.into_iter().map(|socket| Joined { socket: socket.into(), listener: listeners.next().map(Into::into) }).collect())
+    // It takes milliseconds: a short trial could be over before they are there.
+    let sends = task.role == Role::Sender || task.cell.bidirectional;
+    let sizes = task.cell.mix.as_ref().filter(|_| sends).map(Mix::sequence);
+    let joined = |socket: Socket| Joined { socket: socket.into(), listener: listeners.next().map(Into::into), sizes: sizes.clone() };
+    Ok(sockets.into_iter().map(joined).collect())
 }
 
 /// Sets one more socket like the first of a task, before it is connected.

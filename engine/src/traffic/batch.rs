@@ -6,7 +6,7 @@ use std::ops::Range;
 use model::end::Counts;
 use model::{Cell, Nanos, OfferedRate, Pacing};
 
-use super::mix::Sequence;
+use super::mix::{Sequence, trial_sequence};
 use super::open::timetable::Timetable;
 use super::open::wait::{wait, wake_exactly};
 use super::schedule_stats::ScheduleStats;
@@ -23,10 +23,7 @@ pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> io::Result<Done> {
     let cell = &trial.task.cell;
     match &cell.mix {
         Some(mix) => {
-            let sequence = Sequence::from_mix(mix);
-            if let Some(limit) = trial.task.limits.bytes {
-                trial.most = sequence.messages_within(limit.get() / u64::from(cell.flows.max(1)));
-            }
+            let sequence = trial_sequence(trial, mix);
             Ok(run_with(api, trial, &mut Batches::new(Mixed::new(sequence, cell.batch), cell)))
         }
         None if cell.rate.is_some() || cell.stamp => run_offered(api, trial),

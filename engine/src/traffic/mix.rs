@@ -11,12 +11,18 @@ use crate::api::{Api, Moved, Transmit, TransmitPart};
 use crate::stage::{Part, Stage};
 
 pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial, mix: &Mix) -> Done {
-    let mut sequence = Sequence::from_mix(mix);
+    let mut sequence = trial_sequence(trial, mix);
+    let stage = trial.stage;
+    send_parts(api, trial, |api, part, limit, _| send_mix_until(api, &mut sequence, stage, part, limit))
+}
+
+/// The sequence of a trial, which its host lets send so many messages of it.
+pub(super) fn trial_sequence(trial: &mut Trial, mix: &Mix) -> Sequence {
+    let sequence = trial.sizes.take().map_or_else(|| Sequence::from_mix(mix), |sizes| Sequence { sizes, place: 0 });
     if let Some(limit) = trial.task.limits.bytes {
         trial.most = sequence.messages_within(limit.get() / u64::from(trial.task.cell.flows.max(1)));
     }
-    let stage = trial.stage;
-    send_parts(api, trial, |api, part, limit, _| send_mix_until(api, &mut sequence, stage, part, limit))
+    sequence
 }
 
 /// The sizes of messages, one after the other, again and again.
@@ -45,7 +51,7 @@ impl Sequence {
     }
 
     /// Number of messages, from the first on, that hold no more than `bytes`.
-    pub(super) fn messages_within(&self, bytes: u64) -> u64 {
+    fn messages_within(&self, bytes: u64) -> u64 {
         let cycle: u64 = self.sizes.iter().map(|size| u64::from(*size)).sum();
         let (cycles, mut left) = (bytes / cycle.max(1), bytes % cycle.max(1));
         let fits = |size: &&u32| {

@@ -96,14 +96,15 @@ struct Done {
 /// # Errors
 /// A refusal of the system that keeps the api from working here.
 pub fn run(task: &Task, flow: impl Into<Joined>, stage: &Stage, sent: &mut dyn FnMut(&Counts)) -> io::Result<Traffic> {
-    let Joined { socket, listener } = flow.into();
-    api::open(task.cell.api, Place { task, socket }, AsAsked { listener, task, stage, sent })
+    let Joined { socket, listener, sizes } = flow.into();
+    api::open(task.cell.api, Place { task, socket }, AsAsked { listener, sizes, task, stage, sent })
 }
 
 /// The loop of a task. What a cell does not ask for costs it nothing: what it
 /// asks for stands around the api.
 struct AsAsked<'a> {
     listener: Option<OwnedFd>,
+    sizes: Option<Vec<u32>>,
     task: &'a Task,
     stage: &'a Stage,
     sent: &'a mut dyn FnMut(&Counts),
@@ -113,13 +114,12 @@ impl WithApi for AsAsked<'_> {
     type Output = Traffic;
 
     fn run<A: Api>(self, api: A) -> io::Result<Traffic> {
-        let Self { listener, task, stage, sent } = self;
-        let (work, look) = (task.cell.work, longest_look(task));
-        match (task.cell.waiting, work.get() > 0) {
-            (Waiting::Block, false) => run_over(api, listener, task, stage, sent),
-            (Waiting::Block, true) => run_over(With::new(Work(work), api), listener, task, stage, sent),
-            (Waiting::Spin, false) => run_over(With::new(Spin(look), api), listener, task, stage, sent),
-            (Waiting::Spin, true) => run_over(With::new(Work(work), With::new(Spin(look), api)), listener, task, stage, sent),
+        let (work, look) = (self.task.cell.work, longest_look(self.task));
+        match (self.task.cell.waiting, work.get() > 0) {
+            (Waiting::Block, false) => run_over(api, self),
+            (Waiting::Block, true) => run_over(With::new(Work(work), api), self),
+            (Waiting::Spin, false) => run_over(With::new(Spin(look), api), self),
+            (Waiting::Spin, true) => run_over(With::new(Work(work), With::new(Spin(look), api)), self),
         }
     }
 }
@@ -133,18 +133,14 @@ fn longest_look(task: &Task) -> Nanos {
     }
 }
 
-fn run_over<A: Api>(
-    mut api: A,
-    listener: Option<OwnedFd>,
-    task: &Task,
-    stage: &Stage,
-    sent: &mut dyn FnMut(&Counts),
-) -> io::Result<Traffic> {
+fn run_over<A: Api>(mut api: A, asked: AsAsked) -> io::Result<Traffic> {
+    let AsAsked { listener, sizes, task, stage, sent } = asked;
     if let Some(largest) = api.largest().filter(|largest| *largest < task.cell.largest().as_len()) {
         let (size, api) = (task.cell.largest(), task.cell.api);
         return Err(io::Error::other(format!("{api} carries messages of at most {largest} B here, and these have {size}")));
     }
     let mut trial = Trial::new(task, listener, stage, EdgeReader::of_this_thread(&task.ksoftirqd), sent);
+    trial.sizes = sizes;
     // What the other end has not taken when this trial fails, or its process is
     // killed, is not to be sent again for minutes by a socket that nobody has.
     linger(&api, Some(Duration::ZERO));

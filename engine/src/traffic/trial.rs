@@ -56,6 +56,8 @@ pub(super) struct Trial<'a> {
     pub(super) task: &'a Task,
     /// See [`super::Joined::listener`].
     pub(super) listener: Option<OwnedFd>,
+    /// See [`super::Joined::sizes`].
+    pub(super) sizes: Option<Vec<u32>>,
     pub(super) stage: &'a Stage,
     pub(super) extent: Extent,
     pub(super) edges: EdgeReader,
@@ -115,6 +117,7 @@ impl<'a> Trial<'a> {
         Self {
             task,
             listener,
+            sizes: None,
             stage,
             extent: Extent::for_task(task),
             edges,
