@@ -2,8 +2,9 @@
 //! they are looked at.
 
 use model::plan::{Blocks, LOOKS};
+use stats::bootstrap::{self, Batches};
 use stats::estimate::{Estimate, Interval};
-use stats::{bootstrap, median};
+use stats::median;
 
 /// The share of the plan's allowed error that one of several looks may spend.
 ///
@@ -66,6 +67,11 @@ impl Claim {
     pub fn bootstrapped(self, value: f64, draws: &[f64], batches: usize) -> Option<Interval> {
         let interval = bootstrap::interval(draws, batches, self.found_at)?;
         Some(self.limited(Interval { low: interval.low.min(value), high: interval.high.max(value), ..interval }))
+    }
+
+    /// A figure over all blocks, with the interval of [`Self::bootstrapped`].
+    pub fn drawn(self, value: f64, draws: &[f64], batches: &Batches) -> Estimate {
+        Estimate { value, interval: self.bootstrapped(value, draws, batches.len()), n: batches.blocks() }
     }
 
     /// An interval that claims no more than it may.

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use ::report::workload::Origin;
 use analysis::result::Analysis;
-use analysis::workload::{StreamTrials, Workload, WorkloadStudy, lay_side_by_side, sizes_for};
+use analysis::workload::{StreamTrials, Workload, WorkloadStudy, predict, sizes_for};
 use anyhow::Context;
 use model::cell::default_read_size;
 use model::plan::{PlanEnd, RawPlan, resolve};
@@ -25,10 +25,10 @@ const PLAN: &str = include_str!("../../plans/workload.toml");
 /// The longest file of sizes that is read: what its reader takes, and a byte more.
 const LONGEST_FILE: u64 = (4 << 20) + 1;
 
-/// Foretells workloads, measures them, and lays both side by side.
+/// Predicts workloads, measures them, and compares both.
 ///
 /// # Errors
-/// A workload that cannot be read, no run to foretell from, hosts that cannot be made.
+/// A workload that cannot be read, no run to predict from, hosts that cannot be made.
 pub fn run(args: &WorkloadArgs) -> Result<Exit, Failure> {
     let workloads = workloads(&args.workloads)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
@@ -36,7 +36,7 @@ pub fn run(args: &WorkloadArgs) -> Result<Exit, Failure> {
         let plan = sweep(&workloads, args, now)?;
         let Some((path, status)) = measure(&plan, args, now)? else { return Ok(Exit::Done) };
         let both = read(&path)?;
-        show(&lay_side_by_side(&workloads, borrowed(&both), Some(borrowed(&both))), &path, Some(&path), args)?;
+        show(&predict(&workloads, borrowed(&both), Some(borrowed(&both))), &path, Some(&path), args)?;
         return Ok(ended(&status));
     }
     let path = match &args.run {
@@ -47,15 +47,15 @@ pub fn run(args: &WorkloadArgs) -> Result<Exit, Failure> {
     if sizes.0.sweeps().is_empty() {
         return Err(no_sweep(&path));
     }
-    let foretold = lay_side_by_side(&workloads, borrowed(&sizes), Some(borrowed(&sizes)));
-    if args.foretell || foretold.workloads.iter().all(|result| result.series.iter().all(|series| series.sent.is_some())) {
-        show(&foretold, &path, Some(&path), args)?;
+    let predicted = predict(&workloads, borrowed(&sizes), Some(borrowed(&sizes)));
+    if args.foretell || predicted.workloads.iter().all(|result| result.series.iter().all(|series| series.sent.is_some())) {
+        show(&predicted, &path, Some(&path), args)?;
         return Ok(Exit::Done);
     }
     let plan = mixes_like(&workloads, &sizes.0, &sizes.1.run.plan, args, now)?;
     let Some((mixes_path, status)) = measure(&plan, args, now)? else { return Ok(Exit::Done) };
     let mixes = read(&mixes_path)?;
-    show(&lay_side_by_side(&workloads, borrowed(&sizes), Some(borrowed(&mixes))), &path, Some(&mixes_path), args)?;
+    show(&predict(&workloads, borrowed(&sizes), Some(borrowed(&mixes))), &path, Some(&mixes_path), args)?;
     Ok(ended(&status))
 }
 

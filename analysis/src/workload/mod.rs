@@ -1,5 +1,5 @@
-//! Workloads: what a mix of message sizes costs, predicted from what single
-//! sizes cost and compared with the mix itself.
+//! Workloads: the cost of a mix of message sizes, predicted from the cost of
+//! single sizes and compared with the mix itself.
 //!
 //! ```text
 //! Workload -> Share (what of it can be sent) -> Mix -> cells
@@ -18,7 +18,7 @@ mod weights;
 
 pub use share::{Cut, Share, Workload, WorkloadFileError};
 pub use study::{
-    FigureRow, NoModel, Quantity, Sent, SeriesResult, Source, WORKLOAD_FORMAT, WorkloadResult, WorkloadStudy, lay_side_by_side,
+    FigureRow, NoModel, Quantity, Sent, Source, WORKLOAD_FORMAT, WorkloadResult, WorkloadSeries, WorkloadStudy, predict,
 };
 pub use sweep::sizes_for;
 pub use touching::{ShareOfTime, Touching};

@@ -1,4 +1,4 @@
-//! A workload, and what of it a protocol can send.
+//! A workload, and the share of it that a protocol can send.
 
 use model::mix::{Mix, MixError};
 use model::{Cell, Protocol};
@@ -12,13 +12,13 @@ use attribution::{SizeDistribution, WorkloadError};
 pub struct Workload {
     /// `W1` to `W5`, or the name of a file.
     pub name: String,
-    /// What it is of.
+    /// Its description.
     pub title: String,
     /// Sizes and shares.
     pub sizes: SizeDistribution,
 }
 
-/// A workload that cannot be had.
+/// A workload that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WorkloadFileError {
     /// Not a file of sizes.
@@ -26,7 +26,7 @@ pub enum WorkloadFileError {
     File {
         /// The file.
         name: String,
-        /// What is wrong.
+        /// The problem.
         error: WorkloadError,
     },
     /// Sizes that cannot be sent.
@@ -34,7 +34,7 @@ pub enum WorkloadFileError {
     Mix {
         /// The workload.
         name: String,
-        /// What is wrong.
+        /// The problem.
         error: MixError,
     },
     /// All messages are larger than a datagram.
@@ -48,7 +48,7 @@ pub enum WorkloadFileError {
 }
 
 impl Workload {
-    /// Those that come with nettoll.
+    /// The workloads that come with nettoll.
     ///
     /// # Errors
     /// None: files of our own, which a test reads.
@@ -56,16 +56,16 @@ impl Workload {
         WORKLOADS.iter().map(|(name, title, text)| Self::parse(name, title, text)).collect()
     }
 
-    /// One from the text of a file, as in `reference/workloads`.
+    /// Reads the text of a file, as in `reference/workloads`.
     ///
     /// # Errors
-    /// What is wrong, on which line, and what to do.
+    /// The problem, its line, and the remedy.
     pub fn parse(name: &str, title: &str, text: &str) -> Result<Self, WorkloadFileError> {
         let sizes = SizeDistribution::parse(text).map_err(|error| WorkloadFileError::File { name: name.to_owned(), error })?;
         Ok(Self { name: name.to_owned(), title: title.to_owned(), sizes })
     }
 
-    /// What of it cells like this one can send.
+    /// The share of it that cells like this one can send.
     ///
     /// # Errors
     /// When nothing is left of it.
@@ -98,12 +98,12 @@ impl Workload {
     }
 }
 
-/// What of a workload is sent: shares that sum to 1 again.
+/// The part of a workload that is sent: shares that sum to 1 again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Share {
     /// Sizes, rising, and the share of messages of each.
     pub sizes: Vec<(u64, f64)>,
-    /// What was left out; `None`: nothing.
+    /// The part that was left out; `None`: nothing.
     pub cut: Option<Cut>,
 }
 

@@ -1,11 +1,11 @@
-//! Prediction and measurement side by side.
+//! Predictions compared with measurements.
 
 use model::cell::Series;
 use model::{Protocol, Role};
 use serde::Serialize;
 
 use super::share::{Cut, Workload};
-use super::touching::{self, Touching};
+use super::touching::{Touching, touching};
 use super::trials::StreamTrials;
 use super::weights::{Beyond, Weights};
 use crate::cost;
@@ -21,13 +21,14 @@ use predicted::{AtSizes, Drawn};
 /// The version of [`WorkloadStudy`] as JSON.
 pub const WORKLOAD_FORMAT: u32 = 1;
 
-/// What workloads cost: foretold, and measured where that was done.
+/// Costs of workloads: predicted, and measured where that was done.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WorkloadStudy {
     /// [`WORKLOAD_FORMAT`].
     pub format: u32,
     /// Whether sizes and mixes were measured in the same blocks; `None` where no
-    /// mix was measured.
+    /// run was to measure a mix. Its trials may all have failed: see
+    /// [`WorkloadStudy::is_measured`].
     pub same_run: Option<bool>,
     /// Blocks of the run that single sizes are from.
     pub blocks: usize,
@@ -40,19 +41,19 @@ pub struct WorkloadStudy {
 pub struct WorkloadResult {
     /// Its name.
     pub workload: String,
-    /// What it is of.
+    /// Its description.
     pub title: String,
     /// Its mean message in bytes.
     pub mean_bytes: f64,
     /// Its largest message in bytes.
     pub largest_bytes: u64,
     /// One a series of cells that measured sizes.
-    pub series: Vec<SeriesResult>,
+    pub series: Vec<WorkloadSeries>,
 }
 
 /// One workload over one series.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct SeriesResult {
+pub struct WorkloadSeries {
     /// The series in words.
     pub series: String,
     /// Its transport.
@@ -61,34 +62,34 @@ pub struct SeriesResult {
     pub nagle: bool,
     /// The mean message of what is sent, in bytes.
     pub mean_bytes: f64,
-    /// What of the workload cannot be sent; `None`: nothing.
+    /// Part of the workload that cannot be sent; `None`: nothing.
     pub cut: Option<Cut>,
     /// Smallest and largest size measured, in bytes.
     pub measured_sizes: [u64; 2],
-    /// How many.
+    /// Their number.
     pub sizes: usize,
-    /// What of the mix lies beyond them.
+    /// Part of the mix that lies beyond them.
     pub beyond: Beyond,
-    /// Why there is no cost model of CPU time at the sender or the receiver.
+    /// Reasons why there is no cost model of CPU time at the sender or the receiver.
     pub no_model: Vec<NoModel>,
-    /// The figures, in the order of [`Quantity::ALL`]; those that can be foretold.
+    /// The figures, in the order of [`Quantity::ALL`]; those that can be predicted.
     pub figures: Vec<FigureRow>,
     /// The share of CPU time that touches data, where there are receipts.
     pub touching: Vec<Touching>,
-    /// What was really sent; `None`: the mix was not measured.
+    /// Messages that were really sent; `None`: no trial of the mix can be used.
     pub sent: Option<Sent>,
 }
 
 /// A cost model that there is not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NoModel {
-    /// Which end's CPU time it is of.
+    /// End whose CPU time it is of.
     pub role: Role,
     /// In a sentence.
     pub reason: String,
 }
 
-/// What is foretold.
+/// A predicted figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
@@ -129,7 +130,7 @@ impl Quantity {
     }
 }
 
-/// Where a prediction is from.
+/// Origin of a prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -139,25 +140,25 @@ pub enum Source {
     Sizes,
 }
 
-/// One figure, both ways.
+/// One figure, predicted and measured.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct FigureRow {
-    /// What it is.
+    /// The figure.
     pub quantity: Quantity,
-    /// What the prediction is from.
+    /// Origin of the prediction.
     pub source: Source,
-    /// What was foretold, where the mix was measured for the mean message that
+    /// The prediction, where the mix was measured for the mean message that
     /// was really sent; its interval by bootstrap over blocks.
     pub predicted: Estimate,
-    /// What the mix showed: the median over its trials.
+    /// The median over the trials of the mix.
     pub measured: Option<Estimate>,
-    /// Measured over foretold: 1 is a prediction that came true. Where sizes and
-    /// mixes are of one run its blocks are drawn for both at once, so that what
-    /// hit a whole block does not widen the interval.
+    /// Measured over predicted: 1 is a prediction that was confirmed. Where sizes
+    /// and mixes are of one run its blocks are drawn for both at once, so that
+    /// what hit a whole block does not widen the interval.
     pub ratio: Option<Estimate>,
 }
 
-/// What was really sent of a mix.
+/// Messages of a mix that were really sent.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Sent {
     /// Trials.
@@ -168,16 +169,15 @@ pub struct Sent {
     pub mean_bytes: f64,
 }
 
-/// Foretells each workload from a run that measured sizes and lays what a run
-/// measured of it beside that; the same run may be both.
+/// Predicts each workload from a run that measured sizes, next to what a run
+/// measured of it; the same run may be both.
 ///
 /// A workload that a series cannot send at all is left out there.
-pub fn lay_side_by_side(
+pub fn predict(
     workloads: &[Workload],
     sizes: (&StreamTrials, &Analysis),
     mixes: Option<(&StreamTrials, &Analysis)>,
 ) -> WorkloadStudy {
-    let same = |mixes: &StreamTrials| std::ptr::eq(mixes, sizes.0);
     let sweeps: Vec<Sweep> = sizes.0.sweeps().into_iter().filter_map(|members| Sweep::of(&members, sizes)).collect();
     let result = |workload: &Workload| WorkloadResult {
         workload: workload.name.clone(),
@@ -186,17 +186,24 @@ pub fn lay_side_by_side(
         largest_bytes: workload.sizes.points().last().map_or(0, |(size, _)| *size),
         series: sweeps.iter().filter_map(|sweep| sweep.result(workload, sizes, mixes)).collect(),
     };
-    let results: Vec<WorkloadResult> = workloads.iter().map(result).collect();
-    let any = results.iter().flat_map(|result| &result.series).any(|series| series.sent.is_some());
+    let planned = |cell: &model::Cell| cell.mix.as_ref().is_some_and(|mix| workloads.iter().any(|workload| workload.name == mix.name));
+    let mixed = mixes.filter(|(_, analysis)| analysis.run.plan.cells.iter().any(planned));
     WorkloadStudy {
         format: WORKLOAD_FORMAT,
-        same_run: mixes.filter(|_| any).map(|(mixes, _)| same(mixes)),
+        same_run: mixed.map(|(mixes, _)| std::ptr::eq(mixes, sizes.0)),
         blocks: sizes.0.batches.blocks(),
-        workloads: results,
+        workloads: workloads.iter().map(result).collect(),
     }
 }
 
-/// A series with what was found at each of its sizes, drawn many times.
+impl WorkloadStudy {
+    /// Whether any trial of a mix can be used.
+    pub fn is_measured(&self) -> bool {
+        self.workloads.iter().flat_map(|result| &result.series).any(|series| series.sent.is_some())
+    }
+}
+
+/// A series with the figures at each of its sizes, drawn many times.
 struct Sweep {
     like: model::Cell,
     series: Series,
@@ -232,14 +239,14 @@ impl Sweep {
         workload: &Workload,
         sizes: (&StreamTrials, &Analysis),
         mixes: Option<(&StreamTrials, &Analysis)>,
-    ) -> Option<SeriesResult> {
+    ) -> Option<WorkloadSeries> {
         let share = workload.share_of(&self.like).ok()?;
         let beyond = Weights::of(&share.sizes, &self.bytes)?.beyond;
         let trials = mixes.and_then(|(gathered, _)| Some((gathered.mix(&workload.name, &self.series)?, gathered)));
         let trials = trials.filter(|(trials, _)| trials.sent[0] > 0);
         let mean = trials.map_or_else(|| share.mean(), |(trials, _)| trials.mean_sent());
-        let row = |(quantity, at): &(Quantity, AtSizes)| row(*quantity, at, (&share.sizes, mean), sizes.0, trials);
-        Some(SeriesResult {
+        let row = |(quantity, at): &(Quantity, AtSizes)| compare(*quantity, at, (&share.sizes, mean), sizes.0, trials);
+        Some(WorkloadSeries {
             series: self.series.to_string(),
             protocol: self.like.protocol(),
             nagle: self.like.protocol() == Protocol::Tcp && !self.like.nodelay,
@@ -250,34 +257,32 @@ impl Sweep {
             beyond,
             no_model: self.no_model.clone(),
             figures: self.found.iter().filter_map(row).collect(),
-            touching: touching::of(&share, &self.series, &workload.name, sizes.1, mixes.map(|(_, analysis)| analysis)),
+            touching: touching(&share, &self.series, &workload.name, sizes.1, mixes.map(|(_, analysis)| analysis)),
             sent: trials.map(|(trials, _)| Sent { trials: trials.figures.len(), messages: trials.sent[0], mean_bytes: trials.mean_sent() }),
         })
     }
 }
 
-/// One figure of a mix, foretold and measured.
-fn row(
+/// One figure of a mix, predicted and measured.
+fn compare(
     quantity: Quantity,
     at: &AtSizes,
     (mix, mean): (&[(u64, f64)], f64),
     sizes: &StreamTrials,
     mixes: Option<(&CellTrials, &StreamTrials)>,
 ) -> Option<FigureRow> {
-    let foretold = at.mean_over(mix, mean)?;
-    let n = sizes.batches.blocks();
-    let interval = sizes.claim.bootstrapped(foretold.value, &foretold.draws, sizes.batches.len());
-    let predicted = Estimate { value: foretold.value, interval, n };
+    let drawn = at.mean_over(mix, mean)?;
+    let predicted = sizes.claim.drawn(drawn.value, &drawn.draws, &sizes.batches);
     let found = mixes.and_then(|(trials, gathered)| {
         let values: Vec<f64> = trials.figures.iter().filter_map(|trial| trial.get(quantity.metric())).collect();
-        Some((gathered.claim.estimate(&values)?, Drawn::of_mix(trials, quantity, gathered, std::ptr::eq(gathered, sizes))?, gathered))
+        Some((gathered.claim.estimate(&values)?, Drawn::from_mix(trials, quantity, gathered, std::ptr::eq(gathered, sizes))?, gathered))
     });
-    let ratio = found.as_ref().filter(|_| foretold.value > 0.0).map(|(measured, drawn, gathered)| {
-        let value = measured.value / foretold.value;
-        let draws: Vec<f64> = drawn.draws.iter().zip(&foretold.draws).map(|(measured, foretold)| measured / foretold).collect();
+    let ratio = found.as_ref().filter(|_| drawn.value > 0.0).map(|(measured, of_mix, gathered)| {
+        let value = measured.value / drawn.value;
+        let draws: Vec<f64> = of_mix.draws.iter().zip(&drawn.draws).map(|(measured, predicted)| measured / predicted).collect();
         let batches = gathered.batches.len().min(sizes.batches.len());
         let interval = sizes.claim.bootstrapped(value, &draws, batches);
-        Estimate { value, interval, n: gathered.batches.blocks().min(n) }
+        Estimate { value, interval, n: gathered.batches.blocks().min(predicted.n) }
     });
     Some(FigureRow { quantity, source: at.source, predicted, measured: found.map(|(measured, ..)| measured), ratio })
 }

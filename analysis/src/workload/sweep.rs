@@ -1,4 +1,4 @@
-//! Which sizes to measure, so that a workload can be foretold.
+//! Sizes to measure, so that a workload can be predicted.
 
 use model::{Cell, Protocol};
 

@@ -23,7 +23,7 @@ pub struct ShareOfTime {
 /// The share of the CPU time of one end that touches data.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Touching {
-    /// Which end.
+    /// The end.
     pub role: Role,
     /// From the receipts of single sizes; `None` without any.
     pub predicted: Option<ShareOfTime>,
@@ -33,13 +33,12 @@ pub struct Touching {
     pub measured: Option<ShareOfTime>,
 }
 
-/// Of both ends, where either side has a receipt.
-pub fn of(share: &Share, series: &Series, workload: &str, sizes: &Analysis, mixes: Option<&Analysis>) -> Vec<Touching> {
+/// The shares of both ends, where either side has a receipt.
+pub fn touching(share: &Share, series: &Series, workload: &str, sizes: &Analysis, mixes: Option<&Analysis>) -> Vec<Touching> {
     let ends = [Role::Sender, Role::Receiver].into_iter().filter_map(|role| {
-        let foretold = foretold(share, series, role, sizes);
+        let (predicted, left_out) = predicted(share, series, role, sizes).unzip();
         let measured = mixes.and_then(|mixes| measured(series, workload, role, mixes));
-        let (predicted, left_out) = foretold.map_or((None, 0.0), |(share, left_out)| (Some(share), left_out));
-        (predicted.is_some() || measured.is_some()).then_some(Touching { role, predicted, left_out, measured })
+        (predicted.is_some() || measured.is_some()).then_some(Touching { role, predicted, left_out: left_out.unwrap_or_default(), measured })
     });
     ends.collect()
 }
@@ -51,7 +50,7 @@ fn cells(analysis: &Analysis) -> impl Iterator<Item = &CellReceipt> {
     all.filter(move |cell| cell.arm.is_none() || cell.arm.as_deref() == baseline)
 }
 
-fn foretold(share: &Share, series: &Series, role: Role, analysis: &Analysis) -> Option<(ShareOfTime, f64)> {
+fn predicted(share: &Share, series: &Series, role: Role, analysis: &Analysis) -> Option<(ShareOfTime, f64)> {
     let of_series = cells(analysis).filter(|cell| cell.cell.mix.is_none() && cell.cell.series() == *series);
     let receipts: Vec<&Receipt> = of_series.filter_map(|cell| cell.end(role).outcome.receipt()).collect();
     if receipts.len() < 2 {

@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-/// What each measured size counts in the mean over a mix.
+/// Weights of the measured sizes in the mean over a mix.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Weights {
     /// One a measured size; they sum to 1, and one of them may be below 0 where
-    /// sizes beyond the largest are foretold.
+    /// sizes beyond the largest are predicted.
     pub of_size: Vec<f64>,
-    /// What lies beyond the sizes measured.
+    /// Part of the mix beyond the sizes measured.
     pub beyond: Beyond,
 }
 
@@ -23,7 +23,7 @@ pub struct Beyond {
 }
 
 impl Weights {
-    /// Of a mix, sizes with shares that sum to 1, over measured sizes, rising.
+    /// Weighs a mix, sizes with shares that sum to 1, over measured sizes, rising.
     /// `None` with fewer than two.
     ///
     /// Between two measured sizes a cost is on the straight line between theirs;

@@ -1,4 +1,4 @@
-//! Workloads, foretold from single sizes and really sent.
+//! Workloads, predicted from single sizes and really sent.
 
 use model::{Mix, Protocol};
 
@@ -7,9 +7,9 @@ use crate::support::Skip;
 use crate::support::tool::Tool;
 
 crate::claims!(
-    sizes_and_mixes_are_measured_together_and_laid_side_by_side,
-    a_stored_run_foretells_and_the_mix_is_measured_after_it,
-    without_sizes_there_is_nothing_to_foretell_from,
+    sizes_and_mixes_are_measured_together_and_compared,
+    a_stored_run_predicts_and_the_mix_is_measured_after_it,
+    without_sizes_there_is_nothing_to_predict_from,
     a_workload_that_cannot_be_is_misuse,
     a_dry_run_says_what_would_be_sent,
 );
@@ -26,7 +26,7 @@ fn tool() -> Tool {
     tool
 }
 
-fn sizes_and_mixes_are_measured_together_and_laid_side_by_side() -> Result<(), Skip> {
+fn sizes_and_mixes_are_measured_together_and_compared() -> Result<(), Skip> {
     let tool = tool();
     let said = tool.run(&[&["workload", "mine.csv", "--measure", "--html", "page.html", "-J"], &SHORT[..]].concat()).done().json();
     assert_eq!((&said["same_run"], said["workloads"].as_array().unwrap().len()), (&true.into(), 1));
@@ -69,7 +69,7 @@ fn sizes_and_mixes_are_measured_together_and_laid_side_by_side() -> Result<(), S
 
 const SWEEP: &str = "name = \"sweep\"\n[[cells]]\ntest = \"UDP_STREAM\"\nsize = [1, 1000, 4000]\n";
 
-fn a_stored_run_foretells_and_the_mix_is_measured_after_it() -> Result<(), Skip> {
+fn a_stored_run_predicts_and_the_mix_is_measured_after_it() -> Result<(), Skip> {
     let tool = tool();
     tool.study(SWEEP, &SHORT).done();
     let alone = tool.run(&["workload", "mine.csv", "--foretell", "-J"]).done().json();
@@ -79,13 +79,16 @@ fn a_stored_run_foretells_and_the_mix_is_measured_after_it() -> Result<(), Skip>
     assert_ne!(said["runs"]["sizes"], said["runs"]["mixes"]);
     let series = &said["workloads"][0]["series"][0];
     assert_eq!((&series["series"], &series["measured_sizes"]), (&"UDP_STREAM".into(), &serde_json::json!([1, 4000])));
-    assert_eq!(series["sent"]["trials"], 6);
+    // Every trial that the new run has is used; none is left out for being short.
+    let stored = tool.stored().all_measured();
+    assert!(stored.iter().all(|(record, _)| record.cell.mix.is_some()));
+    assert_eq!((&series["sent"]["trials"], stored.len()), (&6.into(), 6));
     // A run of mixes alone is no sweep: the one before it is found.
     assert_eq!(tool.run(&["workload", "mine.csv", "--foretell", "-J"]).done().json()["runs"]["sizes"], said["runs"]["sizes"]);
     Ok(())
 }
 
-fn without_sizes_there_is_nothing_to_foretell_from() -> Result<(), Skip> {
+fn without_sizes_there_is_nothing_to_predict_from() -> Result<(), Skip> {
     let tool = tool();
     tool.run(&["workload"]).refused(1, &["runs"]);
     let one_size = "name = \"one\"\n[[cells]]\ntest = \"UDP_STREAM\"\nsize = 1\n";

@@ -5,7 +5,7 @@
 //! ```
 
 use analysis::result::Estimate;
-use analysis::workload::{FigureRow, Quantity, SeriesResult, ShareOfTime, Source, Touching, WorkloadResult, WorkloadStudy};
+use analysis::workload::{FigureRow, Quantity, ShareOfTime, Source, Touching, WorkloadResult, WorkloadSeries, WorkloadStudy};
 use model::Role;
 use serde::Serialize;
 
@@ -72,6 +72,9 @@ fn document(study: &WorkloadStudy, origin: Origin, tool: &str) -> Document {
 fn source(study: &WorkloadStudy, origin: Origin) -> String {
     let sizes = format!("Sizes: {} ({}).", origin.sizes, words::plural(study.blocks as u64, "block"));
     match (study.same_run, origin.mixes) {
+        (Some(_), Some(mixes)) if !study.is_measured() => {
+            format!("{sizes} Mixes: {mixes}, of which no trial can be used: `nettoll report {mixes}` says why.")
+        }
         (Some(true), _) => format!("{sizes} Mixes: in the same blocks, so that the machine's drift hit both alike."),
         (Some(false), Some(mixes)) => format!(
             "{sizes} Mixes: {mixes}, at another time: whatever the machine did otherwise then is in the ratios. --measure measures both in the \
@@ -93,7 +96,7 @@ fn workload((place, result): (usize, &WorkloadResult)) -> Section {
     Section { headed: true, ..Section::new(format!("workload-{place}"), title, blocks) }
 }
 
-fn series(series: &SeriesResult) -> [Block; 4] {
+fn series(series: &WorkloadSeries) -> [Block; 4] {
     let name = series.series.as_str();
     let estimates = Kind::Estimates(Shown::Joined, Shown::Margin);
     let table = Rows::of(&series.figures)
@@ -150,7 +153,7 @@ fn figure(of: Quantity, estimate: Option<&Estimate>) -> Cell {
 }
 
 /// Sentences that a reader of a series has to know.
-fn notes(series: &SeriesResult) -> Vec<String> {
+fn notes(series: &WorkloadSeries) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(cut) = series.cut {
         notes.push(format!(
@@ -179,7 +182,7 @@ fn notes(series: &SeriesResult) -> Vec<String> {
 }
 
 /// The reasons for having no model; one for both ends is said once.
-fn no_model(series: &SeriesResult) -> Vec<String> {
+fn no_model(series: &WorkloadSeries) -> Vec<String> {
     let sentence =
         |ends: &str, reason: &str| format!("No cost model of the CPU time of {ends}: {reason}. So the sizes themselves foretell it.");
     match series.no_model.as_slice() {
@@ -191,7 +194,7 @@ fn no_model(series: &SeriesResult) -> Vec<String> {
 }
 
 /// The reason for a mix to cost something else than its sizes say, where small messages are joined.
-fn nagle(series: &SeriesResult) -> Option<String> {
+fn nagle(series: &WorkloadSeries) -> Option<String> {
     if !series.nagle {
         return None;
     }
@@ -206,7 +209,7 @@ fn nagle(series: &SeriesResult) -> Option<String> {
     Some(format!("{reason}{}", seen.unwrap_or_default()))
 }
 
-fn sent(series: &SeriesResult) -> Option<String> {
+fn sent(series: &WorkloadSeries) -> Option<String> {
     let sent = series.sent.filter(|sent| sent.messages > 0)?;
     let off = sent.mean_bytes / series.mean_bytes - 1.0;
     let why = match off.abs() > NOTEWORTHY {

@@ -2,7 +2,7 @@
 
 use crate::support::{bootstrapped, estimate};
 use analysis::workload::{
-    Beyond, Cut, FigureRow, NoModel, Quantity, Sent, SeriesResult, ShareOfTime, Source, Touching, WORKLOAD_FORMAT, WorkloadResult,
+    Beyond, Cut, FigureRow, NoModel, Quantity, Sent, ShareOfTime, Source, Touching, WORKLOAD_FORMAT, WorkloadResult, WorkloadSeries,
     WorkloadStudy,
 };
 use model::{Protocol, Role};
@@ -22,9 +22,9 @@ fn row(quantity: Quantity, source: Source, predicted: f64, ratio: Option<f64>) -
     }
 }
 
-fn series(name: &str, protocol: Protocol, ratio: Option<f64>) -> SeriesResult {
+fn series(name: &str, protocol: Protocol, ratio: Option<f64>) -> WorkloadSeries {
     let udp = protocol == Protocol::Udp;
-    SeriesResult {
+    WorkloadSeries {
         series: name.to_owned(),
         protocol,
         nagle: false,
@@ -91,6 +91,13 @@ fn both_laid_side_by_side() {
 #[test]
 fn predicted_alone() {
     insta::assert_snapshot!(terminal(&study(false, false), Origin { mixes: None, ..RUNS }, Style::PLAIN));
+}
+
+#[test]
+fn mixes_without_a_usable_trial_are_told() {
+    let failed = WorkloadStudy { same_run: Some(false), ..study(false, false) };
+    let words = terminal(&failed, RUNS, Style::PLAIN).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("Mixes: runs/2026-11-22T04-15-16Z-workload-3c4d, of which no trial can be used"), "{words}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What was found at each size, once and in every draw of blocks.
+//! Figures at each size, of the whole run and of every draw of blocks.
 
 use model::cell::Series;
 
@@ -15,7 +15,7 @@ use stats::cost::Term;
 use stats::cost::robust;
 use stats::cost::search::Form;
 
-/// A figure, and what it became in each draw of blocks; not a number where a
+/// A figure, and its value in each draw of blocks; not a number where a
 /// draw did not give it.
 #[derive(Debug, Clone)]
 pub struct Drawn {
@@ -62,7 +62,7 @@ impl AtSizes {
         (bytes.len() > 1).then_some(Self { source: Source::Sizes, quantity, bytes, values, drawn })
     }
 
-    /// The fitted times; in each draw the same form is fitted anew.
+    /// The fitted times; in each draw the same form is fitted again.
     fn by_model(members: &[&CellTrials], quantity: Quantity, fit: &Fit, gathered: &StreamTrials) -> Option<Self> {
         let sizes = Sizes::from_trials(members, quantity.metric(), &gathered.batches);
         let bytes: Vec<u64> = sizes.bytes().iter().map(|size| size.get()).collect();
@@ -94,8 +94,8 @@ impl AtSizes {
 }
 
 impl Drawn {
-    /// What a mix showed; drawn with the sizes where they are of the same run.
-    pub fn of_mix(trials: &CellTrials, quantity: Quantity, gathered: &StreamTrials, with_sizes: bool) -> Option<Self> {
+    /// The figure of a mix; drawn with the sizes where they are of the same run.
+    pub fn from_mix(trials: &CellTrials, quantity: Quantity, gathered: &StreamTrials, with_sizes: bool) -> Option<Self> {
         let column = Column::of(&trials.figures, quantity.metric(), &gathered.batches);
         // Another run has another order, and two that were planned alike the same seed.
         let seed = if with_sizes { gathered.seed } else { gathered.seed ^ u64::MAX };

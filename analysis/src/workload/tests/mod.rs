@@ -1,2 +1,2 @@
-mod foretelling;
+mod predicting;
 mod sharing;

@@ -85,9 +85,9 @@ proptest! {
         prop_assert_eq!(share.cut.is_none(), fits.len() == points.len());
     }
 
-    /// What is a straight line over the sizes is foretold exactly, whatever the mix.
+    /// What is a straight line over the sizes is predicted exactly, whatever the mix.
     #[test]
-    fn a_line_is_foretold_exactly(
+    fn a_line_is_predicted_exactly(
         mix in prop::collection::btree_map(1u64..100_000, 0.01..1.0f64, 1..60),
         measured in prop::collection::btree_set(1u64..50_000, 2..15), a in 1.0..1e4f64, b in 0.0..10.0f64,
     ) {

@@ -1,11 +1,11 @@
-//! Runs that were made up, foretold and laid side by side.
+//! Made-up runs, predicted and compared.
 
 use model::{Bytes, Cell, Nanos, Run, Test, TrialRecord};
 
 use crate::Collector;
 use crate::studies::Analysis;
 use crate::testing::{Noise, cell, generator, measured, record, run};
-use crate::workload::{Quantity, Source, StreamTrials, Workload, WorkloadStudy, lay_side_by_side};
+use crate::workload::{Quantity, Source, StreamTrials, Workload, WorkloadStudy, predict};
 use attribution::SizeDistribution;
 
 const SIZES: [u64; 6] = [1, 64, 512, 1_024, 1_472, 4_096];
@@ -59,11 +59,11 @@ fn gathered(run: &Run, records: &[TrialRecord]) -> (StreamTrials, Analysis) {
 fn of_one_run(test: Test, drift: f64, mix_costs: f64) -> WorkloadStudy {
     let (run, records) = study(test, drift, mix_costs);
     let (gathered, analysis) = gathered(&run, &records);
-    lay_side_by_side(&[workload()], (&gathered, &analysis), Some((&gathered, &analysis)))
+    predict(&[workload()], (&gathered, &analysis), Some((&gathered, &analysis)))
 }
 
 #[test]
-fn a_linear_cost_is_foretold_by_its_model_and_comes_true() {
+fn a_linear_cost_is_predicted_by_its_model_and_confirmed() {
     let truth = 800.0 + 0.5 * workload().sizes.mean();
     let found = of_one_run(Test::UdpStream, 0.0, truth);
     assert_eq!((found.same_run, found.blocks), (Some(true), BLOCKS as usize));
@@ -83,7 +83,7 @@ fn a_linear_cost_is_foretold_by_its_model_and_comes_true() {
     assert_eq!(sent.mean_bytes, mixed(Test::UdpStream).size.get() as f64);
 }
 
-/// Drift widens what is foretold, not how it compares.
+/// Drift widens the prediction, not the ratio.
 #[test]
 fn what_hits_whole_blocks_does_not_widen_the_ratio() {
     let found = of_one_run(Test::UdpStream, 0.2, 1.1 * cost(workload().sizes.mean()));
@@ -94,7 +94,7 @@ fn what_hits_whole_blocks_does_not_widen_the_ratio() {
 }
 
 #[test]
-fn without_a_model_the_sizes_themselves_foretell_and_the_reason_is_kept() {
+fn without_a_model_the_sizes_themselves_predict_and_the_reason_is_kept() {
     let (mut run, mut records) = study(Test::TcpStream, 0.0, 900.0);
     let nagle = |cell: &mut Cell| cell.nodelay = false;
     run.plan.cells.iter_mut().for_each(nagle);
@@ -102,7 +102,7 @@ fn without_a_model_the_sizes_themselves_foretell_and_the_reason_is_kept() {
     let (gathered, analysis) = gathered(&run, &records);
     // A mix is not one more size of the series, and no model is made of it.
     assert_eq!(analysis.models().len(), 3);
-    let found = lay_side_by_side(&[workload()], (&gathered, &analysis), Some((&gathered, &analysis)));
+    let found = predict(&[workload()], (&gathered, &analysis), Some((&gathered, &analysis)));
     let series = &found.workloads[0].series[0];
     assert!(series.nagle && series.no_model[0].reason.contains("Nagle"), "{series:?}");
     let row = series.figures[0];
@@ -120,17 +120,22 @@ fn rates_add_up_as_times() {
 }
 
 #[test]
-fn a_mix_of_another_run_is_laid_beside_it_and_one_that_is_missing_is_missing() {
+fn a_mix_of_another_run_is_compared_and_one_that_is_missing_is_missing() {
     let (run, records) = study(Test::UdpStream, 0.0, 1_000.0);
     let (mixes, sizes): (Vec<_>, Vec<_>) = records.into_iter().partition(|record| record.cell.mix.is_some());
     let (sizes, mixes) = (gathered(&run, &sizes), gathered(&run, &mixes));
-    let apart = lay_side_by_side(&[workload()], (&sizes.0, &sizes.1), Some((&mixes.0, &mixes.1)));
+    let apart = predict(&[workload()], (&sizes.0, &sizes.1), Some((&mixes.0, &mixes.1)));
     assert_eq!(apart.same_run, Some(false));
     assert!(apart.workloads[0].series[0].figures[0].ratio.is_some());
-    let alone = lay_side_by_side(&[workload()], (&sizes.0, &sizes.1), None);
+    let alone = predict(&[workload()], (&sizes.0, &sizes.1), None);
     let series = &alone.workloads[0].series[0];
     assert_eq!((alone.same_run, series.sent), (None, None));
     assert!(series.figures.iter().all(|row| row.measured.is_none() && row.ratio.is_none()));
+    // A run that was to measure the mix, and has no usable trial of it.
+    let failed = gathered(&run, &[]);
+    let without = predict(&[workload()], (&sizes.0, &sizes.1), Some((&failed.0, &failed.1)));
+    assert_eq!((without.same_run, without.is_measured()), (Some(false), false));
+    assert!(apart.is_measured() && !alone.is_measured());
 }
 
 #[test]
