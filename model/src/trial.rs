@@ -26,14 +26,15 @@ pub struct TrialRecord {
     pub block: u32,
     /// Its place in the block, from 0.
     pub position: u32,
-    /// Whether the hosts' roles were exchanged: host `b` sent.
+    /// True where the hosts' roles were exchanged: host `b` sent.
     pub swapped: bool,
     /// Start, in milliseconds since 1970 (UTC).
     pub started_ms: u64,
     /// The cell of the plan that the trial belongs to.
     pub cell: Cell,
-    /// The cell as run: `cell` with the settings of the arm; `None` where both are
-    /// equal. Read it with [`TrialRecord::cell_as_run`].
+    /// The cell as run: `cell` with the settings of the arm. `None` of a plan
+    /// without arms, where it is `cell`, and in records of older versions, which
+    /// [`TrialRecord::complete`] completes. Read it with [`TrialRecord::cell_as_run`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_run: Option<Box<Cell>>,
     /// The arm it belongs to, by name; `None` of a plan without arms.
@@ -67,14 +68,14 @@ pub enum Outcome {
     Failed {
         /// In words.
         error: String,
-        /// Whether a host was lost with it: `study --resume` measures it again.
+        /// True where a host was lost with it: `study --resume` measures it again.
         /// The study itself goes on with the next trial.
         #[serde(default, skip_serializing_if = "crate::is_default")]
         lost: bool,
     },
 }
 
-/// The two ends of a trial and the kernel's counters beside them.
+/// The two ends of a trial and the kernel's counters next to them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// The end that sent.
@@ -85,9 +86,9 @@ pub struct Measured {
     pub sender_host: HostCounters,
     /// The same on the receiver's host.
     pub receiver_host: HostCounters,
-    /// Whether nothing but the trial used the two hosts' counters.
+    /// True where nothing but the trial used the two hosts' counters.
     pub isolated: bool,
-    /// Whether the hosts were given and are not one network namespace: each has
+    /// True where the hosts were given and are not one network namespace: each has
     /// CPUs and counters of its own, which others use as well.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub apart: bool,
@@ -198,8 +199,7 @@ impl TrialRecord {
     pub fn complete(&mut self, plan: &Plan) {
         let Some(name) = self.arm.as_ref().filter(|_| self.as_run.is_none()) else { return };
         let arm = plan.arms.iter().find(|arm| arm.name == *name);
-        let as_run = arm.and_then(|arm| arm.apply(&self.cell).ok());
-        self.as_run = as_run.filter(|cell| *cell != self.cell).map(Box::new);
+        self.as_run = arm.and_then(|arm| arm.apply(&self.cell).ok()).map(Box::new);
     }
 
     /// The measurements, when there are any.
@@ -226,8 +226,8 @@ mod tests {
             record.complete(&plan);
             record
         };
-        for arm in [None, Some("a"), Some("gone")] {
-            assert_eq!((in_arm(arm).as_run.as_ref(), in_arm(arm).cell_as_run()), (None, &plan.cells[0]), "{arm:?}");
+        for (arm, known) in [(None, false), (Some("a"), true), (Some("gone"), false)] {
+            assert_eq!((in_arm(arm).as_run.is_some(), in_arm(arm).cell_as_run()), (known, &plan.cells[0]), "{arm:?}");
         }
         let completed = in_arm(Some("b"));
         assert!(completed.cell_as_run().nodelay && !completed.cell.nodelay);

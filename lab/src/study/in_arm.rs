@@ -36,7 +36,7 @@ impl Study<'_> {
             None => {
                 let (prepared, done) = self.run_in_arm(key, block, slot)?;
                 if let Some((cell, settings)) = prepared {
-                    (as_run, taken) = ((cell != planned).then(|| Box::new(cell)), settings);
+                    (as_run, taken) = ((!self.plan.arms.is_empty()).then(|| Box::new(cell)), settings);
                 }
                 match done {
                     Ok(done) => {
