@@ -72,7 +72,7 @@ fn unaccounted(measured: &Measured, cell: &Cell) -> Option<Warning> {
 }
 
 /// Payload that arrived must have been carried by the link, at both of its
-/// ends. Of request/response only the requests are held against it: which
+/// ends. Of request/response only the requests are compared with it: which
 /// ways the end's own bytes count does not matter then. Drivers of real devices
 /// bring their counters up to date now and then, so between machines only what
 /// is half missing is missing.
@@ -83,14 +83,14 @@ fn wrong_path(measured: &Measured, cell: &Cell) -> Option<Warning> {
         Test::TcpStream | Test::TcpMaerts | Test::UdpStream => total.bytes,
     };
     let carried = measured.receiver_host.link.rx_bytes.min(measured.sender_host.link.tx_bytes);
-    // Bulk flows beside the trial began and ended while the counters ran.
+    // Bulk flows next to the trial began and ended while the counters ran.
     let of_others = measured.conditions.as_ref().and_then(|taken| taken.bulk).map_or(0, |bulk| bulk.bytes.get());
     let carried = carried.saturating_sub(of_others);
     let least = if measured.apart { payload / 2 } else { payload };
     (carried < least).then_some(Warning::WrongPath { payload, carried })
 }
 
-/// Where it was asked for it is no doubt.
+/// It is no doubt where it was asked for.
 fn one_cpu(measured: &Measured, cell: &Cell) -> Option<Warning> {
     // Of hosts apart each has a CPU of that number.
     let shared = !measured.apart && measured.sender.cpu? == measured.receiver.cpu?;
@@ -144,7 +144,7 @@ fn contended(end: &EndReport, cell: &Cell) -> Option<Warning> {
     (share > MOST_WAITING && !shares_its_cpu(end.role, cell)).then_some(Warning::Contended { role: end.role, share })
 }
 
-/// Whether something else was asked to run on the CPU of an end: units of load,
+/// Returns whether something else was asked to run on the CPU of an end: units of load,
 /// or the other end.
 fn shares_its_cpu(role: Role, cell: &Cell) -> bool {
     let Conditions { load, placement, .. } = &cell.conditions;

@@ -25,7 +25,7 @@ pub struct CellResult {
     pub label: String,
     /// Trials that were measured.
     pub trials: usize,
-    /// What was estimated, over trials.
+    /// Estimates over trials.
     pub metrics: BTreeMap<Metric, Estimate>,
     /// Round-trip times of a request/response cell, all trials merged. Where a
     /// rate is offered they count from the intended time of each request.
@@ -34,14 +34,14 @@ pub struct CellResult {
     /// loop would have seen. Only where a rate is offered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uncorrected: Option<Latency>,
-    /// How long after its intended time each send began. Only where a rate is offered.
+    /// Time from the intended to the actual begin of each send. Only where a rate is offered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lateness: Option<Latency>,
-    /// How much longer than the shortest of its trial each stamped datagram
-    /// took. It needs no common clock.
+    /// Time that each stamped datagram took beyond the shortest of its trial. It
+    /// needs no common clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beyond_least: Option<Latency>,
-    /// What kept the cell from being faster; `None` when it cannot be told.
+    /// Reason why the cell was no faster; `None` when it cannot be told.
     pub limit: Option<Limit>,
 }
 
@@ -88,7 +88,7 @@ impl CellResult {
     }
 }
 
-/// What kept a cell from being faster, by the shares of its ends.
+/// Reason why a cell was no faster, by the shares of its ends.
 fn limit(share: impl Fn(Metric) -> Option<f64>) -> Option<Limit> {
     let (sender, receiver) = (share(Metric::SenderBusyShare)?, share(Metric::ReceiverBusyShare)?);
     let starved = |busy: f64, waited: Metric| busy < BUSY && share(waited).is_some_and(|waited| busy + waited >= BUSY);

@@ -27,7 +27,7 @@ pub fn looks(blocks: &Blocks) -> Vec<u32> {
     looks
 }
 
-/// What the intervals of a run may claim.
+/// Confidence that the intervals of a run may claim.
 ///
 /// They are found at the confidence of a look: the plan's when there is one
 /// look, and so much more when there are several that the plan's is left. Where
@@ -40,8 +40,8 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// What a study under `blocks` may claim.
-    pub fn of(blocks: &Blocks) -> Self {
+    /// The claim of a study under `blocks`.
+    pub fn new(blocks: &Blocks) -> Self {
         let planned = blocks.confidence;
         match looks(blocks).len() {
             0 | 1 => Self { found_at: planned, planned },
@@ -62,7 +62,7 @@ impl Claim {
     }
 
     /// The interval of `value` from what it became in each draw of `batches`
-    /// batches of blocks. It holds `value` itself: an interval beside its own
+    /// batches of blocks. It holds `value` itself: an interval next to its own
     /// estimate, which a bootstrap of few blocks can give, would be read wrong.
     pub fn bootstrapped(self, value: f64, draws: &[f64], batches: usize) -> Option<Interval> {
         let interval = bootstrap::interval(draws, batches, self.found_at)?;

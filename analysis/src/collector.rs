@@ -78,11 +78,14 @@ impl Collector {
     /// its own, after the plan's.
     pub fn push(&mut self, record: &TrialRecord) {
         let place = self.table.place(&record.cell);
-        self.studies.push_record(record);
+        let arm = self.table.arm_of(record);
+        if let Some(arm) = arm {
+            self.studies.push_record(record, place, arm);
+        }
         self.blocks.insert(record.block);
         let own = match &record.outcome {
             // The observer that another pass switches on changes a trial's times.
-            Outcome::Measured(measured) if record.pass.is_clean() => self.push_measured(place, record, measured),
+            Outcome::Measured(measured) if record.pass.is_clean() => self.push_measured(place, arm, record, measured),
             Outcome::Measured(_) | Outcome::Skipped { .. } => None,
             Outcome::Failed { error, .. } => {
                 self.failed += 1;
@@ -93,13 +96,12 @@ impl Collector {
     }
 
     /// Keeps a measured trial. A latency histogram that cannot be read is a
-    /// doubt; the rest of the trial stands. Of an arm that the plan does not have
-    /// nothing is known, and nothing is kept.
-    fn push_measured(&mut self, place: usize, record: &TrialRecord, measured: &Measured) -> Option<Warning> {
+    /// doubt; the rest of the trial stands. Nothing is known of an arm that the
+    /// plan does not have, and nothing of it is kept.
+    fn push_measured(&mut self, place: usize, arm: Option<usize>, record: &TrialRecord, measured: &Measured) -> Option<Warning> {
         self.disturbed.count(&record.warnings);
-        let arm = self.table.arm_of(record)?;
         let studies = &mut self.studies;
-        let error = self.table.push(place, arm, record, measured, |trial| studies.push(trial))?;
+        let error = self.table.push(place, arm?, record, measured, |trial| studies.push(trial))?;
         Some(unreadable(&error.to_string()))
     }
 
@@ -118,9 +120,9 @@ impl Collector {
     pub fn finish_with_table(mut self) -> (Analysis, TrialTable) {
         self.table.pool_irq();
         let (plan, table) = (&self.run.plan, self.table);
-        let claim = Claim::of(&plan.blocks);
-        let batches = Batches::of(table.measured_blocks().iter().copied());
-        let paths = Paths::of(&self.run, &self.hosts);
+        let claim = Claim::new(&plan.blocks);
+        let batches = Batches::from_blocks(table.measured_blocks().iter().copied());
+        let paths = Paths::new(&self.run, &self.hosts);
         let cells: Vec<CellResult> = table.arm(0).iter().map(|cell| CellResult::from_trials(cell, claim, plan.seed)).collect();
         let labels: Vec<String> = cells.iter().map(|cell| cell.label.clone()).collect();
         let mut analysis = Analysis {

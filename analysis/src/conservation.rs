@@ -1,4 +1,4 @@
-//! Where the datagrams of a UDP trial went.
+//! Account of the datagrams of a UDP trial.
 //!
 //! A datagram is followed through three stages, and at each stage a counter may
 //! explain only what is missing there. That is what keeps one lost datagram
@@ -37,7 +37,7 @@ pub struct Balance {
     /// Each kernel counter that explains a loss, with its share, in order of
     /// the path; zeros are left out.
     pub dropped: Vec<(String, u64)>,
-    /// What is left over. 0 on isolated hosts.
+    /// The rest. 0 on isolated hosts.
     pub unaccounted: i64,
 }
 
@@ -142,7 +142,7 @@ impl Ledger {
         }
     }
 
-    /// Whether there is anything in it.
+    /// Returns whether there is anything in it.
     pub fn any(&self) -> bool {
         self.sent > 0 || self.received > 0 || !self.dropped.is_empty()
     }

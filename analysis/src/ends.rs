@@ -70,7 +70,7 @@ impl IrqPool {
         }
     }
 
-    /// Whether any time is in it.
+    /// Returns whether any time is in it.
     pub fn any(&self) -> bool {
         self.ns > 0.0
     }

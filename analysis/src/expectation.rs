@@ -1,4 +1,4 @@
-//! What a study can be expected to show, before it is run.
+//! Precision to be expected of a study, before it is run.
 
 use stats::{binomial, normal};
 

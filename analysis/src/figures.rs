@@ -21,13 +21,13 @@ const LEAST_TRANSACTIONS: u64 = 1_000;
 pub struct Figures {
     /// The block it belongs to.
     pub block: u32,
-    /// Whether the hosts' roles were exchanged.
+    /// True where the hosts' roles were exchanged.
     pub swapped: bool,
-    /// Whether the machine disturbed it.
+    /// True where the machine disturbed it.
     pub disturbed: bool,
     /// The 99th percentile of its round trips in ns; `None` of fewer than 1,000.
     pub round_trip_p99: Option<f64>,
-    /// Whether its interrupt time stands apart, at the sender and the receiver.
+    /// True where its interrupt time stands apart, at the sender and the receiver.
     irq: [bool; 2],
     /// One place for each metric, in the order of [`Metric::ALL`]; not a number
     /// where the trial does not give it, which takes half the room of an option.

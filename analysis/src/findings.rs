@@ -19,7 +19,7 @@ pub struct Finding {
     pub warning: Warning,
     /// All of them in words: in how many trials, and how far at worst.
     pub text: String,
-    /// What to do about it.
+    /// The remedy.
     pub remedy: String,
     /// Trials it was found in; 0 when it is of the whole run.
     pub trials: u64,
@@ -61,7 +61,7 @@ impl Disturbed {
 struct Group {
     gravest: Warning,
     trials: u64,
-    /// Of each trial the severest, added up.
+    /// The severest of each trial, added up.
     severity: f64,
     /// Doubts about the whole run.
     of_run: u64,
@@ -145,7 +145,7 @@ impl Findings {
         group
     }
 
-    /// What a report shows; `labels` are the cells in words, by index.
+    /// The findings of a report; `labels` are the cells in words, by index.
     ///
     /// First what is wrong or missing, then by the share of trials times how
     /// much of each is in question.

@@ -1,10 +1,18 @@
-//! Cells grouped by what they share: those that are equal but for one factor.
+//! Groups of cells that are equal but for some factors.
+
+use model::Cell;
+use model::plan::Factor;
+
+/// A cell at the usual level of some factors: the key of the cells that differ in
+/// these alone. Those that differ in size have their series
+/// ([`model::Cell::series`]) for a key.
+pub fn but_for(cell: &Cell, factors: &[Factor]) -> Cell {
+    let mut rest = cell.clone();
+    factors.iter().for_each(|factor| factor.erase(&mut rest));
+    rest
+}
 
 /// Groups items by a key, in the order in which keys first come up.
-///
-/// The key of a cell says which factor its group may differ in: its series
-/// ([`model::Cell::series`]) leaves out the size, and a cell with one factor at
-/// its base leaves out that one.
 pub fn group_by<T, K: PartialEq>(items: impl IntoIterator<Item = T>, key: impl Fn(&T) -> K) -> Vec<(K, Vec<T>)> {
     let mut groups: Vec<(K, Vec<T>)> = Vec::new();
     for item in items {

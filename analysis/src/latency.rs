@@ -46,7 +46,7 @@ fn announces_what_it_holds(bytes: &[u8]) -> Result<(), LatencyError> {
 /// Times of one kind.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Spread {
-    /// How many there are.
+    /// Their number.
     pub count: u64,
     /// Shortest, in ns.
     pub min_ns: u64,
@@ -113,7 +113,7 @@ impl RoundTrips {
         }
     }
 
-    /// How many there are.
+    /// Their number.
     pub fn transactions(&self) -> u64 {
         self.counts.values().fold(0, |sum, count| sum.saturating_add(*count))
     }
@@ -126,9 +126,7 @@ impl RoundTrips {
         let steps = self.counts.iter().map(|(time, count)| (*time, *count));
         percentiles(steps, total, &mut wanted).first().copied()
     }
-}
 
-impl RoundTrips {
     /// Number, ends and percentiles; `None` of none.
     pub fn spread(&self) -> Option<Spread> {
         let (min_ns, max_ns) = (*self.counts.keys().next()?, *self.counts.keys().next_back()?);
@@ -188,30 +186,30 @@ impl HistogramSet {
         }
     }
 
+    fn all(&self) -> RoundTrips {
+        let mut all = RoundTrips::default();
+        self.batches.values().for_each(|times| all.merge(times));
+        all
+    }
+
     /// The percentiles of all times together, each with its bootstrap interval
     /// over batches; `None` without any times.
     pub fn finish(&self, claim: Claim, seed: u64) -> Option<Latency> {
-        let mut all = RoundTrips::default();
-        self.batches.values().for_each(|times| all.merge(times));
-        let transactions = all.transactions();
-        let (min_ns, max_ns) = (*all.counts.keys().next()?, *all.counts.keys().next_back()?);
+        let Spread { count, min_ns, max_ns, percentiles } = self.all().spread()?;
         let drawn = self.resample(seed);
-        let percentiles = PERCENTS.iter().enumerate().filter_map(|(place, percent)| {
-            let beyond = transactions as f64 * (1.0 - percent / 100.0);
+        let percentiles = percentiles.into_iter().enumerate().map(|(place, (percent, value))| {
+            let beyond = count as f64 * (1.0 - percent / 100.0);
             let values: Vec<f64> = drawn.iter().filter_map(|percentiles| percentiles.get(place).copied()).collect();
-            let value = all.percentile(*percent)?;
             let interval = claim.bootstrapped(value, &values, self.batches.len()).filter(|_| beyond >= LEAST_BEYOND);
-            let estimate = Estimate { value, interval, n: self.blocks.len() };
-            Some(Percentile { percent: *percent, estimate })
+            Percentile { percent, estimate: Estimate { value, interval, n: self.blocks.len() } }
         });
-        Some(Latency { transactions, min_ns, max_ns, percentiles: percentiles.collect() })
+        Some(Latency { transactions: count, min_ns, max_ns, percentiles: percentiles.collect() })
     }
 
     /// All times together as a curve: each percent, rising, with its time in ns.
     /// Empty without any times.
     pub fn curve(&self, percents: &[f64]) -> Vec<[f64; 2]> {
-        let mut all = RoundTrips::default();
-        self.batches.values().for_each(|times| all.merge(times));
+        let all = self.all();
         let total = all.transactions();
         let steps = all.counts.iter().map(|(time, count)| (*time, *count));
         let times = percentiles(steps, total, &mut percents.iter().copied());
@@ -250,7 +248,7 @@ mod tests {
     use proptest::prelude::{prop, prop_assert_eq, proptest};
 
     fn claim() -> Claim {
-        Claim::of(&Blocks { least: 9, most: 9, interval: 0.05, confidence: 0.95 })
+        Claim::new(&Blocks { least: 9, most: 9, interval: 0.05, confidence: 0.95 })
     }
 
     fn histogram(times: &[u64]) -> Histogram<u64> {

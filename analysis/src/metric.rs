@@ -99,8 +99,14 @@ struct Row {
     value: fn(&Source) -> Option<f64>,
 }
 
+impl Row {
+    /// A metric that is neither better nor worse, and of any cell.
+    const USUAL: Self =
+        Self { name: "", unit: Unit::Count, better: None, absent: Absent::Never, title: "", head: "", column: [""; 2], value: |_| None };
+}
+
 macro_rules! metrics {
-    ($($(#[$doc:meta])* $variant:ident { $($key:ident: $what:expr),* $(,)? })*) => {
+    ($($(#[$doc:meta])* $variant:ident { $($key:ident: $what:expr),* })*) => {
         /// A figure of a cell. Its name is the key in JSON and the column in CSV.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
         #[serde(rename_all = "snake_case")]
@@ -112,9 +118,10 @@ macro_rules! metrics {
             /// Every metric, in the order of reports.
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
+            #[allow(clippy::needless_update, reason = "some rows name every key")]
             const fn row(self) -> &'static Row {
                 match self {
-                    $(Self::$variant => const { &Row { $($key: $what),* } },)*
+                    $(Self::$variant => const { &Row { $($key: $what,)* ..Row::USUAL } },)*
                 }
             }
         }
@@ -123,190 +130,133 @@ macro_rules! metrics {
 
 metrics! {
     /// Messages (transactions) per second at the receiver. The result.
-    MessagesPerS {
-        name: "messages_per_s", unit: Unit::PerSecond, better: Some(HigherIsBetter), absent: Absent::Never,
+    MessagesPerS { name: "messages_per_s", unit: Unit::PerSecond, better: Some(HigherIsBetter),
         title: "Messages/s at the receiver", head: "Messages/s", column: ["", "messages/s"],
-        value: |trial| rate(&trial.measured.receiver, trial.received()),
-    }
+        value: |trial| rate(&trial.measured.receiver, trial.received()) }
     /// Payload bits per second at the receiver.
-    GoodputBitPerS {
-        name: "goodput_bit_per_s", unit: Unit::BitsPerSecond, better: Some(HigherIsBetter), absent: Absent::Never,
+    GoodputBitPerS { name: "goodput_bit_per_s", unit: Unit::BitsPerSecond, better: Some(HigherIsBetter),
         title: "Goodput", head: "Goodput", column: ["", "bit/s"],
-        value: |trial| rate(&trial.measured.receiver, trial.measured.receiver.counts.bytes as f64).map(|bytes| bytes * 8.0),
-    }
+        value: |trial| rate(&trial.measured.receiver, trial.measured.receiver.counts.bytes as f64).map(|bytes| bytes * 8.0) }
     /// Time per message at the receiver, 1e9 / messages per second. For
     /// request/response the mean time of a transaction.
-    TimePerMessageNs {
-        name: "time_per_message_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::Never,
+    TimePerMessageNs { name: "time_per_message_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter),
         title: "Time per message", head: "Time/message", column: ["", "time"],
-        value: |trial| time_per_message(trial.measured, trial.cell),
-    }
+        value: |trial| time_per_message(trial.measured, trial.cell) }
     /// Messages per second at the sender.
-    SentMessagesPerS {
-        name: "sent_messages_per_s", unit: Unit::PerSecond, better: Some(HigherIsBetter), absent: Absent::Never,
+    SentMessagesPerS { name: "sent_messages_per_s", unit: Unit::PerSecond, better: Some(HigherIsBetter),
         title: "Messages/s at the sender", head: "Sent/s", column: ["", "sent/s"],
-        value: |trial| rate(&trial.measured.sender, trial.sent()),
-    }
+        value: |trial| rate(&trial.measured.sender, trial.sent()) }
     /// CPU time of the sender's end per message it sent (service demand). Like
     /// every figure of CPU per message or KiB it is absent where both ends send,
     /// for nothing says which way the time went; and at a sender that spins
     /// until the time of its next message has come.
-    SenderCpuPerMessageNs {
-        name: "sender_cpu_per_message_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::BothWaysOrSpinning,
+    SenderCpuPerMessageNs { name: "sender_cpu_per_message_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::BothWaysOrSpinning,
         title: "Sender CPU per message", head: "Sender CPU/message", column: ["CPU/message", "sender"],
-        value: |trial| per(cpu(&trial.measured.sender), trial.sent()),
-    }
+        value: |trial| per(cpu(&trial.measured.sender), trial.sent()) }
     /// CPU time of the receiver's end per message it received.
-    ReceiverCpuPerMessageNs {
-        name: "receiver_cpu_per_message_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::BothWays,
+    ReceiverCpuPerMessageNs { name: "receiver_cpu_per_message_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::BothWays,
         title: "Receiver CPU per message", head: "Receiver CPU/message", column: ["CPU/message", "receiver"],
-        value: |trial| per(cpu(&trial.measured.receiver), trial.received()),
-    }
+        value: |trial| per(cpu(&trial.measured.receiver), trial.received()) }
     /// CPU time of the sender's end per KiB it sent.
-    SenderCpuPerKibNs {
-        name: "sender_cpu_per_kib_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::BothWaysOrSpinning,
+    SenderCpuPerKibNs { name: "sender_cpu_per_kib_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::BothWaysOrSpinning,
         title: "Sender CPU per KiB", head: "Sender CPU/KiB", column: ["CPU/KiB", "sender"],
-        value: |trial| per_kib(&trial.measured.sender),
-    }
+        value: |trial| per_kib(&trial.measured.sender) }
     /// CPU time of the receiver's end per KiB it received.
-    ReceiverCpuPerKibNs {
-        name: "receiver_cpu_per_kib_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::BothWays,
+    ReceiverCpuPerKibNs { name: "receiver_cpu_per_kib_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::BothWays,
         title: "Receiver CPU per KiB", head: "Receiver CPU/KiB", column: ["CPU/KiB", "receiver"],
-        value: |trial| per_kib(&trial.measured.receiver),
-    }
+        value: |trial| per_kib(&trial.measured.receiver) }
     /// netperf's host-wide figure: busy time of all CPUs per message received.
-    HostCpuPerMessageNs {
-        name: "host_cpu_per_message_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::BothWaysOrSpinning,
+    HostCpuPerMessageNs { name: "host_cpu_per_message_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::BothWaysOrSpinning,
         title: "Busy time of all CPUs per message", head: "Host CPU/message", column: ["host CPU", "/message"],
-        value: host_cpu,
-    }
+        value: host_cpu }
     /// Share of the measured time that the sender's end kept its CPUs busy;
     /// of several flows the mean over the CPUs that they are bound to.
-    SenderBusyShare {
-        name: "sender_busy_share", unit: Unit::Share, better: None, absent: Absent::Never,
+    SenderBusyShare { name: "sender_busy_share", unit: Unit::Share,
         title: "Sender busy", head: "Sender busy", column: ["busy", "sender"],
-        value: |trial| busy(&trial.measured.sender),
-    }
+        value: |trial| busy(&trial.measured.sender) }
     /// The same of the receiver's end.
-    ReceiverBusyShare {
-        name: "receiver_busy_share", unit: Unit::Share, better: None, absent: Absent::Never,
+    ReceiverBusyShare { name: "receiver_busy_share", unit: Unit::Share,
         title: "Receiver busy", head: "Receiver busy", column: ["busy", "receiver"],
-        value: |trial| busy(&trial.measured.receiver),
-    }
+        value: |trial| busy(&trial.measured.receiver) }
     /// Share of the measured time that the sender was ready but waited for a
     /// CPU; of several flows the mean.
-    SenderRunDelayShare {
-        name: "sender_run_delay_share", unit: Unit::Share, better: None, absent: Absent::Never,
+    SenderRunDelayShare { name: "sender_run_delay_share", unit: Unit::Share,
         title: "Sender waiting for a CPU", head: "Sender without CPU", column: ["no CPU", "sender"],
-        value: |trial| waited(&trial.measured.sender),
-    }
+        value: |trial| waited(&trial.measured.sender) }
     /// The same of the receiver.
-    ReceiverRunDelayShare {
-        name: "receiver_run_delay_share", unit: Unit::Share, better: None, absent: Absent::Never,
+    ReceiverRunDelayShare { name: "receiver_run_delay_share", unit: Unit::Share,
         title: "Receiver waiting for a CPU", head: "Receiver without CPU", column: ["no CPU", "receiver"],
-        value: |trial| waited(&trial.measured.receiver),
-    }
+        value: |trial| waited(&trial.measured.receiver) }
     /// Datagrams (or answers) lost, as a share of those sent over the whole trial.
-    LossShare {
-        name: "loss_share", unit: Unit::Share, better: Some(LowerIsBetter), absent: Absent::Never,
+    LossShare { name: "loss_share", unit: Unit::Share, better: Some(LowerIsBetter),
         title: "Lost", head: "Lost", column: ["", "loss"],
-        value: |trial| loss_share(trial.cell.test, &trial.measured.sender.total, &trial.measured.receiver.total),
-    }
+        value: |trial| loss_share(trial.cell.test, &trial.measured.sender.total, &trial.measured.receiver.total) }
     /// Times the receiver slept, each a later wake-up, per message received.
-    ReceiverWakeupsPerMessage {
-        name: "receiver_wakeups_per_message", unit: Unit::PerMessage, better: None, absent: Absent::BothWays,
+    ReceiverWakeupsPerMessage { name: "receiver_wakeups_per_message", unit: Unit::PerMessage, absent: Absent::BothWays,
         title: "Receiver wake-ups per message", head: "Wake-ups/message", column: ["wake-ups", "/message"],
-        value: |trial| per(trial.measured.receiver.switches.voluntary as f64, trial.received()),
-    }
+        value: |trial| per(trial.measured.receiver.switches.voluntary as f64, trial.received()) }
     /// Times the sender slept, per message sent.
-    SenderWakeupsPerMessage {
-        name: "sender_wakeups_per_message", unit: Unit::PerMessage, better: None, absent: Absent::BothWays,
+    SenderWakeupsPerMessage { name: "sender_wakeups_per_message", unit: Unit::PerMessage, absent: Absent::BothWays,
         title: "Sender wake-ups per message", head: "Sender wake-ups/message", column: ["wake-ups", "sender"],
-        value: |trial| per(trial.measured.sender.switches.voluntary as f64, trial.sent()),
-    }
+        value: |trial| per(trial.measured.sender.switches.voluntary as f64, trial.sent()) }
     /// Frames (GSO packets count once) per message that crossed the link from
     /// the sender, over the whole trial.
-    FramesPerMessage {
-        name: "frames_per_message", unit: Unit::PerMessage, better: None, absent: Absent::BothWaysOrBulk,
+    FramesPerMessage { name: "frames_per_message", unit: Unit::PerMessage, absent: Absent::BothWaysOrBulk,
         title: "Frames per message", head: "Frames/message", column: ["frames", "/message"],
-        value: |trial| frames(trial.measured),
-    }
+        value: |trial| frames(trial.measured) }
     /// TCP segments sent again, per trial.
-    Retransmits {
-        name: "retransmits", unit: Unit::Count, better: Some(LowerIsBetter), absent: Absent::Never,
+    Retransmits { name: "retransmits", unit: Unit::Count, better: Some(LowerIsBetter),
         title: "Segments sent again per trial", head: "Resent", column: ["", "resent"],
-        value: |trial| retransmits(trial.measured, trial.cell.protocol()),
-    }
+        value: |trial| retransmits(trial.measured, trial.cell.protocol()) }
     /// Median round-trip time of the trials, in ns.
-    RoundTripP50Ns {
-        name: "round_trip_p50_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::Never,
+    RoundTripP50Ns { name: "round_trip_p50_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter),
         title: "Median round trip of a trial", head: "Median round trip", column: ["round trip", "median"],
-        value: |trial| trial.round_trips?.percentile(50.0),
-    }
-    /// Where both ends send: payload bits per second that came back to the sender.
-    BackGoodputBitPerS {
-        name: "back_goodput_bit_per_s", unit: Unit::BitsPerSecond, better: Some(HigherIsBetter), absent: Absent::Never,
+        value: |trial| trial.round_trips?.percentile(50.0) }
+    /// Payload bits per second that came back to the sender, where both ends send.
+    BackGoodputBitPerS { name: "back_goodput_bit_per_s", unit: Unit::BitsPerSecond, better: Some(HigherIsBetter),
         title: "Goodput back", head: "Goodput back", column: ["", "back bit/s"],
-        value: |trial| rate(&trial.measured.sender, trial.measured.sender.back?.counts.bytes as f64).map(|bytes| bytes * 8.0),
-    }
-    /// Where a rate is offered: messages per second that the schedule has, all
-    /// flows together.
-    OfferedMessagesPerS {
-        name: "offered_messages_per_s", unit: Unit::PerSecond, better: None, absent: Absent::Never,
+        value: |trial| rate(&trial.measured.sender, trial.measured.sender.back?.counts.bytes as f64).map(|bytes| bytes * 8.0) }
+    /// Messages per second that the schedule has, all flows together, where a rate is
+    /// offered.
+    OfferedMessagesPerS { name: "offered_messages_per_s", unit: Unit::PerSecond,
         title: "Messages/s offered", head: "Offered/s", column: ["", "offered/s"],
-        value: |trial| Some(trial.cell.rate?.messages_per_second(trial.cell.size) * f64::from(trial.cell.flows)),
-    }
+        value: |trial| Some(trial.cell.rate?.messages_per_second(trial.cell.size) * f64::from(trial.cell.flows)) }
     /// Share of the messages of the schedule that were not sent in time.
-    BehindShare {
-        name: "behind_share", unit: Unit::Share, better: Some(LowerIsBetter), absent: Absent::Never,
+    BehindShare { name: "behind_share", unit: Unit::Share, better: Some(LowerIsBetter),
         title: "Of the schedule not sent in time", head: "Not in time", column: ["", "not in time"],
-        value: |trial| behind_share(&trial.measured.sender),
-    }
+        value: |trial| behind_share(&trial.measured.sender) }
     /// Smoothed difference of the times that neighbouring datagrams took (RFC 3550, section 6.4.1).
-    JitterNs {
-        name: "jitter_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::Never,
+    JitterNs { name: "jitter_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter),
         title: "Jitter", head: "Jitter", column: ["", "jitter"],
-        value: |trial| Some(trial.measured.receiver.one_way.as_ref()?.jitter as f64),
-    }
+        value: |trial| Some(trial.measured.receiver.one_way.as_ref()?.jitter as f64) }
     /// Datagrams that came after one with a higher number, as a share of those received.
-    ReorderedShare {
-        name: "reordered_share", unit: Unit::Share, better: Some(LowerIsBetter), absent: Absent::Never,
+    ReorderedShare { name: "reordered_share", unit: Unit::Share, better: Some(LowerIsBetter),
         title: "Out of order", head: "Out of order", column: ["", "out of order"],
-        value: |trial| trial.measured.receiver.one_way.as_ref().and_then(|way| per(way.out_of_order as f64, way.messages as f64)),
-    }
+        value: |trial| trial.measured.receiver.one_way.as_ref().and_then(|way| per(way.out_of_order as f64, way.messages as f64)) }
     /// The shortest way of a stamped datagram, the difference of the ends'
     /// clocks taken off; it may be wrong by [`Metric::ClockErrorNs`].
-    LeastWayNs {
-        name: "least_way_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::Never,
+    LeastWayNs { name: "least_way_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter),
         title: "Shortest way of a datagram", head: "Shortest way", column: ["", "shortest way"],
         value: |trial| {
             let clock = trial.measured.clock.map_or(0.0, |clock| clock.offset_ns as f64);
             Some(trial.measured.receiver.one_way.as_ref()?.base as f64 - clock)
-        },
-    }
-    /// How far the difference of the ends' clocks may be from what was taken
-    /// off; 0 where both read one clock.
-    ClockErrorNs {
-        name: "clock_error_ns", unit: Unit::Nanoseconds, better: None, absent: Absent::Never,
+        } }
+    /// Largest error of the difference of the ends' clocks that was taken off; 0 where both read one clock.
+    ClockErrorNs { name: "clock_error_ns", unit: Unit::Nanoseconds,
         title: "Error of the clocks' difference", head: "Clock error", column: ["clock", "error"],
         value: |trial| {
             trial.measured.receiver.one_way.as_ref()?;
             Some(trial.measured.clock.map_or(0.0, |clock| clock.error_ns as f64))
-        },
-    }
+        } }
     /// On a wire of a rate: the payload bits per second for which the frames and
     /// acknowledgements that were counted leave room.
-    LimitBitPerS {
-        name: "limit_bit_per_s", unit: Unit::BitsPerSecond, better: None, absent: Absent::Never,
+    LimitBitPerS { name: "limit_bit_per_s", unit: Unit::BitsPerSecond,
         title: "Limit of the link", head: "Link's limit", column: ["link's", "limit"],
-        value: limit,
-    }
+        value: limit }
     /// Goodput as a share of that.
-    LimitShare {
-        name: "limit_share", unit: Unit::Share, better: None, absent: Absent::Never,
+    LimitShare { name: "limit_share", unit: Unit::Share,
         title: "Of the link's limit", head: "Of it", column: ["of link's", "limit"],
-        value: |trial| Some(Metric::GoodputBitPerS.value(trial)? / limit(trial)?),
-    }
+        value: |trial| Some(Metric::GoodputBitPerS.value(trial)? / limit(trial)?) }
 }
 
 impl Metric {
@@ -445,7 +395,7 @@ fn retransmits(measured: &Measured, protocol: Protocol) -> Option<f64> {
     measured.sender.tcp.map(|tcp| f64::from(tcp.resent_since(measured.sender.tcp_at_start))).or(of_host)
 }
 
-/// What the link allows, where it is a wire of a rate.
+/// The limit of the link, where it is a wire of a rate.
 fn limit(trial: &Source) -> Option<f64> {
     linksim::limit::of_trial(trial.link?, trial.measured, trial.cell).map(|bytes| bytes * 8.0)
 }

@@ -1,4 +1,4 @@
-//! What is known of the links that the cells of a run cross.
+//! Facts about the links that the cells of a run cross.
 
 use std::collections::BTreeMap;
 
@@ -9,28 +9,28 @@ use model::{Cell, Run};
 /// The largest IP packet of loopback.
 const LOOPBACK_MTU: u64 = 65_536;
 
-/// What is known of one link.
+/// Facts about one link.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Path {
     /// Its largest IP packet, if it is known.
     pub mtu: Option<u64>,
-    /// Whether TCP hands single segments to its device. With segmentation offload
+    /// True where TCP hands single segments to its device. With segmentation offload
     /// it hands over as many at once as it happens to have, so that frames are an
     /// outcome, not a cause.
     pub segments_are_frames: bool,
 }
 
-/// What is known of each link of a run.
+/// Facts about each link of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Paths {
-    /// Of the plan's.
+    /// The plan's own link.
     own: Path,
     others: BTreeMap<LinkKind, Path>,
 }
 
 impl Paths {
     /// From what a run recorded: the hosts' facts are those of its first link.
-    pub fn of(run: &Run, hosts: &[HostFacts]) -> Self {
+    pub fn new(run: &Run, hosts: &[HostFacts]) -> Self {
         let plan = &run.plan;
         let links = plan.links();
         let of_device = || hosts.iter().find_map(|host| host.device.get("mtu")?.parse().ok());
@@ -86,11 +86,11 @@ mod tests {
         let mut run = run(cells.to_vec(), 1);
         run.plan.link.mtu = None;
         let hosts = [HostFacts { device: [("mtu".to_owned(), "9000".to_owned())].into(), ..HostFacts::default() }];
-        let paths = Paths::of(&run, &hosts);
+        let paths = Paths::new(&run, &hosts);
         let found: Vec<Path> = cells.iter().map(|cell| paths.of_cell(cell)).collect();
         let path = |mtu, segments_are_frames| Path { mtu: Some(mtu), segments_are_frames };
         assert_eq!(found, [path(9_000, false), path(1_500, true), path(65_536, false)]);
         run.plan.link.mtu = Some(1_400);
-        assert_eq!(Paths::of(&run, &hosts).of_cell(&cells[1]), path(1_400, true));
+        assert_eq!(Paths::new(&run, &hosts).of_cell(&cells[1]), path(1_400, true));
     }
 }

@@ -1,7 +1,7 @@
 //! Separate runs, compared with the first.
 //!
-//! What changed on the machine between them cannot be told from what differs in
-//! them: there is no drift protection, and every verdict is to be read with that.
+//! A change of the machine between them cannot be told from a difference of the
+//! runs: there is no drift protection, and every verdict is to be read with that.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::cost::CostModel;
 use crate::studies::receipt::ReceiptComparison;
 use crate::table::{CellTrials, TrialTable};
-use crate::verdict::{Arm, Conclusion, Design, Means, MetricComparison, Options, SeriesVerdict, Sides, conclude};
+use crate::verdict::{Arm, Compared, Conclusion, Design, Options, Sides, conclude};
 
 /// The version of [`RunsCompared`] as JSON.
 pub const COMPARISON_FORMAT: u32 = 1;
@@ -26,15 +26,9 @@ pub struct FiguresCompared {
     pub cells: Vec<String>,
     /// Labels of what only one of them has: the first, the second.
     pub unpaired: [Vec<String>; 2],
-    /// The headline's first. Each is held to the confidence for itself.
-    pub metrics: Vec<MetricComparison>,
-    /// Changes of what is neither better nor worse, such as wake-ups; without a verdict.
-    pub means: Vec<Means>,
-    /// Changes of what a message, a byte and a segment cost, by the form of the
-    /// first run's models.
-    pub coefficients: Vec<SeriesVerdict>,
-    /// The conclusion for who asked, from the headline.
-    pub conclusion: Conclusion,
+    /// Everything that the two show.
+    #[serde(flatten)]
+    pub compared: Compared,
 }
 
 /// One run compared with another.
@@ -44,7 +38,7 @@ pub struct RunsCompared {
     pub baseline: String,
     /// The id of the run that is judged.
     pub candidate: String,
-    /// How hosts, kernels and settings differ, so that a difference may be theirs.
+    /// Differences of hosts, kernels and settings, to which a difference may be due.
     pub differences: Vec<String>,
     /// Differences that no trial notices.
     pub slight: Vec<String>,
@@ -69,7 +63,7 @@ pub struct RunComparison {
 impl RunComparison {
     /// The comparison of all candidates.
     pub fn from_candidates(comparisons: Vec<RunsCompared>) -> Self {
-        let conclusion = conclude(comparisons.iter().map(|one| one.figures.conclusion));
+        let conclusion = conclude(comparisons.iter().map(|one| one.figures.compared.conclusion));
         Self { format: COMPARISON_FORMAT, comparisons, conclusion }
     }
 }
@@ -101,10 +95,7 @@ pub fn compare_runs(
     FiguresCompared {
         cells: both.iter().map(|(key, _)| label(*key)).collect(),
         unpaired: [lonely(&ours, &others), lonely(&theirs, &known)],
-        metrics: compared.metrics,
-        means: compared.means,
-        coefficients: compared.coefficients,
-        conclusion: compared.conclusion,
+        compared,
     }
 }
 
@@ -156,18 +147,18 @@ mod tests {
     fn a_slower_run_is_worse_and_an_equal_one_is_not() {
         let (usual, slow) = (run(9, 1.0, Pass::Clean), run(9, 1.1, Pass::Clean));
         let worse = compare_runs(&usual, &slow, &[], 0.02, 0.95);
-        assert_eq!((worse.conclusion, worse.cells.len()), (Conclusion::Against, 2));
-        assert_eq!(worse.metrics[0].comparison.cells[0].verdict, Verdict::Worse);
-        assert_eq!(compare_runs(&slow, &usual, &[], 0.02, 0.95).conclusion, Conclusion::Done);
-        assert_eq!(compare_runs(&usual, &usual, &[], 0.02, 0.95).conclusion, Conclusion::Done);
+        assert_eq!((worse.compared.conclusion, worse.cells.len()), (Conclusion::Against, 2));
+        assert_eq!(worse.compared.metrics[0].comparison.cells[0].verdict, Verdict::Worse);
+        assert_eq!(compare_runs(&slow, &usual, &[], 0.02, 0.95).compared.conclusion, Conclusion::Done);
+        assert_eq!(compare_runs(&usual, &usual, &[], 0.02, 0.95).compared.conclusion, Conclusion::Done);
     }
 
     #[test]
     fn too_few_blocks_and_other_passes_show_nothing() {
         let few = compare_runs(&run(2, 1.0, Pass::Clean), &run(2, 1.5, Pass::Clean), &[], 0.02, 0.95);
-        assert_eq!(few.conclusion, Conclusion::Inconclusive);
+        assert_eq!(few.compared.conclusion, Conclusion::Inconclusive);
         let other = compare_runs(&run(9, 1.0, Pass::Clean), &run(9, 1.5, Pass::Time), &[], 0.02, 0.95);
-        assert_eq!((other.conclusion, other.cells.len(), other.unpaired[0].len()), (Conclusion::Inconclusive, 0, 2));
+        assert_eq!((other.compared.conclusion, other.cells.len(), other.unpaired[0].len()), (Conclusion::Inconclusive, 0, 2));
     }
 
     #[test]

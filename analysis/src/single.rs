@@ -1,4 +1,4 @@
-//! What one trial shows by itself. One trial has no interval: see
+//! Figures of one trial by itself. One trial has no interval: see
 //! [`crate::Collector`] for what many of them show.
 
 use std::collections::BTreeMap;
@@ -20,9 +20,9 @@ pub struct Single {
     pub latency: Option<Spread>,
     /// Round-trip times from the actual time of each request, where a rate is offered.
     pub uncorrected: Option<Spread>,
-    /// How long after its intended time each send began.
+    /// Time from the intended to the actual begin of each send.
     pub lateness: Option<Spread>,
-    /// How much longer than the shortest each stamped datagram took.
+    /// Time that each stamped datagram took beyond the shortest.
     pub beyond_least: Option<Spread>,
 }
 

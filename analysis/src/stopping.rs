@@ -16,7 +16,7 @@ pub use crate::claim::{Claim, looks};
 use crate::metric::time_per_message;
 use stats::estimate::Estimate;
 
-/// Whether a study goes on.
+/// Decision about a study after a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// Another block.
@@ -45,7 +45,7 @@ impl Observer {
             false => plan.arms.iter().map(|arm| Some(arm.name.clone())).collect(),
         };
         let times = plan.cells.iter().flat_map(|cell| arms.iter().map(|arm| ((cell.clone(), arm.clone()), Vec::new()))).collect();
-        Self { blocks: plan.blocks, claim: Claim::of(&plan.blocks), looks: looks(&plan.blocks), times }
+        Self { blocks: plan.blocks, claim: Claim::new(&plan.blocks), looks: looks(&plan.blocks), times }
     }
 
     /// Sees a trial; one that failed or is of no cell of the plan changes nothing.
@@ -53,13 +53,13 @@ impl Observer {
         if !record.pass.is_clean() {
             return;
         }
-        let time = record.measured().and_then(|measured| time_per_message(measured, &record.cell));
+        let time = record.measured().and_then(|measured| time_per_message(measured, record.cell_as_run()));
         if let (Some(time), Some(times)) = (time, self.times.get_mut(&(record.cell.clone(), record.arm.clone()))) {
             times.push(time);
         }
     }
 
-    /// Whether to go on after `done` blocks.
+    /// Returns whether to go on after `done` blocks.
     pub fn after_block(&self, done: u32) -> Decision {
         let last = done >= self.blocks.most;
         if (last || self.looks.contains(&done)) && self.interval_met() {
@@ -109,17 +109,17 @@ mod tests {
 
     #[test]
     fn one_look_asks_for_no_more_than_the_plan() {
-        assert_eq!(Claim::of(&blocks(9, 9)).found_at(), 0.95);
-        assert!((Claim::of(&blocks(9, 14)).found_at() - 0.98).abs() < 1e-12);
+        assert_eq!(Claim::new(&blocks(9, 9)).found_at(), 0.95);
+        assert!((Claim::new(&blocks(9, 14)).found_at() - 0.98).abs() < 1e-12);
         let nine = [1., 2., 3., 4., 5., 6., 7., 8., 9.];
-        let fixed = Claim::of(&blocks(9, 9)).estimate(&nine).unwrap().interval.unwrap();
+        let fixed = Claim::new(&blocks(9, 9)).estimate(&nine).unwrap().interval.unwrap();
         assert_eq!((fixed.low, fixed.high), (2.0, 8.0));
         assert!((fixed.confidence - 0.9609).abs() < 1e-4);
-        let looked = Claim::of(&blocks(9, 100)).estimate(&nine).unwrap().interval.unwrap();
+        let looked = Claim::new(&blocks(9, 100)).estimate(&nine).unwrap().interval.unwrap();
         assert_eq!((looked.low, looked.high, looked.confidence), (1.0, 9.0, 0.95));
     }
 
-    /// What an observer says after `done` blocks of two cells, of which the
+    /// Answer of an observer after `done` blocks of two cells, of which the
     /// second scatters by `spread` and a third never could be measured.
     fn decision(spread: u64, done: u32, most: u32) -> (Decision, Option<f64>) {
         let cells = vec![cell(Test::UdpStream, 1), cell(Test::UdpStream, 64), cell(Test::TcpRr, 1)];
@@ -160,7 +160,7 @@ mod tests {
             let mut times = Vec::new();
             for look in &looks {
                 times.resize_with(*look as usize, || noise.draw(spread, &mut random));
-                let seen = Claim::of(&plan).estimate(&times).unwrap();
+                let seen = Claim::new(&plan).estimate(&times).unwrap();
                 if seen.half_width().unwrap() <= plan.interval || *look == most {
                     let interval = seen.interval.unwrap();
                     held += u32::from(interval.low <= truth && truth <= interval.high);

@@ -12,7 +12,7 @@ use crate::figures::Figures;
 use crate::latency::{HistogramSet, LatencyError, RoundTrips};
 use crate::metric::Source;
 
-/// What is kept of the trials of each cell in each arm.
+/// The trials of each cell in each arm.
 #[derive(Debug)]
 pub struct TrialTable {
     plan: Plan,
@@ -25,11 +25,13 @@ pub struct TrialTable {
     measured_blocks: BTreeSet<u32>,
 }
 
-/// What is kept of one cell in one arm.
+/// The trials of one cell in one arm.
 #[derive(Debug)]
 pub struct CellTrials {
     /// The plan's cell in the first arm; in another as it is run there.
     pub cell: Cell,
+    /// The cell as run, in any arm: as its records say, before the first by the plan.
+    pub as_run: Cell,
     /// A row for each trial, in the order in which they came.
     pub figures: Vec<Figures>,
     /// Interrupt time of the sender and of the receiver.
@@ -38,9 +40,9 @@ pub struct CellTrials {
     pub round_trips: HistogramSet,
     /// The same from the actual time of each request.
     pub uncorrected: HistogramSet,
-    /// How long after its intended time each send began.
+    /// Time from the intended to the actual begin of each send.
     pub lateness: HistogramSet,
-    /// How much longer than the shortest of its trial each datagram took.
+    /// Time that each datagram took beyond the shortest of its trial.
     pub beyond_least: HistogramSet,
     /// The largest segment TCP sent in them, if it tells.
     pub segment: Option<Bytes>,
@@ -53,7 +55,7 @@ pub struct CellTrials {
 pub struct Trial<'a> {
     /// Its record.
     pub record: &'a TrialRecord,
-    /// What was measured.
+    /// Its measurements.
     pub measured: &'a Measured,
     /// The cell as it was run.
     pub cell: &'a Cell,
@@ -89,8 +91,9 @@ impl TrialTable {
 
     fn add_place(&mut self, cell: &Cell) -> usize {
         for (arm, trials) in self.arms.iter_mut().enumerate() {
-            let as_run = (arm > 0).then(|| self.plan.cell_in(cell, arm).ok()).flatten();
-            trials.push(CellTrials::new(as_run.unwrap_or_else(|| cell.clone())));
+            let as_run = self.plan.cell_in(cell, arm).unwrap_or_else(|_| cell.clone());
+            let named = if arm == 0 { cell } else { &as_run };
+            trials.push(CellTrials { as_run: as_run.clone(), ..CellTrials::new(named.clone()) });
         }
         self.cells.push(cell.clone());
         self.places.insert(cell.clone(), self.cells.len() - 1);
@@ -119,6 +122,7 @@ impl TrialTable {
         let (cell, trials) = (record.cell_as_run(), &mut self.arms[arm][place]);
         let link = cell.conditions.link.unwrap_or(self.plan.link.kind);
         let (round_trips, unreadable) = trials.add_times(record.block, measured);
+        trials.as_run.clone_from(cell);
         IrqPool::add(&mut trials.irq, measured, cell);
         trials.segment = trials.segment.max(ends::segment_size(measured));
         for (sum, more) in trials.sent.iter_mut().zip([measured.sender.counts.messages, measured.sender.counts.bytes]) {
@@ -174,9 +178,10 @@ impl TrialTable {
 }
 
 impl CellTrials {
-    /// Of a cell, without trials.
+    /// A cell without trials, run as it is.
     pub fn new(cell: Cell) -> Self {
         Self {
+            as_run: cell.clone(),
             cell,
             figures: Vec::new(),
             irq: Default::default(),

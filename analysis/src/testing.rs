@@ -84,7 +84,7 @@ pub fn run(cells: Vec<Cell>, blocks: u32) -> Run {
     Run { started_ms: 0, tool: "test".into(), ..made::run(plan) }
 }
 
-/// What these trials show; their cells are the plan's.
+/// Analysis of these trials; their cells are the plan's.
 pub fn analyse(records: impl Iterator<Item = TrialRecord>) -> Analysis {
     let records: Vec<TrialRecord> = records.collect();
     let mut cells: Vec<Cell> = Vec::new();

@@ -1,48 +1,10 @@
 //! The four independent attributes of a sample, and where it crossed into the
 //! kernel.
 
-use std::fmt;
-
+use model::choice;
 use serde::Serialize;
 
-/// An enum whose variants are written as the names given here, in rule files,
-/// labels and results alike.
-macro_rules! attribute {
-    ($(#[$meta:meta])* $type:ident, $kind:literal { $($(#[$doc:meta])* $variant:ident = $name:literal,)+ }) => {
-        $(#[$meta])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-        pub enum $type {
-            $($(#[$doc])* #[serde(rename = $name)] $variant,)+
-        }
-
-        impl $type {
-            /// Every one, in the order of reports.
-            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
-
-            /// As it is written in rule files and results.
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $name,)+ }
-            }
-        }
-
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.pad(self.name())
-            }
-        }
-
-        impl std::str::FromStr for $type {
-            type Err = model::UnknownChoice;
-
-            fn from_str(word: &str) -> Result<Self, Self::Err> {
-                let found = Self::ALL.iter().copied().find(|choice| choice.name() == word);
-                found.ok_or_else(|| model::UnknownChoice::new(word, $kind, Self::ALL.iter().map(|choice| choice.name())))
-            }
-        }
-    };
-}
-
-attribute! {
+choice! {
     /// In what the kernel ran.
     Context, "a context" {
         /// On behalf of the process, in its system call or in user code.
@@ -54,7 +16,7 @@ attribute! {
     }
 }
 
-attribute! {
+choice! {
     /// Direction of the message that was worked on.
     Direction, "a direction" {
         /// Out, with payload.
@@ -66,7 +28,7 @@ attribute! {
     }
 }
 
-attribute! {
+choice! {
     /// On whose behalf the time was spent.
     Layer, "a layer" {
         /// The process's own code.
@@ -102,7 +64,7 @@ attribute! {
     }
 }
 
-attribute! {
+choice! {
     /// The kind of work: the categories of Kay and Pasquale 1993, with
     /// checksums that are computed while copying told apart.
     Category, "a category" {
@@ -129,7 +91,7 @@ attribute! {
     }
 }
 
-attribute! {
+choice! {
     /// Part of getting into the kernel and out of it.
     Crossing, "a crossing" {
         /// From the call to the system call's function.

@@ -1,13 +1,11 @@
 //! Two receipts, row by row.
 
-use std::collections::BTreeSet;
-
 use serde::Serialize;
 
 use crate::attributes::Layer;
 use crate::figure::{CONFIDENCE, ErrorMethod, Figure, satterthwaite};
 use crate::receipt::Receipt;
-use crate::rows::Row;
+use crate::rows::{Row, by_key};
 use stats::distribution::{student_critical, student_two_sided};
 use stats::holm::holm;
 
@@ -63,10 +61,9 @@ pub struct Comparison<K> {
 /// Each difference is tested by Welch's t (Welch 1947), all rows together by
 /// Holm. A row that one of them has not is one of no sample, known to within one.
 pub fn compare<K: Ord + Clone>(a: &Receipt, b: &Receipt, of: impl Fn(&Receipt) -> &[Row<K>]) -> Comparison<K> {
-    let keys: BTreeSet<&K> = of(a).iter().chain(of(b)).map(|row| &row.key).collect();
-    let figure =
-        |receipt: &Receipt, key: &K| of(receipt).iter().find(|row| row.key == *key).map_or_else(|| receipt.unseen_row(), |row| row.ns);
-    let mut rows: Vec<Difference<K>> = keys.into_iter().map(|key| difference(key.clone(), figure(a, key), figure(b, key))).collect();
+    let figure = |receipt: &Receipt, row: Option<&Row<K>>| row.map_or_else(|| receipt.unseen_row(), |row| row.ns);
+    let rows = by_key(&[a, b], of).into_iter();
+    let mut rows: Vec<Difference<K>> = rows.map(|(key, rows)| difference(key.clone(), figure(a, rows[0]), figure(b, rows[1]))).collect();
     let known: Vec<usize> = (0..rows.len()).filter(|place| rows[*place].p.is_some()).collect();
     let adjusted = holm(&known.iter().filter_map(|place| rows[*place].p).collect::<Vec<_>>());
     for (place, p) in known.into_iter().zip(adjusted) {

@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use model::profile::SampleSource;
 use serde::Serialize;
 
-use crate::attributes::{Attributes, Layer};
-use crate::passes::TimePass;
+use crate::attributes::Layer;
 
-/// Instructions, as [`HardwareCounts::names`] calls them.
+/// Instructions, as [`model::profile::HardwareCounts::names`] calls them.
 const INSTRUCTIONS: &str = "instructions";
 
 /// The counters of one layer, all passes together.
@@ -23,27 +21,12 @@ pub struct LayerCounters {
     pub ipc: Option<f64>,
 }
 
-/// The counters of each layer; empty where samples were not spaced by cycles or
-/// a pass has no counters. `attributes` are those of each pass's stacks.
+/// Counts of the processor's counters, layer by layer.
 ///
 /// What happened between two samples is booked on the later one. Over many
 /// samples that is right on average where layers follow each other at random
 /// (statistical attribution, as `perf stat` and `perf record` of a group have
 /// it); work shorter than the period borrows from its neighbours.
-pub fn per_layer(passes: &[TimePass], attributes: &[Vec<Attributes>]) -> BTreeMap<Layer, LayerCounters> {
-    let mut booked = Booked::default();
-    for (pass, attributes) in passes.iter().zip(attributes) {
-        let Some(counters) = pass.counters.as_ref().filter(|_| pass.profile.source == SampleSource::Cycles) else {
-            return BTreeMap::new();
-        };
-        for ((stack, attributes), moved) in pass.profile.stacks.iter().zip(attributes).zip(&counters.of_stacks) {
-            booked.add(attributes.layer, stack.count as f64 * pass.profile.period as f64, &counters.names, moved);
-        }
-    }
-    booked.finish()
-}
-
-/// Counts of the processor's counters, layer by layer.
 #[derive(Debug, Default)]
 pub struct Booked(BTreeMap<Layer, LayerCounters>);
 

@@ -50,9 +50,9 @@ pub enum Doubt {
         /// Their ratio.
         closure: f64,
     },
-    /// The on-CPU time was told from the samples, so they cannot be held against it.
+    /// The on-CPU time was told from the samples, so they cannot be compared with it.
     NotHeld,
-    /// Waits were not measured, so nothing was held against the wall time.
+    /// Waits were not measured, so nothing was compared with the wall time.
     NoWaits,
     /// Switching was not measured, so what was not sampled stands alone.
     NoSwitching,
@@ -75,17 +75,17 @@ pub enum Doubt {
     },
     /// The kernel lost samples.
     Lost {
-        /// How many.
+        /// Their number.
         samples: u64,
     },
     /// The kernel throttled the sampler.
     Throttled {
-        /// How often.
+        /// Number of times.
         times: u64,
     },
     /// Chains could not be read.
     Broken {
-        /// How many.
+        /// Their number.
         samples: u64,
     },
     /// Rules leave too much undecided.
@@ -106,7 +106,7 @@ impl Doubt {
         }
     }
 
-    /// What to do about it.
+    /// The remedy.
     pub const fn remedy(&self) -> &'static str {
         match self {
             Self::Wall { .. } => "do not use the rows; look whether samples were lost or waits missed, and run again",

@@ -71,7 +71,7 @@ struct Group {
 }
 
 impl Group {
-    fn of(trials: &Trials) -> Option<Self> {
+    fn new(trials: &Trials) -> Option<Self> {
         let n = trials.values.len() as f64;
         if trials.values.len() < 2 || trials.values.iter().any(|value| !value.is_finite()) {
             return None;
@@ -95,7 +95,7 @@ impl Group {
 /// (8.8 % for 5 % in the simulation of the tests). As a contrast of means its
 /// error does not rest on the line being straight.
 pub fn growth(sizes: &[Trials]) -> Option<Growth> {
-    let groups: Vec<Group> = sizes.iter().map(Group::of).collect::<Option<_>>()?;
+    let groups: Vec<Group> = sizes.iter().map(Group::new).collect::<Option<_>>()?;
     if groups.len() < 2 {
         return None;
     }

@@ -1,7 +1,7 @@
 //! The passes that a receipt is made from: the trials of one end of one cell, by the pass
 //! that they were measured in.
 
-use model::profile::{CallCounts, HardwareCounts, Profile, Waits};
+use model::profile::{CallCounts, Profile, Waits};
 use model::{Bytes, Nanos, Role};
 
 /// A trial in which nothing but clocks was read.
@@ -27,13 +27,11 @@ pub struct TimePass {
     pub block: u32,
     /// The samples.
     pub profile: Profile,
-    /// Counts of the processor's counters, where it has any.
-    pub counters: Option<HardwareCounts>,
     /// The sum that samples should reach, in the unit of the profile's period:
     /// ns of CPU time of the sampled tasks, or the cycles that they ran.
     pub on_cpu: u64,
     /// True where `on_cpu` was itself told from samples, for want of a count that
-    /// is apart from them: then nothing can be held against it.
+    /// is apart from them: then nothing can be compared with it.
     pub calibrated: bool,
     /// CPU time of the end, of the same kind as [`CleanPass::cpu`].
     pub cpu: Nanos,

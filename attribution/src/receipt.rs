@@ -6,14 +6,14 @@ use model::profile::{CountTier, SampleSource};
 use model::{Bytes, Role};
 use serde::Serialize;
 
-use crate::attributes::{Attributes, Category, Context, Crossing, Layer};
+use crate::attributes::{Category, Context, Crossing, Layer};
 use crate::closure::{Closure, OBSERVER, Observer, Sums};
-use crate::counters::{LayerCounters, per_layer};
+use crate::counters::LayerCounters;
 use crate::doubt::{Doubt, Gravity, LEAST_PASSES, LEAST_SAMPLES, MOST_OTHER};
 use crate::figure::{Figure, product, ratio};
 use crate::passes::{Passes, TimePass, WaitPass};
 use crate::rows::{Basis, Path, Row, Split, Tally};
-use crate::rules::{Classifier, Rules};
+use crate::rules::Rules;
 
 /// The time of one end of one cell, per message.
 ///
@@ -151,22 +151,11 @@ pub enum ReceiptError {
 }
 
 impl Receipt {
-    /// Makes a receipt.
-    ///
-    /// # Errors
-    /// When a pass is missing, empty, or sampled differently from the others.
-    pub fn from_passes(passes: &Passes, rules: &Rules) -> Result<Self, ReceiptError> {
-        let mut classifier = Classifier::new(rules);
-        let attributes: Vec<Vec<Attributes>> = passes.time.iter().map(|pass| classifier.profile(&pass.profile)).collect();
-        let tallies: Vec<Tally> = passes.time.iter().zip(&attributes).map(|(pass, of)| Tally::from_profile(&pass.profile, of)).collect();
-        Self::from_tallies(passes, &tallies, per_layer(&passes.time, &attributes), rules)
-    }
-
     /// Makes a receipt of samples that are counted already, one tally a time
     /// pass; the stacks of `passes` are not looked at.
     ///
     /// # Errors
-    /// As of [`Receipt::of`].
+    /// A pass that is missing, empty, or sampled differently from the others.
     pub fn from_tallies(
         passes: &Passes,
         tallies: &[Tally],

@@ -1,19 +1,16 @@
 //! Rows of a receipt: samples of one kind, as time per message.
 //!
 //! ```text
-//! Profile, Attributes of its stacks -> Tally (one a pass) -> Basis -> Row, Split
+//! samples, Attributes of their chains -> Tally (one a pass) -> Basis -> Row, Split
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::Bytes;
-use model::profile::Profile;
 use serde::Serialize;
 
 use crate::attributes::{Attributes, Category, Context, Crossing, Direction, Layer};
 use crate::figure::{Figure, Sampling, product, ratio, share};
-use crate::profile::name;
-use crate::symbol::Symbol;
 
 /// Counts of one time pass.
 #[derive(Debug, Default)]
@@ -49,17 +46,6 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts a profile whose stacks have these attributes.
-    pub fn from_profile(profile: &Profile, attributes: &[Attributes]) -> Self {
-        let listed: Vec<String> = profile.symbols.iter().map(|symbol| Symbol::parse(symbol).listed()).collect();
-        let mut tally = Self::default();
-        for (stack, attributes) in profile.stacks.iter().zip(attributes) {
-            let leaf = stack.frames.first().and_then(|place| listed.get(*place as usize));
-            tally.add(leaf.map_or_else(|| name(profile, u32::MAX), String::as_str), attributes, stack.count, stack.user);
-        }
-        tally
-    }
-
     /// Counts samples of one chain, whose innermost function is listed as `leaf`.
     pub fn add(&mut self, leaf: &str, of: &Attributes, count: u64, user: bool) {
         self.samples += count;
@@ -114,6 +100,18 @@ pub struct Row<K> {
     pub ns: Figure,
     /// ns per message as each time pass alone has it, in the order of passes.
     pub passes: Vec<f64>,
+}
+
+/// Every row of some receipts that `of` picks, in the order of keys: at each of the
+/// receipts, `None` where it has none of the key.
+pub fn by_key<'a, R, K: Ord>(receipts: &[&'a R], of: impl Fn(&'a R) -> &'a [Row<K>]) -> BTreeMap<&'a K, Vec<Option<&'a Row<K>>>> {
+    let mut rows: BTreeMap<&K, Vec<Option<&Row<K>>>> = BTreeMap::new();
+    for (place, receipt) in receipts.iter().enumerate() {
+        for row in of(receipt) {
+            rows.entry(&row.key).or_insert_with(|| vec![None; receipts.len()])[place] = Some(row);
+        }
+    }
+    rows
 }
 
 /// The factors that turn samples into time per message.

@@ -1,7 +1,5 @@
 //! The table of 1984: function by size, time and calls.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use model::Bytes;
 use model::profile::CountTier;
 use serde::Serialize;
@@ -9,7 +7,7 @@ use serde::Serialize;
 use crate::figure::Figure;
 use crate::growth::{Growth, Shape, Trials, growth, settle};
 use crate::receipt::{Calls, Receipt};
-use crate::rows::Row;
+use crate::rows::{Row, by_key};
 use crate::symbol::Symbol;
 
 /// A row with fewer samples over all sizes is not tested: nothing could be shown.
@@ -61,16 +59,8 @@ impl FunctionTable {
     pub fn from_receipts(receipts: &[&Receipt]) -> Self {
         let mut receipts = receipts.to_vec();
         receipts.sort_by_key(|receipt| receipt.size);
-        let names: BTreeSet<&String> = receipts.iter().flat_map(|receipt| receipt.rows.functions.iter().map(|row| &row.key)).collect();
-        let found: Vec<BTreeMap<&String, &Row<String>>> =
-            receipts.iter().map(|receipt| receipt.rows.functions.iter().map(|row| (&row.key, row)).collect()).collect();
-        let mut rows: Vec<FunctionRow> = names
-            .into_iter()
-            .map(|name| {
-                let of_sizes: Vec<Option<&Row<String>>> = found.iter().map(|rows| rows.get(name).copied()).collect();
-                function(name, &receipts, &of_sizes)
-            })
-            .collect();
+        let rows = by_key(&receipts, |receipt| &receipt.rows.functions);
+        let mut rows: Vec<FunctionRow> = rows.into_iter().map(|(name, rows)| function(name, &receipts, &rows)).collect();
         settle(&mut rows.iter_mut().filter_map(|row| row.time.as_mut()).collect::<Vec<_>>());
         settle(&mut rows.iter_mut().filter_map(|row| row.calls.as_mut()).collect::<Vec<_>>());
         let cost = |row: &FunctionRow| row.cells.iter().map(|cell| cell.share).sum::<f64>();

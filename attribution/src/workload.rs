@@ -1,13 +1,11 @@
 //! Receipts weighted by how often a workload sends each size.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use model::Bytes;
 use serde::Serialize;
 
 use crate::figure::{ErrorMethod, Figure, satterthwaite};
 use crate::receipt::Receipt;
-use crate::rows::Row;
+use crate::rows::{Row, by_key};
 
 /// The longest file of sizes, in bytes.
 const MOST_BYTES: usize = 4 << 20;
@@ -89,6 +87,11 @@ impl SizeDistribution {
         &self.points
     }
 
+    /// The largest size in bytes; 0 without any.
+    pub fn largest(&self) -> u64 {
+        self.points.last().map_or(0, |(size, _)| *size)
+    }
+
     /// The mean size in bytes.
     pub fn mean(&self) -> f64 {
         self.points.iter().map(|(size, share)| *size as f64 * share).sum()
@@ -159,20 +162,17 @@ pub fn weigh<K: Ord + Clone>(
     if pieces.is_empty() {
         return Err(WorkloadError::AllBeyond);
     }
-    let keys: BTreeSet<&K> = receipts.iter().flat_map(|receipt| of(receipt).iter().map(|row| &row.key)).collect();
-    let found: Vec<BTreeMap<&K, Figure>> =
-        receipts.iter().map(|receipt| of(receipt).iter().map(|row| (&row.key, row.ns)).collect()).collect();
     let cpu: Vec<Figure> = receipts.iter().map(|receipt| receipt.cpu).collect();
     let mut cpu = weighted((), &pieces, &cpu);
     cpu.share = 1.0;
-    let row = |key: &K| {
+    let row = |(key, rows): (&K, Vec<Option<&Row<K>>>)| {
         let figures: Vec<Figure> =
-            found.iter().zip(&receipts).map(|(rows, receipt)| rows.get(key).copied().unwrap_or_else(|| receipt.unseen_row())).collect();
+            rows.iter().zip(&receipts).map(|(row, receipt)| row.map_or_else(|| receipt.unseen_row(), |row| row.ns)).collect();
         let mut row = weighted(key.clone(), &pieces, &figures);
         row.share = row.ns.value / cpu.ns.value;
         row
     };
-    let mut rows: Vec<WeightedRow<K>> = keys.into_iter().map(row).collect();
+    let mut rows: Vec<WeightedRow<K>> = by_key(&receipts, of).into_iter().map(row).collect();
     rows.sort_by(|a, b| b.ns.value.total_cmp(&a.ns.value));
     let measured = share(&|size| sizes.contains(&size));
     let below = share(&|size| size < *smallest);

@@ -76,7 +76,7 @@ pub fn analyse_and_print(path: &Path, answer: &Answer) -> Result<Exit, Failure> 
 fn concluded(analysis: &Analysis) -> Exit {
     match analysis.verdicts() {
         [] => Exit::Done,
-        verdicts => Exit::of(conclude(verdicts.iter().map(|verdict| verdict.conclusion))),
+        verdicts => Exit::of(conclude(verdicts.iter().map(|verdict| verdict.compared.conclusion))),
     }
 }
 

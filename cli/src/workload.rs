@@ -139,7 +139,7 @@ fn sweep(workloads: &[Workload], args: &WorkloadArgs, now: u64) -> Result<Plan, 
     let mut cells = Vec::new();
     for like in &plan.cells {
         let shares: Vec<_> = workloads.iter().filter_map(|workload| workload.share_of(like).ok()).collect();
-        let largest = shares.iter().map(analysis::workload::Share::largest).max().unwrap_or(1);
+        let largest = shares.iter().map(|share| share.sizes.largest()).max().unwrap_or(1);
         let of_size = |size: u64| {
             let size = Bytes::new(size);
             Cell { size, read_size: default_read_size(like.test, size), ..like.clone() }

@@ -68,7 +68,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Whether everything is to be as it was.
+    /// Returns whether everything is to be as it was.
     pub fn is_nothing(&self) -> bool {
         self.mtu.is_none() && self.offloads.is_empty() && self.sysctls.is_empty()
     }

@@ -36,7 +36,7 @@ struct Properties {
 macro_rules! declare {
     ($($(#[$doc:meta])* $module:ident::$variant:ident = $name:literal { carries: $carries:expr, batch: $batch:expr },)+) => {
         choice! {
-            /// How an endpoint hands its messages to the kernel.
+            /// Way in which an endpoint hands its messages to the kernel.
             Api, "an api" {
                 $($(#[$doc])* $variant = $name,)+
             }
@@ -54,12 +54,12 @@ macro_rules! declare {
 apis!(declare);
 
 impl Api {
-    /// Whether it can carry a test.
+    /// Returns whether it can carry a test.
     pub fn carries(self, test: Test) -> bool {
         self.properties().carries.contains(&test)
     }
 
-    /// Whether one of its calls can hand over several messages of a test. A
+    /// Returns whether one of its calls can hand over several messages of a test. A
     /// request waits for its answer, and so has no others to go with.
     pub const fn batches(self, test: Test) -> bool {
         self.properties().batch.is_some() && test.is_stream()

@@ -83,7 +83,7 @@ impl Check {
         Self { area, name: name.to_owned(), need, state: State::Absent { answer: answer.into(), remedy: remedy.into() } }
     }
 
-    /// Whether what was looked for is there.
+    /// Returns whether what was looked for is there.
     pub const fn is_present(&self) -> bool {
         matches!(self.state, State::Present { .. })
     }

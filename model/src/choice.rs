@@ -19,7 +19,9 @@ impl UnknownChoice {
     }
 }
 
-/// An enum whose variants are written as the names given here.
+/// An enum whose variants are written as the names given here, in files, on the
+/// command line and in results alike.
+#[macro_export]
 macro_rules! choice {
     ($(#[$meta:meta])* $type:ident, $kind:literal { $($(#[$doc:meta])* $variant:ident = $name:literal,)+ }) => {
         $(#[$meta])*
@@ -45,12 +47,12 @@ macro_rules! choice {
         }
 
         impl std::str::FromStr for $type {
-            type Err = $crate::choice::UnknownChoice;
+            type Err = $crate::UnknownChoice;
 
             fn from_str(word: &str) -> Result<Self, Self::Err> {
                 let found = Self::ALL.iter().copied().find(|choice| choice.name().eq_ignore_ascii_case(word));
                 found.ok_or_else(|| {
-                    $crate::choice::UnknownChoice::new(word, $kind, Self::ALL.iter().map(|choice| choice.name()))
+                    $crate::UnknownChoice::new(word, $kind, Self::ALL.iter().map(|choice| choice.name()))
                 })
             }
         }

@@ -61,7 +61,7 @@ pub struct Task {
     pub silence: Nanos,
     /// Time for which a requester waits for an answer before it counts it lost.
     pub answer_limit: Nanos,
-    /// Whether the kernel takes interrupt time out of process time, so that it
+    /// True where the kernel takes interrupt time out of process time, so that it
     /// has to be added.
     pub irq_time_subtracted: bool,
     /// Time between two reports of the endpoint's progress; `None`: none, which
@@ -141,7 +141,7 @@ pub enum FromEndpoint {
     Ready {
         /// Addresses that they are bound to: one, or for UDP one a flow.
         addresses: Vec<SocketAddr>,
-        /// Why a traffic thread could not be bound to its CPU, if so.
+        /// Reason why a traffic thread could not be bound to its CPU, if so.
         not_bound: Option<String>,
     },
     /// Both ends are joined.
@@ -284,7 +284,7 @@ pub struct LinkEnd {
     pub mtu: Option<u32>,
     /// Features to set.
     pub offloads: BTreeMap<Offload, bool>,
-    /// Whether every packet must be one frame, and a segment of TCP as large as
+    /// True where every packet must be one frame, and a segment of TCP as large as
     /// a frame allows: no features that bundle, and no timestamps.
     #[serde(default)]
     pub charged: bool,
@@ -398,14 +398,14 @@ pub enum FromHost {
     },
     /// The host is free for this controller's trial.
     Yours {
-        /// Whether trials of others may run beside it.
+        /// True where trials of others may run next to it.
         shared: bool,
     },
     /// The endpoint is watched.
     Observing,
     /// Nothing of what was asked for can be seen here, now or later.
     NotObserved(Unavailable),
-    /// What was seen of the endpoint.
+    /// Observation of the endpoint.
     Observation(Box<Observation>),
     /// The endpoint is ended.
     Stopped {

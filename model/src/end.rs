@@ -261,7 +261,7 @@ pub struct Switches {
 pub struct SocketOption {
     /// Its name.
     pub name: OptionName,
-    /// What the plan asked for; `None` left it to the kernel.
+    /// The value that the plan asked for; `None` left it to the kernel.
     pub asked: Option<OptionValue>,
     /// Value that the kernel gave right after setting it, or its errno in words.
     pub set: OptionValue,

@@ -81,7 +81,7 @@ impl Frames {
         Ok(Some(std::mem::replace(&mut self.pending, rest)))
     }
 
-    /// Whether nothing is left of a frame that has begun.
+    /// Returns whether nothing is left of a frame that has begun.
     pub fn is_empty(&self) -> bool {
         self.pending.is_empty()
     }

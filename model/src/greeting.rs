@@ -106,7 +106,7 @@ pub struct Refusal {
     pub tool: String,
     /// Why, and what to do.
     pub refused: String,
-    /// Whether another attempt may fare better: the agent has no room now.
+    /// True where another attempt may fare better: the agent has no room now.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub busy: bool,
 }

@@ -41,7 +41,7 @@ pub struct HostFacts {
     pub governor: String,
     /// Clock source.
     pub clocksource: String,
-    /// Whether the kernel takes interrupt time out of process time; `None`
+    /// True where the kernel takes interrupt time out of process time; `None`
     /// where the probe could not tell.
     pub irq_time_subtracted: Option<bool>,
     /// Cost of the tool's own loop around each call, in nanoseconds, measured

@@ -43,7 +43,7 @@ pub mod warning;
 
 mod choice;
 
-/// Whether a field has the value that it has when it is left out of a file.
+/// Returns whether a field has the value that it has when it is left out of a file.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }

@@ -20,7 +20,7 @@ pub const LARGEST: u64 = 1 << 30;
 /// nearly as so many messages can.
 const STRIDE: usize = 1_024;
 
-/// Most messages before a sequence begins anew: 256 KiB of sizes.
+/// Most messages before a sequence begins again: 256 KiB of sizes.
 const LONGEST: usize = 64 << 10;
 
 /// A sequence of large messages is shorter, so that a trial gets through it:
@@ -118,7 +118,7 @@ impl Mix {
         Bytes::new(self.sizes.last().map_or(1, |(size, _)| *size))
     }
 
-    /// The sizes of one message after the other, to be begun anew at the end.
+    /// The sizes of one message after the other, to be begun again at the end.
     ///
     /// A systematic sample: the messages stand at equal distances in the
     /// distribution, from a start that is drawn, so that each size comes as often

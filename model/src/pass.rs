@@ -1,4 +1,4 @@
-//! The passes of a receipt: what is switched on beside the messages.
+//! The passes of a receipt: what is switched on next to the messages.
 
 use crate::choice::choice;
 
@@ -22,7 +22,7 @@ choice! {
 }
 
 impl Pass {
-    /// Whether nothing is switched on.
+    /// Returns whether nothing is switched on.
     pub fn is_clean(&self) -> bool {
         *self == Self::Clean
     }

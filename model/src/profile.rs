@@ -47,7 +47,7 @@ pub struct Stack {
     /// in user code has one frame, `[user]`, or `[syscall exit]` where it fell
     /// on the instruction behind a system call.
     pub frames: Vec<u32>,
-    /// Whether the sample fell into user code.
+    /// True where the sample fell into user code.
     pub user: bool,
     /// Samples that met it; at least 1.
     pub count: u64,
@@ -73,7 +73,7 @@ pub struct HardwareCounts {
 }
 
 /// Exact counts of one end over one trial, from before its first message to
-/// after its last, with warm-up and drain: to be held against
+/// after its last, with warm-up and drain: to be compared with
 /// [`crate::end::EndReport::total`]. (The kernel's counters cannot be read at the
 /// edges of the measured part.)
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -26,7 +26,7 @@ const BEYOND: u32 = 10;
 pub struct Block {
     /// Its place in the run, from 0.
     pub index: u32,
-    /// Whether the hosts' roles are exchanged.
+    /// True where the hosts' roles are exchanged.
     pub swapped: bool,
     /// Its trials. Those of one cell are neighbours, and among them those of one
     /// pass: the arms of a comparison stand side by side.
@@ -53,7 +53,7 @@ pub enum Roles {
     Balanced,
     /// The same host in every block.
     Fixed {
-        /// Whether it is host `b`.
+        /// True where it is host `b`.
         swapped: bool,
     },
 }
@@ -130,7 +130,7 @@ fn group_of(index: u32) -> (u32, Range<u32>) {
     (before as u32 + further, start..start.saturating_add(BEYOND))
 }
 
-/// Whether a block is swapped. A group that would reach beyond the run's last
+/// Returns whether a block is swapped. A group that would reach beyond the run's last
 /// block ends with it, so that the halves of the whole run are even.
 ///
 /// All even places of the run hold one kind and all odd ones the other, before

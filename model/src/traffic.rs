@@ -52,7 +52,7 @@ choice! {
 }
 
 choice! {
-    /// How a sender waits for the time of its next message.
+    /// Way in which a sender waits for the time of its next message.
     #[derive(Default)]
     Pacing, "a way of pacing" {
         /// It sleeps, and wakes some microseconds late.
@@ -84,7 +84,7 @@ impl Test {
         }
     }
 
-    /// Whether messages flow one way only.
+    /// Returns whether messages flow one way only.
     pub const fn is_stream(self) -> bool {
         matches!(self, Self::TcpStream | Self::UdpStream | Self::TcpMaerts)
     }

@@ -18,7 +18,7 @@ pub struct Kind {
     pub role: Option<Role>,
     /// Name of an option, of an error, or of what is missing; otherwise empty.
     pub name: String,
-    /// Whether it comes before all that do not, in however few trials it is:
+    /// True where it comes before all that do not, in however few trials it is:
     /// what it is about is wrong or missing, not inexact.
     pub comes_first: bool,
 }
@@ -100,7 +100,7 @@ macro_rules! warnings {
                 match self { $(Self::$variant $(($inner))? $({ $($field,)* })? => $severity,)+ }
             }
 
-            /// Whether the machine, not the stack, made its mark on the times of a trial.
+            /// Returns whether the machine, not the stack, made its mark on the times of a trial.
             pub const fn disturbs(&self) -> bool {
                 match self { $(Self::$variant { .. } => false $(|| $disturbs)?,)+ }
             }
@@ -284,7 +284,7 @@ warnings! {
         role: Role,
         /// The option.
         option: OptionName,
-        /// What was asked.
+        /// The value that was asked for.
         asked: String,
         /// Value that the kernel made of it.
         got: String,

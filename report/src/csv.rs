@@ -273,7 +273,7 @@ fn of_verdicts(analysis: &Analysis) -> Vec<Rows<'_>> {
             let ratio = metric.comparison.cells.get(place)?.ratio?;
             Some((format!("{}_over_baseline", metric.metric), Figures::from(ratio)))
         };
-        verdict.metrics.iter().filter_map(ratio).collect::<Vec<_>>()
+        verdict.compared.metrics.iter().filter_map(ratio).collect::<Vec<_>>()
     };
     let places = 0..analysis.cells.len();
     let rows = analysis.verdicts().iter().flat_map(|verdict| places.clone().map(move |place| (verdict, place)));

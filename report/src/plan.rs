@@ -164,7 +164,7 @@ fn silences(plan: &Plan) -> Nanos {
 fn expected(plan: &Plan, blocks: u32) -> String {
     let confidence = percent(plan.blocks.confidence);
     // Looking more than once costs width.
-    let found_at = Claim::of(&plan.blocks).found_at();
+    let found_at = Claim::new(&plan.blocks).found_at();
     let widths: Vec<String> = NOISE
         .iter()
         .filter_map(|&noise| Some((noise, expectation::half_width(blocks, found_at, noise)?)))

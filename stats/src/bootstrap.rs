@@ -39,7 +39,7 @@ pub struct Batches {
 impl Batches {
     /// Deals blocks, in their order, into at most [`MOST_BATCHES`] batches of
     /// nearly equal size.
-    pub fn of(blocks: impl IntoIterator<Item = u32>) -> Self {
+    pub fn from_blocks(blocks: impl IntoIterator<Item = u32>) -> Self {
         let mut of_block: BTreeMap<u32, usize> = blocks.into_iter().map(|block| (block, 0)).collect();
         let blocks = of_block.len();
         let count = blocks.min(MOST_BATCHES);
@@ -167,7 +167,7 @@ mod tests {
 
         #[test]
         fn batches_hold_neighbours_and_are_nearly_equal(blocks in prop::collection::btree_set(0u32..5000, 0..300)) {
-            let batches = Batches::of(blocks.iter().copied());
+            let batches = Batches::from_blocks(blocks.iter().copied());
             let dealt: Vec<usize> = blocks.iter().map(|block| batches.of_block(*block).unwrap()).collect();
             prop_assert!(dealt.is_sorted());
             let sizes: Vec<usize> = (0..batches.len()).map(|batch| dealt.iter().filter(|b| **b == batch).count()).collect();

@@ -1,6 +1,6 @@
 //! The test for more than one mode: the dip, the largest distance of
 //! their distribution from the nearest one with a single mode (Hartigan and
-//! Hartigan 1985, "The dip test of unimodality"), held against that of uniform
+//! Hartigan 1985, "The dip test of unimodality"), compared with that of uniform
 //! values, the single-moded distribution whose dip is largest in the limit.
 
 use rand::{RngExt, SeedableRng};
@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::median;
 
-/// Uniform samples that the real one is held against.
+/// Uniform samples that the real one is compared with.
 const SAMPLES: usize = 4_999;
 
 /// Fewer values than this show no modes.

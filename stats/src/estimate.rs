@@ -25,6 +25,13 @@ impl Estimate {
         let share = far / self.value.abs();
         share.is_finite().then_some(share)
     }
+
+    /// The estimate of a rising function of the figure.
+    #[must_use]
+    pub fn map(self, of: impl Fn(f64) -> f64) -> Self {
+        let interval = self.interval.map(|ends| Interval { low: of(ends.low), high: of(ends.high), ..ends });
+        Self { value: of(self.value), interval, ..self }
+    }
 }
 
 /// The range of the true figure, at a stated confidence.

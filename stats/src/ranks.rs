@@ -17,7 +17,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::estimate::{Interval, Method};
+use crate::estimate::{Estimate, Interval, Method};
 use crate::median;
 
 /// Beyond so many pairs neighbours are pooled. As a pair's sign may fall either
@@ -91,6 +91,11 @@ impl Shifts {
     /// The estimated shift: the median of all.
     pub fn value(&self) -> f64 {
         median::of_sorted(&self.sorted).unwrap_or_default()
+    }
+
+    /// The estimated shift with its interval; `n` is the number of values behind it.
+    pub fn estimate(&self, confidence: f64, n: usize) -> Estimate {
+        Estimate { value: self.value(), interval: self.interval(confidence), n }
     }
 
     /// Probability of shifts that lie so unevenly around `at` if that is the

@@ -10,7 +10,6 @@ use stats::cost::Term;
 use stats::cost::design::{Point, choices, collinearity, range};
 use stats::cost::robust;
 use stats::cost::search::{self, Form, Search};
-use stats::estimate::Estimate;
 
 /// A model that is wrong by more than this at any size is not one.
 const WORST_RESIDUAL: f64 = 0.5;
@@ -30,7 +29,7 @@ pub fn fit(sizes: &Sizes, cell: &Cell, optional: &[Term], context: &Context) -> 
     let Some(points) = sizes.points(None) else { return none("there are sizes without trials") };
     let bytes = sizes.bytes();
     let mtu = context.paths.of_cell(cell).mtu;
-    let thresholds = threshold::of(cell, mtu, sizes.segment);
+    let thresholds = threshold::thresholds(cell, mtu, sizes.segment);
     let breakpoint = |start: usize| threshold::breakpoint(bytes[start - 1], bytes[start], &thresholds);
     let known: Vec<bool> = (0..bytes.len()).map(|start| start > 0 && breakpoint(start).name.is_some()).collect();
     let noise = search::noise(&points, sizes.noise(), &known);
@@ -42,7 +41,7 @@ pub fn fit(sizes: &Sizes, cell: &Cell, optional: &[Term], context: &Context) -> 
         let fitted = found.and_then(|form| form.fit(&points, noise).map(|coefficients| (form, coefficients)));
         let Some((form, coefficients)) = fitted else { return none("no line gives times above 0 at every size") };
         let pieces = Pieces { sizes, points: &points, form: &form, payload, noise }.with_intervals(&coefficients, context);
-        // A term that may be nothing is no fact: what is left is fitted anew.
+        // A term that may be nothing is no fact: what is left is fitted again.
         let none_shown = |found: &TermEstimate| found.estimate.interval.is_none() || !found.is_shown();
         let unsure = |term: &Term| pieces.iter().flat_map(|piece| &piece.terms).any(|found| found.term == *term && none_shown(found));
         let before = optional.len();
@@ -102,7 +101,7 @@ fn judged(fit: Fit) -> FitOutcome {
     FitOutcome::Fitted(fit)
 }
 
-/// What the intervals of a fit's coefficients are worked out from.
+/// Input of the intervals of a fit's coefficients.
 struct Pieces<'a> {
     sizes: &'a Sizes,
     points: &'a [Point],
@@ -114,16 +113,14 @@ struct Pieces<'a> {
 
 impl Pieces<'_> {
     /// Every piece with its terms. The form is the one found; the medians of
-    /// each draw of blocks are fitted anew.
+    /// each draw of blocks are fitted again.
     fn with_intervals(&self, coefficients: &[Vec<f64>], context: &Context) -> Vec<Piece> {
         let draws = bootstrap::draws(context.batches.len(), context.seed);
         let drawn: Vec<Option<Vec<Vec<f64>>>> = draws.map(|times| self.form.fit(&self.sizes.points(Some(&times))?, self.noise)).collect();
         let estimate = |piece: usize, place: usize, factor: f64| {
             let of_draw = |fit: &Option<Vec<Vec<f64>>>| fit.as_ref().map_or(f64::NAN, |fit| fit[piece][place] * factor);
             let values: Vec<f64> = drawn.iter().map(of_draw).collect();
-            let value = coefficients[piece][place] * factor;
-            let interval = context.claim.bootstrapped(value, &values, context.batches.len());
-            Estimate { value, interval, n: context.batches.blocks() }
+            context.claim.drawn(coefficients[piece][place] * factor, &values, context.batches)
         };
         let bytes = self.sizes.bytes();
         let piece = |(index, within): (usize, std::ops::Range<usize>)| {

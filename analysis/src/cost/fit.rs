@@ -100,20 +100,20 @@ pub struct TermEstimate {
     pub term: Term,
     /// ns per unit of the term.
     pub estimate: Estimate,
-    /// Of a term that was counted: its least and its most per message over the
-    /// sizes of the piece.
+    /// Least and most of a counted term per message over the sizes of the piece;
+    /// `None` of other terms.
     pub counted: Option<[f64; 2]>,
 }
 
 impl TermEstimate {
-    /// Whether it costs anything for sure: its interval lies above 0. The cost
+    /// Returns whether it costs anything for sure: its interval lies above 0. The cost
     /// of a message as such may lie anywhere, for it is where the line starts.
     pub fn is_shown(&self) -> bool {
         self.term == Term::Message || self.estimate.interval.map_or(self.estimate.value, |interval| interval.low) > 0.0
     }
 }
 
-/// Where a model changes its line.
+/// Place where a model changes its line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Breakpoint {
     /// Largest size below it.

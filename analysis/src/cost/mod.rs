@@ -1,4 +1,4 @@
-//! What a message costs: t = a + b·bytes + c·frames + w·wake-ups.
+//! Cost of a message: t = a + b·bytes + c·frames + w·wake-ups.
 //!
 //! ```text
 //! figures of all trials -> Sizes (medians by size) -> search: terms, breakpoints
@@ -31,8 +31,8 @@ use stats::median;
 /// coefficient is.
 const LEAST_BLOCKS: usize = bootstrap::LEAST_BLOCKS;
 
-/// Where more than this share of a stream's datagrams is lost, the time between
-/// those that arrive is not the time that one takes.
+/// Largest share of a stream's datagrams that may be lost: beyond it the time
+/// between those that arrive is not the time that one takes.
 const MOST_LOST: f64 = 0.01;
 
 /// The conditions that hold for all models of a run.
@@ -40,9 +40,9 @@ const MOST_LOST: f64 = 0.01;
 pub struct Context<'a> {
     /// The intervals that its figures may claim.
     pub claim: Claim,
-    /// How its blocks are resampled.
+    /// The batches by which its blocks are resampled.
     pub batches: &'a Batches,
-    /// What is known of the links.
+    /// Facts about the links.
     pub paths: &'a Paths,
     /// Seed of the resampling.
     pub seed: u64,
@@ -72,7 +72,7 @@ fn outcome(series: &Series, members: &[&CellTrials], quantity: Quantity, context
     }
 }
 
-/// Why there cannot be a model, whatever the figures are.
+/// Reason why there cannot be a model, whatever the figures are.
 fn refusal(series: &Series, members: &[&CellTrials], quantity: Quantity, sizes: &Sizes, context: &Context) -> Option<String> {
     if series.test().protocol() == Protocol::Tcp && !series.nodelay() {
         let reason = "without TCP_NODELAY Nagle's algorithm holds small messages back and joins them, so that the time per message \
@@ -94,7 +94,7 @@ fn refusal(series: &Series, members: &[&CellTrials], quantity: Quantity, sizes: 
     if quantity == Quantity::Elapsed { disturbed(members).or_else(|| survivors(members)) } else { None }
 }
 
-/// Why the times of a series are not those of a message.
+/// Reason why the times of a series are not those of a message.
 fn not_its_own(series: &Series, quantity: Quantity) -> Option<&'static str> {
     if series.rate().is_some() {
         return Some(
@@ -147,7 +147,7 @@ fn optional(members: &[&CellTrials], quantity: Quantity, context: &Context) -> V
     frame.into_iter().chain(wakeup).collect()
 }
 
-/// Whether the number of frames follows from the size of a message.
+/// Returns whether the number of frames follows from the size of a message.
 fn frames_count(cell: &Cell, context: &Context) -> bool {
     cell.protocol() == Protocol::Udp || context.paths.of_cell(cell).segments_are_frames
 }
@@ -171,8 +171,8 @@ mod tests {
             record.warnings.extend((block < disturbed).then_some(Warning::Contended { role: Role::Sender, share: 0.5 }));
             figures(&record)
         }));
-        let claim = Claim::of(&run(Vec::new(), 9).plan.blocks);
-        let context = Context { claim, batches: &Batches::of(0..10), paths: &Paths::default(), seed: 1 };
+        let claim = Claim::new(&run(Vec::new(), 9).plan.blocks);
+        let context = Context { claim, batches: &Batches::from_blocks(0..10), paths: &Paths::default(), seed: 1 };
         optional(&[&trials], quantity, &context)
     }
 

@@ -35,16 +35,16 @@ impl Sizes {
     pub fn from_trials(members: &[&CellTrials], metric: Metric, batches: &Batches) -> Self {
         let size = |trials: &&CellTrials| Size {
             size: trials.cell.size,
-            time: Column::of(&trials.figures, metric, batches),
-            frames: Column::of(&trials.figures, Metric::FramesPerMessage, batches),
-            wakeups: Column::of(&trials.figures, Metric::ReceiverWakeupsPerMessage, batches),
+            time: Column::new(&trials.figures, metric, batches),
+            frames: Column::new(&trials.figures, Metric::FramesPerMessage, batches),
+            wakeups: Column::new(&trials.figures, Metric::ReceiverWakeupsPerMessage, batches),
         };
         let mut sizes: Vec<Size> = members.iter().map(size).filter(|size| size.time.median(None).is_some_and(|time| time > 0.0)).collect();
         sizes.sort_by_key(|size| size.size);
         Self { sizes, segment: members.iter().filter_map(|trials| trials.segment).max() }
     }
 
-    /// How many there are.
+    /// Their number.
     pub const fn len(&self) -> usize {
         self.sizes.len()
     }
@@ -70,7 +70,7 @@ impl Sizes {
         self.sizes.iter().map(point).collect()
     }
 
-    /// How much the medians scatter, as a share: the usual standard error of a
+    /// Scatter of the medians, as a share: the usual standard error of a
     /// median, 1.2533·s/√n, with s from the median absolute deviation; the
     /// median of that over the sizes, because noise is alike at all of them and
     /// nine trials tell it badly; at least [`LEAST_NOISE`].
@@ -86,8 +86,8 @@ impl Sizes {
 }
 
 impl Column {
-    /// Of those that give the figure, each trial of a block that was dealt.
-    pub fn of(figures: &[Figures], metric: Metric, batches: &Batches) -> Self {
+    /// The figure of each trial of a block that was dealt and that gives it.
+    pub fn new(figures: &[Figures], metric: Metric, batches: &Batches) -> Self {
         let value = |trial: &Figures| Some((trial.get(metric)?, batches.of_block(trial.block)? as u32));
         let mut column: Vec<(f64, u32)> = figures.iter().filter_map(value).collect();
         column.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));

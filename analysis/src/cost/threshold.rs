@@ -24,7 +24,7 @@ pub fn frame_payload(cell: &Cell, mtu: Option<u64>, segment: Option<Bytes>) -> O
 }
 
 /// The thresholds of a series, in the order in which they claim a breakpoint.
-pub fn of(cell: &Cell, mtu: Option<u64>, segment: Option<Bytes>) -> Vec<Threshold> {
+pub fn thresholds(cell: &Cell, mtu: Option<u64>, segment: Option<Bytes>) -> Vec<Threshold> {
     let frame = match cell.protocol() {
         Protocol::Tcp => "MSS",
         Protocol::Udp => "MTU",
@@ -42,12 +42,12 @@ pub fn breakpoint(after: Bytes, before: Bytes, thresholds: &[Threshold]) -> Brea
 
 #[cfg(test)]
 mod tests {
-    use super::{breakpoint, frame_payload, of};
+    use super::{breakpoint, frame_payload, thresholds};
     use crate::testing::cell;
     use model::{Bytes, Cell, Family, Test};
 
     fn name(cell: &Cell, after: u64, before: u64) -> Option<String> {
-        breakpoint(Bytes::new(after), Bytes::new(before), &of(cell, Some(1500), None)).name
+        breakpoint(Bytes::new(after), Bytes::new(before), &thresholds(cell, Some(1500), None)).name
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub struct Analysis {
     pub findings: Vec<Finding>,
     /// The number of trials that the machine disturbed.
     pub disturbed: Disturbed,
-    /// Whether interrupt time came in ticks and was pooled over the trials of
+    /// True where interrupt time came in ticks and was pooled over the trials of
     /// each cell.
     pub irq_pooled: bool,
     /// The results of the studies that the run has any of, in the order of their
@@ -71,9 +71,9 @@ pub(crate) struct Context<'a> {
     pub table: &'a TrialTable,
     /// The intervals that its figures may claim.
     pub claim: Claim,
-    /// How its blocks are resampled.
+    /// The batches by which its blocks are resampled.
     pub batches: &'a Batches,
-    /// What is known of its links.
+    /// Facts about its links.
     pub paths: &'a Paths,
 }
 
@@ -83,7 +83,7 @@ impl<'a> Context<'a> {
         &self.analysis.run.plan
     }
 
-    /// What cost models are fitted by.
+    /// The context of cost models.
     pub const fn cost(&self) -> cost::Context<'a> {
         cost::Context { claim: self.claim, batches: self.batches, paths: self.paths, seed: self.plan().seed }
     }
@@ -100,9 +100,10 @@ pub(crate) trait Study: Sized {
     /// Keeps what the study needs of a trial beyond its row in the table.
     fn push(&mut self, _trial: &Trial) {}
 
-    /// Keeps what it needs of any record: of other passes than the clean one,
-    /// and of trials that failed.
-    fn push_record(&mut self, _record: &TrialRecord) {}
+    /// Keeps what it needs of any record, those of other passes than the clean
+    /// one and of trials that failed among them. `place` and `arm` are those of the
+    /// table.
+    fn push_record(&mut self, _record: &TrialRecord, _place: usize, _arm: usize) {}
 
     /// The result; `None` where the trials show none.
     fn finish(self, context: &Context) -> Option<Self::Result>;
@@ -150,7 +151,7 @@ macro_rules! studies {
         }
 
         impl Studies {
-            /// Of a plan, without trials.
+            /// The studies of a plan, without trials.
             pub fn for_plan(plan: &Plan) -> Self {
                 Self { $($key: Study::for_plan(plan),)* }
             }
@@ -161,8 +162,8 @@ macro_rules! studies {
             }
 
             /// Tells every study of a record.
-            pub fn push_record(&mut self, record: &TrialRecord) {
-                $(if let Some(study) = &mut self.$key { study.push_record(record); })*
+            pub fn push_record(&mut self, record: &TrialRecord, place: usize, arm: usize) {
+                $(if let Some(study) = &mut self.$key { study.push_record(record, place, arm); })*
             }
 
             /// Adds the results to an analysis, each study knowing those before it.

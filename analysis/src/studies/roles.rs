@@ -1,4 +1,4 @@
-//! Whether exchanging the hosts' roles made a difference.
+//! Effect of exchanging the hosts' roles.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::{Context, Study};
 use crate::metric::Metric;
 use crate::table::CellTrials;
-use stats::estimate::{Estimate, Interval};
+use stats::estimate::Estimate;
 use stats::median;
 use stats::randomisation::{self, Stratum};
 
@@ -21,9 +21,9 @@ pub enum Roles {
     Tested(RoleTest),
     /// There are too few blocks for any verdict.
     TooFewBlocks {
-        /// How many there are.
+        /// Their number.
         blocks: usize,
-        /// How many this run has to have for one.
+        /// Number that this run has to have for one.
         needed: usize,
     },
 }
@@ -64,7 +64,7 @@ impl Study for RoleStudy {
 ///
 /// Each block gives one number: the mean over its cells of the logarithm of
 /// the time per message over the cell's median. Which blocks of a group are
-/// exchanged is drawn ([`schedule::group`]), so the labels are dealt anew within
+/// exchanged is drawn ([`schedule::group`]), so the labels are dealt again within
 /// each group, which is exact whatever disturbs the run over time. `seed` is the
 /// run's own. `None` without blocks.
 fn test(cells: &[CellTrials], confidence: f64, seed: u64) -> Option<Roles> {
@@ -81,13 +81,12 @@ fn test(cells: &[CellTrials], confidence: f64, seed: u64) -> Option<Roles> {
         return Some(Roles::TooFewBlocks { blocks: blocks.len(), needed: blocks.len() + missing(counts, *last, confidence, seed) });
     }
     let shift = randomisation::stratified(&groups.into_values().collect::<Vec<_>>(), confidence, seed)?;
-    let interval = shift.interval.map(|interval| Interval { low: interval.low.exp(), high: interval.high.exp(), ..interval });
-    let ratio = Estimate { value: shift.value.exp(), interval, n: blocks.len() };
+    let ratio = Estimate { value: shift.value, interval: shift.interval, n: blocks.len() }.map(f64::exp);
     let swapped = blocks.values().filter(|block| block.swapped).count();
     Some(Roles::Tested(RoleTest { ratio, p: shift.p, swapped, straight: blocks.len() - swapped }))
 }
 
-/// How many more blocks the run has to have after `last`: its seed says which
+/// Blocks that the run has to have after `last`: its seed says which
 /// of them will be exchanged.
 fn missing(mut counts: Counts, last: u32, confidence: f64, seed: u64) -> usize {
     let further = (last..=u32::MAX).skip(1).take_while(|index| {
@@ -132,7 +131,7 @@ fn block_means(cells: &[CellTrials]) -> BTreeMap<u32, Block> {
 
 struct Block {
     swapped: bool,
-    /// Of log ratios.
+    /// Sum of log ratios.
     sum: f64,
     cells: f64,
 }

@@ -4,16 +4,14 @@
 
 use std::collections::BTreeMap;
 
-use model::{Cell, Plan};
+use model::Plan;
 use serde::Serialize;
 use stats::median;
 
 use super::{Context, Study};
 use crate::metric::Metric;
 use crate::table::Trial;
-use crate::verdict::{
-    Arm, Conclusion, Design, HEADLINE, Means, MetricComparison, Options, SelfTest, SeriesVerdict, Sides, THRESHOLD, self_test,
-};
+use crate::verdict::{Arm, Compared, Design, HEADLINE, Options, Sides, THRESHOLD, self_test};
 
 /// A candidate compared with the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -22,26 +20,16 @@ pub struct ArmVerdict {
     pub baseline: String,
     /// The other.
     pub candidate: String,
-    /// Whether both set the same: then a difference shown is a false one.
+    /// True where both set the same: then a difference shown is a false one.
     pub is_self_test: bool,
     /// Places of the cells that the two arms run in the same way because what
     /// sets them apart means nothing there, such as a congestion control to UDP.
     pub alike: Vec<usize>,
     /// The metric whose comparison the conclusion follows from.
     pub headline: Metric,
-    /// The comparisons, the headline's first. Each is held to the confidence for
-    /// itself: one that is not the headline says where a difference lies, and of
-    /// several some may be shown by chance.
-    pub metrics: Vec<MetricComparison>,
-    /// Changes of what is neither better nor worse, such as wake-ups; without a verdict.
-    pub means: Vec<Means>,
-    /// Changes of what a message, a byte and a segment cost.
-    pub coefficients: Vec<SeriesVerdict>,
-    /// Of a self-test: what this machine can show in how many minutes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub self_test: Option<SelfTest>,
-    /// The conclusion for who asked.
-    pub conclusion: Conclusion,
+    /// Everything that the two show.
+    #[serde(flatten)]
+    pub compared: Compared,
 }
 
 /// The study of a plan with several arms.
@@ -70,29 +58,24 @@ impl Study for Verdicts {
 
 impl Verdicts {
     fn verdict(&self, arm: usize, context: &Context) -> ArmVerdict {
-        let (plan, cells) = (context.plan(), context.table.cells());
+        let (plan, table) = (context.plan(), context.table);
         let options = Options { threshold: THRESHOLD, confidence: plan.blocks.confidence, design: Design::Paired };
         let [baseline, candidate] = [0, arm].map(|arm| &plan.arms[arm]);
         let is_self_test = baseline.settings == candidate.settings;
         let same_hosts = baseline.host_settings() == candidate.host_settings();
-        let as_run = |cell: &Cell, arm| plan.cell_in(cell, arm).ok();
-        let alike = |place: &usize| !is_self_test && same_hosts && as_run(&cells[*place], 0) == as_run(&cells[*place], arm);
+        let as_run = |arm: usize, place: usize| &table.arm(arm)[place].as_run;
+        let alike = |place: &usize| !is_self_test && same_hosts && as_run(0, *place) == as_run(arm, *place);
         let sides = sides(arm, context);
-        let compared = sides.compare(context.analysis.models(), &options);
-        let seconds = self.seconds_per_block().filter(|_| is_self_test);
+        let mut compared = sides.compare(context.analysis.models(), &options);
+        let seconds = self.seconds_per_block().filter(|_| is_self_test).zip(HEADLINE.better());
+        compared.self_test = seconds.and_then(|(seconds, better)| self_test(&sides.values(HEADLINE), better, seconds, &options));
         ArmVerdict {
             baseline: baseline.name.clone(),
             candidate: candidate.name.clone(),
             is_self_test,
-            alike: (0..cells.len()).filter(alike).collect(),
+            alike: (0..table.cells().len()).filter(alike).collect(),
             headline: HEADLINE,
-            metrics: compared.metrics,
-            means: compared.means,
-            coefficients: compared.coefficients,
-            self_test: seconds
-                .zip(HEADLINE.better())
-                .and_then(|(seconds, better)| self_test(&sides.values(HEADLINE), better, seconds, &options)),
-            conclusion: compared.conclusion,
+            compared,
         }
     }
 

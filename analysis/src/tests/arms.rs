@@ -54,7 +54,7 @@ fn analyse(run: &Run, records: &[TrialRecord]) -> Analysis {
 }
 
 fn metric(verdict: &ArmVerdict, metric: Metric) -> &MetricComparison {
-    verdict.metrics.iter().find(|found| found.metric == metric).unwrap()
+    verdict.compared.metrics.iter().find(|found| found.metric == metric).unwrap()
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn arms_are_not_mixed() {
     assert!((time(&other.cells) / time(&analysis.cells) - 2.0).abs() < 0.1);
     // To UDP the setting means nothing.
     assert_eq!(analysis.verdicts()[0].alike, [0, 1, 2, 3, 4, 5]);
-    assert!(!analysis.verdicts()[0].is_self_test && analysis.verdicts()[0].self_test.is_none());
+    assert!(!analysis.verdicts()[0].is_self_test && analysis.verdicts()[0].compared.self_test.is_none());
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn a_machine_against_itself_shows_what_it_can_show() {
     let headline = metric(verdict, Metric::TimePerMessageNs);
     assert_eq!((headline.comparison.cells.len(), headline.pairs.len(), headline.pairs[0].len()), (7, 7, 12));
     assert!(matches!(headline.comparison.overall.verdict, Verdict::NoDifferenceShown { .. }), "{:?}", headline.comparison.overall);
-    let test = verdict.self_test.as_ref().unwrap();
+    let test = verdict.compared.self_test.as_ref().unwrap();
     assert_eq!((test.blocks, test.seconds_per_block), (12, 1.0));
     // 1 % of noise in either arm.
     assert!((0.007..0.025).contains(&test.noise), "{}", test.noise);
@@ -105,13 +105,14 @@ fn what_became_dearer_is_shown_and_where() {
     let run = planned(&["a", "b: before=true"], 14);
     let analysis = analyse(&run, &trials(&run, |arm, size| 1_800.0 + 0.9 * size + if arm == 1 { 200.0 } else { 0.0 }));
     let verdict = &analysis.verdicts()[0];
-    assert_eq!(verdict.conclusion, Conclusion::Against);
+    assert_eq!(verdict.compared.conclusion, Conclusion::Against);
     let cpu = &metric(verdict, Metric::SenderCpuPerMessageNs).comparison;
     assert_eq!((cpu.overall.worse, cpu.cells.len()), (7, 7));
     let ratio = cpu.cells[0].ratio.unwrap();
     assert!((ratio.value - 2_000.9 / 1_800.9).abs() < 0.03 && ratio.n == 14, "{ratio:?}");
     // The message became dearer by 200 ns, the byte did not.
     let series = verdict
+        .compared
         .coefficients
         .iter()
         .find(|found| found.quantity == Quantity::SenderCpu && found.series == cell(Test::UdpStream, 1).series())

@@ -1,4 +1,4 @@
-//! Whether what a message, a byte or a segment costs has changed.
+//! Changes of the cost of a message, a byte or a segment.
 //!
 //! The form of the model is one found for all blocks (`crate::cost`); here each
 //! block's own trials are fitted with it, once for each arm. So every coefficient
@@ -16,7 +16,7 @@ use crate::cost::Fit;
 use stats::cost::Term;
 use stats::cost::design::Point;
 use stats::cost::robust;
-use stats::estimate::{Estimate, Interval};
+use stats::estimate::Estimate;
 use stats::holm::holm;
 use stats::median;
 use stats::ranks::{Nulls, Shifts};
@@ -24,28 +24,10 @@ use stats::ranks::{Nulls, Shifts};
 /// A residual of up to 2 % is none: the same as the least noise of a cost model.
 const LEAST_NOISE: f64 = 0.02;
 
-/// One trial.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SizePoint {
-    /// Size of its messages.
-    pub size: Bytes,
-    /// ns per message; above 0.
-    pub time_ns: f64,
-    /// Frames per message, if they were counted.
-    pub frames: Option<f64>,
-    /// Wake-ups of the receiver per message, if they were counted.
-    pub wakeups: Option<f64>,
-}
-
-/// The trials of one series of cells in one block, both arms. Of separate runs,
-/// blocks of the same index need not have anything to do with each other.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct BlockPoints {
-    /// Of the baseline, one a size.
-    pub baseline: Vec<SizePoint>,
-    /// Of the candidate.
-    pub candidate: Vec<SizePoint>,
-}
+/// The trials of one series of cells in one block by size, those of the baseline and
+/// those of the candidate; their times are above 0. Of separate runs, blocks of the
+/// same index need not have anything to do with each other.
+pub type BlockPoints = [BTreeMap<Bytes, Point>; 2];
 
 /// The form of a cost model: what both arms are fitted with.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,7 +59,7 @@ impl Form {
     }
 }
 
-/// Why coefficients cannot be compared.
+/// Reason why coefficients cannot be compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CoefficientError {
     /// No block has all sizes.
@@ -85,7 +67,7 @@ pub enum CoefficientError {
     NoBlock(&'static str),
 }
 
-/// What became of a coefficient.
+/// Change of a coefficient.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
@@ -102,7 +84,7 @@ pub enum Change {
     NotEnoughBlocks {
         /// Blocks in which the model could be fitted in both arms.
         blocks: usize,
-        /// How many more there have to be.
+        /// Blocks that are missing.
         missing: usize,
     },
 }
@@ -114,7 +96,7 @@ pub struct Coefficient {
     pub from: Bytes,
     /// Its largest.
     pub to: Bytes,
-    /// What it is counted by. A full segment is the cost of a byte times the
+    /// Unit that it is counted by. A full segment is the cost of a byte times the
     /// payload of a segment, and says nothing of its own.
     pub term: Term,
     /// Median over blocks in the baseline, in ns.
@@ -130,14 +112,14 @@ pub struct Coefficient {
     pub p: f64,
     /// The same with all coefficients of the model taken into account (Holm).
     pub p_adjusted: f64,
-    /// What follows.
+    /// The verdict.
     pub change: Change,
 }
 
 /// A cost model in two arms.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Coefficients {
-    /// How the arms were measured.
+    /// The way in which the arms were measured.
     pub design: Design,
     /// A change needs an estimate beyond this share: of the coefficient, or where
     /// it has no ratio, of the time of the largest message of its piece.
@@ -157,61 +139,53 @@ pub struct Coefficients {
 /// # Errors
 /// No block of an arm has a trial of every size of the form.
 pub fn coefficients(blocks: &BTreeMap<u32, BlockPoints>, form: &Form, options: &Options) -> Result<Coefficients, CoefficientError> {
-    let arm = |of: fn(&BlockPoints) -> &Vec<SizePoint>| -> BTreeMap<u32, Vec<Vec<f64>>> {
-        let sizes = sizes_of(blocks.values().map(of), form);
-        blocks.iter().filter_map(|(block, points)| Some((*block, fitted(of(points), form, &sizes)?))).collect()
-    };
-    let (mut baseline, mut candidate) = (arm(|points| &points.baseline), arm(|points| &points.candidate));
-    for (fits, arm) in [(&baseline, "the baseline"), (&candidate, "the candidate")] {
+    let mut arms = [0, 1].map(|arm| -> BTreeMap<u32, Vec<Vec<f64>>> {
+        let sizes = sizes_of(blocks.values().map(|points| &points[arm]), form);
+        blocks.iter().filter_map(|(block, points)| Some((*block, fitted(&points[arm], form, &sizes)?))).collect()
+    });
+    for (fits, arm) in arms.iter().zip(["the baseline", "the candidate"]) {
         if fits.is_empty() {
             return Err(CoefficientError::NoBlock(arm));
         }
     }
     if options.design == Design::Paired {
+        let [baseline, candidate] = &mut arms;
         baseline.retain(|block, _| candidate.contains_key(block));
         candidate.retain(|block, _| baseline.contains_key(block));
     }
-    if baseline.is_empty() {
+    if arms[0].is_empty() {
         return Err(CoefficientError::NoBlock("both arms"));
     }
-    let counts = [baseline.len(), candidate.len()];
-    let present = |of: fn(&BlockPoints) -> &Vec<SizePoint>| blocks.values().filter(|points| !of(points).is_empty()).count();
-    let all = [present(|points| &points.baseline), present(|points| &points.candidate)];
-    let fits = Fits { baseline, candidate, form, blocks };
+    let counts = [arms[0].len(), arms[1].len()];
+    let dropped = [0, 1].map(|arm| blocks.values().filter(|points| !points[arm].is_empty()).count() - counts[arm]);
     Ok(Coefficients {
         design: options.design,
         threshold: options.threshold,
         confidence: options.confidence,
         blocks: counts,
-        dropped: (all[0] - counts[0]).max(all[1] - counts[1]),
-        coefficients: fits.compare(options),
+        dropped: dropped[0].max(dropped[1]),
+        coefficients: Fits { arms, form, blocks }.compare(options),
     })
 }
 
 /// The sizes that most blocks have, within the form.
-fn sizes_of<'a>(blocks: impl Iterator<Item = &'a Vec<SizePoint>>, form: &Form) -> Vec<Bytes> {
+fn sizes_of<'a>(blocks: impl Iterator<Item = &'a BTreeMap<Bytes, Point>>, form: &Form) -> Vec<Bytes> {
     let mut counts: BTreeMap<Bytes, usize> = BTreeMap::new();
-    blocks.flatten().filter(|point| form.piece_of(point.size).is_some()).for_each(|point| *counts.entry(point.size).or_default() += 1);
+    let sizes = blocks.flat_map(BTreeMap::keys).filter(|size| form.pieces.iter().any(|piece| piece.holds(**size)));
+    sizes.for_each(|size| *counts.entry(*size).or_default() += 1);
     let most = counts.values().copied().max().unwrap_or_default();
     counts.into_iter().filter(|(_, count)| count * 2 >= most).map(|(size, _)| size).collect()
 }
 
 /// The coefficients of each piece in one block; `None` where it lacks a size, or
 /// its trials cannot tell the terms apart.
-fn fitted(points: &[SizePoint], form: &Form, sizes: &[Bytes]) -> Option<Vec<Vec<f64>>> {
-    let of_size: BTreeMap<Bytes, &SizePoint> = points.iter().map(|point| (point.size, point)).collect();
-    let at = |size: &Bytes| of_size.get(size).filter(|point| point.time_ns > 0.0 && point.time_ns.is_finite()).map(|point| point.point());
+fn fitted(points: &BTreeMap<Bytes, Point>, form: &Form, sizes: &[Bytes]) -> Option<Vec<Vec<f64>>> {
+    let at = |size: &Bytes| points.get(size).copied().filter(|point| point.time > 0.0 && point.time.is_finite());
     let piece = |piece: &FormPiece| {
         let points: Vec<Point> = sizes.iter().filter(|size| piece.holds(**size)).map(at).collect::<Option<_>>()?;
         robust::fit(&points, &form.terms, LEAST_NOISE)
     };
     if sizes.is_empty() { None } else { form.pieces.iter().map(piece).collect() }
-}
-
-impl SizePoint {
-    fn point(&self) -> Point {
-        Point { size: self.size.get() as f64, time: self.time_ns, frames: self.frames, wakeups: self.wakeups }
-    }
 }
 
 impl FormPiece {
@@ -220,16 +194,9 @@ impl FormPiece {
     }
 }
 
-impl Form {
-    fn piece_of(&self, size: Bytes) -> Option<usize> {
-        self.pieces.iter().position(|piece| piece.holds(size))
-    }
-}
-
 /// The coefficients of every block.
 struct Fits<'a> {
-    baseline: BTreeMap<u32, Vec<Vec<f64>>>,
-    candidate: BTreeMap<u32, Vec<Vec<f64>>>,
+    arms: [BTreeMap<u32, Vec<Vec<f64>>>; 2],
     form: &'a Form,
     blocks: &'a BTreeMap<u32, BlockPoints>,
 }
@@ -263,8 +230,7 @@ impl Fits<'_> {
     }
 
     fn test(&self, piece: usize, term: usize, design: Design, nulls: &mut Nulls) -> Option<Tested> {
-        let values = |of: &BTreeMap<u32, Vec<Vec<f64>>>| of.values().map(|fit| fit[piece][term]).collect::<Vec<f64>>();
-        let (baseline, candidate) = (values(&self.baseline), values(&self.candidate));
+        let [baseline, candidate] = [0, 1].map(|arm| self.arms[arm].values().map(|fit| fit[piece][term]).collect::<Vec<f64>>());
         let logs = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<f64>>();
         let (difference, ratio) = match design {
             Design::Paired => {
@@ -279,14 +245,9 @@ impl Fits<'_> {
 
     fn judged(&self, tested: &Tested, p_adjusted: f64, level: f64, needed: usize, options: &Options) -> Coefficient {
         let n = tested.values[0].len().min(tested.values[1].len());
-        let estimate = |shifts: &Shifts, turned: &dyn Fn(f64) -> f64| {
-            let interval = shifts.interval(options.confidence);
-            let interval = interval.map(|i| Interval { low: turned(i.low), high: turned(i.high), ..i });
-            Estimate { value: turned(shifts.value()), interval, n }
-        };
         let as_ratio = |value: f64| if options.design == Design::Separate { value.exp() } else { value };
-        let ratio = tested.ratio.as_ref().map(|shifts| estimate(shifts, &as_ratio));
-        let difference_ns = estimate(&tested.difference, &|value| value);
+        let ratio = tested.ratio.as_ref().map(|shifts| shifts.estimate(options.confidence, n).map(as_ratio));
+        let difference_ns = tested.difference.estimate(options.confidence, n);
         let size = ratio.map_or_else(|| self.share_of_largest(tested, difference_ns.value), |ratio| ratio.value.ln().abs());
         let change = match tested.difference.reach(level).filter(|_| n >= needed) {
             None => Change::NotEnoughBlocks { blocks: n, missing: needed.saturating_sub(n) },
@@ -309,12 +270,10 @@ impl Fits<'_> {
     /// piece.
     fn share_of_largest(&self, tested: &Tested, change: f64) -> f64 {
         let piece = self.form.pieces[tested.piece];
-        let points = || self.blocks.values().flat_map(|block| &block.baseline).filter(|point| piece.holds(point.size));
-        let Some(largest) = points().map(|point| point.size).max() else { return 0.0 };
-        let shares: Vec<f64> = points()
-            .filter(|point| point.size == largest)
-            .filter_map(|point| Some(point.point().count(tested.term)? * change / point.time_ns))
-            .collect();
+        let points = || self.blocks.values().flat_map(|[baseline, _]| baseline).filter(|(size, _)| piece.holds(**size));
+        let Some(largest) = points().map(|(size, _)| size).max() else { return 0.0 };
+        let of_largest = points().filter(|(size, _)| *size == largest);
+        let shares: Vec<f64> = of_largest.filter_map(|(_, point)| Some(point.count(tested.term)? * change / point.time)).collect();
         median::median(&shares).unwrap_or_default().abs()
     }
 }
@@ -322,8 +281,7 @@ impl Fits<'_> {
 impl Coefficient {
     /// The cost of so many of its unit.
     fn scaled(&self, term: Term, by: f64) -> Self {
-        let interval = self.difference_ns.interval.map(|i| Interval { low: i.low * by, high: i.high * by, ..i });
-        let difference_ns = Estimate { value: self.difference_ns.value * by, interval, ..self.difference_ns };
+        let difference_ns = self.difference_ns.map(|ns| ns * by);
         let change = match self.change {
             Change::NotShown { smallest_ns } => Change::NotShown { smallest_ns: smallest_ns * by },
             other => other,

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::judged::{Comparison, Judged, Overall, Verdict};
 use super::{Design, Direction, Options, Values};
-use stats::estimate::{Estimate, Interval};
 use stats::holm::holm;
 use stats::median;
 use stats::ranks::{self, Nulls, Shifts};
@@ -12,8 +11,8 @@ use stats::ranks::{self, Nulls, Shifts};
 /// Blocks beyond which more are of no avail: see [`blocks_needed`].
 const MOST_NEEDED: usize = 60;
 
-/// How many blocks a comparison of so many cells needs for any verdict; of
-/// separate runs, each of them.
+/// Blocks that a comparison of so many cells needs for any verdict; of separate
+/// runs, each of them.
 ///
 /// The most extreme result there can be has p = 2·2^-n: all pairs of n blocks
 /// point one way. Holm asks the smallest p to be at most 1 − confidence over the
@@ -42,12 +41,12 @@ pub(super) const fn hypotheses(cells: usize) -> usize {
 ///
 /// Each cell is tested by a randomisation test on logarithms: of paired blocks
 /// the signs of the log ratios are flipped, of separate runs the labels dealt
-/// anew ([`ranks`]). So is the mean of all cells, block by block. All together
+/// again ([`ranks`]). So is the mean of all cells, block by block. All together
 /// are held to the confidence by Holm's procedure; a verdict needs that, and an
 /// estimate beyond the threshold.
 pub fn compare(cells: &[Values], direction: Direction, options: &Options) -> Comparison {
     let mut nulls = Nulls::default();
-    let samples: Vec<Sample> = cells.iter().map(|values| Sample::of(values, options.design)).collect();
+    let samples: Vec<Sample> = cells.iter().map(|values| Sample::new(values, options.design)).collect();
     let measured: Vec<bool> = cells.iter().map(|values| !values.is_empty()).collect();
     let count = measured.iter().filter(|measured| **measured).count();
     let needed = blocks_needed(count, options.confidence, options.design);
@@ -77,7 +76,7 @@ pub fn compare(cells: &[Values], direction: Direction, options: &Options) -> Com
 struct Sample {
     /// Log ratios of the pairs by block; or of the first run's values alone.
     first: BTreeMap<u32, f64>,
-    /// Of separate runs, the second's.
+    /// The second run's, of separate runs.
     second: BTreeMap<u32, f64>,
     medians: Option<[f64; 2]>,
     dropped: usize,
@@ -85,7 +84,7 @@ struct Sample {
 }
 
 impl Sample {
-    fn of(values: &Values, design: Design) -> Self {
+    fn new(values: &Values, design: Design) -> Self {
         let log = |value: &f64| Some(value.ln()).filter(|log| log.is_finite());
         let logs = |values: &BTreeMap<u32, f64>| -> BTreeMap<u32, f64> { values.iter().filter_map(|(b, v)| Some((*b, log(v)?))).collect() };
         let (baseline, candidate) = (logs(&values.baseline), logs(&values.candidate));
@@ -123,7 +122,7 @@ impl Sample {
     }
 }
 
-/// Of values whose logarithms these are.
+/// Medians of the values whose logarithms these are.
 fn medians(logs: &(Vec<f64>, Vec<f64>)) -> Option<[f64; 2]> {
     let of = |logs: &[f64]| median::median(&logs.iter().map(|log| log.exp()).collect::<Vec<_>>());
     Some([of(&logs.0)?, of(&logs.1)?])
@@ -157,7 +156,7 @@ fn mean_of(samples: &[Sample], design: Design) -> Sample {
 struct Tested<'a> {
     sample: &'a Sample,
     shifts: Option<Shifts>,
-    /// Whether there are enough blocks for any verdict.
+    /// True where there are enough blocks for any verdict.
     enough: bool,
     p: Option<f64>,
     p_adjusted: Option<f64>,
@@ -171,13 +170,8 @@ impl<'a> Tested<'a> {
     }
 
     fn judged(&self, level: f64, needed: usize, direction: Direction, options: &Options) -> Judged {
-        let estimate = |shifts: &Shifts| {
-            let turned = |interval: Interval| Interval { low: interval.low.exp(), high: interval.high.exp(), ..interval };
-            let interval = shifts.interval(options.confidence).map(turned);
-            Estimate { value: shifts.value().exp(), interval, n: self.sample.blocks() }
-        };
         let Sample { medians, dropped, .. } = *self.sample;
-        let ratio = self.shifts.as_ref().map(estimate);
+        let ratio = self.shifts.as_ref().map(|shifts| shifts.estimate(options.confidence, self.sample.blocks()).map(f64::exp));
         let verdict = self.verdict(level, needed, direction, options);
         Judged { ratio, medians, p: self.p, p_adjusted: self.p_adjusted, dropped, verdict }
     }
@@ -220,7 +214,7 @@ fn adjust<'a>(cells: &mut [Tested<'a>], mean: &mut Tested<'a>, measured: &[bool]
     1.0 - (1.0 - confidence) / family.len().saturating_sub(rejected).max(1) as f64
 }
 
-/// Whether a p is small enough; rounding does not decide.
+/// Returns whether a p is small enough; rounding does not decide.
 pub(super) fn is_sure(p: f64, confidence: f64) -> bool {
     p <= 1.0 - confidence + 1e-9
 }

@@ -1,11 +1,11 @@
-//! What a comparison says, and what follows from it.
+//! Verdicts of a comparison, and the conclusion from them.
 
 use serde::Serialize;
 
 use super::{Design, Direction};
 use stats::estimate::Estimate;
 
-/// What the figures of two arms say of one cell, or of all.
+/// Verdict on one cell of two arms, or on all.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -13,7 +13,7 @@ pub enum Verdict {
     Better,
     /// The candidate is worse, surely and by more than the threshold.
     Worse,
-    /// Of all cells only: better in some and worse in others.
+    /// Better in some cells and worse in others; of all cells only.
     Mixed,
     /// No difference shown.
     NoDifferenceShown {
@@ -25,13 +25,13 @@ pub enum Verdict {
     NotEnoughBlocks {
         /// Blocks that there are; of two runs, in the one with fewer.
         blocks: usize,
-        /// How many more there have to be.
+        /// Blocks that are missing.
         missing: usize,
     },
 }
 
 impl Verdict {
-    /// Whether it says that there is a difference.
+    /// Returns whether it says that there is a difference.
     pub const fn is_shown(&self) -> bool {
         matches!(self, Self::Better | Self::Worse | Self::Mixed)
     }
@@ -54,12 +54,12 @@ pub struct Judged {
     pub p_adjusted: Option<f64>,
     /// Blocks, or values, left out for a value that is not above 0 or no number.
     pub dropped: usize,
-    /// What follows.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
 impl Judged {
-    /// Whether the difference is surely one, however small.
+    /// Returns whether the difference is surely one, however small.
     pub fn is_significant(&self, confidence: f64) -> bool {
         self.p_adjusted.is_some_and(|p| p <= 1.0 - confidence + 1e-9)
     }
@@ -85,9 +85,9 @@ pub struct Overall {
 /// Two arms, by one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// Which way the metric is better.
+    /// Direction in which the metric is better.
     pub direction: Direction,
-    /// How the arms were measured: whether there is drift protection.
+    /// The way in which the arms were measured, which may protect from drift.
     pub design: Design,
     /// A verdict needs an estimate beyond this share.
     pub threshold: f64,
@@ -102,11 +102,11 @@ pub struct Comparison {
     pub cells: Vec<Judged>,
     /// All of them.
     pub overall: Overall,
-    /// What follows for who asked.
+    /// The conclusion for who asked.
     pub conclusion: Conclusion,
 }
 
-/// What follows for a script, the gravest last.
+/// Conclusion for a script, the gravest last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Conclusion {
@@ -130,14 +130,14 @@ impl Conclusion {
     }
 }
 
-/// What follows from several comparisons: the gravest of them; of none, that
-/// nothing could be shown.
+/// Returns the conclusion from several comparisons: the gravest of them; of none,
+/// that nothing could be shown.
 pub fn conclude(comparisons: impl IntoIterator<Item = Conclusion>) -> Conclusion {
     comparisons.into_iter().max().unwrap_or(Conclusion::Inconclusive)
 }
 
 impl Overall {
-    /// What follows from it.
+    /// The conclusion from it.
     pub(super) fn conclusion(&self, threshold: f64) -> Conclusion {
         match self.verdict {
             Verdict::Worse | Verdict::Mixed => Conclusion::Against,

@@ -1,5 +1,5 @@
-//! What is a means and not an end, such as how often an end was woken: its change
-//! explains a difference and is itself neither better nor worse, so it gets an
+//! Metrics that are a means and not an end, such as wake-ups: a change of them
+//! explains a difference and is itself neither better nor worse, so that they get an
 //! interval and no verdict.
 
 use serde::Serialize;
@@ -53,9 +53,7 @@ fn moved(values: &Values, options: &Options, nulls: &mut Nulls) -> Option<Moved>
         Design::Separate => nulls.unpaired(&baseline, &candidate),
     }?;
     let medians = [median::median(&baseline)?, median::median(&candidate)?];
-    let difference =
-        Estimate { value: shifts.value(), interval: shifts.interval(options.confidence), n: baseline.len().min(candidate.len()) };
-    Some(Moved { medians, difference })
+    Some(Moved { medians, difference: shifts.estimate(options.confidence, baseline.len().min(candidate.len())) })
 }
 
 #[cfg(test)]

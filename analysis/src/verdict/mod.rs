@@ -1,9 +1,9 @@
-//! Whether one arm is better than another, by how much, and whether to believe it.
+//! Comparisons of arms: which one is better, by how much, and how sure that is.
 //!
 //! ```text
 //! Values (a cell, both arms, by block) -> series: are they of one kind? -> Doubt
 //!                                      -> compare -> Comparison -> conclude -> exit code
-//! SizePoint (a block, both arms)       -> coefficients -> per message, per byte, per segment
+//! Points by size (a block, both arms)  -> coefficients -> per message, per byte, per segment
 //! Values of an arm against itself      -> selftest -> what this machine can show
 //! ```
 //!
@@ -21,14 +21,14 @@ mod sides;
 pub mod simulation;
 
 pub use crate::metric::Direction;
-pub use coefficients::{BlockPoints, Change, Coefficient, CoefficientError, Coefficients, Form, SizePoint, coefficients};
+pub use coefficients::{BlockPoints, Change, Coefficient, CoefficientError, Coefficients, Form, coefficients};
 pub use compare::{blocks_needed, compare};
 pub use judged::{Comparison, Conclusion, Judged, Overall, Verdict, conclude};
 pub use means::{MEANS, Means, Moved, means};
 pub use selftest::{Outlook, SelfTest, detectable, self_test};
 pub use series::{Arm, Doubt, Shape, doubts};
 pub(crate) use sides::Sides;
-pub use sides::{CoefficientsOutcome, HEADLINE, MetricComparison, Pair, SeriesVerdict};
+pub use sides::{CoefficientsOutcome, Compared, HEADLINE, MetricComparison, Pair, SeriesVerdict};
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub const THRESHOLD: f64 = 0.02;
 /// The confidence of verdicts and intervals unless the user says so.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// How the two arms were measured.
+/// The way in which the two arms were measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Design {
@@ -52,14 +52,14 @@ pub enum Design {
 }
 
 impl Design {
-    /// Whether what drifts on the machine hits both arms alike. Where it does
+    /// Returns whether drift of the machine hits both arms alike. Where it does
     /// not, every report of the comparison has to say so.
     pub const fn protects_from_drift(self) -> bool {
         matches!(self, Self::Paired)
     }
 }
 
-/// What a comparison is held to.
+/// Demands on a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Options {
     /// A verdict needs an estimate beyond this share; 0.02 is 2 %.
@@ -67,7 +67,7 @@ pub struct Options {
     /// The confidence of intervals; 1 − this is the probability of any false
     /// verdict in a comparison.
     pub confidence: f64,
-    /// How the arms were measured.
+    /// The way in which the arms were measured.
     pub design: Design,
 }
 
@@ -84,9 +84,9 @@ impl Default for Options {
 /// left out too, and counted ([`Judged::dropped`]).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Values {
-    /// Of the baseline; one value a block.
+    /// Values of the baseline, one a block.
     pub baseline: BTreeMap<u32, f64>,
-    /// Of the candidate.
+    /// Those of the candidate.
     pub candidate: BTreeMap<u32, f64>,
 }
 
@@ -96,7 +96,7 @@ impl Values {
         Self { baseline: baseline.into_iter().collect(), candidate: candidate.into_iter().collect() }
     }
 
-    /// Whether neither arm has any value: the metric is none of this cell.
+    /// Returns whether neither arm has any value: the metric is none of this cell.
     fn is_empty(&self) -> bool {
         self.baseline.is_empty() && self.candidate.is_empty()
     }

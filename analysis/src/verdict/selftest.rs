@@ -20,12 +20,12 @@ const MOST_BLOCKS: usize = 100_000;
 /// Seconds in a minute.
 const MINUTE: f64 = 60.0;
 
-/// What a number of blocks can show.
+/// Differences that a number of blocks can show.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Outlook {
     /// Blocks.
     pub blocks: usize,
-    /// How long they take.
+    /// Time that they take.
     pub minutes: f64,
     /// The true difference, as a share, that is found in four runs of five, in a
     /// cell of middling noise with all cells taken into account; `None` where
@@ -40,19 +40,19 @@ pub struct Outlook {
 /// An arm against itself.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SelfTest {
-    /// What the comparison says; a difference here is a false one.
+    /// The comparison; a difference here is a false one.
     pub comparison: Comparison,
     /// Blocks measured.
     pub blocks: usize,
-    /// How long a block takes with both arms.
+    /// Time of a block with both arms.
     pub seconds_per_block: f64,
-    /// How much a ratio of one block scatters, as a share: of the middling cell.
+    /// Scatter of the ratio of one block, as a share: in the middling cell.
     pub noise: f64,
-    /// Of the noisiest cell.
+    /// The same in the noisiest cell.
     pub worst_noise: f64,
-    /// Of the mean of all cells.
+    /// The same of the mean of all cells.
     pub mean_noise: f64,
-    /// What could be shown in how many minutes.
+    /// Differences that could be shown in how many minutes.
     pub outlooks: Vec<Outlook>,
     /// The blocks and minutes that show the threshold in every cell: in the
     /// noisiest; `None` where no reasonable number does.

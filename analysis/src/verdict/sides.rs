@@ -1,6 +1,6 @@
 //! The engine of every comparison: two sides with the same cells, be they arms of
-//! one run or two runs. How their trials were measured is the design of the
-//! options, and all that tells one from the other.
+//! one run or two runs. The design of the options says how their trials were
+//! measured, and is all that tells one from the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,13 +9,14 @@ use model::cell::Series;
 use serde::Serialize;
 
 use super::{
-    Arm, BlockPoints, Coefficients, Comparison, Conclusion, Design, Doubt, Form, MEANS, Means, Options, SizePoint, Values, coefficients,
+    Arm, BlockPoints, Coefficients, Comparison, Conclusion, Design, Doubt, Form, MEANS, Means, Options, SelfTest, Values, coefficients,
     compare, doubts, means,
 };
 use crate::cost::fit::in_words;
 use crate::cost::{CostModel, FitOutcome, Quantity};
 use crate::figures::Figures;
 use crate::metric::Metric;
+use stats::cost::design::Point;
 
 /// The metric that a conclusion follows from: what the receiver got. Its inverse,
 /// messages per second, and goodput have the same ratios turned round.
@@ -85,15 +86,22 @@ pub(crate) struct Sides<'a> {
 }
 
 /// Everything that two sides show.
-#[derive(Debug)]
-pub(crate) struct Compared {
-    /// The headline's comparison first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Compared {
+    /// The comparisons, the headline's first. Each is held to the confidence for
+    /// itself: one that is not the headline says where a difference lies, and of
+    /// several some may be shown by chance.
     pub metrics: Vec<MetricComparison>,
-    /// Changes of what is neither better nor worse.
+    /// Changes of what is neither better nor worse, such as wake-ups; without a verdict.
     pub means: Vec<Means>,
-    /// Changes of what a message, a byte and a segment cost.
+    /// Changes of the cost of a message, a byte and a segment, by the form of the
+    /// baseline's models.
     pub coefficients: Vec<SeriesVerdict>,
-    /// The headline's conclusion.
+    /// Of a machine against itself: the differences that it can show in how many
+    /// minutes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub self_test: Option<SelfTest>,
+    /// The conclusion for who asked, from the headline.
     pub conclusion: Conclusion,
 }
 
@@ -111,6 +119,7 @@ impl Sides<'_> {
         Compared {
             means: MEANS.iter().filter_map(|metric| means(*metric, &self.values(*metric), options)).collect(),
             coefficients: models.iter().filter_map(|model| self.coefficients(model, options)).collect(),
+            self_test: None,
             conclusion: metrics.first().map_or(Conclusion::Inconclusive, |headline| headline.comparison.conclusion),
             metrics,
         }
@@ -136,7 +145,7 @@ impl Sides<'_> {
     /// another run has nothing of its series.
     fn coefficients(&self, model: &CostModel, options: &Options) -> Option<SeriesVerdict> {
         let blocks = self.points(model);
-        if options.design == Design::Separate && blocks.values().all(|block| block.candidate.is_empty()) {
+        if options.design == Design::Separate && blocks.values().all(|[_, candidate]| candidate.is_empty()) {
             return None;
         }
         let not_compared = |reason: String| CoefficientsOutcome::NotCompared { reason };
@@ -155,18 +164,11 @@ impl Sides<'_> {
         let mut blocks: BTreeMap<u32, BlockPoints> = BTreeMap::new();
         for (side, cell, trials) in self.modelled.iter().filter(|(_, cell, _)| cell.series() == model.series) {
             for trial in *trials {
-                let Some(time_ns) = trial.own(model.quantity.metric()).filter(|time| *time > 0.0) else { continue };
-                let point = SizePoint {
-                    size: cell.size,
-                    time_ns,
-                    frames: trial.own(Metric::FramesPerMessage),
-                    wakeups: trial.own(Metric::ReceiverWakeupsPerMessage),
-                };
-                let block = blocks.entry(trial.block).or_default();
-                match side {
-                    Arm::Baseline => block.baseline.push(point),
-                    Arm::Candidate => block.candidate.push(point),
-                }
+                let Some(time) = trial.own(model.quantity.metric()).filter(|time| *time > 0.0) else { continue };
+                let frames = trial.own(Metric::FramesPerMessage);
+                let wakeups = trial.own(Metric::ReceiverWakeupsPerMessage);
+                let point = Point { size: cell.size.get() as f64, time, frames, wakeups };
+                blocks.entry(trial.block).or_default()[*side as usize].insert(cell.size, point);
             }
         }
         blocks

@@ -2,13 +2,13 @@
 //! and intervals hold the truth.
 //!
 //! The tests of this crate run some hundreds of each, `nettoll-bench` thousands.
-//! What is made up is one series in time, as a machine would give it; which of
+//! One series in time is made up, as a machine would give it; which of
 //! its values fall to which cell and arm is drawn by the plan's own randomiser.
 
 use super::{Direction, Options, Values, compare};
 use model::schedule::{self, Shape};
 
-/// What the machine does over time.
+/// Behaviour of the machine over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Noise {
     /// Normal, independent.
@@ -47,15 +47,15 @@ pub struct Study {
     pub cells: usize,
     /// Blocks.
     pub blocks: u32,
-    /// What the machine does.
+    /// Behaviour of the machine.
     pub noise: Noise,
     /// The standard deviation of one trial, as a share.
     pub spread: f64,
-    /// What the candidate truly takes in the first cell, over the baseline.
+    /// True time of the candidate in the first cell, over the baseline.
     pub effect: f64,
 }
 
-/// What came of many.
+/// Outcomes of many.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Tally {
     /// Studies made up.
@@ -133,7 +133,7 @@ impl Tally {
     }
 }
 
-/// What one trial after the other takes, relative to its cell.
+/// Times of one trial after the other, relative to its cell.
 struct Series<'a> {
     random: SplitMix,
     last: Option<f64>,

@@ -17,9 +17,7 @@ mod trials;
 mod weights;
 
 pub use share::{Cut, Share, Workload, WorkloadFileError};
-pub use study::{
-    FigureRow, NoModel, Quantity, Sent, Source, WORKLOAD_FORMAT, WorkloadResult, WorkloadSeries, WorkloadStudy, predict,
-};
+pub use study::{FigureRow, NoModel, Quantity, Sent, Source, WORKLOAD_FORMAT, WorkloadResult, WorkloadSeries, WorkloadStudy, predict};
 pub use sweep::sizes_for;
 pub use touching::{ShareOfTime, Touching};
 pub use trials::StreamTrials;

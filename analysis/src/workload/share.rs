@@ -84,7 +84,8 @@ impl Workload {
         }
         let bytes: f64 = left.iter().map(|(size, share)| *size as f64 * share).sum();
         let cut = (cut > 0.0).then(|| Cut { limit, messages: cut, bytes: 1.0 - bytes / self.sizes.mean() });
-        Ok(Share { sizes: left.into_iter().map(|(size, share)| (size, share / whole)).collect(), cut })
+        let sizes = left.into_iter().map(|(size, share)| (size, share / whole)).collect();
+        Ok(Share { sizes: SizeDistribution::new(sizes), cut })
     }
 
     /// A cell that sends it, otherwise like `cell`.
@@ -93,30 +94,19 @@ impl Workload {
     /// A size that no message has, or more sizes than a cell carries.
     pub fn cell_like(&self, cell: &Cell, seed: u64) -> Result<Cell, WorkloadFileError> {
         let share = self.share_of(cell)?;
-        let mix = Mix::new(&self.name, seed, &share.sizes).map_err(|error| WorkloadFileError::Mix { name: self.name.clone(), error })?;
+        let mix =
+            Mix::new(&self.name, seed, share.sizes.points()).map_err(|error| WorkloadFileError::Mix { name: self.name.clone(), error })?;
         Ok(cell.of_mix(mix))
     }
 }
 
-/// The part of a workload that is sent: shares that sum to 1 again.
+/// The part of a workload that is sent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Share {
-    /// Sizes, rising, and the share of messages of each.
-    pub sizes: Vec<(u64, f64)>,
+    /// Its sizes; the shares of messages sum to 1 again.
+    pub sizes: SizeDistribution,
     /// The part that was left out; `None`: nothing.
     pub cut: Option<Cut>,
-}
-
-impl Share {
-    /// The mean size in bytes.
-    pub fn mean(&self) -> f64 {
-        self.sizes.iter().map(|(size, share)| *size as f64 * share).sum()
-    }
-
-    /// The largest size in bytes.
-    pub fn largest(&self) -> u64 {
-        self.sizes.last().map_or(0, |(size, _)| *size)
-    }
 }
 
 /// Messages that are too large to be sent.

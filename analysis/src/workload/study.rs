@@ -26,7 +26,7 @@ pub const WORKLOAD_FORMAT: u32 = 1;
 pub struct WorkloadStudy {
     /// [`WORKLOAD_FORMAT`].
     pub format: u32,
-    /// Whether sizes and mixes were measured in the same blocks; `None` where no
+    /// True where sizes and mixes were measured in the same blocks; `None` where no
     /// run was to measure a mix. Its trials may all have failed: see
     /// [`WorkloadStudy::is_measured`].
     pub same_run: Option<bool>,
@@ -58,7 +58,7 @@ pub struct WorkloadSeries {
     pub series: String,
     /// Its transport.
     pub protocol: Protocol,
-    /// Whether Nagle's algorithm joins small messages.
+    /// True where Nagle's algorithm joins small messages.
     pub nagle: bool,
     /// The mean message of what is sent, in bytes.
     pub mean_bytes: f64,
@@ -173,17 +173,13 @@ pub struct Sent {
 /// measured of it; the same run may be both.
 ///
 /// A workload that a series cannot send at all is left out there.
-pub fn predict(
-    workloads: &[Workload],
-    sizes: (&StreamTrials, &Analysis),
-    mixes: Option<(&StreamTrials, &Analysis)>,
-) -> WorkloadStudy {
-    let sweeps: Vec<Sweep> = sizes.0.sweeps().into_iter().filter_map(|members| Sweep::of(&members, sizes)).collect();
+pub fn predict(workloads: &[Workload], sizes: (&StreamTrials, &Analysis), mixes: Option<(&StreamTrials, &Analysis)>) -> WorkloadStudy {
+    let sweeps: Vec<Sweep> = sizes.0.sweeps().into_iter().filter_map(|members| Sweep::new(&members, sizes)).collect();
     let result = |workload: &Workload| WorkloadResult {
         workload: workload.name.clone(),
         title: workload.title.clone(),
         mean_bytes: workload.sizes.mean(),
-        largest_bytes: workload.sizes.points().last().map_or(0, |(size, _)| *size),
+        largest_bytes: workload.sizes.largest(),
         series: sweeps.iter().filter_map(|sweep| sweep.result(workload, sizes, mixes)).collect(),
     };
     let planned = |cell: &model::Cell| cell.mix.as_ref().is_some_and(|mix| workloads.iter().any(|workload| workload.name == mix.name));
@@ -197,7 +193,7 @@ pub fn predict(
 }
 
 impl WorkloadStudy {
-    /// Whether any trial of a mix can be used.
+    /// Returns whether any trial of a mix can be used.
     pub fn is_measured(&self) -> bool {
         self.workloads.iter().flat_map(|result| &result.series).any(|series| series.sent.is_some())
     }
@@ -213,7 +209,7 @@ struct Sweep {
 }
 
 impl Sweep {
-    fn of(members: &[&CellTrials], (gathered, analysis): (&StreamTrials, &Analysis)) -> Option<Self> {
+    fn new(members: &[&CellTrials], (gathered, analysis): (&StreamTrials, &Analysis)) -> Option<Self> {
         let like = members.first()?.cell.clone();
         let series = like.series();
         let mut no_model = Vec::new();
@@ -228,7 +224,7 @@ impl Sweep {
                 }
                 None => None,
             };
-            found.extend(AtSizes::of(members, quantity, fit, gathered).map(|at| (quantity, at)));
+            found.extend(AtSizes::new(members, quantity, fit, gathered).map(|at| (quantity, at)));
         }
         let bytes = members.iter().map(|trials| trials.cell.size.get()).collect();
         Some(Self { like, series, bytes, found, no_model })
@@ -241,16 +237,16 @@ impl Sweep {
         mixes: Option<(&StreamTrials, &Analysis)>,
     ) -> Option<WorkloadSeries> {
         let share = workload.share_of(&self.like).ok()?;
-        let beyond = Weights::of(&share.sizes, &self.bytes)?.beyond;
+        let beyond = Weights::new(share.sizes.points(), &self.bytes)?.beyond;
         let trials = mixes.and_then(|(gathered, _)| Some((gathered.mix(&workload.name, &self.series)?, gathered)));
         let trials = trials.filter(|(trials, _)| trials.sent[0] > 0);
-        let mean = trials.map_or_else(|| share.mean(), |(trials, _)| trials.mean_sent());
-        let row = |(quantity, at): &(Quantity, AtSizes)| compare(*quantity, at, (&share.sizes, mean), sizes.0, trials);
+        let mean = trials.map_or_else(|| share.sizes.mean(), |(trials, _)| trials.mean_sent());
+        let row = |(quantity, at): &(Quantity, AtSizes)| compare(*quantity, at, (share.sizes.points(), mean), sizes.0, trials);
         Some(WorkloadSeries {
             series: self.series.to_string(),
             protocol: self.like.protocol(),
             nagle: self.like.protocol() == Protocol::Tcp && !self.like.nodelay,
-            mean_bytes: share.mean(),
+            mean_bytes: share.sizes.mean(),
             cut: share.cut,
             measured_sizes: [*self.bytes.first()?, *self.bytes.last()?],
             sizes: self.bytes.len(),

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::share::Share;
 use crate::studies::Analysis;
 use crate::studies::receipt::CellReceipt;
-use attribution::{Figure, Receipt, SizeDistribution, weigh};
+use attribution::{Figure, Receipt, weigh};
 
 /// A share of CPU time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -38,7 +38,12 @@ pub fn touching(share: &Share, series: &Series, workload: &str, sizes: &Analysis
     let ends = [Role::Sender, Role::Receiver].into_iter().filter_map(|role| {
         let (predicted, left_out) = predicted(share, series, role, sizes).unzip();
         let measured = mixes.and_then(|mixes| measured(series, workload, role, mixes));
-        (predicted.is_some() || measured.is_some()).then_some(Touching { role, predicted, left_out: left_out.unwrap_or_default(), measured })
+        (predicted.is_some() || measured.is_some()).then_some(Touching {
+            role,
+            predicted,
+            left_out: left_out.unwrap_or_default(),
+            measured,
+        })
     });
     ends.collect()
 }
@@ -56,8 +61,7 @@ fn predicted(share: &Share, series: &Series, role: Role, analysis: &Analysis) ->
     if receipts.len() < 2 {
         return None;
     }
-    let mix = SizeDistribution::new(share.sizes.clone());
-    let weighted = weigh(&mix, &receipts, |receipt| slice::from_ref(&receipt.rows.touching)).ok()?;
+    let weighted = weigh(&share.sizes, &receipts, |receipt| slice::from_ref(&receipt.rows.touching)).ok()?;
     let touching = weighted.rows.first()?.ns;
     Some((share_of(touching, weighted.cpu.ns.value)?, weighted.beyond))
 }

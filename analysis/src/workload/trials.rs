@@ -15,7 +15,7 @@ pub struct StreamTrials {
     table: TrialTable,
     /// The intervals that figures may claim.
     pub(super) claim: Claim,
-    /// How blocks are resampled.
+    /// The batches by which blocks are resampled.
     pub(super) batches: Batches,
     /// Seed of the resampling.
     pub(super) seed: u64,
@@ -25,7 +25,7 @@ impl StreamTrials {
     /// Those of a run's trials.
     pub fn from_table(table: TrialTable) -> Self {
         let blocks = cells(&table).flat_map(|cell| cell.figures.iter().map(|trial| trial.block));
-        let (claim, batches, seed) = (Claim::of(&table.plan().blocks), Batches::of(blocks), table.plan().seed);
+        let (claim, batches, seed) = (Claim::new(&table.plan().blocks), Batches::from_blocks(blocks), table.plan().seed);
         Self { table, claim, batches, seed }
     }
 

@@ -30,7 +30,7 @@ impl Weights {
     /// below the smallest it is that of the smallest, because no message costs
     /// less than a call; above the largest it is on the line through the two
     /// largest. So the mean over the mix is a weighted sum of what was measured.
-    pub fn of(mix: &[(u64, f64)], measured: &[u64]) -> Option<Self> {
+    pub fn new(mix: &[(u64, f64)], measured: &[u64]) -> Option<Self> {
         let last = measured.len().checked_sub(1).filter(|last| *last > 0)?;
         let mut of_size = vec![0.0; measured.len()];
         let mut beyond = Beyond::default();

@@ -3,8 +3,6 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use model::profile::Profile;
-
 use super::{Chain, Rule, Rules, Ruling, Setting};
 use crate::attributes::{Attributes, Category, Context, Decided, Direction, Layer};
 use crate::symbol::Symbol;
@@ -23,7 +21,7 @@ pub struct Classifier<'r> {
 /// A name and the rules that its patterns and module let through.
 #[derive(Debug)]
 struct Known {
-    /// Without suffix and module: what callers' patterns are held against.
+    /// Without suffix and module: what callers' patterns are compared with.
     name: String,
     rules: Vec<u16>,
     chains: Vec<u16>,
@@ -41,20 +39,6 @@ impl<'r> Classifier<'r> {
     pub fn classify(&mut self, frames: &[&str], user: bool) -> Attributes {
         let frames: Vec<Rc<Known>> = frames.iter().take(MOST_FRAMES).map(|frame| self.known(frame)).collect();
         self.judge(&frames, user)
-    }
-
-    /// The attributes of every stack of a profile, in its order.
-    pub fn profile(&mut self, profile: &Profile) -> Vec<Attributes> {
-        let symbols: Vec<Rc<Known>> = profile.symbols.iter().map(|symbol| self.known(symbol)).collect();
-        let mut frames = Vec::new();
-        let classify = |stack: &model::profile::Stack| {
-            frames.clear();
-            // A place beyond the table would be damage: it counts as a name that no rule knows.
-            let known = stack.frames.iter().take(MOST_FRAMES).filter_map(|place| symbols.get(*place as usize));
-            frames.extend(known.cloned());
-            self.judge(&frames, stack.user)
-        };
-        profile.stacks.iter().map(classify).collect()
     }
 
     /// The ruling on a function when nothing is known of its callers.

@@ -24,8 +24,8 @@ pub const BUILTIN: &str = include_str!("../../../rules/kernel.rules");
 pub enum Setting<T> {
     /// This.
     Said(T),
-    /// Of the layer, the nearest caller that has one; of the category, whatever
-    /// the caller is.
+    /// That of the nearest caller that has a layer; of the category, whatever the
+    /// caller is.
     Caller,
 }
 

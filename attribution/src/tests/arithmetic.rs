@@ -1,15 +1,15 @@
 //! A receipt adds up, and says so when it does not.
 
-use super::made::{COSTS, CPU, Cell, PERIOD, passes, profile};
-use crate::{Category, Crossing, Direction, Doubt, ErrorMethod, Layer, Passes, Receipt, ReceiptError, Rules, folded, merge};
-use model::profile::{HardwareCounts, Profile, SampleSource, Stack};
+use super::made::{self, COSTS, CPU, Cell, PERIOD, frames, passes, profile};
+use crate::{Booked, Category, Classifier, Crossing, Direction, Doubt, ErrorMethod, Layer, Passes, Receipt, ReceiptError, Rules, folded};
+use model::profile::Profile;
 use model::{Nanos, Role};
-use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, proptest};
+use proptest::prelude::{ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, proptest};
 use stats::noise::generator;
 use std::collections::BTreeMap;
 
 fn receipt(passes: &Passes) -> Receipt {
-    Receipt::from_passes(passes, &Rules::builtin().unwrap()).unwrap()
+    made::receipt(passes, &Rules::builtin().unwrap()).unwrap()
 }
 
 fn sound() -> Passes {
@@ -126,7 +126,7 @@ fn doubts_are_said() {
 }
 
 /// Time that was not sampled is a row of its own; what switching costs stands
-/// beside it and closes the sum.
+/// next to it and closes the sum.
 #[test]
 fn a_receiver_s_switches_are_not_sampled() {
     let mut passes = sound();
@@ -155,7 +155,7 @@ fn what_no_receipt_can_be_made_from() {
     let error = |change: &dyn Fn(&mut Passes)| {
         let mut passes = sound();
         change(&mut passes);
-        Receipt::from_passes(&passes, &Rules::builtin().unwrap()).unwrap_err()
+        made::receipt(&passes, &Rules::builtin().unwrap()).unwrap_err()
     };
     assert_eq!(error(&|passes| passes.time.clear()), ReceiptError::NoPass("time"));
     assert_eq!(error(&|passes| passes.clean.clear()), ReceiptError::NoPass("clean"));
@@ -203,18 +203,19 @@ fn intervals_of_rows_cover() {
 
 #[test]
 fn instructions_per_cycle_of_each_layer() {
-    let mut passes = sound();
-    for pass in &mut passes.time {
-        pass.profile.source = SampleSource::Cycles;
-        let of = |stack: &Stack| vec![stack.count * PERIOD * if stack.user { 3 } else { 1 }, 7];
-        let of_stacks = pass.profile.stacks.iter().map(of).collect();
-        pass.counters = Some(HardwareCounts { names: vec!["instructions".into(), "cache-misses".into()], of_stacks });
+    let (rules, mut booked) = (Rules::builtin().unwrap(), Booked::default());
+    let mut classifier = Classifier::new(&rules);
+    let names = ["instructions".to_owned(), "cache-misses".to_owned()];
+    for pass in &sound().time {
+        for stack in &pass.profile.stacks {
+            let layer = classifier.classify(&frames(&pass.profile, stack), stack.user).layer;
+            let cycles = stack.count * PERIOD;
+            booked.add(layer, cycles as f64, &names, &[cycles * if stack.user { 3 } else { 1 }, 7]);
+        }
     }
-    let counters = receipt(&passes).counters;
+    let counters = booked.finish();
     assert!((counters[&Layer::User].ipc.unwrap() - 3.0).abs() < 1e-9 && (counters[&Layer::Ip].ipc.unwrap() - 1.0).abs() < 1e-9);
     assert_eq!(counters[&Layer::User].counted["cache-misses"], 63.0);
-    passes.time[2].counters = None;
-    assert!(receipt(&passes).counters.is_empty());
 }
 
 #[test]
@@ -244,11 +245,6 @@ fn any_profile() -> impl Strategy<Value = Profile> {
         .prop_map(|stacks| profile(&stacks.iter().map(|(chain, count)| (chain.as_str(), *count)).collect::<Vec<_>>()))
 }
 
-/// The content of a profile, whatever the order of its tables.
-fn said(profile: &Profile) -> String {
-    folded(profile)
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -259,7 +255,7 @@ proptest! {
             pass.on_cpu = (on * (profile.samples().max(1) * PERIOD) as f64) as u64;
             pass.profile = profile;
         }
-        let Ok(receipt) = Receipt::from_passes(&made, &Rules::builtin().unwrap()) else {
+        let Ok(receipt) = made::receipt(&made, &Rules::builtin().unwrap()) else {
             prop_assert_eq!(made.time.iter().map(|pass| pass.profile.samples()).sum::<u64>(), 0);
             return Ok(());
         };
@@ -273,23 +269,5 @@ proptest! {
         for row in &receipt.rows.layers {
             prop_assert_eq!(layers[&row.key], row.samples);
         }
-    }
-
-    #[test]
-    fn merging_does_not_mind_order(a in any_profile(), b in any_profile(), c in any_profile()) {
-        let two = |a: &Profile, b: &Profile| merge(a, b).unwrap();
-        prop_assert_eq!(two(&two(&a, &b), &c), two(&a, &two(&b, &c)));
-        prop_assert_eq!(two(&a, &b), two(&b, &a));
-        prop_assert_eq!(two(&a, &b).samples(), a.samples() + b.samples());
-        let nothing = profile(&[]);
-        prop_assert_eq!(said(&two(&a, &nothing)), said(&a));
-    }
-
-    #[test]
-    fn profiles_sampled_differently_do_not_merge(a in any_profile(), more in Just(1_u64)) {
-        let mut b = a.clone();
-        b.period += more;
-        let error = merge(&a, &b).unwrap_err().to_string();
-        prop_assert!(error.contains("cannot be added up"));
     }
 }

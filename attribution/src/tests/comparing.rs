@@ -1,11 +1,11 @@
 //! Two receipts compared with each other.
 
-use super::made::{COSTS, Cell, Cost, passes};
+use super::made::{self, COSTS, Cell, Cost, passes};
 use crate::{Category, Layer, Receipt, Rules, Verdict, compare, total_variation};
 use stats::noise::generator;
 
 fn receipt(costs: &[Cost], spread: f64, rules: &Rules, random: &mut rand_chacha::ChaCha8Rng) -> Receipt {
-    Receipt::from_passes(&passes(Cell { spread, ..Cell::default() }, costs, random), rules).unwrap()
+    made::receipt(&passes(Cell { spread, ..Cell::default() }, costs, random), rules).unwrap()
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What depends on the message size is marked, and little else.
 
-use super::made::{COSTS, Cell, Cost, passes};
+use super::made::{self, COSTS, Cell, Cost, passes};
 use crate::growth::settle;
 use crate::{FunctionTable, Growth, Receipt, Rules, Shape, Trials, growth};
 use rand::RngExt;
@@ -21,7 +21,7 @@ fn poisson(mean: f64, random: &mut ChaCha8Rng) -> f64 {
 }
 
 /// Made-up trials of a row with `mean` ns at every size, of which a sample is
-/// worth from 0.05 to 0.5 ns, and trials differ by `spread` beside that.
+/// worth from 0.05 to 0.5 ns, and trials differ by `spread` next to that.
 fn trials(mean: f64, trend: f64, spread: f64, blocks: usize, random: &mut ChaCha8Rng) -> Vec<Trials> {
     let sizes = [1.0, 112.0, 1024.0, 1460.0, 2032.0, 8192.0, 16384.0];
     let each: Vec<f64> = (0..sizes.len()).map(|place| 0.05 * 10_f64.powf(place as f64 / 6.0)).collect();
@@ -121,7 +121,7 @@ fn receipts() -> Vec<Receipt> {
         if size == 1024 {
             passes.counts.clear();
         }
-        Receipt::from_passes(&passes, &rules).unwrap()
+        made::receipt(&passes, &rules).unwrap()
     };
     [16_384, 1, 1024, 4096].map(receipt).into_iter().collect()
 }

@@ -3,7 +3,7 @@
 //! `reference/labels/<kernel>.tsv`: lines with `#` are remarks, then the columns
 //! `symbol`, `caller`, `weight`, `layer`, `category`, `note`. `caller` is the
 //! chain that was labelled, the function's caller first, parted by `<`. A layer
-//! `-` could not be given and is not held against the rules.
+//! `-` could not be given and is not compared with the rules.
 //!
 //! A remark `# Training: ...` says that the list was looked at when rules or
 //! conventions were settled; `# Seed: ...` that its symbols are those that

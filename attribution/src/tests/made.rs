@@ -1,11 +1,13 @@
 //! Made-up passes whose truth is known.
 
-use model::profile::{CallCounts, CountTier, Waits};
+use model::profile::{CallCounts, CountTier, Profile, Stack, Waits};
 use model::{Bytes, Nanos, Role};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-use crate::{CleanPass, CountPass, Passes, TimePass, WaitPass};
+use std::collections::BTreeMap;
+
+use crate::{Classifier, CleanPass, CountPass, Passes, Receipt, ReceiptError, Rules, Symbol, Tally, TimePass, WaitPass};
 use stats::noise::normal;
 
 pub use super::profiles::{COSTS, Cost, PERIOD, profile};
@@ -60,7 +62,7 @@ pub fn passes(cell: Cell, costs: &[Cost], random: &mut ChaCha8Rng) -> Passes {
         let mut drawn = |ns: f64| (ns / sum * on_cpu / PERIOD as f64 + random.random::<f64>()).floor() as u64;
         let counts: Vec<(&str, u64)> = counts.iter().map(|(chain, ns)| (*chain, drawn(*ns))).collect();
         let cpu = Nanos::new(on_cpu as u64);
-        made.time.push(TimePass { block, profile: profile(&counts), counters: None, on_cpu: cpu.get(), calibrated: false, cpu, messages });
+        made.time.push(TimePass { block, profile: profile(&counts), on_cpu: cpu.get(), calibrated: false, cpu, messages });
         let waits =
             Waits { runnable: nanos(cell.waits[0]), blocked: nanos(cell.waits[1]), switches: 10, switching: Some(Nanos::new(20_000)) };
         let wall = nanos(whole + cell.waits[0] + cell.waits[1]);
@@ -71,4 +73,24 @@ pub fn passes(cell: Cell, costs: &[Cost], random: &mut ChaCha8Rng) -> Passes {
         made.counts.push(CountPass { counts, messages: messages.floor() });
     }
     made
+}
+
+/// The functions of a chain, the innermost first.
+pub fn frames<'a>(profile: &'a Profile, stack: &Stack) -> Vec<&'a str> {
+    stack.frames.iter().map(|place| profile.symbols[*place as usize].as_str()).collect()
+}
+
+/// The receipt of passes whose samples are counted here.
+pub fn receipt(passes: &Passes, rules: &Rules) -> Result<Receipt, ReceiptError> {
+    let mut classifier = Classifier::new(rules);
+    let mut tally = |pass: &TimePass| {
+        let mut tally = Tally::default();
+        for stack in &pass.profile.stacks {
+            let frames = frames(&pass.profile, stack);
+            tally.add(&Symbol::parse(frames[0]).listed(), &classifier.classify(&frames, stack.user), stack.count, stack.user);
+        }
+        tally
+    };
+    let tallies: Vec<Tally> = passes.time.iter().map(&mut tally).collect();
+    Receipt::from_tallies(passes, &tallies, BTreeMap::new(), rules)
 }

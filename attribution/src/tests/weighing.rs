@@ -1,6 +1,6 @@
 //! Workloads: their files, and receipts weighted by them.
 
-use super::made::{COSTS, Cell, Cost, passes};
+use super::made::{self, COSTS, Cell, Cost, passes};
 use crate::{Category, Receipt, Rules, SizeDistribution, WorkloadError, weigh};
 use proptest::prelude::{ProptestConfig, prop, prop_assert, proptest};
 use stats::noise::generator;
@@ -20,7 +20,7 @@ fn receipts(sizes: &[u64]) -> Vec<Receipt> {
     let receipt = |size: &u64| {
         let mut costs: Vec<Cost> = COSTS.to_vec();
         costs[0].ns = 50.0 + *size as f64 / 16.0;
-        Receipt::from_passes(&passes(Cell { size: *size, ..Cell::default() }, &costs, &mut random), &rules).unwrap()
+        made::receipt(&passes(Cell { size: *size, ..Cell::default() }, &costs, &mut random), &rules).unwrap()
     };
     sizes.iter().map(receipt).collect()
 }

@@ -175,7 +175,7 @@ impl Setting {
         }
     }
 
-    /// Whether it changes the link's devices or the kernel of the hosts.
+    /// Returns whether it changes the link's devices or the kernel of the hosts.
     pub const fn changes_host(&self) -> bool {
         match self {
             Self::Factor { level, .. } => level.factor().offload().is_some(),

@@ -26,10 +26,10 @@ pub struct Flag {
     pub value_name: &'static str,
     /// Sentence for the help, without a full stop.
     pub help: &'static str,
-    /// Whether a value may begin with a hyphen: a negative number is then refused
+    /// True where a value may begin with a hyphen: a negative number is then refused
     /// as a number and not as an unknown flag.
     pub is_number: bool,
-    /// Whether the flag without a value means `true`.
+    /// True where the flag without a value means `true`.
     pub is_switch: bool,
 }
 
@@ -123,7 +123,7 @@ macro_rules! factors {
                 match self { $(Self::$name => $flag,)+ }
             }
 
-            /// Whether it says which cell a cell is: an arm cannot set it.
+            /// Returns whether it says which cell a cell is: an arm cannot set it.
             pub const fn is_identity(self) -> bool {
                 match self { $(Self::$name => false $(|| $identity)?,)+ }
             }
@@ -249,13 +249,13 @@ factors! {
         place: field(work, Nanos::new(0)),
         words: |cell| (cell.work.get() > 0).then(|| format!("{} of work", cell.work)),
     }
-    /// Whether both ends send, `true` or `false`.
+    /// True where both ends send, `true` or `false`.
     Bidirectional: bool = "bidirectional" {
         flag: Some(Flag::switch("Both ends of a stream send; without a value: true").long("bidir")),
         place: field(bidirectional, false),
         words: |cell| cell.bidirectional.then(|| "both ways".to_owned()),
     }
-    /// Whether datagrams carry their number and time, `true` or `false`.
+    /// True where datagrams carry their number and time, `true` or `false`.
     Stamp: bool = "stamp" {
         flag: Some(Flag::switch("Datagrams bear their number and time, for loss, order, jitter and one-way times; without a value: true")),
         place: field(stamp, false),
@@ -372,7 +372,7 @@ impl Level {
         }
     }
 
-    /// Whether it follows from other levels where it is not given.
+    /// Returns whether it follows from other levels where it is not given.
     pub const fn is_derived(&self) -> bool {
         matches!(self, Self::ReadSize(_) | Self::Batch(_))
     }

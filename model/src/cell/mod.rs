@@ -70,10 +70,10 @@ pub struct Cell {
     /// would; 0: none.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub work: Nanos,
-    /// Whether the receiver sends as well, as many flows as the sender.
+    /// True where the receiver sends as well, as many flows as the sender.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub bidirectional: bool,
-    /// Whether each datagram bears its number and the time it was sent.
+    /// True where each datagram bears its number and the time it was sent.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub stamp: bool,
     /// Features of the link's devices at both ends; those that are not named are
@@ -242,25 +242,14 @@ impl Series {
         self.cell.rate
     }
 
-    /// Whether both ends send.
+    /// Returns whether both ends send.
     pub const fn bidirectional(&self) -> bool {
         self.cell.bidirectional
     }
 
-    /// Whether TCP_NODELAY is set.
+    /// Returns whether TCP_NODELAY is set.
     pub const fn nodelay(&self) -> bool {
         self.cell.nodelay
-    }
-
-    /// The same cells under other conditions.
-    #[must_use]
-    pub fn under(&self, conditions: Conditions) -> Self {
-        Self { cell: Cell { conditions, ..self.cell.clone() }, ..*self }
-    }
-
-    /// The conditions that its cells are run under.
-    pub const fn conditions(&self) -> &Conditions {
-        &self.cell.conditions
     }
 
     /// Settings beyond test and size that differ from the usual, for a label.

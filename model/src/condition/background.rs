@@ -51,7 +51,7 @@ pub enum BackgroundRequest {
     },
 }
 
-/// Traffic beside a trial.
+/// Traffic next to a trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
     /// Address of its sink.
@@ -102,7 +102,7 @@ pub struct LoadUsage {
     /// Jobs whose first choice this host lacks, with what was run instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replaced: Vec<Replaced>,
-    /// Why the units were not in a pid namespace of their own, if so.
+    /// Reason why the units were not in a pid namespace of their own, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_caged: Option<String>,
 }

@@ -29,7 +29,7 @@ impl LinkLoad {
     /// An idle link.
     pub const NONE: Self = Self { pairs: 0, rate: None };
 
-    /// Whether the link is otherwise idle.
+    /// Returns whether the link is otherwise idle.
     pub const fn is_none(&self) -> bool {
         self.pairs == 0
     }

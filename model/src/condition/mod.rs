@@ -18,7 +18,7 @@ pub use priority::{Priority, PriorityError};
 
 /// The most units of load that one end has.
 pub const MOST_UNITS: u32 = 64;
-/// The most bulk flows beside a trial.
+/// The most bulk flows next to a trial.
 pub const MOST_BULK: u32 = 64;
 
 choice! {
@@ -52,7 +52,7 @@ pub struct Conditions {
     /// Other hosts that use the same link.
     #[serde(skip_serializing_if = "LinkLoad::is_none")]
     pub link_load: LinkLoad,
-    /// Bulk TCP flows from the sender's host to the receiver's beside the trial,
+    /// Bulk TCP flows from the sender's host to the receiver's next to the trial,
     /// 0 to [`MOST_BULK`].
     #[serde(skip_serializing_if = "crate::is_default")]
     pub bulk: u32,
@@ -81,7 +81,7 @@ impl Conditions {
         placement: Placement::Usual,
     };
 
-    /// Whether nothing is unusual.
+    /// Returns whether nothing is unusual.
     pub fn is_usual(&self) -> bool {
         *self == Self::USUAL
     }

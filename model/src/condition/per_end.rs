@@ -38,7 +38,7 @@ impl<T: EndLevel> PerEnd<T> {
         }
     }
 
-    /// Whether both ends are as usual.
+    /// Returns whether both ends are as usual.
     pub fn is_usual(&self) -> bool {
         *self == Self::default()
     }

@@ -60,18 +60,18 @@ impl LinkKind {
         }
     }
 
-    /// Whether it can be made only between hosts of nettoll's own.
+    /// Returns whether it can be made only between hosts of nettoll's own.
     pub const fn is_made(&self) -> bool {
         !matches!(self, Self::Loopback | Self::Network)
     }
 
-    /// Whether every packet on it must be one frame, so that each is charged
+    /// Returns whether every packet on it must be one frame, so that each is charged
     /// its preamble, gap and least size.
     pub const fn is_charged(&self) -> bool {
         matches!(self, Self::Ethernet(_) | Self::SharedWire(_) | Self::Switch(Some(_)) | Self::Relay(_))
     }
 
-    /// Whether it joins more hosts than two.
+    /// Returns whether it joins more hosts than two.
     pub const fn has_room(&self) -> bool {
         matches!(self, Self::SharedWire(_) | Self::Switch(_))
     }

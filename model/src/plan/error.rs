@@ -42,7 +42,7 @@ pub enum PlanError {
     Change {
         /// The settings, and who asks for them.
         what: String,
-        /// Why not, and what to do.
+        /// Reason and remedy.
         reason: String,
     },
     /// Nothing to measure.

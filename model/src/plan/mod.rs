@@ -66,8 +66,8 @@ pub struct Plan {
     pub name: String,
     /// One line for a person.
     pub title: String,
-    /// The published study that it repeats, by name: what was published is laid
-    /// beside what was measured. Letters, digits, `-` and `_`.
+    /// The published study that it repeats, by name: published figures stand
+    /// next to what was measured. Letters, digits, `-` and `_`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
     /// Description of what the study varies, measures and shows: a few sentences for someone who
@@ -111,7 +111,7 @@ pub struct Plan {
     /// Empty: nothing is compared. Otherwise at least two.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arms: Vec<Arm>,
-    /// Whether settings outside the hosts that nettoll makes may be changed.
+    /// True where settings outside the hosts that nettoll makes may be changed.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub host_wide: bool,
     /// Cells, in the order in which reports show them.
@@ -125,7 +125,7 @@ impl Plan {
         Shape { cells: self.cells.len(), arms: self.arms.len().max(1), passes, most: self.blocks.most, roles: self.roles }
     }
 
-    /// What the trials of a cell run in an arm: its settings stand over the
+    /// The cell that the trials of a cell run in an arm: its settings stand over the
     /// cell. The cell itself where the plan has no such arm.
     ///
     /// # Errors
@@ -134,11 +134,15 @@ impl Plan {
         self.arms.get(arm).map_or_else(|| Ok(cell.clone()), |arm| arm.apply(cell))
     }
 
+    /// Every cell in every arm, as its trials run it.
+    fn in_arms(&self) -> impl Iterator<Item = Cell> {
+        let arms = 0..self.arms.len().max(1);
+        self.cells.iter().flat_map(move |cell| arms.clone().filter_map(move |arm| self.cell_in(cell, arm).ok()))
+    }
+
     /// Every cell as some trial runs it, each once.
     pub fn cells_run(&self) -> BTreeSet<Cell> {
-        let arms = 0..self.arms.len().max(1);
-        let cell_in = |cell, arm| self.cell_in(cell, arm).ok();
-        self.cells.iter().flat_map(|cell| arms.clone().filter_map(move |arm| cell_in(cell, arm))).collect()
+        self.in_arms().collect()
     }
 
     /// Returns the link that the trials of a cell as run cross: its own with
@@ -150,10 +154,8 @@ impl Plan {
     /// The links that trials cross: the plan's own first where one does, the
     /// others in the order of the cells. At least one.
     pub fn links(&self) -> Vec<Link> {
-        let arms = 0..self.arms.len().max(1);
-        let in_arms = self.cells.iter().flat_map(|cell| arms.clone().filter_map(move |arm| self.cell_in(cell, arm).ok()));
         let mut links: Vec<Link> = Vec::new();
-        for link in in_arms.map(|cell| self.link_of(&cell)) {
+        for link in self.in_arms().map(|cell| self.link_of(&cell)) {
             if !links.contains(&link) {
                 links.push(link);
             }
@@ -170,8 +172,7 @@ impl Plan {
 
     /// Time of all trials beyond their measured time and warm-up, for estimates.
     pub fn overheads(&self) -> Nanos {
-        let cells = self.cells.iter().flat_map(|cell| (0..self.arms.len().max(1)).filter_map(|arm| self.cell_in(cell, arm).ok()));
-        let loaded = cells.filter(|cell| !cell.conditions.load.is_usual()).count() as u64;
+        let loaded = self.in_arms().filter(|cell| !cell.conditions.load.is_usual()).count() as u64;
         let trials = (self.shape().passes.len() as u64).saturating_mul(self.blocks.most.into());
         let more = LOAD_OVERHEAD.get().saturating_mul(loaded).saturating_mul(trials);
         Nanos::new(TRIAL_OVERHEAD.get().saturating_mul(self.trials()).saturating_add(more))

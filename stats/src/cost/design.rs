@@ -31,7 +31,7 @@ impl Point {
 }
 
 /// A term whose counts are a line in those of the others up to this multiple
-/// correlation or more is not fitted beside them.
+/// correlation or more is not fitted next to them.
 pub const MOST_CORRELATION: f64 = 0.95;
 
 /// The terms that every model has.

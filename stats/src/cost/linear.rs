@@ -8,7 +8,7 @@
 /// Gram-Schmidt orthogonalization"); columns are judged against their own
 /// length, so their units do not matter.
 pub fn solve(rows: &[Vec<f64>], y: &[f64], weights: &[f64]) -> Option<Vec<f64>> {
-    /// A column with less than this share left beside the others is one of them.
+    /// A column with less than this share left next to the others is one of them.
     const SAME: f64 = 1e-7;
     let width = rows.first()?.len();
     if rows.len() < width {

@@ -4,10 +4,10 @@ use crate::cost::Term;
 use crate::cost::design::{LINE, Point, enough, identifiable};
 use crate::cost::robust;
 
-/// A piece beside a breakpoint at a known threshold has at least so many sizes.
+/// A piece next to a breakpoint at a known threshold has at least so many sizes.
 pub const LEAST_IN_PIECE: usize = 3;
 
-/// A piece beside any other breakpoint has so many: where to cut was searched
+/// A piece next to any other breakpoint has so many: where to cut was searched
 /// for, and three sizes by chance on a line of their own are common.
 const LEAST_BESIDE_UNKNOWN: usize = 4;
 
@@ -83,7 +83,7 @@ fn residual(point: &Point, terms: &[Term], coefficients: &[f64]) -> Option<f64> 
 /// log ratios of measured to fitted times, over `noise` squared, plus ln(sizes)
 /// for each coefficient. The variance is known because every size was measured
 /// many times (pure error: Draper and Smith, "Applied Regression Analysis", 2.1)
-/// and lack of fit is held against the simplest line ([`noise`]). What was
+/// and lack of fit is compared with the simplest line ([`noise`]). What was
 /// searched for pays for the search: a breakpoint counts as three coefficients
 /// on top of its piece's own (Zhang and Siegmund 2007; Hall, Osborn and Sakkas
 /// 2013), an optional term as three in all.

@@ -10,7 +10,7 @@ use stats::median::median;
 pub(super) type Seen<'a> = (usize, &'a TrialSample);
 
 /// One size: `end` is 0 of a sender's buffer and 1 of a receiver's.
-pub(super) fn of(asked: Option<Bytes>, trials: &[Seen], end: usize) -> BufferLevel {
+pub(super) fn level(asked: Option<Bytes>, trials: &[Seen], end: usize) -> BufferLevel {
     let most = |of: fn(&TrialSample) -> [Option<i64>; 2]| trials.iter().filter_map(|(_, trial)| of(trial)[end]).max();
     let windows: Vec<f64> = trials.iter().filter_map(|(_, trial)| trial.window.filter(|_| end == 1)).map(f64::from).collect();
     // With a small buffer at the other end only that one would be seen.

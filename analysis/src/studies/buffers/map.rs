@@ -21,7 +21,7 @@ use stats::median::median;
 const LEAST: usize = 6;
 
 /// The map of some cells; `None` where few of them give a buffer.
-pub(super) fn of(rest: &Cell, link: LinkKind, cells: BTreeMap<Cell, Vec<TrialSample>>, context: &Context) -> Option<BufferMap> {
+pub(super) fn map(rest: &Cell, link: LinkKind, cells: BTreeMap<Cell, Vec<TrialSample>>, context: &Context) -> Option<BufferMap> {
     let autotuned = cells.get(rest).cloned();
     let given: Vec<(&Cell, &Vec<TrialSample>)> = cells.iter().filter(|(cell, _)| *cell != rest).collect();
     if given.len() < LEAST {
@@ -43,7 +43,7 @@ pub(super) fn of(rest: &Cell, link: LinkKind, cells: BTreeMap<Cell, Vec<TrialSam
         let one = |(own, asked): (usize, &Option<Bytes>)| {
             let with = trials.iter().filter(|(places, _)| places[end] == own);
             let seen: Vec<Seen> = with.flat_map(|(places, trials)| trials.iter().map(|trial| (places[1 - end], trial))).collect();
-            level::of(*asked, &seen, end)
+            level::level(*asked, &seen, end)
         };
         axes[end].iter().enumerate().map(one).collect::<Vec<_>>()
     };
@@ -99,7 +99,7 @@ fn one(
 ) -> Option<BufferCell> {
     let of = |value: fn(&TrialSample) -> Option<f64>| median(&trials.iter().filter_map(value).collect::<Vec<f64>>());
     let limit_share = of(|trial| trial.limit_share);
-    let predicted: Vec<(f64, f64)> = trials.iter().filter_map(|trial| Some((predictor.of(trial, message)?, trial.goodput))).collect();
+    let predicted: Vec<(f64, f64)> = trials.iter().filter_map(|trial| Some((predictor.predict(trial, message)?, trial.goodput))).collect();
     let ratios: Vec<f64> = predicted.iter().map(|(model, measured)| measured / model).collect();
     Some(BufferCell {
         sender: places[0],
@@ -156,7 +156,7 @@ fn notches(cells: &[BufferCell], trials: &[([usize; 2], &Vec<TrialSample>)], dia
     (found.into_iter().map(notch).collect(), tested)
 }
 
-/// What the kernel does by itself, and the buffer to use over it.
+/// The kernel's own buffers, and the buffer to use over them.
 fn beside(trials: &[TrialSample], to_use: Option<&[TrialSample]>, context: &Context) -> Option<Autotuned> {
     let goodputs: Vec<f64> = trials.iter().map(|trial| trial.goodput).collect();
     let of_block = |block: u32| trials.iter().find(|trial| trial.block == block).map(|trial| trial.goodput);

@@ -17,19 +17,18 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use model::plan::{LinkKind, Plan};
+use model::plan::{Factor, LinkKind, Plan};
 use model::{Cell, Protocol};
 
 use super::{Context, Study};
+use crate::grouping::but_for;
 use crate::table::Trial;
 use sample::TrialSample;
 
 pub use result::*;
 
-/// A cell without its buffers: what a map is of.
-fn rest(cell: &Cell) -> Cell {
-    Cell { sndbuf: None, rcvbuf: None, ..cell.clone() }
-}
+/// The factors that the cells of a map differ in.
+const BUFFERS: [Factor; 2] = [Factor::Sndbuf, Factor::Rcvbuf];
 
 /// The study of a plan that varies the buffers of TCP streams.
 #[derive(Debug)]
@@ -53,19 +52,19 @@ impl Study for Buffers {
             return;
         }
         if let Some(sample) = TrialSample::from_trial(trial) {
-            self.trials.entry(rest(cell)).or_default().entry(cell.clone()).or_default().push(sample);
+            self.trials.entry(but_for(cell, &BUFFERS)).or_default().entry(cell.clone()).or_default().push(sample);
         }
     }
 
     /// A map for each kind of cell that varies a buffer.
     fn finish(self, context: &Context) -> Option<Vec<BufferMap>> {
         let link = |rest: &Cell| rest.conditions.link.unwrap_or(self.link);
-        let maps = self.trials.into_iter().filter_map(|(rest, cells)| map::of(&rest, link(&rest), cells, &context.cost()));
+        let maps = self.trials.into_iter().filter_map(|(rest, cells)| map::map(&rest, link(&rest), cells, &context.cost()));
         Some(maps.collect()).filter(|maps: &Vec<BufferMap>| !maps.is_empty())
     }
 }
 
-/// Whether a cell gives a buffer.
+/// Returns whether a cell gives a buffer.
 fn is_of_map(cell: &Cell) -> bool {
     cell.protocol() == Protocol::Tcp && cell.test.is_stream() && (cell.sndbuf.is_some() || cell.rcvbuf.is_some())
 }

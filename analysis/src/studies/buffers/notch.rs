@@ -55,7 +55,7 @@ pub(super) fn find(values: &[Vec<f64>], class: &[usize], triples: &[Triple], see
     (found.map(|((place, depth, _), p)| (*place, *depth, p)).collect(), tested.len())
 }
 
-/// What chance does to the difference of two cells' medians, by class.
+/// Differences of two cells' medians by chance, by class.
 struct Nulls {
     /// Ratios of trials to their cell's median, as logarithms, by class.
     pools: Vec<Vec<f64>>,

@@ -1,4 +1,4 @@
-//! What the model of a transfer makes of a trial: the same wire and hosts, the
+//! Prediction of a trial by the model of a transfer: the same wire and hosts, the
 //! buffers as the kernel has them, the acknowledgements as they were counted.
 
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ impl Predictor {
 
     /// Payload bits a second of a trial whose messages have so many bytes; `None`
     /// where the trial does not tell enough.
-    pub fn of(&mut self, trial: &TrialSample, message: u32) -> Option<f64> {
+    pub fn predict(&mut self, trial: &TrialSample, message: u32) -> Option<f64> {
         let (segment, window) = (trial.segment?.min(message), trial.window?);
         // An endless sender's buffer never is what limits.
         let sndbuf = trial.set[0].and_then(|set| u32::try_from(set).ok()).unwrap_or(u32::MAX / 4);

@@ -1,10 +1,12 @@
-//! What a study of socket buffers shows: goodput over the sender's buffer and the
+//! Result of a study of socket buffers: goodput over the sender's buffer and the
 //! receiver's.
 
 use model::plan::LinkKind;
 use model::{Bytes, Cell};
 use serde::Serialize;
 
+use super::BUFFERS;
+use crate::grouping::but_for;
 use stats::estimate::Estimate;
 
 /// Goodput over two buffers, everything else being equal.
@@ -28,15 +30,15 @@ pub struct BufferMap {
     /// Places in `cells`: both buffers alike, rising. Where one has fewer levels,
     /// the cells along the other with the largest of that one.
     pub diagonal: Vec<usize>,
-    /// Where the diagonal flattens; `None` where it has fewer than three cells.
+    /// Place where the diagonal flattens; `None` where it has fewer than three cells.
     pub knee: Option<BufferKnee>,
     /// Cells that are significantly slower than both neighbours, and by how much.
     pub notches: Vec<Notch>,
-    /// How many cells were held against both neighbours.
+    /// Number of cells that were compared with both neighbours.
     pub tested: usize,
     /// The cell whose buffers the kernel sizes by itself, if it was measured.
     pub autotuned: Option<Autotuned>,
-    /// What a trial took beyond its transfer, in ns.
+    /// Time of a trial beyond its transfer, in ns.
     pub beyond_ns: Option<Estimate>,
 }
 
@@ -46,8 +48,7 @@ impl BufferMap {
     pub fn place_of(&self, cell: &Cell) -> Option<usize> {
         let level = |levels: &[BufferLevel], asked| levels.iter().position(|level| level.asked == asked);
         let (sender, receiver) = (level(&self.senders, cell.sndbuf)?, level(&self.receivers, cell.rcvbuf)?);
-        let rest = Cell { sndbuf: None, rcvbuf: None, ..cell.clone() };
-        if rest != self.rest {
+        if but_for(cell, &BUFFERS) != self.rest {
             return None;
         }
         self.cells.iter().position(|known| (known.sender, known.receiver) == (sender, receiver))
@@ -57,20 +58,20 @@ impl BufferMap {
 /// One size of a buffer, as it was asked for and what became of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BufferLevel {
-    /// What the plan asks for; `None` leaves it to the kernel.
+    /// The size that the plan asks for; `None` leaves it to the kernel.
     pub asked: Option<Bytes>,
-    /// What `getsockopt` told right after it was set; the largest of all trials.
+    /// Answer of `getsockopt` right after it was set; the largest of all trials.
     pub set: Option<i64>,
-    /// What it told at the end; the largest of all trials.
+    /// Its answer at the end; the largest of all trials.
     pub got: Option<i64>,
-    /// Of a receiver the window offered last, in bytes: the median over trials.
+    /// Window that a receiver offered last, in bytes: the median over trials.
     pub window: Option<f64>,
     /// Segments under way: the most that was seen in each trial, the median over
     /// the trials in which the other buffer was at its largest.
     pub in_flight: Option<f64>,
     /// The most that was ever seen with it.
     pub most_in_flight: Option<u32>,
-    /// How often was looked.
+    /// Number of samples.
     pub looks: u64,
 }
 
@@ -94,7 +95,7 @@ pub struct BufferCell {
     pub segments_per_ack: Option<f64>,
     /// Segments that were sent again, in all trials.
     pub resent: u64,
-    /// What the model of a transfer makes of it; of relays alone.
+    /// Prediction by the model of a transfer; of relays alone.
     pub predicted: Option<Prediction>,
 }
 
@@ -107,12 +108,12 @@ pub struct Prediction {
     pub ratio: Estimate,
 }
 
-/// Where more buffer stops to help. Places are those in [`BufferMap::diagonal`].
+/// Place where more buffer stops to help. Places are those in [`BufferMap::diagonal`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct BufferKnee {
     /// The median of the largest buffers' medians, bits a second.
     pub plateau_bit_per_s: f64,
-    /// How many cells the plateau is of, the largest.
+    /// Number of cells that the plateau is of, the largest.
     pub plateau_cells: usize,
     /// The knee: the smallest buffer whose interval reaches 95 % of the plateau.
     pub at: usize,
@@ -142,19 +143,19 @@ pub struct Notch {
     pub cell: usize,
     /// On which line.
     pub line: Line,
-    /// How much lower than the slower neighbour, as a share of that.
+    /// Distance below the slower neighbour, as a share of that.
     pub depth: f64,
     /// Probability of one so deep by chance, corrected for all that were tested.
     pub p: f64,
 }
 
-/// What the kernel does by itself.
+/// The cell whose buffers the kernel sizes by itself.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Autotuned {
     /// Payload bits a second.
     pub goodput_bit_per_s: Estimate,
     /// The buffer to use over it, paired by block; `None` without a knee.
     pub buffer_over_it: Option<Estimate>,
-    /// What the kernel's own buffers had become by the end: sender's and receiver's.
+    /// The kernel's own buffers at the end: sender's and receiver's.
     pub got: [Option<i64>; 2],
 }

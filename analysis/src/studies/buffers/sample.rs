@@ -12,7 +12,7 @@ pub(super) struct TrialSample {
     /// Payload bits a second.
     pub goodput: f64,
     pub limit_share: Option<f64>,
-    /// What a trial took beyond its transfer, in ns.
+    /// Time of a trial beyond its transfer, in ns.
     pub beyond: f64,
     /// `SO_SNDBUF` of the sender and `SO_RCVBUF` of the receiver: as set, and at
     /// the end.
@@ -61,7 +61,8 @@ fn option(end: &EndReport, name: &str) -> Option<[i64; 2]> {
     }
 }
 
-/// Of the measured part, as both ends' TCP counted it: the receiver of a stream
+/// Segments for each acknowledgement of the measured part, as both ends' TCP counted
+/// them: the receiver of a stream
 /// sends nothing but acknowledgements.
 fn per_acknowledgement(sender: &EndReport, receiver: &EndReport) -> Option<f64> {
     let since = |end: &EndReport, count: fn(TcpInfo) -> u32| {

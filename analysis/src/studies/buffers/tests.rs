@@ -17,7 +17,7 @@ const BLOCKS: u32 = 4;
 
 fn context<'a>(seed: u64, batches: &'a Batches, paths: &'a Paths) -> Context<'a> {
     let blocks = Blocks { least: BLOCKS, most: BLOCKS, interval: 0.05, confidence: 0.85 };
-    Context { claim: Claim::of(&blocks), batches, seed, paths }
+    Context { claim: Claim::new(&blocks), batches, seed, paths }
 }
 
 fn kept(block: u32, goodput: f64, in_flight: u32) -> TrialSample {
@@ -56,7 +56,7 @@ fn made_up(side: u32, noise: f64, seed: u64, link: &str, truth: impl Fn(u32, u32
     let own = cell(Test::TcpStream, 1_460);
     cells.insert(own.clone(), (0..BLOCKS).map(|block| kept(block, 90e6, 40)).collect());
     let path = Path { mtu: Some(1_500), ..Path::default() };
-    map::of(&own, link.parse().unwrap(), cells, &context(seed, &Batches::of(0..BLOCKS), &Paths::from(path))).unwrap()
+    map::map(&own, link.parse().unwrap(), cells, &context(seed, &Batches::from_blocks(0..BLOCKS), &Paths::from(path))).unwrap()
 }
 
 /// It rises by 10 Mbit/s a packet to 80.

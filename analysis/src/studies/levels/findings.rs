@@ -11,7 +11,7 @@ pub const FAR: f64 = 2.0;
 
 /// Those of one series, one for each level and figure. What has no interval is
 /// none, nor is one whose interval holds 1: that may be no difference at all.
-pub fn of(factor: Factor, series: &SeriesLevels) -> Vec<LevelFinding> {
+pub fn findings(factor: Factor, series: &SeriesLevels) -> Vec<LevelFinding> {
     let compared = |level: &Level, compared: Compared| -> Option<LevelFinding> {
         let figure = level.figures.get(&compared)?;
         let sizes = series.sizes.iter().zip(&figure.by_size).filter_map(|(size, figure)| Some((*size, figure.against_base?)));
@@ -45,7 +45,7 @@ pub fn of(factor: Factor, series: &SeriesLevels) -> Vec<LevelFinding> {
     series.levels.iter().skip(1).flat_map(compared_by).collect()
 }
 
-/// Whether a ratio is beyond a factor of two: its whole interval, or its
+/// Returns whether a ratio is beyond a factor of two: its whole interval, or its
 /// estimate alone with an interval that leaves 1 out.
 fn is_far(ratio: &Estimate, wholly: bool) -> bool {
     let Some(ends) = ratio.interval else { return false };
@@ -59,7 +59,7 @@ fn distance(ratio: &Estimate) -> f64 {
     ratio.value.ln().abs()
 }
 
-/// What is shown first, then the farthest.
+/// Sorts what is shown first, then the farthest.
 pub fn sort(findings: &mut [LevelFinding]) {
     findings.sort_by(|a, b| b.shown.cmp(&a.shown).then(distance(&b.ratio).total_cmp(&distance(&a.ratio))));
 }

@@ -1,9 +1,9 @@
-//! Levels of a condition, laid side by side: load, other traffic, links,
+//! Levels of a condition, compared with its base: load, other traffic, links,
 //! priorities, placement.
 //!
 //! ```text
-//! trial table -> a value of each figure a block; trials -> what the condition took
-//!        -> axis: which cells are equal but for one condition -> Series -> SeriesLevels
+//! trial table -> a value of each figure a block; trials -> usage of the condition
+//!        -> axis: which cells are equal but for one condition -> LevelSeries -> SeriesLevels
 //!        -> findings: what is beyond a factor of two
 //! ```
 //!
@@ -15,7 +15,7 @@ mod axis;
 mod findings;
 mod result;
 mod series;
-mod taken;
+mod usage;
 
 #[cfg(test)]
 mod tests;
@@ -29,18 +29,18 @@ use model::{Bytes, Cell, Plan};
 use super::{Context, Study};
 use crate::claim::Claim;
 use crate::figures::Figures;
-use crate::grouping::group_by;
+use crate::grouping::{but_for, group_by};
 use crate::metric::Metric;
 use crate::table::{CellTrials, Trial, TrialTable};
-use series::{AtLevel, CellAtLevel, Series};
+use series::{AtLevel, CellAtLevel, LevelSeries};
 
 pub use result::*;
 
-/// What the conditions of one cell took, beyond its rows in the trial table.
+/// Usage of the conditions of one cell, beyond its rows in the trial table.
 #[derive(Debug, Default)]
-struct Taken {
-    uses: Vec<taken::Use>,
-    notes: taken::Notes,
+struct CellUsage {
+    trials: Vec<usage::TrialUsage>,
+    notes: usage::Notes,
 }
 
 /// The study of a plan that varies conditions.
@@ -48,7 +48,7 @@ struct Taken {
 pub(crate) struct Levels {
     link: LinkKind,
     /// By the place of the cell in the first arm.
-    taken: BTreeMap<usize, Taken>,
+    usage: BTreeMap<usize, CellUsage>,
 }
 
 impl Study for Levels {
@@ -58,17 +58,17 @@ impl Study for Levels {
         let link = plan.link.kind;
         let mut conditions = plan.cells.iter().map(|cell| axis::plain(&cell.conditions, &link));
         let first = conditions.next();
-        conditions.any(|other| Some(other) != first).then_some(Self { link, taken: BTreeMap::new() })
+        conditions.any(|other| Some(other) != first).then_some(Self { link, usage: BTreeMap::new() })
     }
 
     fn push(&mut self, trial: &Trial) {
         if trial.arm > 0 {
             return;
         }
-        let taken = self.taken.entry(trial.place).or_default();
-        taken.uses.extend(taken::Use::of(trial.measured, trial.link));
+        let usage = self.usage.entry(trial.place).or_default();
+        usage.trials.extend(usage::TrialUsage::new(trial.measured, trial.link));
         if let Some(conditions) = &trial.measured.conditions {
-            taken.notes.add(conditions);
+            usage.notes.add(conditions);
         }
     }
 
@@ -78,24 +78,25 @@ impl Study for Levels {
 }
 
 impl Levels {
-    /// What the cells show; `None` where nothing stands next to a base.
+    /// The comparisons; `None` where nothing stands next to a base.
     fn study(&self, table: &TrialTable, claim: Claim) -> Option<LevelStudy> {
         let factor = |factor: &Factor| {
             let series: Vec<_> = self.series(*factor, table).iter().map(|series| series.result(&self.link, claim)).collect();
             (!series.is_empty()).then_some(FactorLevels { factor: *factor, series })
         };
         let factors: Vec<FactorLevels> = axis::AXES.iter().filter_map(factor).collect();
-        let mut found: Vec<_> = factors.iter().flat_map(|of| of.series.iter().flat_map(|series| findings::of(of.factor, series))).collect();
+        let mut found: Vec<_> =
+            factors.iter().flat_map(|of| of.series.iter().flat_map(|series| findings::findings(of.factor, series))).collect();
         findings::sort(&mut found);
         (!factors.is_empty()).then_some(LevelStudy { factors, findings: found })
     }
 
     /// Cells that are equal but for one condition and their size; those alone
     /// that have several levels of it.
-    fn series<'a>(&'a self, factor: Factor, table: &'a TrialTable) -> Vec<Series<'a>> {
+    fn series<'a>(&'a self, factor: Factor, table: &'a TrialTable) -> Vec<LevelSeries<'a>> {
         let plain = |cell: &Cell| axis::plain(&cell.conditions, &self.link);
-        let cells = table.cells().iter().enumerate();
-        let all = group_by(cells, |(_, cell)| cell.series().under(axis::without(factor, &plain(cell))));
+        let key = |cell: &Cell| but_for(&Cell { conditions: plain(cell), ..cell.clone() }, &[factor]).series();
+        let all = group_by(table.cells().iter().enumerate(), |(_, cell)| key(cell));
         let levels = all.into_iter().map(|(key, members)| (key, group_by(members, |(_, cell)| plain(cell))));
         let several = levels.filter(|(_, levels)| levels.len() > 1);
         several.map(|(key, levels)| self.one(factor, key.to_string(), levels, table.arm(0))).collect()
@@ -106,25 +107,27 @@ impl Levels {
         &'a self,
         factor: Factor,
         name: String,
-        mut levels: Vec<(Conditions, Vec<(usize, &'a Cell)>)>,
+        levels: Vec<(Conditions, Vec<(usize, &'a Cell)>)>,
         trials: &'a [CellTrials],
-    ) -> Series<'a> {
-        let base = levels.iter().position(|(conditions, _)| axis::without(factor, conditions) == *conditions).unwrap_or(0);
+    ) -> LevelSeries<'a> {
+        let mut levels: Vec<(Cell, Vec<(usize, &Cell)>)> =
+            levels.into_iter().map(|(conditions, members)| (Cell { conditions, ..members[0].1.clone() }, members)).collect();
+        let base = levels.iter().position(|(cell, _)| but_for(cell, &[factor]) == *cell).unwrap_or(0);
         levels[..=base].rotate_right(1);
         let mut sizes: Vec<Bytes> = levels[0].1.iter().map(|(_, cell)| cell.size).collect();
         sizes.sort_unstable();
         sizes.dedup();
-        let cell = levels[0].1[0].1;
-        let at = |(conditions, members): (Conditions, Vec<(usize, &Cell)>)| {
+        let test = levels[0].0.test;
+        let at = |(cell, members): (Cell, Vec<(usize, &Cell)>)| {
             let of_size = |size: &Bytes| {
                 let place = members.iter().find(|(_, cell)| cell.size == *size)?.0;
                 let trials = trials.get(place).filter(|cell| !cell.figures.is_empty())?;
-                Some(CellAtLevel { place, trials, taken: self.taken.get(&place) })
+                Some(CellAtLevel { place, trials, usage: self.usage.get(&place) })
             };
-            AtLevel { conditions, cells: sizes.iter().map(of_size).collect() }
+            AtLevel { cells: sizes.iter().map(of_size).collect(), cell }
         };
         let levels = levels.into_iter().map(at).collect();
-        Series { factor, name, cell, sizes, levels }
+        LevelSeries { factor, name, test, sizes, levels }
     }
 }
 

@@ -1,5 +1,5 @@
-//! What a run says of the conditions that its cells are under: cells that are
-//! equal but for one of them, laid beside its base level.
+//! Result of the conditions that cells are under: cells that are equal but for one
+//! of them, compared with its base level.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ pub struct SeriesLevels {
     pub sizes: Vec<Bytes>,
     /// The base first, the others in the plan's order; at least two.
     pub levels: Vec<Level>,
-    /// What each further unit does to the throughput, where levels are units.
+    /// Effect of each further unit on the throughput, where levels are units.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<Step>,
     /// Both ends loaded against one, unit by unit.
@@ -69,12 +69,12 @@ pub struct Level {
     pub name: String,
     /// Place of the cell of each of the sizes; `None` where the level lacks it.
     pub cells: Vec<Option<usize>>,
-    /// What the condition took; `None` where it takes nothing, or nothing is known.
+    /// Usage of the condition; `None` where it takes nothing, or nothing is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub took: Option<Took>,
-    /// What was compared.
+    /// The figures compared.
     pub figures: BTreeMap<Compared, LevelFigure>,
-    /// How much the curve over sizes rises; of streams of several sizes.
+    /// Rise of the curve over sizes; of streams of several sizes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub curve: Option<Curve>,
 }
@@ -118,7 +118,7 @@ impl Compared {
         }
     }
 
-    /// Whether a level is compared by its difference to the base, not its ratio.
+    /// Returns whether a level is compared by its difference to the base, not its ratio.
     pub const fn is_difference(self) -> bool {
         matches!(self, Self::Loss)
     }
@@ -147,15 +147,15 @@ pub struct SizeFigure {
 /// Goodput of the largest size over that of the smallest.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Curve {
-    /// How many times as much.
+    /// The ratio.
     pub rise: Estimate,
     /// That over the base's, paired by block; `None` at the base.
     pub against_base: Option<Estimate>,
-    /// What follows; [`Shown::NotShown`] at the base.
+    /// The conclusion; [`Shown::NotShown`] at the base.
     pub flatter: Shown,
 }
 
-/// Whether a statement holds.
+/// Standing of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shown {
@@ -167,7 +167,7 @@ pub enum Shown {
     NotShown,
 }
 
-/// What the conditions of a level really took; medians over its trials.
+/// Usage of the conditions of a level; medians over its trials.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Took {
     /// CPUs that the load on the sender's host kept busy.
@@ -189,18 +189,18 @@ pub struct Took {
     /// Payload bits a second of the bulk flows, all together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bulk_bit_per_s: Option<Estimate>,
-    /// What was run in place of what: `compile by built in`.
+    /// Jobs with what was run in their place: `compile by built in`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub replaced: Vec<String>,
-    /// Why units were not in a pid namespace of their own, if so.
+    /// Reason why units were not in a pid namespace of their own, if so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_caged: Option<String>,
 }
 
-/// What the units from one level to the next do to the throughput.
+/// Effect of the units from one level to the next on the throughput.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Step {
-    /// Where they are: `sender`, `receiver`, `both`; empty where there is one place.
+    /// Their place: `sender`, `receiver`, `both`; empty where there is one place.
     pub at: String,
     /// Units before.
     pub from: u32,
@@ -219,7 +219,7 @@ pub struct BothLoaded {
     pub one: String,
     /// Throughput with both over with one, the geometric mean over sizes.
     pub ratio: Option<Estimate>,
-    /// Whether it is within 20 % of it: between 0.8 and 1.25 times.
+    /// True where it is within 20 % of it: between 0.8 and 1.25 times.
     pub near: Shown,
 }
 
@@ -246,7 +246,7 @@ pub struct LevelFinding {
     pub sizes: usize,
     /// Sizes compared.
     pub of: usize,
-    /// Whether the whole interval lies beyond a factor of two; else only the
+    /// True where the whole interval lies beyond a factor of two; else only the
     /// estimate does.
     pub shown: bool,
 }

@@ -3,13 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::condition::Conditions;
 use model::plan::{Factor, LinkKind};
-use model::{Bytes, Cell};
+use model::{Bytes, Cell, Test};
 
-use super::axis;
-use super::taken;
-use super::{BothLoaded, Compared, Curve, Level, LevelFigure, SeriesLevels, Shown, SizeFigure, Step, Taken, figure};
+use super::axis::{self, Ladder};
+use super::usage;
+use super::{BothLoaded, CellUsage, Compared, Curve, Level, LevelFigure, SeriesLevels, Shown, SizeFigure, Step, figure};
 use crate::claim::Claim;
 use crate::figures::Figures;
 use crate::table::CellTrials;
@@ -25,31 +24,32 @@ pub const NEAR: f64 = 1.25;
 pub struct CellAtLevel<'a> {
     pub place: usize,
     pub trials: &'a CellTrials,
-    pub taken: Option<&'a Taken>,
+    pub usage: Option<&'a CellUsage>,
 }
 
 /// The cells of a series at one level, by the base's sizes.
 pub struct AtLevel<'a> {
-    pub conditions: Conditions,
+    /// One of them, without the plan's own link.
+    pub cell: Cell,
     pub cells: Vec<Option<CellAtLevel<'a>>>,
 }
 
 /// A series at all levels, the base first.
-pub struct Series<'a> {
+pub struct LevelSeries<'a> {
     pub factor: Factor,
     pub name: String,
-    pub cell: &'a Cell,
+    pub test: Test,
     pub sizes: Vec<Bytes>,
     pub levels: Vec<AtLevel<'a>>,
 }
 
-impl Series<'_> {
-    /// What it shows.
+impl LevelSeries<'_> {
+    /// The comparisons of its levels.
     pub fn result(&self, plan: &LinkKind, claim: Claim) -> SeriesLevels {
         let levels = (0..self.levels.len()).map(|place| self.level(place, plan, claim)).collect();
         SeriesLevels {
             series: self.name.clone(),
-            test: self.cell.test,
+            test: self.test,
             sizes: self.sizes.clone(),
             levels,
             steps: self.steps(claim),
@@ -60,13 +60,13 @@ impl Series<'_> {
     fn level(&self, place: usize, plan: &LinkKind, claim: Claim) -> Level {
         let level = &self.levels[place];
         let figures = Compared::ALL.iter().filter_map(|compared| Some((*compared, self.figure(place, *compared, claim)?))).collect();
-        let taken = || level.cells.iter().flatten().filter_map(|cell| cell.taken);
-        let mut notes = taken::Notes::default();
-        taken().for_each(|taken| notes.merge(&taken.notes));
+        let used = || level.cells.iter().flatten().filter_map(|cell| cell.usage);
+        let mut notes = usage::Notes::default();
+        used().for_each(|usage| notes.merge(&usage.notes));
         Level {
-            name: axis::name(self.factor, &level.conditions, plan),
+            name: axis::name(self.factor, &level.cell, plan),
             cells: level.cells.iter().map(|cell| cell.map(|cell| cell.place)).collect(),
-            took: taken::took(taken().flat_map(|taken| &taken.uses), &notes, claim),
+            took: usage::took(used().flat_map(|usage| &usage.trials), &notes, claim),
             figures,
             curve: self.curve(place, claim),
         }
@@ -74,12 +74,11 @@ impl Series<'_> {
 
     /// `None` of a figure that the level does not have.
     fn figure(&self, place: usize, compared: Compared, claim: Claim) -> Option<LevelFigure> {
-        let values = |cell: &Option<CellAtLevel>| cell.map(|cell| cell.values(compared)).unwrap_or_default();
-        let own: Vec<BTreeMap<u32, f64>> = self.levels[place].cells.iter().map(values).collect();
+        let own = self.levels[place].values(compared);
         if own.iter().all(BTreeMap::is_empty) {
             return None;
         }
-        let base: Vec<BTreeMap<u32, f64>> = self.levels[0].cells.iter().map(values).collect();
+        let base = self.levels[0].values(compared);
         let (against, mean) = match (place, compared.is_difference()) {
             (0, _) => (vec![None; own.len()], None),
             (_, true) => differences(&base, &own, claim),
@@ -92,9 +91,9 @@ impl Series<'_> {
         Some(LevelFigure { by_size: by_size.collect(), mean })
     }
 
-    /// Of streams that have both the smallest and the largest size.
+    /// The curve of a stream that has both the smallest and the largest size.
     fn curve(&self, place: usize, claim: Claim) -> Option<Curve> {
-        if self.sizes.len() < 2 || !self.cell.test.is_stream() {
+        if self.sizes.len() < 2 || !self.test.is_stream() {
             return None;
         }
         let rise = |place: usize| -> Option<BTreeMap<u32, f64>> {
@@ -111,19 +110,16 @@ impl Series<'_> {
 
     /// The throughput at one level over that at another, all sizes together.
     fn throughput(&self, before: usize, after: usize, claim: Claim) -> Option<Estimate> {
-        let of = |place: usize| -> Vec<BTreeMap<u32, f64>> {
-            let values = |cell: &Option<CellAtLevel>| cell.map(|cell| cell.values(Compared::Throughput)).unwrap_or_default();
-            self.levels[place].cells.iter().map(values).collect()
-        };
+        let of = |place: usize| self.levels[place].values(Compared::Throughput);
         ratios(of(before), of(after), claim).1
     }
 
     /// The levels by ladder and units.
-    fn ladders(&self) -> BTreeMap<String, BTreeMap<u32, usize>> {
-        let mut ladders: BTreeMap<String, BTreeMap<u32, usize>> = BTreeMap::new();
+    fn ladders(&self) -> BTreeMap<Ladder, BTreeMap<u32, usize>> {
+        let mut ladders: BTreeMap<Ladder, BTreeMap<u32, usize>> = BTreeMap::new();
         for (place, level) in self.levels.iter().enumerate() {
-            for (name, units) in axis::rungs(self.factor, &level.conditions) {
-                ladders.entry(name).or_default().insert(units, place);
+            for (ladder, units) in axis::rungs(self.factor, &level.cell.conditions) {
+                ladders.entry(ladder).or_default().insert(units, place);
             }
         }
         ladders
@@ -131,12 +127,10 @@ impl Series<'_> {
 
     fn steps(&self, claim: Claim) -> Vec<Step> {
         let mut steps = Vec::new();
-        let mut ladders = self.ladders();
-        let ordered = ["", "sender", "receiver", "both"].into_iter().filter_map(|at| Some((at.to_owned(), ladders.remove(at)?)));
-        for (at, rungs) in ordered {
+        for (ladder, rungs) in self.ladders() {
             let rungs: Vec<(u32, usize)> = rungs.into_iter().collect();
             steps.extend(rungs.windows(2).map(|pair| Step {
-                at: at.clone(),
+                at: ladder.name().to_owned(),
                 from: pair[0].0,
                 to: pair[1].0,
                 ratio: self.throughput(pair[0].1, pair[1].1, claim),
@@ -150,13 +144,13 @@ impl Series<'_> {
             return Vec::new();
         }
         let ladders = self.ladders();
-        let both = ladders.get("both").into_iter().flatten().filter(|(units, _)| **units > 0);
+        let both = ladders.get(&Ladder::Both).into_iter().flatten().filter(|(units, _)| **units > 0);
         let one = |units: u32, place: usize| {
-            let end = |name: &str| {
-                let alone = *ladders.get(name)?.get(&units)?;
-                Some((name.to_owned(), alone, self.throughput(0, alone, claim)?.value))
+            let end = |ladder: Ladder| {
+                let alone = *ladders.get(&ladder)?.get(&units)?;
+                Some((ladder.name().to_owned(), alone, self.throughput(0, alone, claim)?.value))
             };
-            let (one, alone, _) = ["sender", "receiver"].into_iter().filter_map(end).min_by(|a, b| a.2.total_cmp(&b.2))?;
+            let (one, alone, _) = [Ladder::Sender, Ladder::Receiver].into_iter().filter_map(end).min_by(|a, b| a.2.total_cmp(&b.2))?;
             let ratio = self.throughput(alone, place, claim);
             let near = side(ratio.as_ref(), |ratio| ratio > 1.0 / NEAR && ratio < NEAR, |_| false);
             // Beyond either bound, the whole of it.
@@ -169,7 +163,7 @@ impl Series<'_> {
     }
 }
 
-/// Whether both ends of an interval say one thing or the other.
+/// Returns whether both ends of an interval say one thing or the other.
 fn side(estimate: Option<&Estimate>, holds: fn(f64) -> bool, fails: fn(f64) -> bool) -> Shown {
     let Some(ends) = estimate.and_then(|estimate| estimate.interval) else { return Shown::NotShown };
     if holds(ends.low) && holds(ends.high) {
@@ -193,10 +187,7 @@ fn ratios(base: Vec<BTreeMap<u32, f64>>, own: Vec<BTreeMap<u32, f64>>, claim: Cl
 /// Differences by size, and their mean over sizes.
 fn differences(base: &[BTreeMap<u32, f64>], own: &[BTreeMap<u32, f64>], claim: Claim) -> (Vec<Option<Estimate>>, Option<Estimate>) {
     let mut nulls = Nulls::default();
-    let mut estimate = |values: Vec<f64>| {
-        let shifts = nulls.paired(&values)?;
-        Some(Estimate { value: shifts.value(), interval: shifts.interval(claim.found_at()), n: values.len() })
-    };
+    let mut estimate = |values: Vec<f64>| Some(nulls.paired(&values)?.estimate(claim.found_at(), values.len()));
     let pairs = |base: &BTreeMap<u32, f64>, own: &BTreeMap<u32, f64>| -> BTreeMap<u32, f64> {
         own.iter().filter_map(|(block, own)| Some((*block, own - base.get(block)?))).collect()
     };
@@ -208,6 +199,13 @@ fn differences(base: &[BTreeMap<u32, f64>], own: &[BTreeMap<u32, f64>], claim: C
     };
     let by_size = all.iter().map(|size| estimate(size.values().copied().collect())).collect();
     (by_size, estimate(blocks.into_iter().map(mean).collect()))
+}
+
+impl AtLevel<'_> {
+    /// A figure of each block, cell by cell.
+    fn values(&self, compared: Compared) -> Vec<BTreeMap<u32, f64>> {
+        self.cells.iter().map(|cell| cell.map(|cell| cell.values(compared)).unwrap_or_default()).collect()
+    }
 }
 
 impl CellAtLevel<'_> {

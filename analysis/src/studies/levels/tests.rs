@@ -52,7 +52,7 @@ fn study(cells: &[Cell], blocks: u32, noise: f64, seed: u64, truth: impl Fn(&Cel
         }
     }
     let (levels, table) = fed::<Levels>(&run.plan, records);
-    levels.unwrap().study(&table, Claim::of(&run.plan.blocks)).unwrap()
+    levels.unwrap().study(&table, Claim::new(&run.plan.blocks)).unwrap()
 }
 
 /// Units that take 97 % of a CPU each, one of whose jobs is replaced.

@@ -2,20 +2,21 @@
 //! from which one on those who wait see something else than a closed loop shows.
 //!
 //! A rate is reached where at most 1 % of its schedule was not sent in time, by
-//! the median trial. Where it was not, what was sent stands beside it; nothing
+//! the median trial. Where it was not, what was sent stands next to it; nothing
 //! is lowered.
 
 mod result;
 #[cfg(test)]
 mod tests;
 
+use model::plan::Factor;
 use model::{Cell, Pacing, Plan};
 use stats::estimate::Estimate;
 
 use super::{Context, Study};
 use crate::audit::MOST_BEHIND;
 use crate::cells::CellResult;
-use crate::grouping::group_by;
+use crate::grouping::{but_for, group_by};
 use crate::latency::Latency;
 use crate::metric::Metric;
 
@@ -49,7 +50,7 @@ impl Study for OpenLoop {
             [&trials.round_trips, &trials.uncorrected].map(|times| times.curve(&PERCENTS))
         };
         let offered = (0..cells.len()).filter(|place| cells[*place].cell.rate.is_some());
-        let all = group_by(offered, |place| Cell { rate: None, ..cells[*place].cell.clone() });
+        let all = group_by(offered, |place| but_for(&cells[*place].cell, &[Factor::Rate]));
         let series: Vec<OpenLoopSeries> = all.into_iter().map(|(key, places)| one(cells, &key, &places, &curves)).collect();
         (!series.is_empty()).then_some(OpenLoopStudy { series })
     }
@@ -107,7 +108,7 @@ fn knee(rates: &[RateResult], cells: &[CellResult]) -> Option<f64> {
     parted.last().map(|rate| rate.offered_per_s)
 }
 
-/// Whether one time is shown to be so much longer than the other.
+/// Returns whether one time is shown to be so much longer than the other.
 fn has_left(corrected: &Estimate, uncorrected: &Estimate) -> bool {
     let apart = corrected.interval.zip(uncorrected.interval).is_some_and(|(corrected, uncorrected)| corrected.low > uncorrected.high);
     apart && corrected.value >= KNEE * uncorrected.value

@@ -1,4 +1,4 @@
-//! What a run says of rates that were offered: cells that differ in their rate alone.
+//! Result of rates that were offered: cells that differ in their rate alone.
 
 use model::{Bytes, OfferedRate, Pacing, Test};
 use serde::Serialize;
@@ -13,7 +13,7 @@ pub struct OpenLoopStudy {
 }
 
 impl OpenLoopStudy {
-    /// Places of the cells that are laid side by side here: those of several rates.
+    /// Places of the cells that are compared here: those of several rates.
     pub fn variants(&self) -> impl Iterator<Item = usize> + '_ {
         self.series.iter().filter(|series| series.rates.len() > 1).flat_map(|series| &series.rates).map(|rate| rate.cell)
     }
@@ -28,13 +28,13 @@ pub struct OpenLoopSeries {
     pub test: Test,
     /// Message size.
     pub size: Bytes,
-    /// How its sender waits.
+    /// The way in which its sender waits.
     pub pacing: Pacing,
     /// Place of the cell without a rate, where there is one.
     pub closed: Option<usize>,
     /// By rising rate; at least one. Their percentiles are those of the cells.
     pub rates: Vec<RateResult>,
-    /// How much it can carry.
+    /// Rate that it can carry.
     pub saturation: Saturation,
     /// The smallest rate from which on the corrected 99th percentile is shown to
     /// have left the uncorrected one: beyond twice as long, their intervals apart.
@@ -51,11 +51,11 @@ pub struct RateResult {
     pub rate: OfferedRate,
     /// Messages a second that this is, all flows together.
     pub offered_per_s: f64,
-    /// What was sent.
+    /// Messages a second that were sent.
     pub sent_per_s: Option<Estimate>,
     /// Share of the schedule that was not sent in time.
     pub behind: Option<Estimate>,
-    /// Whether all but 1 % was sent in time, by the median trial; `None` without
+    /// True where all but 1 % was sent in time, by the median trial; `None` without
     /// any trial.
     pub reached: Option<bool>,
     /// Round trips from the intended time of each request: percent and ns.
@@ -66,7 +66,7 @@ pub struct RateResult {
     pub uncorrected: Vec<[f64; 2]>,
 }
 
-/// How much a series can carry.
+/// Rates that a series can carry.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Saturation {
     /// The largest rate that was reached, with all below it; `None`: not even the

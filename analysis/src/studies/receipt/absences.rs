@@ -1,4 +1,4 @@
-//! What was refused or missing, equal ones counted together.
+//! Refusals and gaps, equal ones counted together.
 
 use std::collections::{BTreeMap, BTreeSet};
 

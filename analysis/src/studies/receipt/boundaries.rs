@@ -38,24 +38,24 @@ const FRAGMENTS_SINCE: (u32, u32) = (4, 17);
 /// The most bytes of a GSO packet, less `MAX_TCP_HEADER` and 1.
 const GSO_MOST: u64 = 65_536 - 321;
 
-/// What is known of the kernels and the links between them.
+/// Facts about the kernels and the links between them.
 #[derive(Debug, Clone, Default)]
 pub struct Stack {
     /// The release, if both hosts have the same.
     release: Option<(u32, u32)>,
-    /// Whether the architecture is one that these sizes hold for.
+    /// True where the architecture is one that these sizes hold for.
     known: bool,
-    /// What is known of the links.
+    /// Facts about the links.
     paths: Paths,
-    /// Whether the link's devices are told to gather pieces; `None` leaves it to them.
+    /// True where the link's devices are told to gather pieces; `None` leaves it to them.
     gather: Option<bool>,
-    /// Whether they are told to compute checksums.
+    /// True where they are told to compute checksums.
     tx: Option<bool>,
 }
 
 impl Stack {
-    /// From what a run recorded.
-    pub fn of(run: &Run, hosts: &[HostFacts], paths: Paths) -> Self {
+    /// From the records of a run.
+    pub fn new(run: &Run, hosts: &[HostFacts], paths: Paths) -> Self {
         let releases: Option<Vec<(u32, u32)>> = hosts.iter().map(|host| release(&host.kernel)).collect();
         let same = releases.filter(|all| all.windows(2).all(|pair| pair[0] == pair[1]));
         let offload = |offload| run.plan.link.offloads.get(&offload).copied();
@@ -68,7 +68,7 @@ impl Stack {
         }
     }
 
-    /// Whether a cell's devices are told to compute checksums.
+    /// Returns whether a cell's devices are told to compute checksums.
     pub fn computes(&self, cell: &Cell) -> Option<bool> {
         cell.offloads.get(&Offload::Tx).copied().or(self.tx)
     }

@@ -25,7 +25,7 @@ const NONE: u32 = u32::MAX;
 pub struct ChainId(u32);
 
 impl ChainId {
-    /// Whether the sample fell into user code.
+    /// Returns whether the sample fell into user code.
     pub const fn user(self) -> bool {
         self.0 & 1 == 1
     }
@@ -76,7 +76,7 @@ impl Chains {
         self.nodes.len() * 2
     }
 
-    /// How many names there are.
+    /// Number of names.
     pub fn names(&self) -> usize {
         self.names.len()
     }

@@ -1,14 +1,13 @@
-//! What computing checksums costs: cells that differ in nothing but whether the
+//! Cost of computing checksums: cells that differ in nothing but whether the
 //! device does it.
 
 use model::Role;
-use model::plan::Offload;
+use model::plan::Factor;
 
 use super::boundaries::Stack;
 use super::{CellReceipt, ChecksumCost};
-use attribution::Category;
-use attribution::Receipt;
-use attribution::compare;
+use crate::grouping::but_for;
+use attribution::{Category, Receipt, compare};
 
 /// A pair for each cell and end that has a receipt with the transmit offload and
 /// one without. What is left to the device counts as with it.
@@ -25,12 +24,8 @@ pub fn checksums(cells: &[CellReceipt], stack: &Stack) -> Vec<ChecksumCost> {
 }
 
 fn alike(a: &CellReceipt, b: &CellReceipt) -> bool {
-    let bare = |cell: &CellReceipt| {
-        let mut bare = cell.cell.clone();
-        bare.offloads.remove(&Offload::Tx);
-        bare
-    };
-    a.arm == b.arm && bare(a) == bare(b)
+    let [of_a, of_b] = [a, b].map(|cell| but_for(&cell.cell, &[Factor::OffloadTx]));
+    a.arm == b.arm && of_a == of_b
 }
 
 fn cost(cells: &[CellReceipt], pair: [usize; 2], role: Role) -> Option<ChecksumCost> {

@@ -5,11 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::{Cell, Role};
 
 use super::{ReceiptComparison, ReceiptPair, ReceiptStudy};
-use attribution::Receipt;
-use attribution::{compare, total_variation};
+use attribution::{Receipt, compare, total_variation};
 
-/// What tells an end of a cell from all others of a run.
-type Key<'a> = (&'a Cell, Option<&'a str>, u8);
+/// The key of an end of a cell: no other of the run has it.
+type Key<'a> = (&'a Cell, Option<&'a str>, Role);
 
 /// An end with its label and receipt.
 type End<'a> = (Key<'a>, &'a str, &'a Receipt);
@@ -51,10 +50,7 @@ fn matched(of_a: &[End], of_b: &[End]) -> ReceiptComparison {
 /// Every end with a receipt, with its label.
 fn ends(study: &ReceiptStudy) -> Vec<End<'_>> {
     let of_cell = study.cells.iter().flat_map(|cell| {
-        [Role::Sender, Role::Receiver].into_iter().filter_map(move |role| {
-            let key = (&cell.cell, cell.arm.as_deref(), u8::from(role == Role::Receiver));
-            Some((key, cell.label.as_str(), cell.end(role).outcome.receipt()?))
-        })
+        cell.receipts().map(move |receipt| ((&cell.cell, cell.arm.as_deref(), receipt.role), cell.label.as_str(), receipt))
     });
     of_cell.collect()
 }

@@ -18,14 +18,14 @@ use attribution::{Booked, LayerCounters};
 use attribution::{CleanPass, CountPass, Passes, TimePass, WaitPass};
 use attribution::{Receipt, ReceiptError};
 
-/// What an end's CPU time is made of, the same for all its passes.
+/// Parts of an end's CPU time, the same for all its passes.
 #[derive(Debug, Clone, Copy)]
 struct Parts {
-    /// Whether kernel threads that work for the end are in it.
+    /// True where kernel threads that work for the end are in it.
     threads: bool,
 }
 
-/// The receipt of one end, or why there is none, with what stands beside it.
+/// The receipt of one end, or why there is none, with what stands next to it.
 pub fn end(cell: &Cell, role: Role, kept: &KeptEnd, known: &mut Known) -> EndReceipt {
     let parts = Parts { threads: kept.time.iter().all(|pass| pass.threads) };
     let tallies: Vec<Tally> = kept.time.iter().map(|pass| tally(pass.samples(parts.threads), known)).collect();
@@ -48,7 +48,7 @@ pub fn end(cell: &Cell, role: Role, kept: &KeptEnd, known: &mut Known) -> EndRec
     }
 }
 
-/// Why a cell can have no receipt of this end, whatever was measured.
+/// Reason why a cell can have no receipt of this end, whatever was measured.
 fn unfit(cell: &Cell, role: Role) -> Option<String> {
     let spins = cell.rate.is_some() && cell.pacing == Pacing::Spin;
     if cell.bidirectional {
@@ -119,7 +119,7 @@ fn passes(size: Bytes, role: Role, kept: &KeptEnd, parts: Parts, chains: &Chains
         let calibrated = pass.head.source == SampleSource::Cycles;
         let on_cpu = if calibrated { (cpu.get() as f64 * cycles) as u64 } else { cpu.get() };
         let Edges { block, messages, .. } = pass.edges;
-        TimePass { block, profile: pass.head.clone(), counters: None, on_cpu, calibrated, cpu, messages }
+        TimePass { block, profile: pass.head.clone(), on_cpu, calibrated, cpu, messages }
     });
     let waits = kept.waits.iter().map(|kept| WaitPass {
         waits: kept.waits,

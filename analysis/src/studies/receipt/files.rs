@@ -13,7 +13,7 @@ const LONGEST: usize = 100;
 pub fn names(groups: &[Group]) -> Vec<String> {
     let mut taken = HashSet::new();
     let name = |group: &Group| {
-        let base = safe(&group.label());
+        let base = safe(&group.label);
         let mut name = base.clone();
         let mut number = 1;
         // Some file systems do not tell large letters from small ones.

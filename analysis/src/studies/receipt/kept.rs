@@ -1,4 +1,4 @@
-//! What is kept of the trials of one end of one cell.
+//! Trials of one end of one cell, as they are kept.
 
 use model::end::CpuTime;
 use model::profile::{CountTier, HardwareCounts, Observation, Profile, Waits};
@@ -23,16 +23,16 @@ pub struct KeptTime {
     pub edges: Edges,
     /// Without names and stacks.
     pub head: Profile,
-    /// Whether the kernel threads that work for the end were sampled too.
+    /// True where the kernel threads that work for the end were sampled too.
     pub threads: bool,
     /// Samples of the endpoint; behind them those of kernel threads.
     pub stacks: Box<[(ChainId, u32)]>,
-    /// How many of the stacks are the endpoint's.
+    /// Number of the stacks that are the endpoint's.
     pub own: usize,
     pub counters: Option<KeptCounters>,
 }
 
-/// What the processor's counters moved by, for the first of the stacks.
+/// Movements of the processor's counters, for the first of the stacks.
 #[derive(Debug)]
 pub struct KeptCounters {
     pub names: Vec<String>,
@@ -66,7 +66,7 @@ pub struct KeptEnd {
     pub passes: PassCounts,
 }
 
-/// Why a trial gave nothing to a receipt.
+/// Reason why a trial gave nothing to a receipt.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unkept {
     /// Nothing happened in its measured part.
@@ -101,7 +101,7 @@ impl KeptEnd {
     /// what was seen.
     ///
     /// # Errors
-    /// Why it gives nothing.
+    /// The reason why it gives nothing.
     pub fn push(&mut self, pass: Pass, edges: Edges, whole: f64, seen: Option<&Observation>, chains: &mut Chains) -> Result<(), Unkept> {
         if edges.messages <= 0.0 || edges.wall.get() == 0 || edges.cpu.process.get() == 0 {
             return Err(Unkept::Empty);

@@ -1,4 +1,4 @@
-//! What the rules say of every kept chain, found out once.
+//! Attributes of every kept chain by the rules, found out once.
 
 use super::chains::{ChainId, Chains};
 use attribution::Attributes;
@@ -47,7 +47,7 @@ impl<'a> Known<'a> {
         self.rules
     }
 
-    /// What the rules say of a chain.
+    /// The attributes of a chain.
     pub fn attributes(&mut self, chain: ChainId) -> Attributes {
         if let Some(known) = self.attributes[chain.place()] {
             return known;

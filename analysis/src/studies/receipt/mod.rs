@@ -28,16 +28,14 @@ mod softirq;
 mod tests;
 mod workloads;
 
-use std::collections::HashMap;
-
 use model::Unavailable;
-use model::end::{Counts, EndReport};
+use model::end::Counts;
 use model::profile::Observation;
 use model::trial::{Measured, Outcome};
 use model::{Bytes, Cell, Plan, Role, TrialRecord};
 
 use super::{Context, Study};
-use crate::ends::{messages, segment_size};
+use crate::ends::messages;
 use stats::median;
 
 use absences::Absences;
@@ -51,44 +49,37 @@ pub use compare::{compare_arms, compare_studies};
 pub use result::*;
 pub use workloads::WORKLOADS;
 
-/// What [`ReceiptStudy::rules`] says of the rules that come with nettoll.
+/// Name in [`ReceiptStudy::rules`] of the rules that come with nettoll.
 pub const BUILT_IN: &str = "built in";
 
 /// The confidence asked for of the observer's cost over cells.
 const CONFIDENCE: f64 = 0.95;
 
-/// The study of a plan with receipts: what they need of each trial.
+/// The study of a plan with receipts: the part of each trial that they need.
 #[derive(Debug)]
 pub(crate) struct Receipts {
     rules: Rules,
     source: String,
     chains: Chains,
+    /// The names of the arms; of a plan without, one that has none.
+    arms: Vec<Option<String>>,
+    /// By the place of the cell, then by arm.
     groups: Vec<Group>,
-    places: HashMap<(Cell, Option<String>), usize>,
     absences: Absences,
 }
 
-/// What is kept of one cell in one arm.
+/// The trials of one cell in one arm.
 #[derive(Debug)]
 struct Group {
-    /// The plan's cell.
-    cell: Cell,
-    arm: Option<String>,
-    /// The cell as it is run in the arm.
-    run: Cell,
-    /// Sender and receiver.
+    /// The plan's cell in words, with the arm.
+    label: String,
+    /// By [`Role`].
     ends: [KeptEnd; 2],
-    /// TCP's segment size.
-    segment: Option<Bytes>,
 }
 
 impl Group {
     fn new(cell: &Cell, arm: Option<&str>) -> Self {
-        Self { cell: cell.clone(), arm: arm.map(str::to_owned), run: cell.clone(), ends: Default::default(), segment: None }
-    }
-
-    fn label(&self) -> String {
-        labelled(&self.cell.to_string(), self.arm.as_deref())
+        Self { label: labelled(&cell.to_string(), arm), ends: Default::default() }
     }
 
     fn any(&self) -> bool {
@@ -107,53 +98,53 @@ impl Study for Receipts {
     /// By the rules that come with nettoll, which a test reads.
     fn for_plan(plan: &Plan) -> Option<Self> {
         plan.receipt?;
-        let arms: Vec<Option<&str>> = match plan.arms.as_slice() {
-            [] => vec![None],
-            arms => arms.iter().map(|arm| Some(arm.name.as_str())).collect(),
-        };
-        let groups: Vec<Group> = plan.cells.iter().flat_map(|cell| arms.iter().map(|arm| Group::new(cell, *arm))).collect();
-        let places = groups.iter().enumerate().map(|(place, group)| ((group.cell.clone(), group.arm.clone()), place)).collect();
-        Some(Self {
+        let arms = if plan.arms.is_empty() { vec![None] } else { plan.arms.iter().map(|arm| Some(arm.name.clone())).collect() };
+        let mut receipts = Self {
             rules: Rules::builtin().ok()?,
             source: BUILT_IN.to_owned(),
             chains: Chains::default(),
-            groups,
-            places,
+            arms,
+            groups: Vec::new(),
             absences: Absences::default(),
-        })
+        };
+        plan.cells.iter().for_each(|cell| receipts.add_cell(cell));
+        Some(receipts)
     }
 
-    fn push_record(&mut self, record: &TrialRecord) {
-        let place = self.place(record);
+    fn push_record(&mut self, record: &TrialRecord, place: usize, arm: usize) {
+        let group = place * self.arms.len() + arm;
+        while group >= self.groups.len() {
+            self.add_cell(&record.cell);
+        }
         match &record.outcome {
             Outcome::Measured(measured) => {
                 for role in [Role::Sender, Role::Receiver] {
-                    self.push_end(place, record, measured, role);
+                    self.push_end(group, record, measured, role);
                 }
-                let segment = &mut self.groups[place].segment;
-                *segment = (*segment).max(segment_size(measured));
             }
             Outcome::Skipped { reason } => {
-                self.missing(place);
+                self.missing(group);
                 self.absences.push(&format!("{} passes", record.pass), reason, "See what `nettoll doctor` says of this machine");
             }
-            Outcome::Failed { .. } => self.missing(place),
+            Outcome::Failed { .. } => self.missing(group),
         }
     }
 
     fn finish(mut self, context: &Context) -> Option<ReceiptStudy> {
-        let stack = Stack::of(&context.analysis.run, &context.analysis.hosts, context.paths.clone());
+        let stack = Stack::new(&context.analysis.run, &context.analysis.hosts, context.paths.clone());
         self.groups.iter_mut().flat_map(|group| &mut group.ends).for_each(KeptEnd::sort);
         let files = files::names(&self.groups);
         let mut known = Known::new(&self.chains, &self.rules);
         // Each cell's trials are let go when its receipts are made.
-        let kept = self.groups.into_iter().zip(files).filter(|(group, _)| group.any());
+        let kept = self.groups.into_iter().zip(files).enumerate().filter(|(_, (group, _))| group.any());
         let (cells, segments): (Vec<CellReceipt>, Vec<Option<Bytes>>) = kept
-            .map(|(group, file)| {
-                let [sender, receiver] = [Role::Sender, Role::Receiver]
-                    .map(|role| end::end(&group.run, role, &group.ends[usize::from(role == Role::Receiver)], &mut known));
-                let cell = CellReceipt { cell: group.cell.clone(), label: group.label(), arm: group.arm.clone(), file, sender, receiver };
-                (cell, group.segment)
+            .map(|(number, (group, file))| {
+                let (place, arm) = (number / self.arms.len(), number % self.arms.len());
+                let trials = &context.table.arm(arm)[place];
+                let [sender, receiver] =
+                    [Role::Sender, Role::Receiver].map(|role| end::end(&trials.as_run, role, &group.ends[role as usize], &mut known));
+                let cell = context.table.cells()[place].clone();
+                (CellReceipt { cell, label: group.label, arm: self.arms[arm].clone(), file, sender, receiver }, trials.segment)
             })
             .unzip();
         let series = series::series(&cells, &segments, &stack);
@@ -176,37 +167,28 @@ impl Receipts {
         (self.source, self.rules) = (source, rules);
     }
 
-    fn place(&mut self, record: &TrialRecord) -> usize {
-        let key = (record.cell.clone(), record.arm.clone());
-        if let Some(place) = self.places.get(&key) {
-            return *place;
-        }
-        self.groups.push(Group::new(&record.cell, record.arm.as_deref()));
-        self.places.insert(key, self.groups.len() - 1);
-        self.groups.len() - 1
+    fn add_cell(&mut self, cell: &Cell) {
+        self.groups.extend(self.arms.iter().map(|arm| Group::new(cell, arm.as_deref())));
     }
 
-    fn missing(&mut self, place: usize) {
-        self.groups[place].ends.iter_mut().for_each(|end| end.passes.missing += 1);
+    fn missing(&mut self, group: usize) {
+        self.groups[group].ends.iter_mut().for_each(|end| end.passes.missing += 1);
     }
 
-    fn push_end(&mut self, place: usize, record: &TrialRecord, measured: &Measured, role: Role) {
+    fn push_end(&mut self, group: usize, record: &TrialRecord, measured: &Measured, role: Role) {
         let report = if role == Role::Sender { &measured.sender } else { &measured.receiver };
         let seen = measured.observed.as_ref().map(|observed| observed.of(role));
         seen.iter().for_each(|seen| self.refused(seen));
-        let group = &mut self.groups[place];
-        if group.run != *record.cell_as_run() {
-            group.run.clone_from(record.cell_as_run());
-        }
-        let [measured, whole] = [&report.counts, &report.total].map(|counts: &Counts| messages(report, counts, &group.run));
-        let edges = edges(record.block, report, measured);
-        let end = &mut group.ends[usize::from(role == Role::Receiver)];
+        let group = &mut self.groups[group];
+        let [measured, whole] = [&report.counts, &report.total].map(|counts: &Counts| messages(report, counts, &record.cell));
+        let edges = Edges { block: record.block, wall: report.window.length(), cpu: report.cpu_time, messages: measured };
+        let end = &mut group.ends[role as usize];
         if let Err(why) = end.push(record.pass, edges, whole, seen, &mut self.chains) {
             end.passes.missing += 1;
             // Who refused to look has said why.
             if why != Unkept::Unseen {
                 let remedy = "The other trials are used without it";
-                self.absences.push(&format!("a {} pass of {}, {role}", record.pass, group.label()), &why.to_string(), remedy);
+                self.absences.push(&format!("a {} pass of {}, {role}", record.pass, group.label), &why.to_string(), remedy);
             }
         }
     }
@@ -226,18 +208,13 @@ impl Receipts {
     pub fn stacks(&self) -> impl Iterator<Item = (String, String)> + '_ {
         let files = files::names(&self.groups);
         self.groups.iter().zip(files).flat_map(|(group, file)| {
-            let text = |(end, role): (&KeptEnd, Role)| Some((format!("{file}.{role}.folded"), end::folded(end, &self.chains)?));
-            let texts: Vec<_> = group.ends.iter().zip([Role::Sender, Role::Receiver]).filter_map(text).collect();
-            texts
+            let text = |role: &Role| Some((format!("{file}.{role}.folded"), end::folded(&group.ends[*role as usize], &self.chains)?));
+            Role::ALL.iter().filter_map(text).collect::<Vec<_>>()
         })
     }
 }
 
-fn edges(block: u32, report: &EndReport, messages: f64) -> Edges {
-    Edges { block, wall: report.window.length(), cpu: report.cpu_time, messages }
-}
-
-/// What watching each end of each cell cost.
+/// The cost of watching each end of each cell.
 fn observers(cells: &[CellReceipt]) -> Vec<f64> {
     let receipts = cells.iter().flat_map(CellReceipt::receipts);
     receipts.filter_map(|receipt| Some(receipt.observer?.ratio.value)).collect()

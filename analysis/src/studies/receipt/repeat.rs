@@ -1,4 +1,4 @@
-//! Whether the same receipt comes out twice: two halves of its blocks.
+//! Repeatability of a receipt: two halves of its blocks.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::kept::KeptTime;
 use attribution::Layer;
 use attribution::Tally;
 
-/// Holds the layers of the earlier half of the time passes against those of the
+/// Compares the layers of the earlier half of the time passes with those of the
 /// later one; `None` of fewer than two passes with samples.
 pub fn repeat(time: &[KeptTime], tallies: &[Tally]) -> Option<Repeat> {
     let mut order: Vec<(u32, &Tally)> = time.iter().zip(tallies).map(|(pass, tally)| (pass.edges.block, tally)).collect();

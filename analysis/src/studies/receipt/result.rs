@@ -1,4 +1,4 @@
-//! What a study with receipts says of where the time goes.
+//! Result of a study with receipts: where the time goes.
 
 use model::profile::SampleSource;
 use model::{Bytes, Cell, Family, Role, Test, Unavailable};
@@ -10,25 +10,25 @@ use stats::estimate::Estimate;
 /// The receipts of a run, and what they show together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReceiptStudy {
-    /// Where the rules came from: `built in`, or the name of a file.
+    /// Origin of the rules: `built in`, or the name of a file.
     pub rules: String,
-    /// How many rules there are.
+    /// Number of rules.
     pub rule_count: usize,
     /// One entry a cell and arm, in the plan's order.
     pub cells: Vec<CellReceipt>,
     /// One entry a series of cells (which differ in size alone), arm and end.
     pub series: Vec<SeriesReceipt>,
-    /// What watching cost: CPU time per message of a time pass over that of the
+    /// Cost of watching: CPU time per message of a time pass over that of the
     /// clean pass of its block, the median over cells and ends; `n` is their number.
     pub observer: Option<Estimate>,
-    /// Workloads laid over the series, those of a series and end side by side.
+    /// Workloads over the series, those of a series and end side by side.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub workloads: Vec<WorkloadReceipt>,
-    /// What computing checksums costs: a pair for each cell and end that was
+    /// Cost of computing checksums: a pair for each cell and end that was
     /// measured with the device doing it and without.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub checksums: Vec<ChecksumCost>,
-    /// What is missing and why, the most frequent first.
+    /// Absences with their reasons, the most frequent first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub absences: Vec<Absence>,
 }
@@ -79,9 +79,9 @@ pub struct EndReceipt {
     /// there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unsampled_threads_ns: Option<f64>,
-    /// How much of each system call was softirq work.
+    /// Share of softirq work in each system call.
     pub softirq: Vec<SoftirqOfCall>,
-    /// How far the layers of the earlier half of the blocks are from those of the
+    /// Distance of the layers of the earlier half of the blocks from those of the
     /// later one; `None` of fewer than two time passes.
     pub repeat: Option<Repeat>,
 }
@@ -126,7 +126,7 @@ pub struct PassCounts {
     pub missing: u32,
 }
 
-/// How much of the time in one system call was work of softirqs.
+/// Share of softirq work in the time of one system call.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SoftirqOfCall {
     /// The call, by the kernel's name: `sendto`.
@@ -142,7 +142,7 @@ pub struct SoftirqOfCall {
 pub struct Repeat {
     /// Total variation distance of the layers' shares, 0 to 1.
     pub total_variation: f64,
-    /// What chance alone makes of it, with as many samples: its mean, were the
+    /// The same by chance alone, with as many samples: its mean, were the
     /// shares of both halves the same.
     pub by_chance: f64,
 }
@@ -152,16 +152,16 @@ pub struct Repeat {
 pub struct SeriesReceipt {
     /// The series in words, with its arm.
     pub series: String,
-    /// What is done.
+    /// The test.
     pub test: Test,
     /// The version of IP below it.
     pub family: Family,
     /// The arm; `None` of a study without arms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arm: Option<String>,
-    /// Which end.
+    /// The end.
     pub role: Role,
-    /// What the samples are spaced by, at every size.
+    /// The clock or event that spaces the samples, at every size.
     pub source: SampleSource,
     /// The columns of all tables, by rising size; at least one.
     pub columns: Vec<Column>,
@@ -194,11 +194,11 @@ pub struct Column {
     pub wall: Figure,
     /// CPU time that no sample shows, ns per message; may be negative.
     pub not_sampled: Figure,
-    /// What one processor could sustain if it did nothing else.
+    /// Rate that one processor could sustain if it did nothing else.
     pub bound: Bound,
     /// The same without the work of acknowledgements.
     pub bound_without_acknowledgement: Bound,
-    /// Whether its receipt does not add up.
+    /// True where its receipt does not add up.
     pub red: bool,
 }
 
@@ -214,11 +214,11 @@ pub struct SizeTable<K> {
 /// One row over sizes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SizeRow<K> {
-    /// What it is of.
+    /// The key of the row.
     pub key: K,
     /// One a size, in the order of the columns.
     pub cells: Vec<RowAtSize>,
-    /// Whether it depends on the size; `None` of too few samples, trials or sizes.
+    /// True where it depends on the size; `None` of too few samples, trials or sizes.
     pub growth: Option<Growth>,
 }
 
@@ -234,31 +234,31 @@ pub struct RowAtSize {
 /// A size at which the kernel holds a message otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Boundary {
-    /// What it is called: `skb head`, `page fragment`, `MSS`, `MTU`, `GSO`.
+    /// Its name: `skb head`, `page fragment`, `MSS`, `MTU`, `GSO`.
     pub name: String,
     /// The largest size on its lower side.
     pub last: Bytes,
-    /// How many of the columns are on its lower side: a mark belongs before the
+    /// Number of the columns on its lower side: a mark belongs before the
     /// column at this place. 0 or all of them: no size was measured beyond it.
     pub below: usize,
-    /// What changes there, and how the size was found.
+    /// The change there, and the origin of the size.
     pub why: String,
 }
 
-/// A workload laid over a series.
+/// A workload over a series.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WorkloadReceipt {
     /// Its name: `W1`.
     pub workload: String,
-    /// What it is of.
+    /// Its description.
     pub title: String,
     /// Its mean message size in bytes.
     pub mean_bytes: f64,
     /// The series in words, with its arm.
     pub series: String,
-    /// Which end.
+    /// The end.
     pub role: Role,
-    /// By category: says as well what was measured, interpolated, taken for the
+    /// By category, with the shares that were measured, interpolated, taken for the
     /// smallest size and left out.
     pub categories: Weighted<Category>,
     /// By layer.
@@ -272,12 +272,12 @@ pub struct ChecksumCost {
     pub cells: [usize; 2],
     /// The cell without the offload in words.
     pub label: String,
-    /// Which end.
+    /// The end.
     pub role: Role,
     /// Share of the on-CPU time that goes into checksums, those computed while
     /// copying included: with the offload, without.
     pub share: [f64; 2],
-    /// What being without the offload adds, by category.
+    /// The difference without the offload, by category.
     pub categories: Comparison<Category>,
     /// By layer.
     pub layers: Comparison<Layer>,
@@ -307,7 +307,7 @@ pub struct ReceiptComparison {
 pub struct ReceiptPair {
     /// The cell in words, with its arm.
     pub label: String,
-    /// Which end.
+    /// The end.
     pub role: Role,
     /// By category.
     pub categories: Comparison<Category>,
@@ -315,10 +315,10 @@ pub struct ReceiptPair {
     pub layers: Comparison<Layer>,
     /// By function.
     pub functions: Comparison<String>,
-    /// How far the layers' shares are apart, 0 to 1.
+    /// Distance of the layers' shares, 0 to 1.
     pub total_variation: f64,
-    /// Whether each does not add up.
+    /// True where each does not add up.
     pub red: [bool; 2],
-    /// What each was sampled by.
+    /// The source of the samples of each.
     pub sources: [SampleSource; 2],
 }

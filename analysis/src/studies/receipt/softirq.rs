@@ -1,4 +1,4 @@
-//! How much of a system call softirqs take: what samples say, to be held against
+//! Share of softirqs in the time of a system call by samples, to be compared with
 //! time stamps at tracepoints.
 
 use std::collections::BTreeMap;

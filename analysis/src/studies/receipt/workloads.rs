@@ -1,4 +1,4 @@
-//! Published workloads laid over the series of a study.
+//! Published workloads over the series of a study.
 
 use super::{CellReceipt, SeriesReceipt, WorkloadReceipt};
 use attribution::Receipt;

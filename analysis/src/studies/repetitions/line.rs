@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::Series;
+use super::CountSeries;
 use super::{CountLine, CountResult};
 use stats::cost::design::{LINE, Point};
 use stats::cost::robust;
-use stats::estimate::Estimate;
 use stats::{bootstrap, median};
 
 /// A line through fewer counts could not show that it is none.
@@ -14,7 +13,7 @@ const LEAST_COUNTS: usize = 4;
 /// Medians within 0.5 % of the line are on it.
 const NOISE: f64 = 0.005;
 
-impl Series<'_> {
+impl CountSeries<'_> {
     /// The line with intervals from resampled blocks.
     pub(super) fn line(&self, counts: &[CountResult]) -> CountLine {
         let none = |reason: &str| CountLine::None { reason: reason.to_owned() };
@@ -42,8 +41,7 @@ impl Series<'_> {
             bootstrap::draws(self.batches.len(), self.seed).map(|times| robust::fit(&points(Some(&times)), LINE, NOISE)).collect();
         let estimate = |place: usize| {
             let values: Vec<f64> = drawn.iter().map(|fit| fit.as_ref().map_or(f64::NAN, |fit| fit[place])).collect();
-            let interval = self.claim.bootstrapped(found[place], &values, self.batches.len());
-            Estimate { value: found[place], interval, n: self.batches.blocks() }
+            self.claim.drawn(found[place], &values, self.batches)
         };
         let miss = |point: &Point| (point.time / (found[0] + found[1] * point.size) - 1.0).abs();
         let worst = measured.iter().map(miss).fold(0.0, f64::max);

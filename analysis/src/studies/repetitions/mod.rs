@@ -1,8 +1,8 @@
-//! How many messages a trial needs, after Cabrera and others (1984): total time
+//! Messages that a trial needs, after Cabrera and others (1984): total time
 //! against count, and the spread of the trials against it.
 //!
 //! ```text
-//! trials -> Series (total times by count and block) -> line: slope and intercept
+//! trials -> CountSeries (total times by count and block) -> line: slope and intercept
 //!        -> spread of each count -> settled? -> spread = c · count^-k -> the count to use
 //! ```
 
@@ -15,14 +15,14 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use model::plan::{PlanEnd, TrialEnd};
+use model::plan::{Factor, PlanEnd, TrialEnd};
 use model::{Cell, Plan};
 use stats::bootstrap::Batches;
 
 use super::{Context, Study};
 use crate::claim::Claim;
 use crate::ends;
-use crate::grouping::group_by;
+use crate::grouping::{but_for, group_by};
 use crate::table::Trial;
 
 pub use result::*;
@@ -53,7 +53,7 @@ struct Totals {
 
 /// One series, ready to be resampled.
 #[derive(Debug)]
-struct Series<'a> {
+struct CountSeries<'a> {
     /// By rising count: the count, and the total time of each block.
     counts: Vec<(u64, &'a BTreeMap<u32, f64>)>,
     batches: &'a Batches,
@@ -67,7 +67,7 @@ impl Study for Repetitions {
     fn for_plan(plan: &Plan) -> Option<Self> {
         let counted = |cell: &Cell| cell.count.is_some() || matches!(plan.end, PlanEnd::Messages(_));
         let cells = (0..plan.cells.len()).filter(|place| counted(&plan.cells[*place]));
-        let mut series = group_by(cells, |place| Cell { count: None, ..plan.cells[*place].clone() });
+        let mut series = group_by(cells, |place| but_for(&plan.cells[*place], &[Factor::Count]));
         series.retain(|(_, places)| places.len() > 1);
         let cells = series.iter().flat_map(|(_, places)| places).map(|place| (*place, Totals::default())).collect();
         (!series.is_empty()).then_some(Self { end: plan.end, cells, series })
@@ -105,14 +105,14 @@ impl Repetitions {
         let mut places = places.to_vec();
         places.sort_by_key(count);
         let counts: Vec<(u64, &BTreeMap<u32, f64>)> = places.iter().map(|place| (count(place), &self.cells[place].whole)).collect();
-        let series = Series { counts, batches, claim, seed: plan.seed };
+        let series = CountSeries { counts, batches, claim, seed: plan.seed };
         let results = series.counts.iter().zip(&places).map(|((count, totals), place)| {
             let totals: Vec<f64> = totals.values().copied().collect();
             CountResult {
                 count: *count,
                 cell: *place,
                 total_ns: claim.estimate(&totals),
-                spread: spread::of(&totals, claim),
+                spread: spread::spread(&totals, claim),
                 short: self.cells[place].short,
             }
         });
@@ -131,7 +131,7 @@ impl Repetitions {
     }
 }
 
-impl Series<'_> {
+impl CountSeries<'_> {
     /// The total times of a count in one draw of batches: each as often as its
     /// batch was drawn.
     fn drawn(&self, totals: &BTreeMap<u32, f64>, times: &[u32]) -> Vec<f64> {

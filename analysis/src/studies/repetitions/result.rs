@@ -1,5 +1,5 @@
-//! What a run says of how many messages a trial needs: cells that differ in
-//! their count alone.
+//! Result of repetitions: the messages that a trial needs, from cells that differ
+//! in their count alone.
 
 use model::{Bytes, Test};
 use serde::Serialize;
@@ -69,9 +69,9 @@ pub struct CountResult {
 pub enum CountLine {
     /// total = fixed + count · per message.
     Fitted {
-        /// Of one message, in ns: the slope.
+        /// Time of one message in ns: the slope.
         per_message_ns: Estimate,
-        /// Whatever the count, in ns: the intercept. It may be negative: the
+        /// Time in ns whatever the count: the intercept. It may be negative: the
         /// receiver's clock starts at the first measured message.
         fixed_ns: Estimate,
         /// The worst miss of a count's median, as a share of the line.
@@ -106,14 +106,14 @@ pub enum Advice {
     Count {
         /// Messages; with its interval where the law has one.
         count: Estimate,
-        /// Whether it is beyond what was measured.
+        /// True where it is beyond what was measured.
         beyond: bool,
     },
     /// The spread does not fall with the count: more runs are needed.
     MoreRuns {
         /// The spread, as a share: the median over counts.
         spread: f64,
-        /// So many runs.
+        /// Runs that are needed.
         runs: usize,
     },
     /// There is no spread to tell it from.

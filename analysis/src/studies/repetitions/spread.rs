@@ -1,4 +1,4 @@
-//! How trials of one count scatter, and what follows for the count to use.
+//! Scatter of the trials of one count, and the count to use that follows.
 //!
 //! The spread is 1.4826 times the median absolute deviation (Hampel 1974): one
 //! trial of twenty that the machine disturbed leaves it as it is. Its interval is
@@ -11,18 +11,18 @@ use std::collections::BTreeMap;
 use crate::claim::Claim;
 use stats::cost::linear::solve;
 use stats::distribution::student_critical;
-use stats::estimate::{Estimate, Interval};
+use stats::estimate::Estimate;
 use stats::holm::holm;
 use stats::ranks::Nulls;
 use stats::{bootstrap, median};
 
-use super::{Advice, CountResult, PRECISION, RUNS, Series, SpreadLaw};
+use super::{Advice, CountResult, CountSeries, PRECISION, RUNS, SpreadLaw};
 
 /// From a median absolute deviation to a standard deviation of normal data.
 const NORMAL: f64 = 1.4826;
 /// Counts that a law is fitted to.
 const LEAST_COUNTS: usize = 4;
-/// Of the mean of [`RUNS`] values, four degrees of freedom: Student's 97.5 % quantile.
+/// Student's 97.5 % quantile for the mean of [`RUNS`] values: four degrees of freedom.
 const STUDENT: f64 = 2.776;
 /// More runs than this nobody makes.
 const MOST_RUNS: usize = 100_000;
@@ -47,10 +47,8 @@ fn deviations(totals: &[f64]) -> Vec<f64> {
 }
 
 /// The spread of these times.
-pub fn of(totals: &[f64], claim: Claim) -> Option<Estimate> {
-    let found = claim.estimate(&deviations(totals))?;
-    let scaled = |ends: Interval| Interval { low: ends.low * NORMAL, high: ends.high * NORMAL, ..ends };
-    Some(Estimate { value: found.value * NORMAL, interval: found.interval.map(scaled), n: found.n })
+pub fn spread(totals: &[f64], claim: Claim) -> Option<Estimate> {
+    Some(claim.estimate(&deviations(totals))?.map(|deviation| deviation * NORMAL))
 }
 
 /// The spread that the mean of the runs must have for the precision.
@@ -58,7 +56,7 @@ fn wanted() -> f64 {
     PRECISION * (RUNS as f64).sqrt() / STUDENT
 }
 
-/// How many runs of such a spread have a mean of the precision.
+/// Runs of such a spread whose mean has the precision.
 fn runs(spread: f64) -> usize {
     let enough = |runs: &usize| student_critical(0.95, (*runs - 1) as f64) * spread / (*runs as f64).sqrt() <= PRECISION;
     // Student's quantile is above the normal one, so that fewer never do.
@@ -84,7 +82,7 @@ fn count([factor, exponent]: [f64; 2]) -> f64 {
     THOUSAND * (factor / wanted()).powf(1.0 / exponent)
 }
 
-impl Series<'_> {
+impl CountSeries<'_> {
     /// The law of the spread.
     pub(super) fn law(&self) -> Option<Law> {
         let spread = |totals: &[f64]| median::median(&deviations(totals)).map_or(0.0, |deviation| deviation * NORMAL);
@@ -96,8 +94,7 @@ impl Series<'_> {
         let draws: Vec<[f64; 2]> = bootstrap::draws(self.batches.len(), self.seed).map(draw).collect();
         let estimate = |place: usize| {
             let values: Vec<f64> = draws.iter().map(|draw| draw[place]).collect();
-            let interval = self.claim.bootstrapped(found[place], &values, self.batches.len());
-            Estimate { value: found[place], interval, n: self.batches.blocks() }
+            self.claim.drawn(found[place], &values, self.batches)
         };
         Some(Law { law: SpreadLaw { exponent: estimate(1), at_thousand: estimate(0) }, draws })
     }
@@ -140,8 +137,6 @@ impl Series<'_> {
             return Advice::MoreRuns { spread: last, runs: runs(last) };
         }
         let drawn: Vec<f64> = law.draws.iter().map(|draw| if draw[1] > 0.0 { count(*draw) } else { f64::NAN }).collect();
-        let interval = self.claim.bootstrapped(needed, &drawn, self.batches.len());
-        let beyond = needed > most.count as f64;
-        Advice::Count { count: Estimate { value: needed, interval, n: self.batches.blocks() }, beyond }
+        Advice::Count { count: self.claim.drawn(needed, &drawn, self.batches), beyond: needed > most.count as f64 }
     }
 }

@@ -6,8 +6,9 @@ use model::Bytes;
 
 use crate::cost::{Fit, Piece, TermEstimate};
 use crate::testing::{generator, normal};
-use crate::verdict::{BlockPoints, Change, Coefficient, Design, Form, Options, SizePoint, coefficients};
+use crate::verdict::{BlockPoints, Change, Coefficient, Design, Form, Options, coefficients};
 use stats::cost::Term;
+use stats::cost::design::Point;
 use stats::estimate::Estimate;
 
 const SIZES: [u64; 10] = [1, 64, 112, 512, 1024, 1472, 1473, 2032, 8192, 16_384];
@@ -38,18 +39,18 @@ const BASE: Truth = Truth { message: 1500.0, byte: 0.3, noise: 0.03, wild: 0.0 }
 
 fn blocks(count: u32, arms: [Truth; 2], seed: u64) -> BTreeMap<u32, BlockPoints> {
     let mut random = generator(seed);
-    let mut trials = |truth: Truth, drift: f64| -> Vec<SizePoint> {
+    let mut trials = |truth: Truth, drift: f64| -> BTreeMap<Bytes, Point> {
         let mut one = |size: u64| {
             let wild = if normal(&mut random) < -1.645 && truth.wild > 0.0 { 3.0 } else { 1.0 };
-            let time_ns = (truth.message + truth.byte * size as f64) * drift * wild * (truth.noise * normal(&mut random)).exp();
-            SizePoint { size: Bytes::new(size), time_ns, frames: None, wakeups: None }
+            let time = (truth.message + truth.byte * size as f64) * drift * wild * (truth.noise * normal(&mut random)).exp();
+            (Bytes::new(size), Point { size: size as f64, time, frames: None, wakeups: None })
         };
         SIZES.iter().map(|size| one(*size)).collect()
     };
     let block = |block: u32| {
         // What hits a block hits both arms.
         let drift = 1.0 + 0.1 * f64::from(block % 3);
-        (block, BlockPoints { baseline: trials(arms[0], drift), candidate: trials(arms[1], drift) })
+        (block, arms.map(|truth| trials(truth, drift)))
     };
     (0..count).map(block).collect()
 }
@@ -117,12 +118,12 @@ fn too_few_blocks_and_missing_sizes_are_said() {
     let few = coefficients(&blocks(5, [BASE, BASE], 6), &line(), &Options::default()).unwrap();
     assert!(few.coefficients.iter().all(|found| found.change == Change::NotEnoughBlocks { blocks: 5, missing: 2 }), "{few:?}");
     let mut holes = blocks(12, [BASE, BASE], 7);
-    holes.get_mut(&3).unwrap().candidate.remove(4);
-    holes.get_mut(&8).unwrap().baseline[0].time_ns = f64::NAN;
+    holes.get_mut(&3).unwrap()[1].remove(&Bytes::new(SIZES[4]));
+    holes.get_mut(&8).unwrap()[0].get_mut(&Bytes::new(SIZES[0])).unwrap().time = f64::NAN;
     let found = coefficients(&holes, &line(), &Options::default()).unwrap();
     assert_eq!((found.blocks, found.dropped), ([10, 10], 2));
     assert!(coefficients(&BTreeMap::new(), &line(), &Options::default()).is_err());
-    holes.values_mut().for_each(|points| points.candidate.clear());
+    holes.values_mut().for_each(|points| points[1].clear());
     let refused = coefficients(&holes, &line(), &Options::default()).unwrap_err();
     assert!(refused.to_string().contains("candidate"), "{refused}");
 }
@@ -132,10 +133,7 @@ fn separate_runs_are_compared_without_pairs() {
     let runs = blocks(20, [BASE, Truth { message: 2100.0, ..BASE }], 8);
     let apart: BTreeMap<u32, BlockPoints> = runs
         .into_iter()
-        .flat_map(|(block, points)| {
-            let first = BlockPoints { baseline: points.baseline, candidate: Vec::new() };
-            [(block, first), (block + 500, BlockPoints { baseline: Vec::new(), candidate: points.candidate })]
-        })
+        .flat_map(|(block, [baseline, candidate])| [(block, [baseline, BTreeMap::new()]), (block + 500, [BTreeMap::new(), candidate])])
         .collect();
     let found = coefficients(&apart, &line(), &Options { design: Design::Separate, ..Options::default() }).unwrap();
     assert_eq!((found.blocks, found.dropped), ([20, 20], 0));

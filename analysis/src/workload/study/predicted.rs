@@ -47,13 +47,13 @@ pub fn outcome<'a>(analysis: &'a Analysis, series: &Series, quantity: cost::Quan
 impl AtSizes {
     /// By the model where there is one, else as measured. `None` when the
     /// quantity was not measured at two sizes.
-    pub fn of(members: &[&CellTrials], quantity: Quantity, fit: Option<&Fit>, gathered: &StreamTrials) -> Option<Self> {
+    pub fn new(members: &[&CellTrials], quantity: Quantity, fit: Option<&Fit>, gathered: &StreamTrials) -> Option<Self> {
         let modelled = fit.and_then(|fit| Self::by_model(members, quantity, fit, gathered));
         modelled.or_else(|| Self::as_measured(members, quantity, gathered))
     }
 
     fn as_measured(members: &[&CellTrials], quantity: Quantity, gathered: &StreamTrials) -> Option<Self> {
-        let column = |trials: &&CellTrials| Column::of(&trials.figures, quantity.metric(), &gathered.batches);
+        let column = |trials: &&CellTrials| Column::new(&trials.figures, quantity.metric(), &gathered.batches);
         let columns = members.iter().map(|trials| (trials.cell.size.get(), column(trials)));
         let (bytes, columns): (Vec<u64>, Vec<Column>) = columns.filter(|(_, column)| column.median(None).is_some()).unzip();
         let at = |drawn: Option<&[u32]>| columns.iter().map(|column| inside(quantity, column.median(drawn)?)).collect();
@@ -86,7 +86,7 @@ impl AtSizes {
     /// The mean over a mix, sizes with shares that sum to 1, of which messages of
     /// `mean` bytes were sent.
     pub fn mean_over(&self, mix: &[(u64, f64)], mean: f64) -> Option<Drawn> {
-        let weights = Weights::of(mix, &self.bytes)?.towards_mean(mean, &self.bytes);
+        let weights = Weights::new(mix, &self.bytes)?.towards_mean(mean, &self.bytes);
         let mean = |values: &[f64]| weights.mean(|place| values.get(place).copied()).and_then(|mean| outside(self.quantity, mean));
         let draws = self.drawn.iter().map(|values| values.as_deref().and_then(mean).unwrap_or(f64::NAN)).collect();
         Some(Drawn { value: mean(&self.values)?, draws })
@@ -96,7 +96,7 @@ impl AtSizes {
 impl Drawn {
     /// The figure of a mix; drawn with the sizes where they are of the same run.
     pub fn from_mix(trials: &CellTrials, quantity: Quantity, gathered: &StreamTrials, with_sizes: bool) -> Option<Self> {
-        let column = Column::of(&trials.figures, quantity.metric(), &gathered.batches);
+        let column = Column::new(&trials.figures, quantity.metric(), &gathered.batches);
         // Another run has another order, and two that were planned alike the same seed.
         let seed = if with_sizes { gathered.seed } else { gathered.seed ^ u64::MAX };
         let draws = bootstrap::draws(gathered.batches.len(), seed).map(|times| column.median(Some(&times)).unwrap_or(f64::NAN)).collect();

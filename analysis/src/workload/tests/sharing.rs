@@ -25,13 +25,13 @@ fn the_built_in_workloads_are_sent_and_cut_at_the_datagram() {
     for workload in &all {
         let whole = workload.share_of(&tcp()).unwrap();
         assert_eq!(whole.cut, None);
-        assert!((whole.mean() / workload.sizes.mean() - 1.0).abs() < 1e-9, "{}", workload.name);
+        assert!((whole.sizes.mean() / workload.sizes.mean() - 1.0).abs() < 1e-9, "{}", workload.name);
         let cell = workload.cell_like(&tcp(), 1).unwrap();
-        assert_eq!(cell.largest().get(), whole.largest());
+        assert_eq!(cell.largest().get(), whole.sizes.largest());
         // The weights of a mix are whole numbers.
         let mean = cell.mix.unwrap().mean();
-        assert!((mean / whole.mean() - 1.0).abs() < 1e-5, "{}: {mean} {}", workload.name, whole.mean());
-        assert!(workload.share_of(&udp()).unwrap().largest() <= 65_507);
+        assert!((mean / whole.sizes.mean() - 1.0).abs() < 1e-5, "{}: {mean} {}", workload.name, whole.sizes.mean());
+        assert!(workload.share_of(&udp()).unwrap().sizes.largest() <= 65_507);
     }
     // Of W3 few messages are too large, and they hold most of its bytes.
     let cut = all[2].share_of(&udp()).unwrap().cut.unwrap();
@@ -56,12 +56,12 @@ fn a_sweep_reaches_into_the_workload() {
 
 #[test]
 fn what_lies_beyond_the_sizes_is_on_their_last_line_and_said() {
-    let weights = Weights::of(&[(5, 0.5), (40, 0.5)], &[10, 20]).unwrap();
+    let weights = Weights::new(&[(5, 0.5), (40, 0.5)], &[10, 20]).unwrap();
     assert_eq!(weights.of_size, [0.5 - 1.0, 1.5]);
     assert_eq!((weights.beyond.messages, weights.beyond.bytes), (0.5, 20.0 / 22.5));
     assert_eq!(weights.mean(|place| Some([100.0, 200.0][place])), Some(250.0));
     assert_eq!(weights.mean(|place| [Some(1.0), None][place]), None);
-    assert_eq!(Weights::of(&[(5, 1.0)], &[10]), None);
+    assert_eq!(Weights::new(&[(5, 1.0)], &[10]), None);
     // As if its messages had had 30 B in the mean.
     let more = weights.towards_mean(30.0, &[10, 20]);
     assert_eq!(more.of_size, [-1.0, 2.0]);
@@ -75,10 +75,11 @@ proptest! {
         let points: Vec<(u64, f64)> = weights.iter().enumerate().map(|(at, weight)| (1 + step * at as u64, weight / whole)).collect();
         let share = workload(points.clone()).share_of(&udp()).unwrap();
         let fits: Vec<&(u64, f64)> = points.iter().filter(|(size, _)| *size <= 65_507).collect();
-        prop_assert_eq!(share.sizes.len(), fits.len());
-        prop_assert!((share.sizes.iter().map(|(_, share)| share).sum::<f64>() - 1.0).abs() < 1e-9);
-        for (kept, was) in share.sizes.iter().zip(&fits) {
-            prop_assert!((kept.1 / share.sizes[0].1 - was.1 / fits[0].1).abs() < 1e-9);
+        let kept = share.sizes.points();
+        prop_assert_eq!(kept.len(), fits.len());
+        prop_assert!((kept.iter().map(|(_, share)| share).sum::<f64>() - 1.0).abs() < 1e-9);
+        for (one, was) in kept.iter().zip(&fits) {
+            prop_assert!((one.1 / kept[0].1 - was.1 / fits[0].1).abs() < 1e-9);
         }
         let left = 1.0 - share.cut.map_or(0.0, |cut| cut.messages);
         prop_assert!((left - fits.iter().map(|(_, share)| share).sum::<f64>()).abs() < 1e-9);
@@ -94,7 +95,7 @@ proptest! {
         let measured: Vec<u64> = [1].into_iter().chain(measured.into_iter().filter(|size| *size > 1)).collect();
         let whole: f64 = mix.values().sum();
         let mix: Vec<(u64, f64)> = mix.into_iter().map(|(size, share)| (size, share / whole)).collect();
-        let weights = Weights::of(&mix, &measured).unwrap();
+        let weights = Weights::new(&mix, &measured).unwrap();
         prop_assert!((weights.of_size.iter().sum::<f64>() - 1.0).abs() < 1e-9);
         let truth: f64 = mix.iter().map(|(size, share)| share * (a + b * *size as f64)).sum();
         let found = weights.mean(|place| Some(a + b * measured[place] as f64)).unwrap();

@@ -1,7 +1,7 @@
 //! The arms of one run against its baseline.
 
 use analysis::result::{Analysis, ArmVerdict, Estimate, Term};
-use analysis::verdict::{Change, Coefficient, CoefficientsOutcome, Means, MetricComparison, SelfTest, SeriesVerdict};
+use analysis::verdict::{Change, Coefficient, CoefficientsOutcome, Compared, SelfTest, SeriesVerdict};
 
 use super::words;
 use crate::document::{Block, Part, Section, Table, Tone};
@@ -20,19 +20,12 @@ pub fn section(analysis: &Analysis) -> Option<Section> {
 }
 
 fn one(verdict: &ArmVerdict, labels: &[String]) -> Part {
-    let figures = Figures {
-        names: [&verdict.baseline, &verdict.candidate],
-        metrics: &verdict.metrics,
-        means: &verdict.means,
-        coefficients: &verdict.coefficients,
-        labels,
-        alike: &verdict.alike,
-    };
-    let mut part = figures.part();
+    let names = [verdict.baseline.as_str(), verdict.candidate.as_str()];
+    let mut part = Figures { names, compared: &verdict.compared, labels, alike: &verdict.alike }.part();
     if verdict.is_self_test {
         part.conclusion = Some(against_itself(verdict));
     }
-    part.notes.extend(verdict.self_test.iter().flat_map(self_test));
+    part.notes.extend(verdict.compared.self_test.iter().flat_map(self_test));
     part
 }
 
@@ -40,12 +33,8 @@ fn one(verdict: &ArmVerdict, labels: &[String]) -> Part {
 pub(super) struct Figures<'a> {
     /// Baseline and candidate.
     pub names: [&'a str; 2],
-    /// The headline's first.
-    pub metrics: &'a [MetricComparison],
-    /// Those without a verdict.
-    pub means: &'a [Means],
-    /// Those of the cost models.
-    pub coefficients: &'a [SeriesVerdict],
+    /// Their comparison.
+    pub compared: &'a Compared,
     /// Labels of the cells.
     pub labels: &'a [String],
     /// Cells that need no verdict.
@@ -55,26 +44,26 @@ pub(super) struct Figures<'a> {
 impl Figures<'_> {
     /// The conclusion, then the tables and notes behind it.
     pub fn part(&self) -> Part {
-        let Self { names, metrics, means, coefficients: models, labels, alike } = *self;
+        let Self { names, compared, labels, alike } = *self;
         let mut part = Part { heading: format!("{} against {}", names[1], names[0]), ..Part::default() };
-        if let Some(first) = metrics.first() {
+        if let Some(first) = compared.metrics.first() {
             part.conclusion = Some(words::conclusion(&first.comparison, first.metric, names));
             part.warnings.extend(words::design(first.comparison.design).map(str::to_owned));
             part.notes.push(words::method(&first.comparison));
         }
-        for metric in metrics {
+        for metric in &compared.metrics {
             part.tables.extend((!labels.is_empty()).then(|| words::table(metric.metric, &metric.comparison, labels, alike)));
             part.notes.extend(metric.doubts.iter().map(|doubt| words::doubt(doubt, labels, names)));
         }
-        part.tables.extend(means.iter().map(|means| words::means(means, labels)));
-        part.tables.extend(coefficients(models));
-        part.notes.extend(models.iter().filter_map(not_compared));
+        part.tables.extend(compared.means.iter().map(|means| words::means(means, labels)));
+        part.tables.extend(coefficients(&compared.coefficients));
+        part.notes.extend(compared.coefficients.iter().filter_map(not_compared));
         part
     }
 }
 
 fn against_itself(verdict: &ArmVerdict) -> (Tone, String) {
-    let shown = verdict.metrics.first().is_some_and(|first| first.comparison.overall.verdict.is_shown());
+    let shown = verdict.compared.metrics.first().is_some_and(|first| first.comparison.overall.verdict.is_shown());
     if shown {
         (
             Tone::Bad,

@@ -23,9 +23,9 @@ pub fn parts(between: &RunComparison) -> Vec<Part> {
 fn one(runs: &RunsCompared) -> Vec<Part> {
     let names = [runs.baseline.as_str(), runs.candidate.as_str()];
     let figures = &runs.figures;
-    let FiguresCompared { cells: labels, metrics, means, coefficients, .. } = figures;
-    let mut part = Figures { names, metrics, means, coefficients, labels, alike: &[] }.part();
-    if labels.is_empty() && !metrics.is_empty() {
+    let FiguresCompared { cells: labels, compared, .. } = figures;
+    let mut part = Figures { names, compared, labels, alike: &[] }.part();
+    if labels.is_empty() && !compared.metrics.is_empty() {
         part.conclusion = Some((Tone::Open, "The two runs have no cell in common, so nothing can be compared.".to_owned()));
     }
     part.warnings.extend(named(&runs.differences).into_iter().map(|text| format!("Not the same: {text}")));

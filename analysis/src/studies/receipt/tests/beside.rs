@@ -99,6 +99,10 @@ fn cycles_cannot_be_held_against_anything() {
     assert!((found.counters[&Layer::Udp].ipc.unwrap() - 2.0).abs() < 1e-9);
     // One chain of user code in each of six passes.
     assert_eq!(found.counters[&Layer::User].counted["cache-misses"], 3.0 * 6.0);
+    // Without those of every pass there are none.
+    let first = trials.iter_mut().find(|record| record.pass == Pass::Time).unwrap();
+    seen(first, Role::Sender).unwrap().counters = None;
+    assert!(receipt(&sender(&trials)).counters.is_empty());
 }
 
 #[test]

@@ -184,7 +184,7 @@ fn softirqs_of_a_call_are_told() {
     let study = study(&records(&sizes()));
     let calls = &study.cells[1].sender.softirq;
     assert_eq!(calls.iter().map(|call| call.call.as_str()).collect::<Vec<_>>(), ["sendto"]);
-    // 130 ns of what the copy of 114, 60, 200 and 180 ns are beside.
+    // 130 ns of what the copy of 114, 60, 200 and 180 ns are next to.
     near(calls[0].share.value, 130.0 / 684.0);
     assert!(calls[0].share.interval.unwrap()[0] < 130.0 / 684.0);
 }

@@ -1,4 +1,4 @@
-//! What the conditions of trials really took.
+//! Usage of the conditions of trials, as it really was.
 
 use std::collections::BTreeSet;
 
@@ -10,9 +10,9 @@ use super::Took;
 use crate::claim::Claim;
 use linksim::limit;
 
-/// What is kept of one trial.
+/// Usage in one trial.
 #[derive(Debug, Clone, Default)]
-pub struct Use {
+pub struct TrialUsage {
     sender_cpus: Option<f64>,
     receiver_cpus: Option<f64>,
     pairs: Option<f64>,
@@ -21,7 +21,7 @@ pub struct Use {
     bulk: Option<f64>,
 }
 
-/// What was replaced by what on the hosts of a level, and what was not caged.
+/// Jobs that others replaced on the hosts of a level, and a reason why units were not caged.
 #[derive(Debug, Clone, Default)]
 pub struct Notes {
     replaced: BTreeSet<String>,
@@ -45,9 +45,7 @@ impl Notes {
             }
         }
     }
-}
 
-impl Notes {
     /// Adds those of another cell.
     pub fn merge(&mut self, other: &Self) {
         self.replaced.extend(other.replaced.iter().cloned());
@@ -57,9 +55,9 @@ impl Notes {
     }
 }
 
-impl Use {
-    /// Of a trial over a link; `None` where its conditions took nothing.
-    pub fn of(measured: &Measured, link: &LinkKind) -> Option<Self> {
+impl TrialUsage {
+    /// The usage in a trial over a link; `None` where its conditions took nothing.
+    pub fn new(measured: &Measured, link: &LinkKind) -> Option<Self> {
         let taken = measured.conditions.as_deref()?;
         let sum = |of: &dyn Fn(&TrafficTotals) -> Option<f64>| {
             let all: Vec<f64> = taken.pairs.iter().filter_map(of).collect();
@@ -86,7 +84,7 @@ fn payload(traffic: &TrafficTotals) -> Option<f64> {
     per_second(traffic.bytes.get(), traffic)
 }
 
-/// What the frames of a pair took on the wire, in bits a second.
+/// Wire time of the frames of a pair, in bits a second.
 fn wire(pair: &TrafficTotals, link: &LinkKind) -> Option<f64> {
     let cost = |way: usize| limit::counted(pair.frames[way], pair.frame_bytes[way]).cost;
     if pair.frames == [0, 0] {
@@ -105,12 +103,12 @@ fn per_second(bytes: u64, traffic: &TrafficTotals) -> Option<f64> {
 }
 
 /// The medians over the trials of a level; `None` where none took anything.
-pub fn took<'a>(trials: impl Iterator<Item = &'a Use>, notes: &Notes, claim: Claim) -> Option<Took> {
-    let trials: Vec<&Use> = trials.collect();
+pub fn took<'a>(trials: impl Iterator<Item = &'a TrialUsage>, notes: &Notes, claim: Claim) -> Option<Took> {
+    let trials: Vec<&TrialUsage> = trials.collect();
     if trials.is_empty() {
         return None;
     }
-    let median = |of: fn(&Use) -> Option<f64>| claim.estimate(&trials.iter().filter_map(|trial| of(trial)).collect::<Vec<_>>());
+    let median = |of: fn(&TrialUsage) -> Option<f64>| claim.estimate(&trials.iter().filter_map(|trial| of(trial)).collect::<Vec<_>>());
     let took = Took {
         sender_cpus: median(|trial| trial.sender_cpus),
         receiver_cpus: median(|trial| trial.receiver_cpus),
