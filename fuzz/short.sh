@@ -36,5 +36,5 @@ else
     # In the workspace's own folder, where most of it is built already.
     export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/../target}
     ulimit -v 2097152
-    cargo run --locked --quiet --no-default-features --example smoke -- "$runs" "${2:-2}"
+    cargo run --locked --quiet --no-default-features --example smoke -- "$runs" "${2:-5}"
 fi

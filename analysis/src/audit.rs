@@ -31,6 +31,15 @@ const MOST_LOOP: f64 = 0.05;
 /// the message at hand may be late without the rate being out of reach.
 pub(crate) const MOST_BEHIND: f64 = 0.01;
 
+/// The share by which a part may be above the whole: clocks are not read at once.
+const MOST_BEYOND: f64 = 0.02;
+
+/// And the time: two ticks.
+const ROUNDING: Nanos = Nanos::from_millis(20);
+
+/// The unit of `/proc/stat`.
+const TICK: Nanos = Nanos::from_millis(10);
+
 /// Fewer messages or transactions than this make a coarse figure: the clock's
 /// edge alone is then 1 %.
 const LEAST_MESSAGES: u64 = 100;
@@ -60,6 +69,7 @@ pub fn warnings(record: &TrialRecord, loop_overhead_ns: f64) -> Vec<Warning> {
         found.extend(end.options.iter().filter_map(|option| not_taken(end.role, option)));
         found.extend(calls_failed(end));
     }
+    found.extend(impossible(measured));
     let messages = measured.receiver.counts.messages;
     found.extend((messages < LEAST_MESSAGES).then_some(Warning::FewMessages { messages }));
     found
@@ -88,6 +98,33 @@ fn wrong_path(measured: &Measured, cell: &Cell) -> Option<Warning> {
     let carried = carried.saturating_sub(of_others);
     let least = if measured.apart { payload / 2 } else { payload };
     (carried < least).then_some(Warning::WrongPath { payload, carried })
+}
+
+/// Shares of something finite that are more than all of it.
+fn impossible(measured: &Measured) -> Vec<Warning> {
+    let mut found = Vec::new();
+    let mut within = |figure: String, used: Nanos, there: f64| {
+        let used = used.get() as f64;
+        if used > there * (1.0 + MOST_BEYOND) + ROUNDING.get() as f64 {
+            found.push(Warning::Impossible { figure, share: used / there.max(1.0) });
+        }
+    };
+    let loads = measured.conditions.as_deref().map_or([None, None], |taken| [taken.sender_load.as_ref(), taken.receiver_load.as_ref()]);
+    let ends = [(&measured.sender, &measured.sender_host), (&measured.receiver, &measured.receiver_host)];
+    for ((end, host), load) in ends.into_iter().zip(loads) {
+        let lasted = end.window.length().get() as f64;
+        // The main thread and those of the flows, at least one.
+        let threads = end.threads.len().max(1) as f64;
+        within(format!("the CPU time of the {}", end.role), end.cpu_time.process, lasted * (threads + 1.0));
+        within(format!("the wait of the {} for a CPU", end.role), end.run_delay.unwrap_or_default(), lasted * threads);
+        if let Some(load) = load {
+            // The host's counters cover more than the window: their ticks over it are its CPUs or more.
+            let all = host.cpu.all() as f64 * TICK.get() as f64 / lasted.max(1.0);
+            let cpus = if end.cpu.is_some() && threads <= 1.0 { 1.0 } else { all.max(1.0) };
+            within(format!("the CPU time of the load at the {}", end.role), load.cpu, load.elapsed.get() as f64 * cpus);
+        }
+    }
+    found
 }
 
 /// It is no doubt where it was asked for.
@@ -199,7 +236,7 @@ fn calls_failed(end: &EndReport) -> Option<Warning> {
 mod tests {
     use super::warnings;
     use crate::testing::{measured, record};
-    use model::condition::{Conditions, ObservedConditions, Placement, TrafficTotals};
+    use model::condition::{Conditions, LoadUsage, ObservedConditions, Placement, TrafficTotals};
     use model::end::{OptionValue, SocketOption, Window};
     use model::trial::{ClockOffset, Measured};
     use model::{Bytes, Nanos, Role, Test, Warning};
@@ -266,6 +303,22 @@ mod tests {
         assert_eq!(doubts(Test::TcpStream, apart), []);
         let free = |trial: &mut Measured| (trial.receiver.cpu, trial.sender.cpu) = (None, None);
         assert_eq!(doubts(Test::TcpStream, free), []);
+    }
+
+    #[test]
+    fn more_than_there_is_is_a_fault_of_the_count() {
+        let busy = |trial: &mut Measured| trial.sender.cpu_time.process = Nanos::new(trial.sender.window.length().get() * 5 / 2);
+        assert!(
+            matches!(&doubts(Test::TcpStream, busy)[..], [Warning::Impossible { figure, share }] if figure.contains("sender") && (1.2..1.3).contains(share))
+        );
+        let load = |millis| {
+            move |trial: &mut Measured| {
+                let load = LoadUsage { cpu: Nanos::from_millis(millis), elapsed: Nanos::from_millis(1_000), ..LoadUsage::default() };
+                trial.conditions = Some(Box::new(ObservedConditions { receiver_load: Some(load), ..ObservedConditions::default() }));
+            }
+        };
+        assert_eq!(doubts(Test::TcpStream, load(1_000)), []);
+        assert!(matches!(&doubts(Test::TcpStream, load(1_450))[..], [Warning::Impossible { share, .. }] if (share - 1.45).abs() < 1e-9));
     }
 
     #[test]

@@ -15,13 +15,17 @@ use model::Unavailable;
 use asm::{Assembler, Helper, Label, Reg, Test};
 pub use errno::{errno_name, refused_call};
 pub use identity::{Filter, Who};
-pub use map::{Map, MapKind};
+pub use map::{Hash, Map, MapKind, Numbers, Queue, Scratch};
 pub use program::{Attached, Program, ProgramKind, probe};
 
 /// `bpf(2)`.
-fn call<T>(command: libc::c_int, request: &mut T) -> io::Result<libc::c_long> {
-    // SAFETY: the kernel reads and writes at most `size_of::<T>()` bytes of `request`, which is a
-    // structure of plain numbers; what its addresses point to is answered for by each caller.
+///
+/// # Safety
+/// `T` is a structure of plain numbers; each address in it is 0, or is good for what
+/// the command makes the kernel read and write there until the call returns.
+unsafe fn call<T>(command: libc::c_int, request: &mut T) -> io::Result<libc::c_long> {
+    // SAFETY: the kernel reads and writes at most `size_of::<T>()` bytes of `request`; the caller
+    // answers for the rest.
     let answer = unsafe { libc::syscall(libc::SYS_bpf, command, &raw mut *request, size_of::<T>()) };
     if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
 }
@@ -51,7 +55,7 @@ fn refused(mechanism: &str, tried: &str, error: &io::Error) -> Unavailable {
 
 /// Adds 1 to the number at `place` of an array of numbers; goes on to `done`
 /// if there is no such place. Uses 4 bytes of stack at -16; destroys `R0` to `R5`.
-pub fn emit_count(asm: &mut Assembler, array: &Map, place: u32, done: Label) {
+pub fn emit_count(asm: &mut Assembler, array: &Map<Numbers>, place: u32, done: Label) {
     asm.store_number(Reg::R10, -16, place as i32);
     asm.set_map(Reg::R1, array.number());
     asm.stack_address(Reg::R2, -16);

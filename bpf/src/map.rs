@@ -1,6 +1,7 @@
 //! Memory that programs in the kernel share with this process.
 
 use std::io;
+use std::marker::PhantomData;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use super::{call, refused};
@@ -11,18 +12,37 @@ const LOOKUP: libc::c_int = 1;
 const NEXT_KEY: libc::c_int = 4;
 const TAKE: libc::c_int = 21;
 
-/// A kind of map (`enum bpf_map_type`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u32)]
-pub enum MapKind {
+/// A type of map (`enum bpf_map_type`), which decides how it may be read.
+pub trait MapKind {
+    /// The kernel's number of it.
+    const NUMBER: u32;
+    /// The kernel's name of it.
+    const NAME: &'static str;
+}
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident = $number:literal $name:literal;)+) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $kind {}
+
+        impl MapKind for $kind {
+            const NUMBER: u32 = $number;
+            const NAME: &'static str = $name;
+        }
+    )+};
+}
+
+kinds! {
     /// Values by any key.
-    Hash = 1,
-    /// Values by number, from 0.
-    Array = 2,
-    /// The same for each CPU by itself.
-    PerCpuArray = 6,
+    Hash = 1 "HASH";
+    /// 64-bit numbers by place, from 0.
+    Numbers = 2 "ARRAY";
+    /// Memory for programs, for each CPU by itself. This process does not read it:
+    /// the kernel would write a value for each possible CPU.
+    Scratch = 6 "PERCPU_ARRAY";
     /// First in, first out; no keys.
-    Queue = 22,
+    Queue = 22 "QUEUE";
 }
 
 #[repr(C)]
@@ -48,25 +68,24 @@ struct Element {
 
 /// A map. Dropped, it is gone as soon as no program uses it.
 #[derive(Debug)]
-pub struct Map {
+pub struct Map<K> {
     descriptor: OwnedFd,
     key_size: usize,
     value_size: usize,
+    kind: PhantomData<K>,
 }
 
-impl Map {
-    /// Makes a map of `entries` of these sizes, in bytes; a queue's keys have none.
-    ///
-    /// # Errors
-    /// The system's answer, for `mechanism`.
-    pub fn new(kind: MapKind, key_size: usize, value_size: usize, entries: usize, mechanism: &str) -> Result<Self, Unavailable> {
+impl<K: MapKind> Map<K> {
+    fn make(key_size: usize, value_size: usize, entries: usize, mechanism: &str) -> Result<Self, Unavailable> {
         let size = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
         let (key, value, entries) = (size(key_size), size(value_size), size(entries));
-        let mut request = Create { kind: kind as u32, key_size: key, value_size: value, entries, flags: 0 };
-        let made = call(CREATE, &mut request).map_err(|error| refused(mechanism, &format!("bpf(MAP_CREATE, {kind:?})"), &error))?;
+        let mut request = Create { kind: K::NUMBER, key_size: key, value_size: value, entries, flags: 0 };
+        // SAFETY: `Create` is plain numbers, and none of them is an address.
+        let made = unsafe { call(CREATE, &mut request) };
+        let made = made.map_err(|error| refused(mechanism, &format!("bpf(MAP_CREATE, {})", K::NAME), &error))?;
         // SAFETY: the kernel has just made this descriptor, and nobody else has it.
         let descriptor = unsafe { OwnedFd::from_raw_fd(made as RawFd) };
-        Ok(Self { descriptor, key_size, value_size })
+        Ok(Self { descriptor, key_size, value_size, kind: PhantomData })
     }
 
     /// The number by which a program names it.
@@ -74,36 +93,68 @@ impl Map {
         self.descriptor.as_raw_fd()
     }
 
-    /// The value of a key, or the front of a queue, taken off; `None` when
-    /// there is none. Not for maps with a value for each CPU.
+    fn element(&self, key: u64, value: u64) -> Element {
+        Element { map: self.number() as u32, key, value, ..Element::default() }
+    }
+}
+
+impl Map<Numbers> {
+    /// Makes an array of `entries` numbers, each 0.
     ///
     /// # Errors
-    /// The system's answer.
-    fn element(&self, command: libc::c_int, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
-        debug_assert_eq!(key.len(), self.key_size);
-        let mut value = vec![0; self.value_size];
-        let key = if key.is_empty() { 0 } else { key.as_ptr() as u64 };
-        let mut request = Element { map: self.number() as u32, key, value: value.as_mut_ptr() as u64, ..Element::default() };
-        // The key has `key_size` bytes and the value room for `value_size`, as the map was made with.
-        match call(command, &mut request) {
-            Ok(_) => Ok(Some(value)),
-            Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(None),
-            Err(error) => Err(error),
-        }
+    /// The system's answer, for `mechanism`.
+    pub fn numbers(entries: usize, mechanism: &str) -> Result<Self, Unavailable> {
+        Self::make(size_of::<u32>(), size_of::<u64>(), entries, mechanism)
     }
 
-    /// The number at `place` of an array of 64-bit numbers; 0 where it cannot be read.
+    /// The number at `place`; 0 where it cannot be read.
     pub fn number_at(&self, place: u32) -> u64 {
-        let value = self.element(LOOKUP, &place.to_ne_bytes()).ok().flatten();
-        value.and_then(|value| Some(u64::from_ne_bytes(value.get(..8)?.try_into().ok()?))).unwrap_or(0)
+        let mut value = 0_u64;
+        let mut request = self.element((&raw const place) as u64, (&raw mut value) as u64);
+        // SAFETY: the kernel reads 4 bytes, which `place` has, and writes 8, which `value` has: the
+        // sizes of an array of numbers. Both outlive the call.
+        unsafe { call(LOOKUP, &mut request) }.map_or(0, |_| value)
+    }
+}
+
+impl Map<Scratch> {
+    /// Makes memory of `entries` values of this many bytes for each CPU.
+    ///
+    /// # Errors
+    /// The system's answer, for `mechanism`.
+    pub fn scratch(value_size: usize, entries: usize, mechanism: &str) -> Result<Self, Unavailable> {
+        Self::make(size_of::<u32>(), value_size, entries, mechanism)
+    }
+}
+
+impl Map<Queue> {
+    /// Makes a queue for `entries` values of this many bytes.
+    ///
+    /// # Errors
+    /// The system's answer, for `mechanism`.
+    pub fn queue(value_size: usize, entries: usize, mechanism: &str) -> Result<Self, Unavailable> {
+        Self::make(0, value_size, entries, mechanism)
     }
 
-    /// The front of a queue, taken off.
+    /// The front, taken off; `None` of an empty queue.
     ///
     /// # Errors
     /// The system's answer.
     pub fn take(&self) -> io::Result<Option<Vec<u8>>> {
-        self.element(TAKE, &[])
+        let mut value = vec![0; self.value_size];
+        let mut request = self.element(0, value.as_mut_ptr() as u64);
+        // SAFETY: a queue has no keys; the kernel writes `value_size` bytes, which `value` has.
+        Ok(found(unsafe { call(TAKE, &mut request) })?.then_some(value))
+    }
+}
+
+impl Map<Hash> {
+    /// Makes a table for `entries` pairs of these sizes, in bytes.
+    ///
+    /// # Errors
+    /// The system's answer, for `mechanism`.
+    pub fn hash(key_size: usize, value_size: usize, entries: usize, mechanism: &str) -> Result<Self, Unavailable> {
+        Self::make(key_size, value_size, entries, mechanism)
     }
 
     /// Every key with its value; at most `limit`. Meant for maps that no
@@ -112,22 +163,35 @@ impl Map {
     /// # Errors
     /// The system's answer.
     pub fn entries(&self, limit: usize) -> io::Result<Vec<(Vec<u8>, Vec<u8>)>> {
-        let mut found = Vec::new();
+        let mut pairs: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
         let mut key: Option<Vec<u8>> = None;
-        while found.len() < limit {
+        while pairs.len() < limit {
             let mut next = vec![0; self.key_size];
             let before = key.as_ref().map_or(0, |key| key.as_ptr() as u64);
-            let mut request = Element { map: self.number() as u32, key: before, value: next.as_mut_ptr() as u64, ..Element::default() };
-            match call(NEXT_KEY, &mut request) {
-                Ok(_) => {}
-                Err(error) if error.raw_os_error() == Some(libc::ENOENT) => break,
-                Err(error) => return Err(error),
+            let mut request = self.element(before, next.as_mut_ptr() as u64);
+            // SAFETY: the kernel reads a key of `key_size` bytes, if one is given, and writes another:
+            // both vectors have as many.
+            if !found(unsafe { call(NEXT_KEY, &mut request) })? {
+                break;
             }
-            if let Some(value) = self.element(LOOKUP, &next)? {
-                found.push((next.clone(), value));
+            let mut value = vec![0; self.value_size];
+            let mut request = self.element(next.as_ptr() as u64, value.as_mut_ptr() as u64);
+            // SAFETY: the key has `key_size` bytes and the value room for `value_size`, which is all
+            // of a table that has one value for all CPUs.
+            if found(unsafe { call(LOOKUP, &mut request) })? {
+                pairs.push((next.clone(), value));
             }
             key = Some(next);
         }
-        Ok(found)
+        Ok(pairs)
+    }
+}
+
+/// Returns whether there was such an element.
+fn found(answer: io::Result<libc::c_long>) -> io::Result<bool> {
+    match answer {
+        Ok(_) => Ok(true),
+        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(false),
+        Err(error) => Err(error),
     }
 }

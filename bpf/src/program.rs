@@ -117,7 +117,8 @@ const RETURN_ZERO: [[u8; 8]; 2] = [[0xb7, 0, 0, 0, 0, 0, 0, 0], [0x95, 0, 0, 0, 
 /// # Errors
 /// The system's answer, such as EPERM (no CAP_BPF, or forbidden altogether).
 pub fn probe(kind: ProgramKind) -> io::Result<()> {
-    call(LOAD, &mut kind.request(&RETURN_ZERO)).map(|loaded| drop(descriptor(loaded)))
+    // SAFETY: code and licence are constants; no log is asked for.
+    unsafe { call(LOAD, &mut kind.request(&RETURN_ZERO)) }.map(|loaded| drop(descriptor(loaded)))
 }
 
 /// A loaded program.
@@ -140,13 +141,14 @@ impl Program {
     /// The system's answer and the verifier's last words, for `mechanism`.
     pub fn load(code: &[[u8; 8]], kind: ProgramKind, mechanism: &str) -> Result<Self, Unavailable> {
         let mut request = kind.request(code);
-        // Code, licence and log outlive each call; the kernel writes `log_size` bytes to the log at most.
-        let mut loaded = call(LOAD, &mut request);
+        // SAFETY: code and licence outlive the call; no log is asked for.
+        let mut loaded = unsafe { call(LOAD, &mut request) };
         let mut words = String::new();
         if loaded.as_ref().is_err_and(|error| !matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOSYS))) {
             let mut log = vec![0_u8; LOG];
             (request.log_level, request.log_size, request.log) = (1, LOG as u32, log.as_mut_ptr() as u64);
-            loaded = call(LOAD, &mut request);
+            // SAFETY: as before; the kernel writes `log_size` bytes at most, which `log` has.
+            loaded = unsafe { call(LOAD, &mut request) };
             words = last_words(&log);
         }
         let loaded = loaded.map_err(|error| {
@@ -165,7 +167,8 @@ impl Program {
         let name = CString::new(tracepoint.unwrap_or_default()).map_err(io::Error::from);
         let linked = name.and_then(|name| {
             let address = if tracepoint.is_some() { name.as_ptr() as u64 } else { 0 };
-            call(ATTACH, &mut Attach { name: address, program: self.descriptor.as_raw_fd() as u32, padding: 0 })
+            // SAFETY: the name, where there is one, ends with a zero and outlives the call.
+            unsafe { call(ATTACH, &mut Attach { name: address, program: self.descriptor.as_raw_fd() as u32, padding: 0 }) }
         });
         let tried = || format!("bpf(RAW_TRACEPOINT_OPEN, {})", tracepoint.unwrap_or("fentry"));
         let link = linked.map_err(|error| refused(mechanism, &tried(), &error))?;
@@ -180,8 +183,8 @@ impl Attached {
         let mut info = [0_u64; INFO_WORDS];
         let length = size_of_val(&info) as u32;
         let mut request = Info { program: self.program.descriptor.as_raw_fd() as u32, length, info: info.as_mut_ptr() as u64 };
-        // The kernel writes `length` bytes to `info` at most, and to no other address: those in it are 0.
-        call(INFO, &mut request).map_or(0, |_| info[RECURSION_MISSES])
+        // SAFETY: the kernel writes `length` bytes to `info` at most, and to no other address: those in it are 0.
+        unsafe { call(INFO, &mut request) }.map_or(0, |_| info[RECURSION_MISSES])
     }
 }
 

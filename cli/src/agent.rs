@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::time::SystemTime;
 
 use anyhow::Context;
-use lab::agent::{Agent, AgentError, Listen, Settings};
+use lab::agent::{Agent, AgentError, Listen, Settings, capabilities};
 use model::control::Limits;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
@@ -34,6 +34,12 @@ pub fn run(args: &AgentArgs) -> Result<Exit, Failure> {
         pipe::register(signal, signalled.try_clone()?).context("listen for signals")?;
     }
     let agent = Agent::open(settings).map_err(failure)?;
+    let keep = args.keep_capabilities.as_slice();
+    if capabilities::drop_all_but(keep).context("give up root's capabilities; start the agent as an ordinary user")? && keep.is_empty() {
+        output::note(
+            "the agent was started as root and keeps none of its capabilities; for receipts: --keep-capabilities perfmon,bpf,syslog",
+        );
+    }
     if let Err(answer) = output::write(&ready(agent.addresses(), open)) {
         // A full disk behind standard output is no reason not to serve.
         output::note(&format!("print where the agent listens: {answer}; it serves nevertheless"));

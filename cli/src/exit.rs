@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use analysis::verdict::Conclusion;
 use model::plan::PlanError;
+use model::printable::{Keep, printable};
 
 /// Ways in which the tool ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,7 +93,7 @@ impl Failure {
                 let text = ::report::oneshot::json::failure(crate::version::SHORT, self.exit.name(), &self.message);
                 write!(io::stdout(), "{text}")
             }
-            Form::Text => writeln!(io::stderr(), "nettoll: {}", self.message),
+            Form::Text => writeln!(io::stderr(), "nettoll: {}", printable(&self.message, Keep::Lines)),
         };
         self.exit
     }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod consent;
 mod exit;
 mod output;
 mod progress;
@@ -43,7 +44,7 @@ fn main() -> ExitCode {
 }
 
 fn carry_out(args: Arguments) -> Result<Exit, Failure> {
-    if !args.command.as_ref().is_some_and(Command::is_part) {
+    if args.command.as_ref().is_some_and(Command::recovers) {
         hidden::recover();
     }
     let Some(command) = args.command else { return oneshot::run(&args.oneshot) };

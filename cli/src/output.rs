@@ -7,6 +7,7 @@ use std::path::Path;
 
 use analysis::result::Analysis;
 use anyhow::Context;
+use model::printable::{Keep, printable};
 use report::terminal::Style;
 
 use crate::args::FormatArgs;
@@ -36,17 +37,18 @@ pub fn style() -> Style {
 /// Says something on standard error that is no result.
 pub fn note(words: &str) {
     // Whoever closed it does not want to hear of it.
-    let _ = writeln!(io::stderr(), "nettoll: {words}");
+    let _ = writeln!(io::stderr(), "nettoll: {}", printable(words, Keep::Lines));
 }
 
-/// Writes a text and makes sure that it ends its line.
+/// Writes a text and makes sure that it ends its line. Words of agents, plans and
+/// stored runs may be in it: nothing of it steers a terminal but our own styles.
 ///
 /// # Errors
 /// An answer of the system; a reader that went away is no error.
 pub fn write(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
-    match write!(out, "{text}{end}").and_then(|()| out.flush()) {
+    match write!(out, "{}{end}", printable(text, Keep::Styles)).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         answer => answer,
     }

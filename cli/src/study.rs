@@ -20,7 +20,7 @@ use crate::output;
 use crate::recorder::Recorder;
 use crate::report::{self, Answer};
 use crate::rules::{self, Own};
-use crate::{signals, version};
+use crate::{consent, signals, version};
 
 /// Runs a study, or goes on with one, analyses it and prints what it shows.
 ///
@@ -56,6 +56,7 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
 fn resume(path: &Path, args: &StudyArgs) -> Result<Exit, Failure> {
     let rules = rules::load(&args.rules)?;
     let credentials = args.trust.load()?;
+    consent::to_resume(path, &RunReader::open(path)?.run().plan, args)?;
     let interrupted = signals::listen()?;
     let Reopened { directory, cut } = RunDirectory::reopen(path)?;
     let path = directory.path().to_owned();

@@ -3,11 +3,13 @@
 
 mod kernel;
 mod stored;
+mod trust;
 mod text;
 mod wire;
 
 pub use kernel::{netlink, perf, proc, symbols, types};
-pub use stored::{analysis, latency, run, trials};
+pub use stored::{analysis, document, latency, run, trials};
+pub use trust::{credentials, journal, policy};
 pub use text::{host, plan, quantity, reference, rules, sizes, sweep};
 pub use wire::{control, cookie, frames, greeting, understood};
 
@@ -36,6 +38,10 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("perf", perf),
     ("symbols", symbols),
     ("types", types),
+    ("policy", policy),
+    ("journal", journal),
+    ("document", document),
+    ("credentials", credentials),
 ];
 
 fn says_something(error: &impl std::error::Error) {

@@ -8,6 +8,7 @@ use analysis::Collector;
 use analysis::single::single;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use model::printable::{Keep, printable};
 use model::run::Run;
 use model::trial::{Outcome, TrialRecord};
 use store::{Trials, parse_facts, parse_run};
@@ -62,6 +63,27 @@ fn analysed(records: &[TrialRecord]) {
     let analysis = collector.finish();
     assert_eq!(analysis.trials + analysis.failed, records.len() as u64, "each trial is counted once");
     assert!(serde_json::to_string(&analysis).is_ok());
+}
+
+/// A run as somebody else may have written it, its plan on the first line and a trial
+/// on each other, through analysis and every form of a report. What is printed does
+/// not steer a terminal, and a page runs no script but its own.
+pub fn document(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let mut lines = text.lines();
+    let Some(Ok(run)) = lines.next().map(|line| parse_run(Path::new("run.json"), line)) else { return };
+    let mut collector = Collector::new(run, Vec::new());
+    lines.filter_map(|line| serde_json::from_str(line).ok()).take(20).for_each(|record: TrialRecord| collector.push(&record));
+    let analysis = collector.finish();
+    let style = report::terminal::Style { colour: true, width: 80 };
+    for text in [report::terminal::render(&analysis, style), report::csv::render(&analysis), report::json::render(&analysis)] {
+        let shown = printable(&text, Keep::Lines);
+        assert!(!shown.chars().any(|c| c.is_control() && c != '\n' && c != '\t'));
+    }
+    let page = report::html::render(&analysis);
+    let scripts = page.matches("<script").count();
+    assert_eq!(scripts, page.matches("</script>").count());
+    assert!(scripts <= 8, "{scripts} scripts");
 }
 
 /// A histogram of round-trip times: as text, or as the bytes that the text is

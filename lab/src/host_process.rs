@@ -5,6 +5,7 @@
 //! that died; its endpoint and its namespace end with it.
 
 mod endpoint;
+mod offer;
 
 use std::fs::File;
 use std::io;
@@ -14,7 +15,7 @@ use std::str::FromStr;
 use engine::channel::{self, ChannelError, Receiver};
 use engine::probe;
 use model::adjust::ArmRequest;
-use model::control::{CONTROL_VERSION, FromHost, ToHost, WireTask};
+use model::control::{CONTROL_VERSION, FromHost, ToEndpoint, ToHost, WireTask};
 use model::host::HostFacts;
 use model::kernel::WireCounters;
 use model::plan::LinkKind;
@@ -23,13 +24,14 @@ use crate::arm::{self, Adjuster};
 use crate::background::Background;
 use crate::clock;
 use crate::host::namespace::{self, Entered, Isolation};
-use crate::host::{counters, cpu, facts, link, route};
+use crate::host::{counters, facts, link, route};
 use crate::process::THIS_PROGRAM;
 use crate::profiler::EndpointProfiler;
 use crate::refusal::{Refusal, refused};
 use crate::relay::Relay;
 
 use endpoint::EndpointProcess;
+use offer::Offer;
 
 impl FromStr for Isolation {
     type Err = String;
@@ -71,6 +73,7 @@ pub fn run(name: &str, isolation: Isolation) -> Result<(), ChannelError> {
         adjuster: Adjuster::default(),
         background: Background::default(),
         wire: Wire::None,
+        offer: Offer::default(),
     }
     .serve(&mut control)
 }
@@ -89,6 +92,7 @@ struct HostProcess<'a> {
     adjuster: Adjuster,
     background: Background,
     wire: Wire,
+    offer: Offer,
 }
 
 /// The wire that this process holds between other hosts, if any.
@@ -151,7 +155,7 @@ impl HostProcess<'_> {
             ToHost::Counters { device, family } => FromHost::Counters(Box::new(counters::read(&device, family)?)),
             ToHost::Facts { device, endpoint_cpus } => FromHost::Facts(Box::new(self.facts(&device, &endpoint_cpus))),
             ToHost::Route { to } => FromHost::Route(route::find(to)?),
-            ToHost::Cpus => FromHost::Cpus(cpu::offered()),
+            ToHost::Cpus => FromHost::Cpus(self.offer.renew().to_vec()),
             ToHost::Clock => FromHost::Clock { now: clock::monotonic()? },
             // Nobody but the controller that started this host can ask it.
             ToHost::Turn => FromHost::Yours { shared: false },
@@ -164,6 +168,9 @@ impl HostProcess<'_> {
                 FromHost::Background(self.background.carry_out(command, &self.entered, endpoint)?)
             }
             ToHost::Endpoint(message) => {
+                if let ToEndpoint::Prepare(task) = &message {
+                    self.offer.check_threads(task.ksoftirqd.iter().copied())?;
+                }
                 // An endpoint that died says so itself, through its relay.
                 if let Some(endpoint) = &mut self.endpoint {
                     endpoint.tell(&message);
@@ -171,6 +178,7 @@ impl HostProcess<'_> {
                 return Ok(None);
             }
             ToHost::Observe(observe) => {
+                self.offer.check_threads(observe.cpus.iter().filter_map(|place| place.ksoftirqd))?;
                 let none = || Refusal::new("watch an endpoint", "none is running (a fault of the controller)", "");
                 let endpoint = self.endpoint.as_ref().ok_or_else(none)?;
                 match self.profiler.start(endpoint.pid(), &observe) {

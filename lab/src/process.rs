@@ -26,6 +26,11 @@ pub fn start(arguments: &[&str]) -> io::Result<(Child, File, File)> {
     piped(Command::new(THIS_PROGRAM).args(arguments).process_group(0))
 }
 
+/// The same with a pipe from its standard error.
+pub fn start_heard(arguments: &[&str]) -> io::Result<(Child, File, File)> {
+    piped(Command::new(THIS_PROGRAM).args(arguments).process_group(0).stderr(Stdio::piped()))
+}
+
 /// Waits for the end of a process whose input has ended, and kills one that hangs.
 pub fn end(process: &mut Child, limit: Duration) {
     let deadline = Instant::now() + limit;

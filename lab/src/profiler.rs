@@ -6,11 +6,10 @@
 
 use std::fs;
 
-use model::Pass;
-use model::Unavailable;
 use model::control::{CpuPlace, Observe};
 use model::end::Window;
 use model::profile::{Observation, Profile, Waits};
+use model::{Nanos, Pass, Unavailable};
 use profile::Who;
 use profile::counts::table::functions;
 use profile::counts::{self, EventCounter, FunctionCounter, STACK_RULES, StackCounter, TRACEPOINTS};
@@ -18,6 +17,10 @@ use profile::fold::fold;
 use profile::sampler::{Sampler, Settings, Target};
 use profile::symbols::Symbols;
 use profile::waits::WaitRecorder;
+
+/// Longest time that memory is set aside for. A longer trial's end loses samples,
+/// and says so.
+pub const LONGEST: Nanos = Nanos::from_millis(20_000);
 
 /// Instrument that is switched on.
 enum Watch {
@@ -87,7 +90,13 @@ impl EndpointProfiler {
     fn sample(&mut self, pid: u32, observe: &Observe) -> Result<Watch, Unavailable> {
         // Addresses without names are no receipt: better to know now.
         self.symbols()?;
-        let settings = |target, cpu| Settings { cpu, period: observe.period.get(), ..Settings::new(target, observe.longest) };
+        let threads = observe.cpus.iter().filter(|place| place.ksoftirqd.is_some()).count();
+        let settings = |target, cpu| Settings {
+            cpu,
+            period: observe.period.get(),
+            samplers: 1 + threads,
+            ..Settings::new(target, observe.longest.min(LONGEST))
+        };
         let only = match observe.cpus[..] {
             [CpuPlace { cpu, .. }] => Some(cpu),
             _ => None,
@@ -125,7 +134,7 @@ impl EndpointProfiler {
             [CpuPlace { cpu, .. }] => Some(cpu),
             _ => None,
         };
-        let recorder = WaitRecorder::open(Who::Workers(pid), observe.longest, only)?;
+        let recorder = WaitRecorder::open(Who::Workers(pid), observe.longest.min(LONGEST), only)?;
         self.note(recorder.note());
         Ok(Watch::Wait(Box::new(recorder)))
     }

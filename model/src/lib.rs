@@ -34,6 +34,7 @@ pub mod check;
 pub mod end;
 pub mod host;
 pub mod kernel;
+pub mod printable;
 pub mod profile;
 pub mod run;
 pub mod socket_option;

@@ -169,6 +169,21 @@ warnings! {
         severity: 1.0,
         comes_first: true,
     }
+    /// More of something finite was counted than there is: a fault of the count.
+    Impossible = "impossible" {
+        /// The figure, in words.
+        figure: String,
+        /// It, over the most that there can be.
+        share: f64,
+    } => {
+        words: format!("{figure} is {:.0} % of what there is", share * 100.0),
+        in_several(plain): format!("{figure} is up to {:.0} % of what there is", share * 100.0),
+        remedy: "Do not use the figure: it was counted wrongly. Please report it.",
+        name: figure.clone(),
+        size: *share,
+        severity: 1.0,
+        comes_first: true,
+    }
     /// Both ends share one CPU.
     OneCpu = "one_cpu" => {
         words: "both ends share one CPU".to_owned(),

@@ -6,7 +6,7 @@ use model::Nanos;
 use crate::counts::table::system_call;
 use crate::errno_name;
 use bpf::asm::{Assembler, Helper, Label, Reg, Test};
-use bpf::{Attached, Filter, Map, MapKind, Program, ProgramKind, Who};
+use bpf::{Attached, Filter, Hash, Map, Program, ProgramKind, Who};
 use model::Unavailable;
 
 const MECHANISM: &str = "softirq time by tracepoints";
@@ -26,7 +26,7 @@ const ACCOUNT: usize = 48;
 /// A recorder of one system call of one process.
 #[derive(Debug)]
 pub struct SoftirqRecorder {
-    accounts: Map,
+    accounts: Map<Hash>,
     programs: Vec<Attached>,
 }
 
@@ -57,7 +57,7 @@ impl SoftirqRecorder {
         let number = system_call(name).ok_or_else(|| {
             Unavailable::new(MECHANISM, format!("no number is known for the system call {name}"), "Ask for one that moves messages")
         })?;
-        let accounts = Map::new(MapKind::Hash, 8, ACCOUNT, THREADS, MECHANISM)?;
+        let accounts = Map::hash(8, ACCOUNT, THREADS, MECHANISM)?;
         let filter = Filter::new(who);
         let programs = [
             ("sys_enter", call_begins(&accounts, filter, number)),
@@ -99,7 +99,7 @@ impl SoftirqRecorder {
 
 /// Leaves the account of the current thread in `R8` and the time in `R9`, or
 /// goes to `done`. The account's key is on the stack at -16.
-fn emit_account(asm: &mut Assembler, accounts: &Map, filter: Filter, missing: Label, done: Label) {
+fn emit_account(asm: &mut Assembler, accounts: &Map<Hash>, filter: Filter, missing: Label, done: Label) {
     filter.emit(asm, done);
     asm.call(Helper::Time);
     asm.copy(Reg::R9, Reg::R0);
@@ -107,7 +107,7 @@ fn emit_account(asm: &mut Assembler, accounts: &Map, filter: Filter, missing: La
     emit_lookup(asm, accounts, missing);
 }
 
-fn emit_lookup(asm: &mut Assembler, accounts: &Map, missing: Label) {
+fn emit_lookup(asm: &mut Assembler, accounts: &Map<Hash>, missing: Label) {
     asm.set_map(Reg::R1, accounts.number());
     asm.stack_address(Reg::R2, -16);
     asm.call(Helper::Lookup);
@@ -126,7 +126,7 @@ fn emit_add_since(asm: &mut Assembler, start: i16, sum: i16, done: Label) {
     asm.store_number(Reg::R8, start, 0);
 }
 
-fn call_begins(accounts: &Map, filter: Filter, number: i32) -> Vec<[u8; 8]> {
+fn call_begins(accounts: &Map<Hash>, filter: Filter, number: i32) -> Vec<[u8; 8]> {
     let mut asm = Assembler::default();
     let (done, missing, found) = (asm.label(), asm.label(), asm.label());
     asm.load(Reg::R2, Reg::R1, 8);
@@ -153,7 +153,7 @@ fn call_begins(accounts: &Map, filter: Filter, number: i32) -> Vec<[u8; 8]> {
     asm.finish()
 }
 
-fn call_ends(accounts: &Map, filter: Filter) -> Vec<[u8; 8]> {
+fn call_ends(accounts: &Map<Hash>, filter: Filter) -> Vec<[u8; 8]> {
     let mut asm = Assembler::default();
     let done = asm.label();
     emit_account(&mut asm, accounts, filter, done, done);
@@ -170,7 +170,7 @@ fn call_ends(accounts: &Map, filter: Filter) -> Vec<[u8; 8]> {
     asm.finish()
 }
 
-fn softirq_begins(accounts: &Map, filter: Filter) -> Vec<[u8; 8]> {
+fn softirq_begins(accounts: &Map<Hash>, filter: Filter) -> Vec<[u8; 8]> {
     let mut asm = Assembler::default();
     let done = asm.label();
     emit_account(&mut asm, accounts, filter, done, done);
@@ -182,7 +182,7 @@ fn softirq_begins(accounts: &Map, filter: Filter) -> Vec<[u8; 8]> {
     asm.finish()
 }
 
-fn softirq_ends(accounts: &Map, filter: Filter) -> Vec<[u8; 8]> {
+fn softirq_ends(accounts: &Map<Hash>, filter: Filter) -> Vec<[u8; 8]> {
     let mut asm = Assembler::default();
     let done = asm.label();
     emit_account(&mut asm, accounts, filter, done, done);

@@ -58,6 +58,10 @@ pub fn write_stacks(directory: &Path, name: &str, folded: &str) -> Result<PathBu
     let stacks = directory.join(layout::STACKS);
     match fs::create_dir(&stacks) {
         Err(answer) if answer.kind() != ErrorKind::AlreadyExists => return Err(StoreError::refused("make the directory", &stacks)(answer)),
+        // A link that somebody laid there would lead the files elsewhere.
+        Err(_) if !fs::symlink_metadata(&stacks).is_ok_and(|found| found.is_dir()) => {
+            return Err(StoreError::refused("make the directory", &stacks)(ErrorKind::NotADirectory.into()));
+        }
         _ => {}
     }
     let path = stacks.join(name);

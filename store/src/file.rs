@@ -1,50 +1,55 @@
 //! Files that are replaced in one step, and the lock of a run.
 
-use std::fs::{self, File};
+use std::fs::{File, Permissions};
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
 use crate::error::StoreError;
 
+/// Ending of a file that is to replace another, as [`is_unfinished`] knows it.
+const UNFINISHED: &str = ".new";
+
 /// Puts `content` at `path`. Whoever looks sees the old file or the new one,
 /// also after a power cut; on an error the old one stays.
+///
+/// The new file has a name that nobody can foresee and that was free, so that no
+/// link laid there beforehand leads the content elsewhere.
 pub fn replace(path: &Path, content: &[u8]) -> Result<(), StoreError> {
-    let new = next_to(path);
-    let written = write_new(&new, content).and_then(|()| fs::rename(&new, path)).and_then(|()| sync_parent(path));
-    written.map_err(|answer| {
-        // Half a file under a name that nobody reads; on a full disk its room is wanted.
-        let _ = fs::remove_file(&new);
-        StoreError::refused("write", path)(answer)
-    })
+    let written = write_new(path, content).and_then(|()| sync_parent(path));
+    written.map_err(StoreError::refused("write", path))
 }
 
 fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = File::create(path)?;
+    let name = path.file_name().map_or_else(Default::default, |name| name.to_string_lossy());
+    let prefix = format!(".{name}.");
+    // The mode of any file: what the user's umask leaves of it.
+    let everybody = Permissions::from_mode(0o666);
+    let mut builder = tempfile::Builder::new();
+    let mut file = builder.prefix(&prefix).suffix(UNFINISHED).permissions(everybody).tempfile_in(directory_of(path))?;
     file.write_all(content)?;
-    file.sync_all()
+    file.as_file().sync_all()?;
+    file.persist(path).map(drop).map_err(|failed| failed.error)
 }
 
-/// Number of names that this process has made up.
-static MADE_UP: AtomicU64 = AtomicU64::new(0);
+/// Returns whether a file of this name is one that was to replace another. Nobody
+/// reads these: a writer that was killed left it.
+pub fn is_unfinished(name: &str) -> bool {
+    name.starts_with('.') && name.ends_with(UNFINISHED)
+}
 
-/// A name in the same directory, so that the rename stays on one file system,
-/// and of this call alone: two may write the report of one run at a time.
-fn next_to(path: &Path) -> PathBuf {
-    let count = MADE_UP.fetch_add(1, Ordering::Relaxed);
-    let name = path.file_name().map_or_else(Default::default, |name| name.to_string_lossy());
-    path.with_file_name(format!(".{name}.{}.{count}.new", std::process::id()))
+/// The directory of a file; of a bare name the current one, which `open` does not
+/// know as an empty path.
+fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Makes a name in `path`'s directory last through a power cut.
 fn sync_parent(path: &Path) -> io::Result<()> {
-    match path.parent() {
-        Some(parent) => sync_directory(parent),
-        None => Ok(()),
-    }
+    sync_directory(directory_of(path))
 }
 
 /// Makes the names in `directory` last through a power cut.
@@ -83,6 +88,20 @@ mod tests {
         replace(&path, b"new").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_the_file_is_replaced_and_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, elsewhere) = (directory.path().join("report.html"), directory.path().join("elsewhere"));
+        fs::write(&elsewhere, "untouched").unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
+        // What an attacker could lay there who knew the name of earlier versions.
+        let known = directory.path().join(format!(".report.html.{}.0.new", std::process::id()));
+        std::os::unix::fs::symlink(&elsewhere, known).unwrap();
+        replace(&path, b"new").unwrap();
+        assert_eq!(fs::read(&elsewhere).unwrap(), b"untouched");
+        assert!(fs::symlink_metadata(&path).unwrap().is_file());
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use model::host::{FACTS_FORMAT, HostFacts};
+use model::plan::check_stored;
 use model::run::{RUN_FORMAT, Run};
 use model::trial::TrialRecord;
 use model::warning::Warning;
@@ -94,9 +95,11 @@ pub fn read_run(path: &Path) -> Result<Run, StoreError> {
 /// Returns what the text of a `run.json` says; `path` is for the error.
 ///
 /// # Errors
-/// When another version wrote it, or it is damaged.
+/// When another version wrote it, or it is damaged; also by values that no plan has.
 pub fn parse_run(path: &Path, text: &str) -> Result<Run, StoreError> {
-    versioned(path, text, RUN_FORMAT)
+    let run: Run = versioned(path, text, RUN_FORMAT)?;
+    check_stored(&run.plan).map_err(|error| StoreError::Damaged { path: path.to_owned(), reason: error.to_string() })?;
+    Ok(run)
 }
 
 /// Returns what the text of a file in `hosts/` says; `path` is for the error.

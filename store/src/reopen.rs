@@ -2,7 +2,10 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+
+use nix::fcntl::OFlag;
 
 use crate::directory::RunDirectory;
 use crate::error::StoreError;
@@ -35,7 +38,7 @@ impl RunDirectory {
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let run = read_run(&path)?;
         let file = path.join(layout::TRIALS);
-        let opened = OpenOptions::new().read(true).append(true).create(true).open(&file);
+        let opened = OpenOptions::new().read(true).append(true).create(true).custom_flags(OFlag::O_NOFOLLOW.bits()).open(&file);
         let mut trials = opened.map_err(StoreError::refused("open", &file))?;
         let lock = file::lock(&trials, &path)?;
         let (whole, cut) = mend(&mut trials).map_err(StoreError::refused("cut half a line off", &file))?;
@@ -91,8 +94,7 @@ fn sweep(run: &Path) {
         let Ok(entries) = fs::read_dir(directory) else { continue };
         for entry in entries.flatten() {
             let name = entry.file_name();
-            let name = name.to_string_lossy();
-            if name.starts_with('.') && name.ends_with(".new") {
+            if file::is_unfinished(&name.to_string_lossy()) {
                 let _ = fs::remove_file(entry.path());
             }
         }

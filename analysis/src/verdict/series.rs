@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{Direction, Values};
-use stats::change::{Chance, Change};
+use stats::change::{Change, changes};
 use stats::dip;
 use stats::holm::holm;
 use stats::median;
-use stats::randomisation::p_by_chance;
+use stats::randomisation::p_in_tail;
 use stats::ranks::pooled;
 use stats::trend::{self, Trend};
 
@@ -86,13 +86,13 @@ pub struct Doubt {
 /// larger than `threshold`: first of the machine as a whole, from the
 /// median of all series in each block, then of each cell and arm.
 ///
-/// Warm-up and steps by the change of ranks ([`Chance`]), after the kinds of
+/// Warm-up and steps by the change of level ([`changes`]), after the kinds of
 /// Barrett and others 2017, "Virtual machine warmup blows hot and cold"; drift by
 /// Mann and Kendall's test ([`trend`]), whichever of the two leaves less; modes by
 /// the dip ([`dip`]) of what they leave.
 pub fn doubts(cells: &[Values], direction: Direction, threshold: f64) -> Vec<Doubt> {
     let all = all_series(cells);
-    let mut nulls = Nulls::default();
+    let mut nulls = DipNulls::default();
     let mut doubts = judge(&[machine(&all)], direction, threshold, &mut nulls);
     doubts.extend(judge(&all, direction, threshold, &mut nulls));
     doubts
@@ -130,12 +130,8 @@ fn machine(all: &[Series]) -> Series {
     Series { cell: None, arm: None, blocks, logs }
 }
 
-/// What the statistics are by chance, by the number of values.
-#[derive(Default)]
-struct Nulls {
-    change: BTreeMap<usize, Chance>,
-    dip: BTreeMap<usize, Vec<f64>>,
-}
+/// Dips by chance, by the number of values.
+type DipNulls = BTreeMap<usize, Vec<f64>>;
 
 /// What the order of a series shows.
 struct Order {
@@ -145,10 +141,22 @@ struct Order {
 }
 
 impl Order {
-    fn of(logs: &[f64], nulls: &mut Nulls) -> Self {
-        let values = pooled(logs, MOST_IN_ORDER);
-        let chance = nulls.change.entry(values.len()).or_insert_with(|| Chance::of(values.len()));
-        let (change, trend) = (chance.change(&values), trend::trend(&values));
+    /// Those of several series, tested together.
+    fn of_all(all: &[Series]) -> Vec<Self> {
+        let values: Vec<Vec<f64>> = all.iter().map(|series| pooled(&series.logs, MOST_IN_ORDER)).collect();
+        let trends: Vec<Option<Trend>> = values.iter().map(|values| trend::trend(values)).collect();
+        let p_of_trends = holm(&trends.iter().map(|trend| trend.map_or(1.0, |trend| trend.p)).collect::<Vec<_>>());
+        let trends = trends.into_iter().zip(p_of_trends).map(|(trend, p)| trend.map(|trend| Trend { p, ..trend }));
+        let found = changes(&values).into_iter().zip(trends);
+        all.iter()
+            .zip(&values)
+            .zip(found)
+            .map(|((series, values), (change, trend))| Self::of(series.logs.len(), values, change, trend))
+            .collect()
+    }
+
+    /// Of a series of `length` values, pooled to `values`.
+    fn of(length: usize, values: &[f64], change: Option<Change>, trend: Option<Trend>) -> Self {
         let p_change = change.map(|change| change.p);
         // Two tests of one series: the smaller p counts twice (Bonferroni).
         let p = p_change.into_iter().chain(trend.map(|trend| trend.p)).fold(1.0, f64::min) * 2.0;
@@ -157,7 +165,7 @@ impl Order {
         let by_trend = trend.map_or(f64::INFINITY, |trend| left(&|i| trend.start + trend.slope * i as f64));
         let (change, trend) = if by_change <= by_trend { (change, None) } else { (None, trend) };
         // Back from pools to blocks.
-        let pool = logs.len() as f64 / values.len().max(1) as f64;
+        let pool = length as f64 / values.len().max(1) as f64;
         let change = change.map(|change| Change { before: (change.before as f64 * pool).round() as usize, ..change });
         let trend = trend.map(|trend| Trend { slope: trend.slope / pool, ..trend });
         Self { change, trend, p: p.min(1.0) }
@@ -191,13 +199,12 @@ fn apart([a, b]: [f64; 2]) -> f64 {
     (a - b).abs()
 }
 
-fn judge(all: &[Series], direction: Direction, threshold: f64, nulls: &mut Nulls) -> Vec<Doubt> {
+fn judge(all: &[Series], direction: Direction, threshold: f64, nulls: &mut DipNulls) -> Vec<Doubt> {
     let least = threshold.ln_1p();
-    let orders: Vec<Order> = all.iter().map(|series| Order::of(&series.logs, nulls)).collect();
-    let by_order = holm(&orders.iter().map(|order| order.p).collect::<Vec<_>>());
     let mut doubts = Vec::new();
     let mut left: Vec<Vec<f64>> = Vec::new();
-    for ((series, order), p) in all.iter().zip(&orders).zip(by_order) {
+    for (series, order) in all.iter().zip(Order::of_all(all)) {
+        let p = order.p;
         let shape = order.shape(series, direction, least).filter(|_| p <= SURE);
         left.push(if shape.is_some() { order.residuals(&series.logs) } else { series.logs.clone() });
         doubts.extend(shape.map(|shape| Doubt { cell: series.cell, arm: series.arm, shape, p }));
@@ -212,9 +219,9 @@ fn judge(all: &[Series], direction: Direction, threshold: f64, nulls: &mut Nulls
 }
 
 /// The probability of modes so far apart by chance.
-fn modes_p(values: &[f64], nulls: &mut Nulls) -> f64 {
+fn modes_p(values: &[f64], nulls: &mut DipNulls) -> f64 {
     let values: Vec<f64> = values.iter().copied().step_by(values.len().div_ceil(MOST_FOR_MODES).max(1)).collect();
-    let p = |dip: f64| p_by_chance(dip, nulls.dip.entry(values.len()).or_insert_with(|| dip::null(values.len())));
+    let p = |dip: f64| p_in_tail(dip, nulls.entry(values.len()).or_insert_with(|| dip::null(values.len())));
     dip::dip(&values).map_or(1.0, p)
 }
 

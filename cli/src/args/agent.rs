@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use lab::agent::capabilities::Kept;
 use lab::connection::TlsFiles;
 use model::plan::AGENT_PORT;
 use model::{Bytes, Nanos};
@@ -34,6 +35,11 @@ pub struct AgentArgs {
     /// lets only those through; without it the kernel chooses
     #[arg(long, value_name = "A-B", value_parser = parse_ports)]
     pub data_ports: Option<(u16, u16)>,
+    /// Capabilities to keep where the agent is started as root, of perfmon, bpf,
+    /// syslog (receipts need these three), net_admin, net_raw, sys_nice; it gives up
+    /// all others
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub keep_capabilities: Vec<Kept>,
 }
 
 /// Files of a secret and of certificates.
@@ -52,6 +58,10 @@ pub struct TrustArgs {
     /// Certificate of the authority that the other side's must come from
     #[arg(long, value_name = "FILE", requires = "tls_cert", requires = "tls_key")]
     tls_ca: Option<PathBuf>,
+    /// Ask for no proof over loopback. Not where anything forwards connections to
+    /// this machine, such as a tunnel or a proxy
+    #[arg(long)]
+    trust_loopback: bool,
 }
 
 /// `nettoll certificates`.
@@ -75,7 +85,8 @@ impl TrustArgs {
             (Some(cert), Some(key), Some(ca)) => Some(TlsFiles { cert: cert.clone(), key: key.clone(), ca: ca.clone() }),
             _ => None,
         };
-        lab::connection::Credentials::load(self.secret_file.as_deref(), tls.as_ref())
+        let loaded = lab::connection::Credentials::load(self.secret_file.as_deref(), tls.as_ref())?;
+        Ok(lab::connection::Credentials { trust_loopback: self.trust_loopback, ..loaded })
     }
 }
 

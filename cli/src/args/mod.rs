@@ -150,9 +150,11 @@ impl Arguments {
 }
 
 impl Command {
-    /// Whether it is a part of nettoll that nettoll itself started.
-    pub const fn is_part(&self) -> bool {
-        matches!(self, Self::Host(_) | Self::Endpoint | Self::Guard | Self::Load(_) | Self::Generate(_))
+    /// Returns whether it first undoes what a study that was killed left changed:
+    /// the commands that are about this machine's settings. Looking at a report
+    /// changes nothing.
+    pub const fn recovers(&self) -> bool {
+        matches!(self, Self::Study(_) | Self::Doctor(_))
     }
 
     const fn wants_json(&self) -> bool {

@@ -21,8 +21,12 @@ pub struct StudyArgs {
     /// Go on with the run in this directory where it was stopped, with its own
     /// plan, order and hosts
     #[arg(long, value_name = "RUN")]
-    #[arg(conflicts_with_all = ["name", "plan", "dry_run", "runs", "FactorArgs", "ExtentArgs", "ReceiptArgs", "LinkArgs", "RemoteArgs", "ArmArgs"])]
+    #[arg(conflicts_with_all = ["name", "plan", "dry_run", "runs", "FactorArgs", "ExtentArgs", "ReceiptArgs", "LinkArgs", "RemoteArgs", "arm"])]
     pub resume: Option<PathBuf>,
+    /// With --resume: carry out the commands and the program that the stored plan
+    /// names without asking
+    #[arg(long, requires = "resume")]
+    pub yes: bool,
     /// Say what would be run, and run nothing
     #[arg(long)]
     pub dry_run: bool,

@@ -159,17 +159,18 @@ fn when_both_are_killed_the_next_command_cleans_up() -> Result<(), Skip> {
     within(Duration::from_secs(20), "all processes end", || processes::of(&machine.tool).is_empty());
     assert_eq!((machine.state(), machine.journals()), (format!("{CHANGED} 4000"), 1));
     // From elsewhere it cannot be undone, and is said.
-    let mut elsewhere = machine.tool.command(&["show"]);
+    let mut elsewhere = machine.tool.command(&["doctor"]);
     let answer = Answer::from(elsewhere.env("XDG_STATE_HOME", machine.tool.path().join("state")).output().unwrap()).done();
     assert!(answer.stderr.contains("run nettoll there to undo them"), "{answer:?}");
-    let next = machine.nettoll(&["show"]).done();
+    assert!(machine.nettoll(&["show"]).done().stderr.is_empty(), "looking at runs changes nothing");
+    let next = machine.nettoll(&["doctor"]).done();
     for words in
         ["undid a change of this machine", "net.ipv4.tcp_rmem: 4096 8192 16384 ->", "the MTU of 'lo': 4000 ->", "rx-gro of 'lo': off -> on"]
     {
         assert!(next.stderr.contains(words), "{words}: {next:?}");
     }
     machine.is_as_before();
-    assert!(machine.nettoll(&["show"]).done().stderr.is_empty(), "it is said once");
+    assert!(machine.nettoll(&["doctor"]).done().stderr.is_empty(), "it is said once");
     Ok(())
 }
 

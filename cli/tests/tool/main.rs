@@ -87,6 +87,7 @@ const MODULES: &[(&str, Claims)] = &[
     ("agents::turns", agents::turns::ALL),
     ("agents::oneshot", agents::oneshot::ALL),
     ("agents::strangers", agents::strangers::ALL),
+    ("agents::capabilities", agents::capabilities::ALL),
 ];
 
 fn main() -> ExitCode {

@@ -25,6 +25,7 @@ crate::claims!(
     a_run_that_is_under_way_is_left_alone,
     a_run_on_other_hosts_or_of_another_version_is_refused,
     what_cannot_be_resumed_is_said,
+    what_a_stored_plan_carries_out_needs_consent,
 );
 
 const SEED: u64 = 2_026;
@@ -247,6 +248,38 @@ fn a_run_on_other_hosts_or_of_another_version_is_refused() -> Result<(), Skip> {
     let changed =
         |warning: &Warning| matches!(warning, Warning::Resumed { changed, .. } if changed.iter().any(|words| words.contains("host a")));
     assert!(stored.run().warnings.iter().any(changed), "{:?}", stored.run().warnings);
+    Ok(())
+}
+
+/// A `run.json` is data until the user has seen what it would carry out.
+fn what_a_stored_plan_carries_out_needs_consent() -> Result<(), Skip> {
+    let tool = Tool::new();
+    let mark = tool.path().join("mark");
+    let command = format!("touch {}", mark.display());
+    let arms = ["--arm", "a", "--arm", &format!("b: before={command}"), "--blocks", "1", "--size", "1"];
+    // One block of two arms is inconclusive.
+    assert_eq!(tool.study(&plan(SEED), &arms).code, Some(4));
+    let stored = tool.stored();
+    let first: String = stored.text("trials.jsonl").lines().take(1).map(|line| format!("{line}\n")).collect();
+    stored.write("trials.jsonl", &first);
+    std::fs::remove_file(&mark).unwrap();
+    resume(&tool, &[]).refused(2, &["b: before=touch", "--yes"]);
+    // Changes of the machine are asked for again, whatever was said for the commands.
+    let sound = stored.text("run.json");
+    let mut run: serde_json::Value = serde_json::from_str(&sound).unwrap();
+    run["plan"]["host_wide"] = true.into();
+    stored.write("run.json", &run.to_string());
+    resume(&tool, &["--yes"]).refused(2, &["give --host-wide again"]);
+    stored.write("run.json", &sound);
+    if nix::unistd::geteuid().is_root() {
+        let file = stored.path().join("run.json");
+        std::os::unix::fs::chown(&file, Some(65_534), None).unwrap();
+        resume(&tool, &["--yes"]).refused(1, &["it belongs to user 65534"]);
+        std::os::unix::fs::chown(&file, Some(0), None).unwrap();
+    }
+    assert!(!mark.exists(), "nothing was carried out");
+    assert_eq!(resume(&tool, &["--yes"]).code, Some(4));
+    assert!(mark.exists());
     Ok(())
 }
 

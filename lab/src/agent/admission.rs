@@ -2,8 +2,9 @@
 //!
 //! One thread waits for everybody at once. Without anybody it sleeps.
 
+use std::collections::HashMap;
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
@@ -128,26 +129,64 @@ impl<'a> Admission<'a> {
         self.rest = Some(Instant::now() + REST);
     }
 
-    /// The oldest of those that come from the address that most come from, so
-    /// that a flood from one address does not push out others.
     fn send_one_away(&mut self, why: &str) {
-        let from = |one: &Pending| one.peer.ip().to_canonical();
-        let mut numbers: Vec<(IpAddr, usize)> = Vec::new();
-        for one in &self.pending {
-            match numbers.iter_mut().find(|(address, _)| *address == from(one)) {
-                Some((_, number)) => *number += 1,
-                None => numbers.push((from(one), 1)),
-            }
-        }
-        let Some((most, _)) = numbers.into_iter().max_by_key(|(_, number)| *number) else { return };
-        if let Some(at) = self.pending.iter().position(|one| from(one) == most) {
+        let sources: Vec<IpAddr> = self.pending.iter().map(|one| source(one.peer)).collect();
+        if let Some(at) = to_send_away(&sources) {
             let gone = self.pending.remove(at);
             self.log.say(format_args!("{}: {why}", gone.peer));
         }
     }
 }
 
+/// Returns the network that a peer counts with: its address, of IPv6 the /64 that
+/// one machine usually has to itself.
+fn source(peer: SocketAddr) -> IpAddr {
+    match peer.ip().to_canonical() {
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
+        v4 => v4,
+    }
+}
+
+/// Returns the oldest of those that come from where most come from, so that a flood
+/// from one place does not push out others. Where several places have the same
+/// number, the oldest of them all: it has had the most time, and an idle
+/// connection does not outlast somebody who has just knocked.
+fn to_send_away(sources: &[IpAddr]) -> Option<usize> {
+    let mut numbers: HashMap<IpAddr, usize> = HashMap::new();
+    for source in sources {
+        *numbers.entry(*source).or_default() += 1;
+    }
+    let most = numbers.values().max()?;
+    sources.iter().position(|source| numbers.get(source) == Some(most))
+}
+
 fn is_shortage(error: &io::Error) -> bool {
     let shortages = [Errno::EMFILE, Errno::ENFILE, Errno::ENOMEM, Errno::ENOBUFS];
     error.raw_os_error().is_some_and(|number| shortages.contains(&Errno::from_raw(number)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, SocketAddr};
+
+    use super::{source, to_send_away};
+
+    fn sources(addresses: &[&str]) -> Vec<IpAddr> {
+        addresses.iter().map(|address| source(SocketAddr::new(address.parse().unwrap(), 1))).collect()
+    }
+
+    #[test]
+    fn a_flood_from_one_place_makes_room_itself() {
+        let of = |addresses: &[&str]| to_send_away(&sources(addresses));
+        assert_eq!(of(&["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.2"]), Some(1));
+        assert_eq!(of(&["2001:db8::1", "10.0.0.2", "2001:db8::2"]), Some(0), "one /64 is one place");
+        assert_eq!(of(&["2001:db8:0:1::1", "2001:db8:0:2::1", "10.0.0.2"]), Some(0));
+        assert_eq!(of(&["10.0.0.9", "10.0.0.1", "::ffff:10.0.0.1"]), Some(1), "mapped addresses are those of IPv4");
+    }
+
+    #[test]
+    fn of_equals_the_oldest_goes() {
+        assert_eq!(to_send_away(&sources(&["10.0.0.3", "10.0.0.1", "10.0.0.2"])), Some(0));
+        assert_eq!(to_send_away(&[]), None);
+    }
 }

@@ -8,11 +8,12 @@ use std::time::{Duration, Instant};
 
 use model::Nanos;
 use model::control::{FromHost, Task, ToEndpoint, ToHost};
-use model::frame::encode;
+use model::frame::{Decoder, encode};
 use serde::Serialize;
 
 use super::limit::{Allowance, Refused, TRIAL_SLACK, check_local, check_peers};
 use super::queue::{Bell, Ticket};
+use super::served::{IDLE, Presence, Served};
 use crate::connection::pump::{End, Middle, Way};
 use crate::host::check_name;
 
@@ -25,6 +26,11 @@ const IDLE_LIMIT: Duration = Duration::from_secs(600);
 /// Time that an endpoint may take to end. Then its host is ended, and the
 /// connection with it.
 const LEAVING_LIMIT: Duration = Duration::from_secs(5);
+/// Commands that may come at once without a turn: what joins two hosts and sees
+/// their clocks takes some 60.
+const AT_ONCE: u32 = 400;
+/// From then on one each.
+const EVERY: Duration = Duration::from_millis(100);
 /// The mark of the agent's own command to end an endpoint. No controller counts
 /// that far.
 const OWN_MARK: u64 = u64::MAX;
@@ -44,8 +50,42 @@ pub struct Controller<'a> {
     pub allowance: &'a Allowance,
     /// `true` if it comes over loopback, and so may aim at loopback.
     pub near: bool,
+    /// Whether it asks for anything, for the agent to see.
+    pub presence: &'a Presence,
+    /// Commands that it may still send without a turn.
+    pub budget: Budget,
     /// State of its turn.
     pub turn: Turn,
+}
+
+/// Commands that a controller may send while the host is not its own, when each
+/// takes CPU time from somebody else's trial.
+#[derive(Debug)]
+pub struct Budget {
+    left: u32,
+    counted: Instant,
+}
+
+impl Budget {
+    /// Full.
+    pub const fn new(now: Instant) -> Self {
+        Self { left: AT_ONCE, counted: now }
+    }
+
+    /// Takes one command off; `false` if none is left.
+    fn take(&mut self, now: Instant) -> bool {
+        let earned = (now.duration_since(self.counted).as_nanos() / EVERY.as_nanos()).min(u128::from(AT_ONCE)) as u32;
+        if earned > 0 {
+            (self.left, self.counted) = ((self.left + earned).min(AT_ONCE), now);
+        }
+        match self.left.checked_sub(1) {
+            Some(left) => {
+                self.left = left;
+                true
+            }
+            None => false,
+        }
+    }
 }
 
 /// State of a controller's turn.
@@ -157,12 +197,15 @@ impl Controller<'_> {
         way.near.extend_from_slice(frame);
         Ok(())
     }
-}
 
-impl Middle for Controller<'_> {
-    fn far_said(&mut self, bytes: &[u8], way: &mut Way) -> Result<(), String> {
-        let body = bytes.get(4..).unwrap_or_default();
-        let command = serde_json::from_slice(body).map_err(|error| format!("it sent what is no command: {error}"))?;
+    /// Carries out one command, or passes it on; `bytes` is its frame.
+    fn carry_out(&mut self, command: ToHost, bytes: &[u8], way: &mut Way) -> Result<(), String> {
+        let has_turn = matches!(self.turn, Turn::Has { .. });
+        if !has_turn && !self.budget.take(Instant::now()) {
+            return Err(format!(
+                "it sent more than {AT_ONCE} commands without having the turn, which disturbs whoever has it: ask for the turn first"
+            ));
+        }
         match command {
             ToHost::Turn => self.ask(way),
             ToHost::Release => self.release(way),
@@ -199,7 +242,7 @@ impl Middle for Controller<'_> {
                 refuse(way, "read a device's counters or facts: that is no name of a device; see `ip link` on the agent's machine")
             }
             // Both read a lot; the facts also measure what this machine's own loop costs.
-            ToHost::Counters { .. } | ToHost::Facts { .. } if !matches!(self.turn, Turn::Has { .. }) => refuse(
+            ToHost::Counters { .. } | ToHost::Facts { .. } if !has_turn => refuse(
                 way,
                 "read counters or facts: that would disturb the trial of whoever has the host; ask for the turn first (a fault of the \
                  controller)",
@@ -219,6 +262,16 @@ impl Middle for Controller<'_> {
                 Ok(())
             }
         }
+    }
+}
+
+impl Middle for Controller<'_> {
+    fn far_said(&mut self, bytes: &[u8], way: &mut Way) -> Result<(), String> {
+        let body = bytes.get(4..).unwrap_or_default();
+        let command = serde_json::from_slice(body).map_err(|error| format!("it sent what is no command: {error}"))?;
+        let carried_out = self.carry_out(command, bytes, way);
+        self.presence.asks(!matches!(self.turn, Turn::Away));
+        carried_out
     }
 
     fn near_said(&mut self, bytes: &[u8], way: &mut Way) {
@@ -254,6 +307,9 @@ impl Middle for Controller<'_> {
         if self.ending.load(Ordering::Acquire) {
             return Err("the agent was ended".to_owned());
         }
+        if self.presence.is_evicted() && matches!(self.turn, Turn::Away) {
+            return Err(format!("it asked for nothing for {} or longer, and others wait to be let in", Nanos::from(IDLE)));
+        }
         if self.deadline().is_some_and(|deadline| Instant::now() >= deadline) {
             return Err(self.overdue());
         }
@@ -269,6 +325,36 @@ impl Middle for Controller<'_> {
         // There is nobody else to tell.
         let _ = tell(way, &FromHost::Failed { error: format!("the agent closes the connection: {last}") });
     }
+}
+
+/// Returns the commands that an agent passes on to its host process of what a
+/// controller that has the turn sends: its policy alone, for tests and fuzzing.
+/// `near` is a controller on this machine.
+pub fn passed_on(commands: &[ToHost], near: bool) -> Vec<ToHost> {
+    let Ok(bell) = Bell::new().map(Arc::new) else { return Vec::new() };
+    let ticket = Ticket::new(Arc::default(), Arc::clone(&bell));
+    let place = Arc::<Served>::default().add(&bell);
+    let mut controller = Controller {
+        ticket: &ticket,
+        bell,
+        ending: Arc::default(),
+        share: false,
+        allowance: &Allowance::new(model::control::Limits::default(), None),
+        near,
+        presence: place.presence(),
+        budget: Budget::new(Instant::now()),
+        turn: Turn::Has { since: Instant::now(), started: None },
+    };
+    let mut way = Way::default();
+    for command in commands {
+        let Ok(frame) = frame(command) else { continue };
+        if controller.far_said(&frame, &mut way).is_err() {
+            break;
+        }
+    }
+    let mut passed = Decoder::<ToHost>::default();
+    passed.push(&way.near);
+    std::iter::from_fn(|| passed.take().ok().flatten()).collect()
 }
 
 fn refuse(way: &mut Way, why: &str) -> Result<(), String> {
@@ -294,15 +380,26 @@ mod tests {
 
     use super::super::limit::{Allowance, TRIAL_SLACK};
     use super::super::queue::{Bell, Queue, Ticket};
-    use super::{Controller, IDLE_LIMIT, LEAVING_LIMIT, Middle, TURN_SLACK, Turn, Way, frame};
+    use super::super::served::Served;
+    use super::{AT_ONCE, Budget, Controller, EVERY, IDLE_LIMIT, LEAVING_LIMIT, Middle, TURN_SLACK, Turn, Way, frame};
 
     /// Returns how long each step of a turn may last, where a trial may last as given.
     fn limits(time: Option<Duration>, share: bool) -> [Option<Duration>; 4] {
         let bell = Arc::new(Bell::new().unwrap());
         let ticket = Ticket::new(Arc::new(Queue::default()), Arc::clone(&bell));
         let allowance = Allowance::new(Limits { time: time.map(Nanos::from), bytes: None }, None);
-        let mut controller =
-            Controller { ticket: &ticket, bell, ending: Arc::default(), share, allowance: &allowance, near: true, turn: Turn::Away };
+        let place = Arc::new(Served::default()).add(&bell);
+        let mut controller = Controller {
+            ticket: &ticket,
+            bell,
+            ending: Arc::default(),
+            share,
+            allowance: &allowance,
+            near: true,
+            presence: place.presence(),
+            budget: Budget::new(Instant::now()),
+            turn: Turn::Away,
+        };
         let mut way = Way::default();
         // In whole seconds: the steps themselves take a moment.
         let limit = |controller: &Controller<'_>| {
@@ -323,5 +420,14 @@ mod tests {
         assert_eq!(limits(Some(hour), false), [None, Some(IDLE_LIMIT), Some(hour + TRIAL_SLACK + TURN_SLACK), Some(LEAVING_LIMIT)]);
         assert_eq!(limits(None, false), [None, Some(IDLE_LIMIT), None, Some(LEAVING_LIMIT)]);
         assert_eq!(limits(Some(hour), true)[1], None, "nobody waits for a host that is shared");
+    }
+
+    #[test]
+    fn commands_without_a_turn_are_few() {
+        let start = Instant::now();
+        let mut budget = Budget::new(start);
+        assert_eq!((0..10_000).filter(|_| budget.take(start)).count(), AT_ONCE as usize);
+        assert!(budget.take(start + EVERY) && !budget.take(start + EVERY));
+        assert_eq!((0..10_000).filter(|_| budget.take(start + EVERY * 10_000)).count(), AT_ONCE as usize);
     }
 }

@@ -2,8 +2,9 @@
 //! controller starts on its own machine.
 
 use std::fs::File;
-use std::io;
-use std::process::Child;
+use std::io::{self, BufRead, BufReader, Read};
+use std::process::{Child, ChildStderr};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
@@ -22,6 +23,13 @@ const KILL_LIMIT: Duration = Duration::from_secs(5);
 /// Interval at which it is looked at meanwhile.
 const STEP: Duration = Duration::from_millis(2);
 
+/// Lines of a host's standard error that are passed on.
+const MOST_LINES: u32 = 20;
+/// Bytes of each; a longer one counts as several.
+const LONGEST_LINE: u64 = 1_000;
+/// Stack of the thread that reads them.
+const STACK: usize = 64 << 10;
+
 /// A running host. Dropped, it is ended and waited for, and with it its
 /// endpoint.
 #[derive(Debug)]
@@ -32,10 +40,16 @@ pub struct HostProcess {
 }
 
 impl HostProcess {
-    /// Starts it; its output and its input never block.
-    pub fn start() -> io::Result<(Self, File, File)> {
-        let (process, input, output) = process::start(&["__host", "agent", "none"])?;
+    /// Starts it; its output and its input never block. Each line that it writes to
+    /// standard error goes to `complain`, the first [`MOST_LINES`] of them: what a
+    /// controller makes it say must not fill the agent's log.
+    pub fn start(complain: impl FnMut(&str) + Send + 'static) -> io::Result<(Self, File, File)> {
+        let (mut process, input, output) = process::start_heard(&["__host", "agent", "none"])?;
+        let errors: Option<ChildStderr> = process.stderr.take();
         let host = Self { process, ended: None };
+        if let Some(errors) = errors {
+            thread::Builder::new().name("nettoll-errors".to_owned()).stack_size(STACK).spawn(move || pass_on(errors, complain))?;
+        }
         Ok((host, never_blocking(output)?, never_blocking(input)?))
     }
 
@@ -48,7 +62,7 @@ impl HostProcess {
         let group = Pid::from_raw(self.process.id().cast_signed());
         let deadline = Instant::now() + END_LIMIT;
         while is_running(group) && Instant::now() < deadline {
-            std::thread::sleep(STEP);
+            thread::sleep(STEP);
         }
         // Its endpoint too, whatever that is at. Until the host is waited for, the number is its group's alone.
         let _ = killpg(group, Signal::SIGKILL);
@@ -56,6 +70,21 @@ impl HostProcess {
         await_group(group, Instant::now() + KILL_LIMIT);
         self.ended = Some(status.clone());
         status
+    }
+}
+
+/// Passes lines of standard error on until its last writer has ended. What is beyond
+/// the limits is read and dropped, so that no writer waits.
+fn pass_on(errors: impl Read, mut complain: impl FnMut(&str)) {
+    let mut errors = BufReader::new(errors);
+    for number in 0.. {
+        let mut line = Vec::new();
+        match errors.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return,
+            Ok(_) if number < MOST_LINES => complain(String::from_utf8_lossy(&line).trim_end()),
+            Ok(_) if number == MOST_LINES => complain("(more lines are left out)"),
+            Ok(_) => {}
+        }
     }
 }
 
@@ -82,7 +111,7 @@ fn await_group(group: Pid, deadline: Instant) {
             _ if killpg(group, None) == Err(Errno::ESRCH) || Instant::now() >= deadline => return,
             _ => {}
         }
-        std::thread::sleep(STEP);
+        thread::sleep(STEP);
     }
 }
 
@@ -96,4 +125,21 @@ fn never_blocking(pipe: File) -> io::Result<File> {
     let flags = OFlag::from_bits_retain(fcntl(&pipe, FcntlArg::F_GETFL)?);
     fcntl(&pipe, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
     Ok(pipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LONGEST_LINE, MOST_LINES, pass_on};
+
+    #[test]
+    fn a_flood_of_errors_is_cut_off() {
+        let mut heard = Vec::new();
+        let flood = "a line of many\n".repeat(100_000);
+        pass_on(flood.as_bytes(), |line| heard.push(line.to_owned()));
+        assert_eq!(heard.len(), MOST_LINES as usize + 1);
+        assert_eq!(heard[0], "a line of many");
+        let mut longest = 0;
+        pass_on("x".repeat(1 << 20).as_bytes(), |line| longest = longest.max(line.len()));
+        assert_eq!(longest as u64, LONGEST_LINE);
+    }
 }

@@ -16,6 +16,11 @@ pub const TRIAL_SLACK: Duration = Duration::from_secs(60);
 /// each way's size and read size.
 const MOST_MEMORY: Bytes = Bytes::new(4 << 30);
 
+/// The first port that any user may bind to, unless
+/// `net.ipv4.ip_unprivileged_port_start` says otherwise. An agent that runs as root
+/// could bind those below.
+const FIRST_UNPRIVILEGED: u16 = 1_024;
+
 /// Limits that an agent sets each trial.
 #[derive(Debug)]
 pub struct Allowance {
@@ -50,6 +55,7 @@ impl Allowance {
         self.check_time(task)?;
         self.check_bytes(task)?;
         check_memory(task)?;
+        check_congestion_control(task, &available_congestion_controls())?;
         let time = self.limits.time.map(|limit| limit + Nanos::from(TRIAL_SLACK));
         task.limits = smaller(task.limits, Limits { time, ..self.limits });
         match &self.ports {
@@ -103,6 +109,24 @@ fn check_memory(task: &Task) -> Result<(), Refused> {
     Err(Refused(format!("{asked}, but an agent allows one end {MOST_MEMORY}: take fewer flows, or smaller messages")))
 }
 
+/// The congestion controls that the kernel has loaded.
+fn available_congestion_controls() -> String {
+    // A kernel without the file refuses a name it does not know by itself.
+    std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default()
+}
+
+/// Refuses a congestion control that is not loaded: for root the kernel would look
+/// for a module of that name.
+fn check_congestion_control(task: &Task, available: &str) -> Result<(), Refused> {
+    match &task.cell.cc {
+        Some(name) if !available.split_whitespace().any(|known| known == name) => Err(Refused(format!(
+            "the congestion control '{name}' is not loaded on the agent's machine, which has {}; load it there (modprobe tcp_{name})",
+            available.split_whitespace().collect::<Vec<_>>().join(", ")
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Returns the number of flows, each way counted.
 fn ways(task: &Task) -> u32 {
     task.cell.flows.saturating_mul(if task.cell.bidirectional { 2 } else { 1 })
@@ -138,6 +162,12 @@ fn least<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
 /// Refuses the address of an endpoint that only this machine can reach, unless
 /// the controller is `near`, on this machine itself.
 pub fn check_local(local: SocketAddr, near: bool) -> Result<(), Refused> {
+    if (1..FIRST_UNPRIVILEGED).contains(&local.port()) {
+        return Err(Refused(format!(
+            "bind an endpoint to port {}: ports below {FIRST_UNPRIVILEGED} are for the machine's services",
+            local.port()
+        )));
+    }
     match local.ip().to_canonical() {
         ip if ip.is_multicast() || is_broadcast(ip) => Err(Refused(format!("bind an endpoint to {ip}: that is the address of many"))),
         ip if ip.is_loopback() && !near => Err(Refused(format!(
@@ -178,7 +208,7 @@ mod tests {
     use model::plan::TrialEnd;
     use model::{Bytes, Cell, Nanos, Role, Test};
 
-    use super::{Allowance, check_local, check_peers};
+    use super::{Allowance, check_congestion_control, check_local, check_peers};
 
     fn task(test: Test, role: Role, end: TrialEnd) -> Task {
         Task {
@@ -281,7 +311,7 @@ mod tests {
     }
 
     fn at(address: &str) -> SocketAddr {
-        SocketAddr::new(address.parse().unwrap(), 80)
+        SocketAddr::new(address.parse().unwrap(), 8_000)
     }
 
     #[test]
@@ -291,6 +321,23 @@ mod tests {
             assert!(check_local(at(address), false).unwrap_err().0.contains("loopback of the agent's machine"), "{address}");
             let error = check_peers(&[at("192.0.2.7"), at(address)], false).unwrap_err().0;
             assert!(error.contains("loopback of the agent's machine"), "{error}");
+        }
+    }
+
+    #[test]
+    fn ports_of_services_are_refused() {
+        let with = |port| check_local(SocketAddr::new("192.0.2.1".parse().unwrap(), port), true);
+        assert!(with(1_023).unwrap_err().0.contains("port 1023"));
+        assert!(with(22).is_err() && with(0).is_ok() && with(1_024).is_ok());
+    }
+
+    #[test]
+    fn only_loaded_congestion_controls_are_taken() {
+        let mut task = task(Test::TcpStream, Role::Sender, SECOND);
+        assert_eq!(check_congestion_control(&task, "reno cubic"), Ok(()));
+        for (name, fits) in [("cubic", true), ("reno", true), ("bbr", false), ("cub", false)] {
+            task.cell.cc = Some(name.to_owned());
+            assert_eq!(check_congestion_control(&task, "reno cubic").is_ok(), fits, "{name}");
         }
     }
 

@@ -5,10 +5,15 @@ use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use model::printable::{Keep, printable};
+
 /// Lines that may come at once.
 const BURST: u32 = 20;
 /// From then on one line each.
 const EVERY: Duration = Duration::from_millis(500);
+
+/// Characters of a line; the rest is left out.
+const LONGEST: usize = 1_000;
 
 /// Writes lines, but no more than somebody could read, however many strangers
 /// knock.
@@ -27,8 +32,11 @@ impl Log {
         Self(Mutex::new(State { left: BURST, counted: Instant::now(), left_out: 0 }))
     }
 
-    /// A line about anybody.
+    /// A line about anybody. What a stranger put into it stays one line, and of
+    /// readable length.
     pub fn say(&self, line: impl Display) {
+        let line: String = line.to_string().chars().take(LONGEST).collect();
+        let line = printable(&line, Keep::Nothing);
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(left_out) = state.admit(Instant::now()) else { return };
         // Held on to the lock: lines come whole and in order. Nobody may be there to read them.

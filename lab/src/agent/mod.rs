@@ -9,6 +9,8 @@
 //! Nothing that a stranger sends reaches a host process: that is started for
 //! whoever has been let in.
 
+pub mod capabilities;
+
 mod admission;
 mod controller;
 mod host;
@@ -16,6 +18,7 @@ mod limit;
 mod log;
 mod pending;
 mod queue;
+mod served;
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
@@ -35,12 +38,14 @@ use crate::connection::proof::random;
 use crate::connection::pump::{End, Pump, silence};
 use crate::connection::{Credentials, is_this_machine};
 use admission::Admission;
-use controller::{Controller, Turn};
+pub use controller::passed_on;
+use controller::{Budget, Controller, Turn};
 use host::HostProcess;
 use limit::Allowance;
 use log::Log;
 use pending::Terms;
 use queue::{Bell, Queue, Ticket};
+use served::{Place, Served};
 
 /// Time that whoever is turned away has to hear why.
 const LEAVING_LIMIT: Duration = Duration::from_secs(1);
@@ -71,7 +76,7 @@ pub enum Listen {
 pub struct Settings {
     /// Place where it listens.
     pub listen: Listen,
-    /// Proofs that it asks of whoever does not come from this machine.
+    /// Proofs that it asks of whoever connects.
     pub credentials: Credentials,
     /// `true` if several trials may run at once.
     pub share: bool,
@@ -146,13 +151,12 @@ struct Service {
     share: bool,
     allowance: Allowance,
     ending: Arc<AtomicBool>,
-    /// Held once more for each controller that is served.
-    served: Arc<()>,
-    log: Log,
+    served: Arc<Served>,
+    log: Arc<Log>,
 }
 
 /// A controller that was let in.
-struct Served {
+struct Guest {
     thread: JoinHandle<()>,
     bell: Arc<Bell>,
 }
@@ -178,10 +182,10 @@ impl Agent {
             allowance: Allowance::new(settings.limits, settings.data_ports),
             ending: Arc::default(),
             served: Arc::default(),
-            log: Log::new(),
+            log: Arc::new(Log::new()),
         };
         let id = random().ok_or(AgentError::NoRandom)?;
-        let terms = Terms { id, credentials: settings.credentials, served: Arc::downgrade(&service.served) };
+        let terms = Terms { id, credentials: settings.credentials, served: Arc::clone(&service.served) };
         Ok(Self { listeners, addresses, terms, service: Arc::new(service) })
     }
 
@@ -199,11 +203,11 @@ impl Agent {
         // Whatever a host process leaves behind is this process's to wait for.
         host::adopt_orphans();
         let Self { listeners, terms, service, .. } = self;
-        let mut served: Vec<Served> = Vec::new();
+        let mut guests: Vec<Guest> = Vec::new();
         let waited = Admission::new(&listeners, &terms, &service.log).serve(stop, |link, rest, peer| {
-            served.retain(|one| !one.thread.is_finished());
+            guests.retain(|one| !one.thread.is_finished());
             match admit(&service, link, rest, peer) {
-                Ok(one) => served.push(one),
+                Ok(one) => guests.push(one),
                 Err(error) => {
                     service
                         .log
@@ -214,8 +218,8 @@ impl Agent {
         // Nobody else is to come while the last are seen off.
         drop(listeners);
         service.ending.store(true, Ordering::Release);
-        served.iter().for_each(|one| one.bell.ring());
-        for one in served {
+        guests.iter().for_each(|one| one.bell.ring());
+        for one in guests {
             // Of one that panicked, the host process has ended as well.
             let _ = one.thread.join();
         }
@@ -267,21 +271,19 @@ fn listen(address: SocketAddr) -> Result<TcpListener, AgentError> {
     opened().map_err(|answer| AgentError::Listen { address, answer })
 }
 
-fn admit(service: &Arc<Service>, link: Link, rest: Vec<u8>, peer: SocketAddr) -> io::Result<Served> {
+fn admit(service: &Arc<Service>, link: Link, rest: Vec<u8>, peer: SocketAddr) -> io::Result<Guest> {
     let bell = Arc::new(Bell::new()?);
     let thread = thread::Builder::new().name("nettoll-serve".to_owned()).stack_size(STACK).spawn({
-        let (service, bell, served) = (Arc::clone(service), Arc::clone(&bell), Arc::clone(&service.served));
-        move || {
-            serve(&service, link, &rest, peer, bell);
-            drop(served);
-        }
+        let (service, bell, place) = (Arc::clone(service), Arc::clone(&bell), service.served.add(&bell));
+        move || serve(&service, link, &rest, peer, bell, &place)
     })?;
-    Ok(Served { thread, bell })
+    Ok(Guest { thread, bell })
 }
 
 /// Serves one controller until it is gone.
-fn serve(service: &Service, link: Link, rest: &[u8], peer: SocketAddr, bell: Arc<Bell>) {
-    let (mut host, from, to) = match HostProcess::start() {
+fn serve(service: &Service, link: Link, rest: &[u8], peer: SocketAddr, bell: Arc<Bell>, place: &Place) {
+    let log = Arc::clone(&service.log);
+    let (mut host, from, to) = match HostProcess::start(move |line| log.say(format_args!("{peer}: its host process: {line}"))) {
         Ok(started) => started,
         Err(error) => {
             let why = format!(
@@ -301,6 +303,8 @@ fn serve(service: &Service, link: Link, rest: &[u8], peer: SocketAddr, bell: Arc
         share: service.share,
         allowance: &service.allowance,
         near: is_this_machine(peer),
+        presence: place.presence(),
+        budget: Budget::new(Instant::now()),
         turn: Turn::Away,
     };
     let end = Pump::new(link, rest, from, to, controller).run();

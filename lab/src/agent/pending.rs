@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::Weak;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use model::frame::{Frames, encode};
@@ -12,6 +12,7 @@ use model::hex::Hex;
 use nix::poll::PollFlags;
 use serde::Serialize;
 
+use super::served::{MOST_CONTROLLERS, Served};
 use crate::connection::link::{Filled, Link, LinkError};
 use crate::connection::proof::{Side, Transcript, random};
 use crate::connection::{Credentials, is_this_machine, tls};
@@ -25,9 +26,6 @@ const LEAVING_LIMIT: Duration = Duration::from_secs(1);
 /// greeting it is the first byte of a length below 16 MiB: 0.
 const TLS_HANDSHAKE: u8 = 22;
 
-/// Number of controllers served at once, waiting ones included.
-pub const MOST_CONTROLLERS: usize = 32;
-
 /// Identity of the agent, and the terms on which it admits.
 #[derive(Debug)]
 pub struct Terms {
@@ -35,15 +33,15 @@ pub struct Terms {
     pub id: [u8; 16],
     /// Proofs that it asks for.
     pub credentials: Credentials,
-    /// Held by the agent, and by each controller that is served now.
-    pub served: Weak<()>,
+    /// The controllers served now.
+    pub served: Arc<Served>,
 }
 
 impl Terms {
     /// Returns why there is no room for another, if so.
     fn full(&self) -> Option<GreetingError> {
         let words = || GreetingError::Busy(format!("{MOST_CONTROLLERS} controllers are here already; try again later"));
-        (self.served.strong_count() > MOST_CONTROLLERS).then(words)
+        (!self.served.has_room()).then(words)
     }
 }
 
@@ -209,8 +207,9 @@ impl Pending {
 
     fn hello(&mut self, terms: &Terms, body: &[u8]) -> Result<Said, GreetingError> {
         let hello = ClientHello::parse(body)?;
-        let Credentials { secret, tls } = &terms.credentials;
-        let near = is_this_machine(self.peer);
+        let Credentials { secret, tls, trust_loopback } = &terms.credentials;
+        // A tunnel, or a proxy, makes a stranger look like this machine.
+        let near = is_this_machine(self.peer) && *trust_loopback;
         if !near && tls.is_some() && self.link.tls().is_none() {
             let why = "this agent talks to holders of a certificate only; give the controller --tls-cert, --tls-key and --tls-ca";
             return Err(GreetingError::Refused(why.to_owned()));

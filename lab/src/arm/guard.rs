@@ -3,7 +3,7 @@
 //!
 //! It is started for the first such change. Its standard input ends with the
 //! controller, and then it sets back what it set. If it is killed itself, its
-//! journal is still there: the controller, or the next nettoll command, does so.
+//! journal is still there: the controller, or the next `nettoll study`, does so.
 
 use std::fs::File;
 use std::io::{self, Write};

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg};
+use nix::fcntl::{Flock, FlockArg, OFlag};
+use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
 
 use super::item::Item;
@@ -81,7 +82,7 @@ impl Journal {
     pub fn create(directory: &Path) -> Result<Self, Refusal> {
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(refused("make the directory", directory))?;
         if let Some(path) = journals(directory).into_iter().next() {
-            let pid = read(&path).ok().flatten().map_or(0, |(head, _)| head.pid);
+            let pid = File::open(&path).ok().and_then(|file| read(&file).ok().flatten()).map_or(0, |(head, _)| head.pid);
             return Err(if is_held(&path) {
                 in_use(pid, &path)
             } else {
@@ -150,17 +151,21 @@ impl Recovered {
     }
 }
 
-/// Undoes the changes of studies whose controllers and guards are gone.
+/// Undoes the changes of studies whose controllers and guards are gone. A journal
+/// that somebody else could have written is named and left alone.
 pub fn recover(directory: &Path) -> Recovered {
     let mut recovered = Recovered::default();
     for path in journals(directory) {
         let left = |why: String| format!("{why} (journal {})", path.display());
-        let Ok(file) = File::open(&path) else {
-            recovered.left.push(left("a journal of host-wide changes cannot be opened; run nettoll as whoever ran that study".to_owned()));
-            continue;
+        let file = match open_own(directory, &path) {
+            Ok(file) => file,
+            Err(why) => {
+                recovered.left.push(left(why));
+                continue;
+            }
         };
         match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-            Ok(_held) => undo(&path, &mut recovered, &left),
+            Ok(held) => undo(&held, &path, &mut recovered, &left),
             // Its guard lives.
             Err((_, Errno::EWOULDBLOCK)) => {}
             Err((_, errno)) => recovered.left.push(left(format!("a journal of host-wide changes cannot be locked: {errno}"))),
@@ -169,12 +174,31 @@ pub fn recover(directory: &Path) -> Recovered {
     recovered
 }
 
-fn undo(path: &Path, recovered: &mut Recovered, left: &dyn Fn(String) -> String) {
+/// Opens a journal that only this user, or root, can have written: its values are
+/// written to the kernel with this process's rights.
+fn open_own(directory: &Path, path: &Path) -> Result<File, String> {
+    let unopened =
+        |answer: io::Error| format!("a journal of host-wide changes cannot be opened ({answer}); run nettoll as whoever ran that study");
+    let file = File::options().read(true).custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits()).open(path).map_err(unopened)?;
+    let user = geteuid().as_raw();
+    for (what, metadata) in [("its directory", fs::metadata(directory)), ("the journal", file.metadata())] {
+        let metadata = metadata.map_err(unopened)?;
+        let why = match (metadata.uid(), metadata.mode() & 0o777) {
+            (owner, _) if owner != user => format!("{what} belongs to user {owner}"),
+            (_, mode) if mode & 0o022 != 0 => format!("others can write {what} (mode {mode:o})"),
+            _ => continue,
+        };
+        return Err(format!("a journal of host-wide changes is not obeyed: {why}; look at it, and remove it if it is not yours"));
+    }
+    Ok(file)
+}
+
+fn undo(file: &File, path: &Path, recovered: &mut Recovered, left: &dyn Fn(String) -> String) {
     if !path.exists() {
         // Its guard was done with it before the lock was had.
         return;
     }
-    let (head, lines) = match read(path) {
+    let (head, lines) = match read(file) {
         Ok(Some(read)) => read,
         // Killed before its first line was whole: nothing was changed.
         Ok(None) => (Head { format: FORMAT, boot: String::new(), net: String::new(), pid: 0 }, Vec::new()),
@@ -248,9 +272,13 @@ fn is_held(path: &Path) -> bool {
 
 /// A journal's head and its changes; `None` of one that has no whole line. Half
 /// a line at its end is of a change that was not made.
-fn read(path: &Path) -> Result<Option<(Head, Vec<Line>)>, String> {
+fn read(file: &File) -> Result<Option<(Head, Vec<Line>)>, String> {
+    parse(file, &boot_id())
+}
+
+/// The same of any text, on a machine whose start is `boot`.
+fn parse(file: impl Read, boot: &str) -> Result<Option<(Head, Vec<Line>)>, String> {
     let unreadable = |why: String| format!("a journal of host-wide changes cannot be read: {why}; undo them by hand and remove it");
-    let file = File::open(path).map_err(|answer| unreadable(answer.to_string()))?;
     let mut lines = BufReader::new(file.take(LARGEST)).split(b'\n').peekable();
     let Some(first) = lines.next() else { return Ok(None) };
     let first = first.map_err(|answer| unreadable(answer.to_string()))?;
@@ -263,7 +291,7 @@ fn read(path: &Path) -> Result<Option<(Head, Vec<Line>)>, String> {
         return Err(unreadable(format!("its format is {}, this nettoll knows {FORMAT}", head.format)));
     }
     let mut changes = Vec::new();
-    if head.boot != boot_id() {
+    if head.boot != boot {
         // A power cut may have left anything behind the first line, and the
         // changes are gone with it.
         return Ok(Some((head, changes)));
@@ -277,6 +305,14 @@ fn read(path: &Path) -> Result<Option<(Head, Vec<Line>)>, String> {
         }
     }
     Ok(Some((head, changes)))
+}
+
+/// Returns the number of changes in the text of a journal, for fuzzing.
+///
+/// # Errors
+/// What makes it unreadable.
+pub fn changes(text: &[u8]) -> Result<usize, String> {
+    Ok(parse(text, "")?.map_or(0, |(_, lines)| lines.len()))
 }
 
 /// Returns which start of the machine this is.
@@ -293,6 +329,7 @@ fn namespace() -> String {
 mod tests {
     use std::fs;
     use std::io::Write;
+    use std::os::unix::fs::PermissionsExt;
 
     use super::{ENDING, Head, Item, Journal, Line, Recovered, boot_id, namespace, recover};
 
@@ -301,6 +338,34 @@ mod tests {
         let item = Item::Sysctl("net.ipv4.tcp_rmem".to_owned());
         let now = item.read().unwrap();
         (item, now)
+    }
+
+    #[test]
+    fn one_that_somebody_else_could_have_written_is_left_alone() {
+        let (item, now) = harmless();
+        let line = Line { item, before: now, to: "1 2 3".to_owned() };
+        let tried = |spoil: &dyn Fn(&std::path::Path, &std::path::Path)| {
+            let directory = tempfile::tempdir().unwrap();
+            written(directory.path(), &head(), std::slice::from_ref(&line), "");
+            let path = directory.path().join(format!("1.{ENDING}"));
+            spoil(directory.path(), &path);
+            let recovered = recover(directory.path());
+            assert!(fs::symlink_metadata(&path).is_ok(), "it is kept: {recovered:?}");
+            assert!(recovered.undone.is_empty());
+            recovered.left.concat()
+        };
+        let mode = |path: &std::path::Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        assert!(tried(&|_, path| mode(path, 0o666)).contains("others can write the journal (mode 666)"));
+        assert!(tried(&|directory, _| mode(directory, 0o777)).contains("others can write its directory (mode 777)"));
+        let linked = tried(&|directory, path| {
+            fs::rename(path, directory.join("elsewhere")).unwrap();
+            std::os::unix::fs::symlink(directory.join("elsewhere"), path).unwrap();
+        });
+        assert!(linked.contains("cannot be opened"), "{linked}");
+        if nix::unistd::geteuid().is_root() {
+            let foreign = tried(&|_, path| std::os::unix::fs::chown(path, Some(65_534), None).unwrap());
+            assert!(foreign.contains("the journal belongs to user 65534"), "{foreign}");
+        }
     }
 
     fn written(directory: &std::path::Path, head: &Head, lines: &[Line], rest: &str) {

@@ -99,7 +99,7 @@ pub enum AttemptError {
     /// It wants no proof though there is a secret here.
     #[error(
         "a secret was given, but the agent asks for none and so has not shown that it knows it; \
-         start the agent with --secret-file, or leave the secret out here"
+         start the agent with --secret-file, leave the secret out here, or give --trust-loopback for an agent on this machine"
     )]
     Unproved,
     /// Its proof is wrong.

@@ -43,6 +43,9 @@ pub struct Credentials {
     pub secret: Option<Secret>,
     /// Certificates, checked by both sides.
     pub tls: Option<Identity>,
+    /// `true` if a peer on the same machine needs neither. Whoever comes through a
+    /// tunnel or a proxy on this machine is such a peer.
+    pub trust_loopback: bool,
 }
 
 impl Credentials {
@@ -51,7 +54,7 @@ impl Credentials {
     /// # Errors
     /// See [`Refusal`].
     pub fn load(secret: Option<&Path>, tls: Option<&TlsFiles>) -> Result<Self, Refusal> {
-        Ok(Self { secret: secret.map(Secret::load).transpose()?, tls: tls.map(Identity::load).transpose()? })
+        Ok(Self { secret: secret.map(Secret::load).transpose()?, tls: tls.map(Identity::load).transpose()?, trust_loopback: false })
     }
 
     /// Returns whether they say nothing, so that only this machine can be served.

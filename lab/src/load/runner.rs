@@ -76,11 +76,11 @@ pub fn cage(units: u32, place: &Path, not_caged: Option<String>) -> io::Result<(
     say("ready")?;
     let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
     running.iter_mut().for_each(|unit| _ = unit.process.kill());
-    let elapsed = Nanos::from(begun.elapsed());
     let finished = jobs.load(Ordering::Relaxed);
     drop(running);
     end_the_rest();
-    let cpu = cpu_of_children().since(before);
+    // Both to the end of the last process: one cannot take more CPU time than has passed.
+    let (cpu, elapsed) = (cpu_of_children().since(before), Nanos::from(begun.elapsed()));
     let taken = LoadUsage { cpu, elapsed, jobs: finished, replaced: replaced(), not_caged };
     say(&serde_json::to_string(&taken).map_err(io::Error::other)?)
 }

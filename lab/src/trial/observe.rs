@@ -10,11 +10,10 @@ use model::{Nanos, Role};
 use super::talk::Both;
 use super::{Reports, Trial, flowing};
 use crate::error::TrialError;
+use crate::profiler::LONGEST;
 
 /// Beyond the time in which messages flow: what comes before and after them.
 const BEYOND: Duration = Duration::from_secs(1);
-/// No memory is set aside for longer trials: their ends lose samples, and say so.
-const LONGEST: Duration = Duration::from_secs(20);
 
 impl Trial<'_> {
     /// Has both hosts watch their ends, which are joined and wait.
@@ -23,7 +22,7 @@ impl Trial<'_> {
             return Ok(());
         }
         let period = self.spec.plan.receipt.unwrap_or_default().period;
-        let longest = Nanos::from((flowing(&self.spec) + BEYOND).min(LONGEST));
+        let longest = Nanos::from(flowing(&self.spec) + BEYOND).min(LONGEST);
         let pass = self.spec.pass;
         let cpus = Both { sender: self.cpus(Role::Sender), receiver: self.cpus(Role::Receiver) };
         let command = |role| ToHost::Observe(Observe { pass, period, longest, cpus: cpus.of(role).clone() });

@@ -145,9 +145,12 @@ fn a_peer_that_stops_reading() -> Result<(), Skip> {
 /// questions bring many times that, and the agent answers them itself.
 fn a_peer_that_asks_faster_than_it_reads() -> Result<(), Skip> {
     let agent = Agent::at(loopback());
-    let raw = admitted(agent.address());
+    let mut raw = admitted(agent.address());
+    // In its turn it may ask as often as it likes.
+    raw.say(&ToHost::Turn);
+    assert_eq!(raw.hear::<FromHost>(), FromHost::Yours { shared: false });
     raw.socket.set_nonblocking(true).unwrap();
-    let ask = encode(&ToHost::Start).unwrap();
+    let ask = encode(&ToHost::Facts { device: "../lo".to_owned(), endpoint_cpus: Vec::new() }).unwrap();
     let asks: Vec<u8> = ask.iter().copied().cycle().take(ask.len() * 4_000).collect();
     let (mut written, mut at) = (0, 0);
     let mut answers = [0; 4 << 10];

@@ -26,7 +26,7 @@ claims!(
     a_device_is_no_path,
 );
 
-fn joined(spec: AgentSpec) -> (Agent, Controller) {
+pub fn joined(spec: AgentSpec) -> (Agent, Controller) {
     let agent = Agent::start(&AgentSpec { listen: vec![loopback()], ..spec });
     let controller = Controller::connect(agent.address(), &Credentials::default()).unwrap();
     (agent, controller)
@@ -37,7 +37,7 @@ fn prepare(end: TrialEnd) -> ToHost {
 }
 
 /// The command to prepare a task that is usual but for `change`.
-fn with(change: impl FnOnce(&mut Task)) -> ToHost {
+pub fn with(change: impl FnOnce(&mut Task)) -> ToHost {
     let mut task = Task {
         role: Role::Sender,
         cell: Cell::plain(Test::TcpStream, Bytes::new(1_000)),
@@ -62,7 +62,7 @@ fn connect_to(peer: &str) -> ToHost {
 }
 
 /// It has its turn and an endpoint.
-fn start(controller: &mut Controller) {
+pub fn start(controller: &mut Controller) {
     assert_eq!(controller.ask(&ToHost::Turn), FromHost::Yours { shared: false });
     assert_eq!(controller.ask(&ToHost::Start), FromHost::Done);
 }

@@ -12,6 +12,7 @@
 
 mod support;
 
+mod attacks;
 mod faults;
 mod flood;
 mod limits;
@@ -38,6 +39,7 @@ const MODULES: &[(&str, Claims)] = &[
     ("limits", limits::ALL),
     ("reach", reach::ALL),
     ("flood", flood::ALL),
+    ("attacks", attacks::ALL),
 ];
 
 fn main() -> ExitCode {

@@ -9,7 +9,7 @@ use super::{changes, conditions, link_check};
 use crate::arm::Arm;
 use crate::cell::Cell;
 use crate::link::{Link, LinkKind};
-use crate::quantity::{Bytes, Nanos};
+use crate::quantity::Nanos;
 use crate::schedule::LOOKS;
 use crate::traffic::Family;
 
@@ -71,6 +71,23 @@ pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Plan,
     Ok(plan)
 }
 
+/// Checks in a plan that was read back what [`resolve`] checks in one that a user
+/// wrote, as far as analysis and reports depend on it.
+///
+/// # Errors
+/// The first value that no plan has.
+pub fn check_stored(plan: &Plan) -> Result<(), PlanError> {
+    check_name("name", &plan.name)?;
+    plan.reference.iter().try_for_each(|name| check_name("reference", name))?;
+    resolve_description(&plan.description)?;
+    check_blocks(&plan.blocks)?;
+    check_end(plan.end, plan.warmup)?;
+    if plan.arms.len() == 1 {
+        return Err(crate::arm::ArmError::Number(1).into());
+    }
+    Ok(())
+}
+
 fn check_name(key: &'static str, name: &str) -> Result<(), PlanError> {
     let safe = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
     match safe && (1..=64).contains(&name.len()) {
@@ -119,8 +136,12 @@ fn value(key: &'static str, value: impl ToString, reason: &'static str) -> PlanE
 fn resolve_blocks(raw: &RawBlocks) -> Result<Blocks, PlanError> {
     let least = raw.least.unwrap_or(LOOKS[0]);
     let most = raw.most.unwrap_or(least.max(30));
-    let interval = raw.interval.unwrap_or(0.05);
-    let confidence = raw.confidence.unwrap_or(0.95);
+    let blocks = Blocks { least, most, interval: raw.interval.unwrap_or(0.05), confidence: raw.confidence.unwrap_or(0.95) };
+    check_blocks(&blocks)?;
+    Ok(blocks)
+}
+
+fn check_blocks(&Blocks { least, most, interval, confidence }: &Blocks) -> Result<(), PlanError> {
     if least == 0 {
         return Err(value("blocks.least", least, "a study has at least one block"));
     }
@@ -133,30 +154,38 @@ fn resolve_blocks(raw: &RawBlocks) -> Result<Blocks, PlanError> {
     if !(0.5..=0.999).contains(&confidence) {
         return Err(value("blocks.confidence", confidence, "it must lie between 0.5 and 0.999, such as 0.95"));
     }
-    Ok(Blocks { least, most, interval, confidence })
+    Ok(())
 }
 
 fn resolve_end(raw: &RawTrial, warmup: Nanos, blocks: u32, cells: usize) -> Result<PlanEnd, PlanError> {
-    const LONGEST: u64 = 86_400_000_000_000;
-    if warmup.get() > LONGEST {
-        return Err(value("trial.warmup", warmup, "at most 24 hours"));
-    }
     let given = [("trial.length", raw.length.is_some()), ("trial.messages", raw.messages.is_some()), ("trial.bytes", raw.bytes.is_some())];
     if let Some((key, _)) = given.iter().filter(|(_, given)| *given).nth(1) {
         return Err(value(key, "given as well", "a trial ends by length, by messages or by bytes: give one of them"));
     }
-    match (raw.messages, raw.bytes.map(Bytes::get)) {
-        (Some(0), _) => Err(value("trial.messages", 0, "at least one message")),
-        (_, Some(0)) => Err(value("trial.bytes", 0, "at least one byte")),
-        (Some(messages), _) => Ok(PlanEnd::Messages(messages)),
-        (_, Some(bytes)) => Ok(PlanEnd::Bytes(Bytes::new(bytes))),
-        (None, None) => {
-            let length = raw.length.unwrap_or(Nanos::from_millis(150));
-            if length.get() == 0 || length.get() > LONGEST {
-                return Err(value("trial.length", length, "more than 0 and at most 24 hours"));
-            }
-            Ok(PlanEnd::Length(shrink(length, raw.budget, warmup, u64::from(blocks) * cells as u64)))
+    let end = match (raw.messages, raw.bytes) {
+        (Some(messages), _) => PlanEnd::Messages(messages),
+        (_, Some(bytes)) => PlanEnd::Bytes(bytes),
+        (None, None) => PlanEnd::Length(raw.length.unwrap_or(Nanos::from_millis(150))),
+    };
+    check_end(end, warmup)?;
+    Ok(match end {
+        PlanEnd::Length(length) => PlanEnd::Length(shrink(length, raw.budget, warmup, u64::from(blocks) * cells as u64)),
+        end => end,
+    })
+}
+
+fn check_end(end: PlanEnd, warmup: Nanos) -> Result<(), PlanError> {
+    const LONGEST: u64 = 86_400_000_000_000;
+    if warmup.get() > LONGEST {
+        return Err(value("trial.warmup", warmup, "at most 24 hours"));
+    }
+    match end {
+        PlanEnd::Messages(0) => Err(value("trial.messages", 0, "at least one message")),
+        PlanEnd::Bytes(bytes) if bytes.get() == 0 => Err(value("trial.bytes", 0, "at least one byte")),
+        PlanEnd::Length(length) if length.get() == 0 || length.get() > LONGEST => {
+            Err(value("trial.length", length, "more than 0 and at most 24 hours"))
         }
+        _ => Ok(()),
     }
 }
 

@@ -9,7 +9,7 @@ use super::tracefs::Tracefs;
 use crate::perf::{self, Attributes};
 use crate::{errno_name, refused_call};
 use bpf::asm::{Assembler, Reg, Test};
-use bpf::{Attached, Filter, Map, MapKind, Program, ProgramKind, Who, emit_count};
+use bpf::{Attached, Filter, Map, Numbers, Program, ProgramKind, Who, emit_count};
 use model::Unavailable;
 
 const MECHANISM: &str = "tracepoint counts";
@@ -43,7 +43,7 @@ pub struct EventCounter {
 #[derive(Debug)]
 enum Kind {
     Perf(Vec<(String, OwnedFd)>),
-    Bpf { array: Map, programs: Vec<(String, u32, Attached)> },
+    Bpf { array: Map<Numbers>, programs: Vec<(String, u32, Attached)> },
 }
 
 impl EventCounter {
@@ -100,7 +100,7 @@ impl EventCounter {
     /// # Errors
     /// When not one of them loads: the first one's refusal.
     pub fn with_bpf(who: Who, names: &[&str]) -> Result<Self, Unavailable> {
-        let array = Map::new(MapKind::Array, 4, 8, names.len().max(1), MECHANISM)?;
+        let array = Map::numbers(names.len().max(1), MECHANISM)?;
         let filter = Filter::new(who);
         let (mut programs, mut refused) = (Vec::new(), Vec::new());
         for (place, name) in names.iter().enumerate() {
@@ -184,7 +184,7 @@ pub(super) fn unless_missed(count: u64, missed: u64) -> Result<u64, String> {
     if missed == 0 { Ok(count) } else { Err(format!("the kernel passed over {missed} events that struck while one was being counted")) }
 }
 
-fn attach(array: &Map, filter: Filter, place: u32, name: &str) -> Result<Attached, Unavailable> {
+fn attach(array: &Map<Numbers>, filter: Filter, place: u32, name: &str) -> Result<Attached, Unavailable> {
     let event = name.split_once(':').map_or(name, |(_, event)| event);
     let call = name.strip_prefix("syscalls:sys_enter_");
     let number = call.map(|call| system_call(call).ok_or_else(|| unknown_call(call))).transpose()?;

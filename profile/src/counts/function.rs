@@ -7,7 +7,7 @@ use crate::errno_name;
 use crate::probe::btf;
 use crate::system::read_limited;
 use bpf::asm::Assembler;
-use bpf::{Attached, Filter, Map, MapKind, Program, ProgramKind, Who, emit_count};
+use bpf::{Attached, Filter, Map, Numbers, Program, ProgramKind, Who, emit_count};
 use model::Unavailable;
 
 const MECHANISM: &str = "counts at function entries";
@@ -15,7 +15,7 @@ const MECHANISM: &str = "counts at function entries";
 /// Counters at the entries of functions, for one process.
 #[derive(Debug)]
 pub struct FunctionCounter {
-    array: Map,
+    array: Map<Numbers>,
     programs: Vec<(String, u32, Attached)>,
     refused: Vec<(String, String)>,
 }
@@ -32,7 +32,7 @@ impl FunctionCounter {
             let remedy = "Use a kernel with CONFIG_DEBUG_INFO_BTF; counts come from tracepoints without it";
             Unavailable::new(MECHANISM, format!("{}: {}", btf::KERNEL, errno_name(&error)), remedy)
         })?;
-        let array = Map::new(MapKind::Array, 4, 8, names.len().max(1), MECHANISM)?;
+        let array = Map::numbers(names.len().max(1), MECHANISM)?;
         let filter = Filter::new(who);
         let mut this = Self { array, programs: Vec::new(), refused: Vec::new() };
         for (place, name) in names.iter().enumerate() {

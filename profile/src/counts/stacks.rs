@@ -8,7 +8,7 @@ use super::table::StackRule;
 use crate::errno_name;
 use crate::symbols::Symbols;
 use bpf::asm::{Assembler, Helper, Reg, Test};
-use bpf::{Attached, Filter, Map, MapKind, Program, ProgramKind, Who, emit_count};
+use bpf::{Attached, Filter, Hash, Map, Numbers, Program, ProgramKind, Scratch, Who, emit_count};
 use model::Unavailable;
 
 const MECHANISM: &str = "call chains at tracepoints";
@@ -28,9 +28,9 @@ const NO_ROOM: u32 = 1;
 #[derive(Debug)]
 pub struct StackCounter {
     table: &'static [StackRule],
-    chains: Map,
-    failures: Map,
-    _scratch: Map,
+    chains: Map<Hash>,
+    failures: Map<Numbers>,
+    _scratch: Map<Scratch>,
     events: Vec<(&'static str, Result<Attached, Unavailable>)>,
 }
 
@@ -41,9 +41,9 @@ impl StackCounter {
     /// When not one of them loads: the first one's refusal.
     pub fn open(who: Who, table: &'static [StackRule]) -> Result<Self, Unavailable> {
         let names: BTreeSet<&'static str> = table.iter().map(|row| row.event).collect();
-        let chains = Map::new(MapKind::Hash, KEY, 8, CHAINS, MECHANISM)?;
-        let failures = Map::new(MapKind::Array, 4, 8, 2, MECHANISM)?;
-        let scratch = Map::new(MapKind::PerCpuArray, 4, KEY, names.len().max(1), MECHANISM)?;
+        let chains = Map::hash(KEY, 8, CHAINS, MECHANISM)?;
+        let failures = Map::numbers(2, MECHANISM)?;
+        let scratch = Map::scratch(KEY, names.len().max(1), MECHANISM)?;
         let filter = Filter::new(who);
         let mut events: Vec<(&'static str, Result<Attached, Unavailable>)> = Vec::new();
         for (place, name) in names.into_iter().enumerate() {
@@ -198,7 +198,7 @@ fn count(row: &StackRule, chains: &[NamedChain]) -> Result<u64, String> {
 }
 
 /// The program at one event: the chain becomes a key, and its count goes up.
-fn program(filter: Filter, event: i32, chains: &Map, failures: &Map, scratch: &Map) -> Vec<[u8; 8]> {
+fn program(filter: Filter, event: i32, chains: &Map<Hash>, failures: &Map<Numbers>, scratch: &Map<Scratch>) -> Vec<[u8; 8]> {
     const NEW_ONLY: i32 = 1;
     let mut asm = Assembler::default();
     let (done, no_chain, known, no_room) = (asm.label(), asm.label(), asm.label(), asm.label());

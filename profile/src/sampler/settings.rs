@@ -15,7 +15,7 @@ pub const PERIOD_CYCLES: u64 = 300_007;
 /// ones, and throttles them.
 const FLOOR: u64 = 10_000;
 
-/// The most memory of all rings together. The rings of one bound thread rarely
+/// The most memory of all rings of all samplers together. The rings of one bound thread rarely
 /// need a tenth of it.
 pub(super) const ALL_RINGS: usize = 256 << 20;
 /// The most memory of one ring.
@@ -51,12 +51,14 @@ pub struct Settings {
     /// The CPU that the traffic thread is bound to: the rings of the others
     /// need room for the main thread only. `None` when it may run anywhere.
     pub cpu: Option<u32>,
+    /// Number of samplers that are open at once and share the memory for rings.
+    pub samplers: usize,
 }
 
 impl Settings {
     /// The usual settings for a target that is sampled for at most `longest`.
     pub const fn new(target: Target, longest: Nanos) -> Self {
-        Self { target, source: None, period: PERIOD, longest, cpu: None }
+        Self { target, source: None, period: PERIOD, longest, cpu: None, samplers: 1 }
     }
 
     /// The period of the CPU clock, which the kernel would stretch if it were shorter.
@@ -72,7 +74,7 @@ impl Settings {
         let samples = self.longest.get() / self.clock_period();
         let wanted = usize::try_from(samples.saturating_mul(SAMPLE_BYTES)).unwrap_or(usize::MAX);
         let busy = if self.cpu.is_some() { 1 } else { cpus.max(1) };
-        let most = RING_MOST.min(ALL_RINGS / busy).max(RING_LEAST);
+        let most = RING_MOST.min(ALL_RINGS / busy / self.samplers.max(1)).max(RING_LEAST);
         // The largest power of two that is not above `most`.
         let most = 1 << most.ilog2();
         wanted.clamp(RING_LEAST, most).next_power_of_two()
@@ -99,11 +101,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rings_are_powers_of_two_and_bounded(longest in any::<u64>(), cpus in 1..8192_usize) {
-            let free = settings(longest, None);
+        fn rings_are_powers_of_two_and_bounded(longest in any::<u64>(), cpus in 1..8192_usize, samplers in 1..64_usize) {
+            let free = Settings { samplers, ..settings(longest, None) };
             let bytes = free.ring_bytes(Some(0), cpus);
             assert!(bytes.is_power_of_two() && (RING_LEAST..=RING_MOST).contains(&bytes));
-            assert!(bytes == RING_LEAST || bytes * cpus <= ALL_RINGS);
+            assert!(bytes == RING_LEAST || bytes * cpus * samplers <= ALL_RINGS);
         }
     }
 }

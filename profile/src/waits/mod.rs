@@ -16,7 +16,7 @@ use model::Nanos;
 use crate::errno_name;
 use crate::system::monotonic;
 use bpf::asm::{Assembler, Helper, Label, Reg, Test};
-use bpf::{Attached, Filter, Map, MapKind, Program, ProgramKind, Who, emit_count};
+use bpf::{Attached, Filter, Hash, Map, Numbers, Program, ProgramKind, Queue, Who, emit_count};
 use model::Unavailable;
 
 pub use log::{Event, EventKind, WaitLog};
@@ -42,9 +42,9 @@ const LOST: u32 = 0;
 /// Follows the threads of one process.
 #[derive(Debug)]
 pub struct WaitRecorder {
-    queue: Map,
-    failures: Map,
-    _tasks: Map,
+    queue: Map<Queue>,
+    failures: Map<Numbers>,
+    _tasks: Map<Hash>,
     programs: Vec<Attached>,
     switches: Result<Switches, Unavailable>,
     started: Nanos,
@@ -62,9 +62,9 @@ impl WaitRecorder {
     pub fn open(who: Who, longest: Nanos, cpu: Option<u32>) -> Result<Self, Unavailable> {
         let wanted = usize::try_from(longest.get().saturating_mul(EVENTS_PER_SECOND / 1_000) / 1_000_000).unwrap_or(EVENTS_MOST);
         let capacity = wanted.clamp(EVENTS_LEAST, EVENTS_MOST);
-        let queue = Map::new(MapKind::Queue, 0, EVENT, capacity, MECHANISM)?;
-        let failures = Map::new(MapKind::Array, 4, 8, 1, MECHANISM)?;
-        let tasks = Map::new(MapKind::Hash, 8, 8, THREADS, MECHANISM)?;
+        let queue = Map::queue(EVENT, capacity, MECHANISM)?;
+        let failures = Map::numbers(1, MECHANISM)?;
+        let tasks = Map::hash(8, 8, THREADS, MECHANISM)?;
         let filter = Filter::new(who);
         let maps = Maps { queue: &queue, failures: &failures, tasks: &tasks };
         let mut programs = Vec::new();
@@ -108,11 +108,11 @@ fn unreadable(error: &io::Error) -> Unavailable {
 
 #[derive(Clone, Copy)]
 struct Maps<'a> {
-    queue: &'a Map,
-    failures: &'a Map,
+    queue: &'a Map<Queue>,
+    failures: &'a Map<Numbers>,
     /// By the address of the kernel's description of the task: its thread's id.
     /// The address is a name only; nothing is read through it.
-    tasks: &'a Map,
+    tasks: &'a Map<Hash>,
 }
 
 /// The place of the event that is put together on the stack.

@@ -35,7 +35,9 @@ fn run(arms: &[&str]) -> (Plan, Vec<TrialRecord>) {
             for arm in 0..plan.arms.len().max(1) {
                 let name = plan.arms.get(arm).map(|arm| arm.name.clone());
                 let more = if arm > 0 && arm + 1 == plan.arms.len() { 100.0 } else { 0.0 };
-                records.push(record(cell, block, (place * plan.arms.len().max(1) + arm) as u32, name, more));
+                let mut record = record(cell, block, (place * plan.arms.len().max(1) + arm) as u32, name, more);
+                record.complete(&plan);
+                records.push(record);
             }
         }
     }

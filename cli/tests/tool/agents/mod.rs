@@ -5,6 +5,7 @@ pub mod roles;
 pub mod support;
 
 pub mod arms;
+pub mod capabilities;
 pub mod clocks;
 pub mod killed;
 pub mod oneshot;

@@ -255,6 +255,13 @@ impl Agent {
         Self { child, log }
     }
 
+    /// One of its sets of capabilities, by the name in `/proc`.
+    pub fn capabilities(&self, set: &str) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(set)?.strip_prefix(":\t")).unwrap();
+        u64::from_str_radix(line, 16).unwrap()
+    }
+
     /// It says these words on standard error, if not yet.
     #[track_caller]
     pub fn logs(&self, words: &str) {

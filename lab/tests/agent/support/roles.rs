@@ -26,6 +26,8 @@ pub struct AgentSpec {
     pub share: bool,
     pub time: Option<Nanos>,
     pub bytes: Option<Bytes>,
+    #[serde(default)]
+    pub trust_loopback: bool,
 }
 
 /// A controller to be: it asks for its turn and keeps it.
@@ -57,7 +59,10 @@ pub fn agent(spec: &str) -> ExitCode {
     let tls = spec.tls.as_deref().map(|directory| tls_files(directory, "agent"));
     let settings = Settings {
         listen: Listen::At(spec.listen),
-        credentials: Credentials::load(spec.secret.as_deref(), tls.as_ref()).unwrap(),
+        credentials: Credentials {
+            trust_loopback: spec.trust_loopback,
+            ..Credentials::load(spec.secret.as_deref(), tls.as_ref()).unwrap()
+        },
         share: spec.share,
         limits: Limits { time: spec.time, bytes: spec.bytes },
         data_ports: None,

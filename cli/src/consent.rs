@@ -1,0 +1,72 @@
+//! Consent to what a stored plan does to this machine: resuming a run carries out
+//! what its `run.json` says, which somebody else may have written.
+
+use std::fs;
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use anyhow::Context;
+use model::Plan;
+use model::arm::Setting;
+use model::printable::{Keep, printable};
+use nix::unistd::geteuid;
+
+use crate::args::StudyArgs;
+use crate::exit::Failure;
+
+/// Makes sure that the user wants what resuming this run does.
+///
+/// # Errors
+/// A run of somebody else, changes of this machine without `--host-wide`, commands
+/// without consent.
+pub fn to_resume(run: &Path, plan: &Plan, args: &StudyArgs) -> Result<(), Failure> {
+    own(&run.join("run.json"))?;
+    if plan.host_wide && !args.arms.host_wide {
+        return Err(Failure::misuse(
+            "this run changes settings of this machine outside nettoll's own namespaces: give --host-wide again to go on with it",
+        ));
+    }
+    let commands = commands(plan);
+    if commands.is_empty() || args.yes {
+        return Ok(());
+    }
+    let list = format!("going on with this run carries out, as you, what its run.json names:\n{}", commands.join("\n"));
+    let refused = |why: &str| Err(Failure::misuse(format!("{list}\n{why}")));
+    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+        return refused("Look at it, then give --yes to carry it out.");
+    }
+    let _ = write!(io::stderr(), "nettoll: {}\nCarry it out? [y/N] ", printable(&list, Keep::Lines));
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer).context("read the answer")?;
+    if answer.trim().eq_ignore_ascii_case("y") { Ok(()) } else { refused("Not carried out.") }
+}
+
+/// Refuses a file that somebody else can have written.
+fn own(file: &Path) -> Result<(), Failure> {
+    let Ok(found) = fs::symlink_metadata(file) else { return Ok(()) };
+    let why = match (found.uid(), found.mode()) {
+        (owner, _) if owner != geteuid().as_raw() => format!("it belongs to user {owner}"),
+        (_, mode) if found.is_symlink() || mode & 0o002 != 0 => "others can write it".to_owned(),
+        _ => return Ok(()),
+    };
+    let file = file.display();
+    Err(anyhow::anyhow!(
+        "{file} says what would be carried out, and {why}: look at it, copy the run to a directory of your own, and go on there"
+    )
+    .into())
+}
+
+/// Commands and programs that the arms of a plan name, each with its arm.
+fn commands(plan: &Plan) -> Vec<String> {
+    let runs = |setting: &Setting| matches!(setting, Setting::Before(_) | Setting::After(_) | Setting::Tool(_));
+    let of_arm = |arm: &model::Arm| {
+        let name = arm.name.clone();
+        arm.settings
+            .iter()
+            .filter(|setting| runs(setting))
+            .map(move |setting| format!("  {name}: {}={}", setting.name(), setting.value()))
+            .collect::<Vec<_>>()
+    };
+    plan.arms.iter().flat_map(of_arm).collect()
+}
