@@ -12,10 +12,6 @@ const WITH_IRQ: [[Metric; 3]; 2] = [
     [Metric::ReceiverCpuPerMessageNs, Metric::ReceiverCpuPerKibNs, Metric::ReceiverBusyShare],
 ];
 
-/// A percentile needs as many transactions beyond it to be one: of the 99th
-/// percentile of a trial at least 1,000.
-const LEAST_TRANSACTIONS: u64 = 1_000;
-
 /// Every figure of a measured trial: its row in the trial table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figures {
@@ -25,8 +21,6 @@ pub struct Figures {
     pub swapped: bool,
     /// True where the machine disturbed it.
     pub disturbed: bool,
-    /// The 99th percentile of its round trips in ns; `None` of fewer than 1,000.
-    pub round_trip_p99: Option<f64>,
     /// True where its interrupt time stands apart, at the sender and the receiver.
     irq: [bool; 2],
     /// One place for each metric, in the order of [`Metric::ALL`]; not a number
@@ -46,16 +40,7 @@ impl Figures {
         }
         let irq = [&source.measured.sender, &source.measured.receiver].map(|end| end.cpu_time.irq.is_some());
         let disturbed = record.warnings.iter().any(Warning::disturbs);
-        let enough = source.round_trips.filter(|trips| trips.transactions() >= LEAST_TRANSACTIONS);
-        let mut figures = Self {
-            block: record.block,
-            swapped: record.swapped,
-            disturbed,
-            round_trip_p99: enough.and_then(|trips| trips.percentile(99.0)),
-            irq,
-            values,
-            own: [[f64::NAN; 3]; 2],
-        };
+        let mut figures = Self { block: record.block, swapped: record.swapped, disturbed, irq, values, own: [[f64::NAN; 3]; 2] };
         figures.own = figures.with_irq(&IrqPool::of_trial(source.measured, source.cell));
         figures
     }

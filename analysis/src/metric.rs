@@ -105,6 +105,10 @@ impl Row {
         Self { name: "", unit: Unit::Count, better: None, absent: Absent::Never, title: "", head: "", column: [""; 2], value: |_| None };
 }
 
+/// A percentile needs transactions beyond it to be one: of the 99th percentile of a
+/// trial 1,000 in all.
+const LEAST_TRANSACTIONS: u64 = 1_000;
+
 macro_rules! metrics {
     ($($(#[$doc:meta])* $variant:ident { $($key:ident: $what:expr),* })*) => {
         /// A figure of a cell. Its name is the key in JSON and the column in CSV.
@@ -212,6 +216,11 @@ metrics! {
     RoundTripP50Ns { name: "round_trip_p50_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter),
         title: "Median round trip of a trial", head: "Median round trip", column: ["round trip", "median"],
         value: |trial| trial.round_trips?.percentile(50.0) }
+    /// 99th percentile of the trials' round-trip times, in ns; of trials with 1,000
+    /// transactions or more.
+    RoundTripP99Ns { name: "round_trip_p99_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter),
+        title: "99th percentile of the round trips of a trial", head: "99 % round trip", column: ["round trip", "99 %"],
+        value: |trial| trial.round_trips.filter(|trips| trips.transactions() >= LEAST_TRANSACTIONS)?.percentile(99.0) }
     /// Payload bits per second that came back to the sender, where both ends send.
     BackGoodputBitPerS { name: "back_goodput_bit_per_s", unit: Unit::BitsPerSecond, better: Some(HigherIsBetter),
         title: "Goodput back", head: "Goodput back", column: ["", "back bit/s"],

@@ -9,9 +9,10 @@ use model::Cell;
 use serde::Serialize;
 
 use crate::cost::CostModel;
+use crate::metric::Metric;
 use crate::studies::receipt::ReceiptComparison;
 use crate::table::{CellTrials, TrialTable};
-use crate::verdict::{Arm, Compared, Conclusion, Design, Options, Sides, conclude};
+use crate::verdict::{Arm, Compared, Conclusion, Design, Options, Sides, compare_sides, conclude};
 
 /// The version of [`RunsCompared`] as JSON.
 pub const COMPARISON_FORMAT: u32 = 1;
@@ -68,27 +69,41 @@ impl RunComparison {
     }
 }
 
+/// Demands on a comparison of runs.
+#[derive(Debug, Clone, Copy)]
+pub struct Demands<'a> {
+    /// A verdict needs an estimate beyond this share.
+    pub threshold: f64,
+    /// The confidence of verdicts and intervals.
+    pub confidence: f64,
+    /// The metrics that the conclusion follows from.
+    pub gate: &'a [Metric],
+    /// True where a conclusion may follow from one run on each side.
+    pub trust_single_runs: bool,
+}
+
+impl Demands<'_> {
+    const fn options(&self) -> Options {
+        let Self { threshold, confidence, trust_single_runs, .. } = *self;
+        Options { threshold, confidence, design: Design::Separate, trust_single_runs }
+    }
+}
+
 /// Compares the cells that both runs have, in the same arm.
 ///
-/// `models` are the baseline's. A verdict needs an estimate beyond `threshold`, a
-/// share. Holm's procedure takes all cells of a metric into account
-/// ([`crate::verdict::compare`]).
-pub fn compare_runs(
-    baseline: &TrialTable,
-    candidate: &TrialTable,
-    models: &[CostModel],
-    threshold: f64,
-    confidence: f64,
-) -> FiguresCompared {
+/// `models` are the baseline's. Holm's procedure takes all cells of the gate's metrics
+/// into account ([`crate::verdict::compare_all`]).
+pub fn compare_runs(baseline: &TrialTable, candidate: &TrialTable, models: &[CostModel], demands: &Demands) -> FiguresCompared {
     let [ours, theirs] = [baseline, candidate].map(measured);
     let [known, others] = [&ours, &theirs].map(|cells| cells.iter().copied().collect::<HashMap<Key, &CellTrials>>());
     let both: Vec<_> = ours.iter().filter_map(|(key, trials)| Some((*key, [*trials, *others.get(key)?]))).collect();
     let modelled = |side: Arm, table| TrialTable::arm(table, 0).iter().map(move |cell| (side, &cell.cell, cell.figures.as_slice()));
     let sides = Sides {
         cells: both.iter().map(|(_, cells)| cells.map(|cell| cell.figures.as_slice())).collect(),
+        offered: both.iter().map(|((cell, _), _)| cell.rate.is_some()).collect(),
         modelled: modelled(Arm::Baseline, baseline).chain(modelled(Arm::Candidate, candidate)).collect(),
     };
-    let compared = sides.compare(models, &Options { threshold, confidence, design: Design::Separate });
+    let compared = compare_sides(std::slice::from_ref(&sides), models, demands.gate, &demands.options()).swap_remove(0);
     let lonely = |cells: &[(Key, &CellTrials)], other: &HashMap<Key, &CellTrials>| {
         cells.iter().filter(|(key, _)| !other.contains_key(key)).map(|(key, _)| label(*key)).collect()
     };
@@ -115,13 +130,23 @@ fn label((cell, arm): Key) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{RunComparison, RunsCompared, compare_runs};
+    use super::{Demands, RunComparison, RunsCompared, compare_runs};
     use crate::Collector;
+    use crate::metric::Metric;
     use crate::table::TrialTable;
     use crate::testing::{self, cell, measured};
     use crate::verdict::{Conclusion, Verdict};
     use model::trial::Outcome;
     use model::{Nanos, Pass, Test, TrialRecord};
+
+    const DEMANDS: Demands = Demands { threshold: 0.02, confidence: 0.95, gate: &[Metric::TimePerMessageNs], trust_single_runs: true };
+
+    #[test]
+    fn one_run_on_each_side_is_no_ground_for_a_conclusion() {
+        let (usual, slow) = (run(9, 1.0, Pass::Clean), run(9, 1.1, Pass::Clean));
+        let compared = compare_runs(&usual, &slow, &[], &Demands { trust_single_runs: false, ..DEMANDS }).compared;
+        assert_eq!((compared.conclusion, compared.metrics[0].comparison.cells[0].verdict), (Conclusion::Inconclusive, Verdict::Worse));
+    }
 
     /// Trials whose elapsed time is `factor` of the usual, two cells.
     fn run(blocks: u32, factor: f64, pass: Pass) -> TrialTable {
@@ -146,18 +171,18 @@ mod tests {
     #[test]
     fn a_slower_run_is_worse_and_an_equal_one_is_not() {
         let (usual, slow) = (run(9, 1.0, Pass::Clean), run(9, 1.1, Pass::Clean));
-        let worse = compare_runs(&usual, &slow, &[], 0.02, 0.95);
+        let worse = compare_runs(&usual, &slow, &[], &DEMANDS);
         assert_eq!((worse.compared.conclusion, worse.cells.len()), (Conclusion::Against, 2));
         assert_eq!(worse.compared.metrics[0].comparison.cells[0].verdict, Verdict::Worse);
-        assert_eq!(compare_runs(&slow, &usual, &[], 0.02, 0.95).compared.conclusion, Conclusion::Done);
-        assert_eq!(compare_runs(&usual, &usual, &[], 0.02, 0.95).compared.conclusion, Conclusion::Done);
+        assert_eq!(compare_runs(&slow, &usual, &[], &DEMANDS).compared.conclusion, Conclusion::Done);
+        assert_eq!(compare_runs(&usual, &usual, &[], &DEMANDS).compared.conclusion, Conclusion::Done);
     }
 
     #[test]
     fn too_few_blocks_and_other_passes_show_nothing() {
-        let few = compare_runs(&run(2, 1.0, Pass::Clean), &run(2, 1.5, Pass::Clean), &[], 0.02, 0.95);
+        let few = compare_runs(&run(2, 1.0, Pass::Clean), &run(2, 1.5, Pass::Clean), &[], &DEMANDS);
         assert_eq!(few.compared.conclusion, Conclusion::Inconclusive);
-        let other = compare_runs(&run(9, 1.0, Pass::Clean), &run(9, 1.5, Pass::Time), &[], 0.02, 0.95);
+        let other = compare_runs(&run(9, 1.0, Pass::Clean), &run(9, 1.5, Pass::Time), &[], &DEMANDS);
         assert_eq!((other.compared.conclusion, other.cells.len(), other.unpaired[0].len()), (Conclusion::Inconclusive, 0, 2));
     }
 
@@ -169,7 +194,7 @@ mod tests {
             candidate: "b".into(),
             differences: vec![],
             slight: vec![],
-            figures: compare_runs(&usual, candidate, &[], 0.02, 0.95),
+            figures: compare_runs(&usual, candidate, &[], &DEMANDS),
             receipts: None,
         };
         assert_eq!(RunComparison::from_candidates(vec![one(&usual), one(&slow)]).conclusion, Conclusion::Against);

@@ -44,7 +44,7 @@ pub fn measure(nettoll: &Path, studies: u32) -> anyhow::Result<Vec<Row>> {
         let of = |metric: &Value| metric["comparison"]["overall"]["verdict"].clone();
         shown.push(metrics.iter().map(|metric| (metric["metric"].clone(), is_shown(&of(metric)))).collect::<Vec<_>>());
         noises.extend(verdict["self_test"]["noise"].as_f64());
-        smallest.extend(of(&metrics[0])["no_difference_shown"]["smallest"].as_f64());
+        smallest.extend(of(&metrics[0])["inconclusive"]["smallest"].as_f64());
     }
     Ok(rows(&shown, &noises, &smallest, begun.elapsed().as_secs_f64() / f64::from(studies.max(1)), studies))
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use analysis::receipt::compare_studies;
 use analysis::result::Analysis;
-use analysis::runs::{RunComparison, RunsCompared, compare_runs};
+use analysis::runs::{Demands, RunComparison, RunsCompared, compare_runs};
 use analysis::table::TrialTable;
 use lab::host_diff;
 use model::Plan;
@@ -28,7 +28,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let rules = rules::load(&RulesArgs { rules: args.rules.clone(), show_rules: false })?;
     let runs: Vec<One> = args.runs.iter().map(|path| read(path, rules.as_ref())).collect::<Result<_, _>>()?;
     let Some((baseline, candidates)) = runs.split_first() else { return Err(Failure::misuse("give at least two runs")) };
-    let between = RunComparison::from_candidates(candidates.iter().map(|candidate| held(baseline, candidate, args.threshold)).collect());
+    let between = RunComparison::from_candidates(candidates.iter().map(|candidate| held(baseline, candidate, args)).collect());
     if let Some(place) = &args.html {
         let page = ::report::verdict::html(&between, version::SHORT);
         output::page(place, &page)?;
@@ -50,16 +50,22 @@ fn read(path: &Path, rules: Option<&Own>) -> Result<One, Failure> {
     Ok(One { analysis, trials })
 }
 
-fn held(baseline: &One, candidate: &One, threshold: f64) -> RunsCompared {
+fn held(baseline: &One, candidate: &One, args: &CompareArgs) -> RunsCompared {
     let [a, b] = [&baseline.analysis, &candidate.analysis];
     let host_diff::Differences { grave, slight } = host_diff::compare(&a.hosts, &b.hosts);
     let receipts = a.receipt().zip(b.receipt()).map(|(a, b)| compare_studies(a, b));
+    let demands = Demands {
+        threshold: args.threshold,
+        confidence: a.run.plan.blocks.confidence,
+        gate: &args.gate,
+        trust_single_runs: args.trust_single_runs,
+    };
     RunsCompared {
         baseline: a.run.id.clone(),
         candidate: b.run.id.clone(),
         differences: settings(&a.run.plan, &b.run.plan).into_iter().chain(grave).collect(),
         slight,
-        figures: compare_runs(&baseline.trials, &candidate.trials, a.models(), threshold, a.run.plan.blocks.confidence),
+        figures: compare_runs(&baseline.trials, &candidate.trials, a.models(), &demands),
         receipts,
     }
 }

@@ -21,7 +21,7 @@ pub enum Exit {
     Misuse = 2,
     /// It is done, and a comparison speaks against the candidate.
     Against = 3,
-    /// It is done, and a comparison shows no difference but could hide one.
+    /// It is done, and a comparison shows neither a difference nor equivalence.
     Inconclusive = 4,
 }
 

@@ -11,7 +11,7 @@ use stats::median;
 use super::{Context, Study};
 use crate::metric::Metric;
 use crate::table::Trial;
-use crate::verdict::{Arm, Compared, Design, HEADLINE, Options, Sides, THRESHOLD, self_test};
+use crate::verdict::{Arm, Compared, GATE, HEADLINE, Options, Sides, compare_sides, self_test};
 
 /// A candidate compared with the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -25,7 +25,7 @@ pub struct ArmVerdict {
     /// Places of the cells that the two arms run in the same way because what
     /// sets them apart means nothing there, such as a congestion control to UDP.
     pub alike: Vec<usize>,
-    /// The metric whose comparison the conclusion follows from.
+    /// The metric that a report leads with.
     pub headline: Metric,
     /// Everything that the two show.
     #[serde(flatten)]
@@ -52,23 +52,25 @@ impl Study for Verdicts {
     }
 
     fn finish(self, context: &Context) -> Option<Vec<ArmVerdict>> {
-        Some((1..context.plan().arms.len()).map(|arm| self.verdict(arm, context)).collect())
+        let options = Options { confidence: context.plan().blocks.confidence, ..Options::default() };
+        let all: Vec<Sides> = (1..context.plan().arms.len()).map(|arm| sides(arm, context)).collect();
+        let compared = compare_sides(&all, context.analysis.models(), &GATE, &options);
+        let verdict = |((arm, sides), compared)| self.verdict(arm, context, sides, compared, &options);
+        Some((1..).zip(&all).zip(compared).map(verdict).collect())
     }
 }
 
 impl Verdicts {
-    fn verdict(&self, arm: usize, context: &Context) -> ArmVerdict {
+    fn verdict(&self, arm: usize, context: &Context, sides: &Sides, mut compared: Compared, options: &Options) -> ArmVerdict {
         let (plan, table) = (context.plan(), context.table);
-        let options = Options { threshold: THRESHOLD, confidence: plan.blocks.confidence, design: Design::Paired };
         let [baseline, candidate] = [0, arm].map(|arm| &plan.arms[arm]);
         let is_self_test = baseline.settings == candidate.settings;
         let same_hosts = baseline.host_settings() == candidate.host_settings();
         let as_run = |arm: usize, place: usize| &table.arm(arm)[place].as_run;
         let alike = |place: &usize| !is_self_test && same_hosts && as_run(0, *place) == as_run(arm, *place);
-        let sides = sides(arm, context);
-        let mut compared = sides.compare(context.analysis.models(), &options);
         let seconds = self.seconds_per_block().filter(|_| is_self_test).zip(HEADLINE.better());
-        compared.self_test = seconds.and_then(|(seconds, better)| self_test(&sides.values(HEADLINE), better, seconds, &options));
+        let family = compared.metrics.first().map_or(1, |headline| headline.comparison.tested);
+        compared.self_test = seconds.and_then(|(seconds, better)| self_test(&sides.values(HEADLINE), better, seconds, family, options));
         ArmVerdict {
             baseline: baseline.name.clone(),
             candidate: candidate.name.clone(),
@@ -95,6 +97,7 @@ fn sides<'a>(arm: usize, context: &Context<'a>) -> Sides<'a> {
     let mut sides = Sides::default();
     for (baseline, candidate) in pairs {
         sides.cells.push([&baseline.figures, &candidate.figures]);
+        sides.offered.push(baseline.cell.rate.is_some() || candidate.cell.rate.is_some());
         sides.modelled.push((Arm::Baseline, &baseline.cell, &baseline.figures));
         sides.modelled.push((Arm::Candidate, &baseline.cell, &candidate.figures));
     }

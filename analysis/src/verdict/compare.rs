@@ -37,38 +37,69 @@ pub(super) const fn hypotheses(cells: usize) -> usize {
     if cells > 1 { cells + 1 } else { 1 }
 }
 
-/// Compares two arms by one metric.
+/// One metric of every cell on two sides.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Question {
+    /// The values, cell by cell.
+    pub cells: Vec<Values>,
+    /// Direction in which the metric is better.
+    pub direction: Direction,
+}
+
+/// Compares two sides by one metric; see [`compare_all`].
+pub fn compare(cells: &[Values], direction: Direction, options: &Options) -> Comparison {
+    let question = Question { cells: cells.to_vec(), direction };
+    compare_all(std::slice::from_ref(&question), options).swap_remove(0)
+}
+
+/// Compares two sides, or several pairs of them, by several metrics.
 ///
 /// Each cell is tested by a randomisation test on logarithms: of paired blocks
 /// the signs of the log ratios are flipped, of separate runs the labels dealt
-/// again ([`ranks`]). So is the mean of all cells, block by block. All together
-/// are held to the confidence by Holm's procedure; a verdict needs that, and an
-/// estimate beyond the threshold.
-pub fn compare(cells: &[Values], direction: Direction, options: &Options) -> Comparison {
+/// again ([`ranks`]). So is the mean of all cells, block by block. The cells and
+/// means of all questions are one family, held to the confidence by Holm's
+/// procedure. Better and worse need that, and an estimate beyond the threshold;
+/// equivalence needs two one-sided tests, uncorrected, since a conclusion needs it
+/// of every cell.
+pub fn compare_all(questions: &[Question], options: &Options) -> Vec<Comparison> {
     let mut nulls = Nulls::default();
-    let samples: Vec<Sample> = cells.iter().map(|values| Sample::new(values, options.design)).collect();
-    let measured: Vec<bool> = cells.iter().map(|values| !values.is_empty()).collect();
-    let count = measured.iter().filter(|measured| **measured).count();
-    let needed = blocks_needed(count, options.confidence, options.design);
-    let mean = mean_of(&samples, options.design);
-    let mut of_cells: Vec<Tested> = samples.iter().map(|sample| Tested::new(sample, needed, &mut nulls)).collect();
-    let mut of_mean = Tested::new(&mean, needed, &mut nulls);
-    let level = adjust(&mut of_cells, &mut of_mean, &measured, options.confidence);
-    let judge = |tested: &Tested| tested.judged(level, needed, direction, options);
-    let judged: Vec<Judged> = of_cells.iter().map(judge).collect();
-    let overall =
-        overall(judge(&of_mean), judged.iter().zip(&measured).filter(|(_, measured)| **measured).map(|(judged, _)| judged.verdict));
-    Comparison {
-        direction,
-        design: options.design,
-        threshold: options.threshold,
-        confidence: options.confidence,
-        tested: hypotheses(count),
-        needed,
-        cells: judged,
-        overall,
-        conclusion: overall.conclusion(options.threshold),
-    }
+    let measured = |question: &Question| question.cells.iter().filter(|values| !values.is_empty()).count();
+    let family: usize = questions.iter().map(|question| if measured(question) == 0 { 0 } else { hypotheses(measured(question)) }).sum();
+    let needed = needed_to_test(family.max(1), options.confidence, options.design);
+    let samples: Vec<(Vec<Sample>, Sample)> = questions
+        .iter()
+        .map(|question| {
+            let samples: Vec<Sample> = question.cells.iter().map(|values| Sample::new(values, options.design)).collect();
+            let mean = mean_of(&samples, options.design);
+            (samples, mean)
+        })
+        .collect();
+    let mut tested: Vec<(Vec<Tested>, Tested)> = samples
+        .iter()
+        .map(|(cells, mean)| {
+            let cells = cells.iter().map(|sample| Tested::new(sample, needed, &mut nulls)).collect();
+            (cells, Tested::new(mean, needed, &mut nulls))
+        })
+        .collect();
+    let level = adjust(&mut tested, questions, options.confidence);
+    let conclude = |(question, (cells, mean)): (&Question, &(Vec<Tested>, Tested))| {
+        let judge = |tested: &Tested| tested.judged(level, needed, question.direction, options);
+        let judged: Vec<Judged> = cells.iter().map(judge).collect();
+        let measured = judged.iter().zip(&question.cells).filter(|(_, values)| !values.is_empty());
+        let overall = overall(judge(mean), measured.map(|(judged, _)| judged.verdict));
+        Comparison {
+            direction: question.direction,
+            design: options.design,
+            threshold: options.threshold,
+            confidence: options.confidence,
+            tested: family.max(1),
+            needed,
+            cells: judged,
+            overall,
+            conclusion: overall.conclusion(),
+        }
+    };
+    questions.iter().zip(&tested).map(conclude).collect()
 }
 
 /// Logarithms, ready to be tested.
@@ -187,29 +218,45 @@ impl<'a> Tested<'a> {
         match (sure && shift.abs() > options.threshold.ln_1p(), worse) {
             (true, true) => Verdict::Worse,
             (true, false) => Verdict::Better,
-            (false, _) => Verdict::NoDifferenceShown { smallest: reach.exp_m1() },
+            (false, _) if self.is_within(options) => Verdict::Equivalent,
+            (false, _) => Verdict::Inconclusive { smallest: reach.exp_m1() },
         }
+    }
+
+    /// Returns whether both one-sided tests reject a shift of the threshold: a
+    /// two-sided p of twice the error is a one-sided one of the error.
+    fn is_within(&self, options: &Options) -> bool {
+        let edge = options.threshold.ln_1p();
+        let error = 2.0 * (1.0 - options.confidence) + 1e-9;
+        self.shifts.as_ref().is_some_and(|shifts| shifts.value().abs() < edge && [edge, -edge].iter().all(|at| shifts.p(*at) <= error))
     }
 }
 
-/// Holm over the cells that were measured and, of several, their mean. What has
-/// too few blocks stays among them, as one that shows nothing. Gives the
-/// confidence at which those were held that were not rejected.
-fn adjust<'a>(cells: &mut [Tested<'a>], mean: &mut Tested<'a>, measured: &[bool], confidence: f64) -> f64 {
-    let several = measured.iter().filter(|measured| **measured).count() > 1;
-    let mut family: Vec<&mut Tested<'a>> =
-        cells.iter_mut().zip(measured).filter(|(_, measured)| **measured).map(|(tested, _)| tested).collect();
-    if several {
-        family.push(mean);
-    } else {
-        // The mean of one cell is that cell.
-        mean.p_adjusted = mean.p;
+/// Holm over the cells that were measured and, of several, their mean, of every
+/// question. What has too few blocks stays among them, as one that shows nothing.
+/// Gives the confidence at which those were held that were not rejected.
+fn adjust<'a>(tested: &mut [(Vec<Tested<'a>>, Tested<'a>)], questions: &[Question], confidence: f64) -> f64 {
+    let mut family: Vec<&mut Tested<'a>> = Vec::new();
+    let mut single = Vec::new();
+    for ((cells, mean), question) in tested.iter_mut().zip(questions) {
+        let measured = cells.iter_mut().zip(&question.cells).filter(|(_, values)| !values.is_empty());
+        let before = family.len();
+        family.extend(measured.map(|(tested, _)| tested));
+        if family.len() - before > 1 {
+            family.push(mean);
+        } else {
+            // The mean of one cell is that cell.
+            single.push((before, mean));
+        }
     }
     let p = |tested: &&mut Tested| tested.p.filter(|_| tested.enough).unwrap_or(1.0);
     let adjusted = holm(&family.iter().map(p).collect::<Vec<_>>());
     let rejected = adjusted.iter().filter(|p| is_sure(**p, confidence)).count();
     for (tested, p) in family.iter_mut().zip(&adjusted) {
         tested.p_adjusted = tested.p.map(|_| *p);
+    }
+    for (place, mean) in single {
+        mean.p_adjusted = mean.p.and(adjusted.get(place).copied());
     }
     1.0 - (1.0 - confidence) / family.len().saturating_sub(rejected).max(1) as f64
 }
@@ -221,13 +268,14 @@ pub(super) fn is_sure(p: f64, confidence: f64) -> bool {
 
 /// All together, from the verdicts of the cells that were measured.
 fn overall(mean: Judged, cells: impl Iterator<Item = Verdict>) -> Overall {
-    let (mut better, mut worse, mut not_shown, mut too_few, mut least) = (0, 0, 0, 0, None::<f64>);
+    let (mut better, mut worse, mut equivalent, mut inconclusive, mut too_few, mut least) = (0, 0, 0, 0, 0, None::<f64>);
     for verdict in cells {
         match verdict {
             Verdict::Better => better += 1,
             Verdict::Worse => worse += 1,
-            Verdict::NoDifferenceShown { smallest } => {
-                not_shown += 1;
+            Verdict::Equivalent => equivalent += 1,
+            Verdict::Inconclusive { smallest } => {
+                inconclusive += 1;
                 least = Some(least.map_or(smallest, |least| least.max(smallest)));
             }
             Verdict::NotEnoughBlocks { .. } | Verdict::Mixed => too_few += 1,
@@ -237,7 +285,11 @@ fn overall(mean: Judged, cells: impl Iterator<Item = Verdict>) -> Overall {
         (true, true) => Verdict::Mixed,
         (true, false) => Verdict::Better,
         (false, true) => Verdict::Worse,
-        (false, false) => least.map_or(mean.verdict, |smallest| Verdict::NoDifferenceShown { smallest }),
+        (false, false) => match least {
+            Some(smallest) => Verdict::Inconclusive { smallest },
+            None if equivalent > 0 && too_few == 0 => Verdict::Equivalent,
+            None => mean.verdict,
+        },
     };
-    Overall { mean, better, worse, not_shown, too_few, verdict }
+    Overall { mean, better, worse, equivalent, inconclusive, too_few, verdict }
 }

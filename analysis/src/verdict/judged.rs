@@ -15,8 +15,11 @@ pub enum Verdict {
     Worse,
     /// Better in some cells and worse in others; of all cells only.
     Mixed,
-    /// No difference shown.
-    NoDifferenceShown {
+    /// The whole interval lies within the threshold on both sides of none: two
+    /// one-sided tests, each at 1 − confidence (Schuirmann 1987).
+    Equivalent,
+    /// Neither a difference beyond the threshold is shown, nor that there is none.
+    Inconclusive {
         /// The smallest difference that could have been shown, as a share; of
         /// all cells, in the one where least could be.
         smallest: f64,
@@ -74,11 +77,13 @@ pub struct Overall {
     pub better: usize,
     /// Cells in which it is worse.
     pub worse: usize,
-    /// Cells in which no difference is shown.
-    pub not_shown: usize,
+    /// Cells in which there is surely no difference beyond the threshold.
+    pub equivalent: usize,
+    /// Cells in which neither is shown.
+    pub inconclusive: usize,
     /// Cells with too few blocks for a verdict.
     pub too_few: usize,
-    /// Better or worse if the mean or any cell is.
+    /// Better or worse if the mean or any cell is, equivalent if every cell is.
     pub verdict: Verdict,
 }
 
@@ -110,10 +115,9 @@ pub struct Comparison {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Conclusion {
-    /// The candidate is better, or no difference is shown where one beyond the
-    /// threshold would have been.
+    /// In every cell the candidate is better or equivalent.
     Done,
-    /// No difference is shown, but one beyond the threshold could hide.
+    /// It is worse nowhere, but a difference beyond the threshold could hide.
     Inconclusive,
     /// The candidate is worse somewhere.
     Against,
@@ -138,12 +142,11 @@ pub fn conclude(comparisons: impl IntoIterator<Item = Conclusion>) -> Conclusion
 
 impl Overall {
     /// The conclusion from it.
-    pub(super) fn conclusion(&self, threshold: f64) -> Conclusion {
+    pub(super) const fn conclusion(&self) -> Conclusion {
         match self.verdict {
             Verdict::Worse | Verdict::Mixed => Conclusion::Against,
-            Verdict::Better => Conclusion::Done,
-            Verdict::NoDifferenceShown { smallest } if smallest <= threshold && self.too_few == 0 => Conclusion::Done,
-            Verdict::NoDifferenceShown { .. } | Verdict::NotEnoughBlocks { .. } => Conclusion::Inconclusive,
+            Verdict::Better | Verdict::Equivalent if self.inconclusive + self.too_few == 0 => Conclusion::Done,
+            _ => Conclusion::Inconclusive,
         }
     }
 }

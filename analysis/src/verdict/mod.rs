@@ -22,13 +22,14 @@ pub mod simulation;
 
 pub use crate::metric::Direction;
 pub use coefficients::{BlockPoints, Change, Coefficient, CoefficientError, Coefficients, Form, coefficients};
-pub use compare::{blocks_needed, compare};
+pub use compare::{Question, blocks_needed, compare, compare_all};
 pub use judged::{Comparison, Conclusion, Judged, Overall, Verdict, conclude};
 pub use means::{MEANS, Means, Moved, means};
 pub use selftest::{Outlook, SelfTest, detectable, self_test};
 pub use series::{Arm, Doubt, Shape, doubts};
-pub(crate) use sides::Sides;
-pub use sides::{CoefficientsOutcome, Compared, HEADLINE, MetricComparison, Pair, SeriesVerdict};
+pub use sides::{CoefficientsOutcome, Compared, GATE, HEADLINE, MetricComparison, Pair, SeriesVerdict};
+
+pub(crate) use sides::{Sides, compare_sides};
 
 use std::collections::BTreeMap;
 
@@ -69,11 +70,26 @@ pub struct Options {
     pub confidence: f64,
     /// The way in which the arms were measured.
     pub design: Design,
+    /// True where one run on each side is enough for a conclusion: the user says that
+    /// runs do not differ of themselves.
+    pub trust_single_runs: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { threshold: THRESHOLD, confidence: CONFIDENCE, design: Design::Paired }
+        Self { threshold: THRESHOLD, confidence: CONFIDENCE, design: Design::Paired, trust_single_runs: false }
+    }
+}
+
+impl Options {
+    /// The conclusion that the design allows. Blocks of one run share what that run
+    /// has by chance (its addresses, its memory, its hour), so that many blocks of
+    /// two runs say nothing of others.
+    fn limited(&self, conclusion: Conclusion) -> Conclusion {
+        match self.design {
+            Design::Separate if !self.trust_single_runs => Conclusion::Inconclusive,
+            _ => conclusion,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::compare::{compare, hypotheses, needed_to_test};
+use super::compare::{compare, needed_to_test};
 use super::{Comparison, Design, Direction, Options, Values};
 use stats::distribution::student_critical;
 use stats::{median, normal};
@@ -54,8 +54,10 @@ pub struct SelfTest {
     pub mean_noise: f64,
     /// Differences that could be shown in how many minutes.
     pub outlooks: Vec<Outlook>,
-    /// The blocks and minutes that show the threshold in every cell: in the
-    /// noisiest; `None` where no reasonable number does.
+    /// The blocks and minutes after which equal arms are shown equivalent in the
+    /// noisiest cell, in four runs of five; `None` where no reasonable number does.
+    /// A true difference of exactly the threshold is found in half of all runs at
+    /// most, whatever their number of blocks.
     pub for_threshold: Option<Outlook>,
 }
 
@@ -66,25 +68,24 @@ pub struct SelfTest {
 /// The noise is told by how far the interval of the ratio reaches (Lehmann 1963,
 /// "Nonparametric confidence intervals for a shift parameter"), so that wild
 /// values count as little as they do in a verdict.
-pub fn self_test(cells: &[Values], direction: Direction, seconds_per_block: f64, options: &Options) -> Option<SelfTest> {
+///
+/// `tested` is the number of hypotheses that share the error in such a study.
+pub fn self_test(cells: &[Values], direction: Direction, seconds_per_block: f64, tested: usize, options: &Options) -> Option<SelfTest> {
     if options.design != Design::Paired {
         return None;
     }
     let comparison = compare(cells, direction, options);
-    let measured = cells.iter().filter(|values| !values.is_empty()).count();
     let noises: Vec<f64> = comparison.cells.iter().filter_map(|judged| noise(judged, options.confidence)).collect();
     let (noise_of_cell, mean_noise) = (median::median(&noises)?, noise(&comparison.overall.mean, options.confidence)?);
     let worst_noise = noises.iter().copied().fold(noise_of_cell, f64::max);
-    let tested = hypotheses(measured);
     let outlook = |blocks: usize, cell: f64| Outlook {
         blocks,
         minutes: blocks as f64 * seconds_per_block / MINUTE,
-        each_cell: detectable(cell, blocks, tested, options.confidence),
-        one_cell: detectable(cell, blocks, 1, options.confidence),
-        mean: detectable(mean_noise, blocks, tested, options.confidence),
+        each_cell: detectable(cell, blocks, tested, options),
+        one_cell: detectable(cell, blocks, 1, options),
+        mean: detectable(mean_noise, blocks, tested, options),
     };
-    let enough =
-        |blocks: &usize| detectable(worst_noise, *blocks, tested, options.confidence).is_some_and(|share| share <= options.threshold);
+    let enough = |blocks: &usize| shows_equivalence(worst_noise, *blocks, options);
     let for_threshold =
         first(needed_to_test(tested, options.confidence, Design::Paired), enough).map(|blocks| outlook(blocks, worst_noise));
     Some(SelfTest {
@@ -116,15 +117,27 @@ fn noise(judged: &super::Judged, confidence: f64) -> Option<f64> {
 /// √(π/3) times their mean's error. `None` where there are too few blocks.
 ///
 /// By the normal approximation to the non-central t (Johnson and Welch 1940):
-/// the critical value, and beyond it what four of five lie above.
-pub fn detectable(noise: f64, blocks: usize, tested: usize, confidence: f64) -> Option<f64> {
-    if blocks < needed_to_test(tested, confidence, Design::Paired) {
+/// the critical value, and beyond it what four of five lie above. A verdict needs an
+/// estimate beyond the threshold as well, and so a true difference that leads there in
+/// four runs of five.
+pub fn detectable(noise: f64, blocks: usize, tested: usize, options: &Options) -> Option<f64> {
+    if blocks < needed_to_test(tested, options.confidence, Design::Paired) {
         return None;
     }
-    let freedom = blocks as f64 - 1.0;
-    let critical = student_critical(1.0 - (1.0 - confidence) / tested as f64, freedom);
+    let (freedom, error) = (blocks as f64 - 1.0, noise / (blocks as f64).sqrt());
+    let critical = student_critical(1.0 - (1.0 - options.confidence) / tested as f64, freedom);
     let beyond = normal::quantile(POWER) * (1.0 + critical * critical / (2.0 * freedom)).sqrt();
-    Some(((critical + beyond) * noise / (blocks as f64).sqrt()).exp_m1())
+    let significant = (critical + beyond) * error;
+    let large = options.threshold.ln_1p() + normal::quantile(POWER) * error;
+    Some(significant.max(large).exp_m1())
+}
+
+/// Returns whether equal arms are shown equivalent in four runs of five: both
+/// one-sided tests have to reject the threshold, so each may miss in one of ten.
+fn shows_equivalence(noise: f64, blocks: usize, options: &Options) -> bool {
+    let (freedom, error) = (blocks as f64 - 1.0, noise / (blocks as f64).sqrt());
+    let critical = student_critical(1.0 - 2.0 * (1.0 - options.confidence), freedom);
+    (critical + normal::quantile(f64::midpoint(1.0, POWER))) * error <= options.threshold.ln_1p()
 }
 
 /// The least number of blocks from `least` on that is enough: by doubling, then

@@ -9,8 +9,8 @@ use model::cell::Series;
 use serde::Serialize;
 
 use super::{
-    Arm, BlockPoints, Coefficients, Comparison, Conclusion, Design, Doubt, Form, MEANS, Means, Options, SelfTest, Values, coefficients,
-    compare, doubts, means,
+    Arm, BlockPoints, Coefficients, Comparison, Conclusion, Design, Doubt, Form, MEANS, Means, Options, Question, SelfTest, Values,
+    coefficients, compare_all, conclude, doubts, means,
 };
 use crate::cost::fit::in_words;
 use crate::cost::{CostModel, FitOutcome, Quantity};
@@ -18,18 +18,25 @@ use crate::figures::Figures;
 use crate::metric::Metric;
 use stats::cost::design::Point;
 
-/// The metric that a conclusion follows from: what the receiver got. Its inverse,
+/// The metric that a report leads with: what the receiver got. Its inverse,
 /// messages per second, and goodput have the same ratios turned round.
 pub const HEADLINE: Metric = Metric::TimePerMessageNs;
 
+/// The metrics that a conclusion follows from unless the user says so: a change that
+/// saves time and costs CPU, or the tail, is not for everybody.
+pub const GATE: [Metric; 4] = [HEADLINE, Metric::SenderCpuPerMessageNs, Metric::ReceiverCpuPerMessageNs, Metric::RoundTripP99Ns];
+
 /// The metrics that are compared, the headline first.
-const COMPARED: [Metric; 4] = [HEADLINE, Metric::SenderCpuPerMessageNs, Metric::ReceiverCpuPerMessageNs, Metric::RoundTripP50Ns];
+const COMPARED: [Metric; 5] =
+    [HEADLINE, Metric::SenderCpuPerMessageNs, Metric::ReceiverCpuPerMessageNs, Metric::RoundTripP50Ns, Metric::RoundTripP99Ns];
 
 /// One metric on both sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MetricComparison {
     /// The metric.
     pub metric: Metric,
+    /// True where the conclusion follows from it.
+    pub gate: bool,
     /// The comparison; its cells are in the order of the sides' own.
     pub comparison: Comparison,
     /// Doubts that averaging would hide.
@@ -80,6 +87,8 @@ pub enum CoefficientsOutcome {
 pub(crate) struct Sides<'a> {
     /// Cell by cell the trials of the baseline and of the candidate.
     pub cells: Vec<[&'a [Figures]; 2]>,
+    /// True of each cell that offers a rate: its time per message is the schedule's.
+    pub offered: Vec<bool>,
     /// The trials that coefficients are fitted to, each with the cell that says
     /// its series and size.
     pub modelled: Vec<(Arm, &'a Cell, &'a [Figures])>,
@@ -88,9 +97,10 @@ pub(crate) struct Sides<'a> {
 /// Everything that two sides show.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Compared {
-    /// The comparisons, the headline's first. Each is held to the confidence for
-    /// itself: one that is not the headline says where a difference lies, and of
-    /// several some may be shown by chance.
+    /// The comparisons, the headline's first. Those of the gate are one family, with
+    /// those of all candidates of the study. Any other is held to the confidence for
+    /// itself: it says where a difference lies, and of several some may be shown by
+    /// chance.
     pub metrics: Vec<MetricComparison>,
     /// Changes of what is neither better nor worse, such as wake-ups; without a verdict.
     pub means: Vec<Means>,
@@ -101,7 +111,7 @@ pub struct Compared {
     /// minutes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub self_test: Option<SelfTest>,
-    /// The conclusion for who asked, from the headline.
+    /// The conclusion for who asked, from the metrics of the gate.
     pub conclusion: Conclusion,
 }
 
@@ -109,36 +119,37 @@ impl Sides<'_> {
     /// One metric of each cell.
     pub fn values(&self, metric: Metric) -> Vec<Values> {
         let of = |trials: &[Figures]| trials.iter().filter_map(|trial| Some((trial.block, trial.own(metric)?))).collect::<BTreeMap<_, _>>();
-        self.cells.iter().map(|[baseline, candidate]| Values { baseline: of(baseline), candidate: of(candidate) }).collect()
+        let cells = self.cells.iter().zip(&self.offered);
+        let values = cells.map(|([baseline, candidate], offered)| match metric == HEADLINE && *offered {
+            true => Values::default(),
+            false => Values { baseline: of(baseline), candidate: of(candidate) },
+        });
+        values.collect()
     }
 
-    /// Compares them by every metric, and by the coefficients of the baseline's
-    /// models.
-    pub fn compare(&self, models: &[CostModel], options: &Options) -> Compared {
-        let metrics: Vec<MetricComparison> = COMPARED.iter().filter_map(|metric| self.metric(*metric, options)).collect();
-        Compared {
-            means: MEANS.iter().filter_map(|metric| means(*metric, &self.values(*metric), options)).collect(),
-            coefficients: models.iter().filter_map(|model| self.coefficients(model, options)).collect(),
-            self_test: None,
-            conclusion: metrics.first().map_or(Conclusion::Inconclusive, |headline| headline.comparison.conclusion),
-            metrics,
-        }
-    }
-
-    /// `None` of a metric that no cell has on both sides.
-    fn metric(&self, metric: Metric, options: &Options) -> Option<MetricComparison> {
-        let better = metric.better()?;
-        let values = self.values(metric);
+    /// The metrics that some cell has on both sides, with their values; the headline
+    /// in any case.
+    fn questions(&self, options: &Options) -> Vec<(Metric, Question)> {
         let both = |values: &Values| match options.design {
             Design::Paired => values.baseline.keys().any(|block| values.candidate.contains_key(block)),
             Design::Separate => !values.baseline.is_empty() && !values.candidate.is_empty(),
         };
-        (metric == HEADLINE || values.iter().any(both)).then(|| MetricComparison {
-            metric,
-            comparison: compare(&values, better, options),
-            doubts: doubts(&values, better, options.threshold),
-            pairs: if options.design == Design::Paired { values.iter().map(pairs).collect() } else { Vec::new() },
-        })
+        let question = |metric: &Metric| {
+            let question = Question { cells: self.values(*metric), direction: metric.better()? };
+            (*metric == HEADLINE || question.cells.iter().any(both)).then_some((*metric, question))
+        };
+        COMPARED.iter().filter_map(question).collect()
+    }
+
+    /// The coefficients, and everything but the metrics' comparisons.
+    fn without_metrics(&self, models: &[CostModel], options: &Options) -> Compared {
+        Compared {
+            metrics: Vec::new(),
+            means: MEANS.iter().filter_map(|metric| means(*metric, &self.values(*metric), options)).collect(),
+            coefficients: models.iter().filter_map(|model| self.coefficients(model, options)).collect(),
+            self_test: None,
+            conclusion: Conclusion::Inconclusive,
+        }
     }
 
     /// A model of the baseline, fitted block by block on both sides. `None` where
@@ -173,6 +184,36 @@ impl Sides<'_> {
         }
         blocks
     }
+}
+
+/// Compares each pair of sides by every metric, and by the coefficients of the
+/// baseline's models. All metrics of the gate, of all pairs, are one family.
+pub(crate) fn compare_sides(all: &[Sides], models: &[CostModel], gate: &[Metric], options: &Options) -> Vec<Compared> {
+    let asked: Vec<Vec<(Metric, Question)>> = all.iter().map(|sides| sides.questions(options)).collect();
+    let gated: Vec<Question> =
+        asked.iter().flatten().filter(|(metric, _)| gate.contains(metric)).map(|(_, question)| question.clone()).collect();
+    let mut family = compare_all(&gated, options).into_iter();
+    let mut compared = Vec::new();
+    for (sides, asked) in all.iter().zip(asked) {
+        let mut one = sides.without_metrics(models, options);
+        for (metric, question) in asked {
+            let gate = gate.contains(&metric);
+            let comparison = if gate { family.next() } else { compare_all(std::slice::from_ref(&question), options).pop() };
+            let Some(comparison) = comparison else { continue };
+            let Question { cells, direction } = question;
+            one.metrics.push(MetricComparison {
+                metric,
+                gate,
+                comparison,
+                doubts: doubts(&cells, direction, options.threshold),
+                pairs: if options.design == Design::Paired { cells.iter().map(pairs).collect() } else { Vec::new() },
+            });
+        }
+        let measured = |metric: &&MetricComparison| metric.gate && metric.comparison.cells.iter().any(|judged| judged.ratio.is_some());
+        one.conclusion = options.limited(conclude(one.metrics.iter().filter(measured).map(|metric| metric.comparison.conclusion)));
+        compared.push(one);
+    }
+    compared
 }
 
 /// The blocks that both sides have.

@@ -66,6 +66,8 @@ pub struct Tally {
     pub significant: u64,
     /// Those in which the first cell's verdict is that the candidate is worse.
     pub found: u64,
+    /// Those in which the first cell's verdict is that the arms are equivalent.
+    pub equivalent: u64,
     /// Those in which any cell but the first has a verdict.
     pub others: u64,
     /// Those in which the first cell's own interval holds the truth.
@@ -105,6 +107,7 @@ impl Study {
             tally.verdicts += u64::from(comparison.overall.verdict.is_shown());
             tally.significant += u64::from(comparison.cells.iter().chain([&comparison.overall.mean]).any(sure));
             tally.found += u64::from(comparison.cells[0].verdict == super::Verdict::Worse);
+            tally.equivalent += u64::from(comparison.cells[0].verdict == super::Verdict::Equivalent);
             tally.others += u64::from(comparison.cells.iter().skip(1).any(|judged| judged.verdict.is_shown()));
             tally.held += u64::from(held(0));
             tally.cells_held += (0..self.cells).filter(|place| held(*place)).count() as f64 / self.cells as f64;
@@ -121,6 +124,7 @@ impl Tally {
             verdicts: self.verdicts + other.verdicts,
             significant: self.significant + other.significant,
             found: self.found + other.found,
+            equivalent: self.equivalent + other.equivalent,
             others: self.others + other.others,
             held: self.held + other.held,
             cells_held: self.cells_held + other.cells_held,

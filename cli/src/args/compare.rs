@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use analysis::result::Metric;
 use clap::Args;
 
 /// `nettoll compare`.
@@ -13,6 +14,14 @@ pub struct CompareArgs {
     /// A verdict needs a difference beyond this share
     #[arg(long, value_name = "SHARE", default_value_t = analysis::verdict::THRESHOLD, value_parser = share)]
     pub threshold: f64,
+    /// Metrics that the conclusion and the exit code follow from: time, sender-cpu,
+    /// receiver-cpu, p50, p99 (of round trips)
+    #[arg(long, value_name = "METRIC,...", value_delimiter = ',', default_value = "time,sender-cpu,receiver-cpu,p99", value_parser = gate)]
+    pub gate: Vec<Metric>,
+    /// Draw a conclusion from one run on each side: it may be due to what each run
+    /// has by chance
+    #[arg(long)]
+    pub trust_single_runs: bool,
     /// Classify the samples of all receipts by the rules in this file
     #[arg(long, value_name = "FILE", help_heading = "Receipt")]
     pub rules: Option<PathBuf>,
@@ -27,6 +36,20 @@ pub struct CompareArgs {
     pub html: Option<PathBuf>,
 }
 
+/// Names of the metrics that a gate can have.
+const GATES: [(&str, Metric); 5] = [
+    ("time", Metric::TimePerMessageNs),
+    ("sender-cpu", Metric::SenderCpuPerMessageNs),
+    ("receiver-cpu", Metric::ReceiverCpuPerMessageNs),
+    ("p50", Metric::RoundTripP50Ns),
+    ("p99", Metric::RoundTripP99Ns),
+];
+
+fn gate(word: &str) -> Result<Metric, String> {
+    let found = GATES.iter().find(|(name, _)| *name == word).map(|(_, metric)| *metric);
+    found.ok_or_else(|| format!("'{word}' is no metric of a gate: {}", GATES.map(|(name, _)| name).join(", ")))
+}
+
 fn share(word: &str) -> Result<f64, String> {
     let (number, factor) = word.strip_suffix('%').map_or((word, 1.0), |number| (number.trim_end(), 0.01));
     let share = number.parse::<f64>().map_err(|_| format!("'{word}' is not a share, such as 0.02 or 2%"))? * factor;
@@ -35,7 +58,15 @@ fn share(word: &str) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::share;
+    use analysis::result::Metric;
+
+    use super::{gate, share};
+
+    #[test]
+    fn a_gate_has_known_metrics() {
+        assert_eq!(gate("p99"), Ok(Metric::RoundTripP99Ns));
+        assert!(gate("goodput").unwrap_err().contains("time, sender-cpu"));
+    }
 
     #[test]
     fn shares_are_read_either_way() {

@@ -78,13 +78,15 @@ fn a_difference_is_told_in_every_form_and_by_the_exit_code() -> Result<(), Skip>
     let run = measured(&tool);
     let [usual, slow, few] = [("usual", 1.0, BLOCKS), ("slow", 1.1, BLOCKS), ("few", 1.1, 2)]
         .map(|(name, factor, blocks)| made(&tool, &run, name, factor, blocks));
-    let code = |runs: &[&str]| tool.run(&[&["compare"], runs].concat()).code;
+    // One run on each side is no ground for a conclusion unless the user says so.
+    assert_eq!(tool.run(&["compare", "usual", "slow"]).code, Some(4));
+    let code = |runs: &[&str]| tool.run(&[&["compare", "--trust-single-runs"], runs].concat()).code;
     assert_eq!((code(&["usual", "usual"]), code(&["usual", "slow"]), code(&["slow", "usual"])), (Some(0), Some(3), Some(0)));
     assert_eq!((code(&["usual", "few"]), code(&["usual", "usual", "slow"]), code(&["usual", "few", "slow"])), (Some(4), Some(3), Some(3)));
     // What is too small to matter is no verdict against anybody.
     assert_eq!(code(&["usual", "slow", "--threshold", "50%"]), Some(0));
 
-    let text = tool.run(&["compare", "usual", "slow", "--html", "page.html"]);
+    let text = tool.run(&["compare", "usual", "slow", "--trust-single-runs", "--html", "page.html"]);
     text.says("is WORSE than");
     text.says("There is no drift protection");
     text.says("CPU of the sender: the cost per message rose by");
@@ -95,10 +97,10 @@ fn a_difference_is_told_in_every_form_and_by_the_exit_code() -> Result<(), Skip>
 
     let page = std::fs::read_to_string(tool.path().join("page.html")).unwrap();
     assert!(page.contains("is WORSE than") && page.contains("the cost per message rose by") && !page.contains("<script src"));
-    let markdown = tool.run(&["compare", "usual", "slow", "--markdown"]).stdout;
+    let markdown = tool.run(&["compare", "usual", "slow", "--trust-single-runs", "--markdown"]).stdout;
     assert!(markdown.starts_with("## ") && markdown.contains("is WORSE than") && markdown.contains("| ---: |"), "{markdown}");
 
-    let json = tool.run(&["compare", "usual", "slow", "-J"]).json();
+    let json = tool.run(&["compare", "usual", "slow", "--trust-single-runs", "-J"]).json();
     assert_eq!(json["conclusion"], "against");
     let figures = &json["comparisons"][0]["figures"];
     let cells = &figures["metrics"][0]["comparison"]["cells"];
@@ -167,6 +169,7 @@ fn what_cannot_be_compared_is_refused() -> Result<(), Skip> {
     usual.write("run.json", "{\"format\":99}");
     tool.run(&["compare", "usual", "usual"]).refused(1, &["99"]);
     made(&tool, &run, "usual", 1.0, BLOCKS);
+    tool.run(&["compare", "usual", "usual", "--gate", "goodput"]).refused(2, &["'goodput' is no metric of a gate"]);
     tool.run(&["compare", "usual", "usual", "--threshold", "much"]).refused(2, &["'much' is not a share"]);
     tool.run(&["compare", "usual", "usual", "--html", "nowhere/page.html"]).refused(1, &["write nowhere/page.html"]);
     assert!(!Path::new("nowhere").exists());

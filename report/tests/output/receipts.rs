@@ -140,7 +140,12 @@ fn two_receipts_row_by_row() {
         candidate: "second".into(),
         differences: vec!["host a: kernel was 6.1, is 6.2".into()],
         slight: vec![],
-        figures: analysis::runs::compare_runs(&values, &values, &[], 0.02, 0.95),
+        figures: analysis::runs::compare_runs(
+            &values,
+            &values,
+            &[],
+            &analysis::runs::Demands { threshold: 0.02, confidence: 0.95, gate: &analysis::verdict::GATE, trust_single_runs: true },
+        ),
         receipts: Some(receipts),
     };
     let between = analysis::runs::RunComparison::from_candidates(vec![runs]);

@@ -1,10 +1,11 @@
 //! Arms and separate runs held against each other, as every form shows them.
 
 use crate::support::{host, trials};
+use analysis::Collector;
 use analysis::result::Analysis;
-use analysis::runs::{RunComparison, RunsCompared, compare_runs};
+use analysis::runs::{Demands, RunComparison, RunsCompared, compare_runs};
 use analysis::table::TrialTable;
-use analysis::{Collector, verdict::Conclusion};
+use analysis::verdict::{Conclusion, GATE};
 use model::plan::Blocks;
 use model::run::{RUN_FORMAT, Run, Status};
 use model::trial::Outcome;
@@ -100,6 +101,9 @@ fn a_machine_against_itself_in_a_terminal() {
     insta::assert_snapshot!(&text[start..]);
 }
 
+/// As a user asks who trusts that runs do not differ of themselves.
+const DEMANDS: Demands = Demands { threshold: 0.02, confidence: 0.95, gate: &GATE, trust_single_runs: true };
+
 #[test]
 fn separate_runs_in_a_terminal_and_a_page() {
     let (analysis, usual) = analysed(&[]);
@@ -113,7 +117,7 @@ fn separate_runs_in_a_terminal_and_a_page() {
         candidate: "tuesday".into(),
         differences: vec!["host a: kernel was 6.1, is 6.2".into()],
         slight: vec!["host a: boot differs".into()],
-        figures: compare_runs(&usual, &slower.into_table(), analysis.models(), 0.02, 0.95),
+        figures: compare_runs(&usual, &slower.into_table(), analysis.models(), &DEMANDS),
         receipts: None,
     };
     let between = RunComparison::from_candidates(vec![runs]);

@@ -140,7 +140,7 @@ fn figure(compared: Compared, figures: &Figures, cell: &Cell) -> Option<f64> {
         Compared::SenderCpu => figures.own(Metric::SenderCpuPerMessageNs),
         Compared::ReceiverCpu => figures.own(Metric::ReceiverCpuPerMessageNs),
         Compared::RoundTripP50 => figures.own(Metric::RoundTripP50Ns),
-        Compared::RoundTripP99 => figures.round_trip_p99,
+        Compared::RoundTripP99 => figures.own(Metric::RoundTripP99Ns),
         Compared::Loss => figures.own(Metric::LossShare),
     };
     value.filter(|value| value.is_finite())

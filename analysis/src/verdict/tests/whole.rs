@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use proptest::prelude::{Strategy, prop, prop_assert, prop_assert_eq, proptest};
 
 use crate::verdict::simulation::{Noise, Study};
-use crate::verdict::{Comparison, Conclusion, Design, Direction, Options, Values, Verdict, blocks_needed, compare, conclude};
+use crate::verdict::{
+    Comparison, Conclusion, Design, Direction, Options, Question, Values, Verdict, blocks_needed, compare, compare_all, conclude,
+};
 
 /// Values that go up and down by 1 % and by `ratio` from the baseline to the candidate.
 fn values(blocks: u32, ratio: f64) -> Values {
@@ -41,17 +43,44 @@ fn the_least_number_of_blocks_follows_from_the_correction() {
 #[test]
 fn a_verdict_needs_significance_and_size() {
     // Sure, but small; and large, but not sure.
-    let small = lower(&[values(20, 1.015)]);
+    let small = lower(&[values(60, 1.012)]);
     assert!(small.cells[0].is_significant(0.95), "{small:?}");
-    assert!(matches!(small.cells[0].verdict, Verdict::NoDifferenceShown { smallest } if smallest < 0.02), "{small:?}");
-    assert_eq!(small.conclusion, Conclusion::Done);
+    assert_eq!((small.cells[0].verdict, small.conclusion), (Verdict::Equivalent, Conclusion::Done));
     let mut unsure = values(20, 1.0);
     unsure.candidate.iter_mut().for_each(|(block, value)| *value *= if block % 3 == 0 { 0.7 } else { 1.2 });
     let unsure = lower(&[unsure]);
-    assert!(matches!(unsure.cells[0].verdict, Verdict::NoDifferenceShown { smallest } if smallest > 0.05), "{unsure:?}");
+    assert!(matches!(unsure.cells[0].verdict, Verdict::Inconclusive { smallest } if smallest > 0.05), "{unsure:?}");
     assert_eq!(unsure.conclusion.exit_code(), 4);
     let strict = Options { threshold: 0.01, ..Options::default() };
     assert_eq!(compare(&[values(20, 1.015)], Direction::LowerIsBetter, &strict).overall.verdict, Verdict::Worse);
+}
+
+/// An interval that is narrow but reaches beyond the threshold shows no equivalence,
+/// and one better cell excuses no cell that is open.
+#[test]
+fn equivalence_needs_the_whole_interval_in_every_cell() {
+    let at_the_edge = lower(&[values(20, 1.0195)]);
+    assert!(matches!(at_the_edge.cells[0].verdict, Verdict::Inconclusive { smallest } if smallest < 0.02), "{at_the_edge:?}");
+    assert_eq!(at_the_edge.conclusion, Conclusion::Inconclusive);
+    let mut open = values(20, 1.0);
+    open.candidate.iter_mut().for_each(|(block, value)| *value *= if block % 2 == 0 { 0.8 } else { 1.25 });
+    let mixed = lower(&[values(20, 0.9), open]);
+    assert_eq!((mixed.overall.better, mixed.overall.inconclusive, mixed.conclusion), (1, 1, Conclusion::Inconclusive));
+    let sound = lower(&[values(20, 0.9), values(20, 1.0)]);
+    assert_eq!((sound.overall.better, sound.overall.equivalent, sound.conclusion), (1, 1, Conclusion::Done));
+}
+
+/// Several metrics of several arms are one family: the more there are, the more
+/// blocks a verdict takes.
+#[test]
+fn all_questions_are_one_family() {
+    let question = |ratio| Question { cells: vec![values(8, ratio), values(8, 1.0)], direction: Direction::LowerIsBetter };
+    let alone = compare_all(&[question(1.2)], &Options::default());
+    assert_eq!((alone[0].tested, alone[0].cells[0].verdict), (3, Verdict::Worse));
+    let many: Vec<Question> = (0..15).map(|number| question(if number == 0 { 1.2 } else { 1.0 })).collect();
+    let together = compare_all(&many, &Options::default());
+    assert_eq!((together[0].tested, together[14].tested), (45, 45));
+    assert!(matches!(together[0].cells[0].verdict, Verdict::NotEnoughBlocks { blocks: 8, .. }), "{:?}", together[0].cells[0]);
 }
 
 #[test]
@@ -75,7 +104,7 @@ fn cells_are_told_apart_and_worse_somewhere_is_against() {
     let comparison = lower(&cells);
     assert_eq!(comparison.overall.verdict, Verdict::Mixed);
     let counts = &comparison.overall;
-    assert_eq!((counts.worse, counts.better, counts.not_shown, counts.too_few), (1, 1, 1, 1));
+    assert_eq!((counts.worse, counts.better, counts.equivalent, counts.inconclusive, counts.too_few), (1, 1, 1, 0, 1));
     assert_eq!((comparison.tested, comparison.conclusion), (5, Conclusion::Against));
     // What was measured in neither arm counts for nothing; what was in one does.
     let one_arm = Values { candidate: BTreeMap::new(), ..values(20, 1.0) };
@@ -100,8 +129,7 @@ fn equal_values_show_no_difference() {
     for design in [Design::Paired, Design::Separate] {
         let equal = Values::new((0..20).map(|b| (b, 5.0)), (0..20).map(|b| (b, 5.0)));
         let comparison = compare(&[equal.clone(), equal], Direction::LowerIsBetter, &Options { design, ..Options::default() });
-        assert_eq!(comparison.overall.verdict, Verdict::NoDifferenceShown { smallest: 0.0 });
-        assert_eq!(comparison.conclusion, Conclusion::Done);
+        assert_eq!((comparison.overall.verdict, comparison.conclusion), (Verdict::Equivalent, Conclusion::Done));
     }
 }
 
@@ -157,7 +185,7 @@ fn turned(verdict: Verdict) -> Verdict {
 /// Whether two verdicts are one, but for rounding.
 fn alike(a: Verdict, b: Verdict) -> bool {
     match (a, b) {
-        (Verdict::NoDifferenceShown { smallest: a }, Verdict::NoDifferenceShown { smallest: b }) => (a - b).abs() < 1e-9 * (1.0 + a.abs()),
+        (Verdict::Inconclusive { smallest: a }, Verdict::Inconclusive { smallest: b }) => (a - b).abs() < 1e-9 * (1.0 + a.abs()),
         _ => a == b,
     }
 }
@@ -191,7 +219,7 @@ proptest! {
     fn what_is_said_is_consistent(cells in any_cells()) {
         let comparison = lower(&cells);
         let overall = &comparison.overall;
-        prop_assert_eq!(overall.better + overall.worse + overall.not_shown + overall.too_few,
+        prop_assert_eq!(overall.better + overall.worse + overall.equivalent + overall.inconclusive + overall.too_few,
             cells.iter().filter(|cell| !cell.baseline.is_empty() || !cell.candidate.is_empty()).count());
         for judged in comparison.cells.iter().chain([&overall.mean]) {
             if let (Some(p), Some(adjusted)) = (judged.p, judged.p_adjusted) {

@@ -47,7 +47,7 @@ impl Figures<'_> {
         let Self { names, compared, labels, alike } = *self;
         let mut part = Part { heading: format!("{} against {}", names[1], names[0]), ..Part::default() };
         if let Some(first) = compared.metrics.first() {
-            part.conclusion = Some(words::conclusion(&first.comparison, first.metric, names));
+            part.conclusion = Some(words::conclusion(compared, names));
             part.warnings.extend(words::design(first.comparison.design).map(str::to_owned));
             part.notes.push(words::method(&first.comparison));
         }
@@ -63,7 +63,8 @@ impl Figures<'_> {
 }
 
 fn against_itself(verdict: &ArmVerdict) -> (Tone, String) {
-    let shown = verdict.compared.metrics.first().is_some_and(|first| first.comparison.overall.verdict.is_shown());
+    let gate = verdict.compared.metrics.iter().filter(|metric| metric.gate);
+    let shown = gate.into_iter().any(|metric| metric.comparison.overall.verdict.is_shown());
     if shown {
         (
             Tone::Bad,
@@ -184,15 +185,15 @@ fn self_test(test: &SelfTest) -> Vec<String> {
         )
     }));
     let threshold = number::percent(test.comparison.threshold);
-    notes.push(test.for_threshold.map_or_else(
-        || format!("No reasonable number of blocks shows {threshold} in the noisiest cell."),
+    let enough = test.for_threshold.map_or_else(
+        || format!("No reasonable number of blocks shows equal arms to be equivalent within {threshold} in the noisiest cell"),
         |outlook| {
+            let (blocks, minutes) = (plural(outlook.blocks as u64, "block"), number::significant(outlook.minutes, 2));
             format!(
-                "{threshold} in every cell takes {} ({} min).",
-                plural(outlook.blocks as u64, "block"),
-                number::significant(outlook.minutes, 2)
+                "{blocks} ({minutes} min) show equal arms to be equivalent within {threshold} in the noisiest cell, in four runs of five"
             )
         },
-    ));
+    );
+    notes.push(format!("{enough}. A true difference of {threshold} is found in half of all runs at most, however many blocks they have."));
     notes
 }

@@ -1,7 +1,9 @@
 //! Verdicts in words.
 
 use analysis::result::Metric;
-use analysis::verdict::{Arm, Comparison, Conclusion, Design, Doubt, Judged, Means, Moved, Shape, Verdict};
+use analysis::verdict::{
+    Arm, Compared, Comparison, Conclusion, Design, Doubt, Judged, Means, MetricComparison, Moved, Shape, Verdict, conclude,
+};
 
 use crate::document::{Table, Tone};
 use crate::words::{capital, plural, writer};
@@ -13,36 +15,57 @@ pub fn verdict(verdict: &Verdict) -> String {
         Verdict::Better => "better".to_owned(),
         Verdict::Worse => "WORSE".to_owned(),
         Verdict::Mixed => "mixed".to_owned(),
-        Verdict::NoDifferenceShown { smallest } => format!("none shown (≥{})", number::percent(smallest.abs())),
+        Verdict::Equivalent => "equivalent".to_owned(),
+        Verdict::Inconclusive { smallest } => format!("inconclusive (≥{})", number::percent(smallest.abs())),
         Verdict::NotEnoughBlocks { missing, .. } => format!("{} missing", plural(*missing as u64, "block")),
     }
 }
 
-/// Conclusion in a sentence, with its tone.
-pub fn conclusion(comparison: &Comparison, metric: Metric, names: [&str; 2]) -> (Tone, String) {
+/// Conclusion in a sentence, with its tone, from the metrics of the gate.
+pub fn conclusion(compared: &Compared, names: [&str; 2]) -> (Tone, String) {
     let [baseline, candidate] = names;
-    let overall = &comparison.overall;
-    let of = format!("{} in {}", metric.title().to_lowercase(), plural(comparison.cells.len() as u64, "cell"));
-    let counts = format!(
-        "{} better, {} worse, {} without a difference shown, {} with too few blocks",
-        overall.better, overall.worse, overall.not_shown, overall.too_few
-    );
-    let threshold = number::percent(comparison.threshold);
-    match comparison.conclusion {
-        Conclusion::Against => (Tone::Bad, format!("{candidate} is WORSE than {baseline}: {of}: {counts}.")),
-        Conclusion::Done if overall.verdict == Verdict::Better => {
-            (Tone::Good, format!("{candidate} is better than {baseline}: {of}: {counts}."))
+    let gate: Vec<&MetricComparison> = compared.metrics.iter().filter(|metric| metric.gate).collect();
+    let Some(first) = gate.first().map(|metric| &metric.comparison) else {
+        return (Tone::Open, format!("Inconclusive: {candidate} and {baseline} have no metric of the gate in common."));
+    };
+    let counts = gate.iter().map(|metric| counts(metric)).collect::<Vec<_>>().join("; ");
+    let threshold = number::percent(first.threshold);
+    let single =
+        first.design == Design::Separate && conclude(gate.iter().map(|metric| metric.comparison.conclusion)) != compared.conclusion;
+    match compared.conclusion {
+        Conclusion::Against => (Tone::Bad, format!("{candidate} is WORSE than {baseline}. {counts}.")),
+        Conclusion::Done if gate.iter().any(|metric| metric.comparison.overall.better > 0) => {
+            (Tone::Good, format!("{candidate} is better than {baseline}, and worse nowhere. {counts}."))
         }
-        Conclusion::Done => {
-            (Tone::Good, format!("No difference of {threshold} or more between {candidate} and {baseline}: {of}: {counts}."))
-        }
+        Conclusion::Done => (Tone::Good, format!("{candidate} and {baseline} are equivalent within {threshold}. {counts}.")),
+        Conclusion::Inconclusive if single => (
+            Tone::Open,
+            format!(
+                "Inconclusive: one run on each side tells nothing of other runs (--trust-single-runs lets it). Of these two: {counts}."
+            ),
+        ),
         Conclusion::Inconclusive => (
             Tone::Open,
             format!(
-                "Inconclusive: no difference between {candidate} and {baseline} is shown, but one of {threshold} could hide: {of}: {counts}."
+                "Inconclusive: {candidate} is shown to be worse than {baseline} nowhere, but a difference of {threshold} could hide. {counts}."
             ),
         ),
     }
+}
+
+/// Numbers of cells by their verdicts; those that are 0 are left out.
+fn counts(metric: &MetricComparison) -> String {
+    let overall = &metric.comparison.overall;
+    let all = [
+        (overall.worse, "worse"),
+        (overall.better, "better"),
+        (overall.equivalent, "equivalent"),
+        (overall.inconclusive, "inconclusive"),
+        (overall.too_few, "with too few blocks"),
+    ];
+    let counts: Vec<String> = all.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+    let counts = if counts.is_empty() { "not compared".to_owned() } else { counts.join(", ") };
+    format!("{}: {counts}", capital(metric.metric.title()))
 }
 
 /// The table of one metric. `labels` are the cells'; `alike` says which need no verdict.
@@ -140,14 +163,15 @@ pub fn doubt(doubt: &Doubt, labels: &[String], names: [&str; 2]) -> String {
 pub fn method(comparison: &Comparison) -> String {
     let design = match comparison.design {
         Design::Paired => "pairs of one block, sign-flip test on log ratios",
-        Design::Separate => "labels dealt anew over both runs' blocks, on logarithms",
+        Design::Separate => "labels dealt again over both runs' blocks, on logarithms",
     };
     let needed = plural(comparison.needed as u64, "block");
     let method = comparison.cells.iter().find_map(|judged| judged.ratio?.interval).map_or("", |ends| interval::method(ends.method));
     let by = if method.is_empty() { String::new() } else { format!("; intervals by {method}") };
     format!(
-        "A verdict needs a difference that is sure and beyond {}: {design}; {needed} at least{by}. 'none shown (≥...)': no difference \
-         is shown, and one from that size on would have been.",
-        number::percent(comparison.threshold)
+        "Better and worse need a difference that is sure and beyond {}: {design}; {needed} at least{by}. 'equivalent': the interval at {} \
+         lies within that on both sides. 'inconclusive (≥...)': neither, and a difference from that size on would have been shown.",
+        number::percent(comparison.threshold),
+        number::percent(1.0 - 2.0 * (1.0 - comparison.confidence)),
     )
 }
