@@ -9,6 +9,7 @@ use stats::estimate::Estimate;
 
 use crate::audit::MOST_BEHIND;
 use crate::claim::Claim;
+use crate::figures::Figures;
 use crate::latency::Latency;
 use crate::metric::Metric;
 use crate::table::CellTrials;
@@ -68,7 +69,11 @@ impl CellResult {
     pub(crate) fn from_trials(trials: &CellTrials, claim: Claim, seed: u64) -> Self {
         let estimate = |metric: &Metric| -> Option<(Metric, Estimate)> {
             let values: Vec<f64> = trials.figures.iter().filter_map(|trial| trial.get(*metric)).collect();
-            Some((*metric, claim.estimate(&values)?))
+            let mut estimate = claim.estimate(&values)?;
+            if let Some(error) = Figures::tick_error(*metric, &trials.irq) {
+                estimate.interval = estimate.interval.map(|interval| interval.widened(estimate.value, error));
+            }
+            Some((*metric, estimate))
         };
         let metrics: BTreeMap<Metric, Estimate> = Metric::ALL.iter().filter_map(estimate).collect();
         let value = |metric: Metric| metrics.get(&metric).map(|share| share.value);

@@ -6,6 +6,10 @@ use model::end::{Counts, CpuTime, EndReport};
 use model::trial::Measured;
 use model::{Bytes, Cell, Protocol, Role};
 
+/// Length of a tick of /proc/stat: USER_HZ is 100 on every Linux architecture
+/// but alpha and ia64 (include/asm-generic/param.h).
+pub const TICK_NS: f64 = 1e7;
+
 /// CPUs that the flows of an end are bound to; flows that are free to move
 /// have one each.
 pub fn cpus(end: &EndReport) -> f64 {
@@ -48,6 +52,7 @@ pub struct IrqPool {
     messages: f64,
     bytes: f64,
     seconds: f64,
+    trials: f64,
 }
 
 impl IrqPool {
@@ -67,6 +72,7 @@ impl IrqPool {
             pool.messages += messages(end, &end.counts, cell);
             pool.bytes += end.counts.bytes as f64;
             pool.seconds += end.window.length().as_secs_f64() * cpus(end);
+            pool.trials += 1.0;
         }
     }
 
@@ -77,7 +83,18 @@ impl IrqPool {
 
     /// Per message in ns, per KiB in ns, and as a share of the time.
     pub fn shares(&self) -> [Option<f64>; 3] {
+        self.each(self.ns)
+    }
+
+    /// The standard errors of the shares that ticks bring. A trial reads its time a part
+    /// of a tick short or a rest of one too long, by where its edges fall between two
+    /// ticks: a Bernoulli variable of at most a quarter of a tick squared.
+    pub fn errors(&self) -> [Option<f64>; 3] {
+        self.each(TICK_NS * self.trials.sqrt() / 2.0)
+    }
+
+    fn each(&self, ns: f64) -> [Option<f64>; 3] {
         [(1.0, self.messages), (1024.0, self.bytes), (1e-9, self.seconds)]
-            .map(|(factor, by)| (by > 0.0).then(|| self.ns * factor / by).filter(|share| share.is_finite()))
+            .map(|(factor, by)| (by > 0.0).then(|| ns * factor / by).filter(|share| share.is_finite()))
     }
 }

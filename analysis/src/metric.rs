@@ -9,14 +9,10 @@ use model::trial::Measured;
 use model::{Cell, Pacing, Protocol, Test};
 use serde::Serialize;
 
-use crate::ends::{cpu, cpus, messages, threads};
+use crate::ends::{TICK_NS, cpu, cpus, messages, threads};
 use crate::latency::RoundTrips;
 
 use Direction::{HigherIsBetter, LowerIsBetter};
-
-/// Length of a tick of /proc/stat: USER_HZ is 100 on every Linux architecture
-/// but alpha and ia64 (include/asm-generic/param.h).
-const TICK_NS: f64 = 1e7;
 
 /// Busy ticks that a trial needs for a host-wide figure: one tick more or less
 /// is then 1 %.

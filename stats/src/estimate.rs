@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::normal;
+
 /// A figure and how well it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Estimate {
@@ -48,6 +50,16 @@ pub struct Interval {
     pub method: Method,
 }
 
+impl Interval {
+    /// The interval of `value` when an independent normal error with this standard error
+    /// comes on top: each reach and the error's, squared and added.
+    #[must_use]
+    pub fn widened(self, value: f64, error: f64) -> Self {
+        let more = normal::quantile(f64::midpoint(1.0, self.confidence)) * error;
+        Self { low: value - (value - self.low).hypot(more), high: value + (self.high - value).hypot(more), ..self }
+    }
+}
+
 /// Method by which an interval was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -58,4 +70,21 @@ pub enum Method {
     BlockBootstrap,
     /// Inversion of a randomisation test.
     Randomisation,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Interval, Method};
+
+    #[test]
+    fn an_error_on_top_widens_both_ends() {
+        let plain = Interval { low: 9.0, high: 12.0, confidence: 0.95, method: Method::OrderStatistics };
+        let wide = plain.widened(10.0, 1.0);
+        // 1.96 standard errors, at right angles to the reach.
+        assert!(
+            (wide.low - (10.0 - 1.96_f64.hypot(1.0))).abs() < 0.01 && (wide.high - (10.0 + 1.96_f64.hypot(2.0))).abs() < 0.01,
+            "{wide:?}"
+        );
+        assert_eq!((plain.widened(10.0, 0.0).low, plain.widened(10.0, 0.0).high), (9.0, 12.0));
+    }
 }
