@@ -10,6 +10,7 @@ pub use crate::studies::arms::ArmResult;
 pub use crate::studies::buffers::BufferMap;
 pub use crate::studies::levels::LevelStudy;
 pub use crate::studies::open_loop::OpenLoopStudy;
+pub use crate::studies::order::OrderStudy;
 pub use crate::studies::published::Published;
 pub use crate::studies::receipt::ReceiptStudy;
 pub use crate::studies::repetitions::RepetitionStudy;

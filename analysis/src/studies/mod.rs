@@ -10,6 +10,7 @@ pub mod datagrams;
 pub mod levels;
 pub mod models;
 pub mod open_loop;
+pub mod order;
 pub mod published;
 pub mod receipt;
 pub mod repetitions;
@@ -215,6 +216,8 @@ studies! {
     repetitions: repetitions::Repetitions => Repetitions(repetitions::RepetitionStudy);
     /// Rates side by side; `None` where none was offered.
     open_loop: open_loop::OpenLoop => OpenLoop(open_loop::OpenLoopStudy);
+    /// The order of the blocks of a run without arms; `None` where it shows nothing.
+    order: order::Order => Order(order::OrderStudy);
 }
 
 /// JSON as readers know it: one key for each part and each result.

@@ -26,7 +26,7 @@ pub use compare::{Question, blocks_needed, compare, compare_all};
 pub use judged::{Comparison, Conclusion, Judged, Overall, Verdict, conclude};
 pub use means::{MEANS, Means, Moved, means};
 pub use selftest::{Outlook, SelfTest, detectable, self_test};
-pub use series::{Arm, Doubt, Shape, doubts};
+pub use series::{Arm, Doubt, Shape, correlation, doubts};
 pub use sides::{CoefficientsOutcome, Compared, GATE, HEADLINE, MetricComparison, Pair, SeriesVerdict};
 
 pub(crate) use sides::{Sides, compare_sides};

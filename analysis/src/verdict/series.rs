@@ -98,6 +98,20 @@ pub fn doubts(cells: &[Values], direction: Direction, threshold: f64) -> Vec<Dou
     doubts
 }
 
+/// Blocks from which on a correlation is told from chance.
+const LEAST_FOR_CORRELATION: usize = 30;
+
+/// Correlation of each block with the one before it, over all series (lag 1, as in Box
+/// and Jenkins, "Time Series Analysis", 2.1.5); `None` of fewer than 30 blocks, and of
+/// blocks that are all alike.
+pub fn correlation(cells: &[Values]) -> Option<f64> {
+    let logs = machine(&all_series(cells)).logs;
+    let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+    let variance: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+    let together: f64 = logs.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
+    (logs.len() >= LEAST_FOR_CORRELATION && variance > 0.0).then(|| together / variance)
+}
+
 /// The logarithms of one arm's values in one cell, in the order of blocks.
 #[derive(Debug, Clone, Default)]
 struct Series {

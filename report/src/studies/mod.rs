@@ -8,6 +8,7 @@ pub mod checks;
 pub mod cost;
 mod levels;
 mod open_loop;
+mod order;
 mod published;
 pub mod receipt;
 pub mod reference;
@@ -26,6 +27,7 @@ pub fn all(analysis: &Analysis) -> Vec<Section> {
         analysis.levels().map(|study| levels::section(study, analysis)),
         analysis.repetitions().map(repetitions::section),
         analysis.open_loop().map(|study| open_loop::section(study, analysis)),
+        analysis.order().and_then(|study| order::section(study, analysis)),
         buffers::section(analysis),
         published::section(analysis),
         verdict::arms(analysis),

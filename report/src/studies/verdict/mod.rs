@@ -10,6 +10,7 @@ mod words;
 
 pub(crate) use arms::ID as ARMS;
 pub use arms::section as arms;
+pub(super) use words::doubt;
 
 use analysis::result::Analysis;
 use analysis::runs::RunComparison;
