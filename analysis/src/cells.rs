@@ -71,7 +71,11 @@ impl CellResult {
             let values: Vec<f64> = trials.figures.iter().filter_map(|trial| trial.get(*metric)).collect();
             let mut estimate = claim.estimate(&values)?;
             if let Some(error) = Figures::tick_error(*metric, &trials.irq) {
-                estimate.interval = estimate.interval.map(|interval| interval.widened(estimate.value, error));
+                estimate.interval = estimate.interval.map(|interval| {
+                    let wide = interval.widened(estimate.value, error);
+                    // No time is below none.
+                    stats::estimate::Interval { low: wide.low.max(0.0), ..wide }
+                });
             }
             Some((*metric, estimate))
         };

@@ -52,7 +52,9 @@ pub struct IrqPool {
     messages: f64,
     bytes: f64,
     seconds: f64,
-    trials: f64,
+    /// Counters that were read, each to a tick: of interrupts and of softirqs, on each
+    /// CPU of the end, in each trial.
+    counters: f64,
 }
 
 impl IrqPool {
@@ -72,7 +74,7 @@ impl IrqPool {
             pool.messages += messages(end, &end.counts, cell);
             pool.bytes += end.counts.bytes as f64;
             pool.seconds += end.window.length().as_secs_f64() * cpus(end);
-            pool.trials += 1.0;
+            pool.counters += 2.0 * cpus(end);
         }
     }
 
@@ -86,11 +88,11 @@ impl IrqPool {
         self.each(self.ns)
     }
 
-    /// The standard errors of the shares that ticks bring. A trial reads its time a part
-    /// of a tick short or a rest of one too long, by where its edges fall between two
-    /// ticks: a Bernoulli variable of at most a quarter of a tick squared.
+    /// The standard errors of the shares that ticks bring. A counter reads a part of a
+    /// tick short or a rest of one too long, by where the edges of the window fall
+    /// between two ticks: a Bernoulli variable of at most a quarter of a tick squared.
     pub fn errors(&self) -> [Option<f64>; 3] {
-        self.each(TICK_NS * self.trials.sqrt() / 2.0)
+        self.each(TICK_NS * self.counters.sqrt() / 2.0)
     }
 
     fn each(&self, ns: f64) -> [Option<f64>; 3] {

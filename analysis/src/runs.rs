@@ -103,7 +103,11 @@ pub fn compare_runs(baseline: &TrialTable, candidate: &TrialTable, models: &[Cos
         offered: both.iter().map(|((cell, _), _)| cell.rate.is_some()).collect(),
         modelled: modelled(Arm::Baseline, baseline).chain(modelled(Arm::Candidate, candidate)).collect(),
     };
-    let compared = compare_sides(std::slice::from_ref(&sides), models, demands.gate, &demands.options()).swap_remove(0);
+    let mut compared = compare_sides(std::slice::from_ref(&sides), models, demands.gate, &demands.options()).swap_remove(0);
+    if ours.iter().any(|(key, _)| !others.contains_key(key)) {
+        // Of a cell that the candidate did not measure nothing is known.
+        compared.conclusion = compared.conclusion.max(Conclusion::Inconclusive);
+    }
     let lonely = |cells: &[(Key, &CellTrials)], other: &HashMap<Key, &CellTrials>| {
         cells.iter().filter(|(key, _)| !other.contains_key(key)).map(|(key, _)| label(*key)).collect()
     };

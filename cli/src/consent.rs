@@ -21,6 +21,7 @@ use crate::exit::Failure;
 /// A run of somebody else, changes of this machine without `--host-wide`, commands
 /// without consent.
 pub fn to_resume(run: &Path, plan: &Plan, args: &StudyArgs) -> Result<(), Failure> {
+    own(run)?;
     own(&run.join("run.json"))?;
     if plan.host_wide && !args.arms.host_wide {
         return Err(Failure::misuse(

@@ -56,12 +56,13 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
 fn resume(path: &Path, args: &StudyArgs) -> Result<Exit, Failure> {
     let rules = rules::load(&args.rules)?;
     let credentials = args.trust.load()?;
-    consent::to_resume(path, &RunReader::open(path)?.run().plan, args)?;
     let interrupted = signals::listen()?;
     let Reopened { directory, cut } = RunDirectory::reopen(path)?;
     let path = directory.path().to_owned();
     let reader = RunReader::open(&path)?;
+    // What is shown is what is carried out: it is not read again.
     let run = reader.run().clone();
+    consent::to_resume(&path, &run.plan, args)?;
     // By the build that began it: two commits of one version may measure otherwise.
     if run.tool != version::SHORT {
         let (run, tool, here) = (path.display(), &run.tool, version::SHORT);

@@ -211,6 +211,10 @@ impl<'a> Tested<'a> {
         let blocks = self.sample.blocks();
         let reach = self.shifts.as_ref().filter(|_| self.enough).and_then(|shifts| Some((shifts.value(), shifts.reach(level)?)));
         let Some((shift, reach)) = reach else {
+            // That the arms are equivalent is not corrected, and takes fewer.
+            if self.is_within(options) {
+                return Verdict::Equivalent;
+            }
             return Verdict::NotEnoughBlocks { blocks, missing: needed.saturating_sub(blocks) };
         };
         let sure = self.p_adjusted.is_some_and(|p| is_sure(p, options.confidence));

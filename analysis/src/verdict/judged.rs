@@ -24,7 +24,7 @@ pub enum Verdict {
         /// all cells, in the one where least could be.
         smallest: f64,
     },
-    /// Whatever the values were, there could be no verdict.
+    /// Whatever the values were, no difference could be shown, and equivalence is not.
     NotEnoughBlocks {
         /// Blocks that there are; of two runs, in the one with fewer.
         blocks: usize,
@@ -98,7 +98,7 @@ pub struct Comparison {
     pub threshold: f64,
     /// The confidence of verdicts and intervals.
     pub confidence: f64,
-    /// Hypotheses tested: the cells, and where there are several, their mean.
+    /// Hypotheses of the family: of every question the cells, and where there are several, their mean.
     pub tested: usize,
     /// Blocks that a verdict needs with so many; of two runs, in each.
     pub needed: usize,

@@ -128,15 +128,18 @@ impl Sides<'_> {
     }
 
     /// The metrics that some cell has on both sides, with their values; the headline
-    /// in any case.
-    fn questions(&self, options: &Options) -> Vec<(Metric, Question)> {
+    /// in any case, and one of the gate that some cell has on either side: a side
+    /// without it shows nothing, and must not pass for that.
+    fn questions(&self, gate: &[Metric], options: &Options) -> Vec<(Metric, Question)> {
         let both = |values: &Values| match options.design {
             Design::Paired => values.baseline.keys().any(|block| values.candidate.contains_key(block)),
             Design::Separate => !values.baseline.is_empty() && !values.candidate.is_empty(),
         };
         let question = |metric: &Metric| {
             let question = Question { cells: self.values(*metric), direction: metric.better()? };
-            (*metric == HEADLINE || question.cells.iter().any(both)).then_some((*metric, question))
+            let either = |values: &Values| !values.baseline.is_empty() || !values.candidate.is_empty();
+            let asked = if gate.contains(metric) { question.cells.iter().any(either) } else { question.cells.iter().any(both) };
+            (*metric == HEADLINE || asked).then_some((*metric, question))
         };
         COMPARED.iter().filter_map(question).collect()
     }
@@ -189,7 +192,7 @@ impl Sides<'_> {
 /// Compares each pair of sides by every metric, and by the coefficients of the
 /// baseline's models. All metrics of the gate, of all pairs, are one family.
 pub(crate) fn compare_sides(all: &[Sides], models: &[CostModel], gate: &[Metric], options: &Options) -> Vec<Compared> {
-    let asked: Vec<Vec<(Metric, Question)>> = all.iter().map(|sides| sides.questions(options)).collect();
+    let asked: Vec<Vec<(Metric, Question)>> = all.iter().map(|sides| sides.questions(gate, options)).collect();
     let gated: Vec<Question> =
         asked.iter().flatten().filter(|(metric, _)| gate.contains(metric)).map(|(_, question)| question.clone()).collect();
     let mut family = compare_all(&gated, options).into_iter();
@@ -209,7 +212,10 @@ pub(crate) fn compare_sides(all: &[Sides], models: &[CostModel], gate: &[Metric]
                 pairs: if options.design == Design::Paired { cells.iter().map(pairs).collect() } else { Vec::new() },
             });
         }
-        let measured = |metric: &&MetricComparison| metric.gate && metric.comparison.cells.iter().any(|judged| judged.ratio.is_some());
+        let measured = |metric: &&MetricComparison| {
+            let overall = &metric.comparison.overall;
+            metric.gate && overall.better + overall.worse + overall.equivalent + overall.inconclusive + overall.too_few > 0
+        };
         one.conclusion = options.limited(conclude(one.metrics.iter().filter(measured).map(|metric| metric.comparison.conclusion)));
         compared.push(one);
     }

@@ -36,8 +36,7 @@ pub struct AgentArgs {
     #[arg(long, value_name = "A-B", value_parser = parse_ports)]
     pub data_ports: Option<(u16, u16)>,
     /// Capabilities to keep where the agent is started as root, of perfmon, bpf,
-    /// syslog (receipts need these three), net_admin, net_raw, sys_nice; it gives up
-    /// all others
+    /// syslog (receipts need these three), net_admin, net_raw; it gives up all others
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub keep_capabilities: Vec<Kept>,
 }

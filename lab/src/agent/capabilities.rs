@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use caps::errors::CapsError;
 use caps::{CapSet, Capability, CapsHashSet};
+use nix::sys::prctl::set_no_new_privs;
 use nix::unistd::geteuid;
 
 /// A capability that an agent may be asked to keep.
@@ -15,7 +16,7 @@ use nix::unistd::geteuid;
 pub struct Kept(Capability);
 
 /// Capabilities with a use in an agent, by name, and that use.
-const USEFUL: [(&str, Capability); 6] = [
+const USEFUL: [(&str, Capability); 5] = [
     // Receipts: samples, counters and the kernel's names.
     ("perfmon", Capability::CAP_PERFMON),
     ("bpf", Capability::CAP_BPF),
@@ -23,8 +24,6 @@ const USEFUL: [(&str, Capability); 6] = [
     // Options of sockets: buffers beyond the limits, bound devices.
     ("net_admin", Capability::CAP_NET_ADMIN),
     ("net_raw", Capability::CAP_NET_RAW),
-    // Priorities.
-    ("sys_nice", Capability::CAP_SYS_NICE),
 ];
 
 impl FromStr for Kept {
@@ -53,8 +52,7 @@ pub fn drop_all_but(kept: &[Kept]) -> Result<bool, CapsError> {
     }
     let keeps = |capability: &Capability| kept.iter().any(|one| one.0 == *capability);
     let permitted = caps::read(None, CapSet::Permitted)?;
-    // Without CAP_SETPCAP, as in some containers, the set stays: nothing is gained by
-    // what is not permitted here either.
+    // Without CAP_SETPCAP, as in some containers, the bounding set stays.
     if permitted.contains(&Capability::CAP_SETPCAP) {
         for capability in caps::runtime::thread_all_supported().iter().filter(|capability| !keeps(capability)) {
             caps::drop(None, CapSet::Bounding, *capability)?;
@@ -65,6 +63,8 @@ pub fn drop_all_but(kept: &[Kept]) -> Result<bool, CapsError> {
     caps::set(None, CapSet::Inheritable, &CapsHashSet::new())?;
     caps::set(None, CapSet::Effective, &left)?;
     caps::set(None, CapSet::Permitted, &left)?;
+    // A process of root that this one starts has what is permitted here, and no more.
+    set_no_new_privs().map_err(|errno| CapsError::from(format!("prctl(PR_SET_NO_NEW_PRIVS): {errno}")))?;
     Ok(true)
 }
 

@@ -184,6 +184,15 @@ impl Controller<'_> {
         self.allowance.apply(task)
     }
 
+    /// Notes whether it is busy. A host that others may share is nobody's by a turn alone.
+    fn note_presence(&self) {
+        self.presence.asks(match self.turn {
+            Turn::Away => false,
+            Turn::Has { started: None, .. } => !self.share,
+            Turn::Waiting(_) | Turn::Has { .. } | Turn::Leaving { .. } => true,
+        });
+    }
+
     fn leave(&mut self) {
         self.ticket.leave();
         self.turn = Turn::Away;
@@ -270,7 +279,7 @@ impl Middle for Controller<'_> {
         let body = bytes.get(4..).unwrap_or_default();
         let command = serde_json::from_slice(body).map_err(|error| format!("it sent what is no command: {error}"))?;
         let carried_out = self.carry_out(command, bytes, way);
-        self.presence.asks(!matches!(self.turn, Turn::Away));
+        self.note_presence();
         carried_out
     }
 
@@ -283,6 +292,7 @@ impl Middle for Controller<'_> {
                 // Of this size, a message can always be written.
                 let _ = self.ask(way);
             }
+            self.note_presence();
             return;
         }
         way.far.extend_from_slice(bytes);
@@ -307,7 +317,7 @@ impl Middle for Controller<'_> {
         if self.ending.load(Ordering::Acquire) {
             return Err("the agent was ended".to_owned());
         }
-        if self.presence.is_evicted() && matches!(self.turn, Turn::Away) {
+        if self.presence.is_evicted() && matches!(self.turn, Turn::Away | Turn::Has { started: None, .. }) {
             return Err(format!("it asked for nothing for {} or longer, and others wait to be let in", Nanos::from(IDLE)));
         }
         if self.deadline().is_some_and(|deadline| Instant::now() >= deadline) {

@@ -111,7 +111,7 @@ fn check_memory(task: &Task) -> Result<(), Refused> {
 
 /// The congestion controls that the kernel has loaded.
 fn available_congestion_controls() -> String {
-    // A kernel without the file refuses a name it does not know by itself.
+    // Without the file every name is refused.
     std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default()
 }
 
@@ -170,6 +170,10 @@ pub fn check_local(local: SocketAddr, near: bool) -> Result<(), Refused> {
     }
     match local.ip().to_canonical() {
         ip if ip.is_multicast() || is_broadcast(ip) => Err(Refused(format!("bind an endpoint to {ip}: that is the address of many"))),
+        // It is loopback's too.
+        ip if ip.is_unspecified() && !near => {
+            Err(Refused(format!("bind an endpoint to {ip}: that is every address, loopback's among them")))
+        }
         ip if ip.is_loopback() && !near => Err(Refused(format!(
             "bind an endpoint to {ip}: that is loopback of the agent's machine, and the controller is on another; name the host by an \
              address that both reach"
@@ -349,6 +353,7 @@ mod tests {
             }
         }
         assert!(check_local(at("ff02::1"), true).is_err());
+        assert!(check_local(at("0.0.0.0"), false).is_err() && check_local(at("::"), false).is_err());
     }
 
     #[test]

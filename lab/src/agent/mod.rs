@@ -152,6 +152,8 @@ struct Service {
     allowance: Allowance,
     ending: Arc<AtomicBool>,
     served: Arc<Served>,
+    /// `true` if a peer on loopback is on this machine, and not at a tunnel's far end.
+    loopback_is_near: bool,
     log: Arc<Log>,
 }
 
@@ -182,6 +184,7 @@ impl Agent {
             allowance: Allowance::new(settings.limits, settings.data_ports),
             ending: Arc::default(),
             served: Arc::default(),
+            loopback_is_near: settings.credentials.is_empty() || settings.credentials.trust_loopback,
             log: Arc::new(Log::new()),
         };
         let id = random().ok_or(AgentError::NoRandom)?;
@@ -302,7 +305,7 @@ fn serve(service: &Service, link: Link, rest: &[u8], peer: SocketAddr, bell: Arc
         ending: Arc::clone(&service.ending),
         share: service.share,
         allowance: &service.allowance,
-        near: is_this_machine(peer),
+        near: is_this_machine(peer) && service.loopback_is_near,
         presence: place.presence(),
         budget: Budget::new(Instant::now()),
         turn: Turn::Away,

@@ -65,7 +65,7 @@ impl Served {
 impl Presence {
     /// It asks for something; `busy` if it has a turn or waits for one.
     pub fn asks(&self, busy: bool) {
-        lock(&self.state).idle_since = (!busy).then(Instant::now);
+        *lock(&self.state) = State { idle_since: (!busy).then(Instant::now), evicted: false };
     }
 
     /// Returns whether it has to make room for another.

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder, File, Metadata};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -81,8 +81,14 @@ impl Journal {
     /// See [`Refusal`]: among them that of another study there is one already.
     pub fn create(directory: &Path) -> Result<Self, Refusal> {
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(refused("make the directory", directory))?;
+        // A journal that would not be obeyed later is of no use.
+        let found = fs::metadata(directory).map_err(refused("look at the directory", directory))?;
+        if let Some(why) = not_own("it", &found) {
+            let tried = format!("keep a journal in {}", directory.display());
+            return Err(Refusal::new(tried, why, "set XDG_STATE_HOME to a directory of your own that nobody else can write"));
+        }
         if let Some(path) = journals(directory).into_iter().next() {
-            let pid = File::open(&path).ok().and_then(|file| read(&file).ok().flatten()).map_or(0, |(head, _)| head.pid);
+            let pid = open_own(directory, &path).ok().and_then(|file| read(&file).ok().flatten()).map_or(0, |(head, _)| head.pid);
             return Err(if is_held(&path) {
                 in_use(pid, &path)
             } else {
@@ -174,23 +180,29 @@ pub fn recover(directory: &Path) -> Recovered {
     recovered
 }
 
-/// Opens a journal that only this user, or root, can have written: its values are
+/// Opens a journal that only this user can have written: its values are
 /// written to the kernel with this process's rights.
 fn open_own(directory: &Path, path: &Path) -> Result<File, String> {
     let unopened =
         |answer: io::Error| format!("a journal of host-wide changes cannot be opened ({answer}); run nettoll as whoever ran that study");
     let file = File::options().read(true).custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits()).open(path).map_err(unopened)?;
-    let user = geteuid().as_raw();
-    for (what, metadata) in [("its directory", fs::metadata(directory)), ("the journal", file.metadata())] {
-        let metadata = metadata.map_err(unopened)?;
-        let why = match (metadata.uid(), metadata.mode() & 0o777) {
-            (owner, _) if owner != user => format!("{what} belongs to user {owner}"),
-            (_, mode) if mode & 0o022 != 0 => format!("others can write {what} (mode {mode:o})"),
-            _ => continue,
-        };
-        return Err(format!("a journal of host-wide changes is not obeyed: {why}; look at it, and remove it if it is not yours"));
+    let found = [("its directory", fs::metadata(directory)), ("the journal", file.metadata())];
+    for (what, metadata) in found {
+        if let Some(why) = not_own(what, &metadata.map_err(unopened)?) {
+            return Err(format!("a journal of host-wide changes is not obeyed: {why}; look at it, and remove it if it is not yours"));
+        }
     }
     Ok(file)
+}
+
+/// Returns why somebody else could have written a file or directory, if so.
+fn not_own(what: &str, metadata: &Metadata) -> Option<String> {
+    match (metadata.uid(), metadata.mode() & 0o777) {
+        (owner, _) if owner != geteuid().as_raw() => Some(format!("{what} belongs to user {owner}")),
+        (_, mode) if mode & 0o022 != 0 => Some(format!("others can write {what} (mode {mode:o})")),
+        _ if !(metadata.is_file() || metadata.is_dir()) => Some(format!("{what} is no file")),
+        _ => None,
+    }
 }
 
 fn undo(file: &File, path: &Path, recovered: &mut Recovered, left: &dyn Fn(String) -> String) {

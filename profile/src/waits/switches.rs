@@ -18,6 +18,8 @@ const MECHANISM: &str = "the cost of switching";
 const BYTES_PER_SECOND: u64 = 24_000_000;
 const RING_LEAST: usize = 64 << 10;
 const RING_MOST: usize = 32 << 20;
+/// The most memory of all rings together.
+const ALL_RINGS: usize = 256 << 20;
 
 /// Records of switches on each CPU.
 #[derive(Debug)]
@@ -31,7 +33,10 @@ impl Switches {
     pub fn open(pid: u32, longest: Nanos, cpu: Option<u32>) -> Result<Self, Unavailable> {
         let cpus = online_cpus().map_err(|error| refused_call(MECHANISM, "/sys/devices/system/cpu/online", &error, "Mount sysfs"))?;
         let wanted = usize::try_from(longest.get().saturating_mul(BYTES_PER_SECOND / 1_000_000) / 1_000).unwrap_or(RING_MOST);
-        let busy = wanted.clamp(RING_LEAST, RING_MOST).next_power_of_two();
+        let many = if cpu.is_some() { 1 } else { cpus.len().max(1) };
+        // The largest power of two of which all CPUs may have one.
+        let most = 1 << RING_MOST.min(ALL_RINGS / many).max(RING_LEAST).ilog2();
+        let busy = wanted.clamp(RING_LEAST, most).next_power_of_two();
         let mut places = Vec::new();
         for this in cpus {
             let bytes = if cpu.is_none_or(|cpu| cpu == this) { busy } else { RING_LEAST };
