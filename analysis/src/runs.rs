@@ -135,13 +135,11 @@ fn label((cell, arm): Key) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Demands, RunComparison, RunsCompared, compare_runs};
-    use crate::Collector;
     use crate::metric::Metric;
     use crate::table::TrialTable;
-    use crate::testing::{self, cell, measured};
+    use crate::testing::two_cells;
     use crate::verdict::{Conclusion, Verdict};
-    use model::trial::Outcome;
-    use model::{Nanos, Pass, Test, TrialRecord};
+    use model::Pass;
 
     const DEMANDS: Demands = Demands { threshold: 0.02, confidence: 0.95, gate: &[Metric::TimePerMessageNs], trust_single_runs: true };
 
@@ -152,24 +150,9 @@ mod tests {
         assert_eq!((compared.conclusion, compared.metrics[0].comparison.cells[0].verdict), (Conclusion::Inconclusive, Verdict::Worse));
     }
 
-    /// Trials whose elapsed time is `factor` of the usual, two cells.
+    /// Trials whose elapsed time is `factor` of the usual.
     fn run(blocks: u32, factor: f64, pass: Pass) -> TrialTable {
-        let cells = vec![cell(Test::UdpStream, 1), cell(Test::UdpStream, 64)];
-        let mut collector = Collector::new(testing::run(cells, blocks), Vec::new());
-        for block in 0..blocks {
-            for size in [1, 64] {
-                let mut measured = measured(Test::UdpStream, size);
-                let window = &mut measured.receiver.window;
-                let length = window.length().get() as f64 * factor * (1.0 + 0.002 * f64::from(block % 5));
-                window.end = window.start + Nanos::new(length as u64);
-                collector.push(&TrialRecord {
-                    block,
-                    pass,
-                    ..TrialRecord::new(cell(Test::UdpStream, size), Outcome::Measured(Box::new(measured)))
-                });
-            }
-        }
-        collector.into_table()
+        two_cells(blocks, pass, |_, _| factor).into_table()
     }
 
     #[test]

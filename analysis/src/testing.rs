@@ -4,7 +4,7 @@ use model::cell::default_read_size;
 use model::end::{Counts, CpuTime, EndReport, Switches, Window};
 use model::kernel::HostCounters;
 use model::trial::Measured;
-use model::{Bytes, Cell, Nanos, Plan, Protocol, Role, Run, Test, TrialRecord};
+use model::{Bytes, Cell, Nanos, Pass, Plan, Protocol, Role, Run, Test, TrialRecord};
 use testkit::made;
 
 use crate::figures::Figures;
@@ -82,6 +82,21 @@ pub fn figures(record: &TrialRecord) -> Figures {
 pub fn run(cells: Vec<Cell>, blocks: u32) -> Run {
     let plan = Plan { title: "Made up".into(), blocks: made::blocks(blocks), ..made::plan("test", cells) };
     Run { started_ms: 0, tool: "test".into(), ..made::run(plan) }
+}
+
+/// Trials of two cells, one a block, whose time per message is `factor` of the usual, by
+/// block and size, with a little scatter.
+pub fn two_cells(blocks: u32, pass: Pass, factor: impl Fn(u32, u64) -> f64) -> Collector {
+    let sizes = [1, 64];
+    let mut collector = Collector::new(run(sizes.map(|size| cell(Test::UdpStream, size)).to_vec(), blocks), Vec::new());
+    for (block, size) in (0..blocks).flat_map(|block| sizes.map(|size| (block, size))) {
+        let mut measured = measured(Test::UdpStream, size);
+        let window = &mut measured.receiver.window;
+        let length = window.length().get() as f64 * factor(block, size) * (1.0 + 0.002 * f64::from(block % 5));
+        window.end = window.start + Nanos::new(length as u64);
+        collector.push(&TrialRecord { pass, ..record(Test::UdpStream, size, block, measured) });
+    }
+    collector
 }
 
 /// Analysis of these trials; their cells are the plan's.

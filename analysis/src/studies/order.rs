@@ -48,30 +48,15 @@ fn values(cell: &CellTrials) -> Values {
 
 #[cfg(test)]
 mod tests {
-    use model::trial::Outcome;
-    use model::{Nanos, Test, TrialRecord};
+    use model::Pass;
 
-    use crate::Collector;
     use crate::studies::Analysis;
-    use crate::testing::{self, cell, measured};
+    use crate::testing::two_cells;
     use crate::verdict::Shape;
 
     /// A run of two cells of which the first takes `factor` of its time in each block.
     fn run(blocks: u32, factor: impl Fn(u32) -> f64) -> Analysis {
-        let cells = vec![cell(Test::UdpStream, 1), cell(Test::UdpStream, 64)];
-        let mut collector = Collector::new(testing::run(cells, blocks), Vec::new());
-        for block in 0..blocks {
-            for size in [1, 64] {
-                let mut measured = measured(Test::UdpStream, size);
-                let window = &mut measured.receiver.window;
-                let by = if size == 1 { factor(block) } else { 1.0 };
-                let length = window.length().get() as f64 * by * (1.0 + 0.002 * f64::from(block * 3 % 5));
-                window.end = window.start + Nanos::new(length as u64);
-                collector
-                    .push(&TrialRecord { block, ..TrialRecord::new(cell(Test::UdpStream, size), Outcome::Measured(Box::new(measured))) });
-            }
-        }
-        collector.finish()
+        two_cells(blocks, Pass::Clean, |block, size| if size == 1 { factor(block) } else { 1.0 }).finish()
     }
 
     #[test]
