@@ -4,17 +4,24 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use nix::fcntl::OFlag;
 
 use crate::directory::RunDirectory;
 use crate::error::StoreError;
+use crate::file::{self, Lock};
+use crate::layout;
 use crate::line::{self, LONGEST_LINE};
 use crate::reader::read_run;
-use crate::{file, layout};
 
 /// Bytes of the file looked at in one step, backwards.
 const STEP: u64 = 64 << 10;
+
+/// Attempts to lock a run before it is said to be in use, and the time between them.
+const LOCK_ATTEMPTS: u32 = 25;
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// A run that was reopened, and what its last writer left of a line.
 #[derive(Debug)]
@@ -40,11 +47,23 @@ impl RunDirectory {
         let file = path.join(layout::TRIALS);
         let opened = OpenOptions::new().read(true).append(true).create(true).custom_flags(OFlag::O_NOFOLLOW.bits()).open(&file);
         let mut trials = opened.map_err(StoreError::refused("open", &file))?;
-        let lock = file::lock(&trials, &path)?;
+        let lock = lock(&trials, &path)?;
         let (whole, cut) = mend(&mut trials).map_err(StoreError::refused("cut half a line off", &file))?;
         sweep(&path);
         Ok(Reopened { directory: Self::over(path, run.id, trials, lock, whole), cut })
     }
+}
+
+/// Locks the run. A writer that was killed may have been starting a process, which holds
+/// what it inherited of the lock until it carries out its program: a moment is waited.
+fn lock(trials: &File, path: &Path) -> Result<Option<Lock>, StoreError> {
+    for _ in 0..LOCK_ATTEMPTS {
+        match file::lock(trials, path) {
+            Err(StoreError::InUse { .. }) => thread::sleep(LOCK_PAUSE),
+            answer => return answer,
+        }
+    }
+    file::lock(trials, path)
 }
 
 /// Makes the file end with a whole line; returns its length then, and how much

@@ -113,7 +113,8 @@ fn a_run_that_is_killed_again_and_again_comes_to_its_end() -> Result<(), Skip> {
             kills += 1;
             study = start_resume(&tool);
         }
-        assert_eq!(study.wait().unwrap().code(), Some(0), "after {kills} kills");
+        let last = Answer::from(study.wait_with_output().unwrap());
+        assert_eq!(last.code, Some(0), "after {kills} kills: {last:#?}");
         assert_nothing_left(&tool, &before);
         let stored = tool.stored();
         assert_whole(&stored);

@@ -169,9 +169,10 @@ pub fn at_what_cost() -> Result<(), Skip> {
     println!(
         "a sender's CPU time with a sampler of {PERIOD} ns over without: ratio of medians {ratio:.4}, of minima {least:.4}, {PAIRS} pairs"
     );
-    // The bar of a study is 1.06. A virtual machine whose host is busy pays more for each timer;
-    // a sampler that wakes somebody at each sample costs more than this everywhere.
-    assert!(ratio < 1.5, "{ratio}");
+    // A virtual machine whose host is busy pays more for each timer, and a host that takes the CPU
+    // away lengthens some runs by any factor: the shortest ones are compared. A sampler that wakes
+    // somebody at each sample costs more than this everywhere.
+    assert!(least < 1.5, "{least}");
     Ok(())
 }
 
