@@ -175,6 +175,7 @@ impl HostProcess<'_> {
                 if let Some(endpoint) = &mut self.endpoint {
                     endpoint.tell(&message);
                 }
+                self.background.hear(&message);
                 return Ok(None);
             }
             ToHost::Observe(observe) => {

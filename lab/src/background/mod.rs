@@ -8,7 +8,10 @@ mod schedule;
 mod softirq;
 mod traffic;
 
+use model::Nanos;
 use model::condition::{BackgroundReply, BackgroundRequest};
+use model::control::ToEndpoint;
+use model::plan::TrialEnd;
 
 use crate::host::namespace::Entered;
 use crate::load::Load;
@@ -22,9 +25,33 @@ pub struct Background {
     load: Option<Load>,
     sink: Option<Sink>,
     source: Option<Source>,
+    /// Warm-up of the endpoint's trial, and how long it is measured if time says so.
+    measured: Option<(Nanos, Option<Nanos>)>,
 }
 
 impl Background {
+    /// Hears what the endpoint is told, so that the load is counted for as long as is
+    /// measured. Of a trial of a number of messages that is all that it sends.
+    pub fn hear(&mut self, told: &ToEndpoint) {
+        match told {
+            ToEndpoint::Prepare(task) => {
+                self.measured = Some(match task.end {
+                    TrialEnd::Length(length) => (task.warmup, Some(length)),
+                    TrialEnd::Messages(_) => (Nanos::default(), None),
+                });
+            }
+            ToEndpoint::Go => {
+                if let (Some(load), Some((warmup, length))) = (&mut self.load, self.measured) {
+                    load.measure(warmup, length);
+                }
+            }
+            ToEndpoint::Drain(_) if self.measured.is_some_and(|(_, length)| length.is_none()) => {
+                self.load.iter_mut().for_each(Load::measured);
+            }
+            _ => {}
+        }
+    }
+
     /// Carries out a command on the host that was entered, whose endpoint, if
     /// one runs, is this process.
     ///

@@ -14,6 +14,7 @@
 pub mod job;
 pub mod runner;
 mod scratch;
+mod taken;
 pub mod unit;
 
 use std::fmt::Write as _;
@@ -22,6 +23,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, Command};
 use std::time::Duration;
 
+use model::Nanos;
 use model::condition::{LoadUsage, MOST_UNITS};
 
 use crate::process::{self, THIS_PROGRAM};
@@ -61,7 +63,26 @@ impl Load {
         }
     }
 
-    /// Ends it, and says what it took.
+    /// Has what it takes counted from `after` on for `length`, or to [`Self::measured`].
+    /// A load that has ended says so at its end.
+    pub fn measure(&mut self, after: Nanos, length: Option<Nanos>) {
+        let length = length.map_or(String::new(), |length| format!(" {}", length.get()));
+        self.tell(&format!("measure {}{length}", after.get()));
+    }
+
+    /// Nothing is measured any more.
+    pub fn measured(&mut self) {
+        self.tell("measured");
+    }
+
+    fn tell(&mut self, line: &str) {
+        if let Some(input) = &mut self.input {
+            let _ = writeln!(input, "{line}");
+        }
+    }
+
+    /// Ends it, and says what it took: while it was measured, or where it was not, from
+    /// beginning to end.
     ///
     /// # Errors
     /// When it had ended before.

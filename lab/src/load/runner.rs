@@ -2,13 +2,12 @@
 //! which is process 1 of a pid namespace and takes the units with it when it ends.
 
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use model::Nanos;
 use model::condition::{LoadUsage, Replaced};
@@ -18,11 +17,11 @@ use nix::sched::{CloneFlags, CpuSet, sched_setaffinity, unshare};
 use nix::sys::prctl;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::{Signal, kill};
-use nix::sys::time::TimeVal;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
 use super::job::{Chosen, JOBS, places};
+use super::taken::{self, Mark, Watched, nanos};
 use super::{STEP, say};
 use crate::process::{self, THIS_PROGRAM};
 
@@ -63,26 +62,84 @@ fn bind(cpus: &[u32]) {
 pub fn cage(units: u32, place: &Path, not_caged: Option<String>) -> io::Result<()> {
     // Not caged, what a unit leaves behind falls to this process, and is ended by it.
     let _ = prctl::set_child_subreaper(true);
-    let jobs = Arc::new(AtomicU64::new(0));
     // All at once: one after the other each would wait for those that work already.
     let started = (0..units).map(|number| Unit::start(&place.join(format!("unit-{number}")))).collect::<io::Result<Vec<_>>>()?;
-    let ready = started.into_iter().map(Unit::ready).collect::<io::Result<Vec<_>>>()?;
-    let before = ready.iter().fold(Nanos::default(), |sum, (_, took)| sum + *took);
-    let mut running = Vec::new();
+    let ready = started.into_iter().map(|(unit, output)| unit.ready(output)).collect::<io::Result<Vec<_>>>()?;
+    let before = ready.iter().fold(Nanos::default(), |sum, (unit, _)| sum + unit.took);
+    let (mut running, mut watched) = (Vec::new(), Vec::new());
     let begun = Instant::now();
-    for (unit, _) in ready {
-        running.push(unit.go(&jobs)?);
+    for (unit, output) in ready {
+        let (working, unit) = unit.go(output)?;
+        running.push(working);
+        watched.push(unit);
     }
     say("ready")?;
-    let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+    let marks = Arc::new(Marks { units: watched, taken: Mutex::default() });
+    listen(&marks)?;
+    let within = marks.within();
     running.iter_mut().for_each(|unit| _ = unit.process.kill());
-    let finished = jobs.load(Ordering::Relaxed);
+    let finished = marks.units.iter().map(Watched::jobs).sum();
     drop(running);
     end_the_rest();
-    // Both to the end of the last process: one cannot take more CPU time than has passed.
-    let (cpu, elapsed) = (cpu_of_children().since(before), Nanos::from(begun.elapsed()));
-    let taken = LoadUsage { cpu, elapsed, jobs: finished, replaced: replaced(), not_caged };
+    // Without edges both to the end of the last process: one cannot take more CPU time
+    // than has passed.
+    let (cpu, elapsed, jobs) = within.unwrap_or_else(|| (cpu_of_children().since(before), Nanos::from(begun.elapsed()), finished));
+    let taken = LoadUsage { cpu, elapsed, jobs, replaced: replaced(), not_caged };
     say(&serde_json::to_string(&taken).map_err(io::Error::other)?)
+}
+
+/// The units, and what they had taken at the edges of what is measured.
+struct Marks {
+    units: Vec<Watched>,
+    /// At the beginning and, if it has come, at the end.
+    taken: Mutex<Vec<Mark>>,
+}
+
+impl Marks {
+    /// Takes the next edge; a third is none.
+    fn take(&self) {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        if taken.len() < 2 {
+            taken.extend(taken::mark(&self.units));
+        }
+    }
+
+    /// CPU time, time and jobs between the edges, up to now where the end has not come;
+    /// `None` where nothing was measured.
+    fn within(&self) -> Option<(Nanos, Nanos, u64)> {
+        let begun = !self.taken.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
+        begun.then(|| self.take());
+        match self.taken.lock().unwrap_or_else(PoisonError::into_inner)[..] {
+            [start, end] => Some(end.since(&start)),
+            _ => None,
+        }
+    }
+}
+
+/// Takes the edges that it is told of until its input ends: `measure AFTER [LENGTH]` in
+/// ns, and `measured`.
+fn listen(marks: &Arc<Marks>) -> io::Result<()> {
+    for line in io::stdin().lock().lines().map_while(Result::ok) {
+        let mut words = line.split(' ');
+        match (words.next(), words.next().and_then(|after| after.parse().ok())) {
+            (Some("measure"), Some(after)) => {
+                let length = words.next().and_then(|length| length.parse().ok()).map(Duration::from_nanos);
+                let (marks, begun) = (Arc::clone(marks), Instant::now());
+                let take_at = move |edge: Duration| {
+                    thread::sleep(edge.saturating_sub(begun.elapsed()));
+                    marks.take();
+                };
+                thread::Builder::new().stack_size(256 << 10).spawn(move || {
+                    let after = Duration::from_nanos(after);
+                    take_at(after);
+                    length.into_iter().for_each(|length| take_at(after + length));
+                })?;
+            }
+            (Some("measured"), _) => marks.take(),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn replaced() -> Vec<Replaced> {
@@ -93,8 +150,7 @@ fn replaced() -> Vec<Replaced> {
 
 /// CPU time of everything that has ended below this process.
 fn cpu_of_children() -> Nanos {
-    let nanos = |time: TimeVal| (time.tv_sec() as u64).saturating_mul(1_000_000_000) + (time.tv_usec() as u64) * 1_000;
-    getrusage(UsageWho::RUSAGE_CHILDREN).map_or(Nanos::default(), |usage| Nanos::new(nanos(usage.user_time()) + nanos(usage.system_time())))
+    getrusage(UsageWho::RUSAGE_CHILDREN).map_or(Nanos::default(), |usage| nanos(usage.user_time()) + nanos(usage.system_time()))
 }
 
 /// Ends whatever units had started, which falls to this process, until there is none.
@@ -126,7 +182,15 @@ fn children() -> Vec<Pid> {
 struct Unit {
     process: Child,
     input: File,
-    output: BufReader<File>,
+}
+
+/// A unit that has its files.
+struct Ready {
+    unit: Unit,
+    /// CPU time that its files took.
+    took: Nanos,
+    /// Its id, as `/proc` names it.
+    id: u32,
 }
 
 /// A unit that works. Dropped, it is ended.
@@ -135,34 +199,30 @@ struct Working {
 }
 
 impl Unit {
-    fn start(directory: &Path) -> io::Result<Self> {
+    fn start(directory: &Path) -> io::Result<(Self, BufReader<File>)> {
         fs::create_dir(directory)?;
         let (process, input, output) = process::piped(Command::new(THIS_PROGRAM).args(["__load", "unit"]).arg(directory))?;
-        Ok(Self { process, input, output: BufReader::new(output) })
+        Ok((Self { process, input }, BufReader::new(output)))
     }
 
-    /// Waits until it has its files; with the CPU time that took.
-    fn ready(mut self) -> io::Result<(Self, Nanos)> {
+    /// Waits until it has its files.
+    fn ready(mut self, mut output: BufReader<File>) -> io::Result<(Ready, BufReader<File>)> {
         let mut line = String::new();
-        self.output.read_line(&mut line)?;
-        match line.trim_end().strip_prefix("ready ").and_then(|took| took.parse().ok()) {
-            Some(took) => Ok((self, Nanos::new(took))),
+        output.read_line(&mut line)?;
+        let said = line.trim_end().strip_prefix("ready ").and_then(|words| words.split_once(' '));
+        match said.and_then(|(took, id)| Some((took.parse().ok()?, id.parse().ok()?))) {
+            Some((took, id)) => Ok((Ready { unit: self, took: Nanos::new(took), id }, output)),
             None => Err(io::Error::other(format!("a unit of load did not start: {}", self.process.wait()?))),
         }
     }
+}
 
-    fn go(mut self, jobs: &Arc<AtomicU64>) -> io::Result<Working> {
-        let (jobs, mut output) = (Arc::clone(jobs), self.output);
-        let working = Working { process: self.process };
-        self.input.write_all(b".")?;
-        thread::Builder::new().stack_size(128 << 10).spawn(move || {
-            // Each job is a dot and the line's end.
-            let mut dots = [0; 64];
-            while let Ok(count @ 1..) = output.read(&mut dots) {
-                jobs.fetch_add(dots[..count].iter().filter(|byte| **byte == b'.').count() as u64, Ordering::Relaxed);
-            }
-        })?;
-        Ok(working)
+impl Ready {
+    fn go(self, output: BufReader<File>) -> io::Result<(Working, Watched)> {
+        let Unit { process, mut input } = self.unit;
+        let working = Working { process };
+        input.write_all(b".")?;
+        Ok((working, Watched::start(self.id, output)?))
     }
 }
 

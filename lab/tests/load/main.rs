@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lab::load::Load;
+use model::Nanos;
 use model::condition::MOST_UNITS;
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::time::{ClockId, clock_gettime};
@@ -18,6 +19,7 @@ use testkit::{Skip, claims};
 
 claims!(
     a_unit_works_and_says_what_it_took,
+    a_load_says_what_it_took_while_it_was_measured,
     units_and_a_spinning_thread_share_a_cpu_evenly,
     nothing_is_left_of_a_load,
     too_many_units_are_refused,
@@ -55,6 +57,28 @@ fn a_unit_works_and_says_what_it_took() -> Result<(), Skip> {
     let share = taken.cpu.get() as f64 / taken.elapsed.get() as f64;
     println!("one unit took {:.1} % of its CPU, {} jobs in {}", share * 100.0, taken.jobs, taken.elapsed);
     assert!((0.05..1.05).contains(&share), "{taken:?}");
+    Ok(())
+}
+
+fn a_load_says_what_it_took_while_it_was_measured() -> Result<(), Skip> {
+    let cpu = cpu();
+    for (units, length) in [(1, Some(400)), (4, Some(400)), (4, None)] {
+        let mut load = Load::start(units, &[cpu]).unwrap();
+        // All of it runs twice as long as is measured.
+        load.measure(Nanos::from_millis(300), length.map(Nanos::from_millis));
+        thread::sleep(Duration::from_millis(700));
+        if length.is_none() {
+            load.measured();
+        }
+        thread::sleep(Duration::from_millis(500));
+        let taken = load.stop().unwrap();
+        let (cpu, elapsed) = (taken.cpu.get() as f64, taken.elapsed.get() as f64);
+        println!("{units} units took {:.1} % of their CPU in {}", cpu / elapsed * 100.0, taken.elapsed);
+        // Each edge may be late, on a CPU that is loaded; neither is the load's own.
+        assert!((250e6..900e6).contains(&elapsed), "{taken:?}");
+        // Clocks lag by a tick each.
+        assert!(cpu > 0.02 * elapsed && cpu <= elapsed + 20e6, "{taken:?}");
+    }
     Ok(())
 }
 

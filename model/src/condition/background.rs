@@ -90,7 +90,9 @@ pub enum BackgroundReply {
     Traffic(TrafficTotals),
 }
 
-/// Usage of a host load from its beginning to its end.
+/// Usage of a host load between the edges of the measured window, within some
+/// milliseconds; where those could not be seen, from its beginning to its end. Records of
+/// older versions hold the latter.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadUsage {
     /// CPU time of all units, the kernel's work for them included.
