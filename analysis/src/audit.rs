@@ -1,7 +1,9 @@
 //! The tool watches itself: what makes one trial doubtful.
 
+use linksim::limit;
 use model::condition::{Conditions, Placement};
 use model::end::{EndReport, OptionValue, SocketOption};
+use model::plan::LinkKind;
 use model::socket_option::OptionName;
 use model::trial::Measured;
 use model::{Cell, Nanos, Protocol, Role, Test, TrialRecord, Warning};
@@ -49,8 +51,8 @@ const LEAST_MESSAGES: u64 = 100;
 /// link that was not made) is not among them.
 ///
 /// `loop_overhead_ns` is the cost of the tool's own loop around each call, as
-/// measured on the host before the run.
-pub fn warnings(record: &TrialRecord, loop_overhead_ns: f64) -> Vec<Warning> {
+/// measured on the host before the run; `link` is the plan's.
+pub fn warnings(record: &TrialRecord, loop_overhead_ns: f64, link: &LinkKind) -> Vec<Warning> {
     let Some(measured) = record.measured() else { return Vec::new() };
     let (cell, mut found) = (record.cell_as_run(), Vec::new());
     found.extend(unaccounted(measured, cell));
@@ -70,6 +72,7 @@ pub fn warnings(record: &TrialRecord, loop_overhead_ns: f64) -> Vec<Warning> {
         found.extend(calls_failed(end));
     }
     found.extend(impossible(measured));
+    found.extend(beyond_the_link(measured, cell, cell.conditions.link.as_ref().unwrap_or(link)));
     let messages = measured.receiver.counts.messages;
     found.extend((messages < LEAST_MESSAGES).then_some(Warning::FewMessages { messages }));
     found
@@ -123,6 +126,31 @@ fn impossible(measured: &Measured) -> Vec<Warning> {
             let cpus = if end.cpu.is_some() && threads <= 1.0 { 1.0 } else { all.max(1.0) };
             within(format!("the CPU time of the load at the {}", end.role), load.cpu, load.elapsed.get() as f64 * cpus);
         }
+    }
+    found
+}
+
+/// More on the wire than it carries, by the time that it would take, and more received
+/// than was sent. Only on isolated hosts: elsewhere somebody may send a datagram twice.
+fn beyond_the_link(measured: &Measured, cell: &Cell, link: &LinkKind) -> Vec<Warning> {
+    let mut found = Vec::new();
+    let mut within = |figure: &str, share: Option<f64>, lasted: Nanos| {
+        let slack = ROUNDING.get() as f64 / (lasted.get() as f64).max(1.0);
+        let share = share.filter(|share| *share > 1.0 + MOST_BEYOND + slack);
+        found.extend(share.map(|share| Warning::Impossible { figure: figure.to_owned(), share }));
+    };
+    let window = measured.receiver.window.length();
+    let goodput = measured.receiver.counts.bytes as f64 / window.as_secs_f64();
+    within("the goodput on the link", limit::of_trial(link, measured, cell).map(|most| goodput / most), window);
+    let pairs = measured.conditions.as_deref().map_or(&[][..], |taken| &taken.pairs);
+    let shortest = pairs.iter().map(|pair| pair.elapsed).min().unwrap_or_default();
+    within("the wire time of other pairs", limit::used_by_pairs(link, pairs), shortest);
+    let (sent, received) = (measured.sender.total.sent, measured.receiver.total.received);
+    if measured.isolated && cell.protocol() == Protocol::Udp && !cell.bidirectional && received > sent {
+        found.push(Warning::Impossible {
+            figure: "what the receiver took of the datagrams that were sent".to_owned(),
+            share: received as f64 / sent.max(1) as f64,
+        });
     }
     found
 }
@@ -188,11 +216,17 @@ fn shares_its_cpu(role: Role, cell: &Cell) -> bool {
     *load.of(role) > 0 || *placement == Placement::SameCore
 }
 
-/// A message at hand is no delay: more than one a flow has to be missing.
-fn behind(end: &EndReport) -> Option<Warning> {
+/// Messages that an end was behind its schedule at the end of its window, with their
+/// share; `None` where it kept to it. A message at hand is no delay: more than one a flow
+/// has to be missing.
+pub(crate) fn behind_by(end: &EndReport) -> Option<(u64, f64)> {
     let messages = end.schedule.as_ref()?.behind;
     let share = behind_share(end)?;
-    (share > MOST_BEHIND && messages as f64 > ends::threads(end)).then_some(Warning::BehindSchedule { role: end.role, messages, share })
+    (share > MOST_BEHIND && messages as f64 > ends::threads(end)).then_some((messages, share))
+}
+
+fn behind(end: &EndReport) -> Option<Warning> {
+    behind_by(end).map(|(messages, share)| Warning::BehindSchedule { role: end.role, messages, share })
 }
 
 /// Each call went through the loop once, so the loop's share of the measured
@@ -238,6 +272,7 @@ mod tests {
     use crate::testing::{measured, record};
     use model::condition::{Conditions, LoadUsage, ObservedConditions, Placement, TrafficTotals};
     use model::end::{OptionValue, SocketOption, Window};
+    use model::plan::LinkKind;
     use model::trial::{ClockOffset, Measured};
     use model::{Bytes, Nanos, Role, Test, Warning};
 
@@ -245,7 +280,7 @@ mod tests {
     fn doubts(test: Test, change: impl Fn(&mut Measured)) -> Vec<Warning> {
         let mut trial = measured(test, 1024);
         change(&mut trial);
-        warnings(&record(test, 1024, 0, trial), 1.0)
+        warnings(&record(test, 1024, 0, trial), 1.0, &LinkKind::Veth)
     }
 
     #[test]
@@ -322,6 +357,38 @@ mod tests {
     }
 
     #[test]
+    fn more_than_a_link_carries_is_a_fault_of_the_count() {
+        let wire = |link: &str, change: &dyn Fn(&mut Measured)| {
+            let mut trial = measured(Test::UdpStream, 1024);
+            change(&mut trial);
+            let found = warnings(&record(Test::UdpStream, 1024, 0, trial), 1.0, &link.parse().unwrap());
+            let of = |warning| if let Warning::Impossible { figure, share } = warning { Some((figure, share)) } else { None };
+            found.into_iter().filter_map(of).collect::<Vec<_>>()
+        };
+        // 50,000 of 1,024 B in 150 ms are 2.7 Gbit/s, with headers and gaps 2.9.
+        assert_eq!(wire("ethernet 3G", &|_| ()), []);
+        let beyond = wire("ethernet 1G", &|_| ());
+        assert!(matches!(&beyond[..], [(figure, share)] if figure.contains("goodput") && (2.5..3.1).contains(share)), "{beyond:?}");
+        let received = wire("ethernet 3G", &|trial| trial.receiver.total.received += 500);
+        assert!(matches!(&received[..], [(figure, share)] if figure.contains("receiver took") && *share == 1.01), "{received:?}");
+        // Between machines a network may deliver twice.
+        assert_eq!(wire("veth", &|trial| (trial.isolated, trial.receiver.total.received) = (false, 50_500)), []);
+        let pair = |frames: u64| {
+            move |trial: &mut Measured| {
+                let elapsed = Nanos::from_millis(1_000);
+                let pair =
+                    TrafficTotals { elapsed, frames: [frames, 0], frame_bytes: [1_514 * frames, 0], bytes: Bytes::new(1_448 * frames) };
+                trial.conditions = Some(Box::new(ObservedConditions { pairs: vec![pair; 2], ..ObservedConditions::default() }));
+            }
+        };
+        // Two pairs of 121,000 full frames a second are 3 Gbit/s with preambles and gaps.
+        assert_eq!(wire("shared-wire 3G", &pair(121_000)), []);
+        let crowded = wire("shared-wire 3G", &pair(160_000));
+        assert!(matches!(&crowded[..], [(figure, share)] if figure.contains("other pairs") && (1.25..1.4).contains(share)), "{crowded:?}");
+        assert_eq!(wire("switch", &pair(160_000)), [], "it has no rate");
+    }
+
+    #[test]
     fn what_was_asked_for_is_no_disturbance() {
         let under = |conditions: Conditions| {
             let mut trial = measured(Test::TcpStream, 1024);
@@ -330,7 +397,7 @@ mod tests {
             trial.receiver.cpu = trial.sender.cpu;
             let mut record = record(Test::TcpStream, 1024, 0, trial);
             record.cell.conditions = conditions;
-            warnings(&record, 1.0)
+            warnings(&record, 1.0, &LinkKind::Veth)
         };
         let roles = |found: &[Warning]| {
             let waited = |warning: &Warning| if let Warning::Contended { role, .. } = warning { Some(*role) } else { None };

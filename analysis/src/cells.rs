@@ -69,7 +69,8 @@ impl CellResult {
     pub(crate) fn from_trials(trials: &CellTrials, claim: Claim, seed: u64) -> Self {
         let estimate = |metric: &Metric| -> Option<(Metric, Estimate)> {
             let values: Vec<f64> = trials.figures.iter().filter_map(|trial| trial.get(*metric)).collect();
-            let mut estimate = claim.estimate(&values)?;
+            // Without the trials that lost or left the most, the rest would look too good.
+            let mut estimate = claim.estimate(&values).filter(|_| values.iter().all(|value| value.is_finite()))?;
             if let Some(error) = Figures::tick_error(*metric, &trials.irq) {
                 estimate.interval = estimate.interval.map(|interval| {
                     let wide = interval.widened(estimate.value, error);

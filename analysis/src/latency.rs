@@ -1,4 +1,5 @@
-//! Round-trip times: stored histograms merged, never averaged.
+//! Round-trip times: stored histograms merged, never averaged. Times that are
+//! missing count as longer than all that their trial saw.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,9 +7,11 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
-
+use model::Test;
+use model::trial::Measured;
 use serde::Serialize;
 
+use crate::audit;
 use crate::claim::Claim;
 use stats::bootstrap::{self, LEAST_BLOCKS, MOST_BATCHES};
 use stats::estimate::Estimate;
@@ -43,7 +46,7 @@ fn announces_what_it_holds(bytes: &[u8]) -> Result<(), LatencyError> {
     if u64::from(announced) > held { Err(LatencyError::Short(announced)) } else { Ok(()) }
 }
 
-/// Times of one kind.
+/// Times of one kind in one trial.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Spread {
     /// Their number.
@@ -52,15 +55,26 @@ pub struct Spread {
     pub min_ns: u64,
     /// Longest, in ns.
     pub max_ns: u64,
-    /// Percents (50, 90, 99, 99.9) with the time in ns that so many do not exceed.
-    pub percentiles: Vec<(f64, f64)>,
+    /// Number of those that did not end, such as requests without an answer: they
+    /// count as longer than `max_ns`.
+    #[serde(skip_serializing_if = "is_none_missing")]
+    pub missing: u64,
+    /// Percents (50, 90, 99, 99.9) with the time in ns that so many do not exceed;
+    /// `None`: it is one of the missing, and at least `max_ns`.
+    pub percentiles: Vec<(f64, Option<f64>)>,
 }
 
 impl Spread {
-    /// The time that `percent` of all do not exceed; `None` of a percent that is not kept.
+    /// The time that `percent` of all do not exceed; `None` of a percent that is not
+    /// kept or not known.
     pub fn percentile(&self, percent: f64) -> Option<f64> {
-        self.percentiles.iter().find(|(known, _)| (known - percent).abs() < 1e-6).map(|(_, time)| *time)
+        self.percentiles.iter().find(|(known, _)| (known - percent).abs() < 1e-6).and_then(|(_, time)| *time)
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+const fn is_none_missing(missing: &u64) -> bool {
+    *missing == 0
 }
 
 /// Times of one kind, such as round trips, all trials of a cell merged.
@@ -72,6 +86,11 @@ pub struct Latency {
     pub min_ns: u64,
     /// Largest, in ns.
     pub max_ns: u64,
+    /// Number of those that did not end: requests never sent or never answered. They
+    /// are not among `transactions`, but percentiles count them as longer than
+    /// anything that their trial saw.
+    #[serde(skip_serializing_if = "is_none_missing")]
+    pub missing: u64,
     /// Percentiles in ns, each with an interval over blocks.
     pub percentiles: Vec<Percentile>,
 }
@@ -83,6 +102,9 @@ pub struct Percentile {
     pub percent: f64,
     /// In ns.
     pub estimate: Estimate,
+    /// The estimate is a lower bound: times that are missing decide the true one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub at_least: bool,
 }
 
 /// Round-trip times in ns with their counts. Only values that occurred are
@@ -90,6 +112,72 @@ pub struct Percentile {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RoundTrips {
     counts: BTreeMap<u64, u64>,
+    /// Numbers of those that did not end, by the longest time of their trial.
+    missing: BTreeMap<u64, u64>,
+}
+
+/// The times of one trial.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Times {
+    /// Round trips, where a rate is offered from the intended time of each request.
+    pub round_trips: Option<RoundTrips>,
+    /// Round trips from the actual time of each request, where a rate is offered.
+    pub uncorrected: Option<RoundTrips>,
+    /// Time from the intended to the actual begin of each send.
+    pub lateness: Option<RoundTrips>,
+    /// Time that each stamped datagram took beyond the shortest.
+    pub beyond_least: Option<RoundTrips>,
+}
+
+impl Times {
+    /// The times of a trial of `test`, and the last histogram that cannot be read.
+    ///
+    /// Missing are, where a rate is offered, the requests of the window's schedule
+    /// without an answer, sent or not; of a closed loop those that it gave up. Of
+    /// sends those that were due and had not begun by the window's end, where the sender
+    /// did not keep to its schedule.
+    pub fn of_trial(measured: &Measured, test: Test) -> (Self, Option<LatencyError>) {
+        let mut unreadable = None;
+        let mut read = |text: Option<&String>| RoundTrips::decode(text?).map_err(|error| unreadable = Some(error)).ok();
+        let (sender, schedule) = (&measured.sender, measured.sender.schedule.as_ref());
+        let mut times = Self {
+            round_trips: read(sender.latency.as_ref()),
+            uncorrected: read(schedule.and_then(|schedule| schedule.uncorrected.as_ref())),
+            lateness: read(schedule.and_then(|schedule| schedule.lateness.as_ref())),
+            beyond_least: read(measured.receiver.one_way.as_ref().and_then(|way| way.beyond_base.as_ref())),
+        };
+        if unreadable.is_some() {
+            // What was read cannot be told from what was not.
+            return (times, unreadable);
+        }
+        add_missing(&mut times.lateness, audit::behind_by(sender).map_or(0, |(messages, _)| messages));
+        if !test.is_stream() {
+            let answered = times.round_trips.as_ref().map_or(0, RoundTrips::transactions);
+            let (missing, unsent) =
+                schedule.map_or((sender.counts.lost, None), |schedule| (schedule.intended.saturating_sub(answered), schedule.unsent));
+            add_missing(&mut times.round_trips, missing);
+            add_missing(&mut times.uncorrected, unsent.map_or(0, |unsent| missing.saturating_sub(unsent)));
+        }
+        (times, None)
+    }
+}
+
+/// Counts `missing` as longer than all other times of the trial.
+fn add_missing(times: &mut Option<RoundTrips>, missing: u64) {
+    if missing > 0 {
+        let times = times.get_or_insert_default();
+        let longest = times.counts.keys().next_back().copied().unwrap_or_default();
+        *times.missing.entry(longest).or_default() += missing;
+    }
+}
+
+/// The time that a share of all do not exceed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reached {
+    /// In ns.
+    pub ns: f64,
+    /// It is a lower bound: the true one is missing.
+    pub at_least: bool,
 }
 
 impl RoundTrips {
@@ -102,37 +190,72 @@ impl RoundTrips {
         announces_what_it_holds(&bytes)?;
         let histogram: Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(LatencyError::Histogram)?;
         let recorded = histogram.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value()));
-        Ok(Self { counts: recorded.collect() })
+        Ok(Self { counts: recorded.collect(), missing: BTreeMap::new() })
     }
 
     /// Adds the times of another.
     pub fn merge(&mut self, other: &Self) {
-        for (time, count) in &other.counts {
-            let sum = self.counts.entry(*time).or_default();
-            *sum = sum.saturating_add(*count);
-        }
+        add_counts(&mut self.counts, &other.counts);
+        add_counts(&mut self.missing, &other.missing);
     }
 
-    /// Their number.
+    /// Number of those that ended.
     pub fn transactions(&self) -> u64 {
-        self.counts.values().fold(0, |sum, count| sum.saturating_add(*count))
+        sum(&self.counts)
     }
 
-    /// The smallest time that at least `percent` of all do not exceed; `None`
-    /// of none.
+    /// Number of those that did not.
+    pub fn missing(&self) -> u64 {
+        sum(&self.missing)
+    }
+
+    /// Number of both.
+    fn total(&self) -> u64 {
+        self.transactions().saturating_add(self.missing())
+    }
+
+    /// The smallest times that at least so many percent of all, in rising order, do
+    /// not exceed; nothing of none.
+    ///
+    /// What is missing took longer than the longest of its trial, and perhaps for
+    /// ever: a time is known where both extremes agree, and at least the smaller where
+    /// they do not.
+    pub fn percentiles(&self, percents: &[f64]) -> Vec<Reached> {
+        let mut soonest = self.counts.clone();
+        add_counts(&mut soonest, &self.missing);
+        let reached = |counts: &BTreeMap<u64, u64>| {
+            let steps = counts.iter().map(|(time, count)| (*time, *count));
+            percentiles(steps, self.total(), &mut percents.iter().copied())
+        };
+        let latest = reached(&self.counts);
+        let all = reached(&soonest).into_iter().enumerate();
+        all.map(|(place, ns)| Reached { ns, at_least: latest.get(place) != Some(&ns) }).collect()
+    }
+
+    /// The smallest time that at least `percent` of all do not exceed: infinite where
+    /// that is one of the missing; `None` of none.
     pub fn percentile(&self, percent: f64) -> Option<f64> {
-        let total = self.transactions();
-        let mut wanted = [percent].into_iter();
-        let steps = self.counts.iter().map(|(time, count)| (*time, *count));
-        percentiles(steps, total, &mut wanted).first().copied()
+        self.percentiles(&[percent]).first().map(|reached| if reached.at_least { f64::INFINITY } else { reached.ns })
     }
 
     /// Number, ends and percentiles; `None` of none.
     pub fn spread(&self) -> Option<Spread> {
         let (min_ns, max_ns) = (*self.counts.keys().next()?, *self.counts.keys().next_back()?);
-        let percentiles = PERCENTS.iter().filter_map(|percent| Some((*percent, self.percentile(*percent)?))).collect();
-        Some(Spread { count: self.transactions(), min_ns, max_ns, percentiles })
+        let percentiles = PERCENTS.into_iter().zip(self.percentiles(&PERCENTS));
+        let percentiles = percentiles.map(|(percent, reached)| (percent, Some(reached.ns).filter(|_| !reached.at_least))).collect();
+        Some(Spread { count: self.transactions(), min_ns, max_ns, missing: self.missing(), percentiles })
     }
+}
+
+fn add_counts(ours: &mut BTreeMap<u64, u64>, theirs: &BTreeMap<u64, u64>) {
+    for (time, count) in theirs {
+        let sum = ours.entry(*time).or_default();
+        *sum = sum.saturating_add(*count);
+    }
+}
+
+fn sum(counts: &BTreeMap<u64, u64>) -> u64 {
+    counts.values().fold(0, |sum, count| sum.saturating_add(*count))
 }
 
 /// The times at which the wanted percents, in rising order, are reached.
@@ -195,25 +318,25 @@ impl HistogramSet {
     /// The percentiles of all times together, each with its bootstrap interval
     /// over batches; `None` without any times.
     pub fn finish(&self, claim: Claim, seed: u64) -> Option<Latency> {
-        let Spread { count, min_ns, max_ns, percentiles } = self.all().spread()?;
+        let all = self.all();
+        let Spread { count, min_ns, max_ns, missing, .. } = all.spread()?;
         let drawn = self.resample(seed);
-        let percentiles = percentiles.into_iter().enumerate().map(|(place, (percent, value))| {
+        let percentiles = PERCENTS.into_iter().zip(all.percentiles(&PERCENTS)).enumerate().map(|(place, (percent, reached))| {
             let beyond = count as f64 * (1.0 - percent / 100.0);
             let values: Vec<f64> = drawn.iter().filter_map(|percentiles| percentiles.get(place).copied()).collect();
-            let interval = claim.bootstrapped(value, &values, self.batches.len()).filter(|_| beyond >= LEAST_BEYOND);
-            Percentile { percent, estimate: Estimate { value, interval, n: self.blocks.len() } }
+            let interval = claim.bootstrapped(reached.ns, &values, self.batches.len());
+            // A draw without a value has one of the missing there: no end is known.
+            let interval = interval.filter(|_| beyond >= LEAST_BEYOND && !reached.at_least && values.len() == drawn.len());
+            Percentile { percent, estimate: Estimate { value: reached.ns, interval, n: self.blocks.len() }, at_least: reached.at_least }
         });
-        Some(Latency { transactions: count, min_ns, max_ns, percentiles: percentiles.collect() })
+        Some(Latency { transactions: count, min_ns, max_ns, missing, percentiles: percentiles.collect() })
     }
 
-    /// All times together as a curve: each percent, rising, with its time in ns.
-    /// Empty without any times.
+    /// All times together as a curve: each percent, rising, with its time in ns, up to
+    /// the first that is not known. Empty without any times.
     pub fn curve(&self, percents: &[f64]) -> Vec<[f64; 2]> {
-        let all = self.all();
-        let total = all.transactions();
-        let steps = all.counts.iter().map(|(time, count)| (*time, *count));
-        let times = percentiles(steps, total, &mut percents.iter().copied());
-        percents.iter().zip(times).map(|(percent, time)| [*percent, time]).collect()
+        let times = self.all().percentiles(percents).into_iter().take_while(|reached| !reached.at_least);
+        percents.iter().zip(times).map(|(percent, reached)| [*percent, reached.ns]).collect()
     }
 
     /// The percentiles of each draw of batches.
@@ -226,7 +349,7 @@ impl HistogramSet {
             steps.extend(times.counts.iter().map(|(time, count)| (*time, batch, *count)));
         }
         steps.sort_unstable();
-        let sizes: Vec<u64> = self.batches.values().map(RoundTrips::transactions).collect();
+        let sizes: Vec<u64> = self.batches.values().map(RoundTrips::total).collect();
         let one = |times: Vec<u32>| {
             let total =
                 sizes.iter().zip(&times).fold(0, |sum: u64, (size, times)| sum.saturating_add(size.saturating_mul((*times).into())));

@@ -216,7 +216,7 @@ metrics! {
     /// transactions or more.
     RoundTripP99Ns { name: "round_trip_p99_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter),
         title: "99th percentile of the round trips of a trial", head: "99 % round trip", column: ["round trip", "99 %"],
-        value: |trial| trial.round_trips.filter(|trips| trips.transactions() >= LEAST_TRANSACTIONS)?.percentile(99.0) }
+        value: |trial| trial.round_trips.filter(|trips| trips.transactions() + trips.missing() >= LEAST_TRANSACTIONS)?.percentile(99.0) }
     /// Payload bits per second that came back to the sender, where both ends send.
     BackGoodputBitPerS { name: "back_goodput_bit_per_s", unit: Unit::BitsPerSecond, better: Some(HigherIsBetter),
         title: "Goodput back", head: "Goodput back", column: ["", "back bit/s"],
@@ -299,13 +299,15 @@ impl Metric {
     }
 
     /// The figure of a trial, without its interrupt time; `None` when the trial
-    /// does not give it.
+    /// does not give it. Infinite is a percentile of round trips that is one of the
+    /// missing, and nothing else.
     pub(crate) fn value(self, trial: &Source) -> Option<f64> {
         let row = self.row();
         if row.absent.of_cell(trial.cell) {
             return None;
         }
-        (row.value)(trial).filter(|value| value.is_finite())
+        let may_be_missing = matches!(self, Self::RoundTripP50Ns | Self::RoundTripP99Ns);
+        (row.value)(trial).filter(|value| value.is_finite() || (may_be_missing && *value == f64::INFINITY))
     }
 }
 

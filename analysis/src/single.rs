@@ -7,8 +7,8 @@ use model::TrialRecord;
 use serde::Serialize;
 
 use crate::figures::Figures;
-use crate::latency::RoundTrips;
 pub use crate::latency::Spread;
+use crate::latency::{RoundTrips, Times};
 use crate::metric::{Metric, Source};
 
 /// The figures of one trial.
@@ -30,20 +30,19 @@ pub struct Single {
 /// be read gives no times.
 pub fn single(record: &TrialRecord) -> Option<Single> {
     let measured = record.measured()?;
-    let read = |text: Option<&String>| RoundTrips::decode(text?).ok();
-    let schedule = measured.sender.schedule.as_ref();
-    let one_way = measured.receiver.one_way.as_ref();
-    let trips = read(measured.sender.latency.as_ref());
+    let cell = record.cell_as_run();
+    let (times, _) = Times::of_trial(measured, cell.test);
     // What the link allows is told of many trials alone.
-    let source = Source { measured, cell: record.cell_as_run(), link: None, round_trips: trips.as_ref() };
+    let source = Source { measured, cell, link: None, round_trips: times.round_trips.as_ref() };
     let figures = Figures::new(record, &source);
+    let finite = |metric: &Metric| figures.own(*metric).filter(|value| value.is_finite());
     let spread = |times: Option<RoundTrips>| times.and_then(|times| times.spread());
     Some(Single {
-        metrics: Metric::ALL.iter().filter_map(|metric| Some((*metric, figures.own(*metric)?))).collect(),
-        latency: spread(trips),
-        uncorrected: spread(read(schedule.and_then(|schedule| schedule.uncorrected.as_ref()))),
-        lateness: spread(read(schedule.and_then(|schedule| schedule.lateness.as_ref()))),
-        beyond_least: spread(read(one_way.and_then(|way| way.beyond_base.as_ref()))),
+        metrics: Metric::ALL.iter().filter_map(|metric| Some((*metric, finite(metric)?))).collect(),
+        latency: spread(times.round_trips),
+        uncorrected: spread(times.uncorrected),
+        lateness: spread(times.lateness),
+        beyond_least: spread(times.beyond_least),
     })
 }
 
@@ -53,6 +52,7 @@ mod tests {
     use crate::metric::Metric;
     use crate::testing::{measured, record};
     use model::end::{Back, Counts, CpuTime, FlowReport, Schedule, Switches};
+    use model::plan::LinkKind;
     use model::trial::Measured;
     use model::{Nanos, OfferedRate, Pacing, Test, TrialRecord, Warning};
 
@@ -111,7 +111,7 @@ mod tests {
             trial.sender.cpu_time.process = Nanos::from_millis(150);
         });
         assert_eq!(found.metrics[&Metric::SenderBusyShare], 0.5);
-        assert_eq!(crate::audit::warnings(&record, 1.0), []);
+        assert_eq!(crate::audit::warnings(&record, 1.0, &LinkKind::Veth), []);
     }
 
     #[test]
@@ -123,9 +123,9 @@ mod tests {
             })
         };
         // A loop of 1 µs would be a third of the time of each message.
-        assert_eq!(crate::audit::warnings(&paced(0).0, 1_000.0), []);
+        assert_eq!(crate::audit::warnings(&paced(0).0, 1_000.0, &LinkKind::Veth), []);
         let (record, found) = paced(10_000);
-        let doubts = crate::audit::warnings(&record, 1_000.0);
+        let doubts = crate::audit::warnings(&record, 1_000.0, &LinkKind::Veth);
         assert!(matches!(&doubts[..], [_, Warning::BehindSchedule { messages: 10_000, .. }, _]), "{doubts:?}");
         assert!((found.metrics[&Metric::BehindShare] - 1.0 / 6.0).abs() < 1e-12);
     }

@@ -9,7 +9,7 @@ use model::{Bytes, Cell, Plan, TrialRecord};
 
 use crate::ends::{self, IrqPool};
 use crate::figures::Figures;
-use crate::latency::{HistogramSet, LatencyError, RoundTrips};
+use crate::latency::{HistogramSet, LatencyError, RoundTrips, Times};
 use crate::metric::Source;
 
 /// The trials of each cell in each arm.
@@ -203,22 +203,12 @@ impl CellTrials {
     /// Keeps the times of a trial: its round trips, and the last histogram that
     /// cannot be read.
     fn add_times(&mut self, block: u32, measured: &Measured) -> (Option<RoundTrips>, Option<LatencyError>) {
-        let mut unreadable = None;
-        let mut add = |text: Option<&String>, into: &mut HistogramSet| match RoundTrips::decode(text?) {
-            Ok(times) => {
-                into.push(block, &times);
-                Some(times)
-            }
-            Err(error) => {
-                unreadable = Some(error);
-                None
-            }
-        };
-        let (schedule, one_way) = (measured.sender.schedule.as_ref(), measured.receiver.one_way.as_ref());
-        let round_trips = add(measured.sender.latency.as_ref(), &mut self.round_trips);
-        add(schedule.and_then(|schedule| schedule.uncorrected.as_ref()), &mut self.uncorrected);
-        add(schedule.and_then(|schedule| schedule.lateness.as_ref()), &mut self.lateness);
-        add(one_way.and_then(|way| way.beyond_base.as_ref()), &mut self.beyond_least);
-        (round_trips, unreadable)
+        let (times, unreadable) = Times::of_trial(measured, self.cell.test);
+        let sets = [&mut self.round_trips, &mut self.uncorrected, &mut self.lateness, &mut self.beyond_least];
+        let all = [&times.round_trips, &times.uncorrected, &times.lateness, &times.beyond_least];
+        for (set, times) in sets.into_iter().zip(all) {
+            times.iter().for_each(|times| set.push(block, times));
+        }
+        (times.round_trips, unreadable)
     }
 }

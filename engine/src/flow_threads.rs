@@ -60,7 +60,8 @@ struct FlowThread {
 fn task_of(task: &Task, number: usize) -> Task {
     let role = if number < task.cell.flows as usize { task.role } else { task.role.other() };
     let cpu = task.cpus.get(number % task.cpus.len().max(1)).copied();
-    Task { role, cpus: cpu.into_iter().collect(), ..task.clone() }
+    // Each flow has a seed of its own, and none of one role those of the other.
+    Task { role, cpus: cpu.into_iter().collect(), seed: task.seed ^ number as u64, ..task.clone() }
 }
 
 impl FlowThreads {

@@ -69,12 +69,14 @@ pub struct TrialSpec<'a> {
     pub end: TrialEnd,
     /// Settings of its arm besides the cell.
     pub arm: Option<&'a HostSettings>,
+    /// Seed of what it leaves to chance.
+    pub seed: u64,
 }
 
 impl<'a> TrialSpec<'a> {
     /// A trial next to which nothing is switched on, as long as the plan says.
     pub fn clean(plan: &'a Plan, cell: &'a Cell, swapped: bool) -> Self {
-        Self { plan, cell, swapped, pass: Pass::Clean, end: plan.end.of(cell), arm: None }
+        Self { plan, cell, swapped, pass: Pass::Clean, end: plan.end.of(cell), arm: None, seed: plan.seed }
     }
 }
 
@@ -263,6 +265,7 @@ impl Trial<'_> {
             silence: control.map_or(SILENCE, |path| path.silence) + wait,
             answer_limit: control.map_or(ANSWER_LIMIT, |path| path.silence) + wait,
             irq_time_subtracted: place.irq_time_subtracted,
+            seed: self.spec.seed,
         })
     }
 

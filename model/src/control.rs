@@ -71,6 +71,10 @@ pub struct Task {
     /// Limits that the host sets.
     #[serde(default)]
     pub limits: Limits,
+    /// Seed of what the trial leaves to chance: the times of Poisson arrivals. The same
+    /// for both ends.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub seed: u64,
 }
 
 /// Sixteen random bytes, in hexadecimal digits on the way.

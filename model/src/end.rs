@@ -123,6 +123,11 @@ pub struct Schedule {
     /// Messages that had not been sent by the end of the window though their
     /// time had come.
     pub behind: u64,
+    /// In a request/response test, requests of the window that were not sent later
+    /// either. Those of `intended` that are neither here nor among the round trips
+    /// had no answer. `None` in other tests and in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsent: Option<u64>,
     /// Time from the intended to the real begin of each send, in ns: an
     /// HdrHistogram V2 in base64.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -60,7 +60,7 @@ pub use plan::Plan;
 pub use quantity::{BitRate, Bytes, Nanos};
 pub use rate::OfferedRate;
 pub use run::Run;
-pub use traffic::{Family, Pacing, Protocol, Role, Test, Waiting};
+pub use traffic::{Arrivals, Family, Pacing, Protocol, Role, Test, Waiting};
 pub use trial::TrialRecord;
 pub use unavailable::Unavailable;
 pub use warning::Warning;

@@ -112,6 +112,17 @@ pub fn block(seed: u64, index: u32, shape: Shape) -> Block {
     Block { index, swapped, order }
 }
 
+/// The seed of what a trial leaves to chance: of one cell in one block.
+///
+/// The trials of all arms and passes share it, so that what differs between them is not
+/// the luck of their arrivals (common random numbers: Law and Kelton).
+pub fn trial_seed(seed: u64, index: u32, cell: usize) -> u64 {
+    // The streams of blocks and swaps are below 2^33.
+    let mut generator = generator(seed, 1 << 62 | u64::from(index), 0);
+    generator.set_word_pos(2 * cell as u128);
+    generator.random()
+}
+
 /// The group, counted from 0, within which it was drawn whether the `index`-th
 /// block is swapped.
 pub fn group(index: u32) -> u32 {

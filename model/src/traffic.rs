@@ -64,6 +64,19 @@ choice! {
 }
 
 choice! {
+    /// Times at which the messages of an offered rate are due.
+    #[derive(Default)]
+    Arrivals, "a kind of arrivals" {
+        /// One after the other at the same distance.
+        #[default]
+        Periodic = "periodic",
+        /// At exponential distances of the same mean, each flow's independent of all
+        /// others': a Poisson process, as of many users who know nothing of each other.
+        Poisson = "poisson",
+    }
+}
+
+choice! {
     /// Way in which an end waits for what is to come.
     #[derive(Default)]
     Waiting, "a way of waiting" {

@@ -284,10 +284,17 @@ fn latency(name: &str, latency: &Latency) -> Vec<(String, Figures)> {
     let mut rows: Vec<_> = latency
         .percentiles
         .iter()
-        .map(|entry| (format!("merged_{name}_p{}_ns", entry.percent.to_string().replace('.', "_")), Figures::from(entry.estimate)))
+        .map(|entry| {
+            let figures = Figures::from(entry.estimate);
+            let figures = if entry.at_least { Figures { lower_bound: true, ..figures } } else { figures };
+            (format!("merged_{name}_p{}_ns", entry.percent.to_string().replace('.', "_")), figures)
+        })
         .collect();
     let counted = if matches!(name, "round_trip" | "uncorrected") { "transactions" } else { "messages" };
-    for (what, value) in [("min_ns", latency.min_ns), ("max_ns", latency.max_ns), (counted, latency.transactions)] {
+    let missing = (latency.missing > 0).then_some(("missing", latency.missing));
+    for (what, value) in
+        [("min_ns", latency.min_ns), ("max_ns", latency.max_ns), (counted, latency.transactions)].into_iter().chain(missing)
+    {
         let n = usize::try_from(latency.transactions).unwrap_or(usize::MAX);
         rows.push((format!("merged_{name}_{what}"), Figures::from(Estimate { value: value as f64, interval: None, n })));
     }
@@ -299,28 +306,30 @@ struct Figures {
     value: f64,
     /// Low and high end, confidence and method.
     interval: Option<([f64; 2], f64, &'static str)>,
+    /// The value is a lower bound.
+    lower_bound: bool,
     n: usize,
 }
 
 impl From<Estimate> for Figures {
     fn from(estimate: Estimate) -> Self {
         let interval = estimate.interval.map(|ends| ([ends.low, ends.high], ends.confidence, interval::method_name(ends.method)));
-        Self { value: estimate.value, interval, n: estimate.n }
+        Self { value: estimate.value, interval, lower_bound: false, n: estimate.n }
     }
 }
 
 impl Figures {
     /// Returns the fields from the metric on.
     fn fields(&self, metric: &str) -> [Field; 8] {
-        let end = |place: usize| Field::from(self.interval.map(|(ends, ..)| ends[place]));
+        let bound = self.lower_bound.then_some(self.value);
         [
             metric.into(),
             unit(metric).into(),
             self.value.into(),
-            end(0),
-            end(1),
+            self.interval.map(|(ends, ..)| ends[0]).or(bound).into(),
+            self.interval.map(|(ends, ..)| ends[1]).into(),
             self.interval.map(|(_, confidence, _)| confidence).into(),
-            self.interval.map(|(.., method)| method).into(),
+            self.interval.map(|(.., method)| method).or(bound.map(|_| "lower_bound")).into(),
             (self.n as u64).into(),
         ]
     }
@@ -358,7 +367,7 @@ fn of_receipts(analysis: &Analysis) -> Vec<Rows<'_>> {
 fn of_receipt(receipt: &Receipt) -> Vec<(String, Figures)> {
     let figure = |what: &str, figure: &Figure| {
         let interval = figure.interval.map(|ends| (ends, CONFIDENCE, "student"));
-        (format!("{}_{what}_ns", receipt.role), Figures { value: figure.value, interval, n: receipt.sampling.passes })
+        (format!("{}_{what}_ns", receipt.role), Figures { value: figure.value, interval, lower_bound: false, n: receipt.sampling.passes })
     };
     let mut rows: Vec<(String, Figures)> = Vec::new();
     rows.extend(kind("category", &receipt.rows.categories).map(|(key, ns)| figure(&key, &ns)));

@@ -1,6 +1,6 @@
 //! Intervals in few letters or in words.
 
-use analysis::result::{Estimate, Method};
+use analysis::result::{Estimate, Method, Percentile};
 
 use crate::number;
 
@@ -44,6 +44,19 @@ pub fn range(estimate: &Estimate, write: fn(f64) -> String) -> String {
 pub fn narrow(estimate: Option<&Estimate>, write: fn(f64) -> String) -> String {
     let text = |estimate: &Estimate| format!("{} {}", number::tight(&write(estimate.value)), number::tight(&plus_minus(estimate)));
     estimate.map_or(number::NOTHING.to_owned(), text)
+}
+
+/// `≥ 1.93 µs`: a figure that is at least so much.
+pub fn at_least(figure: &str) -> String {
+    format!("≥ {figure}")
+}
+
+/// A percentile as [`narrow`] writes it; `≥1.93µs` of a lower bound.
+pub fn narrow_time(found: Option<&Percentile>) -> String {
+    match found {
+        Some(found) if found.at_least => number::tight(&at_least(&number::time(found.estimate.value))),
+        found => narrow(found.map(|found| &found.estimate), number::time),
+    }
 }
 
 /// `1.93 µs (1.90 µs to 1.96 µs)`, or that there is no interval, in these words.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use analysis::group_by;
-use analysis::result::{Analysis, CellResult, CostModel, Estimate, FitOutcome, Latency, Limit, Metric, Quantity, Term};
+use analysis::result::{Analysis, CellResult, CostModel, Estimate, FitOutcome, Latency, Limit, Metric, Percentile, Quantity, Term};
 use model::Test;
 use model::cell::Series;
 
@@ -71,6 +71,13 @@ pub fn metric(cell: &CellResult, metric: Metric) -> Option<&Estimate> {
     cell.metrics.get(&metric).filter(|estimate| estimate.value.is_finite())
 }
 
+/// Tells if any kind of times lacks some that did not end.
+pub fn missing_any(group: &Group) -> bool {
+    let round_trips: Times = ("", |cell| cell.latency.as_ref());
+    let lacks = |cell: &CellResult| OTHER_TIMES.iter().chain([&round_trips]).any(|(_, of)| of(cell).is_some_and(|times| times.missing > 0));
+    group.cells.iter().any(|cell| lacks(cell))
+}
+
 /// Tells if anything was lost on the way in any cell of a one-way stream: then
 /// what was sent stands next to what arrived.
 pub fn lost_any(group: &Group) -> bool {
@@ -102,9 +109,9 @@ pub fn counts_wakeups(group: &Group) -> bool {
     fits.flat_map(|fit| &fit.pieces).flat_map(|piece| &piece.terms).any(|entry| entry.term == Term::Wakeup)
 }
 
-/// A percentile of a cell's round trips.
-pub fn percentile(latency: Option<&Latency>, percent: f64) -> Option<&Estimate> {
-    latency?.percentiles.iter().find(|entry| (entry.percent - percent).abs() < 1e-6).map(|entry| &entry.estimate)
+/// A percentile of a cell's times.
+pub fn percentile(latency: Option<&Latency>, percent: f64) -> Option<&Percentile> {
+    latency?.percentiles.iter().find(|entry| (entry.percent - percent).abs() < 1e-6)
 }
 
 /// The limit of a cell in one word.

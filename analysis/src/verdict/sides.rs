@@ -122,7 +122,16 @@ impl Sides<'_> {
         let cells = self.cells.iter().zip(&self.offered);
         let values = cells.map(|([baseline, candidate], offered)| match metric == HEADLINE && *offered {
             true => Values::default(),
-            false => Values { baseline: of(baseline), candidate: of(candidate) },
+            false => {
+                let mut values = Values { baseline: of(baseline), candidate: of(candidate) };
+                // Where a percentile is one of the missing answers nothing is shown: the
+                // blocks in which it is known would be the best of them.
+                if values.baseline.values().chain(values.candidate.values()).any(|value| value.is_infinite()) {
+                    values =
+                        Values { baseline: values.baseline.into_keys().map(|block| (block, f64::INFINITY)).collect(), ..Values::default() };
+                }
+                values
+            }
         });
         values.collect()
     }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use clap::Args;
 use model::address::HostAddressError;
 use model::plan::HostAddress;
-use model::{Bytes, Nanos, OfferedRate, Pacing, Test};
+use model::{Arrivals, Bytes, Nanos, OfferedRate, Pacing, Test};
 
 use super::TrustArgs;
 
@@ -49,6 +49,9 @@ pub struct OneshotArgs {
     /// How a sender waits for the time of its next message: sleep or spin
     #[arg(long, value_name = "WAY", default_value_t = Pacing::Sleep)]
     pub pacing: Pacing,
+    /// When the messages of an offered rate are due: periodic or poisson
+    #[arg(long, value_name = "KIND", default_value_t = Arrivals::Periodic)]
+    pub arrivals: Arrivals,
     /// UDP in place of TCP
     #[arg(short = 'u', long, conflicts_with = "test")]
     pub udp: bool,

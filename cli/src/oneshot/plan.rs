@@ -194,6 +194,7 @@ fn levels(args: &OneshotArgs, test: Test, family: Family, size: Bytes) -> Levels
         Level::Flows(args.parallel),
         Level::Nodelay(args.no_delay),
         Level::Pacing(args.pacing),
+        Level::Arrivals(args.arrivals),
         Level::Bidirectional(args.bidir),
         Level::Stamp(test == Test::UdpStream && size.get() >= STAMP),
     ];
@@ -208,7 +209,7 @@ mod tests {
 
     use clap::Parser;
     use model::plan::{LinkKind, PlanEnd};
-    use model::{Bytes, Family, Nanos, OfferedRate, Pacing, Test, schedule};
+    use model::{Arrivals, Bytes, Family, Nanos, OfferedRate, Pacing, Test, schedule};
 
     use super::{Asked, choose, plan};
     use crate::args::Arguments;
@@ -248,6 +249,7 @@ mod tests {
         assert!(!asked("-c 192.0.2.7 -u -l 15").cell.stamp && asked("-c 192.0.2.7 -u -l 16").cell.stamp);
         let cell = asked("-c 192.0.2.7 -u -b 50000/s --pacing spin").cell;
         assert_eq!((cell.rate, cell.pacing), (Some(OfferedRate::Messages(50_000)), Pacing::Spin));
+        assert_eq!(asked("-c 192.0.2.7 -u -b 50000/s --arrivals poisson").cell.arrivals, Arrivals::Poisson);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::io;
 use std::ops::Range;
 
 use model::end::Counts;
-use model::{Cell, Nanos, OfferedRate, Pacing};
+use model::{Cell, Nanos, Pacing};
 
 use super::mix::{Sequence, trial_sequence};
 use super::open::timetable::Timetable;
@@ -39,7 +39,7 @@ fn run_with<A: Api, F: Fill>(api: &mut A, trial: &mut Trial, batches: &mut Batch
 fn run_offered<A: Api>(api: &mut A, trial: &mut Trial) -> io::Result<Done> {
     wake_exactly()?;
     let (cell, stage) = (&trial.task.cell, trial.stage);
-    let mut batches = Batches::new(Offered::new(cell), cell);
+    let mut batches = Batches::new(Offered::new(cell, trial.task.seed), cell);
     let mut numbers = None;
     let done = send_parts(api, trial, |api, part, limit, measured| {
         batches.fill.measured = measured;
@@ -53,7 +53,7 @@ fn run_offered<A: Api>(api: &mut A, trial: &mut Trial) -> io::Result<Done> {
     });
     let Offered { timetable, lateness, .. } = batches.fill;
     if let (Some(timetable), Some((first, next))) = (timetable, numbers) {
-        let stats = ScheduleStats { intended: 0, behind: 0, lateness, uncorrected: None };
+        let stats = ScheduleStats { lateness, ..ScheduleStats::new() };
         trial.schedule = Some(stats.in_window(&timetable.numbers_in(done.usage.window, trial.extent, first), next));
     }
     Ok(done)
@@ -242,13 +242,13 @@ struct Offered {
 }
 
 impl Offered {
-    fn new(cell: &Cell) -> Self {
+    fn new(cell: &Cell, seed: u64) -> Self {
         let (lateness, due) = (Recorder::new(), vec![1; cell.batch as usize]);
         // Last: the schedule begins with it.
         let start = clock::monotonic();
         Self {
             size: cell.size.as_len(),
-            timetable: cell.rate.map(|rate: OfferedRate| Timetable::new(rate, cell.size, start)),
+            timetable: Timetable::for_cell(cell, seed, start),
             pacing: cell.pacing,
             stamp: cell.stamp,
             number: 0,
@@ -456,7 +456,7 @@ mod tests {
     fn a_schedule_hands_over_what_is_due_and_numbers_it() {
         let cell = Cell { rate: Some(OfferedRate::Messages(1_000_000_000)), stamp: true, ..cell() };
         let mut api = Played::new(4, &[Takes(3), Fails(libc::EAGAIN)]);
-        let mut batches = Batches::new(Offered::new(&cell), &cell);
+        let mut batches = Batches::new(Offered::new(&cell, 0), &cell);
         batches.fill.measured = true;
         let counts = batches.send_until(&mut api, &measuring(), Part::Measure, 100);
         assert_eq!((counts.messages, batches.fill.number), (100, 100));
@@ -469,7 +469,7 @@ mod tests {
     #[test]
     fn what_is_not_due_is_not_sent() {
         let cell = Cell { rate: Some(OfferedRate::Messages(200)), ..cell() };
-        let mut batches = Batches::new(Offered::new(&cell), &cell);
+        let mut batches = Batches::new(Offered::new(&cell, 0), &cell);
         let (mut api, begun) = (Played::new(4, &[]), std::time::Instant::now());
         let counts = batches.send_until(&mut api, &measuring(), Part::Measure, 4);
         assert_eq!(counts.messages, 4);

@@ -85,6 +85,7 @@ mod tests {
             warmup: Nanos::default(),
             silence: Nanos::default(),
             answer_limit: Nanos::default(),
+            seed: 0,
             irq_time_subtracted: false,
             progress: None,
             limits: Limits::default(),

@@ -188,7 +188,7 @@ fn run_loop<A: Api>(api: &mut A, trial: &mut Trial, recorder: &mut Recorder) -> 
         (Test::TcpCrr, Role::Sender) => crr::ask::run(api, trial, recorder)?,
         (Test::TcpCrr, Role::Receiver) => crr::serve::run(api, trial)?,
         (Test::TcpRr | Test::UdpRr, Role::Sender) => match cell.rate {
-            Some(rate) => open::ask::run(api, trial, rate, recorder)?,
+            Some(_) => open::ask::run(api, trial, recorder)?,
             None => ask::run(api, trial, recorder),
         },
         (Test::TcpRr | Test::UdpRr, Role::Receiver) => answer::run(api, trial),

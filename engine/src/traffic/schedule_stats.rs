@@ -13,6 +13,8 @@ pub struct ScheduleStats {
     pub intended: u64,
     /// Those of them that had not been sent by its end.
     pub behind: u64,
+    /// Those that were not sent later either; `None` where no answers come.
+    pub unsent: Option<u64>,
     /// Times from when each send within the window was due to when it began.
     pub lateness: Recorder,
     /// Times from the actual send, where answers come.
@@ -22,7 +24,7 @@ pub struct ScheduleStats {
 impl ScheduleStats {
     /// Nothing yet.
     pub(super) fn new() -> Self {
-        Self { intended: 0, behind: 0, lateness: Recorder::new(), uncorrected: None }
+        Self { intended: 0, behind: 0, unsent: None, lateness: Recorder::new(), uncorrected: None }
     }
 
     /// Nothing yet, of a sender that takes answers.
@@ -38,10 +40,20 @@ impl ScheduleStats {
         self
     }
 
+    /// The same with the requests of the window that were never sent: `sent` were in all.
+    pub(super) const fn with_requests(mut self, numbers: &Range<u64>, sent: u64) -> Self {
+        let first_unsent = if sent > numbers.start { sent } else { numbers.start };
+        self.unsent = Some(numbers.end.saturating_sub(first_unsent));
+        self
+    }
+
     /// Adds another flow's.
     pub fn add(&mut self, other: &Self) {
         self.intended = self.intended.saturating_add(other.intended);
         self.behind = self.behind.saturating_add(other.behind);
+        if let (Some(all), Some(more)) = (&mut self.unsent, other.unsent) {
+            *all = all.saturating_add(more);
+        }
         self.lateness.add(&other.lateness);
         if let (Some(all), Some(more)) = (&mut self.uncorrected, &other.uncorrected) {
             all.add(more);
@@ -53,6 +65,7 @@ impl ScheduleStats {
         Schedule {
             intended: self.intended,
             behind: self.behind,
+            unsent: self.unsent,
             lateness: self.lateness.encode(),
             uncorrected: self.uncorrected.as_ref().and_then(Recorder::encode),
         }

@@ -1,5 +1,6 @@
 //! Requests that are sent when they are due, whatever is outstanding.
 
+use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
@@ -23,7 +24,13 @@ fn assert_adds_up(traffic: &Traffic, what: &str) {
     let length = |text: Option<&str>| text.map_or(0, |text| times(text).len());
     let corrected = length(traffic.latency.as_ref().unwrap().encode().as_deref());
     assert_eq!(corrected, length(kept.uncorrected.as_deref()), "{what}: each time is there from both starts");
-    assert!(corrected <= kept.intended, "{what}: {corrected} of {kept:?}");
+    // Every request of the window was answered, was lost or was never sent.
+    let unsent = kept.unsent.unwrap();
+    let lost = kept.intended.checked_sub(corrected + unsent).unwrap_or_else(|| panic!("{what}: {corrected} of {kept:?}"));
+    assert!(lost <= total.lost && unsent <= kept.behind, "{what}: {lost} of {total:?}, {kept:?}");
+    // Some are due before the first edge.
+    let before = total.sent.saturating_sub(kept.intended - unsent);
+    assert!(unsent == 0 || lost + before >= total.lost, "{what}: {lost} of {total:?}, {kept:?}");
     assert!(length(kept.lateness.as_deref()) <= traffic.counts.sent, "{what}");
 }
 
@@ -102,7 +109,42 @@ fn what_a_mark_of_one_byte_cannot_tell_apart_is_not_outstanding() {
     assert_eq!((traffic.total.sent, traffic.total.lost, traffic.total.messages), (129, 128, 1));
     assert!(kept.intended >= 900, "{kept:?}");
     assert!(kept.behind.abs_diff(kept.intended - 129) <= 30, "the others are behind: {kept:?}");
+    assert_eq!(kept.unsent, Some(kept.behind), "and were not sent later either");
+    assert_adds_up(&traffic, "one byte");
     drop(answering.join().unwrap());
+}
+
+/// Takes and answers one request after the other, `service` for each, until the stream ends.
+fn one_after_the_other(mut stream: std::net::TcpStream, size: usize, service: Duration) -> std::thread::JoinHandle<u64> {
+    std::thread::spawn(move || {
+        let (mut room, mut answered) = (vec![0; size], 0);
+        while stream.read_exact(&mut room).is_ok() && stream.write_all(&room).is_ok() {
+            answered += 1;
+            std::thread::sleep(service);
+        }
+        answered
+    })
+}
+
+#[test]
+fn offered_beyond_capacity_every_request_is_answered_or_missing() {
+    for pacing in BOTH {
+        let (ours, theirs) = tcp();
+        socket2::SockRef::from(&ours).set_send_buffer_size(16 << 10).unwrap();
+        socket2::SockRef::from(&theirs).set_recv_buffer_size(16 << 10).unwrap();
+        let answering = one_after_the_other(theirs, 4_000, Duration::from_millis(1));
+        // At most 1,000 a second are answered, and the buffers hold few.
+        let flow = Flow::start(task(Role::Sender, &paced(Test::TcpRr, 4_000, 1_500, pacing), BY_TIME), OwnedFd::from(ours));
+        flow.end_after(Duration::from_millis(500));
+        let traffic = flow.finish().unwrap();
+        let kept = traffic.schedule.as_ref().unwrap().schedule();
+        let what = format!("{pacing}: {kept:?}, {:?}", traffic.total);
+        assert_adds_up(&traffic, &what);
+        assert_eq!((traffic.total.lost, answering.join().unwrap()), (0, traffic.total.messages), "{what}");
+        let answered = times(&traffic.latency.as_ref().unwrap().encode().unwrap()).len();
+        assert_eq!(kept.intended, answered + kept.unsent.unwrap(), "{what}");
+        assert!(kept.unsent.unwrap() * 5 > kept.intended, "{what}");
+    }
 }
 
 #[test]

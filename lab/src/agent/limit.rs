@@ -226,6 +226,7 @@ mod tests {
             warmup: Nanos::from_millis(500),
             silence: Nanos::from_millis(20),
             answer_limit: Nanos::from_millis(100),
+            seed: 0,
             irq_time_subtracted: false,
             progress: None,
             limits: Limits::default(),

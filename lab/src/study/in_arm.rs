@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use analysis::audit;
 use model::adjust::AppliedSetting;
 use model::plan::HostAddress;
-use model::schedule::{Block, Slot};
+use model::schedule::{self, Block, Slot};
 use model::trial::{Measured, Outcome, TrialRecord};
 use model::warning::Warning;
 use model::{Cell, Role};
@@ -88,7 +88,7 @@ impl Study<'_> {
 
     fn audit(&self, key: SessionKey, record: &TrialRecord) -> Vec<Warning> {
         let overhead = |role| self.sessions.get(key).loop_overhead_ns(role, record.swapped);
-        audit::warnings(record, overhead(Role::Sender).max(overhead(Role::Receiver)))
+        audit::warnings(record, overhead(Role::Sender).max(overhead(Role::Receiver)), &self.plan.link.kind)
     }
 
     /// Brings the hosts to the state of a slot's arm, runs its trial and takes away
@@ -105,7 +105,8 @@ impl Study<'_> {
             Ok(prepared) => {
                 let end = self.replay.durations.end(self.plan, block.index, slot);
                 let arm = self.arms.settings(slot.arm);
-                let spec = TrialSpec { plan: self.plan, cell: &prepared.0, swapped, pass: slot.pass, end, arm };
+                let seed = schedule::trial_seed(self.plan.seed, block.index, slot.cell);
+                let spec = TrialSpec { plan: self.plan, cell: &prepared.0, swapped, pass: slot.pass, end, arm, seed };
                 let came = trial::run(self.sessions.get_mut(key), spec, self.listener);
                 (Some(prepared), came)
             }

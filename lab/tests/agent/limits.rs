@@ -49,6 +49,7 @@ pub fn with(change: impl FnOnce(&mut Task)) -> ToHost {
         warmup: Nanos::from_millis(100),
         silence: Nanos::from_millis(20),
         answer_limit: Nanos::from_millis(100),
+        seed: 0,
         irq_time_subtracted: false,
         progress: None,
         limits: Limits::default(),

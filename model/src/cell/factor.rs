@@ -13,7 +13,7 @@ use crate::condition::{LinkLoad, PerEnd, Placement, Priority};
 use crate::link::{LinkKind, Offload};
 use crate::quantity::{Bytes, Nanos};
 use crate::rate::OfferedRate;
-use crate::traffic::{Family, Pacing, Protocol, Test, Waiting};
+use crate::traffic::{Arrivals, Family, Pacing, Protocol, Test, Waiting};
 
 /// A flag of `nettoll study` that replaces the levels of a factor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -339,6 +339,12 @@ factors! {
         place: feature(Gro),
         words: |cell| feature(cell, Offload::Gro),
     }
+    /// Times at which the messages of an offered rate are due.
+    Arrivals: Arrivals = "arrivals" {
+        flag: Some(Flag::list("When the messages of an offered rate are due: periodic, poisson")),
+        place: field(arrivals, Arrivals::Periodic),
+        words: |cell| unusual(cell.arrivals, Arrivals::Periodic),
+    }
 }
 
 /// A level that its factor, or its cell, cannot take.
@@ -416,7 +422,7 @@ impl Factor {
     pub fn value(self, cell: &Cell) -> Option<Value> {
         let has_meaning = match self {
             Self::Nodelay => cell.protocol() == Protocol::Tcp,
-            Self::Pacing => cell.rate.is_some(),
+            Self::Pacing | Self::Arrivals => cell.rate.is_some(),
             _ => true,
         };
         self.level(cell).filter(|_| has_meaning).map(|level| level.value())
@@ -488,6 +494,7 @@ mod tests {
             ("priority", "nice:5"),
             ("placement", "same-core"),
             ("offload.gro", "off"),
+            ("arrivals", "poisson"),
         ] {
             let factor: Factor = factor.parse().unwrap();
             let levels = factor.parse(&[word]).unwrap();

@@ -9,7 +9,7 @@ use crate::link::LinkKind;
 use crate::quantity::{Bytes, Nanos};
 use crate::rate::OfferedRate;
 use crate::size::parse_sweep;
-use crate::traffic::{Family, Pacing, Test, Waiting};
+use crate::traffic::{Arrivals, Family, Pacing, Test, Waiting};
 
 /// A level as a table of figures holds it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -88,7 +88,7 @@ level_types! {
     },
 }
 
-level_types! { text Test, Family, Api, Pacing, Waiting, Placement, LinkKind, LinkLoad, String }
+level_types! { text Test, Family, Api, Arrivals, Pacing, Waiting, Placement, LinkKind, LinkLoad, String }
 
 impl<T: EndLevel> LevelType for PerEnd<T> {
     fn read(word: &str) -> Result<Vec<Self>, String> {

@@ -5,7 +5,7 @@ use super::{Cell, Factor, LevelError, STAMP};
 use crate::api::MOST_BATCH;
 use crate::condition::{MOST_BULK, MOST_UNITS};
 use crate::quantity::{Bytes, Nanos};
-use crate::traffic::{Pacing, Protocol, Test, Waiting};
+use crate::traffic::{Arrivals, Pacing, Protocol, Test, Waiting};
 
 /// Each has a thread at either end; a host of 128 CPUs can have eight on each.
 const MOST_FLOWS: u32 = 1_024;
@@ -34,6 +34,7 @@ impl Cell {
         if self.rate.is_none() {
             // Without a schedule there is nothing to wait for.
             self.pacing = Pacing::Sleep;
+            self.arrivals = Arrivals::Periodic;
         }
         if !self.api.carries(self.test) {
             let reason = format!("{} does not carry {}, whose connections are made while it runs", self.api, self.test);

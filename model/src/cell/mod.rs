@@ -15,7 +15,7 @@ use crate::link::Offload;
 use crate::mix::Mix;
 use crate::quantity::{Bytes, Nanos};
 use crate::rate::OfferedRate;
-use crate::traffic::{Family, Pacing, Protocol, Test, Waiting};
+use crate::traffic::{Arrivals, Family, Pacing, Protocol, Test, Waiting};
 
 pub use factor::{Factor, Level, LevelError};
 pub use level::Value;
@@ -62,6 +62,9 @@ pub struct Cell {
     /// Way in which it waits, where a rate is offered.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub pacing: Pacing,
+    /// Times at which its messages are due, where a rate is offered.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub arrivals: Arrivals,
     /// Way in which both ends wait for what is to come. A requester with a rate waits as
     /// `pacing` says.
     #[serde(default, skip_serializing_if = "crate::is_default")]
@@ -122,6 +125,7 @@ impl Cell {
             flows: 1,
             rate: None,
             pacing: Pacing::Sleep,
+            arrivals: Arrivals::Periodic,
             waiting: Waiting::Block,
             work: Nanos::new(0),
             bidirectional: false,

@@ -1,9 +1,9 @@
 //! Tables: columns of words and figures, each with its place in the sinks.
 
-use analysis::result::Estimate;
+use analysis::result::{Estimate, Percentile};
 
 use super::Text;
-use crate::interval;
+use crate::{interval, number};
 
 /// A table. The cells of its first column name the rows.
 #[derive(Debug, Clone, Default)]
@@ -217,6 +217,20 @@ impl Cell {
                 known: estimate.interval.is_some(),
             })
         })
+    }
+
+    /// A percentile of times: where it is a lower bound, with `≥`.
+    pub fn percentile(found: Option<&Percentile>) -> Self {
+        let cell = Self::estimate(found.map(|found| &found.estimate), number::time);
+        match (cell, found) {
+            (Self::Estimate(one), Some(found)) if found.at_least => Self::Estimate(Estimated {
+                value: interval::at_least(&one.value),
+                margin: String::new(),
+                ends: "no upper end: times that are missing count as longer than all others".to_owned(),
+                ..one
+            }),
+            (cell, _) => cell,
+        }
     }
 }
 

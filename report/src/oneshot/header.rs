@@ -1,7 +1,7 @@
 //! Head of a trial: what is about to be measured, before the first line of figures.
 
 use model::plan::PlanEnd;
-use model::{Cell, OfferedRate, Pacing, Protocol, Role, Test};
+use model::{Arrivals, Cell, OfferedRate, Pacing, Protocol, Role, Test};
 
 use super::TrialFacts;
 use crate::number;
@@ -103,6 +103,7 @@ fn asked(setting: &TrialFacts, cell: &Cell) -> String {
 fn offered(cell: &Cell) -> Option<String> {
     let rate = cell.rate?;
     let each = if cell.flows > 1 { " by each flow" } else { "" };
+    let arrivals = if cell.arrivals == Arrivals::Poisson { ", at random times (Poisson)" } else { "" };
     let per_second = rate.messages_per_second(cell.size);
     let more = match rate {
         OfferedRate::Bits(_) => format!("{} messages/s", number::count(per_second)),
@@ -112,7 +113,7 @@ fn offered(cell: &Cell) -> Option<String> {
         Pacing::Sleep => "sleeps between messages",
         Pacing::Spin => "spins between messages, so that its CPU time is no figure of the stack",
     };
-    Some(format!("{rate}{each} ({more}); the sender {waits}"))
+    Some(format!("{rate}{each} ({more}){arrivals}; the sender {waits}"))
 }
 
 const fn stamps(cell: &Cell) -> &'static str {

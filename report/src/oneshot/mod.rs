@@ -14,7 +14,7 @@ mod summary_parts;
 
 use model::host::HostFacts;
 use model::plan::{HOST_NAMES, PlanEnd};
-use model::{Cell, Family, Pacing, Plan, Protocol, Role, Warning};
+use model::{Arrivals, Cell, Family, Pacing, Plan, Protocol, Role, Warning};
 
 pub use header::header;
 pub use interval::{Intervals, Row, complete};
@@ -73,6 +73,7 @@ impl TrialFacts<'_> {
         flags.extend((cell.flows > 1).then(|| format!("--flows {}", cell.flows)));
         flags.extend(cell.rate.map(|rate| format!("--rate {}", written(rate))));
         flags.extend((cell.pacing != Pacing::Sleep).then(|| format!("--pacing {}", cell.pacing)));
+        flags.extend((cell.arrivals != Arrivals::Periodic).then(|| format!("--arrivals {}", cell.arrivals)));
         // A preset may have it either way.
         flags.extend((cell.protocol() == Protocol::Tcp).then(|| format!("--nodelay={}", cell.nodelay)));
         flags.extend(cell.cc.as_ref().map(|cc| format!("--cc {cc}")));

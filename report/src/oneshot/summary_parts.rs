@@ -7,6 +7,7 @@ use model::trial::Measured;
 use model::{Cell, TrialRecord, Warning};
 
 use super::TrialFacts;
+use crate::interval;
 use crate::number::{self, NOTHING};
 use crate::sinks::terminal::Page;
 use crate::sinks::terminal::table::Column;
@@ -100,22 +101,37 @@ pub fn stamped(page: &mut Page, measured: &Measured, figures: &Single) {
     spreads(page, figures.beyond_least.iter().map(|beyond| ("way beyond the shortest".to_owned(), beyond)).collect());
 }
 
+/// The longest that was seen, as a lower bound where some did not end.
+fn longest(row: &Spread) -> String {
+    let longest = number::time(row.max_ns as f64);
+    number::tight(&if row.missing > 0 { interval::at_least(&longest) } else { longest })
+}
+
 fn spreads(page: &mut Page, rows: Vec<(String, &Spread)>) {
     if rows.is_empty() {
         return;
     }
     let column = |head, write: &dyn Fn(&Spread) -> String| Column::figures(9, ["", head], rows.iter().map(|(_, row)| write(row)).collect());
     let percent =
-        |percent: f64| move |row: &Spread| row.percentile(percent).map_or(NOTHING.to_owned(), |time| number::tight(&number::time(time)));
-    page.table(vec![
+        |percent: f64| move |row: &Spread| row.percentile(percent).map_or_else(|| longest(row), |time| number::tight(&number::time(time)));
+    let mut columns = vec![
         Column::words(9, ["", ""], rows.iter().map(|(name, _)| name.clone()).collect()),
         column("least", &|row| number::tight(&number::time(row.min_ns as f64))),
         column("p50", &percent(50.0)),
         column("p90", &percent(90.0)),
         column("p99", &percent(99.0)),
         column("p99.9", &percent(99.9)),
-        column("most", &|row| number::tight(&number::time(row.max_ns as f64))),
-    ]);
+        column("most", &longest),
+    ];
+    let missing = rows.iter().any(|(_, row)| row.missing > 0);
+    columns.extend(missing.then(|| column("missing", &|row| number::whole(row.missing))));
+    page.table(columns);
+    if missing {
+        page.faint(
+            "Missing are those that were due and never came to an end: they count as longer than all others, so that only ≥ is known.",
+            0,
+        );
+    }
 }
 
 /// Socket options as asked, and as the kernel set them.

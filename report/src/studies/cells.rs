@@ -5,7 +5,7 @@ use model::{Cell as Conditions, Pacing};
 
 use crate::document::{Block, Cell, Head, Kind, Rows, Section, Shown, Table};
 use crate::number;
-use crate::series::{Group, OTHER_TIMES, Times, counts_wakeups, has, limit, lost_any, metric, percentile};
+use crate::series::{Group, OTHER_TIMES, Times, counts_wakeups, has, limit, lost_any, metric, missing_any, percentile};
 use crate::words::{self, capital, writer};
 
 /// Note on cells in which both ends send.
@@ -16,6 +16,9 @@ const STAMPS: &str = "how much longer than the shortest of its trial a datagram 
 
 /// Note on cells whose sender spins.
 const SPINS: &str = "a sender that spins until a message's time has come has no CPU per message: the time is the waiting's";
+
+/// Note on percentiles that answers decide which never came.
+const MISSING: &str = "at least: requests never sent or never answered count as longer than all round trips of their trial";
 
 /// Tells if the sender of a cell spins.
 fn spins(cell: &Conditions) -> bool {
@@ -105,7 +108,7 @@ fn main_table(group: &Group) -> Table {
     let rows = page_column(size, ("Transactions/s", Metric::MessagesPerS));
     let rows = PERCENTILES.iter().fold(rows, |rows, (head, percent)| {
         let kind = Kind::Estimates(Shown::Margin, Shown::Margin);
-        rows.column(Head::page(*head), kind, |cell| Cell::estimate(percentile(cell.latency.as_ref(), *percent), number::time))
+        rows.column(Head::page(*head), kind, |cell| Cell::percentile(percentile(cell.latency.as_ref(), *percent)))
     });
     columns.into_iter().fold(rows, page_column).table()
 }
@@ -144,7 +147,7 @@ fn every(group: &Group) -> Table {
             continue;
         }
         for (head, percent) in PERCENTILES {
-            row(format!("{} {head}, merged", capital(name)), &|cell| Cell::estimate(percentile(of(cell), percent), number::time));
+            row(format!("{} {head}, merged", capital(name)), &|cell| Cell::percentile(percentile(of(cell), percent)));
         }
         let known = |cell: &CellResult, write: &dyn Fn(&Latency) -> Vec<String>| Cell::Stack(of(cell).map(write).unwrap_or_default());
         row("Shortest and longest".to_owned(), &|cell| {
@@ -152,6 +155,9 @@ fn every(group: &Group) -> Table {
         });
         let count = if place == 0 { "Transactions" } else { "Number of them" };
         row(count.to_owned(), &|cell| known(cell, &|latency| vec![number::whole(latency.transactions)]));
+        if group.cells.iter().any(|cell| of(cell).is_some_and(|latency| latency.missing > 0)) {
+            row("Missing, longer than these".to_owned(), &|cell| known(cell, &|latency| vec![number::whole(latency.missing)]));
+        }
     }
     let sizes = group.cells.iter().map(|cell| Head::page(number::whole(cell.cell.size.get())));
     let heads = std::iter::once(Head::page("Size, B")).chain(sizes).collect();
@@ -215,7 +221,7 @@ fn times(group: &Group, (name, of): Times, led: bool) -> Table {
     let percentiles = PERCENTILES.iter().zip([9, 8, 9, 6]);
     let rows = percentiles.fold(rows, |rows, ((head, percent), rank)| {
         rows.column(Head::terminal(rank, [name, *head]), Kind::Estimates(Shown::Margin, Shown::Margin), |cell| {
-            Cell::estimate(percentile(of(cell), *percent), number::time)
+            Cell::percentile(percentile(of(cell), *percent))
         })
     });
     rows.table()
@@ -298,6 +304,7 @@ pub fn legend(analysis: &Analysis, groups: &[Group]) -> Option<Section> {
         (spins, "–", SPINS),
         (analysis.irq_pooled, "CPU", "with interrupt time, which comes in ticks and is pooled over the trials of a cell"),
         (groups.iter().any(|group| !group.test.is_stream()), "p50…", "round trips of all trials merged, with intervals over blocks"),
+        (groups.iter().any(missing_any), "≥", MISSING),
     ];
     let known = all.into_iter().filter(|(there, ..)| *there).map(|(_, key, meaning)| (key, meaning.to_owned()));
     Some(Section { rank: 4, blocks: vec![Block::Terminal(vec![Block::Gap, Block::terms("", known)])], ..Section::default() })

@@ -1,6 +1,6 @@
 //! Figures of every cell: how much, what a message costs, round trips.
 
-use analysis::result::{CellResult, Estimate, FitOutcome, Metric, Piece, Quantity, Term};
+use analysis::result::{CellResult, Estimate, FitOutcome, Metric, Percentile, Piece, Quantity, Term};
 
 use crate::document::Figure;
 use crate::figure::{Panel, SizeAxis, Trace, escape};
@@ -184,6 +184,11 @@ fn curve(piece: &Piece) -> Option<Vec<(f64, f64)>> {
     Some((0..=STEPS).map(size).map(|size| (size, of(Term::Message) + of(Term::Byte) * size)).collect())
 }
 
+/// A label with the word that its figure is a lower bound, if it is one.
+pub fn bounded(label: String, found: &Percentile) -> String {
+    if found.at_least { label + " at least" } else { label }
+}
+
 /// Percentiles of the merged round trips, one trace a cell.
 fn percentiles(groups: &[Numbered]) -> Figure {
     let mut traces = Vec::new();
@@ -197,11 +202,13 @@ fn percentiles(groups: &[Numbered]) -> Figure {
             let name = format!("{} · {} B", group.name, number::whole(cell.cell.size.get()));
             let points = known.iter().map(|entry| {
                 let percent = format!("p{}", entry.percent);
-                (percent.clone(), percent, entry.estimate)
+                (percent.clone(), bounded(percent, entry), entry.estimate)
             });
             traces.push(Trace::measured(&name, first + traces.len(), points, NS, number::time));
-            let words: Vec<String> =
-                known.iter().map(|entry| format!("p{} {}", entry.percent, number::time(entry.estimate.value))).collect();
+            let words: Vec<String> = known
+                .iter()
+                .map(|entry| format!("{} {}", bounded(format!("p{}", entry.percent), entry), number::time(entry.estimate.value)))
+                .collect();
             alt += &format!(" {} {} B: {}.", group.name, number::whole(cell.cell.size.get()), words.join(", "));
         }
     }

@@ -79,14 +79,12 @@ fn card(group: &Group) -> Card {
         return Card { heading, value, what: format!("elapsed per {} B message", size.get()), facts };
     }
     let trip = |percent| percentile(cell.latency.as_ref(), percent);
-    let median = trip(50.0).or(metric(cell, Metric::RoundTripP50Ns));
-    let facts = [("99th percentile".to_owned(), Cell::estimate(trip(99.0), number::time)), ("Transactions/s".to_owned(), rate)];
-    Card {
-        heading,
-        value: Cell::estimate(median, number::time),
-        what: format!("median round trip of {} B", size.get()),
-        facts: facts.into_iter().chain(cpu).collect(),
-    }
+    let median = match trip(50.0) {
+        Some(median) => Cell::percentile(Some(median)),
+        None => Cell::estimate(metric(cell, Metric::RoundTripP50Ns), number::time),
+    };
+    let facts = [("99th percentile".to_owned(), Cell::percentile(trip(99.0))), ("Transactions/s".to_owned(), rate)];
+    Card { heading, value: median, what: format!("median round trip of {} B", size.get()), facts: facts.into_iter().chain(cpu).collect() }
 }
 
 /// Makes the section of the set-up: the plan, then facts of the hosts, folded.

@@ -10,14 +10,13 @@ mod result;
 mod tests;
 
 use model::plan::Factor;
-use model::{Cell, Pacing, Plan};
-use stats::estimate::Estimate;
+use model::{Arrivals, Cell, Pacing, Plan};
 
 use super::{Context, Study};
 use crate::audit::MOST_BEHIND;
 use crate::cells::CellResult;
 use crate::grouping::{but_for, group_by};
-use crate::latency::Latency;
+use crate::latency::{Latency, Percentile};
 use crate::metric::Metric;
 
 pub use result::*;
@@ -59,7 +58,7 @@ impl Study for OpenLoop {
 fn one(cells: &[CellResult], key: &Cell, places: &[usize], curves: &impl Fn(usize) -> Curves) -> OpenLoopSeries {
     let mut rates: Vec<RateResult> = places.iter().filter_map(|place| rate(&cells[*place], *place, curves(*place))).collect();
     rates.sort_by(|a, b| a.offered_per_s.total_cmp(&b.offered_per_s));
-    let closed = Cell { pacing: Pacing::Sleep, ..key.clone() };
+    let closed = Cell { pacing: Pacing::Sleep, arrivals: Arrivals::Periodic, ..key.clone() };
     OpenLoopSeries {
         series: key.series().to_string(),
         test: key.test,
@@ -102,18 +101,20 @@ fn saturation(rates: &[RateResult]) -> Saturation {
 fn knee(rates: &[RateResult], cells: &[CellResult]) -> Option<f64> {
     let parted = rates.iter().rev().take_while(|rate| {
         let cell = &cells[rate.cell];
-        let p99 = |times: &Option<Latency>| percentile(times.as_ref()?, 99.0);
+        let p99 = |times: &Option<Latency>| p99(times.as_ref()?);
         p99(&cell.latency).zip(p99(&cell.uncorrected)).is_some_and(|(corrected, uncorrected)| has_left(&corrected, &uncorrected))
     });
     parted.last().map(|rate| rate.offered_per_s)
 }
 
 /// Returns whether one time is shown to be so much longer than the other.
-fn has_left(corrected: &Estimate, uncorrected: &Estimate) -> bool {
-    let apart = corrected.interval.zip(uncorrected.interval).is_some_and(|(corrected, uncorrected)| corrected.low > uncorrected.high);
-    apart && corrected.value >= KNEE * uncorrected.value
+fn has_left(corrected: &Percentile, uncorrected: &Percentile) -> bool {
+    let Some(shorter) = uncorrected.estimate.interval else { return false };
+    // Of a lower bound the true one lies above it.
+    let low = if corrected.at_least { Some(corrected.estimate.value) } else { corrected.estimate.interval.map(|ends| ends.low) };
+    low.is_some_and(|low| low > shorter.high) && corrected.estimate.value >= KNEE * uncorrected.estimate.value
 }
 
-fn percentile(times: &Latency, percent: f64) -> Option<Estimate> {
-    times.percentiles.iter().find(|known| (known.percent - percent).abs() < 1e-6).map(|known| known.estimate)
+fn p99(times: &Latency) -> Option<Percentile> {
+    times.percentiles.iter().find(|known| (known.percent - 99.0).abs() < 1e-6).copied()
 }

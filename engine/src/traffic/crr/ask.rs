@@ -1,6 +1,7 @@
 //! The requester, with or without a schedule: one transaction at a time.
 
 use std::io;
+use std::ops::Range;
 use std::time::Instant;
 
 use model::Pacing;
@@ -26,9 +27,10 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: 
         wake_exactly()?;
     }
     let first = clock::monotonic();
-    let timetable = cell.rate.map(|rate| Timetable::new(rate, cell.size, first));
+    let timetable = Timetable::for_cell(&trial.task.cell, trial.task.seed, first);
     let stats = ScheduleStats::with_answers();
-    let mut asker = Asker { dialler, room, timetable, pacing: cell.pacing, recorder, stats, made: 0, refused: None };
+    let window = u64::MAX..u64::MAX;
+    let mut asker = Asker { dialler, room, timetable, pacing: cell.pacing, number: 0, window, recorder, stats, made: 0, refused: None };
     let ask = |api: &mut A, asker: &mut Asker, part, limit: u64, measured| {
         trial.to_the_end(api, |api, leave| {
             let done = leave.so_far.messages + leave.so_far.lost;
@@ -37,20 +39,24 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: 
     };
     let warmup = ask(api, &mut asker, extent.warmup_part, extent.warmup, false);
     let start = trial.start(api);
+    asker.begin_window(extent.is_counted());
     let counts = ask(api, &mut asker, Part::Measure, extent.measured, true);
     let end = trial.edges.end();
     let usage = start.until(&end);
-    let begun = sum(warmup, counts);
+    let begun = asker.number;
+    asker.window.end = match &asker.timetable {
+        Some(timetable) => timetable.numbers_in(usage.window, extent, asker.window.start).end.max(asker.window.start),
+        None => begun,
+    };
     let tail = ask(api, &mut asker, Part::Tail, u64::MAX, false);
     let flow = Window { start: first, end: clock::monotonic() };
     if let Some(answer) = asker.refused {
         return Err(answer);
     }
-    let total = sum(begun, tail);
+    let total = sum(sum(warmup, counts), tail);
     (trial.sent)(&total);
-    if let Some(timetable) = &asker.timetable {
-        let numbers = timetable.numbers_in(usage.window, extent, warmup.messages + warmup.lost);
-        trial.schedule = Some(asker.stats.in_window(&numbers, begun.messages + begun.lost));
+    if asker.timetable.is_some() {
+        trial.schedule = Some(asker.stats.in_window(&asker.window, begun).with_requests(&asker.window, asker.number));
     }
     Ok(Done { usage, flow: Some(flow), counts, total })
 }
@@ -60,6 +66,10 @@ struct Asker<'a> {
     room: Buffer,
     timetable: Option<Timetable>,
     pacing: Pacing,
+    /// Number of the next transaction: those before it are done or lost.
+    number: u64,
+    /// Numbers of the transactions that the window has, by the schedule if there is one.
+    window: Range<u64>,
     recorder: &'a mut Recorder,
     stats: ScheduleStats,
     /// Connections made so far.
@@ -79,6 +89,11 @@ enum Transaction {
 }
 
 impl Asker<'_> {
+    fn begin_window(&mut self, counted: bool) {
+        let scheduled = self.timetable.as_ref().filter(|_| !counted);
+        self.window.start = scheduled.map_or(self.number, |timetable| timetable.before(clock::monotonic()));
+    }
+
     fn ask_while<A: Api>(&mut self, api: &mut A, stage: &Stage, part: Part, limit: u64, measured: bool) -> Counts {
         let mut counts = Counts::default();
         let mut failures = Failures::default();
@@ -96,14 +111,13 @@ impl Asker<'_> {
             match transaction {
                 Transaction::Done => {
                     counts.messages += 1;
-                    if measured {
-                        self.record(begun, due, now);
-                    }
+                    self.record(begun, due, now, measured);
                 }
                 Transaction::Lost => counts.lost += 1,
                 Transaction::None => continue,
                 Transaction::Over => break,
             }
+            self.number += 1;
             if let Some(timetable) = &mut self.timetable {
                 timetable.advance();
             }
@@ -111,11 +125,16 @@ impl Asker<'_> {
         counts
     }
 
-    fn record(&mut self, begun: u64, due: u64, now: u64) {
-        self.recorder.record(now - due);
-        if self.timetable.is_some() {
+    /// Keeps the times of a transaction that is done. Also those of one that ends after
+    /// the window in which it was due: the longest would be missing.
+    fn record(&mut self, begun: u64, due: u64, now: u64, measured: bool) {
+        let open = self.timetable.is_some();
+        if open && measured {
             self.stats.lateness.record(begun - due);
-            if let Some(uncorrected) = &mut self.stats.uncorrected {
+        }
+        if self.window.contains(&self.number) {
+            self.recorder.record(now - due);
+            if let Some(uncorrected) = self.stats.uncorrected.as_mut().filter(|_| open) {
                 uncorrected.record(now - begun);
             }
         }

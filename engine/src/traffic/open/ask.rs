@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use model::control::Task;
 use model::end::{Counts, Window};
-use model::{OfferedRate, Pacing, Protocol};
+use model::{Pacing, Protocol};
 use nix::sys::socket::{Shutdown, shutdown};
 use socket2::SockRef;
 
@@ -22,18 +22,21 @@ use crate::clock;
 use crate::recorder::Recorder;
 use crate::stage::{Part, Stage};
 
-pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial, rate: OfferedRate, recorder: &mut Recorder) -> io::Result<Done> {
+pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: &mut Recorder) -> io::Result<Done> {
     let extent = trial.extent;
     wake_exactly()?;
     // One thread sends and receives: neither may keep it from the other.
     SockRef::from(api.socket()).set_nonblocking(true)?;
     let first = clock::monotonic();
-    let mut asker = Asker::new(trial.task, rate, first, recorder);
+    let Some(timetable) = Timetable::for_cell(&trial.task.cell, trial.task.seed, first) else {
+        return Err(io::Error::other("send requests by a schedule: the task offers no rate"));
+    };
+    let mut asker = Asker::new(trial.task, timetable, recorder);
     let (stage, counted) = (trial.stage, extent.is_counted());
     let warmup =
         trial.to_the_end(api, |api, leave| asker.ask_while(api, stage, extent.warmup_part, leave.requests(extent.warmup), counted));
     let start = trial.start(api);
-    asker.begin_window(trial.task, rate, counted);
+    asker.begin_window(counted);
     let counts = trial.to_the_end(api, |api, leave| asker.ask_while(api, stage, Part::Measure, leave.requests(extent.measured), counted));
     let end = trial.edges.end();
     let usage = start.until(&end);
@@ -50,8 +53,9 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial, rate: Offe
         // The answerer takes this as the end.
         let _ = shutdown(api.socket().as_raw_fd(), Shutdown::Write);
     }
-    let stats = ScheduleStats { intended: 0, behind: 0, lateness: asker.lateness, uncorrected: Some(asker.uncorrected) };
-    trial.schedule = Some(stats.in_window(&asker.window, asker.sent_in_time));
+    let sent = asker.waiting.next();
+    let stats = ScheduleStats { lateness: asker.lateness, uncorrected: Some(asker.uncorrected), ..ScheduleStats::new() };
+    trial.schedule = Some(stats.in_window(&asker.window, asker.sent_in_time).with_requests(&asker.window, sent));
     Ok(Done { usage, flow: Some(flow), counts, total })
 }
 
@@ -92,7 +96,7 @@ enum Look {
 }
 
 impl<'a> Asker<'a> {
-    fn new(task: &Task, rate: OfferedRate, start: model::Nanos, corrected: &'a mut Recorder) -> Self {
+    fn new(task: &Task, timetable: Timetable, corrected: &'a mut Recorder) -> Self {
         let (cell, size) = (&task.cell, task.cell.size.as_len());
         let datagrams = cell.protocol() == Protocol::Udp;
         Self {
@@ -100,7 +104,7 @@ impl<'a> Asker<'a> {
             datagrams,
             answer_limit: if datagrams { task.answer_limit.get() } else { u64::MAX },
             pacing: cell.pacing,
-            timetable: Timetable::new(rate, cell.size, start),
+            timetable,
             waiting: Outstanding::new(size, datagrams),
             part_sent: 0,
             begun: 0,
@@ -117,10 +121,10 @@ impl<'a> Asker<'a> {
 
     /// The measured part begins. Where requests are counted, its schedule is
     /// its own: those of the warm-up have all been answered.
-    fn begin_window(&mut self, task: &Task, rate: OfferedRate, counted: bool) {
+    fn begin_window(&mut self, counted: bool) {
         let now = clock::monotonic();
         if counted {
-            self.timetable = Timetable::new(rate, task.cell.size, now);
+            self.timetable = self.timetable.from(now);
             self.window.start = self.waiting.next();
         } else {
             self.window.start = self.timetable.before(now);

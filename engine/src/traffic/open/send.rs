@@ -1,7 +1,7 @@
 //! The sender of a stream that offers a rate, or whose messages bear a number and a time.
 
+use model::Pacing;
 use model::end::Counts;
-use model::{OfferedRate, Pacing};
 
 use super::super::schedule_stats::ScheduleStats;
 use super::super::send::send_parts;
@@ -19,7 +19,7 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> std::io
     wake_exactly()?;
     let (cell, stage) = (&trial.task.cell, trial.stage);
     let mut stats = ScheduleStats::new();
-    let timetable = cell.rate.map(|rate: OfferedRate| Timetable::new(rate, cell.size, clock::monotonic()));
+    let timetable = Timetable::for_cell(&trial.task.cell, trial.task.seed, clock::monotonic());
     let mut offer = Offer { size: cell.size.as_len(), timetable, pacing: cell.pacing, stamp: cell.stamp, number: 0 };
     let mut numbers = None;
     let done = send_parts(api, trial, |api, part, limit, measured| {

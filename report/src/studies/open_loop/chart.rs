@@ -8,6 +8,7 @@ use crate::document::Figure;
 use crate::figure::{Panel, SizeAxis, Trace};
 use crate::number::{self, Axis};
 use crate::series::percentile;
+use crate::studies::charts::bounded;
 
 /// Two pictures for each series of round trips at several rates.
 pub fn all(study: &OpenLoopStudy, analysis: &Analysis) -> Vec<Figure> {
@@ -28,8 +29,8 @@ const CURVES: [Curve; 4] = [
 fn against_rate(place: usize, series: &OpenLoopSeries, analysis: &Analysis) -> Figure {
     let trace = |(at, (name, of, percent)): (usize, &Curve)| {
         let points = series.rates.iter().filter_map(|rate| {
-            let estimate = percentile(of(analysis.cells.get(rate.cell)?), *percent)?;
-            Some((rate.offered_per_s, per_second(rate.offered_per_s), *estimate))
+            let found = percentile(of(analysis.cells.get(rate.cell)?), *percent)?;
+            Some((rate.offered_per_s, bounded(per_second(rate.offered_per_s), found), found.estimate))
         });
         Trace::measured(name, at, points, 1e-9, number::time)
     };

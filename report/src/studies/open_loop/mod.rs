@@ -3,7 +3,7 @@
 mod chart;
 
 use analysis::result::open_loop::{OpenLoopSeries, RateResult};
-use analysis::result::{Analysis, Estimate, Latency, OpenLoopStudy};
+use analysis::result::{Analysis, Latency, OpenLoopStudy, Percentile};
 
 use crate::document::{Part, Section, Table, Tone};
 use crate::number::{self, NOTHING, tight};
@@ -33,6 +33,7 @@ fn part(series: &OpenLoopSeries, analysis: &Analysis) -> Part {
         notes: knee(series, analysis).into_iter().collect(),
         ..Part::default()
     };
+    part.notes.extend(missing(series, analysis));
     part.tables.extend(round_trips(series, analysis));
     part.tables.extend(lateness(series, analysis));
     part
@@ -61,9 +62,12 @@ fn sent(series: &OpenLoopSeries) -> Table {
 fn times(name: String, from: &str, latency: Option<&Latency>) -> Vec<String> {
     let mut row = vec![name, from.to_owned()];
     for percent in [50.0, 90.0, 99.0, 99.9] {
-        row.push(interval::narrow(percentile(latency, percent), number::time));
+        row.push(interval::narrow_time(percentile(latency, percent)));
     }
-    row.push(latency.map_or(NOTHING.to_owned(), |latency| tight(&number::time(latency.max_ns as f64))));
+    row.push(latency.map_or(NOTHING.to_owned(), |latency| {
+        let longest = number::time(latency.max_ns as f64);
+        tight(&if latency.missing > 0 { interval::at_least(&longest) } else { longest })
+    }));
     row
 }
 
@@ -97,6 +101,23 @@ fn lateness(series: &OpenLoopSeries, analysis: &Analysis) -> Option<Table> {
     (!rows.is_empty()).then(|| Table::of_figures(title, vec!["offered", "p50", "p90", "p99", "p99.9", "max"], rows))
 }
 
+/// Requests that have no round trip, rate by rate.
+fn missing(series: &OpenLoopSeries, analysis: &Analysis) -> Option<String> {
+    let of = |rate: &RateResult| {
+        let latency = analysis.cells.get(rate.cell)?.latency.as_ref().filter(|latency| latency.missing > 0)?;
+        let all = latency.missing.saturating_add(latency.transactions);
+        Some(format!("{} of {} at {}", number::whole(latency.missing), number::whole(all), offered(rate)))
+    };
+    let rates: Vec<String> = series.rates.iter().filter_map(of).collect();
+    (!rates.is_empty()).then(|| {
+        format!(
+            "Of the requests that were due, some were never sent or never answered: {}. They count as longer than any round trip of their \
+             trial; ≥ marks what only they could tell.",
+            rates.join(", ")
+        )
+    })
+}
+
 /// Messages or transactions a second.
 fn per_second(rate: f64) -> String {
     format!("{}/s", number::significant(rate, 4))
@@ -120,7 +141,7 @@ fn saturation(series: &OpenLoopSeries) -> String {
 
 /// Rate at which corrected times leave uncorrected ones.
 fn knee(series: &OpenLoopSeries, analysis: &Analysis) -> Option<String> {
-    let p99 = |place: usize| -> Option<[Estimate; 2]> {
+    let p99 = |place: usize| -> Option<[Percentile; 2]> {
         let cell = analysis.cells.get(place)?;
         Some([*percentile(cell.latency.as_ref(), 99.0)?, *percentile(cell.uncorrected.as_ref(), 99.0)?])
     };
@@ -128,12 +149,16 @@ fn knee(series: &OpenLoopSeries, analysis: &Analysis) -> Option<String> {
     match at {
         Some(rate) => {
             let [due, sent] = p99(rate.cell)?;
+            let time = |found: &Percentile| {
+                let time = number::time(found.estimate.value);
+                if found.at_least { format!("at least {time}") } else { time }
+            };
             Some(format!(
                 "From {} on the 99th percentile from when requests were due leaves the one from when they were sent: {} against {}. Beyond that \
                  rate requests queue, and a closed loop does not see it.",
                 per_second(rate.offered_per_s),
-                number::time(due.value),
-                number::time(sent.value)
+                time(&due),
+                time(&sent)
             ))
         }
         None => series.rates.iter().any(|rate| p99(rate.cell).is_some()).then(|| {

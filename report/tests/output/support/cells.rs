@@ -117,9 +117,11 @@ fn round_trip(cell: &Cell, p50: f64) -> CellResult {
     if cell.protocol() == Protocol::Udp {
         metrics.insert(Metric::LossShare, estimate(0.0, 0.0, 0.0));
     }
-    let percentiles = [(50.0, 1.0, 0.006), (90.0, 1.14, 0.011), (99.0, 1.62, 0.04), (99.9, 3.05, 0.22)]
-        .map(|(percent, factor, width)| Percentile { percent, estimate: bootstrapped(p50 * factor, p50 * factor * width) });
-    let latency = Latency { transactions: 84_512, min_ns: (p50 * 0.83) as u64, max_ns: 1_204_223, percentiles: percentiles.to_vec() };
+    let percentiles = [(50.0, 1.0, 0.006), (90.0, 1.14, 0.011), (99.0, 1.62, 0.04), (99.9, 3.05, 0.22)].map(|(percent, factor, width)| {
+        Percentile { percent, estimate: bootstrapped(p50 * factor, p50 * factor * width), at_least: false }
+    });
+    let latency =
+        Latency { transactions: 84_512, min_ns: (p50 * 0.83) as u64, max_ns: 1_204_223, missing: 0, percentiles: percentiles.to_vec() };
     CellResult { metrics, latency: Some(latency), limit: Some(Limit::Waiting), ..blank(cell) }
 }
 
@@ -139,9 +141,12 @@ fn blank(cell: &Cell) -> CellResult {
 
 /// Times around `p50` ns of so many messages.
 fn times(p50: f64, count: u64) -> Latency {
-    let percentiles = [(50.0, 1.0), (90.0, 1.3), (99.0, 2.2), (99.9, 9.0)]
-        .map(|(percent, factor)| Percentile { percent, estimate: bootstrapped(p50 * factor, p50 * factor * 0.03) });
-    Latency { transactions: count, min_ns: (p50 * 0.6) as u64, max_ns: (p50 * 40.0) as u64, percentiles: percentiles.to_vec() }
+    let percentiles = [(50.0, 1.0), (90.0, 1.3), (99.0, 2.2), (99.9, 9.0)].map(|(percent, factor)| Percentile {
+        percent,
+        estimate: bootstrapped(p50 * factor, p50 * factor * 0.03),
+        at_least: false,
+    });
+    Latency { transactions: count, min_ns: (p50 * 0.6) as u64, max_ns: (p50 * 40.0) as u64, missing: 0, percentiles: percentiles.to_vec() }
 }
 
 /// A cell of each factor that changes what a report says: connections for each

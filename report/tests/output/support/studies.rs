@@ -197,6 +197,7 @@ fn by_the_clock(cell: &Cell, block: u32, place: usize) -> TrialRecord {
     trial.sender.schedule = Some(Schedule {
         intended,
         behind: intended - sent,
+        unsent: Some(intended - sent),
         lateness: Some(encoded(late.into_iter())),
         uncorrected: Some(encoded(sent_times.into_iter())),
     });

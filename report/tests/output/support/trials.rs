@@ -134,14 +134,15 @@ fn end(cell: &Cell, role: Role, messages: u64) -> EndReport {
         run_delay: Some(Nanos::from_millis(3)),
         options,
         tcp: (is_tcp && cell.test != Test::TcpCrr).then(|| tcp(7)),
-        latency: (!cell.test.is_stream() && role == Role::Sender).then(|| histogram(61_000)),
+        latency: (!cell.test.is_stream() && role == Role::Sender).then(|| histogram(61_000, messages)),
         flows: if cell.flows > 1 { (0..cell.flows).map(flow).collect() } else { Vec::new() },
         back: cell.bidirectional.then(|| Back { counts: counts(cell, messages / 3), total: counts(cell, messages / 3) }),
         schedule: (cell.rate.is_some() && role == Role::Sender).then(|| Schedule {
             intended: messages + messages / 4,
             behind: messages / 4,
-            lateness: Some(histogram(3_100)),
-            uncorrected: (!cell.test.is_stream()).then(|| histogram(48_000)),
+            unsent: (!cell.test.is_stream()).then_some(messages / 5),
+            lateness: Some(histogram(3_100, messages)),
+            uncorrected: (!cell.test.is_stream()).then(|| histogram(48_000, messages)),
         }),
         one_way: (cell.stamp && role == Role::Receiver).then(|| OneWay {
             messages,
@@ -149,7 +150,7 @@ fn end(cell: &Cell, role: Role, messages: u64) -> EndReport {
             out_of_order: 3,
             duplicates: 1,
             base: 812_345,
-            beyond_base: Some(histogram(8_800)),
+            beyond_base: Some(histogram(8_800, messages)),
             jitter: 2_300,
         }),
         progress: (0..SECONDS).map(each).collect(),
@@ -175,9 +176,11 @@ fn measured(cell: &Cell) -> Measured {
 }
 
 /// A thousand times from `least` to about three times as much.
-fn histogram(least: u64) -> String {
+/// So many times, in thousands.
+fn histogram(least: u64, times: u64) -> String {
     let mut histogram: Histogram<u64> = Histogram::new_with_bounds(1, 60_000_000_000, 3).expect("made here");
-    (0..1_000u64).for_each(|step| histogram.record(least + least * step * step / 500_000).expect("made here"));
+    let each = (times / 1_000).max(1);
+    (0..1_000u64).for_each(|step| histogram.record_n(least + least * step * step / 500_000, each).expect("made here"));
     let mut bytes = Vec::new();
     V2Serializer::new().serialize(&histogram, &mut bytes).expect("made here");
     STANDARD.encode(bytes)
