@@ -8,10 +8,10 @@ mod text;
 mod wire;
 
 pub use kernel::{netlink, perf, proc, symbols, types};
-pub use stored::{analysis, document, latency, run, trials};
+pub use stored::{analysis, document, latency, resume, run, trials};
 pub use trust::{credentials, journal, policy};
 pub use text::{host, plan, quantity, reference, rules, sizes, sweep};
-pub use wire::{control, cookie, frames, greeting, understood};
+pub use wire::{control, cookie, frames, greeting, marks, stamps, understood};
 
 /// A function that takes any bytes.
 pub type Target = fn(&[u8]);
@@ -42,6 +42,9 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("journal", journal),
     ("document", document),
     ("credentials", credentials),
+    ("resume", resume),
+    ("marks", marks),
+    ("stamps", stamps),
 ];
 
 fn says_something(error: &impl std::error::Error) {

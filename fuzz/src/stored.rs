@@ -11,7 +11,8 @@ use base64::engine::general_purpose::STANDARD;
 use model::printable::{Keep, printable};
 use model::run::Run;
 use model::trial::{Outcome, TrialRecord};
-use store::{Trials, parse_facts, parse_run};
+use lab::study::Replay;
+use store::{RunDirectory, Trials, parse_facts, parse_run};
 
 use crate::says_something;
 
@@ -84,6 +85,32 @@ pub fn document(bytes: &[u8]) {
     let scripts = page.matches("<script").count();
     assert_eq!(scripts, page.matches("</script>").count());
     assert!(scripts <= 8, "{scripts} scripts");
+}
+
+/// A run that is to be resumed, its plan on the first line and `trials.jsonl` behind it:
+/// what a killed writer left is cut off and stays so, and what is left is replayed or
+/// refused with a reason.
+pub fn resume(bytes: &[u8]) {
+    static PLACE: LazyLock<tempfile::TempDir> = LazyLock::new(|| tempfile::tempdir().unwrap());
+    let end = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| end + 1);
+    let (run, trials) = bytes.split_at(end);
+    let path = PLACE.path();
+    std::fs::write(path.join("run.json"), run).unwrap();
+    std::fs::write(path.join("trials.jsonl"), trials).unwrap();
+    let cut = match RunDirectory::reopen(path) {
+        Ok(reopened) => reopened.cut,
+        Err(error) => return says_something(&error),
+    };
+    let left = std::fs::read(path.join("trials.jsonl")).unwrap();
+    assert!(left.is_empty() || left.ends_with(b"\n"), "half a line is left");
+    assert!(cut == 0 || left.len() as u64 + cut == trials.len() as u64);
+    assert_eq!(RunDirectory::reopen(path).unwrap().cut, 0, "a second time there is nothing to cut");
+    let run = parse_run(Path::new("run.json"), std::str::from_utf8(run).unwrap()).unwrap();
+    let mut records = Trials::from_text(&left[..]).filter_map(Result::ok).take(40);
+    match Replay::from_trials(&run.plan, &mut records) {
+        Ok(replay) => assert!(replay.trials <= 40),
+        Err(error) => says_something(&error),
+    }
 }
 
 /// A histogram of round-trip times: as text, or as the bytes that the text is

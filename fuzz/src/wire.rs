@@ -1,9 +1,11 @@
 //! Bytes that come over a network or from another process: frames, messages,
 //! greetings, and what a flow shows first.
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 use engine::cookie::{Shown, Word, flow_of};
+use engine::traffic::foreign::{Marked, stamped};
 use model::control::{Cookie, FromEndpoint, FromHost, ToEndpoint, ToHost};
 use model::frame::{Decoder, Frames};
 use model::greeting::{Answer, GreetingError, ClientHello, LONGEST_GREETING, Proof, Verdict};
@@ -41,6 +43,48 @@ pub fn frames(bytes: &[u8]) {
     assert!(announced(rest).is_none_or(|length| length <= longest && rest.len() < 4 + length), "a frame was kept back");
     assert_eq!(frames.is_empty(), rest.is_empty());
     assert_eq!(frames.into_rest(), rest, "nothing is lost");
+}
+
+/// Answers to requests of a size, which is the first byte. Of each group that follows
+/// the first byte says how many are sent before it, or how long ago those were that are
+/// given up, and the rest is a datagram: each request is answered once or given up.
+pub fn marks(bytes: &[u8]) {
+    let Some((size, groups)) = bytes.split_first() else { return };
+    let mut waiting = Marked::new(usize::from(*size) % 8 + 1);
+    let (mut now, mut sent, mut lost, mut answered) = (0, 0, 0, BTreeSet::new());
+    for group in groups.chunks(5) {
+        let (what, datagram) = (group[0], &group[1..]);
+        for _ in 0..what & 63 {
+            now += 1;
+            sent += u64::from(waiting.send(now).is_some());
+        }
+        if what & 64 != 0 {
+            lost += waiting.give_up(now.saturating_sub(u64::from(what >> 1)));
+        }
+        if let Some(number) = waiting.answer(datagram) {
+            assert!(number < sent && answered.insert(number), "{number} of {sent}");
+        }
+    }
+    lost += waiting.give_up(u64::MAX);
+    assert_eq!(answered.len() as u64 + lost, sent, "each request is answered once or given up");
+}
+
+/// Stamped datagrams of 20 bytes: the last four are when each came, after the one before.
+/// Those whose time is odd come after the window.
+pub fn stamps(bytes: &[u8]) {
+    let (mut now, mut window, mut late) = (1 << 40, Vec::new(), Vec::new());
+    for datagram in bytes.chunks(20) {
+        let after = datagram.last_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes));
+        now += u64::from(after);
+        match after % 2 {
+            0 => window.push((datagram, now)),
+            _ => late.push(datagram),
+        }
+    }
+    let messages = window.iter().filter(|(datagram, _)| datagram.len() >= 16).count() as u64;
+    let found = stamped(window, late);
+    assert!(found.messages <= messages && found.out_of_order + found.duplicates <= found.messages, "{found:?}");
+    assert_eq!(found.beyond_base.is_some(), found.messages > 0, "{found:?}");
 }
 
 fn announced(bytes: &[u8]) -> Option<usize> {

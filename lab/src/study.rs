@@ -26,8 +26,7 @@ use crate::session::Session;
 
 pub use error::StudyError;
 use pool::{SessionKey, SessionPool};
-pub use replay::Past;
-use replay::Replay;
+pub use replay::{Past, Replay};
 
 /// Runs a plan from its first block to its last.
 ///

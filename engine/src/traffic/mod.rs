@@ -5,6 +5,7 @@ mod ask;
 mod batch;
 mod crr;
 mod fault;
+pub mod foreign;
 mod mix;
 mod open;
 mod receive;

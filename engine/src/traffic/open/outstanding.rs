@@ -7,7 +7,7 @@ pub(in crate::traffic) const MARK: usize = 4;
 
 /// A request that was sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Request {
+pub(in crate::traffic) struct Request {
     /// Time at which it was to be sent, in ns.
     pub due: u64,
     /// Time at which it was sent.
@@ -17,7 +17,7 @@ pub(super) struct Request {
 
 /// Requests by their numbers, in a ring that never grows.
 #[derive(Debug)]
-pub(super) struct Outstanding {
+pub(in crate::traffic) struct Outstanding {
     ring: Vec<Request>,
     /// The first number that is neither answered nor given up.
     first: u64,
