@@ -186,11 +186,13 @@ impl Controller<'_> {
 
     /// Notes whether it is busy. A host that others may share is nobody's by a turn alone.
     fn note_presence(&self) {
-        self.presence.asks(match self.turn {
-            Turn::Away => false,
-            Turn::Has { started: None, .. } => !self.share,
-            Turn::Waiting(_) | Turn::Has { .. } | Turn::Leaving { .. } => true,
-        });
+        let (busy, works) = match self.turn {
+            Turn::Away => (false, false),
+            Turn::Has { started: None, .. } => (!self.share, false),
+            Turn::Waiting(_) => (true, false),
+            Turn::Has { .. } | Turn::Leaving { .. } => (true, true),
+        };
+        self.presence.asks(busy, works);
     }
 
     fn leave(&mut self) {
@@ -318,7 +320,7 @@ impl Middle for Controller<'_> {
             return Err("the agent was ended".to_owned());
         }
         if self.presence.is_evicted() && matches!(self.turn, Turn::Away | Turn::Has { started: None, .. }) {
-            return Err(format!("it asked for nothing for {} or longer, and others wait to be let in", Nanos::from(IDLE)));
+            return Err(format!("it ran nothing for {} or longer, and others wait to be let in", Nanos::from(IDLE)));
         }
         if self.deadline().is_some_and(|deadline| Instant::now() >= deadline) {
             return Err(self.overdue());

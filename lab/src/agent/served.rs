@@ -7,7 +7,7 @@ use super::queue::Bell;
 
 /// Number of controllers served at once, waiting ones included.
 pub const MOST_CONTROLLERS: usize = 32;
-/// Time that a controller may ask for nothing before it may have to make room.
+/// Time that a controller may do nothing before it may have to make room.
 pub const IDLE: Duration = Duration::from_secs(30);
 
 /// All of them.
@@ -23,8 +23,10 @@ pub struct Presence {
 
 #[derive(Debug, Clone, Copy)]
 struct State {
-    /// Since when it has asked for nothing; `None`: it has a turn or waits for one.
-    idle_since: Option<Instant>,
+    /// When it last ran anything; before that, when it came.
+    worked: Instant,
+    /// It has a turn or waits for one.
+    busy: bool,
     /// It has to go.
     evicted: bool,
 }
@@ -44,7 +46,9 @@ impl Served {
         if all.len() < MOST_CONTROLLERS {
             return true;
         }
-        let idle = |one: &&Arc<Presence>| lock(&one.state).idle_since.filter(|since| since.elapsed() >= IDLE);
+        let idle = |one: &&Arc<Presence>| {
+            Some(*lock(&one.state)).filter(|state| !state.busy && state.worked.elapsed() >= IDLE).map(|state| state.worked)
+        };
         let longest = all.iter().filter_map(|one| idle(&one).map(|since| (since, one))).min_by_key(|(since, _)| *since);
         if let Some((_, one)) = longest {
             lock(&one.state).evicted = true;
@@ -55,7 +59,7 @@ impl Served {
 
     /// Adds one that is told by `bell`.
     pub fn add(self: &Arc<Self>, bell: &Arc<Bell>) -> Place {
-        let state = State { idle_since: Some(Instant::now()), evicted: false };
+        let state = State { worked: Instant::now(), busy: false, evicted: false };
         let presence = Arc::new(Presence { state: Mutex::new(state), bell: Arc::clone(bell) });
         lock(&self.0).push(Arc::clone(&presence));
         Place { served: Arc::clone(self), presence }
@@ -63,9 +67,13 @@ impl Served {
 }
 
 impl Presence {
-    /// It asks for something; `busy` if it has a turn or waits for one.
-    pub fn asks(&self, busy: bool) {
-        *lock(&self.state) = State { idle_since: (!busy).then(Instant::now), evicted: false };
+    /// It asks for something: `busy` if it has a turn or waits for one, `works` if it runs
+    /// an endpoint. Nothing else gives it time, so that no other message, however often
+    /// it comes, keeps its place against those who wait.
+    pub fn asks(&self, busy: bool, works: bool) {
+        let mut state = lock(&self.state);
+        let worked = if works { Instant::now() } else { state.worked };
+        *state = State { worked, busy, evicted: state.evicted && !busy };
     }
 
     /// Returns whether it has to make room for another.
@@ -100,7 +108,7 @@ mod tests {
     use super::{IDLE, MOST_CONTROLLERS, Place, Served, lock};
 
     fn idle_for_long(place: &Place, longer: u32) {
-        lock(&place.presence.state).idle_since = Instant::now().checked_sub(IDLE * longer);
+        lock(&place.presence.state).worked = Instant::now().checked_sub(IDLE * longer).unwrap();
     }
 
     #[test]
@@ -113,12 +121,38 @@ mod tests {
         idle_for_long(&places[3], 2);
         idle_for_long(&places[7], 3);
         idle_for_long(&places[8], 4);
-        places[8].presence().asks(true);
+        places[8].presence().asks(true, false);
         assert!(!served.has_room());
         let evicted: Vec<bool> = places.iter().map(|place| place.presence().is_evicted()).collect();
         assert_eq!(evicted.iter().position(|evicted| *evicted), Some(7), "of those that hold no turn");
         assert_eq!(evicted.iter().filter(|evicted| **evicted).count(), 1);
         places.remove(7);
         assert!(served.has_room());
+    }
+
+    #[test]
+    fn signs_of_life_keep_no_place() {
+        let served = Arc::new(Served::default());
+        let bell = Arc::new(Bell::new().unwrap());
+        let places: Vec<Place> = (0..MOST_CONTROLLERS).map(|_| served.add(&bell)).collect();
+        let evicted = || places.iter().position(|place| place.presence().is_evicted());
+        places.iter().for_each(|place| idle_for_long(place, 2));
+        // One has run a trial; of two it is not for lack of asking, and one asked for a turn
+        // that it gave back unused.
+        places[0].presence().asks(false, true);
+        idle_for_long(&places[5], 4);
+        idle_for_long(&places[6], 3);
+        places[5].presence().asks(false, false);
+        places[6].presence().asks(true, false);
+        places[6].presence().asks(false, false);
+        assert!(!served.has_room());
+        assert_eq!(evicted(), Some(5), "the clock that it asked for gives it no time");
+        // Nor does another word take back that it has to go.
+        places[5].presence().asks(false, false);
+        assert_eq!(evicted(), Some(5));
+        // A turn does: it is served, and somebody else goes.
+        places[5].presence().asks(true, false);
+        assert!(!served.has_room());
+        assert_eq!(evicted(), Some(6));
     }
 }
