@@ -14,6 +14,6 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
         true => report::json::checks(&checks),
         false => report::doctor::render(&checks, output::style()),
     };
-    output::write(&text)?;
+    output::styled(&text)?;
     Ok(if lab::doctor::quick_can_run(&checks) { Exit::Done } else { Exit::Failed })
 }

@@ -23,7 +23,7 @@ pub fn print(analysis: &Analysis, format: &FormatArgs) -> io::Result<()> {
     if format.csv {
         return write(&report::csv::render(analysis));
     }
-    write(&report::terminal::render(analysis, style()))
+    styled(&report::terminal::render(analysis, style()))
 }
 
 /// Style of standard output.
@@ -41,14 +41,26 @@ pub fn note(words: &str) {
 }
 
 /// Writes a text and makes sure that it ends its line. Words of agents, plans and
-/// stored runs may be in it: nothing of it steers a terminal but our own styles.
+/// stored runs may be in it: nothing of it steers a terminal.
 ///
 /// # Errors
 /// An answer of the system; a reader that went away is no error.
 pub fn write(text: &str) -> io::Result<()> {
+    write_keeping(text, Keep::Lines)
+}
+
+/// Writes what a report made for a terminal, whose styles are the report's own.
+///
+/// # Errors
+/// An answer of the system; a reader that went away is no error.
+pub fn styled(text: &str) -> io::Result<()> {
+    write_keeping(text, Keep::Styles)
+}
+
+fn write_keeping(text: &str, keep: Keep) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
-    match write!(out, "{}{end}", printable(text, Keep::Styles)).and_then(|()| out.flush()) {
+    match write!(out, "{}{end}", printable(text, keep)).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         answer => answer,
     }

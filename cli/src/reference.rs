@@ -31,7 +31,7 @@ pub fn run(args: &ReferenceArgs) -> Result<Exit, Failure> {
         output::write(&report::reference::json(&analysis))?;
         return Ok(Exit::Done);
     }
-    output::write(&report::reference::terminal(&analysis, output::style()))?;
+    output::styled(&report::reference::terminal(&analysis, output::style()))?;
     if let Some(place) = &args.html {
         output::write(&format!("\nReport: {}", place.display()))?;
     }

@@ -63,7 +63,7 @@ pub fn analyse_and_print(path: &Path, answer: &Answer) -> Result<Exit, Failure> 
     output::print(&analysis, format)?;
     if answer.show_rules {
         output::write("")?;
-        output::write(&report::receipt::shares_of_rules(&analysis, output::style()))?;
+        output::styled(&report::receipt::shares_of_rules(&analysis, output::style()))?;
     }
     let place = written?;
     if !format.csv {

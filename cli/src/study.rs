@@ -34,7 +34,7 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
     let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
     let plan = plan(args, started_ms)?;
     if args.dry_run {
-        output::write(&::report::plan::render(&plan, output::style()))?;
+        output::styled(&::report::plan::render(&plan, output::style()))?;
         return Ok(Exit::Done);
     }
     if matches!(plan.end, PlanEnd::Bytes(_)) {

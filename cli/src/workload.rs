@@ -186,7 +186,7 @@ fn extend(plan: &mut Plan, args: &WorkloadArgs) {
 /// Runs a plan; where its run is, and how it ended. `None` of a dry run.
 fn measure(plan: &Plan, args: &WorkloadArgs, now: u64) -> Result<Option<(PathBuf, Status)>, Failure> {
     if args.dry_run {
-        output::write(&::report::plan::render(plan, output::style()))?;
+        output::styled(&::report::plan::render(plan, output::style()))?;
         return Ok(None);
     }
     let credentials = args.trust.load()?;
@@ -210,7 +210,7 @@ fn show(study: &WorkloadStudy, sizes: &Path, mixes: Option<&Path>, args: &Worklo
     if args.json {
         return Ok(output::write(&::report::workload::json(study, origin))?);
     }
-    output::write(&::report::workload::terminal(study, origin, output::style()))?;
+    output::styled(&::report::workload::terminal(study, origin, output::style()))?;
     if let Some(place) = &args.html {
         output::write(&format!("\nReport: {}", place.display()))?;
     }

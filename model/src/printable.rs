@@ -6,13 +6,17 @@ use std::fmt::Write;
 /// Parts of a text that may reach a terminal as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// Line ends, tabs, and the colours and weights of our own (`ESC [ ... m`).
+    /// Line ends, tabs, and the sequences by which a report sets its own styles
+    /// ([`STYLES`]). Only for text from which foreign ones were taken before it was styled.
     Styles,
     /// Line ends and tabs.
     Lines,
     /// Neither: the text stays one line.
     Nothing,
 }
+
+/// The sequences of a report's styles: usual, bold, faint, yellow (ECMA-48, SGR).
+pub const STYLES: [&str; 4] = ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[33m"];
 
 /// Returns the text with every character that steers a terminal, or changes the
 /// order in which others are shown, written as `\u{1b}` is in Rust: control
@@ -45,11 +49,9 @@ fn steers(c: char) -> bool {
     c.is_control() || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Length of the escape sequence for a style that the text begins with; 0: none.
+/// Length of the sequence for one of our styles that the text begins with; 0: none.
 fn style_length(text: &str) -> usize {
-    let Some(numbers) = text.strip_prefix("\u{1b}[") else { return 0 };
-    let end = numbers.bytes().position(|byte| !byte.is_ascii_digit() && byte != b';');
-    end.filter(|end| numbers.as_bytes()[*end] == b'm').map_or(0, |end| end + 3)
+    STYLES.iter().find(|style| text.starts_with(**style)).map_or(0, |style| style.len())
 }
 
 #[cfg(test)]
@@ -69,9 +71,11 @@ mod tests {
 
     #[test]
     fn styles_are_kept_where_they_are_ours() {
-        let styled = "\u{1b}[1;31mred\u{1b}[0m";
+        let styled = "\u{1b}[1m\u{1b}[33mbold\u{1b}[0m";
         assert_eq!(printable(styled, Keep::Styles), styled);
-        assert_eq!(printable(styled, Keep::Lines), "\\u{1b}[1;31mred\\u{1b}[0m");
+        assert_eq!(printable(styled, Keep::Lines), "\\u{1b}[1m\\u{1b}[33mbold\\u{1b}[0m");
+        // Hidden, red on red, blinking: nothing that a report does.
+        assert_eq!(printable("\u{1b}[8m\u{1b}[31;41m\u{1b}[5m", Keep::Styles), "\\u{1b}[8m\\u{1b}[31;41m\\u{1b}[5m");
         assert_eq!(printable("\u{1b}[31", Keep::Styles), "\\u{1b}[31");
         assert_eq!(printable("\u{1b}]0;title\u{7}", Keep::Styles), "\\u{1b}]0;title\\u{7}");
     }

@@ -82,7 +82,7 @@ impl<'a> TrialPrinter<'a> {
         if self.json {
             output::write(&oneshot::json::render(&self.setting(), &self.rows, record))?;
         } else {
-            output::write(&format!("\n{}", oneshot::summary(&self.setting(), record, self.verbose, output::style())))?;
+            output::styled(&format!("\n{}", oneshot::summary(&self.setting(), record, self.verbose, output::style())))?;
         }
         Ok(if matches!(record.outcome, Outcome::Measured(_)) { Exit::Done } else { Exit::Failed })
     }
@@ -113,7 +113,7 @@ impl<'a> TrialPrinter<'a> {
         if self.json {
             output::write(&oneshot::json::render(&self.setting(), &self.rows, record))?;
         } else {
-            output::write(&format!("\n{}", oneshot::partial(&self.rows, output::style())))?;
+            output::styled(&format!("\n{}", oneshot::partial(&self.rows, output::style())))?;
         }
         Ok(Exit::Failed)
     }
@@ -160,7 +160,7 @@ impl<'a> TrialPrinter<'a> {
         if self.json {
             return Ok(());
         }
-        output::write(&oneshot::header(&self.setting(), output::style()))?;
+        output::styled(&oneshot::header(&self.setting(), output::style()))?;
         match self.asked.plan.progress {
             Some(_) => output::write(&format!("\n{}", self.intervals.head())),
             None => Ok(()),

@@ -19,6 +19,7 @@ crate::claims!(
     a_report_is_the_same_each_time,
     the_html_report_is_one_file_that_needs_no_network,
     stored_runs_are_listed,
+    no_style_of_a_stored_run_reaches_the_terminal,
     the_latest_run_is_reported,
     a_dry_run_says_what_it_would_do_and_does_nothing,
     the_doctor_says_what_this_machine_offers,
@@ -227,6 +228,20 @@ fn stored_runs_are_listed() -> Result<(), Skip> {
     assert_eq!(listed, format!("runs/{}  A study of the forms of output: all blocks done\n", STUDY.stored.id()));
     let other = Tool::new();
     other.run(&["show"]).refused(1, &["there is no run in runs", "`nettoll study quick` makes one"]);
+    Ok(())
+}
+
+fn no_style_of_a_stored_run_reaches_the_terminal() -> Result<(), Skip> {
+    let (tool, stored) = (Tool::new(), "runs/2026-11-21T20-14-05Z-forms-7f3a");
+    std::fs::create_dir_all(tool.path().join(stored)).unwrap();
+    tool.write(&format!("{stored}/trials.jsonl"), "");
+    let title = "\\u001b[1;31mnettoll: verified\\u001b[0m\\u001b[8m";
+    tool.write(&format!("{stored}/run.json"), &STUDY.stored.text("run.json").replace("A study of the forms of output", title));
+    for arguments in [&["show"][..], &["report", stored], &["report", stored, "--csv"]] {
+        let answer = tool.run(arguments);
+        assert!(!answer.stdout.contains('\u{1b}') && !answer.stderr.contains('\u{1b}'), "{arguments:?}: {}", answer.stdout);
+    }
+    assert!(tool.run(&["show"]).stdout.contains("verified"));
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! Lines of text as they are put together: width, indentation, colour.
 
 use anstyle::{AnsiColor, Effects, Style as Paint};
+use model::printable::{Keep, printable};
 
 use super::table::{Column, table};
 use super::wrap::wrap;
@@ -134,13 +135,45 @@ impl Page {
         }
     }
 
+    /// What comes from outside is in the line already, and is cleaned before it is styled.
     fn line(&mut self, line: &str, paint: Paint) {
-        let line = line.trim_end();
+        let line = &printable(line.trim_end(), Keep::Nothing);
         if self.style.colour && paint != PLAIN {
             self.text += &format!("{paint}{line}{paint:#}\n");
         } else {
             self.text += line;
             self.text.push('\n');
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::printable::{Keep, STYLES, printable};
+
+    use super::super::table::Column;
+    use super::{FAINT, HEADING, Page, Style, WARNING};
+
+    #[test]
+    fn the_sequences_of_our_styles_are_those_that_pass() {
+        for paint in [HEADING, FAINT, WARNING] {
+            let styled = format!("{paint}x{paint:#}");
+            assert_eq!(printable(&styled, Keep::Styles), styled);
+            assert!(STYLES.iter().any(|style| styled.starts_with(style)));
+        }
+    }
+
+    #[test]
+    fn a_style_in_foreign_text_is_none() {
+        let foreign = "\u{1b}[1mtrust me\u{1b}[0m\u{202e}";
+        let mut page = Page::new(Style { colour: true, width: 80 });
+        page.labelled(foreign, foreign, 2);
+        page.text(foreign);
+        page.table(vec![Column::words(9, ["", foreign], vec![foreign.to_owned()])]);
+        let text = page.finish();
+        let ours = text.matches('\u{1b}').count();
+        // Both lines of the table's head are faint, and nothing else has a style.
+        assert_eq!((ours, text.matches("\u{1b}[2m").count()), (4, 2), "{text:?}");
+        assert!(text.contains("trust me") && !text.contains('\u{202e}'), "{text:?}");
     }
 }
