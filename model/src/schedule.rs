@@ -169,7 +169,7 @@ fn generator(seed: u64, place: u64, purpose: u64) -> ChaCha8Rng {
 mod tests {
     use super::{Block, LOOKS, Roles, Shape, Slot, group, group_of};
     use crate::pass::Pass;
-    use proptest::prelude::{any, proptest};
+    use proptest::prelude::{any, prop_assert_ne, proptest};
 
     /// The block of a run without a limit.
     fn block(seed: u64, index: u32, cells: usize) -> Block {
@@ -238,6 +238,17 @@ mod tests {
                 let swapped = (0..look).filter(|index| block(seed, *index, 3).swapped).count();
                 assert!(swapped.abs_diff(look as usize - swapped) == (look % 2) as usize, "{swapped} of {look}");
             }
+        }
+
+        #[test]
+        fn trials_of_one_cell_and_block_share_a_seed_and_others_do_not(
+            seed in any::<u64>(), index in 0u32..1_000, cell in 0usize..300, other in 0usize..300,
+        ) {
+            let of = super::trial_seed;
+            assert_eq!(of(seed, index, cell), of(seed, index, cell));
+            assert_eq!(of(seed, index, cell) == of(seed, index, other), cell == other);
+            assert_ne!(of(seed, index, cell), of(seed, index + 1, cell));
+            assert_ne!(of(seed, index, cell), of(seed ^ 1, index, cell));
         }
 
         #[test]

@@ -5,9 +5,10 @@ use std::thread;
 use std::time::Duration;
 
 use engine::traffic::Traffic;
+use model::control::Task;
 use model::end::Schedule;
 use model::plan::TrialEnd;
-use model::{BitRate, Cell, Family, OfferedRate, Pacing, Role, Test};
+use model::{Arrivals, BitRate, Cell, Family, OfferedRate, Pacing, Role, Test};
 
 use crate::flow::{BY_TIME, Flow, paced, task, tcp, times, udp};
 use crate::support::cell;
@@ -52,6 +53,37 @@ fn datagrams_are_sent_when_they_are_due() {
                     .unwrap()
             );
         }
+    }
+}
+
+/// Messages of a cell whose arrivals are Poisson, and its schedule.
+fn poisson(seed: u64, end: TrialEnd, pacing: Pacing) -> (Traffic, Schedule) {
+    let (ours, _theirs) = udp();
+    let cell = Cell { arrivals: Arrivals::Poisson, ..paced(Test::UdpStream, 64, 20_000, pacing) };
+    let task = Task { seed, ..task(Role::Sender, &cell, end) };
+    let flow = Flow::start(task, std::os::fd::OwnedFd::from(ours));
+    if end == BY_TIME {
+        flow.end_after(Duration::from_millis(200));
+    }
+    let traffic = flow.finish().unwrap();
+    let schedule = traffic.schedule.as_ref().unwrap().schedule();
+    (traffic, schedule)
+}
+
+#[test]
+fn poisson_arrivals_are_sent_when_they_are_due() {
+    for pacing in BOTH {
+        let (traffic, schedule) = poisson(7, BY_TIME, pacing);
+        let what = format!("{pacing}: {:?}, {} intended, {} behind", traffic.counts, schedule.intended, schedule.behind);
+        // Of those due in the window each was sent or is behind; a few were due before it.
+        let done = traffic.counts.messages + schedule.behind;
+        assert!((schedule.intended..=schedule.intended + 200).contains(&done), "{what}");
+        assert_eq!(times(schedule.lateness.as_deref().unwrap()).len(), traffic.counts.messages, "{what}");
+        // Within six standard deviations of a Poisson number.
+        let expected = 20_000.0 * traffic.usage.window.length().as_secs_f64();
+        assert!((schedule.intended as f64 - expected).abs() <= 6.0 * expected.sqrt(), "{what}: {expected}");
+        let (counted, schedule) = poisson(7, TrialEnd::Messages(500), pacing);
+        assert_eq!((counted.counts.messages, schedule.intended, schedule.behind), (500, 500, 0));
     }
 }
 
