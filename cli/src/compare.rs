@@ -20,7 +20,7 @@ struct One {
     trials: TrialTable,
 }
 
-/// Holds runs against the first, and says what follows.
+/// Compares runs with the first, and says what follows.
 ///
 /// # Errors
 /// A run that cannot be read, or a page that cannot be written.
@@ -38,7 +38,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
         (_, true) => ::report::verdict::markdown(&between),
         _ => ::report::verdict::terminal(&between, output::style()),
     };
-    output::write(&text)?;
+    output::styled(&text)?;
     if let Some(place) = args.html.as_ref().filter(|_| !args.json && !args.markdown) {
         output::write(&format!("\nReport: {}", place.display()))?;
     }

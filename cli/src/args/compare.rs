@@ -8,7 +8,7 @@ use clap::Args;
 /// `nettoll compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// The run compared with, and the runs that are held against it
+    /// The first run, and the runs that are compared with it
     #[arg(value_name = "RUN", required = true, num_args = 2..)]
     pub runs: Vec<PathBuf>,
     /// A verdict needs a difference beyond this share

@@ -57,7 +57,7 @@ pub enum Command {
     Study(Box<StudyArgs>),
     /// Analyse a stored run and write its report anew
     Report(ReportArgs),
-    /// Hold stored runs against the first
+    /// Compare stored runs with the first
     Compare(CompareArgs),
     /// List the stored runs
     Show(ShowArgs),

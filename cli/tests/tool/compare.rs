@@ -1,4 +1,4 @@
-//! Stored runs held against each other.
+//! Stored runs compared with each other.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Arms and separate runs held against each other, as every form shows them.
+//! Arms and separate runs compared with each other, as every form shows them.
 
 use crate::support::{host, trials};
 use analysis::Collector;

@@ -25,7 +25,7 @@ fn document(between: &RunComparison, tool: &str) -> Document {
     let blocks = between::parts(between).into_iter().map(Block::from).collect();
     Document {
         title: "Runs compared".to_owned(),
-        masthead: Masthead { brand: "compare".to_owned(), heading: "Runs held against the first".to_owned(), ..Masthead::default() },
+        masthead: Masthead { brand: "compare".to_owned(), heading: "Runs compared with the first".to_owned(), ..Masthead::default() },
         sections: vec![Section { blocks, ..Section::default() }],
         data: vec![("analysis", json::compact(between)), ("csv", json::compact(&""))],
         tool: tool.to_owned(),
