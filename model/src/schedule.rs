@@ -169,7 +169,7 @@ fn generator(seed: u64, place: u64, purpose: u64) -> ChaCha8Rng {
 mod tests {
     use super::{Block, LOOKS, Roles, Shape, Slot, group, group_of};
     use crate::pass::Pass;
-    use proptest::prelude::{any, prop_assert_ne, proptest};
+    use proptest::prelude::{any, proptest};
 
     /// The block of a run without a limit.
     fn block(seed: u64, index: u32, cells: usize) -> Block {
