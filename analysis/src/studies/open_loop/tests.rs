@@ -10,9 +10,12 @@ use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
 use rand::RngExt;
 
-use crate::metric::Metric;
+use crate::figures::Figures;
+use crate::latency::Times;
+use crate::metric::{Metric, Source};
 use crate::studies::open_loop::OpenLoopStudy;
 use crate::testing::{analyse, cell, generator, measured, normal, record};
+use crate::verdict::{Conclusion, GATE, Options, Sides, Verdict, compare_sides};
 
 fn encoded(times: impl Iterator<Item = u64>) -> String {
     let mut histogram: Histogram<u64> = Histogram::new_with_bounds(1, 60_000_000_000, 3).unwrap();
@@ -162,6 +165,41 @@ fn percentiles_are_those_of_the_exact_queue_or_lower_bounds() {
     let flags: Vec<bool> = latency.percentiles.iter().map(|found| found.at_least).collect();
     assert_eq!(flags, [false, true, true, true]);
     assert!((latency.missing as f64 / overloaded.truth.len() as f64 - 0.33).abs() < 0.02);
+}
+
+/// The rows of trials of a queue at `load`, in 20 blocks.
+fn rows(load: f64, lost: f64) -> Vec<Figures> {
+    let row = |block| {
+        let record = of_queue(&queue(20_000.0 / load, 20_000.0, true, lost, 2.5e8, block), block as u32);
+        let measured = record.measured().unwrap();
+        let (times, unreadable) = Times::of_trial(measured, Test::UdpRr);
+        assert!(unreadable.is_none());
+        Figures::new(&record, &Source { measured, cell: &record.cell, link: None, round_trips: times.round_trips.as_ref() })
+    };
+    (0..20).map(row).collect()
+}
+
+#[test]
+fn a_percentile_that_is_not_known_is_no_equivalence() {
+    let p99 = |baseline: &[Figures], candidate: &[Figures]| {
+        let sides = Sides { cells: vec![[baseline, candidate]], offered: vec![true], modelled: Vec::new() };
+        let compared = compare_sides(&[sides], &[], &GATE, &Options::default()).remove(0);
+        let found = compared.metrics.iter().find(|one| one.metric == Metric::RoundTripP99Ns).map(|one| one.comparison.cells[0].verdict);
+        (found, compared.conclusion)
+    };
+    let (idle, beyond, lossy) = (rows(0.3, 0.0), rows(1.5, 0.0), rows(0.3, 0.02));
+    let known = p99(&idle, &rows(0.9, 0.0));
+    assert_eq!(known, (Some(Verdict::Worse), Conclusion::Against));
+    // Of every trial alike, of one side, and of the other.
+    for (baseline, candidate) in [(&beyond, &beyond), (&idle, &lossy), (&lossy, &idle)] {
+        let (found, conclusion) = p99(baseline, candidate);
+        assert!(matches!(found, Some(Verdict::NotEnoughBlocks { blocks: 0, .. })), "{found:?}");
+        assert_eq!(conclusion, Conclusion::Inconclusive);
+    }
+    // In one trial of twenty: the others would look too good.
+    let mut once = idle.clone();
+    once[7] = lossy[7].clone();
+    assert!(matches!(p99(&idle, &once).0, Some(Verdict::NotEnoughBlocks { blocks: 0, .. })));
 }
 
 #[test]
