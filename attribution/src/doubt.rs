@@ -4,9 +4,9 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// Samples that an end needs in a cell, all time passes together: ±1 % of a row
-/// of 40 %, ±7 % of one of 1 %.
-pub const LEAST_SAMPLES: u64 = 20_000;
+/// Samples that an end needs in a cell, all time passes together: ±2 % of a row
+/// of 50 %, ±22 % of one of 1 %.
+pub const LEAST_SAMPLES: u64 = model::plan::receipt::SAMPLES;
 
 /// Time passes that show how trials differ.
 pub const LEAST_PASSES: usize = 5;
@@ -32,6 +32,15 @@ pub enum Doubt {
     Wall {
         /// Their ratio.
         closure: f64,
+        /// Likeliest cause.
+        cause: Cause,
+    },
+    /// Samples are not as many as the time on the CPU has room for.
+    Dropped {
+        /// Their ratio.
+        closure: f64,
+        /// Likeliest cause.
+        cause: Cause,
     },
     /// Rows and waits are not the clean wall time, but they are the wait passes'.
     Moved {
@@ -40,10 +49,12 @@ pub enum Doubt {
         /// Their ratio within the wait passes.
         own: f64,
     },
-    /// Rows and switching are not the CPU time.
+    /// Rows and what no sample shows are not the CPU time.
     Cpu {
         /// Their ratio.
         closure: f64,
+        /// Likeliest cause.
+        cause: Cause,
     },
     /// Samples × period is not the on-CPU time.
     Sampler {
@@ -97,11 +108,66 @@ pub enum Doubt {
     },
 }
 
+/// Cause of a sum that fails, as far as the passes show one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "cause")]
+pub enum Cause {
+    /// The kernel had no room for samples.
+    Lost {
+        /// Their share.
+        share: f64,
+    },
+    /// The kernel throttled the sampler.
+    Throttled {
+        /// Number of times.
+        times: u64,
+    },
+    /// The hypervisor took the CPU away.
+    Stolen {
+        /// Share of the time passes' CPU time.
+        share: f64,
+    },
+    /// Others ran on the end's CPUs.
+    Others {
+        /// Their share of the samples there.
+        share: f64,
+    },
+    /// The passes show none.
+    Unknown,
+}
+
+impl Cause {
+    /// Below this, a cause explains no sum beyond its bar.
+    pub const LEAST: f64 = 0.01;
+
+    const fn remedy(self) -> &'static str {
+        match self {
+            Self::Lost { .. } => "do not use the rows; give shorter trials, or raise kernel.perf_event_mlock_kb",
+            Self::Throttled { .. } => "do not use the rows; give a longer period",
+            Self::Stolen { .. } => "do not use the rows; run again when the hypervisor's other guests are quiet, or on a host of your own",
+            Self::Others { .. } => "do not use the rows; stop what else runs on these CPUs, or give others",
+            Self::Unknown => "do not use the rows; run again, and where that repeats it report it with the run directory",
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Lost { share } => write!(f, ": the kernel had no room for {:.1} % of the samples", share * 100.0),
+            Self::Throttled { times } => write!(f, ": the kernel throttled the sampler {times} times"),
+            Self::Stolen { share } => write!(f, ": the hypervisor took {:.1} % of the CPU time", share * 100.0),
+            Self::Others { share } => write!(f, ": other programs had {:.1} % of these CPUs", share * 100.0),
+            Self::Unknown => Ok(()),
+        }
+    }
+}
+
 impl Doubt {
     /// Its gravity.
     pub const fn gravity(&self) -> Gravity {
         match self {
-            Self::Wall { .. } | Self::Cpu { .. } => Gravity::Red,
+            Self::Wall { .. } | Self::Dropped { .. } | Self::Cpu { .. } => Gravity::Red,
             _ => Gravity::Warning,
         }
     }
@@ -109,11 +175,8 @@ impl Doubt {
     /// The remedy.
     pub const fn remedy(&self) -> &'static str {
         match self {
-            Self::Wall { .. } => "do not use the rows; look whether samples were lost or waits missed, and run again",
+            Self::Wall { cause, .. } | Self::Dropped { cause, .. } | Self::Cpu { cause, .. } => cause.remedy(),
             Self::Moved { .. } => "the passes had to wait unequally long: stop what else runs on this machine; rows do not depend on it",
-            Self::Cpu { .. } => {
-                "do not use the rows; look whether samples were lost, or whether the sampled tasks are those whose CPU time is counted"
-            }
             Self::Sampler { .. } => "choose another period, one that no tick divides; a hypervisor that takes CPU time shows here as well",
             Self::NotHeld => "read rows as shares of what was sampled; sample by the CPU clock to have the sum",
             Self::NoWaits => "give the tool scheduler tracepoints (root, tracefs), or read the rows without their sum",
@@ -132,17 +195,18 @@ impl Doubt {
 impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Self::Wall { closure } => write!(f, "rows and waits make {closure:.3} of the wall time"),
+            Self::Wall { closure, cause } => write!(f, "rows and waits make {closure:.3} of the wall time{cause}"),
+            Self::Dropped { closure, cause } => write!(f, "samples times period make {closure:.3} of the on-CPU time{cause}"),
             Self::Moved { closure, own } => {
                 write!(f, "rows and waits make {closure:.3} of the clean wall time, though {own:.3} of the wait passes' own")
             }
-            Self::Cpu { closure } => write!(f, "rows and switching make {closure:.3} of the CPU time"),
+            Self::Cpu { closure, cause } => write!(f, "rows and what no sample shows make {closure:.3} of the CPU time{cause}"),
             Self::Sampler { closure } => write!(f, "samples times period make {closure:.3} of the on-CPU time"),
             Self::NotHeld => {
-                write!(f, "samples are spaced by cycles, which nothing else counted, so they were not held against the CPU time")
+                write!(f, "samples are spaced by cycles, which nothing else counted, so they were not compared with the CPU time")
             }
-            Self::NoWaits => write!(f, "waits were not measured, so the sum was not held against the wall time"),
-            Self::NoSwitching => write!(f, "switching was not measured, so there is nothing to hold what was not sampled against"),
+            Self::NoWaits => write!(f, "waits were not measured, so there is no sum of the wall time"),
+            Self::NoSwitching => write!(f, "switching was not measured, so there is nothing to compare what was not sampled with"),
             Self::Observer { ratio } => write!(f, "sampling raised the CPU time to {ratio:.3} of what it is without"),
             Self::FewSamples { missing } => write!(f, "{missing} samples are missing of {LEAST_SAMPLES}"),
             Self::FewPasses { time, clean } => {

@@ -58,6 +58,12 @@ impl Figure {
         Self { value: self.value * by, error: self.error.map(|error| error * by.abs()), interval: self.interval.map(ends), ..self }
     }
 
+    /// The figure less what is known without error, no less than 0.
+    pub fn less(self, by: f64) -> Self {
+        let reduced = |value: f64| (value - by).max(0.0);
+        Self { value: reduced(self.value), interval: self.interval.map(|ends| ends.map(reduced)), ..self }
+    }
+
     /// The variance; `None` where it cannot be told.
     pub fn variance(&self) -> Option<f64> {
         self.error.map(|error| error * error)

@@ -1,7 +1,7 @@
 //! The passes that a receipt is made from: the trials of one end of one cell, by the pass
 //! that they were measured in.
 
-use model::profile::{CallCounts, Profile, Waits};
+use model::profile::{Account, CallCounts, Profile, SampleSource, Waits};
 use model::{Bytes, Nanos, Role};
 
 /// A trial in which nothing but clocks was read.
@@ -27,16 +27,37 @@ pub struct TimePass {
     pub block: u32,
     /// The samples.
     pub profile: Profile,
-    /// The sum that samples should reach, in the unit of the profile's period:
-    /// ns of CPU time of the sampled tasks, or the cycles that they ran.
+    /// The sum that samples should reach, in the unit of the profile's period: ns between
+    /// the sampled tasks' coming to a CPU and leaving it, or the cycles that they ran.
     pub on_cpu: u64,
     /// True where `on_cpu` was itself told from samples, for want of a count that
     /// is apart from them: then nothing can be compared with it.
     pub calibrated: bool,
+    /// Figures that the sampler's recording has next to its samples; `None` of earlier versions,
+    /// whose `on_cpu` is the CPU time.
+    pub account: Option<Account>,
+    /// Share of the host's CPU time that the hypervisor took meanwhile, 0 to 1.
+    pub stolen: f64,
     /// CPU time of the end, of the same kind as [`CleanPass::cpu`].
     pub cpu: Nanos,
     /// Messages in it.
     pub messages: f64,
+}
+
+impl TimePass {
+    /// Time in which the sampled tasks had a CPU, by the records of switches. `None` where a
+    /// task's own timer made the samples: it is armed again at each switch, and what that
+    /// costs and leaves out lies on both sides of the records.
+    pub fn ran(&self) -> Option<Nanos> {
+        let account = self.account?;
+        let evenly = account.others.is_some() || self.profile.source == SampleSource::Cycles;
+        account.on_cpu.filter(|ran| evenly && ran.get() > 0)
+    }
+
+    /// The CPU time in the unit of `on_cpu`: what rows are shares of.
+    pub fn whole(&self) -> f64 {
+        self.ran().map_or(self.on_cpu as f64, |ran| self.on_cpu as f64 * self.cpu.get() as f64 / ran.get() as f64)
+    }
 }
 
 /// A trial with scheduler tracepoints on.
@@ -50,6 +71,8 @@ pub struct WaitPass {
     pub cpu: Nanos,
     /// As in [`CleanPass::beside`].
     pub beside: Nanos,
+    /// As in [`TimePass::stolen`].
+    pub stolen: f64,
     /// Messages in it.
     pub messages: f64,
 }
@@ -113,7 +136,7 @@ mod tests {
     fn charged(cpu: u64, runnable: u64, blocked: u64) -> u64 {
         let nanos = Nanos::new;
         let waits = Waits { runnable: nanos(runnable), blocked: nanos(blocked), switches: 10, switching: None };
-        WaitPass { waits, wall: nanos(100_000), cpu: nanos(cpu), beside: nanos(0), messages: 10.0 }.charged().get()
+        WaitPass { waits, wall: nanos(100_000), cpu: nanos(cpu), beside: nanos(0), stolen: 0.0, messages: 10.0 }.charged().get()
     }
 
     #[test]

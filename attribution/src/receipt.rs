@@ -7,9 +7,9 @@ use model::{Bytes, Role};
 use serde::Serialize;
 
 use crate::attributes::{Category, Context, Crossing, Layer};
-use crate::closure::{Closure, OBSERVER, Observer, Sums};
+use crate::closure::{Closure, Known, OBSERVER, Observer, Sums};
 use crate::counters::LayerCounters;
-use crate::doubt::{Doubt, Gravity, LEAST_PASSES, LEAST_SAMPLES, MOST_OTHER};
+use crate::doubt::{Cause, Doubt, Gravity, LEAST_PASSES, LEAST_SAMPLES, MOST_OTHER};
 use crate::figure::{Figure, product, ratio};
 use crate::passes::{Passes, TimePass, WaitPass};
 use crate::rows::{Basis, Path, Row, Split, Tally};
@@ -101,11 +101,16 @@ pub struct Unsampled {
     pub switching: Option<Figure>,
     /// Ready but not on a CPU, without `charged`; `None` if not measured.
     pub runnable: Option<Figure>,
-    /// On the way to a CPU and charged as CPU time already: part of the CPU time,
-    /// and no sample shows it; `None` if not measured.
+    /// Charged as CPU time while the end had no CPU, mostly on its way to one: part of the
+    /// CPU time, and no sample shows it. Negative where a hypervisor took the CPU away; `None`
+    /// if not measured.
     pub charged: Option<Figure>,
     /// Asleep; `None` if not measured.
     pub blocked: Option<Figure>,
+    /// Share of other programs in the time that its CPUs were busy, 0 to 1; `None` where the end
+    /// alone was sampled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub others: Option<f64>,
 }
 
 /// Exact calls per message of one function.
@@ -168,13 +173,24 @@ impl Receipt {
             return Err(ReceiptError::NoSamples);
         }
         let wall = ratio(&passes.clean.iter().map(|pass| (pass.wall.get() as f64, pass.messages)).collect::<Vec<_>>()).figure();
-        let sampled = sampled(&basis, tallies);
-        let [switching, runnable, blocked, charged] = waits(&passes.waits);
+        let of_cpu = |(tally, whole): (&Tally, &f64)| (tally.samples as f64 * basis.period, *whole);
+        let share = ratio(&tallies.iter().zip(&basis.whole).map(of_cpu).collect::<Vec<_>>()).figure();
+        let [switching, ready, blocked, runnable_alone, by_waits] = waits(&passes.waits);
+        let switches = switches(&passes.time, tallies, switching.map_or(0.0, |s| s.value));
+        let sampled = sampled(&passes.time, tallies).scaled(1.0 / switches);
+        let by_records = charged(&passes.time, basis.clean, switches);
+        // The scheduler's tracepoints have a thread on its way to a CPU that charges it already.
+        let (runnable, charged) = match by_records {
+            Some(charged) => (ready.map(|ready| ready.less(charged.value - switching.map_or(0.0, |s| s.value))), by_records),
+            None => (runnable_alone, by_waits),
+        };
         let sums = Sums {
             role: passes.role,
             sampled,
             cpu: basis.clean.value,
             wall: wall.value,
+            share: share.value,
+            charged: by_records.map(|charged| charged.value),
             switching: switching.map(|s| s.value),
             waits: runnable.zip(blocked).map(|(runnable, blocked)| [runnable.value, blocked.value]),
             beside: per_message(&passes.clean, |pass| (pass.beside, pass.messages)),
@@ -194,7 +210,14 @@ impl Receipt {
             wall,
             rows: Rows::from_tallies(&basis, tallies),
             split: Split::from_tallies(&basis, tallies, passes.size),
-            unseen: Unsampled { not_sampled: remainder(sampled, basis.clean), switching, runnable, charged, blocked },
+            unseen: Unsampled {
+                not_sampled: remainder(share, basis.clean),
+                switching,
+                runnable,
+                charged,
+                blocked,
+                others: others(&passes.time, basis.samples),
+            },
             calls: calls(passes),
             closure: Closure::from_sums(&sums),
             observer: Observer::from_passes(&passes.time, &passes.clean),
@@ -213,9 +236,39 @@ impl Receipt {
         self.doubts.iter().any(|doubt| doubt.gravity() == Gravity::Red)
     }
 
+    /// The largest of the causes that the passes show.
+    fn cause(&self, passes: &Passes) -> Cause {
+        let lost: u64 = passes.time.iter().map(|pass| pass.profile.lost).fold(0, u64::saturating_add);
+        let throttled: u64 = passes.time.iter().map(|pass| pass.profile.throttled).sum();
+        let mean = |shares: &mut dyn ExactSizeIterator<Item = f64>| {
+            let passes = shares.len().max(1);
+            shares.sum::<f64>() / passes as f64
+        };
+        let time = mean(&mut passes.time.iter().map(|pass| pass.stolen));
+        let stolen = time.max(mean(&mut passes.waits.iter().map(|pass| pass.stolen)));
+        let shares = [
+            (lost as f64 / (self.sampling.samples + lost) as f64, (|share| Cause::Lost { share }) as fn(f64) -> Cause),
+            (stolen, |share| Cause::Stolen { share }),
+            (self.unseen.others.unwrap_or(0.0), |share| Cause::Others { share }),
+        ];
+        let largest = shares.into_iter().filter(|(share, _)| *share >= Cause::LEAST).max_by(|(a, _), (b, _)| a.total_cmp(b));
+        match largest {
+            Some((share, cause)) => cause(share),
+            None if throttled > 0 => Cause::Throttled { times: throttled },
+            None => Cause::Unknown,
+        }
+    }
+
     fn doubted(&self, passes: &Passes) -> Vec<Doubt> {
         let calibrated = passes.time.iter().any(|pass| pass.calibrated);
-        let mut doubts = crate::closure::doubts(&self.closure, self.role, self.unseen.switching.is_some(), calibrated);
+        let known = Known {
+            role: self.role,
+            switching: self.unseen.switching.is_some(),
+            calibrated,
+            apart: passes.time.iter().all(|pass| pass.ran().is_some()),
+            cause: self.cause(passes),
+        };
+        let mut doubts = crate::closure::doubts(&self.closure, &known);
         if let Some(observer) = self.observer.filter(|observer| observer.ratio.value > OBSERVER) {
             doubts.push(Doubt::Observer { ratio: observer.ratio.value });
         }
@@ -285,7 +338,7 @@ fn basis(passes: &Passes, tallies: &[Tally]) -> Basis {
     let clean = ratio(&passes.clean.iter().map(|pass| (pass.cpu.get() as f64, pass.messages)).collect::<Vec<_>>()).figure();
     Basis {
         period: passes.time.first().map_or(0.0, |pass| pass.profile.period as f64),
-        on_cpu: passes.time.iter().map(|pass| pass.on_cpu as f64).collect(),
+        whole: passes.time.iter().map(TimePass::whole).collect(),
         samples: tallies.iter().map(|tally| tally.samples).sum(),
         clean,
     }
@@ -311,9 +364,39 @@ fn own(passes: &[WaitPass]) -> Option<[f64; 3]> {
 }
 
 /// The share of the on-CPU time that samples account for.
-fn sampled(basis: &Basis, tallies: &[Tally]) -> Figure {
-    let pairs: Vec<(f64, f64)> = tallies.iter().zip(&basis.on_cpu).map(|(tally, on)| (tally.samples as f64 * basis.period, *on)).collect();
-    ratio(&pairs).figure()
+fn sampled(time: &[TimePass], tallies: &[Tally]) -> Figure {
+    let pair = |(tally, pass): (&Tally, &TimePass)| (tally.samples as f64 * pass.profile.period as f64, pass.on_cpu as f64);
+    ratio(&tallies.iter().zip(time).map(pair).collect::<Vec<_>>()).figure()
+}
+
+/// The on-CPU time over the time between records of switches: 1 and up to what `switching`, in
+/// ns per message, adds. A switch lies outside the records, and a timer of a CPU that strikes in
+/// it shows one of its tasks; how much of it is seen depends on whether the CPU was idle.
+fn switches(time: &[TimePass], tallies: &[Tally], switching: f64) -> f64 {
+    let cycles = |pass: &TimePass| pass.profile.source == SampleSource::Cycles;
+    let Some(ran) = time.iter().map(|pass| Some(pass.ran()?.get() as f64)).sum::<Option<f64>>().filter(|_| !time.iter().any(cycles)) else {
+        return 1.0;
+    };
+    let messages: f64 = time.iter().map(|pass| pass.messages).sum();
+    let seen: f64 = tallies.iter().zip(time).map(|(tally, pass)| tally.samples as f64 * pass.profile.period as f64).sum();
+    (seen / ran).min(1.0 + switching * messages / ran).max(1.0)
+}
+
+/// CPU time per message that was charged while the end had no CPU, by the records of switches;
+/// `None` where a pass lacks them.
+fn charged(time: &[TimePass], clean: Figure, switches: f64) -> Option<Figure> {
+    let pair = |pass: &TimePass| {
+        let cpu = pass.cpu.get() as f64;
+        Some((cpu - switches * pass.ran()?.get() as f64, cpu))
+    };
+    let pairs: Option<Vec<(f64, f64)>> = time.iter().map(pair).collect();
+    pairs.map(|pairs| product(ratio(&pairs).figure(), clean))
+}
+
+/// The share of other programs in the time that the sampled CPUs were busy.
+fn others(time: &[TimePass], samples: u64) -> Option<f64> {
+    let others: u64 = time.iter().map(|pass| pass.account?.others).sum::<Option<u64>>()?;
+    Some(others as f64 / (others + samples).max(1) as f64)
 }
 
 fn remainder(sampled: Figure, clean: Figure) -> Figure {
@@ -321,17 +404,18 @@ fn remainder(sampled: Figure, clean: Figure) -> Figure {
     product(rest, clean)
 }
 
-/// Switching, runnable wait, blocked time and what is charged while switched to,
-/// per message.
-fn waits(passes: &[WaitPass]) -> [Option<Figure>; 4] {
+/// Switching, runnable wait, blocked time, runnable wait without what is charged meanwhile,
+/// and that, per message.
+fn waits(passes: &[WaitPass]) -> [Option<Figure>; 5] {
     let figure = |of: &dyn Fn(&WaitPass) -> Option<u64>| {
         let pairs: Option<Vec<(f64, f64)>> = passes.iter().map(|pass| of(pass).map(|time| (time as f64, pass.messages))).collect();
         pairs.filter(|pairs| !pairs.is_empty()).map(|pairs| ratio(&pairs).figure())
     };
     [
         figure(&|pass| pass.waits.switching.map(model::Nanos::get)),
-        figure(&|pass| Some(pass.waits.runnable.since(pass.charged()).get())),
+        figure(&|pass| Some(pass.waits.runnable.get())),
         figure(&|pass| Some(pass.waits.blocked.get())),
+        figure(&|pass| Some(pass.waits.runnable.since(pass.charged()).get())),
         figure(&|pass| Some(pass.charged().get())),
     ]
 }

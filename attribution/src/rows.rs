@@ -94,7 +94,7 @@ pub struct Row<K> {
     pub key: K,
     /// Samples of all passes.
     pub samples: u64,
-    /// Share of the end's on-CPU time, 0 to 1.
+    /// Share of the end's CPU time, 0 to 1.
     pub share: Figure,
     /// ns per message: the share of the clean CPU time.
     pub ns: Figure,
@@ -117,10 +117,10 @@ pub fn by_key<'a, R, K: Ord>(receipts: &[&'a R], of: impl Fn(&'a R) -> &'a [Row<
 /// The factors that turn samples into time per message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Basis {
-    /// Distance of two samples, in the unit of `on_cpu`.
+    /// Distance of two samples, in the unit of `whole`.
     pub period: f64,
-    /// On-CPU time of each time pass.
-    pub on_cpu: Vec<f64>,
+    /// CPU time of each time pass ([`TimePass::whole`](crate::TimePass::whole)).
+    pub whole: Vec<f64>,
     /// Samples of all passes.
     pub samples: u64,
     /// Clean CPU time per message, in ns.
@@ -130,12 +130,12 @@ pub struct Basis {
 impl Basis {
     /// The share of the whole that one sample is.
     pub fn each(&self) -> f64 {
-        self.period / self.on_cpu.iter().sum::<f64>()
+        self.period / self.whole.iter().sum::<f64>()
     }
 
     /// The row of samples counted pass by pass.
     pub fn row<K>(&self, key: K, counts: &[u64]) -> Row<K> {
-        let pairs: Vec<(f64, f64)> = counts.iter().zip(&self.on_cpu).map(|(count, on)| (*count as f64 * self.period, *on)).collect();
+        let pairs: Vec<(f64, f64)> = counts.iter().zip(&self.whole).map(|(count, on)| (*count as f64 * self.period, *on)).collect();
         let samples = counts.iter().sum();
         let share = share(ratio(&pairs), Sampling { samples, of: self.samples, each: self.each() });
         let passes = pairs.iter().map(|(time, on)| time / on * self.clean.value).collect();

@@ -41,6 +41,26 @@ impl<'a> Symbol<'a> {
     }
 }
 
+/// Functions in which interrupts come on again. A timer's interrupt that was due while they
+/// were off strikes here, so its time is that of the region before, which the caller tells.
+const INTERRUPTS_ON: [&str; 7] = [
+    "_raw_spin_unlock_irqrestore",
+    "_raw_spin_unlock_irq",
+    "finish_task_switch",
+    "handle_softirqs",
+    "__do_softirq",
+    "__local_bh_enable_ip",
+    "do_syscall_64",
+];
+
+impl Symbol<'_> {
+    /// Returns whether interrupts come on again in it, so that samples in it show the time
+    /// before.
+    pub fn enables_interrupts(&self) -> bool {
+        INTERRUPTS_ON.contains(&self.name)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Symbol;

@@ -77,7 +77,10 @@ fn settings(a: &Plan, b: &Plan) -> Vec<String> {
             ("the link", format!("{:?}", plan.link)),
             ("the extent of a trial", format!("{:?} after {}", plan.end, plan.warmup)),
             ("the CPUs asked for", format!("{:?}", plan.cpus)),
-            ("the distance of samples", plan.receipt.map_or("none".to_owned(), |receipt| receipt.period.to_string())),
+            (
+                "the distance of samples",
+                plan.receipt.map_or("none".to_owned(), |receipt| receipt.period.map_or("chosen".to_owned(), |period| period.to_string())),
+            ),
         ]
     };
     let pairs = words(a).into_iter().zip(words(b));

@@ -1,6 +1,7 @@
 //! What the kernel says: its text files, netlink answers, records of samples,
 //! symbols and types.
 
+use std::slice;
 use std::sync::LazyLock;
 
 use engine::host_time::parse_irq_ticks;
@@ -19,7 +20,7 @@ use profile::counts::tracefs::Format;
 use profile::fold::fold;
 use profile::probe::btf::function_id;
 use profile::sampler::record::Record;
-use profile::sampler::{Layout, Recording};
+use profile::sampler::{Layout, Recording, Tasks};
 use profile::symbols::{CodeMap, Symbols, code};
 use profile::system::parse_cpu_list;
 use profile::waits::{Event, WaitLog};
@@ -85,7 +86,7 @@ pub fn perf(bytes: &[u8]) {
     let Some((kind, ring)) = bytes.split_first() else { return };
     let layout = Layout { reads: kind & 1 != 0, reads_lost: kind & 2 != 0, counters: vec![(1, 0), (2, 1)] };
     let (source, rings, code) = (SampleSource::Cycles, vec![ring.to_vec()], CodeMap::default());
-    let recording = Recording { source, period: 1, layout, rings, lost: None, code, notes: Vec::new() };
+    let recording = Recording { source, period: 1, layout, rings, lost: None, counted: None, switches: None, code, notes: Vec::new() };
     let (mut samples, mut switches) = (0, Vec::new());
     for record in recording.records() {
         match record {
@@ -94,7 +95,11 @@ pub fn perf(bytes: &[u8]) {
             _ => {}
         }
     }
-    let (profile, _) = fold(&recording, &SYMBOLS, None);
+    let (profile, _) = fold(slice::from_ref(&recording), &SYMBOLS, Tasks::All, None);
+    let of_time = Recording { source: SampleSource::CpuClock, rings: vec![ring.to_vec()], switches: Some(vec![switches.clone()]), ..recording };
+    let window = Window { start: Nanos::new(1 << 20), end: Nanos::new(1 << 40) };
+    let account = fold(slice::from_ref(&of_time), &SYMBOLS, Tasks::All, Some(window)).0.account.unwrap_or_default();
+    assert!(account.on_cpu.is_some());
     assert_eq!(profile.stacks.iter().map(|stack| stack.count).sum::<u64>(), samples);
     let places = profile.stacks.iter().flat_map(|stack| &stack.frames);
     assert!(places.into_iter().all(|place| profile.symbols.get(*place as usize).is_some_and(|name| !name.is_empty())));

@@ -19,6 +19,7 @@ use model::control::{CONTROL_VERSION, FromHost, ToEndpoint, ToHost, WireTask};
 use model::host::HostFacts;
 use model::kernel::WireCounters;
 use model::plan::LinkKind;
+use profile::sampler::cost;
 
 use crate::arm::{self, Adjuster};
 use crate::background::Background;
@@ -178,8 +179,14 @@ impl HostProcess<'_> {
                 self.background.hear(&message);
                 return Ok(None);
             }
+            ToHost::SampleCost { cpus } => {
+                self.offer.check(&cpus)?;
+                // Where nothing can be sampled the attempt to watch says so.
+                let first = cpus.first().map_or(0, |place| place.cpu);
+                FromHost::SampleCost(cost::of_sample(first).unwrap_or_default())
+            }
             ToHost::Observe(observe) => {
-                self.offer.check_threads(observe.cpus.iter().filter_map(|place| place.ksoftirqd))?;
+                self.offer.check(&observe.cpus)?;
                 let none = || Refusal::new("watch an endpoint", "none is running (a fault of the controller)", "");
                 let endpoint = self.endpoint.as_ref().ok_or_else(none)?;
                 match self.profiler.start(endpoint.pid(), &observe) {

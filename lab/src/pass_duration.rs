@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use model::plan::receipt::ASSUMED_SHARE;
 use model::plan::{ReceiptPlan, TrialEnd};
+use model::profile::SampleSource;
 use model::schedule::Slot;
 use model::{Nanos, Pass, Plan, Role, TrialRecord};
 
@@ -18,6 +19,8 @@ const LEAST_SHARE: f64 = 0.01;
 #[derive(Debug, Default)]
 pub struct PassDurations {
     known: HashMap<(usize, usize), [End; 2]>,
+    /// Distance of samples by the CPU clock, as they were taken.
+    period: Option<Nanos>,
 }
 
 /// Load of one end of a cell.
@@ -49,12 +52,21 @@ impl PassDurations {
             match (slot.pass, profile) {
                 (Pass::Clean, _) => end.busy = Some(seconds(report.cpu_time.sum()) / elapsed),
                 (Pass::Time, Some(profile)) => {
+                    if profile.source == SampleSource::CpuClock {
+                        self.period = Some(Nanos::new(profile.period));
+                    }
                     end.samples += profile.samples();
                     end.sampled += elapsed;
                 }
                 _ => {}
             }
         }
+    }
+
+    /// Returns the distance of samples that the trials so far were taken at: later ones keep
+    /// it, for samples at different distances make no receipt.
+    pub const fn period(&self) -> Option<Nanos> {
+        self.period
     }
 
     /// When a trial of `block` ends.
@@ -64,7 +76,7 @@ impl PassDurations {
         let ends = self.known.get(&(slot.cell, slot.arm)).copied().unwrap_or_default();
         let blocks = plan.blocks.least.saturating_sub(block);
         let wanted = ends.map(|end| {
-            let expected = end.busy.unwrap_or(ASSUMED_SHARE).max(LEAST_SHARE) * receipt.most_per_second();
+            let expected = end.busy.unwrap_or(ASSUMED_SHARE).max(LEAST_SHARE) * receipt.most_per_second(self.period);
             let per_second = if end.samples > 0 { end.samples as f64 / end.sampled } else { expected };
             ReceiptPlan::pass(receipt.samples.saturating_sub(end.samples), blocks, per_second)
         });
@@ -93,7 +105,7 @@ mod tests {
 
     fn plan(end: &str) -> Plan {
         let text = format!(
-            "name = \"x\"\nblocks = {{ least = 5, most = 5 }}\n[trial]\n{end}\n[receipt]\nperiod = \"100us\"\n[[cells]]\ntest = \"UDP_STREAM\"\nsize = 1"
+            "name = \"x\"\nblocks = {{ least = 5, most = 5 }}\n[trial]\n{end}\n[receipt]\nperiod = \"100us\"\nsamples = 20000\n[[cells]]\ntest = \"UDP_STREAM\"\nsize = 1"
         );
         model::plan::resolve(&RawPlan::parse(&text).unwrap(), &[], 1).unwrap()
     }
@@ -113,7 +125,16 @@ mod tests {
         trial.observed = samples.map(|count| {
             let stacks = vec![Stack { frames: vec![0], user: true, count }];
             let symbols = vec!["[user]".to_owned()];
-            let profile = Profile { source: SampleSource::CpuClock, period: 100_000, symbols, stacks, lost: 0, throttled: 0, broken: 0 };
+            let profile = Profile {
+                source: SampleSource::CpuClock,
+                period: 100_000,
+                symbols,
+                stacks,
+                lost: 0,
+                throttled: 0,
+                broken: 0,
+                account: None,
+            };
             let seen = Observation { profile: Some(profile), ..Observation::default() };
             Box::new(Observed { sender: seen.clone(), receiver: seen })
         });
@@ -130,16 +151,16 @@ mod tests {
         let plan = plan("length = \"100ms\"");
         let mut durations = PassDurations::default();
         assert_eq!(durations.end(&plan, 0, slot(Pass::Wait)), plan.end.of(&plan.cells[0]));
-        // 20,000 samples in five blocks of a CPU that is taken to be half busy, and a tenth more.
-        assert_eq!(millis(durations.end(&plan, 0, slot(Pass::Time))), 880);
+        // 20,000 samples in five blocks of a CPU that is taken to be half busy, and three tenths more.
+        assert_eq!(millis(durations.end(&plan, 0, slot(Pass::Time))), 1_040);
         durations.note(slot(Pass::Clean), &record(&plan, Pass::Clean, 1.0, None));
-        assert_eq!(millis(durations.end(&plan, 0, slot(Pass::Time))), 440);
+        assert_eq!(millis(durations.end(&plan, 0, slot(Pass::Time))), 520);
         // Half of the samples, 10,000 a second; two blocks are left.
         durations.note(slot(Pass::Time), &record(&plan, Pass::Time, 1.0, Some(10_000)));
-        assert_eq!(millis(durations.end(&plan, 3, slot(Pass::Time))), 550);
+        assert_eq!(millis(durations.end(&plan, 3, slot(Pass::Time))), 650);
         durations.note(slot(Pass::Time), &record(&plan, Pass::Time, 1.0, Some(10_000)));
         assert_eq!(millis(durations.end(&plan, 4, slot(Pass::Time))), 100, "no shorter than the plan says");
-        assert_eq!(millis(PassDurations::default().end(&plan, 9, slot(Pass::Time))), 4_400, "all at once");
+        assert_eq!(millis(PassDurations::default().end(&plan, 9, slot(Pass::Time))), 5_000, "all at once, as far as rings reach");
     }
 
     #[test]
@@ -148,6 +169,6 @@ mod tests {
         let mut durations = PassDurations::default();
         assert_eq!(durations.end(&plan, 0, slot(Pass::Time)), TrialEnd::Messages(10), "how fast it is nobody knows yet");
         durations.note(slot(Pass::Clean), &record(&plan, Pass::Clean, 1.0, None));
-        assert_eq!(durations.end(&plan, 0, slot(Pass::Time)), TrialEnd::Messages(440));
+        assert_eq!(durations.end(&plan, 0, slot(Pass::Time)), TrialEnd::Messages(520));
     }
 }

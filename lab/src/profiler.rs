@@ -4,19 +4,21 @@
 //! While messages flow nothing of it runs in this process: the kernel samples
 //! and counts into memory that is read afterwards.
 
+mod samples;
+
 use std::fs;
 
 use model::control::{CpuPlace, Observe};
 use model::end::Window;
-use model::profile::{Observation, Profile, Waits};
+use model::profile::{Observation, Waits};
 use model::{Nanos, Pass, Unavailable};
 use profile::Who;
 use profile::counts::table::functions;
 use profile::counts::{self, EventCounter, FunctionCounter, STACK_RULES, StackCounter, TRACEPOINTS};
-use profile::fold::fold;
-use profile::sampler::{Sampler, Settings, Target};
 use profile::symbols::Symbols;
 use profile::waits::WaitRecorder;
+
+use samples::Samples;
 
 /// Longest time that memory is set aside for. A longer trial's end loses samples,
 /// and says so.
@@ -24,7 +26,7 @@ pub const LONGEST: Nanos = Nanos::from_millis(20_000);
 
 /// Instrument that is switched on.
 enum Watch {
-    Time { endpoint: Box<Sampler>, ksoftirqd: Vec<Sampler> },
+    Time(Samples),
     Wait(Box<WaitRecorder>),
     Count { events: Result<EventCounter, Unavailable>, functions: Result<FunctionCounter, Unavailable> },
     Stacks(Box<StackCounter>),
@@ -73,7 +75,7 @@ impl EndpointProfiler {
         let mut seen = Observation { refused: std::mem::take(&mut self.refused), ..Observation::default() };
         let outcome = match self.watch.take() {
             None => Ok(()),
-            Some(Watch::Time { endpoint, ksoftirqd }) => self.sampled(*endpoint, ksoftirqd, window, &mut seen),
+            Some(Watch::Time(samples)) => self.sampled(samples, window, &mut seen),
             Some(Watch::Wait(recorder)) => followed(*recorder, window, threads, &mut seen),
             Some(Watch::Count { events, functions }) => {
                 counted(events, functions, &mut seen);
@@ -90,42 +92,12 @@ impl EndpointProfiler {
     fn sample(&mut self, pid: u32, observe: &Observe) -> Result<Watch, Unavailable> {
         // Addresses without names are no receipt: better to know now.
         self.symbols()?;
-        let threads = observe.cpus.iter().filter(|place| place.ksoftirqd.is_some()).count();
-        let settings = |target, cpu| Settings {
-            cpu,
-            period: observe.period.get(),
-            samplers: 1 + threads,
-            ..Settings::new(target, observe.longest.min(LONGEST))
-        };
-        let only = match observe.cpus[..] {
-            [CpuPlace { cpu, .. }] => Some(cpu),
-            _ => None,
-        };
-        let endpoint = Sampler::open(&settings(Target::Process(pid), only))?;
-        self.note(endpoint.notes());
-        let mut ksoftirqd = Vec::new();
-        for CpuPlace { cpu, ksoftirqd: thread } in &observe.cpus {
-            let Some(thread) = thread else { continue };
-            match Sampler::open(&settings(Target::Thread(*thread), Some(*cpu))) {
-                Ok(sampler) => ksoftirqd.push(sampler),
-                Err(refusal) => self.refused.push(Unavailable { what: format!("samples of ksoftirqd/{cpu}"), ..refusal }),
-            }
-        }
-        for sampler in ksoftirqd.iter().chain([&endpoint]) {
-            sampler.start()?;
-        }
-        Ok(Watch::Time { endpoint: Box::new(endpoint), ksoftirqd })
+        Ok(Watch::Time(Samples::start(pid, observe, &mut self.refused)?))
     }
 
-    fn sampled(&mut self, endpoint: Sampler, ksoftirqd: Vec<Sampler>, window: Window, seen: &mut Observation) -> Result<(), Unavailable> {
-        // The endpoint's first, whose samples cost most where they are lost.
-        let recording = endpoint.finish()?;
-        let threads = ksoftirqd.into_iter().map(Sampler::finish).collect::<Result<Vec<_>, _>>()?;
-        let symbols = self.symbols()?;
-        let (profile, counters) = fold(&recording, symbols, Some(window));
-        (seen.profile, seen.counters) = (Some(profile), counters);
-        let mut threads = threads.iter().map(|recording| fold(recording, symbols, Some(window)).0);
-        seen.ksoftirqd = threads.next().map(|first| threads.fold(first, join));
+    fn sampled(&mut self, samples: Samples, window: Window, seen: &mut Observation) -> Result<(), Unavailable> {
+        let shown = samples.finish(self.symbols()?, window)?;
+        (seen.profile, seen.counters, seen.ksoftirqd) = (Some(shown.endpoint), shown.counters, shown.ksoftirqd);
         Ok(())
     }
 
@@ -135,17 +107,13 @@ impl EndpointProfiler {
             _ => None,
         };
         let recorder = WaitRecorder::open(Who::Workers(pid), observe.longest.min(LONGEST), only)?;
-        self.note(recorder.note());
+        self.refused.extend(recorder.note().cloned());
         Ok(Watch::Wait(Box::new(recorder)))
     }
 
     fn stacks_counted(&mut self, recorder: &StackCounter, seen: &mut Observation) -> Result<(), Unavailable> {
         seen.counts = Some(recorder.counts(self.symbols()?)?);
         Ok(())
-    }
-
-    fn note<'a>(&mut self, notes: impl IntoIterator<Item = &'a Unavailable>) {
-        self.refused.extend(notes.into_iter().cloned());
     }
 
     fn symbols(&mut self) -> Result<&Symbols, Unavailable> {
@@ -204,29 +172,4 @@ fn followed(recorder: WaitRecorder, window: Window, threads: &[u32], seen: &mut 
         }),
     }
     Ok(())
-}
-
-/// Two profiles of threads in one.
-fn join(mut all: Profile, other: Profile) -> Profile {
-    let places: Vec<u32> = other
-        .symbols
-        .iter()
-        .map(|name| {
-            let known = all.symbols.iter().position(|known| known == name).unwrap_or_else(|| {
-                all.symbols.push(name.clone());
-                all.symbols.len() - 1
-            });
-            known as u32
-        })
-        .collect();
-    for mut stack in other.stacks {
-        for frame in &mut stack.frames {
-            *frame = places[*frame as usize];
-        }
-        all.stacks.push(stack);
-    }
-    all.lost = all.lost.saturating_add(other.lost);
-    all.throttled = all.throttled.saturating_add(other.throttled);
-    all.broken = all.broken.saturating_add(other.broken);
-    all
 }

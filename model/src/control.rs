@@ -31,7 +31,7 @@ use crate::traffic::{Family, Role};
 use crate::unavailable::Unavailable;
 
 /// The version that both sides must speak. Each side's first message says it.
-pub const CONTROL_VERSION: u32 = 4;
+pub const CONTROL_VERSION: u32 = 5;
 
 /// Task of an endpoint in one trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -245,6 +245,12 @@ pub enum ToHost {
     Background(BackgroundRequest),
     /// For the endpoint.
     Endpoint(ToEndpoint),
+    /// Measure what a sample costs on the CPUs of an endpoint: takes a tenth of a second,
+    /// and the CPU.
+    SampleCost {
+        /// The CPUs of its traffic threads; none where they may run anywhere.
+        cpus: Vec<CpuPlace>,
+    },
     /// Watch the endpoint, which is joined to the other and waits.
     Observe(Observe),
     /// The endpoint is gone: tell what was seen of it.
@@ -405,6 +411,8 @@ pub enum FromHost {
         /// True where trials of others may run next to it.
         shared: bool,
     },
+    /// Time that a sample takes from what it strikes.
+    SampleCost(Nanos),
     /// The endpoint is watched.
     Observing,
     /// Nothing of what was asked for can be seen here, now or later.

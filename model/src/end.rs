@@ -196,6 +196,11 @@ impl Window {
     pub const fn length(self) -> Nanos {
         self.end.since(self.start)
     }
+
+    /// Returns whether a time in ns lies in it; its end does not.
+    pub const fn contains(self, time: u64) -> bool {
+        self.start.get() <= time && time < self.end.get()
+    }
 }
 
 /// Traffic that went through the calls of one end.

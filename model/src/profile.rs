@@ -38,6 +38,42 @@ pub struct Profile {
     /// Records that contradict themselves, and samples whose chain could not be
     /// read; of the latter, [`Profile::stacks`] has the innermost function.
     pub broken: u64,
+    /// Figures that the samples are compared with; `None` in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<Account>,
+}
+
+/// Figures that the samples of a profile are compared with, none of them from samples
+/// of its chains.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Account {
+    /// Time in the measured part between the sampled tasks' coming to a CPU and leaving it
+    /// (`PERF_RECORD_SWITCH`); `None` where records were lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_cpu: Option<Nanos>,
+    /// Samples of the whole recording, of every task in it.
+    pub recorded: u64,
+    /// The sampling event's own count over the whole recording, in the unit of the period;
+    /// `None` where it could not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<u64>,
+    /// Samples in the measured part of other programs on the same CPUs; `None` where the
+    /// tasks alone were sampled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others: Option<u64>,
+}
+
+impl Account {
+    /// Both accounts in one. What one of them lacks the sum lacks.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            on_cpu: self.on_cpu.zip(other.on_cpu).map(|(one, two)| one + two),
+            recorded: self.recorded.saturating_add(other.recorded),
+            counted: self.counted.zip(other.counted).map(|(one, two)| one.saturating_add(two)),
+            others: self.others.zip(other.others).map(|(one, two)| one.saturating_add(two)),
+        }
+    }
 }
 
 /// One call chain.

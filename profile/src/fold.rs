@@ -2,34 +2,38 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use model::Nanos;
 use model::end::Window;
-use model::profile::{HardwareCounts, Profile, Stack};
+use model::profile::{Account, HardwareCounts, Profile, SampleSource, Stack};
 
 use crate::sampler::record::{Malformed, Record, Sample};
-use crate::sampler::{COUNTERS, Recording};
-use crate::symbols::Symbols;
+use crate::sampler::{COUNTERS, Recording, Tasks};
+use crate::symbols::{CodeMap, Symbols};
 
 /// Name of a sample in user code.
 pub const USER: &str = "[user]";
 /// Name of a sample on the instruction behind a system call.
 pub const SYSCALL_EXIT: &str = "[syscall exit]";
 
-/// The samples of a recording within `window` (all of them where there is
-/// none), each chain once, with names. Its memory is bounded by the
-/// recording's, in which each chain takes more room than here.
+/// The samples of tasks in recordings of one kind, within `window` (all of them where there
+/// is none), each chain once, with names. Its memory is bounded by the recordings', in which
+/// each chain takes more room than here.
 ///
 /// What was lost is counted whole, whenever it was: the kernel does not tell when.
-pub fn fold(recording: &Recording, symbols: &Symbols, window: Option<Window>) -> (Profile, Option<HardwareCounts>) {
-    let mut fold =
-        Fold { recording, symbols, names: Names::default(), user: HashMap::new(), stacks: BTreeMap::new(), last: HashMap::new() };
-    let within = |time: u64| window.is_none_or(|window| (window.start.get()..window.end.get()).contains(&time));
-    let (mut lost, mut throttled, mut broken) = (0_u64, 0, 0);
-    for record in recording.records() {
+pub fn fold(recordings: &[Recording], symbols: &Symbols, tasks: Tasks, window: Option<Window>) -> (Profile, Option<HardwareCounts>) {
+    let mut fold = Fold { symbols, names: Names::default(), user: HashMap::new(), stacks: BTreeMap::new(), last: HashMap::new() };
+    let within = |time: u64| window.is_none_or(|window| window.contains(time));
+    let (mut lost, mut throttled, mut broken, mut recorded) = (0_u64, 0, 0, 0);
+    for (recording, record) in recordings.iter().flat_map(|recording| recording.records().map(move |record| (recording, record))) {
         match record {
             Ok(Record::Sample(sample)) => {
-                let counted = fold.counters(&sample);
+                recorded += 1;
+                if !tasks.have(sample.pid, sample.tid) {
+                    continue;
+                }
+                let counted = fold.counters(recording, &sample);
                 if within(sample.time) {
-                    broken += u64::from(!fold.add(&sample, &counted));
+                    broken += u64::from(!fold.add(&recording.code, &sample, &counted));
                 }
             }
             Ok(Record::Lost(count)) => lost = lost.saturating_add(count),
@@ -38,9 +42,16 @@ pub fn fold(recording: &Recording, symbols: &Symbols, window: Option<Window>) ->
             Err(Malformed::Content | Malformed::Length) => broken += 1,
         }
     }
-    let lost = lost.max(recording.lost.unwrap_or(0));
-    let (symbols, stacks, counters) = fold.finish();
-    let profile = Profile { source: recording.source, period: recording.period, symbols, stacks, lost, throttled, broken };
+    let lost = lost.max(recordings.iter().filter_map(|recording| recording.lost).fold(0, u64::saturating_add));
+    let (source, period) = recordings.first().map_or((SampleSource::CpuClock, 0), |first| (first.source, first.period));
+    let (symbols, stacks, counters) = fold.finish(recordings.iter().all(|recording| recording.layout.reads));
+    let account = window.map(|window| Account {
+        on_cpu: recordings.iter().try_fold(Nanos::default(), |sum, recording| Some(sum + recording.on_cpu(tasks, window)?)),
+        recorded,
+        counted: recordings.iter().map(|recording| recording.counted).sum(),
+        others: None,
+    });
+    let profile = Profile { source, period, symbols, stacks, lost, throttled, broken, account };
     (profile, counters)
 }
 
@@ -83,7 +94,6 @@ struct Met {
 }
 
 struct Fold<'a> {
-    recording: &'a Recording,
     symbols: &'a Symbols,
     names: Names,
     /// `true` if an address of user code follows a system call.
@@ -96,10 +106,9 @@ struct Fold<'a> {
 impl Fold<'_> {
     /// Adds a sample; false when its chain could not be read, so that only the
     /// function it fell into is known.
-    fn add(&mut self, sample: &Sample, counted: &[u64; COUNTERS.len()]) -> bool {
+    fn add(&mut self, code: &CodeMap, sample: &Sample, counted: &[u64; COUNTERS.len()]) -> bool {
         let mut whole = true;
         let frames = if sample.user {
-            let code = &self.recording.code;
             let exit = *self.user.entry(sample.ip).or_insert_with(|| code.follows_system_call(sample.ip));
             vec![self.names.place(if exit { SYSCALL_EXIT } else { USER })]
         } else {
@@ -122,10 +131,10 @@ impl Fold<'_> {
     }
 
     /// Returns what each counter moved by since the thread's sample before this one.
-    fn counters(&mut self, sample: &Sample) -> [u64; COUNTERS.len()] {
+    fn counters(&mut self, recording: &Recording, sample: &Sample) -> [u64; COUNTERS.len()] {
         let mut moved = [0; COUNTERS.len()];
         for (id, value) in sample.reads() {
-            let Some((_, place)) = self.recording.layout.counters.iter().find(|(known, _)| *known == id) else { continue };
+            let Some((_, place)) = recording.layout.counters.iter().find(|(known, _)| *known == id) else { continue };
             let before = self.last.insert((sample.tid, id), value).unwrap_or(0);
             moved[*place] += value.saturating_sub(before);
         }
@@ -133,7 +142,7 @@ impl Fold<'_> {
     }
 
     /// Names in order of letters, chains in order of their frames.
-    fn finish(self) -> (Vec<String>, Vec<Stack>, Option<HardwareCounts>) {
+    fn finish(self, counting: bool) -> (Vec<String>, Vec<Stack>, Option<HardwareCounts>) {
         let mut order: Vec<usize> = (0..self.names.all.len()).collect();
         order.sort_by(|a, b| self.names.all[*a].cmp(&self.names.all[*b]));
         let mut place = vec![0; order.len()];
@@ -147,7 +156,7 @@ impl Fold<'_> {
             found.push((Stack { frames, user, count: met.count }, met.counted));
         }
         found.sort_by(|(a, _), (b, _)| (&a.frames, a.user).cmp(&(&b.frames, b.user)));
-        let counters = self.recording.layout.reads.then(|| HardwareCounts {
+        let counters = counting.then(|| HardwareCounts {
             names: COUNTERS.iter().map(|(name, _)| (*name).to_owned()).collect(),
             of_stacks: found.iter().map(|(_, counted)| counted.to_vec()).collect(),
         });

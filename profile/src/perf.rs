@@ -81,13 +81,14 @@ const CLOSE_ON_EXEC: libc::c_ulong = 8;
 /// Bytes of the longest reading: a group of ten counters of three numbers each.
 const READING: usize = 248;
 
-/// Opens an event for a task: on one CPU, or wherever it runs (`None`).
+/// Opens an event for a task, or for whatever runs (`None`, which needs a CPU): on one
+/// CPU, or wherever the task runs (`None`).
 ///
 /// # Errors
 /// The system's answer.
-pub fn open(attributes: Attributes, task: u32, cpu: Option<u32>, group: Option<BorrowedFd>) -> io::Result<OwnedFd> {
+pub fn open(attributes: Attributes, task: Option<u32>, cpu: Option<u32>, group: Option<BorrowedFd>) -> io::Result<OwnedFd> {
     let attributes = Attributes { size: size_of::<Attributes>() as u32, ..attributes };
-    let task = libc::pid_t::try_from(task).map_err(|_| io::Error::from_raw_os_error(libc::ESRCH))?;
+    let task = task.map_or(Ok(-1), libc::pid_t::try_from).map_err(|_| io::Error::from_raw_os_error(libc::ESRCH))?;
     let cpu = cpu.map_or(Ok(-1), libc::c_int::try_from).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
     let group: libc::c_int = group.map_or(-1, |leader| leader.as_raw_fd());
     // SAFETY: the kernel reads `size` bytes of `attributes`, which outlives the call.

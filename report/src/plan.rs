@@ -148,7 +148,7 @@ fn goodput(cell: &Cell, link: &LinkKind) -> Option<f64> {
 /// ends that use their CPUs as expected.
 fn sampling(plan: &Plan, length: Nanos) -> Nanos {
     let Some(receipt) = plan.receipt else { return Nanos::default() };
-    let pass = ReceiptPlan::pass(receipt.samples, plan.blocks.least, receipt.most_per_second() * ASSUMED_SHARE);
+    let pass = ReceiptPlan::pass(receipt.samples, plan.blocks.least, receipt.most_per_second(None) * ASSUMED_SHARE);
     let shape = plan.shape();
     let passes = (shape.cells * shape.arms) as u64 * u64::from(plan.blocks.least);
     Nanos::new(pass.since(length).get().saturating_mul(passes))

@@ -69,7 +69,7 @@ fn what_is_dropped_turns_it_red() {
     }
     let red = receipt(&fewer);
     assert!(red.is_red(), "{:?}", red.closure);
-    assert!(matches!(red.doubts[0], Doubt::Cpu { closure } if (0.945..0.955).contains(&closure)), "{:?}", red.doubts);
+    assert!(matches!(red.doubts[0], Doubt::Cpu { closure, .. } if (0.945..0.955).contains(&closure)), "{:?}", red.doubts);
     assert!(red.doubts.iter().any(|doubt| matches!(doubt, Doubt::Sampler { .. })));
     // Where the CPU time is all of the time, the sum with the waits shows it too.
     let busy = Cell { waits: [0.0, 0.0], ..Cell::default() };
@@ -114,8 +114,8 @@ fn doubts_are_said() {
     assert_eq!(doubts(&|passes| passes.time[1].profile.broken = 1), vec![Doubt::Broken { samples: 1 }]);
     assert_eq!(doubts(&|passes| passes.waits.clear()), vec![Doubt::NoWaits, Doubt::NoSwitching]);
     assert_eq!(doubts(&|passes| passes.waits[0].waits.switching = None), vec![Doubt::NoSwitching]);
-    let few = doubts(&|passes| passes.time.truncate(4));
-    assert!(few.contains(&Doubt::FewPasses { time: 4, clean: 9 }), "{few:?}");
+    let few = doubts(&|passes| passes.time.truncate(1));
+    assert!(few.contains(&Doubt::FewPasses { time: 1, clean: 9 }), "{few:?}");
     assert!(few.iter().any(|doubt| matches!(doubt, Doubt::FewSamples { missing } if (4_000..6_000).contains(missing))), "{few:?}");
     let slow = doubts(&|passes| passes.time.iter_mut().for_each(|pass| pass.cpu = Nanos::new(pass.cpu.get() * 6 / 5)));
     assert!(matches!(slow[..], [Doubt::Observer { .. }]), "{slow:?}");

@@ -62,11 +62,20 @@ pub fn passes(cell: Cell, costs: &[Cost], random: &mut ChaCha8Rng) -> Passes {
         let mut drawn = |ns: f64| (ns / sum * on_cpu / PERIOD as f64 + random.random::<f64>()).floor() as u64;
         let counts: Vec<(&str, u64)> = counts.iter().map(|(chain, ns)| (*chain, drawn(*ns))).collect();
         let cpu = Nanos::new(on_cpu as u64);
-        made.time.push(TimePass { block, profile: profile(&counts), on_cpu: cpu.get(), calibrated: false, cpu, messages });
+        made.time.push(TimePass {
+            block,
+            profile: profile(&counts),
+            on_cpu: cpu.get(),
+            calibrated: false,
+            account: None,
+            stolen: 0.0,
+            cpu,
+            messages,
+        });
         let waits =
             Waits { runnable: nanos(cell.waits[0]), blocked: nanos(cell.waits[1]), switches: 10, switching: Some(Nanos::new(20_000)) };
         let wall = nanos(whole + cell.waits[0] + cell.waits[1]);
-        made.waits.push(WaitPass { waits, wall, cpu: nanos(whole), beside: Nanos::new(0), messages });
+        made.waits.push(WaitPass { waits, wall, cpu: nanos(whole), beside: Nanos::new(0), stolen: 0.0, messages });
         let mut counts = CallCounts::default();
         counts.calls.insert("udp_sendmsg".to_owned(), messages as u64);
         counts.tier.insert("udp_sendmsg".to_owned(), CountTier::Fentry);

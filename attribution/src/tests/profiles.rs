@@ -45,5 +45,5 @@ pub fn profile(counts: &[(&str, u64)]) -> Profile {
         }
         stacks.push(Stack { frames, user: chain.starts_with('['), count: *count });
     }
-    Profile { source: SampleSource::CpuClock, period: PERIOD, symbols, stacks, lost: 0, throttled: 0, broken: 0 }
+    Profile { source: SampleSource::CpuClock, period: PERIOD, symbols, stacks, lost: 0, throttled: 0, broken: 0, account: None }
 }

@@ -252,10 +252,10 @@ impl Controller<'_> {
             ToHost::Counters { ref device, .. } | ToHost::Facts { ref device, .. } if !check_name(device) => {
                 refuse(way, "read a device's counters or facts: that is no name of a device; see `ip link` on the agent's machine")
             }
-            // Both read a lot; the facts also measure what this machine's own loop costs.
-            ToHost::Counters { .. } | ToHost::Facts { .. } if !has_turn => refuse(
+            // They read a lot, or measure what this machine's own loop or a sample costs.
+            ToHost::Counters { .. } | ToHost::Facts { .. } | ToHost::SampleCost { .. } if !has_turn => refuse(
                 way,
-                "read counters or facts: that would disturb the trial of whoever has the host; ask for the turn first (a fault of the \
+                "read counters or facts, or measure a sample: that would disturb the trial of whoever has the host; ask for the turn first (a fault of the \
                  controller)",
             ),
             ToHost::Stop { mark: OWN_MARK } => Err("it used a mark that is the agent's own".to_owned()),
@@ -266,6 +266,7 @@ impl Controller<'_> {
             | ToHost::Cpus
             | ToHost::Clock
             | ToHost::Endpoint(_)
+            | ToHost::SampleCost { .. }
             | ToHost::Observe(_)
             | ToHost::Observed { .. }
             | ToHost::Stop { .. } => {

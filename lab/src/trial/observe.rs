@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use model::Unavailable;
 use model::control::{FromHost, Observe, ToHost};
+use model::plan::receipt::{PERIOD, period_for};
 use model::trial::Observed;
-use model::{Nanos, Role};
+use model::{Nanos, Pass, Role};
 
 use super::talk::Both;
 use super::{Reports, Trial, flowing};
@@ -21,7 +22,10 @@ impl Trial<'_> {
         if self.spec.pass.is_clean() {
             return Ok(());
         }
-        let period = self.spec.plan.receipt.unwrap_or_default().period;
+        let period = match self.spec.period {
+            Some(period) => period,
+            None => self.choose_period()?,
+        };
         let longest = Nanos::from(flowing(&self.spec) + BEYOND).min(LONGEST);
         let pass = self.spec.pass;
         let cpus = Both { sender: self.cpus(Role::Sender), receiver: self.cpus(Role::Receiver) };
@@ -38,6 +42,21 @@ impl Trial<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Returns the distance of samples that keeps to its cost at both hosts, whose roles change.
+    fn choose_period(&mut self) -> Result<Nanos, TrialError> {
+        if self.spec.pass != Pass::Time {
+            return Ok(PERIOD);
+        }
+        let cpus = Both { sender: self.cpus(Role::Sender), receiver: self.cpus(Role::Receiver) };
+        let command = |role| ToHost::SampleCost { cpus: cpus.of(role).clone() };
+        let read = |answer| match answer {
+            FromHost::SampleCost(cost) => Ok(cost),
+            other => Err(other),
+        };
+        let cost = self.ask_both(command, read, "the cost of a sample")?;
+        Ok(period_for(cost.sender.max(cost.receiver)))
     }
 
     /// Returns what both hosts saw; `None` in a clean pass.

@@ -9,21 +9,52 @@ use crate::quantity::Nanos;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReceiptPlan {
-    /// Distance of two samples in CPU time; 10 µs to 100 ms. Where the machine
-    /// counts cycles those are sampled instead, at a distance of their own.
-    pub period: Nanos,
+    /// Distance of two samples in CPU time; 10 µs to 100 ms. `None`: the shortest at which
+    /// watching costs no more than [`COST`] on these hosts ([`period_for`]). Where the
+    /// machine counts cycles those are sampled instead, at a distance of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period: Option<Nanos>,
     /// Samples wanted of each end of each cell, over all time passes; at least 1.
     /// Time passes are made longer to get them, up to [`LONGEST_PASS`].
     pub samples: u64,
 }
 
-/// The usual distance of two samples. It shares no divisor worth the name with
+/// Share of an end's CPU time that samples may cost.
+pub const COST: f64 = 0.03;
+
+/// The shortest distance of two samples that is chosen. It shares no divisor worth the name with
 /// the 4 ms (or 1 ms, 10 ms) tick: a sampler in step with the tick gave a
 /// receiver 58 to 64 % of its real time.
 pub const PERIOD: Nanos = Nanos::new(106_681);
 
-/// The samples that bring a row of 1 % of the time to within 7 % of itself.
-pub const SAMPLES: u64 = 20_000;
+/// The longest distance that is chosen: a cell must get its samples in seconds.
+const LONGEST_PERIOD: Nanos = Nanos::new(2_000_003);
+
+/// The distance that is reckoned with where nobody has tried what a sample costs: that of a
+/// virtual machine where it costs 20 µs.
+pub const ASSUMED_PERIOD: Nanos = Nanos::new(706_681);
+
+/// Samples that bring a row of 10 % of the time to within 7 % of itself, one of 1 % to
+/// within a quarter.
+pub const SAMPLES: u64 = 8_000;
+
+/// Returns the distance at which samples that cost `cost` each take [`COST`] of the time, out
+/// of step with ticks of 1, 4 and 10 ms; between [`PERIOD`] and 2 ms.
+pub fn period_for(cost: Nanos) -> Nanos {
+    let wanted = (cost.get() as f64 / COST).clamp(PERIOD.get() as f64, LONGEST_PERIOD.get() as f64) as u64;
+    // One of a hundred neighbours is out of step: far fewer than half of them are in it.
+    let out = (0..100).map(|step| wanted + step * wanted / 200).find(|period| is_out_of_step(*period));
+    Nanos::new(out.unwrap_or(wanted))
+}
+
+/// Returns whether up to ten periods never make whole milliseconds, by a fiftieth of a period.
+fn is_out_of_step(period: u64) -> bool {
+    const TICK: u64 = 1_000_000;
+    (1..=10).all(|periods| {
+        let over = period * periods % TICK;
+        over.min(TICK - over) > period / 50
+    })
+}
 
 /// No time pass measures longer than this: rings have a limit.
 pub const LONGEST_PASS: Nanos = Nanos::from_millis(5_000);
@@ -34,22 +65,23 @@ pub const ASSUMED_SHARE: f64 = 0.5;
 impl ReceiptPlan {
     /// Returns the length of a time pass with which one in each of `blocks` blocks
     /// gives `samples` samples, where there are `per_second` of them in a second:
-    /// a tenth longer, for passes differ, and at most [`LONGEST_PASS`].
+    /// three tenths longer, for passes differ and the last has nobody to make up for it, and at most [`LONGEST_PASS`].
     pub fn pass(samples: u64, blocks: u32, per_second: f64) -> Nanos {
-        const MARGIN: f64 = 1.1;
+        const MARGIN: f64 = 1.3;
         let seconds = samples as f64 / per_second / f64::from(blocks.max(1)) * MARGIN;
         Nanos::new((seconds * 1e9) as u64).min(LONGEST_PASS)
     }
 
-    /// The most samples that there are in a second: of an end that never waits.
-    pub fn most_per_second(&self) -> f64 {
-        1e9 / self.period.get() as f64
+    /// The most samples that there are in a second: of an end that never waits. `chosen` is
+    /// the distance where the plan has none.
+    pub fn most_per_second(&self, chosen: Option<Nanos>) -> f64 {
+        1e9 / self.period.or(chosen).unwrap_or(ASSUMED_PERIOD).get() as f64
     }
 }
 
 impl Default for ReceiptPlan {
     fn default() -> Self {
-        Self { period: PERIOD, samples: SAMPLES }
+        Self { period: None, samples: SAMPLES }
     }
 }
 
@@ -64,12 +96,11 @@ pub struct RawReceipt {
 
 impl RawReceipt {
     pub(super) fn resolve(self) -> Result<ReceiptPlan, PlanError> {
-        let usual = ReceiptPlan::default();
-        let plan = ReceiptPlan { period: self.period.unwrap_or(usual.period), samples: self.samples.unwrap_or(usual.samples) };
-        if !(10_000..=100_000_000).contains(&plan.period.get()) {
+        let plan = ReceiptPlan { period: self.period, samples: self.samples.unwrap_or(SAMPLES) };
+        if let Some(period) = plan.period.filter(|period| !(10_000..=100_000_000).contains(&period.get())) {
             return Err(PlanError::Value {
                 key: "receipt.period",
-                value: plan.period.to_string(),
+                value: period.to_string(),
                 reason: "samples are 10us to 100ms of CPU time apart; finer ones the kernel stretches and throttles",
             });
         }
@@ -81,5 +112,29 @@ impl RawReceipt {
             });
         }
         Ok(plan)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COST, PERIOD, is_out_of_step, period_for};
+    use crate::quantity::Nanos;
+    use proptest::prelude::{prop_assert, proptest};
+
+    #[test]
+    fn cheap_samples_are_taken_as_often_as_ever() {
+        assert_eq!(period_for(Nanos::new(0)), PERIOD);
+        assert_eq!(period_for(Nanos::new(2_000)), PERIOD);
+        assert!(!is_out_of_step(1_000_003) && !is_out_of_step(500_000) && is_out_of_step(PERIOD.get()));
+    }
+
+    proptest! {
+        #[test]
+        fn a_period_keeps_to_its_cost_and_out_of_step(cost in 3_300..60_000_u64) {
+            let period = period_for(Nanos::new(cost)).get() as f64;
+            prop_assert!(cost as f64 / period <= COST * 1.001);
+            prop_assert!(period <= cost as f64 / COST * 1.5, "{period}");
+            prop_assert!(is_out_of_step(period as u64));
+        }
     }
 }

@@ -75,7 +75,7 @@ impl EventCounter {
         for name in names {
             let event = tracefs.id(name).and_then(|id| {
                 let flags = perf::DISABLED | perf::INHERIT;
-                perf::open(Attributes { kind: perf::TYPE_TRACEPOINT, config: id, flags, ..Attributes::default() }, pid, None, None)
+                perf::open(Attributes { kind: perf::TYPE_TRACEPOINT, config: id, flags, ..Attributes::default() }, Some(pid), None, None)
             });
             match event {
                 Ok(event) => opened.push(((*name).to_owned(), event)),

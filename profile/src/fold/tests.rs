@@ -1,5 +1,5 @@
 use super::fold;
-use crate::sampler::{Layout, Recording};
+use crate::sampler::{Layout, Recording, Tasks};
 use crate::symbols::{CodeMap, Symbols};
 use model::Nanos;
 use model::end::Window;
@@ -35,14 +35,24 @@ fn sample(user: bool, time: u64, reads: &[u64], chain: &[u64]) -> Vec<u8> {
 }
 
 fn recording(rings: Vec<Vec<u8>>, layout: Layout) -> Recording {
-    Recording { source: SampleSource::CpuClock, period: 100, layout, rings, lost: None, code: CodeMap::default(), notes: vec![] }
+    Recording {
+        source: SampleSource::CpuClock,
+        period: 100,
+        layout,
+        rings,
+        lost: None,
+        counted: None,
+        switches: None,
+        code: CodeMap::default(),
+        notes: vec![],
+    }
 }
 
 #[test]
 fn chains_are_counted_and_named_innermost_first() {
     let chain = [0x1210, 0x1150, 0x1100];
     let rings = vec![[sample(false, 1, &[], &chain), sample(true, 2, &[], &[])].concat(), sample(false, 3, &[], &chain)];
-    let (profile, counters) = fold(&recording(rings, Layout::default()), &symbols(), None);
+    let (profile, counters) = fold(&[recording(rings, Layout::default())], &symbols(), Tasks::All, None);
     assert_eq!(profile.symbols, ["[user]", "csum_partial", "entry", "udp_sendmsg"]);
     let found: Vec<_> = profile.stacks.iter().map(|stack| (stack.frames.clone(), stack.user, stack.count)).collect();
     // 0x1100 is where a call returns to that was the last instruction of `entry`.
@@ -58,14 +68,14 @@ fn the_window_cuts_samples_and_pauses_but_not_losses() {
     ring.extend(record(5, 0, &[19, 1, 1]));
     ring.extend(record(2, 0, &[1, 4]));
     let window = Window { start: Nanos::new(10), end: Nanos::new(20) };
-    let (profile, _) = fold(&recording(vec![ring], Layout::default()), &symbols(), Some(window));
+    let (profile, _) = fold(&[recording(vec![ring], Layout::default())], &symbols(), Tasks::All, Some(window));
     assert_eq!((profile.samples(), profile.throttled, profile.lost), (1, 1, 4));
 }
 
 #[test]
 fn a_sample_without_a_chain_is_kept_and_called_broken() {
     let ring = [sample(false, 1, &[], &[]), vec![1; 5]].concat();
-    let (profile, _) = fold(&recording(vec![ring], Layout::default()), &symbols(), None);
+    let (profile, _) = fold(&[recording(vec![ring], Layout::default())], &symbols(), Tasks::All, None);
     assert_eq!((profile.samples(), profile.broken), (1, 2));
     assert_eq!(profile.symbols, ["udp_sendmsg"]);
 }
@@ -79,7 +89,7 @@ fn counters_are_charged_by_what_they_moved() {
         sample(false, 2, &reads(250, 3), &[0x1110]),
         sample(false, 3, &reads(300, 9), &[0x1210]),
     ];
-    let (profile, counters) = fold(&recording(vec![ring.concat()], layout), &symbols(), None);
+    let (profile, counters) = fold(&[recording(vec![ring.concat()], layout)], &symbols(), Tasks::All, None);
     let counters = counters.unwrap();
     assert_eq!(profile.symbols, ["csum_partial", "udp_sendmsg"]);
     assert_eq!(counters.names, ["instructions", "cache-misses"]);
@@ -96,7 +106,7 @@ proptest! {
             good[place] = byte;
         }
         rings.push(good);
-        let (profile, _) = fold(&recording(rings, Layout::default()), &symbols(), None);
+        let (profile, _) = fold(&[recording(rings, Layout::default())], &symbols(), Tasks::All, None);
         for stack in &profile.stacks {
             prop_assert!(stack.count > 0 && !stack.frames.is_empty());
             prop_assert!(stack.frames.iter().all(|frame| (*frame as usize) < profile.symbols.len()));

@@ -1,10 +1,15 @@
 //! Call chains of a running process, taken at even distances of its CPU time.
 //!
-//! Only the process asked for is sampled, so idle time and other people's load
-//! are never seen; what no sample shows is told by [`crate::waits`]. The kernel
-//! writes samples into rings in memory that nobody reads while messages flow.
+//! A timer of the task's own is armed again at each of its switches, which costs more
+//! than the switch itself; so where the kernel allows it whole CPUs are sampled, and
+//! [`Tasks`] says whose samples are wanted. What no sample shows is told by
+//! [`crate::waits`]. The kernel writes samples into rings in memory that nobody reads
+//! while messages flow, and with them the times at which tasks came to a CPU and left
+//! it ([`presence`]).
 
+pub mod cost;
 mod open;
+pub mod presence;
 pub mod record;
 pub(crate) mod ring;
 mod settings;
@@ -16,11 +21,12 @@ use crate::{perf, refused_call};
 use model::Unavailable;
 
 pub use open::{COUNTERS, Layout};
-pub use record::Recording;
+pub use record::{Recording, Tasks};
 pub use settings::{PERIOD, PERIOD_CYCLES, Settings, Target};
 
+use crate::switches::{Room, Switches};
 use crate::symbols::CodeMap;
-use open::{Opened, Place};
+use open::Opened;
 
 /// The most bytes of samples that are kept outside the rings, for trials so
 /// long that the rings are drained on the way.
@@ -30,6 +36,7 @@ const KEPT_LIMIT: usize = 512 << 20;
 #[derive(Debug)]
 pub struct Sampler {
     opened: Opened,
+    switches: Option<Switches>,
     code: CodeMap,
     notes: Vec<Unavailable>,
     drained: Vec<Vec<u8>>,
@@ -44,15 +51,19 @@ impl Sampler {
     /// What the kernel refused, with a remedy.
     pub fn open(settings: &Settings) -> Result<Self, Unavailable> {
         let (opened, mut notes) = open::open(settings)?;
+        let (task, cpus) = open::task_and_cpus(settings.target)?;
+        let cpu = if let Target::Cpu { cpu, .. } = settings.target { Some(cpu) } else { settings.cpu };
+        let switches = Switches::open(task, &cpus, Room { longest: settings.longest, cpu });
+        let switches = switches.map_err(|refusal| notes.push(refusal)).ok();
         let code = match settings.target {
-            Target::Process(pid) => CodeMap::of_process(pid).unwrap_or_else(|refusal| {
+            Target::Process(pid) | Target::Cpu { process: pid, .. } => CodeMap::of_process(pid).unwrap_or_else(|refusal| {
                 notes.push(refusal);
                 CodeMap::default()
             }),
             Target::Thread(_) => CodeMap::default(),
         };
         let drained = vec![Vec::new(); opened.places.len()];
-        Ok(Self { opened, code, notes, drained })
+        Ok(Self { opened, switches, code, notes, drained })
     }
 
     /// Returns what is not as it could be, such as a machine without cycle counters.
@@ -101,21 +112,18 @@ impl Sampler {
         for place in &self.opened.places {
             perf::disable(place.leader.as_fd()).map_err(|error| refused("ioctl(PERF_EVENT_IOC_DISABLE)", &error))?;
         }
-        let mut lost = Some(0);
+        let (mut lost, mut counted) = (Some(0), Some(0));
         for (place, drained) in self.opened.places.iter_mut().zip(&mut self.drained) {
             place.ring.take(drained).map_err(|error| refused("the ring of samples", &error))?;
-            lost = lost.zip(lost_of(place)).map(|(sum, this): (u64, u64)| sum.saturating_add(this));
+            let reading = perf::read(&place.leader).unwrap_or_default();
+            let add = |sum: Option<u64>, at: Option<usize>| Some(sum?.saturating_add(*reading.get(at?)?));
+            (lost, counted) = (add(lost, place.lost_at), add(counted, Some(place.counted_at)));
         }
         self.opened.watch_cpus(&mut self.notes);
+        let switches = self.switches.and_then(|switches| switches.finish().map_err(|refusal| self.notes.push(refusal)).ok());
         let Opened { source, period, layout, .. } = self.opened;
-        Ok(Recording { source, period, layout, rings: self.drained, lost, code: self.code, notes: self.notes })
+        Ok(Recording { source, period, layout, rings: self.drained, lost, counted, switches, code: self.code, notes: self.notes })
     }
-}
-
-/// Samples for which the ring had no room, where this kernel counts them (from
-/// Linux 6.0). Older ones only say so in the ring.
-fn lost_of(place: &Place) -> Option<u64> {
-    perf::read(&place.leader).ok()?.get(place.lost_at?).copied()
 }
 
 fn refused(tried: &str, error: &io::Error) -> Unavailable {

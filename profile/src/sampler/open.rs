@@ -34,7 +34,9 @@ pub struct Place {
     /// Held open: closed, they would leave the group.
     pub _members: Vec<OwnedFd>,
     pub ring: Ring,
-    /// Position of the lost samples in the leader's reading.
+    /// Position of what the leader counted in its reading.
+    pub counted_at: usize,
+    /// Position of the lost samples.
     pub lost_at: Option<usize>,
 }
 
@@ -45,7 +47,7 @@ pub struct Opened {
     pub period: u64,
     pub layout: Layout,
     pub places: Vec<Place>,
-    /// The CPUs at the time of opening; empty for a single thread.
+    /// The CPUs at the time of opening; empty for a single thread or CPU.
     cpus: Vec<u32>,
 }
 
@@ -88,12 +90,20 @@ pub fn open(settings: &Settings) -> Result<(Opened, Vec<Unavailable>), Unavailab
 
 const COUNTERS_IN_SAMPLES: &str = "instructions and cache misses in samples";
 
+/// The task of a target, `None` for all, and the CPUs that it is looked for on; `None` for any.
+pub fn task_and_cpus(target: Target) -> Result<(Option<u32>, Vec<Option<u32>>), Unavailable> {
+    Ok(match target {
+        Target::Process(pid) => {
+            let cpus = online_cpus().map_err(|error| cpus_unknown(&error))?;
+            (Some(pid), cpus.into_iter().map(Some).collect())
+        }
+        Target::Thread(tid) => (Some(tid), vec![None]),
+        Target::Cpu { cpu, .. } => (None, vec![Some(cpu)]),
+    })
+}
+
 fn attempt(settings: &Settings, source: SampleSource, counters: bool, notes: &mut Vec<Unavailable>) -> Result<Opened, Unavailable> {
-    let (task, cpus) = match settings.target {
-        Target::Process(pid) => (pid, online_cpus().map_err(|error| cpus_unknown(&error))?),
-        Target::Thread(tid) => (tid, Vec::new()),
-    };
-    let everywhere: Vec<Option<u32>> = if cpus.is_empty() { vec![None] } else { cpus.iter().copied().map(Some).collect() };
+    let (task, everywhere) = task_and_cpus(settings.target)?;
     let mut layout = Layout { reads: counters, ..Layout::default() };
     let mut places = Vec::new();
     for cpu in &everywhere {
@@ -103,10 +113,11 @@ fn attempt(settings: &Settings, source: SampleSource, counters: bool, notes: &mu
         let members = if counters { open_members(task, *cpu, &leader, &attributes, counts_lost, &mut layout)? } else { Vec::new() };
         let ring = map(&leader, settings.ring_bytes(*cpu, everywhere.len()), notes)?;
         // Alone: value, lost. In a group: how many, then value, id and lost of each, the leader's first.
-        let lost_at = counts_lost.then_some(if counters { 3 } else { 1 });
-        places.push(Place { leader, _members: members, ring, lost_at });
+        let (counted_at, lost_at) = if counters { (1, 3) } else { (0, 1) };
+        places.push(Place { leader, _members: members, ring, counted_at, lost_at: counts_lost.then_some(lost_at) });
     }
     let period = attributes(settings, source, counters).period;
+    let cpus = if matches!(settings.target, Target::Process(_)) { everywhere.into_iter().flatten().collect() } else { Vec::new() };
     Ok(Opened { source, period, layout, places, cpus })
 }
 
@@ -130,7 +141,7 @@ fn attributes(settings: &Settings, source: SampleSource, counters: bool) -> Attr
 }
 
 /// Opens the sampling event; also tells whether the kernel counts what it loses.
-fn open_leader(attributes: Attributes, task: u32, cpu: Option<u32>) -> io::Result<(OwnedFd, bool)> {
+fn open_leader(attributes: Attributes, task: Option<u32>, cpu: Option<u32>) -> io::Result<(OwnedFd, bool)> {
     let counting = Attributes { read_format: attributes.read_format | perf::FORMAT_LOST, ..attributes };
     match perf::open(counting, task, cpu, None) {
         Ok(event) => Ok((event, true)),
@@ -141,7 +152,7 @@ fn open_leader(attributes: Attributes, task: u32, cpu: Option<u32>) -> io::Resul
 
 /// Opens the counters that are read with each sample.
 fn open_members(
-    task: u32,
+    task: Option<u32>,
     cpu: Option<u32>,
     leader: &OwnedFd,
     attributes: &Attributes,

@@ -13,6 +13,8 @@ const THROTTLE: u32 = 5;
 const SAMPLE: u32 = 9;
 const LOST_SAMPLES: u32 = 13;
 const SWITCH: u32 = 14;
+/// A switch as an event of a whole CPU has it: with the other task's ids in front.
+const SWITCH_CPU_WIDE: u32 = 15;
 
 /// The part of a header's flags that says where the processor was.
 const MODE: u16 = 7;
@@ -77,6 +79,8 @@ pub struct Sample<'a> {
 /// A thread that came to a CPU or left it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Switch {
+    /// Process.
+    pub pid: u32,
     /// Thread.
     pub tid: u32,
     /// Its time, in ns of `CLOCK_MONOTONIC`.
@@ -164,9 +168,11 @@ fn parse<'a>(kind: u32, misc: u16, mut body: Reader<'a>, layout: &Layout) -> Opt
         }
         LOST_SAMPLES => Record::Lost(body.long()?),
         THROTTLE => Record::Throttle(body.long()?),
-        SWITCH => {
-            body.word()?;
-            Record::Switch(Switch { tid: body.word()?, time: body.long()?, out: misc & SWITCH_OUT != 0 })
+        SWITCH | SWITCH_CPU_WIDE => {
+            if kind == SWITCH_CPU_WIDE {
+                body.long()?;
+            }
+            Record::Switch(Switch { pid: body.word()?, tid: body.word()?, time: body.long()?, out: misc & SWITCH_OUT != 0 })
         }
         _ => Record::Other,
     })
@@ -225,12 +231,41 @@ pub struct Recording {
     pub layout: Layout,
     /// The bytes of each ring, in order.
     pub rings: Vec<Vec<u8>>,
-    /// Samples for which there was no room, where the kernel counts them.
+    /// Samples for which there was no room, where the kernel counts them (from Linux
+    /// 6.0). Older ones only say so in the ring.
     pub lost: Option<u64>,
+    /// The sampling event's own count from start to finish, in the unit of the period: of
+    /// a task the time, or the cycles, that it ran; of a CPU the time that passed.
+    pub counted: Option<u64>,
+    /// Times at which tasks came to a CPU and left it, in order, ring by ring as `rings`;
+    /// `None` where the kernel refused or had no room.
+    pub switches: Option<Vec<Vec<Switch>>>,
     /// Files of the process's code.
     pub code: CodeMap,
     /// Limits met on the way.
     pub notes: Vec<Unavailable>,
+}
+
+/// Tasks of a recording.
+#[derive(Debug, Clone, Copy)]
+pub enum Tasks<'a> {
+    /// Every one, idle time too.
+    All,
+    /// The threads of one process.
+    Process(u32),
+    /// These threads.
+    Threads(&'a [u32]),
+}
+
+impl Tasks<'_> {
+    /// Returns whether a thread of a process is one of them.
+    pub fn have(self, pid: u32, tid: u32) -> bool {
+        match self {
+            Self::All => true,
+            Self::Process(wanted) => pid == wanted,
+            Self::Threads(wanted) => wanted.contains(&tid),
+        }
+    }
 }
 
 impl Recording {

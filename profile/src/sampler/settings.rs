@@ -3,10 +3,8 @@
 use model::Nanos;
 use model::profile::SampleSource;
 
-/// The usual distance of two samples, in ns of CPU time. It shares no divisor
-/// worth the name with the 4 ms (or 1 ms, 10 ms) tick: a sampler in step with the
-/// tick gave a receiver 58 to 64 % of its real time.
-pub const PERIOD: u64 = 106_681;
+/// The usual distance of two samples, in ns of CPU time.
+pub const PERIOD: u64 = model::plan::receipt::PERIOD.get();
 
 /// The same in cycles of a counter: about 100 µs at 3 GHz.
 pub const PERIOD_CYCLES: u64 = 300_007;
@@ -33,6 +31,14 @@ pub enum Target {
     Process(u32),
     /// One thread, such as `ksoftirqd` of a CPU.
     Thread(u32),
+    /// Whatever runs on one CPU, and its idle time: the timer runs on across switches, which
+    /// a timer of one task does not. User code is told apart as the process has it.
+    Cpu {
+        /// The CPU.
+        cpu: u32,
+        /// The process.
+        process: u32,
+    },
 }
 
 /// Target and resolution of a sampler.

@@ -116,17 +116,13 @@ impl WaitLog {
             let out = event.kind != EventKind::Came;
             while records.next_if(|record| record.time < event.time).is_some() {}
             let Some(record) = records.next_if(|record| record.out == out) else { continue };
-            if within(window, event.time) {
+            if window.contains(event.time) {
                 let apart = i64::try_from(record.time - event.time).unwrap_or(i64::MAX);
                 sum = sum.saturating_add(if out { -apart } else { apart });
             }
         }
         Some(Nanos::new(u64::try_from(sum).unwrap_or(0)))
     }
-}
-
-const fn within(window: Window, time: u64) -> bool {
-    window.start.get() <= time && time < window.end.get()
 }
 
 /// The part of a time that lies in the window.
@@ -146,7 +142,7 @@ impl Account {
     fn take(&mut self, event: Event) {
         match event.kind {
             EventKind::Left | EventKind::Preempted => {
-                self.waits.switches += u64::from(within(self.window, event.time));
+                self.waits.switches += u64::from(self.window.contains(event.time));
                 // Who was preempted is ready all the time, even if it was about to sleep.
                 self.away = Some((event.time, (event.kind == EventKind::Preempted).then_some(event.time)));
             }

@@ -7,20 +7,20 @@
 //! it: the time between the two is what a sampler misses at each switch.
 
 mod log;
-mod switches;
 
 use std::io;
 
 use model::Nanos;
 
 use crate::errno_name;
-use crate::system::monotonic;
+use crate::refused_call;
+use crate::switches::{Room, Switches};
+use crate::system::{monotonic, online_cpus};
 use bpf::asm::{Assembler, Helper, Label, Reg, Test};
 use bpf::{Attached, Filter, Hash, Map, Numbers, Program, ProgramKind, Queue, Who, emit_count};
 use model::Unavailable;
 
 pub use log::{Event, EventKind, WaitLog};
-use switches::Switches;
 
 const MECHANISM: &str = "waits from scheduler tracepoints";
 
@@ -72,7 +72,11 @@ impl WaitRecorder {
             programs.push(Program::load(&code, ProgramKind::RawTracepoint, MECHANISM)?.attach(Some(tracepoint), MECHANISM)?);
         }
         let (Who::Process(pid) | Who::Workers(pid)) = who;
-        let switches = Switches::open(pid, longest, cpu);
+        let switches = online_cpus().map_err(|error| refused_call(MECHANISM, "/sys/devices/system/cpu/online", &error, "Mount sysfs"));
+        let switches = switches.and_then(|cpus| {
+            let cpus: Vec<Option<u32>> = cpus.into_iter().map(Some).collect();
+            Switches::open(Some(pid), &cpus, Room { longest, cpu })
+        });
         Ok(Self { queue, failures, _tasks: tasks, programs, switches, started: monotonic(), capacity })
     }
 
@@ -97,7 +101,8 @@ impl WaitRecorder {
             }
         }
         let lost = missed + self.failures.number_at(LOST);
-        let switches = self.switches.ok().and_then(|switches| switches.finish().ok());
+        let mut switches = self.switches.ok().and_then(|switches| switches.finish().ok()).map(|rings| rings.concat());
+        switches.iter_mut().for_each(|switches| switches.sort_by_key(|switch| switch.time));
         Ok(WaitLog::new(events, switches, lost, self.started))
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::end::CpuTime;
-use model::profile::{CallCounts, SampleSource};
+use model::profile::{Account, CallCounts, SampleSource};
 use model::{Bytes, Cell, Nanos, Pacing, Role};
 
 use super::chains::{ChainId, Chains};
@@ -116,16 +116,26 @@ fn passes(size: Bytes, role: Role, kept: &KeptEnd, parts: Parts, chains: &Chains
     let cycles = cycles_per_ns(&kept.time, parts, irq[1]);
     let time = kept.time.iter().map(|pass| {
         let cpu = parts.cpu(&pass.edges, irq[1]);
-        let calibrated = pass.head.source == SampleSource::Cycles;
-        let on_cpu = if calibrated { (cpu.get() as f64 * cycles) as u64 } else { cpu.get() };
-        let Edges { block, messages, .. } = pass.edges;
-        TimePass { block, profile: pass.head.clone(), on_cpu, calibrated, cpu, messages }
+        let account = pass.account(parts.threads);
+        let (on_cpu, calibrated) = match pass.head.source {
+            SampleSource::CpuClock => {
+                let ran = account.filter(|account| account.others.is_some()).and_then(|account| account.on_cpu);
+                (ran.unwrap_or(cpu).get(), false)
+            }
+            SampleSource::Cycles => match account.and_then(|account| cycles_of(pass, parts, account)) {
+                Some(cycles) => (cycles, false),
+                None => ((cpu.get() as f64 * cycles) as u64, true),
+            },
+        };
+        let Edges { block, messages, stolen, .. } = pass.edges;
+        TimePass { block, profile: pass.head.clone(), on_cpu, calibrated, account, stolen, cpu, messages }
     });
     let waits = kept.waits.iter().map(|kept| WaitPass {
         waits: kept.waits,
         wall: kept.edges.wall,
         cpu: parts.cpu(&kept.edges, irq[2]),
         beside: parts.beside(&kept.edges),
+        stolen: kept.edges.stolen,
         messages: kept.edges.messages,
     });
     let counts = kept.counts.iter().map(|kept| {
@@ -140,8 +150,16 @@ fn passes(size: Bytes, role: Role, kept: &KeptEnd, parts: Parts, chains: &Chains
     Passes { role, size, clean: clean.collect(), time: time.collect(), waits: waits.collect(), counts: counts.collect() }
 }
 
-/// Cycles in a ns of CPU time, all time passes together, as the samples have it:
-/// nothing else counts the cycles that the sampled tasks ran.
+/// Cycles of the sampled tasks in the measured part: those of the samples, and those of samples
+/// that were dropped, in the proportion of the whole recording. `None` where the event's own
+/// count could not be read.
+fn cycles_of(pass: &KeptTime, parts: Parts, account: Account) -> Option<u64> {
+    let counted = account.counted.filter(|_| account.recorded > 0)?;
+    Some((samples(pass.samples(parts.threads)) as f64 * counted as f64 / account.recorded as f64) as u64)
+}
+
+/// Cycles in a ns of CPU time, all time passes together, as the samples have it: for runs in
+/// which nothing else counts the cycles that the sampled tasks ran.
 fn cycles_per_ns(time: &[KeptTime], parts: Parts, irq: f64) -> f64 {
     let cycles: f64 = time.iter().map(|pass| samples(pass.samples(parts.threads)) as f64 * pass.head.period as f64).sum();
     let ns: f64 = time.iter().map(|pass| parts.cpu(&pass.edges, irq).get() as f64).sum();

@@ -1,7 +1,7 @@
 //! Trials of one end of one cell, as they are kept.
 
 use model::end::CpuTime;
-use model::profile::{CountTier, HardwareCounts, Observation, Profile, Waits};
+use model::profile::{Account, CountTier, HardwareCounts, Observation, Profile, Waits};
 use model::{Nanos, Pass};
 
 use super::PassCounts;
@@ -14,6 +14,8 @@ pub struct Edges {
     pub wall: Nanos,
     pub cpu: CpuTime,
     pub messages: f64,
+    /// Share of the host's CPU time that the hypervisor took, 0 to 1.
+    pub stolen: f64,
 }
 
 /// A trial with the sampler on. Of its profile, the names and chains are in
@@ -25,6 +27,8 @@ pub struct KeptTime {
     pub head: Profile,
     /// True where the kernel threads that work for the end were sampled too.
     pub threads: bool,
+    /// Figures next to the samples of those threads.
+    pub threads_account: Option<Account>,
     /// Samples of the endpoint; behind them those of kernel threads.
     pub stacks: Box<[(ChainId, u32)]>,
     /// Number of the stacks that are the endpoint's.
@@ -84,6 +88,13 @@ impl KeptTime {
     /// The samples, with those of kernel threads or without.
     pub fn samples(&self, threads: bool) -> &[(ChainId, u32)] {
         if threads { &self.stacks } else { &self.stacks[..self.own] }
+    }
+
+    /// The figures next to the samples, with those of kernel threads or without; `None` in
+    /// runs of earlier versions.
+    pub fn account(&self, threads: bool) -> Option<Account> {
+        let own = self.head.account?;
+        if threads { Some(own.and(self.threads_account?)) } else { Some(own) }
     }
 }
 
@@ -150,13 +161,14 @@ fn time(edges: Edges, seen: &Observation, chains: &mut Chains) -> Result<KeptTim
         head.broken = head.broken.saturating_add(threads.broken);
     }
     let counters = seen.counters.as_ref().and_then(|counters| kept_counters(counters, profile));
-    Ok(KeptTime { edges, head, threads: threads.is_some(), stacks, own, counters })
+    let threads_account = threads.and_then(|threads| threads.account);
+    Ok(KeptTime { edges, head, threads: threads.is_some(), threads_account, stacks, own, counters })
 }
 
 /// A profile without its samples.
 fn bare(profile: &Profile) -> Profile {
-    let Profile { source, period, lost, throttled, broken, .. } = *profile;
-    Profile { source, period, lost, throttled, broken, symbols: Vec::new(), stacks: Vec::new() }
+    let Profile { source, period, lost, throttled, broken, account, .. } = *profile;
+    Profile { source, period, lost, throttled, broken, account, symbols: Vec::new(), stacks: Vec::new() }
 }
 
 /// Counters that fit the profile; others say nothing of its stacks.

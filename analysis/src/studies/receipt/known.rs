@@ -1,5 +1,7 @@
 //! Attributes of every kept chain by the rules, found out once.
 
+use std::collections::HashMap;
+
 use super::chains::{ChainId, Chains};
 use attribution::Attributes;
 use attribution::Symbol;
@@ -19,6 +21,8 @@ pub struct Known<'a> {
     attributes: Vec<Option<Attributes>>,
     /// The names as they are listed, by place; empty until they are asked for.
     listed: Vec<Option<String>>,
+    /// Names of functions in which interrupts come on, by place and caller.
+    split: HashMap<(u32, String), String>,
     /// The names of system calls, by the place of their function's.
     calls: Vec<Option<Option<String>>>,
 }
@@ -33,6 +37,7 @@ impl<'a> Known<'a> {
             classifier: Classifier::new(rules),
             attributes: vec![None; chains.ids()],
             listed: vec![None; names],
+            split: HashMap::new(),
             calls: vec![None; names],
         }
     }
@@ -58,10 +63,19 @@ impl<'a> Known<'a> {
         found
     }
 
-    /// The innermost function of a chain as it is listed.
+    /// The innermost function of a chain as it is listed: where interrupts come on again in
+    /// it, with its caller behind it, whose time its samples are.
     pub fn listed(&mut self, chain: ChainId) -> &str {
-        let leaf = self.chains.leaf(chain);
-        self.listed[leaf as usize].get_or_insert_with(|| Symbol::parse(self.chains.name_at(leaf)).listed())
+        let chains = self.chains;
+        let leaf = chains.leaf(chain);
+        let symbol = Symbol::parse(chains.name_at(leaf));
+        if symbol.enables_interrupts()
+            && let Some(caller) = chains.frames(chain).nth(1)
+        {
+            let caller = Symbol::parse(chains.name_at(caller)).listed();
+            return self.split.entry((leaf, caller)).or_insert_with_key(|(_, caller)| format!("{} < {caller}", symbol.listed()));
+        }
+        self.listed[leaf as usize].get_or_insert_with(|| symbol.listed())
     }
 
     /// The system call that a chain is in, by its name; `None` in none.

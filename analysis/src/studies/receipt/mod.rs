@@ -180,8 +180,10 @@ impl Receipts {
         let seen = measured.observed.as_ref().map(|observed| observed.of(role));
         seen.iter().for_each(|seen| self.refused(seen));
         let group = &mut self.groups[group];
-        let [measured, whole] = [&report.counts, &report.total].map(|counts: &Counts| messages(report, counts, &record.cell));
-        let edges = Edges { block: record.block, wall: report.window.length(), cpu: report.cpu_time, messages: measured };
+        let ticks = if role == Role::Sender { measured.sender_host.cpu } else { measured.receiver_host.cpu };
+        let [moved, whole] = [&report.counts, &report.total].map(|counts: &Counts| messages(report, counts, &record.cell));
+        let stolen = ticks.steal as f64 / ticks.all().max(1) as f64;
+        let edges = Edges { block: record.block, wall: report.window.length(), cpu: report.cpu_time, messages: moved, stolen };
         let end = &mut group.ends[role as usize];
         if let Err(why) = end.push(record.pass, edges, whole, seen, &mut self.chains) {
             end.passes.missing += 1;

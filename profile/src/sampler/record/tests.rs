@@ -1,4 +1,4 @@
-use super::{CONTEXT_KERNEL, Malformed, Record, Records};
+use super::{CONTEXT_KERNEL, Malformed, Record, Records, Switch};
 use crate::sampler::Layout;
 use proptest::collection::vec;
 use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
@@ -42,7 +42,9 @@ fn every_kind_is_told_apart() {
     assert_eq!((kernel.user, kernel.ip, kernel.pid, kernel.tid, kernel.time, kernel.cpu), (false, 0x10, 7, 8, 5, 1));
     assert_eq!(kernel.kernel_chain().collect::<Vec<_>>(), [0x10, 0x20]);
     assert!(user.user && user.kernel_chain().next().is_none());
-    assert!(switch.out && switch.tid == 8 && switch.time == 99);
+    assert_eq!(*switch, Switch { pid: 7, tid: 8, time: 99, out: true });
+    let wide = record(super::SWITCH_CPU_WIDE, 0, &[pair(1, 2), pair(7, 8), 99]);
+    assert_eq!(Records::new(&wide, &layout).next(), Some(Ok(Record::Switch(Switch { out: false, ..*switch }))));
 }
 
 #[test]

@@ -61,8 +61,11 @@ fn switching_is_what_a_sampler_misses_less_what_it_sees_too_much() {
         Event { time: 60, tid: 7, kind: Came },
         Event { time: 61, tid: 8, kind: Left },
     ];
-    let switches =
-        vec![Switch { tid: 7, time: 13, out: true }, Switch { tid: 8, time: 62, out: true }, Switch { tid: 7, time: 70, out: false }];
+    let switches = vec![
+        Switch { pid: 7, tid: 7, time: 13, out: true },
+        Switch { pid: 7, tid: 8, time: 62, out: true },
+        Switch { pid: 7, tid: 7, time: 70, out: false },
+    ];
     let log = WaitLog::new(events, Some(switches), 0, Nanos::new(0));
     assert_eq!(log.waits(7, window(0, 100)).unwrap().switching, Some(Nanos::new(10 - 3)));
     assert_eq!(log.threads(), [7, 8]);

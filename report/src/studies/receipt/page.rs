@@ -100,6 +100,8 @@ fn routines(name: &str, series: &SeriesReceipt) -> Vec<Block> {
             words::tiers(&ways)
         );
         blocks.push(Block::Aside(counted.into()));
+        let on = words::interrupts_on(series.functions.rows.iter().map(|row| row.function.as_str()));
+        blocks.extend(on.map(|means| Block::Aside(means.into())));
     }
     if !shown.is_empty() {
         let left = rest.len() - shown.len();

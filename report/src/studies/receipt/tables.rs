@@ -139,14 +139,15 @@ pub fn sums(study: &ReceiptStudy, series: &SeriesReceipt) -> Vec<Line> {
     let mut lines = vec![
         row("not sampled", &|receipt| Some(time(&receipt.unseen.not_sampled, share(receipt, receipt.unseen.not_sampled.value)))),
         row("switching, apart", &|receipt| receipt.unseen.switching.map(|ns| time(&ns, share(receipt, ns.value)))),
-        row("charged on the way", &|receipt| receipt.unseen.charged.map(|ns| time(&ns, None))),
+        row("charged on the way", &|receipt| receipt.unseen.charged.map(|ns| time(&ns, share(receipt, ns.value)))),
         row("ready, no CPU", &|receipt| receipt.unseen.runnable.map(|ns| time(&ns, None))),
         row("asleep", &|receipt| receipt.unseen.blocked.map(|ns| time(&ns, None))),
         Line { sum: true, ..row("wall time", &|receipt| Some(time(&receipt.wall, None))) },
-        row("rows+switching / CPU", &|receipt| receipt.closure.cpu.map(ratio)),
+        row("accounted / CPU", &|receipt| receipt.closure.cpu.map(ratio)),
         row("rows+waits / wall", &|receipt| receipt.closure.wall.map(ratio)),
         row("... of wait passes", &|receipt| receipt.closure.own.map(ratio)),
         row("sampled / on-CPU", &|receipt| Some(ratio(receipt.closure.sampler.value))),
+        row("others on its CPUs", &|receipt| receipt.unseen.others.map(|share| plain(figure::share(share)))),
         row("CPU watched / not", &|receipt| receipt.observer.map(|observer| of_estimate(&observer.ratio))),
         row("samples", &|receipt| Some(plain(number::whole(receipt.sampling.samples)))),
     ];

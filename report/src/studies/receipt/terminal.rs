@@ -51,7 +51,8 @@ pub fn series(study: &ReceiptStudy, series: &SeriesReceipt, room: usize) -> Bloc
         more => format!("{} in the HTML report and the JSON. ", capital(&plural(more as u64, "more routine"))),
     };
     let counted = format!("{more}Calls per message: {}; - where there is no count; c↑ they rise with the size.", words::tiers(&ways));
-    let notes = std::iter::once(counted).chain(series.boundaries.iter().map(words::boundary));
+    let on = words::interrupts_on(costliest.iter().map(|row| row.function.as_str())).map(str::to_owned);
+    let notes = std::iter::once(counted).chain(on).chain(series.boundaries.iter().map(words::boundary));
     blocks.extend(notes.map(|text| Block::Aside(text.into())));
     Block::piece(format!("{}, {}", series.series, series.role), blocks)
 }

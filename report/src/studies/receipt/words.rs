@@ -115,9 +115,11 @@ pub fn doubts(study: &ReceiptStudy) -> Vec<Shared> {
 /// A measure of gravity among doubts of one kind.
 fn size(doubt: &Doubt) -> f64 {
     match doubt {
-        Doubt::Wall { closure } | Doubt::Moved { closure, .. } | Doubt::Cpu { closure } | Doubt::Sampler { closure } => {
-            (closure - 1.0).abs()
-        }
+        Doubt::Wall { closure, .. }
+        | Doubt::Moved { closure, .. }
+        | Doubt::Dropped { closure, .. }
+        | Doubt::Cpu { closure, .. }
+        | Doubt::Sampler { closure } => (closure - 1.0).abs(),
         Doubt::NotHeld | Doubt::NoWaits | Doubt::NoSwitching => 0.0,
         Doubt::Observer { ratio } => *ratio,
         Doubt::FewSamples { missing } => *missing as f64,
@@ -126,6 +128,12 @@ fn size(doubt: &Doubt) -> f64 {
         Doubt::Throttled { times } => *times as f64,
         Doubt::Undecided { layer, category } => layer.max(*category),
     }
+}
+
+/// What a routine's name with its caller behind it means; `None` where there is none.
+pub fn interrupts_on<'a>(functions: impl IntoIterator<Item = &'a str>) -> Option<&'static str> {
+    const MEANS: &str = "a < b: interrupts come on again in a, and timers that were due before strike there: the time is b's, before it.";
+    functions.into_iter().any(|name| name.contains(" < ")).then_some(MEANS)
 }
 
 /// Cells and ends, at most three by name.

@@ -143,7 +143,7 @@ impl End {
                 stacks.push(Stack { frames, user: chain.starts_with('['), count });
             }
         }
-        Profile { source: SampleSource::CpuClock, period: PERIOD.get(), symbols, stacks, lost: 0, throttled: 0, broken: 0 }
+        Profile { source: SampleSource::CpuClock, period: PERIOD.get(), symbols, stacks, lost: 0, throttled: 0, broken: 0, account: None }
     }
 
     /// What a pass sees; `red` loses sight of its sleep.

@@ -1,5 +1,6 @@
 //! Receipts of made-up runs, from trial records to the study.
 
+mod apart;
 mod beside;
 mod made;
 mod together;

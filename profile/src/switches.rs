@@ -1,4 +1,4 @@
-//! When perf follows a thread onto a CPU and off it.
+//! Times at which perf follows threads onto a CPU and off it.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -9,46 +9,56 @@ use crate::refused_call;
 use crate::sampler::Layout;
 use crate::sampler::record::{Record, Records, Switch};
 use crate::sampler::ring::Ring;
-use crate::system::online_cpus;
 use model::Unavailable;
 
-const MECHANISM: &str = "the cost of switching";
+const MECHANISM: &str = "records of switches";
 
-/// Bytes a second of records of switches: 24 each, 500,000 switches in and out.
+/// Bytes a second of records of switches: 40 each, of 150,000 times in and out of a CPU with
+/// its idle time between them.
 const BYTES_PER_SECOND: u64 = 24_000_000;
 const RING_LEAST: usize = 64 << 10;
-const RING_MOST: usize = 32 << 20;
+const RING_MOST: usize = 64 << 20;
 /// The most memory of all rings together.
 const ALL_RINGS: usize = 256 << 20;
 
-/// Records of switches on each CPU.
+/// Records of switches, of one task or of all, on some CPUs.
 #[derive(Debug)]
 pub struct Switches {
     places: Vec<(OwnedFd, Ring)>,
 }
 
+/// The rings of a recorder of switches.
+#[derive(Debug, Clone, Copy)]
+pub struct Room {
+    /// No recording takes longer.
+    pub longest: Nanos,
+    /// The CPU on which nearly all of them will be: the rings of others are small.
+    pub cpu: Option<u32>,
+}
+
 impl Switches {
-    /// Starts to record the switches of a process's main thread and of those
-    /// that it starts from now on.
-    pub fn open(pid: u32, longest: Nanos, cpu: Option<u32>) -> Result<Self, Unavailable> {
-        let cpus = online_cpus().map_err(|error| refused_call(MECHANISM, "/sys/devices/system/cpu/online", &error, "Mount sysfs"))?;
-        let wanted = usize::try_from(longest.get().saturating_mul(BYTES_PER_SECOND / 1_000_000) / 1_000).unwrap_or(RING_MOST);
-        let many = if cpu.is_some() { 1 } else { cpus.len().max(1) };
+    /// Starts to record the switches of a task and of those that it starts from now on, or of
+    /// all tasks (`None`), on some CPUs or wherever the task runs (`None` alone, which leaves
+    /// out what it starts).
+    pub fn open(task: Option<u32>, cpus: &[Option<u32>], room: Room) -> Result<Self, Unavailable> {
+        let wanted = usize::try_from(room.longest.get().saturating_mul(BYTES_PER_SECOND / 1_000_000) / 1_000).unwrap_or(RING_MOST);
+        let many = if room.cpu.is_some() { 1 } else { cpus.len().max(1) };
         // The largest power of two of which all CPUs may have one.
         let most = 1 << RING_MOST.min(ALL_RINGS / many).max(RING_LEAST).ilog2();
         let busy = wanted.clamp(RING_LEAST, most).next_power_of_two();
+        let inherit = if task.is_some() && cpus != [None] { perf::INHERIT } else { 0 };
         let mut places = Vec::new();
         for this in cpus {
-            let bytes = if cpu.is_none_or(|cpu| cpu == this) { busy } else { RING_LEAST };
+            let bytes = if room.cpu.is_none() || room.cpu == *this { busy } else { RING_LEAST };
             let attributes = Attributes {
                 kind: perf::TYPE_SOFTWARE,
                 config: perf::SOFTWARE_DUMMY,
                 sample: perf::SAMPLE_TID | perf::SAMPLE_TIME,
-                flags: perf::INHERIT | perf::SAMPLE_ID_ALL | perf::USE_CLOCKID | perf::CONTEXT_SWITCH,
+                flags: inherit | perf::SAMPLE_ID_ALL | perf::USE_CLOCKID | perf::CONTEXT_SWITCH,
                 clock: libc::CLOCK_MONOTONIC,
                 ..Attributes::default()
             };
-            let event = perf::open(attributes, pid, Some(this), None)
+            let event = perf::open(attributes, task, *this, None)
                 .map_err(|error| refused_call(MECHANISM, "perf_event_open(DUMMY, context_switch)", &error, perf::remedy(&error)))?;
             let ring = Ring::map(event.as_fd(), bytes).map_err(|error| {
                 refused_call(MECHANISM, &format!("mmap of {} KiB", bytes >> 10), &error, "Raise kernel.perf_event_mlock_kb or `ulimit -l`")
@@ -58,18 +68,19 @@ impl Switches {
         Ok(Self { places })
     }
 
-    /// Every switch, in order of time.
+    /// Every switch, in order of time, ring by ring as `cpus` were.
     ///
     /// # Errors
     /// When a ring overflowed or is not what the kernel promises.
-    pub fn finish(mut self) -> Result<Vec<Switch>, Unavailable> {
-        let mut found = Vec::new();
+    pub fn finish(mut self) -> Result<Vec<Vec<Switch>>, Unavailable> {
+        let mut rings = Vec::new();
         let layout = Layout::default();
         for (event, ring) in &mut self.places {
             perf::disable(event.as_fd())
                 .map_err(|error| refused_call(MECHANISM, "ioctl(PERF_EVENT_IOC_DISABLE)", &error, perf::remedy(&error)))?;
             let mut bytes = Vec::new();
             ring.take(&mut bytes).map_err(|error| refused_call(MECHANISM, "the ring of switches", &error, "Repeat the trial"))?;
+            let mut found = Vec::new();
             for record in Records::new(&bytes, &layout) {
                 match record {
                     Ok(Record::Switch(switch)) => found.push(switch),
@@ -79,8 +90,8 @@ impl Switches {
                     Ok(_) => {}
                 }
             }
+            rings.push(found);
         }
-        found.sort_by_key(|switch| switch.time);
-        Ok(found)
+        Ok(rings)
     }
 }
