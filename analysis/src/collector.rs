@@ -12,6 +12,7 @@ use crate::cells::CellResult;
 use crate::claim::Claim;
 use crate::ends::IrqPool;
 use crate::findings::{Disturbed, Findings};
+use crate::metric::Metric;
 use crate::paths::Paths;
 use crate::studies::{ANALYSIS_FORMAT, Analysis, Studies, published};
 use crate::table::TrialTable;
@@ -58,6 +59,16 @@ impl Collector {
     pub fn with_rules(mut self, source: String, rules: Rules) -> Self {
         if let Some(receipts) = &mut self.studies.receipt {
             receipts.set_rules(source, rules);
+        }
+        self
+    }
+
+    /// Draws the conclusion on arms from these metrics, in place of the usual ones
+    /// ([`crate::verdict::GATE`]). Without arms it changes nothing.
+    #[must_use]
+    pub fn with_gate(mut self, gate: &[Metric]) -> Self {
+        if let Some(verdicts) = &mut self.studies.verdicts {
+            verdicts.set_gate(gate);
         }
         self
     }

@@ -9,6 +9,7 @@
 
 pub mod audit;
 pub mod conservation;
+pub mod cost;
 pub mod expectation;
 pub mod result;
 pub mod runs;
@@ -16,13 +17,13 @@ pub mod single;
 pub mod stopping;
 pub mod studies;
 pub mod table;
+pub mod variance;
 pub mod verdict;
 pub mod workload;
 
 mod cells;
 mod claim;
 mod collector;
-mod cost;
 mod ends;
 mod figures;
 mod findings;

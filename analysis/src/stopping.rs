@@ -151,7 +151,11 @@ mod tests {
     /// The share of studies of one cell that end with an interval that holds
     /// the true median, and how many blocks they took on average.
     fn coverage(noise: Noise, spread: f64, most: u32, studies: u32) -> (f64, f64) {
-        let plan = blocks(9, most);
+        coverage_of(blocks(9, most), noise, spread, studies)
+    }
+
+    fn coverage_of(plan: Blocks, noise: Noise, spread: f64, studies: u32) -> (f64, f64) {
+        let most = plan.most;
         let looks = looks(&plan);
         let mut random = generator(1);
         let truth = noise.median(spread);
@@ -186,6 +190,18 @@ mod tests {
             }
         }
         assert!(worst >= 0.935, "{worst}");
+    }
+
+    #[test]
+    fn plans_of_less_confidence_keep_theirs_too() {
+        for confidence in [0.8, 0.9] {
+            for spread in [0.05, 0.1] {
+                let plan = Blocks { confidence, ..blocks(9, 100) };
+                let (held, taken) = coverage_of(plan, Noise::TwoEqualModes, spread, STUDIES);
+                eprintln!("at {confidence}: two equal modes, {spread}: {:.1} % after {taken:.0} blocks", held * 100.0);
+                assert!(held >= confidence, "{confidence}: {held}");
+            }
+        }
     }
 
     #[test]

@@ -6,8 +6,9 @@ use crate::attributes::Layer;
 use crate::figure::{CONFIDENCE, ErrorMethod, Figure, satterthwaite};
 use crate::receipt::Receipt;
 use crate::rows::{Row, by_key};
-use stats::distribution::{student_critical, student_two_sided};
+use stats::distribution::student_two_sided;
 use stats::holm::holm;
+use stats::power::found_in_four_of_five;
 
 /// A difference smaller than this share of the first receipt's CPU time is none
 /// worth a verdict, however sure.
@@ -39,8 +40,8 @@ pub struct Difference<K> {
     pub p: Option<f64>,
     /// The same with all rows taken into account (Holm).
     pub p_adjusted: Option<f64>,
-    /// The smallest difference that this comparison could have shown in this
-    /// row alone, in ns.
+    /// The true difference that such a comparison shows in this row alone in four of
+    /// five, in ns.
     pub could_show: Option<f64>,
     /// The conclusion.
     pub verdict: Verdict,
@@ -86,7 +87,7 @@ fn difference<K>(key: K, a: Figure, b: Figure) -> Difference<K> {
         true => student_two_sided(difference.value / error, freedom),
         false => f64::from(u8::from(difference.value == 0.0)),
     });
-    let could_show = difference.error.map(|error| error * student_critical(CONFIDENCE, freedom));
+    let could_show = difference.error.map(|error| found_in_four_of_five(error, CONFIDENCE, freedom, 0.0));
     Difference { key, ns: [a.value, b.value], difference, p, p_adjusted: None, could_show, verdict: Verdict::NotShown }
 }
 

@@ -12,7 +12,7 @@ use crate::counters::LayerCounters;
 use crate::doubt::{Cause, Doubt, Gravity, LEAST_PASSES, LEAST_SAMPLES, MOST_OTHER};
 use crate::figure::{Figure, product, ratio};
 use crate::passes::{Passes, TimePass, WaitPass};
-use crate::rows::{Basis, Path, Row, Split, Tally};
+use crate::rows::{Basis, Moved, Path, Row, Split, Tally, moved};
 use crate::rules::Rules;
 
 /// The time of one end of one cell, per message.
@@ -30,6 +30,9 @@ pub struct Receipt {
     pub sampling: Sampled,
     /// Clean CPU time per message, in ns: what rows and `not_sampled` sum to.
     pub cpu: Figure,
+    /// How far each block moves it.
+    #[serde(skip)]
+    pub cpu_moved: Moved,
     /// Clean wall time per message, in ns.
     pub wall: Figure,
     /// The sampled CPU time, row by row.
@@ -207,6 +210,7 @@ impl Receipt {
                 passes: passes.time.len(),
             },
             cpu: basis.clean,
+            cpu_moved: basis.clean_moved.clone(),
             wall,
             rows: Rows::from_tallies(&basis, tallies),
             split: Split::from_tallies(&basis, tallies, passes.size),
@@ -335,12 +339,14 @@ fn check(passes: &Passes) -> Result<&TimePass, ReceiptError> {
 }
 
 fn basis(passes: &Passes, tallies: &[Tally]) -> Basis {
-    let clean = ratio(&passes.clean.iter().map(|pass| (pass.cpu.get() as f64, pass.messages)).collect::<Vec<_>>()).figure();
+    let pairs: Vec<(f64, f64)> = passes.clean.iter().map(|pass| (pass.cpu.get() as f64, pass.messages)).collect();
     Basis {
+        blocks: passes.time.iter().map(|pass| pass.block).collect(),
+        clean_moved: moved(&passes.clean.iter().map(|pass| pass.block).collect::<Vec<_>>(), &pairs),
         period: passes.time.first().map_or(0.0, |pass| pass.profile.period as f64),
         whole: passes.time.iter().map(TimePass::whole).collect(),
         samples: tallies.iter().map(|tally| tally.samples).sum(),
-        clean,
+        clean: ratio(&pairs).figure(),
     }
 }
 

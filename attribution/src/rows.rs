@@ -100,6 +100,25 @@ pub struct Row<K> {
     pub ns: Figure,
     /// ns per message as each time pass alone has it, in the order of passes.
     pub passes: Vec<f64>,
+    /// How far each block moves `ns`.
+    #[serde(skip)]
+    pub moved: Moved,
+}
+
+/// How far each block moves a figure, in its own unit: the figure's derivative by the
+/// block's weight (the infinitesimal jackknife: Jaeckel 1972; Efron 1982, "The Jackknife,
+/// the Bootstrap and Other Resampling Plans", 6). The sum of products of two figures'
+/// moves is their covariance, as a bootstrap over blocks would have it.
+pub type Moved = BTreeMap<u32, f64>;
+
+/// How far blocks move Σ above / Σ below.
+pub fn moved(blocks: &[u32], pairs: &[(f64, f64)]) -> Moved {
+    let (above, below) = pairs.iter().fold((0.0, 0.0), |(above, below), pair| (above + pair.0, below + pair.1));
+    let mut moved = Moved::new();
+    for (block, (of_above, of_below)) in blocks.iter().zip(pairs).filter(|_| below > 0.0) {
+        *moved.entry(*block).or_default() += (of_above - above / below * of_below) / below;
+    }
+    moved
 }
 
 /// Every row of some receipts that `of` picks, in the order of keys: at each of the
@@ -121,10 +140,14 @@ pub struct Basis {
     pub period: f64,
     /// CPU time of each time pass ([`TimePass::whole`](crate::TimePass::whole)).
     pub whole: Vec<f64>,
+    /// The block of each time pass.
+    pub blocks: Vec<u32>,
     /// Samples of all passes.
     pub samples: u64,
     /// Clean CPU time per message, in ns.
     pub clean: Figure,
+    /// How far each block moves it.
+    pub clean_moved: Moved,
 }
 
 impl Basis {
@@ -139,7 +162,11 @@ impl Basis {
         let samples = counts.iter().sum();
         let share = share(ratio(&pairs), Sampling { samples, of: self.samples, each: self.each() });
         let passes = pairs.iter().map(|(time, on)| time / on * self.clean.value).collect();
-        Row { key, samples, share, ns: product(share, self.clean), passes }
+        let mut moved: Moved = moved(&self.blocks, &pairs).into_iter().map(|(block, by)| (block, by * self.clean.value)).collect();
+        for (block, by) in &self.clean_moved {
+            *moved.entry(*block).or_default() += by * share.value;
+        }
+        Row { key, samples, share, ns: product(share, self.clean), passes, moved }
     }
 
     /// A row for each key met in any pass, the costliest first.

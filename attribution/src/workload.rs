@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::figure::{ErrorMethod, Figure, satterthwaite};
 use crate::receipt::Receipt;
-use crate::rows::{Row, by_key};
+use crate::rows::{Moved, Row, by_key};
 
 /// The longest file of sizes, in bytes.
 const MOST_BYTES: usize = 4 << 20;
@@ -162,12 +162,13 @@ pub fn weigh<K: Ord + Clone>(
     if pieces.is_empty() {
         return Err(WorkloadError::AllBeyond);
     }
-    let cpu: Vec<Figure> = receipts.iter().map(|receipt| receipt.cpu).collect();
+    let cpu: Vec<(Figure, Option<&Moved>)> = receipts.iter().map(|receipt| (receipt.cpu, Some(&receipt.cpu_moved))).collect();
     let mut cpu = weighted((), &pieces, &cpu);
     cpu.share = 1.0;
     let row = |(key, rows): (&K, Vec<Option<&Row<K>>>)| {
-        let figures: Vec<Figure> =
-            rows.iter().zip(&receipts).map(|(row, receipt)| row.map_or_else(|| receipt.unseen_row(), |row| row.ns)).collect();
+        let figure = |(row, receipt): (&Option<&'_ Row<K>>, &&Receipt)| row.map_or_else(|| receipt.unseen_row(), |row| row.ns);
+        let moved = rows.iter().map(|row| row.map(|row| &row.moved));
+        let figures: Vec<(Figure, Option<&Moved>)> = rows.iter().zip(&receipts).map(figure).zip(moved).collect();
         let mut row = weighted(key.clone(), &pieces, &figures);
         row.share = row.ns.value / cpu.ns.value;
         row
@@ -212,17 +213,44 @@ fn weights(pieces: &[Piece], sizes: usize) -> Vec<f64> {
     weights
 }
 
-/// Receipts of different sizes are independent, so the variance of their
-/// weighted sum is the sum of weight² × variance.
-fn weighted<K>(key: K, pieces: &[Piece], figures: &[Figure]) -> WeightedRow<K> {
+/// The weighted sum of a figure of each receipt, with how far blocks move it.
+///
+/// Its variance is the sum of weight² × variance, and twice the covariance of each two
+/// sizes on top: they were measured in the same blocks, and what hit a block hit both. The
+/// covariances are those of a bootstrap over blocks ([`Moved`]); where they sum to less
+/// than 0 they are taken for 0, for no block makes one size cheap because another is dear.
+fn weighted<K>(key: K, pieces: &[Piece], figures: &[(Figure, Option<&Moved>)]) -> WeightedRow<K> {
     let weights = weights(pieces, figures.len());
-    let value: f64 = weights.iter().zip(figures).map(|(weight, figure)| weight * figure.value).sum();
-    let used = || weights.iter().zip(figures).filter(|(weight, _)| **weight > 0.0);
-    let terms: Option<Vec<(f64, f64)>> =
-        used().map(|(weight, figure)| figure.variance().map(|v| (weight * weight * v, figure.freedom))).collect();
-    let freedom = terms.as_ref().map_or(f64::INFINITY, |terms| satterthwaite(terms));
-    let variance = terms.map(|terms| terms.iter().map(|(variance, _)| variance).sum());
-    let bound = |pick: fn(f64, f64) -> f64| pieces.iter().map(|p| p.share * pick(figures[p.lower].value, figures[p.upper].value)).sum();
+    let used: Vec<(f64, Figure, Option<&Moved>)> = weights
+        .iter()
+        .zip(figures)
+        .filter(|(weight, _)| **weight > 0.0)
+        .map(|(weight, (figure, moved))| (*weight, *figure, *moved))
+        .collect();
+    let value: f64 = used.iter().map(|(weight, figure, _)| weight * figure.value).sum();
+    let own = used.iter().map(|(weight, figure, _)| Some((weight * weight * figure.variance()?, figure.freedom)));
+    let own = own.collect::<Option<Vec<(f64, f64)>>>();
+    let apart = own.as_ref().map_or(f64::INFINITY, |terms| satterthwaite(terms));
+    let terms = own.map(|terms| (terms.iter().map(|(variance, _)| variance).sum::<f64>(), shared(&used).unwrap_or((0.0, f64::INFINITY))));
+    // What is shared comes from the same blocks, and makes no variance better known.
+    let freedom = terms.map_or(apart, |(own, shared)| satterthwaite(&[(own, apart), shared]).min(apart));
+    let variance = terms.map(|(own, shared)| own + shared.0);
+    let bound = |pick: fn(f64, f64) -> f64| pieces.iter().map(|p| p.share * pick(figures[p.lower].0.value, figures[p.upper].0.value)).sum();
     let ns = Figure::new(value, variance, freedom, ErrorMethod::BetweenTrials);
     WeightedRow { key, ns, bounds: [bound(f64::min), bound(f64::max)], share: 0.0 }
+}
+
+/// The variance of a weighted sum that comes from blocks shared by its parts, with its
+/// degrees of freedom; `None` where there is none.
+fn shared(parts: &[(f64, Figure, Option<&Moved>)]) -> Option<(f64, f64)> {
+    let (mut sums, mut squares) = (Moved::new(), 0.0);
+    for (weight, _, moved) in parts {
+        for (block, by) in moved.iter().flat_map(|moved| moved.iter()) {
+            *sums.entry(*block).or_default() += weight * by;
+            squares += (weight * by).powi(2);
+        }
+    }
+    let blocks = sums.len() as f64;
+    let variance = (sums.values().map(|sum| sum * sum).sum::<f64>() - squares) * blocks / (blocks - 1.0);
+    (blocks >= 2.0 && variance > 0.0).then_some((variance, blocks - 1.0))
 }

@@ -9,12 +9,12 @@ use analysis::table::TrialTable;
 use lab::host_diff;
 use model::Plan;
 
-use crate::args::{CompareArgs, RulesArgs};
+use crate::args::{CompareArgs, RulesArgs, Side};
 use crate::exit::{Exit, Failure};
 use crate::rules::{self, Own};
 use crate::{output, report, version};
 
-/// A run as far as it is compared.
+/// A run, as far as it is compared.
 struct One {
     analysis: Analysis,
     trials: TrialTable,
@@ -26,9 +26,10 @@ struct One {
 /// A run that cannot be read, or a page that cannot be written.
 pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let rules = rules::load(&RulesArgs { rules: args.rules.clone(), show_rules: false })?;
-    let runs: Vec<One> = args.runs.iter().map(|path| read(path, rules.as_ref())).collect::<Result<_, _>>()?;
-    let Some((baseline, candidates)) = runs.split_first() else { return Err(Failure::misuse("give at least two runs")) };
-    let between = RunComparison::from_candidates(candidates.iter().map(|candidate| held(baseline, candidate, args)).collect());
+    let read_side = |Side(paths): &Side| paths.iter().map(|path| read(path, rules.as_ref())).collect::<Result<Vec<_>, _>>();
+    let sides: Vec<Vec<One>> = args.runs.iter().map(read_side).collect::<Result<_, _>>()?;
+    let Some((baseline, candidates)) = sides.split_first() else { return Err(Failure::misuse("give at least two runs")) };
+    let between = RunComparison::from_candidates(candidates.iter().filter_map(|candidate| compared(baseline, candidate, args)).collect());
     if let Some(place) = &args.html {
         let page = ::report::verdict::html(&between, version::SHORT);
         output::page(place, &page)?;
@@ -50,24 +51,36 @@ fn read(path: &Path, rules: Option<&Own>) -> Result<One, Failure> {
     Ok(One { analysis, trials })
 }
 
-fn held(baseline: &One, candidate: &One, args: &CompareArgs) -> RunsCompared {
-    let [a, b] = [&baseline.analysis, &candidate.analysis];
-    let host_diff::Differences { grave, slight } = host_diff::compare(&a.hosts, &b.hosts);
-    let receipts = a.receipt().zip(b.receipt()).map(|(a, b)| compare_studies(a, b));
+/// One side compared with another; `None` where one has no run.
+fn compared(baseline: &[One], candidate: &[One], args: &CompareArgs) -> Option<RunsCompared> {
+    let (first, rest) = baseline.split_first()?;
+    let (a, b) = (&first.analysis, &candidate.first()?.analysis);
+    let (mut differences, mut slight) = (Vec::new(), Vec::new());
+    for other in rest.iter().chain(candidate).map(|run| &run.analysis) {
+        let found = host_diff::compare(&a.hosts, &other.hosts);
+        let grave = settings(&a.run.plan, &other.run.plan).into_iter().chain(found.grave);
+        for (all, more) in [(&mut differences, grave.collect::<Vec<_>>()), (&mut slight, found.slight)] {
+            all.extend(more.into_iter().filter(|one| !all.contains(one)).collect::<Vec<_>>());
+        }
+    }
+    let alone = baseline.len() + candidate.len() == 2;
+    let receipts = a.receipt().zip(b.receipt()).filter(|_| alone).map(|(a, b)| compare_studies(a, b));
     let demands = Demands {
         threshold: args.threshold,
         confidence: a.run.plan.blocks.confidence,
-        gate: &args.gate,
+        gate: &args.gate.gate,
         trust_single_runs: args.trust_single_runs,
     };
-    RunsCompared {
-        baseline: a.run.id.clone(),
-        candidate: b.run.id.clone(),
-        differences: settings(&a.run.plan, &b.run.plan).into_iter().chain(grave).collect(),
+    let ids = |side: &[One]| side.iter().map(|run| run.analysis.run.id.clone()).collect();
+    let [ours, theirs] = [baseline, candidate].map(|side| side.iter().map(|run| &run.trials).collect::<Vec<_>>());
+    Some(RunsCompared {
+        baseline: ids(baseline),
+        candidate: ids(candidate),
+        differences,
         slight,
-        figures: compare_runs(&baseline.trials, &candidate.trials, a.models(), &demands),
+        figures: compare_runs([&ours, &theirs], a.models(), &demands),
         receipts,
-    }
+    })
 }
 
 /// Settings in which two plans differ; their cells are compared one by one.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use analysis::Collector;
-use analysis::result::Analysis;
+use analysis::result::{Analysis, Metric};
 use analysis::verdict::conclude;
 use model::warning::Warning;
 use report::receipt::Flames;
@@ -24,8 +24,8 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
         Some(run) => run.clone(),
         None => store::latest(&args.runs)?,
     };
-    let rules = rules::load(&args.rules)?;
-    analyse_and_print(&path, &Answer { rules, show_rules: args.rules.show_rules, markdown: args.markdown, format: &args.format })
+    let (rules, gate) = (rules::load(&args.rules)?, &args.gate.gate);
+    analyse_and_print(&path, &Answer { rules, show_rules: args.rules.show_rules, gate, markdown: args.markdown, format: &args.format })
 }
 
 /// Form of the answer: how a run is analysed and what is printed of it.
@@ -35,6 +35,8 @@ pub struct Answer<'a> {
     pub rules: Option<Own>,
     /// Whether each rule's share is printed.
     pub show_rules: bool,
+    /// The metrics that the conclusion on arms follows from.
+    pub gate: &'a [Metric],
     /// Whether arms are told as Markdown, and nothing else.
     pub markdown: bool,
     /// In which form.
@@ -48,7 +50,7 @@ pub struct Answer<'a> {
 /// A file that cannot be read or written. In JSON nothing is printed then: the failure stands alone.
 pub fn analyse_and_print(path: &Path, answer: &Answer) -> Result<Exit, Failure> {
     let format = answer.format;
-    let (analysis, written) = analyse_and_write(path, answer.rules.as_ref())?;
+    let (analysis, written) = analyse_and_write(path, answer.rules.as_ref(), answer.gate)?;
     let concluded = concluded(&analysis);
     if format.json {
         written?;
@@ -84,12 +86,12 @@ fn concluded(analysis: &Analysis) -> Exit {
 ///
 /// # Errors
 /// A file that cannot be read or written.
-pub fn write(path: &Path, rules: Option<&Own>) -> Result<PathBuf, Failure> {
-    Ok(analyse_and_write(path, rules)?.1?)
+pub fn write(path: &Path, rules: Option<&Own>, gate: &[Metric]) -> Result<PathBuf, Failure> {
+    Ok(analyse_and_write(path, rules, gate)?.1?)
 }
 
-fn analyse_and_write(path: &Path, rules: Option<&Own>) -> Result<(Analysis, Result<PathBuf, StoreError>), Failure> {
-    let collector = collect(path, rules)?;
+fn analyse_and_write(path: &Path, rules: Option<&Own>, gate: &[Metric]) -> Result<(Analysis, Result<PathBuf, StoreError>), Failure> {
+    let collector = collect(path, rules)?.with_gate(gate);
     let mut flames = Flames::default();
     let mut stacks = Ok(());
     for (file, folded) in collector.stacks() {

@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use analysis::variance::Components;
 use anyhow::Context;
 use lab::study::{Past, Resumed, StudyError};
 use model::Plan;
@@ -34,7 +35,8 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
     let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
     let plan = plan(args, started_ms)?;
     if args.dry_run {
-        output::styled(&::report::plan::render(&plan, output::style()))?;
+        let earlier = earlier(&args.like)?;
+        output::styled(&::report::plan::render(&plan, earlier.as_ref(), output::style()))?;
         return Ok(Exit::Done);
     }
     if matches!(plan.end, PlanEnd::Bytes(_)) {
@@ -50,6 +52,18 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
     let outcome = lab::study::run(&plan, &credentials, &mut recorder);
     drop(recorder);
     conclude(&path, &plan, outcome, rules, args)
+}
+
+/// How earlier runs scatter; `None` without any.
+fn earlier(runs: &[PathBuf]) -> Result<Option<Components>, Failure> {
+    if runs.is_empty() {
+        return Ok(None);
+    }
+    let tables = runs.iter().map(|path| Ok(report::collect(path, None)?.into_table())).collect::<Result<Vec<_>, Failure>>()?;
+    let found = Components::of_runs(&tables.iter().collect::<Vec<_>>());
+    found.map(Some).ok_or_else(|| {
+        Failure::misuse("--like: the runs have no cell in common with 6 blocks or more of them, which it takes to tell how trials scatter; name longer runs of one study")
+    })
 }
 
 /// Goes on with the run in a directory.
@@ -93,10 +107,12 @@ fn resume(path: &Path, args: &StudyArgs) -> Result<Exit, Failure> {
 fn conclude(path: &Path, plan: &Plan, outcome: Result<Status, StudyError>, rules: Option<Own>, args: &StudyArgs) -> Result<Exit, Failure> {
     let nothing = matches!(&outcome, Err(error) if error.says_nothing_of_trials());
     let silent = nothing || outcome.is_err() && args.format.json;
+    let gate = &args.arms.gate.gate;
     let reported = match silent {
-        true => report::write(path, rules.as_ref()).map(|_| Exit::Done),
+        true => report::write(path, rules.as_ref(), gate).map(|_| Exit::Done),
         false => {
-            report::analyse_and_print(path, &Answer { rules, show_rules: args.rules.show_rules, markdown: false, format: &args.format })
+            let answer = Answer { rules, show_rules: args.rules.show_rules, gate, markdown: false, format: &args.format };
+            report::analyse_and_print(path, &answer)
         }
     };
     let status = outcome.with_context(|| format!("study '{}' stopped; its finished trials are in {}", plan.name, path.display()))?;

@@ -186,7 +186,7 @@ fn extend(plan: &mut Plan, args: &WorkloadArgs) {
 /// Runs a plan; where its run is, and how it ended. `None` of a dry run.
 fn measure(plan: &Plan, args: &WorkloadArgs, now: u64) -> Result<Option<(PathBuf, Status)>, Failure> {
     if args.dry_run {
-        output::styled(&::report::plan::render(plan, output::style()))?;
+        output::styled(&::report::plan::render(plan, None, output::style()))?;
         return Ok(None);
     }
     let credentials = args.trust.load()?;
@@ -195,7 +195,7 @@ fn measure(plan: &Plan, args: &WorkloadArgs, now: u64) -> Result<Option<(PathBuf
     let path = recorder.path();
     let outcome = lab::study::run(plan, &credentials, &mut recorder);
     drop(recorder);
-    report::write(&path, None)?;
+    report::write(&path, None, &analysis::verdict::GATE)?;
     let status = outcome.with_context(|| format!("the workloads stopped; their finished trials are in {}", path.display()))?;
     Ok(Some((path, status)))
 }

@@ -90,8 +90,9 @@ pub fn fit(points: &[Point], known: &[bool], draws: usize) -> Result<Cost, Strin
         let were = if points.len() == 1 { "size was" } else { "sizes were" };
         return Err(format!("{} {were} measured and a line needs {LEAST_SIZES}: add sizes", points.len()));
     }
-    let noise = search::noise(points, LEAST_NOISE, known);
-    let found = search::best(&Search { points, noise, choices: &choices(&[]), known });
+    let plain = choices(&[]);
+    let noise = search::noise_of_single(points, LEAST_NOISE, known);
+    let found = search::best(&Search { points, noise, choices: &plain, known });
     let fitted = found.and_then(|form| Some((form.fit(points, noise)?, form)));
     let Some((coefficients, form)) = fitted else { return Err("no line gives times above 0 at every size".to_owned()) };
     let fitted = times(points, &form, &coefficients);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::read::csv::BufferRow;
-use super::statement::Statement;
+use super::statement::{Ruling, Statement};
 use stats::knee::{self, Knee};
 
 /// The published table.
@@ -193,9 +193,10 @@ fn limit_statement(curve: &BufferCurve, limit: &FrameLimit) -> Statement {
         full.acknowledgement_byte_times,
         full.kbytes_per_s
     );
-    Statement::decided("limit", &curve.name, "the limit after all overheads is 1,104 KB/s", limit.kbytes_per_s.round() == STATED)
+    let ruling = if limit.kbytes_per_s.round() == STATED { Ruling::Consistent } else { Ruling::NotConfirmed };
+    Statement::ruled("limit", &curve.name, "the limit after all overheads is 1,104 KB/s", ruling)
         .found(found, [limit.kbytes_per_s, full.kbytes_per_s])
-        .rule("the frame arithmetic gives it to the last digit stated")
+        .rule("there is a sum of frames that gives it to the last digit stated; which frames are in it was found from the figure")
 }
 
 fn share(curve: &BufferCurve, limit: &FrameLimit) -> Option<Statement> {

@@ -9,6 +9,9 @@ pub enum Ruling {
     /// The table shows it, by the rule.
     #[serde(rename = "borne_out")]
     Confirmed,
+    /// The table agrees with it, and is no evidence: what it is compared with was found
+    /// from the figure stated.
+    Consistent,
     /// The table shows something else.
     #[serde(rename = "not_borne_out")]
     NotConfirmed,
@@ -26,6 +29,7 @@ impl Ruling {
     pub const fn words(self) -> &'static str {
         match self {
             Self::Confirmed => "borne out",
+            Self::Consistent => "consistent with the figures",
             Self::NotConfirmed => "not borne out",
             Self::NotDecidable => "not decidable",
         }

@@ -87,6 +87,7 @@ pub const fn method(method: Method) -> &'static str {
         Method::OrderStatistics => "exact order-statistic interval of the median",
         Method::BlockBootstrap => "percentile bootstrap over blocks",
         Method::Randomisation => "inversion of a randomisation test",
+        Method::Welch => "Welch's t over runs",
     }
 }
 
@@ -96,6 +97,7 @@ pub const fn method_name(method: Method) -> &'static str {
         Method::OrderStatistics => "order_statistics",
         Method::BlockBootstrap => "block_bootstrap",
         Method::Randomisation => "randomisation",
+        Method::Welch => "welch",
     }
 }
 

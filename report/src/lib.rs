@@ -30,6 +30,7 @@ mod clock;
 mod document;
 mod figure;
 mod interval;
+mod like;
 mod number;
 mod series;
 mod sinks;

@@ -3,11 +3,13 @@
 
 use analysis::expectation;
 use analysis::stopping::Claim;
+use analysis::variance::Components;
 use linksim::transfer::SenderBuffer;
 use model::plan::receipt::ASSUMED_SHARE;
 use model::plan::{HOST_NAMES, LEAST_SILENCE, LinkKind, PlanEnd, ReceiptPlan};
 use model::{Bytes, Cell, Nanos, Plan, Test};
 
+use crate::like;
 use crate::number::percent;
 use crate::sinks::terminal::{Page, Style};
 use crate::words::plural;
@@ -19,8 +21,8 @@ const NOISE: [f64; 3] = [0.02, 0.05, 0.15];
 /// The least of `SO_SNDBUF` that Linux gives, as it is told (`SOCK_MIN_SNDBUF`).
 const LEAST_SNDBUF: u64 = 4_608;
 
-/// Describes a plan. Ends with a newline.
-pub fn render(plan: &Plan, style: Style) -> String {
+/// Describes a plan, in the light of earlier runs where there are some. Ends with a newline.
+pub fn render(plan: &Plan, earlier: Option<&Components>, style: Style) -> String {
     let mut page = Page::new(style);
     page.heading(&format!("{}: {}", plan.name, plan.title));
     if !plan.description.is_empty() {
@@ -37,6 +39,11 @@ pub fn render(plan: &Plan, style: Style) -> String {
     page.item(&expected(plan, plan.blocks.least));
     if plan.blocks.most > plan.blocks.least {
         page.item(&expected(plan, plan.blocks.most));
+    }
+    if let Some(earlier) = earlier {
+        page.gap();
+        page.heading("After the earlier runs");
+        like::sentences(plan, earlier).iter().for_each(|text| page.item(text));
     }
     if !plan.arms.is_empty() {
         page.gap();
@@ -185,7 +192,7 @@ mod tests {
     #[test]
     fn a_dry_run_says_what_how_long_and_how_well() {
         let raw = RawPlan::parse(preset("quick").unwrap()).unwrap();
-        let text = render(&resolve(&raw, &[], 7).unwrap(), Style { colour: false, width: 80 });
+        let text = render(&resolve(&raw, &[], 7).unwrap(), None, Style { colour: false, width: 80 });
         insta::assert_snapshot!(text);
     }
 
@@ -193,7 +200,7 @@ mod tests {
     fn between_machines_lost_datagrams_are_waited_for() {
         let text = "name = \"x\"\nhosts = { b = \"db1\" }\ntrial = { length = \"100ms\", warmup = \"5ms\" }\nblocks = { least = 5, most = 5 }\n\
                     [[cells]]\ntest = [\"UDP_STREAM\", \"TCP_STREAM\"]\nsize = 64";
-        let text = render(&resolve(&RawPlan::parse(text).unwrap(), &[], 7).unwrap(), Style { colour: false, width: 80 });
+        let text = render(&resolve(&RawPlan::parse(text).unwrap(), &[], 7).unwrap(), None, Style { colour: false, width: 80 });
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains("All: about 1.4 s, up to 2.4 s where datagrams are lost."), "{text}");
     }

@@ -70,6 +70,8 @@ pub enum Method {
     BlockBootstrap,
     /// Inversion of a randomisation test.
     Randomisation,
+    /// Welch's t over runs.
+    Welch,
 }
 
 #[cfg(test)]

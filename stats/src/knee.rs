@@ -30,7 +30,7 @@ pub struct Plateau {
     pub at: usize,
     /// The first whose value does.
     pub reached: usize,
-    /// The first whose whole interval does, if any.
+    /// The first from which on the whole interval of every point does, if any.
     pub surely: Option<usize>,
 }
 
@@ -47,7 +47,9 @@ pub fn plateau(values: &[Estimate]) -> Option<Plateau> {
     let first = |reaches: &dyn Fn(&Estimate) -> bool| values.iter().position(reaches);
     let at = first(&|value| value.interval.map_or(value.value, |interval| interval.high) >= wanted)?;
     let reached = first(&|value| value.value >= wanted)?;
-    let surely = first(&|value| value.interval.is_some_and(|interval| interval.low >= wanted));
+    // A point beyond that may fall short again takes it back.
+    let short = values.iter().rposition(|value| value.interval.is_none_or(|interval| interval.low < wanted));
+    let surely = Some(short.map_or(0, |short| short + 1)).filter(|surely| *surely < values.len());
     Some(Plateau { level, points, at, reached, surely })
 }
 
@@ -138,7 +140,8 @@ fn lines(points: &[(f64, f64)], place: f64) -> Option<Lines> {
 
 #[cfg(test)]
 mod tests {
-    use super::lines_that_meet;
+    use super::{lines_that_meet, plateau};
+    use crate::estimate::{Estimate, Interval, Method};
     use crate::noise::{generator, normal};
     use proptest::prelude::{prop_assert, proptest};
 
@@ -151,6 +154,23 @@ mod tests {
             prop_assert!((knee.at.value - place).abs() < 0.06, "{knee:?}");
             prop_assert!(knee.at.residual_bootstrap.is_none());
         }
+    }
+
+    /// The fifth reaches the plateau for sure and the sixth falls short again.
+    #[test]
+    fn what_is_reached_for_sure_stays_reached() {
+        let estimate = |(value, low): (f64, f64)| {
+            let interval = Interval { low, high: value + 1.0, confidence: 0.95, method: Method::OrderStatistics };
+            Estimate { value, interval: Some(interval), n: 9 }
+        };
+        let curve =
+            |sixth: f64| [(20., 19.), (40., 39.), (60., 59.), (80., 79.), (99., 98.), (99., sixth), (99., 97.), (100., 99.)].map(estimate);
+        let found = plateau(&curve(98.0)).unwrap();
+        assert_eq!((found.reached, found.surely), (4, Some(4)));
+        assert_eq!(plateau(&curve(80.0)).unwrap().surely, Some(6));
+        let mut wide = curve(98.0);
+        wide[7] = estimate((100.0, 80.0));
+        assert_eq!(plateau(&wide).unwrap().surely, None);
     }
 
     #[test]

@@ -1,6 +1,10 @@
 //! From a form to a fit with intervals, or to the reason why there is none.
 
+use std::ops::Range;
+
 use model::{Bytes, Cell};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 
 use crate::cost::sizes::Sizes;
 use crate::cost::{Context, frames_count, threshold};
@@ -10,6 +14,7 @@ use stats::cost::Term;
 use stats::cost::design::{Point, choices, collinearity, range};
 use stats::cost::robust;
 use stats::cost::search::{self, Form, Search};
+use stats::noise::normal;
 
 /// A model that is wrong by more than this at any size is not one.
 const WORST_RESIDUAL: f64 = 0.5;
@@ -32,15 +37,19 @@ pub fn fit(sizes: &Sizes, cell: &Cell, optional: &[Term], context: &Context) -> 
     let thresholds = threshold::thresholds(cell, mtu, sizes.segment);
     let breakpoint = |start: usize| threshold::breakpoint(bytes[start - 1], bytes[start], &thresholds);
     let known: Vec<bool> = (0..bytes.len()).map(|start| start > 0 && breakpoint(start).name.is_some()).collect();
-    let noise = search::noise(&points, sizes.noise(), &known);
+    let pure = sizes.noise();
     let payload = threshold::frame_payload(cell, mtu, sizes.segment).filter(|_| frames_count(cell, context));
     let mut optional = optional.to_vec();
     loop {
         let choices = choices(&optional);
-        let found = search::best(&Search { points: &points, noise, choices: &choices, known: &known });
-        let fitted = found.and_then(|form| form.fit(&points, noise).map(|coefficients| (form, coefficients)));
+        let noise = search::noise(&points, pure, &choices, &known);
+        let search = Search { points: &points, noise, choices: &choices, known: &known };
+        let rivals = search::rivals(&search);
+        let fitted = rivals.first().and_then(|form| form.fit(&points, noise).map(|coefficients| (form, coefficients)));
         let Some((form, coefficients)) = fitted else { return none("no line gives times above 0 at every size") };
-        let pieces = Pieces { sizes, points: &points, form: &form, payload, noise }.with_intervals(&coefficients, context);
+        let pieces =
+            Pieces { sizes, search: &search, rivals: &rivals, form, payload, uneven: (noise * noise - pure * pure).max(0.0).sqrt() }
+                .with_intervals(&coefficients, context);
         // A term that may be nothing is no fact: what is left is fitted again.
         let none_shown = |found: &TermEstimate| found.estimate.interval.is_none() || !found.is_shown();
         let unsure = |term: &Term| pieces.iter().flat_map(|piece| &piece.terms).any(|found| found.term == *term && none_shown(found));
@@ -49,7 +58,7 @@ pub fn fit(sizes: &Sizes, cell: &Cell, optional: &[Term], context: &Context) -> 
         if optional.len() < before {
             continue;
         }
-        let Some(points) = fit_points(sizes, &points, &form, &coefficients, context) else {
+        let Some(points) = fit_points(sizes, &points, form, &coefficients, context) else {
             return none("a count that the model needs is missing at some size");
         };
         let breakpoints = form.starts.iter().skip(1).map(|start| breakpoint(*start)).collect();
@@ -104,27 +113,42 @@ fn judged(fit: Fit) -> FitOutcome {
 /// Input of the intervals of a fit's coefficients.
 struct Pieces<'a> {
     sizes: &'a Sizes,
-    points: &'a [Point],
+    search: &'a Search<'a>,
+    /// The forms that come near the best, which is the first.
+    rivals: &'a [Form],
     form: &'a Form,
     /// The largest payload of a frame, where frames are a cause.
     payload: Option<u64>,
-    noise: f64,
+    /// Lack of fit: scatter of the sizes beyond what their trials explain, as a share.
+    uneven: f64,
 }
 
 impl Pieces<'_> {
-    /// Every piece with its terms. The form is the one found; the medians of
-    /// each draw of blocks are fitted again.
+    /// Every piece with its terms. The medians of each draw of blocks choose their
+    /// form again among the rivals, so that intervals are not conditional on the
+    /// form that was found. What sets sizes off the line in all blocks alike no draw of
+    /// blocks shows: it is drawn for each size, normally.
     fn with_intervals(&self, coefficients: &[Vec<f64>], context: &Context) -> Vec<Piece> {
         let draws = bootstrap::draws(context.batches.len(), context.seed);
-        let drawn: Vec<Option<Vec<Vec<f64>>>> = draws.map(|times| self.form.fit(&self.sizes.points(Some(&times))?, self.noise)).collect();
+        let mut random = ChaCha8Rng::seed_from_u64(context.seed);
+        let again = |times: Vec<u32>| {
+            let mut points = self.sizes.points(Some(&times))?;
+            if self.uneven > 0.0 {
+                points.iter_mut().for_each(|point| point.time *= (self.uneven * normal(&mut random)).exp());
+            }
+            let search = Search { points: &points, ..*self.search };
+            let (form, coefficients) = search::best_of(&search, self.rivals)?;
+            Some(if form == self.form { coefficients } else { self.in_own_pieces(form, &coefficients) })
+        };
+        let drawn: Vec<Option<Vec<Vec<f64>>>> = draws.map(again).collect();
         let estimate = |piece: usize, place: usize, factor: f64| {
             let of_draw = |fit: &Option<Vec<Vec<f64>>>| fit.as_ref().map_or(f64::NAN, |fit| fit[piece][place] * factor);
             let values: Vec<f64> = drawn.iter().map(of_draw).collect();
             context.claim.drawn(coefficients[piece][place] * factor, &values, context.batches)
         };
         let bytes = self.sizes.bytes();
-        let piece = |(index, within): (usize, std::ops::Range<usize>)| {
-            let points = &self.points[within.clone()];
+        let piece = |(index, within): (usize, Range<usize>)| {
+            let points = &self.search.points[within.clone()];
             let collinearity = self.payload.and_then(|_| collinearity(points));
             let payload = self.payload.filter(|_| collinearity.is_some());
             let mut terms: Vec<TermEstimate> = Vec::new();
@@ -137,6 +161,23 @@ impl Pieces<'_> {
             let (from, to): (Bytes, Bytes) = (bytes[within.start], bytes[within.end - 1]);
             Piece { from, to, terms, collinearity }
         };
-        self.form.pieces(self.points.len()).enumerate().map(piece).collect()
+        self.form.pieces(self.search.points.len()).enumerate().map(piece).collect()
+    }
+
+    /// The coefficients of another form, in the pieces and terms of this one: each
+    /// piece has those of the other's piece that holds most of its sizes, and 0 of a
+    /// term that the other does without.
+    fn in_own_pieces(&self, other: &Form, coefficients: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let sizes = self.search.points.len();
+        let shared = |a: &Range<usize>, b: &Range<usize>| a.end.min(b.end).saturating_sub(a.start.max(b.start));
+        let piece = |own: Range<usize>| {
+            let nearest = other.pieces(sizes).zip(coefficients).max_by_key(|(piece, _)| shared(&own, piece));
+            let cost = |term: &Term| {
+                let place = other.terms.iter().position(|other| other == term);
+                nearest.as_ref().zip(place).map_or(0.0, |((_, line), place)| line[place])
+            };
+            self.form.terms.iter().map(cost).collect()
+        };
+        self.form.pieces(sizes).map(piece).collect()
     }
 }

@@ -2,14 +2,16 @@
 //!
 //! ```text
 //! figures of all trials -> Sizes (medians by size) -> search: terms, breakpoints
-//!   -> Fit on the medians -> intervals from resampled blocks -> named and judged
+//!   -> Fit on the medians -> intervals from resampled blocks, each draw choosing its
+//!      form again -> named and judged
 //! ```
 
+pub mod simulation;
 pub mod threshold;
 
 mod assemble;
 pub mod fit;
-pub mod sizes;
+pub(crate) mod sizes;
 
 use model::cell::Series;
 use model::{Cell, Protocol};

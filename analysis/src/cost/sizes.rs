@@ -44,6 +44,14 @@ impl Sizes {
         Self { sizes, segment: members.iter().filter_map(|trials| trials.segment).max() }
     }
 
+    /// Sizes with these times, one a block from 0 on, and no counts.
+    pub(super) fn from_times(times: impl Iterator<Item = (Bytes, Vec<f64>)>) -> Self {
+        let column = |times: Vec<f64>| Column::sorted((0..).zip(times).map(|(batch, time)| (time, batch)).collect());
+        let none = || Column(Vec::new());
+        let sizes = times.map(|(size, times)| Size { size, time: column(times), frames: none(), wakeups: none() }).collect();
+        Self { sizes, segment: None }
+    }
+
     /// Their number.
     pub const fn len(&self) -> usize {
         self.sizes.len()
@@ -89,7 +97,10 @@ impl Column {
     /// The figure of each trial of a block that was dealt and that gives it.
     pub fn new(figures: &[Figures], metric: Metric, batches: &Batches) -> Self {
         let value = |trial: &Figures| Some((trial.get(metric)?, batches.of_block(trial.block)? as u32));
-        let mut column: Vec<(f64, u32)> = figures.iter().filter_map(value).collect();
+        Self::sorted(figures.iter().filter_map(value).collect())
+    }
+
+    fn sorted(mut column: Vec<(f64, u32)>) -> Self {
         column.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         Self(column)
     }

@@ -37,13 +37,15 @@ pub struct ArmVerdict {
 pub(crate) struct Verdicts {
     /// When each block began, in ms.
     begun: BTreeMap<u32, u64>,
+    /// The metrics that the conclusion follows from.
+    gate: Vec<Metric>,
 }
 
 impl Study for Verdicts {
     type Result = Vec<ArmVerdict>;
 
     fn for_plan(plan: &Plan) -> Option<Self> {
-        (plan.arms.len() > 1).then(|| Self { begun: BTreeMap::new() })
+        (plan.arms.len() > 1).then(|| Self { begun: BTreeMap::new(), gate: GATE.to_vec() })
     }
 
     fn push(&mut self, trial: &Trial) {
@@ -54,13 +56,18 @@ impl Study for Verdicts {
     fn finish(self, context: &Context) -> Option<Vec<ArmVerdict>> {
         let options = Options { confidence: context.plan().blocks.confidence, ..Options::default() };
         let all: Vec<Sides> = (1..context.plan().arms.len()).map(|arm| sides(arm, context)).collect();
-        let compared = compare_sides(&all, context.analysis.models(), &GATE, &options);
+        let compared = compare_sides(&all, context.analysis.models(), &self.gate, &options);
         let verdict = |((arm, sides), compared)| self.verdict(arm, context, sides, compared, &options);
         Some((1..).zip(&all).zip(compared).map(verdict).collect())
     }
 }
 
 impl Verdicts {
+    /// Draws the conclusion from these metrics.
+    pub fn set_gate(&mut self, gate: &[Metric]) {
+        self.gate = gate.to_vec();
+    }
+
     fn verdict(&self, arm: usize, context: &Context, sides: &Sides, mut compared: Compared, options: &Options) -> ArmVerdict {
         let (plan, table) = (context.plan(), context.table);
         let [baseline, candidate] = [0, arm].map(|arm| &plan.arms[arm]);
@@ -70,7 +77,8 @@ impl Verdicts {
         let alike = |place: &usize| !is_self_test && same_hosts && as_run(0, *place) == as_run(arm, *place);
         let seconds = self.seconds_per_block().filter(|_| is_self_test).zip(HEADLINE.better());
         let family = compared.metrics.first().map_or(1, |headline| headline.comparison.tested);
-        compared.self_test = seconds.and_then(|(seconds, better)| self_test(&sides.values(HEADLINE), better, seconds, family, options));
+        compared.self_test =
+            seconds.and_then(|(seconds, better)| self_test(&sides.values(HEADLINE, options.design), better, seconds, family, options));
         ArmVerdict {
             baseline: baseline.name.clone(),
             candidate: candidate.name.clone(),
@@ -96,10 +104,10 @@ fn sides<'a>(arm: usize, context: &Context<'a>) -> Sides<'a> {
     let pairs = context.table.arm(0).iter().zip(context.table.arm(arm));
     let mut sides = Sides::default();
     for (baseline, candidate) in pairs {
-        sides.cells.push([&baseline.figures, &candidate.figures]);
+        sides.cells.push([vec![&baseline.figures], vec![&candidate.figures]]);
         sides.offered.push(baseline.cell.rate.is_some() || candidate.cell.rate.is_some());
-        sides.modelled.push((Arm::Baseline, &baseline.cell, &baseline.figures));
-        sides.modelled.push((Arm::Candidate, &baseline.cell, &candidate.figures));
+        sides.modelled.push((Arm::Baseline, 0, &baseline.cell, &baseline.figures));
+        sides.modelled.push((Arm::Candidate, 0, &baseline.cell, &candidate.figures));
     }
     sides
 }

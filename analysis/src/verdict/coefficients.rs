@@ -11,6 +11,7 @@ use model::Bytes;
 use serde::Serialize;
 
 use super::compare::{is_sure, needed_to_test};
+use super::evidence::Evidence;
 use super::{Design, Options};
 use crate::cost::Fit;
 use stats::cost::Term;
@@ -19,7 +20,7 @@ use stats::cost::robust;
 use stats::estimate::Estimate;
 use stats::holm::holm;
 use stats::median;
-use stats::ranks::{Nulls, Shifts};
+use stats::ranks::Nulls;
 
 /// A residual of up to 2 % is none: the same as the least noise of a cost model.
 const LEAST_NOISE: f64 = 0.02;
@@ -206,8 +207,8 @@ struct Tested {
     piece: usize,
     term: Term,
     values: [Vec<f64>; 2],
-    difference: Shifts,
-    ratio: Option<Shifts>,
+    difference: Evidence,
+    ratio: Option<Evidence>,
 }
 
 impl Fits<'_> {
@@ -235,21 +236,28 @@ impl Fits<'_> {
         let (difference, ratio) = match design {
             Design::Paired => {
                 let pairs: Vec<(f64, f64)> = baseline.iter().copied().zip(candidate.iter().copied()).collect();
-                (nulls.paired(&pairs.iter().map(|(from, to)| to - from).collect::<Vec<_>>())?, nulls.ratios(&pairs))
+                let differences: Vec<f64> = pairs.iter().map(|(from, to)| to - from).collect();
+                (
+                    Evidence::paired(&differences, nulls)?,
+                    nulls.ratios(&pairs).map(|shifts| Evidence::Ranks(shifts, pairs.len() as f64 - 1.0)),
+                )
             }
             // A logarithm of what is not above 0 is no number, and so is the ratio.
-            Design::Separate => (nulls.unpaired(&baseline, &candidate)?, nulls.unpaired(&logs(&baseline), &logs(&candidate))),
+            Design::Separate | Design::Runs => {
+                let ratio = Evidence::unpaired(&logs(&baseline), &logs(&candidate), design, nulls);
+                (Evidence::unpaired(&baseline, &candidate, design, nulls)?, ratio)
+            }
         };
         Some(Tested { piece, term: *self.form.terms.get(term)?, values: [baseline, candidate], difference, ratio })
     }
 
     fn judged(&self, tested: &Tested, p_adjusted: f64, level: f64, needed: usize, options: &Options) -> Coefficient {
         let n = tested.values[0].len().min(tested.values[1].len());
-        let as_ratio = |value: f64| if options.design == Design::Separate { value.exp() } else { value };
-        let ratio = tested.ratio.as_ref().map(|shifts| shifts.estimate(options.confidence, n).map(as_ratio));
+        let as_ratio = |value: f64| if options.design == Design::Paired { value } else { value.exp() };
+        let ratio = tested.ratio.as_ref().map(|found| found.estimate(options.confidence, n).map(as_ratio));
         let difference_ns = tested.difference.estimate(options.confidence, n);
         let size = ratio.map_or_else(|| self.share_of_largest(tested, difference_ns.value), |ratio| ratio.value.ln().abs());
-        let change = match tested.difference.reach(level).filter(|_| n >= needed) {
+        let change = match tested.difference.could_show(level, 0.0).filter(|_| n >= needed) {
             None => Change::NotEnoughBlocks { blocks: n, missing: needed.saturating_sub(n) },
             Some(_) if is_sure(p_adjusted, options.confidence) && size > options.threshold.ln_1p() => {
                 if difference_ns.value > 0.0 {

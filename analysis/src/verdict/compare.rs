@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::evidence::Evidence;
 use super::judged::{Comparison, Judged, Overall, Verdict};
 use super::{Design, Direction, Options, Values};
 use stats::holm::holm;
 use stats::median;
-use stats::ranks::{self, Nulls, Shifts};
+use stats::ranks::{self, Nulls};
 
 /// Blocks beyond which more are of no avail: see [`blocks_needed`].
 const MOST_NEEDED: usize = 60;
@@ -18,7 +19,7 @@ const MOST_NEEDED: usize = 60;
 /// point one way. Holm asks the smallest p to be at most 1 − confidence over the
 /// number of hypotheses, which are the cells and, of several, their mean. At
 /// 95 %: 6 blocks for one cell, 10 for 18. Of separate runs of n blocks it is
-/// 2/C(2n, n).
+/// 2/C(2n, n). Where runs are counted two of them on each side are enough for any p.
 pub fn blocks_needed(cells: usize, confidence: f64, design: Design) -> usize {
     needed_to_test(hypotheses(cells), confidence, design)
 }
@@ -28,12 +29,13 @@ pub(super) fn needed_to_test(tested: usize, confidence: f64, design: Design) -> 
     let least = |n: usize| match design {
         Design::Paired => ranks::least_p_paired(n),
         Design::Separate => ranks::least_p_unpaired(n, n),
+        Design::Runs => f64::from(u8::from(n < 2)),
     };
     (1..MOST_NEEDED).find(|n| least(*n) * tested as f64 <= 1.0 - confidence + 1e-9).unwrap_or(MOST_NEEDED)
 }
 
 /// The cells, and where there are several, their mean.
-pub(super) const fn hypotheses(cells: usize) -> usize {
+pub(crate) const fn hypotheses(cells: usize) -> usize {
     if cells > 1 { cells + 1 } else { 1 }
 }
 
@@ -56,7 +58,8 @@ pub fn compare(cells: &[Values], direction: Direction, options: &Options) -> Com
 ///
 /// Each cell is tested by a randomisation test on logarithms: of paired blocks
 /// the signs of the log ratios are flipped, of separate runs the labels dealt
-/// again ([`ranks`]). So is the mean of all cells, block by block. The cells and
+/// again ([`ranks`]), of several runs on a side their means compared
+/// ([`stats::welch`]). So is the mean of all cells, block by block. The cells and
 /// means of all questions are one family, held to the confidence by Holm's
 /// procedure. Better and worse need that, and an estimate beyond the threshold;
 /// equivalence needs two one-sided tests, uncorrected, since a conclusion needs it
@@ -127,7 +130,7 @@ impl Sample {
                 sample.medians = medians(&common.iter().map(|b| (baseline[b], candidate[b])).unzip());
                 sample.first = common.iter().map(|block| (*block, candidate[block] - baseline[block])).collect();
             }
-            Design::Separate => {
+            Design::Separate | Design::Runs => {
                 sample.dropped = values.baseline.len() + values.candidate.len() - baseline.len() - candidate.len();
                 sample.medians = medians(&(baseline.values().copied().collect(), candidate.values().copied().collect()));
                 (sample.first, sample.second) = (baseline, candidate);
@@ -136,19 +139,22 @@ impl Sample {
         sample
     }
 
-    /// Blocks that can be compared; of two runs, in the one with fewer.
+    /// Blocks that can be compared; of two runs, in the one with fewer; of several,
+    /// the runs of the side with fewer.
     fn blocks(&self) -> usize {
         match self.design {
-            Some(Design::Separate) => self.first.len().min(self.second.len()),
+            Some(Design::Separate | Design::Runs) => self.first.len().min(self.second.len()),
             _ => self.first.len(),
         }
     }
 
-    fn shifts(&self, nulls: &mut Nulls) -> Option<Shifts> {
+    fn evidence(&self, nulls: &mut Nulls) -> Option<Evidence> {
         let values = |of: &BTreeMap<u32, f64>| of.values().copied().collect::<Vec<f64>>();
         match self.design {
-            Some(Design::Separate) => nulls.unpaired(&values(&self.first), &values(&self.second)),
-            _ => nulls.paired(&values(&self.first)),
+            Some(design @ (Design::Separate | Design::Runs)) => {
+                Evidence::unpaired(&values(&self.first), &values(&self.second), design, nulls)
+            }
+            _ => Evidence::paired(&values(&self.first), nulls),
         }
     }
 }
@@ -164,7 +170,7 @@ fn medians(logs: &(Vec<f64>, Vec<f64>)) -> Option<[f64; 2]> {
 fn mean_of(samples: &[Sample], design: Design) -> Sample {
     let centre = |sample: &Sample| match design {
         Design::Paired => 0.0,
-        Design::Separate => {
+        Design::Separate | Design::Runs => {
             let all: Vec<f64> = sample.first.values().chain(sample.second.values()).copied().collect();
             median::median(&all).unwrap_or_default()
         }
@@ -186,7 +192,7 @@ fn mean_of(samples: &[Sample], design: Design) -> Sample {
 /// A hypothesis with its test.
 struct Tested<'a> {
     sample: &'a Sample,
-    shifts: Option<Shifts>,
+    evidence: Option<Evidence>,
     /// True where there are enough blocks for any verdict.
     enough: bool,
     p: Option<f64>,
@@ -195,22 +201,23 @@ struct Tested<'a> {
 
 impl<'a> Tested<'a> {
     fn new(sample: &'a Sample, needed: usize, nulls: &mut Nulls) -> Self {
-        let shifts = sample.shifts(nulls);
-        let p = shifts.as_ref().map(|shifts| shifts.p(0.0));
-        Self { sample, shifts, enough: sample.blocks() >= needed, p, p_adjusted: None }
+        let evidence = sample.evidence(nulls);
+        let p = evidence.as_ref().map(|evidence| evidence.p(0.0));
+        Self { sample, evidence, enough: sample.blocks() >= needed, p, p_adjusted: None }
     }
 
     fn judged(&self, level: f64, needed: usize, direction: Direction, options: &Options) -> Judged {
         let Sample { medians, dropped, .. } = *self.sample;
-        let ratio = self.shifts.as_ref().map(|shifts| shifts.estimate(options.confidence, self.sample.blocks()).map(f64::exp));
+        let ratio = self.evidence.as_ref().map(|evidence| evidence.estimate(options.confidence, self.sample.blocks()).map(f64::exp));
         let verdict = self.verdict(level, needed, direction, options);
         Judged { ratio, medians, p: self.p, p_adjusted: self.p_adjusted, dropped, verdict }
     }
 
     fn verdict(&self, level: f64, needed: usize, direction: Direction, options: &Options) -> Verdict {
         let blocks = self.sample.blocks();
-        let reach = self.shifts.as_ref().filter(|_| self.enough).and_then(|shifts| Some((shifts.value(), shifts.reach(level)?)));
-        let Some((shift, reach)) = reach else {
+        let least = options.threshold.ln_1p();
+        let found = self.evidence.as_ref().filter(|_| self.enough);
+        let Some((shift, smallest)) = found.and_then(|found| Some((found.value(), found.could_show(level, least)?))) else {
             // That the arms are equivalent is not corrected, and takes fewer.
             if self.is_within(options) {
                 return Verdict::Equivalent;
@@ -219,11 +226,11 @@ impl<'a> Tested<'a> {
         };
         let sure = self.p_adjusted.is_some_and(|p| is_sure(p, options.confidence));
         let worse = (shift > 0.0) == (direction == Direction::LowerIsBetter);
-        match (sure && shift.abs() > options.threshold.ln_1p(), worse) {
+        match (sure && shift.abs() > least, worse) {
             (true, true) => Verdict::Worse,
             (true, false) => Verdict::Better,
             (false, _) if self.is_within(options) => Verdict::Equivalent,
-            (false, _) => Verdict::Inconclusive { smallest: reach.exp_m1() },
+            (false, _) => Verdict::Inconclusive { smallest: smallest.exp_m1() },
         }
     }
 
@@ -232,7 +239,7 @@ impl<'a> Tested<'a> {
     fn is_within(&self, options: &Options) -> bool {
         let edge = options.threshold.ln_1p();
         let error = 2.0 * (1.0 - options.confidence) + 1e-9;
-        self.shifts.as_ref().is_some_and(|shifts| shifts.value().abs() < edge && [edge, -edge].iter().all(|at| shifts.p(*at) <= error))
+        self.evidence.as_ref().is_some_and(|found| found.value().abs() < edge && [edge, -edge].iter().all(|at| found.p(*at) <= error))
     }
 }
 

@@ -20,8 +20,8 @@ pub enum Verdict {
     Equivalent,
     /// Neither a difference beyond the threshold is shown, nor that there is none.
     Inconclusive {
-        /// The smallest difference that could have been shown, as a share; of
-        /// all cells, in the one where least could be.
+        /// The smallest true difference that such a study shows in four of five, as a
+        /// share; of all cells, in the one where least can be shown.
         smallest: f64,
     },
     /// Whatever the values were, no difference could be shown, and equivalence is not.

@@ -4,6 +4,7 @@
 
 use serde::Serialize;
 
+use super::evidence::Evidence;
 use super::{Design, Options, Values};
 use crate::metric::Metric;
 use stats::estimate::Estimate;
@@ -46,14 +47,14 @@ fn moved(values: &Values, options: &Options, nulls: &mut Nulls) -> Option<Moved>
             let pair = |(block, from): (&u32, &f64)| Some((*from, *values.candidate.get(block)?));
             values.baseline.iter().filter_map(pair).unzip()
         }
-        Design::Separate => (values.baseline.values().copied().collect(), values.candidate.values().copied().collect()),
+        Design::Separate | Design::Runs => (values.baseline.values().copied().collect(), values.candidate.values().copied().collect()),
     };
-    let shifts = match options.design {
-        Design::Paired => nulls.paired(&baseline.iter().zip(&candidate).map(|(from, to)| to - from).collect::<Vec<_>>()),
-        Design::Separate => nulls.unpaired(&baseline, &candidate),
+    let found = match options.design {
+        Design::Paired => Evidence::paired(&baseline.iter().zip(&candidate).map(|(from, to)| to - from).collect::<Vec<_>>(), nulls),
+        design => Evidence::unpaired(&baseline, &candidate, design, nulls),
     }?;
     let medians = [median::median(&baseline)?, median::median(&candidate)?];
-    Some(Moved { medians, difference: shifts.estimate(options.confidence, baseline.len().min(candidate.len())) })
+    Some(Moved { medians, difference: found.estimate(options.confidence, baseline.len().min(candidate.len())) })
 }
 
 #[cfg(test)]

@@ -12,8 +12,10 @@
 
 mod coefficients;
 mod compare;
+mod evidence;
 mod judged;
 mod means;
+mod scatter;
 mod selftest;
 mod series;
 mod sides;
@@ -25,10 +27,12 @@ pub use coefficients::{BlockPoints, Change, Coefficient, CoefficientError, Coeff
 pub use compare::{Question, blocks_needed, compare, compare_all};
 pub use judged::{Comparison, Conclusion, Judged, Overall, Verdict, conclude};
 pub use means::{MEANS, Means, Moved, means};
-pub use selftest::{Outlook, SelfTest, detectable, self_test};
+pub use scatter::RunScatter;
+pub use selftest::{Outlook, SelfTest, blocks_for_equivalence, detectable, self_test};
 pub use series::{Arm, Doubt, Shape, correlation, doubts};
 pub use sides::{CoefficientsOutcome, Compared, GATE, HEADLINE, MetricComparison, Pair, SeriesVerdict};
 
+pub(crate) use compare::hypotheses;
 pub(crate) use sides::{Sides, compare_sides};
 
 use std::collections::BTreeMap;
@@ -50,6 +54,9 @@ pub enum Design {
     /// In separate runs, one after the other: what changed on the machine between
     /// them cannot be told from the arms. There is no drift protection.
     Separate,
+    /// In several runs on a side at least: each run counts once, so that the scatter
+    /// of runs is in the verdict.
+    Runs,
 }
 
 impl Design {
@@ -82,7 +89,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The conclusion that the design allows. Blocks of one run share what that run
+    /// The conclusion that the design allows. The blocks of one run share what that run
     /// has by chance (its addresses, its memory, its hour), so that many blocks of
     /// two runs say nothing of others.
     fn limited(&self, conclusion: Conclusion) -> Conclusion {
@@ -93,7 +100,7 @@ impl Options {
     }
 }
 
-/// One metric of one cell in both arms, by block.
+/// One metric of one cell in both arms, by block; of several runs, one value a run.
 ///
 /// Where arms were measured in one run, a block's values are a pair; a block in
 /// which one arm has none is left out. Ratios need values above 0: others are

@@ -6,10 +6,8 @@ use serde::Serialize;
 use super::compare::{compare, needed_to_test};
 use super::{Comparison, Design, Direction, Options, Values};
 use stats::distribution::student_critical;
+use stats::power::{POWER, found_in_four_of_five};
 use stats::{median, normal};
-
-/// A difference is one that a run can show when it is found four times of five.
-const POWER: f64 = 0.8;
 
 /// For so many blocks it is said what they could show.
 const OUTLOOKS: [usize; 6] = [10, 14, 20, 30, 50, 100];
@@ -85,9 +83,7 @@ pub fn self_test(cells: &[Values], direction: Direction, seconds_per_block: f64,
         one_cell: detectable(cell, blocks, 1, options),
         mean: detectable(mean_noise, blocks, tested, options),
     };
-    let enough = |blocks: &usize| shows_equivalence(worst_noise, *blocks, options);
-    let for_threshold =
-        first(needed_to_test(tested, options.confidence, Design::Paired), enough).map(|blocks| outlook(blocks, worst_noise));
+    let for_threshold = blocks_for_equivalence(worst_noise, tested, options).map(|blocks| outlook(blocks, worst_noise));
     Some(SelfTest {
         blocks: comparison.overall.mean.ratio?.n,
         seconds_per_block,
@@ -116,20 +112,21 @@ fn noise(judged: &super::Judged, confidence: f64) -> Option<f64> {
 /// the test sees it: of normal values 1.023 standard deviations, for ranks need
 /// √(π/3) times their mean's error. `None` where there are too few blocks.
 ///
-/// By the normal approximation to the non-central t (Johnson and Welch 1940):
-/// the critical value, and beyond it what four of five lie above. A verdict needs an
-/// estimate beyond the threshold as well, and so a true difference that leads there in
-/// four runs of five.
+/// By [`found_in_four_of_five`]: a verdict needs an estimate beyond the threshold as well
+/// as significance, and so a true difference that leads there.
 pub fn detectable(noise: f64, blocks: usize, tested: usize, options: &Options) -> Option<f64> {
     if blocks < needed_to_test(tested, options.confidence, Design::Paired) {
         return None;
     }
     let (freedom, error) = (blocks as f64 - 1.0, noise / (blocks as f64).sqrt());
-    let critical = student_critical(1.0 - (1.0 - options.confidence) / tested as f64, freedom);
-    let beyond = normal::quantile(POWER) * (1.0 + critical * critical / (2.0 * freedom)).sqrt();
-    let significant = (critical + beyond) * error;
-    let large = options.threshold.ln_1p() + normal::quantile(POWER) * error;
-    Some(significant.max(large).exp_m1())
+    let level = 1.0 - (1.0 - options.confidence) / tested as f64;
+    Some(found_in_four_of_five(error, level, freedom, options.threshold.ln_1p()).exp_m1())
+}
+
+/// The number of blocks after which equal arms are shown equivalent in four runs of five,
+/// in a cell with this scatter of a block's log ratio; `None` where no reasonable number is.
+pub fn blocks_for_equivalence(noise: f64, tested: usize, options: &Options) -> Option<usize> {
+    first(needed_to_test(tested, options.confidence, Design::Paired), |blocks| shows_equivalence(noise, *blocks, options))
 }
 
 /// Returns whether equal arms are shown equivalent in four runs of five: both

@@ -9,14 +9,17 @@ use model::cell::Series;
 use serde::Serialize;
 
 use super::{
-    Arm, BlockPoints, Coefficients, Comparison, Conclusion, Design, Doubt, Form, MEANS, Means, Options, Question, SelfTest, Values,
-    coefficients, compare_all, conclude, doubts, means,
+    Arm, BlockPoints, Coefficients, Comparison, Conclusion, Design, Doubt, Form, MEANS, Means, Options, Question, RunScatter, SelfTest,
+    Values, coefficients, compare_all, conclude, doubts, means,
 };
 use crate::cost::fit::in_words;
 use crate::cost::{CostModel, FitOutcome, Quantity};
 use crate::figures::Figures;
 use crate::metric::Metric;
 use stats::cost::design::Point;
+use stats::median;
+
+use super::scatter::scatter;
 
 /// The metric that a report leads with: what the receiver got. Its inverse,
 /// messages per second, and goodput have the same ratios turned round.
@@ -39,8 +42,12 @@ pub struct MetricComparison {
     pub gate: bool,
     /// The comparison; its cells are in the order of the sides' own.
     pub comparison: Comparison,
-    /// Doubts that averaging would hide.
+    /// Doubts that averaging would hide; not asked of several runs, each of which has
+    /// its own.
     pub doubts: Vec<Doubt>,
+    /// The scatter of runs, where there are several on a side.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scatter: Option<RunScatter>,
     /// The values that were compared, cell by cell; of a paired design.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pairs: Vec<Vec<Pair>>,
@@ -82,16 +89,17 @@ pub enum CoefficientsOutcome {
     },
 }
 
-/// The trials of two sides. Each counts the interrupt time that it read itself.
+/// The trials of two sides. Each counts the interrupt time that it read itself, unless
+/// whole runs are compared.
 #[derive(Debug, Default)]
 pub(crate) struct Sides<'a> {
-    /// Cell by cell the trials of the baseline and of the candidate.
-    pub cells: Vec<[&'a [Figures]; 2]>,
+    /// Cell by cell the trials of the baseline and of the candidate, run by run.
+    pub cells: Vec<[Vec<&'a [Figures]>; 2]>,
     /// True of each cell that offers a rate: its time per message is the schedule's.
     pub offered: Vec<bool>,
-    /// The trials that coefficients are fitted to, each with the cell that says
-    /// its series and size.
-    pub modelled: Vec<(Arm, &'a Cell, &'a [Figures])>,
+    /// The trials that coefficients are fitted to, each with the place of its run and
+    /// the cell that says its series and size.
+    pub modelled: Vec<(Arm, usize, &'a Cell, &'a [Figures])>,
 }
 
 /// Everything that two sides show.
@@ -116,9 +124,16 @@ pub struct Compared {
 }
 
 impl Sides<'_> {
-    /// One metric of each cell.
-    pub fn values(&self, metric: Metric) -> Vec<Values> {
-        let of = |trials: &[Figures]| trials.iter().filter_map(|trial| Some((trial.block, trial.own(metric)?))).collect::<BTreeMap<_, _>>();
+    /// One metric of each cell: a value a block, or a median a run.
+    pub fn values(&self, metric: Metric, design: Design) -> Vec<Values> {
+        let of = |runs: &[&[Figures]]| -> BTreeMap<u32, f64> {
+            match design {
+                Design::Runs => (0..).zip(runs).filter_map(|(run, trials)| Some((run, middle(trials, metric)?))).collect(),
+                Design::Paired | Design::Separate => {
+                    runs.iter().flat_map(|trials| trials.iter()).filter_map(|trial| Some((trial.block, trial.own(metric)?))).collect()
+                }
+            }
+        };
         let cells = self.cells.iter().zip(&self.offered);
         let values = cells.map(|([baseline, candidate], offered)| match metric == HEADLINE && *offered {
             true => Values::default(),
@@ -142,10 +157,10 @@ impl Sides<'_> {
     fn questions(&self, gate: &[Metric], options: &Options) -> Vec<(Metric, Question)> {
         let both = |values: &Values| match options.design {
             Design::Paired => values.baseline.keys().any(|block| values.candidate.contains_key(block)),
-            Design::Separate => !values.baseline.is_empty() && !values.candidate.is_empty(),
+            Design::Separate | Design::Runs => !values.baseline.is_empty() && !values.candidate.is_empty(),
         };
         let question = |metric: &Metric| {
-            let question = Question { cells: self.values(*metric), direction: metric.better()? };
+            let question = Question { cells: self.values(*metric, options.design), direction: metric.better()? };
             let either = |values: &Values| !values.baseline.is_empty() || !values.candidate.is_empty();
             let asked = if gate.contains(metric) { question.cells.iter().any(either) } else { question.cells.iter().any(both) };
             (*metric == HEADLINE || asked).then_some((*metric, question))
@@ -157,7 +172,7 @@ impl Sides<'_> {
     fn without_metrics(&self, models: &[CostModel], options: &Options) -> Compared {
         Compared {
             metrics: Vec::new(),
-            means: MEANS.iter().filter_map(|metric| means(*metric, &self.values(*metric), options)).collect(),
+            means: MEANS.iter().filter_map(|metric| means(*metric, &self.values(*metric, options.design), options)).collect(),
             coefficients: models.iter().filter_map(|model| self.coefficients(model, options)).collect(),
             self_test: None,
             conclusion: Conclusion::Inconclusive,
@@ -167,8 +182,8 @@ impl Sides<'_> {
     /// A model of the baseline, fitted block by block on both sides. `None` where
     /// another run has nothing of its series.
     fn coefficients(&self, model: &CostModel, options: &Options) -> Option<SeriesVerdict> {
-        let blocks = self.points(model);
-        if options.design == Design::Separate && blocks.values().all(|[_, candidate]| candidate.is_empty()) {
+        let blocks = self.points(model, options.design);
+        if options.design != Design::Paired && blocks.values().all(|[_, candidate]| candidate.is_empty()) {
             return None;
         }
         let not_compared = |reason: String| CoefficientsOutcome::NotCompared { reason };
@@ -182,15 +197,22 @@ impl Sides<'_> {
         Some(SeriesVerdict { series: model.series.clone(), quantity: model.quantity, outcome })
     }
 
-    /// The trials of a model's series, block by block.
-    fn points(&self, model: &CostModel) -> BTreeMap<u32, BlockPoints> {
+    /// The trials of a model's series, block by block, or their medians run by run.
+    fn points(&self, model: &CostModel, design: Design) -> BTreeMap<u32, BlockPoints> {
         let mut blocks: BTreeMap<u32, BlockPoints> = BTreeMap::new();
-        for (side, cell, trials) in self.modelled.iter().filter(|(_, cell, _)| cell.series() == model.series) {
+        for (side, run, cell, trials) in self.modelled.iter().filter(|(_, _, cell, _)| cell.series() == model.series) {
+            let size = cell.size.get() as f64;
+            if design == Design::Runs {
+                let Some(time) = middle(trials, model.quantity.metric()).filter(|time| *time > 0.0) else { continue };
+                let [frames, wakeups] = [Metric::FramesPerMessage, Metric::ReceiverWakeupsPerMessage].map(|of| middle(trials, of));
+                blocks.entry(*run as u32).or_default()[*side as usize].insert(cell.size, Point { size, time, frames, wakeups });
+                continue;
+            }
             for trial in *trials {
                 let Some(time) = trial.own(model.quantity.metric()).filter(|time| *time > 0.0) else { continue };
                 let frames = trial.own(Metric::FramesPerMessage);
                 let wakeups = trial.own(Metric::ReceiverWakeupsPerMessage);
-                let point = Point { size: cell.size.get() as f64, time, frames, wakeups };
+                let point = Point { size, time, frames, wakeups };
                 blocks.entry(trial.block).or_default()[*side as usize].insert(cell.size, point);
             }
         }
@@ -217,7 +239,8 @@ pub(crate) fn compare_sides(all: &[Sides], models: &[CostModel], gate: &[Metric]
                 metric,
                 gate,
                 comparison,
-                doubts: doubts(&cells, direction, options.threshold),
+                doubts: if options.design == Design::Runs { Vec::new() } else { doubts(&cells, direction, options.threshold) },
+                scatter: if options.design == Design::Runs { scatter(&sides.cells, metric) } else { None },
                 pairs: if options.design == Design::Paired { cells.iter().map(pairs).collect() } else { Vec::new() },
             });
         }
@@ -229,6 +252,14 @@ pub(crate) fn compare_sides(all: &[Sides], models: &[CostModel], gate: &[Metric]
         compared.push(one);
     }
     compared
+}
+
+/// The median of a run's trials; infinite where any of them is a missing answer's.
+fn middle(trials: &[Figures], metric: Metric) -> Option<f64> {
+    if trials.iter().any(|trial| trial.own(metric).is_some_and(f64::is_infinite)) {
+        return Some(f64::INFINITY);
+    }
+    median::median(&trials.iter().filter_map(|trial| trial.get(metric)).collect::<Vec<_>>())
 }
 
 /// The blocks that both sides have.

@@ -5,8 +5,11 @@
 //! One series in time is made up, as a machine would give it; which of
 //! its values fall to which cell and arm is drawn by the plan's own randomiser.
 
-use super::{Direction, Options, Values, compare};
+use std::collections::BTreeMap;
+
+use super::{Comparison, Design, Direction, Options, Question, Values, compare, compare_all};
 use model::schedule::{self, Shape};
+use stats::median;
 
 /// Behaviour of the machine over time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +58,38 @@ pub struct Study {
     pub effect: f64,
 }
 
+/// A made-up run of several equal arms, by several metrics of the gate.
+#[derive(Debug, Clone, Copy)]
+pub struct Family {
+    /// Arms besides the baseline.
+    pub arms: usize,
+    /// Metrics.
+    pub metrics: usize,
+    /// Cells.
+    pub cells: usize,
+    /// Blocks.
+    pub blocks: u32,
+    /// The standard deviation of one trial, as a share.
+    pub spread: f64,
+}
+
+/// Made-up runs of two sides, several of each.
+#[derive(Debug, Clone, Copy)]
+pub struct Runs {
+    /// Cells.
+    pub cells: usize,
+    /// Runs on each side.
+    pub runs: u32,
+    /// Blocks of each run.
+    pub blocks: u32,
+    /// The standard deviation of one trial, as a share.
+    pub spread: f64,
+    /// The standard deviation of whole runs in one cell, as a share.
+    pub between: f64,
+    /// True time of the candidate in the first cell, over the baseline.
+    pub effect: f64,
+}
+
 /// Outcomes of many.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Tally {
@@ -97,26 +132,84 @@ impl Study {
     pub fn tally(&self, studies: u64, first: u64, options: &Options) -> Tally {
         let mut tally = Tally { studies, ..Tally::default() };
         for seed in first..first + studies {
-            let comparison = compare(&self.values(seed), Direction::LowerIsBetter, options);
-            let sure = |judged: &super::Judged| judged.is_significant(options.confidence);
-            let held = |place: usize| {
-                let truth = if place == 0 { self.effect } else { 1.0 };
-                let interval = comparison.cells[place].ratio.and_then(|ratio| ratio.interval);
-                interval.is_some_and(|interval| interval.low <= truth && truth <= interval.high)
-            };
-            tally.verdicts += u64::from(comparison.overall.verdict.is_shown());
-            tally.significant += u64::from(comparison.cells.iter().chain([&comparison.overall.mean]).any(sure));
-            tally.found += u64::from(comparison.cells[0].verdict == super::Verdict::Worse);
-            tally.equivalent += u64::from(comparison.cells[0].verdict == super::Verdict::Equivalent);
-            tally.others += u64::from(comparison.cells.iter().skip(1).any(|judged| judged.verdict.is_shown()));
-            tally.held += u64::from(held(0));
-            tally.cells_held += (0..self.cells).filter(|place| held(*place)).count() as f64 / self.cells as f64;
+            tally.count(&compare(&self.values(seed), Direction::LowerIsBetter, options), self.effect);
         }
         tally
     }
 }
 
+impl Family {
+    /// Of so many of them, with seeds of their own from `first` on, those with any
+    /// verdict that there is a difference.
+    pub fn false_verdicts(&self, studies: u64, first: u64, options: &Options) -> u64 {
+        let shown = |seed: u64| compare_all(&self.questions(seed), options).iter().any(|found| found.overall.verdict.is_shown());
+        (first..first + studies).filter(|seed| shown(*seed)).count() as u64
+    }
+
+    /// One question an arm and metric; all arms have the same baseline.
+    fn questions(&self, seed: u64) -> Vec<Question> {
+        let mut random = SplitMix(seed.wrapping_mul(0x9e6c_63d0_876a_3f6b));
+        let mut side = || -> BTreeMap<u32, f64> { (0..self.blocks).map(|block| (block, (self.spread * random.normal()).exp())).collect() };
+        let mut questions = Vec::new();
+        for _ in 0..self.metrics {
+            let baselines: Vec<BTreeMap<u32, f64>> = (0..self.cells).map(|_| side()).collect();
+            for _ in 0..self.arms {
+                let cells = baselines.iter().map(|baseline| Values { baseline: baseline.clone(), candidate: side() }).collect();
+                questions.push(Question { cells, direction: Direction::LowerIsBetter });
+            }
+        }
+        questions
+    }
+}
+
+impl Runs {
+    /// So many of them compared, with seeds of their own from `first` on.
+    pub fn tally(&self, studies: u64, first: u64, options: &Options) -> Tally {
+        let mut tally = Tally { studies, ..Tally::default() };
+        for seed in first..first + studies {
+            tally.count(&compare(&self.values(seed, options.design), Direction::LowerIsBetter, options), self.effect);
+        }
+        tally
+    }
+
+    /// The values of such runs: the median of each, or of one run on each side all blocks.
+    fn values(&self, seed: u64, design: Design) -> Vec<Values> {
+        let mut random = SplitMix(seed.wrapping_mul(0x2545_f491_4f6c_dd1d));
+        let mut side = |effect: f64| -> BTreeMap<u32, f64> {
+            let mut values = BTreeMap::new();
+            for run in 0..self.runs {
+                let own = 1_000.0 * effect * (self.between * random.normal()).exp();
+                let blocks: Vec<f64> = (0..self.blocks).map(|_| own * (self.spread * random.normal()).exp()).collect();
+                match design {
+                    Design::Runs => values.extend(median::median(&blocks).map(|middle| (run, middle))),
+                    Design::Paired | Design::Separate => values.extend((0..).zip(blocks)),
+                }
+            }
+            values
+        };
+        let effect = |cell: usize| if cell == 0 { self.effect } else { 1.0 };
+        (0..self.cells).map(|cell| Values { baseline: side(1.0), candidate: side(effect(cell)) }).collect()
+    }
+}
+
 impl Tally {
+    fn count(&mut self, comparison: &Comparison, effect: f64) {
+        let cells = comparison.cells.len();
+        let sure = |judged: &super::Judged| judged.is_significant(comparison.confidence);
+        let held = |place: usize| {
+            let truth = if place == 0 { effect } else { 1.0 };
+            let interval = comparison.cells[place].ratio.and_then(|ratio| ratio.interval);
+            interval.is_some_and(|interval| interval.low <= truth && truth <= interval.high)
+        };
+        self.verdicts += u64::from(comparison.overall.verdict.is_shown());
+        self.significant += u64::from(comparison.cells.iter().chain([&comparison.overall.mean]).any(sure));
+        self.found += u64::from(comparison.cells[0].verdict == super::Verdict::Worse);
+        self.equivalent += u64::from(comparison.cells[0].verdict == super::Verdict::Equivalent);
+        self.others += u64::from(comparison.cells.iter().skip(1).any(|judged| judged.verdict.is_shown()));
+        self.held += u64::from(held(0));
+        self.cells_held += (0..cells).filter(|place| held(*place)).count() as f64 / cells as f64;
+    }
+
     /// This and another, of other seeds.
     pub fn and(self, other: Self) -> Self {
         Self {
@@ -151,7 +244,7 @@ impl Series<'_> {
         let Study { spread, noise, cells, blocks, .. } = *self.study;
         let done = self.place as f64 / (cells * 2 * blocks as usize) as f64;
         self.place += 1;
-        let z = self.normal();
+        let z = self.random.normal();
         // No trial takes less than nothing.
         let linear = (1.0 + spread * z).max(0.01);
         match noise {
@@ -167,12 +260,6 @@ impl Series<'_> {
             }
         }
     }
-
-    /// A standard normal value (Box and Muller 1958).
-    fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * (1.0 - self.random.uniform()).ln()).sqrt();
-        radius * (std::f64::consts::TAU * self.random.uniform()).cos()
-    }
 }
 
 /// Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators".
@@ -180,6 +267,12 @@ impl Series<'_> {
 struct SplitMix(u64);
 
 impl SplitMix {
+    /// A standard normal value (Box and Muller 1958).
+    fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+
     /// From 0 to 1, without 1.
     fn uniform(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -1,9 +1,10 @@
 //! Workloads: their files, and receipts weighted by them.
 
-use super::made::{self, COSTS, Cell, Cost, passes};
+use super::made::{self, COSTS, CPU, Cell, Cost, passes};
 use crate::{Category, Receipt, Rules, SizeDistribution, WorkloadError, weigh};
+use model::Nanos;
 use proptest::prelude::{ProptestConfig, prop, prop_assert, proptest};
-use stats::noise::generator;
+use stats::noise::{generator, normal};
 
 const FILES: [(&str, &str); 5] = [
     ("w1", include_str!("../../../reference/workloads/w1.csv")),
@@ -74,6 +75,33 @@ fn sizes_weigh_what_they_are_sent() {
     assert!((between.interpolated - 0.8).abs() < 1e-12 && (between.beyond - 0.2).abs() < 1e-12 && between.beyond_bytes > 0.9);
     assert_eq!(weigh(&workload("5000,1\n"), &all, |receipt| &receipt.rows.categories).unwrap_err(), WorkloadError::AllBeyond);
     assert_eq!(weigh(&workload("5000,1\n"), &[], |receipt: &Receipt| &receipt.rows.categories).unwrap_err(), WorkloadError::NoReceipts);
+}
+
+/// Blocks that are slow are slow for all sizes: half of the variance is theirs.
+#[test]
+fn what_hits_a_block_hits_all_its_sizes() {
+    let sizes: Vec<u64> = (1..=10).map(|size| size * 100).collect();
+    let lines: String = sizes.iter().enumerate().map(|(place, size)| format!("{size},{}\n", (place + 1) as f64 / 10.0)).collect();
+    let workload = SizeDistribution::parse(&format!("{HEAD}{lines}")).unwrap();
+    let (rules, mut random) = (Rules::builtin().unwrap(), generator(43));
+    let (mut held, studies) = (0, 60);
+    for _ in 0..studies {
+        let moods: Vec<f64> = (0..9).map(|_| 1.0 + 0.01 * normal(&mut random)).collect();
+        let receipts: Vec<Receipt> = sizes
+            .iter()
+            .map(|size| {
+                // A clean pass scatters by 1 % of itself.
+                let mut passes = passes(Cell { size: *size, ..Cell::default() }, &COSTS, &mut random);
+                passes.clean.iter_mut().for_each(|pass| pass.cpu = Nanos::new((pass.cpu.get() as f64 * moods[pass.block as usize]) as u64));
+                made::receipt(&passes, &rules).unwrap()
+            })
+            .collect();
+        let weighted = weigh(&workload, &receipts.iter().collect::<Vec<_>>(), |receipt| &receipt.rows.categories).unwrap();
+        let [low, high] = weighted.cpu.ns.interval.unwrap();
+        held += u32::from(low <= CPU && CPU <= high);
+    }
+    eprintln!("ten sizes at correlation 0.5: the interval of their mean holds {held} of {studies}");
+    assert!(held >= 51, "{held}");
 }
 
 /// Kay and Pasquale's question of today: what share of the time a real mix of

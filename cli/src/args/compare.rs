@@ -1,6 +1,6 @@
 //! The flags of `nettoll compare`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use analysis::result::Metric;
 use clap::Args;
@@ -8,16 +8,17 @@ use clap::Args;
 /// `nettoll compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// The first run, and the runs that are compared with it
-    #[arg(value_name = "RUN", required = true, num_args = 2..)]
-    pub runs: Vec<PathBuf>,
+    /// The first run, and the runs that are compared with it. Several runs of
+    /// one side stand behind commas, A1,A2,A3 B1,B2,B3: then the scatter of runs is in
+    /// the verdict, and an exit code other than 4 needs no --trust-single-runs
+    #[arg(value_name = "RUN,...", required = true, num_args = 2.., value_parser = side)]
+    pub runs: Vec<Side>,
     /// A verdict needs a difference beyond this share
     #[arg(long, value_name = "SHARE", default_value_t = analysis::verdict::THRESHOLD, value_parser = share)]
     pub threshold: f64,
-    /// Metrics that the conclusion and the exit code follow from: time, sender-cpu,
-    /// receiver-cpu, p50, p99 (of round trips)
-    #[arg(long, value_name = "METRIC,...", value_delimiter = ',', default_value = "time,sender-cpu,receiver-cpu,p99", value_parser = gate)]
-    pub gate: Vec<Metric>,
+    /// What the conclusion follows from
+    #[command(flatten)]
+    pub gate: GateArgs,
     /// Draw a conclusion from one run on each side: it may be due to what each run
     /// has by chance
     #[arg(long)]
@@ -34,6 +35,31 @@ pub struct CompareArgs {
     /// Write a page to this file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub html: Option<PathBuf>,
+}
+
+/// What a conclusion follows from.
+#[derive(Debug, Args)]
+pub struct GateArgs {
+    /// Metrics that the conclusion on arms or runs and the exit code follow from: time,
+    /// sender-cpu, receiver-cpu, p50, p99 (of round trips)
+    #[arg(long, value_name = "METRIC,...", value_delimiter = ',', default_value = "time,sender-cpu,receiver-cpu,p99", value_parser = gate)]
+    pub gate: Vec<Metric>,
+}
+
+/// The runs of one side of a comparison.
+#[derive(Debug, Clone)]
+pub struct Side(pub Vec<PathBuf>);
+
+/// A directory that is there is one run, whatever its name.
+fn side(word: &str) -> Result<Side, String> {
+    if Path::new(word).exists() {
+        return Ok(Side(vec![word.into()]));
+    }
+    let runs: Vec<PathBuf> = word.split(',').map(PathBuf::from).collect();
+    match runs.iter().any(|run| run.as_os_str().is_empty()) {
+        true => Err("a run is missing: write RUN, or RUN,RUN,...".to_owned()),
+        false => Ok(Side(runs)),
+    }
 }
 
 /// Names of the metrics that a gate can have.

@@ -20,7 +20,7 @@ use crate::exit::{Exit, Failure, Form};
 use crate::version;
 
 pub use agent::{AgentArgs, CertificatesArgs, TrustArgs};
-pub use compare::CompareArgs;
+pub use compare::{CompareArgs, Side};
 pub use hidden::{GenerateArgs, HostArgs, LoadArgs};
 pub use oneshot::{Client, Offer, OneshotArgs};
 pub use reference::ReferenceArgs;

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::compare::GateArgs;
+
 /// What is printed on standard output.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
@@ -41,6 +43,9 @@ pub struct ReportArgs {
     /// How samples are classified
     #[command(flatten)]
     pub rules: RulesArgs,
+    /// What the conclusion on arms follows from
+    #[command(flatten)]
+    pub gate: GateArgs,
     /// Markdown on standard output: what arms come to against the baseline
     #[arg(long, conflicts_with_all = ["json", "csv", "show_rules"], help_heading = "Output")]
     pub markdown: bool,

@@ -7,6 +7,7 @@ use model::plan::{HOST_NAMES, HostAddress, LinkKind, Offload, OnLoss, PRESETS};
 use model::{Bytes, Nanos};
 
 use super::agent::TrustArgs;
+use super::compare::GateArgs;
 use super::factors::FactorArgs;
 use super::stored::{FormatArgs, RulesArgs};
 
@@ -30,6 +31,10 @@ pub struct StudyArgs {
     /// Say what would be run, and run nothing
     #[arg(long)]
     pub dry_run: bool,
+    /// With --dry-run: say what earlier runs of the study let expect: how they scatter, the
+    /// cheapest split into blocks and trial lengths, and what arms would show
+    #[arg(long, value_name = "RUN,...", value_delimiter = ',', requires = "dry_run")]
+    pub like: Vec<PathBuf>,
     /// Directory that runs are stored in
     #[arg(long, value_name = "DIR", default_value = "runs")]
     pub runs: PathBuf,
@@ -78,6 +83,9 @@ pub struct ArmArgs {
     /// arms or cells ask for it; undone when the study ends, however it ends
     #[arg(long)]
     pub host_wide: bool,
+    /// What the conclusion follows from
+    #[command(flatten)]
+    pub gate: GateArgs,
 }
 
 /// The presets, by name.

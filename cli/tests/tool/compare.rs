@@ -12,6 +12,7 @@ use crate::support::tool::Tool;
 
 crate::claims!(
     a_difference_is_told_in_every_form_and_by_the_exit_code,
+    several_runs_are_compared_as_runs,
     what_runs_do_not_share_is_listed_and_the_rest_compared,
     what_cannot_be_compared_is_refused,
 );
@@ -122,6 +123,41 @@ fn assert_coefficients(series: &serde_json::Value) {
         let change = of["difference_ns"]["value"].as_f64().unwrap();
         assert!((change / cost - 0.1).abs() < 0.02, "{change} ns of {cost} ns: {of:#}");
     }
+}
+
+fn several_runs_are_compared_as_runs() -> Result<(), Skip> {
+    let tool = Tool::new();
+    let run = measured(&tool);
+    for (side, by) in [("usual", 1.0), ("slow", 1.1)] {
+        for (number, chance) in [0.998, 1.0, 1.002].into_iter().enumerate() {
+            made(&tool, &run, &format!("{side}{number}"), by * chance, BLOCKS);
+        }
+    }
+    made(&tool, &run, "few", 1.0, 2);
+    let [usual, slow] = ["usual0,usual1,usual2", "slow0,slow1,slow2"];
+    // What runs have by chance is in the verdict, so that nobody has to trust them.
+    let code = |a: &str, b: &str| tool.run(&["compare", a, b]).code;
+    assert_eq!([code(usual, slow), code(slow, usual), code(usual, usual), code(usual, "slow0")], [Some(3), Some(0), Some(0), Some(4)]);
+    let text = tool.run(&["compare", usual, slow]);
+    text.says("is WORSE than");
+    text.says("runs of one side scatter by 0.");
+    text.says("Welch's t");
+    for form in ["--markdown", "-J"] {
+        tool.run(&["compare", usual, slow, form]).says(if form == "-J" { "\"between\"" } else { "runs of one side scatter by" });
+    }
+    let json = tool.run(&["compare", usual, slow, "-J"]).json();
+    assert_eq!((&json["format"], json["comparisons"][0]["baseline"].as_array().map(Vec::len)), (&2.into(), Some(3)));
+    tool.run(&["compare", "usual0,", slow]).refused(2, &["a run is missing"]);
+
+    // The same runs say what a study takes.
+    let expected = tool.run(&["study", "quick", "--dry-run", "--like", usual, "--arm", "a", "--arm", "b: nodelay=on"]);
+    for words in ["After the earlier runs", "whole runs by", "in four runs of five", "3 a side"] {
+        expected.says(words);
+    }
+    tool.run(&["study", "quick", "--dry-run", "--like", "few"]).refused(2, &["6 blocks"]);
+    tool.run(&["study", "quick", "--like", "usual0"]).refused(2, &["--dry-run"]);
+    tool.run(&["report", "usual0", "--gate", "goodput"]).refused(2, &["'goodput' is no metric of a gate"]);
+    Ok(())
 }
 
 fn what_runs_do_not_share_is_listed_and_the_rest_compared() -> Result<(), Skip> {

@@ -189,7 +189,7 @@ fn knee(map: &BufferMap) -> Vec<String> {
     let surely = match knee.surely {
         Some(place) if place == knee.buffer => "its whole interval does".to_owned(),
         Some(place) => format!("the whole interval does from {} on", cell(place)),
-        None => "of none the whole interval does: more blocks would tell".to_owned(),
+        None => "from none on the whole interval does: more blocks would tell".to_owned(),
     };
     vec![
         format!(

@@ -136,13 +136,12 @@ fn two_receipts_row_by_row() {
     let receipts = analysis::receipt::compare_studies(first.receipt().unwrap(), second.receipt().unwrap());
     let values = analysis::Collector::new(first.run.clone(), Vec::new()).into_table();
     let runs = analysis::runs::RunsCompared {
-        baseline: "first".into(),
-        candidate: "second".into(),
+        baseline: vec!["first".into()],
+        candidate: vec!["second".into()],
         differences: vec!["host a: kernel was 6.1, is 6.2".into()],
         slight: vec![],
         figures: analysis::runs::compare_runs(
-            &values,
-            &values,
+            [&[&values], &[&values]],
             &[],
             &analysis::runs::Demands { threshold: 0.02, confidence: 0.95, gate: &analysis::verdict::GATE, trust_single_runs: true },
         ),
@@ -163,7 +162,7 @@ fn two_receipts_row_by_row() {
     let markdown = report::verdict::markdown(&between);
     assert!(markdown.starts_with("## second against first") && markdown.contains("| layer | first | second |"), "{markdown}");
     let json: serde_json::Value = serde_json::from_str(&report::verdict::json(&between)).unwrap();
-    assert_eq!((&json["format"], &json["conclusion"]), (&serde_json::json!(1), &serde_json::json!("inconclusive")));
+    assert_eq!((&json["format"], &json["conclusion"]), (&serde_json::json!(2), &serde_json::json!("inconclusive")));
     let page = report::verdict::html(&between, "0.1.0");
     assert_eq!((page.matches("<script").count(), page.matches("<table").count() % 3), (5, 0));
 }

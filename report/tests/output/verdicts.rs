@@ -113,11 +113,11 @@ fn separate_runs_in_a_terminal_and_a_page() {
         .filter(|record| record.arm.as_deref() == Some("slower"))
         .for_each(|record| slower.push(&TrialRecord { arm: None, ..record }));
     let runs = RunsCompared {
-        baseline: "monday".into(),
-        candidate: "tuesday".into(),
+        baseline: vec!["monday".into()],
+        candidate: vec!["tuesday".into()],
         differences: vec!["host a: kernel was 6.1, is 6.2".into()],
         slight: vec!["host a: boot differs".into()],
-        figures: compare_runs(&usual, &slower.into_table(), analysis.models(), &DEMANDS),
+        figures: compare_runs([&[&usual], &[&slower.into_table()]], analysis.models(), &DEMANDS),
         receipts: None,
     };
     let between = RunComparison::from_candidates(vec![runs]);

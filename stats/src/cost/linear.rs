@@ -1,5 +1,7 @@
 //! Weighted least squares for a handful of columns.
 
+use crate::cost::design::Point;
+
 /// Coefficients that make Σ weight·(y − row·coefficients)² least; `None` when
 /// the columns cannot be told apart or there are fewer rows than columns.
 ///
@@ -42,6 +44,23 @@ pub fn solve(rows: &[Vec<f64>], y: &[f64], weights: &[f64]) -> Option<Vec<f64>> 
     coefficients.iter().all(|value| value.is_finite()).then_some(coefficients)
 }
 
+/// Intercept and slope over sizes that make Σ weight·(time − line)² least; `None` of
+/// sizes that are all one. About the mean size, where the two are independent of each
+/// other.
+pub fn straight(points: &[Point], weights: &[f64]) -> Option<[f64; 2]> {
+    let both = || points.iter().zip(weights);
+    let (all, size, time) = both()
+        .fold((0.0, 0.0, 0.0), |(all, size, time), (point, weight)| (all + weight, size + weight * point.size, time + weight * point.time));
+    let (size, time) = (size / all, time / all);
+    let (over, below) = both().fold((0.0, 0.0), |(over, below), (point, weight)| {
+        let apart = point.size - size;
+        (over + weight * apart * (point.time - time), below + weight * apart * apart)
+    });
+    let slope = over / below;
+    let line = [time - slope * size, slope];
+    line.iter().all(|value| value.is_finite()).then_some(line)
+}
+
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
@@ -54,7 +73,8 @@ fn remove(from: &mut [f64], unit: &[f64], amount: f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::solve;
+    use super::{solve, straight};
+    use crate::cost::design::Point;
     use proptest::prelude::{prop, prop_assert, proptest};
 
     #[test]
@@ -66,6 +86,18 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_straight_line_is_that_of_two_columns(
+            times in prop::collection::vec(100.0..1e4f64, 8), weights in prop::collection::vec(0.01..100.0f64, 8),
+        ) {
+            let points: Vec<Point> = (0..8).zip(&times).map(|(i, time)| Point { size: 2f64.powi(2 * i), time: *time, frames: None, wakeups: None }).collect();
+            let rows: Vec<Vec<f64>> = points.iter().map(|point| vec![1.0, point.size]).collect();
+            let (quick, whole) = (straight(&points, &weights).unwrap(), solve(&rows, &times, &weights).unwrap());
+            for (quick, whole) in quick.iter().zip(&whole) {
+                prop_assert!((quick - whole).abs() <= 1e-7 * (1.0 + whole.abs()), "{quick} {whole}");
+            }
+        }
+
         #[test]
         fn exact_data_gives_its_coefficients(
             a in -1e4..1e4f64, b in -10.0..10.0f64, c in -1e3..1e3f64,

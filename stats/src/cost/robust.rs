@@ -2,7 +2,7 @@
 
 use super::linear;
 use crate::cost::Term;
-use crate::cost::design::Point;
+use crate::cost::design::{LINE, Point};
 use crate::median;
 
 /// Huber's constant: residuals up to 1.345 standard deviations count in full,
@@ -34,27 +34,38 @@ pub fn fit(points: &[Point], terms: &[Term], noise: f64) -> Option<Vec<f64>> {
 /// terms apart.
 pub fn line(points: &[Point], terms: &[Term], noise: f64) -> Option<Line> {
     const MOST_STEPS: usize = 40;
+    // Most models have no other term, and their bootstrap is most of an analysis.
+    let straight = terms == LINE;
     let rows: Vec<Vec<f64>> = points.iter().map(|point| row(point, terms)).collect::<Option<_>>()?;
     let times: Vec<f64> = points.iter().map(|point| point.time).collect();
-    let mut scales = times.clone();
-    let mut trust = vec![1.0; times.len()];
+    let mut weights: Vec<f64> = times.iter().map(|time| 1.0 / (time * time)).collect();
+    let mut fitted = vec![f64::NAN; times.len()];
+    let (mut residuals, mut sizes) = (vec![0.0; times.len()], vec![0.0; times.len()]);
     let mut found: Option<Line> = None;
     for _ in 0..MOST_STEPS {
-        let weights: Vec<f64> = trust.iter().zip(&scales).map(|(trust, scale)| trust / (scale * scale)).collect();
-        let next = linear::solve(&rows, &times, &weights)?;
-        let fitted: Vec<f64> = rows.iter().map(|row| value(row, &next)).collect();
-        // A fitted time near 0 would make its own residual boundless.
-        scales = fitted.iter().zip(&times).map(|(fitted, time)| fitted.max(time / 4.0)).collect();
-        let residuals: Vec<f64> = times.iter().zip(&fitted).zip(&scales).map(|((time, fitted), scale)| (time - fitted) / scale).collect();
-        let spread = spread(&residuals, terms.len()).max(noise);
-        trust = residuals.iter().map(|residual| (HUBER * spread / residual.abs()).min(1.0)).collect();
-        let settled = found.as_ref().is_some_and(|last| settled(&rows, &last.coefficients, &fitted));
-        found = Some(Line { coefficients: next, weights });
+        let next = if straight { linear::straight(points, &weights)?.to_vec() } else { linear::solve(&rows, &times, &weights)? };
+        let mut settled = found.is_some();
+        for ((fitted, row), (residual, time)) in fitted.iter_mut().zip(&rows).zip(residuals.iter_mut().zip(&times)) {
+            let before = std::mem::replace(fitted, value(row, &next));
+            settled &= (before - *fitted).abs() <= 1e-9 * fitted.abs();
+            *residual = (time - *fitted) / scale(*fitted, *time);
+        }
+        let spread = spread_in(&residuals, terms.len(), &mut sizes).max(noise);
+        let used = weights.clone();
+        for ((weight, residual), (fitted, time)) in weights.iter_mut().zip(&residuals).zip(fitted.iter().zip(&times)) {
+            *weight = (HUBER * spread / residual.abs()).min(1.0) / scale(*fitted, *time).powi(2);
+        }
+        found = Some(Line { coefficients: next, weights: used });
         if settled {
             break;
         }
     }
     found
+}
+
+/// What a residual is relative to: a fitted time near 0 would make its own boundless.
+fn scale(fitted: f64, time: f64) -> f64 {
+    fitted.max(time / 4.0)
 }
 
 /// The time by the model; `None` when a count of the point is not known.
@@ -74,14 +85,15 @@ fn value(row: &[f64], coefficients: &[f64]) -> f64 {
 /// terms, so the smallest ones do not count (Maronna, Martin and Yohai, "Robust
 /// Statistics", 4.4.2).
 pub fn spread(residuals: &[f64], terms: usize) -> f64 {
-    let mut sizes: Vec<f64> = residuals.iter().map(|residual| residual.abs()).collect();
+    spread_in(residuals, terms, &mut vec![0.0; residuals.len()])
+}
+
+/// The same with room for as many values.
+fn spread_in(residuals: &[f64], terms: usize, sizes: &mut [f64]) -> f64 {
+    sizes.iter_mut().zip(residuals).for_each(|(size, residual)| *size = residual.abs());
     sizes.sort_unstable_by(f64::total_cmp);
     let counted = sizes.get(terms.saturating_sub(1)..).unwrap_or_default();
     median::of_sorted(counted).unwrap_or_default() * 1.4826
-}
-
-fn settled(rows: &[Vec<f64>], last: &[f64], fitted: &[f64]) -> bool {
-    rows.iter().zip(fitted).all(|(row, fitted)| (value(row, last) - fitted).abs() <= 1e-9 * fitted.abs())
 }
 
 #[cfg(test)]

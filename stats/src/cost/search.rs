@@ -15,6 +15,9 @@ const LEAST_BESIDE_UNKNOWN: usize = 4;
 /// the best of them every gap is tried.
 const MOST_GAPS: usize = 32;
 
+/// Pieces of a model, at most.
+const MOST_PIECES: usize = 3;
+
 /// The form of a model, before its coefficients.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Form {
@@ -50,24 +53,57 @@ pub struct Search<'a> {
     pub known: &'a [bool],
 }
 
-/// Scatter of the medians around a line, as a share: the scatter of
-/// trials says `pure`, which is too little where sizes differ in more than
-/// their bytes (the place of a buffer in memory, say). So the robust scale of
-/// the residuals of the simplest line counts if it is larger: the one piece, or
-/// the pieces between known thresholds, whichever has the least. Without the
-/// latter a plain step at the MTU would itself pass for noise and hide.
-pub fn noise(points: &[Point], pure: f64, known: &[bool]) -> f64 {
-    let gaps: Vec<usize> = (1..points.len()).filter(|gap| known.get(*gap) == Some(&true)).collect();
-    let ways = candidates_at(points.len(), &gaps).into_iter().filter_map(|starts| {
-        let form = Form { terms: LINE.to_vec(), starts };
-        let mut residuals = Vec::new();
-        for piece in form.pieces(points.len()) {
-            let line = robust::line(&points[piece.clone()], LINE, pure)?;
-            residuals.extend(points[piece].iter().map(|point| residual(point, LINE, &line.coefficients)).collect::<Option<Vec<f64>>>()?);
-        }
-        Some(robust::spread(&residuals, LINE.len() * form.starts.len()))
+/// Coefficients that a breakpoint costs on top of its piece's own, because its place was
+/// searched for (Zhang and Siegmund 2007; Hall, Osborn and Sakkas 2013).
+const SEARCHED: usize = 3;
+
+/// Coefficients that an optional term costs on top of its own.
+const SEARCHED_TERM: usize = 2;
+
+/// Forms whose criterion is within this of the least are chosen from again in each draw
+/// of a bootstrap: a difference of 10 is very strong evidence (Kass and Raftery 1995,
+/// "Bayes factors").
+pub const RIVAL: f64 = 10.0;
+
+/// Scatter of the medians around a line, as a share: the scatter of trials says `pure`
+/// (pure error: Draper and Smith, "Applied Regression Analysis", 2.1), which is too
+/// little where sizes differ in more than their bytes (the place of a buffer in memory,
+/// say). So the robust scale of the residuals counts if it is larger; of those of the
+/// richest forms, because to a simple one a step is noise and hides itself. Each number
+/// of pieces gives a scale, with what was searched for counted as fitted, and so does
+/// each way to cut at known thresholds; the least of them is the scatter.
+pub fn noise(points: &[Point], pure: f64, choices: &[Vec<Term>], known: &[bool]) -> f64 {
+    let search = Search { points, noise: pure, choices, known };
+    choices.iter().flat_map(|terms| scales(&search, terms, MOST_PIECES)).min_by(f64::total_cmp).unwrap_or(pure).max(pure)
+}
+
+/// The same of sizes that were measured once, as in a published table: no pure error says
+/// what is lack of fit, so that only one straight line, or one cut at known thresholds, is
+/// taken for the truth. At least `least`.
+pub fn noise_of_single(points: &[Point], least: f64, known: &[bool]) -> f64 {
+    let search = Search { points, noise: least, choices: &[], known };
+    scales(&search, LINE, 1).into_iter().min_by(f64::total_cmp).unwrap_or(least).max(least)
+}
+
+/// The scale of what forms of these terms leave: of each that is cut at known thresholds
+/// alone, and of the best of 2, 3, ... up to `most` pieces.
+fn scales(search: &Search, terms: &[Term], most: usize) -> Vec<f64> {
+    let sizes = search.points.len();
+    let pieces = Pieces { search, terms, known: Default::default() };
+    let form = |starts: Vec<usize>| Form { terms: terms.to_vec(), starts };
+    let gaps: Vec<usize> = (1..sizes).filter(|gap| search.known.get(*gap) == Some(&true)).collect();
+    let named = candidates_at(sizes, &gaps).into_iter().map(|starts| (0, form(starts)));
+    let searched = (2..=most).filter_map(|count| {
+        let all = candidates(sizes).into_iter().filter(|starts| starts.len() == count);
+        let least = all.filter_map(|starts| pieces.judged(form(starts))).min_by(|a, b| a.0.total_cmp(&b.0))?;
+        Some((SEARCHED * (count - 1), pieces.refined(least).1))
     });
-    ways.min_by(f64::total_cmp).unwrap_or(pure).max(pure)
+    let scale = |(searched, form): (usize, Form)| {
+        let fitted = searched + terms.len() * form.starts.len() + SEARCHED_TERM * (terms.len() - LINE.len());
+        let residuals = form.pieces(sizes).map(|piece| pieces.residuals(piece)).collect::<Option<Vec<_>>>()?.concat();
+        (sizes > fitted).then(|| robust::spread(&residuals, fitted))
+    };
+    named.chain(searched).filter_map(scale).collect()
 }
 
 /// The logarithm of measured over fitted; `None` where the fit is not above 0.
@@ -76,34 +112,62 @@ fn residual(point: &Point, terms: &[Term], coefficients: &[f64]) -> Option<f64> 
     Some((point.time / fitted).ln())
 }
 
-/// The form with the least information criterion; `None` when not even one
-/// straight line with times above 0 can be had.
+/// The form with the least information criterion; `None` when no straight line gives
+/// times above 0. See [`rivals`].
+pub fn best(search: &Search) -> Option<Form> {
+    rivals(search).into_iter().next()
+}
+
+/// The forms whose information criterion is least or within [`RIVAL`] of the least, by
+/// their criterion.
 ///
 /// The criterion is Schwarz's (BIC) with the variance known: the sum of squared
 /// log ratios of measured to fitted times, over `noise` squared, plus ln(sizes)
 /// for each coefficient. The variance is known because every size was measured
-/// many times (pure error: Draper and Smith, "Applied Regression Analysis", 2.1)
-/// and lack of fit is compared with the simplest line ([`noise`]). What was
+/// many times, and lack of fit is judged by it ([`noise`]). What was
 /// searched for pays for the search: a breakpoint counts as three coefficients
-/// on top of its piece's own (Zhang and Siegmund 2007; Hall, Osborn and Sakkas
-/// 2013), an optional term as three in all.
+/// on top of its piece's own, an optional term as three in all.
 ///
 /// An optional term must cost something: one with a coefficient below 0 only
 /// mends what another term got wrong, and is not taken. Nor is one that leaves
 /// a message as such a cost of 0 or less: it has taken over what is not its own.
-pub fn best(search: &Search) -> Option<Form> {
-    let mut best: Option<(f64, Form)> = None;
+pub fn rivals(search: &Search) -> Vec<Form> {
+    let mut all: Vec<(f64, Form)> = Vec::new();
     for terms in search.choices {
         let pieces = Pieces { search, terms, known: Default::default() };
-        let costs = candidates(search.points.len()).into_iter().filter_map(|starts| pieces.judged(Form { terms: terms.clone(), starts }));
-        let least = costs.min_by(|a, b| a.0.total_cmp(&b.0));
-        if let Some(least) = least.map(|coarse| pieces.refined(coarse))
-            && best.as_ref().is_none_or(|(cost, _)| least.0 < *cost)
-        {
-            best = Some(least);
+        let judged = candidates(search.points.len()).into_iter().filter_map(|starts| pieces.judged(Form { terms: terms.clone(), starts }));
+        let from = all.len();
+        all.extend(judged);
+        // Of many sizes only the best is worth moving.
+        let least = (from..all.len()).min_by(|a, b| all[*a].0.total_cmp(&all[*b].0));
+        if let Some(least) = least {
+            all[least] = pieces.refined(all[least].clone());
         }
     }
-    best.map(|(_, form)| form)
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let limit = all.first().map_or(0.0, |least| least.0 + RIVAL);
+    all.into_iter().take_while(|(criterion, _)| *criterion <= limit).map(|(_, form)| form).collect()
+}
+
+/// The best of `forms` for these points, with its coefficients; `None` where none fits.
+pub fn best_of<'a>(search: &Search, forms: &'a [Form]) -> Option<(&'a Form, Vec<Vec<f64>>)> {
+    if let [only] = forms {
+        return Some((only, only.fit(search.points, search.noise)?));
+    }
+    let mut tried: Vec<Pieces> = Vec::new();
+    let mut least: Option<(f64, &Form)> = None;
+    for form in forms {
+        if !tried.iter().any(|pieces| pieces.terms == form.terms) {
+            tried.push(Pieces { search, terms: &form.terms, known: Default::default() });
+        }
+        let criterion = tried.iter().find(|pieces| pieces.terms == form.terms).and_then(|pieces| pieces.criterion(form));
+        if let Some(criterion) = criterion.filter(|criterion| least.is_none_or(|(least, _)| *criterion < least)) {
+            least = Some((criterion, form));
+        }
+    }
+    let (_, form) = least?;
+    let pieces = tried.iter().find(|pieces| pieces.terms == form.terms)?;
+    Some((form, form.pieces(search.points.len()).map(|piece| Some(pieces.fitted(piece)?.1)).collect::<Option<_>>()?))
 }
 
 /// From one gap that is tried first to the next.
@@ -130,15 +194,18 @@ fn candidates_at(sizes: usize, gaps: &[usize]) -> Vec<Vec<usize>> {
     all
 }
 
-/// Misfit of a line through each piece of the sizes, each worked out once.
+/// The line through a piece of the sizes: its misfit and its coefficients.
+type Fitted = (f64, Vec<f64>);
+
+/// The line through each piece of the sizes, each worked out once.
 struct Pieces<'a> {
     search: &'a Search<'a>,
     terms: &'a [Term],
-    known: std::cell::RefCell<std::collections::HashMap<(usize, usize), Option<f64>>>,
+    known: std::cell::RefCell<std::collections::BTreeMap<(usize, usize), Option<Fitted>>>,
 }
 
 impl Pieces<'_> {
-    /// A form with its criterion; `None` when it cannot be had.
+    /// A form with its criterion; `None` where some piece cannot carry it.
     fn judged(&self, form: Form) -> Option<(f64, Form)> {
         Some((self.criterion(&form)?, form))
     }
@@ -165,9 +232,9 @@ impl Pieces<'_> {
         if !form.pieces(sizes).all(|piece| self.is_long_enough(&piece, sizes)) {
             return None;
         }
-        let misfit: f64 = form.pieces(sizes).map(|piece| self.misfit(piece)).sum::<Option<f64>>()?;
+        let misfit: f64 = form.pieces(sizes).map(|piece| self.misfit(&piece)).sum::<Option<f64>>()?;
         let (terms, pieces) = (form.terms.len(), form.starts.len());
-        let coefficients = terms * pieces + 3 * (pieces - 1) + 2 * (terms - LINE.len());
+        let coefficients = terms * pieces + SEARCHED * (pieces - 1) + SEARCHED_TERM * (terms - LINE.len());
         Some(misfit + coefficients as f64 * (sizes as f64).ln())
     }
 
@@ -181,17 +248,29 @@ impl Pieces<'_> {
         piece.end <= sizes && piece.len() >= least
     }
 
-    fn misfit(&self, piece: std::ops::Range<usize>) -> Option<f64> {
+    fn misfit(&self, piece: &std::ops::Range<usize>) -> Option<f64> {
         let key = (piece.start, piece.end);
         if let Some(known) = self.known.borrow().get(&key) {
-            return *known;
+            return known.as_ref().map(|fitted| fitted.0);
         }
-        let found = self.work_out(&self.search.points[piece]);
+        let found = self.work_out(&self.search.points[piece.clone()]);
+        let misfit = found.as_ref().map(|fitted| fitted.0);
         self.known.borrow_mut().insert(key, found);
-        found
+        misfit
     }
 
-    fn work_out(&self, points: &[Point]) -> Option<f64> {
+    fn fitted(&self, piece: std::ops::Range<usize>) -> Option<Fitted> {
+        self.misfit(&piece)?;
+        self.known.borrow().get(&(piece.start, piece.end)).cloned().flatten()
+    }
+
+    /// Logarithms of measured over fitted times of a piece.
+    fn residuals(&self, piece: std::ops::Range<usize>) -> Option<Vec<f64>> {
+        let (_, line) = self.fitted(piece.clone())?;
+        self.search.points[piece].iter().map(|point| residual(point, self.terms, &line)).collect()
+    }
+
+    fn work_out(&self, points: &[Point]) -> Option<Fitted> {
         if !enough(points, self.terms) {
             return None;
         }
@@ -205,7 +284,8 @@ impl Pieces<'_> {
             return None;
         }
         let misfit = |point: &Point| Some((residual(point, self.terms, &line.coefficients)? / self.search.noise).powi(2));
-        points.iter().map(misfit).sum()
+        let misfit = points.iter().map(misfit).sum::<Option<f64>>()?;
+        Some((misfit, line.coefficients))
     }
 }
 
@@ -256,14 +336,15 @@ mod tests {
     }
 
     #[test]
-    fn noise_is_what_the_simplest_line_leaves_but_a_known_step_is_none() {
+    fn noise_is_what_the_richest_form_leaves() {
+        let plain = choices(&[]);
         let known: Vec<bool> = SIZES.iter().map(|size| *size == 1473.0).collect();
         let step = points(|size| 1500.0 + 0.3 * size + if size > 1472.0 { 900.0 } else { 0.0 });
-        assert_eq!(noise(&step, 0.02, &known), 0.02);
-        assert!(noise(&step, 0.02, &[false; 10]) > 0.05);
+        // A step is none of it, whether something is known to be there or not.
+        assert_eq!([noise(&step, 0.02, &plain, &known), noise(&step, 0.02, &plain, &[false; 10])], [0.02; 2]);
         let mut wavy = points(|size| 1500.0 + 0.3 * size);
         wavy.iter_mut().enumerate().for_each(|(i, point)| point.time *= if i % 2 == 0 { 1.1 } else { 0.9 });
-        assert!(noise(&wavy, 0.02, &known) > 0.08);
+        assert!(noise(&wavy, 0.02, &plain, &known) > 0.08);
     }
 
     #[test]

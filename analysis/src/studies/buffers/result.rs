@@ -119,8 +119,8 @@ pub struct BufferKnee {
     pub at: usize,
     /// The buffer to use: the smallest whose median does.
     pub buffer: usize,
-    /// The smallest whose whole interval does: no larger one is needed. `None`
-    /// where this run cannot show it of any.
+    /// The smallest from which on the whole interval of every buffer does: no larger
+    /// one is needed. `None` where this run cannot show it of any.
     pub surely: Option<usize>,
 }
 

@@ -141,7 +141,7 @@ fn summary(analysis: &ReferenceAnalysis) -> Section {
 
 fn statement(claim: &Claim) -> Statement {
     let ruling = claim.ruling.words().to_owned();
-    let ruling = if claim.ruling == Ruling::Confirmed { Span::Plain(ruling) } else { Span::Strong(ruling) };
+    let ruling = if matches!(claim.ruling, Ruling::Confirmed | Ruling::Consistent) { Span::Plain(ruling) } else { Span::Strong(ruling) };
     let text = Text(vec![
         ruling,
         Span::Plain(format!(": {} ", claim.says)),

@@ -11,7 +11,8 @@ use crate::number::{self, NOTHING};
 /// Numbers of statements by ruling: `25 borne out, 5 not borne out`.
 pub fn tally(analysis: &ReferenceAnalysis) -> String {
     let count = |ruling: Ruling| analysis.statements.iter().filter(|statement| statement.ruling == ruling).count();
-    let all = [Ruling::Confirmed, Ruling::NotConfirmed, Ruling::NotDecidable].map(|ruling| (count(ruling), ruling.words()));
+    let all =
+        [Ruling::Confirmed, Ruling::Consistent, Ruling::NotConfirmed, Ruling::NotDecidable].map(|ruling| (count(ruling), ruling.words()));
     let known = all.iter().filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}"));
     known.collect::<Vec<_>>().join(", ")
 }

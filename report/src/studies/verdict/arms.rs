@@ -1,7 +1,7 @@
 //! The arms of one run against its baseline.
 
 use analysis::result::{Analysis, ArmVerdict, Estimate, Term};
-use analysis::verdict::{Change, Coefficient, CoefficientsOutcome, Compared, SelfTest, SeriesVerdict};
+use analysis::verdict::{Change, Coefficient, Coefficients, CoefficientsOutcome, Compared, Design, SelfTest, SeriesVerdict};
 
 use super::words;
 use crate::document::{Block, Part, Section, Table, Tone};
@@ -53,6 +53,7 @@ impl Figures<'_> {
         }
         for metric in &compared.metrics {
             part.tables.extend((!labels.is_empty()).then(|| words::table(metric.metric, &metric.comparison, labels, alike)));
+            part.notes.extend(metric.scatter.iter().map(|scatter| words::scatter(metric.metric, scatter)));
             part.notes.extend(metric.doubts.iter().map(|doubt| words::doubt(doubt, labels, names)));
         }
         part.tables.extend(compared.means.iter().map(|means| words::means(means, labels)));
@@ -80,9 +81,13 @@ fn against_itself(verdict: &ArmVerdict) -> (Tone, String) {
 fn coefficients(series: &[SeriesVerdict]) -> Vec<Table> {
     let table = |series: &SeriesVerdict| match &series.outcome {
         CoefficientsOutcome::Compared(compared) => Some(Table::of_verdicts(
-            format!("{}, {}: {}", series.series, cost::name(series.quantity), told(&compared.coefficients)),
+            format!("{}, {}: {}", series.series, cost::name(series.quantity), told(compared)),
             vec!["coefficient", "change", "interval", "baseline", "candidate", "p", "verdict"],
-            compared.coefficients.iter().map(|coefficient| row(coefficient, is_in_pieces(&compared.coefficients))).collect(),
+            compared
+                .coefficients
+                .iter()
+                .map(|coefficient| row(coefficient, is_in_pieces(&compared.coefficients), compared.design))
+                .collect(),
         )),
         CoefficientsOutcome::NotCompared { .. } => None,
     };
@@ -95,7 +100,8 @@ fn is_in_pieces(coefficients: &[Coefficient]) -> bool {
 }
 
 /// Changes in a sentence, piece by piece.
-fn told(coefficients: &[Coefficient]) -> String {
+fn told(compared: &Coefficients) -> String {
+    let coefficients = &compared.coefficients;
     let pieces = is_in_pieces(coefficients);
     let one = |coefficient: &Coefficient| {
         let what = format!("the cost per {}{}", cost::term(coefficient.term), sizes(coefficient, pieces));
@@ -103,7 +109,7 @@ fn told(coefficients: &[Coefficient]) -> String {
             Change::Rose => format!("{what} rose by {}", amount(coefficient)),
             Change::Fell => format!("{what} fell by {}", amount(coefficient)),
             Change::NotShown { .. } => format!("no change of {what} is shown"),
-            Change::NotEnoughBlocks { .. } => format!("too few blocks for {what}"),
+            Change::NotEnoughBlocks { .. } => format!("too few {}s for {what}", words::unit(compared.design)),
         }
     };
     // A full segment says what its bytes say.
@@ -131,7 +137,7 @@ fn amount(coefficient: &Coefficient) -> String {
     format!("{}{ends}", write(estimate.value))
 }
 
-fn row(coefficient: &Coefficient, pieces: bool) -> Vec<String> {
+fn row(coefficient: &Coefficient, pieces: bool, design: Design) -> Vec<String> {
     let ns = |value: f64| format!("{} ns", number::significant(value, 3));
     let change = coefficient.ratio.as_ref().map_or_else(|| ns(coefficient.difference_ns.value), |ratio| number::change(ratio.value - 1.0));
     let ends = match (&coefficient.ratio, coefficient.difference_ns.interval) {
@@ -143,7 +149,7 @@ fn row(coefficient: &Coefficient, pieces: bool) -> Vec<String> {
         Change::Rose => "rose".to_owned(),
         Change::Fell => "fell".to_owned(),
         Change::NotShown { smallest_ns } => format!("none shown (≥{})", ns(smallest_ns.abs())),
-        Change::NotEnoughBlocks { missing, .. } => format!("{} missing", plural(missing as u64, "block")),
+        Change::NotEnoughBlocks { missing, .. } => format!("{} missing", plural(missing as u64, words::unit(design))),
     };
     vec![
         format!("per {}{}", cost::term(coefficient.term), sizes(coefficient, pieces)),

@@ -21,20 +21,31 @@ pub fn parts(between: &RunComparison) -> Vec<Part> {
 }
 
 fn one(runs: &RunsCompared) -> Vec<Part> {
-    let names = [runs.baseline.as_str(), runs.candidate.as_str()];
+    let names = [&runs.baseline, &runs.candidate].map(|ids| name(ids));
+    let names = [names[0].as_str(), names[1].as_str()];
     let figures = &runs.figures;
     let FiguresCompared { cells: labels, compared, .. } = figures;
     let mut part = Figures { names, compared, labels, alike: &[] }.part();
     if labels.is_empty() && !compared.metrics.is_empty() {
-        part.conclusion = Some((Tone::Open, "The two runs have no cell in common, so nothing can be compared.".to_owned()));
+        part.conclusion = Some((Tone::Open, "The runs have no cell in common, so nothing can be compared.".to_owned()));
     }
     part.warnings.extend(named(&runs.differences).into_iter().map(|text| format!("Not the same: {text}")));
     part.notes.extend(runs.slight.iter().map(|text| format!("No trial notices it, but {text}")));
     for (name, lonely) in names.iter().zip(&figures.unpaired) {
         part.notes.extend((!lonely.is_empty()).then(|| format!("Only in {name}: {}", lonely.join("; "))));
     }
+    let several = names.iter().zip([&runs.baseline, &runs.candidate]).filter(|(_, ids)| ids.len() > 1);
+    part.notes.extend(several.map(|(name, ids)| format!("{}: {}", capital(name), ids.join(", "))));
     let receipts = runs.receipts.iter().flat_map(|receipts| receipts_of(receipts, names));
     std::iter::once(part).chain(receipts).collect()
+}
+
+/// One run by its id, several by the first.
+fn name(ids: &[String]) -> String {
+    match ids {
+        [first, rest @ ..] if !rest.is_empty() => format!("{first} and {}", plural(rest.len() as u64, "more run")),
+        ids => ids.concat(),
+    }
 }
 
 fn named(all: &[String]) -> Vec<String> {

@@ -2,22 +2,30 @@
 
 use analysis::result::Metric;
 use analysis::verdict::{
-    Arm, Compared, Comparison, Conclusion, Design, Doubt, Judged, Means, MetricComparison, Moved, Shape, Verdict, conclude,
+    Arm, Compared, Comparison, Conclusion, Design, Doubt, Judged, Means, MetricComparison, Moved, RunScatter, Shape, Verdict, conclude,
 };
 
 use crate::document::{Table, Tone};
 use crate::words::{capital, plural, writer};
 use crate::{interval, number};
 
+/// What is counted in a design.
+pub const fn unit(design: Design) -> &'static str {
+    match design {
+        Design::Paired | Design::Separate => "block",
+        Design::Runs => "run",
+    }
+}
+
 /// A verdict in few words.
-pub fn verdict(verdict: &Verdict) -> String {
+fn verdict(verdict: &Verdict, design: Design) -> String {
     match verdict {
         Verdict::Better => "better".to_owned(),
         Verdict::Worse => "WORSE".to_owned(),
         Verdict::Mixed => "mixed".to_owned(),
         Verdict::Equivalent => "equivalent".to_owned(),
         Verdict::Inconclusive { smallest } => format!("inconclusive (≥{})", number::percent(smallest.abs())),
-        Verdict::NotEnoughBlocks { missing, .. } => format!("{} missing", plural(*missing as u64, "block")),
+        Verdict::NotEnoughBlocks { missing, .. } => format!("{} missing", plural(*missing as u64, unit(design))),
     }
 }
 
@@ -56,12 +64,16 @@ pub fn conclusion(compared: &Compared, names: [&str; 2]) -> (Tone, String) {
 /// Numbers of cells by their verdicts; those that are 0 are left out.
 fn counts(metric: &MetricComparison) -> String {
     let overall = &metric.comparison.overall;
+    let too_few = match metric.comparison.design {
+        Design::Paired | Design::Separate => "with too few blocks",
+        Design::Runs => "with too few runs",
+    };
     let all = [
         (overall.worse, "worse"),
         (overall.better, "better"),
         (overall.equivalent, "equivalent"),
         (overall.inconclusive, "inconclusive"),
-        (overall.too_few, "with too few blocks"),
+        (overall.too_few, too_few),
     ];
     let counts: Vec<String> = all.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
     let counts = if counts.is_empty() { "not compared".to_owned() } else { counts.join(", ") };
@@ -79,7 +91,10 @@ pub fn table(metric: Metric, comparison: &Comparison, labels: &[String], alike: 
             format!("{} to {}", number::change(ends.low - 1.0), number::change(ends.high - 1.0))
         });
         let p = judged.p_adjusted.map_or(number::NOTHING.to_owned(), p);
-        let verdict = if same { format!("{} (both arms run it alike)", verdict(&judged.verdict)) } else { verdict(&judged.verdict) };
+        let mut verdict = verdict(&judged.verdict, comparison.design);
+        if same {
+            verdict += " (both arms run it alike)";
+        }
         vec![label, change, ends, median(0), median(1), p, verdict]
     };
     let mut rows: Vec<Vec<String>> = comparison
@@ -132,7 +147,21 @@ pub const fn design(design: Design) -> Option<&'static str> {
         Design::Separate => Some(
             "These are separate runs: whatever changed on the machine between them looks like a difference between them. There is no drift protection; run both as arms of one study for that.",
         ),
+        Design::Runs => Some(
+            "These are separate runs: take those of the two sides in turns, or what changed on the machine meanwhile looks like a difference between them.",
+        ),
     }
+}
+
+/// How runs of one side scatter, in a sentence.
+pub fn scatter(metric: Metric, scatter: &RunScatter) -> String {
+    let [baseline, candidate] = scatter.runs;
+    format!(
+        "{}: runs of one side scatter by {} of themselves (standard deviation, {baseline} and {candidate} runs), the blocks of a run by {}.",
+        capital(metric.title()),
+        number::percent(scatter.between),
+        number::percent(scatter.within),
+    )
 }
 
 /// A doubt in a sentence.
@@ -164,13 +193,17 @@ pub fn method(comparison: &Comparison) -> String {
     let design = match comparison.design {
         Design::Paired => "pairs of one block, sign-flip test on log ratios",
         Design::Separate => "labels dealt again over both runs' blocks, on logarithms",
+        Design::Runs => "Welch's t on the logarithms of each run's median",
     };
-    let needed = plural(comparison.needed as u64, "block");
+    let needed = match comparison.design {
+        Design::Paired | Design::Separate => plural(comparison.needed as u64, "block"),
+        Design::Runs => format!("{} on each side", plural(comparison.needed as u64, "run")),
+    };
     let method = comparison.cells.iter().find_map(|judged| judged.ratio?.interval).map_or("", |ends| interval::method(ends.method));
     let by = if method.is_empty() { String::new() } else { format!("; intervals by {method}") };
     format!(
         "Better and worse need a difference that is sure and beyond {}: {design}; {needed} at least{by}. 'equivalent': the interval at {} \
-         lies within that on both sides. 'inconclusive (≥...)': neither, and a difference from that size on would have been shown.",
+         lies within that on both sides. 'inconclusive (≥...)': neither; a true difference of that size is shown in four runs of five.",
         number::percent(comparison.threshold),
         number::percent(1.0 - 2.0 * (1.0 - comparison.confidence)),
     )

@@ -1,0 +1,246 @@
+//! What scatters in earlier runs, and by how much: trials, blocks, whole runs. From it
+//! follow the cheapest split of a new study into blocks and trial lengths, and what it
+//! can show (Kalibera and Jones 2013, "Rigorous benchmarking in reasonable time").
+//!
+//! Components are of logarithms, and robust: one disturbed trial of ten is not what the
+//! others scatter by.
+
+use std::collections::BTreeMap;
+
+use model::Cell;
+use stats::median;
+use stats::power::found_in_four_of_five;
+
+use crate::expectation::half_width;
+use crate::metric::Metric;
+use crate::table::{CellTrials, TrialTable};
+use crate::verdict::{self, GATE, HEADLINE, Options};
+
+/// The variance of a median over that of a mean, of many normal values.
+const MEDIAN: f64 = std::f64::consts::FRAC_PI_2;
+
+/// A standard deviation as the signed-rank test sees it: its mean's error is √(π/3) times
+/// that of a mean of normal values.
+const RANKS: f64 = 1.023;
+
+/// Fewer blocks do not show how blocks scatter.
+const LEAST_BLOCKS: usize = 6;
+
+/// More blocks are not proposed.
+const MOST_BLOCKS: u32 = 10_000;
+
+/// A proposed trial is not longer or shorter than those measured by more than this factor:
+/// beyond, nobody knows how trials scatter.
+const FARTHEST: f64 = 8.0;
+
+/// Standard deviations of the time per message, as shares.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Components {
+    /// Runs that they are from.
+    pub runs: usize,
+    /// Blocks of all of them.
+    pub blocks: usize,
+    /// Of whole runs, beyond what their blocks explain; `None` of one run.
+    pub run: Option<f64>,
+    /// Of blocks, all cells of which are hit alike; `None` of one cell, in which it
+    /// cannot be told from that of trials.
+    pub block: Option<f64>,
+    /// Of trials of one cell within a block, in the middling cell.
+    pub trial: f64,
+    /// In the noisiest cell.
+    pub worst: f64,
+    /// Metrics of the gate that the runs have.
+    pub metrics: usize,
+}
+
+/// Logarithms of one run, cell by cell, by block.
+type RunLogs = Vec<BTreeMap<u32, f64>>;
+
+impl Components {
+    /// Those of runs of one study, in its first arm, over the cells that all of them
+    /// have; `None` of fewer than 6 blocks.
+    pub fn of_runs(tables: &[&TrialTable]) -> Option<Self> {
+        let first = tables.first()?;
+        let cell = |table: &TrialTable, cell: &Cell| -> BTreeMap<u32, f64> {
+            let trials = table.arm(0).iter().find(|trials| trials.cell == *cell && cell.rate.is_none());
+            let figures = trials.map_or(&[][..], |trials| &trials.figures);
+            figures.iter().filter_map(|trial| Some((trial.block, trial.get(HEADLINE)?.ln()))).filter(|(_, log)| log.is_finite()).collect()
+        };
+        let logs: Vec<RunLogs> = tables.iter().map(|table| first.cells().iter().map(|of| cell(table, of)).collect()).collect();
+        let has = |metric: &&Metric| {
+            first.arm(0).iter().any(|trials: &CellTrials| trials.figures.iter().any(|trial| trial.get(**metric).is_some()))
+        };
+        Some(Self { metrics: GATE.iter().filter(has).count().max(1), ..Self::of_logs(&logs)? })
+    }
+
+    fn of_logs(runs: &[RunLogs]) -> Option<Self> {
+        let cells: Vec<usize> = (0..runs.first()?.len()).filter(|cell| runs.iter().all(|run| run[*cell].len() >= LEAST_BLOCKS)).collect();
+        let centre = |run: &RunLogs, cell: usize| median::median(&run[cell].values().copied().collect::<Vec<_>>()).unwrap_or_default();
+        let mut left: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
+        let (mut of_blocks, mut offsets, mut blocks) = (Vec::new(), Vec::new(), 0);
+        for run in runs {
+            let mut by_block: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+            for cell in &cells {
+                let own = centre(run, *cell);
+                run[*cell].iter().for_each(|(block, log)| by_block.entry(*block).or_default().push(log - own));
+            }
+            let moods: BTreeMap<u32, f64> = match cells.len() {
+                1 => by_block.keys().map(|block| (*block, 0.0)).collect(),
+                _ => by_block.iter().filter_map(|(block, logs)| Some((*block, median::median(logs)?))).collect(),
+            };
+            for cell in &cells {
+                let own = centre(run, *cell);
+                left.entry(*cell).or_default().extend(run[*cell].iter().map(|(block, log)| log - own - moods[block]));
+            }
+            offsets.push(cells.iter().map(|cell| centre(run, *cell) - centre(&runs[0], *cell)).collect::<Vec<f64>>());
+            of_blocks.push(median::deviation(&moods.values().copied().collect::<Vec<_>>())?.powi(2));
+            blocks += moods.len();
+        }
+        // What the blocks' medians take away of each trial.
+        let taken = (cells.len().max(2) as f64 / (cells.len().max(2) as f64 - 1.0)).sqrt();
+        let taken = if cells.len() > 1 { taken } else { 1.0 };
+        let trials: Vec<f64> = left.values().filter_map(|left| median::deviation(left)).map(|trial| trial * taken).collect();
+        let (trial, worst) = (median::median(&trials)?, trials.iter().copied().fold(0.0, f64::max));
+        let mood = of_blocks.iter().sum::<f64>() / of_blocks.len() as f64;
+        let block = (cells.len() > 1).then(|| (mood - MEDIAN * trial * trial / cells.len() as f64).max(0.0).sqrt());
+        let of_block = block.unwrap_or_default().powi(2) + trial * trial;
+        let per_run = blocks as f64 / runs.len() as f64;
+        let run = (runs.len() > 1).then(|| {
+            let of_cell = |place: usize| variance(&offsets.iter().map(|run| run[place]).collect::<Vec<_>>());
+            let between = median::median(&(0..cells.len()).map(of_cell).collect::<Vec<_>>()).unwrap_or_default();
+            (between - MEDIAN * of_block / per_run).max(0.0).sqrt()
+        });
+        Some(Self { runs: runs.len(), blocks, run, block, trial, worst, metrics: 1 })
+    }
+
+    /// The scatter of one value of the noisiest cell when trials are `times` as long: that
+    /// of trials falls with the root of their length, that of blocks does not.
+    fn of_value(&self, times: f64) -> f64 {
+        (self.block.unwrap_or_default().powi(2) + self.worst.powi(2) / times).sqrt()
+    }
+
+    /// The blocks after which the interval of the noisiest cell reaches no farther than
+    /// `wanted`, in trials `times` as long; `None` where no reasonable number does.
+    pub fn blocks_for(&self, wanted: f64, confidence: f64, times: f64) -> Option<u32> {
+        let narrow = |blocks: u32| half_width(blocks, confidence, self.of_value(times)).is_some_and(|half| half <= wanted);
+        let mut high =
+            std::iter::successors(Some(1_u32), |blocks| Some(blocks * 2)).take_while(|b| *b <= MOST_BLOCKS).find(|b| narrow(*b))?;
+        let mut low = high / 2;
+        while low + 1 < high {
+            let middle = low.midpoint(high);
+            if narrow(middle) { high = middle } else { low = middle }
+        }
+        Some(high)
+    }
+
+    /// How many times as long as those measured, of `length`, trials are cheapest where
+    /// each takes `overhead` besides: √(overhead · trials' variance / (length · blocks'
+    /// variance)), Kalibera and Jones' optimal repetitions of a level; from an eighth to
+    /// eight times.
+    pub fn cheapest(&self, length: f64, overhead: f64) -> f64 {
+        let block = self.block.unwrap_or_default();
+        let times = (overhead / length).sqrt() * self.worst / block.max(f64::MIN_POSITIVE);
+        times.clamp(1.0 / FARTHEST, FARTHEST)
+    }
+
+    /// The true difference of two arms, as a share, that so many blocks show in four runs
+    /// of five in the middling cell, where so many `cells` and `arms` share the error:
+    /// what hits a block hits both. `None` where there are too few blocks.
+    pub fn arms_show(&self, blocks: u32, cells: usize, arms: usize, options: &Options) -> Option<f64> {
+        let tested = verdict::hypotheses(cells) * self.metrics * arms.saturating_sub(1).max(1);
+        verdict::detectable(self.pair(self.trial), blocks as usize, tested, options)
+    }
+
+    /// The blocks after which equal arms are shown equivalent in the noisiest cell, in
+    /// four runs of five.
+    pub fn blocks_for_equivalence(&self, options: &Options) -> Option<usize> {
+        verdict::blocks_for_equivalence(self.pair(self.worst), 1, options)
+    }
+
+    /// The scatter of the log ratio of two trials of a block.
+    fn pair(&self, trial: f64) -> f64 {
+        RANKS * 2.0_f64.sqrt() * trial
+    }
+
+    /// The true difference of so many runs on each side of `blocks` each, as a share, that
+    /// is shown in four comparisons of five in one cell; `None` where runs are not known.
+    pub fn runs_show(&self, runs: usize, blocks: u32, options: &Options) -> Option<f64> {
+        let of_median = MEDIAN * self.of_value(1.0).powi(2) / f64::from(blocks);
+        let error = (2.0 * (self.run?.powi(2) + of_median) / runs as f64).sqrt();
+        let freedom = 2.0 * (runs as f64 - 1.0);
+        Some(found_in_four_of_five(error, options.confidence, freedom, options.threshold.ln_1p()).exp_m1())
+    }
+}
+
+fn variance(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Components, RunLogs};
+    use crate::verdict::Options;
+    use rand_chacha::ChaCha8Rng;
+    use stats::noise::{generator, normal};
+
+    fn runs(count: usize, cells: usize, blocks: u32, [run, block, trial]: [f64; 3], random: &mut ChaCha8Rng) -> Vec<RunLogs> {
+        let one = |random: &mut ChaCha8Rng| {
+            let moods: Vec<f64> = (0..blocks).map(|_| block * normal(random)).collect();
+            let mut cell = || {
+                let own = run * normal(random);
+                (0..blocks).map(|block| (block, own + moods[block as usize] + trial * normal(random))).collect()
+            };
+            (0..cells).map(|_| cell()).collect()
+        };
+        (0..count).map(|_| one(random)).collect()
+    }
+
+    #[test]
+    fn components_come_back() {
+        let mut random = generator(3);
+        for truth in [[0.0, 0.0, 0.02], [0.0, 0.02, 0.02], [0.03, 0.02, 0.01], [0.02, 0.0, 0.04]] {
+            let mut sums = [0.0; 3];
+            for _ in 0..40 {
+                let found = Components::of_logs(&runs(4, 12, 20, truth, &mut random)).unwrap();
+                let parts = [found.run.unwrap(), found.block.unwrap(), found.trial];
+                sums.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part * part / 40.0);
+                assert!(found.worst >= found.trial && (found.runs, found.blocks) == (4, 80));
+            }
+            for (found, truth) in sums.iter().map(|sum| sum.sqrt()).zip(truth) {
+                assert!((found - truth).abs() < 0.12 * truth + 0.0045, "{sums:?} {truth}");
+            }
+        }
+        let lone = Components::of_logs(&runs(1, 1, 20, [0.0, 0.02, 0.02], &mut random)).unwrap();
+        assert!(lone.run.is_none() && lone.block.is_none() && (lone.trial - 0.028).abs() < 0.015, "{lone:?}");
+        assert!(Components::of_logs(&runs(1, 3, 5, [0.0, 0.0, 0.02], &mut random)).is_none() && Components::of_logs(&[]).is_none());
+    }
+
+    const KNOWN: Components = Components { runs: 3, blocks: 60, run: Some(0.01), block: Some(0.01), trial: 0.02, worst: 0.02, metrics: 1 };
+
+    /// Of all lengths the proposed one takes the least time, for it is a formula.
+    #[test]
+    fn the_cheapest_split_is_the_cheapest() {
+        let (length, overhead) = (0.1, 0.05);
+        let time = |times: f64| KNOWN.of_value(times).powi(2) * (overhead + length * times);
+        let best = KNOWN.cheapest(length, overhead);
+        for other in [0.25, 0.5, 0.9, 1.1, 2.0, 4.0] {
+            assert!(time(best) <= time(best * other), "{best} {other}");
+        }
+        // Where blocks do not scatter, long trials are as good and cost less around them.
+        assert_eq!(Components { block: Some(0.0), ..KNOWN }.cheapest(length, overhead), 8.0);
+        let (short, long) = (KNOWN.blocks_for(0.01, 0.95, 1.0).unwrap(), KNOWN.blocks_for(0.01, 0.95, best).unwrap());
+        assert!(short > 15 && long != short && KNOWN.blocks_for(0.0, 0.95, 1.0).is_none(), "{short} {long}");
+    }
+
+    #[test]
+    fn more_blocks_and_runs_show_more() {
+        let options = Options::default();
+        let arms = |blocks| KNOWN.arms_show(blocks, 10, 3, &options);
+        assert!(arms(6).is_none() && arms(20) > arms(100) && arms(1_000).unwrap() > 0.02);
+        let runs = |runs| KNOWN.runs_show(runs, 20, &options).unwrap();
+        assert!(runs(3) > runs(5) && runs(5) > 0.02, "{} {}", runs(3), runs(5));
+        assert!(KNOWN.blocks_for_equivalence(&options).is_some_and(|blocks| blocks > 10));
+    }
+}
