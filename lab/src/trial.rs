@@ -69,6 +69,8 @@ pub struct TrialSpec<'a> {
     pub end: TrialEnd,
     /// Distance of samples; `None` where it is still to be chosen.
     pub period: Option<Nanos>,
+    /// The sender and the receiver are sampled with their whole CPUs.
+    pub whole_cpus: [bool; 2],
     /// Settings of its arm besides the cell.
     pub arm: Option<&'a HostSettings>,
     /// Seed of what it leaves to chance.
@@ -78,7 +80,17 @@ pub struct TrialSpec<'a> {
 impl<'a> TrialSpec<'a> {
     /// A trial next to which nothing is switched on, as long as the plan says.
     pub fn clean(plan: &'a Plan, cell: &'a Cell, swapped: bool) -> Self {
-        Self { plan, cell, swapped, pass: Pass::Clean, end: plan.end.of(cell), period: None, arm: None, seed: plan.seed }
+        Self {
+            plan,
+            cell,
+            swapped,
+            pass: Pass::Clean,
+            end: plan.end.of(cell),
+            period: None,
+            whole_cpus: [false; 2],
+            arm: None,
+            seed: plan.seed,
+        }
     }
 }
 

@@ -275,6 +275,8 @@ pub struct Observe {
     pub pass: Pass,
     /// Distance of two samples by the CPU clock.
     pub period: Nanos,
+    /// Sample the whole CPUs of the end, where the kernel allows it, rather than its tasks.
+    pub whole_cpus: bool,
     /// No trial takes longer from here to its end: what is seen needs room.
     pub longest: Nanos,
     /// The CPUs of its traffic threads.

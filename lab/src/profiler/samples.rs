@@ -56,10 +56,10 @@ impl Samples {
     }
 
     /// # Errors
-    /// The refusal; `None` where the endpoint may run anywhere, and what runs on every CPU
-    /// of a large machine is not wanted.
+    /// The refusal; `None` where it is not asked for, or the endpoint may run anywhere and
+    /// what runs on every CPU of a large machine is not wanted.
     fn of_cpus(process: u32, observe: &Observe) -> Result<Self, Option<Unavailable>> {
-        if observe.cpus.is_empty() {
+        if observe.cpus.is_empty() || !observe.whole_cpus {
             return Err(None);
         }
         let mut cpus: Vec<u32> = observe.cpus.iter().map(|place| place.cpu).collect();

@@ -29,7 +29,11 @@ impl Trial<'_> {
         let longest = Nanos::from(flowing(&self.spec) + BEYOND).min(LONGEST);
         let pass = self.spec.pass;
         let cpus = Both { sender: self.cpus(Role::Sender), receiver: self.cpus(Role::Receiver) };
-        let command = |role| ToHost::Observe(Observe { pass, period, longest, cpus: cpus.of(role).clone() });
+        let whole = self.spec.whole_cpus;
+        let command = |role| {
+            let whole_cpus = whole[role as usize];
+            ToHost::Observe(Observe { pass, period, whole_cpus, longest, cpus: cpus.of(role).clone() })
+        };
         let read = |answer| match answer {
             FromHost::Observing => Ok(None),
             FromHost::NotObserved(refused) => Ok(Some(refused)),

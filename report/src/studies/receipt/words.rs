@@ -17,6 +17,7 @@ use crate::words::plural;
 pub fn source(receipt: &Receipt) -> String {
     let period = number::whole(receipt.sampling.period);
     match receipt.sampling.source {
+        SampleSource::CpuClock if receipt.unseen.others.is_some() => format!("a sample every {period} ns of its CPUs' time (cpu-clock)"),
         SampleSource::CpuClock => format!("a sample every {period} ns of CPU time (cpu-clock)"),
         SampleSource::Cycles => format!("a sample every {period} cycles"),
     }
