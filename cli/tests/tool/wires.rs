@@ -228,10 +228,11 @@ fn a_short_queue_drops_what_the_sender_counts() -> Result<(), Skip> {
     let answer = tool.study(&plan("ethernet 10M queue=6000", "150ms", "test = \"UDP_STREAM\"\nsize = 1400"), &["-J"]).done().json();
     assert_eq!(answer["datagrams"]["unaccounted"], 0, "{:#}", answer["datagrams"]);
     assert!(tool.stored().all_measured()[0].1.sender_host.udp.sndbuf_errors > 0);
-    // A queue of the usual length makes the sender wait.
+    // A queue of the usual length makes the sender wait. A send that still waits when the trial
+    // ends is called off, which the kernel counts as well.
     let tool = Tool::new();
     tool.study(&plan("ethernet 10M", "150ms", "test = \"UDP_STREAM\"\nsize = 1400"), &[]).done();
-    assert_eq!(tool.stored().all_measured()[0].1.sender_host.udp.sndbuf_errors, 0);
+    assert!(tool.stored().all_measured()[0].1.sender_host.udp.sndbuf_errors <= 1);
     Ok(())
 }
 
