@@ -10,7 +10,6 @@ use model::{Cell, Nanos, Protocol, Role, Test, TrialRecord, Warning};
 
 use crate::conservation::balance;
 use crate::ends;
-use crate::metric::behind_share;
 
 /// An end that waited longer than this share of the measured time for a CPU
 /// was disturbed. Wake-ups alone make about 1 %.
@@ -28,10 +27,6 @@ const MOST_IDLE: f64 = 0.01;
 
 /// The share of the time per message that may be the tool's own loop.
 const MOST_LOOP: f64 = 0.05;
-
-/// The share of a schedule that may be behind at the end of the measured time:
-/// the message at hand may be late without the rate being out of reach.
-pub(crate) const MOST_BEHIND: f64 = 0.01;
 
 /// The share by which a part may be above the whole: clocks are not read at once.
 const MOST_BEYOND: f64 = 0.02;
@@ -216,17 +211,8 @@ fn shares_its_cpu(role: Role, cell: &Cell) -> bool {
     *load.of(role) > 0 || *placement == Placement::SameCore
 }
 
-/// Messages that an end was behind its schedule at the end of its window, with their
-/// share; `None` where it kept to it. A message at hand is no delay: more than one a flow
-/// has to be missing.
-pub(crate) fn behind_by(end: &EndReport) -> Option<(u64, f64)> {
-    let messages = end.schedule.as_ref()?.behind;
-    let share = behind_share(end)?;
-    (share > MOST_BEHIND && messages as f64 > ends::threads(end)).then_some((messages, share))
-}
-
 fn behind(end: &EndReport) -> Option<Warning> {
-    behind_by(end).map(|(messages, share)| Warning::BehindSchedule { role: end.role, messages, share })
+    ends::behind_by(end).map(|(messages, share)| Warning::BehindSchedule { role: end.role, messages, share })
 }
 
 /// Each call went through the loop once, so the loop's share of the measured

@@ -7,8 +7,8 @@ use model::Cell;
 use serde::Serialize;
 use stats::estimate::Estimate;
 
-use crate::audit::MOST_BEHIND;
 use crate::claim::Claim;
+use crate::ends::MOST_BEHIND;
 use crate::figures::Figures;
 use crate::latency::Latency;
 use crate::metric::Metric;

@@ -18,6 +18,25 @@ pub fn cpus(end: &EndReport) -> f64 {
     (bound.len() + free).max(1) as f64
 }
 
+/// The share of a schedule that may be behind at the end of the measured time:
+/// the message at hand may be late without the rate being out of reach.
+pub const MOST_BEHIND: f64 = 0.01;
+
+/// The share of the schedule that was not sent in time; `None` without a schedule.
+pub fn behind_share(end: &EndReport) -> Option<f64> {
+    let schedule = end.schedule.as_ref()?;
+    (schedule.intended > 0).then(|| schedule.behind as f64 / schedule.intended as f64)
+}
+
+/// Messages that an end was behind its schedule at the end of its window, with their
+/// share; `None` where it kept to it. A message at hand is no delay: more than one a flow
+/// has to be missing.
+pub fn behind_by(end: &EndReport) -> Option<(u64, f64)> {
+    let messages = end.schedule.as_ref()?.behind;
+    let share = behind_share(end)?;
+    (share > MOST_BEHIND && messages as f64 > threads(end)).then_some((messages, share))
+}
+
 /// Threads of an end.
 pub fn threads(end: &EndReport) -> f64 {
     end.flows.len().max(1) as f64

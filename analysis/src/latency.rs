@@ -11,8 +11,8 @@ use model::Test;
 use model::trial::Measured;
 use serde::Serialize;
 
-use crate::audit;
 use crate::claim::Claim;
+use crate::ends;
 use stats::bootstrap::{self, LEAST_BLOCKS, MOST_BATCHES};
 use stats::estimate::Estimate;
 
@@ -150,7 +150,7 @@ impl Times {
             // What was read cannot be told from what was not.
             return (times, unreadable);
         }
-        add_missing(&mut times.lateness, audit::behind_by(sender).map_or(0, |(messages, _)| messages));
+        add_missing(&mut times.lateness, ends::behind_by(sender).map_or(0, |(messages, _)| messages));
         if !test.is_stream() {
             let answered = times.round_trips.as_ref().map_or(0, RoundTrips::transactions);
             let (missing, unsent) =

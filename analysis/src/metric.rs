@@ -9,7 +9,7 @@ use model::trial::Measured;
 use model::{Cell, Pacing, Protocol, Test};
 use serde::Serialize;
 
-use crate::ends::{TICK_NS, cpu, cpus, messages, threads};
+use crate::ends::{TICK_NS, behind_share, cpu, cpus, messages, threads};
 use crate::latency::RoundTrips;
 
 use Direction::{HigherIsBetter, LowerIsBetter};
@@ -358,12 +358,6 @@ fn waited(end: &EndReport) -> Option<f64> {
 pub fn time_per_message(measured: &Measured, cell: &Cell) -> Option<f64> {
     let receiver = &measured.receiver;
     per(seconds(receiver)? * 1e9, messages(receiver, &receiver.counts, cell))
-}
-
-/// The share of the schedule that was not sent in time; `None` without a schedule.
-pub fn behind_share(end: &EndReport) -> Option<f64> {
-    let schedule = end.schedule.as_ref()?;
-    per(schedule.behind as f64, schedule.intended as f64)
 }
 
 /// The busy time of all CPUs is of the whole trial, so it is divided by all

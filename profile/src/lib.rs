@@ -16,7 +16,6 @@ mod perf;
 pub mod probe;
 pub mod sampler;
 pub mod softirq_share;
-mod switches;
 pub mod symbols;
 pub mod system;
 pub mod waits;

@@ -13,6 +13,7 @@ pub mod presence;
 pub mod record;
 pub(crate) mod ring;
 mod settings;
+pub(crate) mod switches;
 
 use std::io;
 use std::os::fd::AsFd;
@@ -24,9 +25,9 @@ pub use open::{COUNTERS, Layout};
 pub use record::{Recording, Tasks};
 pub use settings::{PERIOD, PERIOD_CYCLES, Settings, Target};
 
-use crate::switches::{Room, Switches};
 use crate::symbols::CodeMap;
 use open::Opened;
+use switches::{Room, Switches};
 
 /// The most bytes of samples that are kept outside the rings, for trials so
 /// long that the rings are drained on the way.

@@ -14,7 +14,7 @@ use model::Nanos;
 
 use crate::errno_name;
 use crate::refused_call;
-use crate::switches::{Room, Switches};
+use crate::sampler::switches::{Room, Switches};
 use crate::system::{monotonic, online_cpus};
 use bpf::asm::{Assembler, Helper, Label, Reg, Test};
 use bpf::{Attached, Filter, Hash, Map, Numbers, Program, ProgramKind, Queue, Who, emit_count};

@@ -1,7 +1,5 @@
 //! Weighted least squares for a handful of columns.
 
-use crate::cost::design::Point;
-
 /// Coefficients that make Σ weight·(y − row·coefficients)² least; `None` when
 /// the columns cannot be told apart or there are fewer rows than columns.
 ///
@@ -44,17 +42,17 @@ pub fn solve(rows: &[Vec<f64>], y: &[f64], weights: &[f64]) -> Option<Vec<f64>> 
     coefficients.iter().all(|value| value.is_finite()).then_some(coefficients)
 }
 
-/// Intercept and slope over sizes that make Σ weight·(time − line)² least; `None` of
+/// Intercept and slope over (size, time) that make Σ weight·(time − line)² least; `None` of
 /// sizes that are all one. About the mean size, where the two are independent of each
 /// other.
-pub fn straight(points: &[Point], weights: &[f64]) -> Option<[f64; 2]> {
-    let both = || points.iter().zip(weights);
+pub fn straight(points: impl Iterator<Item = (f64, f64)> + Clone, weights: &[f64]) -> Option<[f64; 2]> {
+    let both = || points.clone().zip(weights);
     let (all, size, time) = both()
-        .fold((0.0, 0.0, 0.0), |(all, size, time), (point, weight)| (all + weight, size + weight * point.size, time + weight * point.time));
+        .fold((0.0, 0.0, 0.0), |(all, sizes, times), ((size, time), weight)| (all + weight, sizes + weight * size, times + weight * time));
     let (size, time) = (size / all, time / all);
-    let (over, below) = both().fold((0.0, 0.0), |(over, below), (point, weight)| {
-        let apart = point.size - size;
-        (over + weight * apart * (point.time - time), below + weight * apart * apart)
+    let (over, below) = both().fold((0.0, 0.0), |(over, below), ((own, took), weight)| {
+        let apart = own - size;
+        (over + weight * apart * (took - time), below + weight * apart * apart)
     });
     let slope = over / below;
     let line = [time - slope * size, slope];
@@ -74,7 +72,6 @@ fn remove(from: &mut [f64], unit: &[f64], amount: f64) {
 #[cfg(test)]
 mod tests {
     use super::{solve, straight};
-    use crate::cost::design::Point;
     use proptest::prelude::{prop, prop_assert, proptest};
 
     #[test]
@@ -90,9 +87,10 @@ mod tests {
         fn a_straight_line_is_that_of_two_columns(
             times in prop::collection::vec(100.0..1e4f64, 8), weights in prop::collection::vec(0.01..100.0f64, 8),
         ) {
-            let points: Vec<Point> = (0..8).zip(&times).map(|(i, time)| Point { size: 2f64.powi(2 * i), time: *time, frames: None, wakeups: None }).collect();
-            let rows: Vec<Vec<f64>> = points.iter().map(|point| vec![1.0, point.size]).collect();
-            let (quick, whole) = (straight(&points, &weights).unwrap(), solve(&rows, &times, &weights).unwrap());
+            let sizes: Vec<f64> = (0..8).map(|i| 2f64.powi(2 * i)).collect();
+            let rows: Vec<Vec<f64>> = sizes.iter().map(|size| vec![1.0, *size]).collect();
+            let points = sizes.iter().copied().zip(times.iter().copied());
+            let (quick, whole) = (straight(points, &weights).unwrap(), solve(&rows, &times, &weights).unwrap());
             for (quick, whole) in quick.iter().zip(&whole) {
                 prop_assert!((quick - whole).abs() <= 1e-7 * (1.0 + whole.abs()), "{quick} {whole}");
             }

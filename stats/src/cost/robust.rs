@@ -43,7 +43,11 @@ pub fn line(points: &[Point], terms: &[Term], noise: f64) -> Option<Line> {
     let (mut residuals, mut sizes) = (vec![0.0; times.len()], vec![0.0; times.len()]);
     let mut found: Option<Line> = None;
     for _ in 0..MOST_STEPS {
-        let next = if straight { linear::straight(points, &weights)?.to_vec() } else { linear::solve(&rows, &times, &weights)? };
+        let next = if straight {
+            linear::straight(points.iter().map(|point| (point.size, point.time)), &weights)?.to_vec()
+        } else {
+            linear::solve(&rows, &times, &weights)?
+        };
         let mut settled = found.is_some();
         for ((fitted, row), (residual, time)) in fitted.iter_mut().zip(&rows).zip(residuals.iter_mut().zip(&times)) {
             let before = std::mem::replace(fitted, value(row, &next));

@@ -13,8 +13,8 @@ use model::plan::Factor;
 use model::{Arrivals, Cell, Pacing, Plan};
 
 use super::{Context, Study};
-use crate::audit::MOST_BEHIND;
 use crate::cells::CellResult;
+use crate::ends::MOST_BEHIND;
 use crate::grouping::{but_for, group_by};
 use crate::latency::{Latency, Percentile};
 use crate::metric::Metric;
