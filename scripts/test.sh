@@ -90,6 +90,7 @@ mapfile -t skipped < <(
     grep -o 'SKIPPED: .*' "$log" || true
     sed -n 's/^test \(.*\) \.\.\. ignored\(, .*\)\{0,1\}$/SKIPPED: \1: ignored/p' "$log"
 )
+mapfile -t repeated < <(grep -o 'REPEATED: .*' "$log" | sort | uniq -c || true)
 ran=$(count passed)
 bad=$(count failed)
 # The runner counts a test that skipped itself among those that passed.
@@ -99,6 +100,10 @@ echo
 if [ ${#skipped[@]} -gt 0 ]; then
     echo "Skipped, with the reason:"
     printf '  %s\n' "${skipped[@]#SKIPPED: }"
+fi
+if [ ${#repeated[@]} -gt 0 ]; then
+    echo "Failed at first and were repeated, with the number of attempts that failed (of at most 3):"
+    printf '  %s\n' "${repeated[@]/REPEATED: /}"
 fi
 if [ ${#failed[@]} -gt 0 ]; then
     echo "Failed: ${failed[*]}"

@@ -77,7 +77,7 @@ pub struct Sums {
     /// Runnable wait and blocked time, if known.
     pub waits: Option<[f64; 2]>,
     /// CPU time of kernel threads for the end, part of `cpu`.
-    pub beside: f64,
+    pub kernel_threads: f64,
     /// CPU time, the part of kernel threads, and wall time of the wait passes.
     pub own: Option<[f64; 3]>,
     /// True where the on-CPU time was told from the samples.
@@ -97,12 +97,14 @@ impl Closure {
     /// other passes than the waits, so the sums with these can fail in both directions.
     fn with_records(sums: &Sums, charged: f64) -> Self {
         let rows = sums.share + charged / sums.cpu;
-        let wall = |cpu: f64, beside: f64, wall: f64, [runnable, blocked]: [f64; 2]| (rows * cpu - beside + runnable + blocked) / wall;
+        let wall = |cpu: f64, kernel_threads: f64, wall: f64, [runnable, blocked]: [f64; 2]| {
+            (rows * cpu - kernel_threads + runnable + blocked) / wall
+        };
         Self {
             sampler: sums.sampled,
             cpu: Some(rows),
-            wall: sums.waits.map(|waits| wall(sums.cpu, sums.beside, sums.wall, waits)),
-            own: sums.waits.zip(sums.own).map(|(waits, [cpu, beside, own])| wall(cpu, beside, own, waits)),
+            wall: sums.waits.map(|waits| wall(sums.cpu, sums.kernel_threads, sums.wall, waits)),
+            own: sums.waits.zip(sums.own).map(|(waits, [cpu, kernel_threads, own])| wall(cpu, kernel_threads, own, waits)),
         }
     }
 
@@ -111,13 +113,13 @@ impl Closure {
         // Rows that were scaled to the whole CPU time hold the switching.
         let switching = sums.switching.filter(|_| !sums.calibrated).or((sums.role == Role::Sender).then_some(0.0));
         let known = switching.filter(|_| !sums.calibrated);
-        let apart = rows + switching.unwrap_or(0.0) - sums.beside;
+        let apart = rows + switching.unwrap_or(0.0) - sums.kernel_threads;
         Self {
             sampler: sums.sampled,
             cpu: known.map(|switching| (rows + switching) / sums.cpu),
             wall: sums.waits.map(|[runnable, blocked]| (apart + runnable + blocked) / sums.wall),
-            own: sums.waits.zip(sums.own).map(|([runnable, blocked], [cpu, beside, wall])| {
-                (sums.share * cpu + switching.unwrap_or(0.0) - beside + runnable + blocked) / wall
+            own: sums.waits.zip(sums.own).map(|([runnable, blocked], [cpu, kernel_threads, wall])| {
+                (sums.share * cpu + switching.unwrap_or(0.0) - kernel_threads + runnable + blocked) / wall
             }),
         }
     }

@@ -15,7 +15,7 @@ pub struct CleanPass {
     pub cpu: Nanos,
     /// The part of `cpu` that kernel threads spent for the end: it was on no CPU
     /// meanwhile, so this is part of its waits as well.
-    pub beside: Nanos,
+    pub kernel_threads: Nanos,
     /// Messages in it; of a TCP receiver bytes over message size.
     pub messages: f64,
 }
@@ -69,8 +69,8 @@ pub struct WaitPass {
     pub wall: Nanos,
     /// CPU time of the end in it, of the same kind as [`CleanPass::cpu`].
     pub cpu: Nanos,
-    /// As in [`CleanPass::beside`].
-    pub beside: Nanos,
+    /// As in [`CleanPass::kernel_threads`].
+    pub kernel_threads: Nanos,
     /// As in [`TimePass::stolen`].
     pub stolen: f64,
     /// Messages in it.
@@ -94,7 +94,7 @@ impl WaitPass {
     /// switches, and [`LONGEST_CHARGE`] for each of them, so that waits that were
     /// counted twice still show.
     pub fn charged(&self) -> Nanos {
-        let both = self.cpu.since(self.beside) + self.waits.runnable + self.waits.blocked;
+        let both = self.cpu.since(self.kernel_threads) + self.waits.runnable + self.waits.blocked;
         let most = Nanos::new(self.waits.switches.saturating_mul(LONGEST_CHARGE));
         both.since(self.wall).min(self.waits.runnable).min(most)
     }
@@ -136,7 +136,7 @@ mod tests {
     fn charged(cpu: u64, runnable: u64, blocked: u64) -> u64 {
         let nanos = Nanos::new;
         let waits = Waits { runnable: nanos(runnable), blocked: nanos(blocked), switches: 10, switching: None };
-        WaitPass { waits, wall: nanos(100_000), cpu: nanos(cpu), beside: nanos(0), stolen: 0.0, messages: 10.0 }.charged().get()
+        WaitPass { waits, wall: nanos(100_000), cpu: nanos(cpu), kernel_threads: nanos(0), stolen: 0.0, messages: 10.0 }.charged().get()
     }
 
     #[test]

@@ -196,7 +196,7 @@ impl Receipt {
             charged: by_records.map(|charged| charged.value),
             switching: switching.map(|s| s.value),
             waits: runnable.zip(blocked).map(|(runnable, blocked)| [runnable.value, blocked.value]),
-            beside: per_message(&passes.clean, |pass| (pass.beside, pass.messages)),
+            kernel_threads: per_message(&passes.clean, |pass| (pass.kernel_threads, pass.messages)),
             own: own(&passes.waits),
             calibrated: passes.time.iter().any(|pass| pass.calibrated),
         };
@@ -363,7 +363,7 @@ fn per_message<P>(passes: &[P], of: impl Fn(&P) -> (model::Nanos, f64)) -> f64 {
 fn own(passes: &[WaitPass]) -> Option<[f64; 3]> {
     let own = [
         per_message(passes, |pass| (pass.cpu, pass.messages)),
-        per_message(passes, |pass| (pass.beside, pass.messages)),
+        per_message(passes, |pass| (pass.kernel_threads, pass.messages)),
         per_message(passes, |pass| (pass.wall, pass.messages)),
     ];
     Some(own).filter(|own| own[2] > 0.0)
@@ -377,7 +377,7 @@ fn sampled(time: &[TimePass], tallies: &[Tally]) -> Figure {
 
 /// The on-CPU time over the time between records of switches: 1 and up to what `switching`, in
 /// ns per message, adds. A switch lies outside the records, and a timer of a CPU that strikes in
-/// it shows one of its tasks; how much of it is seen depends on whether the CPU was idle.
+/// it shows one of its tasks; how much of the switch is seen depends on whether the CPU was idle.
 fn switches(time: &[TimePass], tallies: &[Tally], switching: f64) -> f64 {
     let cycles = |pass: &TimePass| pass.profile.source == SampleSource::Cycles;
     let Some(ran) = time.iter().map(|pass| Some(pass.ran()?.get() as f64)).sum::<Option<f64>>().filter(|_| !time.iter().any(cycles)) else {

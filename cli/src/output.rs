@@ -41,7 +41,7 @@ pub fn note(words: &str) {
 }
 
 /// Writes a text and makes sure that it ends its line. Words of agents, plans and
-/// stored runs may be in it: nothing of it steers a terminal.
+/// stored runs may be in the text; no control sequence of theirs reaches a terminal.
 ///
 /// # Errors
 /// An answer of the system; a reader that went away is no error.

@@ -9,8 +9,8 @@ use stats::median;
 /// The published tables.
 pub const TABLES: &str = include_str!("../../reference/bidulock2007/udp_loopback.csv");
 
-/// A percentage of the paper is confirmed when the median lies this near to it, and
-/// within half of it: 5 points of 5 % would take in 0.
+/// A percentage of the paper is confirmed when the median lies this near and differs by no
+/// more than half: 5 points of 5 % would take in 0.
 const POINTS: f64 = 5.0;
 
 /// The percentages are judged by sizes below this: the paper reads them where

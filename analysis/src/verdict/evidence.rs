@@ -9,7 +9,7 @@ use stats::welch::Welch;
 
 use super::Design;
 
-/// A shift, with what is known of it.
+/// A shift and its uncertainty.
 #[derive(Debug, Clone)]
 pub(super) enum Evidence {
     /// By a randomisation test over blocks, with the degrees of freedom that their means

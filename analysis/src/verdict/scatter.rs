@@ -12,7 +12,7 @@ pub struct RunScatter {
     /// Runs of the baseline and of the candidate.
     pub runs: [usize; 2],
     /// Standard deviation of runs beyond what their blocks explain, as a share; 0 where
-    /// they explain all of it.
+    /// blocks explain the whole scatter.
     pub between: f64,
     /// Standard deviation of the blocks of one run, as a share.
     pub within: f64,

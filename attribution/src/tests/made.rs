@@ -51,7 +51,7 @@ pub fn passes(cell: Cell, costs: &[Cost], random: &mut ChaCha8Rng) -> Passes {
             block,
             wall: nanos((whole + waits) * jitter),
             cpu: nanos(whole * jitter),
-            beside: Nanos::new(0),
+            kernel_threads: Nanos::new(0),
             messages,
         });
         let watched = cell.observer * (1.0 + 0.005 * normal(random));
@@ -75,7 +75,7 @@ pub fn passes(cell: Cell, costs: &[Cost], random: &mut ChaCha8Rng) -> Passes {
         let waits =
             Waits { runnable: nanos(cell.waits[0]), blocked: nanos(cell.waits[1]), switches: 10, switching: Some(Nanos::new(20_000)) };
         let wall = nanos(whole + cell.waits[0] + cell.waits[1]);
-        made.waits.push(WaitPass { waits, wall, cpu: nanos(whole), beside: Nanos::new(0), stolen: 0.0, messages });
+        made.waits.push(WaitPass { waits, wall, cpu: nanos(whole), kernel_threads: Nanos::new(0), stolen: 0.0, messages });
         let mut counts = CallCounts::default();
         counts.calls.insert("udp_sendmsg".to_owned(), messages as u64);
         counts.tier.insert("udp_sendmsg".to_owned(), CountTier::Fentry);

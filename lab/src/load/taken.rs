@@ -96,7 +96,7 @@ impl Watched {
         *self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Its CPU time, with that of its jobs, and whether it has said all of it.
+    /// Its CPU time, with that of its jobs, and whether it has reported the whole.
     fn cpu(&self) -> Option<(Nanos, bool)> {
         let living = of_children(self.process, DEPTH);
         let (own, [user, system]) = of_process(self.process)?;

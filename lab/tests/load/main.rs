@@ -64,7 +64,7 @@ fn a_load_says_what_it_took_while_it_was_measured() -> Result<(), Skip> {
     let cpu = cpu();
     for (units, length) in [(1, Some(400)), (4, Some(400)), (4, None)] {
         let mut load = Load::start(units, &[cpu]).unwrap();
-        // All of it runs twice as long as is measured.
+        // The load runs twice as long as is measured.
         load.measure(Nanos::from_millis(300), length.map(Nanos::from_millis));
         thread::sleep(Duration::from_millis(700));
         if length.is_none() {

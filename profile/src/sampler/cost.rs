@@ -1,7 +1,7 @@
 //! Cost of a sample on this machine, by trying.
 //!
-//! A timer's interrupt costs what the machine makes of it: 1 to 4 µs on bare metal, up to 20
-//! where a hypervisor has a part in it. The period of a receipt follows from that.
+//! A timer's interrupt costs 1 to 4 µs on bare metal and up to 20 where a hypervisor delivers
+//! it. The period of a receipt follows from that.
 
 use std::os::unix::net::UnixDatagram;
 use std::thread;

@@ -20,6 +20,7 @@ use std::os::fd::AsFd;
 
 use crate::{perf, refused_call};
 use model::Unavailable;
+use model::profile::SampleSource;
 
 pub use open::{COUNTERS, Layout};
 pub use record::{Recording, Tasks};
@@ -52,10 +53,14 @@ impl Sampler {
     /// What the kernel refused, with a remedy.
     pub fn open(settings: &Settings) -> Result<Self, Unavailable> {
         let (opened, mut notes) = open::open(settings)?;
-        let (task, cpus) = open::task_and_cpus(settings.target)?;
-        let cpu = if let Target::Cpu { cpu, .. } = settings.target { Some(cpu) } else { settings.cpu };
-        let switches = Switches::open(task, &cpus, Room { longest: settings.longest, cpu });
-        let switches = switches.map_err(|refusal| notes.push(refusal)).ok();
+        // The time that a task's own timer counts stops and begins with its switches; records of
+        // them would only cost time there.
+        let wanted = matches!(settings.target, Target::Cpu { .. }) || opened.source == SampleSource::Cycles;
+        let switches = wanted.then(|| open_switches(settings)).transpose();
+        let switches = switches.unwrap_or_else(|refusal| {
+            notes.push(refusal);
+            None
+        });
         let code = match settings.target {
             Target::Process(pid) | Target::Cpu { process: pid, .. } => CodeMap::of_process(pid).unwrap_or_else(|refusal| {
                 notes.push(refusal);
@@ -125,6 +130,12 @@ impl Sampler {
         let Opened { source, period, layout, .. } = self.opened;
         Ok(Recording { source, period, layout, rings: self.drained, lost, counted, switches, code: self.code, notes: self.notes })
     }
+}
+
+fn open_switches(settings: &Settings) -> Result<Switches, Unavailable> {
+    let (task, cpus) = open::task_and_cpus(settings.target)?;
+    let cpu = if let Target::Cpu { cpu, .. } = settings.target { Some(cpu) } else { settings.cpu };
+    Switches::open(task, &cpus, Room { longest: settings.longest, cpu })
 }
 
 fn refused(tried: &str, error: &io::Error) -> Unavailable {

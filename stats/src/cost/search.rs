@@ -340,7 +340,7 @@ mod tests {
         let plain = choices(&[]);
         let known: Vec<bool> = SIZES.iter().map(|size| *size == 1473.0).collect();
         let step = points(|size| 1500.0 + 0.3 * size + if size > 1472.0 { 900.0 } else { 0.0 });
-        // A step is none of it, whether something is known to be there or not.
+        // A step is no noise, whether a threshold is known there or not.
         assert_eq!([noise(&step, 0.02, &plain, &known), noise(&step, 0.02, &plain, &[false; 10])], [0.02; 2]);
         let mut wavy = points(|size| 1500.0 + 0.3 * size);
         wavy.iter_mut().enumerate().for_each(|(i, point)| point.time *= if i % 2 == 0 { 1.1 } else { 0.9 });

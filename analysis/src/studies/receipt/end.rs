@@ -87,7 +87,7 @@ fn irq_per_message<'a>(trials: impl Iterator<Item = &'a Edges>) -> f64 {
 
 impl Parts {
     /// The part of an end's CPU time that kernel threads spent for it.
-    fn beside(self, edges: &Edges) -> Nanos {
+    fn kernel_threads(self, edges: &Edges) -> Nanos {
         edges.cpu.kernel_threads.filter(|_| self.threads).unwrap_or_default()
     }
 
@@ -95,7 +95,7 @@ impl Parts {
     fn cpu(self, edges: &Edges, irq: f64) -> Nanos {
         let CpuTime { process, irq: apart, .. } = edges.cpu;
         let irq = if apart.is_some() { Nanos::new((irq * edges.messages) as u64) } else { Nanos::default() };
-        process + irq + self.beside(edges)
+        process + irq + self.kernel_threads(edges)
     }
 }
 
@@ -110,7 +110,7 @@ fn passes(size: Bytes, role: Role, kept: &KeptEnd, parts: Parts, chains: &Chains
         block: edges.block,
         wall: edges.wall,
         cpu: parts.cpu(edges, irq[0]),
-        beside: parts.beside(edges),
+        kernel_threads: parts.kernel_threads(edges),
         messages: edges.messages,
     });
     let cycles = cycles_per_ns(&kept.time, parts, irq[1]);
@@ -134,7 +134,7 @@ fn passes(size: Bytes, role: Role, kept: &KeptEnd, parts: Parts, chains: &Chains
         waits: kept.waits,
         wall: kept.edges.wall,
         cpu: parts.cpu(&kept.edges, irq[2]),
-        beside: parts.beside(&kept.edges),
+        kernel_threads: parts.kernel_threads(&kept.edges),
         stolen: kept.edges.stolen,
         messages: kept.edges.messages,
     });
