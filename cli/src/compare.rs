@@ -1,6 +1,7 @@
 //! `nettoll compare`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::thread;
 
 use analysis::receipt::compare_studies;
 use analysis::result::Analysis;
@@ -26,8 +27,8 @@ struct One {
 /// A run that cannot be read, or a page that cannot be written.
 pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let rules = rules::load(&RulesArgs { rules: args.rules.clone(), show_rules: false })?;
-    let read_side = |Side(paths): &Side| paths.iter().map(|path| read(path, rules.as_ref())).collect::<Result<Vec<_>, _>>();
-    let sides: Vec<Vec<One>> = args.runs.iter().map(read_side).collect::<Result<_, _>>()?;
+    let mut runs = read_all(&args.runs, rules.as_ref())?.into_iter();
+    let sides: Vec<Vec<One>> = args.runs.iter().map(|Side(paths)| runs.by_ref().take(paths.len()).collect()).collect();
     let Some((baseline, candidates)) = sides.split_first() else { return Err(Failure::misuse("give at least two runs")) };
     let between = RunComparison::from_candidates(candidates.iter().filter_map(|candidate| compared(baseline, candidate, args)).collect());
     if let Some(place) = &args.html {
@@ -37,13 +38,29 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let text = match (args.json, args.markdown) {
         (true, _) => ::report::verdict::json(&between),
         (_, true) => ::report::verdict::markdown(&between),
-        _ => ::report::verdict::terminal(&between, output::style()),
+        _ => ::report::verdict::terminal(&between, ::report::terminal::Style { verbose: args.verbose, ..output::style() }),
     };
     output::styled(&text)?;
     if let Some(place) = args.html.as_ref().filter(|_| !args.json && !args.markdown) {
         output::write(&format!("\nReport: {}", place.display()))?;
     }
     Ok(Exit::of(between.conclusion))
+}
+
+/// The runs of all sides in their order, as many at once as there are CPUs: reading and
+/// modelling a run is most of a comparison's time.
+fn read_all(sides: &[Side], rules: Option<&Own>) -> Result<Vec<One>, Failure> {
+    let paths: Vec<&PathBuf> = sides.iter().flat_map(|Side(paths)| paths).collect();
+    let at_once = thread::available_parallelism().map_or(1, usize::from);
+    let mut runs = Vec::with_capacity(paths.len());
+    for some in paths.chunks(at_once) {
+        let read = thread::scope(|scope| {
+            let readers: Vec<_> = some.iter().map(|path| scope.spawn(|| read(path, rules))).collect();
+            readers.into_iter().map(|reader| reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect::<Vec<_>>()
+        });
+        runs.extend(read.into_iter().collect::<Result<Vec<_>, _>>()?);
+    }
+    Ok(runs)
 }
 
 fn read(path: &Path, rules: Option<&Own>) -> Result<One, Failure> {

@@ -14,7 +14,6 @@ mod agent;
 mod compare;
 mod doctor;
 mod generate;
-mod help;
 mod hidden;
 mod oneshot;
 mod reference;
@@ -59,8 +58,6 @@ fn carry_out(args: Arguments) -> Result<Exit, Failure> {
         Command::Doctor(args) => doctor::run(&args),
         Command::Agent(args) => agent::run(&args),
         Command::Certificates(args) => agent::make_certificates(&args),
-        Command::Completions(args) => generate::print_completions(&args),
-        Command::Help(args) => help::run(&args),
         Command::Host(args) => hidden::host(&args),
         Command::Endpoint => hidden::endpoint(),
         Command::Guard => hidden::guard(),

@@ -23,7 +23,7 @@ pub fn print(analysis: &Analysis, format: &FormatArgs) -> io::Result<()> {
     if format.csv {
         return write(&report::csv::render(analysis));
     }
-    styled(&report::terminal::render(analysis, style()))
+    styled(&report::terminal::render(analysis, Style { verbose: format.verbose, ..style() }))
 }
 
 /// Style of standard output.
@@ -31,7 +31,7 @@ pub fn style() -> Style {
     let terminal = io::stdout().is_terminal();
     let width = if terminal { console::Term::stdout().size().1 as usize } else { 80 };
     let colour = terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    Style { colour, width: width.clamp(80, 120) }
+    Style { colour, width: width.clamp(80, 120), verbose: false }
 }
 
 /// Says something on standard error that is no result.

@@ -5,17 +5,18 @@ use analysis::result::Analysis;
 use crate::document::{Block, Document, Figure, Place, Section};
 use crate::series::{groups, variants};
 use crate::studies::receipt::{self, Sink};
-use crate::studies::{self, cells, charts, checks, cost, run, verdict};
+use crate::studies::{self, answer, cells, charts, checks, cost, run, verdict};
 
 /// The document, for a sink.
 pub fn document(analysis: &Analysis, sink: Sink) -> Document {
     let groups = groups(analysis);
-    let mut sections = vec![run::summary(analysis, &groups)];
+    let has_receipt = analysis.receipt().is_some_and(|study| !study.series.is_empty());
+    let mut sections = vec![answer::section(&groups, run::ended(analysis)), run::summary(analysis, &groups)];
     sections.extend(studies::all(analysis));
     sections.extend(cost::section(&groups));
     sections.extend(charts(charts::all(&groups)));
     sections.extend(analysis.receipt().map(|study| receipt::section(study, sink)));
-    sections.push(cells::section(&groups, &variants(analysis), cost::coefficients(&groups)));
+    sections.push(cells::section(&groups, &variants(analysis), cost::coefficients(&groups), has_receipt));
     sections.extend(cells::legend(analysis, &groups));
     sections.extend(checks::sections(analysis));
     sections.extend([run::setup(analysis), run::guide(analysis)]);
@@ -25,6 +26,7 @@ pub fn document(analysis: &Analysis, sink: Sink) -> Document {
         places: places(&sections),
         sections,
         tool: analysis.run.tool.clone(),
+        precision: Some(analysis.run.plan.blocks.interval),
         ..Document::default()
     }
 }

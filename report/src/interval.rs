@@ -40,6 +40,20 @@ pub fn range(estimate: &Estimate, write: fn(f64) -> String) -> String {
     }
 }
 
+/// `290ns–2.13µs`; empty without an interval.
+pub fn short_range(estimate: &Estimate, write: fn(f64) -> String) -> String {
+    let ends = |interval: analysis::result::Interval| {
+        let [low, high] = [interval.low, interval.high].map(|end| number::tight(&write(end)));
+        let unit = |text: &str| text.trim_start_matches(|letter: char| letter.is_ascii_digit() || ",.-<".contains(letter)).to_owned();
+        // One unit is said once.
+        match low.strip_suffix(&unit(&high)).filter(|_| unit(&low) == unit(&high)) {
+            Some(bare) => format!("{bare}–{high}"),
+            None => format!("{low}–{high}"),
+        }
+    };
+    estimate.interval.map_or(String::new(), ends)
+}
+
 /// `1.93µs ±1.2%`, or that there is no figure; for tables that must be narrow.
 pub fn narrow(estimate: Option<&Estimate>, write: fn(f64) -> String) -> String {
     let text = |estimate: &Estimate| format!("{} {}", number::tight(&write(estimate.value)), number::tight(&plus_minus(estimate)));

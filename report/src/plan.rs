@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn a_dry_run_says_what_how_long_and_how_well() {
         let raw = RawPlan::parse(preset("quick").unwrap()).unwrap();
-        let text = render(&resolve(&raw, &[], 7).unwrap(), None, Style { colour: false, width: 80 });
+        let text = render(&resolve(&raw, &[], 7).unwrap(), None, Style::PLAIN);
         insta::assert_snapshot!(text);
     }
 
@@ -200,7 +200,7 @@ mod tests {
     fn between_machines_lost_datagrams_are_waited_for() {
         let text = "name = \"x\"\nhosts = { b = \"db1\" }\ntrial = { length = \"100ms\", warmup = \"5ms\" }\nblocks = { least = 5, most = 5 }\n\
                     [[cells]]\ntest = [\"UDP_STREAM\", \"TCP_STREAM\"]\nsize = 64";
-        let text = render(&resolve(&RawPlan::parse(text).unwrap(), &[], 7).unwrap(), None, Style { colour: false, width: 80 });
+        let text = render(&resolve(&RawPlan::parse(text).unwrap(), &[], 7).unwrap(), None, Style::PLAIN);
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains("All: about 1.4 s, up to 2.4 s where datagrams are lost."), "{text}");
     }

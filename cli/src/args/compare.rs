@@ -29,6 +29,9 @@ pub struct CompareArgs {
     /// JSON on standard output, also for failures
     #[arg(short = 'J', long, help_heading = "Output")]
     pub json: bool,
+    /// Print every cell, every metric and the methods as well
+    #[arg(short, long, conflicts_with_all = ["json", "markdown"], help_heading = "Output")]
+    pub verbose: bool,
     /// Markdown on standard output
     #[arg(long, conflicts_with = "json", help_heading = "Output")]
     pub markdown: bool,

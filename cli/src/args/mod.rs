@@ -3,7 +3,6 @@
 mod agent;
 mod compare;
 mod factors;
-mod help;
 mod hidden;
 mod iperf;
 mod oneshot;
@@ -22,7 +21,6 @@ use crate::version;
 
 pub use agent::{AgentArgs, CertificatesArgs, TrustArgs};
 pub use compare::{CompareArgs, Side};
-pub use help::{COLUMNS, CompletionsArgs, HelpArgs};
 pub use hidden::{GenerateArgs, HostArgs, LoadArgs};
 pub use oneshot::{Client, Offer, OneshotArgs};
 pub use reference::ReferenceArgs;
@@ -39,7 +37,6 @@ pub use workload::WorkloadArgs;
 #[command(name = "nettoll", version = version::SHORT, long_version = version::long(), propagate_version = true)]
 #[command(max_term_width = 100, after_help = EXIT_CODES)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, arg_required_else_help = true)]
-#[command(disable_help_subcommand = true)]
 pub struct Arguments {
     /// What to do; without it, one trial.
     #[command(subcommand)]
@@ -74,10 +71,6 @@ pub enum Command {
     Agent(AgentArgs),
     /// Make certificates for agents and controllers
     Certificates(CertificatesArgs),
-    /// Print the completions of a shell
-    Completions(CompletionsArgs),
-    /// Print the help of a command, or what the columns of tables mean
-    Help(HelpArgs),
     /// Hold a host of a study (started by nettoll itself)
     #[command(name = "__host", hide = true)]
     Host(HostArgs),
@@ -175,8 +168,6 @@ impl Command {
             Self::Show(_)
             | Self::Agent(_)
             | Self::Certificates(_)
-            | Self::Completions(_)
-            | Self::Help(_)
             | Self::Host(_)
             | Self::Endpoint
             | Self::Guard

@@ -12,6 +12,7 @@ use model::host::HostFacts;
 use model::trial::Outcome;
 use model::{Role, TrialRecord, Warning};
 use report::oneshot::{self, Intervals, Row, TrialFacts};
+use report::terminal::Style;
 
 use super::plan::Asked;
 use crate::args::OneshotArgs;
@@ -56,6 +57,10 @@ impl<'a> TrialPrinter<'a> {
         }
     }
 
+    fn style(&self) -> Style {
+        Style { verbose: self.verbose, ..output::style() }
+    }
+
     /// The trial, if it came to its end.
     pub fn take_record(&mut self) -> Option<TrialRecord> {
         self.record.take()
@@ -82,7 +87,7 @@ impl<'a> TrialPrinter<'a> {
         if self.json {
             output::write(&oneshot::json::render(&self.setting(), &self.rows, record))?;
         } else {
-            output::styled(&format!("\n{}", oneshot::summary(&self.setting(), record, self.verbose, output::style())))?;
+            output::styled(&format!("\n{}", oneshot::summary(&self.setting(), record, self.style())))?;
         }
         Ok(if matches!(record.outcome, Outcome::Measured(_)) { Exit::Done } else { Exit::Failed })
     }
@@ -160,7 +165,7 @@ impl<'a> TrialPrinter<'a> {
         if self.json {
             return Ok(());
         }
-        output::styled(&oneshot::header(&self.setting(), output::style()))?;
+        output::styled(&oneshot::header(&self.setting(), self.style()))?;
         match self.asked.plan.progress {
             Some(_) => output::write(&format!("\n{}", self.intervals.head())),
             None => Ok(()),

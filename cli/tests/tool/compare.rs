@@ -87,7 +87,8 @@ fn a_difference_is_told_in_every_form_and_by_the_exit_code() -> Result<(), Skip>
     // What is too small to matter is no verdict against anybody.
     assert_eq!(code(&["usual", "slow", "--threshold", "50%"]), Some(0));
 
-    let text = tool.run(&["compare", "usual", "slow", "--trust-single-runs", "--html", "page.html"]);
+    tool.run(&["compare", "usual", "slow", "--trust-single-runs"]).says("no drift protection");
+    let text = tool.run(&["compare", "usual", "slow", "--trust-single-runs", "-v", "--html", "page.html"]);
     text.says("is WORSE than");
     text.says("There is no drift protection");
     text.says("CPU of the sender: the cost per message rose by");
@@ -138,7 +139,7 @@ fn several_runs_are_compared_as_runs() -> Result<(), Skip> {
     // What runs have by chance is in the verdict, so that nobody has to trust them.
     let code = |a: &str, b: &str| tool.run(&["compare", a, b]).code;
     assert_eq!([code(usual, slow), code(slow, usual), code(usual, usual), code(usual, "slow0")], [Some(3), Some(0), Some(0), Some(4)]);
-    let text = tool.run(&["compare", usual, slow]);
+    let text = tool.run(&["compare", usual, slow, "-v"]);
     text.says("is WORSE than");
     text.says("runs of one side scatter by 0.");
     text.says("Welch's t");

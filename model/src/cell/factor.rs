@@ -3,8 +3,7 @@
 //! A row holds the factor's key in plans and arms, the type of its levels, which
 //! knows how they are read and what a column holds, its flag with the help, its
 //! place in a cell with the usual level, and its words in a cell's name. Flags,
-//! keys, settings of arms, labels, columns and completions follow from it. A row's
-//! comment is what `nettoll help columns` says of its column.
+//! keys, settings of arms, labels, columns and completions follow from it.
 
 use super::Cell;
 use super::level::{LevelType, Value};
@@ -83,7 +82,7 @@ macro_rules! place {
 
 macro_rules! factors {
     ($(
-        $(#[doc = $doc:literal])+
+        $(#[$doc:meta])*
         $name:ident: $type:ty = $key:literal $([identity: $identity:literal])? {
             flag: $flag:expr,
             place: $kind:ident $place:tt,
@@ -92,13 +91,13 @@ macro_rules! factors {
     )+) => {
         choice! {
             /// Something that a study varies.
-            Factor, "a factor" { $($(#[doc = $doc])+ $name = $key,)+ }
+            Factor, "a factor" { $($(#[$doc])* $name = $key,)+ }
         }
 
         /// A level of a factor, which the variant names.
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Level {
-            $($(#[doc = $doc])+ $name($type),)+
+            $($(#[$doc])* $name($type),)+
         }
 
         impl Level {
@@ -119,11 +118,6 @@ macro_rules! factors {
         }
 
         impl Factor {
-            /// Its meaning in a sentence, for a person.
-            pub const fn meaning(self) -> &'static str {
-                match self { $(Self::$name => concat!($($doc),+).trim_ascii(),)+ }
-            }
-
             /// The flag that replaces its levels, if it has one of the usual kind.
             pub const fn flag(self) -> Option<Flag> {
                 match self { $(Self::$name => $flag,)+ }
@@ -273,9 +267,8 @@ factors! {
         place: option(count),
         words: |cell| cell.count.map(|count| format!("{count} messages")),
     }
-    /// Link that joins the hosts.
+    /// Link that joins the hosts. Its flag stands with the other flags of the link.
     Link: LinkKind = "link" {
-        // Its flag stands with the other flags of the link.
         flag: None,
         place: option(conditions.link),
         words: |cell| cell.conditions.link.map(|link| link.to_string()),

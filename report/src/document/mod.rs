@@ -26,6 +26,8 @@ pub struct Document {
     pub data: Vec<(&'static str, String)>,
     /// Version of nettoll that writes it.
     pub tool: String,
+    /// Reach of intervals, as a share, beyond which a figure is marked.
+    pub precision: Option<f64>,
 }
 
 /// Head of a report. Empty fields are not shown.
@@ -35,6 +37,8 @@ pub struct Masthead {
     pub brand: String,
     /// The heading.
     pub heading: String,
+    /// Trust in the figures, which is said before them.
+    pub trust: Option<Trust>,
     /// Disturbance of the measurements by the machine.
     pub disturbed: Option<String>,
     /// Reason not to use its receipts.
@@ -47,6 +51,19 @@ pub struct Masthead {
     pub source: String,
     /// The same as lines of a terminal.
     pub lines: Vec<String>,
+}
+
+/// Trust in the figures of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trust {
+    /// Bad: the figures are not to be relied on.
+    pub tone: Tone,
+    /// One word, then how well the cells are known and what disturbed them.
+    pub text: String,
+    /// The first thing to do; empty where nothing is.
+    pub remedy: String,
+    /// Number of warnings.
+    pub warnings: usize,
 }
 
 /// A place that a page leads to: its name, words, and a count where there is one.
@@ -162,6 +179,12 @@ pub enum Block {
     /// Blocks for who wants every figure: a page folds them below the summary, a
     /// terminal leaves them out.
     Details(String, Vec<Self>),
+    /// Blocks that a terminal prints only if it is asked for everything.
+    Full(Vec<Self>),
+    /// Blocks of a terminal that is asked for the answer alone.
+    Brief(Vec<Self>),
+    /// A table whose name takes no line of its own in a terminal.
+    Compact(String, Table),
     /// Blocks of a page alone.
     Page(Vec<Self>),
     /// Blocks of a terminal alone.
@@ -192,7 +215,7 @@ impl Block {
     fn all_figures(&self) -> Vec<&Figure> {
         match self {
             Self::Figures(figures) => figures.iter().collect(),
-            Self::Piece(Piece { blocks, .. }) | Self::Page(blocks) | Self::Details(_, blocks) => {
+            Self::Piece(Piece { blocks, .. }) | Self::Page(blocks) | Self::Full(blocks) | Self::Details(_, blocks) => {
                 blocks.iter().flat_map(Self::all_figures).collect()
             }
             _ => Vec::new(),
@@ -283,15 +306,22 @@ pub struct Part {
     pub notes: Vec<String>,
     /// Tables for who wants every figure.
     pub more: Vec<Table>,
+    /// Blocks that stand for tables and notes in a terminal that is asked for the answer alone.
+    pub brief: Vec<Block>,
 }
 
 impl From<Part> for Block {
     fn from(part: Part) -> Self {
         let mut blocks: Vec<Self> = Vec::new();
         blocks.extend(part.conclusion.map(|(tone, text)| Self::Conclusion(tone, text)));
-        blocks.extend(Self::warnings(part.warnings));
-        blocks.extend(part.tables.into_iter().map(Self::Table));
-        blocks.extend(Self::sentences(part.notes));
+        let mut full: Vec<Self> = Self::warnings(part.warnings).into_iter().collect();
+        full.extend(part.tables.into_iter().map(Self::Table));
+        full.extend(Self::sentences(part.notes));
+        if part.brief.is_empty() {
+            blocks.append(&mut full);
+        } else {
+            blocks.extend([Self::Brief(part.brief), Self::Full(full)]);
+        }
         blocks.extend(Self::details(format!("Every figure: {}", part.heading), part.more.into_iter().map(Self::Table)));
         Self::piece(part.heading, blocks)
     }

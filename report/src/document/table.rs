@@ -203,6 +203,10 @@ pub struct Estimated {
     pub n: usize,
     /// There is an interval.
     pub known: bool,
+    /// Reach of the interval to its farther end, as a share of the value.
+    pub reach: Option<f64>,
+    /// Both ends in few letters, such as `290ns–2.13µs`; empty where there are none.
+    pub range: String,
 }
 
 impl Cell {
@@ -215,6 +219,8 @@ impl Cell {
                 ends: interval::range(estimate, write),
                 n: estimate.n,
                 known: estimate.interval.is_some(),
+                reach: estimate.half_width(),
+                range: interval::short_range(estimate, write),
             })
         })
     }
@@ -227,6 +233,7 @@ impl Cell {
                 value: interval::at_least(&one.value),
                 margin: String::new(),
                 ends: "no upper end: times that are missing count as longer than all others".to_owned(),
+                reach: None,
                 ..one
             }),
             (cell, _) => cell,

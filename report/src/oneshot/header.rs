@@ -16,6 +16,12 @@ pub fn header(setting: &TrialFacts, style: Style) -> String {
     let mut page = Page::new(style);
     let Some(cell) = setting.cell() else { return page.finish() };
     page.heading(&format!("{cell}, {}", extent(setting)));
+    if !style.verbose {
+        let [sender, receiver] = [Role::Sender, Role::Receiver].map(|role| setting.place(role));
+        let system = setting.facts(Role::Sender).map_or(String::new(), |facts| format!(" · Linux {}", facts.kernel));
+        page.faint(&format!("sender {sender}, receiver {receiver}{system}"), 0);
+        return page.finish();
+    }
     for role in [Role::Sender, Role::Receiver] {
         labelled(&mut page, role.name(), &end(setting, role));
     }

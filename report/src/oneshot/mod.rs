@@ -6,6 +6,7 @@
 //! TrialRecord -> summary | json, in which iperf3's names mean what they mean there
 //! ```
 
+mod brief;
 mod header;
 mod interval;
 pub mod json;

@@ -7,21 +7,42 @@ use model::{Protocol, Role, TrialRecord};
 use analysis::result::Metric;
 use analysis::single::{Single, single};
 
-use super::summary_parts::{doubts, flows, options, paced, schedule, stamped, times};
-use super::{Row, TrialFacts};
+use super::summary_parts::{doubts, flows, is_paced, options, per_second, schedule, stamped, times};
+use super::{Row, TrialFacts, brief};
 use crate::number::{self, NOTHING};
 use crate::sinks::terminal::table::Column;
 use crate::sinks::terminal::{Page, Style};
 use crate::studies::checks as balance;
 use crate::words::{plural, writer};
 
-/// The summary of a trial; ends with a newline. `verbose` lists every flow of many.
-pub fn summary(setting: &TrialFacts, record: &TrialRecord, verbose: bool, style: Style) -> String {
+/// The summary of a trial; ends with a newline.
+pub fn summary(setting: &TrialFacts, record: &TrialRecord, style: Style) -> String {
+    if style.verbose { full(setting, record, style) } else { in_brief(setting, record, style) }
+}
+
+fn in_brief(setting: &TrialFacts, record: &TrialRecord, style: Style) -> String {
+    let mut page = Page::new(style);
+    match (record.measured(), single(record)) {
+        (Some(measured), Some(figures)) => {
+            brief::ends(&mut page, measured, &figures);
+            brief::further(&mut page, record, measured, &figures);
+            missing(&mut page, record);
+        }
+        _ => page.warning("Nothing was measured."),
+    }
+    brief::doubts(&mut page, setting, record);
+    if record.measured().is_some() {
+        brief::close(&mut page);
+    }
+    page.finish()
+}
+
+fn full(setting: &TrialFacts, record: &TrialRecord, style: Style) -> String {
     let mut page = Page::new(style);
     match (record.measured(), single(record)) {
         (Some(measured), Some(figures)) => {
             ends(&mut page, setting, measured, &figures);
-            flows(&mut page, measured, verbose);
+            flows(&mut page, measured);
             times(&mut page, record, &figures);
             schedule(&mut page, record, measured, &figures);
             stamped(&mut page, measured, &figures);
@@ -103,10 +124,6 @@ fn ends(page: &mut Page, setting: &TrialFacts, measured: &Measured, figures: &Si
     page.faint("The receiver's payload/s is the goodput. CPU is process, interrupt and kernel-thread time of an end (service demand).", 0);
 }
 
-fn per_second(end: &EndReport, amount: u64) -> f64 {
-    amount as f64 / end.window.length().as_secs_f64()
-}
-
 /// TCP's own account: segments of the measured part, the rest at its end, and
 /// of several flows of the first.
 fn tcp_lines(sender: &EndReport, receiver: &EndReport) -> [Line; 3] {
@@ -128,7 +145,7 @@ fn missing(page: &mut Page, record: &TrialRecord) {
     if cell.bidirectional {
         page.gap();
         page.text("Both ends sent: nothing says which way an end's CPU time went, so there is no CPU per message.");
-    } else if paced(cell) && cell.pacing == model::Pacing::Spin {
+    } else if is_paced(cell) && cell.pacing == model::Pacing::Spin {
         page.gap();
         page.text("The sender spun until the time of each message had come: its CPU time is the waiting's, so it has no CPU per message.");
     }

@@ -2,7 +2,7 @@
 
 use analysis::result::Metric;
 use analysis::single::{Single, Spread};
-use model::end::{FlowReport, OptionValue, SocketOption};
+use model::end::{EndReport, FlowReport, OptionValue, SocketOption};
 use model::trial::Measured;
 use model::{Cell, TrialRecord, Warning};
 
@@ -13,24 +13,21 @@ use crate::sinks::terminal::Page;
 use crate::sinks::terminal::table::Column;
 use crate::words::{capital, plural};
 
-/// Flows beyond this many are listed on request alone.
-const MOST_FLOWS: usize = 16;
-
 /// Returns whether the sender kept a schedule.
-pub const fn paced(cell: &Cell) -> bool {
+pub const fn is_paced(cell: &Cell) -> bool {
     cell.rate.is_some()
 }
 
+/// An amount by the length of an end's measured part.
+pub fn per_second(end: &EndReport, amount: u64) -> f64 {
+    amount as f64 / end.window.length().as_secs_f64()
+}
+
 /// A line for each flow, where there are several.
-pub fn flows(page: &mut Page, measured: &Measured, verbose: bool) {
+pub fn flows(page: &mut Page, measured: &Measured) {
     let (sent, received) = (&measured.sender.flows, &measured.receiver.flows);
     let number = sent.len().max(received.len());
     if number < 2 {
-        return;
-    }
-    if number > MOST_FLOWS && !verbose {
-        page.gap();
-        page.text(&format!("{} (--verbose lists them).", plural(number as u64, "flow")));
         return;
     }
     let rate = |flows: &[FlowReport], at: usize, length: f64| {
@@ -57,7 +54,7 @@ pub fn flows(page: &mut Page, measured: &Measured, verbose: bool) {
 pub fn times(page: &mut Page, record: &TrialRecord, figures: &Single) {
     let Some(trips) = &figures.latency else { return };
     let mut rows = vec![("round trip".to_owned(), trips)];
-    if let Some(uncorrected) = figures.uncorrected.as_ref().filter(|_| paced(&record.cell)) {
+    if let Some(uncorrected) = figures.uncorrected.as_ref().filter(|_| is_paced(&record.cell)) {
         rows = vec![("from the intended time".to_owned(), trips), ("from the actual time".to_owned(), uncorrected)];
     }
     spreads(page, rows);
@@ -71,7 +68,7 @@ pub fn times(page: &mut Page, record: &TrialRecord, figures: &Single) {
 
 /// The sender's schedule, and how it was kept.
 pub fn schedule(page: &mut Page, record: &TrialRecord, measured: &Measured, figures: &Single) {
-    let Some(schedule) = measured.sender.schedule.as_ref().filter(|_| paced(&record.cell)) else { return };
+    let Some(schedule) = measured.sender.schedule.as_ref().filter(|_| is_paced(&record.cell)) else { return };
     page.gap();
     page.text(&format!("Schedule: {} messages, not sent in time: {}.", number::whole(schedule.intended), number::whole(schedule.behind)));
     spreads(page, figures.lateness.iter().map(|late| ("late by".to_owned(), late)).collect());
@@ -170,10 +167,16 @@ fn words(value: &OptionValue) -> String {
     }
 }
 
-/// Every doubt about the trial and the run, with what to do.
-pub fn doubts(page: &mut Page, setting: &TrialFacts, record: &TrialRecord) {
+/// The warnings of the run and of the trial.
+pub fn warnings<'a>(setting: &TrialFacts<'a>, record: &'a TrialRecord) -> Vec<&'a Warning> {
     let mut all: Vec<&Warning> = setting.warnings.iter().chain(&record.warnings).collect();
     all.dedup();
+    all
+}
+
+/// Every doubt about the trial and the run, with what to do.
+pub fn doubts(page: &mut Page, setting: &TrialFacts, record: &TrialRecord) {
+    let all = warnings(setting, record);
     if all.is_empty() {
         return;
     }

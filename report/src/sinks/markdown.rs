@@ -27,6 +27,7 @@ fn block(block: &Block) -> String {
         Block::Warnings(all) => list("> ", all.iter().cloned()),
         Block::Sentences(all) | Block::Answers(all) => list("- ", all.iter().map(|text| text.plain())),
         Block::Findings(all) => list("- ", all.iter().map(|finding| finding.text.clone())),
+        Block::Full(all) => blocks(all),
         Block::Table(one) if one.title.is_empty() => table(one),
         Block::Table(one) => format!("{}\n\n{}\n", escaped(&one.title), table(one)),
         Block::Callout(callout) => format!("**{}** {}\n\n", escaped(&callout.head), escaped(&callout.text)),

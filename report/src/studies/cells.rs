@@ -3,7 +3,7 @@
 use analysis::result::{Analysis, CellResult, Latency, Metric, Unit};
 use model::{Cell as Conditions, Pacing};
 
-use crate::document::{Block, Cell, Head, Kind, Rows, Section, Shown, Table};
+use crate::document::{Block, Cell, Column, Head, Kind, Rows, Section, Shown, Table};
 use crate::number;
 use crate::series::{Group, OTHER_TIMES, Times, counts_wakeups, has, limit, lost_any, metric, missing_any, percentile};
 use crate::words::{self, capital, writer};
@@ -26,13 +26,18 @@ fn spins(cell: &Conditions) -> bool {
 }
 
 /// Tables of every series; those of `variants`, which other sections sum up, are folded.
-pub fn section(groups: &[Group], variants: &[Group], coefficients: Option<Block>) -> Section {
+/// Where a receipt has answered already, a terminal prints them only with `-v`.
+pub fn section(groups: &[Group], variants: &[Group], coefficients: Option<Block>, has_receipt: bool) -> Section {
     let lead = "Medians of the trials; ± reaches to the farther end of the interval. “Every figure” has both ends and n.";
     let mut page = vec![Block::Lead(lead.into()), Block::Save];
     page.extend(groups.is_empty().then(|| Block::Aside("Nothing was measured.".into())));
     let mut blocks = vec![Block::Page(page)];
     blocks.extend(coefficients);
-    blocks.extend(groups.iter().map(series));
+    blocks.push(Block::Brief(match has_receipt {
+        true => vec![Block::Gap, Block::Aside("Rates, elapsed times and round trips: -v.".into())],
+        false => brief(groups),
+    }));
+    blocks.push(Block::Full(groups.iter().map(series).collect()));
     if !variants.is_empty() {
         let count = words::series(variants.len() as u64);
         let more = format!("{count} more are summed up above; every figure of them is in the HTML report, the CSV and the JSON.");
@@ -51,6 +56,53 @@ fn series(group: &Group) -> Block {
     page.push(Block::Details(format!("Every figure of {}", group.name), vec![every.styled("every").into()]));
     let terminal = terminal_tables(group).into_iter().map(Block::Table).collect();
     Block::piece(group.name.as_str(), [Block::Page(page), Block::Terminal(terminal)])
+}
+
+/// Tables of a terminal that is asked for the answer alone: one a stream, one of all
+/// round trips.
+fn brief(groups: &[Group]) -> Vec<Block> {
+    let (streams, round_trips): (Vec<&Group>, Vec<&Group>) = groups.iter().partition(|group| group.test.is_stream());
+    let mut blocks: Vec<Block> = streams.into_iter().map(|group| Block::Compact(group.name.clone(), narrow(group))).collect();
+    blocks.extend((!round_trips.is_empty()).then(|| Block::Compact("round trips".to_owned(), all_round_trips(&round_trips))));
+    blocks
+}
+
+/// A stream's table without what a cost model is made of.
+fn narrow(group: &Group) -> Table {
+    let mut table = stream(group);
+    table.columns.retain(|column| column.head.rank.is_none_or(|rank| rank > 5) && !is_of(column, Metric::ReceiverWakeupsPerMessage));
+    table
+}
+
+fn is_of(column: &Column, metric: Metric) -> bool {
+    column.head.terminal.as_ref().is_some_and(|lines| *lines == metric.column())
+}
+
+/// A row for each cell of request/response: rate, round trips, and CPU of both ends.
+fn all_round_trips(groups: &[&Group]) -> Table {
+    let cells: Vec<(&str, &CellResult)> =
+        groups.iter().flat_map(|group| group.cells.iter().map(|cell| (group.name.as_str(), *cell))).collect();
+    let rows = Rows::of(&cells)
+        .words(Head::terminal(9, ["", ""]), |(name, _)| *name)
+        .tight(true)
+        .figures(Head::terminal(9, ["", "size"]), |(_, cell)| cell.cell.size.get().to_string());
+    let percentiles = PERCENTILES.iter().zip([9, 4, 8, 3]);
+    let rows = percentiles.fold(rows, |rows, ((head, percent), rank)| {
+        rows.column(Head::terminal(rank, ["", *head]), Kind::Estimates(Shown::Margin, Shown::Margin), |(_, cell)| {
+            Cell::percentile(percentile(cell.latency.as_ref(), *percent))
+        })
+    });
+    let columns = [(5, ["", "trans/s"], Metric::MessagesPerS)].into_iter().chain(
+        [("sender", Metric::SenderCpuPerMessageNs), ("receiver", Metric::ReceiverCpuPerMessageNs)]
+            .map(|(end, name)| (7, ["CPU/trans.", end], name)),
+    );
+    columns
+        .fold(rows, |rows, (rank, head, name)| {
+            rows.column(Head::terminal(rank, head), Kind::Estimates(Shown::Margin, Shown::Margin), move |(_, cell)| {
+                Cell::estimate(metric(cell, name), writer(name))
+            })
+        })
+        .table()
 }
 
 fn rows<'a>(group: &Group<'a>) -> Rows<'a, CellResult> {
@@ -307,5 +359,9 @@ pub fn legend(analysis: &Analysis, groups: &[Group]) -> Option<Section> {
         (groups.iter().any(missing_any), "≥", MISSING),
     ];
     let known = all.into_iter().filter(|(there, ..)| *there).map(|(_, key, meaning)| (key, meaning.to_owned()));
-    Some(Section { rank: 4, blocks: vec![Block::Terminal(vec![Block::Gap, Block::terms("", known)])], ..Section::default() })
+    Some(Section {
+        rank: 4,
+        blocks: vec![Block::Full(vec![Block::Terminal(vec![Block::Gap, Block::terms("", known)])])],
+        ..Section::default()
+    })
 }

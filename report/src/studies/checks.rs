@@ -26,9 +26,9 @@ pub fn sections(analysis: &Analysis) -> [Section; 2] {
         }
     };
     let mut blocks = vec![Block::Page(vec![Block::Lead(lead.into())])];
-    blocks.extend(heading.map(|block| Block::Terminal(vec![block])));
+    blocks.extend(heading.map(|block| Block::Full(vec![Block::Terminal(vec![block])])));
     if !analysis.findings.is_empty() {
-        blocks.push(Block::Findings(analysis.findings.iter().map(finding).collect()));
+        blocks.push(Block::Full(vec![Block::Findings(analysis.findings.iter().map(finding).collect())]));
     }
     let mut page = Vec::new();
     if let Some(roles) = &roles {
@@ -40,7 +40,7 @@ pub fn sections(analysis: &Analysis) -> [Section; 2] {
     }
     blocks.push(Block::Page(page));
     let checks = Block::sentences(balance.into_iter().chain(roles)).map(|all| vec![Block::Heading("Checks".into()), all]);
-    let checks = checks.into_iter().map(Block::Terminal).collect();
+    let checks = checks.into_iter().map(|all| Block::Full(vec![Block::Terminal(all)])).collect();
     let doubts = Some(analysis.findings.len()).filter(|count| *count > 0);
     [
         Section { link: Link::Short("Doubts", doubts), rank: 7, ..Section::new("doubts", "Doubts and checks", blocks) },

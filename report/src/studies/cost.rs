@@ -24,7 +24,8 @@ pub fn section(groups: &[Group]) -> Option<Section> {
     if prose.is_empty() {
         return None;
     }
-    let section = Section::new(ID, "What a message costs", [Block::Page(vec![Block::Lead(lead.into())]), Block::Prose(prose)]);
+    let section =
+        Section::new(ID, "What a message costs", [Block::Page(vec![Block::Lead(lead.into())]), Block::Full(vec![Block::Prose(prose)])]);
     Some(Section { link: Link::Short("Cost", None), headed: true, rank: 5, ..section })
 }
 
@@ -149,7 +150,7 @@ pub const fn term(term: Term) -> &'static str {
 }
 
 /// Threshold at a break of the line: `MTU: fragments`.
-fn threshold(point: &Breakpoint) -> String {
+pub fn threshold(point: &Breakpoint) -> String {
     match point.name.as_deref() {
         Some("MTU") => "MTU: fragments".to_owned(),
         Some("MSS") => "MSS: several segments".to_owned(),

@@ -1,6 +1,7 @@
 //! Results of studies as sections of a document, one file a study. One line in
 //! [`all`] adds another.
 
+pub mod answer;
 mod buffers;
 pub mod cells;
 pub mod charts;
@@ -14,6 +15,7 @@ pub mod receipt;
 pub mod reference;
 mod repetitions;
 pub mod run;
+mod trust;
 pub mod verdict;
 pub mod workload;
 

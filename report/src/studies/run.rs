@@ -11,21 +11,25 @@ use crate::series::{Group, metric, percentile};
 use crate::words::{capital, list, plural};
 use crate::{clock, interval, number};
 
+use super::trust;
+
 /// Makes the head of the report.
 pub fn masthead(analysis: &Analysis) -> Masthead {
     let run = &analysis.run;
     let host = analysis.hosts.first().map(host);
     let link = link(&run.plan);
+    let kernel = analysis.hosts.first().map_or(String::new(), |facts| format!(" · Linux {}", facts.kernel));
     let source = host.iter().fold(link.clone(), |text, host| format!("{text} · {host}"));
     Masthead {
         brand: run.plan.name.clone(),
         heading: run.plan.title.clone(),
+        trust: Some(trust::trust(analysis)),
         disturbed: disturbed(analysis),
         red: analysis.receipt().and_then(crate::studies::receipt::red),
         about: run.plan.description.clone(),
         started: clock::utc(run.started_ms),
         source,
-        lines: [format!("{} · {link}", run.id)].into_iter().chain(host).collect(),
+        lines: [format!("{} · {}{kernel}", run.id, links(&run.plan)), link].into_iter().chain(host).collect(),
     }
 }
 
@@ -38,7 +42,8 @@ pub fn summary(analysis: &Analysis, groups: &[Group]) -> Section {
     let mut terminal = vec![Block::Gap, Block::Paragraph(ended.into()), Block::Paragraph(precision.into())];
     let methods = methods(analysis);
     terminal.extend((!methods.is_empty()).then(|| Block::Paragraph(format!("Intervals: {}.", methods.join("; ")).into())));
-    let section = Section::new("summary", "In short", [Block::Page(page), Block::Terminal(terminal)]);
+    let terminal = Block::Full(vec![Block::Terminal(terminal)]);
+    let section = Section::new("summary", "In short", [Block::Page(page), terminal]);
     Section { link: Link::Short("Summary", None), rank: 8, ..section }
 }
 
@@ -262,20 +267,7 @@ pub fn disturbed(analysis: &Analysis) -> Option<String> {
     if found.trials == 0 || found.trials * 2 < analysis.trials {
         return None;
     }
-    let ways = [
-        (found.waited, "an end waited for a CPU"),
-        (found.stolen, "the hypervisor took CPU time"),
-        (found.throttled, "a CPU was slowed down for its heat"),
-        (found.misaligned, "an end was late to start or to stop"),
-    ];
-    // What hit a few trials besides is among the warnings.
-    let usual = ways.iter().filter(|(trials, _)| trials * 4 >= found.trials).map(|(_, way)| *way);
-    let text = format!(
-        "Disturbed: in {} of {} {}; rates and elapsed times are this machine's, not the stack's.",
-        number::whole(found.trials),
-        plural(analysis.trials, "trial"),
-        usual.collect::<Vec<_>>().join(", or "),
-    );
+    let text = format!("Disturbed: {}; rates and elapsed times are this machine's, not the stack's.", trust::disturbance(analysis));
     let cpu = if found.throttled * 4 >= found.trials { "" } else { " CPU per message is less affected." };
     Some(text + cpu)
 }

@@ -8,10 +8,10 @@ use unicode_width::UnicodeWidthStr;
 
 #[test]
 fn text() {
-    let text = report::terminal::render(&buffers(), Style::PLAIN);
+    let text = report::terminal::render(&buffers(), Style::VERBOSE);
     assert!(text.lines().all(|line| line.width() <= 80), "{text}");
     insta::assert_snapshot!("buffers_text", text);
-    let text = report::terminal::render(&diagonal(), Style::PLAIN);
+    let text = report::terminal::render(&diagonal(), Style::VERBOSE);
     assert!(text.lines().all(|line| line.width() <= 80), "{text}");
     insta::assert_snapshot!("buffers_diagonal_text", text);
 }

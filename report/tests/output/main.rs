@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
+mod brief;
 mod browser;
 mod buffers;
 mod chromium;

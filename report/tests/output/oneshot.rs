@@ -13,7 +13,7 @@ use serde_json::Value;
 fn all(trial: &OneTrial) -> String {
     let intervals = Intervals::new(&trial.record.cell, trial.plan.warmup);
     let lines: Vec<String> = trial.rows.iter().map(|row| intervals.line(row)).collect();
-    let (head, tail) = (header(&trial.setting(), Style::PLAIN), summary(&trial.setting(), &trial.record, false, Style::PLAIN));
+    let (head, tail) = (header(&trial.setting(), Style::VERBOSE), summary(&trial.setting(), &trial.record, Style::VERBOSE));
     let text = format!("{head}\n{}\n{}\n\n{tail}", intervals.head(), lines.join("\n"));
     for line in text.lines() {
         assert!(unicode_width::UnicodeWidthStr::width(line) <= 80, "{line}");

@@ -20,7 +20,7 @@ fn without_scripts(page: &str) -> String {
 fn no_line_of_the_terminal_is_wider_than_asked() {
     for (name, analysis) in runs() {
         for width in [0, 80, 81, 97, 120, 200] {
-            let text = report::terminal::render(&analysis, Style { colour: false, width });
+            let text = report::terminal::render(&analysis, Style { width, ..Style::VERBOSE });
             for line in text.lines() {
                 assert!(line.width() <= width.max(80), "{name} at {width}: {line}");
                 assert!(!line.contains('\u{1b}'), "{name}: an escape");
@@ -31,7 +31,7 @@ fn no_line_of_the_terminal_is_wider_than_asked() {
 
 #[test]
 fn the_main_figures_fit_80_columns() {
-    let text = report::terminal::render(&sample(), Style::PLAIN);
+    let text = report::terminal::render(&sample(), Style::VERBOSE);
     for head in ["messages/s", "bit/s", "time", "sender", "receiver", "loss", "limit", "p50", "p90", "p99", "p99.9"] {
         assert!(text.split_whitespace().any(|word| word == head), "no column {head}");
     }
@@ -39,8 +39,8 @@ fn the_main_figures_fit_80_columns() {
 
 #[test]
 fn colour_adds_nothing_but_escapes() {
-    let plain = report::terminal::render(&sample(), Style::PLAIN);
-    let mut colour = report::terminal::render(&sample(), Style { colour: true, ..Style::PLAIN });
+    let plain = report::terminal::render(&sample(), Style::VERBOSE);
+    let mut colour = report::terminal::render(&sample(), Style { colour: true, ..Style::VERBOSE });
     assert_ne!(plain, colour);
     while let Some(start) = colour.find('\u{1b}') {
         let end = start + colour[start..].find('m').unwrap() + 1;
@@ -54,7 +54,7 @@ fn nothing_reads_nan_or_infinity() {
     for (name, analysis) in runs() {
         let page = report::html::render(&analysis);
         let texts = [
-            report::terminal::render(&analysis, Style::PLAIN),
+            report::terminal::render(&analysis, Style::VERBOSE),
             report::csv::render(&analysis),
             report::json::render(&analysis),
             without_scripts(&page),
@@ -126,7 +126,7 @@ fn csv_has_the_same_columns_in_every_row() {
 fn every_warning_and_its_remedy_is_in_every_answer() {
     let analysis = sample();
     let page = report::html::render(&analysis);
-    let terminal = report::terminal::render(&analysis, Style { colour: false, width: 400 });
+    let terminal = report::terminal::render(&analysis, Style { width: 400, ..Style::VERBOSE });
     // The terminal breaks lines; words in their order are what counts.
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     for finding in &analysis.findings {
@@ -139,7 +139,7 @@ fn every_warning_and_its_remedy_is_in_every_answer() {
 fn a_check_says_more_than_a_mark() {
     let text = report::doctor::render(
         &[Check::absent(Area::Bpf, "BTF", Need::Required, "open /sys/kernel/btf/vmlinux: ENOENT", "Rebuild the kernel.")],
-        Style::PLAIN,
+        Style::VERBOSE,
     );
     assert!(text.contains("MISSING") && text.contains("→ Rebuild the kernel.") && text.contains("cannot run"));
 }

@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 
 /// What the terminal says of receipts.
 fn part(analysis: &Analysis, width: usize) -> String {
-    let text = report::terminal::render(analysis, Style { colour: false, width });
+    let text = report::terminal::render(analysis, Style { width, ..Style::VERBOSE });
     let start = text.find("\nWhere the time of a message goes\n").expect("receipts");
     text[start + 1..].to_owned()
 }
@@ -21,7 +21,7 @@ fn terminal() {
 #[test]
 fn a_receipt_that_does_not_add_up_is_said_first() {
     let (analysis, _) = red();
-    let text = report::terminal::render(&analysis, Style::PLAIN);
+    let text = report::terminal::render(&analysis, Style::VERBOSE);
     let first = text.lines().position(|line| line.starts_with("RED: 1 of 16 receipts does not add up")).expect("red");
     assert!(first <= 2, "line {first}");
     let part = part(&analysis, 80);
@@ -31,7 +31,7 @@ fn a_receipt_that_does_not_add_up_is_said_first() {
     let page = report::html::render(&analysis);
     assert!(page.contains("class=\"red\" href=\"#receipt\"") && page.contains("does not add up"));
     let sound = receipts();
-    assert!(!report::terminal::render(&sound, Style::PLAIN).contains("RED"));
+    assert!(!report::terminal::render(&sound, Style::VERBOSE).contains("RED"));
     assert!(!report::html::render(&sound).contains("class=\"red\""));
 }
 
@@ -43,7 +43,7 @@ fn no_line_is_wider_than_asked() {
             assert!(line.width() <= width, "at {width}: {line}");
         }
     }
-    for line in report::receipt::shares_of_rules(&analysis, Style::PLAIN).lines() {
+    for line in report::receipt::shares_of_rules(&analysis, Style::VERBOSE).lines() {
         assert!(line.width() <= 80, "{line}");
     }
 }
@@ -59,7 +59,7 @@ fn a_count_that_there_is_not_is_a_dash() {
 
 #[test]
 fn what_the_rules_decided_makes_a_whole() {
-    let text = report::receipt::shares_of_rules(&receipts(), Style::PLAIN);
+    let text = report::receipt::shares_of_rules(&receipts(), Style::VERBOSE);
     let sums = text.lines().filter_map(|line| {
         let mut words = line.split_whitespace();
         let share = |word: Option<&str>| word?.strip_suffix('%')?.parse::<f64>().ok();
@@ -69,7 +69,7 @@ fn what_the_rules_decided_makes_a_whole() {
     for sum in sums {
         assert!((sum - 100.0_f64).abs() < 3.0, "{sum}: {text}");
     }
-    assert!(report::receipt::shares_of_rules(&support::small(), Style::PLAIN).contains("no receipts"));
+    assert!(report::receipt::shares_of_rules(&support::small(), Style::VERBOSE).contains("no receipts"));
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn hostile_text_stays_text() {
     }
     let page = report::html::render(&analysis);
     assert!(!page.contains(HOSTILE) && !page.contains("<img") && !page.contains("<script>alert") && !page.contains("<!--"));
-    assert!(!report::terminal::render(&analysis, Style::PLAIN).contains('\u{1b}'));
+    assert!(!report::terminal::render(&analysis, Style::VERBOSE).contains('\u{1b}'));
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn two_receipts_row_by_row() {
         receipts: Some(receipts),
     };
     let between = analysis::runs::RunComparison::from_candidates(vec![runs]);
-    let text = report::verdict::terminal(&between, Style::PLAIN);
+    let text = report::verdict::terminal(&between, Style::VERBOSE);
     for words in [
         "no cell in common",
         "no drift protection",

@@ -53,9 +53,9 @@ fn all() -> Vec<(&'static str, ReferenceAnalysis)> {
 #[test]
 fn text_of_each_study() {
     for one in Study::ALL {
-        insta::assert_snapshot!(format!("reference_{}", one.name()), terminal(&study(one), Style::PLAIN));
+        insta::assert_snapshot!(format!("reference_{}", one.name()), terminal(&study(one), Style::VERBOSE));
     }
-    insta::assert_snapshot!("reference_list", list(Style::PLAIN));
+    insta::assert_snapshot!("reference_list", list(Style::VERBOSE));
 }
 
 #[test]
@@ -65,20 +65,20 @@ fn text_of_what_is_compared() {
         csv::parse("pair,socket_buffer_packets,task_kbytes_per_s,wire_mbits_per_s\nmine,1,400,3.5\nmine,2,600,5.3\nmine,4,800,7.1\n");
     analysis.compare(&Foreign::of_table("mine.csv", &table.unwrap()), DRAWS);
     analysis.compare(&foreign(), DRAWS);
-    let text = terminal(&analysis, Style::PLAIN);
+    let text = terminal(&analysis, Style::VERBOSE);
     insta::assert_snapshot!("reference_beside_buffers", &text[text.find("Beside it").unwrap()..]);
     let mut analysis = study(Study::Bidulock2007);
     analysis.compare(&foreign(), DRAWS);
-    let text = terminal(&analysis, Style::PLAIN);
+    let text = terminal(&analysis, Style::VERBOSE);
     insta::assert_snapshot!("reference_beside_sizes", &text[text.find("Beside it").unwrap()..]);
-    insta::assert_snapshot!("reference_peers", terminal(&of_foreign(&peers(), DRAWS), Style::PLAIN));
+    insta::assert_snapshot!("reference_peers", terminal(&of_foreign(&peers(), DRAWS), Style::VERBOSE));
 }
 
 #[test]
 fn no_line_is_wider_than_asked_and_nothing_steers_the_terminal() {
     for (name, analysis) in all() {
         for width in [0, 80, 97, 120] {
-            for line in terminal(&analysis, Style { colour: false, width }).lines() {
+            for line in terminal(&analysis, Style { width, ..Style::VERBOSE }).lines() {
                 assert!(line.width() <= width.max(80), "{name} at {width}: {line}");
                 assert!(!line.contains('\u{1b}'), "{name}: an escape");
             }
@@ -92,7 +92,7 @@ fn nothing_reads_nan_or_infinity() {
         let page = html(&analysis, "0.0.0");
         let start = page.find("<body>").unwrap();
         let end = page.find("</script><script>").unwrap_or(page.len());
-        for text in [&terminal(&analysis, Style::PLAIN), &json(&analysis), &page[start..page.find("<script>").unwrap_or(end)]] {
+        for text in [&terminal(&analysis, Style::VERBOSE), &json(&analysis), &page[start..page.find("<script>").unwrap_or(end)]] {
             let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|word| matches!(*word, "NaN" | "inf")).collect();
             assert!(words.is_empty(), "{name}: {words:?}");
         }

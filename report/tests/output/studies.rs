@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 
 #[test]
 fn levels_in_a_terminal() {
-    insta::assert_snapshot!(report::terminal::render(&host_load(&few_levels(), &[1, 1_024, 16_384], &[1]), Style::PLAIN));
+    insta::assert_snapshot!(report::terminal::render(&host_load(&few_levels(), &[1, 1_024, 16_384], &[1]), Style::VERBOSE));
 }
 
 #[test]
@@ -18,14 +18,14 @@ fn levels_in_a_page() {
 #[test]
 fn counts_in_a_terminal_and_a_page() {
     let analysis = repetitions();
-    insta::assert_snapshot!("counts_in_a_terminal", report::terminal::render(&analysis, Style::PLAIN));
+    insta::assert_snapshot!("counts_in_a_terminal", report::terminal::render(&analysis, Style::VERBOSE));
     insta::assert_snapshot!("counts_in_a_page", section(&report::html::render(&analysis), "repetitions"));
 }
 
 #[test]
 fn rates_in_a_terminal_and_a_page() {
     let analysis = latency();
-    insta::assert_snapshot!("rates_in_a_terminal", report::terminal::render(&analysis, Style::PLAIN));
+    insta::assert_snapshot!("rates_in_a_terminal", report::terminal::render(&analysis, Style::VERBOSE));
     insta::assert_snapshot!("rates_in_a_page", section(&report::html::render(&analysis), "open-loop"));
 }
 
@@ -55,12 +55,12 @@ fn a_study_of_many_cells_stays_readable() {
     let analysis = host_load(&thirteen_levels(), &[1, 1_024, 16_384], &[1, 64, 1_024, 16_384]);
     assert_eq!(analysis.cells.len(), 182);
     for width in [80, 100, 200] {
-        let text = report::terminal::render(&analysis, Style { colour: false, width });
+        let text = report::terminal::render(&analysis, Style { width, ..Style::VERBOSE });
         assert!(text.lines().all(|line| line.width() <= width), "{text}");
         let lines = text.lines().count();
         assert!(lines < 400, "{lines} lines for 182 cells:\n{text}");
     }
-    let text = report::terminal::render(&analysis, Style::PLAIN);
+    let text = report::terminal::render(&analysis, Style::VERBOSE);
     // The base's tables alone lead, and every level stands once in each of the others.
     assert_eq!(text.lines().filter(|line| line.starts_with("TCP_STREAM")).count(), 2, "its table and its costs");
     assert!(text.contains("48 series more are summed up above"), "{text}");

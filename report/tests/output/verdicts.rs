@@ -78,6 +78,11 @@ fn analysed(arms: &[&str]) -> (Analysis, TrialTable) {
     collector.finish_with_table()
 }
 
+/// A run of two arms of which the second is slower.
+pub fn arms() -> Analysis {
+    analysed(&["base", "slower: work=1us"]).0
+}
+
 /// The part of a report that is about verdicts.
 fn verdicts(text: &str) -> &str {
     let start = text.find("slower against base").expect("a verdict");
@@ -86,8 +91,8 @@ fn verdicts(text: &str) -> &str {
 
 #[test]
 fn arms_in_a_terminal_and_as_markdown() {
-    let (analysis, _) = analysed(&["base", "slower: work=1us"]);
-    let text = report::terminal::render(&analysis, Style::PLAIN);
+    let analysis = arms();
+    let text = report::terminal::render(&analysis, Style::VERBOSE);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     insta::assert_snapshot!("arms_in_a_terminal", verdicts(&text));
     insta::assert_snapshot!("arms_as_markdown", report::verdict::arms_as_markdown(&analysis));
@@ -96,7 +101,7 @@ fn arms_in_a_terminal_and_as_markdown() {
 #[test]
 fn a_machine_against_itself_in_a_terminal() {
     let (analysis, _) = analysed(&["a", "a"]);
-    let text = report::terminal::render(&analysis, Style::PLAIN);
+    let text = report::terminal::render(&analysis, Style::VERBOSE);
     let start = text.find(" against a").expect("a verdict");
     insta::assert_snapshot!(&text[start..]);
 }
@@ -104,8 +109,8 @@ fn a_machine_against_itself_in_a_terminal() {
 /// As a user asks who trusts that runs do not differ of themselves.
 const DEMANDS: Demands = Demands { threshold: 0.02, confidence: 0.95, gate: &GATE, trust_single_runs: true };
 
-#[test]
-fn separate_runs_in_a_terminal_and_a_page() {
+/// Two runs of which the second is slower.
+pub fn between() -> RunComparison {
     let (analysis, usual) = analysed(&[]);
     let (_, all) = run(&["base", "slower: work=1us"]);
     let mut slower = Collector::new(analysis.run.clone(), Vec::new());
@@ -120,9 +125,14 @@ fn separate_runs_in_a_terminal_and_a_page() {
         figures: compare_runs([&[&usual], &[&slower.into_table()]], analysis.models(), &DEMANDS),
         receipts: None,
     };
-    let between = RunComparison::from_candidates(vec![runs]);
+    RunComparison::from_candidates(vec![runs])
+}
+
+#[test]
+fn separate_runs_in_a_terminal_and_a_page() {
+    let between = between();
     assert_eq!(between.conclusion, Conclusion::Against);
-    let text = report::verdict::terminal(&between, Style::PLAIN);
+    let text = report::verdict::terminal(&between, Style::VERBOSE);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     insta::assert_snapshot!("runs_in_a_terminal", text);
     let page = report::verdict::html(&between, "0.1.0");

@@ -85,24 +85,24 @@ fn study(measured: bool, same_run: bool) -> WorkloadStudy {
 
 #[test]
 fn both_laid_side_by_side() {
-    insta::assert_snapshot!(terminal(&study(true, true), RUNS, Style::PLAIN));
+    insta::assert_snapshot!(terminal(&study(true, true), RUNS, Style::VERBOSE));
 }
 
 #[test]
 fn predicted_alone() {
-    insta::assert_snapshot!(terminal(&study(false, false), Origin { mixes: None, ..RUNS }, Style::PLAIN));
+    insta::assert_snapshot!(terminal(&study(false, false), Origin { mixes: None, ..RUNS }, Style::VERBOSE));
 }
 
 #[test]
 fn mixes_without_a_usable_trial_are_told() {
     let failed = WorkloadStudy { same_run: Some(false), ..study(false, false) };
-    let words = terminal(&failed, RUNS, Style::PLAIN).split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = terminal(&failed, RUNS, Style::VERBOSE).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("Mixes: runs/2026-11-22T04-15-16Z-workload-3c4d, of which no trial can be used"), "{words}");
 }
 
 #[test]
 fn no_line_is_wider_than_asked_for_and_another_run_is_named() {
-    let text = terminal(&study(true, false), RUNS, Style::PLAIN);
+    let text = terminal(&study(true, false), RUNS, Style::VERBOSE);
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("Mixes: runs/2026-11-22T04-15-16Z-workload-3c4d, at another time"), "{text}");

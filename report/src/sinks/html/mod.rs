@@ -36,7 +36,15 @@ pub fn render(page: &Document) -> String {
 }
 
 fn is_for_page(section: &Section) -> bool {
-    !section.title.is_empty() || section.blocks.iter().any(|block| !matches!(block, Block::Terminal(_)))
+    !section.title.is_empty() || section.blocks.iter().any(has_markup)
+}
+
+fn has_markup(block: &Block) -> bool {
+    match block {
+        Block::Terminal(_) | Block::Brief(_) | Block::Compact(..) | Block::Gap => false,
+        Block::Full(all) => all.iter().any(has_markup),
+        _ => true,
+    }
 }
 
 fn masthead(head: &Masthead, places: &[Place]) -> Markup {
@@ -132,8 +140,8 @@ fn block(heading: &str, block: &Block) -> Markup {
         },
         Block::Undrawn(text) => html! { noscript { p .callout { strong { "Charts need JavaScript." } span { (text) } } } },
         Block::Details(summary, all) => html! { details { summary { (summary) } (blocks(heading, all)) } },
-        Block::Page(all) => blocks(heading, all),
-        Block::Terminal(_) | Block::Gap => html! {},
+        Block::Page(all) | Block::Full(all) => blocks(heading, all),
+        Block::Terminal(_) | Block::Brief(_) | Block::Compact(..) | Block::Gap => html! {},
     }
 }
 

@@ -7,14 +7,14 @@ mod wrap;
 
 pub use page::{Page, Style};
 
-use self::table::{Column, total};
-use crate::document::{Block, Cell, Document, HeatMap, Kind, Level, Masthead, Section, Shown, Table, Tone};
+use self::table::{Column, Measured, total};
+use crate::document::{Block, Cell, Document, HeatMap, Kind, Level, Masthead, Section, Shown, Table, Tone, Trust};
 use crate::number::{NOTHING, tight};
-use crate::words::capital;
+use crate::words::{capital, plural};
 
 /// The whole document; ends with a newline.
 pub fn render(document: &Document, style: Style) -> String {
-    let mut page = Page::new(style);
+    let mut page = Page::with_precision(style, document.precision);
     self::document(&mut page, document);
     page.finish()
 }
@@ -32,16 +32,36 @@ fn masthead(page: &mut Page, masthead: &Masthead) {
     if !masthead.heading.is_empty() {
         page.heading(&masthead.heading);
     }
-    masthead.disturbed.iter().for_each(|text| page.warning(text));
-    if !masthead.about.is_empty() {
+    masthead.trust.iter().for_each(|one| trust(page, one));
+    if !masthead.about.is_empty() && page.is_verbose() {
         page.text(&masthead.about);
     }
     masthead.red.iter().for_each(|text| page.warning(&format!("RED: {text}.")));
-    masthead.lines.iter().for_each(|line| page.faint(line, 0));
+    let lines = if page.is_verbose() { masthead.lines.len() } else { 1 };
+    masthead.lines.iter().take(lines).for_each(|line| page.faint(line, 0));
+}
+
+/// Writes how far the figures can be trusted, and what to do.
+fn trust(page: &mut Page, trust: &Trust) {
+    let more = match (trust.warnings, page.is_verbose()) {
+        (0, _) | (_, true) => String::new(),
+        (count, false) => format!(" ({}: -v)", plural(count as u64, "warning")),
+    };
+    let text = format!("{}{more}", trust.text);
+    match trust.tone {
+        Tone::Bad => page.warning(&text),
+        Tone::Open | Tone::Good => page.text(&text),
+    }
+    if !trust.remedy.is_empty() {
+        page.plain(&format!("→ {}", trust.remedy), 0, 2);
+    }
 }
 
 /// One section.
 fn section(page: &mut Page, section: &Section) {
+    if !section.blocks.iter().any(|block| is_shown(page, block)) {
+        return;
+    }
     if section.headed {
         page.gap();
         page.heading(&section.title);
@@ -53,6 +73,18 @@ fn section(page: &mut Page, section: &Section) {
 pub fn blocks(page: &mut Page, all: &[Block]) {
     let (answers, others): (Vec<&Block>, Vec<&Block>) = all.iter().partition(|one| matches!(one, Block::Answers(_)));
     others.into_iter().chain(answers).for_each(|one| block(page, one));
+}
+
+/// Tells if a page prints anything of a block.
+fn is_shown(page: &Page, block: &Block) -> bool {
+    match block {
+        Block::Full(all) => page.is_verbose() && all.iter().any(|one| is_shown(page, one)),
+        Block::Brief(all) => !page.is_verbose() && all.iter().any(|one| is_shown(page, one)),
+        Block::Terminal(all) => all.iter().any(|one| is_shown(page, one)),
+        Block::Figures(_) | Block::Markup(..) | Block::Cards(_) | Block::Details(..) | Block::Page(_) => false,
+        Block::Save | Block::Undrawn(_) | Block::Key(_) | Block::Gap => false,
+        _ => true,
+    }
 }
 
 fn block(page: &mut Page, block: &Block) {
@@ -107,7 +139,7 @@ fn block(page: &mut Page, block: &Block) {
                 page.gap();
                 page.text(&one.title);
             }
-            page.table(columns(one));
+            page.table(columns(one, page.precision()));
         }
         Block::Callout(callout) => page.text(&format!("{}. {}", callout.head, callout.text)),
         Block::Prose(all) => {
@@ -118,8 +150,16 @@ fn block(page: &mut Page, block: &Block) {
         }
         Block::Terms(_, all) => all.iter().for_each(|(term, meaning)| page.legend(term, meaning)),
         Block::Terminal(all) => blocks(page, all),
+        Block::Full(all) if page.is_verbose() => blocks(page, all),
+        Block::Brief(all) if !page.is_verbose() => blocks(page, all),
+        Block::Compact(name, table) => {
+            page.gap();
+            page.named_table(name, columns(table, page.precision()));
+        }
         Block::Gap => page.gap(),
-        Block::Figures(_)
+        Block::Full(_)
+        | Block::Brief(_)
+        | Block::Figures(_)
         | Block::Markup(..)
         | Block::Cards(_)
         | Block::Details(..)
@@ -157,11 +197,15 @@ fn map(page: &mut Page, map: &HeatMap) {
 
 /// Room that all columns of a table take.
 pub fn width(table: &Table) -> usize {
-    total(&columns(table))
+    total(&columns(table, None))
 }
 
-/// The columns that a terminal has of a table.
-fn columns(table: &Table) -> Vec<Column> {
+/// An interval that reaches farther than this share is shown by its ends: a value says little.
+const WIDE: f64 = 0.5;
+
+/// The columns that a terminal has of a table; figures known less well than `precision`
+/// have a star, and are set back.
+fn columns(table: &Table, precision: Option<f64>) -> Vec<Column> {
     let column = |(place, column): (usize, &crate::document::Column)| {
         let lines = column.head.terminal.clone()?;
         // Names and verdicts stay; of the rest the later ones go first.
@@ -171,11 +215,19 @@ fn columns(table: &Table) -> Vec<Column> {
         Some(match column.kind {
             Kind::Words => Column::words(rank, lines, texts()),
             Kind::Estimates(_, Shown::Margin) => {
-                let pair = |cell: &Cell| match cell {
-                    Cell::Estimate(estimate) => (shortened(estimate.value.clone()), estimate.margin.clone()),
-                    other => (super::words(other), String::new()),
+                let missed = |reach: Option<f64>| reach.zip(precision).is_some_and(|(reach, precision)| reach > precision);
+                let measured = |cell: &Cell| match cell {
+                    Cell::Estimate(one) if one.reach.is_some_and(|reach| reach > WIDE) => {
+                        Measured::Range(format!("{}{}", one.range, if missed(one.reach) { "*" } else { "" }))
+                    }
+                    Cell::Estimate(one) => {
+                        let mark = if missed(one.reach) { "*" } else { "" };
+                        Measured::Margin(shortened(one.value.clone()), format!("{}{mark}", one.margin))
+                    }
+                    other => Measured::Margin(super::words(other), String::new()),
                 };
-                Column::measured(rank, lines, column.cells.iter().map(pair).collect())
+                let faint = column.cells.iter().map(|cell| matches!(cell, Cell::Estimate(one) if missed(one.reach)));
+                Column::measured(rank, lines, &column.cells.iter().map(measured).collect::<Vec<_>>(), faint.collect())
             }
             Kind::Figures | Kind::Estimates(..) => Column::figures(rank, lines, texts()),
         })

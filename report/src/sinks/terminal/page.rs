@@ -3,7 +3,7 @@
 use anstyle::{AnsiColor, Effects, Style as Paint};
 use model::printable::{Keep, printable};
 
-use super::table::{Column, table};
+use super::table::{Column, Entry, table};
 use super::wrap::wrap;
 
 /// Properties of the terminal.
@@ -13,11 +13,16 @@ pub struct Style {
     pub colour: bool,
     /// Columns of the terminal. Less than 80 counts as 80.
     pub width: usize,
+    /// Print methods, legends, every warning and every figure as well.
+    pub verbose: bool,
 }
 
 impl Style {
-    /// No colour, 80 columns.
-    pub const PLAIN: Self = Self { colour: false, width: 80 };
+    /// No colour, 80 columns, the answer alone.
+    pub const PLAIN: Self = Self { colour: false, width: 80, verbose: false };
+
+    /// No colour, 80 columns, everything there is to say.
+    pub const VERBOSE: Self = Self { verbose: true, ..Self::PLAIN };
 
     /// Columns that there are.
     pub fn columns(self) -> usize {
@@ -45,11 +50,28 @@ const PLAIN: Paint = Paint::new();
 pub struct Page {
     style: Style,
     text: String,
+    /// Intervals that reach farther than this share of their figure are marked.
+    precision: Option<f64>,
 }
 
 impl Page {
     pub const fn new(style: Style) -> Self {
-        Self { style, text: String::new() }
+        Self { style, text: String::new(), precision: None }
+    }
+
+    /// A page that marks figures known less well than `precision`.
+    pub const fn with_precision(style: Style, precision: Option<f64>) -> Self {
+        Self { style, text: String::new(), precision }
+    }
+
+    /// Share beyond which intervals are marked.
+    pub const fn precision(&self) -> Option<f64> {
+        self.precision
+    }
+
+    /// Prints methods, legends, every warning and every figure as well.
+    pub const fn is_verbose(&self) -> bool {
+        self.style.verbose
     }
 
     /// One empty line, except at the start.
@@ -103,12 +125,26 @@ impl Page {
 
     /// A table of as many columns as there is room for.
     pub fn table(&mut self, columns: Vec<Column>) {
-        let (head, rows) = table(columns, self.width());
-        for line in head {
-            self.line(&line, FAINT);
+        self.named_table("", columns);
+    }
+
+    /// A table with its name where the first line of its head leaves room, otherwise above it.
+    pub fn named_table(&mut self, name: &str, columns: Vec<Column>) {
+        let ([first, second], rows) = table(columns, self.width());
+        let (room, taken) = (first.len() - first.trim_start().len(), name.chars().count());
+        if !name.is_empty() && (taken + 2 <= room || first.trim().is_empty()) {
+            let name = self.painted(name, HEADING);
+            let rest = first.chars().skip(taken).collect::<String>();
+            self.text += &format!("{name}{}\n", self.painted(rest.trim_end(), FAINT));
+        } else {
+            if !name.is_empty() {
+                self.heading(name);
+            }
+            self.line(&first, FAINT);
         }
-        for line in rows {
-            self.line(&line, PLAIN);
+        self.line(&second, FAINT);
+        for entries in rows {
+            self.row(&entries);
         }
     }
 
@@ -135,15 +171,29 @@ impl Page {
         }
     }
 
+    /// A row of a table, in which some entries may be faint.
+    fn row(&mut self, entries: &[Entry]) {
+        let blank = |entry: &&Entry| entry.text.trim().is_empty();
+        let used = entries.len() - entries.iter().rev().take_while(blank).count();
+        let mut line = String::new();
+        for (place, Entry { text, faint }) in entries[..used].iter().enumerate() {
+            let text = if place + 1 == used { text.trim_end() } else { text };
+            line += &self.painted(text, if *faint { FAINT } else { PLAIN });
+        }
+        self.text += line.trim_end();
+        self.text.push('\n');
+    }
+
     /// What comes from outside is in the line already, and is cleaned before it is styled.
     fn line(&mut self, line: &str, paint: Paint) {
-        let line = &printable(line.trim_end(), Keep::Nothing);
-        if self.style.colour && paint != PLAIN {
-            self.text += &format!("{paint}{line}{paint:#}\n");
-        } else {
-            self.text += line;
-            self.text.push('\n');
-        }
+        let line = self.painted(line.trim_end(), paint);
+        self.text += &line;
+        self.text.push('\n');
+    }
+
+    fn painted(&self, text: &str, paint: Paint) -> String {
+        let text = printable(text, Keep::Nothing);
+        if self.style.colour && paint != PLAIN && !text.is_empty() { format!("{paint}{text}{paint:#}") } else { text.to_string() }
     }
 }
 
@@ -166,7 +216,7 @@ mod tests {
     #[test]
     fn a_style_in_foreign_text_is_none() {
         let foreign = "\u{1b}[1mtrust me\u{1b}[0m\u{202e}";
-        let mut page = Page::new(Style { colour: true, width: 80 });
+        let mut page = Page::new(Style { colour: true, ..Style::PLAIN });
         page.labelled(foreign, foreign, 2);
         page.text(foreign);
         page.table(vec![Column::words(9, ["", foreign], vec![foreign.to_owned()])]);

@@ -10,7 +10,24 @@ pub struct Column {
     head: [String; 2],
     keep: u8,
     cells: Vec<String>,
+    /// Places of cells that are set back; shorter than the cells where none follows.
+    faint: Vec<bool>,
     align: fn(&str, usize) -> String,
+}
+
+/// A cell of a row with the gap before it.
+pub struct Entry {
+    pub text: String,
+    /// It is set back.
+    pub faint: bool,
+}
+
+/// A figure with its interval in a narrow column.
+pub enum Measured {
+    /// The value and its `±`.
+    Margin(String, String),
+    /// Both ends: the interval is too wide for a value to mean much.
+    Range(String),
 }
 
 impl Column {
@@ -18,21 +35,27 @@ impl Column {
     /// rank go first when there is no room.
     pub fn figures(keep: u8, head: [impl Into<String>; 2], cells: Vec<String>) -> Self {
         let width = widest(&cells);
-        Self { head: head.map(Into::into), keep, cells: cells.iter().map(|cell| right(cell, width)).collect(), align: right }
+        let cells = cells.iter().map(|cell| right(cell, width)).collect();
+        Self { head: head.map(Into::into), keep, cells, faint: Vec::new(), align: right }
     }
 
     /// Words, aligned to the left.
     pub fn words(keep: u8, head: [impl Into<String>; 2], cells: Vec<String>) -> Self {
         let width = widest(&cells);
-        Self { head: head.map(Into::into), keep, cells: cells.iter().map(|cell| left(cell, width)).collect(), align: left }
+        let cells = cells.iter().map(|cell| left(cell, width)).collect();
+        Self { head: head.map(Into::into), keep, cells, faint: Vec::new(), align: left }
     }
 
-    /// Figures with their `±`, each aligned by itself.
-    pub fn measured(keep: u8, head: [impl Into<String>; 2], cells: Vec<(String, String)>) -> Self {
-        let (values, widths): (Vec<_>, Vec<_>) = cells.into_iter().unzip();
-        let (value, margin) = (widest(&values), widest(&widths));
-        let cells = values.iter().zip(&widths).map(|(v, w)| format!("{} {}", right(v, value), left(w, margin))).collect();
-        Self { head: head.map(Into::into), keep, cells, align: right }
+    /// Figures with their `±`, each aligned by itself; those marked `faint` are set back.
+    pub fn measured(keep: u8, head: [impl Into<String>; 2], cells: &[Measured], faint: Vec<bool>) -> Self {
+        let widest = |part: fn(&Measured) -> &str| cells.iter().map(|cell| part(cell).width()).max().unwrap_or(0);
+        let value = widest(|cell| if let Measured::Margin(value, _) = cell { value } else { "" });
+        let margin = widest(|cell| if let Measured::Margin(_, margin) = cell { margin } else { "" });
+        let write = |cell: &Measured| match cell {
+            Measured::Margin(number, reach) => format!("{} {}", right(number, value), left(reach, margin)),
+            Measured::Range(text) => right(text, value + 1 + margin),
+        };
+        Self { head: head.map(Into::into), keep, cells: cells.iter().map(write).collect(), faint, align: right }
     }
 
     fn width(&self) -> usize {
@@ -41,14 +64,19 @@ impl Column {
 }
 
 /// The lines of the head and of the rows, of the columns that fit.
-pub fn table(mut columns: Vec<Column>, width: usize) -> (Vec<String>, Vec<String>) {
+pub fn table(mut columns: Vec<Column>, width: usize) -> ([String; 2], Vec<Vec<Entry>>) {
     while columns.len() > 1 && total(&columns) > width {
         let Some((place, _)) = columns.iter().enumerate().rev().min_by_key(|(_, column)| column.keep) else { break };
         columns.remove(place);
     }
-    let heads = (0..2).map(|line| join(&columns, |column| column.head[line].as_str())).collect();
+    let heads = [0, 1].map(|line| columns.iter().map(|column| column.head[line].as_str()).zip(&columns).map(padded).collect::<Vec<_>>());
+    let heads = heads.map(|cells| cells.join(&" ".repeat(GAP)));
     let rows = columns.first().map_or(0, |column| column.cells.len());
-    let rows = (0..rows).map(|row| join(&columns, |column| column.cells.get(row).map_or("", String::as_str))).collect();
+    let entry = |row: usize, place: usize, column: &Column| Entry {
+        text: " ".repeat(if place == 0 { 0 } else { GAP }) + &padded((column.cells.get(row).map_or("", String::as_str), column)),
+        faint: column.faint.get(row).copied().unwrap_or_default(),
+    };
+    let rows = (0..rows).map(|row| columns.iter().enumerate().map(|(place, column)| entry(row, place, column)).collect()).collect();
     (heads, rows)
 }
 
@@ -57,9 +85,8 @@ pub fn total(columns: &[Column]) -> usize {
     columns.iter().map(Column::width).sum::<usize>() + GAP * columns.len().saturating_sub(1)
 }
 
-fn join<'a>(columns: &'a [Column], cell: impl Fn(&'a Column) -> &'a str) -> String {
-    let cells: Vec<String> = columns.iter().map(|column| (column.align)(cell(column), column.width())).collect();
-    cells.join(&" ".repeat(GAP))
+fn padded((cell, column): (&str, &Column)) -> String {
+    (column.align)(cell, column.width())
 }
 
 fn widest(cells: &[String]) -> usize {

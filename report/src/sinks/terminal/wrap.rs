@@ -2,7 +2,7 @@
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-const UNITS: &[&str] = &["B", "ns", "µs", "ms", "s", "%"];
+const UNITS: &[&str] = &["B", "ns", "ns/B", "µs", "ms", "s", "%"];
 
 /// Lines of `text`, none wider than `width`; the first is indented by `first`,
 /// the others by `further`. Control characters become spaces, so that text

@@ -6,6 +6,7 @@
 //! ```
 
 mod blocks;
+mod brief;
 mod figure;
 mod words;
 
@@ -24,7 +25,7 @@ pub(crate) use words::red;
 
 use analysis::result::receipt::ReceiptStudy;
 
-use crate::document::{Link, Section};
+use crate::document::{Block, Link, Section};
 
 /// The sink that receipts are made for: their tables are not the same in each.
 #[derive(Clone, Copy)]
@@ -35,13 +36,18 @@ pub(crate) enum Sink<'a> {
     Terminal(usize),
 }
 
-/// Makes the section of receipts, the last in a terminal.
+/// Makes the section of receipts, which a terminal prints before the cells.
 pub(crate) fn section(study: &ReceiptStudy, sink: Sink) -> Section {
     let series = study.series.iter().map(|series| match sink {
         Sink::Page(flames) => page::series(study, series, flames),
         Sink::Terminal(room) => terminal::series(study, series, room),
     });
-    let blocks = blocks::before(study).into_iter().chain(series).chain(blocks::after(study));
+    let everything = blocks::before(study).into_iter().chain(series).chain(blocks::after(study)).collect();
+    let brief = match sink {
+        Sink::Page(_) => None,
+        Sink::Terminal(room) => Some(Block::Brief(brief::blocks(study, room))),
+    };
+    let blocks = brief.into_iter().chain([Block::Full(everything)]);
     let section = Section::new("receipt", "Where the time of a message goes", blocks);
-    Section { link: Link::Short("Receipt", None), headed: true, rank: 10, ..section }
+    Section { link: Link::Short("Receipt", None), headed: true, rank: 2, ..section }
 }

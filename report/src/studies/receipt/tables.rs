@@ -104,6 +104,11 @@ pub fn layers(series: &SeriesReceipt) -> Vec<Line> {
     series.layers.rows.iter().flat_map(one).chain(whole(series)).collect()
 }
 
+/// Layers without their parts, and their sum.
+pub fn layer_sums(series: &SeriesReceipt) -> Vec<Line> {
+    series.layers.rows.iter().map(|row| Line::of(row.key.to_string(), row)).chain(whole(series)).collect()
+}
+
 /// The work by the way of the message.
 pub fn directions(series: &SeriesReceipt) -> Vec<Line> {
     let mut lines: Vec<Line> = series.directions.rows.iter().map(|row| Line::of(words::direction(row.key).into(), row)).collect();

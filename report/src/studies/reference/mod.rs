@@ -121,6 +121,7 @@ fn document(analysis: &ReferenceAnalysis, tool: &str) -> Document {
         sections,
         data: vec![("analysis", json::compact(analysis)), ("csv", json::compact(&csv::render(analysis)))],
         tool: tool.to_owned(),
+        precision: None,
     }
 }
 
@@ -204,6 +205,8 @@ fn costs(machine: &Machine) -> Table {
             ends: words::range(figure, number::time),
             n: 0,
             known: figure.residual_bootstrap.is_some(),
+            reach: None,
+            range: String::new(),
         })
     };
     let cost = |series: &&SeriesResult, of| piece(series, of).map_or(Cell::Nothing, Cell::Estimate);

@@ -3,7 +3,7 @@
 use analysis::result::{Analysis, ArmVerdict, Estimate, Term};
 use analysis::verdict::{Change, Coefficient, Coefficients, CoefficientsOutcome, Compared, Design, SelfTest, SeriesVerdict};
 
-use super::words;
+use super::{brief, words};
 use crate::document::{Block, Part, Section, Table, Tone};
 use crate::studies::cost;
 use crate::words::plural;
@@ -16,7 +16,7 @@ pub const ID: &str = "arms";
 pub fn section(analysis: &Analysis) -> Option<Section> {
     let labels: Vec<String> = analysis.cells.iter().map(|cell| cell.label.clone()).collect();
     let blocks: Vec<Block> = analysis.verdicts().iter().map(|verdict| one(verdict, &labels).into()).collect();
-    (!blocks.is_empty()).then(|| Section { rank: 9, ..Section::new(ID, "Arms", blocks) })
+    (!blocks.is_empty()).then(|| Section { rank: 1, ..Section::new(ID, "Arms", blocks) })
 }
 
 fn one(verdict: &ArmVerdict, labels: &[String]) -> Part {
@@ -56,6 +56,7 @@ impl Figures<'_> {
             part.notes.extend(metric.scatter.iter().map(|scatter| words::scatter(metric.metric, scatter)));
             part.notes.extend(metric.doubts.iter().map(|doubt| words::doubt(doubt, labels, names)));
         }
+        part.brief = brief::blocks(compared, labels);
         part.tables.extend(compared.means.iter().map(|means| words::means(means, labels)));
         part.tables.extend(coefficients(&compared.coefficients));
         part.notes.extend(compared.coefficients.iter().filter_map(not_compared));

@@ -5,8 +5,8 @@ use analysis::runs::{FiguresCompared, RunComparison, RunsCompared};
 use attribution::{Comparison, Difference, Verdict};
 
 use super::arms::Figures;
-use super::words;
-use crate::document::{Part, Table, Tone};
+use super::{brief, words};
+use crate::document::{Block, Part, Table, Tone};
 use crate::number;
 use crate::words::{capital, plural};
 
@@ -16,11 +16,11 @@ const MOST_ROWS: usize = 8;
 const MOST_NAMED: usize = 8;
 
 /// Everything, candidate by candidate.
-pub fn parts(between: &RunComparison) -> Vec<Part> {
+pub fn blocks(between: &RunComparison) -> Vec<Block> {
     between.comparisons.iter().flat_map(one).collect()
 }
 
-fn one(runs: &RunsCompared) -> Vec<Part> {
+fn one(runs: &RunsCompared) -> Vec<Block> {
     let names = [&runs.baseline, &runs.candidate].map(|ids| name(ids));
     let names = [names[0].as_str(), names[1].as_str()];
     let figures = &runs.figures;
@@ -29,15 +29,20 @@ fn one(runs: &RunsCompared) -> Vec<Part> {
     if labels.is_empty() && !compared.metrics.is_empty() {
         part.conclusion = Some((Tone::Open, "The runs have no cell in common, so nothing can be compared.".to_owned()));
     }
+    part.brief.extend(brief::differences(&runs.differences));
     part.warnings.extend(named(&runs.differences).into_iter().map(|text| format!("Not the same: {text}")));
     part.notes.extend(runs.slight.iter().map(|text| format!("No trial notices it, but {text}")));
     for (name, lonely) in names.iter().zip(&figures.unpaired) {
         part.notes.extend((!lonely.is_empty()).then(|| format!("Only in {name}: {}", lonely.join("; "))));
+        part.brief.extend(brief::lonely(name, lonely));
     }
     let several = names.iter().zip([&runs.baseline, &runs.candidate]).filter(|(_, ids)| ids.len() > 1);
     part.notes.extend(several.map(|(name, ids)| format!("{}: {}", capital(name), ids.join(", "))));
-    let receipts = runs.receipts.iter().flat_map(|receipts| receipts_of(receipts, names));
-    std::iter::once(part).chain(receipts).collect()
+    let receipts = runs.receipts.iter().flat_map(|receipts| {
+        let parts = receipts_of(receipts, names).into_iter().map(Block::from).collect();
+        [brief::receipts(receipts), Block::Full(parts)]
+    });
+    std::iter::once(Block::from(part)).chain(receipts).collect()
 }
 
 /// One run by its id, several by the first.
@@ -57,7 +62,7 @@ fn named(all: &[String]) -> Vec<String> {
 }
 
 /// Receipts, row by row.
-pub fn receipts_of(receipts: &ReceiptComparison, names: [&str; 2]) -> Vec<Part> {
+fn receipts_of(receipts: &ReceiptComparison, names: [&str; 2]) -> Vec<Part> {
     let mut parts: Vec<Part> = receipts.pairs.iter().map(|pair| of_pair(pair, names)).collect();
     let lonely: Vec<String> = names
         .iter()

@@ -6,6 +6,7 @@
 
 mod arms;
 mod between;
+mod brief;
 mod words;
 
 pub(crate) use arms::ID as ARMS;
@@ -15,14 +16,14 @@ pub(super) use words::doubt;
 use analysis::result::Analysis;
 use analysis::runs::RunComparison;
 
-use crate::document::{Block, Document, Masthead, Section};
+use crate::document::{Document, Masthead, Section};
 use crate::json;
 use crate::sinks::terminal::Style;
 use crate::sinks::{self, markdown};
 
 /// Runs compared with the first.
 fn document(between: &RunComparison, tool: &str) -> Document {
-    let blocks = between::parts(between).into_iter().map(Block::from).collect();
+    let blocks = between::blocks(between);
     Document {
         title: "Runs compared".to_owned(),
         masthead: Masthead { brand: "compare".to_owned(), heading: "Runs compared with the first".to_owned(), ..Masthead::default() },

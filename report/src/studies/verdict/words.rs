@@ -18,7 +18,7 @@ pub const fn unit(design: Design) -> &'static str {
 }
 
 /// A verdict in few words.
-fn verdict(verdict: &Verdict, design: Design) -> String {
+pub fn verdict(verdict: &Verdict, design: Design) -> String {
     match verdict {
         Verdict::Better => "better".to_owned(),
         Verdict::Worse => "WORSE".to_owned(),
