@@ -1,5 +1,5 @@
 //! The metric table: everything that is known of each figure of a trial. A row
-//! is all that a new metric takes.
+//! is all that a new metric takes; its comment is what `nettoll help columns` says.
 
 use std::fmt;
 
@@ -89,6 +89,7 @@ struct Row {
     unit: Unit,
     better: Option<Direction>,
     absent: Absent,
+    meaning: &'static str,
     title: &'static str,
     head: &'static str,
     column: [&'static str; 2],
@@ -97,8 +98,17 @@ struct Row {
 
 impl Row {
     /// A metric that is neither better nor worse, and of any cell.
-    const USUAL: Self =
-        Self { name: "", unit: Unit::Count, better: None, absent: Absent::Never, title: "", head: "", column: [""; 2], value: |_| None };
+    const USUAL: Self = Self {
+        name: "",
+        unit: Unit::Count,
+        better: None,
+        absent: Absent::Never,
+        meaning: "",
+        title: "",
+        head: "",
+        column: [""; 2],
+        value: |_| None,
+    };
 }
 
 /// A percentile needs transactions beyond it to be one: of the 99th percentile of a
@@ -106,12 +116,12 @@ impl Row {
 const LEAST_TRANSACTIONS: u64 = 1_000;
 
 macro_rules! metrics {
-    ($($(#[$doc:meta])* $variant:ident { $($key:ident: $what:expr),* })*) => {
+    ($($(#[doc = $doc:literal])+ $variant:ident { $($key:ident: $what:expr),* })*) => {
         /// A figure of a cell. Its name is the key in JSON and the column in CSV.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Metric {
-            $($(#[$doc])* $variant,)*
+            $($(#[doc = $doc])+ $variant,)*
         }
 
         impl Metric {
@@ -121,7 +131,7 @@ macro_rules! metrics {
             #[allow(clippy::needless_update, reason = "some rows name every key")]
             const fn row(self) -> &'static Row {
                 match self {
-                    $(Self::$variant => const { &Row { $($key: $what,)* ..Row::USUAL } },)*
+                    $(Self::$variant => const { &Row { $($key: $what,)* meaning: concat!($($doc),+), ..Row::USUAL } },)*
                 }
             }
         }
@@ -129,52 +139,54 @@ macro_rules! metrics {
 }
 
 metrics! {
-    /// Messages (transactions) per second at the receiver. The result.
+    /// Messages (transactions) per second at the receiver: the result.
     MessagesPerS { name: "messages_per_s", unit: Unit::PerSecond, better: Some(HigherIsBetter),
         title: "Messages/s at the receiver", head: "Messages/s", column: ["", "messages/s"],
         value: |trial| rate(&trial.measured.receiver, trial.received()) }
-    /// Payload bits per second at the receiver.
+    /// Goodput: payload bits per second at the receiver.
     GoodputBitPerS { name: "goodput_bit_per_s", unit: Unit::BitsPerSecond, better: Some(HigherIsBetter),
         title: "Goodput", head: "Goodput", column: ["", "bit/s"],
         value: |trial| rate(&trial.measured.receiver, trial.measured.receiver.counts.bytes as f64).map(|bytes| bytes * 8.0) }
-    /// Time per message at the receiver, 1e9 / messages per second. For
+    /// Elapsed time per message at the receiver, 1 / (messages/s). For
     /// request/response the mean time of a transaction.
     TimePerMessageNs { name: "time_per_message_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter),
         title: "Time per message", head: "Time/message", column: ["", "time"],
         value: |trial| time_per_message(trial.measured, trial.cell) }
-    /// Messages per second at the sender.
+    /// Messages per second at the sender, shown where any were lost.
     SentMessagesPerS { name: "sent_messages_per_s", unit: Unit::PerSecond, better: Some(HigherIsBetter),
         title: "Messages/s at the sender", head: "Sent/s", column: ["", "sent/s"],
         value: |trial| rate(&trial.measured.sender, trial.sent()) }
-    /// CPU time of the sender's end per message it sent (service demand). Like
-    /// every figure of CPU per message or KiB it is absent where both ends send,
-    /// for nothing says which way the time went; and at a sender that spins
-    /// until the time of its next message has come.
+    /// Service demand of the sender: CPU time of its process, of interrupts and of
+    /// ksoftirqd, per message it sent. Absent where both ends send, for nothing
+    /// says which way the time went, and at a sender that spins until the time of
+    /// its next message has come.
     SenderCpuPerMessageNs { name: "sender_cpu_per_message_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::BothWaysOrSpinning,
         title: "Sender CPU per message", head: "Sender CPU/message", column: ["CPU/message", "sender"],
         value: |trial| per(cpu(&trial.measured.sender), trial.sent()) }
-    /// CPU time of the receiver's end per message it received.
+    /// Service demand of the receiver: the same CPU time of its end, per message it
+    /// received.
     ReceiverCpuPerMessageNs { name: "receiver_cpu_per_message_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::BothWays,
         title: "Receiver CPU per message", head: "Receiver CPU/message", column: ["CPU/message", "receiver"],
         value: |trial| per(cpu(&trial.measured.receiver), trial.received()) }
-    /// CPU time of the sender's end per KiB it sent.
+    /// Service demand of the sender per KiB it sent.
     SenderCpuPerKibNs { name: "sender_cpu_per_kib_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::BothWaysOrSpinning,
         title: "Sender CPU per KiB", head: "Sender CPU/KiB", column: ["CPU/KiB", "sender"],
         value: |trial| per_kib(&trial.measured.sender) }
-    /// CPU time of the receiver's end per KiB it received.
+    /// Service demand of the receiver per KiB it received.
     ReceiverCpuPerKibNs { name: "receiver_cpu_per_kib_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::BothWays,
         title: "Receiver CPU per KiB", head: "Receiver CPU/KiB", column: ["CPU/KiB", "receiver"],
         value: |trial| per_kib(&trial.measured.receiver) }
-    /// netperf's host-wide figure: busy time of all CPUs per message received.
+    /// Busy time of all CPUs of the machine per message received, netperf's figure.
+    /// Absent of trials with fewer than 100 busy ticks.
     HostCpuPerMessageNs { name: "host_cpu_per_message_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::BothWaysOrSpinning,
         title: "Busy time of all CPUs per message", head: "Host CPU/message", column: ["host CPU", "/message"],
         value: host_cpu }
-    /// Share of the measured time that the sender's end kept its CPUs busy;
-    /// of several flows the mean over the CPUs that they are bound to.
+    /// Share of the measured time that the sender kept its CPUs busy; of several
+    /// flows the mean over the CPUs that they are bound to.
     SenderBusyShare { name: "sender_busy_share", unit: Unit::Share,
         title: "Sender busy", head: "Sender busy", column: ["busy", "sender"],
         value: |trial| busy(&trial.measured.sender) }
-    /// The same of the receiver's end.
+    /// Share of the measured time that the receiver kept its CPUs busy.
     ReceiverBusyShare { name: "receiver_busy_share", unit: Unit::Share,
         title: "Receiver busy", head: "Receiver busy", column: ["busy", "receiver"],
         value: |trial| busy(&trial.measured.receiver) }
@@ -183,7 +195,7 @@ metrics! {
     SenderRunDelayShare { name: "sender_run_delay_share", unit: Unit::Share,
         title: "Sender waiting for a CPU", head: "Sender without CPU", column: ["no CPU", "sender"],
         value: |trial| waited(&trial.measured.sender) }
-    /// The same of the receiver.
+    /// Share of the measured time that the receiver was ready but waited for a CPU.
     ReceiverRunDelayShare { name: "receiver_run_delay_share", unit: Unit::Share,
         title: "Receiver waiting for a CPU", head: "Receiver without CPU", column: ["no CPU", "receiver"],
         value: |trial| waited(&trial.measured.receiver) }
@@ -191,29 +203,29 @@ metrics! {
     LossShare { name: "loss_share", unit: Unit::Share, better: Some(LowerIsBetter),
         title: "Lost", head: "Lost", column: ["", "loss"],
         value: |trial| loss_share(trial.cell.test, &trial.measured.sender.total, &trial.measured.receiver.total) }
-    /// Times the receiver slept, each a later wake-up, per message received.
+    /// Times that the receiver slept, each a later wake-up, per message received.
     ReceiverWakeupsPerMessage { name: "receiver_wakeups_per_message", unit: Unit::PerMessage, absent: Absent::BothWays,
         title: "Receiver wake-ups per message", head: "Wake-ups/message", column: ["wake-ups", "/message"],
         value: |trial| per(trial.measured.receiver.switches.voluntary as f64, trial.received()) }
-    /// Times the sender slept, per message sent.
+    /// Times that the sender slept, per message sent.
     SenderWakeupsPerMessage { name: "sender_wakeups_per_message", unit: Unit::PerMessage, absent: Absent::BothWays,
         title: "Sender wake-ups per message", head: "Sender wake-ups/message", column: ["wake-ups", "sender"],
         value: |trial| per(trial.measured.sender.switches.voluntary as f64, trial.sent()) }
-    /// Frames (GSO packets count once) per message that crossed the link from
-    /// the sender, over the whole trial.
+    /// Frames that crossed the link from the sender per message, over the whole
+    /// trial; a GSO packet counts once.
     FramesPerMessage { name: "frames_per_message", unit: Unit::PerMessage, absent: Absent::BothWaysOrBulk,
         title: "Frames per message", head: "Frames/message", column: ["frames", "/message"],
         value: |trial| frames(trial.measured) }
-    /// TCP segments sent again, per trial.
+    /// TCP segments sent again in the measured part of a trial.
     Retransmits { name: "retransmits", unit: Unit::Count, better: Some(LowerIsBetter),
         title: "Segments sent again per trial", head: "Resent", column: ["", "resent"],
         value: |trial| retransmits(trial.measured, trial.cell.protocol()) }
-    /// Median round-trip time of the trials, in ns.
+    /// Median over trials of the trial's median round-trip time.
     RoundTripP50Ns { name: "round_trip_p50_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter),
         title: "Median round trip of a trial", head: "Median round trip", column: ["round trip", "median"],
         value: |trial| trial.round_trips?.percentile(50.0) }
-    /// 99th percentile of the trials' round-trip times, in ns; of trials with 1,000
-    /// transactions or more.
+    /// Median over trials of the trial's 99th percentile of round-trip times, of
+    /// trials with 1,000 transactions or more.
     RoundTripP99Ns { name: "round_trip_p99_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter),
         title: "99th percentile of the round trips of a trial", head: "99 % round trip", column: ["round trip", "99 %"],
         value: |trial| trial.round_trips.filter(|trips| trips.transactions() + trips.missing() >= LEAST_TRANSACTIONS)?.percentile(99.0) }
@@ -221,44 +233,47 @@ metrics! {
     BackGoodputBitPerS { name: "back_goodput_bit_per_s", unit: Unit::BitsPerSecond, better: Some(HigherIsBetter),
         title: "Goodput back", head: "Goodput back", column: ["", "back bit/s"],
         value: |trial| rate(&trial.measured.sender, trial.measured.sender.back?.counts.bytes as f64).map(|bytes| bytes * 8.0) }
-    /// Messages per second that the schedule has, all flows together, where a rate is
-    /// offered.
+    /// Messages per second that the schedule of an offered rate has, all flows
+    /// together.
     OfferedMessagesPerS { name: "offered_messages_per_s", unit: Unit::PerSecond,
         title: "Messages/s offered", head: "Offered/s", column: ["", "offered/s"],
         value: |trial| Some(trial.cell.rate?.messages_per_second(trial.cell.size) * f64::from(trial.cell.flows)) }
-    /// Share of the messages of the schedule that were not sent in time.
+    /// Share of the schedule of an offered rate that was not sent in time.
     BehindShare { name: "behind_share", unit: Unit::Share, better: Some(LowerIsBetter),
         title: "Of the schedule not sent in time", head: "Not in time", column: ["", "not in time"],
         value: |trial| behind_share(&trial.measured.sender) }
-    /// Smoothed difference of the times that neighbouring datagrams took (RFC 3550, section 6.4.1).
+    /// Smoothed difference of the times that neighbouring stamped datagrams took
+    /// (RFC 3550, section 6.4.1).
     JitterNs { name: "jitter_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter),
         title: "Jitter", head: "Jitter", column: ["", "jitter"],
         value: |trial| Some(trial.measured.receiver.one_way.as_ref()?.jitter as f64) }
-    /// Datagrams that came after one with a higher number, as a share of those received.
+    /// Stamped datagrams that came after one with a higher number, as a share of
+    /// those received.
     ReorderedShare { name: "reordered_share", unit: Unit::Share, better: Some(LowerIsBetter),
         title: "Out of order", head: "Out of order", column: ["", "out of order"],
         value: |trial| trial.measured.receiver.one_way.as_ref().and_then(|way| per(way.out_of_order as f64, way.messages as f64)) }
-    /// The shortest way of a stamped datagram, the difference of the ends'
-    /// clocks taken off; it may be wrong by [`Metric::ClockErrorNs`].
+    /// Shortest time that a stamped datagram took, the difference of the ends'
+    /// clocks taken off; it may be wrong by `clock_error_ns`.
     LeastWayNs { name: "least_way_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter),
         title: "Shortest way of a datagram", head: "Shortest way", column: ["", "shortest way"],
         value: |trial| {
             let clock = trial.measured.clock.map_or(0.0, |clock| clock.offset_ns as f64);
             Some(trial.measured.receiver.one_way.as_ref()?.base as f64 - clock)
         } }
-    /// Largest error of the difference of the ends' clocks that was taken off; 0 where both read one clock.
+    /// Largest error of the difference of the ends' clocks; 0 where both read one
+    /// clock.
     ClockErrorNs { name: "clock_error_ns", unit: Unit::Nanoseconds,
         title: "Error of the clocks' difference", head: "Clock error", column: ["clock", "error"],
         value: |trial| {
             trial.measured.receiver.one_way.as_ref()?;
             Some(trial.measured.clock.map_or(0.0, |clock| clock.error_ns as f64))
         } }
-    /// On a wire of a rate: the payload bits per second for which the frames and
-    /// acknowledgements that were counted leave room.
+    /// Payload bits per second for which a link with a rate leaves room, with the
+    /// frames and acknowledgements that were counted.
     LimitBitPerS { name: "limit_bit_per_s", unit: Unit::BitsPerSecond,
         title: "Limit of the link", head: "Link's limit", column: ["link's", "limit"],
         value: limit }
-    /// Goodput as a share of that.
+    /// Goodput as a share of what the link's rate leaves room for.
     LimitShare { name: "limit_share", unit: Unit::Share,
         title: "Of the link's limit", head: "Of it", column: ["of link's", "limit"],
         value: |trial| Some(Metric::GoodputBitPerS.value(trial)? / limit(trial)?) }
@@ -281,6 +296,11 @@ impl Metric {
     /// nobody's merit.
     pub const fn better(self) -> Option<Direction> {
         self.row().better
+    }
+
+    /// Its meaning in sentences, for a person.
+    pub const fn meaning(self) -> &'static str {
+        self.row().meaning.trim_ascii()
     }
 
     /// The title of a row, for a person.

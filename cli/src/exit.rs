@@ -120,3 +120,24 @@ fn describe(error: &(dyn Error + 'static)) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Exit;
+    use crate::args::EXIT_CODES;
+
+    #[test]
+    fn every_code_is_documented() {
+        let all = [Exit::Done, Exit::Failed, Exit::Misuse, Exit::Against, Exit::Inconclusive];
+        // A new exit does not compile here before it is in the list.
+        let codes = all.map(|exit| match exit {
+            Exit::Done | Exit::Failed | Exit::Misuse | Exit::Against | Exit::Inconclusive => exit as u8,
+        });
+        let page = include_str!("../../docs/format.md").split("## Exit codes").nth(1).unwrap().split("\n## ").next().unwrap();
+        let help = EXIT_CODES.trim_start_matches("Exit codes: ").split(", ").map(|code| code.split_once(' ').unwrap().0.to_owned());
+        let rows = page.lines().filter_map(|line| line.strip_prefix("| ")?.split(' ').next()).filter(|cell| cell.parse::<u8>().is_ok());
+        let codes = codes.map(|code| code.to_string());
+        assert!(help.eq(codes.iter().cloned()), "{EXIT_CODES}");
+        assert!(rows.eq(codes.iter()), "{page}");
+    }
+}

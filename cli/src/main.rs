@@ -14,6 +14,7 @@ mod agent;
 mod compare;
 mod doctor;
 mod generate;
+mod help;
 mod hidden;
 mod oneshot;
 mod reference;
@@ -58,6 +59,8 @@ fn carry_out(args: Arguments) -> Result<Exit, Failure> {
         Command::Doctor(args) => doctor::run(&args),
         Command::Agent(args) => agent::run(&args),
         Command::Certificates(args) => agent::make_certificates(&args),
+        Command::Completions(args) => generate::print_completions(&args),
+        Command::Help(args) => help::run(&args),
         Command::Host(args) => hidden::host(&args),
         Command::Endpoint => hidden::endpoint(),
         Command::Guard => hidden::guard(),

@@ -48,7 +48,7 @@ pub fn run(args: &WorkloadArgs) -> Result<Exit, Failure> {
         return Err(no_sweep(&path));
     }
     let predicted = predict(&workloads, borrowed(&sizes), Some(borrowed(&sizes)));
-    if args.foretell || predicted.workloads.iter().all(|result| result.series.iter().all(|series| series.sent.is_some())) {
+    if args.predict || predicted.workloads.iter().all(|result| result.series.iter().all(|series| series.sent.is_some())) {
         show(&predicted, &path, Some(&path), args)?;
         return Ok(Exit::Done);
     }
@@ -109,7 +109,7 @@ fn latest(root: &Path) -> Result<PathBuf, Failure> {
 
 fn no_sweep(place: &Path) -> Failure {
     anyhow::anyhow!(
-        "{} holds no streams of several sizes to foretell from; add --measure, which measures sizes and workloads together in some minutes, \
+        "{} holds no streams of several sizes to predict from; add --measure, which measures sizes and workloads together in some minutes, \
          or measure sizes first (`nettoll study size`)",
         place.display()
     )
@@ -156,7 +156,7 @@ fn sweep(workloads: &[Workload], args: &WorkloadArgs, now: u64) -> Result<Plan, 
 fn mixes_like(workloads: &[Workload], sizes: &StreamTrials, stored: &Plan, args: &WorkloadArgs, now: u64) -> Result<Plan, Failure> {
     let mut plan = resolve(&RawPlan::parse(PLAN)?, &[], now)?;
     plan.seed = args.extent.seed.unwrap_or(now);
-    plan.title = "Workloads, for what was foretold of them".to_owned();
+    plan.title = "Workloads, as predicted".to_owned();
     (plan.link, plan.hosts, plan.data_port, plan.cpus) = (stored.link.clone(), stored.hosts.clone(), stored.data_port, stored.cpus.clone());
     let (seed, likes) = (plan.seed, sizes.likes());
     plan.cells = likes.iter().map(|like| mixes(workloads, like, seed)).collect::<Result<Vec<_>, _>>()?.concat();

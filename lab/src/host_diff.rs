@@ -61,7 +61,7 @@ impl Differences {
         ];
         self.grave.extend(grave.iter().filter(|(_, then, now)| then != now).map(|(what, then, now)| changed(&host(what), then, now)));
         if then.boot != now.boot {
-            self.slight.push(host("it was started anew"));
+            self.slight.push(host("it was started again"));
         }
         if then.memory != now.memory {
             self.slight.push(changed(&host("memory in bytes"), &then.memory, &now.memory));

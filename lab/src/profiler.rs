@@ -168,7 +168,7 @@ fn followed(recorder: WaitRecorder, window: Window, threads: &[u32], seen: &mut 
         _ => seen.refused.push(Unavailable {
             what: "waits of an end".to_owned(),
             answer: format!("it has {} traffic threads", threads.len()),
-            remedy: "Measure a cell with one flow: the waits of threads beside each other do not add up to anyone's time".to_owned(),
+            remedy: "Measure a cell with one flow: the waits of parallel threads do not add up to anyone's time".to_owned(),
         }),
     }
     Ok(())

@@ -28,9 +28,9 @@ impl Ruling {
     /// In words.
     pub const fn words(self) -> &'static str {
         match self {
-            Self::Confirmed => "borne out",
+            Self::Confirmed => "confirmed",
             Self::Consistent => "consistent with the figures",
-            Self::NotConfirmed => "not borne out",
+            Self::NotConfirmed => "not confirmed",
             Self::NotDecidable => "not decidable",
         }
     }

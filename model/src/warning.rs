@@ -258,7 +258,7 @@ warnings! {
     } => {
         words: format!("{:.2} % of the requests got no answer in time", share * 100.0),
         in_several(plain): format!("requests got no answer in time, up to {:.2} %", share * 100.0),
-        remedy: "Look at the loss beside every percentile: the lost ones would all stand in the tail.",
+        remedy: "Look at the loss next to every percentile: the lost ones would all stand in the tail.",
         size: *share,
         severity: clamped(*share),
     }

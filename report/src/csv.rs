@@ -28,23 +28,47 @@ pub const CSV_FORMAT: u32 = 2;
 /// Confidence of every interval of a receipt.
 const CONFIDENCE: f64 = 0.95;
 
+/// A column and its meaning.
+type Column = (&'static str, &'static str);
+
 /// Columns of a table that name the run and the cell, before those of the factors.
-const FIRST: [&str; 4] = ["format", "run", "cell", "series"];
+const FIRST: [Column; 4] = [
+    ("format", "Version of the table."),
+    ("run", "Name of the run."),
+    ("cell", "Place of the cell in the plan, from 0."),
+    ("series", "What the cell shares with all cells but for the message size, in words."),
+];
 
 /// Columns after those of the factors.
-const LAST: [&str; 9] = ["arm", "metric", "unit", "value", "low", "high", "confidence", "method", "n"];
+const LAST: [Column; 9] = [
+    ("arm", "Name of the arm; empty without arms."),
+    ("metric", "Name of the metric."),
+    ("unit", "Its unit: `ns`, `bit/s`, `1/s`, `share` (1 is all), `ratio` or `count`."),
+    ("value", "The figure; empty when it is not a number."),
+    ("low", "Lower end of its interval; empty when there is none."),
+    ("high", "Upper end of its interval; empty when there is none."),
+    ("confidence", "What the interval attains, 0 to 1."),
+    ("method", "Method of the interval: `order_statistics`, `block_bootstrap`, `randomisation`, `welch`, `student`, or `lower_bound`."),
+    ("n", "Trials (or blocks, or transactions) behind the figure."),
+];
 
 /// A column that holds a part of a factor as a plain number or word, or what is no factor.
-type Part = (&'static str, fn(&Cell) -> Field);
+type Part = (Column, fn(&Cell) -> Field);
 
 /// Columns of parts, after those of the factors.
 const PARTS: [Part; 6] = [
-    ("rate_unit", |cell| Field::from(cell.rate.map(|rate| if matches!(rate, OfferedRate::Bits(_)) { "bit/s" } else { "1/s" }))),
-    ("load_sender", |cell| Field::from(cell.conditions.load.sender)),
-    ("load_receiver", |cell| Field::from(cell.conditions.load.receiver)),
-    ("link_load_pairs", |cell| Field::from(cell.conditions.link_load.pairs)),
-    ("link_load_rate", |cell| Field::from(cell.conditions.link_load.rate.map(model::BitRate::get))),
-    ("mix", |cell| Field::from(cell.mix.as_ref().map(|mix| mix.name.as_str()))),
+    (("rate_unit", "Unit of the rate: `bit/s` or `1/s` (messages)."), |cell| {
+        Field::from(cell.rate.map(|rate| if matches!(rate, OfferedRate::Bits(_)) { "bit/s" } else { "1/s" }))
+    }),
+    (("load_sender", "Units of host load at the sender."), |cell| Field::from(cell.conditions.load.sender)),
+    (("load_receiver", "Units of host load at the receiver."), |cell| Field::from(cell.conditions.load.receiver)),
+    (("link_load_pairs", "Pairs of other hosts on the link."), |cell| Field::from(cell.conditions.link_load.pairs)),
+    (("link_load_rate", "Bits per second of each pair; empty where they send all they can."), |cell| {
+        Field::from(cell.conditions.link_load.rate.map(model::BitRate::get))
+    }),
+    (("mix", "Name of the mix of sizes; empty where all messages have one size."), |cell| {
+        Field::from(cell.mix.as_ref().map(|mix| mix.name.as_str()))
+    }),
 ];
 
 /// One field of a table.
@@ -132,12 +156,21 @@ impl Sheet {
     }
 }
 
+/// Returns the names of all columns in their order, each with its meaning.
+pub fn columns() -> impl Iterator<Item = (String, &'static str)> {
+    let named = |(name, meaning): Column| (name.to_owned(), meaning);
+    let factors = Factor::ALL.iter().map(|factor| (factor.column(), factor.meaning()));
+    FIRST
+        .into_iter()
+        .map(named)
+        .chain(factors)
+        .chain(PARTS.into_iter().map(move |(column, _)| named(column)))
+        .chain(LAST.into_iter().map(named))
+}
+
 /// Returns the table of an analysis, with a line of names first.
 pub fn render(analysis: &Analysis) -> String {
-    let factors = Factor::ALL.iter().map(|factor| factor.column());
-    let names = FIRST.into_iter().map(str::to_owned).chain(factors);
-    let names = names.chain(PARTS.map(|(name, _)| name.to_owned())).chain(LAST.map(str::to_owned));
-    let mut sheet = Sheet::new(names);
+    let mut sheet = Sheet::new(columns().map(|(name, _)| name));
     for part in [of_cells, of_studies, of_buffers, of_verdicts, of_receipts] {
         for (key, rows) in part(analysis) {
             let first = key.fields(analysis);

@@ -3,6 +3,7 @@
 mod agent;
 mod compare;
 mod factors;
+mod help;
 mod hidden;
 mod iperf;
 mod oneshot;
@@ -21,6 +22,7 @@ use crate::version;
 
 pub use agent::{AgentArgs, CertificatesArgs, TrustArgs};
 pub use compare::{CompareArgs, Side};
+pub use help::{COLUMNS, CompletionsArgs, HelpArgs};
 pub use hidden::{GenerateArgs, HostArgs, LoadArgs};
 pub use oneshot::{Client, Offer, OneshotArgs};
 pub use reference::ReferenceArgs;
@@ -37,6 +39,7 @@ pub use workload::WorkloadArgs;
 #[command(name = "nettoll", version = version::SHORT, long_version = version::long(), propagate_version = true)]
 #[command(max_term_width = 100, after_help = EXIT_CODES)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, arg_required_else_help = true)]
+#[command(disable_help_subcommand = true)]
 pub struct Arguments {
     /// What to do; without it, one trial.
     #[command(subcommand)]
@@ -55,13 +58,13 @@ against the candidate, 4 a comparison is inconclusive.";
 pub enum Command {
     /// Run a study: a preset by name, or a plan of your own
     Study(Box<StudyArgs>),
-    /// Analyse a stored run and write its report anew
+    /// Analyse a stored run and write its report again
     Report(ReportArgs),
     /// Compare stored runs with the first
     Compare(CompareArgs),
     /// List the stored runs
     Show(ShowArgs),
-    /// Analyse a published study, and lay figures beside it
+    /// Analyse a published study, and compare figures with it
     Reference(Box<ReferenceArgs>),
     /// Foretell what a mix of message sizes costs, and measure it
     Workload(Box<WorkloadArgs>),
@@ -71,6 +74,10 @@ pub enum Command {
     Agent(AgentArgs),
     /// Make certificates for agents and controllers
     Certificates(CertificatesArgs),
+    /// Print the completions of a shell
+    Completions(CompletionsArgs),
+    /// Print the help of a command, or what the columns of tables mean
+    Help(HelpArgs),
     /// Hold a host of a study (started by nettoll itself)
     #[command(name = "__host", hide = true)]
     Host(HostArgs),
@@ -168,6 +175,8 @@ impl Command {
             Self::Show(_)
             | Self::Agent(_)
             | Self::Certificates(_)
+            | Self::Completions(_)
+            | Self::Help(_)
             | Self::Host(_)
             | Self::Endpoint
             | Self::Guard

@@ -33,7 +33,7 @@ pub struct OneshotArgs {
     /// CRR, 4 for UDP_RR with -b, which then has up to 65,536 requests under way]
     #[arg(short = 'l', long, value_name = "SIZE", allow_hyphen_values = true)]
     pub size: Option<Bytes>,
-    /// Flows beside each other, each with a thread
+    /// Parallel flows, each with a thread
     #[arg(short = 'P', long, visible_alias = "flows", value_name = "COUNT", default_value_t = 1, allow_hyphen_values = true)]
     pub parallel: u32,
     /// HOST sends

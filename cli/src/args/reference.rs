@@ -11,10 +11,10 @@ pub struct ReferenceArgs {
     /// and without figures from elsewhere, they are listed
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
-    /// A stored run to lay beside it
+    /// A stored run to compare with it
     #[arg(value_name = "RUN")]
     pub run: Option<PathBuf>,
-    /// A stored run to lay beside it, or beside nothing
+    /// A stored run to compare with it, or to show by itself
     #[arg(long = "run", value_name = "RUN", conflicts_with = "run")]
     pub run_option: Option<PathBuf>,
     /// A table with the columns of a published one

@@ -19,14 +19,14 @@ pub struct WorkloadArgs {
     /// sizes
     #[arg(long, value_name = "RUN", conflicts_with = "measure")]
     pub run: Option<PathBuf>,
-    /// Measure sizes and mixes anew, in the same blocks
+    /// Measure sizes and mixes again, in the same blocks
     #[arg(long)]
     pub measure: bool,
-    /// Foretell only: measure nothing
-    #[arg(long, conflicts_with = "measure")]
-    pub foretell: bool,
+    /// Predict only: measure nothing
+    #[arg(long, alias = "foretell", conflicts_with = "measure")]
+    pub predict: bool,
     /// Say what would be measured, and measure nothing
-    #[arg(long, conflicts_with = "foretell")]
+    #[arg(long, conflicts_with = "predict")]
     pub dry_run: bool,
     /// Directory that runs are stored in
     #[arg(long, value_name = "DIR", default_value = "runs")]

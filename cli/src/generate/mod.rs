@@ -1,5 +1,5 @@
-//! `nettoll __generate`: man pages and shell completions, made from the same
-//! definitions that read the command line.
+//! `nettoll __generate` and `nettoll completions`: man pages and shell completions,
+//! made from the same definitions that read the command line.
 
 mod page;
 
@@ -11,8 +11,9 @@ use anyhow::Context;
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 
-use crate::args::{Arguments, GenerateArgs};
+use crate::args::{Arguments, CompletionsArgs, GenerateArgs};
 use crate::exit::{Exit, Failure};
+use crate::output;
 
 /// Writes `man/*.1` and `completions/*` below the directory asked for.
 ///
@@ -28,7 +29,7 @@ pub fn run(args: &GenerateArgs) -> Result<Exit, Failure> {
 /// A page for the tool and one for each command that a user may give.
 fn man_pages(directory: &Path) -> io::Result<()> {
     fs::create_dir_all(directory)?;
-    let mut tool = Arguments::command().disable_help_subcommand(true);
+    let mut tool = Arguments::command();
     tool.build();
     fs::write(directory.join("nettoll.1"), page::render(&tool, "nettoll")?)?;
     for command in visible(&tool) {
@@ -45,19 +46,31 @@ fn visible(command: &Command) -> impl Iterator<Item = &Command> {
 /// Completions, each under the name by which its shell looks for it.
 fn completions(directory: &Path) -> io::Result<()> {
     fs::create_dir_all(directory)?;
-    let tool = without_hidden(&Arguments::command());
     for (shell, name) in [(Shell::Bash, "nettoll"), (Shell::Zsh, "_nettoll"), (Shell::Fish, "nettoll.fish")] {
-        let mut text = Vec::new();
-        clap_complete::generate(shell, &mut tool.clone(), "nettoll", &mut text);
-        fs::write(directory.join(name), text)?;
+        fs::write(directory.join(name), completions_of(shell))?;
     }
     Ok(())
+}
+
+/// Prints the completions of a shell.
+///
+/// # Errors
+/// An output that cannot be written.
+pub fn print_completions(args: &CompletionsArgs) -> Result<Exit, Failure> {
+    output::write(&String::from_utf8_lossy(&completions_of(args.shell)))?;
+    Ok(Exit::Done)
+}
+
+fn completions_of(shell: Shell) -> Vec<u8> {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut without_hidden(&Arguments::command()), "nettoll", &mut text);
+    text
 }
 
 /// The same command without those that nettoll starts itself as: the makers of
 /// completions offer hidden ones too, and clap cannot take a command away.
 fn without_hidden(tool: &Command) -> Command {
-    let settings = Command::new("nettoll").version(crate::version::SHORT).propagate_version(true);
+    let settings = Command::new("nettoll").version(crate::version::SHORT).propagate_version(true).disable_help_subcommand(true);
     let kept = visible(tool).cloned().collect::<Vec<_>>();
     settings.args(tool.get_arguments().cloned()).groups(tool.get_groups().cloned()).subcommands(kept)
 }

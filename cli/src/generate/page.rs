@@ -5,6 +5,7 @@ use std::io;
 use clap::Command;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
+use report::columns;
 
 use crate::args::EXIT_CODES;
 use crate::version;
@@ -68,6 +69,11 @@ pub fn render(command: &Command, name: &str) -> io::Result<Vec<u8>> {
 /// End of every page.
 fn closing(name: &str, related: &[String]) -> Roff {
     let mut roff = Roff::new();
+    if name == "nettoll-report" {
+        for (heading, meanings) in columns::sections() {
+            section(&mut roff, &heading.to_uppercase(), meanings.iter().map(|(name, meaning)| (name.as_str(), *meaning)));
+        }
+    }
     // "Exit codes: 0 done, 1 failed ...", as the help says it.
     let codes = EXIT_CODES.trim_start_matches("Exit codes: ").trim_end_matches('.');
     section(&mut roff, "EXIT STATUS", codes.split(", ").filter_map(|code| code.split_once(' ')));

@@ -24,6 +24,7 @@ mod conditions;
 mod conservation;
 mod crossing;
 mod damaged;
+mod docs;
 mod forms;
 mod help;
 mod host_wide;
@@ -77,6 +78,7 @@ const MODULES: &[(&str, Claims)] = &[
     ("forms", forms::ALL),
     ("help", help::ALL),
     ("packaging", packaging::ALL),
+    ("docs", docs::ALL),
     ("agents::arms", agents::arms::ALL),
     ("agents::studies", agents::studies::ALL),
     ("agents::slow", agents::slow::ALL),

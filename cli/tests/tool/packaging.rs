@@ -9,7 +9,9 @@ crate::claims!(
     the_long_version_says_what_two_machines_may_disagree_in,
     every_command_has_a_page_with_every_flag,
     every_page_says_codes_variables_and_files,
+    the_page_of_reports_has_every_metric_and_column,
     completions_offer_every_command_and_flag_and_nothing_hidden,
+    completions_are_printed_for_each_shell,
     the_pages_are_sound_to_mandoc,
     the_pages_are_shown_by_man,
     bash_completes_a_command,
@@ -66,7 +68,7 @@ fn commands(tool: &Tool) -> Vec<String> {
     let list = help.split("Commands:\n").nth(1).expect("the help lists commands").split("\n\n").next().unwrap();
     // A line that goes on is indented further.
     let names = list.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).filter(|name| !name.is_empty());
-    let found: Vec<String> = names.filter(|name| *name != "help").map(str::to_owned).collect();
+    let found: Vec<String> = names.map(str::to_owned).collect();
     assert!(found.iter().any(|name| name == "study"), "{help}");
     found
 }
@@ -115,6 +117,31 @@ fn every_page_says_codes_variables_and_files() -> Result<(), Skip> {
             assert!(page.contains(&format!("{number}\n{meaning}")), "{name} lacks {code}: {page}");
         }
     }
+    Ok(())
+}
+
+fn the_page_of_reports_has_every_metric_and_column() -> Result<(), Skip> {
+    let tool = generated();
+    let page = words(&tool, "nettoll-report").replace("\\*(Aq", "'");
+    for metric in analysis::result::Metric::ALL {
+        assert!(page.contains(&format!("{}, ", metric.name())), "{metric}");
+    }
+    for (column, _) in report::columns::sections().into_iter().flat_map(|(_, meanings)| meanings) {
+        assert!(page.contains(&column), "{column}: {page}");
+    }
+    Ok(())
+}
+
+fn completions_are_printed_for_each_shell() -> Result<(), Skip> {
+    let tool = generated();
+    for (shell, file) in [("bash", COMPLETIONS[0]), ("zsh", COMPLETIONS[1]), ("fish", COMPLETIONS[2])] {
+        let printed = tool.run(&["completions", shell]).done().stdout;
+        assert_eq!(printed.trim_end(), read(&tool, &format!("completions/{file}")).trim_end());
+    }
+    for shell in ["elvish", "powershell"] {
+        assert!(tool.run(&["completions", shell]).done().stdout.contains("--dry-run"), "{shell}");
+    }
+    tool.run(&["completions", "tcsh"]).refused(2, &["tcsh", "bash", "fish", "zsh"]);
     Ok(())
 }
 

@@ -36,11 +36,11 @@ static RUNS: LazyLock<Tool> = LazyLock::new(|| {
     tool
 });
 
-fn data() -> PathBuf {
+pub fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data")
 }
 
-fn copy(from: &Path, to: &Path) {
+pub fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let (path, to) = (entry.as_ref().unwrap().path(), to.join(entry.unwrap().file_name()));
@@ -167,7 +167,7 @@ fn workloads_are_predicted_and_read_as_before() -> Result<(), Skip> {
     let of_run = ["workload", "mine.csv", "--run", "runs/workload"];
     assert_printed("workload/workload.txt", &of_run);
     assert_printed("workload/workload.json", &[&of_run[..], &["-J"]].concat());
-    assert_printed("workload/foretold.json", &["workload", "mine.csv", "--run", "runs/sizes", "--foretell", "-J"]);
+    assert_printed("workload/foretold.json", &["workload", "mine.csv", "--run", "runs/sizes", "--predict", "-J"]);
     Ok(())
 }
 

@@ -43,7 +43,7 @@ fn sizes_and_mixes_are_measured_together_and_compared() -> Result<(), Skip> {
         assert!(one["figures"].as_array().unwrap().len() >= 4, "{one}");
         assert!(one["sent"]["messages"].as_u64().unwrap() > 0);
     }
-    assert!(std::fs::read_to_string(tool.path().join("page.html")).unwrap().contains("Workloads, foretold and measured"));
+    assert!(std::fs::read_to_string(tool.path().join("page.html")).unwrap().contains("Workloads, predicted and measured"));
 
     let trials = tool.stored().all_measured();
     let mixed: Vec<_> = trials.iter().filter(|(record, _)| record.cell.mix.is_some()).collect();
@@ -72,7 +72,7 @@ const SWEEP: &str = "name = \"sweep\"\n[[cells]]\ntest = \"UDP_STREAM\"\nsize = 
 fn a_stored_run_predicts_and_the_mix_is_measured_after_it() -> Result<(), Skip> {
     let tool = tool();
     tool.study(SWEEP, &SHORT).done();
-    let alone = tool.run(&["workload", "mine.csv", "--foretell", "-J"]).done().json();
+    let alone = tool.run(&["workload", "mine.csv", "--predict", "-J"]).done().json();
     assert!(alone["same_run"].is_null() && alone["runs"]["mixes"].is_null(), "{alone}");
     let said = tool.run(&[&["workload", "mine.csv", "-J"], &SHORT[..]].concat()).done().json();
     assert_eq!(said["same_run"], false);
@@ -84,7 +84,7 @@ fn a_stored_run_predicts_and_the_mix_is_measured_after_it() -> Result<(), Skip> 
     assert!(stored.iter().all(|(record, _)| record.cell.mix.is_some()));
     assert_eq!((&series["sent"]["trials"], stored.len()), (&6.into(), 6));
     // A run of mixes alone is no sweep: the one before it is found.
-    assert_eq!(tool.run(&["workload", "mine.csv", "--foretell", "-J"]).done().json()["runs"]["sizes"], said["runs"]["sizes"]);
+    assert_eq!(tool.run(&["workload", "mine.csv", "--predict", "-J"]).done().json()["runs"]["sizes"], said["runs"]["sizes"]);
     Ok(())
 }
 

@@ -206,7 +206,7 @@ impl Source {
         let &Traffic { to, flows, size, rate, sndbuf, .. } = traffic;
         if !(1..=MOST_BULK).contains(&flows) || !(1..=LARGEST).contains(&size.get()) {
             let limits = format!("1 to {MOST_BULK} of 1 B to 1 MiB (a fault of the controller)");
-            return Err(Refusal::new(format!("{flows} flows of {size} beside a trial"), limits, ""));
+            return Err(Refusal::new(format!("{flows} flows of {size} in the background of a trial"), limits, ""));
         }
         let connected: Result<Vec<TcpStream>, io::Error> = (0..flows).map(|_| connect(to, sndbuf)).collect();
         let streams = connected.map_err(refused(format!("send other traffic to {to}"), "is the link up, and its sink there?"))?;

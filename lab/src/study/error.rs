@@ -22,7 +22,7 @@ pub enum StudyError {
     #[error("every trial of a block failed; the last: {0}")]
     NothingWorks(String),
     /// Hosts do not last.
-    #[error("hosts were lost {0} times in a row, each time made anew; does something end nettoll's processes, or is memory short?")]
+    #[error("hosts were lost {0} times in a row, each time made again; does something end nettoll's processes, or is memory short?")]
     LostAgain(u32),
     /// A host was lost, and the plan says to stop then.
     #[error("{0}; stopped as asked (on_loss = stop): go on with `nettoll study --resume` when the host is back")]
@@ -39,15 +39,15 @@ pub enum StudyError {
     #[error("the hosts were lost and those found in their place differ: {0}; run the study again: its trials would not compare")]
     OtherHosts(String),
     /// The hosts of a run that is to go on are not what they were.
-    #[error("the hosts are not what they were when the run began, so its trials would not compare: {0}; undo that, or run the study anew")]
+    #[error("the hosts are not what they were when the run began, so its trials would not compare: {0}; undo that, or run the study again")]
     HostsChanged(String),
     /// The facts of the hosts from the beginning of the run are missing.
-    #[error("the run has trials but no facts of its hosts (hosts/*.json), so nobody can tell whether it may go on; run the study anew")]
+    #[error("the run has trials but no facts of its hosts (hosts/*.json), so nobody can tell whether it may go on; run the study again")]
     NoFacts,
     /// The trials of a run are not those of its plan.
     #[error(
         "the trial at position {position} of block {block} is not the one that the plan has there, or is there twice: \
-         the run was changed by hand or by another version; run the study anew"
+         the run was changed by hand or by another version; run the study again"
     )]
     OtherTrials {
         /// Its block.

@@ -150,7 +150,7 @@ fn dearer(routines: &Routines) -> Option<Statement> {
     );
     let statement = Statement::ruled("dearer", ABOUT, "a message of 1,023 B costs 60 % more than one of 1,024 B", ruling);
     let statement = statement.found(found, [excess, rest]);
-    Some(statement.rule("borne out within 5 points; as the rows are not the whole kernel, more leaves it undecided and less refutes it"))
+    Some(statement.rule("confirmed within 5 points; as the rows are not the whole kernel, more leaves it undecided and less refutes it"))
 }
 
 /// The buffer scheme: a buffer a call of uiomove.

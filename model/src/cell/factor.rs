@@ -3,7 +3,8 @@
 //! A row holds the factor's key in plans and arms, the type of its levels, which
 //! knows how they are read and what a column holds, its flag with the help, its
 //! place in a cell with the usual level, and its words in a cell's name. Flags,
-//! keys, settings of arms, labels, columns and completions follow from it.
+//! keys, settings of arms, labels, columns and completions follow from it. A row's
+//! comment is what `nettoll help columns` says of its column.
 
 use super::Cell;
 use super::level::{LevelType, Value};
@@ -82,7 +83,7 @@ macro_rules! place {
 
 macro_rules! factors {
     ($(
-        $(#[$doc:meta])*
+        $(#[doc = $doc:literal])+
         $name:ident: $type:ty = $key:literal $([identity: $identity:literal])? {
             flag: $flag:expr,
             place: $kind:ident $place:tt,
@@ -91,13 +92,13 @@ macro_rules! factors {
     )+) => {
         choice! {
             /// Something that a study varies.
-            Factor, "a factor" { $($(#[$doc])* $name = $key,)+ }
+            Factor, "a factor" { $($(#[doc = $doc])+ $name = $key,)+ }
         }
 
         /// A level of a factor, which the variant names.
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Level {
-            $($(#[$doc])* $name($type),)+
+            $($(#[doc = $doc])+ $name($type),)+
         }
 
         impl Level {
@@ -118,6 +119,11 @@ macro_rules! factors {
         }
 
         impl Factor {
+            /// Its meaning in a sentence, for a person.
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$name => concat!($($doc),+).trim_ascii(),)+ }
+            }
+
             /// The flag that replaces its levels, if it has one of the usual kind.
             pub const fn flag(self) -> Option<Flag> {
                 match self { $(Self::$name => $flag,)+ }
@@ -221,7 +227,7 @@ factors! {
     }
     /// Number of concurrent flows.
     Flows: u32 = "flows" {
-        flag: Some(Flag::numbers("Flows beside each other, each with a thread").short('P')),
+        flag: Some(Flag::numbers("Parallel flows, each with a thread").short('P')),
         place: field(flows, 1),
         words: |cell| (cell.flows != 1).then(|| format!("{} flows", cell.flows)),
     }
@@ -267,8 +273,9 @@ factors! {
         place: option(count),
         words: |cell| cell.count.map(|count| format!("{count} messages")),
     }
-    /// Link that joins the hosts. Its flag stands with the other flags of the link.
+    /// Link that joins the hosts.
     Link: LinkKind = "link" {
+        // Its flag stands with the other flags of the link.
         flag: None,
         place: option(conditions.link),
         words: |cell| cell.conditions.link.map(|link| link.to_string()),
@@ -287,7 +294,7 @@ factors! {
     }
     /// Bulk TCP flows next to the trial.
     Bulk: u32 = "bulk" {
-        flag: Some(Flag::numbers("Bulk TCP flows beside the trial")),
+        flag: Some(Flag::numbers("Bulk TCP flows in the background of the trial")),
         place: field(conditions.bulk, 0),
         words: |cell| (cell.conditions.bulk > 0).then(|| format!("beside {} bulk", cell.conditions.bulk)),
     }

@@ -225,5 +225,12 @@ mod tests {
                 assert!(rows.iter().any(|cell| cell.contains(&format!("`{key}`"))), "docs/format.md has no row for the key {key}");
             }
         }
+        // Nor has it a key that a plan cannot have.
+        let table = page.split("| key | default | meaning and limits |").nth(1).unwrap().split("\n\n").next().unwrap();
+        for key in table.lines().filter_map(|line| line.strip_prefix("| `")?.split(" |").next()).flat_map(|keys| keys.split("`, `")) {
+            let (table, key) = key.trim_end_matches('`').split_once('.').unwrap_or(("", key.trim_end_matches('`')));
+            let known = KEYS.iter().any(|(name, keys)| *name == table && keys.split(' ').any(|known| known == key));
+            assert!(known, "docs/format.md has a row for {key} of [{table}], which a plan cannot have");
+        }
     }
 }

@@ -20,7 +20,7 @@ const NOTEWORTHY: f64 = 0.05;
 
 /// Key to the tables.
 const LEGEND: &str = "Foretold from the lines of the cost model, or from the medians of the sizes themselves. The ratio is measured over \
-                      foretold, with its bootstrap interval over blocks: 1 is a prediction that came true.";
+                      predicted, with its bootstrap interval over blocks: 1 is a prediction that came true.";
 
 /// The runs that the figures are from.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -53,7 +53,7 @@ pub fn json(study: &WorkloadStudy, origin: Origin) -> String {
 }
 
 fn document(study: &WorkloadStudy, origin: Origin, tool: &str) -> Document {
-    let title = if study.same_run.is_some() { "Workloads, foretold and measured" } else { "Workloads, foretold" };
+    let title = if study.same_run.is_some() { "Workloads, predicted and measured" } else { "Workloads, predicted" };
     let source = source(study, origin);
     let page = Block::Page(vec![Block::Paragraph(LEGEND.into())]);
     let terminal = Block::Terminal(vec![Block::Paragraph(source.as_str().into()), Block::Aside(LEGEND.into())]);
@@ -101,7 +101,7 @@ fn series(series: &WorkloadSeries) -> [Block; 4] {
     let estimates = Kind::Estimates(Shown::Joined, Shown::Margin);
     let table = Rows::of(&series.figures)
         .words(("Figure", 9, [name, ""]), |row| quantity(row.quantity))
-        .column(("Foretold", 8, ["", "foretold"]), estimates, |row| figure(row.quantity, Some(&row.predicted)))
+        .column(("Predicted", 8, ["", "predicted"]), estimates, |row| figure(row.quantity, Some(&row.predicted)))
         .figures(Head::page("From"), |row| source_name(row.source))
         .words(Head::terminal(1, ["", "from"]), |row| source_name(row.source))
         .column(("Measured", 8, ["", "measured"]), estimates, |row| figure(row.quantity, row.measured.as_ref()))
@@ -183,8 +183,9 @@ fn notes(series: &WorkloadSeries) -> Vec<String> {
 
 /// The reasons for having no model; one for both ends is said once.
 fn no_model(series: &WorkloadSeries) -> Vec<String> {
-    let sentence =
-        |ends: &str, reason: &str| format!("No cost model of the CPU time of {ends}: {reason}. So the sizes themselves foretell it.");
+    let sentence = |ends: &str, reason: &str| {
+        format!("No cost model of the CPU time of {ends}: {reason}. So it is predicted from the sizes themselves.")
+    };
     match series.no_model.as_slice() {
         // Said at more length below.
         _ if series.nagle => Vec::new(),
@@ -200,11 +201,11 @@ fn nagle(series: &WorkloadSeries) -> Option<String> {
     }
     let reason = "With Nagle's algorithm the cost of a message is not its own: a small one waits until what is outstanding is acknowledged, and \
                   goes out joined with those that came meanwhile. Messages of one size are joined with their like, those of a mix with \
-                  others, so that the sizes do not foretell the mix; there is no cost model, and the medians of the sizes stand in for it.";
+                  others, so that the sizes do not predict the mix; there is no cost model, and the medians of the sizes stand in for it.";
     let frames = series.figures.iter().find(|row| row.quantity == Quantity::Frames);
     let seen = frames.and_then(|row| Some((row.predicted.value, row.measured?.value))).map(|(predicted, measured)| {
         let of = |value| number::significant(value, 3);
-        format!(" It shows in the frames: {} per message foretold, {} measured.", of(predicted), of(measured))
+        format!(" It shows in the frames: {} per message predicted, {} measured.", of(predicted), of(measured))
     });
     Some(format!("{reason}{}", seen.unwrap_or_default()))
 }
@@ -217,7 +218,7 @@ fn sent(series: &WorkloadSeries) -> Option<String> {
         false => "",
     };
     Some(format!(
-        "Sent in {}: {} messages of {} B in the mean, {} from the mix's own{why}. It is foretold for the mean sent.",
+        "Sent in {}: {} messages of {} B in the mean, {} from the mix's own{why}. It is predicted for the mean sent.",
         words::plural(sent.trials as u64, "trial"),
         number::count(sent.messages as f64),
         number::significant(sent.mean_bytes, 4),
@@ -239,7 +240,7 @@ fn touching(touching: &Touching) -> String {
         false => String::new(),
     };
     format!(
-        "Share of the CPU time of {} that touches data, by receipt: foretold {}{left_out}, measured {}.",
+        "Share of the CPU time of {} that touches data, by receipt: predicted {}{left_out}, measured {}.",
         end(touching.role),
         share(touching.predicted),
         share(touching.measured)

@@ -1,4 +1,4 @@
-//! What maps of buffers and published figures look like, held against files in
+//! What maps of buffers and published figures look like, compared with files in
 //! `snapshots`.
 
 use crate::support::buffers::{buffers, diagonal};

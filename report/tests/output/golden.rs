@@ -1,4 +1,4 @@
-//! What every output looks like, held against files in `snapshots`.
+//! What every output looks like, compared with files in `snapshots`.
 
 use crate::support::{disturbed, empty, factors, sample, small, spoilt};
 use model::check::{Area, Check, Need};

@@ -1,4 +1,4 @@
-//! What reports look like in every form, held against files in `snapshots`, and
+//! What reports look like in every form, compared with files in `snapshots`, and
 //! what they promise whatever the run was.
 
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]

@@ -1,4 +1,4 @@
-//! Studies of levels, counts and rates, held against files in `snapshots`.
+//! Studies of levels, counts and rates, compared with files in `snapshots`.
 
 use crate::support::section;
 use crate::support::studies::{few_levels, host_load, latency, repetitions, thirteen_levels};

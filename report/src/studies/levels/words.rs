@@ -14,7 +14,7 @@ pub const fn factor(factor: Factor) -> &'static str {
         Factor::Link => "Link",
         Factor::Load => "Host load",
         Factor::LinkLoad => "Link load",
-        Factor::Bulk => "Bulk flows beside it",
+        Factor::Bulk => "Bulk flows in the background",
         Factor::Priority => "Priority",
         Factor::Placement => "Placement",
         other => other.name(),

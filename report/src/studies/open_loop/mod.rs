@@ -15,7 +15,7 @@ pub fn section(study: &OpenLoopStudy, analysis: &Analysis) -> Section {
     Section::study(
         "open-loop",
         "Offered rates",
-        "A rate is reached where all but 1 % of its schedule was sent in time. Round trips count from when a request was due, and beside that \
+        "A rate is reached where all but 1 % of its schedule was sent in time. Round trips count from when a request was due, and next to that \
                from when it was sent, which is all that a client sees who waits for each answer (coordinated omission). Trials are merged, never \
                averaged."
             .to_owned(),

@@ -34,7 +34,7 @@ pub fn sources(study: &ReceiptStudy) -> String {
 /// The cost of watching.
 pub fn observer(study: &ReceiptStudy) -> String {
     let Some(Estimate { value, interval, n }) = study.observer else {
-        return "What watching cost is not known: no block has a time pass beside a clean one.".to_owned();
+        return "What watching cost is not known: no block has a time pass and a clean one.".to_owned();
     };
     let interval = interval.map_or_else(
         || "no interval".to_owned(),

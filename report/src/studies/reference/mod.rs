@@ -54,7 +54,7 @@ pub fn list(style: Style) -> String {
         page.faint(study.source(), 14);
     }
     page.gap();
-    page.text("`nettoll reference NAME` analyses one; `nettoll reference NAME RUN` lays a stored run beside it.");
+    page.text("`nettoll reference NAME` analyses one; `nettoll reference NAME RUN` compares a stored run with it.");
     page.finish()
 }
 

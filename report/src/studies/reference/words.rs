@@ -8,7 +8,7 @@ use literature::{ReferenceAnalysis, Resampled, Ruling};
 
 use crate::number::{self, NOTHING};
 
-/// Numbers of statements by ruling: `25 borne out, 5 not borne out`.
+/// Numbers of statements by ruling: `25 confirmed, 5 not confirmed`.
 pub fn tally(analysis: &ReferenceAnalysis) -> String {
     let count = |ruling: Ruling| analysis.statements.iter().filter(|statement| statement.ruling == ruling).count();
     let all =

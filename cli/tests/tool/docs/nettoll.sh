@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# nettoll as a reader of the documentation types it, shortened for a test: what would
+# measure for long says what it would run (--dry-run), an agent stops when it listens,
+# the machine `there` is an agent of the test ($OPEN, or $CLOSED with a secret, which
+# lends loopback only to those it trusts), one trial takes a fifth of a second, and
+# BBR, which not every kernel has, is Reno.
+set -u
+words=("$@")
+
+has() { # WORD...: whether any of them was typed
+    local word wanted
+    for word in "${words[@]}"; do
+        for wanted in "$@"; do
+            [ "$word" = "$wanted" ] && return
+        done
+    done
+    return 1
+}
+
+there=$OPEN
+has --secret-file && there=$CLOSED
+for place in "${!words[@]}"; do
+    word=${words[place]}
+    [ "$word" = there ] && word=$there
+    [[ $word == [ab]=there* ]] && word=${word/there/$there}
+    [ "$word" = 10 ] && [ "${words[place - 1]}" = -t ] && word=0.2
+    words[place]=${word//cc=bbr/cc=reno}
+done
+
+listens() {
+    local line code
+    has --port -p || words+=(--port 0)
+    coproc AGENT { exec "$NETTOLL" "${words[@]}"; }
+    local agent=$AGENT_PID
+    read -r -t 20 line <&"${AGENT[0]}"
+    kill -TERM "$agent"
+    wait "$agent"
+    code=$?
+    echo "$line"
+    [[ $line == *"listening on"* ]] || exit 1
+    exit $code
+}
+
+case ${1-} in
+agent | -s) listens ;;
+study) has --dry-run --resume --help || words+=(--dry-run) ;;
+workload) has --dry-run --foretell || words+=(--dry-run) ;;
+-c)
+    has -t -n -k || words+=(-t 0.2)
+    has --secret-file && words+=(--trust-loopback)
+    ;;
+esac
+exec "$NETTOLL" "${words[@]}"

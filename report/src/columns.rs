@@ -1,0 +1,104 @@
+//! Meaning of each column of a run's tables, in a terminal and in CSV, from the
+//! tables of metrics and of factors.
+
+use analysis::result::Metric;
+
+use crate::csv;
+use crate::sinks::terminal::{Page, Style};
+
+/// Columns of a terminal that are no metric of their own, and marks in them.
+const TERMINAL: [(&str, &str); 8] = [
+    ("size", "Bytes of payload that one send call hands over; in a request/response test of the request and of the answer."),
+    ("±", "Farther end of the interval as a share of the figure; ±? where trials are too few for an interval."),
+    (
+        "limit",
+        "Whose CPU was busy all the time, 95 % of it or more: sender, receiver, both. waiting: neither. no CPU: an end was ready but \
+         something else had its CPU. rate: what was offered was sent.",
+    ),
+    ("transactions/s", "messages_per_s of a request/response test."),
+    ("CPU/transaction", "The CPU time per message of a request/response test."),
+    (
+        "round trip p50, p90, p99, p99.9",
+        "Percentiles of the round trips of all trials merged; from the intended time of each request where a rate is offered.",
+    ),
+    ("uncorrected", "The same from the time at which each request was sent."),
+    ("≥", "Lower bound: requests that were never sent or never answered decide the percentile, and count as longer than all others."),
+];
+
+/// Names and what they mean, under a heading.
+pub type Meanings = (&'static str, Vec<(String, &'static str)>);
+
+/// Returns the columns of a terminal, the metrics, the columns of the CSV.
+pub fn sections() -> [Meanings; 3] {
+    let metric = |metric: &Metric| {
+        let (name, head) = (metric.name(), metric.column().join(" "));
+        (format!("{name}, {}, “{}”", csv::unit(name), head.trim_start()), metric.meaning())
+    };
+    [
+        (
+            "Tables in a terminal: a row for each message size",
+            TERMINAL.iter().map(|(name, meaning)| ((*name).to_owned(), *meaning)).collect(),
+        ),
+        ("Metrics: name in CSV and JSON, unit, head of the column in a terminal", Metric::ALL.iter().map(metric).collect()),
+        ("Columns of the CSV: a row for each cell and metric", csv::columns().collect()),
+    ]
+}
+
+/// Returns the same for a terminal; ends with a newline.
+pub fn render(style: Style) -> String {
+    let mut page = Page::new(style);
+    for (heading, meanings) in sections() {
+        page.gap();
+        page.heading(heading);
+        for (name, meaning) in meanings {
+            page.plain(&name, 2, 4);
+            page.plain(meaning, 6, 6);
+        }
+    }
+    page.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use analysis::result::Metric;
+    use model::plan::Factor;
+
+    use super::render;
+    use crate::csv;
+    use crate::sinks::terminal::Style;
+
+    #[test]
+    fn every_metric_and_every_column_has_a_meaning() {
+        let text = render(Style::PLAIN);
+        let named = |name: &str| text.lines().any(|line| line.trim_start().split([',', ' ']).next() == Some(name));
+        for metric in Metric::ALL {
+            assert!(named(metric.name()) && !metric.meaning().is_empty(), "{metric}: {text}");
+        }
+        for (column, meaning) in csv::columns() {
+            assert!(named(&column) && meaning.ends_with('.'), "{column}: {meaning}");
+        }
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+
+    /// A comment for programmers would be shown to users.
+    #[test]
+    fn meanings_hold_no_links_of_the_code() {
+        let metrics = Metric::ALL.iter().map(|metric| metric.meaning());
+        for meaning in metrics.chain(Factor::ALL.iter().map(|factor| factor.meaning())) {
+            assert!(!meaning.contains("[`") && !meaning.contains("  "), "{meaning}");
+        }
+    }
+
+    /// Rows of the table under "CSV", each of which names one column or some.
+    #[test]
+    fn the_format_is_documented_column_by_column() {
+        let page = include_str!("../../docs/format.md");
+        let section = page.split("\n## CSV").nth(1).unwrap().split("\n\n| version 1").next().unwrap();
+        let rows = section.lines().filter(|line| line.starts_with("| `"));
+        let mut documented: Vec<&str> = rows.flat_map(|line| line.split('|').nth(1).unwrap().split('`').skip(1).step_by(2)).collect();
+        let mut columns: Vec<String> = csv::columns().map(|(name, _)| name).collect();
+        documented.sort_unstable();
+        columns.sort_unstable();
+        assert_eq!(documented, columns);
+    }
+}
