@@ -3,6 +3,9 @@
 //! Hartigan 1985, "The dip test of unimodality"), compared with that of uniform
 //! values, the single-moded distribution whose dip is largest in the limit.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -21,9 +24,15 @@ pub fn dip(values: &[f64]) -> Option<f64> {
     (sorted.len() >= LEAST && sorted.len() == values.len()).then(|| of_sorted(&sorted))
 }
 
-/// Dips of uniform samples of `n`, in rising order. The same for
-/// every call.
-pub fn null(n: usize) -> Vec<f64> {
+/// Dips of uniform samples of `n`, in rising order: the same for every call, and worked
+/// out once.
+pub fn null(n: usize) -> Arc<[f64]> {
+    static KNOWN: Mutex<BTreeMap<usize, Arc<[f64]>>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    Arc::clone(known.entry(n).or_insert_with(|| work_out(n)))
+}
+
+fn work_out(n: usize) -> Arc<[f64]> {
     let mut random = ChaCha8Rng::seed_from_u64(n as u64);
     let mut sample = vec![0.0; n];
     let one = |_| {
@@ -31,7 +40,7 @@ pub fn null(n: usize) -> Vec<f64> {
         sample.sort_unstable_by(f64::total_cmp);
         of_sorted(&sample)
     };
-    median::sorted(&(0..SAMPLES).map(one).collect::<Vec<_>>())
+    median::sorted(&(0..SAMPLES).map(one).collect::<Vec<_>>()).into()
 }
 
 /// The modal interval is narrowed until no place in it is farther from one mode

@@ -92,9 +92,8 @@ pub struct Doubt {
 /// the dip ([`dip`]) of what they leave.
 pub fn doubts(cells: &[Values], direction: Direction, threshold: f64) -> Vec<Doubt> {
     let all = all_series(cells);
-    let mut nulls = DipNulls::default();
-    let mut doubts = judge(&[machine(&all)], direction, threshold, &mut nulls);
-    doubts.extend(judge(&all, direction, threshold, &mut nulls));
+    let mut doubts = judge(&[machine(&all)], direction, threshold);
+    doubts.extend(judge(&all, direction, threshold));
     doubts
 }
 
@@ -143,9 +142,6 @@ fn machine(all: &[Series]) -> Series {
     let (blocks, logs) = by_block.into_iter().filter_map(|(block, logs)| Some((block, median::median(&logs)?))).unzip();
     Series { cell: None, arm: None, blocks, logs }
 }
-
-/// Dips by chance, by the number of values.
-type DipNulls = BTreeMap<usize, Vec<f64>>;
 
 /// What the order of a series shows.
 struct Order {
@@ -213,7 +209,7 @@ fn apart([a, b]: [f64; 2]) -> f64 {
     (a - b).abs()
 }
 
-fn judge(all: &[Series], direction: Direction, threshold: f64, nulls: &mut DipNulls) -> Vec<Doubt> {
+fn judge(all: &[Series], direction: Direction, threshold: f64) -> Vec<Doubt> {
     let least = threshold.ln_1p();
     let mut doubts = Vec::new();
     let mut left: Vec<Vec<f64>> = Vec::new();
@@ -223,7 +219,7 @@ fn judge(all: &[Series], direction: Direction, threshold: f64, nulls: &mut DipNu
         left.push(if shape.is_some() { order.residuals(&series.logs) } else { series.logs.clone() });
         doubts.extend(shape.map(|shape| Doubt { cell: series.cell, arm: series.arm, shape, p }));
     }
-    let by_modes = holm(&left.iter().map(|values| modes_p(values, nulls)).collect::<Vec<_>>());
+    let by_modes = holm(&left.iter().map(|values| modes_p(values)).collect::<Vec<_>>());
     for ((series, values), p) in all.iter().zip(&left).zip(by_modes) {
         let shape = modes(values).filter(|(modes, _)| apart(*modes) > least && p <= SURE);
         let shape = shape.map(|(modes, upper)| Shape::Bimodal { modes: modes.map(f64::exp), upper });
@@ -233,9 +229,9 @@ fn judge(all: &[Series], direction: Direction, threshold: f64, nulls: &mut DipNu
 }
 
 /// The probability of modes so far apart by chance.
-fn modes_p(values: &[f64], nulls: &mut DipNulls) -> f64 {
+fn modes_p(values: &[f64]) -> f64 {
     let values: Vec<f64> = values.iter().copied().step_by(values.len().div_ceil(MOST_FOR_MODES).max(1)).collect();
-    let p = |dip: f64| p_in_tail(dip, nulls.entry(values.len()).or_insert_with(|| dip::null(values.len())));
+    let p = |dip: f64| p_in_tail(dip, &dip::null(values.len()));
     dip::dip(&values).map_or(1.0, p)
 }
 
