@@ -117,7 +117,7 @@ const LEAST_TRANSACTIONS: u64 = 1_000;
 
 macro_rules! metrics {
     ($($(#[doc = $doc:literal])+ $variant:ident { $($key:ident: $what:expr),* })*) => {
-        /// A figure of a cell. Its name is the key in JSON and the column in CSV.
+        /// A figure of a cell. Its name is the key in JSON and the value of the column `metric` in CSV.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Metric {

@@ -5,7 +5,7 @@
 //! there are several runs on each side, each of them counts as one value, so that what a
 //! run has by chance is part of the test.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use model::Cell;
 use serde::Serialize;
@@ -117,16 +117,11 @@ pub fn compare_runs<'a>(runs: [&[&'a TrialTable]; 2], models: &[CostModel], dema
     }
     let design = if runs.iter().all(|side| side.len() < 2) { Design::Separate } else { Design::Runs };
     let mut compared = compare_sides(std::slice::from_ref(&sides), models, demands.gate, &demands.options(design)).swap_remove(0);
-    let lonely = |side: &[Vec<(Key, &CellTrials)>]| {
-        let mut lonely: Vec<Key> = Vec::new();
-        for (key, _) in side.iter().flatten() {
-            if !both.contains(key) && !lonely.contains(key) {
-                lonely.push(*key);
-            }
-        }
-        lonely.into_iter().map(label).collect::<Vec<_>>()
+    let unpaired = |side: &[Vec<(Key, &CellTrials)>]| {
+        let mut known: HashSet<Key> = both.iter().copied().collect();
+        side.iter().flatten().filter(|(key, _)| known.insert(*key)).map(|(key, _)| label(*key)).collect::<Vec<_>>()
     };
-    let unpaired = measured.each_ref().map(|side| lonely(side));
+    let unpaired = measured.each_ref().map(|side| unpaired(side));
     if !unpaired[0].is_empty() {
         // Of a cell that the candidate did not measure nothing is known.
         compared.conclusion = compared.conclusion.max(Conclusion::Inconclusive);

@@ -14,7 +14,7 @@ use stats::power::found_in_four_of_five;
 use crate::expectation::half_width;
 use crate::metric::Metric;
 use crate::table::{CellTrials, TrialTable};
-use crate::verdict::{self, GATE, HEADLINE, Options};
+use crate::verdict::{self, HEADLINE, Options};
 
 /// The variance of a median over that of a mean, of many normal values.
 const MEDIAN: f64 = std::f64::consts::FRAC_PI_2;
@@ -58,8 +58,9 @@ type RunLogs = Vec<BTreeMap<u32, f64>>;
 
 impl Components {
     /// Those of runs of one study, in its first arm, over the cells that all of them
-    /// have; `None` of fewer than 6 blocks.
-    pub fn of_runs(tables: &[&TrialTable]) -> Option<Self> {
+    /// have, and the number of metrics of `gate` that they have; `None` of fewer than 6
+    /// blocks.
+    pub fn of_runs(tables: &[&TrialTable], gate: &[Metric]) -> Option<Self> {
         let first = tables.first()?;
         let cell = |table: &TrialTable, cell: &Cell| -> BTreeMap<u32, f64> {
             let trials = table.arm(0).iter().find(|trials| trials.cell == *cell && cell.rate.is_none());
@@ -70,7 +71,7 @@ impl Components {
         let has = |metric: &&Metric| {
             first.arm(0).iter().any(|trials: &CellTrials| trials.figures.iter().any(|trial| trial.get(**metric).is_some()))
         };
-        Some(Self { metrics: GATE.iter().filter(has).count().max(1), ..Self::of_logs(&logs)? })
+        Some(Self { metrics: gate.iter().filter(has).count().max(1), ..Self::of_logs(&logs)? })
     }
 
     fn of_logs(runs: &[RunLogs]) -> Option<Self> {
@@ -97,8 +98,10 @@ impl Components {
             blocks += moods.len();
         }
         // What the blocks' medians take away of each trial.
-        let taken = (cells.len().max(2) as f64 / (cells.len().max(2) as f64 - 1.0)).sqrt();
-        let taken = if cells.len() > 1 { taken } else { 1.0 };
+        let taken = match cells.len() {
+            0 | 1 => 1.0,
+            cells => (cells as f64 / (cells as f64 - 1.0)).sqrt(),
+        };
         let trials: Vec<f64> = left.values().filter_map(|left| median::deviation(left)).map(|trial| trial * taken).collect();
         let (trial, worst) = (median::median(&trials)?, trials.iter().copied().fold(0.0, f64::max));
         let mood = of_blocks.iter().sum::<f64>() / of_blocks.len() as f64;

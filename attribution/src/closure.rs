@@ -43,12 +43,15 @@ pub const OBSERVER: f64 = 1.10;
 pub struct Closure {
     /// Samples × period over the on-CPU time of the time passes.
     pub sampler: Figure,
-    /// Sampled rows and what is charged off the CPU, over clean CPU time. Where records of switches are missing: sampled rows and the independently
-    /// measured switching; of a sender, which hardly switches, without it where it is not known;
-    /// `None` of a receiver then, and where the on-CPU time was told from the samples.
+    /// Sampled rows and what is charged on the way, over clean CPU time.
+    ///
+    /// Without records of switches: sampled rows and the switching that was measured
+    /// apart; of a sender, which hardly switches, without switching where that is not
+    /// known. `None` of a receiver whose switching is not known, and where the on-CPU time
+    /// was told from the samples.
     pub cpu: Option<f64>,
-    /// Sampled rows, switching, runnable wait and blocked time over clean wall
-    /// time; `None` without waits. Work of kernel threads, which is done while the
+    /// Sampled rows, what is charged on the way or switching, runnable wait and blocked time
+    /// over clean wall time; `None` without waits. Work of kernel threads, which is done while the
     /// end waits, is taken off: it would count twice.
     pub wall: Option<f64>,
     /// The same within the wait passes: the sampled share of their CPU time, and

@@ -201,7 +201,7 @@ impl fmt::Display for Doubt {
                 write!(f, "rows and waits make {closure:.3} of the clean wall time, though {own:.3} of the wait passes' own")
             }
             Self::Cpu { closure, cause } => write!(f, "rows and what no sample shows make {closure:.3} of the CPU time{cause}"),
-            Self::Sampler { closure } => write!(f, "samples times period make {closure:.3} of the on-CPU time"),
+            Self::Sampler { closure } => write!(f, "samples times period make {closure:.3} of the CPU time"),
             Self::NotHeld => {
                 write!(f, "samples are spaced by cycles, which nothing else counted, so they were not compared with the CPU time")
             }

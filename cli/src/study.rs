@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use analysis::result::Metric;
 use analysis::variance::Components;
 use anyhow::Context;
 use lab::study::{Past, Resumed, StudyError};
@@ -35,7 +36,7 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
     let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
     let plan = plan(args, started_ms)?;
     if args.dry_run {
-        let earlier = earlier(&args.like)?;
+        let earlier = earlier(&args.like, &args.arms.gate.gate)?;
         output::styled(&::report::plan::render(&plan, earlier.as_ref(), output::style()))?;
         return Ok(Exit::Done);
     }
@@ -55,12 +56,12 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
 }
 
 /// How earlier runs scatter; `None` without any.
-fn earlier(runs: &[PathBuf]) -> Result<Option<Components>, Failure> {
+fn earlier(runs: &[PathBuf], gate: &[Metric]) -> Result<Option<Components>, Failure> {
     if runs.is_empty() {
         return Ok(None);
     }
     let tables = runs.iter().map(|path| Ok(report::collect(path, None)?.into_table())).collect::<Result<Vec<_>, Failure>>()?;
-    let found = Components::of_runs(&tables.iter().collect::<Vec<_>>());
+    let found = Components::of_runs(&tables.iter().collect::<Vec<_>>(), gate);
     found.map(Some).ok_or_else(|| {
         Failure::misuse("--like: the runs have no cell in common with 6 blocks or more of them, which it takes to tell how trials scatter; name longer runs of one study")
     })

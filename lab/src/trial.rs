@@ -94,8 +94,7 @@ impl<'a> TrialSpec<'a> {
     }
 }
 
-/// Runs one trial. The listener
-/// hears of [`Event::Waiting`](crate::Event::Waiting) and
+/// Runs one trial. The listener hears of [`Event::Waiting`](crate::Event::Waiting) and
 /// [`Event::Progress`](crate::Event::Progress), and may end the trial there.
 ///
 /// # Errors

@@ -152,7 +152,7 @@ warnings! {
         error: String,
     } => {
         words: format!("a trial failed: {error}"),
-        remedy: "The cell has one replicate fewer; see the error. One that was lost with its host is measured again by `nettoll study --resume`.",
+        remedy: "Read the error (`nettoll report -v`): its cell has one replicate fewer. One that was lost with its host is measured again by `nettoll study --resume`.",
         name: without_numbers(error),
         severity: 1.0,
         comes_first: true,
@@ -251,14 +251,14 @@ warnings! {
         severity: clamped(*share),
         disturbs: true,
     }
-    /// Requests without an answer: round-trip times are those of the others.
+    /// Requests without an answer: percentiles count them as longer than all others.
     AnswersLost = "answers_lost" {
         /// Share of the requests.
         share: f64,
     } => {
         words: format!("{:.2} % of the requests got no answer in time", share * 100.0),
         in_several(plain): format!("requests got no answer in time, up to {:.2} %", share * 100.0),
-        remedy: "Look at the loss next to every percentile: the lost ones would all stand in the tail.",
+        remedy: "Read a percentile marked ≥ as a lower bound: the lost requests count as longer than any that was answered.",
         size: *share,
         severity: clamped(*share),
     }

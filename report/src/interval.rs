@@ -4,6 +4,9 @@ use analysis::result::{Estimate, Method, Percentile};
 
 use crate::number;
 
+/// An interval that reaches farther than this share is shown by its ends: a value says little.
+pub const WIDE: f64 = 0.5;
+
 /// `±1.2%`: the interval lies within it. `±?` when there is none.
 ///
 /// It is rounded up, so that it never promises more than was found.

@@ -21,7 +21,7 @@ const SURE: f64 = 0.01;
 /// Longer series are pooled, neighbours together, before their order is looked at.
 const MOST_IN_ORDER: usize = 60;
 
-/// Of longer ones every so manieth value is looked at for modes.
+/// Longer series are thinned to this many values before modes are looked for.
 const MOST_FOR_MODES: usize = 200;
 
 /// Which of the two.
@@ -78,7 +78,8 @@ pub struct Doubt {
     pub arm: Option<Arm>,
     /// What it does.
     pub shape: Shape,
-    /// Probability of this by chance, all series taken into account (Holm).
+    /// Probability of this by chance, with all series taken into account (changes of level:
+    /// step-down maxT; trends and modes: Holm).
     pub p: f64,
 }
 

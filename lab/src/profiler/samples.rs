@@ -67,7 +67,12 @@ impl Samples {
         cpus.dedup();
         let open = |cpu: &u32| Sampler::open(&settings(Target::Cpu { cpu: *cpu, process }, observe, None, cpus.len()));
         let samplers = cpus.iter().map(open).collect::<Result<_, _>>();
-        let samplers = samplers.map_err(|refusal| Unavailable { what: "samples of whole CPUs".to_owned(), ..refusal })?;
+        let samplers = samplers.map_err(|refusal| Unavailable {
+            what: "samples of whole CPUs".to_owned(),
+            // A task may be sampled at 1, a CPU at 0.
+            remedy: refusal.remedy.replace("set it to 1 or less", "set it to 0 or less"),
+            ..refusal
+        })?;
         Ok(Self::Cpus { samplers, process, ksoftirqd: observe.cpus.iter().filter_map(|place| place.ksoftirqd).collect() })
     }
 

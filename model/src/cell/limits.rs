@@ -28,8 +28,10 @@ impl Cell {
             self.nodelay = false;
             self.cc = None;
         }
-        if self.size.get() > LARGEST_MESSAGE || self.read_size.get() > LARGEST_MESSAGE {
-            return refused(Factor::Size, "a message or a read has at most 1G");
+        for (factor, size) in [(Factor::Size, self.size), (Factor::ReadSize, self.read_size)] {
+            if size.get() > LARGEST_MESSAGE {
+                return refused(factor, "a message or a read has at most 1G");
+            }
         }
         if self.rate.is_none() {
             // Without a schedule there is nothing to wait for.
@@ -56,7 +58,7 @@ impl Cell {
         }
         if self.test == Test::TcpCrr && (self.waiting != Waiting::Block || self.work.get() > 0) {
             let reason = "each transaction of TCP_CRR waits for its connection: waiting and work are for the other tests";
-            return refused(Factor::Waiting, reason);
+            return refused(if self.work.get() > 0 { Factor::Work } else { Factor::Waiting }, reason);
         }
         if !self.test.is_stream() && self.read_size < self.size {
             let reason = "a request/response test reads whole messages: the read size must be at least the message size";
@@ -73,7 +75,6 @@ impl Cell {
             (Factor::ReadSize, Some(self.read_size.get())),
             (Factor::Sndbuf, self.sndbuf.map(Bytes::get)),
             (Factor::Rcvbuf, self.rcvbuf.map(Bytes::get)),
-            (Factor::Count, self.count),
         ] {
             if size == Some(0) {
                 return refuse(factor, "0 bytes is not a size that can be measured: at least 1".to_owned());
@@ -81,6 +82,9 @@ impl Cell {
             if size.is_some_and(|size| size > i32::MAX as u64) {
                 return refuse(factor, "a size has at most 2147483647 bytes".to_owned());
             }
+        }
+        if self.count.is_some_and(|count| count == 0 || count > i32::MAX as u64) {
+            return refuse(Factor::Count, "a trial has 1 to 2147483647 messages".to_owned());
         }
         if !(1..=MOST_FLOWS).contains(&self.flows) {
             return refuse(Factor::Flows, format!("{} flows cannot be run: 1 to {MOST_FLOWS}", self.flows));

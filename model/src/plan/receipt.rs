@@ -42,7 +42,7 @@ pub const SAMPLES: u64 = 8_000;
 /// of step with ticks of 1, 4 and 10 ms; between [`PERIOD`] and 2 ms.
 pub fn period_for(cost: Nanos) -> Nanos {
     let wanted = (cost.get() as f64 / COST).clamp(PERIOD.get() as f64, LONGEST_PERIOD.get() as f64) as u64;
-    // One of a hundred neighbours is out of step: far fewer than half of them are in it.
+    // Fewer than half of a hundred neighbours are in step, so one is always found.
     let out = (0..100).map(|step| wanted + step * wanted / 200).find(|period| is_out_of_step(*period));
     Nanos::new(out.unwrap_or(wanted))
 }

@@ -34,7 +34,7 @@ use switches::{Room, Switches};
 /// long that the rings are drained on the way.
 const KEPT_LIMIT: usize = 512 << 20;
 
-/// A sampler of one process or thread. Dropped, it is gone from the kernel.
+/// A sampler of one process, thread or CPU. Dropped, it is gone from the kernel.
 #[derive(Debug)]
 pub struct Sampler {
     opened: Opened,
@@ -45,7 +45,7 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Attaches to a process or thread without starting. Threads that a process
+    /// Attaches to a process, a thread or a CPU without starting. Threads that a process
     /// starts later are sampled too; those that it already has next to its main
     /// thread are not, so attach before the traffic thread is there.
     ///

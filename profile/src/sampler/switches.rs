@@ -40,6 +40,9 @@ impl Switches {
     /// Starts to record the switches of a task and of those that it starts from now on, or of
     /// all tasks (`None`), on some CPUs or wherever the task runs (`None` alone, which leaves
     /// out what it starts).
+    ///
+    /// # Errors
+    /// What the kernel refused, with a remedy.
     pub fn open(task: Option<u32>, cpus: &[Option<u32>], room: Room) -> Result<Self, Unavailable> {
         let wanted = usize::try_from(room.longest.get().saturating_mul(BYTES_PER_SECOND / 1_000_000) / 1_000).unwrap_or(RING_MOST);
         let many = if room.cpu.is_some() { 1 } else { cpus.len().max(1) };

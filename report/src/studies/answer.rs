@@ -12,9 +12,6 @@ use crate::{interval, number};
 /// Series that have a line; the others are in the tables.
 const MOST_LINES: usize = 8;
 
-/// An interval that reaches farther than this share is told by its ends.
-const WIDE: f64 = 0.5;
-
 /// How the run ended and the lines, which a terminal prints before everything else.
 pub fn section(groups: &[Group], ended: String) -> Section {
     let mut lines: Vec<Text> = groups.iter().filter_map(line).map(Text::from).collect();
@@ -50,7 +47,7 @@ fn line(group: &Group) -> Option<String> {
 /// A figure with its interval: `1.93 µs ±1.2%`, or both ends where they are far apart.
 fn figure(found: &Estimate, write: fn(f64) -> String) -> String {
     match found.half_width() {
-        Some(reach) if reach > WIDE => interval::short_range(found, write),
+        Some(reach) if reach > interval::WIDE => interval::short_range(found, write),
         _ => format!("{} {}", write(found.value), interval::plus_minus(found)),
     }
 }

@@ -236,7 +236,7 @@ pub fn guide(analysis: &Analysis) -> Section {
         ),
     ];
     if analysis.irq_pooled {
-        let pooled = "This kernel shows it in ticks of 10 ms, too coarse for one trial: it is added up over the trials of a cell and shared out among their messages. Intervals of CPU per message leave its scatter out.";
+        let pooled = "This kernel shows it in ticks of 10 ms, too coarse for one trial: it is added up over the trials of a cell and shared out among their messages. Intervals of CPU per message are widened by what the ticks may be wrong by.";
         terms.insert(terms.len() - 1, ("Interrupt time", pooled));
     }
     let mut blocks = vec![Block::terms("guide", terms)];

@@ -9,7 +9,7 @@ use crate::number;
 use crate::series::metric;
 use crate::words::plural;
 
-/// Trials of which one in this many was disturbed are worth a word.
+/// A run with fewer disturbed trials than one in this many is not called disturbed.
 const WORTH_A_WORD: u64 = 10;
 
 /// Blocks beyond which more are no remedy.

@@ -37,12 +37,12 @@ fn matched(of_a: &[End], of_b: &[End]) -> ReceiptComparison {
     let found: BTreeMap<Key, &Receipt> = of_b.iter().map(|(key, _, receipt)| (*key, *receipt)).collect();
     let known: BTreeSet<Key> = of_a.iter().map(|(key, _, _)| *key).collect();
     let pairs = of_a.iter().filter_map(|(key, label, receipt)| Some(pair(label, receipt, found.get(key)?)));
-    let lonely = |(_, label, receipt): &End| format!("{label}, {}", receipt.role);
+    let unpaired = |(_, label, receipt): &End| format!("{label}, {}", receipt.role);
     ReceiptComparison {
         pairs: pairs.collect(),
         unpaired: [
-            of_a.iter().filter(|(key, _, _)| !found.contains_key(key)).map(lonely).collect(),
-            of_b.iter().filter(|(key, _, _)| !known.contains(key)).map(lonely).collect(),
+            of_a.iter().filter(|(key, _, _)| !found.contains_key(key)).map(unpaired).collect(),
+            of_b.iter().filter(|(key, _, _)| !known.contains(key)).map(unpaired).collect(),
         ],
     }
 }

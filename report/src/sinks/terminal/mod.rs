@@ -9,6 +9,7 @@ pub use page::{Page, Style};
 
 use self::table::{Column, Measured, total};
 use crate::document::{Block, Cell, Document, HeatMap, Kind, Level, Masthead, Section, Shown, Table, Tone, Trust};
+use crate::interval;
 use crate::number::{NOTHING, tight};
 use crate::words::{capital, plural};
 
@@ -200,9 +201,6 @@ pub fn width(table: &Table) -> usize {
     total(&columns(table, None))
 }
 
-/// An interval that reaches farther than this share is shown by its ends: a value says little.
-const WIDE: f64 = 0.5;
-
 /// The columns that a terminal has of a table; figures known less well than `precision`
 /// have a star, and are set back.
 fn columns(table: &Table, precision: Option<f64>) -> Vec<Column> {
@@ -217,7 +215,7 @@ fn columns(table: &Table, precision: Option<f64>) -> Vec<Column> {
             Kind::Estimates(_, Shown::Margin) => {
                 let missed = |reach: Option<f64>| reach.zip(precision).is_some_and(|(reach, precision)| reach > precision);
                 let measured = |cell: &Cell| match cell {
-                    Cell::Estimate(one) if one.reach.is_some_and(|reach| reach > WIDE) => {
+                    Cell::Estimate(one) if one.reach.is_some_and(|reach| reach > interval::WIDE) => {
                         Measured::Range(format!("{}{}", one.range, if missed(one.reach) { "*" } else { "" }))
                     }
                     Cell::Estimate(one) => {

@@ -40,7 +40,7 @@ pub fn blocks(study: &ReceiptStudy, room: usize) -> Vec<Block> {
 /// Layers by end, at the least size and, of several, at the largest.
 fn table(ends: &[&SeriesReceipt], sizes: usize) -> Table {
     let mut names: Vec<String> = Vec::new();
-    let mut columns: Vec<(Head, BTreeMap<String, Entry>)> = Vec::new();
+    let mut columns: Vec<(Head, BTreeMap<String, Cell>)> = Vec::new();
     for end in ends {
         let last = end.columns.len().saturating_sub(1);
         let mut places = vec![0, last];
@@ -56,24 +56,24 @@ fn table(ends: &[&SeriesReceipt], sizes: usize) -> Table {
         let lines = tables::layer_sums(end);
         for place in places {
             let head = Head::terminal(9, [end.role.to_string(), format!("{} B", number::whole(end.columns[place].size.get()))]);
-            let cells = lines.iter().filter_map(|line| Some((line.label.clone(), line.cells.get(place)?.clone()?)));
+            let cells = lines.iter().filter_map(|line| Some((line.label.clone(), written(line.cells.get(place)?.as_ref()?, line.sum))));
             columns.push((head, cells.collect()));
         }
     }
     let mut heads = vec![Head::terminal(20, ["", "ns of CPU"])];
     heads.extend(columns.iter().map(|(head, _)| head.clone()));
     let row = |name: &String| -> Vec<Cell> {
-        let of = |cells: &BTreeMap<String, Entry>| cells.get(name).map_or(Cell::Nothing, written);
+        let of = |cells: &BTreeMap<String, Cell>| cells.get(name).cloned().unwrap_or(Cell::Nothing);
         std::iter::once(name.as_str().into()).chain(columns.iter().map(|(_, cells)| of(cells))).collect()
     };
     Table::of_rows(heads, names.iter().map(row).collect(), Kind::Figures)
 }
 
 /// Value and share; of the sum its margin: a layer's is much the same.
-fn written(entry: &Entry) -> Cell {
-    match entry.share.as_str() {
-        "100%" => format!("{} {}", entry.value, entry.margin).into(),
-        share => format!("{} {share:>4}", entry.value).into(),
+fn written(entry: &Entry, is_sum: bool) -> Cell {
+    match is_sum {
+        true => format!("{} {}", entry.value, entry.margin).into(),
+        false => format!("{} {:>4}", entry.value, entry.share).into(),
     }
 }
 

@@ -32,9 +32,9 @@ fn one(runs: &RunsCompared) -> Vec<Block> {
     part.brief.extend(brief::differences(&runs.differences));
     part.warnings.extend(named(&runs.differences).into_iter().map(|text| format!("Not the same: {text}")));
     part.notes.extend(runs.slight.iter().map(|text| format!("No trial notices it, but {text}")));
-    for (name, lonely) in names.iter().zip(&figures.unpaired) {
-        part.notes.extend((!lonely.is_empty()).then(|| format!("Only in {name}: {}", lonely.join("; "))));
-        part.brief.extend(brief::lonely(name, lonely));
+    for (name, unpaired) in names.iter().zip(&figures.unpaired) {
+        part.notes.extend((!unpaired.is_empty()).then(|| format!("Only in {name}: {}", unpaired.join("; "))));
+        part.brief.extend(brief::unpaired(name, unpaired));
     }
     let several = names.iter().zip([&runs.baseline, &runs.candidate]).filter(|(_, ids)| ids.len() > 1);
     part.notes.extend(several.map(|(name, ids)| format!("{}: {}", capital(name), ids.join(", "))));
@@ -64,14 +64,14 @@ fn named(all: &[String]) -> Vec<String> {
 /// Receipts, row by row.
 fn receipts_of(receipts: &ReceiptComparison, names: [&str; 2]) -> Vec<Part> {
     let mut parts: Vec<Part> = receipts.pairs.iter().map(|pair| of_pair(pair, names)).collect();
-    let lonely: Vec<String> = names
+    let unpaired: Vec<String> = names
         .iter()
         .zip(&receipts.unpaired)
-        .filter(|(_, lonely)| !lonely.is_empty())
-        .map(|(name, lonely)| format!("Only {name} has a receipt of {}", lonely.join("; ")))
+        .filter(|(_, unpaired)| !unpaired.is_empty())
+        .map(|(name, unpaired)| format!("Only {name} has a receipt of {}", unpaired.join("; ")))
         .collect();
-    if !lonely.is_empty() {
-        parts.push(Part { heading: "Receipts without a counterpart".into(), notes: lonely, ..Part::default() });
+    if !unpaired.is_empty() {
+        parts.push(Part { heading: "Receipts without a counterpart".into(), notes: unpaired, ..Part::default() });
     }
     parts
 }

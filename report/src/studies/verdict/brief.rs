@@ -77,7 +77,7 @@ pub fn differences(all: &[String]) -> Option<Block> {
 }
 
 /// Cells that only one side has.
-pub fn lonely(name: &str, cells: &[String]) -> Option<Block> {
+pub fn unpaired(name: &str, cells: &[String]) -> Option<Block> {
     let mut named: Vec<String> = cells.iter().take(MOST_DIFFERENCES).cloned().collect();
     if cells.len() > MOST_DIFFERENCES {
         named.push(format!("{} (-v)", plural((cells.len() - MOST_DIFFERENCES) as u64, "more cell")));
