@@ -24,7 +24,7 @@ struct Discipline {
 const DISCIPLINES: [Discipline; 5] = [
     known("tbf", || Some(token_bucket()), "limits a link's rate", "CONFIG_NET_SCH_TBF", "links have no rate limit"),
     known("htb", || Some(token_tree()), "limits rates by class", "CONFIG_NET_SCH_HTB", "tbf does for one class"),
-    known("netem", || Some(no_impairment()), "adds delay and loss", "CONFIG_NET_SCH_NETEM", "links have no added delay or loss"),
+    known("netem", || Some(no_impairment()), "adds delay and loss", "CONFIG_NET_SCH_NETEM", "the relay, a link in user space, adds them"),
     known("fq", || None, "paces flows", "CONFIG_NET_SCH_FQ", "TCP paces itself, UDP does not"),
     known("fq_codel", || None, "bounds queueing delay, by flow", "CONFIG_NET_SCH_FQ_CODEL", "queues are bounded by length alone"),
 ];
