@@ -9,14 +9,18 @@ use crate::sinks::terminal::{Page, Style};
 /// Columns of a terminal that are no metric of their own, and marks in them.
 const TERMINAL: [(&str, &str); 8] = [
     ("size", "Bytes of payload that one send call hands over; in a request/response test of the request and of the answer."),
-    ("±", "Farther end of the interval as a share of the figure; ±? where trials are too few for an interval."),
+    (
+        "±",
+        "Farther end of the interval as a share of the figure; beyond ±50 % both ends, low–high. ±?: too few trials for an interval. \
+         *: the figure missed the precision asked for.",
+    ),
     (
         "limit",
         "Whose CPU was busy all the time, 95 % of it or more: sender, receiver, both. waiting: neither. no CPU: an end was ready but \
          something else had its CPU. rate: what was offered was sent.",
     ),
     ("transactions/s", "messages_per_s of a request/response test."),
-    ("CPU/transaction", "The CPU time per message of a request/response test."),
+    ("CPU/transaction, CPU/trans.", "The CPU time per message of a request/response test."),
     (
         "round trip p50, p90, p99, p99.9",
         "Percentiles of the round trips of all trials merged; from the intended time of each request where a rate is offered.",

@@ -44,7 +44,7 @@ listens() {
 case ${1-} in
 agent | -s) listens ;;
 study) has --dry-run --resume --help || words+=(--dry-run) ;;
-workload) has --dry-run --foretell || words+=(--dry-run) ;;
+workload) has --dry-run --foretell --predict || words+=(--dry-run) ;;
 -c)
     has -t -n -k || words+=(-t 0.2)
     has --secret-file && words+=(--trust-loopback)
