@@ -224,7 +224,7 @@ fn write_line(file: &mut File, line: &[u8]) -> io::Result<()> {
     }
 }
 
-fn pretty(what: &'static str, value: &impl Serialize) -> Result<Vec<u8>, StoreError> {
+pub fn pretty(what: &'static str, value: &impl Serialize) -> Result<Vec<u8>, StoreError> {
     let mut text = serde_json::to_vec_pretty(value).map_err(unwritable(what))?;
     text.push(b'\n');
     Ok(text)

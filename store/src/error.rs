@@ -49,6 +49,38 @@ pub enum StoreError {
         /// The runs directory.
         root: PathBuf,
     },
+    /// No run has such a name.
+    #[error("no run in {} has '{part}' in its name{hint}", root.display())]
+    NoSuchRun {
+        /// The runs directory.
+        root: PathBuf,
+        /// As given.
+        part: String,
+        /// The likely meaning.
+        hint: String,
+    },
+    /// Several runs have such a name.
+    #[error("'{part}' is in the names of several runs in {}: {}{}; write more of it", root.display(), found.join(", "), if *more > 0 { format!(" and {more} more") } else { String::new() })]
+    Ambiguous {
+        /// The runs directory.
+        root: PathBuf,
+        /// As given.
+        part: String,
+        /// The latest of them.
+        found: Vec<String>,
+        /// Number of others.
+        more: usize,
+    },
+    /// There are not as many runs.
+    #[error("there is no run @-{wanted} in {}: it holds {runs}; @-1 is the latest, @-{runs} the earliest", root.display())]
+    TooFewRuns {
+        /// The runs directory.
+        root: PathBuf,
+        /// Place wanted, from the latest.
+        wanted: usize,
+        /// Number of runs.
+        runs: usize,
+    },
     /// Written by another version.
     #[error("{} has format version {found}, but this build of nettoll reads version {known}; read it with the nettoll that wrote it{}", path.display(), written_by(tool.as_deref()))]
     UnknownFormat {

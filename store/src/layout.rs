@@ -13,6 +13,9 @@ pub const TRIALS: &str = "trials.jsonl";
 /// A view of the run for a browser.
 pub const REPORT: &str = "report.html";
 
+/// The run in a few figures.
+pub const SUMMARY: &str = "summary.json";
+
 /// Facts of the hosts.
 pub const HOSTS: &str = "hosts";
 

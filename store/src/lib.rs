@@ -7,6 +7,7 @@
 //!   trials.jsonl                        one trial a line; the source of truth
 //!   stacks/<cell>.<end>.folded          its call chains, where they were sampled; made from the trials
 //!   report.html                         a view of it
+//!   summary.json                        it in a few figures, for lists of runs
 //! ```
 //!
 //! A run survives `kill -9` at any point with every finished trial intact, and
@@ -21,14 +22,18 @@ mod layout;
 mod line;
 
 mod directory;
+mod find;
 mod reader;
 mod reopen;
+mod summary;
 mod trials;
 
 pub use directory::{RunDirectory, write_report, write_stacks};
 pub use error::StoreError;
+pub use find::find;
 pub use layout::Moment;
 pub use line::{BadLine, LONGEST_LINE};
 pub use reader::{Listed, RunReader, latest, list, parse_facts, parse_run};
 pub use reopen::Reopened;
+pub use summary::{read_summary, write_summary};
 pub use trials::Trials;

@@ -232,7 +232,7 @@ pub fn latest(root: &Path) -> Result<PathBuf, StoreError> {
 }
 
 /// The names of the run directories below `root`, sorted: the earliest second first.
-fn run_names(root: &Path) -> Result<Vec<String>, StoreError> {
+pub fn run_names(root: &Path) -> Result<Vec<String>, StoreError> {
     let refused = |answer: io::Error| match answer.kind() {
         // Nobody has made it yet: the first study does.
         ErrorKind::NotFound => StoreError::NoRuns { root: root.to_owned() },

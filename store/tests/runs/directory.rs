@@ -1,13 +1,14 @@
 //! A run directory is made, filled, read and found again.
 
 use std::fs;
+use std::path::Path;
 
 use crate::support::{STARTED, failed, host, read, run, trial};
 use model::Unavailable;
 use model::host::HostFacts;
 use model::run::Status;
 use model::warning::Warning;
-use store::{Moment, RunDirectory, RunReader, StoreError, latest, list};
+use store::{Moment, RunDirectory, RunReader, StoreError, find, latest, list, read_summary, write_summary};
 
 #[test]
 fn what_is_written_is_read() {
@@ -95,10 +96,53 @@ fn the_latest_run_is_found_among_others() {
 }
 
 #[test]
+fn a_run_is_found_by_any_part_of_its_name_that_no_other_has() {
+    let root = tempfile::tempdir().unwrap();
+    let find = |word: &str| find(root.path(), Path::new(word));
+    assert!(matches!(find("latest"), Err(StoreError::NoRuns { .. })));
+    let names = ["2026-11-21T20-14-05Z-quick-7f3a", "2026-11-21T20-15-05Z-quick-9634", "2026-11-22T08-00-00Z-size-7fff"];
+    for (at, name) in names.into_iter().enumerate() {
+        fs::create_dir(root.path().join(name)).unwrap();
+        let run = model::Run { started_ms: STARTED + at as u64, ..run(name) };
+        fs::write(root.path().join(name).join("run.json"), serde_json::to_string(&run).unwrap()).unwrap();
+    }
+    let path = |at: usize| root.path().join(names[at]);
+    for (word, at) in [("7f3a", 0), ("quick-9634", 1), ("size", 2), ("latest", 2), ("@-1", 2), ("@-2", 1), ("@-3", 0)] {
+        assert_eq!(find(word).unwrap(), path(at), "{word}");
+    }
+    // Behind its directory as well; what is there is taken as it is.
+    assert_eq!(find(root.path().join("9634").to_str().unwrap()).unwrap(), path(1));
+    assert_eq!(find(path(0).to_str().unwrap()).unwrap(), path(0));
+    let said = |word: &str| find(word).unwrap_err().to_string();
+    assert!(said("quick").contains(&format!("several runs in {}: {}, {}; write more of it", root.path().display(), names[1], names[0])));
+    assert!(said("quik-9634").ends_with("has 'quik-9634' in its name; did you mean quick-9634?"), "{}", said("quik-9634"));
+    assert!(said("zzz").contains("`nettoll show`"));
+    assert!(said("@-4").contains("it holds 3; @-1 is the latest, @-3 the earliest"));
+    assert!(matches!(find("@-0"), Err(StoreError::NoSuchRun { .. })));
+    assert_eq!(find("nothing/here").unwrap(), Path::new("nothing/here"));
+}
+
+#[test]
+fn a_summary_is_of_the_trials_that_there_are() {
+    let root = tempfile::tempdir().unwrap();
+    let mut directory = RunDirectory::create(root.path(), "quick", STARTED).unwrap();
+    assert_eq!(read_summary(directory.path()), None);
+    directory.append_trial(&trial(0)).unwrap();
+    let summary = model::Summary { headline: "TCP 1 B 1 µs".to_owned(), widest: Some(0.05), ..model::Summary::default() };
+    write_summary(directory.path(), summary.clone()).unwrap();
+    let read = read_summary(directory.path()).unwrap();
+    assert_eq!((read.headline, read.widest, read.format), (summary.headline, Some(0.05), 1));
+    directory.append_trial(&trial(1)).unwrap();
+    assert_eq!(read_summary(directory.path()), None);
+    fs::write(directory.path().join("summary.json"), "{").unwrap();
+    assert_eq!(read_summary(directory.path()), None);
+}
+
+#[test]
 fn a_wrong_path_is_answered_with_the_nearest_right_one() {
     let root = tempfile::tempdir().unwrap();
     let directory = RunDirectory::create(root.path(), "quick", STARTED).unwrap();
-    let open = |path: &std::path::Path| RunReader::open(path).unwrap_err().to_string();
+    let open = |path: &Path| RunReader::open(path).unwrap_err().to_string();
     let error = open(directory.path());
     assert!(error.contains("killed here before it had begun"), "{error}");
     directory.write_run(&run(directory.id())).unwrap();

@@ -1,0 +1,68 @@
+//! Finds the run that a user means.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use model::nearest;
+
+use crate::error::StoreError;
+use crate::reader::{latest, list, run_names};
+
+/// The run that a user means: the path of a run directory; `latest`, or `@-1`, the one before
+/// being `@-2`; any part of a run's name below `root` that no other has. A path to what is no run
+/// is returned as it is, for [`crate::RunReader::open`] to say so.
+///
+/// # Errors
+/// When `root` cannot be read, holds no such run, or more than one.
+pub fn find(root: &Path, word: &Path) -> Result<PathBuf, StoreError> {
+    let Some(text) = word.to_str().filter(|text| !text.is_empty() && !word.exists()) else { return Ok(word.to_owned()) };
+    let back = if text == LATEST { Some("1") } else { text.strip_prefix("@-") };
+    if let Some(back) = back.and_then(|back| back.parse::<usize>().ok()).filter(|back| *back > 0) {
+        return from_latest(root, back);
+    }
+    // A part of a name may stand behind the directory that holds the run.
+    let behind = word.parent().filter(|parent| !parent.as_os_str().is_empty()).zip(word.file_name().and_then(OsStr::to_str));
+    let (root, part) = behind.unwrap_or((root, text));
+    let names = match run_names(root) {
+        Err(_) if behind.is_some() => return Ok(word.to_owned()),
+        names => names?,
+    };
+    let found: Vec<&String> = names.iter().filter(|name| name.contains(part)).collect();
+    match found.as_slice() {
+        [name] => Ok(root.join(name)),
+        [] if behind.is_some() => Ok(word.to_owned()),
+        [] => Err(StoreError::NoSuchRun { root: root.to_owned(), part: part.to_owned(), hint: nearest_name(part, &names) }),
+        several => Err(StoreError::Ambiguous {
+            root: root.to_owned(),
+            part: part.to_owned(),
+            found: several.iter().rev().take(CANDIDATES).map(|name| (*name).clone()).collect(),
+            more: several.len().saturating_sub(CANDIDATES),
+        }),
+    }
+}
+
+/// Word for the run that started last.
+const LATEST: &str = "latest";
+
+/// Candidates that are listed of more.
+const CANDIDATES: usize = 5;
+
+/// The run that started last, if `back` is 1, or so many before.
+fn from_latest(root: &Path, back: usize) -> Result<PathBuf, StoreError> {
+    if back == 1 {
+        return latest(root);
+    }
+    let runs = list(root)?;
+    let run = runs.len().checked_sub(back).and_then(|place| runs.get(place));
+    run.map(|run| run.path.clone()).ok_or_else(|| StoreError::TooFewRuns { root: root.to_owned(), wanted: back, runs: runs.len() })
+}
+
+/// The nearest name, by its study: names share their dates.
+fn nearest_name(part: &str, names: &[String]) -> String {
+    let tail = |name: &str| name.split_once("Z-").map_or_else(|| name.to_owned(), |(_, tail)| tail.to_owned());
+    let tails: Vec<String> = names.iter().map(|name| tail(name)).collect();
+    match nearest(&tail(part), tails.iter().map(String::as_str)) {
+        Some(near) => format!("; did you mean {near}?"),
+        None => "; `nettoll show` lists the runs".to_owned(),
+    }
+}
