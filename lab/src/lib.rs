@@ -21,6 +21,7 @@ pub mod trial;
 pub mod agent;
 pub mod arm;
 pub mod background;
+pub mod congestion;
 pub mod connection;
 
 pub mod host_process;

@@ -1,6 +1,7 @@
 //! A study: blocks of trials in random order, until the intervals are narrow
 //! enough or the plan's limit is reached.
 
+mod ahead;
 mod error;
 mod in_arm;
 mod pool;
@@ -24,6 +25,7 @@ use crate::event::{Event, Listener};
 use crate::host_diff;
 use crate::session::Session;
 
+pub use ahead::{Ahead, look_ahead};
 pub use error::StudyError;
 use pool::{SessionKey, SessionPool};
 pub use replay::{Past, Replay};

@@ -1,0 +1,62 @@
+//! A look ahead: makes or reaches what a study needs, as it would begin, and measures nothing.
+
+use std::error::Error;
+use std::ops::ControlFlow;
+
+use model::Plan;
+use model::warning::Warning;
+
+use super::pool::SessionPool;
+use super::{Replay, Study, StudyError};
+use crate::congestion::{NoCongestionControl, missing_there};
+use crate::connection::Credentials;
+use crate::event::{Event, Listener};
+use crate::session::Session;
+
+/// Findings of a look ahead at a study that could begin.
+#[derive(Debug, Default)]
+pub struct Ahead {
+    /// Warnings about the whole run.
+    pub warnings: Vec<Warning>,
+    /// Congestion controls that agents lack.
+    pub missing: Vec<NoCongestionControl>,
+    /// Name of a host that serves somebody else: of it no more can be told.
+    pub busy: Option<String>,
+}
+
+/// Makes the hosts and links of a plan, or reaches the hosts that it names, looks at what its arms
+/// change, and lets go of everything.
+///
+/// # Errors
+/// What would keep the study from beginning, as [`super::run`] would say it.
+pub fn look_ahead(plan: &Plan, credentials: &Credentials) -> Result<Ahead, StudyError> {
+    let mut listener = Impatient::default();
+    let session = match Session::open(plan, credentials, &mut listener) {
+        Ok(session) => session,
+        Err(error) => {
+            let busy = Ahead { busy: listener.busy, ..Ahead::default() };
+            return StudyError::not_opened(error).map_or(Ok(busy), Err);
+        }
+    };
+    let mut study = Study::new(plan, credentials, session, &mut listener, Replay::nothing(plan));
+    study.ready()?;
+    let first = study.sessions.get(SessionPool::FIRST);
+    let (warnings, missing) = (first.warnings().to_vec(), missing_there(plan, first.facts()));
+    Ok(Ahead { warnings, missing, busy: None })
+}
+
+/// Waits for nobody's turn.
+#[derive(Default)]
+struct Impatient {
+    busy: Option<String>,
+}
+
+impl Listener for Impatient {
+    fn hear(&mut self, event: &Event) -> Result<ControlFlow<()>, Box<dyn Error + Send + Sync>> {
+        if let Event::Waiting { host, .. } = event {
+            self.busy = Some((*host).to_owned());
+            return Ok(ControlFlow::Break(()));
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
