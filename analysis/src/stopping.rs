@@ -78,6 +78,15 @@ impl Observer {
         widths.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::max)
     }
 
+    /// The cells whose interval is as narrow as the plan asks, in each arm, and all that were
+    /// measured. `None` while none has enough trials for an interval. For showing progress.
+    pub fn within(&self) -> Option<(usize, usize)> {
+        let measured = self.times.values().filter(|times| !times.is_empty());
+        let widths: Vec<Option<f64>> = measured.map(|times| self.claim.estimate(times).as_ref().and_then(Estimate::half_width)).collect();
+        let met = widths.iter().flatten().filter(|width| **width <= self.blocks.interval).count();
+        widths.iter().any(Option::is_some).then_some((met, widths.len()))
+    }
+
     fn interval_met(&self) -> bool {
         self.widest().is_some_and(|widest| widest <= self.blocks.interval)
     }
@@ -119,9 +128,15 @@ mod tests {
         assert_eq!((looked.low, looked.high, looked.confidence), (1.0, 9.0, 0.95));
     }
 
-    /// Answer of an observer after `done` blocks of two cells, of which the
-    /// second scatters by `spread` and a third never could be measured.
+    /// Answer of an observer after `done` blocks.
     fn decision(spread: u64, done: u32, most: u32) -> (Decision, Option<f64>) {
+        let observer = observer(spread, done, most);
+        (observer.after_block(done), observer.widest())
+    }
+
+    /// An observer after `done` blocks of two cells, of which the second scatters by `spread`
+    /// and a third never could be measured.
+    fn observer(spread: u64, done: u32, most: u32) -> Observer {
         let cells = vec![cell(Test::UdpStream, 1), cell(Test::UdpStream, 64), cell(Test::TcpRr, 1)];
         let plan = Plan { blocks: blocks(9, most), ..run(cells, most).plan };
         let mut observer = Observer::new(&plan);
@@ -132,7 +147,7 @@ mod tests {
                 observer.push(&record(Test::UdpStream, size, block, trial));
             }
         }
-        (observer.after_block(done), observer.widest())
+        observer
     }
 
     #[test]
@@ -144,6 +159,8 @@ mod tests {
         assert_eq!(decision(0, 9, 9).0, Decision::IntervalMet);
         assert_eq!(decision(0, 3, 100), (Decision::GoOn, None));
         assert_eq!(decision(0, 0, 1), (Decision::GoOn, None));
+        assert_eq!((observer(8, 9, 9).within(), observer(0, 9, 9).within()), (Some((1, 2)), Some((2, 2))));
+        assert_eq!((observer(0, 3, 9).within(), observer(0, 0, 9).within()), (None, None));
         let widest = decision(8, 9, 9).1.unwrap();
         assert!(widest > 0.05 && widest < 0.2, "{widest}");
     }

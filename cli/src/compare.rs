@@ -27,11 +27,14 @@ struct One {
 /// A run that cannot be read, or a page that cannot be written.
 pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let rules = rules::load(&RulesArgs { rules: args.rules.clone(), show_rules: false })?;
-    let mut runs = read_all(&args.runs, rules.as_ref())?.into_iter();
-    let sides: Vec<Vec<One>> = args.runs.iter().map(|Side(paths)| runs.by_ref().take(paths.len()).collect()).collect();
+    let place = args.html.place("compare.html")?;
+    let found = |Side(words): &Side| Ok(Side(words.iter().map(|word| args.directory.find(word)).collect::<Result<_, Failure>>()?));
+    let named: Vec<Side> = args.runs.iter().map(found).collect::<Result<_, Failure>>()?;
+    let mut runs = read_all(&named, rules.as_ref())?.into_iter();
+    let sides: Vec<Vec<One>> = named.iter().map(|Side(paths)| runs.by_ref().take(paths.len()).collect()).collect();
     let Some((baseline, candidates)) = sides.split_first() else { return Err(Failure::misuse("give at least two runs")) };
     let between = RunComparison::from_candidates(candidates.iter().filter_map(|candidate| compared(baseline, candidate, args)).collect());
-    if let Some(place) = &args.html {
+    if let Some(place) = &place {
         let page = ::report::verdict::html(&between, version::SHORT);
         output::page(place, &page)?;
     }
@@ -41,7 +44,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
         _ => ::report::verdict::terminal(&between, ::report::terminal::Style { verbose: args.verbose, ..output::style() }),
     };
     output::styled(&text)?;
-    if let Some(place) = args.html.as_ref().filter(|_| !args.json && !args.markdown) {
+    if let Some(place) = place.filter(|_| !args.json && !args.markdown) {
         output::write(&format!("\nReport: {}", place.display()))?;
     }
     Ok(Exit::of(between.conclusion))

@@ -73,7 +73,7 @@ pub enum Form {
 impl Failure {
     /// The user asked for something that cannot be understood or cannot be.
     pub fn misuse(message: impl fmt::Display) -> Self {
-        Self { exit: Exit::Misuse, message: message.to_string(), form: Form::Text }
+        Self { exit: Exit::Misuse, message: worded(&message.to_string()), form: Form::Text }
     }
 
     /// To be told in this form, unless one was chosen before.
@@ -103,7 +103,7 @@ impl<E: Into<anyhow::Error>> From<E> for Failure {
     fn from(error: E) -> Self {
         let error = error.into();
         let exit = if error.is::<PlanError>() { Exit::Misuse } else { Exit::Failed };
-        Self { exit, message: describe(error.as_ref()), form: Form::Text }
+        Self { exit, message: worded(&describe(error.as_ref())), form: Form::Text }
     }
 }
 
@@ -121,9 +121,25 @@ fn describe(error: &(dyn Error + 'static)) -> String {
     text
 }
 
+/// A message without the numbers of the system's answers: their words stand before them.
+fn worded(message: &str) -> String {
+    let mut text = String::new();
+    let mut parts = message.split(" (os error ");
+    text += parts.next().unwrap_or_default();
+    for part in parts {
+        match part.split_once(')') {
+            Some((number, rest)) if number.bytes().all(|byte| byte.is_ascii_digit()) => text += rest,
+            _ => text += &format!(" (os error {part}"),
+        }
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Exit;
+    use std::io;
+
+    use super::{Exit, worded};
     use crate::args::EXIT_CODES;
 
     #[test]
@@ -139,5 +155,13 @@ mod tests {
         let codes = codes.map(|code| code.to_string());
         assert!(help.eq(codes.iter().cloned()), "{EXIT_CODES}");
         assert!(rows.eq(codes.iter()), "{page}");
+    }
+
+    #[test]
+    fn the_systems_answers_are_words() {
+        let answer = io::Error::from_raw_os_error(2);
+        assert_eq!(worded(&format!("read x: {answer}; check the path")), "read x: No such file or directory; check the path");
+        assert_eq!(worded(" (os error x) (os error 2"), " (os error x) (os error 2");
+        assert_eq!(worded("a: b"), "a: b");
     }
 }

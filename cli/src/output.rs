@@ -62,7 +62,8 @@ fn write_keeping(text: &str, keep: Keep) -> io::Result<()> {
     let end = if text.ends_with('\n') { "" } else { "\n" };
     match write!(out, "{}{end}", printable(text, keep)).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        answer => answer,
+        Err(error) => Err(io::Error::new(error.kind(), format!("write to standard output: {error}; see where it is sent"))),
+        Ok(()) => Ok(()),
     }
 }
 

@@ -1,29 +1,42 @@
 //! Progress of a study, on standard error, if that is a terminal. What
 //! holds it up is said there in any case.
 
+use analysis::stopping::Observer;
+use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::Event;
-use model::Plan;
+use model::printable::{Keep, printable};
+use model::schedule::{self, Block};
+use model::{Plan, TrialRecord};
 
 use crate::output;
+
+/// Draws a second: more than there are trials, so that none is left out.
+const DRAWS: u8 = 60;
 
 /// Drawn between trials only, so that nothing of it runs during one.
 pub struct Progress {
     bar: ProgressBar,
-    blocks: u32,
+    plan: Plan,
+    /// Trials so far; tells how well the cells are known.
+    seen: Observer,
+    /// The block under way.
+    block: Option<Block>,
+    /// Cells within the precision asked for, after the last block, and all that can be known.
+    within: Option<(usize, usize)>,
     /// Last reason given for why nothing goes on.
     held_up: Option<String>,
 }
 
 impl Progress {
-    /// For all trials of a plan.
-    pub fn new(plan: &Plan) -> Self {
-        let trials = plan.trials();
-        let bar = ProgressBar::with_draw_target(Some(trials), ProgressDrawTarget::stderr());
-        if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} trial {pos}/{len}, {eta} left") {
+    /// For all trials of a plan; `seen` has those that were measured before.
+    pub fn new(plan: &Plan, seen: Observer) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(plan.trials()), ProgressDrawTarget::term(Term::stderr(), DRAWS));
+        if let Ok(style) = ProgressStyle::with_template("{prefix} trial {pos}/{len}, {eta} left  {wide_msg}") {
             bar.set_style(style);
         }
-        Self { bar, blocks: plan.blocks.most, held_up: None }
+        let within = seen.within();
+        Self { bar, plan: plan.clone(), seen, block: None, within, held_up: None }
     }
 
     /// Follows an event.
@@ -32,7 +45,8 @@ impl Progress {
             Event::Opened { control: Some(path), .. } => {
                 self.say(&format!("the hosts are {} away; what a trial sent is waited for up to {}", path.rtt, path.silence));
             }
-            Event::Opened { .. } | Event::BlockDone { .. } | Event::Progress { .. } => {}
+            Event::Opened { .. } | Event::Progress { .. } => {}
+            Event::BlockDone { .. } => self.within = self.seen.within(),
             Event::Resumed { trials, .. } => {
                 self.say(&format!("going on after {trials} trials"));
                 // What was done before says nothing about how long the rest takes.
@@ -44,13 +58,44 @@ impl Progress {
                 self.hold_up(format!("host {host} serves somebody else: {trials} before ours"));
             }
             Event::Lost { error, attempt, of, .. } => self.hold_up(format!("{error}; looking for it again, attempt {attempt} of {of}")),
-            Event::BlockStarted { block } => self.bar.set_message(format!("block {}/{}", block + 1, self.blocks)),
-            Event::Trial(_) => {
+            Event::BlockStarted { block } => {
+                self.block = Some(schedule::block(self.plan.seed, *block, self.plan.shape()));
+                self.draw(0);
+            }
+            Event::Trial(record) => {
                 self.held_up = None;
+                self.take_note(record);
                 self.bar.inc(1);
+                self.draw(record.position as usize + 1);
             }
             Event::Closed { .. } => self.bar.finish_and_clear(),
         }
+    }
+
+    /// Notes a trial; what the terminal shows of a machine that nobody watches costs nothing.
+    fn take_note(&mut self, record: &TrialRecord) {
+        if !self.bar.is_hidden() {
+            self.seen.push(record);
+        }
+    }
+
+    /// Shows the trial that comes next: nothing is drawn before it ends.
+    fn draw(&self, next: usize) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        let Some(block) = &self.block else { return };
+        self.bar.set_prefix(format!("block {}/{}", block.index + 1, self.plan.blocks.most));
+        let within = self.within.map(|(met, all)| {
+            let wanted = (self.plan.blocks.interval * 1e4).round() / 100.0;
+            format!("{met} of {all} cells within ±{wanted} %; ")
+        });
+        let cell = block.order.get(next).map(|slot| {
+            let arm = self.plan.arms.get(slot.arm).map_or_else(String::new, |arm| format!(" in {}", arm.name));
+            format!("now {}{arm}", self.plan.cells[slot.cell])
+        });
+        let text = format!("{}{}", within.unwrap_or_default(), cell.unwrap_or_default());
+        self.bar.set_message(printable(&text, Keep::Nothing).into_owned());
     }
 
     /// Says why nothing goes on, each reason once.

@@ -6,52 +6,72 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use analysis::stopping::Observer;
 use lab::{Event, Listener};
 use model::run::{RUN_FORMAT, Status};
 use model::{Plan, Run};
-use store::{Moment, RunDirectory};
+use store::{Moment, RunDirectory, StoreError};
 
 use crate::progress::Progress;
 use crate::version;
 
 /// The listener of a study.
 pub struct Recorder {
-    directory: RunDirectory,
-    run: Run,
+    place: Place,
     progress: Progress,
     interrupted: Arc<AtomicBool>,
 }
 
+/// Place of a run.
+enum Place {
+    /// It is made when the hosts are there: a study that cannot begin leaves nothing behind.
+    ToBeMade { root: PathBuf, plan: Plan, started_ms: u64 },
+    /// It is there.
+    Made { directory: RunDirectory, run: Run },
+}
+
+impl Place {
+    /// The directory, made where it is not there yet.
+    fn directory(&mut self) -> Result<(&mut RunDirectory, &mut Run), StoreError> {
+        if let Self::ToBeMade { root, plan, started_ms } = self {
+            let directory = RunDirectory::create(root, &plan.name, *started_ms)?;
+            let run = Run {
+                format: RUN_FORMAT,
+                id: directory.id().to_owned(),
+                plan: plan.clone(),
+                started_ms: *started_ms,
+                tool: version::SHORT.to_owned(),
+                status: Status::Running,
+                warnings: Vec::new(),
+            };
+            *self = Self::Made { directory, run };
+        }
+        match self {
+            Self::Made { directory, run } => Ok((directory, run)),
+            Self::ToBeMade { root, .. } => Err(StoreError::NoRuns { root: root.clone() }),
+        }
+    }
+}
+
 impl Recorder {
-    /// Makes the run's directory.
-    ///
-    /// # Errors
-    /// An answer of the system.
-    pub fn create(root: &Path, plan: &Plan, started_ms: u64, interrupted: Arc<AtomicBool>) -> anyhow::Result<Self> {
-        let directory = RunDirectory::create(root, &plan.name, started_ms)?;
-        let run = Run {
-            format: RUN_FORMAT,
-            id: directory.id().to_owned(),
-            plan: plan.clone(),
-            started_ms,
-            tool: version::SHORT.to_owned(),
-            status: Status::Running,
-            warnings: Vec::new(),
-        };
-        directory.write_run(&run)?;
-        Ok(Self { directory, run, progress: Progress::new(plan), interrupted })
+    /// For a run that gets a directory below `root` when its hosts are there.
+    pub fn new(root: &Path, plan: &Plan, started_ms: u64, interrupted: Arc<AtomicBool>) -> Self {
+        let place = Place::ToBeMade { root: root.to_owned(), plan: plan.clone(), started_ms };
+        Self { place, progress: Progress::new(plan, Observer::new(plan)), interrupted }
     }
 
     /// Goes on with a run whose directory was opened again. Nothing is written
     /// before it does.
-    pub fn again(directory: RunDirectory, run: Run, interrupted: Arc<AtomicBool>) -> Self {
-        let progress = Progress::new(&run.plan);
-        Self { directory, run, progress, interrupted }
+    pub fn again(directory: RunDirectory, run: Run, progress: Progress, interrupted: Arc<AtomicBool>) -> Self {
+        Self { place: Place::Made { directory, run }, progress, interrupted }
     }
 
-    /// Path of the run.
-    pub fn path(&self) -> PathBuf {
-        self.directory.path().to_owned()
+    /// Path of the run; `None` where none was begun.
+    pub fn path(&self) -> Option<PathBuf> {
+        match &self.place {
+            Place::Made { directory, .. } => Some(directory.path().to_owned()),
+            Place::ToBeMade { .. } => None,
+        }
     }
 }
 
@@ -59,29 +79,31 @@ impl Listener for Recorder {
     fn hear(&mut self, event: &Event) -> Result<ControlFlow<()>, Box<dyn Error + Send + Sync>> {
         match event {
             Event::Opened { hosts, warnings, .. } => {
+                let (directory, run) = self.place.directory()?;
+                // The first that is written: without it the directory is no run.
+                (run.status, run.warnings) = (Status::Running, warnings.to_vec());
+                directory.write_run(run)?;
                 for facts in *hosts {
-                    self.directory.write_host(facts, Moment::Before)?;
+                    directory.write_host(facts, Moment::Before)?;
                 }
-                self.run.status = Status::Running;
-                self.run.warnings = warnings.to_vec();
-                self.directory.write_run(&self.run)?;
             }
             Event::Resumed { warnings, .. } => {
-                self.run.status = Status::Running;
-                self.run.warnings = warnings.to_vec();
-                self.directory.write_run(&self.run)?;
+                let (directory, run) = self.place.directory()?;
+                (run.status, run.warnings) = (Status::Running, warnings.to_vec());
+                directory.write_run(run)?;
             }
             Event::BlockStarted { .. } | Event::Waiting { .. } | Event::Progress { .. } | Event::Lost { .. } => {}
-            Event::Trial(record) => self.directory.append_trial(record)?,
-            Event::BlockDone { .. } => self.directory.sync()?,
+            Event::Trial(record) => self.place.directory()?.0.append_trial(record)?,
+            Event::BlockDone { .. } => self.place.directory()?.0.sync()?,
             Event::Closed { hosts, warnings, status } => {
-                for facts in *hosts {
-                    self.directory.write_host(facts, Moment::After)?;
+                if let Place::Made { directory, run } = &mut self.place {
+                    for facts in *hosts {
+                        directory.write_host(facts, Moment::After)?;
+                    }
+                    (run.status, run.warnings) = ((*status).clone(), warnings.to_vec());
+                    directory.sync()?;
+                    directory.write_run(run)?;
                 }
-                self.run.warnings = warnings.to_vec();
-                self.run.status = (*status).clone();
-                self.directory.sync()?;
-                self.directory.write_run(&self.run)?;
             }
         }
         self.progress.hear(event);

@@ -12,18 +12,19 @@ use crate::args::ReferenceArgs;
 use crate::exit::{Exit, Failure};
 use crate::output;
 
-/// Lists the published studies, or analyses one with whatever is to be laid beside it.
+/// Lists the published studies, or analyses one with whatever is to be compared with it.
 ///
 /// # Errors
 /// A study that there is not, a file or run that cannot be read.
 pub fn run(args: &ReferenceArgs) -> Result<Exit, Failure> {
-    let run = args.run.as_ref().or(args.run_option.as_ref());
-    let Some(analysis) = analysis(args, run)? else {
+    let run = args.run.as_ref().or(args.run_option.as_ref()).map(|run| args.runs.find(run)).transpose()?;
+    let Some(analysis) = analysis(args, run.as_ref())? else {
         let listed = if args.json { report::reference::list_json() } else { report::reference::list(output::style()) };
         output::write(&listed)?;
         return Ok(Exit::Done);
     };
-    if let Some(place) = &args.html {
+    let place = args.html.place("reference.html")?;
+    if let Some(place) = &place {
         let page = report::reference::html(&analysis, crate::version::SHORT);
         output::page(place, &page)?;
     }
@@ -32,7 +33,7 @@ pub fn run(args: &ReferenceArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     }
     output::styled(&report::reference::terminal(&analysis, output::style()))?;
-    if let Some(place) = &args.html {
+    if let Some(place) = place {
         output::write(&format!("\nReport: {}", place.display()))?;
     }
     Ok(Exit::Done)
@@ -47,7 +48,7 @@ fn analysis(args: &ReferenceArgs, run: Option<&PathBuf>) -> Result<Option<Refere
     foreign.extend(peers("iperf3", &args.iperf3, |text| read::iperf3::parse(text).map(|found| vec![found]))?);
     foreign.extend(peers("netperf", &args.netperf, read::netperf::parse)?);
     let tables: Vec<(&PathBuf, csv::Table)> =
-        args.csv.iter().map(|path| Ok((path, understood(path, csv::parse(&text(path)?))?))).collect::<Result<_, Failure>>()?;
+        args.table.iter().map(|path| Ok((path, understood(path, csv::parse(&text(path)?))?))).collect::<Result<_, Failure>>()?;
     if let Some(name) = &args.name {
         let mut analysis = literature::analyse(study(name)?, DRAWS)?;
         foreign.extend(tables.iter().map(|(path, table)| Foreign::of_table(&label(path), table)));

@@ -5,14 +5,18 @@ use std::path::{Path, PathBuf};
 use analysis::Collector;
 use analysis::result::{Analysis, Metric};
 use analysis::verdict::conclude;
+use model::Summary;
 use model::warning::Warning;
 use report::receipt::Flames;
 use store::{Moment, RunReader, StoreError};
 
-use crate::args::{FormatArgs, ReportArgs};
+use crate::args::{FormatArgs, HtmlArgs, ReportArgs};
 use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::rules::{self, Own};
+
+/// The page of a run, in its directory.
+const PAGE: &str = "report.html";
 
 /// Analyses a stored run, prints what it shows and writes its report. Of a run
 /// with arms the verdicts decide how it ends.
@@ -20,12 +24,10 @@ use crate::rules::{self, Own};
 /// # Errors
 /// A run that is not there or that another version wrote.
 pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
-    let path = match &args.run {
-        Some(run) => run.clone(),
-        None => store::latest(&args.runs)?,
-    };
+    let path = args.runs.find(&args.run)?;
     let (rules, gate) = (rules::load(&args.rules)?, &args.gate.gate);
-    analyse_and_print(&path, &Answer { rules, show_rules: args.rules.show_rules, gate, markdown: args.markdown, format: &args.format })
+    let (html, format) = (&args.html, &args.format);
+    analyse_and_print(&path, &Answer { rules, show_rules: args.rules.show_rules, gate, markdown: args.markdown, html, format })
 }
 
 /// Form of the answer: how a run is analysed and what is printed of it.
@@ -39,6 +41,8 @@ pub struct Answer<'a> {
     pub gate: &'a [Metric],
     /// Whether arms are told as Markdown, and nothing else.
     pub markdown: bool,
+    /// Whether the page is written to a file of the user's as well.
+    pub html: &'a HtmlArgs,
     /// In which form.
     pub format: &'a FormatArgs,
 }
@@ -50,7 +54,12 @@ pub struct Answer<'a> {
 /// A file that cannot be read or written. In JSON nothing is printed then: the failure stands alone.
 pub fn analyse_and_print(path: &Path, answer: &Answer) -> Result<Exit, Failure> {
     let format = answer.format;
-    let (analysis, written) = analyse_and_write(path, answer.rules.as_ref(), answer.gate)?;
+    let usual = path.join(PAGE);
+    let asked = answer.html.place(&usual)?.filter(|place| *place != usual);
+    let (analysis, page, written) = analyse_and_write(path, answer.rules.as_ref(), answer.gate)?;
+    if let Some(place) = &asked {
+        output::page(place, &page)?;
+    }
     let concluded = concluded(&analysis);
     if format.json {
         written?;
@@ -69,7 +78,7 @@ pub fn analyse_and_print(path: &Path, answer: &Answer) -> Result<Exit, Failure> 
     }
     let place = written?;
     if !format.csv {
-        output::write(&format!("\nReport: {}", place.display()))?;
+        output::write(&format!("\nReport: {}", asked.unwrap_or(place).display()))?;
     }
     Ok(concluded)
 }
@@ -87,11 +96,15 @@ fn concluded(analysis: &Analysis) -> Exit {
 /// # Errors
 /// A file that cannot be read or written.
 pub fn write(path: &Path, rules: Option<&Own>, gate: &[Metric]) -> Result<PathBuf, Failure> {
-    Ok(analyse_and_write(path, rules, gate)?.1?)
+    Ok(analyse_and_write(path, rules, gate)?.2?)
 }
 
-fn analyse_and_write(path: &Path, rules: Option<&Own>, gate: &[Metric]) -> Result<(Analysis, Result<PathBuf, StoreError>), Failure> {
-    let collector = collect(path, rules)?.with_gate(gate);
+/// An analysis, its page, and where that was written.
+type Written = (Analysis, String, Result<PathBuf, StoreError>);
+
+fn analyse_and_write(path: &Path, rules: Option<&Own>, gate: &[Metric]) -> Result<Written, Failure> {
+    let (collector, duration_ms) = collect_timed(path, rules)?;
+    let collector = collector.with_gate(gate);
     let mut flames = Flames::default();
     let mut stacks = Ok(());
     for (file, folded) in collector.stacks() {
@@ -101,8 +114,19 @@ fn analyse_and_write(path: &Path, rules: Option<&Own>, gate: &[Metric]) -> Resul
         }
     }
     let analysis = collector.finish();
-    let written = store::write_report(path, &report::html::render_with(&analysis, &flames));
-    Ok((analysis, stacks.and(written)))
+    let page = report::html::render_with(&analysis, &flames);
+    let written = store::write_report(path, &page);
+    let summary = store::write_summary(path, report::show::summary(&analysis, duration_ms)).map(drop);
+    Ok((analysis, page, stacks.and(written).and_then(|place| summary.map(|()| place))))
+}
+
+/// Reads a run and makes its summary.
+///
+/// # Errors
+/// A run that is not there or that another version wrote.
+pub fn summary(path: &Path) -> Result<Summary, Failure> {
+    let (collector, duration_ms) = collect_timed(path, None)?;
+    Ok(report::show::summary(&collector.finish(), duration_ms))
 }
 
 /// Reads a run and analyses it.
@@ -118,6 +142,11 @@ pub fn analyse(path: &Path) -> Result<Analysis, Failure> {
 /// # Errors
 /// A run that is not there or that another version wrote.
 pub fn collect(path: &Path, rules: Option<&Own>) -> Result<Collector, Failure> {
+    Ok(collect_timed(path, rules)?.0)
+}
+
+/// The same, with the time from the start of the run to that of its last trial, in milliseconds.
+fn collect_timed(path: &Path, rules: Option<&Own>) -> Result<(Collector, u64), Failure> {
     let reader = RunReader::open(path)?;
     let hosts = reader.hosts(Moment::Before).cloned().collect();
     let mut collector = Collector::new(reader.run().clone(), hosts);
@@ -127,11 +156,15 @@ pub fn collect(path: &Path, rules: Option<&Own>) -> Result<Collector, Failure> {
     for warning in reader.warnings() {
         collector.push_warning(warning.clone());
     }
+    let mut last = reader.run().started_ms;
     for trial in reader.trials()? {
         match trial {
-            Ok(record) => collector.push(&record),
+            Ok(record) => {
+                last = last.max(record.started_ms);
+                collector.push(&record);
+            }
             Err(bad) => collector.push_warning(Warning::BadLine { line: bad.line, reason: bad.reason }),
         }
     }
-    Ok(collector)
+    Ok((collector, last.saturating_sub(reader.run().started_ms)))
 }

@@ -1,20 +1,71 @@
 //! `nettoll show`.
 
+use std::fs;
+use std::path::Path;
+
+use model::Summary;
+use report::show::{self, Listed};
+use store::{Moment, RunReader};
+
 use crate::args::ShowArgs;
 use crate::exit::{Exit, Failure};
 use crate::output;
 
-/// Lists the stored runs, the earliest first.
+/// Bytes of trials that are read of runs without a summary, such as those of earlier versions.
+const MOST_READ: u64 = 4 << 20;
+
+/// Lists the stored runs, the earliest first, or tells of one. Each run has a summary from its
+/// last report; of runs without one no more trials are read than [`MOST_READ`], the latest first.
 ///
 /// # Errors
-/// A directory that cannot be read.
+/// A directory or run that cannot be read.
 pub fn run(args: &ShowArgs) -> Result<Exit, Failure> {
-    for listed in store::list(&args.runs)? {
-        let what = match &listed.run {
-            Ok(run) => format!("{}: {}", run.plan.title, run.status.describe()),
-            Err(error) => error.to_string(),
-        };
-        output::write(&format!("{}  {what}", listed.path.display()))?;
+    match &args.run {
+        Some(word) => one(&args.runs.find(word)?, args.json)?,
+        None => all(args)?,
     }
     Ok(Exit::Done)
+}
+
+fn all(args: &ShowArgs) -> Result<(), Failure> {
+    let found = store::list(&args.runs.directory)?;
+    let errors: Vec<String> = found.iter().map(|one| one.run.as_ref().err().map_or_else(String::new, ToString::to_string)).collect();
+    let mut room = MOST_READ;
+    let mut summaries: Vec<_> = found.iter().rev().map(|one| summary(&one.path, &mut room)).collect();
+    summaries.reverse();
+    let ids: Vec<String> = found.iter().map(|one| name(&one.path)).collect();
+    let listed: Vec<Listed> = (found.iter().zip(&errors))
+        .zip(ids.iter().zip(&summaries))
+        .map(|((one, error), (id, summary))| Listed { id, run: one.run.as_ref().map_err(|_| error.as_str()), summary: summary.as_ref() })
+        .collect();
+    match args.json {
+        true => output::write(&show::list_json(&listed))?,
+        false => output::styled(&show::list(&listed, output::style()))?,
+    }
+    Ok(())
+}
+
+fn one(path: &Path, json: bool) -> Result<(), Failure> {
+    let reader = RunReader::open(path)?;
+    let (summary, id) = (summary(path, &mut { MOST_READ }), name(path));
+    let listed = Listed { id: &id, run: Ok(reader.run()), summary: summary.as_ref() };
+    if json {
+        return Ok(output::write(&show::one_json(&listed))?);
+    }
+    let hosts: Vec<_> = reader.hosts(Moment::Before).cloned().collect();
+    Ok(output::styled(&show::one(&listed, &hosts, &path.display().to_string(), output::style()))?)
+}
+
+/// The summary of a run, made here where there is none and `room` for its trials.
+fn summary(path: &Path, room: &mut u64) -> Option<Summary> {
+    let known = store::read_summary(path);
+    if known.is_some() {
+        return known;
+    }
+    *room = room.checked_sub(fs::metadata(path.join("trials.jsonl")).ok()?.len())?;
+    crate::report::summary(path).ok()
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }

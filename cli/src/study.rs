@@ -1,24 +1,26 @@
 //! `nettoll study`.
 
 use std::fs;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use analysis::result::Metric;
+use analysis::stopping::Observer;
 use analysis::variance::Components;
 use anyhow::Context;
+use lab::congestion::{self, NoCongestionControl};
 use lab::study::{Past, Resumed, StudyError};
-use model::Plan;
 use model::host::HostFacts;
 use model::plan::raw::{RawLink, RawTrial};
-use model::plan::{Factor, Level, Override, PRESETS, PlanEnd, PlanError, RawPlan, preset as known_preset, resolve};
+use model::plan::{Factor, LOOKS, Level, Override, PRESETS, PlanEnd, PlanError, RawPlan, Shortened, preset as known_preset, resolve};
 use model::run::Status;
+use model::{Cell, Plan};
 use store::{Moment, Reopened, RunDirectory, RunReader};
 
 use crate::args::StudyArgs;
 use crate::exit::{Exit, Failure};
 use crate::output;
+use crate::progress::Progress;
 use crate::recorder::Recorder;
 use crate::report::{self, Answer};
 use crate::rules::{self, Own};
@@ -30,38 +32,97 @@ use crate::{consent, signals, version};
 /// A plan that cannot be carried out, hosts that cannot be made, a disk that
 /// is full. What was measured by then is stored.
 pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
-    if let Some(path) = &args.resume {
-        return resume(path, args);
+    if let Some(word) = &args.resume {
+        return resume(&args.runs.find(word)?, args);
+    }
+    if args.bare {
+        return presets(args.format.json);
     }
     let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-    let plan = plan(args, started_ms)?;
+    let (plan, shortened) = plan(args, started_ms)?;
+    let missing = congestion::missing_here(&plan);
+    if let Some(first) = missing.first().filter(|_| asks_for_control(args)) {
+        return Err(Failure::misuse(first));
+    }
     if args.dry_run {
-        let earlier = earlier(&args.like, &args.arms.gate.gate)?;
-        output::styled(&::report::plan::render(&plan, earlier.as_ref(), output::style()))?;
-        return Ok(Exit::Done);
+        return dry_run(&plan, shortened, missing, args);
     }
     if matches!(plan.end, PlanEnd::Bytes(_)) {
         // The clock ends no trial of it, so nobody knows how long it takes.
         output::note(&::report::plan::expected_time(&plan));
     }
+    if let Some(shortened) = shortened {
+        output::note(&::report::plan::shorter(shortened));
+    }
     // Before anything is measured: a file that cannot be used must not cost a study.
     let rules = rules::load(&args.rules)?;
+    args.html.place("report.html")?;
     let credentials = args.trust.load()?;
     let interrupted = signals::listen()?;
-    let mut recorder = Recorder::create(&args.runs, &plan, started_ms, interrupted)?;
-    let path = recorder.path();
+    let mut recorder = Recorder::new(&args.runs.directory, &plan, started_ms, interrupted);
     let outcome = lab::study::run(&plan, &credentials, &mut recorder);
+    let path = recorder.path();
     drop(recorder);
-    conclude(&path, &plan, outcome, rules, args)
+    match path {
+        Some(path) => conclude(&path, &plan, outcome, rules, args),
+        None => not_begun(outcome),
+    }
+}
+
+/// The end of a study whose hosts never stood: nothing of it is stored.
+fn not_begun(outcome: Result<Status, StudyError>) -> Result<Exit, Failure> {
+    outcome?;
+    output::note("interrupted before anything was measured");
+    Ok(Exit::Failed)
+}
+
+/// Lists the studies that come with nettoll. That is what was asked for, so it is no misuse,
+/// as `nettoll reference` lists the published ones.
+fn presets(json: bool) -> Result<Exit, Failure> {
+    let plans = PRESETS.iter().map(|(_, text)| resolve(&RawPlan::parse(text)?, &[], 0)).collect::<Result<Vec<_>, PlanError>>()?;
+    match json {
+        true => output::write(&::report::plan::list_json(&plans))?,
+        false => output::styled(&::report::plan::list(&plans, output::style()))?,
+    }
+    Ok(Exit::Done)
+}
+
+/// Returns whether a congestion control was asked for on the command line, where a slip is
+/// likely. One that a plan names and this kernel lacks fails its cells, and the rest goes on.
+fn asks_for_control(args: &StudyArgs) -> bool {
+    args.factors.names(Factor::Cc) || !args.arms.arm.is_empty()
+}
+
+/// Says what would be run, or why it cannot be.
+fn dry_run(plan: &Plan, shortened: Option<Shortened>, mut missing: Vec<NoCongestionControl>, args: &StudyArgs) -> Result<Exit, Failure> {
+    let earlier = earlier(args)?;
+    let ahead = lab::study::look_ahead(plan, &args.trust.load()?)?;
+    missing.extend(ahead.missing);
+    let lacking = |cell: &Cell| cell.cc.as_ref().is_some_and(|name| missing.iter().any(|one| one.name == *name));
+    if let Some(first) = missing.first().filter(|_| asks_for_control(args) || plan.cells_run().iter().all(lacking)) {
+        return Err(Failure::misuse(first));
+    }
+    let warnings = ahead.warnings.iter().map(|warning| format!("{warning}. {}", warning.remedy()));
+    let busy = ahead.busy.iter().map(|host| format!("host {host} serves somebody else now; no more can be told of it"));
+    let notes: Vec<String> = missing.iter().map(ToString::to_string).chain(warnings).chain(busy).collect();
+    let told = ::report::plan::DryRun { plan, earlier: earlier.as_ref(), shortened, notes: &notes };
+    if args.format.json {
+        output::write(&told.json())?;
+        return Ok(Exit::Done);
+    }
+    output::styled(&told.text(output::style()))?;
+    notes.iter().for_each(|note| output::note(note));
+    Ok(Exit::Done)
 }
 
 /// How earlier runs scatter; `None` without any.
-fn earlier(runs: &[PathBuf], gate: &[Metric]) -> Result<Option<Components>, Failure> {
-    if runs.is_empty() {
+fn earlier(args: &StudyArgs) -> Result<Option<Components>, Failure> {
+    if args.like.is_empty() {
         return Ok(None);
     }
-    let tables = runs.iter().map(|path| Ok(report::collect(path, None)?.into_table())).collect::<Result<Vec<_>, Failure>>()?;
-    let found = Components::of_runs(&tables.iter().collect::<Vec<_>>(), gate);
+    let table = |word: &PathBuf| Ok(report::collect(&args.runs.find(word)?, None)?.into_table());
+    let tables = args.like.iter().map(table).collect::<Result<Vec<_>, Failure>>()?;
+    let found = Components::of_runs(&tables.iter().collect::<Vec<_>>(), &args.arms.gate.gate);
     found.map(Some).ok_or_else(|| {
         Failure::misuse("--like: the runs have no cell in common with 6 blocks or more of them, which it takes to tell how trials scatter; name longer runs of one study")
     })
@@ -70,6 +131,7 @@ fn earlier(runs: &[PathBuf], gate: &[Metric]) -> Result<Option<Components>, Fail
 /// Goes on with the run in a directory.
 fn resume(path: &Path, args: &StudyArgs) -> Result<Exit, Failure> {
     let rules = rules::load(&args.rules)?;
+    args.html.place("report.html")?;
     let credentials = args.trust.load()?;
     let interrupted = signals::listen()?;
     let Reopened { directory, cut } = RunDirectory::reopen(path)?;
@@ -91,10 +153,14 @@ fn resume(path: &Path, args: &StudyArgs) -> Result<Exit, Failure> {
     }
     let (plan, warnings) = (run.plan.clone(), run.warnings.clone());
     let hosts: Vec<HostFacts> = reader.hosts(Moment::Before).cloned().collect();
+    let mut seen = Observer::new(&plan);
+    if io::stderr().is_terminal() {
+        reader.trials()?.flatten().for_each(|trial| seen.push(&trial));
+    }
     // A trial that cannot be read is measured again; the report names its line.
     let mut trials = reader.trials()?.filter_map(Result::ok);
     let past = Past { hosts: &hosts, warnings: &warnings, trials: &mut trials };
-    let mut recorder = Recorder::again(directory, run, interrupted);
+    let mut recorder = Recorder::again(directory, run, Progress::new(&plan, seen), interrupted);
     let outcome = lab::study::resume(&plan, &credentials, past, &mut recorder);
     drop(recorder);
     if matches!(&outcome, Ok(Resumed { nothing_left: true, .. })) {
@@ -112,19 +178,27 @@ fn conclude(path: &Path, plan: &Plan, outcome: Result<Status, StudyError>, rules
     let reported = match silent {
         true => report::write(path, rules.as_ref(), gate).map(|_| Exit::Done),
         false => {
-            let answer = Answer { rules, show_rules: args.rules.show_rules, gate, markdown: false, format: &args.format };
+            let answer = Answer { rules, show_rules: args.rules.show_rules, gate, markdown: false, html: &args.html, format: &args.format };
             report::analyse_and_print(path, &answer)
         }
     };
     let status = outcome.with_context(|| format!("study '{}' stopped; its finished trials are in {}", plan.name, path.display()))?;
     let concluded = reported?;
-    Ok(if status == Status::Interrupted { Exit::Failed } else { concluded })
+    if status != Status::Interrupted {
+        return Ok(concluded);
+    }
+    let (place, id) = (path.display(), path.file_name().unwrap_or_default().display());
+    output::note(&format!("interrupted; every finished trial is kept in {place}; go on with `nettoll study --resume {id}`"));
+    Ok(Exit::Failed)
 }
 
-fn plan(args: &StudyArgs, seed: u64) -> Result<Plan, Failure> {
+fn plan(args: &StudyArgs, seed: u64) -> Result<(Plan, Option<Shortened>), Failure> {
     let text = match (&args.plan, &args.name) {
         (Some(file), _) => fs::read_to_string(file).map_err(|answer| unreadable(file, &answer))?,
-        (None, name) => preset(name.as_deref().unwrap_or_default())?.to_owned(),
+        (None, Some(name)) => preset(name)?.to_owned(),
+        (None, None) => {
+            return Err(Failure::misuse("name a study, such as quick, or give a plan with --plan FILE; `nettoll study` lists the studies"));
+        }
     };
     let mut raw = RawPlan::parse(&text)?;
     override_extent(&mut raw, args);
@@ -134,7 +208,9 @@ fn plan(args: &StudyArgs, seed: u64) -> Result<Plan, Failure> {
     override_arms(&mut raw, args);
     let links = (args.link.link.len() > 1).then(|| (Factor::Link, args.link.link.iter().copied().map(Level::Link).collect()));
     let overrides: Vec<Override> = args.factors.overrides().map_err(PlanError::from)?.into_iter().chain(links).collect();
-    Ok(resolve(&raw, &overrides, args.extent.seed.unwrap_or(seed))?)
+    let plan = resolve(&raw, &overrides, args.extent.seed.unwrap_or(seed))?;
+    let shortened = Shortened::of(&raw, &plan);
+    Ok((plan, shortened))
 }
 
 fn unreadable(file: &Path, answer: &io::Error) -> Failure {
@@ -150,6 +226,9 @@ fn preset(name: &str) -> Result<&'static str, Failure> {
     })
 }
 
+/// The most blocks of a study that goes on until it is precise.
+const LAST_LOOK: u32 = 100;
+
 fn override_extent(raw: &mut RawPlan, args: &StudyArgs) {
     let extent = &args.extent;
     if let Some(length) = extent.length {
@@ -162,13 +241,15 @@ fn override_extent(raw: &mut RawPlan, args: &StudyArgs) {
         raw.trial = RawTrial { bytes: Some(bytes), ..without_end(&raw.trial) };
     }
     raw.trial.warmup = extent.warmup.or(raw.trial.warmup);
+    let least = raw.blocks.least;
     if let Some(blocks) = extent.blocks {
         (raw.blocks.least, raw.blocks.most) = (Some(blocks), Some(blocks));
     }
-    if let Some(interval) = extent.interval {
+    if let Some(precision) = extent.precision {
         // Asked for by name, it decides; without a limit given, up to the last look.
-        raw.blocks.interval = Some(interval);
-        raw.blocks.most = Some(extent.most.unwrap_or(100));
+        raw.blocks.precision = Some(precision);
+        let most = extent.blocks.or(extent.most).unwrap_or(LAST_LOOK);
+        (raw.blocks.least, raw.blocks.most) = (Some(least.unwrap_or(LOOKS[0]).min(most)), Some(most));
         raw.trial.budget = None;
     }
     raw.blocks.most = extent.most.or(raw.blocks.most);

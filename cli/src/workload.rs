@@ -22,6 +22,9 @@ use crate::{output, report, signals, version};
 /// Plan of a sweep, with a cell for each series.
 const PLAN: &str = include_str!("../../plans/workload.toml");
 
+/// The page, where no file is named.
+const PAGE: &str = "workload.html";
+
 /// The longest file of sizes that is read: what its reader takes, and a byte more.
 const LONGEST_FILE: u64 = (4 << 20) + 1;
 
@@ -40,8 +43,8 @@ pub fn run(args: &WorkloadArgs) -> Result<Exit, Failure> {
         return Ok(ended(&status));
     }
     let path = match &args.run {
-        Some(run) => run.clone(),
-        None => latest(&args.runs)?,
+        Some(run) => args.runs.find(run)?,
+        None => latest(&args.runs.directory)?,
     };
     let sizes = read(&path)?;
     if sizes.0.sweeps().is_empty() {
@@ -89,7 +92,10 @@ fn from_file(name: &str, built_in: &[Workload]) -> Result<Workload, Failure> {
     let read = File::open(name).and_then(|file| file.take(LONGEST_FILE).read_to_string(&mut text));
     read.map_err(|answer| {
         let names: Vec<&str> = built_in.iter().map(|workload| workload.name.as_str()).collect();
-        Failure::misuse(format!("'{name}' is neither a workload ({}) nor a file that can be read: {answer}", names.join(", ")))
+        Failure::misuse(format!(
+            "'{name}' is neither a workload ({}) nor a file that can be read: {answer}; check the path",
+            names.join(", ")
+        ))
     })?;
     let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy();
     Workload::parse(&stem, "", &text).map_err(Failure::misuse)
@@ -126,7 +132,7 @@ fn sweep(workloads: &[Workload], args: &WorkloadArgs, now: u64) -> Result<Plan, 
     let mut raw = RawPlan::parse(PLAN)?;
     match args.link.link[..] {
         [] => {}
-        [kind] => raw.link.kind = Some(kind),
+        [kind] => raw.force_link(kind),
         _ => return Err(Failure::misuse("--link: a workload crosses one link; give one of them")),
     }
     raw.link.mtu = args.link.mtu.or(raw.link.mtu);
@@ -185,16 +191,27 @@ fn extend(plan: &mut Plan, args: &WorkloadArgs) {
 
 /// Runs a plan; where its run is, and how it ended. `None` of a dry run.
 fn measure(plan: &Plan, args: &WorkloadArgs, now: u64) -> Result<Option<(PathBuf, Status)>, Failure> {
+    let credentials = args.trust.load()?;
     if args.dry_run {
-        output::styled(&::report::plan::render(plan, None, output::style()))?;
+        let ahead = lab::study::look_ahead(plan, &credentials)?;
+        let notes: Vec<String> = ahead.warnings.iter().map(|warning| format!("{warning}. {}", warning.remedy())).collect();
+        let told = ::report::plan::DryRun { plan, earlier: None, shortened: None, notes: &notes };
+        match args.json {
+            true => output::write(&told.json())?,
+            false => output::styled(&told.text(output::style()))?,
+        }
         return Ok(None);
     }
-    let credentials = args.trust.load()?;
+    args.html.place(PAGE)?;
     let interrupted = signals::listen()?;
-    let mut recorder = Recorder::create(&args.runs, plan, now, interrupted)?;
-    let path = recorder.path();
+    let mut recorder = Recorder::new(&args.runs.directory, plan, now, interrupted);
     let outcome = lab::study::run(plan, &credentials, &mut recorder);
+    let path = recorder.path();
     drop(recorder);
+    let Some(path) = path else {
+        outcome?;
+        return Err(anyhow::anyhow!("interrupted before anything was measured").into());
+    };
     report::write(&path, None, &analysis::verdict::GATE)?;
     let status = outcome.with_context(|| format!("the workloads stopped; their finished trials are in {}", path.display()))?;
     Ok(Some((path, status)))
@@ -203,7 +220,8 @@ fn measure(plan: &Plan, args: &WorkloadArgs, now: u64) -> Result<Option<(PathBuf
 fn show(study: &WorkloadStudy, sizes: &Path, mixes: Option<&Path>, args: &WorkloadArgs) -> Result<(), Failure> {
     let (sizes, mixes) = (sizes.display().to_string(), mixes.map(|path| path.display().to_string()));
     let origin = Origin { sizes: &sizes, mixes: mixes.as_deref().filter(|_| study.same_run.is_some()) };
-    if let Some(place) = &args.html {
+    let place = args.html.place(PAGE)?;
+    if let Some(place) = &place {
         let page = ::report::workload::html(study, origin, version::SHORT);
         output::page(place, &page)?;
     }
@@ -211,7 +229,7 @@ fn show(study: &WorkloadStudy, sizes: &Path, mixes: Option<&Path>, args: &Worklo
         return Ok(output::write(&::report::workload::json(study, origin))?);
     }
     output::styled(&::report::workload::terminal(study, origin, output::style()))?;
-    if let Some(place) = &args.html {
+    if let Some(place) = place {
         output::write(&format!("\nReport: {}", place.display()))?;
     }
     Ok(())

@@ -88,7 +88,7 @@ impl Foreign {
             }
             Table::Latency(_) | Table::RoundTrip(_) | Table::Seconds(_) | Table::Calls(_) => {
                 foreign.remarks.push(
-                    "loads and routines have no sizes or buffers to compare with; read this table by itself (`--csv` without a name)"
+                    "loads and routines have no sizes or buffers to compare with; read this table by itself (`--table` without a name)"
                         .to_owned(),
                 );
             }

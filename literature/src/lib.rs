@@ -3,7 +3,7 @@
 //! has one hands it over as [`Foreign`].
 //!
 //! ```text
-//! published CSV | --csv | iperf3 | netperf | run -> Series, Table
+//! published CSV | --table | iperf3 | netperf | run -> Series, Table
 //!   -> sweep (cost model, power law, steps) | knee | loads | routines -> ReferenceAnalysis
 //!   -> Statement: what a paper says, the figures, the rule, the ruling
 //! ```

@@ -79,17 +79,19 @@ macro_rules! stored_as_text {
 pub(crate) use stored_as_text;
 
 /// Returns the candidate closest to `word`, when it is close enough to be a likely slip:
-/// "did you mean".
+/// "did you mean". The first that begins with the word, if any does: `udp` is a beginning of
+/// `UDP_STREAM`.
 ///
-/// Jaro-Winkler similarity of at least 0.75, the threshold at which command-line
+/// Otherwise Jaro-Winkler similarity of at least 0.75, the threshold at which command-line
 /// tools usually start to suggest.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    candidates
-        .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(&word.to_lowercase(), &candidate.to_lowercase()), candidate))
-        .filter(|(similarity, _)| *similarity >= 0.75)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| candidate)
+    let (word, candidates) = (word.to_lowercase(), Vec::from_iter(candidates));
+    let begins = |candidate: &&&str| word.len() > 1 && candidate.to_lowercase().starts_with(&word);
+    if let Some(candidate) = candidates.iter().find(begins) {
+        return Some(candidate);
+    }
+    let similar = candidates.iter().map(|candidate| (strsim::jaro_winkler(&word, &candidate.to_lowercase()), *candidate));
+    similar.filter(|(similarity, _)| *similarity >= 0.75).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, candidate)| candidate)
 }
 
 #[cfg(test)]
@@ -101,5 +103,6 @@ mod tests {
         assert_eq!(nearest("sise", ["size", "test", "nodelay"]), Some("size"));
         assert_eq!(nearest("TCP_STREEM", ["TCP_STREAM", "UDP_STREAM"]), Some("TCP_STREAM"));
         assert_eq!(nearest("zzz", ["size", "test"]), None);
+        assert_eq!(nearest("udp", ["TCP_STREAM", "UDP_STREAM", "UDP_RR"]), Some("UDP_STREAM"));
     }
 }

@@ -122,6 +122,15 @@ fn exact(count: u64, units: &[(u64, &str)]) -> String {
     whole.map_or_else(|| count.to_string(), |(unit, suffix)| format!("{}{suffix}", count / unit))
 }
 
+/// Reads a share as a number: `0.05` or `5%`.
+///
+/// # Errors
+/// A text that is neither. Its limits are the reader's.
+pub fn parse_share(text: &str) -> Result<f64, String> {
+    let (number, whole) = text.strip_suffix('%').map_or((text, 1.0), |number| (number.trim_end(), 100.0));
+    number.parse::<f64>().map(|number| number / whole).map_err(|_| format!("'{text}' is not a share, such as 0.05 or 5%"))
+}
+
 /// Notation of a quantity: its suffixes, largest last, and its name.
 struct Notation {
     wanted: &'static str,
@@ -284,7 +293,7 @@ fn significant(number: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{BitRate, Bytes, Nanos};
+    use super::{BitRate, Bytes, Nanos, parse_share};
     use proptest::prelude::{any, proptest};
 
     #[test]
@@ -307,6 +316,14 @@ mod tests {
         assert!(reason("K").contains("start with a number"));
         assert!(reason("").contains("start with a number"));
         assert!(reason("1.2.3").contains("start with a number"));
+    }
+
+    #[test]
+    fn a_share_is_a_number_or_percent() {
+        assert_eq!((parse_share("0.05"), parse_share("5%"), parse_share("5 %")), (Ok(0.05), Ok(0.05), Ok(0.05)));
+        for wrong in ["", "%", "much", "5%%"] {
+            assert!(parse_share(wrong).unwrap_err().contains("0.05 or 5%"), "{wrong}");
+        }
     }
 
     #[test]

@@ -8,6 +8,11 @@ pub fn utc(milliseconds: u64) -> String {
     timestamp(milliseconds).strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
+/// Writes milliseconds since 1970 in UTC as `2026-11-21 20:14`, or without the year.
+pub fn short(milliseconds: u64, year: bool) -> String {
+    timestamp(milliseconds).strftime(if year { "%Y-%m-%d %H:%M" } else { "%m-%d %H:%M" }).to_string()
+}
+
 /// Writes milliseconds since 1970 as HTTP writes dates (RFC 9110, section 5.6.7):
 /// `Sun, 22 Nov 2026 00:31:05 GMT`.
 pub fn http(milliseconds: u64) -> String {

@@ -20,6 +20,7 @@ pub mod doctor;
 pub mod html;
 pub mod oneshot;
 pub mod plan;
+pub mod show;
 pub mod terminal;
 
 pub use sinks::json;

@@ -1,18 +1,21 @@
 //! A plan before it is run: what it would measure, how long that takes, and
 //! how much it can be expected to show.
 
+use std::fmt;
+
 use analysis::expectation;
 use analysis::stopping::Claim;
 use analysis::variance::Components;
 use linksim::transfer::SenderBuffer;
 use model::plan::receipt::ASSUMED_SHARE;
-use model::plan::{HOST_NAMES, LEAST_SILENCE, LinkKind, PlanEnd, ReceiptPlan};
-use model::{Bytes, Cell, Nanos, Plan, Test};
+use model::plan::{HOST_NAMES, LEAST_SILENCE, LinkKind, PlanEnd, ReceiptPlan, Shortened};
+use model::{Cell, Nanos, Plan, Test};
 
 use crate::like;
 use crate::number::percent;
+use crate::sinks::json;
 use crate::sinks::terminal::{Page, Style};
-use crate::words::plural;
+use crate::words::{capital, plural};
 
 /// Usual scatter between trials of one cell, from a quiet machine to a busy
 /// virtual one, as shares of the median.
@@ -21,48 +24,131 @@ const NOISE: [f64; 3] = [0.02, 0.05, 0.15];
 /// The least of `SO_SNDBUF` that Linux gives, as it is told (`SOCK_MIN_SNDBUF`).
 const LEAST_SNDBUF: u64 = 4_608;
 
-/// Describes a plan, in the light of earlier runs where there are some. Ends with a newline.
-pub fn render(plan: &Plan, earlier: Option<&Components>, style: Style) -> String {
+/// Payload that takes an Ethernet as long as a frame of the least size.
+const LEAST_PAYLOAD: u64 = 46;
+
+/// A plan that is not run, and what is known of it.
+#[derive(Debug)]
+pub struct DryRun<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// How earlier runs scatter, where there are some.
+    pub earlier: Option<&'a Components>,
+    /// The length of a trial, where it is not as the plan's author wrote it.
+    pub shortened: Option<Shortened>,
+    /// What this machine, or an agent, says to it.
+    pub notes: &'a [String],
+}
+
+impl DryRun<'_> {
+    /// Describes the plan, in the light of earlier runs. Ends with a newline.
+    pub fn text(&self, style: Style) -> String {
+        let plan = self.plan;
+        let mut page = Page::new(style);
+        page.heading(&format!("{}: {}", plan.name, plan.title));
+        if !plan.description.is_empty() {
+            page.text(&plan.description);
+            page.gap();
+        }
+        page.text(&extent(plan));
+        if !plan.hosts.is_empty() {
+            page.text(&hosts(plan));
+        }
+        page.text(&expected_time(plan));
+        if let Some(shortened) = self.shortened {
+            page.warning(&capital(&shorter(shortened)));
+        }
+        page.gap();
+        page.heading("The interval to expect");
+        expected_after(plan).into_iter().for_each(|blocks| page.item(&expected(plan, blocks)));
+        if let Some(earlier) = self.earlier {
+            page.gap();
+            page.heading("After the earlier runs");
+            like::sentences(plan, earlier).iter().for_each(|text| page.item(text));
+        }
+        if !plan.arms.is_empty() {
+            page.gap();
+            page.heading("Arms, side by side in each block");
+            for (place, arm) in plan.arms.iter().enumerate() {
+                let baseline = if place == 0 { " (the baseline)" } else { "" };
+                let nothing = if arm.settings.is_empty() { ": nothing besides" } else { "" };
+                page.item(&format!("{arm}{nothing}{baseline}"));
+            }
+            if plan.host_wide {
+                page.text("Settings of this machine may be changed for it, and are set back at the end.");
+            }
+        }
+        page.gap();
+        page.heading("Cells");
+        for cell in &plan.cells {
+            page.item(&cell.to_string());
+        }
+        page.finish()
+    }
+
+    /// The same as JSON: the plan as resolved, and what is to be expected of it.
+    pub fn json(&self) -> String {
+        let plan = self.plan;
+        let widths = |blocks: u32| expected_widths(plan, blocks).into_iter().map(move |(scatter, width)| (blocks, scatter, width));
+        let expected = expected_after(plan).into_iter().flat_map(widths);
+        let expected: Vec<_> = expected
+            .map(|(blocks, scatter, half_width)| serde_json::json!({ "blocks": blocks, "scatter": scatter, "half_width": half_width }))
+            .collect();
+        let earlier = self.earlier.map(|earlier| like::sentences(plan, earlier));
+        let shortened = self.shortened.map(|found| serde_json::json!({ "from": found.from, "to": found.to, "budget": found.budget }));
+        let duration = duration(plan);
+        json::pretty(&serde_json::json!({
+            "plan": plan,
+            "cells": plan.cells.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "trials": plan.trials(),
+            "duration": { "s": duration.time.as_secs_f64(), "at_least": duration.at_least },
+            "shortened": shortened,
+            "expected": expected,
+            "earlier": earlier,
+            "notes": self.notes,
+        }))
+    }
+}
+
+/// Lists plans, each with its duration and its title. Ends with a newline.
+pub fn list(plans: &[Plan], style: Style) -> String {
     let mut page = Page::new(style);
-    page.heading(&format!("{}: {}", plan.name, plan.title));
-    if !plan.description.is_empty() {
-        page.text(&plan.description);
-        page.gap();
-    }
-    page.text(&extent(plan));
-    if !plan.hosts.is_empty() {
-        page.text(&hosts(plan));
-    }
-    page.text(&expected_time(plan));
-    page.gap();
-    page.heading("The interval to expect");
-    page.item(&expected(plan, plan.blocks.least));
-    if plan.blocks.most > plan.blocks.least {
-        page.item(&expected(plan, plan.blocks.most));
-    }
-    if let Some(earlier) = earlier {
-        page.gap();
-        page.heading("After the earlier runs");
-        like::sentences(plan, earlier).iter().for_each(|text| page.item(text));
-    }
-    if !plan.arms.is_empty() {
-        page.gap();
-        page.heading("Arms, side by side in each block");
-        for (place, arm) in plan.arms.iter().enumerate() {
-            let baseline = if place == 0 { " (the baseline)" } else { "" };
-            let nothing = if arm.settings.is_empty() { ": nothing besides" } else { "" };
-            page.item(&format!("{arm}{nothing}{baseline}"));
-        }
-        if plan.host_wide {
-            page.text("Settings of this machine may be changed for it, and are set back at the end.");
-        }
+    page.heading("Studies that come with nettoll");
+    let names = plans.iter().map(|plan| plan.name.len()).max().unwrap_or(0);
+    let times: Vec<String> = plans.iter().map(|plan| duration(plan).to_string()).collect();
+    let room = times.iter().map(|time| time.chars().count()).max().unwrap_or(0);
+    for (plan, time) in plans.iter().zip(times) {
+        let label = format!("{:names$}  {time:>room$}  ", plan.name);
+        page.labelled(&label, &plan.title, label.chars().count());
     }
     page.gap();
-    page.heading("Cells");
-    for cell in &plan.cells {
-        page.item(&cell.to_string());
-    }
+    page.text("Run one: nettoll study NAME. What it would do: --dry-run. A plan of your own: --plan FILE. All flags: --help.");
     page.finish()
+}
+
+/// The same as JSON.
+pub fn list_json(plans: &[Plan]) -> String {
+    let one = |plan: &Plan| {
+        let duration = duration(plan);
+        serde_json::json!({
+            "name": plan.name,
+            "title": plan.title,
+            "about": plan.description,
+            "cells": plan.cells.len(),
+            "trials": plan.trials(),
+            "duration": { "s": duration.time.as_secs_f64(), "at_least": duration.at_least },
+        })
+    };
+    json::pretty(&plans.iter().map(one).collect::<Vec<_>>())
+}
+
+/// Says that trials are shorter than written, and what to do about it.
+pub fn shorter(shortened: Shortened) -> String {
+    let Shortened { from, to, budget } = shortened;
+    format!(
+        "each trial measures {to} in place of {from}, so that all of them take {budget}; give a length (-t {}) for longer ones",
+        from.exact()
+    )
 }
 
 fn extent(plan: &Plan) -> String {
@@ -95,6 +181,54 @@ fn hosts(plan: &Plan) -> String {
     format!("{}, {}{port}. When an agent is lost: {}.", place(HOST_NAMES[0]), place(HOST_NAMES[1]), plan.on_loss)
 }
 
+/// Duration of all trials of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Duration {
+    time: Nanos,
+    /// True where nobody knows what the messages take besides.
+    at_least: bool,
+}
+
+impl fmt::Display for Duration {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let seconds = self.time.as_secs_f64();
+        let text = match seconds {
+            ..99.5 => format!("{seconds:.0} s"),
+            ..5_400.0 => format!("{:.0} min", seconds / 60.0),
+            _ => format!("{:.1} h", seconds / 3_600.0),
+        };
+        f.pad(&format!("{}{text}", if self.at_least { "> " } else { "" }))
+    }
+}
+
+/// The time that a plan takes, as far as it is known beforehand.
+fn duration(plan: &Plan) -> Duration {
+    let overheads = plan.overheads();
+    match plan.end {
+        _ if plan.cells.iter().all(|cell| cell.count.is_some()) => Duration { time: overheads, at_least: true },
+        PlanEnd::Length(length) => {
+            let one = plan.warmup + length;
+            let all = Nanos::new(one.get().saturating_mul(plan.trials()));
+            Duration { time: all + overheads + sampling(plan, length), at_least: false }
+        }
+        PlanEnd::Messages(messages) => flowing(plan, |cell| messages.saturating_mul(cell.size.get().max(LEAST_PAYLOAD))),
+        PlanEnd::Bytes(bytes) => flowing(plan, |_| bytes.get()),
+    }
+}
+
+/// Duration of trials of so much payload over links whose rate is known.
+fn flowing(plan: &Plan, payload: impl Fn(&Cell) -> u64) -> Duration {
+    let time = |cell: &Cell| Some(payload(cell) as f64 / goodput(cell, &plan.link_of(cell).kind)?);
+    let overheads = plan.overheads();
+    let Some(times) = plan.cells.iter().map(time).collect::<Option<Vec<f64>>>() else {
+        return Duration { time: overheads, at_least: true };
+    };
+    let warmup = if plan.warmup.get() > 0 { 1.1 } else { 1.0 };
+    let blocks = f64::from(plan.blocks.most) * plan.arms.len().max(1) as f64;
+    let flowing = times.iter().sum::<f64>() * warmup * blocks;
+    Duration { time: Nanos::new(((flowing * 1e9) as u64).saturating_add(overheads.get())), at_least: false }
+}
+
 /// Duration of a plan in a sentence.
 pub fn expected_time(plan: &Plan) -> String {
     let counts = || plan.cells.iter().filter_map(|cell| cell.count);
@@ -103,34 +237,20 @@ pub fn expected_time(plan: &Plan) -> String {
         let overhead = plan.overheads();
         return format!("Each trial: {warmup}{least} to {most} messages. All: about {overhead} and what the messages themselves take.");
     }
+    let found = duration(plan);
+    let unknown = "How long that takes is not known beforehand.".to_owned();
+    let all = if found.at_least { unknown } else { format!("All: about {}.", found.time) };
     match plan.end {
         PlanEnd::Length(length) => {
-            let trials = plan.trials();
-            let one = plan.warmup + length;
-            let all = Nanos::new(one.get().saturating_mul(trials)) + plan.overheads() + sampling(plan, length);
-            let waits = silences(plan);
-            let more = match waits.get() {
-                0 => String::new(),
-                _ => format!(", up to {} where datagrams are lost", all + waits),
+            let more = match silences(plan) {
+                waits if waits.get() == 0 => String::new(),
+                waits => format!(", up to {} where datagrams are lost", found.time + waits),
             };
-            format!("Each trial: {} of warm-up, {length} measured. All: about {all}{more}.", plan.warmup)
+            format!("Each trial: {} of warm-up, {length} measured. All: about {}{more}.", plan.warmup, found.time)
         }
-        PlanEnd::Messages(messages) => {
-            format!("Each trial: {} of warm-up, then {messages} messages. How long that takes is not known beforehand.", plan.warmup)
-        }
-        PlanEnd::Bytes(bytes) => format!("Each trial: {} of warm-up, then {bytes}. {}", plan.warmup, by_rate(plan, bytes)),
+        PlanEnd::Messages(messages) => format!("Each trial: {} of warm-up, then {messages} messages. {all}", plan.warmup),
+        PlanEnd::Bytes(bytes) => format!("Each trial: {} of warm-up, then {bytes}. {all}", plan.warmup),
     }
-}
-
-/// Duration of trials of a number of bytes over links whose rate is known.
-fn by_rate(plan: &Plan, bytes: Bytes) -> String {
-    let time = |cell: &Cell| Some(bytes.get() as f64 / goodput(cell, &plan.link_of(cell).kind)?);
-    let times: Option<Vec<f64>> = plan.cells.iter().map(time).collect();
-    let Some(times) = times else { return "How long that takes is not known beforehand.".to_owned() };
-    let warmup = if plan.warmup.get() > 0 { 1.1 } else { 1.0 };
-    let blocks = f64::from(plan.blocks.most) * plan.arms.len().max(1) as f64;
-    let flowing = times.iter().sum::<f64>() * warmup * blocks;
-    format!("All: about {}.", Nanos::new(((flowing * 1e9) as u64).saturating_add(plan.overheads().get())))
 }
 
 /// Bytes a second to be expected of a TCP stream: what the link carries, or what
@@ -168,15 +288,22 @@ fn silences(plan: &Plan) -> Nanos {
     Nanos::new(LEAST_SILENCE.get().saturating_mul(trials))
 }
 
-fn expected(plan: &Plan, blocks: u32) -> String {
-    let confidence = percent(plan.blocks.confidence);
+/// Numbers of blocks after which the interval is told.
+fn expected_after(plan: &Plan) -> Vec<u32> {
+    [Some(plan.blocks.least), Some(plan.blocks.most).filter(|most| *most > plan.blocks.least)].into_iter().flatten().collect()
+}
+
+/// Half-widths to expect, each with the scatter between trials.
+fn expected_widths(plan: &Plan, blocks: u32) -> Vec<(f64, f64)> {
     // Looking more than once costs width.
     let found_at = Claim::new(&plan.blocks).found_at();
-    let widths: Vec<String> = NOISE
-        .iter()
-        .filter_map(|&noise| Some((noise, expectation::half_width(blocks, found_at, noise)?)))
-        .map(|(noise, width)| format!("±{} where trials scatter by {}", percent(width), percent(noise)))
-        .collect();
+    NOISE.iter().filter_map(|&noise| Some((noise, expectation::half_width(blocks, found_at, noise)?))).collect()
+}
+
+fn expected(plan: &Plan, blocks: u32) -> String {
+    let confidence = percent(plan.blocks.confidence);
+    let width = |(noise, width): (f64, f64)| format!("±{} where trials scatter by {}", percent(width), percent(noise));
+    let widths: Vec<String> = expected_widths(plan, blocks).into_iter().map(width).collect();
     match widths.is_empty() {
         true => format!("{}: too few for any {confidence} interval.", plural(u64::from(blocks), "block")),
         false => format!("{} give each median a {confidence} interval of about {}.", plural(u64::from(blocks), "block"), widths.join(", ")),
@@ -185,23 +312,49 @@ fn expected(plan: &Plan, blocks: u32) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::render;
+    use super::{DryRun, Shortened, list};
     use crate::sinks::terminal::Style;
-    use model::plan::{RawPlan, preset, resolve};
+    use model::plan::{PRESETS, RawPlan, preset, resolve};
+    use model::{Nanos, Plan};
+
+    fn plan(text: &str) -> Plan {
+        resolve(&RawPlan::parse(text).unwrap(), &[], 7).unwrap()
+    }
+
+    fn dry(plan: &Plan) -> DryRun<'_> {
+        DryRun { plan, earlier: None, shortened: None, notes: &[] }
+    }
 
     #[test]
     fn a_dry_run_says_what_how_long_and_how_well() {
-        let raw = RawPlan::parse(preset("quick").unwrap()).unwrap();
-        let text = render(&resolve(&raw, &[], 7).unwrap(), None, Style::PLAIN);
-        insta::assert_snapshot!(text);
+        insta::assert_snapshot!(dry(&plan(preset("quick").unwrap())).text(Style::PLAIN));
+    }
+
+    #[test]
+    fn a_dry_run_in_json_has_the_plan_and_the_same_figures() {
+        let plan = plan(preset("quick").unwrap());
+        let shortened = Some(Shortened { from: Nanos::from_millis(150), to: Nanos::from_millis(54), budget: Nanos::from_millis(45_000) });
+        let told = DryRun { shortened, notes: &["something".to_owned()], ..dry(&plan) };
+        let value: serde_json::Value = serde_json::from_str(&told.json()).unwrap();
+        assert_eq!((value["plan"]["name"].as_str(), value["trials"].as_u64()), (Some("quick"), Some(189)));
+        assert_eq!((value["duration"]["s"].as_f64(), value["cells"].as_array().unwrap().len()), (Some(40.635), 21));
+        assert_eq!((value["expected"][1]["scatter"].as_f64(), value["notes"][0].as_str()), (Some(0.05), Some("something")));
+        assert_eq!(value["shortened"]["to"], 54_000_000);
+        assert!(told.text(Style::PLAIN).contains("Each trial measures 54 ms in place of 150 ms, so that all of them take 45 s;"));
+    }
+
+    #[test]
+    fn each_preset_is_listed_with_its_duration() {
+        let plans: Vec<Plan> = PRESETS.iter().map(|(_, text)| plan(text)).collect();
+        insta::assert_snapshot!(list(&plans, Style::PLAIN));
     }
 
     #[test]
     fn between_machines_lost_datagrams_are_waited_for() {
         let text = "name = \"x\"\nhosts = { b = \"db1\" }\ntrial = { length = \"100ms\", warmup = \"5ms\" }\nblocks = { least = 5, most = 5 }\n\
                     [[cells]]\ntest = [\"UDP_STREAM\", \"TCP_STREAM\"]\nsize = 64";
-        let text = render(&resolve(&RawPlan::parse(text).unwrap(), &[], 7).unwrap(), None, Style::PLAIN);
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let plan = plan(text);
+        let text = dry(&plan).text(Style::PLAIN).split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.contains("All: about 1.4 s, up to 2.4 s where datagrams are lost."), "{text}");
     }
 }

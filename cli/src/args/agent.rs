@@ -19,17 +19,14 @@ pub struct AgentArgs {
     /// Port to listen on; 0: the kernel chooses
     #[arg(short = 'p', long, value_name = "PORT", default_value_t = AGENT_PORT, allow_hyphen_values = true)]
     pub port: u16,
-    /// What keeps strangers out
-    #[command(flatten)]
-    pub trust: TrustArgs,
     /// Let trials of several controllers run at once; their records say so
     #[arg(long)]
     pub share_host: bool,
     /// Longest trial, from its preparation to its report
-    #[arg(long, value_name = "TIME", default_value = "1h", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", default_value = "1h", allow_hyphen_values = true, help_heading = "Limits")]
     pub limit_time: Nanos,
     /// Most bytes that one end of a trial may send; without it: any number
-    #[arg(long, value_name = "BYTES", allow_hyphen_values = true)]
+    #[arg(long, value_name = "BYTES", allow_hyphen_values = true, help_heading = "Limits")]
     pub limit_bytes: Option<Bytes>,
     /// Ports that messages come to, such as 11000-11099, for a firewall that
     /// lets only those through; without it the kernel chooses
@@ -39,6 +36,9 @@ pub struct AgentArgs {
     /// syslog (receipts need these three), net_admin, net_raw; it gives up all others
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub keep_capabilities: Vec<Kept>,
+    /// What keeps strangers out
+    #[command(flatten)]
+    pub trust: TrustArgs,
 }
 
 /// Files of a secret and of certificates.

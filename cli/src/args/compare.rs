@@ -4,15 +4,23 @@ use std::path::{Path, PathBuf};
 
 use analysis::result::Metric;
 use clap::Args;
+use model::quantity::parse_share;
+
+use super::output::{HtmlArgs, RunsArgs};
 
 /// `nettoll compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// The first run, and the runs that are compared with it. Several runs of
-    /// one side stand behind commas, A1,A2,A3 B1,B2,B3: then the scatter of runs is in
-    /// the verdict, and an exit code other than 4 needs no --trust-single-runs
+    /// The first run, and the runs that are compared with it, each by its directory,
+    /// any part of its name that no other has, latest, or @-1, the one before being
+    /// @-2. Several runs of one side stand behind commas, A1,A2,A3 B1,B2,B3: then the
+    /// scatter of runs is in the verdict, and an exit code other than 4 needs no
+    /// --trust-single-runs
     #[arg(value_name = "RUN,...", required = true, num_args = 2.., value_parser = side)]
     pub runs: Vec<Side>,
+    /// Where runs are
+    #[command(flatten)]
+    pub directory: RunsArgs,
     /// A verdict needs a difference beyond this share
     #[arg(long, value_name = "SHARE", default_value_t = analysis::verdict::THRESHOLD, value_parser = share)]
     pub threshold: f64,
@@ -35,13 +43,14 @@ pub struct CompareArgs {
     /// Markdown on standard output
     #[arg(long, conflicts_with = "json", help_heading = "Output")]
     pub markdown: bool,
-    /// Write a page to this file
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub html: Option<PathBuf>,
+    /// The page
+    #[command(flatten)]
+    pub html: HtmlArgs,
 }
 
 /// What a conclusion follows from.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Verdict")]
 pub struct GateArgs {
     /// Metrics that the conclusion on arms or runs and the exit code follow from: time,
     /// sender-cpu, receiver-cpu, p50, p99 (of round trips)
@@ -80,8 +89,7 @@ fn gate(word: &str) -> Result<Metric, String> {
 }
 
 fn share(word: &str) -> Result<f64, String> {
-    let (number, factor) = word.strip_suffix('%').map_or((word, 1.0), |number| (number.trim_end(), 0.01));
-    let share = number.parse::<f64>().map_err(|_| format!("'{word}' is not a share, such as 0.02 or 2%"))? * factor;
+    let share = parse_share(word)?;
     if (0.0..=10.0).contains(&share) { Ok(share) } else { Err(format!("'{word}' is not between 0 and 10 (1000 %)")) }
 }
 

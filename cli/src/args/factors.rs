@@ -18,6 +18,11 @@ pub struct FactorArgs {
 }
 
 impl FactorArgs {
+    /// Returns whether the flag of a factor was given.
+    pub fn names(&self, factor: Factor) -> bool {
+        self.words.iter().any(|(named, _)| *named == factor)
+    }
+
     /// The factors named, with their levels.
     ///
     /// # Errors

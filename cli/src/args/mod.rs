@@ -6,13 +6,17 @@ mod factors;
 mod help;
 mod hidden;
 mod iperf;
+mod misuse;
 mod oneshot;
+mod output;
 mod reference;
+mod short;
 mod stored;
 mod study;
 mod workload;
 
 use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
@@ -25,8 +29,10 @@ pub use compare::{CompareArgs, Side};
 pub use help::{COLUMNS, CompletionsArgs, HelpArgs};
 pub use hidden::{GenerateArgs, HostArgs, LoadArgs};
 pub use oneshot::{Client, Offer, OneshotArgs};
+pub use output::{FormatArgs, HtmlArgs};
 pub use reference::ReferenceArgs;
-pub use stored::{DoctorArgs, FormatArgs, ReportArgs, RulesArgs, ShowArgs};
+pub use short::of_tool as short_help;
+pub use stored::{DoctorArgs, ReportArgs, RulesArgs, ShowArgs};
 pub use study::StudyArgs;
 pub use workload::WorkloadArgs;
 
@@ -62,11 +68,11 @@ pub enum Command {
     Report(ReportArgs),
     /// Compare stored runs with the first
     Compare(CompareArgs),
-    /// List the stored runs
+    /// List the stored runs, or tell of one
     Show(ShowArgs),
     /// Analyse a published study, and compare figures with it
     Reference(Box<ReferenceArgs>),
-    /// Foretell what a mix of message sizes costs, and measure it
+    /// Predict what a mix of message sizes costs, and measure it
     Workload(Box<WorkloadArgs>),
     /// Say what this machine offers and what it lacks
     Doctor(DoctorArgs),
@@ -106,26 +112,36 @@ pub enum Asked {
 /// Reads the command line, and tells the user what cannot be understood.
 ///
 /// # Errors
-/// Misuse that is to be told as JSON.
+/// Misuse.
 pub fn parse() -> Result<Asked, Failure> {
     let typed: Vec<OsString> = std::env::args_os().collect();
     // Options before any command are those of one trial, or of an agent.
     let one_trial = typed.get(1).is_some_and(|word| word.to_str().is_some_and(|word| word.starts_with('-')));
-    let mut error = match Arguments::try_parse_from(iperf::understood(typed.clone())) {
-        Ok(arguments) => return Ok(Asked::Something(Box::new(arguments))),
+    let words = iperf::understood(typed.clone());
+    let mut error = match Arguments::try_parse_from(&words) {
+        Ok(mut arguments) => {
+            arguments.note_bare(&words);
+            return Ok(Asked::Something(Box::new(arguments)));
+        }
         Err(error) => error,
     };
     let agent = iperf::is_agent(&typed);
     if let Some(hint) = instead(&error, agent).filter(|_| one_trial) {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![format!("iperf3's; here: {hint}").into()]));
     }
-    if error.use_stderr() && typed.iter().any(|word| asks_for_json(word)) {
-        let form = if one_trial { Form::Iperf } else { Form::Json };
-        return Err(Failure::misuse(error.render()).in_form(form));
-    }
     // Whoever closed our output does not want to hear of it.
-    let _ = error.print();
-    Ok(Asked::Told(if error.use_stderr() { Exit::Misuse } else { Exit::Done }))
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && words.len() == 1 {
+        let _ = write!(io::stderr(), "{}", short_help());
+        return Ok(Asked::Told(Exit::Misuse));
+    }
+    if error.use_stderr() {
+        let json = typed.iter().any(|word| asks_for_json(word));
+        let form = if json && one_trial { Form::Iperf } else { Form::Json };
+        let failure = Failure::misuse(misuse::told(&error, &words));
+        return Err(if json { failure.in_form(form) } else { failure });
+    }
+    let _ = short::asked_for(&words).unwrap_or(error).print();
+    Ok(Asked::Told(Exit::Done))
 }
 
 /// Replacement of an option that only iperf3 has.
@@ -145,6 +161,14 @@ fn asks_for_json(word: &OsStr) -> bool {
 }
 
 impl Arguments {
+    /// Notes whether a study was asked for without a word more, as when somebody wants to know
+    /// which there are.
+    fn note_bare(&mut self, words: &[OsString]) {
+        if let Some(Command::Study(args)) = &mut self.command {
+            args.bare = words.iter().skip(2).all(|word| asks_for_json(word));
+        }
+    }
+
     /// In which form failures are to be told.
     pub const fn form(&self) -> Form {
         let json = match &self.command {
@@ -168,12 +192,12 @@ impl Command {
         match self {
             Self::Study(args) => args.format.json,
             Self::Report(args) => args.format.json,
+            Self::Show(args) => args.json,
             Self::Compare(args) => args.json,
             Self::Reference(args) => args.json,
             Self::Workload(args) => args.json,
             Self::Doctor(args) => args.json,
-            Self::Show(_)
-            | Self::Agent(_)
+            Self::Agent(_)
             | Self::Certificates(_)
             | Self::Completions(_)
             | Self::Help(_)

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::output::{HtmlArgs, RunsArgs};
+
 /// `nettoll reference`.
 #[derive(Debug, Args)]
 pub struct ReferenceArgs {
@@ -11,25 +13,30 @@ pub struct ReferenceArgs {
     /// and without figures from elsewhere, they are listed
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
-    /// A stored run to compare with it
+    /// A stored run to compare with it: its directory, any part of its name that no
+    /// other has, latest, or @-1, the one before being @-2
     #[arg(value_name = "RUN")]
     pub run: Option<PathBuf>,
     /// A stored run to compare with it, or to show by itself
     #[arg(long = "run", value_name = "RUN", conflicts_with = "run")]
     pub run_option: Option<PathBuf>,
+    /// Where runs are
+    #[command(flatten)]
+    pub runs: RunsArgs,
     /// A table with the columns of a published one
-    #[arg(long, value_name = "FILE")]
-    pub csv: Vec<PathBuf>,
+    // It once was --csv, which prints CSV everywhere else.
+    #[arg(long, alias = "csv", value_name = "FILE")]
+    pub table: Vec<PathBuf>,
     /// What `iperf3 -J` wrote; several files make a series over their sizes
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub iperf3: Vec<PathBuf>,
     /// What netperf wrote with `-- -k` or `-- -o`; several files make a series
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub netperf: Vec<PathBuf>,
-    /// Write a page with tables and charts to this file
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
+    /// The page
+    #[command(flatten)]
+    pub html: HtmlArgs,
     /// JSON on standard output, also for failures
-    #[arg(short = 'J', long)]
+    #[arg(short = 'J', long, help_heading = "Output")]
     pub json: bool,
 }

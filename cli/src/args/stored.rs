@@ -1,25 +1,11 @@
-//! The flags of the commands that read what is stored, and the forms of output.
+//! The flags of the commands that read what is stored.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
 use super::compare::GateArgs;
-
-/// What is printed on standard output.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Output")]
-pub struct FormatArgs {
-    /// JSON on standard output, also for failures
-    #[arg(short = 'J', long)]
-    pub json: bool,
-    /// CSV on standard output: a row for each cell and metric
-    #[arg(long, conflicts_with = "json")]
-    pub csv: bool,
-    /// Print methods, legends, every warning and every figure as well
-    #[arg(short, long, conflicts_with_all = ["json", "csv"])]
-    pub verbose: bool,
-}
+use super::output::{FormatArgs, HtmlArgs, RunsArgs};
 
 /// How the samples of receipts are classified.
 #[derive(Debug, Default, Args)]
@@ -37,12 +23,13 @@ pub struct RulesArgs {
 /// `nettoll report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// The run's directory; the latest when absent
-    #[arg(value_name = "RUN")]
-    pub run: Option<PathBuf>,
-    /// Directory that runs are stored in
-    #[arg(long, value_name = "DIR", default_value = "runs")]
-    pub runs: PathBuf,
+    /// The run: its directory, any part of its name that no other has, latest, or
+    /// @-1, the one before being @-2
+    #[arg(value_name = "RUN", default_value = "latest")]
+    pub run: PathBuf,
+    /// Where runs are
+    #[command(flatten)]
+    pub runs: RunsArgs,
     /// How samples are classified
     #[command(flatten)]
     pub rules: RulesArgs,
@@ -52,6 +39,9 @@ pub struct ReportArgs {
     /// Markdown on standard output: what arms come to against the baseline
     #[arg(long, conflicts_with_all = ["json", "csv", "show_rules"], help_heading = "Output")]
     pub markdown: bool,
+    /// The page
+    #[command(flatten)]
+    pub html: HtmlArgs,
     /// What is printed
     #[command(flatten)]
     pub format: FormatArgs,
@@ -60,15 +50,22 @@ pub struct ReportArgs {
 /// `nettoll show`.
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// Directory that runs are stored in
-    #[arg(long, value_name = "DIR", default_value = "runs")]
-    pub runs: PathBuf,
+    /// A run to tell of: its directory, any part of its name that no other has,
+    /// latest, or @-1, the one before being @-2; without it, all are listed
+    #[arg(value_name = "RUN")]
+    pub run: Option<PathBuf>,
+    /// Where runs are
+    #[command(flatten)]
+    pub runs: RunsArgs,
+    /// JSON on standard output, also for failures
+    #[arg(short = 'J', long, help_heading = "Output")]
+    pub json: bool,
 }
 
 /// `nettoll doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
     /// JSON on standard output
-    #[arg(short = 'J', long)]
+    #[arg(short = 'J', long, help_heading = "Output")]
     pub json: bool,
 }

@@ -4,25 +4,31 @@ use std::path::PathBuf;
 
 use clap::Args;
 use model::plan::{HOST_NAMES, HostAddress, LinkKind, Offload, OnLoss, PRESETS};
+use model::quantity::parse_share;
 use model::{Bytes, Nanos};
 
 use super::agent::TrustArgs;
 use super::compare::GateArgs;
 use super::factors::FactorArgs;
-use super::stored::{FormatArgs, RulesArgs};
+use super::output::{FormatArgs, HtmlArgs, RunsArgs};
+use super::stored::RulesArgs;
 
 /// `nettoll study`.
 #[derive(Debug, Args)]
 pub struct StudyArgs {
-    #[arg(help = presets(), value_name = "NAME", required_unless_present_any = ["plan", "resume"], conflicts_with = "plan")]
+    #[arg(help = presets(), value_name = "NAME", conflicts_with = "plan")]
     pub name: Option<String>,
+    /// True of `nettoll study` without a word more, or with `-J` alone.
+    #[arg(skip)]
+    pub bare: bool,
     /// A plan in TOML instead of a preset
     #[arg(long, value_name = "FILE")]
     pub plan: Option<PathBuf>,
-    /// Go on with the run in this directory where it was stopped, with its own
-    /// plan, order and hosts
-    #[arg(long, value_name = "RUN")]
-    #[arg(conflicts_with_all = ["name", "plan", "dry_run", "runs", "FactorArgs", "ExtentArgs", "ReceiptArgs", "LinkArgs", "RemoteArgs", "arm"])]
+    /// Go on with a run where it was stopped, with its own plan, order and hosts: by
+    /// its directory, any part of its name that no other has, or @-1, the latest, which
+    /// it is without RUN, the one before being @-2
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest")]
+    #[arg(conflicts_with_all = ["name", "plan", "dry_run", "FactorArgs", "ExtentArgs", "ReceiptArgs", "LinkArgs", "RemoteArgs", "arm"])]
     pub resume: Option<PathBuf>,
     /// With --resume: carry out the commands and the program that the stored plan
     /// names without asking
@@ -35,9 +41,9 @@ pub struct StudyArgs {
     /// cheapest split into blocks and trial lengths, and what arms would show
     #[arg(long, value_name = "RUN,...", value_delimiter = ',', requires = "dry_run")]
     pub like: Vec<PathBuf>,
-    /// Directory that runs are stored in
-    #[arg(long, value_name = "DIR", default_value = "runs")]
-    pub runs: PathBuf,
+    /// Where runs are
+    #[command(flatten)]
+    pub runs: RunsArgs,
     /// Factors to vary in place of the plan's
     #[command(flatten)]
     pub factors: FactorArgs,
@@ -62,6 +68,9 @@ pub struct StudyArgs {
     /// What keeps strangers out of agents
     #[command(flatten)]
     pub trust: TrustArgs,
+    /// The page
+    #[command(flatten)]
+    pub html: HtmlArgs,
     /// What is printed
     #[command(flatten)]
     pub format: FormatArgs,
@@ -91,7 +100,7 @@ pub struct ArmArgs {
 /// The presets, by name.
 fn presets() -> String {
     let names: Vec<&str> = PRESETS.iter().map(|(name, _)| *name).collect();
-    format!("A preset: {}", names.join(", "))
+    format!("A preset: {}; without any, they are listed", names.join(", "))
 }
 
 /// Flags that put hosts on other machines.
@@ -128,14 +137,15 @@ pub struct ExtentArgs {
     /// Time before the measured part
     #[arg(short = 'O', long, value_name = "TIME", allow_hyphen_values = true)]
     pub warmup: Option<Nanos>,
-    /// Number of blocks, whatever the intervals are
+    /// Number of blocks, whatever the intervals are; with --precision, the most
     #[arg(long, value_name = "COUNT", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub blocks: Option<u32>,
-    /// Go on until the half-width of every interval is at most this share of
-    /// the median, for at most --most blocks
-    #[arg(long, value_name = "SHARE", allow_hyphen_values = true)]
-    pub interval: Option<f64>,
-    /// Largest number of blocks
+    /// Go on until the half-width of every interval is at most this share of the
+    /// median, 5% or 0.05, for at most --most blocks
+    // It once was --interval, which are seconds with -c.
+    #[arg(long, alias = "interval", value_name = "SHARE", value_parser = parse_share, allow_hyphen_values = true)]
+    pub precision: Option<f64>,
+    /// Largest number of blocks [default: the plan's; with --precision 100]
     #[arg(long, value_name = "COUNT", conflicts_with = "blocks", allow_hyphen_values = true)]
     pub most: Option<u32>,
     /// Seed of the random order

@@ -6,6 +6,7 @@ use clap::Args;
 use model::Nanos;
 
 use super::agent::TrustArgs;
+use super::output::{HtmlArgs, RunsArgs};
 use super::study::LinkArgs;
 
 /// `nettoll workload`.
@@ -15,8 +16,9 @@ pub struct WorkloadArgs {
     /// message_bytes,cumulative_fraction; without any, W1 to W5
     #[arg(value_name = "NAME|FILE")]
     pub workloads: Vec<String>,
-    /// Foretell from the sizes of this run; without it, the latest that measured
-    /// sizes
+    /// Predict from the sizes of this run: its directory, any part of its name that no
+    /// other has, latest, or @-1, the one before being @-2; without it, the latest that
+    /// measured sizes
     #[arg(long, value_name = "RUN", conflicts_with = "measure")]
     pub run: Option<PathBuf>,
     /// Measure sizes and mixes again, in the same blocks
@@ -28,9 +30,9 @@ pub struct WorkloadArgs {
     /// Say what would be measured, and measure nothing
     #[arg(long, conflicts_with = "predict")]
     pub dry_run: bool,
-    /// Directory that runs are stored in
-    #[arg(long, value_name = "DIR", default_value = "runs")]
-    pub runs: PathBuf,
+    /// Where runs are
+    #[command(flatten)]
+    pub runs: RunsArgs,
     /// Lengths and numbers
     #[command(flatten)]
     pub extent: WorkloadExtent,
@@ -40,11 +42,11 @@ pub struct WorkloadArgs {
     /// What keeps strangers out of agents
     #[command(flatten)]
     pub trust: TrustArgs,
-    /// Write a page to this file
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
+    /// The page
+    #[command(flatten)]
+    pub html: HtmlArgs,
     /// JSON on standard output, also for failures
-    #[arg(short = 'J', long)]
+    #[arg(short = 'J', long, help_heading = "Output")]
     pub json: bool,
 }
 

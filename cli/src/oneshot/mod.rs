@@ -33,11 +33,11 @@ pub fn run(args: &OneshotArgs) -> Result<Exit, Failure> {
     })?;
     // Without lines nothing would hear of a signal before the trial's end: it ends at once then.
     let interrupted = if asked.plan.progress.is_some() { signals::listen()? } else { Arc::default() };
-    let recorder = args.runs.as_ref().map(|runs| Recorder::create(runs, &asked.plan, started_ms, Arc::clone(&interrupted))).transpose()?;
-    let stored = recorder.as_ref().map(Recorder::path);
+    let recorder = args.runs.as_ref().map(|runs| Recorder::new(runs, &asked.plan, started_ms, Arc::clone(&interrupted)));
     let mut printer = TrialPrinter::new(&asked, args, recorder, Arc::clone(&interrupted));
     let outcome = lab::study::run(&asked.plan, &credentials, &mut printer);
     let record = printer.take_record();
+    let stored = printer.stored();
     let stopped = interrupted.load(Ordering::Relaxed) && record.is_none();
     let result = match (record, outcome) {
         (Some(record), Ok(_)) => printer.end(&record),

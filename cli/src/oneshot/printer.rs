@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -64,6 +65,11 @@ impl<'a> TrialPrinter<'a> {
     /// The trial, if it came to its end.
     pub fn take_record(&mut self) -> Option<TrialRecord> {
         self.record.take()
+    }
+
+    /// Path of the run that the trial is stored as.
+    pub fn stored(&self) -> Option<PathBuf> {
+        self.recorder.as_ref()?.path()
     }
 
     /// Prints what a trial came to.

@@ -199,7 +199,7 @@ fn what_cannot_be_set_is_refused_before_anything_is_measured() -> Result<(), Ski
     // Of the hosts' kernel, only they themselves can tell.
     refused(1, &["a", "b: sysctl.kernel.panic=0"], &[], &["sysctl.kernel.panic", "not one of the network's", "--host-wide"]);
     refused(1, &["a", "b: sysctl.net.ipv4.tcp_rmen=1"], &[], &["did you mean 'sysctl.net.ipv4.tcp_rmem'?"]);
-    assert!(tool.stored().trials().is_empty());
+    assert!(tool.try_stored().is_none(), "nothing was begun");
     let dry = tool.study(PLAN, &[with_arms(&["a", "b: cc=reno, offload.gro=off"]), vec!["--dry-run"]].concat()).done();
     dry.says("2 cells in 2 arms in 2 blocks: 8 trials");
     dry.says("a: nothing besides (the baseline)");

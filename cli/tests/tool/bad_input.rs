@@ -7,6 +7,9 @@ use crate::support::tool::{Answer, Tool};
 use crate::support::{Skip, need_programs, need_root};
 
 crate::claims!(
+    wrong_inputs_are_answered_in_three_lines_with_the_remedy,
+    a_dry_run_refuses_what_the_run_would_refuse,
+    a_host_that_cannot_be_reached_leaves_no_run_behind,
     an_unknown_flag_is_misuse,
     an_unknown_subcommand_is_misuse,
     a_size_that_cannot_be_measured_is_misuse,
@@ -44,6 +47,87 @@ fn bad_plan(plan: &str, words: &[&str]) {
     refused(&tool, 2, &["study", "--plan", "plan.toml"], words);
 }
 
+/// Wrong command lines, each with words of its remedy.
+const WRONG: &[(&str, &str)] = &[
+    ("studdy", "'study'"),
+    ("study quik", "did you mean 'quick'?"),
+    ("study --size 64", "`nettoll study` lists the studies"),
+    ("study quick --blcks 3", "'--blocks'"),
+    ("study quick --plan x.toml", "`nettoll study --help`"),
+    ("study quick -4 -6", "cannot be used with"),
+    ("study quick --blocks 1 --most 2", "cannot be used with"),
+    ("study quick --test udp", "did you mean 'UDP_STREAM'?"),
+    ("study quick --size 12X", "such as 1024, 16K or 8M"),
+    ("study quick --size 65508", "at most 65507"),
+    ("study quick -t 10parsecs", "such as 150ms"),
+    ("study quick --precision wide", "such as 0.05 or 5%"),
+    ("study quick --precision 200%", "between 0 and 1"),
+    ("study quick --cc rennno", "There are "),
+    ("study quick --arm base --arm x:cc=rennno", "modprobe"),
+    ("study quick --link weth", "did you mean 'veth'?"),
+    ("study quick --link ethernet", "such as 'ethernet 10M'"),
+    ("study quick --link loopback --offload gro=off", "--link veth"),
+    ("study quick --offload tsso=off", "did you mean 'tso'?"),
+    ("study quick --mtu 67", "68 to 65535"),
+    ("study quick --host c=db1", "NAME=ADDRESS"),
+    ("study quick --arm base", "2 to 16"),
+    ("study quick --arm base --arm x:cc", "SETTING=VALUE"),
+    ("compare alone", "`nettoll compare --help`"),
+    ("compare a b --threshold much", "such as 0.05 or 5%"),
+    ("compare a b --html .", "--html=FILE"),
+    ("reference cabrera", "did you mean 'cabrera1984'?"),
+    ("workload W9", "W1"),
+    ("agent --data-ports 9-1", "the lower port comes first"),
+    ("agent --listen nowhere", "`ip address`"),
+    ("-c", "`nettoll --help`"),
+    ("-c db1 --test TCP_MAERTS -R", "leave out -R"),
+    ("-c db1 --dscp 8", "here: "),
+];
+
+fn wrong_inputs_are_answered_in_three_lines_with_the_remedy() -> Result<(), Skip> {
+    assert!(WRONG.len() >= 20);
+    let tool = Tool::new();
+    for (line, remedy) in WRONG {
+        let answer = tool.run(&line.split(' ').collect::<Vec<_>>());
+        answer.refused(2, &[remedy]);
+        let lines: Vec<&str> = answer.stderr.lines().collect();
+        assert!((1..=3).contains(&lines.len()), "{line}: {answer:#?}");
+        assert!(lines[0].starts_with("nettoll: ") && !answer.stderr.contains("(os error"), "{line}: {answer:#?}");
+    }
+    assert!(!tool.path().join("runs").exists(), "nothing was begun");
+    Ok(())
+}
+
+fn a_dry_run_refuses_what_the_run_would_refuse() -> Result<(), Skip> {
+    for (flags, words) in [
+        (&["--cc", "rennno"][..], &["this kernel has no congestion control 'rennno'; did you mean 'reno'?", "modprobe tcp_rennno"][..]),
+        (&["--offload", "gro=off", "--link", "loopback"], &["gro off over loopback", "--link veth"]),
+        (&["--mtu", "9000", "--link", "loopback"], &["MTU 9000 over loopback"]),
+        (&["--arm", "a", "--arm", "b: sysctl.net.ipv4.tcp_rmem=1 2 3", "--link", "loopback"], &["--host-wide"]),
+    ] {
+        misuse(flags, words);
+        misuse(&[flags, &["--dry-run"]].concat(), words);
+    }
+    // That of a plan fails its cells alone; where all have it nothing would be left.
+    let tool = Tool::new();
+    let plan = |cc: &str| format!("name = 'x'\n[[cells]]\ntest = 'TCP_STREAM'\nsize = 1\ncc = {cc}");
+    tool.study(&plan("'rennno'"), &["--dry-run"]).refused(2, &["'rennno'"]);
+    let some = tool.study(&plan("['reno', 'rennno']"), &["--dry-run"]).done();
+    assert!(some.stderr.contains("no congestion control 'rennno'"), "{some:#?}");
+    let unknown = "b: sysctl.net.ipv4.tcp_nosuch=1";
+    refused(&tool, 1, &["study", "quick", "--dry-run", "--arm", "a", "--arm", unknown], &["this kernel has no such setting"]);
+    Ok(())
+}
+
+fn a_host_that_cannot_be_reached_leaves_no_run_behind() -> Result<(), Skip> {
+    for more in [&[][..], &["--dry-run"]] {
+        // Nobody listens there.
+        let study = [&["study", "quick", "--host", "b=127.0.0.1:9"], more].concat();
+        refused(&Tool::new(), 1, &study, &["127.0.0.1:9", "refused", "nettoll agent"]);
+    }
+    Ok(())
+}
+
 fn an_unknown_flag_is_misuse() -> Result<(), Skip> {
     misuse(&["--blcks", "3"], &["unexpected argument '--blcks'", "'--blocks'", "--help"]);
     refused(&Tool::new(), 2, &["report", "--bogus"], &["unexpected argument '--bogus'", "--help"]);
@@ -54,7 +138,7 @@ fn an_unknown_flag_is_misuse() -> Result<(), Skip> {
 fn an_unknown_subcommand_is_misuse() -> Result<(), Skip> {
     refused(&Tool::new(), 2, &["studdy"], &["unrecognized subcommand 'studdy'", "'study'", "--help"]);
     Tool::new().run(&[]).refused(2, &["Usage: nettoll", "study"]);
-    Tool::new().run(&["study"]).refused(2, &["required", "NAME", "--help"]);
+    Tool::new().run(&["study", "--size", "64"]).refused(2, &["name a study", "--plan", "`nettoll study` lists"]);
     Ok(())
 }
 
@@ -76,7 +160,7 @@ fn a_negative_number_is_misuse_and_not_a_flag() -> Result<(), Skip> {
     misuse(&["-O", "-1s"], &["'-1s'", "--warmup", "negative"]);
     misuse(&["--messages", "-1"], &["'-1'", "--messages"]);
     misuse(&["--mtu", "-1"], &["'-1'", "--mtu"]);
-    misuse(&["--interval", "-1"], &["blocks.interval = -1", "between 0 and 1"]);
+    misuse(&["--precision", "-1"], &["blocks.precision = -1", "between 0 and 1"]);
     misuse(&["--rcvbuf", "-1"], &["factor 'rcvbuf'", "negative"]);
     Ok(())
 }
@@ -95,7 +179,7 @@ fn an_overflowing_number_is_misuse() -> Result<(), Skip> {
     misuse(&["--messages", "18446744073709551616"], &["--messages"]);
     misuse(&["--messages", "0"], &["trial.messages", "at least one"]);
     misuse(&["--mtu", "65536"], &["link.mtu", "68 to 65535"]);
-    misuse(&["--interval", "nan"], &["blocks.interval", "between 0 and 1"]);
+    misuse(&["--interval", "nan"], &["blocks.precision", "between 0 and 1"]);
     misuse(&["--size", "1..1M:+1"], &["more than 1000 sizes", "larger step"]);
     Ok(())
 }

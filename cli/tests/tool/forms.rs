@@ -19,6 +19,10 @@ crate::claims!(
     a_report_is_the_same_each_time,
     the_html_report_is_one_file_that_needs_no_network,
     stored_runs_are_listed,
+    a_run_is_named_by_any_part_of_its_name_wherever_runs_are_named,
+    a_page_is_written_where_it_is_asked_for,
+    studies_are_listed_with_their_durations,
+    a_dry_run_answers_in_json,
     no_style_of_a_stored_run_reaches_the_terminal,
     the_latest_run_is_reported,
     a_dry_run_says_what_it_would_do_and_does_nothing,
@@ -172,7 +176,12 @@ fn a_terminal_gets_colour_unless_it_is_refused() -> Result<(), Skip> {
 
 fn a_terminal_sees_the_progress() -> Result<(), Skip> {
     let seen = on_a_terminal("TERM=xterm $NETTOLL study --plan plan.toml --runs elsewhere --blocks 2")?;
-    assert!(seen.contains("trial 1/10") && seen.contains("left"), "{seen}");
+    assert!(seen.contains("trial 1/10") && seen.contains("left") && seen.contains("block 1/2"), "{seen}");
+    for cell in ["now UDP_STREAM 1473 B", "now TCP_RR (nodelay) 1 B"] {
+        assert!(seen.contains(cell), "{cell} is missing: {seen}");
+    }
+    let seen = on_a_terminal("TERM=xterm $NETTOLL study --plan plan.toml --runs elsewhere --size 512 --test UDP_STREAM --blocks 7")?;
+    assert!(seen.contains(" of 1 cells within ±5 %"), "{seen}");
     assert!(seen.contains("All blocks done"), "{seen}");
     Ok(())
 }
@@ -207,7 +216,7 @@ fn the_html_report_is_one_file_that_needs_no_network() -> Result<(), Skip> {
         std::fs::read_dir(STUDY.stored.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     assert_eq!(
         lists.iter().map(String::as_str).collect::<BTreeSet<_>>(),
-        BTreeSet::from(["hosts", "report.html", "run.json", "trials.jsonl"])
+        BTreeSet::from(["hosts", "report.html", "run.json", "summary.json", "trials.jsonl"])
     );
     Ok(())
 }
@@ -225,9 +234,77 @@ fn without_scripts(html: &str) -> String {
 
 fn stored_runs_are_listed() -> Result<(), Skip> {
     let listed = STUDY.tool.run(&["show"]).done().stdout;
-    assert_eq!(listed, format!("runs/{}  A study of the forms of output: all blocks done\n", STUDY.stored.id()));
+    let (id, rows) = (STUDY.stored.id(), listed.lines().filter(|line| line.contains(" forms ")).collect::<Vec<_>>());
+    assert_eq!(rows.len(), 1, "{listed}");
+    let part = rows[0].split_whitespace().next().unwrap();
+    assert!(id.ends_with(part) && rows[0].contains("veth") && rows[0].contains("UDP 1 B") && rows[0].contains('±'), "{listed}");
+    assert!(listed.lines().all(|line| line.chars().count() <= 80), "{listed}");
+    let json = STUDY.tool.run(&["show", "-J"]).done().json();
+    assert_eq!((json.as_array().unwrap().len(), json[0]["id"].as_str(), json[0]["trials"].as_u64()), (1, Some(id.as_str()), Some(30)));
+    for key in ["started_ms", "duration_s", "widest", "met", "cells", "warnings"] {
+        assert!(json[0][key].is_number(), "{key}: {json:#}");
+    }
+    assert_eq!(json[0]["kernel"], STUDY.analysis["hosts"][0]["kernel"]);
+    let one = STUDY.tool.run(&["show", part]).done();
+    one.says("forms: A study of the forms of output");
+    one.says("all blocks done");
+    assert_eq!(STUDY.tool.run(&["show", part, "-J"]).done().json()["run"]["id"], id);
     let other = Tool::new();
     other.run(&["show"]).refused(1, &["there is no run in runs", "`nettoll study quick` makes one"]);
+    other.run(&["show", "-J"]).refused_in_json(1, &["there is no run in runs"]);
+    Ok(())
+}
+
+fn a_run_is_named_by_any_part_of_its_name_wherever_runs_are_named() -> Result<(), Skip> {
+    // Its own: a run that is gone on with is tidied up, while others write their reports.
+    let tool = &Tool::new();
+    tool.study(PLAN, &["-t", "10ms"]).done();
+    let id = tool.stored().id();
+    let part = &id[id.len() - 10..];
+    for word in [part, "latest", "@-1", &id, &format!("runs/{part}"), &format!("runs/{id}")] {
+        assert_eq!(tool.run(&["report", word, "-J"]).done().json()["run"]["id"], id, "{word}");
+    }
+    assert!(tool.run(&["compare", part, "latest", "-J"]).judged().stdout.contains(&id));
+    tool.run(&["reference", "--run", "@-1"]).done().says(&id);
+    tool.run(&["study", "--plan", "plan.toml", "--dry-run", "--like", part]).done().says("After the earlier runs");
+    let resumed = tool.run(&["study", "--resume", part]).done();
+    assert!(resumed.stderr.contains("is complete: nothing is left to run"), "{resumed:#?}");
+    assert!(tool.run(&["study", "--resume"]).done().stderr.contains("nothing is left to run"));
+    tool.run(&["workload", "--predict", "--run", part]).done();
+    tool.run(&["report", "@-2"]).refused(1, &["there is no run @-2", "it holds 1"]);
+    tool.run(&["report", "zzz"]).refused(1, &["no run in runs has 'zzz' in its name", "`nettoll show`"]);
+    let several = Tool::new();
+    for place in ["2026-11-21T20-14-05Z-forms-7f3a", "2026-11-21T20-14-05Z-forms-7f3b"] {
+        std::fs::create_dir_all(several.path().join("runs").join(place)).unwrap();
+        several.write(&format!("runs/{place}/run.json"), &STUDY.stored.text("run.json"));
+    }
+    several.run(&["report", "7f3"]).refused(1, &["several runs in runs: 2026-11-21T20-14-05Z-forms-7f3b, 2026-11-21T20-14-05Z-forms-7f3a"]);
+    Ok(())
+}
+
+fn a_page_is_written_where_it_is_asked_for() -> Result<(), Skip> {
+    let tool = &STUDY.tool;
+    let text = |name: &str| std::fs::read_to_string(tool.path().join(name)).unwrap();
+    let report = format!("runs/{}/report.html", STUDY.stored.id());
+    tool.run(&["report", "--html", "mine.html"]).done().says("Report: mine.html");
+    assert!(text("mine.html") == text(&report));
+    tool.run(&["report", "--html"]).done().says(&format!("Report: {report}"));
+    tool.run(&["compare", "@-1", "@-1", "--html"]).judged().says("Report: compare.html");
+    assert!(text("compare.html").starts_with("<!DOCTYPE html>"));
+    tool.run(&["reference", "bidulock2007", "--html"]).done().says("Report: reference.html");
+    tool.run(&["report", "--html", "runs"]).refused(2, &["that is a directory", "--html=FILE"]);
+    Ok(())
+}
+
+fn studies_are_listed_with_their_durations() -> Result<(), Skip> {
+    let text = Tool::new().run(&["study"]).done().stdout;
+    for preset in ["quick           41 s  What one message costs", "bidulock2007", "host-load", "size"] {
+        assert!(text.contains(preset), "{preset} is missing: {text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let json = Tool::new().run(&["study", "-J"]).done().json();
+    let quick = json.as_array().unwrap().iter().find(|study| study["name"] == "quick").unwrap();
+    assert_eq!((quick["trials"].as_u64(), quick["duration"]["s"].as_f64()), (Some(189), Some(40.635)));
     Ok(())
 }
 
@@ -237,11 +314,11 @@ fn no_style_of_a_stored_run_reaches_the_terminal() -> Result<(), Skip> {
     tool.write(&format!("{stored}/trials.jsonl"), "");
     let title = "\\u001b[1;31mnettoll: verified\\u001b[0m\\u001b[8m";
     tool.write(&format!("{stored}/run.json"), &STUDY.stored.text("run.json").replace("A study of the forms of output", title));
-    for arguments in [&["show"][..], &["report", stored], &["report", stored, "--csv"]] {
+    for arguments in [&["show"][..], &["show", stored], &["report", stored], &["report", stored, "--csv"]] {
         let answer = tool.run(arguments);
         assert!(!answer.stdout.contains('\u{1b}') && !answer.stderr.contains('\u{1b}'), "{arguments:?}: {}", answer.stdout);
     }
-    assert!(tool.run(&["show"]).stdout.contains("verified"));
+    assert!(tool.run(&["show", stored]).stdout.contains("verified"));
     Ok(())
 }
 
@@ -252,7 +329,7 @@ fn the_latest_run_is_reported() -> Result<(), Skip> {
         let latest = tool.run(&["report", "-J"]).done().json();
         assert_eq!(latest["run"]["plan"]["title"], title);
     }
-    assert_eq!(tool.run(&["show"]).done().stdout.lines().count(), 2);
+    assert_eq!(tool.run(&["show", "-J"]).done().json().as_array().unwrap().len(), 2);
     Ok(())
 }
 
@@ -262,6 +339,22 @@ fn a_dry_run_says_what_it_would_do_and_does_nothing() -> Result<(), Skip> {
     insta::assert_snapshot!("dry_run", answer.stdout);
     assert!(!tool.path().join("runs").exists());
     tool.run(&["study", "quick", "--dry-run", "--size", "0"]).refused(2, &["0 bytes is not a size"]);
+    Ok(())
+}
+
+fn a_dry_run_answers_in_json() -> Result<(), Skip> {
+    let tool = Tool::new();
+    let told = tool.run(&["study", "quick", "--test", "UDP_STREAM", "--size", "64", "--link", "loopback", "--dry-run", "-J"]).done().json();
+    assert_eq!((told["trials"].as_u64(), &told["cells"]), (Some(9), &serde_json::json!(["UDP_STREAM 64 B"])));
+    assert_eq!(told["plan"]["title"], "What one message costs, UDP, 64 B");
+    assert_eq!(
+        told["plan"]["about"],
+        "It sends messages of 64 B over UDP on this machine's loopback. It measures how many messages arrive each second and how much CPU \
+         time a message costs either end."
+    );
+    assert!(!tool.path().join("runs").exists());
+    tool.run(&["study", "quick", "--dry-run", "-J", "--size", "0"]).refused_in_json(2, &["0 bytes is not a size"]);
+    tool.run(&["workload", "W1", "--measure", "--dry-run", "-J"]).done().json();
     Ok(())
 }
 

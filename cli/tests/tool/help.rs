@@ -6,6 +6,8 @@ use crate::support::tool::Tool;
 crate::claims!(
     the_help_is_as_reviewed,
     the_help_of_each_command_is_as_reviewed,
+    the_short_help_is_a_screen,
+    no_heading_stands_over_what_it_is_not_about,
     the_commands_that_it_starts_itself_as_are_hidden,
     help_is_there_for_a_topic_as_behind_the_command,
     columns_are_explained,
@@ -19,6 +21,27 @@ fn the_help_is_as_reviewed() -> Result<(), Skip> {
 fn the_help_of_each_command_is_as_reviewed() -> Result<(), Skip> {
     for command in ["study", "report", "show", "doctor", "reference"] {
         insta::assert_snapshot!(format!("help_{command}"), Tool::new().run(&[command, "--help"]).done().stdout);
+    }
+    Ok(())
+}
+
+fn the_short_help_is_a_screen() -> Result<(), Skip> {
+    for (name, arguments) in [("short", &["-h"][..]), ("short_study", &["study", "-h"])] {
+        let help = Tool::new().run(arguments).done().stdout;
+        assert!(help.lines().count() <= 48, "{} lines: {help}", help.lines().count());
+        insta::assert_snapshot!(format!("help_{name}"), help);
+    }
+    Ok(())
+}
+
+fn no_heading_stands_over_what_it_is_not_about() -> Result<(), Skip> {
+    for command in ["study", "workload", "agent", "compare", "report"] {
+        let help = Tool::new().run(&[command, "--help"]).done().stdout;
+        let (_, trust) = help.split_once("\nTrust").unwrap_or_default();
+        let under = trust.split("\n\n").next().unwrap_or_default();
+        let flags: Vec<&str> = under.lines().filter_map(|line| line.trim_start().strip_prefix("--")?.split(' ').next()).collect();
+        let all = ["secret-file", "tls-cert", "tls-key", "tls-ca", "trust-loopback"];
+        assert!(flags.is_empty() || flags == all, "{command}: {flags:?}");
     }
     Ok(())
 }

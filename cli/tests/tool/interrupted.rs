@@ -52,6 +52,8 @@ fn a_study_that_is_interrupted_reports_what_it_has() -> Result<(), Skip> {
         assert_eq!(stored.status(), Status::Interrupted);
         answer.says(&format!("{trials} trials measured, 0 failed. Interrupted."));
         assert!(stored.has("report.html") && stored.has("hosts/b.after.json"));
+        let note = format!("every finished trial is kept in runs/{0}; go on with `nettoll study --resume {0}`", stored.id());
+        assert!(answer.stderr.contains(&note), "{}", answer.stderr);
     }
     Ok(())
 }

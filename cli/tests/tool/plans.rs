@@ -11,6 +11,8 @@ crate::claims!(
     a_study_ends_after_its_last_block_whatever_its_intervals,
     a_seed_gives_the_same_order_again,
     a_flag_replaces_what_the_plan_says,
+    a_precision_with_blocks_goes_on_no_longer_than_these,
+    arms_take_time_of_their_own,
 );
 
 fn plan(blocks: &str) -> String {
@@ -70,5 +72,33 @@ fn a_flag_replaces_what_the_plan_says() -> Result<(), Skip> {
     let mut cells: Vec<String> = tool.stored().all_measured().iter().map(|(record, _)| record.cell.to_string()).collect();
     cells.sort();
     assert_eq!(cells, ["TCP_RR (ipv6, nodelay, rcvbuf=32K) 1 B", "TCP_RR (ipv6, nodelay, rcvbuf=32K) 1024 B"]);
+    Ok(())
+}
+
+fn a_precision_with_blocks_goes_on_no_longer_than_these() -> Result<(), Skip> {
+    let tool = Tool::new();
+    tool.study(&plan("least = 9, most = 9"), &["--blocks", "2", "--precision", "0.0001%", "--size", "64"]).done();
+    assert_eq!((tool.stored().trials().len(), tool.stored().status()), (2, Status::BlocksDone));
+    let blocks = |flags: &[&str]| {
+        let told = tool.run(&[&["study", "quick", "--dry-run", "-J"], flags].concat()).done().json();
+        let blocks = &told["plan"]["blocks"];
+        (blocks["least"].as_u64().unwrap(), blocks["most"].as_u64().unwrap(), blocks["interval"].as_f64().unwrap())
+    };
+    assert_eq!(blocks(&["--precision", "5%"]), (9, 100, 0.05));
+    assert_eq!(blocks(&["--interval", "0.1", "--most", "40"]), (9, 40, 0.1));
+    assert_eq!(blocks(&["--blocks", "50", "--precision", "10%"]), (9, 50, 0.1));
+    assert_eq!(blocks(&["--blocks", "50"]), (50, 50, 0.05));
+    Ok(())
+}
+
+fn arms_take_time_of_their_own() -> Result<(), Skip> {
+    let told = |flags: &[&str]| Tool::new().run(&[&["study", "quick", "--dry-run", "-J"], flags].concat()).done().json();
+    let (alone, arms) = (told(&[]), told(&["--arm", "base", "--arm", "bigger: sndbuf=1M"]));
+    assert_eq!((&alone["plan"]["end"]["length"], &arms["plan"]["end"]["length"]), (&150_000_000.into(), &150_000_000.into()));
+    assert_eq!(arms["duration"]["s"].as_f64().unwrap(), 2.0 * alone["duration"]["s"].as_f64().unwrap());
+    // Where a trial is shorter than written, both say so.
+    let words = "measures 54.05 ms in place of 150 ms";
+    assert!(told(&["--flows", "1,2"])["shortened"]["to"].as_u64().unwrap() < 60_000_000);
+    Tool::new().run(&["study", "quick", "--dry-run", "--flows", "1,2"]).done().says(words);
     Ok(())
 }

@@ -109,7 +109,7 @@ fn tables_from_elsewhere_are_analysed() -> Result<(), Skip> {
         assert!(held.is_object() || !held.as_array().unwrap().is_empty(), "{file}");
         assert!(json["statements"].as_array().unwrap().is_empty());
     }
-    tool.run(&["reference", "jacobson1988", "--csv", "table.csv"]).done().says("Beside it: table.csv");
+    tool.run(&["reference", "jacobson1988", "--table", "table.csv"]).done().says("Beside it: table.csv");
     Ok(())
 }
 

@@ -10,6 +10,7 @@ const BUNDLING: [Offload; 3] = [Offload::Tso, Offload::Gso, Offload::Gro];
 
 /// Checks the link of every cell as some trial runs it.
 pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
+    check_loopback(plan)?;
     for cell in plan.cells_run() {
         if plan.hosts.is_empty() {
             check_kind(plan, &cell)?;
@@ -50,6 +51,21 @@ fn check_kind(plan: &Plan, cell: &Cell) -> Result<(), PlanError> {
         LinkKind::Network => Err(refused(Factor::Link, "network: name at least one host: --host b=ADDRESS".to_owned())),
         _ => Ok(()),
     }
+}
+
+/// Loopback is this machine's own device: of it the plan sets nothing.
+fn check_loopback(plan: &Plan) -> Result<(), PlanError> {
+    let crossed = || plan.links().iter().any(|link| link.kind == LinkKind::Loopback);
+    let features = plan.link.offloads.iter().map(|(offload, on)| format!("{offload} {}", if *on { "on" } else { "off" }));
+    // Cells over other links may need the MTU.
+    let mtu = plan.link.mtu.filter(|_| plan.link.kind == LinkKind::Loopback).map(|mtu| format!("MTU {mtu}"));
+    let settings: Vec<String> = features.chain(mtu).collect();
+    if settings.is_empty() || !crossed() {
+        return Ok(());
+    }
+    let reason = "loopback is this machine's own device, which every program here uses, and stays as it is: leave that out, or study a link \
+                  of nettoll's own (--link veth)";
+    Err(PlanError::Change { what: format!("{} over loopback", settings.join(", ")), reason: reason.to_owned() })
 }
 
 fn check_room(plan: &Plan, cell: &Cell) -> Result<(), PlanError> {
@@ -100,6 +116,19 @@ mod tests {
         assert!(plan.cells.iter().all(|cell| plan.link_of(cell).mtu == Some(1400)));
         // The plan's own comes first where any trial crosses it.
         assert_eq!(plan.links().iter().map(|link| link.kind.to_string()).collect::<Vec<_>>(), ["veth", "switch 10M"]);
+    }
+
+    #[test]
+    fn loopback_stays_as_it_is() {
+        let said = complaint("link = { kind = \"loopback\", offloads = { gro = false } }", "");
+        assert!(said.starts_with("gro off over loopback: loopback is this machine's own device"), "{said}");
+        assert!(complaint("link = { kind = \"loopback\", mtu = 9000 }", "").contains("MTU 9000 over loopback"));
+        assert!(complaint("link = { offloads = { tx = false } }", "link = [\"veth\", \"loopback\"]").contains("tx off"));
+        plan("link = { mtu = 1500 }", "link = [\"veth\", \"loopback\"]").unwrap();
+        // What a preset sets of its own link is not asked of another.
+        let mut raw = RawPlan::parse(crate::plan::preset("quick").unwrap()).unwrap();
+        raw.force_link("loopback".parse().unwrap());
+        assert_eq!(resolve(&raw, &[], 1).unwrap().link.mtu, None);
     }
 
     #[test]

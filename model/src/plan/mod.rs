@@ -6,6 +6,7 @@
 mod cells;
 mod changes;
 mod conditions;
+mod describe;
 mod error;
 mod link_check;
 pub mod raw;
@@ -30,7 +31,7 @@ pub use cells::{Levels, Override};
 pub use error::PlanError;
 pub use raw::RawPlan;
 pub use receipt::ReceiptPlan;
-pub use resolve::{LEAST_SILENCE, LOAD_OVERHEAD, TRIAL_OVERHEAD, check_stored, resolve};
+pub use resolve::{LEAST_SILENCE, LOAD_OVERHEAD, Shortened, TRIAL_OVERHEAD, check_stored, resolve};
 
 /// The presets: the name of each, and its text.
 pub const PRESETS: &[(&str, &str)] = &[

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer};
 
 use super::cells::Levels;
 use super::error::PlanError;
@@ -11,7 +12,7 @@ use crate::cell::{Factor, LevelError};
 use crate::link::{LinkKind, Offload};
 use crate::nearest;
 use crate::plan::receipt::RawReceipt;
-use crate::quantity::{Bytes, Nanos};
+use crate::quantity::{Bytes, Nanos, parse_share};
 use crate::schedule::Roles;
 
 /// The text of a plan, read but not yet understood.
@@ -73,6 +74,9 @@ pub struct RawPlan {
     pub cells: Vec<Levels>,
 }
 
+/// Keys that only older plans have, each with its table.
+const FORMER: [(&str, &str); 1] = [("blocks", "interval")];
+
 /// The tables of cells as TOML has them.
 #[derive(Deserialize)]
 struct WrittenCells {
@@ -103,10 +107,26 @@ pub struct RawBlocks {
     pub least: Option<u32>,
     /// No more.
     pub most: Option<u32>,
-    /// Wanted half-width as a share of the median.
-    pub interval: Option<f64>,
+    /// Wanted half-width as a share of the median. Older plans say `interval`.
+    #[serde(alias = "interval", deserialize_with = "share", default)]
+    pub precision: Option<f64>,
     /// Confidence level.
+    #[serde(deserialize_with = "share", default)]
     pub confidence: Option<f64>,
+}
+
+/// Reads a share: a number, or text such as `5%`.
+fn share<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        Number(f64),
+        Text(String),
+    }
+    match Written::deserialize(deserializer)? {
+        Written::Number(share) => Ok(Some(share)),
+        Written::Text(text) => parse_share(&text).map(Some).map_err(D::Error::custom),
+    }
 }
 
 /// `[link]`.
@@ -125,7 +145,7 @@ pub struct RawLink {
 const KEYS: [(&str, &str); 6] = [
     ("", "name title about reference seed trial blocks link hosts on_loss data_port receipt arms cells"),
     ("trial", "length messages bytes warmup budget"),
-    ("blocks", "least most interval confidence"),
+    ("blocks", "least most precision confidence"),
     ("link", "kind mtu offloads"),
     ("hosts", "a b"),
     ("receipt", "period samples"),
@@ -142,7 +162,8 @@ impl RawPlan {
         for (name, keys) in KEYS {
             let found = if name.is_empty() { Some(&table) } else { table.get(name).and_then(toml::Value::as_table) };
             let keys: Vec<&str> = keys.split(' ').collect();
-            for key in found.into_iter().flat_map(toml::Table::keys) {
+            let former = |key: &str| FORMER.contains(&(name, key));
+            for key in found.into_iter().flat_map(toml::Table::keys).filter(|key| !former(key)) {
                 check_key(key, name, &keys)?;
             }
         }
@@ -161,8 +182,12 @@ impl RawPlan {
         Ok(Self { cells, ..raw })
     }
 
-    /// Has every cell cross this link, whatever levels of it the tables of cells have.
+    /// Has every cell cross this link, whatever levels of it the tables of cells have. The
+    /// plan's settings of a link that can be made mean nothing to one that is there already.
     pub fn force_link(&mut self, kind: LinkKind) {
+        if !kind.is_made() {
+            self.link = RawLink::default();
+        }
         self.link.kind = Some(kind);
         self.cells.iter_mut().for_each(|table| _ = table.remove(&Factor::Link));
     }

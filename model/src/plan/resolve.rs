@@ -5,7 +5,7 @@ use super::error::PlanError;
 use super::raw::{RawBlocks, RawPlan, RawTrial};
 use super::receipt::RawReceipt;
 use super::{Blocks, Plan, PlanEnd};
-use super::{changes, conditions, link_check};
+use super::{changes, conditions, describe, link_check};
 use crate::arm::Arm;
 use crate::cell::Cell;
 use crate::link::{Link, LinkKind};
@@ -23,6 +23,9 @@ pub const LEAST_SILENCE: Nanos = Nanos::from_millis(200);
 
 /// Characters that a plan has to say what it is about.
 const LONGEST_DESCRIPTION: usize = 1_000;
+
+/// Length of a trial of a plan that has none.
+const USUAL_LENGTH: Nanos = Nanos::from_millis(150);
 
 /// No trial is shortened below this: clock edges and a scheduler's slice would
 /// show in it.
@@ -42,13 +45,13 @@ pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Plan,
     let cells = resolve_cells(&raw.cells, overrides)?;
     let warmup = raw.trial.warmup.unwrap_or(Nanos::from_millis(30));
     let arms = Arm::parse_all(&raw.arms)?;
-    let end = resolve_end(&raw.trial, warmup, blocks.most, cells.len() * arms.len().max(1))?;
+    let end = resolve_end(&raw.trial, warmup, blocks.most, cells.len())?;
     check_mtu(raw.link.mtu, &cells)?;
-    let plan = Plan {
+    let mut plan = Plan {
         name: raw.name.clone(),
-        title: raw.title.clone().unwrap_or_else(|| raw.name.clone()),
+        title: String::new(),
         reference: raw.reference.clone(),
-        description: resolve_description(raw.description.as_deref().unwrap_or_default())?,
+        description: String::new(),
         end,
         warmup,
         blocks,
@@ -68,7 +71,33 @@ pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Plan,
     link_check::check(&plan)?;
     changes::check(&plan)?;
     conditions::check(&plan)?;
+    plan.title = raw.title.as_deref().map_or_else(|| Ok(raw.name.clone()), |title| describe::fill("title", title, &plan))?;
+    let description = resolve_description(raw.description.as_deref().unwrap_or_default())?;
+    plan.description = resolve_description(&describe::fill("about", &description, &plan)?)?;
     Ok(plan)
+}
+
+/// A length that the time for all trials cut short.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shortened {
+    /// Length that the plan has.
+    pub from: Nanos,
+    /// Length that fits.
+    pub to: Nanos,
+    /// Time for all trials together, of each arm.
+    pub budget: Nanos,
+}
+
+impl Shortened {
+    /// Compares what was written with what was resolved from it; `None` where a trial is as
+    /// long as written.
+    pub fn of(raw: &RawPlan, plan: &Plan) -> Option<Self> {
+        let (from, budget) = (raw.trial.length.unwrap_or(USUAL_LENGTH), raw.trial.budget?);
+        match plan.end {
+            PlanEnd::Length(to) if to < from => Some(Self { from, to, budget }),
+            _ => None,
+        }
+    }
 }
 
 /// Checks in a plan that was read back what [`resolve`] checks in one that a user
@@ -136,7 +165,7 @@ fn value(key: &'static str, value: impl ToString, reason: &'static str) -> PlanE
 fn resolve_blocks(raw: &RawBlocks) -> Result<Blocks, PlanError> {
     let least = raw.least.unwrap_or(LOOKS[0]);
     let most = raw.most.unwrap_or(least.max(30));
-    let blocks = Blocks { least, most, interval: raw.interval.unwrap_or(0.05), confidence: raw.confidence.unwrap_or(0.95) };
+    let blocks = Blocks { least, most, interval: raw.precision.unwrap_or(0.05), confidence: raw.confidence.unwrap_or(0.95) };
     check_blocks(&blocks)?;
     Ok(blocks)
 }
@@ -149,7 +178,7 @@ fn check_blocks(&Blocks { least, most, interval, confidence }: &Blocks) -> Resul
         return Err(value("blocks.most", most, "it must be at least blocks.least and at most 100000"));
     }
     if !(interval > 0.0 && interval < 1.0) {
-        return Err(value("blocks.interval", interval, "a share of the median lies between 0 and 1, such as 0.05"));
+        return Err(value("blocks.precision", interval, "a share of the median lies between 0 and 1, such as 0.05 or 5%"));
     }
     if !(0.5..=0.999).contains(&confidence) {
         return Err(value("blocks.confidence", confidence, "it must lie between 0.5 and 0.999, such as 0.95"));
@@ -165,7 +194,7 @@ fn resolve_end(raw: &RawTrial, warmup: Nanos, blocks: u32, cells: usize) -> Resu
     let end = match (raw.messages, raw.bytes) {
         (Some(messages), _) => PlanEnd::Messages(messages),
         (_, Some(bytes)) => PlanEnd::Bytes(bytes),
-        (None, None) => PlanEnd::Length(raw.length.unwrap_or(Nanos::from_millis(150))),
+        (None, None) => PlanEnd::Length(raw.length.unwrap_or(USUAL_LENGTH)),
     };
     check_end(end, warmup)?;
     Ok(match end {
@@ -189,7 +218,8 @@ fn check_end(end: PlanEnd, warmup: Nanos) -> Result<(), PlanError> {
     }
 }
 
-/// The length that lets all trials fit the budget.
+/// The length that lets all trials of an arm fit the budget: further arms take further time,
+/// for shorter trials would compare less well.
 fn shrink(length: Nanos, budget: Option<Nanos>, warmup: Nanos, trials: u64) -> Nanos {
     let Some(budget) = budget else { return length };
     let share = Nanos::new(budget.get() / trials.max(1));
@@ -292,6 +322,22 @@ mod tests {
         assert_eq!(with_budget("1h"), PlanEnd::Length(Nanos::from_millis(1_000)));
         assert_eq!(with_budget("2s"), PlanEnd::Length(Nanos::from_millis(135)));
         assert_eq!(with_budget("1ms"), PlanEnd::Length(Nanos::from_millis(20)));
+    }
+
+    #[test]
+    fn arms_take_time_of_their_own_and_a_shorter_trial_is_told() {
+        let shortened = |more: &str, overrides: &[Override]| {
+            let raw = RawPlan::parse(&preset("quick").unwrap().replacen("name =", &format!("{more}\nname ="), 1)).unwrap();
+            let plan = resolve(&raw, overrides, 1).unwrap();
+            super::Shortened::of(&raw, &plan).map(|shortened| (shortened.from, shortened.to, plan.end))
+        };
+        assert_eq!(shortened("", &[]), None);
+        assert_eq!(shortened("arms = [\"base\", \"bbr: cc=bbr\"]", &[]), None);
+        let families: Override = (Factor::Family, Factor::Family.parse(&["ipv4", "ipv6"]).unwrap());
+        let length = Nanos::from_millis(54).get();
+        let (from, to, end) = shortened("", &[families]).unwrap();
+        assert_eq!((from, end), (Nanos::from_millis(150), PlanEnd::Length(to)));
+        assert!(to.get().abs_diff(length) < 1_000_000, "{to}");
     }
 
     #[test]

@@ -16,7 +16,7 @@ crate::claims!(
     two_agents_with_certificates,
     an_agent_and_this_machine,
     a_name_with_an_address_of_each_family,
-    a_dry_run_needs_no_agent,
+    a_dry_run_reaches_the_agent_and_measures_nothing,
 );
 
 const BLOCKS: u32 = 2;
@@ -124,14 +124,18 @@ fn a_name_with_an_address_of_each_family() -> Result<(), Skip> {
     Ok(())
 }
 
-fn a_dry_run_needs_no_agent() -> Result<(), Skip> {
-    let tool = Tool::new();
+fn a_dry_run_reaches_the_agent_and_measures_nothing() -> Result<(), Skip> {
+    let (net, tool) = (Net::new()?, Tool::new());
     let secret = secret(&tool);
     let host = format!("b={B}");
-    let answer = tool.study(&plan(BLOCKS), &[&["--dry-run", "--host", &host][..], &secret].concat()).done();
+    let dry = || net.a.study(&tool, &plan(BLOCKS), &[&["--dry-run", "--host", &host][..], &secret].concat());
+    dry().refused(1, &["host b", B]);
+    let agent = Agent::start(&net.b, &tool, &secret);
+    let answer = dry().done();
     for words in [B, "6 trials", "UDP_STREAM", "TCP_STREAM", "TCP_RR"] {
         answer.says(words);
     }
+    agent.end();
     assert!(tool.try_stored().is_none());
     Ok(())
 }

@@ -1,0 +1,338 @@
+//! Stored runs: a line each, or all that is known of one without reading its trials.
+
+use analysis::result::{Analysis, CellResult, Metric};
+use model::run::Status;
+use model::{Run, Summary};
+use serde_json::{Value, json};
+
+use crate::series::{metric, percentile};
+use crate::sinks::json::pretty;
+use crate::sinks::terminal::table::Column;
+use crate::sinks::terminal::{Page, Style};
+use crate::studies::run::{host, link, trial};
+use crate::words::plural;
+use crate::{clock, interval, number};
+
+/// A stored run.
+#[derive(Debug, Clone, Copy)]
+pub struct Listed<'a> {
+    /// Name of its directory.
+    pub id: &'a str,
+    /// Its `run.json`, or why that cannot be read.
+    pub run: Result<&'a Run, &'a str>,
+    /// Its summary, where it has been analysed.
+    pub summary: Option<&'a Summary>,
+}
+
+/// Digits at the end of a name that set runs apart.
+const DIGITS: usize = 4;
+/// Columns of a page that has room for years.
+const WITH_YEAR: usize = 100;
+/// Room of words in a table of 80 columns.
+const WORD: usize = 11;
+/// The least room of the last column.
+const LEAST_HEADLINE: usize = 12;
+
+/// Runs that cannot be read and are told of with the reason.
+const MOST_UNREAD: usize = 5;
+
+/// Makes the summary of a run; `duration_ms` is the time from its start to that of its last trial.
+pub fn summary(analysis: &Analysis, duration_ms: u64) -> Summary {
+    let wanted = analysis.run.plan.blocks.interval;
+    let widths: Vec<f64> = analysis.cells.iter().filter_map(|cell| metric(cell, Metric::TimePerMessageNs)?.half_width()).collect();
+    let mut kernels: Vec<&str> = analysis.hosts.iter().map(|host| host.kernel.as_str()).collect();
+    kernels.dedup();
+    Summary {
+        kernel: kernels.join(", "),
+        duration_ms,
+        trials: analysis.trials,
+        failed: analysis.failed,
+        widest: widths.iter().copied().reduce(f64::max),
+        met: widths.iter().filter(|width| **width <= wanted).count() as u64,
+        cells: analysis.cells.len() as u64,
+        warnings: analysis.findings.len() as u64,
+        headline: headline(analysis),
+        ..Summary::default()
+    }
+}
+
+/// What each arm comes to, or the time of the smallest message of each test.
+fn headline(analysis: &Analysis) -> String {
+    let arm = |verdict: &analysis::result::ArmVerdict| {
+        let overall = &verdict.compared.metrics.first()?.comparison.overall;
+        Some(format!("{}: {} better, {} worse", verdict.candidate, overall.better, overall.worse))
+    };
+    let arms: Vec<String> = analysis.verdicts().iter().filter_map(arm).collect();
+    if !arms.is_empty() {
+        return arms.join("; ");
+    }
+    let measured = || analysis.cells.iter().filter(|cell| !cell.metrics.is_empty());
+    let mut seen = Vec::new();
+    let mut figures = Vec::new();
+    for test in measured().map(|cell| cell.cell.test) {
+        if !seen.contains(&test) {
+            seen.push(test);
+            let smallest = measured().filter(|cell| cell.cell.test == test).min_by_key(|cell| cell.cell.size);
+            figures.extend(smallest.and_then(figure));
+        }
+    }
+    figures.join(", ")
+}
+
+/// `TCP 64 B 1.93 µs`: the time between messages of a stream, the median of round trips.
+fn figure(cell: &CellResult) -> Option<String> {
+    let name = cell.cell.test.name();
+    let time = match cell.cell.test.is_stream() {
+        true => metric(cell, Metric::TimePerMessageNs)?.value,
+        false => percentile(cell.latency.as_ref(), 50.0)?.estimate.value,
+    };
+    Some(format!("{} {} B {}", name.trim_end_matches("_STREAM"), number::whole(cell.cell.size.get()), number::time(time)))
+}
+
+/// A line for each run, the earliest first. Ends with a newline.
+pub fn list(runs: &[Listed], style: Style) -> String {
+    let mut page = Page::new(style);
+    let wide = page.width() >= WITH_YEAR;
+    let column = |of: &dyn Fn(&Listed) -> String| runs.iter().map(of).collect::<Vec<_>>();
+    let word = |text: &str| short(text, if wide { 2 * WORD } else { WORD });
+    let of_run = |of: &dyn Fn(&Run) -> String| column(&|listed| listed.run.map_or_else(|_| nothing(), of));
+    let of_summary = |of: &dyn Fn(&Summary) -> Option<String>| column(&|listed| listed.summary.and_then(of).unwrap_or_else(nothing));
+    let mut columns = vec![
+        Column::words(9, ["", "Run"], short_names(runs)),
+        Column::words(9, ["", "Started"], of_run(&|run| clock::short(run.started_ms, wide))),
+        Column::words(9, ["", "Study"], of_run(&|run| word(&run.plan.name))),
+        Column::words(3, ["", "Link"], of_run(&|run| word(&links(run)))),
+        Column::words(2, ["", "Kernel"], of_summary(&|summary| Some(word(&release(&summary.kernel))))),
+        Column::figures(4, ["", "Took"], of_summary(&|summary| Some(took(summary.duration_ms)))),
+        Column::figures(6, ["Worst", "±"], of_summary(&|summary| summary.widest.map(interval::reach))),
+        Column::figures(5, ["", "!"], of_summary(&|summary| Some(number::whole(summary.warnings)))),
+    ];
+    let taken = crate::sinks::terminal::table::total(&columns) + 2;
+    let room = page.width().saturating_sub(taken).max(LEAST_HEADLINE);
+    columns.push(Column::words(8, ["", "Shows"], column(&|listed| short(&shows(listed), room))));
+    page.table(columns);
+    page.gap();
+    let unread: Vec<String> = runs.iter().filter_map(|listed| Some(format!("{}: {}", listed.id, listed.run.err()?))).collect();
+    unread.iter().take(MOST_UNREAD).for_each(|text| page.item(text));
+    if unread.len() > MOST_UNREAD {
+        page.item(&format!("and {} more that cannot be read", number::whole((unread.len() - MOST_UNREAD) as u64)));
+    }
+    page.faint("±: the widest interval of a time per message; !: kinds of warnings. Of one run: nettoll show RUN.", 0);
+    page.finish()
+}
+
+/// The same as JSON.
+pub fn list_json(runs: &[Listed]) -> String {
+    pretty(&runs.iter().map(value).collect::<Vec<_>>())
+}
+
+/// Facts of one run. Ends with a newline.
+pub fn one(listed: &Listed, hosts: &[model::host::HostFacts], path: &str, style: Style) -> String {
+    let mut page = Page::new(style);
+    let Ok(run) = listed.run else { return listed.run.err().unwrap_or_default().to_owned() + "\n" };
+    let plan = &run.plan;
+    page.heading(&format!("{}: {}", plan.name, plan.title));
+    if !plan.description.is_empty() {
+        page.text(&plan.description);
+        page.gap();
+    }
+    let mut facts =
+        vec![("Run", path.to_owned()), ("Started", clock::utc(run.started_ms)), ("Status", run.status.describe()), ("Link", link(plan))];
+    facts.extend(hosts.iter().map(|found| ("Host", format!("{}: {}", found.name, host(found)))));
+    facts.push(("Trial", trial(plan)));
+    facts.extend((!plan.arms.is_empty()).then(|| ("Arms", plan.arms.iter().map(|arm| arm.name.as_str()).collect::<Vec<_>>().join(", "))));
+    match listed.summary {
+        None => facts.push(("Shows", format!("not analysed as it stands; `nettoll report {}` does that", listed.id))),
+        Some(summary) => {
+            let failed = if summary.failed > 0 { format!(", {} failed", number::whole(summary.failed)) } else { String::new() };
+            let wanted = number::percent(plan.blocks.interval);
+            let widest = summary.widest.map_or_else(String::new, |widest| format!("; the widest {}", interval::reach(widest)));
+            facts.extend([
+                ("Took", took(summary.duration_ms)),
+                ("Trials", format!("{}{failed}", number::whole(summary.trials))),
+                ("Precision", format!("±{wanted} met in {} of {}{widest}", summary.met, plural(summary.cells, "cell"))),
+                ("Warnings", format!("{} (nettoll report {})", summary.warnings, listed.id)),
+                ("Shows", summary.headline.clone()),
+            ]);
+        }
+    }
+    facts.push(("nettoll", run.tool.clone()));
+    if matches!(run.status, Status::Running | Status::Interrupted) {
+        facts.push(("Go on", format!("nettoll study --resume {}", listed.id)));
+    }
+    let margin = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0) + 2;
+    for (name, fact) in facts {
+        page.labelled(&format!("{name:margin$}"), &fact, margin);
+    }
+    page.finish()
+}
+
+/// The same as JSON, with the plan.
+pub fn one_json(listed: &Listed) -> String {
+    let mut value = value(listed);
+    if let (Ok(run), Some(fields)) = (listed.run, value.as_object_mut()) {
+        fields.insert("run".to_owned(), json!(run));
+    }
+    pretty(&value)
+}
+
+fn value(listed: &Listed) -> Value {
+    let run = listed.run.ok();
+    let known = listed.summary;
+    json!({
+        "id": listed.id,
+        "error": listed.run.err(),
+        "study": run.map(|run| &run.plan.name),
+        "title": run.map(|run| &run.plan.title),
+        "started_ms": run.map(|run| run.started_ms),
+        "status": run.map(|run| &run.status),
+        "link": run.map(|run| link(&run.plan)),
+        "kernel": known.map(|summary| &summary.kernel),
+        "duration_s": known.map(|summary| summary.duration_ms as f64 / 1e3),
+        "trials": known.map(|summary| summary.trials),
+        "failed": known.map(|summary| summary.failed),
+        "precision": run.map(|run| run.plan.blocks.interval),
+        "widest": known.and_then(|summary| summary.widest),
+        "met": known.map(|summary| summary.met),
+        "cells": run.map(|run| run.plan.cells.len()),
+        "warnings": known.map(|summary| summary.warnings),
+        "headline": known.map(|summary| &summary.headline),
+    })
+}
+
+fn nothing() -> String {
+    number::NOTHING.to_owned()
+}
+
+/// What a run shows, or why it shows nothing, or not all.
+fn shows(listed: &Listed) -> String {
+    let run = match listed.run {
+        Ok(run) => run,
+        Err(_) => return "cannot be read".to_owned(),
+    };
+    let headline = listed.summary.map(|summary| summary.headline.clone()).filter(|text| !text.is_empty());
+    match (&run.status, headline) {
+        (Status::IntervalMet | Status::BlocksDone, Some(headline)) => headline,
+        (Status::IntervalMet | Status::BlocksDone, None) => "not analysed".to_owned(),
+        (Status::Running, None) => "not finished".to_owned(),
+        (Status::Running, Some(headline)) => format!("not finished; {headline}"),
+        (Status::Interrupted, headline) => format!("interrupted; {}", headline.unwrap_or_default()),
+        (Status::Failed { .. }, _) => run.status.describe(),
+    }
+}
+
+/// The links of a run without their settings.
+fn links(run: &Run) -> String {
+    run.plan.links().iter().map(|link| link.kind.name()).collect::<Vec<_>>().join(",")
+}
+
+/// `6.18.5` of `6.18.5-arch1-1`.
+fn release(kernel: &str) -> String {
+    kernel.split(['-', '+']).next().unwrap_or_default().to_owned()
+}
+
+fn took(ms: u64) -> String {
+    match ms / 1_000 {
+        seconds @ 0..100 => format!("{seconds} s"),
+        seconds @ 100..6_000 => format!("{} min", (seconds + 30) / 60),
+        seconds => format!("{} h", number::significant(seconds as f64 / 3_600.0, 2)),
+    }
+}
+
+/// A text in so many columns, cut where it is longer.
+fn short(text: &str, room: usize) -> String {
+    // What is cut must have been cleaned: half a sequence is none any more.
+    let text = model::printable::printable(text, model::printable::Keep::Nothing);
+    match text.chars().count() <= room {
+        true => text.into_owned(),
+        false => text.chars().take(room.saturating_sub(1)).chain(['…']).collect(),
+    }
+}
+
+/// The end of each name, as much of it as names one run alone.
+fn short_names(runs: &[Listed]) -> Vec<String> {
+    let alone = |part: &str| runs.iter().filter(|other| other.id.contains(part)).count() == 1;
+    let one = |listed: &Listed| {
+        let starts = listed.id.char_indices().rev().map(|(place, _)| place).skip(DIGITS - 1);
+        let part = starts.map(|place| &listed.id[place..]).find(|part| alone(part));
+        part.unwrap_or(listed.id).to_owned()
+    };
+    runs.iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Listed, list, list_json, one, short_names};
+    use crate::sinks::terminal::Style;
+    use model::run::Status;
+    use model::{Run, Summary};
+    use testkit::made;
+
+    fn runs() -> Vec<(Run, Option<Summary>)> {
+        let summary = Summary {
+            kernel: "6.18.5-cloud-amd64".to_owned(),
+            duration_ms: 41_200,
+            trials: 189,
+            widest: Some(0.046),
+            met: 21,
+            cells: 21,
+            warnings: 3,
+            headline: "TCP 1 B 1.93 µs, UDP 1 B 4.80 µs, TCP_RR 1 B 22.1 µs".to_owned(),
+            ..Summary::default()
+        };
+        let plan = || model::plan::resolve(&model::plan::RawPlan::parse(model::plan::preset("quick").unwrap()).unwrap(), &[], 7).unwrap();
+        let run = |id: &str, status: Status| Run { id: id.to_owned(), status, started_ms: 1_795_292_045_000, ..made::run(plan()) };
+        vec![
+            (run("2026-11-21T20-14-05Z-quick-7f3a", Status::BlocksDone), Some(summary.clone())),
+            (
+                run("2026-11-21T20-14-06Z-quick-9634", Status::Interrupted),
+                Some(Summary { widest: None, duration_ms: 9_000_000, ..summary }),
+            ),
+            (run("2026-11-21T20-14-07Z-host-load-9634", Status::Running), None),
+            (
+                run("2026-11-21T20-14-08Z-quick-0001", Status::Failed { error: "no \u{1b}[31mluck at all, whatever was tried".to_owned() }),
+                None,
+            ),
+        ]
+    }
+
+    fn listed(runs: &[(Run, Option<Summary>)]) -> Vec<Listed<'_>> {
+        let mut listed: Vec<_> =
+            runs.iter().map(|(run, summary)| Listed { id: &run.id, run: Ok(run), summary: summary.as_ref() }).collect();
+        listed.push(Listed { id: "2026-11-21T20-14-09Z-quick-0bad", run: Err("run.json is damaged"), summary: None });
+        listed
+    }
+
+    #[test]
+    fn a_run_is_a_line_of_eighty_columns() {
+        let text = list(&listed(&runs()), Style::PLAIN);
+        assert!(text.lines().all(|line| line.chars().count() <= 80) && !text.contains('\u{1b}'), "{text}");
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_short_name_names_one_run() {
+        assert_eq!(short_names(&listed(&runs())), ["7f3a", "k-9634", "d-9634", "0001", "0bad"]);
+    }
+
+    #[test]
+    fn one_run_is_told_with_what_to_do() {
+        let runs = runs();
+        let listed = listed(&runs);
+        let told = |place: usize| {
+            one(&listed[place], &[made::host("a")], listed[place].id, Style::PLAIN).split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let text = told(1);
+        for words in ["interrupted", "±5.0 % met in 21 of 21 cells", "2.5 h", "nettoll study --resume 2026-11-21T20-14-06Z-quick-9634"] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+        assert!(told(2).contains("`nettoll report 2026-11-21T20-14-07Z-host-load-9634` does that"));
+    }
+
+    #[test]
+    fn json_has_null_where_nothing_is_known() {
+        let value: serde_json::Value = serde_json::from_str(&list_json(&listed(&runs()))).unwrap();
+        assert_eq!((value[0]["widest"].as_f64(), value[0]["duration_s"].as_f64()), (Some(0.046), Some(41.2)));
+        assert!(value[2]["kernel"].is_null() && value[4]["error"] == "run.json is damaged" && value[4]["study"].is_null());
+    }
+}
