@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 
 use analysis::group_by;
 use analysis::result::receipt::{ReceiptStudy, SeriesReceipt};
+use attribution::Layer;
 use model::Role;
 
-use super::tables::{self, Entry};
+use super::tables::{self, Entry, Line};
 use super::{figure, words};
-use crate::document::{Block, Cell, Head, Kind, Table};
+use crate::document::{Block, Cell, Column, Head, Kind, Table};
 use crate::number;
 
 /// Layers below this share of the time at every size are left to the other forms.
@@ -37,43 +38,60 @@ pub fn blocks(study: &ReceiptStudy, room: usize) -> Vec<Block> {
     tables.chain(close).collect()
 }
 
-/// Layers by end, at the least size and, of several, at the largest.
+/// A row of the table of a series.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Row {
+    Layer(Layer),
+    NotSampled,
+    Cpu,
+}
+
+/// Layers by end, at the least size and, of several, at the largest; the costliest first.
 fn table(ends: &[&SeriesReceipt], sizes: usize) -> Table {
-    let mut names: Vec<String> = Vec::new();
-    let mut columns: Vec<(Head, BTreeMap<String, Cell>)> = Vec::new();
+    let mut largest: BTreeMap<Layer, f64> = BTreeMap::new();
+    for row in ends.iter().flat_map(|end| &end.layers.rows) {
+        let share = row.cells.iter().map(|cell| cell.share).fold(0.0, f64::max);
+        let known = largest.entry(row.key).or_default();
+        *known = known.max(share);
+    }
+    largest.retain(|_, share| *share >= LEAST);
+    let mut layers: Vec<(Layer, f64)> = largest.into_iter().collect();
+    layers.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let rows: Vec<Row> = layers.into_iter().map(|(layer, _)| Row::Layer(layer)).chain([Row::NotSampled, Row::Cpu]).collect();
+    let mut columns = vec![Column {
+        cells: rows.iter().map(|row| name(*row).into()).collect(),
+        ..Column::new(Head::terminal(20, ["", "ns of CPU"]), Kind::Words)
+    }];
     for end in ends {
-        let last = end.columns.len().saturating_sub(1);
-        let mut places = vec![0, last];
+        let keys = end.layers.rows.iter().map(|row| Row::Layer(row.key)).chain([Row::NotSampled, Row::Cpu]);
+        let lines: BTreeMap<Row, Line> = keys.zip(tables::layer_sums(end)).collect();
+        let mut places = vec![0, end.columns.len().saturating_sub(1)];
         places.truncate(sizes);
         places.dedup();
-        let layers = end.layers.rows.iter().filter(|row| row.cells.iter().any(|cell| cell.share >= LEAST)).map(|row| row.key.to_string());
-        let ends = layers.chain(["not sampled", "CPU time"].map(str::to_owned));
-        for name in ends.filter(|name| !names.contains(name)).collect::<Vec<_>>() {
-            let before_sums = names.len().saturating_sub(2);
-            let place = if names.is_empty() || name == "not sampled" || name == "CPU time" { names.len() } else { before_sums };
-            names.insert(place, name);
-        }
-        let lines = tables::layer_sums(end);
-        for place in places {
+        columns.extend(places.into_iter().map(|place| {
             let head = Head::terminal(9, [end.role.to_string(), format!("{} B", number::whole(end.columns[place].size.get()))]);
-            let cells = lines.iter().filter_map(|line| Some((line.label.clone(), written(line.cells.get(place)?.as_ref()?, line.sum))));
-            columns.push((head, cells.collect()));
-        }
+            let cell = |row: &Row| {
+                lines.get(row).and_then(|line| line.cells.get(place)?.as_ref()).map_or(Cell::Nothing, |entry| written(entry, *row))
+            };
+            Column { cells: rows.iter().map(cell).collect(), ..Column::new(head, Kind::Figures) }
+        }));
     }
-    let mut heads = vec![Head::terminal(20, ["", "ns of CPU"])];
-    heads.extend(columns.iter().map(|(head, _)| head.clone()));
-    let row = |name: &String| -> Vec<Cell> {
-        let of = |cells: &BTreeMap<String, Cell>| cells.get(name).cloned().unwrap_or(Cell::Nothing);
-        std::iter::once(name.as_str().into()).chain(columns.iter().map(|(_, cells)| of(cells))).collect()
-    };
-    Table::of_rows(heads, names.iter().map(row).collect(), Kind::Figures)
+    Table::of_columns(columns)
+}
+
+fn name(row: Row) -> String {
+    match row {
+        Row::Layer(layer) => layer.to_string(),
+        Row::NotSampled => "not sampled".to_owned(),
+        Row::Cpu => "CPU time".to_owned(),
+    }
 }
 
 /// Value and share; of the sum its margin: a layer's is much the same.
-fn written(entry: &Entry, is_sum: bool) -> Cell {
-    match is_sum {
-        true => format!("{} {}", entry.value, entry.margin).into(),
-        false => format!("{} {:>4}", entry.value, entry.share).into(),
+fn written(entry: &Entry, row: Row) -> Cell {
+    match row {
+        Row::Cpu => format!("{} {}", entry.value, entry.margin).into(),
+        Row::Layer(_) | Row::NotSampled => format!("{} {:>4}", entry.value, entry.share).into(),
     }
 }
 
