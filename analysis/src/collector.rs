@@ -16,8 +16,9 @@ use crate::metric::Metric;
 use crate::paths::Paths;
 use crate::studies::{ANALYSIS_FORMAT, Analysis, Studies, published};
 use crate::table::TrialTable;
+use crate::timeline::Timeline;
 
-/// Collects trials and says at the end what they show. It keeps some 300 bytes
+/// Collects trials and says at the end what they show. It keeps some 350 bytes
 /// of each trial, and of round-trip times what occurred in each of at most 30
 /// batches of blocks, as of lateness and one-way times.
 #[derive(Debug)]
@@ -31,6 +32,7 @@ pub struct Collector {
     failed: u64,
     findings: Findings,
     disturbed: Disturbed,
+    timeline: Timeline,
 }
 
 impl Collector {
@@ -50,6 +52,7 @@ impl Collector {
             failed: 0,
             findings,
             disturbed: Disturbed::default(),
+            timeline: Timeline::default(),
         }
     }
 
@@ -100,6 +103,7 @@ impl Collector {
             Outcome::Measured(_) | Outcome::Skipped { .. } => None,
             Outcome::Failed { error, .. } => {
                 self.failed += 1;
+                self.timeline.push(record, place, arm.unwrap_or(0), None);
                 Some(Warning::TrialFailed { error: error.clone() })
             }
         };
@@ -111,8 +115,11 @@ impl Collector {
     /// plan does not have, and nothing of it is kept.
     fn push_measured(&mut self, place: usize, arm: Option<usize>, record: &TrialRecord, measured: &Measured) -> Option<Warning> {
         self.disturbed.count(&record.warnings);
-        let studies = &mut self.studies;
-        let error = self.table.push(place, arm?, record, measured, |trial| studies.push(trial))?;
+        let (studies, timeline) = (&mut self.studies, &mut self.timeline);
+        let error = self.table.push(place, arm?, record, measured, |trial| {
+            timeline.push(record, place, trial.arm, trial.figures.get(Metric::TimePerMessageNs));
+            studies.push(trial);
+        })?;
         Some(unreadable(&error.to_string()))
     }
 
@@ -147,6 +154,7 @@ impl Collector {
             irq_pooled: table.arm(0).iter().flat_map(|cell| &cell.irq).any(IrqPool::any),
             run: self.run,
             hosts: self.hosts,
+            timeline: self.timeline.finish(),
             studies: Vec::new(),
         };
         self.studies.finish(&mut analysis, &table, claim, &batches, &paths);

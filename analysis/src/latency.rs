@@ -19,6 +19,9 @@ use stats::estimate::Estimate;
 /// The percentiles reported.
 const PERCENTS: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 
+/// The percents of the curve: every decade of the tail.
+const CURVE: [f64; 14] = [1.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99, 99.995, 99.999];
+
 /// A percentile with fewer transactions beyond it than this has no interval:
 /// which few they were is chance that no resampling shows.
 const LEAST_BEYOND: f64 = 10.0;
@@ -93,6 +96,10 @@ pub struct Latency {
     pub missing: u64,
     /// Percentiles in ns, each with an interval over blocks.
     pub percentiles: Vec<Percentile>,
+    /// All times together as a curve: each percent, rising, with its time in ns. It ends
+    /// before what is missing, and where fewer transactions than ten lie beyond.
+    #[serde(skip)]
+    pub curve: Vec<[f64; 2]>,
 }
 
 /// One percentile of merged round-trip times.
@@ -329,7 +336,10 @@ impl HistogramSet {
             let interval = interval.filter(|_| beyond >= LEAST_BEYOND && !reached.at_least && values.len() == drawn.len());
             Percentile { percent, estimate: Estimate { value: reached.ns, interval, n: self.blocks.len() }, at_least: reached.at_least }
         });
-        Some(Latency { transactions: count, min_ns, max_ns, missing, percentiles: percentiles.collect() })
+        let percentiles = percentiles.collect();
+        let known = |point: &[f64; 2]| count as f64 * (1.0 - point[0] / 100.0) >= LEAST_BEYOND;
+        let curve = self.curve(&CURVE).into_iter().take_while(known).collect();
+        Some(Latency { transactions: count, min_ns, max_ns, missing, percentiles, curve })
     }
 
     /// All times together as a curve: each percent, rising, with its time in ns, up to
@@ -404,6 +414,11 @@ mod tests {
         let latency = gathered.finish(claim(), 1).unwrap();
         assert_eq!(latency.transactions, 20_000);
         assert_eq!(latency.percentiles.len(), 4);
+        // As far as ten lie beyond: the tail of 20,000 ends at 99.95 %.
+        assert_eq!(latency.curve.last().map(|point| point[0]), Some(99.95));
+        assert!(latency.curve.windows(2).all(|pair| pair[0][1] <= pair[1][1]), "{:?}", latency.curve);
+        let p99 = latency.percentiles.iter().find(|one| one.percent == 99.0).map(|one| one.estimate.value);
+        assert_eq!(latency.curve.iter().find(|point| point[0] == 99.0).map(|point| point[1]), p99);
         for percentile in latency.percentiles {
             let interval = percentile.estimate.interval.unwrap();
             assert_eq!(percentile.estimate.n, 1000);

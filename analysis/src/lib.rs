@@ -31,6 +31,7 @@ mod grouping;
 mod latency;
 mod metric;
 mod paths;
+mod timeline;
 
 #[cfg(test)]
 mod testing;

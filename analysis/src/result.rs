@@ -17,5 +17,6 @@ pub use crate::studies::repetitions::RepetitionStudy;
 pub use crate::studies::roles::{RoleTest, Roles};
 pub use crate::studies::verdicts::ArmVerdict;
 pub use crate::studies::{ANALYSIS_FORMAT, Analysis, StudyResult, arms, buffers, levels, open_loop, published, receipt, repetitions};
+pub use crate::timeline::{TrialPoint, TrialState};
 pub use stats::cost::Term;
 pub use stats::estimate::{Estimate, Interval, Method};

@@ -86,6 +86,9 @@ pub struct Rows {
     pub contexts: Vec<Row<Context>>,
     /// One row a layer, context and direction.
     pub paths: Vec<Row<Path>>,
+    /// One row a layer and category: what kind of work each layer did.
+    #[serde(skip)]
+    pub work: Vec<Row<(Layer, Category)>>,
     /// One row a function.
     pub functions: Vec<Row<String>>,
     /// Getting into the kernel and out again; these rows are part of others.
@@ -309,6 +312,7 @@ impl Rows {
             layers: basis.rows(&each(tallies, |tally| &tally.layers)),
             contexts: basis.rows(&each(tallies, |tally| &tally.contexts)),
             paths: basis.rows(&each(tallies, |tally| &tally.paths)),
+            work: basis.rows(&each(tallies, |tally| &tally.work)),
             functions: basis.rows(&each(tallies, |tally| &tally.functions)),
             crossings: basis.rows(&each(tallies, |tally| &tally.crossings)),
             touching: basis.row((), &touching),

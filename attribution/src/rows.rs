@@ -27,6 +27,8 @@ pub struct Tally {
     pub contexts: BTreeMap<Context, u64>,
     /// By layer, context and direction.
     pub paths: BTreeMap<Path, u64>,
+    /// By layer and category.
+    pub work: BTreeMap<(Layer, Category), u64>,
     /// By function.
     pub functions: BTreeMap<String, u64>,
     /// By direction.
@@ -55,6 +57,7 @@ impl Tally {
         }
         *self.categories.entry(of.category).or_default() += count;
         *self.layers.entry(of.layer).or_default() += count;
+        *self.work.entry((of.layer, of.category)).or_default() += count;
         *self.contexts.entry(of.context).or_default() += count;
         *self.paths.entry(Path { layer: of.layer, context: of.context, direction: of.direction }).or_default() += count;
         *self.directions.entry(of.direction).or_default() += count;

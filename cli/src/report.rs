@@ -26,6 +26,12 @@ const PAGE: &str = "report.html";
 pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let path = args.runs.find(&args.run)?;
     let (rules, gate) = (rules::load(&args.rules)?, &args.gate.gate);
+    if let Some(place) = &args.picture {
+        let picture = report::toll::picture(&collect(&path, rules.as_ref())?.finish(), args.size)?;
+        output::page(place, &picture)?;
+        output::write(&format!("Picture: {}", place.display()))?;
+        return Ok(Exit::Done);
+    }
     let (html, format) = (&args.html, &args.format);
     analyse_and_print(&path, &Answer { rules, show_rules: args.rules.show_rules, gate, markdown: args.markdown, html, format })
 }

@@ -1,214 +1,216 @@
-// Draws the charts that the page describes as data, and keeps them in step
-// with the screen: width, colour scheme, paper. No figure is computed here.
+// What a reader does with the page: figures of a mark at the pointer or the keyboard, series
+// hidden and shown, axes switched, charts and data saved. Everything is drawn without it.
 (() => {
   "use strict";
 
-  const charts = JSON.parse(document.getElementById("chart-data").textContent);
-  const narrow = matchMedia("(max-width: 639px)");
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "x", "triangle-down", "cross", "star"];
-  // The same marks, for the legend.
-  const SHAPES = [
-    "M5 0A5 5 0 1 1-5 0A5 5 0 1 1 5 0Z", "M-5-5H5V5H-5Z", "M0-6L6 0L0 6L-6 0Z", "M0-6L6 5H-6Z",
-    "M-6-3L-3-6L0-3L3-6L6-3L3 0L6 3L3 6L0 3L-3 6L-6 3L-3 0Z", "M0 6L6-5H-6Z", "M-2-6H2V-2H6V2H2V6H-2V2H-6V-2H-2Z",
-    "M0-6L1.6-2H6L2.4 .8L3.8 5.5L0 2.7L-3.8 5.5L-2.4 .8L-6-2H-1.6Z",
-  ];
-  const COLOURS = 8;
-  // After eight series colours come again, each with the next mark.
-  const markOf = (series) => (series + Math.floor(series / COLOURS)) % SYMBOLS.length;
+  const SVG = "http://www.w3.org/2000/svg";
+  const visible = (element) => element.getClientRects().length > 0;
+  const drawing = (plot) => [...plot.querySelectorAll("svg")].find(visible);
+  const marks = (plot) => [...plot.querySelectorAll(".mark[data-tip]")].filter(visible);
 
-  // Of the printed column, in CSS pixels: A4 and Letter less their margins.
-  const PAPER_WIDTH = 640;
+  // ---- figures of a mark
 
-  const onPaper = () => document.documentElement.classList.contains("paper");
-  const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const place = (chart) => document.getElementById(`chart-${chart.id}`);
-
-  // ---- what is drawn
-
-  // Areas have more colours, one for each kind of work or layer.
-  const nameOf = (trace) => (trace.area ? `--a${trace.series}` : `--s${trace.series % COLOURS}`);
-
-  function traceOf(trace) {
-    const colour = css(nameOf(trace));
-    const common = {
-      type: "scatter", name: trace.name, x: trace.x, y: trace.y, yaxis: trace.panel ? `y${trace.panel + 1}` : "y",
-      showlegend: trace.legend, visible: !trace.hidden, hovertext: trace.hover, hoverinfo: "text",
-    };
-    if (trace.area) {
-      return { ...common, mode: "lines", stackgroup: `panel${trace.panel}`, hoveron: "points", line: { color: css("--card"), width: 0.7 }, fillcolor: colour };
-    }
-    if (trace.model) {
-      return { ...common, mode: "lines", connectgaps: false, hoverinfo: "skip", line: { color: colour, width: 1.6, dash: "dot" } };
-    }
-    return {
-      ...common,
-      mode: trace.joined ? "lines+markers" : "markers",
-      line: { color: colour, width: 1.6 },
-      marker: { color: colour, size: narrow.matches ? 6 : 7, symbol: SYMBOLS[markOf(trace.series)] },
-      error_y: { type: "data", symmetric: false, array: trace.up, arrayminus: trace.down, color: colour, thickness: 1.4, width: 3 },
-    };
+  // Titles become tips of our own, which come at once and take the keyboard.
+  for (const title of document.querySelectorAll(".plot .mark > title")) {
+    if (title.textContent) title.parentElement.dataset.tip = title.textContent;
+    title.remove();
   }
+  document.querySelectorAll(".plot > svg > title").forEach((title) => title.remove());
 
-  // Measured points are joined by a line unless a model's line runs through them.
-  function tracesOf(chart) {
-    const modelled = new Set(chart.traces.filter((trace) => trace.model).map((trace) => `${trace.series}/${trace.panel}`));
-    const residuals = chart.panels.map((panel) => panel.unit === "%" && !panel.joined);
-    return chart.traces.map((trace) => traceOf({
-      ...trace, hidden: chart.hidden.has(trace.series), joined: !modelled.has(`${trace.series}/${trace.panel}`) && !residuals[trace.panel],
+  const tip = document.createElement("div");
+  tip.className = "tip";
+  tip.hidden = true;
+  const said = document.createElement("div");
+  said.className = "hidden";
+  said.setAttribute("aria-live", "polite");
+  document.body.append(tip, said);
+  let now = null;
+
+  function show(mark) {
+    if (mark === now) return;
+    now?.classList.remove("now");
+    now = mark;
+    tip.hidden = !mark;
+    if (!mark) return;
+    mark.classList.add("now");
+    tip.replaceChildren(...mark.dataset.tip.split("\n").map((line) => {
+      const paragraph = document.createElement("p");
+      paragraph.textContent = line;
+      return paragraph;
     }));
+    const at = mark.getBoundingClientRect();
+    const wide = document.documentElement.clientWidth;
+    const left = Math.min(Math.max(8, at.x + at.width / 2 - tip.offsetWidth / 2), wide - tip.offsetWidth - 8);
+    const above = at.y - tip.offsetHeight - 10;
+    tip.style.transform = `translate(${left + scrollX}px, ${(above > 4 ? above : at.bottom + 10) + scrollY}px)`;
   }
 
-  // The legend is the page's own: it wraps, takes the keyboard, and needs no
-  // room inside the drawing.
-  function drawKey(chart) {
-    const key = document.getElementById(`key-${chart.id}`);
-    key.replaceChildren(...chart.traces.filter((trace) => trace.legend).map((trace) => {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.dataset.chart = chart.id;
-      button.dataset.series = trace.series;
-      button.setAttribute("aria-pressed", String(!chart.hidden.has(trace.series)));
-      const mark = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-      mark.setAttribute("viewBox", "-8 -8 16 16");
-      mark.setAttribute("aria-hidden", "true");
-      const shape = document.createElementNS("http://www.w3.org/2000/svg", "path");
-      shape.setAttribute("d", SHAPES[trace.area ? 1 : markOf(trace.series)]);
-      shape.style.fill = `var(${nameOf(trace)})`;
-      mark.append(shape);
-      const name = document.createElement("span");
-      name.textContent = plain(trace.name);
-      button.append(mark, name);
-      return button;
-    }));
-  }
+  const middle = (mark) => {
+    const at = mark.getBoundingClientRect();
+    return [at.x + at.width / 2, at.y + at.height / 2];
+  };
 
-  // Names come escaped for the drawing; the page takes text as text.
-  const plain = (text) => text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
-
-  // ---- what it is drawn into
-
-  function panelAxis(panel, domain) {
-    const percent = panel.unit === "%";
-    const axis = {
-      title: { text: panel.title, standoff: 8, font: { size: 12 } }, domain, automargin: true, gridcolor: css("--grid"),
-      linecolor: css("--rule"), tickfont: { size: 11 }, zeroline: percent, zerolinecolor: css("--faint"),
-    };
-    if (panel.log_ticks) {
-      return { ...axis, type: "log", tickmode: "array", tickvals: panel.log_ticks.at, ticktext: panel.log_ticks.text };
+  // The part below the pointer, or the mark next to it.
+  function nearest(plot, x, y) {
+    const below = document.elementFromPoint(x, y)?.closest?.(".mark[data-tip]");
+    if (below && plot.contains(below)) return below;
+    let [best, far] = [null, 26];
+    for (const mark of marks(plot)) {
+      if (mark.matches(".part")) continue;
+      const [a, b] = middle(mark);
+      const distance = Math.hypot(a - x, b - y);
+      if (distance < far) [best, far] = [mark, distance];
     }
-    return {
-      ...axis, type: "linear", rangemode: panel.zero && !percent ? "tozero" : "normal", nticks: percent ? 5 : 7,
-      tickformat: percent ? ".1~%" : "~s", ticksuffix: percent || !panel.unit ? "" : panel.unit,
-    };
+    return best;
   }
 
-  function sizeAxis(chart, last) {
-    const ticks = chart.sizes.log ? chart.sizes.log_ticks : chart.sizes.linear_ticks;
-    return {
-      type: chart.sizes.log ? "log" : "linear", tickmode: "array", tickvals: ticks.at, ticktext: ticks.text,
-      title: { text: chart.sizes.title ?? "message size, B", standoff: 8, font: { size: 12 } }, anchor: last, gridcolor: css("--grid"),
-      linecolor: css("--rule"), zeroline: false, tickfont: { size: 11 }, tickangle: 0,
-    };
-  }
-
-  function layoutOf(chart) {
-    const last = chart.panels.length > 1 ? `y${chart.panels.length}` : "y";
-    const gap = chart.panels.length > 1 ? 0.07 : 0;
-    const layout = {
-      height: chart.panels.length > 1 ? 520 : 400, width: onPaper() ? PAPER_WIDTH : undefined, autosize: !onPaper(),
-      margin: { l: 52, r: 14, t: 8, b: 44 }, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-      font: { family: css("--sans"), size: 12, color: css("--ink") }, hovermode: "closest", dragmode: narrow.matches ? false : "zoom",
-      showlegend: false,
-      hoverlabel: { bgcolor: css("--hover"), bordercolor: css("--hover"), align: "left", font: { color: css("--hover-ink"), size: 13, family: css("--sans") } },
-      xaxis: chart.sizes ? sizeAxis(chart, last) : { type: "category", anchor: last, gridcolor: css("--grid"), linecolor: css("--rule"), tickfont: { size: 12 } },
-    };
-    let top = 1;
-    chart.panels.forEach((panel, index) => {
-      const bottom = index === chart.panels.length - 1 ? 0 : top - panel.share + gap / 2;
-      layout[index ? `yaxis${index + 1}` : "yaxis"] = panelAxis(panel, [bottom, top]);
-      top = bottom - gap;
+  for (const kind of ["pointermove", "pointerdown"]) {
+    document.addEventListener(kind, (event) => {
+      const plot = event.target.closest?.(".plot");
+      show(plot ? nearest(plot, event.clientX, event.clientY) : null);
     });
-    return layout;
   }
 
-  function draw(chart) {
-    chart.hidden ??= new Set();
-    drawKey(chart);
-    const config = { responsive: true, displayModeBar: false, scrollZoom: false, showTips: false };
-    try {
-      Plotly.react(place(chart), tracesOf(chart), layoutOf(chart), config);
-    } catch (error) {
-      place(chart).innerHTML = '<p class="broken">This chart could not be drawn; its figures are in the tables.</p>';
-      console.error(error);
+  // Left and right within a series, up and down to the next one.
+  function step(plot, key) {
+    const all = marks(plot);
+    if (!all.length) return;
+    const series = (mark) => mark.closest("[data-series]");
+    const place = all.indexOf(now);
+    if (place < 0) return show(all[0]);
+    if (key === "Home" || key === "End") {
+      const own = all.filter((mark) => series(mark) === series(now));
+      return show(own.at(key === "Home" ? 0 : -1));
     }
+    if (key === "ArrowLeft" || key === "ArrowRight") {
+      return show(all[Math.min(Math.max(0, place + (key === "ArrowLeft" ? -1 : 1)), all.length - 1)]);
+    }
+    const groups = [...new Set(all.map(series))];
+    const next = groups[groups.indexOf(series(now)) + (key === "ArrowDown" ? 1 : -1)];
+    const [x] = middle(now);
+    const near = all.filter((mark) => series(mark) === next).sort((a, b) => Math.abs(middle(a)[0] - x) - Math.abs(middle(b)[0] - x));
+    if (near.length) show(near[0]);
   }
 
-  const drawAll = () => charts.forEach(draw);
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") return show(null);
+    const plot = event.target.closest?.(".plot");
+    if (!plot || !/^(Arrow|Home|End)/.test(event.key)) return;
+    event.preventDefault();
+    step(plot, event.key);
+    said.textContent = now?.dataset.tip ?? "";
+  });
+  document.addEventListener("focusout", (event) => event.target.closest?.(".plot") && show(null));
 
-  // ---- what the reader does
+  // ---- what is shown
 
-  function switchAxis(button) {
-    const chart = charts.find((candidate) => candidate.id === button.dataset.chart);
-    chart.sizes.log = button.dataset.axis === "log";
-    for (const other of button.parentElement.children) other.setAttribute("aria-pressed", String(other === button));
-    draw(chart);
+  const press = (buttons, pressed) => buttons.forEach((button) => button.setAttribute("aria-pressed", String(pressed(button))));
+
+  function switchAxis({ dataset: { chart, axis }, parentElement }) {
+    for (const one of document.querySelectorAll(`#chart-${chart} > svg`)) one.classList.toggle("off", one.dataset.axis !== axis);
+    press([...parentElement.children], (button) => button.dataset.axis === axis);
+    show(null);
   }
 
   function switchSeries(button) {
-    const chart = charts.find((candidate) => candidate.id === button.dataset.chart);
-    const series = Number(button.dataset.series);
-    if (!chart.hidden.delete(series)) chart.hidden.add(series);
-    draw(chart);
-    document.querySelector(`#key-${chart.id} [data-series="${series}"]`).focus();
+    const hidden = button.getAttribute("aria-pressed") === "true";
+    for (const one of document.querySelectorAll(`#chart-${button.dataset.chart} [data-series="${button.dataset.series}"]`)) {
+      one.classList.toggle("hidden-series", hidden);
+    }
+    press([button], () => !hidden);
+    show(null);
   }
 
-  // A picture stands alone: it takes title, legend and background along.
-  function picture(id) {
-    const plot = document.getElementById(`chart-${id}`);
-    const title = document.querySelector(`#figure-${id} h3`).textContent;
-    const layout = { ...plot.layout, title: { text: title, x: 0.02, xanchor: "left" }, showlegend: true, paper_bgcolor: css("--card"),
-      margin: { ...plot.layout.margin, t: 56 }, legend: { orientation: "h", y: -0.14, yanchor: "top" } };
-    Plotly.downloadImage({ data: plot.data, layout, config: {} }, { format: "png", scale: 2, filename: `nettoll-${id}`, width: 900, height: 580 });
+  // ---- what is saved
+
+  function save(blob, name) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
   }
 
-  function save(kind) {
+  function saveData(kind) {
     const held = JSON.parse(document.getElementById(kind === "csv" ? "csv" : "analysis").textContent);
     const text = kind === "csv" ? held : JSON.stringify(held, null, 2);
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([text], { type: kind === "csv" ? "text/csv" : "application/json" }));
-    link.download = `nettoll.${kind}`;
-    link.click();
-    URL.revokeObjectURL(link.href);
+    save(new Blob([text], { type: kind === "csv" ? "text/csv" : "application/json" }), `nettoll.${kind}`);
+  }
+
+  // A picture stands alone: every style becomes an attribute, title and legend come along.
+  const STYLES = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "stroke-linejoin", "opacity",
+    "font-size", "font-weight", "font-family", "text-anchor"];
+  function alone(svg) {
+    const copy = svg.cloneNode(true);
+    const [from, to] = [svg, copy].map((root) => [root, ...root.querySelectorAll("*")]);
+    from.forEach((element, place) => {
+      const style = getComputedStyle(element);
+      const out = to[place];
+      if (element.matches(".hidden-series, .every-other") && style.display === "none") return out.remove();
+      const parent = element === svg ? null : getComputedStyle(element.parentElement);
+      for (const name of STYLES) {
+        const value = style.getPropertyValue(name);
+        if (value && (!parent || value !== parent.getPropertyValue(name) || name === "opacity" && value !== "1")) out.setAttribute(name, value);
+      }
+      if (element.dataset.tip) {
+        const title = document.createElementNS(SVG, "title");
+        title.textContent = element.dataset.tip;
+        out.append(title);
+      }
+      for (const name of ["class", "style", "tabindex", "data-tip", "data-series"]) out.removeAttribute(name);
+    });
+    const box = (svg.dataset.alone ?? svg.getAttribute("viewBox")).split(" ").map(Number);
+    const paper = document.createElementNS(SVG, "rect");
+    const sides = { x: box[0], y: box[1], width: box[2], height: box[3], fill: getComputedStyle(svg).getPropertyValue("--card").trim() || "#fff" };
+    for (const [name, value] of Object.entries(sides)) paper.setAttribute(name, value);
+    copy.prepend(paper);
+    copy.setAttribute("xmlns", SVG);
+    copy.setAttribute("viewBox", box.join(" "));
+    copy.setAttribute("width", box[2]);
+    copy.setAttribute("height", box[3]);
+    return { text: new XMLSerializer().serializeToString(copy), width: box[2], height: box[3] };
+  }
+
+  function picture({ dataset: { picture: id, kind } }) {
+    const { text, width, height } = alone(drawing(document.getElementById(`chart-${id}`)));
+    const blob = new Blob([text], { type: "image/svg+xml" });
+    if (kind === "SVG") return save(blob, `nettoll-${id}.svg`);
+    const image = new Image();
+    image.onload = () => {
+      const canvas = document.createElement("canvas");
+      const scale = 2;
+      [canvas.width, canvas.height] = [width * scale, height * scale];
+      canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+      URL.revokeObjectURL(image.src);
+      canvas.toBlob((png) => save(png, `nettoll-${id}.png`));
+    };
+    image.src = URL.createObjectURL(blob);
   }
 
   document.addEventListener("click", (event) => {
     const button = event.target.closest("button");
     if (button?.dataset.axis) switchAxis(button);
-    if (button?.dataset.series) switchSeries(button);
-    if (button?.dataset.picture) picture(button.dataset.picture);
-    if (button?.dataset.save) save(button.dataset.save);
+    else if (button?.dataset.series) switchSeries(button);
+    else if (button?.dataset.picture) picture(button);
+    else if (button?.dataset.save) saveData(button.dataset.save);
   });
 
-  // ---- what the screen does
+  // ---- where the reader is
 
-  // Paper is drawn before the browser applies its print rules: by a class.
+  const places = [...document.querySelectorAll("nav a")].map((link) => [link, document.getElementById(link.hash.slice(1))]);
+  const watch = new IntersectionObserver(() => {
+    const reached = places.filter(([, part]) => part && part.getBoundingClientRect().top < innerHeight / 3);
+    const last = reached.length ? reached.reduce((a, b) => (b[1].getBoundingClientRect().top >= a[1].getBoundingClientRect().top ? b : a)) : places[0];
+    places.forEach(([link]) => (link === last?.[0] ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current")));
+  }, { threshold: [0, 0.05, 0.2, 0.5, 1] });
+  places.forEach(([, part]) => part && watch.observe(part));
+
+  // ---- paper
+
   let opened = [];
-  function beforePrint() {
-    document.documentElement.classList.add("paper");
+  addEventListener("beforeprint", () => {
     opened = [...document.querySelectorAll("#setup details:not([open])")];
     opened.forEach((details) => { details.open = true; });
-    drawAll();
-  }
-  function afterPrint() {
-    document.documentElement.classList.remove("paper");
-    opened.forEach((details) => { details.open = false; });
-    drawAll();
-  }
-
-  dark.addEventListener("change", drawAll);
-  narrow.addEventListener("change", drawAll);
-  addEventListener("beforeprint", beforePrint);
-  addEventListener("afterprint", afterPrint);
-  drawAll();
+  });
+  addEventListener("afterprint", () => opened.forEach((details) => { details.open = false; }));
 })();

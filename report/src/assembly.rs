@@ -5,19 +5,23 @@ use analysis::result::Analysis;
 use crate::document::{Block, Document, Figure, Place, Section};
 use crate::series::{groups, variants};
 use crate::studies::receipt::{self, Sink};
-use crate::studies::{self, answer, cells, charts, checks, cost, run, verdict};
+use crate::studies::{self, answer, cells, charts, checks, cost, run, toll, trials, verdict};
 
 /// The document, for a sink.
 pub fn document(analysis: &Analysis, sink: Sink) -> Document {
     let groups = groups(analysis);
     let has_receipt = analysis.receipt().is_some_and(|study| !study.series.is_empty());
-    let mut sections = vec![answer::section(&groups, run::ended(analysis)), run::summary(analysis, &groups)];
+    // What one message pays comes first where it is known.
+    let toll = matches!(sink, Sink::Page(_)).then(|| toll::section(analysis)).flatten();
+    let mut sections: Vec<Section> = toll.into_iter().collect();
+    sections.extend([answer::section(&groups, run::ended(analysis)), run::summary(analysis, &groups)]);
     sections.extend(studies::all(analysis));
     sections.extend(cost::section(&groups));
-    sections.extend(charts(charts::all(&groups)));
+    sections.extend(charts(charts::all(analysis, &groups)));
     sections.extend(analysis.receipt().map(|study| receipt::section(study, sink)));
     sections.push(cells::section(&groups, &variants(analysis), cost::coefficients(&groups), has_receipt));
     sections.extend(cells::legend(analysis, &groups));
+    sections.extend(trials::section(analysis));
     sections.extend(checks::sections(analysis));
     sections.extend([run::setup(analysis), run::guide(analysis)]);
     Document {
@@ -43,7 +47,7 @@ fn places(sections: &[Section]) -> Vec<Place> {
 
 fn charts(figures: Vec<Figure>) -> Option<Section> {
     let figures = Block::figures(figures)?;
-    let lead = "Marks are medians, bars their intervals. Point at or tap a mark for its figures; click a name to hide its series; drag to enlarge, double-click to return.";
-    let blocks = vec![Block::Lead(lead.into()), Block::Undrawn("All of their figures are in the tables below."), figures];
+    let lead = "Marks are medians, bars their intervals. Point at or tap a mark for its figures, or go from mark to mark with the arrow keys; click a name to hide its series. Where sizes lie too close, bands stand for bars.";
+    let blocks = vec![Block::Lead(lead.into()), figures];
     Some(Section::new("charts", "Charts", [Block::Page(blocks)]))
 }

@@ -1,5 +1,5 @@
 //! Figures as data: what is drawn is said once here; how it is drawn is in
-//! `assets/report.js`.
+//! [`crate::chart`].
 //!
 //! Heights are in base units (seconds, bits, shares); texts on hovering are
 //! ready, so that numbers are written by [`crate::number`] alone.
@@ -49,11 +49,28 @@ pub struct SizeAxis {
     pub title: Option<&'static str>,
     /// Starts out logarithmic; the reader can switch it.
     pub log: bool,
-    /// Ticks of the logarithmic axis, and what they say.
+    /// Ticks of the logarithmic axis, and what they say; without any there is no such axis.
     pub log_ticks: Ticks,
-    /// Ticks of the linear axis.
+    /// Ticks of the linear axis; without any there is no such axis.
     pub linear_ticks: Ticks,
+    /// Sizes at which a stack changes its ways.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub landmarks: Vec<Landmark>,
 }
+
+/// A size that is marked on an axis.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Landmark {
+    /// Its name: `MTU`.
+    pub name: String,
+    /// In bytes.
+    pub at: f64,
+    /// Explanation for readers who point at it.
+    pub hint: String,
+}
+
+/// Span of an axis of sizes beyond which it starts out logarithmic.
+const DECADE: u64 = 10;
 
 /// Places on an axis and their labels.
 #[derive(Debug, Default, Serialize)]
@@ -83,9 +100,28 @@ pub struct Panel {
 }
 
 impl SizeAxis {
-    /// An axis from the least size to the most.
-    pub fn over(least: u64, most: u64, log: bool) -> Self {
-        Self { title: None, log, log_ticks: powers_of_four(least, most), linear_ticks: quarters(most) }
+    /// An axis from the least size to the most, logarithmic where they span a decade.
+    pub fn over(least: u64, most: u64) -> Self {
+        let log = most / least.max(1) >= DECADE;
+        Self { title: None, log, log_ticks: powers_of_four(least, most), linear_ticks: quarters(most), landmarks: Vec::new() }
+    }
+
+    /// An axis of percentiles on which each further nine is as far from the last.
+    pub fn of_percentiles() -> Self {
+        let named = [(0.0, "0"), (50.0, "50"), (90.0, "90"), (99.0, "99"), (99.9, "99.9"), (99.99, "99.99"), (99.999, "99.999")];
+        let (at, text) = named.iter().map(|(percent, text)| (Self::nines(*percent), (*text).to_owned())).unzip();
+        Self { title: Some("percentile"), log: true, log_ticks: Ticks { at, text }, linear_ticks: Ticks::default(), landmarks: Vec::new() }
+    }
+
+    /// Place of a percentile on such an axis: one in so many is slower.
+    pub fn nines(percent: f64) -> f64 {
+        1.0 / (1.0 - percent / 100.0).max(1e-9)
+    }
+
+    /// The axes that there are ticks of: logarithmic ones are true.
+    pub fn axes(&self) -> Vec<bool> {
+        let there = |ticks: &Ticks| !ticks.at.is_empty();
+        [(true, there(&self.log_ticks)), (false, there(&self.linear_ticks))].into_iter().filter(|(_, there)| *there).map(|(log, _)| log).collect()
     }
 
     /// An axis of numbers of something else.
@@ -99,7 +135,7 @@ impl SizeAxis {
         let unit = 10_f64.powf(rough.log10().floor());
         let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|step| step * unit).find(|step| *step >= rough).unwrap_or(rough);
         let at: Vec<f64> = (0..=6).map(|place| step * f64::from(place)).filter(|at| *at < most + step).collect();
-        Self { title: Some(title), log, log_ticks, linear_ticks: Ticks { text: text(&at), at } }
+        Self { title: Some(title), log, log_ticks, linear_ticks: Ticks { text: text(&at), at }, landmarks: Vec::new() }
     }
 }
 
@@ -173,9 +209,12 @@ pub struct Trace {
     pub panel: usize,
     /// Line of a model instead of measured points.
     pub model: bool,
-    /// Area stacked upon those before it in its panel.
+    /// Its marks are hollow and its line is dashed: the other end of the same series.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub area: bool,
+    pub hollow: bool,
+    /// Bars that stand upon those before them in their panel.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stacked: bool,
     /// The legend names it; a series is named once a figure.
     pub legend: bool,
     /// Horizontal places.
@@ -186,7 +225,8 @@ pub struct Trace {
     pub up: Vec<f64>,
     /// From each height to the lower end.
     pub down: Vec<f64>,
-    /// Texts on hovering, in plotly's markup.
+    /// Texts on hovering, in lines: what it is, the figure, how well it is known.
+    #[serde(skip)]
     pub hover: Vec<String>,
 }
 
@@ -221,7 +261,7 @@ impl FromIterator<String> for X {
 impl Trace {
     /// An empty trace.
     pub fn named(name: &str, series: usize, panel: usize) -> Self {
-        Self { name: escape(name), series, panel, legend: panel == 0, ..Self::default() }
+        Self { name: name.to_owned(), series, panel, legend: panel == 0, ..Self::default() }
     }
 
     /// A trace of measured points: where each stands, what it is, and its estimate.
@@ -238,7 +278,7 @@ impl Trace {
     {
         let mut trace = Self::named(name, series, 0);
         let at = |(at, label, estimate): (P, String, Estimate)| {
-            let head = format!("{} · {}", trace.name, escape(&label));
+            let head = format!("{} · {label}", trace.name);
             trace.push(&estimate, scale, &head, write);
             at
         };
@@ -257,23 +297,22 @@ impl Trace {
             trace.y.push(Some(height).filter(|value| value.is_finite()));
             trace.up.push(0.0);
             trace.down.push(0.0);
-            trace.hover.push(format!("{} · {label}<br><b>{figure}</b>", trace.name));
+            trace.hover.push(format!("{} · {label}\n{figure}", trace.name));
             at
         };
         let x = points.into_iter().map(at).collect();
         Self { x, ..trace }
     }
 
-    /// The line of a model: places, heights in the base unit or gaps, and texts on hovering.
-    pub fn line(name: &str, series: usize, points: impl IntoIterator<Item = (f64, Option<f64>, String)>) -> Self {
-        let mut trace = Self { model: true, legend: false, ..Self::named(name, series, 0) };
-        let at = |(at, height, hover): (f64, Option<f64>, String)| {
-            trace.y.push(height.filter(|value| value.is_finite()));
-            trace.hover.push(hover);
-            at
-        };
-        let x = points.into_iter().map(at).collect();
-        Self { x, ..trace }
+    /// The line of a model: places, and heights in the base unit or gaps.
+    pub fn line(name: &str, series: usize, points: impl IntoIterator<Item = (f64, Option<f64>)>) -> Self {
+        let (x, y): (Vec<f64>, Vec<Option<f64>>) = points.into_iter().map(|(at, height)| (at, height.filter(|value| value.is_finite()))).unzip();
+        Self { model: true, legend: false, x: X::Sizes(x), y, ..Self::named(name, series, 0) }
+    }
+
+    /// Number by which the page shows and hides it: each end of a series has its own.
+    pub const fn switch(&self) -> usize {
+        if self.hollow { self.series + 1_000 } else { self.series }
     }
 
     /// Tells if it has nothing to draw.
@@ -290,13 +329,8 @@ impl Trace {
         self.down.push(estimate.interval.map_or(0.0, |ends| distance(ends.low, -1.0)));
         let known = format!("{} · n = {}", interval::range(estimate, write), estimate.n);
         let known = if estimate.interval.is_some() { known } else { interval::range(estimate, write) };
-        self.hover.push(format!("{head}<br><b>{}</b><br>{known}", write(estimate.value)));
+        self.hover.push(format!("{head}\n{}\n{known}", write(estimate.value)));
     }
-}
-
-/// Text for plotly, which takes some tags for markup.
-pub fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]

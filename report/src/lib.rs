@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! number, interval, words <- figure, document <- series, studies <- assembly <- terminal, html
-//!                                     document <- sinks
+//!                         figure <- chart, document <- sinks
 //! ```
 //!
 //! `studies` turn results into sections of a `document`, `assembly` puts the
@@ -24,10 +24,11 @@ pub mod show;
 pub mod terminal;
 
 pub use sinks::json;
-pub use studies::{receipt, reference, verdict, workload};
+pub use studies::{receipt, reference, toll, verdict, workload};
 
 // What the outputs share.
 mod assembly;
+mod chart;
 mod clock;
 mod document;
 mod figure;

@@ -29,6 +29,7 @@ use crate::cost::{self, CostModel};
 use crate::findings::{Disturbed, Finding};
 use crate::paths::Paths;
 use crate::table::{Trial, TrialTable};
+use crate::timeline::TrialPoint;
 
 /// The version of [`Analysis`] as JSON.
 pub const ANALYSIS_FORMAT: u32 = 1;
@@ -58,6 +59,8 @@ pub struct Analysis {
     /// True where interrupt time came in ticks and was pooled over the trials of
     /// each cell.
     pub irq_pooled: bool,
+    /// Every trial without an observer, by the time at which it began; JSON leaves them out.
+    pub timeline: Vec<TrialPoint>,
     /// The results of the studies that the run has any of, in the order of their
     /// list.
     pub studies: Vec<StudyResult>,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use model::Bytes;
 
 use super::compare::GateArgs;
 use super::output::{FormatArgs, HtmlArgs, RunsArgs};
@@ -42,6 +43,13 @@ pub struct ReportArgs {
     /// The page
     #[command(flatten)]
     pub html: HtmlArgs,
+    /// Write one message's time by layer at both ends, from the receipt, as SVG
+    /// to this file, and nothing else
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "csv", "show_rules", "markdown"], help_heading = "Output")]
+    pub picture: Option<PathBuf>,
+    /// Message size of the picture [default: the largest that one frame carries]
+    #[arg(long, value_name = "SIZE", requires = "picture", help_heading = "Output")]
+    pub size: Option<Bytes>,
     /// What is printed
     #[command(flatten)]
     pub format: FormatArgs,

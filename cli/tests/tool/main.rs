@@ -35,6 +35,7 @@ mod losses;
 mod oneshot;
 mod options;
 mod packaging;
+mod picture;
 mod plans;
 mod receipt;
 mod reference;
@@ -79,6 +80,7 @@ const MODULES: &[(&str, Claims)] = &[
     ("help", help::ALL),
     ("packaging", packaging::ALL),
     ("docs", docs::ALL),
+    ("picture", picture::ALL),
     ("agents::arms", agents::arms::ALL),
     ("agents::studies", agents::studies::ALL),
     ("agents::slow", agents::slow::ALL),

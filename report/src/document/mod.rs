@@ -8,6 +8,7 @@
 mod table;
 
 pub use self::table::{Cell, Column, Estimated, Head, Kind, Rows, Shown, Table};
+use crate::chart::forest::Forest;
 use crate::figure;
 pub use crate::figure::Figure;
 
@@ -139,8 +140,6 @@ pub enum Block {
     Heading(Text),
     /// The gravest doubt, or that there is none.
     Callout(Callout),
-    /// The answers at a glance.
-    Cards(Vec<Card>),
     /// Sentences under headings of their own.
     Prose(Vec<Prose>),
     /// Words and their meanings, with a word for the page's style.
@@ -149,8 +148,6 @@ pub enum Block {
     Markup(String),
     /// Ways to save the data of a page.
     Save,
-    /// Note for a page that draws no figures because scripts are off.
-    Undrawn(&'static str),
     /// Blocks below a heading of their own.
     Piece(Piece),
     /// Conclusion from the figures, with its tone.
@@ -174,6 +171,12 @@ pub enum Block {
     Table(Table),
     /// Figures next to each other; a terminal draws none.
     Figures(Vec<Figure>),
+    /// The figure of the first screen of a page.
+    Hero(Box<Figure>),
+    /// Changes of cells against a threshold.
+    Forest(Box<Forest>),
+    /// A row of figures at a glance.
+    Headlines(Vec<Headline>),
     /// Shares over two levels.
     Map(HeatMap),
     /// Blocks for who wants every figure: a page folds them below the summary, a
@@ -215,6 +218,7 @@ impl Block {
     fn all_figures(&self) -> Vec<&Figure> {
         match self {
             Self::Figures(figures) => figures.iter().collect(),
+            Self::Hero(figure) => vec![figure],
             Self::Piece(Piece { blocks, .. }) | Self::Page(blocks) | Self::Full(blocks) | Self::Details(_, blocks) => {
                 blocks.iter().flat_map(Self::all_figures).collect()
             }
@@ -269,17 +273,21 @@ pub struct Callout {
     pub text: String,
 }
 
-/// An answer at a glance.
+/// A figure at a glance.
 #[derive(Debug)]
-pub struct Card {
-    /// Subject.
+pub struct Headline {
+    /// Its series.
     pub heading: String,
-    /// The figure; text: why there is none.
-    pub value: Cell,
+    /// The figure.
+    pub value: String,
+    /// Its `±`.
+    pub margin: String,
     /// Description of the figure.
     pub what: String,
-    /// Further figures with their names; those that are [`Cell::Nothing`] are not shown.
-    pub facts: Vec<(String, Cell)>,
+    /// Its interval, for who points at it.
+    pub hint: String,
+    /// It is known less well than was asked for.
+    pub missed: bool,
 }
 
 /// Sentences under a heading of their own.
@@ -308,12 +316,15 @@ pub struct Part {
     pub more: Vec<Table>,
     /// Blocks that stand for tables and notes in a terminal that is asked for the answer alone.
     pub brief: Vec<Block>,
+    /// Plots of its changes, for a page.
+    pub plots: Option<Block>,
 }
 
 impl From<Part> for Block {
     fn from(part: Part) -> Self {
         let mut blocks: Vec<Self> = Vec::new();
         blocks.extend(part.conclusion.map(|(tone, text)| Self::Conclusion(tone, text)));
+        blocks.extend(part.plots);
         let mut full: Vec<Self> = Self::warnings(part.warnings).into_iter().collect();
         full.extend(part.tables.into_iter().map(Self::Table));
         full.extend(Self::sentences(part.notes));

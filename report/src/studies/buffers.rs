@@ -314,10 +314,7 @@ fn diagonal_figure(place: usize, map: &BufferMap, published: Option<&Published>)
     let model = Trace::line(
         "model",
         0,
-        packets.into_iter().zip(&cells).map(|(packets, cell)| {
-            let rate = cell.predicted.map(|model| model.bit_per_s);
-            (packets, rate, rate.map_or(String::new(), |rate| format!("model<br><b>{}</b>", number::bits(rate))))
-        }),
+        packets.into_iter().zip(&cells).map(|(packets, cell)| (packets, cell.predicted.map(|model| model.bit_per_s))),
     );
     traces.extend(Some(model).filter(|model| !model.is_empty()));
     let theirs = published.into_iter().flat_map(|published| &published.buffers).filter(|theirs| theirs.place == place);
@@ -334,7 +331,7 @@ fn diagonal_figure(place: usize, map: &BufferMap, published: Option<&Published>)
         caption: "Over the packets that were seen under way. Dotted: the model of the same wire, hosts, buffers and acknowledgements."
             .to_owned(),
         alt: "Goodput against socket buffer in packets. The figures are in the table of the diagonal.".to_owned(),
-        sizes: Some(SizeAxis { title: Some("packets under way"), ..SizeAxis::over(1, most.ceil() as u64, false) }),
+        sizes: Some(SizeAxis { title: Some("packets under way"), log: false, ..SizeAxis::over(1, most.ceil() as u64) }),
         panels: vec![Panel::linear("goodput", "bit/s")],
         traces,
     })

@@ -1,28 +1,65 @@
 //! Figures of every cell: how much, what a message costs, round trips.
 
-use analysis::result::{CellResult, Estimate, FitOutcome, Metric, Percentile, Piece, Quantity, Term};
+use analysis::cost::threshold::frame_payload;
+use analysis::result::{Analysis, CellResult, Estimate, FitOutcome, Metric, Percentile, Piece, Quantity, Term};
+
+use model::Protocol;
 
 use crate::document::Figure;
-use crate::figure::{Panel, SizeAxis, Trace, escape};
+use crate::figure::{Landmark, Panel, SizeAxis, Trace};
 use crate::number::{self, Axis};
 use crate::series::{Group, metric};
 
 const NS: f64 = 1e-9;
 
 /// A series and its place among all, which gives it the same colour and mark in every figure.
-type Numbered<'a> = (usize, &'a Group<'a>);
+pub type Numbered<'a> = (usize, &'a Group<'a>);
 
 /// Every figure that these series have data for.
-pub fn all(groups: &[Group]) -> Vec<Figure> {
+pub fn all(analysis: &Analysis, groups: &[Group]) -> Vec<Figure> {
     let (streams, trips): (Vec<_>, Vec<_>) = groups.iter().enumerate().partition(|(_, group)| group.test.is_stream());
+    let landmarks = landmarks(analysis, &streams);
     // Side by side on a wide screen: two of one height in each row.
-    vec![messages(&streams), goodput(&streams), elapsed(&streams), demand(&streams), percentiles(&trips)]
+    let mut all = vec![messages(&streams), goodput(&streams), elapsed(&streams), demand(&streams)];
+    all.iter_mut().filter_map(|figure| figure.sizes.as_mut()).for_each(|sizes| sizes.landmarks.clone_from(&landmarks));
+    all.push(percentiles(&trips));
+    all
+}
+
+/// The round trips of these series; `None` where there are none.
+pub fn round_trips(groups: &[Group]) -> Option<Figure> {
+    let trips: Vec<Numbered> = groups.iter().enumerate().filter(|(_, group)| !group.test.is_stream()).collect();
+    let figure = percentiles(&trips);
+    // The chart below has the name of the same curves.
+    (!figure.traces.is_empty()).then(|| Figure { id: "round-trips".into(), ..figure })
 }
 
 /// An axis that holds every size of these series.
-fn sizes(groups: &[Numbered], log: bool) -> SizeAxis {
+fn sizes(groups: &[Numbered]) -> SizeAxis {
     let sizes = || groups.iter().flat_map(|(_, group)| &group.cells).map(|cell| cell.cell.size.get());
-    SizeAxis::over(sizes().min().unwrap_or(1), sizes().max().unwrap_or(1), log)
+    SizeAxis::over(sizes().min().unwrap_or(1), sizes().max().unwrap_or(1))
+}
+
+/// Sizes at which the stack changes its ways, of those that lie among the measured ones: the payload of one
+/// frame by protocol, and a page.
+pub fn landmarks(analysis: &Analysis, groups: &[Numbered]) -> Vec<Landmark> {
+    let device = || analysis.hosts.iter().find_map(|host| host.device.get("mtu")?.parse().ok());
+    let mtu: Option<u64> = analysis.run.plan.link.mtu.map(u64::from).or_else(device);
+    let sizes = || groups.iter().flat_map(|(_, group)| &group.cells).map(|cell| cell.cell.size.get());
+    let (least, most) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
+    let mut all: Vec<Landmark> = Vec::new();
+    for (_, group) in groups {
+        let Some(cell) = group.cells.first().map(|cell| &cell.cell).filter(|cell| cell.conditions.link.is_none()) else { continue };
+        let Some(payload) = frame_payload(cell, mtu, None) else { continue };
+        let name = if cell.protocol() == Protocol::Tcp { "MSS" } else { "MTU" };
+        let hint = format!("{name}: a frame carries {} B of {} payload at most", number::whole(payload), cell.protocol());
+        all.push(Landmark { name: name.to_owned(), at: payload as f64, hint });
+    }
+    all.push(Landmark { name: "page".into(), at: 4096.0, hint: "a page of memory: 4,096 B".into() });
+    all.retain(|mark| (least as f64..most as f64).contains(&mark.at));
+    all.sort_by(|a, b| a.at.total_cmp(&b.at));
+    all.dedup();
+    all
 }
 
 /// Messages per second against the logarithm of size.
@@ -34,7 +71,7 @@ fn messages(groups: &[Numbered]) -> Figure {
             "Higher is better. Where the curve is flat, a message costs the same whatever its size; it falls where bytes begin to cost."
                 .into(),
         alt: alt("Messages per second against message size.", groups, Metric::MessagesPerS, number::count),
-        sizes: Some(sizes(groups, true)),
+        sizes: Some(sizes(groups)),
         panels: vec![Panel::linear("messages/s", "")],
         traces: traces(groups, Metric::MessagesPerS, |rate| format!("{} messages/s", number::count(rate))),
     }
@@ -48,7 +85,7 @@ fn goodput(groups: &[Numbered]) -> Figure {
         title: "Goodput".into(),
         caption: "Payload that arrived. Both axes are logarithmic: a straight rise means a constant cost per message; it bends towards saturation.".into(),
         alt: alt("Goodput against message size.", groups, Metric::GoodputBitPerS, number::bits),
-        sizes: Some(sizes(groups, true)),
+        sizes: Some(sizes(groups)),
         panels: vec![Panel::log("goodput", "bit/s", &traces, Axis::Bits)],
         traces,
     }
@@ -56,23 +93,24 @@ fn goodput(groups: &[Numbered]) -> Figure {
 
 /// Description of a figure over size, series by series.
 fn alt(what: &str, groups: &[Numbered], name: Metric, write: fn(f64) -> String) -> String {
-    let mut text = what.to_owned();
-    for (_, group) in groups {
-        let known: Vec<_> = group.cells.iter().filter_map(|cell| Some((cell.cell.size.get(), metric(cell, name)?.value))).collect();
-        if let (Some((least, first)), Some((most, last))) =
-            (known.iter().min_by_key(|point| point.0), known.iter().max_by_key(|point| point.0))
-        {
-            text += &format!(
-                " {}: {} at {} B, {} at {} B.",
-                group.name,
-                write(*first),
-                number::whole(*least),
-                write(*last),
-                number::whole(*most)
-            );
-        }
-    }
-    text
+    groups.iter().fold(what.to_owned(), |text, (_, group)| text + &ends(&group.name, group, name, write))
+}
+
+/// Description of a figure over size with several times of each series.
+pub fn described(what: &str, groups: &[Numbered], names: &[(&str, Metric)]) -> String {
+    let each = |(_, group): &Numbered| -> String {
+        names.iter().map(|(end, name)| ends(&format!("{} {end}", group.name), group, *name, number::time)).collect()
+    };
+    groups.iter().fold(what.to_owned(), |text, group| text + &each(group))
+}
+
+/// The figures of the smallest and of the largest message.
+fn ends(series: &str, group: &Group, name: Metric, write: fn(f64) -> String) -> String {
+    let known = || group.cells.iter().filter_map(|cell| Some((cell.cell.size.get(), metric(cell, name)?.value)));
+    let (Some((least, first)), Some((most, last))) = (known().min_by_key(|point| point.0), known().max_by_key(|point| point.0)) else {
+        return String::new();
+    };
+    format!(" {series}: {} at {} B, {} at {} B.", write(first), number::whole(least), write(last), number::whole(most))
 }
 
 fn traces(groups: &[Numbered], name: Metric, write: fn(f64) -> String) -> Vec<Trace> {
@@ -106,7 +144,7 @@ fn elapsed(groups: &[Numbered]) -> Figure {
                   model. Series without a model have no residuals."
                 .into(),
         alt: alt("Elapsed time per message against message size.", groups, Metric::TimePerMessageNs, number::time),
-        sizes: Some(sizes(groups, false)),
+        sizes: Some(sizes(groups)),
         panels,
         traces,
     }
@@ -123,7 +161,7 @@ fn demand(groups: &[Numbered]) -> Figure {
         title: "Service demand".into(),
         caption: "CPU time that each end spends on a message: process, interrupts and kernel threads. Dotted: the cost model, where there is one.".into(),
         alt: alt(&format!("{sender} Receiver."), groups, Metric::ReceiverCpuPerMessageNs, number::time),
-        sizes: Some(sizes(groups, false)),
+        sizes: Some(sizes(groups)),
         panels: vec![panel("sender CPU"), panel("receiver CPU")],
         traces,
     }
@@ -154,18 +192,15 @@ fn residuals((series, group): &Numbered) -> Option<Trace> {
 /// The line of a cost model, in seconds over size; `None` without a fit.
 fn fitted(series: usize, group: &Group, quantity: Quantity) -> Option<Trace> {
     let FitOutcome::Fitted(fit) = &group.model(quantity)?.outcome else { return None };
-    let name = escape(&group.name);
     let mut points = Vec::new();
     for piece in &fit.pieces {
         let line = curve(piece).unwrap_or_else(|| {
             let within = fit.points.iter().filter(|point| (piece.from..=piece.to).contains(&point.size));
             within.map(|point| (point.size.get() as f64, point.fitted)).collect()
         });
-        points.extend(line.into_iter().filter(|(_, y)| y.is_finite()).map(|(size, ns)| {
-            (size, Some(ns * NS), format!("{name} · model at {} B<br><b>{}</b>", number::whole(size as u64), number::time(ns)))
-        }));
+        points.extend(line.into_iter().filter(|(_, y)| y.is_finite()).map(|(size, ns)| (size, Some(ns * NS))));
         // A gap: pieces do not touch.
-        points.push((piece.to.get() as f64, None, String::new()));
+        points.push((piece.to.get() as f64, None));
     }
     Some(Trace::line(&group.name, series, points))
 }
@@ -189,7 +224,7 @@ pub fn bounded(label: String, found: &Percentile) -> String {
     if found.at_least { label + " at least" } else { label }
 }
 
-/// Percentiles of the merged round trips, one trace a cell.
+/// Percentiles of the merged round trips, one curve a cell; bars where there are intervals.
 fn percentiles(groups: &[Numbered]) -> Figure {
     let mut traces = Vec::new();
     let mut alt = "Percentiles of round-trip times.".to_owned();
@@ -200,10 +235,14 @@ fn percentiles(groups: &[Numbered]) -> Figure {
             // Cells of one series differ in size: each takes the next colour.
             let first = groups.first().map_or(*series, |(first, _)| *first);
             let name = format!("{} · {} B", group.name, number::whole(cell.cell.size.get()));
-            let points = known.iter().map(|entry| {
-                let percent = format!("p{}", entry.percent);
-                (percent.clone(), bounded(percent, entry), entry.estimate)
-            });
+            let mut points: Vec<(f64, String, Estimate)> = known
+                .iter()
+                .map(|entry| (entry.percent, bounded(format!("p{}", entry.percent), entry), entry.estimate))
+                .collect();
+            let between = latency.curve.iter().filter(|[percent, _]| known.iter().all(|entry| entry.percent != *percent));
+            points.extend(between.map(|[percent, ns]| (*percent, format!("p{percent}"), Estimate { value: *ns, interval: None, n: latency.transactions as usize })));
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let points = points.into_iter().map(|(percent, label, estimate)| (SizeAxis::nines(percent), label, estimate));
             traces.push(Trace::measured(&name, first + traces.len(), points, NS, number::time));
             let words: Vec<String> = known
                 .iter()
@@ -215,9 +254,9 @@ fn percentiles(groups: &[Numbered]) -> Figure {
     Figure {
         id: "latency".into(),
         title: "Round-trip time".into(),
-        caption: "Request/response, one outstanding. Trials are merged, never averaged; half of the transactions were faster than p50, one in a thousand slower than p99.9.".into(),
+        caption: "Request/response, one outstanding. Trials are merged, never averaged; half of the transactions were faster than p50, one in a thousand slower than p99.9. Bars where there are intervals: over blocks.".into(),
         alt,
-        sizes: None,
+        sizes: Some(SizeAxis::of_percentiles()),
         panels: vec![Panel::log("round trip", "s", &traces, Axis::Seconds)],
         traces,
     }

@@ -6,8 +6,9 @@ use analysis::result::{Analysis, CellResult, Estimate, Finding, FitOutcome, Meth
 use model::host::HostFacts;
 use model::plan::{Plan, PlanEnd};
 
-use crate::document::{Block, Callout, Card, Cell, Head, Kind, Link, Masthead, Section, Table};
-use crate::series::{Group, metric, percentile};
+use super::headline;
+use crate::document::{Block, Callout, Cell, Head, Kind, Link, Masthead, Section, Table};
+use crate::series::{Group, metric};
 use crate::words::{capital, list, plural};
 use crate::{clock, interval, number};
 
@@ -33,12 +34,12 @@ pub fn masthead(analysis: &Analysis) -> Masthead {
     }
 }
 
-/// One card a series, how the run ended, and the gravest doubt.
+/// The gravest doubt, the first chart and its figures, how the run ended.
 pub fn summary(analysis: &Analysis, groups: &[Group]) -> Section {
     let (ended, precision) = (ended(analysis), precision(analysis));
-    let mut page = vec![Block::Lead(format!("{ended} {precision}").into())];
-    page.extend(gravest(analysis).map(Block::Callout));
-    page.push(Block::Cards(groups.iter().map(card).collect()));
+    let mut page: Vec<Block> = gravest(analysis).map(Block::Callout).into_iter().collect();
+    page.extend(headline::blocks(analysis, groups));
+    page.push(Block::Lead(format!("{ended} {precision}").into()));
     let mut terminal = vec![Block::Gap, Block::Paragraph(ended.into()), Block::Paragraph(precision.into())];
     let methods = methods(analysis);
     terminal.extend((!methods.is_empty()).then(|| Block::Paragraph(format!("Intervals: {}.", methods.join("; ")).into())));
@@ -60,36 +61,6 @@ fn gravest(analysis: &Analysis) -> Option<Callout> {
             text: "Nothing was found that speaks against these figures.".to_owned(),
         }),
     }
-}
-
-fn card(group: &Group) -> Card {
-    let heading = group.name.clone();
-    let smallest = group.cells.iter().copied().filter(|cell| !cell.metrics.is_empty()).min_by_key(|cell| cell.cell.size);
-    let Some(cell) = smallest else {
-        return Card { heading, value: "No trial of this series was measured.".into(), what: String::new(), facts: Vec::new() };
-    };
-    let size = cell.cell.size;
-    let of = |name: Metric, write| Cell::estimate(metric(cell, name), write);
-    let cpu = [
-        ("Sender CPU".to_owned(), of(Metric::SenderCpuPerMessageNs, number::time)),
-        ("Receiver CPU".to_owned(), of(Metric::ReceiverCpuPerMessageNs, number::time)),
-    ];
-    let rate = of(Metric::MessagesPerS, number::count);
-    if group.test.is_stream() {
-        let best = group.cells.iter().filter_map(|cell| Some((metric(cell, Metric::GoodputBitPerS)?, cell)));
-        let best = best.max_by(|a, b| a.0.value.total_cmp(&b.0.value));
-        let best = best.map(|(goodput, cell)| (format!("Goodput at {}", cell.cell.size), Cell::estimate(Some(goodput), number::bits)));
-        let facts = [("Messages/s".to_owned(), rate)].into_iter().chain(cpu).chain(best).collect();
-        let value = of(Metric::TimePerMessageNs, number::time);
-        return Card { heading, value, what: format!("elapsed per {} B message", size.get()), facts };
-    }
-    let trip = |percent| percentile(cell.latency.as_ref(), percent);
-    let median = match trip(50.0) {
-        Some(median) => Cell::percentile(Some(median)),
-        None => Cell::estimate(metric(cell, Metric::RoundTripP50Ns), number::time),
-    };
-    let facts = [("99th percentile".to_owned(), Cell::percentile(trip(99.0))), ("Transactions/s".to_owned(), rate)];
-    Card { heading, value: median, what: format!("median round trip of {} B", size.get()), facts: facts.into_iter().chain(cpu).collect() }
 }
 
 /// Makes the section of the set-up: the plan, then facts of the hosts, folded.
@@ -126,7 +97,8 @@ fn plan(analysis: &Analysis) -> Vec<(&'static str, String)> {
     let (run, plan) = (&analysis.run, &analysis.run.plan);
     let blocks = plan.blocks;
     let limits = if blocks.least == blocks.most { blocks.most.to_string() } else { format!("{} to {}", blocks.least, blocks.most) };
-    vec![
+    let about = Some(("About", plan.description.clone())).filter(|(_, text)| !text.is_empty());
+    let facts = vec![
         ("Run", run.id.clone()),
         ("Study", plan.name.clone()),
         ("Started", clock::utc(run.started_ms)),
@@ -138,7 +110,8 @@ fn plan(analysis: &Analysis) -> Vec<(&'static str, String)> {
         ("Interval wanted", format!("±{} at {}", number::percent(blocks.interval), number::percent(blocks.confidence))),
         ("Seed", plan.seed.to_string()),
         ("nettoll", run.tool.clone()),
-    ]
+    ];
+    facts.into_iter().chain(about).collect()
 }
 
 /// As the cells ask, else as the hosts have it.

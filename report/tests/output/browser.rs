@@ -35,27 +35,42 @@ fn assert_fits(page: &mut Page, screen: Screen) {
     let width = page.evaluate("document.documentElement.scrollWidth").as_u64().unwrap();
     assert!(width <= u64::from(screen.width), "the page is {width} wide on a screen of {}", screen.width);
     let outside = page.evaluate(
-        "[...document.querySelectorAll('.plot')].filter(plot => plot.querySelector('.main-svg').getBoundingClientRect().width > plot.getBoundingClientRect().width + 1).map(plot => plot.id)",
+        "[...document.querySelectorAll('.plot')].filter(plot => [...plot.querySelectorAll('svg')].some(svg => svg.matches('.chart') && svg.getBoundingClientRect().width > plot.getBoundingClientRect().width + 1)).map(plot => plot.id)",
     );
     assert_eq!(outside, serde_json::json!([]), "charts wider than their place");
 }
 
-/// Every chart of the data has its picture, with as many traces as the data has.
+/// Every chart of the data has one picture that is seen, with a mark for each measured point of
+/// the data, a legend, and names for who cannot see it.
 fn assert_drawn(page: &mut Page, charts: usize) {
     let counts = page.evaluate(
         "JSON.parse(document.getElementById('chart-data').textContent).map(chart => {
             const plot = document.getElementById('chart-' + chart.id);
-            const points = chart.traces.filter(trace => !trace.model).flatMap(trace => trace.y).length;
-            return [chart.id, plot.querySelectorAll('.main-svg').length > 0, plot.querySelectorAll('.trace').length === chart.traces.length,
-                points > 0 && plot.querySelectorAll('.points path').length === points,
-                document.querySelectorAll('#key-' + chart.id + ' button').length > 0]
+            const seen = [...plot.querySelectorAll('svg')].filter(svg => svg.getClientRects().length > 0);
+            const points = chart.traces.filter(trace => !trace.model && !trace.stacked).flatMap(trace => trace.y).filter(y => y !== null).length;
+            const stacked = chart.traces.some(trace => trace.stacked);
+            const marks = seen[0].querySelectorAll('.s .mark').length;
+            return [chart.id, seen.length, stacked ? marks > 5 : marks === points, document.querySelectorAll('#key-' + chart.id + ' button').length > 0,
+                plot.getAttribute('aria-label').length > 5 && seen[0].getAttribute('aria-label').length > 5]
         })",
     );
     let counts = counts.as_array().unwrap();
     assert_eq!(counts.len(), charts);
     for chart in counts {
-        assert_eq!(chart.as_array().unwrap()[1..], [true, true, true, true], "{chart}");
+        assert_eq!(chart.as_array().unwrap()[1..], [serde_json::json!(1), true.into(), true.into(), true.into()], "{chart}");
     }
+}
+
+/// No two marks of a drawing lie on one another.
+fn assert_apart(page: &mut Page) {
+    let touching = page.evaluate(
+        "[...document.querySelectorAll('.plot svg')].filter(svg => svg.getClientRects().length > 0).flatMap(svg => {
+            const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+            const at = [...svg.querySelectorAll('.s path.mark')].map(mark => mark.getBoundingClientRect()).map(box => [box.x + box.width / 2, box.y + box.height / 2]);
+            return at.flatMap((a, i) => at.slice(i + 1).filter(b => Math.hypot(a[0] - b[0], a[1] - b[1]) < 5.5 * scale).map(b => [svg.parentElement.id, a, b]))
+        })",
+    );
+    assert_eq!(touching, serde_json::json!([]));
 }
 
 #[test]
@@ -68,7 +83,8 @@ fn every_chart_is_drawn_on_every_screen() {
     for (screen, name) in [(WIDE, "wide-light"), (NARROW, "narrow-light"), (WIDE, "wide-dark"), (NARROW, "narrow-dark")] {
         let screen = Screen { dark: name.ends_with("dark"), ..screen };
         let mut page = browser.open(&path, screen);
-        assert_drawn(&mut page, 5);
+        assert_drawn(&mut page, 7);
+        assert_apart(&mut page);
         assert_fits(&mut page, screen);
         assert_quiet(&mut page);
         page.screenshots(&pictures(), name);
@@ -80,6 +96,28 @@ fn every_chart_is_drawn_on_every_screen() {
 }
 
 #[test]
+fn the_answer_is_on_the_first_screen() {
+    if !present() {
+        return;
+    }
+    let path = written("first.html", &support::sample());
+    let mut browser = Browser::start();
+    let screen = Screen { width: 1280, height: 800, dark: false };
+    let mut page = browser.open(&path, screen);
+    let bottom = "Math.max(...[...document.querySelectorAll('#figure-cpu, .headline')].map(one => one.getBoundingClientRect().bottom))";
+    let bottom = page.evaluate(bottom).as_f64().unwrap();
+    assert!(bottom <= 800.0, "the chart and its figures end at {bottom}");
+    let rows = "new Set([...document.querySelectorAll('.headline')].map(one => one.getBoundingClientRect().top)).size";
+    assert_eq!(page.evaluate(rows), 1, "four figures in one row");
+    // The ways to its parts stay in sight, and say where the reader is.
+    page.evaluate("document.getElementById('charts').scrollIntoView({ behavior: 'instant' })");
+    page.settle();
+    assert_eq!(page.evaluate("document.querySelector('nav').getBoundingClientRect().top"), 0);
+    assert_eq!(page.evaluate("document.querySelector('nav [aria-current]').hash"), "#charts");
+    assert_quiet(&mut page);
+}
+
+#[test]
 fn maps_of_buffers_are_drawn_on_every_screen() {
     if !present() {
         return;
@@ -88,7 +126,7 @@ fn maps_of_buffers_are_drawn_on_every_screen() {
     let mut browser = Browser::start();
     for (screen, name) in [(WIDE, "buffers-wide"), (NARROW, "buffers-narrow"), (Screen { dark: true, ..WIDE }, "buffers-dark")] {
         let mut page = browser.open(&path, screen);
-        assert_drawn(&mut page, 1);
+        assert_drawn(&mut page, 2);
         assert_fits(&mut page, screen);
         assert_quiet(&mut page);
         let squares = "[...document.querySelectorAll('svg.heat rect')].filter(square => square.getBoundingClientRect().width > 20).length";
@@ -105,7 +143,7 @@ fn charts_follow_the_colour_scheme_and_the_width() {
     let path = written("follow.html", &support::sample());
     let mut browser = Browser::start();
     let mut page = browser.open(&path, WIDE);
-    let colour = "getComputedStyle(document.querySelector('#chart-messages .points path')).fill";
+    let colour = "getComputedStyle(document.querySelector('#chart-messages .s .mark')).fill";
     let light = page.evaluate(colour);
     page.show(Screen { dark: true, ..WIDE });
     page.settle();
@@ -113,7 +151,7 @@ fn charts_follow_the_colour_scheme_and_the_width() {
     page.show(NARROW);
     page.settle();
     assert_eq!(page.evaluate(colour), light);
-    assert_drawn(&mut page, 5);
+    assert_drawn(&mut page, 7);
     assert_fits(&mut page, NARROW);
     assert_quiet(&mut page);
 }
@@ -126,13 +164,13 @@ fn the_size_axis_can_be_switched() {
     let path = written("switch.html", &support::sample());
     let mut browser = Browser::start();
     let mut page = browser.open(&path, WIDE);
-    let kind = "document.getElementById('chart-delay').layout.xaxis.type";
-    assert_eq!(page.evaluate(kind), "linear");
-    page.evaluate("document.querySelector('[data-chart=delay][data-axis=log]').click()");
-    page.settle();
-    assert_eq!(page.evaluate(kind), "log");
-    assert_eq!(page.evaluate("document.querySelector('[data-chart=delay][data-axis=log]').getAttribute('aria-pressed')"), "true");
-    assert_drawn(&mut page, 5);
+    let kind = "[...document.querySelectorAll('#chart-delay svg')].filter(svg => svg.getClientRects().length > 0).map(svg => svg.dataset.axis)";
+    assert_eq!(page.evaluate(kind), serde_json::json!(["log"]), "sizes span decades");
+    page.evaluate("document.querySelector('[data-chart=delay][data-axis=linear]').click()");
+    assert_eq!(page.evaluate(kind), serde_json::json!(["linear"]));
+    assert_eq!(page.evaluate("document.querySelector('[data-chart=delay][data-axis=linear]').getAttribute('aria-pressed')"), "true");
+    assert_apart(&mut page);
+    assert_drawn(&mut page, 7);
     assert_quiet(&mut page);
 }
 
@@ -144,13 +182,11 @@ fn a_series_can_be_hidden_and_shown_again() {
     let path = written("hide.html", &support::sample());
     let mut browser = Browser::start();
     let mut page = browser.open(&path, NARROW);
-    let traces = "document.querySelectorAll('#chart-messages .trace').length";
-    assert_eq!(page.evaluate(traces), 4);
+    let series = "[...document.querySelectorAll('#chart-messages .s')].filter(one => one.getClientRects().length > 0).length";
+    assert_eq!(page.evaluate(series), 4);
     for shown in [3, 4] {
         page.evaluate("document.querySelector('#key-messages button').click()");
-        page.settle();
-        assert_eq!(page.evaluate(traces), shown);
-        assert_eq!(page.evaluate("document.activeElement.dataset.series"), "0");
+        assert_eq!(page.evaluate(series), shown);
     }
     assert_quiet(&mut page);
 }
@@ -163,12 +199,30 @@ fn what_is_pointed_at_shows_its_figures() {
     let path = written("hover.html", &support::sample());
     let mut browser = Browser::start();
     let mut page = browser.open(&path, WIDE);
-    page.evaluate("Plotly.Fx.hover('chart-messages', [{ curveNumber: 1, pointNumber: 0 }])");
+    let mark = page.evaluate(
+        "(() => { const mark = document.querySelector('#chart-messages [data-series=\"1\"] .mark'); mark.scrollIntoView({ block: 'center', behavior: 'instant' });
+            const box = mark.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2] })()",
+    );
+    // Next to it is near enough.
+    page.point(mark[0].as_f64().unwrap() + 3.0, mark[1].as_f64().unwrap() - 3.0);
     page.settle();
-    let label = page.evaluate("document.querySelector('#chart-messages .hoverlayer').textContent");
+    let tip = "document.querySelector('.tip:not([hidden])')?.textContent";
+    let label = page.evaluate(tip);
     let label = label.as_str().unwrap();
     assert!(label.contains("UDP_STREAM") && label.contains("messages/s") && label.contains("n = 9"), "{label}");
     page.screenshots(&pictures(), "hover");
+    // The keyboard reaches every mark, and says it.
+    page.evaluate("document.getElementById('chart-messages').focus()");
+    let said = "document.querySelector('[aria-live=polite]').textContent";
+    let mut heard = Vec::new();
+    for key in ["ArrowRight", "ArrowRight", "ArrowDown", "End"] {
+        page.press(key);
+        heard.push(page.evaluate(said).as_str().unwrap().lines().next().unwrap().to_owned());
+    }
+    assert_eq!(heard.iter().collect::<std::collections::BTreeSet<_>>().len(), 4, "{heard:?}");
+    assert!(heard[3].ends_with("(ipv6) · 8,192 B"), "the last that was measured: {heard:?}");
+    page.press("Escape");
+    assert!(page.evaluate(tip).is_null());
     assert_quiet(&mut page);
 }
 
@@ -184,8 +238,8 @@ fn what_is_saved_is_whole() {
     let files = [
         ("[data-save=json]", "nettoll.json"),
         ("[data-save=csv]", "nettoll.csv"),
-        ("[data-picture=messages]", "nettoll-messages.png"),
-        ("[data-picture=delay]", "nettoll-delay.png"),
+        ("[data-picture=messages][data-kind=PNG]", "nettoll-messages.png"),
+        ("[data-picture=delay][data-kind=SVG]", "nettoll-delay.svg"),
     ];
     for (button, name) in files {
         page.evaluate(&format!("document.querySelector('{button}').click()"));
@@ -202,6 +256,10 @@ fn what_is_saved_is_whole() {
     assert_eq!(saved("nettoll.csv"), report::csv::render(&support::sample()).into_bytes());
     assert!(serde_json::from_slice::<serde_json::Value>(&saved("nettoll.json")).unwrap()["cells"].is_array());
     assert!(saved("nettoll-messages.png").starts_with(b"\x89PNG"));
+    // A picture needs nothing of the page.
+    let picture = String::from_utf8(saved("nettoll-delay.svg")).unwrap();
+    assert!(picture.contains("Time per message") && picture.contains("UDP_STREAM") && picture.contains("rgb("), "{picture}");
+    assert!(!picture.contains("var(") && !picture.contains("class=") && !picture.contains("script"), "{picture}");
     assert_quiet(&mut page);
 }
 
@@ -213,11 +271,12 @@ fn hostile_text_stays_text() {
     let path = written("hostile.html", &support::hostile());
     let mut browser = Browser::start();
     let mut page = browser.open(&path, NARROW);
-    assert_drawn(&mut page, 5);
-    assert_eq!(page.evaluate("document.scripts.length"), 5);
+    assert_drawn(&mut page, 7);
+    assert_eq!(page.evaluate("document.scripts.length"), 4);
     assert_eq!(page.evaluate("document.images.length"), 0);
-    page.evaluate("Plotly.Fx.hover('chart-messages', [{ curveNumber: 0, pointNumber: 0 }])");
-    page.settle();
+    page.evaluate("document.getElementById('chart-messages').focus()");
+    page.press("ArrowRight");
+    assert_ne!(page.evaluate("document.querySelector('.tip:not([hidden])').textContent"), "");
     assert_eq!(page.evaluate("document.images.length"), 0);
     assert_fits(&mut page, NARROW);
     assert_quiet(&mut page);
@@ -247,17 +306,19 @@ fn it_prints() {
     let path = written("print.html", &support::sample());
     let mut browser = Browser::start();
     let mut page = browser.open(&path, Screen { dark: true, ..WIDE });
-    let colour = "getComputedStyle(document.querySelector('#chart-messages .points path')).fill";
+    let colour = "getComputedStyle(document.querySelector('#chart-messages .s .mark')).fill";
     let dark = page.evaluate(colour);
-    page.evaluate("dispatchEvent(new Event('beforeprint'))");
-    page.settle();
+    page.medium("print", true);
     assert_eq!(page.evaluate(colour), "rgb(0, 114, 178)", "paper is light");
-    page.evaluate("dispatchEvent(new Event('afterprint'))");
-    page.settle();
+    page.medium("", true);
     assert_eq!(page.evaluate(colour), dark);
+    page.evaluate("dispatchEvent(new Event('beforeprint'))");
+    assert_eq!(page.evaluate("document.querySelectorAll('#setup details:not([open])').length"), 0);
+    page.evaluate("dispatchEvent(new Event('afterprint'))");
+    assert_ne!(page.evaluate("document.querySelectorAll('#setup details:not([open])').length"), 0);
     page.print(&place("print.pdf"));
     page.settle();
-    assert_drawn(&mut page, 5);
+    assert_drawn(&mut page, 7);
     assert_quiet(&mut page);
 }
 
@@ -292,10 +353,16 @@ fn receipts_are_drawn_and_fit() {
     let mut browser = Browser::start();
     for screen in [WIDE, Screen { dark: true, ..NARROW }] {
         let mut page = browser.open(&path, screen);
-        let areas = page.evaluate(
-            "['work-0', 'layer-0', 'work-2', 'layer-2'].map(id => document.querySelectorAll('#chart-' + id + ' .fills path').length > 5)",
+        let toll = "[...document.querySelectorAll('#toll svg')].filter(one => one.getClientRects().length > 0).map(one => [one.getBoundingClientRect().top < 600, one.querySelectorAll('.mark').length > 8])";
+        let toll = page.evaluate(toll);
+        assert_eq!((toll.as_array().unwrap().len(), &toll[0][0], &toll[0][1]), (2, &true.into(), &true.into()), "{toll}");
+        page.evaluate("document.querySelector('[data-chart=toll-0][data-axis=s1]').click()");
+        let shown = "[...document.querySelectorAll('#chart-toll-0 svg')].filter(one => one.getClientRects().length > 0).map(one => one.dataset.axis)";
+        assert_eq!(page.evaluate(shown), serde_json::json!(["s1"]));
+        let stacks = page.evaluate(
+            "['work-0', 'layer-0', 'work-2', 'layer-2'].map(id => document.querySelectorAll('#chart-' + id + ' .part').length > 20)",
         );
-        assert_eq!(areas, serde_json::json!([true, true, true, true]));
+        assert_eq!(stacks, serde_json::json!([true, true, true, true]));
         page.evaluate("document.querySelectorAll('#receipt details').forEach(details => { details.open = true; })");
         page.settle();
         assert_fits(&mut page, screen);
@@ -313,7 +380,7 @@ fn studies_are_drawn_and_fit() {
     }
     let mut browser = Browser::start();
     let levels = host_load(&few_levels(), &[1, 16_384], &[1]);
-    for (name, analysis, charts) in [("levels", levels, 13), ("repetitions", repetitions(), 6), ("latency-rates", latency(), 3)] {
+    for (name, analysis, charts) in [("levels", levels, 14), ("repetitions", repetitions(), 7), ("latency-rates", latency(), 4)] {
         let path = written(&format!("{name}.html"), &analysis);
         for (screen, kind) in [(WIDE, "wide"), (NARROW, "narrow")] {
             let mut page = browser.open(&path, screen);

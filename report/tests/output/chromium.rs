@@ -159,8 +159,25 @@ impl Page<'_> {
         let Screen { width, height, dark } = screen;
         let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 640 });
         self.call("Emulation.setDeviceMetricsOverride", &metrics);
-        let scheme = if dark { "dark" } else { "light" };
-        self.call("Emulation.setEmulatedMedia", &json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] }));
+        self.medium("", dark);
+    }
+
+    /// Shows it as on paper (`print`) or as on a screen (an empty word), light or dark.
+    pub fn medium(&mut self, medium: &str, dark: bool) {
+        let scheme = json!([{ "name": "prefers-color-scheme", "value": if dark { "dark" } else { "light" } }]);
+        self.call("Emulation.setEmulatedMedia", &json!({ "media": medium, "features": scheme }));
+    }
+
+    /// Moves the pointer to a place of the screen.
+    pub fn point(&mut self, x: f64, y: f64) {
+        self.call("Input.dispatchMouseEvent", &json!({ "type": "mouseMoved", "x": x, "y": y }));
+    }
+
+    /// Presses and releases a key.
+    pub fn press(&mut self, key: &str) {
+        for kind in ["keyDown", "keyUp"] {
+            self.call("Input.dispatchKeyEvent", &json!({ "type": kind, "key": key, "code": key }));
+        }
     }
 
     /// Two frames and a moment, for what is drawn after an event.

@@ -1,6 +1,6 @@
 //! What every output looks like, compared with files in `snapshots`.
 
-use crate::support::{disturbed, empty, factors, sample, small, spoilt};
+use crate::support::{disturbed, empty, factors, sample, small, spoilt, without_drawings};
 use model::check::{Area, Check, Need};
 use report::terminal::Style;
 
@@ -9,7 +9,7 @@ fn body(page: &str) -> String {
     let start = page.find("<body>").expect("a body");
     let end = page.find("<script type=\"application/json\" id=\"analysis\">").expect("data");
     // A line for each element, so that a change is one line.
-    page[start..end].replace("><", ">\n<")
+    without_drawings(&page[start..end]).replace("><", ">\n<")
 }
 
 fn checks() -> Vec<Check> {
@@ -96,6 +96,15 @@ fn a_disturbed_run_leads_with_it() {
 #[test]
 fn page() {
     insta::assert_snapshot!(body(&report::html::render(&small())));
+}
+
+/// One drawing, mark by mark.
+#[test]
+fn chart() {
+    let page = report::html::render(&small());
+    let start = page.find("<div class=\"plot\" id=\"chart-messages\"").expect("the chart");
+    let end = start + page[start..].find("</svg>").expect("its end");
+    insta::assert_snapshot!(page[start..end].replace("><", ">\n<"));
 }
 
 #[test]

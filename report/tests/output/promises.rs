@@ -10,9 +10,9 @@ fn runs() -> [(&'static str, Analysis); 4] {
     [("sample", sample()), ("hostile", hostile()), ("spoilt", spoilt()), ("empty", empty())]
 }
 
-/// The page without the two scripts that are ours or plotly's.
+/// The page without its script.
 fn without_scripts(page: &str) -> String {
-    let start = page.find("</script><script>").expect("the charts' library");
+    let start = page.find("</script><script>").expect("the script");
     page[..start].to_owned()
 }
 
@@ -71,9 +71,9 @@ fn nothing_reads_nan_or_infinity() {
 fn hostile_text_stays_text() {
     let page = report::html::render(&hostile());
     assert!(!page.contains(HOSTILE) && !page.contains("<img") && !page.contains("<script>alert"));
-    // Three of data, plotly, ours: each opened and closed once.
-    assert_eq!(page.matches("<script").count(), 5);
-    assert_eq!(page.matches("</script").count(), 5);
+    // Three of data, and ours: each opened and closed once.
+    assert_eq!(page.matches("<script").count(), 4);
+    assert_eq!(page.matches("</script").count(), 4);
     assert_eq!(page.matches("<!--").count(), 0);
     assert!(page.contains("&lt;/script&gt;&lt;script&gt;alert(1)"), "it is shown");
 }
@@ -99,7 +99,42 @@ fn data_can_be_taken_out_of_the_page_again() {
     };
     assert_eq!(data("analysis"), serde_json::from_str::<serde_json::Value>(&report::json::render(&sample())).unwrap());
     assert_eq!(data("csv"), report::csv::render(&sample()));
-    assert_eq!(data("chart-data").as_array().unwrap().len(), 5);
+    assert_eq!(data("chart-data").as_array().unwrap().len(), 7);
+}
+
+#[test]
+fn figures_that_missed_their_precision_are_grey() {
+    let grey = |wanted: f64| {
+        let mut analysis = sample();
+        analysis.run.plan.blocks.interval = wanted;
+        report::html::render(&analysis).matches("class=\"headline missed\"").count()
+    };
+    assert_eq!([grey(0.05), grey(0.001)], [0, 4]);
+}
+
+#[test]
+fn known_sizes_are_marked_on_the_axis() {
+    let page = report::html::render(&sample());
+    assert!(page.contains("MSS: a frame carries 1,448 B of TCP payload at most") && page.contains("a page of memory"));
+    assert!(page.contains("MTU: a frame carries 1,472 B of UDP payload at most"));
+}
+
+/// The sample has every cell of `quick`, and more.
+#[test]
+fn a_page_of_quick_is_light() {
+    let page = report::html::render(&sample());
+    assert!(page.len() <= 900_000, "{} bytes", page.len());
+}
+
+#[test]
+fn charts_are_read_without_a_script() {
+    let page = report::html::render(&sample());
+    let body = &without_scripts(&page)[page.find("<body>").unwrap()..];
+    // Each chart over sizes has a logarithmic and a linear axis; the first, the last and that of trials are
+    // as wide as the page, and have another shape for narrow screens.
+    assert_eq!(body.matches("<svg class=\"chart").count(), 4 * 2 + 2 * 2 + 2 + 2);
+    assert!(body.contains("<title>UDP_STREAM · 1,472 B\n"), "figures of a mark");
+    assert_eq!(page, report::html::render(&sample()), "the same each time");
 }
 
 #[test]

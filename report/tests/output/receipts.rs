@@ -73,7 +73,7 @@ fn what_the_rules_decided_makes_a_whole() {
 }
 
 #[test]
-fn the_page_holds_tables_areas_and_flame_graphs() {
+fn the_page_holds_tables_stacks_and_flame_graphs() {
     let (analysis, flames) = red();
     let page = report::html::render_with(&analysis, &flames);
     assert_eq!(page.matches("<svg class=\"flame\"").count(), 16);
@@ -83,12 +83,47 @@ fn the_page_holds_tables_areas_and_flame_graphs() {
     }
     assert!(page.contains("What each rule decided"));
     assert!(page.len() < 6 << 20, "{} bytes", page.len());
-    // As of any page: three of data, plotly, ours; and nobody is asked for anything.
-    assert_eq!(page.matches("<script").count(), 5);
-    let start = page.find("</script><script>").expect("the charts' library");
+    // As of any page: three of data, and ours; and nobody is asked for anything.
+    assert_eq!(page.matches("<script").count(), 4);
+    let start = page.find("</script><script>").expect("the script");
     for address in ["src=\"", "href=\"http", "url(", "@import", "http://", "https://", "NaN"] {
         assert!(!page[..start].contains(address), "{address}");
     }
+}
+
+#[test]
+fn the_toll_of_one_message_is_a_picture_that_stands_alone() {
+    let analysis = receipts();
+    let picture = report::toll::picture(&analysis, None).unwrap();
+    // A datagram that one frame carries, of the sizes that were measured.
+    assert!(picture.starts_with("<svg") && picture.contains("UDP_STREAM · 1,448 B"), "{}", &picture[..400]);
+    for words in ["Linux 6.12", "AMD EPYC", "intervals at 95 %", "not sampled", "data movement", "sender", "receiver", "±"] {
+        assert!(picture.contains(words), "{words}");
+    }
+    for foreign in ["<script", "var(", "href", "url(", "@import", "NaN"] {
+        assert!(!picture.contains(foreign), "{foreign}");
+    }
+    assert!(report::toll::picture(&analysis, Some(model::Bytes::new(16_384))).unwrap().contains("UDP_STREAM · 16,384 B"));
+    let refused = |size| report::toll::picture(&analysis, Some(model::Bytes::new(size))).unwrap_err().to_string();
+    assert!(refused(100).ends_with("ask for one of 1, 1,448, 1,473, 16,384 B"), "{}", refused(100));
+    let without = report::toll::picture(&support::small(), None).unwrap_err().to_string();
+    assert!(without.contains("no receipts") && without.contains("nettoll study receipt") && without.lines().count() <= 3, "{without}");
+    assert_eq!(picture, report::toll::picture(&receipts(), None).unwrap(), "the same each time");
+}
+
+#[test]
+fn the_kinds_of_work_of_a_layer_make_the_layer() {
+    let analysis = receipts();
+    let mut looked_at = 0;
+    for receipt in analysis.receipt().unwrap().cells.iter().flat_map(|cell| cell.receipts()) {
+        for layer in &receipt.rows.layers {
+            let work = receipt.rows.work.iter().filter(|row| row.key.0 == layer.key);
+            let sum: f64 = work.map(|row| row.ns.value).sum();
+            assert!((sum - layer.ns.value).abs() < 1e-6 * layer.ns.value, "{}: {sum} of {}", layer.key, layer.ns.value);
+            looked_at += 1;
+        }
+    }
+    assert!(looked_at > 40, "{looked_at}");
 }
 
 #[test]
@@ -164,5 +199,5 @@ fn two_receipts_row_by_row() {
     let json: serde_json::Value = serde_json::from_str(&report::verdict::json(&between)).unwrap();
     assert_eq!((&json["format"], &json["conclusion"]), (&serde_json::json!(2), &serde_json::json!("inconclusive")));
     let page = report::verdict::html(&between, "0.1.0");
-    assert_eq!((page.matches("<script").count(), page.matches("<table").count() % 3), (5, 0));
+    assert_eq!((page.matches("<script").count(), page.matches("<table").count() % 3), (4, 0));
 }

@@ -9,9 +9,10 @@ pub mod page;
 
 use maud::{Markup, PreEscaped, html};
 
-use self::page::{data, document, figure, part, scrolling};
+use self::page::{Frame, data, document, figure, framed, part, scrolling};
+use crate::chart::{Shape, forest};
 use crate::document::{
-    Block, Callout, Card, Cell, Column, Document, Estimated, Figure, Finding, Kind, Masthead, Place, Section, Shown, Span, Table, Text,
+    Block, Callout, Cell, Column, Document, Estimated, Figure, Finding, Kind, Masthead, Place, Section, Shown, Span, Table, Text,
     Tone,
 };
 use crate::json::for_script;
@@ -58,15 +59,16 @@ fn masthead(head: &Masthead, places: &[Place]) -> Markup {
                 h1 { (head.heading) }
                 @if let Some(text) = &head.disturbed { p .callout.disturbed { span { (text) } } }
                 @if let Some(text) = &head.red { a .red href="#receipt" { strong { "Red: " (text) "." } } }
-                @if !head.about.is_empty() { p .about { (head.about) } }
                 @if !head.source.is_empty() {
                     p .meta { @if !head.started.is_empty() { time { (head.started) } " · " } (head.source) }
                 }
-                @if !places.is_empty() {
-                    nav aria-label="Parts of this page" {
-                        @for (place, name, count) in places {
-                            a href={ "#" (place) } { (name) @if let Some(count) = count { " " span .count { (count) } } }
-                        }
+            }
+        }
+        @if !places.is_empty() {
+            nav aria-label="Parts of this page" {
+                div {
+                    @for (place, name, count) in places {
+                        a href={ "#" (place) } { (name) @if let Some(count) = count { " " span .count { (count) } } }
                     }
                 }
             }
@@ -120,9 +122,36 @@ fn block(heading: &str, block: &Block) -> Markup {
         },
         Block::Key(text) => html! { p .lead .legend { (text) } },
         Block::Table(one) => titled(heading, one),
-        Block::Figures(all) => html! { div .charts { @for one in all { (figure(one)) } } },
+        Block::Figures(all) => html! {
+            div .charts {
+                @for (place, one) in all.iter().enumerate() {
+                    (figure(one, if all.len() % 2 == 1 && place + 1 == all.len() { Shape::Wide } else { Shape::Column }))
+                }
+            }
+        },
+        Block::Hero(one) => html! { div .charts.hero { (figure(one, Shape::Flat)) } },
+        Block::Forest(one) => framed(&Frame {
+            id: &one.id,
+            title: &one.title,
+            choices: Vec::new(),
+            choose: "",
+            key: forest::key(one),
+            drawings: forest::drawings(one),
+            caption: &one.caption,
+            alone: true,
+        }),
+        Block::Headlines(all) => html! {
+            div .headlines {
+                @for one in all {
+                    article .headline .missed[one.missed] title=(one.hint) {
+                        h3 { (one.heading) }
+                        p { span .value { (one.value) } " " span .margin { (one.margin) } }
+                        p .what { (one.what) @if one.missed { " · less well known than asked" } }
+                    }
+                }
+            }
+        },
         Block::Callout(one) => callout(one),
-        Block::Cards(all) => html! { div .cards { @for one in all { (card(one)) } } },
         Block::Prose(all) => html! {
             div .prose-grid {
                 @for one in all { article .prose { h3 { (one.heading) } ul { @for text in &one.sentences { li { (words(text)) } } } } }
@@ -138,7 +167,6 @@ fn block(heading: &str, block: &Block) -> Markup {
                 button type="button" data-save="csv" { "Save as CSV" }
             }
         },
-        Block::Undrawn(text) => html! { noscript { p .callout { strong { "Charts need JavaScript." } span { (text) } } } },
         Block::Details(summary, all) => html! { details { summary { (summary) } (blocks(heading, all)) } },
         Block::Page(all) | Block::Full(all) => blocks(heading, all),
         Block::Terminal(_) | Block::Brief(_) | Block::Compact(..) | Block::Gap => html! {},
@@ -151,27 +179,6 @@ fn callout(one: &Callout) -> Markup {
         return html! { p .callout.good { (content) } };
     }
     html! { a .callout href={ "#" (one.place) } { (content) } }
-}
-
-fn card(card: &Card) -> Markup {
-    let fact = |one: &Estimated| html! { dd title=(one.ends) { (one.value) " " span .margin { (one.margin) } } };
-    html! {
-        article .card {
-            h3 { (card.heading) }
-            @if let Cell::Text(text) = &card.value { p .faint { (words(text)) } } @else {
-                p .big {
-                    @if let Cell::Estimate(one) = &card.value { span .value { (one.value) } span .margin { (one.margin) } }
-                    @else { span .value { (NOTHING) } }
-                }
-                p .what { (card.what) }
-                dl {
-                    @for (name, cell) in &card.facts {
-                        @if let Cell::Estimate(one) = cell { div { dt { (name) } (fact(one)) } }
-                    }
-                }
-            }
-        }
-    }
 }
 
 fn finding(finding: &Finding) -> Markup {

@@ -2,13 +2,18 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use crate::chart::{self, Shape};
 use crate::document::Figure;
 use crate::json;
 
-const STYLE: &str =
-    concat!(include_str!("../../../assets/page.css"), include_str!("../../../assets/parts.css"), include_str!("../../../assets/print.css"));
+const STYLE: &str = concat!(
+    include_str!("../../../assets/chart.css"),
+    include_str!("../../../assets/toll.css"),
+    include_str!("../../../assets/page.css"),
+    include_str!("../../../assets/parts.css"),
+    include_str!("../../../assets/print.css"),
+);
 const SCRIPT: &str = include_str!("../../../assets/report.js");
-const PLOTLY: &str = include_str!("../../../assets/vendor/plotly/plotly-basic.min.js");
 
 /// Nothing from anywhere else; what stands in the page itself may run.
 const POLICY: &str =
@@ -24,10 +29,9 @@ pub fn document(title: &str, content: &Markup, footer: &Markup, held: &Markup) -
                 a .skip href="#summary" { "Skip to the summary" }
                 (content)
                 footer {
-                    p { (footer) " This page needs neither network nor server. Charts: plotly.js (MIT)." }
+                    p { (footer) " This page needs neither network nor server." }
                 }
                 (held)
-                script { (PreEscaped(PLOTLY)) }
                 script { (PreEscaped(SCRIPT)) }
             }
         }
@@ -68,23 +72,71 @@ pub fn scrolling(label: &str, table: &Markup) -> Markup {
     html! { div .scroll role="region" tabindex="0" aria-label=(label) { (table) } }
 }
 
-/// One chart's place, with its title, its legend and its caption.
-pub fn figure(chart: &Figure) -> Markup {
+/// A chart with its title, its legend and its caption; one of a wide shape is as wide as the page.
+pub fn figure(figure: &Figure, shape: Shape) -> Markup {
+    let alone = shape != Shape::Column;
+    let shapes: &[Shape] = if alone { &[shape, Shape::Column] } else { &[shape] };
+    let choice = |name: &str, log: bool| (name.to_owned(), name.to_owned(), log);
+    framed(&Frame {
+        id: &figure.id,
+        title: &figure.title,
+        choices: figure.sizes.iter().flat_map(|sizes| sizes.axes().into_iter().map(|log| choice(if log { "log" } else { "linear" }, sizes.log == log))).collect(),
+        choose: "Horizontal axis",
+        key: html! {
+            @for trace in figure.traces.iter().filter(|trace| trace.legend) {
+                button type="button" data-chart=(figure.id) data-series=(trace.switch()) aria-pressed="true" {
+                    (chart::key(trace)) span { (trace.name) }
+                }
+            }
+        },
+        drawings: chart::drawings(figure, shapes),
+        caption: &figure.caption,
+        alone,
+    })
+}
+
+/// A drawing in the page: what stands around it.
+pub struct Frame<'a> {
+    /// Name of its element.
+    pub id: &'a str,
+    /// Title.
+    pub title: &'a str,
+    /// Drawings that are chosen from: the name of each, how it is called, and whether it is shown.
+    pub choices: Vec<(String, String, bool)>,
+    /// What is chosen.
+    pub choose: &'a str,
+    /// Buttons of the series; empty where the drawing has a legend of its own.
+    pub key: Markup,
+    /// The drawings.
+    pub drawings: Markup,
+    /// Caption.
+    pub caption: &'a str,
+    /// As wide as the page.
+    pub alone: bool,
+}
+
+/// A drawing with its frame.
+pub fn framed(frame: &Frame) -> Markup {
+    let Frame { id, title, choices, choose, key, drawings, caption, alone } = frame;
     html! {
-        figure id={ "figure-" (chart.id) } {
+        figure .alone[*alone] id={ "figure-" (id) } {
             div .figure-head {
-                h3 { (chart.title) }
-                button .quiet type="button" data-picture=(chart.id) aria-label={ "Save a picture of the chart: " (chart.title) } { "PNG" }
-                @if let Some(sizes) = &chart.sizes {
-                    div .switch role="group" aria-label={ "Size axis of the chart: " (chart.title) } {
-                        button type="button" data-chart=(chart.id) data-axis="linear" aria-pressed=(!sizes.log) { "linear" }
-                        button type="button" data-chart=(chart.id) data-axis="log" aria-pressed=(sizes.log) { "log" }
+                h3 { (title) }
+                @for kind in ["SVG", "PNG"] {
+                    button .quiet type="button" data-picture=(id) data-kind=(kind) aria-label={ "Save as " (kind) ": " (title) } { (kind) }
+                }
+                @if choices.len() > 1 {
+                    div .switch role="group" aria-label={ (choose) " of: " (title) } {
+                        @for (name, text, shown) in choices {
+                            button type="button" data-chart=(id) data-axis=(name) aria-pressed=(shown) { (text) }
+                        }
                     }
                 }
             }
-            div .key id={ "key-" (chart.id) } role="group" aria-label={ "Series of the chart: " (chart.title) } {}
-            div .plot id={ "chart-" (chart.id) } role="img" aria-label=(chart.alt) {}
-            figcaption { (chart.caption) }
+            @if !key.0.is_empty() { div .key id={ "key-" (id) } role="group" aria-label={ "Series of: " (title) } { (key) } }
+            div .plot id={ "chart-" (id) } tabindex="0" role="group" aria-roledescription="chart"
+                aria-label={ (title) ": arrow keys go from mark to mark" } { (drawings) }
+            @if !caption.is_empty() { figcaption { (caption) } }
         }
     }
 }

@@ -161,12 +161,13 @@ fn block(page: &mut Page, block: &Block) {
         Block::Full(_)
         | Block::Brief(_)
         | Block::Figures(_)
+        | Block::Hero(_)
+        | Block::Forest(_)
+        | Block::Headlines(_)
         | Block::Markup(..)
-        | Block::Cards(_)
         | Block::Details(..)
         | Block::Page(_)
         | Block::Save
-        | Block::Undrawn(_)
         | Block::Key(_) => {}
     }
 }

@@ -135,7 +135,7 @@ fn curves(id: String, factor: Factor, series: &SeriesLevels) -> Figure {
         title: format!("{}: goodput by size, {}", words::factor(factor), series.series).into(),
         caption: "One curve a level, both axes logarithmic. A curve that is only lower has the same shape; one that is flatter suffers more the larger its messages are.".into(),
         alt: words::curves(series).unwrap_or_else(|| format!("Goodput of {} against message size at each level.", series.series)),
-        sizes: Some(SizeAxis::over(least.map_or(1, |size| size.get()), most.map_or(1, |size| size.get()), true)),
+        sizes: Some(SizeAxis::over(least.map_or(1, |size| size.get()), most.map_or(1, |size| size.get()))),
         panels: vec![Panel::log("goodput", "bit/s", &traces, Axis::Bits).joined(true)],
         traces,
     }

@@ -1,31 +1,31 @@
-//! Stacked areas: what a message costs against its size, by what it is spent on.
+//! Stacked bars: what a message costs at each size, by what it is spent on.
 
 use analysis::group_by;
-use analysis::result::receipt::{ReceiptStudy, SeriesReceipt, SizeTable};
+use analysis::result::receipt::{Column, ReceiptStudy, RowAtSize, SeriesReceipt, SizeTable};
 use attribution::{Category, Layer};
 use model::Role;
 
 use super::figure;
-use crate::figure::{Figure, Panel, SizeAxis, Trace};
+use crate::figure::{Figure, Panel, Trace};
 use crate::number;
 
 const NS: f64 = 1e-9;
 
 /// Returns a chart by kind of work and one by layer for each series, both ends below
-/// each other. A series of one size has none: there is no area.
+/// each other. A series of one size has none: its tables say as much.
 pub fn all(study: &ReceiptStudy) -> Vec<Figure> {
     let drawn = study.series.iter().filter(|series| series.columns.len() > 1);
     let mut charts = Vec::new();
     for (name, ends) in group_by(drawn, |series| series.series.as_str()) {
         let place = charts.len();
         let work = format!("Kinds of work of {name}");
-        charts.push(areas(format!("work-{place}"), work, &ends, |series| &series.categories, Category::ALL));
-        charts.push(areas(format!("layer-{place}"), format!("Layers of {name}"), &ends, |series| &series.layers, Layer::ALL));
+        charts.push(stacks(format!("work-{place}"), work, &ends, |series| &series.categories, Category::ALL));
+        charts.push(stacks(format!("layer-{place}"), format!("Layers of {name}"), &ends, |series| &series.layers, Layer::ALL));
     }
     charts
 }
 
-fn areas<K: Copy + PartialEq + std::fmt::Display>(
+fn stacks<K: Copy + PartialEq + std::fmt::Display>(
     id: String,
     title: String,
     ends: &[&SeriesReceipt],
@@ -38,25 +38,24 @@ fn areas<K: Copy + PartialEq + std::fmt::Display>(
         let title = if series.role == Role::Sender { "sender CPU" } else { "receiver CPU" };
         panels.push(Panel { share: 1.0 / ends.len() as f64, ..Panel::linear(title, "s") });
         for (place, key) in all.iter().enumerate() {
-            if let Some(mut trace) = area(series, of(series), *key, place, panel) {
+            if let Some(mut trace) = stack(series, of(series), *key, place, panel) {
                 trace.legend = !traces.iter().any(|known| known.series == place);
                 traces.push(trace);
             }
         }
     }
-    let sizes = || ends.iter().flat_map(|series| &series.columns).map(|column| column.size.get());
     Figure {
         id: id.into(),
         title: title.clone().into(),
         caption: "CPU time per message, stacked; what was not sampled is left out. The tables have each figure with its interval.".into(),
         alt: format!("{title}: CPU time per message against message size, stacked. The figures are in the tables below."),
-        sizes: Some(SizeAxis::over(sizes().min().unwrap_or(1), sizes().max().unwrap_or(1), true)),
+        sizes: None,
         panels,
         traces,
     }
 }
 
-fn area<K: PartialEq + std::fmt::Display>(
+fn stack<K: PartialEq + std::fmt::Display>(
     series: &SeriesReceipt,
     table: &SizeTable<K>,
     key: K,
@@ -65,15 +64,18 @@ fn area<K: PartialEq + std::fmt::Display>(
 ) -> Option<Trace> {
     let row = table.rows.iter().find(|row| row.key == key)?;
     let name = key.to_string();
-    let points = row.cells.iter().zip(&series.columns).map(|(cell, column)| {
-        let hover = format!(
-            "{name} · {} B<br><b>{}</b> ({})<br>{} ns",
+    let mut trace = Trace { stacked: true, ..Trace::named(&name, place, panel) };
+    let of_size = |(cell, column): (&RowAtSize, &Column)| {
+        trace.y.push(Some(cell.ns.value * NS).filter(|height| height.is_finite()));
+        trace.hover.push(format!(
+            "{name} · {} B\n{} ({})\n{} ns",
             number::whole(column.size.get()),
             number::time(cell.ns.value),
             figure::share(cell.share),
             figure::range(&cell.ns, figure::ns),
-        );
-        (column.size.get() as f64, Some(cell.ns.value * NS), hover)
-    });
-    Some(Trace { panel, area: true, model: false, ..Trace::line(&name, place, points) })
+        ));
+        format!("{} B", number::whole(column.size.get()))
+    };
+    let x = row.cells.iter().zip(&series.columns).map(of_size).collect();
+    Some(Trace { x, ..trace })
 }

@@ -7,7 +7,7 @@
 
 mod blocks;
 mod brief;
-mod figure;
+pub(crate) mod figure;
 mod words;
 
 mod chart;

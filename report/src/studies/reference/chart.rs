@@ -14,13 +14,13 @@ pub fn of_machine(machine: &Machine, place: usize) -> Vec<Figure> {
     all.into_iter().map(placeable).filter(|chart| chart.traces.iter().any(|trace| !trace.is_empty())).collect()
 }
 
-fn axis(machine: &Machine, log: bool) -> SizeAxis {
+fn axis(machine: &Machine) -> SizeAxis {
     let sizes = machine.sizes();
-    SizeAxis::over(sizes.first().copied().unwrap_or(1), sizes.last().copied().unwrap_or(1), log)
+    SizeAxis::over(sizes.first().copied().unwrap_or(1), sizes.last().copied().unwrap_or(1))
 }
 
 /// A chart of measured points, and of lines if there are any.
-fn chart(machine: &Machine, id: String, title: &'static str, caption: &str, log: bool, panel: Panel, traces: Vec<Trace>) -> Figure {
+fn chart(machine: &Machine, id: String, title: &'static str, caption: &str, panel: Panel, traces: Vec<Trace>) -> Figure {
     let names: Vec<&str> = machine.series.iter().map(|series| series.name.as_str()).collect();
     let alt = format!("{title} against message size on {}: {}. The figures are in the table below.", machine.name, names.join(", "));
     Figure {
@@ -28,7 +28,7 @@ fn chart(machine: &Machine, id: String, title: &'static str, caption: &str, log:
         title: title.into(),
         caption: caption.to_owned(),
         alt,
-        sizes: Some(axis(machine, log)),
+        sizes: Some(axis(machine)),
         panels: vec![panel],
         traces,
     }
@@ -49,7 +49,7 @@ fn points(machine: &Machine, of: fn(&SizeResult) -> Option<f64>, write: fn(f64) 
 fn messages(machine: &Machine, place: usize) -> Figure {
     let traces = points(machine, |size| Some(size.messages_per_s), |rate| format!("{} messages/s", number::count(rate)), 1.0);
     let caption = "Flat where a message costs the same whatever its size; it falls where bytes begin to cost.";
-    chart(machine, format!("messages-{place}"), "Messages per second", caption, true, Panel::linear("messages/s", ""), traces)
+    chart(machine, format!("messages-{place}"), "Messages per second", caption, Panel::linear("messages/s", ""), traces)
 }
 
 fn delay(machine: &Machine, place: usize) -> Figure {
@@ -57,7 +57,7 @@ fn delay(machine: &Machine, place: usize) -> Figure {
     let mut traces = points(machine, |size| Some(size.time_per_message_ns), number::time, NS);
     traces.extend(machine.series.iter().enumerate().filter_map(|(series, result)| line(series, result)));
     let caption = "Dotted: the robust line, whose start is the cost of a message and whose slope the cost of a byte.";
-    chart(machine, format!("delay-{place}"), "Time per message", caption, false, Panel::linear("time per message", "s"), traces)
+    chart(machine, format!("delay-{place}"), "Time per message", caption, Panel::linear("time per message", "s"), traces)
 }
 
 /// The cost model of a series as a line.
@@ -67,10 +67,10 @@ fn line(series: usize, result: &SeriesResult) -> Option<Trace> {
         let (from, to) = (piece.from as f64, piece.to as f64);
         points.extend((0..=16_u32).map(|step| {
             let size = from * (to / from).powf(f64::from(step) / 16.0);
-            (size, Some((piece.message_ns.value + piece.byte_ns.value * size) * 1e-9), String::new())
+            (size, Some((piece.message_ns.value + piece.byte_ns.value * size) * 1e-9))
         }));
         // A gap: pieces do not touch.
-        points.push((to, None, String::new()));
+        points.push((to, None));
     }
     Some(Trace::line(&result.name, series, points))
 }
@@ -79,7 +79,7 @@ fn throughput(machine: &Machine, place: usize) -> Figure {
     let traces = points(machine, |size| Some(size.goodput_bit_per_s), number::bits, 1.0);
     let panel = Panel::log("throughput", "bit/s", &traces, Axis::Bits);
     let caption = "Both axes are logarithmic: straight as long as a power law holds, bending towards saturation.";
-    chart(machine, format!("throughput-{place}"), "Throughput", caption, true, panel, traces)
+    chart(machine, format!("throughput-{place}"), "Throughput", caption, panel, traces)
 }
 
 fn improvement(machine: &Machine, place: usize) -> Figure {
@@ -87,7 +87,7 @@ fn improvement(machine: &Machine, place: usize) -> Figure {
     let over = machine.series.iter().find_map(|series| series.baseline.as_deref()).unwrap_or("the first series");
     let caption = format!("Messages per second over those of {over}.");
     let panel = Panel::linear("improvement", "%").joined(true);
-    chart(machine, format!("improvement-{place}"), "Improvement", &caption, true, panel, traces)
+    chart(machine, format!("improvement-{place}"), "Improvement", &caption, panel, traces)
 }
 
 /// Curves over socket buffers in one chart, with the two lines of each and the limit.
@@ -100,7 +100,7 @@ pub fn of_buffers(curves: &[&BufferCurve]) -> Option<Figure> {
         });
         traces.push(Trace::points(&curve.name, series, points));
         let model = |rate: &dyn Fn(&BufferPoint) -> Option<f64>| {
-            let point = |point: &BufferPoint| (point.packets, rate(point).map(|rate| rate * KB), String::new());
+            let point = |point: &BufferPoint| (point.packets, rate(point).map(|rate| rate * KB));
             Trace::line(&curve.name, series, curve.points.iter().map(point))
         };
         traces.extend(curve.knee.is_some().then(|| model(&|point| point.fitted)));
@@ -112,7 +112,7 @@ pub fn of_buffers(curves: &[&BufferCurve]) -> Option<Figure> {
         title: "Throughput by socket buffer".into(),
         caption: "Dotted: two straight lines that meet at the knee, and the limit of the frames.".to_owned(),
         alt: "Throughput against socket buffer in packets. The figures are in the table below.".to_owned(),
-        sizes: Some(SizeAxis { title: Some("socket buffer, packets"), ..SizeAxis::over(1, most.ceil() as u64, false) }),
+        sizes: Some(SizeAxis { title: Some("socket buffer, packets"), log: false, ..SizeAxis::over(1, most.ceil() as u64) }),
         panels: vec![Panel::linear("throughput", "B/s")],
         traces,
     })

@@ -7,6 +7,7 @@
 
 mod chart;
 mod csv;
+mod matrix;
 mod words;
 
 use analysis::group_by;
@@ -23,7 +24,7 @@ use crate::document::{
 };
 use crate::number;
 use crate::sinks::terminal::{Page, Style};
-use crate::words::capital;
+use crate::words::{capital, plural};
 use crate::{json, sinks, studies::cost::r_squared};
 
 /// Longest name of a series in a table of a terminal.
@@ -135,7 +136,14 @@ fn summary(analysis: &ReferenceAnalysis) -> Section {
         blocks.push(Block::Page(vec![Block::Lead(format!("What the paper says, and what its own tables show: {tally}.").into())]));
         let heading = Block::Heading("What the paper says, and what its tables show".into());
         blocks.push(Block::Terminal(vec![heading, Block::Paragraph(tally.into())]));
-        blocks.push(Block::Statements(analysis.statements.iter().map(statement).collect()));
+        let statements = || Block::Statements(analysis.statements.iter().map(statement).collect());
+        match matrix::of(&analysis.statements) {
+            Some(matrix) => {
+                let summary = format!("Each of the {} with its figures and its rule", plural(analysis.statements.len() as u64, "statement"));
+                blocks.extend([matrix, Block::Details(summary, vec![statements()]), Block::Terminal(vec![statements()])]);
+            }
+            None => blocks.push(statements()),
+        }
     }
     Section { link: Link::Short("Summary", None), ..Section::new("summary", "In short", blocks) }
 }
@@ -162,7 +170,6 @@ fn sweeps(id: &str, title: &str, saved: bool, machines: &[Machine], charts: Vec<
         "In parentheses: 95 % residual-bootstrap intervals. They say how well the table knows its line, not what another day would give."
             .into(),
     ));
-    page.push(Block::Undrawn("All of their figures are in the tables."));
     let pieces = machines.iter().zip(charts).map(|(machine, charts)| sweep(machine, charts));
     Section::new(id, title, std::iter::once(Block::Page(page)).chain(pieces))
 }

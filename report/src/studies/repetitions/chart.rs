@@ -75,8 +75,13 @@ fn measured(
     Trace::measured(&name, place, points, scale, write)
 }
 
+/// Steps of the line: enough to be smooth on a logarithmic axis.
+const STEPS: i32 = 24;
+
 fn line(series: &RepetitionSeries, place: usize, most: f64) -> Option<Trace> {
     let CountLine::Fitted { per_message_ns, fixed_ns, .. } = &series.line else { return None };
-    let point = |count: f64| (count, Some((fixed_ns.value + per_message_ns.value * count) * 1e-9), String::new());
-    Some(Trace::line("", place, [0.0, most].map(point)))
+    let least = series.counts.iter().map(|count| count.count as f64).fold(most, f64::min);
+    let steps = (0..=STEPS).map(|step| least * (most / least).powf(f64::from(step) / f64::from(STEPS)));
+    let point = |count: f64| (count, Some((fixed_ns.value + per_message_ns.value * count) * 1e-9));
+    Some(Trace::line("", place, std::iter::once(0.0).chain(steps).map(point)))
 }

@@ -3,7 +3,7 @@
 use analysis::result::{Analysis, ArmVerdict, Estimate, Term};
 use analysis::verdict::{Change, Coefficient, Coefficients, CoefficientsOutcome, Compared, Design, SelfTest, SeriesVerdict};
 
-use super::{brief, words};
+use super::{brief, forest, words};
 use crate::document::{Block, Part, Section, Table, Tone};
 use crate::studies::cost;
 use crate::words::plural;
@@ -48,6 +48,7 @@ impl Figures<'_> {
         let mut part = Part { heading: format!("{} against {}", names[1], names[0]), ..Part::default() };
         if let Some(first) = compared.metrics.first() {
             part.conclusion = Some(words::conclusion(compared, names));
+            part.plots = forest::plots(compared, names, labels, alike);
             part.warnings.extend(words::design(first.comparison.design).map(str::to_owned));
             part.notes.push(words::method(&first.comparison));
         }

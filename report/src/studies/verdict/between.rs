@@ -2,6 +2,7 @@
 
 use analysis::result::receipt::{ReceiptComparison, ReceiptPair};
 use analysis::runs::{FiguresCompared, RunComparison, RunsCompared};
+use analysis::verdict::Conclusion;
 use attribution::{Comparison, Difference, Verdict};
 
 use super::arms::Figures;
@@ -18,6 +19,19 @@ const MOST_NAMED: usize = 8;
 /// Everything, candidate by candidate.
 pub fn blocks(between: &RunComparison) -> Vec<Block> {
     between.comparisons.iter().flat_map(one).collect()
+}
+
+/// Title of a page: the two sides and the conclusion, where there are two.
+pub fn heading(between: &RunComparison) -> String {
+    let [runs] = between.comparisons.as_slice() else { return "Runs compared with the first".to_owned() };
+    let better = || runs.figures.compared.metrics.iter().any(|metric| metric.gate && metric.comparison.overall.better > 0);
+    let conclusion = match runs.figures.compared.conclusion {
+        Conclusion::Against => "worse",
+        Conclusion::Done if better() => "better",
+        Conclusion::Done => "equivalent",
+        Conclusion::Inconclusive => "inconclusive",
+    };
+    format!("{} vs {}: {conclusion}", name(&runs.candidate), name(&runs.baseline))
 }
 
 fn one(runs: &RunsCompared) -> Vec<Block> {

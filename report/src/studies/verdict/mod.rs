@@ -7,6 +7,7 @@
 mod arms;
 mod between;
 mod brief;
+mod forest;
 mod words;
 
 pub(crate) use arms::ID as ARMS;
@@ -24,9 +25,10 @@ use crate::sinks::{self, markdown};
 /// Runs compared with the first.
 fn document(between: &RunComparison, tool: &str) -> Document {
     let blocks = between::blocks(between);
+    let heading = between::heading(between);
     Document {
-        title: "Runs compared".to_owned(),
-        masthead: Masthead { brand: "compare".to_owned(), heading: "Runs compared with the first".to_owned(), ..Masthead::default() },
+        title: heading.clone(),
+        masthead: Masthead { brand: "compare".to_owned(), heading, ..Masthead::default() },
         sections: vec![Section { blocks, ..Section::default() }],
         data: vec![("analysis", json::compact(between)), ("csv", json::compact(&""))],
         tool: tool.to_owned(),

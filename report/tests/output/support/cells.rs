@@ -120,8 +120,12 @@ fn round_trip(cell: &Cell, p50: f64) -> CellResult {
     let percentiles = [(50.0, 1.0, 0.006), (90.0, 1.14, 0.011), (99.0, 1.62, 0.04), (99.9, 3.05, 0.22)].map(|(percent, factor, width)| {
         Percentile { percent, estimate: bootstrapped(p50 * factor, p50 * factor * width), at_least: false }
     });
-    let latency =
-        Latency { transactions: 84_512, min_ns: (p50 * 0.83) as u64, max_ns: 1_204_223, missing: 0, percentiles: percentiles.to_vec() };
+    let (min_ns, max_ns) = ((p50 * 0.83) as u64, 1_204_223);
+    let curve = [10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95].map(|percent: f64| {
+        let beyond = 1.0 - percent / 100.0;
+        [percent, p50 * (0.9 + 0.07 / beyond.sqrt())]
+    });
+    let latency = Latency { transactions: 84_512, min_ns, max_ns, missing: 0, percentiles: percentiles.to_vec(), curve: curve.to_vec() };
     CellResult { metrics, latency: Some(latency), limit: Some(Limit::Waiting), ..blank(cell) }
 }
 
@@ -146,7 +150,8 @@ fn times(p50: f64, count: u64) -> Latency {
         estimate: bootstrapped(p50 * factor, p50 * factor * 0.03),
         at_least: false,
     });
-    Latency { transactions: count, min_ns: (p50 * 0.6) as u64, max_ns: (p50 * 40.0) as u64, missing: 0, percentiles: percentiles.to_vec() }
+    let (min_ns, max_ns) = ((p50 * 0.6) as u64, (p50 * 40.0) as u64);
+    Latency { transactions: count, min_ns, max_ns, missing: 0, percentiles: percentiles.to_vec(), curve: Vec::new() }
 }
 
 /// A cell of each factor that changes what a report says: connections for each

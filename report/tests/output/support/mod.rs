@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 use analysis::result::{
     ANALYSIS_FORMAT, Analysis, Balance, CostModel, Disturbed, Estimate, Finding, Interval, Method, RoleTest, Roles, StudyResult,
+    TrialPoint, TrialState,
 };
 use model::host::{FACTS_FORMAT, HostFacts};
 use model::plan::{Link, LinkKind, Offload};
@@ -18,8 +19,21 @@ use model::run::Status;
 use model::{Plan, Role, Run, Unavailable, Warning};
 use testkit::made;
 
-/// A section of the page, a line for each element.
+/// A page without what is drawn in its charts: each drawing keeps its opening tag, which names it.
+pub fn without_drawings(page: &str) -> String {
+    let mut parts = page.split("<svg class=\"chart");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (tag, rest) = part.split_once('>').expect("the end of a tag");
+        let (_, behind) = rest.split_once("</svg>").expect("the end of a drawing");
+        text += &format!("<svg class=\"chart{tag}></svg>{behind}");
+    }
+    text
+}
+
+/// A section of the page, a line for each element; without what is drawn in charts.
 pub fn section(page: &str, id: &str) -> String {
+    let page = &without_drawings(page);
     let start = page.find(&format!("<section id=\"{id}\"")).expect("the section");
     let end = start + page[start..].find("</section>").expect("its end");
     page[start..end].replace("><", ">\n<")
@@ -67,7 +81,20 @@ pub fn sample() -> Analysis {
         findings: findings(),
         disturbed: Disturbed { trials: 12, waited: 12, ..Disturbed::default() },
         irq_pooled: true,
+        timeline: timeline(),
     }
+}
+
+/// Four minutes in which the hypervisor took CPU time for a while, and one trial failed.
+fn timeline() -> Vec<TrialPoint> {
+    let one = |place: u64| {
+        let (stolen, failed) = ((60..75).contains(&place), place == 40);
+        let state = if failed { TrialState::Failed } else if stolen { TrialState::Stolen } else { TrialState::Sound };
+        let ratio = 1.0 + 0.02 * ((place * 7 % 11) as f64 - 5.0) + if stolen { 1.2 } else { 0.0 };
+        let (cell, block) = ((place % 20) as usize, (place / 20) as u32);
+        TrialPoint { started_ms: 1_795_292_045_123 + place * 1_300, block, cell, arm: 0, ratio: (!failed).then_some(ratio), state }
+    };
+    (0..180).map(one).collect()
 }
 
 /// The cost models of an analysis, to be changed.

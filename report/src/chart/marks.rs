@@ -1,0 +1,200 @@
+//! Marks of a chart: points with their intervals, lines through them and of models, stacks.
+
+use std::fmt::Write as _;
+
+use maud::{Markup, html};
+
+use crate::chart::layout::{Layout, Point};
+use crate::figure::{Figure, Trace};
+
+/// Colours of series before they come again.
+const COLOURS: usize = 8;
+/// Outlines of marks around their middle: told apart without colour, too.
+const SHAPES: [&str; 8] = [
+    "M3.8 0A3.8 3.8 0 1 1-3.8 0A3.8 3.8 0 1 1 3.8 0Z",
+    "M-3.5-3.5H3.5V3.5H-3.5Z",
+    "M0-4.7L4.7 0L0 4.7L-4.7 0Z",
+    "M0-4.5L4.6 3.7H-4.6Z",
+    "M-4.4-2.2L-2.2-4.4L0-2.2L2.2-4.4L4.4-2.2L2.2 0L4.4 2.2L2.2 4.4L0 2.2L-2.2 4.4L-4.4 2.2L-2.2 0Z",
+    "M0 4.5L4.6-3.7H-4.6Z",
+    "M-1.5-4.5H1.5V-1.5H4.5V1.5H1.5V4.5H-1.5V1.5H-4.5V-1.5H-1.5Z",
+    "M0-5L1.3-1.7H4.8L2 .6L3.1 4.4L0 2.2L-3.1 4.4L-2 .6L-4.8-1.7H-1.3Z",
+];
+
+/// Class of a trace, which gives it its colour.
+pub fn colour(trace: &Trace) -> String {
+    if trace.stacked { format!("a{}", trace.series) } else { format!("c{}", trace.series % COLOURS) }
+}
+
+/// Outline of the mark of a trace. After as many series as there are colours these come again,
+/// each with the next outline.
+pub fn outline(trace: &Trace) -> &'static str {
+    if trace.stacked { SHAPES[1] } else { SHAPES[(trace.series + trace.series / COLOURS) % SHAPES.len()] }
+}
+
+/// A coordinate, to a tenth.
+pub fn short(value: f64) -> String {
+    let text = format!("{value:.1}");
+    let text = text.strip_suffix(".0").unwrap_or(&text);
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+/// Everything that is drawn of a figure's traces, panel by panel.
+pub fn all(figure: &Figure, layout: &Layout) -> Markup {
+    html! {
+        @for panel in 0..layout.panels.len() {
+            @let of = |wanted: fn(&Trace) -> bool| -> Vec<&Trace> { figure.traces.iter().filter(|trace| trace.panel == panel && wanted(trace)).collect() };
+            (stacks(&of(|trace| trace.stacked), layout, panel))
+            @let models = of(|trace| trace.model);
+            @for trace in &models { (model(trace, layout)) }
+            @let (points, crowded) = layout.points(&of(|trace| !trace.model && !trace.stacked), panel);
+            @for (trace, points) in &points {
+                // Points are joined by a line unless a model's line runs through them.
+                @let scattered = figure.panels[panel].unit == "%" && !figure.panels[panel].joined;
+                @let joined = !scattered && models.iter().all(|model| model.series != trace.series);
+                (series(trace, points, joined, crowded))
+            }
+        }
+    }
+}
+
+fn group(trace: &Trace, content: &Markup) -> Markup {
+    html! { g .s .(colour(trace)) .hollow[trace.hollow] data-series=(trace.switch()) { (content) } }
+}
+
+fn series(trace: &Trace, points: &[Point], joined: bool, crowded: bool) -> Markup {
+    let line: Vec<Option<[f64; 2]>> = runs(trace, points, |point| point.at);
+    let known = points.iter().any(|point| (point.ends[1] - point.ends[0]).abs() > 0.05);
+    group(
+        trace,
+        &html! {
+            @if known && crowded { path .band d=(band(trace, points)) {} }
+            @if joined && points.len() > 1 { path .line d=(path(&line)) {} }
+            @if known && !crowded { path .bars d=(bars(points)) {} }
+            @for point in points { (mark(trace, point)) }
+        },
+    )
+}
+
+fn mark(trace: &Trace, point: &Point) -> Markup {
+    let hover = trace.hover.get(point.of).map_or("", String::as_str);
+    let [x, y] = point.at.map(short);
+    html! {
+        @if point.room {
+            path .mark d=(outline(trace)) transform={ "translate(" (x) " " (y) ")" } { title { (hover) } }
+        } @else {
+            circle .mark.dot r="1.8" cx=(x) cy=(y) { title { (hover) } }
+        }
+    }
+}
+
+/// Places of points, with a gap where the trace has one.
+fn runs(trace: &Trace, points: &[Point], of: impl Fn(&Point) -> [f64; 2]) -> Vec<Option<[f64; 2]>> {
+    (0..trace.y.len()).map(|place| points.iter().find(|point| point.of == place).map(&of)).collect()
+}
+
+/// A line through points, interrupted at gaps.
+fn path(points: &[Option<[f64; 2]>]) -> String {
+    let mut text = String::new();
+    let mut open = false;
+    for point in points {
+        let Some(at) = point else {
+            open = false;
+            continue;
+        };
+        let [x, y] = at.map(short);
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{}{x} {y}", if open { 'L' } else { 'M' });
+        open = true;
+    }
+    text
+}
+
+/// Intervals as bars with caps; an end beyond the panel has none.
+fn bars(points: &[Point]) -> String {
+    let mut text = String::new();
+    for point in points.iter().filter(|point| (point.ends[1] - point.ends[0]).abs() > 0.05) {
+        let [x, high, low] = [point.at[0], point.ends[0], point.ends[1]].map(short);
+        let _ = write!(text, "M{x} {high}V{low}");
+        for side in [0, 1] {
+            let y = point.ends[side];
+            let _ = match point.cut[side] {
+                false => write!(text, "M{} {}h5", short(point.at[0] - 2.5), short(y)),
+                // An arrow: it goes on.
+                true => {
+                    let (tip, back) = (short(y), short(if side == 0 { y + 4.0 } else { y - 4.0 }));
+                    write!(text, "M{} {back}L{x} {tip}L{} {back}", short(point.at[0] - 3.0), short(point.at[0] + 3.0))
+                }
+            };
+        }
+    }
+    text
+}
+
+/// Intervals as one band.
+fn band(trace: &Trace, points: &[Point]) -> String {
+    let mut text = String::new();
+    let all: Vec<Option<&Point>> = (0..trace.y.len()).map(|place| points.iter().find(|point| point.of == place)).collect();
+    for run in all.split(Option::is_none) {
+        let run: Vec<&Point> = run.iter().copied().flatten().collect();
+        let edge = |side: usize| run.iter().map(move |point| Some([point.at[0], point.ends[side]]));
+        let outline: Vec<Option<[f64; 2]>> = edge(0).chain(edge(1).rev()).collect();
+        text += &path(&outline);
+        text += if outline.is_empty() { "" } else { "Z" };
+    }
+    text
+}
+
+fn model(trace: &Trace, layout: &Layout) -> Markup {
+    let area = &layout.panels[trace.panel];
+    let places = layout.places(trace).into_iter().zip(&trace.y).map(|(at, height)| {
+        let [at, height] = [at?, area.down((*height)?)?];
+        // What lies far outside says no more than what lies at the edge.
+        Some([at, height.clamp(area.top - 4.0, area.top + area.height + 4.0)])
+    });
+    group(trace, &html! { path .model d=(path(&places.collect::<Vec<_>>())) {} })
+}
+
+/// Bars upon each other, one for each name.
+fn stacks(traces: &[&Trace], layout: &Layout, panel: usize) -> Markup {
+    let area = &layout.panels[panel];
+    let step = (layout.ends[1] - layout.ends[0]) / layout.names.len().max(1) as f64;
+    let width = (step * 0.68).min(64.0);
+    let mut below = vec![0.0; layout.names.len()];
+    let mut part = |trace: &Trace, of: usize, at: Option<f64>| {
+        let height = trace.y.get(of).copied().flatten().unwrap_or(0.0).max(0.0);
+        let sum = below.get_mut(of)?;
+        let (bottom, top) = (area.down(*sum)?, area.down(*sum + height)?);
+        *sum += height;
+        (bottom - top > 0.05).then_some([at? - width / 2.0, top, bottom - top])
+    };
+    html! {
+        @for trace in traces {
+            @let places = layout.places(trace).into_iter().enumerate();
+            @let parts = places.filter_map(|(of, at)| Some((trace.hover.get(of), part(trace, of, at)?)));
+            (group(trace, &html! {
+                @for (hover, [x, y, height]) in parts {
+                    rect .mark.part x=(short(x)) y=(short(y)) width=(short(width)) height=(format!("{height:.2}")) {
+                        title { (hover.map_or("", String::as_str)) }
+                    }
+                }
+            }))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{path, short};
+
+    #[test]
+    fn coordinates_are_short() {
+        assert_eq!([short(1.04), short(-0.01), short(12.34)], ["1", "0", "12.3"]);
+    }
+
+    #[test]
+    fn a_gap_lifts_the_pen() {
+        assert_eq!(path(&[Some([0.0, 1.0]), Some([2.0, 1.0]), None, Some([3.0, 0.0])]), "M0 1L2 1M3 0");
+        assert_eq!(path(&[]), "");
+    }
+}

@@ -1,0 +1,224 @@
+//! One message's time as a picture that stands alone: down the stack at the sender, up again at
+//! the receiver, on one axis of time.
+//!
+//! ```text
+//! sender            bars fall from the top left to the middle of the bottom,
+//!      receiver     those of the receiver rise from there to the top right:
+//! \        /        the height is the layer, the length its CPU time.
+//!  \__  __/
+//!     \/
+//! ```
+
+use maud::{Markup, PreEscaped, html};
+
+use crate::chart::marks::short;
+use crate::chart::scale::Scale;
+
+/// Styles of the picture.
+const STYLE: &str = include_str!("../../assets/toll.css");
+
+const WIDTH: f64 = 920.0;
+/// Ends of the axis of time: names and the sender's figures stand to its left, the receiver's to its right.
+const ENDS: [f64; 2] = [222.0, 802.0];
+/// Right end of the rows' names.
+const NAMES: f64 = 104.0;
+const TOP: f64 = 118.0;
+const ROW: f64 = 27.0;
+const BAR: f64 = 17.0;
+
+/// One message's time.
+#[derive(Debug, Default)]
+pub struct Waterfall {
+    /// What it is the toll of.
+    pub subject: String,
+    /// The whole of both ends, in a sentence.
+    pub whole: String,
+    /// Reason not to use it; empty where there is none.
+    pub bad: String,
+    /// Name and whole of each end.
+    pub ends: [(String, String); 2],
+    /// The rows from the top of the stack to its bottom, each with the sender's bar and the receiver's.
+    pub rows: Vec<(String, [Option<Bar>; 2])>,
+    /// Names of the kinds of work, each with its place among colours, and how much it takes.
+    pub kinds: Vec<(usize, String, String)>,
+    /// What it was measured on, and how to read it.
+    pub caption: Vec<String>,
+}
+
+/// The time of one layer at one end.
+#[derive(Debug)]
+pub struct Bar {
+    /// In ns; may be negative where it is a remainder.
+    pub ns: f64,
+    /// Both ends of its interval, in ns.
+    pub interval: Option<[f64; 2]>,
+    /// Its kinds of work: the place of the colour, the name, and ns. None: the bar is hollow.
+    pub parts: Vec<(usize, String, f64)>,
+    /// Figure and interval, as printed next to it.
+    pub text: String,
+    /// Its figures in lines, for who points at it.
+    pub hint: String,
+}
+
+/// A bar with the place where it begins, in ns.
+type Placed<'a> = (usize, f64, &'a Bar);
+
+/// Bars of an end one after another, those of the receiver from the bottom.
+fn placed(all: &Waterfall) -> [Vec<Placed<'_>>; 2] {
+    let mut now = 0.0;
+    let mut place = |(row, bar): (usize, &'_ Bar)| {
+        let from = now;
+        now += bar.ns;
+        (row, from)
+    };
+    let rows = || all.rows.iter().enumerate();
+    let sender: Vec<_> = rows().filter_map(|(row, (_, bars))| bars[0].as_ref().map(|bar| (place((row, bar)), bar))).collect();
+    let receiver: Vec<_> = rows().rev().filter_map(|(row, (_, bars))| bars[1].as_ref().map(|bar| (place((row, bar)), bar))).collect();
+    [sender, receiver].map(|end| end.into_iter().map(|((row, from), bar)| (row, from, bar)).collect())
+}
+
+/// The picture for a file of its own, with its styles; or one of a page's, under a name among
+/// those that the page chooses from, with whether it is shown.
+pub fn svg(all: &Waterfall, held: Option<(&str, bool)>) -> Markup {
+    let ends = placed(all);
+    let most = ends.iter().flatten().map(|(_, from, bar)| from.max(from + bar.ns)).fold(0.0, f64::max);
+    // Seconds, so that ticks have the units of every other axis.
+    let time = Scale::Linear(0.0, most.max(1e-3) * 1e-9);
+    let x = |ns: f64| ENDS[0] + time.place(ns * 1e-9).unwrap_or(0.0).clamp(-0.05, 1.05) * (ENDS[1] - ENDS[0]);
+    let bottom = TOP + all.rows.len() as f64 * ROW;
+    let key_rows = kinds(all, bottom + 62.0);
+    let under = bottom + 62.0 + key_rows.1;
+    let height = under + 18.0 * all.caption.len() as f64 + 12.0;
+    let label = format!("{} {} {}", all.subject, all.whole, all.bad);
+    let y = |row: usize| TOP + row as f64 * ROW;
+    let ticks = time.round((ENDS[1] - ENDS[0]) * 0.6, "s");
+    html! {
+        svg .toll .off[held.is_some_and(|(_, shown)| !shown)] data-axis=[held.map(|(name, _)| name)] xmlns=[held.is_none().then_some("http://www.w3.org/2000/svg")] viewBox={ "0 0 " (short(WIDTH)) " " (short(height)) } width=(short(WIDTH)) height=(short(height))
+            role="img" aria-label=(label.trim()) {
+            title { "The toll of one message" }
+            @if held.is_none() { style { (PreEscaped(STYLE)) } }
+            rect .paper x=".5" y=".5" width=(short(WIDTH - 1.0)) height=(short(height - 1.0)) rx="8" {}
+            text .heading x="22" y="38" { "The toll of one message" }
+            text .before.faint x=(short(WIDTH - 22.0)) y="38" { (all.subject) }
+            text .faint x="22" y="61" { (all.whole) }
+            @if !all.bad.is_empty() { text .bad x="22" y="81" { (all.bad) } }
+            @for (place, (name, whole)) in all.ends.iter().enumerate() {
+                text .end .before[place == 1] x=(short(ENDS[place])) y=(short(TOP - 14.0)) { (name) " " tspan .faint { (whole) } }
+            }
+            path .lines d=(ticks.iter().map(|(at, _)| format!("M{} {}V{}", short(ENDS[0] + at * (ENDS[1] - ENDS[0])), short(TOP), short(bottom))).collect::<String>()) {}
+            path .lines d=((0..=all.rows.len()).map(|row| format!("M22 {}H{}", short(y(row)), short(WIDTH - 22.0))).collect::<String>()) {}
+            @for (row, (name, _)) in all.rows.iter().enumerate() { text .before x=(short(NAMES)) y=(short(y(row) + ROW / 2.0 + 4.5)) { (name) } }
+            @for (place, end) in ends.iter().enumerate() {
+                path .step d=(steps(end, place, &x)) {}
+                g data-series=(place) { @for (row, from, one) in end { (bar(one, [x(*from), x(from + one.ns)], y(*row), place, &x)) } }
+            }
+            path .axis d={ "M" (short(ENDS[0])) " " (short(bottom)) "H" (short(ENDS[1])) } {}
+            @for (at, text) in &ticks { text .within.faint.small x=(short(ENDS[0] + at * (ENDS[1] - ENDS[0]))) y=(short(bottom + 17.0)) { (text) } }
+            text .within.faint.small x=(short((ENDS[0] + ENDS[1]) / 2.0)) y=(short(bottom + 34.0)) { "CPU time for this message, the receiver's after the sender's" }
+            (key_rows.0)
+            @for (place, line) in all.caption.iter().enumerate() {
+                text .faint.small x="22" y=(short(under + 18.0 * place as f64 + 8.0)) { (line) }
+            }
+        }
+    }
+}
+
+/// Dotted lines from the end of a bar to the beginning of the next.
+fn steps(end: &[Placed], place: usize, x: &impl Fn(f64) -> f64) -> String {
+    let middle = |row: usize| TOP + row as f64 * ROW + ROW / 2.0;
+    let half = if place == 0 { BAR / 2.0 } else { -BAR / 2.0 };
+    let line = |pair: &[Placed]| {
+        let ((row, from, bar), (next, ..)) = (pair[0], pair[1]);
+        format!("M{} {}V{}", short(x(from + bar.ns)), short(middle(row) + half), short(middle(next) - half))
+    };
+    end.windows(2).map(line).collect()
+}
+
+fn bar(bar: &Bar, [from, to]: [f64; 2], y: f64, place: usize, x: &impl Fn(f64) -> f64) -> Markup {
+    let top = y + (ROW - BAR) / 2.0;
+    let (left, right) = (from.min(to), from.max(to));
+    let whole: f64 = bar.parts.iter().map(|(.., ns)| ns.max(0.0)).sum();
+    let mut at = left;
+    let parts: Vec<(usize, f64, f64)> = bar
+        .parts
+        .iter()
+        .map(|(colour, _, ns)| {
+            let width = (right - left) * if whole > 0.0 { ns.max(0.0) / whole } else { 0.0 };
+            let begin = at;
+            at += width;
+            (*colour, begin, width)
+        })
+        .collect();
+    // The interval lies around the end of the bar.
+    let reach = bar.interval.map(|ends| ends.map(|end| x(end - bar.ns) - x(0.0) + to));
+    let middle = short(top + BAR / 2.0);
+    let text = if place == 0 { left - 7.0 } else { right + 7.0 };
+    let clear = reach.map_or(text, |[low, high]| if place == 0 { text } else { text.max(low.max(high) + 6.0) });
+    html! {
+        g .mark {
+            title { (bar.hint) }
+            rect .hollow[parts.is_empty()] .under[!parts.is_empty()] x=(short(left)) y=(short(top)) width=(short((right - left).max(0.5))) height=(short(BAR)) {}
+            @for (colour, begin, width) in &parts {
+                @if *width > 0.04 { rect .part.{ "k" (colour) } x=(format!("{begin:.2}")) y=(short(top)) width=(format!("{width:.2}")) height=(short(BAR)) {} }
+            }
+            @if let Some([low, high]) = reach {
+                path .whisker d={ "M" (short(low)) " " (middle) "H" (short(high)) "M" (short(low)) " " (short(top + 4.0)) "v9M" (short(high)) " " (short(top + 4.0)) "v9" } {}
+            }
+            text .small .before[place == 0] x=(short(clear)) y=(short(top + BAR / 2.0 + 4.0)) { (bar.text) }
+        }
+    }
+}
+
+/// The kinds of work with their colours, in as many rows as it takes; and their height.
+fn kinds(all: &Waterfall, top: f64) -> (Markup, f64) {
+    const LETTER: f64 = 6.9;
+    let (mut x, mut y) = (22.0, top);
+    let mut places = Vec::new();
+    for (colour, name, share) in &all.kinds {
+        let width = 42.0 + (name.chars().count() + share.chars().count()) as f64 * LETTER;
+        if x > 22.0 && x + width > WIDTH - 16.0 {
+            (x, y) = (22.0, y + 21.0);
+        }
+        places.push((colour, name, share, x, y));
+        x += width;
+    }
+    let drawn = html! {
+        @for (colour, name, share, x, y) in places {
+            rect .part.{ "k" (colour) } x=(short(x)) y=(short(y - 10.0)) width="12" height="12" rx="2" {}
+            text .small x=(short(x + 18.0)) y=(short(y + 0.5)) { (name) " " tspan .faint { (share) } }
+        }
+    };
+    (drawn, y - top + 28.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bar, Waterfall, placed, svg};
+
+    fn bar(ns: f64) -> Option<Bar> {
+        let (parts, interval) = (vec![(2, "data-movement".to_owned(), ns)], Some([ns - 1.0, ns + 1.0]));
+        Some(Bar { ns, interval, parts, text: format!("{ns} ns"), hint: String::new() })
+    }
+
+    #[test]
+    fn the_message_goes_down_and_up_again() {
+        let rows = vec![
+            ("user".to_owned(), [bar(10.0), bar(20.0)]),
+            ("tcp".to_owned(), [bar(30.0), None]),
+            ("driver".to_owned(), [bar(5.0), bar(40.0)]),
+        ];
+        let all = Waterfall { rows, ..Waterfall::default() };
+        let begins = placed(&all).map(|end| end.iter().map(|(row, from, _)| (*row, *from)).collect::<Vec<_>>());
+        assert_eq!(begins, [vec![(0, 0.0), (1, 10.0), (2, 40.0)], vec![(2, 45.0), (0, 85.0)]]);
+    }
+
+    #[test]
+    fn a_picture_stands_alone_and_text_stays_text() {
+        let evil = "</text><script>alert(1)</script>";
+        let all = Waterfall { subject: evil.into(), rows: vec![(evil.into(), [bar(3.0), bar(-2.0)])], caption: vec![evil.into()], ..Waterfall::default() };
+        let text = svg(&all, None).into_string();
+        assert!(!text.contains("<script") && text.contains("<style>") && text.contains("xmlns=\"http://www.w3.org/2000/svg\""));
+        assert!(!text.contains("var(") && !text.contains("NaN") && !text.contains("url("));
+        assert!(!svg(&all, Some(("1", true))).into_string().contains("<style"));
+    }
+}
