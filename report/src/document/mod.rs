@@ -138,8 +138,6 @@ pub enum Block {
     Aside(Text),
     /// A heading within a section or a piece.
     Heading(Text),
-    /// The gravest doubt, or that there is none.
-    Callout(Callout),
     /// Sentences under headings of their own.
     Prose(Vec<Prose>),
     /// Words and their meanings, with a word for the page's style.
@@ -260,17 +258,6 @@ pub struct Piece {
     pub heading: Text,
     /// Content.
     pub blocks: Vec<Block>,
-}
-
-/// A sentence that is seen first.
-#[derive(Debug)]
-pub struct Callout {
-    /// The place that it leads to; empty: all is well.
-    pub place: &'static str,
-    /// In few words.
-    pub head: String,
-    /// In a sentence.
-    pub text: String,
 }
 
 /// A figure at a glance.

@@ -30,7 +30,6 @@ fn block(block: &Block) -> String {
         Block::Full(all) => blocks(all),
         Block::Table(one) if one.title.is_empty() => table(one),
         Block::Table(one) => format!("{}\n\n{}\n", escaped(&one.title), table(one)),
-        Block::Callout(callout) => format!("**{}** {}\n\n", escaped(&callout.head), escaped(&callout.text)),
         Block::Prose(all) => {
             let one = |prose: &Prose| format!("{}\n\n", escaped(&prose.heading)) + &list("- ", prose.sentences.iter().map(Text::plain));
             all.iter().map(one).collect()

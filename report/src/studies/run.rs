@@ -7,7 +7,7 @@ use model::host::HostFacts;
 use model::plan::{Plan, PlanEnd};
 
 use super::headline;
-use crate::document::{Block, Callout, Cell, Head, Kind, Link, Masthead, Section, Table};
+use crate::document::{Block, Cell, Head, Kind, Link, Masthead, Section, Table};
 use crate::series::{Group, metric};
 use crate::words::{capital, list, plural};
 use crate::{clock, interval, number};
@@ -34,11 +34,10 @@ pub fn masthead(analysis: &Analysis) -> Masthead {
     }
 }
 
-/// The gravest doubt, the first chart and its figures, how the run ended.
+/// The first chart and its figures, how the run ended.
 pub fn summary(analysis: &Analysis, groups: &[Group]) -> Section {
     let (ended, precision) = (ended(analysis), precision(analysis));
-    let mut page: Vec<Block> = gravest(analysis).map(Block::Callout).into_iter().collect();
-    page.extend(headline::blocks(analysis, groups));
+    let mut page = headline::blocks(analysis, groups);
     page.push(Block::Lead(format!("{ended} {precision}").into()));
     let mut terminal = vec![Block::Gap, Block::Paragraph(ended.into()), Block::Paragraph(precision.into())];
     let methods = methods(analysis);
@@ -46,21 +45,6 @@ pub fn summary(analysis: &Analysis, groups: &[Group]) -> Section {
     let terminal = Block::Full(vec![Block::Terminal(terminal)]);
     let section = Section::new("summary", "In short", [Block::Page(page), terminal]);
     Section { link: Link::Short("Summary", None), rank: 8, ..section }
-}
-
-fn gravest(analysis: &Analysis) -> Option<Callout> {
-    match analysis.findings.first() {
-        Some(first) => Some(Callout {
-            place: "doubts",
-            head: plural(analysis.findings.len() as u64, "warning"),
-            text: format!("First: {}", first.text),
-        }),
-        None => (analysis.trials > 0).then(|| Callout {
-            place: "",
-            head: "No warnings".to_owned(),
-            text: "Nothing was found that speaks against these figures.".to_owned(),
-        }),
-    }
 }
 
 /// Makes the section of the set-up: the plan, then facts of the hosts, folded.

@@ -12,12 +12,12 @@ use maud::{Markup, PreEscaped, html};
 use self::page::{Frame, data, document, figure, framed, part, scrolling};
 use crate::chart::{Shape, forest};
 use crate::document::{
-    Block, Callout, Cell, Column, Document, Estimated, Figure, Finding, Kind, Masthead, Place, Section, Shown, Span, Table, Text,
-    Tone,
+    Block, Cell, Column, Document, Estimated, Figure, Finding, Kind, Masthead, Place, Section, Shown, Span, Table, Text,
+    Tone, Trust,
 };
 use crate::json::for_script;
 use crate::number::NOTHING;
-use crate::words::capital;
+use crate::words::{capital, plural};
 
 /// The whole page.
 pub fn render(page: &Document) -> String {
@@ -57,7 +57,8 @@ fn masthead(head: &Masthead, places: &[Place]) -> Markup {
             div .inner {
                 p .brand { "nettoll" span { " · " (head.brand) } }
                 h1 { (head.heading) }
-                @if let Some(text) = &head.disturbed { p .callout.disturbed { span { (text) } } }
+                @if let Some(one) = &head.trust { (trust(one)) }
+                @else if let Some(text) = &head.disturbed { p .callout.disturbed { span { (text) } } }
                 @if let Some(text) = &head.red { a .red href="#receipt" { strong { "Red: " (text) "." } } }
                 @if !head.source.is_empty() {
                     p .meta { @if !head.started.is_empty() { time { (head.started) } " · " } (head.source) }
@@ -74,6 +75,18 @@ fn masthead(head: &Masthead, places: &[Place]) -> Markup {
             }
         }
     }
+}
+
+/// Trust in the figures: what was found, what to do, and the way to every warning.
+fn trust(one: &Trust) -> Markup {
+    let content = html! {
+        span { strong { (one.text) } @if !one.remedy.is_empty() { " → " (one.remedy) } }
+        @if one.warnings > 0 { span .count { (plural(one.warnings as u64, "warning")) } }
+    };
+    if one.warnings == 0 {
+        return html! { p .callout.trust .good[one.tone == Tone::Good] .against[one.tone == Tone::Bad] { (content) } };
+    }
+    html! { a .callout.trust .against[one.tone == Tone::Bad] href="#doubts" { (content) } }
 }
 
 /// A section.
@@ -151,7 +164,6 @@ fn block(heading: &str, block: &Block) -> Markup {
                 }
             }
         },
-        Block::Callout(one) => callout(one),
         Block::Prose(all) => html! {
             div .prose-grid {
                 @for one in all { article .prose { h3 { (one.heading) } ul { @for text in &one.sentences { li { (words(text)) } } } } }
@@ -171,14 +183,6 @@ fn block(heading: &str, block: &Block) -> Markup {
         Block::Page(all) | Block::Full(all) => blocks(heading, all),
         Block::Terminal(_) | Block::Brief(_) | Block::Compact(..) | Block::Gap => html! {},
     }
-}
-
-fn callout(one: &Callout) -> Markup {
-    let content = html! { strong { (one.head) } span { (one.text) } };
-    if one.place.is_empty() {
-        return html! { p .callout.good { (content) } };
-    }
-    html! { a .callout href={ "#" (one.place) } { (content) } }
 }
 
 fn finding(finding: &Finding) -> Markup {

@@ -82,8 +82,14 @@ fn is_shown(page: &Page, block: &Block) -> bool {
         Block::Full(all) => page.is_verbose() && all.iter().any(|one| is_shown(page, one)),
         Block::Brief(all) => !page.is_verbose() && all.iter().any(|one| is_shown(page, one)),
         Block::Terminal(all) => all.iter().any(|one| is_shown(page, one)),
-        Block::Figures(_) | Block::Markup(..) | Block::Cards(_) | Block::Details(..) | Block::Page(_) => false,
-        Block::Save | Block::Undrawn(_) | Block::Key(_) | Block::Gap => false,
+        Block::Figures(_)
+        | Block::Hero(_)
+        | Block::Forest(_)
+        | Block::Headlines(_)
+        | Block::Markup(..)
+        | Block::Details(..)
+        | Block::Page(_) => false,
+        Block::Save | Block::Key(_) | Block::Gap => false,
         _ => true,
     }
 }
@@ -142,7 +148,6 @@ fn block(page: &mut Page, block: &Block) {
             }
             page.table(columns(one, page.precision()));
         }
-        Block::Callout(callout) => page.text(&format!("{}. {}", callout.head, callout.text)),
         Block::Prose(all) => {
             for one in all {
                 page.text(&one.heading);
