@@ -44,8 +44,7 @@ pub enum TrialState {
 
 impl TrialState {
     /// Every state, the most harmless first.
-    pub const ALL: [Self; 7] =
-        [Self::Sound, Self::Doubted, Self::Misaligned, Self::Throttled, Self::Waited, Self::Stolen, Self::Failed];
+    pub const ALL: [Self; 7] = [Self::Sound, Self::Doubted, Self::Misaligned, Self::Throttled, Self::Waited, Self::Stolen, Self::Failed];
 
     fn of(warnings: &[Warning]) -> Self {
         let one = |warning: &Warning| match warning {
@@ -98,10 +97,8 @@ mod tests {
 
     #[test]
     fn a_trial_is_compared_with_its_own_cell() {
-        let record = |started_ms: u64| TrialRecord {
-            started_ms,
-            ..made::record(cell(Test::UdpStream, 1), 0, measured(Test::UdpStream, 1))
-        };
+        let record =
+            |started_ms: u64| TrialRecord { started_ms, ..made::record(cell(Test::UdpStream, 1), 0, measured(Test::UdpStream, 1)) };
         let mut line = Timeline::default();
         line.push(&record(30), 0, 0, Some(200.0));
         line.push(&record(10), 0, 0, Some(100.0));

@@ -121,7 +121,11 @@ impl SizeAxis {
     /// The axes that there are ticks of: logarithmic ones are true.
     pub fn axes(&self) -> Vec<bool> {
         let there = |ticks: &Ticks| !ticks.at.is_empty();
-        [(true, there(&self.log_ticks)), (false, there(&self.linear_ticks))].into_iter().filter(|(_, there)| *there).map(|(log, _)| log).collect()
+        [(true, there(&self.log_ticks)), (false, there(&self.linear_ticks))]
+            .into_iter()
+            .filter(|(_, there)| *there)
+            .map(|(log, _)| log)
+            .collect()
     }
 
     /// An axis of numbers of something else.
@@ -306,7 +310,8 @@ impl Trace {
 
     /// The line of a model: places, and heights in the base unit or gaps.
     pub fn line(name: &str, series: usize, points: impl IntoIterator<Item = (f64, Option<f64>)>) -> Self {
-        let (x, y): (Vec<f64>, Vec<Option<f64>>) = points.into_iter().map(|(at, height)| (at, height.filter(|value| value.is_finite()))).unzip();
+        let (x, y): (Vec<f64>, Vec<Option<f64>>) =
+            points.into_iter().map(|(at, height)| (at, height.filter(|value| value.is_finite()))).unzip();
         Self { model: true, legend: false, x: X::Sizes(x), y, ..Self::named(name, series, 0) }
     }
 

@@ -63,7 +63,7 @@ fn with_bad_line(damage: impl FnOnce(&mut Vec<String>) -> String, line: usize, r
     assert_eq!(found["warning"]["line"], line);
     assert!(found["warning"]["reason"].as_str().unwrap().contains(reason), "{found:#}");
     let report = tool.run(&["report"]).done();
-    report.says(&format!("rials.jsonl line {line} cannot be read: "));
+    report.says(&format!("rials.jsonl line {line} cannot be read"));
     report.says(&format!("{kept} trials measured"));
     assert!(stored.text("report.html").contains(&format!("line {line} ")), "the report names it");
 }

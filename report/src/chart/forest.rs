@@ -127,7 +127,15 @@ fn change(one: &Change, [x, y]: [f64; 2], ends: Option<[f64; 2]>, cut: Option<[b
         for (end, cut, back) in [(low, cut[0], 5.0), (high, cut[1], -5.0)] {
             bar += &match cut {
                 // An arrow: it goes on.
-                true => format!("M{} {}L{} {}L{} {}", short(end + back), short(y - 4.0), short(end), short(y), short(end + back), short(y + 4.0)),
+                true => format!(
+                    "M{} {}L{} {}L{} {}",
+                    short(end + back),
+                    short(y - 4.0),
+                    short(end),
+                    short(y),
+                    short(end + back),
+                    short(y + 4.0)
+                ),
                 false => format!("M{} {}v7", short(end), short(y - 3.5)),
             };
         }

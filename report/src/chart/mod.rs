@@ -103,7 +103,8 @@ mod tests {
         for (shape, log, bands) in [(Shape::Column, true, true), (Shape::Wide, true, false), (Shape::Column, false, true)] {
             let layout = Layout::of(&figure, shape, log);
             let (laid, crowded) = layout.points(&figure.traces.iter().collect::<Vec<_>>(), 0);
-            let drawn: Vec<[f64; 2]> = laid.iter().flat_map(|(_, points)| points).filter(|point| point.room).map(|point| point.at).collect();
+            let drawn: Vec<[f64; 2]> =
+                laid.iter().flat_map(|(_, points)| points).filter(|point| point.room).map(|point| point.at).collect();
             for (place, one) in drawn.iter().enumerate() {
                 assert!(drawn[..place].iter().all(|other| (other[0] - one[0]).hypot(other[1] - one[1]) >= 7.0), "{shape:?} {log}: {one:?}");
             }
@@ -145,8 +146,7 @@ mod tests {
         let number = |rect: &str, name: &str| -> f64 {
             rect.split_once(&format!(" {name}=\"")).unwrap().1.split_once('"').unwrap().0.parse().unwrap()
         };
-        let rects: Vec<[f64; 3]> =
-            text.split("<rect").skip(1).map(|rect| ["x", "y", "height"].map(|name| number(rect, name))).collect();
+        let rects: Vec<[f64; 3]> = text.split("<rect").skip(1).map(|rect| ["x", "y", "height"].map(|name| number(rect, name))).collect();
         assert_eq!(rects.len(), 4);
         for place in [0, 1] {
             let (below, above) = (rects[place], rects[place + 2]);

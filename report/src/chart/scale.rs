@@ -68,8 +68,7 @@ impl Scale {
 
 /// A number of an axis: `1.5 µs`, `20 %`, `300 k`.
 fn label(value: f64, step: f64, most: f64, unit: &str) -> String {
-    const PREFIXES: [(f64, &str); 8] =
-        [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")];
+    const PREFIXES: [(f64, &str); 8] = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n")];
     if value == 0.0 {
         return if unit == "%" { "0 %".to_owned() } else { "0".to_owned() };
     }

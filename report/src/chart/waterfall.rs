@@ -215,7 +215,12 @@ mod tests {
     #[test]
     fn a_picture_stands_alone_and_text_stays_text() {
         let evil = "</text><script>alert(1)</script>";
-        let all = Waterfall { subject: evil.into(), rows: vec![(evil.into(), [bar(3.0), bar(-2.0)])], caption: vec![evil.into()], ..Waterfall::default() };
+        let all = Waterfall {
+            subject: evil.into(),
+            rows: vec![(evil.into(), [bar(3.0), bar(-2.0)])],
+            caption: vec![evil.into()],
+            ..Waterfall::default()
+        };
         let text = svg(&all, None).into_string();
         assert!(!text.contains("<script") && text.contains("<style>") && text.contains("xmlns=\"http://www.w3.org/2000/svg\""));
         assert!(!text.contains("var(") && !text.contains("NaN") && !text.contains("url("));

@@ -235,12 +235,12 @@ fn percentiles(groups: &[Numbered]) -> Figure {
             // Cells of one series differ in size: each takes the next colour.
             let first = groups.first().map_or(*series, |(first, _)| *first);
             let name = format!("{} · {} B", group.name, number::whole(cell.cell.size.get()));
-            let mut points: Vec<(f64, String, Estimate)> = known
-                .iter()
-                .map(|entry| (entry.percent, bounded(format!("p{}", entry.percent), entry), entry.estimate))
-                .collect();
+            let mut points: Vec<(f64, String, Estimate)> =
+                known.iter().map(|entry| (entry.percent, bounded(format!("p{}", entry.percent), entry), entry.estimate)).collect();
             let between = latency.curve.iter().filter(|[percent, _]| known.iter().all(|entry| entry.percent != *percent));
-            points.extend(between.map(|[percent, ns]| (*percent, format!("p{percent}"), Estimate { value: *ns, interval: None, n: latency.transactions as usize })));
+            points.extend(between.map(|[percent, ns]| {
+                (*percent, format!("p{percent}"), Estimate { value: *ns, interval: None, n: latency.transactions as usize })
+            }));
             points.sort_by(|a, b| a.0.total_cmp(&b.0));
             let points = points.into_iter().map(|(percent, label, estimate)| (SizeAxis::nines(percent), label, estimate));
             traces.push(Trace::measured(&name, first + traces.len(), points, NS, number::time));

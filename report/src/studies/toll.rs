@@ -102,10 +102,13 @@ fn pairs(study: &ReceiptStudy) -> Vec<Pair<'_>> {
 pub fn picture(analysis: &Analysis, size: Option<Bytes>) -> Result<String, NoPicture> {
     const REMEDY: &str = "`nettoll study receipt` makes a run with receipts";
     let id = &analysis.run.id;
-    let study = analysis.receipt().ok_or_else(|| NoPicture(format!("{id} has no receipts, so there is no picture of a message; {REMEDY}")))?;
+    let study =
+        analysis.receipt().ok_or_else(|| NoPicture(format!("{id} has no receipts, so there is no picture of a message; {REMEDY}")))?;
     let pairs = pairs(study);
     if pairs.is_empty() {
-        return Err(NoPicture(format!("no cell of {id} has a receipt of both ends, so there is no picture of a message; `nettoll report` says why")));
+        return Err(NoPicture(format!(
+            "no cell of {id} has a receipt of both ends, so there is no picture of a message; `nettoll report` says why"
+        )));
     }
     let wanted = |pair: &Pair| size.map_or_else(|| pair.usual(), |size| pair.columns(size).map(|_| size));
     let found = pairs.iter().find_map(|pair| Some((pair, wanted(pair)?)));

@@ -164,7 +164,8 @@ fn the_size_axis_can_be_switched() {
     let path = written("switch.html", &support::sample());
     let mut browser = Browser::start();
     let mut page = browser.open(&path, WIDE);
-    let kind = "[...document.querySelectorAll('#chart-delay svg')].filter(svg => svg.getClientRects().length > 0).map(svg => svg.dataset.axis)";
+    let kind =
+        "[...document.querySelectorAll('#chart-delay svg')].filter(svg => svg.getClientRects().length > 0).map(svg => svg.dataset.axis)";
     assert_eq!(page.evaluate(kind), serde_json::json!(["log"]), "sizes span decades");
     page.evaluate("document.querySelector('[data-chart=delay][data-axis=linear]').click()");
     assert_eq!(page.evaluate(kind), serde_json::json!(["linear"]));

@@ -43,7 +43,10 @@ listens() {
 
 case ${1-} in
 agent | -s) listens ;;
-study) has --dry-run --resume --help || words+=(--dry-run) ;;
+study)
+    has --dry-run --resume --help || words+=(--dry-run)
+    has --secret-file && words+=(--trust-loopback)
+    ;;
 workload) has --dry-run --foretell --predict || words+=(--dry-run) ;;
 -c)
     has -t -n -k || words+=(-t 0.2)

@@ -12,8 +12,7 @@ use maud::{Markup, PreEscaped, html};
 use self::page::{Frame, data, document, figure, framed, part, scrolling};
 use crate::chart::{Shape, forest};
 use crate::document::{
-    Block, Cell, Column, Document, Estimated, Figure, Finding, Kind, Masthead, Place, Section, Shown, Span, Table, Text,
-    Tone, Trust,
+    Block, Cell, Column, Document, Estimated, Figure, Finding, Kind, Masthead, Place, Section, Shown, Span, Table, Text, Tone, Trust,
 };
 use crate::json::for_script;
 use crate::number::NOTHING;

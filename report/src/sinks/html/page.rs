@@ -80,7 +80,11 @@ pub fn figure(figure: &Figure, shape: Shape) -> Markup {
     framed(&Frame {
         id: &figure.id,
         title: &figure.title,
-        choices: figure.sizes.iter().flat_map(|sizes| sizes.axes().into_iter().map(|log| choice(if log { "log" } else { "linear" }, sizes.log == log))).collect(),
+        choices: figure
+            .sizes
+            .iter()
+            .flat_map(|sizes| sizes.axes().into_iter().map(|log| choice(if log { "log" } else { "linear" }, sizes.log == log)))
+            .collect(),
         choose: "Horizontal axis",
         key: html! {
             @for trace in figure.traces.iter().filter(|trace| trace.legend) {

@@ -23,15 +23,7 @@ fn axis(machine: &Machine) -> SizeAxis {
 fn chart(machine: &Machine, id: String, title: &'static str, caption: &str, panel: Panel, traces: Vec<Trace>) -> Figure {
     let names: Vec<&str> = machine.series.iter().map(|series| series.name.as_str()).collect();
     let alt = format!("{title} against message size on {}: {}. The figures are in the table below.", machine.name, names.join(", "));
-    Figure {
-        id: id.into(),
-        title: title.into(),
-        caption: caption.to_owned(),
-        alt,
-        sizes: Some(axis(machine)),
-        panels: vec![panel],
-        traces,
-    }
+    Figure { id: id.into(), title: title.into(), caption: caption.to_owned(), alt, sizes: Some(axis(machine)), panels: vec![panel], traces }
 }
 
 /// Points of every series.

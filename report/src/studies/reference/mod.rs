@@ -139,7 +139,8 @@ fn summary(analysis: &ReferenceAnalysis) -> Section {
         let statements = || Block::Statements(analysis.statements.iter().map(statement).collect());
         match matrix::of(&analysis.statements) {
             Some(matrix) => {
-                let summary = format!("Each of the {} with its figures and its rule", plural(analysis.statements.len() as u64, "statement"));
+                let summary =
+                    format!("Each of the {} with its figures and its rule", plural(analysis.statements.len() as u64, "statement"));
                 blocks.extend([matrix, Block::Details(summary, vec![statements()]), Block::Terminal(vec![statements()])]);
             }
             None => blocks.push(statements()),

@@ -89,7 +89,13 @@ pub fn sample() -> Analysis {
 fn timeline() -> Vec<TrialPoint> {
     let one = |place: u64| {
         let (stolen, failed) = ((60..75).contains(&place), place == 40);
-        let state = if failed { TrialState::Failed } else if stolen { TrialState::Stolen } else { TrialState::Sound };
+        let state = if failed {
+            TrialState::Failed
+        } else if stolen {
+            TrialState::Stolen
+        } else {
+            TrialState::Sound
+        };
         let ratio = 1.0 + 0.02 * ((place * 7 % 11) as f64 - 5.0) + if stolen { 1.2 } else { 0.0 };
         let (cell, block) = ((place % 20) as usize, (place / 20) as u32);
         TrialPoint { started_ms: 1_795_292_045_123 + place * 1_300, block, cell, arm: 0, ratio: (!failed).then_some(ratio), state }
