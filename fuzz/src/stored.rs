@@ -76,7 +76,7 @@ pub fn document(bytes: &[u8]) {
     let mut collector = Collector::new(run, Vec::new());
     lines.filter_map(|line| serde_json::from_str(line).ok()).take(20).for_each(|record: TrialRecord| collector.push(&record));
     let analysis = collector.finish();
-    let style = report::terminal::Style { colour: true, width: 80 };
+    let style = report::terminal::Style { colour: true, ..report::terminal::Style::VERBOSE };
     for text in [report::terminal::render(&analysis, style), report::csv::render(&analysis), report::json::render(&analysis)] {
         let shown = printable(&text, Keep::Lines);
         assert!(!shown.chars().any(|c| c.is_control() && c != '\n' && c != '\t'));

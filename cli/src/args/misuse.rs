@@ -52,7 +52,7 @@ mod tests {
         );
         assert_eq!(
             said("nettoll compare x"),
-            "2 values required by '<RUN,...> <RUN,...>'; only 1 was provided\nSee `nettoll compare --help`."
+            "2 values required by '<RUN,...> <RUN,...>...'; only 1 was provided\nSee `nettoll compare --help`."
         );
         let several = said("nettoll study quick -4 -6");
         assert!(several.starts_with("the argument '-4' cannot be used with '-6'") && several.lines().count() == 2, "{several}");

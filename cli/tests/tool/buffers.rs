@@ -115,7 +115,7 @@ fn a_study_that_was_published_has_its_figures_beside_it() -> Result<(), Skip> {
     assert!(rows[0]["today"]["value"].as_f64().unwrap() > 0.0 && rows[1]["today"].is_null());
 
     let tool = Tool::new();
-    tool.study(&plan.replace("REFERENCE", "nobody1999"), &[]).done().says("published study 'nobody1999'");
+    tool.study(&plan.replace("REFERENCE", "nobody1999"), &["-v"]).done().says("published study 'nobody1999'");
     tool.study(&plan.replace("REFERENCE", "../x"), &[]).refused(2, &["reference = ../x"]);
     Ok(())
 }

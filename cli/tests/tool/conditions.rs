@@ -89,7 +89,7 @@ fn jobs_whose_program_is_missing_are_replaced_and_that_is_said() -> Result<(), S
     let tool = Tool::new();
     let cells = "test = \"TCP_RR\"\nsize = 1\nload = [\"sender:1\", \"both:1\"]";
     tool.write("plan.toml", &plan("length = \"60ms\", warmup = \"5ms\"", 1, cells));
-    let answer = tool.command(&["study", "--plan", "plan.toml"]).env("PATH", "").output().unwrap();
+    let answer = tool.command(&["study", "--plan", "plan.toml", "-v"]).env("PATH", "").output().unwrap();
     let answer = crate::support::tool::Answer::from(answer).done();
     let stored = tool.stored();
     for (record, measured) in stored.all_measured() {
