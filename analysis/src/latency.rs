@@ -337,7 +337,8 @@ impl HistogramSet {
             Percentile { percent, estimate: Estimate { value: reached.ns, interval, n: self.blocks.len() }, at_least: reached.at_least }
         });
         let percentiles = percentiles.collect();
-        let known = |point: &[f64; 2]| count as f64 * (1.0 - point[0] / 100.0) >= LEAST_BEYOND;
+        // Rounding must not take away a percent beyond which exactly ten lie.
+        let known = |point: &[f64; 2]| count as f64 * (1.0 - point[0] / 100.0) >= LEAST_BEYOND - 1e-6;
         let curve = self.curve(&CURVE).into_iter().take_while(known).collect();
         Some(Latency { transactions: count, min_ns, max_ns, missing, percentiles, curve })
     }
