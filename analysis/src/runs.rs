@@ -14,7 +14,7 @@ use crate::cost::CostModel;
 use crate::metric::Metric;
 use crate::studies::receipt::ReceiptComparison;
 use crate::table::{CellTrials, TrialTable};
-use crate::verdict::{Arm, Compared, Conclusion, Design, Options, Sides, compare_sides, conclude};
+use crate::verdict::{Compared, Conclusion, Design, Options, Side, Sides, compare_sides, conclude};
 
 /// The version of [`RunsCompared`] as JSON.
 pub const COMPARISON_FORMAT: u32 = 2;
@@ -110,7 +110,7 @@ pub fn compare_runs<'a>(runs: [&[&'a TrialTable]; 2], models: &[CostModel], dema
         sides.cells.push(found.each_ref().map(|side| side.iter().map(|cells| cells[key].figures.as_slice()).collect()));
         sides.offered.push(key.0.rate.is_some());
     }
-    for (side, tables) in [Arm::Baseline, Arm::Candidate].into_iter().zip(runs) {
+    for (side, tables) in [Side::Baseline, Side::Candidate].into_iter().zip(runs) {
         for (run, table) in tables.iter().copied().enumerate() {
             sides.modelled.extend(table.arm(0).iter().map(|cell| (side, run, &cell.cell, cell.figures.as_slice())));
         }

@@ -14,7 +14,7 @@ use crate::output;
 /// Draws a second: more than there are trials, so that none is left out.
 const DRAWS: u8 = 60;
 
-/// Drawn between trials only, so that nothing of it runs during one.
+/// Drawn between trials only: nothing runs for it during one.
 pub struct Progress {
     bar: ProgressBar,
     plan: Plan,

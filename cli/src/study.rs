@@ -69,7 +69,7 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// The end of a study whose hosts never stood: nothing of it is stored.
+/// Ends a study whose hosts could not be made: no run is stored.
 fn not_begun(outcome: Result<Status, StudyError>) -> Result<Exit, Failure> {
     outcome?;
     output::note("interrupted before anything was measured");

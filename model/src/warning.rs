@@ -373,7 +373,7 @@ warnings! {
         device: String,
     } => {
         words: format!("both hosts are one machine; messages between them take {device}"),
-        remedy: "Read the figures as those of one machine: the hosts share its CPUs, its caches and its memory.",
+        remedy: "Take the figures as one machine's: its CPUs, caches and memory are shared.",
         severity: 0.02,
     }
     /// The run was stopped and gone on with later.

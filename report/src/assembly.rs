@@ -5,7 +5,7 @@ use analysis::result::Analysis;
 use crate::document::{Block, Document, Figure, Place, Section};
 use crate::series::{groups, variants};
 use crate::studies::receipt::{self, Sink};
-use crate::studies::{self, answer, cells, charts, checks, cost, run, toll, trials, verdict};
+use crate::studies::{self, answer, cells, charts, checks, cost, guide, run, setup, toll, trials, verdict};
 
 /// The document, for a sink.
 pub fn document(analysis: &Analysis, sink: Sink) -> Document {
@@ -23,7 +23,7 @@ pub fn document(analysis: &Analysis, sink: Sink) -> Document {
     sections.extend(cells::legend(analysis, &groups));
     sections.extend(trials::section(analysis));
     sections.extend(checks::sections(analysis));
-    sections.extend([run::setup(analysis), run::guide(analysis)]);
+    sections.extend([setup::section(analysis), guide::section(analysis)]);
     Document {
         title: analysis.run.plan.title.clone(),
         masthead: run::masthead(analysis),

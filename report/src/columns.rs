@@ -16,7 +16,7 @@ const TERMINAL: [(&str, &str); 8] = [
     ),
     (
         "limit",
-        "Whose CPU was busy all the time, 95 % of it or more: sender, receiver, both. waiting: neither. no CPU: an end was ready but \
+        "Whose CPU was busy all the time, 95 % of the time or more: sender, receiver, both. waiting: neither. no CPU: an end was ready but \
          something else had its CPU. rate: what was offered was sent.",
     ),
     ("transactions/s", "messages_per_s of a request/response test."),

@@ -27,7 +27,7 @@ const LEAST_SNDBUF: u64 = 4_608;
 /// Payload that takes an Ethernet as long as a frame of the least size.
 const LEAST_PAYLOAD: u64 = 46;
 
-/// A plan that is not run, and what is known of it.
+/// A plan that is not run, and what to expect of the run.
 #[derive(Debug)]
 pub struct DryRun<'a> {
     /// The plan.
@@ -86,7 +86,7 @@ impl DryRun<'_> {
         page.finish()
     }
 
-    /// The same as JSON: the plan as resolved, and what is to be expected of it.
+    /// The same as JSON: the plan as resolved, and what to expect of the run.
     pub fn json(&self) -> String {
         let plan = self.plan;
         let widths = |blocks: u32| expected_widths(plan, blocks).into_iter().map(move |(scatter, width)| (blocks, scatter, width));

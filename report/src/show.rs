@@ -9,7 +9,8 @@ use crate::series::{metric, percentile};
 use crate::sinks::json::pretty;
 use crate::sinks::terminal::table::Column;
 use crate::sinks::terminal::{Page, Style};
-use crate::studies::run::{host, link, trial};
+use crate::studies::run::{host, link};
+use crate::studies::setup::trial;
 use crate::words::plural;
 use crate::{clock, interval, number};
 
@@ -249,7 +250,7 @@ fn short(text: &str, room: usize) -> String {
     }
 }
 
-/// The end of each name, as much of it as names one run alone.
+/// Shortest end of each name that no other run has.
 fn short_names(runs: &[Listed]) -> Vec<String> {
     let alone = |part: &str| runs.iter().filter(|other| other.id.contains(part)).count() == 1;
     let one = |listed: &Listed| {

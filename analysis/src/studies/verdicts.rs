@@ -11,7 +11,7 @@ use stats::median;
 use super::{Context, Study};
 use crate::metric::Metric;
 use crate::table::Trial;
-use crate::verdict::{Arm, Compared, GATE, HEADLINE, Options, Sides, compare_sides, self_test};
+use crate::verdict::{Compared, GATE, HEADLINE, Options, Side, Sides, compare_sides, self_test};
 
 /// A candidate compared with the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -106,8 +106,8 @@ fn sides<'a>(arm: usize, context: &Context<'a>) -> Sides<'a> {
     for (baseline, candidate) in pairs {
         sides.cells.push([vec![&baseline.figures], vec![&candidate.figures]]);
         sides.offered.push(baseline.cell.rate.is_some() || candidate.cell.rate.is_some());
-        sides.modelled.push((Arm::Baseline, 0, &baseline.cell, &baseline.figures));
-        sides.modelled.push((Arm::Candidate, 0, &baseline.cell, &candidate.figures));
+        sides.modelled.push((Side::Baseline, 0, &baseline.cell, &baseline.figures));
+        sides.modelled.push((Side::Candidate, 0, &baseline.cell, &candidate.figures));
     }
     sides
 }

@@ -13,6 +13,7 @@
 mod coefficients;
 mod compare;
 mod evidence;
+mod gate;
 mod judged;
 mod means;
 mod scatter;
@@ -25,12 +26,13 @@ pub mod simulation;
 pub use crate::metric::Direction;
 pub use coefficients::{BlockPoints, Change, Coefficient, CoefficientError, Coefficients, Form, coefficients};
 pub use compare::{Question, blocks_needed, compare, compare_all};
+pub use gate::{COMPARED, GATE, GateMetric, HEADLINE};
 pub use judged::{Comparison, Conclusion, Judged, Overall, Verdict, conclude};
 pub use means::{MEANS, Means, Moved, means};
 pub use scatter::RunScatter;
 pub use selftest::{Outlook, SelfTest, blocks_for_equivalence, detectable, self_test};
-pub use series::{Arm, Doubt, Shape, correlation, doubts};
-pub use sides::{CoefficientsOutcome, Compared, GATE, HEADLINE, MetricComparison, Pair, SeriesVerdict};
+pub use series::{Doubt, Shape, Side, correlation, doubts};
+pub use sides::{CoefficientsOutcome, Compared, MetricComparison, Pair, SeriesVerdict};
 
 pub(crate) use compare::hypotheses;
 pub(crate) use sides::{Sides, compare_sides};

@@ -27,7 +27,7 @@ const MOST_FOR_MODES: usize = 200;
 /// Which of the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Arm {
+pub enum Side {
     /// What is compared with.
     Baseline,
     /// What is judged.
@@ -74,8 +74,8 @@ pub enum Shape {
 pub struct Doubt {
     /// The place of the cell; `None` of all together: the machine.
     pub cell: Option<usize>,
-    /// The arm; `None` of both.
-    pub arm: Option<Arm>,
+    /// The side; `None` of both.
+    pub side: Option<Side>,
     /// What it does.
     pub shape: Shape,
     /// Probability of this by chance, with all series taken into account (changes of level:
@@ -83,9 +83,9 @@ pub struct Doubt {
     pub p: f64,
 }
 
-/// Everything in the series of two arms that averaging would hide and that is
+/// Everything in the series of both sides that averaging would hide and that is
 /// larger than `threshold`: first of the machine as a whole, from the
-/// median of all series in each block, then of each cell and arm.
+/// median of all series in each block, then of each cell and side.
 ///
 /// Warm-up and steps by the change of level ([`changes`]), after the kinds of
 /// Barrett and others 2017, "Virtual machine warmup blows hot and cold"; drift by
@@ -112,23 +112,24 @@ pub fn correlation(cells: &[Values]) -> Option<f64> {
     (logs.len() >= LEAST_FOR_CORRELATION && variance > 0.0).then(|| together / variance)
 }
 
-/// The logarithms of one arm's values in one cell, in the order of blocks.
+/// The logarithms of one side's values in one cell, in the order of blocks.
 #[derive(Debug, Clone, Default)]
 struct Series {
     cell: Option<usize>,
-    arm: Option<Arm>,
+    side: Option<Side>,
     blocks: Vec<u32>,
     logs: Vec<f64>,
 }
 
 fn all_series(cells: &[Values]) -> Vec<Series> {
-    let series = |cell: usize, arm: Arm, values: &BTreeMap<u32, f64>| {
+    let series = |cell: usize, side: Side, values: &BTreeMap<u32, f64>| {
         let logs = values.iter().map(|(block, value)| (*block, value.ln())).filter(|(_, log)| log.is_finite());
         let (blocks, logs) = logs.unzip();
-        Series { cell: Some(cell), arm: Some(arm), blocks, logs }
+        Series { cell: Some(cell), side: Some(side), blocks, logs }
     };
-    let both =
-        |(cell, values): (usize, &Values)| [series(cell, Arm::Baseline, &values.baseline), series(cell, Arm::Candidate, &values.candidate)];
+    let both = |(cell, values): (usize, &Values)| {
+        [series(cell, Side::Baseline, &values.baseline), series(cell, Side::Candidate, &values.candidate)]
+    };
     cells.iter().enumerate().flat_map(both).filter(|series| !series.logs.is_empty()).collect()
 }
 
@@ -141,17 +142,17 @@ fn machine(all: &[Series]) -> Series {
         series.blocks.iter().zip(&series.logs).for_each(|(block, log)| by_block.entry(*block).or_default().push(log - centre));
     }
     let (blocks, logs) = by_block.into_iter().filter_map(|(block, logs)| Some((block, median::median(&logs)?))).unzip();
-    Series { cell: None, arm: None, blocks, logs }
+    Series { cell: None, side: None, blocks, logs }
 }
 
 /// What the order of a series shows.
-struct Order {
+struct Trace {
     change: Option<Change>,
     trend: Option<Trend>,
     p: f64,
 }
 
-impl Order {
+impl Trace {
     /// Those of several series, tested together.
     fn of_all(all: &[Series]) -> Vec<Self> {
         let values: Vec<Vec<f64>> = all.iter().map(|series| pooled(&series.logs, MOST_IN_ORDER)).collect();
@@ -214,17 +215,17 @@ fn judge(all: &[Series], direction: Direction, threshold: f64) -> Vec<Doubt> {
     let least = threshold.ln_1p();
     let mut doubts = Vec::new();
     let mut left: Vec<Vec<f64>> = Vec::new();
-    for (series, order) in all.iter().zip(Order::of_all(all)) {
+    for (series, order) in all.iter().zip(Trace::of_all(all)) {
         let p = order.p;
         let shape = order.shape(series, direction, least).filter(|_| p <= SURE);
         left.push(if shape.is_some() { order.residuals(&series.logs) } else { series.logs.clone() });
-        doubts.extend(shape.map(|shape| Doubt { cell: series.cell, arm: series.arm, shape, p }));
+        doubts.extend(shape.map(|shape| Doubt { cell: series.cell, side: series.side, shape, p }));
     }
     let by_modes = holm(&left.iter().map(|values| modes_p(values)).collect::<Vec<_>>());
     for ((series, values), p) in all.iter().zip(&left).zip(by_modes) {
         let shape = modes(values).filter(|(modes, _)| apart(*modes) > least && p <= SURE);
         let shape = shape.map(|(modes, upper)| Shape::Bimodal { modes: modes.map(f64::exp), upper });
-        doubts.extend(shape.map(|shape| Doubt { cell: series.cell, arm: series.arm, shape, p }));
+        doubts.extend(shape.map(|shape| Doubt { cell: series.cell, side: series.side, shape, p }));
     }
     doubts
 }

@@ -9,7 +9,7 @@ use model::cell::Series;
 use serde::Serialize;
 
 use super::{
-    Arm, BlockPoints, Coefficients, Comparison, Conclusion, Design, Doubt, Form, MEANS, Means, Options, Question, RunScatter, SelfTest,
+    BlockPoints, Coefficients, Comparison, Conclusion, Design, Doubt, Form, MEANS, Means, Options, Question, RunScatter, SelfTest, Side,
     Values, coefficients, compare_all, conclude, doubts, means,
 };
 use crate::cost::fit::in_words;
@@ -19,19 +19,8 @@ use crate::metric::Metric;
 use stats::cost::design::Point;
 use stats::median;
 
+use super::gate::{COMPARED, HEADLINE};
 use super::scatter::scatter;
-
-/// The metric that a report leads with: what the receiver got. Its inverse,
-/// messages per second, and goodput have the same ratios turned round.
-pub const HEADLINE: Metric = Metric::TimePerMessageNs;
-
-/// The metrics that a conclusion follows from unless the user says so: a change that
-/// saves time and costs CPU, or the tail, is not for everybody.
-pub const GATE: [Metric; 4] = [HEADLINE, Metric::SenderCpuPerMessageNs, Metric::ReceiverCpuPerMessageNs, Metric::RoundTripP99Ns];
-
-/// The metrics that are compared, the headline first.
-const COMPARED: [Metric; 5] =
-    [HEADLINE, Metric::SenderCpuPerMessageNs, Metric::ReceiverCpuPerMessageNs, Metric::RoundTripP50Ns, Metric::RoundTripP99Ns];
 
 /// One metric on both sides.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -99,7 +88,7 @@ pub(crate) struct Sides<'a> {
     pub offered: Vec<bool>,
     /// The trials that coefficients are fitted to, each with the place of its run and
     /// the cell that says its series and size.
-    pub modelled: Vec<(Arm, usize, &'a Cell, &'a [Figures])>,
+    pub modelled: Vec<(Side, usize, &'a Cell, &'a [Figures])>,
 }
 
 /// Everything that two sides show.
@@ -165,7 +154,7 @@ impl Sides<'_> {
             let asked = if gate.contains(metric) { question.cells.iter().any(either) } else { question.cells.iter().any(both) };
             (*metric == HEADLINE || asked).then_some((*metric, question))
         };
-        COMPARED.iter().filter_map(question).collect()
+        COMPARED.iter().map(|one| &one.metric).filter_map(question).collect()
     }
 
     /// The coefficients, and everything but the metrics' comparisons.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use analysis::result::Metric;
+use analysis::verdict::COMPARED;
 use clap::Args;
 use model::quantity::parse_share;
 
@@ -54,7 +55,7 @@ pub struct CompareArgs {
 pub struct GateArgs {
     /// Metrics that the conclusion on arms or runs and the exit code follow from: time,
     /// sender-cpu, receiver-cpu, p50, p99 (of round trips)
-    #[arg(long, value_name = "METRIC,...", value_delimiter = ',', default_value = "time,sender-cpu,receiver-cpu,p99", value_parser = gate)]
+    #[arg(long, value_name = "METRIC,...", value_delimiter = ',', default_value = DEFAULT_GATE, value_parser = gate)]
     pub gate: Vec<Metric>,
 }
 
@@ -74,18 +75,12 @@ fn side(word: &str) -> Result<Side, String> {
     }
 }
 
-/// Names of the metrics that a gate can have.
-const GATES: [(&str, Metric); 5] = [
-    ("time", Metric::TimePerMessageNs),
-    ("sender-cpu", Metric::SenderCpuPerMessageNs),
-    ("receiver-cpu", Metric::ReceiverCpuPerMessageNs),
-    ("p50", Metric::RoundTripP50Ns),
-    ("p99", Metric::RoundTripP99Ns),
-];
+/// Words of [`analysis::verdict::GATE`].
+const DEFAULT_GATE: &str = "time,sender-cpu,receiver-cpu,p99";
 
 fn gate(word: &str) -> Result<Metric, String> {
-    let found = GATES.iter().find(|(name, _)| *name == word).map(|(_, metric)| *metric);
-    found.ok_or_else(|| format!("'{word}' is no metric of a gate: {}", GATES.map(|(name, _)| name).join(", ")))
+    let found = COMPARED.iter().find(|one| one.name == word).map(|one| one.metric);
+    found.ok_or_else(|| format!("'{word}' is no metric of a gate: {}", COMPARED.each_ref().map(|one| one.name).join(", ")))
 }
 
 fn share(word: &str) -> Result<f64, String> {
@@ -96,12 +91,17 @@ fn share(word: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use analysis::result::Metric;
+    use analysis::verdict::{COMPARED, GATE};
 
-    use super::{gate, share};
+    use super::{DEFAULT_GATE, gate, share};
 
     #[test]
     fn a_gate_has_known_metrics() {
         assert_eq!(gate("p99"), Ok(Metric::RoundTripP99Ns));
+        assert_eq!(
+            GATE.map(|metric| COMPARED.iter().find(|one| one.metric == metric).map(|one| one.name)),
+            DEFAULT_GATE.split(',').map(Some).collect::<Vec<_>>()[..]
+        );
         assert!(gate("goodput").unwrap_err().contains("time, sender-cpu"));
     }
 

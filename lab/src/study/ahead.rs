@@ -20,7 +20,7 @@ pub struct Ahead {
     pub warnings: Vec<Warning>,
     /// Congestion controls that agents lack.
     pub missing: Vec<NoCongestionControl>,
-    /// Name of a host that serves somebody else: of it no more can be told.
+    /// Name of a host that serves somebody else, about which no more is known.
     pub busy: Option<String>,
 }
 

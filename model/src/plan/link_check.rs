@@ -53,7 +53,7 @@ fn check_kind(plan: &Plan, cell: &Cell) -> Result<(), PlanError> {
     }
 }
 
-/// Loopback is this machine's own device: of it the plan sets nothing.
+/// Loopback is this machine's own device: a plan sets none of its properties.
 fn check_loopback(plan: &Plan) -> Result<(), PlanError> {
     let crossed = || plan.links().iter().any(|link| link.kind == LinkKind::Loopback);
     let features = plan.link.offloads.iter().map(|(offload, on)| format!("{offload} {}", if *on { "on" } else { "off" }));

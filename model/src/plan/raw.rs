@@ -182,7 +182,7 @@ impl RawPlan {
         Ok(Self { cells, ..raw })
     }
 
-    /// Has every cell cross this link, whatever levels of it the tables of cells have. The
+    /// Has every cell cross this link, whatever links the tables of cells name. The
     /// plan's settings of a link that can be made mean nothing to one that is there already.
     pub fn force_link(&mut self, kind: LinkKind) {
         if !kind.is_made() {

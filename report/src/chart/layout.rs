@@ -87,7 +87,7 @@ pub struct Point {
     pub cut: [bool; 2],
     /// It has room for a mark.
     pub room: bool,
-    /// Place of it in its trace.
+    /// Index of the point in its trace.
     pub of: usize,
 }
 

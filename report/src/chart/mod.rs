@@ -89,7 +89,7 @@ mod tests {
             id: "one".into(),
             title: "One".into(),
             caption: String::new(),
-            alt: "All of it.".into(),
+            alt: "Everything.".into(),
             sizes: Some(SizeAxis::over(1, 16_384)),
             panels: vec![if log { Panel::log("time", "s", &traces, Axis::Seconds) } else { Panel::linear("time", "s") }],
             traces,

@@ -40,8 +40,6 @@ pub struct Masthead {
     pub heading: String,
     /// Trust in the figures, which is said before them.
     pub trust: Option<Trust>,
-    /// Disturbance of the measurements by the machine.
-    pub disturbed: Option<String>,
     /// Reason not to use its receipts.
     pub red: Option<String>,
     /// Subject.

@@ -14,7 +14,7 @@ const WORTH_A_WORD: f64 = 0.3;
 /// The section; `None` where the order shows nothing.
 pub fn section(study: &OrderStudy, analysis: &Analysis) -> Option<Section> {
     let labels: Vec<String> = analysis.cells.iter().map(|cell| cell.label.clone()).collect();
-    let of_series = |found: &Doubt| doubt(&Doubt { arm: None, ..*found }, &labels, ["", ""]);
+    let of_series = |found: &Doubt| doubt(&Doubt { side: None, ..*found }, &labels, ["", ""]);
     let correlated = study.correlation.filter(|correlation| *correlation >= WORTH_A_WORD).map(|correlation| {
         format!("Neighbouring blocks are correlated ({}): intervals are narrower than they should be.", number::significant(correlation, 2))
     });

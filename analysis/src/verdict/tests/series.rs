@@ -1,7 +1,7 @@
 //! Series that are not of one kind are told, quiet ones are not.
 
 use crate::testing::{generator, normal};
-use crate::verdict::{Arm, Direction, Doubt, Shape, Values, doubts};
+use crate::verdict::{Direction, Doubt, Shape, Side, Values, doubts};
 
 /// Six cells of both arms with 2 % noise; `shape` gives each block's part, of
 /// the first cell's candidate alone or of all.
@@ -18,7 +18,7 @@ fn found(cells: &[Values]) -> Vec<Doubt> {
 }
 
 fn of_first_candidate(doubts: &[Doubt]) -> Option<Shape> {
-    doubts.iter().find(|doubt| doubt.cell == Some(0) && doubt.arm == Some(Arm::Candidate)).map(|doubt| doubt.shape)
+    doubts.iter().find(|doubt| doubt.cell == Some(0) && doubt.side == Some(Side::Candidate)).map(|doubt| doubt.shape)
 }
 
 #[test]

@@ -57,7 +57,6 @@ fn masthead(head: &Masthead, places: &[Place]) -> Markup {
                 p .brand { "nettoll" span { " · " (head.brand) } }
                 h1 { (head.heading) }
                 @if let Some(one) = &head.trust { (trust(one)) }
-                @else if let Some(text) = &head.disturbed { p .callout.disturbed { span { (text) } } }
                 @if let Some(text) = &head.red { a .red href="#receipt" { strong { "Red: " (text) "." } } }
                 @if !head.source.is_empty() {
                     p .meta { @if !head.started.is_empty() { time { (head.started) } " · " } (head.source) }

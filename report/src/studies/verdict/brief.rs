@@ -3,7 +3,7 @@
 
 use analysis::result::Metric;
 use analysis::result::receipt::{ReceiptComparison, ReceiptPair};
-use analysis::verdict::{Compared, Design, Judged, MetricComparison, Verdict};
+use analysis::verdict::{COMPARED, Compared, Design, Judged, MetricComparison, Verdict};
 
 use super::words;
 use crate::document::{Block, Head, Table};
@@ -34,8 +34,8 @@ pub fn blocks(compared: &Compared, labels: &[String]) -> Vec<Block> {
         let comparison = &metric.comparison;
         let row = |label: String, judged: &Judged| row(label, judged, writer(metric.metric), design);
         match comparison.cells.as_slice() {
-            [only] => rows.push(row(capital(short(metric.metric)), only)),
-            cells => rows.push(row(format!("{}, mean of {}", capital(short(metric.metric)), cells.len()), &comparison.overall.mean)),
+            [only] => rows.push(row(capital(title(metric.metric)), only)),
+            cells => rows.push(row(format!("{}, mean of {}", capital(title(metric.metric)), cells.len()), &comparison.overall.mean)),
         }
         if comparison.cells.len() > 1 {
             let own = changed.iter().filter(|(metric, _)| *metric == place);
@@ -151,13 +151,7 @@ fn row(label: String, judged: &Judged, write: fn(f64) -> String, design: Design)
     vec![label, median(0), median(1), ratio.map_or(number::NOTHING.to_owned(), |ratio| change(ratio.value)), ends, verdict]
 }
 
-/// Name of a metric of a gate in few letters.
-const fn short(metric: Metric) -> &'static str {
-    match metric {
-        Metric::SenderCpuPerMessageNs => "sender CPU",
-        Metric::ReceiverCpuPerMessageNs => "receiver CPU",
-        Metric::RoundTripP50Ns => "p50",
-        Metric::RoundTripP99Ns => "p99",
-        _ => "time",
-    }
+/// Name of a compared metric in a narrow table.
+fn title(metric: Metric) -> &'static str {
+    COMPARED.iter().find(|one| one.metric == metric).map_or("", |one| one.title)
 }

@@ -2,7 +2,7 @@
 
 use analysis::result::Metric;
 use analysis::verdict::{
-    Arm, Compared, Comparison, Conclusion, Design, Doubt, Judged, Means, MetricComparison, Moved, RunScatter, Shape, Verdict, conclude,
+    Compared, Comparison, Conclusion, Design, Doubt, Judged, Means, MetricComparison, Moved, RunScatter, Shape, Side, Verdict, conclude,
 };
 
 use crate::document::{Table, Tone};
@@ -167,9 +167,9 @@ pub fn scatter(metric: Metric, scatter: &RunScatter) -> String {
 /// A doubt in a sentence.
 pub fn doubt(doubt: &Doubt, labels: &[String], names: [&str; 2]) -> String {
     let cell = doubt.cell.map_or("the machine as a whole", |place| labels.get(place).map_or("a cell", String::as_str));
-    let arm = match doubt.arm {
-        Some(Arm::Baseline) => format!(" in {}", names[0]),
-        Some(Arm::Candidate) => format!(" in {}", names[1]),
+    let side = match doubt.side {
+        Some(Side::Baseline) => format!(" in {}", names[0]),
+        Some(Side::Candidate) => format!(" in {}", names[1]),
         None => String::new(),
     };
     let shape = match doubt.shape {
@@ -185,7 +185,7 @@ pub fn doubt(doubt: &Doubt, labels: &[String], names: [&str; 2]) -> String {
             )
         }
     };
-    format!("{}{arm} {shape}; p = {}", capital(cell), p(doubt.p))
+    format!("{}{side} {shape}; p = {}", capital(cell), p(doubt.p))
 }
 
 /// A method and what stands behind it.
