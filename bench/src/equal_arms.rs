@@ -1,10 +1,10 @@
 //! A real machine against itself: how often its verdicts are false.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
 use anyhow::Context;
-use serde_json::Value;
 
 use crate::ours;
 use stress::bars::Row;
@@ -28,49 +28,61 @@ size = 1
 nodelay = true
 "#;
 
-/// The most false verdicts of 60 studies.
+/// The most studies of 60 with a false verdict on any cell by any metric of the gate.
 const BAR: usize = 6;
 /// Studies for which it holds.
 const FULL: u32 = 60;
 
+/// Verdicts on cells by one metric, over all studies.
+#[derive(Default)]
+struct Verdicts {
+    equivalent: usize,
+    inconclusive: usize,
+    /// Better or worse: of two arms that are one, false.
+    shown: usize,
+}
+
 /// Compares this machine with itself in a number of studies.
 pub fn measure(nettoll: &Path, studies: u32) -> anyhow::Result<Vec<Row>> {
-    let (mut shown, mut noises, mut smallest) = (Vec::new(), Vec::new(), Vec::new());
+    let mut by_metric: BTreeMap<String, Verdicts> = BTreeMap::new();
+    let (mut conclusions, mut noises) = (BTreeMap::<String, usize>::new(), Vec::new());
+    let mut false_studies = 0;
     let begun = Instant::now();
     for seed in 0..studies {
         let analysis = ours::study(nettoll, PLAN, &["--seed", &(1_000 + seed).to_string()])?;
         let verdict = &analysis["verdicts"][0];
         let metrics = verdict["metrics"].as_array().with_context(|| format!("no verdict: {analysis}"))?;
-        let of = |metric: &Value| metric["comparison"]["overall"]["verdict"].clone();
-        shown.push(metrics.iter().map(|metric| (metric["metric"].clone(), is_shown(&of(metric)))).collect::<Vec<_>>());
+        let mut shown = false;
+        for metric in metrics.iter().filter(|metric| metric["gate"] == true) {
+            let counts = by_metric.entry(metric["metric"].as_str().unwrap_or_default().to_owned()).or_default();
+            for cell in metric["comparison"]["cells"].as_array().into_iter().flatten() {
+                match cell["verdict"].as_str() {
+                    Some("equivalent") => counts.equivalent += 1,
+                    Some("better" | "worse") => (counts.shown, shown) = (counts.shown + 1, true),
+                    _ => counts.inconclusive += 1,
+                }
+            }
+        }
+        false_studies += usize::from(shown);
+        *conclusions.entry(verdict["conclusion"].as_str().unwrap_or("none").to_owned()).or_default() += 1;
         noises.extend(verdict["self_test"]["noise"].as_f64());
-        smallest.extend(of(&metrics[0])["inconclusive"]["smallest"].as_f64());
     }
-    Ok(rows(&shown, &noises, &smallest, begun.elapsed().as_secs_f64() / f64::from(studies.max(1)), studies))
+    let n = studies as usize;
+    let row = Row::printed("a against a: studies with a false better or worse", false_studies as f64, "", n);
+    let mut rows =
+        vec![if studies >= FULL { row.against(format!("<= {BAR} of {FULL}"), false_studies * FULL as usize <= BAR * n) } else { row }];
+    rows.extend(conclusions.iter().map(|(word, count)| Row::printed(format!("  studies that end {word}"), *count as f64, "", n)));
+    rows.extend(by_metric.iter().flat_map(|(metric, counts)| counts.rows(metric)));
+    let noise = stats::median::median(&noises).unwrap_or(f64::NAN);
+    rows.push(Row::printed("  a block's ratio scatters by, in the middling cell", noise, "", noises.len()));
+    rows.push(Row::printed("  seconds a study", begun.elapsed().as_secs_f64() / f64::from(studies.max(1)), "s", n));
+    Ok(rows)
 }
 
-fn is_shown(verdict: &Value) -> bool {
-    verdict.as_str().is_some_and(|word| ["better", "worse", "mixed"].contains(&word))
-}
-
-fn rows(shown: &[Vec<(Value, bool)>], noises: &[f64], smallest: &[f64], seconds: f64, studies: u32) -> Vec<Row> {
-    let n = shown.len();
-    let metrics = shown.first().map_or(Vec::new(), |first| first.iter().map(|(metric, _)| metric.clone()).collect());
-    let mut rows: Vec<Row> = Vec::new();
-    for (place, metric) in metrics.iter().enumerate() {
-        let false_ones = shown.iter().filter(|study| study.get(place).is_some_and(|(_, shown)| *shown)).count();
-        let what = format!("a against a, false overall verdicts by {}", metric.as_str().unwrap_or_default());
-        let row = Row::printed(what, false_ones as f64, "", n);
-        // What a conclusion follows from comes first.
-        rows.push(if place == 0 && studies >= FULL {
-            row.against(format!("<= {BAR} of {FULL}"), false_ones * FULL as usize <= BAR * n)
-        } else {
-            row
-        });
+impl Verdicts {
+    fn rows(&self, metric: &str) -> [Row; 3] {
+        let all = self.equivalent + self.inconclusive + self.shown;
+        let row = |word: &str, count: usize| Row::printed(format!("  {metric}: share of cells {word}"), count as f64 / all as f64, "", all);
+        [row("equivalent", self.equivalent), row("inconclusive", self.inconclusive), row("better or worse", self.shown)]
     }
-    let median = |values: &[f64]| stats::median::median(values).unwrap_or(f64::NAN);
-    rows.push(Row::printed("  a block's ratio scatters by, in the middling cell", median(noises), "", noises.len()));
-    rows.push(Row::printed("  the smallest difference that a study could have shown in every cell", median(smallest), "", smallest.len()));
-    rows.push(Row::printed("  seconds a study", seconds, "s", n));
-    rows
 }
