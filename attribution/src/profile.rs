@@ -11,7 +11,7 @@ fn name(profile: &Profile, place: u32) -> &str {
 }
 
 /// One line a chain, `outermost;...;innermost count`, in the order of letters:
-/// the folded format of Gregg's FlameGraph, which `inferno` reads as well.
+/// the folded format of Gregg's FlameGraph, which speedscope reads as well.
 ///
 /// What would break a line or a chain in a name (a semicolon, a control
 /// character) becomes `_`. Chains that read alike are one line.

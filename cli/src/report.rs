@@ -111,7 +111,7 @@ type Written = (Analysis, String, Result<PathBuf, StoreError>);
 fn analyse_and_write(path: &Path, rules: Option<&Own>, gate: &[Metric]) -> Result<Written, Failure> {
     let (collector, duration_ms) = collect_timed(path, rules)?;
     let collector = collector.with_gate(gate);
-    let mut flames = Flames::default();
+    let mut flames = Flames::default().with_rules(rules.map(|own| own.rules.clone()));
     let mut stacks = Ok(());
     for (file, folded) in collector.stacks() {
         flames.push(&file, &folded);

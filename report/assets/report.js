@@ -77,7 +77,7 @@
     if (!all.length) return;
     const series = (mark) => mark.closest("[data-series]");
     const place = all.indexOf(now);
-    if (place < 0) return show(all[0]);
+    if (place < 0) return show(all.find((mark) => mark.matches(".whole")) ?? all[0]);
     if (key === "Home" || key === "End") {
       const own = all.filter((mark) => series(mark) === series(now));
       return show(own.at(key === "Home" ? 0 : -1));
@@ -107,7 +107,7 @@
   const press = (buttons, pressed) => buttons.forEach((button) => button.setAttribute("aria-pressed", String(pressed(button))));
 
   function switchAxis({ dataset: { chart, axis }, parentElement }) {
-    for (const one of document.querySelectorAll(`#chart-${chart} > svg`)) one.classList.toggle("off", one.dataset.axis !== axis);
+    for (const one of document.querySelectorAll(`#chart-${chart} > svg[data-axis]`)) one.classList.toggle("off", one.dataset.axis !== axis);
     press([...parentElement.children], (button) => button.dataset.axis === axis);
     show(null);
   }

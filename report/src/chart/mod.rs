@@ -8,6 +8,7 @@
 //! `assets/chart.css`, so that the same drawing is right on dark, light and paper. Every mark
 //! carries its figures in a `title`; `assets/report.js` shows them at the pointer.
 
+pub mod flame;
 pub mod forest;
 mod frame;
 mod layout;

@@ -8,6 +8,7 @@
 mod table;
 
 pub use self::table::{Cell, Column, Estimated, Head, Kind, Rows, Shown, Table};
+use crate::chart::flame::Flame;
 use crate::chart::forest::Forest;
 use crate::figure;
 pub use crate::figure::Figure;
@@ -171,6 +172,8 @@ pub enum Block {
     Hero(Box<Figure>),
     /// Changes of cells against a threshold.
     Forest(Box<Forest>),
+    /// Call chains, which only a page draws.
+    Flame(Box<Flame>),
     /// A row of figures at a glance.
     Headlines(Vec<Headline>),
     /// Shares over two levels.

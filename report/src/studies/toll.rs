@@ -7,7 +7,7 @@ use attribution::{Category, Figure, Layer};
 use maud::{Markup, html};
 use model::{Bytes, Role, Test};
 
-use super::receipt::figure;
+use super::receipt::{figure, usual};
 use super::run;
 use crate::chart::waterfall::{self, Bar, Waterfall};
 use crate::document::{Block, Link, Section};
@@ -70,12 +70,8 @@ impl Pair<'_> {
         all.filter(|size| self.columns(*size).is_some()).collect()
     }
 
-    /// The largest size that one frame carries, where a boundary says it; else the smallest.
     fn usual(&self) -> Option<Bytes> {
-        let sizes = self.sizes();
-        let frame = self.ends[0].boundaries.iter().find(|boundary| ["MSS", "MTU"].contains(&boundary.name.as_str()));
-        let within = frame.and_then(|frame| sizes.iter().rev().find(|size| **size <= frame.last));
-        within.or(sizes.first()).copied()
+        usual(self.ends[0], &self.sizes())
     }
 }
 

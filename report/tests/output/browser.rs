@@ -368,8 +368,100 @@ fn receipts_are_drawn_and_fit() {
         page.settle();
         assert_fits(&mut page, screen);
         assert_quiet(&mut page);
-        let flame = "Math.max(...[...document.querySelectorAll('svg.flame')[0].querySelectorAll('rect')].map(rect => rect.getBoundingClientRect().width)) > 600";
-        assert_eq!(page.evaluate(flame), true);
+    }
+}
+
+/// Labels of a flame graph stay within their bars, and bars of a row lie side by side.
+fn assert_bars_apart(page: &mut Page) {
+    let bad = page.evaluate(
+        "[...document.querySelectorAll('svg.flame')].flatMap(svg => [...svg.querySelectorAll('g[data-series]')].flatMap(row => {
+            const marks = [...row.querySelectorAll('.mark')];
+            const boxes = marks.map(mark => mark.querySelector('rect').getBoundingClientRect());
+            const out = marks.filter((mark, i) => mark.querySelector('text')?.getBoundingClientRect().right > boxes[i].right + 0.5);
+            const over = marks.filter((mark, i) => i > 0 && boxes[i].left < boxes[i - 1].right - 0.1);
+            return [...out, ...over].map(mark => mark.dataset.tip);
+        }))",
+    );
+    assert_eq!(bad, serde_json::json!([]));
+}
+
+#[test]
+fn flame_graphs_zoom_search_and_compare() {
+    if !present() {
+        return;
+    }
+    let (analysis, flames) = support::receipts::red();
+    let path = place("flames.html");
+    std::fs::write(&path, report::html::render_with(&analysis, &flames)).unwrap();
+    let mut browser = Browser::start();
+    for screen in [WIDE, Screen { dark: true, ..NARROW }] {
+        let mut page = browser.open(&path, screen);
+        let bars = "document.querySelectorAll('#chart-flame-0 .mark').length";
+        let said = "document.querySelector('#figure-flame-0 output').textContent";
+        let bar = |name: &str| {
+            format!("[...document.querySelectorAll('#chart-flame-0 .mark')].find(mark => mark.dataset.tip.startsWith('{name}\\n'))")
+        };
+        let width =
+            |name: &str| format!("{}.getBoundingClientRect().width / document.querySelector('#chart-flame-0 svg').clientWidth", bar(name));
+        let click = |name: &str| format!("{}.dispatchEvent(new MouseEvent('click', {{ bubbles: true }}))", bar(name));
+        let choose = |value: &str| {
+            format!(
+                "(() => {{ const select = document.querySelector('#figure-flame-0 select'); select.value = '{value}'; select.dispatchEvent(new Event('input', {{ bubbles: true }})); }})()"
+            )
+        };
+        let seek = |word: &str| {
+            format!(
+                "(() => {{ const field = document.querySelector('#figure-flame-0 input'); field.value = '{word}'; field.dispatchEvent(new Event('input', {{ bubbles: true }})); }})()"
+            )
+        };
+        let all = page.evaluate(bars).as_u64().unwrap();
+        assert!(all > 25, "{all}");
+        assert_bars_apart(&mut page);
+        // A size.
+        let before = page.evaluate(&width("rep_movs_alternative")).as_f64().unwrap();
+        page.evaluate("document.querySelector('[data-chart=flame-0][data-axis=\"3\"]').click()");
+        assert!(page.evaluate(&width("rep_movs_alternative")).as_f64().unwrap() > 2.0 * before, "16 KiB are copied");
+        assert_bars_apart(&mut page);
+        // A difference.
+        page.evaluate(&choose("0"));
+        let class = |page: &mut Page, name: &str| page.evaluate(&format!("{}.classList[2]", bar(name)));
+        assert_eq!(class(&mut page, "rep_movs_alternative"), "more3", "its cost is per byte");
+        assert_eq!(class(&mut page, "[user]"), "same", "its cost is per message");
+        assert!(page.evaluate(said).as_str().unwrap().contains("times as much"));
+        let key = "[...document.querySelectorAll('#key-flame-0 > :not([hidden])')].map(part => part.className)";
+        assert_eq!(page.evaluate(key), serde_json::json!(["flame-tools", "changes"]));
+        page.screenshots(&pictures(), &format!("flames-difference-{}", screen.width));
+        page.evaluate(&choose(""));
+        // A function by its name.
+        page.evaluate(&seek("TCP_ACK"));
+        let found = page.evaluate(said).as_str().unwrap().to_owned();
+        assert!(found.contains(" % ") || found.contains(" %, "), "{found}");
+        assert_eq!(page.evaluate(&format!("{}.classList.contains('faded')", bar("tcp_ack"))), false);
+        assert_eq!(page.evaluate(&format!("{}.classList.contains('faded')", bar("[user]"))), true);
+        page.evaluate(&seek("no such function"));
+        assert_eq!(page.evaluate(said), "not found");
+        page.evaluate(&seek(""));
+        // One as wide as the graph, and back.
+        page.evaluate(&click("tcp_sendmsg_locked"));
+        assert!(page.evaluate(&width("tcp_sendmsg_locked")).as_f64().unwrap() > 0.99);
+        assert!(page.evaluate(bars).as_u64().unwrap() < all);
+        assert_bars_apart(&mut page);
+        page.evaluate(&click("all"));
+        assert!(page.evaluate(&width("tcp_sendmsg_locked")).as_f64().unwrap() < 0.9);
+        // The same by keys, said aloud.
+        page.evaluate("document.getElementById('chart-flame-0').focus()");
+        let heard = "document.querySelector('[aria-live=polite]').textContent.split('\\n')[0]";
+        page.press("ArrowRight");
+        assert_eq!(page.evaluate(heard), "all");
+        page.press("ArrowUp");
+        page.press("ArrowUp");
+        let name = page.evaluate(heard).as_str().unwrap().to_owned();
+        page.press("Enter");
+        assert!(page.evaluate(&width(&name)).as_f64().unwrap() > 0.99, "{name}");
+        page.press("Escape");
+        assert!(page.evaluate(&width(&name)).as_f64().unwrap() < 0.99, "{name}");
+        assert_fits(&mut page, screen);
+        assert_quiet(&mut page);
     }
 }
 

@@ -10,7 +10,7 @@ pub mod page;
 use maud::{Markup, PreEscaped, html};
 
 use self::page::{Frame, data, document, figure, framed, part, scrolling};
-use crate::chart::{Shape, forest};
+use crate::chart::{Shape, flame, forest};
 use crate::document::{
     Block, Cell, Column, Document, Estimated, Figure, Finding, Kind, Masthead, Place, Section, Shown, Span, Table, Text, Tone, Trust,
 };
@@ -151,6 +151,21 @@ fn block(heading: &str, block: &Block) -> Markup {
             caption: &one.caption,
             alone: true,
         }),
+        Block::Flame(one) => html! {
+            (framed(&Frame {
+                id: &one.id,
+                title: &one.title,
+                choices: (one.choices.iter().enumerate())
+                    .map(|(place, choice)| (place.to_string(), choice.name.clone(), place == one.first.0))
+                    .collect(),
+                choose: "Message size",
+                key: flame::key(one),
+                drawings: flame::svg(one),
+                caption: &flame::caption(one),
+                alone: true,
+            }))
+            (data(&format!("data-{}", one.id), one))
+        },
         Block::Headlines(all) => html! {
             div .headlines {
                 @for one in all {

@@ -9,11 +9,12 @@ use crate::json;
 const STYLE: &str = concat!(
     include_str!("../../../assets/chart.css"),
     include_str!("../../../assets/toll.css"),
+    include_str!("../../../assets/flame.css"),
     include_str!("../../../assets/page.css"),
     include_str!("../../../assets/parts.css"),
     include_str!("../../../assets/print.css"),
 );
-const SCRIPT: &str = include_str!("../../../assets/report.js");
+const SCRIPT: &str = concat!(include_str!("../../../assets/report.js"), include_str!("../../../assets/flame.js"));
 
 /// Nothing from anywhere else; what stands in the page itself may run.
 const POLICY: &str =

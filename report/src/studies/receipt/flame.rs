@@ -1,204 +1,169 @@
-//! Flame graphs: folded stacks as pictures that stand in the page.
+//! Flame graphs of receipts: the profiles of a run, and what a page holds of them.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
-use inferno::flamegraph::{self, Options};
+use analysis::result::receipt::{ReceiptStudy, SeriesReceipt};
+use attribution::{Classifier, Layer, Rules};
+use model::Bytes;
 
-/// All pictures of a page together take no more bytes than this.
-const MOST_BYTES: usize = 3 << 20;
-/// No picture takes more.
-const MOST_EACH: usize = 256 << 10;
-/// Frames of a smaller share of the samples are left out, in percent; of a
-/// picture that is too large then, those below twice as much, and so on.
-const LEAST_PERCENT: f64 = 0.1;
+use super::chains::{Tree, pruned};
+use crate::chart::flame::{Bar, Choice, Column, Flame, svg};
+use crate::{json, number};
+
+/// All flame graphs of a page together take no more bytes than this, drawings and data.
+const MOST_BYTES: usize = 1 << 20;
+/// Functions of a smaller share of the samples of every profile are left out; of a graph that is
+/// too large then, those below twice as much, and so on.
+const LEAST_SHARE: f64 = 0.001;
 /// Beyond this nothing is left to see.
-const MOST_PERCENT: f64 = 25.0;
-/// A picture's width in its own pixels.
-const WIDTH: usize = 1200;
+const MOST_SHARE: f64 = 0.25;
+/// Functions of a smaller share of a profile are not kept: a difference still knows those that are
+/// large enough in another profile.
+const KEPT_SHARE: f64 = LEAST_SHARE / 10.0;
+/// Name of the chain of a sample in user code.
+const USER: &str = "[user]";
 
-/// Stacks of a run, cut down to what pictures can show of them.
+/// Stacks of a run, cut down to what flame graphs can show of them.
 #[derive(Debug, Default)]
 pub struct Flames {
     folded: BTreeMap<String, String>,
+    rules: Option<Rules>,
 }
 
-/// A picture.
-pub struct Picture {
-    /// An `svg` element without script, style or address.
-    pub svg: String,
-    /// Frames below this share of the samples, in percent, are left out.
-    pub least_percent: f64,
+/// One profile of a graph.
+pub struct Profile<'f> {
+    /// Its name.
+    pub name: String,
+    /// Its chains, folded.
+    folded: &'f str,
+    /// CPU time of the end that samples show, ns per message.
+    sampled_ns: f64,
 }
 
 impl Flames {
+    /// Colours functions by other rules than those that come with nettoll.
+    #[must_use]
+    pub fn with_rules(self, rules: Option<Rules>) -> Self {
+        Self { rules, ..self }
+    }
+
     /// Takes the stacks of one file of `stacks/`, by its name. Chains that no
-    /// picture could show are dropped at once.
+    /// graph could show are dropped at once.
     pub fn push(&mut self, file: &str, folded: &str) {
-        self.folded.insert(file.to_owned(), pruned(folded));
+        self.folded.insert(file.to_owned(), pruned(folded, KEPT_SHARE));
     }
 
-    /// Number of flame graphs.
-    pub fn len(&self) -> usize {
-        self.folded.len()
+    /// The profile of one size of a series; `None` where there is none.
+    pub(crate) fn profile(&self, study: &ReceiptStudy, series: &SeriesReceipt, size: Bytes) -> Option<Profile<'_>> {
+        let column = series.columns.iter().find(|column| column.size == size)?;
+        let file = format!("{}.{}.folded", study.cells.get(column.cell)?.file, series.role);
+        let folded = self.folded.get(&file).filter(|text| !text.is_empty())?;
+        let name = format!("{} B", number::whole(size.get()));
+        Some(Profile { name, folded, sampled_ns: column.cpu.value - column.not_sampled.value })
     }
 
-    /// Returns whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.folded.is_empty()
+    /// The graph of one end of a series at every size that has a profile.
+    pub(crate) fn graph(&self, id: String, study: &ReceiptStudy, series: &SeriesReceipt) -> Option<Flame> {
+        let sizes = series.columns.iter().map(|column| column.size);
+        let (sizes, profiles): (Vec<Bytes>, Vec<Profile>) =
+            sizes.filter_map(|size| Some((size, self.profile(study, series, size)?))).unzip();
+        let usual = usual(series, &sizes).and_then(|usual| sizes.iter().position(|size| *size == usual))?;
+        let rivals: Vec<String> = if profiles.len() > 1 { profiles.iter().map(|one| one.name.clone()).collect() } else { Vec::new() };
+        let choice = |(column, one): (usize, &Profile)| Choice { name: one.name.clone(), column, rivals: (0..rivals.len()).collect() };
+        let choices = profiles.iter().enumerate().map(choice).collect();
+        let title = format!("Flame graph of {}, {}", series.series, series.role);
+        // Files of all graphs share the room.
+        let room = MOST_BYTES / self.folded.len().max(1) * profiles.len();
+        fitted(Flame { id, title, choices, rivals, first: (usual, None), ..flame(&profiles) }, &profiles, self.rules.as_ref(), room)
     }
+}
 
-    /// The picture of one file; `None` of one that is not here or holds nothing.
-    pub(crate) fn picture(&self, file: &str) -> Option<Picture> {
-        let folded = self.folded.get(file).filter(|text| !text.is_empty())?;
-        let room = (MOST_BYTES / self.len()).min(MOST_EACH);
-        let mut least_percent = LEAST_PERCENT;
-        while least_percent <= MOST_PERCENT {
-            let svg = drawn(folded, least_percent)?;
-            if svg.len() <= room {
-                return Some(Picture { svg, least_percent });
-            }
-            least_percent *= 2.0;
+/// The largest of some sizes that one frame carries, where a boundary of the series says it; else the smallest.
+pub fn usual(series: &SeriesReceipt, sizes: &[Bytes]) -> Option<Bytes> {
+    let frame = series.boundaries.iter().find(|boundary| ["MSS", "MTU"].contains(&boundary.name.as_str()));
+    let within = frame.and_then(|frame| sizes.iter().rev().find(|size| **size <= frame.last));
+    within.or(sizes.first()).copied()
+}
+
+/// A graph without bars.
+fn flame(profiles: &[Profile]) -> Flame {
+    Flame {
+        id: String::new(),
+        title: String::new(),
+        columns: profiles.iter().map(|one| Column { name: one.name.clone(), ns: 0.0 }).collect(),
+        layers: Layer::ALL.iter().map(ToString::to_string).collect(),
+        choices: Vec::new(),
+        rivals: Vec::new(),
+        first: (0, None),
+        least_share: LEAST_SHARE,
+        bars: Vec::new(),
+    }
+}
+
+/// The graph with as many bars as its room in bytes allows; `None` of one that has nothing to show.
+fn fitted(mut flame: Flame, profiles: &[Profile], rules: Option<&Rules>, room: usize) -> Option<Flame> {
+    let tree = Tree::of(&profiles.iter().map(|one| one.folded).collect::<Vec<_>>());
+    let own = rules.is_none().then(Rules::builtin).and_then(Result::ok);
+    let mut classifier = rules.or(own.as_ref()).map(Classifier::new);
+    while flame.least_share <= MOST_SHARE {
+        flame.bars.clear();
+        tree.walk(flame.least_share, |node, path| {
+            let name = if path.is_empty() { "all" } else { node.name };
+            let chain: Vec<&str> = path.iter().rev().copied().collect();
+            let layer = classifier.as_mut().map_or(Layer::Other, |known| known.classify(&chain, name == USER).layer);
+            let layer = Layer::ALL.iter().position(|one| *one == layer).unwrap_or(Layer::ALL.len() - 1);
+            flame.bars.push(Bar { name: name.to_owned(), layer, depth: path.len(), samples: node.samples.clone() });
+        });
+        let whole = &flame.bars.first()?.samples;
+        for ((column, all), one) in flame.columns.iter_mut().zip(whole).zip(profiles) {
+            column.ns = one.sampled_ns / (*all).max(1) as f64;
         }
-        None
-    }
-}
-
-/// Chains with a frame below the least share end there: what is above is too
-/// narrow as well. Samples that fall away so stay with the frame below.
-fn pruned(folded: &str) -> String {
-    let lines =
-        || folded.lines().filter_map(|line| line.rsplit_once(' ')).filter_map(|(chain, count)| Some((chain, count.parse::<u64>().ok()?)));
-    let mut frames: BTreeMap<&str, u64> = BTreeMap::new();
-    let mut all = 0_u64;
-    for (chain, count) in lines() {
-        all = all.saturating_add(count);
-        for end in ends(chain) {
-            let sum = frames.entry(&chain[..end]).or_default();
-            *sum = sum.saturating_add(count);
+        if flame.bars.len() < 2 {
+            return None;
         }
-    }
-    let least = all as f64 * LEAST_PERCENT / 100.0;
-    let mut kept: BTreeMap<&str, u64> = BTreeMap::new();
-    for (chain, count) in lines() {
-        let wide = ends(chain).take_while(|end| frames.get(&chain[..*end]).is_some_and(|sum| *sum as f64 >= least)).last();
-        if let Some(end) = wide {
-            let sum = kept.entry(&chain[..end]).or_default();
-            *sum = sum.saturating_add(count);
+        if json::compact(&flame).len() + svg(&flame).0.len() <= room {
+            return Some(flame);
         }
+        flame.least_share *= 2.0;
     }
-    kept.into_iter().fold(String::new(), |mut text, (chain, count)| {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "{chain} {count}");
-        text
-    })
-}
-
-/// The end of each frame of a chain.
-fn ends(chain: &str) -> impl Iterator<Item = usize> + '_ {
-    chain.match_indices(';').map(|(place, _)| place).chain([chain.len()])
-}
-
-fn drawn(folded: &str, least_percent: f64) -> Option<String> {
-    let mut options = Options::default();
-    options.image_width = Some(WIDTH);
-    options.min_width = least_percent;
-    options.hash = true;
-    options.no_javascript = true;
-    options.count_name = "samples".to_owned();
-    options.text_truncate_direction = flamegraph::TextTruncateDirection::Right;
-    let mut svg = Vec::new();
-    flamegraph::from_lines(&mut options, folded.lines(), &mut svg).ok()?;
-    inner(&String::from_utf8(svg).ok()?)
-}
-
-/// The frames of a picture, in an element of our own: without prolog, remarks,
-/// addresses, and styles that would hold for the whole page.
-fn inner(svg: &str) -> Option<String> {
-    let height: f64 = attribute(svg.get(svg.find("<svg ")?..)?, "height")?.parse().ok()?;
-    let start = svg.find("<svg id=\"frames\"")?;
-    let (tag, rest) = svg[start..].split_once('>')?;
-    let frames = rest.split_once("</svg>")?.0;
-    let [x, width] = ["x", "width"].map(|name| attribute(tag, name));
-    let frames = lean(frames);
-    Some(format!(
-        "<svg class=\"flame\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\"><svg x=\"{}\" width=\"{}\">{frames}</svg></svg>",
-        x?, width?
-    ))
-}
-
-fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
-    tag.split_once('>').map_or(tag, |(tag, _)| tag).split_once(&format!(" {name}=\""))?.1.split_once('"').map(|(value, _)| value)
-}
-
-/// Without what only a script would need, and texts of frames too narrow for any.
-fn lean(frames: &str) -> String {
-    let mut text = String::with_capacity(frames.len());
-    for (place, part) in frames.split(" fg:x=\"").enumerate() {
-        // Behind the first: `12" fg:w="3"/>...`.
-        let part = if place == 0 {
-            part
-        } else {
-            part.split_once("\" fg:w=\"").and_then(|(_, rest)| rest.split_once('"')).map_or(part, |(_, rest)| rest)
-        };
-        text.push_str(part);
-    }
-    let mut lean = String::with_capacity(text.len());
-    let mut rest = text.as_str();
-    while let Some((before, after)) = rest.split_once("<text ") {
-        lean.push_str(before);
-        let Some((tag, behind)) = after.split_once('>') else { break };
-        rest = behind.strip_prefix("</text>").unwrap_or(behind);
-        if rest.len() == behind.len() {
-            lean.push_str("<text ");
-            lean.push_str(tag);
-            lean.push('>');
-        }
-    }
-    lean.push_str(rest);
-    lean
+    None
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Flames, MOST_BYTES, pruned};
+    use super::{Profile, fitted, flame};
+    use crate::chart::flame::{Choice, svg};
+    use crate::json;
+    use attribution::Layer;
     use proptest::prelude::{prop_assert, proptest};
 
-    #[test]
-    fn narrow_frames_end_in_the_one_below() {
-        let text = "a;b;c 5000\na;b;d 4998\na;b;e;f 2\n";
-        assert_eq!(pruned(text), "a;b 2\na;b;c 5000\na;b;d 4998\n");
+    fn made(folded: &[&str], room: usize) -> Option<super::Flame> {
+        let profiles: Vec<Profile> = folded.iter().map(|folded| Profile { name: "1 B".into(), folded, sampled_ns: 300.0 }).collect();
+        let choices = vec![Choice { name: String::new(), column: 0, rivals: vec![] }];
+        fitted(super::Flame { choices, ..flame(&profiles) }, &profiles, None, room)
     }
 
     #[test]
-    fn a_picture_stands_alone() {
-        let mut flames = Flames::default();
-        flames.push("x", "main;do_it;<script>alert(1)</script> 60\nmain;rest&more 40\n");
-        let picture = flames.picture("x").unwrap();
-        assert!(picture.svg.contains("do_it (60 samples, 60.00%)"), "{}", picture.svg);
-        for bad in ["<script", "http", "<style", "<!--", "<?xml", "fg:", "onload", "xmlns", " id="] {
-            assert!(!picture.svg.contains(bad), "{bad}: {}", picture.svg);
-        }
-        assert_eq!(picture.svg.matches("<svg").count(), picture.svg.matches("</svg>").count());
-        assert!(flames.picture("y").is_none());
+    fn a_function_has_the_colour_of_its_layer_and_its_time() {
+        let flame = made(&["[user] 50\ndo_syscall_64;__sys_sendto;udp_sendmsg;ip_make_skb 100\n"], 1 << 20).unwrap();
+        let layer = |name: &str| Layer::ALL[flame.bars.iter().find(|bar| bar.name == name).unwrap().layer];
+        assert_eq!([layer("[user]"), layer("udp_sendmsg"), layer("ip_make_skb")], [Layer::User, Layer::Udp, Layer::Ip]);
+        assert_eq!((flame.bars[0].samples[0], flame.columns[0].ns), (150, 2.0));
     }
 
     #[test]
-    fn many_pictures_keep_within_their_room() {
+    fn a_large_graph_keeps_within_its_room() {
         let folded: String = (0..4_000).map(|place| format!("root;outer_{};inner_{place} {}\n", place % 40, 10 + place % 7)).collect();
-        let mut flames = Flames::default();
-        (0..48).for_each(|file| flames.push(&file.to_string(), &folded));
-        let sizes: Vec<usize> = (0..48).map(|file| flames.picture(&file.to_string()).unwrap().svg.len()).collect();
-        assert!(sizes.iter().sum::<usize>() <= MOST_BYTES);
+        let flame = made(&[&folded], 8 << 10).unwrap();
+        assert!(flame.bars.len() > 20 && json::compact(&flame).len() + svg(&flame).0.len() <= 8 << 10);
+        assert!(made(&[&folded], 10).is_none() && made(&["", "x"], 1 << 20).is_none());
     }
 
     proptest! {
         #[test]
-        fn any_text_is_taken(text in "([a-z;]{0,12} [0-9]{0,3}\n|\\PC{0,20}\n){0,20}") {
-            let mut flames = Flames::default();
-            flames.push("x", &text);
-            let svg = flames.picture("x").map_or(String::new(), |picture| picture.svg);
-            prop_assert!(!svg.contains("<script"));
+        fn any_text_is_taken(text in "([a-z;]{0,12} [0-9]{0,3}\n|\\PC{0,20}\n|<script>;b 9\n){0,20}") {
+            let drawn = made(&[&text, "a 1\n"], 1 << 16).map_or(String::new(), |flame| svg(&flame).into_string() + &json::for_script(&json::compact(&flame)));
+            prop_assert!(!drawn.contains("<script") && !drawn.contains("NaN"));
         }
     }
 }

@@ -10,6 +10,7 @@ mod brief;
 pub(crate) mod figure;
 mod words;
 
+mod chains;
 mod chart;
 mod page;
 mod terminal;
@@ -20,6 +21,7 @@ mod rules;
 mod tables;
 
 pub use flame::Flames;
+pub(crate) use flame::usual;
 pub use rules::render as shares_of_rules;
 pub(crate) use words::red;
 
@@ -38,8 +40,8 @@ pub(crate) enum Sink<'a> {
 
 /// Makes the section of receipts, which a terminal prints before the cells.
 pub(crate) fn section(study: &ReceiptStudy, sink: Sink) -> Section {
-    let series = study.series.iter().map(|series| match sink {
-        Sink::Page(flames) => page::series(study, series, flames),
+    let series = study.series.iter().enumerate().map(|(place, series)| match sink {
+        Sink::Page(flames) => page::series(study, series, place, flames),
         Sink::Terminal(room) => terminal::series(study, series, room),
     });
     let everything = blocks::before(study).into_iter().chain(series).chain(blocks::after(study)).collect();

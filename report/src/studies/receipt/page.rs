@@ -1,7 +1,7 @@
 //! The receipts of a series in a page: a table with every size for each question.
 
 use analysis::result::receipt::{ReceiptStudy, SeriesReceipt};
-use maud::{PreEscaped, html};
+use maud::html;
 use model::profile::CountTier;
 
 use super::flame::Flames;
@@ -9,7 +9,6 @@ use super::tables::{self, Entry, Line};
 use super::words;
 use crate::document::{Block, Cell, Column, Kind, Piece, Span, Table, Text};
 use crate::number;
-use crate::sinks::html::page::scrolling;
 use crate::words::{capital, plural};
 
 /// Parts of layers, and routines, that take less of the time at every size are shown on demand.
@@ -17,9 +16,9 @@ const LEAST_SHARE: f64 = 0.01;
 /// Routines on demand: the rest is in the JSON.
 const MOST_ROUTINES: usize = 120;
 
-/// One end of a series.
-pub fn series(study: &ReceiptStudy, series: &SeriesReceipt, flames: &Flames) -> Block {
-    let name = format!("{}, {}", series.series, series.role);
+/// One end of a series, the one at this place.
+pub fn series(study: &ReceiptStudy, series: &SeriesReceipt, place: usize, flames: &Flames) -> Block {
+    let (name, id) = (format!("{}, {}", series.series, series.role), format!("flame-{place}"));
     let table = |head: &str, lines: &[Line]| {
         let caption = format!("{name}: {head} by message size");
         Block::from(table(head, lines, series).labelled(format!("{name}: {head}"), caption).styled("rows"))
@@ -33,8 +32,9 @@ pub fn series(study: &ReceiptStudy, series: &SeriesReceipt, flames: &Flames) -> 
         table("For which way", &tables::directions(series)),
         table("Does it add up?", &tables::sums(study, series)),
     ];
+    blocks.extend(boundaries(series));
+    blocks.extend(flames.graph(id, study, series).map(|graph| Block::Flame(Box::new(graph))));
     blocks.extend(routines(&name, series));
-    blocks.push(Block::Markup(boundaries_and_pictures(study, series, flames)));
     Block::Piece(Piece { style: "receipt", heading: name.into(), blocks, ..Piece::default() })
 }
 
@@ -112,21 +112,7 @@ fn routines(name: &str, series: &SeriesReceipt) -> Vec<Block> {
     blocks
 }
 
-fn boundaries_and_pictures(study: &ReceiptStudy, series: &SeriesReceipt, flames: &Flames) -> String {
-    let file = |cell: usize| format!("{}.{}.folded", study.cells[cell].file, series.role);
-    let found: Vec<_> =
-        series.columns.iter().filter_map(|column| Some((column.size, file(column.cell), flames.picture(&file(column.cell))?))).collect();
-    let markup = html! {
-        @if !series.boundaries.is_empty() {
-            ul .boundaries { @for boundary in &series.boundaries { li { (words::boundary(boundary)) } } }
-        }
-        @for (size, file, picture) in &found {
-            details .flames {
-                summary { "Flame graph at " (number::whole(size.get())) " B" }
-                (scrolling(&format!("Flame graph of {file}"), &html! { (PreEscaped(&picture.svg)) }))
-                p .faint { "Width is share of the samples; point at a frame for its name. Frames below " (picture.least_percent) " % are left out; all of it is in stacks/" (file) "." }
-            }
-        }
-    };
-    markup.into_string()
+fn boundaries(series: &SeriesReceipt) -> Option<Block> {
+    let list = html! { ul .boundaries { @for boundary in &series.boundaries { li { (words::boundary(boundary)) } } } };
+    (!series.boundaries.is_empty()).then(|| Block::Markup(list.into_string()))
 }
