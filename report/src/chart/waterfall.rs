@@ -18,8 +18,14 @@ use crate::chart::scale::Scale;
 const STYLE: &str = include_str!("../../assets/toll.css");
 
 const WIDTH: f64 = 920.0;
-/// Ends of the axis of time: names and the sender's figures stand to its left, the receiver's to its right.
+/// Ends of the axis of time, where figures are short: names and the sender's figures stand to its left, the receiver's to its right.
 const ENDS: [f64; 2] = [222.0, 802.0];
+/// Margin of the picture.
+const MARGIN: f64 = 22.0;
+/// Distance of a figure from its bar.
+const APART: f64 = 7.0;
+/// Width of a letter of a figure.
+const LETTER: f64 = 6.9;
 /// Right end of the rows' names.
 const NAMES: f64 = 104.0;
 const TOP: f64 = 118.0;
@@ -46,7 +52,7 @@ pub struct Waterfall {
 }
 
 /// The time of one layer at one end.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Bar {
     /// In ns; may be negative where it is a remainder.
     pub ns: f64,
@@ -77,21 +83,33 @@ fn placed(all: &Waterfall) -> [Vec<Placed<'_>>; 2] {
     [sender, receiver].map(|end| end.into_iter().map(|((row, from), bar)| (row, from, bar)).collect())
 }
 
+/// Width of a figure next to a bar.
+fn width(text: &str) -> f64 {
+    text.chars().count() as f64 * LETTER
+}
+
+/// Left and right end of the room of an end's bars, such that each figure fits next to them.
+fn room(all: &Waterfall) -> [f64; 2] {
+    let longest = |end: usize| all.rows.iter().filter_map(|(_, bars)| bars[end].as_ref()).map(|bar| width(&bar.text)).fold(0.0, f64::max);
+    [ENDS[0].max(NAMES + 2.0 * APART + longest(0)), ENDS[1].min(WIDTH - MARGIN / 2.0 - APART - longest(1))]
+}
+
 /// The picture for a file of its own, with its styles; or one of a page's, under a name among
 /// those that the page chooses from, with whether it is shown.
 pub fn svg(all: &Waterfall, held: Option<(&str, bool)>) -> Markup {
-    let ends = placed(all);
+    let (ends, [start, stop]) = (placed(all), room(all));
     let most = ends.iter().flatten().map(|(_, from, bar)| from.max(from + bar.ns)).fold(0.0, f64::max);
     // Seconds, so that ticks have the units of every other axis.
     let time = Scale::Linear(0.0, most.max(1e-3) * 1e-9);
-    let x = |ns: f64| ENDS[0] + time.place(ns * 1e-9).unwrap_or(0.0).clamp(-0.05, 1.05) * (ENDS[1] - ENDS[0]);
+    let x = |ns: f64| start + time.place(ns * 1e-9).unwrap_or(0.0).clamp(-0.05, 1.05) * (stop - start);
+    let per_ns = (stop - start) / most.max(1e-3);
     let bottom = TOP + all.rows.len() as f64 * ROW;
     let key_rows = kinds(all, bottom + 62.0);
     let under = bottom + 62.0 + key_rows.1;
     let height = under + 18.0 * all.caption.len() as f64 + 12.0;
     let label = format!("{} {} {}", all.subject, all.whole, all.bad);
     let y = |row: usize| TOP + row as f64 * ROW;
-    let ticks = time.round((ENDS[1] - ENDS[0]) * 0.6, "s");
+    let ticks = time.round((stop - start) * 0.6, "s");
     html! {
         svg .toll .off[held.is_some_and(|(_, shown)| !shown)] data-axis=[held.map(|(name, _)| name)] xmlns=[held.is_none().then_some("http://www.w3.org/2000/svg")] viewBox={ "0 0 " (short(WIDTH)) " " (short(height)) } width=(short(WIDTH)) height=(short(height))
             role="img" aria-label=(label.trim()) {
@@ -103,18 +121,18 @@ pub fn svg(all: &Waterfall, held: Option<(&str, bool)>) -> Markup {
             text .faint x="22" y="61" { (all.whole) }
             @if !all.bad.is_empty() { text .bad x="22" y="81" { (all.bad) } }
             @for (place, (name, whole)) in all.ends.iter().enumerate() {
-                text .end .before[place == 1] x=(short(ENDS[place])) y=(short(TOP - 14.0)) { (name) " " tspan .faint { (whole) } }
+                text .end .before[place == 1] x=(short([start, stop][place])) y=(short(TOP - 14.0)) { (name) " " tspan .faint { (whole) } }
             }
-            path .lines d=(ticks.iter().map(|(at, _)| format!("M{} {}V{}", short(ENDS[0] + at * (ENDS[1] - ENDS[0])), short(TOP), short(bottom))).collect::<String>()) {}
+            path .lines d=(ticks.iter().map(|(at, _)| format!("M{} {}V{}", short(start + at * (stop - start)), short(TOP), short(bottom))).collect::<String>()) {}
             path .lines d=((0..=all.rows.len()).map(|row| format!("M22 {}H{}", short(y(row)), short(WIDTH - 22.0))).collect::<String>()) {}
             @for (row, (name, _)) in all.rows.iter().enumerate() { text .before x=(short(NAMES)) y=(short(y(row) + ROW / 2.0 + 4.5)) { (name) } }
             @for (place, end) in ends.iter().enumerate() {
                 path .step d=(steps(end, place, &x)) {}
-                g data-series=(place) { @for (row, from, one) in end { (bar(one, [x(*from), x(from + one.ns)], y(*row), place, &x)) } }
+                g data-series=(place) { @for (row, from, one) in end { (bar(one, [x(*from), x(from + one.ns)], y(*row), place, per_ns)) } }
             }
-            path .axis d={ "M" (short(ENDS[0])) " " (short(bottom)) "H" (short(ENDS[1])) } {}
-            @for (at, text) in &ticks { text .within.faint.small x=(short(ENDS[0] + at * (ENDS[1] - ENDS[0]))) y=(short(bottom + 17.0)) { (text) } }
-            text .within.faint.small x=(short((ENDS[0] + ENDS[1]) / 2.0)) y=(short(bottom + 34.0)) { "CPU time for this message, the receiver's after the sender's" }
+            path .axis d={ "M" (short(start)) " " (short(bottom)) "H" (short(stop)) } {}
+            @for (at, text) in &ticks { text .within.faint.small x=(short(start + at * (stop - start))) y=(short(bottom + 17.0)) { (text) } }
+            text .within.faint.small x=(short((start + stop) / 2.0)) y=(short(bottom + 34.0)) { "CPU time for this message, the receiver's after the sender's" }
             (key_rows.0)
             @for (place, line) in all.caption.iter().enumerate() {
                 text .faint.small x="22" y=(short(under + 18.0 * place as f64 + 8.0)) { (line) }
@@ -134,7 +152,8 @@ fn steps(end: &[Placed], place: usize, x: &impl Fn(f64) -> f64) -> String {
     end.windows(2).map(line).collect()
 }
 
-fn bar(bar: &Bar, [from, to]: [f64; 2], y: f64, place: usize, x: &impl Fn(f64) -> f64) -> Markup {
+/// A bar of an end between two places; `per_ns` is the length of a ns.
+fn bar(bar: &Bar, [from, to]: [f64; 2], y: f64, place: usize, per_ns: f64) -> Markup {
     let top = y + (ROW - BAR) / 2.0;
     let (left, right) = (from.min(to), from.max(to));
     let whole: f64 = bar.parts.iter().map(|(.., ns)| ns.max(0.0)).sum();
@@ -149,11 +168,28 @@ fn bar(bar: &Bar, [from, to]: [f64; 2], y: f64, place: usize, x: &impl Fn(f64) -
             (*colour, begin, width)
         })
         .collect();
-    // The interval lies around the end of the bar.
-    let reach = bar.interval.map(|ends| ends.map(|end| x(end - bar.ns) - x(0.0) + to));
-    let middle = short(top + BAR / 2.0);
-    let text = if place == 0 { left - 7.0 } else { right + 7.0 };
-    let clear = reach.map_or(text, |[low, high]| if place == 0 { text } else { text.max(low.max(high) + 6.0) });
+    // The interval lies around the end of the bar. Where the figure would have no room behind it, it is cut.
+    let far = if place == 0 {
+        [NAMES + 2.0 * APART + width(&bar.text), WIDTH - MARGIN]
+    } else {
+        [MARGIN, WIDTH - MARGIN / 2.0 - APART - width(&bar.text)]
+    };
+    let reach = bar.interval.map(|ends| ends.map(|end| to + (end - bar.ns) * per_ns)).filter(|ends| ends.iter().all(|end| end.is_finite()));
+    let shown = reach.map(|ends| ends.map(|end| end.max(far[0]).min(far[1])));
+    let middle = top + BAR / 2.0;
+    let whisker = reach.zip(shown).map(|(ends, [low, high])| {
+        let end = |cut: bool, at: f64, back: f64| match cut {
+            // An arrow: it goes on.
+            true => format!("M{} {}l{} 4l{} 4", short(at + back), short(middle - 4.0), short(-back), short(back)),
+            false => format!("M{} {}v9", short(at), short(top + 4.0)),
+        };
+        let cut = [ends[0] < low, ends[1] > high];
+        format!("M{} {}H{}{}{}", short(low), short(middle), short(high), end(cut[0], low, 5.0), end(cut[1], high, -5.0))
+    });
+    let text = match place {
+        0 => shown.map_or(left, |[low, _]| left.min(low)) - APART,
+        _ => shown.map_or(right, |[_, high]| right.max(high)) + APART,
+    };
     html! {
         g .mark {
             title { (bar.hint) }
@@ -161,10 +197,8 @@ fn bar(bar: &Bar, [from, to]: [f64; 2], y: f64, place: usize, x: &impl Fn(f64) -
             @for (colour, begin, width) in &parts {
                 @if *width > 0.04 { rect .part.{ "k" (colour) } x=(format!("{begin:.2}")) y=(short(top)) width=(format!("{width:.2}")) height=(short(BAR)) {} }
             }
-            @if let Some([low, high]) = reach {
-                path .whisker d={ "M" (short(low)) " " (middle) "H" (short(high)) "M" (short(low)) " " (short(top + 4.0)) "v9M" (short(high)) " " (short(top + 4.0)) "v9" } {}
-            }
-            text .small .before[place == 0] x=(short(clear)) y=(short(top + BAR / 2.0 + 4.0)) { (bar.text) }
+            @if let Some(whisker) = whisker { path .whisker d=(whisker) {} }
+            text .small .before[place == 0] x=(short(text)) y=(short(middle + 4.0)) { (bar.text) }
         }
     }
 }
@@ -193,7 +227,7 @@ fn kinds(all: &Waterfall, top: f64) -> (Markup, f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bar, Waterfall, placed, svg};
+    use super::{Bar, NAMES, WIDTH, Waterfall, placed, svg, width};
 
     fn bar(ns: f64) -> Option<Bar> {
         let (parts, interval) = (vec![(2, "data-movement".to_owned(), ns)], Some([ns - 1.0, ns + 1.0]));
@@ -210,6 +244,26 @@ mod tests {
         let all = Waterfall { rows, ..Waterfall::default() };
         let begins = placed(&all).map(|end| end.iter().map(|(row, from, _)| (*row, *from)).collect::<Vec<_>>());
         assert_eq!(begins, [vec![(0, 0.0), (1, 10.0), (2, 40.0)], vec![(2, 45.0), (0, 85.0)]]);
+    }
+
+    #[test]
+    fn wide_intervals_and_long_figures_stay_in_the_picture() {
+        let wide =
+            |ns: f64, far: f64| Bar { interval: Some([ns - far, ns + far]), text: "-12,345 to 1,234,567 ns".into(), ..bar(ns).unwrap() };
+        let rows = [1.0, 100.0, 1e4, 1e9].map(|far| (String::new(), [Some(wide(200.0, far)), Some(wide(300.0, far))]));
+        let text = svg(&Waterfall { rows: rows.to_vec(), ..Waterfall::default() }, None).into_string();
+        let number = |text: &str| text.split(['"', ' ', 'H', 'v', 'l', 'M']).next().and_then(|digits| digits.parse::<f64>().ok()).unwrap();
+        let mut figures = 0;
+        for mark in text.split("<g class=\"mark\">").skip(1) {
+            let (whisker, figure) = mark.split_once("class=\"whisker\" d=\"M").unwrap().1.split_once("<text").unwrap();
+            let ends = [number(whisker), number(whisker.split_once('H').unwrap().1)];
+            let at = number(figure.split_once(" x=\"").unwrap().1);
+            let far = if figure.contains("before") { at - width("-12,345 to 1,234,567 ns") } else { at + width("-12,345 to 1,234,567 ns") };
+            assert!((NAMES..WIDTH).contains(&far), "{far}: {mark}");
+            assert!(if figure.contains("before") { at < ends[0] } else { at > ends[1] }, "the whisker does not cross the figure: {mark}");
+            figures += 1;
+        }
+        assert_eq!(figures, 8);
     }
 
     #[test]
