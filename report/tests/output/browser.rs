@@ -6,15 +6,15 @@ use crate::chromium::{Browser, Page, Screen, present};
 use crate::support;
 use analysis::result::Analysis;
 
-const WIDE: Screen = Screen { width: 1280, height: 900, dark: false };
-const NARROW: Screen = Screen { width: 400, height: 800, dark: false };
+pub const WIDE: Screen = Screen { width: 1280, height: 900, dark: false };
+pub const NARROW: Screen = Screen { width: 400, height: 800, dark: false };
 
 /// Where pages and pictures are left for whoever wants to look.
-fn place(name: &str) -> PathBuf {
+pub fn place(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
-fn pictures() -> PathBuf {
+pub fn pictures() -> PathBuf {
     let folder = place("pictures");
     std::fs::create_dir_all(&folder).unwrap();
     folder
@@ -26,7 +26,7 @@ fn written(name: &str, analysis: &Analysis) -> PathBuf {
     path
 }
 
-fn assert_quiet(page: &mut Page) {
+pub fn assert_quiet(page: &mut Page) {
     assert_eq!(page.complaints(), Vec::<String>::new());
     assert_eq!(page.requests(), Vec::<String>::new());
 }
@@ -462,6 +462,55 @@ fn flame_graphs_zoom_search_and_compare() {
         assert!(page.evaluate(&width(&name)).as_f64().unwrap() < 0.99, "{name}");
         assert_fits(&mut page, screen);
         assert_quiet(&mut page);
+    }
+}
+
+/// Texts of a drawing stay inside it and lie apart.
+fn assert_readable(page: &mut Page, drawings: &str) {
+    let bad = page.evaluate(&format!(
+        "[...document.querySelectorAll('{drawings}')].filter(svg => svg.getClientRects().length > 0).flatMap(svg => {{
+            const whole = svg.getBoundingClientRect();
+            const texts = [...svg.querySelectorAll('text')].filter(text => text.getClientRects().length > 0).map(text => [text.textContent, text.getBoundingClientRect()]);
+            const out = texts.filter(([, box]) => box.left < whole.left - 1 || box.right > whole.right + 1);
+            const over = texts.filter(([, a], i) => texts.slice(i + 1).some(([, b]) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3));
+            return [...out, ...over].map(([text]) => text);
+        }})"
+    ));
+    assert_eq!(bad, serde_json::json!([]));
+}
+
+#[test]
+fn forest_plots_and_claims_fit_every_screen() {
+    use literature::{Study, analyse};
+    if !present() {
+        return;
+    }
+    let page = |name: &str, text: String| {
+        let path = place(&format!("fit-{name}.html"));
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let pages = [
+        ("arms", page("arms", report::html::render(&crate::verdicts::arms())), "svg.forest"),
+        ("runs", page("runs", report::verdict::html(&crate::verdicts::between(), "0.1.0")), "svg.forest"),
+        ("claims", page("claims", report::reference::html(&analyse(Study::Bidulock2007, 60).unwrap(), "0.1.0")), "table.claims"),
+    ];
+    let mut browser = Browser::start();
+    for (name, path, wanted) in &pages {
+        for width in [400, 640, 900, 1280, 1600] {
+            let screen = Screen { width, ..WIDE };
+            let mut page = browser.open(path, screen);
+            let seen = format!("[...document.querySelectorAll('{wanted}')].filter(one => one.getClientRects().length > 0).length > 0");
+            assert_eq!(page.evaluate(&seen), true, "{name} at {width}");
+            assert_fits(&mut page, screen);
+            assert_readable(&mut page, "svg.forest");
+            let scrolls = "[...document.querySelectorAll('.scroll:has(> .claims)')].some(one => one.scrollWidth > one.clientWidth + 1)";
+            assert!(width < 1280 || page.evaluate(scrolls) == false, "the claims have room at {width}");
+            assert_quiet(&mut page);
+            if [400, 1600].contains(&width) {
+                page.screenshots(&pictures(), &format!("{name}-{width}"));
+            }
+        }
     }
 }
 

@@ -232,6 +232,14 @@ impl Page<'_> {
         }
     }
 
+    /// A picture of the whole page, `scale` times as large, in base 64.
+    pub fn picture(&mut self, scale: f64) -> String {
+        let size = self.evaluate("[document.documentElement.clientWidth, document.documentElement.scrollHeight]");
+        let clip = json!({ "x": 0, "y": 0, "width": size[0], "height": size[1], "scale": scale });
+        let picture = self.call("Page.captureScreenshot", &json!({ "format": "png", "captureBeyondViewport": true, "clip": clip }));
+        picture["data"].as_str().unwrap().to_owned()
+    }
+
     fn save(&self, answer: &Value, path: &Path) {
         let bytes = base64::engine::general_purpose::STANDARD.decode(answer["data"].as_str().unwrap()).unwrap();
         std::fs::write(path, bytes).unwrap();

@@ -10,6 +10,7 @@ mod chromium;
 mod csv;
 mod golden;
 mod oneshot;
+mod pictures;
 mod promises;
 mod receipts;
 mod reference;
