@@ -21,6 +21,7 @@
 
 use std::collections::BTreeMap;
 
+use model::end::Counts;
 use model::kernel::HostCounters;
 use model::trial::Measured;
 use model::{Cell, Test};
@@ -94,7 +95,8 @@ pub struct Ledger {
 /// it took out, over the whole trial: [`model::end::Counts::sent`] and
 /// [`model::end::Counts::received`]. In UDP_RR both ways carry datagrams, and
 /// both ends do both; requests and answers are balanced apart, each against the
-/// counters of its own two ends, and added.
+/// counters of its own two ends, and added. Of an api whose calls hand over packets of
+/// datagrams, such packets are balanced: the kernel counts them, and not what is in them.
 ///
 /// On hosts that are not isolated the counters hold other people's datagrams
 /// too, and what is left over may have either sign. Unless they are apart, both
@@ -112,10 +114,14 @@ impl Ledger {
         match cell.test {
             Test::UdpStream => {
                 let back = |end: &model::end::EndReport| end.back.unwrap_or_default().total;
+                // What the kernel counts as one datagram goes with one call.
+                let packs = cell.api.packs();
+                let sent = |counts: &Counts| if packs { counts.calls } else { counts.sent };
+                let received = |counts: &Counts| if packs { counts.calls } else { counts.received };
                 self.both_ways(
                     measured,
-                    [sender.sent, back(&measured.receiver).sent],
-                    [receiver.received, back(&measured.sender).received],
+                    [sent(sender), sent(&back(&measured.receiver))],
+                    [received(receiver), received(&back(&measured.sender))],
                 );
             }
             Test::UdpRr => self.both_ways(measured, [sender.sent, receiver.sent], [receiver.received, sender.received]),

@@ -119,8 +119,13 @@ fn udp() -> (UdpSocket, UdpSocket) {
 }
 
 /// The same task with many messages a call.
-fn batched(mut task: Task) -> Task {
-    (task.cell.api, task.cell.batch) = (Api::Sendmmsg, 32);
+fn batched(task: Task) -> Task {
+    over(Api::Sendmmsg, task)
+}
+
+/// The same task over an api.
+fn over(api: Api, mut task: Task) -> Task {
+    (task.cell.api, task.cell.batch) = (api, api.default_batch(task.cell.test));
     task
 }
 
@@ -248,6 +253,24 @@ fn neither_end_of_batches_allocates_per_message() {
     assert_same("UDP_STREAM, offered and stamped, in batches", |run| run.until_sent, [offer(FEW), offer(MANY)]);
     let task = batched(the_task(Role::Receiver, Test::UdpStream, TrialEnd::Length(Nanos::from_millis(1))));
     assert_same("UDP_STREAM receiver in batches", |run| run.until_back, [receive_task(&task, FEW), receive_task(&task, MANY)]);
+}
+
+#[test]
+fn no_api_allocates_per_message() {
+    for api in Api::ALL.iter().copied() {
+        for test in [Test::UdpStream, Test::TcpStream].into_iter().filter(|test| api.carries(*test)) {
+            let send = |messages| send_task(&over(api, the_task(Role::Sender, test, TrialEnd::Messages(messages))), messages);
+            assert_same(&format!("{test} over {api}"), |run| run.until_sent, [send(FEW), send(MANY)]);
+        }
+        if api.carries(Test::UdpStream) {
+            let task = over(api, the_task(Role::Receiver, Test::UdpStream, TrialEnd::Length(Nanos::from_millis(1))));
+            assert_same(
+                &format!("UDP_STREAM receiver over {api}"),
+                |run| run.until_back,
+                [receive_task(&task, FEW), receive_task(&task, MANY)],
+            );
+        }
+    }
 }
 
 #[test]

@@ -9,17 +9,34 @@ pub const MOST_BATCH: u32 = 1_024;
 
 /// The rows of the table, handed to a macro of the caller's. Each is an api's
 /// description, the file in `engine/src/api/` and the type in it that carry it
-/// out, its name in plans, and its properties: the tests that it can carry, and
-/// the messages that one of its calls hands over unless the plan says otherwise.
+/// out, its name in plans, and its properties: the tests that it can carry, the
+/// messages that one of its calls hands over unless the plan says otherwise, and
+/// whether the kernel counts those of a call as one datagram.
 #[macro_export]
 macro_rules! apis {
     ($rows:ident) => {
         $rows! {
             /// One `send` or `recv` system call a message, on a connected socket.
-            send::Send = "send" { carries: Test::ALL, batch: None },
+            send::Send = "send" { carries: Test::ALL, batch: None, packs: false },
+            /// One `sendto` or `recvfrom` system call a message, on a socket that is
+            /// not connected.
+            sendto::Sendto = "sendto" { carries: DATAGRAMS, batch: None, packs: false },
+            /// One `sendmsg` or `recvmsg` system call a message, on a connected socket.
+            sendmsg::Sendmsg = "sendmsg" { carries: OPEN_CONNECTIONS, batch: None, packs: false },
             /// Many messages with one `sendmmsg` or `recvmmsg` system call, on a
             /// connected socket.
-            sendmmsg::Sendmmsg = "sendmmsg" { carries: OPEN_CONNECTIONS, batch: Some(32) },
+            sendmmsg::Sendmmsg = "sendmmsg" { carries: OPEN_CONNECTIONS, batch: Some(32), packs: false },
+            /// Many messages of a byte stream with one `writev` system call; `recv`.
+            writev::Writev = "writev" { carries: BYTE_STREAMS, batch: Some(32), packs: false },
+            /// One `send` system call a message with `MSG_MORE`: the kernel makes full
+            /// segments; `recv`.
+            send_more::SendMore = "send-more" { carries: BYTE_STREAMS, batch: None, packs: false },
+            /// Many datagrams with one `send` as one packet that is cut late
+            /// (`UDP_SEGMENT`), and fetched together (`UDP_GRO`).
+            gso::Gso = "gso" { carries: DATAGRAMS, batch: Some(32), packs: true },
+            /// Many sends with one `io_uring_enter` system call, and one request to
+            /// receive that stays, with a ring of buffers.
+            uring::Uring = "uring" { carries: OPEN_CONNECTIONS, batch: Some(32), packs: false },
         }
     };
 }
@@ -27,14 +44,21 @@ macro_rules! apis {
 /// The tests whose flows are made before their messages flow.
 const OPEN_CONNECTIONS: &[Test] = &[Test::TcpStream, Test::UdpStream, Test::TcpMaerts, Test::TcpRr, Test::UdpRr];
 
+/// The tests whose messages are datagrams.
+const DATAGRAMS: &[Test] = &[Test::UdpStream, Test::UdpRr];
+
+/// The tests whose messages follow one another in a connection.
+const BYTE_STREAMS: &[Test] = &[Test::TcpStream, Test::TcpMaerts];
+
 /// Properties of an api.
 struct Properties {
     carries: &'static [Test],
     batch: Option<u32>,
+    packs: bool,
 }
 
 macro_rules! declare {
-    ($($(#[$doc:meta])* $module:ident::$variant:ident = $name:literal { carries: $carries:expr, batch: $batch:expr },)+) => {
+    ($($(#[$doc:meta])* $module:ident::$variant:ident = $name:literal { carries: $carries:expr, batch: $batch:expr, packs: $packs:expr },)+) => {
         choice! {
             /// Way in which an endpoint hands its messages to the kernel.
             Api, "an api" {
@@ -45,7 +69,7 @@ macro_rules! declare {
         impl Api {
             const fn properties(self) -> Properties {
                 match self {
-                    $(Self::$variant => Properties { carries: $carries, batch: $batch },)+
+                    $(Self::$variant => Properties { carries: $carries, batch: $batch, packs: $packs },)+
                 }
             }
         }
@@ -63,6 +87,12 @@ impl Api {
     /// request waits for its answer, and so has no others to go with.
     pub const fn batches(self, test: Test) -> bool {
         self.properties().batch.is_some() && test.is_stream()
+    }
+
+    /// Returns whether the kernel counts the datagrams of a call as one, at both ends.
+    /// They then have one size.
+    pub const fn packs(self) -> bool {
+        self.properties().packs
     }
 
     /// Messages that one of its calls hands over where the plan does not say.

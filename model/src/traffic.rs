@@ -85,6 +85,12 @@ choice! {
         Block = "block",
         /// It asks again and again, and takes its CPU whole.
         Spin = "spin",
+        /// In `poll` before each receive call.
+        Poll = "poll",
+        /// In `epoll_wait` before each receive call (level-triggered).
+        Epoll = "epoll",
+        /// In `epoll_wait` where a receive call found nothing (edge-triggered).
+        EpollEdge = "epoll-edge",
     }
 }
 

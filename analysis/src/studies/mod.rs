@@ -16,6 +16,7 @@ pub mod receipt;
 pub mod repetitions;
 pub mod roles;
 pub mod verdicts;
+pub mod ways;
 
 use model::host::HostFacts;
 use model::{Plan, Run, TrialRecord};
@@ -221,6 +222,8 @@ studies! {
     open_loop: open_loop::OpenLoop => OpenLoop(open_loop::OpenLoopStudy);
     /// The order of the blocks of a run without arms; `None` where it shows nothing.
     order: order::Order => Order(order::OrderStudy);
+    /// Ways of sending side by side; `None` of a plan that has one.
+    ways: ways::Ways => Ways(ways::WayStudy);
 }
 
 /// JSON as readers know it: one key for each part and each result.

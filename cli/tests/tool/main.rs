@@ -41,6 +41,7 @@ mod receipt;
 mod reference;
 mod resume;
 mod stored_runs;
+mod ways;
 mod wires;
 mod workload;
 
@@ -74,6 +75,7 @@ const MODULES: &[(&str, Claims)] = &[
     ("resume", resume::ALL),
     ("stored_runs", stored_runs::ALL),
     ("reference", reference::ALL),
+    ("ways", ways::ALL),
     ("workload", workload::ALL),
     ("oneshot", oneshot::ALL),
     ("forms", forms::ALL),

@@ -16,23 +16,18 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// `length` bytes, each as `fill` has it for its place.
-    pub fn filled(length: usize, fill: impl Fn(usize) -> u8) -> Self {
-        let mut bytes = vec![1; length.saturating_add(ALIGNMENT)];
+    /// `length` bytes, all of them 1.
+    pub fn ones(length: usize) -> Self {
+        let bytes = vec![1; length.saturating_add(ALIGNMENT)];
         // An address is never further from the next page than a page.
         let start = bytes.as_ptr().align_offset(ALIGNMENT).min(ALIGNMENT);
-        for (place, byte) in bytes[start..start + length].iter_mut().enumerate() {
-            *byte = fill(place);
-        }
         Self { bytes, start, length }
     }
-}
 
-impl Buffer {
     /// `length` bytes that are the same every `period`, at least 1: a large message
     /// is filled while its trial has begun, and copying is faster than working out.
     pub fn repeating(length: usize, period: usize, fill: impl Fn(usize) -> u8) -> Self {
-        let mut buffer = Self::filled(length, |_| 1);
+        let mut buffer = Self::ones(length);
         let mut done = period.clamp(1, length.max(1)).min(length);
         buffer[..done].iter_mut().enumerate().for_each(|(place, byte)| *byte = fill(place));
         while done < length {
@@ -68,7 +63,7 @@ mod tests {
     #[test]
     fn a_buffer_begins_on_a_page_and_holds_what_was_asked() {
         for length in [1, 1_473, 4_096, 131_072] {
-            let buffer = Buffer::filled(length, |place| (place % 251) as u8);
+            let buffer = Buffer::repeating(length, length, |place| (place % 251) as u8);
             assert_eq!((buffer.len(), buffer.as_ptr().addr() % ALIGNMENT), (length, 0));
             assert!(buffer.iter().enumerate().all(|(place, byte)| *byte == (place % 251) as u8));
             assert_eq!(*Buffer::repeating(length, 251, |place| place as u8), *buffer);

@@ -1,5 +1,5 @@
-//! Habits of an application around its calls: work before each message, and asking
-//! again and again instead of waiting in a call.
+//! Habits of an application around its calls: work before each message, and its way of
+//! waiting for what is to come.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 
@@ -17,31 +17,8 @@ pub trait Habit {
 
     /// Receives with an api.
     #[inline(always)]
-    fn receive<A: Api>(&self, api: &mut A, limit: usize) -> Moved {
+    fn receive<A: Api>(&mut self, api: &mut A, limit: usize) -> Moved {
         api.receive(limit)
-    }
-}
-
-/// Receives without waiting in the kernel, over and over until something has come. A
-/// call ends after this long with nothing, so that its loop can look at the stage.
-#[derive(Debug)]
-pub struct Spin(pub Nanos);
-
-impl Habit for Spin {
-    #[inline(always)]
-    fn receive<A: Api>(&self, api: &mut A, limit: usize) -> Moved {
-        let mut since = None;
-        loop {
-            let moved = api.receive_now(limit);
-            if moved.0 != -(libc::EAGAIN as isize) {
-                return moved;
-            }
-            let now = clock::monotonic();
-            if now.since(*since.get_or_insert(now)) >= self.0 {
-                return moved;
-            }
-            std::hint::spin_loop();
-        }
     }
 }
 
@@ -123,6 +100,11 @@ impl<H: Habit, A: Api> Api for With<H, A> {
 
     fn batch(&mut self) -> Option<&mut dyn Batch> {
         self.inner.batch()
+    }
+
+    #[inline(always)]
+    fn has_more(&self) -> bool {
+        self.inner.has_more()
     }
 
     #[inline(always)]

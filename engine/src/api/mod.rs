@@ -1,21 +1,32 @@
 //! Apis: ways of handing messages to the kernel and of taking them from it.
 //!
-//! A new way is a file here, declared below, that implements [`Open`] and
-//! [`Api`], and a row in the table of apis, `model::apis!`. One that hands over
-//! many messages with one call implements [`Batch`] as well.
+//! A new way is a file here, declared below, and a row in the table of apis,
+//! `model::apis!`. One with a call for each message on the flow's socket
+//! implements [`one_call::Calls`]; any other [`Open`] and [`Api`], and [`Batch`]
+//! where a call hands over many messages.
 
 mod buffer;
+pub mod gso;
 mod habit;
+mod headers;
+mod one_call;
 mod place;
 pub mod send;
+pub mod send_more;
 pub mod sendmmsg;
+pub mod sendmsg;
+pub mod sendto;
+pub mod uring;
+mod wait;
+pub mod writev;
 
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 pub use buffer::Buffer;
-pub use habit::{Spin, With, Work, work_for};
+pub use habit::{Habit, With, Work, work_for};
 pub use place::Place;
+pub use wait::Wait;
 
 /// Answer of a call: the bytes it moved when positive or zero, a negated errno when negative.
 ///
@@ -83,6 +94,15 @@ pub struct Handed {
 
 /// An api before it is used.
 pub trait Open: Api {
+    /// Readies a flow's socket before its ends join: what has to be set before the first
+    /// message comes.
+    ///
+    /// # Errors
+    /// A refusal of the system.
+    fn prepare(_socket: BorrowedFd<'_>) -> std::io::Result<()> {
+        Ok(())
+    }
+
     /// Opens it at a place. Allocates everything it will need.
     ///
     /// # Errors
@@ -111,6 +131,13 @@ pub trait Api: Transmit + TransmitPart + Sized {
     /// The descriptor that is readable when there is something to receive.
     fn waits_on(&self) -> BorrowedFd<'_> {
         self.socket().as_fd()
+    }
+
+    /// Returns whether messages have been fetched that were not handed out: nobody is to
+    /// wait for others before.
+    #[inline(always)]
+    fn has_more(&self) -> bool {
+        false
     }
 
     /// Its batches, where the cell hands over more than one message a call.
@@ -156,17 +183,27 @@ pub trait WithApi {
     fn run<A: Api>(self, api: A) -> std::io::Result<Self::Output>;
 }
 
-/// Opens the api of this name at a place and does some work with it.
-///
-/// # Errors
-/// Whatever keeps the api from working here, and those of the work.
-pub fn open<W: WithApi>(name: model::Api, place: Place<'_>, work: W) -> std::io::Result<W::Output> {
-    macro_rules! open {
-        ($($(#[$doc:meta])* $module:ident::$type:ident = $word:literal $properties:tt,)+) => {
+macro_rules! openers {
+    ($($(#[$doc:meta])* $module:ident::$type:ident = $word:literal $properties:tt,)+) => {
+        /// Opens the api of this name at a place and does some work with it.
+        ///
+        /// # Errors
+        /// Whatever keeps the api from working here, and those of the work.
+        pub fn open<W: WithApi>(name: model::Api, place: Place<'_>, work: W) -> std::io::Result<W::Output> {
             match name {
                 $(model::Api::$type => work.run($module::$type::open(place)?),)+
             }
-        };
-    }
-    model::apis!(open)
+        }
+
+        /// Readies a flow's socket for the api of this name, before its ends join.
+        ///
+        /// # Errors
+        /// A refusal of the system.
+        pub fn prepare(name: model::Api, socket: BorrowedFd<'_>) -> std::io::Result<()> {
+            match name {
+                $(model::Api::$type => $module::$type::prepare(socket),)+
+            }
+        }
+    };
 }
+model::apis!(openers);

@@ -43,12 +43,12 @@ impl Place<'_> {
     /// multiple of `stride` bytes from the start.
     pub fn rooms(&self, count: usize) -> (Buffer, usize) {
         let stride = self.task.cell.read_size.as_len().next_multiple_of(CACHE_LINE);
-        (Buffer::filled(stride * count, |_| 1), stride)
+        (Buffer::ones(stride * count), stride)
     }
 
     /// Memory for what one call receives.
     pub fn room(&self) -> Buffer {
-        Buffer::filled(self.task.cell.read_size.as_len(), |_| 1)
+        Buffer::ones(self.task.cell.read_size.as_len())
     }
 
     /// Messages of one call.

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::{io, mem, ptr, slice};
+use std::{io, mem, ptr};
 
-use super::{Api, Batch, Buffer, Handed, Moved, Open, Place, Transmit, TransmitPart};
+use super::headers::Headers;
+use super::{Api, Batch, Handed, Moved, Open, Place, Transmit, TransmitPart};
 
 /// `sendmmsg(2)` and, for datagrams, `recvmmsg(2)`. Of a byte stream the receiver
 /// uses `recv(2)`: it has no messages to tell apart.
@@ -88,14 +89,14 @@ impl Sendmmsg {
         self.outgoing.set_span(place, from, to);
         let answer = self.call(place..place + 1);
         let moved = if answer.0 == 1 { Moved(self.outgoing.moved(place) as isize) } else { answer };
-        self.outgoing.set_span(place, 0, self.outgoing.length);
+        self.outgoing.set_span(place, 0, self.outgoing.length());
         moved
     }
 }
 
 impl Transmit for Sendmmsg {
     fn send(&mut self, from: usize) -> Moved {
-        self.send_span(0, from, self.outgoing.length)
+        self.send_span(0, from, self.outgoing.length())
     }
 }
 
@@ -107,7 +108,7 @@ impl TransmitPart for Sendmmsg {
 
 impl Batch for Sendmmsg {
     fn capacity(&self) -> usize {
-        self.outgoing.headers.len()
+        self.outgoing.count()
     }
 
     fn message_at(&mut self, place: usize) -> &mut [u8] {
@@ -183,87 +184,15 @@ impl Api for Sendmmsg {
         &self.socket
     }
 
+    fn has_more(&self) -> bool {
+        self.handed_out < self.fetched
+    }
+
     fn batch(&mut self) -> Option<&mut dyn Batch> {
         if self.capacity() > 1 { Some(self) } else { None }
     }
 
     fn take_calls(&mut self) -> Option<u64> {
         Some(mem::take(&mut self.calls))
-    }
-}
-
-/// Headers for one call, each with an iovec over a place in memory.
-#[derive(Debug)]
-struct Headers {
-    headers: Vec<libc::mmsghdr>,
-    /// Only reached through the headers.
-    _iovecs: Vec<libc::iovec>,
-    /// Only reached through `start`.
-    _memory: Buffer,
-    start: *mut u8,
-    /// Bytes from one place to the next; 0 where all are the same.
-    stride: usize,
-    /// Bytes of each place.
-    length: usize,
-}
-
-impl Headers {
-    /// `count` places of `length` bytes in `memory`, which holds them all.
-    fn over(mut memory: Buffer, count: usize, stride: usize, length: usize) -> Self {
-        assert!(stride * (count - 1) + length <= memory.len(), "the memory holds every place");
-        let start = memory.as_mut_ptr();
-        let mut iovecs: Vec<libc::iovec> = (0..count)
-            // SAFETY: the place lies in `memory`, as asserted.
-            .map(|place| libc::iovec { iov_base: unsafe { start.add(place * stride) }.cast(), iov_len: length })
-            .collect();
-        let first = iovecs.as_mut_ptr();
-        let header = |place| {
-            // SAFETY: zeros are a valid header without an address, iovecs or control data.
-            let mut header: libc::mmsghdr = unsafe { mem::zeroed() };
-            // SAFETY: there are `count` iovecs.
-            header.msg_hdr.msg_iov = unsafe { first.add(place) };
-            header.msg_hdr.msg_iovlen = 1;
-            header
-        };
-        Self { headers: (0..count).map(header).collect(), _iovecs: iovecs, _memory: memory, start, stride, length }
-    }
-
-    fn all(&mut self) -> &mut [libc::mmsghdr] {
-        &mut self.headers
-    }
-
-    /// Bytes that the last call moved at a place.
-    #[inline(always)]
-    fn moved(&self, place: usize) -> usize {
-        self.headers[place].msg_len as usize
-    }
-
-    /// Bytes that the next call is to move there.
-    fn asked(&self, place: usize) -> usize {
-        // SAFETY: the header points to its iovec, which lives as long as `self` and is
-        // not written meanwhile.
-        unsafe { (*self.headers[place].msg_hdr.msg_iov).iov_len }
-    }
-
-    /// Has the next call move the bytes `from` to `to` of a place, as far as it has them.
-    fn set_span(&mut self, place: usize, from: usize, to: usize) {
-        let to = to.min(self.length);
-        let from = from.min(to);
-        let iovec = self.headers[place].msg_hdr.msg_iov;
-        // SAFETY: the header points to its iovec, which only `self` reaches; the span
-        // lies within the place, and that within the memory.
-        unsafe { *iovec = libc::iovec { iov_base: self.start.add(place * self.stride + from).cast(), iov_len: to - from } };
-    }
-
-    fn place(&self, place: usize) -> &[u8] {
-        assert!(place < self.headers.len(), "a place of the batch");
-        // SAFETY: the place lies in the memory, is initialised, and nothing writes it while `self` is borrowed.
-        unsafe { slice::from_raw_parts(self.start.add(place * self.stride), self.length) }
-    }
-
-    fn place_mut(&mut self, place: usize) -> &mut [u8] {
-        assert!(place < self.headers.len(), "a place of the batch");
-        // SAFETY: as in `place`, and nothing else reads it while `self` is borrowed.
-        unsafe { slice::from_raw_parts_mut(self.start.add(place * self.stride), self.length) }
     }
 }

@@ -189,12 +189,17 @@ pub fn set_like_the_first(socket: &Socket, task: &Task) -> Result<(), SocketErro
 
 /// Limits how long a blocked call sleeps.
 fn limit_calls(socket: &Socket, task: &Task) -> Result<(), SocketError> {
-    let wait = match (task.cell.test, task.role) {
+    let set = socket.set_read_timeout(Some(longest_wait(task))).and_then(|()| socket.set_write_timeout(Some(BACKSTOP)));
+    set.map_err(|answer| SocketError::new("set the time limit of blocked calls", answer))
+}
+
+/// The longest that an end waits for what is to come before it looks at the stage. To a
+/// requester of datagrams nothing for so long means that the answer is lost.
+pub fn longest_wait(task: &Task) -> Duration {
+    match (task.cell.test, task.role) {
         (Test::UdpRr, Role::Sender) => Duration::from(task.answer_limit),
         _ => BACKSTOP,
-    };
-    let set = socket.set_read_timeout(Some(wait)).and_then(|()| socket.set_write_timeout(Some(BACKSTOP)));
-    set.map_err(|answer| SocketError::new("set the time limit of blocked calls", answer))
+    }
 }
 
 fn listens(task: &Task) -> bool {

@@ -1,13 +1,14 @@
 //! Socket options: set, and read back.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use model::Protocol;
 use model::control::Task;
 use model::end::{OptionValue, SocketOption};
 use socket2::{SockRef, Socket};
 
+use crate::api;
 use crate::error::SocketError;
 
 /// Sets the options that a task asks for.
@@ -24,6 +25,7 @@ pub(super) fn set(socket: &Socket, task: &Task) -> Result<(), SocketError> {
     if let Some(size) = cell.rcvbuf {
         set("SO_RCVBUF", socket.set_recv_buffer_size(size.as_len()))?;
     }
+    api::prepare(cell.api, socket.as_fd()).map_err(|answer| SocketError::new(format!("ready the socket for {}", cell.api), answer))?;
     if cell.protocol() == Protocol::Tcp {
         set("TCP_NODELAY", socket.set_tcp_nodelay(cell.nodelay))?;
         if let Some(cc) = &cell.cc {

@@ -23,10 +23,10 @@ use std::time::Duration;
 
 use model::control::Task;
 use model::end::{Counts, SocketOption, TcpInfo, Window};
-use model::{Nanos, Protocol, Role, Test, Waiting};
+use model::{Nanos, Protocol, Role, Test};
 use socket2::SockRef;
 
-use crate::api::{self, Api, Place, Spin, With, WithApi, Work};
+use crate::api::{self, Api, Place, Wait, With, WithApi, Work};
 use crate::counts::sum;
 use crate::edge::{EdgeReader, Usage};
 use crate::recorder::Recorder;
@@ -115,12 +115,13 @@ impl WithApi for AsAsked<'_> {
     type Output = Traffic;
 
     fn run<A: Api>(self, api: A) -> io::Result<Traffic> {
-        let (work, look) = (self.task.cell.work, longest_look(self.task));
-        match (self.task.cell.waiting, work.get() > 0) {
-            (Waiting::Block, false) => run_over(api, self),
-            (Waiting::Block, true) => run_over(With::new(Work(work), api), self),
-            (Waiting::Spin, false) => run_over(With::new(Spin(look), api), self),
-            (Waiting::Spin, true) => run_over(With::new(Work(work), With::new(Spin(look), api)), self),
+        let (cell, look) = (&self.task.cell, longest_look(self.task));
+        let wait = Wait::new(cell.waiting, api.waits_on(), look, socket::longest_wait(self.task))?;
+        match (wait, cell.work.get() > 0) {
+            (None, false) => run_over(api, self),
+            (None, true) => run_over(With::new(Work(cell.work), api), self),
+            (Some(wait), false) => run_over(With::new(wait, api), self),
+            (Some(wait), true) => run_over(With::new(Work(cell.work), With::new(wait, api)), self),
         }
     }
 }

@@ -7,6 +7,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod apis;
 mod callers;
 mod counts;
 mod ends;

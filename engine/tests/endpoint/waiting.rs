@@ -1,7 +1,7 @@
 //! Ends that ask again and again instead of waiting, and work of their own.
 
 use model::plan::TrialEnd;
-use model::{Cell, Family, Nanos, Test, Waiting};
+use model::{Api, Cell, Family, Nanos, Test, Waiting};
 
 use crate::support::{Reports, cell, trial};
 
@@ -23,6 +23,24 @@ fn ends_that_spin_count_as_others_do_and_do_not_wait_in_the_kernel() {
         // Of its own accord it gives its CPU to nobody: what it waits for once is the end of a part.
         let waits = receiver.switches.voluntary;
         assert!(waits <= 3 + receiver.counts.messages / 1_000, "{test}: {waits} waits for {} messages", receiver.counts.messages);
+    }
+}
+
+#[test]
+fn ends_that_poll_take_every_message() {
+    for waiting in [Waiting::Poll, Waiting::Epoll, Waiting::EpollEdge] {
+        for test in TESTS {
+            for api in Api::ALL.iter().copied().filter(|api| api.carries(test)) {
+                let what = format!("{test} over {api}, {waiting}");
+                let cell = Cell { waiting, api, batch: api.default_batch(test), ..cell(test, Family::V4, 100) };
+                let Reports { sender, receiver, .. } = trial(&cell, LENGTH, WARMUP);
+                assert_eq!((sender.counts.errors, receiver.counts.errors), (0, 0), "{what}");
+                assert!(receiver.counts.messages > 0, "{what}");
+                if test != Test::UdpStream {
+                    assert_eq!(receiver.total.bytes, sender.total.bytes, "{what}");
+                }
+            }
+        }
     }
 }
 

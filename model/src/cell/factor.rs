@@ -178,7 +178,7 @@ factors! {
     }
     /// Way in which messages reach the kernel.
     Api: Api = "api" {
-        flag: Some(Flag::list("How messages reach the kernel: send, sendmmsg")),
+        flag: Some(Flag::list("How messages reach the kernel: send, sendto, sendmsg, sendmmsg, writev, send-more, gso, uring")),
         place: field(api, Api::Send),
         words: |cell| unusual(cell.api, Api::Send),
     }
@@ -245,9 +245,13 @@ factors! {
     }
     /// Way in which both ends wait for what is to come.
     Waiting: Waiting = "waiting" {
-        flag: Some(Flag::list("How both ends wait for what is to come: block, spin")),
+        flag: Some(Flag::list("How both ends wait for what is to come: block, spin, poll, epoll, epoll-edge")),
         place: field(waiting, Waiting::Block),
-        words: |cell| unusual(cell.waiting, Waiting::Block).map(|waiting| format!("{waiting}ning")),
+        words: |cell| match cell.waiting {
+            Waiting::Block => None,
+            Waiting::Spin => Some("spinning".to_owned()),
+            other => Some(other.to_string()),
+        },
     }
     /// CPU time spent before each send, such as `1us`.
     Work: Nanos = "work" {

@@ -39,7 +39,11 @@ impl Cell {
             self.arrivals = Arrivals::Periodic;
         }
         if !self.api.carries(self.test) {
-            let reason = format!("{} does not carry {}, whose connections are made while it runs", self.api, self.test);
+            let tests = Test::ALL.iter().filter(|test| self.api.carries(**test)).map(|test| test.name()).collect::<Vec<_>>();
+            return refused(Factor::Api, &format!("{} does not carry {}, but {}", self.api, self.test, tests.join(", ")));
+        }
+        if self.mix.is_some() && self.api.packs() {
+            let reason = format!("{} makes packets of messages of one size: send a mix of sizes another way", self.api);
             return refused(Factor::Api, &reason);
         }
         if !self.api.batches(self.test) {

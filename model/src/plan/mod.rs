@@ -48,6 +48,8 @@ pub const PRESETS: &[(&str, &str)] = &[
     ("receipt", include_str!("../../../plans/receipt.toml")),
     ("repetitions", include_str!("../../../plans/repetitions.toml")),
     ("size", include_str!("../../../plans/size.toml")),
+    ("waiting", include_str!("../../../plans/waiting.toml")),
+    ("ways", include_str!("../../../plans/ways.toml")),
 ];
 
 /// The text of a preset.

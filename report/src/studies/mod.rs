@@ -22,6 +22,7 @@ pub mod toll;
 pub mod trials;
 mod trust;
 pub mod verdict;
+mod ways;
 pub mod workload;
 
 use analysis::result::Analysis;
@@ -31,6 +32,7 @@ use crate::document::Section;
 /// Every section that the analysis has figures for, in the order of a page.
 pub fn all(analysis: &Analysis) -> Vec<Section> {
     let sections = [
+        analysis.ways().map(ways::section),
         analysis.levels().map(|study| levels::section(study, analysis)),
         analysis.repetitions().map(repetitions::section),
         analysis.open_loop().map(|study| open_loop::section(study, analysis)),

@@ -1,7 +1,7 @@
 //! Studies of levels, counts and rates, compared with files in `snapshots`.
 
 use crate::support::section;
-use crate::support::studies::{few_levels, host_load, latency, repetitions, thirteen_levels};
+use crate::support::studies::{few_levels, host_load, latency, repetitions, thirteen_levels, ways};
 use report::terminal::Style;
 use unicode_width::UnicodeWidthStr;
 
@@ -27,6 +27,13 @@ fn rates_in_a_terminal_and_a_page() {
     let analysis = latency();
     insta::assert_snapshot!("rates_in_a_terminal", report::terminal::render(&analysis, Style::VERBOSE));
     insta::assert_snapshot!("rates_in_a_page", section(&report::html::render(&analysis), "open-loop"));
+}
+
+#[test]
+fn ways_in_a_terminal_and_a_page() {
+    let analysis = ways();
+    insta::assert_snapshot!("ways_in_a_terminal", report::terminal::render(&analysis, Style::VERBOSE));
+    insta::assert_snapshot!("ways_in_a_page", section(&report::html::render(&analysis), "ways"));
 }
 
 /// As JSON and CSV, in short: what is new in them.

@@ -22,7 +22,7 @@ use crate::stage::{Part, Stage};
 pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: &mut Recorder) -> io::Result<Done> {
     let (cell, stage, extent) = (&trial.task.cell, trial.stage, trial.extent);
     let dialler = Dialler::like(api.socket(), trial.task)?;
-    let room = Buffer::filled(cell.size.as_len().min(cell.read_size.as_len()).max(1), |_| 1);
+    let room = Buffer::ones(cell.size.as_len().min(cell.read_size.as_len()).max(1));
     if cell.rate.is_some() {
         wake_exactly()?;
     }

@@ -24,7 +24,7 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> io::Res
     let missing = || io::Error::other("TCP_CRR: no listener was kept for the connections to come");
     let listener = trial.listener.take().ok_or_else(missing)?;
     let peer = SockRef::from(api.socket()).peer_addr()?.as_socket().ok_or_else(|| io::Error::other("the requester has no IP address"))?;
-    let room = Buffer::filled(cell.size.as_len().min(cell.read_size.as_len()).max(1), |_| 1);
+    let room = Buffer::ones(cell.size.as_len().min(cell.read_size.as_len()).max(1));
     let mut server = Server { listener: listener.into(), peer: peer.ip(), room, stage };
     // Before the first transaction there is nothing to time.
     let first = server.serve_while(api, |done| done.messages == 0 && !stage.is(Part::Drain));

@@ -9,7 +9,7 @@ use hdrhistogram::serialization::{Serializer, V2Serializer};
 use model::condition::{Conditions, LoadUsage, ObservedConditions, PerEnd, Replaced};
 use model::end::Schedule;
 use model::plan::PlanEnd;
-use model::{Bytes, Cell, Nanos, OfferedRate, Pacing, Protocol, Run, Test, TrialRecord};
+use model::{Api, Bytes, Cell, Nanos, OfferedRate, Pacing, Protocol, Run, Test, TrialRecord};
 
 use super::trials::{counts_of, trial};
 
@@ -151,6 +151,25 @@ pub fn repetitions() -> Analysis {
     let about =
         "The same message is sent more and more often. Total time should be a line in the count. It shows how many messages a trial needs.";
     analysed("repetitions", "How many messages a trial needs", about, cells, 20, records)
+}
+
+/// Datagrams a call each, many a call, and as packets that do not fit beyond 1,460 B:
+/// the first two cost the same at some 400 B.
+pub fn ways() -> Analysis {
+    let ways: [(Api, f64, f64, u64); 3] =
+        [(Api::Send, 1_000.0, 0.2, 16_384), (Api::Sendmmsg, 920.0, 0.4, 16_384), (Api::Gso, 80.0, 0.1, 1_460)];
+    let sizes = [1, 64, 512, 1_460, 16_384];
+    let of = |api: Api, size| Cell { api, batch: api.default_batch(Test::UdpStream), ..cell(Test::UdpStream, size) };
+    let each =
+        move || ways.into_iter().flat_map(move |way| sizes.into_iter().filter(move |size| *size <= way.3).map(move |size| (way, size)));
+    let cells = each().map(|((api, ..), size)| of(api, size)).collect();
+    let records = (0..12).flat_map(move |block| {
+        each().enumerate().map(move |(place, ((api, message, byte, _), size))| {
+            let time = (message + byte * size as f64) * (1.0 + 0.01 * noise(block, place, 5));
+            record(&of(api, size), block, MESSAGES, time)
+        })
+    });
+    analysed("ways", "Ways of sending", "It sends datagrams in three ways.", cells, 12, records)
 }
 
 /// Requests of 64 B to a server that takes 20 µs for each: closed, and at rates

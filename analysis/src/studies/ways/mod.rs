@@ -1,0 +1,201 @@
+//! Ways of sending, side by side: what a message costs by each at every size, and where
+//! one becomes cheaper than another.
+//!
+//! ```text
+//! trial table -> CPU of both ends a message, by way, size and batch of blocks
+//!             -> medians -> the cheapest of a size, sizes at which two ways cost the same
+//! ```
+//!
+//! Whole blocks are drawn again for the intervals: what hit all ways of a block alike
+//! stays together.
+
+mod crossing;
+mod result;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use model::plan::Factor;
+use model::{Api, Bytes, Cell, Plan};
+use stats::bootstrap::{self, Batches};
+
+use super::{Context, Study};
+use crate::claim::Claim;
+use crate::figures::Figures;
+use crate::grouping::{but_for, group_by};
+use crate::metric::Metric;
+use crate::table::TrialTable;
+use stats::estimate::Estimate;
+use stats::median;
+
+pub use result::*;
+
+/// The factors that make a way.
+const WAY: [Factor; 2] = [Factor::Api, Factor::Batch];
+
+/// The study of a plan whose cells go several ways.
+#[derive(Debug)]
+pub(crate) struct Ways;
+
+impl Study for Ways {
+    type Result = WayStudy;
+
+    fn for_plan(plan: &Plan) -> Option<Self> {
+        groups(plan.cells.iter().enumerate()).iter().any(|(_, ways)| ways.len() > 1).then_some(Self)
+    }
+
+    fn finish(self, context: &Context) -> Option<WayStudy> {
+        let series = |(name, ways): (String, Vec<Members>)| {
+            Costs::new(&ways, context.table, context.batches).series(name, context.claim, context.plan().seed)
+        };
+        let several = groups(context.table.cells().iter().enumerate()).into_iter().filter(|(_, ways)| ways.len() > 1);
+        let series: Vec<WaySeries> = several.map(series).filter(|series| !series.sizes.is_empty()).collect();
+        (!series.is_empty()).then_some(WayStudy { series })
+    }
+}
+
+/// The cells of a way, with their places in the table.
+type Members<'a> = Vec<(usize, &'a Cell)>;
+
+/// Cells that are equal but for their way and their size, by way: plain `send` first.
+fn groups<'a>(cells: impl Iterator<Item = (usize, &'a Cell)>) -> Vec<(String, Vec<Members<'a>>)> {
+    let all = group_by(cells, |(_, cell)| but_for(cell, &WAY).series());
+    let ways = |members: Members<'a>| {
+        let mut ways: Vec<Members<'a>> =
+            group_by(members, |(_, cell)| (cell.api, cell.batch)).into_iter().map(|(_, members)| members).collect();
+        if let Some(base) = ways.iter().position(|members| members[0].1.api == Api::Send) {
+            ways[..=base].rotate_right(1);
+        }
+        ways
+    };
+    all.into_iter().map(|(key, members)| (key.to_string(), ways(members))).collect()
+}
+
+/// The batch of blocks and the cost of each trial of a cell, cheapest first.
+type Trials = Vec<(usize, f64)>;
+
+/// CPU time a message of some ways at some sizes.
+struct Costs<'a> {
+    ways: Vec<&'a Cell>,
+    sizes: Vec<Bytes>,
+    /// By way and size.
+    trials: Vec<Vec<Trials>>,
+    batches: &'a Batches,
+}
+
+/// CPU time that both ends spent on a message.
+fn cost(figures: &Figures) -> Option<f64> {
+    let ends = [Metric::SenderCpuPerMessageNs, Metric::ReceiverCpuPerMessageNs].map(|metric| figures.get(metric));
+    Some(ends[0]? + ends[1]?).filter(|cost| cost.is_finite() && *cost > 0.0)
+}
+
+impl<'a> Costs<'a> {
+    fn new(ways: &[Members<'a>], table: &TrialTable, batches: &'a Batches) -> Self {
+        let of_cell = |place: usize| {
+            let figures = table.arm(0).get(place).map_or(&[][..], |cell| &cell.figures);
+            let mut trials: Trials = figures.iter().filter_map(|trial| Some((batches.of_block(trial.block)?, cost(trial)?))).collect();
+            trials.sort_by(|a, b| a.1.total_cmp(&b.1));
+            trials
+        };
+        let measured = |members: &Members<'a>| -> BTreeMap<Bytes, Trials> {
+            members.iter().map(|(place, cell)| (cell.size, of_cell(*place))).filter(|(_, trials)| !trials.is_empty()).collect()
+        };
+        let measured: Vec<BTreeMap<Bytes, Trials>> = ways.iter().map(measured).collect();
+        let sizes: Vec<Bytes> = measured.iter().flat_map(BTreeMap::keys).copied().collect::<BTreeSet<_>>().into_iter().collect();
+        let of_way = |way: &BTreeMap<Bytes, Trials>| sizes.iter().map(|size| way.get(size).cloned().unwrap_or_default()).collect();
+        let trials = measured.iter().map(of_way).collect();
+        Self { ways: ways.iter().map(|members| members[0].1).collect(), sizes, trials, batches }
+    }
+
+    /// Median costs by way and size, with each batch counted as often as it was drawn;
+    /// not a number where nothing was measured.
+    fn medians(&self, times: Option<&[u32]>) -> Vec<Vec<f64>> {
+        let weight = |batch: usize| times.map_or(1, |times| times[batch]);
+        let of_cell = |trials: &Trials| {
+            let drawn: Vec<f64> = trials.iter().flat_map(|(batch, cost)| std::iter::repeat_n(*cost, weight(*batch) as usize)).collect();
+            median::of_sorted(&drawn).unwrap_or(f64::NAN)
+        };
+        self.trials.iter().map(|sizes| sizes.iter().map(of_cell).collect()).collect()
+    }
+
+    fn series(&self, name: String, claim: Claim, seed: u64) -> WaySeries {
+        let found = self.medians(None);
+        let draws: Vec<Vec<Vec<f64>>> = bootstrap::draws(self.batches.len(), seed).map(|times| self.medians(Some(&times))).collect();
+        let known = Known { found: &found, draws: &draws, batches: self.batches, claim };
+        let way = |(place, cell): (usize, &&Cell)| {
+            let each = |of: &dyn Fn(&[Vec<f64>], usize) -> f64| {
+                (0..self.sizes.len()).map(|size| known.estimate(&|costs| of(costs, size))).collect()
+            };
+            Way {
+                api: cell.api,
+                batch: cell.batch,
+                cost_ns: each(&|costs, size| costs[place][size]),
+                of_base: each(&|costs, size| costs[place][size] / costs[0][size]),
+            }
+        };
+        let pairs = (0..self.ways.len()).flat_map(|one| (one + 1..self.ways.len()).map(move |other| [one, other]));
+        WaySeries {
+            series: name,
+            ways: self.ways.iter().enumerate().map(way).collect(),
+            cheapest: (0..self.sizes.len()).map(|size| known.cheapest(size)).collect(),
+            crossings: pairs.filter_map(|pair| known.crossing(pair, &self.sizes)).collect(),
+            sizes: self.sizes.clone(),
+        }
+    }
+}
+
+/// Medians, and those of each draw.
+struct Known<'a> {
+    found: &'a [Vec<f64>],
+    draws: &'a [Vec<Vec<f64>>],
+    batches: &'a Batches,
+    claim: Claim,
+}
+
+impl Known<'_> {
+    /// A function of the costs; `None` where it is not known.
+    fn estimate(&self, of: &dyn Fn(&[Vec<f64>]) -> f64) -> Option<Estimate> {
+        let value = Some(of(self.found)).filter(|value| value.is_finite())?;
+        let drawn: Vec<f64> = self.draws.iter().map(|costs| of(costs)).collect();
+        Some(self.claim.drawn(value, &drawn, self.batches))
+    }
+
+    /// The cheapest way of a size, and whether it is shown to be.
+    fn cheapest(&self, size: usize) -> Option<Cheapest> {
+        let mut by_cost: Vec<(usize, f64)> =
+            self.found.iter().map(|way| way[size]).enumerate().filter(|(_, cost)| cost.is_finite()).collect();
+        by_cost.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let (way, _) = *by_cost.first()?;
+        // One that all others are shown to cost more than.
+        let dearer = |other: usize| {
+            let ratio = self.estimate(&|costs| costs[other][size] / costs[way][size]);
+            ratio.and_then(|ratio| ratio.interval).is_some_and(|interval| interval.low > 1.0)
+        };
+        let ties = by_cost.iter().skip(1).map(|(other, _)| *other).filter(|other| !dearer(*other)).collect();
+        Some(Cheapest { way, ties })
+    }
+
+    /// Where one of a pair becomes cheaper than the other; `None` where they share no two sizes.
+    fn crossing(&self, pair: [usize; 2], sizes: &[Bytes]) -> Option<Crossing> {
+        let gap = |costs: &[Vec<f64>]| crossing::crossings(sizes, &costs[pair[0]], &costs[pair[1]]);
+        let found = gap(self.found)?;
+        let place = match found.as_slice() {
+            [] => {
+                let cheaper = crossing::cheaper(&self.found[pair[0]], &self.found[pair[1]]);
+                Where::Nowhere { cheaper: pair[usize::from(!cheaper)] }
+            }
+            [one] => {
+                let same = |costs: &[Vec<f64>]| match gap(costs).as_deref() {
+                    Some([other]) if other.first_above == one.first_above => other.at,
+                    _ => f64::NAN,
+                };
+                // Above it the first of the pair is the cheaper one, or the second.
+                Where::At { size: self.estimate(&same)?, above: pair[usize::from(!one.first_above)] }
+            }
+            several => Where::Several { sizes: several.iter().map(|one| one.at).collect() },
+        };
+        Some(Crossing { ways: pair, place })
+    }
+}

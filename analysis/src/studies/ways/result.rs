@@ -1,0 +1,83 @@
+//! What a study of ways finds.
+
+use model::{Api, Bytes};
+use serde::Serialize;
+use stats::estimate::Estimate;
+
+/// Ways of sending, side by side.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WayStudy {
+    /// A series for each test, with whatever else tells cells apart.
+    pub series: Vec<WaySeries>,
+}
+
+/// The ways of one series.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WaySeries {
+    /// The series without its way.
+    pub series: String,
+    /// Message sizes, rising.
+    pub sizes: Vec<Bytes>,
+    /// The ways; the first is the base: plain `send` where it is one of them.
+    pub ways: Vec<Way>,
+    /// The cheapest way of each size; `None` where none was measured.
+    pub cheapest: Vec<Option<Cheapest>>,
+    /// Pairs of ways that have two sizes or more in common.
+    pub crossings: Vec<Crossing>,
+}
+
+/// One way.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Way {
+    /// The api.
+    pub api: Api,
+    /// Messages of a call.
+    pub batch: u32,
+    /// CPU time a message of both ends together, in ns, by size; `None` of a size that
+    /// the way was not measured at.
+    pub cost_ns: Vec<Option<Estimate>>,
+    /// The same over that of the base.
+    pub of_base: Vec<Option<Estimate>>,
+}
+
+/// The way that costs the least at a size.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Cheapest {
+    /// Its place among the ways.
+    pub way: usize,
+    /// Ways that are not shown to cost more.
+    pub ties: Vec<usize>,
+}
+
+/// Two ways, and the size at which they cost the same.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Crossing {
+    /// Their places.
+    pub ways: [usize; 2],
+    /// The size.
+    pub place: Where,
+}
+
+/// Where the cheaper of two ways changes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Where {
+    /// At one size, in bytes; above it the way at this place is the cheaper one. Without
+    /// an interval it is not shown that there is such a size.
+    At {
+        /// The size.
+        size: Estimate,
+        /// The place of the cheaper way above it.
+        above: usize,
+    },
+    /// At none that was measured.
+    Nowhere {
+        /// The place of the way that is the cheaper one at all sizes.
+        cheaper: usize,
+    },
+    /// To and fro, at these sizes.
+    Several {
+        /// The sizes, in bytes.
+        sizes: Vec<f64>,
+    },
+}

@@ -1,0 +1,119 @@
+//! Every way of sending and of waiting, from the flag to the report.
+
+use std::sync::LazyLock;
+
+use model::{Api, Test};
+
+use crate::conservation::assert_identity;
+use crate::support::Skip;
+use crate::support::stored::Stored;
+use crate::support::tool::Tool;
+
+crate::claims!(
+    every_way_carries_its_sizes_and_every_datagram_is_accounted_for,
+    no_byte_of_a_stream_is_lost_in_any_way,
+    the_report_says_which_way_is_the_cheapest,
+    what_a_way_cannot_carry_is_refused_in_words,
+    a_message_beyond_the_mtu_fails_in_words_and_the_study_goes_on,
+);
+
+const PLAN: &str = r#"
+name = "ways"
+seed = 7
+trial = { length = "40ms", warmup = "10ms" }
+blocks = { least = 6, most = 6 }
+[[cells]]
+test = "UDP_STREAM"
+size = [1, 64, 1024, 1460]
+api = ["send", "sendto", "sendmsg", "sendmmsg", "gso", "uring"]
+[[cells]]
+test = "TCP_STREAM"
+size = [64, 1460, 16384]
+api = ["send", "sendmsg", "sendmmsg", "writev", "send-more", "uring"]
+waiting = ["block", "epoll-edge"]
+"#;
+
+struct Study {
+    tool: Tool,
+    stored: Stored,
+    text: String,
+}
+
+/// One study for many claims.
+static STUDY: LazyLock<Study> = LazyLock::new(|| {
+    let tool = Tool::new();
+    let text = tool.study(PLAN, &[]).done().stdout;
+    let stored = tool.stored();
+    Study { tool, stored, text }
+});
+
+fn every_way_carries_its_sizes_and_every_datagram_is_accounted_for() -> Result<(), Skip> {
+    let trials = STUDY.stored.measured_of(&[Test::UdpStream]);
+    assert_eq!(trials.len(), 6 * 4 * 6);
+    for (record, measured) in &trials {
+        let (cell, sent, came) = (&record.cell, &measured.sender.total, &measured.receiver.total);
+        assert!(sent.messages > 0 && came.messages > 0 && sent.errors == 0 && came.errors == 0, "{cell}: {sent:?} {came:?}");
+        assert_eq!((sent.bytes, came.bytes), (sent.messages * cell.size.get(), came.messages * cell.size.get()), "{cell}");
+        // The kernel counts the packets of gso, and every other way's datagrams.
+        match cell.api {
+            Api::Gso => {
+                let balance = analysis::conservation::balance(measured, cell).unwrap();
+                assert_eq!((balance.sent, balance.unaccounted), (sent.calls, 0), "{cell}: {balance:?}");
+            }
+            _ => assert_identity(record, measured),
+        }
+    }
+    Ok(())
+}
+
+fn no_byte_of_a_stream_is_lost_in_any_way() -> Result<(), Skip> {
+    for (record, measured) in STUDY.stored.measured_of(&[Test::TcpStream]) {
+        let (cell, sent, came) = (&record.cell, &measured.sender.total, &measured.receiver.total);
+        assert_eq!((sent.bytes, came.bytes), (sent.messages * cell.size.get(), sent.bytes), "{cell}: {sent:?} {came:?}");
+        let fewer = sent.calls < sent.messages;
+        assert!(fewer || !cell.api.batches(cell.test), "{cell}: {sent:?}");
+    }
+    Ok(())
+}
+
+fn the_report_says_which_way_is_the_cheapest() -> Result<(), Skip> {
+    assert!(STUDY.text.contains("Ways of sending") && STUDY.text.contains("Cheapest: at "), "{}", STUDY.text);
+    let found = STUDY.tool.run(&["report", "-J"]).json();
+    let udp = &found["ways"]["series"][0];
+    assert_eq!(udp["ways"][0]["api"], "send", "{udp}");
+    let gso = udp["ways"].as_array().unwrap().iter().find(|way| way["api"] == "gso").unwrap();
+    // A packet of 32 messages passes the stack once: some ten times cheaper.
+    let ratio = gso["of_base"][1]["value"].as_f64().unwrap();
+    assert!(ratio < 0.5, "{ratio}");
+    assert_eq!(udp["cheapest"].as_array().map(Vec::len), Some(4));
+    Ok(())
+}
+
+fn what_a_way_cannot_carry_is_refused_in_words() -> Result<(), Skip> {
+    let tool = Tool::new();
+    for (flags, words) in [
+        (["--api=gso", "--test=TCP_STREAM"], "gso does not carry TCP_STREAM, but UDP_STREAM, UDP_RR"),
+        (["--api=writev", "--test=UDP_STREAM"], "writev does not carry UDP_STREAM, but TCP_STREAM, TCP_MAERTS"),
+        (["--api=uring", "--batch=0"], "1 to 1024"),
+        (["--api=urin", "--batch=1"], "did you mean 'uring'?"),
+        (["--waiting=polling", "--batch=1"], "did you mean 'poll'?"),
+    ] {
+        let answer = tool.run(&[&["study", "quick", "--dry-run"][..], &flags].concat());
+        assert_eq!(answer.code, Some(2), "{flags:?}: {answer:?}");
+        assert!(answer.stderr.contains(words), "{flags:?}: {}", answer.stderr);
+    }
+    Ok(())
+}
+
+fn a_message_beyond_the_mtu_fails_in_words_and_the_study_goes_on() -> Result<(), Skip> {
+    let tool = Tool::new();
+    let flags = ["study", "quick", "--test", "UDP_STREAM", "--size", "64,4096", "--api", "gso", "--blocks", "1", "--length", "20ms"];
+    let answer = tool.run(&flags);
+    let words = "does not fit the MTU of 1500 B: datagrams over gso have at most 1472 B here";
+    assert!(answer.stdout.contains("1 of 2 trials failed"), "{answer:?}");
+    let all = tool.run(&["report", "-v"]).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(all.contains(words), "{all}");
+    let found = tool.run(&["report", "-J"]).json();
+    assert_eq!((&found["trials"], &found["failed"]), (&1.into(), &1.into()), "the other size was measured");
+    Ok(())
+}

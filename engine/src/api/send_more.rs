@@ -1,0 +1,56 @@
+//! One `send` system call a message, of which the kernel makes full segments.
+
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+
+use super::one_call::{Calls, OneCall};
+use super::send::{receive_with, send_with};
+use super::{Moved, Place};
+
+/// `send(2)` with `MSG_MORE` and `recv(2)`: the kernel holds back what fills no segment
+/// until more comes. The last of a part is pushed.
+pub type SendMore = OneCall<MoreRecv>;
+
+/// The two calls.
+#[derive(Debug)]
+pub struct MoreRecv {
+    nodelay: libc::c_int,
+    held: bool,
+}
+
+impl Calls for MoreRecv {
+    fn open(place: &Place<'_>) -> io::Result<Self> {
+        let nodelay = libc::c_int::from(place.task.cell.nodelay);
+        // A socket of another kind has no such option.
+        set_nodelay(place.socket.as_raw_fd(), nodelay)?;
+        Ok(Self { nodelay, held: false })
+    }
+
+    #[inline(always)]
+    fn send(&mut self, socket: RawFd, message: &[u8]) -> Moved {
+        self.held = true;
+        send_with(socket, message, libc::MSG_MORE)
+    }
+
+    #[inline(always)]
+    fn receive(&mut self, socket: RawFd, room: &mut [u8], flags: libc::c_int) -> Moved {
+        receive_with(socket, room, flags)
+    }
+
+    /// Setting `TCP_NODELAY` pushes what is held back, `__tcp_sock_set_nodelay()` in the
+    /// kernel's net/ipv4/tcp.c.
+    fn flush(&mut self, socket: RawFd) -> Moved {
+        if std::mem::take(&mut self.held) {
+            // A connection that is gone says so with the next call.
+            let _ = set_nodelay(socket, 1).and_then(|()| set_nodelay(socket, self.nodelay));
+        }
+        Moved(0)
+    }
+}
+
+fn set_nodelay(socket: RawFd, value: libc::c_int) -> io::Result<()> {
+    let length = size_of::<libc::c_int>() as u32;
+    // SAFETY: the call reads one int, which outlives it.
+    let answer = unsafe { libc::setsockopt(socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, (&raw const value).cast(), length) };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}

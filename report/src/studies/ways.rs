@@ -1,0 +1,138 @@
+//! Ways of sending, side by side.
+
+use analysis::result::ways::{Cheapest, Crossing, Way, WaySeries, Where};
+use analysis::result::{Estimate, WayStudy};
+
+use crate::document::{Figure, Part, Section, Table, Tone};
+use crate::figure::{Panel, SizeAxis, Trace};
+use crate::interval;
+use crate::number::{self, Axis};
+use crate::words::list;
+
+/// Makes the section of a study of ways.
+pub fn section(study: &WayStudy) -> Section {
+    Section::study(
+        "ways",
+        "Ways of sending",
+        "CPU time that a message costs both ends together. Two ways cross where they cost the same; the interval of a crossing is from whole \
+         blocks drawn again."
+            .to_owned(),
+        study.series.iter().enumerate().map(|(place, series)| chart(format!("ways-{place}"), series)).collect(),
+        study.series.iter().map(|series| part(series).into()),
+    )
+}
+
+fn part(series: &WaySeries) -> Part {
+    let mut part = Part {
+        heading: series.series.clone(),
+        conclusion: Some((Tone::Good, conclusion(series))),
+        tables: vec![table(series, "CPU of both ends a message", |way, size| interval::narrow(way.cost_ns[size].as_ref(), number::time))],
+        ..Part::default()
+    };
+    let base = name(&series.ways[0]);
+    part.more
+        .push(table(series, &format!("As a share of {base}"), |way, size| interval::narrow(way.of_base[size].as_ref(), number::percent)));
+    // Between two ways that plain sending beats nobody chooses.
+    let (of_base, others): (Vec<_>, Vec<_>) = series.crossings.iter().partition(|crossing| crossing.ways[0] == 0);
+    part.notes.extend(of_base.into_iter().map(|crossing| sentence(series, crossing)));
+    let shown = |crossing: &&Crossing| matches!(&crossing.place, Where::At { size, .. } if size.interval.is_some());
+    part.notes.extend(others.into_iter().filter(shown).map(|crossing| sentence(series, crossing)));
+    part
+}
+
+/// A way's name: its api, and the messages of a call where there are several.
+fn name(way: &Way) -> String {
+    if way.batch > 1 { format!("{} ×{}", way.api, way.batch) } else { way.api.to_string() }
+}
+
+/// The cheapest way, size by size, neighbours of one kind together.
+fn conclusion(series: &WaySeries) -> String {
+    let mut spans: Vec<(usize, usize, &Cheapest)> = Vec::new();
+    for (size, cheapest) in series.cheapest.iter().enumerate() {
+        let Some(cheapest) = cheapest else { continue };
+        match spans.last_mut() {
+            Some((_, last, of)) if *of == cheapest => *last = size,
+            _ => spans.push((size, size, cheapest)),
+        }
+    }
+    let bytes = |place: usize| number::whole(series.sizes[place].get());
+    let words = |(first, last, cheapest): &(usize, usize, &Cheapest)| {
+        let at = if first == last { format!("{} B", bytes(*first)) } else { format!("{} to {} B", bytes(*first), bytes(*last)) };
+        let way = &series.ways[cheapest.way];
+        let saved = (*first..=*last).filter_map(|size| Some(way.of_base[size]?.value)).fold(f64::INFINITY, f64::min);
+        let share = if cheapest.way > 0 && saved.is_finite() {
+            format!(" (from {} of {})", number::percent(saved), name(&series.ways[0]))
+        } else {
+            String::new()
+        };
+        let ties: Vec<String> = cheapest.ties.iter().map(|tie| name(&series.ways[*tie])).collect();
+        let ties = if ties.is_empty() { String::new() } else { format!(", not shown apart from {}", list(&ties)) };
+        format!("at {at} {}{share}{ties}", name(way))
+    };
+    format!("Cheapest: {}.", spans.iter().map(words).collect::<Vec<_>>().join("; "))
+}
+
+fn table(series: &WaySeries, title: &str, cell: impl Fn(&Way, usize) -> String) -> Table {
+    let heads =
+        std::iter::once("way".to_owned()).chain(series.sizes.iter().map(|size| format!("{} B", number::whole(size.get())))).collect();
+    let mark =
+        |place: usize, size: usize| if series.cheapest[size].as_ref().is_some_and(|cheapest| cheapest.way == place) { " ◂" } else { "" };
+    let row = |(place, way): (usize, &Way)| {
+        let cells = (0..series.sizes.len()).map(|size| format!("{}{}", cell(way, size), mark(place, size)));
+        std::iter::once(name(way)).chain(cells).collect()
+    };
+    Table::of_figures(format!("{title}; ◂ the cheapest of a size"), heads, series.ways.iter().enumerate().map(row).collect())
+}
+
+/// Where two ways cross, in a sentence.
+fn sentence(series: &WaySeries, crossing: &Crossing) -> String {
+    let [first, second] = crossing.ways.map(|way| name(&series.ways[way]));
+    let other = |way: &usize| if *way == crossing.ways[0] { &second } else { &first };
+    match &crossing.place {
+        Where::At { size: Estimate { value, interval: Some(ends), .. }, above } => format!(
+            "Above {} B ({} to {} B) {} is cheaper than {}.",
+            bytes(*value),
+            bytes(ends.low),
+            bytes(ends.high),
+            name(&series.ways[*above]),
+            other(above)
+        ),
+        Where::At { size, .. } => {
+            format!("Whether {first} and {second} cross is not shown: near {} B they cost the same.", bytes(size.value))
+        }
+        Where::Nowhere { cheaper } => {
+            format!("At every size measured {} is cheaper than {}.", name(&series.ways[*cheaper]), other(cheaper))
+        }
+        Where::Several { sizes } => {
+            let at: Vec<String> = sizes.iter().map(|size| bytes(*size)).collect();
+            format!("The cheaper of {first} and {second} changes more than once, near {} B: no size tells them apart.", list(&at))
+        }
+    }
+}
+
+fn bytes(size: f64) -> String {
+    if size < 10.0 { number::significant(size, 2) } else { number::whole(size.round() as u64) }
+}
+
+fn chart(id: String, series: &WaySeries) -> Figure {
+    let (least, most) = (series.sizes.first(), series.sizes.last());
+    let label = |size: usize, way: usize| {
+        let cheapest = series.cheapest[size].as_ref().is_some_and(|cheapest| cheapest.way == way);
+        format!("{} B{}", number::whole(series.sizes[size].get()), if cheapest { ", the cheapest" } else { "" })
+    };
+    let trace = |(place, way): (usize, &Way)| {
+        let points =
+            (0..series.sizes.len()).filter_map(|size| Some((series.sizes[size].get() as f64, label(size, place), way.cost_ns[size]?)));
+        Trace::measured(&name(way), place, points, 1e-9, number::time)
+    };
+    let traces: Vec<Trace> = series.ways.iter().enumerate().map(trace).collect();
+    Figure {
+        id: id.into(),
+        title: format!("CPU of both ends a message, {}", series.series).into(),
+        caption: "A line a way: the lowest is the cheapest. Bars are intervals.".to_owned(),
+        alt: conclusion(series),
+        sizes: least.zip(most).map(|(least, most)| SizeAxis::over(least.get(), most.get())),
+        panels: vec![Panel::log("CPU a message", "s", &traces, Axis::Seconds).joined(true)],
+        traces,
+    }
+}
