@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn names_are_found_and_slips_are_named() {
         assert_eq!("sendmmsg".parse(), Ok(Api::Sendmmsg));
-        let error = "sendmsgs".parse::<Api>().unwrap_err().to_string();
+        let error = "sendmmgs".parse::<Api>().unwrap_err().to_string();
         assert!(error.contains("did you mean 'sendmmsg'?"), "{error}");
     }
 

@@ -1,6 +1,7 @@
 //! The place from which an api is opened.
 
 use std::os::fd::OwnedFd;
+use std::time::Duration;
 
 use model::Protocol;
 use model::control::Task;
@@ -21,6 +22,8 @@ pub struct Place<'a> {
     pub task: &'a Task,
     /// Connected to the other end.
     pub socket: OwnedFd,
+    /// The longest that a call waits before its loop looks at the stage.
+    pub patience: Duration,
 }
 
 impl Place<'_> {

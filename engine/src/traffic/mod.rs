@@ -98,7 +98,7 @@ struct Done {
 /// A refusal of the system that keeps the api from working here.
 pub fn run(task: &Task, flow: impl Into<Joined>, stage: &Stage, sent: &mut dyn FnMut(&Counts)) -> io::Result<Traffic> {
     let Joined { socket, listener, sizes } = flow.into();
-    api::open(task.cell.api, Place { task, socket }, AsAsked { listener, sizes, task, stage, sent })
+    api::open(task.cell.api, Place { task, socket, patience: socket::longest_wait(task) }, AsAsked { listener, sizes, task, stage, sent })
 }
 
 /// The loop of a task. What a cell does not ask for costs it nothing: what it

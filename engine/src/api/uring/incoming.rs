@@ -4,13 +4,12 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::sync::atomic::{AtomicU16, Ordering};
-use std::time::Duration;
 
 use io_uring::types::{BufRingEntry, CancelBuilder, Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode};
 
 use super::ring;
-use crate::api::{Buffer, Moved};
+use crate::api::{Buffer, Moved, Place};
 
 /// Memory for what has come and was not handed out.
 const ROOM: usize = 1 << 20;
@@ -46,10 +45,10 @@ impl std::fmt::Debug for Incoming {
 }
 
 impl Incoming {
-    pub fn open(socket: RawFd, room: usize, byte_stream: bool, limit: Duration) -> io::Result<Self> {
+    pub fn open(place: &Place<'_>, socket: RawFd) -> io::Result<Self> {
         let ring = ring(MOST)?;
-        let buffers = Buffers::register(&ring, room)?;
-        let limit = Timespec::from(limit);
+        let buffers = Buffers::register(&ring, place.task.cell.read_size.as_len())?;
+        let (limit, byte_stream) = (Timespec::from(place.patience), place.is_byte_stream());
         let mut incoming =
             Self { ring, socket, buffers, byte_stream, armed: false, current: None, last: (0, 0..0), spent: None, limit, calls: 0 };
         // Whoever waits for the ring to become readable waits for this request.

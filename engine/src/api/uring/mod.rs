@@ -11,7 +11,6 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use io_uring::{IoUring, Probe, opcode};
 
 use super::{Api, Batch, Handed, Moved, Open, Place, Transmit, TransmitPart};
-use crate::socket;
 use incoming::Incoming;
 use outgoing::Outgoing;
 
@@ -28,12 +27,7 @@ pub struct Uring {
 impl Open for Uring {
     fn open(place: Place<'_>) -> io::Result<Self> {
         let raw = place.socket.as_raw_fd();
-        let limit = socket::longest_wait(place.task);
-        Ok(Self {
-            outgoing: Outgoing::open(&place, raw, limit)?,
-            incoming: Incoming::open(raw, place.task.cell.read_size.as_len(), place.is_byte_stream(), limit)?,
-            socket: place.socket,
-        })
+        Ok(Self { outgoing: Outgoing::open(&place, raw)?, incoming: Incoming::open(&place, raw)?, socket: place.socket })
     }
 }
 

@@ -3,7 +3,6 @@
 use std::io;
 use std::ops::Range;
 use std::os::fd::RawFd;
-use std::time::Duration;
 
 use io_uring::types::{CancelBuilder, Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode, squeue};
@@ -33,7 +32,7 @@ impl std::fmt::Debug for Outgoing {
 }
 
 impl Outgoing {
-    pub fn open(place: &Place<'_>, socket: RawFd, limit: Duration) -> io::Result<Self> {
+    pub fn open(place: &Place<'_>, socket: RawFd) -> io::Result<Self> {
         let (batch, byte_stream, cell) = (place.batch(), place.is_byte_stream(), &place.task.cell);
         let (messages, apart) = place.messages(batch);
         Ok(Self {
@@ -43,7 +42,7 @@ impl Outgoing {
             answers: vec![0; batch],
             linked: byte_stream || cell.stamp || cell.mix.is_some(),
             byte_stream,
-            limit: Timespec::from(limit),
+            limit: Timespec::from(place.patience),
         })
     }
 
