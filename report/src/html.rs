@@ -13,6 +13,6 @@ pub fn render(analysis: &Analysis) -> String {
 /// The whole page.
 pub fn render_with(analysis: &Analysis, flames: &Flames) -> String {
     let mut document = assembly::document(analysis, Sink::Page(flames));
-    document.data = vec![("analysis", json::compact(&receipt::held::of(analysis))), ("csv", json::compact(&csv::render(analysis)))];
+    document.data = vec![("analysis", receipt::held::json(analysis)), ("csv", json::compact(&csv::render(analysis)))];
     sinks::html::render(&document)
 }
