@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use ::report::receipt::Flames;
 use analysis::receipt::compare_studies;
 use analysis::result::Analysis;
 use analysis::runs::{Demands, RunComparison, RunsCompared, compare_runs};
@@ -19,6 +20,7 @@ use crate::{output, report, version};
 struct One {
     analysis: Analysis,
     trials: TrialTable,
+    flames: Flames,
 }
 
 /// Compares runs with the first, and says what follows.
@@ -30,12 +32,18 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let place = args.html.place("compare.html")?;
     let found = |Side(words): &Side| Ok(Side(words.iter().map(|word| args.directory.find(word)).collect::<Result<_, Failure>>()?));
     let named: Vec<Side> = args.runs.iter().map(found).collect::<Result<_, Failure>>()?;
-    let mut runs = read_all(&named, rules.as_ref())?.into_iter();
+    let mut runs = read_all(&named, rules.as_ref(), place.is_some())?.into_iter();
     let sides: Vec<Vec<One>> = named.iter().map(|Side(paths)| runs.by_ref().take(paths.len()).collect()).collect();
     let Some((baseline, candidates)) = sides.split_first() else { return Err(Failure::misuse("give at least two runs")) };
     let between = RunComparison::from_candidates(candidates.iter().filter_map(|candidate| compared(baseline, candidate, args)).collect());
     if let Some(place) = &place {
-        let page = ::report::verdict::html(&between, version::SHORT);
+        let page = match sides.as_slice() {
+            [a, b] if a.len() + b.len() == 2 => {
+                let stacks = [&a[0], &b[0]].map(|run| (&run.analysis, &run.flames));
+                ::report::verdict::html_with(&between, version::SHORT, stacks)
+            }
+            _ => ::report::verdict::html(&between, version::SHORT),
+        };
         output::page(place, &page)?;
     }
     let text = match (args.json, args.markdown) {
@@ -51,14 +59,14 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
 }
 
 /// The runs of all sides in their order, as many at once as there are CPUs: reading and
-/// modelling a run is most of a comparison's time.
-fn read_all(sides: &[Side], rules: Option<&Own>) -> Result<Vec<One>, Failure> {
+/// modelling a run is most of a comparison's time. With `stacks` their flame graphs are kept.
+fn read_all(sides: &[Side], rules: Option<&Own>, stacks: bool) -> Result<Vec<One>, Failure> {
     let paths: Vec<&PathBuf> = sides.iter().flat_map(|Side(paths)| paths).collect();
     let at_once = thread::available_parallelism().map_or(1, usize::from);
     let mut runs = Vec::with_capacity(paths.len());
     for some in paths.chunks(at_once) {
         let read = thread::scope(|scope| {
-            let readers: Vec<_> = some.iter().map(|path| scope.spawn(|| read(path, rules))).collect();
+            let readers: Vec<_> = some.iter().map(|path| scope.spawn(|| read(path, rules, stacks))).collect();
             readers.into_iter().map(|reader| reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect::<Vec<_>>()
         });
         runs.extend(read.into_iter().collect::<Result<Vec<_>, _>>()?);
@@ -66,9 +74,11 @@ fn read_all(sides: &[Side], rules: Option<&Own>) -> Result<Vec<One>, Failure> {
     Ok(runs)
 }
 
-fn read(path: &Path, rules: Option<&Own>) -> Result<One, Failure> {
-    let (analysis, trials) = report::collect(path, rules)?.finish_with_table();
-    Ok(One { analysis, trials })
+fn read(path: &Path, rules: Option<&Own>, stacks: bool) -> Result<One, Failure> {
+    let collector = report::collect(path, rules)?;
+    let flames = if stacks { report::flames(&collector, rules, |_, _| ()) } else { Flames::default() };
+    let (analysis, trials) = collector.finish_with_table();
+    Ok(One { analysis, trials, flames })
 }
 
 /// One side compared with another; `None` where one has no run.

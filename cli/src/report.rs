@@ -111,19 +111,27 @@ type Written = (Analysis, String, Result<PathBuf, StoreError>);
 fn analyse_and_write(path: &Path, rules: Option<&Own>, gate: &[Metric]) -> Result<Written, Failure> {
     let (collector, duration_ms) = collect_timed(path, rules)?;
     let collector = collector.with_gate(gate);
-    let mut flames = Flames::default().with_rules(rules.map(|own| own.rules.clone()));
     let mut stacks = Ok(());
-    for (file, folded) in collector.stacks() {
-        flames.push(&file, &folded);
+    let flames = flames(&collector, rules, |file, folded| {
         if stacks.is_ok() {
-            stacks = store::write_stacks(path, &file, &folded).map(drop);
+            stacks = store::write_stacks(path, file, folded).map(drop);
         }
-    }
+    });
     let analysis = collector.finish();
     let page = report::html::render_with(&analysis, &flames);
     let written = store::write_report(path, &page);
     let summary = store::write_summary(path, report::show::summary(&analysis, duration_ms)).map(drop);
     Ok((analysis, page, stacks.and(written).and_then(|place| summary.map(|()| place))))
+}
+
+/// Flame graphs of a run; each file of its stacks is shown to `keep`.
+pub fn flames(collector: &Collector, rules: Option<&Own>, mut keep: impl FnMut(&str, &str)) -> Flames {
+    let mut flames = Flames::default().with_rules(rules.map(|own| own.rules.clone()));
+    for (file, folded) in collector.stacks() {
+        flames.push(&file, &folded);
+        keep(&file, &folded);
+    }
+    flames
 }
 
 /// Reads a run and makes its summary.

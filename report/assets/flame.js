@@ -51,11 +51,13 @@
     return rival === columnOf(graph) ? undefined : rival;
   }
 
-  // Costs of a function in both columns, and whether the counted samples tell them apart.
+  // Costs of a function in both columns, and whether they are apart by more than counted samples and
+  // trials differ of themselves.
   function change(graph, bar, column, rival) {
     const [now, then] = [column, rival].map((place) => {
-      const { ns } = graph.columns[place];
-      return { ns: bar.samples[place] * ns, variance: bar.samples[place] * ns * ns };
+      const { ns, error } = graph.columns[place];
+      const count = bar.samples[place];
+      return { ns: count * ns, variance: ns * ns * (count + (count * error) ** 2) };
     });
     const shown = Math.abs(now.ns - then.ns) > ERRORS * Math.sqrt(now.variance + then.variance);
     const ratio = now.ns / then.ns;
@@ -157,7 +159,7 @@
     const lines = [bar.name, cost(column)];
     if (rival !== undefined) {
       const { now, then, ratio, name } = change(graph, bar, column, rival);
-      const by = then > 0 ? `${now < then ? "−" : "+"}${time(Math.abs(now - then))}, ${Number(ratio.toPrecision(3))} times as much` : "new";
+      const by = then > 0 ? `${now < then ? "−" : "+"}${time(Math.abs(now - then))}, ${ratio.toPrecision(3)} times as much` : "new";
       lines.push(`${graph.columns[rival].name}: ${then > 0 ? cost(rival) : "no sample"}`, name === "same" ? "no change shown" : by);
     }
     const own = bar.own[column] / (bar.samples[column] || 1);
@@ -188,7 +190,7 @@
     const text = `${time(whole * ns)} per message, ${whole.toLocaleString("en")} samples`;
     if (rival === undefined) return text;
     const { then, ratio } = change(graph, graph.bars[0], column, rival);
-    return `${text}; ${graph.columns[rival].name}: ${time(then)}, now ${Number(ratio.toPrecision(3))} times as much`;
+    return `${text}; ${graph.columns[rival].name}: ${time(then)}, now ${ratio.toPrecision(3)} times as much`;
   }
 
   // ---- what a reader does

@@ -48,6 +48,8 @@ pub struct Column {
     pub name: String,
     /// CPU time that a sample stands for, ns per message.
     pub ns: f64,
+    /// Standard error of that time between trials, as a share of it.
+    pub error: f64,
 }
 
 /// A profile that a reader can choose.
@@ -183,7 +185,8 @@ pub fn caption(flame: &Flame) -> String {
         number::percent(flame.least_share)
     );
     if !flame.rivals.is_empty() {
-        text += " A difference is of ns per message, grey where the samples counted do not tell it from none (3 standard errors).";
+        text +=
+            " A difference is of ns per message, grey where the samples counted and trials do not tell it from none (3 standard errors).";
     }
     text
 }
@@ -216,7 +219,7 @@ mod tests {
         Flame {
             id: "f".into(),
             title: "a & b".into(),
-            columns: vec![Column { name: "1 B".into(), ns: 2.0 }],
+            columns: vec![Column { name: "1 B".into(), ns: 2.0, error: 0.0 }],
             layers: vec!["user".into(), "tcp".into()],
             choices: vec![Choice { name: "1 B".into(), column: 0, rivals: vec![] }],
             rivals: vec![],

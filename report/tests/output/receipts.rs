@@ -167,7 +167,7 @@ fn csv_has_rows_of_receipts() {
 /// A receipt compared with the same with a row that costs more.
 #[test]
 fn two_receipts_row_by_row() {
-    let [first, second] = [receipts(), red().0];
+    let (first, (second, flames)) = (receipts(), red());
     let receipts = analysis::receipt::compare_studies(first.receipt().unwrap(), second.receipt().unwrap());
     let values = analysis::Collector::new(first.run.clone(), Vec::new()).into_table();
     let runs = analysis::runs::RunsCompared {
@@ -200,4 +200,10 @@ fn two_receipts_row_by_row() {
     assert_eq!((&json["format"], &json["conclusion"]), (&serde_json::json!(2), &serde_json::json!("inconclusive")));
     let page = report::verdict::html(&between, "0.1.0");
     assert_eq!((page.matches("<script").count(), page.matches("<table").count() % 3), (4, 0));
+    // With their stacks: the difference of each end, at once.
+    let page = report::verdict::html_with(&between, "0.1.0", [(&first, &flames), (&second, &flames)]);
+    assert_eq!(
+        (page.matches("<svg class=\"flame\"").count(), page.matches(",\"first\":[").count(), page.matches(",0],\"least_share\"").count()),
+        (4, 4, 4)
+    );
 }

@@ -38,6 +38,8 @@ pub struct Profile<'f> {
     folded: &'f str,
     /// CPU time of the end that samples show, ns per message.
     sampled_ns: f64,
+    /// Standard error of the end's CPU time, as a share of it; 0 where it is not known.
+    error: f64,
 }
 
 impl Flames {
@@ -58,8 +60,8 @@ impl Flames {
         let column = series.columns.iter().find(|column| column.size == size)?;
         let file = format!("{}.{}.folded", study.cells.get(column.cell)?.file, series.role);
         let folded = self.folded.get(&file).filter(|text| !text.is_empty())?;
-        let name = format!("{} B", number::whole(size.get()));
-        Some(Profile { name, folded, sampled_ns: column.cpu.value - column.not_sampled.value })
+        let error = column.cpu.error.map_or(0.0, |error| error / column.cpu.value);
+        Some(Profile { name: bytes(size), folded, sampled_ns: column.cpu.value - column.not_sampled.value, error })
     }
 
     /// The graph of one end of a series at every size that has a profile.
@@ -71,11 +73,62 @@ impl Flames {
         let rivals: Vec<String> = if profiles.len() > 1 { profiles.iter().map(|one| one.name.clone()).collect() } else { Vec::new() };
         let choice = |(column, one): (usize, &Profile)| Choice { name: one.name.clone(), column, rivals: (0..rivals.len()).collect() };
         let choices = profiles.iter().enumerate().map(choice).collect();
-        let title = format!("Flame graph of {}, {}", series.series, series.role);
-        // Files of all graphs share the room.
-        let room = MOST_BYTES / self.folded.len().max(1) * profiles.len();
-        fitted(Flame { id, title, choices, rivals, first: (usual, None), ..flame(&profiles) }, &profiles, self.rules.as_ref(), room)
+        let graph = Flame { id, title: title(series), choices, rivals, first: (usual, None), ..flame(&profiles) };
+        fitted(graph, &profiles, self.rules.as_ref(), self.room(profiles.len()))
     }
+
+    /// The graph of an end in one run as a difference from another run, of every size with a profile in both.
+    fn difference(&self, id: String, [theirs, ours]: [&Side; 2], series: &SeriesReceipt) -> Option<Flame> {
+        let before = theirs.study.series.iter().find(|other| other.series == series.series && other.role == series.role)?;
+        let both = |size: Bytes| Some((size, ours.profile(series, size)?, theirs.profile(before, size)?));
+        let all: Vec<_> = series.columns.iter().filter_map(|column| both(column.size)).collect();
+        let sizes: Vec<Bytes> = all.iter().map(|(size, ..)| *size).collect();
+        let usual = usual(series, &sizes).and_then(|usual| sizes.iter().position(|size| *size == usual))?;
+        let choice = |(column, size): (usize, &Bytes)| Choice { name: bytes(*size), column, rivals: vec![sizes.len() + column] };
+        let choices = sizes.iter().enumerate().map(choice).collect();
+        let (now, then): (Vec<Profile>, Vec<Profile>) = all.into_iter().map(|(_, now, then)| (now, then)).unzip();
+        let profiles: Vec<Profile> = now.into_iter().chain(then).collect();
+        let rivals = vec![theirs.name.to_owned()];
+        let graph = Flame { id, title: title(series), choices, rivals, first: (usual, Some(0)), ..flame(&profiles) };
+        fitted(graph, &profiles, self.rules.as_ref(), self.room(profiles.len()))
+    }
+
+    /// Room of a graph with so many profiles: all profiles of a page share it.
+    fn room(&self, profiles: usize) -> usize {
+        MOST_BYTES / self.folded.len().max(1) * profiles
+    }
+}
+
+/// A run with receipts, as far as its flame graphs are compared.
+pub struct Side<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its receipts.
+    pub study: &'a ReceiptStudy,
+    /// Its profiles.
+    pub flames: &'a Flames,
+}
+
+impl<'a> Side<'a> {
+    /// The profile of one size of a series, with the name of the run.
+    fn profile(&self, series: &SeriesReceipt, size: Bytes) -> Option<Profile<'a>> {
+        let profile = self.flames.profile(self.study, series, size)?;
+        Some(Profile { name: format!("{}, {}", profile.name, self.name), ..profile })
+    }
+}
+
+/// Graphs of the second run as differences from the first, of every end that both have.
+pub fn differences(sides: [&Side; 2]) -> Vec<Flame> {
+    let series = sides[1].study.series.iter().enumerate();
+    series.filter_map(|(place, series)| sides[1].flames.difference(format!("flame-{place}"), sides, series)).collect()
+}
+
+fn title(series: &SeriesReceipt) -> String {
+    format!("Flame graph of {}, {}", series.series, series.role)
+}
+
+fn bytes(size: Bytes) -> String {
+    format!("{} B", number::whole(size.get()))
 }
 
 /// The largest of some sizes that one frame carries, where a boundary of the series says it; else the smallest.
@@ -90,7 +143,7 @@ fn flame(profiles: &[Profile]) -> Flame {
     Flame {
         id: String::new(),
         title: String::new(),
-        columns: profiles.iter().map(|one| Column { name: one.name.clone(), ns: 0.0 }).collect(),
+        columns: profiles.iter().map(|one| Column { name: one.name.clone(), ns: 0.0, error: one.error }).collect(),
         layers: Layer::ALL.iter().map(ToString::to_string).collect(),
         choices: Vec::new(),
         rivals: Vec::new(),
@@ -138,7 +191,8 @@ mod tests {
     use proptest::prelude::{prop_assert, proptest};
 
     fn made(folded: &[&str], room: usize) -> Option<super::Flame> {
-        let profiles: Vec<Profile> = folded.iter().map(|folded| Profile { name: "1 B".into(), folded, sampled_ns: 300.0 }).collect();
+        let profiles: Vec<Profile> =
+            folded.iter().map(|folded| Profile { name: "1 B".into(), folded, sampled_ns: 300.0, error: 0.0 }).collect();
         let choices = vec![Choice { name: String::new(), column: 0, rivals: vec![] }];
         fitted(super::Flame { choices, ..flame(&profiles) }, &profiles, None, room)
     }

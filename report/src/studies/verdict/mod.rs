@@ -17,7 +17,8 @@ pub(super) use words::doubt;
 use analysis::result::Analysis;
 use analysis::runs::RunComparison;
 
-use crate::document::{Document, Masthead, Section};
+use super::receipt::{Flames, Side, differences};
+use crate::document::{Block, Document, Masthead, Section};
 use crate::json;
 use crate::sinks::terminal::Style;
 use crate::sinks::{self, markdown};
@@ -59,4 +60,20 @@ pub fn json(between: &RunComparison) -> String {
 /// Runs compared with the first, as a page; `tool` is nettoll's version.
 pub fn html(between: &RunComparison, tool: &str) -> String {
     sinks::html::render(&document(between, tool))
+}
+
+/// The same of two runs with their stacks, the first one's first: with the difference of their flame graphs.
+pub fn html_with(between: &RunComparison, tool: &str, runs: [(&Analysis, &Flames); 2]) -> String {
+    let mut document = document(between, tool);
+    document.sections.extend(flame_graphs(runs));
+    sinks::html::render(&document)
+}
+
+fn flame_graphs(runs: [(&Analysis, &Flames); 2]) -> Option<Section> {
+    let [Some(first), Some(second)] = runs.map(|(run, flames)| Some(Side { name: &run.run.id, study: run.receipt()?, flames })) else {
+        return None;
+    };
+    let graphs: Vec<Block> = differences([&first, &second]).into_iter().map(|graph| Block::Flame(Box::new(graph))).collect();
+    let title = "Where the time of a message went";
+    (!graphs.is_empty()).then(|| Section::new("flames", title, [Block::Page(graphs)]))
 }
