@@ -146,7 +146,7 @@ impl Cause {
             Self::Throttled { .. } => "do not use the rows; give a longer period",
             Self::Stolen { .. } => "do not use the rows; run again when the hypervisor's other guests are quiet, or on a host of your own",
             Self::Others { .. } => "do not use the rows; stop what else runs on these CPUs, or give others",
-            Self::Unknown => "do not use the rows; run again, and where that repeats it report it with the run directory",
+            Self::Unknown => "do not use the rows; run again on a quiet machine; if it repeats there, report it with the run directory",
         }
     }
 }
@@ -177,7 +177,7 @@ impl Doubt {
         match self {
             Self::Wall { cause, .. } | Self::Dropped { cause, .. } | Self::Cpu { cause, .. } => cause.remedy(),
             Self::Moved { .. } => "the passes had to wait unequally long: stop what else runs on this machine; rows do not depend on it",
-            Self::Sampler { .. } => "choose another period, one that no tick divides; a hypervisor that takes CPU time shows here as well",
+            Self::Sampler { .. } => "choose another period (`--period`); a hypervisor that takes CPU time shows here as well",
             Self::NotHeld => "read rows as shares of what was sampled; sample by the CPU clock to have the sum",
             Self::NoWaits => "give the tool scheduler tracepoints (root, tracefs), or read the rows without their sum",
             Self::NoSwitching => "give the tool scheduler tracepoints (root, tracefs), or read the row as what it is: the remainder",

@@ -232,7 +232,7 @@ warnings! {
     } => {
         words: format!("the {role} waited {:.1} % of the time for a CPU", share * 100.0),
         in_several(plain): format!("the {role} waited for a CPU, up to {} of the time", percent(*share)),
-        remedy: "Stop what else runs on this machine, or pin the ends to idle CPUs.",
+        remedy: "Stop what else runs on this machine, or pin the ends to idle CPUs (`--placement`).",
         role: *role,
         size: *share,
         severity: clamped(*share),

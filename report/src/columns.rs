@@ -1,5 +1,5 @@
 //! Meaning of each column of a run's tables, in a terminal and in CSV, from the
-//! tables of metrics and of factors.
+//! tables of metrics and of factors, and of the rows of a receipt.
 
 use analysis::result::Metric;
 
@@ -12,7 +12,7 @@ const TERMINAL: [(&str, &str); 8] = [
     (
         "±",
         "Farther end of the interval as a share of the figure; beyond ±50 % both ends, low–high. ±?: too few trials for an interval. \
-         *: the figure missed the precision asked for.",
+         *: the figure missed the precision that the study aims at.",
     ),
     (
         "limit",
@@ -29,11 +29,30 @@ const TERMINAL: [(&str, &str); 8] = [
     ("≥", "Lower bound: requests that were never sent or never answered decide the percentile, and count as longer than all others."),
 ];
 
+/// Rows of a receipt that are no layer and no routine.
+const RECEIPT: [(&str, &str); 9] = [
+    ("not sampled", "CPU time that no sample shows: the rest, so that the rows sum to the CPU time."),
+    ("CPU time", "Of one message at this end, measured in passes that nobody watches."),
+    ("switching, apart", "CPU time of switches, measured by the scheduler's own events: what “not sampled” should mostly be."),
+    ("charged on the way", "CPU time that the scheduler charges between a wake-up and the first instruction: part of “not sampled”."),
+    ("ready, no CPU", "Time in which the end was ready to run and something else had its CPU."),
+    ("asleep", "Time in which it waited to be woken."),
+    (
+        "rows+waits / wall, accounted / CPU, sampled / on-CPU",
+        "Sums over what was measured without sampling; 1 is whole. A receipt far from 1 is red, and its rows are not to be used.",
+    ),
+    ("CPU watched / not", "What watching did to the CPU time; 1 is nothing."),
+    (
+        "send, receive, softirq",
+        "A row of “receive, softirq” at the sender is the peer's work, done in the sender's call where both hosts are one machine.",
+    ),
+];
+
 /// Names and what they mean, under a heading.
 pub type Meanings = (&'static str, Vec<(String, &'static str)>);
 
-/// Returns the columns of a terminal, the metrics, the columns of the CSV.
-pub fn sections() -> [Meanings; 3] {
+/// Returns the columns of a terminal, the metrics, the rows of a receipt, the columns of the CSV.
+pub fn sections() -> [Meanings; 4] {
     let metric = |metric: &Metric| {
         let (name, head) = (metric.name(), metric.column().join(" "));
         (format!("{name}, {}, “{}”", csv::unit(name), head.trim_start()), metric.meaning())
@@ -44,6 +63,7 @@ pub fn sections() -> [Meanings; 3] {
             TERMINAL.iter().map(|(name, meaning)| ((*name).to_owned(), *meaning)).collect(),
         ),
         ("Metrics: name in CSV and JSON, unit, head of the column in a terminal", Metric::ALL.iter().map(metric).collect()),
+        ("Rows of a receipt", RECEIPT.iter().map(|(name, meaning)| ((*name).to_owned(), *meaning)).collect()),
         ("Columns of the CSV: a row for each cell and metric", csv::columns().collect()),
     ]
 }

@@ -9,7 +9,8 @@ use model::cell::Series;
 
 /// Cells of one series, in the order of the plan.
 pub struct Group<'a> {
-    /// The series in words, such as `TCP_STREAM (nodelay)`.
+    /// The series in words, such as `TCP_STREAM (nodelay)`; in a run with arms as the first
+    /// runs it, with the arm's name.
     pub name: String,
     /// The test that all of them run.
     pub test: Test,
@@ -51,9 +52,16 @@ fn summed_up(analysis: &Analysis) -> HashSet<usize> {
 
 fn grouped(analysis: &Analysis, belongs: impl Fn(usize) -> bool) -> Vec<Group<'_>> {
     let cells = analysis.cells.iter().enumerate().filter(|(place, _)| belongs(*place)).map(|(_, cell)| cell);
+    let plan = &analysis.run.plan;
+    // Figures of a run with arms are those of the first, which may set what the series names.
+    let name = |series: &Series, cell: &CellResult| match (plan.arms.first(), plan.cell_in(&cell.cell, 0)) {
+        (Some(arm), Ok(as_run)) => format!("{}, arm {}", as_run.series(), arm.name),
+        _ => series.to_string(),
+    };
     let group = |(series, cells): (Series, Vec<_>)| {
         let models = analysis.models().iter().filter(|model| model.series == series).collect();
-        Group { name: series.to_string(), test: series.test(), cells, models }
+        let first: &CellResult = cells[0];
+        Group { name: name(&series, first), test: series.test(), cells, models }
     };
     let mut groups: Vec<Group> = group_by(cells, |cell| cell.cell.series()).into_iter().map(group).collect();
     // What a map of buffers shows needs no table of its own.

@@ -12,6 +12,9 @@ use crate::{interval, number};
 /// Series that have a line; the others are in the tables.
 const MOST_LINES: usize = 8;
 
+/// A smaller share of lost datagrams is left to the tables.
+const LOST: f64 = 0.01;
+
 /// How the run ended and the lines, which a terminal prints before everything else.
 pub fn section(groups: &[Group], ended: String) -> Section {
     let mut lines: Vec<Text> = groups.iter().filter_map(line).map(Text::from).collect();
@@ -37,6 +40,8 @@ fn line(group: &Group) -> Option<String> {
             cpu => parts.push(cpu.join(", ")),
         }
         parts.extend(bytes(group));
+        let lost = metric(cell, Metric::LossShare).map(|found| found.value).filter(|share| *share >= LOST);
+        parts.extend(lost.map(|share| format!("{} lost", number::percent(share))));
     } else {
         parts.extend(round_trip(cell));
     }

@@ -104,7 +104,7 @@ impl Cells {
         match (self.met, self.all) {
             (1, 1) => format!("the cell is known within ±{wanted}"),
             (met, all) if met == all => format!("all {all} cells are known within ±{wanted}"),
-            (_, 1) => format!("known within {}, asked for ±{wanted}", interval::plus_minus(worst)),
+            (_, 1) => format!("time per message known within {}, the aim is ±{wanted}", interval::plus_minus(worst)),
             (met, all) => format!("{met} of {all} cells within ±{wanted}, the worst {} ({label})", interval::plus_minus(worst)),
         }
     }

@@ -31,7 +31,7 @@ pub fn blocks(study: &ReceiptStudy, room: usize) -> Vec<Block> {
         table.map(|table| Block::Compact(name.to_owned(), table)).into_iter().chain(costliest).collect::<Vec<_>>()
     });
     let sums = match words::red(study) {
-        Some(red) => format!("{red}; -v names them with the remedy."),
+        Some(red) => format!("{red}; -v has the remedy."),
         None => "All receipts add up.".to_owned(),
     };
     let close = [Block::Gap, Block::Paragraph(format!("{sums} {}", words::observer(study)).into())];

@@ -41,7 +41,7 @@ pub fn observer(study: &ReceiptStudy) -> String {
         |ends| format!("{} to {} at {}", figure::ratio(ends.low), figure::ratio(ends.high), number::percent(ends.confidence)),
     );
     format!(
-        "Watching raised the CPU time to {} of what it is without ({interval}; median over {} of cells); that is in no row.",
+        "Watching changed the CPU time to {} of what it is without ({interval}; median over {} of cells); that is in no row.",
         figure::ratio(value),
         plural(n as u64, "end"),
     )
@@ -82,11 +82,12 @@ pub fn red_remedies(study: &ReceiptStudy) -> Vec<&'static str> {
 /// The number of receipts that do not add up, of all; `None` where all do.
 pub fn red(study: &ReceiptStudy) -> Option<String> {
     let all = study.cells.iter().flat_map(CellReceipt::receipts).count();
-    let red = reds(study).len();
-    (red > 0).then(|| {
-        let verb = if red == 1 { "does" } else { "do" };
-        format!("{red} of {} {verb} not add up: their rows are not to be used", plural(all as u64, "receipt"))
-    })
+    let reds = reds(study);
+    match reds.as_slice() {
+        [] => None,
+        [one] => Some(format!("1 of {} does not add up ({}): its rows are not to be used", plural(all as u64, "receipt"), one.label)),
+        more => Some(format!("{} of {} do not add up: their rows are not to be used", more.len(), plural(all as u64, "receipt"))),
+    }
 }
 
 /// A doubt that several receipts share.
