@@ -101,7 +101,11 @@ fn sentence(series: &WaySeries, crossing: &Crossing) -> String {
             format!("Whether {first} and {second} cross is not shown: near {} B they cost the same.", bytes(size.value))
         }
         Where::Nowhere { cheaper } => {
-            format!("At every size measured {} is cheaper than {}.", name(&series.ways[*cheaper]), other(cheaper))
+            // Of the base it is known at which sizes the difference is shown.
+            let apart = |ratio: &Estimate| ratio.interval.is_some_and(|ends| ends.high < 1.0 || ends.low > 1.0);
+            let shown = crossing.ways[0] == 0 && series.ways[crossing.ways[1]].of_base.iter().flatten().all(apart);
+            let doubt = if shown { "" } else { ", which not every size shows" };
+            format!("At every size measured {} is cheaper than {}{doubt}.", name(&series.ways[*cheaper]), other(cheaper))
         }
         Where::Several { sizes } => {
             let at: Vec<String> = sizes.iter().map(|size| bytes(*size)).collect();
