@@ -19,6 +19,18 @@ pub const NO_WARMUP: Nanos = Nanos::from_millis(0);
 /// As long as the test says.
 pub const BY_TIME: TrialEnd = TrialEnd::Length(Nanos::from_millis(1));
 
+/// Tries a claim up to three times: spinning threads of other tests may keep its threads
+/// from a CPU for all of an attempt. A defect fails every one.
+pub fn in_three_attempts(name: &str, claim: impl Fn()) {
+    for _ in 0..2 {
+        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(&claim)).is_ok() {
+            return;
+        }
+        eprintln!("REPEATED: {name}");
+    }
+    claim();
+}
+
 /// A loop that runs.
 #[derive(Debug)]
 pub struct Flow {
