@@ -22,7 +22,7 @@
 use std::collections::BTreeMap;
 
 use model::end::Counts;
-use model::kernel::HostCounters;
+use model::kernel::{HostCounters, UdpCounters};
 use model::trial::Measured;
 use model::{Cell, Test};
 
@@ -40,6 +40,9 @@ pub struct Balance {
     pub dropped: Vec<(String, u64)>,
     /// The rest. 0 on isolated hosts.
     pub unaccounted: i64,
+    /// True where packets of many datagrams stand among them, each as one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub packets: bool,
 }
 
 /// A counter that explains a loss, in the order in which a datagram meets them.
@@ -87,6 +90,7 @@ pub struct Ledger {
     /// Drops that the apis of the ends count themselves, which no counter of the
     /// kernel holds.
     own: BTreeMap<String, u64>,
+    packets: bool,
 }
 
 /// The balance of one trial; `None` of a TCP trial.
@@ -95,8 +99,10 @@ pub struct Ledger {
 /// it took out, over the whole trial: [`model::end::Counts::sent`] and
 /// [`model::end::Counts::received`]. In UDP_RR both ways carry datagrams, and
 /// both ends do both; requests and answers are balanced apart, each against the
-/// counters of its own two ends, and added. Of an api whose calls hand over packets of
-/// datagrams, such packets are balanced: the kernel counts them, and not what is in them.
+/// counters of its own two ends, and added. Where calls hand over packets of datagrams and
+/// fetch them as they were sent, such packets are balanced: the kernel counts them, and not
+/// what is in them. Where packets are cut on the way, or one end alone knows of them,
+/// datagrams are balanced.
 ///
 /// On hosts that are not isolated the counters hold other people's datagrams
 /// too, and what is left over may have either sign. Unless they are apart, both
@@ -114,17 +120,10 @@ impl Ledger {
         match cell.test {
             Test::UdpStream => {
                 let back = |end: &model::end::EndReport| end.back.unwrap_or_default().total;
-                // What the kernel counts as one datagram goes with one call.
-                let packs = cell.api.packs();
-                let sent = |counts: &Counts| if packs { counts.calls } else { counts.sent };
-                let received = |counts: &Counts| if packs { counts.calls } else { counts.received };
-                self.both_ways(
-                    measured,
-                    [sent(sender), sent(&back(&measured.receiver))],
-                    [received(receiver), received(&back(&measured.sender))],
-                );
+                let ends = Ends { sent: [*sender, back(&measured.receiver)], received: [*receiver, back(&measured.sender)] };
+                ends.balance(measured, cell, self);
             }
-            Test::UdpRr => self.both_ways(measured, [sender.sent, receiver.sent], [receiver.received, sender.received]),
+            Test::UdpRr => self.both_ways(measured, &hosts(measured), [sender.sent, receiver.sent], [receiver.received, sender.received]),
             Test::TcpStream | Test::TcpMaerts | Test::TcpRr | Test::TcpCrr => return false,
         }
         for (name, count) in measured.sender.drops.iter().chain(&measured.receiver.drops) {
@@ -134,8 +133,7 @@ impl Ledger {
     }
 
     /// Datagrams forward and back: what was sent and what was taken out of each.
-    fn both_ways(&mut self, measured: &Measured, sent: [u64; 2], received: [u64; 2]) {
-        let (here, there) = (&measured.sender_host, &measured.receiver_host);
+    fn both_ways(&mut self, measured: &Measured, [here, there]: &[HostCounters; 2], sent: [u64; 2], received: [u64; 2]) {
         // It counts both ways together: what one has explained is not left for the other.
         let mut wire = measured.wire.map_or(0, |wire| wire.missing());
         if !measured.isolated && !measured.apart {
@@ -159,7 +157,7 @@ impl Ledger {
         let dropped = dropped.chain(self.own.iter().map(|(name, count)| (name.clone(), *count))).collect();
         let explained = self.dropped.values().chain(self.own.values()).fold(0, |sum: u64, count| sum.wrapping_add(*count));
         let unaccounted = self.sent.wrapping_sub(self.received).wrapping_sub(explained) as i64;
-        Balance { sent: self.sent, received: self.received, dropped, unaccounted }
+        Balance { sent: self.sent, received: self.received, dropped, unaccounted, packets: self.packets }
     }
 
     /// `sent` datagrams from `here`, `received` of them taken out `there`.
@@ -170,15 +168,12 @@ impl Ledger {
         // sent nothing, so only the gap counts.
         let queue = self.explain(Cause::SenderQueue, sent.saturating_sub(here.udp.out_datagrams), here.udp.sndbuf_errors);
         let udp = &there.udp;
-        // InErrors holds the three errors that have a counter of their own, and others.
-        let other = udp.in_errors.saturating_sub(sum([udp.rcvbuf_errors, udp.mem_errors, udp.in_csum_errors]));
-        let arrived = sum([udp.in_datagrams, udp.rcvbuf_errors, udp.mem_errors, udp.in_csum_errors, udp.no_ports, other]);
-        self.on_the_way(here.udp.out_datagrams.saturating_sub(arrived), queue, here, there, wire);
+        self.on_the_way(here.udp.out_datagrams.saturating_sub(arrived(udp)), queue, here, there, wire);
         self.count(Cause::NoPort, udp.no_ports);
         self.count(Cause::Checksum, udp.in_csum_errors);
         self.count(Cause::Memory, udp.mem_errors);
         self.count(Cause::ReceiveBuffer, udp.rcvbuf_errors);
-        self.count(Cause::OtherError, other);
+        self.count(Cause::OtherError, other_errors(udp));
     }
 
     /// Explains `gap` datagrams that left UDP and did not reach it at the peer.
@@ -222,6 +217,88 @@ impl Ledger {
     }
 }
 
+/// The counters of the two hosts.
+fn hosts(measured: &Measured) -> [HostCounters; 2] {
+    [measured.sender_host, measured.receiver_host]
+}
+
+/// Errors of `InErrors` that have no counter of their own.
+fn other_errors(udp: &UdpCounters) -> u64 {
+    udp.in_errors.saturating_sub(sum([udp.rcvbuf_errors, udp.mem_errors, udp.in_csum_errors]))
+}
+
+/// What reached a host's UDP.
+fn arrived(udp: &UdpCounters) -> u64 {
+    sum([udp.in_datagrams, udp.rcvbuf_errors, udp.mem_errors, udp.in_csum_errors, udp.no_ports, other_errors(udp)])
+}
+
+/// Counts of a stream's ends over the whole trial, forward and back.
+struct Ends {
+    sent: [Counts; 2],
+    received: [Counts; 2],
+}
+
+impl Ends {
+    /// Adds the balance of what the kernel counts: of packets where both ends know of
+    /// them and no more arrive than left, of datagrams otherwise.
+    fn balance(&self, measured: &Measured, cell: &Cell, ledger: &mut Ledger) {
+        let packs = [cell.api.packs(), cell.receive().packs()];
+        let mut hosts = hosts(measured);
+        if packs == [true, true] && arrived(&hosts[1].udp) <= hosts[0].udp.out_datagrams {
+            ledger.packets = true;
+            return ledger.both_ways(measured, &hosts, self.sent.map(|of| of.calls), self.received.map(|of| of.calls));
+        }
+        let together = !measured.isolated && !measured.apart;
+        for (place, host) in hosts.iter_mut().enumerate() {
+            // What this host sent, and what it took out: it receives what the other one sent.
+            let [sent, received] = match together {
+                true => [&self.sent, &self.received].map(|of| [of[0], of[1]]),
+                false => [[self.sent[place], Counts::default()], [self.received[1 - place], Counts::default()]],
+            };
+            if packs[0] {
+                sent.iter().for_each(|sent| count_datagrams_sent(&mut host.udp, sent));
+            }
+            if packs[1] {
+                received.iter().for_each(|received| count_datagrams_received(&mut host.udp, received));
+                let lost = self.lost(place, together);
+                count_datagrams_dropped(&mut host.udp, lost);
+            }
+        }
+        ledger.both_ways(measured, &hosts, self.sent.map(|of| of.sent), self.received.map(|of| of.received));
+    }
+
+    /// Datagrams that were sent to a host and not taken out there.
+    fn lost(&self, place: usize, together: bool) -> u64 {
+        let lost = |way: usize| self.sent[way].sent.saturating_sub(self.received[way].received);
+        if together { lost(0).saturating_add(lost(1)) } else { lost(1 - place) }
+    }
+}
+
+/// Puts the datagrams of `sent` in the place of its packets, one a call. Packets that a
+/// queue dropped were as large as the others.
+fn count_datagrams_sent(udp: &mut UdpCounters, sent: &Counts) {
+    let dropped = sent.calls.saturating_sub(udp.out_datagrams).min(udp.sndbuf_errors);
+    let in_each = sent.sent.checked_div(sent.calls).unwrap_or(1);
+    udp.out_datagrams = udp.out_datagrams.saturating_add(dropped).saturating_sub(sent.calls).saturating_add(sent.sent);
+    udp.out_datagrams = udp.out_datagrams.saturating_sub(dropped.saturating_mul(in_each));
+    udp.sndbuf_errors = udp.sndbuf_errors.saturating_mul(in_each);
+}
+
+/// Puts the datagrams of `received` in the place of its packets, one a call.
+fn count_datagrams_received(udp: &mut UdpCounters, received: &Counts) {
+    udp.in_datagrams = udp.in_datagrams.saturating_sub(received.calls).saturating_add(received.received);
+}
+
+/// Puts datagrams in the place of packets that found no room in the receive buffer: of
+/// `lost` ones as many as so many packets can have held.
+fn count_datagrams_dropped(udp: &mut UdpCounters, lost: u64) {
+    /// Most datagrams that the kernel joins: `UDP_GRO_CNT_MAX` of its net/ipv4/udp_offload.c.
+    const MOST: u64 = 64;
+    let datagrams = lost.clamp(udp.rcvbuf_errors, udp.rcvbuf_errors.saturating_mul(MOST));
+    udp.in_errors = udp.in_errors.saturating_sub(udp.rcvbuf_errors).saturating_add(datagrams);
+    udp.rcvbuf_errors = datagrams;
+}
+
 /// A sum that a damaged record cannot make overflow.
 fn sum<const N: usize>(counts: [u64; N]) -> u64 {
     counts.into_iter().fold(0, u64::saturating_add)
@@ -231,8 +308,8 @@ fn sum<const N: usize>(counts: [u64; N]) -> u64 {
 mod tests {
     use super::{Balance, balance};
     use crate::testing::{cell, measured};
-    use model::Test;
     use model::trial::Measured;
+    use model::{Api, Cell, Receive, Test};
     use proptest::prelude::{any, prop_assert_eq, proptest};
 
     /// A stream of `sent` datagrams of which `received` were taken out.
@@ -260,6 +337,64 @@ mod tests {
         trial.receiver_host.udp.in_errors = 170_450;
         assert_eq!(dropped(&trial), [("RcvbufErrors".to_owned(), 170_450)]);
         assert_eq!(of(&trial).unaccounted, 0);
+    }
+
+    /// A stream over gso: `sent` datagrams in packets of `in_each`.
+    fn packets(sent: u64, in_each: u64, receive: Option<Receive>) -> (Measured, Cell) {
+        let mut trial = stream(sent, sent);
+        trial.sender.total.calls = sent / in_each;
+        trial.receiver.total.calls = sent / in_each;
+        trial.sender_host.udp.out_datagrams = sent / in_each;
+        trial.receiver_host.udp.in_datagrams = sent / in_each;
+        (trial, Cell { api: Api::Gso, receive, batch: in_each as u32, ..cell(Test::UdpStream, 1024) })
+    }
+
+    #[test]
+    fn packets_that_stay_whole_are_balanced_as_such() {
+        let (mut trial, cell) = packets(3_200, 32, None);
+        (trial.receiver.total.calls, trial.receiver_host.udp.in_datagrams) = (90, 90);
+        trial.receiver_host.udp.rcvbuf_errors = 10;
+        trial.receiver_host.udp.in_errors = 10;
+        let found = balance(&trial, &cell).unwrap();
+        assert_eq!((found.sent, found.received, found.unaccounted, found.packets), (100, 90, 0, true), "{found:?}");
+    }
+
+    #[test]
+    fn packets_that_a_device_cuts_are_balanced_as_datagrams() {
+        // Nobody joins them again: what arrives is datagrams.
+        let (mut trial, cell) = packets(3_200, 32, None);
+        (trial.receiver.total.calls, trial.receiver.total.received) = (3_000, 3_000);
+        trial.receiver_host.udp.in_datagrams = 3_000;
+        (trial.receiver_host.udp.rcvbuf_errors, trial.receiver_host.udp.in_errors) = (200, 200);
+        let found = balance(&trial, &cell).unwrap();
+        assert_eq!((found.sent, found.received, found.unaccounted), (3_200, 3_000, 0), "{found:?}");
+        // Joined again to packets of other sizes.
+        (trial.receiver.total.calls, trial.receiver.total.received) = (190, 3_100);
+        trial.receiver_host.udp.in_datagrams = 190;
+        (trial.receiver_host.udp.rcvbuf_errors, trial.receiver_host.udp.in_errors) = (7, 7);
+        let found = balance(&trial, &cell).unwrap();
+        assert_eq!(
+            (found.received, found.dropped[0].clone(), found.unaccounted),
+            (3_100, ("RcvbufErrors".to_owned(), 100), 0),
+            "{found:?}"
+        );
+        // Seven packets cannot have held all that is missing.
+        trial.receiver.total.received = 2_000;
+        assert!(balance(&trial, &cell).unwrap().unaccounted > 0);
+    }
+
+    #[test]
+    fn packets_that_a_plain_receiver_takes_are_balanced_as_datagrams() {
+        let (mut trial, cell) = packets(3_200, 32, Some(Receive::Recv));
+        trial.receiver.total.calls = 3_200;
+        trial.receiver_host.udp.in_datagrams = 3_200;
+        let found = balance(&trial, &cell).unwrap();
+        assert_eq!((found.sent, found.received, found.unaccounted, found.dropped.len()), (3_200, 3_200, 0, 0), "{found:?}");
+        // Ten packets that the sender's queue dropped.
+        (trial.sender_host.udp.out_datagrams, trial.sender_host.udp.sndbuf_errors) = (90, 10);
+        (trial.receiver.total.received, trial.receiver_host.udp.in_datagrams) = (2_880, 2_880);
+        let found = balance(&trial, &cell).unwrap();
+        assert_eq!((found.dropped.as_slice(), found.unaccounted), (&[("SndbufErrors".to_owned(), 320)][..], 0), "{found:?}");
     }
 
     #[test]

@@ -127,14 +127,15 @@ fn check(task: &Task) -> Result<(), EndpointError> {
     }
     if let Some(mix) = &cell.mix {
         mix.check().map_err(|error| EndpointError::Task(error.to_string()))?;
-        if !cell.test.is_stream() || cell.rate.is_some() || cell.stamp || matches!(task.end, TrialEnd::Messages(_)) {
+        if !cell.test.is_stream() || cell.api.packs() || cell.rate.is_some() || cell.stamp || matches!(task.end, TrialEnd::Messages(_)) {
             return refuse("a mix of sizes, with what only messages of one size have; send it as a plain stream for some time".to_owned());
         }
     }
     if !cell.api.carries(cell.test) {
         return refuse(format!("{} over {}, which does not carry it", cell.test, cell.api));
     }
-    if !(1..=MOST_BATCH).contains(&cell.batch) || (cell.batch > 1 && !cell.api.batches(cell.test)) {
+    cell.check_receive().map_err(|error| EndpointError::Task(error.to_string()))?;
+    if !(1..=MOST_BATCH).contains(&cell.batch) || (cell.batch > 1 && cell.batches().is_none()) {
         return refuse(format!(
             "{} in batches of {} over {}; batches are of streams and have 1 to {MOST_BATCH} messages",
             cell.test, cell.batch, cell.api

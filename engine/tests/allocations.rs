@@ -16,8 +16,8 @@ use std::time::Duration;
 use engine::stage::{Part, Stage};
 use engine::traffic;
 use model::control::Task;
-use model::plan::TrialEnd;
-use model::{Api, Family, Nanos, Role, Test};
+use model::plan::{Level, TrialEnd};
+use model::{Api, Family, Nanos, Receive, Role, Test};
 
 #[path = "support/mod.rs"]
 mod support;
@@ -125,7 +125,7 @@ fn batched(task: Task) -> Task {
 
 /// The same task over an api.
 fn over(api: Api, mut task: Task) -> Task {
-    (task.cell.api, task.cell.batch) = (api, api.default_batch(task.cell.test));
+    task.cell = task.cell.with(&[Level::Api(api)]).expect("the api carries it");
     task
 }
 
@@ -165,9 +165,13 @@ fn send_for(millis: u64) -> Run {
 }
 
 fn receive_stream(messages: u64) -> Run {
+    receive_stream_task(&the_task(Role::Receiver, Test::TcpStream, TrialEnd::Length(Nanos::from_millis(1))), messages)
+}
+
+fn receive_stream_task(task: &Task, messages: u64) -> Run {
     let (ours, mut theirs) = tcp();
     let source = thread::spawn(move || (0..messages).for_each(|_| theirs.write_all(&[7; SIZE]).unwrap()));
-    let run = run(&the_task(Role::Receiver, Test::TcpStream, TrialEnd::Length(Nanos::from_millis(1))), ours, &measuring());
+    let run = run(task, ours, &measuring());
     source.join().unwrap();
     run
 }
@@ -269,6 +273,27 @@ fn no_api_allocates_per_message() {
                 |run| run.until_back,
                 [receive_task(&task, FEW), receive_task(&task, MANY)],
             );
+        }
+    }
+}
+
+#[test]
+fn no_way_of_receiving_allocates_per_message() {
+    for receive in Receive::ALL.iter().copied() {
+        let of = |test| over(Api::Send, the_task(Role::Receiver, test, TrialEnd::Length(Nanos::from_millis(1))));
+        let received_by = |mut task: Task| {
+            task.cell = task.cell.with(&[Level::Receive(receive)]).expect("it receives it");
+            task
+        };
+        if receive.carries(Test::UdpStream) {
+            let task = received_by(of(Test::UdpStream));
+            let what = format!("UDP_STREAM received by {receive}");
+            assert_same(&what, |run| run.until_back, [receive_task(&task, FEW), receive_task(&task, MANY)]);
+        }
+        if receive.carries(Test::TcpStream) {
+            let task = received_by(of(Test::TcpStream));
+            let what = format!("TCP_STREAM received by {receive}");
+            assert_same(&what, |run| run.until_back, [receive_stream_task(&task, FEW), receive_stream_task(&task, MANY)]);
         }
     }
 }

@@ -1,42 +1,42 @@
 //! The table of apis: the ways in which an endpoint hands messages to the kernel.
 
 use crate::choice::choice;
-use crate::traffic::Test;
+use crate::receive::Receive;
+use crate::traffic::{Protocol, Test};
 
 /// Most messages that one call hands over: the kernel's `UIO_MAXIOV`
 /// (include/uapi/linux/uio.h), which bounds what `sendmmsg(2)` takes.
 pub const MOST_BATCH: u32 = 1_024;
 
 /// The rows of the table, handed to a macro of the caller's. Each is an api's
-/// description, the file in `engine/src/api/` and the type in it that carry it
-/// out, its name in plans, and its properties: the tests that it can carry, the
-/// messages that one of its calls hands over unless the plan says otherwise, and
-/// whether the kernel counts those of a call as one datagram.
+/// description, the file in `engine/src/api/outgoing/` and the type in it that
+/// carry it out, its name in plans, and its properties: the tests that it can
+/// carry, the messages that one of its calls hands over unless the plan says
+/// otherwise, whether the kernel counts those of a call as one datagram, and the
+/// ways of receiving a byte stream and datagrams that go with it unless the plan
+/// says otherwise.
 #[macro_export]
 macro_rules! apis {
     ($rows:ident) => {
         $rows! {
-            /// One `send` or `recv` system call a message, on a connected socket.
-            send::Send = "send" { carries: Test::ALL, batch: None, packs: false },
-            /// One `sendto` or `recvfrom` system call a message, on a socket that is
-            /// not connected.
-            sendto::Sendto = "sendto" { carries: DATAGRAMS, batch: None, packs: false },
-            /// One `sendmsg` or `recvmsg` system call a message, on a connected socket.
-            sendmsg::Sendmsg = "sendmsg" { carries: OPEN_CONNECTIONS, batch: None, packs: false },
-            /// Many messages with one `sendmmsg` or `recvmmsg` system call, on a
-            /// connected socket.
-            sendmmsg::Sendmmsg = "sendmmsg" { carries: OPEN_CONNECTIONS, batch: Some(32), packs: false },
-            /// Many messages of a byte stream with one `writev` system call; `recv`.
-            writev::Writev = "writev" { carries: BYTE_STREAMS, batch: Some(32), packs: false },
+            /// One `send` system call a message, on a connected socket.
+            send::Send = "send" { carries: Test::ALL, batch: None, packs: false, receive: [Recv, Recv] },
+            /// One `sendto` system call a message, on a socket that is not connected.
+            sendto::Sendto = "sendto" { carries: DATAGRAMS, batch: None, packs: false, receive: [Recv, Recvfrom] },
+            /// One `sendmsg` system call a message, on a connected socket.
+            sendmsg::Sendmsg = "sendmsg" { carries: OPEN_CONNECTIONS, batch: None, packs: false, receive: [Recvmsg, Recvmsg] },
+            /// Many messages with one `sendmmsg` system call, on a connected socket.
+            sendmmsg::Sendmmsg = "sendmmsg" { carries: OPEN_CONNECTIONS, batch: Some(32), packs: false, receive: [Recv, Recvmmsg] },
+            /// Many messages of a byte stream with one `writev` system call.
+            writev::Writev = "writev" { carries: BYTE_STREAMS, batch: Some(32), packs: false, receive: [Recv, Recv] },
             /// One `send` system call a message with `MSG_MORE`: the kernel makes full
-            /// segments; `recv`.
-            send_more::SendMore = "send-more" { carries: BYTE_STREAMS, batch: None, packs: false },
+            /// segments.
+            send_more::SendMore = "send-more" { carries: BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv] },
             /// Many datagrams with one `send` as one packet that is cut late
-            /// (`UDP_SEGMENT`), and fetched together (`UDP_GRO`).
-            gso::Gso = "gso" { carries: DATAGRAMS, batch: Some(32), packs: true },
-            /// Many sends with one `io_uring_enter` system call, and one request to
-            /// receive that stays, with a ring of buffers.
-            uring::Uring = "uring" { carries: OPEN_CONNECTIONS, batch: Some(32), packs: false },
+            /// (`UDP_SEGMENT`).
+            gso::Gso = "gso" { carries: DATAGRAMS, batch: Some(32), packs: true, receive: [Recv, Gro] },
+            /// Many sends with one `io_uring_enter` system call.
+            uring::Uring = "uring" { carries: OPEN_CONNECTIONS, batch: Some(32), packs: false, receive: [Multishot, Multishot] },
         }
     };
 }
@@ -55,10 +55,12 @@ struct Properties {
     carries: &'static [Test],
     batch: Option<u32>,
     packs: bool,
+    /// Of a byte stream, and of datagrams.
+    receive: [Receive; 2],
 }
 
 macro_rules! declare {
-    ($($(#[$doc:meta])* $module:ident::$variant:ident = $name:literal { carries: $carries:expr, batch: $batch:expr, packs: $packs:expr },)+) => {
+    ($($(#[$doc:meta])* $module:ident::$variant:ident = $name:literal { carries: $carries:expr, batch: $batch:expr, packs: $packs:expr, receive: [$stream:ident, $datagrams:ident] },)+) => {
         choice! {
             /// Way in which an endpoint hands its messages to the kernel.
             Api, "an api" {
@@ -69,7 +71,12 @@ macro_rules! declare {
         impl Api {
             const fn properties(self) -> Properties {
                 match self {
-                    $(Self::$variant => Properties { carries: $carries, batch: $batch, packs: $packs },)+
+                    $(Self::$variant => Properties {
+                        carries: $carries,
+                        batch: $batch,
+                        packs: $packs,
+                        receive: [Receive::$stream, Receive::$datagrams],
+                    },)+
                 }
             }
         }
@@ -83,24 +90,27 @@ impl Api {
         self.properties().carries.contains(&test)
     }
 
-    /// Returns whether one of its calls can hand over several messages of a test. A
-    /// request waits for its answer, and so has no others to go with.
-    pub const fn batches(self, test: Test) -> bool {
-        self.properties().batch.is_some() && test.is_stream()
+    /// Messages that one of its calls hands over where the plan does not say; `None`
+    /// where it is one. A request waits for its answer, and so has no others to go with.
+    pub const fn batch(self, test: Test) -> Option<u32> {
+        match self.properties().batch {
+            Some(batch) if test.is_stream() => Some(batch),
+            _ => None,
+        }
     }
 
-    /// Returns whether the kernel counts the datagrams of a call as one, at both ends.
-    /// They then have one size.
+    /// The way of receiving that goes with it where the plan does not say.
+    pub const fn usual_receive(self, test: Test) -> Receive {
+        match test.protocol() {
+            Protocol::Tcp => self.properties().receive[0],
+            Protocol::Udp => self.properties().receive[1],
+        }
+    }
+
+    /// Returns whether the kernel counts the datagrams of a call as one. They then have
+    /// one size.
     pub const fn packs(self) -> bool {
         self.properties().packs
-    }
-
-    /// Messages that one of its calls hands over where the plan does not say.
-    pub const fn default_batch(self, test: Test) -> u32 {
-        match self.properties().batch {
-            Some(batch) if test.is_stream() => batch,
-            _ => 1,
-        }
     }
 }
 
@@ -118,8 +128,17 @@ mod tests {
 
     #[test]
     fn only_streams_have_batches() {
-        assert_eq!(Test::ALL.iter().map(|test| Api::Sendmmsg.default_batch(*test)).max(), Some(32));
-        assert!(Test::ALL.iter().all(|test| test.is_stream() == Api::Sendmmsg.batches(*test)));
-        assert!(Test::ALL.iter().all(|test| Api::Send.default_batch(*test) == 1 && Api::Send.carries(*test)));
+        assert_eq!(Test::ALL.iter().filter_map(|test| Api::Sendmmsg.batch(*test)).max(), Some(32));
+        assert!(Test::ALL.iter().all(|test| test.is_stream() == Api::Sendmmsg.batch(*test).is_some()));
+        assert!(Test::ALL.iter().all(|test| Api::Send.batch(*test).is_none() && Api::Send.carries(*test)));
+    }
+
+    #[test]
+    fn what_goes_with_an_api_carries_what_it_carries() {
+        for api in Api::ALL {
+            for test in Test::ALL.iter().filter(|test| api.carries(**test)) {
+                assert!(api.usual_receive(*test).carries(*test), "{api} {test}");
+            }
+        }
     }
 }

@@ -11,6 +11,7 @@
 pub mod api;
 pub mod quantity;
 pub mod rate;
+pub mod receive;
 pub mod size;
 pub mod traffic;
 
@@ -60,6 +61,7 @@ pub use pass::Pass;
 pub use plan::Plan;
 pub use quantity::{BitRate, Bytes, Nanos};
 pub use rate::OfferedRate;
+pub use receive::Receive;
 pub use run::Run;
 pub use summary::Summary;
 pub use traffic::{Arrivals, Family, Pacing, Protocol, Role, Test, Waiting};

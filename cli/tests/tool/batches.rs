@@ -7,7 +7,7 @@ use model::{Api, Test, TrialRecord};
 
 use crate::conservation::assert_identity;
 use crate::support::Skip;
-use crate::support::stored::Stored;
+use crate::support::study::Study;
 use crate::support::tool::Tool;
 
 crate::claims!(
@@ -35,19 +35,8 @@ size = 1000
 api = "sendmmsg"
 "#;
 
-struct Study {
-    tool: Tool,
-    stored: Stored,
-    text: String,
-}
-
 /// One study for many claims.
-static STUDY: LazyLock<Study> = LazyLock::new(|| {
-    let tool = Tool::new();
-    let text = tool.study(PLAN, &[]).done().stdout;
-    let stored = tool.stored();
-    Study { tool, stored, text }
-});
+static STUDY: LazyLock<Study> = LazyLock::new(|| Study::of(PLAN));
 
 /// Trials that went over a link of their own, whose counters hold nothing else.
 fn measured(test: Test) -> Vec<(TrialRecord, Measured)> {

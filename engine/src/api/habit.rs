@@ -5,7 +5,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 
 use model::Nanos;
 
-use super::{Api, Batch, Moved, Transmit, TransmitPart};
+use super::{Api, Moved, Outgoing, Transmit, TransmitPart};
 use crate::clock;
 
 /// Habit of an application around its calls.
@@ -98,7 +98,7 @@ impl<H: Habit, A: Api> Api for With<H, A> {
         self.inner.waits_on()
     }
 
-    fn batch(&mut self) -> Option<&mut dyn Batch> {
+    fn batch(&mut self) -> Option<&mut dyn Outgoing> {
         self.inner.batch()
     }
 
@@ -119,9 +119,5 @@ impl<H: Habit, A: Api> Api for With<H, A> {
 
     fn drops(&self) -> Vec<(&'static str, u64)> {
         self.inner.drops()
-    }
-
-    fn largest(&self) -> Option<usize> {
-        self.inner.largest()
     }
 }

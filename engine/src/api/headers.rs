@@ -51,11 +51,6 @@ impl Headers {
         self.headers.len()
     }
 
-    /// Bytes of each place.
-    pub fn length(&self) -> usize {
-        self.length
-    }
-
     /// The pieces of memory of some places, for a call that takes them in a row.
     pub fn pieces(&self, places: Range<usize>) -> &[libc::iovec] {
         &self.iovecs[places]
@@ -97,4 +92,13 @@ impl Headers {
         // SAFETY: as in `place`, and nothing else reads it while `self` is borrowed.
         unsafe { slice::from_raw_parts_mut(self.start.add(place * self.stride), self.length) }
     }
+}
+
+/// A header with one piece of memory, without an address or control data.
+#[inline(always)]
+pub fn of_one(piece: &mut libc::iovec) -> libc::msghdr {
+    // SAFETY: zeros are a valid header without an address, pieces or control data.
+    let mut header: libc::msghdr = unsafe { mem::zeroed() };
+    (header.msg_iov, header.msg_iovlen) = (piece, 1);
+    header
 }

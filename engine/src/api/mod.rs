@@ -1,30 +1,29 @@
 //! Apis: ways of handing messages to the kernel and of taking them from it.
 //!
-//! A new way is a file here, declared below, and a row in the table of apis,
-//! `model::apis!`. One with a call for each message on the flow's socket
-//! implements [`one_call::Calls`]; any other [`Open`] and [`Api`], and [`Batch`]
-//! where a call hands over many messages.
+//! A new way of sending is a file in `outgoing/` and a row in the table
+//! `model::apis!`, a new way of receiving a file in `incoming/` and a row in
+//! `model::receives!`. Each implements [`Open`], and [`Outgoing`] or [`Incoming`];
+//! [`Halves`] makes an [`Api`] of two of them.
 
 mod buffer;
-pub mod gso;
 mod habit;
+mod halves;
 mod headers;
-mod one_call;
+mod incoming;
+mod open;
+mod option;
+mod outgoing;
 mod place;
-pub mod send;
-pub mod send_more;
-pub mod sendmmsg;
-pub mod sendmsg;
-pub mod sendto;
-pub mod uring;
+mod ring;
 mod wait;
-pub mod writev;
 
 use std::ops::Range;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
 
 pub use buffer::Buffer;
 pub use habit::{Habit, With, Work, work_for};
+pub use halves::Halves;
+pub use open::{open_exchange, open_receiver, open_sender, prepare};
 pub use place::Place;
 pub use wait::Wait;
 
@@ -36,6 +35,9 @@ pub use wait::Wait;
 pub struct Moved(pub isize);
 
 impl Moved {
+    /// Nothing is there, or no room: what a call that does not wait answers.
+    pub(crate) const NOTHING: Self = Self(-(libc::EAGAIN as isize));
+
     /// The answer of a libc call, with the errno fetched when it failed.
     #[inline(always)]
     pub(crate) fn from_call(answer: isize) -> Self {
@@ -60,15 +62,19 @@ pub trait TransmitPart {
     fn send_part(&mut self, from: usize, to: usize) -> Moved;
 }
 
-/// An api that hands over many messages with one call, each from a place of its
-/// own. Its loop calls it once a batch, so the call need not be direct.
-pub trait Batch {
-    /// Most messages that one call hands over; at least 1.
-    fn capacity(&self) -> usize;
+/// A way of handing messages to the kernel, each from a place of its own. A loop calls
+/// `send_batch` once a batch, so that call need not be direct.
+pub trait Outgoing {
+    /// Hands over the message at `place` from its byte `from` up to `to`, as far as it has
+    /// them, with a call of its own.
+    fn send_span(&mut self, place: usize, from: usize, to: usize) -> Moved;
 
     /// The message at a place below the capacity, to be marked. Where the cell
     /// stamps no message, all places may be one.
     fn message_at(&mut self, place: usize) -> &mut [u8];
+
+    /// Most messages that one call hands over; at least 1.
+    fn capacity(&self) -> usize;
 
     /// Sets the length of the message at a place; it is at most that of the memory there.
     fn set_length(&mut self, place: usize, length: usize);
@@ -76,8 +82,48 @@ pub trait Batch {
     /// Hands over the messages at `places`, in this order.
     fn send_batch(&mut self, places: Range<usize>) -> Handed;
 
-    /// Hands over the message at `place` from its byte `from` on, with a call of its own.
-    fn send_rest(&mut self, place: usize, from: usize) -> Moved;
+    /// Hands over what it still holds back. Loops ask for it before they wait, and
+    /// at the end of a part. The answer is an errno, or nothing.
+    #[inline(always)]
+    fn flush(&mut self) -> Moved {
+        Moved(0)
+    }
+}
+
+/// A way of taking messages from the kernel.
+pub trait Incoming {
+    /// Takes one message, or of a stream what has arrived, at most `limit` bytes of
+    /// it. Where a call fetches many messages, they are handed out one by one. `wait` says
+    /// whether to wait for it.
+    fn receive(&mut self, limit: usize, wait: bool) -> Moved;
+
+    /// The message that was received last.
+    fn last(&self) -> &[u8];
+
+    /// Returns whether messages have been fetched that were not handed out, or a call can say
+    /// something without waiting.
+    #[inline(always)]
+    fn has_more(&self) -> bool {
+        false
+    }
+
+    /// The descriptor that is readable when there is something to receive; `None`: the
+    /// flow's socket.
+    fn waits_on(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    /// Kernel calls that moved data since the last time this was asked; `None` where each
+    /// answer took one.
+    #[inline(always)]
+    fn take_calls(&mut self) -> Option<u64> {
+        None
+    }
+
+    /// Its own counters of messages that it dropped, over the whole trial.
+    fn drops(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
 }
 
 /// Messages that one hand-over of a batch moved.
@@ -92,8 +138,18 @@ pub struct Handed {
     pub next: Moved,
 }
 
-/// An api before it is used.
-pub trait Open: Api {
+impl Handed {
+    /// One message of `length` bytes, by what its call answered.
+    fn of_one(moved: Moved, length: usize) -> Self {
+        match moved.0 {
+            all if all == length as isize => Self { messages: 1, calls: 1, next: Moved(0) },
+            some => Self { messages: 0, calls: u64::from(some > 0), next: moved },
+        }
+    }
+}
+
+/// A way of sending or of receiving before it is used.
+pub trait Open: Sized {
     /// Readies a flow's socket before its ends join: what has to be set before the first
     /// message comes.
     ///
@@ -107,7 +163,7 @@ pub trait Open: Api {
     ///
     /// # Errors
     /// Whatever keeps this way from working here.
-    fn open(place: Place<'_>) -> std::io::Result<Self>;
+    fn open(place: &Place<'_>) -> std::io::Result<Self>;
 }
 
 /// One way of sending and receiving for a flow.
@@ -129,46 +185,25 @@ pub trait Api: Transmit + TransmitPart + Sized {
     fn socket(&self) -> &OwnedFd;
 
     /// The descriptor that is readable when there is something to receive.
-    fn waits_on(&self) -> BorrowedFd<'_> {
-        self.socket().as_fd()
-    }
+    fn waits_on(&self) -> BorrowedFd<'_>;
 
     /// Returns whether messages have been fetched that were not handed out: nobody is to
     /// wait for others before.
-    #[inline(always)]
-    fn has_more(&self) -> bool {
-        false
-    }
+    fn has_more(&self) -> bool;
 
-    /// Its batches, where the cell hands over more than one message a call.
-    fn batch(&mut self) -> Option<&mut dyn Batch> {
-        None
-    }
+    /// Its way of sending, where the cell hands over more than one message a call.
+    fn batch(&mut self) -> Option<&mut dyn Outgoing>;
 
     /// Kernel calls of [`Self::receive`] and [`Self::receive_now`] that moved data
     /// since the last time this was asked; `None` where each is one.
-    #[inline(always)]
-    fn take_calls(&mut self) -> Option<u64> {
-        None
-    }
+    fn take_calls(&mut self) -> Option<u64>;
 
     /// Hands over what it still holds back. Loops ask for it before they wait, and
     /// at the end of a part. The answer is an errno, or nothing.
-    #[inline(always)]
-    fn flush(&mut self) -> Moved {
-        Moved(0)
-    }
+    fn flush(&mut self) -> Moved;
 
     /// Its own counters of messages that it dropped, over the whole trial.
-    fn drops(&self) -> Vec<(&'static str, u64)> {
-        Vec::new()
-    }
-
-    /// The largest message that it can carry, in bytes; `None` where the kernel
-    /// answers for it.
-    fn largest(&self) -> Option<usize> {
-        None
-    }
+    fn drops(&self) -> Vec<(&'static str, u64)>;
 }
 
 /// Work to be done with an api, whichever it is.
@@ -182,28 +217,3 @@ pub trait WithApi {
     /// Those of the work.
     fn run<A: Api>(self, api: A) -> std::io::Result<Self::Output>;
 }
-
-macro_rules! openers {
-    ($($(#[$doc:meta])* $module:ident::$type:ident = $word:literal $properties:tt,)+) => {
-        /// Opens the api of this name at a place and does some work with it.
-        ///
-        /// # Errors
-        /// Whatever keeps the api from working here, and those of the work.
-        pub fn open<W: WithApi>(name: model::Api, place: Place<'_>, work: W) -> std::io::Result<W::Output> {
-            match name {
-                $(model::Api::$type => work.run($module::$type::open(place)?),)+
-            }
-        }
-
-        /// Readies a flow's socket for the api of this name, before its ends join.
-        ///
-        /// # Errors
-        /// A refusal of the system.
-        pub fn prepare(name: model::Api, socket: BorrowedFd<'_>) -> std::io::Result<()> {
-            match name {
-                $(model::Api::$type => $module::$type::prepare(socket),)+
-            }
-        }
-    };
-}
-model::apis!(openers);

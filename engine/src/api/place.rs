@@ -1,12 +1,16 @@
 //! The place from which an api is opened.
 
-use std::os::fd::OwnedFd;
+use std::cell::OnceCell;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
 
 use model::Protocol;
 use model::control::Task;
+use nix::sys::socket::{SockaddrStorage, bind, getpeername, getsockname};
 
 use super::Buffer;
+use super::headers::Headers;
 
 /// Bytes of a cache line: messages of a batch do not share one.
 const CACHE_LINE: usize = 64;
@@ -24,34 +28,43 @@ pub struct Place<'a> {
     pub socket: OwnedFd,
     /// The longest that a call waits before its loop looks at the stage.
     pub patience: Duration,
+    /// The other end, once the socket is no longer connected to it.
+    former_peer: OnceCell<SockaddrStorage>,
 }
 
-impl Place<'_> {
+impl<'a> Place<'a> {
+    /// The place of a flow's end that has this socket.
+    pub const fn new(task: &'a Task, socket: OwnedFd, patience: Duration) -> Self {
+        Self { task, socket, patience, former_peer: OnceCell::new() }
+    }
+
     /// Memory for the message. Not zeros: pages of zeros could all be one page, always cached.
     pub fn message(&self) -> Buffer {
         Buffer::repeating(self.task.cell.largest().as_len(), 251, |place| place as u8 | 1)
     }
 
-    /// Memory for `count` messages, each a multiple of `stride` bytes from the
-    /// start; for one where all are the same.
-    pub fn messages(&self, count: usize) -> (Buffer, usize) {
+    /// Places for `count` messages: cache lines of its own for each, or one for all where
+    /// the cell has them all alike.
+    pub fn messages(&self, count: usize) -> Headers {
+        let length = self.task.cell.largest().as_len();
         if !self.task.cell.stamp {
-            return (self.message(), 0);
+            return Headers::over(self.message(), count, 0, length);
         }
-        let stride = self.task.cell.largest().as_len().next_multiple_of(CACHE_LINE);
-        (Buffer::repeating(stride * count, stride, |place| (place % 251) as u8 | 1), stride)
-    }
-
-    /// Memory for what one call receives: a read, or `count` datagrams, each a
-    /// multiple of `stride` bytes from the start.
-    pub fn rooms(&self, count: usize) -> (Buffer, usize) {
-        let stride = self.task.cell.read_size.as_len().next_multiple_of(CACHE_LINE);
-        (Buffer::ones(stride * count), stride)
+        let stride = length.next_multiple_of(CACHE_LINE);
+        let memory = Buffer::repeating(stride * count, stride, |place| (place % 251) as u8 | 1);
+        Headers::over(memory, count, stride, length)
     }
 
     /// Memory for what one call receives.
     pub fn room(&self) -> Buffer {
         Buffer::ones(self.task.cell.read_size.as_len())
+    }
+
+    /// Places for `count` datagrams of one call.
+    pub fn rooms(&self, count: usize) -> Headers {
+        let length = self.task.cell.read_size.as_len();
+        let stride = length.next_multiple_of(CACHE_LINE);
+        Headers::over(Buffer::ones(stride * count), count, stride, length)
     }
 
     /// Messages of one call.
@@ -62,5 +75,32 @@ impl Place<'_> {
     /// Returns whether the flow is a stream of bytes, in which no message ends.
     pub fn is_byte_stream(&self) -> bool {
         self.task.cell.protocol() == Protocol::Tcp
+    }
+
+    /// Ends the association of the socket with the other end, and returns the other end's
+    /// address. It keeps its own.
+    ///
+    /// # Errors
+    /// A refusal of the kernel.
+    pub fn disconnected(&self) -> io::Result<SockaddrStorage> {
+        if let Some(peer) = self.former_peer.get() {
+            return Ok(*peer);
+        }
+        let socket = self.socket.as_raw_fd();
+        let (own, peer): (SockaddrStorage, SockaddrStorage) = (getsockname(socket)?, getpeername(socket)?);
+        // SAFETY: zeros are a valid address of no family.
+        let nobody: libc::sockaddr = unsafe { std::mem::zeroed() };
+        // SAFETY: an address of no family dissolves the socket's association; the call reads
+        // as many bytes as it is given.
+        if unsafe { libc::connect(socket, &raw const nobody, size_of_val(&nobody) as u32) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // A port that the kernel chose goes with the association (__udp_disconnect() in the
+        // kernel's net/ipv4/udp.c); the peer knows it.
+        let now: SockaddrStorage = getsockname(socket)?;
+        if now != own {
+            bind(socket, &own)?;
+        }
+        Ok(*self.former_peer.get_or_init(|| peer))
     }
 }

@@ -10,9 +10,6 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use super::{Api, Habit, Moved};
 use crate::clock;
 
-/// The answer of a receive call that found nothing.
-const NOTHING: Moved = Moved(-(libc::EAGAIN as isize));
-
 /// A way of waiting. A wait ends after its limit with nothing, so that the loop can look
 /// at the stage.
 #[derive(Debug)]
@@ -58,16 +55,16 @@ impl Habit for Wait {
             _ if api.has_more() => api.receive_now(limit),
             Self::Poll(fd, longest) => match polled(*fd, *longest) {
                 true => api.receive_now(limit),
-                false => NOTHING,
+                false => Moved::NOTHING,
             },
             Self::Level(epoll, longest) => match woken(epoll, *longest) {
                 true => api.receive_now(limit),
-                false => NOTHING,
+                false => Moved::NOTHING,
             },
             Self::Edge(epoll, longest) => {
                 let moved = api.receive_now(limit);
                 // What has come since then is an edge, too.
-                if moved.0 == NOTHING.0 && woken(epoll, *longest) { api.receive_now(limit) } else { moved }
+                if moved.0 == Moved::NOTHING.0 && woken(epoll, *longest) { api.receive_now(limit) } else { moved }
             }
         }
     }
@@ -78,7 +75,7 @@ fn spin<A: Api>(api: &mut A, limit: usize, look: Nanos) -> Moved {
     let mut since = None;
     loop {
         let moved = api.receive_now(limit);
-        if moved.0 != NOTHING.0 {
+        if moved.0 != Moved::NOTHING.0 {
             return moved;
         }
         let now = clock::monotonic();

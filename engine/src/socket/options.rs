@@ -25,7 +25,8 @@ pub(super) fn set(socket: &Socket, task: &Task) -> Result<(), SocketError> {
     if let Some(size) = cell.rcvbuf {
         set("SO_RCVBUF", socket.set_recv_buffer_size(size.as_len()))?;
     }
-    api::prepare(cell.api, socket.as_fd()).map_err(|answer| SocketError::new(format!("ready the socket for {}", cell.api), answer))?;
+    let receive = cell.receive();
+    api::prepare(receive, socket.as_fd()).map_err(|answer| SocketError::new(format!("ready the socket for {receive}"), answer))?;
     if cell.protocol() == Protocol::Tcp {
         set("TCP_NODELAY", socket.set_tcp_nodelay(cell.nodelay))?;
         if let Some(cc) = &cell.cc {

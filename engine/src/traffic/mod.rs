@@ -98,11 +98,16 @@ struct Done {
 /// A refusal of the system that keeps the api from working here.
 pub fn run(task: &Task, flow: impl Into<Joined>, stage: &Stage, sent: &mut dyn FnMut(&Counts)) -> io::Result<Traffic> {
     let Joined { socket, listener, sizes } = flow.into();
-    api::open(task.cell.api, Place { task, socket, patience: socket::longest_wait(task) }, AsAsked { listener, sizes, task, stage, sent })
+    let place = Place::new(task, socket, socket::longest_wait(task));
+    let asked = AsAsked { listener, sizes, task, stage, sent };
+    match (task.cell.test.is_stream(), task.role) {
+        (true, Role::Sender) => api::open_sender(place, Around(asked, Sending)),
+        (true, Role::Receiver) => api::open_receiver(place, Around(asked, Receiving)),
+        (false, _) => api::open_exchange(place, Around(asked, Exchanging)),
+    }
 }
 
-/// The loop of a task. What a cell does not ask for costs it nothing: what it
-/// asks for stands around the api.
+/// A task and what its flow found.
 struct AsAsked<'a> {
     listener: Option<OwnedFd>,
     sizes: Option<Vec<u32>>,
@@ -111,17 +116,63 @@ struct AsAsked<'a> {
     sent: &'a mut dyn FnMut(&Counts),
 }
 
-impl WithApi for AsAsked<'_> {
+/// The loops of one part in a test.
+trait Loops {
+    /// Runs the one of a task. What a cell does not ask for costs it nothing: it has
+    /// loops of its own.
+    fn run<A: Api>(&self, api: &mut A, trial: &mut Trial, recorder: &mut Recorder) -> io::Result<Done>;
+}
+
+struct Sending;
+struct Receiving;
+struct Exchanging;
+
+impl Loops for Sending {
+    fn run<A: Api>(&self, api: &mut A, trial: &mut Trial, _: &mut Recorder) -> io::Result<Done> {
+        let cell = &trial.task.cell;
+        Ok(match &cell.mix {
+            _ if api.batch().is_some() => batch::run(api, trial)?,
+            _ if cell.rate.is_some() || cell.stamp => open::send::run(api, trial)?,
+            Some(mix) => mix::run(api, trial, mix),
+            None => send::run(api, trial),
+        })
+    }
+}
+
+impl Loops for Receiving {
+    fn run<A: Api>(&self, api: &mut A, trial: &mut Trial, _: &mut Recorder) -> io::Result<Done> {
+        Ok(if trial.task.cell.stamp { receive_stamped::run(api, trial) } else { receive::run(api, trial) })
+    }
+}
+
+impl Loops for Exchanging {
+    fn run<A: Api>(&self, api: &mut A, trial: &mut Trial, recorder: &mut Recorder) -> io::Result<Done> {
+        let cell = &trial.task.cell;
+        Ok(match (cell.test, trial.task.role) {
+            (Test::TcpCrr, Role::Sender) => crr::ask::run(api, trial, recorder)?,
+            (Test::TcpCrr, Role::Receiver) => crr::serve::run(api, trial)?,
+            (_, Role::Sender) if cell.rate.is_some() => open::ask::run(api, trial, recorder)?,
+            (_, Role::Sender) => ask::run(api, trial, recorder),
+            (_, Role::Receiver) => answer::run(api, trial),
+        })
+    }
+}
+
+/// Loops around an api. What a cell asks for around its calls stands around the api.
+struct Around<'a, L>(AsAsked<'a>, L);
+
+impl<L: Loops> WithApi for Around<'_, L> {
     type Output = Traffic;
 
     fn run<A: Api>(self, api: A) -> io::Result<Traffic> {
-        let (cell, look) = (&self.task.cell, longest_look(self.task));
-        let wait = Wait::new(cell.waiting, api.waits_on(), look, socket::longest_wait(self.task))?;
+        let Self(asked, loops) = self;
+        let (cell, look) = (&asked.task.cell, longest_look(asked.task));
+        let wait = Wait::new(cell.waiting, api.waits_on(), look, socket::longest_wait(asked.task))?;
         match (wait, cell.work.get() > 0) {
-            (None, false) => run_over(api, self),
-            (None, true) => run_over(With::new(Work(cell.work), api), self),
-            (Some(wait), false) => run_over(With::new(wait, api), self),
-            (Some(wait), true) => run_over(With::new(Work(cell.work), With::new(wait, api)), self),
+            (None, false) => run_over(api, asked, &loops),
+            (None, true) => run_over(With::new(Work(cell.work), api), asked, &loops),
+            (Some(wait), false) => run_over(With::new(wait, api), asked, &loops),
+            (Some(wait), true) => run_over(With::new(Work(cell.work), With::new(wait, api)), asked, &loops),
         }
     }
 }
@@ -135,11 +186,10 @@ fn longest_look(task: &Task) -> Nanos {
     }
 }
 
-fn run_over<A: Api>(mut api: A, asked: AsAsked) -> io::Result<Traffic> {
+fn run_over<A: Api>(mut api: A, asked: AsAsked, loops: &impl Loops) -> io::Result<Traffic> {
     let AsAsked { listener, sizes, task, stage, sent } = asked;
-    if let Some(largest) = api.largest().filter(|largest| *largest < task.cell.largest().as_len()) {
-        let (size, api) = (task.cell.largest(), task.cell.api);
-        return Err(io::Error::other(format!("{api} carries messages of at most {largest} B here, and these have {size}")));
+    if task.cell.stamp {
+        stamp::has_room(&task.cell)?;
     }
     let mut trial = Trial::new(task, listener, stage, EdgeReader::of_this_thread(&task.ksoftirqd), sent);
     trial.sizes = sizes;
@@ -147,7 +197,7 @@ fn run_over<A: Api>(mut api: A, asked: AsAsked) -> io::Result<Traffic> {
     // killed, is not to be sent again for minutes by a socket that nobody has.
     linger(&api, Some(Duration::ZERO));
     let mut recorder = Recorder::new();
-    let done = run_loop(&mut api, &mut trial, &mut recorder);
+    let done = loops.run(&mut api, &mut trial, &mut recorder);
     if done.is_err() && task.role == Role::Sender {
         // The other end is not to wait for more.
         (trial.sent)(&Counts::default());
@@ -177,32 +227,6 @@ fn failure_of(trial: &mut Trial, total: &Counts) -> Option<io::Error> {
         return Some(limit_reached(trial.task));
     }
     trial.failure.take().or_else(|| nothing_came(trial.task, trial.stage.announced(), total, total))
-}
-
-/// The loop of a task. What a cell does not ask for costs it nothing: it has
-/// loops of its own.
-fn run_loop<A: Api>(api: &mut A, trial: &mut Trial, recorder: &mut Recorder) -> io::Result<Done> {
-    let cell = &trial.task.cell;
-    if cell.stamp {
-        stamp::has_room(cell)?;
-    }
-    Ok(match (cell.test, trial.task.role) {
-        (Test::TcpCrr, Role::Sender) => crr::ask::run(api, trial, recorder)?,
-        (Test::TcpCrr, Role::Receiver) => crr::serve::run(api, trial)?,
-        (Test::TcpRr | Test::UdpRr, Role::Sender) => match cell.rate {
-            Some(_) => open::ask::run(api, trial, recorder)?,
-            None => ask::run(api, trial, recorder),
-        },
-        (Test::TcpRr | Test::UdpRr, Role::Receiver) => answer::run(api, trial),
-        (_, Role::Sender) if api.batch().is_some() => batch::run(api, trial)?,
-        (_, Role::Sender) if cell.rate.is_some() || cell.stamp => open::send::run(api, trial)?,
-        (_, Role::Receiver) if cell.stamp => receive_stamped::run(api, trial),
-        (_, Role::Sender) => match &cell.mix {
-            Some(mix) => mix::run(api, trial, mix),
-            None => send::run(api, trial),
-        },
-        (_, Role::Receiver) => receive::run(api, trial),
-    })
 }
 
 fn limit_reached(task: &Task) -> io::Error {

@@ -1,6 +1,6 @@
 //! Ends that ask again and again instead of waiting, and work of their own.
 
-use model::plan::TrialEnd;
+use model::plan::{Level, TrialEnd};
 use model::{Api, Cell, Family, Nanos, Test, Waiting};
 
 use crate::support::{Reports, cell, trial};
@@ -32,7 +32,7 @@ fn ends_that_poll_take_every_message() {
         for test in TESTS {
             for api in Api::ALL.iter().copied().filter(|api| api.carries(test)) {
                 let what = format!("{test} over {api}, {waiting}");
-                let cell = Cell { waiting, api, batch: api.default_batch(test), ..cell(test, Family::V4, 100) };
+                let cell = cell(test, Family::V4, 100).with(&[Level::Waiting(waiting), Level::Api(api)]).unwrap();
                 let Reports { sender, receiver, .. } = trial(&cell, LENGTH, WARMUP);
                 assert_eq!((sender.counts.errors, receiver.counts.errors), (0, 0), "{what}");
                 assert!(receiver.counts.messages > 0, "{what}");

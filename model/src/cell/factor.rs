@@ -14,6 +14,7 @@ use crate::condition::{LinkLoad, PerEnd, Placement, Priority};
 use crate::link::{LinkKind, Offload};
 use crate::quantity::{Bytes, Nanos};
 use crate::rate::OfferedRate;
+use crate::receive::Receive;
 use crate::traffic::{Arrivals, Family, Pacing, Protocol, Test, Waiting};
 
 /// A flag of `nettoll study` that replaces the levels of a factor.
@@ -182,9 +183,15 @@ factors! {
         place: field(api, Api::Send),
         words: |cell| unusual(cell.api, Api::Send),
     }
-    /// Messages that one call hands over or fetches, where the api takes several.
+    /// Way in which messages are taken from the kernel.
+    Receive: Receive = "receive" {
+        flag: Some(Flag::list("How messages are taken from the kernel: recv, recvfrom, recvmsg, recvmmsg, gro, multishot, waitall, lowat, trunc, splice")),
+        place: option(receive),
+        words: |cell| cell.receive.map(|receive| format!("received by {receive}")),
+    }
+    /// Messages that one call hands over or fetches, where it takes several.
     Batch: u32 = "batch" {
-        flag: Some(Flag::numbers("Messages that one call hands over, where the api takes several: 8,32")),
+        flag: Some(Flag::numbers("Messages that one call hands over or fetches, where it takes several: 8,32")),
         place: derived(batch, usual_batch),
         words: |cell| (cell.batch != 1).then(|| format!("batches of {}", cell.batch)),
     }
@@ -467,7 +474,8 @@ mod tests {
     use super::{Factor, Level, Value};
     use crate::link::Offload;
     use crate::quantity::Bytes;
-    use crate::{Cell, Test};
+    use crate::traffic::Waiting;
+    use crate::{Api, Cell, Receive, Test};
 
     #[test]
     fn every_offload_is_a_factor_of_its_name() {
@@ -536,6 +544,21 @@ mod tests {
         let text = |factor: Factor| value(factor).unwrap().to_string();
         assert_eq!([text(Factor::Load), text(Factor::Priority), text(Factor::Size)], ["0", "usual", "64"]);
         assert_eq!(Factor::OffloadTx.column(), "offload_tx");
+    }
+
+    #[test]
+    fn help_names_every_way() {
+        let help = |factor: Factor| factor.flag().map(|flag| flag.help).unwrap_or_default();
+        let missing = |help: &str, names: &[&str]| -> Vec<String> {
+            let listed: Vec<&str> = help.split([' ', ',', ':']).collect();
+            names.iter().filter(|name| !listed.contains(name)).map(|name| (*name).to_owned()).collect()
+        };
+        let apis: Vec<_> = Api::ALL.iter().map(|way| way.name()).collect();
+        let receives: Vec<_> = Receive::ALL.iter().map(|way| way.name()).collect();
+        let waitings: Vec<_> = Waiting::ALL.iter().map(|way| way.name()).collect();
+        for (factor, ways) in [(Factor::Api, apis), (Factor::Receive, receives), (Factor::Waiting, waitings)] {
+            assert!(missing(help(factor), &ways).is_empty(), "{factor}: {}", help(factor));
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::condition::{EndLevel, LinkLoad, PerEnd, Placement};
 use crate::link::LinkKind;
 use crate::quantity::{Bytes, Nanos};
 use crate::rate::OfferedRate;
+use crate::receive::Receive;
 use crate::size::parse_sweep;
 use crate::traffic::{Arrivals, Family, Pacing, Test, Waiting};
 
@@ -88,7 +89,7 @@ level_types! {
     },
 }
 
-level_types! { text Test, Family, Api, Arrivals, Pacing, Waiting, Placement, LinkKind, LinkLoad, String }
+level_types! { text Test, Family, Api, Receive, Arrivals, Pacing, Waiting, Placement, LinkKind, LinkLoad, String }
 
 impl<T: EndLevel> LevelType for PerEnd<T> {
     fn read(word: &str) -> Result<Vec<Self>, String> {

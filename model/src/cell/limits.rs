@@ -2,9 +2,10 @@
 //! not go together.
 
 use super::{Cell, Factor, LevelError, STAMP};
-use crate::api::MOST_BATCH;
+use crate::api::{Api, MOST_BATCH};
 use crate::condition::{MOST_BULK, MOST_UNITS};
 use crate::quantity::{Bytes, Nanos};
+use crate::receive::Receive;
 use crate::traffic::{Arrivals, Pacing, Protocol, Test, Waiting};
 
 /// Each has a thread at either end; a host of 128 CPUs can have eight on each.
@@ -46,7 +47,12 @@ impl Cell {
             let reason = format!("{} makes packets of messages of one size: send a mix of sizes another way", self.api);
             return refused(Factor::Api, &reason);
         }
-        if !self.api.batches(self.test) {
+        self.check_receive()?;
+        if self.receive == Some(self.api.usual_receive(self.test)) {
+            // Said or not, it is the same cell.
+            self.receive = None;
+        }
+        if self.batches().is_none() {
             // Levels of it would only multiply equal cells.
             self.batch = 1;
         }
@@ -69,6 +75,25 @@ impl Cell {
             return refused(Factor::ReadSize, reason);
         }
         Ok(self)
+    }
+
+    /// Checks the way of receiving against the test and the way of sending.
+    ///
+    /// # Errors
+    /// Those that do not go together, in words.
+    pub fn check_receive(&self) -> Result<(), LevelError> {
+        let (api, receive, test) = (self.api, self.receive(), self.test);
+        let refused = |reason: String| Err(LevelError { factor: Factor::Receive, reason });
+        if !receive.carries(test) {
+            let tests = Test::ALL.iter().filter(|test| receive.carries(**test)).map(|test| test.name()).collect::<Vec<_>>();
+            return refused(format!("{receive} does not receive {test}, but {}", tests.join(", ")));
+        }
+        if !test.is_stream() && (api == Api::Sendto) != (receive == Receive::Recvfrom) {
+            return refused(format!(
+                "a {test} over {api} received by {receive} needs a socket that is connected and is not: sendto goes with recvfrom"
+            ));
+        }
+        Ok(())
     }
 
     /// Checks each level by itself.

@@ -15,6 +15,7 @@ use crate::link::Offload;
 use crate::mix::Mix;
 use crate::quantity::{Bytes, Nanos};
 use crate::rate::OfferedRate;
+use crate::receive::Receive;
 use crate::traffic::{Arrivals, Family, Pacing, Protocol, Test, Waiting};
 
 pub use factor::{Factor, Level, LevelError};
@@ -33,8 +34,11 @@ pub struct Cell {
     pub family: Family,
     /// Way in which messages reach the kernel.
     pub api: Api,
-    /// Messages that one call hands over or fetches; at least 1, and 1 where the
-    /// api takes one a call.
+    /// Way in which they are taken from it; `None`: the one that goes with the api.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receive: Option<Receive>,
+    /// Messages that one call hands over or fetches; at least 1, and 1 where neither
+    /// end moves several a call.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub batch: u32,
     /// Bytes of payload that one send call hands over; at least 1. Of a mix the
@@ -115,6 +119,7 @@ impl Cell {
             test,
             family: Family::V4,
             api: Api::Send,
+            receive: None,
             batch: 1,
             size,
             read_size: default_read_size(test, size),
@@ -168,8 +173,19 @@ impl Cell {
         default_read_size(self.test, self.largest())
     }
 
-    const fn usual_batch(&self) -> u32 {
-        self.api.default_batch(self.test)
+    fn usual_batch(&self) -> u32 {
+        self.batches().unwrap_or(1)
+    }
+
+    /// Messages that one call moves at the end that moves more than one a call, where the
+    /// plan does not say; `None` where neither does.
+    pub fn batches(&self) -> Option<u32> {
+        self.api.batch(self.test).or_else(|| self.receive().batch(self.test))
+    }
+
+    /// The way in which messages are taken from the kernel.
+    pub fn receive(&self) -> Receive {
+        self.receive.unwrap_or_else(|| self.api.usual_receive(self.test))
     }
 
     /// Changes the cell. A read size and a batch that were the usual ones follow.

@@ -48,7 +48,7 @@ pub struct Column {
     pub name: String,
     /// CPU time that a sample stands for, ns per message.
     pub ns: f64,
-    /// Standard error of that time between trials, as a share of it.
+    /// Standard error of that time between trials, as a share of that time.
     pub error: f64,
 }
 

@@ -75,10 +75,14 @@ pub fn datagrams(balance: &Balance) -> String {
     if !drops.is_empty() {
         text += &format!("; the kernel dropped {}", list(&drops));
     }
-    text + &match balance.unaccounted {
+    text += &match balance.unaccounted {
         0 => "; none is unaccounted for.".to_owned(),
         left => format!("; {} unaccounted for.", number::signed(left)),
+    };
+    if balance.packets {
+        text += " A packet of many datagrams counts as one, as it does in the kernel.";
     }
+    text
 }
 
 /// The host-swap test, its verdict and what it could have shown; or why there is none.

@@ -40,9 +40,12 @@ fn part(series: &WaySeries) -> Part {
     part
 }
 
-/// A way's name: its api, and the messages of a call where there are several.
+/// A way's name: its api, the messages of a call where there are several, and the way of
+/// receiving where it is not the api's own.
 fn name(way: &Way) -> String {
-    if way.batch > 1 { format!("{} ×{}", way.api, way.batch) } else { way.api.to_string() }
+    let batch = if way.batch > 1 { format!(" ×{}", way.batch) } else { String::new() };
+    let receive = way.receive.map(|receive| format!(" → {receive}")).unwrap_or_default();
+    format!("{}{batch}{receive}", way.api)
 }
 
 /// The cheapest way, size by size, neighbours of one kind together.

@@ -29,7 +29,7 @@ const IN_A_ROW: usize = 6;
 const MOST_PIECES: usize = 30;
 /// Pages are taken so much smaller.
 const SCALE: f64 = 0.4;
-/// A block of 4 by 4 pixels differs where a colour of it does by more, of 255.
+/// A block of 4 by 4 pixels differs where one of its colours does by more, of 255.
 const LEAST_STEP: u32 = 28;
 /// Share of the blocks of a picture that may differ.
 const MOST_BLOCKS: f64 = 0.06;
@@ -87,7 +87,7 @@ fn pixels(page: &mut Page, sheet: &str) -> ([usize; 2], Vec<u8>) {
     serde_json::from_value(page.evaluate(&read)).unwrap()
 }
 
-/// Pictures that differ: their places on the sheet, each with the share of it that does.
+/// Pictures that differ: their places on the sheet, each with the share of its blocks that do.
 fn different(([width, height], then): &([usize; 2], Vec<u8>), (size, now): &([usize; 2], Vec<u8>)) -> Result<Vec<(usize, f64)>, String> {
     if size != &[*width, *height] {
         return Err(format!("the sheet is {size:?} pixels large, was {:?}: pieces came or went", [width, height]));
@@ -129,7 +129,7 @@ fn compared(page: &mut Page, name: &str) -> Option<String> {
             Ok(all) if all.is_empty() => return None,
             Ok(all) => all
                 .iter()
-                .map(|(place, share)| format!("picture {} differs in {:.0} % of it", place + 1, share * 100.0))
+                .map(|(place, share)| format!("picture {} differs in {:.0} % of its blocks", place + 1, share * 100.0))
                 .collect::<Vec<_>>()
                 .join(", "),
             Err(reason) => reason,

@@ -33,7 +33,7 @@ use stats::median;
 pub use result::*;
 
 /// The factors that make a way.
-const WAY: [Factor; 2] = [Factor::Api, Factor::Batch];
+const WAY: [Factor; 3] = [Factor::Api, Factor::Receive, Factor::Batch];
 
 /// The study of a plan whose cells go several ways.
 #[derive(Debug)]
@@ -64,8 +64,8 @@ fn groups<'a>(cells: impl Iterator<Item = (usize, &'a Cell)>) -> Vec<(String, Ve
     let all = group_by(cells, |(_, cell)| but_for(cell, &WAY).series());
     let ways = |members: Members<'a>| {
         let mut ways: Vec<Members<'a>> =
-            group_by(members, |(_, cell)| (cell.api, cell.batch)).into_iter().map(|(_, members)| members).collect();
-        if let Some(base) = ways.iter().position(|members| members[0].1.api == Api::Send) {
+            group_by(members, |(_, cell)| (cell.api, cell.receive, cell.batch)).into_iter().map(|(_, members)| members).collect();
+        if let Some(base) = ways.iter().position(|members| (members[0].1.api, members[0].1.receive) == (Api::Send, None)) {
             ways[..=base].rotate_right(1);
         }
         ways
@@ -130,6 +130,7 @@ impl<'a> Costs<'a> {
             };
             Way {
                 api: cell.api,
+                receive: cell.receive,
                 batch: cell.batch,
                 cost_ns: each(&|costs, size| costs[place][size]),
                 of_base: each(&|costs, size| costs[place][size] / costs[0][size]),

@@ -1,6 +1,6 @@
 //! What a study of ways finds.
 
-use model::{Api, Bytes};
+use model::{Api, Bytes, Receive};
 use serde::Serialize;
 use stats::estimate::Estimate;
 
@@ -31,6 +31,9 @@ pub struct WaySeries {
 pub struct Way {
     /// The api.
     pub api: Api,
+    /// The way of receiving, where it is not the one that goes with the api.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive: Option<Receive>,
     /// Messages of a call.
     pub batch: u32,
     /// CPU time a message of both ends together, in ns, by size; `None` of a size that

@@ -1,4 +1,5 @@
-use model::{Api, Bytes, Cell, Nanos, Test, TrialRecord};
+use model::plan::Level;
+use model::{Api, Bytes, Nanos, Test, TrialRecord};
 
 use super::crossing::{Change, crossings};
 use super::{Cheapest, WaySeries, Where};
@@ -9,7 +10,7 @@ const SIZES: [u64; 6] = [1, 64, 512, 1_024, 4_096, 16_384];
 
 /// Ways with a cost a message and a cost a byte, in ns, over blocks with 1 % of noise.
 fn series(ways: &[(Api, f64, f64)], blocks: u32) -> WaySeries {
-    let of = |api: Api, size: u64| Cell { api, batch: api.default_batch(Test::UdpStream), ..cell(Test::UdpStream, size) };
+    let of = |api: Api, size: u64| cell(Test::UdpStream, size).with(&[Level::Api(api)]).unwrap();
     let cells = ways.iter().flat_map(|(api, ..)| SIZES.map(|size| of(*api, size))).collect();
     let mut collector = Collector::new(run(cells, blocks), Vec::new());
     let mut random = generator(5);

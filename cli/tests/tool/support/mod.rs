@@ -3,6 +3,7 @@
 
 pub mod processes;
 pub mod stored;
+pub mod study;
 pub mod tool;
 
 use std::path::Path;

@@ -57,7 +57,7 @@ pub fn blocks(compared: &Compared, labels: &[String]) -> Vec<Block> {
     notes.extend((left > 0).then(|| format!("{} that changed less", plural(left as u64, "more cell"))));
     notes.extend((doubts > 0).then(|| format!("{} about series of trials", plural(doubts as u64, "doubt"))));
     notes.push("every cell, method and coefficients".to_owned());
-    // They are not the ratios of the columns beside them.
+    // They are not the ratios of the two columns before them.
     let paired = if design == Design::Paired { "Changes are of pairs in a block; " } else { "" };
     blocks.push(Block::Aside(format!("{paired}-v shows {}.", crate::words::list(&notes)).into()));
     let order = match design {

@@ -75,6 +75,7 @@ pub fn sample() -> Analysis {
                 received: 48_190_112,
                 dropped: vec![("UdpRcvbufErrors (b)".into(), 23_760), ("qdisc drops (a)".into(), 32)],
                 unaccounted: 0,
+                packets: false,
             }),
         ],
         cells,
@@ -328,7 +329,9 @@ pub fn spoilt() -> Analysis {
                 roles.p = f64::NAN;
                 spoil(&mut roles.ratio, f64::NAN);
             }
-            StudyResult::Datagrams(balance) => *balance = Balance { sent: 0, received: 0, dropped: vec![], unaccounted: -3 },
+            StudyResult::Datagrams(balance) => {
+                *balance = Balance { sent: 0, received: 0, dropped: vec![], unaccounted: -3, packets: false }
+            }
             _ => {}
         }
     }

@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 use model::condition::{Conditions, LoadUsage, ObservedConditions, PerEnd, Replaced};
 use model::end::Schedule;
-use model::plan::PlanEnd;
+use model::plan::{Level, PlanEnd};
 use model::{Api, Bytes, Cell, Nanos, OfferedRate, Pacing, Protocol, Run, Test, TrialRecord};
 
 use super::trials::{counts_of, trial};
@@ -159,7 +159,7 @@ pub fn ways() -> Analysis {
     let ways: [(Api, f64, f64, u64); 3] =
         [(Api::Send, 1_000.0, 0.2, 16_384), (Api::Sendmmsg, 920.0, 0.4, 16_384), (Api::Gso, 80.0, 0.1, 1_460)];
     let sizes = [1, 64, 512, 1_460, 16_384];
-    let of = |api: Api, size| Cell { api, batch: api.default_batch(Test::UdpStream), ..cell(Test::UdpStream, size) };
+    let of = |api: Api, size| cell(Test::UdpStream, size).with(&[Level::Api(api)]).unwrap();
     let each =
         move || ways.into_iter().flat_map(move |way| sizes.into_iter().filter(move |size| *size <= way.3).map(move |size| (way, size)));
     let cells = each().map(|((api, ..), size)| of(api, size)).collect();

@@ -1,19 +1,20 @@
-//! Sends in a batch, with one system call.
+//! Many sends with one `io_uring_enter` system call.
 
 use std::io;
 use std::ops::Range;
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, RawFd};
 
-use io_uring::types::{CancelBuilder, Fd, SubmitArgs, Timespec};
-use io_uring::{IoUring, opcode, squeue};
+use io_uring::types::{Fd, SubmitArgs, Timespec};
+use io_uring::{opcode, squeue};
 
-use super::ring;
 use crate::api::headers::Headers;
-use crate::api::{Handed, Moved, Place};
+use crate::api::ring::Ring;
+use crate::api::{Handed, Moved, Open, Outgoing, Place};
 
-/// The sending side of a flow.
-pub struct Outgoing {
-    ring: IoUring,
+/// Sends of a batch as requests of one call, and their answers.
+#[derive(Debug)]
+pub struct Uring {
+    ring: Ring,
     socket: RawFd,
     messages: Headers,
     /// Answers to the last batch, by their places.
@@ -25,41 +26,23 @@ pub struct Outgoing {
     limit: Timespec,
 }
 
-impl std::fmt::Debug for Outgoing {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Outgoing").field("socket", &self.socket).finish_non_exhaustive()
-    }
-}
-
-impl Outgoing {
-    pub fn open(place: &Place<'_>, socket: RawFd) -> io::Result<Self> {
+impl Open for Uring {
+    fn open(place: &Place<'_>) -> io::Result<Self> {
         let (batch, byte_stream, cell) = (place.batch(), place.is_byte_stream(), &place.task.cell);
-        let (messages, apart) = place.messages(batch);
         Ok(Self {
-            ring: ring(batch)?,
-            socket,
-            messages: Headers::over(messages, batch, apart, cell.largest().as_len()),
+            ring: Ring::new(batch)?,
+            socket: place.socket.as_raw_fd(),
+            messages: place.messages(batch),
             answers: vec![0; batch],
             linked: byte_stream || cell.stamp || cell.mix.is_some(),
             byte_stream,
             limit: Timespec::from(place.patience),
         })
     }
+}
 
-    pub fn count(&self) -> usize {
-        self.messages.count()
-    }
-
-    pub fn message(&mut self, place: usize) -> &mut [u8] {
-        self.messages.place_mut(place)
-    }
-
-    pub fn set_length(&mut self, place: usize, length: usize) {
-        self.messages.set_span(place, 0, length);
-    }
-
-    /// One call for a part of the message at `place`; answers its bytes.
-    pub fn send_span(&mut self, place: usize, from: usize, to: usize) -> Moved {
+impl Outgoing for Uring {
+    fn send_span(&mut self, place: usize, from: usize, to: usize) -> Moved {
         let whole = self.messages.asked(place);
         self.messages.set_span(place, from, to.min(whole));
         let answer = self.hand_over(place..place + 1);
@@ -70,7 +53,19 @@ impl Outgoing {
         }
     }
 
-    pub fn send_batch(&mut self, places: Range<usize>) -> Handed {
+    fn message_at(&mut self, place: usize) -> &mut [u8] {
+        self.messages.place_mut(place)
+    }
+
+    fn capacity(&self) -> usize {
+        self.messages.count()
+    }
+
+    fn set_length(&mut self, place: usize, length: usize) {
+        self.messages.set_span(place, 0, length);
+    }
+
+    fn send_batch(&mut self, places: Range<usize>) -> Handed {
         let calls = match self.hand_over(places.clone()) {
             Ok(calls) => calls,
             Err(next) => return Handed { next, ..Handed::default() },
@@ -83,7 +78,9 @@ impl Outgoing {
         let next = first.map_or(Moved(0), |first| Moved(self.answer(first)));
         Handed { messages, calls: if next.0 < 0 && messages == 0 { 0 } else { calls }, next }
     }
+}
 
+impl Uring {
     /// The answer to the message at a place. One that was taken back after the time limit
     /// of a blocked call is as one that found no room.
     fn answer(&self, place: usize) -> isize {
@@ -119,7 +116,7 @@ impl Outgoing {
                 // A signal says that the stage has changed: what has room goes on.
                 Ok(_) | Err(Some(libc::EINTR | libc::EAGAIN | libc::EBUSY)) => {}
                 // Nothing moved for so long: take back what waits for room.
-                Err(Some(libc::ETIME)) => _ = self.ring.submitter().register_sync_cancel(None, CancelBuilder::any()),
+                Err(Some(libc::ETIME)) => self.ring.cancel_all(),
                 Err(errno) => return Err(Moved(-(errno.unwrap_or(libc::EIO) as isize))),
             }
             for entry in self.ring.completion() {

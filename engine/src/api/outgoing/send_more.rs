@@ -3,22 +3,23 @@
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 
-use super::one_call::{Calls, OneCall};
-use super::send::{receive_with, send_with};
-use super::{Moved, Place};
+use super::one_message::{Call, OneMessage};
+use super::send::send_with;
+use crate::api::option::set_int;
+use crate::api::{Moved, Place};
 
-/// `send(2)` with `MSG_MORE` and `recv(2)`: the kernel holds back what fills no segment
-/// until more comes. The last of a part is pushed.
-pub type SendMore = OneCall<MoreRecv>;
+/// `send(2)` with `MSG_MORE`: the kernel holds back what fills no segment until more
+/// comes. The last of a part is pushed.
+pub type SendMore = OneMessage<SendMoreCall>;
 
-/// The two calls.
+/// The call, and whether something may be held back.
 #[derive(Debug)]
-pub struct MoreRecv {
+pub struct SendMoreCall {
     nodelay: libc::c_int,
     held: bool,
 }
 
-impl Calls for MoreRecv {
+impl Call for SendMoreCall {
     fn open(place: &Place<'_>) -> io::Result<Self> {
         let nodelay = libc::c_int::from(place.task.cell.nodelay);
         // A socket of another kind has no such option.
@@ -30,11 +31,6 @@ impl Calls for MoreRecv {
     fn send(&mut self, socket: RawFd, message: &[u8]) -> Moved {
         self.held = true;
         send_with(socket, message, libc::MSG_MORE)
-    }
-
-    #[inline(always)]
-    fn receive(&mut self, socket: RawFd, room: &mut [u8], flags: libc::c_int) -> Moved {
-        receive_with(socket, room, flags)
     }
 
     /// Setting `TCP_NODELAY` pushes what is held back, `__tcp_sock_set_nodelay()` in the
@@ -49,8 +45,5 @@ impl Calls for MoreRecv {
 }
 
 fn set_nodelay(socket: RawFd, value: libc::c_int) -> io::Result<()> {
-    let length = size_of::<libc::c_int>() as u32;
-    // SAFETY: the call reads one int, which outlives it.
-    let answer = unsafe { libc::setsockopt(socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, (&raw const value).cast(), length) };
-    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    set_int(socket, libc::IPPROTO_TCP, libc::TCP_NODELAY, value)
 }

@@ -5,23 +5,26 @@ use std::ops::Range;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::sync::atomic::{AtomicU16, Ordering};
 
-use io_uring::types::{BufRingEntry, CancelBuilder, Fd, SubmitArgs, Timespec};
+use io_uring::types::{BufRingEntry, Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode};
 
-use super::ring;
-use crate::api::{Buffer, Moved, Place};
+use crate::api::ring::Ring;
+use crate::api::{Buffer, Incoming, Moved, Open, Place};
 
 /// Memory for what has come and was not handed out.
 const ROOM: usize = 1 << 20;
 /// Number of buffers, whatever their size.
 const FEWEST: usize = 8;
 const MOST: usize = 1_024;
+/// No datagram is larger: its length has 16 bits.
+const LARGEST_DATAGRAM: usize = 1 << 16;
 /// The only group of buffers.
 const GROUP: u16 = 0;
 
-/// The receiving side of a flow.
-pub struct Incoming {
-    ring: IoUring,
+/// A multishot receive.
+#[derive(Debug)]
+pub struct Multishot {
+    ring: Ring,
     socket: RawFd,
     buffers: Buffers,
     byte_stream: bool,
@@ -38,17 +41,14 @@ pub struct Incoming {
     calls: u64,
 }
 
-impl std::fmt::Debug for Incoming {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Incoming").field("socket", &self.socket).field("armed", &self.armed).finish_non_exhaustive()
-    }
-}
-
-impl Incoming {
-    pub fn open(place: &Place<'_>, socket: RawFd) -> io::Result<Self> {
-        let ring = ring(MOST)?;
-        let buffers = Buffers::register(&ring, place.task.cell.read_size.as_len())?;
-        let (limit, byte_stream) = (Timespec::from(place.patience), place.is_byte_stream());
+impl Open for Multishot {
+    fn open(place: &Place<'_>) -> io::Result<Self> {
+        let (ring, byte_stream) = (Ring::new(MOST)?, place.is_byte_stream());
+        let read_size = place.task.cell.read_size.as_len();
+        // Of a byte stream a smaller buffer is a shorter read; a datagram is to fit.
+        let most = if byte_stream { ROOM / FEWEST } else { LARGEST_DATAGRAM };
+        let buffers = Buffers::register(&ring, read_size.min(most))?;
+        let (socket, limit) = (place.socket.as_raw_fd(), Timespec::from(place.patience));
         let mut incoming =
             Self { ring, socket, buffers, byte_stream, armed: false, current: None, last: (0, 0..0), spent: None, limit, calls: 0 };
         // Whoever waits for the ring to become readable waits for this request.
@@ -56,9 +56,10 @@ impl Incoming {
         incoming.ring.submit()?;
         Ok(incoming)
     }
+}
 
-    /// Hands out what has come, up to `limit` bytes; `wait` says whether to wait for it.
-    pub fn receive(&mut self, limit: usize, wait: bool) -> Moved {
+impl Incoming for Multishot {
+    fn receive(&mut self, limit: usize, wait: bool) -> Moved {
         if let Some(buffer) = self.spent.take() {
             self.buffers.provide(buffer);
         }
@@ -92,6 +93,26 @@ impl Incoming {
         }
     }
 
+    fn last(&self) -> &[u8] {
+        let (buffer, bytes) = &self.last;
+        &self.buffers.bytes(*buffer)[bytes.clone()]
+    }
+
+    fn has_more(&self) -> bool {
+        self.current.is_some() || !self.armed
+    }
+
+    fn waits_on(&self) -> Option<BorrowedFd<'_>> {
+        // SAFETY: the ring's descriptor is open as long as the ring is borrowed.
+        Some(unsafe { BorrowedFd::borrow_raw(self.ring.as_raw_fd()) })
+    }
+
+    fn take_calls(&mut self) -> Option<u64> {
+        Some(std::mem::take(&mut self.calls))
+    }
+}
+
+impl Multishot {
     /// The next part of the current buffer: of a stream at most `limit` bytes, of a datagram
     /// no more than once.
     fn hand_out(&mut self, limit: usize) -> Option<Moved> {
@@ -125,32 +146,6 @@ impl Incoming {
             Err(errno) => return Err(Moved(-(errno.unwrap_or(libc::EIO) as isize))),
         }
         Ok(())
-    }
-
-    pub fn last(&self) -> &[u8] {
-        let (buffer, bytes) = &self.last;
-        &self.buffers.bytes(*buffer)[bytes.clone()]
-    }
-
-    /// Returns whether a call can say something without waiting.
-    pub fn has_more(&self) -> bool {
-        self.current.is_some() || !self.armed
-    }
-
-    pub fn waits_on(&self) -> BorrowedFd<'_> {
-        // SAFETY: the ring's descriptor is open as long as the ring is borrowed.
-        unsafe { BorrowedFd::borrow_raw(self.ring.as_raw_fd()) }
-    }
-
-    pub const fn take_calls(&mut self) -> u64 {
-        std::mem::replace(&mut self.calls, 0)
-    }
-}
-
-impl Drop for Incoming {
-    /// Takes the request back while its buffers are still there.
-    fn drop(&mut self) {
-        let _ = self.ring.submitter().register_sync_cancel(None, CancelBuilder::any());
     }
 }
 

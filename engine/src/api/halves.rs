@@ -1,0 +1,97 @@
+//! An api of two halves: a way of sending and a way of receiving, over a flow's socket.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use super::{Api, Incoming, Moved, Open, Outgoing, Place, Transmit, TransmitPart};
+
+/// A way of sending with a way of receiving.
+#[derive(Debug)]
+pub struct Halves<O, I> {
+    outgoing: O,
+    incoming: I,
+    // Last: the halves use it as long as they live.
+    socket: OwnedFd,
+}
+
+impl<O: Open, I: Open> Halves<O, I> {
+    /// Opens both at a place.
+    ///
+    /// # Errors
+    /// Whatever keeps either from working here.
+    pub fn open(place: Place<'_>) -> io::Result<Self> {
+        Ok(Self { outgoing: O::open(&place)?, incoming: I::open(&place)?, socket: place.socket })
+    }
+}
+
+impl<O, I> Halves<O, I> {
+    /// Puts two halves together that were opened at a place.
+    pub fn of(outgoing: O, incoming: I, place: Place<'_>) -> Self {
+        Self { outgoing, incoming, socket: place.socket }
+    }
+}
+
+impl<O: Outgoing, I> Transmit for Halves<O, I> {
+    #[inline(always)]
+    fn send(&mut self, from: usize) -> Moved {
+        self.outgoing.send_span(0, from, usize::MAX)
+    }
+}
+
+impl<O: Outgoing, I> TransmitPart for Halves<O, I> {
+    #[inline(always)]
+    fn send_part(&mut self, from: usize, to: usize) -> Moved {
+        self.outgoing.send_span(0, from, to)
+    }
+}
+
+impl<O: Outgoing, I: Incoming> Api for Halves<O, I> {
+    #[inline(always)]
+    fn receive(&mut self, limit: usize) -> Moved {
+        self.incoming.receive(limit, true)
+    }
+
+    #[inline(always)]
+    fn receive_now(&mut self, limit: usize) -> Moved {
+        self.incoming.receive(limit, false)
+    }
+
+    fn message(&mut self) -> &mut [u8] {
+        self.outgoing.message_at(0)
+    }
+
+    fn room(&self) -> &[u8] {
+        self.incoming.last()
+    }
+
+    fn socket(&self) -> &OwnedFd {
+        &self.socket
+    }
+
+    fn waits_on(&self) -> BorrowedFd<'_> {
+        self.incoming.waits_on().unwrap_or_else(|| self.socket.as_fd())
+    }
+
+    #[inline(always)]
+    fn has_more(&self) -> bool {
+        self.incoming.has_more()
+    }
+
+    fn batch(&mut self) -> Option<&mut dyn Outgoing> {
+        if self.outgoing.capacity() > 1 { Some(&mut self.outgoing) } else { None }
+    }
+
+    #[inline(always)]
+    fn take_calls(&mut self) -> Option<u64> {
+        self.incoming.take_calls()
+    }
+
+    #[inline(always)]
+    fn flush(&mut self) -> Moved {
+        self.outgoing.flush()
+    }
+
+    fn drops(&self) -> Vec<(&'static str, u64)> {
+        self.incoming.drops()
+    }
+}

@@ -1,0 +1,102 @@
+//! Many datagrams with one `recvmsg` system call, as one packet that the kernel put
+//! together: UDP generic receive offload.
+
+use std::ops::Range;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::{io, mem};
+
+use crate::api::option::{refusal, set_int};
+use crate::api::{Buffer, Incoming, Moved, Open, Place, headers};
+
+/// Room for what one call receives.
+const ROOM: usize = 1 << 16;
+/// Room for the control message of a size.
+const CONTROL: usize = 64;
+
+/// `recvmsg(2)` with `UDP_GRO`, and the datagrams of a packet one by one.
+#[derive(Debug)]
+pub struct Gro {
+    socket: RawFd,
+    room: Buffer,
+    control: Control,
+    /// Bytes that the last call fetched, those handed out, and the size of each datagram.
+    fetched: usize,
+    handed_out: usize,
+    each: usize,
+    /// Where the datagram that was handed out last lies.
+    last: Range<usize>,
+    calls: u64,
+}
+
+/// Memory for control messages, aligned as the kernel writes them.
+#[derive(Debug)]
+#[repr(align(8))]
+struct Control([u8; CONTROL]);
+
+impl Open for Gro {
+    /// What comes before the other end knows of it would come cut.
+    fn prepare(socket: BorrowedFd<'_>) -> io::Result<()> {
+        set_int(socket.as_raw_fd(), libc::SOL_UDP, libc::UDP_GRO, 1).map_err(|error| refusal("UDP_GRO", &error))
+    }
+
+    fn open(place: &Place<'_>) -> io::Result<Self> {
+        let (socket, room, control) = (place.socket.as_raw_fd(), Buffer::ones(ROOM), Control([0; CONTROL]));
+        Ok(Self { socket, room, control, fetched: 0, handed_out: 0, each: 0, last: 0..0, calls: 0 })
+    }
+}
+
+impl Gro {
+    /// Fetches a packet of one or more datagrams.
+    fn fetch(&mut self, wait: bool) -> Moved {
+        let mut piece = libc::iovec { iov_base: self.room.as_mut_ptr().cast(), iov_len: self.room.len() };
+        let mut header = headers::of_one(&mut piece);
+        (header.msg_control, header.msg_controllen) = (self.control.0.as_mut_ptr().cast(), CONTROL);
+        // SAFETY: the header has one piece and control data, writable for their lengths; all
+        // outlive the call.
+        let moved = Moved::from_call(unsafe { libc::recvmsg(self.socket, &raw mut header, if wait { 0 } else { libc::MSG_DONTWAIT }) });
+        if moved.0 > 0 {
+            self.fetched = moved.0 as usize;
+            (self.handed_out, self.each) = (0, datagram_size(&header).unwrap_or(self.fetched));
+            self.calls += 1;
+        }
+        moved
+    }
+}
+
+/// Size of the datagrams of a packet; `None` of one that is a single datagram.
+fn datagram_size(header: &libc::msghdr) -> Option<usize> {
+    // SAFETY: the kernel has filled the header's control data.
+    let first = unsafe { libc::CMSG_FIRSTHDR(header).as_ref() }?;
+    let is_size = (first.cmsg_level, first.cmsg_type) == (libc::SOL_UDP, libc::UDP_GRO);
+    // SAFETY: this kind of message has an int behind its head.
+    let size = is_size.then(|| unsafe { libc::CMSG_DATA(first).cast::<libc::c_int>().read_unaligned() })?;
+    usize::try_from(size).ok().filter(|size| *size > 0)
+}
+
+impl Incoming for Gro {
+    #[inline(always)]
+    fn receive(&mut self, limit: usize, wait: bool) -> Moved {
+        if self.handed_out == self.fetched {
+            let answer = self.fetch(wait);
+            if answer.0 <= 0 {
+                return answer;
+            }
+        }
+        let end = self.fetched.min(self.handed_out + self.each);
+        self.last = self.handed_out..end;
+        self.handed_out = end;
+        Moved(self.last.len().min(limit) as isize)
+    }
+
+    fn last(&self) -> &[u8] {
+        &self.room[self.last.clone()]
+    }
+
+    fn has_more(&self) -> bool {
+        self.handed_out < self.fetched
+    }
+
+    fn take_calls(&mut self) -> Option<u64> {
+        Some(mem::take(&mut self.calls))
+    }
+}

@@ -1,0 +1,128 @@
+//! Apis by their names in a cell.
+
+use std::io;
+use std::ops::Range;
+use std::os::fd::BorrowedFd;
+
+use super::incoming::recv::Recv;
+use super::outgoing::send::Send;
+use super::{Halves, Handed, Incoming, Moved, Open, Outgoing, Place, WithApi, incoming, outgoing};
+
+macro_rules! ways_of_sending {
+    ($($(#[$doc:meta])* $module:ident::$type:ident = $word:literal $properties:tt,)+) => {
+        /// Opens the api of an end that sends alone, and does some work with it.
+        ///
+        /// # Errors
+        /// Whatever keeps it from working here, and those of the work.
+        pub fn open_sender<W: WithApi>(place: Place<'_>, work: W) -> io::Result<W::Output> {
+            match place.task.cell.api {
+                $(model::Api::$type => work.run(Halves::<outgoing::$module::$type, Recv>::open(place)?),)+
+            }
+        }
+
+        fn outgoing(place: &Place<'_>) -> io::Result<Box<dyn Outgoing>> {
+            Ok(match place.task.cell.api {
+                $(model::Api::$type => Box::new(outgoing::$module::$type::open(place)?),)+
+            })
+        }
+    };
+}
+model::apis!(ways_of_sending);
+
+macro_rules! ways_of_receiving {
+    ($($(#[$doc:meta])* $module:ident::$type:ident = $word:literal $properties:tt,)+) => {
+        /// Opens the api of an end that receives alone, and does some work with it.
+        ///
+        /// # Errors
+        /// Whatever keeps it from working here, and those of the work.
+        pub fn open_receiver<W: WithApi>(place: Place<'_>, work: W) -> io::Result<W::Output> {
+            match place.task.cell.receive() {
+                $(model::Receive::$type => work.run(Halves::<Send, incoming::$module::$type>::open(place)?),)+
+            }
+        }
+
+        fn incoming(place: &Place<'_>) -> io::Result<Box<dyn Incoming>> {
+            Ok(match place.task.cell.receive() {
+                $(model::Receive::$type => Box::new(incoming::$module::$type::open(place)?),)+
+            })
+        }
+
+        /// Readies a flow's socket for a way of receiving, before its ends join.
+        ///
+        /// # Errors
+        /// A refusal of the system.
+        pub fn prepare(name: model::Receive, socket: BorrowedFd<'_>) -> io::Result<()> {
+            match name {
+                $(model::Receive::$type => incoming::$module::$type::prepare(socket),)+
+            }
+        }
+    };
+}
+model::receives!(ways_of_receiving);
+
+/// Opens the api of an end that sends and receives, and does some work with it. A round
+/// takes tens of microseconds, of which a call that is not direct is some thousandth: any
+/// way of sending goes with any way of receiving, without a loop of its own for each pair.
+///
+/// # Errors
+/// Whatever keeps it from working here, and those of the work.
+pub fn open_exchange<W: WithApi>(place: Place<'_>, work: W) -> io::Result<W::Output> {
+    let cell = &place.task.cell;
+    if (cell.api, cell.receive()) == (model::Api::Send, model::Receive::Recv) {
+        return work.run(Halves::<Send, Recv>::open(place)?);
+    }
+    let (outgoing, incoming) = (outgoing(&place)?, incoming(&place)?);
+    work.run(Halves::of(outgoing, incoming, place))
+}
+
+impl Outgoing for Box<dyn Outgoing> {
+    fn send_span(&mut self, place: usize, from: usize, to: usize) -> Moved {
+        (**self).send_span(place, from, to)
+    }
+
+    fn message_at(&mut self, place: usize) -> &mut [u8] {
+        (**self).message_at(place)
+    }
+
+    fn capacity(&self) -> usize {
+        (**self).capacity()
+    }
+
+    fn set_length(&mut self, place: usize, length: usize) {
+        (**self).set_length(place, length);
+    }
+
+    fn send_batch(&mut self, places: Range<usize>) -> Handed {
+        (**self).send_batch(places)
+    }
+
+    fn flush(&mut self) -> Moved {
+        (**self).flush()
+    }
+}
+
+impl Incoming for Box<dyn Incoming> {
+    fn receive(&mut self, limit: usize, wait: bool) -> Moved {
+        (**self).receive(limit, wait)
+    }
+
+    fn last(&self) -> &[u8] {
+        (**self).last()
+    }
+
+    fn has_more(&self) -> bool {
+        (**self).has_more()
+    }
+
+    fn waits_on(&self) -> Option<BorrowedFd<'_>> {
+        (**self).waits_on()
+    }
+
+    fn take_calls(&mut self) -> Option<u64> {
+        (**self).take_calls()
+    }
+
+    fn drops(&self) -> Vec<(&'static str, u64)> {
+        (**self).drops()
+    }
+}
