@@ -2,7 +2,7 @@
 
 use linksim::limit;
 use model::condition::{Conditions, Placement};
-use model::end::{EndReport, OptionValue, SocketOption};
+use model::end::{EndReport, OptionValue, SocketOption, ZeroCopy};
 use model::plan::LinkKind;
 use model::socket_option::OptionName;
 use model::trial::Measured;
@@ -65,6 +65,7 @@ pub fn warnings(record: &TrialRecord, loop_overhead_ns: f64, link: &LinkKind) ->
         found.extend(behind(end));
         found.extend(end.options.iter().filter_map(|option| not_taken(end.role, option)));
         found.extend(calls_failed(end));
+        found.extend(copied(end));
     }
     found.extend(impossible(measured));
     found.extend(beyond_the_link(measured, cell, cell.conditions.link.as_ref().unwrap_or(link)));
@@ -245,6 +246,12 @@ fn words(value: &OptionValue) -> String {
     }
 }
 
+/// Sends from the program's own pages that were copied all the same.
+fn copied(end: &EndReport) -> Option<Warning> {
+    let ZeroCopy { sends, copied } = end.zero_copy?;
+    (copied > 0).then(|| Warning::Copied { role: end.role, share: copied as f64 / sends.max(copied) as f64 })
+}
+
 fn calls_failed(end: &EndReport) -> Option<Warning> {
     let (role, calls) = (end.role, end.total.errors);
     let errno = |errno: i32| std::io::Error::from_raw_os_error(errno).to_string();
@@ -257,7 +264,7 @@ mod tests {
     use super::warnings;
     use crate::testing::{measured, record};
     use model::condition::{Conditions, LoadUsage, ObservedConditions, Placement, TrafficTotals};
-    use model::end::{OptionValue, SocketOption, Window};
+    use model::end::{OptionValue, SocketOption, Window, ZeroCopy};
     use model::plan::LinkKind;
     use model::trial::{ClockOffset, Measured};
     use model::{Bytes, Nanos, Role, Test, Warning};
@@ -463,6 +470,8 @@ mod tests {
         assert!(matches!(doubts(Test::TcpStream, fast)[..], [Warning::GeneratorLimit { role: Role::Sender, .. }]));
         let few = |trial: &mut Measured| trial.receiver.counts.messages = 99;
         assert_eq!(doubts(Test::TcpStream, few), [Warning::FewMessages { messages: 99 }]);
+        let copied = |trial: &mut Measured| trial.sender.zero_copy = Some(ZeroCopy { sends: 200, copied: 50 });
+        assert_eq!(doubts(Test::TcpStream, copied), [Warning::Copied { role: Role::Sender, share: 0.25 }]);
         let failed = |trial: &mut Measured| (trial.receiver.total.errors, trial.receiver.total.last_errno) = (2, Some(111));
         let found = doubts(Test::TcpStream, failed);
         assert!(matches!(&found[..], [Warning::CallsFailed { calls: 2, error, .. }] if error.contains("refused")), "{found:?}");

@@ -135,6 +135,9 @@ fn check(task: &Task) -> Result<(), EndpointError> {
         return refuse(format!("{} over {}, which does not carry it", cell.test, cell.api));
     }
     cell.check_receive().map_err(|error| EndpointError::Task(error.to_string()))?;
+    if cell.stamp && cell.api.lends() {
+        return refuse(format!("messages that bear a number over {}, which lends its memory to the kernel", cell.api));
+    }
     if !(1..=MOST_BATCH).contains(&cell.batch) || (cell.batch > 1 && cell.batches().is_none()) {
         return refuse(format!(
             "{} in batches of {} over {}; batches are of streams and have 1 to {MOST_BATCH} messages",

@@ -65,6 +65,7 @@ pub fn report(task: &Task, mut traffic: Vec<Traffic>, led: Led, options: Vec<Soc
         in_flight: seen.map(|seen| seen.in_flight),
         one_way: one_way.map(|account| account.one_way()),
         drops,
+        zero_copy: merge_all(traffic.iter().chain(&returning).filter_map(|flow| flow.zero_copy), |sum, other| sum.add(*other)),
         progress: match task.progress {
             Some(_) => led.progress.close(whole.window, counts, back.map(|back| back.counts), last),
             None => Vec::new(),

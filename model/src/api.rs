@@ -14,7 +14,8 @@ pub const MOST_BATCH: u32 = 1_024;
 /// carry, the messages that one of its calls hands over unless the plan says
 /// otherwise, whether the kernel counts those of a call as one datagram, and the
 /// ways of receiving a byte stream and datagrams that go with it unless the plan
-/// says otherwise.
+/// says otherwise. One that `lends` has the kernel read the message's memory after
+/// the call, so that no message can be written into it.
 #[macro_export]
 macro_rules! apis {
     ($rows:ident) => {
@@ -37,6 +38,20 @@ macro_rules! apis {
             gso::Gso = "gso" { carries: DATAGRAMS, batch: Some(32), packs: true, receive: [Recv, Gro] },
             /// Many sends with one `io_uring_enter` system call.
             uring::Uring = "uring" { carries: OPEN_CONNECTIONS, batch: Some(32), packs: false, receive: [Multishot, Multishot] },
+            /// The same, which a thread of the kernel's takes from the ring
+            /// (`IORING_SETUP_SQPOLL`).
+            uring::UringSqpoll = "uring-sqpoll" { carries: STREAMS, batch: Some(32), packs: false, receive: [Multishot, Multishot] },
+            /// The same from the program's own pages (`IORING_OP_SEND_ZC`).
+            uring::UringZerocopy = "uring-zerocopy" { carries: STREAMS, batch: Some(32), packs: false, receive: [Multishot, Multishot], lends },
+            /// One `send` system call a message with `MSG_ZEROCOPY`: from the program's own
+            /// pages.
+            zerocopy::Zerocopy = "zerocopy" { carries: STREAMS, batch: None, packs: false, receive: [Recv, Recv], lends },
+            /// Packets of many datagrams as by `gso`, from the program's own pages.
+            gso::GsoZerocopy = "gso-zerocopy" { carries: UDP_STREAMS, batch: Some(32), packs: true, receive: [Recv, Gro], lends },
+            /// One `sendfile` system call a message, from the pages of a file.
+            sendfile::Sendfile = "sendfile" { carries: STREAMS, batch: None, packs: false, receive: [Recv, Recv], lends },
+            /// `vmsplice` of a message into a pipe and `splice` from it into the socket.
+            splice::Splice = "splice" { carries: STREAMS, batch: None, packs: false, receive: [Recv, Recv], lends },
         }
     };
 }
@@ -46,6 +61,12 @@ const OPEN_CONNECTIONS: &[Test] = &[Test::TcpStream, Test::UdpStream, Test::TcpM
 
 /// The tests whose messages are datagrams.
 const DATAGRAMS: &[Test] = &[Test::UdpStream, Test::UdpRr];
+
+/// The tests whose messages go one way.
+const STREAMS: &[Test] = &[Test::TcpStream, Test::UdpStream, Test::TcpMaerts];
+
+/// Those of datagrams.
+const UDP_STREAMS: &[Test] = &[Test::UdpStream];
 
 /// The tests whose messages follow one another in a connection.
 const BYTE_STREAMS: &[Test] = &[Test::TcpStream, Test::TcpMaerts];
@@ -57,10 +78,11 @@ struct Properties {
     packs: bool,
     /// Of a byte stream, and of datagrams.
     receive: [Receive; 2],
+    lends: bool,
 }
 
 macro_rules! declare {
-    ($($(#[$doc:meta])* $module:ident::$variant:ident = $name:literal { carries: $carries:expr, batch: $batch:expr, packs: $packs:expr, receive: [$stream:ident, $datagrams:ident] },)+) => {
+    ($($(#[$doc:meta])* $module:ident::$variant:ident = $name:literal { carries: $carries:expr, batch: $batch:expr, packs: $packs:expr, receive: [$stream:ident, $datagrams:ident] $(, $lends:ident)? },)+) => {
         choice! {
             /// Way in which an endpoint hands its messages to the kernel.
             Api, "an api" {
@@ -76,6 +98,7 @@ macro_rules! declare {
                         batch: $batch,
                         packs: $packs,
                         receive: [Receive::$stream, Receive::$datagrams],
+                        lends: stringify!($($lends)?).len() > 0,
                     },)+
                 }
             }
@@ -99,6 +122,12 @@ impl Api {
         }
     }
 
+    /// Returns whether the kernel may read a message's memory after the call: messages that
+    /// bear a number each need memory that is theirs.
+    pub const fn lends(self) -> bool {
+        self.properties().lends
+    }
+
     /// The way of receiving that goes with it where the plan does not say.
     pub const fn usual_receive(self, test: Test) -> Receive {
         match test.protocol() {
@@ -117,6 +146,8 @@ impl Api {
 #[cfg(test)]
 mod tests {
     use super::Api;
+    use crate::cell::{Cell, Level};
+    use crate::quantity::Bytes;
     use crate::traffic::Test;
 
     #[test]
@@ -131,6 +162,13 @@ mod tests {
         assert_eq!(Test::ALL.iter().filter_map(|test| Api::Sendmmsg.batch(*test)).max(), Some(32));
         assert!(Test::ALL.iter().all(|test| test.is_stream() == Api::Sendmmsg.batch(*test).is_some()));
         assert!(Test::ALL.iter().all(|test| Api::Send.batch(*test).is_none() && Api::Send.carries(*test)));
+    }
+
+    #[test]
+    fn memory_that_is_lent_bears_no_number() {
+        let stamped = |api| Cell::plain(Test::UdpStream, Bytes::new(64)).with(&[Level::Stamp(true), Level::Api(api)]);
+        assert!(stamped(Api::Gso).is_ok());
+        assert!(stamped(Api::Splice).unwrap_err().to_string().contains("cannot bear a number"));
     }
 
     #[test]

@@ -73,9 +73,30 @@ pub struct EndReport {
     /// counters; empty where the kernel's counters hold every drop.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub drops: BTreeMap<String, u64>,
+    /// Sends from the program's own pages over the whole trial; `None` of an api that
+    /// lends none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zero_copy: Option<ZeroCopy>,
     /// Progress within the window, where it was asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub progress: Vec<Progress>,
+}
+
+/// Sends from a program's own pages, as far as the kernel has told of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ZeroCopy {
+    /// Sends that it is done with.
+    pub sends: u64,
+    /// Those of them whose bytes it copied after all.
+    pub copied: u64,
+}
+
+impl ZeroCopy {
+    /// Adds others.
+    pub const fn add(&mut self, other: Self) {
+        self.sends = self.sends.saturating_add(other.sends);
+        self.copied = self.copied.saturating_add(other.copied);
+    }
 }
 
 /// Segments that were sent and not yet acknowledged.

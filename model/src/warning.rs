@@ -326,6 +326,20 @@ warnings! {
         size: *calls as f64,
         severity: 0.02,
     }
+    /// The kernel copied messages that it was to send from the program's own pages.
+    Copied = "copied" {
+        /// At which end.
+        role: Role,
+        /// Their share of those that it is done with.
+        share: f64,
+    } => {
+        words: format!("the kernel copied {} of what the {role} lent it", percent(clamped(*share))),
+        in_several(plain): format!("the kernel copied messages that the {role} lent it, up to {}", percent(clamped(*share))),
+        remedy: "Loopback and virtual Ethernet always copy: read these figures as the price of asking, and measure on the device that is to carry the traffic.",
+        role: *role,
+        size: clamped(*share),
+        severity: 0.0,
+    }
     /// Too few messages in the measured time to say much.
     FewMessages = "few_messages" {
         /// Number of them.

@@ -78,6 +78,7 @@ pub fn end(role: Role, window: Window, counts: Counts) -> EndReport {
         tcp_at_start: None,
         latency: None,
         drops: BTreeMap::new(),
+        zero_copy: None,
         max_resident: Bytes::new(4 << 20),
         flows: Vec::new(),
         back: None,

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use model::Test;
+use model::{Api, Test, Warning};
 
 use crate::conservation::assert_identity;
 use crate::support::Skip;
@@ -13,6 +13,8 @@ crate::claims!(
     every_way_carries_its_sizes_and_every_datagram_is_accounted_for,
     packets_that_a_device_cuts_are_accounted_for,
     no_byte_of_a_stream_is_lost_in_any_way,
+    what_the_kernel_copied_of_lent_memory_is_told,
+    every_system_call_and_every_thread_counts,
     the_report_says_which_way_is_the_cheapest,
     what_a_way_cannot_carry_is_refused_in_words,
     a_message_beyond_the_mtu_fails_in_words_and_the_study_goes_on,
@@ -26,7 +28,7 @@ blocks = { least = 6, most = 6 }
 [[cells]]
 test = "UDP_STREAM"
 size = [1, 64, 1024, 1460]
-api = ["send", "sendto", "sendmsg", "sendmmsg", "gso", "uring"]
+api = ["send", "sendto", "sendmsg", "sendmmsg", "gso", "uring", "uring-sqpoll", "uring-zerocopy", "zerocopy", "gso-zerocopy", "sendfile", "splice"]
 [[cells]]
 test = "UDP_STREAM"
 size = [64, 1460]
@@ -41,6 +43,10 @@ test = "TCP_STREAM"
 size = [64, 1460, 16384]
 api = ["send", "sendmsg", "sendmmsg", "writev", "send-more", "uring"]
 waiting = ["block", "epoll-edge"]
+[[cells]]
+test = "TCP_STREAM"
+size = [64, 16384]
+api = ["uring-sqpoll", "uring-zerocopy", "zerocopy", "sendfile", "splice"]
 [[cells]]
 test = "TCP_STREAM"
 size = [64, 16384]
@@ -65,7 +71,7 @@ static STUDY: LazyLock<Study> = LazyLock::new(|| Study::of(PLAN));
 
 fn every_way_carries_its_sizes_and_every_datagram_is_accounted_for() -> Result<(), Skip> {
     let trials = STUDY.stored.measured_of(&[Test::UdpStream]);
-    assert_eq!(trials.len(), (6 * 4 + 2 * 4 + 2) * 6);
+    assert_eq!(trials.len(), (12 * 4 + 2 * 4 + 2) * 6);
     for (record, measured) in &trials {
         let (cell, sent, came) = (&record.cell, &measured.sender.total, &measured.receiver.total);
         assert!(sent.messages > 0 && came.messages > 0 && sent.errors == 0 && came.errors == 0, "{cell}: {sent:?} {came:?}");
@@ -103,6 +109,44 @@ fn no_byte_of_a_stream_is_lost_in_any_way() -> Result<(), Skip> {
     Ok(())
 }
 
+fn what_the_kernel_copied_of_lent_memory_is_told() -> Result<(), Skip> {
+    for (record, measured) in STUDY.stored.measured_of(&[Test::UdpStream, Test::TcpStream]) {
+        let (cell, told) = (&record.cell, measured.sender.zero_copy);
+        let by_notice = matches!(cell.api, Api::Zerocopy | Api::GsoZerocopy | Api::UringZerocopy);
+        assert_eq!(told.is_some(), by_notice, "{cell}");
+        let Some(told) = told else { continue };
+        assert!(told.copied <= told.sends && told.sends <= measured.sender.total.messages, "{cell}: {told:?}");
+        // Between two namespaces the receiver is not to hold the sender's pages.
+        assert!(told.sends > 0 && told.copied == told.sends, "{cell}: {told:?}");
+        assert!(record.warnings.iter().any(|warning| matches!(warning, Warning::Copied { share, .. } if *share == 1.0)), "{cell}");
+    }
+    Ok(())
+}
+
+fn every_system_call_and_every_thread_counts() -> Result<(), Skip> {
+    let cpu_of = |api: Api| -> f64 {
+        let trials = STUDY.stored.measured_of(&[Test::UdpStream]).into_iter().filter(|(record, _)| record.cell.api == api);
+        let mut costs: Vec<f64> = trials
+            .filter(|(record, _)| record.cell.size.get() == 64 && record.cell.receive.is_none())
+            .map(|(_, measured)| measured.sender.cpu_time.process.get() as f64 / measured.sender.counts.messages as f64)
+            .collect();
+        costs.sort_by(f64::total_cmp);
+        costs[costs.len() / 2]
+    };
+    // The thread that sends for a ring is the kernel's; its time is the sender's all the same.
+    let (plain, polled) = (cpu_of(Api::Send), cpu_of(Api::UringSqpoll));
+    assert!(polled > 0.3 * plain, "{polled} ns a message by a ring's thread, {plain} by send");
+    for (record, measured) in STUDY.stored.measured_of(&[Test::UdpStream]) {
+        let (cell, sent) = (&record.cell, &measured.sender.total);
+        match cell.api {
+            Api::Splice => assert_eq!(sent.calls, 2 * sent.messages, "{cell}"),
+            api if api.batch(cell.test).is_none() => assert_eq!(sent.calls, sent.messages, "{cell}"),
+            _ => assert!(sent.calls <= sent.messages, "{cell}"),
+        }
+    }
+    Ok(())
+}
+
 fn the_report_says_which_way_is_the_cheapest() -> Result<(), Skip> {
     assert!(STUDY.text.contains("Ways of sending") && STUDY.text.contains("Cheapest: at "), "{}", STUDY.text);
     let found = STUDY.tool.run(&["report", "-J"]).json();
@@ -125,6 +169,7 @@ fn what_a_way_cannot_carry_is_refused_in_words() -> Result<(), Skip> {
         (["--receive=trunc", "--test=TCP_RR"], "trunc does not receive TCP_RR, but TCP_STREAM, TCP_MAERTS"),
         (["--receive=recvmsgs", "--batch=1"], "did you mean 'recvmsg'?"),
         (["--api=uring", "--batch=0"], "1 to 1024"),
+        (["--api=zerocopy", "--test=UDP_RR"], "zerocopy does not carry UDP_RR, but TCP_STREAM, UDP_STREAM, TCP_MAERTS"),
         (["--api=urin", "--batch=1"], "did you mean 'uring'?"),
         (["--waiting=polling", "--batch=1"], "did you mean 'poll'?"),
     ] {

@@ -5,7 +5,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 
 use model::Nanos;
 
-use super::{Api, Moved, Outgoing, Transmit, TransmitPart};
+use super::{Api, Moved, Outgoing, Transmit, TransmitPart, ZeroCopy};
 use crate::clock;
 
 /// Habit of an application around its calls.
@@ -115,6 +115,14 @@ impl<H: Habit, A: Api> Api for With<H, A> {
     #[inline(always)]
     fn flush(&mut self) -> Moved {
         self.inner.flush()
+    }
+
+    fn system_calls(&self) -> u64 {
+        self.inner.system_calls()
+    }
+
+    fn zero_copy(&self) -> Option<ZeroCopy> {
+        self.inner.zero_copy()
     }
 
     fn drops(&self) -> Vec<(&'static str, u64)> {

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use super::{Api, Incoming, Moved, Open, Outgoing, Place, Transmit, TransmitPart};
+use super::{Api, Incoming, Moved, Open, Outgoing, Place, Transmit, TransmitPart, ZeroCopy};
 
 /// A way of sending with a way of receiving.
 #[derive(Debug)]
@@ -89,6 +89,14 @@ impl<O: Outgoing, I: Incoming> Api for Halves<O, I> {
     #[inline(always)]
     fn flush(&mut self) -> Moved {
         self.outgoing.flush()
+    }
+
+    fn system_calls(&self) -> u64 {
+        self.outgoing.system_calls()
+    }
+
+    fn zero_copy(&self) -> Option<ZeroCopy> {
+        self.outgoing.zero_copy()
     }
 
     fn drops(&self) -> Vec<(&'static str, u64)> {

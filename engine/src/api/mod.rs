@@ -10,6 +10,7 @@ mod habit;
 mod halves;
 mod headers;
 mod incoming;
+mod memory_file;
 mod open;
 mod option;
 mod outgoing;
@@ -23,6 +24,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 pub use buffer::Buffer;
 pub use habit::{Habit, With, Work, work_for};
 pub use halves::Halves;
+pub use model::end::ZeroCopy;
 pub use open::{open_exchange, open_receiver, open_sender, prepare};
 pub use place::Place;
 pub use wait::Wait;
@@ -87,6 +89,16 @@ pub trait Outgoing {
     #[inline(always)]
     fn flush(&mut self) -> Moved {
         Moved(0)
+    }
+
+    /// System calls that stand behind each call that is counted.
+    fn system_calls(&self) -> u64 {
+        1
+    }
+
+    /// Where it lends its memory to the kernel: what became of that, over the whole trial.
+    fn zero_copy(&self) -> Option<ZeroCopy> {
+        None
     }
 }
 
@@ -201,6 +213,12 @@ pub trait Api: Transmit + TransmitPart + Sized {
     /// Hands over what it still holds back. Loops ask for it before they wait, and
     /// at the end of a part. The answer is an errno, or nothing.
     fn flush(&mut self) -> Moved;
+
+    /// System calls that stand behind each call to send that is counted.
+    fn system_calls(&self) -> u64;
+
+    /// Where it lends its memory to the kernel: what became of that, over the whole trial.
+    fn zero_copy(&self) -> Option<ZeroCopy>;
 
     /// Its own counters of messages that it dropped, over the whole trial.
     fn drops(&self) -> Vec<(&'static str, u64)>;

@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 
 use super::incoming::recv::Recv;
 use super::outgoing::send::Send;
-use super::{Halves, Handed, Incoming, Moved, Open, Outgoing, Place, WithApi, incoming, outgoing};
+use super::{Halves, Handed, Incoming, Moved, Open, Outgoing, Place, WithApi, ZeroCopy, incoming, outgoing};
 
 macro_rules! ways_of_sending {
     ($($(#[$doc:meta])* $module:ident::$type:ident = $word:literal $properties:tt,)+) => {
@@ -98,6 +98,14 @@ impl Outgoing for Box<dyn Outgoing> {
 
     fn flush(&mut self) -> Moved {
         (**self).flush()
+    }
+
+    fn system_calls(&self) -> u64 {
+        (**self).system_calls()
+    }
+
+    fn zero_copy(&self) -> Option<ZeroCopy> {
+        (**self).zero_copy()
     }
 }
 

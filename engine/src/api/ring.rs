@@ -12,11 +12,14 @@ use io_uring::{IoUring, Probe, opcode};
 pub struct Ring(IoUring);
 
 impl Ring {
-    /// A ring for `entries` requests at once.
+    /// A ring for `entries` requests at once; of a `polled` one a thread of the kernel's takes
+    /// them.
     ///
     /// # Errors
     /// A refusal of the kernel, in words.
-    pub fn new(entries: usize) -> io::Result<Self> {
+    pub fn new(entries: usize, polled: bool) -> io::Result<Self> {
+        /// The kernel's thread sleeps after so long without a request, in ms.
+        const IDLE_MS: u32 = 10;
         let refused = |error: io::Error| {
             let why = match error.raw_os_error() {
                 Some(libc::ENOSYS) => "this kernel has no io_uring",
@@ -26,7 +29,11 @@ impl Ring {
             };
             io::Error::new(error.kind(), format!("{why}: {error}"))
         };
-        let ring = IoUring::new(entries.max(1).next_power_of_two() as u32).map_err(refused)?;
+        let mut builder = IoUring::builder();
+        if polled {
+            builder.setup_sqpoll(IDLE_MS);
+        }
+        let ring = builder.build(entries.max(1).next_power_of_two() as u32).map_err(refused)?;
         let mut probe = Probe::new();
         ring.submitter().register_probe(&mut probe)?;
         // It came with the receive that stays (Linux 6.0), which cannot be asked for by itself.

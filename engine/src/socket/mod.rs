@@ -100,7 +100,11 @@ fn open_one(task: &Task, number: u32) -> Result<Socket, SocketError> {
         local.set_port(port.map_err(none_left)?);
         reuse(&socket, protocol)?;
     }
-    socket.bind(&local.into()).map_err(|answer| SocketError::new(format!("bind {local}"), answer))?;
+    if local.port() == 0 && task.cell.is_unconnected() {
+        bind_to_stay(&socket, domain, local)?;
+    } else {
+        bind(&socket, local)?;
+    }
     if listens(task) {
         if task.cell.test == Test::TcpCrr {
             // A connection has the limits that its listener had when it came, which
@@ -112,6 +116,24 @@ fn open_one(task: &Task, number: u32) -> Result<Socket, SocketError> {
         socket.listen(queue).map_err(|answer| SocketError::new(format!("listen on {local}"), answer))?;
     }
     Ok(socket)
+}
+
+fn bind(socket: &Socket, local: SocketAddr) -> Result<(), SocketError> {
+    socket.bind(&local.into()).map_err(|answer| SocketError::new(format!("bind {local}"), answer))
+}
+
+/// Binds a UDP socket to a free port, by its number: one that the kernel chose for it goes
+/// when the socket is disconnected, and what comes before it is bound again is refused
+/// (`__udp_disconnect()` in the kernel's net/ipv4/udp.c).
+fn bind_to_stay(socket: &Socket, domain: Domain, local: SocketAddr) -> Result<(), SocketError> {
+    /// Somebody else may take the port meanwhile.
+    const TRIES: u32 = 8;
+    let free = || {
+        let other = Socket::new(domain, Type::DGRAM, None).map_err(|answer| SocketError::new("socket UDP", answer))?;
+        bind(&other, local)?;
+        address(&other)
+    };
+    (1..TRIES).find_map(|_| free().and_then(|chosen| bind(socket, chosen)).ok()).map_or_else(|| bind(socket, free()?), Ok)
 }
 
 /// Lets the next trial have a port of which connections of the last one still

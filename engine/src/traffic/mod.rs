@@ -22,7 +22,7 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use model::control::Task;
-use model::end::{Counts, SocketOption, TcpInfo, Window};
+use model::end::{Counts, SocketOption, TcpInfo, Window, ZeroCopy};
 use model::{Nanos, Protocol, Role, Test};
 use socket2::SockRef;
 
@@ -78,6 +78,8 @@ pub struct Traffic {
     pub tcp_at_start: Option<TcpInfo>,
     /// Messages that its api dropped, by the names of the api's counters.
     pub drops: Vec<(&'static str, u64)>,
+    /// Its sends from the program's own pages.
+    pub zero_copy: Option<ZeroCopy>,
     /// The socket's options at the end.
     pub options: Vec<SocketOption>,
 }
@@ -209,10 +211,28 @@ fn run_over<A: Api>(mut api: A, asked: AsAsked, loops: &impl Loops) -> io::Resul
     let (tcp, tcp_at_start) = (trial.tcp_account(&api), trial.tcp_at_start.get());
     let (schedule, one_way) = (trial.schedule, trial.one_way);
     let options = socket::options(api.socket(), task);
-    let drops = api.drops();
+    let (drops, zero_copy) = (api.drops(), api.zero_copy());
+    if task.role == Role::Sender {
+        let system_calls = api.system_calls();
+        [&mut counts, &mut total].into_iter().for_each(|counts| counts.calls *= system_calls);
+    }
     linger(&api, None);
     let thread = nix::unistd::gettid().as_raw().cast_unsigned();
-    Ok(Traffic { thread, usage, flow, counts, total, latency: Some(recorder), schedule, one_way, tcp, tcp_at_start, drops, options })
+    Ok(Traffic {
+        thread,
+        usage,
+        flow,
+        counts,
+        total,
+        latency: Some(recorder),
+        schedule,
+        one_way,
+        tcp,
+        tcp_at_start,
+        drops,
+        zero_copy,
+        options,
+    })
 }
 
 /// Sets the time that the kernel keeps what is unsent when the socket is closed; zero

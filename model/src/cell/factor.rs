@@ -179,7 +179,7 @@ factors! {
     }
     /// Way in which messages reach the kernel.
     Api: Api = "api" {
-        flag: Some(Flag::list("How messages reach the kernel: send, sendto, sendmsg, sendmmsg, writev, send-more, gso, uring")),
+        flag: Some(Flag::list("How messages reach the kernel: send, sendto, sendmsg, sendmmsg, writev, send-more, gso, uring, uring-sqpoll, uring-zerocopy, zerocopy, gso-zerocopy, sendfile, splice")),
         place: field(api, Api::Send),
         words: |cell| unusual(cell.api, Api::Send),
     }

@@ -63,6 +63,10 @@ impl Cell {
         if self.stamp && self.test != Test::UdpStream {
             return refused(Factor::Stamp, "only the datagrams of UDP_STREAM can bear a number and a time");
         }
+        if self.stamp && self.api.lends() {
+            let reason = format!("the kernel may read a message over {} after the next is written: those cannot bear a number", self.api);
+            return refused(Factor::Stamp, &reason);
+        }
         if self.stamp && self.size.get() < STAMP {
             return refused(Factor::Stamp, "a number and a time take 16 bytes: the message size must be at least 16");
         }

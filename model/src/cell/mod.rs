@@ -183,6 +183,11 @@ impl Cell {
         self.api.batch(self.test).or_else(|| self.receive().batch(self.test))
     }
 
+    /// Returns whether an end has a socket that is not connected to the other.
+    pub fn is_unconnected(&self) -> bool {
+        self.api == Api::Sendto || self.receive() == Receive::Recvfrom
+    }
+
     /// The way in which messages are taken from the kernel.
     pub fn receive(&self) -> Receive {
         self.receive.unwrap_or_else(|| self.api.usual_receive(self.test))

@@ -5,9 +5,11 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, RawFd};
 
+use super::completions::Completions;
 use super::send::send_with;
+use super::zerocopy::send_lent;
 use crate::api::option::{get_int, refusal, set_int};
-use crate::api::{Buffer, Handed, Moved, Open, Outgoing, Place};
+use crate::api::{Buffer, Handed, Moved, Open, Outgoing, Place, ZeroCopy};
 
 /// Payload of the largest packet: what 16 bits can say, less the headers of IPv4 and UDP.
 const MOST_BYTES: usize = 65_507;
@@ -19,29 +21,47 @@ const HEADERS: [usize; 2] = [28, 48];
 
 /// `send(2)` with `UDP_SEGMENT`. Where the messages of a batch do not fit one packet, a
 /// call hands over as many as do.
+pub type Gso = Packets<false>;
+
+/// The same from the program's own pages: with `MSG_ZEROCOPY`.
+pub type GsoZerocopy = Packets<true>;
+
+/// Packets of many messages, lent to the kernel or not.
 #[derive(Debug)]
-pub struct Gso {
+pub struct Packets<const LENT: bool> {
     socket: RawFd,
     /// One message after the other.
     messages: Buffer,
     size: usize,
     batch: usize,
+    completions: Completions,
 }
 
-impl Open for Gso {
+impl<const LENT: bool> Open for Packets<LENT> {
     fn open(place: &Place<'_>) -> io::Result<Self> {
         let (socket, size) = (place.socket.as_raw_fd(), place.task.cell.size.as_len());
         fits(socket, place.task.cell.family == model::Family::V6, size)?;
         set_int(socket, libc::SOL_UDP, libc::UDP_SEGMENT, size as libc::c_int).map_err(|error| refusal("UDP_SEGMENT", &error))?;
         let batch = place.batch().min(MOST_BYTES / size).clamp(1, MOST_SEGMENTS);
-        Ok(Self { socket, messages: Buffer::repeating(size * batch, 251, |place| place as u8 | 1), size, batch })
+        let completions = if LENT { Completions::of(socket)? } else { Completions::default() };
+        Ok(Self { socket, messages: Buffer::repeating(size * batch, 251, |place| place as u8 | 1), size, batch, completions })
     }
 }
 
-impl Outgoing for Gso {
+impl<const LENT: bool> Packets<LENT> {
+    #[inline(always)]
+    fn call(&mut self, bytes: Range<usize>) -> Moved {
+        match LENT {
+            true => send_lent(self.socket, &self.messages[bytes], &mut self.completions),
+            false => send_with(self.socket, &self.messages[bytes], 0),
+        }
+    }
+}
+
+impl<const LENT: bool> Outgoing for Packets<LENT> {
     fn send_span(&mut self, place: usize, from: usize, to: usize) -> Moved {
         let (start, to) = (place * self.size, to.min(self.size));
-        send_with(self.socket, &self.messages[start + from.min(to)..start + to], 0)
+        self.call(start + from.min(to)..start + to)
     }
 
     fn message_at(&mut self, place: usize) -> &mut [u8] {
@@ -57,13 +77,24 @@ impl Outgoing for Gso {
 
     fn send_batch(&mut self, places: Range<usize>) -> Handed {
         let bytes = places.start * self.size..places.end * self.size;
-        let answer = send_with(self.socket, &self.messages[bytes], 0);
+        let answer = self.call(bytes);
         // A packet goes whole or not at all.
         if answer.0 > 0 {
             Handed { messages: places.len(), calls: 1, next: Moved(0) }
         } else {
             Handed { next: answer, ..Handed::default() }
         }
+    }
+
+    fn flush(&mut self) -> Moved {
+        if LENT {
+            self.completions.take(self.socket);
+        }
+        Moved(0)
+    }
+
+    fn zero_copy(&self) -> Option<ZeroCopy> {
+        LENT.then(|| self.completions.seen())
     }
 }
 

@@ -1,11 +1,15 @@
 //! Ways of handing messages to the kernel: a file each.
 
+mod completions;
 pub mod gso;
 mod one_message;
 pub mod send;
 pub mod send_more;
+pub mod sendfile;
 pub mod sendmmsg;
 pub mod sendmsg;
 pub mod sendto;
+pub mod splice;
 pub mod uring;
 pub mod writev;
+pub mod zerocopy;

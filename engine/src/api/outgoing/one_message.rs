@@ -4,10 +4,13 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, RawFd};
 
-use crate::api::{Buffer, Handed, Moved, Open, Outgoing, Place};
+use crate::api::{Buffer, Handed, Moved, Open, Outgoing, Place, ZeroCopy};
 
 /// The call, on memory that it does not hold.
 pub trait Call: Sized {
+    /// System calls of a message.
+    const SYSTEM_CALLS: u64 = 1;
+
     /// Readies the socket for it.
     ///
     /// # Errors
@@ -21,6 +24,11 @@ pub trait Call: Sized {
     #[inline(always)]
     fn flush(&mut self, _socket: RawFd) -> Moved {
         Moved(0)
+    }
+
+    /// Where it lends its memory to the kernel: what became of that.
+    fn zero_copy(&self) -> Option<ZeroCopy> {
+        None
     }
 }
 
@@ -62,5 +70,13 @@ impl<C: Call> Outgoing for OneMessage<C> {
     #[inline(always)]
     fn flush(&mut self) -> Moved {
         self.call.flush(self.socket)
+    }
+
+    fn system_calls(&self) -> u64 {
+        C::SYSTEM_CALLS
+    }
+
+    fn zero_copy(&self) -> Option<ZeroCopy> {
+        self.call.zero_copy()
     }
 }

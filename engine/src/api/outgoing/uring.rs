@@ -1,19 +1,59 @@
 //! Many sends with one `io_uring_enter` system call.
 
 use std::io;
+use std::marker::PhantomData;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, RawFd};
 
 use io_uring::types::{Fd, SubmitArgs, Timespec};
-use io_uring::{opcode, squeue};
+use io_uring::{cqueue, opcode, squeue};
 
 use crate::api::headers::Headers;
 use crate::api::ring::Ring;
-use crate::api::{Handed, Moved, Open, Outgoing, Place};
+use crate::api::{Handed, Moved, Open, Outgoing, Place, ZeroCopy};
 
-/// Sends of a batch as requests of one call, and their answers.
+/// Sends of a batch as requests of one `io_uring_enter`, and their answers.
+pub type Uring = Requests<Plain>;
+
+/// The same, which a thread of the kernel's takes from the ring (`IORING_SETUP_SQPOLL`).
+pub type UringSqpoll = Requests<Sqpoll>;
+
+/// The same from the program's own pages (`IORING_OP_SEND_ZC`).
+pub type UringZerocopy = Requests<Lent>;
+
+/// A kind of requests.
+pub trait Kind {
+    /// Returns whether a thread of the kernel's takes them.
+    const POLLED: bool = false;
+    /// Returns whether they lend their memory to the kernel.
+    const LENT: bool = false;
+}
+
+/// Handed over by the call.
 #[derive(Debug)]
-pub struct Uring {
+pub struct Plain;
+
+/// Taken by a thread of the kernel's.
+#[derive(Debug)]
+pub struct Sqpoll;
+
+/// Sent from the program's pages.
+#[derive(Debug)]
+pub struct Lent;
+
+impl Kind for Plain {}
+
+impl Kind for Sqpoll {
+    const POLLED: bool = true;
+}
+
+impl Kind for Lent {
+    const LENT: bool = true;
+}
+
+/// Requests of a kind.
+#[derive(Debug)]
+pub struct Requests<K> {
     ring: Ring,
     socket: RawFd,
     messages: Headers,
@@ -24,24 +64,29 @@ pub struct Uring {
     linked: bool,
     byte_stream: bool,
     limit: Timespec,
+    zero_copy: ZeroCopy,
+    kind: PhantomData<K>,
 }
 
-impl Open for Uring {
+impl<K: Kind> Open for Requests<K> {
     fn open(place: &Place<'_>) -> io::Result<Self> {
         let (batch, byte_stream, cell) = (place.batch(), place.is_byte_stream(), &place.task.cell);
         Ok(Self {
-            ring: Ring::new(batch)?,
+            // The kernel's thread answers before it says that it has taken the request.
+            ring: Ring::new(if K::POLLED { 2 * batch } else { batch }, K::POLLED)?,
             socket: place.socket.as_raw_fd(),
             messages: place.messages(batch),
             answers: vec![0; batch],
             linked: byte_stream || cell.stamp || cell.mix.is_some(),
             byte_stream,
             limit: Timespec::from(place.patience),
+            zero_copy: ZeroCopy::default(),
+            kind: PhantomData,
         })
     }
 }
 
-impl Outgoing for Uring {
+impl<K: Kind> Outgoing for Requests<K> {
     fn send_span(&mut self, place: usize, from: usize, to: usize) -> Moved {
         let whole = self.messages.asked(place);
         self.messages.set_span(place, from, to.min(whole));
@@ -78,9 +123,51 @@ impl Outgoing for Uring {
         let next = first.map_or(Moved(0), |first| Moved(self.answer(first)));
         Handed { messages, calls: if next.0 < 0 && messages == 0 { 0 } else { calls }, next }
     }
+
+    fn flush(&mut self) -> Moved {
+        if K::LENT {
+            self.take();
+        }
+        Moved(0)
+    }
+
+    fn zero_copy(&self) -> Option<ZeroCopy> {
+        K::LENT.then_some(self.zero_copy)
+    }
 }
 
-impl Uring {
+impl<K: Kind> Requests<K> {
+    /// The request for the message at a place.
+    fn request(&self, place: usize) -> squeue::Entry {
+        /// `IORING_SEND_ZC_REPORT_USAGE` of the kernel's include/uapi/linux/io_uring.h.
+        const REPORT_USAGE: u16 = 1 << 3;
+        // A message of a stream is to go whole, which the socket alone would not wait for.
+        let flags = libc::MSG_NOSIGNAL | if self.byte_stream { libc::MSG_WAITALL } else { 0 };
+        let piece = self.messages.pieces(place..place + 1)[0];
+        let (socket, start, length) = (Fd(self.socket), piece.iov_base.cast_const().cast(), piece.iov_len as u32);
+        let entry = match K::LENT {
+            true => opcode::SendZc::new(socket, start, length).flags(flags).zc_flags(REPORT_USAGE).build(),
+            false => opcode::Send::new(socket, start, length).flags(flags).build(),
+        };
+        entry.user_data(place as u64)
+    }
+
+    /// Takes what the ring has to say; returns the number of answers.
+    fn take(&mut self) -> usize {
+        /// `IORING_NOTIF_USAGE_ZC_COPIED`, likewise.
+        const COPIED: i32 = 1 << 31;
+        let mut answers = 0;
+        for entry in self.ring.completion() {
+            if cqueue::notif(entry.flags()) {
+                self.zero_copy.add(ZeroCopy { sends: 1, copied: u64::from(entry.result() & COPIED != 0) });
+            } else if let Some(answer) = self.answers.get_mut(entry.user_data() as usize) {
+                *answer = entry.result();
+                answers += 1;
+            }
+        }
+        answers
+    }
+
     /// The answer to the message at a place. One that was taken back after the time limit
     /// of a blocked call is as one that found no room.
     fn answer(&self, place: usize) -> isize {
@@ -94,21 +181,18 @@ impl Uring {
     /// that it took.
     fn hand_over(&mut self, places: Range<usize>) -> Result<u64, Moved> {
         let last = places.end - 1;
-        // A message of a stream is to go whole, which the socket alone would not wait for.
-        let flags = libc::MSG_NOSIGNAL | if self.byte_stream { libc::MSG_WAITALL } else { 0 };
         for place in places.clone() {
-            let piece = self.messages.pieces(place..place + 1)[0];
-            let send = opcode::Send::new(Fd(self.socket), piece.iov_base.cast(), piece.iov_len as u32);
-            let entry = send.flags(flags).build().user_data(place as u64);
+            let entry = self.request(place);
             let entry = if self.linked && place < last { entry.flags(squeue::Flags::IO_LINK) } else { entry };
-            // SAFETY: the piece is readable for its length and stays so until the answer has
-            // come, which is waited for below.
+            // SAFETY: the message is readable for its length and stays so until the answer has
+            // come, which is waited for below; the kernel keeps pages that it was lent.
             if unsafe { self.ring.submission().push(&entry) }.is_err() {
                 return Err(Moved(-(libc::EBUSY as isize)));
             }
         }
         let (mut missing, mut calls) = (places.len(), 0);
-        let timed = SubmitArgs::new().timespec(&self.limit);
+        let limit = self.limit;
+        let timed = SubmitArgs::new().timespec(&limit);
         while missing > 0 {
             let answer = self.ring.submitter().submit_with_args(missing, &timed);
             calls += 1;
@@ -119,12 +203,7 @@ impl Uring {
                 Err(Some(libc::ETIME)) => self.ring.cancel_all(),
                 Err(errno) => return Err(Moved(-(errno.unwrap_or(libc::EIO) as isize))),
             }
-            for entry in self.ring.completion() {
-                if let Some(answer) = self.answers.get_mut(entry.user_data() as usize) {
-                    *answer = entry.result();
-                    missing -= 1;
-                }
-            }
+            missing = missing.saturating_sub(self.take());
         }
         Ok(calls)
     }
