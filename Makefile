@@ -6,10 +6,10 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 # Where cargo builds, wherever the user has told it to.
 TARGET = $(shell cargo metadata --format-version 1 --no-deps --offline 2>/dev/null | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 
-.PHONY: help study test lines bench endure build install man release deb
+.PHONY: help study test test-services lines bench endure build install man release deb
 
 help: ## Name the targets
-	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
 study: ## Install what is missing, build, run the study `quick`, say where its report is
 	@scripts/setup.sh study
@@ -19,6 +19,10 @@ study: ## Install what is missing, build, run the study `quick`, say where its r
 test: ## Install what is missing, then check format and lints and run every test
 	@scripts/setup.sh test
 	@scripts/test.sh
+
+test-services: ## Test hosts by command with a real sshd, unpacked below the target directory
+	@scripts/setup.sh test
+	@scripts/services.sh
 
 lines: ## Count the lines of code outside tests, by crate
 	@scripts/lines.sh

@@ -9,6 +9,7 @@ use std::path::Path;
 use anyhow::Context;
 use model::Plan;
 use model::arm::Setting;
+use model::plan::HostPlace;
 use model::printable::{Keep, printable};
 use nix::unistd::geteuid;
 
@@ -28,8 +29,16 @@ pub fn to_resume(run: &Path, plan: &Plan, args: &StudyArgs) -> Result<(), Failur
             "this run changes settings of this machine outside nettoll's own namespaces: give --host-wide again to go on with it",
         ));
     }
+    to_commands(plan, args.yes)
+}
+
+/// Makes sure that the user wants the commands that a stored plan names.
+///
+/// # Errors
+/// No consent.
+pub fn to_commands(plan: &Plan, yes: bool) -> Result<(), Failure> {
     let commands = commands(plan);
-    if commands.is_empty() || args.yes {
+    if commands.is_empty() || yes {
         return Ok(());
     }
     let list = format!("going on with this run carries out, as you, what its run.json names:\n{}", commands.join("\n"));
@@ -58,9 +67,12 @@ fn own(file: &Path) -> Result<(), Failure> {
     .into())
 }
 
-/// Commands and programs that the arms of a plan name, each with its arm.
+/// Commands and programs that the hosts and arms of a plan name, each with its host or arm.
 fn commands(plan: &Plan) -> Vec<String> {
-    let runs = |setting: &Setting| matches!(setting, Setting::Before(_) | Setting::After(_) | Setting::Tool(_));
+    let runs = |setting: &Setting| match setting {
+        Setting::Host { at, .. } => at.command().is_some(),
+        setting => matches!(setting, Setting::Before(_) | Setting::After(_) | Setting::Tool(_)),
+    };
     let of_arm = |arm: &model::Arm| {
         let name = arm.name.clone();
         arm.settings
@@ -69,5 +81,7 @@ fn commands(plan: &Plan) -> Vec<String> {
             .map(move |setting| format!("  {name}: {}={}", setting.name(), setting.value()))
             .collect::<Vec<_>>()
     };
-    plan.arms.iter().flat_map(of_arm).collect()
+    let host = |(name, place): (&String, &HostPlace)| place.command().map(|host| format!("  host {name}: {}", host.transport));
+    let of_hosts = plan.hosts.iter().filter_map(host);
+    of_hosts.chain(plan.arms.iter().flat_map(of_arm)).collect()
 }

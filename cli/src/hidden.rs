@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 
-use crate::args::{HostArgs, LoadArgs};
+use crate::args::{DetachArgs, HostArgs, LoadArgs};
 use crate::exit::{Exit, Failure};
 use crate::output;
 
@@ -38,6 +38,25 @@ pub fn recover() {
     for left in recovered.left {
         output::note(&left);
     }
+}
+
+/// Is a host for one controller, over standard input and output.
+///
+/// # Errors
+/// What is there is no controller.
+pub fn serve() -> Result<Exit, Failure> {
+    lab::agent::pipes::serve()?;
+    Ok(Exit::Done)
+}
+
+/// Becomes a command without a terminal.
+///
+/// # Errors
+/// A command that cannot be started.
+pub fn detach(args: &DetachArgs) -> Result<Exit, Failure> {
+    let Err(answer) = lab::detach::run(&args.words);
+    let program = args.words.first().map_or_else(String::new, |word| word.to_string_lossy().into_owned());
+    Err(anyhow::anyhow!("start {program}: {answer}").into())
 }
 
 /// Serves one trial.

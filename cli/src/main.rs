@@ -12,6 +12,7 @@ mod version;
 
 mod agent;
 mod compare;
+mod deploy;
 mod doctor;
 mod generate;
 mod help;
@@ -59,9 +60,12 @@ fn carry_out(args: Arguments) -> Result<Exit, Failure> {
         Command::Doctor(args) => doctor::run(&args),
         Command::Agent(args) => agent::run(&args),
         Command::Certificates(args) => agent::make_certificates(&args),
+        Command::Deploy(args) => deploy::run(&args),
         Command::Completions(args) => generate::print_completions(&args),
         Command::Help(args) => help::run(&args),
         Command::Host(args) => hidden::host(&args),
+        Command::Serve => hidden::serve(),
+        Command::Detach(args) => hidden::detach(&args),
         Command::Endpoint => hidden::endpoint(),
         Command::Guard => hidden::guard(),
         Command::Load(args) => hidden::load(&args),

@@ -1,6 +1,8 @@
 //! Progress of a study, on standard error, if that is a terminal. What
 //! holds it up is said there in any case.
 
+use std::net::IpAddr;
+
 use analysis::stopping::Observer;
 use console::Term;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -28,6 +30,11 @@ pub struct Progress {
     held_up: Option<String>,
 }
 
+/// Says which addresses nettoll found for the messages of two hosts.
+pub fn found([a, b]: [IpAddr; 2]) -> String {
+    format!("messages go between {a} (host a) and {b} (host b); data=ADDRESS behind a host's place names another")
+}
+
 impl Progress {
     /// For all trials of a plan; `seen` has those that were measured before.
     pub fn new(plan: &Plan, seen: Observer) -> Self {
@@ -42,7 +49,8 @@ impl Progress {
     /// Follows an event.
     pub fn hear(&mut self, event: &Event) {
         match event {
-            Event::Opened { control: Some(path), .. } => {
+            Event::Opened { control: Some(path), between, .. } => {
+                between.iter().for_each(|pair| self.say(&found(*pair)));
                 self.say(&format!("the hosts are {} away; what a trial sent is waited for up to {}", path.rtt, path.silence));
             }
             Event::Opened { .. } | Event::Progress { .. } => {}

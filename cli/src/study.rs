@@ -20,7 +20,7 @@ use store::{Moment, Reopened, RunDirectory, RunReader};
 use crate::args::StudyArgs;
 use crate::exit::{Exit, Failure};
 use crate::output;
-use crate::progress::Progress;
+use crate::progress::{self, Progress};
 use crate::recorder::Recorder;
 use crate::report::{self, Answer};
 use crate::rules::{self, Own};
@@ -57,7 +57,7 @@ pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
     // Before anything is measured: a file that cannot be used must not cost a study.
     let rules = rules::load(&args.rules)?;
     args.html.place("report.html")?;
-    let credentials = args.trust.load()?;
+    let credentials = args.credentials()?;
     let interrupted = signals::listen()?;
     let mut recorder = Recorder::new(&args.runs.directory, &plan, started_ms, interrupted);
     let outcome = lab::study::run(&plan, &credentials, &mut recorder);
@@ -96,7 +96,7 @@ fn asks_for_control(args: &StudyArgs) -> bool {
 /// Says what would be run, or why it cannot be.
 fn dry_run(plan: &Plan, shortened: Option<Shortened>, mut missing: Vec<NoCongestionControl>, args: &StudyArgs) -> Result<Exit, Failure> {
     let earlier = earlier(args)?;
-    let ahead = lab::study::look_ahead(plan, &args.trust.load()?)?;
+    let ahead = lab::study::look_ahead(plan, &args.credentials()?)?;
     missing.extend(ahead.missing);
     let lacking = |cell: &Cell| cell.cc.as_ref().is_some_and(|name| missing.iter().any(|one| one.name == *name));
     if let Some(first) = missing.first().filter(|_| asks_for_control(args) || plan.cells_run().iter().all(lacking)) {
@@ -104,7 +104,8 @@ fn dry_run(plan: &Plan, shortened: Option<Shortened>, mut missing: Vec<NoCongest
     }
     let warnings = ahead.warnings.iter().map(|warning| format!("{warning}. {}", warning.remedy()));
     let busy = ahead.busy.iter().map(|host| format!("host {host} serves somebody else now; no more can be told of it"));
-    let notes: Vec<String> = missing.iter().map(ToString::to_string).chain(warnings).chain(busy).collect();
+    let found = ahead.between.iter().map(|pair| progress::found(*pair));
+    let notes: Vec<String> = missing.iter().map(ToString::to_string).chain(found).chain(warnings).chain(busy).collect();
     let told = ::report::plan::DryRun { plan, earlier: earlier.as_ref(), shortened, notes: &notes };
     if args.format.json {
         output::write(&told.json())?;
@@ -132,7 +133,7 @@ fn earlier(args: &StudyArgs) -> Result<Option<Components>, Failure> {
 fn resume(path: &Path, args: &StudyArgs) -> Result<Exit, Failure> {
     let rules = rules::load(&args.rules)?;
     args.html.place("report.html")?;
-    let credentials = args.trust.load()?;
+    let credentials = args.credentials()?;
     let interrupted = signals::listen()?;
     let Reopened { directory, cut } = RunDirectory::reopen(path)?;
     let path = directory.path().to_owned();

@@ -9,6 +9,7 @@ use ::report::workload::Origin;
 use analysis::result::Analysis;
 use analysis::workload::{StreamTrials, Workload, WorkloadStudy, predict, sizes_for};
 use anyhow::Context;
+use lab::connection::Credentials;
 use model::cell::default_read_size;
 use model::plan::{PlanEnd, RawPlan, resolve};
 use model::run::Status;
@@ -17,7 +18,7 @@ use model::{Bytes, Cell, Plan};
 use crate::args::WorkloadArgs;
 use crate::exit::{Exit, Failure};
 use crate::recorder::Recorder;
-use crate::{output, report, signals, version};
+use crate::{consent, output, report, signals, version};
 
 /// Plan of a sweep, with a cell for each series.
 const PLAN: &str = include_str!("../../plans/workload.toml");
@@ -56,6 +57,7 @@ pub fn run(args: &WorkloadArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     }
     let plan = mixes_like(&workloads, &sizes.0, &sizes.1.run.plan, args, now)?;
+    consent::to_commands(&plan, args.yes)?;
     let Some((mixes_path, status)) = measure(&plan, args, now)? else { return Ok(Exit::Done) };
     let mixes = read(&mixes_path)?;
     show(&predict(&workloads, borrowed(&sizes), Some(borrowed(&mixes))), &path, Some(&mixes_path), args)?;
@@ -191,7 +193,7 @@ fn extend(plan: &mut Plan, args: &WorkloadArgs) {
 
 /// Runs a plan; where its run is, and how it ended. `None` of a dry run.
 fn measure(plan: &Plan, args: &WorkloadArgs, now: u64) -> Result<Option<(PathBuf, Status)>, Failure> {
-    let credentials = args.trust.load()?;
+    let credentials = Credentials { arrival: args.arrival.arrival(), ..args.trust.load()? };
     if args.dry_run {
         let ahead = lab::study::look_ahead(plan, &credentials)?;
         let notes: Vec<String> = ahead.warnings.iter().map(|warning| format!("{warning}. {}", warning.remedy())).collect();

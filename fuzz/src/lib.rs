@@ -11,7 +11,7 @@ pub use kernel::{netlink, perf, proc, symbols, types};
 pub use stored::{analysis, document, latency, resume, run, trials};
 pub use trust::{credentials, journal, policy};
 pub use text::{host, plan, quantity, reference, rules, sizes, sweep};
-pub use wire::{control, cookie, frames, greeting, marks, stamps, understood};
+pub use wire::{control, cookie, frames, greeting, marks, reach, stamps, understood};
 
 /// A function that takes any bytes.
 pub type Target = fn(&[u8]);
@@ -45,6 +45,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("resume", resume),
     ("marks", marks),
     ("stamps", stamps),
+    ("reach", reach),
 ];
 
 fn says_something(error: &impl std::error::Error) {

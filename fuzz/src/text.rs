@@ -7,7 +7,7 @@ use std::str::FromStr;
 use attribution::{Layer, Rules, SizeDistribution};
 use literature::read::{csv, iperf3, netperf};
 use literature::{Foreign, of_foreign, of_table};
-use model::plan::{HostAddress, Plan, RawPlan, resolve};
+use model::plan::{HostAddress, HostPlace, Plan, RawPlan, resolve};
 use model::size::parse_sweep;
 use model::{BitRate, Bytes, Nanos, OfferedRate};
 
@@ -52,9 +52,16 @@ pub fn quantity(bytes: &[u8]) {
 }
 
 /// Where a host is and what a sender offers: what was understood comes back
-/// from how it is stored.
+/// from how it is stored, and no name becomes an option of a command.
 pub fn host(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Some(place) = parsed::<HostPlace>(text) {
+        assert_eq!(place.to_string().parse().as_ref(), Ok(&place));
+        if let Some(words) = place.command().filter(|_| !text.starts_with("cmd:")).map(|host| host.transport.words(None)) {
+            let own = ["-T", "-a", "-x", "-o", "-p", "--", "-u", "--overlap", "-N1", "-n1", "-w", "-i", "-n", "-c"];
+            assert!(words.iter().all(|word| !word.starts_with('-') || own.contains(&word.as_str())), "{words:?}");
+        }
+    }
     if let Some(host) = parsed::<HostAddress>(text) {
         assert_eq!(host.to_string().parse(), Ok(host));
     }

@@ -8,6 +8,7 @@ use engine::cookie::{Shown, Word, flow_of};
 use engine::traffic::foreign::{Marked, stamped};
 use model::control::{Cookie, FromEndpoint, FromHost, ToEndpoint, ToHost};
 use model::frame::{Decoder, Frames};
+use model::reach::{Marker, Noise};
 use model::greeting::{Answer, GreetingError, ClientHello, LONGEST_GREETING, Proof, Verdict};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -43,6 +44,28 @@ pub fn frames(bytes: &[u8]) {
     assert!(announced(rest).is_none_or(|length| length <= longest && rest.len() < 4 + length), "a frame was kept back");
     assert_eq!(frames.is_empty(), rest.is_empty());
     assert_eq!(frames.into_rest(), rest, "nothing is lost");
+}
+
+/// What a login prints before nettoll answers. The first byte says in what pieces it comes:
+/// they make no difference, nothing after a marker is taken, and nothing of it can steer a terminal.
+pub fn reach(bytes: &[u8]) {
+    let Some((piece, rest)) = bytes.split_first() else { return };
+    let whole = Noise::default().take(rest);
+    let (mut noise, mut taken) = (Noise::default(), 0);
+    for part in rest.chunks(usize::from(*piece) + 1) {
+        match noise.take(part) {
+            Ok((more, None)) => taken += more,
+            Ok((more, Some(marker))) => {
+                assert_eq!(whole.as_ref().map(|(all, marker)| (*all, marker.as_ref())), Ok((taken + more, Some(&marker))));
+                if let Marker::Failed { fault: words, .. } | Marker::Need { os: words, .. } = &marker {
+                    assert!(!words.contains(char::is_control), "{words:?}");
+                }
+                return;
+            }
+            Err(error) => return says_something(&error),
+        }
+    }
+    assert!(!matches!(whole, Ok((_, Some(_)))), "a marker was missed");
 }
 
 /// Answers to requests of a size, which is the first byte. Of each group that follows

@@ -2,6 +2,7 @@
 //! progress display, the stopping rule.
 
 use std::error::Error;
+use std::net::IpAddr;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -23,6 +24,9 @@ pub enum Event<'a> {
         warnings: &'a [Warning],
         /// Distance of other machines; `None` where this one made both hosts.
         control: Option<ControlPath>,
+        /// Addresses of hosts a and b that messages take, in each family, where nettoll had
+        /// to find them.
+        between: &'a [[IpAddr; 2]],
     },
     /// The run goes on after these trials, which it had before.
     Resumed {

@@ -23,6 +23,7 @@ pub mod arm;
 pub mod background;
 pub mod congestion;
 pub mod connection;
+pub mod detach;
 
 pub mod host_process;
 pub mod load;

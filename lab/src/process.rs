@@ -8,6 +8,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+
 /// The program of this process. Not by its path, which an upgrade may have given
 /// to another version.
 pub const THIS_PROGRAM: &str = "/proc/self/exe";
@@ -29,6 +31,13 @@ pub fn start(arguments: &[&str]) -> io::Result<(Child, File, File)> {
 /// The same with a pipe from its standard error.
 pub fn start_heard(arguments: &[&str]) -> io::Result<(Child, File, File)> {
     piped(Command::new(THIS_PROGRAM).args(arguments).process_group(0).stderr(Stdio::piped()))
+}
+
+/// Has reads and writes of a pipe return at once.
+pub fn never_blocking(pipe: File) -> io::Result<File> {
+    let flags = OFlag::from_bits_retain(fcntl(&pipe, FcntlArg::F_GETFL)?);
+    fcntl(&pipe, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
+    Ok(pipe)
 }
 
 /// Waits for the end of a process whose input has ended, and kills one that hangs.

@@ -7,7 +7,7 @@ mod life;
 use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::fs::File;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::ops::ControlFlow;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use engine::channel::{self, ChannelError, Receiver};
 use model::control::{FromEndpoint, FromHost, ToHost};
 use model::greeting::AgentId;
-use model::plan::HostAddress;
+use model::plan::HostPlace;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
@@ -44,17 +44,19 @@ pub enum Heard {
     Gone(String),
 }
 
-/// An agent, as the controller reached it.
+/// An agent, or a host behind a command, as the controller reached it.
 #[derive(Debug)]
 pub struct Agent {
     /// Its identity: the same for two connections to one process.
     pub id: AgentId,
-    /// Address at which it was looked for.
-    pub at: HostAddress,
+    /// Place at which it was looked for.
+    pub at: HostPlace,
     /// The controller's end of the control connection, with its scope.
     pub local: SocketAddr,
     /// The agent's end, with the controller's scope.
     pub peer: SocketAddr,
+    /// Addresses that a host behind a command says it has; none of an agent.
+    pub addresses: Vec<IpAddr>,
     /// Cipher of the control connection, if any.
     pub cipher: Option<String>,
     ended: Ended,
@@ -66,7 +68,7 @@ pub struct Agent {
 enum Far {
     /// A process of this machine, which ends with the controller.
     Process(Child),
-    /// An agent.
+    /// An agent, or a host behind a command.
     Agent(Box<Agent>),
 }
 
@@ -172,7 +174,11 @@ impl RemoteHost {
             Far::Process(_) => HostError::Lost { name, answer },
             Far::Agent(agent) => {
                 let why = agent.ended.reason().map_or_else(|| answer.to_string(), str::to_owned);
-                HostError::AgentLost { name, at: agent.at.to_string(), why }
+                let at = match &agent.at {
+                    HostPlace::Agent(at) => format!("the agent at {at}"),
+                    HostPlace::Command(host) => format!("the host by {}", host.transport),
+                };
+                HostError::AgentLost { name, at, why }
             }
         }
     }

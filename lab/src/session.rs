@@ -7,7 +7,7 @@ mod pair;
 mod setting;
 pub(crate) mod turn;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use model::control::{CpuPlace, FromHost, ToHost};
@@ -350,6 +350,18 @@ impl Session {
             let silence = Duration::from(LEAST_SILENCE).max(rtt * ROUNDS_OF_SILENCE);
             ControlPath { rtt: Nanos::from(rtt), silence: Nanos::from(silence) }
         })
+    }
+
+    /// Returns the addresses of hosts a and b that messages take, in each family, where
+    /// nettoll had to find them: behind a command nobody named any.
+    pub fn found_addresses(&self) -> Vec<[IpAddr; 2]> {
+        let found = |host: &RemoteHost| host.agent().is_some_and(|agent| agent.at.agent().is_none() && agent.at.data().is_none());
+        if !self.hosts.iter().any(found) {
+            return Vec::new();
+        }
+        let [a, b] = &self.places;
+        let of = |family| Some([a.address(family)?.ip(), b.address(family)?.ip()]);
+        [Family::V4, Family::V6].into_iter().filter_map(of).collect()
     }
 
     /// The receiver's clock against the sender's as they are now, from `times`

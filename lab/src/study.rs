@@ -201,7 +201,8 @@ impl Study<'_> {
 
     fn opened(&mut self) -> Result<(), StudyError> {
         let first = self.sessions.get(SessionPool::FIRST);
-        let event = Event::Opened { hosts: first.facts(), warnings: first.warnings(), control: first.control_path() };
+        let between = first.found_addresses();
+        let event = Event::Opened { hosts: first.facts(), warnings: first.warnings(), control: first.control_path(), between: &between };
         self.listener.hear(&event).map(drop).map_err(StudyError::Listener)
     }
 

@@ -66,7 +66,7 @@ impl FromStr for HostAddress {
     }
 }
 
-fn is_name(word: &str) -> bool {
+pub(crate) fn is_name(word: &str) -> bool {
     (1..=255).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".:-_%".contains(&byte))
 }
 

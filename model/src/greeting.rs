@@ -49,6 +49,10 @@ pub struct ClientHello {
     pub tool: String,
     /// Fresh for each connection, so that an old proof proves nothing.
     pub nonce: Hex<32>,
+    /// Identity of the controller's process: two hosts on one machine that are told the
+    /// same belong to one study. No proof of anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controller: Option<Hex<16>>,
 }
 
 /// Proof that an agent wants to see before it serves.
@@ -151,7 +155,12 @@ struct Opening {
 impl ClientHello {
     /// The message of this build.
     pub fn new(tool: &str, nonce: [u8; 32]) -> Self {
-        Self { magic: MAGIC.to_owned(), version: CONTROL_VERSION, tool: tool.to_owned(), nonce: Hex(nonce) }
+        Self { magic: MAGIC.to_owned(), version: CONTROL_VERSION, tool: tool.to_owned(), nonce: Hex(nonce), controller: None }
+    }
+
+    /// The same with the identity of the controller's process.
+    pub fn of(self, controller: [u8; 16]) -> Self {
+        Self { controller: Some(Hex(controller)), ..self }
     }
 
     /// Reads a controller's first message.

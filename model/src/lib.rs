@@ -23,6 +23,7 @@ pub mod condition;
 pub mod link;
 pub mod mix;
 pub mod pass;
+pub mod place;
 pub mod plan;
 pub mod schedule;
 
@@ -30,6 +31,7 @@ pub mod control;
 pub mod frame;
 pub mod greeting;
 pub mod hex;
+pub mod reach;
 
 pub mod check;
 pub mod end;

@@ -8,7 +8,7 @@ use analysis::stopping::Claim;
 use analysis::variance::Components;
 use linksim::transfer::SenderBuffer;
 use model::plan::receipt::ASSUMED_SHARE;
-use model::plan::{HOST_NAMES, LEAST_SILENCE, LinkKind, PlanEnd, ReceiptPlan, Shortened};
+use model::plan::{HOST_NAMES, HostPlace, LEAST_SILENCE, LinkKind, PlanEnd, ReceiptPlan, Shortened};
 use model::{Cell, Nanos, Plan, Test};
 
 use crate::like;
@@ -174,11 +174,12 @@ fn extent(plan: &Plan) -> String {
 
 fn hosts(plan: &Plan) -> String {
     let place = |name: &str| match plan.hosts.get(name) {
-        Some(at) => format!("host {name} is the agent at {at}"),
+        Some(HostPlace::Agent(at)) => format!("host {name} is the agent at {at}"),
+        Some(at) => format!("host {name} is {at}"),
         None => format!("host {name} is this machine"),
     };
     let port = plan.data_port.map_or_else(String::new, |port| format!("; messages come to port {port}"));
-    format!("{}, {}{port}. When an agent is lost: {}.", place(HOST_NAMES[0]), place(HOST_NAMES[1]), plan.on_loss)
+    format!("{}, {}{port}. When a host is lost: {}.", place(HOST_NAMES[0]), place(HOST_NAMES[1]), plan.on_loss)
 }
 
 /// Duration of all trials of a plan.

@@ -14,6 +14,14 @@ pub struct HostArgs {
     pub isolation: lab::host::namespace::Isolation,
 }
 
+/// `nettoll __detach`.
+#[derive(Debug, Args)]
+pub struct DetachArgs {
+    /// The command.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub words: Vec<std::ffi::OsString>,
+}
+
 /// `nettoll __load`.
 #[derive(Debug, Args)]
 pub struct LoadArgs {

@@ -2,6 +2,7 @@
 
 mod agent;
 mod compare;
+mod deploy;
 mod factors;
 mod help;
 mod hidden;
@@ -26,8 +27,9 @@ use crate::version;
 
 pub use agent::{AgentArgs, CertificatesArgs, TrustArgs};
 pub use compare::{CompareArgs, Side};
+pub use deploy::DeployArgs;
 pub use help::{COLUMNS, CompletionsArgs, HelpArgs};
-pub use hidden::{GenerateArgs, HostArgs, LoadArgs};
+pub use hidden::{DetachArgs, GenerateArgs, HostArgs, LoadArgs};
 pub use oneshot::{Client, Offer, OneshotArgs};
 pub use output::{FormatArgs, HtmlArgs};
 pub use reference::ReferenceArgs;
@@ -80,6 +82,8 @@ pub enum Command {
     Agent(AgentArgs),
     /// Make certificates for agents and controllers
     Certificates(CertificatesArgs),
+    /// Copy nettoll into the cache of hosts that a command starts, or remove it there
+    Deploy(DeployArgs),
     /// Print the completions of a shell
     Completions(CompletionsArgs),
     /// Print the help of a command, or what the columns of tables mean
@@ -87,6 +91,12 @@ pub enum Command {
     /// Hold a host of a study (started by nettoll itself)
     #[command(name = "__host", hide = true)]
     Host(HostArgs),
+    /// Be a host for one controller, over standard input and output (started by nettoll itself)
+    #[command(name = "__serve", hide = true)]
+    Serve,
+    /// Become a command without a terminal (started by nettoll itself)
+    #[command(name = "__detach", hide = true)]
+    Detach(DetachArgs),
     /// Undo host-wide changes when a controller is gone (started by nettoll itself)
     #[command(name = "__guard", hide = true)]
     Guard,
@@ -201,7 +211,10 @@ impl Command {
             | Self::Certificates(_)
             | Self::Completions(_)
             | Self::Help(_)
+            | Self::Deploy(_)
             | Self::Host(_)
+            | Self::Serve
+            | Self::Detach(_)
             | Self::Endpoint
             | Self::Guard
             | Self::Load(_)

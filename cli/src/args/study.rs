@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use model::plan::{HOST_NAMES, HostAddress, LinkKind, Offload, OnLoss, PRESETS};
+use lab::connection::{Arrival, Credentials};
+use model::plan::{HOST_NAMES, HostPlace, LinkKind, Offload, OnLoss, PRESETS};
 use model::quantity::parse_share;
 use model::{Bytes, Nanos};
 
@@ -65,6 +66,9 @@ pub struct StudyArgs {
     /// Hosts that are other machines
     #[command(flatten)]
     pub remote: RemoteArgs,
+    /// How nettoll comes to hosts that a command starts
+    #[command(flatten)]
+    pub arrival: ArrivalArgs,
     /// What keeps strangers out of agents
     #[command(flatten)]
     pub trust: TrustArgs,
@@ -74,6 +78,16 @@ pub struct StudyArgs {
     /// What is printed
     #[command(flatten)]
     pub format: FormatArgs,
+}
+
+impl StudyArgs {
+    /// What lets nettoll in, and how it comes there.
+    ///
+    /// # Errors
+    /// A file that cannot serve.
+    pub fn credentials(&self) -> Result<Credentials, lab::refusal::Refusal> {
+        Ok(Credentials { arrival: self.arrival.arrival(), ..self.trust.load()? })
+    }
 }
 
 /// Flags for arms.
@@ -107,11 +121,13 @@ fn presets() -> String {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Hosts")]
 pub struct RemoteArgs {
-    /// Put host a or b on the machine whose agent is at this address: b=db1,
-    /// a=192.0.2.1:7000, b=[2001:db8::1]; data=ADDRESS behind a comma where
-    /// messages take another address. May be given for both
-    #[arg(long, value_name = "NAME=ADDRESS", value_parser = parse_host)]
-    pub host: Vec<(String, HostAddress)>,
+    /// Put host a or b on another machine: where an agent listens, b=db1,
+    /// a=192.0.2.1:7000, b=[2001:db8::1]; or where a command gives a shell,
+    /// b=ssh:USER@db1, b=slurm:NODE, b=kubectl:POD, b='cmd:ANY COMMAND'.
+    /// data=ADDRESS behind a comma where messages take another address. May be
+    /// given for both
+    #[arg(long, value_name = "NAME=PLACE", value_parser = parse_host)]
+    pub host: Vec<(String, HostPlace)>,
     /// What happens when an agent vanishes: go-on (the trial at hand is lost;
     /// --resume measures it again) or stop
     #[arg(long, value_name = "WHAT")]
@@ -119,6 +135,27 @@ pub struct RemoteArgs {
     /// Port that messages come to, for a firewall that lets only it through
     #[arg(long, value_name = "PORT", allow_hyphen_values = true, value_parser = clap::value_parser!(u16).range(1..))]
     pub data_port: Option<u16>,
+}
+
+/// Flags for hosts that a command starts.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Hosts")]
+pub struct ArrivalArgs {
+    /// Leave nettoll in the user's cache on hosts that a command starts, so that
+    /// it is copied once; without it, it is copied each time and leaves nothing
+    #[arg(long)]
+    deploy: bool,
+    /// Start this nettoll on hosts that a command starts, in place of a copy of
+    /// this program
+    #[arg(long, value_name = "PATH", conflicts_with = "deploy")]
+    remote_program: Option<String>,
+}
+
+impl ArrivalArgs {
+    /// What they say.
+    pub fn arrival(&self) -> Arrival {
+        Arrival { deploy: self.deploy, program: self.remote_program.clone() }
+    }
 }
 
 /// Flags that replace lengths and numbers.
@@ -195,10 +232,10 @@ fn parse_offload(word: &str) -> Result<(Offload, bool), String> {
     name.parse().map(|offload| (offload, on)).map_err(|error: model::UnknownChoice| error.to_string())
 }
 
-fn parse_host(word: &str) -> Result<(String, HostAddress), String> {
+fn parse_host(word: &str) -> Result<(String, HostPlace), String> {
     let (name, address) = word.split_once('=').filter(|(name, _)| HOST_NAMES.contains(name)).ok_or_else(|| {
         let names = HOST_NAMES.join(" or ");
-        format!("'{word}' names no host: write NAME=ADDRESS, where NAME is {names} ({} sends first)", HOST_NAMES[0])
+        format!("'{word}' names no host: write NAME=PLACE, where NAME is {names} ({} sends first)", HOST_NAMES[0])
     })?;
-    address.parse().map(|address| (name.to_owned(), address)).map_err(|error: model::address::HostAddressError| error.to_string())
+    address.parse().map(|place| (name.to_owned(), place)).map_err(|error: model::plan::HostPlaceError| error.to_string())
 }

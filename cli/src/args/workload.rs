@@ -7,7 +7,7 @@ use model::Nanos;
 
 use super::agent::TrustArgs;
 use super::output::{HtmlArgs, RunsArgs};
-use super::study::LinkArgs;
+use super::study::{ArrivalArgs, LinkArgs};
 
 /// `nettoll workload`.
 #[derive(Debug, Args)]
@@ -30,6 +30,9 @@ pub struct WorkloadArgs {
     /// Say what would be measured, and measure nothing
     #[arg(long, conflicts_with = "predict")]
     pub dry_run: bool,
+    /// Carry out the commands by which the stored run reached its hosts without asking
+    #[arg(long)]
+    pub yes: bool,
     /// Where runs are
     #[command(flatten)]
     pub runs: RunsArgs,
@@ -39,6 +42,9 @@ pub struct WorkloadArgs {
     /// The link
     #[command(flatten)]
     pub link: LinkArgs,
+    /// How nettoll comes to hosts that a command starts
+    #[command(flatten)]
+    pub arrival: ArrivalArgs,
     /// What keeps strangers out of agents
     #[command(flatten)]
     pub trust: TrustArgs,

@@ -65,7 +65,7 @@ pub fn plan(args: &OneshotArgs, reach: Reach) -> Result<Asked, Failure> {
         title: Some("One trial".to_owned()),
         trial: RawTrial { length, messages, warmup: Some(args.omit), ..RawTrial::default() },
         blocks: RawBlocks { least: Some(1), most: Some(1), ..RawBlocks::default() },
-        hosts: BTreeMap::from([("b".to_owned(), host)]),
+        hosts: BTreeMap::from([("b".to_owned(), host.into())]),
         on_loss: Some(OnLoss::Stop),
         data_port: args.data_port,
         progress,
@@ -237,7 +237,7 @@ mod tests {
             (PlanEnd::Length(Nanos::from_millis(10_000)), Nanos::new(0), Some(Nanos::from_millis(1_000)))
         );
         assert_eq!((plan.blocks.least, plan.blocks.most, plan.link.kind, plan.cells.len()), (1, 1, LinkKind::Network, 1));
-        assert_eq!((swapped, remote.as_str(), plan.hosts["b"].port), (false, "192.0.2.7", model::plan::AGENT_PORT));
+        assert_eq!((swapped, remote.as_str(), plan.hosts["b"].agent().unwrap().port), (false, "192.0.2.7", model::plan::AGENT_PORT));
     }
 
     #[test]
@@ -292,11 +292,11 @@ mod tests {
         assert_eq!((cell.family, cell.flows, cell.bidirectional), (Family::V6, 8, true));
         assert_eq!((plan.warmup, plan.progress, plan.cpus.len(), plan.cpus["b"][0]), (Nanos::from_millis(1_000), None, 2, 3));
         // The port of the host goes before that of -p.
-        assert_eq!((plan.hosts["b"].port, remote.as_str()), (5_000, "[2001:db8::7]:5000"));
-        assert_eq!(asked("-c 192.0.2.7 -p 7000").plan.hosts["b"].port, 7_000);
-        assert_eq!(asked("-c 192.0.2.7:10984 -p 7000").plan.hosts["b"].port, 10_984);
-        assert_eq!(asked("-c [2001:db8::7]:10984 -p 7000").plan.hosts["b"].port, 10_984);
-        assert_eq!(asked("-c 2001:db8::7,data=192.0.2.7 -p 7000").plan.hosts["b"].port, 7_000);
+        assert_eq!((plan.hosts["b"].agent().unwrap().port, remote.as_str()), (5_000, "[2001:db8::7]:5000"));
+        assert_eq!(asked("-c 192.0.2.7 -p 7000").plan.hosts["b"].agent().unwrap().port, 7_000);
+        assert_eq!(asked("-c 192.0.2.7:10984 -p 7000").plan.hosts["b"].agent().unwrap().port, 10_984);
+        assert_eq!(asked("-c [2001:db8::7]:10984 -p 7000").plan.hosts["b"].agent().unwrap().port, 10_984);
+        assert_eq!(asked("-c 2001:db8::7,data=192.0.2.7 -p 7000").plan.hosts["b"].agent().unwrap().port, 7_000);
     }
 
     #[test]

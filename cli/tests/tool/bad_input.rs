@@ -69,7 +69,7 @@ const WRONG: &[(&str, &str)] = &[
     ("study quick --link loopback --offload gro=off", "--link veth"),
     ("study quick --offload tsso=off", "did you mean 'tso'?"),
     ("study quick --mtu 67", "68 to 65535"),
-    ("study quick --host c=db1", "NAME=ADDRESS"),
+    ("study quick --host c=db1", "NAME=PLACE"),
     ("study quick --arm base", "2 to 16"),
     ("study quick --arm base --arm x:cc", "SETTING=VALUE"),
     ("compare alone", "`nettoll compare --help`"),

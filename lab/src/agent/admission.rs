@@ -59,7 +59,8 @@ impl<'a> Admission<'a> {
         let mut fds = vec![PollFd::new(stop, PollFlags::POLLIN)];
         fds.extend(self.listeners.iter().map(|listener| PollFd::new(listener.as_fd(), listening)));
         let others = fds.len();
-        fds.extend(self.pending.iter().map(|one| PollFd::new(one.as_fd(), one.interest())));
+        // Each of them has one: a socket.
+        fds.extend(self.pending.iter().flat_map(Pending::fds));
         let until = self.pending.iter().map(|one| one.deadline).chain(self.rest).min();
         match poll(&mut fds, until.map_or(PollTimeout::NONE, timeout)) {
             Ok(_) => {}

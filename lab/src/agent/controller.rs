@@ -12,6 +12,7 @@ use model::frame::{Decoder, encode};
 use serde::Serialize;
 
 use super::limit::{Allowance, Refused, TRIAL_SLACK, check_local, check_peers};
+use super::machine::MachineTurn;
 use super::queue::{Bell, Ticket};
 use super::served::{IDLE, Presence, Served};
 use crate::connection::pump::{End, Middle, Way};
@@ -56,6 +57,9 @@ pub struct Controller<'a> {
     pub budget: Budget,
     /// State of its turn.
     pub turn: Turn,
+    /// What it shares with hosts behind other commands on this machine, which have queues of
+    /// their own; `None` of an agent.
+    pub machine: Option<MachineTurn>,
 }
 
 /// Commands that a controller may send while the host is not its own, when each
@@ -138,7 +142,12 @@ impl Controller<'_> {
             Turn::Waiting(place) => Some(place),
             Turn::Has { .. } | Turn::Leaving { .. } => return Ok(()),
         };
-        match self.ticket.place().map(|place| u32::try_from(place).unwrap_or(u32::MAX)) {
+        let place = match self.ticket.place().map(|place| u32::try_from(place).unwrap_or(u32::MAX)) {
+            // Somebody who came by a command of his own has the machine.
+            Some(0) if self.machine.as_mut().is_some_and(|machine| !machine.take(Instant::now())) => Some(1),
+            place => place,
+        };
+        match place {
             Some(0) => self.begin(way),
             Some(place) if told != Some(place) => {
                 self.turn = Turn::Waiting(place);
@@ -196,6 +205,9 @@ impl Controller<'_> {
     }
 
     fn leave(&mut self) {
+        if let Some(machine) = &mut self.machine {
+            machine.give_back();
+        }
         self.ticket.leave();
         self.turn = Turn::Away;
     }
@@ -311,7 +323,8 @@ impl Middle for Controller<'_> {
             // Of a host that others may share, nobody waits for it.
             Turn::Has { since, started: None } if !self.share => Some(since + IDLE_LIMIT),
             Turn::Leaving { since, .. } => Some(since + LEAVING_LIMIT),
-            Turn::Has { .. } | Turn::Away | Turn::Waiting(_) => None,
+            Turn::Waiting(_) => self.machine.as_ref().and_then(MachineTurn::next_try),
+            Turn::Has { .. } | Turn::Away => None,
         }
     }
 
@@ -323,7 +336,9 @@ impl Middle for Controller<'_> {
         if self.presence.is_evicted() && matches!(self.turn, Turn::Away | Turn::Has { started: None, .. }) {
             return Err(format!("it ran nothing for {} or longer, and others wait to be let in", Nanos::from(IDLE)));
         }
-        if self.deadline().is_some_and(|deadline| Instant::now() >= deadline) {
+        // Whoever waits looks again.
+        let waits = matches!(self.turn, Turn::Waiting(_));
+        if !waits && self.deadline().is_some_and(|deadline| Instant::now() >= deadline) {
             return Err(self.overdue());
         }
         self.move_up(way)
@@ -357,6 +372,7 @@ pub fn passed_on(commands: &[ToHost], near: bool) -> Vec<ToHost> {
         presence: place.presence(),
         budget: Budget::new(Instant::now()),
         turn: Turn::Has { since: Instant::now(), started: None },
+        machine: None,
     };
     let mut way = Way::default();
     for command in commands {
@@ -412,6 +428,7 @@ mod tests {
             presence: place.presence(),
             budget: Budget::new(Instant::now()),
             turn: Turn::Away,
+            machine: None,
         };
         let mut way = Way::default();
         // In whole seconds: the steps themselves take a moment.

@@ -8,7 +8,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
-use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::prctl;
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
@@ -50,7 +49,7 @@ impl HostProcess {
         if let Some(errors) = errors {
             thread::Builder::new().name("nettoll-errors".to_owned()).stack_size(STACK).spawn(move || pass_on(errors, complain))?;
         }
-        Ok((host, never_blocking(output)?, never_blocking(input)?))
+        Ok((host, process::never_blocking(output)?, process::never_blocking(input)?))
     }
 
     /// Waits until it and all that it started have ended, which they do when
@@ -119,12 +118,6 @@ impl Drop for HostProcess {
     fn drop(&mut self) {
         self.end();
     }
-}
-
-fn never_blocking(pipe: File) -> io::Result<File> {
-    let flags = OFlag::from_bits_retain(fcntl(&pipe, FcntlArg::F_GETFL)?);
-    fcntl(&pipe, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
-    Ok(pipe)
 }
 
 #[cfg(test)]

@@ -6,6 +6,9 @@
 //!                                                            queue: one trial at a time
 //! ```
 //!
+//! A host that a command starts ([`pipes`]) is the same for one controller, over standard
+//! input and output.
+//!
 //! Nothing that a stranger sends reaches a host process: that is started for
 //! whoever has been let in.
 
@@ -16,7 +19,9 @@ mod controller;
 mod host;
 mod limit;
 mod log;
+mod machine;
 mod pending;
+pub mod pipes;
 mod queue;
 mod served;
 
@@ -309,6 +314,7 @@ fn serve(service: &Service, link: Link, rest: &[u8], peer: SocketAddr, bell: Arc
         presence: place.presence(),
         budget: Budget::new(Instant::now()),
         turn: Turn::Away,
+        machine: None,
     };
     let end = Pump::new(link, rest, from, to, controller).run();
     let status = host.end();

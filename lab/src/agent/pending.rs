@@ -2,14 +2,13 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
-use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use model::frame::{Frames, encode};
 use model::greeting::{AgentId, Answer, ClientHello, GreetingError, LONGEST_GREETING, Proof, Refusal, Verdict, Wants};
 use model::hex::Hex;
-use nix::poll::PollFlags;
+use nix::poll::PollFd;
 use serde::Serialize;
 
 use super::served::{MOST_CONTROLLERS, Served};
@@ -95,9 +94,9 @@ impl Pending {
         Ok(Self { link, frames: Frames::new(LONGEST_GREETING), peer, deadline: Instant::now() + GREETING_LIMIT, stage: Stage::Silent })
     }
 
-    /// Event that it waits for.
-    pub fn interest(&self) -> PollFlags {
-        self.link.interest()
+    /// What it waits for; never empty.
+    pub fn fds(&self) -> Vec<PollFd<'_>> {
+        self.link.fds(true)
     }
 
     /// Its connection and what came over it after its greeting.
@@ -163,7 +162,7 @@ impl Pending {
     /// Tells by the first byte whether it comes encrypted.
     fn look(&mut self, terms: &Terms) -> Result<Outcome, LinkError> {
         let mut first = [0];
-        match self.link.socket().peek(&mut first) {
+        match self.link.socket().map_or(Ok(1), |socket| socket.peek(&mut first)) {
             Ok(0) => return Ok(Outcome::Gone(None)),
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Outcome::Stays),
@@ -207,7 +206,7 @@ impl Pending {
 
     fn hello(&mut self, terms: &Terms, body: &[u8]) -> Result<Said, GreetingError> {
         let hello = ClientHello::parse(body)?;
-        let Credentials { secret, tls, trust_loopback } = &terms.credentials;
+        let Credentials { secret, tls, trust_loopback, .. } = &terms.credentials;
         // A tunnel, or a proxy, makes a stranger look like this machine.
         let near = is_this_machine(self.peer) && *trust_loopback;
         if !near && tls.is_some() && self.link.tls().is_none() {
@@ -274,7 +273,7 @@ fn frame<T: Serialize>(message: &T) -> Result<Vec<u8>, GreetingError> {
     encode(message).map_err(|error| GreetingError::Refused(error.to_string()))
 }
 
-fn refusal(error: GreetingError) -> Refusal {
+pub(super) fn refusal(error: GreetingError) -> Refusal {
     let words = match error {
         GreetingError::Busy(words) => return Refusal::busy(tool(), words),
         GreetingError::Foreign(words) => format!("it does not speak as a controller does: {words}"),
@@ -286,10 +285,4 @@ fn refusal(error: GreetingError) -> Refusal {
         GreetingError::Refused(words) => words,
     };
     Refusal::new(tool(), words)
-}
-
-impl AsFd for Pending {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.link.as_fd()
-    }
 }

@@ -1,10 +1,9 @@
-//! Reasons why an agent could not be reached, or would not serve.
+//! Reasons why a host could not be reached.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::time::Duration;
 
-use model::control::CONTROL_VERSION;
+use super::attempt::AttemptError;
+use super::command::CommandError;
 
 /// A connection to an agent that did not come about.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +27,16 @@ pub enum ConnectError {
         at: String,
         /// Failure at each of its addresses; never empty.
         tries: Vec<(SocketAddr, AttemptError)>,
+    },
+    /// The command that was to start it did not.
+    #[error("host {name}: no host by {at}: {why}")]
+    Command {
+        /// Name of the host in the study.
+        name: String,
+        /// The way there, as given.
+        at: String,
+        /// The failure.
+        why: Box<CommandError>,
     },
     /// This machine lacks something that the connection needs.
     #[error("host {name}: {what}: {answer}; raise the limits on open files and processes (ulimit -n, -u)")]
@@ -53,86 +62,8 @@ impl ConnectError {
         match self {
             Self::Resolve { .. } => false,
             Self::Local { .. } => true,
+            Self::Command { why, .. } => why.may_pass(),
             Self::Failed { tries, .. } => tries.iter().any(|(_, error)| error.may_pass()),
         }
-    }
-}
-
-/// One address of an agent that did not serve.
-#[derive(Debug, thiserror::Error)]
-pub enum AttemptError {
-    /// Nobody listens there, or nothing leads there.
-    #[error("{0}; is `nettoll agent` running there, and does a firewall let its port through?")]
-    Unreachable(std::io::Error),
-    /// No answer to the attempt to connect.
-    #[error("no answer for {0:?}; check the address, the route and firewalls on the way")]
-    NoAnswer(Duration),
-    /// It does not speak as an agent does.
-    #[error("what listens there is no nettoll agent: {0}; check the port")]
-    Foreign(String),
-    /// It went away in the middle.
-    #[error("it closed the connection while {0} was awaited; its own log says why")]
-    Closed(&'static str),
-    /// It took too long.
-    #[error("it took more than {limit:?} for {awaited}; it may be flooded, or the path too slow")]
-    Slow {
-        /// The expected message.
-        awaited: &'static str,
-        /// Time waited.
-        limit: Duration,
-    },
-    /// It speaks another version.
-    #[error(
-        "the agent (nettoll {tool}) speaks version {theirs} of the control protocol, this is nettoll {} with version {CONTROL_VERSION}: \
-         install the same nettoll on both",
-        crate::tool()
-    )]
-    Version {
-        /// Its version.
-        theirs: u64,
-        /// The version of the tool there, made fit to print.
-        tool: String,
-    },
-    /// It wants a secret and there is none here.
-    #[error("the agent asks for its secret; give the file that holds the same one with --secret-file FILE")]
-    NoSecret,
-    /// It wants no proof though there is a secret here.
-    #[error(
-        "a secret was given, but the agent asks for none and so has not shown that it knows it; \
-         start the agent with --secret-file, leave the secret out here, or give --trust-loopback for an agent on this machine"
-    )]
-    Unproved,
-    /// Its proof is wrong.
-    #[error("the agent does not know the secret in {0}; use the same file on both machines")]
-    WrongSecret(PathBuf),
-    /// The certificates do not hold.
-    #[error("TLS: {0}")]
-    Tls(String),
-    /// It refused, and says why.
-    #[error("the agent refused: {0}")]
-    Refused(String),
-    /// It has no room for another controller now, and says so.
-    #[error("the agent is busy: {0}")]
-    Busy(String),
-    /// The connection broke.
-    #[error("the connection broke: {0}")]
-    Broken(std::io::Error),
-    /// This machine gave no random bytes.
-    #[error("this machine gives no random numbers (getrandom), without which nothing can be proved")]
-    NoRandom,
-}
-
-impl AttemptError {
-    const fn may_pass(&self) -> bool {
-        matches!(
-            self,
-            Self::Unreachable(_)
-                | Self::NoAnswer(_)
-                | Self::Closed(_)
-                | Self::Slow { .. }
-                | Self::Busy(_)
-                | Self::Broken(_)
-                | Self::NoRandom
-        )
     }
 }

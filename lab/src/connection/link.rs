@@ -1,11 +1,13 @@
 //! One connection, plain or encrypted, that never blocks.
 
+use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Instant;
 
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::poll::{PollFd, PollTimeout, poll};
+
+use super::wire::Wire;
 
 /// Bytes read, and bytes encrypted, at a time.
 const PIECE: usize = 16 << 10;
@@ -15,6 +17,16 @@ const PIECE: usize = 16 << 10;
 pub(crate) enum LinkError {
     Io(io::Error),
     Tls(rustls::Error),
+}
+
+impl LinkError {
+    /// In words, without advice.
+    pub(crate) fn words(&self) -> String {
+        match self {
+            Self::Io(error) => error.to_string(),
+            Self::Tls(error) => error.to_string(),
+        }
+    }
 }
 
 impl From<io::Error> for LinkError {
@@ -41,7 +53,7 @@ pub(crate) enum Filled {
 /// A connection with what waits to be sent on it.
 #[derive(Debug)]
 pub(crate) struct Link {
-    socket: TcpStream,
+    wire: Wire,
     tls: Option<Box<rustls::Connection>>,
     /// Not yet encrypted where it will be, not yet sent where not.
     out: Vec<u8>,
@@ -53,11 +65,20 @@ impl Link {
         socket.set_nonblocking(true)?;
         // A control message is small and is waited for.
         socket.set_nodelay(true)?;
-        Ok(Self { socket, tls: tls.map(Box::new), out: Vec::new() })
+        Ok(Self { wire: Wire::Socket(socket), tls: tls.map(Box::new), out: Vec::new() })
     }
 
-    pub(crate) const fn socket(&self) -> &TcpStream {
-        &self.socket
+    /// Over the two pipes of a process, which must not block.
+    pub(crate) const fn over_pipes(from: File, to: File) -> Self {
+        Self { wire: Wire::Pipes { from, to: Some(to) }, tls: None, out: Vec::new() }
+    }
+
+    /// The socket; `None` of pipes.
+    pub(crate) const fn socket(&self) -> Option<&TcpStream> {
+        match &self.wire {
+            Wire::Socket(socket) => Some(socket),
+            Wire::Pipes { .. } => None,
+        }
     }
 
     /// Encrypts from now on.
@@ -85,6 +106,11 @@ impl Link {
         self.out.extend_from_slice(bytes);
     }
 
+    /// Forgets what is in line: nobody takes it any more.
+    pub(crate) fn forget(&mut self) {
+        self.out.clear();
+    }
+
     /// Bytes in line.
     pub(crate) const fn backlog(&self) -> usize {
         self.out.len()
@@ -98,9 +124,9 @@ impl Link {
         }
     }
 
-    /// Event that it waits for.
-    pub(crate) fn interest(&self) -> PollFlags {
-        if self.wants_write() { PollFlags::POLLIN | PollFlags::POLLOUT } else { PollFlags::POLLIN }
+    /// What it waits for: bytes where it is to `listen`, and room for what is in line.
+    pub(crate) fn fds(&self, listen: bool) -> Vec<PollFd<'_>> {
+        self.wire.fds(listen, self.wants_write())
     }
 
     /// Sends what the other side takes now; returns how many bytes that was.
@@ -108,13 +134,13 @@ impl Link {
         let mut sent = 0;
         loop {
             let step = match &mut self.tls {
-                Some(tls) if tls.wants_write() => tls.write_tls(&mut self.socket),
+                Some(tls) if tls.wants_write() => tls.write_tls(&mut self.wire),
                 Some(tls) if !tls.is_handshaking() && !self.out.is_empty() => {
                     let taken = tls.writer().write(&self.out[..self.out.len().min(PIECE)])?;
                     self.out.drain(..taken);
                     continue;
                 }
-                None if !self.out.is_empty() => self.socket.write(&self.out).inspect(|sent| drop(self.out.drain(..*sent))),
+                None if !self.out.is_empty() => self.wire.write(&self.out).inspect(|sent| drop(self.out.drain(..*sent))),
                 _ => return Ok(sent),
             };
             match step {
@@ -130,10 +156,10 @@ impl Link {
     /// Takes what has come, one piece at most.
     pub(crate) fn fill(&mut self, into: &mut Vec<u8>) -> Result<Filled, LinkError> {
         let read = match &mut self.tls {
-            Some(tls) => tls.read_tls(&mut self.socket),
+            Some(tls) => tls.read_tls(&mut self.wire),
             None => {
                 let mut piece = [0; PIECE];
-                self.socket.read(&mut piece).inspect(|length| into.extend_from_slice(&piece[..*length]))
+                self.wire.read(&mut piece).inspect(|length| into.extend_from_slice(&piece[..*length]))
             }
         };
         match read {
@@ -145,7 +171,7 @@ impl Link {
         let Some(tls) = &mut self.tls else { return Ok(Filled::Some) };
         if let Err(error) = tls.process_new_packets() {
             // The other side is to hear why, if it still listens.
-            let _ = tls.write_tls(&mut self.socket);
+            let _ = tls.write_tls(&mut self.wire);
             return Err(LinkError::Tls(error));
         }
         match tls.reader().read_to_end(into) {
@@ -162,7 +188,7 @@ impl Link {
             tls.send_close_notify();
         }
         let _ = self.flush();
-        let _ = self.socket.shutdown(std::net::Shutdown::Write);
+        self.wire.close();
     }
 
     /// Reads and forgets what still comes, until the other side ends or the
@@ -172,24 +198,17 @@ impl Link {
     pub(crate) fn drain(&mut self, deadline: Instant) {
         let mut piece = [0; PIECE];
         while Instant::now() < deadline {
-            match self.socket.read(&mut piece) {
+            match self.wire.read(&mut piece) {
                 Ok(0) => return,
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    let mut fds = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)];
                     // Interrupted, it looks again.
-                    let _ = poll(&mut fds, timeout(deadline));
+                    let _ = poll(&mut self.wire.fds(true, false), timeout(deadline));
                 }
                 Err(_) => return,
             }
         }
-    }
-}
-
-impl AsFd for Link {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
     }
 }
 

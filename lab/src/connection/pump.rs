@@ -177,14 +177,14 @@ impl<M: Middle> Pump<M> {
         let mut until = self.heard + SILENCE;
         until = until.min(if self.link.wants_write() { self.moved + SILENCE } else { self.said + BEAT_EVERY });
         until = self.middle.deadline().map_or(until, |deadline| until.min(deadline));
-        let interest = if full { self.link.interest() - PollFlags::POLLIN } else { self.link.interest() };
-        let mut fds = vec![PollFd::new(self.link.as_fd(), interest)];
-        let mut place = [Some(0), None, None, None];
+        let mut fds = self.link.fds(!full);
+        let of_link = fds.len();
+        let mut place = [None; 3];
         let wake = self.middle.wake();
         let others = [
-            (1, (!full).then(|| (self.from.as_fd(), PollFlags::POLLIN))),
-            (2, (!self.way.near.is_empty()).then(|| (self.to.as_fd(), PollFlags::POLLOUT))),
-            (3, wake.map(|wake| (wake, PollFlags::POLLIN))),
+            (0, (!full).then(|| (self.from.as_fd(), PollFlags::POLLIN))),
+            (1, (!self.way.near.is_empty()).then(|| (self.to.as_fd(), PollFlags::POLLOUT))),
+            (2, wake.map(|wake| (wake, PollFlags::POLLIN))),
         ];
         for (which, (fd, events)) in others.into_iter().filter_map(|(which, fd)| Some((which, fd?))) {
             place[which] = Some(fds.len());
@@ -194,7 +194,9 @@ impl<M: Middle> Pump<M> {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(errno) => return Err(End::Broken(LinkError::Io(errno.into()))),
         }
-        Ok(place.map(|place| place.is_some_and(|at| fds[at].any().unwrap_or(true))))
+        let ready = |fd: &PollFd<'_>| fd.any().unwrap_or(true);
+        let [from, to, wake] = place.map(|place| place.is_some_and(|at| ready(&fds[at])));
+        Ok([fds[..of_link].iter().any(ready), from, to, wake])
     }
 
     /// Sends what is in line, or a beat if there was nothing for long.
@@ -278,12 +280,9 @@ impl<M: Middle> Pump<M> {
         while Instant::now() < deadline {
             let near = self.write_near().is_ok() && !self.way.near.is_empty();
             let far = self.link.flush().is_ok() && self.link.wants_write();
-            let mut fds = Vec::new();
+            let mut fds = if far { self.link.fds(false) } else { Vec::new() };
             if near {
                 fds.push(PollFd::new(self.to.as_fd(), PollFlags::POLLOUT));
-            }
-            if far {
-                fds.push(PollFd::new(self.link.as_fd(), PollFlags::POLLOUT));
             }
             if fds.is_empty() || poll(&mut fds, timeout(deadline)).is_err() {
                 break;

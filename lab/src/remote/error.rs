@@ -31,11 +31,11 @@ pub enum HostError {
         answer: ChannelError,
     },
     /// Its agent cannot be heard or told any more.
-    #[error("host {name}: the agent at {at} was lost, and with it the trial at hand: {why}; see whether it still runs, and the network")]
+    #[error("host {name}: {at} was lost, and with it the trial at hand: {why}; see whether it still runs, and the network")]
     AgentLost {
         /// Name of the host.
         name: String,
-        /// Address of its agent.
+        /// What it is: `the agent at ADDRESS`, or `the host by ssh:HOST`.
         at: String,
         /// The symptom.
         why: String,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use engine::channel::Receiver;
 use model::Family;
 use model::control::{CONTROL_VERSION, FromHost, ToHost};
-use model::plan::HostAddress;
+use model::plan::HostPlace;
 
 use super::{Agent, COMMAND_LIMIT, Far, HostError, RemoteHost};
 use crate::connection::{self, Credentials};
@@ -32,20 +32,23 @@ impl RemoteHost {
         Self::over(name, commands, answers, Far::Process(host))
     }
 
-    /// Reaches the agent of another machine; a name that has addresses of
-    /// `family` is looked for at those alone.
+    /// Reaches the agent of another machine, or starts a host by a command; an agent's name
+    /// that has addresses of `family` is looked for at those alone.
     ///
     /// # Errors
     /// See [`HostError`] and [`connection::ConnectError`].
-    pub fn reach(name: &str, at: &HostAddress, family: Option<Family>, credentials: &Credentials) -> Result<Self, HostError> {
-        let connected = connection::connect_over(name, at, family, credentials)?;
-        let connection::Connected { stream, local, peer, agent, cipher, ended } = connected;
+    pub fn reach(name: &str, at: &HostPlace, family: Option<Family>, credentials: &Credentials) -> Result<Self, HostError> {
+        let connected = match at {
+            HostPlace::Agent(at) => connection::connect_over(name, at, family, credentials)?,
+            HostPlace::Command(host) => connection::start(name, host, credentials)?,
+        };
+        let connection::Connected { stream, local, peer, addresses, agent, cipher, ended } = connected;
         let failed = |answer| HostError::Start { name: name.to_owned(), answer };
         // An agent that takes nothing must not hold the controller for ever.
         stream.set_write_timeout(Some(COMMAND_LIMIT)).map_err(failed)?;
         let answers = File::from(OwnedFd::from(stream.try_clone().map_err(failed)?));
         let commands = File::from(OwnedFd::from(stream.try_clone().map_err(failed)?));
-        let agent = Agent { id: agent, at: at.clone(), local, peer, cipher, ended, stream };
+        let agent = Agent { id: agent, at: at.clone(), local, peer, addresses, cipher, ended, stream };
         let mut host = Self::over(name, commands, answers, Far::Agent(Box::new(agent)))?;
         host.sight(FIRST_SIGHTS)?;
         Ok(host)

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 
 use model::control::{FromHost, Route, ToHost};
-use model::plan::{HOST_NAMES, HostAddress};
+use model::plan::{HOST_NAMES, HostAddress, HostPlace};
 use model::{Family, Plan};
 
 use super::{Found, Way, Ways};
@@ -28,7 +28,7 @@ pub(super) fn reach(plan: &Plan, credentials: &Credentials) -> Result<Found, Hos
     // unless messages take another way.
     let only = families.first().copied().filter(|_| families.len() == 1);
     let host = |name: &str| match plan.hosts.get(name) {
-        Some(at) => RemoteHost::reach(name, at, only.filter(|_| at.data.is_none()), credentials),
+        Some(at) => RemoteHost::reach(name, at, only.filter(|_| at.data().is_none()), credentials),
         None => RemoteHost::start(name, "none"),
     };
     let mut hosts = [host(HOST_NAMES[0])?, host(HOST_NAMES[1])?];
@@ -94,7 +94,7 @@ fn known_address(host: &RemoteHost, family: Family) -> Result<Option<SocketAddr>
         );
         Refusal::new(tried, "", remedy)
     };
-    if let Some(data) = &agent.at.data {
+    if let Some(data) = agent.at.data() {
         let remedy = "name an address of that host";
         let failed = |answer| HostError::Data(Refusal::new(format!("host {name}: look up data={data}"), answer, remedy));
         let all = connection::resolve(data, 0).map_err(failed)?;
@@ -105,7 +105,11 @@ fn known_address(host: &RemoteHost, family: Family) -> Result<Option<SocketAddr>
         return Ok(Some(agent.peer));
     }
     // A name may have an address of either family; the agent was reached at one.
-    let others = if is_literal(&agent.at) { Vec::new() } else { connection::resolve(&agent.at.address, 0).unwrap_or_default() };
+    let others = match &agent.at {
+        HostPlace::Agent(at) if !is_literal(at) => connection::resolve(&at.address, 0).unwrap_or_default(),
+        HostPlace::Agent(_) => Vec::new(),
+        HostPlace::Command(_) => agent.addresses.iter().map(|address| SocketAddr::new(*address, 0)).collect(),
+    };
     Ok(Some(others.into_iter().find(of_family).ok_or_else(|| missing(agent.peer))?))
 }
 

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use model::Plan;
-use model::plan::{HostAddress, Link};
+use model::plan::{HostPlace, Link};
 
 /// Hosts of a session, their link, and the number of others on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
     /// The hosts that are other machines, by their names.
-    pub hosts: BTreeMap<String, HostAddress>,
+    pub hosts: BTreeMap<String, HostPlace>,
     /// The link that joins them.
     pub link: Link,
     /// Pairs of other hosts on it.

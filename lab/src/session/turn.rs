@@ -19,9 +19,11 @@ fn order(hosts: &[RemoteHost; 2]) -> Vec<usize> {
     agents
 }
 
-/// Returns whether two names lead to one agent.
+/// Returns whether two names lead to one agent. Two hosts that commands start on one machine
+/// are known by the same identity, but are two.
 fn is_one_agent(hosts: &[RemoteHost; 2]) -> bool {
-    matches!(hosts.each_ref().map(RemoteHost::agent), [Some(a), Some(b)] if a.id.id == b.id.id)
+    let agents = hosts.each_ref().map(|host| host.agent().filter(|agent| agent.at.agent().is_some()));
+    matches!(agents, [Some(a), Some(b)] if a.id.id == b.id.id)
 }
 
 /// Waits until every agent is free for this trial; returns the doubts that come

@@ -1,6 +1,7 @@
 //! A look ahead: makes or reaches what a study needs, as it would begin, and measures nothing.
 
 use std::error::Error;
+use std::net::IpAddr;
 use std::ops::ControlFlow;
 
 use model::Plan;
@@ -20,6 +21,8 @@ pub struct Ahead {
     pub warnings: Vec<Warning>,
     /// Congestion controls that agents lack.
     pub missing: Vec<NoCongestionControl>,
+    /// Addresses of hosts a and b that messages take, where nettoll had to find them.
+    pub between: Vec<[IpAddr; 2]>,
     /// Name of a host that serves somebody else, about which no more is known.
     pub busy: Option<String>,
 }
@@ -42,7 +45,8 @@ pub fn look_ahead(plan: &Plan, credentials: &Credentials) -> Result<Ahead, Study
     study.ready()?;
     let first = study.sessions.get(SessionPool::FIRST);
     let (warnings, missing) = (first.warnings().to_vec(), missing_there(plan, first.facts()));
-    Ok(Ahead { warnings, missing, busy: None })
+    let between = first.found_addresses();
+    Ok(Ahead { warnings, missing, between, busy: None })
 }
 
 /// Waits for nobody's turn.

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use analysis::audit;
 use model::adjust::AppliedSetting;
-use model::plan::HostAddress;
+use model::plan::HostPlace;
 use model::schedule::{self, Block, Slot};
 use model::trial::{Measured, Outcome, TrialRecord};
 use model::warning::Warning;
@@ -142,7 +142,7 @@ impl Study<'_> {
             let facts = |name: &String| session.facts().iter().find(|facts| facts.name == *name);
             let kernel =
                 |name: &String| facts(name).map_or_else(String::new, |facts| format!("Linux {} on {}", facts.kernel, facts.cpu_model));
-            let applied = |(name, at): (&String, &HostAddress)| AppliedSetting {
+            let applied = |(name, at): (&String, &HostPlace)| AppliedSetting {
                 name: format!("host.{name}"),
                 asked: at.to_string(),
                 got: kernel(name),

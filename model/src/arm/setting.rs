@@ -5,9 +5,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::address::{HOST_NAMES, HostAddress, HostAddressError};
+use crate::address::HOST_NAMES;
 use crate::cell::{Factor, Level};
 use crate::choice::UnknownChoice;
+use crate::place::{HostPlace, HostPlaceError};
 
 /// The longest value of a sysctl, and the longest command.
 const LONGEST: usize = 4_096;
@@ -50,7 +51,7 @@ pub enum Setting {
         /// The host's name.
         name: String,
         /// Address of its agent.
-        at: HostAddress,
+        at: HostPlace,
     },
     /// `tool=PATH`: another nettoll, whose endpoints run the trials.
     Tool(String),
@@ -70,7 +71,7 @@ pub struct HostSettings {
     /// Run on each host after a trial.
     pub after: Option<String>,
     /// Agents in place of the plan's, by the host's name.
-    pub hosts: BTreeMap<String, HostAddress>,
+    pub hosts: BTreeMap<String, HostPlace>,
     /// The program that the endpoints are.
     pub tool: Option<String>,
 }
@@ -141,7 +142,7 @@ impl Setting {
             return Ok(Self::Cpus { host: host.to_owned(), cpus });
         }
         if let Some(host) = name.strip_prefix("host.").filter(|host| HOST_NAMES.contains(host)) {
-            let at = value.parse().map_err(|error: HostAddressError| wrong(&error.to_string()))?;
+            let at = value.parse().map_err(|error: HostPlaceError| wrong(&error.to_string()))?;
             return Ok(Self::Host { name: host.to_owned(), at });
         }
         match name {

@@ -132,7 +132,7 @@ fn protocols(plan: &Plan) -> String {
 
 fn hosts(plan: &Plan) -> String {
     if !plan.hosts.is_empty() {
-        let place = |name: &&str| plan.hosts.get(*name).map_or_else(|| "this machine".to_owned(), |at| at.address.clone());
+        let place = |name: &&str| plan.hosts.get(*name).map_or_else(|| "this machine".to_owned(), super::HostPlace::label);
         return format!("between {}", list(&HOST_NAMES.iter().map(place).collect::<Vec<_>>()));
     }
     let links = plan.links();

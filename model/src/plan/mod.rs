@@ -26,6 +26,7 @@ use crate::schedule::{Roles, Shape};
 pub use crate::address::{AGENT_PORT, HOST_NAMES, HostAddress, OnLoss};
 pub use crate::cell::{Factor, Level, LevelError};
 pub use crate::link::{Link, LinkKind, Offload};
+pub use crate::place::{CommandHost, HostPlace, HostPlaceError, Transport};
 pub use crate::schedule::LOOKS;
 pub use cells::{Levels, Override};
 pub use error::PlanError;
@@ -88,7 +89,7 @@ pub struct Plan {
     /// The hosts that are other machines, by their names: `a`, `b` or both.
     /// Empty: nettoll makes both on this machine.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub hosts: BTreeMap<String, HostAddress>,
+    pub hosts: BTreeMap<String, HostPlace>,
     /// Conduct when an agent vanishes.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub on_loss: OnLoss,

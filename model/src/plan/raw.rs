@@ -7,10 +7,11 @@ use serde::{Deserialize, Deserializer};
 
 use super::cells::Levels;
 use super::error::PlanError;
-use crate::address::{HostAddress, OnLoss};
+use crate::address::OnLoss;
 use crate::cell::{Factor, LevelError};
 use crate::link::{LinkKind, Offload};
 use crate::nearest;
+use crate::place::HostPlace;
 use crate::plan::receipt::RawReceipt;
 use crate::quantity::{Bytes, Nanos, parse_share};
 use crate::schedule::Roles;
@@ -43,7 +44,7 @@ pub struct RawPlan {
     pub link: RawLink,
     /// Hosts that are other machines.
     #[serde(default)]
-    pub hosts: BTreeMap<String, HostAddress>,
+    pub hosts: BTreeMap<String, HostPlace>,
     /// Conduct when an agent vanishes.
     #[serde(default)]
     pub on_loss: Option<OnLoss>,

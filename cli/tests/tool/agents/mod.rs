@@ -7,6 +7,8 @@ pub mod support;
 pub mod arms;
 pub mod capabilities;
 pub mod clocks;
+pub mod commands;
+pub mod commands_faults;
 pub mod killed;
 pub mod oneshot;
 pub mod paths;

@@ -95,6 +95,13 @@ impl Place {
         command
     }
 
+    /// A command that gives a shell in this namespace, as behind `--host b=cmd:`, with these
+    /// words of `env` before the shell.
+    pub fn shell(&self, environment: &str) -> String {
+        let user = if self.user { " -U --preserve-credentials" } else { "" };
+        format!("nsenter -t {} -n{user} -- env {environment} sh", self.holder.id())
+    }
+
     /// A program in this namespace that ends with the test, known as the tool's.
     pub fn program(&self, tool: &Tool, program: &Path, arguments: &[&str]) -> Command {
         let mut command = self.entering(tool.other(Path::new("nsenter")), "setpriv");

@@ -333,8 +333,8 @@ fn the_exit_codes_are_those_of_the_program() -> Result<(), Skip> {
     Ok(())
 }
 
-/// Flags that pages mention and the help does not: of cargo, and of nettoll-bench.
-const FOREIGN: [&str; 3] = ["--release", "--nocapture", "--only"];
+/// Flags that pages mention and the help does not: of cargo, of nettoll-bench, of Slurm.
+const FOREIGN: [&str; 5] = ["--release", "--nocapture", "--only", "--overlap", "--exclusive"];
 
 fn every_flag_is_one_of_the_program() -> Result<(), Skip> {
     let tool = Tool::new();

@@ -2,7 +2,7 @@
 # nettoll as a reader of the documentation types it, shortened for a test: what would
 # measure for long says what it would run (--dry-run), an agent stops when it listens,
 # the machine `there` is an agent of the test ($OPEN, or $CLOSED with a secret, which
-# lends loopback only to those it trusts), one trial takes a fifth of a second, and
+# lends loopback only to those it trusts), a shell here is every host by command, one trial takes a fifth of a second, and
 # BBR, which not every kernel has, is Reno.
 set -u
 words=("$@")
@@ -22,6 +22,8 @@ has --secret-file && there=$CLOSED
 for place in "${!words[@]}"; do
     word=${words[place]}
     [ "$word" = there ] && word=$there
+    # A shell of this machine stands for whatever a command leads to.
+    [[ $word =~ ^([ab]=)?(ssh|slurm|kubectl): ]] && word="${BASH_REMATCH[1]}cmd:env XDG_CACHE_HOME=$PWD/cache sh"
     [[ $word == [ab]=there* ]] && word=${word/there/$there}
     [ "$word" = 10 ] && [ "${words[place - 1]}" = -t ] && word=0.2
     words[place]=${word//cc=bbr/cc=reno}

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use model::end::{OptionValue, SocketOption};
-use model::plan::PlanEnd;
+use model::plan::{HostPlace, PlanEnd};
 use model::{OfferedRate, Role, TrialRecord};
 use serde_json::{Value, json};
 
@@ -26,7 +26,10 @@ pub fn start(setting: &TrialFacts, record: &TrialRecord) -> Value {
         ("version", Some(json!(version(setting.tool)))),
         ("system_info", system.map(Value::from)),
         ("timestamp", Some(json!({ "time": clock::http(record.started_ms), "timesecs": record.started_ms / 1_000 }))),
-        ("connecting_to", setting.plan.hosts.get("b").map(|host| json!({ "host": host.address, "port": host.port }))),
+        (
+            "connecting_to",
+            setting.plan.hosts.get("b").and_then(HostPlace::agent).map(|host| json!({ "host": host.address, "port": host.port })),
+        ),
         ("target_bitrate", Some(json!(bitrate(record)))),
         ("sock_bufsize", Some(json!(record.cell.sndbuf.map_or(0, model::Bytes::get)))),
         ("sndbuf_actual", buffer("SO_SNDBUF")),
@@ -39,7 +42,7 @@ pub fn start(setting: &TrialFacts, record: &TrialRecord) -> Value {
 /// One entry a flow. Ports are the kernel's choice and are not kept.
 fn connected(setting: &TrialFacts, record: &TrialRecord) -> Value {
     let address: Option<String> = setting.address.as_ref().map(IpAddr::to_string);
-    let host = address.or_else(|| setting.plan.hosts.get("b").map(|host| host.address.clone()));
+    let host = address.or_else(|| setting.plan.hosts.get("b").map(HostPlace::label));
     let one = |flow: u32| match &host {
         Some(host) => json!({ "socket": flow, "remote_host": host }),
         None => json!({ "socket": flow }),

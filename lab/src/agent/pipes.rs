@@ -1,0 +1,241 @@
+//! `nettoll __serve`: serves one controller over standard input and output, as an agent
+//! serves one over a connection.
+//!
+//! Whoever started it has this user's rights already, and so proves nothing. When its
+//! input ends, or nothing comes over it for [`SILENCE`](crate::connection::SILENCE), it
+//! ends, and everything that it started.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use model::control::{FromHost, Limits};
+use model::frame::{Frames, encode};
+use model::greeting::{AgentId, Answer, ClientHello, GreetingError, LONGEST_GREETING, Verdict, Wants};
+use model::hex::Hex;
+use model::reach::{GO, MOST_NOISE, Ready};
+use nix::ifaddrs::getifaddrs;
+use nix::net::if_::InterfaceFlags;
+use nix::poll::poll;
+
+use super::controller::{Budget, Controller, Turn};
+use super::host::{HostProcess, adopt_orphans};
+use super::limit::Allowance;
+use super::machine::MachineTurn;
+use super::pending::refusal;
+use super::queue::{Bell, Queue, Ticket};
+use super::served::Served;
+use crate::connection::link::{Filled, Link, timeout};
+use crate::connection::proof::random;
+use crate::connection::pump::Pump;
+use crate::connection::resolve;
+use crate::host::route;
+use crate::{process, tool};
+
+/// Time that a controller may take to greet.
+const GREETING_LIMIT: Duration = Duration::from_secs(60);
+/// Where the kernel keeps what is the same for all processes of one start of a machine.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// Serves until the controller is gone.
+///
+/// # Errors
+/// A controller that does not speak as one, or what this machine lacks.
+pub fn serve() -> io::Result<()> {
+    adopt_orphans();
+    let mut stdout = io::stdout();
+    stdout.write_all(Ready { addresses: addresses() }.line().as_bytes())?;
+    stdout.flush()?;
+    let own = |fd: std::os::fd::BorrowedFd<'_>| fd.try_clone_to_owned().map(File::from).and_then(process::never_blocking);
+    let mut link = Link::over_pipes(own(io::stdin().as_fd())?, own(stdout.as_fd())?);
+    let Some((hello, frames)) = greet(&mut link)? else { return Ok(()) };
+    let bell = Arc::new(Bell::new()?);
+    let (mut host, from, to) = match HostProcess::start(eprintln) {
+        Ok(started) => started,
+        Err(error) => {
+            let why = format!(
+                "start a host process (/proc/self/exe __host): {error}; raise the limits on processes and open files (ulimit -u, -n)"
+            );
+            if let Ok(frame) = encode(&FromHost::Failed { error: why }) {
+                link.queue(&frame);
+            }
+            return link.flush().map(drop).map_err(|error| io::Error::other(error.words()));
+        }
+    };
+    let ticket = Ticket::new(Arc::<Queue>::default(), Arc::clone(&bell));
+    let place = Arc::<Served>::default().add(&bell);
+    let controller = Controller {
+        ticket: &ticket,
+        bell,
+        ending: Arc::default(),
+        share: false,
+        allowance: &Allowance::new(Limits::default(), None),
+        // With this user's rights it could aim at loopback anyway.
+        near: true,
+        presence: place.presence(),
+        budget: Budget::new(Instant::now()),
+        turn: Turn::Away,
+        machine: hello.controller.map(MachineTurn::new),
+    };
+    let _ = Pump::new(link, &frames.into_rest(), from, to, controller).run();
+    host.end();
+    Ok(())
+}
+
+/// A line of the host process, for the command's standard error.
+fn eprintln(line: &str) {
+    // Nobody may be there to read it.
+    let _ = writeln!(io::stderr(), "nettoll: host process: {line}");
+}
+
+/// Lets the controller in; `None` where it went away or was refused, which it was told.
+fn greet(link: &mut Link) -> io::Result<Option<(ClientHello, Frames)>> {
+    let deadline = Instant::now() + GREETING_LIMIT;
+    let Some(rest) = until_go(link, deadline)? else { return Ok(None) };
+    let mut frames = Frames::new(LONGEST_GREETING);
+    frames.push(&rest);
+    let body = loop {
+        match frames.take() {
+            Ok(Some(frame)) => break frame[4..].to_vec(),
+            Ok(None) => {}
+            Err(error) => return Err(io::Error::other(format!("this is no controller: {error}"))),
+        }
+        let mut bytes = Vec::new();
+        if !more(link, &mut bytes, deadline)? {
+            return Ok(None);
+        }
+        frames.push(&bytes);
+    };
+    let answered = ClientHello::parse(&body).and_then(|hello| {
+        let nonce = random().ok_or_else(|| GreetingError::Refused("this machine gives no random numbers (getrandom)".to_owned()))?;
+        let agent = AgentId { tool: tool().to_owned(), id: Hex(machine_id()) };
+        let frame = |frame: Result<Vec<u8>, _>| frame.map_err(|error: model::frame::FrameError| GreetingError::Refused(error.to_string()));
+        link.queue(&frame(encode(&Answer::new(agent, nonce, Wants::Nothing)))?);
+        link.queue(&frame(encode(&Verdict { admitted: true, proof: None }))?);
+        Ok(hello)
+    });
+    match answered {
+        Ok(hello) => Ok(Some((hello, frames))),
+        Err(error) => {
+            let refusal = refusal(error);
+            if let Ok(frame) = encode(&refusal) {
+                link.queue(&frame);
+            }
+            let _ = link.flush();
+            Ok(None)
+        }
+    }
+}
+
+/// Skips what comes before the controller's line, such as a script that nobody wanted;
+/// returns what came behind it, or `None` where the controller went away.
+fn until_go(link: &mut Link, deadline: Instant) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    let mut searched = 0;
+    loop {
+        if let Some(at) = bytes[searched..].windows(GO.len()).position(|window| window == GO) {
+            return Ok(Some(bytes.split_off(searched + at + GO.len())));
+        }
+        searched = bytes.len().saturating_sub(GO.len() - 1);
+        if bytes.len() > MOST_NOISE {
+            return Err(io::Error::other("this is no controller: it sends something else"));
+        }
+        if !more(link, &mut bytes, deadline)? {
+            return Ok(None);
+        }
+    }
+}
+
+/// Waits for bytes; `false` at their end or at the deadline.
+fn more(link: &mut Link, bytes: &mut Vec<u8>, deadline: Instant) -> io::Result<bool> {
+    loop {
+        link.flush().map_err(|error| io::Error::other(error.words()))?;
+        // Interrupted, it looks again.
+        let _ = poll(&mut link.fds(true), timeout(deadline));
+        match link.fill(bytes).map_err(|error| io::Error::other(error.words()))? {
+            Filled::Some => return Ok(true),
+            Filled::Closed => return Ok(false),
+            Filled::Nothing if Instant::now() >= deadline => return Ok(false),
+            Filled::Nothing => {}
+        }
+    }
+}
+
+/// The same for all hosts of one machine, so that every controller asks machines for their
+/// turn in one order; random where the kernel does not say.
+fn machine_id() -> [u8; 16] {
+    let text = std::fs::read_to_string(BOOT_ID).unwrap_or_default();
+    let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect();
+    u128::from_str_radix(&digits, 16).map_or_else(|_| random().unwrap_or_default(), u128::to_be_bytes)
+}
+
+/// This machine's addresses by which others may know it, the likeliest first: the one that
+/// ssh was called at, the one of the node's name in a Slurm allocation, the one that the way to
+/// elsewhere begins with, then all others.
+fn addresses() -> Vec<IpAddr> {
+    let own = own_addresses();
+    let named = std::env::var("SLURMD_NODENAME").ok().and_then(|name| resolve(&name, 0).ok()).unwrap_or_default();
+    let first = ssh_address(std::env::var("SSH_CONNECTION").unwrap_or_default().as_str());
+    let likely = first.into_iter().chain(named.into_iter().map(|address| address.ip()).filter(|address| own.contains(address)));
+    // Documentation networks: no packet is sent, and the usual route is the one to them.
+    let elsewhere = ["198.18.0.1:9", "[2001:db8:ffff::1]:9"].into_iter().filter_map(|to| {
+        let source = route::find(to.parse::<SocketAddr>().ok()?).ok()?.source.ip();
+        own.contains(&source).then_some(source)
+    });
+    let mut all = Vec::new();
+    for address in likely.chain(elsewhere).chain(own.iter().copied()) {
+        if !all.contains(&address) {
+            all.push(address);
+        }
+    }
+    all
+}
+
+/// Addresses that are neither loopback's nor those of one link alone.
+fn own_addresses() -> Vec<IpAddr> {
+    let up = InterfaceFlags::IFF_UP;
+    let all = getifaddrs().into_iter().flatten().filter(|one| one.flags.contains(up) && !one.flags.contains(InterfaceFlags::IFF_LOOPBACK));
+    let mut found: Vec<IpAddr> = all.filter_map(|one| address_of(&one.address?)).filter(|address| !is_link_local(*address)).collect();
+    found.sort_by_key(IpAddr::is_ipv6);
+    found
+}
+
+fn address_of(address: &nix::sys::socket::SockaddrStorage) -> Option<IpAddr> {
+    let v4 = address.as_sockaddr_in().map(|address| IpAddr::V4(address.ip()));
+    v4.or_else(|| address.as_sockaddr_in6().map(|address| IpAddr::V6(address.ip())))
+}
+
+const fn is_link_local(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => v4.is_link_local(),
+        IpAddr::V6(v6) => v6.is_unicast_link_local(),
+    }
+}
+
+/// The address that ssh was called at, of `$SSH_CONNECTION`: client, its port, server, its port.
+fn ssh_address(connection: &str) -> Option<IpAddr> {
+    let server: IpAddr = connection.split(' ').nth(2)?.parse().ok()?;
+    (!is_link_local(server)).then_some(server)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{machine_id, own_addresses, ssh_address};
+
+    #[test]
+    fn the_address_of_ssh_is_the_servers() {
+        let address = |text| ssh_address(text).map(|address| address.to_string());
+        assert_eq!(address("198.51.100.1 40000 203.0.113.1 22").as_deref(), Some("203.0.113.1"));
+        assert_eq!(address("2001:db8::1 40000 2001:db8::2 22").as_deref(), Some("2001:db8::2"));
+        assert_eq!((address(""), address("a b c d"), address("fe80::1%eth0 1 fe80::2%eth0 22")), (None, None, None));
+    }
+
+    #[test]
+    fn hosts_of_one_machine_say_that_they_are() {
+        assert_eq!(machine_id(), machine_id());
+        assert!(own_addresses().iter().all(|address| !address.is_loopback()));
+    }
+}

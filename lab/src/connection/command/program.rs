@@ -1,0 +1,57 @@
+//! This program as a file, for hosts that lack it.
+
+use std::fmt::Write;
+use std::fs::File;
+use std::io::{self, Read};
+use std::sync::OnceLock;
+
+use ring::digest::{Context, SHA256};
+
+use crate::process::THIS_PROGRAM;
+
+/// Bytes read at a time.
+const PIECE: usize = 256 << 10;
+
+/// Its size in bytes and its SHA-256 in hexadecimal, read once.
+pub(super) fn identity() -> io::Result<(u64, String)> {
+    static IDENTITY: OnceLock<(u64, String)> = OnceLock::new();
+    if let Some(known) = IDENTITY.get() {
+        return Ok(known.clone());
+    }
+    let mut file = open()?;
+    let (mut context, mut size) = (Context::new(&SHA256), 0);
+    let mut piece = vec![0; PIECE];
+    loop {
+        let length = file.read(&mut piece)?;
+        if length == 0 {
+            break;
+        }
+        context.update(&piece[..length]);
+        size += length as u64;
+    }
+    let mut digest = String::new();
+    for byte in context.finish().as_ref() {
+        // Writing to a string does not fail.
+        let _ = write!(digest, "{byte:02x}");
+    }
+    Ok(IDENTITY.get_or_init(|| (size, digest)).clone())
+}
+
+/// Opens it: what runs, even where its path has another file by now.
+pub(super) fn open() -> io::Result<File> {
+    File::open(THIS_PROGRAM)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::identity;
+
+    #[test]
+    fn the_identity_is_that_of_the_file() {
+        let (size, digest) = identity().unwrap();
+        let path = std::env::current_exe().unwrap();
+        assert_eq!(size, std::fs::metadata(&path).unwrap().len());
+        let said = std::process::Command::new("sha256sum").arg(&path).output().unwrap();
+        assert!(String::from_utf8(said.stdout).unwrap().starts_with(&digest));
+    }
+}
