@@ -7,6 +7,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod advice;
 pub mod audit;
 pub mod conservation;
 pub mod cost;

@@ -16,7 +16,7 @@ use lab::agent::{Agent, Listen, Settings};
 use lab::connection::Credentials;
 use lab::session::Session;
 use model::control::Limits;
-use model::plan::HostAddress;
+use model::place::HostPlace;
 use model::{Family, Plan, Protocol, Role};
 use nix::sched::{CloneFlags, setns};
 
@@ -116,7 +116,7 @@ pub fn serve(address: SocketAddr, secret: &Path) -> anyhow::Result<()> {
 fn reach(local: &mut Session, agents: &[Serving; 2]) -> anyhow::Result<Session> {
     let space = File::open(format!("/proc/{}/ns/net", local.host(Role::Sender, false).pid()))?;
     let mut plan: Plan = ours::plan(ours::stream(Protocol::Udp, 1, 1), 20, 100);
-    let host = |agent: &Serving| agent.address.to_string().parse::<HostAddress>();
+    let host = |agent: &Serving| agent.address.to_string().parse::<HostPlace>();
     plan.hosts = [("a".to_owned(), host(&agents[0])?), ("b".to_owned(), host(&agents[1])?)].into();
     // Each agent has a secret of its own file; what stands in it is the same.
     let credentials = Credentials::load(Some(&agents[0].secret.path().join("secret")), None)?;

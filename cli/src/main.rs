@@ -10,6 +10,7 @@ mod recorder;
 mod signals;
 mod version;
 
+mod advise;
 mod agent;
 mod compare;
 mod deploy;
@@ -17,6 +18,7 @@ mod doctor;
 mod generate;
 mod help;
 mod hidden;
+mod measure;
 mod oneshot;
 mod reference;
 mod report;
@@ -57,6 +59,7 @@ fn carry_out(args: Arguments) -> Result<Exit, Failure> {
         Command::Show(args) => show::run(&args),
         Command::Reference(args) => reference::run(&args),
         Command::Workload(args) => workload::run(&args),
+        Command::Advise(args) => advise::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Agent(args) => agent::run(&args),
         Command::Certificates(args) => agent::make_certificates(&args),

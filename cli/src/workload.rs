@@ -8,7 +8,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ::report::workload::Origin;
 use analysis::result::Analysis;
 use analysis::workload::{StreamTrials, Workload, WorkloadStudy, predict, sizes_for};
-use anyhow::Context;
 use lab::connection::Credentials;
 use model::cell::default_read_size;
 use model::plan::{PlanEnd, RawPlan, resolve};
@@ -17,8 +16,7 @@ use model::{Bytes, Cell, Plan};
 
 use crate::args::WorkloadArgs;
 use crate::exit::{Exit, Failure};
-use crate::recorder::Recorder;
-use crate::{consent, output, report, signals, version};
+use crate::{consent, measure, output, report, version};
 
 /// Plan of a sweep, with a cell for each series.
 const PLAN: &str = include_str!("../../plans/workload.toml");
@@ -38,7 +36,7 @@ pub fn run(args: &WorkloadArgs) -> Result<Exit, Failure> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
     if args.measure {
         let plan = sweep(&workloads, args, now)?;
-        let Some((path, status)) = measure(&plan, args, now)? else { return Ok(Exit::Done) };
+        let Some((path, status)) = measured(&plan, args, now)? else { return Ok(Exit::Done) };
         let both = read(&path)?;
         show(&predict(&workloads, borrowed(&both), Some(borrowed(&both))), &path, Some(&path), args)?;
         return Ok(ended(&status));
@@ -58,7 +56,7 @@ pub fn run(args: &WorkloadArgs) -> Result<Exit, Failure> {
     }
     let plan = mixes_like(&workloads, &sizes.0, &sizes.1.run.plan, args, now)?;
     consent::to_commands(&plan, args.yes)?;
-    let Some((mixes_path, status)) = measure(&plan, args, now)? else { return Ok(Exit::Done) };
+    let Some((mixes_path, status)) = measured(&plan, args, now)? else { return Ok(Exit::Done) };
     let mixes = read(&mixes_path)?;
     show(&predict(&workloads, borrowed(&sizes), Some(borrowed(&mixes))), &path, Some(&mixes_path), args)?;
     Ok(ended(&status))
@@ -192,31 +190,14 @@ fn extend(plan: &mut Plan, args: &WorkloadArgs) {
 }
 
 /// Runs a plan; where its run is, and how it ended. `None` of a dry run.
-fn measure(plan: &Plan, args: &WorkloadArgs, now: u64) -> Result<Option<(PathBuf, Status)>, Failure> {
+fn measured(plan: &Plan, args: &WorkloadArgs, now: u64) -> Result<Option<(PathBuf, Status)>, Failure> {
     let credentials = Credentials { arrival: args.arrival.arrival(), ..args.trust.load()? };
     if args.dry_run {
-        let ahead = lab::study::look_ahead(plan, &credentials)?;
-        let notes: Vec<String> = ahead.warnings.iter().map(|warning| format!("{warning}. {}", warning.remedy())).collect();
-        let told = ::report::plan::DryRun { plan, earlier: None, shortened: None, notes: &notes };
-        match args.json {
-            true => output::write(&told.json())?,
-            false => output::styled(&told.text(output::style()))?,
-        }
+        measure::dry_run(plan, &credentials, args.json)?;
         return Ok(None);
     }
     args.html.place(PAGE)?;
-    let interrupted = signals::listen()?;
-    let mut recorder = Recorder::new(&args.runs.directory, plan, now, interrupted);
-    let outcome = lab::study::run(plan, &credentials, &mut recorder);
-    let path = recorder.path();
-    drop(recorder);
-    let Some(path) = path else {
-        outcome?;
-        return Err(anyhow::anyhow!("interrupted before anything was measured").into());
-    };
-    report::write(&path, None, &analysis::verdict::GATE)?;
-    let status = outcome.with_context(|| format!("the workloads stopped; their finished trials are in {}", path.display()))?;
-    Ok(Some((path, status)))
+    measure::measure(plan, &args.runs.directory, &credentials, now).map(Some)
 }
 
 fn show(study: &WorkloadStudy, sizes: &Path, mixes: Option<&Path>, args: &WorkloadArgs) -> Result<(), Failure> {

@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 // What a user asks for.
+pub mod advice;
 pub mod columns;
 pub mod csv;
 pub mod doctor;

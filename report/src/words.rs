@@ -1,6 +1,7 @@
 //! Sentences and words that several sections share.
 
 use analysis::result::{Metric, Unit};
+use model::{Api, Receive};
 
 use crate::number;
 
@@ -52,6 +53,14 @@ pub fn capital(text: &str) -> String {
     }
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// A way's name: its api, the messages of a call where there are several, and the way of
+/// receiving where it is not the api's own.
+pub fn way(api: Api, receive: Option<Receive>, batch: u32) -> String {
+    let batch = if batch > 1 { format!(" ×{batch}") } else { String::new() };
+    let receive = receive.map(|receive| format!(" → {receive}")).unwrap_or_default();
+    format!("{api}{batch}{receive}")
 }
 
 #[cfg(test)]

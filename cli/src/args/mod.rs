@@ -1,5 +1,6 @@
 //! The command line, as typed.
 
+mod advise;
 mod agent;
 mod compare;
 mod deploy;
@@ -25,6 +26,7 @@ use clap::{Parser, Subcommand};
 use crate::exit::{Exit, Failure, Form};
 use crate::version;
 
+pub use advise::AdviseArgs;
 pub use agent::{AgentArgs, CertificatesArgs, TrustArgs};
 pub use compare::{CompareArgs, Side};
 pub use deploy::DeployArgs;
@@ -76,6 +78,8 @@ pub enum Command {
     Reference(Box<ReferenceArgs>),
     /// Predict what a mix of message sizes costs, and measure it
     Workload(Box<WorkloadArgs>),
+    /// Rank the ways of sending for a message size and a rate
+    Advise(Box<AdviseArgs>),
     /// Say what this machine offers and what it lacks
     Doctor(DoctorArgs),
     /// Lend this machine to controllers on others
@@ -206,6 +210,7 @@ impl Command {
             Self::Compare(args) => args.json,
             Self::Reference(args) => args.json,
             Self::Workload(args) => args.json,
+            Self::Advise(args) => args.json,
             Self::Doctor(args) => args.json,
             Self::Agent(_)
             | Self::Certificates(_)

@@ -7,7 +7,7 @@ use crate::document::{Figure, Part, Section, Table, Tone};
 use crate::figure::{Panel, SizeAxis, Trace};
 use crate::interval;
 use crate::number::{self, Axis};
-use crate::words::list;
+use crate::words::{self, list};
 
 /// Makes the section of a study of ways.
 pub fn section(study: &WayStudy) -> Section {
@@ -40,12 +40,8 @@ fn part(series: &WaySeries) -> Part {
     part
 }
 
-/// A way's name: its api, the messages of a call where there are several, and the way of
-/// receiving where it is not the api's own.
 fn name(way: &Way) -> String {
-    let batch = if way.batch > 1 { format!(" ×{}", way.batch) } else { String::new() };
-    let receive = way.receive.map(|receive| format!(" → {receive}")).unwrap_or_default();
-    format!("{}{batch}{receive}", way.api)
+    words::way(way.api, way.receive, way.batch)
 }
 
 /// The cheapest way, size by size, neighbours of one kind together.

@@ -1,7 +1,11 @@
 //! Studies of levels, counts and rates, compared with files in `snapshots`.
 
 use crate::support::section;
-use crate::support::studies::{few_levels, host_load, latency, repetitions, thirteen_levels, ways};
+use crate::support::studies::{few_levels, host_load, latency, repetitions, thirteen_levels, ways, ways_cell};
+use analysis::advice::{Failures, rank};
+use model::trial::Outcome;
+use model::{Api, Bytes, TrialRecord};
+use report::advice::Advice;
 use report::terminal::Style;
 use unicode_width::UnicodeWidthStr;
 
@@ -34,6 +38,26 @@ fn ways_in_a_terminal_and_a_page() {
     let analysis = ways();
     insta::assert_snapshot!("ways_in_a_terminal", report::terminal::render(&analysis, Style::VERBOSE));
     insta::assert_snapshot!("ways_in_a_page", section(&report::html::render(&analysis), "ways"));
+}
+
+#[test]
+fn advice_in_a_terminal_and_as_json() {
+    let mut analysis = ways();
+    let refused = TrialRecord::new(
+        ways_cell(Api::Zerocopy, 1_460),
+        Outcome::Failed { error: "this kernel refuses SO_ZEROCOPY: Operation not supported (os error 95)".to_owned(), lost: false },
+    );
+    let mut failures = Failures::default();
+    failures.push(&refused);
+    let rankings = rank(&analysis, &failures, Some(Bytes::new(1_400)), Some(200_000.0));
+    let advice = Advice { rankings: &rankings, rate: Some(200_000.0) };
+    insta::assert_snapshot!("advice_in_a_terminal", advice.text(Style::PLAIN));
+    let json: serde_json::Value = serde_json::from_str(&advice.json()).unwrap();
+    assert_eq!((&json["rankings"][0]["ways"][0]["api"], &json["rankings"][0]["tells_apart"]), (&"gso".into(), &true.into()));
+    assert!(json["rankings"][0]["ways"][0]["needs"]["change"].is_string(), "{json}");
+    // Without a second way there is nothing to rank.
+    analysis.studies.clear();
+    assert_eq!(rank(&analysis, &failures, None, None), []);
 }
 
 /// As JSON and CSV, in short: what is new in them.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use lab::connection::Credentials;
 use lab::remote::{HostError, RemoteHost};
-use model::plan::HostAddress;
+use model::place::HostPlace;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
@@ -95,7 +95,7 @@ fn is_ours(tool: &Tool, process: &Process, study: u32) -> bool {
 fn free(agent: &Agent, account: &mut Account) {
     let begun = Instant::now();
     let turn = || -> Result<bool, HostError> {
-        let at: HostAddress = match agent.address.to_string().parse() {
+        let at: HostPlace = match agent.address.to_string().parse() {
             Ok(at) => at,
             Err(_) => return Ok(false),
         };

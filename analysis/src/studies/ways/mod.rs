@@ -59,6 +59,11 @@ impl Study for Ways {
 /// The cells of a way, with their places in the table.
 type Members<'a> = Vec<(usize, &'a Cell)>;
 
+/// The series that a cell's ways are compared in, in words.
+pub(crate) fn series_of(cell: &Cell) -> String {
+    but_for(cell, &WAY).series().to_string()
+}
+
 /// Cells that are equal but for their way and their size, by way: plain `send` first.
 fn groups<'a>(cells: impl Iterator<Item = (usize, &'a Cell)>) -> Vec<(String, Vec<Members<'a>>)> {
     let all = group_by(cells, |(_, cell)| but_for(cell, &WAY).series());

@@ -49,6 +49,7 @@ study)
     has --dry-run --resume --help || words+=(--dry-run)
     has --secret-file && words+=(--trust-loopback)
     ;;
+advise) has --dry-run || words+=(--dry-run) ;;
 workload) has --dry-run --foretell --predict || words+=(--dry-run) ;;
 -c)
     has -t -n -k || words+=(-t 0.2)

@@ -153,13 +153,18 @@ pub fn repetitions() -> Analysis {
     analysed("repetitions", "How many messages a trial needs", about, cells, 20, records)
 }
 
+/// A cell of [`ways`].
+pub fn ways_cell(api: Api, size: u64) -> Cell {
+    cell(Test::UdpStream, size).with(&[Level::Api(api)]).unwrap()
+}
+
 /// Datagrams a call each, many a call, and as packets that do not fit beyond 1,460 B:
 /// the first two cost the same at some 400 B.
 pub fn ways() -> Analysis {
     let ways: [(Api, f64, f64, u64); 3] =
         [(Api::Send, 1_000.0, 0.2, 16_384), (Api::Sendmmsg, 920.0, 0.4, 16_384), (Api::Gso, 80.0, 0.1, 1_460)];
     let sizes = [1, 64, 512, 1_460, 16_384];
-    let of = |api: Api, size| cell(Test::UdpStream, size).with(&[Level::Api(api)]).unwrap();
+    let of = ways_cell;
     let each =
         move || ways.into_iter().flat_map(move |way| sizes.into_iter().filter(move |size| *size <= way.3).map(move |size| (way, size)));
     let cells = each().map(|((api, ..), size)| of(api, size)).collect();

@@ -1,0 +1,172 @@
+//! Which way of sending to choose: the ways of a run, ranked for one message size and a
+//! rate.
+//!
+//! Costs are those of [`crate::studies::ways`], measured with messages sent as fast as
+//! they can be; what they come to at a rate is arithmetic.
+
+use std::collections::BTreeMap;
+
+use model::trial::Outcome;
+use model::{Api, Bytes, Cell, Receive, Test, TrialRecord};
+use serde::Serialize;
+use stats::estimate::{Estimate, Interval};
+
+use crate::metric::Metric;
+use crate::studies::Analysis;
+use crate::studies::ways::{self, WaySeries};
+
+/// The ways of one test, cheapest first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Ranking {
+    /// The test with its settings, in words.
+    pub series: String,
+    /// The test.
+    pub test: Test,
+    /// The message size.
+    pub size: Bytes,
+    /// The ways that were measured.
+    pub ways: Vec<Ranked>,
+    /// The ways that were tried and not measured.
+    pub refused: Vec<Refused>,
+    /// Ways that carry the test and were not tried.
+    pub untried: Vec<Api>,
+}
+
+/// One way, measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Ranked {
+    /// How it sends.
+    pub api: Api,
+    /// How it receives, where that is not what goes with the api.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive: Option<Receive>,
+    /// Messages of a call.
+    pub batch: u32,
+    /// CPU time a message of both ends together, in ns.
+    pub cost_ns: Estimate,
+    /// The same over that of plain `send`; `None` where that was not measured.
+    pub of_send: Option<Estimate>,
+    /// True where the cheapest is not shown to cost less.
+    pub ties: bool,
+    /// CPUs that both ends need at the rate; `None` without one.
+    pub cpus: Option<Estimate>,
+    /// CPUs saved against plain `send`.
+    pub saved_cpus: Option<Estimate>,
+    /// Messages a second that one flow brought to the receiver.
+    pub carried_per_s: Option<f64>,
+    /// Time that the first message of a full batch waits for the last at the rate, in ns.
+    pub batch_fills_ns: Option<f64>,
+    /// Median round trip of a request of this size that goes the same way, in ns.
+    pub round_trip_ns: Option<Estimate>,
+}
+
+/// A way that was tried and not measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Refused {
+    /// How it sends.
+    pub api: Api,
+    /// How it receives, where that is not what goes with the api.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive: Option<Receive>,
+    /// The reason.
+    pub reason: String,
+}
+
+impl Ranking {
+    /// Returns whether any way is shown to cost more than the cheapest.
+    pub fn tells_apart(&self) -> bool {
+        self.ways.iter().skip(1).any(|way| !way.ties)
+    }
+}
+
+/// Reasons for which trials failed, by cell: the first of each.
+#[derive(Debug, Clone, Default)]
+pub struct Failures(BTreeMap<Cell, String>);
+
+impl Failures {
+    /// Notes a trial.
+    pub fn push(&mut self, record: &TrialRecord) {
+        if let Outcome::Failed { error, .. } = &record.outcome {
+            self.0.entry(record.cell.clone()).or_insert_with(|| error.clone());
+        }
+    }
+}
+
+/// Ranks the ways of each test of a run at the message size nearest to `size`, for `rate`
+/// messages a second. Of the sizes of a test the one nearest by ratio is taken.
+pub fn rank(analysis: &Analysis, failures: &Failures, size: Option<Bytes>, rate: Option<f64>) -> Vec<Ranking> {
+    let all = analysis.ways().map_or(&[][..], |ways| &ways.series);
+    let one_way = |series: &&WaySeries| members(analysis, series).next().is_some_and(|cell| cell.test.is_stream());
+    all.iter().filter(one_way).filter_map(|series| ranking(analysis, failures, series, size, rate)).collect()
+}
+
+/// The cells of a series.
+fn members<'a>(analysis: &'a Analysis, series: &'a WaySeries) -> impl Iterator<Item = &'a Cell> {
+    let cells = analysis.cells.iter().map(|found| &found.cell);
+    cells.filter(|cell| ways::series_of(cell) == series.series)
+}
+
+fn ranking(analysis: &Analysis, failures: &Failures, series: &WaySeries, size: Option<Bytes>, rate: Option<f64>) -> Option<Ranking> {
+    let distance = |place: &usize| size.map_or(0.0, |size| (series.sizes[*place].get() as f64 / size.get() as f64).ln().abs());
+    let place = (0..series.sizes.len()).min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
+    let (size, test) = (series.sizes[place], members(analysis, series).next()?.test);
+    let cheapest = series.cheapest[place].as_ref()?;
+    let is_send = |api: Api, receive: Option<Receive>| (api, receive) == (Api::Send, None);
+    let base = series.ways.iter().find(|way| is_send(way.api, way.receive)).and_then(|way| way.cost_ns[place]);
+    let mut ranked: Vec<Ranked> = Vec::new();
+    for (number, way) in series.ways.iter().enumerate() {
+        let Some(cost_ns) = way.cost_ns[place] else { continue };
+        let this = |cell: &&Cell| (cell.api, cell.receive, cell.batch, cell.size) == (way.api, way.receive, way.batch, size);
+        let cell = members(analysis, series).find(this);
+        let of_send = base.and(way.of_base[place]);
+        ranked.push(Ranked {
+            api: way.api,
+            receive: way.receive,
+            batch: way.batch,
+            cost_ns,
+            of_send,
+            ties: number == cheapest.way || cheapest.ties.contains(&number),
+            cpus: rate.map(|rate| scaled(cost_ns, rate / 1e9)),
+            saved_cpus: rate.zip(base).zip(of_send).map(|((rate, base), of_send)| saved(of_send, base.value * rate / 1e9)),
+            carried_per_s: cell.and_then(|cell| figure(analysis, cell, Metric::TimePerMessageNs)).map(|found| 1e9 / found.value),
+            batch_fills_ns: rate.filter(|_| way.batch > 1).map(|rate| f64::from(way.batch - 1) / rate * 1e9),
+            round_trip_ns: round_trip(analysis, test, way.api, way.receive, size),
+        });
+    }
+    ranked.sort_by(|a, b| a.cost_ns.value.total_cmp(&b.cost_ns.value));
+    let measured = |cell: &Cell| ranked.iter().any(|way| (way.api, way.receive) == (cell.api, cell.receive));
+    let of_series = |cell: &Cell| cell.size == size && ways::series_of(cell) == series.series;
+    let refused = failures.0.iter().filter(|(cell, _)| of_series(cell) && !measured(cell));
+    let refused: Vec<Refused> =
+        refused.map(|(cell, reason)| Refused { api: cell.api, receive: cell.receive, reason: reason.clone() }).collect();
+    let tried = |api: &Api| ranked.iter().any(|way| way.api == *api) || refused.iter().any(|way| way.api == *api);
+    let untried = Api::ALL.iter().copied().filter(|api| api.carries(test) && !tried(api)).collect();
+    Some(Ranking { series: series.series.clone(), test, size, ways: ranked, refused, untried })
+}
+
+fn figure(analysis: &Analysis, cell: &Cell, metric: Metric) -> Option<Estimate> {
+    analysis.cells.iter().find(|found| found.cell == *cell)?.metrics.get(&metric).copied()
+}
+
+/// The median round trip over the same transport by the same way.
+fn round_trip(analysis: &Analysis, test: Test, api: Api, receive: Option<Receive>, size: Bytes) -> Option<Estimate> {
+    let alike = |cell: &Cell| {
+        !cell.test.is_stream() && cell.protocol() == test.protocol() && (cell.api, cell.receive, cell.size) == (api, receive, size)
+    };
+    analysis.cells.iter().find(|found| alike(&found.cell))?.metrics.get(&Metric::RoundTripP50Ns).copied()
+}
+
+fn scaled(estimate: Estimate, by: f64) -> Estimate {
+    mapped(estimate, |value| value * by)
+}
+
+/// What is saved of `all`, where a share of it is left.
+fn saved(left: Estimate, all: f64) -> Estimate {
+    let turned = mapped(left, |share| (1.0 - share) * all);
+    Estimate { interval: turned.interval.map(|interval| Interval { low: interval.high, high: interval.low, ..interval }), ..turned }
+}
+
+fn mapped(estimate: Estimate, by: impl Fn(f64) -> f64) -> Estimate {
+    let interval = estimate.interval.map(|interval| Interval { low: by(interval.low), high: by(interval.high), ..interval });
+    Estimate { value: by(estimate.value), interval, ..estimate }
+}

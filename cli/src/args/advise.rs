@@ -1,0 +1,93 @@
+//! The flags of `nettoll advise`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use model::{Bytes, Nanos};
+
+use super::agent::TrustArgs;
+use super::output::RunsArgs;
+use super::study::{ArrivalArgs, LinkArgs, RemoteArgs};
+
+/// `nettoll advise`.
+#[derive(Debug, Args)]
+pub struct AdviseArgs {
+    /// Rank the ways of this run instead of measuring: its directory, any part of its
+    /// name that no other has, latest, or @-1, the one before being @-2
+    #[arg(value_name = "RUN", conflicts_with_all = ["LinkArgs", "RemoteArgs", "AdviseExtent", "dry_run"])]
+    pub run: Option<PathBuf>,
+    /// Size of the messages: 64, 1K (K is 1024); of a run the nearest that it measured
+    #[arg(short = 'l', long, value_name = "BYTES", required_unless_present = "run", allow_hyphen_values = true)]
+    pub size: Option<Bytes>,
+    /// Messages a second, for the CPUs that each way takes: 5000, 200k, 1.5M (k is 1000)
+    #[arg(short = 'b', long, value_name = "RATE", value_parser = parse_rate, allow_hyphen_values = true)]
+    pub rate: Option<f64>,
+    /// Over UDP, over TCP (with TCP_NODELAY), or over both
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "UDP,TCP")]
+    pub protocol: Vec<model::Protocol>,
+    /// Say what would be measured, and measure nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Where runs are
+    #[command(flatten)]
+    pub runs: RunsArgs,
+    /// Lengths and numbers
+    #[command(flatten)]
+    pub extent: AdviseExtent,
+    /// The link
+    #[command(flatten)]
+    pub link: LinkArgs,
+    /// Hosts that are other machines
+    #[command(flatten)]
+    pub remote: RemoteArgs,
+    /// How nettoll gets to hosts that are started by a command
+    #[command(flatten)]
+    pub arrival: ArrivalArgs,
+    /// What keeps strangers out of agents
+    #[command(flatten)]
+    pub trust: TrustArgs,
+    /// JSON on standard output, also for failures
+    #[arg(short = 'J', long, help_heading = "Output")]
+    pub json: bool,
+}
+
+/// Flags that replace lengths and numbers.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Extent")]
+pub struct AdviseExtent {
+    /// Measured time of a trial: 60ms, 2s
+    #[arg(short = 't', long, visible_alias = "time", value_name = "TIME", allow_hyphen_values = true)]
+    pub length: Option<Nanos>,
+    /// Number of blocks
+    #[arg(long, value_name = "COUNT", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub blocks: Option<u32>,
+    /// Seed of the random order
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
+    pub seed: Option<u64>,
+}
+
+/// Messages a second.
+fn parse_rate(word: &str) -> Result<f64, String> {
+    let number = word.trim_end_matches("/s");
+    let (number, unit) = match number.char_indices().last() {
+        Some((end, 'k' | 'K')) => (&number[..end], 1e3),
+        Some((end, 'm' | 'M')) => (&number[..end], 1e6),
+        _ => (number, 1.0),
+    };
+    let rate = number.parse::<f64>().ok().map(|rate| rate * unit).filter(|rate| rate.is_finite() && *rate > 0.0);
+    rate.ok_or_else(|| format!("'{word}' is no rate: write messages a second, such as 5000, 200k or 1.5M"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse_rate;
+
+    #[test]
+    fn rates_are_messages_a_second() {
+        let read = |word: &str| parse_rate(word).ok();
+        assert_eq!((read("5000"), read("200k"), read("1.5M/s"), read("0.5")), (Some(5e3), Some(2e5), Some(1.5e6), Some(0.5)));
+        for wrong in ["", "k", "0", "-5", "1e400", "many", "200kk", "5 k"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
+}

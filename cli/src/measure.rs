@@ -1,0 +1,45 @@
+//! A plan that a command made, measured.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use lab::connection::Credentials;
+use model::Plan;
+use model::run::Status;
+
+use crate::exit::Failure;
+use crate::recorder::Recorder;
+use crate::{output, report, signals};
+
+/// Measures a plan and writes its report; returns the run's directory and how it ended.
+///
+/// # Errors
+/// Hosts that cannot be made, a disk that is full. What was measured by then is stored.
+pub fn measure(plan: &Plan, runs: &Path, credentials: &Credentials, started_ms: u64) -> Result<(PathBuf, Status), Failure> {
+    let mut recorder = Recorder::new(runs, plan, started_ms, signals::listen()?);
+    let outcome = lab::study::run(plan, credentials, &mut recorder);
+    let path = recorder.path();
+    drop(recorder);
+    let Some(path) = path else {
+        outcome?;
+        return Err(anyhow::anyhow!("interrupted before anything was measured").into());
+    };
+    report::write(&path, None, &analysis::verdict::GATE)?;
+    let status = outcome.with_context(|| format!("study '{}' stopped; its finished trials are in {}", plan.name, path.display()))?;
+    Ok((path, status))
+}
+
+/// Says what would be measured.
+///
+/// # Errors
+/// Hosts that cannot be reached, or standard output.
+pub fn dry_run(plan: &Plan, credentials: &Credentials, json: bool) -> Result<(), Failure> {
+    let ahead = lab::study::look_ahead(plan, credentials)?;
+    let notes: Vec<String> = ahead.warnings.iter().map(|warning| format!("{warning}. {}", warning.remedy())).collect();
+    let told = ::report::plan::DryRun { plan, earlier: None, shortened: None, notes: &notes };
+    match json {
+        true => output::write(&told.json())?,
+        false => output::styled(&told.text(output::style()))?,
+    }
+    Ok(())
+}

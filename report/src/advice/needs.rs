@@ -1,0 +1,34 @@
+//! What a program needs to send in a way: the kernel, and the change to the program.
+
+use model::Api;
+
+/// What a way needs, and nothing that plain `send` needs too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Needs {
+    /// The first Linux that has all of it.
+    pub linux: &'static str,
+    /// The change to a program that calls `send` and `recv`.
+    pub change: &'static str,
+}
+
+/// The needs of a way. Versions are those of the manual pages send(2), sendmmsg(2),
+/// udp(7), io_uring(7) and splice(2); what is really there is found by trying.
+pub const fn of(api: Api) -> Needs {
+    let (linux, change) = match api {
+        Api::Send => ("any", "none"),
+        Api::Sendto => ("any", "a socket that is not connected; it may serve many peers"),
+        Api::Sendmsg => ("any", "headers around each message"),
+        Api::Sendmmsg => ("3.0", "several messages at hand, with a header each"),
+        Api::Writev => ("any", "several messages at hand, with a piece of memory each"),
+        Api::SendMore => ("2.4", "a flag, and a push after the last message of a burst"),
+        Api::Gso => ("5.0", "several messages of one size to one peer, side by side in memory; UDP_GRO and its sizes at the receiver"),
+        Api::Uring => ("6.0", "a ring for requests and answers, and a ring of buffers at the receiver; containers often forbid it"),
+        Api::UringSqpoll => ("6.0", "a ring that a thread of the kernel's serves, which takes a CPU while it polls"),
+        Api::UringZerocopy => ("6.0", "a ring, and messages that stay as they are until the kernel is done with them"),
+        Api::Zerocopy => ("4.14, datagrams 5.0", "messages that stay as they are until the kernel's notice is read from the error queue"),
+        Api::GsoZerocopy => ("5.0", "what gso needs, and messages that stay as they are until the kernel's notice is read"),
+        Api::Sendfile => ("2.6.33", "messages that lie in a file"),
+        Api::Splice => ("2.6.17", "messages that lie in whole pages and stay as they are, and a pipe"),
+    };
+    Needs { linux, change }
+}
