@@ -17,6 +17,7 @@ pub mod stage;
 pub mod tap;
 pub mod tcp_info;
 pub mod traffic;
+pub mod ways;
 
 mod clock;
 mod counts;

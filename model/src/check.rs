@@ -15,6 +15,8 @@ choice! {
         Namespaces = "namespaces",
         /// Kinds of sockets and their options.
         Sockets = "sockets",
+        /// Ways of sending and of receiving.
+        Ways = "ways",
         /// Device features.
         Offloads = "offloads",
         /// Sampling and counting of events.

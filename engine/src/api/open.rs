@@ -15,13 +15,13 @@ macro_rules! ways_of_sending {
         /// # Errors
         /// Whatever keeps it from working here, and those of the work.
         pub fn open_sender<W: WithApi>(place: Place<'_>, work: W) -> io::Result<W::Output> {
-            match place.task.cell.api {
+            match place.cell.api {
                 $(model::Api::$type => work.run(Halves::<outgoing::$module::$type, Recv>::open(place)?),)+
             }
         }
 
         fn outgoing(place: &Place<'_>) -> io::Result<Box<dyn Outgoing>> {
-            Ok(match place.task.cell.api {
+            Ok(match place.cell.api {
                 $(model::Api::$type => Box::new(outgoing::$module::$type::open(place)?),)+
             })
         }
@@ -36,13 +36,13 @@ macro_rules! ways_of_receiving {
         /// # Errors
         /// Whatever keeps it from working here, and those of the work.
         pub fn open_receiver<W: WithApi>(place: Place<'_>, work: W) -> io::Result<W::Output> {
-            match place.task.cell.receive() {
+            match place.cell.receive() {
                 $(model::Receive::$type => work.run(Halves::<Send, incoming::$module::$type>::open(place)?),)+
             }
         }
 
         fn incoming(place: &Place<'_>) -> io::Result<Box<dyn Incoming>> {
-            Ok(match place.task.cell.receive() {
+            Ok(match place.cell.receive() {
                 $(model::Receive::$type => Box::new(incoming::$module::$type::open(place)?),)+
             })
         }
@@ -60,6 +60,27 @@ macro_rules! ways_of_receiving {
 }
 model::receives!(ways_of_receiving);
 
+/// Opens the way of sending at a place and hands over one message.
+///
+/// # Errors
+/// Whatever keeps it from working here.
+pub fn try_sending(place: &Place<'_>) -> io::Result<()> {
+    let mut way = outgoing(place)?;
+    let (sent, flushed) = (way.send_span(0, 0, usize::MAX), way.flush());
+    match sent.0.min(flushed.0) {
+        errno @ ..0 => Err(io::Error::from_raw_os_error(-errno as i32)),
+        _ => Ok(()),
+    }
+}
+
+/// Opens the way of receiving at a place.
+///
+/// # Errors
+/// Whatever keeps it from working here.
+pub fn try_receiving(place: &Place<'_>) -> io::Result<()> {
+    incoming(place).map(|_| ())
+}
+
 /// Opens the api of an end that sends and receives, and does some work with it. A round
 /// takes tens of microseconds, of which a call that is not direct is some thousandth: any
 /// way of sending goes with any way of receiving, without a loop of its own for each pair.
@@ -67,7 +88,7 @@ model::receives!(ways_of_receiving);
 /// # Errors
 /// Whatever keeps it from working here, and those of the work.
 pub fn open_exchange<W: WithApi>(place: Place<'_>, work: W) -> io::Result<W::Output> {
-    let cell = &place.task.cell;
+    let cell = &place.cell;
     if (cell.api, cell.receive()) == (model::Api::Send, model::Receive::Recv) {
         return work.run(Halves::<Send, Recv>::open(place)?);
     }

@@ -5,8 +5,7 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
 
-use model::Protocol;
-use model::control::Task;
+use model::{Cell, Protocol};
 use nix::sys::socket::{SockaddrStorage, bind, getpeername, getsockname};
 
 use super::Buffer;
@@ -22,8 +21,8 @@ const CACHE_LINE: usize = 64;
 /// device that has them, the cell.
 #[derive(Debug)]
 pub struct Place<'a> {
-    /// The task of the flow's end.
-    pub task: &'a Task,
+    /// The cell.
+    pub cell: &'a Cell,
     /// Connected to the other end.
     pub socket: OwnedFd,
     /// The longest that a call waits before its loop looks at the stage.
@@ -34,20 +33,20 @@ pub struct Place<'a> {
 
 impl<'a> Place<'a> {
     /// The place of a flow's end that has this socket.
-    pub const fn new(task: &'a Task, socket: OwnedFd, patience: Duration) -> Self {
-        Self { task, socket, patience, former_peer: OnceCell::new() }
+    pub const fn new(cell: &'a Cell, socket: OwnedFd, patience: Duration) -> Self {
+        Self { cell, socket, patience, former_peer: OnceCell::new() }
     }
 
     /// Memory for the message. Not zeros: pages of zeros could all be one page, always cached.
     pub fn message(&self) -> Buffer {
-        Buffer::repeating(self.task.cell.largest().as_len(), 251, |place| place as u8 | 1)
+        Buffer::repeating(self.cell.largest().as_len(), 251, |place| place as u8 | 1)
     }
 
     /// Places for `count` messages: cache lines of its own for each, or one for all where
     /// the cell has them all alike.
     pub fn messages(&self, count: usize) -> Headers {
-        let length = self.task.cell.largest().as_len();
-        if !self.task.cell.stamp {
+        let length = self.cell.largest().as_len();
+        if !self.cell.stamp {
             return Headers::over(self.message(), count, 0, length);
         }
         let stride = length.next_multiple_of(CACHE_LINE);
@@ -57,24 +56,24 @@ impl<'a> Place<'a> {
 
     /// Memory for what one call receives.
     pub fn room(&self) -> Buffer {
-        Buffer::ones(self.task.cell.read_size.as_len())
+        Buffer::ones(self.cell.read_size.as_len())
     }
 
     /// Places for `count` datagrams of one call.
     pub fn rooms(&self, count: usize) -> Headers {
-        let length = self.task.cell.read_size.as_len();
+        let length = self.cell.read_size.as_len();
         let stride = length.next_multiple_of(CACHE_LINE);
         Headers::over(Buffer::ones(stride * count), count, stride, length)
     }
 
     /// Messages of one call.
     pub fn batch(&self) -> usize {
-        self.task.cell.batch.max(1) as usize
+        self.cell.batch.max(1) as usize
     }
 
     /// Returns whether the flow is a stream of bytes, in which no message ends.
     pub fn is_byte_stream(&self) -> bool {
-        self.task.cell.protocol() == Protocol::Tcp
+        self.cell.protocol() == Protocol::Tcp
     }
 
     /// Ends the association of the socket with the other end, and returns the other end's

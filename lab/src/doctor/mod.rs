@@ -17,6 +17,7 @@ mod limit;
 mod namespace;
 mod perf;
 mod socket;
+mod ways;
 
 use model::check::{Check, Need};
 
@@ -34,6 +35,7 @@ pub fn examine() -> Vec<Check> {
         namespace::checks(&scratch),
         socket::checks(),
         socket::options(),
+        ways::checks(),
         device::offloads(),
         perf::checks(),
         bpf::checks(),

@@ -19,7 +19,7 @@ pub struct LowatCall;
 
 impl Fetch for LowatCall {
     fn open(place: &Place<'_>) -> io::Result<Self> {
-        let wanted = libc::c_int::try_from(place.task.cell.read_size.get()).unwrap_or(libc::c_int::MAX);
+        let wanted = libc::c_int::try_from(place.cell.read_size.get()).unwrap_or(libc::c_int::MAX);
         set_int(place.socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVLOWAT, wanted).map_err(|error| refusal("SO_RCVLOWAT", &error))?;
         Ok(Self)
     }

@@ -44,7 +44,7 @@ pub struct Multishot {
 impl Open for Multishot {
     fn open(place: &Place<'_>) -> io::Result<Self> {
         let (ring, byte_stream) = (Ring::new(MOST, false)?, place.is_byte_stream());
-        let read_size = place.task.cell.read_size.as_len();
+        let read_size = place.cell.read_size.as_len();
         // Of a byte stream a smaller buffer is a shorter read; a datagram is to fit.
         let most = if byte_stream { ROOM / FEWEST } else { LARGEST_DATAGRAM };
         let buffers = Buffers::register(&ring, read_size.min(most))?;

@@ -22,7 +22,7 @@ pub struct Splice {
 impl Open for Splice {
     fn open(place: &Place<'_>) -> io::Result<Self> {
         let pipe = io::pipe()?;
-        let wanted = libc::c_int::try_from(place.task.cell.read_size.get()).unwrap_or(libc::c_int::MAX);
+        let wanted = libc::c_int::try_from(place.cell.read_size.get()).unwrap_or(libc::c_int::MAX);
         // SAFETY: the call reads no memory. One that is refused leaves the usual size.
         let enlarged = unsafe { libc::fcntl(pipe.0.as_raw_fd(), libc::F_SETPIPE_SZ, wanted) };
         // SAFETY: as above.

@@ -39,8 +39,8 @@ pub struct Packets<const LENT: bool> {
 
 impl<const LENT: bool> Open for Packets<LENT> {
     fn open(place: &Place<'_>) -> io::Result<Self> {
-        let (socket, size) = (place.socket.as_raw_fd(), place.task.cell.size.as_len());
-        fits(socket, place.task.cell.family == model::Family::V6, size)?;
+        let (socket, size) = (place.socket.as_raw_fd(), place.cell.size.as_len());
+        fits(socket, place.cell.family == model::Family::V6, size)?;
         set_int(socket, libc::SOL_UDP, libc::UDP_SEGMENT, size as libc::c_int).map_err(|error| refusal("UDP_SEGMENT", &error))?;
         let batch = place.batch().min(MOST_BYTES / size).clamp(1, MOST_SEGMENTS);
         let completions = if LENT { Completions::of(socket)? } else { Completions::default() };

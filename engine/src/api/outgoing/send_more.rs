@@ -21,7 +21,7 @@ pub struct SendMoreCall {
 
 impl Call for SendMoreCall {
     fn open(place: &Place<'_>) -> io::Result<Self> {
-        let nodelay = libc::c_int::from(place.task.cell.nodelay);
+        let nodelay = libc::c_int::from(place.cell.nodelay);
         // A socket of another kind has no such option.
         set_nodelay(place.socket.as_raw_fd(), nodelay)?;
         Ok(Self { nodelay, held: false })

@@ -24,7 +24,7 @@ impl Call for SpliceCalls {
 
     fn open(place: &Place<'_>) -> io::Result<Self> {
         let pipe = io::pipe()?;
-        let wanted = libc::c_int::try_from(place.task.cell.largest().get()).unwrap_or(libc::c_int::MAX);
+        let wanted = libc::c_int::try_from(place.cell.largest().get()).unwrap_or(libc::c_int::MAX);
         // SAFETY: the call reads no memory. One that is refused leaves the usual size: a
         // longer message then goes in parts.
         unsafe { libc::fcntl(pipe.0.as_raw_fd(), libc::F_SETPIPE_SZ, wanted) };

@@ -70,7 +70,7 @@ pub struct Requests<K> {
 
 impl<K: Kind> Open for Requests<K> {
     fn open(place: &Place<'_>) -> io::Result<Self> {
-        let (batch, byte_stream, cell) = (place.batch(), place.is_byte_stream(), &place.task.cell);
+        let (batch, byte_stream, cell) = (place.batch(), place.is_byte_stream(), place.cell);
         Ok(Self {
             // The kernel's thread answers before it says that it has taken the request.
             ring: Ring::new(if K::POLLED { 2 * batch } else { batch }, K::POLLED)?,

@@ -1,0 +1,62 @@
+//! Ways of sending and of receiving, each tried over loopback.
+
+use std::io;
+
+use engine::ways::{try_receiving, try_sending};
+use model::check::{Area, Check, Need};
+use model::{Api, Receive};
+use nix::errno::Errno;
+
+use super::answer::{errno, shown};
+
+pub(super) fn checks() -> Vec<Check> {
+    let sending = Api::ALL.iter().map(|way| check(way.name().to_owned(), try_sending(*way)));
+    let receiving = Receive::ALL.iter().map(|way| check(format!("received by {way}"), try_receiving(*way)));
+    sending.chain(receiving).collect()
+}
+
+fn check(name: String, tried: io::Result<()>) -> Check {
+    match tried {
+        Ok(()) => Check::present(Area::Ways, &name, Need::Later, ""),
+        Err(answer) => Check::absent(Area::Ways, &name, Need::Later, answer.to_string(), remedy(&answer)),
+    }
+}
+
+fn remedy(answer: &io::Error) -> String {
+    match (answer.kind(), errno(answer)) {
+        (io::ErrorKind::PermissionDenied, _) => format!(
+            "A sandbox refuses it, or kernel.io_uring_disabled, which is {}: 0 allows io_uring (set as root).",
+            shown("kernel.io_uring_disabled")
+        ),
+        (io::ErrorKind::OutOfMemory, _) | (_, Errno::ENOMEM) => "Raise the limit on locked memory (`ulimit -l`).".to_owned(),
+        (io::ErrorKind::Unsupported, _) | (_, Errno::ENOSYS | Errno::EOPNOTSUPP | Errno::ENOPROTOOPT | Errno::EINVAL) => {
+            "Take a newer kernel, or leave this way out: studies go on with the others.".to_owned()
+        }
+        _ => "Trials that go this way will fail with the same words; studies go on with the others.".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::{check, checks};
+
+    #[test]
+    fn every_way_is_tried_once() {
+        let all = checks();
+        let names: std::collections::BTreeSet<_> = all.iter().map(|check| &check.name).collect();
+        assert_eq!(names.len(), all.len());
+        assert!(all.iter().any(|check| check.name == "send" && check.is_present()), "{all:?}");
+    }
+
+    #[test]
+    fn a_refusal_has_the_answer_and_a_remedy() {
+        for (errno, remedy) in
+            [(nix::libc::EPERM, "io_uring_disabled"), (nix::libc::EOPNOTSUPP, "newer kernel"), (nix::libc::ENOMEM, "ulimit -l")]
+        {
+            let refused = format!("{:?}", check("uring".to_owned(), Err(io::Error::from_raw_os_error(errno))));
+            assert!(refused.contains(remedy) && refused.contains("os error"), "{refused}");
+        }
+    }
+}
