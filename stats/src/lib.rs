@@ -12,6 +12,7 @@ pub mod distribution;
 pub mod estimate;
 pub mod holm;
 pub mod knee;
+pub mod levels;
 pub mod median;
 pub mod noise;
 pub mod normal;
