@@ -12,6 +12,7 @@ pub mod audit;
 pub mod conservation;
 pub mod cost;
 pub mod expectation;
+pub mod history;
 pub mod result;
 pub mod runs;
 pub mod single;

@@ -18,6 +18,7 @@ mod doctor;
 mod generate;
 mod help;
 mod hidden;
+mod history;
 mod measure;
 mod oneshot;
 mod reference;
@@ -57,6 +58,7 @@ fn carry_out(args: Arguments) -> Result<Exit, Failure> {
         Command::Report(args) => report::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Show(args) => show::run(&args),
+        Command::History(args) => history::run(&args),
         Command::Reference(args) => reference::run(&args),
         Command::Workload(args) => workload::run(&args),
         Command::Advise(args) => advise::run(&args),

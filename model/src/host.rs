@@ -61,5 +61,47 @@ pub struct HostFacts {
     pub tool: String,
 }
 
+/// Bytes of a GiB.
+const GIB: u64 = 1 << 30;
+
+/// Returns the hardware of hosts in words: what has to be the same for figures of two runs to
+/// be of one machine. Not what a restart or an upgrade of the system changes.
+pub fn hardware(hosts: &[HostFacts]) -> String {
+    let one = |host: &HostFacts| {
+        // Kernels keep different amounts for themselves.
+        let memory = (host.memory + GIB / 2) / GIB;
+        let bare = if host.virtualisation.is_empty() { "no virtualisation seen" } else { host.virtualisation.as_str() };
+        let driver = host.device.get("driver").map_or_else(String::new, |driver| format!(", {driver}"));
+        let nodes = if host.numa_nodes > 1 { format!(" in {} NUMA nodes", host.numa_nodes) } else { String::new() };
+        format!("{} x {}{nodes} ({}), {memory} GiB, {bare}{driver}", host.cpus, host.cpu_model, host.architecture)
+    };
+    let mut all: Vec<String> = hosts.iter().map(one).collect();
+    all.dedup();
+    all.join("; ")
+}
+
 /// The version of [`HostFacts`] that this build writes.
 pub const FACTS_FORMAT: u32 = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::{GIB, HostFacts, hardware};
+
+    #[test]
+    fn a_restart_and_another_kernel_change_no_hardware() {
+        let host = |memory, kernel: &str| HostFacts {
+            cpus: 4,
+            cpu_model: "Some CPU".to_owned(),
+            architecture: "x86_64".to_owned(),
+            memory,
+            kernel: kernel.to_owned(),
+            virtualisation: "kvm".to_owned(),
+            ..HostFacts::default()
+        };
+        let words = hardware(&[host(16 * GIB - 9_000_000, "6.1"), host(16 * GIB, "6.1")]);
+        assert_eq!(words, "4 x Some CPU (x86_64), 16 GiB, kvm");
+        assert_eq!(words, hardware(&[host(16 * GIB - 100_000_000, "6.18")]));
+        assert_ne!(words, hardware(&[host(8 * GIB, "6.1")]));
+        assert!(hardware(&[host(16 * GIB, ""), host(8 * GIB, "")]).contains("; "));
+    }
+}

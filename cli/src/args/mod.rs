@@ -7,6 +7,7 @@ mod deploy;
 mod factors;
 mod help;
 mod hidden;
+mod history;
 mod iperf;
 mod misuse;
 mod oneshot;
@@ -32,6 +33,7 @@ pub use compare::{CompareArgs, Side};
 pub use deploy::DeployArgs;
 pub use help::{COLUMNS, CompletionsArgs, HelpArgs};
 pub use hidden::{DetachArgs, GenerateArgs, HostArgs, LoadArgs};
+pub use history::HistoryArgs;
 pub use oneshot::{Client, Offer, OneshotArgs};
 pub use output::{FormatArgs, HtmlArgs};
 pub use reference::ReferenceArgs;
@@ -74,6 +76,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// List the stored runs, or tell of one
     Show(ShowArgs),
+    /// Say where a metric changed over all runs of a study
+    History(HistoryArgs),
     /// Analyse a published study, and compare figures with it
     Reference(Box<ReferenceArgs>),
     /// Predict what a mix of message sizes costs, and measure it
@@ -207,6 +211,7 @@ impl Command {
             Self::Study(args) => args.format.json,
             Self::Report(args) => args.format.json,
             Self::Show(args) => args.json,
+            Self::History(args) => args.json,
             Self::Compare(args) => args.json,
             Self::Reference(args) => args.json,
             Self::Workload(args) => args.json,

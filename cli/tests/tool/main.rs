@@ -27,6 +27,7 @@ mod damaged;
 mod docs;
 mod forms;
 mod help;
+mod history;
 mod host_wide;
 mod interrupted;
 mod kills;
@@ -76,6 +77,7 @@ const MODULES: &[(&str, Claims)] = &[
     ("resume", resume::ALL),
     ("stored_runs", stored_runs::ALL),
     ("reference", reference::ALL),
+    ("history", history::ALL),
     ("ways", ways::ALL),
     ("workload", workload::ALL),
     ("oneshot", oneshot::ALL),

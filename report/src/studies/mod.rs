@@ -9,6 +9,7 @@ pub mod checks;
 pub mod cost;
 pub mod guide;
 pub mod headline;
+pub mod history;
 mod levels;
 mod open_loop;
 mod order;

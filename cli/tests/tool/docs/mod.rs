@@ -35,6 +35,7 @@ crate::claims!(
     every_flag_is_one_of_the_program,
     a_gate_makes_its_baseline_and_compares_with_it,
     the_workflow_follows_every_exit_code,
+    a_night_is_measured_and_its_history_told,
 );
 
 /// Languages of blocks.
@@ -155,7 +156,7 @@ fn run_all(pages: &[Page]) -> Result<(), Skip> {
         let reader = Reader::new(page);
         for (line, at) in &commands {
             let answer = reader.run(line);
-            let judges = line.contains("nettoll compare") || line.contains("nettoll report");
+            let judges = ["nettoll compare", "nettoll report", "nettoll history"].iter().any(|command| line.contains(command));
             let said = format!("{}:{at}: {line}\n{answer:#?}", page.path);
             match ELSEWHERE.iter().find(|(command, ..)| bare(line) == *command) {
                 Some((_, code, words)) => assert!(answer.code == Some(*code) && answer.stderr.contains(words), "{said}"),
@@ -383,6 +384,30 @@ fn a_gate_makes_its_baseline_and_compares_with_it() -> Result<(), Skip> {
     assert!(summary.contains("| cell |") && summary.contains("1 B"), "{summary}");
     let misuse = Answer::from(tool.other(&root().join("packaging/ci/gate.sh")).output().unwrap());
     misuse.refused(2, &["usage: gate.sh BASELINE CANDIDATE STUDY"]);
+    Ok(())
+}
+
+fn a_night_is_measured_and_its_history_told() -> Result<(), Skip> {
+    need_programs(&["bash"])?;
+    let tool = Tool::new();
+    fs::create_dir(tool.path().join("bin")).unwrap();
+    std::os::unix::fs::symlink(tool::program(), tool.path().join("bin/nettoll")).unwrap();
+    let path = format!("{}:{}", tool.path().join("bin").display(), std::env::var("PATH").unwrap());
+    let night = |study: &[&str]| {
+        let mut night = tool.other(&root().join("packaging/ci/nightly.sh"));
+        Answer::from(night.args(study).env("PATH", &path).env("METRICS", "time,sender-cpu").output().unwrap())
+    };
+    let quick = ["nights", "size", "--test", "UDP_RR", "--size", "1", "--blocks", "2", "-t", "5ms", "-O", "1ms"];
+    for _ in 0..10 {
+        assert!(matches!(night(&quick).code, Some(0 | 3)));
+    }
+    let last = night(&quick);
+    assert!(matches!(last.code, Some(0 | 3)), "{last:#?}");
+    assert!(
+        last.stdout.contains("time per message over 11 runs") && last.stdout.contains("sender cpu per message over 11 runs"),
+        "{last:#?}"
+    );
+    night(&["nights"]).refused(2, &["usage: nightly.sh RUNS STUDY"]);
     Ok(())
 }
 
