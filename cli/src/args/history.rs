@@ -19,8 +19,9 @@ pub struct HistoryArgs {
     /// The study, by its name; without it that of the latest run
     #[arg(long, value_name = "NAME")]
     pub study: Option<String>,
-    /// Words for each run: its date, the kernel of its hosts, or nettoll's commit
-    #[arg(long, value_name = "WHAT", default_value = "date")]
+    /// Words for each run: its date, the kernel of its hosts, or the commit of nettoll
+    // Listed with their meanings they make a list that man pages cannot hold within a paragraph.
+    #[arg(long, value_name = "WHAT", default_value = "date", hide_possible_values = true)]
     pub by: By,
     /// Where runs of several machines are stored: those of the one whose hardware,
     /// in words, has these among them
