@@ -83,6 +83,9 @@ choice! {
         /// In the receive call, which costs a wake-up where nothing has come yet.
         #[default]
         Block = "block",
+        /// In the receive call, in which the kernel asks the device for 50 µs before it
+        /// sleeps (`SO_BUSY_POLL`).
+        BusyPoll = "busy-poll",
         /// It asks again and again, and takes its CPU whole.
         Spin = "spin",
         /// In `poll` before each receive call.

@@ -14,7 +14,7 @@ pub fn document(analysis: &Analysis, sink: Sink) -> Document {
     // What one message pays comes first where it is known.
     let toll = matches!(sink, Sink::Page(_)).then(|| toll::section(analysis)).flatten();
     let mut sections: Vec<Section> = toll.into_iter().collect();
-    sections.extend([answer::section(&groups, run::ended(analysis)), run::summary(analysis, &groups)]);
+    sections.extend([answer::section(analysis, &groups, run::ended(analysis)), run::summary(analysis, &groups)]);
     sections.extend(studies::all(analysis));
     sections.extend(cost::section(&groups));
     sections.extend(charts(charts::all(analysis, &groups)));

@@ -26,6 +26,7 @@ pub use habit::{Habit, With, Work, work_for};
 pub use halves::Halves;
 pub use model::end::ZeroCopy;
 pub use open::{open_exchange, open_receiver, open_sender, prepare, try_receiving, try_sending};
+pub(crate) use option::set_int;
 pub use place::Place;
 pub use wait::Wait;
 

@@ -38,7 +38,8 @@ impl Wait {
             Ok(epoll)
         };
         Ok(match waiting {
-            Waiting::Block => None,
+            // The socket is told of busy polling when it is made.
+            Waiting::Block | Waiting::BusyPoll => None,
             Waiting::Spin => Some(Self::Spin(look)),
             Waiting::Poll => Some(Self::Poll(fd.as_raw_fd(), limit)),
             Waiting::Epoll => Some(Self::Level(epoll(EpollFlags::empty())?, limit)),

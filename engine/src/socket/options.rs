@@ -1,15 +1,19 @@
 //! Socket options: set, and read back.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-use model::Protocol;
 use model::control::Task;
 use model::end::{OptionValue, SocketOption};
+use model::{Protocol, Waiting};
 use socket2::{SockRef, Socket};
 
 use crate::api;
 use crate::error::SocketError;
+
+/// Time that the kernel asks the device of a socket that is busy polled, in µs: what
+/// socket(7) and the kernel's Documentation/networking/napi.rst recommend to begin with.
+const BUSY_POLL_US: libc::c_int = 50;
 
 /// Sets the options that a task asks for.
 ///
@@ -24,6 +28,9 @@ pub(super) fn set(socket: &Socket, task: &Task) -> Result<(), SocketError> {
     }
     if let Some(size) = cell.rcvbuf {
         set("SO_RCVBUF", socket.set_recv_buffer_size(size.as_len()))?;
+    }
+    if cell.waiting == Waiting::BusyPoll {
+        set("SO_BUSY_POLL", api::set_int(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_BUSY_POLL, BUSY_POLL_US))?;
     }
     let receive = cell.receive();
     api::prepare(receive, socket.as_fd()).map_err(|answer| SocketError::new(format!("ready the socket for {receive}"), answer))?;

@@ -28,7 +28,7 @@ fn ends_that_spin_count_as_others_do_and_do_not_wait_in_the_kernel() {
 
 #[test]
 fn ends_that_poll_take_every_message() {
-    for waiting in [Waiting::Poll, Waiting::Epoll, Waiting::EpollEdge] {
+    for waiting in [Waiting::BusyPoll, Waiting::Poll, Waiting::Epoll, Waiting::EpollEdge] {
         for test in TESTS {
             for api in Api::ALL.iter().copied().filter(|api| api.carries(test)) {
                 let what = format!("{test} over {api}, {waiting}");

@@ -1,9 +1,10 @@
 //! The answer in a line for each series: CPU time of its smallest message at either end,
-//! and what bytes add at the sender; or its round trip.
+//! and what bytes add at the sender; or its round trip. Of a study of ways, the cheapest.
 
-use analysis::result::{CellResult, Estimate, Fit, FitOutcome, Metric, Quantity, Term};
+use analysis::result::{Analysis, CellResult, Estimate, Fit, FitOutcome, Metric, Quantity, Term};
 
 use super::cost::threshold;
+use super::ways;
 use crate::document::{Block, Section, Text};
 use crate::series::{Group, metric, percentile};
 use crate::words::series;
@@ -16,8 +17,12 @@ const MOST_LINES: usize = 8;
 const LOST: f64 = 0.01;
 
 /// How the run ended and the lines, which a terminal prints before everything else.
-pub fn section(groups: &[Group], ended: String) -> Section {
-    let mut lines: Vec<Text> = groups.iter().filter_map(line).map(Text::from).collect();
+pub fn section(analysis: &Analysis, groups: &[Group], ended: String) -> Section {
+    let mut lines: Vec<Text> = match analysis.ways() {
+        // Which way is the cheapest is what was asked.
+        Some(ways) => ways.series.iter().map(|series| format!("{}: cheapest {}", series.series, ways::cheapest(series)).into()).collect(),
+        None => groups.iter().filter_map(line).map(Text::from).collect(),
+    };
     if lines.len() > MOST_LINES {
         let more = series((lines.len() - MOST_LINES) as u64);
         lines.truncate(MOST_LINES);

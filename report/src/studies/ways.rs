@@ -44,8 +44,12 @@ fn name(way: &Way) -> String {
     words::way(way.api, way.receive, way.batch)
 }
 
-/// The cheapest way, size by size, neighbours of one kind together.
 fn conclusion(series: &WaySeries) -> String {
+    format!("Cheapest: {}.", cheapest(series))
+}
+
+/// The cheapest way, size by size, neighbours of one kind together: `at 1 to 64 B gso ×32`.
+pub fn cheapest(series: &WaySeries) -> String {
     let mut spans: Vec<(usize, usize, &Cheapest)> = Vec::new();
     for (size, cheapest) in series.cheapest.iter().enumerate() {
         let Some(cheapest) = cheapest else { continue };
@@ -68,7 +72,7 @@ fn conclusion(series: &WaySeries) -> String {
         let ties = if ties.is_empty() { String::new() } else { format!(", not shown apart from {}", list(&ties)) };
         format!("at {at} {}{share}{ties}", name(way))
     };
-    format!("Cheapest: {}.", spans.iter().map(words).collect::<Vec<_>>().join("; "))
+    spans.iter().map(words).collect::<Vec<_>>().join("; ")
 }
 
 fn table(series: &WaySeries, title: &str, cell: impl Fn(&Way, usize) -> String) -> Table {
