@@ -39,6 +39,7 @@ fn sources(root: &Path) -> Vec<String> {
         .filter(|name| root.join(name).join("Cargo.toml").exists() && !NOT_COMPILED_IN.contains(&name.as_str()))
         .flat_map(|name| ["Cargo.toml", "build.rs", "src", "assets"].map(|part| format!("{name}/{part}")))
         .chain(["Cargo.toml", "Cargo.lock", "plans"].map(str::to_owned))
+        .chain(["plugin", "probe", "scenarios.toml"].map(|part| format!("microscope/{part}")))
         .filter(|path| root.join(path).exists())
         .collect();
     found.sort();

@@ -2,6 +2,8 @@
 //! It is made of passes ([`Passes`]), whoever measured them: it opens no perf
 //! event and knows no trial, plan or run.
 //!
+//! [`exact`] has the receipts of exact counts, which know no sample and no interval.
+//!
 //! ```text
 //! rules/kernel.rules -> Rules -+
 //!                    Profile --+-> Attributes -> rows -> Receipt -> growth, compare, workload
@@ -25,6 +27,7 @@ mod symbol;
 mod table;
 mod workload;
 
+pub mod exact;
 pub mod rules;
 
 pub use attributes::{Attributes, Category, Context, Crossing, Decided, Direction, Layer};

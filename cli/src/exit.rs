@@ -23,6 +23,8 @@ pub enum Exit {
     Against = 3,
     /// It is done, and a comparison shows neither a difference nor equivalence.
     Inconclusive = 4,
+    /// A kernel cannot be judged: what `git bisect run` takes for "skip this commit".
+    Skip = 125,
 }
 
 impl Exit {
@@ -47,6 +49,7 @@ impl Exit {
             Self::Misuse => "misuse",
             Self::Against => "against",
             Self::Inconclusive => "inconclusive",
+            Self::Skip => "skip",
         }
     }
 }
@@ -144,10 +147,10 @@ mod tests {
 
     #[test]
     fn every_code_is_documented() {
-        let all = [Exit::Done, Exit::Failed, Exit::Misuse, Exit::Against, Exit::Inconclusive];
+        let all = [Exit::Done, Exit::Failed, Exit::Misuse, Exit::Against, Exit::Inconclusive, Exit::Skip];
         // A new exit does not compile here before it is in the list.
         let codes = all.map(|exit| match exit {
-            Exit::Done | Exit::Failed | Exit::Misuse | Exit::Against | Exit::Inconclusive => exit as u8,
+            Exit::Done | Exit::Failed | Exit::Misuse | Exit::Against | Exit::Inconclusive | Exit::Skip => exit as u8,
         });
         let page = include_str!("../../docs/format.md").split("## Exit codes").nth(1).unwrap().split("\n## ").next().unwrap();
         let help = EXIT_CODES.trim_start_matches("Exit codes: ").split(", ").map(|code| code.split_once(' ').unwrap().0.to_owned());

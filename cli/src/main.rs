@@ -20,6 +20,7 @@ mod help;
 mod hidden;
 mod history;
 mod measure;
+mod microscope;
 mod oneshot;
 mod reference;
 mod report;
@@ -62,6 +63,7 @@ fn carry_out(args: Arguments) -> Result<Exit, Failure> {
         Command::Reference(args) => reference::run(&args),
         Command::Workload(args) => workload::run(&args),
         Command::Advise(args) => advise::run(&args),
+        Command::Microscope(args) => microscope::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Agent(args) => agent::run(&args),
         Command::Certificates(args) => agent::make_certificates(&args),

@@ -9,6 +9,7 @@ mod help;
 mod hidden;
 mod history;
 mod iperf;
+mod microscope;
 mod misuse;
 mod oneshot;
 mod output;
@@ -34,6 +35,7 @@ pub use deploy::DeployArgs;
 pub use help::{COLUMNS, CompletionsArgs, HelpArgs};
 pub use hidden::{DetachArgs, GenerateArgs, HostArgs, LoadArgs};
 pub use history::HistoryArgs;
+pub use microscope::{MicroscopeArgs, Task};
 pub use oneshot::{Client, Offer, OneshotArgs};
 pub use output::{FormatArgs, HtmlArgs};
 pub use reference::ReferenceArgs;
@@ -63,7 +65,7 @@ pub struct Arguments {
 
 /// Meaning of each exit code; the man pages repeat it.
 pub const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed or interrupted, 2 misuse, 3 a comparison speaks \
-against the candidate, 4 a comparison is inconclusive.";
+against the candidate, 4 a comparison is inconclusive, 125 bisect-step cannot judge this kernel.";
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -84,6 +86,8 @@ pub enum Command {
     Workload(Box<WorkloadArgs>),
     /// Rank the ways of sending for a message size and a rate
     Advise(Box<AdviseArgs>),
+    /// Count exactly what a message executes, on any kernel, in an emulated machine
+    Microscope(Box<MicroscopeArgs>),
     /// Say what this machine offers and what it lacks
     Doctor(DoctorArgs),
     /// Lend this machine to controllers on others
@@ -216,6 +220,7 @@ impl Command {
             Self::Reference(args) => args.json,
             Self::Workload(args) => args.json,
             Self::Advise(args) => args.json,
+            Self::Microscope(args) => args.json,
             Self::Doctor(args) => args.json,
             Self::Agent(_)
             | Self::Certificates(_)

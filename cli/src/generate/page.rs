@@ -11,11 +11,12 @@ use crate::args::EXIT_CODES;
 use crate::version;
 
 /// Variables; none changes what is measured.
-const ENVIRONMENT: [(&str, &str); 4] = [
+const ENVIRONMENT: [(&str, &str); 5] = [
     ("NO_COLOR", "If it is set and not empty, nothing is coloured. What does not go to a terminal never is."),
     ("COLUMNS", "Width that help texts are wrapped to."),
     ("TERM", "If it is \"dumb\", messages about misuse are not coloured."),
     ("XDG_STATE_HOME", "Where the journal of --host-wide is; ~/.local/state otherwise."),
+    ("XDG_CACHE_HOME", "Where the microscope's kernels and emulator are; ~/.cache otherwise."),
 ];
 
 /// Files of the tool as a whole.

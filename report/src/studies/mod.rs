@@ -11,6 +11,7 @@ pub mod guide;
 pub mod headline;
 pub mod history;
 mod levels;
+pub mod microscope;
 mod open_loop;
 mod order;
 mod published;

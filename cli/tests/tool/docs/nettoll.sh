@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # nettoll as a reader of the documentation types it, shortened for a test: what would
-# measure for long says what it would run (--dry-run), an agent stops when it listens,
+# measure for long, or boot a guest, says what it would run (--dry-run), an agent stops when it listens,
 # the machine `there` is an agent of the test ($OPEN, or $CLOSED with a secret, which
 # lends loopback only to those it trusts), a shell here is every host by command, one trial takes a fifth of a second, and
 # BBR, which not every kernel has, is Reno.
@@ -50,6 +50,11 @@ study)
     has --secret-file && words+=(--trust-loopback)
     ;;
 advise) has --dry-run || words+=(--dry-run) ;;
+microscope)
+    # A cache of the page's own, and nothing fetched or booted: `make test-guests` does that.
+    export XDG_CACHE_HOME=$PWD/cache
+    has cache || words+=(--dry-run)
+    ;;
 workload) has --dry-run --foretell --predict || words+=(--dry-run) ;;
 -c)
     has -t -n -k || words+=(-t 0.2)

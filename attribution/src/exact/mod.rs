@@ -1,0 +1,21 @@
+//! Exact receipts: what one message executed, counted instruction by instruction in
+//! an emulated machine, by the attributes that receipts of time have.
+//!
+//! ```text
+//! Tree (call paths with counts) + Rules -> Receipt rows -> Measured -> matrix, diff
+//! ```
+//!
+//! There is no sample and no interval: two runs give the same counts. What can vary is
+//! the message, and that is said by its share and by the spread.
+
+mod counts;
+mod diff;
+mod measured;
+mod rows;
+mod tree;
+
+pub use counts::{Counts, Spread, spread};
+pub use diff::{Change, ExactDiff, PathChange, Range, RegionDiff, diff};
+pub use measured::{Absent, Accesses, Lines, Measured, Provenance, Region};
+pub use rows::{ExactFunction, ExactRow, ExactRows};
+pub use tree::{CallTree, PathNode, TreeError};

@@ -1,0 +1,99 @@
+//! The flags of `nettoll microscope`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use model::Bytes;
+use model::quantity::parse_share;
+
+use super::output::HtmlArgs;
+
+/// What the microscope is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Task {
+    /// Count what a message executes
+    Count,
+    /// Say what changed between two kernels
+    Diff,
+    /// Answer as `git bisect run` wants: 0, 1, or 125
+    BisectStep,
+    /// List what was fetched, or prune it
+    Cache,
+}
+
+/// `nettoll microscope`.
+#[derive(Debug, Args)]
+pub struct MicroscopeArgs {
+    /// What to do
+    #[arg(value_name = "TASK", value_enum, default_value_t = Task::Count)]
+    pub task: Task,
+    /// For diff: two kernels, or two files that `-J` wrote
+    #[arg(value_name = "SIDE")]
+    pub sides: Vec<String>,
+    /// Kernels, side by side: versions such as 6.12 or 6.12.117, of which the newest
+    /// packaged one is taken, `all` for the newest of each version that has packages, or
+    /// the path of an image of your own, with a slash in it
+    #[arg(long, value_name = "KERNEL,...", value_delimiter = ',', default_value = "6.12")]
+    pub kernel: Vec<String>,
+    /// Modules of a kernel of your own, as `make modules_install` leaves them
+    #[arg(long, value_name = "DIR")]
+    pub modules: Option<PathBuf>,
+    /// Scenarios; without them, getppid, udp and tcp
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub scenario: Vec<String>,
+    /// A file with more scenarios
+    #[arg(long, value_name = "FILE")]
+    pub scenarios: Option<PathBuf>,
+    /// Sizes of messages; without them, 1, 112, 1024, 1460 and 8192 bytes
+    #[arg(short = 'l', long, visible_alias = "size", value_name = "SIZE,...", value_delimiter = ',')]
+    pub length: Vec<Bytes>,
+    /// Messages that are counted in each scenario and size
+    #[arg(long, value_name = "COUNT", default_value_t = 200, value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    pub messages: u32,
+    /// Seed of the guest's random numbers
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub seed: u64,
+    /// Model of the processor, as QEMU names them
+    #[arg(long, value_name = "MODEL", default_value = "max")]
+    pub cpu: String,
+    /// Words behind the kernel's command line, such as mitigations=off
+    #[arg(long, value_name = "WORDS", default_value = "", allow_hyphen_values = true)]
+    pub append: String,
+    /// Print the call tree of each scenario's message as well
+    #[arg(long)]
+    pub tree: bool,
+    /// For diff: seeds of each side
+    #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u64).range(3..=100))]
+    pub seeds: u64,
+    /// For diff: exit with 3 where a message executes more instructions than before by
+    /// this share
+    #[arg(long, value_name = "SHARE", value_parser = parse_share)]
+    pub threshold: Option<f64>,
+    /// For bisect-step: the message, such as udp-112, and the instructions that it may execute
+    #[arg(long, value_name = "MESSAGE=COUNT")]
+    pub limit: Option<String>,
+    /// Say what would be fetched and run, and do neither
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Fetch nothing: use what is in the cache
+    #[arg(long)]
+    pub offline: bool,
+    /// The cache's directory; without it, nettoll/microscope in $XDG_CACHE_HOME or ~/.cache
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+    /// For cache: drop what was used least recently until no more than this is held
+    #[arg(long, value_name = "SIZE")]
+    pub prune: Option<Bytes>,
+    /// Write the call paths of each message, folded, into a directory, for flame graphs
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    pub folded: Option<PathBuf>,
+    /// The page
+    #[command(flatten)]
+    pub html: HtmlArgs,
+    /// JSON on standard output, also for failures
+    #[arg(short = 'J', long, help_heading = "Output")]
+    pub json: bool,
+    /// Print reads, writes, every function and where the figures come from as well
+    #[arg(short, long, conflicts_with = "json", help_heading = "Output")]
+    pub verbose: bool,
+}

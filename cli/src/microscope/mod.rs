@@ -1,0 +1,187 @@
+//! `nettoll microscope`.
+
+mod held;
+mod planned;
+mod sides;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::num::NonZero;
+use std::path::Path;
+use std::sync::Mutex;
+use std::thread;
+
+use anyhow::Context;
+use attribution::exact::Measured;
+use microscope::cache::Cache;
+use microscope::emulator::Emulator;
+use microscope::kernel::Kernel;
+use microscope::scenario::{self, Scenario};
+use microscope::{Asked, Counting, Failed, measure};
+use report::microscope::Shown;
+use report::terminal::Style;
+
+use crate::args::{MicroscopeArgs, Task};
+use crate::exit::{Exit, Failure};
+use crate::output;
+
+/// Counts, compares, or looks after the cache.
+///
+/// # Errors
+/// Misuse, or what the microscope says.
+pub fn run(args: &MicroscopeArgs) -> Result<Exit, Failure> {
+    if args.task != Task::Diff
+        && let Some(side) = args.sides.first()
+    {
+        return Err(Failure::misuse(format!("'{side}' is for diff alone; kernels are given by --kernel")));
+    }
+    let cache = Cache::open(args.cache.as_deref())?;
+    if args.dry_run && args.task != Task::Cache {
+        return planned::run(&cache, args);
+    }
+    match args.task {
+        Task::Count => count(&cache, args),
+        Task::Diff => sides::compare(&cache, args),
+        Task::BisectStep => sides::bisect_step(&cache, args),
+        Task::Cache => held::run(&cache, args),
+    }
+}
+
+fn count(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
+    let lab = Lab::open(cache, args)?;
+    let place = args.html.place("microscope.html")?;
+    let kernels = lab.kernels(&args.kernel)?;
+    let asked: Vec<Asked> = kernels.into_iter().map(|kernel| lab.asked(kernel, args.seed)).collect();
+    let measured = lab.measure(&asked)?;
+    let shown = Shown { tree: args.tree };
+    if let Some(place) = &place {
+        output::page(place, &report::microscope::html(&measured, shown, crate::version::SHORT))?;
+    }
+    if let Some(folder) = &args.folded {
+        fold(folder, &measured)?;
+    }
+    if args.json {
+        output::write(&report::microscope::json(&measured))?;
+        return Ok(Exit::Done);
+    }
+    output::styled(&report::microscope::terminal(&measured, shown, style(args)))?;
+    if let Some(place) = place {
+        output::write(&format!("\nReport: {}", place.display()))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn style(args: &MicroscopeArgs) -> Style {
+    Style { verbose: args.verbose, ..output::style() }
+}
+
+/// Writes `KERNEL.MESSAGE.folded` for each message.
+fn fold(folder: &Path, measured: &[Measured]) -> Result<(), Failure> {
+    fs::create_dir_all(folder).with_context(|| format!("make {}; is its parent writable?", folder.display()))?;
+    for one in measured {
+        let kernel = one.provenance.kernel.replace('/', "_");
+        for region in &one.regions {
+            let file = folder.join(format!("{kernel}.{}.folded", region.name));
+            fs::write(&file, region.tree.folded()).with_context(|| format!("write {}; is there room?", file.display()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Scenarios and sizes that a command line asks for.
+fn wanted(args: &MicroscopeArgs) -> Result<(Vec<Scenario>, Vec<u64>), Failure> {
+    let mut all = scenario::builtin()?;
+    if let Some(file) = &args.scenarios {
+        let text = fs::read_to_string(file).with_context(|| format!("read {}; check the path", file.display()))?;
+        all.extend(scenario::parse(&text).map_err(|why| Failure::misuse(format!("{}: {why}", file.display())))?);
+    }
+    let names: Vec<&str> =
+        if args.scenario.is_empty() { scenario::USUAL.to_vec() } else { args.scenario.iter().map(String::as_str).collect() };
+    let scenarios = scenario::named(&all, names).map_err(Failure::misuse)?;
+    let sizes: Vec<u64> =
+        if args.length.is_empty() { scenario::SIZES.to_vec() } else { args.length.iter().map(|size| size.get()).collect() };
+    if let Some(size) = sizes.iter().find(|size| **size == 0 || **size > scenario::MOST_BYTES) {
+        return Err(Failure::misuse(format!("a message of {size} bytes cannot be sent: from 1 to {} can", scenario::MOST_BYTES)));
+    }
+    if args.append.chars().any(char::is_control) {
+        return Err(Failure::misuse("--append: a kernel's command line is one line"));
+    }
+    Ok((scenarios, sizes))
+}
+
+/// What every measurement of a command line shares.
+struct Lab<'a> {
+    cache: &'a Cache,
+    args: &'a MicroscopeArgs,
+    emulator: Emulator,
+    scenarios: Vec<Scenario>,
+    sizes: Vec<u64>,
+}
+
+impl<'a> Lab<'a> {
+    fn open(cache: &'a Cache, args: &'a MicroscopeArgs) -> Result<Self, Failure> {
+        let (scenarios, sizes) = wanted(args)?;
+        let emulator = Emulator::find(cache, args.offline)?;
+        Ok(Self { cache, args, emulator, scenarios, sizes })
+    }
+
+    /// The kernels of these words, each once.
+    fn kernels(&self, words: &[String]) -> Result<Vec<Kernel>, Failed> {
+        let mut named: Vec<String> = Vec::new();
+        for word in words {
+            match word.as_str() {
+                "all" => named.extend(self.every_series()?),
+                word => named.push(word.to_owned()),
+            }
+        }
+        let mut seen = BTreeSet::new();
+        named.retain(|word| seen.insert(word.clone()));
+        named.iter().map(|word| Kernel::find(self.cache, word, self.args.modules.as_deref(), self.args.offline)).collect()
+    }
+
+    /// Every series that has packages; offline, every one in the cache.
+    fn every_series(&self) -> Result<Vec<String>, Failed> {
+        if self.args.offline {
+            return Ok(microscope::kernel::cached_series(self.cache));
+        }
+        let known = microscope::packages::available(self.cache, false)?;
+        Ok(microscope::packages::series(&known))
+    }
+
+    fn asked(&self, kernel: Kernel, seed: u64) -> Asked {
+        Asked {
+            kernel,
+            scenarios: self.scenarios.clone(),
+            sizes: self.sizes.clone(),
+            messages: self.args.messages,
+            seed,
+            cpu: self.args.cpu.clone(),
+            append: self.args.append.clone(),
+            counting: Counting::default(),
+        }
+    }
+
+    /// Measures all of them, as many at a time as there are processors. A guest is one
+    /// processor's work, and nothing of the machine moves its counts.
+    fn measure(&self, asked: &[Asked]) -> Result<Vec<Measured>, Failed> {
+        let jobs = thread::available_parallelism().map_or(1, NonZero::get).min(asked.len());
+        let next = Mutex::new(0..asked.len());
+        let found: Mutex<Vec<Option<Result<Measured, Failed>>>> = Mutex::new(asked.iter().map(|_| None).collect());
+        let work = || {
+            loop {
+                let Some(place) = next.lock().ok().and_then(|mut next| next.next()) else { return };
+                let answer = measure(self.cache, &self.emulator, &asked[place]);
+                if let Ok(mut found) = found.lock() {
+                    found[place] = Some(answer);
+                }
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 0..jobs {
+                scope.spawn(work);
+            }
+        });
+        let found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        found.into_iter().flatten().collect()
+    }
+}

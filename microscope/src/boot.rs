@@ -1,0 +1,152 @@
+//! One boot of a guest, from QEMU's start to its end.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::cache::Cache;
+use crate::emulator::Emulator;
+use crate::error::Failed;
+use crate::guest_log::{self, GuestLog};
+
+/// A guest that is not done by then hangs: boots take 3 to 20 s on one core.
+const LONGEST: Duration = Duration::from_secs(300);
+/// Lines of the console that are shown of a guest that failed.
+const TAIL: usize = 12;
+/// The base of every guest's command line. `nokaslr` makes addresses the same in each boot,
+/// `panic=-1` ends QEMU where the kernel panics.
+pub const COMMAND_LINE: &str = "console=ttyS0 quiet panic=-1 nokaslr";
+/// Instructions a nanosecond of virtual time: 2^-3 of one each, the fastest in trials.
+pub const ICOUNT_SHIFT: u32 = 3;
+
+/// What to boot.
+#[derive(Debug)]
+pub struct Boot<'b> {
+    /// QEMU.
+    pub emulator: &'b Emulator,
+    /// The kernel's image.
+    pub image: &'b Path,
+    /// The initramfs.
+    pub initramfs: Vec<u8>,
+    /// The whole command line.
+    pub command_line: &'b str,
+    /// Model of the processor.
+    pub cpu: &'b str,
+    /// Seed of the guest's random numbers.
+    pub seed: u64,
+    /// The plugin with its options but `out`; `None`: nothing is counted.
+    pub plugin: Option<String>,
+}
+
+/// What a boot left.
+#[derive(Debug)]
+pub struct Booted {
+    /// What the probe said.
+    pub log: GuestLog,
+    /// What the plugin wrote; empty without one.
+    pub counted: String,
+}
+
+impl Boot<'_> {
+    /// Boots, and waits for the end.
+    ///
+    /// # Errors
+    /// QEMU does not start, or the guest panics, hangs or stops early.
+    pub fn run(&self, cache: &Cache) -> Result<Booted, Failed> {
+        let scratch = cache.scratch()?;
+        let place = |name: &str| scratch.path().join(name);
+        let (initramfs, log, console, counted) = (place("initramfs"), place("log"), place("console"), place("counted"));
+        fs::write(&initramfs, &self.initramfs).map_err(Failed::file("write", &initramfs))?;
+        let mut command = self.emulator.command();
+        command.args(["-machine", "q35,accel=tcg", "-smp", "1", "-m", "512", "-nodefaults", "-no-user-config", "-no-reboot"]);
+        command.args(["-display", "none", "-rtc", "base=2024-01-01,clock=vm", "-cpu", self.cpu]);
+        command.arg("-seed").arg(self.seed.to_string()).arg("-kernel").arg(self.image).arg("-initrd").arg(&initramfs);
+        command.arg("-append").arg(self.command_line);
+        command.arg("-serial").arg(of("file:", &console)).arg("-debugcon").arg(of("file:", &log));
+        if let Some(plugin) = &self.plugin {
+            command.arg("-icount").arg(format!("shift={ICOUNT_SHIFT},sleep=off"));
+            command.arg("-plugin").arg(format!("{plugin},out={}", counted.display()));
+        }
+        let said = place("said");
+        let (out, err) = (create(&said)?, create(&said)?);
+        let mut child =
+            command.stdin(Stdio::null()).stdout(out).stderr(err).spawn().map_err(Failed::file("start", &self.emulator.program))?;
+        let begun = Instant::now();
+        let status = loop {
+            match child.try_wait().map_err(Failed::file("wait for", &self.emulator.program))? {
+                Some(status) => break Some(status),
+                None if begun.elapsed() > LONGEST => {
+                    let _ = child.kill();
+                    let _ = child.wait();
+                    break None;
+                }
+                None => std::thread::sleep(Duration::from_millis(20)),
+            }
+        };
+        let log = guest_log::parse(&text(&log)?);
+        judge(status, &log, &text(&said)?, &text(&console)?)?;
+        let counted = if self.plugin.is_some() { text(&counted)? } else { String::new() };
+        Ok(Booted { log, counted })
+    }
+}
+
+fn of(prefix: &str, path: &Path) -> PathBuf {
+    PathBuf::from(format!("{prefix}{}", path.display()))
+}
+
+fn create(path: &Path) -> Result<File, Failed> {
+    File::options().create(true).append(true).open(path).map_err(Failed::file("write", path))
+}
+
+/// A file that a guest or QEMU wrote; empty where it wrote none.
+fn text(path: &Path) -> Result<String, Failed> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(Failed::file("read", path)(error)),
+    }
+}
+
+/// Tells a boot that came to its end from one that did not.
+fn judge(status: Option<ExitStatus>, log: &GuestLog, said: &str, console: &str) -> Result<(), Failed> {
+    let lines: Vec<&str> = console.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    let tail = || lines[lines.len().saturating_sub(TAIL)..].join("\n");
+    let guest = |what: &str| Failed::Guest { what: what.to_owned(), tail: tail() };
+    let Some(status) = status else {
+        return Err(guest(&format!("hung: it was not done after {} s", LONGEST.as_secs())));
+    };
+    if !status.success() {
+        let said: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+        return Err(Failed::Emulator(said[said.len().saturating_sub(3)..].join("; ")));
+    }
+    if log.done {
+        return Ok(());
+    }
+    match console.contains("Kernel panic") {
+        true => Err(guest("panicked")),
+        false => Err(guest("stopped before the probe was done")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::judge;
+    use crate::guest_log::GuestLog;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+
+    #[test]
+    fn every_end_is_named() {
+        let done = GuestLog { done: true, ..GuestLog::default() };
+        let ended = |code: i32| Some(ExitStatus::from_raw(code << 8));
+        let told =
+            |status, log: &GuestLog, console: &str| judge(status, log, "qemu: no such file\n", console).map_err(|error| error.to_string());
+        assert_eq!(told(ended(0), &done, ""), Ok(()));
+        let panic = told(ended(0), &GuestLog::default(), "x\nKernel panic - not syncing: VFS\n").unwrap_err();
+        assert!(panic.contains("panicked") && panic.ends_with("not syncing: VFS"), "{panic}");
+        assert!(told(ended(0), &GuestLog::default(), "y\n").unwrap_err().contains("stopped before"));
+        assert!(told(None, &done, "z\n").unwrap_err().contains("hung"));
+        assert!(told(ended(1), &done, "").unwrap_err().contains("no such file"));
+    }
+}

@@ -1,0 +1,251 @@
+//! The cache: kernels, an emulator, symbol tables, and lists of packages, in a folder
+//! of nettoll's own. Nothing is installed into the system, and everything here can be
+//! fetched or made again.
+//!
+//! ```text
+//! kernels/RELEASE/       vmlinuz, modules/, package (name and version)
+//! emulator/VERSION/      what its packages hold
+//! symbols/HASH           functions by address
+//! tools/HASH/            probe and plugin
+//! lists/                 apt's lists for the microscope alone
+//! ```
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process;
+
+use crate::error::Failed;
+
+/// The cache's folder.
+#[derive(Debug, Clone)]
+pub struct Cache {
+    root: PathBuf,
+}
+
+/// Something that the cache holds.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Held {
+    /// The kind, which is the folder that it is in.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// Bytes that it takes.
+    pub bytes: u64,
+    /// Seconds since it was used last.
+    pub idle_s: u64,
+}
+
+/// Folders of what can be pruned, the dearest to get again last.
+const KINDS: [&str; 5] = ["tools", "symbols", "lists", "kernels", "emulator"];
+
+impl Cache {
+    /// The cache in a folder, or where caches are: `$XDG_CACHE_HOME/nettoll/microscope`, or
+    /// below `~/.cache`.
+    ///
+    /// # Errors
+    /// There is no such place, or it cannot be made.
+    pub fn open(folder: Option<&Path>) -> Result<Self, Failed> {
+        let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let usual = || absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
+        let root = match folder {
+            Some(folder) => folder.to_owned(),
+            None => usual().ok_or(Failed::NoCache)?.join("nettoll/microscope"),
+        };
+        fs::create_dir_all(&root).map_err(Failed::file("make the cache", &root))?;
+        // Paths are given to programs that run in other folders.
+        let root = root.canonicalize().map_err(Failed::file("find the cache", &root))?;
+        Ok(Self { root })
+    }
+
+    /// Its folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The folder of one kind of things, made if need be.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn folder(&self, kind: &str) -> Result<PathBuf, Failed> {
+        let folder = self.root.join(kind);
+        fs::create_dir_all(&folder).map_err(Failed::file("make", &folder))?;
+        Ok(folder)
+    }
+
+    /// An empty folder for something that is being made; it is gone when dropped, and
+    /// [`Scratch::keep`] gives it its place at once, whole.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn scratch(&self) -> Result<Scratch, Failed> {
+        let parent = self.folder("scratch")?;
+        for number in 0.. {
+            let folder = parent.join(format!("{}-{number}", process::id()));
+            match fs::create_dir(&folder) {
+                Ok(()) => return Ok(Scratch { folder }),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(Failed::file("make", &folder)(error)),
+            }
+        }
+        Err(Failed::NoCache)
+    }
+
+    /// Writes a file whole or not at all.
+    ///
+    /// # Errors
+    /// It cannot be written, as on a full disk.
+    pub fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), Failed> {
+        let scratch = self.scratch()?;
+        let file = scratch.folder.join("file");
+        let written = fs::File::create(&file).and_then(|mut made| made.write_all(bytes).and_then(|()| made.sync_all()));
+        written.map_err(Failed::file("write", path))?;
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(Failed::file("make", parent))?;
+        }
+        fs::rename(&file, path).map_err(Failed::file("write", path))
+    }
+
+    /// Names of things of one kind, in no order.
+    pub fn names(&self, kind: &str) -> Vec<String> {
+        let entries = fs::read_dir(self.root.join(kind)).into_iter().flatten().flatten();
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+    }
+
+    /// Everything that it holds, by kind, the least recently used first.
+    pub fn held(&self) -> Vec<Held> {
+        let mut held = Vec::new();
+        for kind in KINDS {
+            let mut of_kind: Vec<Held> = self.names(kind).into_iter().map(|name| self.one(kind, name)).collect();
+            of_kind.sort_by(|a, b| b.idle_s.cmp(&a.idle_s).then_with(|| a.name.cmp(&b.name)));
+            held.append(&mut of_kind);
+        }
+        held
+    }
+
+    fn one(&self, kind: &str, name: String) -> Held {
+        let path = self.root.join(kind).join(&name);
+        let used = fs::metadata(&path).and_then(|found| found.modified()).ok();
+        let idle_s = used.and_then(|used| used.elapsed().ok()).map_or(0, |idle| idle.as_secs());
+        Held { kind: kind.to_owned(), name, bytes: size(&path), idle_s }
+    }
+
+    /// Notes that something was used now.
+    pub fn used(&self, kind: &str, name: &str) {
+        // A folder that cannot be touched is pruned earlier, no more.
+        let now = std::time::SystemTime::now();
+        let _ = fs::File::open(self.root.join(kind).join(name)).and_then(|held| held.set_modified(now));
+    }
+
+    /// Drops what was used least recently until no more than `most` bytes are held: tools
+    /// and symbols first, which are made again in seconds. Returns what was dropped.
+    ///
+    /// # Errors
+    /// Something cannot be removed.
+    pub fn prune(&self, most: u64) -> Result<Vec<Held>, Failed> {
+        // What a run that was killed left behind is nobody's.
+        let _ = fs::remove_dir_all(self.root.join("scratch"));
+        let held = self.held();
+        let mut bytes: u64 = held.iter().map(|one| one.bytes).sum();
+        let mut dropped = Vec::new();
+        for one in held {
+            if bytes <= most {
+                break;
+            }
+            let path = self.root.join(&one.kind).join(&one.name);
+            let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            removed.map_err(Failed::file("remove", &path))?;
+            bytes -= one.bytes;
+            dropped.push(one);
+        }
+        Ok(dropped)
+    }
+}
+
+/// A folder under way.
+#[derive(Debug)]
+pub struct Scratch {
+    folder: PathBuf,
+}
+
+impl Scratch {
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Gives a folder in it its place. One that is there already, made by another run at
+    /// the same time, stays.
+    ///
+    /// # Errors
+    /// It cannot be moved.
+    pub fn keep(self, inner: &Path, place: &Path) -> Result<(), Failed> {
+        if let Some(parent) = place.parent() {
+            fs::create_dir_all(parent).map_err(Failed::file("make", parent))?;
+        }
+        match fs::rename(inner, place) {
+            Err(error) if !place.exists() => Err(Failed::file("make", place)(error)),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn size(path: &Path) -> u64 {
+    let Ok(found) = fs::symlink_metadata(path) else { return 0 };
+    if !found.is_dir() {
+        return found.len();
+    }
+    fs::read_dir(path).into_iter().flatten().flatten().map(|entry| size(&entry.path())).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cache;
+    use std::fs;
+
+    #[test]
+    fn what_is_cheap_to_make_again_goes_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::open(Some(folder.path())).unwrap();
+        cache.write(&cache.root().join("symbols/a"), &[0; 100]).unwrap();
+        cache.write(&cache.root().join("kernels/6.1/vmlinuz"), &[0; 1000]).unwrap();
+        cache.write(&cache.root().join("kernels/6.12/vmlinuz"), &[0; 1000]).unwrap();
+        assert_eq!(cache.held().iter().map(|one| one.bytes).sum::<u64>(), 2100);
+        assert_eq!(cache.prune(5000).unwrap(), []);
+        let dropped = cache.prune(1500).unwrap();
+        assert_eq!(dropped.iter().map(|one| one.kind.as_str()).collect::<Vec<_>>(), ["symbols", "kernels"]);
+        assert_eq!(cache.held().len(), 1);
+        cache.prune(0).unwrap();
+        assert!(cache.held().is_empty());
+    }
+
+    #[test]
+    fn what_is_not_kept_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::open(Some(folder.path())).unwrap();
+        let scratch = cache.scratch().unwrap();
+        let path = scratch.path().to_owned();
+        fs::write(path.join("half"), "x").unwrap();
+        drop(scratch);
+        assert!(!path.exists());
+        let scratch = cache.scratch().unwrap();
+        fs::create_dir(scratch.path().join("whole")).unwrap();
+        let inner = scratch.path().join("whole");
+        scratch.keep(&inner, &cache.root().join("kernels/6.1")).unwrap();
+        assert_eq!(cache.names("kernels"), ["6.1"]);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("file"), "").unwrap();
+        let error = Cache::open(Some(&folder.path().join("file/cache"))).unwrap_err().to_string();
+        assert!(error.contains("make the cache") && error.contains("file/cache"), "{error}");
+    }
+}

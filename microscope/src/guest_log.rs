@@ -1,0 +1,77 @@
+//! What the probe says: lines of the debug port, with whole files between `begin` and
+//! `end`.
+
+use std::collections::BTreeMap;
+
+/// The log of one boot.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GuestLog {
+    /// Names of regions, in the order in which they began.
+    pub regions: Vec<String>,
+    /// Files of the guest, by path.
+    pub files: BTreeMap<String, String>,
+    /// The symbol table; empty where it was not asked for.
+    pub symbols: String,
+    /// Steps that failed: the error number, and the step.
+    pub failures: Vec<(u16, String)>,
+    /// True where the probe came to its end.
+    pub done: bool,
+}
+
+/// Reads a log. What is no line of the probe's is passed over: a guest may say anything.
+pub fn parse(text: &str) -> GuestLog {
+    let mut log = GuestLog::default();
+    let mut inside: Option<(String, String)> = None;
+    for line in text.lines() {
+        if let Some((name, content)) = &mut inside {
+            // The last line of a file may lack its end.
+            let (rest, ends) = match line.strip_suffix("end file").or_else(|| line.strip_suffix("end symbols")) {
+                Some(rest) => (rest, true),
+                None => (line, false),
+            };
+            if !ends || !rest.is_empty() {
+                content.push_str(rest);
+                content.push('\n');
+            }
+            if ends {
+                let (name, content) = (std::mem::take(name), std::mem::take(content));
+                inside = None;
+                match name.strip_prefix("symbols ") {
+                    Some(_) => log.symbols = content,
+                    None => drop(log.files.insert(name.trim_start_matches("file ").to_owned(), content)),
+                }
+            }
+            continue;
+        }
+        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+        match word {
+            "begin" => inside = Some((rest.to_owned(), String::new())),
+            "region" => log.regions.push(rest.to_owned()),
+            "failed" => {
+                let (number, step) = rest.split_once(' ').unwrap_or((rest, ""));
+                log.failures.push((number.parse().unwrap_or(0), step.to_owned()));
+            }
+            "done" => log.done = true,
+            _ => {}
+        }
+    }
+    log
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn lines_and_files_are_told_apart() {
+        let log = parse(
+            "begin file /proc/version\nLinux version 6.1\nend file\nbegin file /sys/kernel/security/lsm\nlockdown,bpfend file\n\
+             begin symbols /proc/kallsyms\nffff T a\nend symbols\nnoise\nregion udp-112\nfailed 2 module /m/x.ko\ndone\n",
+        );
+        assert_eq!(log.files["/proc/version"], "Linux version 6.1\n");
+        assert_eq!(log.files["/sys/kernel/security/lsm"], "lockdown,bpf\n");
+        assert_eq!((log.symbols.as_str(), log.regions.len(), log.done), ("ffff T a\n", 1, true));
+        assert_eq!(log.failures, [(2, "module /m/x.ko".to_owned())]);
+        assert!(!parse("begin file x\nregion y\n").done);
+    }
+}

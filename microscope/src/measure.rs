@@ -1,0 +1,289 @@
+//! Measures a kernel: symbols, one boot a set-up, and a receipt for each region.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use attribution::Rules;
+use attribution::exact::{Absent, Accesses, Counts, ExactRows, Lines, Measured, Provenance, Region, spread};
+
+use crate::boot::{Boot, Booted, COMMAND_LINE, ICOUNT_SHIFT};
+use crate::cache::Cache;
+use crate::cpio::Archive;
+use crate::embedded::{self, hash};
+use crate::emulator::{Emulator, Interface};
+use crate::error::Failed;
+use crate::guest_log::GuestLog;
+use crate::kallsyms::Functions;
+use crate::kernel::Kernel;
+use crate::modules;
+use crate::output::{self, Counted};
+use crate::scenario::{CALIBRATION, Scenario, Session, sessions};
+
+/// What to measure.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The kernel.
+    pub kernel: Kernel,
+    /// Scenarios, in the order in which they run.
+    pub scenarios: Vec<Scenario>,
+    /// Sizes of messages, in bytes.
+    pub sizes: Vec<u64>,
+    /// Messages of a region.
+    pub messages: u32,
+    /// Seed of the guest's random numbers.
+    pub seed: u64,
+    /// Model of the processor.
+    pub cpu: String,
+    /// Words behind the command line.
+    pub append: String,
+    /// How to count.
+    pub counting: Counting,
+}
+
+/// How to count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counting {
+    /// Count cache lines.
+    pub lines: bool,
+    /// Loads and stores.
+    pub accesses: Accesses,
+    /// Instructions by callbacks: a second way of counting.
+    pub executions_by_callback: bool,
+}
+
+impl Default for Counting {
+    fn default() -> Self {
+        Self { lines: true, accesses: Accesses::Inline, executions_by_callback: false }
+    }
+}
+
+/// Counts of one calibration message: instructions, reads and writes, as
+/// `microscope/probe/src/marker.rs` executes them.
+const CALIBRATED: [u64; 3] = [165, 124, 74];
+
+/// Measures a kernel.
+///
+/// # Errors
+/// A guest that does not come to its end, or counts that do not agree with each other.
+pub fn measure(cache: &Cache, emulator: &Emulator, asked: &Asked) -> Result<Measured, Failed> {
+    if embedded::PROBE.is_empty() {
+        return Err(Failed::NoProbe);
+    }
+    let rules = Rules::builtin()?;
+    let mut counting = asked.counting;
+    // Its filter of loads and stores is known to be wrong.
+    if emulator.interface == Interface::Old {
+        counting.accesses = Accesses::Callback;
+    }
+    let bench = Bench { cache, emulator, asked };
+    let mut measured = Measured::default();
+    for session in sessions(&asked.scenarios, &asked.sizes) {
+        let modules = match modules::gather(&asked.kernel, &session.modules) {
+            Ok(modules) => modules,
+            Err(answer) => {
+                let absent = |(name, _): &(String, String)| Absent { name: name.clone(), answer: answer.clone() };
+                measured.absent.extend(session.regions.iter().map(absent));
+                continue;
+            }
+        };
+        let session = Session { modules: modules.iter().map(|module| module.name.clone()).collect(), ..session };
+        let run = bench.run(&session, &modules, counting)?;
+        // A filter that is wrong shows here, whatever its QEMU calls itself.
+        let run = match run.calibration() {
+            Some(found) if found != CALIBRATED && counting.accesses == Accesses::Inline => {
+                counting.accesses = Accesses::Callback;
+                bench.run(&session, &modules, counting)?
+            }
+            _ => run,
+        };
+        run.check()?;
+        measured.provenance = bench.provenance(&run, counting);
+        run.collect(&session, &rules, counting, &mut measured)?;
+    }
+    Ok(measured)
+}
+
+/// What all boots of a kernel share.
+struct Bench<'b> {
+    cache: &'b Cache,
+    emulator: &'b Emulator,
+    asked: &'b Asked,
+}
+
+/// A boot with its counts.
+struct Run {
+    log: GuestLog,
+    interface: u32,
+    regions: BTreeMap<String, Counted>,
+}
+
+impl Bench<'_> {
+    fn command_line(&self) -> String {
+        format!("{COMMAND_LINE} {}", self.asked.append).trim_end().to_owned()
+    }
+
+    fn boot(&self, plan: &str, modules: &[modules::Module], plugin: Option<String>) -> Result<Booted, Failed> {
+        let mut archive = Archive::default();
+        ["dev", "proc", "sys", "m"].iter().for_each(|folder| archive.directory(folder));
+        archive.device("dev/console", 5, 1);
+        archive.program("init", embedded::PROBE);
+        archive.file("plan", plan.as_bytes());
+        modules.iter().for_each(|module| archive.file(&format!("m/{}.ko", module.name), &module.content));
+        let command_line = self.command_line();
+        let boot = Boot {
+            emulator: self.emulator,
+            image: &self.asked.kernel.image,
+            initramfs: archive.finish(),
+            command_line: &command_line,
+            cpu: &self.asked.cpu,
+            seed: self.asked.seed,
+            plugin,
+        };
+        boot.run(self.cache)
+    }
+
+    /// The file of functions for the plugin, and the functions: from the cache, or from a boot that
+    /// does nothing else.
+    fn functions(&self, session: &Session, modules: &[modules::Module]) -> Result<(PathBuf, Functions), Failed> {
+        let key = [self.asked.kernel.hash.as_str(), &self.command_line(), &session.modules.join(" "), &hash(embedded::PROBE)].join("\n");
+        let name = hash(key.as_bytes());
+        let path = self.cache.folder("symbols")?.join(&name);
+        if let Ok(text) = fs::read_to_string(&path)
+            && let Ok(functions) = Functions::of_plugin(&text)
+        {
+            self.cache.used("symbols", &name);
+            return Ok((path, functions));
+        }
+        let booted = self.boot(&session.plan_for_symbols(), modules, None)?;
+        let functions = Functions::parse(&booted.log.symbols)?;
+        if functions.is_empty() {
+            return Err(Failed::NoSymbols);
+        }
+        self.cache.write(&path, functions.for_plugin().as_bytes())?;
+        Ok((path, functions))
+    }
+
+    fn run(&self, session: &Session, modules: &[modules::Module], counting: Counting) -> Result<Run, Failed> {
+        let (symbols, functions) = self.functions(session, modules)?;
+        let plugin = self.emulator.plugin();
+        let tool = self.cache.folder("tools")?.join(hash(plugin)).join("scope.so");
+        if !tool.is_file() {
+            self.cache.write(&tool, plugin)?;
+        }
+        let mut options = format!("{},symbols={},functions=on,tree=on", tool.display(), symbols.display());
+        for (on, word) in [
+            (counting.lines, ",lines=on"),
+            (counting.accesses == Accesses::Callback, ",accesses=callback"),
+            (counting.executions_by_callback, ",executions=callback"),
+        ] {
+            options += if on { word } else { "" };
+        }
+        let booted = self.boot(&session.plan(self.asked.messages), modules, Some(options))?;
+        let output = output::parse(&booted.counted, &functions)?;
+        if output.regions.len() != booted.log.regions.len() {
+            let why = format!("the guest began {} regions and {} were counted", booted.log.regions.len(), output.regions.len());
+            return Err(Failed::Miscounted(why));
+        }
+        let regions = booted.log.regions.iter().cloned().zip(output.regions).collect();
+        Ok(Run { log: booted.log, interface: output.interface, regions })
+    }
+
+    fn provenance(&self, run: &Run, counting: Counting) -> Provenance {
+        let fact = |path: &str| run.log.files.get(path).map_or_else(String::new, |text| text.trim().to_owned());
+        Provenance {
+            emulator: self.emulator.version.clone(),
+            interface: run.interface,
+            kernel: self.asked.kernel.name.clone(),
+            package: self.asked.kernel.package.clone(),
+            version: fact("/proc/version"),
+            cpu: self.asked.cpu.clone(),
+            icount_shift: ICOUNT_SHIFT,
+            seed: self.asked.seed,
+            command_line: self.command_line(),
+            security_modules: fact("/sys/kernel/security/lsm"),
+            kernel_hash: self.asked.kernel.hash.clone(),
+            probe_hash: hash(embedded::PROBE),
+            plugin_hash: hash(self.emulator.plugin()),
+            accesses: counting.accesses,
+        }
+    }
+}
+
+/// The messages of a region that took its usual course.
+fn usual(counted: &Counted) -> impl Iterator<Item = &output::Message> {
+    counted.messages.iter().filter(|message| message.course == counted.usual)
+}
+
+impl Run {
+    /// Instructions, reads and writes of a calibration message.
+    fn calibration(&self) -> Option<[u64; 3]> {
+        let total = usual(self.regions.get(CALIBRATION)?).next()?.total;
+        Some([total.instructions, total.reads, total.writes])
+    }
+
+    /// Holds the counts of the calibration and of both attributions against each other.
+    fn check(&self) -> Result<(), Failed> {
+        let found = self.calibration().ok_or_else(|| Failed::Miscounted("the guest did not run its calibration".to_owned()))?;
+        // The old form enters a repeated instruction once more.
+        if found != CALIBRATED {
+            let [i, r, w] = found;
+            let [wi, wr, ww] = CALIBRATED;
+            let why = format!("a message of {wi} instructions, {wr} reads and {ww} writes was counted as {i}, {r} and {w}");
+            return Err(Failed::Miscounted(why));
+        }
+        for (name, counted) in &self.regions {
+            let Some(message) = usual(counted).next() else { continue };
+            let functions: Counts = counted.functions.iter().map(|(_, counts)| *counts).sum();
+            let (total, tree) = (message.total, counted.tree.total());
+            if functions != total || tree != total {
+                let sums = [total, functions, tree].map(|counts| counts.instructions);
+                let why = format!("{name}: {} instructions in all, {} by function, {} by path", sums[0], sums[1], sums[2]);
+                return Err(Failed::Miscounted(why));
+            }
+        }
+        Ok(())
+    }
+
+    /// Receipts of the session's regions, and what could not be run.
+    fn collect(mut self, session: &Session, rules: &Rules, counting: Counting, to: &mut Measured) -> Result<(), Failed> {
+        for (name, words) in &session.regions {
+            let failure = || {
+                let of_region = |(_, step): &&(u16, String)| step.starts_with("module ") || step.contains(&format!("name={name} "));
+                let of_setup = |(_, step): &&(u16, String)| session.setup.iter().any(|line| line == step);
+                self.log.failures.iter().find(|failed| of_region(failed) || of_setup(failed))
+            };
+            let told = failure().map(|(number, step)| {
+                let error = std::io::Error::from_raw_os_error(i32::from(*number));
+                format!("the guest answered to '{step}': {error}")
+            });
+            match (self.regions.remove(name), told) {
+                (Some(counted), None) if !counted.messages.is_empty() => to.regions.push(region(name, counted, rules, counting)),
+                (_, Some(answer)) => to.absent.push(Absent { name: name.clone(), answer }),
+                _ => return Err(Failed::Miscounted(format!("region {name} ({words}) was not counted"))),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn region(name: &str, counted: Counted, rules: &Rules, counting: Counting) -> Region {
+    let of_all = |count: fn(&output::Message) -> u64| spread(counted.messages.iter().map(count));
+    let of_usual = |place: usize| spread(usual(&counted).map(|message| message.lines[place]));
+    let lines = counting.lines.then(|| Lines { code: of_usual(0), read: of_usual(1), written: of_usual(2) });
+    let courses: std::collections::BTreeSet<u64> = counted.messages.iter().map(|message| message.course).collect();
+    Region {
+        name: name.to_owned(),
+        messages: counted.messages.len() as u64,
+        usual: usual(&counted).count() as u64,
+        courses: courses.len() as u64,
+        total: counted.tree.total(),
+        instructions: of_all(|message| message.total.instructions),
+        reads: of_all(|message| message.total.reads),
+        writes: of_all(|message| message.total.writes),
+        rows: ExactRows::of(&counted.tree, rules),
+        lines,
+        repairs: counted.repairs,
+        tree: counted.tree,
+    }
+}

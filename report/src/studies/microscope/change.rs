@@ -1,0 +1,97 @@
+//! What changed between two kernels.
+
+use attribution::exact::{Change, ExactDiff, Range, RegionDiff};
+
+use crate::document::{Block, Document, Kind, Masthead, Section, Table};
+use crate::number::{signed, whole};
+
+/// Rows of a table that a terminal shows.
+const MOST: usize = 12;
+
+/// A comparison.
+pub fn document(diff: &ExactDiff, tool: &str) -> Document {
+    let title = format!("What a message executes: {} against {}", diff.after, diff.before);
+    let line = format!("{} and {} seeds; a row is shown where the ranges of both sides lie apart", diff.seeds[0], diff.seeds[1]);
+    let sections: Vec<Section> = diff.regions.iter().map(|region| section(diff, region)).collect();
+    Document {
+        title: title.clone(),
+        masthead: Masthead {
+            brand: "microscope diff".to_owned(),
+            heading: title,
+            source: line.clone(),
+            lines: vec![line],
+            ..Masthead::default()
+        },
+        places: sections.iter().filter_map(Section::place).collect(),
+        sections,
+        tool: tool.to_owned(),
+        ..Document::default()
+    }
+}
+
+fn section(diff: &ExactDiff, region: &RegionDiff) -> Section {
+    let total = &region.total;
+    let answer = if total.counts() {
+        let share = total.difference() as f64 / total.before.median.max(1) as f64;
+        format!(
+            "{}: {} instructions a message, {} on {} ({}).",
+            region.name,
+            signed(total.difference()),
+            whole(total.after.median),
+            diff.after,
+            crate::number::change(share)
+        )
+    } else {
+        format!("{}: no change beyond what seeds move ({} and {} instructions).", region.name, range(total.before), range(total.after))
+    };
+    let mut blocks = vec![Block::Paragraph(answer.into())];
+    if let Some(first) = region.functions.first() {
+        let path = first.path.join(" > ");
+        let name = &first.function.key;
+        blocks.push(Block::Paragraph(format!("Most in {name}: {}, on the path {path}.", signed(first.function.difference())).into()));
+    }
+    let layers = region.layers.iter().map(|change| row(change.key.to_string(), change, String::new())).collect();
+    blocks.extend(table("By layer", "layer", layers, false));
+    let functions = region.functions.iter().map(|change| row(change.function.key.clone(), &change.function, tail(&change.path))).collect();
+    blocks.extend(table("By function", "function", functions, true));
+    let only = |change: &Change<Vec<String>>| row(change.key.last().cloned().unwrap_or_default(), change, tail(&change.key));
+    blocks.extend(table(
+        "Call paths that one side alone has, with all that they call",
+        "function",
+        region.paths.iter().map(only).collect(),
+        true,
+    ));
+    Section { headed: true, ..Section::new(region.name.clone(), region.name.clone(), blocks) }
+}
+
+/// The end of a path, its outermost function first.
+fn tail(path: &[String]) -> String {
+    path[path.len().saturating_sub(3)..].join(" > ")
+}
+
+fn range(range: Range) -> String {
+    if range.least == range.most { whole(range.median) } else { format!("{}–{}", whole(range.least), whole(range.most)) }
+}
+
+fn row<K>(name: String, change: &Change<K>, path: String) -> Vec<String> {
+    vec![name, range(change.before), range(change.after), signed(change.difference()), path]
+}
+
+fn table(title: &str, key: &str, rows: Vec<Vec<String>>, paths: bool) -> Vec<Block> {
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let of = |rows: &[Vec<String>]| {
+        let mut heads = vec![key, "before", "after", "change"];
+        if paths {
+            heads.push("end of the path");
+        }
+        let width = heads.len();
+        let rows = rows.iter().map(|row| row[..width].to_vec()).collect();
+        let mut table = Table::of_figures(title, heads, rows);
+        table.columns.iter_mut().skip(4).for_each(|column| column.kind = Kind::Words);
+        table
+    };
+    let brief = of(&rows[..rows.len().min(MOST)]);
+    vec![Block::Brief(vec![brief.into()]), Block::Full(vec![of(&rows).into()])]
+}

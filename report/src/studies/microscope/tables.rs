@@ -1,0 +1,144 @@
+//! Tables of exact counts: by message in the form of 1997's figures (instructions,
+//! data reads, data writes by layer and size), by function in that of 1984's (calls of
+//! each routine).
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use attribution::exact::{Counts, ExactRow, Lines, Measured, Region};
+
+use super::words::{by_scenario, standing};
+use crate::document::{Block, Kind, Table};
+use crate::number::{NOTHING, percent, whole};
+
+/// Functions of a scenario that a terminal shows.
+const MOST_FUNCTIONS: usize = 15;
+
+/// A count by which tables are made.
+type Quantity = (&'static str, fn(&Counts) -> u64);
+
+const QUANTITIES: [Quantity; 3] =
+    [("instructions", |counts| counts.instructions), ("data reads", |counts| counts.reads), ("data writes", |counts| counts.writes)];
+
+/// Every region of every kernel, with how its messages differ.
+pub fn messages(measured: &[Measured]) -> Vec<Block> {
+    let many = measured.len() > 1;
+    let mut heads = vec!["message"];
+    heads.extend(["instructions", "reads", "writes", "calls", "repeated", "usual", "median", "least", "most", "code", "read", "written"]);
+    let tables = measured.iter().map(|one| {
+        let row = |region: &Region| {
+            let total = &region.total;
+            let mut cells = vec![region.name.clone()];
+            cells.extend([total.instructions, total.reads, total.writes, total.calls, total.repeated].map(whole));
+            cells.push(percent(region.share()));
+            cells.extend([region.instructions.median, region.instructions.least, region.instructions.most].map(whole));
+            let lines = |count: fn(&Lines) -> u64| region.lines.as_ref().map_or_else(|| NOTHING.to_owned(), |lines| whole(count(lines)));
+            cells.extend([lines(|all| all.code.median), lines(|all| all.read.median), lines(|all| all.written.median)]);
+            cells
+        };
+        let table = Table::of_figures("", heads.clone(), one.regions.iter().map(row).collect::<Vec<_>>());
+        let titled = if many { table.titled(format!("kernel {}", one.provenance.kernel)) } else { table };
+        Block::from(titled)
+    });
+    let tables: Vec<Block> = tables.collect();
+    if many { vec![Block::Full(tables)] } else { tables }
+}
+
+/// The matrix: messages by kernel, then the layers of each scenario's message.
+pub fn kernels(measured: &[Measured]) -> Vec<Block> {
+    let heads = |first: &str| -> Vec<String> {
+        std::iter::once(first.to_owned()).chain(measured.iter().map(|one| one.provenance.kernel.clone())).collect()
+    };
+    let Some(first) = measured.first() else { return Vec::new() };
+    let mut blocks = Vec::new();
+    for (place, (name, of)) in QUANTITIES.into_iter().enumerate() {
+        let row = |region: &Region| {
+            let cell = |one: &Measured| one.region(&region.name).map_or_else(|| NOTHING.to_owned(), |found| whole(of(&found.total)));
+            std::iter::once(region.name.clone()).chain(measured.iter().map(cell)).collect::<Vec<_>>()
+        };
+        let table = Table::of_figures(capital(name), heads("message"), first.regions.iter().map(row).collect());
+        blocks.push(if place == 0 { table.into() } else { Block::Full(vec![table.into()]) });
+    }
+    for (_, regions) in by_scenario(first) {
+        let Some(region) = standing(&regions) else { continue };
+        let of_kernel = |one: &Measured| one.region(&region.name).map(|found| found.rows.layers.clone()).unwrap_or_default();
+        let columns: Vec<Vec<ExactRow<_>>> = measured.iter().map(of_kernel).collect();
+        blocks.push(
+            by_key(&format!("{}: instructions by layer", region.name), heads("layer"), &columns, |counts| counts.instructions).into(),
+        );
+    }
+    blocks
+}
+
+/// Layers by size, a table a scenario and quantity.
+pub fn layers(one: &Measured) -> Vec<Block> {
+    by_size(one, "layer", |region| region.rows.layers.clone())
+}
+
+/// Categories by size likewise.
+pub fn categories(one: &Measured) -> Vec<Block> {
+    by_size(one, "kind of work", |region| region.rows.categories.clone())
+}
+
+fn by_size<K: Ord + Copy + Display>(one: &Measured, key: &str, rows: impl Fn(&Region) -> Vec<ExactRow<K>>) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    for (scenario, regions) in by_scenario(one) {
+        let columns: Vec<Vec<ExactRow<K>>> = regions.iter().map(|region| rows(region)).collect();
+        for (place, (name, of)) in QUANTITIES.into_iter().enumerate() {
+            let sizes = regions.iter().map(|region| region.name.strip_prefix(scenario).and_then(|rest| rest.strip_prefix('-')));
+            let sizes = sizes.map(|size| size.map_or_else(|| name.to_owned(), |size| format!("{size} B")));
+            let heads = std::iter::once(key.to_owned()).chain(sizes).collect();
+            let table: Block = by_key(&format!("{scenario}: {name}"), heads, &columns, of).into();
+            blocks.push(if place == 0 { table } else { Block::Full(vec![table]) });
+        }
+    }
+    blocks
+}
+
+/// A table of columns whose rows have the same keys, with their sum; the largest first.
+fn by_key<K: Ord + Copy + Display>(title: &str, heads: Vec<String>, columns: &[Vec<ExactRow<K>>], of: fn(&Counts) -> u64) -> Table {
+    let mut keys: BTreeMap<K, u64> = BTreeMap::new();
+    for row in columns.iter().flatten() {
+        *keys.entry(row.key).or_default() += of(&row.counts);
+    }
+    let mut order: Vec<(K, u64)> = keys.into_iter().filter(|(_, all)| *all > 0).collect();
+    order.sort_by_key(|(key, all)| (std::cmp::Reverse(*all), *key));
+    let count = |column: &Vec<ExactRow<K>>, key: K| column.iter().find(|row| row.key == key).map_or(0, |row| of(&row.counts));
+    let row = |(key, _): &(K, u64)| -> Vec<String> {
+        std::iter::once(key.to_string()).chain(columns.iter().map(|column| whole(count(column, *key)))).collect()
+    };
+    let mut rows: Vec<Vec<String>> = order.iter().map(row).collect();
+    let sum = |column: &Vec<ExactRow<K>>| whole(column.iter().map(|row| of(&row.counts)).sum());
+    rows.push(std::iter::once("message".to_owned()).chain(columns.iter().map(sum)).collect());
+    Table::of_figures(capital(title), heads, rows)
+}
+
+/// Functions of each scenario's message, with their calls.
+pub fn functions(one: &Measured) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    for (_, regions) in by_scenario(one) {
+        let Some(region) = standing(&regions) else { continue };
+        let all = &region.rows.functions;
+        let table = |count: usize| {
+            let row = |function: &attribution::exact::ExactFunction| {
+                let counts = &function.counts;
+                let mut cells = vec![function.name.clone()];
+                cells.extend([counts.calls, counts.instructions, counts.reads, counts.writes].map(whole));
+                cells.extend([function.layer.to_string(), function.category.to_string()]);
+                cells
+            };
+            let heads = vec!["function", "calls", "instructions", "reads", "writes", "layer", "kind of work"];
+            let mut table =
+                Table::of_figures(format!("{}: {} functions", region.name, all.len()), heads, all.iter().take(count).map(row).collect());
+            table.columns.iter_mut().skip(5).for_each(|column| column.kind = Kind::Words);
+            table
+        };
+        blocks.push(Block::Terminal(vec![Block::Brief(vec![table(MOST_FUNCTIONS).into()]), Block::Full(vec![table(usize::MAX).into()])]));
+        blocks.push(Block::Page(vec![table(usize::MAX).into()]));
+    }
+    blocks
+}
+
+fn capital(text: &str) -> String {
+    crate::words::capital(text)
+}

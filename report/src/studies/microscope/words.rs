@@ -1,0 +1,108 @@
+//! Sentences about exact counts.
+
+use attribution::exact::{Accesses, Measured, Region};
+
+use crate::document::{Block, Text};
+use crate::number::{percent, whole};
+
+/// The heading of a report.
+pub fn heading(measured: &[Measured]) -> String {
+    let kernels: Vec<&str> = measured.iter().map(|one| one.provenance.kernel.as_str()).collect();
+    format!("Exact counts of one message: kernel {}", kernels.join(", "))
+}
+
+/// The line below it.
+pub fn source(measured: &[Measured]) -> String {
+    measured.first().map_or_else(String::new, |one| {
+        let from = &one.provenance;
+        format!("{} · processor model {} · seed {} · the same on every run", from.emulator, from.cpu, from.seed)
+    })
+}
+
+/// The scenario of a region, without its size.
+pub fn scenario(region: &Region) -> &str {
+    match region.name.rsplit_once('-') {
+        Some((scenario, size)) if size.bytes().all(|byte| byte.is_ascii_digit()) => scenario,
+        _ => &region.name,
+    }
+}
+
+/// Regions by their scenario, in order.
+pub fn by_scenario(measured: &Measured) -> Vec<(&str, Vec<&Region>)> {
+    let mut found: Vec<(&str, Vec<&Region>)> = Vec::new();
+    for region in &measured.regions {
+        match found.iter_mut().find(|(name, _)| *name == scenario(region)) {
+            Some((_, regions)) => regions.push(region),
+            None => found.push((scenario(region), vec![region])),
+        }
+    }
+    found
+}
+
+/// The region of a scenario that stands for it: of 112 bytes, as in the studies of 1993 and
+/// 1997, else the first.
+pub fn standing<'r>(regions: &[&'r Region]) -> Option<&'r Region> {
+    regions.iter().find(|region| region.name.ends_with("-112")).or(regions.first()).copied()
+}
+
+/// The answer, and what could not be run.
+pub fn answers(measured: &[Measured]) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let sentence = |region: &Region| {
+        let total = &region.total;
+        let usual = percent(region.share());
+        format!(
+            "{}: {} instructions, {} data reads, {} data writes, {} calls; {usual} of messages take exactly this course",
+            region.name,
+            whole(total.instructions),
+            whole(total.reads),
+            whole(total.writes),
+            whole(total.calls)
+        )
+    };
+    if let [one] = measured {
+        let standing = by_scenario(one).into_iter().filter_map(|(_, regions)| standing(&regions)).map(sentence);
+        blocks.extend(Block::sentences(standing.map(|text| text + ".")));
+    }
+    let absent = measured.iter().flat_map(|one| {
+        let kernel = &one.provenance.kernel;
+        one.absent.iter().map(move |absent| format!("{} is absent on kernel {kernel}: {}.", absent.name, absent.answer))
+    });
+    blocks.extend(Block::warnings(absent.collect()));
+    blocks
+}
+
+/// Everything that moves the figures.
+pub fn origin(one: &Measured) -> Vec<Block> {
+    let from = &one.provenance;
+    let accesses = match from.accesses {
+        Accesses::Inline => "in the code that QEMU makes",
+        Accesses::Callback => "by callbacks, since this QEMU's filter of loads and stores is wrong",
+    };
+    let package = if from.package.is_empty() { "a file of the user's".to_owned() } else { from.package.clone() };
+    let facts = [
+        ("kernel", from.version.clone()),
+        ("package", package),
+        ("emulator", format!("{}, plugin interface {}", from.emulator, from.interface)),
+        ("processor model", from.cpu.clone()),
+        ("virtual time", format!("icount shift={}, seed {}", from.icount_shift, from.seed)),
+        ("command line", from.command_line.clone()),
+        ("security modules", from.security_modules.clone()),
+        ("reads and writes", format!("counted {accesses}")),
+        ("SHA-256", format!("kernel {}, probe {}, plugin {}", short(&from.kernel_hash), short(&from.probe_hash), short(&from.plugin_hash))),
+    ];
+    let undecided =
+        one.regions.iter().map(|region| region.rows.undecided()).fold([0.0_f64; 2], |most, one| [most[0].max(one[0]), most[1].max(one[1])]);
+    let mut blocks = vec![Block::terms("", facts)];
+    let told = format!(
+        "Without a layer: at most {} of the instructions of a message; without a kind of work: {}.",
+        percent(undecided[0]),
+        percent(undecided[1])
+    );
+    blocks.push(Block::Aside(Text::from(told)));
+    vec![Block::Full(blocks)]
+}
+
+fn short(hash: &str) -> &str {
+    hash.get(..12).unwrap_or(hash)
+}
