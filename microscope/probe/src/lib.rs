@@ -19,6 +19,7 @@
 #![cfg_attr(nettoll_guest, no_main)]
 
 pub mod marker;
+pub mod netlink;
 pub mod network;
 pub mod plan;
 pub mod region;

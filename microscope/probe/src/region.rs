@@ -1,9 +1,10 @@
 //! Carries a plan out: each step in turn, with a line for each to the driver.
 
+use crate::network::{self, Network};
 use crate::plan::Step;
 use crate::sys::{self, Answer, Errno};
 use crate::traffic::{self, Pair};
-use crate::{marker, network, say};
+use crate::{marker, say};
 
 /// Files that say what moves the figures, each a line of the log.
 const FACTS: [&str; 4] = ["/proc/version", "/proc/cmdline", "/sys/kernel/security/lsm", "/proc/modules"];
@@ -11,11 +12,15 @@ const FACTS: [&str; 4] = ["/proc/version", "/proc/cmdline", "/sys/kernel/securit
 /// Carries every step of a plan out. A step that fails is told, and the rest goes on.
 pub fn carry_out(plan: &str) {
     let _ = sys::mount("securityfs", "/sys/kernel/security");
+    let mut network = Network::new();
     for step in Step::all(plan) {
         let done = match step.verb {
             "module" => sys::load_module(step.rest),
             "sysctl" => set(step.rest),
             "up" => network::bring_up(step.rest),
+            "veth" => network.make_veth(),
+            "netem" => network.impair(&step),
+            "checksums" => network.checksums(step.rest != "off"),
             "settle" => {
                 sys::sleep(step.number("s", 0) as u64);
                 Ok(0)
@@ -23,7 +28,7 @@ pub fn carry_out(plan: &str) {
             "facts" => tell_facts(),
             "symbols" => tell("symbols", "/proc/kallsyms"),
             "calibrate" => calibrate(),
-            "run" => run(&step),
+            "run" => run(&step, &network),
             _ => Err(Errno::INVALID),
         };
         if let Err(Errno(number)) = done {
@@ -91,14 +96,14 @@ enum Shape {
 }
 
 /// Runs one region: warms up, then sends messages between markers.
-fn run(step: &Step) -> Answer {
+fn run(step: &Step, network: &Network) -> Answer {
     static mut BUFFERS: [[u8; traffic::MOST]; 2] = [[0; traffic::MOST]; 2];
     // SAFETY: regions run one after the other, on the only thread.
     let buffers = unsafe { (&raw mut BUFFERS).as_mut() };
     let [bytes, buffer] = buffers.ok_or(Errno::INVALID)?;
     let size = step.number("size", 1).min(traffic::MOST);
     let (bytes, buffer) = (&bytes[..size], &mut buffer[..size]);
-    let pair = Pair::open(step)?;
+    let pair = Pair::open(step, network)?;
     let (shape, child) = match (step.says("shape", "round"), step.says("processes", "2")) {
         (_, true) => (Shape::Asked, sys::fork()?),
         (true, false) => (Shape::Round, 0),

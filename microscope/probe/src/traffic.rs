@@ -1,5 +1,6 @@
 //! Both ends of a scenario, and one message from one to the other.
 
+use crate::network::{ADDRESSES, Network};
 use crate::plan::Step;
 use crate::sys::{self, Answer, Errno, Fd, call};
 
@@ -13,8 +14,10 @@ const STREAM: usize = 1;
 const DATAGRAM: usize = 2;
 /// `SOL_TCP` and `TCP_NODELAY`: a message is sent when it is handed over.
 const NO_DELAY: [usize; 2] = [6, 1];
-/// `SOL_SOCKET` and `SO_NO_CHECK`: UDP over IPv4 without checksums.
-const NO_CHECK: [usize; 2] = [1, 11];
+/// `SOL_UDP` and `UDP_SEGMENT`: datagrams of this size are made of one message.
+const SEGMENT: [usize; 2] = [17, 103];
+/// `SOL_UDP` and `UDP_GRO`: several datagrams are received at once.
+const GRO: [usize; 2] = [17, 104];
 
 /// What carries the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +47,7 @@ struct Address {
 }
 
 impl Address {
-    /// The loopback's address with a port.
+    /// An address with a port; of IPv6 the loopback's.
     fn new(family: usize, port: u16, host: [u8; 4]) -> Self {
         let mut bytes = [0; 28];
         bytes[..2].copy_from_slice(&(family as u16).to_ne_bytes());
@@ -96,14 +99,17 @@ impl Pair {
     ///
     /// # Errors
     /// The kernel's, where it lacks what is asked for.
-    pub fn open(step: &Step) -> Result<Self, Errno> {
+    pub fn open(step: &Step, network: &Network) -> Result<Self, Errno> {
         let family = if step.says("family", "6") { INET6 } else { INET };
+        // Addresses of both ends: of the devices, or of loopback.
+        let hosts = if step.says("path", "veth") { ADDRESSES } else { [[127, 0, 0, 1]; 2] };
+        let far_place = usize::from(step.says("path", "veth"));
         match step.value("kind").unwrap_or("") {
             "getppid" => Ok(Self { kind: Kind::Getppid, stream: false, near: -1, far: -1 }),
             "pipe" => sys::pipe().map(|[far, near]| Self { kind: Kind::Pipe, stream: true, near, far }),
             "unix" => Self::unix(if step.says("socket", "stream") { STREAM } else { DATAGRAM }),
-            "udp" => Self::udp(family, step),
-            "tcp" => Self::tcp(family),
+            "udp" => Self::udp(family, step, hosts, |kind| network.within(far_place, || socket(family, kind))),
+            "tcp" => Self::tcp(family, hosts[1], |kind| network.within(far_place, || socket(family, kind))),
             _ => Err(Errno::INVALID),
         }
     }
@@ -115,24 +121,27 @@ impl Pair {
         Ok(Self { kind: Kind::Sockets, stream: kind == STREAM, near: ends[0], far: ends[1] })
     }
 
-    fn udp(family: usize, step: &Step) -> Result<Self, Errno> {
-        let (near, far) = (socket(family, DATAGRAM)?, socket(family, DATAGRAM)?);
-        let host = [127, 0, 0, 1];
-        let (here, there) = (Address::new(family, 5001, host), Address::new(family, 5002, host));
+    fn udp(family: usize, step: &Step, hosts: [[u8; 4]; 2], socket_there: impl Fn(usize) -> Result<Fd, Errno>) -> Result<Self, Errno> {
+        let (near, far) = (socket(family, DATAGRAM)?, socket_there(DATAGRAM)?);
+        let (here, there) = (Address::new(family, 5001, hosts[0]), Address::new(family, 5002, hosts[1]));
         here.give(BIND, near)?;
         there.give(BIND, far)?;
         there.give(CONNECT, near)?;
         here.give(CONNECT, far)?;
-        if step.says("checksum", "off") {
-            set(near, NO_CHECK, 1)?;
-            set(far, NO_CHECK, 1)?;
+        let segment = step.number("segment", 0);
+        if segment > 0 {
+            set(near, SEGMENT, segment as u32)?;
         }
-        Ok(Self { kind: Kind::Sockets, stream: false, near, far })
+        if step.says("gro", "on") {
+            set(far, GRO, 1)?;
+        }
+        // One message comes as several datagrams.
+        Ok(Self { kind: Kind::Sockets, stream: segment > 0, near, far })
     }
 
-    fn tcp(family: usize) -> Result<Self, Errno> {
-        let (listener, near) = (socket(family, STREAM)?, socket(family, STREAM)?);
-        let address = Address::new(family, 5003, [127, 0, 0, 1]);
+    fn tcp(family: usize, host: [u8; 4], socket_there: impl Fn(usize) -> Result<Fd, Errno>) -> Result<Self, Errno> {
+        let (listener, near) = (socket_there(STREAM)?, socket(family, STREAM)?);
+        let address = Address::new(family, 5003, host);
         // `SO_REUSEADDR`: the connection of the region before may still linger.
         set(listener, [1, 2], 1)?;
         address.give(BIND, listener)?;
