@@ -6,7 +6,7 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 # Where cargo builds, wherever the user has told it to.
 TARGET = $(shell cargo metadata --format-version 1 --no-deps --offline 2>/dev/null | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
 
-.PHONY: help study test test-services lines bench endure build install man release deb
+.PHONY: help study test test-services test-guests lines bench endure build install man release deb
 
 help: ## Name the targets
 	@sed -n 's/^\([a-z-]*\):.*## /make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -23,6 +23,10 @@ test: ## Install what is missing, then check format and lints and run every test
 test-services: ## Test hosts by command with a real sshd, unpacked below the target directory
 	@scripts/setup.sh test
 	@scripts/services.sh
+
+test-guests: ## Boot guest kernels under QEMU, both from packages in a cache, and test the microscope
+	@scripts/setup.sh test
+	@scripts/guests.sh
 
 lines: ## Count the lines of code outside tests, by crate
 	@scripts/lines.sh

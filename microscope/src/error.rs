@@ -85,7 +85,9 @@ fn remedy(error: &io::Error) -> &'static str {
             "make room, or prune the cache with `nettoll microscope cache --prune 0`, or give --cache DIR on another disk"
         }
         io::ErrorKind::NotFound => "check the path",
-        io::ErrorKind::PermissionDenied => "check who may use it, or give --cache DIR",
+        io::ErrorKind::PermissionDenied | io::ErrorKind::NotADirectory | io::ErrorKind::ReadOnlyFilesystem => {
+            "check the path and who may use it, or give --cache DIR"
+        }
         _ => "try again",
     }
 }

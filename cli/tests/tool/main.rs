@@ -33,6 +33,7 @@ mod interrupted;
 mod kills;
 mod links;
 mod losses;
+mod microscope;
 mod oneshot;
 mod options;
 mod packaging;
@@ -81,6 +82,7 @@ const MODULES: &[(&str, Claims)] = &[
     ("ways", ways::ALL),
     ("workload", workload::ALL),
     ("oneshot", oneshot::ALL),
+    ("microscope", microscope::ALL),
     ("forms", forms::ALL),
     ("help", help::ALL),
     ("packaging", packaging::ALL),

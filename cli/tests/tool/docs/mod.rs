@@ -87,6 +87,11 @@ impl Drop for Agent {
     }
 }
 
+/// The text of a page.
+pub fn page(path: &str) -> String {
+    Page::read(path).text
+}
+
 /// A directory with everything that the commands of a page name.
 struct Reader {
     tool: Tool,

@@ -3,7 +3,7 @@
 use attribution::exact::{Change, ExactDiff, Range, RegionDiff};
 
 use crate::document::{Block, Document, Kind, Masthead, Section, Table};
-use crate::number::{signed, whole};
+use crate::number::{change, signed, whole};
 
 /// Rows of a table that a terminal shows.
 const MOST: usize = 12;
@@ -36,10 +36,10 @@ fn section(diff: &ExactDiff, region: &RegionDiff) -> Section {
         format!(
             "{}: {} instructions a message, {} on {} ({}).",
             region.name,
-            signed(total.difference()),
+            more(total.difference()),
             whole(total.after.median),
             diff.after,
-            crate::number::change(share)
+            change(share)
         )
     } else {
         format!("{}: no change beyond what seeds move ({} and {} instructions).", region.name, range(total.before), range(total.after))
@@ -48,13 +48,13 @@ fn section(diff: &ExactDiff, region: &RegionDiff) -> Section {
     if let Some(first) = region.functions.first() {
         let path = first.path.join(" > ");
         let name = &first.function.key;
-        blocks.push(Block::Paragraph(format!("Most in {name}: {}, on the path {path}.", signed(first.function.difference())).into()));
+        blocks.push(Block::Paragraph(format!("Most in {name}: {}, on the path {path}.", more(first.function.difference())).into()));
     }
     let layers = region.layers.iter().map(|change| row(change.key.to_string(), change, String::new())).collect();
     blocks.extend(table("By layer", "layer", layers, false));
     let functions = region.functions.iter().map(|change| row(change.function.key.clone(), &change.function, tail(&change.path))).collect();
     blocks.extend(table("By function", "function", functions, true));
-    let only = |change: &Change<Vec<String>>| row(change.key.last().cloned().unwrap_or_default(), change, tail(&change.key));
+    let only = |change: &Change<Vec<String>>| row(change.key[change.key.len().saturating_sub(2)..].join(" > "), change, tail(&change.key));
     blocks.extend(table(
         "Call paths that one side alone has, with all that they call",
         "function",
@@ -73,15 +73,20 @@ fn range(range: Range) -> String {
     if range.least == range.most { whole(range.median) } else { format!("{}–{}", whole(range.least), whole(range.most)) }
 }
 
-fn row<K>(name: String, change: &Change<K>, path: String) -> Vec<String> {
-    vec![name, range(change.before), range(change.after), signed(change.difference()), path]
+/// A difference with its sign.
+fn more(difference: i64) -> String {
+    if difference > 0 { format!("+{}", signed(difference)) } else { signed(difference) }
+}
+
+fn row<K>(name: String, one: &Change<K>, path: String) -> Vec<String> {
+    vec![name, range(one.before), range(one.after), more(one.difference()), path]
 }
 
 fn table(title: &str, key: &str, rows: Vec<Vec<String>>, paths: bool) -> Vec<Block> {
     if rows.is_empty() {
         return Vec::new();
     }
-    let of = |rows: &[Vec<String>]| {
+    let of = |rows: &[Vec<String>], paths: bool| {
         let mut heads = vec![key, "before", "after", "change"];
         if paths {
             heads.push("end of the path");
@@ -92,6 +97,7 @@ fn table(title: &str, key: &str, rows: Vec<Vec<String>>, paths: bool) -> Vec<Blo
         table.columns.iter_mut().skip(4).for_each(|column| column.kind = Kind::Words);
         table
     };
-    let brief = of(&rows[..rows.len().min(MOST)]);
-    vec![Block::Brief(vec![brief.into()]), Block::Full(vec![of(&rows).into()])]
+    // A path leaves no room for the figures: a terminal shows it where everything is asked for.
+    let brief = of(&rows[..rows.len().min(MOST)], false);
+    vec![Block::Brief(vec![brief.into()]), Block::Full(vec![of(&rows, paths).into()])]
 }
