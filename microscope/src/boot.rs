@@ -64,8 +64,9 @@ impl Boot<'_> {
         command.arg("-seed").arg(self.seed.to_string()).arg("-kernel").arg(self.image).arg("-initrd").arg(&initramfs);
         command.arg("-append").arg(self.command_line);
         command.arg("-serial").arg(of("file:", &console)).arg("-debugcon").arg(of("file:", &log));
+        // Without it modules come to lie elsewhere in each boot, and symbols with them.
+        command.arg("-icount").arg(format!("shift={ICOUNT_SHIFT},sleep=off"));
         if let Some(plugin) = &self.plugin {
-            command.arg("-icount").arg(format!("shift={ICOUNT_SHIFT},sleep=off"));
             command.arg("-plugin").arg(format!("{plugin},out={}", counted.display()));
         }
         let said = place("said");
@@ -111,7 +112,12 @@ fn text(path: &Path) -> Result<String, Failed> {
 /// Tells a boot that came to its end from one that did not.
 fn judge(status: Option<ExitStatus>, log: &GuestLog, said: &str, console: &str) -> Result<(), Failed> {
     let lines: Vec<&str> = console.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
-    let tail = || lines[lines.len().saturating_sub(TAIL)..].join("\n");
+    // Of a panic its own line is worth more than the last of its trace.
+    let panic = lines.iter().position(|line| line.contains("Kernel panic"));
+    let tail = || match panic {
+        Some(place) => lines[place..lines.len().min(place + TAIL)].join("\n"),
+        None => lines[lines.len().saturating_sub(TAIL)..].join("\n"),
+    };
     let guest = |what: &str| Failed::Guest { what: what.to_owned(), tail: tail() };
     let Some(status) = status else {
         return Err(guest(&format!("hung: it was not done after {} s", LONGEST.as_secs())));

@@ -93,6 +93,21 @@ impl Functions {
         Ok(Self { all: text.lines().enumerate().map(read).collect::<Result<_, _>>()? })
     }
 
+    /// Returns whether modules lie where the table has them; `modules` is a guest's
+    /// `/proc/modules`. What is no line of that is passed over.
+    pub fn fits(&self, modules: &str) -> bool {
+        modules.lines().all(|line| {
+            let words: Vec<&str> = line.split(' ').collect();
+            let [name, size, .., address] = words[..] else { return true };
+            let address = u64::from_str_radix(address.trim_start_matches("0x"), 16);
+            let (Ok(size), Ok(address)) = (size.parse::<u64>(), address) else { return true };
+            let suffix = format!(" [{name}]");
+            let places = self.all.iter().filter(|(_, name)| name.ends_with(&suffix)).map(|(place, _)| *place);
+            // The parts of a module lie apart on newer kernels; its code is where it begins.
+            places.min().is_none_or(|first| (address..address.saturating_add(size)).contains(&first))
+        })
+    }
+
     /// The name that goes with a number of the plugin.
     pub fn name(&self, number: usize) -> Option<&str> {
         match number.checked_sub(SPECIAL.len()) {
@@ -131,6 +146,13 @@ mod tests {
         assert_eq!(Functions::of_plugin(&table.for_plugin()).unwrap(), table);
         let names: Vec<Option<&str>> = (0..6).map(|number| table.name(number)).collect();
         assert_eq!(names, [Some("[user]"), Some("[unknown]"), Some("startup_64"), Some("udp_sendmsg"), Some("veth_xmit [veth]"), None]);
+    }
+
+    #[test]
+    fn modules_that_lie_elsewhere_are_found() {
+        let table = Functions::parse(TABLE).unwrap();
+        assert!(table.fits("veth 36864 0 - Live 0xffffffffc0000000\nother 1 0 - Live 0xffffffffc0100000\nnoise\n"));
+        assert!(!table.fits("veth 36864 0 - Live 0xffffffffc0400000"));
     }
 
     #[test]

@@ -146,7 +146,15 @@ impl Bench<'_> {
     /// The file of functions for the plugin, and the functions: from the cache, or from a boot that
     /// does nothing else.
     fn functions(&self, session: &Session, modules: &[modules::Module]) -> Result<(PathBuf, Functions), Failed> {
-        let key = [self.asked.kernel.hash.as_str(), &self.command_line(), &session.modules.join(" "), &hash(embedded::PROBE)].join("\n");
+        let key = [
+            self.asked.kernel.hash.as_str(),
+            &self.command_line(),
+            &session.modules.join(" "),
+            &hash(embedded::PROBE),
+            &self.asked.cpu,
+            &self.asked.seed.to_string(),
+        ]
+        .join("\n");
         let name = hash(key.as_bytes());
         let path = self.cache.folder("symbols")?.join(&name);
         if let Ok(text) = fs::read_to_string(&path)
@@ -181,6 +189,9 @@ impl Bench<'_> {
         }
         let booted = self.boot(&session.plan(self.asked.messages), modules, Some(options))?;
         let output = output::parse(&booted.counted, &functions)?;
+        if !booted.log.files.get("/proc/modules").is_none_or(|modules| functions.fits(modules)) {
+            return Err(Failed::Miscounted("modules lie elsewhere than in the boot that told the symbols".to_owned()));
+        }
         if output.regions.len() != booted.log.regions.len() {
             let why = format!("the guest began {} regions and {} were counted", booted.log.regions.len(), output.regions.len());
             return Err(Failed::Miscounted(why));

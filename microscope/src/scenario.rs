@@ -133,8 +133,7 @@ pub const CALIBRATION: &str = "calibrate";
 impl Session {
     /// The probe's plan: `messages` of each region.
     pub fn plan(&self, messages: u32) -> String {
-        let mut lines = vec!["facts".to_owned()];
-        lines.extend(self.modules.iter().map(|module| format!("module /m/{module}.ko")));
+        let mut lines = self.loaded();
         lines.push("up lo".to_owned());
         lines.extend(self.setup.iter().cloned());
         // A kernel does many things in its first minute; virtual time costs next to nothing.
@@ -146,9 +145,15 @@ impl Session {
 
     /// The same modules, then the symbol table.
     pub fn plan_for_symbols(&self) -> String {
-        let mut lines: Vec<String> = self.modules.iter().map(|module| format!("module /m/{module}.ko")).collect();
+        let mut lines = self.loaded();
         lines.push("symbols".to_owned());
         lines.join("\n") + "\n"
+    }
+
+    /// The steps that every boot begins with: modules come to lie at the same addresses then.
+    fn loaded(&self) -> Vec<String> {
+        let modules = self.modules.iter().map(|module| format!("module /m/{module}.ko"));
+        modules.chain(["facts".to_owned()]).collect()
     }
 }
 
