@@ -15,6 +15,7 @@ mod agent;
 mod compare;
 mod deploy;
 mod doctor;
+mod export;
 mod generate;
 mod help;
 mod hidden;
@@ -59,6 +60,7 @@ fn carry_out(args: Arguments) -> Result<Exit, Failure> {
         Command::Report(args) => report::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Show(args) => show::run(&args),
+        Command::Export(args) => export::run(&args),
         Command::History(args) => history::run(&args),
         Command::Reference(args) => reference::run(&args),
         Command::Workload(args) => workload::run(&args),

@@ -14,11 +14,12 @@ use std::fmt;
 use analysis::result::buffers::BufferCell;
 use analysis::result::receipt::CellReceipt;
 use analysis::result::{Analysis, ArmVerdict, CellResult, Estimate, Latency, Metric};
+use analysis::table::TrialTable;
 use analysis::verdict::MetricComparison;
 use attribution::{Figure, Receipt, Row};
 use model::cell::Value;
 use model::plan::{Factor, Link};
-use model::{Cell, OfferedRate};
+use model::{Cell, OfferedRate, Run};
 
 use crate::interval;
 
@@ -197,7 +198,10 @@ type Rows<'a> = (Key<'a>, Vec<(String, Figures)>);
 
 impl Key<'_> {
     fn fields(&self, analysis: &Analysis) -> Vec<Field> {
-        let run = &analysis.run;
+        self.of_run(&analysis.run)
+    }
+
+    fn of_run(&self, run: &Run) -> Vec<Field> {
         let first = [
             Field::from(CSV_FORMAT),
             Field::from(run.id.as_str()),
@@ -208,6 +212,37 @@ impl Key<'_> {
         let parts = PARTS.iter().map(|(_, value)| value(self.cell));
         first.into_iter().chain(factors).chain(parts).chain([Field::from(self.arm)]).collect()
     }
+}
+
+/// Columns of a trial between those of its cell and its metrics.
+const OF_TRIAL: [Column; 3] = [
+    ("block", "Block that the trial belongs to, from 0."),
+    ("swapped", "Whether the hosts' roles were exchanged."),
+    ("disturbed", "Whether something on the machine disturbed it."),
+];
+
+/// Returns the names of the columns of [`trials`].
+pub fn trial_columns() -> impl Iterator<Item = String> {
+    let cell = columns().map(|(name, _)| name).take_while(|name| name != "metric");
+    let of_trial = OF_TRIAL.into_iter().map(|(name, _)| name.to_owned());
+    cell.chain(of_trial).chain(Metric::ALL.iter().map(|metric| metric.name().to_owned()))
+}
+
+/// Returns the trials of a run as a table: a row for each that was measured, a column for each
+/// metric. A median over the trials of a cell is the figure of [`render`].
+pub fn trials(run: &Run, table: &TrialTable) -> String {
+    let mut sheet = Sheet::new(trial_columns());
+    for (arm, name) in table.arm_names().into_iter().enumerate() {
+        for (place, cell) in table.arm(arm).iter().enumerate() {
+            let first = Key { place: Some(place), cell: &cell.cell, arm: name }.of_run(run);
+            for trial in &cell.figures {
+                let of_trial = [Field::from(trial.block), Field::from(trial.swapped), Field::from(trial.disturbed)];
+                let metrics: Vec<Field> = Metric::ALL.iter().map(|metric| Field::from(trial.get(*metric))).collect();
+                sheet.row(first.iter().chain(&of_trial).chain(&metrics));
+            }
+        }
+    }
+    sheet.finish()
 }
 
 /// The level of a factor in a cell; what the cell leaves to the link is the link's.

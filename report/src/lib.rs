@@ -15,6 +15,7 @@
 
 // What a user asks for.
 pub mod advice;
+pub mod benchstat;
 pub mod columns;
 pub mod csv;
 pub mod doctor;

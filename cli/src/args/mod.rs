@@ -4,6 +4,7 @@ mod advise;
 mod agent;
 mod compare;
 mod deploy;
+mod export;
 mod factors;
 mod help;
 mod hidden;
@@ -32,6 +33,7 @@ pub use advise::AdviseArgs;
 pub use agent::{AgentArgs, CertificatesArgs, TrustArgs};
 pub use compare::{CompareArgs, Side};
 pub use deploy::DeployArgs;
+pub use export::ExportArgs;
 pub use help::{COLUMNS, CompletionsArgs, HelpArgs};
 pub use hidden::{DetachArgs, GenerateArgs, HostArgs, LoadArgs};
 pub use history::HistoryArgs;
@@ -80,6 +82,8 @@ pub enum Command {
     Show(ShowArgs),
     /// Say where a metric changed over all runs of a study
     History(HistoryArgs),
+    /// Print cells or trials of many runs for other tools
+    Export(ExportArgs),
     /// Analyse a published study, and compare figures with it
     Reference(Box<ReferenceArgs>),
     /// Predict what a mix of message sizes costs, and measure it
@@ -227,6 +231,7 @@ impl Command {
             | Self::Completions(_)
             | Self::Help(_)
             | Self::Deploy(_)
+            | Self::Export(_)
             | Self::Host(_)
             | Self::Serve
             | Self::Detach(_)

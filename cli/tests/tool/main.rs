@@ -25,6 +25,7 @@ mod conservation;
 mod crossing;
 mod damaged;
 mod docs;
+mod export;
 mod forms;
 mod help;
 mod history;
@@ -79,6 +80,7 @@ const MODULES: &[(&str, Claims)] = &[
     ("stored_runs", stored_runs::ALL),
     ("reference", reference::ALL),
     ("history", history::ALL),
+    ("export", export::ALL),
     ("ways", ways::ALL),
     ("workload", workload::ALL),
     ("oneshot", oneshot::ALL),

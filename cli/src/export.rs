@@ -1,0 +1,61 @@
+//! `nettoll export`.
+
+use std::path::{Path, PathBuf};
+
+use ::report::{benchstat, csv};
+use store::{Moment, RunReader};
+
+use crate::args::ExportArgs;
+use crate::exit::{Exit, Failure};
+use crate::{output, report};
+
+/// Views on the lines of `trials.jsonl`.
+const VIEWS: &str = include_str!("../../packaging/sql/trials.sql");
+
+/// Prints the cells or the trials of many runs, one run after the other.
+///
+/// # Errors
+/// A run that was named and cannot be read. Where none is named, those that cannot be read are
+/// left out and named.
+pub fn run(args: &ExportArgs) -> Result<Exit, Failure> {
+    if args.form.sql {
+        output::write(VIEWS)?;
+        return Ok(Exit::Done);
+    }
+    let mut first = true;
+    for path in paths(args)? {
+        let text = one(&path, args)?;
+        // One line of names for all.
+        let rows = if first || args.form.benchstat { text.as_str() } else { text.split_once('\n').map_or("", |(_, rows)| rows) };
+        if !rows.is_empty() {
+            output::write(rows)?;
+        }
+        first = false;
+    }
+    Ok(Exit::Done)
+}
+
+fn paths(args: &ExportArgs) -> Result<Vec<PathBuf>, Failure> {
+    if !args.which.is_empty() {
+        return args.which.iter().map(|word| args.runs.find(word)).collect();
+    }
+    let mut paths = Vec::new();
+    for listed in store::list(&args.runs.directory)? {
+        match listed.run {
+            Ok(_) => paths.push(listed.path),
+            Err(error) => output::note(&format!("left out: {error}")),
+        }
+    }
+    Ok(paths)
+}
+
+fn one(path: &Path, args: &ExportArgs) -> Result<String, Failure> {
+    let collector = report::collect(path, None)?;
+    if !(args.form.trials || args.form.benchstat) {
+        return Ok(csv::render(&collector.finish()));
+    }
+    let reader = RunReader::open(path)?;
+    let table = collector.into_table();
+    let hosts: Vec<_> = reader.hosts(Moment::Before).cloned().collect();
+    Ok(if args.form.trials { csv::trials(reader.run(), &table) } else { benchstat::trials(reader.run(), &hosts, &table) })
+}

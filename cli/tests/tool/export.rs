@@ -1,0 +1,166 @@
+//! What `nettoll export` prints of many runs, and whether other programs get nettoll's own
+//! figures from it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::stored_runs::{copy, data};
+use crate::support::Skip;
+use crate::support::tool::Tool;
+
+crate::claims!(
+    cells_of_many_runs_stand_below_one_line_of_names,
+    medians_over_trials_are_the_figures_of_the_report,
+    benchstat_reads_a_line_for_each_trial,
+    a_run_that_cannot_be_read_is_left_out_or_refused,
+    duckdb_and_pandas_get_the_figures_of_the_report,
+);
+
+const RUNS: [&str; 3] = ["sizes", "round-trips", "arms"];
+
+fn with_runs() -> Tool {
+    let tool = Tool::new();
+    RUNS.iter().for_each(|name| copy(&data().join("runs").join(name), &tool.path().join("runs").join(name)));
+    tool
+}
+
+type Row = BTreeMap<String, String>;
+
+fn rows(text: &str) -> Vec<Row> {
+    let mut table = csv::Reader::from_reader(text.as_bytes());
+    let names: Vec<String> = table.headers().unwrap().iter().map(str::to_owned).collect();
+    table.records().map(|record| names.iter().cloned().zip(record.unwrap().iter().map(str::to_owned)).collect()).collect()
+}
+
+fn cells_of_many_runs_stand_below_one_line_of_names() -> Result<(), Skip> {
+    let tool = with_runs();
+    let all = tool.run(&["export"]).done().stdout;
+    let each: Vec<String> =
+        ["round-trips", "arms", "sizes"].iter().map(|run| tool.run(&["report", &format!("runs/{run}"), "--csv"]).stdout).collect();
+    let lines = |text: &str| text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    let mut expected: Vec<String> = each.iter().flat_map(|text| lines(text)).collect();
+    let mut found = lines(&all);
+    expected.sort();
+    found.sort();
+    assert_eq!(found, expected);
+    assert_eq!(tool.run(&["export", "sizes", "--csv"]).done().stdout.lines().count(), each[2].lines().count());
+    Ok(())
+}
+
+fn medians_over_trials_are_the_figures_of_the_report() -> Result<(), Skip> {
+    let tool = with_runs();
+    let key = |row: &Row| [&row["run"], &row["arm"], &row["cell"]].map(Clone::clone);
+    let trials = rows(&tool.run(&["export", "--trials"]).done().stdout);
+    let mut compared = 0;
+    for cell in rows(&tool.run(&["export"]).done().stdout) {
+        // Of trials alone; round trips are merged, and ratios have two sides.
+        let Some(metric) = trials[0].get_key_value(&cell["metric"]).map(|(name, _)| name) else { continue };
+        let mut values: Vec<f64> =
+            trials.iter().filter(|trial| key(trial) == key(&cell)).filter_map(|trial| trial[metric].parse().ok()).collect();
+        values.sort_by(f64::total_cmp);
+        let Ok(value) = cell["value"].parse::<f64>() else { continue };
+        let middle = f64::midpoint(values[(values.len() - 1) / 2], values[values.len() / 2]);
+        assert!((middle - value).abs() <= 1e-12 * value.abs(), "{metric} of {:?}: {middle}, reported {value}", key(&cell));
+        compared += 1;
+    }
+    assert!(compared > 100, "{compared}");
+    Ok(())
+}
+
+fn benchstat_reads_a_line_for_each_trial() -> Result<(), Skip> {
+    let tool = with_runs();
+    let text = tool.run(&["export", "--benchstat", "sizes"]).done().stdout;
+    assert!(text.starts_with("run: 2026-11-22T13-25-20Z-sizes-9641\nstudy: sizes\n"), "{text}");
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("Benchmark")).collect();
+    assert_eq!(lines.len(), 48);
+    for line in lines {
+        let words: Vec<&str> = line.split(' ').collect();
+        // A name, a count, then pairs of value and unit.
+        assert!(words.len().is_multiple_of(2) && words[1] == "1" && words[3] == "ns/op", "{line}");
+        assert!(words[2..].chunks(2).all(|pair| pair[0].parse::<f64>().is_ok() && pair[1].parse::<f64>().is_err()), "{line}");
+    }
+    Ok(())
+}
+
+fn a_run_that_cannot_be_read_is_left_out_or_refused() -> Result<(), Skip> {
+    let tool = with_runs();
+    let run = fs::read_to_string(tool.path().join("runs/arms/run.json")).unwrap();
+    fs::write(
+        tool.path().join("runs/arms/run.json"),
+        run.replacen("\"format\":1", "\"format\":99", 1).replacen("\"format\": 1", "\"format\": 99", 1),
+    )
+    .unwrap();
+    let answer = tool.run(&["export"]).done();
+    assert!(answer.stderr.contains("left out: ") && answer.stderr.contains("99"), "{}", answer.stderr);
+    tool.run(&["export", "arms"]).refused(1, &["99"]);
+    tool.run(&["export", "--csv", "--trials"]).refused(2, &["cannot be used with"]);
+    Ok(())
+}
+
+/// Blocks of a language on the page that read what is exported.
+fn shown(language: &str) -> Vec<String> {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/analysis.md")).unwrap();
+    let start = format!("```{language}\n");
+    let blocks = page.split(&start).skip(1).map(|rest| rest.split("```").next().unwrap().to_owned());
+    blocks.filter(|block| block.contains("trials")).collect()
+}
+
+/// A Python with these packages, installed below the target directory once.
+fn python(packages: &[&str]) -> Result<PathBuf, Skip> {
+    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("export");
+    let python = home.join("bin/python");
+    let names = packages.iter().map(|package| package.split('=').next().unwrap()).collect::<Vec<_>>().join(", ");
+    let works =
+        |python: &Path| Command::new(python).args(["-c", &format!("import {names}")]).output().is_ok_and(|output| output.status.success());
+    if works(&python) {
+        return Ok(python);
+    }
+    let made = Command::new("python3").args(["-m", "venv"]).arg(&home).output();
+    if !made.is_ok_and(|output| output.status.success()) {
+        return Err(Skip("no python3 with venv".to_owned()));
+    }
+    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:", "--retries=1"];
+    let said = Command::new(&python).args(pip).args(packages).output().unwrap();
+    match works(&python) {
+        true => Ok(python),
+        false => {
+            Err(Skip(format!("no {names} for Python: {}", String::from_utf8_lossy(&said.stderr).trim().lines().last().unwrap_or_default())))
+        }
+    }
+}
+
+fn duckdb_and_pandas_get_the_figures_of_the_report() -> Result<(), Skip> {
+    let python = python(&["duckdb==1.4.5", "pandas==2.3.3", "polars"])?;
+    let tool = with_runs();
+    tool.script(&[], "$NETTOLL export --sql > trials.sql; $NETTOLL export --trials > trials.csv; $NETTOLL export --csv > cells.csv").done();
+    let run = |script: &str| {
+        let output = Command::new(&python).args(["-c", script]).current_dir(tool.path()).output().unwrap();
+        assert!(output.status.success(), "{script}\n{}", String::from_utf8_lossy(&output.stderr));
+    };
+    // Views of the stored lines, tables of the trials, and nettoll's own table of cells.
+    run("
+import duckdb, pandas
+duckdb.sql(open('trials.sql').read())
+for metric in ['time_per_message_ns', 'goodput_bit_per_s']:
+    own = duckdb.sql(f\"SELECT run, test, size, value FROM 'cells.csv' WHERE metric = '{metric}' AND arm IS NULL AND test LIKE '%STREAM' ORDER BY ALL\").fetchall()
+    views = duckdb.sql(f\"SELECT run_name, test, size, median({metric}) FROM (SELECT *, (SELECT max(run) FROM 'cells.csv' c WHERE contains(c.run, '-' || trials.run || '-')) AS run_name FROM trials WHERE measured AND arm IS NULL AND test LIKE '%STREAM') GROUP BY ALL ORDER BY ALL\").fetchall()
+    table = pandas.read_csv('trials.csv')
+    medians = table[table['arm'].isna()].groupby(['run', 'test', 'size'])[metric].median()
+    assert len(own) == len(views) == 6, (own, views)
+    for (run, test, size, value), view in zip(own, views):
+        assert view[:3] == (run, test, size) and abs(view[3] / value - 1) < 1e-12, (view, value)
+        assert abs(medians[(run, test, size)] / value - 1) < 1e-12
+");
+    let (sql, python_blocks) = (shown("sql"), shown("python"));
+    assert!(sql.len() >= 3 && python_blocks.len() >= 2, "the page shows how");
+    for statement in sql {
+        run(&format!("import duckdb\nduckdb.sql(open('trials.sql').read())\nassert duckdb.execute('''{statement}''').fetchall()"));
+    }
+    for block in python_blocks {
+        run(&format!("{block}\nassert len(trials) > 90"));
+    }
+    assert!(tool.path().join("trials.parquet").is_file());
+    Ok(())
+}
