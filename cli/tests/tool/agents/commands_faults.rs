@@ -143,8 +143,10 @@ fn a_machine_of_another_kind() -> Result<(), Skip> {
     let uname = tool.path().join("uname");
     fs::write(&uname, "#!/bin/sh\ncase $1 in -s) echo Linux ;; *) echo riscv64 ;; esac\n").unwrap();
     fs::set_permissions(&uname, fs::Permissions::from_mode(0o755)).unwrap();
-    let command = net.b.shell(&format!("PATH={}:/usr/bin:/bin", tool.path().display()));
+    make_own(&tool);
+    let command = net.b.shell(&format!("{} PATH={}:/usr/bin:/bin", own_files(&tool), tool.path().display()));
     by(&net.a, &tool, &command, &[]).refused(1, &["a machine of another kind (Linux riscv64;", "--remote-program PATH"]);
+    assert!(files(&tool).is_empty(), "{:?}", files(&tool));
     net.nothing_left(&[&tool]);
     Ok(())
 }

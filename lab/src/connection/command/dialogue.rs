@@ -24,8 +24,10 @@ const PIECE: usize = 256 << 10;
 /// The talk.
 #[derive(Debug)]
 pub(super) struct Dialogue {
-    started: Started,
+    /// Dropped before the command: at the end of its input the script there takes away what it
+    /// has written.
     link: Link,
+    started: Started,
     noise: Noise,
     /// Bytes that came after a marker.
     rest: Vec<u8>,

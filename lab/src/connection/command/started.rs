@@ -100,9 +100,7 @@ impl Started {
 
 impl Drop for Started {
     fn drop(&mut self) {
-        if matches!(self.process.try_wait(), Ok(None)) {
-            self.kill();
-        }
+        self.end();
     }
 }
 
