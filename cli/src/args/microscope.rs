@@ -24,8 +24,11 @@ pub enum Task {
 /// `nettoll microscope`.
 #[derive(Debug, Args)]
 pub struct MicroscopeArgs {
-    /// What to do
-    #[arg(value_name = "TASK", value_enum, default_value_t = Task::Count)]
+    /// What to do: count what a message executes; diff, what changed between two
+    /// kernels; bisect-step, an answer as `git bisect run` wants it: 0, 1 or 125; cache,
+    /// list what was fetched, or prune it
+    // Listed apart they would make a page that mandoc refuses.
+    #[arg(value_name = "TASK", value_enum, default_value_t = Task::Count, hide_possible_values = true)]
     pub task: Task,
     /// For diff: two kernels, or two files that `-J` wrote
     #[arg(value_name = "SIDE")]
