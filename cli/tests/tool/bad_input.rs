@@ -198,7 +198,7 @@ fn an_unknown_key_in_a_plan_is_named_with_the_nearest_right_one() -> Result<(), 
 
 fn an_unknown_level_is_named_with_the_nearest_right_one() -> Result<(), Skip> {
     misuse(&["--test", "TCP_STRAM"], &["factor 'test'", "'TCP_STRAM' is not a test", "did you mean 'TCP_STREAM'?", "UDP_RR"]);
-    misuse(&["--api", "sendfile"], &["factor 'api'", "'sendfile' is not an api", "there are: send"]);
+    misuse(&["--api", "rdma"], &["factor 'api'", "'rdma' is not an api", "there are: send"]);
     misuse(&["--link", "weth"], &["'weth'", "--link", "did you mean 'veth'?"]);
     misuse(&["--offload", "tsso=off"], &["--offload", "'tsso' is not an offload", "did you mean 'tso'?"]);
     misuse(&["--offload", "tso=maybe"], &["--offload", "neither on nor off"]);
