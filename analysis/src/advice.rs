@@ -6,8 +6,9 @@
 
 use std::collections::BTreeMap;
 
+use model::plan::Level;
 use model::trial::Outcome;
-use model::{Api, Bytes, Cell, Receive, Test, TrialRecord};
+use model::{Api, Bytes, Cell, Protocol, Receive, Test, TrialRecord};
 use serde::Serialize;
 use stats::estimate::{Estimate, Interval};
 
@@ -35,9 +36,9 @@ pub struct Ranking {
 /// One way, measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ranked {
-    /// How it sends.
+    /// Its way of sending.
     pub api: Api,
-    /// How it receives, where that is not what goes with the api.
+    /// Its way of receiving, where that is not what goes with the api.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive: Option<Receive>,
     /// Messages of a call.
@@ -63,9 +64,9 @@ pub struct Ranked {
 /// A way that was tried and not measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Refused {
-    /// How it sends.
+    /// Its way of sending.
     pub api: Api,
-    /// How it receives, where that is not what goes with the api.
+    /// Its way of receiving, where that is not what goes with the api.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive: Option<Receive>,
     /// The reason.
@@ -130,7 +131,7 @@ fn ranking(analysis: &Analysis, failures: &Failures, series: &WaySeries, size: O
             saved_cpus: rate.zip(base).zip(of_send).map(|((rate, base), of_send)| saved(of_send, base.value * rate / 1e9)),
             carried_per_s: cell.and_then(|cell| figure(analysis, cell, Metric::TimePerMessageNs)).map(|found| 1e9 / found.value),
             batch_fills_ns: rate.filter(|_| way.batch > 1).map(|rate| f64::from(way.batch - 1) / rate * 1e9),
-            round_trip_ns: round_trip(analysis, test, way.api, way.receive, size),
+            round_trip_ns: cell.and_then(|cell| round_trip(analysis, cell)),
         });
     }
     ranked.sort_by(|a, b| a.cost_ns.value.total_cmp(&b.cost_ns.value));
@@ -148,19 +149,21 @@ fn figure(analysis: &Analysis, cell: &Cell, metric: Metric) -> Option<Estimate> 
     analysis.cells.iter().find(|found| found.cell == *cell)?.metrics.get(&metric).copied()
 }
 
-/// The median round trip over the same transport by the same way.
-fn round_trip(analysis: &Analysis, test: Test, api: Api, receive: Option<Receive>, size: Bytes) -> Option<Estimate> {
-    let alike = |cell: &Cell| {
-        !cell.test.is_stream() && cell.protocol() == test.protocol() && (cell.api, cell.receive, cell.size) == (api, receive, size)
+/// The median round trip of the request/response cell that is like a stream's otherwise.
+fn round_trip(analysis: &Analysis, stream: &Cell) -> Option<Estimate> {
+    let test = match stream.protocol() {
+        Protocol::Tcp => Test::TcpRr,
+        Protocol::Udp => Test::UdpRr,
     };
-    analysis.cells.iter().find(|found| alike(&found.cell))?.metrics.get(&Metric::RoundTripP50Ns).copied()
+    let wanted = stream.with(&[Level::Test(test)]).ok()?;
+    figure(analysis, &wanted, Metric::RoundTripP50Ns)
 }
 
 fn scaled(estimate: Estimate, by: f64) -> Estimate {
     mapped(estimate, |value| value * by)
 }
 
-/// What is saved of `all`, where a share of it is left.
+/// The part of `all` that is saved, where a share of it is left.
 fn saved(left: Estimate, all: f64) -> Estimate {
     let turned = mapped(left, |share| (1.0 - share) * all);
     Estimate { interval: turned.interval.map(|interval| Interval { low: interval.high, high: interval.low, ..interval }), ..turned }

@@ -227,7 +227,7 @@ fn other_errors(udp: &UdpCounters) -> u64 {
     udp.in_errors.saturating_sub(sum([udp.rcvbuf_errors, udp.mem_errors, udp.in_csum_errors]))
 }
 
-/// What reached a host's UDP.
+/// Datagrams that reached a host's UDP.
 fn arrived(udp: &UdpCounters) -> u64 {
     sum([udp.in_datagrams, udp.rcvbuf_errors, udp.mem_errors, udp.in_csum_errors, udp.no_ports, other_errors(udp)])
 }
@@ -239,12 +239,13 @@ struct Ends {
 }
 
 impl Ends {
-    /// Adds the balance of what the kernel counts: of packets where both ends know of
-    /// them and no more arrive than left, of datagrams otherwise.
+    /// Adds the balance of what the kernel counts: of packets where both ends have the
+    /// same ones and no more arrive than left, of datagrams otherwise.
     fn balance(&self, measured: &Measured, cell: &Cell, ledger: &mut Ledger) {
         let packs = [cell.api.packs(), cell.receive().packs()];
         let mut hosts = hosts(measured);
-        if packs == [true, true] && arrived(&hosts[1].udp) <= hosts[0].udp.out_datagrams {
+        let whole = packs == [true, true] && self.have_the_same_packets() && arrived(&hosts[1].udp) <= hosts[0].udp.out_datagrams;
+        if whole {
             ledger.packets = true;
             return ledger.both_ways(measured, &hosts, self.sent.map(|of| of.calls), self.received.map(|of| of.calls));
         }
@@ -260,11 +261,25 @@ impl Ends {
             }
             if packs[1] {
                 received.iter().for_each(|received| count_datagrams_received(&mut host.udp, received));
-                let lost = self.lost(place, together);
-                count_datagrams_dropped(&mut host.udp, lost);
+                if received.iter().any(|received| received.calls < received.received) {
+                    let elsewhere = elsewhere(measured, host);
+                    count_datagrams_dropped(&mut host.udp, self.lost(place, together).saturating_sub(elsewhere));
+                }
             }
         }
         ledger.both_ways(measured, &hosts, self.sent.map(|of| of.sent), self.received.map(|of| of.received));
+    }
+
+    /// Returns whether the packets that were fetched hold as many datagrams as those that
+    /// were sent, but for one that ends a batch: a device that cuts them, and a receiver that
+    /// joins them again, makes others.
+    fn have_the_same_packets(&self) -> bool {
+        const MOST_APART: f64 = 0.01;
+        let mean = |datagrams: u64, calls: u64| datagrams as f64 / calls as f64;
+        self.sent.iter().zip(&self.received).filter(|(sent, received)| sent.calls > 0 && received.calls > 0).all(|(sent, received)| {
+            let apart = mean(received.received, received.calls) / mean(sent.sent, sent.calls) - 1.0;
+            apart.abs() <= MOST_APART + 1.0 / received.calls as f64
+        })
     }
 
     /// Datagrams that were sent to a host and not taken out there.
@@ -272,6 +287,14 @@ impl Ends {
         let lost = |way: usize| self.sent[way].sent.saturating_sub(self.received[way].received);
         if together { lost(0).saturating_add(lost(1)) } else { lost(1 - place) }
     }
+}
+
+/// Datagrams that were lost before they reached a receive buffer, as far as counters hold them.
+fn elsewhere(measured: &Measured, host: &HostCounters) -> u64 {
+    let devices = sum([measured.sender_host.link.tx_dropped, measured.sender_host.link.tx_errors]);
+    let devices = devices.max(sum([host.link.rx_dropped, host.link.rx_errors]));
+    let wire = measured.wire.map_or(0, |wire| wire.missing());
+    sum([devices.max(wire), host.udp.no_ports, host.udp.in_csum_errors, host.udp.mem_errors, host.ip.in_discards])
 }
 
 /// Puts the datagrams of `sent` in the place of its packets, one a call. Packets that a
@@ -352,7 +375,8 @@ mod tests {
     #[test]
     fn packets_that_stay_whole_are_balanced_as_such() {
         let (mut trial, cell) = packets(3_200, 32, None);
-        (trial.receiver.total.calls, trial.receiver_host.udp.in_datagrams) = (90, 90);
+        (trial.receiver.total.calls, trial.receiver.total.received) = (90, 2_880);
+        trial.receiver_host.udp.in_datagrams = 90;
         trial.receiver_host.udp.rcvbuf_errors = 10;
         trial.receiver_host.udp.in_errors = 10;
         let found = balance(&trial, &cell).unwrap();
@@ -378,9 +402,35 @@ mod tests {
             (3_100, ("RcvbufErrors".to_owned(), 100), 0),
             "{found:?}"
         );
+        // Those lost on the wire did not find the buffer full.
+        trial.wire = Some(model::kernel::WireCounters { lost: 60, ..Default::default() });
+        (trial.receiver.total.received, trial.sender_host.udp.out_datagrams) = (3_100, 100);
+        let found = balance(&trial, &cell).unwrap();
+        assert_eq!((found.dropped.last().cloned(), found.unaccounted), (Some(("RcvbufErrors".to_owned(), 40)), 0), "{found:?}");
+        trial.wire = None;
+        // Joined to fewer packets than left, and nothing lost.
+        (trial.receiver.total.calls, trial.receiver.total.received) = (50, 3_200);
+        (trial.receiver_host.udp.in_datagrams, trial.receiver_host.udp.rcvbuf_errors, trial.receiver_host.udp.in_errors) = (50, 0, 0);
+        let found = balance(&trial, &cell).unwrap();
+        assert_eq!((found.sent, found.received, found.unaccounted), (3_200, 3_200, 0), "{found:?}");
+        (trial.receiver.total.calls, trial.receiver_host.udp.in_datagrams) = (190, 190);
+        (trial.receiver_host.udp.rcvbuf_errors, trial.receiver_host.udp.in_errors) = (7, 7);
         // Seven packets cannot have held all that is missing.
         trial.receiver.total.received = 2_000;
         assert!(balance(&trial, &cell).unwrap().unaccounted > 0);
+    }
+
+    #[test]
+    fn a_receiver_that_joined_nothing_lost_what_its_counters_say() {
+        let mut trial = stream(1_000, 890);
+        trial.receiver.total.calls = 890;
+        trial.receiver_host.udp.in_datagrams = 890;
+        (trial.receiver_host.udp.rcvbuf_errors, trial.receiver_host.udp.in_errors) = (10, 10);
+        trial.wire = Some(model::kernel::WireCounters { lost: 100, ..Default::default() });
+        let cell = Cell { receive: Some(Receive::Gro), ..cell(Test::UdpStream, 1024) };
+        let found = balance(&trial, &cell).unwrap();
+        assert_eq!(found.dropped, [("wire".to_owned(), 100), ("RcvbufErrors".to_owned(), 10)]);
+        assert_eq!(found.unaccounted, 0);
     }
 
     #[test]

@@ -100,7 +100,7 @@ pub struct Level {
     pub first: usize,
     /// Its median.
     pub value: f64,
-    /// What it is of the level before it, less 1; `None` of the first.
+    /// Relative change from the level before; `None` of the first.
     pub change: Option<f64>,
     /// Probability of a change as clear between its neighbours by chance; `None` of the first.
     pub p: Option<f64>,

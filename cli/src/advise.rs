@@ -8,6 +8,7 @@ use analysis::advice::{Failures, rank};
 use lab::connection::Credentials;
 use model::plan::raw::RawTrial;
 use model::plan::{Factor, Level, Levels, RawPlan, resolve};
+use model::run::Status;
 use model::{Api, Bytes, Plan, Protocol, Test};
 use store::RunReader;
 
@@ -15,7 +16,7 @@ use crate::args::AdviseArgs;
 use crate::exit::{Exit, Failure};
 use crate::{measure, output, report};
 
-/// What every such run has in common; its cells are made here.
+/// Lengths, blocks and link of every such run; its cells are made here.
 const PLAN: &str = include_str!("../../plans/advise.toml");
 
 /// Measures the ways of sending at one size, or takes those of a run, and ranks them.
@@ -33,8 +34,13 @@ pub fn run(args: &AdviseArgs) -> Result<Exit, Failure> {
         measure::dry_run(&plan, &credentials, args.json)?;
         return Ok(Exit::Done);
     }
-    let (path, _) = measure::measure(&plan, &args.runs.directory, &credentials, started_ms)?;
-    advise(&path, args)
+    let (path, status) = measure::measure(&plan, &args.runs.directory, &credentials, started_ms)?;
+    let advised = advise(&path, args)?;
+    if status != Status::Interrupted {
+        return Ok(advised);
+    }
+    output::note("interrupted: the ranking is of the blocks that were finished");
+    Ok(Exit::Failed)
 }
 
 /// Every way that carries a stream or requests of the size, over the protocols asked for.
@@ -93,7 +99,10 @@ fn advise(path: &Path, args: &AdviseArgs) -> Result<Exit, Failure> {
         true => output::write(&advice.json())?,
         false => {
             output::styled(&advice.text(output::style()))?;
-            output::write(&format!("\nReport: {}", path.join("report.html").display()))?;
+            let page = path.join("report.html");
+            if page.exists() {
+                output::write(&format!("\nReport: {}", page.display()))?;
+            }
         }
     }
     Ok(if rankings.iter().any(analysis::advice::Ranking::tells_apart) { Exit::Done } else { Exit::Inconclusive })

@@ -25,6 +25,8 @@ pub enum Exit {
     Inconclusive = 4,
     /// A kernel cannot be judged: what `git bisect run` takes for "skip this commit".
     Skip = 125,
+    /// A kernel was not looked at, for a reason that lies elsewhere: what makes `git bisect run` stop.
+    Abort = 128,
 }
 
 impl Exit {
@@ -50,6 +52,7 @@ impl Exit {
             Self::Against => "against",
             Self::Inconclusive => "inconclusive",
             Self::Skip => "skip",
+            Self::Abort => "abort",
         }
     }
 }
@@ -147,10 +150,10 @@ mod tests {
 
     #[test]
     fn every_code_is_documented() {
-        let all = [Exit::Done, Exit::Failed, Exit::Misuse, Exit::Against, Exit::Inconclusive, Exit::Skip];
+        let all = [Exit::Done, Exit::Failed, Exit::Misuse, Exit::Against, Exit::Inconclusive, Exit::Skip, Exit::Abort];
         // A new exit does not compile here before it is in the list.
         let codes = all.map(|exit| match exit {
-            Exit::Done | Exit::Failed | Exit::Misuse | Exit::Against | Exit::Inconclusive | Exit::Skip => exit as u8,
+            Exit::Done | Exit::Failed | Exit::Misuse | Exit::Against | Exit::Inconclusive | Exit::Skip | Exit::Abort => exit as u8,
         });
         let page = include_str!("../../docs/format.md").split("## Exit codes").nth(1).unwrap().split("\n## ").next().unwrap();
         let help = EXIT_CODES.trim_start_matches("Exit codes: ").split(", ").map(|code| code.split_once(' ').unwrap().0.to_owned());

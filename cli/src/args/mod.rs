@@ -67,7 +67,8 @@ pub struct Arguments {
 
 /// Meaning of each exit code; the man pages repeat it.
 pub const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed or interrupted, 2 misuse, 3 a comparison speaks \
-against the candidate, 4 a comparison is inconclusive, 125 bisect-step cannot judge this kernel.";
+against the candidate, 4 a comparison is inconclusive, 125 bisect-step cannot judge this kernel, 128 \
+bisect-step did not get to it.";
 
 /// What to do.
 #[derive(Debug, Subcommand)]

@@ -42,7 +42,11 @@ pub fn run(args: &MicroscopeArgs) -> Result<Exit, Failure> {
     match args.task {
         Task::Count => count(&cache, args),
         Task::Diff => sides::compare(&cache, args),
-        Task::BisectStep => sides::bisect_step(&cache, args),
+        // 1 would be a verdict on the commit.
+        Task::BisectStep => Ok(sides::bisect_step(&cache, args).unwrap_or_else(|failure| {
+            failure.tell();
+            Exit::Abort
+        })),
         Task::Cache => held::run(&cache, args),
     }
 }

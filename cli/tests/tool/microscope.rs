@@ -39,7 +39,12 @@ fn what_cannot_be_understood_is_misuse() -> Result<(), Skip> {
         (&["--append", "a\nb", "--dry-run"], &["one line"]),
     ] {
         let answer = microscope(&tool, arguments);
-        answer.refused(if words[0].starts_with("read") { 1 } else { 2 }, words);
+        let code = match words[0] {
+            words if words.starts_with("read") => 1,
+            words if words.starts_with("--limit") => 128,
+            _ => 2,
+        };
+        answer.refused(code, words);
     }
     tool.write("mine.toml", "[[scenario]]\nname = 'x'\ntitle = 'y'\nrun = 'kind=udp'\nwhat = 1\n");
     microscope(&tool, &["--scenarios", "mine.toml", "--dry-run"]).refused(2, &["mine.toml", "unknown field `what`"]);
@@ -79,9 +84,9 @@ fn an_emulator_without_plugins_is_named() -> Result<(), Skip> {
     with_emulator(&tool, new, &["--kernel", "./vmlinuz"]).refused(1, &["read the kernel ./vmlinuz", "check the path"]);
     tool.write("vmlinuz", "no kernel");
     with_emulator(&tool, new, &["--kernel", "./vmlinuz"]).refused(1, &["QEMU ended before the guest did anything: could not boot"]);
-    // For bisect, what has nothing to do with the kernel is a failure, not a commit to skip.
+    // For bisect, what has nothing to do with the kernel says nothing of the commit.
     let arguments = ["bisect-step", "--kernel", "./vmlinuz", "--limit", "udp-112=1"];
-    with_emulator(&tool, new, &arguments).refused(1, &["could not boot"]);
+    with_emulator(&tool, new, &arguments).refused(128, &["could not boot"]);
     Ok(())
 }
 

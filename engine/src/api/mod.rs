@@ -15,6 +15,7 @@ mod open;
 mod option;
 mod outgoing;
 mod place;
+mod refusal;
 mod ring;
 mod wait;
 
@@ -26,8 +27,9 @@ pub use habit::{Habit, With, Work, work_for};
 pub use halves::Halves;
 pub use model::end::ZeroCopy;
 pub use open::{open_exchange, open_receiver, open_sender, prepare, try_receiving, try_sending};
-pub(crate) use option::set_int;
+pub(crate) use option::{get_int, set_int};
 pub use place::Place;
+pub use refusal::Refusal;
 pub use wait::Wait;
 
 /// Answer of a call: the bytes it moved when positive or zero, a negated errno when negative.

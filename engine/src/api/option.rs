@@ -24,8 +24,3 @@ pub fn get_int(socket: RawFd, level: libc::c_int, option: libc::c_int) -> io::Re
     let answer = unsafe { libc::getsockopt(socket, level, option, (&raw mut value).cast(), &raw mut length) };
     if answer == 0 { Ok(value) } else { Err(io::Error::last_os_error()) }
 }
-
-/// The refusal of an option, with its name.
-pub fn refusal(option: &str, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("this kernel refuses {option}: {error}"))
-}

@@ -7,6 +7,8 @@ use std::ops::{Deref, DerefMut};
 use io_uring::types::CancelBuilder;
 use io_uring::{IoUring, Probe, opcode};
 
+use super::Refusal;
+
 /// A ring that takes its requests back before it goes, while their memory is still
 /// there. Fields with that memory stand behind it.
 pub struct Ring(IoUring);
@@ -20,14 +22,14 @@ impl Ring {
     pub fn new(entries: usize, polled: bool) -> io::Result<Self> {
         /// The kernel's thread sleeps after so long without a request, in ms.
         const IDLE_MS: u32 = 10;
-        let refused = |error: io::Error| {
-            let why = match error.raw_os_error() {
+        let refused = |answer: io::Error| {
+            let why = match answer.raw_os_error() {
                 Some(libc::ENOSYS) => "this kernel has no io_uring",
                 Some(libc::EPERM) => "kernel.io_uring_disabled or a seccomp filter refuses io_uring",
                 Some(libc::ENOMEM) => "io_uring needs more locked memory: raise `ulimit -l`",
                 _ => "io_uring",
             };
-            io::Error::new(error.kind(), format!("{why}: {error}"))
+            Refusal::of(why, answer)
         };
         let mut builder = IoUring::builder();
         if polled {
@@ -38,7 +40,7 @@ impl Ring {
         ring.submitter().register_probe(&mut probe)?;
         // It came with the receive that stays (Linux 6.0), which cannot be asked for by itself.
         if !probe.is_supported(opcode::SendZc::CODE) {
-            return Err(io::Error::new(io::ErrorKind::Unsupported, "this kernel's io_uring has no multishot receive"));
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "this kernel's io_uring is older than that of Linux 6.0"));
         }
         Ok(Self(ring))
     }

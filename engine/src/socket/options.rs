@@ -55,6 +55,11 @@ pub fn options(socket: &OwnedFd, task: &Task) -> Vec<SocketOption> {
         option("SO_SNDBUF", size(cell.sndbuf), number(socket.send_buffer_size())),
         option("SO_RCVBUF", size(cell.rcvbuf), number(socket.recv_buffer_size())),
     ];
+    if cell.waiting == Waiting::BusyPoll {
+        let asked = Some(OptionValue::Number(BUSY_POLL_US.into()));
+        let set = api::get_int(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_BUSY_POLL);
+        options.push(option("SO_BUSY_POLL", asked, number(set.map(|us| us as usize))));
+    }
     if cell.protocol() == Protocol::Tcp {
         let nodelay = Some(OptionValue::Number(i64::from(cell.nodelay)));
         options.push(option("TCP_NODELAY", nodelay, number(socket.tcp_nodelay().map(usize::from))));

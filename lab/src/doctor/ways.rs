@@ -2,12 +2,13 @@
 
 use std::io;
 
+use engine::api::Refusal;
 use engine::ways::{try_receiving, try_sending};
 use model::check::{Area, Check, Need};
 use model::{Api, Receive};
 use nix::errno::Errno;
 
-use super::answer::{errno, shown};
+use super::answer::shown;
 
 pub(super) fn checks() -> Vec<Check> {
     let sending = Api::ALL.iter().map(|way| check(way.name().to_owned(), try_sending(*way)));
@@ -23,18 +24,19 @@ fn check(name: String, tried: io::Result<()>) -> Check {
 }
 
 fn remedy(answer: &io::Error) -> String {
-    match (answer.kind(), errno(answer)) {
-        (io::ErrorKind::PermissionDenied, _) => format!(
-            "A sandbox refuses it, or kernel.io_uring_disabled, which is {}: 0 allows io_uring (set as root).",
+    match Refusal::errno(answer).map(Errno::from_raw) {
+        Some(Errno::EPERM | Errno::EACCES) => format!(
+            "A sandbox or a setting refuses it; for io_uring kernel.io_uring_disabled has to be 0 (set as root), and is {}.",
             shown("kernel.io_uring_disabled")
         ),
-        (io::ErrorKind::OutOfMemory, _) | (_, Errno::ENOMEM) => "Raise the limit on locked memory (`ulimit -l`).".to_owned(),
-        (io::ErrorKind::Unsupported, _) | (_, Errno::ENOSYS | Errno::EOPNOTSUPP | Errno::ENOPROTOOPT | Errno::EINVAL) => {
-            "Take a newer kernel, or leave this way out: studies go on with the others.".to_owned()
-        }
+        Some(Errno::ENOMEM | Errno::ENOBUFS) => "Raise the limit on locked memory (`ulimit -l`).".to_owned(),
+        Some(Errno::ENOSYS | Errno::EOPNOTSUPP | Errno::ENOPROTOOPT | Errno::EINVAL) => NEWER.to_owned(),
+        _ if answer.kind() == io::ErrorKind::Unsupported => NEWER.to_owned(),
         _ => "Trials that go this way will fail with the same words; studies go on with the others.".to_owned(),
     }
 }
+
+const NEWER: &str = "Take a newer kernel, or leave this way out: studies go on with the others.";
 
 #[cfg(test)]
 mod tests {
@@ -52,9 +54,12 @@ mod tests {
 
     #[test]
     fn a_refusal_has_the_answer_and_a_remedy() {
-        for (errno, remedy) in
-            [(nix::libc::EPERM, "io_uring_disabled"), (nix::libc::EOPNOTSUPP, "newer kernel"), (nix::libc::ENOMEM, "ulimit -l")]
-        {
+        for (errno, remedy) in [
+            (nix::libc::EPERM, "io_uring_disabled"),
+            (nix::libc::EOPNOTSUPP, "newer kernel"),
+            (nix::libc::ENOPROTOOPT, "newer kernel"),
+            (nix::libc::ENOMEM, "ulimit -l"),
+        ] {
             let refused = format!("{:?}", check("uring".to_owned(), Err(io::Error::from_raw_os_error(errno))));
             assert!(refused.contains(remedy) && refused.contains("os error"), "{refused}");
         }

@@ -94,7 +94,7 @@ impl Cell {
         }
         if !test.is_stream() && (api == Api::Sendto) != (receive == Receive::Recvfrom) {
             return refused(format!(
-                "a {test} over {api} received by {receive} needs a socket that is connected and is not: sendto goes with recvfrom"
+                "a {test} over {api} received by {receive} cannot be: an end has one socket, and the two disagree on whether it is connected; sendto goes with recvfrom"
             ));
         }
         Ok(())

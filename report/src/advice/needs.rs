@@ -2,7 +2,7 @@
 
 use model::Api;
 
-/// What a way needs, and nothing that plain `send` needs too.
+/// Needs of a way beyond those of plain `send`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Needs {
     /// The first Linux that has all of it.

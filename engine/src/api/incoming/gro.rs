@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::{io, mem};
 
-use crate::api::option::{refusal, set_int};
-use crate::api::{Buffer, Incoming, Moved, Open, Place, headers};
+use crate::api::option::set_int;
+use crate::api::{Buffer, Incoming, Moved, Open, Place, Refusal, headers};
 
 /// Room for what one call receives.
 const ROOM: usize = 1 << 16;
@@ -34,9 +34,9 @@ pub struct Gro {
 struct Control([u8; CONTROL]);
 
 impl Open for Gro {
-    /// What comes before the other end knows of it would come cut.
+    /// Set before the ends join: packets that come before it would come cut.
     fn prepare(socket: BorrowedFd<'_>) -> io::Result<()> {
-        set_int(socket.as_raw_fd(), libc::SOL_UDP, libc::UDP_GRO, 1).map_err(|error| refusal("UDP_GRO", &error))
+        set_int(socket.as_raw_fd(), libc::SOL_UDP, libc::UDP_GRO, 1).map_err(|answer| Refusal::of("this kernel refuses UDP_GRO", answer))
     }
 
     fn open(place: &Place<'_>) -> io::Result<Self> {

@@ -5,8 +5,8 @@ use std::os::fd::{AsRawFd, RawFd};
 
 use super::one_room::{Fetch, OneRoom};
 use super::recv::receive_with;
-use crate::api::option::{refusal, set_int};
-use crate::api::{Moved, Place};
+use crate::api::option::set_int;
+use crate::api::{Moved, Place, Refusal};
 
 /// `recv(2)` on a socket with `SO_RCVLOWAT` of the read size. The kernel keeps it to half
 /// of the receive buffer, which it enlarges where its size was not set
@@ -20,7 +20,8 @@ pub struct LowatCall;
 impl Fetch for LowatCall {
     fn open(place: &Place<'_>) -> io::Result<Self> {
         let wanted = libc::c_int::try_from(place.cell.read_size.get()).unwrap_or(libc::c_int::MAX);
-        set_int(place.socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVLOWAT, wanted).map_err(|error| refusal("SO_RCVLOWAT", &error))?;
+        set_int(place.socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVLOWAT, wanted)
+            .map_err(|answer| Refusal::of("this kernel refuses SO_RCVLOWAT", answer))?;
         Ok(Self)
     }
 

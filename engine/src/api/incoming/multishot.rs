@@ -9,7 +9,7 @@ use io_uring::types::{BufRingEntry, Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode};
 
 use crate::api::ring::Ring;
-use crate::api::{Buffer, Incoming, Moved, Open, Place};
+use crate::api::{Buffer, Incoming, Moved, Open, Place, Refusal};
 
 /// Memory for what has come and was not handed out.
 const ROOM: usize = 1 << 20;
@@ -32,7 +32,7 @@ pub struct Multishot {
     armed: bool,
     /// The buffer that is handed out, and the bytes in it that are left.
     current: Option<(u16, Range<usize>)>,
-    /// What was handed out last: its buffer and bytes.
+    /// The buffer and the bytes of it that were handed out last.
     last: (u16, Range<usize>),
     /// That buffer, once all of it has been handed out: the kernel gets it back with the
     /// next call.
@@ -175,7 +175,7 @@ impl Buffers {
         // SAFETY: the memory of the entries begins on a page, holds `count` of them and
         // lives as long as the ring.
         let answer = unsafe { ring.submitter().register_buf_ring_with_flags(entries.as_ptr() as u64, count, GROUP, 0) };
-        answer.map_err(|error| io::Error::new(error.kind(), format!("io_uring refuses a ring of {count} buffers: {error}")))?;
+        answer.map_err(|answer| Refusal::of(format!("io_uring refuses a ring of {count} buffers"), answer))?;
         let mut buffers = Self { ring: entries, memory, stride, count, tail: 0 };
         (0..count).for_each(|buffer| buffers.provide(buffer));
         Ok(buffers)

@@ -3,8 +3,8 @@
 use std::io;
 use std::os::fd::RawFd;
 
-use crate::api::option::{refusal, set_int};
-use crate::api::{ZeroCopy, headers};
+use crate::api::option::set_int;
+use crate::api::{Refusal, ZeroCopy, headers};
 
 /// Room for the control message of a notice: an error with the address behind it.
 const CONTROL: usize = 128;
@@ -16,7 +16,9 @@ const EVERY: u32 = 16;
 #[derive(Debug, Default)]
 pub struct Completions {
     control: Control,
-    sends: u32,
+    /// Sends since the last look for notices, and all of them.
+    since_look: u32,
+    sends: u64,
     seen: ZeroCopy,
 }
 
@@ -37,7 +39,7 @@ impl Completions {
     /// # Errors
     /// A refusal of the kernel.
     pub fn of(socket: RawFd) -> io::Result<Self> {
-        set_int(socket, libc::SOL_SOCKET, libc::SO_ZEROCOPY, 1).map_err(|error| refusal("SO_ZEROCOPY", &error))?;
+        set_int(socket, libc::SOL_SOCKET, libc::SO_ZEROCOPY, 1).map_err(|answer| Refusal::of("this kernel refuses SO_ZEROCOPY", answer))?;
         Ok(Self::default())
     }
 
@@ -45,9 +47,15 @@ impl Completions {
     #[inline(always)]
     pub fn after_send(&mut self, socket: RawFd) {
         self.sends += 1;
-        if self.sends >= EVERY {
+        self.since_look += 1;
+        if self.since_look >= EVERY {
             self.take(socket);
         }
+    }
+
+    /// Returns whether the kernel has notices still to give.
+    pub const fn are_outstanding(&self) -> bool {
+        self.sends > self.seen.sends
     }
 
     /// Waits a moment for a notice: there were too many that nobody had taken.
@@ -63,7 +71,7 @@ impl Completions {
     /// Takes the notices that are there. One tells of several sends where they follow one
     /// another.
     pub fn take(&mut self, socket: RawFd) {
-        self.sends = 0;
+        self.since_look = 0;
         loop {
             let mut piece = libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
             let mut header = headers::of_one(&mut piece);
@@ -79,7 +87,7 @@ impl Completions {
         }
     }
 
-    /// What the notices said so far.
+    /// Sends that the notices have told of so far.
     pub const fn seen(&self) -> ZeroCopy {
         self.seen
     }

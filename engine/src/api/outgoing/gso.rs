@@ -8,8 +8,8 @@ use std::os::fd::{AsRawFd, RawFd};
 use super::completions::Completions;
 use super::send::send_with;
 use super::zerocopy::send_lent;
-use crate::api::option::{get_int, refusal, set_int};
-use crate::api::{Buffer, Handed, Moved, Open, Outgoing, Place, ZeroCopy};
+use crate::api::option::{get_int, set_int};
+use crate::api::{Buffer, Handed, Moved, Open, Outgoing, Place, Refusal, ZeroCopy};
 
 /// Payload of the largest packet: what 16 bits can say, less the headers of IPv4 and UDP.
 const MOST_BYTES: usize = 65_507;
@@ -41,7 +41,8 @@ impl<const LENT: bool> Open for Packets<LENT> {
     fn open(place: &Place<'_>) -> io::Result<Self> {
         let (socket, size) = (place.socket.as_raw_fd(), place.cell.size.as_len());
         fits(socket, place.cell.family == model::Family::V6, size)?;
-        set_int(socket, libc::SOL_UDP, libc::UDP_SEGMENT, size as libc::c_int).map_err(|error| refusal("UDP_SEGMENT", &error))?;
+        set_int(socket, libc::SOL_UDP, libc::UDP_SEGMENT, size as libc::c_int)
+            .map_err(|answer| Refusal::of("this kernel refuses UDP_SEGMENT", answer))?;
         let batch = place.batch().min(MOST_BYTES / size).clamp(1, MOST_SEGMENTS);
         let completions = if LENT { Completions::of(socket)? } else { Completions::default() };
         Ok(Self { socket, messages: Buffer::repeating(size * batch, 251, |place| place as u8 | 1), size, batch, completions })

@@ -65,6 +65,8 @@ pub struct Requests<K> {
     byte_stream: bool,
     limit: Timespec,
     zero_copy: ZeroCopy,
+    /// Number of the batch: answers that came too late for theirs are not the next one's.
+    batch: u32,
     kind: PhantomData<K>,
 }
 
@@ -81,6 +83,7 @@ impl<K: Kind> Open for Requests<K> {
             byte_stream,
             limit: Timespec::from(place.patience),
             zero_copy: ZeroCopy::default(),
+            batch: 0,
             kind: PhantomData,
         })
     }
@@ -149,7 +152,7 @@ impl<K: Kind> Requests<K> {
             true => opcode::SendZc::new(socket, start, length).flags(flags).zc_flags(REPORT_USAGE).build(),
             false => opcode::Send::new(socket, start, length).flags(flags).build(),
         };
-        entry.user_data(place as u64)
+        entry.user_data(u64::from(self.batch) << 32 | place as u64)
     }
 
     /// Takes what the ring has to say; returns the number of answers.
@@ -158,9 +161,10 @@ impl<K: Kind> Requests<K> {
         const COPIED: i32 = 1 << 31;
         let mut answers = 0;
         for entry in self.ring.completion() {
+            let (batch, place) = (entry.user_data() >> 32, entry.user_data() as u32 as usize);
             if cqueue::notif(entry.flags()) {
                 self.zero_copy.add(ZeroCopy { sends: 1, copied: u64::from(entry.result() & COPIED != 0) });
-            } else if let Some(answer) = self.answers.get_mut(entry.user_data() as usize) {
+            } else if let Some(answer) = self.answers.get_mut(place).filter(|_| batch == u64::from(self.batch)) {
                 *answer = entry.result();
                 answers += 1;
             }
@@ -181,6 +185,7 @@ impl<K: Kind> Requests<K> {
     /// that it took.
     fn hand_over(&mut self, places: Range<usize>) -> Result<u64, Moved> {
         let last = places.end - 1;
+        self.batch = self.batch.wrapping_add(1);
         for place in places.clone() {
             let entry = self.request(place);
             let entry = if self.linked && place < last { entry.flags(squeue::Flags::IO_LINK) } else { entry };

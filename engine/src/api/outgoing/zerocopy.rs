@@ -39,14 +39,15 @@ impl Call for ZerocopyCall {
 }
 
 /// `send(2)` with `MSG_ZEROCOPY`. Where the kernel keeps too many notices, it is as if it
-/// had no room.
+/// had no room; where it keeps none, the message is more than it lets a user lock.
 #[inline(always)]
 pub fn send_lent(socket: RawFd, message: &[u8], completions: &mut Completions) -> Moved {
     let moved = send_with(socket, message, libc::MSG_ZEROCOPY);
-    if moved.0 == -(libc::ENOBUFS as isize) {
+    if moved.0 > 0 {
+        completions.after_send(socket);
+    } else if moved.0 == -(libc::ENOBUFS as isize) && completions.are_outstanding() {
         completions.wait(socket);
         return Moved::NOTHING;
     }
-    completions.after_send(socket);
     moved
 }
