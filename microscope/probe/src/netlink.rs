@@ -116,7 +116,8 @@ mod tests {
         message.text(3, "va").unwrap();
         message.nested(18, |info| info.text(1, "veth")).unwrap();
         let bytes = message.finished();
-        assert_eq!(bytes[..8], [60, 0, 0, 0, 16, 0, 5, 6]);
+        // Two heads of 16, "va" in 8, the nest in 4 and "veth" with its end in 12.
+        assert_eq!(bytes[..8], [56, 0, 0, 0, 16, 0, 5, 6]);
         // Each a multiple of four, which the kernel takes as filling of the text.
         assert_eq!(bytes[32..40], [8, 0, 3, 0, b'v', b'a', 0, 0]);
         assert_eq!(bytes[40..44], [16, 0, 18, 0]);
