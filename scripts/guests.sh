@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests the microscope with guests that are booted under QEMU. Kernel and emulator are
 # fetched as packages into the microscope's cache, where nothing is installed; what
-# cannot be had here is skipped, named and counted. `make test` does not need any of it.
+# cannot be had here is skipped, named and counted. `make test` needs none.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin:/usr/sbin:/sbin

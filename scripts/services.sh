@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests hosts by command with the real services: sshd. Each service's package is unpacked
 # below the target directory, where nothing is installed or started by the system; what
-# cannot be had here is skipped, named and counted. `make test` does not need any of it.
+# cannot be had here is skipped, named and counted. `make test` needs none.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin:/usr/sbin:/sbin

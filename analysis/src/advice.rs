@@ -163,7 +163,7 @@ fn scaled(estimate: Estimate, by: f64) -> Estimate {
     mapped(estimate, |value| value * by)
 }
 
-/// The part of `all` that is saved, where a share of it is left.
+/// The part of `all` that is saved, where a share is left.
 fn saved(left: Estimate, all: f64) -> Estimate {
     let turned = mapped(left, |share| (1.0 - share) * all);
     Estimate { interval: turned.interval.map(|interval| Interval { low: interval.high, high: interval.low, ..interval }), ..turned }

@@ -142,7 +142,7 @@ impl HistoryCollector {
         let place = self.runs.len();
         self.runs.push(run);
         for (arm, name) in trials.arm_names().into_iter().enumerate() {
-            // Under the plan's cell: what an arm changes of it is the arm's.
+            // Under the plan's cell: what an arm changes there is the arm's.
             for (cell, trials) in trials.cells().iter().zip(trials.arm(arm)) {
                 let values: Vec<f64> = trials.figures.iter().filter_map(|figures| figures.get(self.metric)).collect();
                 let Some(value) = median::median(&values) else { continue };

@@ -47,7 +47,7 @@ pub fn frames(bytes: &[u8]) {
 }
 
 /// What a login prints before nettoll answers. The first byte says in what pieces it comes:
-/// they make no difference, nothing after a marker is taken, and nothing of it can steer a terminal.
+/// they make no difference, nothing after a marker is taken, and no part can steer a terminal.
 pub fn reach(bytes: &[u8]) {
     let Some((piece, rest)) = bytes.split_first() else { return };
     let whole = Noise::default().take(rest);

@@ -8,7 +8,7 @@ use crate::embedded::hash;
 use crate::error::Failed;
 use crate::packages::{self, Release};
 
-/// A kernel with everything that is needed of it.
+/// A kernel with everything that is needed.
 #[derive(Debug, Clone)]
 pub struct Kernel {
     /// The name that it was asked for by.

@@ -41,7 +41,7 @@ struct File {
 }
 
 /// Sizes of messages where none are asked for, in bytes: those of the studies that the
-/// figures stand beside (1, 112, 1460 and 8192), and 1024.
+/// figures are compared with (1, 112, 1460 and 8192), and 1024.
 pub const SIZES: [u64; 5] = [1, 112, 1024, 1460, 8192];
 
 /// Scenarios where none are asked for.

@@ -139,7 +139,7 @@ impl Transport {
                 let mut words = fixed(&["ssh", "-T", "-a", "-x", "-o", "BatchMode=yes", "-o", "ClearAllForwardings=yes"]);
                 words.extend(fixed(&["-o", "ServerAliveInterval=1", "-o", "ServerAliveCountMax=2"]));
                 words.extend(port.iter().flat_map(|port| ["-p".to_owned(), port.to_string()]));
-                // One word for the login shell there, whichever it is: `exec` leaves none of it behind.
+                // One word for the login shell there, whichever it is: `exec` leaves none behind.
                 words.extend(["--".to_owned(), destination.clone(), format!("exec {}", there().join(" "))]);
                 words
             }

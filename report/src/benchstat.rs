@@ -9,7 +9,7 @@ use model::Cell;
 use model::Run;
 use model::host::HostFacts;
 
-/// Metrics of a line beside the time.
+/// Metrics of a line besides the time.
 const METRICS: [(Metric, &str); 5] = [
     (Metric::SenderCpuPerMessageNs, "sender-ns/op"),
     (Metric::ReceiverCpuPerMessageNs, "receiver-ns/op"),

@@ -43,7 +43,7 @@ impl Lines {
         }
     }
 
-    /// Number of lines since the last call, and begins anew.
+    /// Number of lines since the last call, and begins again.
     pub fn take(&mut self) -> u64 {
         self.message += 1;
         std::mem::take(&mut self.count)

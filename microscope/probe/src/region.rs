@@ -55,7 +55,7 @@ fn set(rest: &str) -> Answer {
 
 fn tell_facts() -> Answer {
     for path in FACTS {
-        // A kernel without the file says nothing of it.
+        // A kernel without the file does not tell.
         let _ = tell("file", path);
     }
     Ok(0)

@@ -5,7 +5,7 @@ use model::Api;
 /// Needs of a way beyond those of plain `send`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Needs {
-    /// The first Linux that has all of it.
+    /// The first Linux that has everything needed.
     pub linux: &'static str,
     /// The change to a program that calls `send` and `recv`.
     pub change: &'static str,

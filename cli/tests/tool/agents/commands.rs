@@ -126,7 +126,7 @@ fn a_copy_stays_where_it_is_asked_for_and_is_found_again() -> Result<(), Skip> {
     fs::write(&copy, "#!/bin/sh\nexit 7\n").unwrap();
     deploy(&[]).says("copied");
     assert_eq!(fs::read(&copy).unwrap(), fs::read(program()).unwrap());
-    // A file of the user's own beside it is none of ours.
+    // A file of the user's own in the same place is none of ours.
     let own = tool.path().join("cache/nettoll/notes");
     fs::write(&own, "mine").unwrap();
     deploy(&["--prune"]).says("1 copy of nettoll removed");

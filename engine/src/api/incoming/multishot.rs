@@ -32,7 +32,7 @@ pub struct Multishot {
     armed: bool,
     /// The buffer that is handed out, and the bytes in it that are left.
     current: Option<(u16, Range<usize>)>,
-    /// The buffer and the bytes of it that were handed out last.
+    /// The buffer and its bytes that were handed out last.
     last: (u16, Range<usize>),
     /// That buffer, once all of it has been handed out: the kernel gets it back with the
     /// next call.

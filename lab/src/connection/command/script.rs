@@ -13,7 +13,7 @@ pub(super) enum Task {
     Prune,
 }
 
-/// A function, so that the whole of it is read before anything of it runs: what is sent
+/// A function, so that all is read before any line runs: what is sent
 /// afterwards is for `head` and for the program. POSIX shell and utilities, with `head
 /// -c`, `mktemp` and `sha256sum`, which coreutils and busybox have.
 ///
