@@ -31,6 +31,7 @@ pub fn try_sending(way: Api) -> io::Result<()> {
 pub fn try_receiving(way: Receive) -> io::Result<()> {
     let (cell, sockets) = joined(Level::Receive(way), |test| way.carries(test))?;
     api::prepare(way, sockets.0.as_fd())?;
+    api::settle(sockets.0.as_fd(), &cell)?;
     api::try_receiving(&Place::new(&cell, sockets.0, PATIENCE))
 }
 

@@ -23,53 +23,38 @@ macro_rules! apis {
             /// One `send` system call a message, on a connected socket.
             send::Send = "send" { carries: Test::ALL, batch: None, packs: false, receive: [Recv, Recv] },
             /// One `sendto` system call a message, on a socket that is not connected.
-            sendto::Sendto = "sendto" { carries: DATAGRAMS, batch: None, packs: false, receive: [Recv, Recvfrom] },
+            sendto::Sendto = "sendto" { carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recvfrom] },
             /// One `sendmsg` system call a message, on a connected socket.
-            sendmsg::Sendmsg = "sendmsg" { carries: OPEN_CONNECTIONS, batch: None, packs: false, receive: [Recvmsg, Recvmsg] },
+            sendmsg::Sendmsg = "sendmsg" { carries: Test::OPEN_CONNECTIONS, batch: None, packs: false, receive: [Recvmsg, Recvmsg] },
             /// Many messages with one `sendmmsg` system call, on a connected socket.
-            sendmmsg::Sendmmsg = "sendmmsg" { carries: OPEN_CONNECTIONS, batch: Some(32), packs: false, receive: [Recv, Recvmmsg] },
+            sendmmsg::Sendmmsg = "sendmmsg" { carries: Test::OPEN_CONNECTIONS, batch: Some(32), packs: false, receive: [Recv, Recvmmsg] },
             /// Many messages of a byte stream with one `writev` system call.
-            writev::Writev = "writev" { carries: BYTE_STREAMS, batch: Some(32), packs: false, receive: [Recv, Recv] },
+            writev::Writev = "writev" { carries: Test::BYTE_STREAMS, batch: Some(32), packs: false, receive: [Recv, Recv] },
             /// One `send` system call a message with `MSG_MORE`: the kernel makes full
             /// segments.
-            send_more::SendMore = "send-more" { carries: BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv] },
+            send_more::SendMore = "send-more" { carries: Test::BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv] },
             /// Many datagrams with one `send` as one packet that is cut late
             /// (`UDP_SEGMENT`).
-            gso::Gso = "gso" { carries: DATAGRAMS, batch: Some(32), packs: true, receive: [Recv, Gro] },
+            gso::Gso = "gso" { carries: Test::DATAGRAMS, batch: Some(32), packs: true, receive: [Recv, Gro] },
             /// Many sends with one `io_uring_enter` system call.
-            uring::Uring = "uring" { carries: OPEN_CONNECTIONS, batch: Some(32), packs: false, receive: [Multishot, Multishot] },
+            uring::Uring = "uring" { carries: Test::OPEN_CONNECTIONS, batch: Some(32), packs: false, receive: [Multishot, Multishot] },
             /// The same, which a thread of the kernel's takes from the ring
             /// (`IORING_SETUP_SQPOLL`).
-            uring::UringSqpoll = "uring-sqpoll" { carries: STREAMS, batch: Some(32), packs: false, receive: [Multishot, Multishot] },
+            uring::UringSqpoll = "uring-sqpoll" { carries: Test::STREAMS, batch: Some(32), packs: false, receive: [Multishot, Multishot] },
             /// The same from the program's own pages (`IORING_OP_SEND_ZC`).
-            uring::UringZerocopy = "uring-zerocopy" { carries: STREAMS, batch: Some(32), packs: false, receive: [Multishot, Multishot], lends },
+            uring::UringZerocopy = "uring-zerocopy" { carries: Test::STREAMS, batch: Some(32), packs: false, receive: [Multishot, Multishot], lends },
             /// One `send` system call a message with `MSG_ZEROCOPY`: from the program's own
             /// pages.
-            zerocopy::Zerocopy = "zerocopy" { carries: STREAMS, batch: None, packs: false, receive: [Recv, Recv], lends },
+            zerocopy::Zerocopy = "zerocopy" { carries: Test::STREAMS, batch: None, packs: false, receive: [Recv, Recv], lends },
             /// Packets of many datagrams as by `gso`, from the program's own pages.
-            gso::GsoZerocopy = "gso-zerocopy" { carries: UDP_STREAMS, batch: Some(32), packs: true, receive: [Recv, Gro], lends },
+            gso::GsoZerocopy = "gso-zerocopy" { carries: Test::UDP_STREAMS, batch: Some(32), packs: true, receive: [Recv, Gro], lends },
             /// One `sendfile` system call a message, from the pages of a file.
-            sendfile::Sendfile = "sendfile" { carries: STREAMS, batch: None, packs: false, receive: [Recv, Recv], lends },
+            sendfile::Sendfile = "sendfile" { carries: Test::STREAMS, batch: None, packs: false, receive: [Recv, Recv], lends },
             /// `vmsplice` of a message into a pipe and `splice` from it into the socket.
-            splice::Splice = "splice" { carries: STREAMS, batch: None, packs: false, receive: [Recv, Recv], lends },
+            splice::Splice = "splice" { carries: Test::STREAMS, batch: None, packs: false, receive: [Recv, Recv], lends },
         }
     };
 }
-
-/// The tests whose flows are made before their messages flow.
-const OPEN_CONNECTIONS: &[Test] = &[Test::TcpStream, Test::UdpStream, Test::TcpMaerts, Test::TcpRr, Test::UdpRr];
-
-/// The tests whose messages are datagrams.
-const DATAGRAMS: &[Test] = &[Test::UdpStream, Test::UdpRr];
-
-/// The tests whose messages go one way.
-const STREAMS: &[Test] = &[Test::TcpStream, Test::UdpStream, Test::TcpMaerts];
-
-/// Those of datagrams.
-const UDP_STREAMS: &[Test] = &[Test::UdpStream];
-
-/// The tests whose messages follow one another in a connection.
-const BYTE_STREAMS: &[Test] = &[Test::TcpStream, Test::TcpMaerts];
 
 /// Properties of an api.
 struct Properties {

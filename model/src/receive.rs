@@ -15,36 +15,27 @@ macro_rules! receives {
             /// One `recv` system call a message, or for what has come of a byte stream.
             recv::Recv = "recv" { carries: Test::ALL, batch: None, packs: false },
             /// One `recvfrom` system call a datagram, on a socket that is not connected.
-            recvfrom::Recvfrom = "recvfrom" { carries: DATAGRAMS, batch: None, packs: false },
+            recvfrom::Recvfrom = "recvfrom" { carries: Test::DATAGRAMS, batch: None, packs: false },
             /// One `recvmsg` system call a message.
-            recvmsg::Recvmsg = "recvmsg" { carries: OPEN_CONNECTIONS, batch: None, packs: false },
+            recvmsg::Recvmsg = "recvmsg" { carries: Test::OPEN_CONNECTIONS, batch: None, packs: false },
             /// Many datagrams with one `recvmmsg` system call.
-            recvmmsg::Recvmmsg = "recvmmsg" { carries: DATAGRAMS, batch: Some(32), packs: false },
+            recvmmsg::Recvmmsg = "recvmmsg" { carries: Test::DATAGRAMS, batch: Some(32), packs: false },
             /// Many datagrams with one `recvmsg` as one packet that the kernel put
             /// together (`UDP_GRO`).
-            gro::Gro = "gro" { carries: DATAGRAMS, batch: None, packs: true },
+            gro::Gro = "gro" { carries: Test::DATAGRAMS, batch: None, packs: true },
             /// An io_uring request to receive that stays, with a ring of buffers.
-            multishot::Multishot = "multishot" { carries: OPEN_CONNECTIONS, batch: None, packs: false },
+            multishot::Multishot = "multishot" { carries: Test::OPEN_CONNECTIONS, batch: None, packs: false },
             /// One `recv` with `MSG_WAITALL`: it returns when all that it asked for has come.
-            waitall::Waitall = "waitall" { carries: BYTE_STREAMS, batch: None, packs: false },
+            waitall::Waitall = "waitall" { carries: Test::BYTE_STREAMS, batch: None, packs: false },
             /// One `recv` that is woken once all that it asks for has come (`SO_RCVLOWAT`).
-            lowat::Lowat = "lowat" { carries: BYTE_STREAMS, batch: None, packs: false },
+            lowat::Lowat = "lowat" { carries: Test::BYTE_STREAMS, batch: None, packs: false },
             /// One `recv` with `MSG_TRUNC`: what has come is thrown away without a copy.
-            trunc::Trunc = "trunc" { carries: BYTE_STREAMS, batch: None, packs: false },
+            trunc::Trunc = "trunc" { carries: Test::BYTE_STREAMS, batch: None, packs: false },
             /// `splice` from the socket into a pipe and from it to `/dev/null`, without a copy.
-            splice::Splice = "splice" { carries: BYTE_STREAMS, batch: None, packs: false },
+            splice::Splice = "splice" { carries: Test::BYTE_STREAMS, batch: None, packs: false },
         }
     };
 }
-
-/// The tests whose flows are made before their messages flow.
-const OPEN_CONNECTIONS: &[Test] = &[Test::TcpStream, Test::UdpStream, Test::TcpMaerts, Test::TcpRr, Test::UdpRr];
-
-/// The tests whose messages are datagrams.
-const DATAGRAMS: &[Test] = &[Test::UdpStream, Test::UdpRr];
-
-/// The tests whose messages follow one another in a connection.
-const BYTE_STREAMS: &[Test] = &[Test::TcpStream, Test::TcpMaerts];
 
 /// Properties of a way of receiving.
 struct Properties {

@@ -98,6 +98,21 @@ choice! {
 }
 
 impl Test {
+    /// The tests whose flows are made before their messages flow.
+    pub const OPEN_CONNECTIONS: &'static [Self] = &[Self::TcpStream, Self::UdpStream, Self::TcpMaerts, Self::TcpRr, Self::UdpRr];
+
+    /// The tests whose messages are datagrams.
+    pub const DATAGRAMS: &'static [Self] = &[Self::UdpStream, Self::UdpRr];
+
+    /// The tests whose messages go one way.
+    pub const STREAMS: &'static [Self] = &[Self::TcpStream, Self::UdpStream, Self::TcpMaerts];
+
+    /// Those of datagrams.
+    pub const UDP_STREAMS: &'static [Self] = &[Self::UdpStream];
+
+    /// The tests whose messages follow one another in a connection.
+    pub const BYTE_STREAMS: &'static [Self] = &[Self::TcpStream, Self::TcpMaerts];
+
     /// The transport that carries the test.
     pub const fn protocol(self) -> Protocol {
         match self {

@@ -5,7 +5,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 
 use model::Nanos;
 
-use super::{Api, Moved, Outgoing, Transmit, TransmitPart, ZeroCopy};
+use super::{Api, Batching, Moved, Transmit, TransmitPart, ZeroCopy};
 use crate::clock;
 
 /// Habit of an application around its calls.
@@ -98,7 +98,7 @@ impl<H: Habit, A: Api> Api for With<H, A> {
         self.inner.waits_on()
     }
 
-    fn batch(&mut self) -> Option<&mut dyn Outgoing> {
+    fn batch(&mut self) -> Option<&mut dyn Batching> {
         self.inner.batch()
     }
 

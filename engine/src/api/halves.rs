@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use super::{Api, Incoming, Moved, Open, Outgoing, Place, Transmit, TransmitPart, ZeroCopy};
+use super::{Api, Batching, Incoming, Moved, Open, Outgoing, Place, Transmit, TransmitPart, ZeroCopy};
 
 /// A way of sending with a way of receiving.
 #[derive(Debug)]
@@ -77,8 +77,8 @@ impl<O: Outgoing, I: Incoming> Api for Halves<O, I> {
         self.incoming.has_more()
     }
 
-    fn batch(&mut self) -> Option<&mut dyn Outgoing> {
-        if self.outgoing.capacity() > 1 { Some(&mut self.outgoing) } else { None }
+    fn batch(&mut self) -> Option<&mut dyn Batching> {
+        self.outgoing.batching()
     }
 
     #[inline(always)]

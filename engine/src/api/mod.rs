@@ -25,8 +25,9 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 pub use buffer::Buffer;
 pub use habit::{Habit, With, Work, work_for};
 pub use halves::Halves;
+use model::Cell;
 pub use model::end::ZeroCopy;
-pub use open::{open_exchange, open_receiver, open_sender, prepare, try_receiving, try_sending};
+pub use open::{open_exchange, open_receiver, open_sender, prepare, settle, try_receiving, try_sending};
 pub(crate) use option::{get_int, set_int};
 pub use place::Place;
 pub use refusal::Refusal;
@@ -67,25 +68,20 @@ pub trait TransmitPart {
     fn send_part(&mut self, from: usize, to: usize) -> Moved;
 }
 
-/// A way of handing messages to the kernel, each from a place of its own. A loop calls
-/// `send_batch` once a batch, so that call need not be direct.
+/// A way of handing messages to the kernel.
 pub trait Outgoing {
     /// Hands over the message at `place` from its byte `from` up to `to`, as far as it has
-    /// them, with a call of its own.
+    /// them, with a call of its own. A way that hands over one message a call has one place.
     fn send_span(&mut self, place: usize, from: usize, to: usize) -> Moved;
 
-    /// The message at a place below the capacity, to be marked. Where the cell
-    /// stamps no message, all places may be one.
+    /// The message at a place, to be marked. Where the cell stamps no message, all places
+    /// may be one.
     fn message_at(&mut self, place: usize) -> &mut [u8];
 
-    /// Most messages that one call hands over; at least 1.
-    fn capacity(&self) -> usize;
-
-    /// Sets the length of the message at a place; it is at most that of the memory there.
-    fn set_length(&mut self, place: usize, length: usize);
-
-    /// Hands over the messages at `places`, in this order.
-    fn send_batch(&mut self, places: Range<usize>) -> Handed;
+    /// Itself, where one call hands over more than one message.
+    fn batching(&mut self) -> Option<&mut dyn Batching> {
+        None
+    }
 
     /// Hands over what it still holds back. Loops ask for it before they wait, and
     /// at the end of a part. The answer is an errno, or nothing.
@@ -103,6 +99,19 @@ pub trait Outgoing {
     fn zero_copy(&self) -> Option<ZeroCopy> {
         None
     }
+}
+
+/// A way of handing over many messages with one call, each from a place of its own. A loop
+/// calls `send_batch` once a batch, so that call need not be direct.
+pub trait Batching: Outgoing {
+    /// Number of places: most messages that one call hands over; at least 2.
+    fn capacity(&self) -> usize;
+
+    /// Sets the length of the message at a place; it is at most that of the memory there.
+    fn set_length(&mut self, place: usize, length: usize);
+
+    /// Hands over the messages at `places`, in this order.
+    fn send_batch(&mut self, places: Range<usize>) -> Handed;
 }
 
 /// A way of taking messages from the kernel.
@@ -153,16 +162,6 @@ pub struct Handed {
     pub next: Moved,
 }
 
-impl Handed {
-    /// One message of `length` bytes, by what its call answered.
-    fn of_one(moved: Moved, length: usize) -> Self {
-        match moved.0 {
-            all if all == length as isize => Self { messages: 1, calls: 1, next: Moved(0) },
-            some => Self { messages: 0, calls: u64::from(some > 0), next: moved },
-        }
-    }
-}
-
 /// A way of sending or of receiving before it is used.
 pub trait Open: Sized {
     /// Readies a flow's socket before its ends join: what has to be set before the first
@@ -171,6 +170,15 @@ pub trait Open: Sized {
     /// # Errors
     /// A refusal of the system.
     fn prepare(_socket: BorrowedFd<'_>) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    /// Readies a flow's socket once its ends have joined, before the first message comes:
+    /// what must not stand in the way of joining.
+    ///
+    /// # Errors
+    /// A refusal of the system.
+    fn settle(_socket: BorrowedFd<'_>, _cell: &Cell) -> std::io::Result<()> {
         Ok(())
     }
 
@@ -207,7 +215,7 @@ pub trait Api: Transmit + TransmitPart + Sized {
     fn has_more(&self) -> bool;
 
     /// Its way of sending, where the cell hands over more than one message a call.
-    fn batch(&mut self) -> Option<&mut dyn Outgoing>;
+    fn batch(&mut self) -> Option<&mut dyn Batching>;
 
     /// Kernel calls of [`Self::receive`] and [`Self::receive_now`] that moved data
     /// since the last time this was asked; `None` where each is one.

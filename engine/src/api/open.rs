@@ -1,12 +1,11 @@
 //! Apis by their names in a cell.
 
 use std::io;
-use std::ops::Range;
 use std::os::fd::BorrowedFd;
 
 use super::incoming::recv::Recv;
 use super::outgoing::send::Send;
-use super::{Halves, Handed, Incoming, Moved, Open, Outgoing, Place, WithApi, ZeroCopy, incoming, outgoing};
+use super::{Batching, Halves, Incoming, Moved, Open, Outgoing, Place, WithApi, ZeroCopy, incoming, outgoing};
 
 macro_rules! ways_of_sending {
     ($($(#[$doc:meta])* $module:ident::$type:ident = $word:literal $properties:tt,)+) => {
@@ -54,6 +53,17 @@ macro_rules! ways_of_receiving {
         pub fn prepare(name: model::Receive, socket: BorrowedFd<'_>) -> io::Result<()> {
             match name {
                 $(model::Receive::$type => incoming::$module::$type::prepare(socket),)+
+            }
+        }
+
+        /// Readies a flow's socket for the way in which its cell receives, once its ends
+        /// have joined.
+        ///
+        /// # Errors
+        /// A refusal of the system.
+        pub fn settle(socket: BorrowedFd<'_>, cell: &model::Cell) -> io::Result<()> {
+            match cell.receive() {
+                $(model::Receive::$type => incoming::$module::$type::settle(socket, cell),)+
             }
         }
     };
@@ -105,16 +115,8 @@ impl Outgoing for Box<dyn Outgoing> {
         (**self).message_at(place)
     }
 
-    fn capacity(&self) -> usize {
-        (**self).capacity()
-    }
-
-    fn set_length(&mut self, place: usize, length: usize) {
-        (**self).set_length(place, length);
-    }
-
-    fn send_batch(&mut self, places: Range<usize>) -> Handed {
-        (**self).send_batch(places)
+    fn batching(&mut self) -> Option<&mut dyn Batching> {
+        (**self).batching()
     }
 
     fn flush(&mut self) -> Moved {

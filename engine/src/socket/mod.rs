@@ -190,7 +190,10 @@ where
         (Protocol::Udp, true) => (udp::ask(sockets, &goals()?, task, &patience)?, Vec::new()),
         (Protocol::Udp, false) => (udp::answer(sockets, task, &patience)?, Vec::new()),
     };
-    sockets.iter().try_for_each(|socket| limit_calls(socket, task))?;
+    for (flow, socket) in sockets.iter().enumerate() {
+        limit_calls(socket, task)?;
+        options::settle(socket, task, flow)?;
+    }
     // The listener of all flows has done its work; one of `TCP_CRR` has it before it.
     let mut listeners = listeners.into_iter().filter(|_| task.cell.test == Test::TcpCrr);
     // It takes milliseconds: a short trial could be over before they are there.

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use model::control::Task;
 use model::end::{OptionValue, SocketOption};
-use model::{Protocol, Waiting};
+use model::{Protocol, Receive, Role, Waiting};
 use socket2::{SockRef, Socket};
 
 use crate::api;
@@ -46,6 +46,25 @@ pub(super) fn set(socket: &Socket, task: &Task) -> Result<(), SocketError> {
     Ok(())
 }
 
+/// Sets what would stand in the way of joining, once the ends have joined.
+///
+/// # Errors
+/// A refusal of the system.
+pub(super) fn settle(socket: &Socket, task: &Task, flow: usize) -> Result<(), SocketError> {
+    if !receives(task, flow) {
+        return Ok(());
+    }
+    let settled = api::settle(socket.as_fd(), &task.cell);
+    settled.map_err(|answer| SocketError::new(format!("ready the socket for {}", task.cell.receive()), answer))
+}
+
+/// Returns whether a flow of this end receives in the way that its cell names; those of the
+/// way back come after all of the way there.
+fn receives(task: &Task, flow: usize) -> bool {
+    let role = if flow < task.cell.flows as usize { task.role } else { task.role.other() };
+    role == Role::Receiver || !task.cell.test.is_stream()
+}
+
 /// The options of a socket as the kernel has them now, with what was asked.
 pub fn options(socket: &OwnedFd, task: &Task) -> Vec<SocketOption> {
     let socket = SockRef::from(socket);
@@ -59,6 +78,10 @@ pub fn options(socket: &OwnedFd, task: &Task) -> Vec<SocketOption> {
         let asked = Some(OptionValue::Number(BUSY_POLL_US.into()));
         let set = api::get_int(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_BUSY_POLL);
         options.push(option("SO_BUSY_POLL", asked, number(set.map(|us| us as usize))));
+    }
+    if cell.receive() == Receive::Lowat && receives(task, 0) {
+        let set = api::get_int(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVLOWAT);
+        options.push(option("SO_RCVLOWAT", size(Some(cell.read_size)), number(set.map(|bytes| bytes as usize))));
     }
     if cell.protocol() == Protocol::Tcp {
         let nodelay = Some(OptionValue::Number(i64::from(cell.nodelay)));

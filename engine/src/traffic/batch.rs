@@ -14,7 +14,7 @@ use super::send::send_parts;
 use super::trouble::{Trouble, Verdict};
 use super::whole::send_rest;
 use super::{Done, Trial, stamp};
-use crate::api::{Api, Moved, Outgoing, Transmit, work_for};
+use crate::api::{Api, Batching, Moved, Transmit, work_for};
 use crate::clock;
 use crate::recorder::Recorder;
 use crate::stage::{Part, Stage};
@@ -67,10 +67,10 @@ fn send<A: Api, F: Fill>(api: &mut A, batches: &mut Batches<F>, stage: &Stage, p
 pub trait Fill {
     /// Puts messages into the first places, `most` at most, and returns how many:
     /// none where it has waited instead.
-    fn fill(&mut self, api: &mut dyn Outgoing, most: usize) -> usize;
+    fn fill(&mut self, api: &mut dyn Batching, most: usize) -> usize;
 
     /// Readies messages that were put into `places` before and are handed over now.
-    fn ready(&mut self, _api: &mut dyn Outgoing, _places: Range<usize>) {}
+    fn ready(&mut self, _api: &mut dyn Batching, _places: Range<usize>) {}
 
     /// Bytes of the message at a place.
     fn size(&self, place: usize) -> usize;
@@ -97,7 +97,7 @@ impl<F: Fill> Batches<F> {
 
     /// Sends messages while the trial is in `part`, `limit` at most: one call, one
     /// look at the stage, one count a batch.
-    pub fn send_until(&mut self, api: &mut dyn Outgoing, stage: &Stage, part: Part, limit: u64) -> Counts {
+    pub fn send_until(&mut self, api: &mut dyn Batching, stage: &Stage, part: Part, limit: u64) -> Counts {
         let mut counts = Counts::default();
         let mut trouble = Trouble::default();
         let capacity = api.capacity();
@@ -118,7 +118,7 @@ impl<F: Fill> Batches<F> {
         counts
     }
 
-    fn hand_over(&mut self, api: &mut dyn Outgoing, places: Range<usize>, counts: &mut Counts, trouble: &mut Trouble) -> Verdict {
+    fn hand_over(&mut self, api: &mut dyn Batching, places: Range<usize>, counts: &mut Counts, trouble: &mut Trouble) -> Verdict {
         self.fill.ready(api, places.clone());
         let handed = api.send_batch(places.clone());
         let next = places.start + handed.messages;
@@ -131,7 +131,7 @@ impl<F: Fill> Batches<F> {
 
     /// Sees to the message that ended a call before its last.
     #[cold]
-    fn finish(&mut self, api: &mut dyn Outgoing, moved: Moved, counts: &mut Counts, trouble: &mut Trouble) -> Verdict {
+    fn finish(&mut self, api: &mut dyn Batching, moved: Moved, counts: &mut Counts, trouble: &mut Trouble) -> Verdict {
         if moved.0 < 0 {
             return trouble.judge(moved, counts.calls, counts);
         }
@@ -155,7 +155,7 @@ impl<F: Fill> Batches<F> {
 
 /// One message of a batch by itself.
 struct AtPlace<'a> {
-    api: &'a mut dyn Outgoing,
+    api: &'a mut dyn Batching,
     place: usize,
 }
 
@@ -173,7 +173,7 @@ pub struct Same {
 }
 
 impl Fill for Same {
-    fn fill(&mut self, _: &mut dyn Outgoing, most: usize) -> usize {
+    fn fill(&mut self, _: &mut dyn Batching, most: usize) -> usize {
         most
     }
 
@@ -200,7 +200,7 @@ impl Mixed {
 }
 
 impl Fill for Mixed {
-    fn fill(&mut self, api: &mut dyn Outgoing, most: usize) -> usize {
+    fn fill(&mut self, api: &mut dyn Batching, most: usize) -> usize {
         for (place, size) in self.sizes.iter_mut().enumerate().take(most) {
             *size = self.sequence.next();
             self.sequence.advance();
@@ -262,7 +262,7 @@ impl Offered {
 }
 
 impl Fill for Offered {
-    fn fill(&mut self, _: &mut dyn Outgoing, most: usize) -> usize {
+    fn fill(&mut self, _: &mut dyn Batching, most: usize) -> usize {
         let now = clock::monotonic().get();
         self.first = self.number;
         let mut filled = 0;
@@ -282,7 +282,7 @@ impl Fill for Offered {
         filled
     }
 
-    fn ready(&mut self, api: &mut dyn Outgoing, places: Range<usize>) {
+    fn ready(&mut self, api: &mut dyn Batching, places: Range<usize>) {
         self.now = clock::monotonic().get();
         for place in places.filter(|_| self.stamp) {
             stamp::write(api.message_at(place), self.first + place as u64, self.now);
@@ -311,7 +311,7 @@ mod tests {
     use proptest::prelude::{Just, Strategy, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
 
     use super::{Batches, Fill, Mixed, Offered, Same};
-    use crate::api::{Handed, Moved, Outgoing};
+    use crate::api::{Batching, Handed, Moved, Outgoing};
     use crate::stage::{Part, Stage};
     use crate::traffic::mix::Sequence;
     use crate::traffic::stamp;
@@ -350,12 +350,26 @@ mod tests {
     }
 
     impl Outgoing for Played {
-        fn capacity(&self) -> usize {
-            self.memory.len()
-        }
-
         fn message_at(&mut self, place: usize) -> &mut [u8] {
             &mut self.memory[place]
+        }
+
+        fn send_span(&mut self, place: usize, from: usize, _: usize) -> Moved {
+            let errno = self.answers.last().and_then(|answer| if let Fails(errno) = answer { Some(*errno) } else { None });
+            if let Some(errno) = errno {
+                self.answers.pop();
+                return Moved(-(errno as isize));
+            }
+            self.calls += 1;
+            self.went.push(self.memory[place]);
+            self.bytes += self.lengths[place] - from;
+            Moved((self.lengths[place] - from) as isize)
+        }
+    }
+
+    impl Batching for Played {
+        fn capacity(&self) -> usize {
+            self.memory.len()
         }
 
         fn set_length(&mut self, place: usize, length: usize) {
@@ -380,18 +394,6 @@ mod tests {
             }
             self.bytes += next as usize;
             Handed { messages: taken, calls: 1, next: Moved(next) }
-        }
-
-        fn send_span(&mut self, place: usize, from: usize, _: usize) -> Moved {
-            let errno = self.answers.last().and_then(|answer| if let Fails(errno) = answer { Some(*errno) } else { None });
-            if let Some(errno) = errno {
-                self.answers.pop();
-                return Moved(-(errno as isize));
-            }
-            self.calls += 1;
-            self.went.push(self.memory[place]);
-            self.bytes += self.lengths[place] - from;
-            Moved((self.lengths[place] - from) as isize)
         }
     }
 
@@ -518,7 +520,7 @@ mod tests {
     fn a_fill_that_has_nothing_yet_hands_over_nothing() {
         struct Never<'a>(&'a Stage);
         impl Fill for Never<'_> {
-            fn fill(&mut self, _: &mut dyn Outgoing, _: usize) -> usize {
+            fn fill(&mut self, _: &mut dyn Batching, _: usize) -> usize {
                 self.0.enter(Part::Drain);
                 0
             }

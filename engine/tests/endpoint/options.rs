@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener, UdpSocket};
 use model::control::{Sent, Task, ToEndpoint};
 use model::end::{EndReport, OptionValue, SocketOption};
 use model::plan::TrialEnd;
-use model::{Bytes, Cell, Family, Nanos, Role, Test};
+use model::{Bytes, Cell, Family, Nanos, Receive, Role, Test};
 
 use crate::support::{Endpoint, cell, loopback, task, trial};
 
@@ -42,6 +42,17 @@ fn an_option_is_told_as_asked_as_set_and_as_it_ended() {
         let cc = option(report, "TCP_CONGESTION");
         assert_eq!((cc.asked.as_ref(), &cc.got), (Some(&OptionValue::Text("reno".into())), &OptionValue::Text("reno".into())));
     }
+}
+
+#[test]
+fn the_bytes_that_wake_a_receiver_are_told_as_asked_and_as_set() {
+    let plain = cell(Test::TcpStream, Family::V4, 100);
+    let asked = Cell { receive: Some(Receive::Lowat), read_size: Bytes::new(20_000), ..plain };
+    let reports = trial(&asked, FEW, NO_WARMUP);
+    let lowat = option(&reports.receiver, "SO_RCVLOWAT");
+    let number = OptionValue::Number(20_000);
+    assert_eq!((lowat.asked.as_ref(), &lowat.set, &lowat.got), (Some(&number), &number, &number));
+    assert!(reports.sender.options.iter().all(|option| option.name != "SO_RCVLOWAT"), "a sender is woken by its first byte");
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! Many datagrams with one `recvmsg` system call, as one packet that the kernel put
 //! together: UDP generic receive offload.
 
+use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
-use std::{io, mem};
 
+use super::many_messages::{FetchMany, ManyMessages};
 use crate::api::option::set_int;
-use crate::api::{Buffer, Incoming, Moved, Open, Place, Refusal, headers};
+use crate::api::{Buffer, Moved, Place, Refusal, headers};
 
 /// Room for what one call receives.
 const ROOM: usize = 1 << 16;
@@ -14,8 +15,11 @@ const ROOM: usize = 1 << 16;
 const CONTROL: usize = 64;
 
 /// `recvmsg(2)` with `UDP_GRO`, and the datagrams of a packet one by one.
+pub type Gro = ManyMessages<GroCall>;
+
+/// The call, and the packet of the last one.
 #[derive(Debug)]
-pub struct Gro {
+pub struct GroCall {
     socket: RawFd,
     room: Buffer,
     control: Control,
@@ -25,7 +29,6 @@ pub struct Gro {
     each: usize,
     /// Where the datagram that was handed out last lies.
     last: Range<usize>,
-    calls: u64,
 }
 
 /// Memory for control messages, aligned as the kernel writes them.
@@ -33,7 +36,7 @@ pub struct Gro {
 #[repr(align(8))]
 struct Control([u8; CONTROL]);
 
-impl Open for Gro {
+impl FetchMany for GroCall {
     /// Set before the ends join: packets that come before it would come cut.
     fn prepare(socket: BorrowedFd<'_>) -> io::Result<()> {
         set_int(socket.as_raw_fd(), libc::SOL_UDP, libc::UDP_GRO, 1).map_err(|answer| Refusal::of("this kernel refuses UDP_GRO", answer))
@@ -41,12 +44,9 @@ impl Open for Gro {
 
     fn open(place: &Place<'_>) -> io::Result<Self> {
         let (socket, room, control) = (place.socket.as_raw_fd(), Buffer::ones(ROOM), Control([0; CONTROL]));
-        Ok(Self { socket, room, control, fetched: 0, handed_out: 0, each: 0, last: 0..0, calls: 0 })
+        Ok(Self { socket, room, control, fetched: 0, handed_out: 0, each: 0, last: 0..0 })
     }
-}
 
-impl Gro {
-    /// Fetches a packet of one or more datagrams.
     fn fetch(&mut self, wait: bool) -> Moved {
         let mut piece = libc::iovec { iov_base: self.room.as_mut_ptr().cast(), iov_len: self.room.len() };
         let mut header = headers::of_one(&mut piece);
@@ -57,9 +57,28 @@ impl Gro {
         if moved.0 > 0 {
             self.fetched = moved.0 as usize;
             (self.handed_out, self.each) = (0, datagram_size(&header).unwrap_or(self.fetched));
-            self.calls += 1;
         }
         moved
+    }
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        if !self.has_more() {
+            return None;
+        }
+        let end = self.fetched.min(self.handed_out + self.each);
+        self.last = self.handed_out..end;
+        self.handed_out = end;
+        Some(self.last.len())
+    }
+
+    #[inline(always)]
+    fn has_more(&self) -> bool {
+        self.handed_out < self.fetched
+    }
+
+    fn last(&self) -> &[u8] {
+        &self.room[self.last.clone()]
     }
 }
 
@@ -71,32 +90,4 @@ fn datagram_size(header: &libc::msghdr) -> Option<usize> {
     // SAFETY: this kind of message has an int behind its head.
     let size = is_size.then(|| unsafe { libc::CMSG_DATA(first).cast::<libc::c_int>().read_unaligned() })?;
     usize::try_from(size).ok().filter(|size| *size > 0)
-}
-
-impl Incoming for Gro {
-    #[inline(always)]
-    fn receive(&mut self, limit: usize, wait: bool) -> Moved {
-        if self.handed_out == self.fetched {
-            let answer = self.fetch(wait);
-            if answer.0 <= 0 {
-                return answer;
-            }
-        }
-        let end = self.fetched.min(self.handed_out + self.each);
-        self.last = self.handed_out..end;
-        self.handed_out = end;
-        Moved(self.last.len().min(limit) as isize)
-    }
-
-    fn last(&self) -> &[u8] {
-        &self.room[self.last.clone()]
-    }
-
-    fn has_more(&self) -> bool {
-        self.handed_out < self.fetched
-    }
-
-    fn take_calls(&mut self) -> Option<u64> {
-        Some(mem::take(&mut self.calls))
-    }
 }

@@ -1,7 +1,9 @@
 //! One `recv` system call that is woken once all that it asks for has come.
 
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+
+use model::Cell;
 
 use super::one_room::{Fetch, OneRoom};
 use super::recv::receive_with;
@@ -18,10 +20,14 @@ pub type Lowat = OneRoom<LowatCall>;
 pub struct LowatCall;
 
 impl Fetch for LowatCall {
-    fn open(place: &Place<'_>) -> io::Result<Self> {
-        let wanted = libc::c_int::try_from(place.cell.read_size.get()).unwrap_or(libc::c_int::MAX);
-        set_int(place.socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVLOWAT, wanted)
-            .map_err(|answer| Refusal::of("this kernel refuses SO_RCVLOWAT", answer))?;
+    /// Set when the ends have joined: what joins them is shorter.
+    fn settle(socket: BorrowedFd<'_>, cell: &Cell) -> io::Result<()> {
+        let wanted = libc::c_int::try_from(cell.read_size.get()).unwrap_or(libc::c_int::MAX);
+        set_int(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVLOWAT, wanted)
+            .map_err(|answer| Refusal::of("this kernel refuses SO_RCVLOWAT", answer))
+    }
+
+    fn open(_: &Place<'_>) -> io::Result<Self> {
         Ok(Self)
     }
 

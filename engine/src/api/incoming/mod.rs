@@ -2,6 +2,7 @@
 
 pub mod gro;
 pub mod lowat;
+mod many_messages;
 pub mod multishot;
 mod one_room;
 pub mod recv;

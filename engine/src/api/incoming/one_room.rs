@@ -2,12 +2,22 @@
 //! stream.
 
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+
+use model::Cell;
 
 use crate::api::{Buffer, Incoming, Moved, Open, Place};
 
 /// The call, into memory that it does not hold.
 pub trait Fetch: Sized {
+    /// Readies a flow's socket once its ends have joined.
+    ///
+    /// # Errors
+    /// A refusal of the system.
+    fn settle(_socket: BorrowedFd<'_>, _cell: &Cell) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Readies the socket for it.
     ///
     /// # Errors
@@ -27,6 +37,10 @@ pub struct OneRoom<F> {
 }
 
 impl<F: Fetch> Open for OneRoom<F> {
+    fn settle(socket: BorrowedFd<'_>, cell: &Cell) -> io::Result<()> {
+        F::settle(socket, cell)
+    }
+
     fn open(place: &Place<'_>) -> io::Result<Self> {
         Ok(Self { fetch: F::open(place)?, room: place.room(), socket: place.socket.as_raw_fd() })
     }

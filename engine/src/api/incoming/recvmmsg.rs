@@ -1,37 +1,30 @@
 //! Many datagrams with one `recvmmsg` system call.
 
 use std::os::fd::{AsRawFd, RawFd};
-use std::{io, mem, ptr};
+use std::{io, ptr};
 
+use super::many_messages::{FetchMany, ManyMessages};
 use crate::api::headers::Headers;
-use crate::api::{Incoming, Moved, Open, Place};
+use crate::api::{Moved, Place};
 
 /// `recvmmsg(2)`, which waits for the first datagram alone.
-///
-/// A fetch counts as a call where it is made, its datagrams as messages where they are
-/// handed out. What one fetch took may so lie on both sides of an edge of the measured
-/// window: at most `batch` - 1 messages that were fetched before an edge are counted
-/// after it. They come in at the start and go out at the end, so that the window's
-/// messages are wrong by less than `batch` either way; the totals of a trial are exact.
+pub type Recvmmsg = ManyMessages<RecvmmsgCall>;
+
+/// The call, and the datagrams of the last one.
 #[derive(Debug)]
-pub struct Recvmmsg {
+pub struct RecvmmsgCall {
     socket: RawFd,
     rooms: Headers,
     /// Datagrams that the last call fetched, and those of them handed out.
     fetched: usize,
     handed_out: usize,
-    /// Calls that moved data and have not been told.
-    calls: u64,
 }
 
-impl Open for Recvmmsg {
+impl FetchMany for RecvmmsgCall {
     fn open(place: &Place<'_>) -> io::Result<Self> {
-        let (socket, rooms) = (place.socket.as_raw_fd(), place.rooms(place.batch()));
-        Ok(Self { socket, rooms, fetched: 0, handed_out: 0, calls: 0 })
+        Ok(Self { socket: place.socket.as_raw_fd(), rooms: place.rooms(place.batch()), fetched: 0, handed_out: 0 })
     }
-}
 
-impl Recvmmsg {
     fn fetch(&mut self, wait: bool) -> Moved {
         let headers = self.rooms.all();
         let flags = libc::MSG_WAITFORONE | if wait { 0 } else { libc::MSG_DONTWAIT };
@@ -41,35 +34,23 @@ impl Recvmmsg {
         let moved = Moved::from_call(answer as isize);
         if moved.0 > 0 {
             (self.fetched, self.handed_out) = (moved.0 as usize, 0);
-            self.calls += 1;
         }
         moved
     }
-}
 
-impl Incoming for Recvmmsg {
     #[inline(always)]
-    fn receive(&mut self, limit: usize, wait: bool) -> Moved {
-        if self.handed_out == self.fetched {
-            let answer = self.fetch(wait);
-            if answer.0 <= 0 {
-                return answer;
-            }
-        }
-        let length = self.rooms.moved(self.handed_out).min(limit);
+    fn next(&mut self) -> Option<usize> {
+        let length = self.has_more().then(|| self.rooms.moved(self.handed_out))?;
         self.handed_out += 1;
-        Moved(length as isize)
+        Some(length)
     }
 
-    fn last(&self) -> &[u8] {
-        self.rooms.place(self.handed_out.saturating_sub(1))
-    }
-
+    #[inline(always)]
     fn has_more(&self) -> bool {
         self.handed_out < self.fetched
     }
 
-    fn take_calls(&mut self) -> Option<u64> {
-        Some(mem::take(&mut self.calls))
+    fn last(&self) -> &[u8] {
+        self.rooms.place(self.handed_out.saturating_sub(1))
     }
 }

@@ -9,7 +9,7 @@ use super::completions::Completions;
 use super::send::send_with;
 use super::zerocopy::send_lent;
 use crate::api::option::{get_int, set_int};
-use crate::api::{Buffer, Handed, Moved, Open, Outgoing, Place, Refusal, ZeroCopy};
+use crate::api::{Batching, Buffer, Handed, Moved, Open, Outgoing, Place, Refusal, ZeroCopy};
 
 /// Payload of the largest packet: what 16 bits can say, less the headers of IPv4 and UDP.
 const MOST_BYTES: usize = 65_507;
@@ -69,6 +69,23 @@ impl<const LENT: bool> Outgoing for Packets<LENT> {
         &mut self.messages[place * self.size..(place + 1) * self.size]
     }
 
+    fn batching(&mut self) -> Option<&mut dyn Batching> {
+        if self.batch > 1 { Some(self) } else { None }
+    }
+
+    fn flush(&mut self) -> Moved {
+        if LENT {
+            self.completions.take(self.socket);
+        }
+        Moved(0)
+    }
+
+    fn zero_copy(&self) -> Option<ZeroCopy> {
+        LENT.then(|| self.completions.seen())
+    }
+}
+
+impl<const LENT: bool> Batching for Packets<LENT> {
     fn capacity(&self) -> usize {
         self.batch
     }
@@ -85,17 +102,6 @@ impl<const LENT: bool> Outgoing for Packets<LENT> {
         } else {
             Handed { next: answer, ..Handed::default() }
         }
-    }
-
-    fn flush(&mut self) -> Moved {
-        if LENT {
-            self.completions.take(self.socket);
-        }
-        Moved(0)
-    }
-
-    fn zero_copy(&self) -> Option<ZeroCopy> {
-        LENT.then(|| self.completions.seen())
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod completions;
 pub mod gso;
+mod many_messages;
 mod one_message;
 pub mod send;
 pub mod send_more;

@@ -1,10 +1,9 @@
 //! Ways of sending with one call for one message.
 
 use std::io;
-use std::ops::Range;
 use std::os::fd::{AsRawFd, RawFd};
 
-use crate::api::{Buffer, Handed, Moved, Open, Outgoing, Place, ZeroCopy};
+use crate::api::{Buffer, Moved, Open, Outgoing, Place, ZeroCopy};
 
 /// The call, on memory that it does not hold.
 pub trait Call: Sized {
@@ -55,16 +54,6 @@ impl<C: Call> Outgoing for OneMessage<C> {
 
     fn message_at(&mut self, _place: usize) -> &mut [u8] {
         &mut self.message
-    }
-
-    fn capacity(&self) -> usize {
-        1
-    }
-
-    fn set_length(&mut self, _place: usize, _length: usize) {}
-
-    fn send_batch(&mut self, places: Range<usize>) -> Handed {
-        Handed::of_one(self.send_span(places.start, 0, usize::MAX), self.message.len())
     }
 
     #[inline(always)]

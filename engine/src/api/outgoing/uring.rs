@@ -8,18 +8,19 @@ use std::os::fd::{AsRawFd, RawFd};
 use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{cqueue, opcode, squeue};
 
+use super::many_messages::{BatchCall, ManyMessages};
 use crate::api::headers::Headers;
 use crate::api::ring::Ring;
-use crate::api::{Handed, Moved, Open, Outgoing, Place, ZeroCopy};
+use crate::api::{Handed, Moved, Place, ZeroCopy};
 
 /// Sends of a batch as requests of one `io_uring_enter`, and their answers.
-pub type Uring = Requests<Plain>;
+pub type Uring = ManyMessages<Requests<Plain>>;
 
 /// The same, which a thread of the kernel's takes from the ring (`IORING_SETUP_SQPOLL`).
-pub type UringSqpoll = Requests<Sqpoll>;
+pub type UringSqpoll = ManyMessages<Requests<Sqpoll>>;
 
 /// The same from the program's own pages (`IORING_OP_SEND_ZC`).
-pub type UringZerocopy = Requests<Lent>;
+pub type UringZerocopy = ManyMessages<Requests<Lent>>;
 
 /// A kind of requests.
 pub trait Kind {
@@ -56,7 +57,6 @@ impl Kind for Lent {
 pub struct Requests<K> {
     ring: Ring,
     socket: RawFd,
-    messages: Headers,
     /// Answers to the last batch, by their places.
     answers: Vec<i32>,
     /// One that fails or falls short keeps those behind it from being sent: messages that
@@ -70,14 +70,13 @@ pub struct Requests<K> {
     kind: PhantomData<K>,
 }
 
-impl<K: Kind> Open for Requests<K> {
+impl<K: Kind> BatchCall for Requests<K> {
     fn open(place: &Place<'_>) -> io::Result<Self> {
         let (batch, byte_stream, cell) = (place.batch(), place.is_byte_stream(), place.cell);
         Ok(Self {
             // The kernel's thread answers before it says that it has taken the request.
             ring: Ring::new(if K::POLLED { 2 * batch } else { batch }, K::POLLED)?,
             socket: place.socket.as_raw_fd(),
-            messages: place.messages(batch),
             answers: vec![0; batch],
             linked: byte_stream || cell.stamp || cell.mix.is_some(),
             byte_stream,
@@ -87,44 +86,19 @@ impl<K: Kind> Open for Requests<K> {
             kind: PhantomData,
         })
     }
-}
 
-impl<K: Kind> Outgoing for Requests<K> {
-    fn send_span(&mut self, place: usize, from: usize, to: usize) -> Moved {
-        let whole = self.messages.asked(place);
-        self.messages.set_span(place, from, to.min(whole));
-        let answer = self.hand_over(place..place + 1);
-        self.messages.set_span(place, 0, whole);
-        match answer {
-            Ok(_) => Moved(self.answer(place)),
-            Err(error) => error,
-        }
-    }
-
-    fn message_at(&mut self, place: usize) -> &mut [u8] {
-        self.messages.place_mut(place)
-    }
-
-    fn capacity(&self) -> usize {
-        self.messages.count()
-    }
-
-    fn set_length(&mut self, place: usize, length: usize) {
-        self.messages.set_span(place, 0, length);
-    }
-
-    fn send_batch(&mut self, places: Range<usize>) -> Handed {
-        let calls = match self.hand_over(places.clone()) {
+    fn send(&mut self, messages: &mut Headers, places: Range<usize>) -> Handed {
+        let calls = match self.hand_over(messages, places.clone()) {
             Ok(calls) => calls,
             Err(next) => return Handed { next, ..Handed::default() },
         };
-        let is_whole = |place: &usize| self.answers[*place] as isize == self.messages.asked(*place) as isize;
+        let is_whole = |place: &usize| self.answers[*place] as isize == messages.asked(*place) as isize;
         let whole = places.clone().filter(is_whole).count();
         let first = places.clone().find(|place| !is_whole(place));
         // Messages without an order are all alike: which of them failed says nothing.
-        let messages = if self.linked { first.map_or(whole, |first| first - places.start) } else { whole };
+        let went = if self.linked { first.map_or(whole, |first| first - places.start) } else { whole };
         let next = first.map_or(Moved(0), |first| Moved(self.answer(first)));
-        Handed { messages, calls: if next.0 < 0 && messages == 0 { 0 } else { calls }, next }
+        Handed { messages: went, calls: if next.0 < 0 && went == 0 { 0 } else { calls }, next }
     }
 
     fn flush(&mut self) -> Moved {
@@ -141,12 +115,12 @@ impl<K: Kind> Outgoing for Requests<K> {
 
 impl<K: Kind> Requests<K> {
     /// The request for the message at a place.
-    fn request(&self, place: usize) -> squeue::Entry {
+    fn request(&self, messages: &Headers, place: usize) -> squeue::Entry {
         /// `IORING_SEND_ZC_REPORT_USAGE` of the kernel's include/uapi/linux/io_uring.h.
         const REPORT_USAGE: u16 = 1 << 3;
         // A message of a stream is to go whole, which the socket alone would not wait for.
         let flags = libc::MSG_NOSIGNAL | if self.byte_stream { libc::MSG_WAITALL } else { 0 };
-        let piece = self.messages.pieces(place..place + 1)[0];
+        let piece = messages.pieces(place..place + 1)[0];
         let (socket, start, length) = (Fd(self.socket), piece.iov_base.cast_const().cast(), piece.iov_len as u32);
         let entry = match K::LENT {
             true => opcode::SendZc::new(socket, start, length).flags(flags).zc_flags(REPORT_USAGE).build(),
@@ -183,11 +157,11 @@ impl<K: Kind> Requests<K> {
 
     /// Hands over the messages at `places` and waits for all answers; returns the calls
     /// that it took.
-    fn hand_over(&mut self, places: Range<usize>) -> Result<u64, Moved> {
+    fn hand_over(&mut self, messages: &Headers, places: Range<usize>) -> Result<u64, Moved> {
         let last = places.end - 1;
         self.batch = self.batch.wrapping_add(1);
         for place in places.clone() {
-            let entry = self.request(place);
+            let entry = self.request(messages, place);
             let entry = if self.linked && place < last { entry.flags(squeue::Flags::IO_LINK) } else { entry };
             // SAFETY: the message is readable for its length and stays so until the answer has
             // come, which is waited for below; the kernel keeps pages that it was lent.
