@@ -9,7 +9,7 @@ use crate::output;
 /// # Errors
 /// An answer of the system.
 pub fn run(args: &DoctorArgs) -> Result<Exit, Failure> {
-    let checks = lab::doctor::examine();
+    let checks = [lab::doctor::examine(), microscope::doctor::checks()].concat();
     let text = match args.json {
         true => report::json::checks(&checks),
         false => report::doctor::render(&checks, output::style()),

@@ -1,12 +1,14 @@
 //! What is fuzzed: every reader of bytes that come from outside. Each function
 //! takes any bytes, and panics when a promise is broken.
 
+mod guest;
 mod kernel;
 mod stored;
 mod trust;
 mod text;
 mod wire;
 
+pub use guest::{counted, exact, guest, kallsyms, scenarios};
 pub use kernel::{netlink, perf, proc, symbols, types};
 pub use stored::{analysis, document, latency, resume, run, trials};
 pub use trust::{credentials, journal, policy};
@@ -46,6 +48,11 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("marks", marks),
     ("stamps", stamps),
     ("reach", reach),
+    ("kallsyms", kallsyms),
+    ("counted", counted),
+    ("guest", guest),
+    ("scenarios", scenarios),
+    ("exact", exact),
 ];
 
 fn says_something(error: &impl std::error::Error) {

@@ -57,7 +57,8 @@ fn every_area_is_examined_and_nothing_is_left() {
     eprintln!("{} checks in {took:?}", checks.len());
     let areas: Vec<Area> = checks.iter().map(|check| check.area).collect();
     assert!(areas.is_sorted(), "in the order of a report");
-    assert!(Area::ALL.iter().all(|area| areas.contains(area)), "{areas:?}");
+    // The microscope is looked at by a crate of its own.
+    assert!(Area::ALL.iter().filter(|area| **area != Area::Microscope).all(|area| areas.contains(area)), "{areas:?}");
     let names: BTreeSet<_> = checks.iter().map(|check| (check.area, &check.name)).collect();
     assert_eq!(names.len(), checks.len(), "no name twice in one area");
     assert!(checks.iter().any(|check| check.need == Need::Required));

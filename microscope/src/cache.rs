@@ -39,6 +39,13 @@ pub struct Held {
 /// Folders of what can be pruned, the dearest to get again last.
 const KINDS: [&str; 5] = ["tools", "symbols", "lists", "kernels", "emulator"];
 
+/// The user's cache directory for the microscope; `None` where the environment names none.
+fn usual_place() -> Option<PathBuf> {
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let caches = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
+    Some(caches?.join("nettoll/microscope"))
+}
+
 impl Cache {
     /// The cache in a folder, or where caches are: `$XDG_CACHE_HOME/nettoll/microscope`, or
     /// below `~/.cache`.
@@ -46,16 +53,20 @@ impl Cache {
     /// # Errors
     /// There is no such place, or it cannot be made.
     pub fn open(folder: Option<&Path>) -> Result<Self, Failed> {
-        let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let usual = || absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
         let root = match folder {
             Some(folder) => folder.to_owned(),
-            None => usual().ok_or(Failed::NoCache)?.join("nettoll/microscope"),
+            None => usual_place().ok_or(Failed::NoCache)?,
         };
         fs::create_dir_all(&root).map_err(Failed::file("make the cache", &root))?;
         // Paths are given to programs that run in other folders.
         let root = root.canonicalize().map_err(Failed::file("find the cache", &root))?;
         Ok(Self { root })
+    }
+
+    /// The usual cache as it is; `None` where there is none yet. Nothing is made.
+    pub fn look() -> Option<Self> {
+        let root = usual_place()?.canonicalize().ok()?;
+        root.is_dir().then_some(Self { root })
     }
 
     /// Its folder.

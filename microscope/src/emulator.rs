@@ -73,13 +73,30 @@ impl Emulator {
 
     /// The one in the cache, if it can be used.
     pub fn cached(cache: &Cache) -> Option<Self> {
+        let (name, found) = Self::in_cache(cache)?;
+        cache.used("emulator", &name);
+        Some(found)
+    }
+
+    /// Finds one without fetching it or marking it as used.
+    ///
+    /// # Errors
+    /// There is none, or the system's cannot be used.
+    pub fn look(cache: Option<&Cache>) -> Result<Self, Failed> {
+        if let Some((_, found)) = cache.and_then(Self::in_cache) {
+            return Ok(found);
+        }
+        let program = in_path().ok_or_else(|| Failed::NoEmulator(format!("{PROGRAM} is neither in the cache nor in PATH")))?;
+        Self::examine(program, None)
+    }
+
+    fn in_cache(cache: &Cache) -> Option<(String, Self)> {
         let mut names = cache.names("emulator");
         names.sort();
         names.into_iter().rev().find_map(|name| {
             let root = cache.root().join("emulator").join(&name);
             let found = Self::examine(root.join("usr/bin").join(PROGRAM), Some(root)).ok()?;
-            cache.used("emulator", &name);
-            Some(found)
+            Some((name, found))
         })
     }
 

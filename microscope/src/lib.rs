@@ -10,7 +10,7 @@
 //!                     symbols ----^        output + symbols + rules -> Measured
 //! ```
 //!
-//! Receipts, comparison and everything else that can be computed are in
+//! `doctor` says what of this is here already. Receipts, comparison and everything else that can be computed are in
 //! `attribution::exact`; `docs/microscope.md` says what the figures mean. The plugin
 //! has its own folder and licence: it is carried as bytes and loaded by QEMU alone.
 #![forbid(unsafe_code)]
@@ -23,6 +23,7 @@ mod measure;
 mod modules;
 
 pub mod cache;
+pub mod doctor;
 pub mod emulator;
 pub mod guest_log;
 pub mod kallsyms;

@@ -27,6 +27,8 @@ choice! {
         Queueing = "queueing",
         /// Limits set by the administrator, and room on the disk.
         Limits = "limits",
+        /// Emulator and kernels of exact counts.
+        Microscope = "microscope",
     }
 }
 

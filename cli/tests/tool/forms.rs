@@ -358,7 +358,8 @@ fn a_dry_run_answers_in_json() -> Result<(), Skip> {
     Ok(())
 }
 
-const AREAS: [&str; 10] = ["cpu", "clock", "namespaces", "sockets", "ways", "offloads", "profiling", "bpf", "queueing", "limits"];
+const AREAS: [&str; 11] =
+    ["cpu", "clock", "namespaces", "sockets", "ways", "offloads", "profiling", "bpf", "queueing", "limits", "microscope"];
 
 fn the_doctor_says_what_this_machine_offers() -> Result<(), Skip> {
     let text = Tool::new().run(&["doctor"]).done().stdout;

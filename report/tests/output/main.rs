@@ -9,6 +9,7 @@ mod buffers;
 mod chromium;
 mod csv;
 mod golden;
+mod microscope;
 mod oneshot;
 mod pictures;
 mod promises;

@@ -1,0 +1,96 @@
+//! Exact counts in every output, from counts that were recorded: small UDP messages on two
+//! kernels, three seeds each.
+
+use std::path::Path;
+
+use attribution::exact::{Measured, diff};
+use report::microscope::{Shown, diff_html, diff_json, diff_terminal, html, json, terminal};
+use report::terminal::Style;
+use serde_json::Value;
+use unicode_width::UnicodeWidthStr;
+
+use crate::support::without_drawings;
+
+const TREE: Shown = Shown { tree: true };
+
+/// Every seed of a kernel.
+fn recorded(kernel: &str) -> Vec<Measured> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../tests/data/microscope/{kernel}.json"));
+    let stored: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    serde_json::from_value(stored["measured"].clone()).unwrap()
+}
+
+/// One seed of each kernel, side by side.
+fn matrix() -> Vec<Measured> {
+    ["6.12", "6.18"].map(|kernel| recorded(kernel).remove(0)).to_vec()
+}
+
+/// The page without what is copied into it from `assets`.
+fn body(page: &str) -> String {
+    let start = page.find("<body>").expect("a body");
+    let end = page[start..].find("<script").map_or(page.len(), |end| start + end);
+    without_drawings(&page[start..end]).replace("><", ">\n<")
+}
+
+#[test]
+fn one_kernel_in_a_terminal() {
+    insta::assert_snapshot!(terminal(&matrix()[..1], TREE, Style::PLAIN));
+}
+
+#[test]
+fn one_kernel_with_everything() {
+    insta::assert_snapshot!(terminal(&matrix()[..1], Shown::default(), Style::VERBOSE));
+}
+
+#[test]
+fn kernels_side_by_side() {
+    insta::assert_snapshot!(terminal(&matrix(), Shown::default(), Style::PLAIN));
+}
+
+#[test]
+fn kernels_in_a_page() {
+    insta::assert_snapshot!(body(&html(&matrix(), Shown::default(), "nettoll 0")));
+}
+
+#[test]
+fn a_change_in_a_terminal() {
+    insta::assert_snapshot!(diff_terminal(&diff(&recorded("6.12"), &recorded("6.18")), Style::PLAIN));
+}
+
+#[test]
+fn a_change_in_a_page() {
+    insta::assert_snapshot!(body(&diff_html(&diff(&recorded("6.12"), &recorded("6.18")), "nettoll 0")));
+}
+
+#[test]
+fn json_holds_everything_and_can_be_compared_again() {
+    let measured = matrix();
+    let stored: Value = serde_json::from_str(&json(&measured)).unwrap();
+    assert_eq!(stored["format"], 1);
+    assert_eq!(serde_json::from_value::<Vec<Measured>>(stored["measured"].clone()).unwrap(), measured);
+    let found = diff(&recorded("6.12"), &recorded("6.18"));
+    let stored: Value = serde_json::from_str(&diff_json(&found)).unwrap();
+    assert_eq!(stored["regions"][0]["functions"][0]["function"]["key"], "_find_next_bit");
+}
+
+#[test]
+fn no_line_is_wider_than_asked() {
+    let found = diff(&recorded("6.12"), &recorded("6.18"));
+    for width in [80, 120] {
+        let style = Style { width, ..Style::PLAIN };
+        for line in [terminal(&matrix(), TREE, style), diff_terminal(&found, style)].concat().lines() {
+            assert!(line.width() <= width, "at {width}: {line}");
+        }
+    }
+}
+
+/// A kernel's names are a guest's words: they neither steer a terminal nor become markup.
+#[test]
+fn hostile_names_are_shown_as_text() {
+    let mut measured = matrix();
+    measured[0].provenance.kernel = crate::support::HOSTILE.to_owned();
+    measured[0].regions[0].rows.functions[0].name = crate::support::HOSTILE.to_owned();
+    let page = html(&measured, TREE, "nettoll 0");
+    assert!(!page.contains("<script>alert"), "markup of a name");
+    assert_eq!(page.matches("<script").count(), page.matches("</script>").count());
+}
