@@ -38,7 +38,8 @@ fn table(region: &Region, least: f64) -> Table {
             continue;
         }
         let node = &region.tree.nodes()[place];
-        let name = format!("{}{}", "  ".repeat(depths[place]), node.function);
+        // Paths of a message are more than 30 calls deep: two columns a call are wider than a terminal.
+        let name = format!("{}{}", " ".repeat(depths[place]), node.function);
         let counts = &inclusive[place];
         rows.push(vec![whole(counts.instructions), percent(share), whole(node.own.instructions), name]);
         next.extend(children[place].iter().rev());
