@@ -9,7 +9,7 @@ use crate::error::Failed;
 use crate::kernel::cached_series;
 
 /// What to do where apt can fetch what is missing.
-const FETCH: &str = "`nettoll microscope` fetches it into its cache, where apt has a package source";
+const FETCH: &str = "`nettoll microscope` fetches what is missing into its cache, where apt has a package source";
 
 /// Looks for the emulator, its plugin interface and kernels.
 pub fn checks() -> Vec<Check> {

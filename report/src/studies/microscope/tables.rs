@@ -56,16 +56,15 @@ pub fn kernels(measured: &[Measured]) -> Vec<Block> {
             let cell = |one: &Measured| one.region(&region.name).map_or_else(|| NOTHING.to_owned(), |found| whole(of(&found.total)));
             std::iter::once(region.name.clone()).chain(measured.iter().map(cell)).collect::<Vec<_>>()
         };
-        let table = Table::of_figures(capital(name), heads("message"), first.regions.iter().map(row).collect());
+        let table = Table::of_figures(crate::words::capital(name), heads("message"), first.regions.iter().map(row).collect());
         blocks.push(if place == 0 { table.into() } else { Block::Full(vec![table.into()]) });
     }
     for (_, regions) in by_scenario(first) {
         let Some(region) = standing(&regions) else { continue };
         let of_kernel = |one: &Measured| one.region(&region.name).map(|found| found.rows.layers.clone()).unwrap_or_default();
         let columns: Vec<Vec<ExactRow<_>>> = measured.iter().map(of_kernel).collect();
-        blocks.push(
-            by_key(&format!("{}: instructions by layer", region.name), heads("layer"), &columns, |counts| counts.instructions).into(),
-        );
+        blocks
+            .push(by_key(format!("{}: instructions by layer", region.name), heads("layer"), &columns, |counts| counts.instructions).into());
     }
     blocks
 }
@@ -88,7 +87,7 @@ fn by_size<K: Ord + Copy + Display>(one: &Measured, key: &str, rows: impl Fn(&Re
             let sizes = regions.iter().map(|region| region.name.strip_prefix(scenario).and_then(|rest| rest.strip_prefix('-')));
             let sizes = sizes.map(|size| size.map_or_else(|| name.to_owned(), |size| format!("{size} B")));
             let heads = std::iter::once(key.to_owned()).chain(sizes).collect();
-            let table: Block = by_key(&format!("{scenario}: {name}"), heads, &columns, of).into();
+            let table: Block = by_key(format!("{scenario}: {name}"), heads, &columns, of).into();
             blocks.push(if place == 0 { table } else { Block::Full(vec![table]) });
         }
     }
@@ -96,7 +95,7 @@ fn by_size<K: Ord + Copy + Display>(one: &Measured, key: &str, rows: impl Fn(&Re
 }
 
 /// A table of columns whose rows have the same keys, with their sum; the largest first.
-fn by_key<K: Ord + Copy + Display>(title: &str, heads: Vec<String>, columns: &[Vec<ExactRow<K>>], of: fn(&Counts) -> u64) -> Table {
+fn by_key<K: Ord + Copy + Display>(title: String, heads: Vec<String>, columns: &[Vec<ExactRow<K>>], of: fn(&Counts) -> u64) -> Table {
     let mut keys: BTreeMap<K, u64> = BTreeMap::new();
     for row in columns.iter().flatten() {
         *keys.entry(row.key).or_default() += of(&row.counts);
@@ -110,7 +109,7 @@ fn by_key<K: Ord + Copy + Display>(title: &str, heads: Vec<String>, columns: &[V
     let mut rows: Vec<Vec<String>> = order.iter().map(row).collect();
     let sum = |column: &Vec<ExactRow<K>>| whole(column.iter().map(|row| of(&row.counts)).sum());
     rows.push(std::iter::once("message".to_owned()).chain(columns.iter().map(sum)).collect());
-    Table::of_figures(capital(title), heads, rows)
+    Table::of_figures(title, heads, rows)
 }
 
 /// Functions of each scenario's message, with their calls.
@@ -137,8 +136,4 @@ pub fn functions(one: &Measured) -> Vec<Block> {
         blocks.push(Block::Page(vec![table(usize::MAX).into()]));
     }
     blocks
-}
-
-fn capital(text: &str) -> String {
-    crate::words::capital(text)
 }
