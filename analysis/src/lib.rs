@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod advice;
+pub mod attached;
 pub mod audit;
 pub mod conservation;
 pub mod cost;

@@ -35,7 +35,7 @@ pub use closure::{Closure, Observer};
 pub use compare::{Comparison, Difference, Verdict, compare, total_variation};
 pub use counters::{Booked, LayerCounters};
 pub use doubt::{Doubt, Gravity};
-pub use figure::{ErrorMethod, Figure, Sampling, ratio, share};
+pub use figure::{ErrorMethod, Figure, Sampling, product, ratio, share};
 pub use growth::{Growth, Shape, Trials, growth, settle};
 pub use passes::{CleanPass, CountPass, Passes, TimePass, WaitPass};
 pub use profile::folded;

@@ -43,12 +43,18 @@ pub enum Helper {
     Time = 5,
     /// `bpf_get_current_pid_tgid()`: thread below, process above.
     CurrentTask = 14,
+    /// `bpf_get_socket_cookie(socket)`: a number that no other socket has had or will have.
+    SocketCookie = 46,
     /// `bpf_get_stack(context, buffer, size, flags)`: bytes written.
     Stack = 67,
     /// `bpf_map_push_elem(map, value, flags)`.
     Push = 87,
     /// `bpf_get_ns_current_pid_tgid(device, inode, buffer, size)`.
     CurrentTaskInNamespace = 120,
+    /// `bpf_get_current_task_btf()`: the task's description, whose fields may be read.
+    CurrentTaskTyped = 158,
+    /// `bpf_task_pt_regs(task)`: the registers that it entered the kernel with.
+    TaskRegisters = 175,
 }
 
 /// A place to jump to.
@@ -66,6 +72,8 @@ pub enum Test {
     AtMost(Reg, i32),
     /// The two registers are the same.
     Same(Reg, Reg),
+    /// A bit of the number is set in the register.
+    AnyBit(Reg, i32),
     /// Always.
     Always,
 }
@@ -136,6 +144,26 @@ impl Assembler {
         self.push(0x77, to, Reg::R0, 0, bits);
     }
 
+    /// `to >>= bits`, filled with its sign.
+    pub fn shift_right_signed(&mut self, to: Reg, bits: i32) {
+        self.push(0xc7, to, Reg::R0, 0, bits);
+    }
+
+    /// `to |= from`.
+    pub fn or(&mut self, to: Reg, from: Reg) {
+        self.push(0x4f, to, from, 0, 0);
+    }
+
+    /// `to = *(u32 *)(from + offset)`.
+    pub fn load_word(&mut self, to: Reg, from: Reg, offset: i16) {
+        self.push(0x61, to, from, offset, 0);
+    }
+
+    /// `to = *(u16 *)(from + offset)`.
+    pub fn load_half(&mut self, to: Reg, from: Reg, offset: i16) {
+        self.push(0x69, to, from, offset, 0);
+    }
+
     /// `to = *(u64 *)(from + offset)`.
     pub fn load(&mut self, to: Reg, from: Reg, offset: i16) {
         self.push(0x79, to, from, offset, 0);
@@ -180,6 +208,7 @@ impl Assembler {
             Test::Differs(register, number) => self.push(0x55, register, Reg::R0, 0, number),
             Test::AtMost(register, number) => self.push(0xd5, register, Reg::R0, 0, number),
             Test::Same(one, other) => self.push(0x1d, one, other, 0, 0),
+            Test::AnyBit(register, number) => self.push(0x45, register, Reg::R0, 0, number),
             Test::Always => self.push(0x05, Reg::R0, Reg::R0, 0, 0),
         }
     }

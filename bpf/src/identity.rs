@@ -33,10 +33,15 @@ impl Filter {
         Self { who, namespace: namespace.map(|namespace| (namespace.dev(), namespace.ino())) }
     }
 
-    /// Leaves the current task in `R7`, thread below and process above, and
-    /// jumps to `others` if it is none of those looked at. Uses 8 bytes of stack
-    /// at -8 and destroys `R0` to `R5`.
-    pub fn emit(self, asm: &mut Assembler, others: Label) {
+    /// Returns whether ids differ from the kernel's own here, as in a container.
+    pub const fn translates(self) -> bool {
+        self.namespace.is_some()
+    }
+
+    /// Leaves the current task in `R7`, thread below and process above, whoever it is; jumps to
+    /// `others` if this namespace has no id for it. Uses 8 bytes of stack at -8 and destroys
+    /// `R0` to `R5`.
+    pub fn emit_current(self, asm: &mut Assembler, others: Label) {
         match self.namespace {
             None => {
                 asm.call(Helper::CurrentTask);
@@ -53,6 +58,13 @@ impl Filter {
                 asm.load(Reg::R7, Reg::R10, -8);
             }
         }
+    }
+
+    /// Leaves the current task in `R7`, thread below and process above, and
+    /// jumps to `others` if it is none of those looked at. Uses 8 bytes of stack
+    /// at -8 and destroys `R0` to `R5`.
+    pub fn emit(self, asm: &mut Assembler, others: Label) {
+        self.emit_current(asm, others);
         let (Who::Process(pid) | Who::Workers(pid)) = self.who;
         asm.copy(Reg::R0, Reg::R7);
         asm.shift_right(Reg::R0, 32);

@@ -56,11 +56,22 @@ fn refused(mechanism: &str, tried: &str, error: &io::Error) -> Unavailable {
 /// Adds 1 to the number at `place` of an array of numbers; goes on to `done`
 /// if there is no such place. Uses 4 bytes of stack at -16; destroys `R0` to `R5`.
 pub fn emit_count(asm: &mut Assembler, array: &Map<Numbers>, place: u32, done: Label) {
+    emit_place(asm, array, place, done);
+    asm.set(Reg::R1, 1);
+    asm.add_in_memory(Reg::R0, 0, Reg::R1);
+}
+
+/// Adds a register, one of `R6` to `R9`, to the number at `place` likewise.
+pub fn emit_sum(asm: &mut Assembler, array: &Map<Numbers>, place: u32, of: Reg, done: Label) {
+    emit_place(asm, array, place, done);
+    asm.add_in_memory(Reg::R0, 0, of);
+}
+
+/// Leaves the address of a number in `R0`.
+fn emit_place(asm: &mut Assembler, array: &Map<Numbers>, place: u32, done: Label) {
     asm.store_number(Reg::R10, -16, place as i32);
     asm.set_map(Reg::R1, array.number());
     asm.stack_address(Reg::R2, -16);
     asm.call(Helper::Lookup);
     asm.jump(Test::Equal(Reg::R0, 0), done);
-    asm.set(Reg::R1, 1);
-    asm.add_in_memory(Reg::R0, 0, Reg::R1);
 }

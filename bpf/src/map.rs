@@ -9,6 +9,7 @@ use model::Unavailable;
 
 const CREATE: libc::c_int = 0;
 const LOOKUP: libc::c_int = 1;
+const UPDATE: libc::c_int = 2;
 const NEXT_KEY: libc::c_int = 4;
 const TAKE: libc::c_int = 21;
 
@@ -155,6 +156,19 @@ impl Map<Hash> {
     /// The system's answer, for `mechanism`.
     pub fn hash(key_size: usize, value_size: usize, entries: usize, mechanism: &str) -> Result<Self, Unavailable> {
         Self::make(key_size, value_size, entries, mechanism)
+    }
+
+    /// Sets the value of a key. Both must have the map's sizes.
+    ///
+    /// # Errors
+    /// The system's answer, such as E2BIG where it is full; EINVAL for another size.
+    pub fn set(&self, key: &[u8], value: &[u8]) -> io::Result<()> {
+        if key.len() != self.key_size || value.len() != self.value_size {
+            return Err(io::Error::from_raw_os_error(libc::EINVAL));
+        }
+        let mut request = self.element(key.as_ptr() as u64, value.as_ptr() as u64);
+        // SAFETY: the kernel reads a key and a value of the map's sizes, which both have.
+        unsafe { call(UPDATE, &mut request) }.map(drop)
     }
 
     /// Every key with its value; at most `limit`. Meant for maps that no

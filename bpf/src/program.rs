@@ -15,6 +15,7 @@ const ATTACH: libc::c_int = 17;
 const TYPE_SOCKET_FILTER: u32 = 1;
 const TYPE_RAW_TRACEPOINT: u32 = 17;
 const TYPE_TRACING: u32 = 26;
+const ATTACH_TRACEPOINT: u32 = 23;
 const ATTACH_ENTRY: u32 = 24;
 
 /// Room for what the kernel's verifier says about a program that it refuses.
@@ -75,6 +76,9 @@ pub enum ProgramKind {
     SocketFilter,
     /// Runs at a kernel tracepoint.
     RawTracepoint,
+    /// Runs at the kernel tracepoint whose arguments have the type of this id in the kernel's
+    /// type information (`btf_trace_NAME`), so that it may read their fields.
+    TypedTracepoint(u32),
     /// Runs at the entry of one kernel function, given by its id in the
     /// kernel's type information.
     FunctionEntry(u32),
@@ -85,6 +89,7 @@ impl ProgramKind {
         match self {
             Self::SocketFilter => "SOCKET_FILTER",
             Self::RawTracepoint => "RAW_TRACEPOINT",
+            Self::TypedTracepoint(_) => "TRACING, tp_btf",
             Self::FunctionEntry(_) => "TRACING, fentry",
         }
     }
@@ -94,6 +99,7 @@ impl ProgramKind {
         let (kind, attach_type, attach_id) = match self {
             Self::SocketFilter => (TYPE_SOCKET_FILTER, 0, 0),
             Self::RawTracepoint => (TYPE_RAW_TRACEPOINT, 0, 0),
+            Self::TypedTracepoint(id) => (TYPE_TRACING, ATTACH_TRACEPOINT, id),
             Self::FunctionEntry(id) => (TYPE_TRACING, ATTACH_ENTRY, id),
         };
         Load {
@@ -158,8 +164,8 @@ impl Program {
         Ok(Self { descriptor: descriptor(loaded) })
     }
 
-    /// Ties it to the tracepoint of this name, or to the function that it was
-    /// loaded for (`None`).
+    /// Ties it to the tracepoint of this name, or to the function or typed tracepoint that it
+    /// was loaded for (`None`).
     ///
     /// # Errors
     /// The system's answer, for `mechanism`.
@@ -170,7 +176,7 @@ impl Program {
             // SAFETY: the name, where there is one, ends with a zero and outlives the call.
             unsafe { call(ATTACH, &mut Attach { name: address, program: self.descriptor.as_raw_fd() as u32, padding: 0 }) }
         });
-        let tried = || format!("bpf(RAW_TRACEPOINT_OPEN, {})", tracepoint.unwrap_or("fentry"));
+        let tried = || format!("bpf(RAW_TRACEPOINT_OPEN, {})", tracepoint.unwrap_or("what it was loaded for"));
         let link = linked.map_err(|error| refused(mechanism, &tried(), &error))?;
         Ok(Attached { program: self, _link: descriptor(link) })
     }

@@ -12,6 +12,7 @@ mod version;
 
 mod advise;
 mod agent;
+mod attach;
 mod compare;
 mod deploy;
 mod doctor;
@@ -65,6 +66,7 @@ fn carry_out(args: Arguments) -> Result<Exit, Failure> {
         Command::Reference(args) => reference::run(&args),
         Command::Workload(args) => workload::run(&args),
         Command::Advise(args) => advise::run(&args),
+        Command::Attach(args) => attach::run(&args),
         Command::Microscope(args) => microscope::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Agent(args) => agent::run(&args),

@@ -12,8 +12,8 @@ use store::{Moment, RunReader, StoreError};
 
 use crate::args::{FormatArgs, HtmlArgs, ReportArgs};
 use crate::exit::{Exit, Failure};
-use crate::output;
 use crate::rules::{self, Own};
+use crate::{attach, output};
 
 /// The page of a run, in its directory.
 const PAGE: &str = "report.html";
@@ -25,6 +25,9 @@ const PAGE: &str = "report.html";
 /// A run that is not there or that another version wrote.
 pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let path = args.runs.find(&args.run)?;
+    if store::is_attached(&path) {
+        return attach::report(&path, args);
+    }
     let (rules, gate) = (rules::load(&args.rules)?, &args.gate.gate);
     if let Some(place) = &args.picture {
         let picture = report::toll::picture(&collect(&path, rules.as_ref())?.finish(), args.size)?;

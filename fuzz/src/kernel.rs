@@ -86,7 +86,7 @@ pub fn perf(bytes: &[u8]) {
     let Some((kind, ring)) = bytes.split_first() else { return };
     let layout = Layout { reads: kind & 1 != 0, reads_lost: kind & 2 != 0, counters: vec![(1, 0), (2, 1)] };
     let (source, rings, code) = (SampleSource::Cycles, vec![ring.to_vec()], CodeMap::default());
-    let recording = Recording { source, period: 1, layout, rings, lost: None, counted: None, switches: None, code, notes: Vec::new() };
+    let recording = Recording { source, period: 1, layout, rings, lost: None, counted: None, switches: None, forks: Vec::new(), code, notes: Vec::new() };
     let (mut samples, mut switches) = (0, Vec::new());
     for record in recording.records() {
         match record {

@@ -10,7 +10,7 @@ mod wire;
 
 pub use guest::{counted, exact, guest, kallsyms, scenarios};
 pub use kernel::{netlink, perf, proc, symbols, types};
-pub use stored::{analysis, document, latency, resume, run, trials};
+pub use stored::{analysis, attached, document, latency, resume, run, trials};
 pub use trust::{credentials, journal, policy};
 pub use text::{host, plan, quantity, reference, rules, sizes, sweep};
 pub use wire::{control, cookie, frames, greeting, marks, reach, stamps, understood};
@@ -53,6 +53,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("guest", guest),
     ("scenarios", scenarios),
     ("exact", exact),
+    ("attached", attached),
 ];
 
 fn says_something(error: &impl std::error::Error) {

@@ -5,20 +5,27 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use analysis::Collector;
+use analysis::attached::analyse;
 use analysis::single::single;
+use attribution::Rules;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use lab::attach::requests;
+use model::attach::Totals;
 use model::printable::{Keep, printable};
 use model::run::Run;
 use model::trial::{Outcome, TrialRecord};
 use lab::study::Replay;
-use store::{RunDirectory, Trials, parse_facts, parse_run};
+use profile::messages::log::{Event, summary};
+use store::{RunDirectory, Trials, parse_facts, parse_run, parse_window};
 
 use crate::says_something;
 
 /// A run, and a trial with round-trip times, written by nettoll.
 const RUN: &str = include_str!("../seeds/run/quick");
 const TRIAL: &str = include_str!("../seeds/analysis/udp_rr");
+/// The head of an attached run.
+const ATTACHMENT: &str = r#"{"format":1,"id":"x","started_ms":0,"tool":"0","status":"blocks_done","target":"pid 1","program":"x","requests":"sends","window":1,"period":1,"seed":1,"kernel":"","cpus":1}"#;
 
 /// `run.json`, and the facts of a host: what was understood can be written, and
 /// is understood again.
@@ -30,6 +37,24 @@ pub fn run(bytes: &[u8]) {
     if let Ok(facts) = parse_facts(Path::new("a.json"), text).inspect_err(says_something) {
         assert!(parse_facts(Path::new("again"), &serde_json::to_string(&facts).unwrap()).is_ok());
     }
+}
+
+/// What an attached run reads: a line of `windows.jsonl`, servers' own counts, and the socket
+/// calls that the kernel hands over, none of whose bytes is lost.
+pub fn attached(bytes: &[u8]) {
+    if let Ok(window) = parse_window(bytes) {
+        assert!(parse_window(&serde_json::to_vec(&window).unwrap()).is_ok());
+        let rules = Rules::builtin().unwrap();
+        if let Ok(run) = serde_json::from_str(ATTACHMENT) {
+            let _ = analyse(run, &[window], 0, &rules);
+        }
+    }
+    let text = String::from_utf8_lossy(bytes);
+    let _ = (requests::redis(&text), requests::memcached(&text), text.parse::<requests::Source>());
+    let calls: Vec<Event> = bytes.chunks(Event::SIZE).filter_map(Event::parse).collect();
+    let moved: u64 = calls.iter().filter_map(|call| u64::try_from(call.result).ok()).sum();
+    let seen = summary(Totals::default(), 0, calls);
+    assert_eq!(seen.calls.iter().map(|kind| kind.bytes).sum::<u64>(), moved);
 }
 
 /// `trials.jsonl` of a run: each line is a trial or damage, and none is lost.

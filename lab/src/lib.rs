@@ -20,6 +20,7 @@ pub mod trial;
 
 pub mod agent;
 pub mod arm;
+pub mod attach;
 pub mod background;
 pub mod congestion;
 pub mod connection;

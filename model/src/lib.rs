@@ -33,6 +33,7 @@ pub mod greeting;
 pub mod hex;
 pub mod reach;
 
+pub mod attach;
 pub mod check;
 pub mod end;
 pub mod host;

@@ -38,7 +38,7 @@ pub fn fold(recordings: &[Recording], symbols: &Symbols, tasks: Tasks, window: O
             }
             Ok(Record::Lost(count)) => lost = lost.saturating_add(count),
             Ok(Record::Throttle(time)) => throttled += u64::from(within(time)),
-            Ok(Record::Switch(_) | Record::Other) => {}
+            Ok(Record::Switch(_) | Record::Fork(_) | Record::Other) => {}
             Err(Malformed::Content | Malformed::Length) => broken += 1,
         }
     }

@@ -4,6 +4,8 @@
 //! - [`sampler`] takes call chains of a running process; [`symbols`] names
 //!   their addresses; [`fold`] makes one [`model::profile::Profile`] of both.
 //! - [`counts`] counts events and calls exactly, by the best way there is.
+//! - [`messages`] counts what a program's sockets take and give, [`elsewhere`] samples in
+//!   network softirqs outside it.
 //! - [`waits`] tells where a thread's time off the CPU went, and
 //!   [`softirq_share`] how much of a system call was the kernel's network softirq.
 //!
@@ -11,7 +13,9 @@
 //! it. Whatever the kernel hands out is parsed as foreign bytes.
 
 pub mod counts;
+pub mod elsewhere;
 pub mod fold;
+pub mod messages;
 mod perf;
 pub mod probe;
 pub mod sampler;

@@ -66,6 +66,7 @@ pub const FORMAT_LOST: u64 = 1 << 4;
 
 pub const DISABLED: u64 = 1;
 pub const INHERIT: u64 = 1 << 1;
+pub const TASK: u64 = 1 << 13;
 pub const SAMPLE_ID_ALL: u64 = 1 << 18;
 pub const EXCLUDE_USER_CALLCHAIN: u64 = 1 << 22;
 pub const USE_CLOCKID: u64 = 1 << 25;

@@ -26,7 +26,7 @@ pub mod show;
 pub mod terminal;
 
 pub use sinks::json;
-pub use studies::{history, microscope, receipt, reference, toll, verdict, workload};
+pub use studies::{attached, history, microscope, receipt, reference, toll, verdict, workload};
 
 // What the outputs share.
 mod assembly;

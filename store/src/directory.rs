@@ -178,7 +178,7 @@ impl RunDirectory {
     }
 }
 
-fn make_unique(root: &Path, study: &str, started_ms: u64) -> Result<(PathBuf, String), StoreError> {
+pub(crate) fn make_unique(root: &Path, study: &str, started_ms: u64) -> Result<(PathBuf, String), StoreError> {
     let mut last = root.to_owned();
     for draw in 0..DRAWS {
         let id = layout::run_name(study, started_ms, four_digits(draw));
@@ -214,7 +214,7 @@ fn furnish(root: &Path, path: &Path) -> Result<(File, Option<Lock>), StoreError>
 
 /// One `write`. A short one means that the disk ran out in mid-line (or that a
 /// signal came): only a second `write` tells which.
-fn write_line(file: &mut File, line: &[u8]) -> io::Result<()> {
+pub(crate) fn write_line(file: &mut File, line: &[u8]) -> io::Result<()> {
     loop {
         match file.write(line) {
             Ok(written) => return file.write_all(&line[written..]),
@@ -230,6 +230,6 @@ pub fn pretty(what: &'static str, value: &impl Serialize) -> Result<Vec<u8>, Sto
     Ok(text)
 }
 
-fn unwritable(what: &'static str) -> impl FnOnce(serde_json::Error) -> StoreError {
+pub(crate) fn unwritable(what: &'static str) -> impl FnOnce(serde_json::Error) -> StoreError {
     move |error| StoreError::Unwritable { what, reason: error.to_string() }
 }

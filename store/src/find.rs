@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use model::nearest;
 
 use crate::error::StoreError;
-use crate::reader::{latest, list, run_names};
+use crate::reader::{latest, paths, run_names};
 
 /// The run that a user means: the path of a run directory; `latest`, or `@-1`, the one before
 /// being `@-2`; any part of a run's name below `root` that no other has. A path to what is no run
@@ -52,9 +52,9 @@ fn from_latest(root: &Path, back: usize) -> Result<PathBuf, StoreError> {
     if back == 1 {
         return latest(root);
     }
-    let runs = list(root)?;
+    let runs = paths(root)?;
     let run = runs.len().checked_sub(back).and_then(|place| runs.get(place));
-    run.map(|run| run.path.clone()).ok_or_else(|| StoreError::TooFewRuns { root: root.to_owned(), wanted: back, runs: runs.len() })
+    run.cloned().ok_or_else(|| StoreError::TooFewRuns { root: root.to_owned(), wanted: back, runs: runs.len() })
 }
 
 /// The nearest name, by its study: names share their dates.

@@ -7,6 +7,12 @@ use jiff::Timestamp;
 /// The plan, and the state of the run.
 pub const RUN: &str = "run.json";
 
+/// What was observed, of an attached run: it has this in place of `run.json`.
+pub const ATTACHED: &str = "attach.json";
+
+/// One window of an attached run a line.
+pub const WINDOWS: &str = "windows.jsonl";
+
 /// One trial a line.
 pub const TRIALS: &str = "trials.jsonl";
 

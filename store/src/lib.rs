@@ -10,6 +10,8 @@
 //!   summary.json                        it in a few figures, for lists of runs
 //! ```
 //!
+//! An attached run has `attach.json` and `windows.jsonl` in place of `run.json` and `trials.jsonl`.
+//!
 //! A run survives `kill -9` at any point with every finished trial intact, and
 //! a power cut with every finished block: a trial is one `write` of a whole
 //! line, a block ends with [`RunDirectory::sync`], and every other file is
@@ -21,6 +23,7 @@ mod file;
 mod layout;
 mod line;
 
+mod attached;
 mod directory;
 mod find;
 mod reader;
@@ -28,12 +31,13 @@ mod reopen;
 mod summary;
 mod trials;
 
+pub use attached::{AttachedDirectory, parse_window, read_attached};
 pub use directory::{RunDirectory, write_report, write_stacks};
 pub use error::StoreError;
 pub use find::find;
 pub use layout::Moment;
 pub use line::{BadLine, LONGEST_LINE};
-pub use reader::{Listed, RunReader, latest, list, parse_facts, parse_run};
+pub use reader::{Listed, RunReader, is_attached, latest, list, parse_facts, parse_run, paths};
 pub use reopen::Reopened;
 pub use summary::{read_summary, write_summary};
 pub use trials::Trials;

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
+use model::attach::{ATTACH_FORMAT, Attachment};
 use model::host::{FACTS_FORMAT, HostFacts};
 use model::plan::check_stored;
 use model::run::{RUN_FORMAT, Run};
@@ -185,6 +186,9 @@ fn hint(path: &Path) -> String {
     if let Ok(latest) = latest(path) {
         return format!("it holds runs, the latest is {}", latest.display());
     }
+    if is_attached(path) {
+        return "it is an attached run, which `show`, `report` and `compare` with another of its kind read".to_owned();
+    }
     if path.join(layout::TRIALS).is_file() {
         return "a run was killed here before it had begun, or run.json was deleted".to_owned();
     }
@@ -196,6 +200,20 @@ fn hint(path: &Path) -> String {
     }
 }
 
+/// Returns whether a directory is one of an attached run.
+pub fn is_attached(path: &Path) -> bool {
+    path.join(layout::ATTACHED).is_file()
+}
+
+/// Reads `attach.json` of an attached run.
+///
+/// # Errors
+/// When it is none, or another version wrote it.
+pub(crate) fn read_head(path: &Path) -> Result<Attachment, StoreError> {
+    let head = path.join(layout::ATTACHED);
+    versioned(&head, &read_text(&head)?, ATTACH_FORMAT)
+}
+
 /// A run directory as it stands in a list.
 #[derive(Debug)]
 pub struct Listed {
@@ -205,17 +223,25 @@ pub struct Listed {
     pub run: Result<Run, StoreError>,
 }
 
-/// The runs below `root`, the earliest first. A run that cannot be read is
-/// listed with the reason; what is no run is left out.
+/// The runs of studies below `root`, the earliest first. A run that cannot be read is
+/// listed with the reason; what is no run, and an attached run, is left out.
 ///
 /// # Errors
 /// When `root` cannot be read.
 pub fn list(root: &Path) -> Result<Vec<Listed>, StoreError> {
-    let names = run_names(root)?;
-    let mut runs: Vec<Listed> = names.iter().map(|name| listed(root.join(name))).collect();
-    // Names tell the second, `run.json` the millisecond.
-    runs.sort_by(|a, b| started(a).cmp(&started(b)));
-    Ok(runs)
+    let paths = paths(root)?;
+    Ok(paths.into_iter().filter(|path| !is_attached(path)).map(|path| Listed { run: read_run(&path), path }).collect())
+}
+
+/// The runs below `root`, attached ones too, the earliest first.
+///
+/// # Errors
+/// When `root` cannot be read.
+pub fn paths(root: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let mut paths: Vec<PathBuf> = run_names(root)?.iter().map(|name| root.join(name)).collect();
+    // Names tell the second; the files of those that share one tell the millisecond.
+    paths.sort_by(|a, b| name_second(a).cmp(&name_second(b)).then_with(|| started(a).cmp(&started(b))));
+    Ok(paths)
 }
 
 /// The run below `root` that started last.
@@ -227,8 +253,8 @@ pub fn latest(root: &Path) -> Result<PathBuf, StoreError> {
     let Some(last) = names.last() else { return Err(StoreError::NoRuns { root: root.to_owned() }) };
     // Only runs of the same second need a look inside.
     let rivals = names.iter().filter(|name| second(name) == second(last));
-    let latest = rivals.map(|name| listed(root.join(name))).max_by(|a, b| started(a).cmp(&started(b)));
-    Ok(latest.map_or_else(|| root.join(last), |run| run.path))
+    let latest = rivals.map(|name| root.join(name)).max_by(|a, b| started(a).cmp(&started(b)));
+    Ok(latest.unwrap_or_else(|| root.join(last)))
 }
 
 /// The names of the run directories below `root`, sorted: the earliest second first.
@@ -244,7 +270,7 @@ pub fn run_names(root: &Path) -> Result<Vec<String>, StoreError> {
     for entry in fs::read_dir(place).map_err(refused)? {
         let entry = entry.map_err(refused)?;
         if let Ok(name) = entry.file_name().into_string()
-            && entry.path().join(layout::RUN).is_file()
+            && (entry.path().join(layout::RUN).is_file() || entry.path().join(layout::ATTACHED).is_file())
         {
             names.push(name);
         }
@@ -253,13 +279,14 @@ pub fn run_names(root: &Path) -> Result<Vec<String>, StoreError> {
     Ok(names)
 }
 
-fn listed(path: PathBuf) -> Listed {
-    Listed { run: read_run(&path), path }
+/// What orders runs that started in the same second.
+fn started(path: &Path) -> (Option<u64>, &Path) {
+    let head = if is_attached(path) { read_head(path).map(|run| run.started_ms) } else { read_run(path).map(|run| run.started_ms) };
+    (head.ok(), path)
 }
 
-fn started(run: &Listed) -> (String, Option<u64>, &Path) {
-    let name = run.path.file_name().unwrap_or_default().to_string_lossy();
-    (second(&name).to_owned(), run.run.as_ref().ok().map(|run| run.started_ms), &run.path)
+fn name_second(path: &Path) -> String {
+    second(&path.file_name().unwrap_or_default().to_string_lossy()).to_owned()
 }
 
 /// The part of a run's name that tells its start, `2026-11-21T20-14-05Z`.

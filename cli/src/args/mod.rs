@@ -2,6 +2,7 @@
 
 mod advise;
 mod agent;
+mod attach;
 mod compare;
 mod deploy;
 mod export;
@@ -31,6 +32,7 @@ use crate::version;
 
 pub use advise::AdviseArgs;
 pub use agent::{AgentArgs, CertificatesArgs, TrustArgs};
+pub use attach::AttachArgs;
 pub use compare::{CompareArgs, Side};
 pub use deploy::DeployArgs;
 pub use export::ExportArgs;
@@ -91,6 +93,8 @@ pub enum Command {
     Workload(Box<WorkloadArgs>),
     /// Rank the ways of sending for a message size and a rate
     Advise(Box<AdviseArgs>),
+    /// Say what the network costs a program that runs
+    Attach(Box<AttachArgs>),
     /// Count exactly what a message executes, on any kernel, in an emulated machine
     Microscope(Box<MicroscopeArgs>),
     /// Say what this machine offers and what it lacks
@@ -225,6 +229,7 @@ impl Command {
             Self::Reference(args) => args.json,
             Self::Workload(args) => args.json,
             Self::Advise(args) => args.json,
+            Self::Attach(args) => args.format.json,
             Self::Microscope(args) => args.json,
             Self::Doctor(args) => args.json,
             Self::Agent(_)

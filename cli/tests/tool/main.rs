@@ -16,6 +16,7 @@ mod support;
 
 mod agents;
 mod arms;
+mod attach;
 mod bad_input;
 mod batches;
 mod buffers;
@@ -78,6 +79,7 @@ const MODULES: &[(&str, Claims)] = &[
     ("interrupted", interrupted::ALL),
     ("resume", resume::ALL),
     ("stored_runs", stored_runs::ALL),
+    ("attach", attach::ALL),
     ("reference", reference::ALL),
     ("history", history::ALL),
     ("export", export::ALL),
@@ -106,7 +108,7 @@ const MODULES: &[(&str, Claims)] = &[
 ];
 
 fn main() -> ExitCode {
-    if let Some(exit) = agents::roles::play() {
+    if let Some(exit) = agents::roles::play().or_else(attach::server::play) {
         return exit;
     }
     tool::make_copy();

@@ -43,6 +43,7 @@ fn recording(rings: Vec<Vec<u8>>, layout: Layout) -> Recording {
         lost: None,
         counted: None,
         switches: None,
+        forks: vec![],
         code: CodeMap::default(),
         notes: vec![],
     }

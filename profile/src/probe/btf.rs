@@ -1,4 +1,5 @@
-//! The kernel's type information (BTF), as far as to find one function in it.
+//! The kernel's type information (BTF), as far as to find a function, a type's name and a
+//! structure's member in it.
 
 /// Path of the running kernel's own.
 pub const KERNEL: &str = "/sys/kernel/btf/vmlinux";
@@ -12,6 +13,7 @@ const ARRAY: u32 = 3;
 const STRUCT: u32 = 4;
 const UNION: u32 = 5;
 const ENUM: u32 = 6;
+const TYPEDEF: u32 = 8;
 const FUNC: u32 = 12;
 const FUNC_PROTO: u32 = 13;
 const VAR: u32 = 14;
@@ -22,6 +24,39 @@ const ENUM64: u32 = 19;
 /// The id of the function `name` in the type information `bytes`; `None` where
 /// it has none of that name or is not understood.
 pub fn function_id(bytes: &[u8], name: &str) -> Option<u32> {
+    find(bytes, FUNC, name).map(|found| found.id)
+}
+
+/// The id of the typedef `name`, such as that of a tracepoint's arguments, likewise.
+pub fn typedef_id(bytes: &[u8], name: &str) -> Option<u32> {
+    find(bytes, TYPEDEF, name).map(|found| found.id)
+}
+
+/// The distance in bytes of a member from the start of its structure; `None` where there is none
+/// of these names, or where it does not begin at a byte.
+pub fn member_offset(bytes: &[u8], structure: &str, member: &str) -> Option<i16> {
+    let found = find(bytes, STRUCT, structure)?;
+    for one in found.members.chunks_exact(12) {
+        let field = |at: usize| Some(u32::from_ne_bytes(one.get(at..at + 4)?.try_into().ok()?));
+        if begins_with(found.names.get(field(0)? as usize..)?, member) {
+            // With the flag, the upper byte is the size of a bit field.
+            let bits = if found.flagged { field(8)? & 0xff_ffff } else { field(8)? };
+            return (bits % 8 == 0).then(|| i16::try_from(bits / 8).ok()).flatten();
+        }
+    }
+    None
+}
+
+/// A type that was found by its name.
+struct Found<'a> {
+    id: u32,
+    /// What its kind adds: of a structure, its members.
+    members: &'a [u8],
+    flagged: bool,
+    names: &'a [u8],
+}
+
+fn find<'a>(bytes: &'a [u8], wanted: u32, name: &str) -> Option<Found<'a>> {
     let half = |at: usize| Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
     let word = |at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     if half(0)? != MAGIC {
@@ -39,10 +74,11 @@ pub fn function_id(bytes: &[u8], name: &str) -> Option<u32> {
         let field = |at: usize| Some(u32::from_ne_bytes(this.get(at..at + 4)?.try_into().ok()?));
         let (name_at, info) = (field(0)? as usize, field(4)?);
         let (kind, count) = (info >> 24 & 0x1f, (info & 0xffff) as usize);
-        if kind == FUNC && begins_with(names.get(name_at..)?, name) {
-            return Some(id);
+        let (members, rest) = rest.split_at_checked(added(kind, count))?;
+        if kind == wanted && begins_with(names.get(name_at..)?, name) {
+            return Some(Found { id, members, flagged: info >> 31 == 1, names });
         }
-        types = rest.get(added(kind, count)..)?;
+        types = rest;
     }
     None
 }
@@ -65,7 +101,7 @@ fn begins_with(text: &[u8], name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{KERNEL, MAGIC, function_id};
+    use super::{KERNEL, MAGIC, function_id, member_offset, typedef_id};
     use proptest::prelude::{any, proptest};
 
     /// Type information with an int `int`, a struct of two members and two functions.
@@ -97,7 +133,11 @@ mod tests {
     #[test]
     fn the_kernels_own_is_understood() {
         match std::fs::read(KERNEL) {
-            Ok(bytes) => assert!(function_id(&bytes, "udp_sendmsg").is_some()),
+            Ok(bytes) => {
+                assert!(function_id(&bytes, "udp_sendmsg").is_some());
+                assert!(typedef_id(&bytes, "btf_trace_sched_switch").is_some());
+                assert_eq!(member_offset(&bytes, "sock_common", "skc_family"), Some(16));
+            }
             Err(error) => eprintln!("SKIPPED: the_kernels_own_is_understood: {KERNEL}: {error}"),
         }
     }
@@ -110,6 +150,15 @@ mod tests {
             bytes[place] = byte;
             bytes.truncate(cut);
             let _ = function_id(&bytes, "udp_sendmsg");
+            let _ = member_offset(&bytes, "pair", "udp_send");
         }
+    }
+
+    #[test]
+    fn a_member_has_its_distance() {
+        // Both members of the sample's structure have this name; the first is found.
+        assert_eq!(member_offset(&sample(), "pair", "int"), Some(0));
+        assert_eq!(member_offset(&sample(), "pair", "absent"), None);
+        assert_eq!(member_offset(&sample(), "udp_send", "int"), None, "it is no structure");
     }
 }

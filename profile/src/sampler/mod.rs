@@ -126,16 +126,17 @@ impl Sampler {
             (lost, counted) = (add(lost, place.lost_at), add(counted, Some(place.counted_at)));
         }
         self.opened.watch_cpus(&mut self.notes);
-        let switches = self.switches.and_then(|switches| switches.finish().map_err(|refusal| self.notes.push(refusal)).ok());
+        let followed = self.switches.and_then(|switches| switches.finish().map_err(|refusal| self.notes.push(refusal)).ok());
+        let (switches, forks) = followed.map_or((None, Vec::new()), |followed| (Some(followed.switches), followed.forks));
         let Opened { source, period, layout, .. } = self.opened;
-        Ok(Recording { source, period, layout, rings: self.drained, lost, counted, switches, code: self.code, notes: self.notes })
+        Ok(Recording { source, period, layout, rings: self.drained, lost, counted, switches, forks, code: self.code, notes: self.notes })
     }
 }
 
 fn open_switches(settings: &Settings) -> Result<Switches, Unavailable> {
     let (task, cpus) = open::task_and_cpus(settings.target)?;
     let cpu = if let Target::Cpu { cpu, .. } = settings.target { Some(cpu) } else { settings.cpu };
-    Switches::open(task, &cpus, Room { longest: settings.longest, cpu })
+    Switches::open(task, &cpus, Room { longest: settings.longest, cpu, forks: settings.forks })
 }
 
 fn refused(tried: &str, error: &io::Error) -> Unavailable {

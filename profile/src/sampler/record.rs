@@ -10,6 +10,7 @@ use crate::symbols::CodeMap;
 const HEADER: usize = 8;
 const LOST: u32 = 2;
 const THROTTLE: u32 = 5;
+const FORK: u32 = 7;
 const SAMPLE: u32 = 9;
 const LOST_SAMPLES: u32 = 13;
 const SWITCH: u32 = 14;
@@ -52,6 +53,8 @@ pub enum Record<'a> {
     Throttle(u64),
     /// A thread came to a CPU, or left it.
     Switch(Switch),
+    /// A process or thread was made.
+    Fork(Fork),
     /// Any other.
     Other,
 }
@@ -87,6 +90,15 @@ pub struct Switch {
     pub time: u64,
     /// `true` if it left.
     pub out: bool,
+}
+
+/// A process or thread that was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fork {
+    /// Its process.
+    pub pid: u32,
+    /// The process that made it: the same one where it is a thread.
+    pub parent: u32,
 }
 
 impl<'a> Sample<'a> {
@@ -174,6 +186,7 @@ fn parse<'a>(kind: u32, misc: u16, mut body: Reader<'a>, layout: &Layout) -> Opt
             }
             Record::Switch(Switch { pid: body.word()?, tid: body.word()?, time: body.long()?, out: misc & SWITCH_OUT != 0 })
         }
+        FORK => Record::Fork(Fork { pid: body.word()?, parent: body.word()? }),
         _ => Record::Other,
     })
 }
@@ -240,6 +253,8 @@ pub struct Recording {
     /// Times at which tasks came to a CPU and left it, in order, ring by ring as `rings`;
     /// `None` where the kernel refused or had no room.
     pub switches: Option<Vec<Vec<Switch>>>,
+    /// Processes and threads that were made meanwhile, where that was asked for.
+    pub forks: Vec<Fork>,
     /// Files of the process's code.
     pub code: CodeMap,
     /// Limits met on the way.
@@ -253,6 +268,8 @@ pub enum Tasks<'a> {
     All,
     /// The threads of one process.
     Process(u32),
+    /// The threads of these processes.
+    Processes(&'a [u32]),
     /// These threads.
     Threads(&'a [u32]),
 }
@@ -263,6 +280,7 @@ impl Tasks<'_> {
         match self {
             Self::All => true,
             Self::Process(wanted) => pid == wanted,
+            Self::Processes(wanted) => wanted.contains(&pid),
             Self::Threads(wanted) => wanted.contains(&tid),
         }
     }

@@ -57,6 +57,8 @@ pub struct Settings {
     /// The CPU that the traffic thread is bound to: the rings of the others
     /// need room for the main thread only. `None` when it may run anywhere.
     pub cpu: Option<u32>,
+    /// Processes and threads that are made meanwhile are recorded next to the switches.
+    pub forks: bool,
     /// Number of samplers that are open at once and share the memory for rings.
     pub samplers: usize,
 }
@@ -64,7 +66,7 @@ pub struct Settings {
 impl Settings {
     /// The usual settings for a target that is sampled for at most `longest`.
     pub const fn new(target: Target, longest: Nanos) -> Self {
-        Self { target, source: None, period: PERIOD, longest, cpu: None, samplers: 1 }
+        Self { target, source: None, period: PERIOD, longest, cpu: None, forks: false, samplers: 1 }
     }
 
     /// The period of the CPU clock, which the kernel would stretch if it were shorter.

@@ -7,7 +7,7 @@ use model::Nanos;
 use crate::perf::{self, Attributes};
 use crate::refused_call;
 use crate::sampler::Layout;
-use crate::sampler::record::{Record, Records, Switch};
+use crate::sampler::record::{Fork, Record, Records, Switch};
 use crate::sampler::ring::Ring;
 use model::Unavailable;
 
@@ -34,6 +34,17 @@ pub struct Room {
     pub longest: Nanos,
     /// The CPU on which nearly all of them will be: the rings of others are small.
     pub cpu: Option<u32>,
+    /// Processes and threads that are made are recorded as well.
+    pub forks: bool,
+}
+
+/// What was recorded.
+#[derive(Debug, Default)]
+pub struct Followed {
+    /// Every switch, in order of time, ring by ring.
+    pub switches: Vec<Vec<Switch>>,
+    /// Processes and threads that were made.
+    pub forks: Vec<Fork>,
 }
 
 impl Switches {
@@ -50,6 +61,7 @@ impl Switches {
         let most = 1 << RING_MOST.min(ALL_RINGS / many).max(RING_LEAST).ilog2();
         let busy = wanted.clamp(RING_LEAST, most).next_power_of_two();
         let inherit = if task.is_some() && cpus != [None] { perf::INHERIT } else { 0 };
+        let forks = if room.forks { perf::TASK } else { 0 };
         let mut places = Vec::new();
         for this in cpus {
             let bytes = if room.cpu.is_none() || room.cpu == *this { busy } else { RING_LEAST };
@@ -57,7 +69,7 @@ impl Switches {
                 kind: perf::TYPE_SOFTWARE,
                 config: perf::SOFTWARE_DUMMY,
                 sample: perf::SAMPLE_TID | perf::SAMPLE_TIME,
-                flags: inherit | perf::SAMPLE_ID_ALL | perf::USE_CLOCKID | perf::CONTEXT_SWITCH,
+                flags: inherit | forks | perf::SAMPLE_ID_ALL | perf::USE_CLOCKID | perf::CONTEXT_SWITCH,
                 clock: libc::CLOCK_MONOTONIC,
                 ..Attributes::default()
             };
@@ -71,12 +83,12 @@ impl Switches {
         Ok(Self { places })
     }
 
-    /// Every switch, in order of time, ring by ring as `cpus` were.
+    /// Everything recorded, ring by ring as `cpus` were.
     ///
     /// # Errors
     /// When a ring overflowed or is not what the kernel promises.
-    pub fn finish(mut self) -> Result<Vec<Vec<Switch>>, Unavailable> {
-        let mut rings = Vec::new();
+    pub fn finish(mut self) -> Result<Followed, Unavailable> {
+        let mut followed = Followed::default();
         let layout = Layout::default();
         for (event, ring) in &mut self.places {
             perf::disable(event.as_fd())
@@ -87,14 +99,15 @@ impl Switches {
             for record in Records::new(&bytes, &layout) {
                 match record {
                     Ok(Record::Switch(switch)) => found.push(switch),
+                    Ok(Record::Fork(fork)) => followed.forks.push(fork),
                     Ok(Record::Lost(_)) | Err(_) => {
                         return Err(Unavailable::new(MECHANISM, "the ring had no room", "Shorten the trial"));
                     }
                     Ok(_) => {}
                 }
             }
-            rings.push(found);
+            followed.switches.push(found);
         }
-        Ok(rings)
+        Ok(followed)
     }
 }

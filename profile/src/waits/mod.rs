@@ -75,7 +75,7 @@ impl WaitRecorder {
         let switches = online_cpus().map_err(|error| refused_call(MECHANISM, "/sys/devices/system/cpu/online", &error, "Mount sysfs"));
         let switches = switches.and_then(|cpus| {
             let cpus: Vec<Option<u32>> = cpus.into_iter().map(Some).collect();
-            Switches::open(Some(pid), &cpus, Room { longest, cpu })
+            Switches::open(Some(pid), &cpus, Room { longest, cpu, forks: false })
         });
         Ok(Self { queue, failures, _tasks: tasks, programs, switches, started: monotonic(), capacity })
     }
@@ -101,7 +101,7 @@ impl WaitRecorder {
             }
         }
         let lost = missed + self.failures.number_at(LOST);
-        let mut switches = self.switches.ok().and_then(|switches| switches.finish().ok()).map(|rings| rings.concat());
+        let mut switches = self.switches.ok().and_then(|switches| switches.finish().ok()).map(|followed| followed.switches.concat());
         switches.iter_mut().for_each(|switches| switches.sort_by_key(|switch| switch.time));
         Ok(WaitLog::new(events, switches, lost, self.started))
     }

@@ -2,6 +2,7 @@
 //! [`all`] adds another.
 
 pub mod answer;
+pub mod attached;
 mod buffers;
 pub mod cells;
 pub mod charts;

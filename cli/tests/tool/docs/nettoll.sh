@@ -55,6 +55,17 @@ microscope)
     export XDG_CACHE_HOME=$PWD/cache
     has cache || words+=(--dry-run)
     ;;
+attach)
+    # The shell of this script stands for every program.
+    for place in "${!words[@]}"; do
+        case ${words[place]} in
+        --unit | --cgroup) words[place]=--pid words[place + 1]=$$ ;;
+        --pid) words[place + 1]=$$ ;;
+        --) words=("${words[@]:0:place}" --pid $$) && break ;;
+        esac
+    done
+    words+=(--dry-run)
+    ;;
 workload) has --dry-run --foretell --predict || words+=(--dry-run) ;;
 -c)
     has -t -n -k || words+=(-t 0.2)

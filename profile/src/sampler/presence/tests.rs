@@ -24,6 +24,7 @@ fn recording(switches: Vec<Switch>) -> Recording {
         lost: None,
         counted: None,
         switches: Some(vec![switches]),
+        forks: vec![],
         code: CodeMap::default(),
         notes: vec![],
     }

@@ -99,6 +99,15 @@ impl Flames {
     }
 }
 
+/// The graph of one profile: folded chains, and the ns of a message that samples show, with the
+/// standard error of its CPU time as a share.
+pub fn one(id: String, title: String, folded: &str, sampled_ns: f64, error: f64) -> Option<Flame> {
+    let folded = pruned(folded, KEPT_SHARE);
+    let profiles = [Profile { name: String::new(), folded: &folded, sampled_ns, error }];
+    let choices = vec![Choice { name: String::new(), column: 0, rivals: Vec::new() }];
+    fitted(Flame { id, title, choices, ..flame(&profiles) }, &profiles, None, MOST_BYTES)
+}
+
 /// A run with receipts, as far as its flame graphs are compared.
 pub struct Side<'a> {
     /// Its name.

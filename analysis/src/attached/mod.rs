@@ -1,0 +1,358 @@
+//! What a program's network costs it: from the windows of an attached run to a receipt of a
+//! request, with its calls, exchanges and sockets.
+//!
+//! Windows are the passes of [`attribution::Receipt`], requests its messages: the same rows, the
+//! same sums that can fail, the same intervals.
+
+mod passes;
+#[cfg(test)]
+mod tests;
+mod work;
+
+pub use work::{Work, WorkRow};
+
+use std::collections::BTreeMap;
+
+use attribution::{Comparison, Doubt, Figure, Gravity, Layer, Receipt, Rules, compare, ratio};
+use model::Unavailable;
+use model::attach::{Attachment, Look, Pattern, Sockets, Way, WindowRecord};
+use serde::Serialize;
+
+/// Time on a CPU between two switches below which a sampler of CPUs misses a part of it.
+const SHORT_BURST_NS: f64 = 50_000.0;
+
+/// An attached run, analysed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Attached {
+    /// What was observed, and how.
+    pub run: Attachment,
+    /// The program in each of its arms; one of a program that was not switched.
+    pub states: Vec<State>,
+    /// The second arm against the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<Change>,
+    /// Lines that could not be read.
+    pub bad_lines: u64,
+}
+
+/// A program in one arm.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct State {
+    /// The arm; `None` of a program that was not switched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arm: Option<String>,
+    /// Windows that were used, by look.
+    pub windows: Vec<(Look, u32)>,
+    /// The receipt of a request, or why there is none.
+    pub outcome: Outcome,
+    /// The CPU time by what the program asked of the kernel, the costliest first; empty without a
+    /// receipt.
+    pub work: Vec<WorkRow>,
+    /// Requests a second in windows without an instrument.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Figure>,
+    /// CPUs that the program kept busy in them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub busy: Option<Figure>,
+    /// Counts and times of a request that clocks and counters tell.
+    pub per_request: Vec<Quantity>,
+    /// System calls that carry data, the most frequent first.
+    pub calls: Vec<Call>,
+    /// Exchanges, the most frequent first, over all windows together.
+    pub patterns: Vec<Pattern>,
+    /// Exchanges of all kinds that were kept.
+    pub exchanges: u64,
+    /// The sockets at the end of the last window that looked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sockets: Option<Sockets>,
+    /// Bytes that the kernel saw against those that the program counts itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<ByteSums>,
+    /// Softirq work of the network in other programs and in idle time, ns per request: the most
+    /// that was done for the program elsewhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<Figure>,
+    /// Mean time on a CPU between two switches, in ns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst_ns: Option<f64>,
+    /// Facts to know before believing the figures.
+    pub notes: Vec<String>,
+    /// What this machine refused, each once.
+    pub refused: Vec<Unavailable>,
+}
+
+/// A receipt, or why there is none.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// There is one.
+    Made(Box<Receipt>),
+    /// There is none.
+    Absent {
+        /// Why, and what to do, in a sentence.
+        reason: String,
+    },
+}
+
+impl State {
+    /// The receipt, if there is one.
+    pub fn receipt(&self) -> Option<&Receipt> {
+        match &self.outcome {
+            Outcome::Made(receipt) => Some(receipt),
+            Outcome::Absent { .. } => None,
+        }
+    }
+
+    /// Share of the program's CPU time in system calls on sockets and in softirqs of the network;
+    /// `None` without a receipt.
+    pub fn network(&self) -> Option<f64> {
+        self.receipt()?;
+        Some(self.work.iter().filter(|row| row.work == Work::Network).map(|row| row.share.value).sum())
+    }
+
+    /// True where it has a receipt that does not add up.
+    pub fn is_red(&self) -> bool {
+        self.receipt().is_some_and(Receipt::is_red)
+    }
+
+    /// The doubts of its receipt, the gravest first.
+    pub fn doubts(&self) -> &[Doubt] {
+        self.receipt().map_or(&[], |receipt| &receipt.doubts)
+    }
+}
+
+/// A count or a time of one request.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Quantity {
+    /// Its name: `wake-ups`, `bytes received`.
+    pub name: String,
+    /// `ns`, `bytes` or empty of a count.
+    pub unit: &'static str,
+    /// Per request.
+    pub figure: Figure,
+}
+
+/// System calls of one kind.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Call {
+    /// The call.
+    pub call: String,
+    /// Way of its data.
+    pub way: Way,
+    /// Protocol of its socket.
+    pub protocol: String,
+    /// Calls that moved data, per request.
+    pub per_request: Figure,
+    /// Mean bytes of these.
+    pub mean_bytes: f64,
+    /// Calls that found nothing, or no room, per request.
+    pub empty: f64,
+    /// Share that moved less than it asked for; `None` where the call does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub short: Option<f64>,
+    /// Sizes moved and their calls, the most frequent first.
+    pub sizes: Vec<(u64, u64)>,
+}
+
+/// Bytes of windows in which both were counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct ByteSums {
+    /// Taken from the network: by the kernel's events, and by the program's own count.
+    pub received: [u64; 2],
+    /// Given to it likewise.
+    pub sent: [u64; 2],
+}
+
+impl State {
+    /// The sizes that the program gives to sockets, as a mix that `nettoll workload` reads: each
+    /// with the share of the calls of at most that size. Empty without calls.
+    pub fn mix(&self) -> String {
+        let mut sizes: BTreeMap<u64, u64> = BTreeMap::new();
+        for (size, calls) in self.calls.iter().filter(|call| call.way == Way::Out).flat_map(|call| &call.sizes) {
+            *sizes.entry(*size).or_default() += calls;
+        }
+        let all: u64 = sizes.values().sum();
+        if all == 0 {
+            return String::new();
+        }
+        let mut text = "message_bytes,cumulative_fraction\n".to_owned();
+        let mut below = 0;
+        for (size, calls) in sizes {
+            below += calls;
+            text += &format!("{size},{}\n", below as f64 / all as f64);
+        }
+        text
+    }
+}
+
+/// One state against another.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Change {
+    /// Names of the two.
+    pub names: [String; 2],
+    /// By layer.
+    pub layers: Comparison<Layer>,
+    /// True where each does not add up.
+    pub red: [bool; 2],
+    /// CPU time of a request in the second over that in the first, paired by block; `None` of
+    /// two runs, whose blocks are no pairs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<stats::estimate::Estimate>,
+}
+
+/// Confidence of the ratio of two arms.
+const CONFIDENCE: f64 = 0.95;
+
+/// Analyses a run by its windows; `bad_lines` could not be read.
+pub fn analyse(run: Attachment, windows: &[WindowRecord], bad_lines: u64, rules: &Rules) -> Attached {
+    let arms: Vec<Option<usize>> = if run.arms.is_empty() { vec![None] } else { (0..run.arms.len()).map(Some).collect() };
+    let state = |arm: &Option<usize>| {
+        let own: Vec<&WindowRecord> = windows.iter().filter(|window| window.arm == *arm).collect();
+        let name = arm.and_then(|arm| run.arms.get(arm).cloned());
+        if passes::unseen(&run, &own) {
+            // Too few requests would make every figure of a request too large.
+            let own: Vec<WindowRecord> = own.into_iter().map(|window| WindowRecord { requests: None, ..window.clone() }).collect();
+            return state(&run, name, &own.iter().collect::<Vec<_>>(), rules);
+        }
+        state(&run, name, &own, rules)
+    };
+    let states: Vec<State> = arms.iter().map(state).collect();
+    let change = match states.as_slice() {
+        [a, b] => change([a, b], ["a", "b"].map(str::to_owned)).map(|change| Change { ratio: paired(windows), ..change }),
+        _ => None,
+    };
+    Attached { run, states, change, bad_lines }
+}
+
+/// The call chains of all windows of an arm in the flame graph tools' folded format; empty
+/// without samples.
+pub fn folded(windows: &[WindowRecord], arm: Option<usize>) -> String {
+    let mut sums: BTreeMap<String, u64> = BTreeMap::new();
+    for profile in windows.iter().filter(|window| window.arm == arm).filter_map(|window| window.profile.as_ref()) {
+        for (chain, count) in attribution::folded(profile).lines().filter_map(|line| line.rsplit_once(' ')) {
+            let sum = sums.entry(chain.to_owned()).or_default();
+            *sum = sum.saturating_add(count.parse().unwrap_or(0));
+        }
+    }
+    sums.iter().map(|(chain, count)| format!("{chain} {count}\n")).collect()
+}
+
+/// The second state against the first; `None` where one has no receipt.
+pub fn change(states: [&State; 2], names: [String; 2]) -> Option<Change> {
+    let [a, b] = [states[0].receipt()?, states[1].receipt()?];
+    Some(Change { names, layers: compare(a, b, |receipt| &receipt.rows.layers), red: [a.is_red(), b.is_red()], ratio: None })
+}
+
+/// The two arms' CPU time of a request in the clean windows of each block.
+fn paired(windows: &[WindowRecord]) -> Option<stats::estimate::Estimate> {
+    let clean = |block: u32, arm: usize| {
+        let found = windows.iter().find(|one| one.block == block && one.arm == Some(arm) && one.look == Look::Clean)?;
+        let requests = found.requests.filter(|requests| *requests > 0)?;
+        Some(found.clocks.cpu.get() as f64 / requests as f64)
+    };
+    let last = windows.iter().map(|window| window.block).max()?;
+    let pairs: Vec<(f64, f64)> = (0..=last).filter_map(|block| Some((clean(block, 0)?, clean(block, 1)?))).collect();
+    let ratios: Vec<f64> = pairs.iter().filter(|(a, _)| *a > 0.0).map(|(a, b)| b / a).collect();
+    stats::median::estimate(&ratios, CONFIDENCE)
+}
+
+fn state(run: &Attachment, arm: Option<String>, windows: &[&WindowRecord], rules: &Rules) -> State {
+    let passes = passes::of(windows);
+    let mut outcome = match passes::receipt(&passes, rules) {
+        Ok(receipt) => Outcome::Made(Box::new(receipt)),
+        Err(error) => Outcome::Absent { reason: passes::absent(run, windows, &error) },
+    };
+    let processes = windows.iter().map(|window| window.clocks.processes).max().unwrap_or(0);
+    if let Outcome::Made(receipt) = &mut outcome
+        && processes > 1
+    {
+        // Waits of several processes are not followed, as the refusals say.
+        receipt.doubts.retain(|doubt| !matches!(doubt, Doubt::NoWaits | Doubt::NoSwitching));
+    }
+    if let Outcome::Made(receipt) = &mut outcome
+        && windows.iter().any(|window| window.clocks.threads > 1)
+    {
+        // Switching is told of a single thread.
+        receipt.doubts.retain(|doubt| !matches!(doubt, Doubt::NoSwitching));
+    }
+    let clean = || windows.iter().filter(|window| window.look == Look::Clean);
+    let seconds = |window: &WindowRecord| window.window.length().as_secs_f64();
+    let rate: Vec<(f64, f64)> = clean().filter_map(|window| Some((window.requests? as f64, seconds(window)))).collect();
+    let busy: Vec<(f64, f64)> = clean().map(|window| (window.clocks.cpu.as_secs_f64(), seconds(window))).collect();
+    let figure = |pairs: &[(f64, f64)]| (!pairs.is_empty()).then(|| ratio(pairs).figure());
+    let burst = burst(windows);
+    let mut refused: Vec<Unavailable> = run.refused.clone();
+    for refusal in windows.iter().flat_map(|window| &window.refused) {
+        if !refused.contains(refusal) {
+            refused.push(refusal.clone());
+        }
+    }
+    let looks = Look::ALL.iter().map(|look| (*look, windows.iter().filter(|window| window.look == *look).count() as u32));
+    let (patterns, exchanges) = passes::patterns(windows);
+    State {
+        arm,
+        windows: looks.filter(|(_, count)| *count > 0).collect(),
+        work: match &outcome {
+            Outcome::Made(receipt) => work::rows(&passes, receipt),
+            Outcome::Absent { .. } => Vec::new(),
+        },
+        rate: figure(&rate),
+        busy: figure(&busy),
+        per_request: passes::quantities(windows),
+        calls: passes::calls(windows),
+        patterns,
+        exchanges,
+        sockets: windows.iter().rev().find_map(|window| window.sockets.clone()),
+        bytes: passes::bytes(windows),
+        elsewhere: passes::elsewhere(windows),
+        notes: notes(run, windows, &outcome, burst),
+        burst_ns: burst,
+        refused,
+        outcome,
+    }
+}
+
+/// Mean time on a CPU between two switches, in windows without an instrument.
+fn burst(windows: &[&WindowRecord]) -> Option<f64> {
+    let clean = || windows.iter().filter(|window| window.look == Look::Clean).map(|window| window.clocks);
+    let switches: u64 = clean().map(|clocks| clocks.voluntary + clocks.involuntary).sum();
+    let cpu: u64 = clean().map(|clocks| clocks.cpu.get()).sum();
+    (switches > 0).then(|| cpu as f64 / switches as f64)
+}
+
+fn notes(run: &Attachment, windows: &[&WindowRecord], outcome: &Outcome, burst: Option<f64>) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(ns) = burst.filter(|ns| *ns < SHORT_BURST_NS) {
+        notes.push(format!(
+            "The program has a CPU for {:.0} µs at a time: of such short bursts a timer misses up to a quarter, so that samples may make less than the time on a CPU.",
+            ns / 1000.0
+        ));
+    }
+    if run.irq_time_subtracted == Some(true) {
+        notes.push(
+            "This kernel takes interrupt time out of process clocks: the CPU time of a request lacks what interrupts took.".to_owned(),
+        );
+    }
+    if run.requests == "sends" {
+        notes.push(
+            "A counter of socket calls is on in every window, since requests are counted by it: its time is in the figures.".to_owned(),
+        );
+    }
+    let beyond: u64 = windows.iter().filter_map(|window| window.messages.as_ref()).map(|messages| messages.beyond).sum();
+    if beyond > 0 {
+        let kept: u64 = windows.iter().filter_map(|window| window.messages.as_ref()).map(|messages| messages.kept).sum();
+        notes.push(format!("Calls, sizes and exchanges are of {kept} calls; another {beyond} were counted in the sums alone."));
+    }
+    let ended: u64 = windows.iter().map(|window| window.clocks.ended.get()).sum();
+    if ended > 0 {
+        notes.push(
+            "Children ended meanwhile: the kernel gives their CPU time in steps of 10 ms, those that nobody waits for not at all."
+                .to_owned(),
+        );
+    }
+    let red = matches!(outcome, Outcome::Made(receipt) if receipt.doubts.iter().any(|doubt| doubt.gravity() == Gravity::Red));
+    if red {
+        notes.push("The receipt does not add up: its rows are not to be used.".to_owned());
+    }
+    notes
+}

@@ -1,0 +1,263 @@
+//! From windows to the passes of a receipt, and to what is counted next to it.
+
+use std::collections::BTreeMap;
+
+use attribution::{
+    Classifier, CleanPass, CountPass, Figure, Passes, Receipt, ReceiptError, Rules, Symbol, Tally, TimePass, WaitPass, ratio,
+};
+use model::attach::{Attachment, CHILDREN, CallKind, Look, Pattern, Way, WindowRecord};
+use model::profile::{CallCounts, CountTier, Profile};
+use model::{Bytes, Nanos, Role};
+
+use super::{ByteSums, Call, Quantity};
+
+/// Patterns that are kept of all windows together.
+const PATTERNS: usize = 16;
+
+/// Requests of a window, where there are any.
+fn requests(window: &WindowRecord) -> Option<f64> {
+    window.requests.filter(|requests| *requests > 0).map(|requests| requests as f64)
+}
+
+/// True where the program's sends are the requests, and children came and went whose sends the
+/// kernel's counter does not see.
+pub fn unseen(run: &Attachment, windows: &[&WindowRecord]) -> bool {
+    let gone = |window: &&WindowRecord| window.clocks.came > 0 || window.clocks.ended.get() > 0;
+    run.requests == "sends" && run.refused.iter().any(|refusal| refusal.what == CHILDREN) && windows.iter().any(gone)
+}
+
+/// Windows of one look that have requests.
+fn of_look<'a>(windows: &'a [&'a WindowRecord], look: Look) -> impl Iterator<Item = (&'a WindowRecord, f64)> {
+    windows.iter().filter(move |window| window.look == look).filter_map(|window| Some((*window, requests(window)?)))
+}
+
+/// The windows as passes. The program stands as an end that sleeps, which is what servers do.
+pub fn of(windows: &[&WindowRecord]) -> Passes {
+    // The waits of all threads are compared with their number of wall times, where that stays.
+    let threads: Vec<u32> = windows.iter().map(|window| window.clocks.threads).collect();
+    let steady = threads.iter().all(|count| Some(count) == threads.first()) && windows.iter().all(|window| window.clocks.came == 0);
+    let wall = |window: &WindowRecord| Nanos::new(window.window.length().get().saturating_mul(u64::from(window.clocks.threads.max(1))));
+    let clean = of_look(windows, Look::Clean).map(|(window, messages)| CleanPass {
+        block: window.block,
+        wall: wall(window),
+        cpu: window.clocks.cpu,
+        kernel_threads: Nanos::default(),
+        messages,
+    });
+    let time = of_look(windows, Look::Time).filter_map(|(window, messages)| {
+        let profile = window.profile.clone()?;
+        let account = profile.account;
+        let ran = account.filter(|account| account.others.is_some()).and_then(|account| account.on_cpu);
+        let cpu = window.clocks.cpu;
+        Some(TimePass {
+            block: window.block,
+            profile,
+            on_cpu: ran.unwrap_or(cpu).get(),
+            calibrated: false,
+            account,
+            stolen: window.stolen,
+            cpu,
+            messages,
+        })
+    });
+    let waits = of_look(windows, Look::Waits).filter(|_| steady).filter_map(|(window, messages)| {
+        Some(WaitPass {
+            waits: window.waits?,
+            wall: wall(window),
+            cpu: window.clocks.cpu,
+            kernel_threads: Nanos::default(),
+            stolen: window.stolen,
+            messages,
+        })
+    });
+    let counts = of_look(windows, Look::Messages).filter_map(|(window, messages)| {
+        let seen = window.messages.as_ref()?;
+        let mut counts = CallCounts::default();
+        for kind in &seen.calls {
+            let name = format!("{} {} {}", kind.call, kind.protocol, kind.way);
+            counts.tier.insert(name.clone(), CountTier::Tracepoint);
+            counts.calls.insert(name, kind.calls);
+        }
+        Some(CountPass { counts, messages })
+    });
+    let size = mean_bytes(windows);
+    Passes {
+        role: Role::Receiver,
+        size: Bytes::new(size),
+        clean: clean.collect(),
+        time: time.collect(),
+        waits: waits.collect(),
+        counts: counts.collect(),
+    }
+}
+
+/// The receipt of passes, whose samples the rules label.
+pub fn receipt(passes: &Passes, rules: &Rules) -> Result<Receipt, ReceiptError> {
+    let mut classifier = Classifier::new(rules);
+    let tallies: Vec<Tally> = passes.time.iter().map(|pass| tally(&pass.profile, &mut classifier)).collect();
+    Receipt::from_tallies(passes, &tallies, BTreeMap::new(), rules)
+}
+
+fn tally(profile: &Profile, classifier: &mut Classifier) -> Tally {
+    let mut tally = Tally::default();
+    for stack in &profile.stacks {
+        let names: Vec<&str> =
+            stack.frames.iter().map(|place| profile.symbols.get(*place as usize).map_or("[unknown]", String::as_str)).collect();
+        let leaf = Symbol::parse(names.first().copied().unwrap_or("[unknown]"));
+        // Where interrupts come on again, the time is the caller's, who stands behind it.
+        let listed = match names.get(1).filter(|_| leaf.enables_interrupts()) {
+            Some(caller) => format!("{} < {}", leaf.listed(), Symbol::parse(caller).listed()),
+            None => leaf.listed(),
+        };
+        tally.add(&listed, &classifier.classify(&names, stack.user), stack.count, stack.user);
+    }
+    tally
+}
+
+/// Bytes of a request, both ways; 0 where they were not counted.
+fn mean_bytes(windows: &[&WindowRecord]) -> u64 {
+    let (mut bytes, mut all) = (0.0, 0.0);
+    for (window, requests) in of_look(windows, Look::Messages) {
+        if let Some(messages) = &window.messages {
+            bytes += (messages.totals.sent + messages.totals.received) as f64;
+            all += requests;
+        }
+    }
+    if all > 0.0 { (bytes / all).round() as u64 } else { 0 }
+}
+
+/// Why there is no receipt.
+pub fn absent(run: &Attachment, windows: &[&WindowRecord], error: &ReceiptError) -> String {
+    if unseen(run, windows) {
+        return "children came and went whose sends are not counted here; count requests by another source (--requests)".to_owned();
+    }
+    if windows.iter().all(|window| requests(window).is_none()) {
+        return match run.requests.as_str() {
+            "sends" => "the program sent nothing meanwhile; load it, or count requests by another source (--requests)".to_owned(),
+            source => format!("{source} counted no request meanwhile; load the program, or count by another source (--requests)"),
+        };
+    }
+    if windows.iter().all(|window| window.profile.is_none()) {
+        return "no samples of the program were taken: the time was too short for a window with samples, or this machine refused them, which is then said".to_owned();
+    }
+    error.to_string()
+}
+
+/// Counts and times of a request.
+pub fn quantities(windows: &[&WindowRecord]) -> Vec<Quantity> {
+    let clean = |of: fn(&WindowRecord) -> u64| {
+        of_look(windows, Look::Clean).map(|(window, requests)| (of(window) as f64, requests)).collect::<Vec<_>>()
+    };
+    let seen = |of: fn(&model::attach::Totals) -> u64| {
+        let pairs = of_look(windows, Look::Messages)
+            .filter_map(|(window, requests)| Some((of(&window.messages.as_ref()?.totals) as f64, requests)));
+        pairs.collect::<Vec<_>>()
+    };
+    let all = [
+        ("wake-ups", "", clean(|window| window.clocks.voluntary)),
+        ("times taken off the CPU", "", clean(|window| window.clocks.involuntary)),
+        ("wait for a CPU", "ns", clean(|window| window.clocks.run_delay.get())),
+        ("socket calls that gave data", "", seen(|totals| totals.sends)),
+        ("bytes given", "bytes", seen(|totals| totals.sent)),
+        ("socket calls that took data", "", seen(|totals| totals.receives)),
+        ("bytes taken", "bytes", seen(|totals| totals.received)),
+        ("calls that found nothing (EAGAIN)", "", seen(|totals| totals.empty)),
+    ];
+    let some = all.into_iter().filter(|(_, _, pairs)| !pairs.is_empty());
+    some.map(|(name, unit, pairs)| Quantity { name: name.to_owned(), unit, figure: ratio(&pairs).figure() }).collect()
+}
+
+type CallKey = (String, Way, String);
+
+/// System calls over all windows that looked at them.
+pub fn calls(windows: &[&WindowRecord]) -> Vec<Call> {
+    let looked: Vec<(&WindowRecord, f64)> = of_look(windows, Look::Messages).filter(|(window, _)| window.messages.is_some()).collect();
+    let mut kinds: BTreeMap<CallKey, Vec<(usize, &CallKind)>> = BTreeMap::new();
+    for (place, (window, _)) in looked.iter().enumerate() {
+        for kind in window.messages.iter().flat_map(|messages| &messages.calls) {
+            kinds.entry((kind.call.clone(), kind.way, kind.protocol.clone())).or_default().push((place, kind));
+        }
+    }
+    // Where there was no room for every call, those that were kept stand for all.
+    let scale: Vec<f64> = looked
+        .iter()
+        .map(|(window, _)| window.messages.as_ref().map_or(1.0, |all| (all.kept + all.beyond) as f64 / all.kept.max(1) as f64))
+        .collect();
+    let whole: f64 = looked.iter().map(|(_, requests)| requests).sum();
+    let mut calls: Vec<Call> = kinds
+        .into_iter()
+        .map(|((call, way, protocol), found)| {
+            let mut pairs: Vec<(f64, f64)> = looked.iter().map(|(_, requests)| (0.0, *requests)).collect();
+            let (mut moved, mut bytes, mut empty, mut sizes) = (0_u64, 0_u64, 0.0, BTreeMap::<u64, u64>::new());
+            let mut short = Some(0_u64);
+            for (place, kind) in found {
+                pairs[place].0 += kind.calls as f64 * scale[place];
+                moved += kind.calls;
+                bytes += kind.bytes;
+                empty += kind.empty as f64 * scale[place];
+                short = short.zip(kind.short).map(|(all, one)| all + one);
+                for (size, count) in &kind.sizes {
+                    *sizes.entry(*size).or_default() += count;
+                }
+            }
+            let mut sizes: Vec<(u64, u64)> = sizes.into_iter().collect();
+            sizes.sort_by_key(|(size, count)| (std::cmp::Reverse(*count), *size));
+            Call {
+                call,
+                way,
+                protocol,
+                per_request: ratio(&pairs).figure(),
+                mean_bytes: bytes as f64 / moved.max(1) as f64,
+                empty: empty / whole.max(1.0),
+                short: short.filter(|_| moved > 0).map(|short| short as f64 / moved as f64),
+                sizes,
+            }
+        })
+        .collect();
+    calls.sort_by(|a, b| b.per_request.value.total_cmp(&a.per_request.value).then_with(|| a.call.cmp(&b.call)));
+    calls
+}
+
+/// Exchanges over all windows, and the number of all that were kept.
+pub fn patterns(windows: &[&WindowRecord]) -> (Vec<Pattern>, u64) {
+    let mut all: Vec<Pattern> = Vec::new();
+    for pattern in windows.iter().filter_map(|window| window.messages.as_ref()).flat_map(|messages| &messages.patterns) {
+        let same = |known: &&mut Pattern| {
+            (&known.protocol, known.receives, known.received, &known.call, &known.sends)
+                == (&pattern.protocol, pattern.receives, pattern.received, &pattern.call, &pattern.sends)
+        };
+        match all.iter_mut().find(same) {
+            Some(known) => (known.count, known.apart) = (known.count + pattern.count, known.apart.max(pattern.apart)),
+            None => all.push(pattern.clone()),
+        }
+    }
+    let whole = all.iter().map(|pattern| pattern.count).sum();
+    all.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.cmp(b)));
+    all.truncate(PATTERNS);
+    (all, whole)
+}
+
+/// Bytes of the windows in which the kernel's events and the program's own count are both known.
+pub fn bytes(windows: &[&WindowRecord]) -> Option<ByteSums> {
+    let mut sums = None;
+    for window in windows {
+        let seen = window.messages.as_ref().map(|messages| messages.totals).or(window.totals);
+        let Some((seen, own)) = seen.zip(window.own) else { continue };
+        let Some((received, sent)) = own.received.zip(own.sent) else { continue };
+        let ByteSums { received: r, sent: s } = sums.get_or_insert_with(ByteSums::default);
+        *r = [r[0] + seen.received, r[1] + received];
+        *s = [s[0] + seen.sent, s[1] + sent];
+    }
+    sums
+}
+
+/// Softirq work of the network outside the program, per request.
+pub fn elsewhere(windows: &[&WindowRecord]) -> Option<Figure> {
+    let pairs: Vec<(f64, f64)> = of_look(windows, Look::Time)
+        .filter_map(|(window, requests)| {
+            let found = window.elsewhere?;
+            Some((found.softirq as f64 * found.period as f64, requests))
+        })
+        .collect();
+    (!pairs.is_empty()).then(|| ratio(&pairs).figure())
+}

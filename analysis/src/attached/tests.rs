@@ -1,0 +1,168 @@
+//! Attached runs that are made up, with answers that are known.
+
+use attribution::{Doubt, Layer, Rules};
+use model::attach::{
+    ATTACH_FORMAT, Attachment, CHILDREN, CallKind, Clocks, Elsewhere, Look, Messages, OwnCount, Pattern, Totals, Way, WindowRecord,
+};
+use model::end::Window;
+use model::profile::{Account, Profile, SampleSource, Stack, Waits};
+use model::run::Status;
+use model::{Nanos, Unavailable};
+
+use super::{Attached, Outcome, analyse};
+
+/// Requests of each window.
+const REQUESTS: u64 = 50_000;
+/// Distance of samples.
+const PERIOD: u64 = 100_000;
+
+fn run(arms: &[&str]) -> Attachment {
+    Attachment {
+        format: ATTACH_FORMAT,
+        id: "made".to_owned(),
+        started_ms: 0,
+        tool: "0".to_owned(),
+        status: Status::BlocksDone,
+        target: "pid 1".to_owned(),
+        program: "server".to_owned(),
+        arguments: None,
+        requests: "redis:127.0.0.1:1".to_owned(),
+        window: Nanos::from_millis(1000),
+        period: PERIOD,
+        sample_cost: None,
+        seed: 1,
+        kernel: "6.12".to_owned(),
+        cpus: 2,
+        irq_time_subtracted: Some(false),
+        arms: arms.iter().map(|arm| (*arm).to_owned()).collect(),
+        refused: Vec::new(),
+    }
+}
+
+/// A window of a second in which a request takes `cpu` ns, 60 % of them in `tcp_sendmsg`.
+fn window(block: u32, look: Look, cpu: u64, kept: f64) -> WindowRecord {
+    let second = Window { start: Nanos::new(0), end: Nanos::new(1_000_000_000) };
+    // Blocks differ, as they do.
+    let cpu = Nanos::new(cpu * REQUESTS + u64::from(block % 3) * REQUESTS * 10);
+    let clocks = Clocks { cpu, processes: 1, threads: 1, voluntary: 5_000, ..Clocks::default() };
+    let mut record = WindowRecord { requests: Some(REQUESTS), ..WindowRecord::new(block, look, second, clocks) };
+    record.own = Some(OwnCount { requests: REQUESTS, received: Some(REQUESTS * 36), sent: Some(REQUESTS * 7) });
+    match look {
+        Look::Clean => {}
+        Look::Time => {
+            let samples = |share: f64| (cpu.get() as f64 * share * kept / PERIOD as f64).round() as u64;
+            let account = Account { on_cpu: Some(cpu), recorded: 20_000, counted: None, others: Some(9) };
+            let stacks = vec![
+                Stack { frames: vec![0], user: true, count: samples(0.4) },
+                Stack { frames: vec![1, 2], user: false, count: samples(0.6) },
+            ];
+            let symbols = ["[user]", "tcp_sendmsg", "__sys_sendto"].map(str::to_owned).to_vec();
+            let source = SampleSource::CpuClock;
+            record.profile =
+                Some(Profile { source, period: PERIOD, symbols, stacks, lost: 0, throttled: 0, broken: 0, account: Some(account) });
+            record.elsewhere = Some(Elsewhere { softirq: 100, period: PERIOD });
+        }
+        Look::Messages => {
+            let totals = Totals { sends: REQUESTS, sent: REQUESTS * 7, receives: REQUESTS, received: REQUESTS * 36, empty: 0, failed: 0 };
+            let kind = |call: &str, way, bytes: u64| CallKind {
+                call: call.to_owned(),
+                way,
+                protocol: "tcp".to_owned(),
+                calls: REQUESTS,
+                bytes: REQUESTS * bytes,
+                empty: 0,
+                failed: 0,
+                short: None,
+                asked: None,
+                sizes: vec![(bytes, REQUESTS)],
+            };
+            let exchange = Pattern {
+                protocol: "tcp".to_owned(),
+                receives: 1,
+                received: 36,
+                call: "write".to_owned(),
+                sends: vec![7],
+                apart: 0,
+                count: REQUESTS,
+            };
+            let calls = vec![kind("read", Way::In, 36), kind("write", Way::Out, 7)];
+            record.messages = Some(Messages { totals, kept: 2 * REQUESTS, beyond: 0, calls, patterns: vec![exchange], sockets: 1 });
+        }
+        Look::Waits => {
+            let rest = 1_000_000_000 - cpu.get();
+            record.waits =
+                Some(Waits { runnable: Nanos::new(0), blocked: Nanos::new(rest), switches: 5_000, switching: Some(Nanos::new(0)) });
+        }
+    }
+    record
+}
+
+fn made(kept: f64) -> Attached {
+    let windows: Vec<WindowRecord> =
+        (0..8).flat_map(|block| Look::ALL.iter().map(move |look| window(block, *look, 14_000, kept))).collect();
+    analyse(run(&[]), &windows, 0, &Rules::builtin().unwrap())
+}
+
+#[test]
+fn a_request_has_a_receipt_that_adds_up() {
+    let found = made(1.0);
+    let state = &found.states[0];
+    let receipt = state.receipt().unwrap();
+    assert!(!state.is_red(), "{:?}", receipt.doubts);
+    let row = |layer| receipt.rows.layers.iter().find(|row| row.key == layer).unwrap().ns.value;
+    assert!((row(Layer::Tcp) - 0.6 * 14_009.0).abs() < 20.0 && (row(Layer::User) - 0.4 * 14_009.0).abs() < 20.0);
+    assert!((state.network().unwrap() - 0.6).abs() < 0.01);
+    let sums = state.bytes.unwrap();
+    assert_eq!((sums.received[0], sums.sent[0]), (sums.received[1], sums.sent[1]));
+    assert!((state.rate.unwrap().value - REQUESTS as f64).abs() < 1.0);
+    assert_eq!((state.patterns[0].sends.as_slice(), state.patterns[0].count), (&[7][..], 8 * REQUESTS));
+    assert!((state.calls[0].per_request.value - 1.0).abs() < 1e-9);
+    assert_eq!(state.mix(), "message_bytes,cumulative_fraction\n7,1\n");
+    assert!((state.elsewhere.unwrap().value - 100.0 * PERIOD as f64 / REQUESTS as f64).abs() < 1e-6);
+}
+
+#[test]
+fn one_sample_in_twenty_dropped_turns_it_red() {
+    let found = made(0.95);
+    let doubts = found.states[0].doubts();
+    assert!(found.states[0].is_red() && doubts.iter().any(|doubt| matches!(doubt, Doubt::Dropped { .. })), "{doubts:?}");
+}
+
+#[test]
+fn arms_are_paired_by_their_block() {
+    let arm = |arm: usize, cpu| {
+        (0..8).flat_map(move |block| Look::ALL.iter().map(move |look| WindowRecord { arm: Some(arm), ..window(block, *look, cpu, 1.0) }))
+    };
+    let windows: Vec<WindowRecord> = arm(0, 10_000).chain(arm(1, 12_000)).collect();
+    let found = analyse(run(&["a", "b"]), &windows, 0, &Rules::builtin().unwrap());
+    let change = found.change.unwrap();
+    let ratio = change.ratio.unwrap();
+    assert!((ratio.value - 1.2).abs() < 0.01 && ratio.interval.is_some(), "{ratio:?}");
+    assert!(change.layers.rows[0].key == Layer::Tcp && change.layers.cpu.difference.value > 1_900.0);
+}
+
+#[test]
+fn without_requests_there_is_a_reason() {
+    let windows: Vec<WindowRecord> = Look::ALL.iter().map(|look| WindowRecord { requests: Some(0), ..window(0, *look, 1, 1.0) }).collect();
+    let found = analyse(run(&[]), &windows, 0, &Rules::builtin().unwrap());
+    assert!(matches!(&found.states[0].outcome, Outcome::Absent { reason } if reason.contains("counted no request")));
+}
+
+#[test]
+fn sends_that_were_not_seen_divide_nothing() {
+    let windows: Vec<WindowRecord> = (0..8)
+        .flat_map(|block| Look::ALL.iter().map(move |look| window(block, *look, 14_000, 1.0)))
+        .map(|one| WindowRecord { clocks: Clocks { ended: Nanos::from_millis(10), ..one.clocks }, ..one })
+        .collect();
+    let sends = |refused: &[&str]| Attachment {
+        requests: "sends".to_owned(),
+        refused: refused.iter().map(|what| Unavailable::new(*what, "", "")).collect(),
+        ..run(&[])
+    };
+    let rules = Rules::builtin().unwrap();
+    assert!(analyse(sends(&[]), &windows, 0, &rules).states[0].receipt().is_some());
+    let found = analyse(sends(&[CHILDREN]), &windows, 0, &rules);
+    let state = &found.states[0];
+    assert!(matches!(&state.outcome, Outcome::Absent { reason } if reason.contains("another source")), "{:?}", state.outcome);
+    assert!(state.per_request.is_empty() && state.rate.is_none() && state.calls.is_empty());
+}

@@ -1,0 +1,267 @@
+//! What a program asked of the kernel: the network, files, memory, waiting.
+//!
+//! The outermost functions of a call chain tell the system call; one that may be on a socket or
+//! on a file is on a socket where a function of the network is on the chain.
+
+use std::collections::BTreeMap;
+
+use attribution::{Figure, Passes, Receipt, Sampling, Symbol, product, ratio, share};
+use model::choice;
+use model::profile::{Profile, Stack};
+use serde::Serialize;
+
+choice! {
+    /// What the CPU time was spent for.
+    Work, "a kind of work" {
+        /// The program's own code.
+        Own = "own code",
+        /// Calls on sockets, and softirqs of the network that ran meanwhile.
+        Network = "network",
+        /// Waiting for something to come: `epoll_wait`, `poll`, `futex`, sleeping.
+        Waiting = "waiting",
+        /// Files, directories and pipes.
+        Files = "files",
+        /// Memory: its calls, and page faults.
+        Memory = "memory",
+        /// Processes and threads: starting, ending, signals, scheduling.
+        Processes = "processes",
+        /// Entering and leaving the kernel, whatever for.
+        Crossing = "into the kernel and out",
+        /// Interrupts and softirqs that are none of the network.
+        Interrupts = "interrupts",
+        /// Any other call of the kernel.
+        Other = "other kernel work",
+    }
+}
+
+/// One kind of work of a request.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WorkRow {
+    /// The kind.
+    pub work: Work,
+    /// Share of the program's CPU time.
+    pub share: Figure,
+    /// ns per request.
+    pub ns: Figure,
+}
+
+/// Rows of all time passes, the costliest first; they sum to what was sampled.
+pub fn rows(passes: &Passes, receipt: &Receipt) -> Vec<WorkRow> {
+    let counts: Vec<BTreeMap<Work, u64>> = passes.time.iter().map(|pass| count(&pass.profile)).collect();
+    let whole: Vec<f64> = passes.time.iter().map(attribution::TimePass::whole).collect();
+    let period = receipt.sampling.period as f64;
+    let each = period / whole.iter().sum::<f64>();
+    let row = |work: Work| {
+        let pairs: Vec<(f64, f64)> =
+            counts.iter().zip(&whole).map(|(own, whole)| (own.get(&work).copied().unwrap_or(0) as f64 * period, *whole)).collect();
+        let samples: u64 = counts.iter().filter_map(|own| own.get(&work)).sum();
+        let share = share(ratio(&pairs), Sampling { samples, of: receipt.sampling.samples, each });
+        (samples > 0).then(|| WorkRow { work, share, ns: product(share, receipt.cpu) })
+    };
+    let mut rows: Vec<WorkRow> = Work::ALL.iter().filter_map(|work| row(*work)).collect();
+    rows.sort_by(|a, b| b.share.value.total_cmp(&a.share.value));
+    rows
+}
+
+fn count(profile: &Profile) -> BTreeMap<Work, u64> {
+    let mut counts = BTreeMap::new();
+    for stack in &profile.stacks {
+        *counts.entry(of_stack(profile, stack)).or_default() += stack.count;
+    }
+    counts
+}
+
+fn of_stack(profile: &Profile, stack: &Stack) -> Work {
+    let names: Vec<&str> =
+        stack.frames.iter().rev().filter_map(|place| Some(Symbol::parse(profile.symbols.get(*place as usize)?).name)).collect();
+    of_chain(&names, stack.user)
+}
+
+/// Beginnings of names of functions that only the network has.
+const NETWORK: [&str; 16] = [
+    "sock_",
+    "__sock_",
+    "____sys_sendmsg",
+    "__sys_sendto",
+    "__sys_recvfrom",
+    "tcp_",
+    "udp_",
+    "udpv6_",
+    "unix_",
+    "inet_",
+    "inet6_",
+    "net_rx_action",
+    "net_tx_action",
+    "__napi_poll",
+    "ip_",
+    "skb_",
+];
+
+/// Calls that are the network's whatever they call: without what stands before their names.
+const SOCKET_CALLS: [&str; 16] = [
+    "send",
+    "recv",
+    "socket",
+    "connect",
+    "accept",
+    "bind",
+    "listen",
+    "shutdown",
+    "getsockopt",
+    "setsockopt",
+    "getsockname",
+    "getpeername",
+    "sendfile",
+    "splice",
+    "io_uring",
+    "sendmmsg",
+];
+const WAITING: [&str; 12] =
+    ["epoll", "poll", "ppoll", "select", "pselect", "futex", "nanosleep", "clock_nanosleep", "pause", "rt_sigtimedwait", "wait4", "waitid"];
+const FILES: [&str; 33] = [
+    "open",
+    "close",
+    "stat",
+    "fstat",
+    "lstat",
+    "newstat",
+    "newfstat",
+    "newlstat",
+    "statx",
+    "read",
+    "write",
+    "pread",
+    "pwrite",
+    "readv",
+    "writev",
+    "preadv",
+    "pwritev",
+    "lseek",
+    "access",
+    "faccessat",
+    "getdents",
+    "rename",
+    "unlink",
+    "mkdir",
+    "fsync",
+    "fdatasync",
+    "fcntl",
+    "ioctl",
+    "dup",
+    "pipe",
+    "truncate",
+    "ftruncate",
+    "readlink",
+];
+const MEMORY: [&str; 8] = ["mmap", "munmap", "mremap", "brk", "mprotect", "madvise", "msync", "mlock"];
+const PROCESSES: [&str; 15] = [
+    "clone",
+    "fork",
+    "vfork",
+    "exec",
+    "exit",
+    "kill",
+    "tkill",
+    "tgkill",
+    "sched_",
+    "rt_sig",
+    "getpid",
+    "gettid",
+    "set_robust",
+    "rseq",
+    "prctl",
+];
+
+/// Where a chain leads, its outermost function first.
+pub fn of_chain(names: &[&str], user: bool) -> Work {
+    if user && names.first() != Some(&"[syscall_exit]") {
+        return Work::Own;
+    }
+    let has = |beginnings: &[&str]| names.iter().any(|name| beginnings.iter().any(|beginning| name.starts_with(beginning)));
+    if has(&NETWORK) {
+        return Work::Network;
+    }
+    match names.iter().find_map(|name| call(name)) {
+        Some(call) => of_call(call),
+        None if has(&["asm_exc_page_fault", "exc_page_fault", "do_user_addr_fault", "do_mem_abort", "handle_mm_fault"]) => Work::Memory,
+        None if has(&[
+            "asm_sysvec_",
+            "sysvec_",
+            "asm_common_interrupt",
+            "common_interrupt",
+            "handle_softirqs",
+            "__do_softirq",
+            "el0_interrupt",
+            "el1_interrupt",
+        ]) =>
+        {
+            Work::Interrupts
+        }
+        None if has(&["schedule", "__schedule", "finish_task_switch", "ret_from_fork"]) => Work::Processes,
+        // The call itself is not on the chain yet, or not any more.
+        None if has(&["[syscall_exit]", "entry_SYSCALL", "do_syscall_64", "x64_sys_call", "el0_svc", "do_el0_svc", "syscall_"]) => {
+            Work::Crossing
+        }
+        None => Work::Other,
+    }
+}
+
+/// The system call that a function is the beginning of, without its numbers.
+fn call(name: &str) -> Option<&str> {
+    const BEGINNINGS: [&str; 7] = ["__x64_sys_", "__arm64_sys_", "__se_sys_", "__do_sys_", "ksys_", "do_sys_", "__sys_"];
+    // Calls whose own function the compiler took into `do_syscall_64`'s.
+    let inlined = match name {
+        "do_writev" => Some("writev"),
+        "do_readv" => Some("readv"),
+        "do_epoll_wait" | "ep_poll" => Some("epoll"),
+        "do_futex" => Some("futex"),
+        "vfs_read" => Some("read"),
+        "vfs_write" => Some("write"),
+        _ => None,
+    };
+    inlined.or_else(|| BEGINNINGS.iter().find_map(|beginning| name.strip_prefix(beginning)))
+}
+
+fn of_call(call: &str) -> Work {
+    let is = |all: &[&str]| all.iter().any(|one| call.starts_with(one));
+    // In this order: `pselect` is no `pread`, `sendfile` no `send` that could be told apart.
+    if is(&WAITING) {
+        Work::Waiting
+    } else if is(&SOCKET_CALLS) {
+        Work::Network
+    } else if is(&MEMORY) {
+        Work::Memory
+    } else if is(&FILES) {
+        Work::Files
+    } else if is(&PROCESSES) {
+        Work::Processes
+    } else {
+        Work::Other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Work, of_chain};
+
+    #[test]
+    fn chains_lead_where_they_should() {
+        let cases: [(&[&str], Work); 10] = [
+            (&["do_syscall_64", "ksys_write", "vfs_write", "sock_write_iter", "tcp_sendmsg"], Work::Network),
+            (&["do_syscall_64", "ksys_write", "vfs_write", "ext4_file_write_iter"], Work::Files),
+            (&["do_syscall_64", "__x64_sys_epoll_wait", "ep_poll", "schedule"], Work::Waiting),
+            (&["do_syscall_64", "__x64_sys_sendfile64", "filemap_read"], Work::Network),
+            (&["do_syscall_64", "__x64_sys_openat", "path_openat"], Work::Files),
+            (&["asm_exc_page_fault", "exc_page_fault", "clear_page_erms"], Work::Memory),
+            (&["do_syscall_64", "__x64_sys_munmap"], Work::Memory),
+            (&["asm_sysvec_apic_timer_interrupt", "hrtimer_interrupt"], Work::Interrupts),
+            (&["asm_sysvec_apic_timer_interrupt", "handle_softirqs", "net_rx_action", "tcp_v4_rcv"], Work::Network),
+            (&["do_syscall_64", "__x64_sys_getrandom"], Work::Other),
+        ];
+        for (chain, work) in cases {
+            assert_eq!(of_chain(chain, false), work, "{chain:?}");
+        }
+        assert_eq!((of_chain(&["[user]"], true), of_chain(&["[syscall_exit]"], true)), (Work::Own, Work::Crossing));
+        assert_eq!(of_chain(&["entry_SYSCALL_64_after_hwframe", "do_syscall_64"], false), Work::Crossing);
+    }
+}

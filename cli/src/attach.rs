@@ -1,0 +1,299 @@
+//! `nettoll attach`, and what other commands do with attached runs.
+
+use std::error::Error;
+use std::io::{IsTerminal, stderr};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ::report::attached as pages;
+use ::report::terminal::Style;
+use analysis::attached::{Attached, State, analyse, change, folded};
+use attribution::{Rules, Verdict};
+use lab::attach::{Asked, Listener, Started, Target};
+use model::attach::{Attachment, WindowRecord};
+use model::run::Status;
+use model::{Nanos, printable};
+use store::AttachedDirectory;
+
+use crate::args::{AttachArgs, CompareArgs, FormatArgs, ReportArgs, Side};
+use crate::exit::{Exit, Failure};
+use crate::rules::{self, Own};
+use crate::{output, signals, version};
+
+/// Time in which the command of a user comes up before it is observed.
+const START_UP: std::time::Duration = std::time::Duration::from_millis(200);
+
+/// Observes a program, stores what was seen, and tells what it shows.
+///
+/// # Errors
+/// A program that is not there or may not be observed, requests that cannot be counted, a run
+/// that cannot be stored.
+pub fn run(args: &AttachArgs) -> Result<Exit, Failure> {
+    let page = args.html.place("attach.html")?;
+    if args.window.is_some_and(|window| window < LEAST_WINDOW) {
+        return Err(Failure::misuse(format!("--window: a window of less than {LEAST_WINDOW} shows nothing")));
+    }
+    if args.period.is_some_and(|period| period < LEAST_PERIOD) {
+        return Err(Failure::misuse(format!("--period: the kernel keeps at least {LEAST_PERIOD} between samples")));
+    }
+    if args.dry_run {
+        return planned(args);
+    }
+    let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+    let stop = signals::listen()?;
+    let started = if args.command.is_empty() { None } else { Some(Started::new(&args.command)?) };
+    if started.is_some() {
+        std::thread::sleep(START_UP);
+    }
+    let (target, named) = target(args, started.as_ref());
+    let asked = Asked {
+        target,
+        named,
+        source: args.requests.clone(),
+        time: args.time,
+        window: args.window,
+        period: args.period.map(Nanos::get),
+        switch: args.switch_a.clone().zip(args.switch_b.clone()).map(|(a, b)| [a, b]),
+        arguments: args.store_arguments,
+        seed: args.seed,
+        tool: version::SHORT.to_owned(),
+        started_ms,
+    };
+    let mut recorder = Recorder { root: args.runs.directory.clone(), place: None, quiet: !stderr().is_terminal(), windows: 0 };
+    let ended = lab::attach::run(&asked, &stop, &mut recorder);
+    drop(started);
+    let Some((directory, run)) = recorder.place else {
+        return Err(ended.err().map_or_else(|| Failure::misuse("nothing was observed"), Failure::from));
+    };
+    let status = match &ended {
+        Ok(status) => status.clone(),
+        Err(error) => Status::Failed { error: error.to_string() },
+    };
+    directory.write_head(&Attachment { status, ..run })?;
+    if recorder.windows == 0 {
+        return Err(ended.err().map_or_else(|| Failure::misuse("nothing was observed"), Failure::from));
+    }
+    let place = tell(directory.path(), &args.format, None, page.as_deref())?;
+    if let Some(file) = &args.workload {
+        write_mix(directory.path(), file)?;
+    }
+    match ended {
+        Err(error) => return Err(error.into()),
+        Ok(Status::Failed { error }) => output::note(&format!("{error}: the figures are of what was observed before")),
+        // Without a time Ctrl-C is how it ends.
+        Ok(Status::Interrupted) if args.time.is_some() => {
+            output::note("interrupted: the figures are of the windows that were finished");
+            return Ok(Exit::Failed);
+        }
+        Ok(_) => {}
+    }
+    if !args.format.json && !args.format.csv {
+        output::write(&format!("\nReport: {}", place.display()))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Says what would be observed.
+fn planned(args: &AttachArgs) -> Result<Exit, Failure> {
+    let (target, named) = target(args, None);
+    let preview = lab::attach::preview(&target, args.time, args.window, args.switch_a.is_some())?;
+    let processes = preview.processes.len();
+    if args.format.json {
+        let value = serde_json::json!({
+            "target": named,
+            "program": preview.program,
+            "processes": preview.processes,
+            "threads": preview.threads,
+            "window_ns": preview.window.get(),
+            "requests": args.requests.to_string(),
+        });
+        output::write(&format!("{value:#}"))?;
+        return Ok(Exit::Done);
+    }
+    output::write(&format!(
+        "{} ({named}): {processes} process{}, {} thread{}; windows of {}, requests by {}. Nothing was observed.",
+        preview.program,
+        if processes == 1 { "" } else { "es" },
+        preview.threads,
+        if preview.threads == 1 { "" } else { "s" },
+        preview.window,
+        args.requests
+    ))?;
+    Ok(Exit::Done)
+}
+
+/// The shortest window, and the shortest distance of samples.
+const LEAST_WINDOW: Nanos = Nanos::from_millis(10);
+const LEAST_PERIOD: Nanos = Nanos::new(10_000);
+
+fn target(args: &AttachArgs, started: Option<&Started>) -> (Target, String) {
+    match (args.pid, &args.unit, &args.cgroup, started) {
+        (Some(pid), ..) => (Target::Pid(pid), format!("pid {pid}")),
+        (_, Some(unit), ..) => (Target::Unit(unit.clone()), format!("unit {unit}")),
+        (_, _, Some(path), _) => (Target::Cgroup(path.clone()), format!("cgroup {}", path.display())),
+        (.., started) => (Target::Pid(started.map_or(0, Started::pid)), "command".to_owned()),
+    }
+}
+
+/// Stores windows as they come.
+struct Recorder {
+    root: PathBuf,
+    place: Option<(AttachedDirectory, Attachment)>,
+    quiet: bool,
+    windows: u32,
+}
+
+impl Listener for Recorder {
+    fn opened(&mut self, run: &mut Attachment) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let directory = AttachedDirectory::create(&self.root, run.started_ms)?;
+        run.id = directory.id().to_owned();
+        directory.write_head(run)?;
+        if !self.quiet {
+            output::note(&format!("observing {} in windows of {}; Ctrl-C ends it", run.program, run.window));
+        }
+        self.place = Some((directory, run.clone()));
+        Ok(())
+    }
+
+    fn window(&mut self, record: &WindowRecord) -> Result<ControlFlow<()>, Box<dyn Error + Send + Sync>> {
+        if let Some((directory, _)) = &mut self.place {
+            directory.append(record)?;
+        }
+        self.windows += 1;
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+/// An attached run, analysed, and the folded call chains of each of its states.
+type Read = (Attached, Vec<String>);
+
+fn read(path: &Path, own: Option<&Own>) -> Result<Read, Failure> {
+    let (run, windows, bad) = store::read_attached(path)?;
+    let builtin = if own.is_none() { Some(Rules::builtin()?) } else { None };
+    let Some(rules) = own.map(|own| &own.rules).or(builtin.as_ref()) else { return Err(Failure::misuse("there are no rules")) };
+    let arms: Vec<Option<usize>> = if run.arms.is_empty() { vec![None] } else { (0..run.arms.len()).map(Some).collect() };
+    let chains = arms.into_iter().map(|arm| folded(&windows, arm)).collect();
+    Ok((analyse(run, &windows, bad.len() as u64, rules), chains))
+}
+
+/// Analyses a stored run, writes its page and chains, and prints it; returns the page's place.
+fn tell(path: &Path, format: &FormatArgs, own: Option<&Own>, page: Option<&Path>) -> Result<PathBuf, Failure> {
+    let (attached, chains) = read(path, own)?;
+    for (place, folded) in chains.iter().enumerate().filter(|(_, folded)| !folded.is_empty()) {
+        let name = attached.run.arms.get(place).map_or_else(|| "program.folded".to_owned(), |arm| format!("program.{arm}.folded"));
+        store::write_stacks(path, &name, folded)?;
+    }
+    let text = pages::html(&attached, &chains);
+    let written = store::write_report(path, &text)?;
+    if let Some(page) = page {
+        output::page(page, &text)?;
+    }
+    if format.json {
+        output::write(&pages::json(&attached))?;
+    } else if format.csv {
+        output::write(&pages::csv(&attached))?;
+    } else {
+        output::styled(&pages::terminal(&attached, Style { verbose: format.verbose, ..output::style() }))?;
+    }
+    Ok(page.map_or(written, Path::to_path_buf))
+}
+
+/// Writes the sizes of the program's messages as a mix.
+fn write_mix(path: &Path, file: &Path) -> Result<(), Failure> {
+    let (attached, _) = read(path, None)?;
+    let mix = attached.states.first().map(State::mix).unwrap_or_default();
+    if mix.is_empty() {
+        output::note("no workload was written: the program gave nothing to a socket, or socket calls could not be looked at");
+        return Ok(());
+    }
+    output::page(file, &mix)?;
+    Ok(())
+}
+
+/// `nettoll report` of an attached run.
+///
+/// # Errors
+/// A run that cannot be read, flags that such a run has nothing for.
+pub fn report(path: &Path, args: &ReportArgs) -> Result<Exit, Failure> {
+    if args.picture.is_some() || args.markdown || args.rules.show_rules {
+        return Err(Failure::misuse("--picture, --markdown and --show-rules are for runs of studies, and this is an attached run"));
+    }
+    let own = rules::load(&args.rules)?;
+    let page = args.html.place(path.join("report.html"))?;
+    let place = tell(path, &args.format, own.as_ref(), page.as_deref())?;
+    if !args.format.json && !args.format.csv {
+        output::write(&format!("\nReport: {}", place.display()))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// `nettoll show` of an attached run.
+///
+/// # Errors
+/// A run that cannot be read.
+pub fn print(path: &Path, json: bool) -> Result<(), Failure> {
+    let (attached, _) = read(path, None)?;
+    match json {
+        true => output::write(&pages::json(&attached))?,
+        false => output::styled(&pages::terminal(&attached, output::style()))?,
+    }
+    Ok(())
+}
+
+/// A line for a list of runs.
+pub fn line(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    let told = read(path, None)
+        .map_or_else(|_| "cannot be read: `nettoll show` with its name says why".to_owned(), |(attached, _)| pages::headline(&attached));
+    format!("  {name}  {}", printable::printable(&told, printable::Keep::Lines))
+}
+
+/// `nettoll compare` of two attached runs.
+///
+/// # Errors
+/// Sides that are not one attached run each, or without receipts.
+pub fn compare(sides: &[Side], args: &CompareArgs, own: Option<&Own>, page: Option<&Path>) -> Result<Exit, Failure> {
+    let [Side(first), Side(second)] = sides else {
+        return Err(Failure::misuse("give two attached runs: the one before, and the one after"));
+    };
+    let ([first], [second]) = (first.as_slice(), second.as_slice()) else {
+        return Err(Failure::misuse("an attached run is compared with one other"));
+    };
+    if [first, second].iter().any(|path| !store::is_attached(path)) {
+        return Err(Failure::misuse("an attached run is compared with another attached run, and one of these is a study's"));
+    }
+    if args.markdown {
+        return Err(Failure::misuse("--markdown is for runs of studies, and these are attached runs"));
+    }
+    let both = [first, second].map(|path| read(path, own));
+    let [(a, _), (b, _)] = match both {
+        [Ok(a), Ok(b)] => [a, b],
+        [Err(failure), _] | [_, Err(failure)] => return Err(failure),
+    };
+    let states = a.states.first().zip(b.states.first());
+    let found = states.and_then(|(one, other)| change([one, other], [a.run.id.clone(), b.run.id.clone()]));
+    let Some(found) = found else {
+        return Err(Failure::misuse("one of the two runs has no receipt: `nettoll report` says why"));
+    };
+    if let Some(page) = page {
+        output::page(page, &pages::change_html(&found, version::SHORT))?;
+    }
+    match args.json {
+        true => output::write(&pages::change_json(&found))?,
+        false => output::styled(&pages::change_terminal(&found, Style { verbose: args.verbose, ..output::style() }))?,
+    }
+    let undecided = if found.red.contains(&true) {
+        "a receipt does not add up"
+    } else if !args.trust_single_runs {
+        "with one run on each side, what differs may be the day and not the program; --trust-single-runs decides all the same"
+    } else {
+        match found.layers.cpu.verdict {
+            Verdict::Costlier => return Ok(Exit::Against),
+            Verdict::Cheaper => return Ok(Exit::Done),
+            Verdict::NotShown => "no difference of the CPU time of a request is shown",
+        }
+    };
+    output::note(&format!("inconclusive: {undecided}"));
+    Ok(Exit::Inconclusive)
+}

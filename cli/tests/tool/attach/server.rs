@@ -1,0 +1,167 @@
+//! Servers of a few lines, in processes of their own, and clients that load them.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use signal_hook::consts::{SIGUSR1, SIGUSR2};
+
+/// In the environment of this program where it is a server.
+const KIND: &str = "NETTOLL_TEST_SERVER";
+/// Bytes of a request and of its answer.
+const REQUEST: usize = 36;
+const ANSWER: usize = 100;
+
+/// What a server does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Answers with one send.
+    Echo,
+    /// With four small ones.
+    Pieces,
+    /// One after SIGUSR1, four after SIGUSR2.
+    Switched,
+    /// A child for each connection.
+    Forking,
+}
+
+/// Plays a server where this process was started as one.
+pub fn play() -> Option<ExitCode> {
+    let kind = std::env::var(KIND).ok()?;
+    if kind == "Child" {
+        // The parent put the connection there.
+        let connection = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
+        serve(connection.into(), &AtomicUsize::new(1));
+        return Some(ExitCode::SUCCESS);
+    }
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    println!("{}", listener.local_addr().unwrap().port());
+    let pieces = Arc::new(AtomicUsize::new(if kind == "Pieces" { 4 } else { 1 }));
+    for (signal, count) in [(SIGUSR1, 1), (SIGUSR2, 4)] {
+        signal_hook::flag::register_usize(signal, Arc::clone(&pieces), count).unwrap();
+    }
+    for connection in listener.incoming() {
+        let Ok(connection) = connection else { continue };
+        if kind == "Forking" {
+            let mut child =
+                Command::new("/proc/self/exe").env(KIND, "Child").stdin(Stdio::from(OwnedFd::from(connection))).spawn().unwrap();
+            child.wait().unwrap();
+            continue;
+        }
+        let pieces = Arc::clone(&pieces);
+        thread::spawn(move || serve(connection, &pieces));
+    }
+    Some(ExitCode::SUCCESS)
+}
+
+fn serve(mut connection: TcpStream, pieces: &AtomicUsize) {
+    connection.set_nodelay(true).unwrap();
+    let mut room = [0; 4096];
+    while let Ok(count) = connection.read(&mut room) {
+        if count == 0 {
+            return;
+        }
+        let size = ANSWER / pieces.load(Ordering::Relaxed);
+        if [1; ANSWER].chunks(size).any(|piece| connection.write_all(piece).is_err()) {
+            return;
+        }
+    }
+}
+
+/// A server that a test has started; it ends with the test.
+pub struct Server {
+    child: Child,
+    port: u16,
+}
+
+impl Server {
+    pub fn start(kind: Kind) -> Self {
+        let mut child =
+            Command::new("/proc/self/exe").env(KIND, format!("{kind:?}")).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        Self { port: line.trim().parse().unwrap(), child }
+    }
+
+    pub fn pid(&self) -> String {
+        self.child.id().to_string()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Clients that ask until they are stopped.
+pub struct Load {
+    stop: Arc<AtomicBool>,
+    asked: Arc<AtomicU64>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Load {
+    /// On so many connections.
+    pub fn start(server: &Server, connections: usize) -> Self {
+        let port = server.port;
+        Self::of(connections, move |stop, asked| {
+            let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+            connection.set_nodelay(true).unwrap();
+            while !stop.load(Ordering::Relaxed) && ask(&mut connection) {
+                asked.fetch_add(1, Ordering::Relaxed);
+            }
+        })
+    }
+
+    /// A connection for each request.
+    pub fn start_connecting(server: &Server) -> Self {
+        let port = server.port;
+        Self::of(1, move |stop, asked| {
+            while !stop.load(Ordering::Relaxed) {
+                let Ok(mut connection) = TcpStream::connect((Ipv4Addr::LOCALHOST, port)) else { return };
+                if ask(&mut connection) {
+                    asked.fetch_add(1, Ordering::Relaxed);
+                }
+                let _ = connection.shutdown(Shutdown::Both);
+            }
+        })
+    }
+
+    fn of(threads: usize, work: impl Fn(&AtomicBool, &AtomicU64) + Clone + Send + 'static) -> Self {
+        let (stop, asked) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let start = |_| {
+            let (work, stop, asked) = (work.clone(), Arc::clone(&stop), Arc::clone(&asked));
+            thread::spawn(move || work(&stop, &asked))
+        };
+        Self { threads: (0..threads).map(start).collect(), stop, asked }
+    }
+
+    /// Ends them and returns the number of answers.
+    pub fn stop(mut self) -> u64 {
+        self.end();
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    fn end(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn ask(connection: &mut TcpStream) -> bool {
+    connection.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    connection.write_all(&[2; REQUEST]).is_ok() && connection.read_exact(&mut [0; ANSWER]).is_ok()
+}

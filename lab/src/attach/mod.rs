@@ -1,0 +1,290 @@
+//! Observes a program that somebody else wrote, window by window.
+//!
+//! ```text
+//! Asked -> Program (processes, clocks) -> window: one look -> WindowRecord -> Listener
+//!          Counter (requests)               profile: sampler, messages, waits
+//! ```
+//!
+//! A block has a window of each look, in random order; nothing of the program is changed or
+//! stopped, and nothing of this process runs within a window.
+
+mod command;
+mod error;
+pub mod program;
+pub mod requests;
+mod sockets;
+mod window;
+
+use std::ops::ControlFlow;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use model::attach::{ATTACH_FORMAT, Attachment, Look, WindowRecord};
+use model::run::Status;
+use model::{Nanos, Unavailable};
+use profile::messages::{Detail, MessageRecorder};
+use profile::sampler::cost;
+use profile::symbols::Symbols;
+use profile::system::online_cpus;
+
+pub use command::Started;
+pub use error::AttachError;
+pub use program::Target;
+pub use requests::Source;
+
+use program::Program;
+use requests::Counter;
+use window::Instruments;
+
+/// Share of its CPU time that samples may cost the program.
+const MOST_COST: f64 = 0.03;
+/// The shortest distance of samples that is chosen, and the one where their cost is not known.
+const PERIODS: [u64; 2] = [106_681, 1_000_003];
+/// The fewest blocks that a time is divided into.
+const BLOCKS: u64 = 5;
+/// The shortest window, and the longest that is chosen.
+const WINDOWS: [Nanos; 2] = [Nanos::from_millis(100), Nanos::from_millis(1000)];
+
+/// What a user asks for.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The program.
+    pub target: Target,
+    /// The target in words, for the record.
+    pub named: String,
+    /// Where requests are counted.
+    pub source: Source,
+    /// Time of all windows together; `None` until it is stopped.
+    pub time: Option<Nanos>,
+    /// Length of a window; `None` chooses.
+    pub window: Option<Nanos>,
+    /// Distance of samples in ns; `None` chooses by their cost.
+    pub period: Option<u64>,
+    /// Commands that bring about two states of the program, each run before its windows.
+    pub switch: Option<[String; 2]>,
+    /// Keep the program's arguments.
+    pub arguments: bool,
+    /// Seed of the order of windows.
+    pub seed: u64,
+    /// The version of nettoll, for the record.
+    pub tool: String,
+    /// Now, in milliseconds since 1970.
+    pub started_ms: u64,
+}
+
+/// Whoever stores what is observed.
+pub trait Listener {
+    /// Hears of the run before its first window.
+    ///
+    /// # Errors
+    /// Ends the observation.
+    fn opened(&mut self, run: &mut Attachment) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
+    /// Hears of each window; may end it all.
+    ///
+    /// # Errors
+    /// Ends the observation.
+    fn window(&mut self, record: &WindowRecord) -> Result<ControlFlow<()>, Box<dyn std::error::Error + Send + Sync>>;
+}
+
+/// Observes until the time is over, the program ends or `stop` is set; returns how it ended.
+///
+/// # Errors
+/// When the program or its requests cannot be observed at all, or the listener fails.
+pub fn run(asked: &Asked, stop: &AtomicBool, listener: &mut dyn Listener) -> Result<Status, AttachError> {
+    let program = Program::find(&asked.target)?;
+    let counter = Counter::open(&asked.source)?;
+    let processes = program.processes();
+    let first = *processes.first().ok_or(AttachError::Ended)?;
+    let mut refused = Vec::new();
+    let mut note = |refusal: Unavailable| {
+        refused.push(refusal);
+    };
+    let sums = match MessageRecorder::open(&processes, Detail::Sums) {
+        Ok(recorder) => {
+            recorder.notes().iter().cloned().for_each(&mut note);
+            Some(recorder)
+        }
+        // Without it these requests cannot be counted.
+        Err(refusal) if asked.source == Source::Sends => return Err(refusal.into()),
+        Err(refusal) => {
+            note(refusal);
+            None
+        }
+    };
+    let messages = sums.is_some();
+    // Other sources need no counter in clean windows.
+    let sums = sums.filter(|_| asked.source == Source::Sends);
+    let symbols = Symbols::of_kernel().map_err(&mut note).ok();
+    let cpus = online_cpus().map_err(|error| Unavailable::new("CPUs", error.to_string(), "Mount sysfs"))?;
+    let cost = cost::of_sample(cpus.first().copied().unwrap_or(0)).map_err(&mut note).ok();
+    let mut looks = vec![Look::Clean];
+    looks.extend(symbols.is_some().then_some(Look::Time));
+    looks.extend(messages.then_some(Look::Messages));
+    looks.push(Look::Waits);
+    let states = asked.switch.as_ref().map_or(1, |_| 2);
+    let length = asked.window.unwrap_or_else(|| window_length(asked.time, looks.len() as u64 * states));
+    let mut run = Attachment {
+        format: ATTACH_FORMAT,
+        id: String::new(),
+        started_ms: asked.started_ms,
+        tool: asked.tool.clone(),
+        status: Status::Running,
+        target: asked.named.clone(),
+        program: program::name(first),
+        arguments: asked.arguments.then(|| program::arguments(first)),
+        requests: asked.source.to_string(),
+        window: length,
+        period: asked.period.unwrap_or_else(|| period(cost)),
+        sample_cost: cost,
+        seed: asked.seed,
+        kernel: std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned(),
+        cpus: cpus.len() as u32,
+        irq_time_subtracted: engine::probe::irq_time_subtracted(),
+        arms: asked.switch.as_ref().map_or_else(Vec::new, |_| vec!["a".to_owned(), "b".to_owned()]),
+        refused: Vec::new(),
+    };
+    run.refused = refused;
+    listener.opened(&mut run).map_err(AttachError::Listener)?;
+    let mut instruments = Instruments { program, counter, sums, symbols, cpus, run: &run, stop };
+    observe(asked, &looks, &mut instruments, listener)
+}
+
+/// What would be observed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Preview {
+    /// Name of the main process.
+    pub program: String,
+    /// Processes now, the main one first.
+    pub processes: Vec<u32>,
+    /// Their threads.
+    pub threads: usize,
+    /// Length of a window, where every look is allowed.
+    pub window: Nanos,
+}
+
+/// Says what would be observed, and asks nothing but `/proc`.
+///
+/// # Errors
+/// When there is no such program.
+pub fn preview(target: &Target, time: Option<Nanos>, window: Option<Nanos>, switched: bool) -> Result<Preview, AttachError> {
+    let processes = Program::find(target)?.processes();
+    let first = *processes.first().ok_or(AttachError::Ended)?;
+    let looks = Look::ALL.len() as u64 * if switched { 2 } else { 1 };
+    Ok(Preview {
+        program: program::name(first),
+        threads: program::ThreadReading::of(&processes).threads().len(),
+        window: window.unwrap_or_else(|| window_length(time, looks)),
+        processes,
+    })
+}
+
+/// Goes through blocks until something ends it.
+fn observe(asked: &Asked, looks: &[Look], instruments: &mut Instruments, listener: &mut dyn Listener) -> Result<Status, AttachError> {
+    let length = instruments.run.window;
+    let arms: Vec<Option<usize>> = if asked.switch.is_some() { vec![Some(0), Some(1)] } else { vec![None] };
+    let windows = asked.time.map(|time| (time.get() / length.get().max(1)).max(1));
+    let per_block = (looks.len() * arms.len()) as u64;
+    let blocks = windows.map_or(u32::MAX, |windows| (windows / per_block).clamp(1, u64::from(u32::MAX)) as u32);
+    let mut random = Shuffle(asked.seed | 1);
+    let mut any = false;
+    for block in 0..blocks {
+        let mut arms = arms.clone();
+        random.shuffle(&mut arms);
+        for arm in arms {
+            if let (Some(arm), Some(switch)) = (arm, &asked.switch) {
+                switch_to(&switch[arm])?;
+            }
+            let mut looks = looks.to_vec();
+            random.shuffle(&mut looks);
+            for look in looks {
+                if instruments.stop.load(Ordering::Relaxed) {
+                    return if any { Ok(Status::Interrupted) } else { Err(AttachError::Ended) };
+                }
+                let Some(mut record) = window::observe(instruments, block, look) else {
+                    let error = "the program ended".to_owned();
+                    return if any { Ok(Status::Failed { error }) } else { Err(AttachError::Ended) };
+                };
+                record.arm = arm;
+                any = true;
+                if listener.window(&record).map_err(AttachError::Listener)?.is_break() {
+                    return Ok(Status::Interrupted);
+                }
+            }
+        }
+    }
+    Ok(Status::BlocksDone)
+}
+
+/// Time after a switch before the program is looked at again.
+const SETTLE: Duration = Duration::from_millis(100);
+
+fn switch_to(words: &str) -> Result<(), AttachError> {
+    let failed = |answer: String| AttachError::Switch { command: words.to_owned(), answer };
+    let split = shlex::split(words).filter(|words| !words.is_empty()).ok_or_else(|| failed("its quotes do not match".to_owned()))?;
+    let out = Command::new(&split[0]).args(&split[1..]).output().map_err(|error| failed(error.to_string()))?;
+    if !out.status.success() {
+        return Err(failed(out.status.to_string()));
+    }
+    std::thread::sleep(SETTLE);
+    Ok(())
+}
+
+/// The length of windows of which a block has `looks`: five blocks at least.
+fn window_length(time: Option<Nanos>, looks: u64) -> Nanos {
+    let most = time.map_or(WINDOWS[1], |time| Nanos::new(time.get() / (looks * BLOCKS)));
+    most.clamp(WINDOWS[0], WINDOWS[1])
+}
+
+/// The distance of samples at which they cost no more than [`MOST_COST`].
+fn period(cost: Option<Nanos>) -> u64 {
+    cost.map_or(PERIODS[1], |cost| (cost.get() as f64 / MOST_COST) as u64).clamp(PERIODS[0], PERIODS[1])
+}
+
+/// A generator for the order of windows (xorshift64*, Vigna 2016), so that a seed tells it.
+struct Shuffle(u64);
+
+impl Shuffle {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        ((self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % limit.max(1) as u64) as usize
+    }
+
+    fn shuffle<T>(&mut self, all: &mut [T]) {
+        for place in (1..all.len()).rev() {
+            all.swap(place, self.below(place + 1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Shuffle, period, window_length};
+    use model::Nanos;
+
+    #[test]
+    fn ten_seconds_are_five_blocks_of_four_looks() {
+        assert_eq!(window_length(Some(Nanos::from_millis(10_000)), 4), Nanos::from_millis(500));
+        assert_eq!(window_length(Some(Nanos::from_millis(500)), 4), Nanos::from_millis(100));
+        assert_eq!(window_length(None, 4), Nanos::from_millis(1000));
+    }
+
+    #[test]
+    fn samples_cost_no_more_than_three_in_a_hundred() {
+        assert_eq!([period(Some(Nanos::new(16_500))), period(Some(Nanos::new(500))), period(None)], [550_000, 106_681, 1_000_003]);
+    }
+
+    #[test]
+    fn every_order_comes() {
+        let mut random = Shuffle(7);
+        let mut seen = std::collections::HashSet::new();
+        for _ in 0..200 {
+            let mut all = [1, 2, 3];
+            random.shuffle(&mut all);
+            seen.insert(all);
+        }
+        assert_eq!(seen.len(), 6);
+    }
+}

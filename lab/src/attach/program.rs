@@ -1,0 +1,299 @@
+//! The processes of the program that is observed, and their clocks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use model::Nanos;
+use model::attach::Clocks;
+use nix::time::clock_getcpuclockid;
+use nix::unistd::Pid;
+
+use super::AttachError;
+
+/// The most processes of a program that are looked at.
+pub const MOST_PROCESSES: usize = 16_000;
+
+/// Length of a tick of `/proc/PID/stat`: `USER_HZ` is 100 on every machine that nettoll runs on.
+const TICK: u64 = 10_000_000;
+
+/// Where cgroups of version 2 are.
+const CGROUPS: [&str; 2] = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"];
+
+/// What a user asks to observe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// A process with its descendants.
+    Pid(u32),
+    /// The processes of a cgroup and of those below it: a path below the mount point, or whole.
+    Cgroup(PathBuf),
+    /// Those of a service by its unit's name.
+    Unit(String),
+}
+
+/// A program under observation.
+#[derive(Debug, Clone)]
+pub struct Program {
+    place: Place,
+}
+
+#[derive(Debug, Clone)]
+enum Place {
+    /// With the time at which it started, which tells it from another of the same id.
+    Tree { root: u32, started: u64 },
+    /// A directory of a cgroup.
+    Group(PathBuf),
+}
+
+impl Program {
+    /// Finds what was asked for.
+    ///
+    /// # Errors
+    /// When there is no such process, cgroup or unit.
+    pub fn find(target: &Target) -> Result<Self, AttachError> {
+        let place = match target {
+            Target::Pid(pid) => {
+                let stat = Stat::of(*pid).ok_or(AttachError::NoProcess(*pid))?;
+                Place::Tree { root: *pid, started: stat.started }
+            }
+            Target::Cgroup(path) => Place::Group(group(path).ok_or_else(|| AttachError::NoGroup(path.clone()))?),
+            Target::Unit(name) => Place::Group(unit(name).ok_or_else(|| AttachError::NoUnit(name.clone()))?),
+        };
+        Ok(Self { place })
+    }
+
+    /// Its processes now, the main one first; empty when it has ended.
+    pub fn processes(&self) -> Vec<u32> {
+        match &self.place {
+            Place::Tree { root, started } => {
+                if Stat::of(*root).is_none_or(|stat| stat.started != *started || stat.dead) {
+                    return Vec::new();
+                }
+                let mut all = vec![*root];
+                let mut next = 0;
+                while next < all.len() && all.len() < MOST_PROCESSES {
+                    all.extend(children(all[next]));
+                    next += 1;
+                }
+                all
+            }
+            Place::Group(path) => {
+                let mut all = BTreeSet::new();
+                members(path, 0, &mut all);
+                all.into_iter().take(MOST_PROCESSES).collect()
+            }
+        }
+    }
+}
+
+/// Name of a process (`/proc/PID/comm`), without what is not printable.
+pub fn name(pid: u32) -> String {
+    let text = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    text.trim_end().chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
+}
+
+/// Arguments of a process.
+pub fn arguments(pid: u32) -> Vec<String> {
+    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let words = bytes.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+    words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+}
+
+/// The part of `/proc/PID/stat` that is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stat {
+    /// It has ended, and nobody has asked for its outcome yet.
+    dead: bool,
+    /// CPU time of children that ended and were waited for.
+    ended: Nanos,
+    /// Ticks from the start of the machine to its own.
+    started: u64,
+}
+
+impl Stat {
+    fn of(pid: u32) -> Option<Self> {
+        Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// Reads a line; the name in it may hold anything, so fields count from its last bracket.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (_, rest) = text.rsplit_once(')')?;
+        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+        // The state is field 3 of proc(5).
+        let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
+        let ended = number(16)?.saturating_add(number(17)?).saturating_mul(TICK);
+        Some(Self { dead: matches!(fields.first(), Some(&("Z" | "X"))), ended: Nanos::new(ended), started: number(22)? })
+    }
+}
+
+fn children(pid: u32) -> Vec<u32> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());
+    lists.flat_map(|list| list.split_ascii_whitespace().filter_map(|word| word.parse().ok()).collect::<Vec<u32>>()).collect()
+}
+
+fn group(path: &Path) -> Option<PathBuf> {
+    let below = |root: &&str| Path::new(root).join(path.strip_prefix("/").unwrap_or(path));
+    let places = std::iter::once(path.to_owned()).chain(CGROUPS.iter().map(below));
+    places.into_iter().find(|place| place.join("cgroup.procs").is_file())
+}
+
+/// Levels of cgroups that are gone through.
+const DEEPEST: usize = 12;
+
+/// The cgroup of a unit, wherever the service manager put it.
+fn unit(name: &str) -> Option<PathBuf> {
+    let names = if name.contains('.') { vec![name.to_owned()] } else { vec![format!("{name}.service"), name.to_owned()] };
+    let plain = |name: &String| !name.is_empty() && !name.contains('/') && !name.starts_with('.');
+    let names: Vec<String> = names.into_iter().filter(plain).collect();
+    CGROUPS.iter().find_map(|root| below(Path::new(root), &names, 0))
+}
+
+fn below(directory: &Path, names: &[String], depth: usize) -> Option<PathBuf> {
+    if let Some(found) = names.iter().map(|name| directory.join(name)).find(|place| place.join("cgroup.procs").is_file()) {
+        return Some(found);
+    }
+    let deeper = fs::read_dir(directory).ok()?.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    (depth < DEEPEST).then(|| deeper.into_iter().find_map(|entry| below(&entry.path(), names, depth + 1))).flatten()
+}
+
+fn members(directory: &Path, depth: usize, all: &mut BTreeSet<u32>) {
+    let own = fs::read_to_string(directory.join("cgroup.procs")).unwrap_or_default();
+    all.extend(own.lines().filter_map(|line| line.parse::<u32>().ok()).filter(|pid| *pid > 0));
+    if depth < DEEPEST && all.len() < MOST_PROCESSES {
+        let deeper =
+            fs::read_dir(directory).into_iter().flatten().flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        deeper.for_each(|entry| members(&entry.path(), depth + 1, all));
+    }
+}
+
+/// CPU clocks of processes at one moment, with the time of children that ended.
+#[derive(Debug, Clone, Default)]
+pub struct CpuReading(BTreeMap<u32, [u64; 2]>);
+
+impl CpuReading {
+    /// Reads them; processes that are gone are left out.
+    pub fn of(processes: &[u32]) -> Self {
+        let one = |pid: &u32| {
+            let clock = clock_getcpuclockid(Pid::from_raw(i32::try_from(*pid).ok()?)).ok()?.now().ok()?;
+            let own =
+                u64::try_from(clock.tv_sec()).ok()?.saturating_mul(1_000_000_000).saturating_add(u64::try_from(clock.tv_nsec()).ok()?);
+            Some((*pid, [own, Stat::of(*pid).map_or(0, |stat| stat.ended.get())]))
+        };
+        Self(processes.iter().filter_map(one).collect())
+    }
+
+    /// CPU time since an earlier reading: of the processes that are there, and of those that ended.
+    pub fn since(&self, earlier: &Self) -> [Nanos; 2] {
+        let (mut own, mut ended) = (0_u64, 0_u64);
+        for (pid, [clock, children]) in &self.0 {
+            let [clock_then, children_then] = earlier.0.get(pid).copied().unwrap_or_default();
+            own = own.saturating_add(clock.saturating_sub(clock_then));
+            ended = ended.saturating_add(children.saturating_sub(children_then));
+        }
+        // What a child that ended had spent before is in its parent's sum as well.
+        let before: u64 =
+            earlier.0.iter().filter(|(pid, _)| !self.0.contains_key(pid)).map(|(_, [clock, children])| clock + children).sum();
+        let ended = ended.saturating_sub(before);
+        [Nanos::new(own.saturating_add(ended)), Nanos::new(ended)]
+    }
+}
+
+/// Switches and waits of threads at one moment.
+#[derive(Debug, Clone, Default)]
+pub struct ThreadReading {
+    processes: u32,
+    /// By thread: voluntary and involuntary switches, and ns of waiting for a CPU.
+    threads: BTreeMap<u32, [u64; 3]>,
+}
+
+impl ThreadReading {
+    /// Reads them; threads that are gone are left out.
+    pub fn of(processes: &[u32]) -> Self {
+        let mut threads = BTreeMap::new();
+        for pid in processes {
+            for entry in fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
+                let Some(tid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
+                let status = fs::read_to_string(entry.path().join("status")).unwrap_or_default();
+                let schedstat = fs::read_to_string(entry.path().join("schedstat")).unwrap_or_default();
+                threads.insert(tid, counts(&status, &schedstat));
+            }
+        }
+        Self { processes: processes.len() as u32, threads }
+    }
+
+    /// The threads.
+    pub fn threads(&self) -> Vec<u32> {
+        self.threads.keys().copied().collect()
+    }
+
+    /// Counts since an earlier reading; `cpu` is what [`CpuReading::since`] says.
+    pub fn since(&self, earlier: &Self, [cpu, ended]: [Nanos; 2]) -> Clocks {
+        let mut sums = [0_u64; 3];
+        for (thread, now) in &self.threads {
+            let then = earlier.threads.get(thread).copied().unwrap_or_default();
+            for ((sum, now), then) in sums.iter_mut().zip(now).zip(then) {
+                *sum = sum.saturating_add(now.saturating_sub(then));
+            }
+        }
+        let [voluntary, involuntary, delay] = sums;
+        let threads = self.threads.len() as u32;
+        Clocks { cpu, ended, processes: self.processes, threads, came: 0, voluntary, involuntary, run_delay: Nanos::new(delay) }
+    }
+}
+
+/// Switches from a thread's `status`, its wait from `schedstat`; 0 for what is not there.
+pub fn counts(status: &str, schedstat: &str) -> [u64; 3] {
+    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap_or(0);
+    let delay = schedstat.split_ascii_whitespace().nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
+    [field("voluntary_ctxt_switches:"), field("nonvoluntary_ctxt_switches:"), delay]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CpuReading, Program, Stat, Target, ThreadReading, counts, name};
+    use model::Nanos;
+    use proptest::prelude::{any, proptest};
+
+    #[test]
+    fn a_name_with_brackets_does_not_move_the_fields() {
+        let fields = (3..=22).map(|field| if field == 3 { "S".to_owned() } else { field.to_string() }).collect::<Vec<_>>().join(" ");
+        let stat = Stat::parse(&format!("7 (a) b ) {fields} 0 0")).unwrap();
+        assert_eq!((stat.ended, stat.started, stat.dead), (Nanos::new((16 + 17) * 10_000_000), 22, false));
+        assert!(Stat::parse("7 (x) Z").is_none());
+    }
+
+    #[test]
+    fn this_process_has_clocks_and_threads() {
+        let own = std::process::id();
+        let program = Program::find(&Target::Pid(own)).unwrap();
+        assert_eq!(program.processes().first(), Some(&own));
+        let (clocks, threads) = (CpuReading::of(&[own]), ThreadReading::of(&[own]));
+        let begun = std::time::Instant::now();
+        while begun.elapsed().as_millis() < 20 {
+            std::hint::black_box(begun.elapsed());
+        }
+        let [cpu, ended] = CpuReading::of(&[own]).since(&clocks);
+        let seen = ThreadReading::of(&[own]).since(&threads, [cpu, ended]);
+        assert!(cpu.get() > 1_000_000 && seen.threads >= 1 && !name(own).is_empty(), "{seen:?}");
+        assert!(Program::find(&Target::Pid(u32::MAX)).is_err());
+    }
+
+    #[test]
+    fn a_child_that_ended_is_counted_once() {
+        let reading = |all: &[(u32, [u64; 2])]| CpuReading(all.iter().copied().collect());
+        // The child had 30 before the window and 50 when it ended.
+        let before = reading(&[(1, [100, 0]), (2, [30, 0])]);
+        assert_eq!(reading(&[(1, [110, 50])]).since(&before), [Nanos::new(30), Nanos::new(20)]);
+        // One that nobody waited for yet takes nothing away.
+        assert_eq!(reading(&[(1, [110, 0])]).since(&before), [Nanos::new(10), Nanos::new(0)]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "\\PC{0,80}", other in any::<u64>()) {
+            let _ = Stat::parse(&text);
+            let _ = counts(&text, &format!("1 {other} x"));
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Requests that a program has answered, by a source that the user names.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::str::FromStr;
+use std::time::Duration;
+
+use model::attach::OwnCount;
+
+use super::AttachError;
+
+/// The longest answer of a server that is read.
+const LONGEST: u64 = 1 << 20;
+/// Time that a server has for an answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Where requests are counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// The program's calls that give data to a socket, counted in the kernel.
+    Sends,
+    /// Redis' own count of commands (`INFO stats`).
+    Redis(String),
+    /// memcached's own count of commands (`stats`).
+    Memcached(String),
+    /// Lines that are added to a file.
+    Log(PathBuf),
+    /// The number that a command prints.
+    Command(String),
+}
+
+impl FromStr for Source {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let address = |address: &str| match address.rsplit_once(':') {
+            Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => Ok(address.to_owned()),
+            _ => Err(format!("'{address}' is no address: write HOST:PORT")),
+        };
+        match text.split_once(':') {
+            None if text == "sends" => Ok(Self::Sends),
+            Some(("redis", rest)) => Ok(Self::Redis(address(rest)?)),
+            Some(("memcached", rest)) => Ok(Self::Memcached(address(rest)?)),
+            Some(("log", rest)) if !rest.is_empty() => Ok(Self::Log(rest.into())),
+            Some(("command", rest)) if !rest.trim().is_empty() => Ok(Self::Command(rest.to_owned())),
+            _ => Err(format!(
+                "'{text}' is no source of requests; there are: sends, redis:ADDRESS, memcached:ADDRESS, log:FILE, command:PROGRAM"
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Sends => f.write_str("sends"),
+            Self::Redis(address) => write!(f, "redis:{address}"),
+            Self::Memcached(address) => write!(f, "memcached:{address}"),
+            Self::Log(path) => write!(f, "log:{}", path.display()),
+            Self::Command(words) => write!(f, "command:{words}"),
+        }
+    }
+}
+
+/// A source that is open; [`Source::Sends`] is counted elsewhere.
+#[derive(Debug)]
+pub struct Counter {
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Server { connection: BufReader<TcpStream>, protocol: Protocol, asked: u64 },
+    Log { path: PathBuf, file: File, inode: u64, lines: u64 },
+    Command(Vec<String>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Protocol {
+    Redis,
+    Memcached,
+}
+
+impl Counter {
+    /// Opens a source; `None` of sends.
+    ///
+    /// # Errors
+    /// What the system, or the server, answered.
+    pub fn open(source: &Source) -> Result<Option<Self>, AttachError> {
+        let failed = |error: io::Error| AttachError::Requests { source_name: source.to_string(), answer: error.to_string() };
+        let server = |address: &str, protocol| -> Result<Kind, AttachError> {
+            let connection = connect(address).map_err(failed)?;
+            Ok(Kind::Server { connection: BufReader::new(connection), protocol, asked: 0 })
+        };
+        let kind = match source {
+            Source::Sends => return Ok(None),
+            Source::Redis(address) => server(address, Protocol::Redis)?,
+            Source::Memcached(address) => server(address, Protocol::Memcached)?,
+            Source::Log(path) => {
+                let mut file = File::open(path).map_err(failed)?;
+                file.seek(SeekFrom::End(0)).map_err(failed)?;
+                let inode = file.metadata().map_err(failed)?.ino();
+                Kind::Log { path: path.clone(), file, inode, lines: 0 }
+            }
+            Source::Command(words) => {
+                let words = shlex::split(words).filter(|words| !words.is_empty());
+                Kind::Command(words.ok_or_else(|| failed(io::Error::other("its quotes do not match")))?)
+            }
+        };
+        let mut this = Self { kind };
+        // What cannot be asked now cannot be asked in a window either.
+        this.read().map_err(failed)?;
+        Ok(Some(this))
+    }
+
+    /// The count so far, without the questions asked here.
+    ///
+    /// # Errors
+    /// What the system, or the server, answered.
+    pub fn read(&mut self) -> io::Result<OwnCount> {
+        match &mut self.kind {
+            Kind::Server { connection, protocol, asked } => {
+                let mut count = match protocol {
+                    Protocol::Redis => ask_redis(connection)?,
+                    Protocol::Memcached => ask_memcached(connection)?,
+                };
+                // The server counts a question when it has answered it: those before, not this one.
+                if *protocol == Protocol::Redis {
+                    count.requests = count.requests.saturating_sub(*asked);
+                    *asked += 1;
+                }
+                Ok(count)
+            }
+            Kind::Log { path, file, inode, lines } => {
+                *lines += new_lines(file)?;
+                // A file that was put in the place of the log goes on from its start.
+                if let Ok(now) = std::fs::metadata(&*path)
+                    && (now.ino() != *inode || now.len() < file.stream_position()?)
+                {
+                    *file = File::open(&*path)?;
+                    *inode = file.metadata()?.ino();
+                    *lines += new_lines(file)?;
+                }
+                Ok(OwnCount { requests: *lines, received: None, sent: None })
+            }
+            Kind::Command(words) => {
+                let mut command = Command::new(&words[0]);
+                let out = command.args(&words[1..]).stdin(Stdio::null()).stderr(Stdio::null()).output()?;
+                let text = String::from_utf8_lossy(&out.stdout);
+                let number = text.split_ascii_whitespace().find_map(|word| word.parse().ok()).filter(|_| out.status.success());
+                let requests = number.ok_or_else(|| io::Error::other("the command failed, or printed no whole number"))?;
+                Ok(OwnCount { requests, received: None, sent: None })
+            }
+        }
+    }
+}
+
+fn connect(address: &str) -> io::Result<TcpStream> {
+    let mut last = io::Error::other("the name has no address");
+    for address in address.to_socket_addrs()? {
+        match TcpStream::connect_timeout(&address, PATIENCE) {
+            Ok(connection) => {
+                connection.set_read_timeout(Some(PATIENCE))?;
+                connection.set_write_timeout(Some(PATIENCE))?;
+                connection.set_nodelay(true)?;
+                return Ok(connection);
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+fn new_lines(file: &mut File) -> io::Result<u64> {
+    let mut room = vec![0; 256 << 10];
+    let mut lines = 0;
+    loop {
+        let count = file.read(&mut room)?;
+        if count == 0 {
+            return Ok(lines);
+        }
+        lines += room[..count].iter().filter(|byte| **byte == b'\n').count() as u64;
+    }
+}
+
+fn ask_redis(connection: &mut BufReader<TcpStream>) -> io::Result<OwnCount> {
+    connection.get_mut().write_all(b"*2\r\n$4\r\nINFO\r\n$5\r\nstats\r\n")?;
+    let head = line(connection)?;
+    let length = head.strip_prefix('$').and_then(|length| length.parse::<u64>().ok()).filter(|length| *length < LONGEST);
+    let length = length.ok_or_else(|| io::Error::other(format!("the server answers '{head}'; does it ask for a password?")))?;
+    let mut body = vec![0; length as usize + 2];
+    connection.read_exact(&mut body)?;
+    redis(&String::from_utf8_lossy(&body)).ok_or_else(|| io::Error::other("its INFO has no total_commands_processed"))
+}
+
+fn ask_memcached(connection: &mut BufReader<TcpStream>) -> io::Result<OwnCount> {
+    connection.get_mut().write_all(b"stats\r\n")?;
+    let mut text = String::new();
+    loop {
+        let one = line(connection)?;
+        match one.as_str() {
+            "END" => break,
+            _ if one.starts_with("STAT ") && (text.len() as u64) < LONGEST => text += &(one + "\n"),
+            _ => return Err(io::Error::other(format!("the server answers '{one}'"))),
+        }
+    }
+    memcached(&text).ok_or_else(|| io::Error::other("its stats have no cmd_get"))
+}
+
+/// A line without its end.
+fn line(connection: &mut BufReader<TcpStream>) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    connection.by_ref().take(4096).read_until(b'\n', &mut bytes)?;
+    if bytes.is_empty() {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(String::from_utf8_lossy(&bytes).trim_end().chars().filter(|letter| !letter.is_control()).collect())
+}
+
+/// The count in an answer to `INFO stats`.
+pub fn redis(text: &str) -> Option<OwnCount> {
+    let value = |key: &str| text.lines().find_map(|line| line.trim_end().strip_prefix(key)?.strip_prefix(':')?.parse().ok());
+    Some(OwnCount {
+        requests: value("total_commands_processed")?,
+        received: value("total_net_input_bytes"),
+        sent: value("total_net_output_bytes"),
+    })
+}
+
+/// The count in an answer to `stats`: every kind of command.
+pub fn memcached(text: &str) -> Option<OwnCount> {
+    let values = || text.lines().filter_map(|line| line.strip_prefix("STAT ")?.split_once(' '));
+    let value = |key: &str| values().find(|(name, _)| *name == key).and_then(|(_, value)| value.trim().parse().ok());
+    value("cmd_get")?;
+    let kinds = ["cmd_get", "cmd_set", "cmd_touch", "cmd_meta", "cmd_flush"];
+    Some(OwnCount {
+        requests: kinds.iter().filter_map(|kind| value(kind)).fold(0, u64::saturating_add),
+        received: value("bytes_read"),
+        sent: value("bytes_written"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::{Counter, Source, memcached, redis};
+    use model::attach::OwnCount;
+    use proptest::prelude::proptest;
+
+    #[test]
+    fn sources_are_written_as_they_are_read() {
+        for text in ["sends", "redis:127.0.0.1:6379", "memcached:[::1]:11211", "log:/var/log/access.log", "command:cat /tmp/count"] {
+            assert_eq!(text.parse::<Source>().unwrap().to_string(), text);
+        }
+        for wrong in ["", "redis", "redis:", "redis:6379", "log:", "command: ", "sends:", "memcached:host:port"] {
+            assert!(wrong.parse::<Source>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn servers_own_counts_are_read() {
+        let info = "# Stats\r\ntotal_connections_received:3\r\ntotal_commands_processed:40003\r\ntotal_net_input_bytes:12\r\ntotal_net_output_bytes:34\r\n";
+        assert_eq!(redis(info), Some(OwnCount { requests: 40_003, received: Some(12), sent: Some(34) }));
+        let stats = "STAT pid 1\nSTAT cmd_get 5\nSTAT cmd_set 7\nSTAT bytes_read 9\n";
+        assert_eq!(memcached(stats), Some(OwnCount { requests: 12, received: Some(9), sent: None }));
+        assert_eq!((redis("a:b"), memcached("STAT x")), (None, None));
+    }
+
+    #[test]
+    fn lines_and_numbers_of_others_are_counted() {
+        let mut log = tempfile::NamedTempFile::new().unwrap();
+        writeln!(log, "before").unwrap();
+        let mut counter = Counter::open(&Source::Log(log.path().to_owned())).unwrap().unwrap();
+        write!(log, "one\ntwo\nhalf").unwrap();
+        assert_eq!(counter.read().unwrap().requests, 2);
+        writeln!(log, " a line").unwrap();
+        assert_eq!(counter.read().unwrap().requests, 3);
+        let mut counter = Counter::open(&Source::Command("echo 'requests 17'".to_owned())).unwrap().unwrap();
+        assert_eq!(counter.read().unwrap().requests, 17);
+        for wrong in ["false", "echo none", "'"] {
+            assert!(Counter::open(&Source::Command(wrong.to_owned())).is_err(), "{wrong}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_answer_makes_it_panic(text in "(\\PC|[0-9:\\r\\n]|STAT |total_commands_processed:){0,60}") {
+            let _ = (redis(&text), memcached(&text), text.parse::<Source>());
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! One window: an instrument is switched on, time passes, and what was seen is made a record.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use model::attach::{Attachment, Elsewhere, Look, OwnCount, WindowRecord};
+use model::end::Window;
+use model::profile::{Account, Profile, SampleSource, Waits};
+use model::{Nanos, Unavailable};
+use profile::Who;
+use profile::elsewhere::softirq_samples;
+use profile::fold::fold;
+use profile::messages::{Detail, Edge, MessageRecorder};
+use profile::sampler::record::{Fork, Record};
+use profile::sampler::{Recording, Sampler, Settings, Target, Tasks};
+use profile::symbols::Symbols;
+use profile::system::monotonic;
+use profile::waits::WaitRecorder;
+
+use super::program::{CpuReading, Program, ThreadReading};
+use super::requests::Counter;
+use super::sockets;
+
+/// Between two looks at whether the user wants to stop.
+const STEP: Duration = Duration::from_millis(50);
+/// The most threads whose waits are followed.
+const MOST_THREADS: usize = 256;
+/// What reading the edges of a window may take beyond its length, for the size of rings.
+const EDGES: Nanos = Nanos::from_millis(500);
+
+/// Everything that windows of a run share.
+pub struct Instruments<'a> {
+    pub program: Program,
+    /// `None` where requests are the program's sends.
+    pub counter: Option<Counter>,
+    /// Sums of messages, on in every window where requests are the program's sends.
+    pub sums: Option<MessageRecorder>,
+    pub symbols: Option<Symbols>,
+    pub cpus: Vec<u32>,
+    pub run: &'a Attachment,
+    pub stop: &'a AtomicBool,
+}
+
+/// An instrument that is switched on.
+enum Watch {
+    Nothing,
+    /// Samplers of every CPU, and of what they are.
+    Cpus(Vec<Sampler>),
+    /// Samplers of single threads.
+    Threads(Vec<Sampler>),
+    Messages(Box<MessageRecorder>),
+    Waits(Box<WaitRecorder>),
+}
+
+impl Watch {
+    fn edge(&self) -> Option<Edge> {
+        match self {
+            Self::Messages(recorder) => Some(recorder.edge()),
+            _ => None,
+        }
+    }
+}
+
+/// Takes one look; `None` when the program has ended.
+pub fn observe(instruments: &mut Instruments, block: u32, look: Look) -> Option<WindowRecord> {
+    let processes = instruments.program.processes();
+    if processes.is_empty() {
+        return None;
+    }
+    if let Some(sums) = &instruments.sums {
+        // Those of a cgroup that somebody else put there.
+        processes.iter().for_each(|process| drop(sums.add(*process)));
+    }
+    let mut refused = Vec::new();
+    let watch = switch_on(instruments, look, &processes, &mut refused);
+    let threads = ThreadReading::of(&processes);
+    let ticks = Ticks::read();
+    let own = count(instruments, &mut refused);
+    let totals = instruments.sums.as_ref().map(MessageRecorder::totals);
+    let edge = watch.edge();
+    let cpu = CpuReading::of(&processes);
+    let start = monotonic();
+    pass(instruments.run.window, start, instruments.stop);
+    let end = monotonic();
+    let after = instruments.program.processes();
+    if after.is_empty() {
+        return None;
+    }
+    let cpu = CpuReading::of(&after).since(&cpu);
+    let edges = edge.zip(watch.edge());
+    let totals = instruments.sums.as_ref().zip(totals).map(|(sums, before)| sums.totals().since(before));
+    let own = own.and_then(|own| Some(count(instruments, &mut refused)?.since(own)));
+    let stolen = Ticks::read().stolen_since(ticks);
+    let threads_after = ThreadReading::of(&after);
+    let window = Window { start, end };
+    let clocks = threads_after.since(&threads, cpu);
+    let mut record = WindowRecord::new(block, look, window, clocks);
+    (record.own, record.totals, record.stolen) = (own, totals, stolen);
+    record.requests = own.map(|own| own.requests).or_else(|| totals.filter(|_| instruments.counter.is_none()).map(|totals| totals.sends));
+    let all: Vec<u32> = processes.iter().chain(&after).copied().collect::<BTreeSet<_>>().into_iter().collect();
+    let seen = Seen { symbols: instruments.symbols.as_ref(), processes: all, threads: threads_after.threads(), window, edges };
+    if let Err(refusal) = switch_off(watch, &seen, &mut record) {
+        refused.push(refusal);
+    }
+    if instruments.counter.is_none()
+        && let Some(messages) = &record.messages
+    {
+        // Of the two counters that are on, the one whose calls are told.
+        record.requests = Some(messages.totals.sends);
+    }
+    if look == Look::Messages {
+        match sockets::of(&after) {
+            Ok(sockets) => record.sockets = Some(sockets),
+            Err(refusal) => refused.push(refusal),
+        }
+    }
+    record.refused = refused;
+    Some(record)
+}
+
+/// What a window needs to be made sense of.
+struct Seen<'a> {
+    symbols: Option<&'a Symbols>,
+    processes: Vec<u32>,
+    threads: Vec<u32>,
+    window: Window,
+    /// Where messages are looked at.
+    edges: Option<(Edge, Edge)>,
+}
+
+fn count(instruments: &mut Instruments, refused: &mut Vec<Unavailable>) -> Option<OwnCount> {
+    let counted = instruments.counter.as_mut()?.read();
+    let refusal = |error: std::io::Error| {
+        Unavailable::new("requests", format!("{}: {error}", instruments.run.requests), "The window has no figure per request")
+    };
+    counted.map_err(|error| refused.push(refusal(error))).ok()
+}
+
+fn pass(length: Nanos, start: Nanos, stop: &AtomicBool) {
+    loop {
+        let left = length.get().saturating_sub(monotonic().since(start).get());
+        if left == 0 || stop.load(Ordering::Relaxed) {
+            return;
+        }
+        std::thread::sleep(Duration::from_nanos(left).min(STEP));
+    }
+}
+
+fn switch_on(instruments: &Instruments, look: Look, processes: &[u32], refused: &mut Vec<Unavailable>) -> Watch {
+    let longest = instruments.run.window + EDGES;
+    let watch = match look {
+        Look::Clean => Ok(Watch::Nothing),
+        Look::Time => samplers(instruments, processes, longest, refused),
+        Look::Messages => MessageRecorder::open(processes, Detail::Calls).map(|recorder| Watch::Messages(Box::new(recorder))),
+        Look::Waits => waits(processes, longest),
+    };
+    watch.unwrap_or_else(|refusal| {
+        refused.push(refusal);
+        Watch::Nothing
+    })
+}
+
+fn waits(processes: &[u32], longest: Nanos) -> Result<Watch, Unavailable> {
+    let [process] = processes else {
+        let answer = format!("it has {} processes", processes.len());
+        return Err(Unavailable::new(
+            "waits of all threads",
+            answer,
+            "Attach to one of them to have its waits; switches and run delay are counted for all",
+        ));
+    };
+    Ok(Watch::Waits(Box::new(WaitRecorder::open(Who::Process(*process), longest, None)?)))
+}
+
+/// Samplers of every CPU, whose timers run on across switches; of single threads where that is
+/// refused.
+fn samplers(instruments: &Instruments, processes: &[u32], longest: Nanos, refused: &mut Vec<Unavailable>) -> Result<Watch, Unavailable> {
+    let process = processes.first().copied().unwrap_or(0);
+    let settings = |target, samplers| Settings {
+        source: Some(SampleSource::CpuClock),
+        period: instruments.run.period,
+        forks: true,
+        samplers,
+        ..Settings::new(target, longest)
+    };
+    let open = |cpu: &u32| Sampler::open(&settings(Target::Cpu { cpu: *cpu, process }, instruments.cpus.len()));
+    let opened: Result<Vec<Sampler>, Unavailable> = instruments.cpus.iter().map(open).collect();
+    let watch = match opened {
+        Ok(samplers) => Watch::Cpus(samplers),
+        Err(refusal) => {
+            refused.push(Unavailable {
+                what: "samples of whole CPUs".to_owned(),
+                remedy: refusal.remedy.replace("set it to 1 or less", "set it to 0 or less"),
+                ..refusal
+            });
+            let threads = ThreadReading::of(processes).threads();
+            let open = |thread: &u32| Sampler::open(&settings(Target::Thread(*thread), threads.len().max(1)));
+            Watch::Threads(threads.iter().map(open).collect::<Result<_, _>>()?)
+        }
+    };
+    if let Watch::Cpus(samplers) | Watch::Threads(samplers) = &watch {
+        for sampler in samplers {
+            refused.extend(sampler.notes().iter().filter(|note| !refused.contains(note)).cloned().collect::<Vec<_>>());
+            sampler.start()?;
+        }
+    }
+    Ok(watch)
+}
+
+fn switch_off(watch: Watch, seen: &Seen, record: &mut WindowRecord) -> Result<(), Unavailable> {
+    match watch {
+        Watch::Nothing => {}
+        Watch::Cpus(samplers) => {
+            let recordings = samplers.into_iter().map(Sampler::finish).collect::<Result<Vec<_>, _>>()?;
+            let Some(symbols) = seen.symbols else { return Ok(()) };
+            let (processes, came) = with_children(&seen.processes, &recordings);
+            let tasks = Tasks::Processes(&processes);
+            let profile = fold(&recordings, symbols, tasks, Some(seen.window)).0;
+            let others = others(&recordings, tasks, seen.window);
+            let account = profile.account.map(|account| Account { others: Some(others), ..account });
+            record.profile = Some(Profile { account, ..profile });
+            record.clocks.came = came;
+            let period = recordings.first().map_or(0, |recording| recording.period);
+            record.elsewhere = Some(Elsewhere { softirq: softirq_samples(&recordings, symbols, tasks, seen.window), period });
+        }
+        Watch::Threads(samplers) => {
+            let recordings = samplers.into_iter().map(Sampler::finish).collect::<Result<Vec<_>, _>>()?;
+            let Some(symbols) = seen.symbols else { return Ok(()) };
+            record.profile = Some(fold(&recordings, symbols, Tasks::All, Some(seen.window)).0);
+        }
+        Watch::Messages(recorder) => {
+            let came = recorder.processes().len().saturating_sub(seen.processes.len());
+            record.clocks.came = u32::try_from(came).unwrap_or(u32::MAX);
+            if let Some((from, to)) = &seen.edges {
+                record.messages = Some(recorder.finish(from, to)?);
+            }
+        }
+        Watch::Waits(recorder) => record.waits = Some(waits_of_all(*recorder, seen)?),
+    }
+    Ok(())
+}
+
+/// The processes with every child that was made meanwhile, and the number of those.
+fn with_children(processes: &[u32], recordings: &[Recording]) -> (Vec<u32>, u32) {
+    let mut all: BTreeSet<u32> = processes.iter().copied().collect();
+    let before = all.len();
+    let forks: Vec<Fork> =
+        recordings.iter().flat_map(|recording| &recording.forks).filter(|fork| fork.pid != fork.parent).copied().collect();
+    // CPUs record apart, so that a child's own children may stand before it.
+    loop {
+        let known = all.len();
+        all.extend(forks.iter().filter(|fork| all.contains(&fork.parent)).map(|fork| fork.pid).collect::<Vec<_>>());
+        if all.len() == known {
+            break;
+        }
+    }
+    let came = u32::try_from(all.len() - before).unwrap_or(u32::MAX);
+    (all.into_iter().collect(), came)
+}
+
+/// Samples within the window that are neither the program's nor idle time.
+fn others(recordings: &[Recording], tasks: Tasks, window: Window) -> u64 {
+    const IDLE: u32 = 0;
+    let mut found = 0;
+    for record in recordings.iter().flat_map(Recording::records) {
+        let Ok(Record::Sample(sample)) = record else { continue };
+        found += u64::from(sample.pid != IDLE && window.contains(sample.time) && !tasks.have(sample.pid, sample.tid));
+    }
+    found
+}
+
+/// The waits of all threads together: those that never left a CPU waited for nothing, those of
+/// which nothing was seen slept all the time.
+fn waits_of_all(recorder: WaitRecorder, seen: &Seen) -> Result<Waits, Unavailable> {
+    let log = recorder.finish()?;
+    let known = log.threads();
+    let of_interest: BTreeSet<u32> = seen.threads.iter().chain(&known).copied().collect();
+    if of_interest.len() > MOST_THREADS {
+        let answer = format!("it has {} threads, more than {MOST_THREADS}", of_interest.len());
+        return Err(Unavailable::new("waits of all threads", answer, "Switches and run delay are counted for all"));
+    }
+    // perf's records of switches are of the thread that the process began with.
+    let switching = (of_interest.len() == 1).then(Nanos::default);
+    let mut sum = Waits { switching, ..Waits::default() };
+    for thread in of_interest {
+        if !known.contains(&thread) {
+            sum.blocked = sum.blocked + seen.window.length();
+            continue;
+        }
+        let one = log.waits(thread, seen.window)?;
+        sum.runnable = sum.runnable + one.runnable;
+        sum.blocked = sum.blocked + one.blocked;
+        sum.switches += one.switches;
+        sum.switching = sum.switching.zip(one.switching).map(|(all, one)| all + one);
+    }
+    Ok(sum)
+}
+
+/// Ticks of all CPUs, from the first line of `/proc/stat`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Ticks {
+    all: u64,
+    stolen: u64,
+}
+
+impl Ticks {
+    fn read() -> Self {
+        Self::parse(&fs::read_to_string("/proc/stat").unwrap_or_default())
+    }
+
+    fn parse(text: &str) -> Self {
+        let line = text.lines().find_map(|line| line.strip_prefix("cpu ")).unwrap_or_default();
+        // Guest time, the ninth and tenth, is in the first two already.
+        let fields: Vec<u64> = line.split_ascii_whitespace().take(8).map_while(|word| word.parse().ok()).collect();
+        Self { all: fields.iter().fold(0, |sum, field| sum.saturating_add(*field)), stolen: fields.get(7).copied().unwrap_or(0) }
+    }
+
+    fn stolen_since(self, earlier: Self) -> f64 {
+        let all = self.all.saturating_sub(earlier.all);
+        if all == 0 { 0.0 } else { self.stolen.saturating_sub(earlier.stolen) as f64 / all as f64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ticks;
+
+    #[test]
+    fn stolen_time_is_a_share_of_all() {
+        let before = Ticks::parse("cpu  10 0 10 80 0 0 0 0 0 0\ncpu0 1\n");
+        let after = Ticks::parse("cpu  20 0 20 150 0 0 0 10 5 5\n");
+        assert_eq!(after.stolen_since(before), 0.1);
+        assert_eq!(Ticks::parse("").stolen_since(before), 0.0);
+    }
+}

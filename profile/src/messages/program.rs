@@ -1,0 +1,199 @@
+//! The programs that run in the kernel at each socket call, and at each fork.
+
+use bpf::asm::{Assembler, Helper, Label, Reg, Test};
+use bpf::{Filter, Hash, Map, Numbers, Queue, emit_count, emit_sum};
+
+use super::log::{Event, IN};
+use crate::probe::btf;
+
+/// Places in the array of sums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Place {
+    Sends,
+    Sent,
+    Receives,
+    Received,
+    Empty,
+    Failed,
+    /// Calls for which the queue had no room.
+    Beyond,
+}
+
+impl Place {
+    /// Their number.
+    pub const ALL: usize = Self::Beyond as usize + 1;
+}
+
+/// Where the kernel keeps what the programs read; `None` where it does not say.
+#[derive(Debug)]
+pub struct Offsets {
+    /// Family of a socket.
+    family: Option<i16>,
+    /// Its protocol.
+    protocol: Option<i16>,
+    /// Number of the system call that a task is in, and its third argument.
+    call: Option<[i16; 2]>,
+    /// Process of a task.
+    process: Option<i16>,
+}
+
+impl Offsets {
+    /// Looks them up in the kernel's type information.
+    pub fn find(types: &[u8]) -> Self {
+        let registers = |name| btf::member_offset(types, "pt_regs", name);
+        let call = if cfg!(target_arch = "x86_64") {
+            // `dx` is in a union of its own on some kernels: then its place is that of the ABI.
+            registers("orig_ax").map(|call| [call, registers("dx").unwrap_or(96)])
+        } else if cfg!(target_arch = "aarch64") {
+            // `regs` are at the start, eight bytes each.
+            registers("syscallno").map(|call| [call, 16])
+        } else {
+            None
+        };
+        Self {
+            family: btf::member_offset(types, "sock_common", "skc_family"),
+            protocol: btf::member_offset(types, "sock", "sk_protocol"),
+            call,
+            process: btf::member_offset(types, "task_struct", "tgid"),
+        }
+    }
+}
+
+/// What the programs share.
+#[derive(Debug)]
+pub struct Parts<'a> {
+    pub members: &'a Map<Hash>,
+    pub sums: &'a Map<Numbers>,
+    pub queue: Option<&'a Map<Queue>>,
+    pub filter: Filter,
+    pub offsets: &'a Offsets,
+}
+
+/// Flags of a receive call that takes nothing away: `MSG_PEEK`, and `MSG_ERRQUEUE`.
+const TAKES_NOTHING: i32 = libc::MSG_PEEK | libc::MSG_ERRQUEUE;
+
+/// The place of the event that is put together on the stack.
+const AT: i16 = -24 - Event::SIZE as i16;
+
+/// `sock_send_length(socket, result, flags)`, and that of receiving.
+///
+/// `R6` is the context, then the packed kind of call; `R7` the task, `R8` the socket, `R9` the
+/// result.
+pub fn at_socket(parts: &Parts, way: u64) -> Vec<[u8; 8]> {
+    let mut asm = Assembler::default();
+    let (done, refused, record) = (asm.label(), asm.label(), asm.label());
+    asm.copy(Reg::R6, Reg::R1);
+    parts.filter.emit_current(&mut asm, done);
+    asm.copy(Reg::R1, Reg::R7);
+    asm.shift_right(Reg::R1, 32);
+    emit_known(&mut asm, parts.members, done);
+    asm.load(Reg::R8, Reg::R6, 0);
+    asm.load(Reg::R9, Reg::R6, 8);
+    if way == IN {
+        asm.load(Reg::R1, Reg::R6, 16);
+        asm.jump(Test::AnyBit(Reg::R1, TAKES_NOTHING), done);
+    }
+    // The kernel hands over an int: its upper half is not its sign.
+    asm.shift_left(Reg::R9, 32);
+    asm.shift_right_signed(Reg::R9, 32);
+    asm.jump(Test::AtMost(Reg::R9, 0), refused);
+    let (calls, bytes) = if way == IN { (Place::Receives, Place::Received) } else { (Place::Sends, Place::Sent) };
+    emit_count(&mut asm, parts.sums, calls as u32, done);
+    emit_sum(&mut asm, parts.sums, bytes as u32, Reg::R9, done);
+    asm.jump(Test::Always, record);
+    asm.place(refused);
+    let (other, counted) = (asm.label(), asm.label());
+    asm.jump(Test::Differs(Reg::R9, -libc::EAGAIN), other);
+    emit_count(&mut asm, parts.sums, Place::Empty as u32, done);
+    asm.jump(Test::Always, counted);
+    asm.place(other);
+    emit_count(&mut asm, parts.sums, Place::Failed as u32, done);
+    asm.place(counted);
+    asm.place(record);
+    if let Some(queue) = parts.queue {
+        emit_event(&mut asm, parts, queue, way, done);
+    }
+    asm.place(done);
+    asm.leave();
+    asm.finish()
+}
+
+/// Puts the call into the queue. Laid out as [`Event`] reads it.
+fn emit_event(asm: &mut Assembler, parts: &Parts, queue: &Map<Queue>, way: u64, done: Label) {
+    asm.call(Helper::Time);
+    asm.store(Reg::R10, AT, Reg::R0);
+    asm.copy(Reg::R1, Reg::R8);
+    asm.call(Helper::SocketCookie);
+    asm.store(Reg::R10, AT + 8, Reg::R0);
+    asm.store(Reg::R10, AT + 16, Reg::R7);
+    // Call, then family, protocol and way, 16 bits each.
+    asm.set(Reg::R6, way as i32);
+    for offset in [parts.offsets.protocol, parts.offsets.family] {
+        asm.shift_left(Reg::R6, 16);
+        if let Some(offset) = offset {
+            asm.load_half(Reg::R1, Reg::R8, offset);
+            asm.or(Reg::R6, Reg::R1);
+        }
+    }
+    asm.shift_left(Reg::R6, 16);
+    asm.set(Reg::R8, 0);
+    if let Some([call, asked]) = parts.offsets.call {
+        asm.call(Helper::CurrentTaskTyped);
+        asm.copy(Reg::R1, Reg::R0);
+        asm.call(Helper::TaskRegisters);
+        asm.load(Reg::R1, Reg::R0, call);
+        asm.load(Reg::R8, Reg::R0, asked);
+        asm.shift_left(Reg::R1, 48);
+        asm.shift_right(Reg::R1, 48);
+        asm.or(Reg::R6, Reg::R1);
+    }
+    asm.store(Reg::R10, AT + 24, Reg::R6);
+    // The result below, what was asked for above.
+    asm.shift_left(Reg::R8, 32);
+    asm.shift_left(Reg::R9, 32);
+    asm.shift_right(Reg::R9, 32);
+    asm.or(Reg::R8, Reg::R9);
+    asm.store(Reg::R10, AT + 32, Reg::R8);
+    asm.set_map(Reg::R1, queue.number());
+    asm.stack_address(Reg::R2, i32::from(AT));
+    asm.set(Reg::R3, 0);
+    asm.call(Helper::Push);
+    asm.jump(Test::Equal(Reg::R0, 0), done);
+    emit_count(asm, parts.sums, Place::Beyond as u32, done);
+}
+
+/// `sched_process_fork(parent, child)`: a child of a process looked at is one, too. `None` where
+/// the kernel does not say where a task keeps its process.
+pub fn at_fork(parts: &Parts) -> Option<Vec<[u8; 8]>> {
+    let process = parts.offsets.process?;
+    let mut asm = Assembler::default();
+    let done = asm.label();
+    asm.copy(Reg::R6, Reg::R1);
+    asm.load(Reg::R2, Reg::R6, 0);
+    asm.load_word(Reg::R1, Reg::R2, process);
+    asm.copy(Reg::R7, Reg::R1);
+    emit_known(&mut asm, parts.members, done);
+    asm.load(Reg::R2, Reg::R6, 8);
+    asm.load_word(Reg::R8, Reg::R2, process);
+    // A thread is of the same process.
+    asm.jump(Test::Same(Reg::R7, Reg::R8), done);
+    asm.store(Reg::R10, -16, Reg::R8);
+    asm.set_map(Reg::R1, parts.members.number());
+    asm.stack_address(Reg::R2, -16);
+    asm.stack_address(Reg::R3, -16);
+    asm.set(Reg::R4, 0);
+    asm.call(Helper::Update);
+    asm.place(done);
+    asm.leave();
+    Some(asm.finish())
+}
+
+/// Goes to `unknown` unless the process in `R1` is looked at. Uses 8 bytes of stack at -16.
+fn emit_known(asm: &mut Assembler, members: &Map<Hash>, unknown: Label) {
+    asm.store(Reg::R10, -16, Reg::R1);
+    asm.set_map(Reg::R1, members.number());
+    asm.stack_address(Reg::R2, -16);
+    asm.call(Helper::Lookup);
+    asm.jump(Test::Equal(Reg::R0, 0), unknown);
+}

@@ -1,0 +1,88 @@
+//! One state of a program against another.
+
+use analysis::attached::Change;
+use attribution::{Difference, Verdict};
+
+use crate::document::{Block, Document, Masthead, Rows, Section, Tone};
+use crate::number::{change as signed_share, time};
+use crate::sinks::terminal::Style;
+use crate::studies::receipt::figure;
+use crate::{interval, sinks};
+
+/// Tables and conclusion.
+pub fn blocks(change: &Change) -> Vec<Block> {
+    let cpu = &change.layers.cpu;
+    let [before, after] = cpu.ns;
+    let word = match cpu.verdict {
+        Verdict::Costlier => "costs more",
+        Verdict::Cheaper => "costs less",
+        Verdict::NotShown => "no difference is shown",
+    };
+    let tone = match cpu.verdict {
+        Verdict::Costlier => Tone::Bad,
+        Verdict::Cheaper => Tone::Good,
+        Verdict::NotShown => Tone::Open,
+    };
+    let mut blocks = vec![Block::Conclusion(
+        tone,
+        format!(
+            "A request takes {} in {} and {} in {} ({}): {word}.",
+            time(before),
+            change.names[0],
+            time(after),
+            change.names[1],
+            signed_share((after - before) / before)
+        ),
+    )];
+    if let Some(ratio) = &change.ratio {
+        blocks.push(Block::Paragraph(
+            format!("Paired by block: {:.3} times the first ({}).", ratio.value, interval::range(ratio, |value| format!("{value:.3}")))
+                .into(),
+        ));
+    }
+    if change.red.contains(&true) {
+        blocks.push(Block::Conclusion(Tone::Bad, "A receipt does not add up: do not use the rows.".to_owned()));
+    }
+    let verdict = |row: &Difference<attribution::Layer>| match row.verdict {
+        Verdict::Costlier => "more",
+        Verdict::Cheaper => "less",
+        Verdict::NotShown => "",
+    };
+    let table = Rows::of(&change.layers.rows)
+        .words("layer", |row| row.key.to_string())
+        .figures("before", |row| figure::ns(row.ns[0]))
+        .figures("after", |row| figure::ns(row.ns[1]))
+        .figures("difference, ns", |row| format!("{} ({})", figure::ns(row.difference.value), figure::range(&row.difference, figure::ns)))
+        .words("", verdict)
+        .table()
+        .labelled("Layers", "CPU time of a request by layer, in both");
+    blocks.push(table.into());
+    blocks
+}
+
+fn document(change: &Change, tool: &str) -> Document {
+    let heading = format!("{} against {}", change.names[1], change.names[0]);
+    let section = Section { headed: true, ..Section::new("change", "CPU time of a request", blocks(change)) };
+    Document {
+        title: heading.clone(),
+        masthead: Masthead { brand: "compare".to_owned(), heading, ..Masthead::default() },
+        sections: vec![section],
+        tool: tool.to_owned(),
+        ..Document::default()
+    }
+}
+
+/// The comparison as text; ends with a newline.
+pub fn terminal(change: &Change, style: Style) -> String {
+    sinks::terminal::render(&document(change, ""), style)
+}
+
+/// The same as a page; `tool` is nettoll's version.
+pub fn page(change: &Change, tool: &str) -> String {
+    sinks::html::render(&document(change, tool))
+}
+
+/// The comparison as JSON, indented.
+pub fn json(change: &Change) -> String {
+    crate::json::pretty(change)
+}

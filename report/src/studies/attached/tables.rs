@@ -1,0 +1,190 @@
+//! Tables of an attached program.
+
+use analysis::attached::{Call, Quantity, State};
+use attribution::{Context, Direction, Figure, Receipt, Row};
+use model::attach::{Connection, Pattern, Way};
+
+use crate::document::{Block, Head, Rows, Table};
+use crate::number::{NOTHING, bytes, percent, significant, time, whole};
+use crate::studies::receipt::figure;
+
+/// Routines that a terminal shows, and those of a page.
+const ROUTINES: [usize; 2] = [12, 60];
+/// Rows of other tables.
+const MOST: usize = 12;
+
+/// Where the CPU time of a request goes; empty without a receipt.
+pub fn receipt(state: &State) -> Vec<Block> {
+    let Some(receipt) = state.receipt() else { return Vec::new() };
+    let work = Rows::of(&state.work)
+        .words("spent for", |row| row.work.to_string())
+        .figures("ns a request", |row| ns(&row.ns))
+        .figures("share", |row| figure::share(row.share.value))
+        .table()
+        .labelled("Spent for", "CPU time of a request by what the program asked of the kernel");
+    let mut blocks: Vec<Block> = vec![work.into(), layers(receipt).into(), rows("kind of work", &receipt.rows.categories).into()];
+    let context = rows("context", &receipt.rows.contexts);
+    blocks.push(Block::Full(vec![context.into()]));
+    blocks.push(sums(state, receipt).into());
+    let routines = |most: usize| rows("routine", &receipt.rows.functions[..receipt.rows.functions.len().min(most)]);
+    blocks.push(Block::Terminal(vec![routines(ROUTINES[0]).into()]));
+    blocks.push(Block::Page(vec![routines(ROUTINES[1]).labelled("Routines", "Routines, the costliest first").into()]));
+    blocks
+}
+
+fn ns(figure: &Figure) -> String {
+    with_interval(figure::ns(figure.value), figure)
+}
+
+/// A value with half its interval; an interval of 0 is no share of anything.
+fn with_interval(value: String, figure: &Figure) -> String {
+    if figure.value == 0.0 { value } else { format!("{value} {}", figure::plus_minus(figure)) }
+}
+
+/// Layers, with the ways that each worked for.
+fn layers(receipt: &Receipt) -> Table {
+    let part = |row: &Row<attribution::Layer>, wanted: Option<Direction>| {
+        let own = receipt.rows.paths.iter().filter(|path| path.key.layer == row.key && path.key.direction == wanted);
+        let sum: f64 = own.map(|path| path.ns.value).sum();
+        if sum == 0.0 { NOTHING.to_owned() } else { figure::ns(sum) }
+    };
+    let softirq = |row: &Row<attribution::Layer>| {
+        let own = receipt.rows.paths.iter().filter(|path| path.key.layer == row.key && path.key.context != Context::Process);
+        let sum: f64 = own.map(|path| path.ns.value).sum();
+        if sum == 0.0 { NOTHING.to_owned() } else { figure::ns(sum) }
+    };
+    Rows::of(&receipt.rows.layers)
+        .words("layer", |row| row.key.to_string())
+        .figures("ns a request", |row| ns(&row.ns))
+        .figures("share", |row| figure::share(row.share.value))
+        .figures("send", |row| part(row, Some(Direction::Send)))
+        .figures("receive", |row| part(row, Some(Direction::Receive)))
+        .figures("ack", |row| part(row, Some(Direction::Acknowledgement)))
+        .figures("neither", |row| part(row, None))
+        .figures("in irqs", softirq)
+        .table()
+        .labelled("Layers", "CPU time of a request by layer")
+}
+
+fn rows<K: std::fmt::Display>(head: &str, all: &[Row<K>]) -> Table {
+    Rows::of(all)
+        .words(head, |row| row.key.to_string())
+        .figures("ns a request", |row| ns(&row.ns))
+        .figures("share", |row| figure::share(row.share.value))
+        .table()
+}
+
+/// Does it add up?
+fn sums(state: &State, receipt: &Receipt) -> Table {
+    let closure = &receipt.closure;
+    let ratio = |value: f64| figure::ratio(value);
+    let mut lines: Vec<Vec<String>> = vec![
+        vec!["CPU time, without an instrument".to_owned(), ns(&receipt.cpu)],
+        vec!["not sampled".to_owned(), ns(&receipt.unseen.not_sampled)],
+    ];
+    lines.extend(receipt.unseen.charged.map(|charged| vec!["charged while it had no CPU".to_owned(), ns(&charged)]));
+    lines.extend(receipt.unseen.switching.map(|switching| vec!["switching, measured apart".to_owned(), ns(&switching)]));
+    lines.extend(receipt.unseen.runnable.map(|runnable| vec!["ready, without a CPU".to_owned(), ns(&runnable)]));
+    lines.extend(receipt.unseen.blocked.map(|blocked| vec!["asleep, all threads together".to_owned(), ns(&blocked)]));
+    lines.push(vec!["samples over time on the CPU (0.96 to 1.04)".to_owned(), ratio(closure.sampler.value)]);
+    lines.extend(closure.cpu.map(|cpu| vec!["rows over CPU time (0.96 to 1.04)".to_owned(), ratio(cpu)]));
+    lines.extend(closure.own.map(|own| vec!["rows and waits over wall time (0.95 to 1.05)".to_owned(), ratio(own)]));
+    lines.extend(receipt.observer.map(|observer| {
+        vec![
+            "CPU time with samples over without".to_owned(),
+            format!("{} {}", ratio(observer.ratio.value), crate::interval::plus_minus(&observer.ratio)),
+        ]
+    }));
+    if let Some(sums) = state.bytes {
+        for (name, [seen, own]) in [("bytes taken", sums.received), ("bytes given", sums.sent)] {
+            lines.push(vec![format!("{name}: kernel's events, own count"), format!("{} {}", whole(seen), whole(own))]);
+        }
+    }
+    Table::of_figures("", vec!["does it add up?", "ns a request, or ratio"], lines)
+}
+
+/// System calls, exchanges, and what clocks and counters tell of a request.
+pub fn calls(state: &State) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    if !state.calls.is_empty() {
+        let size = |call: &Call| call.sizes.first().map_or_else(|| NOTHING.to_owned(), |(size, _)| whole(*size));
+        let way = |call: &Call| if call.way == Way::In { "takes" } else { "gives" };
+        let table = Rows::of(state.calls.iter().take(MOST))
+            .words("call", |call| call.call.clone())
+            .words("", way)
+            .words("socket", |call| call.protocol.clone())
+            .figures("a request", |call| figure::calls(call.per_request.value))
+            .figures("mean B", |call| significant(call.mean_bytes, 4))
+            .figures("usual B", size)
+            .figures("short", |call| call.short.map_or_else(|| NOTHING.to_owned(), percent))
+            .figures("empty", |call| figure::calls(call.empty))
+            .table()
+            .labelled("Calls", "System calls that carry data");
+        blocks.push(table.into());
+    }
+    if !state.patterns.is_empty() {
+        let sends = |pattern: &Pattern| pattern.sends.iter().map(|size| whole(*size)).collect::<Vec<_>>().join(" + ");
+        let table = Rows::of(state.patterns.iter().take(MOST))
+            .words("exchange", |pattern| format!("takes {} B in {}", whole(pattern.received), pattern.receives))
+            .words("gives B", |pattern| format!("{} ({})", sends(pattern), pattern.call))
+            .figures("share", |pattern| percent(pattern.count as f64 / state.exchanges.max(1) as f64))
+            .table()
+            .labelled("Exchanges", "What is taken and what is given in answer");
+        blocks.push(table.into());
+    }
+    if !state.per_request.is_empty() {
+        let value = |one: &Quantity| match one.unit {
+            "ns" => time(one.figure.value),
+            "bytes" => bytes(one.figure.value),
+            _ => figure::calls(one.figure.value),
+        };
+        let table = Rows::of(&state.per_request)
+            .words("counted", |one| one.name.clone())
+            .figures("a request", |one| with_interval(value(one), &one.figure))
+            .table()
+            .labelled("Counts", "Counts and times of a request");
+        blocks.push(table.into());
+    }
+    blocks
+}
+
+/// Sockets.
+pub fn sockets(state: &State) -> Vec<Block> {
+    let Some(sockets) = &state.sockets else { return Vec::new() };
+    let counts: Vec<String> = sockets.count.iter().map(|(name, count)| format!("{} {name}", whole(*count))).collect();
+    let mut blocks = vec![Block::Paragraph(format!("Sockets: {}.", counts.join(", ")).into())];
+    if sockets.drops > 0 {
+        blocks.push(Block::Paragraph(format!("Datagrams dropped at full receive buffers so far: {}.", whole(sockets.drops)).into()));
+    }
+    let sums = &sockets.sums;
+    if sums.connections > 0 {
+        let part = |time: u64| percent(time as f64 / sums.busy.max(1) as f64);
+        blocks.push(Block::Paragraph(
+            format!(
+                "Connections, over their lives: {} segments sent again; of the time spent sending, {} held back by receivers' windows, {} by send buffers.",
+                whole(sums.resent),
+                part(sums.window_limited),
+                part(sums.buffer_limited)
+            )
+            .into(),
+        ));
+    }
+    if !sockets.connections.is_empty() {
+        let rtt = |one: &Connection| one.tcp.map_or_else(|| NOTHING.to_owned(), |tcp| time(f64::from(tcp.rtt) * 1000.0));
+        let resent = |one: &Connection| one.tcp.map_or_else(|| NOTHING.to_owned(), |tcp| whole(u64::from(tcp.total_retrans)));
+        let table = Rows::of(sockets.connections.iter().take(MOST))
+            .words("peer", |one| one.peer.clone())
+            .words(Head::page("own address"), |one| one.local.clone())
+            .figures("in queue", |one| whole(u64::from(one.receive_queue)))
+            .figures("out queue", |one| whole(u64::from(one.send_queue)))
+            .figures("rcvbuf", |one| bytes(f64::from(one.receive_buffer)))
+            .figures("sndbuf", |one| bytes(f64::from(one.send_buffer)))
+            .figures("rtt", rtt)
+            .figures("sent again", resent)
+            .figures("drops", |one| whole(u64::from(one.drops)))
+            .table()
+            .labelled("Sockets", "The sockets that moved most");
+        blocks.push(Block::Full(vec![table.into()]));
+    }
+    blocks
+}
