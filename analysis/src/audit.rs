@@ -1,5 +1,7 @@
 //! The tool watches itself: what makes one trial doubtful.
 
+mod external;
+
 use linksim::limit;
 use model::condition::{Conditions, Placement};
 use model::end::{EndReport, OptionValue, SocketOption, ZeroCopy};
@@ -67,6 +69,7 @@ pub fn warnings(record: &TrialRecord, loop_overhead_ns: f64, link: &LinkKind) ->
         found.extend(calls_failed(end));
         found.extend(copied(end));
     }
+    found.extend(external::warnings(measured, cell));
     found.extend(impossible(measured));
     found.extend(beyond_the_link(measured, cell, cell.conditions.link.as_ref().unwrap_or(link)));
     let messages = measured.receiver.counts.messages;

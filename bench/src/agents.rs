@@ -98,6 +98,7 @@ pub fn serve(address: SocketAddr, secret: &Path) -> anyhow::Result<()> {
         share: false,
         limits: Limits::default(),
         data_ports: None,
+        endpoints: std::collections::BTreeMap::new(),
     };
     let agent = Agent::open(settings)?;
     println!("{}", agent.addresses()[0]);

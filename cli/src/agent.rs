@@ -28,6 +28,7 @@ pub fn run(args: &AgentArgs) -> Result<Exit, Failure> {
         share: args.share_host,
         limits: Limits { time: Some(args.limit_time), bytes: args.limit_bytes },
         data_ports: args.data_ports,
+        endpoints: args.endpoint.iter().cloned().collect(),
     };
     let (stop, signalled) = UnixStream::pair().context("make a pair of sockets for signals")?;
     for signal in [SIGINT, SIGTERM, SIGHUP] {

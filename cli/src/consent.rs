@@ -1,16 +1,17 @@
 //! Consent to what a stored plan does to this machine: resuming a run carries out
 //! what its `run.json` says, which somebody else may have written.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use anyhow::Context;
-use model::Plan;
 use model::arm::Setting;
 use model::plan::HostPlace;
 use model::printable::{Keep, printable};
+use model::{Plan, Program, Role};
 use nix::unistd::geteuid;
 
 use crate::args::StudyArgs;
@@ -29,7 +30,29 @@ pub fn to_resume(run: &Path, plan: &Plan, args: &StudyArgs) -> Result<(), Failur
             "this run changes settings of this machine outside nettoll's own namespaces: give --host-wide again to go on with it",
         ));
     }
+    to_programs(plan, args.allow_exec)?;
     to_commands(plan, args.yes)
+}
+
+/// Makes sure that the user wants the programs that a stored plan has as ends of its trials.
+fn to_programs(plan: &Plan, allowed: bool) -> Result<(), Failure> {
+    let arms = plan.arms.iter().flat_map(|arm| plan.cells.iter().filter_map(|cell| arm.apply(cell).ok()));
+    let cells: Vec<model::Cell> = plan.cells.iter().cloned().chain(arms).collect();
+    let programs: BTreeSet<&str> = cells
+        .iter()
+        .flat_map(|cell| [Role::Sender, Role::Receiver].map(|role| cell.external(role)))
+        .flatten()
+        .map(Program::command)
+        .collect();
+    if programs.is_empty() || allowed {
+        return Ok(());
+    }
+    let list: Vec<String> = programs.into_iter().map(|command| format!("  {command}")).collect();
+    Err(Failure::misuse(format!(
+        "going on with this run starts, as you, the programs that its run.json names as ends of its trials:\n{}\nLook at them, then give \
+         --allow-exec to start them.",
+        list.join("\n")
+    )))
 }
 
 /// Makes sure that the user wants the commands that a stored plan names.

@@ -3,6 +3,7 @@
 
 mod args;
 mod consent;
+mod endpoint;
 mod exit;
 mod output;
 mod progress;
@@ -77,7 +78,8 @@ fn carry_out(args: Arguments) -> Result<Exit, Failure> {
         Command::Host(args) => hidden::host(&args),
         Command::Serve => hidden::serve(),
         Command::Detach(args) => hidden::detach(&args),
-        Command::Endpoint => hidden::endpoint(),
+        Command::Endpoint(args) => endpoint::run(&args),
+        Command::BeEndpoint => hidden::endpoint(),
         Command::Guard => hidden::guard(),
         Command::Load(args) => hidden::load(&args),
         Command::Generate(args) => generate::run(&args),

@@ -10,17 +10,17 @@ use model::control::{CONTROL_VERSION, FromEndpoint, Task, ToEndpoint};
 use model::end::EndReport;
 use model::plan::TrialEnd;
 use model::{Bytes, Protocol};
-use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
-use nix::unistd::{Pid, getppid};
+use nix::unistd::getppid;
 
 use crate::channel::{ChannelError, Output, Receiver, tell};
 use crate::deadline::Deadline;
 use crate::error::EndpointError;
+use crate::external;
 use crate::flow_threads::FlowThreads;
 use crate::report::report;
-use crate::scheduling::{self, bind_to_cpu};
+use crate::scheduling;
 use crate::socket;
 use crate::timekeeper::Timekeeper;
 use crate::traffic::nothing_came;
@@ -79,13 +79,16 @@ where
     if let Some(longest) = task.limits.time {
         scheduling::end_after(longest);
     }
-    let (free, not_bound) = bind_to_first(&task.cpus);
+    let (free, not_bound) = scheduling::bind_to_first(&task.cpus);
     if not_bound.is_some() {
         // It may run anywhere: no CPU's kernel thread or interrupts are its own.
         (task.cpus, task.ksoftirqd) = (Vec::new(), Vec::new());
     }
+    if let Some(command) = task.program {
+        return external::serve(command, &task, external::Place { free, not_bound }, control, output, &deadline);
+    }
     let opened = socket::open(&task)?;
-    tell(output, &FromEndpoint::Ready { addresses: socket::addresses(&opened, &task)?, not_bound })?;
+    tell(output, &FromEndpoint::Ready { addresses: socket::addresses(&opened, &task)?, not_bound, program: None })?;
     let peers = match receive_before(control, &deadline)? {
         ToEndpoint::Connect { peers } => peers,
         _ => return Err(EndpointError::OutOfTurn { expected: "connect" }),
@@ -101,7 +104,7 @@ where
     scheduling::come_first();
     let watched = Watched::for_flows(&task, &flows);
     let mut threads = FlowThreads::start(&task, flows, output, files)?;
-    free_main_thread(free);
+    scheduling::free_main_thread(free);
     // After that: it is not to run where the traffic does.
     let watch = watched.and_then(Watched::start);
     let led = Timekeeper { task: &task, threads: &mut threads, control, output, deadline: &deadline }.keep();
@@ -124,6 +127,9 @@ fn check(task: &Task) -> Result<(), EndpointError> {
     }
     if cell.bidirectional && !cell.test.is_stream() {
         return refuse(format!("{} in both ways; only streams can be bidirectional", cell.test));
+    }
+    if task.program.is_some() != cell.external(task.role).is_some() {
+        return refuse("a program for an end that is none of a user's, or none for one that is (a fault of the controller)".to_owned());
     }
     if let Some(mix) = &cell.mix {
         mix.check().map_err(|error| EndpointError::Task(error.to_string()))?;
@@ -191,23 +197,4 @@ fn receive_before<R: Read + AsFd>(control: &mut Receiver<ToEndpoint, R>, deadlin
         deadline.check()?;
     }
     Ok(control.receive()?)
-}
-
-/// Binds this thread to the first of the CPUs, so that what the sockets need is
-/// made there, once it has seen that it may be bound to each of them. Returns
-/// the CPUs it had, and why it could not be bound.
-fn bind_to_first(cpus: &[u32]) -> (Option<CpuSet>, Option<String>) {
-    let free = sched_getaffinity(Pid::from_raw(0)).ok();
-    let not_bound = cpus.iter().rev().find_map(|cpu| bind_to_cpu(Some(*cpu)));
-    if let (Some(free), Some(_)) = (&free, &not_bound) {
-        let _ = sched_setaffinity(Pid::from_raw(0), free);
-    }
-    (free, not_bound)
-}
-
-/// Lets the main thread run anywhere again, out of the traffic threads' way.
-fn free_main_thread(free: Option<CpuSet>) {
-    if let Some(free) = free {
-        let _ = sched_setaffinity(Pid::from_raw(0), &free);
-    }
 }

@@ -16,6 +16,9 @@ pub enum EndpointError {
     /// A step with a socket failed.
     #[error(transparent)]
     Socket(#[from] SocketError),
+    /// A user's own program did not keep to the contract.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
     /// A traffic thread could not do its work.
     #[error("traffic: {0}")]
     Traffic(#[from] io::Error),
@@ -40,6 +43,21 @@ pub enum EndpointError {
         /// The time that was waited.
         limit: Duration,
     },
+}
+
+/// A user's own program that made its trial fail.
+#[derive(Debug, thiserror::Error)]
+#[error("the program '{command}': {did}; `nettoll endpoint check` tries it step by step")]
+pub struct ProgramError {
+    command: &'static str,
+    did: String,
+}
+
+impl ProgramError {
+    /// What it `did`, in words.
+    pub fn new(program: model::Program, did: String) -> Self {
+        Self { command: program.command(), did }
+    }
 }
 
 /// A step with a socket that failed.

@@ -24,12 +24,16 @@ mod counts;
 mod deadline;
 mod edge;
 mod error;
+mod external;
 mod flow_threads;
 mod progress;
 mod recorder;
 mod report;
 mod socket;
+#[cfg(test)]
+mod testing;
 mod timekeeper;
 mod watch;
 
+pub use external::{CONTRACT as ENDPOINT_CONTRACT, lines as endpoint_lines};
 pub use socket::cookie;

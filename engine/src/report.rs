@@ -66,6 +66,7 @@ pub fn report(task: &Task, mut traffic: Vec<Traffic>, led: Led, options: Vec<Soc
         one_way: one_way.map(|account| account.one_way()),
         drops,
         zero_copy: merge_all(traffic.iter().chain(&returning).filter_map(|flow| flow.zero_copy), |sum, other| sum.add(*other)),
+        external: None,
         progress: match task.progress {
             Some(_) => led.progress.close(whole.window, counts, back.map(|back| back.counts), last),
             None => Vec::new(),
@@ -158,7 +159,11 @@ impl<I: Iterator<Item = Option<Nanos>>> SumAll for I {
 /// Largest resident size of this process. `getrusage` would also count the
 /// process that started it.
 fn max_resident() -> Bytes {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    resident_in(&fs::read_to_string("/proc/self/status").unwrap_or_default())
+}
+
+/// The same in the text of a process's `status`.
+pub fn resident_in(status: &str) -> Bytes {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kib = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
     Bytes::new(kib.unwrap_or(0) << 10)

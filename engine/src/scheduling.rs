@@ -7,7 +7,7 @@ use std::io;
 use model::Nanos;
 use model::condition::Priority;
 use nix::errno::Errno;
-use nix::sched::{CpuSet, sched_setaffinity};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::resource::{Resource, setrlimit};
 use nix::unistd::Pid;
 
@@ -83,6 +83,25 @@ pub(crate) fn bind_to_cpu(cpu: Option<u32>) -> Option<String> {
     let mut only = CpuSet::new();
     let bound = only.set(cpu as usize).and_then(|()| sched_setaffinity(Pid::from_raw(0), &only));
     bound.err().map(|errno| format!("sched_setaffinity to CPU {cpu}: {errno}"))
+}
+
+/// Binds this thread to the first of the CPUs, so that what the sockets need is
+/// made there, once it has seen that it may be bound to each of them. Returns
+/// the CPUs it had, and why it could not be bound.
+pub(crate) fn bind_to_first(cpus: &[u32]) -> (Option<CpuSet>, Option<String>) {
+    let free = sched_getaffinity(Pid::from_raw(0)).ok();
+    let not_bound = cpus.iter().rev().find_map(|cpu| bind_to_cpu(Some(*cpu)));
+    if let (Some(free), Some(_)) = (&free, &not_bound) {
+        let _ = sched_setaffinity(Pid::from_raw(0), free);
+    }
+    (free, not_bound)
+}
+
+/// Lets the main thread run anywhere again, out of the traffic threads' way.
+pub(crate) fn free_main_thread(free: Option<CpuSet>) {
+    if let Some(free) = free {
+        let _ = sched_setaffinity(Pid::from_raw(0), &free);
+    }
 }
 
 /// Has the kernel end this process when a real-time thread of it has run for so

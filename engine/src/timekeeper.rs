@@ -213,7 +213,7 @@ impl<R: Read + AsFd, W: Write> Timekeeper<'_, R, W> {
 }
 
 /// Time that a sender goes on after its window has closed.
-fn tail(conditions: &Conditions) -> Duration {
+pub fn tail(conditions: &Conditions) -> Duration {
     let other_end = u32::from(conditions.placement == Placement::SameCore);
     let units = conditions.load.sender.max(conditions.load.receiver).saturating_add(other_end);
     TAIL + TURNS * units.min(MOST_UNITS)

@@ -13,7 +13,7 @@ pub use kernel::{netlink, perf, proc, symbols, types};
 pub use stored::{analysis, attached, document, latency, resume, run, trials};
 pub use trust::{credentials, journal, policy};
 pub use text::{host, plan, quantity, reference, rules, sizes, sweep};
-pub use wire::{control, cookie, frames, greeting, marks, reach, stamps, understood};
+pub use wire::{control, cookie, endpoint, frames, greeting, marks, reach, stamps, understood};
 
 /// A function that takes any bytes.
 pub type Target = fn(&[u8]);
@@ -54,6 +54,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("scenarios", scenarios),
     ("exact", exact),
     ("attached", attached),
+    ("endpoint", endpoint),
 ];
 
 fn says_something(error: &impl std::error::Error) {

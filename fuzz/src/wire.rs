@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 use engine::cookie::{Shown, Word, flow_of};
+use engine::endpoint_lines::{Endless, Lines, after, port};
 use engine::traffic::foreign::{Marked, stamped};
 use model::control::{Cookie, FromEndpoint, FromHost, ToEndpoint, ToHost};
 use model::frame::{Decoder, Frames};
@@ -228,3 +229,29 @@ pub fn cookie(bytes: &[u8]) {
     }
     assert_eq!(flow_of(COOKIE, bytes), (bytes == shown.bytes(Word::Ask)).then_some(flow));
 }
+
+/// What a user's program says: lines, however they come in pieces, and the port that they tell.
+pub fn endpoint(bytes: &[u8]) {
+    let cut = bytes.first().map_or(0, |first| usize::from(*first).min(bytes.len()));
+    let (first, second) = bytes.split_at(cut);
+    assert_eq!(said(&[first, second]), said(&[bytes]));
+}
+
+fn said(pieces: &[&[u8]]) -> Result<Vec<String>, Refused> {
+    let (mut lines, mut taken) = (Lines::default(), Vec::new());
+    for piece in pieces {
+        lines.push(piece);
+        while let Some(line) = lines.take().map_err(|Endless(_)| Refused)? {
+            assert!(line.len() <= 3 * 4_096, "a replacement character has three bytes");
+            for connects in [false, true] {
+                let told = after(&line, "ready").and_then(|rest| Some((rest, port(rest, connects)?)));
+                assert!(told.is_none_or(|(rest, port)| port > 0 || connects && rest == "-"));
+            }
+            taken.push(line);
+        }
+    }
+    Ok(taken)
+}
+
+#[derive(Debug, PartialEq)]
+struct Refused;

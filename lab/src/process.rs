@@ -9,6 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
+use nix::unistd::Pid;
 
 /// The program of this process. Not by its path, which an upgrade may have given
 /// to another version.
@@ -38,6 +40,17 @@ pub fn never_blocking(pipe: File) -> io::Result<File> {
     let flags = OFlag::from_bits_retain(fcntl(&pipe, FcntlArg::F_GETFL)?);
     fcntl(&pipe, FcntlArg::F_SETFL(flags | OFlag::O_NONBLOCK))?;
     Ok(pipe)
+}
+
+/// Waits until a process whose input has ended is over, without taking its status: its number, and
+/// that of its group, stay its own.
+pub fn await_end(process: &Child, limit: Duration) {
+    let pid = Pid::from_raw(process.id().cast_signed());
+    let look = || waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT);
+    let deadline = Instant::now() + limit;
+    while Instant::now() < deadline && matches!(look(), Ok(WaitStatus::StillAlive)) {
+        thread::sleep(Duration::from_millis(2));
+    }
 }
 
 /// Waits for the end of a process whose input has ended, and kills one that hangs.

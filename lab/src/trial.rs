@@ -278,6 +278,7 @@ impl Trial<'_> {
             silence: control.map_or(SILENCE, |path| path.silence) + wait,
             answer_limit: control.map_or(ANSWER_LIMIT, |path| path.silence) + wait,
             irq_time_subtracted: place.irq_time_subtracted,
+            program: self.spec.cell.external(role),
             seed: self.spec.seed,
         })
     }
@@ -308,7 +309,7 @@ impl Trial<'_> {
         self.tell(|role| ToHost::Endpoint(ToEndpoint::Prepare(Box::new(tasks.of(role).clone()))))?;
         let deadline = Instant::now() + self.step_limit();
         let ready = self.hear_both(deadline, "an open socket", |heard| match heard {
-            Heard::Said(FromEndpoint::Ready { addresses, not_bound }) => Ok((addresses, not_bound)),
+            Heard::Said(FromEndpoint::Ready { addresses, not_bound, .. }) => Ok((addresses, not_bound)),
             other => Err(other),
         })?;
         for reason in [ready.sender.1, ready.receiver.1].into_iter().flatten() {

@@ -1,6 +1,6 @@
 //! The table of apis: the ways in which an endpoint hands messages to the kernel.
 
-use crate::choice::choice;
+use crate::program::{TESTS as EXTERNAL, choice_or_program};
 use crate::receive::Receive;
 use crate::traffic::{Protocol, Test};
 
@@ -68,7 +68,7 @@ struct Properties {
 
 macro_rules! declare {
     ($($(#[$doc:meta])* $module:ident::$variant:ident = $name:literal { carries: $carries:expr, batch: $batch:expr, packs: $packs:expr, receive: [$stream:ident, $datagrams:ident] $(, $lends:ident)? },)+) => {
-        choice! {
+        choice_or_program! {
             /// Way in which an endpoint hands its messages to the kernel.
             Api, "an api" {
                 $($(#[$doc])* $variant = $name,)+
@@ -85,6 +85,14 @@ macro_rules! declare {
                         receive: [Receive::$stream, Receive::$datagrams],
                         lends: stringify!($($lends)?).len() > 0,
                     },)+
+                    // The program is both ends where the plan names no other.
+                    Self::External(program) => Properties {
+                        carries: EXTERNAL,
+                        batch: None,
+                        packs: false,
+                        receive: [Receive::External(program), Receive::External(program)],
+                        lends: false,
+                    },
                 }
             }
         }

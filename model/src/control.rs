@@ -26,12 +26,13 @@ use crate::kernel::{HostCounters, WireCounters};
 use crate::pass::Pass;
 use crate::plan::{LinkKind, Offload, TrialEnd};
 use crate::profile::Observation;
+use crate::program::Program;
 use crate::quantity::{BitRate, Bytes, Nanos};
 use crate::traffic::{Family, Role};
 use crate::unavailable::Unavailable;
 
 /// The version that both sides must speak. Each side's first message says it.
-pub const CONTROL_VERSION: u32 = 6;
+pub const CONTROL_VERSION: u32 = 7;
 
 /// Task of an endpoint in one trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -71,6 +72,10 @@ pub struct Task {
     /// Limits that the host sets.
     #[serde(default)]
     pub limits: Limits,
+    /// The command that is this end, where the cell has a user's program for it. An agent
+    /// puts the one there that its operator gave the name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<Program>,
     /// Seed of what the trial leaves to chance: the times of Poisson arrivals. The same
     /// for both ends.
     #[serde(default, skip_serializing_if = "crate::is_default")]
@@ -147,6 +152,9 @@ pub enum FromEndpoint {
         addresses: Vec<SocketAddr>,
         /// Reason why a traffic thread could not be bound to its CPU, if so.
         not_bound: Option<String>,
+        /// The process of the user's program that is this end, where one is.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        program: Option<u32>,
     },
     /// Both ends are joined.
     Connected,

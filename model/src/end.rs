@@ -77,9 +77,30 @@ pub struct EndReport {
     /// lends none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zero_copy: Option<ZeroCopy>,
+    /// What there is to say of a user's own program that was this end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external: Option<Box<ExternalEnd>>,
     /// Progress within the window, where it was asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub progress: Vec<Progress>,
+}
+
+/// An end that was a user's own program: how far what was measured from outside can be trusted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExternalEnd {
+    /// The command.
+    pub command: String,
+    /// Largest error of the process clock over the window: what the kernel may not have
+    /// charged a running thread yet, and what it ran on for while the clock was read.
+    pub cpu_error: Nanos,
+    /// CPU time within the window by the program's own account; `None` where it keeps none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_cpu: Option<Nanos>,
+    /// Most processes that it was at an edge of the window, itself among them.
+    pub processes: u32,
+    /// What it did against the contract, in words; each becomes a warning.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<String>,
 }
 
 /// Sends from a program's own pages, as far as the kernel has told of them.

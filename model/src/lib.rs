@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod api;
+pub mod program;
 pub mod quantity;
 pub mod rate;
 pub mod receive;
@@ -62,6 +63,7 @@ pub use condition::Conditions;
 pub use mix::Mix;
 pub use pass::Pass;
 pub use plan::Plan;
+pub use program::Program;
 pub use quantity::{BitRate, Bytes, Nanos};
 pub use rate::OfferedRate;
 pub use receive::Receive;

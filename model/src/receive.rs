@@ -1,6 +1,6 @@
 //! The table of ways in which an endpoint takes messages from the kernel.
 
-use crate::choice::choice;
+use crate::program::{TESTS as EXTERNAL, choice_or_program};
 use crate::traffic::Test;
 
 /// The rows of the table, handed to a macro of the caller's. Each is a way's
@@ -46,7 +46,7 @@ struct Properties {
 
 macro_rules! declare {
     ($($(#[$doc:meta])* $module:ident::$variant:ident = $name:literal { carries: $carries:expr, batch: $batch:expr, packs: $packs:expr },)+) => {
-        choice! {
+        choice_or_program! {
             /// Way in which an endpoint takes messages from the kernel.
             Receive, "a way of receiving" {
                 $($(#[$doc])* $variant = $name,)+
@@ -57,6 +57,7 @@ macro_rules! declare {
             const fn properties(self) -> Properties {
                 match self {
                     $(Self::$variant => Properties { carries: $carries, batch: $batch, packs: $packs },)+
+                    Self::External(_) => Properties { carries: EXTERNAL, batch: None, packs: false },
                 }
             }
         }

@@ -184,6 +184,34 @@ warnings! {
         severity: 1.0,
         comes_first: true,
     }
+    /// Counts of a user's own program that the kernel does not confirm.
+    Claim = "claim" {
+        /// The end.
+        role: Role,
+        /// What it says, in words.
+        says: String,
+        /// What the kernel or the other end counted, in words.
+        counted: String,
+    } => {
+        words: format!("the {role}'s program says {says}, but {counted}"),
+        remedy: "Do not use the figure: the program must count each message once, when its call has succeeded (`nettoll endpoint check`).",
+        role: *role,
+        severity: 1.0,
+        comes_first: true,
+    }
+    /// A user's own program that did not keep to the contract, though its trial was carried out.
+    Program = "program" {
+        /// The end.
+        role: Role,
+        /// What it did, in words.
+        did: String,
+    } => {
+        words: format!("the {role}'s program {did}"),
+        remedy: "Try the program with `nettoll endpoint check`, which holds it to docs/endpoint.md step by step.",
+        role: *role,
+        name: without_numbers(did),
+        severity: 0.2,
+    }
     /// Both ends share one CPU.
     OneCpu = "one_cpu" => {
         words: "both ends share one CPU".to_owned(),

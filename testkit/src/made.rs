@@ -79,6 +79,7 @@ pub fn end(role: Role, window: Window, counts: Counts) -> EndReport {
         latency: None,
         drops: BTreeMap::new(),
         zero_copy: None,
+        external: None,
         max_resident: Bytes::new(4 << 20),
         flows: Vec::new(),
         back: None,

@@ -6,7 +6,7 @@ use clap::Args;
 use lab::agent::capabilities::Kept;
 use lab::connection::TlsFiles;
 use model::plan::AGENT_PORT;
-use model::{Bytes, Nanos};
+use model::{Bytes, Nanos, Program};
 
 /// `nettoll agent`.
 #[derive(Debug, Args)]
@@ -32,6 +32,10 @@ pub struct AgentArgs {
     /// lets only those through; without it the kernel chooses
     #[arg(long, value_name = "A-B", value_parser = parse_ports)]
     pub data_ports: Option<(u16, u16)>,
+    /// Program that controllers may have as an end of a trial, under a name; may be
+    /// given again. They cannot run any other, nor give it arguments
+    #[arg(long, value_name = "NAME=PROGRAM", value_parser = parse_endpoint)]
+    pub endpoint: Vec<(String, Program)>,
     /// Capabilities to keep where the agent is started as root, of perfmon, bpf,
     /// syslog (receipts need these three), net_admin, net_raw; it gives up all others
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
@@ -87,6 +91,13 @@ impl TrustArgs {
         let loaded = lab::connection::Credentials::load(self.secret_file.as_deref(), tls.as_ref())?;
         Ok(lab::connection::Credentials { trust_loopback: self.trust_loopback, ..loaded })
     }
+}
+
+fn parse_endpoint(word: &str) -> Result<(String, Program), String> {
+    let named = |name: &&str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+    let (name, command) =
+        word.split_once('=').filter(|(name, _)| named(name)).ok_or("write NAME=PROGRAM; a name has letters, digits, - _ and .")?;
+    Program::new(command).map(|program| (name.to_owned(), program)).map_err(|error| error.to_string())
 }
 
 fn parse_ports(word: &str) -> Result<(u16, u16), String> {

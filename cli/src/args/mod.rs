@@ -5,6 +5,7 @@ mod agent;
 mod attach;
 mod compare;
 mod deploy;
+mod endpoint;
 mod export;
 mod factors;
 mod help;
@@ -35,6 +36,7 @@ pub use agent::{AgentArgs, CertificatesArgs, TrustArgs};
 pub use attach::AttachArgs;
 pub use compare::{CompareArgs, Side};
 pub use deploy::DeployArgs;
+pub use endpoint::{CheckArgs, EndpointArgs, EndpointTask, PlayedRole};
 pub use export::ExportArgs;
 pub use help::{COLUMNS, CompletionsArgs, HelpArgs};
 pub use hidden::{DetachArgs, GenerateArgs, HostArgs, LoadArgs};
@@ -103,6 +105,9 @@ pub enum Command {
     Agent(AgentArgs),
     /// Make certificates for agents and controllers
     Certificates(CertificatesArgs),
+    /// Try a program of your own that is to be an end of trials
+    #[command(subcommand_required = true, arg_required_else_help = true)]
+    Endpoint(EndpointArgs),
     /// Copy nettoll into the cache of hosts that a command starts, or remove it there
     Deploy(DeployArgs),
     /// Print the completions of a shell
@@ -123,7 +128,7 @@ pub enum Command {
     Guard,
     /// Be an end of a trial (started by nettoll itself)
     #[command(name = "__endpoint", hide = true)]
-    Endpoint,
+    BeEndpoint,
     /// Load a host (started by nettoll itself)
     #[command(name = "__load", hide = true)]
     Load(LoadArgs),
@@ -232,6 +237,7 @@ impl Command {
             Self::Attach(args) => args.format.json,
             Self::Microscope(args) => args.json,
             Self::Doctor(args) => args.json,
+            Self::Endpoint(EndpointArgs { task: EndpointTask::Check(args) }) => args.json,
             Self::Agent(_)
             | Self::Certificates(_)
             | Self::Completions(_)
@@ -241,7 +247,7 @@ impl Command {
             | Self::Host(_)
             | Self::Serve
             | Self::Detach(_)
-            | Self::Endpoint
+            | Self::BeEndpoint
             | Self::Guard
             | Self::Load(_)
             | Self::Generate(_) => false,

@@ -35,6 +35,9 @@ pub struct StudyArgs {
     /// names without asking
     #[arg(long, requires = "resume")]
     pub yes: bool,
+    /// With --resume: start the programs that the run has as ends of its trials
+    #[arg(long, requires = "resume")]
+    pub allow_exec: bool,
     /// Say what would be run, and run nothing
     #[arg(long)]
     pub dry_run: bool,

@@ -26,6 +26,7 @@ mod conservation;
 mod crossing;
 mod damaged;
 mod docs;
+mod endpoint;
 mod export;
 mod forms;
 mod help;
@@ -80,6 +81,7 @@ const MODULES: &[(&str, Claims)] = &[
     ("resume", resume::ALL),
     ("stored_runs", stored_runs::ALL),
     ("attach", attach::ALL),
+    ("endpoint", endpoint::ALL),
     ("reference", reference::ALL),
     ("history", history::ALL),
     ("export", export::ALL),

@@ -16,12 +16,14 @@ macro_rules! ways_of_sending {
         pub fn open_sender<W: WithApi>(place: Place<'_>, work: W) -> io::Result<W::Output> {
             match place.cell.api {
                 $(model::Api::$type => work.run(Halves::<outgoing::$module::$type, Recv>::open(place)?),)+
+                model::Api::External(program) => Err(foreign(program)),
             }
         }
 
         fn outgoing(place: &Place<'_>) -> io::Result<Box<dyn Outgoing>> {
             Ok(match place.cell.api {
                 $(model::Api::$type => Box::new(outgoing::$module::$type::open(place)?),)+
+                model::Api::External(program) => return Err(foreign(program)),
             })
         }
     };
@@ -37,12 +39,14 @@ macro_rules! ways_of_receiving {
         pub fn open_receiver<W: WithApi>(place: Place<'_>, work: W) -> io::Result<W::Output> {
             match place.cell.receive() {
                 $(model::Receive::$type => work.run(Halves::<Send, incoming::$module::$type>::open(place)?),)+
+                model::Receive::External(program) => Err(foreign(program)),
             }
         }
 
         fn incoming(place: &Place<'_>) -> io::Result<Box<dyn Incoming>> {
             Ok(match place.cell.receive() {
                 $(model::Receive::$type => Box::new(incoming::$module::$type::open(place)?),)+
+                model::Receive::External(program) => return Err(foreign(program)),
             })
         }
 
@@ -53,6 +57,8 @@ macro_rules! ways_of_receiving {
         pub fn prepare(name: model::Receive, socket: BorrowedFd<'_>) -> io::Result<()> {
             match name {
                 $(model::Receive::$type => incoming::$module::$type::prepare(socket),)+
+                // Its end is no socket of this process.
+                model::Receive::External(_) => Ok(()),
             }
         }
 
@@ -64,11 +70,18 @@ macro_rules! ways_of_receiving {
         pub fn settle(socket: BorrowedFd<'_>, cell: &model::Cell) -> io::Result<()> {
             match cell.receive() {
                 $(model::Receive::$type => incoming::$module::$type::settle(socket, cell),)+
+                model::Receive::External(_) => Ok(()),
             }
         }
     };
 }
 model::receives!(ways_of_receiving);
+
+/// A program is an end by itself: no thread of this process sends or receives by it.
+#[cold]
+fn foreign(program: model::Program) -> io::Error {
+    io::Error::other(format!("{program} is no way of nettoll's own"))
+}
 
 /// Opens the way of sending at a place and hands over one message.
 ///

@@ -5,6 +5,7 @@ mod connect;
 pub mod cookie;
 mod options;
 mod udp;
+mod unproven;
 
 use std::io::{self, Read};
 use std::net::SocketAddr;
@@ -184,7 +185,10 @@ where
     let peer_of = |flow: usize| if peers.len() == 1 { peers.first() } else { peers.get(flow) };
     let of_flows = || (0..flows).map(|flow| peer_of(flow).copied()).collect::<Option<Vec<_>>>();
     let goals = || of_flows().ok_or(EndpointError::OutOfTurn { expected: "as many addresses to connect to as there are flows" });
+    // A user's program knows no cookie.
+    let foreign = task.cell.external(task.role.other()).is_some();
     let (sockets, listeners) = match (task.cell.protocol(), connects) {
+        _ if foreign => (unproven::join(sockets, &goals()?, task, &patience)?, Vec::new()),
         (Protocol::Tcp, true) => (connect::connect(sockets, &goals()?, task, &patience)?, Vec::new()),
         (Protocol::Tcp, false) => (accept::accept(&sockets, flows, task, &patience)?, sockets),
         (Protocol::Udp, true) => (udp::ask(sockets, &goals()?, task, &patience)?, Vec::new()),

@@ -68,29 +68,11 @@ pub(super) fn not_taken(queued: i64, limit: std::time::Duration) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::nothing_came;
-    use model::control::{Cookie, Limits, Task};
+    use crate::testing::task;
+    use model::control::Task;
     use model::end::Counts;
     use model::plan::TrialEnd;
-    use model::{Bytes, Cell, Nanos, OfferedRate, Role, Test};
-
-    fn task(role: Role, test: Test) -> Task {
-        Task {
-            role,
-            cell: Cell::plain(test, Bytes::new(1_000)),
-            local: "127.0.0.1:0".parse().unwrap(),
-            cpus: Vec::new(),
-            ksoftirqd: Vec::new(),
-            cookie: Cookie([0; 16]),
-            end: TrialEnd::Length(Nanos::from_millis(1)),
-            warmup: Nanos::default(),
-            silence: Nanos::default(),
-            answer_limit: Nanos::default(),
-            seed: 0,
-            irq_time_subtracted: false,
-            progress: None,
-            limits: Limits::default(),
-        }
-    }
+    use model::{Nanos, OfferedRate, Role, Test};
 
     fn received(bytes: u64) -> Counts {
         Counts { bytes, received: bytes / 1_000, ..Counts::default() }

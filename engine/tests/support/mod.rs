@@ -56,6 +56,7 @@ pub fn task(role: Role, cell: &Cell, end: TrialEnd, warmup: Nanos) -> Task {
         silence: Nanos::from_millis(50),
         answer_limit: Nanos::from_millis(100),
         seed: 0,
+        program: None,
         irq_time_subtracted: false,
         progress: None,
         limits: Limits::default(),

@@ -1,12 +1,13 @@
 //! Limits of one trial on an agent's machine.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use model::control::{Limits, Task};
 use model::plan::TrialEnd;
-use model::{Bytes, Nanos, Protocol};
+use model::{Bytes, Nanos, Program, Protocol};
 
 /// Time of a trial next to that in which messages flow: both ends are
 /// joined before, and drained and counted afterwards. Its endpoint counts from
@@ -27,6 +28,16 @@ pub struct Allowance {
     /// Time and bytes.
     pub limits: Limits,
     ports: Option<Ports>,
+    programs: Programs,
+}
+
+/// Programs that may be an end of a trial.
+#[derive(Debug)]
+pub enum Programs {
+    /// Those of an operator, each by its name.
+    Listed(BTreeMap<String, Program>),
+    /// Any: whoever asks could start it there anyway.
+    Any,
 }
 
 /// The ports that others reach endpoints at.
@@ -46,7 +57,13 @@ impl Allowance {
     /// `ports` is the first and the last; `None`: the kernel chooses.
     pub fn new(limits: Limits, ports: Option<(u16, u16)>) -> Self {
         let ports = ports.map(|(first, last)| Ports { first, count: u32::from(last.saturating_sub(first)) + 1, next: Mutex::new(0) });
-        Self { limits, ports }
+        Self { limits, ports, programs: Programs::Listed(BTreeMap::new()) }
+    }
+
+    /// The same, with programs.
+    #[must_use]
+    pub fn with(self, programs: Programs) -> Self {
+        Self { programs, ..self }
     }
 
     /// Refuses a task that is planned to take more than is allowed, has the
@@ -55,6 +72,7 @@ impl Allowance {
         self.check_time(task)?;
         self.check_bytes(task)?;
         check_memory(task)?;
+        self.choose_program(task)?;
         check_congestion_control(task, &available_congestion_controls())?;
         let time = self.limits.time.map(|limit| limit + Nanos::from(TRIAL_SLACK));
         task.limits = smaller(task.limits, Limits { time, ..self.limits });
@@ -67,6 +85,31 @@ impl Allowance {
             }
             None => Ok(()),
         }
+    }
+
+    /// Puts the operator's program in the place of its name. Where the other end is a program,
+    /// it shows no cookie: then only an agent whose operator lists programs takes part.
+    fn choose_program(&self, task: &mut Task) -> Result<(), Refused> {
+        let (own, other) = (task.cell.external(task.role), task.cell.external(task.role.other()));
+        let Programs::Listed(listed) = &self.programs else {
+            task.program = own;
+            return Ok(());
+        };
+        task.program = None;
+        if listed.is_empty() && (own.is_some() || other.is_some()) {
+            return Err(Refused(
+                "an external endpoint was asked for, and this agent lists none: start it with --endpoint NAME=PROGRAM".to_owned(),
+            ));
+        }
+        let Some(name) = own.map(Program::command) else { return Ok(()) };
+        let known = listed.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+        let refused = || {
+            Refused(format!(
+                "run '{name}': an agent runs only what its operator listed with --endpoint, by name and without arguments; here: {known}"
+            ))
+        };
+        task.program = Some(*listed.get(name).ok_or_else(refused)?);
+        Ok(())
     }
 
     fn check_time(&self, task: &Task) -> Result<(), Refused> {
@@ -210,9 +253,9 @@ mod tests {
 
     use model::control::{Cookie, Limits, Task};
     use model::plan::TrialEnd;
-    use model::{Bytes, Cell, Nanos, Role, Test};
+    use model::{Bytes, Cell, Nanos, Program, Role, Test};
 
-    use super::{Allowance, check_congestion_control, check_local, check_peers};
+    use super::{Allowance, Programs, check_congestion_control, check_local, check_peers};
 
     fn task(test: Test, role: Role, end: TrialEnd) -> Task {
         Task {
@@ -227,6 +270,7 @@ mod tests {
             silence: Nanos::from_millis(20),
             answer_limit: Nanos::from_millis(100),
             seed: 0,
+            program: None,
             irq_time_subtracted: false,
             progress: None,
             limits: Limits::default(),
@@ -238,6 +282,31 @@ mod tests {
     }
 
     const SECOND: TrialEnd = TrialEnd::Length(Nanos::from_millis(1_000));
+
+    #[test]
+    fn only_listed_programs_run_and_by_their_names() {
+        let listed = || Programs::Listed([("fast".to_owned(), Program::new("/opt/fast -x").unwrap())].into());
+        let apply = |allowance: &Allowance, role, name: &str| {
+            let mut task = task(Test::UdpStream, role, SECOND);
+            task.cell.api = model::Api::External(Program::new(name).unwrap());
+            task.cell.receive = Some(model::Receive::Recv);
+            task.program = Some(Program::new("/bin/evil").unwrap());
+            allowance.apply(&mut task).map(|()| task.program.map(Program::command)).map_err(|refused| refused.0)
+        };
+        let allowance = Allowance::new(Limits::default(), None).with(listed());
+        assert_eq!(apply(&allowance, Role::Sender, "fast"), Ok(Some("/opt/fast -x")));
+        assert_eq!(apply(&allowance, Role::Receiver, "fast"), Ok(None), "the other end's program is not this one's");
+        for name in ["/opt/fast -x", "fast -y", "/bin/sh"] {
+            let error = apply(&allowance, Role::Sender, name).unwrap_err();
+            assert!(error.contains("--endpoint") && error.contains("here: fast"), "{error}");
+        }
+        let none = Allowance::new(Limits::default(), None);
+        for role in [Role::Sender, Role::Receiver] {
+            assert!(apply(&none, role, "fast").unwrap_err().contains("lists none"));
+        }
+        let any = Allowance::new(Limits::default(), None).with(Programs::Any);
+        assert_eq!(apply(&any, Role::Sender, "./own"), Ok(Some("./own")));
+    }
 
     #[test]
     fn a_task_that_is_planned_to_take_too_long_is_refused_with_both_times() {

@@ -25,6 +25,7 @@ pub mod pipes;
 mod queue;
 mod served;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 use std::os::fd::BorrowedFd;
@@ -33,6 +34,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use model::Program;
 use model::control::{FromHost, Limits};
 use model::frame::encode;
 use nix::errno::Errno;
@@ -46,7 +48,7 @@ use admission::Admission;
 pub use controller::passed_on;
 use controller::{Budget, Controller, Turn};
 use host::HostProcess;
-use limit::Allowance;
+use limit::{Allowance, Programs};
 use log::Log;
 use pending::Terms;
 use queue::{Bell, Queue, Ticket};
@@ -89,6 +91,8 @@ pub struct Settings {
     pub limits: Limits,
     /// First and last of the ports that messages come to; `None`: any.
     pub data_ports: Option<(u16, u16)>,
+    /// Programs that may be an end of a trial, by the names that controllers use.
+    pub endpoints: BTreeMap<String, Program>,
 }
 
 /// An agent that cannot serve.
@@ -186,7 +190,7 @@ impl Agent {
         let service = Service {
             queue: Arc::default(),
             share: settings.share,
-            allowance: Allowance::new(settings.limits, settings.data_ports),
+            allowance: Allowance::new(settings.limits, settings.data_ports).with(Programs::Listed(settings.endpoints)),
             ending: Arc::default(),
             served: Arc::default(),
             loopback_is_near: settings.credentials.is_empty() || settings.credentials.trust_loopback,

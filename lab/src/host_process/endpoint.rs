@@ -3,8 +3,10 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use engine::channel::{self, ChannelError, Receiver};
 use model::control::{FromEndpoint, FromHost, ToEndpoint};
@@ -12,11 +14,16 @@ use model::control::{FromEndpoint, FromHost, ToEndpoint};
 use super::tell;
 use crate::process;
 
+/// Time in which the harness of a user's program ends it.
+const HARNESS_LIMIT: Duration = Duration::from_secs(3);
+
 /// A running endpoint. Dropped, it is ended and waited for.
 #[derive(Debug)]
 pub struct EndpointProcess {
     commands: Option<File>,
     process: Arc<Mutex<Child>>,
+    /// The user's program that is this end, once it is known; 0: none.
+    program: Arc<AtomicU32>,
     relay: Option<JoinHandle<()>>,
 }
 
@@ -26,18 +33,23 @@ impl EndpointProcess {
     /// # Errors
     /// What the system answered.
     pub fn start(program: &str) -> io::Result<Self> {
+        // In the group of its host: whoever ends that by its group ends a user's program too.
         let (process, commands, answers) = process::piped(Command::new(program).arg("__endpoint"))?;
         let process = Arc::new(Mutex::new(process));
+        let program = Arc::<AtomicU32>::default();
         let relay = thread::Builder::new().stack_size(256 << 10).spawn({
-            let process = Arc::clone(&process);
-            move || pass_on(answers, &process)
+            let (process, program) = (Arc::clone(&process), Arc::clone(&program));
+            move || pass_on(answers, &process, &program)
         })?;
-        Ok(Self { commands: Some(commands), process, relay: Some(relay) })
+        Ok(Self { commands: Some(commands), process, program, relay: Some(relay) })
     }
 
-    /// Its id.
+    /// The process that sends or receives: itself, or the user's program.
     pub fn pid(&self) -> u32 {
-        lock(&self.process).id()
+        match self.program.load(Ordering::Acquire) {
+            0 => lock(&self.process).id(),
+            program => program,
+        }
     }
 
     /// Sends it a message. A failure shows in what the relay passes on.
@@ -53,6 +65,10 @@ impl EndpointProcess {
 impl Drop for EndpointProcess {
     fn drop(&mut self) {
         self.commands = None;
+        if self.program.load(Ordering::Acquire) != 0 {
+            // Its harness ends it, and what it started, when it is told no more.
+            process::await_end(&lock(&self.process), HARNESS_LIMIT);
+        }
         // Of one that has ended already there is nothing left to kill.
         let _ = lock(&self.process).kill();
         if let Some(relay) = self.relay.take() {
@@ -62,11 +78,14 @@ impl Drop for EndpointProcess {
 }
 
 /// Passes the endpoint's messages on to the controller, then says how it ended.
-fn pass_on(answers: File, process: &Mutex<Child>) {
+fn pass_on(answers: File, child: &Mutex<Child>, program: &AtomicU32) {
     let mut answers = Receiver::<FromEndpoint, File>::new(answers);
     let ended = loop {
         match answers.receive() {
             Ok(message) => {
+                if let FromEndpoint::Ready { program: Some(pid), .. } = &message {
+                    program.store(*pid, Ordering::Release);
+                }
                 if tell(&FromHost::Endpoint(message)).is_err() {
                     return;
                 }
@@ -76,9 +95,9 @@ fn pass_on(answers: File, process: &Mutex<Child>) {
     };
     if !matches!(ended, ChannelError::Closed) {
         // It cannot be understood, but lives: it must not keep its lock for long.
-        let _ = lock(process).kill();
+        let _ = lock(child).kill();
     }
-    let status = lock(process).wait();
+    let status = lock(child).wait();
     // If the controller is gone there is nobody to tell.
     let _ = tell(&FromHost::Gone { status: describe(&ended, status) });
 }

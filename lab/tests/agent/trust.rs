@@ -150,6 +150,7 @@ fn an_agent_for_everybody_is_refused() -> Result<(), Skip> {
             share: false,
             limits: Limits::default(),
             data_ports: None,
+            endpoints: std::collections::BTreeMap::new(),
         };
         let error = Opened::open(settings).unwrap_err();
         assert!(error.is_misuse() && matches!(error, AgentError::Open(_)), "{address}");

@@ -6,7 +6,7 @@ use crate::api::{Api, MOST_BATCH};
 use crate::condition::{MOST_BULK, MOST_UNITS};
 use crate::quantity::{Bytes, Nanos};
 use crate::receive::Receive;
-use crate::traffic::{Arrivals, Pacing, Protocol, Test, Waiting};
+use crate::traffic::{Arrivals, Pacing, Protocol, Role, Test, Waiting};
 
 /// Each has a thread at either end; a host of 128 CPUs can have eight on each.
 const MOST_FLOWS: u32 = 1_024;
@@ -48,6 +48,7 @@ impl Cell {
             return refused(Factor::Api, &reason);
         }
         self.check_receive()?;
+        self.check_external()?;
         if self.receive == Some(self.api.usual_receive(self.test)) {
             // Said or not, it is the same cell.
             self.receive = None;
@@ -98,6 +99,29 @@ impl Cell {
             ));
         }
         Ok(())
+    }
+
+    /// Checks that a program of the user's own is asked for no more than it can be told.
+    fn check_external(&self) -> Result<(), LevelError> {
+        let [sends, receives] = [Role::Sender, Role::Receiver].map(|role| self.external(role).is_some());
+        if !sends && !receives {
+            return Ok(());
+        }
+        let refused = |factor, what: &str| {
+            let reason = format!("{what} is for nettoll's own ends; an external endpoint sends messages of one size, as fast as it can");
+            Err(LevelError { factor, reason })
+        };
+        match self {
+            cell if cell.flows != 1 => refused(Factor::Flows, "more than one flow"),
+            cell if cell.bidirectional => refused(Factor::Bidirectional, "sending both ways"),
+            cell if cell.stamp => refused(Factor::Stamp, "a number in each message"),
+            cell if cell.count.is_some() => refused(Factor::Count, "a number of messages in place of a time"),
+            cell if cell.mix.is_some() => refused(Factor::Api, "a mix of sizes"),
+            cell if sends && cell.rate.is_some() => refused(Factor::Rate, "a rate"),
+            cell if sends && cell.work.get() > 0 => refused(Factor::Work, "work before each send"),
+            cell if sends && receives && cell.waiting != Waiting::Block => refused(Factor::Waiting, "a way of waiting"),
+            _ => Ok(()),
+        }
     }
 
     /// Checks each level by itself.

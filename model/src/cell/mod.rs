@@ -13,10 +13,11 @@ use crate::api::Api;
 use crate::condition::Conditions;
 use crate::link::Offload;
 use crate::mix::Mix;
+use crate::program::Program;
 use crate::quantity::{Bytes, Nanos};
 use crate::rate::OfferedRate;
 use crate::receive::Receive;
-use crate::traffic::{Arrivals, Family, Pacing, Protocol, Test, Waiting};
+use crate::traffic::{Arrivals, Family, Pacing, Protocol, Role, Test, Waiting};
 
 pub use factor::{Factor, Level, LevelError};
 pub use level::Value;
@@ -191,6 +192,14 @@ impl Cell {
     /// The way in which messages are taken from the kernel.
     pub fn receive(&self) -> Receive {
         self.receive.unwrap_or_else(|| self.api.usual_receive(self.test))
+    }
+
+    /// The program that is the end with a role, where a user's own is.
+    pub fn external(&self, role: Role) -> Option<Program> {
+        match role {
+            Role::Sender => self.api.program(),
+            Role::Receiver => self.receive().program(),
+        }
     }
 
     /// Changes the cell. A read size and a batch that were the usual ones follow.

@@ -28,6 +28,7 @@ pub const fn of(api: Api) -> Needs {
         Api::Zerocopy => ("4.14, datagrams 5.0", "messages that stay as they are until the kernel's notice is read from the error queue"),
         Api::GsoZerocopy => ("5.0", "what gso needs, and messages that stay as they are until the kernel's notice is read"),
         Api::Sendfile => ("2.6.33", "messages that lie in a file"),
+        Api::External(_) => ("what the program needs", "what the program does"),
         Api::Splice => ("2.6.17", "messages that lie in whole pages and stay as they are, and a pipe"),
     };
     Needs { linux, change }

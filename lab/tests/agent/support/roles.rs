@@ -66,6 +66,7 @@ pub fn agent(spec: &str) -> ExitCode {
         share: spec.share,
         limits: Limits { time: spec.time, bytes: spec.bytes },
         data_ports: None,
+        endpoints: std::collections::BTreeMap::new(),
     };
     let agent = Agent::open(settings).unwrap();
     println!("{}", serde_json::to_string(agent.addresses()).unwrap());

@@ -1,0 +1,58 @@
+//! The flags of `nettoll endpoint`.
+
+use clap::{Args, Subcommand, ValueEnum};
+use model::{Program, Test};
+
+/// `nettoll endpoint`.
+#[derive(Debug, Args)]
+pub struct EndpointArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub task: EndpointTask,
+}
+
+/// What to do with a program that is to be an end of a trial.
+#[derive(Debug, Subcommand)]
+pub enum EndpointTask {
+    /// Hold a program to the contract of external endpoints, in short trials
+    Check(CheckArgs),
+}
+
+/// `nettoll endpoint check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// Ends that the program is to be; without it, both
+    #[arg(long = "as", value_name = "ROLE,...", value_delimiter = ',')]
+    pub roles: Vec<PlayedRole>,
+    /// Tests: UDP_STREAM, TCP_STREAM; without it, both
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub test: Vec<Test>,
+    /// Result as JSON
+    #[arg(short = 'J', long)]
+    pub json: bool,
+    /// The program
+    #[arg(value_name = "PROGRAM")]
+    pub program: String,
+    /// Its arguments
+    #[arg(value_name = "ARGS", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub arguments: Vec<String>,
+}
+
+/// An end that a program can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PlayedRole {
+    /// It sends.
+    Send,
+    /// It receives.
+    Receive,
+}
+
+impl CheckArgs {
+    /// The program with its arguments.
+    ///
+    /// # Errors
+    /// Words that are no command.
+    pub fn command(&self) -> Result<Program, model::program::ProgramError> {
+        Program::new(&std::iter::once(&self.program).chain(&self.arguments).cloned().collect::<Vec<_>>().join(" "))
+    }
+}

@@ -1,0 +1,286 @@
+//! Users' own programs as ends of trials: those that keep to the contract, and those that do not.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use model::trial::{Measured, Outcome};
+use model::{Role, TrialRecord};
+use testkit::claims::need_programs;
+
+use crate::support::study::Study;
+use crate::support::tool::Tool;
+use crate::support::{Skip, processes, within};
+
+crate::claims!(
+    programs_in_c_carry_both_protocols_at_either_end,
+    programs_in_python_carry_both_protocols_at_either_end,
+    programs_in_go_carry_both_protocols_at_either_end,
+    programs_in_java_carry_both_protocols_at_either_end,
+    time_from_outside_is_the_programs_own,
+    a_program_that_fails_is_told_in_words_and_the_study_goes_on,
+    a_program_that_lies_or_lingers_is_told_of,
+    nothing_is_left_of_a_study_that_is_killed,
+    a_check_names_the_step_and_exits_by_it,
+    what_a_program_cannot_be_told_is_refused,
+    a_stored_run_starts_no_program_without_consent,
+);
+
+fn example(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/endpoint").join(name)
+}
+
+/// A directory with the programs that were compiled, for all claims.
+static BUILT: LazyLock<tempfile::TempDir> = LazyLock::new(|| {
+    let built = tempfile::tempdir().unwrap();
+    for name in ["endpoint.c", "endpoint.py", "endpoint.go", "Endpoint.java"] {
+        std::fs::copy(example(name), built.path().join(name)).unwrap();
+    }
+    std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tool/programs/wayward.py"), built.path().join("wayward.py")).unwrap();
+    built
+});
+
+/// Compiles an example, unless its compiler is missing or fails.
+fn compile(program: &str, arguments: &[&str]) -> Result<(), Skip> {
+    need_programs(&[program])?;
+    let cache = BUILT.path().join("cache");
+    let answer = Command::new(program).args(arguments).current_dir(BUILT.path()).env("GOCACHE", &cache).env("GO111MODULE", "off").output();
+    let answer = answer.map_err(|error| Skip(format!("{program}: {error}")))?;
+    match answer.status.success() {
+        true => Ok(()),
+        false => Err(Skip(format!("{program} failed: {}", String::from_utf8_lossy(&answer.stderr)))),
+    }
+}
+
+fn in_c() -> Result<String, Skip> {
+    compile("cc", &["-O2", "-Wall", "-Wextra", "-Werror", "-o", "c-endpoint", "endpoint.c"])?;
+    Ok(format!("{}/c-endpoint", BUILT.path().display()))
+}
+
+fn in_python(name: &str, way: &str) -> Result<String, Skip> {
+    need_programs(&["python3"])?;
+    Ok(format!("python3 {}/{name} {way}", BUILT.path().display()).trim_end().to_owned())
+}
+
+/// Cells of both protocols with the program at the sender, at the receiver, and at both.
+fn plan(program: &str, length: &str) -> String {
+    format!(
+        r#"
+name = "external"
+seed = 3
+trial = {{ length = "{length}", warmup = "20ms" }}
+blocks = {{ least = 1, most = 1 }}
+[[cells]]
+test = ["UDP_STREAM", "TCP_STREAM"]
+size = [64, 1024]
+api = ["exec:{program}"]
+receive = ["recv"]
+[[cells]]
+test = ["UDP_STREAM", "TCP_STREAM"]
+size = [64, 1024]
+receive = ["exec:{program}"]
+[[cells]]
+test = ["UDP_STREAM", "TCP_STREAM"]
+size = [1024]
+api = ["exec:{program}"]
+"#
+    )
+}
+
+fn measured(record: &TrialRecord) -> &Measured {
+    record.measured().unwrap_or_else(|| panic!("{}: {:?}", record.cell, record.outcome))
+}
+
+/// Holds every trial of a program that keeps to the contract to its counts.
+fn carries(program: &str) -> Result<(), Skip> {
+    let study = Study::of(&plan(program, "60ms"));
+    let trials = study.stored.trials();
+    assert_eq!(trials.len(), 10);
+    for record in &trials {
+        let (cell, measured) = (&record.cell, measured(record));
+        // A machine with others at work can make the clocks of many threads uncertain, and say so.
+        let told = record.warnings.iter().filter(|warning| !warning.to_string().contains("by a clock that may be wrong"));
+        let codes: Vec<&str> = told.map(|warning| warning.code()).collect();
+        let doubts = ["claim", "program", "unaccounted", "wrong_path", "impossible"];
+        assert!(!codes.iter().any(|code| doubts.contains(code)), "{cell}: {:?}", record.warnings);
+        for (role, end) in [(Role::Sender, &measured.sender), (Role::Receiver, &measured.receiver)] {
+            assert_eq!(end.external.is_some(), cell.external(role).is_some(), "{cell}");
+            assert!(end.counts.messages > 0 && end.cpu_time.process.get() > 0 && !end.threads.is_empty(), "{cell}: {end:?}");
+        }
+        if cell.protocol() == model::Protocol::Tcp {
+            assert_eq!(measured.sender.total.bytes, measured.receiver.total.bytes, "{cell}");
+        }
+    }
+    assert!(processes::of(&study.tool).is_empty(), "{:?}", processes::of(&study.tool));
+    Ok(())
+}
+
+fn programs_in_c_carry_both_protocols_at_either_end() -> Result<(), Skip> {
+    carries(&in_c()?)
+}
+
+fn programs_in_python_carry_both_protocols_at_either_end() -> Result<(), Skip> {
+    carries(&in_python("endpoint.py", "")?)
+}
+
+fn programs_in_go_carry_both_protocols_at_either_end() -> Result<(), Skip> {
+    compile("go", &["build", "-o", "go-endpoint", "endpoint.go"])?;
+    carries(&format!("{}/go-endpoint", BUILT.path().display()))
+}
+
+fn programs_in_java_carry_both_protocols_at_either_end() -> Result<(), Skip> {
+    compile("javac", &["Endpoint.java"])?;
+    carries(&format!("java -Xshare:auto -XX:TieredStopAtLevel=1 -cp {} Endpoint", BUILT.path().display()))
+}
+
+/// The clock that is read from outside is the one that the program reads inside, but for the error
+/// that is stated and for what the program ran since its last message. Without a charge at the edges
+/// it would be up to a tick older, of which the error says nothing where the program is bound.
+fn time_from_outside_is_the_programs_own() -> Result<(), Skip> {
+    const SINCE_LAST_MESSAGE: u64 = 1_000_000;
+    let study = wayward(&["clocked"])?;
+    let trials = study.stored.trials();
+    let record = trial_of(&trials, "clocked");
+    let end = &measured(record).sender;
+    let external = end.external.as_deref().unwrap();
+    let (outside, inside) = (end.cpu_time.process.get(), external.own_cpu.unwrap().get());
+    assert!(
+        outside.abs_diff(inside) <= external.cpu_error.get() + SINCE_LAST_MESSAGE,
+        "{outside} ns outside, {inside} ns inside: {external:?}"
+    );
+    assert_eq!(external.processes, 1);
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    if end.cpu.is_some() && cpus > 1 {
+        assert!(external.cpu_error.get() < 10_000_000, "bound, it is charged at both edges: {external:?}");
+    }
+    Ok(())
+}
+
+fn wayward(ways: &[&str]) -> Result<Study, Skip> {
+    let programs: Result<Vec<String>, Skip> = ways.iter().map(|way| Ok(format!("\"exec:{}\"", in_python("wayward.py", way)?))).collect();
+    let plan = format!(
+        r#"
+name = "wayward"
+seed = 3
+trial = {{ length = "60ms", warmup = "20ms" }}
+blocks = {{ least = 1, most = 1 }}
+[[cells]]
+test = "UDP_STREAM"
+size = [64]
+api = ["send", {}]
+receive = ["recv"]
+"#,
+        programs?.join(", ")
+    );
+    Ok(Study::of(&plan))
+}
+
+fn trial_of<'a>(trials: &'a [TrialRecord], way: &str) -> &'a TrialRecord {
+    trials.iter().find(|record| record.cell.api.name().ends_with(&format!(" {way}"))).unwrap_or_else(|| panic!("{way}: no trial"))
+}
+
+fn a_program_that_fails_is_told_in_words_and_the_study_goes_on() -> Result<(), Skip> {
+    let expected: &[(&str, &[&str])] = &[
+        ("exits", &["ended before it was told to (exit code 1)", "no such database"]),
+        ("silent", &["did not say `ready` within 10s"]),
+        ("rubbish", &["answered", "hello", "`ready` was due"]),
+        ("endless", &["no end of the line"]),
+        ("dies", &["signal 9"]),
+        ("talks", &["said 'still here'"]),
+        ("deaf", &["did not say `done` within 2s"]),
+        ("backwards", &["counted backwards"]),
+        ("pads", &["each message has 64 bytes"]),
+        ("idle", &["none arrived"]),
+    ];
+    let study = wayward(&expected.iter().map(|(way, _)| *way).collect::<Vec<_>>())?;
+    let trials = study.stored.trials();
+    assert_eq!(trials.len(), expected.len() + 1);
+    for (way, words) in expected {
+        let Outcome::Failed { error, lost } = &trial_of(&trials, way).outcome else { panic!("{way} was measured") };
+        assert!(!lost && words.iter().all(|word| error.contains(word)), "{way}: {error}");
+        assert!(!error.contains('\u{1b}') && (*way == "idle" || error.contains("nettoll endpoint check")), "{way}: {error}");
+    }
+    assert!(trials.iter().any(|record| record.cell.api == model::Api::Send && record.measured().is_some()), "the study goes on");
+    assert!(processes::of(&study.tool).is_empty(), "{:?}", processes::of(&study.tool));
+    Ok(())
+}
+
+fn a_program_that_lies_or_lingers_is_told_of() -> Result<(), Skip> {
+    let expected = [
+        ("doubles", "claim", "OutDatagrams"),
+        ("lingers", "program", "did not end within 500ms"),
+        ("forks", "program", "processes of its own running, which were killed (2 in all)"),
+    ];
+    let study = wayward(&expected.map(|(way, ..)| way))?;
+    let trials = study.stored.trials();
+    for (way, code, words) in expected {
+        let warnings = &trial_of(&trials, way).warnings;
+        assert!(warnings.iter().any(|one| one.code() == code && one.to_string().contains(words)), "{way}: {warnings:?}");
+    }
+    assert!(processes::of(&study.tool).is_empty(), "{:?}", processes::of(&study.tool));
+    Ok(())
+}
+
+fn nothing_is_left_of_a_study_that_is_killed() -> Result<(), Skip> {
+    let program = in_python("wayward.py", "forks")?;
+    let plan = format!(
+        "name = \"long\"\ntrial = {{ length = \"60s\", warmup = \"0s\" }}\nblocks = {{ least = 1, most = 1 }}\n[[cells]]\ntest = \
+         \"UDP_STREAM\"\nsize = 64\napi = \"exec:{program}\"\nreceive = \"recv\"\n"
+    );
+    let tool = Tool::new();
+    let mut study = tool.start_study(&plan, &[]);
+    // The controller, two hosts, an endpoint each, the program, and the two that it started.
+    within(Duration::from_secs(20), "all processes are there", || processes::of(&tool).len() >= 8);
+    study.kill().unwrap();
+    study.wait().unwrap();
+    within(Duration::from_secs(10), "all are gone", || processes::of(&tool).is_empty());
+    Ok(())
+}
+
+fn a_check_names_the_step_and_exits_by_it() -> Result<(), Skip> {
+    let (sound, unsound) = (in_c()?, in_python("wayward.py", "doubles")?);
+    let tool = Tool::new();
+    let checked = tool.run(&["endpoint", "check", &sound]);
+    assert_eq!(checked.code, Some(0), "{checked:?}");
+    assert_eq!(checked.stdout.matches(" ok ").count(), 8, "{checked:?}");
+    let words: Vec<&str> =
+        ["endpoint", "check", "--as", "send", "--test", "UDP_STREAM", "-J"].into_iter().chain(unsound.split(' ')).collect();
+    let refused = tool.run(&words);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    let told: serde_json::Value = serde_json::from_str(&refused.stdout).unwrap();
+    assert!(told[0]["faults"][0].as_str().is_some_and(|fault| fault.contains("datagrams")), "{told}");
+    let missing = tool.run(&["endpoint", "check", "--as", "send", "--test", "UDP_STREAM", "./no-such-program"]);
+    assert_eq!(missing.code, Some(1), "{missing:?}");
+    assert!(missing.stdout.contains("give a path"), "{missing:?}");
+    assert!(tool.try_stored().is_none(), "a check stores nothing");
+    Ok(())
+}
+
+fn what_a_program_cannot_be_told_is_refused() -> Result<(), Skip> {
+    let tool = Tool::new();
+    for (arguments, words) in [
+        (&["--api", "exec:"][..], "no program follows"),
+        (&["--api", "exec:x", "--flows", "2"], "more than one flow"),
+        (&["--api", "exec:x", "--rate", "1000/s"], "a rate"),
+        (&["--api", "exec:x", "--test", "TCP_RR"], "does not carry"),
+        (&["--receive", "exec:x", "--stamp"], "a number in each message"),
+    ] {
+        let refused = tool.run(&[&["study", "size", "--dry-run", "--test", "UDP_STREAM", "--size", "64"], arguments].concat());
+        assert!(refused.code == Some(2) && refused.stderr.contains(words), "{arguments:?}: {refused:?}");
+    }
+    Ok(())
+}
+
+fn a_stored_run_starts_no_program_without_consent() -> Result<(), Skip> {
+    let study = wayward(&["doubles"])?;
+    let text = study.stored.text("run.json").replace("\"blocks_done\"", "\"running\"");
+    study.stored.write("run.json", &text);
+    let id = study.stored.id();
+    let refused = study.tool.run(&["study", "--resume", &format!("runs/{id}")]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.stderr.contains("--allow-exec") && refused.stderr.contains("wayward.py doubles"), "{refused:?}");
+    let allowed = study.tool.run(&["study", "--resume", &format!("runs/{id}"), "--allow-exec"]);
+    assert_ne!(allowed.code, Some(2), "{allowed:?}");
+    Ok(())
+}

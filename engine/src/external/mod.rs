@@ -1,0 +1,409 @@
+//! An end of a trial that is a user's own program: this process is its harness, which speaks the
+//! contract of docs/endpoint.md with it, keeps the time, and measures it from outside.
+
+pub mod lines;
+mod page;
+mod program;
+mod tree;
+
+use std::io::{Read, Write};
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use model::control::{FromEndpoint, Sent, Task, ToEndpoint};
+use model::end::{Counts, CpuTime, EndReport, ExternalEnd, OptionValue, SocketOption, Window};
+use model::plan::TrialEnd;
+use model::{Bytes, Nanos, Program as Words, Protocol, Role};
+use nix::sched::CpuSet;
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
+
+use crate::channel::{Output, Receiver, tell};
+use crate::clock;
+use crate::deadline::Deadline;
+use crate::edge::{Edge, EdgeReader};
+use crate::error::{EndpointError, ProgramError};
+use crate::host_time;
+use crate::scheduling;
+use crate::stage::Part;
+use crate::timekeeper;
+
+use page::{Page, Said};
+use program::{Heard, Program};
+use tree::Look;
+
+/// The version of the contract that is spoken, the one of docs/endpoint.md.
+pub const CONTRACT: u32 = 1;
+
+/// Time that a program may take to start, or to answer.
+const ANSWER_LIMIT: Duration = Duration::from_secs(10);
+/// Time that a sender may take to stop after it was told to, and that a receiver of a stream may
+/// take none of what was sent.
+const STOP_LIMIT: Duration = Duration::from_secs(2);
+/// Interval at which a receiver's counts are looked at once its sender has ended.
+const LOOK: Duration = Duration::from_millis(2);
+/// Interval at which a limit on bytes is looked after.
+const GUARD: Duration = Duration::from_millis(20);
+
+/// An edge of the measured part, from outside.
+struct Reading {
+    edge: Edge,
+    look: Look,
+    said: Said,
+    irq: Option<Nanos>,
+}
+
+/// The harness of one program in one trial.
+struct Harness<'a, R, W> {
+    task: &'a Task,
+    program: Program,
+    command: Words,
+    page: Page,
+    spare: Option<u32>,
+    reader: EdgeReader,
+    control: &'a mut Receiver<ToEndpoint, R>,
+    output: &'a Output<W>,
+    deadline: &'a Deadline,
+}
+
+/// What the host lets an end use: the CPUs that this thread had before it was bound.
+pub struct Place {
+    /// Those CPUs.
+    pub free: Option<CpuSet>,
+    /// The reason why it could not be bound, if so.
+    pub not_bound: Option<String>,
+}
+
+/// Serves a trial whose end is `command`.
+///
+/// # Errors
+/// What the program did against the contract, a refusal of the system, the loss of the host.
+pub fn serve<R: Read + AsFd, W: Write>(
+    command: Words,
+    task: &Task,
+    place: Place,
+    control: &mut Receiver<ToEndpoint, R>,
+    output: &Output<W>,
+    deadline: &Deadline,
+) -> Result<EndReport, EndpointError> {
+    let TrialEnd::Length(length) = task.end else {
+        return Err(EndpointError::Task("a number of messages, with an external endpoint, which is measured for some time".to_owned()));
+    };
+    // The kernel would end this process with its host, and nothing would end what the program
+    // started: the end of the pipe to the host does both.
+    let _ = set_pdeathsig(None::<Signal>);
+    let page = Page::new()?;
+    let program = Program::start(command, &environment(task, &page))?;
+    // After that: the program is to have its own priority, and one that spins is to be ended all the same.
+    scheduling::come_first();
+    let bound = task.cpus.first().copied();
+    let spare = tree::spare(place.free.as_ref(), bound);
+    scheduling::free_main_thread(place.free);
+    let reader = EdgeReader::of_this_thread(&task.ksoftirqd);
+    let mut harness = Harness { task, program, command, page, spare, reader, control, output, deadline };
+    harness.join(place.not_bound)?;
+    harness.run(length.into())
+}
+
+/// What the program is told by its environment.
+fn environment(task: &Task, page: &Page) -> Vec<(&'static str, String)> {
+    let cell = &task.cell;
+    let role = if task.role == Role::Sender { "send" } else { "receive" };
+    let protocol = if cell.protocol() == Protocol::Tcp { "tcp" } else { "udp" };
+    let mut all = vec![
+        ("NT_VERSION", CONTRACT.to_string()),
+        ("NT_ROLE", role.to_owned()),
+        ("NT_PROTO", protocol.to_owned()),
+        ("NT_SIZE", cell.size.get().to_string()),
+        ("NT_READ", cell.read_size.get().to_string()),
+        ("NT_BIND", task.local.to_string()),
+        ("NT_PAGE", page.path()),
+    ];
+    let size = |bytes: Option<Bytes>| bytes.map(|bytes| bytes.get().to_string());
+    let nodelay = (cell.protocol() == Protocol::Tcp).then(|| u8::from(cell.nodelay).to_string());
+    let options = [("NT_NODELAY", nodelay), ("NT_CC", cell.cc.clone()), ("NT_SNDBUF", size(cell.sndbuf)), ("NT_RCVBUF", size(cell.rcvbuf))];
+    all.extend(options.into_iter().filter_map(|(name, value)| Some((name, value?))));
+    all
+}
+
+impl<R: Read + AsFd, W: Write> Harness<'_, R, W> {
+    /// Has the program bind itself and join the other end.
+    fn join(&mut self, not_bound: Option<String>) -> Result<(), EndpointError> {
+        let answer = self.program.answer("ready", ANSWER_LIMIT, self.control, self.deadline)?;
+        let cell = &self.task.cell;
+        let connects = cell.protocol() == Protocol::Tcp && self.task.role != cell.test.listener();
+        let wrong = |program: &mut Program| program.fault(format!("said `ready {answer}`, where its port was due: `ready PORT`"));
+        let port = lines::port(&answer, connects).ok_or_else(|| wrong(&mut self.program))?;
+        let addresses = vec![SocketAddr::new(self.task.local.ip(), port)];
+        tell(self.output, &FromEndpoint::Ready { addresses, not_bound, program: Some(self.program.pid()) })?;
+        let ToEndpoint::Connect { peers } = self.host("connect")? else { return Err(EndpointError::OutOfTurn { expected: "connect" }) };
+        let peer = peers.first().ok_or(EndpointError::OutOfTurn { expected: "an address to connect to" })?;
+        self.program.say(&format!("connect {peer}"));
+        self.program.answer("connected", ANSWER_LIMIT, self.control, self.deadline)?;
+        tell(self.output, &FromEndpoint::Connected)?;
+        match self.host("go")? {
+            ToEndpoint::Go => Ok(()),
+            _ => Err(EndpointError::OutOfTurn { expected: "go" }),
+        }
+    }
+
+    /// The host's next message. Whatever the program says meanwhile is out of place.
+    fn host(&mut self, awaited: &str) -> Result<ToEndpoint, EndpointError> {
+        match self.wait(Instant::now() + Duration::from_secs(3_600), awaited)? {
+            true => Ok(self.control.receive()?),
+            false => Err(EndpointError::OutOfTurn { expected: "a message of the host" }),
+        }
+    }
+
+    /// Waits until `until`; true when the host has said something before.
+    fn wait(&mut self, until: Instant, meanwhile: &str) -> Result<bool, EndpointError> {
+        loop {
+            let step = if self.task.limits.bytes.is_some() { until.min(Instant::now() + GUARD) } else { until };
+            match self.program.hear(step, self.control, self.deadline, true)? {
+                Heard::Host => return Ok(true),
+                Heard::Line(line) => {
+                    let said = program::quoted(&line);
+                    return Err(self.program.fault(format!("said {said} while {meanwhile} was awaited and nothing was due of it")).into());
+                }
+                Heard::Time => self.check_limit()?,
+            }
+            if Instant::now() >= until {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// # Errors
+    /// That it has sent more than its host allows.
+    fn check_limit(&mut self) -> Result<(), EndpointError> {
+        let sent = Bytes::new(self.page.said().bytes);
+        match self.task.limits.bytes.filter(|limit| self.task.role == Role::Sender && sent > *limit) {
+            Some(limit) => {
+                Err(EndpointError::Task(format!("it has sent {sent}, and its host lets one trial send {limit}; raise the limit there")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn run(mut self, length: Duration) -> Result<EndReport, EndpointError> {
+        let warmup = Duration::from(self.task.warmup);
+        let begun = clock::monotonic();
+        self.program.say("go");
+        self.wait(Instant::now() + warmup, "the measured part")?;
+        self.page.enter(Part::Measure);
+        let start = self.read();
+        self.wait(Instant::now() + length, "the end of the measured part")?;
+        let end = self.read();
+        let threads = tree::threads(self.program.pid());
+        self.page.enter(Part::Tail);
+        let resident = resident(self.program.pid());
+        let (total, over) = match self.task.role {
+            Role::Sender => self.stop_sending()?,
+            Role::Receiver => self.receive_the_rest()?,
+        };
+        self.page.enter(Part::Drain);
+        let faults = self.program.end(self.task.role == Role::Sender);
+        let flow = (self.task.role == Role::Sender).then_some(Window { start: begun, end: over });
+        let seen = Seen { start, end, total, flow, threads, resident, faults };
+        seen.report(self.task, self.command)
+    }
+
+    /// Reads the clocks, the counts and the time at an edge, one right after the other.
+    fn read(&self) -> Reading {
+        let (look, (said, edge)) = tree::look(self.program.pid(), self.spare, || (self.page.said(), self.reader.end()));
+        Reading { edge, look, said, irq: host_time::irq(self.task) }
+    }
+
+    /// Has a sender stop and tells the host what it sent; returns its last counts and when it had
+    /// stopped.
+    fn stop_sending(&mut self) -> Result<(Said, Nanos), EndpointError> {
+        self.wait(Instant::now() + timekeeper::tail(&self.task.cell.conditions), "the end of the measured part")?;
+        self.page.enter(Part::Drain);
+        self.program.answer("done", STOP_LIMIT, self.control, self.deadline)?;
+        let over = clock::monotonic();
+        let total = self.page.said();
+        let sent = Sent { messages: vec![total.messages], bytes: total.bytes };
+        tell(self.output, &FromEndpoint::Sent(sent))?;
+        match self.host("drain")? {
+            ToEndpoint::Drain(_) => Ok((total, over)),
+            _ => Err(EndpointError::OutOfTurn { expected: "drain" }),
+        }
+    }
+
+    /// Waits until a receiver has taken all that was sent, or its counts stand still.
+    fn receive_the_rest(&mut self) -> Result<(Said, Nanos), EndpointError> {
+        if self.task.cell.protocol() == Protocol::Tcp {
+            self.program.let_end();
+        }
+        let ToEndpoint::Drain(sent) = self.host("drain")? else { return Err(EndpointError::OutOfTurn { expected: "drain" }) };
+        let announced = sent.messages.first().copied().unwrap_or(0);
+        let is_all = |said: Said| match self.task.cell.protocol() {
+            Protocol::Tcp => said.bytes >= sent.bytes,
+            Protocol::Udp => said.messages >= announced,
+        };
+        // What was sent of a stream comes, as long as the program takes it.
+        let silence = if self.task.cell.protocol() == Protocol::Tcp { STOP_LIMIT } else { self.task.silence.into() };
+        let mut last = self.page.said();
+        let mut since = Instant::now();
+        while !is_all(last) && !self.program.is_over() && since.elapsed() < silence {
+            self.program.hear(Instant::now() + LOOK, self.control, self.deadline, false)?;
+            let now = self.page.said();
+            if now != last {
+                (last, since) = (now, Instant::now());
+            }
+        }
+        // One that was sent twice, or that is counted twice, still comes.
+        Ok((self.page.said(), clock::monotonic()))
+    }
+}
+
+/// What was seen of a program from its start to its end.
+struct Seen {
+    start: Reading,
+    end: Reading,
+    total: Said,
+    flow: Option<Window>,
+    threads: Vec<u32>,
+    resident: Bytes,
+    faults: Vec<String>,
+}
+
+impl Seen {
+    fn report(mut self, task: &Task, command: Words) -> Result<EndReport, EndpointError> {
+        let [before, after] = [self.start.said, self.end.said];
+        check(command, task, &[before, after, self.total])?;
+        let usage = self.start.edge.until(&self.end.edge);
+        let between = self.start.look.until(&self.end.look);
+        if between.changed {
+            self.faults.push("started or ended processes while it was measured: their CPU time may be missing".to_owned());
+        }
+        let window_ns = usage.window.length().get().max(1) as f64;
+        if between.error.get() as f64 / window_ns > 0.01 {
+            let (error, share) = (between.error, between.error.get() as f64 / window_ns * 100.0);
+            self.faults.push(format!("was measured from outside by a clock that may be wrong by up to {error}, {share:.1} % of the time"));
+        }
+        let own_cpu = (before.own_cpu > 0 && after.own_cpu > before.own_cpu).then(|| Nanos::new(after.own_cpu - before.own_cpu));
+        let (command, cpu_error, processes) = (command.name().to_owned(), between.error, between.processes);
+        let irq = self.end.irq.zip(self.start.irq).map(|(end, start)| end.since(start));
+        Ok(EndReport {
+            role: task.role,
+            cpu: task.cpus.first().copied(),
+            threads: self.threads,
+            window: usage.window,
+            flow: self.flow,
+            counts: counts(task, before, after),
+            total: counts(task, Said::default(), self.total),
+            cpu_time: CpuTime { process: between.cpu, irq, kernel_threads: usage.ksoftirqd },
+            switches: between.switches,
+            run_delay: between.run_delay,
+            options: options(task),
+            tcp: None,
+            tcp_at_start: None,
+            in_flight: None,
+            latency: None,
+            max_resident: self.resident,
+            flows: Vec::new(),
+            back: None,
+            schedule: None,
+            one_way: None,
+            drops: std::collections::BTreeMap::new(),
+            zero_copy: None,
+            external: Some(Box::new(ExternalEnd { command, cpu_error, own_cpu, processes, faults: self.faults })),
+            progress: Vec::new(),
+        })
+    }
+}
+
+/// Counts of a part of the trial. What a receiver of a stream calls a message is its own affair: they
+/// are counted by their bytes.
+fn counts(task: &Task, before: Said, after: Said) -> Counts {
+    let since = |of: fn(&Said) -> u64| of(&after).saturating_sub(of(&before));
+    let (said, bytes, calls) = (since(|said| said.messages), since(|said| said.bytes), since(|said| said.calls));
+    let stream = task.role == Role::Receiver && task.cell.protocol() == Protocol::Tcp;
+    let messages = if stream { bytes / task.cell.size.get().max(1) } else { said };
+    let calls = if calls > 0 { calls } else { said };
+    let (sent, received) = if task.role == Role::Sender { (messages, 0) } else { (0, messages) };
+    Counts { calls, messages, bytes, sent, received, ..Counts::default() }
+}
+
+/// Holds what a program says to what can be: counts grow, and its messages have the size asked for.
+///
+/// # Errors
+/// What cannot be.
+fn check(command: Words, task: &Task, said: &[Said]) -> Result<(), ProgramError> {
+    let fault = |did: String| Err(ProgramError::new(command, did));
+    for (before, after) in said.iter().zip(said.iter().skip(1)) {
+        if after.messages < before.messages || after.bytes < before.bytes {
+            return fault(format!(
+                "counted backwards: {} messages and {} bytes, later {} and {}",
+                before.messages, before.bytes, after.messages, after.bytes
+            ));
+        }
+    }
+    let (last, size) = (said.last().copied().unwrap_or_default(), task.cell.size.get());
+    if last.messages == 0 {
+        return fault("counted no message in the whole trial: did its peer send, and does it write to NT_PAGE?".to_owned());
+    }
+    let whole = u128::from(last.messages) * u128::from(size);
+    let by_messages = task.role == Role::Sender || task.cell.protocol() == Protocol::Udp;
+    if by_messages && whole.abs_diff(u128::from(last.bytes)) > u128::from(size) {
+        return fault(format!("counted {} messages and {} bytes, though each message has {size} bytes", last.messages, last.bytes));
+    }
+    Ok(())
+}
+
+/// The options asked for: a program sets them itself, and nobody reads them back.
+fn options(task: &Task) -> Vec<SocketOption> {
+    let cell = &task.cell;
+    let left = || OptionValue::Text("left to the program, and not read back".to_owned());
+    let size = |bytes: Option<Bytes>| bytes.map(|bytes| OptionValue::Number(bytes.get() as i64));
+    let asked = [
+        ("SO_SNDBUF", size(cell.sndbuf)),
+        ("SO_RCVBUF", size(cell.rcvbuf)),
+        ("TCP_NODELAY", cell.nodelay.then_some(OptionValue::Number(1))),
+        ("TCP_CONGESTION", cell.cc.clone().map(OptionValue::Text)),
+    ];
+    let given = asked.into_iter().filter(|(_, asked)| asked.is_some());
+    given.map(|(name, asked)| SocketOption { name: name.into(), asked, set: left(), got: left() }).collect()
+}
+
+/// Largest resident size of a process.
+fn resident(pid: u32) -> Bytes {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    crate::report::resident_in(&status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Said, check, counts};
+    use crate::testing::task;
+    use model::{Role, Test};
+
+    fn said(messages: u64, bytes: u64) -> Said {
+        Said { messages, bytes, ..Said::default() }
+    }
+
+    #[test]
+    fn counts_that_cannot_be_are_told() {
+        let program = model::Program::new("x").unwrap();
+        let of = |role, test, said: &[Said]| check(program, &task(role, test), said).map_err(|error| error.to_string());
+        let size = task(Role::Sender, Test::UdpStream).cell.size.get();
+        let fine = [said(1, size), said(5, 5 * size), said(9, 9 * size)];
+        assert_eq!(of(Role::Sender, Test::UdpStream, &fine), Ok(()));
+        let backwards = of(Role::Sender, Test::UdpStream, &[said(5, 5 * size), said(4, 4 * size)]).unwrap_err();
+        assert!(backwards.contains("counted backwards"), "{backwards}");
+        let bytes = of(Role::Sender, Test::TcpStream, &[said(5, 50 * size)]).unwrap_err();
+        assert!(bytes.contains("each message has"), "{bytes}");
+        assert_eq!(of(Role::Receiver, Test::TcpStream, &[said(5, 50 * size)]), Ok(()), "reads of a stream have any size");
+        assert!(of(Role::Receiver, Test::TcpStream, &[said(0, 0)]).unwrap_err().contains("no message"));
+    }
+
+    #[test]
+    fn a_stream_is_counted_by_its_bytes() {
+        let task = task(Role::Receiver, Test::TcpStream);
+        let size = task.cell.size.get();
+        let counts = counts(&task, said(1, size), said(3, 11 * size));
+        assert_eq!((counts.messages, counts.calls, counts.received), (10, 2, 10));
+    }
+}

@@ -1,0 +1,135 @@
+//! The page that the harness and a user's program share: a file in memory, so that a
+//! language that cannot map memory can read and write it.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::stage::Part;
+
+/// Length of the file.
+const LENGTH: usize = 4_096;
+/// Offsets of the counters in it, as docs/endpoint.md has them; the stage is byte 0.
+const MESSAGES: usize = 64;
+const BYTES: usize = 72;
+const CALLS: usize = 80;
+const OWN_CPU: usize = 88;
+
+/// A page that a program inherits by its descriptor.
+#[derive(Debug)]
+pub struct Page {
+    file: File,
+    start: NonNull<u8>,
+}
+
+/// What a program has written so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Said {
+    /// Messages.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Kernel calls that moved them; 0 where it does not count them.
+    pub calls: u64,
+    /// Its own CPU time in ns; 0 where it keeps none.
+    pub own_cpu: u64,
+}
+
+impl Page {
+    /// An empty page.
+    ///
+    /// # Errors
+    /// A refusal of the system.
+    pub fn new() -> io::Result<Self> {
+        // Not closed on exec: the program opens it by its number.
+        // SAFETY: the name is a string with an end.
+        let file = unsafe { libc::memfd_create(c"nettoll-page".as_ptr(), libc::MFD_ALLOW_SEALING) };
+        if file < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the descriptor is open and nobody else's.
+        let file = unsafe { File::from_raw_fd(file) };
+        file.set_len(LENGTH as u64)?;
+        // SAFETY: a new mapping of a file that is as long; nothing else lies there.
+        let start = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                LENGTH,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_POPULATE,
+                file.as_raw_fd(),
+                0,
+            )
+        };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mmap gave no memory"))?;
+        // Shorter, it would take the harness with it (SIGBUS).
+        let seals = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+        // SAFETY: the call takes numbers alone.
+        nix::errno::Errno::result(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, seals) })?;
+        Ok(Self { file, start })
+    }
+
+    /// Path by which the program opens it.
+    pub fn path(&self) -> String {
+        format!("/proc/self/fd/{}", self.file.as_raw_fd())
+    }
+
+    /// Says which part of the trial it is.
+    pub fn enter(&self, part: Part) {
+        // The stage is a byte on a cache line of its own; the bytes after it are nobody's.
+        self.word(0).store(u64::from((part as u8).min(3)).to_le(), Ordering::Relaxed);
+    }
+
+    /// What the program has written.
+    pub fn said(&self) -> Said {
+        let at = |offset| self.word(offset).load(Ordering::Relaxed);
+        // Messages first: a program that counts them last is never ahead of its bytes.
+        Said { messages: at(MESSAGES), bytes: at(BYTES), calls: at(CALLS), own_cpu: at(OWN_CPU) }
+    }
+
+    fn word(&self, offset: usize) -> &AtomicU64 {
+        // SAFETY: the offsets are multiples of 8 within the page, which is mapped as long as
+        // `self` is; whoever else writes there is another process.
+        unsafe { self.start.add(offset).cast::<AtomicU64>().as_ref() }
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is this page's own, and nothing borrows from it any more.
+        let _ = unsafe { libc::munmap(self.start.as_ptr().cast(), LENGTH) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::FileExt;
+
+    use super::{Page, Said};
+    use crate::stage::Part;
+
+    #[test]
+    fn a_file_and_memory_show_the_same() {
+        let page = Page::new().unwrap();
+        let file = std::fs::OpenOptions::new().read(true).write(true).open(page.path()).unwrap();
+        page.enter(Part::Tail);
+        let mut stage = [0];
+        file.read_exact_at(&mut stage, 0).unwrap();
+        assert_eq!(stage, [2]);
+        file.write_all_at(&[7u64, 448, 3, 9].map(u64::to_ne_bytes).concat(), 64).unwrap();
+        assert_eq!(page.said(), Said { messages: 7, bytes: 448, calls: 3, own_cpu: 9 });
+    }
+
+    #[test]
+    fn a_program_cannot_make_it_shorter() {
+        let page = Page::new().unwrap();
+        let file = std::fs::OpenOptions::new().write(true).open(page.path()).unwrap();
+        assert!(file.set_len(0).is_err());
+        assert_eq!(page.said(), Said::default());
+    }
+}

@@ -1,0 +1,238 @@
+//! The processes of a user's program, seen from outside: their clocks, their waits, their end.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::{Duration, Instant};
+
+use model::Nanos;
+use model::end::Switches;
+use nix::errno::Errno;
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::time::clock_getcpuclockid;
+use nix::unistd::{Pid, SysconfVar, sysconf};
+
+use crate::clock;
+
+/// Most processes and threads that are looked at: beyond that something has gone wild.
+const MOST: usize = 4_096;
+/// Time in which processes that are killed have to be gone.
+const KILL_LIMIT: Duration = Duration::from_secs(2);
+
+/// The processes of a program at one time.
+#[derive(Debug, Clone, Default)]
+pub struct Look {
+    /// CPU time of each, by its id, the program's first among them.
+    cpu: BTreeMap<u32, Nanos>,
+    /// Context switches of all threads.
+    switches: Switches,
+    /// Time that they waited for a CPU.
+    run_delay: Option<Nanos>,
+    /// Threads whose clock may be a tick old.
+    stale: u64,
+    /// Time that the look took.
+    span: Nanos,
+}
+
+/// What went on between two looks.
+#[derive(Debug, Clone, Default)]
+pub struct Between {
+    /// CPU time of the processes that were there at the later look.
+    pub cpu: Nanos,
+    /// The most that it may be wrong by.
+    pub error: Nanos,
+    /// Context switches.
+    pub switches: Switches,
+    /// Time that the threads waited for a CPU.
+    pub run_delay: Option<Nanos>,
+    /// Most processes at either look.
+    pub processes: u32,
+    /// True where processes came or went.
+    pub changed: bool,
+}
+
+/// Looks at the process `root` and all that it started, and calls `with` right after the clocks
+/// were read, before what is slower to read. `spare` is a CPU that none of the processes is bound
+/// to, where there is one.
+///
+/// The kernel charges a running thread at each tick and at each switch, so what another process
+/// reads of its clock is up to a tick old. A change of the CPUs that a thread may run on takes it
+/// off its queue and puts it back (`__do_set_cpus_allowed()` in the kernel's kernel/sched/core.c),
+/// which charges it: allowed one CPU more and then that CPU less, it stays where it runs.
+pub fn look<T>(root: u32, spare: Option<u32>, with: impl FnOnce() -> T) -> (Look, T) {
+    let mut seen = Look { run_delay: Some(Nanos::default()), ..Look::default() };
+    let all = family(root);
+    let begun = clock::monotonic();
+    for (pid, threads) in &all {
+        for thread in threads {
+            seen.stale += u64::from(!spare.is_some_and(|spare| charge(*thread, spare)));
+        }
+        let clock = clock_getcpuclockid(Pid::from_raw(pid.cast_signed())).map(clock::read);
+        seen.cpu.insert(*pid, clock.unwrap_or_default());
+    }
+    let with = with();
+    seen.span = clock::monotonic().since(begun);
+    // The rest is not hurried: it changes with switches alone.
+    for (pid, threads) in &all {
+        for thread in threads {
+            let waited = run_delay(*pid, *thread);
+            seen.run_delay = seen.run_delay.zip(waited).map(|(sum, one)| sum + one);
+            let switches = switches(*pid, *thread);
+            seen.switches.voluntary += switches.voluntary;
+            seen.switches.involuntary += switches.involuntary;
+        }
+    }
+    (seen, with)
+}
+
+impl Look {
+    /// From this look to a later one.
+    pub fn until(&self, later: &Self) -> Between {
+        let since = |(pid, time): (&u32, &Nanos)| time.since(self.cpu.get(pid).copied().unwrap_or_default());
+        let rate = sysconf(SysconfVar::CLK_TCK).ok().flatten().map_or(100, |rate| rate.max(1)) as u64;
+        Between {
+            cpu: later.cpu.iter().map(since).fold(Nanos::default(), |sum, one| sum + one),
+            // Either clock is too low by at most so much, and the difference by no more than the larger.
+            error: self.oldest(rate).max(later.oldest(rate)),
+            switches: Switches {
+                voluntary: later.switches.voluntary.saturating_sub(self.switches.voluntary),
+                involuntary: later.switches.involuntary.saturating_sub(self.switches.involuntary),
+            },
+            run_delay: self.run_delay.zip(later.run_delay).map(|(before, after)| after.since(before)),
+            processes: self.cpu.len().max(later.cpu.len()) as u32,
+            changed: self.cpu.keys().ne(later.cpu.keys()),
+        }
+    }
+
+    /// The most CPU time that the clocks may lack: a tick of each thread that was not charged, and
+    /// what the others ran on for while the look lasted. USER_HZ, `rate`, is 100 where the kernel's
+    /// own tick may be shorter: an upper limit.
+    fn oldest(&self, rate: u64) -> Nanos {
+        Nanos::new(self.stale * 1_000_000_000 / rate) + self.span
+    }
+}
+
+/// Has the kernel charge a thread for what it has run; false where it could not be.
+fn charge(thread: u32, spare: u32) -> bool {
+    let thread = Pid::from_raw(thread.cast_signed());
+    let Ok(own) = sched_getaffinity(thread) else { return false };
+    let mut wider = own;
+    if own.is_set(spare as usize).unwrap_or(true) || wider.set(spare as usize).is_err() {
+        return false;
+    }
+    let widened = sched_setaffinity(thread, &wider).is_ok();
+    // Whatever came of it, the thread is to stay where it was.
+    sched_setaffinity(thread, &own).is_ok() && widened
+}
+
+/// The CPU, of those that this thread may use, that is not `bound`.
+pub fn spare(free: Option<&CpuSet>, bound: Option<u32>) -> Option<u32> {
+    let (free, bound) = (free?, bound?);
+    (0..CpuSet::count()).find(|cpu| *cpu != bound as usize && free.is_set(*cpu).unwrap_or(false)).map(|cpu| cpu as u32)
+}
+
+/// The threads of a process.
+pub fn threads(pid: u32) -> Vec<u32> {
+    let entries = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).take(MOST).collect()
+}
+
+/// A process and all that descend from it, each with its threads; those that have ended are not
+/// among them.
+fn family(root: u32) -> Vec<(u32, Vec<u32>)> {
+    let mut all = Vec::new();
+    let mut left = vec![root];
+    while let Some(pid) = left.pop().filter(|_| all.len() < MOST) {
+        let threads = threads(pid);
+        for thread in &threads {
+            left.extend(children(pid, *thread));
+        }
+        all.push((pid, threads));
+    }
+    all
+}
+
+/// The processes that a thread started and that still run (proc(5); CONFIG_PROC_CHILDREN).
+fn children(pid: u32, thread: u32) -> Vec<u32> {
+    let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/children")).unwrap_or_default();
+    text.split_ascii_whitespace().filter_map(|word| word.parse().ok()).collect()
+}
+
+fn run_delay(pid: u32, thread: u32) -> Option<Nanos> {
+    let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/schedstat")).ok()?;
+    text.split_ascii_whitespace().nth(1)?.parse().ok().map(Nanos::new)
+}
+
+fn switches(pid: u32, thread: u32) -> Switches {
+    let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/status")).unwrap_or_default();
+    let number = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|rest| rest.trim().parse().ok()).unwrap_or(0)
+    };
+    Switches { voluntary: number("voluntary_ctxt_switches:"), involuntary: number("nonvoluntary_ctxt_switches:") }
+}
+
+/// Kills every process that this one has started, or that was left to it by those it started,
+/// and waits for their end; returns how many there were besides `known`.
+pub fn kill_all(known: u32) -> u32 {
+    let own = std::process::id();
+    let give_up = Instant::now() + KILL_LIMIT;
+    let mut strangers = std::collections::BTreeSet::new();
+    loop {
+        let left: Vec<u32> = family(own).into_iter().map(|(pid, _)| pid).filter(|pid| *pid != own).collect();
+        for pid in &left {
+            if *pid != known {
+                strangers.insert(*pid);
+            }
+            // One that has ended meanwhile is gone all the same.
+            let _ = kill(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL);
+        }
+        // Those whose parents are gone are this process's now.
+        loop {
+            match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+                Ok(WaitStatus::StillAlive) | Err(Errno::ECHILD) => break,
+                Ok(_) | Err(Errno::EINTR) => {}
+                Err(_) => break,
+            }
+        }
+        if left.is_empty() || Instant::now() >= give_up {
+            return strangers.len() as u32;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+
+    use super::{look, threads};
+
+    #[test]
+    fn children_are_seen_and_their_time_is_counted() {
+        let mut shell = Command::new("sh").args(["-c", "sh -c 'while :; do :; done' & wait"]).stdin(Stdio::null()).spawn().unwrap();
+        let give_up = Instant::now() + Duration::from_secs(10);
+        let between = loop {
+            let (before, ()) = look(shell.id(), None, || ());
+            std::thread::sleep(Duration::from_millis(40));
+            let between = before.until(&look(shell.id(), None, || ()).0);
+            if (between.cpu.get() > 5_000_000 && between.processes == 2 && !between.changed) || Instant::now() > give_up {
+                break between;
+            }
+        };
+        for (pid, _) in super::family(shell.id()) {
+            let _ = nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid.cast_signed()), nix::sys::signal::Signal::SIGKILL);
+        }
+        shell.wait().unwrap();
+        assert_eq!((between.processes, between.changed), (2, false));
+        assert!(between.cpu.get() > 5_000_000 && between.error.get() > 0, "{between:?}");
+    }
+
+    #[test]
+    fn a_process_that_is_gone_has_no_threads() {
+        assert!(threads(u32::MAX >> 1).is_empty());
+        assert!(threads(std::process::id()).contains(&std::process::id()));
+    }
+}
