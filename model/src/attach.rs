@@ -1,4 +1,4 @@
-//! A program that somebody else wrote, observed while it runs: what is stored of it.
+//! What is stored about a program of somebody else that was observed while it ran.
 //!
 //! An attached run has windows instead of trials: stretches of time in which one kind of look
 //! is taken at the program. `attach.json` holds an [`Attachment`], `windows.jsonl` a
@@ -76,7 +76,7 @@ pub struct Attachment {
     /// Names of the two arms that the program was switched between; empty of one state.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arms: Vec<String>,
-    /// What this machine refused for all of it.
+    /// What this machine refused for the whole observation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<Unavailable>,
 }

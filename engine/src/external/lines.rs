@@ -7,7 +7,7 @@ const LONGEST: usize = 4_096;
 #[derive(Debug, Default)]
 pub struct Lines(Vec<u8>);
 
-/// A line without an end, or one that is too long: what has come of it.
+/// The part that has come of a line without an end, or of one that is too long.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Endless(pub String);
 

@@ -154,7 +154,7 @@ impl Program {
         }
     }
 
-    /// Waits for a line of it, for `until`, or, where that is wanted, for the host's next message, which stays to be taken.
+    /// Waits for a line of the program, for `until`, or, where that is wanted, for the host's next message, which stays to be taken.
     ///
     /// # Errors
     /// Its end, a line that is too long, the loss of the host.
@@ -225,7 +225,7 @@ impl Program {
         }
     }
 
-    /// A failure of it, with its last words.
+    /// A failure of the program, with its last words.
     pub fn fault(&mut self, did: impl Into<String>) -> ProgramError {
         self.read();
         ProgramError::new(self.command, did.into() + &self.last_words())

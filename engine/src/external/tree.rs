@@ -122,7 +122,7 @@ fn charge(thread: u32, spare: u32) -> bool {
         return false;
     }
     let widened = sched_setaffinity(thread, &wider).is_ok();
-    // Whatever came of it, the thread is to stay where it was.
+    // Whatever the kernel answered, the thread is to stay where it was.
     sched_setaffinity(thread, &own).is_ok() && widened
 }
 
