@@ -83,8 +83,9 @@ fn what_is_stored_is_told_again_by_other_commands() -> Result<(), Skip> {
     assert_eq!(shown.stdout.matches("-attach-").count(), 2, "{}", shown.stdout);
     let json = |arguments: &[&str]| tool.run(arguments).done().json();
     assert_eq!(json(&["show", "latest", "-J"]), json(&["report", "latest", "-J"]));
-    let page = std::fs::read_to_string(tool.stored().path().join("report.html")).unwrap();
-    assert!(page.contains("What the network costs") && !page.contains("arguments"));
+    let stored = |name: &str| std::fs::read_to_string(tool.stored().path().join(name)).unwrap();
+    assert!(stored("report.html").contains("What the network costs"));
+    assert!(!stored("attach.json").contains("\"arguments\""), "they may hold secrets");
     let compared = tool.run(&["compare", "@-2", "@-1", "-J"]);
     if compared.code == Some(2) {
         // Without samples there is no receipt to compare.
