@@ -194,7 +194,7 @@ fn powers_of_four(least: u64, most: u64) -> Ticks {
 
 fn quarters(most: u64) -> Ticks {
     let step = (most / 4).next_power_of_two().max(1);
-    label((0..=most.div_ceil(step)).map(|place| place * step).collect())
+    label((0..=most.div_ceil(step)).map(|place| place.saturating_mul(step)).collect())
 }
 
 fn label(sizes: Vec<u64>) -> Ticks {

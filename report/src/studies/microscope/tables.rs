@@ -98,7 +98,8 @@ fn by_size<K: Ord + Copy + Display>(one: &Measured, key: &str, rows: impl Fn(&Re
 fn by_key<K: Ord + Copy + Display>(title: String, heads: Vec<String>, columns: &[Vec<ExactRow<K>>], of: fn(&Counts) -> u64) -> Table {
     let mut keys: BTreeMap<K, u64> = BTreeMap::new();
     for row in columns.iter().flatten() {
-        *keys.entry(row.key).or_default() += of(&row.counts);
+        let all = keys.entry(row.key).or_default();
+        *all = all.saturating_add(of(&row.counts));
     }
     let mut order: Vec<(K, u64)> = keys.into_iter().filter(|(_, all)| *all > 0).collect();
     order.sort_by_key(|(key, all)| (std::cmp::Reverse(*all), *key));
@@ -107,7 +108,7 @@ fn by_key<K: Ord + Copy + Display>(title: String, heads: Vec<String>, columns: &
         std::iter::once(key.to_string()).chain(columns.iter().map(|column| whole(count(column, *key)))).collect()
     };
     let mut rows: Vec<Vec<String>> = order.iter().map(row).collect();
-    let sum = |column: &Vec<ExactRow<K>>| whole(column.iter().map(|row| of(&row.counts)).sum());
+    let sum = |column: &Vec<ExactRow<K>>| whole(of(&column.iter().map(|row| row.counts).sum()));
     rows.push(std::iter::once("message".to_owned()).chain(columns.iter().map(sum)).collect());
     Table::of_figures(title, heads, rows)
 }
