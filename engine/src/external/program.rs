@@ -254,7 +254,7 @@ impl Program {
     }
 
     /// Tells it to stop, and ends it and all that it started; returns its faults, where ending by
-    /// itself is expected of it.
+    /// itself is expected.
     pub fn end(mut self, expected: bool) -> Vec<String> {
         let mut faults = Vec::new();
         self.say("stop");
