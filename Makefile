@@ -20,7 +20,7 @@ test: ## Install what is missing, then check format and lints and run every test
 	@scripts/setup.sh test
 	@scripts/test.sh
 
-test-services: ## Test hosts by command with a real sshd, unpacked below the target directory
+test-services: ## Test with a real sshd, a Slurm of four nodes and attached servers, unpacked below the target directory, runtimes as ends, and advice against mended servers
 	@scripts/setup.sh test
 	@scripts/services.sh
 
@@ -34,8 +34,8 @@ lines: ## Count the lines of code outside tests, by crate
 bench: ## Install what is missing, then compare nettoll with a bare C loop and with iperf3
 	@scripts/setup.sh bench
 	@cargo build --locked --release --package nettoll --package nettoll-bench
-	@cc -O2 -Wall -o $(TARGET)/bare bench/bare.c
-	@$(TARGET)/release/nettoll-bench --bare $(TARGET)/bare --nettoll $(TARGET)/release/nettoll $(BENCH)
+	@scripts/loops.sh $(TARGET)
+	@$(TARGET)/release/nettoll-bench --bare $(TARGET)/bare --ways $(TARGET)/ways --endpoint $(TARGET)/endpoint --nettoll $(TARGET)/release/nettoll $(BENCH)
 
 endure: ## Kill every kind of process 100 times, run 20,000 trials back to back, besiege an agent
 	@scripts/setup.sh bench
@@ -52,11 +52,13 @@ man: build ## Write man pages and shell completions below the target directory
 release: ## Build an archive with program, man pages, completions, systemd unit
 	@scripts/setup.sh release
 	@cargo build --locked --release --package nettoll
+	@cargo build --locked --release --package nettoll-stacks --features runtimes
 	@scripts/release.sh $(TARGET) tar
 
 deb: ## Build a Debian package of the same
 	@scripts/setup.sh deb
 	@cargo build --locked --release --package nettoll
+	@cargo build --locked --release --package nettoll-stacks --features runtimes
 	@scripts/release.sh $(TARGET) deb
 
 install: ## Build nettoll and install it where cargo installs programs

@@ -45,6 +45,7 @@ pack_tar() {
     stage=$dist/$name
     rm -rf "$stage"
     install -D -m 755 "$program" "$stage/bin/nettoll"
+    install -D -m 755 "$target/release/nettoll-stacks" "$stage/libexec/nettoll/nettoll-stacks"
     install -D -m 644 -t "$stage/share/man/man1" "$made"/man/*.1
     install -D -m 644 -t "$stage/share/bash-completion/completions" "$made/completions/nettoll"
     install -D -m 644 -t "$stage/share/zsh/site-functions" "$made/completions/_nettoll"

@@ -51,6 +51,10 @@ int main(void) { return puts("") < 0; }' >"$scratch/try.c"
     has cc && cc "$scratch/try.c" -o "$scratch/try" 2>/dev/null
 }
 
+includes() { # HEADER
+    echo "#include <$1>" | cc -x c -fsyntax-only - 2>/dev/null
+}
+
 check() {
     cc_works || lacks "a C compiler (cc)" "Rust calls it to link programs" gcc libc6-dev
 
@@ -77,6 +81,8 @@ check() {
 
     if [ "$purpose" = bench ]; then
         has iperf3 || lacks "iperf3" "the benchmarks compare goodput with it" iperf3
+        includes liburing.h || lacks "liburing" "the benchmarks compare io_uring with a loop over it" liburing-dev
+        includes xdp/xsk.h || lacks "libxdp" "the benchmarks compare AF_XDP with a loop over it" libxdp-dev libbpf-dev
         for program in nsenter taskset; do
             has $program || lacks $program "it starts iperf3 inside a host, bound to a CPU" util-linux
         done

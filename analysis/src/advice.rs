@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use model::cell::default_read_size;
 use model::plan::Level;
 use model::trial::Outcome;
 use model::{Api, Bytes, Cell, Protocol, Receive, Test, TrialRecord};
@@ -23,8 +24,14 @@ pub struct Ranking {
     pub series: String,
     /// The test.
     pub test: Test,
-    /// The message size.
+    /// The message size; of a workload its mean.
     pub size: Bytes,
+    /// The workload whose sizes the messages have, where they are not all of one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workload: Option<String>,
+    /// The size of the requests whose round trips stand next to a workload's messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_size: Option<Bytes>,
     /// The ways that were measured.
     pub ways: Vec<Ranked>,
     /// The ways that were tried and not measured.
@@ -88,8 +95,13 @@ impl Failures {
     /// Notes a trial.
     pub fn push(&mut self, record: &TrialRecord) {
         if let Outcome::Failed { error, .. } = &record.outcome {
-            self.0.entry(record.cell.clone()).or_insert_with(|| error.clone());
+            self.refuse(record.cell.clone(), error.clone());
         }
+    }
+
+    /// Notes a cell that was not tried, with the reason.
+    pub fn refuse(&mut self, cell: Cell, reason: String) {
+        self.0.entry(cell).or_insert(reason);
     }
 }
 
@@ -110,7 +122,8 @@ fn members<'a>(analysis: &'a Analysis, series: &'a WaySeries) -> impl Iterator<I
 fn ranking(analysis: &Analysis, failures: &Failures, series: &WaySeries, size: Option<Bytes>, rate: Option<f64>) -> Option<Ranking> {
     let distance = |place: &usize| size.map_or(0.0, |size| (series.sizes[*place].get() as f64 / size.get() as f64).ln().abs());
     let place = (0..series.sizes.len()).min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
-    let (size, test) = (series.sizes[place], members(analysis, series).next()?.test);
+    let first = members(analysis, series).next()?;
+    let (size, test, workload) = (series.sizes[place], first.test, first.mix.as_ref().map(|mix| mix.name.clone()));
     let cheapest = series.cheapest[place].as_ref()?;
     let is_send = |api: Api, receive: Option<Receive>| (api, receive) == (Api::Send, None);
     let base = series.ways.iter().find(|way| is_send(way.api, way.receive)).and_then(|way| way.cost_ns[place]);
@@ -141,8 +154,9 @@ fn ranking(analysis: &Analysis, failures: &Failures, series: &WaySeries, size: O
     let refused: Vec<Refused> =
         refused.map(|(cell, reason)| Refused { api: cell.api, receive: cell.receive, reason: reason.clone() }).collect();
     let tried = |api: &Api| ranked.iter().any(|way| way.api == *api) || refused.iter().any(|way| way.api == *api);
-    let untried = Api::ALL.iter().copied().filter(|api| api.carries(test) && !tried(api)).collect();
-    Some(Ranking { series: series.series.clone(), test, size, ways: ranked, refused, untried })
+    let untried = Api::ALL.iter().copied().filter(|api| api.carries(test) && !api.over().is_local() && !tried(api)).collect();
+    let request_size = requests(analysis, first).filter(|_| workload.is_some()).map(|request| request.size);
+    Some(Ranking { series: series.series.clone(), test, size, workload, request_size, ways: ranked, refused, untried })
 }
 
 fn figure(analysis: &Analysis, cell: &Cell, metric: Metric) -> Option<Estimate> {
@@ -151,12 +165,27 @@ fn figure(analysis: &Analysis, cell: &Cell, metric: Metric) -> Option<Estimate> 
 
 /// The median round trip of the request/response cell that is like a stream's otherwise.
 fn round_trip(analysis: &Analysis, stream: &Cell) -> Option<Estimate> {
+    figure(analysis, &requests(analysis, stream)?, Metric::RoundTripP50Ns)
+}
+
+/// That cell. Requests have one size: next to a workload those stand that go the same way.
+fn requests(analysis: &Analysis, stream: &Cell) -> Option<Cell> {
     let test = match stream.protocol() {
         Protocol::Tcp => Test::TcpRr,
         Protocol::Udp => Test::UdpRr,
     };
-    let wanted = stream.with(&[Level::Test(test)]).ok()?;
-    figure(analysis, &wanted, Metric::RoundTripP50Ns)
+    let of_size =
+        |size: Bytes| Cell { mix: None, size, read_size: default_read_size(test, size), ..stream.clone() }.with(&[Level::Test(test)]).ok();
+    match stream.mix {
+        None => stream.with(&[Level::Test(test)]).ok(),
+        Some(_) => {
+            let sizes = analysis.cells.iter().map(|found| &found.cell).filter(|cell| cell.test == test).map(|cell| cell.size);
+            let mut sizes: Vec<Bytes> = sizes.collect();
+            sizes.dedup();
+            // Of several none is the workload's.
+            <[Bytes; 1]>::try_from(sizes).ok().and_then(|[size]| of_size(size))
+        }
+    }
 }
 
 fn scaled(estimate: Estimate, by: f64) -> Estimate {

@@ -3,16 +3,20 @@
 //! ```text
 //! TrialRecord -> audit: is it sound? -> stopping: is it enough?
 //! TrialRecord -> metric table: Figures -> TrialTable -> studies -> Analysis
+//!                Analysis + exact counts -> exact: time next to instructions
 //!                TrialTable of two arms, or of two runs -> verdict::Sides -> verdicts
 //! ```
 #![forbid(unsafe_code)]
 
 pub mod advice;
+pub mod advised;
 pub mod attached;
 pub mod audit;
 pub mod conservation;
 pub mod cost;
+pub mod exact;
 pub mod expectation;
+pub mod fleet;
 pub mod history;
 pub mod result;
 pub mod runs;

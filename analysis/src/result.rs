@@ -5,9 +5,10 @@ pub use crate::conservation::Balance;
 pub use crate::cost::{Breakpoint, CostModel, Fit, FitOutcome, FitPoint, Piece, Quantity, TermEstimate};
 pub use crate::findings::{Disturbed, Finding};
 pub use crate::latency::{Latency, Percentile};
-pub use crate::metric::{Metric, Unit};
+pub use crate::metric::{Direction, Metric, Unit};
 pub use crate::studies::arms::ArmResult;
 pub use crate::studies::buffers::BufferMap;
+pub use crate::studies::fleet::FleetResult;
 pub use crate::studies::levels::LevelStudy;
 pub use crate::studies::open_loop::OpenLoopStudy;
 pub use crate::studies::order::OrderStudy;
@@ -17,7 +18,9 @@ pub use crate::studies::repetitions::RepetitionStudy;
 pub use crate::studies::roles::{RoleTest, Roles};
 pub use crate::studies::verdicts::ArmVerdict;
 pub use crate::studies::ways::WayStudy;
-pub use crate::studies::{ANALYSIS_FORMAT, Analysis, StudyResult, arms, buffers, levels, open_loop, published, receipt, repetitions, ways};
+pub use crate::studies::{
+    ANALYSIS_FORMAT, Analysis, StudyResult, arms, buffers, fleet, levels, open_loop, published, receipt, repetitions, ways,
+};
 pub use crate::timeline::{TrialPoint, TrialState};
 pub use stats::cost::Term;
 pub use stats::estimate::{Estimate, Interval, Method};

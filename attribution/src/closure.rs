@@ -163,30 +163,38 @@ pub struct Known {
     pub apart: bool,
     /// The likeliest cause of a sum that fails.
     pub cause: Cause,
+    /// By how much chance alone may move a sum of samples: 0 where there are as many as a receipt
+    /// needs, whose bars allow for it.
+    pub chance: f64,
+}
+
+/// A bar that few samples cannot miss by chance.
+fn widened(bar: RangeInclusive<f64>, by: f64) -> RangeInclusive<f64> {
+    bar.start() - by..=bar.end() + by
 }
 
 /// The doubts that sums give rise to.
 pub fn doubts(closure: &Closure, known: &Known) -> Vec<Doubt> {
     let (mut doubts, cause) = (Vec::new(), known.cause);
     match (closure.wall, closure.own.or(closure.wall)) {
-        (Some(wall), Some(own)) if !WALL.contains(&own) => {
+        (Some(wall), Some(own)) if !widened(WALL, known.chance).contains(&own) => {
             // The worse of the two, which may be the same.
             let worse = if (wall - 1.0).abs() > (own - 1.0).abs() { wall } else { own };
             doubts.push(Doubt::Wall { closure: worse, cause });
         }
-        (Some(wall), Some(own)) if !WALL.contains(&wall) => doubts.push(Doubt::Moved { closure: wall, own }),
+        (Some(wall), Some(own)) if !widened(WALL, known.chance).contains(&wall) => doubts.push(Doubt::Moved { closure: wall, own }),
         (Some(_), Some(_)) => {}
         _ => doubts.push(Doubt::NoWaits),
     }
-    if let Some(cpu) = closure.cpu.filter(|cpu| !CPU.contains(cpu)) {
+    if let Some(cpu) = closure.cpu.filter(|cpu| !widened(CPU, known.chance).contains(cpu)) {
         doubts.push(Doubt::Cpu { closure: cpu, cause });
     }
     let sampler = closure.sampler.value;
     if known.calibrated {
         doubts.push(Doubt::NotHeld);
-    } else if known.apart && !SAMPLER.contains(&sampler) {
+    } else if known.apart && !widened(SAMPLER, known.chance).contains(&sampler) {
         doubts.push(Doubt::Dropped { closure: sampler, cause });
-    } else if !known.apart && !sampler_bar(known.role).contains(&sampler) {
+    } else if !known.apart && !widened(sampler_bar(known.role), known.chance).contains(&sampler) {
         doubts.push(Doubt::Sampler { closure: sampler });
     }
     if !known.switching && !known.apart {

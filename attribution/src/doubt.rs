@@ -56,6 +56,14 @@ pub enum Doubt {
         /// Likeliest cause.
         cause: Cause,
     },
+    /// Samples are not as many as the time on the CPU has room for, which comes in bursts too short
+    /// for their timer.
+    Bursts {
+        /// Their ratio.
+        closure: f64,
+        /// Time on a CPU at a time, in ns.
+        ns: f64,
+    },
     /// Samples × period is not the on-CPU time.
     Sampler {
         /// Their ratio.
@@ -132,6 +140,12 @@ pub enum Cause {
         /// Their share of the samples there.
         share: f64,
     },
+    /// The sampler's timer came too late for bursts on the CPU that were over by then.
+    Late {
+        /// Share of the samples that the timer's own count of time has room for, and that did
+        /// not come.
+        share: f64,
+    },
     /// The passes show none.
     Unknown,
 }
@@ -146,6 +160,9 @@ impl Cause {
             Self::Throttled { .. } => "do not use the rows; give a longer period",
             Self::Stolen { .. } => "do not use the rows; run again when the hypervisor's other guests are quiet, or on a host of your own",
             Self::Others { .. } => "do not use the rows; stop what else runs on these CPUs, or give others",
+            Self::Late { .. } => {
+                "do not use the rows; make the end run longer at a time (larger batches, more load), or measure where no hypervisor delays timers"
+            }
             Self::Unknown => "do not use the rows; run again on a quiet machine; if it repeats there, report it with the run directory",
         }
     }
@@ -158,6 +175,9 @@ impl fmt::Display for Cause {
             Self::Throttled { times } => write!(f, ": the kernel throttled the sampler {times} times"),
             Self::Stolen { share } => write!(f, ": the hypervisor took {:.1} % of the CPU time", share * 100.0),
             Self::Others { share } => write!(f, ": other programs had {:.1} % of these CPUs", share * 100.0),
+            Self::Late { share } => {
+                write!(f, ": timers came too late for short bursts on the CPU, and missed {:.0} % of the samples due", share * 100.0)
+            }
             Self::Unknown => Ok(()),
         }
     }
@@ -177,6 +197,9 @@ impl Doubt {
         match self {
             Self::Wall { cause, .. } | Self::Dropped { cause, .. } | Self::Cpu { cause, .. } => cause.remedy(),
             Self::Moved { .. } => "the passes had to wait unequally long: stop what else runs on this machine; rows do not depend on it",
+            Self::Bursts { .. } => {
+                "read the rows as shares of what was sampled: what runs just before the program sleeps is underrepresented"
+            }
             Self::Sampler { .. } => "choose another period (`--period`); a hypervisor that takes CPU time shows here as well",
             Self::NotHeld => "read rows as shares of what was sampled; sample by the CPU clock to have the sum",
             Self::NoWaits => "give the tool scheduler tracepoints (root, tracefs), or read the rows without their sum",
@@ -201,6 +224,11 @@ impl fmt::Display for Doubt {
                 write!(f, "rows and waits make {closure:.3} of the clean wall time, though {own:.3} of the wait passes' own")
             }
             Self::Cpu { closure, cause } => write!(f, "rows and what no sample shows make {closure:.3} of the CPU time{cause}"),
+            Self::Bursts { closure, ns } => write!(
+                f,
+                "samples times period make {closure:.3} of the on-CPU time, which comes in bursts of {:.0} µs: timers strike some µs late, and miss a part of those",
+                ns / 1000.0
+            ),
             Self::Sampler { closure } => write!(f, "samples times period make {closure:.3} of the CPU time"),
             Self::NotHeld => {
                 write!(f, "samples are spaced by cycles, which nothing else counted, so they were not compared with the CPU time")

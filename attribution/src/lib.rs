@@ -31,7 +31,7 @@ pub mod exact;
 pub mod rules;
 
 pub use attributes::{Attributes, Category, Context, Crossing, Decided, Direction, Layer};
-pub use closure::{Closure, Observer};
+pub use closure::{Closure, Observer, SAMPLER};
 pub use compare::{Comparison, Difference, Verdict, compare, total_variation};
 pub use counters::{Booked, LayerCounters};
 pub use doubt::{Doubt, Gravity};

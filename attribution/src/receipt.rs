@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use model::profile::{CountTier, SampleSource};
+use model::profile::{Account, CountTier, SampleSource};
 use model::{Bytes, Role};
 use serde::Serialize;
 
 use crate::attributes::{Category, Context, Crossing, Layer};
-use crate::closure::{Closure, Known, OBSERVER, Observer, Sums};
+use crate::closure::{Closure, Known, OBSERVER, Observer, Sums, WALL};
 use crate::counters::LayerCounters;
 use crate::doubt::{Cause, Doubt, Gravity, LEAST_PASSES, LEAST_SAMPLES, MOST_OTHER};
 use crate::figure::{Figure, product, ratio};
@@ -243,6 +243,27 @@ impl Receipt {
         self.doubts.iter().any(|doubt| doubt.gravity() == Gravity::Red)
     }
 
+    /// Takes sums of a program that has a CPU for `ns` at a time for what they are: its timers
+    /// strike some µs late, and what falls due near a burst's end is another's. Red sums that are
+    /// off because of it become a doubt of their own; what is off by more stays red.
+    ///
+    /// Only for samples of which none is known to be missing: whoever calls has compared them
+    /// with the event's own count.
+    pub fn allow_bursts(&mut self, ns: f64) {
+        let sampler = self.closure.sampler.value;
+        let explained = |closure: f64| (closure - 1.0).abs() <= (sampler - 1.0).abs() + (WALL.end() - 1.0);
+        let before = self.doubts.len();
+        self.doubts.retain(|doubt| match doubt {
+            Doubt::Dropped { .. } => false,
+            Doubt::Cpu { closure, .. } | Doubt::Wall { closure, .. } => !explained(*closure),
+            _ => true,
+        });
+        if self.doubts.len() < before {
+            self.doubts.push(Doubt::Bursts { closure: sampler, ns });
+            self.doubts.sort_by_key(|doubt| std::cmp::Reverse(doubt.gravity()));
+        }
+    }
+
     /// The largest of the causes that the passes show.
     fn cause(&self, passes: &Passes) -> Cause {
         let lost: u64 = passes.time.iter().map(|pass| pass.profile.lost).fold(0, u64::saturating_add);
@@ -257,6 +278,7 @@ impl Receipt {
             (lost as f64 / (self.sampling.samples + lost) as f64, (|share| Cause::Lost { share }) as fn(f64) -> Cause),
             (stolen, |share| Cause::Stolen { share }),
             (self.unseen.others.unwrap_or(0.0), |share| Cause::Others { share }),
+            (late(&passes.time), |share| Cause::Late { share }),
         ];
         let largest = shares.into_iter().filter(|(share, _)| *share >= Cause::LEAST).max_by(|(a, _), (b, _)| a.total_cmp(b));
         match largest {
@@ -274,6 +296,7 @@ impl Receipt {
             calibrated,
             apart: passes.time.iter().all(|pass| pass.ran().is_some()),
             cause: self.cause(passes),
+            chance: chance(self.sampling.samples),
         };
         let mut doubts = crate::closure::doubts(&self.closure, &known);
         if let Some(observer) = self.observer.filter(|observer| observer.ratio.value > OBSERVER) {
@@ -299,6 +322,24 @@ impl Receipt {
         doubts.sort_by_key(|doubt| std::cmp::Reverse(doubt.gravity()));
         doubts
     }
+}
+
+/// Share of the samples that a task's own timer counted time for, and that did not come: the timer
+/// is armed again at each switch, and one that is due within the delay of its delivery is put off.
+/// 0 where the timers of whole CPUs made the samples.
+fn late(passes: &[TimePass]) -> f64 {
+    let per_task = passes.iter().filter(|pass| pass.profile.source == SampleSource::CpuClock && pass.ran().is_none());
+    let (came, due) = per_task.fold((0.0, 0.0), |(came, due), pass| match pass.account {
+        Some(Account { recorded, counted: Some(counted), .. }) => (came + (recorded * pass.profile.period) as f64, due + counted as f64),
+        _ => (came, due),
+    });
+    if due > 0.0 { 1.0 - came / due } else { 0.0 }
+}
+
+/// By how much chance moves the sum of so many samples, twice its standard error, where there are
+/// fewer than a receipt needs.
+fn chance(samples: u64) -> f64 {
+    if samples < LEAST_SAMPLES { 2.0 / (samples.max(1) as f64).sqrt() } else { 0.0 }
 }
 
 impl Rows {

@@ -6,9 +6,9 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, ensure};
 use lab::session::Session;
-use model::{Family, Protocol, Role};
+use model::{Api, Family, Protocol, Role};
 
-/// `bench/bare.c`, compiled.
+/// `bench/bare.c` or `bench/ways.c`, compiled.
 #[derive(Debug)]
 pub struct Bare {
     program: PathBuf,
@@ -65,25 +65,34 @@ impl Bare {
 
     /// One stream trial between the hosts of a session.
     pub fn stream(&self, session: &mut Session, protocol: Protocol, size: u64) -> anyhow::Result<Trial> {
+        self.trial(session, if protocol == Protocol::Tcp { "tcp" } else { "udp" }, &[size])
+    }
+
+    /// One trial of datagrams in a way, by the loops of `bench/ways.c`.
+    pub fn way(&self, session: &mut Session, api: Api, size: u64, batch: u32) -> anyhow::Result<Trial> {
+        self.trial(session, api.name(), &[size, batch.into()])
+    }
+
+    fn trial(&self, session: &mut Session, kind: &str, messages: &[u64]) -> anyhow::Result<Trial> {
         let address = session.place(Role::Receiver, false).address(Family::V4).context("no IPv4 address")?.ip().to_string();
-        let mut receiver = self.end(session, Role::Receiver, protocol, &address, 0, size).spawn().context("start the bare receiver")?;
+        let mut receiver = self.end(session, Role::Receiver, kind, &address, 0, messages).spawn().context("start the bare receiver")?;
         let mut lines = BufReader::new(receiver.stdout.take().context("no pipe")?);
         let mut port = String::new();
         lines.read_line(&mut port)?;
-        let sender = self.end(session, Role::Sender, protocol, &address, port.trim().parse()?, size).output()?;
+        let sender = self.end(session, Role::Sender, kind, &address, port.trim().parse()?, messages).output()?;
         let mut rest = String::new();
         lines.read_to_string(&mut rest)?;
         ensure!(receiver.wait()?.success() && sender.status.success(), "the bare loop failed");
         Ok(Trial { sender: parse(&String::from_utf8_lossy(&sender.stdout))?, receiver: parse(&rest)? })
     }
 
-    fn end(&self, session: &mut Session, role: Role, protocol: Protocol, address: &str, port: u16, size: u64) -> Command {
+    fn end(&self, session: &mut Session, role: Role, kind: &str, address: &str, port: u16, messages: &[u64]) -> Command {
         let cpu = session.place(role, false).cpus(1).first().map_or(0, |place| place.cpu).to_string();
         let pid = session.host(role, false).pid().to_string();
         let mut command = Command::new(&self.program);
         command.arg(if role == Role::Sender { "send" } else { "recv" });
-        command.arg(if protocol == Protocol::Tcp { "tcp" } else { "udp" });
-        command.args([&pid, &cpu, address]).args([u64::from(port), size, WARMUP_MS, LENGTH_MS].map(|number| number.to_string()));
+        command.args([kind, &pid, &cpu, address]);
+        command.args([&[u64::from(port)], messages, &[WARMUP_MS, LENGTH_MS]].concat().iter().map(ToString::to_string));
         command.stdout(Stdio::piped());
         command
     }

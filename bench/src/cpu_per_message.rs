@@ -12,9 +12,10 @@ const BAR: f64 = 1.02;
 const HALF_WIDTH: f64 = 0.05;
 
 /// An end of a trial, by name.
-type Pick = (&'static str, fn(&Trial) -> &End);
+pub type Pick = (&'static str, fn(&Trial) -> &End);
 
-const ENDS: [Pick; 2] = [("sender", |trial| &trial.sender), ("receiver", |trial| &trial.receiver)];
+/// Both.
+pub const ENDS: [Pick; 2] = [("sender", |trial| &trial.sender), ("receiver", |trial| &trial.receiver)];
 
 /// Measures pairs of trials: UDP against its bar, TCP for the record.
 pub fn measure(bare: &Bare, count: u32) -> anyhow::Result<Vec<Row>> {

@@ -24,7 +24,7 @@ pub fn measure(flows: u32, count: u32) -> anyhow::Result<Vec<Row>> {
         (cell.nodelay, cell.flows) = (nodelay, flows);
         // iperf3 measures its slow start; so do we.
         let plan = ours::plan(cell, 0, SECONDS * 1_000);
-        let run = iperf::Settings { size: SIZE, nodelay, seconds: SECONDS, flows };
+        let run = iperf::Settings { size: SIZE, nodelay, seconds: SECONDS, flows, cc: None };
         let pairs = pairs::run(
             count,
             || {

@@ -20,17 +20,37 @@ pub struct Settings {
     pub seconds: u64,
     /// Parallel streams.
     pub flows: u32,
+    /// Congestion control; `None`: the kernel's usual one.
+    pub cc: Option<&'static str>,
+}
+
+/// Figures of one run.
+#[derive(Debug, Clone, Copy)]
+pub struct Run {
+    /// Goodput in bits per second, as the receiver has it.
+    pub goodput: f64,
+    /// CPU time of the receiver's process for each byte, in ns.
+    pub receiver_cpu_per_byte: f64,
 }
 
 /// TCP goodput of one iperf3 run in bits per second, as its receiver has it.
 pub fn goodput(session: &mut Session, settings: Settings) -> anyhow::Result<f64> {
+    Ok(run(session, settings)?.goodput)
+}
+
+/// One iperf3 run.
+pub fn run(session: &mut Session, settings: Settings) -> anyhow::Result<Run> {
     let address = session.place(Role::Receiver, false).address(Family::V4).context("no IPv4 address")?.ip().to_string();
     let mut server =
         in_host(session, Role::Receiver, settings.flows).args(["-s", "-1"]).stdout(Stdio::null()).spawn().context("start iperf3 -s")?;
     let answer = client(session, &address, settings);
     end(&mut server)?;
     let report: Value = serde_json::from_slice(&answer?).context("read iperf3's JSON")?;
-    report["end"]["sum_received"]["bits_per_second"].as_f64().with_context(|| format!("iperf3 failed: {}", report["error"]))
+    let (end, received) = (&report["end"], &report["end"]["sum_received"]);
+    let number = |value: &Value| value.as_f64().with_context(|| format!("iperf3 failed: {}", report["error"]));
+    // The receiver is the remote end; its share is of the whole run.
+    let cpu_ns = number(&end["cpu_utilization_percent"]["remote_total"])? / 100.0 * number(&received["seconds"])? * 1e9;
+    Ok(Run { goodput: number(&received["bits_per_second"])?, receiver_cpu_per_byte: cpu_ns / number(&received["bytes"])?.max(1.0) })
 }
 
 fn client(session: &mut Session, address: &str, settings: Settings) -> anyhow::Result<Vec<u8>> {
@@ -40,6 +60,7 @@ fn client(session: &mut Session, address: &str, settings: Settings) -> anyhow::R
     if settings.nodelay {
         command.arg("-N");
     }
+    command.args(settings.cc.iter().flat_map(|name| ["-C", name]));
     // The server may not listen yet.
     for _ in 0..50 {
         // With -J a failure to connect is an `error` in the JSON, and exit code 0.

@@ -5,15 +5,20 @@
 
 mod agents;
 mod bare;
+mod congestion;
 mod cpu_per_message;
 mod equal_arms;
+mod external;
 mod fixed_cost;
 mod goodput;
+mod implementations;
 mod iperf;
 mod known_difference;
 mod links;
 mod loop_cost;
+mod many;
 mod ours;
+mod packs;
 mod pairs;
 mod report_speed;
 mod verdict;
@@ -37,6 +42,12 @@ struct Arguments {
     /// Compiled bench/bare.c
     #[arg(long)]
     bare: Option<PathBuf>,
+    /// Compiled bench/ways.c
+    #[arg(long)]
+    ways: Option<PathBuf>,
+    /// Compiled examples/endpoint/endpoint.c
+    #[arg(long)]
+    endpoint: Option<PathBuf>,
     /// The release build of nettoll
     #[arg(long)]
     nettoll: Option<PathBuf>,
@@ -125,7 +136,7 @@ const USUAL: &str = "usual";
 /// Kills, floods and a day's worth of trials.
 const ENDURE: &str = "endure";
 
-const BENCHMARKS: [Benchmark; 15] = [
+const BENCHMARKS: [Benchmark; 20] = [
     usual("loop", "the loop around getppid, against a bare loop", "upper end of 95 % <= 5 ns", |on| {
         loop_cost::measure(&on.bare, on.pairs(60))
     }),
@@ -136,7 +147,22 @@ const BENCHMARKS: [Benchmark; 15] = [
     usual("flows", "goodput of parallel flows, against iperf3", "lower end of 95 % >= 0.95", |on| goodput::measure(8, on.pairs(32))),
     usual("agents", "trials over agents, against local ones", "95 % holds 1, half-width <= 0.03", |on| agents::measure(on.pairs(220))),
     usual("fixed", "time and memory of a trial beyond its length", "<= 60 ms, <= 16 MiB", |on| fixed_cost::measure(on.pairs(60))),
-    usual("report", "report on 100,000 stored trials", "<= 10 s, <= 500 MiB, linear", |on| report_speed::measure(&on.nettoll)),
+    usual("report", "report on 100,000 and 1,000,000 stored trials", "<= 10 s, <= 25 s, <= 500 MiB, linear", |on| {
+        report_speed::measure(&on.nettoll)
+    }),
+    alone("ways", "ways of many messages a call, against the same calls in C", "lower end of 99 % <= 1.03, half-width <= 3 %", |on| {
+        many::measure(&on.ways, on.pairs(220))
+    }),
+    alone("packs", "gso with gro against send, 1,024 B over veth", "lower end of 95 % >= 5", |on| packs::measure(on.pairs(60))),
+    alone("congestion", "TCP goodput and CPU per byte by reno, cubic, bbr, against iperf3", ">= 0.97, <= 1.0", |on| {
+        congestion::measure(on.pairs(150))
+    }),
+    alone("external", "an external endpoint in C against nettoll's own end", "lower end <= 1.03, half-width <= 3 %", |on| {
+        external::measure(&on.nettoll, &on.endpoint, on.share(100, 10))
+    }),
+    alone("implementations", "tpi-sockets and tpi-streams against send and sendto", "half-width <= 3 %", |on| {
+        implementations::measure(&on.nettoll, on.share(200, 12))
+    }),
     alone("workload", "a mix of sizes, against its prediction from single sizes", "UDP within 10 %, TCP within 15 %", |on| {
         workload::measure(&on.nettoll, on.share(20, 6))
     }),
@@ -178,6 +204,8 @@ const fn endure(name: &'static str, how: &'static str, bar: &'static str, measur
 /// Programs and effort of this run.
 struct Setup {
     bare: bare::Bare,
+    ways: PathBuf,
+    endpoint: PathBuf,
     nettoll: PathBuf,
     effort: f64,
 }
@@ -195,7 +223,7 @@ impl Setup {
 
 fn benchmark(arguments: &Arguments) -> anyhow::Result<()> {
     if arguments.list {
-        BENCHMARKS.iter().for_each(|Benchmark { name, set, how, bar, .. }| println!("{name:<10}{set:<10}{how:<60}{bar}"));
+        BENCHMARKS.iter().for_each(|Benchmark { name, set, how, bar, .. }| println!("{name:<16}{set:<16}{how:<66}{bar}"));
         return Ok(());
     }
     let named = |known: &Benchmark, only: &str| [known.name, known.set].contains(&only);
@@ -205,6 +233,8 @@ fn benchmark(arguments: &Arguments) -> anyhow::Result<()> {
     let wanted: Vec<&Benchmark> = BENCHMARKS.iter().filter(|known| arguments.only.iter().any(|only| named(known, only))).collect();
     let setup = Setup {
         bare: bare::Bare::new(arguments.bare.clone().unwrap_or_else(|| "target/bare".into())),
+        ways: arguments.ways.clone().unwrap_or_else(|| "target/ways".into()),
+        endpoint: arguments.endpoint.clone().unwrap_or_else(|| "target/endpoint".into()),
         nettoll: arguments.nettoll.clone().unwrap_or_else(|| "target/release/nettoll".into()),
         effort: arguments.effort,
     };

@@ -46,6 +46,7 @@ pub fn plan(cell: Cell, warmup_ms: u64, length_ms: u64) -> Plan {
         receipt: None,
         arms: Vec::new(),
         host_wide: false,
+        fleet: None,
         roles: model::schedule::Roles::Balanced,
         seed: 1,
         cells: vec![cell],
@@ -72,7 +73,12 @@ pub fn measure(session: &mut Session, plan: &Plan) -> anyhow::Result<Measured> {
 /// One stream trial, in the terms of the bare loop.
 pub fn run(session: &mut Session, protocol: Protocol, size: u64) -> anyhow::Result<Trial> {
     let read_size = if protocol == Protocol::Tcp { 128 << 10 } else { size };
-    let measured = measure(session, &plan(stream(protocol, size, read_size), WARMUP_MS, LENGTH_MS))?;
+    run_cell(session, stream(protocol, size, read_size))
+}
+
+/// The same of any cell.
+pub fn run_cell(session: &mut Session, cell: Cell) -> anyhow::Result<Trial> {
+    let measured = measure(session, &plan(cell, WARMUP_MS, LENGTH_MS))?;
     let end = |end: &model::end::EndReport| End {
         messages: end.counts.messages as f64,
         cpu_ns: end.cpu_time.process.get() as f64,

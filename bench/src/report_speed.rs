@@ -1,4 +1,4 @@
-//! Time of the analysis of a large run, and its growth with the trials.
+//! Time and memory of the analysis of large runs, and their growth with the trials.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -41,18 +41,48 @@ pub fn measure(nettoll: &Path) -> anyhow::Result<Vec<Row>> {
         // What it finds between two runs of some milliseconds is all the same here.
         compared.push(run(Command::new(nettoll).arg("compare").args(&sides).arg("-J"), &[0, 3, 4])?);
     }
-    let resident = getrusage(UsageWho::RUSAGE_CHILDREN)?.max_rss() as f64 / 1024.0;
+    let resident = resident()?;
     let middle = |all: &[Spent], of: fn(&Spent) -> f64| median(&all.iter().map(of).collect::<Vec<_>>()).context("no round");
     let both = middle(&compared, |spent| spent.wall)?;
     let large = middle(&reported[1], |spent| spent.wall)?;
     // Wall time shows the neighbours on a shared machine as well.
     let growth = middle(&reported[1], |spent| spent.cpu)? / middle(&reported[0], |spent| spent.cpu)?;
-    Ok(vec![
+    let mut rows = vec![
         Row::printed("compare of two runs of 10,000 trials", both, "s", ROUNDS).against("<= 2 s", both <= 2.0),
         Row::printed("report on 100,000 trials", large, "s", ROUNDS).against("<= 10 s", large <= 10.0),
         Row::printed("memory of the largest", resident, "MiB", ROUNDS).against("<= 500 MiB", resident <= 500.0),
         Row::printed("its CPU time over that of 25,000 trials", growth, "x", ROUNDS).against("linear: <= 4.4", growth <= 4.4),
+    ];
+    rows.extend(of_a_million(nettoll, root.path())?);
+    Ok(rows)
+}
+
+/// Measures what reads a run of a million trials, each command once: it takes long enough.
+fn of_a_million(nettoll: &Path, root: &Path) -> anyhow::Result<Vec<Row>> {
+    let directory = root.join("million");
+    let run_path = store_copies(&directory, 1_000_000)?;
+    let timed = |words: &[&str], path: Option<&Path>| run(Command::new(nettoll).args(words).args(path).current_dir(root), &[0, 3]);
+    let report = timed(&["report", "-J"], Some(&run_path))?;
+    let cells = timed(&["export", "--csv"], Some(&run_path))?;
+    let trials = timed(&["export", "--trials"], Some(&run_path))?;
+    let lines = timed(&["export", "--benchstat"], Some(&run_path))?;
+    let history = run(Command::new(nettoll).args(["history", "-J", "--runs"]).arg(&directory), &[0, 3])?;
+    // Of all commands by now, of which these are the largest.
+    let resident = resident()?;
+    let row = |name: &str, spent: &Spent| Row::printed(name, spent.wall, "s", 1);
+    Ok(vec![
+        row("report on 1,000,000 trials", &report).against("<= 25 s", report.wall <= 25.0),
+        row("export --csv of them", &cells),
+        row("export --trials of them", &trials),
+        row("export --benchstat of them", &lines),
+        row("history of them", &history),
+        Row::printed("memory of the largest of these", resident, "MiB", 1).against("<= 500 MiB", resident <= 500.0),
     ])
+}
+
+/// The largest memory that an ended child had, in MiB.
+fn resident() -> anyhow::Result<f64> {
+    Ok(getrusage(UsageWho::RUSAGE_CHILDREN)?.max_rss() as f64 / 1024.0)
 }
 
 /// Runs a command whose output nobody reads.

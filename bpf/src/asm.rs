@@ -45,6 +45,8 @@ pub enum Helper {
     CurrentTask = 14,
     /// `bpf_get_socket_cookie(socket)`: a number that no other socket has had or will have.
     SocketCookie = 46,
+    /// `bpf_redirect_map(map, place, action where there is none)`: what to do with a frame.
+    RedirectByMap = 51,
     /// `bpf_get_stack(context, buffer, size, flags)`: bytes written.
     Stack = 67,
     /// `bpf_map_push_elem(map, value, flags)`.
@@ -70,6 +72,8 @@ pub enum Test {
     Differs(Reg, i32),
     /// It is at most the number, with signs.
     AtMost(Reg, i32),
+    /// The first register is above the second, without signs.
+    Above(Reg, Reg),
     /// The two registers are the same.
     Same(Reg, Reg),
     /// A bit of the number is set in the register.
@@ -164,6 +168,11 @@ impl Assembler {
         self.push(0x69, to, from, offset, 0);
     }
 
+    /// `to = *(u8 *)(from + offset)`.
+    pub fn load_byte(&mut self, to: Reg, from: Reg, offset: i16) {
+        self.push(0x71, to, from, offset, 0);
+    }
+
     /// `to = *(u64 *)(from + offset)`.
     pub fn load(&mut self, to: Reg, from: Reg, offset: i16) {
         self.push(0x79, to, from, offset, 0);
@@ -207,6 +216,7 @@ impl Assembler {
             Test::Equal(register, number) => self.push(0x15, register, Reg::R0, 0, number),
             Test::Differs(register, number) => self.push(0x55, register, Reg::R0, 0, number),
             Test::AtMost(register, number) => self.push(0xd5, register, Reg::R0, 0, number),
+            Test::Above(one, other) => self.push(0x2d, one, other, 0, 0),
             Test::Same(one, other) => self.push(0x1d, one, other, 0, 0),
             Test::AnyBit(register, number) => self.push(0x45, register, Reg::R0, 0, number),
             Test::Always => self.push(0x05, Reg::R0, Reg::R0, 0, 0),
@@ -222,6 +232,11 @@ impl Assembler {
     /// Ends the program here with the result 0.
     pub fn leave(&mut self) {
         self.set(Reg::R0, 0);
+        self.exit();
+    }
+
+    /// Ends the program here with the result in `R0`.
+    pub fn exit(&mut self) {
         self.push(0x95, Reg::R0, Reg::R0, 0, 0);
     }
 

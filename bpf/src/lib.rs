@@ -8,6 +8,7 @@ mod identity;
 mod map;
 mod program;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fs, io};
 
 use model::Unavailable;
@@ -15,8 +16,8 @@ use model::Unavailable;
 use asm::{Assembler, Helper, Label, Reg, Test};
 pub use errno::{errno_name, refused_call};
 pub use identity::{Filter, Who};
-pub use map::{Hash, Map, MapKind, Numbers, Queue, Scratch};
-pub use program::{Attached, Program, ProgramKind, probe};
+pub use map::{Hash, Map, MapKind, Numbers, Queue, Scratch, Sockets};
+pub use program::{Attached, Program, ProgramKind, XdpMode, probe};
 
 /// `bpf(2)`.
 ///
@@ -26,8 +27,24 @@ pub use program::{Attached, Program, ProgramKind, probe};
 unsafe fn call<T>(command: libc::c_int, request: &mut T) -> io::Result<libc::c_long> {
     // SAFETY: the kernel reads and writes at most `size_of::<T>()` bytes of `request`; the caller
     // answers for the rest.
-    let answer = unsafe { libc::syscall(libc::SYS_bpf, command, &raw mut *request, size_of::<T>()) };
-    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
+    let mut once = || match unsafe { libc::syscall(libc::SYS_bpf, command, &raw mut *request, size_of::<T>()) } {
+        answer if answer < 0 => Err(io::Error::last_os_error()),
+        answer => Ok(answer),
+    };
+    match once() {
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOMEM)) && lock_more_memory() => once(),
+        answer => answer,
+    }
+}
+
+/// Lets this process lock as much memory as it likes: kernels before 5.11 count maps and
+/// programs as locked memory, of which a process may have 64 KiB, and answer `EPERM` beyond. Returns
+/// whether the limit was raised, which root alone may do, and which helps once.
+fn lock_more_memory() -> bool {
+    static RAISED: AtomicBool = AtomicBool::new(false);
+    let all = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: the kernel reads one `rlimit`, which outlives the call.
+    !RAISED.swap(true, Ordering::Relaxed) && unsafe { libc::setrlimit(libc::RLIMIT_MEMLOCK, &raw const all) } == 0
 }
 
 /// The remedy of a refusal of BPF.

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::marker::PhantomData;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use super::{call, refused};
 use model::Unavailable;
@@ -42,6 +42,8 @@ kinds! {
     /// Memory for programs, for each CPU by itself. This process does not read it:
     /// the kernel would write a value for each possible CPU.
     Scratch = 6 "PERCPU_ARRAY";
+    /// Sockets of AF_XDP by place, from 0.
+    Sockets = 17 "XSKMAP";
     /// First in, first out; no keys.
     Queue = 22 "QUEUE";
 }
@@ -115,6 +117,28 @@ impl Map<Numbers> {
         // SAFETY: the kernel reads 4 bytes, which `place` has, and writes 8, which `value` has: the
         // sizes of an array of numbers. Both outlive the call.
         unsafe { call(LOOKUP, &mut request) }.map_or(0, |_| value)
+    }
+}
+
+impl Map<Sockets> {
+    /// Makes an array of `entries` places for sockets.
+    ///
+    /// # Errors
+    /// The system's answer, for `mechanism`.
+    pub fn sockets(entries: usize, mechanism: &str) -> Result<Self, Unavailable> {
+        Self::make(size_of::<u32>(), size_of::<u32>(), entries, mechanism)
+    }
+
+    /// Puts a socket at a place.
+    ///
+    /// # Errors
+    /// The system's answer, for `mechanism`.
+    pub fn put(&self, place: u32, socket: BorrowedFd<'_>, mechanism: &str) -> Result<(), Unavailable> {
+        let number = socket.as_raw_fd();
+        let mut request = self.element((&raw const place) as u64, (&raw const number) as u64);
+        // SAFETY: the kernel reads 4 bytes of each, which both have and which outlive the call.
+        let put = unsafe { call(UPDATE, &mut request) };
+        put.map(drop).map_err(|error| refused(mechanism, "bpf(MAP_UPDATE_ELEM, XSKMAP)", &error))
     }
 }
 

@@ -11,12 +11,15 @@ use model::Unavailable;
 const LOAD: libc::c_int = 5;
 const INFO: libc::c_int = 15;
 const ATTACH: libc::c_int = 17;
+const LINK: libc::c_int = 28;
 
 const TYPE_SOCKET_FILTER: u32 = 1;
+const TYPE_XDP: u32 = 6;
 const TYPE_RAW_TRACEPOINT: u32 = 17;
 const TYPE_TRACING: u32 = 26;
 const ATTACH_TRACEPOINT: u32 = 23;
 const ATTACH_ENTRY: u32 = 24;
+const ATTACH_XDP: u32 = 37;
 
 /// Room for what the kernel's verifier says about a program that it refuses.
 const LOG: usize = 64 << 10;
@@ -57,6 +60,35 @@ struct Attach {
     padding: u32,
 }
 
+/// `union bpf_attr` for a link, up to its flags.
+#[repr(C)]
+#[derive(Default)]
+struct Link {
+    program: u32,
+    device: u32,
+    attach_type: u32,
+    flags: u32,
+}
+
+/// Where the frames of a device meet a program (`XDP_FLAGS_*` of the kernel's
+/// include/uapi/linux/if_link.h).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum XdpMode {
+    /// In the network stack, with any driver.
+    Generic,
+    /// In the driver, before the kernel's own memory for a frame is made.
+    Native,
+}
+
+impl XdpMode {
+    const fn flags(self) -> u32 {
+        match self {
+            Self::Generic => 1 << 1,
+            Self::Native => 1 << 2,
+        }
+    }
+}
+
 #[repr(C)]
 #[derive(Default)]
 struct Info {
@@ -74,6 +106,8 @@ const RECURSION_MISSES: usize = 26;
 pub enum ProgramKind {
     /// Filters a socket. What an unprivileged user may load, if anything.
     SocketFilter,
+    /// Runs for each frame that a device receives.
+    Xdp,
     /// Runs at a kernel tracepoint.
     RawTracepoint,
     /// Runs at the kernel tracepoint whose arguments have the type of this id in the kernel's
@@ -88,6 +122,7 @@ impl ProgramKind {
     const fn name(self) -> &'static str {
         match self {
             Self::SocketFilter => "SOCKET_FILTER",
+            Self::Xdp => "XDP",
             Self::RawTracepoint => "RAW_TRACEPOINT",
             Self::TypedTracepoint(_) => "TRACING, tp_btf",
             Self::FunctionEntry(_) => "TRACING, fentry",
@@ -98,6 +133,7 @@ impl ProgramKind {
     fn request(self, code: &[[u8; 8]]) -> Load {
         let (kind, attach_type, attach_id) = match self {
             Self::SocketFilter => (TYPE_SOCKET_FILTER, 0, 0),
+            Self::Xdp => (TYPE_XDP, ATTACH_XDP, 0),
             Self::RawTracepoint => (TYPE_RAW_TRACEPOINT, 0, 0),
             Self::TypedTracepoint(id) => (TYPE_TRACING, ATTACH_TRACEPOINT, id),
             Self::FunctionEntry(id) => (TYPE_TRACING, ATTACH_ENTRY, id),
@@ -178,6 +214,20 @@ impl Program {
         });
         let tried = || format!("bpf(RAW_TRACEPOINT_OPEN, {})", tracepoint.unwrap_or("what it was loaded for"));
         let link = linked.map_err(|error| refused(mechanism, &tried(), &error))?;
+        Ok(Attached { program: self, _link: descriptor(link) })
+    }
+}
+
+impl Program {
+    /// Ties it to the frames of the device of this number.
+    ///
+    /// # Errors
+    /// The system's answer, for `mechanism`.
+    pub fn attach_to_device(self, device: u32, mode: XdpMode, mechanism: &str) -> Result<Attached, Unavailable> {
+        let program = self.descriptor.as_raw_fd() as u32;
+        // SAFETY: the request is plain numbers, and none of them is an address.
+        let linked = unsafe { call(LINK, &mut Link { program, device, attach_type: ATTACH_XDP, flags: mode.flags() }) };
+        let link = linked.map_err(|error| refused(mechanism, &format!("bpf(LINK_CREATE, XDP, {mode:?})"), &error))?;
         Ok(Attached { program: self, _link: descriptor(link) })
     }
 }

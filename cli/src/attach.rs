@@ -4,13 +4,15 @@ use std::error::Error;
 use std::io::{IsTerminal, stderr};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ::report::attached as pages;
 use ::report::terminal::Style;
-use analysis::attached::{Attached, State, analyse, change, folded};
-use attribution::{Rules, Verdict};
-use lab::attach::{Asked, Listener, Started, Target};
+use analysis::advised::Observed;
+use analysis::attached::{Attached, Verdict, analyse, change, folded};
+use attribution::Rules;
+use lab::attach::{Asked, Listener, Source, Started, Target};
 use model::attach::{Attachment, WindowRecord};
 use model::run::Status;
 use model::{Nanos, printable};
@@ -19,7 +21,7 @@ use store::AttachedDirectory;
 use crate::args::{AttachArgs, CompareArgs, FormatArgs, ReportArgs, Side};
 use crate::exit::{Exit, Failure};
 use crate::rules::{self, Own};
-use crate::{output, signals, version};
+use crate::{exchanges, output, signals, version};
 
 /// Time in which the command of a user comes up before it is observed.
 const START_UP: std::time::Duration = std::time::Duration::from_millis(200);
@@ -38,7 +40,13 @@ pub fn run(args: &AttachArgs) -> Result<Exit, Failure> {
         return Err(Failure::misuse(format!("--period: the kernel keeps at least {LEAST_PERIOD} between samples")));
     }
     if args.dry_run {
-        return planned(args);
+        let (target, named) = target(args, None);
+        let requests = args.requests.clone();
+        preview(
+            &Planned { target, named, time: args.time, window: args.window, switched: args.switch_a.is_some(), requests },
+            args.format.json,
+        )?;
+        return Ok(Exit::Done);
     }
     let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
     let stop = signals::listen()?;
@@ -76,7 +84,7 @@ pub fn run(args: &AttachArgs) -> Result<Exit, Failure> {
     }
     let place = tell(directory.path(), &args.format, None, page.as_deref())?;
     if let Some(file) = &args.workload {
-        write_mix(directory.path(), file)?;
+        write_workload(directory.path(), file)?;
     }
     match ended {
         Err(error) => return Err(error.into()),
@@ -94,33 +102,90 @@ pub fn run(args: &AttachArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
+/// Observes a process for some time, without a report, and returns the run's directory.
+///
+/// # Errors
+/// As [`run`].
+pub fn observe(pid: u32, time: Nanos, root: &Path, stop: &AtomicBool) -> Result<PathBuf, Failure> {
+    let asked = Asked {
+        target: Target::Pid(pid),
+        named: format!("pid {pid}"),
+        source: Source::Sends,
+        time: Some(time),
+        window: None,
+        period: None,
+        switch: None,
+        arguments: false,
+        seed: 1,
+        tool: version::SHORT.to_owned(),
+        started_ms: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64),
+    };
+    let mut recorder = Recorder { root: root.to_owned(), place: None, quiet: !stderr().is_terminal(), windows: 0 };
+    let ended = lab::attach::run(&asked, stop, &mut recorder);
+    let Some((directory, run)) = recorder.place.filter(|_| recorder.windows > 0) else {
+        return Err(ended.err().map_or_else(|| Failure::misuse("nothing was observed"), Failure::from));
+    };
+    let status = ended?;
+    directory.write_head(&Attachment { status, ..run })?;
+    Ok(directory.path().to_owned())
+}
+
+/// An attached run, analysed, and its windows.
+///
+/// # Errors
+/// A run that cannot be read.
+pub fn windows(path: &Path) -> Result<(Attached, Vec<WindowRecord>), Failure> {
+    let (run, windows, bad) = store::read_attached(path)?;
+    Ok((analyse(run, &windows, bad.len() as u64, &Rules::builtin()?), windows))
+}
+
+/// What would be observed, and how.
+pub struct Planned {
+    target: Target,
+    named: String,
+    time: Option<Nanos>,
+    window: Option<Nanos>,
+    switched: bool,
+    requests: Source,
+}
+
+impl Planned {
+    /// A process, for advice.
+    pub fn of_process(pid: u32, time: Nanos) -> Self {
+        let (target, named) = (Target::Pid(pid), format!("pid {pid}"));
+        Self { target, named, time: Some(time), window: None, switched: false, requests: Source::Sends }
+    }
+}
+
 /// Says what would be observed.
-fn planned(args: &AttachArgs) -> Result<Exit, Failure> {
-    let (target, named) = target(args, None);
-    let preview = lab::attach::preview(&target, args.time, args.window, args.switch_a.is_some())?;
+///
+/// # Errors
+/// A program that is not there.
+pub fn preview(planned: &Planned, json: bool) -> Result<(), Failure> {
+    let Planned { target, named, time, window, switched, requests } = planned;
+    let preview = lab::attach::preview(target, *time, *window, *switched)?;
     let processes = preview.processes.len();
-    if args.format.json {
+    if json {
         let value = serde_json::json!({
             "target": named,
             "program": preview.program,
             "processes": preview.processes,
             "threads": preview.threads,
             "window_ns": preview.window.get(),
-            "requests": args.requests.to_string(),
+            "requests": requests.to_string(),
         });
         output::write(&format!("{value:#}"))?;
-        return Ok(Exit::Done);
+        return Ok(());
     }
     output::write(&format!(
-        "{} ({named}): {processes} process{}, {} thread{}; windows of {}, requests by {}. Nothing was observed.",
+        "{} ({named}): {processes} process{}, {} thread{}; windows of {}, requests by {requests}. Nothing was observed.",
         preview.program,
         if processes == 1 { "" } else { "es" },
         preview.threads,
         if preview.threads == 1 { "" } else { "s" },
         preview.window,
-        args.requests
     ))?;
-    Ok(Exit::Done)
+    Ok(())
 }
 
 /// The shortest window, and the shortest distance of samples.
@@ -199,15 +264,22 @@ fn tell(path: &Path, format: &FormatArgs, own: Option<&Own>, page: Option<&Path>
     Ok(page.map_or(written, Path::to_path_buf))
 }
 
-/// Writes the sizes of the program's messages as a mix.
-fn write_mix(path: &Path, file: &Path) -> Result<(), Failure> {
-    let (attached, _) = read(path, None)?;
-    let mix = attached.states.first().map(State::mix).unwrap_or_default();
-    if mix.is_empty() {
-        output::note("no workload was written: the program gave nothing to a socket, or socket calls could not be looked at");
+/// Writes the program's work: its exchanges, or the sizes of its messages as a mix.
+fn write_workload(path: &Path, file: &Path) -> Result<(), Failure> {
+    let (attached, windows) = windows(path)?;
+    let Some(state) = attached.states.first() else { return Ok(()) };
+    let text = if exchanges::is_of_exchanges(file) {
+        let observed = Observed::new(&attached.run, state, &windows);
+        let workload = observed.workload(state, &attached.run.program, &attached.run.id);
+        workload.map_or(Ok(String::new()), |workload| workload.text()).map_err(Failure::misuse)?
+    } else {
+        state.mix()
+    };
+    if text.is_empty() {
+        output::note("no workload was written: the program moved nothing that can be sent again, or socket calls could not be looked at");
         return Ok(());
     }
-    output::page(file, &mix)?;
+    output::page(file, &text)?;
     Ok(())
 }
 
@@ -272,7 +344,7 @@ pub fn compare(sides: &[Side], args: &CompareArgs, own: Option<&Own>, page: Opti
         [Err(failure), _] | [_, Err(failure)] => return Err(failure),
     };
     let states = a.states.first().zip(b.states.first());
-    let found = states.and_then(|(one, other)| change([one, other], [a.run.id.clone(), b.run.id.clone()]));
+    let found = states.and_then(|(one, other)| change([one, other], [a.run.id.clone(), b.run.id.clone()], args.threshold));
     let Some(found) = found else {
         return Err(Failure::misuse("one of the two runs has no receipt: `nettoll report` says why"));
     };
@@ -288,10 +360,12 @@ pub fn compare(sides: &[Side], args: &CompareArgs, own: Option<&Own>, page: Opti
     } else if !args.trust_single_runs {
         "with one run on each side, what differs may be the day and not the program; --trust-single-runs decides all the same"
     } else {
-        match found.layers.cpu.verdict {
-            Verdict::Costlier => return Ok(Exit::Against),
-            Verdict::Cheaper => return Ok(Exit::Done),
-            Verdict::NotShown => "no difference of the CPU time of a request is shown",
+        match found.verdict {
+            Verdict::Worse => return Ok(Exit::Against),
+            Verdict::Better | Verdict::Equivalent => return Ok(Exit::Done),
+            Verdict::Inconclusive => {
+                "neither a difference of the CPU time of a request beyond the threshold nor that there is none is shown"
+            }
         }
     };
     output::note(&format!("inconclusive: {undecided}"));

@@ -14,24 +14,34 @@ use model::printable::{Keep, printable};
 use model::{Plan, Program, Role};
 use nix::unistd::geteuid;
 
-use crate::args::StudyArgs;
 use crate::exit::Failure;
+
+/// Consent given on the command line.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Consent {
+    /// To changes of this machine outside nettoll's namespaces.
+    pub host_wide: bool,
+    /// To programs as ends of trials.
+    pub allow_exec: bool,
+    /// To commands that start hosts or belong to arms.
+    pub yes: bool,
+}
 
 /// Makes sure that the user wants what resuming this run does.
 ///
 /// # Errors
 /// A run of somebody else, changes of this machine without `--host-wide`, commands
 /// without consent.
-pub fn to_resume(run: &Path, plan: &Plan, args: &StudyArgs) -> Result<(), Failure> {
+pub fn to_resume(run: &Path, plan: &Plan, consent: Consent) -> Result<(), Failure> {
     own(run)?;
     own(&run.join("run.json"))?;
-    if plan.host_wide && !args.arms.host_wide {
+    if plan.host_wide && !consent.host_wide {
         return Err(Failure::misuse(
             "this run changes settings of this machine outside nettoll's own namespaces: give --host-wide again to go on with it",
         ));
     }
-    to_programs(plan, args.allow_exec)?;
-    to_commands(plan, args.yes)
+    to_programs(plan, consent.allow_exec)?;
+    to_commands(plan, consent.yes)
 }
 
 /// Makes sure that the user wants the programs that a stored plan has as ends of its trials.
@@ -42,6 +52,8 @@ fn to_programs(plan: &Plan, allowed: bool) -> Result<(), Failure> {
         .iter()
         .flat_map(|cell| [Role::Sender, Role::Receiver].map(|role| cell.external(role)))
         .flatten()
+        // What nettoll brings along is nettoll.
+        .filter(|program| program.shipped().is_none())
         .map(Program::command)
         .collect();
     if programs.is_empty() || allowed {
@@ -90,7 +102,8 @@ fn own(file: &Path) -> Result<(), Failure> {
     .into())
 }
 
-/// Commands and programs that the hosts and arms of a plan name, each with its host or arm.
+/// Commands and programs that the hosts, the fleet and the arms of a plan name, each with its
+/// host or arm.
 fn commands(plan: &Plan) -> Vec<String> {
     let runs = |setting: &Setting| match setting {
         Setting::Host { at, .. } => at.command().is_some(),
@@ -106,5 +119,6 @@ fn commands(plan: &Plan) -> Vec<String> {
     };
     let host = |(name, place): (&String, &HostPlace)| place.command().map(|host| format!("  host {name}: {}", host.transport));
     let of_hosts = plan.hosts.iter().filter_map(host);
-    of_hosts.chain(plan.arms.iter().flat_map(of_arm)).collect()
+    let members = plan.fleet.iter().flat_map(|fleet| &fleet.hosts);
+    of_hosts.chain(members.filter_map(|member| host((&member.name, &member.at)))).chain(plan.arms.iter().flat_map(of_arm)).collect()
 }

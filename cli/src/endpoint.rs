@@ -1,4 +1,5 @@
-//! `nettoll endpoint`: a user's own program, held to the contract.
+//! `nettoll endpoint`: a user's own program, held to the contract, and the implementations that
+//! nettoll brings along.
 
 use std::error::Error;
 use std::ops::ControlFlow;
@@ -6,11 +7,12 @@ use std::ops::ControlFlow;
 use lab::connection::Credentials;
 use lab::{Event, Listener};
 use model::plan::{Level, RawPlan, resolve};
+use model::program::SHIPPED;
 use model::trial::Outcome;
-use model::{Api, Plan, Program, Receive, Role, Test, TrialRecord, Warning};
+use model::{Api, Bytes, Plan, Program, Receive, Role, Test, TrialRecord, UnknownChoice, Warning};
 use serde::Serialize;
 
-use crate::args::{CheckArgs, EndpointArgs, EndpointTask, PlayedRole};
+use crate::args::{CheckArgs, EndpointArgs, EndpointTask, PlayedRole, RunArgs};
 use crate::exit::{Exit, Failure};
 use crate::output;
 
@@ -32,7 +34,21 @@ size = [64, 1024]
 pub fn run(args: &EndpointArgs) -> Result<Exit, Failure> {
     match &args.task {
         EndpointTask::Check(args) => check(args),
+        EndpointTask::Run(args) => play(args),
     }
+}
+
+/// Is an implementation that nettoll brings along.
+fn play(args: &RunArgs) -> Result<Exit, Failure> {
+    let names = SHIPPED.iter().filter(|shipped| !shipped.companion).map(|shipped| shipped.name);
+    if !names.clone().any(|name| name == args.name) {
+        return Err(Failure::misuse(UnknownChoice::new(&args.name, "an implementation", names)));
+    }
+    let water = |bytes: Bytes| usize::try_from(bytes.get()).unwrap_or(usize::MAX);
+    let options = stacks::Options { high_water: water(args.high_water), low_water: water(args.low_water), defer: args.defer };
+    options.check().map_err(Failure::misuse)?;
+    stacks::run(&args.name, &options).map_err(anyhow::Error::from)?;
+    Ok(Exit::Done)
 }
 
 /// One trial of a check.
@@ -75,8 +91,8 @@ fn check(args: &CheckArgs) -> Result<Exit, Failure> {
 fn plan(program: Program, role: PlayedRole, tests: &[Test]) -> Result<Plan, Failure> {
     let mut raw = RawPlan::parse(PLAN)?;
     let ways = match role {
-        PlayedRole::Send => [Level::Api(Api::External(program)), Level::Receive(Receive::Recv)],
-        PlayedRole::Receive => [Level::Api(Api::Send), Level::Receive(Receive::External(program))],
+        PlayedRole::Send => [Level::Api(Api::External(program).into()), Level::Receive(Receive::Recv)],
+        PlayedRole::Receive => [Level::Api(Api::Send.into()), Level::Receive(Receive::External(program))],
     };
     for cells in &mut raw.cells {
         cells.extend(ways.clone().map(|level| (level.factor(), vec![level])));

@@ -24,12 +24,7 @@ pub fn run(args: &ExportArgs) -> Result<Exit, Failure> {
     }
     let mut first = true;
     for path in paths(args)? {
-        let text = one(&path, args)?;
-        // One line of names for all.
-        let rows = if first || args.form.benchstat { text.as_str() } else { text.split_once('\n').map_or("", |(_, rows)| rows) };
-        if !rows.is_empty() {
-            output::write(rows)?;
-        }
+        one(&path, args, first)?;
         first = false;
     }
     Ok(Exit::Done)
@@ -49,13 +44,20 @@ fn paths(args: &ExportArgs) -> Result<Vec<PathBuf>, Failure> {
     Ok(paths)
 }
 
-fn one(path: &Path, args: &ExportArgs) -> Result<String, Failure> {
+/// Prints one run; of all tables the first alone has a line of names.
+fn one(path: &Path, args: &ExportArgs, first: bool) -> Result<(), Failure> {
     let collector = report::collect(path, None)?;
+    let write = |rows: &str| if rows.is_empty() { Ok(()) } else { output::write(rows) };
     if !(args.form.trials || args.form.benchstat) {
-        return Ok(csv::render(&collector.finish()));
+        let text = csv::render(&collector.finish());
+        return Ok(write(if first { &text } else { text.split_once('\n').map_or("", |(_, rows)| rows) })?);
     }
     let reader = RunReader::open(path)?;
     let table = collector.into_table();
     let hosts: Vec<_> = reader.hosts(Moment::Before).cloned().collect();
-    Ok(if args.form.trials { csv::trials(reader.run(), &table) } else { benchstat::trials(reader.run(), &hosts, &table) })
+    match args.form.trials {
+        true => csv::trials(reader.run(), &table, first, write)?,
+        false => benchstat::trials(reader.run(), &hosts, &table, write)?,
+    }
+    Ok(())
 }

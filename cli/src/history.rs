@@ -5,7 +5,8 @@ use std::path::Path;
 
 use ::report::history as told;
 use analysis::history::{HistoryCollector, HistoryRun};
-use model::host::{HostFacts, hardware};
+use model::host::{HostFacts, hardware, hardware_of_many, kind};
+use model::plan::FleetPlan;
 use model::{Plan, Run};
 use store::{Listed, Moment, RunReader};
 
@@ -29,7 +30,10 @@ pub fn run(args: &HistoryArgs) -> Result<Exit, Failure> {
     if !others.is_empty() {
         notes.push(format!("{} of the study left out: other links, hosts or lengths of trials than the newest run's", others.len()));
     }
-    let machine = one_machine(&same)?;
+    let machine = match &newest.run.plan.fleet {
+        Some(fleet) => one_fleet(fleet, &same)?,
+        None => one_machine(&same)?,
+    };
     let mut collector = HistoryCollector::new(args.metric);
     for one in &same {
         let (kernels, tools): (BTreeSet<&str>, BTreeSet<&str>) =
@@ -79,7 +83,7 @@ fn known<'a>(listed: &'a [Listed], since: Option<&Path>, args: &HistoryArgs) -> 
     let mut known = Vec::new();
     for (path, run) in readable().filter(|(_, run)| run.plan.name == name && begin.is_none_or(|begin| run.started_ms >= begin)) {
         let hosts: Vec<HostFacts> = RunReader::open(path)?.hosts(Moment::Before).cloned().collect();
-        if args.machine.as_ref().is_none_or(|words| hardware(&hosts).contains(words)) {
+        if args.machine.as_ref().is_none_or(|words| machine(&run.plan, &hosts).contains(words)) {
             known.push(Known { path, run, hosts });
         }
     }
@@ -94,8 +98,37 @@ fn none(args: &HistoryArgs) -> Failure {
 
 /// What two runs must have in common for their figures to stand in one series.
 fn settings(plan: &Plan) -> (String, String) {
-    let hosts: Vec<String> = plan.hosts.iter().map(|(name, place)| format!("{name}={place}")).collect();
+    let mut hosts: Vec<String> = plan.hosts.iter().map(|(name, place)| format!("{name}={place}")).collect();
+    // Pairs that are measured at once disturb each other.
+    hosts.extend(plan.fleet.iter().map(|fleet| format!("fleet {} at once: {}", fleet.fingerprint(), fleet.parallel)));
     (format!("{:?} {:?} after {}", plan.link, plan.end, plan.warmup), hosts.join(" "))
+}
+
+/// The machine or the fleet of a run, in words.
+fn machine(plan: &Plan, hosts: &[HostFacts]) -> String {
+    plan.fleet.as_ref().map_or_else(|| hardware(hosts), |fleet| of_fleet(fleet, hosts))
+}
+
+fn of_fleet<'a>(fleet: &FleetPlan, hosts: impl IntoIterator<Item = &'a HostFacts>) -> String {
+    format!("fleet {} of {} hosts: {}", fleet.fingerprint(), fleet.hosts.len(), hardware_of_many(hosts))
+}
+
+/// The fleet of all runs, in words. A host may have been away from some of them, but not have
+/// become another machine.
+fn one_fleet(fleet: &FleetPlan, runs: &[&Known]) -> Result<String, Failure> {
+    let mut hosts: BTreeMap<&str, &HostFacts> = BTreeMap::new();
+    for host in runs.iter().rev().flat_map(|known| &known.hosts) {
+        let newest = *hosts.entry(&host.name).or_insert(host);
+        let (then, now) = (kind(host), kind(newest));
+        if then != now {
+            return Err(Failure::misuse(format!(
+                "host {} of the fleet is not the machine that it was, so its figures make no one series:\n  once {then}\n  now {now}\n\
+                 Begin with the first run after that: --since RUN",
+                host.name
+            )));
+        }
+    }
+    Ok(of_fleet(fleet, hosts.into_values()))
 }
 
 /// The hardware of all runs, in words.

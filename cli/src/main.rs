@@ -4,6 +4,8 @@
 mod args;
 mod consent;
 mod endpoint;
+mod exact;
+mod exchanges;
 mod exit;
 mod output;
 mod progress;
@@ -18,6 +20,7 @@ mod compare;
 mod deploy;
 mod doctor;
 mod export;
+mod fleet;
 mod generate;
 mod help;
 mod hidden;
@@ -27,6 +30,7 @@ mod microscope;
 mod oneshot;
 mod reference;
 mod report;
+mod resume;
 mod rules;
 mod show;
 mod study;
@@ -59,6 +63,7 @@ fn carry_out(args: Arguments) -> Result<Exit, Failure> {
     let Some(command) = args.command else { return oneshot::run(&args.oneshot) };
     match command {
         Command::Study(args) => study::run(&args),
+        Command::Fleet(args) => fleet::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Show(args) => show::run(&args),

@@ -53,7 +53,8 @@ impl Progress {
                 between.iter().for_each(|pair| self.say(&found(*pair)));
                 self.say(&format!("the hosts are {} away; what a trial sent is waited for up to {}", path.rtt, path.silence));
             }
-            Event::Opened { .. } | Event::Progress { .. } => {}
+            Event::Opened { .. } | Event::Progress { .. } | Event::Tick => {}
+            Event::Reaching { done, of } => self.bar.set_message(format!("{done} of {of} hosts have answered")),
             Event::BlockDone { .. } => self.within = self.seen.within(),
             Event::Resumed { trials, .. } => {
                 self.say(&format!("going on after {trials} trials"));
@@ -66,6 +67,10 @@ impl Progress {
                 self.hold_up(format!("host {host} serves somebody else: {trials} before ours"));
             }
             Event::Lost { error, attempt, of, .. } => self.hold_up(format!("{error}; looking for it again, attempt {attempt} of {of}")),
+            Event::BlockStarted { block } if self.plan.fleet.is_some() => {
+                self.bar.set_prefix(format!("round {}/{}", block + 1, self.plan.blocks.most));
+                self.bar.set_message("");
+            }
             Event::BlockStarted { block } => {
                 self.block = Some(schedule::block(self.plan.seed, *block, self.plan.shape()));
                 self.draw(0);

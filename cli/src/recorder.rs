@@ -93,6 +93,7 @@ impl Listener for Recorder {
                 directory.write_run(run)?;
             }
             Event::BlockStarted { .. } | Event::Waiting { .. } | Event::Progress { .. } | Event::Lost { .. } => {}
+            Event::Reaching { .. } | Event::Tick => {}
             Event::Trial(record) => self.place.directory()?.0.append_trial(record)?,
             Event::BlockDone { .. } => self.place.directory()?.0.sync()?,
             Event::Closed { hosts, warnings, status } => {

@@ -55,7 +55,7 @@ fn analysis(args: &ReferenceArgs, run: Option<&PathBuf>) -> Result<Option<Refere
         foreign.iter().for_each(|foreign| analysis.compare(foreign, DRAWS));
         return Ok(Some(analysis));
     }
-    // The first stands by itself, the others beside it.
+    // The first stands by itself, the others next to it.
     let mut analysis: Option<ReferenceAnalysis> = None;
     for (path, table) in &tables {
         match &mut analysis {

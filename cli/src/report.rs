@@ -13,7 +13,7 @@ use store::{Moment, RunReader, StoreError};
 use crate::args::{FormatArgs, HtmlArgs, ReportArgs};
 use crate::exit::{Exit, Failure};
 use crate::rules::{self, Own};
-use crate::{attach, output};
+use crate::{attach, exact, output};
 
 /// The page of a run, in its directory.
 const PAGE: &str = "report.html";
@@ -27,6 +27,9 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let path = args.runs.find(&args.run)?;
     if store::is_attached(&path) {
         return attach::report(&path, args);
+    }
+    if store::is_exact(&path) {
+        return exact::report(&path, args);
     }
     let (rules, gate) = (rules::load(&args.rules)?, &args.gate.gate);
     if let Some(place) = &args.picture {
@@ -81,6 +84,11 @@ pub fn analyse_and_print(path: &Path, answer: &Answer) -> Result<Exit, Failure> 
         return Ok(concluded);
     }
     output::print(&analysis, format)?;
+    let timed = if format.csv { Vec::new() } else { exact::timed(path, &analysis)? };
+    if !timed.is_empty() {
+        let style = report::terminal::Style { verbose: format.verbose, ..output::style() };
+        output::styled(&format!("\n{}", report::microscope::timed_terminal(&timed, style)))?;
+    }
     if answer.show_rules {
         output::write("")?;
         output::styled(&report::receipt::shares_of_rules(&analysis, output::style()))?;
@@ -121,7 +129,7 @@ fn analyse_and_write(path: &Path, rules: Option<&Own>, gate: &[Metric]) -> Resul
         }
     });
     let analysis = collector.finish();
-    let page = report::html::render_with(&analysis, &flames);
+    let page = report::html::render_timed(&analysis, &flames, &exact::timed(path, &analysis)?);
     let written = store::write_report(path, &page);
     let summary = store::write_summary(path, report::show::summary(&analysis, duration_ms)).map(drop);
     Ok((analysis, page, stacks.and(written).and_then(|place| summary.map(|()| place))))

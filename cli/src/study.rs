@@ -1,30 +1,29 @@
 //! `nettoll study`.
 
 use std::fs;
-use std::io::{self, IsTerminal};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use analysis::stopping::Observer;
 use analysis::variance::Components;
 use anyhow::Context;
+use lab::Listener;
 use lab::congestion::{self, NoCongestionControl};
-use lab::study::{Past, Resumed, StudyError};
-use model::host::HostFacts;
+use lab::study::{Past, StudyError};
 use model::plan::raw::{RawLink, RawTrial};
 use model::plan::{Factor, LOOKS, Level, Override, PRESETS, PlanEnd, PlanError, RawPlan, Shortened, preset as known_preset, resolve};
 use model::run::Status;
 use model::{Cell, Plan};
-use store::{Moment, Reopened, RunDirectory, RunReader};
 
 use crate::args::StudyArgs;
+use crate::consent::Consent;
 use crate::exit::{Exit, Failure};
-use crate::output;
-use crate::progress::{self, Progress};
 use crate::recorder::Recorder;
 use crate::report::{self, Answer};
+use crate::resume::{self, Ended};
 use crate::rules::{self, Own};
-use crate::{consent, signals, version};
+use crate::signals;
+use crate::{output, progress};
 
 /// Runs a study, or goes on with one, analyses it and prints what it shows.
 ///
@@ -33,7 +32,7 @@ use crate::{consent, signals, version};
 /// is full. What was measured by then is stored.
 pub fn run(args: &StudyArgs) -> Result<Exit, Failure> {
     if let Some(word) = &args.resume {
-        return resume(&args.runs.find(word)?, args);
+        return go_on(&args.runs.find(word)?, args);
     }
     if args.bare {
         return presets(args.format.json);
@@ -130,44 +129,15 @@ fn earlier(args: &StudyArgs) -> Result<Option<Components>, Failure> {
 }
 
 /// Goes on with the run in a directory.
-fn resume(path: &Path, args: &StudyArgs) -> Result<Exit, Failure> {
+fn go_on(path: &Path, args: &StudyArgs) -> Result<Exit, Failure> {
     let rules = rules::load(&args.rules)?;
     args.html.place("report.html")?;
     let credentials = args.credentials()?;
     let interrupted = signals::listen()?;
-    let Reopened { directory, cut } = RunDirectory::reopen(path)?;
-    let path = directory.path().to_owned();
-    let reader = RunReader::open(&path)?;
-    // What is shown is what is carried out: it is not read again.
-    let run = reader.run().clone();
-    consent::to_resume(&path, &run.plan, args)?;
-    // By the build that began it: two commits of one version may measure otherwise.
-    if run.tool != version::SHORT {
-        let (run, tool, here) = (path.display(), &run.tool, version::SHORT);
-        return Err(anyhow::anyhow!(
-            "{run} was measured by nettoll {tool}, this is {here}, and their trials would not compare: go on with that build"
-        )
-        .into());
-    }
-    if cut > 0 {
-        output::note(&format!("half a trial ({cut} bytes) was cut off: it is measured again"));
-    }
-    let (plan, warnings) = (run.plan.clone(), run.warnings.clone());
-    let hosts: Vec<HostFacts> = reader.hosts(Moment::Before).cloned().collect();
-    let mut seen = Observer::new(&plan);
-    if io::stderr().is_terminal() {
-        reader.trials()?.flatten().for_each(|trial| seen.push(&trial));
-    }
-    // A trial that cannot be read is measured again; the report names its line.
-    let mut trials = reader.trials()?.filter_map(Result::ok);
-    let past = Past { hosts: &hosts, warnings: &warnings, trials: &mut trials };
-    let mut recorder = Recorder::again(directory, run, Progress::new(&plan, seen), interrupted);
-    let outcome = lab::study::resume(&plan, &credentials, past, &mut recorder);
-    drop(recorder);
-    if matches!(&outcome, Ok(Resumed { nothing_left: true, .. })) {
-        output::note(&format!("{} is complete: nothing is left to run", path.display()));
-    }
-    conclude(&path, &plan, outcome.map(|resumed| resumed.status), rules, args)
+    let consent = Consent { host_wide: args.arms.host_wide, allow_exec: args.allow_exec, yes: args.yes };
+    let go_on = |plan: &Plan, past: Past, listener: &mut dyn Listener| lab::study::resume(plan, &credentials, past, listener);
+    let Ended { path, plan, outcome } = resume::run(path, false, consent, interrupted, &go_on)?;
+    conclude(&path, &plan, outcome, rules, args)
 }
 
 /// Whatever happened, what was measured is worth a report; but a failure in

@@ -16,7 +16,7 @@ use model::{Bytes, Cell, Plan};
 
 use crate::args::WorkloadArgs;
 use crate::exit::{Exit, Failure};
-use crate::{consent, measure, output, report, version};
+use crate::{consent, exchanges, measure, output, report, version};
 
 /// Plan of a sweep, with a cell for each series.
 const PLAN: &str = include_str!("../../plans/workload.toml");
@@ -32,6 +32,9 @@ const LONGEST_FILE: u64 = (4 << 20) + 1;
 /// # Errors
 /// A workload that cannot be read, no run to predict from, hosts that cannot be made.
 pub fn run(args: &WorkloadArgs) -> Result<Exit, Failure> {
+    if args.workloads.iter().any(|name| exchanges::is_of_exchanges(Path::new(name))) {
+        return exchanges::send(args, args.html.place(PAGE)?.is_some());
+    }
     let workloads = workloads(&args.workloads)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
     if args.measure {
@@ -72,19 +75,26 @@ fn ended(status: &Status) -> Exit {
 
 /// The workloads by name or file; all that come with nettoll without any.
 fn workloads(names: &[String]) -> Result<Vec<Workload>, Failure> {
-    let built_in = Workload::built_in()?;
-    let one = |name: &String| match built_in.iter().find(|workload| workload.name.eq_ignore_ascii_case(name)) {
-        Some(workload) => Ok(workload.clone()),
-        None => from_file(name, &built_in),
-    };
-    let mut chosen: Vec<Workload> = names.iter().map(one).collect::<Result<_, _>>()?;
+    let mut chosen: Vec<Workload> = names.iter().map(|name| workload(name)).collect::<Result<_, _>>()?;
     if let Some(twice) = chosen.iter().enumerate().find(|(at, workload)| chosen[..*at].iter().any(|before| before.name == workload.name)) {
         return Err(Failure::misuse(format!("workload '{}' is named twice: give each once, files under different names", twice.1.name)));
     }
     if chosen.is_empty() {
-        chosen = built_in;
+        chosen = Workload::built_in()?;
     }
     Ok(chosen)
+}
+
+/// The workload of a name or a file.
+///
+/// # Errors
+/// A file that cannot be read or is none of sizes.
+pub fn workload(name: &str) -> Result<Workload, Failure> {
+    let built_in = Workload::built_in()?;
+    match built_in.iter().find(|workload| workload.name.eq_ignore_ascii_case(name)) {
+        Some(workload) => Ok(workload.clone()),
+        None => from_file(name, &built_in),
+    }
 }
 
 fn from_file(name: &str, built_in: &[Workload]) -> Result<Workload, Failure> {

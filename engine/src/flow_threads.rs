@@ -13,20 +13,17 @@ use model::end::Counts;
 use nix::poll::{PollFd, PollFlags};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::pthread::pthread_kill;
-use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 
+use crate::api::Passed;
 use crate::channel::{Output, tell};
 use crate::scheduling;
 use crate::socket::{self, Joined};
 use crate::stage::{Part, SoFar, Stage};
 use crate::traffic::{self, Extent, Traffic};
+use crate::wake::{self, WAKE_UP};
 
 /// Enough for a loop and what it calls; the buffers are on the heap.
 const STACK: usize = 256 << 10;
-
-/// A signal that nothing else here uses. It gets a traffic thread out of a
-/// blocking call when a part of the trial ends.
-const WAKE_UP: Signal = Signal::SIGUSR1;
 
 /// Ownership of the process's table of open files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +69,7 @@ impl FlowThreads {
     /// A refusal of the system, with its flow and a remedy. Those that have
     /// started then end.
     pub fn start<W: Write + Send + 'static>(task: &Task, flows: Vec<Joined>, output: &Output<W>, files: Files) -> io::Result<Self> {
-        prepare_wake_up().map_err(|answer| io::Error::other(format!("set the signal that wakes traffic threads (sigaction): {answer}")))?;
+        wake::prepare().map_err(|answer| io::Error::other(format!("set the signal that wakes traffic threads (sigaction): {answer}")))?;
         let announcer = Arc::new(Announcer::for_task(task, output));
         let mut threads = Self { flows: Vec::with_capacity(flows.len()) };
         let priority = *task.cell.conditions.priority.of(task.role);
@@ -236,7 +233,12 @@ impl FlowThread {
 
 /// The files that a flow consists of.
 fn numbers(flow: &Joined) -> Vec<RawFd> {
-    std::iter::once(&flow.socket).chain(&flow.listener).map(AsRawFd::as_raw_fd).collect()
+    let passed = match &flow.passed {
+        Some(Passed::Descriptor(descriptor)) => Some(descriptor),
+        // Those of frames go with the process: nobody waits for their end.
+        _ => None,
+    };
+    std::iter::once(&flow.socket).chain(&flow.listener).chain(passed).map(AsRawFd::as_raw_fd).collect()
 }
 
 /// Closes files that another table has taken over.
@@ -274,16 +276,6 @@ impl<W: Write> Announcer<W> {
             let _ = tell(&self.output, &FromEndpoint::Sent(sent.clone()));
         }
     }
-}
-
-extern "C" fn do_nothing(_: libc::c_int) {}
-
-/// Makes the signal harmless: it interrupts calls and does nothing else.
-fn prepare_wake_up() -> nix::Result<()> {
-    // Without SA_RESTART, so that a blocked call returns EINTR.
-    let action = SigAction::new(SigHandler::Handler(do_nothing), SaFlags::empty(), SigSet::empty());
-    // SAFETY: the handler is an empty function; it is async-signal-safe.
-    unsafe { sigaction(WAKE_UP, &action) }.map(drop)
 }
 
 /// Interrupts the call that `thread` may be blocked in.

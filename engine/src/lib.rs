@@ -12,6 +12,7 @@ pub mod channel;
 pub mod endpoint;
 pub mod host_time;
 pub mod probe;
+pub mod replay;
 pub mod scheduling;
 pub mod stage;
 pub mod tap;
@@ -33,7 +34,9 @@ mod socket;
 #[cfg(test)]
 mod testing;
 mod timekeeper;
+mod wake;
 mod watch;
 
 pub use external::{CONTRACT as ENDPOINT_CONTRACT, lines as endpoint_lines};
 pub use socket::cookie;
+pub use socket::{End, pair};

@@ -1,14 +1,17 @@
 //! Ways of sending and receiving that this kernel allows, found by trying each.
 
 use std::io;
-use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use model::plan::Level;
-use model::{Api, Bytes, Cell, Receive, Test};
+use model::{Api, Bytes, Cell, Over, Receive, Role, Test};
+use socket2::{Domain, Socket, Type};
 
-use crate::api::{self, Place};
+use crate::api::shared;
+use crate::api::{self, Place, Refusal};
+use crate::socket::{End, pair};
 
 /// Message that is tried: it fits every MTU.
 const SIZE: Bytes = Bytes::new(64);
@@ -20,8 +23,15 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// # Errors
 /// The kernel's refusal.
 pub fn try_sending(way: Api) -> io::Result<()> {
-    let (cell, sockets) = joined(Level::Api(way), |test| way.carries(test))?;
-    api::try_sending(&Place::new(&cell, sockets.0, PATIENCE))
+    match way {
+        // Loopback has no frames, and no device is made on the machine itself.
+        Api::Packet | Api::PacketRing => return api::raw::packet_socket().map(drop),
+        Api::Tun => return api::tun::device_file().map(drop),
+        Api::Xdp => return api::xsk::xdp_socket().map(drop),
+        _ => {}
+    }
+    let (cell, ends) = joined(Level::Api(way.into()), way.over(), |test| way.carries(test))?;
+    api::try_sending(&place(&cell, ends.0, Role::Sender))
 }
 
 /// Readies a socket of loopback to receive in a way.
@@ -29,18 +39,36 @@ pub fn try_sending(way: Api) -> io::Result<()> {
 /// # Errors
 /// The kernel's refusal.
 pub fn try_receiving(way: Receive) -> io::Result<()> {
-    let (cell, sockets) = joined(Level::Receive(way), |test| way.carries(test))?;
-    api::prepare(way, sockets.0.as_fd())?;
-    api::settle(sockets.0.as_fd(), &cell)?;
-    api::try_receiving(&Place::new(&cell, sockets.0, PATIENCE))
+    match way {
+        Receive::Packet => return api::raw::packet_socket().map(drop),
+        Receive::Xdp | Receive::XdpGeneric => return api::try_xdp(),
+        _ => {}
+    }
+    let api = Api::ALL.iter().copied().find(|api| way.takes_from(api.over())).unwrap_or(Api::Send);
+    let level = Level::Api(model::Ways { sender: api, receiver: Some(way) });
+    let (cell, ends) = joined(level, api.over(), |test| way.carries(test) && api.carries(test))?;
+    api::prepare(way, ends.1.socket.as_fd())?;
+    let _opened = api::settle(ends.1.socket.as_fd(), &cell)?;
+    api::try_receiving(&place(&cell, ends.1, Role::Receiver))
 }
 
-/// A cell of the way, and two sockets that are joined.
-fn joined(way: Level, carries: impl Fn(Test) -> bool) -> io::Result<(Cell, (OwnedFd, OwnedFd))> {
+fn place(cell: &Cell, End { socket, passed }: End, role: Role) -> Place<'_> {
+    Place::new(cell, socket, PATIENCE).with_passed(passed, role)
+}
+
+/// A cell of the way, and two ends that are joined: of who sends, and of who receives.
+fn joined(way: Level, over: Over, carries: impl Fn(Test) -> bool) -> io::Result<(Cell, (End, End))> {
     let test = if carries(Test::UdpStream) { Test::UdpStream } else { Test::TcpStream };
     let cell = Cell::plain(test, SIZE).with(&[way]).map_err(io::Error::other)?;
-    let sockets = if test == Test::UdpStream { datagrams()? } else { stream()? };
-    Ok((cell, sockets))
+    let ends = match over {
+        over if over.is_local() => pair(over, shared::ring_bytes(&cell))?,
+        Over::Mptcp => many_paths()?,
+        _ => {
+            let (here, there) = if test == Test::UdpStream { datagrams()? } else { stream()? };
+            (End { socket: here, passed: None }, End { socket: there, passed: None })
+        }
+    };
+    Ok((cell, ends))
 }
 
 fn datagrams() -> io::Result<(OwnedFd, OwnedFd)> {
@@ -55,6 +83,18 @@ fn stream() -> io::Result<(OwnedFd, OwnedFd)> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let here = TcpStream::connect(listener.local_addr()?)?;
     Ok((here.into(), listener.accept()?.0.into()))
+}
+
+fn many_paths() -> io::Result<(End, End)> {
+    let open = || Socket::new(Domain::IPV4, Type::STREAM, Some(socket2::Protocol::MPTCP));
+    let refused = |answer| Refusal::of("this kernel has no MPTCP, or net.mptcp.enabled is 0", answer);
+    let listener = open().map_err(refused)?;
+    listener.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into())?;
+    listener.listen(1)?;
+    let here = open().map_err(refused)?;
+    here.connect(&listener.local_addr()?)?;
+    let there = listener.accept()?.0;
+    Ok((End { socket: here.into(), passed: None }, End { socket: there.into(), passed: None }))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::cell::Cell as Counter;
 use std::io::Write;
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixDatagram;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -84,10 +85,13 @@ struct Run {
 
 /// Runs the traffic of one end on this thread.
 fn run(task: &Task, socket: impl Into<OwnedFd>, stage: &Stage) -> Run {
-    let socket = socket.into();
+    run_flow(task, socket.into().into(), stage)
+}
+
+fn run_flow(task: &Task, flow: traffic::Joined, stage: &Stage) -> Run {
     let begun = allocations();
     let mut sent = 0;
-    let traffic = traffic::run(task, socket, stage, &mut |_| sent = allocations() - begun).unwrap();
+    let traffic = traffic::run(task, flow, stage, &mut |_| sent = allocations() - begun).unwrap();
     let until_back = allocations() - begun;
     Run { until_sent: sent, until_back, messages: traffic.total.messages }
 }
@@ -125,7 +129,7 @@ fn batched(task: Task) -> Task {
 
 /// The same task over an api.
 fn over(api: Api, mut task: Task) -> Task {
-    task.cell = task.cell.with(&[Level::Api(api)]).expect("the api carries it");
+    task.cell = task.cell.with(&[Level::Api(api.into())]).expect("the api carries it");
     task
 }
 
@@ -259,9 +263,59 @@ fn neither_end_of_batches_allocates_per_message() {
     assert_same("UDP_STREAM receiver in batches", |run| run.until_back, [receive_task(&task, FEW), receive_task(&task, MANY)]);
 }
 
+/// Both ends of a stream over what no network carries, each on a thread of its own.
+fn past_the_link(api: Api, test: Test, messages: u64) -> (Run, Run) {
+    let (sends, mut receives) = engine::pair(api.over(), 1 << 16).unwrap();
+    let socket = UnixDatagram::from(receives.socket);
+    socket.set_read_timeout(Some(Duration::from_millis(50))).unwrap();
+    receives.socket = socket.into();
+    let stage = Arc::new(measuring());
+    let receiving = thread::spawn({
+        let stage = Arc::clone(&stage);
+        let task = over(api, the_task(Role::Receiver, test, TrialEnd::Length(Nanos::from_millis(1))));
+        move || run_flow(&task, receives.into(), &stage)
+    });
+    let task = over(api, the_task(Role::Sender, test, TrialEnd::Messages(messages)));
+    let sent = {
+        // The end of a stream is seen once its receiver has taken it.
+        let (task, sending) = (task, sends);
+        let announced = Arc::clone(&stage);
+        let begun = allocations();
+        let mut until_sent = 0;
+        let traffic = traffic::run(&task, sending, &measuring(), &mut |_| {
+            until_sent = allocations() - begun;
+            announced.announce(messages);
+            announced.enter(Part::Drain);
+        });
+        Run { until_sent, until_back: allocations() - begun, messages: traffic.unwrap().total.messages }
+    };
+    (sent, receiving.join().unwrap())
+}
+
+#[test]
+fn what_goes_past_the_link_allocates_nothing_per_message() {
+    for api in Api::ALL.iter().copied().filter(|api| api.over().is_local()) {
+        for test in [Test::UdpStream, Test::TcpStream].into_iter().filter(|test| api.carries(*test)) {
+            let [few, many] = [past_the_link(api, test, FEW), past_the_link(api, test, MANY)];
+            assert_same(&format!("{test} over {api}"), |run| run.until_sent, [few.0, many.0]);
+            assert_same(&format!("{test} receiver over {api}"), |run| run.until_back, [few.1, many.1]);
+        }
+    }
+}
+
+/// Returns whether an api can be used on loopback here: frames cannot, and packets with
+/// heads of their own take a privilege.
+fn allowed(api: Api) -> bool {
+    let refused = engine::ways::try_sending(api).err().filter(|_| api.over() == model::Over::Packets);
+    if let Some(refused) = &refused {
+        println!("SKIPPED: {api}: {refused}");
+    }
+    !matches!(api, Api::Packet | Api::PacketRing | Api::Xdp | Api::Tun) && refused.is_none()
+}
+
 #[test]
 fn no_api_allocates_per_message() {
-    for api in Api::ALL.iter().copied() {
+    for api in Api::ALL.iter().copied().filter(|api| !api.over().is_local() && allowed(*api)) {
         for test in [Test::UdpStream, Test::TcpStream].into_iter().filter(|test| api.carries(*test)) {
             let send = |messages| send_task(&over(api, the_task(Role::Sender, test, TrialEnd::Messages(messages))), messages);
             assert_same(&format!("{test} over {api}"), |run| run.until_sent, [send(FEW), send(MANY)]);
@@ -277,9 +331,55 @@ fn no_api_allocates_per_message() {
     }
 }
 
+/// In the environment of this program once more, in a network namespace with a device of Ethernet.
+const INSIDE: &str = "NETTOLL_TEST_INSIDE";
+
+/// A device of Ethernet that leads to a peer who throws away what comes, and then the test.
+const DEVICE: &str = "ip link add nettoll0 type veth peer name nettoll1 && ip link set nettoll1 up && \
+                      ip addr add 192.0.2.1/24 dev nettoll0 && ip link set nettoll0 up && \
+                      ip neigh add 192.0.2.2 lladdr 02:00:00:00:00:02 dev nettoll0 || exit 77; exec \"$0\" \"$@\"";
+
+#[test]
+fn no_way_of_frames_allocates_per_message() {
+    if std::env::var_os(INSIDE).is_some() {
+        return [Api::Packet, Api::PacketRing, Api::Xdp, Api::Tun].into_iter().for_each(frames_allocate_nothing);
+    }
+    let mut inside = std::process::Command::new("unshare");
+    inside.args(["-rn", "sh", "-c", DEVICE]).arg(std::env::current_exe().unwrap());
+    inside.args(["--exact", "--nocapture", "no_way_of_frames_allocates_per_message"]).env(INSIDE, "1").env("NT_NAMESPACE", "own");
+    let refused = match inside.output() {
+        Ok(answer) => {
+            print!("{}", String::from_utf8_lossy(&answer.stdout));
+            let words = String::from_utf8_lossy(&answer.stderr).into_owned();
+            // 101: the test itself has failed, and has said why.
+            (!answer.status.success()).then(|| (answer.status.code() == Some(101), words))
+        }
+        Err(answer) => Some((false, format!("unshare: {answer}"))),
+    };
+    match refused {
+        Some((true, words)) => panic!("{words}"),
+        Some((false, words)) => println!("SKIPPED: ways of frames: no network namespace with a virtual Ethernet here: {}", words.trim()),
+        None => {}
+    }
+}
+
+fn frames_allocate_nothing(api: Api) {
+    if let Err(refused) = engine::ways::try_sending(api) {
+        println!("SKIPPED: {api}: {refused}");
+        return;
+    }
+    let send = |messages| {
+        let socket = UdpSocket::bind("192.0.2.1:0").unwrap();
+        socket.connect("192.0.2.2:9").unwrap();
+        run(&over(api, the_task(Role::Sender, Test::UdpStream, TrialEnd::Messages(messages))), socket, &measuring())
+    };
+    assert_same(&format!("UDP_STREAM over {api}"), |run| run.until_sent, [send(FEW), send(MANY)]);
+}
+
 #[test]
 fn no_way_of_receiving_allocates_per_message() {
-    for receive in Receive::ALL.iter().copied() {
+    let on_loopback = |receive: &Receive| receive.takes_from(model::Over::Link) && !receive.is_below_udp();
+    for receive in Receive::ALL.iter().copied().filter(on_loopback) {
         let of = |test| over(Api::Send, the_task(Role::Receiver, test, TrialEnd::Length(Nanos::from_millis(1))));
         let received_by = |mut task: Task| {
             task.cell = task.cell.with(&[Level::Receive(receive)]).expect("it receives it");

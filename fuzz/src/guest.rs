@@ -86,12 +86,12 @@ pub fn exact(bytes: &[u8]) {
     let shown = Shown { tree: true };
     let style = Style::VERBOSE;
     let found = diff(&measured, &measured);
-    for text in [report::microscope::terminal(&measured, shown, style), report::microscope::diff_terminal(&found, style)] {
+    for text in [report::microscope::terminal(&measured, &[], shown, style), report::microscope::diff_terminal(&found, style)] {
         let shown = printable(&text, Keep::Lines);
         assert!(!shown.chars().any(|c| c.is_control() && c != '\n' && c != '\t'));
     }
-    for page in [report::microscope::html(&measured, shown, ""), report::microscope::diff_html(&found, "")] {
+    for page in [report::microscope::html(&measured, &[], shown, ""), report::microscope::diff_html(&found, [&measured, &measured], "")] {
         assert_eq!(page.matches("<script").count(), page.matches("</script>").count());
     }
-    assert!(serde_json::from_str::<serde_json::Value>(&report::microscope::json(&measured)).is_ok());
+    assert!(serde_json::from_str::<serde_json::Value>(&report::microscope::json(&measured, &[])).is_ok());
 }

@@ -18,6 +18,7 @@ use model::kernel::TcpCounters;
 use model::profile::SampleSource;
 use profile::counts::tracefs::Format;
 use profile::fold::fold;
+use profile::own_code;
 use profile::probe::btf::function_id;
 use profile::sampler::record::Record;
 use profile::sampler::{Layout, Recording, Tasks};
@@ -86,7 +87,18 @@ pub fn perf(bytes: &[u8]) {
     let Some((kind, ring)) = bytes.split_first() else { return };
     let layout = Layout { reads: kind & 1 != 0, reads_lost: kind & 2 != 0, counters: vec![(1, 0), (2, 1)] };
     let (source, rings, code) = (SampleSource::Cycles, vec![ring.to_vec()], CodeMap::default());
-    let recording = Recording { source, period: 1, layout, rings, lost: None, counted: None, switches: None, forks: Vec::new(), code, notes: Vec::new() };
+    let recording = Recording {
+        source,
+        period: 1,
+        layout,
+        rings,
+        lost: None,
+        counted: None,
+        switches: None,
+        forks: Vec::new(),
+        code,
+        notes: Vec::new(),
+    };
     let (mut samples, mut switches) = (0, Vec::new());
     for record in recording.records() {
         match record {
@@ -96,7 +108,8 @@ pub fn perf(bytes: &[u8]) {
         }
     }
     let (profile, _) = fold(slice::from_ref(&recording), &SYMBOLS, Tasks::All, None);
-    let of_time = Recording { source: SampleSource::CpuClock, rings: vec![ring.to_vec()], switches: Some(vec![switches.clone()]), ..recording };
+    let of_time =
+        Recording { source: SampleSource::CpuClock, rings: vec![ring.to_vec()], switches: Some(vec![switches.clone()]), ..recording };
     let window = Window { start: Nanos::new(1 << 20), end: Nanos::new(1 << 40) };
     let account = fold(slice::from_ref(&of_time), &SYMBOLS, Tasks::All, Some(window)).0.account.unwrap_or_default();
     assert!(account.on_cpu.is_some());
@@ -120,6 +133,10 @@ fn waits(bytes: &[u8], switches: Vec<profile::sampler::record::Switch>) {
 /// The kernel's symbols and, behind a zero, its modules: every address has a
 /// name or is said to have none.
 pub fn symbols(bytes: &[u8]) {
+    assert!(own_code::parse_map(bytes).iter().all(|(start, (end, name))| start <= end && !name.trim().is_empty()));
+    if let Some(image) = own_code::Image::parse(bytes) {
+        let _ = (image.name(0), image.name(u64::MAX));
+    }
     let (list, modules) = two(bytes);
     match Symbols::parse(list, modules) {
         Ok(symbols) => {

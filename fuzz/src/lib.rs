@@ -4,15 +4,15 @@
 mod guest;
 mod kernel;
 mod stored;
-mod trust;
 mod text;
+mod trust;
 mod wire;
 
 pub use guest::{counted, exact, guest, kallsyms, scenarios};
 pub use kernel::{netlink, perf, proc, symbols, types};
 pub use stored::{analysis, attached, document, latency, resume, run, trials};
-pub use trust::{credentials, journal, policy};
 pub use text::{host, plan, quantity, reference, rules, sizes, sweep};
+pub use trust::{credentials, journal, policy};
 pub use wire::{control, cookie, endpoint, frames, greeting, marks, reach, stamps, understood};
 
 /// A function that takes any bytes.

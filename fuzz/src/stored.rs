@@ -5,17 +5,18 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use analysis::Collector;
+use analysis::advised::{self, Observed};
 use analysis::attached::analyse;
 use analysis::single::single;
 use attribution::Rules;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use lab::attach::requests;
+use lab::study::Replay;
 use model::attach::Totals;
 use model::printable::{Keep, printable};
 use model::run::Run;
 use model::trial::{Outcome, TrialRecord};
-use lab::study::Replay;
 use profile::messages::log::{Event, summary};
 use store::{RunDirectory, Trials, parse_facts, parse_run, parse_window};
 
@@ -46,7 +47,12 @@ pub fn attached(bytes: &[u8]) {
         assert!(parse_window(&serde_json::to_vec(&window).unwrap()).is_ok());
         let rules = Rules::builtin().unwrap();
         if let Ok(run) = serde_json::from_str(ATTACHMENT) {
-            let _ = analyse(run, &[window], 0, &rules);
+            let windows = [window];
+            let found = analyse(run, &windows, 0, &rules);
+            let state = &found.states[0];
+            for advice in advised::all(&Observed::new(&found.run, state, &windows)) {
+                assert!(!advice.evidence.is_empty());
+            }
         }
     }
     let text = String::from_utf8_lossy(bytes);

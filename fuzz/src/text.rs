@@ -4,10 +4,12 @@
 use std::collections::HashSet;
 use std::str::FromStr;
 
+use analysis::advised::{self, Observed};
 use attribution::{Layer, Rules, SizeDistribution};
 use literature::read::{csv, iperf3, netperf};
 use literature::{Foreign, of_foreign, of_table};
 use model::plan::{HostAddress, HostPlace, Plan, RawPlan, resolve};
+use model::program_workload::ProgramWorkload;
 use model::size::parse_sweep;
 use model::{BitRate, Bytes, Nanos, OfferedRate};
 
@@ -90,9 +92,14 @@ pub fn rules(bytes: &[u8]) {
     }
 }
 
-/// A file of sizes: it is refused, or two readings of it are the same.
+/// A file of sizes, or of a program's work: it is refused, or two readings of it are the same.
 pub fn sizes(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Ok(work) = ProgramWorkload::parse(text) {
+        assert_eq!(ProgramWorkload::parse(&work.text().unwrap()).as_ref(), Ok(&work));
+        assert!(work.replays().iter().all(|(_, replay)| replay.request > 0 && replay.connections > 0));
+        let _ = advised::all(&Observed::of_workload(&work));
+    }
     if let Ok(sizes) = SizeDistribution::parse(text).inspect_err(says_something) {
         assert_eq!(SizeDistribution::parse(text), Ok(sizes));
     }

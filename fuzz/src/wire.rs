@@ -9,8 +9,8 @@ use engine::endpoint_lines::{Endless, Lines, after, port};
 use engine::traffic::foreign::{Marked, stamped};
 use model::control::{Cookie, FromEndpoint, FromHost, ToEndpoint, ToHost};
 use model::frame::{Decoder, Frames};
+use model::greeting::{Answer, ClientHello, GreetingError, LONGEST_GREETING, Proof, Verdict};
 use model::reach::{Marker, Noise};
-use model::greeting::{Answer, GreetingError, ClientHello, LONGEST_GREETING, Proof, Verdict};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

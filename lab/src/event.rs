@@ -35,6 +35,15 @@ pub enum Event<'a> {
         /// Warnings about the whole run.
         warnings: &'a [Warning],
     },
+    /// Hosts of a fleet are reached. Told again and again.
+    Reaching {
+        /// Hosts that answered, or did not.
+        done: usize,
+        /// Hosts that are looked for.
+        of: usize,
+    },
+    /// Nothing happened: whoever hears it says whether to go on. Told while messages flow.
+    Tick,
     /// Trials of others come first on a host. Told again and again.
     Waiting {
         /// Name of the host.

@@ -205,7 +205,8 @@ impl HostProcess<'_> {
     fn start(&mut self, program: &str) -> Result<FromHost, Refusal> {
         self.end();
         let remedy = "raise the limits on processes and open files (ulimit -u, -n)";
-        let started = EndpointProcess::start(program).map_err(refused(format!("start an endpoint ({program} __endpoint)"), remedy))?;
+        let started = EndpointProcess::start(program, self.entered.is_isolated())
+            .map_err(refused(format!("start an endpoint ({program} __endpoint)"), remedy))?;
         self.endpoint = Some(started);
         Ok(FromHost::Done)
     }

@@ -9,6 +9,7 @@
 
 pub mod error;
 pub mod event;
+pub mod fleet;
 pub mod refusal;
 pub mod study;
 
@@ -36,10 +37,12 @@ pub mod relay;
 pub mod doctor;
 pub mod host;
 
+mod threads;
 mod tool;
 
 #[cfg(test)]
 mod testing;
 
 pub use event::{Event, Listener};
+pub use threads::Stop;
 pub use tool::{set_tool, tool};

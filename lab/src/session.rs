@@ -2,6 +2,7 @@
 
 mod cpus;
 mod cross_traffic;
+mod joined;
 mod network;
 mod pair;
 mod setting;
@@ -25,6 +26,8 @@ use crate::host::cpu;
 use crate::remote::{HostError, RemoteHost};
 
 pub use cross_traffic::{Flows, Pair};
+pub(crate) use joined::{Known, NotJoined};
+pub(crate) use network::device_towards;
 pub use setting::Setting;
 
 /// Time that a receiver waits for more after the sender's end, and a requester
@@ -165,7 +168,7 @@ impl Session {
         let plan = &setting.placed(plan);
         let found = match plan.hosts.is_empty() {
             true => pair::make(&plan.link, plan.seed, setting.pairs)?,
-            false => network::reach(plan, credentials)?,
+            false => network::reach(plan, credentials, listener)?,
         };
         let Found { hosts, wire, pairs, ways, isolated, apart, warnings } = found;
         let places = ways.map(|ways| Place { ways, cpus: Vec::new(), irq_time_subtracted: false });

@@ -6,7 +6,7 @@ use super::jacobson::{self, BufferCurve};
 use super::read::csv::Table;
 use super::read::{PeerResult, peer_series};
 use super::sweep::{self, Series, SeriesResult};
-use super::{ReferenceAnalysis, bidulock, cabrera};
+use super::{ReferenceAnalysis, bidulock, cabrera, shape};
 
 /// A socket buffer: packets, KB/s, Mbit/s on the wire.
 pub type BufferRate = (f64, f64, Option<f64>);
@@ -31,6 +31,10 @@ pub struct Comparison {
     pub label: String,
     /// Its series.
     pub series: Vec<SeriesResult>,
+    /// Its implementations next to its sockets.
+    pub shapes: Vec<shape::Shape>,
+    /// What these shapes have in common with those of the reference.
+    pub likeness: Vec<shape::Likeness>,
     /// Each of its series against each of the reference.
     pub pairs: Vec<Pair>,
     /// Its throughput over socket buffers.
@@ -123,7 +127,9 @@ pub fn compare(reference: &ReferenceAnalysis, foreign: &Foreign, draws: usize) -
         remarks
             .push("it does not vary a socket buffer: measure some (`--test TCP_STREAM --size 1460 --sndbuf 1460..17520:+1460`)".to_owned());
     }
-    Comparison { label: foreign.label.clone(), series, pairs, buffers, buffer_pairs, remarks }
+    let shapes = shape::shapes(&series);
+    let likeness = shape::likeness(&reference.shapes, &shapes);
+    Comparison { label: foreign.label.clone(), series, shapes, likeness, pairs, buffers, buffer_pairs, remarks }
 }
 
 /// `None` when they have no size in common.

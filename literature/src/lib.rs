@@ -15,6 +15,7 @@ pub mod cost;
 pub mod jacobson;
 pub mod power;
 pub mod read;
+pub mod shape;
 pub mod statement;
 pub mod steps;
 pub mod sweep;
@@ -103,6 +104,8 @@ pub struct ReferenceAnalysis {
     pub inconsistencies: Vec<String>,
     /// Messages per second by size.
     pub series: Vec<SeriesResult>,
+    /// Implementations next to sockets.
+    pub shapes: Vec<shape::Shape>,
     /// Times by load.
     pub loads: Vec<LoadCurve>,
     /// Seconds and calls by routine.
@@ -142,6 +145,7 @@ pub fn analyse(study: Study, draws: usize) -> Result<ReferenceAnalysis, ReadErro
     };
     let tables: Vec<Table> = texts.iter().map(|text| parse(text)).collect::<Result<_, _>>()?;
     let read = fill(&mut analysis, &tables, draws);
+    analysis.shapes = shape::shapes(&analysis.series);
     let statements = match study {
         Study::Bidulock2007 => bidulock::statements(&analysis.series),
         Study::Jacobson1988 => jacobson::statements(&analysis.buffers),

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn jumps_down_and_up_are_found_beside_each_other() {
+    fn jumps_down_and_up_are_found_next_to_each_other() {
         let jumps =
             points(&[(1., 100.), (64., 132.), (128., 164.), (256., 228.), (512., 356.), (1024., 300.), (1460., 900.), (2032., 1186.)]);
         let steps = find(&jumps, 0.02);

@@ -31,6 +31,8 @@ pub struct Series {
     pub group: String,
     /// The implementation, or whatever else was measured there.
     pub name: String,
+    /// The implementation by its name in the study of 2007, where that is not its name.
+    pub implementation: Option<String>,
     /// Known to be of TCP.
     pub tcp: bool,
     /// Its sizes, in any order; of a size that occurs often the median counts.
@@ -44,7 +46,7 @@ impl Series {
         for (group, name, tcp, point) in points {
             match all.iter_mut().find(|series| series.group == group && series.name == name) {
                 Some(series) => series.points.push(point),
-                None => all.push(Self { group, name, tcp, points: vec![point] }),
+                None => all.push(Self { group, name, implementation: None, tcp, points: vec![point] }),
             }
         }
         all
@@ -81,6 +83,9 @@ pub struct SeriesResult {
     pub group: String,
     /// The implementation.
     pub name: String,
+    /// The implementation by its name in the study of 2007, where that is not its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub implementation: Option<String>,
     /// Known to be of TCP.
     #[serde(skip)]
     pub tcp: bool,
@@ -136,7 +141,8 @@ fn merge(series: &Series) -> Vec<Merged> {
 fn baseline<'a>(of: &Series, all: &'a [(&Series, Vec<Merged>)]) -> Option<(&'a str, &'a [Merged])> {
     let mut group = all.iter().filter(|(series, _)| series.group == of.group);
     let first = group.clone().next();
-    let (series, points) = group.find(|(series, _)| series.name == BASELINE).or(first)?;
+    let is_base = |series: &Series| series.implementation.as_ref().unwrap_or(&series.name) == BASELINE;
+    let (series, points) = group.find(|(series, _)| is_base(series)).or(first)?;
     (series.name != of.name).then_some((series.name.as_str(), points.as_slice()))
 }
 
@@ -158,6 +164,7 @@ fn one(series: &Series, points: &[Merged], baseline: Option<(&str, &[Merged])>, 
     SeriesResult {
         group: series.group.clone(),
         name: series.name.clone(),
+        implementation: series.implementation.clone(),
         tcp: series.tcp,
         baseline: baseline.map(|(name, _)| name.to_owned()),
         off_line: cost.as_ref().map_or_else(|_| Vec::new(), |cost| cost.off_line(times)),
@@ -196,6 +203,11 @@ fn known(points: &[Point]) -> Vec<bool> {
 }
 
 impl SeriesResult {
+    /// The implementation by its name in the study of 2007.
+    pub fn implementation(&self) -> &str {
+        self.implementation.as_ref().unwrap_or(&self.name)
+    }
+
     /// The result at a size, if that was measured.
     pub fn at(&self, bytes: u64) -> Option<&SizeResult> {
         self.sizes.iter().find(|size| size.message_bytes == bytes)
@@ -209,7 +221,7 @@ mod tests {
 
     fn series(name: &str, points: &[(u64, f64)]) -> Series {
         let point = |(bytes, rate): &(u64, f64)| SizePoint { bytes: *bytes, messages_per_s: *rate, sent_per_s: None };
-        Series { group: "g".into(), name: name.into(), tcp: false, points: points.iter().map(point).collect() }
+        Series { group: "g".into(), name: name.into(), implementation: None, tcp: false, points: points.iter().map(point).collect() }
     }
 
     fn line(message: f64, byte: f64) -> Vec<(u64, f64)> {

@@ -20,6 +20,9 @@ pub const COMMAND_LINE: &str = "console=ttyS0 quiet panic=-1 nokaslr";
 /// Instructions a nanosecond of virtual time: 2^-3 of one each, the fastest in trials.
 pub const ICOUNT_SHIFT: u32 = 3;
 
+/// Memory of a guest whose messages are counted, in MiB.
+pub const MEMORY: u32 = 512;
+
 /// What to boot.
 #[derive(Debug)]
 pub struct Boot<'b> {
@@ -33,6 +36,8 @@ pub struct Boot<'b> {
     pub command_line: &'b str,
     /// Model of the processor.
     pub cpu: &'b str,
+    /// Memory, in MiB.
+    pub memory: u32,
     /// Seed of the guest's random numbers.
     pub seed: u64,
     /// The plugin with its options but `out`; `None`: nothing is counted.
@@ -59,8 +64,9 @@ impl Boot<'_> {
         let (initramfs, log, console, counted) = (place("initramfs"), place("log"), place("console"), place("counted"));
         fs::write(&initramfs, &self.initramfs).map_err(Failed::file("write", &initramfs))?;
         let mut command = self.emulator.command();
-        command.args(["-machine", "q35,accel=tcg", "-smp", "1", "-m", "512", "-nodefaults", "-no-user-config", "-no-reboot"]);
+        command.args(["-machine", "q35,accel=tcg", "-smp", "1", "-nodefaults", "-no-user-config", "-no-reboot"]);
         command.args(["-display", "none", "-rtc", "base=2024-01-01,clock=vm", "-cpu", self.cpu]);
+        command.arg("-m").arg(self.memory.to_string());
         command.arg("-seed").arg(self.seed.to_string()).arg("-kernel").arg(self.image).arg("-initrd").arg(&initramfs);
         command.arg("-append").arg(self.command_line);
         command.arg("-serial").arg(of("file:", &console)).arg("-debugcon").arg(of("file:", &log));

@@ -14,6 +14,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process;
+use std::time::Duration;
 
 use crate::error::Failed;
 
@@ -35,6 +36,9 @@ pub struct Held {
     /// Seconds since it was used last.
     pub idle_s: u64,
 }
+
+/// A folder under way is changed when a boot or a download begins, each of which takes less.
+const ABANDONED: Duration = Duration::from_secs(900);
 
 /// Folders of what can be pruned, the dearest to get again last.
 const KINDS: [&str; 5] = ["tools", "symbols", "lists", "kernels", "emulator"];
@@ -154,8 +158,7 @@ impl Cache {
     /// # Errors
     /// Something cannot be removed.
     pub fn prune(&self, most: u64) -> Result<Vec<Held>, Failed> {
-        // What a run that was killed left behind is nobody's.
-        let _ = fs::remove_dir_all(self.root.join("scratch"));
+        self.sweep();
         let held = self.held();
         let mut bytes: u64 = held.iter().map(|one| one.bytes).sum();
         let mut dropped = Vec::new();
@@ -170,6 +173,23 @@ impl Cache {
             dropped.push(one);
         }
         Ok(dropped)
+    }
+}
+
+impl Cache {
+    /// Drops what runs that were killed left behind. A folder under way stays: its process
+    /// runs, or, where another container has it, it was changed lately.
+    fn sweep(&self) {
+        for name in self.names("scratch") {
+            let folder = self.root.join("scratch").join(&name);
+            let lives = name.split('-').next().is_some_and(|process| Path::new("/proc").join(process).exists());
+            let changed = fs::metadata(&folder).and_then(|found| found.modified()).ok();
+            let idle = changed.and_then(|changed| changed.elapsed().ok()).unwrap_or_default();
+            if !lives && idle > ABANDONED {
+                // What cannot be removed now is swept another time.
+                let _ = fs::remove_dir_all(&folder);
+            }
+        }
     }
 }
 
@@ -250,6 +270,27 @@ mod tests {
         let inner = scratch.path().join("whole");
         scratch.keep(&inner, &cache.root().join("kernels/6.1")).unwrap();
         assert_eq!(cache.names("kernels"), ["6.1"]);
+    }
+
+    #[test]
+    fn pruning_leaves_what_is_under_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::open(Some(folder.path())).unwrap();
+        let long_ago = std::time::SystemTime::now() - 2 * super::ABANDONED;
+        let made = |name: &str, old: bool| {
+            let path = folder.path().join("scratch").join(name);
+            fs::create_dir_all(&path).unwrap();
+            if old {
+                fs::File::open(&path).unwrap().set_modified(long_ago).unwrap();
+            }
+            path
+        };
+        // Beyond the largest number that a process can have.
+        let (left, elsewhere) = (made("4194305-0", true), made("4194305-1", false));
+        let mine = cache.scratch().unwrap();
+        fs::File::open(mine.path()).unwrap().set_modified(long_ago).unwrap();
+        cache.prune(0).unwrap();
+        assert_eq!([left.exists(), elsewhere.exists(), mine.path().exists()], [false, true, true]);
     }
 
     #[test]

@@ -74,6 +74,9 @@ pub enum Failed {
     /// A scenario that there is not, or that says something wrong.
     #[error("{0}")]
     Scenario(String),
+    /// A program of the user's that cannot be counted.
+    #[error("{0}")]
+    Program(String),
     /// The rules that come with nettoll.
     #[error(transparent)]
     Rules(#[from] attribution::RuleError),

@@ -14,6 +14,8 @@ pub struct GuestLog {
     pub symbols: String,
     /// Steps that failed: the error number, and the step.
     pub failures: Vec<(u16, String)>,
+    /// Programs that ended: the exit code, or 128 more than a signal's number, and the name.
+    pub exits: Vec<(u32, String)>,
     /// True where the probe came to its end.
     pub done: bool,
 }
@@ -51,6 +53,11 @@ pub fn parse(text: &str) -> GuestLog {
                 let (number, step) = rest.split_once(' ').unwrap_or((rest, ""));
                 log.failures.push((number.parse().unwrap_or(0), step.to_owned()));
             }
+            "exit" => {
+                // A code that cannot be read is none of success.
+                let (code, name) = rest.split_once(' ').unwrap_or((rest, ""));
+                log.exits.push((code.parse().unwrap_or(u32::MAX), name.to_owned()));
+            }
             "done" => log.done = true,
             _ => {}
         }
@@ -66,12 +73,13 @@ mod tests {
     fn lines_and_files_are_told_apart() {
         let log = parse(
             "begin file /proc/version\nLinux version 6.1\nend file\nbegin file /sys/kernel/security/lsm\nlockdown,bpfend file\n\
-             begin symbols /proc/kallsyms\nffff T a\nend symbols\nnoise\nregion udp-112\nfailed 2 module /m/x.ko\ndone\n",
+             begin symbols /proc/kallsyms\nffff T a\nend symbols\nnoise\nexit 3 doctor\nregion udp-112\nfailed 2 module /m/x.ko\ndone\n",
         );
         assert_eq!(log.files["/proc/version"], "Linux version 6.1\n");
         assert_eq!(log.files["/sys/kernel/security/lsm"], "lockdown,bpf\n");
         assert_eq!((log.symbols.as_str(), log.regions.len(), log.done), ("ffff T a\n", 1, true));
         assert_eq!(log.failures, [(2, "module /m/x.ko".to_owned())]);
+        assert_eq!(log.exits, [(3, "doctor".to_owned())]);
         assert!(!parse("begin file x\nregion y\n").done);
     }
 }

@@ -25,11 +25,13 @@ mod modules;
 pub mod cache;
 pub mod doctor;
 pub mod emulator;
+pub mod errand;
 pub mod guest_log;
 pub mod kallsyms;
 pub mod kernel;
 pub mod output;
 pub mod packages;
+pub mod program;
 pub mod scenario;
 
 pub use error::Failed;

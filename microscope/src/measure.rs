@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use attribution::Rules;
 use attribution::exact::{Absent, Accesses, Counts, ExactRows, Lines, Measured, Provenance, Region, spread};
 
-use crate::boot::{Boot, Booted, COMMAND_LINE, ICOUNT_SHIFT};
+use crate::boot::{Boot, Booted, COMMAND_LINE, ICOUNT_SHIFT, MEMORY};
 use crate::cache::Cache;
 use crate::cpio::Archive;
 use crate::embedded::{self, hash};
@@ -18,6 +18,7 @@ use crate::kallsyms::Functions;
 use crate::kernel::Kernel;
 use crate::modules;
 use crate::output::{self, Counted};
+use crate::program::{self, Program};
 use crate::scenario::{CALIBRATION, Scenario, Session, sessions};
 
 /// What to measure.
@@ -123,13 +124,16 @@ impl Bench<'_> {
         format!("{COMMAND_LINE} {}", self.asked.append).trim_end().to_owned()
     }
 
-    fn boot(&self, plan: &str, modules: &[modules::Module], plugin: Option<String>) -> Result<Booted, Failed> {
+    fn boot(&self, plan: &str, session: &Session, modules: &[modules::Module], plugin: Option<String>) -> Result<Booted, Failed> {
         let mut archive = Archive::default();
-        ["dev", "proc", "sys", "m"].iter().for_each(|folder| archive.directory(folder));
+        ["dev", "proc", "sys", "m", "o"].iter().for_each(|folder| archive.directory(folder));
         archive.device("dev/console", 5, 1);
         archive.program("init", embedded::PROBE);
         archive.file("plan", plan.as_bytes());
         modules.iter().for_each(|module| archive.file(&format!("m/{}.ko", module.name), &module.content));
+        if let Some(program) = &session.program {
+            archive.program("program", &program.bytes);
+        }
         let command_line = self.command_line();
         let boot = Boot {
             emulator: self.emulator,
@@ -137,6 +141,7 @@ impl Bench<'_> {
             initramfs: archive.finish(),
             command_line: &command_line,
             cpu: &self.asked.cpu,
+            memory: MEMORY,
             seed: self.asked.seed,
             plugin,
         };
@@ -163,7 +168,7 @@ impl Bench<'_> {
             self.cache.used("symbols", &name);
             return Ok((path, functions));
         }
-        let booted = self.boot(&session.plan_for_symbols(), modules, None)?;
+        let booted = self.boot(&session.plan_for_symbols(), session, modules, None)?;
         let functions = Functions::parse(&booted.log.symbols)?;
         if functions.is_empty() {
             return Err(Failed::NoSymbols);
@@ -187,10 +192,13 @@ impl Bench<'_> {
         ] {
             options += if on { word } else { "" };
         }
-        let booted = self.boot(&session.plan(self.asked.messages), modules, Some(options))?;
+        let booted = self.boot(&session.plan(self.asked.messages), session, modules, Some(options))?;
         let output = output::parse(&booted.counted, &functions)?;
         if !booted.log.files.get("/proc/modules").is_none_or(|modules| functions.fits(modules)) {
             return Err(Failed::Miscounted("modules lie elsewhere than in the boot that told the symbols".to_owned()));
+        }
+        if let Some(program) = &session.program {
+            well_behaved(program, &booted.log, &output.regions)?;
         }
         if output.regions.len() != booted.log.regions.len() {
             let why = format!("the guest began {} regions and {} were counted", booted.log.regions.len(), output.regions.len());
@@ -219,6 +227,18 @@ impl Bench<'_> {
             accesses: counting.accesses,
         }
     }
+}
+
+/// Sees that a program counted its messages, in one region after that of the calibration.
+fn well_behaved(program: &Program, log: &GuestLog, counted: &[Counted]) -> Result<(), Failed> {
+    if let Some((number, _)) = log.failures.iter().find(|(_, step)| step.starts_with("program ")) {
+        let error = std::io::Error::from_raw_os_error(i32::from(*number));
+        return Err(Failed::Program(format!("{} was not started in the guest: {error}", program.path)));
+    }
+    let ended = log.exits.first().map(|(code, name)| (*code, log.files.get(&format!("/o/{name}")).map_or("", String::as_str)));
+    let own = counted.get(1..).unwrap_or_default();
+    let messages = own.first().map_or(0, |region| region.messages.len());
+    program::misbehaved(&program.path, own.len(), messages, ended).map_or(Ok(()), |why| Err(Failed::Program(why)))
 }
 
 /// The messages of a region that took its usual course.

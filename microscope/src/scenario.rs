@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::error::Failed;
+use crate::program::Program;
 
 /// A scenario.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -27,7 +28,28 @@ pub struct Scenario {
     /// True where a message has a size.
     #[serde(default = "yes")]
     pub sized: bool,
+    /// The user's program that is run in place of the probe's messages.
+    #[serde(skip)]
+    pub program: Option<Program>,
 }
+
+impl Scenario {
+    /// The scenario of a program of the user's.
+    pub fn of_program(program: Program) -> Self {
+        Self {
+            name: program.name(),
+            title: format!("what {} does between its markers", program.path),
+            modules: Vec::new(),
+            setup: Vec::new(),
+            run: PROGRAM.to_owned(),
+            sized: false,
+            program: Some(program),
+        }
+    }
+}
+
+/// The path of the user's program in a guest.
+const PROGRAM: &str = "/program";
 
 const fn yes() -> bool {
     true
@@ -105,15 +127,21 @@ pub struct Session {
     pub setup: Vec<String>,
     /// Name and words of each region, in order.
     pub regions: Vec<(String, String)>,
+    /// The program of its only region; `None` where the probe sends messages.
+    pub program: Option<Program>,
 }
 
 /// Groups scenarios by their set-up, each at every size.
 pub fn sessions(scenarios: &[Scenario], sizes: &[u64]) -> Vec<Session> {
     let mut found: Vec<Session> = Vec::new();
     for scenario in scenarios {
-        let place = found.iter().position(|one| one.modules == scenario.modules && one.setup == scenario.setup);
+        let alike = |one: &Session| {
+            one.program.is_none() && scenario.program.is_none() && one.modules == scenario.modules && one.setup == scenario.setup
+        };
+        let place = found.iter().position(alike);
         let place = place.unwrap_or_else(|| {
-            found.push(Session { modules: scenario.modules.clone(), setup: scenario.setup.clone(), regions: Vec::new() });
+            let (modules, setup) = (scenario.modules.clone(), scenario.setup.clone());
+            found.push(Session { modules, setup, regions: Vec::new(), program: scenario.program.clone() });
             found.len() - 1
         });
         let regions = &mut found[place].regions;
@@ -139,7 +167,10 @@ impl Session {
         // A kernel does many things in its first minute; virtual time costs next to nothing.
         lines.push("settle s=60".to_owned());
         lines.push(CALIBRATION.to_owned());
-        lines.extend(self.regions.iter().map(|(name, words)| format!("run name={name} n={messages} {words}")));
+        lines.extend(self.regions.iter().map(|(name, words)| match self.program {
+            Some(_) => format!("program name={name} {words}"),
+            None => format!("run name={name} n={messages} {words}"),
+        }));
         lines.join("\n") + "\n"
     }
 

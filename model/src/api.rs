@@ -1,6 +1,7 @@
 //! The table of apis: the ways in which an endpoint hands messages to the kernel.
 
-use crate::program::{TESTS as EXTERNAL, choice_or_program};
+use crate::over::Over;
+use crate::program::{Program, choice_or_program};
 use crate::receive::Receive;
 use crate::traffic::{Protocol, Test};
 
@@ -15,7 +16,8 @@ pub const MOST_BATCH: u32 = 1_024;
 /// otherwise, whether the kernel counts those of a call as one datagram, and the
 /// ways of receiving a byte stream and datagrams that go with it unless the plan
 /// says otherwise. One that `lends` has the kernel read the message's memory after
-/// the call, so that no message can be written into it.
+/// the call, so that no message can be written into it. `over` says what carries the
+/// messages, where that is not the link.
 #[macro_export]
 macro_rules! apis {
     ($rows:ident) => {
@@ -52,6 +54,34 @@ macro_rules! apis {
             sendfile::Sendfile = "sendfile" { carries: Test::STREAMS, batch: None, packs: false, receive: [Recv, Recv], lends },
             /// `vmsplice` of a message into a pipe and `splice` from it into the socket.
             splice::Splice = "splice" { carries: Test::STREAMS, batch: None, packs: false, receive: [Recv, Recv], lends },
+            /// One `send` system call a message, over TCP of many paths (MPTCP).
+            mptcp::Mptcp = "mptcp" { over: Mptcp, carries: Test::OPEN_BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv] },
+            /// One `send` system call a packet of IP, whose heads the program makes, on a raw
+            /// socket.
+            raw::Raw = "raw" { over: Packets, carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recv] },
+            /// One `send` system call a frame of Ethernet, whose heads the program makes, on a
+            /// packet socket (AF_PACKET).
+            raw::Packet = "packet" { over: Packets, carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recv] },
+            /// Many frames of Ethernet with one call, from a ring that a packet socket shares with
+            /// the kernel (`PACKET_TX_RING`).
+            packet_ring::PacketRing = "packet-ring" { over: Packets, carries: Test::UDP_STREAMS, batch: Some(32), packs: false, receive: [Recv, Recv], lends },
+            /// One `write` system call a packet of IP, whose heads the program makes, into a TUN
+            /// device, from which the kernel forwards it over the link.
+            tun::Tun = "tun" { over: Packets, carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recv] },
+            /// Many frames of Ethernet with one call, from memory that the kernel knows (AF_XDP, in
+            /// copy mode).
+            xdp::Xdp = "xdp" { over: Packets, carries: Test::DATAGRAMS, batch: Some(32), packs: false, receive: [Recv, Recv] },
+            /// One `send` system call a message, over a UNIX stream socket.
+            unix::UnixStream = "unix-stream" { over: UnixStream, carries: Test::OPEN_BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv] },
+            /// One `send` system call a message, over a UNIX datagram socket.
+            unix::UnixDgram = "unix-dgram" { over: UnixDgram, carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recv] },
+            /// One `send` system call a message, over a UNIX seqpacket socket.
+            unix::UnixSeqpacket = "unix-seqpacket" { over: UnixSeqpacket, carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recv] },
+            /// One `write` system call a message, into a pipe.
+            pipe::Pipe = "pipe" { over: Pipe, carries: Test::BYTE_STREAMS, batch: None, packs: false, receive: [Read, Read] },
+            /// A copy of each message into a ring in memory that both ends have, and no system
+            /// call but to wait: the limit.
+            shm::Shm = "shm" { over: Memory, carries: Test::OPEN_CONNECTIONS, batch: None, packs: false, receive: [Shm, Shm] },
         }
     };
 }
@@ -64,10 +94,20 @@ struct Properties {
     /// Of a byte stream, and of datagrams.
     receive: [Receive; 2],
     lends: bool,
+    over: Over,
+}
+
+macro_rules! over {
+    () => {
+        Over::Link
+    };
+    ($over:ident) => {
+        Over::$over
+    };
 }
 
 macro_rules! declare {
-    ($($(#[$doc:meta])* $module:ident::$variant:ident = $name:literal { carries: $carries:expr, batch: $batch:expr, packs: $packs:expr, receive: [$stream:ident, $datagrams:ident] $(, $lends:ident)? },)+) => {
+    ($($(#[$doc:meta])* $module:ident::$variant:ident = $name:literal { $(over: $over:ident,)? carries: $carries:expr, batch: $batch:expr, packs: $packs:expr, receive: [$stream:ident, $datagrams:ident] $(, $lends:ident)? },)+) => {
         choice_or_program! {
             /// Way in which an endpoint hands its messages to the kernel.
             Api, "an api" {
@@ -84,14 +124,16 @@ macro_rules! declare {
                         packs: $packs,
                         receive: [Receive::$stream, Receive::$datagrams],
                         lends: stringify!($($lends)?).len() > 0,
+                        over: over!($($over)?),
                     },)+
                     // The program is both ends where the plan names no other.
                     Self::External(program) => Properties {
-                        carries: EXTERNAL,
+                        carries: &[],
                         batch: None,
                         packs: false,
                         receive: [Receive::External(program), Receive::External(program)],
                         lends: false,
+                        over: Over::Link,
                     },
                 }
             }
@@ -103,7 +145,7 @@ apis!(declare);
 impl Api {
     /// Returns whether it can carry a test.
     pub fn carries(self, test: Test) -> bool {
-        self.properties().carries.contains(&test)
+        self.program().map_or(self.properties().carries, Program::tests).contains(&test)
     }
 
     /// Messages that one of its calls hands over where the plan does not say; `None`
@@ -127,6 +169,11 @@ impl Api {
             Protocol::Tcp => self.properties().receive[0],
             Protocol::Udp => self.properties().receive[1],
         }
+    }
+
+    /// What carries its messages.
+    pub const fn over(self) -> Over {
+        self.properties().over
     }
 
     /// Returns whether the kernel counts the datagrams of a call as one. They then have
@@ -159,16 +206,28 @@ mod tests {
 
     #[test]
     fn memory_that_is_lent_bears_no_number() {
-        let stamped = |api| Cell::plain(Test::UdpStream, Bytes::new(64)).with(&[Level::Stamp(true), Level::Api(api)]);
+        let stamped = |api: Api| Cell::plain(Test::UdpStream, Bytes::new(64)).with(&[Level::Stamp(true), Level::Api(api.into())]);
         assert!(stamped(Api::Gso).is_ok());
         assert!(stamped(Api::Splice).unwrap_err().to_string().contains("cannot bear a number"));
+    }
+
+    #[test]
+    fn what_has_no_socket_for_both_ways_goes_one_way() {
+        let both = |levels: &[Level]| {
+            Cell::plain(Test::UdpStream, Bytes::new(64)).with([&[Level::Bidirectional(true)][..], levels].concat().iter())
+        };
+        assert!(both(&[Level::Api(Api::UnixDgram.into())]).is_ok());
+        for way in [Level::Api(Api::Xdp.into()), Level::Receive(crate::Receive::Packet)] {
+            assert!(both(&[way]).unwrap_err().to_string().contains("goes one way"));
+        }
     }
 
     #[test]
     fn what_goes_with_an_api_carries_what_it_carries() {
         for api in Api::ALL {
             for test in Test::ALL.iter().filter(|test| api.carries(**test)) {
-                assert!(api.usual_receive(*test).carries(*test), "{api} {test}");
+                let receive = api.usual_receive(*test);
+                assert!(receive.carries(*test) && receive.takes_from(api.over()), "{api} {test}");
             }
         }
     }

@@ -137,12 +137,14 @@ impl Arm {
 
 /// The settings of an arm, which commas separate. A comma within a value is
 /// written `\,`; what follows one and is a number or a range, as in
-/// `cpus.a=0,2-3`, or an agent's other address, belongs to the value before.
+/// `cpus.a=0,2-3`, an agent's other address, or the other end's way of `api`, belongs to the
+/// value before.
 fn split(settings: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     let goes_on = |part: &str| {
         let part = part.trim();
-        part.starts_with("data=") || !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+        ["data=", "sender:", "receiver:"].iter().any(|word| part.starts_with(word))
+            || !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
     };
     let mut kept = false;
     for part in settings.split(',') {
@@ -172,7 +174,7 @@ mod tests {
     use super::{Arm, Setting};
     use crate::cell::Level;
     use crate::quantity::Bytes;
-    use crate::{Cell, Test};
+    use crate::{Api, Cell, Receive, Test};
     use proptest::prelude::proptest;
 
     fn arms(texts: &[&str]) -> Result<Vec<Arm>, String> {
@@ -222,6 +224,9 @@ mod tests {
 
     #[test]
     fn a_batch_stands_wherever_it_is_written() {
+        let ends = arms(&["a: api=sender:gso,receiver:recv, batch=8", "b"]).unwrap();
+        let sent = ends[0].apply(&Cell::plain(Test::UdpStream, Bytes::new(64))).unwrap();
+        assert_eq!((sent.api, sent.receive, sent.batch), (Api::Gso, Some(Receive::Recv), 8));
         let read = arms(&["a: batch=1, api=sendmmsg", "b: api=sendmmsg, batch=1"]).unwrap();
         let cell = Cell::plain(Test::UdpStream, Bytes::new(64));
         let [first, second] = [&read[0], &read[1]].map(|arm| arm.apply(&cell).unwrap());

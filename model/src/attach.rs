@@ -73,6 +73,9 @@ pub struct Attachment {
     /// True where this kernel takes interrupt time out of process clocks; `None` where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub irq_time_subtracted: Option<bool>,
+    /// CPUs that the program's main thread may use, where these are not all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub affinity: Vec<u32>,
     /// Names of the two arms that the program was switched between; empty of one state.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arms: Vec<String>,
@@ -116,6 +119,9 @@ pub struct WindowRecord {
     /// samples of whole CPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elsewhere: Option<Elsewhere>,
+    /// Samples in the program's own code, in a window of samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_code: Option<OwnCode>,
     /// Messages, in a window of that look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<Messages>,
@@ -146,6 +152,7 @@ impl WindowRecord {
             stolen: 0.0,
             profile: None,
             elsewhere: None,
+            own_code: None,
             messages: None,
             waits: None,
             sockets: None,
@@ -213,6 +220,18 @@ pub struct Elsewhere {
     pub period: u64,
 }
 
+/// Samples in the program's own code by function.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnCode {
+    /// Functions by symbols of files or maps of run-time compilers, and their samples, the most
+    /// first; at most 64.
+    pub functions: Vec<(String, u64)>,
+    /// Samples in other functions that have a name.
+    pub rest: u64,
+    /// Samples in code without a name.
+    pub unnamed: u64,
+}
+
 /// Messages of a window, by what a program in the kernel saw at each socket call.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Messages {
@@ -226,6 +245,9 @@ pub struct Messages {
     pub calls: Vec<CallKind>,
     /// Exchanges on one socket: data taken, then data given. The most frequent first.
     pub patterns: Vec<Pattern>,
+    /// Exchanges of every kind; 0 in runs of earlier versions.
+    #[serde(default)]
+    pub exchanges: u64,
     /// Sockets that gave or took data.
     pub sockets: u64,
 }
@@ -313,6 +335,9 @@ pub struct Pattern {
     pub received: u64,
     /// Call that gave data first.
     pub call: String,
+    /// Call that gave each piece, where these differ; empty where `call` gave all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<String>,
     /// Sizes given, in order; at most 16, the last of which then holds the rest.
     pub sends: Vec<u64>,
     /// Longest time between two neighbouring sends, in ns, over all of these exchanges.

@@ -98,6 +98,9 @@ pub struct ExternalEnd {
     pub own_cpu: Option<Nanos>,
     /// Most processes that it was at an edge of the window, itself among them.
     pub processes: u32,
+    /// The counters that it keeps of its own, over the whole trial.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counters: BTreeMap<String, u64>,
     /// What it did against the contract, in words; each becomes a warning.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<String>,

@@ -67,17 +67,29 @@ const GIB: u64 = 1 << 30;
 /// Returns the hardware of hosts in words: what has to be the same for figures of two runs to
 /// be of one machine. Not what a restart or an upgrade of the system changes.
 pub fn hardware(hosts: &[HostFacts]) -> String {
-    let one = |host: &HostFacts| {
-        // Kernels keep different amounts for themselves.
-        let memory = (host.memory + GIB / 2) / GIB;
-        let bare = if host.virtualisation.is_empty() { "no virtualisation seen" } else { host.virtualisation.as_str() };
-        let driver = host.device.get("driver").map_or_else(String::new, |driver| format!(", {driver}"));
-        let nodes = if host.numa_nodes > 1 { format!(" in {} NUMA nodes", host.numa_nodes) } else { String::new() };
-        format!("{} x {}{nodes} ({}), {memory} GiB, {bare}{driver}", host.cpus, host.cpu_model, host.architecture)
-    };
-    let mut all: Vec<String> = hosts.iter().map(one).collect();
+    let mut all: Vec<String> = hosts.iter().map(kind).collect();
     all.dedup();
     all.join("; ")
+}
+
+/// Returns the hardware of many hosts in words, each kind with its number of hosts, the most
+/// frequent first.
+pub fn hardware_of_many<'a>(hosts: impl IntoIterator<Item = &'a HostFacts>) -> String {
+    let mut kinds: BTreeMap<String, u32> = BTreeMap::new();
+    hosts.into_iter().for_each(|host| *kinds.entry(kind(host)).or_default() += 1);
+    let mut kinds: Vec<(String, u32)> = kinds.into_iter().collect();
+    kinds.sort_by_key(|(_, hosts)| std::cmp::Reverse(*hosts));
+    kinds.into_iter().map(|(words, hosts)| format!("{hosts} x ({words})")).collect::<Vec<_>>().join("; ")
+}
+
+/// Returns the hardware of a host in words.
+pub fn kind(host: &HostFacts) -> String {
+    // Kernels keep different amounts for themselves.
+    let memory = (host.memory + GIB / 2) / GIB;
+    let bare = if host.virtualisation.is_empty() { "no virtualisation seen" } else { host.virtualisation.as_str() };
+    let driver = host.device.get("driver").map_or_else(String::new, |driver| format!(", {driver}"));
+    let nodes = if host.numa_nodes > 1 { format!(" in {} NUMA nodes", host.numa_nodes) } else { String::new() };
+    format!("{} x {}{nodes} ({}), {memory} GiB, {bare}{driver}", host.cpus, host.cpu_model, host.architecture)
 }
 
 /// The version of [`HostFacts`] that this build writes.
@@ -85,7 +97,7 @@ pub const FACTS_FORMAT: u32 = 1;
 
 #[cfg(test)]
 mod tests {
-    use super::{GIB, HostFacts, hardware};
+    use super::{GIB, HostFacts, hardware, hardware_of_many};
 
     #[test]
     fn a_restart_and_another_kernel_change_no_hardware() {
@@ -103,5 +115,7 @@ mod tests {
         assert_eq!(words, hardware(&[host(16 * GIB - 100_000_000, "6.18")]));
         assert_ne!(words, hardware(&[host(8 * GIB, "6.1")]));
         assert!(hardware(&[host(16 * GIB, ""), host(8 * GIB, "")]).contains("; "));
+        let many = hardware_of_many(&[host(8 * GIB, ""), host(16 * GIB, ""), host(16 * GIB, "")]);
+        assert_eq!(many, "2 x (4 x Some CPU (x86_64), 16 GiB, kvm); 1 x (4 x Some CPU (x86_64), 8 GiB, kvm)");
     }
 }

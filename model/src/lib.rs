@@ -9,12 +9,14 @@
 #![forbid(unsafe_code)]
 
 pub mod api;
+pub mod over;
 pub mod program;
 pub mod quantity;
 pub mod rate;
 pub mod receive;
 pub mod size;
 pub mod traffic;
+pub mod ways;
 
 pub mod address;
 pub mod adjust;
@@ -41,6 +43,8 @@ pub mod host;
 pub mod kernel;
 pub mod printable;
 pub mod profile;
+pub mod program_workload;
+pub mod replay;
 pub mod run;
 pub mod socket_option;
 pub mod summary;
@@ -61,6 +65,7 @@ pub use cell::Cell;
 pub use choice::{UnknownChoice, nearest};
 pub use condition::Conditions;
 pub use mix::Mix;
+pub use over::Over;
 pub use pass::Pass;
 pub use plan::Plan;
 pub use program::Program;
@@ -73,3 +78,4 @@ pub use traffic::{Arrivals, Family, Pacing, Protocol, Role, Test, Waiting};
 pub use trial::TrialRecord;
 pub use unavailable::Unavailable;
 pub use warning::Warning;
+pub use ways::Ways;

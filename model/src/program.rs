@@ -16,10 +16,51 @@ const LONGEST: usize = 1_024;
 /// control connection is bounded by it.
 const MOST: usize = 1_024;
 
-/// The tests that a program of a user's own can send or receive.
-pub const TESTS: &[Test] = &[Test::TcpStream, Test::UdpStream];
+/// The tests that a program of a user's own can be an end of.
+const TESTS: &[Test] = &[Test::TcpStream, Test::UdpStream, Test::TcpRr, Test::UdpRr];
+/// Those of the runtimes that nettoll brings along.
+const STREAMS: &[Test] = &[Test::TcpStream, Test::UdpStream];
 
-/// Command of an external endpoint, which plans write `exec:PROGRAM ARGS`.
+/// What nettoll starts itself by, so that no other program of its name is taken for it.
+const THIS: &str = "/proc/self/exe";
+
+/// An implementation that nettoll brings along: an external endpoint that plans name by a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shipped {
+    /// The word.
+    pub name: &'static str,
+    /// The tests that it can send or receive.
+    pub tests: &'static [Test],
+    /// True of a stack of its own: the kernel's UDP and TCP see nothing of its messages, and only the
+    /// same stack understands it.
+    pub apart: bool,
+    /// True of one that carries IPv4 alone.
+    pub ipv4_alone: bool,
+    /// True of one that is part of [`COMPANION`].
+    pub companion: bool,
+}
+
+/// The program of the implementations that weigh: it stands next to nettoll, or below its `libexec`.
+pub const COMPANION: &str = "nettoll-stacks";
+
+/// The implementations that nettoll brings along: `nettoll endpoint run NAME`, or `nettoll-stacks NAME`.
+pub const SHIPPED: &[Shipped] = &[
+    // The transport provider interface above the kernel's sockets.
+    Shipped { name: "tpi-sockets", tests: &[Test::UdpStream], apart: false, ipv4_alone: false, companion: false },
+    // The same above a stack of its own, on a TUN device.
+    Shipped { name: "tpi-streams", tests: &[Test::UdpStream], apart: true, ipv4_alone: true, companion: false },
+    // Runtimes over the kernel's sockets: epoll twice, io_uring.
+    Shipped { name: "tokio", tests: STREAMS, apart: false, ipv4_alone: false, companion: true },
+    Shipped { name: "mio", tests: STREAMS, apart: false, ipv4_alone: false, companion: true },
+    Shipped { name: "compio", tests: STREAMS, apart: false, ipv4_alone: false, companion: true },
+    // QUIC, in packets of the kernel's UDP, which sees nothing of its messages.
+    Shipped { name: "quinn", tests: STREAMS, apart: true, ipv4_alone: false, companion: true },
+    // A stack that others maintain, on a TUN device.
+    Shipped { name: "smoltcp", tests: STREAMS, apart: true, ipv4_alone: true, companion: true },
+];
+
+/// Command of an external endpoint, which plans write `exec:PROGRAM ARGS`, or the name of an
+/// implementation that nettoll brings along.
 ///
 /// It is split at white space and given to no shell. Its text is kept as long as the
 /// process lives, so that a way of sending stays as small as a number.
@@ -66,19 +107,34 @@ impl Program {
         kept(name).map(Self)
     }
 
-    /// As plans write it, with `exec:` before the command.
+    /// As plans write it, with `exec:` before the command of a user's own.
     pub const fn name(self) -> &'static str {
         self.0
     }
 
-    /// The command.
+    /// The command, or the name of an implementation that nettoll brings along.
     pub fn command(self) -> &'static str {
         self.0.strip_prefix(PREFIX).unwrap_or(self.0)
     }
 
+    /// The implementation, where nettoll brings it along.
+    pub fn shipped(self) -> Option<&'static Shipped> {
+        SHIPPED.iter().find(|shipped| shipped.name == self.0)
+    }
+
+    /// The tests that it can send or receive.
+    pub fn tests(self) -> &'static [Test] {
+        self.shipped().map_or(TESTS, |shipped| shipped.tests)
+    }
+
     /// The program and its arguments; never none.
     pub fn words(self) -> impl Iterator<Item = &'static str> {
-        self.command().split_ascii_whitespace()
+        let own: &[&str] = match self.shipped() {
+            Some(Shipped { companion: true, .. }) => &[COMPANION],
+            Some(_) => &[THIS, "endpoint", "run"],
+            None => &[],
+        };
+        own.iter().copied().chain(self.command().split_ascii_whitespace())
     }
 }
 
@@ -99,7 +155,11 @@ fn kept(name: String) -> Result<&'static str, ProgramError> {
 
 /// Returns whether a word names a program rather than a way of nettoll's own.
 pub fn is_program(word: &str) -> bool {
-    word.starts_with(PREFIX)
+    word.starts_with(PREFIX) || shipped_name(word).is_some()
+}
+
+fn shipped_name(word: &str) -> Option<&'static str> {
+    SHIPPED.iter().map(|shipped| shipped.name).find(|name| name.eq_ignore_ascii_case(word))
 }
 
 impl fmt::Display for Program {
@@ -112,6 +172,9 @@ impl FromStr for Program {
     type Err = ProgramError;
 
     fn from_str(word: &str) -> Result<Self, ProgramError> {
+        if let Some(name) = shipped_name(word) {
+            return Ok(Self(name));
+        }
         Self::new(word.strip_prefix(PREFIX).ok_or_else(|| ProgramError::NoPrefix(word.to_owned()))?)
     }
 }
@@ -137,7 +200,7 @@ macro_rules! choice_or_program {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $type {
             $($(#[$doc])* $variant,)+
-            /// By a program of the user's own, an external endpoint.
+            /// By a program of the user's own, an external endpoint, or by one that nettoll brings along.
             External($crate::program::Program),
         }
 
@@ -176,7 +239,9 @@ macro_rules! choice_or_program {
                     return Ok(Self::External(word.parse()?));
                 }
                 let found = Self::ALL.iter().copied().find(|choice| choice.name().eq_ignore_ascii_case(word));
-                Ok(found.ok_or_else(|| $crate::UnknownChoice::new(word, $kind, Self::ALL.iter().map(|choice| choice.name())))?)
+                let shipped = $crate::program::SHIPPED.iter().map(|shipped| shipped.name);
+                let names = Self::ALL.iter().map(|choice| choice.name()).chain(shipped);
+                Ok(found.ok_or_else(|| $crate::UnknownChoice::new(word, $kind, names))?)
             }
         }
 
@@ -188,6 +253,7 @@ pub(crate) use choice_or_program;
 #[cfg(test)]
 mod tests {
     use super::{Program, ProgramError};
+    use crate::traffic::Test;
     use proptest::prelude::{prop_assert_eq, proptest};
 
     #[test]
@@ -205,6 +271,18 @@ mod tests {
         assert!(matches!(read("send"), Err(ProgramError::NoPrefix(_))));
         assert_eq!(read("exec:a\u{1b}[2J"), Err(ProgramError::Control));
         assert!(matches!(read(&format!("exec:{}", "a".repeat(2_000))), Err(ProgramError::Long(_))));
+    }
+
+    #[test]
+    fn what_nettoll_brings_along_is_named_by_a_word() {
+        let program: Program = "TPI-sockets".parse().unwrap();
+        assert_eq!((program.name(), program.command(), program.tests()), ("tpi-sockets", "tpi-sockets", &[Test::UdpStream][..]));
+        assert_eq!(program.words().collect::<Vec<_>>(), ["/proc/self/exe", "endpoint", "run", "tpi-sockets"]);
+        assert_eq!(program.to_string().parse(), Ok(program));
+        let heavy: Program = "tokio".parse().unwrap();
+        assert_eq!(heavy.words().collect::<Vec<_>>(), ["nettoll-stacks", "tokio"]);
+        let users = Program::new("tpi-sockets").unwrap();
+        assert!(users.shipped().is_none() && users != program, "a user's program may have the same name");
     }
 
     proptest! {

@@ -1,38 +1,53 @@
 //! The table of ways in which an endpoint takes messages from the kernel.
 
-use crate::program::{TESTS as EXTERNAL, choice_or_program};
+use crate::over::Over;
+use crate::program::{Program, choice_or_program};
 use crate::traffic::Test;
 
 /// The rows of the table, handed to a macro of the caller's. Each is a way's
 /// description, the file in `engine/src/api/incoming/` and the type in it that
 /// carry it out, its name in plans, and its properties: the tests that it can carry,
 /// the datagrams that one of its calls fetches unless the plan says otherwise, and
-/// whether the kernel counts those of a call as one datagram.
+/// whether the kernel counts those of a call as one datagram; `from` lists what it takes
+/// messages from, where that is not the link alone.
 #[macro_export]
 macro_rules! receives {
     ($rows:ident) => {
         $rows! {
             /// One `recv` system call a message, or for what has come of a byte stream.
-            recv::Recv = "recv" { carries: Test::ALL, batch: None, packs: false },
+            recv::Recv = "recv" { from: Over::SOCKETS, carries: Test::ALL, batch: None, packs: false },
             /// One `recvfrom` system call a datagram, on a socket that is not connected.
             recvfrom::Recvfrom = "recvfrom" { carries: Test::DATAGRAMS, batch: None, packs: false },
             /// One `recvmsg` system call a message.
-            recvmsg::Recvmsg = "recvmsg" { carries: Test::OPEN_CONNECTIONS, batch: None, packs: false },
+            recvmsg::Recvmsg = "recvmsg" { from: Over::SOCKETS, carries: Test::OPEN_CONNECTIONS, batch: None, packs: false },
             /// Many datagrams with one `recvmmsg` system call.
-            recvmmsg::Recvmmsg = "recvmmsg" { carries: Test::DATAGRAMS, batch: Some(32), packs: false },
+            recvmmsg::Recvmmsg = "recvmmsg" { from: &[Over::Link, Over::Packets, Over::UnixDgram, Over::UnixSeqpacket], carries: Test::DATAGRAMS, batch: Some(32), packs: false },
             /// Many datagrams with one `recvmsg` as one packet that the kernel put
             /// together (`UDP_GRO`).
-            gro::Gro = "gro" { carries: Test::DATAGRAMS, batch: None, packs: true },
+            gro::Gro = "gro" { from: &[Over::Link, Over::Packets], carries: Test::DATAGRAMS, batch: None, packs: true },
             /// An io_uring request to receive that stays, with a ring of buffers.
             multishot::Multishot = "multishot" { carries: Test::OPEN_CONNECTIONS, batch: None, packs: false },
             /// One `recv` with `MSG_WAITALL`: it returns when all that it asked for has come.
-            waitall::Waitall = "waitall" { carries: Test::BYTE_STREAMS, batch: None, packs: false },
+            waitall::Waitall = "waitall" { from: &[Over::Link, Over::Mptcp, Over::UnixStream], carries: Test::BYTE_STREAMS, batch: None, packs: false },
             /// One `recv` that is woken once all that it asks for has come (`SO_RCVLOWAT`).
             lowat::Lowat = "lowat" { carries: Test::BYTE_STREAMS, batch: None, packs: false },
             /// One `recv` with `MSG_TRUNC`: what has come is thrown away without a copy.
             trunc::Trunc = "trunc" { carries: Test::BYTE_STREAMS, batch: None, packs: false },
             /// `splice` from the socket into a pipe and from it to `/dev/null`, without a copy.
             splice::Splice = "splice" { carries: Test::BYTE_STREAMS, batch: None, packs: false },
+            /// Pages of segments that the kernel maps, where it can (`TCP_ZEROCOPY_RECEIVE`).
+            zerocopy::Zerocopy = "zerocopy" { carries: Test::BYTE_STREAMS, batch: None, packs: false },
+            /// Frames in a ring that the kernel fills below its IP (AF_PACKET, `TPACKET_V3`).
+            packet::Packet = "packet" { from: &[Over::Link, Over::Packets], carries: Test::UDP_STREAMS, batch: None, packs: false },
+            /// Frames that a program in the driver sends past the kernel's IP (AF_XDP in copy mode,
+            /// native XDP).
+            xdp::Xdp = "xdp" { from: &[Over::Link, Over::Packets], carries: Test::UDP_STREAMS, batch: None, packs: false },
+            /// The same by a program above the driver (generic XDP).
+            xdp::XdpGeneric = "xdp-generic" { from: &[Over::Link, Over::Packets], carries: Test::UDP_STREAMS, batch: None, packs: false },
+            /// One `read` system call for what has come through a pipe.
+            read::Read = "read" { from: &[Over::Pipe], carries: Test::BYTE_STREAMS, batch: None, packs: false },
+            /// A copy out of the ring in memory that both ends have.
+            shm::Shm = "shm" { from: &[Over::Memory], carries: Test::OPEN_CONNECTIONS, batch: None, packs: false },
         }
     };
 }
@@ -42,10 +57,20 @@ struct Properties {
     carries: &'static [Test],
     batch: Option<u32>,
     packs: bool,
+    from: &'static [Over],
+}
+
+macro_rules! from {
+    () => {
+        &[Over::Link]
+    };
+    ($from:expr) => {
+        $from
+    };
 }
 
 macro_rules! declare {
-    ($($(#[$doc:meta])* $module:ident::$variant:ident = $name:literal { carries: $carries:expr, batch: $batch:expr, packs: $packs:expr },)+) => {
+    ($($(#[$doc:meta])* $module:ident::$variant:ident = $name:literal { $(from: $from:expr,)? carries: $carries:expr, batch: $batch:expr, packs: $packs:expr },)+) => {
         choice_or_program! {
             /// Way in which an endpoint takes messages from the kernel.
             Receive, "a way of receiving" {
@@ -56,8 +81,8 @@ macro_rules! declare {
         impl Receive {
             const fn properties(self) -> Properties {
                 match self {
-                    $(Self::$variant => Properties { carries: $carries, batch: $batch, packs: $packs },)+
-                    Self::External(_) => Properties { carries: EXTERNAL, batch: None, packs: false },
+                    $(Self::$variant => Properties { carries: $carries, batch: $batch, packs: $packs, from: from!($($from)?) },)+
+                    Self::External(_) => Properties { carries: &[], batch: None, packs: false, from: from!() },
                 }
             }
         }
@@ -68,7 +93,17 @@ receives!(declare);
 impl Receive {
     /// Returns whether it can carry a test.
     pub fn carries(self, test: Test) -> bool {
-        self.properties().carries.contains(&test)
+        self.program().map_or(self.properties().carries, Program::tests).contains(&test)
+    }
+
+    /// Returns whether it takes datagrams past its kernel's UDP, which counts none of them.
+    pub const fn is_below_udp(self) -> bool {
+        matches!(self, Self::Packet | Self::Xdp | Self::XdpGeneric)
+    }
+
+    /// Returns whether it takes messages from what carries them.
+    pub fn takes_from(self, over: Over) -> bool {
+        self.properties().from.contains(&over)
     }
 
     /// Returns whether the kernel counts the datagrams of a call as one.

@@ -113,6 +113,9 @@ impl Test {
     /// The tests whose messages follow one another in a connection.
     pub const BYTE_STREAMS: &'static [Self] = &[Self::TcpStream, Self::TcpMaerts];
 
+    /// Those over one connection that carries bytes.
+    pub const OPEN_BYTE_STREAMS: &'static [Self] = &[Self::TcpStream, Self::TcpMaerts, Self::TcpRr];
+
     /// The transport that carries the test.
     pub const fn protocol(self) -> Protocol {
         match self {

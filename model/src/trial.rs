@@ -28,6 +28,9 @@ pub struct TrialRecord {
     pub position: u32,
     /// True where the hosts' roles were exchanged: host `b` sent.
     pub swapped: bool,
+    /// The hosts of a fleet that sent and that received, by name; `None` of a study of two hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<[String; 2]>,
     /// Start, in milliseconds since 1970 (UTC).
     pub started_ms: u64,
     /// The cell of the plan that the trial belongs to.
@@ -178,6 +181,7 @@ impl TrialRecord {
             block: 0,
             position: 0,
             swapped: false,
+            hosts: None,
             started_ms: 0,
             cell,
             as_run: None,

@@ -152,7 +152,7 @@ warnings! {
         error: String,
     } => {
         words: format!("a trial failed: {error}"),
-        remedy: "Read the error (`nettoll report -v`): its cell has one replicate fewer. One that was lost with its host is measured again by `nettoll study --resume`.",
+        remedy: "Read the error (`nettoll report -v`): its cell has one replicate fewer. One that was lost with its host is measured again by `--resume`.",
         name: without_numbers(error),
         severity: 1.0,
         comes_first: true,
@@ -361,8 +361,14 @@ warnings! {
         /// Their share of those that it is done with.
         share: f64,
     } => {
-        words: format!("the kernel copied {} of what the {role} lent it", percent(clamped(*share))),
-        in_several(plain): format!("the kernel copied messages that the {role} lent it, up to {}", percent(clamped(*share))),
+        words: match role {
+            Role::Sender => format!("the kernel copied {} of what the {role} lent it", percent(clamped(*share))),
+            Role::Receiver => format!("the kernel copied {} of what the {role} was to see in place", percent(clamped(*share))),
+        },
+        in_several(plain): match role {
+            Role::Sender => format!("the kernel copied messages that the {role} lent it, up to {}", percent(clamped(*share))),
+            Role::Receiver => format!("the kernel copied what the {role} was to see in place, up to {}", percent(clamped(*share))),
+        },
         remedy: "Loopback and virtual Ethernet always copy: read these figures as the price of asking, and measure on the device that is to carry the traffic.",
         role: *role,
         size: clamped(*share),

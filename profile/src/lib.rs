@@ -16,6 +16,7 @@ pub mod counts;
 pub mod elsewhere;
 pub mod fold;
 pub mod messages;
+pub mod own_code;
 mod perf;
 pub mod probe;
 pub mod sampler;

@@ -22,6 +22,10 @@
     return `${Number((ns / unit).toPrecision(3))} ${name}`;
   }
 
+  // What samples of a column stand for: time, or instructions that were counted.
+  const whole = (count) => count.toLocaleString("en");
+  const amount = (graph, value) => graph.seeds ? `${whole(value)} instructions` : time(value);
+
   // ---- one graph
 
   function graphOf(svg) {
@@ -51,15 +55,27 @@
     return rival === columnOf(graph) ? undefined : rival;
   }
 
+  // The least and the most that the seeds of a column's side count.
+  function range(graph, bar, column) {
+    const from = column - column % graph.seeds;
+    const side = bar.samples.slice(from, from + graph.seeds);
+    return [Math.min(...side), Math.max(...side)];
+  }
+
+  function apart(graph, bar, column, rival) {
+    const [[a, b], [c, d]] = [range(graph, bar, column), range(graph, bar, rival)];
+    return b < c || d < a;
+  }
+
   // Costs of a function in both columns, and whether they are apart by more than counted samples and
-  // trials differ of themselves.
+  // trials, or seeds, differ of themselves.
   function change(graph, bar, column, rival) {
     const [now, then] = [column, rival].map((place) => {
       const { ns, error } = graph.columns[place];
       const count = bar.samples[place];
       return { ns: count * ns, variance: ns * ns * (count + (count * error) ** 2) };
     });
-    const shown = Math.abs(now.ns - then.ns) > ERRORS * Math.sqrt(now.variance + then.variance);
+    const shown = graph.seeds ? apart(graph, bar, column, rival) : Math.abs(now.ns - then.ns) > ERRORS * Math.sqrt(now.variance + then.variance);
     const ratio = now.ns / then.ns;
     const steps = [3, 1.5, 1].findIndex((step) => (ratio > 1 ? ratio : 1 / ratio) > step);
     return { now: now.ns, then: then.ns, ratio, name: shown ? `${ratio > 1 ? "more" : "less"}${3 - steps}` : "same" };
@@ -155,16 +171,16 @@
   // ---- in words
 
   function words(graph, bar, column, rival) {
-    const cost = (place) => `${time(bar.samples[place] * graph.columns[place].ns)} per message, ${percent(bar.samples[place] / (graph.bars[0].samples[place] || 1))}`;
+    const cost = (place) => `${amount(graph, bar.samples[place] * graph.columns[place].ns)} per message, ${percent(bar.samples[place] / (graph.bars[0].samples[place] || 1))}`;
     const lines = [bar.name, cost(column)];
     if (rival !== undefined) {
       const { now, then, ratio, name } = change(graph, bar, column, rival);
-      const by = then > 0 ? `${now < then ? "−" : "+"}${time(Math.abs(now - then))}, ${ratio.toPrecision(3)} times as much` : "new";
-      lines.push(`${graph.columns[rival].name}: ${then > 0 ? cost(rival) : "no sample"}`, name === "same" ? "no change shown" : by);
+      const by = then > 0 ? `${now < then ? "−" : "+"}${amount(graph, Math.abs(now - then))}, ${ratio.toPrecision(3)} times as much` : "new";
+      lines.push(`${graph.columns[rival].name}: ${then > 0 ? cost(rival) : graph.seeds ? "not called" : "no sample"}`, name === "same" ? "no change shown" : by);
     }
     const own = bar.own[column] / (bar.samples[column] || 1);
     const layer = bar.depth === 0 ? "" : `${graph.layers[bar.layer]} · `;
-    lines.push(`${layer}${bar.samples[column].toLocaleString("en")} samples${own < 0.9995 ? `, ${percent(own)} of them in itself` : ""}`);
+    lines.push(`${layer}${whole(bar.samples[column])} ${graph.seeds ? "instructions" : "samples"}${own < 0.9995 ? `, ${percent(own)} of them in itself` : ""}`);
     return lines.join("\n");
   }
 
@@ -172,7 +188,7 @@
 
   // The line above the graph: what was found, else what is zoomed to, else the whole.
   function seen(graph, column, rival) {
-    const whole = graph.bars[0].samples[column] || 1;
+    const all = graph.bars[0].samples[column] || 1;
     const { ns } = graph.columns[column];
     if (graph.word) {
       // A function found within another one is the other's time already.
@@ -183,14 +199,14 @@
         if (bar.place < end) continue;
         [found, end] = [found + bar.samples[column], bar.end];
       }
-      return count ? `${percent(found / whole)}, ${time(found * ns)} per message in ${count} ${count === 1 ? "place" : "places"}` : "not found";
+      return count ? `${percent(found / all)}, ${amount(graph, found * ns)} per message in ${count} ${count === 1 ? "place" : "places"}` : "not found";
     }
     const { target } = graph;
-    if (target.caller) return `${target.name}: ${percent(target.samples[column] / whole)}; Escape shows all`;
-    const text = `${time(whole * ns)} per message, ${whole.toLocaleString("en")} samples`;
+    if (target.caller) return `${target.name}: ${percent(target.samples[column] / all)}; Escape shows all`;
+    const text = `${amount(graph, all * ns)} per message${graph.seeds ? "" : `, ${whole(all)} samples`}`;
     if (rival === undefined) return text;
     const { then, ratio } = change(graph, graph.bars[0], column, rival);
-    return `${text}; ${graph.columns[rival].name}: ${time(then)}, now ${ratio.toPrecision(3)} times as much`;
+    return `${text}; ${graph.columns[rival].name}: ${amount(graph, then)}, now ${ratio.toPrecision(3)} times as much`;
   }
 
   // ---- what a reader does

@@ -1,14 +1,17 @@
 //! The report of a run: every section that its analysis has something for.
 
-use analysis::result::Analysis;
+use analysis::result::{Analysis, FleetResult};
 
 use crate::document::{Block, Document, Figure, Place, Section};
 use crate::series::{groups, variants};
 use crate::studies::receipt::{self, Sink};
-use crate::studies::{self, answer, cells, charts, checks, cost, guide, run, setup, toll, trials, verdict};
+use crate::studies::{self, answer, cells, charts, checks, cost, fleet, guide, run, setup, toll, trials, verdict};
 
 /// The document, for a sink.
 pub fn document(analysis: &Analysis, sink: Sink) -> Document {
+    if let Some(fleet) = analysis.fleet() {
+        return of_fleet(analysis, fleet);
+    }
     let groups = groups(analysis);
     let has_receipt = analysis.receipt().is_some_and(|study| !study.series.is_empty());
     // What one message pays comes first where it is known.
@@ -31,6 +34,22 @@ pub fn document(analysis: &Analysis, sink: Sink) -> Document {
         sections,
         tool: analysis.run.tool.clone(),
         precision: Some(analysis.run.plan.blocks.interval),
+        ..Document::default()
+    }
+}
+
+/// The report of a fleet: its cells are not compared, but its hosts.
+fn of_fleet(analysis: &Analysis, result: &FleetResult) -> Document {
+    let mut sections = fleet::sections(analysis, result);
+    sections.extend(trials::section(analysis));
+    sections.extend(checks::sections(analysis));
+    sections.push(setup::section(analysis));
+    Document {
+        title: analysis.run.plan.title.clone(),
+        masthead: run::masthead(analysis),
+        places: places(&sections),
+        sections,
+        tool: analysis.run.tool.clone(),
         ..Document::default()
     }
 }

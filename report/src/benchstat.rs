@@ -9,6 +9,8 @@ use model::Cell;
 use model::Run;
 use model::host::HostFacts;
 
+use crate::csv::PIECE;
+
 /// Metrics of a line besides the time.
 const METRICS: [(Metric, &str); 5] = [
     (Metric::SenderCpuPerMessageNs, "sender-ns/op"),
@@ -18,8 +20,12 @@ const METRICS: [(Metric, &str); 5] = [
     (Metric::RoundTripP99Ns, "p99-ns"),
 ];
 
-/// Returns the trials of a run. Its facts stand before them as keys of configuration.
-pub fn trials(run: &Run, hosts: &[HostFacts], table: &TrialTable) -> String {
+/// Tells `out` the trials of a run in pieces of whole lines. Its facts stand before them as keys
+/// of configuration.
+///
+/// # Errors
+/// The first of `out`.
+pub fn trials<E>(run: &Run, hosts: &[HostFacts], table: &TrialTable, mut out: impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
     let mut text = String::new();
     let mut key = |name: &str, value: &str| {
         // A key has one line; an empty one takes back that of the run before.
@@ -34,7 +40,10 @@ pub fn trials(run: &Run, hosts: &[HostFacts], table: &TrialTable) -> String {
     for (arm, name) in table.arm_names().into_iter().enumerate() {
         for cell in table.arm(arm) {
             let name = name_of(&cell.cell, name);
-            for trial in &cell.figures {
+            for (at, trial) in cell.figures.iter().enumerate() {
+                if at % PIECE == 0 && !text.is_empty() {
+                    out(&std::mem::take(&mut text))?;
+                }
                 let Some(time) = trial.get(Metric::TimePerMessageNs) else { continue };
                 let _ = write!(text, "Benchmark{name} 1 {time} ns/op");
                 for (metric, unit) in METRICS {
@@ -47,7 +56,7 @@ pub fn trials(run: &Run, hosts: &[HostFacts], table: &TrialTable) -> String {
             }
         }
     }
-    text
+    out(&text)
 }
 
 /// A name without blanks: `UDP_STREAM/64/...` as a cell is written, the arm as a key.

@@ -12,6 +12,7 @@
 use std::fmt;
 
 use analysis::result::buffers::BufferCell;
+use analysis::result::fleet::{Change, HostChange, Square};
 use analysis::result::receipt::CellReceipt;
 use analysis::result::{Analysis, ArmVerdict, CellResult, Estimate, Latency, Metric};
 use analysis::table::TrialTable;
@@ -49,7 +50,10 @@ const LAST: [Column; 9] = [
     ("low", "Lower end of its interval; empty when there is none."),
     ("high", "Upper end of its interval; empty when there is none."),
     ("confidence", "What the interval attains, 0 to 1."),
-    ("method", "Method of the interval: `order_statistics`, `block_bootstrap`, `randomisation`, `welch`, `student`, or `lower_bound`."),
+    (
+        "method",
+        "Method of the interval: `order_statistics`, `block_bootstrap`, `randomisation`, `welch`, `student`, `simulated`, or `lower_bound`.",
+    ),
     ("n", "Trials (or blocks, or transactions) behind the figure."),
 ];
 
@@ -146,6 +150,11 @@ impl Sheet {
         Self(table)
     }
 
+    /// Starts rows that follow those of another table.
+    fn of_rows() -> Self {
+        Self(csv::Writer::from_writer(Vec::new()))
+    }
+
     /// Adds a row with a field for every column.
     pub(crate) fn row<'a>(&mut self, fields: impl IntoIterator<Item = &'a Field>) {
         let _ = self.0.write_record(fields.into_iter().map(ToString::to_string));
@@ -172,7 +181,7 @@ pub fn columns() -> impl Iterator<Item = (String, &'static str)> {
 /// Returns the table of an analysis, with a line of names first.
 pub fn render(analysis: &Analysis) -> String {
     let mut sheet = Sheet::new(columns().map(|(name, _)| name));
-    for part in [of_cells, of_studies, of_buffers, of_verdicts, of_receipts] {
+    for part in [of_cells, of_studies, of_fleet, of_buffers, of_verdicts, of_receipts] {
         for (key, rows) in part(analysis) {
             let first = key.fields(analysis);
             for (metric, figures) in rows {
@@ -214,6 +223,9 @@ impl Key<'_> {
     }
 }
 
+/// Rows of a piece of [`trials`].
+pub(crate) const PIECE: usize = 1_000;
+
 /// Columns of a trial between those of its cell and its metrics.
 const OF_TRIAL: [Column; 3] = [
     ("block", "Block that the trial belongs to, from 0."),
@@ -228,21 +240,32 @@ pub fn trial_columns() -> impl Iterator<Item = String> {
     cell.chain(of_trial).chain(Metric::ALL.iter().map(|metric| metric.name().to_owned()))
 }
 
-/// Returns the trials of a run as a table: a row for each that was measured, a column for each
-/// metric. A median over the trials of a cell is the figure of [`render`].
-pub fn trials(run: &Run, table: &TrialTable) -> String {
-    let mut sheet = Sheet::new(trial_columns());
+/// Tells `out` the trials of a run as a table: a row for each that was measured, a column for
+/// each metric, and where `names` is set a line of their names first. It comes in pieces of whole
+/// lines: a run may have a million trials. A median over the trials of a cell is the figure of
+/// [`render`].
+///
+/// # Errors
+/// The first of `out`.
+pub fn trials<E>(run: &Run, table: &TrialTable, names: bool, mut out: impl FnMut(&str) -> Result<(), E>) -> Result<(), E> {
+    if names {
+        out(&Sheet::new(trial_columns()).finish())?;
+    }
     for (arm, name) in table.arm_names().into_iter().enumerate() {
         for (place, cell) in table.arm(arm).iter().enumerate() {
             let first = Key { place: Some(place), cell: &cell.cell, arm: name }.of_run(run);
-            for trial in &cell.figures {
-                let of_trial = [Field::from(trial.block), Field::from(trial.swapped), Field::from(trial.disturbed)];
-                let metrics: Vec<Field> = Metric::ALL.iter().map(|metric| Field::from(trial.get(*metric))).collect();
-                sheet.row(first.iter().chain(&of_trial).chain(&metrics));
+            for some in cell.figures.chunks(PIECE) {
+                let mut sheet = Sheet::of_rows();
+                for trial in some {
+                    let of_trial = [Field::from(trial.block), Field::from(trial.swapped), Field::from(trial.disturbed)];
+                    let metrics: Vec<Field> = Metric::ALL.iter().map(|metric| Field::from(trial.get(*metric))).collect();
+                    sheet.row(first.iter().chain(&of_trial).chain(&metrics));
+                }
+                out(&sheet.finish())?;
             }
         }
     }
-    sheet.finish()
+    Ok(())
 }
 
 /// The level of a factor in a cell; what the cell leaves to the link is the link's.
@@ -257,6 +280,33 @@ fn level(factor: Factor, cell: &Cell, link: &Link) -> Field {
         Some(Value::Switch(on)) => on.into(),
         Some(Value::Text(text)) => text.as_str().into(),
     }
+}
+
+/// Returns what a fleet says of its hosts and of each direction of its pairs.
+fn of_fleet(analysis: &Analysis) -> Vec<Rows<'_>> {
+    let Some(fleet) = analysis.fleet() else { return Vec::new() };
+    let mut all = Vec::new();
+    for figure in &fleet.figures {
+        let Some(key) = analysis.cells.iter().position(|cell| cell.cell == figure.cell).and_then(|place| key(analysis, place, None)) else {
+            continue;
+        };
+        let name = |host: usize| fleet.hosts[host].name.as_str();
+        let ratio = |role: &str, host: usize, change: &Change| {
+            let interval = change.interval.map(|ends| (ends.map(|end| 1.0 + end), CONFIDENCE, "simulated"));
+            let figures = Figures { value: 1.0 + change.change, interval, lower_bound: false, n: change.n };
+            (format!("{role}_{}_{}_ratio", name(host), figure.metric), figures)
+        };
+        let of_host = |host: &HostChange| {
+            [("host", &host.both), ("sender", &host.sender), ("receiver", &host.receiver)]
+                .map(|(role, change)| ratio(role, host.host, change))
+        };
+        let of_pair = |square: &Square| {
+            let figures = Figures { value: square.value, interval: None, lower_bound: false, n: square.n };
+            (format!("from_{}_to_{}_{}", name(square.sender), name(square.receiver), figure.metric), figures)
+        };
+        all.push((key, figure.hosts.iter().flat_map(of_host).chain(figure.matrix.iter().map(of_pair)).collect()));
+    }
+    all
 }
 
 /// Returns the metrics of every cell, arm by arm.

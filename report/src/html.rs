@@ -1,7 +1,9 @@
 //! A run's report as one page that holds everything: text, charts, script, data.
 
 use analysis::result::Analysis;
+use attribution::exact::Timed;
 
+use crate::studies::microscope;
 use crate::studies::receipt::{self, Flames, Sink};
 use crate::{assembly, csv, json, sinks};
 
@@ -12,7 +14,16 @@ pub fn render(analysis: &Analysis) -> String {
 
 /// The whole page.
 pub fn render_with(analysis: &Analysis, flames: &Flames) -> String {
+    render_timed(analysis, flames, &[])
+}
+
+/// The whole page, with time next to instructions where both are known.
+pub fn render_timed(analysis: &Analysis, flames: &Flames, timed: &[Timed]) -> String {
     let mut document = assembly::document(analysis, Sink::Page(flames));
+    if let Some(section) = microscope::timed_section(timed) {
+        document.places.extend(section.place());
+        document.sections.push(section);
+    }
     document.data = vec![("analysis", receipt::held::json(analysis)), ("csv", json::compact(&csv::render(analysis)))];
     sinks::html::render(&document)
 }

@@ -8,13 +8,14 @@ use analysis::stopping::Claim;
 use analysis::variance::Components;
 use linksim::transfer::SenderBuffer;
 use model::plan::receipt::ASSUMED_SHARE;
-use model::plan::{HOST_NAMES, HostPlace, LEAST_SILENCE, LinkKind, PlanEnd, ReceiptPlan, Shortened};
+use model::plan::{FleetPlan, HOST_NAMES, HostPlace, LEAST_SILENCE, LinkKind, PlanEnd, ReceiptPlan, Shortened};
 use model::{Cell, Nanos, Plan, Test};
 
 use crate::like;
 use crate::number::percent;
 use crate::sinks::json;
 use crate::sinks::terminal::{Page, Style};
+use crate::studies::fleet;
 use crate::words::{capital, plural};
 
 /// Usual scatter between trials of one cell, from a quiet machine to a busy
@@ -59,8 +60,13 @@ impl DryRun<'_> {
             page.warning(&capital(&shorter(shortened)));
         }
         page.gap();
-        page.heading("The interval to expect");
-        expected_after(plan).into_iter().for_each(|blocks| page.item(&expected(plan, blocks)));
+        if plan.fleet.is_some() {
+            page.heading("What can be found");
+            fleet::outlook(plan).iter().for_each(|text| page.item(text));
+        } else {
+            page.heading("The interval to expect");
+            expected_after(plan).into_iter().for_each(|blocks| page.item(&expected(plan, blocks)));
+        }
         if let Some(earlier) = self.earlier {
             page.gap();
             page.heading("After the earlier runs");
@@ -104,6 +110,7 @@ impl DryRun<'_> {
             "duration": { "s": duration.time.as_secs_f64(), "at_least": duration.at_least },
             "shortened": shortened,
             "expected": expected,
+            "outlook": plan.fleet.is_some().then(|| fleet::outlook(plan)),
             "earlier": earlier,
             "notes": self.notes,
         }))
@@ -151,7 +158,24 @@ pub fn shorter(shortened: Shortened) -> String {
     )
 }
 
+/// Rounds and trials of a fleet.
+fn extent_of_fleet(plan: &Plan, fleet: &FleetPlan) -> String {
+    let times = if fleet.parallel { "all pairs of a round at once" } else { "one pair after the other" };
+    format!(
+        "{} in {} of {}, none in two pairs of a round, each pair in both directions, {times}: {} of {}, in an order drawn from seed {}.",
+        plural(fleet.hosts.len() as u64, "host"),
+        plural(u64::from(fleet.rounds), "round"),
+        plural(fleet.pairs() as u64, "pair"),
+        plural(plan.trials(), "trial"),
+        plural(plan.cells.len() as u64, "cell"),
+        plan.seed,
+    )
+}
+
 fn extent(plan: &Plan) -> String {
+    if let Some(fleet) = &plan.fleet {
+        return extent_of_fleet(plan, fleet);
+    }
     let blocks = match (plan.blocks.least, plan.blocks.most) {
         (least, most) if least == most => plural(u64::from(most), "block"),
         (least, most) => format!("{least} to {most} blocks"),
@@ -210,7 +234,9 @@ fn duration(plan: &Plan) -> Duration {
         PlanEnd::Length(length) => {
             let one = plan.warmup + length;
             let all = Nanos::new(one.get().saturating_mul(plan.trials()));
-            Duration { time: all + overheads + sampling(plan, length), at_least: false }
+            let time = all + overheads + sampling(plan, length);
+            let at_once = plan.fleet.as_ref().filter(|fleet| fleet.parallel).map_or(1, |fleet| fleet.pairs().max(1) as u64);
+            Duration { time: Nanos::new(time.get() / at_once), at_least: false }
         }
         PlanEnd::Messages(messages) => flowing(plan, |cell| messages.saturating_mul(cell.size.get().max(LEAST_PAYLOAD))),
         PlanEnd::Bytes(bytes) => flowing(plan, |_| bytes.get()),

@@ -159,7 +159,8 @@ pub fn one(listed: &Listed, hosts: &[model::host::HostFacts], path: &str, style:
     }
     facts.push(("nettoll", run.tool.clone()));
     if matches!(run.status, Status::Running | Status::Interrupted) {
-        facts.push(("Go on", format!("nettoll study --resume {}", listed.id)));
+        let command = if plan.fleet.is_some() { "fleet" } else { "study" };
+        facts.push(("Go on", format!("nettoll {command} --resume {}", listed.id)));
     }
     let margin = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0) + 2;
     for (name, fact) in facts {

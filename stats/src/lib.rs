@@ -10,6 +10,7 @@ pub mod cost;
 pub mod dip;
 pub mod distribution;
 pub mod estimate;
+pub mod fleet;
 pub mod holm;
 pub mod knee;
 pub mod levels;

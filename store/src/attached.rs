@@ -71,6 +71,16 @@ impl AttachedDirectory {
     }
 }
 
+/// Keeps what is advised to the program, and returns its place.
+///
+/// # Errors
+/// When the system refuses.
+pub fn write_advice(path: &Path, text: &str) -> Result<PathBuf, StoreError> {
+    let place = path.join(layout::ADVICE);
+    file::replace(&place, text.as_bytes())?;
+    Ok(place)
+}
+
 /// Reads an attached run: its head, its windows, and the lines that are damaged.
 ///
 /// # Errors
@@ -142,6 +152,7 @@ mod tests {
             kernel: String::new(),
             cpus: 1,
             irq_time_subtracted: None,
+            affinity: Vec::new(),
             arms: Vec::new(),
             refused: Vec::new(),
         }

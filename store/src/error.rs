@@ -94,7 +94,7 @@ pub enum StoreError {
         tool: Option<String>,
     },
     /// The file is there but is not what it should be.
-    #[error("{} is damaged: {reason}; the trials beside it are not touched by that", path.display())]
+    #[error("{} is damaged: {reason}; the trials next to it are not touched by that", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,

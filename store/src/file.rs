@@ -1,7 +1,7 @@
-//! Files that are replaced in one step, and the lock of a run.
+//! Files that are replaced in one step or read whole, and the lock of a run.
 
 use std::fs::{File, Permissions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -13,6 +13,10 @@ use crate::error::StoreError;
 /// Ending of a file that is to replace another, as [`is_unfinished`] knows it.
 const UNFINISHED: &str = ".new";
 
+/// The longest file next to the trials that is read. The largest real one, the
+/// plan of a study with 100,000 cells, is below.
+const LONGEST_FILE: u64 = 64 << 20;
+
 /// Puts `content` at `path`. Whoever looks sees the old file or the new one,
 /// also after a power cut; on an error the old one stays.
 ///
@@ -21,6 +25,19 @@ const UNFINISHED: &str = ".new";
 pub fn replace(path: &Path, content: &[u8]) -> Result<(), StoreError> {
     let written = write_new(path, content).and_then(|()| sync_parent(path));
     written.map_err(StoreError::refused("write", path))
+}
+
+/// The text of a file, if it is no longer than any of its kind: memory must not
+/// depend on what lies in a directory that somebody else made.
+pub fn read_text(path: &Path) -> Result<String, StoreError> {
+    let damaged = |reason: String| StoreError::Damaged { path: path.to_owned(), reason };
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(LONGEST_FILE + 1).read_to_end(&mut bytes));
+    read.map_err(StoreError::refused("read", path))?;
+    if bytes.len() as u64 > LONGEST_FILE {
+        return Err(damaged(format!("it is longer than {} MiB", LONGEST_FILE >> 20)));
+    }
+    String::from_utf8(bytes).map_err(|_| damaged("it is not UTF-8".to_owned()))
 }
 
 fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {

@@ -13,6 +13,13 @@ pub const ATTACHED: &str = "attach.json";
 /// One window of an attached run a line.
 pub const WINDOWS: &str = "windows.jsonl";
 
+/// What is advised to a program that was observed, with its replays.
+pub const ADVICE: &str = "advice.json";
+
+/// Exact counts: of a run of the microscope, which has this in place of `run.json`, or
+/// next to the trials of a study.
+pub const EXACT: &str = "exact.json";
+
 /// One trial a line.
 pub const TRIALS: &str = "trials.jsonl";
 

@@ -11,6 +11,7 @@
 //! ```
 //!
 //! An attached run has `attach.json` and `windows.jsonl` in place of `run.json` and `trials.jsonl`.
+//! A run of the microscope has `exact.json` alone; that of a study may have it as well.
 //!
 //! A run survives `kill -9` at any point with every finished trial intact, and
 //! a power cut with every finished block: a trial is one `write` of a whole
@@ -25,15 +26,17 @@ mod line;
 
 mod attached;
 mod directory;
+mod exact;
 mod find;
 mod reader;
 mod reopen;
 mod summary;
 mod trials;
 
-pub use attached::{AttachedDirectory, parse_window, read_attached};
+pub use attached::{AttachedDirectory, parse_window, read_attached, write_advice};
 pub use directory::{RunDirectory, write_report, write_stacks};
 pub use error::StoreError;
+pub use exact::{create_exact, is_exact, read_exact, write_exact};
 pub use find::find;
 pub use layout::Moment;
 pub use line::{BadLine, LONGEST_LINE};

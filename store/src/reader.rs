@@ -1,7 +1,7 @@
 //! Reads run directories, and lists those below a runs directory.
 
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read};
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use model::attach::{ATTACH_FORMAT, Attachment};
@@ -15,13 +15,11 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::StoreError;
+use crate::exact::{self, is_exact};
+use crate::file::read_text;
 use crate::layout::{self, Moment};
 use crate::line::BadLine;
 use crate::trials::Trials;
-
-/// The longest file next to the trials that is read. The largest real one, the
-/// plan of a study with 100,000 cells, is below.
-const LONGEST_FILE: u64 = 64 << 20;
 
 /// A run that was read from its directory; the trials follow on demand.
 #[derive(Debug)]
@@ -111,19 +109,6 @@ pub fn parse_facts(path: &Path, text: &str) -> Result<HostFacts, StoreError> {
     versioned(path, text, FACTS_FORMAT)
 }
 
-/// The text of a file, if it is no longer than any of its kind: memory must not
-/// depend on what lies in a directory that somebody else made.
-fn read_text(path: &Path) -> Result<String, StoreError> {
-    let damaged = |reason: String| StoreError::Damaged { path: path.to_owned(), reason };
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(LONGEST_FILE + 1).read_to_end(&mut bytes));
-    read.map_err(StoreError::refused("read", path))?;
-    if bytes.len() as u64 > LONGEST_FILE {
-        return Err(damaged(format!("it is longer than {} MiB", LONGEST_FILE >> 20)));
-    }
-    String::from_utf8(bytes).map_err(|_| damaged("it is not UTF-8".to_owned()))
-}
-
 /// The part that every version of every file has.
 #[derive(Deserialize)]
 struct Version {
@@ -189,6 +174,9 @@ fn hint(path: &Path) -> String {
     if is_attached(path) {
         return "it is an attached run, which `show`, `report` and `compare` with another of its kind read".to_owned();
     }
+    if is_exact(path) {
+        return "it is a run of the microscope, which `show`, `report` and `compare` with another of its kind read".to_owned();
+    }
     if path.join(layout::TRIALS).is_file() {
         return "a run was killed here before it had begun, or run.json was deleted".to_owned();
     }
@@ -224,16 +212,16 @@ pub struct Listed {
 }
 
 /// The runs of studies below `root`, the earliest first. A run that cannot be read is
-/// listed with the reason; what is no run, and an attached run, is left out.
+/// listed with the reason; what is no run, an attached run, and one of the microscope, is left out.
 ///
 /// # Errors
 /// When `root` cannot be read.
 pub fn list(root: &Path) -> Result<Vec<Listed>, StoreError> {
     let paths = paths(root)?;
-    Ok(paths.into_iter().filter(|path| !is_attached(path)).map(|path| Listed { run: read_run(&path), path }).collect())
+    Ok(paths.into_iter().filter(|path| !is_attached(path) && !is_exact(path)).map(|path| Listed { run: read_run(&path), path }).collect())
 }
 
-/// The runs below `root`, attached ones too, the earliest first.
+/// The runs below `root`, attached ones and those of the microscope too, the earliest first.
 ///
 /// # Errors
 /// When `root` cannot be read.
@@ -270,7 +258,7 @@ pub fn run_names(root: &Path) -> Result<Vec<String>, StoreError> {
     for entry in fs::read_dir(place).map_err(refused)? {
         let entry = entry.map_err(refused)?;
         if let Ok(name) = entry.file_name().into_string()
-            && (entry.path().join(layout::RUN).is_file() || entry.path().join(layout::ATTACHED).is_file())
+            && [layout::RUN, layout::ATTACHED, layout::EXACT].iter().any(|head| entry.path().join(head).is_file())
         {
             names.push(name);
         }
@@ -281,8 +269,12 @@ pub fn run_names(root: &Path) -> Result<Vec<String>, StoreError> {
 
 /// What orders runs that started in the same second.
 fn started(path: &Path) -> (Option<u64>, &Path) {
-    let head = if is_attached(path) { read_head(path).map(|run| run.started_ms) } else { read_run(path).map(|run| run.started_ms) };
-    (head.ok(), path)
+    let head = match path {
+        path if is_attached(path) => read_head(path).ok().map(|run| run.started_ms),
+        path if is_exact(path) => exact::started(path),
+        path => read_run(path).ok().map(|run| run.started_ms),
+    };
+    (head, path)
 }
 
 fn name_second(path: &Path) -> String {

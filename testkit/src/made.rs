@@ -30,6 +30,7 @@ pub fn plan(name: &str, cells: Vec<Cell>) -> Plan {
         cpus: BTreeMap::new(),
         receipt: None,
         host_wide: false,
+        fleet: None,
         roles: Roles::Balanced,
         arms: Vec::new(),
         seed: 1,

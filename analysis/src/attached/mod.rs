@@ -9,16 +9,18 @@ mod passes;
 mod tests;
 mod work;
 
-pub use work::{Work, WorkRow};
+pub use work::{OwnRow, Work, WorkRow};
 
 use std::collections::BTreeMap;
 
 use attribution::{Comparison, Doubt, Figure, Gravity, Layer, Receipt, Rules, compare, ratio};
-use model::Unavailable;
 use model::attach::{Attachment, Look, Pattern, Sockets, Way, WindowRecord};
+use model::{Unavailable, choice};
 use serde::Serialize;
 
-/// Time on a CPU between two switches below which a sampler of CPUs misses a part of it.
+use crate::verdict::THRESHOLD;
+
+/// Time on a CPU at a time below which a sampler of CPUs misses a part of it.
 const SHORT_BURST_NS: f64 = 50_000.0;
 
 /// An attached run, analysed.
@@ -48,6 +50,8 @@ pub struct State {
     /// The CPU time by what the program asked of the kernel, the costliest first; empty without a
     /// receipt.
     pub work: Vec<WorkRow>,
+    /// The program's own code by function, the costliest first; those without a name, or beyond what is kept apart, are one row.
+    pub own_code: Vec<OwnRow>,
     /// Requests a second in windows without an instrument.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Figure>,
@@ -72,7 +76,8 @@ pub struct State {
     /// that was done for the program elsewhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elsewhere: Option<Figure>,
-    /// Mean time on a CPU between two switches, in ns.
+    /// Mean time on a CPU at a time, in ns: by the records of switches, or else by clocks, which
+    /// count from each wake-up on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst_ns: Option<f64>,
     /// Facts to know before believing the figures.
@@ -198,6 +203,49 @@ pub struct Change {
     /// two runs, whose blocks are no pairs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ratio: Option<stats::estimate::Estimate>,
+    /// The share of the first's CPU time up to which a difference is none.
+    pub threshold: f64,
+    /// The verdict on the CPU time of a request.
+    pub verdict: Verdict,
+}
+
+choice! {
+    /// A verdict on the CPU time of a request.
+    Verdict, "a verdict" {
+        /// The second costs more, surely and by more than the threshold.
+        Worse = "worse",
+        /// It costs less, surely and by more than the threshold.
+        Better = "better",
+        /// The whole interval lies within the threshold on both sides of none.
+        Equivalent = "equivalent",
+        /// None of these is shown, or a receipt does not add up.
+        Inconclusive = "inconclusive",
+    }
+}
+
+impl Change {
+    /// Both ends of the difference as a share of the first: of pairs by their ratio.
+    pub fn share(&self) -> Option<[f64; 2]> {
+        if let Some(ratio) = &self.ratio {
+            return ratio.interval.map(|ends| [ends.low - 1.0, ends.high - 1.0]);
+        }
+        let cpu = &self.layers.cpu;
+        cpu.difference.interval.filter(|_| cpu.ns[0] > 0.0).map(|ends| ends.map(|end| end / cpu.ns[0]))
+    }
+
+    fn judged(mut self) -> Self {
+        let cpu = &self.layers.cpu;
+        let value = self.ratio.map_or((cpu.ns[1] - cpu.ns[0]) / cpu.ns[0], |ratio| ratio.value - 1.0);
+        self.verdict = match self.share() {
+            None => Verdict::Inconclusive,
+            _ if self.red.contains(&true) => Verdict::Inconclusive,
+            Some([low, _]) if low > 0.0 && value > self.threshold => Verdict::Worse,
+            Some([_, high]) if high < 0.0 && -value > self.threshold => Verdict::Better,
+            Some([low, high]) if -low < self.threshold && high < self.threshold => Verdict::Equivalent,
+            Some(_) => Verdict::Inconclusive,
+        };
+        self
+    }
 }
 
 /// Confidence of the ratio of two arms.
@@ -218,7 +266,9 @@ pub fn analyse(run: Attachment, windows: &[WindowRecord], bad_lines: u64, rules:
     };
     let states: Vec<State> = arms.iter().map(state).collect();
     let change = match states.as_slice() {
-        [a, b] => change([a, b], ["a", "b"].map(str::to_owned)).map(|change| Change { ratio: paired(windows), ..change }),
+        [a, b] => {
+            change([a, b], ["a", "b"].map(str::to_owned), THRESHOLD).map(|change| Change { ratio: paired(windows), ..change }.judged())
+        }
         _ => None,
     };
     Attached { run, states, change, bad_lines }
@@ -237,10 +287,13 @@ pub fn folded(windows: &[WindowRecord], arm: Option<usize>) -> String {
     sums.iter().map(|(chain, count)| format!("{chain} {count}\n")).collect()
 }
 
-/// The second state against the first; `None` where one has no receipt.
-pub fn change(states: [&State; 2], names: [String; 2]) -> Option<Change> {
+/// The second state against the first, where a difference of up to `threshold`, a share, is none;
+/// `None` where one has no receipt.
+pub fn change(states: [&State; 2], names: [String; 2], threshold: f64) -> Option<Change> {
     let [a, b] = [states[0].receipt()?, states[1].receipt()?];
-    Some(Change { names, layers: compare(a, b, |receipt| &receipt.rows.layers), red: [a.is_red(), b.is_red()], ratio: None })
+    let layers = compare(a, b, |receipt| &receipt.rows.layers);
+    let red = [a.is_red(), b.is_red()];
+    Some(Change { names, layers, red, ratio: None, threshold, verdict: Verdict::Inconclusive }.judged())
 }
 
 /// The two arms' CPU time of a request in the clean windows of each block.
@@ -275,12 +328,17 @@ fn state(run: &Attachment, arm: Option<String>, windows: &[&WindowRecord], rules
         // Switching is told of a single thread.
         receipt.doubts.retain(|doubt| !matches!(doubt, Doubt::NoSwitching));
     }
+    let burst = passes::burst(windows);
+    if let (Outcome::Made(receipt), Some(ns)) = (&mut outcome, burst.filter(|ns| *ns < SHORT_BURST_NS))
+        && passes::complete(windows)
+    {
+        receipt.allow_bursts(ns);
+    }
     let clean = || windows.iter().filter(|window| window.look == Look::Clean);
     let seconds = |window: &WindowRecord| window.window.length().as_secs_f64();
     let rate: Vec<(f64, f64)> = clean().filter_map(|window| Some((window.requests? as f64, seconds(window)))).collect();
     let busy: Vec<(f64, f64)> = clean().map(|window| (window.clocks.cpu.as_secs_f64(), seconds(window))).collect();
     let figure = |pairs: &[(f64, f64)]| (!pairs.is_empty()).then(|| ratio(pairs).figure());
-    let burst = burst(windows);
     let mut refused: Vec<Unavailable> = run.refused.clone();
     for refusal in windows.iter().flat_map(|window| &window.refused) {
         if !refused.contains(refusal) {
@@ -294,6 +352,10 @@ fn state(run: &Attachment, arm: Option<String>, windows: &[&WindowRecord], rules
         windows: looks.filter(|(_, count)| *count > 0).collect(),
         work: match &outcome {
             Outcome::Made(receipt) => work::rows(&passes, receipt),
+            Outcome::Absent { .. } => Vec::new(),
+        },
+        own_code: match &outcome {
+            Outcome::Made(receipt) => work::own_rows(windows, &passes, receipt),
             Outcome::Absent { .. } => Vec::new(),
         },
         rate: figure(&rate),
@@ -312,19 +374,11 @@ fn state(run: &Attachment, arm: Option<String>, windows: &[&WindowRecord], rules
     }
 }
 
-/// Mean time on a CPU between two switches, in windows without an instrument.
-fn burst(windows: &[&WindowRecord]) -> Option<f64> {
-    let clean = || windows.iter().filter(|window| window.look == Look::Clean).map(|window| window.clocks);
-    let switches: u64 = clean().map(|clocks| clocks.voluntary + clocks.involuntary).sum();
-    let cpu: u64 = clean().map(|clocks| clocks.cpu.get()).sum();
-    (switches > 0).then(|| cpu as f64 / switches as f64)
-}
-
 fn notes(run: &Attachment, windows: &[&WindowRecord], outcome: &Outcome, burst: Option<f64>) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(ns) = burst.filter(|ns| *ns < SHORT_BURST_NS) {
         notes.push(format!(
-            "The program has a CPU for {:.0} µs at a time: of such short bursts a timer misses up to a quarter, so that samples may make less than the time on a CPU.",
+            "The program has a CPU for {:.0} µs at a time: of such short bursts a timer misses a part, so that samples may make less than the time on a CPU.",
             ns / 1000.0
         ));
     }

@@ -223,8 +223,8 @@ pub fn patterns(windows: &[&WindowRecord]) -> (Vec<Pattern>, u64) {
     let mut all: Vec<Pattern> = Vec::new();
     for pattern in windows.iter().filter_map(|window| window.messages.as_ref()).flat_map(|messages| &messages.patterns) {
         let same = |known: &&mut Pattern| {
-            (&known.protocol, known.receives, known.received, &known.call, &known.sends)
-                == (&pattern.protocol, pattern.receives, pattern.received, &pattern.call, &pattern.sends)
+            (&known.protocol, known.receives, known.received, &known.call, &known.calls, &known.sends)
+                == (&pattern.protocol, pattern.receives, pattern.received, &pattern.call, &pattern.calls, &pattern.sends)
         };
         match all.iter_mut().find(same) {
             Some(known) => (known.count, known.apart) = (known.count + pattern.count, known.apart.max(pattern.apart)),
@@ -249,6 +249,29 @@ pub fn bytes(windows: &[&WindowRecord]) -> Option<ByteSums> {
         *s = [s[0] + seen.sent, s[1] + sent];
     }
     sums
+}
+
+/// Mean time on a CPU at a time, in ns: by the records of switches where there are any.
+pub fn burst(windows: &[&WindowRecord]) -> Option<f64> {
+    let mean = |pairs: &mut dyn Iterator<Item = (Nanos, u64)>| {
+        let (time, switches) = pairs.fold((0_u64, 0_u64), |(time, all), (one, count)| (time.saturating_add(one.get()), all + count));
+        (switches > 0).then(|| time as f64 / switches as f64)
+    };
+    let switches = |window: &WindowRecord| window.clocks.voluntary + window.clocks.involuntary;
+    let ran = |window: &WindowRecord| window.profile.as_ref()?.account?.on_cpu;
+    let looked = |look| windows.iter().filter(move |window| window.look == look);
+    let recorded = mean(&mut looked(Look::Time).filter_map(|window| Some((ran(window)?, switches(window)))));
+    recorded.or_else(|| mean(&mut looked(Look::Clean).map(|window| (window.clocks.cpu, switches(window)))))
+}
+
+/// True where the samples of all CPUs are as many as their events' own count has room for: none
+/// was dropped, whatever the program's share of them makes.
+pub fn complete(windows: &[&WindowRecord]) -> bool {
+    let sums = windows.iter().filter_map(|window| window.profile.as_ref()).try_fold((0.0, 0.0), |(seen, room), profile| {
+        let account = profile.account?;
+        Some((seen + account.recorded as f64 * profile.period as f64, room + account.counted? as f64))
+    });
+    sums.is_some_and(|(seen, room)| room > 0.0 && attribution::SAMPLER.contains(&(seen / room)))
 }
 
 /// Softirq work of the network outside the program, per request.

@@ -2,14 +2,14 @@
 
 use attribution::{Doubt, Layer, Rules};
 use model::attach::{
-    ATTACH_FORMAT, Attachment, CHILDREN, CallKind, Clocks, Elsewhere, Look, Messages, OwnCount, Pattern, Totals, Way, WindowRecord,
+    ATTACH_FORMAT, Attachment, CHILDREN, CallKind, Clocks, Elsewhere, Look, Messages, OwnCode, OwnCount, Pattern, Totals, Way, WindowRecord,
 };
 use model::end::Window;
 use model::profile::{Account, Profile, SampleSource, Stack, Waits};
 use model::run::Status;
 use model::{Nanos, Unavailable};
 
-use super::{Attached, Outcome, analyse};
+use super::{Attached, Outcome, Verdict, analyse, change};
 
 /// Requests of each window.
 const REQUESTS: u64 = 50_000;
@@ -34,6 +34,7 @@ fn run(arms: &[&str]) -> Attachment {
         kernel: "6.12".to_owned(),
         cpus: 2,
         irq_time_subtracted: Some(false),
+        affinity: Vec::new(),
         arms: arms.iter().map(|arm| (*arm).to_owned()).collect(),
         refused: Vec::new(),
     }
@@ -60,6 +61,8 @@ fn window(block: u32, look: Look, cpu: u64, kept: f64) -> WindowRecord {
             let source = SampleSource::CpuClock;
             record.profile =
                 Some(Profile { source, period: PERIOD, symbols, stacks, lost: 0, throttled: 0, broken: 0, account: Some(account) });
+            let own = samples(0.4);
+            record.own_code = Some(OwnCode { functions: vec![("lookup".to_owned(), own / 2)], rest: 0, unnamed: own - own / 2 });
             record.elsewhere = Some(Elsewhere { softirq: 100, period: PERIOD });
         }
         Look::Messages => {
@@ -81,12 +84,14 @@ fn window(block: u32, look: Look, cpu: u64, kept: f64) -> WindowRecord {
                 receives: 1,
                 received: 36,
                 call: "write".to_owned(),
+                calls: Vec::new(),
                 sends: vec![7],
                 apart: 0,
                 count: REQUESTS,
             };
             let calls = vec![kind("read", Way::In, 36), kind("write", Way::Out, 7)];
-            record.messages = Some(Messages { totals, kept: 2 * REQUESTS, beyond: 0, calls, patterns: vec![exchange], sockets: 1 });
+            record.messages =
+                Some(Messages { totals, kept: 2 * REQUESTS, beyond: 0, calls, patterns: vec![exchange], exchanges: REQUESTS, sockets: 1 });
         }
         Look::Waits => {
             let rest = 1_000_000_000 - cpu.get();
@@ -112,6 +117,10 @@ fn a_request_has_a_receipt_that_adds_up() {
     let row = |layer| receipt.rows.layers.iter().find(|row| row.key == layer).unwrap().ns.value;
     assert!((row(Layer::Tcp) - 0.6 * 14_009.0).abs() < 20.0 && (row(Layer::User) - 0.4 * 14_009.0).abs() < 20.0);
     assert!((state.network().unwrap() - 0.6).abs() < 0.01);
+    let own: Vec<(Option<&str>, f64)> = state.own_code.iter().map(|row| (row.function.as_deref(), row.share.value)).collect();
+    assert!(
+        own.len() == 2 && own.iter().all(|(_, share)| (share - 0.2).abs() < 0.01) && own.iter().any(|(name, _)| *name == Some("lookup"))
+    );
     let sums = state.bytes.unwrap();
     assert_eq!((sums.received[0], sums.sent[0]), (sums.received[1], sums.sent[1]));
     assert!((state.rate.unwrap().value - REQUESTS as f64).abs() < 1.0);
@@ -128,6 +137,44 @@ fn one_sample_in_twenty_dropped_turns_it_red() {
     assert!(found.states[0].is_red() && doubts.iter().any(|doubt| matches!(doubt, Doubt::Dropped { .. })), "{doubts:?}");
 }
 
+/// A program that has a CPU for 14 µs at a time, of whose samples its timers miss a part.
+fn bursts(kept: f64, counted: u64) -> Attached {
+    let change = |mut one: WindowRecord| {
+        one.clocks.voluntary = REQUESTS;
+        let account = one.profile.as_mut().and_then(|profile| profile.account.as_mut());
+        account.into_iter().for_each(|account| account.counted = Some(counted));
+        one
+    };
+    let windows: Vec<WindowRecord> =
+        (0..8).flat_map(|block| Look::ALL.iter().map(move |look| change(window(block, *look, 14_000, kept)))).collect();
+    analyse(run(&[]), &windows, 0, &Rules::builtin().unwrap())
+}
+
+#[test]
+fn short_bursts_are_said_and_dropped_samples_are_red_there_too() {
+    let room = 20_000 * PERIOD;
+    let short = bursts(0.8, room);
+    let state = &short.states[0];
+    assert!(!state.is_red() && state.doubts().iter().any(|doubt| matches!(doubt, Doubt::Bursts { .. })), "{:?}", state.doubts());
+    let dropped = bursts(0.8, room * 20 / 19);
+    assert!(dropped.states[0].is_red(), "{:?}", dropped.states[0].doubts());
+    // Long ones have no such excuse.
+    assert!(made(0.8).states[0].is_red());
+}
+
+#[test]
+fn few_samples_are_said_and_not_taken_for_a_failing_sum() {
+    let few = |kept: f64| {
+        let windows: Vec<WindowRecord> =
+            (0..8).flat_map(|block| Look::ALL.iter().map(move |look| window(block, *look, 100, kept))).collect();
+        analyse(run(&[]), &windows, 0, &Rules::builtin().unwrap()).states.remove(0)
+    };
+    let state = few(0.95);
+    assert!(!state.is_red() && state.doubts().iter().any(|doubt| matches!(doubt, Doubt::FewSamples { .. })), "{:?}", state.doubts());
+    // Half of them missing is more than chance.
+    assert!(few(0.5).is_red());
+}
+
 #[test]
 fn arms_are_paired_by_their_block() {
     let arm = |arm: usize, cpu| {
@@ -139,6 +186,27 @@ fn arms_are_paired_by_their_block() {
     let ratio = change.ratio.unwrap();
     assert!((ratio.value - 1.2).abs() < 0.01 && ratio.interval.is_some(), "{ratio:?}");
     assert!(change.layers.rows[0].key == Layer::Tcp && change.layers.cpu.difference.value > 1_900.0);
+    assert_eq!((change.verdict, change.threshold), (Verdict::Worse, 0.02));
+}
+
+#[test]
+fn a_change_has_one_of_four_verdicts() {
+    let of = |cpu: [u64; 2], kept: f64, threshold: f64| {
+        let state = |cpu: u64, kept: f64| {
+            let windows: Vec<WindowRecord> =
+                (0..8).flat_map(|block| Look::ALL.iter().map(move |look| window(block, *look, cpu, kept))).collect();
+            analyse(run(&[]), &windows, 0, &Rules::builtin().unwrap()).states.remove(0)
+        };
+        let [a, b] = [state(cpu[0], 1.0), state(cpu[1], kept)];
+        change([&a, &b], ["x", "y"].map(str::to_owned), threshold).unwrap()
+    };
+    assert_eq!(of([10_000, 12_000], 1.0, 0.02).verdict, Verdict::Worse);
+    assert_eq!(of([12_000, 10_000], 1.0, 0.02).verdict, Verdict::Better);
+    assert_eq!(of([10_000, 10_010], 1.0, 0.02).verdict, Verdict::Equivalent);
+    // Shown, but no larger than what is none; and its interval reaches beyond.
+    assert_eq!(of([10_000, 10_190], 1.0, 0.0201).verdict, Verdict::Equivalent);
+    assert_eq!(of([10_000, 10_190], 1.0, 0.0192).verdict, Verdict::Inconclusive);
+    assert_eq!(of([10_000, 12_000], 0.5, 0.02).verdict, Verdict::Inconclusive, "a receipt does not add up");
 }
 
 #[test]

@@ -3,9 +3,10 @@
 //! The outermost functions of a call chain tell the system call; one that may be on a socket or
 //! on a file is on a socket where a function of the network is on the chain.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use attribution::{Figure, Passes, Receipt, Sampling, Symbol, product, ratio, share};
+use model::attach::{Look, OwnCode, WindowRecord};
 use model::choice;
 use model::profile::{Profile, Stack};
 use serde::Serialize;
@@ -59,6 +60,47 @@ pub fn rows(passes: &Passes, receipt: &Receipt) -> Vec<WorkRow> {
         (samples > 0).then(|| WorkRow { work, share, ns: product(share, receipt.cpu) })
     };
     let mut rows: Vec<WorkRow> = Work::ALL.iter().filter_map(|work| row(*work)).collect();
+    rows.sort_by(|a, b| b.share.value.total_cmp(&a.share.value));
+    rows
+}
+
+/// A function of the program's own code.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OwnRow {
+    /// Its name; `None` of all code that has none, and of functions that were not kept apart.
+    pub function: Option<String>,
+    /// Share of the program's CPU time.
+    pub share: Figure,
+    /// ns per request.
+    pub ns: Figure,
+}
+
+/// Own code by function; empty of runs of earlier versions, which did not look at it.
+pub fn own_rows(windows: &[&WindowRecord], passes: &Passes, receipt: &Receipt) -> Vec<OwnRow> {
+    // Those that are time passes, in their order.
+    let sampled: Vec<&OwnCode> = windows
+        .iter()
+        .filter(|window| window.look == Look::Time && window.requests.is_some_and(|requests| requests > 0) && window.profile.is_some())
+        .filter_map(|window| window.own_code.as_ref())
+        .collect();
+    if sampled.len() != passes.time.len() {
+        return Vec::new();
+    }
+    let whole: Vec<f64> = passes.time.iter().map(attribution::TimePass::whole).collect();
+    let period = receipt.sampling.period as f64;
+    let each = period / whole.iter().sum::<f64>();
+    let row = |function: Option<String>, of: &dyn Fn(&OwnCode) -> u64| {
+        let pairs: Vec<(f64, f64)> = sampled.iter().zip(&whole).map(|(own, whole)| (of(own) as f64 * period, *whole)).collect();
+        let samples: u64 = sampled.iter().map(|own| of(own)).sum();
+        let share = share(ratio(&pairs), Sampling { samples, of: receipt.sampling.samples, each });
+        (samples > 0).then(|| OwnRow { function, share, ns: product(share, receipt.cpu) })
+    };
+    let names: BTreeSet<&String> = sampled.iter().flat_map(|own| own.functions.iter().map(|(name, _)| name)).collect();
+    let named = names.into_iter().filter_map(|name| {
+        row(Some(name.clone()), &|own| own.functions.iter().filter(|(one, _)| one == name).map(|(_, count)| count).sum())
+    });
+    let mut rows: Vec<OwnRow> = named.collect();
+    rows.extend(row(None, &|own| own.unnamed.saturating_add(own.rest)));
     rows.sort_by(|a, b| b.share.value.total_cmp(&a.share.value));
     rows
 }

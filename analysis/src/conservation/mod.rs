@@ -25,9 +25,10 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+use model::end::EndReport;
 use model::kernel::{HostCounters, UdpCounters};
 use model::trial::Measured;
-use model::{Cell, Test};
+use model::{Cell, Over, Protocol, Test};
 
 use serde::Serialize;
 
@@ -123,18 +124,45 @@ impl Ledger {
     pub fn add(&mut self, measured: &Measured, cell: &Cell) -> bool {
         let (sender, receiver) = (&measured.sender.total, &measured.receiver.total);
         match cell.test {
+            test if cell.api.over().is_local() => {
+                // No network lies between the ends, and no counter of one says anything.
+                if test.protocol() == Protocol::Tcp {
+                    return false;
+                }
+                let back = [&measured.sender, &measured.receiver].map(|end| end.back.unwrap_or_default().total);
+                self.sent = self.sent.saturating_add(sum([sender.sent, receiver.sent, back[0].sent, back[1].sent]));
+                self.received = self.received.saturating_add(sum([sender.received, receiver.received, back[0].received, back[1].received]));
+            }
+            Test::UdpStream if cell.is_apart() => self.beside_the_kernel(measured),
             Test::UdpStream => {
-                let back = |end: &model::end::EndReport| end.back.unwrap_or_default().total;
+                let back = |end: &EndReport| end.back.unwrap_or_default().total;
                 let ends = Ends { sent: [*sender, back(&measured.receiver)], received: [*receiver, back(&measured.sender)] };
                 ends.balance(measured, cell, self);
             }
-            Test::UdpRr => self.both_ways(measured, &hosts(measured), [sender.sent, receiver.sent], [receiver.received, sender.received]),
+            Test::UdpRr => {
+                self.both_ways(measured, &hosts(measured, cell), [sender.sent, receiver.sent], [receiver.received, sender.received])
+            }
             Test::TcpStream | Test::TcpMaerts | Test::TcpRr | Test::TcpCrr => return false,
         }
         for (name, count) in measured.sender.drops.iter().chain(&measured.receiver.drops) {
             *self.own.entry(name.clone()).or_default() += count;
         }
         true
+    }
+
+    /// Datagrams of a stack of its own, which no UDP of the kernel's sees: what the stack lost it counts
+    /// itself, and the rest was lost by devices and IP on the way. Over loopback they cross none of
+    /// this host's.
+    fn beside_the_kernel(&mut self, measured: &Measured) {
+        let (sent, received) = (measured.sender.total.sent, measured.receiver.total.received);
+        self.sent = self.sent.saturating_add(sent);
+        self.received = self.received.saturating_add(received);
+        let own = measured.sender.drops.values().chain(measured.receiver.drops.values()).fold(0, |sum: u64, one| sum.saturating_add(*one));
+        if measured.isolated {
+            let [here, there] = [measured.sender_host, measured.receiver_host];
+            let mut wire = measured.wire.map_or(0, |wire| wire.missing());
+            self.on_the_way(sent.saturating_sub(received).saturating_sub(own), 0, &here, &there, &mut wire);
+        }
     }
 
     /// Datagrams forward and back: what was sent and what was taken out of each.
@@ -222,9 +250,30 @@ impl Ledger {
     }
 }
 
-/// The counters of the two hosts.
-fn hosts(measured: &Measured) -> [HostCounters; 2] {
-    [measured.sender_host, measured.receiver_host]
+/// The counters of the two hosts, as if all datagrams of the ends had passed UDP there: of
+/// those whose heads the sender made, and of those that the receiver took below UDP, UDP's
+/// own counters hold none, or hold what the flow's socket threw away.
+fn hosts(measured: &Measured, cell: &Cell) -> [HostCounters; 2] {
+    let (sender, receiver) = (&measured.sender, &measured.receiver);
+    let [mut here, mut there] = [measured.sender_host, measured.receiver_host];
+    if cell.api.over() == Over::Packets {
+        let back = if cell.test.is_stream() { 0 } else { receiver.total.sent };
+        let together = !measured.isolated && !measured.apart;
+        // What the way dropped itself never left.
+        let left = |sent: u64, end: &EndReport| end.drops.values().fold(sent, |left, dropped| left.saturating_sub(*dropped));
+        let back = if back > 0 { left(back, receiver) } else { 0 };
+        here.udp.out_datagrams = sum([here.udp.out_datagrams, left(sender.total.sent, sender), if together { back } else { 0 }]);
+        there.udp.out_datagrams = sum([there.udp.out_datagrams, back]);
+    }
+    if cell.receive().is_below_udp() {
+        let dropped = receiver.drops.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
+        there.udp = UdpCounters {
+            in_datagrams: sum([receiver.total.received, dropped]),
+            out_datagrams: there.udp.out_datagrams,
+            ..UdpCounters::default()
+        };
+    }
+    [here, there]
 }
 
 /// Errors of `InErrors` that have no counter of their own.

@@ -19,7 +19,7 @@ impl Ends {
     /// same ones and no more arrive than left, of datagrams otherwise.
     pub(super) fn balance(&self, measured: &Measured, cell: &Cell, ledger: &mut Ledger) {
         let packs = [cell.api.packs(), cell.receive().packs()];
-        let mut hosts = hosts(measured);
+        let mut hosts = hosts(measured, cell);
         let whole = packs == [true, true] && self.have_the_same_packets() && arrived(&hosts[1].udp) <= hosts[0].udp.out_datagrams;
         if whole {
             ledger.packets = true;

@@ -196,3 +196,40 @@ proptest! {
         prop_assert_eq!(found.dropped.iter().filter(|(_, count)| *count == 0).count(), 0);
     }
 }
+
+#[test]
+fn what_no_network_carries_is_compared_with_no_counter_of_one() {
+    let mut trial = stream(1_000, 1_000);
+    (trial.sender_host.udp.out_datagrams, trial.receiver_host.udp.in_datagrams) = (0, 0);
+    let over = |api: model::Api| model::Cell { api, ..cell(Test::UdpStream, 1024) };
+    for api in [model::Api::UnixDgram, model::Api::UnixSeqpacket, model::Api::Shm] {
+        let found = balance(&trial, &over(api)).unwrap();
+        assert_eq!((found.sent, found.received, found.unaccounted), (1_000, 1_000, 0), "{api}: {found:?}");
+    }
+    trial.receiver.total.received = 990;
+    assert_eq!(balance(&trial, &over(model::Api::UnixDgram)).unwrap().unaccounted, 10);
+    let stream = model::Cell { api: model::Api::Pipe, ..cell(Test::TcpStream, 1024) };
+    assert_eq!(balance(&trial, &stream), None);
+}
+
+#[test]
+fn what_passes_no_udp_is_not_looked_for_in_its_counters() {
+    let mut trial = stream(1_000, 960);
+    trial.sender_host.udp.out_datagrams = 0;
+    (trial.receiver_host.udp.rcvbuf_errors, trial.receiver_host.udp.in_errors) = (30, 30);
+    trial.receiver_host.link.rx_dropped = 10;
+    trial.receiver_host.udp.in_datagrams = 960;
+    let own_heads = model::Cell { api: model::Api::Packet, ..cell(Test::UdpStream, 1024) };
+    let found = balance(&trial, &own_heads).unwrap();
+    assert_eq!((found.sent, found.unaccounted), (1_000, 0), "{found:?}");
+    // Below the receiver's UDP, whose socket threw away all of them.
+    trial.sender_host.udp.out_datagrams = 1_000;
+    trial.receiver_host.udp = model::kernel::UdpCounters { in_errors: 990, ..Default::default() };
+    trial.receiver.drops.insert("packet ring tp_drops".to_owned(), 30);
+    let below = model::Cell { receive: Some(model::Receive::Packet), ..cell(Test::UdpStream, 1024) };
+    let found = balance(&trial, &below).unwrap();
+    let dropped = [("link rx_dropped".to_owned(), 10), ("packet ring tp_drops".to_owned(), 30)];
+    assert_eq!((found.dropped.as_slice(), found.unaccounted), (&dropped[..], 0), "{found:?}");
+    trial.receiver.total.received -= 5;
+    assert_eq!(balance(&trial, &below).unwrap().unaccounted, 5);
+}

@@ -7,11 +7,14 @@ use stats::cost::threshold::{FIXED, Threshold, between};
 use crate::cost::Breakpoint;
 
 /// The largest payload that one frame carries; `None` when neither the link's
-/// MTU nor TCP's own segment size is known.
+/// MTU nor TCP's own segment size is known, and where no frame carries it.
 ///
 /// UDP: MTU less 28 bytes of headers over IPv4, 48 over IPv6. TCP: the segment
 /// size it told, else MTU less 40 or 60 and 12 of the usual timestamps (RFC 7323).
 pub fn frame_payload(cell: &Cell, mtu: Option<u64>, segment: Option<Bytes>) -> Option<u64> {
+    if cell.api.over().is_local() {
+        return None;
+    }
     let ip = match cell.family {
         Family::V4 => 20,
         Family::V6 => 40,
@@ -57,6 +60,8 @@ mod tests {
         assert_eq!(name(&udp, 1471, 1472), None);
         assert_eq!(name(&udp, 4096, 8192).as_deref(), Some("page"));
         assert_eq!(name(&udp, 2032, 8192), None);
+        let past = Cell { api: model::Api::UnixDgram, ..udp.clone() };
+        assert_eq!((name(&past, 1472, 1473), name(&past, 4096, 8192).as_deref()), (None, Some("page")));
         let tcp = Cell { sndbuf: Some(Bytes::new(10_000)), ..cell(Test::TcpStream, 1) };
         assert_eq!(name(&tcp, 1448, 2032).as_deref(), Some("MSS"));
         assert_eq!(name(&tcp, 8192, 16_384).as_deref(), Some("socket buffer"));

@@ -7,6 +7,7 @@
 pub mod arms;
 pub mod buffers;
 pub mod datagrams;
+pub mod fleet;
 pub mod levels;
 pub mod models;
 pub mod open_loop;
@@ -224,6 +225,8 @@ studies! {
     order: order::Order => Order(order::OrderStudy);
     /// Ways of sending side by side; `None` of a plan that has one.
     ways: ways::Ways => Ways(ways::WayStudy);
+    /// Hosts and pairs of a fleet; `None` of a study of two hosts.
+    fleet: fleet::Fleet => Fleet(fleet::FleetResult);
 }
 
 /// JSON as readers know it: one key for each part and each result.

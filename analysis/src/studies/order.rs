@@ -29,7 +29,7 @@ impl Study for Order {
     type Result = OrderStudy;
 
     fn for_plan(plan: &Plan) -> Option<Self> {
-        plan.arms.is_empty().then_some(Self)
+        (plan.arms.is_empty() && plan.fleet.is_none()).then_some(Self)
     }
 
     fn finish(self, context: &Context) -> Option<OrderStudy> {

@@ -51,8 +51,9 @@ pub(crate) struct RoleStudy;
 impl Study for RoleStudy {
     type Result = Roles;
 
-    fn for_plan(_: &Plan) -> Option<Self> {
-        Some(Self)
+    fn for_plan(plan: &Plan) -> Option<Self> {
+        // A fleet's pairs are measured both ways, whose difference is that of its hosts.
+        plan.fleet.is_none().then_some(Self)
     }
 
     fn finish(self, context: &Context) -> Option<Roles> {

@@ -61,7 +61,7 @@ pub struct Lines {
 }
 
 /// One scenario's message.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Region {
     /// The scenario with its size, such as `udp-112`.
     pub name: String,

@@ -2,7 +2,8 @@
 //! an emulated machine, by the attributes that receipts of time have.
 //!
 //! ```text
-//! Tree (call paths with counts) + Rules -> Receipt rows -> Measured -> matrix, diff
+//! Tree (call paths with counts) + Rules -> Receipt rows -> Measured -> matrix, diff, files
+//!                                          Measured + rows of time -> Timed
 //! ```
 //!
 //! There is no sample and no interval: two runs give the same counts. What can vary is
@@ -12,10 +13,14 @@ mod counts;
 mod diff;
 mod measured;
 mod rows;
+mod stored;
+mod timed;
 mod tree;
 
 pub use counts::{Counts, Spread, spread};
 pub use diff::{Change, ExactDiff, PathChange, Range, RegionDiff, diff};
 pub use measured::{Absent, Accesses, Lines, Measured, Provenance, Region};
 pub use rows::{ExactFunction, ExactRow, ExactRows};
+pub use stored::{EXACT_FORMAT, Stored, StoredError, StoredRun};
+pub use timed::{Timed, TimedRow, timed};
 pub use tree::{CallTree, PathNode, TreeError};

@@ -1,8 +1,9 @@
 //! A receipt adds up, and says so when it does not.
 
 use super::made::{self, COSTS, CPU, Cell, PERIOD, frames, passes, profile};
+use crate::doubt::Cause;
 use crate::{Booked, Category, Classifier, Crossing, Direction, Doubt, ErrorMethod, Layer, Passes, Receipt, ReceiptError, Rules, folded};
-use model::profile::Profile;
+use model::profile::{Account, Profile};
 use model::{Nanos, Role};
 use proptest::prelude::{ProptestConfig, Strategy, any, prop, prop_assert, prop_assert_eq, proptest};
 use stats::noise::generator;
@@ -82,6 +83,22 @@ fn what_is_dropped_turns_it_red() {
     let red = receipt(&waitless);
     assert!(red.is_red() && !(0.95..=1.05).contains(&red.closure.wall.unwrap()), "{:?}", red.closure);
     assert!(!red.closure.cpu.is_some_and(|cpu| (cpu - 1.0).abs() > 0.01));
+}
+
+/// A task's own timer, armed again at each switch, is put off where it is due as the task sleeps.
+#[test]
+fn samples_that_late_timers_missed_are_the_cause_named() {
+    let mut passes = sound();
+    for pass in &mut passes.time {
+        let recorded = pass.on_cpu * 3 / 4 / pass.profile.period;
+        pass.account = Some(Account { on_cpu: None, recorded, counted: Some(pass.on_cpu), others: None });
+        pass.profile.stacks.iter_mut().for_each(|stack| stack.count = stack.count * 3 / 4);
+    }
+    let doubts = receipt(&passes).doubts;
+    let cause = doubts.iter().find_map(|doubt| if let Doubt::Cpu { cause, .. } = doubt { Some(*cause) } else { None });
+    let cause = cause.unwrap_or_else(|| panic!("{doubts:?}"));
+    assert!(matches!(cause, Cause::Late { share } if (0.24..0.26).contains(&share)), "{cause:?}");
+    assert!(cause.to_string().ends_with("missed 25 % of the samples due"), "{cause}");
 }
 
 /// Others on the machine make one pass wait longer than another: that is no

@@ -12,20 +12,33 @@ use super::study::{ArrivalArgs, LinkArgs, RemoteArgs};
 /// `nettoll advise`.
 #[derive(Debug, Args)]
 pub struct AdviseArgs {
-    /// Rank the ways of this run instead of measuring: its directory, any part of its
-    /// name that no other has, latest, or @-1, the one before being @-2
-    #[arg(value_name = "RUN", conflicts_with_all = ["LinkArgs", "RemoteArgs", "AdviseExtent", "dry_run"])]
+    /// Rank the ways of this run instead of measuring, or, of an attached run, advise the program
+    /// that was observed: its directory, any part of its name that no other has, latest, or @-1,
+    /// the one before being @-2
+    #[arg(value_name = "RUN", conflicts_with_all = ["LinkArgs", "RemoteArgs", "dry_run"])]
     pub run: Option<PathBuf>,
+    /// Observe the program with this process id, advise what would cost it less, and measure
+    /// what that saves
+    #[arg(long, value_name = "PID", conflicts_with_all = ["run", "size", "rate", "LinkArgs", "RemoteArgs"])]
+    pub pid: Option<u32>,
+    /// Time for which it is observed
+    #[arg(long, value_name = "TIME", default_value = "10", requires = "pid")]
+    pub observe: Nanos,
     /// Size of the messages: 64, 1K (K is 1024); of a run the nearest that it measured
-    #[arg(short = 'l', long, value_name = "BYTES", required_unless_present = "run", allow_hyphen_values = true)]
+    #[arg(short = 'l', long, value_name = "BYTES", required_unless_present_any = ["run", "pid", "workload"], allow_hyphen_values = true)]
     pub size: Option<Bytes>,
+    /// Messages of many sizes in place of one: W1 to W5, or a file with the columns
+    /// message_bytes,cumulative_fraction, as of `nettoll workload`; or a program's exchanges
+    /// (`nettoll attach --workload FILE.toml`), whose calls the advice is then of
+    #[arg(long, value_name = "NAME|FILE", conflicts_with_all = ["run", "pid", "size"])]
+    pub workload: Option<String>,
     /// Messages a second, for the CPUs that each way takes: 5000, 200k, 1.5M (k is 1000)
     #[arg(short = 'b', long, value_name = "RATE", value_parser = parse_rate, allow_hyphen_values = true)]
     pub rate: Option<f64>,
     /// Over UDP, over TCP (with TCP_NODELAY), or over both
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "UDP,TCP")]
     pub protocol: Vec<model::Protocol>,
-    /// Say what would be measured, and measure nothing
+    /// Say what would be measured or observed, and do nothing of it
     #[arg(long)]
     pub dry_run: bool,
     /// Where runs are
@@ -55,7 +68,7 @@ pub struct AdviseArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Extent")]
 pub struct AdviseExtent {
-    /// Measured time of a trial: 60ms, 2s
+    /// Measured time of a trial, or of a replay: 60ms, 2s
     #[arg(short = 't', long, visible_alias = "time", value_name = "TIME", allow_hyphen_values = true)]
     pub length: Option<Nanos>,
     /// Number of blocks

@@ -44,8 +44,9 @@ pub struct AttachArgs {
     /// A command that brings it into its second state, to be compared with the first
     #[arg(long, value_name = "COMMAND", requires = "switch_a")]
     pub switch_b: Option<String>,
-    /// Write the sizes that the program gives to its sockets to FILE, as a mix that
-    /// `nettoll workload` takes
+    /// Write the program's work to FILE, which `nettoll workload` sends and `nettoll advise`
+    /// takes: FILE.toml has its exchanges, connections and rate, any other the sizes that it
+    /// gives to its sockets
     #[arg(long, value_name = "FILE")]
     pub workload: Option<PathBuf>,
     /// Store the program's arguments, which may hold secrets

@@ -1,7 +1,7 @@
 //! The flags of `nettoll endpoint`.
 
 use clap::{Args, Subcommand, ValueEnum};
-use model::{Program, Test};
+use model::{Bytes, Program, Test};
 
 /// `nettoll endpoint`.
 #[derive(Debug, Args)]
@@ -16,6 +16,25 @@ pub struct EndpointArgs {
 pub enum EndpointTask {
     /// Hold a program to the contract of external endpoints, in short trials
     Check(CheckArgs),
+    /// Be an implementation that nettoll brings along, as a harness starts it
+    Run(RunArgs),
+}
+
+/// `nettoll endpoint run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The implementation: tpi-sockets, tpi-streams
+    #[arg(value_name = "NAME")]
+    pub name: String,
+    /// Bytes in a queue from which on it is full
+    #[arg(long, value_name = "SIZE", default_value = "64K")]
+    pub high_water: Bytes,
+    /// Bytes in a full queue down to which it stays full
+    #[arg(long, value_name = "SIZE", default_value = "16K")]
+    pub low_water: Bytes,
+    /// Messages after which service procedures run
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub defer: u32,
 }
 
 /// `nettoll endpoint check`.

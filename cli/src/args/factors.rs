@@ -3,8 +3,8 @@
 
 use clap::error::Error;
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, FromArgMatches, Id};
-use model::Family;
 use model::plan::{Factor, LevelError, Override};
+use model::{Family, ways};
 
 const HEADING: &str = "Factors (lists are separated by commas)";
 
@@ -79,7 +79,8 @@ impl FromArgMatches for FactorArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         let words = |factor: &Factor| {
             let words = matches.get_many::<String>(factor.flag().map(|_| factor.name())?)?;
-            Some((*factor, words.cloned().collect()))
+            let words: Vec<String> = words.cloned().collect();
+            Some((*factor, if *factor == Factor::Api { ways::joined(words) } else { words }))
         };
         let mut words: Vec<(Factor, Vec<String>)> = Factor::ALL.iter().filter_map(words).collect();
         let family = FAMILIES.iter().find(|family| matches.get_flag(family.1));

@@ -24,7 +24,7 @@ pub struct HistoryArgs {
     #[arg(long, value_name = "WHAT", default_value = "date", hide_possible_values = true)]
     pub by: By,
     /// Where runs of several machines are stored: those of the one whose hardware,
-    /// in words, has these among them
+    /// in words, has these among them; of several fleets, the one of this fingerprint
     #[arg(long, value_name = "WORDS")]
     pub machine: Option<String>,
     /// The first run, where a change before it is known and accepted: its directory,

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use model::Bytes;
 use model::quantity::parse_share;
 
-use super::output::HtmlArgs;
+use super::output::{HtmlArgs, RunsArgs};
 
 /// What the microscope is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -35,8 +35,9 @@ pub struct MicroscopeArgs {
     pub sides: Vec<String>,
     /// Kernels, side by side: versions such as 6.12 or 6.12.117, of which the newest
     /// packaged one is taken, `all` for the newest of each version that has packages, or
-    /// the path of an image of your own, with a slash in it
-    #[arg(long, value_name = "KERNEL,...", value_delimiter = ',', default_value = "6.12")]
+    /// the path of an image of your own, with a slash in it; without them 6.12, with --run
+    /// the version that the run was measured on
+    #[arg(long, value_name = "KERNEL,...", value_delimiter = ',')]
     pub kernel: Vec<String>,
     /// Modules of a kernel of your own, as `make modules_install` leaves them
     #[arg(long, value_name = "DIR")]
@@ -44,6 +45,13 @@ pub struct MicroscopeArgs {
     /// Scenarios; without them, getppid, udp and tcp
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub scenario: Vec<String>,
+    /// A static program of your own, whose messages lie between markers
+    #[arg(long, value_name = "FILE")]
+    pub program: Option<PathBuf>,
+    /// A run of `study receipt`, in whose place scenarios and sizes stand: its time next to
+    /// instructions, layer by layer, is printed and kept there
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["scenario", "scenarios", "length", "program"])]
+    pub run: Option<PathBuf>,
     /// A file with more scenarios
     #[arg(long, value_name = "FILE")]
     pub scenarios: Option<PathBuf>,
@@ -87,6 +95,9 @@ pub struct MicroscopeArgs {
     /// For cache: drop what was used least recently until no more than this is held
     #[arg(long, value_name = "SIZE")]
     pub prune: Option<Bytes>,
+    /// Where runs are
+    #[command(flatten)]
+    pub runs: RunsArgs,
     /// Write the call paths of each message, folded, into a directory, for flame graphs
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub folded: Option<PathBuf>,
@@ -99,4 +110,14 @@ pub struct MicroscopeArgs {
     /// Print reads, writes, every function and where the figures come from as well
     #[arg(short, long, conflicts_with = "json", help_heading = "Output")]
     pub verbose: bool,
+}
+
+/// The kernel that is measured where none is asked for: of Debian's stable release.
+const KERNEL: &str = "6.12";
+
+impl MicroscopeArgs {
+    /// The kernels that were asked for, or the usual one.
+    pub fn kernels(&self) -> Vec<String> {
+        if self.kernel.is_empty() { vec![KERNEL.to_owned()] } else { self.kernel.clone() }
+    }
 }

@@ -8,6 +8,7 @@ mod deploy;
 mod endpoint;
 mod export;
 mod factors;
+mod fleet;
 mod help;
 mod hidden;
 mod history;
@@ -36,8 +37,9 @@ pub use agent::{AgentArgs, CertificatesArgs, TrustArgs};
 pub use attach::AttachArgs;
 pub use compare::{CompareArgs, Side};
 pub use deploy::DeployArgs;
-pub use endpoint::{CheckArgs, EndpointArgs, EndpointTask, PlayedRole};
+pub use endpoint::{CheckArgs, EndpointArgs, EndpointTask, PlayedRole, RunArgs};
 pub use export::ExportArgs;
+pub use fleet::{FleetArgs, FleetTask, ManifestArgs, MemberArgs, Rounds};
 pub use help::{COLUMNS, CompletionsArgs, HelpArgs};
 pub use hidden::{DetachArgs, GenerateArgs, HostArgs, LoadArgs};
 pub use history::HistoryArgs;
@@ -97,6 +99,8 @@ pub enum Command {
     Advise(Box<AdviseArgs>),
     /// Say what the network costs a program that runs
     Attach(Box<AttachArgs>),
+    /// Find which of many hosts, and which links between them, fall out of the rest
+    Fleet(Box<FleetArgs>),
     /// Count exactly what a message executes, on any kernel, in an emulated machine
     Microscope(Box<MicroscopeArgs>),
     /// Say what this machine offers and what it lacks
@@ -227,6 +231,7 @@ impl Command {
     const fn wants_json(&self) -> bool {
         match self {
             Self::Study(args) => args.format.json,
+            Self::Fleet(args) => args.format.json,
             Self::Report(args) => args.format.json,
             Self::Show(args) => args.json,
             Self::History(args) => args.json,
@@ -238,7 +243,8 @@ impl Command {
             Self::Microscope(args) => args.json,
             Self::Doctor(args) => args.json,
             Self::Endpoint(EndpointArgs { task: EndpointTask::Check(args) }) => args.json,
-            Self::Agent(_)
+            Self::Endpoint(EndpointArgs { task: EndpointTask::Run(_) })
+            | Self::Agent(_)
             | Self::Certificates(_)
             | Self::Completions(_)
             | Self::Help(_)

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
-use model::address::HostAddressError;
-use model::plan::HostAddress;
+use model::plan::{HostAddress, HostPlace, HostPlaceError};
 use model::{Arrivals, Bytes, Nanos, OfferedRate, Pacing, Test};
 
 use super::TrustArgs;
@@ -14,7 +13,8 @@ use super::TrustArgs;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "One trial: nettoll -c HOST (letters as in iperf3)")]
 pub struct OneshotArgs {
-    /// One trial to the agent on HOST: NAME, NAME:PORT or [IPV6]:PORT
+    /// One trial to the agent on HOST: NAME, NAME:PORT or [IPV6]:PORT; or to a host that
+    /// a command starts, without an agent: ssh:NAME, slurm:NODE, kubectl:POD
     #[arg(short = 'c', long = "client", value_name = "HOST", required = true)]
     pub client: Option<Client>,
     /// The same as `nettoll agent`, whose options may follow
@@ -103,22 +103,22 @@ pub struct OneshotArgs {
     pub trust: TrustArgs,
 }
 
-/// An agent as it was typed.
+/// The other host as it was typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
     /// Where it is.
-    pub host: HostAddress,
+    pub host: HostPlace,
     /// Whether the port was typed: it goes before that of `-p`.
     pub names_port: bool,
 }
 
 impl FromStr for Client {
-    type Err = HostAddressError;
+    type Err = HostPlaceError;
 
     fn from_str(word: &str) -> Result<Self, Self::Err> {
-        let host: HostAddress = word.parse()?;
-        let place = HostAddress { data: None, ..host.clone() }.to_string();
-        let names_port = word.split(',').next() == Some(place.as_str());
+        let host: HostPlace = word.parse()?;
+        let place = host.agent().map(|agent| HostAddress { data: None, ..agent.clone() }.to_string());
+        let names_port = place.is_some() && word.split(',').next() == place.as_deref();
         Ok(Self { host, names_port })
     }
 }

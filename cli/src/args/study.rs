@@ -157,7 +157,7 @@ pub struct ArrivalArgs {
 impl ArrivalArgs {
     /// What they say.
     pub fn arrival(&self) -> Arrival {
-        Arrival { deploy: self.deploy, program: self.remote_program.clone() }
+        Arrival { deploy: self.deploy, program: self.remote_program.clone(), ..Arrival::default() }
     }
 }
 
@@ -223,6 +223,13 @@ pub struct LinkArgs {
     /// Device features: tx=off,gro=on
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_offload)]
     pub offload: Vec<(Offload, bool)>,
+}
+
+impl LinkArgs {
+    /// True where none of them was given.
+    pub const fn is_empty(&self) -> bool {
+        self.link.is_empty() && self.mtu.is_none() && self.offload.is_empty()
+    }
 }
 
 fn parse_offload(word: &str) -> Result<(Offload, bool), String> {

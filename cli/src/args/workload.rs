@@ -13,7 +13,8 @@ use super::study::{ArrivalArgs, LinkArgs};
 #[derive(Debug, Args)]
 pub struct WorkloadArgs {
     /// Workloads: W1 to W5, or files with the columns
-    /// message_bytes,cumulative_fraction; without any, W1 to W5
+    /// message_bytes,cumulative_fraction; without any, W1 to W5. Or one FILE.toml of
+    /// `nettoll attach --workload`, whose exchanges are sent over loopback
     #[arg(value_name = "NAME|FILE")]
     pub workloads: Vec<String>,
     /// Predict from the sizes of this run: its directory, any part of its name that no

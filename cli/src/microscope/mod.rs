@@ -3,6 +3,7 @@
 mod held;
 mod planned;
 mod sides;
+mod timed;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,6 +17,7 @@ use attribution::exact::Measured;
 use microscope::cache::Cache;
 use microscope::emulator::Emulator;
 use microscope::kernel::Kernel;
+use microscope::program::Program;
 use microscope::scenario::{self, Scenario};
 use microscope::{Asked, Counting, Failed, measure};
 use report::microscope::Shown;
@@ -23,7 +25,7 @@ use report::terminal::Style;
 
 use crate::args::{MicroscopeArgs, Task};
 use crate::exit::{Exit, Failure};
-use crate::output;
+use crate::{exact, output};
 
 /// Counts, compares, or looks after the cache.
 ///
@@ -36,10 +38,14 @@ pub fn run(args: &MicroscopeArgs) -> Result<Exit, Failure> {
         return Err(Failure::misuse(format!("'{side}' is for diff alone; kernels are given by --kernel")));
     }
     let cache = Cache::open(args.cache.as_deref())?;
+    if let Some(run) = args.run.as_ref().filter(|_| args.task != Task::Count) {
+        return Err(Failure::misuse(format!("--run {} is for counting alone", run.display())));
+    }
     if args.dry_run && args.task != Task::Cache {
         return planned::run(&cache, args);
     }
     match args.task {
+        Task::Count if args.run.is_some() => timed::run(&cache, args),
         Task::Count => count(&cache, args),
         Task::Diff => sides::compare(&cache, args),
         // 1 would be a verdict on the commit.
@@ -54,24 +60,23 @@ pub fn run(args: &MicroscopeArgs) -> Result<Exit, Failure> {
 fn count(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
     let lab = Lab::open(cache, args)?;
     let place = args.html.place("microscope.html")?;
-    let kernels = lab.kernels(&args.kernel)?;
+    let kernels = lab.kernels(&args.kernels())?;
     let asked: Vec<Asked> = kernels.into_iter().map(|kernel| lab.asked(kernel, args.seed)).collect();
     let measured = lab.measure(&asked)?;
     let shown = Shown { tree: args.tree };
+    let stored = exact::store_run(&args.runs.directory, &measured, shown)?;
     if let Some(place) = &place {
-        output::page(place, &report::microscope::html(&measured, shown, crate::version::SHORT))?;
+        output::page(place, &report::microscope::html(&measured, &[], shown, crate::version::SHORT))?;
     }
     if let Some(folder) = &args.folded {
         fold(folder, &measured)?;
     }
     if args.json {
-        output::write(&report::microscope::json(&measured))?;
+        output::write(&report::microscope::json(&measured, &[]))?;
         return Ok(Exit::Done);
     }
-    output::styled(&report::microscope::terminal(&measured, shown, style(args)))?;
-    if let Some(place) = place {
-        output::write(&format!("\nReport: {}", place.display()))?;
-    }
+    output::styled(&report::microscope::terminal(&measured, &[], shown, style(args)))?;
+    output::write(&format!("\nReport: {}", place.unwrap_or_else(|| stored.join("report.html")).display()))?;
     Ok(Exit::Done)
 }
 
@@ -99,9 +104,14 @@ fn wanted(args: &MicroscopeArgs) -> Result<(Vec<Scenario>, Vec<u64>), Failure> {
         let text = fs::read_to_string(file).with_context(|| format!("read {}; check the path", file.display()))?;
         all.extend(scenario::parse(&text).map_err(|why| Failure::misuse(format!("{}: {why}", file.display())))?);
     }
-    let names: Vec<&str> =
-        if args.scenario.is_empty() { scenario::USUAL.to_vec() } else { args.scenario.iter().map(String::as_str).collect() };
-    let scenarios = scenario::named(&all, names).map_err(Failure::misuse)?;
+    let names: Vec<&str> = match (args.scenario.is_empty(), &args.program) {
+        (true, None) => scenario::USUAL.to_vec(),
+        _ => args.scenario.iter().map(String::as_str).collect(),
+    };
+    let mut scenarios = scenario::named(&all, names).map_err(Failure::misuse)?;
+    if let Some(program) = &args.program {
+        scenarios.push(Scenario::of_program(Program::read(program)?));
+    }
     let sizes: Vec<u64> =
         if args.length.is_empty() { scenario::SIZES.to_vec() } else { args.length.iter().map(|size| size.get()).collect() };
     if let Some(size) = sizes.iter().find(|size| **size == 0 || **size > scenario::MOST_BYTES) {
@@ -125,6 +135,10 @@ struct Lab<'a> {
 impl<'a> Lab<'a> {
     fn open(cache: &'a Cache, args: &'a MicroscopeArgs) -> Result<Self, Failure> {
         let (scenarios, sizes) = wanted(args)?;
+        Self::with(cache, args, scenarios, sizes)
+    }
+
+    fn with(cache: &'a Cache, args: &'a MicroscopeArgs, scenarios: Vec<Scenario>, sizes: Vec<u64>) -> Result<Self, Failure> {
         let emulator = Emulator::find(cache, args.offline)?;
         Ok(Self { cache, args, emulator, scenarios, sizes })
     }

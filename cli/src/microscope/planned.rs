@@ -4,7 +4,7 @@ use microscope::cache::Cache;
 use microscope::kernel;
 use microscope::scenario::sessions;
 
-use super::wanted;
+use super::{timed, wanted};
 use crate::args::{MicroscopeArgs, Task};
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -17,12 +17,15 @@ const BOOT_S: u64 = 12;
 /// # Errors
 /// Misuse.
 pub fn run(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
-    let (scenarios, sizes) = wanted(args)?;
-    let sessions = sessions(&scenarios, &sizes);
-    let (words, seeds) = match args.task {
-        Task::Diff => (&args.sides, args.seeds),
-        _ => (&args.kernel, 1),
+    let (scenarios, sizes, words) = match &args.run {
+        Some(_) => timed::Messages::of(args)?.wanted(args)?,
+        None => {
+            let (scenarios, sizes) = wanted(args)?;
+            (scenarios, sizes, if args.task == Task::Diff { args.sides.clone() } else { args.kernels() })
+        }
     };
+    let sessions = sessions(&scenarios, &sizes);
+    let seeds = if args.task == Task::Diff { args.seeds } else { 1 };
     let of_kernel = |word: &String| {
         let release = if word.contains('/') || word.ends_with(".json") { None } else { kernel::cached(cache, word) };
         match release {

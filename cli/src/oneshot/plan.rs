@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use model::cell::STAMP;
 use model::plan::raw::{RawBlocks, RawTrial};
-use model::plan::{AGENT_PORT, HostAddress, Level, Levels, OnLoss, RawPlan, resolve};
+use model::plan::{AGENT_PORT, HostAddress, HostPlace, Level, Levels, OnLoss, RawPlan, resolve};
 use model::schedule::Roles;
 use model::{BitRate, Bytes, Cell, Family, Nanos, OfferedRate, Plan, Test};
 
@@ -26,7 +26,7 @@ const REQUEST: u64 = 1;
 const NUMBERED_REQUEST: u64 = 4;
 /// iperf3's rate for UDP (UDP_RATE in its src/iperf.h).
 const UDP_RATE: OfferedRate = OfferedRate::Bits(BitRate::new(1_000_000));
-/// Lines come no oftener: each costs CPU time beside the trial.
+/// Lines come no oftener: each costs CPU time next to the trial.
 const SHORTEST_INTERVAL: Nanos = Nanos::from_millis(100);
 
 /// A plan of one cell, and what a plan has no word for.
@@ -65,7 +65,7 @@ pub fn plan(args: &OneshotArgs, reach: Reach) -> Result<Asked, Failure> {
         title: Some("One trial".to_owned()),
         trial: RawTrial { length, messages, warmup: Some(args.omit), ..RawTrial::default() },
         blocks: RawBlocks { least: Some(1), most: Some(1), ..RawBlocks::default() },
-        hosts: BTreeMap::from([("b".to_owned(), host.into())]),
+        hosts: BTreeMap::from([("b".to_owned(), host)]),
         on_loss: Some(OnLoss::Stop),
         data_port: args.data_port,
         progress,
@@ -85,16 +85,19 @@ pub fn plan(args: &OneshotArgs, reach: Reach) -> Result<Asked, Failure> {
 pub type Reach<'a> = &'a dyn Fn(&HostAddress) -> Result<IpAddr, Failure>;
 
 /// The port of `-p` is that of a host that has none of its own.
-fn with_port(client: Client, port: Option<u16>) -> HostAddress {
-    match port {
-        Some(port) if !client.names_port => HostAddress { port, ..client.host },
-        _ => client.host,
+fn with_port(client: Client, port: Option<u16>) -> HostPlace {
+    match (client.host, port) {
+        (HostPlace::Agent(agent), Some(port)) if !client.names_port => HostPlace::Agent(HostAddress { port, ..agent }),
+        (host, _) => host,
     }
 }
 
 /// As a user writes it: without the port that is understood.
-fn written(host: &HostAddress) -> String {
-    if host.port == AGENT_PORT && host.data.is_none() { host.address.clone() } else { host.to_string() }
+fn written(host: &HostPlace) -> String {
+    match host.agent() {
+        Some(agent) if agent.port == AGENT_PORT && agent.data.is_none() => agent.address.clone(),
+        _ => host.to_string(),
+    }
 }
 
 /// The test, and whether the agent's host sends.
@@ -157,8 +160,14 @@ fn cpus(args: &OneshotArgs) -> BTreeMap<String, Vec<u32>> {
 }
 
 /// The version of IP: as asked, or the one that the agent answers over.
-fn family(args: &OneshotArgs, host: &HostAddress, reach: Reach) -> Result<(Family, Option<IpAddr>), Failure> {
+fn family(args: &OneshotArgs, host: &HostPlace, reach: Reach) -> Result<(Family, Option<IpAddr>), Failure> {
     let asked = if args.version6 { Some(Family::V6) } else { args.version4.then_some(Family::V4) };
+    let Some(host) = host.agent() else {
+        // Where a command leads its host says, once it runs; an address that was given is known.
+        let data: Option<IpAddr> = host.data().and_then(|data| data.parse().ok());
+        let of_data = data.map(|address| if address.is_ipv6() { Family::V6 } else { Family::V4 });
+        return Ok((asked.or(of_data).unwrap_or(Family::V4), data));
+    };
     // What cannot be looked up is told by the laboratory, with the remedy.
     let found = lab::connection::resolve(host.data.as_deref().unwrap_or(&host.address), host.port).unwrap_or_default();
     // Where messages take another way, the control connection knows nothing of it.
@@ -297,6 +306,16 @@ mod tests {
         assert_eq!(asked("-c 192.0.2.7:10984 -p 7000").plan.hosts["b"].agent().unwrap().port, 10_984);
         assert_eq!(asked("-c [2001:db8::7]:10984 -p 7000").plan.hosts["b"].agent().unwrap().port, 10_984);
         assert_eq!(asked("-c 2001:db8::7,data=192.0.2.7 -p 7000").plan.hosts["b"].agent().unwrap().port, 7_000);
+    }
+
+    #[test]
+    fn a_host_that_a_command_starts() {
+        let Asked { plan, cell, remote, address, .. } = asked("-c ssh:op@db1:2222 -p 7000 -t 1");
+        assert_eq!((plan.hosts["b"].to_string().as_str(), remote.as_str()), ("ssh:op@db1:2222", "ssh:op@db1:2222"));
+        assert_eq!((cell.family, address), (Family::V4, None));
+        let Asked { cell, address, .. } = asked("-c slurm:n1,data=2001:db8::7 -t 1");
+        assert_eq!((cell.family, address), (Family::V6, Some("2001:db8::7".parse().unwrap())));
+        assert!(try_asked("-c ssh:-oX=y").unwrap_err().contains("cannot begin with '-'"));
     }
 
     #[test]

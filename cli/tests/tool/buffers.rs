@@ -15,7 +15,7 @@ use crate::support::{Skip, need_root, within};
 crate::claims!(
     a_map_that_was_interrupted_in_its_third_block_is_whole_in_the_end,
     bytes_end_a_trial_and_nothing_else_does,
-    a_study_that_was_published_has_its_figures_beside_it,
+    a_study_that_was_published_has_its_figures_next_to_it,
 );
 
 /// A send buffer that cannot be had, and a receive buffer that no system gives.
@@ -102,12 +102,12 @@ fn bytes_end_a_trial_and_nothing_else_does() -> Result<(), Skip> {
     Ok(())
 }
 
-fn a_study_that_was_published_has_its_figures_beside_it() -> Result<(), Skip> {
+fn a_study_that_was_published_has_its_figures_next_to_it() -> Result<(), Skip> {
     let tool = Tool::new();
     let plan = "name = \"again\"\nreference = \"REFERENCE\"\ntrial = { length = \"20ms\", warmup = \"2ms\" }\n\
                 blocks = { least = 1, most = 1 }\nlink = { kind = \"loopback\" }\n[[cells]]\ntest = \"UDP_STREAM\"\nsize = [1, 1024]\n";
     let answer = tool.study(&plan.replace("REFERENCE", "bidulock2007"), &[]).done();
-    answer.says("Beside it: Three implementations of UDP over loopback");
+    answer.says("Next to it: Three implementations of UDP over loopback");
     let published = tool.run(&["report", "-J"]).done().json()["published"].clone();
     let rows = published["sizes"][0]["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 15, "every published size, measured or not");

@@ -40,7 +40,7 @@ fn measured(tool: &Tool) -> Stored {
 }
 
 /// A run as it would be were each message `factor` times as slow, `blocks`
-/// blocks long, stored beside `run`.
+/// blocks long, stored next to `run`.
 fn made(tool: &Tool, run: &Stored, name: &str, factor: f64, blocks: u32) -> Stored {
     let copy = Stored::at(tool.path().join(name));
     std::fs::create_dir_all(copy.path().join("hosts")).unwrap();

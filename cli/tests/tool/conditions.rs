@@ -55,7 +55,7 @@ fn assert_no_directories() {
     }
 }
 
-/// A sender of datagrams never sleeps: beside n units it has one share of n + 1.
+/// A sender of datagrams never sleeps: next to n units it has one share of n + 1.
 fn units_of_load_share_the_cpu_of_their_end() -> Result<(), Skip> {
     let tool = Tool::new();
     let before = traces();
@@ -75,7 +75,7 @@ fn units_of_load_share_the_cpu_of_their_end() -> Result<(), Skip> {
         if let Some(units) = &taken.sender_load {
             let own = share(&measured.sender) / (share(&measured.sender) + rate(units));
             let fair = 1.0 / f64::from(load.sender + 1);
-            assert!((0.6 * fair..1.6 * fair).contains(&own), "{own} beside {} units: {units:?}", load.sender);
+            assert!((0.6 * fair..1.6 * fair).contains(&own), "{own} next to {} units: {units:?}", load.sender);
         }
         // What was asked for is no doubt; what others do to the other end is.
         let doubted = |role| record.warnings.iter().any(|warning| matches!(warning, Warning::Contended { role: end, .. } if *end == role));

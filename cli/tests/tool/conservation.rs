@@ -1,4 +1,4 @@
-//! Both ends count, the kernel counts beside them, and the sums are equal.
+//! Both ends count, the kernel counts next to them, and the sums are equal.
 
 use std::sync::LazyLock;
 

@@ -1,5 +1,5 @@
 //! The link as a factor, and what else it carries: other hosts on it, and bulk
-//! flows beside a trial.
+//! flows next to a trial.
 //!
 //! Shares are held to what is true on a busy machine as well: a wire carries no
 //! more than its rate, and what is missing from that is nobody's only where the
@@ -23,7 +23,7 @@ crate::claims!(
     each_cell_crosses_its_own_link,
     pairs_of_other_hosts_take_their_part_of_the_wire,
     more_pairs_than_cpus_are_allowed_and_marked,
-    bulk_flows_run_beside_a_trial_and_are_told_from_it,
+    bulk_flows_run_next_to_a_trial_and_are_told_from_it,
     pairs_without_room_and_other_nonsense_are_refused,
     a_link_that_cannot_be_made_is_known_before_anything_is_measured,
     a_study_over_two_links_that_is_killed_in_block_3_is_gone_on_with,
@@ -146,16 +146,16 @@ fn more_pairs_than_cpus_are_allowed_and_marked() -> Result<(), Skip> {
     Ok(())
 }
 
-fn bulk_flows_run_beside_a_trial_and_are_told_from_it() -> Result<(), Skip> {
+fn bulk_flows_run_next_to_a_trial_and_are_told_from_it() -> Result<(), Skip> {
     let cells = "test = [\"UDP_STREAM\", \"TCP_RR\", \"UDP_RR\"]\nsize = 1000\nlink = [\"veth\", \"ethernet 20M\"]\nbulk = [0, 2]\n";
     let tool = Tool::new();
     let before = traces();
     let analysis = tool.study(&plan("", "120ms", 1, cells), &["-J"]).done().json();
     assert_eq!((&analysis["failed"], &analysis["datagrams"]["unaccounted"]), (&0.into(), &0.into()), "{:#}", analysis["datagrams"]);
     for (record, measured) in tool.stored().all_measured() {
-        let beside = record.cell.conditions.bulk > 0;
+        let with_bulk = record.cell.conditions.bulk > 0;
         let bulk = measured.conditions.as_ref().and_then(|taken| taken.bulk);
-        assert_eq!(bulk.is_some(), beside, "{}", record.cell);
+        assert_eq!(bulk.is_some(), with_bulk, "{}", record.cell);
         assert!(!record.warnings.iter().any(|warning| matches!(warning, Warning::WrongPath { .. } | Warning::Unaccounted { .. })));
         let Some(bulk) = bulk else { continue };
         // The link's counters hold them: they began and ended while these ran. A veth

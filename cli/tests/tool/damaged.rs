@@ -136,7 +136,7 @@ fn a_damaged_description_of_a_run_is_named() -> Result<(), Skip> {
     let (tool, stored) = copy();
     let text = stored.text("run.json");
     stored.write("run.json", &text[..text.len() / 2]);
-    refused(&tool, &["report", stored.path().to_str().unwrap()], &["run.json is damaged", "the trials beside it are not touched"]);
+    refused(&tool, &["report", stored.path().to_str().unwrap()], &["run.json is damaged", "the trials next to it are not touched"]);
     Ok(())
 }
 

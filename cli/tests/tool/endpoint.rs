@@ -16,6 +16,7 @@ use crate::support::{Skip, processes, within};
 crate::claims!(
     programs_in_c_carry_both_protocols_at_either_end,
     programs_in_python_carry_both_protocols_at_either_end,
+    programs_that_ask_and_answer_are_counted_like_nettolls_own,
     programs_in_go_carry_both_protocols_at_either_end,
     programs_in_java_carry_both_protocols_at_either_end,
     time_from_outside_is_the_programs_own,
@@ -34,7 +35,7 @@ fn example(name: &str) -> PathBuf {
 /// A directory with the programs that were compiled, for all claims.
 static BUILT: LazyLock<tempfile::TempDir> = LazyLock::new(|| {
     let built = tempfile::tempdir().unwrap();
-    for name in ["endpoint.c", "endpoint.py", "endpoint.go", "Endpoint.java"] {
+    for name in ["endpoint.c", "endpoint.py", "endpoint.go", "Endpoint.java", "rr.py"] {
         std::fs::copy(example(name), built.path().join(name)).unwrap();
     }
     std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tool/programs/wayward.py"), built.path().join("wayward.py")).unwrap();
@@ -122,6 +123,33 @@ fn programs_in_c_carry_both_protocols_at_either_end() -> Result<(), Skip> {
 
 fn programs_in_python_carry_both_protocols_at_either_end() -> Result<(), Skip> {
     carries(&in_python("endpoint.py", "")?)
+}
+
+fn programs_that_ask_and_answer_are_counted_like_nettolls_own() -> Result<(), Skip> {
+    let program = in_python("rr.py", "")?;
+    let cells = |ways: &str| format!("[[cells]]\ntest = [\"TCP_RR\", \"UDP_RR\"]\nsize = [1, 1024]\n{ways}\n");
+    let plan = format!(
+        "name = \"rr\"\nseed = 3\ntrial = {{ length = \"150ms\", warmup = \"50ms\" }}\nblocks = {{ least = 1, most = 1 }}\n{}{}{}",
+        cells(&format!("api = [\"exec:{program}\"]\nreceive = [\"recv\"]")),
+        cells(&format!("receive = [\"exec:{program}\"]")),
+        cells(&format!("api = [\"exec:{program}\"]"))
+    );
+    let study = Study::of(&plan);
+    let trials = study.stored.trials();
+    assert_eq!(trials.len(), 12);
+    for record in &trials {
+        let (cell, measured) = (&record.cell, measured(record));
+        let codes: Vec<&str> = record.warnings.iter().map(|warning| warning.code()).collect();
+        let doubts = ["claim", "unaccounted", "wrong_path", "impossible", "answers_lost"];
+        assert!(!codes.iter().any(|code| doubts.contains(code)), "{cell}: {:?}", record.warnings);
+        let (asker, answerer) = (&measured.sender.total, &measured.receiver.total);
+        assert!(asker.messages > 0, "{cell}");
+        assert_eq!((asker.messages, asker.bytes), (answerer.messages, answerer.bytes), "{cell}");
+        assert_eq!(asker.bytes, 2 * cell.size.get() * asker.messages, "{cell}");
+        // Round trips are timed by whoever asks.
+        assert_eq!(measured.sender.latency.is_some(), cell.external(Role::Sender).is_none(), "{cell}");
+    }
+    Ok(())
 }
 
 fn programs_in_go_carry_both_protocols_at_either_end() -> Result<(), Skip> {
@@ -263,7 +291,7 @@ fn what_a_program_cannot_be_told_is_refused() -> Result<(), Skip> {
         (&["--api", "exec:"][..], "no program follows"),
         (&["--api", "exec:x", "--flows", "2"], "more than one flow"),
         (&["--api", "exec:x", "--rate", "1000/s"], "a rate"),
-        (&["--api", "exec:x", "--test", "TCP_RR"], "does not carry"),
+        (&["--api", "exec:x", "--test", "TCP_CRR"], "does not carry"),
         (&["--receive", "exec:x", "--stamp"], "a number in each message"),
     ] {
         let refused = tool.run(&[&["study", "size", "--dry-run", "--test", "UDP_STREAM", "--size", "64"], arguments].concat());

@@ -28,7 +28,7 @@ fn the_help_of_each_command_is_as_reviewed() -> Result<(), Skip> {
 fn the_short_help_is_a_screen() -> Result<(), Skip> {
     for (name, arguments) in [("short", &["-h"][..]), ("short_study", &["study", "-h"])] {
         let help = Tool::new().run(arguments).done().stdout;
-        assert!(help.lines().count() <= 48, "{} lines: {help}", help.lines().count());
+        assert!(help.lines().count() <= 50, "{} lines: {help}", help.lines().count());
         insta::assert_snapshot!(format!("help_{name}"), help);
     }
     Ok(())

@@ -46,6 +46,7 @@ mod receipt;
 mod reference;
 mod resume;
 mod services;
+mod stacks;
 mod stored_runs;
 mod ways;
 mod wires;
@@ -81,7 +82,9 @@ const MODULES: &[(&str, Claims)] = &[
     ("resume", resume::ALL),
     ("stored_runs", stored_runs::ALL),
     ("attach", attach::ALL),
+    ("attach::advice", attach::advice::ALL),
     ("endpoint", endpoint::ALL),
+    ("stacks", stacks::ALL),
     ("reference", reference::ALL),
     ("history", history::ALL),
     ("export", export::ALL),
@@ -107,6 +110,7 @@ const MODULES: &[(&str, Claims)] = &[
     ("agents::capabilities", agents::capabilities::ALL),
     ("agents::commands", agents::commands::ALL),
     ("agents::commands_faults", agents::commands_faults::ALL),
+    ("agents::fleet", agents::fleet::ALL),
 ];
 
 fn main() -> ExitCode {

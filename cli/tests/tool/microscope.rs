@@ -2,9 +2,10 @@
 //! recorded counts. `make test-guests` boots guests.
 
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 
-use crate::stored_runs::data;
+use crate::stored_runs::{copy, data};
 use crate::support::Skip;
 use crate::support::tool::{Answer, Tool};
 
@@ -19,6 +20,10 @@ crate::claims!(
     a_threshold_is_a_gate,
     files_that_are_no_counts_are_named,
     the_scenarios_are_those_of_the_page,
+    runs_of_the_microscope_are_shown_reported_and_compared,
+    a_program_that_a_guest_cannot_run_is_named,
+    messages_of_a_run_with_receipts_are_counted_and_others_named,
+    exact_counts_of_a_run_stand_next_to_its_time,
 );
 
 /// The microscope with a cache of the test's own, and nothing fetched.
@@ -177,5 +182,87 @@ fn the_scenarios_are_those_of_the_page() -> Result<(), Skip> {
     told.sort_unstable();
     known.sort_unstable();
     assert_eq!(told, known);
+    Ok(())
+}
+
+/// Stored runs of the microscope, one a kernel.
+fn stored(tool: &Tool) -> [&'static str; 2] {
+    for (place, file) in recorded(tool).into_iter().enumerate() {
+        let folder = tool.path().join(format!("runs/2026-01-0{}T00-00-00Z-microscope-000{place}", place + 1));
+        fs::create_dir_all(&folder).unwrap();
+        fs::rename(tool.path().join(file), folder.join("exact.json")).unwrap();
+    }
+    ["microscope-0000", "microscope-0001"]
+}
+
+fn runs_of_the_microscope_are_shown_reported_and_compared() -> Result<(), Skip> {
+    let tool = Tool::new();
+    let [before, after] = stored(&tool);
+    tool.run(&["show"]).done().says("2026-01-02T00-00-00Z-microscope-0001 kernel 6.18: udp-112 7,504");
+    tool.run(&["show", before]).done().says("udp-112 7,025 7,025 7,028");
+    let answer = tool.run(&["report", after]).done();
+    answer.says("Report: runs/2026-01-02T00-00-00Z-microscope-0001/report.html");
+    let page = fs::read_to_string(tool.path().join("runs/2026-01-02T00-00-00Z-microscope-0001/report.html")).unwrap();
+    assert!(page.contains("<svg class=\"flame\""), "call paths are drawn");
+    assert_eq!(tool.run(&["report", "latest", "-J"]).done().json()["measured"][0]["provenance"]["kernel"], "6.18");
+    // What comparing runs says is what diff says of their counts.
+    let compared = tool.run(&["compare", before, after, "--threshold", "1%"]);
+    assert_eq!(compared.code, Some(3), "{compared:#?}");
+    compared.says("skb_defer_free_flush > _find_next_bit");
+    assert_eq!(tool.run(&["compare", before, after, "--threshold", "50%"]).code, Some(0));
+    // Flags and runs of other kinds are refused by name.
+    tool.run(&["report", before, "--csv"]).refused(2, &["this is a run of the microscope"]);
+    tool.run(&["compare", before, after, "--markdown"]).refused(2, &["runs of the microscope"]);
+    copy(&data().join("runs/sizes"), &tool.path().join("runs/sizes"));
+    tool.run(&["compare", before, "sizes"]).refused(2, &["another of its kind"]);
+    // A damaged one is listed, and says why it cannot be read.
+    let place = tool.path().join("runs/2026-01-01T00-00-00Z-microscope-0000/exact.json");
+    let text = fs::read_to_string(&place).unwrap();
+    fs::write(&place, &text[..text.len() / 2]).unwrap();
+    tool.run(&["show"]).done().says("microscope-0000 cannot be read");
+    tool.run(&["show", before]).refused(1, &["exact.json holds no counts of the microscope"]);
+    Ok(())
+}
+
+fn a_program_that_a_guest_cannot_run_is_named() -> Result<(), Skip> {
+    let tool = Tool::new();
+    tool.write("script", "#!/bin/sh\n");
+    let refused = |path: &str, words: &[&str]| microscope(&tool, &["--program", path, "--dry-run"]).refused(1, words);
+    refused("none", &["read the program none", "check the path"]);
+    refused("script", &["script is no program for x86-64"]);
+    // The tool itself is linked with libraries, but where it was built without.
+    let this = fs::read(std::env::current_exe().unwrap()).unwrap();
+    if this.windows(8).any(|bytes| bytes == b"ld-linux") {
+        fs::write(tool.path().join("dynamic"), this).unwrap();
+        refused("dynamic", &["dynamic is not static", "-static"]);
+    }
+    Ok(())
+}
+
+fn messages_of_a_run_with_receipts_are_counted_and_others_named() -> Result<(), Skip> {
+    let tool = Tool::new();
+    for run in ["receipt", "sizes"] {
+        copy(&data().join("runs").join(run), &tool.path().join("runs").join(run));
+    }
+    let planned = microscope(&tool, &["--run", "receipt", "--kernel", "6.12", "--dry-run"]).done();
+    planned.says("veth-tcp-1448");
+    planned.says("veth-udp-64");
+    microscope(&tool, &["--run", "sizes", "--dry-run"]).refused(2, &["runs/sizes has no receipts", "study receipt"]);
+    microscope(&tool, &["diff", "6.12", "6.18", "--run", "receipt"]).refused(2, &["--run receipt is for counting alone"]);
+    Ok(())
+}
+
+fn exact_counts_of_a_run_stand_next_to_its_time() -> Result<(), Skip> {
+    let tool = Tool::new();
+    copy(&data().join("runs/receipt"), &tool.path().join("runs/receipt"));
+    let counted = fs::read(data().join("microscope/timed-receipt.json.gz")).unwrap();
+    let mut text = Vec::new();
+    flate2::read::GzDecoder::new(&counted[..]).read_to_end(&mut text).unwrap();
+    fs::write(tool.path().join("runs/receipt/exact.json"), text).unwrap();
+    let told = tool.run(&["report", "receipt"]).done().stdout;
+    let section = &told[told.find("Time next to instructions").expect(&told)..];
+    insta::assert_snapshot!("microscope_timed", section);
+    let page = fs::read_to_string(tool.path().join("runs/receipt/report.html")).unwrap();
+    assert!(page.contains("id=\"timed\""), "the page has the section");
     Ok(())
 }

@@ -22,7 +22,7 @@ crate::claims!(
 /// The agent's port in the namespace, and as /proc/net/tcp has it.
 const PORT: (&str, &str) = ("10999", ":2AF7 ");
 
-/// Runs a line of shell beside an agent on loopback, in a namespace of its own.
+/// Runs a line of shell next to an agent on loopback, in a namespace of its own.
 /// The agent is ended by its number.
 fn beside_an_agent(tool: &Tool, line: &str) -> Result<Answer, Skip> {
     need_programs(&["unshare", "ip"])?;

@@ -1,4 +1,4 @@
-//! Published studies, and what is laid beside them.
+//! Published studies, and what is laid next to them.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::support::tool::Tool;
 crate::claims!(
     the_studies_are_listed,
     each_study_is_analysed_in_every_form,
-    a_run_is_laid_beside_each_study,
+    a_run_is_laid_next_to_each_study,
     tables_from_elsewhere_are_analysed,
     other_tools_output_is_read,
     a_study_that_there_is_not_is_misuse,
@@ -58,7 +58,7 @@ fn each_study_is_analysed_in_every_form() -> Result<(), Skip> {
     Ok(())
 }
 
-fn a_run_is_laid_beside_each_study() -> Result<(), Skip> {
+fn a_run_is_laid_next_to_each_study() -> Result<(), Skip> {
     let tool = Tool::new();
     let plan = r#"
         name = "beside"
@@ -87,7 +87,7 @@ fn a_run_is_laid_beside_each_study() -> Result<(), Skip> {
     assert!(received > 0 && udp.iter().all(|pair| pair["sizes"].as_array().unwrap().len() == received), "{received}: {udp:?}");
     let buffers = tool.run(&["reference", "jacobson1988", "--run", &run, "-J"]).done().json();
     assert_eq!(buffers["beside"][0]["buffers"][0]["points"].as_array().unwrap().len(), 3);
-    tool.run(&["reference", "cabrera1984", &run]).done().says(&format!("Beside it: {}", tool.stored().id()));
+    tool.run(&["reference", "cabrera1984", &run]).done().says(&format!("Next to it: {}", tool.stored().id()));
     tool.run(&["reference", "--run", &run]).done().says("UDP_STREAM");
     tool.run(&["reference", "bidulock2007", "runs/none"]).refused(1, &["runs/none"]);
     Ok(())
@@ -109,7 +109,7 @@ fn tables_from_elsewhere_are_analysed() -> Result<(), Skip> {
         assert!(held.is_object() || !held.as_array().unwrap().is_empty(), "{file}");
         assert!(json["statements"].as_array().unwrap().is_empty());
     }
-    tool.run(&["reference", "jacobson1988", "--table", "table.csv"]).done().says("Beside it: table.csv");
+    tool.run(&["reference", "jacobson1988", "--table", "table.csv"]).done().says("Next to it: table.csv");
     Ok(())
 }
 

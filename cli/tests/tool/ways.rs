@@ -2,12 +2,12 @@
 
 use std::sync::LazyLock;
 
-use model::{Api, Test, Warning};
+use model::{Api, Receive, Test, Warning};
 
 use crate::conservation::assert_identity;
-use crate::support::Skip;
 use crate::support::study::Study;
 use crate::support::tool::Tool;
+use crate::support::{Skip, need_root};
 
 crate::claims!(
     every_way_carries_its_sizes_and_every_datagram_is_accounted_for,
@@ -17,7 +17,14 @@ crate::claims!(
     every_system_call_and_every_thread_counts,
     the_report_says_which_way_is_the_cheapest,
     advice_ranks_what_was_measured_and_names_what_was_refused,
+    advice_for_a_workload_ranks_what_sends_its_sizes,
     advice_of_a_run_measures_nothing,
+    each_end_can_be_named,
+    what_no_network_carries_balances_by_messages_and_bytes,
+    packets_with_heads_of_their_own_are_accounted_for,
+    a_stream_in_mapped_pages_is_whole_and_tells_what_was_copied,
+    many_paths_carry_a_stream_or_are_refused_by_name,
+    without_privilege_each_refused_way_is_named_and_the_study_goes_on,
     what_a_way_cannot_carry_is_refused_in_words,
     a_message_beyond_the_mtu_fails_in_words_and_the_study_goes_on,
 );
@@ -53,6 +60,104 @@ api = ["uring-sqpoll", "uring-zerocopy", "zerocopy", "sendfile", "splice"]
 test = "TCP_STREAM"
 size = [64, 16384]
 receive = ["waitall", "lowat", "trunc", "splice"]
+"#;
+
+/// Packets with heads of their own, and frames below the receiver's UDP.
+const PACKETS: &str = r#"
+name = "packets"
+trial = { length = "40ms", warmup = "10ms" }
+blocks = { least = 1, most = 1 }
+[[cells]]
+test = "UDP_STREAM"
+size = [1, 64, 1024, 1452]
+family = ["ipv4", "ipv6"]
+api = ["raw", "packet", "packet-ring", "xdp"]
+[[cells]]
+test = "UDP_STREAM"
+size = [1, 64, 1024, 1452]
+api = "tun"
+[[cells]]
+test = "UDP_STREAM"
+size = 64
+api = "packet-ring"
+batch = [1, 1024]
+receive = ["recv", "packet"]
+[[cells]]
+test = "UDP_STREAM"
+size = [1, 64, 1024, 1452]
+family = ["ipv4", "ipv6"]
+receive = ["packet", "xdp-generic", "xdp"]
+[[cells]]
+test = "UDP_STREAM"
+size = 64
+api = "packet"
+receive = ["packet", "xdp-generic", "recvmmsg", "gro"]
+stamp = true
+[[cells]]
+test = "UDP_STREAM"
+size = 64
+api = "xdp"
+batch = [1, 32]
+family = ["ipv4", "ipv6"]
+stamp = true
+[[cells]]
+test = "UDP_STREAM"
+size = 64
+receive = "packet"
+waiting = ["poll", "epoll", "epoll-edge", "spin"]
+[[cells]]
+test = "UDP_RR"
+size = 64
+api = ["raw", "packet", "xdp", "tun"]
+"#;
+
+/// Pages that the kernel maps.
+const MAPPED: &str = r#"
+name = "mapped"
+trial = { length = "40ms", warmup = "10ms" }
+blocks = { least = 1, most = 1 }
+[[cells]]
+test = "TCP_STREAM"
+size = [1, 1460, 16384]
+receive = "zerocopy"
+waiting = ["block", "epoll-edge"]
+"#;
+
+/// Ways past the link, each with every size.
+const LOCAL: &str = r#"
+name = "local"
+trial = { length = "40ms", warmup = "10ms" }
+blocks = { least = 1, most = 1 }
+[[cells]]
+test = "UDP_STREAM"
+size = [1, 64, 1024, 1460, 8192, 16384]
+api = ["unix-dgram", "unix-seqpacket", "shm"]
+[[cells]]
+test = "TCP_STREAM"
+size = [1, 64, 1024, 1460, 8192, 16384]
+api = ["unix-stream", "pipe", "shm"]
+[[cells]]
+test = ["TCP_RR", "UDP_RR"]
+size = 64
+api = "shm"
+waiting = ["block", "spin"]
+[[cells]]
+test = "TCP_STREAM"
+size = 64
+api = "pipe"
+waiting = "epoll-edge"
+[[cells]]
+test = "UDP_STREAM"
+size = 64
+api = "shm"
+waiting = "spin"
+flows = 2
+[[cells]]
+test = "TCP_STREAM"
+size = 1024
+api = ["unix-stream", "pipe"]
+flows = 2
+bidirectional = true
 "#;
 
 /// Devices that cut packets before they leave, and a receiver that may join them.
@@ -181,6 +286,42 @@ fn advice_ranks_what_was_measured_and_names_what_was_refused() -> Result<(), Ski
     Ok(())
 }
 
+fn advice_for_a_workload_ranks_what_sends_its_sizes() -> Result<(), Skip> {
+    let tool = Tool::new();
+    tool.write("mine.csv", "message_bytes,cumulative_fraction\n64,0.5\n1024,1\n");
+    let asked = ["advise", "--workload", "mine.csv", "--rate", "100k", "--protocol", "UDP", "--blocks", "6", "-t", "20ms", "-J"];
+    let answer = tool.run(&asked);
+    let ranking = &answer.json()["rankings"][0];
+    assert_eq!((&ranking["workload"], &ranking["size"], &ranking["request_size"]), (&"mine".into(), &544.into(), &64.into()), "{ranking}");
+    let ways = ranking["ways"].as_array().unwrap();
+    let costs: Vec<f64> = ways.iter().map(|way| way["cost_ns"]["value"].as_f64().unwrap()).collect();
+    assert!(costs.len() > 3 && costs.is_sorted(), "{ranking}");
+    assert!(ways.iter().any(|way| way["api"] == "sendmmsg") && ways.iter().all(|way| way["api"] != "gso"), "{ranking}");
+    let refused = ranking["refused"].as_array().unwrap();
+    assert!(refused.iter().any(|way| way["api"] == "gso" && way["reason"].as_str().unwrap().contains("one size")), "{ranking}");
+    assert_eq!((&ranking["untried"], answer.code), (&serde_json::json!([]), Some(if ranking["tells_apart"] == true { 0 } else { 4 })));
+    for (record, measured) in tool.stored().measured_of(&[Test::UdpStream]) {
+        assert!(record.cell.mix.is_some(), "{}", record.cell);
+        let balance = analysis::conservation::balance(&measured, &record.cell).unwrap();
+        assert_eq!(balance.unaccounted, 0, "{}: {balance:?}", record.cell);
+    }
+    let text = tool.run(&["advise", "latest"]).stdout;
+    assert!(text.contains("(mine), mean 544 B") && text.contains("Round trips are of requests and answers of 64 B"), "{text}");
+    tool.write("large.csv", "message_bytes,cumulative_fraction\n100000,1\n");
+    for (wrong, words) in [
+        (&["advise", "--workload", "W9"][..], "is neither a workload"),
+        (&["advise", "--workload", "W1", "--size", "64"], "cannot be used with"),
+        (&["advise", "latest", "--workload", "W1"], "cannot be used with"),
+        (&["advise", "--workload", "large.csv", "--protocol", "UDP"], "larger than the largest datagram"),
+    ] {
+        let answer = tool.run(wrong);
+        assert!(answer.code == Some(2) && answer.stderr.contains(words), "{wrong:?}: {answer:?}");
+    }
+    let dry = tool.run(&["advise", "--workload", "W1", "--dry-run"]);
+    assert!(dry.code == Some(0) && dry.stdout.contains("W1"), "{dry:?}");
+    Ok(())
+}
+
 fn advice_of_a_run_measures_nothing() -> Result<(), Skip> {
     let answer = STUDY.tool.run(&["advise", "latest", "--size", "1K"]);
     assert!(matches!(answer.code, Some(0 | 4)) && answer.stdout.contains("costs the least CPU"), "{answer:?}");
@@ -190,11 +331,177 @@ fn advice_of_a_run_measures_nothing() -> Result<(), Skip> {
         (&["advise", "--size", "1K", "--rate", "0"], "'0' is no rate"),
         (&["advise", "--size", "0"], "0 bytes is not a size"),
         (&["advise", "--size", "64", "--protocol", "SCTP"], "SCTP"),
-        (&["advise", "latest", "--blocks", "3"], "cannot be used with"),
+        (&["advise", "latest", "--blocks", "3"], "only ranked"),
     ] {
         let answer = STUDY.tool.run(wrong);
         assert!(answer.code == Some(2) && answer.stderr.contains(words), "{wrong:?}: {answer:?}");
     }
+    Ok(())
+}
+
+fn what_no_network_carries_balances_by_messages_and_bytes() -> Result<(), Skip> {
+    let study = Study::of(LOCAL);
+    let trials = study.stored.measured_of(&[Test::UdpStream, Test::TcpStream, Test::TcpRr, Test::UdpRr]);
+    assert_eq!(trials.len(), 6 * 6 + 4 + 1 + 1 + 2);
+    for (record, measured) in &trials {
+        let (cell, sent, came) = (&record.cell, &measured.sender.total, &measured.receiver.total);
+        assert!(came.messages > 0 && sent.errors == 0 && came.errors == 0, "{cell}: {sent:?} {came:?}");
+        if cell.test.is_stream() {
+            assert_eq!((sent.bytes, came.bytes), (sent.messages * cell.size.get(), sent.bytes), "{cell}: {sent:?} {came:?}");
+        }
+        if let Some(balance) = analysis::conservation::balance(measured, cell) {
+            assert_eq!((balance.received, balance.unaccounted), (balance.sent, 0), "{cell}: {balance:?}");
+        }
+        let doubts =
+            |warning: &&Warning| matches!(warning, Warning::WrongPath { .. } | Warning::Unaccounted { .. } | Warning::Impossible { .. });
+        assert_eq!(record.warnings.iter().find(doubts), None, "{cell}");
+        // Nothing of it went over the link.
+        assert!(measured.sender_host.link.tx_bytes < 100_000, "{cell}: {:?}", measured.sender_host.link);
+        assert_eq!(sent.calls == 0, cell.api == Api::Shm, "{cell}: a ring takes no call, {sent:?}");
+    }
+    Ok(())
+}
+
+fn packets_with_heads_of_their_own_are_accounted_for() -> Result<(), Skip> {
+    let device = std::fs::OpenOptions::new().read(true).write(true).open("/dev/net/tun");
+    let study = Study::of(PACKETS);
+    let trials = study.stored.measured_of(&[Test::UdpStream, Test::UdpRr]);
+    // Of the ways of frames the TUN device alone may be missing on a machine.
+    assert_eq!(trials.len(), 32 + 4 + 24 + 4 + 4 + 4 + 3 + if device.is_ok() { 4 + 1 } else { 0 }, "{device:?}");
+    for (record, measured) in &trials {
+        let (cell, sent, came) = (&record.cell, &measured.sender.total, &measured.receiver.total);
+        assert!(came.messages > 0 && sent.errors == 0 && came.errors == 0, "{cell}: {sent:?} {came:?}");
+        let balance = analysis::conservation::balance(measured, cell).unwrap();
+        assert_eq!(balance.unaccounted, 0, "{cell}: {balance:?}");
+        if cell.test.is_stream() {
+            assert_eq!((sent.bytes, came.bytes), (sent.messages * cell.size.get(), came.messages * cell.size.get()), "{cell}");
+        }
+        let udp = [measured.sender_host.udp.out_datagrams, measured.receiver_host.udp.in_datagrams];
+        if cell.api != Api::Send {
+            assert_eq!(udp[0], 0, "{cell}: no datagram passed the sender's UDP");
+        }
+        if cell.receive().is_below_udp() {
+            assert_eq!(udp[1], 0, "{cell}: no datagram was taken from the receiver's UDP");
+        }
+    }
+    let tool = Tool::new();
+    for (flags, words) in [
+        (["--api=packet", "--link=loopback"], "loopback is none"),
+        (["--api=tun", "--link=loopback"], "over loopback there is none"),
+        (["--api=packet", "--size=4096"], "does not fit the MTU of 1500 B: datagrams over packet have at most 1472 B here"),
+    ] {
+        tool.run(&[&["study", "quick", "--test", "UDP_STREAM", "--size", "64", "--blocks", "1", "--length", "20ms"][..], &flags].concat());
+        let all = tool.run(&["report", "-v"]).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(all.contains(words), "{flags:?}: {all}");
+    }
+    Ok(())
+}
+
+fn a_stream_in_mapped_pages_is_whole_and_tells_what_was_copied() -> Result<(), Skip> {
+    let study = Study::of(MAPPED);
+    let trials = study.stored.measured_of(&[Test::TcpStream]);
+    assert_eq!(trials.len(), 6);
+    for (record, measured) in &trials {
+        let (cell, sent, came) = (&record.cell, &measured.sender.total, &measured.receiver.total);
+        assert!(came.messages > 0 && came.errors == 0 && came.bytes == sent.bytes, "{cell}: {sent:?} {came:?}");
+        let told = measured.receiver.zero_copy.unwrap();
+        assert!(told.sends == came.bytes && told.copied <= told.sends, "{cell}: {told:?} {came:?}");
+        // A message of a byte never fills a page.
+        assert!(cell.size.get() > 1 || told.copied > 0, "{cell}: {told:?}");
+    }
+    Ok(())
+}
+
+fn many_paths_carry_a_stream_or_are_refused_by_name() -> Result<(), Skip> {
+    let tool = Tool::new();
+    let answer =
+        tool.run(&["study", "quick", "--test", "TCP_STREAM", "--size", "1024", "--api", "mptcp", "--blocks", "1", "--length", "300ms"]);
+    let found = tool.run(&["report", "-J"]).json();
+    let doctor = tool.run(&["doctor"]).stdout;
+    let refused = doctor.lines().any(|line| line.contains("mptcp") && line.contains("net.mptcp.enabled"));
+    let carried = (&found["trials"], &found["failed"]) == (&1.into(), &0.into());
+    assert!(carried != refused, "{answer:?}\n{found}\n{doctor}");
+    Ok(())
+}
+
+fn without_privilege_each_refused_way_is_named_and_the_study_goes_on() -> Result<(), Skip> {
+    need_root()?;
+    let tool = Tool::of_nobody();
+    let carried = |test: Test| {
+        let sending = Api::ALL.iter().filter(|api| api.carries(test) && !api.over().is_local()).map(|api| format!("\"{api}\""));
+        let receiving = Receive::ALL
+            .iter()
+            .filter(|receive| **receive != Receive::Recv && receive.carries(test) && receive.takes_from(model::Over::Link));
+        (sending.collect::<Vec<_>>(), receiving.map(|receive| format!("\"receiver:{receive}\"")).collect::<Vec<_>>())
+    };
+    let cells = |test: Test| {
+        let (sending, receiving) = carried(test);
+        format!("[[cells]]\ntest = \"{test}\"\nsize = 64\nnodelay = true\napi = [{}]\n", [sending, receiving].concat().join(", "))
+    };
+    let tests = [Test::UdpStream, Test::TcpStream];
+    let head = "name = \"ways\"\ntrial = { length = \"20ms\", warmup = \"5ms\" }\nblocks = { least = 1, most = 1 }\n";
+    tool.study(&format!("{head}{}", tests.map(cells).concat()), &[]).done();
+    let stored = tool.stored();
+    if stored.run().warnings.iter().any(|warning| matches!(warning, Warning::NoLink { .. })) {
+        return Err(Skip("nobody has no namespaces here".to_owned()));
+    }
+    let trials = stored.trials();
+    let levels = |test: &Test| [carried(*test).0.len(), carried(*test).1.len()];
+    assert_eq!(trials.len(), tests.iter().flat_map(levels).sum::<usize>());
+    let mut refused = std::collections::BTreeSet::new();
+    for record in &trials {
+        if let model::trial::Outcome::Failed { error, .. } = &record.outcome {
+            let remedies = ["CAP_", "run as root", "ulimit", "modprobe", "this kernel", "net.mptcp.enabled", "io_uring_disabled"];
+            let answers = ["os error", "EPERM", "EACCES", "EOPNOTSUPP", "ENOSYS"];
+            assert!(answers.iter().any(|words| error.contains(words)), "{}: {error}", record.cell);
+            assert!(remedies.iter().any(|words| error.contains(words)), "{}: {error}", record.cell);
+            refused.insert((record.cell.api, record.cell.receive));
+        }
+    }
+    let plain = |record: &&model::TrialRecord| (record.cell.api, record.cell.receive) == (Api::Send, None);
+    assert!(trials.iter().filter(plain).all(|record| matches!(record.outcome, model::trial::Outcome::Measured(_))), "{trials:?}");
+    // What the machine's root alone may do: to load a program into a device.
+    let root = anybody_loads_programs();
+    assert!(root || refused.contains(&(Api::Send, Some(Receive::Xdp))), "{refused:?}");
+    let text = tool.run(&["report", "-v"]).stdout;
+    assert!(text.contains("Ways of sending"), "{text}");
+    for (api, receive) in refused {
+        let name = receive.map_or_else(|| api.to_string(), |receive| receive.to_string());
+        assert!(text.contains(&name), "{name}: {text}");
+    }
+    Ok(())
+}
+
+/// Returns whether whoever likes may load programs into the kernel here.
+fn anybody_loads_programs() -> bool {
+    std::fs::read_to_string("/proc/sys/kernel/unprivileged_bpf_disabled").is_ok_and(|value| value.trim() == "0")
+}
+
+fn each_end_can_be_named() -> Result<(), Skip> {
+    let study = Study::of(
+        r#"
+name = "ends"
+trial = { length = "40ms", warmup = "10ms" }
+blocks = { least = 1, most = 1 }
+[[cells]]
+test = "UDP_STREAM"
+size = 64
+api = ["send", "sender:gso,receiver:recv", "receiver:gro"]
+"#,
+    );
+    let trials = study.stored.measured_of(&[Test::UdpStream]);
+    let mut ways: Vec<_> = trials.iter().map(|(record, _)| (record.cell.api, record.cell.receive)).collect();
+    ways.sort_unstable();
+    assert_eq!(ways, [(Api::Send, None), (Api::Send, Some(Receive::Gro)), (Api::Gso, Some(Receive::Recv))]);
+    for (record, measured) in &trials {
+        let balance = analysis::conservation::balance(measured, &record.cell).unwrap();
+        assert!(measured.receiver.total.messages > 0 && balance.unaccounted == 0, "{}: {balance:?}", record.cell);
+    }
+    let tool = Tool::new();
+    // The commas of a list part levels, and not the ends of one.
+    let flags = ["study", "quick", "--test", "UDP_STREAM", "--api", "send,sender:gso,receiver:recv,sendmmsg", "--size", "64", "--dry-run"];
+    let answer = tool.run(&flags);
+    assert!(answer.code == Some(0) && answer.stdout.contains("3 cells"), "{answer:?}");
     Ok(())
 }
 
@@ -209,12 +516,23 @@ fn what_a_way_cannot_carry_is_refused_in_words() -> Result<(), Skip> {
         (["--api=uring", "--batch=0"], "1 to 1024"),
         (["--api=zerocopy", "--test=UDP_RR"], "zerocopy does not carry UDP_RR, but TCP_STREAM, UDP_STREAM, TCP_MAERTS"),
         (["--api=urin", "--batch=1"], "did you mean 'uring'?"),
+        (["--api=sender:gso,receiver:uring", "--batch=1"], "'uring' is a way of sending; the receiver takes messages in one of these"),
+        (["--api=sender:gso,receiver:packet", "--test=UDP_STREAM"], "packet would see the packets of gso before they are cut"),
+        (["--api=packet-ring", "--test=UDP_RR"], "packet-ring does not carry UDP_RR, but UDP_STREAM"),
+        (["--api=raw", "--test=TCP_STREAM"], "raw does not carry TCP_STREAM, but UDP_STREAM, UDP_RR"),
+        (["--api=pipe", "--receive=recv"], "recv takes nothing from a pipe, which carries the messages of pipe, but read can"),
+        (["--api=shm", "--waiting=poll"], "nobody can wait for shared memory by poll; take block or spin"),
+        (["--api=unix-dgram", "--test=TCP_STREAM"], "unix-dgram does not carry TCP_STREAM, but UDP_STREAM, UDP_RR"),
+        (["--api=sender:gso,gso+sender:gso", "--batch=1"], "names an end twice"),
+        (["--api=sender:gso,receiver:gro", "--receive=recv"], "name it once"),
         (["--waiting=polling", "--batch=1"], "did you mean 'poll'?"),
     ] {
         let answer = tool.run(&[&["study", "quick", "--dry-run"][..], &flags].concat());
         assert_eq!(answer.code, Some(2), "{flags:?}: {answer:?}");
         assert!(answer.stderr.contains(words), "{flags:?}: {}", answer.stderr);
     }
+    let answer = tool.run(&["study", "quick", "--dry-run", "-6", "--api=tun", "--test=UDP_STREAM"]);
+    assert!(answer.code == Some(2) && answer.stderr.contains("tun carries IPv4 alone"), "{answer:?}");
     Ok(())
 }
 

@@ -107,6 +107,13 @@ fn a_workload_that_cannot_be_is_misuse() -> Result<(), Skip> {
     tool.write("huge.csv", "message_bytes,cumulative_fraction\n8,0.5\n2000000000,1\n");
     tool.run(&["workload", "huge.csv", "--measure"]).refused(2, &["huge: a message of 2000000000 B cannot be sent"]);
     tool.run(&["workload", "--measure", "--run", "x"]).refused(2, &["--measure"]);
+    tool.write("work.toml", "format = 1\n");
+    tool.run(&["workload", "work.toml"]).refused(2, &["work.toml: ", "missing field", "nettoll attach --workload"]);
+    tool.run(&["workload", "none.toml"]).refused(2, &["none.toml cannot be read: No such file", "check the path"]);
+    tool.run(&["workload", "work.toml", "mine.csv"]).refused(2, &["sent by itself"]);
+    tool.run(&["workload", "work.toml", "--link", "veth"]).refused(2, &["sent over loopback"]);
+    tool.run(&["advise", "--workload", "work.toml", "-J"]).refused_in_json(2, &["missing field"]);
+    tool.run(&["advise", "--workload", "work.toml", "--pid", "1"]).refused(2, &["--pid"]);
     Ok(())
 }
 

@@ -117,6 +117,14 @@ impl<H: Habit, A: Api> Api for With<H, A> {
         self.inner.flush()
     }
 
+    fn end(&mut self) {
+        self.inner.end();
+    }
+
+    fn leaves_by(&self) -> &OwnedFd {
+        self.inner.leaves_by()
+    }
+
     fn system_calls(&self) -> u64 {
         self.inner.system_calls()
     }

@@ -91,15 +91,23 @@ impl<O: Outgoing, I: Incoming> Api for Halves<O, I> {
         self.outgoing.flush()
     }
 
+    fn end(&mut self) {
+        self.outgoing.end();
+    }
+
+    fn leaves_by(&self) -> &OwnedFd {
+        self.outgoing.leaves_by().unwrap_or(&self.socket)
+    }
+
     fn system_calls(&self) -> u64 {
         self.outgoing.system_calls()
     }
 
     fn zero_copy(&self) -> Option<ZeroCopy> {
-        self.outgoing.zero_copy()
+        self.outgoing.zero_copy().or_else(|| self.incoming.zero_copy())
     }
 
     fn drops(&self) -> Vec<(&'static str, u64)> {
-        self.incoming.drops()
+        [self.outgoing.drops(), self.incoming.drops()].concat()
     }
 }

@@ -6,18 +6,22 @@
 //! [`Halves`] makes an [`Api`] of two of them.
 
 mod buffer;
+mod frame;
 mod habit;
 mod halves;
-mod headers;
+pub(crate) mod headers;
 mod incoming;
-mod memory_file;
+pub(crate) mod memory_file;
 mod open;
 mod option;
 mod outgoing;
 mod place;
 mod refusal;
 mod ring;
+mod route;
+pub(crate) mod shared;
 mod wait;
+pub(crate) mod xsk;
 
 use std::ops::Range;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -25,11 +29,14 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 pub use buffer::Buffer;
 pub use habit::{Habit, With, Work, work_for};
 pub use halves::Halves;
+pub(crate) use headers::of_one;
+pub use incoming::xdp::try_xdp;
 use model::Cell;
 pub use model::end::ZeroCopy;
 pub use open::{open_exchange, open_receiver, open_sender, prepare, settle, try_receiving, try_sending};
 pub(crate) use option::{get_int, set_int};
-pub use place::Place;
+pub use outgoing::{raw, tun};
+pub use place::{Passed, Place};
 pub use refusal::Refusal;
 pub use wait::Wait;
 
@@ -48,6 +55,14 @@ impl Moved {
     #[inline(always)]
     pub(crate) fn from_call(answer: isize) -> Self {
         if answer >= 0 { Self(answer) } else { Self::from_errno() }
+    }
+
+    /// The answer of a system call by its number. In a process with threads, such as an endpoint's,
+    /// glibc's own `recv`, `send` and their like are cancellation points, which costs some 40 ns a
+    /// call (glibc 2.36, with recv(2) of an empty socket); nothing here is cancelled.
+    #[inline(always)]
+    pub(crate) fn from_syscall(answer: libc::c_long) -> Self {
+        Self::from_call(answer as isize)
     }
 
     #[cold]
@@ -90,6 +105,14 @@ pub trait Outgoing {
         Moved(0)
     }
 
+    /// Says that no message comes any more: over what has no socket for it.
+    fn end(&mut self) {}
+
+    /// The socket that messages leave by; `None`: the flow's.
+    fn leaves_by(&self) -> Option<&OwnedFd> {
+        None
+    }
+
     /// System calls that stand behind each call that is counted.
     fn system_calls(&self) -> u64 {
         1
@@ -98,6 +121,11 @@ pub trait Outgoing {
     /// Where it lends its memory to the kernel: what became of that, over the whole trial.
     fn zero_copy(&self) -> Option<ZeroCopy> {
         None
+    }
+
+    /// Its own counters of messages that were handed over and dropped, over the whole trial.
+    fn drops(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
     }
 }
 
@@ -148,6 +176,12 @@ pub trait Incoming {
     fn drops(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
+
+    /// Where it is to see the kernel's pages in place: what became of that, in bytes, over
+    /// the whole trial.
+    fn zero_copy(&self) -> Option<ZeroCopy> {
+        None
+    }
 }
 
 /// Messages that one hand-over of a batch moved.
@@ -174,12 +208,13 @@ pub trait Open: Sized {
     }
 
     /// Readies a flow's socket once its ends have joined, before the first message comes:
-    /// what must not stand in the way of joining.
+    /// what must not stand in the way of joining. Returns what else messages
+    /// will come by, where it has opened such a thing; the place has it then.
     ///
     /// # Errors
     /// A refusal of the system.
-    fn settle(_socket: BorrowedFd<'_>, _cell: &Cell) -> std::io::Result<()> {
-        Ok(())
+    fn settle(_socket: BorrowedFd<'_>, _cell: &Cell) -> std::io::Result<Option<Passed>> {
+        Ok(None)
     }
 
     /// Opens it at a place. Allocates everything it will need.
@@ -225,13 +260,19 @@ pub trait Api: Transmit + TransmitPart + Sized {
     /// at the end of a part. The answer is an errno, or nothing.
     fn flush(&mut self) -> Moved;
 
+    /// Says that no message comes any more: over what has no socket for it.
+    fn end(&mut self);
+
+    /// The socket that messages leave by.
+    fn leaves_by(&self) -> &OwnedFd;
+
     /// System calls that stand behind each call to send that is counted.
     fn system_calls(&self) -> u64;
 
     /// Where it lends its memory to the kernel: what became of that, over the whole trial.
     fn zero_copy(&self) -> Option<ZeroCopy>;
 
-    /// Its own counters of messages that it dropped, over the whole trial.
+    /// Counters of messages that its ways dropped themselves, over the whole trial.
     fn drops(&self) -> Vec<(&'static str, u64)>;
 }
 

@@ -1,18 +1,34 @@
 //! The place from which an api is opened.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
 
-use model::{Cell, Protocol};
+use model::{Cell, Protocol, Role};
 use nix::sys::socket::{SockaddrStorage, bind, getpeername, getsockname};
 
 use super::Buffer;
 use super::headers::Headers;
+use super::xsk::Frames;
 
 /// Bytes of a cache line: messages of a batch do not share one.
 const CACHE_LINE: usize = 64;
+
+/// What joins the ends of a flow besides its socket.
+#[derive(Debug)]
+pub enum Passed {
+    /// A pipe, memory, or a socket that messages come by.
+    Descriptor(OwnedFd),
+    /// Frames that a device brings.
+    Frames(Box<Frames>),
+}
+
+impl From<OwnedFd> for Passed {
+    fn from(descriptor: OwnedFd) -> Self {
+        Self::Descriptor(descriptor)
+    }
+}
 
 /// The place where an api opens: a flow of a trial.
 ///
@@ -27,6 +43,9 @@ pub struct Place<'a> {
     pub socket: OwnedFd,
     /// The longest that a call waits before its loop looks at the stage.
     pub patience: Duration,
+    /// The pipe or the memory that joins the ends, and this end's role in the flow.
+    passed: RefCell<Option<Passed>>,
+    role: Role,
     /// The other end, once the socket is no longer connected to it.
     former_peer: OnceCell<SockaddrStorage>,
 }
@@ -34,7 +53,46 @@ pub struct Place<'a> {
 impl<'a> Place<'a> {
     /// The place of a flow's end that has this socket.
     pub const fn new(cell: &'a Cell, socket: OwnedFd, patience: Duration) -> Self {
-        Self { cell, socket, patience, former_peer: OnceCell::new() }
+        Self { cell, socket, patience, passed: RefCell::new(None), role: Role::Sender, former_peer: OnceCell::new() }
+    }
+
+    /// The same place, where a pipe or memory may join the ends besides; `role` is this
+    /// end's in the flow.
+    #[must_use]
+    pub fn with_passed(self, passed: Option<Passed>, role: Role) -> Self {
+        Self { passed: RefCell::new(passed), role, ..self }
+    }
+
+    /// The pipe, the memory or the socket that joins the ends besides the flow's.
+    ///
+    /// # Errors
+    /// There is none, or the system has no more descriptors.
+    pub fn passed(&self) -> io::Result<OwnedFd> {
+        match &*self.passed.borrow() {
+            Some(Passed::Descriptor(descriptor)) => descriptor.try_clone(),
+            _ => Err(self.none()),
+        }
+    }
+
+    /// The frames that a device brings; they are there once.
+    ///
+    /// # Errors
+    /// There are none.
+    pub fn frames(&self) -> io::Result<Box<Frames>> {
+        match self.passed.take() {
+            Some(Passed::Frames(frames)) => Ok(frames),
+            _ => Err(self.none()),
+        }
+    }
+
+    fn none(&self) -> io::Error {
+        io::Error::other(format!("nothing joins the ends of this flow over {}", self.cell.api.over()))
+    }
+
+    /// Returns whether what this end sends, or receives, goes the way back from the
+    /// receiver to the sender.
+    pub fn is_back(&self, sends: bool) -> bool {
+        (self.role == Role::Receiver) == sends
     }
 
     /// Memory for the message. Not zeros: pages of zeros could all be one page, always cached.

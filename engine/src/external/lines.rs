@@ -56,9 +56,18 @@ pub fn port(answer: &str, connects: bool) -> Option<u16> {
     }
 }
 
+/// The names of the counters that a program keeps of its own, of what follows `connected`; `None`
+/// where there are too many, or one is no name.
+pub fn counters(answer: &str, most: usize) -> Option<Vec<String>> {
+    let is_name = |word: &&str| word.len() <= 24 && word.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'));
+    let words: Vec<&str> = answer.split_ascii_whitespace().collect();
+    let all = words.iter().filter(|word| is_name(word)).count() == words.len() && words.len() <= most;
+    all.then(|| words.into_iter().map(str::to_owned).collect())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Endless, Lines, after, port};
+    use super::{Endless, Lines, after, counters, port};
     use proptest::prelude::{any, prop_assert_eq, proptest};
 
     fn all(pieces: &[&[u8]]) -> Result<Vec<String>, Endless> {
@@ -86,6 +95,13 @@ mod tests {
         assert_eq!((after("ready 7", "ready"), after("done", "done"), after("readyness", "ready")), (Some("7"), Some(""), None));
         assert_eq!((port("7", false), port("-", true), port("-", false)), (Some(7), Some(0), None));
         assert!(["", "0", "65536", "-1", "7 8", "x"].iter().all(|word| port(word, true).is_none()));
+    }
+
+    #[test]
+    fn counters_have_names() {
+        assert_eq!(counters("", 2), Some(Vec::new()));
+        assert_eq!(counters("copies  putq", 2), Some(vec!["copies".to_owned(), "putq".to_owned()]));
+        assert!(["a b c", "Copies", "a=1", "abcdefghijklmnopqrstuvwxyz", "\u{1b}"].iter().all(|words| counters(words, 2).is_none()));
     }
 
     proptest! {

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use model::control::{FromEndpoint, Sent, Task, ToEndpoint};
 use model::end::{Counts, CpuTime, EndReport, ExternalEnd, OptionValue, SocketOption, Window};
 use model::plan::TrialEnd;
-use model::{Bytes, Nanos, Program as Words, Protocol, Role};
+use model::{Bytes, Nanos, Program as Words, Protocol, Role, Test};
 use nix::sched::CpuSet;
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::Signal;
@@ -29,12 +29,12 @@ use crate::scheduling;
 use crate::stage::Part;
 use crate::timekeeper;
 
-use page::{Page, Said};
+use page::{MOST_COUNTERS, Page, Said};
 use program::{Heard, Program};
 use tree::Look;
 
 /// The version of the contract that is spoken, the one of docs/endpoint.md.
-pub const CONTRACT: u32 = 1;
+pub const CONTRACT: u32 = 2;
 
 /// Time that a program may take to start, or to answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
@@ -60,6 +60,8 @@ struct Harness<'a, R, W> {
     program: Program,
     command: Words,
     page: Page,
+    /// Names of the counters that the program keeps of its own.
+    counters: Vec<String>,
     spare: Option<u32>,
     reader: EdgeReader,
     control: &'a mut Receiver<ToEndpoint, R>,
@@ -101,7 +103,7 @@ pub fn serve<R: Read + AsFd, W: Write>(
     let spare = tree::spare(place.free.as_ref(), bound);
     scheduling::free_main_thread(place.free);
     let reader = EdgeReader::of_this_thread(&task.ksoftirqd);
-    let mut harness = Harness { task, program, command, page, spare, reader, control, output, deadline };
+    let mut harness = Harness { task, program, command, page, counters: Vec::new(), spare, reader, control, output, deadline };
     harness.join(place.not_bound)?;
     harness.run(length.into())
 }
@@ -115,6 +117,7 @@ fn environment(task: &Task, page: &Page) -> Vec<(&'static str, String)> {
         ("NT_VERSION", CONTRACT.to_string()),
         ("NT_ROLE", role.to_owned()),
         ("NT_PROTO", protocol.to_owned()),
+        ("NT_TEST", if cell.test.is_stream() { "stream" } else { "rr" }.to_owned()),
         ("NT_SIZE", cell.size.get().to_string()),
         ("NT_READ", cell.read_size.get().to_string()),
         ("NT_BIND", task.local.to_string()),
@@ -140,7 +143,11 @@ impl<R: Read + AsFd, W: Write> Harness<'_, R, W> {
         let ToEndpoint::Connect { peers } = self.host("connect")? else { return Err(EndpointError::OutOfTurn { expected: "connect" }) };
         let peer = peers.first().ok_or(EndpointError::OutOfTurn { expected: "an address to connect to" })?;
         self.program.say(&format!("connect {peer}"));
-        self.program.answer("connected", ANSWER_LIMIT, self.control, self.deadline)?;
+        let answer = self.program.answer("connected", ANSWER_LIMIT, self.control, self.deadline)?;
+        self.counters = lines::counters(&answer, MOST_COUNTERS).ok_or_else(|| {
+            let due = format!("`connected`, followed by at most {MOST_COUNTERS} names of counters (a-z, 0-9, -)");
+            self.program.fault(format!("said {}, where {due}, was due", program::quoted(&format!("connected {answer}"))))
+        })?;
         tell(self.output, &FromEndpoint::Connected)?;
         match self.host("go")? {
             ToEndpoint::Go => Ok(()),
@@ -205,7 +212,8 @@ impl<R: Read + AsFd, W: Write> Harness<'_, R, W> {
         self.page.enter(Part::Drain);
         let faults = self.program.end(self.task.role == Role::Sender);
         let flow = (self.task.role == Role::Sender).then_some(Window { start: begun, end: over });
-        let seen = Seen { start, end, total, flow, threads, resident, faults };
+        let counters = self.counters.iter().cloned().zip(self.page.counters(MOST_COUNTERS)).collect();
+        let seen = Seen { start, end, total, flow, threads, resident, faults, counters };
         seen.report(self.task, self.command)
     }
 
@@ -246,7 +254,9 @@ impl<R: Read + AsFd, W: Write> Harness<'_, R, W> {
         let silence = if self.task.cell.protocol() == Protocol::Tcp { STOP_LIMIT } else { self.task.silence.into() };
         let mut last = self.page.said();
         let mut since = Instant::now();
-        while !is_all(last) && !self.program.is_over() && since.elapsed() < silence {
+        // One that waits for a CPU has not fallen silent, and what it has not taken yet would be lost with it.
+        let silent = |since: Instant, pid| since.elapsed() >= silence && (since.elapsed() >= STOP_LIMIT || !tree::is_runnable(pid));
+        while !is_all(last) && !self.program.is_over() && !silent(since, self.program.pid()) {
             self.program.hear(Instant::now() + LOOK, self.control, self.deadline, false)?;
             let now = self.page.said();
             if now != last {
@@ -267,6 +277,7 @@ struct Seen {
     threads: Vec<u32>,
     resident: Bytes,
     faults: Vec<String>,
+    counters: std::collections::BTreeMap<String, u64>,
 }
 
 impl Seen {
@@ -284,7 +295,10 @@ impl Seen {
             self.faults.push(format!("was measured from outside by a clock that may be wrong by up to {error}, {share:.1} % of the time"));
         }
         let own_cpu = (before.own_cpu > 0 && after.own_cpu > before.own_cpu).then(|| Nanos::new(after.own_cpu - before.own_cpu));
-        let (command, cpu_error, processes) = (command.name().to_owned(), between.error, between.processes);
+        let (cpu_error, processes) = (between.error, between.processes);
+        // Its word is taken for what it lost only where its code is nettoll's.
+        let lost = self.counters.get("dropped").copied().filter(|lost| *lost > 0 && command.shipped().is_some());
+        let drops = lost.map(|lost| (format!("dropped by {}", command.name()), lost)).into_iter().collect();
         let irq = self.end.irq.zip(self.start.irq).map(|(end, start)| end.since(start));
         Ok(EndReport {
             role: task.role,
@@ -307,9 +321,16 @@ impl Seen {
             back: None,
             schedule: None,
             one_way: None,
-            drops: std::collections::BTreeMap::new(),
+            drops,
             zero_copy: None,
-            external: Some(Box::new(ExternalEnd { command, cpu_error, own_cpu, processes, faults: self.faults })),
+            external: Some(Box::new(ExternalEnd {
+                command: command.name().to_owned(),
+                cpu_error,
+                own_cpu,
+                processes,
+                counters: self.counters,
+                faults: self.faults,
+            })),
             progress: Vec::new(),
         })
     }
@@ -320,10 +341,13 @@ impl Seen {
 fn counts(task: &Task, before: Said, after: Said) -> Counts {
     let since = |of: fn(&Said) -> u64| of(&after).saturating_sub(of(&before));
     let (said, bytes, calls) = (since(|said| said.messages), since(|said| said.bytes), since(|said| said.calls));
-    let stream = task.role == Role::Receiver && task.cell.protocol() == Protocol::Tcp;
+    let stream = task.role == Role::Receiver && task.cell.test == Test::TcpStream;
     let messages = if stream { bytes / task.cell.size.get().max(1) } else { said };
     let calls = if calls > 0 { calls } else { said };
-    let (sent, received) = if task.role == Role::Sender { (messages, 0) } else { (0, messages) };
+    // Of a transaction either end sends one and receives one.
+    let both = !task.cell.test.is_stream();
+    let sent = if both || task.role == Role::Sender { messages } else { 0 };
+    let received = if both || task.role == Role::Receiver { messages } else { 0 };
     Counts { calls, messages, bytes, sent, received, ..Counts::default() }
 }
 
@@ -345,10 +369,12 @@ fn check(command: Words, task: &Task, said: &[Said]) -> Result<(), ProgramError>
     if last.messages == 0 {
         return fault("counted no message in the whole trial: did its peer send, and does it write to NT_PAGE?".to_owned());
     }
-    let whole = u128::from(last.messages) * u128::from(size);
-    let by_messages = task.role == Role::Sender || task.cell.protocol() == Protocol::Udp;
-    if by_messages && whole.abs_diff(u128::from(last.bytes)) > u128::from(size) {
-        return fault(format!("counted {} messages and {} bytes, though each message has {size} bytes", last.messages, last.bytes));
+    let each = if task.cell.test.is_stream() { size } else { size.saturating_mul(2) };
+    let whole = u128::from(last.messages) * u128::from(each);
+    let by_messages = task.role == Role::Sender || task.cell.test != Test::TcpStream;
+    if by_messages && whole.abs_diff(u128::from(last.bytes)) > u128::from(each) {
+        let what = if task.cell.test.is_stream() { "message" } else { "transaction, request and response together," };
+        return fault(format!("counted {} messages and {} bytes, though each {what} has {each} bytes", last.messages, last.bytes));
     }
     Ok(())
 }
@@ -376,9 +402,10 @@ fn resident(pid: u32) -> Bytes {
 
 #[cfg(test)]
 mod tests {
+    use super::Test;
     use super::{Said, check, counts};
     use crate::testing::task;
-    use model::{Role, Test};
+    use model::Role;
 
     fn said(messages: u64, bytes: u64) -> Said {
         Said { messages, bytes, ..Said::default() }
@@ -397,6 +424,22 @@ mod tests {
         assert!(bytes.contains("each message has"), "{bytes}");
         assert_eq!(of(Role::Receiver, Test::TcpStream, &[said(5, 50 * size)]), Ok(()), "reads of a stream have any size");
         assert!(of(Role::Receiver, Test::TcpStream, &[said(0, 0)]).unwrap_err().contains("no message"));
+    }
+
+    #[test]
+    fn a_transaction_is_a_message_each_way() {
+        for (role, test) in
+            [(Role::Sender, Test::TcpRr), (Role::Receiver, Test::TcpRr), (Role::Sender, Test::UdpRr), (Role::Receiver, Test::UdpRr)]
+        {
+            let task = task(role, test);
+            let size = task.cell.size.get();
+            let of = counts(&task, said(0, 0), said(7, 14 * size));
+            assert_eq!((of.messages, of.sent, of.received, of.bytes), (7, 7, 7, 14 * size));
+            let program = model::Program::new("x").unwrap();
+            assert!(check(program, &task, &[said(0, 0), said(7, 14 * size)]).is_ok());
+            let half = check(program, &task, &[said(0, 0), said(7, 7 * size)]).unwrap_err().to_string();
+            assert!(half.contains("request and response together"), "{half}");
+        }
     }
 
     #[test]

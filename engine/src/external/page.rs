@@ -16,6 +16,10 @@ const MESSAGES: usize = 64;
 const BYTES: usize = 72;
 const CALLS: usize = 80;
 const OWN_CPU: usize = 88;
+const COUNTERS: usize = 96;
+
+/// Most counters of its own that a program may have.
+pub const MOST_COUNTERS: usize = 8;
 
 /// A page that a program inherits by its descriptor.
 #[derive(Debug)]
@@ -92,6 +96,11 @@ impl Page {
         Said { messages: at(MESSAGES), bytes: at(BYTES), calls: at(CALLS), own_cpu: at(OWN_CPU) }
     }
 
+    /// The first `many` counters of the program's own.
+    pub fn counters(&self, many: usize) -> impl Iterator<Item = u64> {
+        (0..many.min(MOST_COUNTERS)).map(|place| self.word(COUNTERS + 8 * place).load(Ordering::Relaxed))
+    }
+
     fn word(&self, offset: usize) -> &AtomicU64 {
         // SAFETY: the offsets are multiples of 8 within the page, which is mapped as long as
         // `self` is; whoever else writes there is another process.
@@ -123,6 +132,8 @@ mod tests {
         assert_eq!(stage, [2]);
         file.write_all_at(&[7u64, 448, 3, 9].map(u64::to_ne_bytes).concat(), 64).unwrap();
         assert_eq!(page.said(), Said { messages: 7, bytes: 448, calls: 3, own_cpu: 9 });
+        file.write_all_at(&[5u64, 6].map(u64::to_ne_bytes).concat(), 96).unwrap();
+        assert_eq!(page.counters(3).collect::<Vec<_>>(), [5, 6, 0]);
     }
 
     #[test]

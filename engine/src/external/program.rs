@@ -3,12 +3,14 @@
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use model::Program as Words;
 use model::control::ToEndpoint;
 use model::printable::{Keep, printable};
+use model::program::COMPANION;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags};
 use nix::sys::prctl::set_child_subreaper;
@@ -61,7 +63,8 @@ impl Program {
     pub fn start(command: Words, environment: &[(&'static str, String)]) -> Result<Self, EndpointError> {
         let mut words = command.words();
         let program = words.next().unwrap_or_default();
-        let mut prepared = Command::new(program);
+        let companion = command.shipped().is_some_and(|shipped| shipped.companion);
+        let mut prepared = Command::new(if companion { find_companion() } else { program.into() });
         prepared.args(words).envs(environment.iter().map(|(name, value)| (name, value)));
         prepared.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // What it starts and leaves behind is this process's to end.
@@ -70,6 +73,7 @@ impl Program {
         unsafe { prepared.pre_exec(|| Ok(nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?)) };
         let failed = |tried: &str, answer: &io::Error| {
             let remedy = match answer.raw_os_error() {
+                Some(libc::ENOENT) if companion => NO_COMPANION,
                 Some(libc::ENOENT) => "; give a path from the directory of the study, or install the program in PATH",
                 Some(libc::EACCES) => "; make it executable (chmod +x)",
                 Some(libc::ENOEXEC) => "; a script needs a first line such as #!/bin/sh",
@@ -278,6 +282,19 @@ impl Drop for Program {
         tree::kill_all(self.child.id());
         let _ = self.child.wait();
     }
+}
+
+/// What to do where the program of heavy implementations is not there.
+const NO_COMPANION: &str = "; it is a program of its own, looked for next to nettoll, in ../libexec/nettoll and in PATH: build it with \
+                            `cargo build --release --package nettoll-stacks --features runtimes`, or install it";
+
+/// The program of heavy implementations: next to this one, below its `libexec`, or wherever PATH has it.
+fn find_companion() -> PathBuf {
+    let places = std::env::current_exe().ok().and_then(|own| {
+        let directory = own.parent()?;
+        Some([directory.join(COMPANION), directory.join("../libexec/nettoll").join(COMPANION)])
+    });
+    places.into_iter().flatten().find(|place| place.is_file()).unwrap_or_else(|| COMPANION.into())
 }
 
 /// A text of a program's, fit to be shown.

@@ -138,6 +138,16 @@ pub fn threads(pid: u32) -> Vec<u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).take(MOST).collect()
 }
 
+/// Returns whether a thread of the process runs, or would if it had a CPU.
+pub fn is_runnable(pid: u32) -> bool {
+    let runs = |thread: u32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/task/{thread}/stat")).unwrap_or_default();
+        // The state follows the name, which stands in brackets and may hold any letter.
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('R'))
+    };
+    threads(pid).into_iter().any(runs)
+}
+
 /// A process and all that descend from it, each with its threads; those that have ended are not
 /// among them.
 fn family(root: u32) -> Vec<(u32, Vec<u32>)> {
@@ -228,6 +238,20 @@ mod tests {
         shell.wait().unwrap();
         assert_eq!((between.processes, between.changed), (2, false));
         assert!(between.cpu.get() > 5_000_000 && between.error.get() > 0, "{between:?}");
+    }
+
+    #[test]
+    fn one_that_sleeps_is_told_from_one_that_would_run() {
+        assert!(super::is_runnable(std::process::id()) && !super::is_runnable(u32::MAX >> 1));
+        let mut sleeper = Command::new("sleep").arg("60").spawn().unwrap();
+        let give_up = Instant::now() + Duration::from_secs(10);
+        while super::is_runnable(sleeper.id()) && Instant::now() < give_up {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let runs = super::is_runnable(sleeper.id());
+        sleeper.kill().unwrap();
+        sleeper.wait().unwrap();
+        assert!(!runs);
     }
 
     #[test]

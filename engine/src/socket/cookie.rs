@@ -62,6 +62,13 @@ impl Shown {
     }
 }
 
+/// Name of the place at which the ends of a trial pass descriptors: whoever knows it knows
+/// the cookie.
+pub fn name(cookie: Cookie) -> String {
+    let hash = Sha256::new().chain_update(b"nettoll place").chain_update(cookie.0).finalize();
+    hash.iter().take(HASH).map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// The flow for which `bytes` ask.
 pub fn flow_of(cookie: Cookie, bytes: &[u8]) -> Option<u32> {
     let flow: [u8; 4] = bytes.get(HASH..)?.try_into().ok()?;

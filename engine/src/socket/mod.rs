@@ -4,6 +4,7 @@ mod accept;
 mod connect;
 pub mod cookie;
 mod options;
+mod passed;
 mod udp;
 mod unproven;
 
@@ -13,17 +14,19 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use model::control::Task;
-use model::{Family, Mix, Protocol, Role, Test};
+use model::{Family, Mix, Over, Protocol, Role, Test};
 use nix::poll::PollFd;
 use serde::de::DeserializeOwned;
-use socket2::{Domain, Socket, Type};
+use socket2::{Domain, SockRef, Socket, Type};
 
+use crate::api::Passed;
 use crate::channel::Receiver;
 use crate::deadline::Deadline;
 use crate::error::{EndpointError, SocketError};
 use cookie::Shown;
 
 pub use options::{options, with_end};
+pub use passed::{End, pair};
 pub use udp::{forget_greetings, greet};
 
 /// Time that a blocked call sleeps before it looks at the stage again, should
@@ -49,6 +52,8 @@ pub struct Joined {
     /// Whoever is not where `socket`'s other end is
     /// has no business there.
     pub listener: Option<OwnedFd>,
+    /// The pipe or the memory that joins the ends, where no socket does.
+    pub passed: Option<Passed>,
     /// Sizes of the messages of a mix, in their order; `None` leaves it to the
     /// traffic thread to work them out.
     pub sizes: Option<Vec<u32>>,
@@ -56,7 +61,13 @@ pub struct Joined {
 
 impl From<OwnedFd> for Joined {
     fn from(socket: OwnedFd) -> Self {
-        Self { socket, listener: None, sizes: None }
+        Self { socket, listener: None, passed: None, sizes: None }
+    }
+}
+
+impl From<End> for Joined {
+    fn from(End { socket, passed }: End) -> Self {
+        Self { passed, ..Self::from(socket) }
     }
 }
 
@@ -76,13 +87,23 @@ fn sockets_of(task: &Task) -> u32 {
     if listens(task) && task.cell.test != Test::TcpCrr { 1 } else { flows_of(task) }
 }
 
+/// The protocol over which the ends of a task find each other.
+fn transport(task: &Task) -> Protocol {
+    if task.cell.api.over().is_local() { Protocol::Tcp } else { task.cell.protocol() }
+}
+
+/// The part of this end in a flow: on the way back it is the other one.
+fn role_of(task: &Task, flow: usize) -> Role {
+    if flow < task.cell.flows as usize { task.role } else { task.role.other() }
+}
+
 /// Flows of both ways.
 pub fn flows_of(task: &Task) -> u32 {
     task.cell.flows.saturating_mul(if task.cell.bidirectional { 2 } else { 1 })
 }
 
 fn open_one(task: &Task, number: u32) -> Result<Socket, SocketError> {
-    let protocol = task.cell.protocol();
+    let (protocol, over) = (transport(task), task.cell.api.over());
     let domain = match task.cell.family {
         Family::V4 => Domain::IPV4,
         Family::V6 => Domain::IPV6,
@@ -91,8 +112,12 @@ fn open_one(task: &Task, number: u32) -> Result<Socket, SocketError> {
         Protocol::Tcp => Type::STREAM,
         Protocol::Udp => Type::DGRAM,
     };
-    let socket = Socket::new(domain, kind, None).map_err(|answer| SocketError::new(format!("socket {protocol}"), answer))?;
-    options::set(&socket, task)?;
+    let kind_of_tcp = (over == Over::Mptcp).then_some(socket2::Protocol::MPTCP);
+    let refused = |answer| SocketError::new(format!("socket {}", if over == Over::Mptcp { "MPTCP" } else { protocol.name() }), answer);
+    let socket = Socket::new(domain, kind, kind_of_tcp).map_err(refused)?;
+    if !over.is_local() {
+        options::set(&socket, task)?;
+    }
     let mut local = task.local;
     if local.port() != 0 {
         let port = u16::try_from(u32::from(local.port()) + number);
@@ -152,7 +177,7 @@ fn reuse(socket: &Socket, protocol: Protocol) -> Result<(), SocketError> {
 /// # Errors
 /// A refusal of the system.
 pub fn addresses(opened: &Opened, task: &Task) -> Result<Vec<SocketAddr>, SocketError> {
-    let one = task.cell.protocol() == Protocol::Tcp && task.cell.test != Test::TcpCrr;
+    let one = transport(task) == Protocol::Tcp && task.cell.test != Test::TcpCrr;
     opened.sockets.iter().take(if one { 1 } else { usize::MAX }).map(address).collect()
 }
 
@@ -187,24 +212,30 @@ where
     let goals = || of_flows().ok_or(EndpointError::OutOfTurn { expected: "as many addresses to connect to as there are flows" });
     // A user's program knows no cookie.
     let foreign = task.cell.external(task.role.other()).is_some();
-    let (sockets, listeners) = match (task.cell.protocol(), connects) {
+    let (sockets, listeners) = match (transport(task), connects) {
         _ if foreign => (unproven::join(sockets, &goals()?, task, &patience)?, Vec::new()),
         (Protocol::Tcp, true) => (connect::connect(sockets, &goals()?, task, &patience)?, Vec::new()),
         (Protocol::Tcp, false) => (accept::accept(&sockets, flows, task, &patience)?, sockets),
         (Protocol::Udp, true) => (udp::ask(sockets, &goals()?, task, &patience)?, Vec::new()),
         (Protocol::Udp, false) => (udp::answer(sockets, task, &patience)?, Vec::new()),
     };
-    for (flow, socket) in sockets.iter().enumerate() {
-        limit_calls(socket, task)?;
-        options::settle(socket, task, flow)?;
+    let mut ends = match task.cell.api.over() {
+        over if over.is_local() => passed::exchange(&sockets, task, &patience)?,
+        _ => sockets.into_iter().map(|socket| End { socket: socket.into(), passed: None }).collect(),
+    };
+    for (flow, end) in ends.iter_mut().enumerate() {
+        let socket = SockRef::from(&end.socket);
+        limit_calls(&socket, task)?;
+        let opened = options::settle(&socket, task, flow)?;
+        end.passed = opened.or(end.passed.take());
     }
     // The listener of all flows has done its work; one of `TCP_CRR` has it before it.
     let mut listeners = listeners.into_iter().filter(|_| task.cell.test == Test::TcpCrr);
     // It takes milliseconds: a short trial could be over before they are there.
     let sends = task.role == Role::Sender || task.cell.bidirectional;
     let sizes = task.cell.mix.as_ref().filter(|_| sends).map(Mix::sequence);
-    let joined = |socket: Socket| Joined { socket: socket.into(), listener: listeners.next().map(Into::into), sizes: sizes.clone() };
-    Ok(sockets.into_iter().map(joined).collect())
+    let joined = |end: End| Joined { listener: listeners.next().map(Into::into), sizes: sizes.clone(), ..Joined::from(end) };
+    Ok(ends.into_iter().map(joined).collect())
 }
 
 /// Sets one more socket like the first of a task, before it is connected.
@@ -232,7 +263,7 @@ pub fn longest_wait(task: &Task) -> Duration {
 }
 
 fn listens(task: &Task) -> bool {
-    task.cell.protocol() == Protocol::Tcp && task.cell.test.listener() == task.role
+    transport(task) == Protocol::Tcp && task.cell.test.listener() == task.role
 }
 
 fn shown(task: &Task, flow: usize) -> Shown {

@@ -5,10 +5,11 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use model::control::Task;
 use model::end::{OptionValue, SocketOption};
-use model::{Protocol, Receive, Role, Waiting};
+use model::{Over, Protocol, Receive, Role, Waiting};
 use socket2::{SockRef, Socket};
 
-use crate::api;
+use super::role_of;
+use crate::api::{self, Passed};
 use crate::error::SocketError;
 
 /// Time that the kernel asks the device of a socket that is busy polled, in µs: what
@@ -23,12 +24,7 @@ pub(super) fn set(socket: &Socket, task: &Task) -> Result<(), SocketError> {
     let cell = &task.cell;
     // Nothing is allocated unless it fails: `TCP_CRR` sets a socket for each transaction.
     let set = |name: &str, result: io::Result<()>| result.map_err(|answer| SocketError::new(format!("setsockopt({name})"), answer));
-    if let Some(size) = cell.sndbuf {
-        set("SO_SNDBUF", socket.set_send_buffer_size(size.as_len()))?;
-    }
-    if let Some(size) = cell.rcvbuf {
-        set("SO_RCVBUF", socket.set_recv_buffer_size(size.as_len()))?;
-    }
+    set_buffers(socket, task)?;
     if cell.waiting == Waiting::BusyPoll {
         set("SO_BUSY_POLL", api::set_int(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_BUSY_POLL, BUSY_POLL_US))?;
     }
@@ -46,29 +42,65 @@ pub(super) fn set(socket: &Socket, task: &Task) -> Result<(), SocketError> {
     Ok(())
 }
 
-/// Sets what would stand in the way of joining, once the ends have joined.
+/// Sets what would stand in the way of joining, once the ends have joined. Returns another
+/// descriptor that messages will come by, where there is one.
 ///
 /// # Errors
 /// A refusal of the system.
-pub(super) fn settle(socket: &Socket, task: &Task, flow: usize) -> Result<(), SocketError> {
-    if !receives(task, flow) {
-        return Ok(());
+pub(super) fn settle(socket: &Socket, task: &Task, flow: usize) -> Result<Option<Passed>, SocketError> {
+    let over = task.cell.api.over();
+    match over {
+        Over::Mptcp => many_paths(socket)?,
+        _ if over.is_local() && over.is_socket() => set_buffers(socket, task)?,
+        _ => {}
+    }
+    if !over.is_socket() || !receives(task, flow) {
+        return Ok(None);
     }
     let settled = api::settle(socket.as_fd(), &task.cell);
     settled.map_err(|answer| SocketError::new(format!("ready the socket for {}", task.cell.receive()), answer))
 }
 
+/// Sees to it that a connection has not fallen back to TCP: the kernel then knows no
+/// option of MPTCP (mptcp_getsockopt() in its net/mptcp/sockopt.c).
+fn many_paths(socket: &Socket) -> Result<(), SocketError> {
+    /// Of the kernel's include/linux/socket.h and include/uapi/linux/mptcp.h.
+    const SOL_MPTCP: libc::c_int = 284;
+    const MPTCP_INFO: libc::c_int = 1;
+    match api::get_int(socket.as_raw_fd(), SOL_MPTCP, MPTCP_INFO) {
+        Ok(_) => Ok(()),
+        Err(answer) => {
+            let what = "the connection fell back to TCP: does a box on the path take MPTCP's options out? getsockopt(MPTCP_INFO)";
+            Err(SocketError::new(what, answer))
+        }
+    }
+}
+
+/// Sets the buffers that a task asks for.
+fn set_buffers(socket: &Socket, task: &Task) -> Result<(), SocketError> {
+    let set = |name: &str, result: io::Result<()>| result.map_err(|answer| SocketError::new(format!("setsockopt({name})"), answer));
+    if let Some(size) = task.cell.sndbuf {
+        set("SO_SNDBUF", socket.set_send_buffer_size(size.as_len()))?;
+    }
+    if let Some(size) = task.cell.rcvbuf {
+        set("SO_RCVBUF", socket.set_recv_buffer_size(size.as_len()))?;
+    }
+    Ok(())
+}
+
 /// Returns whether a flow of this end receives in the way that its cell names; those of the
 /// way back come after all of the way there.
 fn receives(task: &Task, flow: usize) -> bool {
-    let role = if flow < task.cell.flows as usize { task.role } else { task.role.other() };
-    role == Role::Receiver || !task.cell.test.is_stream()
+    role_of(task, flow) == Role::Receiver || !task.cell.test.is_stream()
 }
 
 /// The options of a socket as the kernel has them now, with what was asked.
 pub fn options(socket: &OwnedFd, task: &Task) -> Vec<SocketOption> {
     let socket = SockRef::from(socket);
-    let cell = &task.cell;
+    let (cell, over) = (&task.cell, task.cell.api.over());
+    if !over.is_socket() {
+        return Vec::new();
+    }
     let size = |bytes: Option<model::Bytes>| bytes.map(|bytes| OptionValue::Number(bytes.get() as i64));
     let mut options = vec![
         option("SO_SNDBUF", size(cell.sndbuf), number(socket.send_buffer_size())),
@@ -83,7 +115,7 @@ pub fn options(socket: &OwnedFd, task: &Task) -> Vec<SocketOption> {
         let set = api::get_int(socket.as_raw_fd(), libc::SOL_SOCKET, libc::SO_RCVLOWAT);
         options.push(option("SO_RCVLOWAT", size(Some(cell.read_size)), number(set.map(|bytes| bytes as usize))));
     }
-    if cell.protocol() == Protocol::Tcp {
+    if cell.protocol() == Protocol::Tcp && !over.is_local() {
         let nodelay = Some(OptionValue::Number(i64::from(cell.nodelay)));
         options.push(option("TCP_NODELAY", nodelay, number(socket.tcp_nodelay().map(usize::from))));
         options.push(option("TCP_CONGESTION", cell.cc.clone().map(OptionValue::Text), name(socket.tcp_congestion())));

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use socket2::{SockAddr, SockRef, Socket};
 
 use super::cookie::{SHOWN, Shown, Word};
-use super::{JOIN_LIMIT, Joined, Patience, shown};
+use super::{JOIN_LIMIT, Joined, Patience, shown, transport};
 use crate::channel::{Receiver, Woken};
 use crate::deadline::Deadline;
 use crate::error::{EndpointError, SocketError};
@@ -191,7 +191,7 @@ pub fn greet<R: Read + AsFd>(
     control: &mut Receiver<ToEndpoint, R>,
     deadline: &Deadline,
 ) -> Result<ToEndpoint, EndpointError> {
-    let mut watched: Vec<usize> = if task.cell.protocol() == Protocol::Udp { (0..joined.len()).collect() } else { Vec::new() };
+    let mut watched: Vec<usize> = if transport(task) == Protocol::Udp { (0..joined.len()).collect() } else { Vec::new() };
     loop {
         let sockets: Vec<PollFd<'_>> = watched.iter().map(|flow| readable(&joined[*flow].socket)).collect();
         let woken = control.wait_with(&sockets, deadline.at_most(Duration::from_secs(3_600)))?;
@@ -211,7 +211,7 @@ pub fn greet<R: Read + AsFd>(
 /// Throws away what is left of the greetings. The other end may already send:
 /// nothing behind its first message is touched.
 pub fn forget_greetings(joined: &[Joined], task: &Task) {
-    if task.cell.protocol() == Protocol::Udp {
+    if transport(task) == Protocol::Udp {
         for (flow, joined) in joined.iter().enumerate() {
             take_greetings(joined, shown(task, flow), false);
         }

@@ -99,8 +99,8 @@ struct Done {
 /// # Errors
 /// A refusal of the system that keeps the api from working here.
 pub fn run(task: &Task, flow: impl Into<Joined>, stage: &Stage, sent: &mut dyn FnMut(&Counts)) -> io::Result<Traffic> {
-    let Joined { socket, listener, sizes } = flow.into();
-    let place = Place::new(&task.cell, socket, socket::longest_wait(task));
+    let Joined { socket, listener, passed, sizes } = flow.into();
+    let place = Place::new(&task.cell, socket, socket::longest_wait(task)).with_passed(passed, task.role);
     let asked = AsAsked { listener, sizes, task, stage, sent };
     match (task.cell.test.is_stream(), task.role) {
         (true, Role::Sender) => api::open_sender(place, Around(asked, Sending)),

@@ -80,7 +80,7 @@ pub fn send_until<A: Transmit>(api: &mut A, size: usize, stage: &Stage, part: Pa
 /// receiver takes a silence after the announcement for the end.
 fn see_it_left<A: Api>(api: &A) {
     let give_up = Instant::now() + DRAIN_LIMIT;
-    while queued(api.socket()) > 0 && Instant::now() < give_up {
+    while queued(api.leaves_by()) > 0 && Instant::now() < give_up {
         std::thread::sleep(Duration::from_millis(1));
     }
 }
@@ -97,6 +97,7 @@ fn queued(socket: &OwnedFd) -> libc::c_int {
 /// that TCP's account covers everything sent. A receiver that takes nothing any
 /// more is a failure.
 pub(super) fn see_it_taken<A: Api>(api: &mut A) -> Option<io::Error> {
+    api.end();
     if shutdown(api.socket().as_raw_fd(), Shutdown::Write).is_err() {
         return None;
     }

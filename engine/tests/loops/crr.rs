@@ -25,7 +25,7 @@ fn joined(family: Family, from: Option<IpAddr>) -> (TcpStream, Joined, SocketAdd
     }
     socket.connect(&address.into()).unwrap();
     let accepted = listener.accept().unwrap().0;
-    (socket.into(), Joined { socket: accepted.into(), listener: Some(listener.into()), sizes: None }, address)
+    (socket.into(), Joined { listener: Some(listener.into()), ..Joined::from(OwnedFd::from(accepted)) }, address)
 }
 
 fn crr(family: Family, size: u64) -> Cell {

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::log::Log;
 use super::pending::{Outcome, Pending, Terms};
+use super::source::source;
 use crate::connection::link::{Link, timeout};
 
 /// Number of those at the door. Beyond that somebody has to go.
@@ -139,15 +140,6 @@ impl<'a> Admission<'a> {
     }
 }
 
-/// Returns the network that a peer counts with: its address, of IPv6 the /64 that
-/// one machine usually has to itself.
-fn source(peer: SocketAddr) -> IpAddr {
-    match peer.ip().to_canonical() {
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & !u128::from(u64::MAX)).into(),
-        v4 => v4,
-    }
-}
-
 /// Returns the oldest of those that come from where most come from, so that a flood
 /// from one place does not push out others. Where several places have the same
 /// number, the oldest of them all: it has had the most time, and an idle
@@ -170,7 +162,8 @@ fn is_shortage(error: &io::Error) -> bool {
 mod tests {
     use std::net::{IpAddr, SocketAddr};
 
-    use super::{source, to_send_away};
+    use super::super::source::source;
+    use super::to_send_away;
 
     fn sources(addresses: &[&str]) -> Vec<IpAddr> {
         addresses.iter().map(|address| source(SocketAddr::new(address.parse().unwrap(), 1))).collect()

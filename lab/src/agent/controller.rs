@@ -1,6 +1,7 @@
 //! The agent's own part in the talk between a controller and its
 //! host process: whose turn it is, and what is allowed. All else is passed on.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -361,7 +362,7 @@ impl Middle for Controller<'_> {
 pub fn passed_on(commands: &[ToHost], near: bool) -> Vec<ToHost> {
     let Ok(bell) = Bell::new().map(Arc::new) else { return Vec::new() };
     let ticket = Ticket::new(Arc::default(), Arc::clone(&bell));
-    let place = Arc::<Served>::default().add(&bell);
+    let place = Arc::<Served>::default().add(IpAddr::V4(Ipv4Addr::LOCALHOST), &bell);
     let mut controller = Controller {
         ticket: &ticket,
         bell,
@@ -401,6 +402,7 @@ fn frame<T: Serialize>(message: &T) -> Result<Vec<u8>, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
     use std::sync::Arc;
     use std::time::{Duration, Instant};
 
@@ -417,7 +419,7 @@ mod tests {
         let bell = Arc::new(Bell::new().unwrap());
         let ticket = Ticket::new(Arc::new(Queue::default()), Arc::clone(&bell));
         let allowance = Allowance::new(Limits { time: time.map(Nanos::from), bytes: None }, None);
-        let place = Arc::new(Served::default()).add(&bell);
+        let place = Arc::new(Served::default()).add(IpAddr::V4(Ipv4Addr::LOCALHOST), &bell);
         let mut controller = Controller {
             ticket: &ticket,
             bell,

@@ -11,7 +11,8 @@ use model::hex::Hex;
 use nix::poll::PollFd;
 use serde::Serialize;
 
-use super::served::{MOST_CONTROLLERS, Served};
+use super::served::Served;
+use super::source::source;
 use crate::connection::link::{Filled, Link, LinkError};
 use crate::connection::proof::{Side, Transcript, random};
 use crate::connection::{Credentials, is_this_machine, tls};
@@ -37,10 +38,9 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// Returns why there is no room for another, if so.
-    fn full(&self) -> Option<GreetingError> {
-        let words = || GreetingError::Busy(format!("{MOST_CONTROLLERS} controllers are here already; try again later"));
-        (!self.served.has_room()).then(words)
+    /// Returns why there is no room for `peer`, if so.
+    fn full(&self, peer: SocketAddr) -> Option<GreetingError> {
+        self.served.full(source(peer)).map(GreetingError::Busy)
     }
 }
 
@@ -190,7 +190,7 @@ impl Pending {
             };
             let body = &frame[4..];
             let said = match &self.stage {
-                Stage::Proof(said) => check(&self.link, terms, said, body).map(|verdict| {
+                Stage::Proof(said) => check(&self.link, self.peer, terms, said, body).map(|verdict| {
                     self.link.queue(&verdict);
                     Said::Admit
                 }),
@@ -218,7 +218,7 @@ impl Pending {
             let why = "this machine gives no random numbers (getrandom), without which nothing can be proved";
             return Err(GreetingError::Refused(why.to_owned()));
         };
-        if let (Wants::Nothing, Some(full)) = (wants, terms.full()) {
+        if let (Wants::Nothing, Some(full)) = (wants, terms.full(self.peer)) {
             return Err(full);
         }
         let agent = AgentId { tool: tool().to_owned(), id: Hex(terms.id) };
@@ -253,7 +253,13 @@ impl Pending {
 }
 
 /// The agent's verdict on a proof, with its own.
-fn check(link: &Link, terms: &Terms, (hello, answer): &(ClientHello, Answer), body: &[u8]) -> Result<Vec<u8>, GreetingError> {
+fn check(
+    link: &Link,
+    peer: SocketAddr,
+    terms: &Terms,
+    (hello, answer): &(ClientHello, Answer),
+    body: &[u8],
+) -> Result<Vec<u8>, GreetingError> {
     let wrong =
         || GreetingError::Refused("it does not know the agent's secret; use the same file on both machines (--secret-file)".to_owned());
     let secret = terms.credentials.secret.as_ref().ok_or_else(wrong)?;
@@ -263,7 +269,7 @@ fn check(link: &Link, terms: &Terms, (hello, answer): &(ClientHello, Answer), bo
         return Err(wrong());
     }
     // Only who may come in hears how many are here.
-    if let Some(full) = terms.full() {
+    if let Some(full) = terms.full(peer) {
         return Err(full);
     }
     frame(&Verdict { admitted: true, proof: Some(said.prove(secret, Side::Agent)) })

@@ -7,7 +7,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -66,7 +66,7 @@ pub fn serve() -> io::Result<()> {
         }
     };
     let ticket = Ticket::new(Arc::<Queue>::default(), Arc::clone(&bell));
-    let place = Arc::<Served>::default().add(&bell);
+    let place = Arc::<Served>::default().add(IpAddr::V4(Ipv4Addr::LOCALHOST), &bell);
     let controller = Controller {
         ticket: &ticket,
         bell,

@@ -11,6 +11,7 @@
 mod command;
 mod error;
 pub mod program;
+pub mod replay;
 pub mod requests;
 mod sockets;
 mod window;
@@ -141,6 +142,7 @@ pub fn run(asked: &Asked, stop: &AtomicBool, listener: &mut dyn Listener) -> Res
         kernel: std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default().trim().to_owned(),
         cpus: cpus.len() as u32,
         irq_time_subtracted: engine::probe::irq_time_subtracted(),
+        affinity: program::affinity(first, cpus.len()),
         arms: asked.switch.as_ref().map_or_else(Vec::new, |_| vec!["a".to_owned(), "b".to_owned()]),
         refused: Vec::new(),
     };

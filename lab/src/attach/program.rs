@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use model::Nanos;
 use model::attach::Clocks;
+use nix::sched::{CpuSet, sched_getaffinity};
 use nix::time::clock_getcpuclockid;
 use nix::unistd::Pid;
 
@@ -92,6 +93,13 @@ pub fn name(pid: u32) -> String {
     text.trim_end().chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
 }
 
+/// The CPUs that a process's main thread may use, where these are fewer than `online`.
+pub fn affinity(pid: u32, online: usize) -> Vec<u32> {
+    let Some(set) = i32::try_from(pid).ok().and_then(|pid| sched_getaffinity(Pid::from_raw(pid)).ok()) else { return Vec::new() };
+    let own: Vec<u32> = (0..CpuSet::count()).filter(|cpu| set.is_set(*cpu).unwrap_or(false)).map(|cpu| cpu as u32).collect();
+    if own.len() < online { own } else { Vec::new() }
+}
+
 /// Arguments of a process.
 pub fn arguments(pid: u32) -> Vec<String> {
     let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
@@ -174,13 +182,21 @@ pub struct CpuReading(BTreeMap<u32, [u64; 2]>);
 impl CpuReading {
     /// Reads them; processes that are gone are left out.
     pub fn of(processes: &[u32]) -> Self {
+        let mut this = Self::default();
+        this.add(processes);
+        this
+    }
+
+    /// Reads those that are not read yet.
+    pub fn add(&mut self, processes: &[u32]) {
         let one = |pid: &u32| {
             let clock = clock_getcpuclockid(Pid::from_raw(i32::try_from(*pid).ok()?)).ok()?.now().ok()?;
             let own =
                 u64::try_from(clock.tv_sec()).ok()?.saturating_mul(1_000_000_000).saturating_add(u64::try_from(clock.tv_nsec()).ok()?);
             Some((*pid, [own, Stat::of(*pid).map_or(0, |stat| stat.ended.get())]))
         };
-        Self(processes.iter().filter_map(one).collect())
+        let new: Vec<_> = processes.iter().filter(|pid| !self.0.contains_key(pid)).filter_map(one).collect();
+        self.0.extend(new);
     }
 
     /// CPU time since an earlier reading: of the processes that are there, and of those that ended.

@@ -75,9 +75,37 @@ pub struct Counter {
 
 #[derive(Debug)]
 enum Kind {
-    Server { connection: BufReader<TcpStream>, protocol: Protocol, asked: u64 },
+    Server { connection: BufReader<Metered>, protocol: Protocol, asked: u64 },
     Log { path: PathBuf, file: File, inode: u64, lines: u64 },
     Command(Vec<String>),
+}
+
+/// A connection to a server, and the bytes of the questions and answers on it.
+#[derive(Debug)]
+struct Metered {
+    stream: TcpStream,
+    asked: u64,
+    answered: u64,
+}
+
+impl Read for Metered {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let count = self.stream.read(room)?;
+        self.answered += count as u64;
+        Ok(count)
+    }
+}
+
+impl Write for Metered {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.stream.write(bytes)?;
+        self.asked += count as u64;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +123,8 @@ impl Counter {
         let failed = |error: io::Error| AttachError::Requests { source_name: source.to_string(), answer: error.to_string() };
         let server = |address: &str, protocol| -> Result<Kind, AttachError> {
             let connection = connect(address).map_err(failed)?;
-            Ok(Kind::Server { connection: BufReader::new(connection), protocol, asked: 0 })
+            let connection = BufReader::new(Metered { stream: connection, asked: 0, answered: 0 });
+            Ok(Kind::Server { connection, protocol, asked: 0 })
         };
         let kind = match source {
             Source::Sends => return Ok(None),
@@ -118,13 +147,15 @@ impl Counter {
         Ok(Some(this))
     }
 
-    /// The count so far, without the questions asked here.
+    /// The count so far, without the questions asked here and their answers.
     ///
     /// # Errors
     /// What the system, or the server, answered.
     pub fn read(&mut self) -> io::Result<OwnCount> {
         match &mut self.kind {
             Kind::Server { connection, protocol, asked } => {
+                // It counts what it has read, and what it has written: its answer is not among that.
+                let answered = connection.get_ref().answered;
                 let mut count = match protocol {
                     Protocol::Redis => ask_redis(connection)?,
                     Protocol::Memcached => ask_memcached(connection)?,
@@ -134,6 +165,8 @@ impl Counter {
                     count.requests = count.requests.saturating_sub(*asked);
                     *asked += 1;
                 }
+                count.received = count.received.map(|bytes| bytes.saturating_sub(connection.get_ref().asked));
+                count.sent = count.sent.map(|bytes| bytes.saturating_sub(answered));
                 Ok(count)
             }
             Kind::Log { path, file, inode, lines } => {
@@ -188,7 +221,7 @@ fn new_lines(file: &mut File) -> io::Result<u64> {
     }
 }
 
-fn ask_redis(connection: &mut BufReader<TcpStream>) -> io::Result<OwnCount> {
+fn ask_redis(connection: &mut BufReader<Metered>) -> io::Result<OwnCount> {
     connection.get_mut().write_all(b"*2\r\n$4\r\nINFO\r\n$5\r\nstats\r\n")?;
     let head = line(connection)?;
     let length = head.strip_prefix('$').and_then(|length| length.parse::<u64>().ok()).filter(|length| *length < LONGEST);
@@ -198,7 +231,7 @@ fn ask_redis(connection: &mut BufReader<TcpStream>) -> io::Result<OwnCount> {
     redis(&String::from_utf8_lossy(&body)).ok_or_else(|| io::Error::other("its INFO has no total_commands_processed"))
 }
 
-fn ask_memcached(connection: &mut BufReader<TcpStream>) -> io::Result<OwnCount> {
+fn ask_memcached(connection: &mut BufReader<Metered>) -> io::Result<OwnCount> {
     connection.get_mut().write_all(b"stats\r\n")?;
     let mut text = String::new();
     loop {
@@ -213,7 +246,7 @@ fn ask_memcached(connection: &mut BufReader<TcpStream>) -> io::Result<OwnCount> 
 }
 
 /// A line without its end.
-fn line(connection: &mut BufReader<TcpStream>) -> io::Result<String> {
+fn line(connection: &mut BufReader<Metered>) -> io::Result<String> {
     let mut bytes = Vec::new();
     connection.by_ref().take(4096).read_until(b'\n', &mut bytes)?;
     if bytes.is_empty() {
@@ -247,7 +280,8 @@ pub fn memcached(text: &str) -> Option<OwnCount> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
 
     use super::{Counter, Source, memcached, redis};
     use model::attach::OwnCount;
@@ -270,6 +304,35 @@ mod tests {
         let stats = "STAT pid 1\nSTAT cmd_get 5\nSTAT cmd_set 7\nSTAT bytes_read 9\n";
         assert_eq!(memcached(stats), Some(OwnCount { requests: 12, received: Some(9), sent: None }));
         assert_eq!((redis("a:b"), memcached("STAT x")), (None, None));
+    }
+
+    #[test]
+    fn questions_and_their_answers_are_no_traffic() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        // It counts as Redis does: what it has read, and what it has written before this answer.
+        let server = std::thread::spawn(move || {
+            let (mut connection, _) = listener.accept().unwrap();
+            let (mut room, mut read, mut written) = ([0; 256], 1000, 500);
+            for commands in 70.. {
+                let count = connection.read(&mut room).unwrap();
+                if count == 0 {
+                    return;
+                }
+                read += count;
+                let body =
+                    format!("total_commands_processed:{commands}\r\ntotal_net_input_bytes:{read}\r\ntotal_net_output_bytes:{written}\r\n");
+                let answer = format!("${}\r\n{body}\r\n", body.len());
+                connection.write_all(answer.as_bytes()).unwrap();
+                written += answer.len();
+            }
+        });
+        let mut counter = Counter::open(&Source::Redis(address.to_string())).unwrap().unwrap();
+        for _ in 0..3 {
+            assert_eq!(counter.read().unwrap(), OwnCount { requests: 70, received: Some(1000), sent: Some(500) });
+        }
+        drop(counter);
+        server.join().unwrap();
     }
 
     #[test]

@@ -13,6 +13,7 @@ use profile::Who;
 use profile::elsewhere::softirq_samples;
 use profile::fold::fold;
 use profile::messages::{Detail, Edge, MessageRecorder};
+use profile::own_code;
 use profile::sampler::record::{Fork, Record};
 use profile::sampler::{Recording, Sampler, Settings, Target, Tasks};
 use profile::symbols::Symbols;
@@ -27,6 +28,9 @@ use super::sockets;
 const STEP: Duration = Duration::from_millis(50);
 /// The most threads whose waits are followed.
 const MOST_THREADS: usize = 256;
+/// A server that has answered a question is on its way back from it for some µs, or waits for its CPU.
+/// What it counts meanwhile is not in the window, so that this is short next to one.
+const SETTLE: Duration = Duration::from_micros(200);
 /// What reading the edges of a window may take beyond its length, for the size of rings.
 const EDGES: Nanos = Nanos::from_millis(500);
 
@@ -78,20 +82,26 @@ pub fn observe(instruments: &mut Instruments, block: u32, look: Look) -> Option<
     let threads = ThreadReading::of(&processes);
     let ticks = Ticks::read();
     let own = count(instruments, &mut refused);
+    if own.is_some() {
+        std::thread::sleep(SETTLE);
+    }
     let totals = instruments.sums.as_ref().map(MessageRecorder::totals);
     let edge = watch.edge();
     let cpu = CpuReading::of(&processes);
     let start = monotonic();
     pass(instruments.run.window, start, instruments.stop);
     let end = monotonic();
+    // What was read last is read first: looking for processes takes longer than all of it.
+    let mut cpu_after = CpuReading::of(&processes);
+    let edges = edge.zip(watch.edge());
+    let totals = instruments.sums.as_ref().zip(totals).map(|(sums, before)| sums.totals().since(before));
+    let own = own.and_then(|own| Some(count(instruments, &mut refused)?.since(own)));
     let after = instruments.program.processes();
     if after.is_empty() {
         return None;
     }
-    let cpu = CpuReading::of(&after).since(&cpu);
-    let edges = edge.zip(watch.edge());
-    let totals = instruments.sums.as_ref().zip(totals).map(|(sums, before)| sums.totals().since(before));
-    let own = own.and_then(|own| Some(count(instruments, &mut refused)?.since(own)));
+    cpu_after.add(&after);
+    let cpu = cpu_after.since(&cpu);
     let stolen = Ticks::read().stolen_since(ticks);
     let threads_after = ThreadReading::of(&after);
     let window = Window { start, end };
@@ -219,6 +229,7 @@ fn switch_off(watch: Watch, seen: &Seen, record: &mut WindowRecord) -> Result<()
             let tasks = Tasks::Processes(&processes);
             let profile = fold(&recordings, symbols, tasks, Some(seen.window)).0;
             let others = others(&recordings, tasks, seen.window);
+            record.own_code = Some(own_code::of_samples(&recordings, tasks, seen.window));
             let account = profile.account.map(|account| Account { others: Some(others), ..account });
             record.profile = Some(Profile { account, ..profile });
             record.clocks.came = came;
@@ -229,6 +240,7 @@ fn switch_off(watch: Watch, seen: &Seen, record: &mut WindowRecord) -> Result<()
             let recordings = samplers.into_iter().map(Sampler::finish).collect::<Result<Vec<_>, _>>()?;
             let Some(symbols) = seen.symbols else { return Ok(()) };
             record.profile = Some(fold(&recordings, symbols, Tasks::All, Some(seen.window)).0);
+            record.own_code = Some(own_code::of_samples(&recordings, Tasks::All, seen.window));
         }
         Watch::Messages(recorder) => {
             let came = recorder.processes().len().saturating_sub(seen.processes.len());

@@ -32,6 +32,7 @@ use model::greeting::AgentId;
 use model::plan::CommandHost;
 
 use crate::refusal::Refusal;
+use crate::threads::Stop;
 
 pub use attempt::AttemptError;
 pub use certificates::{Made, make_certificates};
@@ -60,6 +61,11 @@ pub struct Credentials {
 }
 
 impl Credentials {
+    /// The same for whoever may give up waiting for a login.
+    pub(crate) fn until(&self, stop: &Stop) -> Self {
+        Self { arrival: Arrival { stop: stop.clone(), ..self.arrival.clone() }, ..self.clone() }
+    }
+
     /// Reads what the files hold.
     ///
     /// # Errors

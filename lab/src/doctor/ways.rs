@@ -24,6 +24,17 @@ fn check(name: String, tried: io::Result<()>) -> Check {
 }
 
 fn remedy(answer: &io::Error) -> String {
+    if answer.to_string().contains("CAP_NET_RAW") {
+        return "Run as root, or in a user namespace with a network of its own (`unshare -Urn`): studies make one for their hosts."
+            .to_owned();
+    }
+    if answer.to_string().contains("/dev/net/tun") {
+        return "Run as root, let this user read and write /dev/net/tun, or load the module (`modprobe tun`).".to_owned();
+    }
+    if answer.to_string().contains("CAP_BPF") {
+        return "Run as root of the machine; kernel.unprivileged_bpf_disabled, lockdown or a container may refuse it all the same."
+            .to_owned();
+    }
     match Refusal::errno(answer).map(Errno::from_raw) {
         Some(Errno::EPERM | Errno::EACCES) => format!(
             "A sandbox or a setting refuses it; for io_uring kernel.io_uring_disabled has to be 0 (set as root), and is {}.",

@@ -28,13 +28,16 @@ pub struct EndpointProcess {
 }
 
 impl EndpointProcess {
-    /// Starts a fresh endpoint in this process's namespaces; `program` is a nettoll.
+    /// Starts a fresh endpoint in this process's namespaces; `program` is a nettoll. `own` says that
+    /// nettoll made the network namespace: a program that is an end may change it then, and hears so
+    /// through its environment, which is the endpoint's.
     ///
     /// # Errors
     /// What the system answered.
-    pub fn start(program: &str) -> io::Result<Self> {
+    pub fn start(program: &str, own: bool) -> io::Result<Self> {
         // In the group of its host: whoever ends that by its group ends a user's program too.
-        let (process, commands, answers) = process::piped(Command::new(program).arg("__endpoint"))?;
+        let (process, commands, answers) =
+            process::piped(Command::new(program).arg("__endpoint").env("NT_NAMESPACE", if own { "own" } else { "machine" }))?;
         let process = Arc::new(Mutex::new(process));
         let program = Arc::<AtomicU32>::default();
         let relay = thread::Builder::new().stack_size(256 << 10).spawn({

@@ -14,33 +14,76 @@ use model::{Family, Plan};
 
 use super::{Found, Way, Ways};
 use crate::connection::{self, Credentials};
+use crate::error::TrialError;
+use crate::event::{Event, Listener};
 use crate::host::link::LOOPBACK;
 use crate::refusal::Refusal;
 use crate::remote::{HostError, RemoteHost};
+use crate::threads::{Stop, on_threads};
 
-/// Reaches the agents, starts what is on this machine, and finds the ways.
+/// Reaches the agents, starts what is on this machine, and finds the ways. The listener may end
+/// that while hosts are reached.
 ///
 /// # Errors
-/// See [`HostError`].
-pub(super) fn reach(plan: &Plan, credentials: &Credentials) -> Result<Found, HostError> {
+/// See [`TrialError`].
+pub(super) fn reach(plan: &Plan, credentials: &Credentials, listener: &mut dyn Listener) -> Result<Found, TrialError> {
     let families: BTreeSet<Family> = plan.cells_run().iter().map(|cell| cell.family).collect();
     // What is asked for over one family alone is controlled over it as well,
     // unless messages take another way.
     let only = families.first().copied().filter(|_| families.len() == 1);
-    let host = |name: &str| match plan.hosts.get(name) {
-        Some(at) => RemoteHost::reach(name, at, only.filter(|_| at.data().is_none()), credentials),
-        None => RemoteHost::start(name, "none"),
+    let named: Vec<(usize, HostPlace)> =
+        HOST_NAMES.iter().enumerate().filter_map(|(at, name)| Some((at, plan.hosts.get(*name)?.clone()))).collect();
+    let known = credentials.clone();
+    // By threads, for a login may take a minute, and whoever waits for it may want no more.
+    let reach = move |stop: &Stop, (at, place): (usize, HostPlace)| {
+        (at, RemoteHost::reach(HOST_NAMES[at], &place, only.filter(|_| place.data().is_none()), &known.until(stop)))
     };
-    let mut hosts = [host(HOST_NAMES[0])?, host(HOST_NAMES[1])?];
+    let mut ended = on_threads(named, HOST_NAMES.len(), reach, |_| listener.hear(&Event::Tick)).map_err(TrialError::Listener)?;
+    if ended.stopped {
+        return Err(TrialError::Stopped);
+    }
+    ended.done.sort_by_key(|(at, _)| *at);
+    let mut reached = ended.done.into_iter().peekable();
+    let mut host = |at: usize| match reached.next_if(|(place, _)| *place == at) {
+        Some((_, host)) => host,
+        // A process of this machine is there at once.
+        None => RemoteHost::start(HOST_NAMES[at], "none"),
+    };
+    let mut hosts = [host(0)?, host(1)?];
+    let (ways, apart) = ways(&mut hosts, families)?;
+    Ok(Found { hosts, wire: None, pairs: Vec::new(), ways, isolated: false, apart, warnings: Vec::new() })
+}
+
+/// The ways between two hosts in each family, and whether they are apart.
+///
+/// # Errors
+/// See [`HostError`].
+pub(super) fn ways(hosts: &mut [RemoteHost; 2], families: BTreeSet<Family>) -> Result<([Ways; 2], bool), HostError> {
     let mut ways = [Ways::default(), Ways::default()];
     for family in families {
-        let found = find(&mut hosts, family)?;
+        let found = find(hosts, family)?;
         for (ways, way) in ways.iter_mut().zip(found) {
             ways.set(family, way);
         }
     }
     let apart = ways.iter().all(|ways| ways.first().is_some_and(|way| way.device != LOOPBACK));
-    Ok(Found { hosts, wire: None, pairs: Vec::new(), ways, isolated: false, apart, warnings: Vec::new() })
+    Ok((ways, apart))
+}
+
+/// The device by which a host sends to an address.
+///
+/// # Errors
+/// See [`HostError`].
+pub(crate) fn device_towards(host: &mut RemoteHost, to: SocketAddr) -> Result<String, HostError> {
+    Ok(route(host, scoped(to, 0))?.device)
+}
+
+impl RemoteHost {
+    /// The address that others may know the host by in a family; `None` where none is known,
+    /// and of a process of this machine.
+    pub(crate) fn address_of(&self, family: Family) -> Option<SocketAddr> {
+        known_address(self, family).ok().flatten()
+    }
 }
 
 /// The way from each host to the other in one family.
@@ -59,7 +102,7 @@ fn find(hosts: &mut [RemoteHost; 2], family: Family) -> Result<[Way; 2], HostErr
     let devices = [device(a, own[0], own[1])?, device(b, own[1], own[0])?];
     for (near, far) in [(0, 1), (1, 0)] {
         if devices[near] == LOOPBACK && devices[far] != LOOPBACK {
-            let ([near, far], address) = ([near, far].map(|at| HOST_NAMES[at]), own[far].ip());
+            let ([near, far], address) = ([near, far].map(|at| hosts[at].name()), own[far].ip());
             return Err(Refusal::new(
                 format!("host {near} reaches {address} over its own loopback device, but host {far}, which was to be there, is elsewhere"),
                 "",

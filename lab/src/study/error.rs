@@ -44,6 +44,26 @@ pub enum StudyError {
     /// The facts of the hosts from the beginning of the run are missing.
     #[error("the run has trials but no facts of its hosts (hosts/*.json), so nobody can tell whether it may go on; run the study again")]
     NoFacts,
+    /// Too few hosts of a fleet are there to begin.
+    #[error("of {of} hosts {} there, and a pair takes two; the first that is not: {first}", are(*there))]
+    TooFewHosts {
+        /// Hosts that were reached.
+        there: usize,
+        /// Hosts of the fleet.
+        of: usize,
+        /// Answer of the first that was not.
+        first: String,
+    },
+    /// A fleet has lost its hosts.
+    #[error("of {of} hosts {} left, and they are not found again: {first}; has the allocation ended, or the network? Go on with `nettoll fleet --resume` when they are back", are(*there))]
+    FleetLost {
+        /// Hosts that are left.
+        there: usize,
+        /// Hosts of the fleet.
+        of: usize,
+        /// Answer of the first that is not.
+        first: String,
+    },
     /// The trials of a run are not those of its plan.
     #[error(
         "the trial at position {position} of block {block} is not the one that the plan has there, or is there twice: \
@@ -55,6 +75,10 @@ pub enum StudyError {
         /// Its place in it.
         position: u32,
     },
+}
+
+fn are(hosts: usize) -> String {
+    if hosts == 1 { "1 is".to_owned() } else { format!("{hosts} are") }
 }
 
 impl StudyError {
@@ -79,6 +103,7 @@ impl StudyError {
                 | Self::NothingWorks(_)
                 | Self::HostsChanged(_)
                 | Self::NoFacts
+                | Self::TooFewHosts { .. }
                 | Self::OtherTrials { .. }
         )
     }

@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_may_stand_in_any_order_and_beside_others() {
+    fn columns_may_stand_in_any_order_and_next_to_others() {
         let text = "\u{feff}received_messages,note,sent_messages,test_s,message_bytes,implementation,kernel,distribution,host,table\n\
                     # a remark\n 900 ,\"a, b\",1000,10,64,udp,6.1,d,h,1\n";
         let Table::Sweep(rows) = parse(text).unwrap() else { panic!() };

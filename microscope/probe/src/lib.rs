@@ -5,7 +5,7 @@
 //! to say goes to QEMU's debug port, which the driver has as a file.
 //!
 //! ```text
-//! /plan -> plan::Step -> network (interfaces, delays), region (messages between markers)
+//! /plan -> plan::Step -> network (interfaces, delays), nft (rules), program, region (messages between markers)
 //!                     -> say (one line a step, to the debug port)
 //! ```
 //!
@@ -21,7 +21,9 @@
 pub mod marker;
 pub mod netlink;
 pub mod network;
+pub mod nft;
 pub mod plan;
+pub mod program;
 pub mod region;
 pub mod say;
 pub mod sys;

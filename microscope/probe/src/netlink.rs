@@ -1,4 +1,4 @@
-//! One message of rtnetlink, and the kernel's answer to it.
+//! Messages of netlink, and the kernel's answer to them.
 
 use crate::sys::{self, Answer, Errno, Fd, call};
 
@@ -27,9 +27,15 @@ pub struct Message {
 impl Message {
     /// A message of a type; `NLM_F_REQUEST | NLM_F_ACK` are added to its flags.
     pub fn new(kind: u16, flags: u16) -> Self {
+        Self::unanswered(kind, flags | 4)
+    }
+
+    /// A message of a type that the kernel answers only where it fails; `NLM_F_REQUEST` is added to
+    /// its flags.
+    pub fn unanswered(kind: u16, flags: u16) -> Self {
         let mut message = Self { bytes: [0; ROOM], length: HEADER };
         message.bytes[4..6].copy_from_slice(&kind.to_ne_bytes());
-        message.bytes[6..8].copy_from_slice(&(flags | 5).to_ne_bytes());
+        message.bytes[6..8].copy_from_slice(&(flags | 1).to_ne_bytes());
         message
     }
 
@@ -79,29 +85,37 @@ impl Message {
     }
 
     /// The message with its length.
-    fn finished(&mut self) -> &[u8] {
+    pub fn finished(&mut self) -> &[u8] {
         self.bytes[..4].copy_from_slice(&(self.length as u32).to_ne_bytes());
         &self.bytes[..self.length]
     }
 
-    /// Sends it, and takes the kernel's answer.
+    /// Sends it to the family of routes, and takes the kernel's answer.
     ///
     /// # Errors
     /// The kernel's.
     pub fn send(&mut self) -> Answer {
-        // SAFETY: numbers: a raw socket of netlink's family for routes.
-        let socket = unsafe { call(41, [16, 3, 0, 0, 0, 0]) }? as Fd;
-        let mut answer = [0; ROOM];
-        let taken = sys::write(socket, self.finished()).and_then(|_| sys::read(socket, &mut answer));
-        sys::close(socket);
-        let taken = taken?;
-        match answer.get(HEADER..HEADER + 4) {
-            Some(&[a, b, c, d]) if taken >= HEADER + 4 => match i32::from_ne_bytes([a, b, c, d]) {
-                0 => Ok(0),
-                error => Err(Errno(error.unsigned_abs() as u16)),
-            },
-            _ => Err(Errno::INVALID),
-        }
+        exchange(0, self.finished())
+    }
+}
+
+/// Sends messages to a family of netlink's, and takes the kernel's first answer.
+///
+/// # Errors
+/// The kernel's.
+pub fn exchange(family: usize, messages: &[u8]) -> Answer {
+    // SAFETY: numbers: a raw socket of netlink's.
+    let socket = unsafe { call(41, [16, 3, family, 0, 0, 0]) }? as Fd;
+    let mut answer = [0; ROOM];
+    let taken = sys::write(socket, messages).and_then(|_| sys::read(socket, &mut answer));
+    sys::close(socket);
+    let taken = taken?;
+    match answer.get(HEADER..HEADER + 4) {
+        Some(&[a, b, c, d]) if taken >= HEADER + 4 => match i32::from_ne_bytes([a, b, c, d]) {
+            0 => Ok(0),
+            error => Err(Errno(error.unsigned_abs() as u16)),
+        },
+        _ => Err(Errno::INVALID),
     }
 }
 

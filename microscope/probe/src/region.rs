@@ -4,7 +4,7 @@ use crate::network::{self, Network};
 use crate::plan::Step;
 use crate::sys::{self, Answer, Errno};
 use crate::traffic::{self, Pair};
-use crate::{marker, say};
+use crate::{marker, nft, program, say};
 
 /// Files that say what moves the figures, each a line of the log.
 const FACTS: [&str; 4] = ["/proc/version", "/proc/cmdline", "/sys/kernel/security/lsm", "/proc/modules"];
@@ -21,6 +21,10 @@ pub fn carry_out(plan: &str) {
             "veth" => network.make_veth(),
             "netem" => network.impair(&step),
             "checksums" => network.checksums(step.rest != "off"),
+            "nft" => nft::make(&step),
+            "program" => count_program(&step),
+            "mount" => mount(step.rest),
+            "spawn" => spawn(&step),
             "settle" => {
                 sys::sleep(step.number("s", 0) as u64);
                 Ok(0)
@@ -41,16 +45,45 @@ pub fn carry_out(plan: &str) {
 fn set(rest: &str) -> Answer {
     let (name, value) = rest.split_once(' ').ok_or(Errno::INVALID)?;
     let mut path = [0; 256];
-    let prefix = b"/proc/sys/";
-    let length = prefix.len() + name.len();
-    path.get_mut(..length).ok_or(Errno::INVALID)?;
-    path[..prefix.len()].copy_from_slice(prefix);
-    path[prefix.len()..length].copy_from_slice(name.as_bytes());
-    let path = core::str::from_utf8(&path[..length]).map_err(|_| Errno::INVALID)?;
-    let fd = sys::open(path, 1)?;
+    let fd = sys::open(join("/proc/sys/", name, &mut path)?, 1)?;
     let answer = sys::write(fd, value.as_bytes());
     sys::close(fd);
     answer
+}
+
+/// Mounts a file system: `tmpfs /tmp`.
+fn mount(rest: &str) -> Answer {
+    let (kind, place) = rest.split_once(' ').ok_or(Errno::INVALID)?;
+    sys::mount(kind, place)
+}
+
+/// Runs a program, and tells what it wrote and how it ended: `spawn name=NAME /PROGRAM
+/// WORDS`. The file's name is `/o/NAME`.
+fn spawn(step: &Step) -> Answer {
+    let name = step.value("name").ok_or(Errno::INVALID)?;
+    let (_, command) = step.rest.split_once(' ').ok_or(Errno::INVALID)?;
+    let mut place = [0; 64];
+    let place = join("/o/", name, &mut place)?;
+    let code = program::run(command, place)?;
+    tell("file", place)?;
+    say::line(format_args!("exit {code} {name}"));
+    Ok(0)
+}
+
+/// Runs a program of the user's, which begins and ends a region itself, by markers.
+fn count_program(step: &Step) -> Answer {
+    // Said before, so that the line is in order whatever happens within.
+    say::line(format_args!("region {}", step.value("name").unwrap_or("?")));
+    spawn(step)
+}
+
+/// A path of two parts.
+fn join<'b>(folder: &str, name: &str, buffer: &'b mut [u8]) -> Result<&'b str, Errno> {
+    let length = folder.len() + name.len();
+    let room = buffer.get_mut(..length).ok_or(Errno::INVALID)?;
+    room[..folder.len()].copy_from_slice(folder.as_bytes());
+    room[folder.len()..].copy_from_slice(name.as_bytes());
+    core::str::from_utf8(room).map_err(|_| Errno::INVALID)
 }
 
 fn tell_facts() -> Answer {

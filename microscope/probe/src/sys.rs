@@ -97,6 +97,68 @@ pub fn pipe() -> Result<[Fd; 2], Errno> {
     Ok(ends)
 }
 
+/// Makes a pipe whose ends close when another program is started (`pipe2(2)` with
+/// `O_CLOEXEC`).
+///
+/// # Errors
+/// The kernel's.
+pub fn pipe_until_program() -> Result<[Fd; 2], Errno> {
+    let mut ends = [0; 2];
+    // SAFETY: room for two descriptors.
+    unsafe { call(293, [(&raw mut ends) as usize, 0o2_000_000, 0, 0, 0, 0]) }?;
+    Ok(ends)
+}
+
+/// Makes an empty file and opens it for writing (`open(2)`).
+///
+/// # Errors
+/// The kernel's.
+pub fn create(path: &str) -> Result<Fd, Errno> {
+    let mut buffer = [0; 256];
+    let path = c_string(path, &mut buffer)?;
+    // O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC.
+    // SAFETY: a C string, and numbers.
+    unsafe { call(2, [path.as_ptr() as usize, 0o2_001_101, 0o600, 0, 0, 0]) }.map(|fd| fd as Fd)
+}
+
+/// Gives a descriptor another number as well (`dup2(2)`).
+///
+/// # Errors
+/// The kernel's.
+pub fn duplicate(fd: Fd, number: Fd) -> Answer {
+    // SAFETY: numbers.
+    unsafe { call(33, [fd as usize, number as usize, 0, 0, 0, 0]) }
+}
+
+/// Becomes another program, the file that the first argument names (`execve(2)`); comes
+/// back where that fails.
+///
+/// Both lists hold addresses of C strings and end with a zero.
+pub fn execute(arguments: &[usize], environment: &[usize]) -> Errno {
+    // SAFETY: the lists end with a zero, and the strings outlive the call.
+    let answer = unsafe { call(59, [arguments[0], arguments.as_ptr() as usize, environment.as_ptr() as usize, 0, 0, 0]) };
+    answer.err().unwrap_or(Errno::INVALID)
+}
+
+/// Ends this process (`exit_group(2)`).
+pub fn exit(code: u8) -> ! {
+    loop {
+        // SAFETY: a number.
+        let _ = unsafe { call(231, [usize::from(code), 0, 0, 0, 0, 0]) };
+    }
+}
+
+/// Waits for the end of a child (`wait4(2)`): its status, as that call gives it.
+///
+/// # Errors
+/// The kernel's.
+pub fn wait(child: usize) -> Result<u32, Errno> {
+    let mut status = 0_u32;
+    // SAFETY: room for a status.
+    unsafe { call(61, [child, (&raw mut status) as usize, 0, 0, 0, 0]) }?;
+    Ok(status)
+}
+
 /// Sleeps (`nanosleep(2)`): in virtual time, which costs the host next to nothing.
 pub fn sleep(seconds: u64) {
     let time = [seconds, 0];

@@ -16,6 +16,7 @@ use crate::quantity::{Bytes, Nanos};
 use crate::rate::OfferedRate;
 use crate::receive::Receive;
 use crate::traffic::{Arrivals, Family, Pacing, Protocol, Test, Waiting};
+use crate::ways::Ways;
 
 /// A flag of `nettoll study` that replaces the levels of a factor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +65,8 @@ impl Flag {
 /// Reads, sets and resets a factor at its place in a cell: a field that always
 /// has a level, with the usual one (`field`); a field that may have none
 /// (`option`); one whose usual level follows from others (`derived`); a
-/// feature of the link's devices (`feature`).
+/// feature of the link's devices (`feature`); a way of sending, which may bring
+/// the way of receiving with it, a factor of its own (`ways`).
 macro_rules! place {
     (get $cell:ident field($($field:ident).+, $usual:expr)) => { Some($cell.$($field).+.clone()) };
     (set $cell:ident $level:ident field($($field:ident).+, $usual:expr)) => { $cell.$($field).+ = $level.clone() };
@@ -78,6 +80,12 @@ macro_rules! place {
     (get $cell:ident feature($offload:ident)) => { $cell.offloads.get(&Offload::$offload).copied() };
     (set $cell:ident $level:ident feature($offload:ident)) => { _ = $cell.offloads.insert(Offload::$offload, *$level) };
     (erase $cell:ident feature($offload:ident)) => { _ = $cell.offloads.remove(&Offload::$offload) };
+    (get $cell:ident ways($sends:ident, $receives:ident)) => { Some(Ways::from($cell.$sends)) };
+    (set $cell:ident $level:ident ways($sends:ident, $receives:ident)) => {{
+        $cell.$sends = $level.sender;
+        $cell.$receives = $level.receiver.or($cell.$receives);
+    }};
+    (erase $cell:ident ways($sends:ident, $receives:ident)) => { $cell.$sends = Api::Send };
     (offload feature($offload:ident)) => { Some(Offload::$offload) };
     (offload $kind:ident $rest:tt) => { None };
 }
@@ -178,14 +186,14 @@ factors! {
         words: |cell| unusual(cell.family, Family::V4),
     }
     /// Way in which messages reach the kernel.
-    Api: Api = "api" {
-        flag: Some(Flag::list("How messages reach the kernel: send, sendto, sendmsg, sendmmsg, writev, send-more, gso, uring, uring-sqpoll, uring-zerocopy, zerocopy, gso-zerocopy, sendfile, splice")),
-        place: field(api, Api::Send),
+    Api: Ways = "api" {
+        flag: Some(Flag::list("How messages reach the kernel: send, sendto, sendmsg, sendmmsg, writev, send-more, gso, uring, uring-sqpoll, uring-zerocopy, zerocopy, gso-zerocopy, sendfile, splice, raw, packet, packet-ring, tun, xdp, mptcp, and on one machine unix-stream, unix-dgram, unix-seqpacket, pipe, shm, and the implementations tpi-sockets, tpi-streams, tokio, mio, compio, quinn, smoltcp; or by end sender:gso,receiver:gro")),
+        place: ways(api, receive),
         words: |cell| unusual(cell.api, Api::Send),
     }
     /// Way in which messages are taken from the kernel.
     Receive: Receive = "receive" {
-        flag: Some(Flag::list("How messages are taken from the kernel: recv, recvfrom, recvmsg, recvmmsg, gro, multishot, waitall, lowat, trunc, splice")),
+        flag: Some(Flag::list("How messages are taken from the kernel: recv, recvfrom, recvmsg, recvmmsg, gro, multishot, waitall, lowat, trunc, splice, zerocopy, packet, xdp, xdp-generic, read, shm")),
         place: option(receive),
         words: |cell| cell.receive.map(|receive| format!("received by {receive}")),
     }
@@ -212,7 +220,7 @@ factors! {
     Nodelay: bool = "nodelay" {
         flag: Some(Flag::switch("TCP_NODELAY; without a value: true").short('N')),
         place: field(nodelay, false),
-        words: |cell| (cell.protocol() == Protocol::Tcp).then(|| if cell.nodelay { "nodelay" } else { "nagle" }.to_owned()),
+        words: |cell| (cell.protocol() == Protocol::Tcp && !cell.api.over().is_local()).then(|| if cell.nodelay { "nodelay" } else { "nagle" }.to_owned()),
     }
     /// TCP congestion control.
     Cc: String = "cc" {
@@ -307,7 +315,7 @@ factors! {
     Bulk: u32 = "bulk" {
         flag: Some(Flag::numbers("Bulk TCP flows in the background of the trial")),
         place: field(conditions.bulk, 0),
-        words: |cell| (cell.conditions.bulk > 0).then(|| format!("beside {} bulk", cell.conditions.bulk)),
+        words: |cell| (cell.conditions.bulk > 0).then(|| format!("with {} bulk", cell.conditions.bulk)),
     }
     /// Scheduling of the ends: `sender:nice:10`, `receiver:rt:50`.
     Priority: PerEnd<Priority> = "priority" {
@@ -439,7 +447,7 @@ impl Factor {
     /// and where the factor has no meaning in the cell.
     pub fn value(self, cell: &Cell) -> Option<Value> {
         let has_meaning = match self {
-            Self::Nodelay => cell.protocol() == Protocol::Tcp,
+            Self::Nodelay => cell.protocol() == Protocol::Tcp && !cell.api.over().is_local(),
             Self::Pacing | Self::Arrivals => cell.rate.is_some(),
             _ => true,
         };
@@ -550,7 +558,7 @@ mod tests {
     fn help_names_every_way() {
         let help = |factor: Factor| factor.flag().map(|flag| flag.help).unwrap_or_default();
         let missing = |help: &str, names: &[&str]| -> Vec<String> {
-            let listed: Vec<&str> = help.split([' ', ',', ':']).collect();
+            let listed: Vec<&str> = help.split([' ', ',', ':', ';']).collect();
             names.iter().filter(|name| !listed.contains(name)).map(|name| (*name).to_owned()).collect()
         };
         let apis: Vec<_> = Api::ALL.iter().map(|way| way.name()).collect();

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::api::Api;
 use crate::condition::{EndLevel, LinkLoad, PerEnd, Placement};
 use crate::link::LinkKind;
 use crate::quantity::{Bytes, Nanos};
@@ -11,6 +10,7 @@ use crate::rate::OfferedRate;
 use crate::receive::Receive;
 use crate::size::parse_sweep;
 use crate::traffic::{Arrivals, Family, Pacing, Test, Waiting};
+use crate::ways::Ways;
 
 /// A level as a table of figures holds it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -89,7 +89,7 @@ level_types! {
     },
 }
 
-level_types! { text Test, Family, Api, Receive, Arrivals, Pacing, Waiting, Placement, LinkKind, LinkLoad, String }
+level_types! { text Test, Family, Ways, Receive, Arrivals, Pacing, Waiting, Placement, LinkKind, LinkLoad, String }
 
 impl<T: EndLevel> LevelType for PerEnd<T> {
     fn read(word: &str) -> Result<Vec<Self>, String> {

@@ -4,9 +4,10 @@
 use super::{Cell, Factor, LevelError, STAMP};
 use crate::api::{Api, MOST_BATCH};
 use crate::condition::{MOST_BULK, MOST_UNITS};
+use crate::over::Over;
 use crate::quantity::{Bytes, Nanos};
 use crate::receive::Receive;
-use crate::traffic::{Arrivals, Pacing, Protocol, Role, Test, Waiting};
+use crate::traffic::{Arrivals, Family, Pacing, Protocol, Role, Test, Waiting};
 
 /// Each has a thread at either end; a host of 128 CPUs can have eight on each.
 const MOST_FLOWS: u32 = 1_024;
@@ -43,11 +44,23 @@ impl Cell {
             let tests = Test::ALL.iter().filter(|test| self.api.carries(**test)).map(|test| test.name()).collect::<Vec<_>>();
             return refused(Factor::Api, &format!("{} does not carry {}, but {}", self.api, self.test, tests.join(", ")));
         }
+        if self.bidirectional && (self.api.over() == Over::Packets || self.receive().is_below_udp()) {
+            let reason = format!("{} received by {} goes one way: its ends are not those of one socket", self.api, self.receive());
+            return refused(Factor::Bidirectional, &reason);
+        }
         if self.mix.is_some() && self.api.packs() {
             let reason = format!("{} makes packets of messages of one size: send a mix of sizes another way", self.api);
             return refused(Factor::Api, &reason);
         }
+        if self.mix.is_some() && self.api == Api::PacketRing {
+            let reason = "packet-ring lends whole frames, whose heads say how long they are: send a mix of sizes another way";
+            return refused(Factor::Api, reason);
+        }
+        if self.api == Api::Tun && self.family == Family::V6 {
+            return refused(Factor::Family, "tun carries IPv4 alone: a host that forwards IPv6 does so for all of its devices");
+        }
         self.check_receive()?;
+        self.check_waiting()?;
         self.check_external()?;
         if self.receive == Some(self.api.usual_receive(self.test)) {
             // Said or not, it is the same cell.
@@ -93,6 +106,14 @@ impl Cell {
             let tests = Test::ALL.iter().filter(|test| receive.carries(**test)).map(|test| test.name()).collect::<Vec<_>>();
             return refused(format!("{receive} does not receive {test}, but {}", tests.join(", ")));
         }
+        if !receive.takes_from(api.over()) {
+            let fitting = Receive::ALL.iter().filter(|receive| receive.takes_from(api.over()) && receive.carries(test));
+            let fitting = fitting.map(|receive| receive.name()).collect::<Vec<_>>().join(", ");
+            return refused(format!("{receive} takes nothing from {}, which carries the messages of {api}, but {fitting} can", api.over()));
+        }
+        if receive.is_below_udp() && api.packs() {
+            return refused(format!("{receive} would see the packets of {api} before they are cut; take another way for either end"));
+        }
         if !test.is_stream() && (api == Api::Sendto) != (receive == Receive::Recvfrom) {
             return refused(format!(
                 "a {test} over {api} received by {receive} cannot be: an end has one socket, and the two disagree on whether it is connected; sendto goes with recvfrom"
@@ -101,12 +122,25 @@ impl Cell {
         Ok(())
     }
 
+    /// Checks the way of waiting against what carries the messages.
+    fn check_waiting(&self) -> Result<(), LevelError> {
+        let over = self.api.over();
+        let cannot = match self.waiting {
+            Waiting::Block | Waiting::Spin => false,
+            Waiting::BusyPoll => over.is_local(),
+            Waiting::Poll | Waiting::Epoll | Waiting::EpollEdge => over == Over::Memory,
+        };
+        let reason = format!("nobody can wait for {over} by {}; take block or spin", self.waiting);
+        if cannot { Err(LevelError { factor: Factor::Waiting, reason }) } else { Ok(()) }
+    }
+
     /// Checks that a program of the user's own is asked for no more than it can be told.
     fn check_external(&self) -> Result<(), LevelError> {
         let [sends, receives] = [Role::Sender, Role::Receiver].map(|role| self.external(role).is_some());
         if !sends && !receives {
             return Ok(());
         }
+        self.check_stack()?;
         let refused = |factor, what: &str| {
             let reason = format!("{what} is for nettoll's own ends; an external endpoint sends messages of one size, as fast as it can");
             Err(LevelError { factor, reason })
@@ -122,6 +156,21 @@ impl Cell {
             cell if sends && receives && cell.waiting != Waiting::Block => refused(Factor::Waiting, "a way of waiting"),
             _ => Ok(()),
         }
+    }
+
+    /// Checks that a stack of its own is both ends, and is asked for what it carries.
+    fn check_stack(&self) -> Result<(), LevelError> {
+        let [sends, receives] = [Role::Sender, Role::Receiver].map(|role| self.external(role));
+        let stack = [sends, receives].into_iter().flatten().find(|program| program.shipped().is_some_and(|shipped| shipped.apart));
+        let Some(stack) = stack else { return Ok(()) };
+        if sends != receives {
+            let reason = format!("{stack} is a stack of its own, which no other end understands: take --api {stack} without --receive");
+            return Err(LevelError { factor: Factor::Receive, reason });
+        }
+        if self.family == Family::V6 && stack.shipped().is_some_and(|shipped| shipped.ipv4_alone) {
+            return Err(LevelError { factor: Factor::Family, reason: format!("{stack} carries IPv4 alone") });
+        }
+        Ok(())
     }
 
     /// Checks each level by itself.

@@ -166,7 +166,16 @@ impl Cell {
     /// Levels that do not go together, or with the cell.
     pub fn with<'a>(&self, levels: impl IntoIterator<Item = &'a Level>) -> Result<Self, LevelError> {
         let mut cell = self.clone();
-        levels.into_iter().for_each(|level| level.apply(&mut cell));
+        let mut named = [false; 2];
+        for level in levels {
+            named[0] |= matches!(level, Level::Api(ways) if ways.receiver.is_some());
+            named[1] |= matches!(level, Level::Receive(_));
+            level.apply(&mut cell);
+        }
+        if named == [true; 2] {
+            let reason = "the receiver's way is named by api as well, as receiver:WAY; name it once".to_owned();
+            return Err(LevelError { factor: Factor::Receive, reason });
+        }
         cell.checked()
     }
 
@@ -194,7 +203,12 @@ impl Cell {
         self.receive.unwrap_or_else(|| self.api.usual_receive(self.test))
     }
 
-    /// The program that is the end with a role, where a user's own is.
+    /// Returns whether its messages pass the kernel's transports by: its ends are a stack of their own.
+    pub fn is_apart(&self) -> bool {
+        self.external(Role::Sender).and_then(Program::shipped).is_some_and(|shipped| shipped.apart)
+    }
+
+    /// The program that is the end with a role, where one is: a user's own, or one that nettoll brings along.
     pub fn external(&self, role: Role) -> Option<Program> {
         match role {
             Role::Sender => self.api.program(),
@@ -281,9 +295,10 @@ impl Series {
         self.cell.bidirectional
     }
 
-    /// Returns whether TCP_NODELAY is set.
+    /// Returns whether small messages are not held back: TCP_NODELAY is set, or there is no
+    /// TCP below.
     pub const fn nodelay(&self) -> bool {
-        self.cell.nodelay
+        self.cell.nodelay || self.cell.api.over().is_local()
     }
 
     /// Settings beyond test and size that differ from the usual, for a label.

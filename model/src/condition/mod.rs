@@ -104,7 +104,7 @@ mod tests {
             priority: PerEnd { sender: Priority::Usual, receiver: Priority::Realtime(50) },
             placement: Placement::SameCore,
         };
-        let words = ["switch 10M", "load sender:2", "link load 3x750K", "beside 1 bulk", "priority receiver:rt:50", "same-core"];
+        let words = ["switch 10M", "load sender:2", "link load 3x750K", "with 1 bulk", "priority receiver:rt:50", "same-core"];
         let series = Cell { conditions: all, ..Cell::plain(Test::UdpStream, Bytes::new(64)) }.series();
         assert_eq!(series.to_string(), format!("UDP_STREAM ({})", words.join(", ")));
         assert_eq!(serde_json::from_str::<Conditions>(&serde_json::to_string(&all).unwrap()).unwrap(), all);

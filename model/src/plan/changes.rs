@@ -13,7 +13,7 @@ pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
         check_mtu(plan, arm.host_settings().mtu, &arm.name)?;
         check_hosts(plan, arm)?;
     }
-    let on_agents = !plan.hosts.is_empty();
+    let on_agents = plan.is_elsewhere();
     let links = plan.links();
     let over_loopback = links.iter().any(|link| link.kind == LinkKind::Loopback);
     for (asking, changes) in changes(plan) {
@@ -75,7 +75,7 @@ fn check_hosts(plan: &Plan, arm: &crate::Arm) -> Result<(), PlanError> {
         let reason = "the study itself has no agent there, and arms over different kinds of links do not compare: name one for it (--host)";
         return refused(&format!("host.{name}"), reason);
     }
-    if plan.hosts.is_empty() {
+    if !plan.is_elsewhere() {
         return Ok(());
     }
     for (what, asked) in [("before", settings.before.is_some()), ("after", settings.after.is_some()), ("tool", settings.tool.is_some())] {

@@ -27,7 +27,7 @@ fn check_cell(plan: &Plan, cell: &Cell) -> Result<(), PlanError> {
     let conditions = &cell.conditions;
     let what = |condition: &str| format!("{condition} of the cell {cell}");
     let steers = matches!(conditions.placement, Placement::SoftirqAtSender | Placement::SoftirqAtReceiver);
-    if !plan.hosts.is_empty() {
+    if plan.is_elsewhere() {
         if !conditions.load.is_usual() {
             let reason = "an agent loads no machine: start other work there by hand and say so in the study's name, or leave out --host";
             return refused(what("load"), reason);

@@ -131,6 +131,9 @@ fn protocols(plan: &Plan) -> String {
 }
 
 fn hosts(plan: &Plan) -> String {
+    if let Some(fleet) = &plan.fleet {
+        return format!("between pairs of {} hosts", fleet.hosts.len());
+    }
     if !plan.hosts.is_empty() {
         let place = |name: &&str| plan.hosts.get(*name).map_or_else(|| "this machine".to_owned(), super::HostPlace::label);
         return format!("between {}", list(&HOST_NAMES.iter().map(place).collect::<Vec<_>>()));

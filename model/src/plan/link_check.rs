@@ -12,7 +12,7 @@ const BUNDLING: [Offload; 3] = [Offload::Tso, Offload::Gso, Offload::Gro];
 pub(super) fn check(plan: &Plan) -> Result<(), PlanError> {
     check_loopback(plan)?;
     for cell in plan.cells_run() {
-        if plan.hosts.is_empty() {
+        if !plan.is_elsewhere() {
             check_kind(plan, &cell)?;
             check_room(plan, &cell)?;
         } else {
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn between_machines_there_is_the_network_and_nothing_beside_the_trial() {
+    fn between_machines_there_is_the_network_and_nothing_but_the_trial() {
         let hosts = "hosts = { b = \"db1\" }";
         assert!(complaint(hosts, "link = \"switch 10M\"").contains("switch 10M: hosts that are named are joined by the network"));
         assert!(complaint(hosts, "link_load = 1").contains("an agent sends nothing but"));

@@ -8,6 +8,7 @@ mod changes;
 mod conditions;
 mod describe;
 mod error;
+mod fleet;
 mod link_check;
 pub mod raw;
 pub mod receipt;
@@ -30,6 +31,7 @@ pub use crate::place::{CommandHost, HostPlace, HostPlaceError, Transport};
 pub use crate::schedule::LOOKS;
 pub use cells::{Levels, Override};
 pub use error::PlanError;
+pub use fleet::{FleetHost, FleetPlan, MOST_HOSTS, MOST_ROUNDS, RETRY_ROUNDS, is_host_name};
 pub use raw::RawPlan;
 pub use receipt::ReceiptPlan;
 pub use resolve::{LEAST_SILENCE, LOAD_OVERHEAD, Shortened, TRIAL_OVERHEAD, check_stored, resolve};
@@ -48,6 +50,7 @@ pub const PRESETS: &[(&str, &str)] = &[
     ("quick", include_str!("../../../plans/quick.toml")),
     ("receipt", include_str!("../../../plans/receipt.toml")),
     ("repetitions", include_str!("../../../plans/repetitions.toml")),
+    ("runtimes", include_str!("../../../plans/runtimes.toml")),
     ("size", include_str!("../../../plans/size.toml")),
     ("waiting", include_str!("../../../plans/waiting.toml")),
     ("ways", include_str!("../../../plans/ways.toml")),
@@ -90,6 +93,9 @@ pub struct Plan {
     /// Empty: nettoll makes both on this machine.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub hosts: BTreeMap<String, HostPlace>,
+    /// The fleet whose pairs are measured, in place of `hosts`; `None` of a study of two hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<FleetPlan>,
     /// Conduct when an agent vanishes.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub on_loss: OnLoss,
@@ -184,7 +190,8 @@ impl Plan {
 
     /// Trials of all blocks, if every block is run.
     pub fn trials(&self) -> u64 {
-        (self.shape().trials() as u64).saturating_mul(u64::from(self.blocks.most))
+        let pairs = self.fleet.as_ref().map_or(1, |fleet| 2 * fleet.pairs() as u64);
+        (self.shape().trials() as u64).saturating_mul(u64::from(self.blocks.most)).saturating_mul(pairs)
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
+use super::FleetPlan;
 use super::cells::Levels;
 use super::error::PlanError;
 use crate::address::OnLoss;
@@ -45,6 +46,9 @@ pub struct RawPlan {
     /// Hosts that are other machines.
     #[serde(default)]
     pub hosts: BTreeMap<String, HostPlace>,
+    /// The fleet whose pairs are measured. Not written in plans.
+    #[serde(skip)]
+    pub fleet: Option<FleetPlan>,
     /// Conduct when an agent vanishes.
     #[serde(default)]
     pub on_loss: Option<OnLoss>,

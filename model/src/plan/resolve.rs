@@ -4,7 +4,7 @@ use super::cells::{Override, resolve_cells};
 use super::error::PlanError;
 use super::raw::{RawBlocks, RawPlan, RawTrial};
 use super::receipt::RawReceipt;
-use super::{Blocks, Plan, PlanEnd};
+use super::{Blocks, FleetPlan, Plan, PlanEnd};
 use super::{changes, conditions, describe, link_check};
 use crate::arm::Arm;
 use crate::cell::Cell;
@@ -57,6 +57,7 @@ pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Plan,
         blocks,
         link: resolve_link(raw)?,
         hosts: raw.hosts.clone(),
+        fleet: raw.fleet.clone(),
         on_loss: raw.on_loss.unwrap_or_default(),
         data_port: raw.data_port,
         progress: raw.progress,
@@ -68,6 +69,7 @@ pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Plan,
         host_wide: raw.host_wide,
         cells,
     };
+    plan.fleet.iter().try_for_each(FleetPlan::check)?;
     link_check::check(&plan)?;
     changes::check(&plan)?;
     conditions::check(&plan)?;
@@ -111,6 +113,7 @@ pub fn check_stored(plan: &Plan) -> Result<(), PlanError> {
     resolve_description(&plan.description)?;
     check_blocks(&plan.blocks)?;
     check_end(plan.end, plan.warmup)?;
+    plan.fleet.iter().try_for_each(FleetPlan::check)?;
     if plan.arms.len() == 1 {
         return Err(crate::arm::ArmError::Number(1).into());
     }
@@ -146,7 +149,7 @@ fn check_mtu(mtu: Option<u32>, cells: &[Cell]) -> Result<(), PlanError> {
 
 /// The link: between machines it is what is there.
 fn resolve_link(raw: &RawPlan) -> Result<Link, PlanError> {
-    let (link, between_machines) = (&raw.link, !raw.hosts.is_empty());
+    let (link, between_machines) = (&raw.link, !raw.hosts.is_empty() || raw.fleet.is_some());
     let kind = link.kind.unwrap_or(if between_machines { LinkKind::Network } else { LinkKind::Veth });
     match (kind, between_machines) {
         (LinkKind::Network, false) => Err(value("link.kind", kind, "name at least one host: --host b=ADDRESS")),

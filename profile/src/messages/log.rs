@@ -118,14 +118,8 @@ pub fn summary(totals: Totals, beyond: u64, mut events: Vec<Event>) -> Messages 
     // CPUs put their calls into the queue in another order than they happened.
     events.sort_by_key(|event| event.time);
     let sockets: HashSet<u64> = events.iter().filter(|event| event.result > 0).map(|event| event.socket).collect();
-    Messages {
-        totals,
-        kept: events.len() as u64,
-        beyond,
-        calls: kinds(&events),
-        patterns: patterns(&events),
-        sockets: sockets.len() as u64,
-    }
+    let (patterns, exchanges) = patterns(&events);
+    Messages { totals, kept: events.len() as u64, beyond, calls: kinds(&events), patterns, exchanges, sockets: sockets.len() as u64 }
 }
 
 fn sums(events: &[Event]) -> Totals {
@@ -236,27 +230,31 @@ fn add(one: &mut CallKind, other: CallKind) {
 struct Exchange {
     receives: u32,
     received: u64,
-    call: u16,
     protocol: String,
     sends: Vec<u64>,
+    /// The call of each.
+    calls: Vec<u16>,
     last: u64,
     apart: u64,
 }
 
 /// What makes two exchanges alike.
-type Key = (String, u32, u64, u16, Vec<u64>);
+type Key = (String, u32, u64, Vec<u16>, Vec<u64>);
 
 /// Exchanges that began and ended among these calls: the first of a socket may have begun
 /// before, so it counts from its first receive; the last is complete only when the next begins.
-fn patterns(events: &[Event]) -> Vec<Pattern> {
+/// The second is the number of all of them.
+fn patterns(events: &[Event]) -> (Vec<Pattern>, u64) {
     let mut open: HashMap<u64, Exchange> = HashMap::new();
     let mut found: HashMap<Key, (u64, u64)> = HashMap::new();
+    let mut done = 0;
     for event in events.iter().filter(|event| event.result > 0) {
         match event.way {
             Way::In => {
                 let exchange = open.entry(event.socket).or_default();
                 if !exchange.sends.is_empty() {
                     count(&mut found, std::mem::take(exchange));
+                    done += 1;
                 }
                 if exchange.receives == 0 {
                     exchange.protocol = event.protocol();
@@ -266,25 +264,31 @@ fn patterns(events: &[Event]) -> Vec<Pattern> {
             }
             Way::Out => {
                 let Some(exchange) = open.get_mut(&event.socket) else { continue };
-                match exchange.sends.last_mut() {
-                    None => exchange.call = event.call,
-                    Some(_) => exchange.apart = exchange.apart.max(event.time.saturating_sub(exchange.last)),
+                if !exchange.sends.is_empty() {
+                    exchange.apart = exchange.apart.max(event.time.saturating_sub(exchange.last));
                 }
                 exchange.last = event.time;
                 match exchange.sends.get_mut(SENDS - 1) {
                     Some(rest) => *rest = rest.saturating_add(event.moved()),
-                    None => exchange.sends.push(event.moved()),
+                    None => {
+                        exchange.sends.push(event.moved());
+                        exchange.calls.push(event.call);
+                    }
                 }
             }
         }
     }
     let mut all: Vec<Pattern> = found
         .into_iter()
-        .map(|((protocol, receives, received, number, sends), (count, apart))| Pattern {
+        .map(|((protocol, receives, received, numbers, sends), (count, apart))| Pattern {
             protocol,
             receives,
             received,
-            call: call(number).0.to_owned(),
+            call: numbers.first().map_or("", |number| call(*number).0).to_owned(),
+            calls: match numbers.iter().all(|number| Some(number) == numbers.first()) {
+                true => Vec::new(),
+                false => numbers.iter().map(|number| call(*number).0.to_owned()).collect(),
+            },
             sends,
             apart,
             count,
@@ -292,11 +296,11 @@ fn patterns(events: &[Event]) -> Vec<Pattern> {
         .collect();
     all.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.cmp(b)));
     all.truncate(PATTERNS);
-    all
+    (all, done)
 }
 
 fn count(found: &mut HashMap<Key, (u64, u64)>, done: Exchange) {
-    let key = (done.protocol, done.receives, done.received, done.call, done.sends);
+    let key = (done.protocol, done.receives, done.received, done.calls, done.sends);
     if found.len() >= MOST_PATTERNS && !found.contains_key(&key) {
         return;
     }
@@ -354,9 +358,10 @@ mod tests {
         assert_eq!((pattern.receives, pattern.received, pattern.call.as_str()), (1, 36, "writev"));
         // The tenth is complete only when an eleventh begins.
         assert_eq!((pattern.sends.as_slice(), pattern.count, pattern.apart), (&[200, 4000][..], 9, 5));
+        assert_eq!(pattern.calls, ["writev", "sendfile"]);
         let read = seen.calls.iter().find(|kind| kind.call == "read").unwrap();
         assert_eq!((read.calls, read.bytes, read.empty, read.short, read.asked), (10, 360, 10, Some(10), Some(40_960)));
-        assert_eq!((read.sizes.as_slice(), seen.beyond, seen.sockets), (&[(36, 10)][..], 3, 1));
+        assert_eq!((read.sizes.as_slice(), seen.beyond, seen.sockets, seen.exchanges), (&[(36, 10)][..], 3, 1, 9));
     }
 
     #[test]

@@ -25,14 +25,26 @@ impl Recording {
 /// CPU or one thread, so that one task at most is there; a thread that ends leaves under
 /// another number. Tasks that are first seen leaving were there from the start, those that
 /// never leave to the end.
+///
+/// Interrupts are off from the record of who leaves until after that of who comes: a timer that
+/// is due between the two strikes in who comes, whose stretch therefore begins with the other's
+/// leaving, where the ring is of a whole CPU and tells it.
 fn stretches(ring: &[Switch], tasks: Tasks) -> Vec<Stretch> {
     let mut since = ring.first().filter(|first| first.out && tasks.have(first.pid, first.tid)).map(|_| 0);
     let mut found = Vec::new();
-    for switch in ring.iter().filter(|switch| tasks.have(switch.pid, switch.tid)) {
+    let mut left = None;
+    for switch in ring {
+        let before = left.take().filter(|(task, _)| switch.cpu_wide && *task != switch.tid).map(|(_, time)| time);
+        if switch.out {
+            left = Some((switch.tid, switch.time));
+        }
+        if !tasks.have(switch.pid, switch.tid) {
+            continue;
+        }
         if switch.out {
             found.extend(since.take().map(|from| (from, switch.time)));
         } else {
-            since = Some(switch.time);
+            since = Some(before.unwrap_or(switch.time));
         }
     }
     found.extend(since.map(|from| (from, u64::MAX)));

@@ -90,6 +90,8 @@ pub struct Switch {
     pub time: u64,
     /// `true` if it left.
     pub out: bool,
+    /// `true` if an event of a whole CPU told it, so that every task's switches are there.
+    pub cpu_wide: bool,
 }
 
 /// A process or thread that was made.
@@ -184,7 +186,8 @@ fn parse<'a>(kind: u32, misc: u16, mut body: Reader<'a>, layout: &Layout) -> Opt
             if kind == SWITCH_CPU_WIDE {
                 body.long()?;
             }
-            Record::Switch(Switch { pid: body.word()?, tid: body.word()?, time: body.long()?, out: misc & SWITCH_OUT != 0 })
+            let cpu_wide = kind == SWITCH_CPU_WIDE;
+            Record::Switch(Switch { pid: body.word()?, tid: body.word()?, time: body.long()?, out: misc & SWITCH_OUT != 0, cpu_wide })
         }
         FORK => Record::Fork(Fork { pid: body.word()?, parent: body.word()? }),
         _ => Record::Other,

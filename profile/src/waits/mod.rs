@@ -3,7 +3,7 @@
 //!
 //! A program at `sched_switch` and one at `sched_waking` put each event of the
 //! process's threads into a queue; what the events mean is worked out afterwards
-//! ([`WaitLog`]). Beside them perf says when it follows a thread onto a CPU and off
+//! ([`WaitLog`]). Next to them perf says when it follows a thread onto a CPU and off
 //! it: the time between the two is what a sampler misses at each switch.
 
 mod log;

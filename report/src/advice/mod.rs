@@ -1,10 +1,13 @@
 //! Ways of sending, ranked: for a person, and as JSON.
 
 mod needs;
+mod sent;
+mod verified;
 
 use analysis::advice::{Ranked, Ranking};
 use analysis::result::Estimate;
-use model::Api;
+use analysis::workload::{Cut, Workload};
+use model::{Api, Cell};
 use serde_json::{Value, json};
 
 use crate::sinks::json::pretty;
@@ -13,11 +16,16 @@ use crate::sinks::terminal::{Page, Style};
 use crate::words::{self, list};
 use crate::{interval, number};
 
-/// Advice on one message size and rate.
+pub use sent::{SentAgain, planned, planned_json};
+pub use verified::Verdicts;
+
+/// Advice on one message size, or on a workload, and rate.
 #[derive(Debug, Clone, Copy)]
 pub struct Advice<'a> {
     /// The ways of each test.
     pub rankings: &'a [Ranking],
+    /// The workload that was sent, where it was one.
+    pub workload: Option<&'a Workload>,
     /// Messages a second.
     pub rate: Option<f64>,
 }
@@ -39,12 +47,24 @@ impl Advice<'_> {
 
     fn ranking(&self, page: &mut Page, ranking: &Ranking) {
         let rate = self.rate.map(|rate| format!(" at {} messages a second", number::whole(rate.round() as u64))).unwrap_or_default();
-        page.heading(&format!("{}, {} B{rate}", ranking.series, number::whole(ranking.size.get())));
+        let mean = if ranking.workload.is_some() { "mean " } else { "" };
+        page.heading(&format!("{}, {mean}{} B{rate}", ranking.series, number::whole(ranking.size.get())));
         page.text(&conclusion(ranking));
         page.gap();
         page.table(columns(ranking));
         page.gap();
         cheaper(ranking).for_each(|way| page.item(&needs(way)));
+        if let Some(cut) = self.cut(ranking) {
+            page.item(&format!(
+                "{} of the messages, {} of the bytes, were left out: they are larger than the largest datagram, {} B.",
+                number::percent(cut.messages),
+                number::percent(cut.bytes),
+                number::whole(cut.limit)
+            ));
+        }
+        if let Some(size) = ranking.request_size {
+            page.item(&format!("Round trips are of requests and answers of {} B, the median message.", number::whole(size.get())));
+        }
         if let Some((batch, wait)) = batch(ranking) {
             page.item(&format!("At this rate the first message of a batch of {batch} waits {} for the last.", number::time(wait)));
         }
@@ -63,6 +83,11 @@ impl Advice<'_> {
         page.gap();
     }
 
+    /// The part of the workload that a test cannot send.
+    fn cut(&self, ranking: &Ranking) -> Option<Cut> {
+        self.workload?.share_of(&Cell::plain(ranking.test, ranking.size)).ok()?.cut
+    }
+
     /// The same as JSON, with what each way needs.
     pub fn json(&self) -> String {
         let ranking = |ranking: &Ranking| {
@@ -75,6 +100,9 @@ impl Advice<'_> {
                 of_way(&mut value["ways"][place], way.api);
             }
             value["tells_apart"] = json!(ranking.tells_apart());
+            if let Some(cut) = self.cut(ranking) {
+                value["left_out"] = json!(cut);
+            }
             value
         };
         pretty(&json!({ "rate_per_s": self.rate, "rankings": self.rankings.iter().map(ranking).collect::<Vec<_>>() }))

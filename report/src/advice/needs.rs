@@ -12,7 +12,7 @@ pub struct Needs {
 }
 
 /// The needs of a way. Versions are those of the manual pages send(2), sendmmsg(2),
-/// udp(7), io_uring(7) and splice(2); what is really there is found by trying.
+/// udp(7), packet(7), io_uring(7) and splice(2); what is really there is found by trying.
 pub const fn of(api: Api) -> Needs {
     let (linux, change) = match api {
         Api::Send => ("any", "none"),
@@ -28,6 +28,22 @@ pub const fn of(api: Api) -> Needs {
         Api::Zerocopy => ("4.14, datagrams 5.0", "messages that stay as they are until the kernel's notice is read from the error queue"),
         Api::GsoZerocopy => ("5.0", "what gso needs, and messages that stay as they are until the kernel's notice is read"),
         Api::Sendfile => ("2.6.33", "messages that lie in a file"),
+        Api::Mptcp => ("5.6", "a socket of IPPROTO_MPTCP, at both ends"),
+        Api::Raw => ("any", "CAP_NET_RAW, and the heads of IP and UDP before each message"),
+        Api::Packet => {
+            ("2.2", "CAP_NET_RAW, and all heads of a frame before each message; routes and neighbours are the program's to know")
+        }
+        Api::PacketRing => (
+            "2.6.31",
+            "CAP_NET_RAW, all heads of a frame before each message, a ring that the kernel sends from, and frames that stay as they are",
+        ),
+        Api::Tun => ("2.4", "/dev/net/tun and CAP_NET_ADMIN, the heads of IP and UDP before each message, and a host that forwards them"),
+        Api::Xdp => ("4.18", "CAP_NET_RAW, all heads of a frame before each message, and rings that the kernel shares; one socket a queue"),
+        Api::UnixStream => ("any", "both ends on one machine, and a UNIX socket between them"),
+        Api::UnixDgram => ("any", "both ends on one machine, and a UNIX datagram socket between them"),
+        Api::UnixSeqpacket => ("2.6.4", "both ends on one machine, and a UNIX seqpacket socket between them"),
+        Api::Pipe => ("any", "both ends on one machine, and a pipe from one to the other"),
+        Api::Shm => ("any", "both ends on one machine, memory that both have, and a ring in it"),
         Api::External(_) => ("what the program needs", "what the program does"),
         Api::Splice => ("2.6.17", "messages that lie in whole pages and stay as they are, and a pipe"),
     };

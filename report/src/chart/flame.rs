@@ -19,7 +19,7 @@ const LETTER: f64 = 7.3;
 const LEAST_WIDTH: f64 = 2.0;
 
 /// Call chains of one end of a message, at several sizes or in two runs.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Flame {
     /// Name of its element in the page.
     pub id: String,
@@ -37,6 +37,9 @@ pub struct Flame {
     pub first: (usize, Option<usize>),
     /// Functions narrower than this share of the samples in every profile are left out.
     pub least_share: f64,
+    /// Columns of one side, a seed each, where samples are instructions, counted exactly: those of a side
+    /// lie next to each other. 0: they are samples of time.
+    pub seeds: usize,
     /// The bars, a caller before what it calls; the first is the whole.
     pub bars: Vec<Bar>,
 }
@@ -89,6 +92,14 @@ impl Flame {
         self.choices.get(self.first.0).map_or(0, |choice| choice.column)
     }
 
+    /// What samples of a column stand for, in words.
+    fn amount(&self, samples: u64, column: usize) -> String {
+        match self.seeds {
+            0 => number::time(samples as f64 * self.columns.get(column).map_or(f64::NAN, |column| column.ns)),
+            _ => format!("{} instructions", number::whole(samples)),
+        }
+    }
+
     /// Layers of its bars, in the order of their colours.
     fn shown_layers(&self) -> impl Iterator<Item = (usize, &str)> {
         let all = self.layers.iter().enumerate();
@@ -121,14 +132,14 @@ pub fn svg(flame: &Flame) -> Markup {
     let across = |samples: u64| samples as f64 / whole * WIDTH;
     let bars: Vec<_> = placed(&flame.bars, column).into_iter().filter(|(_, samples, _)| across(*samples) >= LEAST_WIDTH).collect();
     let depth = bars.iter().map(|(.., bar)| bar.depth).max().unwrap_or(0);
-    let (height, ns) = ((depth + 1) as f64 * ROW, flame.columns.get(column).map_or(f64::NAN, |column| column.ns));
+    let height = (depth + 1) as f64 * ROW;
     let name = flame.columns.get(column).map_or("", |column| column.name.as_str());
     html! {
         svg .flame viewBox={ "0 0 " (short(WIDTH)) " " (short(height)) } role="img" aria-label={ (flame.title) ", " (name) } {
             @for (before, samples, bar) in bars {
                 @let (x, width, y) = (across(before), across(samples), (depth - bar.depth) as f64 * ROW);
                 g .mark.part .(colour(bar)) {
-                    title { (bar.name) "\n" (number::percent(samples as f64 / whole)) " · " (number::time(samples as f64 * ns)) " per message" }
+                    title { (bar.name) "\n" (number::percent(samples as f64 / whole)) " · " (flame.amount(samples, column)) " per message" }
                     rect x=(short(x)) y=(short(y)) width=(short(width)) height=(short(ROW - 1.0)) {}
                     @if let Some(text) = fitting(&bar.name, width) { text x=(short(x + 3.0)) y=(short(y + 12.0)) { (text) } }
                 }
@@ -179,14 +190,18 @@ pub fn key(flame: &Flame) -> Markup {
 
 /// How to read it.
 pub fn caption(flame: &Flame) -> String {
+    let (of, difference) = match flame.seeds {
+        0 => ("samples", "ns per message, grey where the samples counted and trials do not tell it from none (3 standard errors)"),
+        1 => ("instructions", "instructions per message, grey where there is none"),
+        _ => ("instructions", "instructions per message, grey where seeds of the guest's random numbers move a side as far"),
+    };
     let mut text = format!(
-        "A bar is a function upon its caller, as wide as its share of the samples. Click one to zoom to it; its caller, or Escape, zooms out. \
+        "A bar is a function upon its caller, as wide as its share of the {of}. Click one to zoom to it; its caller, or Escape, zooms out. \
          Functions below {} everywhere are left out.",
         number::percent(flame.least_share)
     );
     if !flame.rivals.is_empty() {
-        text +=
-            " A difference is of ns per message, grey where the samples counted and trials do not tell it from none (3 standard errors).";
+        text += &format!(" A difference is of {difference}.");
     }
     text
 }
@@ -209,7 +224,7 @@ fn tools(flame: &Flame) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bar, Choice, Column, Flame, fitting, placed, svg};
+    use super::{Bar, Choice, Column, Flame, caption, fitting, placed, svg};
 
     fn bar(name: &str, depth: usize, samples: &[u64]) -> Bar {
         Bar { name: name.into(), layer: depth, depth, samples: samples.to_vec() }
@@ -225,6 +240,7 @@ mod tests {
             rivals: vec![],
             first: (0, None),
             least_share: 0.001,
+            seeds: 0,
             bars,
         }
     }
@@ -248,6 +264,13 @@ mod tests {
         let text = svg(&flame(vec![bar("all", 0, &[100]), bar("<script>alert(1)</script>", 1, &[60])])).into_string();
         assert!(!text.contains("<script") && text.contains("&lt;script&gt;alert(1)&lt;/script&gt;\n60 % · 120 ns per message"), "{text}");
         assert!(svg(&flame(Vec::new())).into_string().contains("<svg"));
+    }
+
+    #[test]
+    fn exact_counts_are_instructions() {
+        let one = Flame { seeds: 3, rivals: vec!["6.1".into()], ..flame(vec![bar("all", 0, &[1234])]) };
+        assert!(svg(&one).into_string().contains("1,234 instructions per message"));
+        assert!(caption(&one).contains("share of the instructions") && caption(&one).contains("seeds of the guest"));
     }
 
     #[test]

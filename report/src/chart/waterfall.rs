@@ -35,6 +35,10 @@ const BAR: f64 = 17.0;
 /// One message's time.
 #[derive(Debug, Default)]
 pub struct Waterfall {
+    /// Its heading.
+    pub heading: String,
+    /// What the axis of time shows.
+    pub axis: String,
     /// What it is the toll of.
     pub subject: String,
     /// The whole of both ends, in a sentence.
@@ -113,10 +117,10 @@ pub fn svg(all: &Waterfall, held: Option<(&str, bool)>) -> Markup {
     html! {
         svg .toll .off[held.is_some_and(|(_, shown)| !shown)] data-axis=[held.map(|(name, _)| name)] xmlns=[held.is_none().then_some("http://www.w3.org/2000/svg")] viewBox={ "0 0 " (short(WIDTH)) " " (short(height)) } width=(short(WIDTH)) height=(short(height))
             role="img" aria-label=(label.trim()) {
-            title { "The toll of one message" }
+            title { (all.heading) }
             @if held.is_none() { style { (PreEscaped(STYLE)) } }
             rect .paper x=".5" y=".5" width=(short(WIDTH - 1.0)) height=(short(height - 1.0)) rx="8" {}
-            text .heading x="22" y="38" { "The toll of one message" }
+            text .heading x="22" y="38" { (all.heading) }
             text .before.faint x=(short(WIDTH - 22.0)) y="38" { (all.subject) }
             text .faint x="22" y="61" { (all.whole) }
             @if !all.bad.is_empty() { text .bad x="22" y="81" { (all.bad) } }
@@ -132,7 +136,7 @@ pub fn svg(all: &Waterfall, held: Option<(&str, bool)>) -> Markup {
             }
             path .axis d={ "M" (short(start)) " " (short(bottom)) "H" (short(stop)) } {}
             @for (at, text) in &ticks { text .within.faint.small x=(short(start + at * (stop - start))) y=(short(bottom + 17.0)) { (text) } }
-            text .within.faint.small x=(short((start + stop) / 2.0)) y=(short(bottom + 34.0)) { "CPU time for this message, the receiver's after the sender's" }
+            text .within.faint.small x=(short((start + stop) / 2.0)) y=(short(bottom + 34.0)) { (all.axis) }
             (key_rows.0)
             @for (place, line) in all.caption.iter().enumerate() {
                 text .faint.small x="22" y=(short(under + 18.0 * place as f64 + 8.0)) { (line) }

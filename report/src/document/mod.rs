@@ -445,6 +445,8 @@ pub struct HeatMap {
     pub rows: Vec<Level>,
     /// The shares.
     pub squares: Vec<Square>,
+    /// Share that is drawn darkest.
+    pub darkest: f64,
 }
 
 /// A level of a heat map.

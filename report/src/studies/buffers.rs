@@ -116,6 +116,7 @@ fn heat_map(map: &BufferMap) -> HeatMap {
         columns: map.receivers.iter().map(level).collect(),
         rows: map.senders.iter().map(level).collect(),
         squares: map.cells.iter().enumerate().map(square).collect(),
+        darkest: 1.0,
     }
 }
 

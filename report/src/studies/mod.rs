@@ -8,6 +8,7 @@ pub mod cells;
 pub mod charts;
 pub mod checks;
 pub mod cost;
+pub mod fleet;
 pub mod guide;
 pub mod headline;
 pub mod history;

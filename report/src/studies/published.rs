@@ -24,7 +24,7 @@ pub fn section(analysis: &Analysis) -> Option<Section> {
     if !published.times.is_empty() {
         blocks.extend(times(published));
     }
-    let section = Section::new("published", format!("Beside it: {}", published.title), blocks);
+    let section = Section::new("published", format!("Next to it: {}", published.title), blocks);
     Some(Section { link: Link::Short("Published", None), headed: true, ..section })
 }
 

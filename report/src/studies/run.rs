@@ -5,7 +5,7 @@ use model::host::HostFacts;
 use model::plan::Plan;
 
 use super::guide::methods;
-use super::{headline, trust};
+use super::{fleet, headline, trust};
 use crate::clock;
 use crate::document::{Block, Link, Masthead, Section};
 use crate::number;
@@ -22,7 +22,7 @@ pub fn masthead(analysis: &Analysis) -> Masthead {
     Masthead {
         brand: run.plan.name.clone(),
         heading: run.plan.title.clone(),
-        trust: Some(trust::trust(analysis)),
+        trust: Some(analysis.fleet().map_or_else(|| trust::trust(analysis), |result| fleet::trust(analysis, result))),
         red: analysis.receipt().and_then(crate::studies::receipt::red),
         about: run.plan.description.clone(),
         started: clock::utc(run.started_ms),

@@ -11,13 +11,21 @@ use crate::document::{Block, Cell, Head, Kind, Section, Table};
 use crate::words::{list, plural};
 use crate::{clock, number};
 
+/// Most hosts whose facts stand side by side.
+const MOST_HOSTS: usize = 8;
+
 /// Makes the section of the set-up: the plan, then facts of the hosts, folded.
 pub fn section(analysis: &Analysis) -> Section {
     let mut blocks = vec![Block::Heading("Plan".into()), Block::terms("facts", plan(analysis))];
-    if !analysis.hosts.is_empty() {
+    let shown = &analysis.hosts[..analysis.hosts.len().min(MOST_HOSTS)];
+    if !shown.is_empty() {
         blocks.push(Block::Heading("Hosts".into()));
-        for (title, rows) in facts(&analysis.hosts).into_iter().filter(|(_, rows)| !rows.is_empty()) {
-            blocks.push(Block::Details(title.to_owned(), vec![hosts(title, &analysis.hosts, rows).into()]));
+        if shown.len() < analysis.hosts.len() {
+            let more = format!("The first {} of {}; the facts of all are in the run's hosts/.", shown.len(), analysis.hosts.len());
+            blocks.push(Block::Paragraph(more.into()));
+        }
+        for (title, rows) in facts(shown).into_iter().filter(|(_, rows)| !rows.is_empty()) {
+            blocks.push(Block::Details(title.to_owned(), vec![hosts(title, shown, rows).into()]));
         }
     }
     Section::new("setup", "Setup", [Block::Page(blocks)])

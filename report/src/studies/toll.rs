@@ -16,7 +16,7 @@ use crate::words::plural;
 use crate::{clock, number};
 
 /// The layers from the top of the stack to its bottom, then those that serve all of them.
-const ORDER: [Layer; 15] = [
+pub const ORDER: [Layer; 15] = [
     Layer::User,
     Layer::Syscall,
     Layer::Security,
@@ -160,6 +160,8 @@ fn of(analysis: &Analysis, study: &ReceiptStudy, pair: &Pair, size: Bytes) -> Op
     let sum = number::time(cpu[0].value + cpu[1].value);
     let red = columns.iter().any(|column| column.red);
     Some(Waterfall {
+        heading: "The toll of one message".to_owned(),
+        axis: "CPU time for this message, the receiver's after the sender's".to_owned(),
         subject,
         whole: format!("{sum} of CPU time: {sender} where it is sent, {receiver} where it is received."),
         bad: if red { "This receipt does not add up: its rows are not to be used.".to_owned() } else { String::new() },

@@ -1,6 +1,6 @@
 //! Ways of sending, side by side.
 
-use analysis::result::ways::{Cheapest, Crossing, Way, WaySeries, Where};
+use analysis::result::ways::{Cheapest, Crossing, Way, WayLine, WaySeries, Where};
 use analysis::result::{Estimate, WayStudy};
 
 use crate::document::{Figure, Part, Section, Table, Tone};
@@ -32,6 +32,7 @@ fn part(series: &WaySeries) -> Part {
     let base = name(&series.ways[0]);
     part.more
         .push(table(series, &format!("As a share of {base}"), |way, size| interval::narrow(way.of_base[size].as_ref(), number::percent)));
+    part.more.extend(lines(series));
     // Between two ways that plain sending beats nobody chooses.
     let (of_base, others): (Vec<_>, Vec<_>) = series.crossings.iter().partition(|crossing| crossing.ways[0] == 0);
     part.notes.extend(of_base.into_iter().map(|crossing| sentence(series, crossing)));
@@ -85,6 +86,22 @@ fn table(series: &WaySeries, title: &str, cell: impl Fn(&Way, usize) -> String) 
         std::iter::once(name(way)).chain(cells).collect()
     };
     Table::of_figures(format!("{title}; ◂ the cheapest of a size"), heads, series.ways.iter().enumerate().map(row).collect())
+}
+
+/// What a message and a byte cost by each way, where that is a line; `None` where no other way than the base has one.
+fn lines(series: &WaySeries) -> Option<Table> {
+    let known: Vec<(&Way, &WayLine)> = series.ways.iter().filter_map(|way| Some((way, way.line.as_ref()?))).collect();
+    let row = |(way, line): &(&Way, &WayLine)| {
+        let share = |estimate| interval::narrow(Some(estimate), number::percent);
+        let time = |estimate| interval::narrow(Some(estimate), number::time);
+        vec![name(way), time(&line.message_ns), share(&line.message_of_base), time(&line.byte_ns), share(&line.byte_of_base)]
+    };
+    let base = name(&series.ways[0]);
+    let heads = ["way".to_owned(), "a message".to_owned(), format!("of {base}"), "a byte".to_owned(), format!("of {base}")];
+    (known.len() > 1).then(|| {
+        let title = "As a line in the size: what a message costs as such, and what each byte adds";
+        Table::of_figures(title.to_owned(), heads.into(), known.iter().map(row).collect())
+    })
 }
 
 /// Where two ways cross, in a sentence.

@@ -465,6 +465,44 @@ fn flame_graphs_zoom_search_and_compare() {
     }
 }
 
+/// Differences of exact counts are those that lie beyond what seeds move, in instructions.
+#[test]
+fn exact_flame_graphs_tell_what_changed() {
+    if !present() {
+        return;
+    }
+    let path = place("microscope-diff.html");
+    std::fs::write(&path, crate::microscope::changes()).unwrap();
+    let mut browser = Browser::start();
+    for screen in [WIDE, NARROW] {
+        let mut page = browser.open(&path, screen);
+        let bar = |name: &str| {
+            format!("[...document.querySelectorAll('#chart-flame-udp-112 .mark')].find(mark => mark.dataset.tip.startsWith('{name}\\n'))")
+        };
+        let tip = page.evaluate(&format!("{}.dataset.tip", bar("skb_defer_free_flush")));
+        let tip = tip.as_str().unwrap();
+        assert!(tip.contains("instructions per message") && tip.contains("kernel 6.12: not called") && tip.contains("\nnew\n"), "{tip}");
+        assert_eq!(page.evaluate(&format!("{}.classList[2]", bar("skb_defer_free_flush"))), "more3");
+        // Both kernels execute as many in user code.
+        assert_eq!(page.evaluate(&format!("{}.classList[2]", bar("[user]"))), "same");
+        let said = page.evaluate("document.querySelector('#figure-flame-udp-112 output').textContent");
+        assert!(said.as_str().unwrap().contains("instructions per message; kernel 6.12: "), "{said}");
+        assert_bars_apart(&mut page);
+        assert_fits(&mut page, screen);
+        assert_quiet(&mut page);
+        page.screenshots(&pictures(), &format!("microscope-diff-{}", screen.width));
+    }
+    let path = place("microscope.html");
+    std::fs::write(&path, crate::microscope::side_by_side()).unwrap();
+    for screen in [WIDE, NARROW] {
+        let mut page = browser.open(&path, screen);
+        assert_drawn(&mut page, 1);
+        assert_fits(&mut page, screen);
+        assert_quiet(&mut page);
+        page.screenshots(&pictures(), &format!("microscope-{}", screen.width));
+    }
+}
+
 /// Texts of a drawing stay inside it and lie apart.
 fn assert_readable(page: &mut Page, drawings: &str) {
     let bad = page.evaluate(&format!(

@@ -211,7 +211,7 @@ impl Page<'_> {
         self.browser.call(None, "Browser.setDownloadBehavior", &json!({ "behavior": "allow", "downloadPath": folder }));
     }
 
-    /// Addresses that were asked for, beside the page itself.
+    /// Addresses that were asked for, next to the page itself.
     pub fn requests(&mut self) -> Vec<String> {
         self.evaluate("0");
         let asked = self.browser.events.iter().filter(|message| message["method"] == "Network.requestWillBeSent");

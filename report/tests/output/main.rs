@@ -8,6 +8,7 @@ mod browser;
 mod buffers;
 mod chromium;
 mod csv;
+mod fleet;
 mod golden;
 mod microscope;
 mod oneshot;

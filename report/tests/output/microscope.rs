@@ -25,6 +25,17 @@ fn matrix() -> Vec<Measured> {
     ["6.12", "6.18"].map(|kernel| recorded(kernel).remove(0)).to_vec()
 }
 
+/// The page of what changed between both kernels.
+pub fn changes() -> String {
+    let [before, after] = ["6.12", "6.18"].map(recorded);
+    diff_html(&diff(&before, &after), [&before, &after], "nettoll 0")
+}
+
+/// The page of both kernels, with flame graphs.
+pub fn side_by_side() -> String {
+    html(&matrix(), &[], TREE, "nettoll 0")
+}
+
 /// The page without what is copied into it from `assets`.
 fn body(page: &str) -> String {
     let start = page.find("<body>").expect("a body");
@@ -34,22 +45,22 @@ fn body(page: &str) -> String {
 
 #[test]
 fn one_kernel_in_a_terminal() {
-    insta::assert_snapshot!(terminal(&matrix()[..1], TREE, Style::PLAIN));
+    insta::assert_snapshot!(terminal(&matrix()[..1], &[], TREE, Style::PLAIN));
 }
 
 #[test]
 fn one_kernel_with_everything() {
-    insta::assert_snapshot!(terminal(&matrix()[..1], Shown::default(), Style::VERBOSE));
+    insta::assert_snapshot!(terminal(&matrix()[..1], &[], Shown::default(), Style::VERBOSE));
 }
 
 #[test]
 fn kernels_side_by_side() {
-    insta::assert_snapshot!(terminal(&matrix(), Shown::default(), Style::PLAIN));
+    insta::assert_snapshot!(terminal(&matrix(), &[], Shown::default(), Style::PLAIN));
 }
 
 #[test]
 fn kernels_in_a_page() {
-    insta::assert_snapshot!(body(&html(&matrix(), Shown::default(), "nettoll 0")));
+    insta::assert_snapshot!(body(&html(&matrix(), &[], Shown::default(), "nettoll 0")));
 }
 
 #[test]
@@ -59,13 +70,13 @@ fn a_change_in_a_terminal() {
 
 #[test]
 fn a_change_in_a_page() {
-    insta::assert_snapshot!(body(&diff_html(&diff(&recorded("6.12"), &recorded("6.18")), "nettoll 0")));
+    insta::assert_snapshot!(body(&changes()));
 }
 
 #[test]
 fn json_holds_everything_and_can_be_compared_again() {
     let measured = matrix();
-    let stored: Value = serde_json::from_str(&json(&measured)).unwrap();
+    let stored: Value = serde_json::from_str(&json(&measured, &[])).unwrap();
     assert_eq!(stored["format"], 1);
     assert_eq!(serde_json::from_value::<Vec<Measured>>(stored["measured"].clone()).unwrap(), measured);
     let found = diff(&recorded("6.12"), &recorded("6.18"));
@@ -78,10 +89,22 @@ fn no_line_is_wider_than_asked() {
     let found = diff(&recorded("6.12"), &recorded("6.18"));
     for width in [80, 120] {
         let style = Style { width, ..Style::PLAIN };
-        for line in [terminal(&matrix(), TREE, style), diff_terminal(&found, style)].concat().lines() {
+        for line in [terminal(&matrix(), &[], TREE, style), diff_terminal(&found, style)].concat().lines() {
             assert!(line.width() <= width, "at {width}: {line}");
         }
     }
+}
+
+#[test]
+fn pages_draw_paths_and_versions() {
+    let page = side_by_side();
+    let drawn = |page: &str, what: &str| page.matches(what).count();
+    let regions = matrix()[0].regions.len();
+    assert_eq!((drawn(&page, "<svg class=\"flame\""), drawn(&page, "id=\"figure-kernels-")), (2 * regions, regions));
+    assert!(page.contains("instructions per message</title>"), "a bar says its instructions");
+    let page = changes();
+    assert_eq!((drawn(&page, "<svg class=\"flame\""), drawn(&page, "\"seeds\":3")), (regions, regions));
+    assert!(page.contains("difference from kernel 6.12"));
 }
 
 /// A kernel's names are a guest's words: they neither steer a terminal nor become markup.
@@ -90,7 +113,7 @@ fn hostile_names_are_shown_as_text() {
     let mut measured = matrix();
     measured[0].provenance.kernel = crate::support::HOSTILE.to_owned();
     measured[0].regions[0].rows.functions[0].name = crate::support::HOSTILE.to_owned();
-    let page = html(&measured, TREE, "nettoll 0");
+    let page = html(&measured, &[], TREE, "nettoll 0");
     assert!(!page.contains("<script>alert"), "markup of a name");
     assert_eq!(page.matches("<script").count(), page.matches("</script>").count());
 }

@@ -153,6 +153,8 @@ fn pages() -> Vec<(&'static str, String)> {
         ("levels", report::html::render(&levels)),
         ("repetitions", report::html::render(&studies::repetitions())),
         ("latency", report::html::render(&studies::latency())),
+        ("microscope", crate::microscope::side_by_side()),
+        ("microscope-diff", crate::microscope::changes()),
         ("reference", report::reference::html(&analyse(Study::Bidulock2007, 60).unwrap(), "0.1.0")),
     ]
 }
@@ -169,7 +171,7 @@ fn pages_look_as_they_did() {
         std::fs::write(&path, text).unwrap();
         let mut look = |name: String, screen: Screen| wrong.extend(compared(&mut browser.open(&path, screen), &name));
         look(name.to_owned(), WIDE);
-        if ["sizes", "receipts"].contains(&name) {
+        if ["sizes", "receipts", "microscope-diff"].contains(&name) {
             look(format!("{name}-narrow-dark"), Screen { dark: true, ..NARROW });
         }
     }

@@ -38,13 +38,13 @@ fn peers() -> Foreign {
 }
 
 fn all() -> Vec<(&'static str, ReferenceAnalysis)> {
-    let mut beside = few(Study::Bidulock2007);
-    beside.compare(&foreign(), FEW);
+    let mut next_to = few(Study::Bidulock2007);
+    next_to.compare(&foreign(), FEW);
     let nothing = csv::parse("routine,message_bytes,seconds_per_10000_messages\nx,1,0\n").unwrap();
     vec![
         ("1984", few(Study::Cabrera1984)),
         ("1988", few(Study::Jacobson1988)),
-        ("beside", beside),
+        ("beside", next_to),
         ("peers", of_foreign(&peers(), FEW)),
         ("nothing", of_table("nothing.csv", &nothing, FEW)),
     ]
@@ -66,11 +66,11 @@ fn text_of_what_is_compared() {
     analysis.compare(&Foreign::of_table("mine.csv", &table.unwrap()), DRAWS);
     analysis.compare(&foreign(), DRAWS);
     let text = terminal(&analysis, Style::VERBOSE);
-    insta::assert_snapshot!("reference_beside_buffers", &text[text.find("Beside it").unwrap()..]);
+    insta::assert_snapshot!("reference_next_buffers", &text[text.find("Next to it").unwrap()..]);
     let mut analysis = study(Study::Bidulock2007);
     analysis.compare(&foreign(), DRAWS);
     let text = terminal(&analysis, Style::VERBOSE);
-    insta::assert_snapshot!("reference_beside_sizes", &text[text.find("Beside it").unwrap()..]);
+    insta::assert_snapshot!("reference_next_sizes", &text[text.find("Next to it").unwrap()..]);
     insta::assert_snapshot!("reference_peers", terminal(&of_foreign(&peers(), DRAWS), Style::VERBOSE));
 }
 

@@ -50,7 +50,7 @@ fn advice_in_a_terminal_and_as_json() {
     let mut failures = Failures::default();
     failures.push(&refused);
     let rankings = rank(&analysis, &failures, Some(Bytes::new(1_400)), Some(200_000.0));
-    let advice = Advice { rankings: &rankings, rate: Some(200_000.0) };
+    let advice = Advice { rankings: &rankings, rate: Some(200_000.0), workload: None };
     insta::assert_snapshot!("advice_in_a_terminal", advice.text(Style::PLAIN));
     let json: serde_json::Value = serde_json::from_str(&advice.json()).unwrap();
     assert_eq!((&json["rankings"][0]["ways"][0]["api"], &json["rankings"][0]["tells_apart"]), (&"gso".into(), &true.into()));

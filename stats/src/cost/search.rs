@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_beside_an_unknown_threshold_needs_four_sizes() {
+    fn a_piece_next_to_an_unknown_threshold_needs_four_sizes() {
         // The last three sizes cost a third more.
         let step = points(|size| (1500.0 + 0.3 * size) * if size > 1473.0 { 1.3 } else { 1.0 });
         let form = best(&step, 0.02).unwrap();

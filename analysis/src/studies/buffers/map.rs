@@ -82,7 +82,7 @@ pub(super) fn map(rest: &Cell, link: LinkKind, cells: BTreeMap<Cell, Vec<TrialSa
         knee,
         notches,
         tested,
-        autotuned: autotuned.and_then(|trials| beside(&trials, to_use, context)),
+        autotuned: autotuned.and_then(|trials| autotuned_next_to(&trials, to_use, context)),
         beyond_ns: context.claim.estimate(&beyond),
         cells: made,
     })
@@ -157,7 +157,7 @@ fn notches(cells: &[BufferCell], trials: &[([usize; 2], &Vec<TrialSample>)], dia
 }
 
 /// The kernel's own buffers, and the buffer to use over them.
-fn beside(trials: &[TrialSample], to_use: Option<&[TrialSample]>, context: &Context) -> Option<Autotuned> {
+fn autotuned_next_to(trials: &[TrialSample], to_use: Option<&[TrialSample]>, context: &Context) -> Option<Autotuned> {
     let goodputs: Vec<f64> = trials.iter().map(|trial| trial.goodput).collect();
     let of_block = |block: u32| trials.iter().find(|trial| trial.block == block).map(|trial| trial.goodput);
     let ratios: Vec<f64> = to_use.into_iter().flatten().filter_map(|trial| Some(trial.goodput / of_block(trial.block)?)).collect();

@@ -239,7 +239,7 @@ fn crossed_conditions_are_compared_each_by_itself() {
     });
     let found: Vec<(Factor, Vec<&str>)> =
         study.factors.iter().map(|factor| (factor.factor, factor.series.iter().map(|series| series.series.as_str()).collect())).collect();
-    assert_eq!(found[0], (Factor::Load, vec!["TCP_STREAM (nodelay)", "TCP_STREAM (nodelay, beside 1 bulk)"]));
+    assert_eq!(found[0], (Factor::Load, vec!["TCP_STREAM (nodelay)", "TCP_STREAM (nodelay, with 1 bulk)"]));
     assert_eq!(found[1], (Factor::Bulk, vec!["TCP_STREAM (nodelay)", "TCP_STREAM (nodelay, load sender:1)"]));
     for series in study.factors.iter().flat_map(|factor| &factor.series) {
         let ratio = series.levels[1].figures[&Compared::Throughput].mean.unwrap().value;

@@ -4,7 +4,7 @@ mod result;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::{Bytes, Cell, Plan, Protocol, Test, cell};
+use model::{Bytes, Cell, Plan, Protocol, Receive, Test, cell};
 
 use super::buffers::BufferMap;
 use super::{Analysis, Context};
@@ -15,7 +15,7 @@ use literature::cabrera::loads::{LoadCurve, ROUND_TRIPS};
 use literature::comparison::BufferRate;
 use literature::jacobson::{BufferCurve, KB, SEGMENT};
 use literature::sweep::{Series, SizePoint};
-use literature::{Foreign, ReferenceAnalysis, Study};
+use literature::{Foreign, ReferenceAnalysis, Study, shape};
 use stats::estimate::{Estimate, Interval};
 
 pub use result::*;
@@ -112,6 +112,17 @@ fn buffers(curve: &BufferCurve, place: usize, map: &BufferMap) -> PublishedBuffe
     PublishedBuffers { pair: curve.name.clone(), map: map.label.clone(), place, rows: all.into_iter().map(row).collect() }
 }
 
+/// The implementation of 2007 that a cell is, by its name there.
+fn implementation(cell: &Cell) -> Option<String> {
+    let name = match (cell.api.name(), cell.test) {
+        ("send", Test::UdpStream) if cell.receive() == Receive::Recv => shape::SOCKETS,
+        ("tpi-sockets", _) => shape::XTI,
+        ("tpi-streams", _) => shape::STREAMS,
+        _ => return None,
+    };
+    Some(name.to_owned())
+}
+
 /// A stored run as figures to compare with a reference: each of its series by size, and where it varies a socket
 /// buffer, its goodput over that.
 pub fn as_foreign(analysis: &Analysis) -> Foreign {
@@ -122,9 +133,16 @@ pub fn as_foreign(analysis: &Analysis) -> Foreign {
         Some(SizePoint { bytes: cell.cell.size.get(), messages_per_s: value(Metric::MessagesPerS)?, sent_per_s })
     };
     let known: Vec<(&Cell, SizePoint)> = analysis.cells.iter().filter_map(|cell| Some((&cell.cell, point(cell)?))).collect();
+    // Of a study of sockets alone, each series is compared with its first, whatever that is.
+    let has_others = known.iter().any(|(cell, _)| implementation(cell).is_some_and(|name| name != shape::SOCKETS));
     let one = |(series, points): (cell::Series, Vec<&(&Cell, SizePoint)>)| Series {
-        group: label.clone(),
+        // What is compared within a group crossed one link.
+        group: points
+            .iter()
+            .find_map(|(cell, _)| cell.conditions.link.as_ref())
+            .map_or(label.clone(), |link| format!("{label}, link {link}")),
         name: series.to_string(),
+        implementation: points.first().and_then(|(cell, _)| implementation(cell)).filter(|_| has_others),
         tcp: series.test().protocol() == Protocol::Tcp,
         points: points.into_iter().map(|(_, point)| *point).collect(),
     };

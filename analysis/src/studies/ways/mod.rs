@@ -10,6 +10,7 @@
 //! stays together.
 
 mod crossing;
+mod line;
 mod result;
 
 #[cfg(test)]
@@ -139,6 +140,7 @@ impl<'a> Costs<'a> {
                 batch: cell.batch,
                 cost_ns: each(&|costs, size| costs[place][size]),
                 of_base: each(&|costs, size| costs[place][size] / costs[0][size]),
+                line: known.line(place, &self.sizes),
             }
         };
         let pairs = (0..self.ways.len()).flat_map(|one| (one + 1..self.ways.len()).map(move |other| [one, other]));
@@ -166,6 +168,23 @@ impl Known<'_> {
         let value = Some(of(self.found)).filter(|value| value.is_finite())?;
         let drawn: Vec<f64> = self.draws.iter().map(|costs| of(costs)).collect();
         Some(self.claim.drawn(value, &drawn, self.batches))
+    }
+
+    /// The line of a way next to that of the base; `None` where either is none.
+    fn line(&self, way: usize, sizes: &[Bytes]) -> Option<WayLine> {
+        for place in [0, way] {
+            let costs = &self.found[place];
+            line::fit(sizes, costs).filter(|line| line::holds(*line, sizes, costs))?;
+        }
+        let lines = |costs: &[Vec<f64>], of: usize| line::fit(sizes, &costs[of]);
+        let message = |costs: &[Vec<f64>], of: usize| lines(costs, of).map_or(f64::NAN, |line| line.message);
+        let byte = |costs: &[Vec<f64>], of: usize| lines(costs, of).map_or(f64::NAN, |line| line.byte);
+        Some(WayLine {
+            message_ns: self.estimate(&|costs| message(costs, way))?,
+            byte_ns: self.estimate(&|costs| byte(costs, way))?,
+            message_of_base: self.estimate(&|costs| message(costs, way) / message(costs, 0))?,
+            byte_of_base: self.estimate(&|costs| byte(costs, way) / byte(costs, 0))?,
+        })
     }
 
     /// The cheapest way of a size, and whether it is shown to be.

@@ -41,6 +41,22 @@ pub struct Way {
     pub cost_ns: Vec<Option<Estimate>>,
     /// The same over that of the base.
     pub of_base: Vec<Option<Estimate>>,
+    /// Its line over the sizes; `None` where its cost or the base's is no line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<WayLine>,
+}
+
+/// Costs of a way as a line in the size, by least squares of relative errors.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct WayLine {
+    /// CPU time of both ends that a message costs as such, in ns.
+    pub message_ns: Estimate,
+    /// What each byte adds, in ns.
+    pub byte_ns: Estimate,
+    /// Cost of a message over the base's.
+    pub message_of_base: Estimate,
+    /// Cost of a byte over the base's.
+    pub byte_of_base: Estimate,
 }
 
 /// The way that costs the least at a size.

@@ -10,7 +10,7 @@ const SIZES: [u64; 6] = [1, 64, 512, 1_024, 4_096, 16_384];
 
 /// Ways with a cost a message and a cost a byte, in ns, over blocks with 1 % of noise.
 fn series(ways: &[(Api, f64, f64)], blocks: u32) -> WaySeries {
-    let of = |api: Api, size: u64| cell(Test::UdpStream, size).with(&[Level::Api(api)]).unwrap();
+    let of = |api: Api, size: u64| cell(Test::UdpStream, size).with(&[Level::Api(api.into())]).unwrap();
     let cells = ways.iter().flat_map(|(api, ..)| SIZES.map(|size| of(*api, size))).collect();
     let mut collector = Collector::new(run(cells, blocks), Vec::new());
     let mut random = generator(5);
@@ -39,6 +39,11 @@ fn a_crossing_is_found_where_it_is() {
     assert!(interval.low < 1_000.0 && 1_000.0 < interval.high && interval.high < 1.5 * interval.low, "{size:?}");
     assert_eq!(found.cheapest[0], Some(Cheapest { way: 1, ties: Vec::new() }));
     assert_eq!(found.cheapest[5], Some(Cheapest { way: 0, ties: Vec::new() }));
+    let line = found.ways[1].line.unwrap();
+    for (estimate, truth) in [(line.message_of_base, 0.8), (line.byte_of_base, 2.0)] {
+        let interval = estimate.interval.unwrap();
+        assert!(interval.low < truth && truth < interval.high && interval.high < 1.1 * interval.low, "{line:?}");
+    }
     let ratio = found.ways[1].of_base[0].unwrap();
     assert!((ratio.value - 0.8).abs() < 0.02 && ratio.interval.is_some(), "{ratio:?}");
 }

@@ -19,6 +19,7 @@ use crate::support::{Skip, need_programs, within};
 crate::claims!(
     commands_that_give_no_shell,
     a_question_finds_nobody_and_ends,
+    a_login_that_takes_long_is_given_up,
     names_that_would_be_options_are_refused,
     a_cache_that_cannot_be_used,
     a_disk_that_is_full,
@@ -69,6 +70,26 @@ fn a_question_finds_nobody_and_ends() -> Result<(), Skip> {
     let answer = ended(command.spawn().unwrap());
     says(&answer.stdout, &["it ended with exit code 9", "/dev/tty"]);
     assert!(begun.elapsed() < Duration::from_secs(20), "it did not wait for an answer");
+    net.nothing_left(&[&tool]);
+    Ok(())
+}
+
+/// Ctrl-C ends a study, one trial and a fleet that wait for a shell, and the command with it.
+fn a_login_that_takes_long_is_given_up() -> Result<(), Skip> {
+    let (net, tool) = (Net::new()?, Tool::new());
+    let study = ["study", "quick", "--host", "b=cmd:sleep 50"];
+    let trial = ["-c", "cmd:sleep 50", "-t", "1"];
+    let fleet = ["fleet", "--host", "n1=cmd:sleep 50", "--host", "n2=cmd:sleep 50"];
+    for words in [&study[..], &trial, &fleet] {
+        let begun = Instant::now();
+        let child = net.a.nettoll(&tool, words).spawn().unwrap();
+        std::thread::sleep(Duration::from_secs(1));
+        signal(&child, Signal::SIGINT);
+        let answer = ended(child);
+        assert!(answer.code == Some(1) && begun.elapsed() < Duration::from_secs(15), "{words:?} after {:?}: {answer:#?}", begun.elapsed());
+        assert!(words == trial || answer.stderr.contains("interrupted before anything was measured"), "{answer:#?}");
+    }
+    assert!(!tool.path().join("runs").exists());
     net.nothing_left(&[&tool]);
     Ok(())
 }

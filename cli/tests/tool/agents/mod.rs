@@ -9,6 +9,7 @@ pub mod capabilities;
 pub mod clocks;
 pub mod commands;
 pub mod commands_faults;
+pub mod fleet;
 pub mod killed;
 pub mod oneshot;
 pub mod paths;

@@ -57,7 +57,7 @@ fn trials_on_a_shared_host_are_marked() -> Result<(), Skip> {
     let (mut child, mut out) = busy(&net.a, first, &secrets[0]);
     let host = format!("b={B}");
     let answer = net.c.study(second, &plan(1), &[&["--host", &host, "-v"][..], &secrets[1]].concat()).done();
-    // It ran beside the other, which flows on.
+    // It ran next to the other, which flows on.
     assert!(child.try_wait().unwrap().is_none() || !answer.stderr.contains("busy"));
     assert!(!answer.stderr.contains("serves somebody else"), "{}", answer.stderr);
     for (record, _) in second.stored().all_measured() {

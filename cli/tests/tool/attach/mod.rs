@@ -1,5 +1,7 @@
 //! A server of a few lines, observed: what the tool counts against what the clients know.
 
+pub mod advice;
+pub mod bursts;
 pub mod server;
 
 use std::process::Command;
@@ -21,7 +23,7 @@ crate::claims!(
 );
 
 /// Observes a server and returns what the tool says, or why this machine does not allow it.
-fn observe(tool: &Tool, arguments: &[&str]) -> Result<Answer, Skip> {
+pub fn observe(tool: &Tool, arguments: &[&str]) -> Result<Answer, Skip> {
     let answer = tool.run(&[&["attach"], arguments].concat());
     let refused = |word: &str| answer.stderr.contains(word) || answer.stdout.contains(word);
     if answer.code == Some(1) && refused("socket tracepoints") {
@@ -66,6 +68,10 @@ fn a_servers_requests_sizes_and_exchanges_are_told() -> Result<(), Skip> {
         let shares: f64 = state["work"].as_array().unwrap().iter().map(|row| row["share"]["value"].as_f64().unwrap()).sum();
         let rows: f64 = receipt["layers"].as_array().unwrap().iter().map(|row| row["share"]["value"].as_f64().unwrap()).sum();
         assert!((shares - rows).abs() < 1e-6, "{shares} {rows}");
+        let functions: f64 = state["own_code"].as_array().unwrap().iter().map(|row| row["share"]["value"].as_f64().unwrap()).sum();
+        let own = state["work"].as_array().unwrap().iter().find(|row| row["work"] == "own code");
+        let own = own.map_or(0.0, |row| row["share"]["value"].as_f64().unwrap());
+        assert!((functions - own).abs() < 1e-6, "own code by function is all of it: {functions} {own}");
     }
     Ok(())
 }
@@ -84,7 +90,8 @@ fn what_is_stored_is_told_again_by_other_commands() -> Result<(), Skip> {
     let json = |arguments: &[&str]| tool.run(arguments).done().json();
     assert_eq!(json(&["show", "latest", "-J"]), json(&["report", "latest", "-J"]));
     let stored = |name: &str| std::fs::read_to_string(tool.stored().path().join(name)).unwrap();
-    assert!(stored("report.html").contains("What the network costs"));
+    let page = stored("report.html");
+    assert!(page.contains("What the network costs"));
     assert!(!stored("attach.json").contains("\"arguments\""), "they may hold secrets");
     let compared = tool.run(&["compare", "@-2", "@-1", "-J"]);
     if compared.code == Some(2) {
@@ -92,8 +99,18 @@ fn what_is_stored_is_told_again_by_other_commands() -> Result<(), Skip> {
         compared.refused_in_json(2, &["no receipt"]);
     } else {
         assert_eq!(compared.code, Some(4), "one run each: {compared:?}");
+        assert!(page.contains("One request</text>") && page.contains("CPU time of a request, what it takes"), "a picture of the layers");
         assert!(compared.stderr.contains("inconclusive: "), "{compared:?}");
-        assert!(compared.json()["layers"]["cpu"]["difference"]["value"].is_number());
+        let found = compared.json();
+        assert!(found["layers"]["cpu"]["difference"]["value"].is_number());
+        assert!(["worse", "better", "equivalent", "inconclusive"].iter().any(|word| found["verdict"] == *word), "{found}");
+        let judged = tool.run(&["compare", "@-2", "@-1", "--trust-single-runs", "-J"]);
+        let code = match judged.json()["verdict"].as_str().unwrap() {
+            "worse" => 3,
+            "inconclusive" => 4,
+            _ => 0,
+        };
+        assert_eq!(judged.code, Some(code), "{judged:?}");
     }
     tool.run(&["report", "latest", "--markdown"]).refused(2, &["attached run"]);
     // Commands on runs of studies know that it is none.

@@ -1,7 +1,7 @@
 //! Servers of a few lines, in processes of their own, and clients that load them.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use nix::sys::socket::{setsockopt, sockopt};
 use signal_hook::consts::{SIGUSR1, SIGUSR2};
 
 /// In the environment of this program where it is a server.
@@ -28,6 +29,16 @@ pub enum Kind {
     Switched,
     /// A child for each connection.
     Forking,
+    /// With four small ones that Nagle's algorithm holds back.
+    Stalling,
+    /// Takes bursts of datagrams into a small buffer, and thinks about each.
+    Losing,
+    /// The same with room for them.
+    Roomy,
+    /// Takes datagrams one by one.
+    OneByOne,
+    /// Sleeps, then takes what has come.
+    Collecting,
 }
 
 /// Plays a server where this process was started as one.
@@ -36,12 +47,19 @@ pub fn play() -> Option<ExitCode> {
     if kind == "Child" {
         // The parent put the connection there.
         let connection = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
-        serve(connection.into(), &AtomicUsize::new(1));
+        let connection = TcpStream::from(connection);
+        connection.set_nodelay(true).unwrap();
+        serve(connection, &AtomicUsize::new(1));
         return Some(ExitCode::SUCCESS);
+    }
+    if let "Losing" | "Roomy" | "OneByOne" | "Collecting" = kind.as_str() {
+        take_datagrams(&kind);
     }
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     println!("{}", listener.local_addr().unwrap().port());
-    let pieces = Arc::new(AtomicUsize::new(if kind == "Pieces" { 4 } else { 1 }));
+    let in_pieces = kind == "Pieces" || kind == "Stalling";
+    let pieces = Arc::new(AtomicUsize::new(if in_pieces { 4 } else { 1 }));
+    let nodelay = kind != "Stalling";
     for (signal, count) in [(SIGUSR1, 1), (SIGUSR2, 4)] {
         signal_hook::flag::register_usize(signal, Arc::clone(&pieces), count).unwrap();
     }
@@ -54,13 +72,34 @@ pub fn play() -> Option<ExitCode> {
             continue;
         }
         let pieces = Arc::clone(&pieces);
+        connection.set_nodelay(nodelay).unwrap();
         thread::spawn(move || serve(connection, &pieces));
     }
     Some(ExitCode::SUCCESS)
 }
 
+fn take_datagrams(kind: &str) -> ! {
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    if kind == "Losing" {
+        setsockopt(&socket, sockopt::RcvBuf, &(16 << 10)).unwrap();
+    }
+    println!("{}", socket.local_addr().unwrap().port());
+    let mut room = [0; 2048];
+    if kind == "Collecting" {
+        socket.set_nonblocking(true).unwrap();
+        loop {
+            while socket.recv(&mut room).is_ok() {}
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+    loop {
+        socket.recv(&mut room).unwrap();
+        let begun = std::time::Instant::now();
+        while kind != "OneByOne" && begun.elapsed() < Duration::from_micros(5) {}
+    }
+}
+
 fn serve(mut connection: TcpStream, pieces: &AtomicUsize) {
-    connection.set_nodelay(true).unwrap();
     let mut room = [0; 4096];
     while let Ok(count) = connection.read(&mut room) {
         if count == 0 {
@@ -81,8 +120,12 @@ pub struct Server {
 
 impl Server {
     pub fn start(kind: Kind) -> Self {
-        let mut child =
-            Command::new("/proc/self/exe").env(KIND, format!("{kind:?}")).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+        Self::of(Command::new("/proc/self/exe").env(KIND, format!("{kind:?}")))
+    }
+
+    /// A command that prints its port.
+    pub fn of(command: &mut Command) -> Self {
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         Self { port: line.trim().parse().unwrap(), child }
@@ -134,6 +177,24 @@ impl Load {
         })
     }
 
+    /// Datagrams, so many in a row, a row each `pace`.
+    pub fn start_datagrams(server: &Server, row: u32, pace: Duration) -> Self {
+        let port = server.port;
+        Self::of(1, move |stop, asked| {
+            let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+            socket.connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+            let mut next = std::time::Instant::now();
+            while !stop.load(Ordering::Relaxed) {
+                next += pace;
+                while std::time::Instant::now() < next {
+                    std::hint::spin_loop();
+                }
+                let sent = (0..row).filter(|_| socket.send(&[2; 200]).is_ok()).count();
+                asked.fetch_add(sent as u64, Ordering::Relaxed);
+            }
+        })
+    }
+
     fn of(threads: usize, work: impl Fn(&AtomicBool, &AtomicU64) + Clone + Send + 'static) -> Self {
         let (stop, asked) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let start = |_| {
@@ -159,6 +220,12 @@ impl Drop for Load {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// A request on a connection of its own.
+pub fn ask_once(server: &Server) -> bool {
+    let mut connection = TcpStream::connect((Ipv4Addr::LOCALHOST, server.port)).unwrap();
+    ask(&mut connection)
 }
 
 fn ask(connection: &mut TcpStream) -> bool {

@@ -43,9 +43,12 @@ const LANGUAGES: [&str; 8] = ["sh", "text", "toml", "json", "sql", "python", "r"
 
 /// Commands that do not do here what the page says, each with its exit code, what it answers,
 /// and where it is tested instead. All others do it.
-const ELSEWHERE: [(&str, i32, &str); 1] = [
+const ELSEWHERE: [(&str, i32, &str); 3] = [
     // A run goes on only with the build and on the hosts that began it: the claims of `resume` and `stored_runs` do.
     ("nettoll study --resume runs/INTERRUPTED", 1, "go on with that build"),
+    // There is no stored run of a fleet here: the claims of `agents::fleet` go on with theirs.
+    ("nettoll fleet --resume", 2, "is a run of a study"),
+    ("nettoll fleet --resume RUN --yes", 2, "is a run of a study"),
 ];
 
 /// Stored runs by the names that pages have for them.
@@ -107,7 +110,9 @@ impl Reader {
         }
         tool.write("nettoll.secret", "a secret of thirty-two letters..");
         fs::set_permissions(tool.path().join("nettoll.secret"), fs::Permissions::from_mode(0o600)).unwrap();
-        fs::copy(data().join("mine.csv"), tool.path().join("mine.csv")).unwrap();
+        for name in ["mine.csv", "work.toml"] {
+            fs::copy(data().join(name), tool.path().join(name)).unwrap();
+        }
         fs::copy(root().join("reference/bidulock2007/udp_loopback.csv"), tool.path().join("table.csv")).unwrap();
         fs::copy(root().join("report/tests/data/iperf3/udp.json"), tool.path().join("1448.json")).unwrap();
         tool.write("1024.txt", NETPERF);
@@ -340,14 +345,16 @@ fn the_exit_codes_are_those_of_the_program() -> Result<(), Skip> {
 }
 
 /// Flags that pages mention and the help does not: of cargo, of nettoll-bench, of Slurm.
-const FOREIGN: [&str; 5] = ["--release", "--nocapture", "--only", "--overlap", "--exclusive"];
+const FOREIGN: [&str; 8] = ["--release", "--package", "--features", "--nocapture", "--only", "--overlap", "--exclusive", "--no-kill"];
 
 fn every_flag_is_one_of_the_program() -> Result<(), Skip> {
     let tool = Tool::new();
     let help = tool.run(&["help"]).done().stdout;
     let list = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
     let commands = list.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).filter(|name| !name.is_empty());
-    let helps: Vec<String> = commands.map(|command| tool.run(&["help", command]).done().stdout).chain([help.clone()]).collect();
+    let parts = ["check", "run"].map(|part| tool.run(&["endpoint", part, "--help"]).done().stdout);
+    let helps: Vec<String> =
+        commands.map(|command| tool.run(&["help", command]).done().stdout).chain([help.clone()]).chain(parts).collect();
     let letters = |text: &str| text.chars().take_while(|letter| letter.is_ascii_alphanumeric() || *letter == '-').collect::<String>();
     let known: BTreeSet<String> =
         helps.iter().flat_map(|help| help.split("--").skip(1)).map(|rest| format!("--{}", letters(rest))).collect();

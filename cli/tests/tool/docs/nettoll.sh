@@ -49,7 +49,12 @@ study)
     has --dry-run --resume --help || words+=(--dry-run)
     has --secret-file && words+=(--trust-loopback)
     ;;
-advise) has --dry-run || words+=(--dry-run) ;;
+advise)
+    for place in "${!words[@]}"; do
+        [ "${words[place]}" != --pid ] || words[place + 1]=$$
+    done
+    has --dry-run || words+=(--dry-run)
+    ;;
 microscope)
     # A cache of the page's own, and nothing fetched or booted: `make test-guests` does that.
     export XDG_CACHE_HOME=$PWD/cache
@@ -65,6 +70,22 @@ attach)
         esac
     done
     words+=(--dry-run)
+    ;;
+fleet)
+    # Of a stored run nothing is replaced.
+    has --resume && exec "$NETTOLL" "${words[@]}"
+    # Three shells of this machine stand for whatever hosts there are.
+    kept=()
+    for place in "${!words[@]}"; do
+        case ${words[place]} in
+        --hosts | --host | --hosts-file | --pods | --namespace | --racks) has manifest && kept+=("${words[place]}") ;;
+        --slurm) ;;
+        *) case ${words[place - 1]} in --hosts | --host | --hosts-file | --pods | --namespace | --racks) has manifest || continue ;; esac && kept+=("${words[place]}") ;;
+        esac
+    done
+    words=("${kept[@]}")
+    has manifest || has --dry-run || words+=(--dry-run)
+    has manifest || for name in n1 n2 n3; do words+=(--host "$name=cmd:$NETTOLL __serve"); done
     ;;
 workload) has --dry-run --foretell --predict || words+=(--dry-run) ;;
 -c)

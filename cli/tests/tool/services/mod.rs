@@ -1,5 +1,11 @@
-//! Hosts by command through the real services, as `make test-services` unpacks them.
+//! Hosts by command through the real services, as `make test-services` unpacks them, the
+//! implementations that it builds because they weigh, and servers that `nettoll attach` observes.
 
+pub mod cluster;
+pub mod manifest;
+pub mod programs;
+pub mod runtimes;
+pub mod slurm;
 pub mod ssh;
 pub mod ssh_faults;
 pub mod sshd;
@@ -8,9 +14,18 @@ use std::path::PathBuf;
 
 use testkit::claims::Claims;
 
+use crate::attach::advice;
 use crate::support::Skip;
 
-pub const MODULES: &[(&str, Claims)] = &[("services::ssh", ssh::ALL), ("services::ssh_faults", ssh_faults::ALL)];
+pub const MODULES: &[(&str, Claims)] = &[
+    ("attach::advice", advice::ALL),
+    ("services::manifest", manifest::ALL),
+    ("services::programs", programs::ALL),
+    ("services::runtimes", runtimes::ALL),
+    ("services::slurm", slurm::ALL),
+    ("services::ssh", ssh::ALL),
+    ("services::ssh_faults", ssh_faults::ALL),
+];
 
 /// The folder that services are unpacked in.
 const FOLDER: &str = "NETTOLL_TEST_SERVICES";

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
 use super::sshd::{PORT, Settings, Sshd};
 use crate::agents::commands::files;
 use crate::agents::support::{B, CELLS, Net, cells, ended, plan, says};
 use crate::support::Skip;
-use crate::support::tool::{Answer, Tool, program};
+use crate::support::tool::{Answer, Tool, note, program};
 
 crate::claims!(
     a_host_that_has_sshd_and_nothing_else,
@@ -16,6 +18,7 @@ crate::claims!(
     any_login_shell_will_do,
     a_key_that_starts_nettoll_and_nothing_else,
     a_login_that_takes_half_a_minute,
+    a_message_costs_what_it_costs_on_a_local_host,
 );
 
 /// Runs a command on host a, where `ssh` knows the other.
@@ -126,4 +129,44 @@ fn a_login_that_takes_half_a_minute() -> Result<(), Skip> {
     drop(sshd);
     net.nothing_left(&[&tool]);
     Ok(())
+}
+
+/// The share by which the CPU time of a message may differ.
+const ALIKE: [f64; 2] = [0.97, 1.03];
+/// An interval wider than this says more about the machine than about ssh.
+const NOISY: f64 = 1.25;
+
+/// Host b by ssh against one that a command of this machine starts: the same namespaces and
+/// CPUs, each block with both in random order.
+fn a_message_costs_what_it_costs_on_a_local_host() -> Result<(), Skip> {
+    let (net, tool) = (Net::new()?, Tool::new());
+    let sshd = Sshd::start(&net, &tool, &Settings::default())?;
+    let text = cells(40, "[[cells]]\ntest = \"TCP_RR\"\nsize = 64\n").replace("30ms", "100ms");
+    let local = format!("cmd:{}", net.b.shell("X=1"));
+    let words = ["--arm", "local", "--arm", "ssh: host.b=ssh:db1", "-J"];
+    let analysis = study(&net, &tool, &text, &local, &words).judged().json();
+    assert_eq!((&analysis["trials"], &analysis["failed"]), (&80.into(), &0.into()));
+    let mut cpus = [BTreeSet::new(), BTreeSet::new()];
+    for (record, measured) in tool.stored().all_measured() {
+        cpus[usize::from(record.arm.as_deref() == Some("ssh"))].insert((record.swapped, measured.sender.cpu, measured.receiver.cpu));
+    }
+    assert_eq!(cpus[0], cpus[1], "both on the same CPUs");
+    let metrics = analysis["verdicts"][0]["metrics"].as_array().unwrap();
+    let mut noisy = Vec::new();
+    for name in ["sender_cpu_per_message_ns", "receiver_cpu_per_message_ns"] {
+        let metric = metrics.iter().find(|metric| metric["metric"] == name).unwrap_or_else(|| panic!("{metrics:#?}"));
+        let ratio = &metric["comparison"]["cells"][0]["ratio"];
+        let [value, low, high] = [&ratio["value"], &ratio["interval"]["low"], &ratio["interval"]["high"]].map(Value::as_f64);
+        let (Some(value), Some(low), Some(high)) = (value, low, high) else { panic!("{metric:#}") };
+        let figure = format!("{name} by ssh over local: {value:.3} ({low:.3} to {high:.3})");
+        note(&figure);
+        if high / low > NOISY {
+            noisy.push(figure);
+        } else {
+            assert!(low <= ALIKE[1] && high >= ALIKE[0], "{figure}");
+        }
+    }
+    drop(sshd);
+    net.nothing_left(&[&tool]);
+    if noisy.is_empty() { Ok(()) } else { Err(Skip(format!("this machine is too noisy to tell: {}", noisy.join("; ")))) }
 }

@@ -67,7 +67,7 @@ pub struct Witness {
 }
 
 impl Witness {
-    /// Placed beside a host.
+    /// Placed next to a host.
     ///
     /// # Errors
     /// What is missing for it.

@@ -51,9 +51,10 @@ impl FetchMany for GroCall {
         let mut piece = libc::iovec { iov_base: self.room.as_mut_ptr().cast(), iov_len: self.room.len() };
         let mut header = headers::of_one(&mut piece);
         (header.msg_control, header.msg_controllen) = (self.control.0.as_mut_ptr().cast(), CONTROL);
+        let flags = if wait { 0 } else { libc::MSG_DONTWAIT };
         // SAFETY: the header has one piece and control data, writable for their lengths; all
         // outlive the call.
-        let moved = Moved::from_call(unsafe { libc::recvmsg(self.socket, &raw mut header, if wait { 0 } else { libc::MSG_DONTWAIT }) });
+        let moved = Moved::from_syscall(unsafe { libc::syscall(libc::SYS_recvmsg, self.socket, &raw mut header, flags) });
         if moved.0 > 0 {
             self.fetched = moved.0 as usize;
             (self.handed_out, self.each) = (0, datagram_size(&header).unwrap_or(self.fetched));

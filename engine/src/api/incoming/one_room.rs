@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 
 use model::Cell;
 
-use crate::api::{Buffer, Incoming, Moved, Open, Place};
+use crate::api::{Buffer, Incoming, Moved, Open, Passed, Place};
 
 /// The call, into memory that it does not hold.
 pub trait Fetch: Sized {
@@ -26,6 +26,11 @@ pub trait Fetch: Sized {
 
     /// Takes one message, or what has come, with the flags of `recv(2)`.
     fn receive(&mut self, socket: RawFd, room: &mut [u8], flags: libc::c_int) -> Moved;
+
+    /// The descriptor that is readable when there is something; `None`: the flow's socket.
+    fn waits_on(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
 }
 
 /// A way of receiving with such a call.
@@ -37,8 +42,8 @@ pub struct OneRoom<F> {
 }
 
 impl<F: Fetch> Open for OneRoom<F> {
-    fn settle(socket: BorrowedFd<'_>, cell: &Cell) -> io::Result<()> {
-        F::settle(socket, cell)
+    fn settle(socket: BorrowedFd<'_>, cell: &Cell) -> io::Result<Option<Passed>> {
+        F::settle(socket, cell).map(|()| None)
     }
 
     fn open(place: &Place<'_>) -> io::Result<Self> {
@@ -55,5 +60,9 @@ impl<F: Fetch> Incoming for OneRoom<F> {
 
     fn last(&self) -> &[u8] {
         &self.room
+    }
+
+    fn waits_on(&self) -> Option<BorrowedFd<'_>> {
+        self.fetch.waits_on()
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::RawFd;
+use std::ptr;
 
 use super::one_room::{Fetch, OneRoom};
 use crate::api::{Moved, Place};
@@ -27,7 +28,8 @@ impl Fetch for RecvCall {
 /// `recv(2)` with flags.
 #[inline(always)]
 pub fn receive_with(socket: RawFd, room: &mut [u8], flags: libc::c_int) -> Moved {
+    let nobody = ptr::null::<libc::sockaddr>();
     // SAFETY: `room` is writable for its length and outlives the call; a descriptor that
     // is not open is an errno.
-    Moved::from_call(unsafe { libc::recv(socket, room.as_mut_ptr().cast(), room.len(), flags) })
+    Moved::from_syscall(unsafe { libc::syscall(libc::SYS_recvfrom, socket, room.as_mut_ptr(), room.len(), flags, nobody, nobody) })
 }

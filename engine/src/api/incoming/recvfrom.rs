@@ -28,8 +28,8 @@ impl Fetch for RecvfromCall {
     fn receive(&mut self, socket: RawFd, room: &mut [u8], flags: libc::c_int) -> Moved {
         let mut length = size_of::<libc::sockaddr_storage>() as u32;
         // SAFETY: the room and the address are writable for their lengths and outlive the call.
-        let moved = Moved::from_call(unsafe {
-            libc::recvfrom(socket, room.as_mut_ptr().cast(), room.len(), flags, (&raw mut self.from).cast(), &raw mut length)
+        let moved = Moved::from_syscall(unsafe {
+            libc::syscall(libc::SYS_recvfrom, socket, room.as_mut_ptr(), room.len(), flags, &raw mut self.from, &raw mut length)
         });
         // A stranger's is as none: a flood of them must not keep the loop from its stage.
         if moved.0 < 0 || self.is_from_peer(length) { moved } else { Moved::NOTHING }

@@ -30,8 +30,10 @@ impl FetchMany for RecvmmsgCall {
         let flags = libc::MSG_WAITFORONE | if wait { 0 } else { libc::MSG_DONTWAIT };
         // SAFETY: every header points to its own iovec, and that to as many writable
         // bytes as it says; all outlive the call. No time limit is given.
-        let answer = unsafe { libc::recvmmsg(self.socket, headers.as_mut_ptr(), headers.len() as libc::c_uint, flags, ptr::null_mut()) };
-        let moved = Moved::from_call(answer as isize);
+        let answer = unsafe {
+            libc::syscall(libc::SYS_recvmmsg, self.socket, headers.as_mut_ptr(), headers.len(), flags, ptr::null::<libc::timespec>())
+        };
+        let moved = Moved::from_syscall(answer);
         if moved.0 > 0 {
             (self.fetched, self.handed_out) = (moved.0 as usize, 0);
         }

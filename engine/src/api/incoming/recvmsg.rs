@@ -23,6 +23,6 @@ impl Fetch for RecvmsgCall {
         let mut piece = libc::iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() };
         let mut header = headers::of_one(&mut piece);
         // SAFETY: the header has one piece, writable for its length; all outlive the call.
-        Moved::from_call(unsafe { libc::recvmsg(socket, &raw mut header, flags) })
+        Moved::from_syscall(unsafe { libc::syscall(libc::SYS_recvmsg, socket, &raw mut header, flags) })
     }
 }

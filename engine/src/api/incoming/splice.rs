@@ -5,6 +5,7 @@ use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::{AsRawFd, RawFd};
 use std::ptr;
 
+use super::is_readable;
 use crate::api::{Incoming, Moved, Open, Place};
 
 /// `splice(2)` from the socket into a pipe and from that to `/dev/null`: the pages of the
@@ -65,12 +66,7 @@ impl Incoming for Splice {
 }
 
 fn splice(from: RawFd, to: RawFd, bytes: usize) -> Moved {
+    let here = ptr::null::<libc::loff_t>();
     // SAFETY: no offsets are given; descriptors that are not open are an errno.
-    Moved::from_call(unsafe { libc::splice(from, ptr::null_mut(), to, ptr::null_mut(), bytes, libc::SPLICE_F_MOVE) })
-}
-
-fn is_readable(socket: RawFd) -> bool {
-    let mut entry = libc::pollfd { fd: socket, events: libc::POLLIN, revents: 0 };
-    // SAFETY: one entry, which outlives the call.
-    unsafe { libc::poll(&raw mut entry, 1, 0) > 0 }
+    Moved::from_syscall(unsafe { libc::syscall(libc::SYS_splice, from, here, to, here, bytes, libc::SPLICE_F_MOVE) })
 }

@@ -25,6 +25,9 @@ pub trait Call: Sized {
         Moved(0)
     }
 
+    /// Says that no message comes any more.
+    fn end(&mut self) {}
+
     /// Where it lends its memory to the kernel: what became of that.
     fn zero_copy(&self) -> Option<ZeroCopy> {
         None
@@ -59,6 +62,10 @@ impl<C: Call> Outgoing for OneMessage<C> {
     #[inline(always)]
     fn flush(&mut self) -> Moved {
         self.call.flush(self.socket)
+    }
+
+    fn end(&mut self) {
+        self.call.end();
     }
 
     fn system_calls(&self) -> u64 {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::RawFd;
+use std::ptr;
 
 use super::one_message::{Call, OneMessage};
 use crate::api::{Moved, Place};
@@ -29,5 +30,16 @@ impl Call for SendCall {
 pub fn send_with(socket: RawFd, message: &[u8], flags: libc::c_int) -> Moved {
     // SAFETY: `message` is readable for its length and outlives the call; a descriptor
     // that is not open is an errno. MSG_NOSIGNAL: so is a vanished peer, and no signal.
-    Moved::from_call(unsafe { libc::send(socket, message.as_ptr().cast(), message.len(), flags | libc::MSG_NOSIGNAL) })
+    let answer = unsafe {
+        libc::syscall(
+            libc::SYS_sendto,
+            socket,
+            message.as_ptr(),
+            message.len(),
+            flags | libc::MSG_NOSIGNAL,
+            ptr::null::<libc::sockaddr>(),
+            0,
+        )
+    };
+    Moved::from_syscall(answer)
 }

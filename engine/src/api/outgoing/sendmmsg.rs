@@ -26,8 +26,8 @@ impl BatchCall for SendmmsgCall {
         // SAFETY: every header points to its own iovec, and that to bytes that are
         // readable for its length; all outlive the call. MSG_NOSIGNAL: a vanished peer is
         // an errno, not a signal.
-        let answer = unsafe { libc::sendmmsg(self.0, headers.as_mut_ptr(), headers.len() as libc::c_uint, libc::MSG_NOSIGNAL) };
-        let answer = Moved::from_call(answer as isize);
+        let answer = unsafe { libc::syscall(libc::SYS_sendmmsg, self.0, headers.as_mut_ptr(), headers.len(), libc::MSG_NOSIGNAL) };
+        let answer = Moved::from_syscall(answer);
         if answer.0 <= 0 {
             return Handed { next: answer, ..Handed::default() };
         }

@@ -24,6 +24,6 @@ impl Call for SendmsgCall {
         let header = headers::of_one(&mut piece);
         // SAFETY: the header has one piece, readable for its length, which the call does not
         // write; all outlive it. MSG_NOSIGNAL: a vanished peer is an errno, not a signal.
-        Moved::from_call(unsafe { libc::sendmsg(socket, &raw const header, libc::MSG_NOSIGNAL) })
+        Moved::from_syscall(unsafe { libc::syscall(libc::SYS_sendmsg, socket, &raw const header, libc::MSG_NOSIGNAL) })
     }
 }

@@ -26,8 +26,16 @@ impl Call for SendtoCall {
     fn send(&mut self, socket: RawFd, message: &[u8]) -> Moved {
         // SAFETY: the message and the address are readable for their lengths and outlive the
         // call. MSG_NOSIGNAL: a vanished peer is an errno, not a signal.
-        Moved::from_call(unsafe {
-            libc::sendto(socket, message.as_ptr().cast(), message.len(), libc::MSG_NOSIGNAL, self.peer.as_ptr(), self.peer.len())
+        Moved::from_syscall(unsafe {
+            libc::syscall(
+                libc::SYS_sendto,
+                socket,
+                message.as_ptr(),
+                message.len(),
+                libc::MSG_NOSIGNAL,
+                self.peer.as_ptr(),
+                self.peer.len(),
+            )
         })
     }
 }

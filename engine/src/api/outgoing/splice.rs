@@ -37,15 +37,18 @@ impl Call for SpliceCalls {
             let piece = libc::iovec { iov_base: message.as_ptr().cast_mut().cast(), iov_len: message.len() };
             // SAFETY: the piece is readable for its length; the pages that the pipe refers to
             // are kept by the kernel, and nothing writes to them.
-            let moved = Moved::from_call(unsafe { libc::vmsplice(self.pipe.1.as_raw_fd(), &raw const piece, 1, libc::SPLICE_F_NONBLOCK) });
+            let moved = Moved::from_syscall(unsafe {
+                libc::syscall(libc::SYS_vmsplice, self.pipe.1.as_raw_fd(), &raw const piece, 1, libc::SPLICE_F_NONBLOCK)
+            });
             if moved.0 <= 0 {
                 return moved;
             }
             self.held = moved.0 as usize;
         }
+        let here = ptr::null::<libc::loff_t>();
         // SAFETY: no offsets are given; descriptors that are not open are an errno.
-        let moved = Moved::from_call(unsafe {
-            libc::splice(self.pipe.0.as_raw_fd(), ptr::null_mut(), socket, ptr::null_mut(), self.held, libc::SPLICE_F_MOVE)
+        let moved = Moved::from_syscall(unsafe {
+            libc::syscall(libc::SYS_splice, self.pipe.0.as_raw_fd(), here, socket, here, self.held, libc::SPLICE_F_MOVE)
         });
         self.held -= moved.0.clamp(0, self.held as isize) as usize;
         moved

@@ -24,7 +24,7 @@ impl BatchCall for WritevCall {
         let pieces = messages.pieces(places.clone());
         // SAFETY: every piece is readable for its length; all outlive the call. A peer that
         // has vanished is an errno: the endpoint's process ignores SIGPIPE.
-        let answer = Moved::from_call(unsafe { libc::writev(self.0, pieces.as_ptr(), pieces.len() as libc::c_int) });
+        let answer = Moved::from_syscall(unsafe { libc::syscall(libc::SYS_writev, self.0, pieces.as_ptr(), pieces.len()) });
         if answer.0 <= 0 {
             return Handed { next: answer, ..Handed::default() };
         }

@@ -13,11 +13,14 @@ use super::error::{CommandError, Fault};
 use super::started::Started;
 use super::{Arrival, LOGIN_LIMIT, program};
 use crate::connection::link::{Filled, Link, LinkError, timeout};
+use crate::threads::Stop;
 
 /// Time in which some of the program must be taken while it is copied.
 const STUCK_LIMIT: Duration = Duration::from_secs(30);
 /// Time that the host may take to check what was copied, and to start it.
 const CHECK_LIMIT: Duration = Duration::from_secs(60);
+/// Interval at which it is looked whether anybody still waits.
+const STEP: Duration = Duration::from_millis(250);
 /// Bytes of the program that are in line at once.
 const PIECE: usize = 256 << 10;
 
@@ -36,13 +39,15 @@ pub(super) struct Dialogue {
     copied: bool,
     /// When the host took something last.
     moved: Instant,
+    /// Nobody waits for the host any more.
+    stop: Stop,
 }
 
 impl Dialogue {
-    /// Begins with a script.
-    pub(super) fn new(started: Started, mut link: Link, script: &str) -> Self {
+    /// Begins with a script; `stop` says when nobody waits for the host any more.
+    pub(super) fn new(started: Started, mut link: Link, stop: Stop, script: &str) -> Self {
         link.queue(script.as_bytes());
-        Self { started, link, noise: Noise::default(), rest: Vec::new(), file: None, copied: false, moved: Instant::now() }
+        Self { started, link, noise: Noise::default(), rest: Vec::new(), file: None, copied: false, moved: Instant::now(), stop }
     }
 
     /// Returns whether the program was copied.
@@ -101,7 +106,11 @@ impl Dialogue {
             if Instant::now() >= deadline {
                 return Err(CommandError::Silent { limit, said: self.started.said() });
             }
+            if self.stop.is_set() {
+                return Err(CommandError::Silent { limit, said: self.started.said() });
+            }
             let until = if self.is_copying() { self.moved + STUCK_LIMIT } else { deadline };
+            let until = until.min(Instant::now() + STEP);
             // Interrupted, it looks again.
             let _ = poll(&mut self.link.fds(true), timeout(until));
             match self.link.fill(&mut self.rest) {

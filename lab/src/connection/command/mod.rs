@@ -21,6 +21,7 @@ use model::reach::{GO, Marker, Ready};
 use super::pump::{End, silence};
 use super::talk::{LOST, Lacking, Talk, pass_frames};
 use super::{Connected, Credentials};
+use crate::threads::Stop;
 use dialogue::Dialogue;
 use started::Started;
 
@@ -33,13 +34,15 @@ const LOGIN_LIMIT: Duration = Duration::from_secs(60);
 const GREETING_LIMIT: Duration = Duration::from_secs(10);
 
 /// How nettoll comes to a host that a command starts.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Arrival {
     /// It is copied into the user's cache there and found again. Otherwise it is copied
     /// each time, unless it is installed there, and its file removed as soon as it runs.
     pub deploy: bool,
     /// Path of a nettoll there that is started in place of a shell.
     pub program: Option<String>,
+    /// A login that is waited for is given up where this says so, and its command ended.
+    pub stop: Stop,
 }
 
 /// Starts a host, and returns when its nettoll has answered.
@@ -98,7 +101,7 @@ pub fn prune(host: &CommandHost) -> Result<u32, CommandError> {
 /// # Errors
 /// See [`CommandError`].
 pub fn deploy(host: &CommandHost) -> Result<bool, CommandError> {
-    let arrival = Arrival { deploy: true, program: None };
+    let arrival = Arrival { deploy: true, ..Arrival::default() };
     let mut dialogue = begin(host, &arrival, script::Task::Run { keep: true })?;
     dialogue.until_ready(&arrival)?;
     let copied = dialogue.copied();
@@ -114,7 +117,7 @@ fn begin(host: &CommandHost, arrival: &Arrival, task: script::Task) -> Result<Di
     }
     let (size, digest) = program::identity().map_err(CommandError::Program)?;
     let (started, link) = Started::start(&host.transport.words(arrival.program.as_deref())).map_err(CommandError::Start)?;
-    Ok(Dialogue::new(started, link, &script::text(&task, size, &digest)))
+    Ok(Dialogue::new(started, link, arrival.stop.clone(), &script::text(&task, size, &digest)))
 }
 
 /// Returns whether a path means itself to every shell.

@@ -12,7 +12,7 @@ const END: u32 = 7;
 const IDLE: u32 = 0;
 
 const fn switch(task: u32, time: u64, out: bool) -> Switch {
-    Switch { pid: task, tid: task, time, out }
+    Switch { pid: task, tid: task, time, out, cpu_wide: true }
 }
 
 fn recording(switches: Vec<Switch>) -> Recording {
@@ -42,12 +42,22 @@ fn times_on_a_cpu_are_cut_at_the_window() {
     assert_eq!(on_cpu(0, 1_000), 100 + 100 + 500, "there from the start, and to the end");
     assert_eq!(on_cpu(50, 250), 50 + 50);
     assert_eq!(on_cpu(320, 400), 0);
-    assert_eq!(recording.on_cpu(Tasks::Threads(&[3]), window(0, 400)).unwrap().get(), 90);
+    assert_eq!(recording.on_cpu(Tasks::Threads(&[3]), window(0, 400)).unwrap().get(), 100, "from when the one before left");
+}
+
+#[test]
+fn a_switch_belongs_to_whoever_comes() {
+    let ring = [switch(IDLE, 90, true), switch(END, 100, false), switch(END, 200, true), switch(IDLE, 210, false)];
+    let on_cpu = |ring: &[Switch], task| recording(ring.to_vec()).on_cpu(Tasks::Process(task), window(0, 300)).unwrap().get();
+    assert_eq!((on_cpu(&ring, END), on_cpu(&ring, IDLE)), (110, 90 + 100));
+    // Of one task alone nobody tells who was there before.
+    let alone = ring.map(|one| Switch { cpu_wide: false, ..one });
+    assert_eq!(on_cpu(&alone, END), 100);
 }
 
 #[test]
 fn a_thread_that_ends_leaves_under_another_number() {
-    let exit = Switch { pid: END, tid: u32::MAX, time: 300, out: true };
+    let exit = Switch { pid: END, tid: u32::MAX, time: 300, out: true, cpu_wide: true };
     let recording = recording(vec![switch(END, 100, false), exit]);
     assert_eq!(recording.on_cpu(Tasks::Process(END), window(0, 1_000)).unwrap().get(), 200);
 }

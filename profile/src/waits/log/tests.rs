@@ -62,9 +62,9 @@ fn switching_is_what_a_sampler_misses_less_what_it_sees_too_much() {
         Event { time: 61, tid: 8, kind: Left },
     ];
     let switches = vec![
-        Switch { pid: 7, tid: 7, time: 13, out: true },
-        Switch { pid: 7, tid: 8, time: 62, out: true },
-        Switch { pid: 7, tid: 7, time: 70, out: false },
+        Switch { pid: 7, tid: 7, time: 13, out: true, cpu_wide: false },
+        Switch { pid: 7, tid: 8, time: 62, out: true, cpu_wide: false },
+        Switch { pid: 7, tid: 7, time: 70, out: false, cpu_wide: false },
     ];
     let log = WaitLog::new(events, Some(switches), 0, Nanos::new(0));
     assert_eq!(log.waits(7, window(0, 100)).unwrap().switching, Some(Nanos::new(10 - 3)));

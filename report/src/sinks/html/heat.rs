@@ -23,7 +23,7 @@ pub fn map(map: &HeatMap) -> Markup {
                 text x="16" y=(centre) text-anchor="middle" .axis transform={ "rotate(-90 16 " (centre) ")" } { (map.up) }
                 @for (place, level) in map.columns.iter().enumerate() { (name(LEFT + place * SIDE + SIDE / 2, TOP - 8, "middle", level)) }
                 @for (place, level) in map.rows.iter().enumerate() { (name(LEFT - 8, y(place) + SIDE / 2 + 5, "end", level)) }
-                @for one in &map.squares { (square(one, LEFT + one.column * SIDE, y(one.row))) }
+                @for one in &map.squares { (square(one, map.darkest, LEFT + one.column * SIDE, y(one.row))) }
             }
         }
     }
@@ -33,12 +33,12 @@ fn name(x: usize, y: usize, anchor: &str, level: &Level) -> Markup {
     html! { text x=(x) y=(y) text-anchor=(anchor) { (level.name) title { (level.hint) } } }
 }
 
-fn square(one: &Square, x: usize, y: usize) -> Markup {
-    let share = one.share.clamp(0.0, 1.0);
-    let ink = if share > 0.55 { "#ffffff" } else { "#10202e" };
+fn square(one: &Square, darkest: f64, x: usize, y: usize) -> Markup {
+    let (share, shade) = (one.share.clamp(0.0, 1.0), (one.share / darkest).clamp(0.0, 1.0));
+    let ink = if shade > 0.55 { "#ffffff" } else { "#10202e" };
     html! {
         g {
-            rect x=(x + 1) y=(y + 1) width=(SIDE - 2) height=(SIDE - 2) rx="3" fill=(colour(share)) .to-use[one.framed] .notch[one.marked] {}
+            rect x=(x + 1) y=(y + 1) width=(SIDE - 2) height=(SIDE - 2) rx="3" fill=(colour(shade)) .to-use[one.framed] .notch[one.marked] {}
             text x=(x + SIDE / 2) y=(y + SIDE / 2 + 5) text-anchor="middle" fill=(ink) .in { (format!("{:.0}", share * 100.0)) @if one.marked { "*" } }
             title { (one.hint) }
         }

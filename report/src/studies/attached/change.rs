@@ -1,10 +1,10 @@
 //! One state of a program against another.
 
-use analysis::attached::Change;
+use analysis::attached::{self, Change};
 use attribution::{Difference, Verdict};
 
 use crate::document::{Block, Document, Masthead, Rows, Section, Tone};
-use crate::number::{change as signed_share, time};
+use crate::number::{change as signed_share, percent, time};
 use crate::sinks::terminal::Style;
 use crate::studies::receipt::figure;
 use crate::{interval, sinks};
@@ -13,15 +13,12 @@ use crate::{interval, sinks};
 pub fn blocks(change: &Change) -> Vec<Block> {
     let cpu = &change.layers.cpu;
     let [before, after] = cpu.ns;
-    let word = match cpu.verdict {
-        Verdict::Costlier => "costs more",
-        Verdict::Cheaper => "costs less",
-        Verdict::NotShown => "no difference is shown",
-    };
-    let tone = match cpu.verdict {
-        Verdict::Costlier => Tone::Bad,
-        Verdict::Cheaper => Tone::Good,
-        Verdict::NotShown => Tone::Open,
+    let least = percent(change.threshold);
+    let (tone, word) = match change.verdict {
+        attached::Verdict::Worse => (Tone::Bad, format!("costs more, by more than {least}")),
+        attached::Verdict::Better => (Tone::Good, format!("costs less, by more than {least}")),
+        attached::Verdict::Equivalent => (Tone::Good, format!("equivalent, to within {least}")),
+        attached::Verdict::Inconclusive => (Tone::Open, format!("neither a difference beyond {least} nor that there is none is shown")),
     };
     let mut blocks = vec![Block::Conclusion(
         tone,
@@ -34,6 +31,11 @@ pub fn blocks(change: &Change) -> Vec<Block> {
             signed_share((after - before) / before)
         ),
     )];
+    if let Some([low, high]) = change.share().filter(|_| change.ratio.is_none()) {
+        blocks.push(Block::Paragraph(
+            format!("Interval of the difference: {} to {}, at 95 %.", signed_share(low), signed_share(high)).into(),
+        ));
+    }
     if let Some(ratio) = &change.ratio {
         blocks.push(Block::Paragraph(
             format!("Paired by block: {:.3} times the first ({}).", ratio.value, interval::range(ratio, |value| format!("{value:.3}")))

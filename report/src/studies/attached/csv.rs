@@ -53,6 +53,8 @@ fn rows(state: &State) -> Vec<Line> {
     if let Some(receipt) = state.receipt() {
         lines.push(("request", "cpu".to_owned(), "ns", receipt.cpu));
         lines.extend(state.work.iter().map(|row| ("work", row.work.to_string(), "ns", row.ns)));
+        let own = |name: &Option<String>| name.clone().unwrap_or_else(|| "[others]".to_owned());
+        lines.extend(state.own_code.iter().map(|row| ("own code", own(&row.function), "ns", row.ns)));
         lines.extend(of("layer", &receipt.rows.layers));
         lines.extend(of("category", &receipt.rows.categories));
         lines.extend(of("context", &receipt.rows.contexts));

@@ -8,6 +8,7 @@
 mod change;
 mod csv;
 mod tables;
+mod waterfall;
 mod words;
 
 use analysis::attached::{Attached, State};
@@ -108,6 +109,8 @@ fn state_sections(attached: &Attached, state: &State, place: usize, folded: &str
     };
     let mut receipt = tables::receipt(state);
     if let Some(made) = state.receipt() {
+        let at = receipt.len().min(1);
+        drop(receipt.splice(at..at, waterfall::block(&attached.run.program, state)));
         let error = made.cpu.error.map_or(0.0, |error| error / made.cpu.value);
         let sampled = made.cpu.value - made.unseen.not_sampled.value;
         let title = format!("Flame graph of {}", attached.run.program);

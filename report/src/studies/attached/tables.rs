@@ -10,6 +10,8 @@ use crate::studies::receipt::figure;
 
 /// Routines that a terminal shows, and those of a page.
 const ROUTINES: [usize; 2] = [12, 60];
+/// Functions of own code likewise.
+const OWN: [usize; 2] = [6, 40];
 /// Rows of other tables.
 const MOST: usize = 12;
 
@@ -23,6 +25,11 @@ pub fn receipt(state: &State) -> Vec<Block> {
         .table()
         .labelled("Spent for", "CPU time of a request by what the program asked of the kernel");
     let mut blocks: Vec<Block> = vec![work.into(), layers(receipt).into(), rows("kind of work", &receipt.rows.categories).into()];
+    // One row says no more than that of own code does.
+    if state.own_code.iter().any(|row| row.function.is_some()) {
+        blocks.push(Block::Terminal(vec![own_code(state, OWN[0]).into()]));
+        blocks.push(Block::Page(vec![own_code(state, OWN[1]).labelled("Own code", "The program's own code by function").into()]));
+    }
     let context = rows("context", &receipt.rows.contexts);
     blocks.push(Block::Full(vec![context.into()]));
     blocks.push(sums(state, receipt).into());
@@ -30,6 +37,14 @@ pub fn receipt(state: &State) -> Vec<Block> {
     blocks.push(Block::Terminal(vec![routines(ROUTINES[0]).into()]));
     blocks.push(Block::Page(vec![routines(ROUTINES[1]).labelled("Routines", "Routines, the costliest first").into()]));
     blocks
+}
+
+fn own_code(state: &State, most: usize) -> Table {
+    Rows::of(state.own_code.iter().take(most))
+        .words("own code", |row| row.function.clone().unwrap_or_else(|| "others".to_owned()))
+        .figures("ns a request", |row| ns(&row.ns))
+        .figures("share", |row| figure::share(row.share.value))
+        .table()
 }
 
 fn ns(figure: &Figure) -> String {

@@ -1,18 +1,20 @@
 //! What changed between two kernels.
 
-use attribution::exact::{Change, ExactDiff, Range, RegionDiff};
+use attribution::exact::{Change, ExactDiff, Measured, Range, RegionDiff};
 
+use super::flames;
 use crate::document::{Block, Document, Kind, Masthead, Section, Table};
 use crate::number::{change, signed, whole};
+use crate::studies::receipt::MOST_FLAMES;
 
 /// Rows of a table that a terminal shows.
 const MOST: usize = 12;
 
-/// A comparison.
-pub fn document(diff: &ExactDiff, tool: &str) -> Document {
+/// A comparison, with flame graphs of its sides where they are given.
+pub fn document(diff: &ExactDiff, sides: Option<[&[Measured]; 2]>, tool: &str) -> Document {
     let title = format!("What a message executes: {} against {}", diff.after, diff.before);
     let line = format!("{} and {} seeds; a row is shown where the ranges of both sides lie apart", diff.seeds[0], diff.seeds[1]);
-    let sections: Vec<Section> = diff.regions.iter().map(|region| section(diff, region)).collect();
+    let sections: Vec<Section> = diff.regions.iter().map(|region| section(diff, region, sides)).collect();
     Document {
         title: title.clone(),
         masthead: Masthead {
@@ -29,7 +31,7 @@ pub fn document(diff: &ExactDiff, tool: &str) -> Document {
     }
 }
 
-fn section(diff: &ExactDiff, region: &RegionDiff) -> Section {
+fn section(diff: &ExactDiff, region: &RegionDiff, sides: Option<[&[Measured]; 2]>) -> Section {
     let total = &region.total;
     let answer = if total.counts() {
         let share = total.difference() as f64 / total.before.median.max(1) as f64;
@@ -50,6 +52,8 @@ fn section(diff: &ExactDiff, region: &RegionDiff) -> Section {
         let name = &first.function.key;
         blocks.push(Block::Paragraph(format!("Most in {name}: {}, on the path {path}.", more(first.function.difference())).into()));
     }
+    let room = MOST_FLAMES / diff.regions.len();
+    blocks.extend(sides.and_then(|sides| flames::difference(region, sides, room)));
     let layers = region.layers.iter().map(|change| row(change.key.to_string(), change, String::new())).collect();
     blocks.extend(table("By layer", "layer", layers, false));
     let functions = region.functions.iter().map(|change| row(change.function.key.clone(), &change.function, tail(&change.path))).collect();

@@ -72,6 +72,17 @@ pub fn answers(measured: &[Measured]) -> Vec<Block> {
     blocks
 }
 
+/// The message that stands for each scenario, on each kernel.
+pub fn headline(measured: &[Measured]) -> String {
+    let of_kernel = |one: &Measured| {
+        let standing = by_scenario(one).into_iter().filter_map(|(_, regions)| standing(&regions));
+        let counts: Vec<String> = standing.map(|region| format!("{} {}", region.name, whole(region.total.instructions))).collect();
+        format!("kernel {}: {}", one.provenance.kernel, counts.join(", "))
+    };
+    let all: Vec<String> = measured.iter().map(of_kernel).collect();
+    format!("{} (instructions)", all.join("; "))
+}
+
 /// Everything that moves the figures.
 pub fn origin(one: &Measured) -> Vec<Block> {
     let from = &one.provenance;

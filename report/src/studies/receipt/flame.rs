@@ -11,7 +11,7 @@ use crate::chart::flame::{Bar, Choice, Column, Flame, svg};
 use crate::{json, number};
 
 /// All flame graphs of a page together take no more bytes than this, drawings and data.
-const MOST_BYTES: usize = 1 << 20;
+pub const MOST_BYTES: usize = 1 << 20;
 /// Functions of a smaller share of the samples of every profile are left out; of a graph that is
 /// too large then, those below twice as much, and so on.
 const LEAST_SHARE: f64 = 0.001;
@@ -108,6 +108,29 @@ pub fn one(id: String, title: String, folded: &str, sampled_ns: f64, error: f64)
     fitted(Flame { id, title, choices, ..flame(&profiles) }, &profiles, None, MOST_BYTES)
 }
 
+/// Call paths of one message, counted exactly with each seed of a side.
+pub struct Counted {
+    /// Name of the side.
+    pub name: String,
+    /// Instructions by path, folded, a text a seed.
+    pub folded: Vec<String>,
+}
+
+/// The graph of exact counts. Choices and rivals name places of `sides`, all of which have
+/// as many seeds; `room` is in bytes.
+pub fn counted(graph: Flame, sides: &[Counted], room: usize) -> Option<Flame> {
+    let seeds = sides.first()?.folded.len();
+    let column = |side: usize| side * seeds;
+    let whole = |folded: &str| folded.lines().filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok()).sum::<u64>();
+    let folded = sides.iter().flat_map(|side| side.folded.iter().map(|folded| (side.name.clone(), folded.as_str())));
+    let profiles: Vec<Profile> =
+        folded.map(|(name, folded)| Profile { name, folded, sampled_ns: whole(folded) as f64, error: 0.0 }).collect();
+    let choice = |one: Choice| Choice { column: column(one.column), rivals: one.rivals.into_iter().map(column).collect(), ..one };
+    let choices = graph.choices.into_iter().map(choice).collect();
+    let Flame { columns, layers, least_share, .. } = flame(&profiles);
+    fitted(Flame { choices, columns, layers, least_share, seeds, ..graph }, &profiles, None, room)
+}
+
 /// A run with receipts, as far as its flame graphs are compared.
 pub struct Side<'a> {
     /// Its name.
@@ -150,15 +173,10 @@ pub fn usual(series: &SeriesReceipt, sizes: &[Bytes]) -> Option<Bytes> {
 /// A graph without bars.
 fn flame(profiles: &[Profile]) -> Flame {
     Flame {
-        id: String::new(),
-        title: String::new(),
         columns: profiles.iter().map(|one| Column { name: one.name.clone(), ns: 0.0, error: one.error }).collect(),
         layers: Layer::ALL.iter().map(ToString::to_string).collect(),
-        choices: Vec::new(),
-        rivals: Vec::new(),
-        first: (0, None),
         least_share: LEAST_SHARE,
-        bars: Vec::new(),
+        ..Flame::default()
     }
 }
 

@@ -21,7 +21,7 @@ mod rules;
 mod tables;
 
 pub use flame::Flames;
-pub(crate) use flame::{Side, differences, one as one_flame, usual};
+pub(crate) use flame::{Counted, MOST_BYTES as MOST_FLAMES, Side, counted, differences, one as one_flame, usual};
 pub use rules::render as shares_of_rules;
 pub(crate) use words::red;
 

@@ -121,6 +121,7 @@ fn size(doubt: &Doubt) -> f64 {
         | Doubt::Moved { closure, .. }
         | Doubt::Dropped { closure, .. }
         | Doubt::Cpu { closure, .. }
+        | Doubt::Bursts { closure, .. }
         | Doubt::Sampler { closure } => (closure - 1.0).abs(),
         Doubt::NotHeld | Doubt::NoWaits | Doubt::NoSwitching => 0.0,
         Doubt::Observer { ratio } => *ratio,

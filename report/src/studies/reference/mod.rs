@@ -8,6 +8,7 @@
 mod chart;
 mod csv;
 mod matrix;
+mod shape;
 mod words;
 
 use analysis::group_by;
@@ -103,9 +104,9 @@ fn document(analysis: &ReferenceAnalysis, tool: &str) -> Document {
     if !curves.is_empty() {
         sections.push(buffer_section(analysis, buffers));
     }
-    sections.extend(analysis.comparisons.iter().enumerate().map(compared));
+    sections.extend(analysis.comparisons.iter().enumerate().map(|one| compared(analysis, one)));
     if !theirs.is_empty() {
-        let section = sweeps("beside-sizes", "Message sizes of what is laid beside", false, &theirs, their_charts);
+        let section = sweeps("published-sizes", "Message sizes of the published figures", false, &theirs, their_charts);
         sections.push(Section { link: Link::Absent, blocks: vec![Block::Page(section.blocks)], ..section });
     }
     sections.push(legend(analysis));
@@ -340,12 +341,13 @@ fn buffers(curve: &BufferCurve) -> Block {
 }
 
 /// A table that is compared with the study: in a terminal its own figures, then the ratios.
-fn compared((place, comparison): (usize, &Comparison)) -> Section {
+fn compared(analysis: &ReferenceAnalysis, (place, comparison): (usize, &Comparison)) -> Section {
     let remarks = || comparison.remarks.iter().cloned();
     let pairs = || comparison.buffer_pairs.iter().map(words::buffers);
     let sentences = |all: Vec<String>| Block::Sentences(all.into_iter().map(Into::into).collect());
     let lead = Block::Lead("Ratios over the reference: how far apart the two are. What differs between them is everything.".into());
-    let mut page = vec![lead, sentences(remarks().chain(pairs()).collect())];
+    let shapes = shape::sentences(analysis, comparison);
+    let mut page = vec![lead, sentences(remarks().chain(pairs()).chain(shapes.clone()).collect())];
     if !comparison.pairs.is_empty() {
         page.push(ratios(&comparison.pairs.iter().collect::<Vec<_>>()).into());
     }
@@ -357,8 +359,8 @@ fn compared((place, comparison): (usize, &Comparison)) -> Section {
         let own: Vec<&Pair> = comparison.pairs.iter().filter(|pair| pair.candidate == name).collect();
         terminal.extend([Block::Heading(format!("{name}, over the reference").into()), ratios(&own).into()]);
     }
-    terminal.push(sentences(pairs().collect()));
-    let (id, title) = (format!("beside-{place}"), format!("Beside it: {}", comparison.label));
+    terminal.push(sentences(pairs().chain(shapes).collect()));
+    let (id, title) = (format!("next-{place}"), format!("Next to it: {}", comparison.label));
     Section { headed: true, ..Section::new(id, title, [Block::Page(page), Block::Terminal(terminal)]) }
 }
 

@@ -8,7 +8,8 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 use model::condition::{Conditions, LoadUsage, ObservedConditions, PerEnd, Replaced};
 use model::end::Schedule;
-use model::plan::{Level, PlanEnd};
+use model::plan::{FleetHost, FleetPlan, Level, PlanEnd};
+use model::trial::Outcome;
 use model::{Api, Bytes, Cell, Nanos, OfferedRate, Pacing, Protocol, Run, Test, TrialRecord};
 
 use super::trials::{counts_of, trial};
@@ -40,7 +41,7 @@ fn cell(test: Test, size: u64) -> Cell {
 fn record(cell: &Cell, block: u32, messages: u64, ns: f64) -> TrialRecord {
     let mut record = TrialRecord { block, ..trial(cell.clone(), block % 2 == 1).record };
     record.swapped = block % 2 == 1;
-    let model::trial::Outcome::Measured(measured) = &mut record.outcome else { unreachable!("trials are measured") };
+    let Outcome::Measured(measured) = &mut record.outcome else { unreachable!("trials are measured") };
     for end in [&mut measured.sender, &mut measured.receiver] {
         end.window.end = end.window.start + Nanos::new((ns * messages as f64) as u64);
         (end.counts, end.total) = (counts_of(cell.size.get(), messages), counts_of(cell.size.get(), messages));
@@ -53,7 +54,7 @@ fn record(cell: &Cell, block: u32, messages: u64, ns: f64) -> TrialRecord {
 
 fn measured(record: &mut TrialRecord) -> &mut model::trial::Measured {
     match &mut record.outcome {
-        model::trial::Outcome::Measured(measured) => measured,
+        Outcome::Measured(measured) => measured,
         _ => unreachable!("trials are measured"),
     }
 }
@@ -83,7 +84,7 @@ pub fn host_load(levels: &[Conditions], sizes: &[u64], trips: &[u64]) -> Analysi
     let all = cells.clone();
     let records =
         (0..9).flat_map(move |block| all.clone().into_iter().enumerate().map(move |(place, cell)| under_load(&cell, block, place)));
-    let about = "Units of load are put beside the sender, the receiver and both. What goes through, and how long it takes, is held against idle hosts. \
+    let about = "Units of load are put next to the sender, the receiver and both. What goes through, and how long it takes, is held against idle hosts. \
                  It shows what an application gets on a machine that does other things as well.";
     analysed("host-load", "Host load, after the study of 1984", about, cells, 9, records)
 }
@@ -155,7 +156,7 @@ pub fn repetitions() -> Analysis {
 
 /// A cell of [`ways`].
 pub fn ways_cell(api: Api, size: u64) -> Cell {
-    cell(Test::UdpStream, size).with(&[Level::Api(api)]).unwrap()
+    cell(Test::UdpStream, size).with(&[Level::Api(api.into())]).unwrap()
 }
 
 /// Datagrams a call each, many a call, and as packets that do not fit beyond 1,460 B:
@@ -226,4 +227,48 @@ fn by_the_clock(cell: &Cell, block: u32, place: usize) -> TrialRecord {
         uncorrected: Some(encoded(sent_times.into_iter())),
     });
     record
+}
+
+/// A fleet of six hosts in three racks, the last of which was never there; where `slow`, the
+/// goodput of `n3` is 15 % lower in either role.
+pub fn fleet(slow: bool) -> Analysis {
+    let cells = vec![cell(Test::TcpStream, 16_384)];
+    let host = |at: usize| FleetHost {
+        name: format!("n{}", at + 1),
+        at: format!("ssh:n{}", at + 1).parse().expect("a place"),
+        rack: Some(format!("r{}", at / 2 + 1)),
+    };
+    let fleet = FleetPlan { hosts: (0..6).map(host).collect(), rounds: 10, parallel: false, least: 0.05 };
+    let mut run: Run = super::sample().run;
+    run.id = "2026-11-23T20-14-05Z-fleet-7f3a".to_owned();
+    (run.plan.name, run.plan.title) = ("fleet".into(), "TCP between pairs of 6 hosts".into());
+    (run.plan.description, run.plan.fleet) = ("It measures pairs of hosts.".into(), Some(fleet));
+    (run.plan.blocks.least, run.plan.blocks.most, run.plan.cells, run.plan.seed) = (10, 10, cells.clone(), 7);
+    let rounds = analysis::fleet::schedule(&run.plan);
+    let mut collector = Collector::new(run, (1..6).map(|at| super::host(&format!("n{at}"), vec![0])).collect());
+    for (round, meeting) in (0..).zip(rounds).flat_map(|(round, meetings)| meetings.into_iter().map(move |meeting| (round, meeting))) {
+        for (at, slot) in meeting.slots.iter().enumerate() {
+            let [a, b] = meeting.hosts;
+            let ends = if slot.swapped { [b, a] } else { [a, b] };
+            let factor = if slow && ends.contains(&2) { 1.0 / 0.85 } else { 1.0 };
+            let ns = 5_000.0 * factor * (1.0 + 0.01 * noise(round, meeting.position + at, 3));
+            let mut record = record(&cells[0], round, MESSAGES, ns);
+            for (end, place) in [(0, ends[0]), (1, ends[1])] {
+                // CPU time is each host's own, whatever the link lets through.
+                let cpu = Nanos::new((MESSAGES as f64 * 2_000.0 * (1.0 + 0.02 * noise(round, place, 5))) as u64);
+                let measured = measured(&mut record);
+                if end == 0 { measured.sender.cpu_time.process = cpu } else { measured.receiver.cpu_time.process = cpu }
+            }
+            (record.position, record.swapped) = ((meeting.position + at) as u32, slot.swapped);
+            record.hosts = Some(ends.map(|end| format!("n{}", end + 1)));
+            if ends.contains(&5) {
+                record.outcome = Outcome::Failed {
+                    error: "host n6: no host by ssh:n6: ssh: connect to host n6 port 22: No route to host".to_owned(),
+                    lost: true,
+                };
+            }
+            collector.push(&record);
+        }
+    }
+    collector.finish()
 }

@@ -1,8 +1,8 @@
 //! Receipts of made-up runs, from trial records to the study.
 
 mod apart;
-mod beside;
 mod made;
+mod other_cpu_time;
 mod together;
 mod whole;
 

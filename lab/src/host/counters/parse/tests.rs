@@ -40,7 +40,7 @@ fn what_tcp_dropped_at_its_socket_is_added() {
 }
 
 #[test]
-fn ip_and_tcp_stand_beside_udp() {
+fn ip_and_tcp_stand_next_to_udp() {
     let snmp = parse_snmp(SNMP_6_18).unwrap();
     let ip = IpCounters {
         in_discards: 1,

@@ -49,7 +49,7 @@ fn kernel_threads_that_were_sampled_are_in_the_rows() {
 }
 
 #[test]
-fn kernel_threads_that_were_not_sampled_stand_beside() {
+fn kernel_threads_that_were_not_sampled_stand_apart() {
     // Of one trial alone they were sampled: that is no account of them.
     for some in [None, Some(0)] {
         let end = sender(&with_threads(|record| Some(record.block) == some));

@@ -6,6 +6,10 @@
 // Clippy knows a test only by the usual harness.
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
+mod own;
+mod table;
+mod tool;
+
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
@@ -31,7 +35,7 @@ testkit::claims!(
 const KERNEL: &str = "6.12";
 
 fn main() -> ExitCode {
-    claims::test_in_turn(&[("", ALL)])
+    claims::test_in_turn(&[("", ALL), ("own", own::ALL), ("tool", tool::ALL)])
 }
 
 /// What every claim boots with.

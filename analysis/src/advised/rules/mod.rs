@@ -1,0 +1,53 @@
+//! Rules, a file each: a condition over what was observed, what to change, and two replays.
+
+mod busy_poll;
+mod connects;
+mod datagram_bursts;
+mod lost_datagrams;
+mod nagle;
+mod send_buffer;
+mod short_reads;
+mod small_writes;
+mod static_answers;
+mod wake_ups;
+
+use super::{Advice, Observed};
+
+/// The largest payload of a segment or datagram that no link of 1,500 bytes cuts.
+const SEGMENT: u64 = 1448;
+
+/// Rules in the order in which they are asked.
+const RULES: [fn(&Observed) -> Option<Advice>; 10] = [
+    nagle::advise,
+    small_writes::advise,
+    datagram_bursts::advise,
+    short_reads::advise,
+    lost_datagrams::advise,
+    send_buffer::advise,
+    wake_ups::advise,
+    busy_poll::advise,
+    connects::advise,
+    static_answers::advise,
+];
+
+/// Every advice that what was observed gives rise to; none without its evidence.
+pub fn all(observed: &Observed) -> Vec<Advice> {
+    RULES.iter().filter_map(|rule| rule(observed)).filter(|advice| !advice.evidence.is_empty() && advice.now > 0.0).collect()
+}
+
+/// Bytes of an answer; sizes are read from files.
+fn whole(sizes: &[u64]) -> u64 {
+    sizes.iter().fold(0, |sum, size| sum.saturating_add(*size))
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+/// Sizes as a person writes them.
+fn sizes(all: &[u64]) -> String {
+    match all {
+        [first, rest @ ..] if !rest.is_empty() && rest.iter().all(|size| size == first) => format!("{} × {first} B", all.len()),
+        _ => format!("{} B", all.iter().map(u64::to_string).collect::<Vec<_>>().join(" + ")),
+    }
+}

@@ -1,0 +1,192 @@
+use model::attach::{Pattern, Way};
+use model::replay::{Giving, Replay, Replayed};
+use model::{Nanos, Protocol};
+use proptest::prelude::{prop, prop_assert, proptest};
+
+use super::{Advice, LEAST, Measure, Observed, Rule, Taken, all, ranked, verify};
+
+/// An echo server: 10,000 answers/s of one call each, for 12 µs of CPU time.
+pub fn echo() -> Observed {
+    Observed {
+        windows: 5,
+        window_seconds: 2.0,
+        exchanges: 10_000.0,
+        patterns: vec![(pattern("tcp", 36, &[100]), 1.0)],
+        calls: vec![taken("read", Way::In, "tcp", 10_000.0, 36.0), taken("write", Way::Out, "tcp", 10_000.0, 100.0)],
+        sends: 10_000.0,
+        receives: 10_000.0,
+        wake_ups: 1.0,
+        cpu_of_exchange: 12_000.0,
+        cpu_of_answer: 12_000.0,
+        cpu_of_receive: 12_000.0,
+        busy: 0.12,
+        own: Some(0.05),
+        lost: Some((0.0, 0.0)),
+        held_back: (0.0, 5),
+        connections: (1.0, 1.0),
+        buffers: [Some(212_992), Some(2_626_560)],
+        sending: (1_000_000, 0),
+        ..Observed::default()
+    }
+}
+
+pub fn pattern(protocol: &str, received: u64, sends: &[u64]) -> Pattern {
+    let (protocol, call, sends) = (protocol.to_owned(), "sendto".to_owned(), sends.to_vec());
+    Pattern { protocol, receives: 1, received, call, calls: Vec::new(), sends, apart: 900, count: 9 }
+}
+
+fn taken(call: &str, way: Way, protocol: &str, per_second: f64, mean: f64) -> Taken {
+    let asked = (way == Way::In).then_some(4096.0);
+    let short = asked.map(|asked| f64::from(u8::from(mean < asked)));
+    Taken { call: call.to_owned(), way, protocol: protocol.to_owned(), per_second, mean, usual: (mean as u64, 1.0), asked, short }
+}
+
+/// A program that takes datagrams alone.
+pub fn sink() -> Observed {
+    Observed {
+        exchanges: 0.0,
+        patterns: vec![],
+        calls: vec![taken("recvfrom", Way::In, "udp", 20_000.0, 64.0)],
+        sends: 0.0,
+        receives: 20_000.0,
+        wake_ups: 0.1,
+        connections: (0.0, 1.0),
+        ..echo()
+    }
+}
+
+fn rules(observed: &Observed) -> Vec<Rule> {
+    all(observed).iter().map(|advice| advice.rule).collect()
+}
+
+#[test]
+fn a_program_without_any_inefficiency_gets_no_advice() {
+    assert_eq!(rules(&echo()), []);
+    assert_eq!(rules(&sink()), []);
+    assert_eq!(rules(&Observed::default()), []);
+}
+
+#[test]
+fn each_rule_fires_on_its_own_evidence_alone() {
+    let pieces = Observed { patterns: vec![(pattern("tcp", 36, &[25; 4]), 1.0)], ..echo() };
+    assert_eq!(rules(&pieces), [Rule::SmallWrites]);
+    assert_eq!(rules(&Observed { held_back: (0.9, 20), ..pieces }), [Rule::Nagle]);
+    let row = Observed { patterns: vec![(pattern("udp", 36, &[1200; 8]), 1.0)], ..echo() };
+    assert_eq!(rules(&row), [Rule::DatagramBursts]);
+    let calls = vec![Taken { asked: Some(512.0), short: Some(0.01), ..taken("read", Way::In, "tcp", 90_000.0, 512.0) }];
+    let reader = Observed { exchanges: 1.0, calls, queued: [0.8, 0.0], receives: 90_000.0, patterns: vec![], ..echo() };
+    assert_eq!(rules(&reader), [Rule::ShortReads]);
+    assert_eq!(rules(&Observed { queued: [0.0; 2], ..reader }), []);
+    let losing = Observed { lost: Some((5_000.0, 0.2)), ..sink() };
+    assert_eq!(rules(&losing), [Rule::LostDatagrams]);
+    assert_eq!(rules(&Observed { busy: 1.0, ..losing }), [], "a program that is too slow loses whatever its buffer");
+    assert_eq!(rules(&Observed { sending: (1_000_000, 400_000), ..echo() }), [Rule::SendBuffer]);
+    assert_eq!(rules(&Observed { wake_ups: 0.95, ..sink() }), [Rule::WakeUps]);
+    let bound = Observed { cpus: vec![0], busy: 0.5, ..echo() };
+    assert_eq!(rules(&bound), [Rule::BusyPoll]);
+    assert_eq!(rules(&Observed { busy: 0.1, ..bound.clone() }), [], "it is not busy enough to take a CPU");
+    assert_eq!(rules(&Observed { exchanges: 900.0, ..bound }), [], "the next is far away");
+    let many = Observed { connections: (1.0, 4_000.0), patterns: vec![], exchanges: 0.0, ..echo() };
+    assert_eq!(rules(&many), [Rule::Connects]);
+    let large = Observed {
+        patterns: vec![(pattern("tcp", 36, &[65_536]), 1.0)],
+        calls: vec![taken("read", Way::In, "tcp", 9_000.0, 36.0), taken("write", Way::Out, "tcp", 9_000.0, 65_536.0)],
+        files: 0.2,
+        ..echo()
+    };
+    assert_eq!(rules(&large), [Rule::StaticAnswers]);
+    assert_eq!(rules(&Observed { files: 0.0, ..large }), [], "nothing says that its answers come from files");
+}
+
+#[test]
+fn the_two_replays_differ_in_what_is_proposed_alone() {
+    let pieces = Observed { patterns: vec![(pattern("tcp", 36, &[25; 4]), 1.0)], ..echo() };
+    let advice = all(&pieces).remove(0);
+    let [now, then] = advice.replays;
+    assert_eq!(then, Replay { giving: Giving::Gathered, ..now.clone() });
+    assert_eq!((now.request, now.answer, now.work), (36, vec![25; 4], Nanos::new(600)));
+}
+
+fn advice(measure: Measure) -> Advice {
+    let replay = Replay::new(Protocol::Udp, 1, vec![]);
+    let evidence = vec!["seen".to_owned()];
+    Advice { rule: Rule::WakeUps, change: String::new(), evidence, measure, now: 10_000.0, replays: [replay.clone(), replay] }
+}
+
+#[test]
+fn a_replay_has_room_for_some_exchanges() {
+    let of = |measure, now| Advice { now, ..advice(measure) }.length().get();
+    assert_eq!(
+        [of(Measure::Time, 45e6), of(Measure::Time, 1e4), of(Measure::Time, 1e12), of(Measure::Cpu, 45e6)],
+        [225_000_000, 100_000_000, 1_000_000_000, 100_000_000]
+    );
+}
+
+fn costing(cpu: u64) -> Replayed {
+    Replayed { exchanges: 100, cpu: Nanos::new(cpu * 100), wall: Nanos::new(1), ..Replayed::default() }
+}
+
+#[test]
+fn a_saving_is_a_share_of_what_the_program_has() {
+    let blocks: Vec<[Replayed; 2]> = (0..12).map(|block| [costing(20_000 + block * 10), costing(10_000 + block * 5)]).collect();
+    let found = verify(advice(Measure::Cpu), &blocks);
+    let (share, saving) = (found.share.unwrap(), found.saving.unwrap());
+    assert!(found.shown && (share.value - 0.5).abs() < 0.01 && (saving.value - 5_000.0).abs() < 100.0, "{found:?}");
+    let ends = saving.interval.unwrap();
+    assert!(ends.low < 4_100.0 && ends.low > 3_250.0 && ends.high > 5_900.0 && ends.high < 6_750.0, "within 35 %: {ends:?}");
+}
+
+#[test]
+fn what_is_not_shown_says_why() {
+    let same: Vec<[Replayed; 2]> = (0..12).map(|_| [costing(20_000), costing(19_500)]).collect();
+    let found = verify(advice(Measure::Cpu), &same);
+    assert!(!found.shown && found.reason.as_ref().unwrap().contains("no saving"), "{found:?}");
+    let few = vec![[costing(20_000), costing(1_000)]; 3];
+    assert!(verify(advice(Measure::Cpu), &few).reason.unwrap().contains("too few blocks"));
+    // Nothing was lost in the observed way, so nothing was brought about.
+    let whole = Replayed { handed: 100, taken: 100, ..Replayed::default() };
+    assert!(verify(advice(Measure::Lost), &[[whole, whole]; 12]).reason.unwrap().contains("does not show"));
+    assert!(verify(advice(Measure::Cpu), &[]).reason.is_some());
+    let none = Replayed::default();
+    assert!(!verify(advice(Measure::Cpu), &[[none, none]; 12]).shown);
+}
+
+#[test]
+fn the_largest_shown_saving_stands_first() {
+    let saving = |then: u64| verify(advice(Measure::Cpu), &[[costing(20_000), costing(then)]; 12]);
+    let order: Vec<f64> = ranked(vec![saving(15_000), saving(19_900), saving(4_000)]).iter().map(|one| one.share.unwrap().value).collect();
+    assert!((order[0] - 0.8).abs() < 1e-9 && (order[1] - 0.25).abs() < 1e-9 && order[2] < LEAST);
+}
+
+proptest! {
+    #[test]
+    fn any_replays_are_judged(numbers in prop::collection::vec((0..u64::MAX / 4, 0..1_000_u64, 0..1_000_u64), 0..20)) {
+        for measure in Measure::ALL {
+            let blocks: Vec<[Replayed; 2]> = numbers.iter().map(|(cpu, exchanges, taken)| {
+                let one = Replayed { exchanges: *exchanges, cpu: Nanos::new(*cpu), wall: Nanos::new(*cpu), handed: *exchanges, taken: *taken, wake_ups: 0 };
+                [one, Replayed { taken: exchanges.saturating_sub(*taken), ..one }]
+            }).collect();
+            let found = verify(advice(*measure), &blocks);
+            prop_assert!(found.shown != found.reason.is_some());
+            prop_assert!(found.share.is_none_or(|share| !share.value.is_nan()));
+        }
+    }
+
+    /// Whatever was observed, no rule fires without evidence or proposes what it found.
+    #[test]
+    fn no_rule_fires_without_evidence(held in 0.0..1.0_f64, wake in 0.0..2.0_f64, lost in 0.0..1.0_f64, busy in 0.0..4.0_f64, size in 1..100_000_u64, pieces in 1..17_usize) {
+        for protocol in ["tcp", "udp"] {
+            let observed = Observed {
+                patterns: vec![(pattern(protocol, 36, &vec![size; pieces]), 1.0)],
+                held_back: (held, 9),
+                lost: Some((lost * 1e4, lost)),
+                wake_ups: wake,
+                busy,
+                ..echo()
+            };
+            for advice in all(&observed) {
+                prop_assert!(!advice.evidence.is_empty() && advice.replays[0] != advice.replays[1] && advice.now > 0.0);
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What an advice saves, by its replays.
+
+use model::replay::Replayed;
+use serde::Serialize;
+use stats::estimate::{Estimate, Interval};
+
+use super::{Advice, Measure};
+
+/// The least saving that is shown, as a share of what there is.
+pub const LEAST: f64 = 0.10;
+/// Reach of what a replay cannot know of the program, as a share of the saving: where its peers run,
+/// what else is in its caches. An allowance: tests hold it against programs that were mended.
+pub const MODEL: f64 = 0.20;
+/// Confidence of the ratio of both ways.
+const CONFIDENCE: f64 = 0.95;
+/// Fewer datagrams lost in the observed way are no loss that was brought about.
+const LEAST_LOST: f64 = 0.002;
+
+/// An advice whose saving was measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Verified {
+    /// The advice.
+    pub advice: Advice,
+    /// What it saves, as a share of what the program has now: the median over blocks, its interval
+    /// widened by [`MODEL`]. `None` where the replays show nothing.
+    pub share: Option<Estimate>,
+    /// The same in ns for each answer or message, or as a share of all datagrams. Its upper end may
+    /// exceed what was observed, which is uncertain as well.
+    pub saving: Option<Estimate>,
+    /// Both ways in each block: ns, or the share that was lost.
+    pub blocks: Vec<[f64; 2]>,
+    /// The saving is shown: its whole interval is above 0, and it is a tenth at least.
+    pub shown: bool,
+    /// Why nothing is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// Judges an advice by the replays of each block, the observed way first.
+pub fn verify(advice: Advice, replays: &[[Replayed; 2]]) -> Verified {
+    let blocks: Vec<[f64; 2]> = replays.iter().map(|both| both.map(|one| value(advice.measure, &one))).collect();
+    let reproduced = blocks.iter().all(|[now, then]| now.is_finite() && then.is_finite())
+        && (advice.measure != Measure::Lost || blocks.iter().all(|[now, _]| *now > LEAST_LOST));
+    let shares: Vec<f64> = if reproduced { blocks.iter().map(|[now, then]| 1.0 - then / now).collect() } else { Vec::new() };
+    let share = stats::median::estimate(&shares, CONFIDENCE).map(widened);
+    let now = advice.now;
+    let saving = share.map(|share| share.map(|share| share * now));
+    // Nothing saves more than there is.
+    let share = share.map(|share| Estimate { interval: share.interval.map(|ends| Interval { high: ends.high.min(1.0), ..ends }), ..share });
+    let shown = share.is_some_and(|share| share.value >= LEAST && share.interval.is_some_and(|ends| ends.low > 0.0));
+    let reason = match share {
+        _ if shown => None,
+        None => Some("the replay does not show what was observed".to_owned()),
+        Some(share) if share.interval.is_none() => Some("there are too few blocks; six at least".to_owned()),
+        Some(_) => Some(format!("the replays show no saving of {:.0} % or more", LEAST * 100.0)),
+    };
+    Verified { saving, share, blocks, shown, reason, advice }
+}
+
+/// The figure that an advice changes, of one replay; infinite where nothing was exchanged.
+fn value(measure: Measure, of: &Replayed) -> f64 {
+    let each = |sum: u64| if of.exchanges == 0 { f64::INFINITY } else { sum as f64 / of.exchanges as f64 };
+    match measure {
+        Measure::Cpu => each(of.cpu.get()),
+        Measure::Time => each(of.wall.get()),
+        Measure::Lost if of.handed == 0 => f64::INFINITY,
+        Measure::Lost => of.handed.saturating_sub(of.taken) as f64 / of.handed as f64,
+    }
+}
+
+fn widened(share: Estimate) -> Estimate {
+    let by = MODEL * share.value.abs();
+    let interval = share.interval.map(|ends| Interval { low: ends.low - by, high: ends.high + by, ..ends });
+    Estimate { interval, ..share }
+}
+
+/// The shown ones first, those that save the largest share before others.
+pub fn ranked(mut all: Vec<Verified>) -> Vec<Verified> {
+    let key = |one: &Verified| (one.shown, one.share.map_or(f64::NEG_INFINITY, |share| share.value));
+    all.sort_by(|a, b| {
+        let ((shown_a, a), (shown_b, b)) = (key(a), key(b));
+        shown_b.cmp(&shown_a).then(b.total_cmp(&a))
+    });
+    all
+}

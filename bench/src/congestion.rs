@@ -1,0 +1,62 @@
+//! TCP goodput against iperf3 by named congestion control, and the receiver's CPU time for each byte.
+
+use std::cell::RefCell;
+use std::fs;
+
+use model::Protocol;
+
+use crate::{iperf, ours, pairs};
+use stress::bars::Row;
+
+/// iperf3's default: what one call hands over, and what one call asks for.
+const SIZE: u64 = 128 << 10;
+/// Length of a run; iperf3 takes whole seconds.
+const SECONDS: u64 = 1;
+const NAMES: [&str; 3] = ["reno", "cubic", "bbr"];
+/// Bars: of goodput, and of the receiver's CPU time for each byte.
+const GOODPUT: f64 = 0.97;
+const CPU: f64 = 1.0;
+
+/// Measures pairs of runs by each congestion control that the kernel has.
+pub fn measure(count: u32) -> anyhow::Result<Vec<Row>> {
+    let known = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")?;
+    let mut rows = Vec::new();
+    for name in NAMES {
+        match known.split_whitespace().any(|known| known == name) {
+            true => rows.extend(by(name, count)?),
+            false => rows.push(Row::printed(format!("{name}: not measured, this kernel has {}", known.trim()), f64::NAN, "", 0)),
+        }
+    }
+    Ok(rows)
+}
+
+fn by(name: &'static str, count: u32) -> anyhow::Result<Vec<Row>> {
+    let session = RefCell::new(ours::session()?);
+    let mut cell = ours::stream(Protocol::Tcp, SIZE, SIZE);
+    cell.cc = Some(name.to_owned());
+    // iperf3 measures its slow start; so do we.
+    let plan = ours::plan(cell, 0, SECONDS * 1_000);
+    let run = iperf::Settings { size: SIZE, nodelay: true, seconds: SECONDS, flows: 1, cc: Some(name) };
+    let pairs = pairs::run(
+        count,
+        || {
+            let end = ours::measure(&mut session.borrow_mut(), &plan)?.receiver;
+            let bytes = end.counts.bytes as f64;
+            Ok(iperf::Run {
+                goodput: bytes * 8.0 / end.window.length().as_secs_f64(),
+                receiver_cpu_per_byte: end.cpu_time.process.get() as f64 / bytes.max(1.0),
+            })
+        },
+        || iperf::run(&mut session.borrow_mut(), run),
+    )?;
+    let goodput = pairs::ratio(&pairs, |run| run.goodput, 0.95)?;
+    let cpu = pairs::ratio(&pairs, |run| run.receiver_cpu_per_byte, 0.95)?;
+    Ok(vec![
+        Row::printed(format!("TCP goodput, {name}, 128 KiB, ours / iperf3"), goodput.value, "x", goodput.n)
+            .within(goodput.low, goodput.high)
+            .against(format!("lower end of 95 % >= {GOODPUT}"), goodput.low >= GOODPUT),
+        Row::printed(format!("CPU per byte of the receiver, {name}, ours / iperf3"), cpu.value, "x", cpu.n)
+            .within(cpu.low, cpu.high)
+            .against(format!("<= {CPU}"), cpu.value <= CPU),
+    ])
+}

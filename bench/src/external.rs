@@ -1,0 +1,50 @@
+//! An external endpoint in C that makes the calls of the bare loop, against nettoll's own end.
+
+use std::path::Path;
+
+use anyhow::Context;
+use serde_json::Value;
+
+use crate::ours;
+use stress::bars::Row;
+
+/// The bar: neither end may be shown to cost more than this.
+const BAR: f64 = 1.03;
+/// Largest half-width of an interval, as a share.
+const HALF_WIDTH: f64 = 0.03;
+
+/// Measures a study of two arms for each end; the other end is nettoll's.
+pub fn measure(nettoll: &Path, endpoint: &Path, blocks: u32) -> anyhow::Result<Vec<Row>> {
+    let endpoint =
+        endpoint.canonicalize().with_context(|| format!("find {}; compile examples/endpoint/endpoint.c first", endpoint.display()))?;
+    let path = endpoint.display();
+    let mut rows = Vec::new();
+    for (end, setting) in [("sender", format!("api=exec:{path}, receive=recv")), ("receiver", format!("receive=exec:{path}"))] {
+        let plan = format!(
+            "name = \"external\"\ntrial = {{ length = \"100ms\", warmup = \"20ms\" }}\nblocks = {{ least = {blocks}, most = {blocks} }}\n\
+             arms = [\"own: api=send\", \"program: {setting}\"]\n[[cells]]\ntest = \"UDP_STREAM\"\nsize = [64, 1024]\n\
+             [[cells]]\ntest = \"TCP_STREAM\"\nsize = 16384\nnodelay = true\n"
+        );
+        let analysis = ours::study(nettoll, &plan, &[])?;
+        let metric = format!("{end}_cpu_per_message_ns");
+        let metrics = analysis["verdicts"][0]["metrics"].as_array().with_context(|| format!("no verdict: {analysis}"))?;
+        let found = metrics.iter().find(|known| known["metric"] == metric.as_str()).with_context(|| format!("no {metric}: {analysis}"))?;
+        let names = analysis["cells"].as_array().into_iter().flatten().map(|cell| words(&cell["cell"]));
+        let cells = found["comparison"]["cells"].as_array().into_iter().flatten();
+        rows.extend(cells.zip(names).map(|(cell, name)| row(end, &name, &cell["ratio"])));
+    }
+    Ok(rows)
+}
+
+fn words(cell: &Value) -> String {
+    format!("{} {} B", cell["test"].as_str().unwrap_or_default(), cell["size"])
+}
+
+fn row(end: &str, cell: &str, ratio: &Value) -> Row {
+    let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
+    let (value, low, high) = (number(&ratio["value"]), number(&ratio["interval"]["low"]), number(&ratio["interval"]["high"]));
+    let half_width = (high - low) / 2.0 / value;
+    Row::printed(format!("CPU per message, {cell}, {end}, C program / nettoll"), value, "x", number(&ratio["n"]) as usize)
+        .within(low, high)
+        .against(format!("lower end <= {BAR}, half-width <= {HALF_WIDTH}"), low <= BAR && half_width <= HALF_WIDTH)
+}

@@ -1,0 +1,175 @@
+//! The flags of `nettoll fleet`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use lab::connection::Credentials;
+use model::Nanos;
+use model::plan::MOST_ROUNDS;
+use model::quantity::parse_share;
+
+use super::agent::TrustArgs;
+use super::factors::FactorArgs;
+use super::output::{FormatArgs, HtmlArgs, RunsArgs};
+use super::study::ArrivalArgs;
+
+/// `nettoll fleet`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct FleetArgs {
+    /// What to do in place of measuring
+    #[command(subcommand)]
+    pub task: Option<FleetTask>,
+    /// The hosts
+    #[command(flatten)]
+    pub members: MemberArgs,
+    /// The rounds
+    #[command(flatten)]
+    pub rounds: RoundArgs,
+    /// Go on with the run RUN of a fleet, which was stopped: pairs and trials that are
+    /// missing are measured. RUN is its directory or a part of its name that no other
+    /// has; the latest it is without RUN, the one before being @-2
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest")]
+    #[arg(conflicts_with_all = ["MemberArgs", "RoundArgs", "dry_run", "FactorArgs"])]
+    pub resume: Option<PathBuf>,
+    /// With --resume: carry out the commands that the stored run names without asking
+    #[arg(long, requires = "resume")]
+    pub yes: bool,
+    /// With --resume: start the programs that the run has as ends of its trials
+    #[arg(long, requires = "resume")]
+    pub allow_exec: bool,
+    /// Say how many rounds and trials there are, how long they take and what they
+    /// can find, reach the hosts, and measure nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Where runs are
+    #[command(flatten)]
+    pub runs: RunsArgs,
+    /// Levels in place of the plan's
+    #[command(flatten)]
+    pub factors: FactorArgs,
+    /// How nettoll comes to hosts that a command starts
+    #[command(flatten)]
+    pub arrival: ArrivalArgs,
+    /// What keeps strangers out of agents
+    #[command(flatten)]
+    pub trust: TrustArgs,
+    /// The page
+    #[command(flatten)]
+    pub html: HtmlArgs,
+    /// What is printed
+    #[command(flatten)]
+    pub format: FormatArgs,
+}
+
+impl FleetArgs {
+    /// What lets nettoll in, and how it comes there.
+    ///
+    /// # Errors
+    /// A file that cannot serve.
+    pub fn credentials(&self) -> Result<Credentials, lab::refusal::Refusal> {
+        Ok(Credentials { arrival: self.arrival.arrival(), ..self.trust.load()? })
+    }
+}
+
+/// What to do with a fleet besides measuring it.
+#[derive(Debug, Subcommand)]
+pub enum FleetTask {
+    /// Print a manifest that puts a host of the fleet on every node of a Kubernetes cluster
+    Manifest(ManifestArgs),
+}
+
+/// `nettoll fleet manifest`.
+#[derive(Debug, Args)]
+pub struct ManifestArgs {
+    /// Ask for nothing that the Pod Security Standard "restricted" refuses: no network
+    /// of the node, no capability. The pods' own network is measured then, without
+    /// profiles
+    #[arg(long)]
+    pub restricted: bool,
+    /// Image with a shell, head, mktemp and sha256sum; nettoll itself is brought there
+    #[arg(long, value_name = "IMAGE", default_value = "docker.io/library/busybox:stable-glibc")]
+    pub image: String,
+    /// Namespace
+    #[arg(long, value_name = "NAME", default_value = "default")]
+    pub namespace: String,
+    /// Name of the Service and of the DaemonSet
+    #[arg(long, value_name = "NAME", default_value = "nettoll")]
+    pub name: String,
+}
+
+/// Flags that name hosts.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Hosts")]
+pub struct MemberArgs {
+    /// Hosts by name, as ssh knows them: db1,op@db2,ssh:db3:2222, or slurm:NODE,
+    /// kubectl:POD. May be given several times
+    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
+    pub hosts: Vec<String>,
+    /// A host with a name of its own: n1=ssh:db1, n2='cmd:ANY COMMAND', n3=ADDRESS of
+    /// an agent. May be given several times
+    #[arg(long, value_name = "NAME=PLACE", allow_hyphen_values = true)]
+    pub host: Vec<String>,
+    /// File with a host a line, as for --hosts or for --host; what follows a # is a
+    /// remark
+    #[arg(long, value_name = "FILE")]
+    pub hosts_file: Option<PathBuf>,
+    /// All nodes of the Slurm allocation that nettoll runs in
+    #[arg(long)]
+    pub slurm: bool,
+    /// All running pods that a label selector names: app=nettoll
+    #[arg(long, value_name = "SELECTOR", allow_hyphen_values = true)]
+    pub pods: Option<String>,
+    /// Namespace of the pods [default: that of kubectl's context]
+    #[arg(long, value_name = "NAME", requires = "pods")]
+    pub namespace: Option<String>,
+    /// File with the name of a host and of its rack a line
+    #[arg(long, value_name = "FILE")]
+    pub racks: Option<PathBuf>,
+}
+
+/// Flags that make the rounds.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Rounds")]
+pub struct RoundArgs {
+    /// Number of rounds, or all: every pair once [default: 8; of fewer than 10 hosts all,
+    /// as often as makes 8 or more]
+    #[arg(long, value_name = "COUNT", value_parser = parse_rounds, allow_hyphen_values = true)]
+    pub rounds: Option<Rounds>,
+    /// Measure all pairs of a round at once, in place of one after the other: faster,
+    /// but pairs that share a link or a machine disturb each other
+    #[arg(long)]
+    pub parallel: bool,
+    /// Least change that is named: 5%, 0.05
+    #[arg(long, value_name = "SHARE", value_parser = parse_share, default_value = "5%", allow_hyphen_values = true)]
+    pub least: f64,
+    /// Measured time of a trial: 500ms, 2s
+    #[arg(short = 't', long, visible_alias = "time", value_name = "TIME", allow_hyphen_values = true)]
+    pub length: Option<Nanos>,
+    /// Time before the measured part
+    #[arg(short = 'O', long, value_name = "TIME", allow_hyphen_values = true)]
+    pub warmup: Option<Nanos>,
+    /// Port that messages come to, for a firewall that lets only it through
+    #[arg(long, value_name = "PORT", allow_hyphen_values = true, value_parser = clap::value_parser!(u16).range(1..))]
+    pub data_port: Option<u16>,
+    /// Seed of the random order
+    #[arg(long, value_name = "NUMBER", allow_hyphen_values = true)]
+    pub seed: Option<u64>,
+}
+
+/// Number of rounds as typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rounds {
+    /// So that each pair meets once.
+    All,
+    /// So many.
+    Count(u32),
+}
+
+fn parse_rounds(word: &str) -> Result<Rounds, String> {
+    match (word, word.parse::<u32>()) {
+        ("all", _) => Ok(Rounds::All),
+        (_, Ok(count)) if (1..=MOST_ROUNDS).contains(&count) => Ok(Rounds::Count(count)),
+        _ => Err(format!("write a number of rounds from 1 to {MOST_ROUNDS}, or all")),
+    }
+}

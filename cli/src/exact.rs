@@ -1,0 +1,185 @@
+//! Exact counts that are stored: as runs of the microscope, next to the trials of a study,
+//! and in files that `-J` wrote.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::args::{CompareArgs, ReportArgs, Side};
+use crate::exit::{Exit, Failure};
+use crate::{output, version};
+use ::report::microscope::{self as pages, Shown};
+use ::report::terminal::Style;
+use anyhow::{Context, anyhow};
+use attribution::exact::{ExactDiff, Measured, Stored, StoredError, StoredRun, Timed, diff};
+use model::printable::{Keep, printable};
+
+/// Stores what was measured as a run below `root`. Returns its directory.
+///
+/// # Errors
+/// When the system refuses.
+pub fn store_run(root: &Path, measured: &[Measured], shown: Shown) -> Result<PathBuf, Failure> {
+    let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+    let (path, id) = store::create_exact(root, started_ms)?;
+    let run = StoredRun { id, started_ms, tool: version::SHORT.to_owned() };
+    write(&path, Some(run), measured)?;
+    store::write_report(&path, &pages::html(measured, &[], shown, version::SHORT))?;
+    Ok(path)
+}
+
+/// Stores what was measured in the directory of a run.
+///
+/// # Errors
+/// When the system refuses.
+pub fn write(path: &Path, run: Option<StoredRun>, measured: &[Measured]) -> Result<PathBuf, Failure> {
+    let text = serde_json::to_string(&Stored::new(run, measured.to_vec())).context("write exact counts as JSON")?;
+    Ok(store::write_exact(path, &text)?)
+}
+
+/// Reads a file of counts.
+///
+/// # Errors
+/// One that cannot be read, or holds none; one of another version is misuse.
+pub fn file(path: &Path) -> Result<Stored, Failure> {
+    let text = fs::read_to_string(path).with_context(|| format!("read {}; check the path", path.display()))?;
+    parse(path, &text)
+}
+
+fn parse(path: &Path, text: &str) -> Result<Stored, Failure> {
+    Stored::parse(text).map_err(|why| match why {
+        StoredError::Format(_) => Failure::misuse(format!("{} {why}", path.display())),
+        why => anyhow!("{} {why}", path.display()).into(),
+    })
+}
+
+/// The exact counts of a run's directory; `None` where it has none.
+///
+/// # Errors
+/// Counts that cannot be read.
+pub fn of_run(path: &Path) -> Result<Option<Stored>, Failure> {
+    let Some(text) = store::read_exact(path)? else { return Ok(None) };
+    parse(&path.join("exact.json"), &text).map(Some)
+}
+
+fn counts(path: &Path) -> Result<Vec<Measured>, Failure> {
+    Ok(of_run(path)?.map(|stored| stored.measured).unwrap_or_default())
+}
+
+/// Time next to instructions of a study's run; nothing where it has no exact counts.
+///
+/// # Errors
+/// Counts that cannot be read.
+pub fn timed(path: &Path, analysis: &analysis::result::Analysis) -> Result<Vec<Timed>, Failure> {
+    let measured = counts(path)?;
+    Ok(measured.iter().flat_map(|one| analysis::exact::side_by_side(analysis, one)).collect())
+}
+
+/// `nettoll report` of a run of the microscope.
+///
+/// # Errors
+/// A run that cannot be read, flags that such a run has nothing for.
+pub fn report(path: &Path, args: &ReportArgs) -> Result<Exit, Failure> {
+    if args.picture.is_some() || args.markdown || args.rules.show_rules || args.rules.rules.is_some() || args.format.csv {
+        return Err(Failure::misuse(
+            "--picture, --markdown, --rules, --show-rules and --csv are for runs of studies, and this is a run of the microscope",
+        ));
+    }
+    let usual = path.join("report.html");
+    let asked = args.html.place(&usual)?;
+    let measured = counts(path)?;
+    // A page has room for the call paths.
+    let page = pages::html(&measured, &[], Shown { tree: true }, version::SHORT);
+    let written = store::write_report(path, &page)?;
+    if let Some(place) = asked.as_ref().filter(|place| **place != usual) {
+        output::page(place, &page)?;
+    }
+    print(&measured, args.format.json, Style { verbose: args.format.verbose, ..output::style() })?;
+    if !args.format.json {
+        output::write(&format!("\nReport: {}", asked.unwrap_or(written).display()))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// `nettoll show` of a run of the microscope.
+///
+/// # Errors
+/// A run that cannot be read.
+pub fn show(path: &Path, json: bool) -> Result<(), Failure> {
+    print(&counts(path)?, json, output::style())
+}
+
+fn print(measured: &[Measured], json: bool, style: Style) -> Result<(), Failure> {
+    match json {
+        true => output::write(&pages::json(measured, &[]))?,
+        false => output::styled(&pages::terminal(measured, &[], Shown::default(), style))?,
+    }
+    Ok(())
+}
+
+/// A line for a list of runs.
+pub fn line(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    let told = counts(path)
+        .map_or_else(|_| "cannot be read: `nettoll show` with its name says why".to_owned(), |measured| pages::headline(&measured));
+    format!("  {name}  {}", printable(&told, Keep::Lines))
+}
+
+/// `nettoll compare` of two runs of the microscope: what changed from one to the other.
+///
+/// # Errors
+/// Sides that are not one such run each.
+pub fn compare(named: &[Side], args: &CompareArgs, page: Option<&Path>) -> Result<Exit, Failure> {
+    let [Side(first), Side(second)] = named else {
+        return Err(Failure::misuse("give two runs of the microscope: the one before, and the one after"));
+    };
+    let ([first], [second]) = (first.as_slice(), second.as_slice()) else {
+        return Err(Failure::misuse("a run of the microscope is compared with one other"));
+    };
+    if ![first, second].iter().all(|path| store::is_exact(path)) {
+        return Err(Failure::misuse("a run of the microscope is compared with another of its kind, and one of these is none"));
+    }
+    if args.markdown {
+        return Err(Failure::misuse("--markdown is for runs of studies, and these are runs of the microscope"));
+    }
+    let style = Style { verbose: args.verbose, ..output::style() };
+    let found = tell([&counts(first)?, &counts(second)?], page, args.json, style)?;
+    Ok(judged(&found, Some(args.threshold)))
+}
+
+/// Compares what was measured, writes the page and prints.
+///
+/// # Errors
+/// Misuse, where a side is not of one kernel; a page that cannot be written.
+pub fn tell(sides: [&[Measured]; 2], place: Option<&Path>, json: bool, style: Style) -> Result<ExactDiff, Failure> {
+    for side in sides {
+        let mut kernels: Vec<&str> = side.iter().map(|one| one.provenance.kernel.as_str()).collect();
+        kernels.dedup();
+        if kernels.len() != 1 {
+            let held = if kernels.is_empty() { "no kernel".to_owned() } else { kernels.join(", ") };
+            return Err(Failure::misuse(format!(
+                "a side is of one kernel, with one seed or more, and one of these is of {held}: measure each alone"
+            )));
+        }
+    }
+    let found = diff(sides[0], sides[1]);
+    if let Some(place) = place {
+        output::page(place, &pages::diff_html(&found, sides, version::SHORT))?;
+    }
+    match json {
+        true => output::write(&pages::diff_json(&found))?,
+        false => output::styled(&pages::diff_terminal(&found, style))?,
+    }
+    Ok(found)
+}
+
+/// Against, where a message takes more instructions than before by the threshold, beyond
+/// what seeds move.
+pub fn judged(found: &ExactDiff, threshold: Option<f64>) -> Exit {
+    let worse = |threshold: f64| {
+        found.regions.iter().any(|region| {
+            let total = &region.total;
+            total.counts() && total.difference() as f64 > threshold * total.before.median as f64
+        })
+    };
+    if threshold.is_some_and(worse) { Exit::Against } else { Exit::Done }
+}

@@ -1,0 +1,144 @@
+//! `nettoll fleet`.
+
+mod hosts;
+mod manifest;
+
+use std::error::Error;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use analysis::fleet::{all_rounds, usual_rounds};
+use anyhow::Context;
+use lab::study::{Past, StudyError};
+use lab::{Event, Listener};
+use model::Plan;
+use model::plan::raw::RawTrial;
+use model::plan::{FleetPlan, Override, PlanError, RawPlan, resolve};
+use model::run::Status;
+
+use crate::args::{FleetArgs, FleetTask, Rounds};
+use crate::consent::Consent;
+use crate::exit::{Exit, Failure};
+use crate::recorder::Recorder;
+use crate::report::{self, Answer};
+use crate::resume::{self, Ended};
+use crate::{output, signals};
+
+/// The plan of a fleet, but for its hosts and rounds.
+const PLAN: &str = include_str!("../../../plans/fleet.toml");
+
+/// Measures pairs of many hosts and says which of them fall out, or does what goes with it.
+///
+/// # Errors
+/// Hosts that make no fleet, fewer than two that can be reached, a disk that is full. What was
+/// measured by then is stored.
+pub fn run(args: &FleetArgs) -> Result<Exit, Failure> {
+    if let Some(FleetTask::Manifest(args)) = &args.task {
+        output::write(&manifest::text(args)?)?;
+        return Ok(Exit::Done);
+    }
+    if let Some(word) = &args.resume {
+        return go_on(&args.runs.find(word)?, args);
+    }
+    let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+    let plan = plan(args, started_ms)?;
+    let credentials = args.credentials()?;
+    let interrupted = signals::listen()?;
+    if args.dry_run {
+        let mut listener = Patient(interrupted);
+        let Some(absent) = lab::fleet::look_ahead(&plan, &credentials, &mut listener)? else {
+            output::note("interrupted while hosts were reached");
+            return Ok(Exit::Failed);
+        };
+        return dry_run(&plan, &absent, args);
+    }
+    args.html.place("report.html")?;
+    let mut recorder = Recorder::new(&args.runs.directory, &plan, started_ms, interrupted);
+    let outcome = lab::fleet::run(&plan, &credentials, &mut recorder);
+    let path = recorder.path();
+    drop(recorder);
+    match path {
+        Some(path) => conclude(&path, outcome, args),
+        None => {
+            outcome?;
+            output::note("interrupted before anything was measured");
+            Ok(Exit::Failed)
+        }
+    }
+}
+
+/// Goes on with the run in a directory.
+fn go_on(path: &Path, args: &FleetArgs) -> Result<Exit, Failure> {
+    args.html.place("report.html")?;
+    let credentials = args.credentials()?;
+    let interrupted = signals::listen()?;
+    let consent = Consent { host_wide: false, allow_exec: args.allow_exec, yes: args.yes };
+    let resumed = |plan: &Plan, past: Past, listener: &mut dyn Listener| lab::fleet::resume(plan, &credentials, past, listener);
+    let Ended { path, outcome, .. } = resume::run(path, true, consent, interrupted, &resumed)?;
+    conclude(&path, outcome, args)
+}
+
+fn plan(args: &FleetArgs, seed: u64) -> Result<Plan, Failure> {
+    let hosts = hosts::named(&args.members)?;
+    let rounds = match args.rounds.rounds {
+        Some(Rounds::Count(count)) => count,
+        Some(Rounds::All) => all_rounds(hosts.len()) as u32,
+        None => usual_rounds(hosts.len()) as u32,
+    };
+    let mut raw = RawPlan::parse(PLAN)?;
+    let asked = &args.rounds;
+    raw.trial = RawTrial { length: asked.length.or(raw.trial.length), warmup: asked.warmup.or(raw.trial.warmup), ..RawTrial::default() };
+    raw.data_port = asked.data_port;
+    raw.seed = asked.seed;
+    // Too few hosts have no rounds; what is wrong with them is said by the plan.
+    (raw.blocks.least, raw.blocks.most) = (Some(rounds.max(1)), Some(rounds.max(1)));
+    raw.fleet = Some(FleetPlan { hosts, rounds: rounds.max(1), parallel: asked.parallel, least: asked.least });
+    let overrides: Vec<Override> = args.factors.overrides().map_err(PlanError::from)?;
+    Ok(resolve(&raw, &overrides, asked.seed.unwrap_or(seed))?)
+}
+
+/// Says what would be measured and what it could find.
+fn dry_run(plan: &Plan, absent: &[(String, String)], args: &FleetArgs) -> Result<Exit, Failure> {
+    let notes: Vec<String> = absent.iter().map(|(_, error)| format!("not there: {error}")).collect();
+    let told = ::report::plan::DryRun { plan, earlier: None, shortened: None, notes: &notes };
+    if args.format.json {
+        output::write(&told.json())?;
+        return Ok(Exit::Done);
+    }
+    output::styled(&told.text(output::style()))?;
+    notes.iter().for_each(|note| output::note(note));
+    Ok(Exit::Done)
+}
+
+/// Whatever happened, what was measured is worth a report; a failure in JSON stands alone.
+fn conclude(path: &Path, outcome: Result<Status, StudyError>, args: &FleetArgs) -> Result<Exit, Failure> {
+    let gate = &analysis::verdict::GATE;
+    let nothing = matches!(&outcome, Err(error) if error.says_nothing_of_trials());
+    let reported = match nothing || outcome.is_err() && args.format.json {
+        true => report::write(path, None, gate).map(|_| Exit::Done),
+        false => {
+            let answer = Answer { rules: None, show_rules: false, gate, markdown: false, html: &args.html, format: &args.format };
+            report::analyse_and_print(path, &answer)
+        }
+    };
+    let status = outcome.with_context(|| format!("the fleet stopped; its finished trials are in {}", path.display()))?;
+    let concluded = reported?;
+    if status != Status::Interrupted {
+        return Ok(concluded);
+    }
+    let (place, id) = (path.display(), path.file_name().unwrap_or_default().display());
+    output::note(&format!("interrupted; every finished trial is kept in {place}; go on with `nettoll fleet --resume {id}`"));
+    Ok(Exit::Failed)
+}
+
+/// Waits until it is told to end.
+struct Patient(Arc<AtomicBool>);
+
+impl Listener for Patient {
+    fn hear(&mut self, _: &Event) -> Result<ControlFlow<()>, Box<dyn Error + Send + Sync>> {
+        Ok(if self.0.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    }
+}

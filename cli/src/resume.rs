@@ -1,0 +1,79 @@
+//! Going on with a stored run, of a study or of a fleet.
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use analysis::stopping::Observer;
+use lab::Listener;
+use lab::study::{Past, Resumed, StudyError};
+use model::Plan;
+use model::host::HostFacts;
+use model::run::Status;
+use store::{Moment, Reopened, RunDirectory, RunReader};
+
+use crate::consent::{self, Consent};
+use crate::exit::Failure;
+use crate::progress::Progress;
+use crate::recorder::Recorder;
+use crate::{output, version};
+
+/// A run that was gone on with.
+pub struct Ended {
+    /// Its directory.
+    pub path: PathBuf,
+    /// Its plan.
+    pub plan: Plan,
+    /// How it ended this time.
+    pub outcome: Result<Status, StudyError>,
+}
+
+/// What goes on with a plan after what is stored of it.
+type GoOn<'a> = &'a dyn Fn(&Plan, Past, &mut dyn Listener) -> Result<Resumed, StudyError>;
+
+/// Opens a run again and has it gone on with; `fleet` where it has to be one of a fleet.
+///
+/// # Errors
+/// A run that cannot be opened, of the other kind, or by another build, and what the user does
+/// not consent to. What comes then is in [`Ended`].
+pub fn run(path: &Path, fleet: bool, consent: Consent, interrupted: Arc<AtomicBool>, go_on: GoOn) -> Result<Ended, Failure> {
+    let Reopened { directory, cut } = RunDirectory::reopen(path)?;
+    let path = directory.path().to_owned();
+    let reader = RunReader::open(&path)?;
+    // What is shown is what is carried out: it is not read again.
+    let run = reader.run().clone();
+    if run.plan.fleet.is_some() != fleet {
+        let (what, command) = if fleet { ("a study", "study") } else { ("a fleet", "fleet") };
+        let id = path.file_name().unwrap_or_default().display();
+        return Err(Failure::misuse(format!("{} is a run of {what}: go on with it by `nettoll {command} --resume {id}`", path.display())));
+    }
+    consent::to_resume(&path, &run.plan, consent)?;
+    // By the build that began it: two commits of one version may measure otherwise.
+    if run.tool != version::SHORT {
+        let (run, tool, here) = (path.display(), &run.tool, version::SHORT);
+        return Err(anyhow::anyhow!(
+            "{run} was measured by nettoll {tool}, this is {here}, and their trials would not compare: go on with that build"
+        )
+        .into());
+    }
+    if cut > 0 {
+        output::note(&format!("half a trial ({cut} bytes) was cut off: it is measured again"));
+    }
+    let (plan, warnings) = (run.plan.clone(), run.warnings.clone());
+    let hosts: Vec<HostFacts> = reader.hosts(Moment::Before).cloned().collect();
+    let mut seen = Observer::new(&plan);
+    if io::stderr().is_terminal() {
+        reader.trials()?.flatten().for_each(|trial| seen.push(&trial));
+    }
+    // A trial that cannot be read is measured again; the report names its line.
+    let mut trials = reader.trials()?.filter_map(Result::ok);
+    let past = Past { hosts: &hosts, warnings: &warnings, trials: &mut trials };
+    let mut recorder = Recorder::again(directory, run, Progress::new(&plan, seen), interrupted);
+    let outcome = go_on(&plan, past, &mut recorder);
+    drop(recorder);
+    if matches!(&outcome, Ok(Resumed { nothing_left: true, .. })) {
+        output::note(&format!("{} is complete: nothing is left to run", path.display()));
+    }
+    Ok(Ended { path, plan, outcome: outcome.map(|resumed| resumed.status) })
+}

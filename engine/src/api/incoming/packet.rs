@@ -1,0 +1,301 @@
+//! Frames that the kernel puts into a ring of this process's: a packet socket with
+//! `TPACKET_V3` (the kernel's Documentation/networking/packet_mmap.rst).
+//!
+//! The kernel's IP and UDP get the same frames; the flow's socket is told to throw them
+//! away. A filter lets nothing but UDP to the flow's port into the ring. The ring is made
+//! once the ends have joined, before the first message comes.
+
+use std::io;
+use std::mem;
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use model::Cell;
+
+use crate::api::frame::{self, ETHERNET};
+use crate::api::outgoing::raw::{bind_to_device, fits, packet_socket};
+use crate::api::route::{self, Route};
+use crate::api::{Incoming, Moved, Open, Passed, Place, Refusal, set_int};
+
+/// Of the kernel's include/uapi/linux/if_packet.h and if_ether.h.
+const TPACKET_V3: libc::c_int = 2;
+const ETH_P_ALL: u16 = 3;
+/// The ring: blocks that the kernel hands over when they are full, or after a time.
+const BLOCK: usize = 1 << 18;
+const BLOCKS: usize = 32;
+const BLOCK_TIME_MS: u32 = 1;
+/// Room for a frame, of which a block holds many.
+const FRAME: usize = 1 << 11;
+
+/// A ring of frames, and the datagrams in it one by one.
+#[derive(Debug)]
+pub struct Packet {
+    socket: OwnedFd,
+    ring: Mapping,
+    ends: [SocketAddr; 2],
+    /// Size of the messages, where they all have one: greetings have another.
+    size: Option<usize>,
+    /// The block that is next, or being read.
+    block: usize,
+    /// Frames of it that are left, and where the next one lies; 0 where none is read.
+    left: u32,
+    next: usize,
+    /// Where the message that was handed out last lies in the ring.
+    last: Range<usize>,
+    patience: Duration,
+    calls: u64,
+}
+
+/// The mapped ring.
+#[derive(Debug)]
+struct Mapping(NonNull<u8>);
+
+// SAFETY: the memory is mapped for the process, and used by the thread that has it.
+unsafe impl Send for Mapping {}
+
+impl Mapping {
+    const LENGTH: usize = BLOCK * BLOCKS;
+
+    fn of(socket: &OwnedFd) -> io::Result<Self> {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new mapping of the socket's ring.
+        let start = unsafe { libc::mmap(ptr::null_mut(), Self::LENGTH, access, libc::MAP_SHARED, socket.as_raw_fd(), 0) };
+        match NonNull::new(start.cast::<u8>()) {
+            Some(mapped) if start != libc::MAP_FAILED => Ok(Self(mapped)),
+            _ => Err(Refusal::of("map the ring of a packet socket", io::Error::last_os_error())),
+        }
+    }
+
+    /// A number of the ring's, where it lies within a block.
+    fn number(&self, at: usize) -> u32 {
+        debug_assert!(at + 4 <= Self::LENGTH);
+        // SAFETY: callers keep `at` within the mapping; the kernel wrote it before it handed
+        // the block over.
+        unsafe { self.0.add(at).cast::<u32>().read_unaligned() }
+    }
+
+    /// The state of a block: whose it is.
+    fn status(&self, block: usize) -> &AtomicU32 {
+        /// Behind the version and the offset to private data: `block_status`.
+        const STATUS: usize = 8;
+        // SAFETY: blocks begin at multiples of a page within the mapping.
+        unsafe { self.0.add(block * BLOCK + STATUS).cast::<AtomicU32>().as_ref() }
+    }
+
+    fn bytes(&self, range: Range<usize>) -> &[u8] {
+        debug_assert!(range.start <= range.end && range.end <= Self::LENGTH);
+        // SAFETY: callers keep the range within a block that is theirs.
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr().add(range.start), range.len()) }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: it was mapped with this length, and nobody has it any more.
+        unsafe { libc::munmap(self.0.as_ptr().cast(), Self::LENGTH) };
+    }
+}
+
+impl Open for Packet {
+    fn settle(flow: BorrowedFd<'_>, _cell: &Cell) -> io::Result<Option<Passed>> {
+        let flow = flow.try_clone_to_owned()?;
+        let ends = route::ends(&flow)?;
+        let socket = packet_socket()?;
+        let device = Route::of(&flow)?.device;
+        let refused = |what: &str| {
+            let what = what.to_owned();
+            move |answer| Refusal::of(what, answer)
+        };
+        set_int(socket.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_VERSION, TPACKET_V3)
+            .map_err(refused("this kernel refuses TPACKET_V3"))?;
+        filter(&socket, &udp_to(ends[0])).map_err(refused("filter frames (SO_ATTACH_FILTER)"))?;
+        request(&socket).map_err(refused("make the ring of a packet socket (PACKET_RX_RING)"))?;
+        bind_to_device(&socket, device, ETH_P_ALL)?;
+        // What comes from now on is the ring's.
+        throw_away(&flow)?;
+        Ok(Some(socket.into()))
+    }
+
+    fn open(place: &Place<'_>) -> io::Result<Self> {
+        let socket = place.passed()?;
+        let (ring, ends) = (Mapping::of(&socket)?, route::ends(&place.socket)?);
+        // Of a datagram in fragments only the first would be one of UDP.
+        fits(place, ends[1].is_ipv6(), "received by packet")?;
+        let size = place.cell.mix.is_none().then(|| place.cell.size.as_len());
+        Ok(Self { ring, socket, ends, size, block: 0, left: 0, next: 0, last: 0..0, patience: place.patience, calls: 0 })
+    }
+}
+
+/// Asks for a ring of received frames.
+fn request(socket: &OwnedFd) -> io::Result<()> {
+    let wanted = libc::tpacket_req3 {
+        tp_block_size: BLOCK as u32,
+        tp_block_nr: BLOCKS as u32,
+        tp_frame_size: FRAME as u32,
+        tp_frame_nr: (BLOCK / FRAME * BLOCKS) as u32,
+        tp_retire_blk_tov: BLOCK_TIME_MS,
+        tp_sizeof_priv: 0,
+        tp_feature_req_word: 0,
+    };
+    set(socket, libc::SOL_PACKET, libc::PACKET_RX_RING, &wanted)
+}
+
+/// Sets an option that is a structure of plain numbers.
+fn set<T>(socket: &OwnedFd, level: libc::c_int, option: libc::c_int, value: &T) -> io::Result<()> {
+    // SAFETY: the call reads the value, which outlives it.
+    let answer = unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, ptr::from_ref(value).cast(), size_of::<T>() as u32) };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Has a flow's socket throw away what comes: UDP gets it as well.
+pub fn throw_away(flow: &OwnedFd) -> io::Result<()> {
+    filter(flow, &[statement(libc::BPF_RET | libc::BPF_K, 0)])
+        .map_err(|answer| Refusal::of("have the flow's socket throw away what comes (SO_ATTACH_FILTER)", answer))
+}
+
+/// Attaches a classic filter (the kernel's Documentation/networking/filter.rst).
+fn filter(socket: &OwnedFd, code: &[libc::sock_filter]) -> io::Result<()> {
+    let program = libc::sock_fprog { len: code.len() as u16, filter: code.as_ptr().cast_mut() };
+    set(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
+}
+
+const fn statement(code: u32, k: u32) -> libc::sock_filter {
+    libc::sock_filter { code: code as u16, jt: 0, jf: 0, k }
+}
+
+/// Frames of UDP to a port, of the version of IP that an address has.
+fn udp_to(end: SocketAddr) -> Vec<libc::sock_filter> {
+    let load = |size: u32, mode: u32, at: usize| statement(libc::BPF_LD | size | mode, at as u32);
+    let or_out =
+        |value: u32, out: u8| libc::sock_filter { code: (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16, jt: 0, jf: out, k: value };
+    let (kind, protocol) = if end.is_ipv6() { (0x86dd, ETHERNET + 6) } else { (0x0800, ETHERNET + 9) };
+    let mut code = vec![load(libc::BPF_H, libc::BPF_ABS, 12), or_out(kind, 6), load(libc::BPF_B, libc::BPF_ABS, protocol), or_out(17, 4)];
+    match end.is_ipv6() {
+        // Its head has one length: a statement that does nothing keeps the jumps the same.
+        true => code.extend([statement(libc::BPF_LDX | libc::BPF_IMM, 40), load(libc::BPF_H, libc::BPF_IND, ETHERNET + 2)]),
+        false => code.extend([
+            statement(libc::BPF_LDX | libc::BPF_B | libc::BPF_MSH, ETHERNET as u32),
+            load(libc::BPF_H, libc::BPF_IND, ETHERNET + 2),
+        ]),
+    }
+    code.extend([
+        or_out(u32::from(end.port()), 1),
+        statement(libc::BPF_RET | libc::BPF_K, u32::MAX),
+        statement(libc::BPF_RET | libc::BPF_K, 0),
+    ]);
+    code
+}
+
+impl Packet {
+    /// Returns whether the next block is this process's to read.
+    fn is_there(&self) -> bool {
+        self.ring.status(self.block).load(Ordering::Acquire) & libc::TP_STATUS_USER != 0
+    }
+
+    /// Begins to read the next block, where it is there.
+    fn begin_block(&mut self) -> bool {
+        /// Behind the block's state: the number of frames, and where the first one lies.
+        const FRAMES: usize = 12;
+        const FIRST: usize = 16;
+        if !self.is_there() {
+            return false;
+        }
+        let start = self.block * BLOCK;
+        (self.left, self.next) = (self.ring.number(start + FRAMES), start + self.ring.number(start + FIRST) as usize);
+        true
+    }
+
+    /// Gives the block back to the kernel.
+    fn end_block(&mut self) {
+        self.ring.status(self.block).store(libc::TP_STATUS_KERNEL, Ordering::Release);
+        (self.block, self.left, self.next) = ((self.block + 1) % BLOCKS, 0, 0);
+    }
+
+    /// The next message of the block that is being read.
+    fn next_message(&mut self) -> Option<Range<usize>> {
+        /// `tp_snaplen` and `tp_mac` of a frame's head, which is this long at least.
+        const CAPTURED: usize = 12;
+        const MAC: usize = 24;
+        const HEAD: usize = 32;
+        let end = (self.block + 1) * BLOCK;
+        while self.left > 0 {
+            let head = self.next;
+            if head < self.block * BLOCK || head + HEAD > end {
+                // No such frame: the rest of the block is none of a kernel's.
+                self.left = 0;
+                return None;
+            }
+            let mac = self.ring.number(head + MAC) as usize & 0xffff;
+            let frame = head + mac..(head + mac).saturating_add(self.ring.number(head + CAPTURED) as usize);
+            self.left -= 1;
+            self.next = head.saturating_add(self.ring.number(head) as usize);
+            if frame.end <= end
+                && let Some(message) = frame::message_of(self.ring.bytes(frame.clone()), ETHERNET, &[self.ends[1], self.ends[0]])
+                && self.size.is_none_or(|size| size == message.len())
+            {
+                return Some(frame.start + message.start..frame.start + message.end);
+            }
+        }
+        None
+    }
+
+    /// Waits for the next block.
+    fn wait(&mut self) -> bool {
+        let mut entry = libc::pollfd { fd: self.socket.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let limit = libc::c_int::try_from(self.patience.as_millis()).unwrap_or(libc::c_int::MAX).max(1);
+        self.calls += 1;
+        // SAFETY: one entry, which outlives the call.
+        unsafe { libc::poll(&raw mut entry, 1, limit) > 0 }
+    }
+}
+
+impl Incoming for Packet {
+    #[inline(always)]
+    fn receive(&mut self, limit: usize, wait: bool) -> Moved {
+        loop {
+            if let Some(message) = self.next_message() {
+                self.last = message;
+                return Moved(self.last.len().min(limit) as isize);
+            }
+            // A block whose last message is still looked at stays until the next one is
+            // asked for.
+            if self.next != 0 {
+                self.end_block();
+            }
+            if !(self.begin_block() || wait && self.wait() && self.begin_block()) {
+                return Moved::NOTHING;
+            }
+        }
+    }
+
+    fn last(&self) -> &[u8] {
+        self.ring.bytes(self.last.clone())
+    }
+
+    fn has_more(&self) -> bool {
+        self.left > 0 || self.is_there()
+    }
+
+    fn waits_on(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.socket.as_fd())
+    }
+
+    fn take_calls(&mut self) -> Option<u64> {
+        Some(mem::take(&mut self.calls))
+    }
+
+    /// `tp_drops`: frames for which the ring had no room. The kernel starts again when it
+    /// tells, so that it is asked once.
+    fn drops(&self) -> Vec<(&'static str, u64)> {
+        let (mut told, mut length) = ([0_u32; 3], size_of::<[u32; 3]>() as libc::socklen_t);
+        // SAFETY: the call writes at most as many bytes as there are, which outlive it.
+        let answer = unsafe {
+            libc::getsockopt(self.socket.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_STATISTICS, told.as_mut_ptr().cast(), &raw mut length)
+        };
+        if answer == 0 { vec![("packet ring tp_drops", told[1].into())] } else { Vec::new() }
+    }
+}

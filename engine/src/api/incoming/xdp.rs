@@ -1,0 +1,267 @@
+//! Frames that a program in the kernel sends past its IP into memory of this process's:
+//! AF_XDP in copy mode (the kernel's Documentation/networking/af_xdp.rst).
+//!
+//! The program runs for each frame of the link's device; what is no UDP to the flow's port
+//! goes on into the kernel. It is there from the joining of the ends to the end of the
+//! trial's process.
+
+use std::fmt;
+use std::io;
+use std::marker::PhantomData;
+use std::mem::{self, ManuallyDrop};
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use bpf::asm::{Assembler, Helper, Reg, Test};
+use bpf::{Map, Program, ProgramKind, Sockets, XdpMode};
+use model::Cell;
+
+use super::packet::throw_away;
+use crate::api::frame::{self, ETHERNET};
+use crate::api::outgoing::raw::fits;
+use crate::api::route::{self, Route};
+use crate::api::xsk::{self, CHUNK, Descriptor, Frames, bind, register, xdp_socket};
+use crate::api::{Buffer, Incoming, Moved, Open, Passed, Place, Refusal};
+
+/// Frames that there is memory for.
+const FRAMES: u32 = 1_024;
+/// What a refusal of the kernel's is about.
+const MECHANISM: &str = "receiving by xdp";
+
+/// Where the program runs.
+pub trait Mode: fmt::Debug {
+    /// The place.
+    const PLACE: XdpMode;
+}
+
+/// In the driver.
+#[derive(Debug)]
+pub struct InDriver;
+
+/// Above the driver.
+#[derive(Debug)]
+pub struct AboveDriver;
+
+impl Mode for InDriver {
+    const PLACE: XdpMode = XdpMode::Native;
+}
+
+impl Mode for AboveDriver {
+    const PLACE: XdpMode = XdpMode::Generic;
+}
+
+/// By native XDP.
+pub type Xdp = ByProgram<InDriver>;
+
+/// By generic XDP.
+pub type XdpGeneric = ByProgram<AboveDriver>;
+
+/// A way of receiving such frames.
+#[derive(Debug)]
+pub struct ByProgram<M> {
+    frames: Box<Frames>,
+    ends: [SocketAddr; 2],
+    /// Size of the messages, where they all have one: greetings have another.
+    size: Option<usize>,
+    /// Number of frames that were read, and of those whose memory was given back.
+    read: u32,
+    given_back: u32,
+    /// The frame that is being looked at, and the message in it.
+    held: Option<u64>,
+    last: Range<usize>,
+    patience: Duration,
+    calls: u64,
+    mode: PhantomData<M>,
+}
+
+/// Tries what receiving takes, without a device.
+///
+/// # Errors
+/// The kernel's refusal.
+pub fn try_xdp() -> io::Result<()> {
+    xdp_socket()?;
+    let what = "bpf(PROG_LOAD, XDP) needs CAP_BPF and CAP_NET_ADMIN in the machine's own user namespace";
+    bpf::probe(ProgramKind::Xdp).map_err(|answer| Refusal::of(what, answer))
+}
+
+impl<M: Mode> Open for ByProgram<M> {
+    fn settle(flow: BorrowedFd<'_>, _cell: &Cell) -> io::Result<Option<Passed>> {
+        let flow = flow.try_clone_to_owned()?;
+        let route = Route::of(&flow)?;
+        let socket = xdp_socket()?;
+        let mut memory = Buffer::ones(FRAMES as usize * CHUNK);
+        register(&socket, &mut memory, FRAMES as usize * CHUNK)?;
+        for option in [xsk::XDP_UMEM_FILL_RING, xsk::XDP_UMEM_COMPLETION_RING, xsk::XDP_RX_RING] {
+            xsk::set(&socket, option, &xsk::PLACES, "make the rings of an AF_XDP socket")?;
+        }
+        let offsets = xsk::offsets(&socket)?;
+        let received = xsk::map(&socket, offsets[0], size_of::<Descriptor>(), xsk::PGOFF_RX_RING)?;
+        let filled = xsk::map(&socket, offsets[2], size_of::<u64>(), xsk::PGOFF_FILL_RING)?;
+        (0..FRAMES).for_each(|number| filled.write_address(number, u64::from(number) * CHUNK as u64));
+        filled.set_produced(FRAMES);
+        bind(&socket, route.device)?;
+        let program = attach(&socket, &route, M::PLACE).map_err(io::Error::other)?;
+        throw_away(&flow)?;
+        Ok(Some(Passed::Frames(Box::new(Frames { socket, received, filled, memory: ManuallyDrop::new(memory), program }))))
+    }
+
+    fn open(place: &Place<'_>) -> io::Result<Self> {
+        let (frames, ends) = (place.frames()?, route::ends(&place.socket)?);
+        fits(place, ends[1].is_ipv6(), "received by xdp")?;
+        let size = place.cell.mix.is_none().then(|| place.cell.size.as_len());
+        Ok(Self {
+            frames,
+            ends,
+            size,
+            read: 0,
+            given_back: FRAMES,
+            held: None,
+            last: 0..0,
+            patience: place.patience,
+            calls: 0,
+            mode: PhantomData,
+        })
+    }
+}
+
+/// Has the frames of a flow go to a socket.
+fn attach(socket: &OwnedFd, route: &Route, mode: XdpMode) -> Result<bpf::Attached, model::Unavailable> {
+    let sockets = Map::sockets(1, MECHANISM)?;
+    sockets.put(0, socket.as_fd(), MECHANISM)?;
+    let program = Program::load(&program(&sockets, route.ends[0]), ProgramKind::Xdp, MECHANISM)?;
+    program.attach_to_device(route.device, mode, MECHANISM)
+}
+
+/// Sends UDP to a port into the socket of the queue, and lets everything else go on.
+fn program(sockets: &Map<Sockets>, end: SocketAddr) -> Vec<[u8; 8]> {
+    /// Fields of `struct xdp_md`: the frame's begin and end, and the queue.
+    const BEGIN: i16 = 0;
+    const END: i16 = 4;
+    const QUEUE: i16 = 16;
+    /// `XDP_PASS`.
+    const GO_ON: i32 = 2;
+    let (kind, protocol, port, length) = if end.is_ipv6() { (0x86dd_u16, 20, 56, 62) } else { (0x0800, 23, 36, 42) };
+    let in_order = |number: u16| i32::from(number.to_be());
+    let mut asm = Assembler::default();
+    let go_on = asm.label();
+    asm.load_word(Reg::R2, Reg::R1, BEGIN);
+    asm.load_word(Reg::R3, Reg::R1, END);
+    asm.load_word(Reg::R6, Reg::R1, QUEUE);
+    asm.copy(Reg::R4, Reg::R2);
+    asm.add(Reg::R4, length);
+    asm.jump(Test::Above(Reg::R4, Reg::R3), go_on);
+    asm.load_half(Reg::R5, Reg::R2, 12);
+    asm.jump(Test::Differs(Reg::R5, in_order(kind)), go_on);
+    asm.load_byte(Reg::R5, Reg::R2, protocol);
+    asm.jump(Test::Differs(Reg::R5, 17), go_on);
+    if end.is_ipv4() {
+        // A head with options is somebody else's.
+        asm.load_byte(Reg::R5, Reg::R2, 14);
+        asm.jump(Test::Differs(Reg::R5, 0x45), go_on);
+    }
+    asm.load_half(Reg::R5, Reg::R2, port);
+    asm.jump(Test::Differs(Reg::R5, in_order(end.port())), go_on);
+    asm.set_map(Reg::R1, sockets.number());
+    asm.copy(Reg::R2, Reg::R6);
+    asm.set(Reg::R3, GO_ON);
+    asm.call(Helper::RedirectByMap);
+    asm.exit();
+    asm.place(go_on);
+    asm.set(Reg::R0, GO_ON);
+    asm.exit();
+    asm.finish()
+}
+
+impl<M> ByProgram<M> {
+    /// Gives the memory of the frame that was looked at last back to the kernel.
+    fn give_back(&mut self) {
+        if let Some(address) = self.held.take() {
+            self.frames.filled.write_address(self.given_back, address / CHUNK as u64 * CHUNK as u64);
+            self.given_back = self.given_back.wrapping_add(1);
+            self.frames.filled.set_produced(self.given_back);
+        }
+    }
+
+    /// The bytes of the memory.
+    fn bytes(&self, range: Range<usize>) -> &[u8] {
+        // SAFETY: callers keep the range within a frame that the kernel has handed over, and
+        // that has not been given back.
+        unsafe { std::slice::from_raw_parts(self.frames.memory.as_ptr().add(range.start), range.len()) }
+    }
+
+    /// The message of the next frame that has one.
+    fn next_message(&mut self) -> Option<Range<usize>> {
+        while self.read != self.frames.received.produced() {
+            self.give_back();
+            let Descriptor { address, length, .. } = self.frames.received.read(self.read);
+            self.read = self.read.wrapping_add(1);
+            self.frames.received.set_consumed(self.read);
+            let frame = address as usize..(address as usize).saturating_add(length as usize);
+            if frame.end > FRAMES as usize * CHUNK {
+                continue;
+            }
+            self.held = Some(address);
+            let message = frame::message_of(self.bytes(frame.clone()), ETHERNET, &[self.ends[1], self.ends[0]]);
+            if let Some(message) = message.filter(|message| self.size.is_none_or(|size| size == message.len())) {
+                return Some(frame.start + message.start..frame.start + message.end);
+            }
+        }
+        None
+    }
+
+    fn wait(&mut self) -> bool {
+        let mut entry = libc::pollfd { fd: self.frames.socket.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let limit = libc::c_int::try_from(self.patience.as_millis()).unwrap_or(libc::c_int::MAX).max(1);
+        self.calls += 1;
+        // SAFETY: one entry, which outlives the call.
+        unsafe { libc::poll(&raw mut entry, 1, limit) > 0 }
+    }
+}
+
+impl<M> Incoming for ByProgram<M> {
+    #[inline(always)]
+    fn receive(&mut self, limit: usize, wait: bool) -> Moved {
+        loop {
+            if let Some(message) = self.next_message() {
+                self.last = message;
+                return Moved(self.last.len().min(limit) as isize);
+            }
+            if !(wait && self.wait()) {
+                return Moved::NOTHING;
+            }
+        }
+    }
+
+    fn last(&self) -> &[u8] {
+        self.bytes(self.last.clone())
+    }
+
+    fn has_more(&self) -> bool {
+        self.read != self.frames.received.produced()
+    }
+
+    fn waits_on(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.frames.socket.as_fd())
+    }
+
+    fn take_calls(&mut self) -> Option<u64> {
+        Some(mem::take(&mut self.calls))
+    }
+
+    /// Frames for which there was no memory, or no place. `rx_fill_ring_empty_descs` counts
+    /// the same ones.
+    fn drops(&self) -> Vec<(&'static str, u64)> {
+        /// Places in `struct xdp_statistics`.
+        const DROPPED: usize = 0;
+        const RING_FULL: usize = 3;
+        let (mut told, mut length) = ([0_u64; 6], size_of::<[u64; 6]>() as libc::socklen_t);
+        // SAFETY: the call writes at most as many bytes as there are, which outlive it.
+        let answer = unsafe {
+            libc::getsockopt(self.frames.socket.as_raw_fd(), xsk::SOL_XDP, xsk::XDP_STATISTICS, told.as_mut_ptr().cast(), &raw mut length)
+        };
+        let counters = [("AF_XDP rx_dropped", told[DROPPED]), ("AF_XDP rx_ring_full", told[RING_FULL])];
+        if answer == 0 { counters.into_iter().filter(|(_, count)| *count > 0).collect() } else { Vec::new() }
+    }
+}

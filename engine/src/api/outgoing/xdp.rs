@@ -1,0 +1,184 @@
+//! Many frames with one `sendto` system call, from memory that the kernel knows: AF_XDP in
+//! copy mode (the kernel's Documentation/networking/af_xdp.rst).
+//!
+//! The frames are copied into the kernel's when they are sent, and their memory is free
+//! again then. Sending takes no program in the kernel.
+
+use std::io;
+use std::ops::{Deref, DerefMut, Range};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::ptr::{self, NonNull};
+
+use super::raw::fits;
+use crate::api::frame::{ETHERNET, Frame, heads};
+use crate::api::route::Route;
+use crate::api::xsk::{self, CHUNK, Descriptor, PLACES, Ring, bind, register, xdp_socket};
+use crate::api::{Batching, Buffer, Handed, Moved, Open, Outgoing, Place};
+
+/// Kicks of one batch that find the device busy before its loop looks at the stage.
+const KICKS: u32 = 1_000;
+
+/// The memory of a frame.
+#[derive(Debug)]
+pub struct Slot {
+    start: NonNull<u8>,
+    length: usize,
+}
+
+impl Slot {
+    /// Memory of a frame's own.
+    ///
+    /// # Safety
+    /// `length` bytes from `start` on are initialised, live as long as this, and no other slot
+    /// has any of them.
+    pub unsafe fn new(start: NonNull<u8>, length: usize) -> Self {
+        Self { start, length }
+    }
+}
+
+// SAFETY: slots do not overlap, and their memory lives as long as the way that has them.
+unsafe impl Send for Slot {}
+
+impl Deref for Slot {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the slot's memory is initialised, its own, and alive.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.length) }
+    }
+}
+
+impl DerefMut for Slot {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above; nothing else has it while `self` is borrowed.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.length) }
+    }
+}
+
+/// Frames from memory that the kernel knows.
+#[derive(Debug)]
+pub struct Xdp {
+    number: RawFd,
+    sending: Ring,
+    done: Ring,
+    /// A frame for each message of a batch, or one for all where they are alike.
+    frames: Vec<Frame<Slot>>,
+    /// Length of the message at each place of a batch.
+    lengths: Vec<usize>,
+    size: usize,
+    // Last: the kernel uses its memory as long as it is open.
+    _socket: OwnedFd,
+    _memory: Buffer,
+}
+
+impl Open for Xdp {
+    fn open(place: &Place<'_>) -> io::Result<Self> {
+        let size = place.cell.largest().as_len();
+        let socket = xdp_socket()?;
+        let route = Route::of(&place.socket)?;
+        let is_v6 = route.ends[1].is_ipv6();
+        fits(place, is_v6, "over xdp")?;
+        if ETHERNET + heads(is_v6) + size > CHUNK {
+            let text = format!("a message of {size} B does not fit the {CHUNK} B of a frame over xdp");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+        let batch = place.batch();
+        let different = place.cell.stamp || place.cell.mix.is_some();
+        let count = if different { batch } else { 1 };
+        let mut memory = Buffer::ones(count * CHUNK);
+        register(&socket, &mut memory, count * CHUNK)?;
+        let (sending, done) = rings(&socket)?;
+        bind(&socket, route.device)?;
+        let message = place.message();
+        let start = memory.as_mut_ptr();
+        let frame = |number: usize| {
+            // SAFETY: the memory holds `count` frames of that length, and goes after them.
+            let slot = unsafe { Slot::new(NonNull::new_unchecked(start.add(number * CHUNK)), ETHERNET + heads(is_v6) + size) };
+            Frame::over(slot, route.ends, route.macs, &message)
+        };
+        let frames = (0..count).map(frame).collect();
+        Ok(Self { number: socket.as_raw_fd(), sending, done, frames, lengths: vec![size; batch], size, _socket: socket, _memory: memory })
+    }
+}
+
+/// Makes the rings of frames to send, and of those that are done. A ring to fill must be
+/// there, though nothing is received.
+fn rings(socket: &OwnedFd) -> io::Result<(Ring, Ring)> {
+    for option in [xsk::XDP_UMEM_FILL_RING, xsk::XDP_UMEM_COMPLETION_RING, xsk::XDP_TX_RING] {
+        xsk::set(socket, option, &PLACES, "make the rings of an AF_XDP socket")?;
+    }
+    let offsets = xsk::offsets(socket)?;
+    let sending = xsk::map(socket, offsets[1], size_of::<Descriptor>(), xsk::PGOFF_TX_RING)?;
+    Ok((sending, xsk::map(socket, offsets[3], size_of::<u64>(), xsk::PGOFF_COMPLETION_RING)?))
+}
+
+impl Xdp {
+    /// Has the kernel send frames from those of `places` on. Those it has taken, and the
+    /// calls.
+    fn hand_over(&mut self, places: Range<usize>, whole: Option<usize>) -> Handed {
+        let (first, count) = (self.sending.produced(), places.len() as u32);
+        for (number, place) in (first..).zip(places) {
+            let at = place % self.frames.len();
+            let length = whole.unwrap_or(self.lengths[place]);
+            let address = (at * CHUNK) as u64;
+            let length = self.frames[at].of_length(length).len() as u32;
+            self.sending.write(number, &Descriptor { address, length, options: 0 });
+        }
+        self.sending.set_produced(first.wrapping_add(count));
+        let (mut calls, mut tries, mut taken, mut refused) = (0, 0, 0, Moved::NOTHING);
+        loop {
+            // SAFETY: the call reads no memory.
+            let moved = Moved::from_call(unsafe { libc::sendto(self.number, ptr::null(), 0, libc::MSG_DONTWAIT, ptr::null(), 0) });
+            tries += 1;
+            self.done.set_consumed(self.done.produced());
+            let before = taken;
+            taken = self.sending.consumed().wrapping_sub(first).min(count);
+            calls += u64::from(taken > before);
+            if taken == count {
+                return Handed { messages: count as usize, calls, next: Moved(0) };
+            }
+            // A device that is busy, or has dropped one: the kernel goes on with the next.
+            let passing = [libc::EAGAIN, libc::EBUSY, libc::ENOBUFS].iter().any(|errno| moved.0 == -(*errno as isize));
+            if moved.0 < 0 && !passing {
+                refused = moved;
+            }
+            if tries >= KICKS || refused.0 != Moved::NOTHING.0 {
+                // The kernel looks at the ring in that call alone: what it has not taken is
+                // taken back.
+                self.sending.set_produced(first.wrapping_add(taken));
+                return Handed { messages: taken as usize, calls, next: refused };
+            }
+        }
+    }
+}
+
+impl Outgoing for Xdp {
+    fn send_span(&mut self, place: usize, _from: usize, to: usize) -> Moved {
+        let length = to.min(self.size);
+        let handed = self.hand_over(place..place + 1, Some(length));
+        if handed.messages == 1 { Moved(length as isize) } else { handed.next }
+    }
+
+    fn message_at(&mut self, place: usize) -> &mut [u8] {
+        let at = place % self.frames.len();
+        self.frames[at].message_mut()
+    }
+
+    fn batching(&mut self) -> Option<&mut dyn Batching> {
+        (self.lengths.len() > 1).then_some(self)
+    }
+}
+
+impl Batching for Xdp {
+    fn capacity(&self) -> usize {
+        self.lengths.len()
+    }
+
+    fn set_length(&mut self, place: usize, length: usize) {
+        self.lengths[place] = length;
+    }
+
+    fn send_batch(&mut self, places: Range<usize>) -> Handed {
+        self.hand_over(places, None)
+    }
+}

@@ -1,0 +1,259 @@
+//! Sockets of AF_XDP: their memory for frames, and the rings that they share with the kernel
+//! (its Documentation/networking/af_xdp.rst).
+
+use std::io;
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Buffer, Refusal};
+
+/// Of the kernel's include/uapi/linux/if_xdp.h.
+pub const SOL_XDP: libc::c_int = 283;
+const XDP_MMAP_OFFSETS: libc::c_int = 1;
+pub const XDP_RX_RING: libc::c_int = 2;
+pub const XDP_TX_RING: libc::c_int = 3;
+const XDP_UMEM_REG: libc::c_int = 4;
+pub const XDP_UMEM_FILL_RING: libc::c_int = 5;
+pub const XDP_UMEM_COMPLETION_RING: libc::c_int = 6;
+pub const XDP_STATISTICS: libc::c_int = 7;
+const XDP_COPY: u16 = 1 << 1;
+pub const PGOFF_RX_RING: libc::off_t = 0;
+pub const PGOFF_TX_RING: libc::off_t = 0x8000_0000;
+pub const PGOFF_FILL_RING: libc::off_t = 0x1_0000_0000;
+pub const PGOFF_COMPLETION_RING: libc::off_t = 0x1_8000_0000;
+/// Bytes of a frame's memory, the most that there are.
+pub const CHUNK: usize = 4_096;
+/// Places of each ring: more than a batch has, a power of two.
+pub const PLACES: u32 = 2_048;
+/// Time that a queue may take to be free again after another socket has left it.
+const BUSY: Duration = Duration::from_millis(200);
+
+/// `struct xdp_umem_reg` of the first kernels that had it.
+#[repr(C)]
+struct Register {
+    address: u64,
+    length: u64,
+    chunk: u32,
+    headroom: u32,
+}
+
+/// `struct xdp_ring_offset`.
+#[repr(C)]
+#[derive(Default, Clone, Copy)]
+pub struct Offsets {
+    producer: u64,
+    consumer: u64,
+    places: u64,
+    flags: u64,
+}
+
+/// `struct sockaddr_xdp`.
+#[repr(C)]
+struct Address {
+    family: u16,
+    flags: u16,
+    device: u32,
+    queue: u32,
+    shared: u32,
+}
+
+/// `struct xdp_desc`.
+#[repr(C)]
+pub struct Descriptor {
+    /// Where the frame lies in the memory.
+    pub address: u64,
+    /// Its bytes.
+    pub length: u32,
+    /// Flags; 0.
+    pub options: u32,
+}
+
+/// A ring that is shared with the kernel.
+#[derive(Debug)]
+pub struct Ring {
+    start: NonNull<u8>,
+    length: usize,
+    producer: usize,
+    consumer: usize,
+    places: usize,
+}
+
+// SAFETY: the memory is mapped for the process, and used by the thread that has it.
+unsafe impl Send for Ring {}
+
+impl Ring {
+    fn map(socket: &OwnedFd, offsets: Offsets, place: usize, page: libc::off_t) -> io::Result<Self> {
+        let length = offsets.places as usize + PLACES as usize * place;
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new mapping of one of the socket's rings, whose length the kernel checks.
+        let start = unsafe { libc::mmap(ptr::null_mut(), length, access, libc::MAP_SHARED | libc::MAP_POPULATE, socket.as_raw_fd(), page) };
+        let [producer, consumer, places] = [offsets.producer, offsets.consumer, offsets.places].map(|offset| offset as usize);
+        let within = producer.max(consumer) + 4 <= places;
+        match NonNull::new(start.cast::<u8>()) {
+            Some(mapped) if start != libc::MAP_FAILED && within => Ok(Self { start: mapped, length, producer, consumer, places }),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    fn counter(&self, offset: usize) -> &AtomicU32 {
+        // SAFETY: the offset is the kernel's, checked to lie before the places.
+        unsafe { self.start.add(offset).cast::<AtomicU32>().as_ref() }
+    }
+
+    /// Number of places that were consumed since the beginning.
+    pub fn consumed(&self) -> u32 {
+        self.counter(self.consumer).load(Ordering::Acquire)
+    }
+
+    /// Number of places that were produced.
+    pub fn produced(&self) -> u32 {
+        self.counter(self.producer).load(Ordering::Acquire)
+    }
+
+    /// Tells the kernel how many places were consumed.
+    pub fn set_consumed(&self, number: u32) {
+        self.counter(self.consumer).store(number, Ordering::Release);
+    }
+
+    /// Tells the kernel how many places were produced.
+    pub fn set_produced(&self, number: u32) {
+        self.counter(self.producer).store(number, Ordering::Release);
+    }
+
+    /// Reads a frame's place; of a ring of descriptors.
+    pub fn read(&self, number: u32) -> Descriptor {
+        let place = self.places + (number & (PLACES - 1)) as usize * size_of::<Descriptor>();
+        debug_assert!(place + size_of::<Descriptor>() <= self.length);
+        // SAFETY: the place lies within the ring; the kernel wrote it before it told of it.
+        unsafe { self.start.add(place).cast::<Descriptor>().read() }
+    }
+
+    /// Writes the address of a frame's memory; of a ring of addresses.
+    pub fn write_address(&self, number: u32, address: u64) {
+        let place = self.places + (number & (PLACES - 1)) as usize * size_of::<u64>();
+        debug_assert!(place + size_of::<u64>() <= self.length);
+        // SAFETY: the place lies within the ring; the kernel reads it when it is told of it.
+        unsafe { self.start.add(place).cast::<u64>().write(address) };
+    }
+
+    /// Writes a frame's place behind those that were produced; of a ring of descriptors.
+    pub fn write(&self, number: u32, frame: &Descriptor) {
+        let place = self.places + (number & (PLACES - 1)) as usize * size_of::<Descriptor>();
+        // SAFETY: the place lies within the ring; the kernel reads it when it is told of it.
+        unsafe { self.start.add(place).cast::<Descriptor>().write(Descriptor { ..*frame }) };
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: it was mapped with this length, and nobody has it any more.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
+    }
+}
+
+/// An AF_XDP socket without memory or rings.
+///
+/// # Errors
+/// A refusal of the system, with what it takes.
+pub fn xdp_socket() -> io::Result<OwnedFd> {
+    // SAFETY: the call reads no memory.
+    let socket = unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
+    if socket < 0 {
+        let answer = io::Error::last_os_error();
+        let what = match answer.raw_os_error() {
+            Some(libc::EPERM) => "socket AF_XDP needs CAP_NET_RAW in the host's network namespace",
+            _ => "this kernel has no AF_XDP (CONFIG_XDP_SOCKETS), socket AF_XDP",
+        };
+        return Err(Refusal::of(what, answer));
+    }
+    // SAFETY: the descriptor is open and nobody else's.
+    Ok(unsafe { OwnedFd::from_raw_fd(socket) })
+}
+
+/// Sets an option that is a structure of plain numbers.
+///
+/// # Errors
+/// A refusal of the system, of `what`.
+pub fn set<T>(socket: &OwnedFd, option: libc::c_int, value: &T, what: &str) -> io::Result<()> {
+    // SAFETY: the call reads the value, which outlives it; memory that a registration names
+    // lives as long as the socket.
+    let answer = unsafe { libc::setsockopt(socket.as_raw_fd(), SOL_XDP, option, ptr::from_ref(value).cast(), size_of::<T>() as u32) };
+    if answer == 0 { Ok(()) } else { Err(Refusal::of(what, io::Error::last_os_error())) }
+}
+
+/// Tells the kernel of the frames' memory.
+///
+/// # Errors
+/// A refusal of the system.
+pub fn register(socket: &OwnedFd, memory: &mut Buffer, length: usize) -> io::Result<()> {
+    let request = Register { address: memory.as_mut_ptr() as u64, length: length as u64, chunk: CHUNK as u32, headroom: 0 };
+    let what = "lock the memory of frames (XDP_UMEM_REG; `ulimit -l` bounds it)";
+    set(socket, XDP_UMEM_REG, &request, what)
+}
+
+/// Offsets of the rings: of receiving, sending, filling and completing.
+///
+/// # Errors
+/// A refusal of the system.
+pub fn offsets(socket: &OwnedFd) -> io::Result<[Offsets; 4]> {
+    let mut offsets = [Offsets::default(); 4];
+    let mut length = size_of_val(&offsets) as libc::socklen_t;
+    // SAFETY: the call writes at most as many bytes as there are, which outlive it.
+    let answer = unsafe { libc::getsockopt(socket.as_raw_fd(), SOL_XDP, XDP_MMAP_OFFSETS, offsets.as_mut_ptr().cast(), &raw mut length) };
+    if answer != 0 || length as usize != size_of_val(&offsets) {
+        return Err(Refusal::of("ask for the rings of an AF_XDP socket (XDP_MMAP_OFFSETS)", io::Error::last_os_error()));
+    }
+    Ok(offsets)
+}
+
+/// A ring as it is mapped.
+///
+/// # Errors
+/// A refusal of the system.
+pub fn map(socket: &OwnedFd, offsets: Offsets, place: usize, page: libc::off_t) -> io::Result<Ring> {
+    Ring::map(socket, offsets, place, page).map_err(|answer| Refusal::of("map the rings of an AF_XDP socket", answer))
+}
+
+/// Binds to the first queue of a device, in copy mode. Right after another socket has left
+/// it, it may be busy for a while.
+///
+/// # Errors
+/// A refusal of the system.
+pub fn bind(socket: &OwnedFd, device: u32) -> io::Result<()> {
+    let address = Address { family: libc::AF_XDP as u16, flags: XDP_COPY, device, queue: 0, shared: 0 };
+    let since = Instant::now();
+    loop {
+        // SAFETY: the call reads the address, which outlives it.
+        let answer = unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), size_of::<Address>() as libc::socklen_t) };
+        let refused = io::Error::last_os_error();
+        match refused.raw_os_error() {
+            _ if answer == 0 => return Ok(()),
+            Some(libc::EBUSY) if since.elapsed() < BUSY => thread::sleep(Duration::from_millis(5)),
+            _ => {
+                return Err(Refusal::of("bind an AF_XDP socket to the link's device in copy mode; its queue has one such socket", refused));
+            }
+        }
+    }
+}
+
+const _: () = assert!(size_of::<Register>() == 24 && size_of::<Address>() == 16);
+
+/// Frames that a device brings to a socket of AF_XDP.
+#[derive(Debug)]
+pub struct Frames {
+    /// The socket.
+    pub socket: OwnedFd,
+    /// Frames that came, and memory for those that are to come.
+    pub received: Ring,
+    /// See `received`.
+    pub filled: Ring,
+    /// The memory. It is never given back to the heap: the socket may live on in another table
+    /// of files of this process, and the kernel writes frames into it as long as it does.
+    pub memory: ManuallyDrop<Buffer>,
+    /// The program that sends them here, until this is gone.
+    pub program: bpf::Attached,
+}

@@ -1,0 +1,152 @@
+//! An errand: static programs that run in a guest, with nothing counted. It tells what a
+//! program finds on a kernel, not what it costs there.
+
+use crate::boot::{Boot, COMMAND_LINE};
+use crate::cache::Cache;
+use crate::cpio::Archive;
+use crate::embedded;
+use crate::emulator::Emulator;
+use crate::error::Failed;
+use crate::guest_log::GuestLog;
+use crate::kernel::Kernel;
+use crate::modules::{self, Module};
+
+/// Memory of the guest, in MiB: programs lie in it twice, packed and unpacked.
+const MEMORY: u32 = 2048;
+/// File systems that programs look for, each with its place. One that the kernel lacks is
+/// not there, as on a machine.
+const MOUNTS: [(&str, &str); 6] = [
+    ("devtmpfs", "/dev"),
+    ("tmpfs", "/tmp"),
+    ("securityfs", "/sys/kernel/security"),
+    ("tracefs", "/sys/kernel/tracing"),
+    ("bpf", "/sys/fs/bpf"),
+    ("cgroup2", "/sys/fs/cgroup"),
+];
+
+/// What to run, and where.
+#[derive(Debug, Clone)]
+pub struct Errand<'e> {
+    /// The kernel.
+    pub kernel: &'e Kernel,
+    /// Modules that are loaded where the kernel has them, with what they need.
+    pub modules: &'e [&'e str],
+    /// Files of the guest, by path without the first slash; they can be executed.
+    pub files: &'e [(&'e str, &'e [u8])],
+    /// Names and commands, one after the other. Words are parted by spaces, and the first is the path
+    /// of a program.
+    pub commands: &'e [(&'e str, String)],
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// The exit code, or 128 more than the number of the signal that ended it.
+    pub code: u32,
+    /// What it wrote, both outputs.
+    pub wrote: String,
+}
+
+/// What an errand left.
+#[derive(Debug)]
+pub struct Ran {
+    /// What the probe said.
+    pub log: GuestLog,
+}
+
+impl Ran {
+    /// The kernel's release, as `uname -r` says it.
+    pub fn release(&self) -> &str {
+        let version = self.log.files.get("/proc/version").map_or("", String::as_str);
+        version.split(' ').nth(2).unwrap_or("")
+    }
+
+    /// How a command ended.
+    ///
+    /// # Errors
+    /// In words: it was not started, or did not end.
+    pub fn ended(&self, name: &str) -> Result<Ended, String> {
+        if let Some((code, _)) = self.log.exits.iter().find(|(_, of)| of == name) {
+            let wrote = self.log.files.get(&format!("/o/{name}")).cloned().unwrap_or_default();
+            return Ok(Ended { code: *code, wrote });
+        }
+        let refused = self.log.failures.iter().find(|(_, step)| step.starts_with(&format!("spawn name={name} ")));
+        Err(match refused {
+            Some((number, step)) => {
+                format!("the guest answered to '{step}': {}", std::io::Error::from_raw_os_error(i32::from(*number)))
+            }
+            None => format!("'{name}' did not end"),
+        })
+    }
+}
+
+impl Errand<'_> {
+    /// Boots, runs every command, and waits for the end.
+    ///
+    /// # Errors
+    /// QEMU does not start, or the guest panics, hangs or stops early.
+    pub fn run(&self, cache: &Cache, emulator: &Emulator) -> Result<Ran, Failed> {
+        if embedded::PROBE.is_empty() {
+            return Err(Failed::NoProbe);
+        }
+        let mut modules: Vec<Module> = Vec::new();
+        for name in self.modules {
+            // What a kernel lacks, its programs say.
+            let found = modules::gather(self.kernel, &[(*name).to_owned()]).unwrap_or_default();
+            for module in found {
+                if modules.iter().all(|known| known.name != module.name) {
+                    modules.push(module);
+                }
+            }
+        }
+        let boot = Boot {
+            emulator,
+            image: &self.kernel.image,
+            initramfs: self.archive(&modules),
+            command_line: COMMAND_LINE,
+            cpu: "max",
+            memory: MEMORY,
+            seed: 1,
+            plugin: None,
+        };
+        boot.run(cache).map(|booted| Ran { log: booted.log })
+    }
+
+    fn archive(&self, modules: &[Module]) -> Vec<u8> {
+        let mut archive = Archive::default();
+        ["dev", "proc", "sys", "tmp", "o", "m"].iter().for_each(|folder| archive.directory(folder));
+        archive.device("dev/console", 5, 1);
+        archive.program("init", embedded::PROBE);
+        archive.file("plan", self.plan(modules).as_bytes());
+        modules.iter().for_each(|module| archive.file(&format!("m/{}.ko", module.name), &module.content));
+        self.files.iter().for_each(|(name, content)| archive.program(name, content));
+        archive.finish()
+    }
+
+    fn plan(&self, modules: &[Module]) -> String {
+        let loaded = modules.iter().map(|module| format!("module /m/{}.ko", module.name));
+        let mounts = MOUNTS.iter().map(|(kind, place)| format!("mount {kind} {place}"));
+        let commands = self.commands.iter().map(|(name, command)| format!("spawn name={name} {command}"));
+        let lines = loaded.chain(["facts".to_owned()]).chain(mounts).chain(["up lo".to_owned()]).chain(commands);
+        lines.map(|line| line + "\n").collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{GuestLog, Ran};
+
+    #[test]
+    fn every_end_of_a_command_is_told() {
+        let mut log =
+            GuestLog { exits: vec![(3, "a".to_owned())], failures: vec![(2, "spawn name=b /b -c".to_owned())], ..GuestLog::default() };
+        log.files.insert("/o/a".to_owned(), "said\n".to_owned());
+        log.files.insert("/proc/version".to_owned(), "Linux version 6.1.0-1-cloud-amd64 (x)".to_owned());
+        let ran = Ran { log };
+        assert_eq!(ran.release(), "6.1.0-1-cloud-amd64");
+        let ended = ran.ended("a").unwrap();
+        assert_eq!((ended.code, ended.wrote.as_str()), (3, "said\n"));
+        assert_eq!(ran.ended("b").unwrap_err(), "the guest answered to 'spawn name=b /b -c': No such file or directory (os error 2)");
+        assert_eq!(ran.ended("c").unwrap_err(), "'c' did not end");
+    }
+}

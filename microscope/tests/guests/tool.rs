@@ -1,0 +1,244 @@
+//! A static nettoll in guests of the oldest, the newest and other kernels: what each
+//! offers, and that a study and a receipt run there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock};
+use std::{env, fs};
+
+use microscope::Failed;
+use microscope::cache::Cache;
+use microscope::emulator::Emulator;
+use microscope::errand::{Errand, Ran};
+use microscope::kernel::Kernel;
+use microscope::packages;
+use model::check::Check;
+use serde_json::Value;
+use testkit::claims::Skip;
+
+use super::table;
+
+testkit::claims!(
+    the_table_of_kernels_is_that_of_the_docs,
+    no_kernel_is_newer_than_the_table,
+    quick_can_run_on_every_kernel,
+    a_study_runs_on_old_and_new_kernels,
+    a_receipt_is_made_on_old_and_new_kernels,
+    a_receipt_counts_each_datagram_once,
+);
+
+/// Series of the table, the oldest first: the oldest and the newest that have packages, and
+/// those between them that distributions keep for long.
+const SERIES: [&str; 5] = ["5.10", "6.1", "6.12", "6.18", "7.3"];
+/// Those on which studies run as well: the oldest, the newest and one between.
+const STUDIED: [&str; 3] = ["5.10", "6.12", "7.3"];
+
+/// Modules that a distribution's kernel loads when they are asked for: a guest has nothing
+/// that would.
+const MODULES: [&str; 13] = [
+    "veth",
+    "sch_tbf",
+    "sch_htb",
+    "sch_netem",
+    "sch_fq",
+    "sch_fq_codel",
+    "tcp_bbr",
+    "tcp_dctcp",
+    "sctp",
+    "tls",
+    "udp_diag",
+    "tcp_diag",
+    "af_packet",
+];
+
+/// Names the static program, which `scripts/guests.sh` builds.
+pub const PROGRAM: &str = "NETTOLL_STATIC";
+
+/// Both ends are on one emulated processor: a few blocks of short trials.
+const STUDY: &str = r#"
+name = "guest"
+[trial]
+length = "40ms"
+warmup = "5ms"
+[blocks]
+least = 2
+most = 2
+[[cells]]
+test = ["TCP_STREAM", "UDP_STREAM", "TCP_RR", "UDP_RR"]
+size = 64
+nodelay = true
+"#;
+
+const RECEIPT: &str = r#"
+name = "guest-receipt"
+[trial]
+length = "40ms"
+warmup = "5ms"
+[blocks]
+least = 2
+most = 2
+[receipt]
+samples = 100
+[[cells]]
+test = "UDP_STREAM"
+size = 64
+"#;
+
+/// What each datagram is once on its way, under the names that kernels and ways of counting have.
+const ONCE: [&str; 3] = ["udp_sendmsg", "netif_rx_internal", "net:netif_rx"];
+
+type Guests = BTreeMap<&'static str, Ran>;
+
+fn guests() -> Result<&'static Guests, Skip> {
+    static GUESTS: OnceLock<Result<Guests, String>> = OnceLock::new();
+    GUESTS.get_or_init(boot_all).as_ref().map_err(|why| Skip(why.clone()))
+}
+
+/// Boots every kernel, two at a time.
+fn boot_all() -> Result<Guests, String> {
+    let path =
+        env::var_os(PROGRAM).map(PathBuf::from).ok_or_else(|| format!("{PROGRAM} names no static nettoll: use `make test-guests`"))?;
+    let program = fs::read(&path).map_err(|error| format!("read {}: {error}", path.display()))?;
+    let open = || -> Result<_, Failed> {
+        let cache = Cache::open(None)?;
+        let emulator = Emulator::find(&cache, false)?;
+        let kernel = |series: &'static str| Kernel::find(&cache, series, None, false).map(|kernel| (series, kernel));
+        let kernels = SERIES.into_iter().map(kernel).collect::<Result<Vec<_>, _>>()?;
+        Ok((cache, emulator, kernels))
+    };
+    let (cache, emulator, kernels) = open().map_err(|why| why.to_string())?;
+    let (next, ran) = (Mutex::new(kernels.iter()), Mutex::new(Guests::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let Some((series, kernel)) = next.lock().unwrap().next() else { return };
+                    let guest = boot(&cache, &emulator, kernel, &program, STUDIED.contains(series));
+                    ran.lock().unwrap().insert(series, guest);
+                }
+            });
+        }
+    });
+    Ok(ran.into_inner().unwrap())
+}
+
+fn boot(cache: &Cache, emulator: &Emulator, kernel: &Kernel, program: &[u8], studied: bool) -> Ran {
+    let mut commands = vec![("doctor", "/nettoll doctor -J".to_owned())];
+    if studied {
+        for name in ["study", "receipt"] {
+            commands.push((name, format!("/nettoll study --plan /{name}.toml -J")));
+        }
+    }
+    let files = [("nettoll", program), ("study.toml", STUDY.as_bytes()), ("receipt.toml", RECEIPT.as_bytes())];
+    let errand = Errand { kernel, modules: &MODULES, files: &files, commands: &commands };
+    errand.run(cache, emulator).unwrap_or_else(|why| panic!("{}: {why}", kernel.name))
+}
+
+/// What a command wrote, which ended well.
+fn wrote(series: &str, ran: &Ran, command: &str) -> String {
+    let ended = ran.ended(command).unwrap_or_else(|why| panic!("{series}: {why}"));
+    assert_eq!(ended.code, 0, "{series}: {command}: {}", ended.wrote);
+    ended.wrote
+}
+
+/// The JSON that a command wrote.
+fn json(series: &str, command: &str) -> Result<Value, Skip> {
+    let text = wrote(series, &guests()?[series], command);
+    // Notes go to the other output, before the result, and the console may cut their end off.
+    let from = text.find("{\n").unwrap_or(0);
+    Ok(serde_json::from_str(&text[from..]).unwrap_or_else(|error| panic!("{series}: {error}: {text}")))
+}
+
+fn checks(series: &str, ran: &Ran) -> Vec<Check> {
+    let text = wrote(series, ran, "doctor");
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{series}: {error}: {text}"))
+}
+
+fn quick_can_run_on_every_kernel() -> Result<(), Skip> {
+    for (series, ran) in guests()? {
+        // doctor fails where it cannot.
+        assert!(!checks(series, ran).is_empty(), "{series}");
+    }
+    Ok(())
+}
+
+/// The page whose table is made here.
+fn page() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/kernels.md")
+}
+
+fn the_table_of_kernels_is_that_of_the_docs() -> Result<(), Skip> {
+    let guests = guests()?;
+    let columns: Vec<table::Kernel> = SERIES
+        .iter()
+        .map(|series| table::Kernel { series, release: guests[series].release().to_owned(), checks: checks(series, &guests[series]) })
+        .collect();
+    let made = table::write(&columns);
+    let page = page();
+    let text = fs::read_to_string(&page).unwrap();
+    let held = table::held(&text).expect("docs/kernels.md has lost the marks around its table");
+    if env::var_os("NETTOLL_UPDATE_EXPECTED").is_some() {
+        fs::write(&page, table::renewed(&text, &made).unwrap()).unwrap();
+        return Ok(());
+    }
+    // Packages are replaced every few weeks by others of the same series.
+    let [made_without, held_without] = [made.as_str(), held].map(table::without_releases);
+    assert_eq!(made_without, held_without, "docs/kernels.md is out of date: `NETTOLL_UPDATE_EXPECTED=1 make test-guests` renews it");
+    if made != held {
+        println!("docs/kernels.md names older packages than those that were booted, which offer the same");
+    }
+    Ok(())
+}
+
+fn no_kernel_is_newer_than_the_table() -> Result<(), Skip> {
+    let cache = Cache::open(None).map_err(|why| Skip(why.to_string()))?;
+    let known = packages::available(&cache, false).map_err(|why| Skip(why.to_string()))?;
+    let all = packages::series(&known);
+    let newest = all.last().ok_or_else(|| Skip("no package of a kernel is known".to_owned()))?;
+    assert_eq!(newest.as_str(), SERIES[SERIES.len() - 1], "packages have a newer kernel than docs/kernels.md: put it into SERIES");
+    assert_eq!(all[0], SERIES[0], "packages have an older kernel than docs/kernels.md: put it into SERIES");
+    Ok(())
+}
+
+fn a_study_runs_on_old_and_new_kernels() -> Result<(), Skip> {
+    for series in STUDIED {
+        let report = json(series, "study")?;
+        assert_eq!((&report["failed"], &report["trials"]), (&Value::from(0), &Value::from(8)), "{series}: {:#}", report["findings"]);
+        // Every datagram that was sent is received, or in a counter of the kernel.
+        assert_eq!(report["datagrams"]["unaccounted"], 0, "{series}: {}", report["datagrams"]);
+        assert!(report["datagrams"]["sent"].as_u64().unwrap() > 100, "{series}: {}", report["datagrams"]);
+        println!("{series}: {} trials, {} datagrams, 0 unaccounted", report["trials"], report["datagrams"]["sent"]);
+    }
+    Ok(())
+}
+
+fn a_receipt_is_made_on_old_and_new_kernels() -> Result<(), Skip> {
+    for series in STUDIED {
+        let report = json(series, "receipt")?;
+        for end in ["sender", "receiver"] {
+            let outcome = &report["receipt"]["cells"][0][end]["outcome"];
+            let samples = outcome["made"]["samples"].as_u64();
+            println!("{series}: {end}: {samples:?} samples");
+            assert!(samples.is_some_and(|samples| samples >= 50), "{series}: {outcome:#}");
+        }
+    }
+    Ok(())
+}
+
+/// Programs at some hundred functions take an emulated processor longer to put in place and to
+/// take away than a host may be silent: a pass that is lost to that is named, not passed.
+fn a_receipt_counts_each_datagram_once() -> Result<(), Skip> {
+    let mut lost = Vec::new();
+    for series in STUDIED {
+        let report = json(series, "receipt")?;
+        let calls = report["receipt"]["cells"][0]["sender"]["outcome"]["made"]["calls"].as_object().cloned().unwrap_or_default();
+        let once = ONCE.iter().filter_map(|name| calls.get(*name)).collect::<Vec<_>>();
+        let tiers: BTreeSet<&str> = once.iter().filter_map(|calls| calls["tier"].as_str()).collect();
+        println!("{series}: {} names counted, by {tiers:?}", calls.len());
+        assert!(once.iter().all(|calls| calls["per_message"]["value"] == 1.0), "{series}: {once:#?}");
+        let failed = report["findings"].as_array().into_iter().flatten().filter_map(|finding| finding["text"].as_str());
+        lost.extend(failed.filter(|text| text.contains("failed: host")).map(|text| format!("{series}: {text}")));
+        assert!(!once.is_empty() || !lost.is_empty(), "{series}: nothing is counted, and nothing says why: {calls:#?}");
+    }
+    if lost.is_empty() { Ok(()) } else { Err(Skip(lost.join("; "))) }
+}

@@ -1,0 +1,112 @@
+//! A program's work, sent again, and what it costs.
+
+use analysis::advised::{Sent, SentKind};
+use model::program_workload::{Exchange, ProgramWorkload};
+use serde_json::json;
+
+use crate::sinks::json::pretty;
+use crate::sinks::terminal::table::Column;
+use crate::sinks::terminal::{Page, Style};
+use crate::words::plural;
+use crate::{interval, number};
+
+/// What was sent, and what came of it.
+#[derive(Debug, Clone, Copy)]
+pub struct SentAgain<'a> {
+    /// The file.
+    pub workload: &'a ProgramWorkload,
+    /// Its figures.
+    pub sent: &'a Sent,
+    /// Number of blocks.
+    pub blocks: usize,
+}
+
+/// A kind of exchange as a person says it.
+pub fn words(one: &Exchange) -> String {
+    let answer = match &one.answer[..] {
+        [] => "gives nothing".to_owned(),
+        [first, rest @ ..] if !rest.is_empty() && rest.iter().all(|size| size == first) => {
+            format!("gives {} × {} B", one.answer.len(), number::whole(*first))
+        }
+        all => format!("gives {} B", all.iter().map(|size| number::whole(*size)).collect::<Vec<_>>().join(" + ")),
+    };
+    let mut calls = one.calls.clone();
+    calls.dedup();
+    format!("takes {} B of {}, {answer} ({})", number::whole(one.request), one.protocol, calls.join(", "))
+}
+
+/// What would be sent, a line for each kind; ends with a newline.
+pub fn planned(workload: &ProgramWorkload) -> String {
+    let mut text = format!(
+        "{}: {} exchanges/s on {}; nothing was sent.\n",
+        workload.program,
+        number::whole(workload.rate.round() as u64),
+        plural(u64::from(workload.connections), "connection")
+    );
+    for one in &workload.exchanges {
+        text += &format!("  {:>5}  {}\n", number::percent(one.share), words(one));
+    }
+    text
+}
+
+/// The same as JSON.
+pub fn planned_json(workload: &ProgramWorkload) -> String {
+    pretty(workload)
+}
+
+impl SentAgain<'_> {
+    /// As text; ends with a newline.
+    pub fn text(&self, style: Style) -> String {
+        let mut page = Page::new(style);
+        page.heading(&format!("The work of {}, sent by nettoll", self.workload.program));
+        page.text(&self.conclusion());
+        page.gap();
+        for (place, kind) in self.sent.kinds.iter().enumerate() {
+            page.text(&format!("{}. {}", place + 1, words(&kind.exchange)));
+        }
+        page.gap();
+        page.table(self.columns());
+        page.gap();
+        page.faint(
+            "Each kind was sent over loopback by itself, at the rate and on as many connections as all kinds had, with about the CPU time of the \
+             program's own code, in blocks of random order; figures are of the end that stands for the program.",
+            0,
+        );
+        page.finish()
+    }
+
+    fn conclusion(&self) -> String {
+        let Some(cpu) = self.sent.cpu else { return "Nothing was exchanged, so that there is no figure.".to_owned() };
+        let mut text = format!("An exchange takes {} of CPU time here", interval::spelled(&cpu, number::time, ""));
+        if let Some(observed) = self.sent.observed {
+            text += &format!("; {} had {}", self.workload.program, number::time(observed));
+            if let Some(not_sent) = self.sent.not_sent {
+                text += &format!(", {} of it for files, memory and other work that is not sent again", number::time(not_sent));
+            }
+        }
+        if self.sent.share < 0.995 {
+            text += &format!(". These kinds are {} of its exchanges", number::percent(self.sent.share));
+        }
+        text + "."
+    }
+
+    fn columns(&self) -> Vec<Column> {
+        let each = |of: &dyn Fn(&SentKind) -> String| self.sent.kinds.iter().map(of).collect::<Vec<_>>();
+        vec![
+            Column::words(9, ["", "kind"], (1..=self.sent.kinds.len()).map(|place| place.to_string()).collect()),
+            Column::figures(6, ["", "share"], each(&|kind| number::percent(kind.exchange.share))),
+            Column::figures(9, ["CPU time", "each"], each(&|kind| interval::narrow(kind.cpu.as_ref(), number::time))),
+            Column::figures(8, ["exchanges", "a second"], each(&|kind| interval::narrow(kind.rate.as_ref(), number::count))),
+            Column::figures(
+                8,
+                ["wake-ups", "each"],
+                each(&|kind| interval::narrow(kind.wake_ups.as_ref(), |value| number::significant(value, 2))),
+            ),
+        ]
+    }
+
+    /// The same as JSON, with the file.
+    pub fn json(&self) -> String {
+        pretty(&json!({ "workload": self.workload, "sent": self.sent, "blocks": self.blocks }))
+    }
+}

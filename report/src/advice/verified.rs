@@ -1,0 +1,104 @@
+//! Advice to a program, with its evidence and what its replays measured.
+
+use analysis::advised::{Measure, Observed, Rule, Verified};
+use analysis::result::Estimate;
+use serde_json::json;
+
+use crate::sinks::json::pretty;
+use crate::sinks::terminal::{Page, Style};
+use crate::{interval, number};
+
+/// Advice to one program.
+#[derive(Debug, Clone, Copy)]
+pub struct Verdicts<'a> {
+    /// The attached run.
+    pub run: &'a str,
+    /// Name of the program.
+    pub program: &'a str,
+    /// What the rules asked.
+    pub observed: &'a Observed,
+    /// What they advise, ranked.
+    pub advice: &'a [Verified],
+}
+
+impl Verdicts<'_> {
+    /// As text; ends with a newline.
+    pub fn text(&self, style: Style) -> String {
+        let mut page = Page::new(style);
+        let shown: Vec<&Verified> = self.advice.iter().filter(|one| one.shown).collect();
+        page.heading(&format!("Advice to {}", self.program));
+        page.text(&self.conclusion(shown.first().copied()));
+        page.gap();
+        for (place, one) in shown.iter().enumerate() {
+            page.text(&format!("{}. {}: saves {}.", place + 1, one.advice.rule, saving(one)));
+            details(&mut page, one);
+        }
+        for one in self.advice.iter().filter(|one| !one.shown) {
+            page.text(&format!("Not shown: {}: {}.", one.advice.rule, one.reason.as_deref().unwrap_or_default()));
+            details(&mut page, one);
+        }
+        page.faint(
+            "Savings are measured here: what was observed was replayed in both ways by threads of nettoll, in blocks of random order; intervals \
+             are wider by a fifth of the saving for what a replay cannot know of the program.",
+            0,
+        );
+        page.finish()
+    }
+
+    fn conclusion(&self, first: Option<&Verified>) -> String {
+        match first {
+            Some(one) => format!("{} saves most: {}.", one.advice.rule, saving(one)),
+            None if self.advice.is_empty() => {
+                let rules: Vec<&str> = Rule::ALL.iter().map(|rule| rule.name()).collect();
+                format!("There is none: nothing was observed of what rules look for ({}).", rules.join(", "))
+            }
+            None => "There is none that its replay confirms.".to_owned(),
+        }
+    }
+
+    /// The same as JSON, with everything that was observed.
+    pub fn json(&self) -> String {
+        pretty(&json!({ "run": self.run, "program": self.program, "observed": self.observed, "advice": self.advice, "rules": Rule::ALL }))
+    }
+}
+
+fn details(page: &mut Page, one: &Verified) {
+    page.item(&one.advice.change);
+    for evidence in &one.advice.evidence {
+        page.item(&format!("Observed: {evidence}"));
+    }
+    if let Some([now, then]) = medians(one) {
+        let write = |value: f64| written(one.advice.measure, value);
+        page.item(&format!(
+            "Replayed in {} blocks: {} in the observed way, {} in the proposed one.",
+            one.blocks.len(),
+            write(now),
+            write(then)
+        ));
+    }
+    page.gap();
+}
+
+fn medians(one: &Verified) -> Option<[f64; 2]> {
+    let of = |place: usize| {
+        let mut values: Vec<f64> = one.blocks.iter().map(|both| both[place]).filter(|value| value.is_finite()).collect();
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied()
+    };
+    Some([of(0)?, of(1)?])
+}
+
+fn written(measure: Measure, value: f64) -> String {
+    if measure == Measure::Lost { number::percent(value) } else { number::time(value) }
+}
+
+/// The saving, in its unit and as a share.
+fn saving(one: &Verified) -> String {
+    let (Some(share), Some(saving)) = (&one.share, &one.saving) else { return "nothing".to_owned() };
+    let spelled = |estimate: &Estimate, write: &dyn Fn(f64) -> String| interval::spelled(estimate, write, "");
+    match one.advice.measure {
+        Measure::Cpu => format!("{} of CPU time, {} of it", spelled(saving, &number::time), spelled(share, &number::percent)),
+        Measure::Time => format!("{} of each exchange, {} of it", spelled(saving, &number::time), spelled(share, &number::percent)),
+        Measure::Lost => format!("the loss of {} of the datagrams that come", spelled(saving, &number::percent)),
+    }
+}

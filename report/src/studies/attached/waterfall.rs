@@ -1,0 +1,92 @@
+//! A request as a picture: down the stack what the program gives, up again what it takes.
+
+use analysis::attached::State;
+use attribution::{Context, Direction, Layer, Path, Receipt, Row};
+
+use crate::chart::waterfall::{Bar, Waterfall, svg};
+use crate::document::Block;
+use crate::number::{percent, time};
+use crate::studies::receipt::figure;
+use crate::studies::toll::ORDER;
+
+/// Layers that take less of the CPU time share a row.
+const LEAST_SHARE: f64 = 0.01;
+/// Contexts, each with its place among colours and its words.
+const CONTEXTS: [(Context, usize, &str); 3] =
+    [(Context::Process, 0, "in the program"), (Context::Softirq, 2, "in softirqs"), (Context::Hardirq, 5, "in interrupts")];
+
+/// The picture of a receipt, for a page; none where nothing was sampled.
+pub fn block(program: &str, state: &State) -> Option<Block> {
+    let receipt = state.receipt().filter(|receipt| receipt.sampling.samples > 0)?;
+    let all = Waterfall {
+        heading: "One request".to_owned(),
+        axis: "CPU time of a request, what it takes after what it gives".to_owned(),
+        subject: program.to_owned(),
+        whole: format!("{} of CPU time.", with_margin(&receipt.cpu)),
+        bad: if state.is_red() { "This receipt does not add up: its rows are not to be used.".to_owned() } else { String::new() },
+        ends: [("gives, and neither ↓", false), ("takes ↑", true)]
+            .map(|(name, takes)| (name.to_owned(), time(sum(&paths(receipt, takes, &|_| true))))),
+        rows: rows(receipt),
+        kinds: kinds(receipt),
+        caption: vec![
+            "Bars are one after another as they are in the stack, not in time. What no way can be told of stands on the left.".to_owned(),
+        ],
+    };
+    Some(Block::Page(vec![Block::Markup(svg(&all, None).into_string())]))
+}
+
+fn with_margin(figure: &attribution::Figure) -> String {
+    format!("{} {}", time(figure.value), figure::plus_minus(figure))
+}
+
+/// Rows of one side: what takes data and acknowledges it, or everything else.
+fn paths<'a>(receipt: &'a Receipt, takes: bool, of: &dyn Fn(Layer) -> bool) -> Vec<&'a Row<Path>> {
+    let taking = |way: Option<Direction>| matches!(way, Some(Direction::Receive | Direction::Acknowledgement));
+    receipt.rows.paths.iter().filter(|row| of(row.key.layer) && taking(row.key.direction) == takes).collect()
+}
+
+fn sum(rows: &[&Row<Path>]) -> f64 {
+    rows.iter().map(|row| row.ns.value).sum()
+}
+
+fn rows(receipt: &Receipt) -> Vec<(String, [Option<Bar>; 2])> {
+    let share = |layer: Layer| receipt.rows.layers.iter().find(|row| row.key == layer).map_or(0.0, |row| row.share.value);
+    let bars = |name: &str, of: &dyn Fn(Layer) -> bool| [false, true].map(|takes| bar(receipt, name, &paths(receipt, takes, of)));
+    let large = ORDER.iter().filter(|layer| share(**layer) >= LEAST_SHARE);
+    let mut rows: Vec<(String, [Option<Bar>; 2])> = large.map(|one| (one.to_string(), bars(one.name(), &|layer| layer == *one))).collect();
+    let small = |layer: Layer| share(layer) > 0.0 && share(layer) < LEAST_SHARE;
+    if Layer::ALL.iter().any(|layer| small(*layer)) {
+        rows.push(("small layers".to_owned(), bars("small layers", &small)));
+    }
+    let missed = &receipt.unseen.not_sampled;
+    let hint = format!("not sampled\n{}", with_margin(missed));
+    let rest = Bar { ns: missed.value, interval: missed.interval, parts: Vec::new(), text: with_margin(missed), hint };
+    rows.push(("not sampled".to_owned(), [Some(rest).filter(|bar| bar.ns.is_finite()), None]));
+    rows
+}
+
+fn bar(receipt: &Receipt, name: &str, rows: &[&Row<Path>]) -> Option<Bar> {
+    let ns = sum(rows);
+    if ns <= 0.0 || !ns.is_finite() {
+        return None;
+    }
+    let of_context = |(context, place, words): &(Context, usize, &str)| {
+        let part: f64 = rows.iter().filter(|row| row.key.context == *context).map(|row| row.ns.value).sum();
+        (part > 0.0).then(|| (*place, (*words).to_owned(), part))
+    };
+    let parts: Vec<(usize, String, f64)> = CONTEXTS.iter().filter_map(of_context).collect();
+    let share = percent(ns / receipt.cpu.value);
+    let mut hint = format!("{name}\n{} ({share} of the CPU time)", time(ns));
+    for (_, words, part) in &parts {
+        hint += &format!("\n{words} {}", time(*part));
+    }
+    Some(Bar { ns, interval: None, parts, text: time(ns), hint })
+}
+
+fn kinds(receipt: &Receipt) -> Vec<(usize, String, String)> {
+    let of = |(context, place, words): &(Context, usize, &str)| {
+        let ns: f64 = receipt.rows.contexts.iter().filter(|row| row.key == *context).map(|row| row.ns.value).sum();
+        (ns > 0.0).then(|| (*place, (*words).to_owned(), time(ns)))
+    };
+    CONTEXTS.iter().filter_map(of).collect()
+}

@@ -1,0 +1,104 @@
+//! A fleet: what falls out, then each figure with its map, its hosts, pairs and racks.
+
+mod tables;
+mod words;
+
+use analysis::result::Analysis;
+use analysis::result::fleet::{FleetFigure, FleetResult, Square};
+
+use crate::document::Square as Shade;
+use crate::document::{Block, HeatMap, Level, Section, Tone};
+use crate::number;
+use crate::words::{capital, plural, writer};
+
+pub use words::{outlook, trust};
+
+/// Most hosts of a map: of more, squares would be too small to point at.
+const MOST_MAPPED: usize = 40;
+/// Change for the worse that is darkest on a map.
+const DARKEST: f64 = 0.3;
+
+/// Makes the sections of a fleet.
+pub fn sections(analysis: &Analysis, fleet: &FleetResult) -> Vec<Section> {
+    let summary = summary(analysis, fleet);
+    let figures = fleet.figures.iter().enumerate().map(|(place, figure)| self::figure(fleet, figure, place));
+    std::iter::once(summary).chain(figures).collect()
+}
+
+fn summary(analysis: &Analysis, fleet: &FleetResult) -> Section {
+    let mut blocks = vec![Block::Paragraph(words::extent(analysis, fleet).into())];
+    let tone = if fleet.named.is_empty() { Tone::Good } else { Tone::Bad };
+    blocks.push(Block::Conclusion(tone, words::conclusion(fleet)));
+    if !fleet.named.is_empty() {
+        blocks.push(tables::named(fleet).into());
+    }
+    blocks.extend(Block::warnings(words::absent(fleet)));
+    blocks.extend([Block::Gap, Block::Aside(words::method(fleet).into())]);
+    Section { headed: true, rank: 1, ..Section::new("fleet", "What falls out", blocks) }
+}
+
+fn figure(fleet: &FleetResult, figure: &FleetFigure, place: usize) -> Section {
+    let write = writer(figure.metric);
+    let usual = format!(
+        "{} between two usual hosts; trials scatter by {}{}.",
+        write(figure.middle),
+        number::percent(figure.noise),
+        figure.spread.map_or_else(String::new, |spread| format!(", hosts beyond that by {}", number::percent(spread))),
+    );
+    let mut blocks = vec![Block::Paragraph(usual.into())];
+    if !figure.told_apart {
+        let reason = "The trials do not tell hosts apart: it takes at least three hosts, and rounds in which they meet others in turn.";
+        blocks.push(Block::Paragraph(reason.into()));
+    }
+    if fleet.hosts.len() <= MOST_MAPPED {
+        blocks.push(Block::Map(map(fleet, figure)));
+    }
+    blocks.push(tables::hosts(fleet, figure, false).into());
+    if !figure.racks.is_empty() {
+        blocks.extend([Block::Gap, tables::racks(figure).into()]);
+    }
+    if figure.hosts.len() > tables::SHOWN {
+        blocks.extend(Block::details(
+            format!("All {}", plural(figure.hosts.len() as u64, "host")),
+            [tables::hosts(fleet, figure, true).into()],
+        ));
+    }
+    blocks.extend(Block::details("Pairs that are farthest from what their hosts say", [tables::links(fleet, figure).into()]));
+    let title = format!("{}, {}", capital(figure.metric.title()), figure.label);
+    Section { headed: true, rank: 2, ..Section::new(format!("fleet-{place}"), title, blocks) }
+}
+
+/// How much worse each direction of each pair is than two usual hosts are.
+fn map(fleet: &FleetResult, figure: &FleetFigure) -> HeatMap {
+    let write = writer(figure.metric);
+    let level = |(place, host): (usize, &analysis::result::fleet::FleetHostResult)| {
+        let rack = host.rack.as_ref().map_or_else(String::new, |rack| format!(", rack {rack}"));
+        Level { name: (place + 1).to_string(), hint: format!("{}{rack}", host.name) }
+    };
+    let named = |square: &Square| {
+        let pair = [square.sender, square.receiver];
+        figure.links.iter().any(|link| link.change.falls_out && (link.hosts == pair || (!link.one_way && link.hosts == [pair[1], pair[0]])))
+    };
+    let square = |square: &Square| {
+        let worse = words::worse(figure, square.value);
+        let hint = format!(
+            "{} to {}: {} ({} of usual; {})",
+            fleet.hosts[square.sender].name,
+            fleet.hosts[square.receiver].name,
+            write(square.value),
+            number::percent(square.value / figure.middle),
+            plural(square.n as u64, "trial"),
+        );
+        Shade { column: square.receiver, row: square.sender, share: worse.max(0.0), marked: named(square), framed: false, hint }
+    };
+    HeatMap {
+        label: format!("{} of every pair against two usual hosts. The figures of hosts are in the table.", capital(figure.metric.title())),
+        corner: "sender  receiver; % worse than usual",
+        across: "receiver",
+        up: "sender",
+        columns: fleet.hosts.iter().enumerate().map(level).collect(),
+        rows: fleet.hosts.iter().enumerate().map(level).collect(),
+        squares: figure.matrix.iter().map(square).collect(),
+        darkest: DARKEST,
+    }
+}

@@ -1,0 +1,227 @@
+//! A TUN device: packets that this process writes are received by the kernel's IP, and packets that
+//! the kernel sends out of it are read here.
+
+use std::ffi::CString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::time::Duration;
+
+use crate::error::StackError;
+
+const DEVICE: &str = "/dev/net/tun";
+/// The largest packet of IP.
+const LARGEST: i32 = 65_535;
+
+/// A device that vanishes with this value.
+#[derive(Debug)]
+pub struct Tun {
+    file: File,
+    name: String,
+}
+
+impl Tun {
+    /// Makes a device in the network namespace of this thread, brings it up, and lets packets from it
+    /// be forwarded.
+    ///
+    /// # Errors
+    /// A refusal of the system.
+    pub fn open(name: &str) -> Result<Self, StackError> {
+        let made = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(DEVICE);
+        let file = made.map_err(|answer| {
+            let remedy = match answer.raw_os_error() {
+                Some(libc::ENOENT | libc::ENODEV) => "; load the module (modprobe tun), and give a container the device",
+                _ => "; run as root, or give this user access to the device",
+            };
+            StackError::System { tried: format!("open {DEVICE}"), answer, remedy }
+        })?;
+        let device = Self { file, name: name.to_owned() };
+        let failed = |what: &str| {
+            let tried = format!("{what} the device {name}");
+            move |answer| StackError::System { tried, answer, remedy: "; a TUN device needs CAP_NET_ADMIN in its network namespace" }
+        };
+        let mut request = named(name);
+        request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
+        control(device.file.as_raw_fd(), libc::TUNSETIFF, &mut request).map_err(failed("make"))?;
+        device.quieten().map_err(failed("set up"))?;
+        device.bring_up().map_err(failed("bring up"))?;
+        Ok(device)
+    }
+
+    /// Keeps the kernel from talking over the device by itself, and has it forward what comes from it.
+    fn quieten(&self) -> io::Result<()> {
+        let setting = |family: &str, name: &str| format!("/proc/sys/net/{family}/conf/{}/{name}", self.name);
+        // A kernel without IPv6 has nothing to say over it.
+        let _ = fs::write(setting("ipv6", "disable_ipv6"), "1");
+        fs::write(setting("ipv4", "forwarding"), "1")
+    }
+
+    fn bring_up(&self) -> io::Result<()> {
+        // Any socket leads to the devices of its namespace.
+        let socket = any_socket()?;
+        let mut request = named(&self.name);
+        request.ifr_ifru.ifru_mtu = LARGEST;
+        control(socket.as_raw_fd(), libc::SIOCSIFMTU, &mut request)?;
+        let mut request = named(&self.name);
+        request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+        control(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &mut request)
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Hands one packet to the kernel. `WouldBlock`: it takes none now.
+    ///
+    /// # Errors
+    /// A refusal of the system.
+    pub fn send(&self, packet: &[u8]) -> io::Result<()> {
+        match (&self.file).write(packet)? {
+            sent if sent == packet.len() => Ok(()),
+            sent => Err(io::Error::other(format!("the device took {sent} of {} B", packet.len()))),
+        }
+    }
+
+    /// Takes one packet from the kernel; `None` where there is none, within `wait` if that is given.
+    ///
+    /// # Errors
+    /// A refusal of the system.
+    pub fn receive(&self, room: &mut [u8], wait: Option<Duration>) -> io::Result<Option<usize>> {
+        loop {
+            match (&self.file).read(room) {
+                Ok(length) => return Ok(Some(length)),
+                Err(answer) if answer.kind() == io::ErrorKind::WouldBlock => match wait {
+                    Some(wait) if self.is_readable(wait)? => {}
+                    _ => return Ok(None),
+                },
+                Err(answer) if answer.kind() == io::ErrorKind::Interrupted => {}
+                Err(answer) => return Err(answer),
+            }
+        }
+    }
+
+    /// Waits until a packet is there, `within` at most.
+    ///
+    /// # Errors
+    /// A refusal of the system.
+    pub fn wait(&self, within: Duration) -> io::Result<()> {
+        self.is_readable(within).map(drop)
+    }
+
+    fn is_readable(&self, within: Duration) -> io::Result<bool> {
+        let mut watched = libc::pollfd { fd: self.file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one descriptor is watched, and the kernel writes its answer there.
+        match unsafe { libc::poll(&raw mut watched, 1, within.as_millis() as libc::c_int) } {
+            answer if answer < 0 => match io::Error::last_os_error() {
+                answer if answer.kind() == io::ErrorKind::Interrupted => Ok(false),
+                answer => Err(answer),
+            },
+            ready => Ok(ready > 0),
+        }
+    }
+
+    /// Packets that the kernel had for this device and that found no room in its queue.
+    pub fn dropped(&self) -> u64 {
+        let devices = fs::read_to_string("/proc/self/net/dev").unwrap_or_default();
+        dropped_in(&devices, &self.name).unwrap_or(0)
+    }
+}
+
+/// The `drop` of what a device sent, in /proc/net/dev.
+fn dropped_in(devices: &str, name: &str) -> Option<u64> {
+    let counts = devices.lines().find_map(|line| line.trim_start().strip_prefix(name)?.strip_prefix(':'))?;
+    // Eight of what was received come first: bytes, packets, errs, drop, ...
+    counts.split_ascii_whitespace().nth(8 + 3)?.parse().ok()
+}
+
+/// Has packets for `to` leave by a device, or by way of another host.
+///
+/// # Errors
+/// A refusal of the system.
+pub fn add_route(to: Ipv4Addr, by: Way<'_>) -> io::Result<()> {
+    let socket = any_socket()?;
+    let flags = libc::RTF_UP | libc::RTF_HOST;
+    // SAFETY: numbers, and pointers that may be null.
+    let mut entry: libc::rtentry = unsafe { std::mem::zeroed() };
+    entry.rt_dst = address(to);
+    let name = match by {
+        Way::Device(name) => Some(CString::new(name).map_err(io::Error::other)?),
+        Way::Gateway(_) => None,
+    };
+    entry.rt_flags = flags;
+    match (&by, &name) {
+        (Way::Gateway(gateway), _) => {
+            entry.rt_gateway = address(*gateway);
+            entry.rt_flags |= libc::RTF_GATEWAY;
+        }
+        (Way::Device(_), Some(name)) => entry.rt_dev = name.as_ptr().cast_mut(),
+        (Way::Device(_), None) => {}
+    }
+    // SAFETY: the entry is whole, and the name that it points to outlives the call.
+    match unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCADDRT, &raw mut entry) } {
+        0 => Ok(()),
+        _ => match io::Error::last_os_error() {
+            // From an earlier trial.
+            answer if answer.raw_os_error() == Some(libc::EEXIST) => Ok(()),
+            answer => Err(answer),
+        },
+    }
+}
+
+/// How packets leave.
+#[derive(Debug, Clone, Copy)]
+pub enum Way<'a> {
+    /// Out of this device.
+    Device(&'a str),
+    /// To this host, which passes them on.
+    Gateway(Ipv4Addr),
+}
+
+fn any_socket() -> io::Result<UdpSocket> {
+    UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))
+}
+
+fn address(ip: Ipv4Addr) -> libc::sockaddr {
+    // SAFETY: numbers alone.
+    let mut address: libc::sockaddr = unsafe { std::mem::zeroed() };
+    address.sa_family = libc::AF_INET as libc::sa_family_t;
+    // Two bytes of port, then the address, as in sockaddr_in.
+    for (place, byte) in address.sa_data[2..6].iter_mut().zip(ip.octets()) {
+        *place = byte.cast_signed() as libc::c_char;
+    }
+    address
+}
+
+/// A request about a device; names are shorter than 16 bytes.
+fn named(name: &str) -> libc::ifreq {
+    // SAFETY: numbers, and pointers that may be null.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (place, byte) in request.ifr_name.iter_mut().take(libc::IFNAMSIZ - 1).zip(name.bytes()) {
+        *place = byte.cast_signed() as libc::c_char;
+    }
+    request
+}
+
+fn control(fd: libc::c_int, what: libc::Ioctl, request: &mut libc::ifreq) -> io::Result<()> {
+    // SAFETY: each of these calls reads and writes an ifreq.
+    match unsafe { libc::ioctl(fd, what, &raw mut *request) } {
+        0.. => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::dropped_in;
+
+    #[test]
+    fn drops_are_those_of_the_device() {
+        let devices = "Inter-|   Receive |  Transmit\n face |bytes packets errs drop fifo frame compressed multicast|bytes packets errs drop\n    \
+                       lo:  10 1 0 0 0 0 0 0 10 1 0 9 0 0 0 0\nnettoll-recv: 77 1 0 2 0 0 0 0 88 3 0 41 0 0 0 0\n";
+        assert_eq!(dropped_in(devices, "nettoll-recv"), Some(41));
+        assert_eq!((dropped_in(devices, "nettoll-re"), dropped_in("nettoll-recv: 1 2", "nettoll-recv")), (None, None));
+    }
+}
