@@ -46,6 +46,11 @@ impl Incoming for Splice {
         let mut left = moved.0;
         while left > 0 {
             let gone = splice(self.pipe.0.as_raw_fd(), self.nowhere.as_raw_fd(), left as usize);
+            // A signal that is pending ends the call before it moves what is there
+            // (splice_from_pipe_next() in fs/splice.c).
+            if gone.0 == -(libc::EINTR as isize) {
+                continue;
+            }
             if gone.0 <= 0 {
                 return gone;
             }
@@ -69,4 +74,44 @@ fn splice(from: RawFd, to: RawFd, bytes: usize) -> Moved {
     let here = ptr::null::<libc::loff_t>();
     // SAFETY: no offsets are given; descriptors that are not open are an errno.
     Moved::from_syscall(unsafe { libc::syscall(libc::SYS_splice, from, here, to, here, bytes, libc::SPLICE_F_MOVE) })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::net::{TcpListener, TcpStream};
+    use std::thread;
+    use std::time::Duration;
+
+    use model::{Bytes, Cell, Test};
+
+    use super::Splice;
+    use crate::api::{Incoming, Open, Place};
+    use crate::wake::Alarm;
+
+    #[test]
+    fn no_byte_is_lost_to_signals() {
+        const ALL: usize = 64 << 20;
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut sends = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let receives = listener.accept().unwrap().0;
+        let sender = thread::spawn(move || {
+            let piece = vec![0; 1 << 16];
+            (0..ALL / piece.len()).for_each(|_| sends.write_all(&piece).unwrap());
+        });
+        let cell = Cell::plain(Test::TcpStream, Bytes::new(1 << 16));
+        let place = Place::new(&cell, receives.into(), Duration::ZERO);
+        let mut splice = Splice::open(&place).unwrap();
+        let _alarm = Alarm::every(Duration::from_micros(20)).unwrap();
+        let mut came = 0;
+        loop {
+            match splice.receive(1 << 17, true).0 {
+                0 => break,
+                moved if moved > 0 => came += moved as usize,
+                errno => assert_eq!(errno, -(libc::EINTR as isize)),
+            }
+        }
+        sender.join().unwrap();
+        assert_eq!(came, ALL);
+    }
 }
