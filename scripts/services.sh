@@ -54,19 +54,12 @@ fetch() { # FOLDER PACKAGES COMMAND...
     touch "$folder/done"
 }
 
-# The packages and what they need that this machine lacks, as apt finds it.
-with_needs() { # PACKAGE...
-    printf '%s\n' "$@"
-    { apt-get -s install --no-install-recommends "$@" 2>/dev/null || true; } | sed -n 's/^Inst \([^ ]*\) .*/\1/p'
-}
-
 # A fresh machine has no lists of packages; only there may this change the system's.
 if [ "${CI:-}" = true ] && [ "$(id -u)" = 0 ] && has apt-get; then
     apt-get -qq update || echo "services: 'apt-get update' failed; trying with the lists that are there"
 fi
-mapfile -t slurm < <(with_needs slurmctld slurmd slurm-client munge | sort -u)
-unpack slurm "${slurm[@]}"
-unpack ssh openssh-server libwrap0
+unpack_whole slurm slurmctld slurmd slurm-client munge
+unpack_whole ssh openssh-server
 # Its models are the types of the API; nothing of it is run.
 unpack kubernetes python3-kubernetes
 

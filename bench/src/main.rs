@@ -10,6 +10,7 @@ mod cpu_per_message;
 mod equal_arms;
 mod external;
 mod fixed_cost;
+mod fleet;
 mod goodput;
 mod implementations;
 mod iperf;
@@ -136,7 +137,7 @@ const USUAL: &str = "usual";
 /// Kills, floods and a day's worth of trials.
 const ENDURE: &str = "endure";
 
-const BENCHMARKS: [Benchmark; 20] = [
+const BENCHMARKS: [Benchmark; 21] = [
     usual("loop", "the loop around getppid, against a bare loop", "upper end of 95 % <= 5 ns", |on| {
         loop_cost::measure(&on.bare, on.pairs(60))
     }),
@@ -162,6 +163,9 @@ const BENCHMARKS: [Benchmark; 20] = [
     }),
     alone("implementations", "tpi-sockets and tpi-streams against send and sendto", "half-width <= 3 %", |on| {
         implementations::measure(&on.nettoll, on.share(200, 12))
+    }),
+    alone("fleet", "eight hosts over 20 Mbit/s, one of them 15 % slower or none", "named each time; nobody in >= 17 of 20", |on| {
+        fleet::measure(&on.nettoll, on.share(20, 2))
     }),
     alone("workload", "a mix of sizes, against its prediction from single sizes", "UDP within 10 %, TCP within 15 %", |on| {
         workload::measure(&on.nettoll, on.share(20, 6))

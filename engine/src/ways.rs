@@ -1,7 +1,7 @@
 //! Ways of sending and receiving that this kernel allows, found by trying each.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use socket2::{Domain, Socket, Type};
 
 use crate::api::shared;
 use crate::api::{self, Place, Refusal};
-use crate::socket::{End, pair};
+use crate::socket::{End, ktls, other_than_tcp, pair};
 
 /// Message that is tried: it fits every MTU.
 const SIZE: Bytes = Bytes::new(64);
@@ -62,9 +62,16 @@ fn joined(way: Level, over: Over, carries: impl Fn(Test) -> bool) -> io::Result<
     let cell = Cell::plain(test, SIZE).with(&[way]).map_err(io::Error::other)?;
     let ends = match over {
         over if over.is_local() => pair(over, shared::ring_bytes(&cell))?,
-        Over::Mptcp => many_paths()?,
-        _ => {
-            let (here, there) = if test == Test::UdpStream { datagrams()? } else { stream()? };
+        over => {
+            let (here, there) = match other_than_tcp(over) {
+                Some((protocol, lack)) => stream(protocol, lack)?,
+                None if test == Test::UdpStream => datagrams()?,
+                None => stream(socket2::Protocol::TCP, "this machine has no TCP")?,
+            };
+            if over == Over::Ktls {
+                ktls::secure(&here, [0; ktls::KEY], Role::Sender)?;
+                ktls::secure(&there, [0; ktls::KEY], Role::Receiver)?;
+            }
             (End { socket: here, passed: None }, End { socket: there, passed: None })
         }
     };
@@ -79,22 +86,15 @@ fn datagrams() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((here.into(), there.into()))
 }
 
-fn stream() -> io::Result<(OwnedFd, OwnedFd)> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    let here = TcpStream::connect(listener.local_addr()?)?;
-    Ok((here.into(), listener.accept()?.0.into()))
-}
-
-fn many_paths() -> io::Result<(End, End)> {
-    let open = || Socket::new(Domain::IPV4, Type::STREAM, Some(socket2::Protocol::MPTCP));
-    let refused = |answer| Refusal::of("this kernel has no MPTCP, or net.mptcp.enabled is 0", answer);
-    let listener = open().map_err(refused)?;
+/// Two ends of a stream of bytes; `lack` says what a kernel lacks that refuses the protocol.
+fn stream(protocol: socket2::Protocol, lack: &str) -> io::Result<(OwnedFd, OwnedFd)> {
+    let open = || Socket::new(Domain::IPV4, Type::STREAM, Some(protocol)).map_err(|answer| Refusal::of(lack, answer));
+    let listener = open()?;
     listener.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into())?;
     listener.listen(1)?;
-    let here = open().map_err(refused)?;
+    let here = open()?;
     here.connect(&listener.local_addr()?)?;
-    let there = listener.accept()?.0;
-    Ok((End { socket: here.into(), passed: None }, End { socket: there.into(), passed: None }))
+    Ok((here.into(), listener.accept()?.0.into()))
 }
 
 #[cfg(test)]

@@ -55,7 +55,12 @@ macro_rules! apis {
             /// `vmsplice` of a message into a pipe and `splice` from it into the socket.
             splice::Splice = "splice" { carries: Test::STREAMS, batch: None, packs: false, receive: [Recv, Recv], lends },
             /// One `send` system call a message, over TCP of many paths (MPTCP).
-            mptcp::Mptcp = "mptcp" { over: Mptcp, carries: Test::OPEN_BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv] },
+            other_transport::Mptcp = "mptcp" { over: Mptcp, carries: Test::OPEN_BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv] },
+            /// One `send` system call a message, over SCTP.
+            other_transport::Sctp = "sctp" { over: Sctp, carries: Test::OPEN_BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv] },
+            /// One `send` system call a message, over TCP that the kernel encrypts (kTLS,
+            /// AES-128-GCM).
+            other_transport::Ktls = "ktls" { over: Ktls, carries: Test::OPEN_BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv] },
             /// One `send` system call a packet of IP, whose heads the program makes, on a raw
             /// socket.
             raw::Raw = "raw" { over: Packets, carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recv] },
@@ -77,6 +82,9 @@ macro_rules! apis {
             unix::UnixDgram = "unix-dgram" { over: UnixDgram, carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recv] },
             /// One `send` system call a message, over a UNIX seqpacket socket.
             unix::UnixSeqpacket = "unix-seqpacket" { over: UnixSeqpacket, carries: Test::DATAGRAMS, batch: None, packs: false, receive: [Recv, Recv] },
+            /// One `send` system call a message, over a VSOCK connection to the machine's own
+            /// address.
+            other_transport::Vsock = "vsock" { over: Vsock, carries: Test::OPEN_BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv] },
             /// One `write` system call a message, into a pipe.
             pipe::Pipe = "pipe" { over: Pipe, carries: Test::BYTE_STREAMS, batch: None, packs: false, receive: [Read, Read] },
             /// A copy of each message into a ring in memory that both ends have, and no system

@@ -28,7 +28,7 @@ macro_rules! receives {
             /// An io_uring request to receive that stays, with a ring of buffers.
             multishot::Multishot = "multishot" { carries: Test::OPEN_CONNECTIONS, batch: None, packs: false },
             /// One `recv` with `MSG_WAITALL`: it returns when all that it asked for has come.
-            waitall::Waitall = "waitall" { from: &[Over::Link, Over::Mptcp, Over::UnixStream], carries: Test::BYTE_STREAMS, batch: None, packs: false },
+            waitall::Waitall = "waitall" { from: &[Over::Link, Over::Mptcp, Over::Ktls, Over::UnixStream], carries: Test::BYTE_STREAMS, batch: None, packs: false },
             /// One `recv` that is woken once all that it asks for has come (`SO_RCVLOWAT`).
             lowat::Lowat = "lowat" { carries: Test::BYTE_STREAMS, batch: None, packs: false },
             /// One `recv` with `MSG_TRUNC`: what has come is thrown away without a copy.

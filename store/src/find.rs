@@ -32,6 +32,8 @@ pub fn find(root: &Path, word: &Path) -> Result<PathBuf, StoreError> {
         [name] => Ok(root.join(name)),
         [] if behind.is_some() => Ok(word.to_owned()),
         [] => Err(StoreError::NoSuchRun { root: root.to_owned(), part: part.to_owned(), hint: nearest_name(part, &names) }),
+        // A whole name is no part of another.
+        several if several.iter().any(|name| *name == part) => Ok(root.join(part)),
         several => Err(StoreError::Ambiguous {
             root: root.to_owned(),
             part: part.to_owned(),

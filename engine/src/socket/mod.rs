@@ -3,10 +3,12 @@
 mod accept;
 mod connect;
 pub mod cookie;
+pub mod ktls;
 mod options;
 mod passed;
 mod udp;
 mod unproven;
+mod vsock;
 
 use std::io::{self, Read};
 use std::net::SocketAddr;
@@ -112,9 +114,12 @@ fn open_one(task: &Task, number: u32) -> Result<Socket, SocketError> {
         Protocol::Tcp => Type::STREAM,
         Protocol::Udp => Type::DGRAM,
     };
-    let kind_of_tcp = (over == Over::Mptcp).then_some(socket2::Protocol::MPTCP);
-    let refused = |answer| SocketError::new(format!("socket {}", if over == Over::Mptcp { "MPTCP" } else { protocol.name() }), answer);
-    let socket = Socket::new(domain, kind, kind_of_tcp).map_err(refused)?;
+    let other = other_than_tcp(over);
+    let refused = |answer| match other {
+        Some((_, lack)) => SocketError::new(lack, answer),
+        None => SocketError::new(format!("socket {}", protocol.name()), answer),
+    };
+    let socket = Socket::new(domain, kind, other.map(|(transport, _)| transport)).map_err(refused)?;
     if !over.is_local() {
         options::set(&socket, task)?;
     }
@@ -142,6 +147,16 @@ fn open_one(task: &Task, number: u32) -> Result<Socket, SocketError> {
         socket.listen(queue).map_err(|answer| SocketError::new(format!("listen on {local}"), answer))?;
     }
     Ok(socket)
+}
+
+/// The protocol of a stream over the link that is not TCP, and what a kernel lacks that
+/// refuses it.
+pub const fn other_than_tcp(over: Over) -> Option<(socket2::Protocol, &'static str)> {
+    match over {
+        Over::Mptcp => Some((socket2::Protocol::MPTCP, "this kernel has no MPTCP, or net.mptcp.enabled is 0")),
+        Over::Sctp => Some((socket2::Protocol::SCTP, "this kernel has no SCTP (CONFIG_IP_SCTP), or has not loaded it (`modprobe sctp`)")),
+        _ => None,
+    }
 }
 
 fn bind(socket: &Socket, local: SocketAddr) -> Result<(), SocketError> {

@@ -8,7 +8,7 @@ use model::end::{OptionValue, SocketOption};
 use model::{Over, Protocol, Receive, Role, Waiting};
 use socket2::{SockRef, Socket};
 
-use super::role_of;
+use super::{ktls, role_of};
 use crate::api::{self, Passed};
 use crate::error::SocketError;
 
@@ -31,7 +31,8 @@ pub(super) fn set(socket: &Socket, task: &Task) -> Result<(), SocketError> {
     let receive = cell.receive();
     api::prepare(receive, socket.as_fd()).map_err(|answer| SocketError::new(format!("ready the socket for {receive}"), answer))?;
     if cell.protocol() == Protocol::Tcp {
-        set("TCP_NODELAY", socket.set_tcp_nodelay(cell.nodelay))?;
+        let (level, option, name) = nodelay(cell.api.over());
+        set(name, api::set_int(socket.as_raw_fd(), level, option, cell.nodelay.into()))?;
         if let Some(cc) = &cell.cc {
             socket.set_tcp_congestion(cc.as_bytes()).map_err(|answer| {
                 let name = format!("setsockopt(TCP_CONGESTION = {cc}, see net.ipv4.tcp_available_congestion_control)");
@@ -51,6 +52,7 @@ pub(super) fn settle(socket: &Socket, task: &Task, flow: usize) -> Result<Option
     let over = task.cell.api.over();
     match over {
         Over::Mptcp => many_paths(socket)?,
+        Over::Ktls => ktls::secure(socket, task.cookie.0, role_of(task, flow)).map_err(|answer| SocketError::new("encrypt", answer))?,
         _ if over.is_local() && over.is_socket() => set_buffers(socket, task)?,
         _ => {}
     }
@@ -59,6 +61,16 @@ pub(super) fn settle(socket: &Socket, task: &Task, flow: usize) -> Result<Option
     }
     let settled = api::settle(socket.as_fd(), &task.cell);
     settled.map_err(|answer| SocketError::new(format!("ready the socket for {}", task.cell.receive()), answer))
+}
+
+/// The option that sends small messages at once: its level, number and name.
+const fn nodelay(over: Over) -> (libc::c_int, libc::c_int, &'static str) {
+    /// Of the kernel's include/uapi/linux/sctp.h.
+    const SCTP_NODELAY: libc::c_int = 3;
+    match over {
+        Over::Sctp => (libc::IPPROTO_SCTP, SCTP_NODELAY, "SCTP_NODELAY"),
+        _ => (libc::IPPROTO_TCP, libc::TCP_NODELAY, "TCP_NODELAY"),
+    }
 }
 
 /// Sees to it that a connection has not fallen back to TCP: the kernel then knows no
@@ -116,8 +128,12 @@ pub fn options(socket: &OwnedFd, task: &Task) -> Vec<SocketOption> {
         options.push(option("SO_RCVLOWAT", size(Some(cell.read_size)), number(set.map(|bytes| bytes as usize))));
     }
     if cell.protocol() == Protocol::Tcp && !over.is_local() {
-        let nodelay = Some(OptionValue::Number(i64::from(cell.nodelay)));
-        options.push(option("TCP_NODELAY", nodelay, number(socket.tcp_nodelay().map(usize::from))));
+        let asked = Some(OptionValue::Number(i64::from(cell.nodelay)));
+        let (level, number_of, name_of) = nodelay(over);
+        let set = api::get_int(socket.as_raw_fd(), level, number_of);
+        options.push(option(name_of, asked, number(set.map(|set| usize::from(set != 0)))));
+    }
+    if cell.protocol() == Protocol::Tcp && !over.is_local() && over != Over::Sctp {
         options.push(option("TCP_CONGESTION", cell.cc.clone().map(OptionValue::Text), name(socket.tcp_congestion())));
         options.push(option("TCP_MAXSEG", None, number(socket.tcp_mss().map(|mss| mss as usize))));
     }

@@ -24,7 +24,7 @@ use serde::de::DeserializeOwned;
 use socket2::{Domain, SockAddr, Socket, Type};
 
 use super::cookie::{self, SHOWN, Shown, Word};
-use super::{JOIN_LIMIT, Patience, listens, role_of, shown};
+use super::{JOIN_LIMIT, Patience, listens, role_of, shown, vsock};
 use crate::api::{Passed, shared};
 use crate::error::{EndpointError, SocketError};
 
@@ -152,6 +152,10 @@ fn make(over: Over, role: Role, joined: OwnedFd, ring: usize) -> io::Result<(End
             let (socket, theirs) = socketpair(AddressFamily::Unix, kind, None, SockFlag::SOCK_CLOEXEC)?;
             return Ok((End { socket, passed: None }, Some(theirs), Some(joined)));
         }
+        Over::Vsock => {
+            let (socket, theirs) = vsock::pair()?;
+            return Ok((End { socket, passed: None }, Some(theirs), Some(joined)));
+        }
         Over::Pipe => {
             let (reads, writes) = io::pipe()?;
             let (reads, writes): (OwnedFd, OwnedFd) = (reads.into(), writes.into());
@@ -161,7 +165,9 @@ fn make(over: Over, role: Role, joined: OwnedFd, ring: usize) -> io::Result<(End
             let memory = shared::make(ring)?;
             (memory.try_clone()?, memory)
         }
-        Over::UnixStream | Over::Link | Over::Mptcp | Over::Packets => return Ok((End { socket: joined, passed: None }, None, None)),
+        Over::UnixStream | Over::Link | Over::Mptcp | Over::Sctp | Over::Ktls | Over::Packets => {
+            return Ok((End { socket: joined, passed: None }, None, None));
+        }
     };
     Ok((End { socket: joined, passed: Some(passed.into()) }, Some(theirs), None))
 }
@@ -188,7 +194,7 @@ fn take<T: DeserializeOwned, R: Read + AsFd>(
         return Err(failed(io::Error::other("what listens there does not know the cookie")).into());
     }
     match (over, passed) {
-        (Over::UnixDgram | Over::UnixSeqpacket, Some(socket)) => Ok(End { socket, passed: None }),
+        (Over::UnixDgram | Over::UnixSeqpacket | Over::Vsock, Some(socket)) => Ok(End { socket, passed: None }),
         (Over::Pipe | Over::Memory, Some(passed)) => Ok(End { socket: socket.into(), passed: Some(passed.into()) }),
         (Over::UnixStream, None) => Ok(End { socket: socket.into(), passed: None }),
         _ => Err(failed(io::Error::other("it passed another thing than what carries the messages")).into()),
@@ -204,7 +210,7 @@ pub fn pair(over: Over, ring: usize) -> io::Result<(End, End)> {
     let (ours, theirs) = socketpair(AddressFamily::Unix, SockType::Stream, None, SockFlag::SOCK_CLOEXEC)?;
     let (sends, passed, _joined) = make(over, Role::Sender, ours, ring)?;
     let receives = match over {
-        Over::UnixDgram | Over::UnixSeqpacket => End { socket: passed.unwrap_or(theirs), passed: None },
+        Over::UnixDgram | Over::UnixSeqpacket | Over::Vsock => End { socket: passed.unwrap_or(theirs), passed: None },
         _ => End { socket: theirs, passed: passed.map(Passed::from) },
     };
     Ok((sends, receives))

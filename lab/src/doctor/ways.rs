@@ -35,6 +35,9 @@ fn remedy(answer: &io::Error) -> String {
         return "Run as root of the machine; kernel.unprivileged_bpf_disabled, lockdown or a container may refuse it all the same."
             .to_owned();
     }
+    if answer.to_string().contains("`modprobe") {
+        return "Load the module that is named, as root, or take a kernel that has it; studies go on with the others.".to_owned();
+    }
     match Refusal::errno(answer).map(Errno::from_raw) {
         Some(Errno::EPERM | Errno::EACCES) => format!(
             "A sandbox or a setting refuses it; for io_uring kernel.io_uring_disabled has to be 0 (set as root), and is {}.",

@@ -23,6 +23,7 @@ testkit::claims!(
     no_kernel_is_newer_than_the_table,
     quick_can_run_on_every_kernel,
     a_study_runs_on_old_and_new_kernels,
+    streams_over_other_protocols_are_whole_on_old_and_new_kernels,
     a_receipt_is_made_on_old_and_new_kernels,
     a_receipt_counts_each_datagram_once,
 );
@@ -35,7 +36,7 @@ const STUDIED: [&str; 3] = ["5.10", "6.12", "7.3"];
 
 /// Modules that a distribution's kernel loads when they are asked for: a guest has nothing
 /// that would.
-const MODULES: [&str; 13] = [
+const MODULES: [&str; 18] = [
     "veth",
     "sch_tbf",
     "sch_htb",
@@ -46,6 +47,12 @@ const MODULES: [&str; 13] = [
     "tcp_dctcp",
     "sctp",
     "tls",
+    // The cipher of `ktls`, by the processor and without it.
+    "aesni_intel",
+    "ctr",
+    "ghash_generic",
+    "gcm",
+    "vsock_loopback",
     "udp_diag",
     "tcp_diag",
     "af_packet",
@@ -82,6 +89,22 @@ samples = 100
 [[cells]]
 test = "UDP_STREAM"
 size = 64
+"#;
+
+/// Streams of bytes over other protocols than TCP, of which some machines have none.
+const OTHERS: &str = r#"
+name = "guest-others"
+[trial]
+length = "40ms"
+warmup = "5ms"
+[blocks]
+least = 2
+most = 2
+[[cells]]
+test = ["TCP_STREAM", "TCP_MAERTS", "TCP_RR"]
+api = ["sctp", "ktls", "vsock"]
+size = 1024
+nodelay = true
 "#;
 
 /// What each datagram is once on its way, under the names that kernels and ways of counting have.
@@ -125,11 +148,12 @@ fn boot_all() -> Result<Guests, String> {
 fn boot(cache: &Cache, emulator: &Emulator, kernel: &Kernel, program: &[u8], studied: bool) -> Ran {
     let mut commands = vec![("doctor", "/nettoll doctor -J".to_owned())];
     if studied {
-        for name in ["study", "receipt"] {
+        for name in ["study", "receipt", "others"] {
             commands.push((name, format!("/nettoll study --plan /{name}.toml -J")));
         }
     }
-    let files = [("nettoll", program), ("study.toml", STUDY.as_bytes()), ("receipt.toml", RECEIPT.as_bytes())];
+    let files =
+        [("nettoll", program), ("study.toml", STUDY.as_bytes()), ("receipt.toml", RECEIPT.as_bytes()), ("others.toml", OTHERS.as_bytes())];
     let errand = Errand { kernel, modules: &MODULES, files: &files, commands: &commands };
     errand.run(cache, emulator).unwrap_or_else(|why| panic!("{}: {why}", kernel.name))
 }
@@ -208,6 +232,17 @@ fn a_study_runs_on_old_and_new_kernels() -> Result<(), Skip> {
         assert_eq!(report["datagrams"]["unaccounted"], 0, "{series}: {}", report["datagrams"]);
         assert!(report["datagrams"]["sent"].as_u64().unwrap() > 100, "{series}: {}", report["datagrams"]);
         println!("{series}: {} trials, {} datagrams, 0 unaccounted", report["trials"], report["datagrams"]["sent"]);
+    }
+    Ok(())
+}
+
+fn streams_over_other_protocols_are_whole_on_old_and_new_kernels() -> Result<(), Skip> {
+    for series in STUDIED {
+        let report = json(series, "others")?;
+        assert_eq!((&report["failed"], &report["trials"]), (&Value::from(0), &Value::from(18)), "{series}: {:#}", report["findings"]);
+        for cell in report["cells"].as_array().unwrap() {
+            println!("{series}: {} by {}: {}", cell["cell"]["test"], cell["cell"]["api"], cell["metrics"]["messages_per_s"]);
+        }
     }
     Ok(())
 }

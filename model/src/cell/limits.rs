@@ -30,6 +30,10 @@ impl Cell {
             self.nodelay = false;
             self.cc = None;
         }
+        if self.api.over() == Over::Sctp {
+            // It has a congestion control of its own.
+            self.cc = None;
+        }
         for (factor, size) in [(Factor::Size, self.size), (Factor::ReadSize, self.read_size)] {
             if size.get() > LARGEST_MESSAGE {
                 return refused(factor, "a message or a read has at most 1G");

@@ -29,6 +29,8 @@ pub const fn of(api: Api) -> Needs {
         Api::GsoZerocopy => ("5.0", "what gso needs, and messages that stay as they are until the kernel's notice is read"),
         Api::Sendfile => ("2.6.33", "messages that lie in a file"),
         Api::Mptcp => ("5.6", "a socket of IPPROTO_MPTCP, at both ends"),
+        Api::Sctp => ("2.6", "a socket of IPPROTO_SCTP, at both ends"),
+        Api::Ktls => ("4.17", "TCP_ULP, and the keys of a TLS handshake, at both ends"),
         Api::Raw => ("any", "CAP_NET_RAW, and the heads of IP and UDP before each message"),
         Api::Packet => {
             ("2.2", "CAP_NET_RAW, and all heads of a frame before each message; routes and neighbours are the program's to know")
@@ -42,6 +44,7 @@ pub const fn of(api: Api) -> Needs {
         Api::UnixStream => ("any", "both ends on one machine, and a UNIX socket between them"),
         Api::UnixDgram => ("any", "both ends on one machine, and a UNIX datagram socket between them"),
         Api::UnixSeqpacket => ("2.6.4", "both ends on one machine, and a UNIX seqpacket socket between them"),
+        Api::Vsock => ("5.6", "both ends on one machine, and a VSOCK socket at each"),
         Api::Pipe => ("any", "both ends on one machine, and a pipe from one to the other"),
         Api::Shm => ("any", "both ends on one machine, memory that both have, and a ring in it"),
         Api::External(_) => ("what the program needs", "what the program does"),

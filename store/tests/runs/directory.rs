@@ -113,6 +113,11 @@ fn a_run_is_found_by_any_part_of_its_name_that_no_other_has() {
     // Behind its directory as well; what is there is taken as it is.
     assert_eq!(find(root.path().join("9634").to_str().unwrap()).unwrap(), path(1));
     assert_eq!(find(path(0).to_str().unwrap()).unwrap(), path(0));
+    // A whole name is that run's, also where others have it as a part.
+    fs::create_dir(root.path().join("quick")).unwrap();
+    fs::copy(path(0).join("run.json"), root.path().join("quick/run.json")).unwrap();
+    assert_eq!(find("quick").unwrap(), root.path().join("quick"));
+    fs::remove_dir_all(root.path().join("quick")).unwrap();
     let said = |word: &str| find(word).unwrap_err().to_string();
     assert!(said("quick").contains(&format!("several runs in {}: {}, {}; write more of it", root.path().display(), names[1], names[0])));
     assert!(said("quik-9634").ends_with("has 'quik-9634' in its name; did you mean quick-9634?"), "{}", said("quik-9634"));

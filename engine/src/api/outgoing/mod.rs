@@ -3,8 +3,8 @@
 mod completions;
 pub mod gso;
 mod many_messages;
-pub mod mptcp;
 mod one_message;
+pub mod other_transport;
 pub mod packet_ring;
 pub mod pipe;
 pub mod raw;

@@ -1,0 +1,16 @@
+//! One `send` system call a message, into a connection of another transport than plain TCP.
+//! The socket is the only thing that differs.
+
+use super::send::Send;
+
+/// `send(2)` into an MPTCP connection.
+pub type Mptcp = Send;
+
+/// `send(2)` into an SCTP association with one stream, which keeps the messages apart.
+pub type Sctp = Send;
+
+/// `send(2)` of what becomes a record of TLS. The keys are set once the ends have joined.
+pub type Ktls = Send;
+
+/// `send(2)` into a VSOCK connection to the machine's own address.
+pub type Vsock = Send;
