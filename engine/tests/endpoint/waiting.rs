@@ -44,8 +44,8 @@ fn ends_that_poll_take_every_message() {
                 };
                 let Reports { sender, receiver, .. } = trial(&cell, LENGTH, WARMUP);
                 assert_eq!((sender.counts.errors, receiver.counts.errors), (0, 0), "{what}");
-                // A connection of MPTCP often stalls in its first fifth of a second.
-                let arrived = if api == Api::Mptcp { receiver.total.bytes } else { receiver.counts.messages };
+                // On a busy machine the measured part alone can be over before the ends have their CPUs.
+                let arrived = receiver.total.bytes;
                 assert!(arrived > 0, "{what}");
                 if test != Test::UdpStream {
                     assert_eq!(receiver.total.bytes, sender.total.bytes, "{what}");
