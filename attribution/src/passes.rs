@@ -45,13 +45,17 @@ pub struct TimePass {
 }
 
 impl TimePass {
-    /// Time in which the sampled tasks had a CPU, by the records of switches. `None` where a
-    /// task's own timer made the samples: it is armed again at each switch, and what that
-    /// costs and leaves out lies on both sides of the records.
+    /// Time in which the sampled tasks had a CPU, by the records of switches, or by the count of
+    /// the task's own clock. `None` where the clock of CPUs was a task's own timer: what arming
+    /// it again at each switch costs lies on both sides of the records.
     pub fn ran(&self) -> Option<Nanos> {
         let account = self.account?;
-        let evenly = account.others.is_some() || self.profile.source == SampleSource::Cycles;
-        account.on_cpu.filter(|ran| evenly && ran.get() > 0)
+        let ran = match self.profile.source {
+            SampleSource::TaskClock => account.counted.map(|_| Nanos::new(self.on_cpu)),
+            SampleSource::Cycles => account.on_cpu,
+            SampleSource::CpuClock => account.on_cpu.filter(|_| account.others.is_some()),
+        };
+        ran.filter(|ran| ran.get() > 0)
     }
 
     /// The CPU time in the unit of `on_cpu`: what rows are shares of.

@@ -328,7 +328,11 @@ impl Receipt {
 /// is armed again at each switch, and one that is due within the delay of its delivery is put off.
 /// 0 where the timers of whole CPUs made the samples.
 fn late(passes: &[TimePass]) -> f64 {
-    let per_task = passes.iter().filter(|pass| pass.profile.source == SampleSource::CpuClock && pass.ran().is_none());
+    let per_task = passes.iter().filter(|pass| match pass.profile.source {
+        SampleSource::TaskClock => true,
+        SampleSource::CpuClock => pass.ran().is_none(),
+        SampleSource::Cycles => false,
+    });
     let (came, due) = per_task.fold((0.0, 0.0), |(came, due), pass| match pass.account {
         Some(Account { recorded, counted: Some(counted), .. }) => (came + (recorded * pass.profile.period) as f64, due + counted as f64),
         _ => (came, due),
@@ -379,7 +383,9 @@ fn check(passes: &Passes) -> Result<&TimePass, ReceiptError> {
     if passes.counts.iter().any(|pass| !some(pass.messages)) {
         return Err(ReceiptError::EmptyPass("count"));
     }
-    let alike = |pass: &TimePass| (pass.profile.source, pass.profile.period) == (first.profile.source, first.profile.period);
+    // Clocks of tasks and of CPUs are both of ns.
+    let unit = |pass: &TimePass| (pass.profile.source == SampleSource::Cycles, pass.profile.period);
+    let alike = |pass: &TimePass| unit(pass) == unit(first);
     if passes.time.iter().all(alike) { Ok(first) } else { Err(ReceiptError::Mixed) }
 }
 
@@ -424,8 +430,8 @@ fn sampled(time: &[TimePass], tallies: &[Tally]) -> Figure {
 /// ns per message, adds. A switch lies outside the records, and a timer of a CPU that strikes in
 /// it shows one of its tasks; how much of the switch is seen depends on whether the CPU was idle.
 fn switches(time: &[TimePass], tallies: &[Tally], switching: f64) -> f64 {
-    let cycles = |pass: &TimePass| pass.profile.source == SampleSource::Cycles;
-    let Some(ran) = time.iter().map(|pass| Some(pass.ran()?.get() as f64)).sum::<Option<f64>>().filter(|_| !time.iter().any(cycles)) else {
+    let whole_cpus = time.iter().all(|pass| pass.profile.source == SampleSource::CpuClock);
+    let Some(ran) = time.iter().map(|pass| Some(pass.ran()?.get() as f64)).sum::<Option<f64>>().filter(|_| whole_cpus) else {
         return 1.0;
     };
     let messages: f64 = time.iter().map(|pass| pass.messages).sum();

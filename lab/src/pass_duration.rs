@@ -65,7 +65,7 @@ impl PassDurations {
                     (end.busy, end.run) = (Some(cpu / elapsed), Some(cpu / switches.max(1) as f64));
                 }
                 (Pass::Time, Some(profile)) => {
-                    if profile.source == SampleSource::CpuClock {
+                    if profile.source != SampleSource::Cycles {
                         self.period = Some(Nanos::new(profile.period));
                     }
                     let whole = profile.account.is_some_and(|account| account.others.is_some());

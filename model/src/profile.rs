@@ -12,8 +12,13 @@ use crate::unavailable::Unavailable;
 choice! {
     /// Clock or counter that spaces the samples.
     SampleSource, "a sample source" {
-        /// CPU time of the process (`PERF_COUNT_SW_CPU_CLOCK`): works everywhere.
+        /// Time of a CPU (`PERF_COUNT_SW_CPU_CLOCK`); in runs of earlier versions that of tasks
+        /// as well.
         CpuClock = "cpu-clock",
+        /// Time that a task has a CPU (`PERF_COUNT_SW_TASK_CLOCK`). Where it sleeps often its own
+        /// count is what its timer can strike in; that of the CPU's clock for a task has the arming
+        /// of the timer as well, a fifth of runs of 10 us.
+        TaskClock = "task-clock",
         /// Cycles of the processor's own counter (`PERF_COUNT_HW_CPU_CYCLES`).
         Cycles = "cycles",
     }
@@ -64,6 +69,13 @@ pub struct Account {
 }
 
 impl Account {
+    /// The event's own count in the part of the recording that has so many of its samples, those
+    /// included that were dropped there; `None` where the count could not be read.
+    pub fn counted_with(&self, samples: u64) -> Option<u64> {
+        let counted = self.counted.filter(|_| self.recorded > 0)?;
+        Some((samples as f64 * counted as f64 / self.recorded as f64) as u64)
+    }
+
     /// Both accounts in one. What one of them lacks the sum lacks.
     #[must_use]
     pub fn and(self, other: Self) -> Self {

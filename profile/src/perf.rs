@@ -51,6 +51,7 @@ pub const HARDWARE_CYCLES: u64 = 0;
 pub const HARDWARE_INSTRUCTIONS: u64 = 1;
 pub const HARDWARE_CACHE_MISSES: u64 = 3;
 pub const SOFTWARE_CPU_CLOCK: u64 = 0;
+pub const SOFTWARE_TASK_CLOCK: u64 = 1;
 pub const SOFTWARE_DUMMY: u64 = 9;
 
 pub const SAMPLE_IP: u64 = 1;

@@ -6,7 +6,7 @@ use attribution::{
     Classifier, CleanPass, CountPass, Figure, Passes, Receipt, ReceiptError, Rules, Symbol, Tally, TimePass, WaitPass, ratio,
 };
 use model::attach::{Attachment, CHILDREN, CallKind, Look, Pattern, Way, WindowRecord};
-use model::profile::{CallCounts, CountTier, Profile};
+use model::profile::{CallCounts, CountTier, Profile, SampleSource};
 use model::{Bytes, Nanos, Role};
 
 use super::{ByteSums, Call, Quantity};
@@ -47,7 +47,10 @@ pub fn of(windows: &[&WindowRecord]) -> Passes {
     let time = of_look(windows, Look::Time).filter_map(|(window, messages)| {
         let profile = window.profile.clone()?;
         let account = profile.account;
-        let ran = account.filter(|account| account.others.is_some()).and_then(|account| account.on_cpu);
+        let ran = match profile.source {
+            SampleSource::TaskClock => account.and_then(|account| account.counted_with(profile.samples())).map(Nanos::new),
+            _ => account.filter(|account| account.others.is_some()).and_then(|account| account.on_cpu),
+        };
         let cpu = window.clocks.cpu;
         Some(TimePass {
             block: window.block,

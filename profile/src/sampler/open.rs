@@ -66,11 +66,20 @@ impl Opened {
     }
 }
 
-/// Opens what the settings ask for: cycles where they are available, the CPU
-/// clock otherwise, and says in the notes what is missing.
+/// The clock that spaces samples of a target: a task's own counts the time in which its timer,
+/// which is armed at each of its switches, can strike.
+const fn clock(target: Target) -> SampleSource {
+    match target {
+        Target::Cpu { .. } => SampleSource::CpuClock,
+        Target::Process(_) | Target::Thread(_) => SampleSource::TaskClock,
+    }
+}
+
+/// Opens what the settings ask for: cycles where they are available, a clock
+/// otherwise, and says in the notes what is missing.
 pub fn open(settings: &Settings) -> Result<(Opened, Vec<Unavailable>), Unavailable> {
     let mut notes = Vec::new();
-    if settings.source != Some(SampleSource::CpuClock) {
+    if matches!(settings.source, None | Some(SampleSource::Cycles)) {
         for counters in [true, false] {
             match attempt(settings, SampleSource::Cycles, counters, &mut notes) {
                 Ok(opened) => return Ok((opened, notes)),
@@ -84,7 +93,7 @@ pub fn open(settings: &Settings) -> Result<(Opened, Vec<Unavailable>), Unavailab
             }
         }
     }
-    let opened = attempt(settings, SampleSource::CpuClock, false, &mut notes)?;
+    let opened = attempt(settings, clock(settings.target), false, &mut notes)?;
     Ok((opened, notes))
 }
 
@@ -124,6 +133,7 @@ fn attempt(settings: &Settings, source: SampleSource, counters: bool, notes: &mu
 fn attributes(settings: &Settings, source: SampleSource, counters: bool) -> Attributes {
     let (kind, config, period) = match source {
         SampleSource::CpuClock => (perf::TYPE_SOFTWARE, perf::SOFTWARE_CPU_CLOCK, settings.clock_period()),
+        SampleSource::TaskClock => (perf::TYPE_SOFTWARE, perf::SOFTWARE_TASK_CLOCK, settings.clock_period()),
         SampleSource::Cycles => (perf::TYPE_HARDWARE, perf::HARDWARE_CYCLES, PERIOD_CYCLES),
     };
     let inherit = if matches!(settings.target, Target::Process(_)) { perf::INHERIT } else { 0 };
@@ -207,6 +217,9 @@ fn refused(source: SampleSource, counters: bool, error: &io::Error) -> Unavailab
     match source {
         SampleSource::CpuClock => {
             refused_call("samples of the kernel", "perf_event_open(CPU_CLOCK, callchain)", error, perf::remedy(error))
+        }
+        SampleSource::TaskClock => {
+            refused_call("samples of the kernel", "perf_event_open(TASK_CLOCK, callchain)", error, perf::remedy(error))
         }
         SampleSource::Cycles if counters && error.raw_os_error() == Some(libc::EINVAL) => {
             // Before Linux 6.12 readings and threads to come exclude each other.

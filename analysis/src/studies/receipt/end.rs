@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::end::CpuTime;
-use model::profile::{Account, CallCounts, SampleSource};
+use model::profile::{CallCounts, SampleSource};
 use model::{Bytes, Cell, Nanos, Pacing, Role};
 
 use super::chains::{ChainId, Chains};
@@ -117,12 +117,14 @@ fn passes(size: Bytes, role: Role, kept: &KeptEnd, parts: Parts, chains: &Chains
     let time = kept.time.iter().map(|pass| {
         let cpu = parts.cpu(&pass.edges, irq[1]);
         let account = pass.account(parts.threads);
+        let counted = account.and_then(|account| account.counted_with(samples(pass.samples(parts.threads))));
         let (on_cpu, calibrated) = match pass.head.source {
             SampleSource::CpuClock => {
                 let ran = account.filter(|account| account.others.is_some()).and_then(|account| account.on_cpu);
                 (ran.unwrap_or(cpu).get(), false)
             }
-            SampleSource::Cycles => match account.and_then(|account| cycles_of(pass, parts, account)) {
+            SampleSource::TaskClock => (counted.unwrap_or(cpu.get()), false),
+            SampleSource::Cycles => match counted {
                 Some(cycles) => (cycles, false),
                 None => ((cpu.get() as f64 * cycles) as u64, true),
             },
@@ -148,14 +150,6 @@ fn passes(size: Bytes, role: Role, kept: &KeptEnd, parts: Parts, chains: &Chains
         CountPass { counts, messages: kept.messages }
     });
     Passes { role, size, clean: clean.collect(), time: time.collect(), waits: waits.collect(), counts: counts.collect() }
-}
-
-/// Cycles of the sampled tasks in the measured part: those of the samples, and those of samples
-/// that were dropped, in the proportion of the whole recording. `None` where the event's own
-/// count could not be read.
-fn cycles_of(pass: &KeptTime, parts: Parts, account: Account) -> Option<u64> {
-    let counted = account.counted.filter(|_| account.recorded > 0)?;
-    Some((samples(pass.samples(parts.threads)) as f64 * counted as f64 / account.recorded as f64) as u64)
 }
 
 /// Cycles in a ns of CPU time, all time passes together, as the samples have it: for runs in

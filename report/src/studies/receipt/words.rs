@@ -19,6 +19,7 @@ pub fn source(receipt: &Receipt) -> String {
     match receipt.sampling.source {
         SampleSource::CpuClock if receipt.unseen.others.is_some() => format!("a sample every {period} ns of its CPUs' time (cpu-clock)"),
         SampleSource::CpuClock => format!("a sample every {period} ns of CPU time (cpu-clock)"),
+        SampleSource::TaskClock => format!("a sample every {period} ns on a CPU (task-clock)"),
         SampleSource::Cycles => format!("a sample every {period} cycles"),
     }
 }

@@ -80,6 +80,30 @@ fn a_wait_counted_twice_is_seen() {
     }
 }
 
+/// A task's own clock tells by its count how long its timer could strike, whatever the records of
+/// switches say.
+#[test]
+fn a_tasks_own_clock_is_compared_with_its_count() {
+    let by_task = |gone: u64| {
+        sampled(move |profile, ran| {
+            profile.stacks.iter_mut().for_each(|stack| stack.count -= (stack.count * gone).div_ceil(20));
+            profile.source = SampleSource::TaskClock;
+            let recorded = profile.samples();
+            profile.account = Some(Account { on_cpu: Some(Nanos::new(ran / 2)), recorded, counted: Some(ran), others: None });
+        })
+    };
+    for receipt in of_senders(&by_task(0)) {
+        assert!(!receipt.is_red(), "{:?} {:?}", receipt.closure, receipt.doubts);
+        near(receipt.closure.sampler.value, 1.0);
+        near(receipt.unseen.charged.unwrap().value, CHARGED * receipt.cpu.value);
+        near(receipt.closure.cpu.unwrap(), 1.0);
+    }
+    for receipt in of_senders(&by_task(1)) {
+        assert!(receipt.is_red(), "{:?} {:?}", receipt.closure, receipt.doubts);
+        near(receipt.closure.sampler.value, 0.95);
+    }
+}
+
 #[test]
 fn cycles_are_compared_with_the_counter_s_own_total() {
     const HERTZ: u64 = 3;
