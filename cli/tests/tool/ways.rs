@@ -25,6 +25,7 @@ crate::claims!(
     a_stream_in_mapped_pages_is_whole_and_tells_what_was_copied,
     many_paths_carry_a_stream_or_are_refused_by_name,
     without_privilege_each_refused_way_is_named_and_the_study_goes_on,
+    without_locked_memory_a_way_names_the_limit_and_the_study_goes_on,
     what_a_way_cannot_carry_is_refused_in_words,
     a_message_beyond_the_mtu_fails_in_words_and_the_study_goes_on,
 );
@@ -481,6 +482,36 @@ fn each_end_can_be_named() -> Result<(), Skip> {
     let study = Study::of(
         r#"
 name = "ends"
+fn without_locked_memory_a_way_names_the_limit_and_the_study_goes_on() -> Result<(), Skip> {
+    need_root()?;
+    let tool = Tool::of_nobody();
+    let cells = "[[cells]]\ntest = \"UDP_STREAM\"\nsize = 64\napi = [\"send\", \"xdp\"]\n";
+    tool.write(
+        "plan.toml",
+        &format!("name = \"ways\"\ntrial = {{ length = \"20ms\", warmup = \"5ms\" }}\nblocks = {{ least = 1, most = 1 }}\n{cells}"),
+    );
+    tool.script(&[], "ulimit -l 0; \"$NETTOLL\" study --plan plan.toml").done();
+    let stored = tool.stored();
+    if stored.run().warnings.iter().any(|warning| matches!(warning, Warning::NoLink { .. })) {
+        return Err(Skip("nobody has no namespaces here".to_owned()));
+    }
+    for record in stored.trials() {
+        match (&record.outcome, record.cell.api) {
+            (model::trial::Outcome::Measured(_), Api::Send) => {}
+            (model::trial::Outcome::Failed { error, .. }, Api::Xdp) => {
+                // A kernel may have none of it, which is another refusal.
+                let absent = error.contains("no AF_XDP");
+                assert!(
+                    absent || error.contains("lock the memory") && error.contains("ulimit -l") && error.contains("os error"),
+                    "{error}"
+                );
+            }
+            (outcome, api) => panic!("{api}: {outcome:?}"),
+        }
+    }
+    Ok(())
+}
+
 trial = { length = "40ms", warmup = "10ms" }
 blocks = { least = 1, most = 1 }
 [[cells]]
