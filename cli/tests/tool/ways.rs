@@ -312,8 +312,9 @@ fn advice_for_a_workload_ranks_what_sends_its_sizes() -> Result<(), Skip> {
     for (wrong, words) in [
         (&["advise", "--workload", "W9"][..], "is neither a workload"),
         (&["advise", "--workload", "W1", "--size", "64"], "cannot be used with"),
-        (&["advise", "latest", "--workload", "W1"], "cannot be used with"),
+        (&["advise", "latest", "--workload", "W1"], "sent mine and not the workload W1"),
         (&["advise", "--workload", "large.csv", "--protocol", "UDP"], "larger than the largest datagram"),
+    assert_eq!(tool.run(&["advise", "latest", "--workload", "mine.csv"]).stdout, text);
     ] {
         let answer = tool.run(wrong);
         assert!(answer.code == Some(2) && answer.stderr.contains(words), "{wrong:?}: {answer:?}");
@@ -340,6 +341,7 @@ fn advice_of_a_run_measures_nothing() -> Result<(), Skip> {
     Ok(())
 }
 
+        (&["advise", "latest", "--workload", "W1"], "messages of one size each and not the workload W1"),
 fn what_no_network_carries_balances_by_messages_and_bytes() -> Result<(), Skip> {
     let study = Study::of(LOCAL);
     let trials = study.stored.measured_of(&[Test::UdpStream, Test::TcpStream, Test::TcpRr, Test::UdpRr]);
