@@ -266,6 +266,13 @@ fn the_report_says_which_way_is_the_cheapest() -> Result<(), Skip> {
     let ratio = gso["of_base"][1]["value"].as_f64().unwrap();
     assert!(ratio < 0.5, "{ratio}");
     assert_eq!(udp["cheapest"].as_array().map(Vec::len), Some(4));
+    // The delay that batching adds, and the wake-ups, next to each.
+    assert!(gso["batch_fills_ns"][1]["value"].as_f64().unwrap() > 0.0 && gso["wakeups"][1]["value"].as_f64().is_some(), "{gso}");
+    assert_eq!(udp["ways"][0]["batch_fills_ns"][1], serde_json::Value::Null, "{udp}");
+    let page = STUDY.stored.text("report.html");
+    for title in ["Times that the receiver is woken a message", "Wait of the first message of a batch for the last"] {
+        assert!(page.contains(title), "{title}");
+    }
     Ok(())
 }
 
@@ -307,6 +314,7 @@ fn advice_for_a_workload_ranks_what_sends_its_sizes() -> Result<(), Skip> {
         assert_eq!(balance.unaccounted, 0, "{}: {balance:?}", record.cell);
     }
     let text = tool.run(&["advise", "latest"]).stdout;
+    assert_eq!(tool.run(&["advise", "latest", "--workload", "mine.csv"]).stdout, text);
     assert!(text.contains("(mine), mean 544 B") && text.contains("Round trips are of requests and answers of 64 B"), "{text}");
     tool.write("large.csv", "message_bytes,cumulative_fraction\n100000,1\n");
     for (wrong, words) in [
@@ -314,7 +322,6 @@ fn advice_for_a_workload_ranks_what_sends_its_sizes() -> Result<(), Skip> {
         (&["advise", "--workload", "W1", "--size", "64"], "cannot be used with"),
         (&["advise", "latest", "--workload", "W1"], "sent mine and not the workload W1"),
         (&["advise", "--workload", "large.csv", "--protocol", "UDP"], "larger than the largest datagram"),
-    assert_eq!(tool.run(&["advise", "latest", "--workload", "mine.csv"]).stdout, text);
     ] {
         let answer = tool.run(wrong);
         assert!(answer.code == Some(2) && answer.stderr.contains(words), "{wrong:?}: {answer:?}");
@@ -334,6 +341,7 @@ fn advice_of_a_run_measures_nothing() -> Result<(), Skip> {
         (&["advise", "--size", "0"], "0 bytes is not a size"),
         (&["advise", "--size", "64", "--protocol", "SCTP"], "SCTP"),
         (&["advise", "latest", "--blocks", "3"], "only ranked"),
+        (&["advise", "latest", "--workload", "W1"], "messages of one size each and not the workload W1"),
     ] {
         let answer = STUDY.tool.run(wrong);
         assert!(answer.code == Some(2) && answer.stderr.contains(words), "{wrong:?}: {answer:?}");
@@ -341,7 +349,6 @@ fn advice_of_a_run_measures_nothing() -> Result<(), Skip> {
     Ok(())
 }
 
-        (&["advise", "latest", "--workload", "W1"], "messages of one size each and not the workload W1"),
 fn what_no_network_carries_balances_by_messages_and_bytes() -> Result<(), Skip> {
     let study = Study::of(LOCAL);
     let trials = study.stored.measured_of(&[Test::UdpStream, Test::TcpStream, Test::TcpRr, Test::UdpRr]);
@@ -475,15 +482,6 @@ fn without_privilege_each_refused_way_is_named_and_the_study_goes_on() -> Result
     Ok(())
 }
 
-/// Returns whether whoever likes may load programs into the kernel here.
-fn anybody_loads_programs() -> bool {
-    std::fs::read_to_string("/proc/sys/kernel/unprivileged_bpf_disabled").is_ok_and(|value| value.trim() == "0")
-}
-
-fn each_end_can_be_named() -> Result<(), Skip> {
-    let study = Study::of(
-        r#"
-name = "ends"
 fn without_locked_memory_a_way_names_the_limit_and_the_study_goes_on() -> Result<(), Skip> {
     need_root()?;
     let tool = Tool::of_nobody();
@@ -514,6 +512,15 @@ fn without_locked_memory_a_way_names_the_limit_and_the_study_goes_on() -> Result
     Ok(())
 }
 
+/// Returns whether whoever likes may load programs into the kernel here.
+fn anybody_loads_programs() -> bool {
+    std::fs::read_to_string("/proc/sys/kernel/unprivileged_bpf_disabled").is_ok_and(|value| value.trim() == "0")
+}
+
+fn each_end_can_be_named() -> Result<(), Skip> {
+    let study = Study::of(
+        r#"
+name = "ends"
 trial = { length = "40ms", warmup = "10ms" }
 blocks = { least = 1, most = 1 }
 [[cells]]
