@@ -186,10 +186,9 @@ fn a_stack_on_frames_is_refused_in_words_where_it_cannot_be() -> Result<(), Skip
     if nobody.stored().run().warnings.iter().any(|warning| matches!(warning, model::Warning::NoLink { .. })) {
         return Err(Skip("nobody has no namespaces here".to_owned()));
     }
-    // To load a program is the machine's root's, where the machine does not let anybody.
+    // To lock much memory and to load a program is the machine's root's, where it does not let anybody.
     let told = told.unwrap();
-    assert!(told.contains("EPERM") || told.contains("os error"), "{told}");
-    assert!(told.contains("CAP_") || told.contains("ulimit"), "{told}");
+    assert!(told.contains("CAP_BPF") && told.contains("EPERM") || told.contains("`ulimit -l` bounds it"), "{told}");
     Ok(())
 }
 
