@@ -152,7 +152,8 @@ impl Place {
             IpAddr::V6(_) => None,
         };
         let device = found.ok_or_else(|| StackError::contract(format!("no device of Ethernet has the address {}", at.ip())))?;
-        let queues = queue_discipline(device.number).map_err(|answer| StackError::system("ask for the device's queue discipline", answer))?;
+        let queues =
+            queue_discipline(device.number).map_err(|answer| StackError::system("ask for the device's queue discipline", answer))?;
         if let Some(shaper) = queues.filter(|name| SHAPERS.contains(&name.as_str())) {
             return Err(StackError::contract(format!(
                 "the link's rate or delay is kept by a queue discipline of its device ({shaper}), past which frames of AF_XDP go: take a link \
