@@ -1,5 +1,6 @@
 //! Programs and maps in the kernel, made by hand and loaded by `bpf(2)`: no
-//! compiler, no type information, nothing on disk. They die with this process.
+//! compiler, no type information, nothing on disk. They die with this process. The sockets of AF_XDP
+//! that such a program sends frames to are here as well ([`xsk`]).
 //! The meaning of what a map counted is its reader's to say.
 
 pub mod asm;
@@ -7,6 +8,8 @@ mod errno;
 mod identity;
 mod map;
 mod program;
+mod refusal;
+pub mod xsk;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fs, io};
@@ -18,6 +21,7 @@ pub use errno::{errno_name, refused_call};
 pub use identity::{Filter, Who};
 pub use map::{Hash, Map, MapKind, Numbers, Queue, Scratch, Sockets};
 pub use program::{Attached, Program, ProgramKind, XdpMode, probe};
+pub use refusal::Refusal;
 
 /// `bpf(2)`.
 ///

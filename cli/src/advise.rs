@@ -38,18 +38,25 @@ pub fn run(args: &AdviseArgs) -> Result<Exit, Failure> {
         return program(&path, args, &stop);
     }
     if let Some(file) = args.workload.as_ref().map(Path::new).filter(|file| exchanges::is_of_exchanges(file)) {
+        if args.run.is_some() {
+            return Err(Failure::misuse("a file of a program's exchanges is sent anew, and no run has them: leave RUN or --workload out"));
+        }
         return exchanged(file, args);
     }
     if let Some(word) = &args.run {
         let path = args.runs.find(word)?;
         if store::is_attached(&path) {
+            if args.workload.is_some() {
+                return Err(Failure::misuse("an attached run has the work of its own program: leave --workload out"));
+            }
             return program(&path, args, &*signals::listen()?);
         }
         let extent = &args.extent;
         if extent.length.is_some() || extent.blocks.is_some() || extent.seed.is_some() {
             return Err(Failure::misuse("-t, --blocks and --seed are for what is measured: this run of a study is only ranked"));
         }
-        return advise(&path, args, &Mixed::default());
+        let workload = args.workload.as_deref().map(workload::workload).transpose()?;
+        return advise(&path, args, &Mixed { workload, refused: Vec::new() });
     }
     let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
     let workload = args.workload.as_deref().map(workload::workload).transpose()?;
@@ -254,6 +261,19 @@ fn advise(path: &Path, args: &AdviseArgs, mixed: &Mixed) -> Result<Exit, Failure
     if rankings.is_empty() {
         let why =
             format!("{} has no stream that went several ways: measure them with `nettoll study ways`, or leave out RUN", path.display());
+        return Err(Failure::misuse(why));
+    }
+    // The cost of a mix is measured, and not reckoned from that of single sizes.
+    if let Some(Workload { name, .. }) = &mixed.workload
+        && let Some(other) = rankings.iter().find(|ranking| ranking.workload.as_ref() != Some(name))
+    {
+        let sent = other.workload.as_ref().map_or_else(|| "messages of one size each".to_owned(), Clone::clone);
+        let why = format!(
+            "{} sent {sent} and not the workload {name}, and what a mix costs is only told where it was measured: `nettoll advise --workload \
+             {}` measures it, or leave --workload out",
+            path.display(),
+            args.workload.as_deref().unwrap_or(name),
+        );
         return Err(Failure::misuse(why));
     }
     let advice = Advice { rankings: &rankings, rate: args.rate, workload: mixed.workload.as_ref() };

@@ -27,7 +27,7 @@ pub fn try_sending(way: Api) -> io::Result<()> {
         // Loopback has no frames, and no device is made on the machine itself.
         Api::Packet | Api::PacketRing => return api::raw::packet_socket().map(drop),
         Api::Tun => return api::tun::device_file().map(drop),
-        Api::Xdp => return api::xsk::xdp_socket().map(drop),
+        Api::Xdp => return bpf::xsk::xdp_socket().map(drop),
         _ => {}
     }
     let (cell, ends) = joined(Level::Api(way.into()), way.over(), |test| way.carries(test))?;

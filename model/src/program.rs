@@ -57,6 +57,9 @@ pub const SHIPPED: &[Shipped] = &[
     Shipped { name: "quinn", tests: STREAMS, apart: true, ipv4_alone: false, companion: true },
     // A stack that others maintain, on a TUN device.
     Shipped { name: "smoltcp", tests: STREAMS, apart: true, ipv4_alone: true, companion: true },
+    // The two stacks of their own on AF_XDP.
+    Shipped { name: "tpi-streams-xdp", tests: &[Test::UdpStream], apart: true, ipv4_alone: true, companion: false },
+    Shipped { name: "smoltcp-xdp", tests: STREAMS, apart: true, ipv4_alone: true, companion: true },
 ];
 
 /// Command of an external endpoint, which plans write `exec:PROGRAM ARGS`, or the name of an

@@ -25,13 +25,14 @@ pub fn run(name: &str, options: &Options) -> Result<(), StackError> {
     match name {
         "tpi-sockets" => tpi::run(tpi::OverSockets::open(harness.setup())?, harness, options),
         "tpi-streams" => tpi::run(tpi::OverTun::open(harness.setup())?, harness, options),
+        "tpi-streams-xdp" => tpi::run(tpi::OverXdp::open(harness.setup())?, harness, options),
         other => Err(StackError::contract(format!("no implementation is called '{other}'"))),
     }
 }
 
 /// The names of those that `nettoll-stacks` is.
 #[cfg(feature = "runtimes")]
-pub const HEAVY: [&str; 5] = ["tokio", "mio", "compio", "quinn", "smoltcp"];
+pub const HEAVY: [&str; 6] = ["tokio", "mio", "compio", "quinn", "smoltcp", "smoltcp-xdp"];
 
 /// Is the end of a trial that the environment asks for, on the runtime `name`.
 ///
@@ -45,6 +46,7 @@ pub fn run_heavy(name: &str) -> Result<(), StackError> {
         "compio" => runtimes::compio,
         "quinn" => runtimes::quinn,
         "smoltcp" => runtimes::smoltcp,
+        "smoltcp-xdp" => runtimes::smoltcp_xdp,
         other => return Err(StackError::contract(format!("no runtime is called '{other}': there are {}", HEAVY.join(", ")))),
     };
     carry(contract::Harness::from_environment()?)

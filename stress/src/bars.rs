@@ -113,9 +113,9 @@ impl Results {
             "\nnettoll {tool} on {cpu}, {cpus} CPUs, Linux {kernel}\n\n| what | measured | interval | n | bar | |\n|---|---|---|---|---|---|\n"
         );
         for row in &self.rows {
-            let interval = row.interval.map_or(String::new(), |(low, high)| format!("{low:.3} to {high:.3}"));
+            let interval = row.interval.map_or(String::new(), ends);
             let clears = row.clears.map_or("", |clears| if clears { "clears" } else { "MISSED" });
-            text += &format!("| {} | {:.3} {} | {interval} | {} | {} | {clears} |\n", row.what, row.value, row.unit, row.n, row.bar);
+            text += &format!("| {} | {} | {interval} | {} | {} | {clears} |\n", row.what, figure(row), row.n, row.bar);
         }
         text
     }
@@ -130,8 +130,18 @@ impl Results {
     }
 }
 
+/// The figure with its unit; what was not measured has none.
+fn figure(row: &Row) -> String {
+    if row.value.is_finite() { format!("{:.3} {}", row.value, row.unit) } else { "no figure".to_owned() }
+}
+
+/// Both ends of an interval, which too few pairs do not have.
+fn ends((low, high): (f64, f64)) -> String {
+    if low.is_finite() && high.is_finite() { format!("{low:.3} to {high:.3}") } else { "too few pairs".to_owned() }
+}
+
 fn line(row: &Row) -> String {
-    let interval = row.interval.map_or(String::new(), |(low, high)| format!(" ({low:.3} to {high:.3})"));
+    let interval = row.interval.map_or(String::new(), |interval| format!(" ({})", ends(interval)));
     let bar = row.clears.map_or(String::new(), |clears| format!(", bar {}: {}", row.bar, if clears { "clears" } else { "MISSED" }));
-    format!("{}: {:.3} {}{interval}, n = {}{bar}", row.what, row.value, row.unit, row.n)
+    format!("{}: {}{interval}, n = {}{bar}", row.what, figure(row), row.n)
 }

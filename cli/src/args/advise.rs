@@ -29,8 +29,9 @@ pub struct AdviseArgs {
     pub size: Option<Bytes>,
     /// Messages of many sizes in place of one: W1 to W5, or a file with the columns
     /// message_bytes,cumulative_fraction, as of `nettoll workload`; or a program's exchanges
-    /// (`nettoll attach --workload FILE.toml`), whose calls the advice is then of
-    #[arg(long, value_name = "NAME|FILE", conflicts_with_all = ["run", "pid", "size"])]
+    /// (`nettoll attach --workload FILE.toml`), whose calls the advice is then of. With RUN, the
+    /// workload that the run sent
+    #[arg(long, value_name = "NAME|FILE", conflicts_with_all = ["pid", "size"])]
     pub workload: Option<String>,
     /// Messages a second, for the CPUs that each way takes: 5000, 200k, 1.5M (k is 1000)
     #[arg(short = 'b', long, value_name = "RATE", value_parser = parse_rate, allow_hyphen_values = true)]

@@ -23,7 +23,7 @@ pub enum EndpointTask {
 /// `nettoll endpoint run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// The implementation: tpi-sockets, tpi-streams
+    /// The implementation: tpi-sockets, tpi-streams, tpi-streams-xdp
     #[arg(value_name = "NAME")]
     pub name: String,
     /// Bytes in a queue from which on it is full

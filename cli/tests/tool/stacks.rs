@@ -11,6 +11,9 @@ crate::claims!(
     a_provider_over_sockets_copies_once_and_queues_once_at_either_end,
     a_stack_of_its_own_queues_once_in_all_and_balances_over_a_link,
     a_stack_of_its_own_carries_over_loopback_and_changes_nothing_there,
+    a_stack_on_frames_queues_once_in_all_and_balances_over_a_link,
+    a_stack_on_frames_copies_what_finds_no_frame,
+    a_stack_on_frames_is_refused_in_words_where_it_cannot_be,
     water_marks_and_service_procedures_can_be_set,
     what_an_implementation_cannot_do_is_refused,
 );
@@ -112,6 +115,87 @@ fn a_stack_of_its_own_carries_over_loopback_and_changes_nothing_there() -> Resul
     }
     assert_eq!(devices(), before);
     Ok(())
+}
+
+fn a_stack_on_frames_queues_once_in_all_and_balances_over_a_link() -> Result<(), Skip> {
+    need_xdp()?;
+    let study = Study::of(&plan("[[cells]]\ntest = \"UDP_STREAM\"\nsize = [1, 64, 1460, 1472, 1473]\napi = [\"tpi-streams-xdp\"]\n"));
+    let trials = study.stored.trials();
+    assert_eq!(trials.len(), 5);
+    for record in &trials {
+        if record.cell.size.get() == 1_473 {
+            let Outcome::Failed { error, .. } = &record.outcome else { panic!("{:?}", record.outcome) };
+            assert!(error.contains("does not fit the MTU of 1500") && error.contains("at most 1472 B"), "{error}");
+            continue;
+        }
+        holds_for_its_own_stack(record);
+        let measured = measured(record);
+        // Neither the kernel's UDP nor its IP has a part in it.
+        assert_eq!([measured.sender_host.udp.out_datagrams, measured.receiver_host.udp.in_datagrams], [0, 0]);
+        let balance = analysis::conservation::balance(measured, &record.cell).unwrap();
+        assert_eq!(balance.unaccounted, 0, "{}: {balance:?}", record.cell);
+        // Frames cross the link, each once.
+        let crossed = measured.sender_host.link.tx_packets;
+        assert!(
+            (measured.sender.total.sent..measured.sender.total.sent + 100).contains(&crossed),
+            "{crossed}: {:?}",
+            measured.sender.total
+        );
+    }
+    Ok(())
+}
+
+fn a_stack_on_frames_copies_what_finds_no_frame() -> Result<(), Skip> {
+    need_xdp()?;
+    // More messages wait in the queue of the receiver's head than there are frames for them.
+    let program =
+        format!("{} endpoint run tpi-streams-xdp --defer 1000 --high-water 1M --low-water 4K", crate::support::tool::program().display());
+    let study = Study::of(&plan(&format!("[[cells]]\ntest = \"UDP_STREAM\"\nsize = [64, 1460]\napi = [\"exec:{program}\"]\n")));
+    for record in &study.stored.trials() {
+        let measured = measured(record);
+        let [copies, puts, gets] = counters(measured, Role::Receiver, ["copies", "putq", "getq"]);
+        let received = measured.receiver.total.messages;
+        assert!(received > 0 && [copies, gets] == [received; 2] && puts >= gets, "{}: {copies} {puts} {gets}", record.cell);
+        assert_eq!(measured.receiver.total.bytes, received * record.cell.size.get());
+    }
+    Ok(())
+}
+
+fn a_stack_on_frames_is_refused_in_words_where_it_cannot_be() -> Result<(), Skip> {
+    let refused = |tool: &Tool, link: &str, api: &str| {
+        let cells = format!("{link}[[cells]]\ntest = \"UDP_STREAM\"\nsize = 64\napi = [\"send\", \"{api}\"]\n");
+        tool.study(&plan(&cells), &[]).done();
+        let trials = tool.stored().trials();
+        assert_eq!(trials.len(), 2);
+        let told = trials.iter().find_map(|record| match &record.outcome {
+            Outcome::Failed { error, .. } => Some((record.cell.api.to_string(), error.clone())),
+            _ => None,
+        });
+        told.map(|(failed, error)| {
+            assert_eq!(failed, api, "the study goes on: {error}");
+            error
+        })
+    };
+    let over_loopback = refused(&Tool::new(), "link = { kind = \"loopback\" }\n", "tpi-streams-xdp").unwrap();
+    assert!(over_loopback.contains("loopback has none") && over_loopback.contains("tpi-streams over loopback"), "{over_loopback}");
+    need_xdp()?;
+    let past_the_rate = refused(&Tool::new(), "link = { kind = \"ethernet 10M\" }\n", "tpi-streams-xdp").unwrap();
+    assert!(past_the_rate.contains("queue discipline of its device (tbf)"), "{past_the_rate}");
+    let nobody = Tool::of_nobody();
+    let told = refused(&nobody, "", "tpi-streams-xdp");
+    if nobody.stored().run().warnings.iter().any(|warning| matches!(warning, model::Warning::NoLink { .. })) {
+        return Err(Skip("nobody has no namespaces here".to_owned()));
+    }
+    // To lock much memory and to load a program is the machine's root's, where it does not let anybody.
+    let told = told.unwrap();
+    assert!(told.contains("CAP_BPF") && told.contains("EPERM") || told.contains("`ulimit -l` bounds it"), "{told}");
+    Ok(())
+}
+
+/// Programs can be loaded for frames here.
+fn need_xdp() -> Result<(), Skip> {
+    need_root()?;
+    engine::ways::try_receiving(model::Receive::XdpGeneric).map_err(|refused| Skip(refused.to_string()))
 }
 
 /// A device of this kind can be made here.

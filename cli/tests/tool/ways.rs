@@ -25,6 +25,7 @@ crate::claims!(
     a_stream_in_mapped_pages_is_whole_and_tells_what_was_copied,
     many_paths_carry_a_stream_or_are_refused_by_name,
     without_privilege_each_refused_way_is_named_and_the_study_goes_on,
+    without_locked_memory_a_way_names_the_limit_and_the_study_goes_on,
     what_a_way_cannot_carry_is_refused_in_words,
     a_message_beyond_the_mtu_fails_in_words_and_the_study_goes_on,
 );
@@ -265,6 +266,13 @@ fn the_report_says_which_way_is_the_cheapest() -> Result<(), Skip> {
     let ratio = gso["of_base"][1]["value"].as_f64().unwrap();
     assert!(ratio < 0.5, "{ratio}");
     assert_eq!(udp["cheapest"].as_array().map(Vec::len), Some(4));
+    // The delay that batching adds, and the wake-ups, next to each.
+    assert!(gso["batch_fills_ns"][1]["value"].as_f64().unwrap() > 0.0 && gso["wakeups"][1]["value"].as_f64().is_some(), "{gso}");
+    assert_eq!(udp["ways"][0]["batch_fills_ns"][1], serde_json::Value::Null, "{udp}");
+    let page = STUDY.stored.text("report.html");
+    for title in ["Times that the receiver is woken a message", "Wait of the first message of a batch for the last"] {
+        assert!(page.contains(title), "{title}");
+    }
     Ok(())
 }
 
@@ -306,12 +314,13 @@ fn advice_for_a_workload_ranks_what_sends_its_sizes() -> Result<(), Skip> {
         assert_eq!(balance.unaccounted, 0, "{}: {balance:?}", record.cell);
     }
     let text = tool.run(&["advise", "latest"]).stdout;
+    assert_eq!(tool.run(&["advise", "latest", "--workload", "mine.csv"]).stdout, text);
     assert!(text.contains("(mine), mean 544 B") && text.contains("Round trips are of requests and answers of 64 B"), "{text}");
     tool.write("large.csv", "message_bytes,cumulative_fraction\n100000,1\n");
     for (wrong, words) in [
         (&["advise", "--workload", "W9"][..], "is neither a workload"),
         (&["advise", "--workload", "W1", "--size", "64"], "cannot be used with"),
-        (&["advise", "latest", "--workload", "W1"], "cannot be used with"),
+        (&["advise", "latest", "--workload", "W1"], "sent mine and not the workload W1"),
         (&["advise", "--workload", "large.csv", "--protocol", "UDP"], "larger than the largest datagram"),
     ] {
         let answer = tool.run(wrong);
@@ -332,6 +341,7 @@ fn advice_of_a_run_measures_nothing() -> Result<(), Skip> {
         (&["advise", "--size", "0"], "0 bytes is not a size"),
         (&["advise", "--size", "64", "--protocol", "SCTP"], "SCTP"),
         (&["advise", "latest", "--blocks", "3"], "only ranked"),
+        (&["advise", "latest", "--workload", "W1"], "messages of one size each and not the workload W1"),
     ] {
         let answer = STUDY.tool.run(wrong);
         assert!(answer.code == Some(2) && answer.stderr.contains(words), "{wrong:?}: {answer:?}");
@@ -468,6 +478,36 @@ fn without_privilege_each_refused_way_is_named_and_the_study_goes_on() -> Result
     for (api, receive) in refused {
         let name = receive.map_or_else(|| api.to_string(), |receive| receive.to_string());
         assert!(text.contains(&name), "{name}: {text}");
+    }
+    Ok(())
+}
+
+fn without_locked_memory_a_way_names_the_limit_and_the_study_goes_on() -> Result<(), Skip> {
+    need_root()?;
+    let tool = Tool::of_nobody();
+    let cells = "[[cells]]\ntest = \"UDP_STREAM\"\nsize = 64\napi = [\"send\", \"xdp\"]\n";
+    tool.write(
+        "plan.toml",
+        &format!("name = \"ways\"\ntrial = {{ length = \"20ms\", warmup = \"5ms\" }}\nblocks = {{ least = 1, most = 1 }}\n{cells}"),
+    );
+    tool.script(&[], "ulimit -l 0; \"$NETTOLL\" study --plan plan.toml").done();
+    let stored = tool.stored();
+    if stored.run().warnings.iter().any(|warning| matches!(warning, Warning::NoLink { .. })) {
+        return Err(Skip("nobody has no namespaces here".to_owned()));
+    }
+    for record in stored.trials() {
+        match (&record.outcome, record.cell.api) {
+            (model::trial::Outcome::Measured(_), Api::Send) => {}
+            (model::trial::Outcome::Failed { error, .. }, Api::Xdp) => {
+                // A kernel may have none of it, which is another refusal.
+                let absent = error.contains("no AF_XDP");
+                assert!(
+                    absent || error.contains("lock the memory") && error.contains("ulimit -l") && error.contains("os error"),
+                    "{error}"
+                );
+            }
+            (outcome, api) => panic!("{api}: {outcome:?}"),
+        }
     }
     Ok(())
 }

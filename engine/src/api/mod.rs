@@ -16,16 +16,15 @@ mod open;
 mod option;
 mod outgoing;
 mod place;
-mod refusal;
 mod ring;
 mod route;
 pub(crate) mod shared;
 mod wait;
-pub(crate) mod xsk;
 
 use std::ops::Range;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
+pub use bpf::Refusal;
 pub use buffer::Buffer;
 pub use habit::{Habit, With, Work, work_for};
 pub use halves::Halves;
@@ -37,7 +36,6 @@ pub use open::{open_exchange, open_receiver, open_sender, prepare, settle, try_r
 pub(crate) use option::{get_int, set_int};
 pub use outgoing::{raw, tun};
 pub use place::{Passed, Place};
-pub use refusal::Refusal;
 pub use wait::Wait;
 
 /// Answer of a call: the bytes it moved when positive or zero, a negated errno when negative.

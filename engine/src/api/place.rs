@@ -10,7 +10,7 @@ use nix::sys::socket::{SockaddrStorage, bind, getpeername, getsockname};
 
 use super::Buffer;
 use super::headers::Headers;
-use super::xsk::Frames;
+use super::incoming::xdp::Frames;
 
 /// Bytes of a cache line: messages of a batch do not share one.
 const CACHE_LINE: usize = 64;

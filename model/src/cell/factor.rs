@@ -187,7 +187,7 @@ factors! {
     }
     /// Way in which messages reach the kernel.
     Api: Ways = "api" {
-        flag: Some(Flag::list("How messages reach the kernel: send, sendto, sendmsg, sendmmsg, writev, send-more, gso, uring, uring-sqpoll, uring-zerocopy, zerocopy, gso-zerocopy, sendfile, splice, raw, packet, packet-ring, tun, xdp, mptcp, sctp, ktls, and on one machine unix-stream, unix-dgram, unix-seqpacket, vsock, pipe, shm, and the implementations tpi-sockets, tpi-streams, tokio, mio, compio, quinn, smoltcp; or by end sender:gso,receiver:gro")),
+        flag: Some(Flag::list("How messages reach the kernel: send, sendto, sendmsg, sendmmsg, writev, send-more, gso, uring, uring-sqpoll, uring-zerocopy, zerocopy, gso-zerocopy, sendfile, splice, raw, packet, packet-ring, tun, xdp, mptcp, sctp, ktls, and on one machine unix-stream, unix-dgram, unix-seqpacket, vsock, pipe, shm, and the implementations tpi-sockets, tpi-streams, tokio, mio, compio, quinn, smoltcp, tpi-streams-xdp, smoltcp-xdp; or by end sender:gso,receiver:gro")),
         place: ways(api, receive),
         words: |cell| unusual(cell.api, Api::Send),
     }

@@ -33,6 +33,13 @@ fn part(series: &WaySeries) -> Part {
     part.more
         .push(table(series, &format!("As a share of {base}"), |way, size| interval::narrow(way.of_base[size].as_ref(), number::percent)));
     part.more.extend(lines(series));
+    part.more.push(table(series, "Times that the receiver is woken a message", |way, size| {
+        interval::narrow(way.wakeups[size].as_ref(), |wakeups| number::significant(wakeups, 2))
+    }));
+    if series.ways.iter().any(|way| way.batch > 1) {
+        let title = "Wait of the first message of a batch for the last, messages coming as fast as they were carried";
+        part.more.push(table(series, title, |way, size| interval::narrow(way.batch_fills_ns[size].as_ref(), number::time)));
+    }
     // Between two ways that plain sending beats nobody chooses.
     let (of_base, others): (Vec<_>, Vec<_>) = series.crossings.iter().partition(|crossing| crossing.ways[0] == 0);
     part.notes.extend(of_base.into_iter().map(|crossing| sentence(series, crossing)));

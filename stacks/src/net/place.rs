@@ -1,6 +1,7 @@
 //! The network namespace that a stack's device lives in: one that nettoll made. Where the ends are
 //! joined by loopback they are on the machine itself, in which nothing is changed; there the receiver
-//! makes a namespace of its own, and the sender enters it.
+//! makes a namespace of its own, and the sender enters it. A stack that takes the frames of the link
+//! itself (AF_XDP) needs a link.
 
 use std::fs::{self, File};
 use std::io;
@@ -11,13 +12,18 @@ use std::os::unix::net::{SocketAddr as LocalAddress, UnixListener, UnixStream};
 
 use model::Role;
 
+use super::device::{Ethernet, queue_discipline};
 use super::tun::{Tun, Way, add_route};
+use super::xdp::{self, Xdp};
 use crate::contract::Setup;
 use crate::error::StackError;
 
 /// The addresses of the two stacks, of a documentation network (RFC 5737), which no real network uses.
 const SENDER: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 1);
 const RECEIVER: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 2);
+
+/// Queue disciplines that keep a rate or a delay.
+const SHAPERS: [&str; 6] = ["tbf", "htb", "hfsc", "netem", "cake", "cbq"];
 
 /// What joins the ends.
 #[derive(Debug)]
@@ -43,9 +49,9 @@ pub struct Place {
 
 /// A stack's device, with ways to the other stack.
 #[derive(Debug)]
-pub struct Stand {
+pub struct Stand<D> {
     /// The device.
-    pub device: Tun,
+    pub device: D,
     /// Address of this stack.
     pub own: Ipv4Addr,
     /// Address of the other.
@@ -84,6 +90,20 @@ impl Place {
         Ok(Self { role: setup.role, joined, _meeting: meeting, port })
     }
 
+    /// Finds the place for a stack that takes the frames of a link itself.
+    ///
+    /// # Errors
+    /// As of [`Self::find`], and loopback.
+    pub fn find_on_link(setup: &Setup, name: &str) -> Result<Self, StackError> {
+        if setup.bind.ip().is_loopback() {
+            return Err(StackError::contract(format!(
+                "{name} takes frames of Ethernet, and loopback has none: take a link between hosts (--link veth), or {} over loopback",
+                name.trim_end_matches("-xdp")
+            )));
+        }
+        Self::find(setup, name)
+    }
+
     /// The port by which the other end knows this one.
     ///
     /// # Errors
@@ -96,14 +116,12 @@ impl Place {
     ///
     /// # Errors
     /// A refusal of the system.
-    pub fn stand(&self, peer: SocketAddr) -> Result<Stand, StackError> {
+    pub fn stand(&self, peer: SocketAddr) -> Result<Stand<Tun>, StackError> {
         if let Joined::Enters = self.joined {
             enter(peer.port())?;
         }
-        let (own, other, name) = match self.role {
-            Role::Sender => (SENDER, RECEIVER, "nettoll-send"),
-            Role::Receiver => (RECEIVER, SENDER, "nettoll-recv"),
-        };
+        let (own, other) = self.addresses();
+        let name = if self.role == Role::Sender { "nettoll-send" } else { "nettoll-recv" };
         let device = Tun::open(name)?;
         let routed = |to: Ipv4Addr, way| {
             let failed = |answer| StackError::system(format!("add a route to {to}"), answer);
@@ -114,9 +132,48 @@ impl Place {
         if let (Joined::Link, IpAddr::V4(gateway)) = (&self.joined, peer.ip()) {
             routed(other, Way::Gateway(gateway))?;
             forward_all().map_err(|answer| StackError::system("let the host's device forward", answer))?;
-            mtu = mtu_to(&self.port, peer).map_err(|answer| StackError::system(format!("read the MTU of the way to {peer}"), answer))?;
+            mtu = self.mtu_to(peer)?;
         }
         Ok(Stand { device, own, peer: other, mtu })
+    }
+
+    /// Takes the frames of the link to the other stack, whose end is known as `peer`, that are for
+    /// this one.
+    ///
+    /// # Errors
+    /// A refusal of the system, a link that is not of Ethernet.
+    pub fn stand_on_link(&self, peer: SocketAddr) -> Result<Stand<Xdp>, StackError> {
+        let (own, other) = self.addresses();
+        let at = self.port.local_addr().map_err(|answer| StackError::system("read the address of a socket", answer))?;
+        let found = match at.ip() {
+            IpAddr::V4(address) => {
+                Ethernet::with_address(address).map_err(|answer| StackError::system("find the link's device", answer))?
+            }
+            IpAddr::V6(_) => None,
+        };
+        let device = found.ok_or_else(|| StackError::contract(format!("no device of Ethernet has the address {}", at.ip())))?;
+        let queues =
+            queue_discipline(device.number).map_err(|answer| StackError::system("ask for the device's queue discipline", answer))?;
+        if let Some(shaper) = queues.filter(|name| SHAPERS.contains(&name.as_str())) {
+            return Err(StackError::contract(format!(
+                "the link's rate or delay is kept by a queue discipline of its device ({shaper}), past which frames of AF_XDP go: take a link \
+                 without one (--link veth), or the same stack on a TUN device"
+            )));
+        }
+        let mtu = self.mtu_to(peer)?.min(xdp::LARGEST);
+        Ok(Stand { device: Xdp::open(&device, own, other)?, own, peer: other, mtu })
+    }
+
+    /// The addresses of this stack and of the other.
+    const fn addresses(&self) -> (Ipv4Addr, Ipv4Addr) {
+        match self.role {
+            Role::Sender => (SENDER, RECEIVER),
+            Role::Receiver => (RECEIVER, SENDER),
+        }
+    }
+
+    fn mtu_to(&self, peer: SocketAddr) -> Result<usize, StackError> {
+        mtu_to(&self.port, peer).map_err(|answer| StackError::system(format!("read the MTU of the way to {peer}"), answer))
     }
 }
 

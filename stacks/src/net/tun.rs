@@ -4,11 +4,12 @@
 use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, UdpSocket};
+use std::net::Ipv4Addr;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::time::Duration;
 
+use super::device::{any_socket, control, named, readable};
 use crate::error::StackError;
 
 const DEVICE: &str = "/dev/net/tun";
@@ -94,7 +95,7 @@ impl Tun {
             match (&self.file).read(room) {
                 Ok(length) => return Ok(Some(length)),
                 Err(answer) if answer.kind() == io::ErrorKind::WouldBlock => match wait {
-                    Some(wait) if self.is_readable(wait)? => {}
+                    Some(wait) if readable(self.file.as_raw_fd(), wait)? => {}
                     _ => return Ok(None),
                 },
                 Err(answer) if answer.kind() == io::ErrorKind::Interrupted => {}
@@ -108,19 +109,7 @@ impl Tun {
     /// # Errors
     /// A refusal of the system.
     pub fn wait(&self, within: Duration) -> io::Result<()> {
-        self.is_readable(within).map(drop)
-    }
-
-    fn is_readable(&self, within: Duration) -> io::Result<bool> {
-        let mut watched = libc::pollfd { fd: self.file.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: one descriptor is watched, and the kernel writes its answer there.
-        match unsafe { libc::poll(&raw mut watched, 1, within.as_millis() as libc::c_int) } {
-            answer if answer < 0 => match io::Error::last_os_error() {
-                answer if answer.kind() == io::ErrorKind::Interrupted => Ok(false),
-                answer => Err(answer),
-            },
-            ready => Ok(ready > 0),
-        }
+        readable(self.file.as_raw_fd(), within).map(drop)
     }
 
     /// Packets that the kernel had for this device and that found no room in its queue.
@@ -180,10 +169,6 @@ pub enum Way<'a> {
     Gateway(Ipv4Addr),
 }
 
-fn any_socket() -> io::Result<UdpSocket> {
-    UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))
-}
-
 fn address(ip: Ipv4Addr) -> libc::sockaddr {
     // SAFETY: numbers alone.
     let mut address: libc::sockaddr = unsafe { std::mem::zeroed() };
@@ -193,24 +178,6 @@ fn address(ip: Ipv4Addr) -> libc::sockaddr {
         *place = byte.cast_signed() as libc::c_char;
     }
     address
-}
-
-/// A request about a device; names are shorter than 16 bytes.
-fn named(name: &str) -> libc::ifreq {
-    // SAFETY: numbers, and pointers that may be null.
-    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
-    for (place, byte) in request.ifr_name.iter_mut().take(libc::IFNAMSIZ - 1).zip(name.bytes()) {
-        *place = byte.cast_signed() as libc::c_char;
-    }
-    request
-}
-
-fn control(fd: libc::c_int, what: libc::Ioctl, request: &mut libc::ifreq) -> io::Result<()> {
-    // SAFETY: each of these calls reads and writes an ifreq.
-    match unsafe { libc::ioctl(fd, what, &raw mut *request) } {
-        0.. => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
 }
 
 #[cfg(test)]

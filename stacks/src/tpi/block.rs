@@ -1,5 +1,9 @@
 //! Message blocks: what primitives and user data travel in, taken from a pool and put back.
 
+use std::ops::{Deref, DerefMut};
+
+use crate::net::frames::Frame;
+
 /// What a block holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -9,12 +13,50 @@ pub enum Kind {
     Data,
 }
 
+/// The memory of a block.
+#[derive(Debug)]
+pub enum Room {
+    /// Of its own.
+    Heap(Box<[u8]>),
+    /// A frame that a device takes and brings without a copy in this process.
+    Frame(Frame),
+}
+
+impl Room {
+    /// Memory of its own.
+    pub fn heap(bytes: usize) -> Self {
+        Self::Heap(vec![0; bytes].into())
+    }
+}
+
+impl Deref for Room {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Heap(bytes) => bytes,
+            Self::Frame(frame) => frame,
+        }
+    }
+}
+
+impl DerefMut for Room {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [u8] {
+        match self {
+            Self::Heap(bytes) => bytes,
+            Self::Frame(frame) => frame,
+        }
+    }
+}
+
 /// A message block; blocks that are linked make a message.
 #[derive(Debug)]
 pub struct Block {
     /// What it holds.
     pub kind: Kind,
-    room: Box<[u8]>,
+    room: Room,
     read: usize,
     write: usize,
     /// Sum that goes with the data: of its words where the copy in made it, of all else that a
@@ -25,13 +67,17 @@ pub struct Block {
 }
 
 impl Block {
+    fn over(kind: Kind, room: Room) -> Box<Self> {
+        Box::new(Self { kind, room, read: 0, write: 0, sum: None, next: None })
+    }
+
     /// The bytes between its read and its write pointer.
     pub fn bytes(&self) -> &[u8] {
         &self.room[self.read..self.write]
     }
 
     /// All of its room.
-    pub fn room(&mut self) -> &mut [u8] {
+    pub fn room(&mut self) -> &mut Room {
         &mut self.room
     }
 
@@ -79,14 +125,15 @@ impl Pool {
         Self { data_room, proto: Vec::new(), data: Vec::new() }
     }
 
-    /// An empty block.
-    pub fn take(&mut self, kind: Kind) -> Box<Block> {
-        let (free, room) = match kind {
-            Kind::Proto => (&mut self.proto, PROTO_ROOM),
-            Kind::Data => (&mut self.data, self.data_room),
-        };
-        let fresh = || Box::new(Block { kind, room: vec![0; room].into(), read: 0, write: 0, sum: None, next: None });
-        free.pop().unwrap_or_else(fresh)
+    /// An empty block for a primitive.
+    pub fn proto(&mut self) -> Box<Block> {
+        self.proto.pop().unwrap_or_else(|| Block::over(Kind::Proto, Room::heap(PROTO_ROOM)))
+    }
+
+    /// An empty block for data; the room of a new one is what `room` makes, of that many bytes at
+    /// least.
+    pub fn data(&mut self, room: impl FnOnce(usize) -> Room) -> Box<Block> {
+        self.data.pop().unwrap_or_else(|| Block::over(Kind::Data, room(self.data_room)))
     }
 
     /// Takes a message back.
@@ -105,21 +152,21 @@ impl Pool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, Pool};
+    use super::{Pool, Room};
 
     #[test]
     fn blocks_are_used_again() {
         let mut pool = Pool::new(100);
-        let mut proto = pool.take(Kind::Proto);
-        let mut data = pool.take(Kind::Data);
+        let mut proto = pool.proto();
+        let mut data = pool.data(Room::heap);
         proto.set(0, 20);
         data.set(10, 100);
         let room = data.room().as_ptr();
         proto.next = Some(data);
         assert_eq!((proto.size(), proto.bytes().len()), (110, 20));
         pool.give(proto);
-        let mut again = pool.take(Kind::Data);
+        let mut again = pool.data(Room::heap);
         assert_eq!((again.room().as_ptr(), again.bytes().len(), again.headroom()), (room, 0, 0));
-        assert!(pool.take(Kind::Proto).next.is_none());
+        assert!(pool.proto().next.is_none());
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use super::Options;
-use super::block::{Block, Kind, Pool};
+use super::block::{Block, Pool, Room};
 use super::primitive::{self, Address, T_UNITDATA_IND, T_UNITDATA_REQ};
 use super::queue::{Queue, Queued};
 use crate::error::StackError;
@@ -25,6 +25,11 @@ pub trait Provider {
     /// # Errors
     /// A refusal of the system.
     fn connect(&mut self, peer: SocketAddr) -> Result<(), StackError>;
+
+    /// Memory for a new data block, of `bytes` at least.
+    fn room(&mut self, bytes: usize) -> Room {
+        Room::heap(bytes)
+    }
 
     /// Copies user data; returns the sum of its words where the same pass makes it, or 0.
     fn copy(&self, from: &[u8], to: &mut [u8]) -> u32;
@@ -129,9 +134,9 @@ impl<P: Provider> Head<P> {
         while !self.write.can_put() {
             self.serve_writes()?;
         }
-        let mut proto = self.pool.take(Kind::Proto);
+        let mut proto = self.pool.proto();
         primitive::write(&mut proto, T_UNITDATA_REQ, to);
-        let mut block = self.pool.take(Kind::Data);
+        let mut block = self.pool.data(|bytes| self.provider.room(bytes));
         let end = P::HEADROOM + data.len();
         block.sum = Some(self.provider.copy(data, &mut block.room()[P::HEADROOM..end]));
         block.set(P::HEADROOM, end);
@@ -236,13 +241,13 @@ impl<P: Provider> Head<P> {
             if turn > 0 && !self.read.can_put() {
                 break;
             }
-            let mut data = self.pool.take(Kind::Data);
+            let mut data = self.pool.data(|bytes| self.provider.room(bytes));
             let fetched = self.provider.fetch(&mut data, turn == 0);
             let Some(from) = fetched.map_err(|answer| StackError::system("receive from below", answer))? else {
                 self.pool.give(data);
                 break;
             };
-            let mut proto = self.pool.take(Kind::Proto);
+            let mut proto = self.pool.proto();
             primitive::write(&mut proto, T_UNITDATA_IND, &Address::from(from));
             proto.next = Some(data);
             self.read.put(proto);

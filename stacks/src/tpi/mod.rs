@@ -13,6 +13,8 @@ mod block;
 mod head;
 mod over_sockets;
 mod over_tun;
+mod over_xdp;
+mod own_udp;
 mod primitive;
 mod queue;
 
@@ -28,6 +30,7 @@ use head::Head;
 pub use head::Provider;
 pub use over_sockets::OverSockets;
 pub use over_tun::OverTun;
+pub use over_xdp::OverXdp;
 
 /// Settings of a stream that are no factor of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

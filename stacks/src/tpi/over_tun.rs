@@ -11,9 +11,11 @@ use model::Protocol;
 
 use super::block::Block;
 use super::head::Provider;
+use super::own_udp::{fits, is_whole, write_headers};
 use crate::contract::Setup;
 use crate::error::StackError;
 use crate::net::place::{Place, Stand};
+use crate::net::tun::Tun;
 use crate::net::{checksum, udp};
 
 /// Time that a wait for a packet takes at most: counts of what was lost are written in between.
@@ -25,7 +27,7 @@ pub struct OverTun {
     place: Place,
     port: u16,
     size: usize,
-    stand: Option<Stand>,
+    stand: Option<Stand<Tun>>,
     calls: u64,
     /// Datagrams whose checksum was wrong.
     not_whole: u64,
@@ -42,7 +44,7 @@ impl OverTun {
         Ok(Self { port: place.port()?, place, size: setup.size, stand: None, calls: 0, not_whole: 0 })
     }
 
-    fn stand(&self) -> io::Result<&Stand> {
+    fn stand(&self) -> io::Result<&Stand<Tun>> {
         self.stand.as_ref().ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 }
@@ -57,14 +59,7 @@ impl Provider for OverTun {
 
     fn connect(&mut self, peer: SocketAddr) -> Result<(), StackError> {
         let stand = self.place.stand(peer)?;
-        let most = stand.mtu.saturating_sub(udp::HEADERS).min(udp::LARGEST);
-        if self.size > most {
-            let (size, mtu) = (self.size, stand.mtu);
-            return Err(StackError::contract(format!(
-                "a datagram of {size} B does not fit the MTU of {mtu} on the way to the other end, and this stack makes no fragments: \
-                 take messages of at most {most} B, or a larger MTU"
-            )));
-        }
+        fits(self.size, stand.mtu)?;
         self.stand = Some(stand);
         Ok(())
     }
@@ -75,13 +70,9 @@ impl Provider for OverTun {
 
     fn request(&mut self, to: SocketAddr, data: &mut Block) -> io::Result<()> {
         let stand = self.stand()?;
-        let (start, end) = (data.headroom(), data.headroom() + data.bytes().len());
         let (from, to) = (SocketAddrV4::new(stand.own, self.port), SocketAddrV4::new(stand.peer, to.port()));
-        let sum = data.sum.unwrap_or_else(|| checksum::sum(data.bytes()));
-        let first = start.checked_sub(udp::HEADERS).ok_or_else(|| io::Error::other("a block without room for headers"))?;
-        let headers = data.room()[first..start].first_chunk_mut().ok_or_else(|| io::Error::other("a block without room for headers"))?;
-        udp::write(headers, from, to, end - start, sum);
-        let sent = stand.device.send(&data.room()[first..end]);
+        let packet = write_headers(data, from, to)?;
+        let sent = stand.device.send(&data.room()[packet]);
         self.calls += u64::from(sent.is_ok());
         sent
     }
@@ -103,9 +94,7 @@ impl Provider for OverTun {
     }
 
     fn accepts(&mut self, data: &Block, copied: usize, sum: u32) -> bool {
-        // What was cut off is in the checksum as well.
-        let sum = if copied < data.bytes().len() { checksum::sum(data.bytes()) } else { sum };
-        let is_whole = udp::Datagram::is_whole(data.sum, sum);
+        let is_whole = is_whole(data, copied, sum);
         self.not_whole += u64::from(!is_whole);
         is_whole
     }

@@ -75,7 +75,7 @@ pub fn read(block: &Block, primitive: u32) -> Option<SocketAddr> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::block::{Kind, PROTO_ROOM, Pool};
+    use super::super::block::{PROTO_ROOM, Pool};
     use super::{Address, T_UNITDATA_IND, T_UNITDATA_REQ, read, write};
     use proptest::prelude::{any, prop_assert_eq, proptest};
     use std::net::SocketAddr;
@@ -83,7 +83,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read(address in any::<SocketAddr>()) {
-            let mut block = Pool::new(0).take(Kind::Proto);
+            let mut block = Pool::new(0).proto();
             write(&mut block, T_UNITDATA_REQ, &Address::from(address));
             let plain = SocketAddr::new(address.ip(), address.port());
             prop_assert_eq!(read(&block, T_UNITDATA_REQ), Some(plain));
@@ -92,7 +92,7 @@ mod tests {
 
         #[test]
         fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..PROTO_ROOM)) {
-            let mut block = Pool::new(0).take(Kind::Proto);
+            let mut block = Pool::new(0).proto();
             block.room()[..bytes.len()].copy_from_slice(&bytes);
             block.set(0, bytes.len());
             let _ = read(&block, T_UNITDATA_IND);
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn lengths_that_lead_beyond_the_end_are_refused() {
-        let mut block = Pool::new(0).take(Kind::Proto);
+        let mut block = Pool::new(0).proto();
         for (length, offset) in [(8_u32, 60_u32), (u32::MAX, 20), (3, 20), (8, u32::MAX)] {
             write(&mut block, T_UNITDATA_IND, &Address::from(SocketAddr::from(([192, 0, 2, 1], 7))));
             block.room()[4..8].copy_from_slice(&length.to_ne_bytes());

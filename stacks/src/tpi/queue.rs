@@ -84,12 +84,12 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
-    use super::super::block::{Kind, Pool};
+    use super::super::block::{Pool, Room};
     use super::{Queue, Queued};
     use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
 
     fn message(pool: &mut Pool, size: usize) -> Box<super::Block> {
-        let mut block = pool.take(Kind::Data);
+        let mut block = pool.data(Room::heap);
         block.set(0, size);
         block
     }

@@ -49,7 +49,7 @@ impl Study for Ways {
 
     fn finish(self, context: &Context) -> Option<WayStudy> {
         let series = |(name, ways): (String, Vec<Members>)| {
-            Costs::new(&ways, context.table, context.batches).series(name, context.claim, context.plan().seed)
+            Costs::new(&ways, context.table, context.batches, context.claim).series(name, context.claim, context.plan().seed)
         };
         let several = groups(context.table.cells().iter().enumerate()).into_iter().filter(|(_, ways)| ways.len() > 1);
         let series: Vec<WaySeries> = several.map(series).filter(|series| !series.sizes.is_empty()).collect();
@@ -88,7 +88,28 @@ struct Costs<'a> {
     sizes: Vec<Bytes>,
     /// By way and size.
     trials: Vec<Vec<Trials>>,
+    /// Likewise.
+    waits: Vec<Vec<Waits>>,
     batches: &'a Batches,
+}
+
+/// What a way has its messages and its receiver wait for, at one size.
+#[derive(Debug, Clone, Copy, Default)]
+struct Waits {
+    wakeups: Option<Estimate>,
+    batch_fills_ns: Option<Estimate>,
+}
+
+impl Waits {
+    fn of(cell: &Cell, trials: &[Figures], claim: Claim) -> Self {
+        let each = |metric| trials.iter().filter_map(|trial| trial.get(metric)).collect::<Vec<f64>>();
+        let others = f64::from(cell.batch.saturating_sub(1));
+        let fills: Vec<f64> = each(Metric::TimePerMessageNs).into_iter().map(|time| time * others).collect();
+        Self {
+            wakeups: claim.estimate(&each(Metric::ReceiverWakeupsPerMessage)),
+            batch_fills_ns: if cell.batch > 1 { claim.estimate(&fills) } else { None },
+        }
+    }
 }
 
 /// CPU time that both ends spent on a message.
@@ -98,10 +119,11 @@ fn cost(figures: &Figures) -> Option<f64> {
 }
 
 impl<'a> Costs<'a> {
-    fn new(ways: &[Members<'a>], table: &TrialTable, batches: &'a Batches) -> Self {
+    fn new(ways: &[Members<'a>], table: &TrialTable, batches: &'a Batches, claim: Claim) -> Self {
+        let figures = |place: usize| table.arm(0).get(place).map_or(&[][..], |cell| &cell.figures);
         let of_cell = |place: usize| {
-            let figures = table.arm(0).get(place).map_or(&[][..], |cell| &cell.figures);
-            let mut trials: Trials = figures.iter().filter_map(|trial| Some((batches.of_block(trial.block)?, cost(trial)?))).collect();
+            let mut trials: Trials =
+                figures(place).iter().filter_map(|trial| Some((batches.of_block(trial.block)?, cost(trial)?))).collect();
             trials.sort_by(|a, b| a.1.total_cmp(&b.1));
             trials
         };
@@ -112,7 +134,12 @@ impl<'a> Costs<'a> {
         let sizes: Vec<Bytes> = measured.iter().flat_map(BTreeMap::keys).copied().collect::<BTreeSet<_>>().into_iter().collect();
         let of_way = |way: &BTreeMap<Bytes, Trials>| sizes.iter().map(|size| way.get(size).cloned().unwrap_or_default()).collect();
         let trials = measured.iter().map(of_way).collect();
-        Self { ways: ways.iter().map(|members| members[0].1).collect(), sizes, trials, batches }
+        let waits_of = |members: &Members<'a>, size: &Bytes| {
+            let found = members.iter().find(|(_, cell)| cell.size == *size);
+            found.map_or_else(Waits::default, |(place, cell)| Waits::of(cell, figures(*place), claim))
+        };
+        let waits = ways.iter().map(|members| sizes.iter().map(|size| waits_of(members, size)).collect()).collect();
+        Self { ways: ways.iter().map(|members| members[0].1).collect(), sizes, trials, waits, batches }
     }
 
     /// Median costs by way and size, with each batch counted as often as it was drawn;
@@ -140,6 +167,8 @@ impl<'a> Costs<'a> {
                 batch: cell.batch,
                 cost_ns: each(&|costs, size| costs[place][size]),
                 of_base: each(&|costs, size| costs[place][size] / costs[0][size]),
+                wakeups: self.waits[place].iter().map(|waits| waits.wakeups).collect(),
+                batch_fills_ns: self.waits[place].iter().map(|waits| waits.batch_fills_ns).collect(),
                 line: known.line(place, &self.sizes),
             }
         };

@@ -41,6 +41,11 @@ pub struct Way {
     pub cost_ns: Vec<Option<Estimate>>,
     /// The same over that of the base.
     pub of_base: Vec<Option<Estimate>>,
+    /// Times that the receiver was woken a message, by size.
+    pub wakeups: Vec<Option<Estimate>>,
+    /// Time that the first message of a full batch waits for the last, messages coming as fast as they
+    /// were carried, in ns, by size; `None` of a way with a call for each message.
+    pub batch_fills_ns: Vec<Option<Estimate>>,
     /// Its line over the sizes; `None` where its cost or the base's is no line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<WayLine>,

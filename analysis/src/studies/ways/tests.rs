@@ -49,6 +49,17 @@ fn a_crossing_is_found_where_it_is() {
 }
 
 #[test]
+fn waits_stand_next_to_the_costs() {
+    // 50,000 messages in 150 ms, and 500 wake-ups.
+    let found = series(&[(Api::Send, 1_000.0, 0.2), (Api::Sendmmsg, 800.0, 0.4)], 12);
+    assert!(found.ways.iter().flat_map(|way| &way.wakeups).all(|wakeups| wakeups.unwrap().value == 0.01), "{:?}", found.ways);
+    assert_eq!(found.ways[0].batch_fills_ns, [None; 6], "a call a message has none");
+    assert_eq!(found.ways[1].batch, 32);
+    let waits: Vec<f64> = found.ways[1].batch_fills_ns.iter().flatten().map(|wait| wait.value).collect();
+    assert_eq!(waits, [31.0 * 3_000.0; 6]);
+}
+
+#[test]
 fn ways_that_do_not_cross_are_said_not_to() {
     let found = series(&[(Api::Sendmsg, 1_000.0, 0.2), (Api::Send, 900.0, 0.2)], 12);
     assert_eq!(found.ways[0].api, Api::Send, "the base comes first");

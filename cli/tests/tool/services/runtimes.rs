@@ -34,6 +34,10 @@ size = [64, 1024]
 api = ["smoltcp", "quinn"]
 [[cells]]
 test = ["UDP_STREAM", "TCP_STREAM"]
+size = [1, 64, 1460]
+api = ["smoltcp-xdp"]
+[[cells]]
+test = ["UDP_STREAM", "TCP_STREAM"]
 size = [1]
 api = ["quinn"]
 family = ["ipv4", "ipv6"]
@@ -50,7 +54,7 @@ fn runtimes_carry_both_protocols_at_either_end() -> Result<(), Skip> {
     let study = Study::of(PLAN);
     std::fs::remove_file(copy).unwrap();
     let trials = study.stored.trials();
-    assert_eq!(trials.len(), 28 + 4 + 4);
+    assert_eq!(trials.len(), 28 + 6 + 4 + 4);
     for record in &trials {
         let (cell, measured) = (&record.cell, measured(record));
         let codes: Vec<&str> = record.warnings.iter().map(|warning| warning.code()).collect();

@@ -12,9 +12,11 @@ use std::mem::{self, ManuallyDrop};
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::ptr::NonNull;
 use std::time::Duration;
 
 use bpf::asm::{Assembler, Helper, Reg, Test};
+use bpf::xsk::{self, CHUNK, Descriptor, Ring};
 use bpf::{Map, Program, ProgramKind, Sockets, XdpMode};
 use model::Cell;
 
@@ -22,7 +24,6 @@ use super::packet::throw_away;
 use crate::api::frame::{self, ETHERNET};
 use crate::api::outgoing::raw::fits;
 use crate::api::route::{self, Route};
-use crate::api::xsk::{self, CHUNK, Descriptor, Frames, bind, register, xdp_socket};
 use crate::api::{Buffer, Incoming, Moved, Open, Passed, Place, Refusal};
 
 /// Frames that there is memory for.
@@ -58,6 +59,20 @@ pub type Xdp = ByProgram<InDriver>;
 /// By generic XDP.
 pub type XdpGeneric = ByProgram<AboveDriver>;
 
+/// Frames that a device brings to a socket of AF_XDP.
+#[derive(Debug)]
+pub struct Frames {
+    socket: OwnedFd,
+    /// Frames that came, and memory for those that are to come.
+    received: Ring,
+    filled: Ring,
+    /// It is never given back to the heap: the socket may live on in another table of files of
+    /// this process, and the kernel writes frames into it as long as it does.
+    memory: ManuallyDrop<Buffer>,
+    /// The program that sends them here, until this is gone.
+    _program: bpf::Attached,
+}
+
 /// A way of receiving such frames.
 #[derive(Debug)]
 pub struct ByProgram<M> {
@@ -81,7 +96,7 @@ pub struct ByProgram<M> {
 /// # Errors
 /// The kernel's refusal.
 pub fn try_xdp() -> io::Result<()> {
-    xdp_socket()?;
+    xsk::xdp_socket()?;
     let what = "bpf(PROG_LOAD, XDP) needs CAP_BPF and CAP_NET_ADMIN in the machine's own user namespace";
     bpf::probe(ProgramKind::Xdp).map_err(|answer| Refusal::of(what, answer))
 }
@@ -90,21 +105,23 @@ impl<M: Mode> Open for ByProgram<M> {
     fn settle(flow: BorrowedFd<'_>, _cell: &Cell) -> io::Result<Option<Passed>> {
         let flow = flow.try_clone_to_owned()?;
         let route = Route::of(&flow)?;
-        let socket = xdp_socket()?;
-        let mut memory = Buffer::ones(FRAMES as usize * CHUNK);
-        register(&socket, &mut memory, FRAMES as usize * CHUNK)?;
+        let socket = xsk::xdp_socket()?;
+        let mut memory = ManuallyDrop::new(Buffer::ones(FRAMES as usize * CHUNK));
+        // SAFETY: the memory is never given back; a frame is read between its coming and its
+        // giving back alone.
+        unsafe { xsk::register(&socket, NonNull::from(&mut **memory).cast(), FRAMES as usize * CHUNK)? };
         for option in [xsk::XDP_UMEM_FILL_RING, xsk::XDP_UMEM_COMPLETION_RING, xsk::XDP_RX_RING] {
-            xsk::set(&socket, option, &xsk::PLACES, "make the rings of an AF_XDP socket")?;
+            xsk::make_ring(&socket, option)?;
         }
         let offsets = xsk::offsets(&socket)?;
         let received = xsk::map(&socket, offsets[0], size_of::<Descriptor>(), xsk::PGOFF_RX_RING)?;
         let filled = xsk::map(&socket, offsets[2], size_of::<u64>(), xsk::PGOFF_FILL_RING)?;
         (0..FRAMES).for_each(|number| filled.write_address(number, u64::from(number) * CHUNK as u64));
         filled.set_produced(FRAMES);
-        bind(&socket, route.device)?;
+        xsk::bind(&socket, route.device)?;
         let program = attach(&socket, &route, M::PLACE).map_err(io::Error::other)?;
         throw_away(&flow)?;
-        Ok(Some(Passed::Frames(Box::new(Frames { socket, received, filled, memory: ManuallyDrop::new(memory), program }))))
+        Ok(Some(Passed::Frames(Box::new(Frames { socket, received, filled, memory, _program: program }))))
     }
 
     fn open(place: &Place<'_>) -> io::Result<Self> {
@@ -250,18 +267,9 @@ impl<M> Incoming for ByProgram<M> {
         Some(mem::take(&mut self.calls))
     }
 
-    /// Frames for which there was no memory, or no place. `rx_fill_ring_empty_descs` counts
-    /// the same ones.
+    /// Frames for which there was no memory, or no place.
     fn drops(&self) -> Vec<(&'static str, u64)> {
-        /// Places in `struct xdp_statistics`.
-        const DROPPED: usize = 0;
-        const RING_FULL: usize = 3;
-        let (mut told, mut length) = ([0_u64; 6], size_of::<[u64; 6]>() as libc::socklen_t);
-        // SAFETY: the call writes at most as many bytes as there are, which outlive it.
-        let answer = unsafe {
-            libc::getsockopt(self.frames.socket.as_raw_fd(), xsk::SOL_XDP, xsk::XDP_STATISTICS, told.as_mut_ptr().cast(), &raw mut length)
-        };
-        let counters = [("AF_XDP rx_dropped", told[DROPPED]), ("AF_XDP rx_ring_full", told[RING_FULL])];
-        if answer == 0 { counters.into_iter().filter(|(_, count)| *count > 0).collect() } else { Vec::new() }
+        let counters = xsk::dropped(&self.frames.socket).into_iter().flatten();
+        counters.filter(|(_, count)| *count > 0).collect()
     }
 }

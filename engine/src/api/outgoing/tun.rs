@@ -150,6 +150,6 @@ impl Outgoing for Tun {
     }
 
     fn drops(&self) -> Vec<(&'static str, u64)> {
-        self.dropped().map(|dropped| ("TUN rx_dropped", dropped)).into_iter().collect()
+        self.dropped().filter(|dropped| *dropped > 0).map(|dropped| ("TUN rx_dropped", dropped)).into_iter().collect()
     }
 }

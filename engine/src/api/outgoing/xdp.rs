@@ -9,10 +9,11 @@ use std::ops::{Deref, DerefMut, Range};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::ptr::{self, NonNull};
 
+use bpf::xsk::{self, CHUNK, Descriptor, Ring};
+
 use super::raw::fits;
 use crate::api::frame::{ETHERNET, Frame, heads};
 use crate::api::route::Route;
-use crate::api::xsk::{self, CHUNK, Descriptor, PLACES, Ring, bind, register, xdp_socket};
 use crate::api::{Batching, Buffer, Handed, Moved, Open, Outgoing, Place};
 
 /// Kicks of one batch that find the device busy before its loop looks at the stage.
@@ -74,7 +75,7 @@ pub struct Xdp {
 impl Open for Xdp {
     fn open(place: &Place<'_>) -> io::Result<Self> {
         let size = place.cell.largest().as_len();
-        let socket = xdp_socket()?;
+        let socket = xsk::xdp_socket()?;
         let route = Route::of(&place.socket)?;
         let is_v6 = route.ends[1].is_ipv6();
         fits(place, is_v6, "over xdp")?;
@@ -86,9 +87,10 @@ impl Open for Xdp {
         let different = place.cell.stamp || place.cell.mix.is_some();
         let count = if different { batch } else { 1 };
         let mut memory = Buffer::ones(count * CHUNK);
-        register(&socket, &mut memory, count * CHUNK)?;
+        // SAFETY: the memory goes after the socket, and the kernel reads frames within calls alone.
+        unsafe { xsk::register(&socket, NonNull::from(&mut *memory).cast(), count * CHUNK)? };
         let (sending, done) = rings(&socket)?;
-        bind(&socket, route.device)?;
+        xsk::bind(&socket, route.device)?;
         let message = place.message();
         let start = memory.as_mut_ptr();
         let frame = |number: usize| {
@@ -105,7 +107,7 @@ impl Open for Xdp {
 /// there, though nothing is received.
 fn rings(socket: &OwnedFd) -> io::Result<(Ring, Ring)> {
     for option in [xsk::XDP_UMEM_FILL_RING, xsk::XDP_UMEM_COMPLETION_RING, xsk::XDP_TX_RING] {
-        xsk::set(socket, option, &PLACES, "make the rings of an AF_XDP socket")?;
+        xsk::make_ring(socket, option)?;
     }
     let offsets = xsk::offsets(socket)?;
     let sending = xsk::map(socket, offsets[1], size_of::<Descriptor>(), xsk::PGOFF_TX_RING)?;

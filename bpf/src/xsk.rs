@@ -2,29 +2,38 @@
 //! (its Documentation/networking/af_xdp.rst).
 
 use std::io;
-use std::mem::ManuallyDrop;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Buffer, Refusal};
+use super::Refusal;
 
-/// Of the kernel's include/uapi/linux/if_xdp.h.
-pub const SOL_XDP: libc::c_int = 283;
+// Of the kernel's include/uapi/linux/if_xdp.h.
+const SOL_XDP: libc::c_int = 283;
 const XDP_MMAP_OFFSETS: libc::c_int = 1;
-pub const XDP_RX_RING: libc::c_int = 2;
-pub const XDP_TX_RING: libc::c_int = 3;
 const XDP_UMEM_REG: libc::c_int = 4;
-pub const XDP_UMEM_FILL_RING: libc::c_int = 5;
-pub const XDP_UMEM_COMPLETION_RING: libc::c_int = 6;
-pub const XDP_STATISTICS: libc::c_int = 7;
+const XDP_STATISTICS: libc::c_int = 7;
 const XDP_COPY: u16 = 1 << 1;
+/// Option that makes the ring of frames that came.
+pub const XDP_RX_RING: libc::c_int = 2;
+/// Option that makes the ring of frames to send.
+pub const XDP_TX_RING: libc::c_int = 3;
+/// Option that makes the ring of memory for frames that are to come.
+pub const XDP_UMEM_FILL_RING: libc::c_int = 5;
+/// Option that makes the ring of memory whose frames were sent.
+pub const XDP_UMEM_COMPLETION_RING: libc::c_int = 6;
+/// Place of the ring of frames that came in the socket's file.
 pub const PGOFF_RX_RING: libc::off_t = 0;
+/// Place of the ring of frames to send.
 pub const PGOFF_TX_RING: libc::off_t = 0x8000_0000;
+/// Place of the ring of memory for frames that are to come.
 pub const PGOFF_FILL_RING: libc::off_t = 0x1_0000_0000;
+/// Place of the ring of memory whose frames were sent.
 pub const PGOFF_COMPLETION_RING: libc::off_t = 0x1_8000_0000;
+/// Bytes that the kernel leaves free before a frame that came (`XDP_PACKET_HEADROOM`).
+pub const HEADROOM: usize = 256;
 /// Bytes of a frame's memory, the most that there are.
 pub const CHUNK: usize = 4_096;
 /// Places of each ring: more than a batch has, a power of two.
@@ -41,7 +50,7 @@ struct Register {
     headroom: u32,
 }
 
-/// `struct xdp_ring_offset`.
+/// Where a ring's parts lie in its mapping (`struct xdp_ring_offset`).
 #[repr(C)]
 #[derive(Default, Clone, Copy)]
 pub struct Offsets {
@@ -61,7 +70,7 @@ struct Address {
     shared: u32,
 }
 
-/// `struct xdp_desc`.
+/// Place of a frame in the memory (`struct xdp_desc`).
 #[repr(C)]
 pub struct Descriptor {
     /// Where the frame lies in the memory.
@@ -99,32 +108,38 @@ impl Ring {
         }
     }
 
+    #[inline]
     fn counter(&self, offset: usize) -> &AtomicU32 {
         // SAFETY: the offset is the kernel's, checked to lie before the places.
         unsafe { self.start.add(offset).cast::<AtomicU32>().as_ref() }
     }
 
     /// Number of places that were consumed since the beginning.
+    #[inline]
     pub fn consumed(&self) -> u32 {
         self.counter(self.consumer).load(Ordering::Acquire)
     }
 
     /// Number of places that were produced.
+    #[inline]
     pub fn produced(&self) -> u32 {
         self.counter(self.producer).load(Ordering::Acquire)
     }
 
     /// Tells the kernel how many places were consumed.
+    #[inline]
     pub fn set_consumed(&self, number: u32) {
         self.counter(self.consumer).store(number, Ordering::Release);
     }
 
     /// Tells the kernel how many places were produced.
+    #[inline]
     pub fn set_produced(&self, number: u32) {
         self.counter(self.producer).store(number, Ordering::Release);
     }
 
     /// Reads a frame's place; of a ring of descriptors.
+    #[inline]
     pub fn read(&self, number: u32) -> Descriptor {
         let place = self.places + (number & (PLACES - 1)) as usize * size_of::<Descriptor>();
         debug_assert!(place + size_of::<Descriptor>() <= self.length);
@@ -132,7 +147,17 @@ impl Ring {
         unsafe { self.start.add(place).cast::<Descriptor>().read() }
     }
 
+    /// Reads the address of a frame's memory; of a ring of addresses.
+    #[inline]
+    pub fn read_address(&self, number: u32) -> u64 {
+        let place = self.places + (number & (PLACES - 1)) as usize * size_of::<u64>();
+        debug_assert!(place + size_of::<u64>() <= self.length);
+        // SAFETY: the place lies within the ring; the kernel wrote it before it told of it.
+        unsafe { self.start.add(place).cast::<u64>().read() }
+    }
+
     /// Writes the address of a frame's memory; of a ring of addresses.
+    #[inline]
     pub fn write_address(&self, number: u32, address: u64) {
         let place = self.places + (number & (PLACES - 1)) as usize * size_of::<u64>();
         debug_assert!(place + size_of::<u64>() <= self.length);
@@ -141,6 +166,7 @@ impl Ring {
     }
 
     /// Writes a frame's place behind those that were produced; of a ring of descriptors.
+    #[inline]
     pub fn write(&self, number: u32, frame: &Descriptor) {
         let place = self.places + (number & (PLACES - 1)) as usize * size_of::<Descriptor>();
         // SAFETY: the place lies within the ring; the kernel reads it when it is told of it.
@@ -174,23 +200,32 @@ pub fn xdp_socket() -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(socket) })
 }
 
-/// Sets an option that is a structure of plain numbers.
+/// Makes one of a socket's rings, of [`PLACES`] places.
 ///
 /// # Errors
-/// A refusal of the system, of `what`.
-pub fn set<T>(socket: &OwnedFd, option: libc::c_int, value: &T, what: &str) -> io::Result<()> {
+/// A refusal of the system.
+pub fn make_ring(socket: &OwnedFd, option: libc::c_int) -> io::Result<()> {
+    set(socket, option, &PLACES, "make the rings of an AF_XDP socket")
+}
+
+/// Sets an option that is a structure of plain numbers.
+fn set<T>(socket: &OwnedFd, option: libc::c_int, value: &T, what: &str) -> io::Result<()> {
     // SAFETY: the call reads the value, which outlives it; memory that a registration names
     // lives as long as the socket.
     let answer = unsafe { libc::setsockopt(socket.as_raw_fd(), SOL_XDP, option, ptr::from_ref(value).cast(), size_of::<T>() as u32) };
     if answer == 0 { Ok(()) } else { Err(Refusal::of(what, io::Error::last_os_error())) }
 }
 
-/// Tells the kernel of the frames' memory.
+/// Tells the kernel of the frames' memory: `length` bytes from `memory` on, which begins on a page.
 ///
 /// # Errors
 /// A refusal of the system.
-pub fn register(socket: &OwnedFd, memory: &mut Buffer, length: usize) -> io::Result<()> {
-    let request = Register { address: memory.as_mut_ptr() as u64, length: length as u64, chunk: CHUNK as u32, headroom: 0 };
+///
+/// # Safety
+/// The memory is there for as long as the socket is open, and whoever reads or writes a frame there
+/// knows that the kernel does not do so at the same time.
+pub unsafe fn register(socket: &OwnedFd, memory: NonNull<u8>, length: usize) -> io::Result<()> {
+    let request = Register { address: memory.as_ptr() as u64, length: length as u64, chunk: CHUNK as u32, headroom: 0 };
     let what = "lock the memory of frames (XDP_UMEM_REG; `ulimit -l` bounds it)";
     set(socket, XDP_UMEM_REG, &request, what)
 }
@@ -242,18 +277,20 @@ pub fn bind(socket: &OwnedFd, device: u32) -> io::Result<()> {
 
 const _: () = assert!(size_of::<Register>() == 24 && size_of::<Address>() == 16);
 
-/// Frames that a device brings to a socket of AF_XDP.
-#[derive(Debug)]
-pub struct Frames {
-    /// The socket.
-    pub socket: OwnedFd,
-    /// Frames that came, and memory for those that are to come.
-    pub received: Ring,
-    /// See `received`.
-    pub filled: Ring,
-    /// The memory. It is never given back to the heap: the socket may live on in another table
-    /// of files of this process, and the kernel writes frames into it as long as it does.
-    pub memory: ManuallyDrop<Buffer>,
-    /// The program that sends them here, until this is gone.
-    pub program: bpf::Attached,
+/// Frames that the kernel dropped because there was no memory for them, or no place in the ring.
+/// `rx_fill_ring_empty_descs` counts the former again.
+///
+/// # Errors
+/// A refusal of the system.
+pub fn dropped(socket: &OwnedFd) -> io::Result<[(&'static str, u64); 2]> {
+    /// Places in `struct xdp_statistics`.
+    const DROPPED: usize = 0;
+    const RING_FULL: usize = 3;
+    let (mut told, mut length) = ([0_u64; 6], size_of::<[u64; 6]>() as libc::socklen_t);
+    // SAFETY: the call writes at most as many bytes as there are, which outlive it.
+    let answer = unsafe { libc::getsockopt(socket.as_raw_fd(), SOL_XDP, XDP_STATISTICS, told.as_mut_ptr().cast(), &raw mut length) };
+    if answer != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok([("AF_XDP rx_dropped", told[DROPPED]), ("AF_XDP rx_ring_full", told[RING_FULL])])
 }

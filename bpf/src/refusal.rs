@@ -12,7 +12,7 @@ pub struct Refusal {
 
 impl Refusal {
     /// An answer of the kernel, with what it refused.
-    pub(crate) fn of(what: impl Into<String>, answer: io::Error) -> io::Error {
+    pub fn of(what: impl Into<String>, answer: io::Error) -> io::Error {
         io::Error::new(answer.kind(), Self { what: what.into(), answer })
     }
 

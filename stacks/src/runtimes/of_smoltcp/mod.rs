@@ -1,11 +1,15 @@
-//! smoltcp on a TUN device: UDP and TCP of its own, polled after every message.
+//! smoltcp on a TUN device or on AF_XDP: UDP and TCP of its own, polled after every message.
+
+mod on_tun;
+mod on_xdp;
 
 use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant as Clock};
 
 use model::{Protocol, Role};
 use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet};
-use smoltcp::phy::{self, DeviceCapabilities, Medium};
+use smoltcp::phy;
 use smoltcp::socket::{tcp, udp};
 use smoltcp::time::Instant;
 use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr, IpEndpoint};
@@ -13,7 +17,6 @@ use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr, IpEndpoint};
 use crate::contract::{Harness, Running, STOP, Setup};
 use crate::error::StackError;
 use crate::net::place::{Place, Stand};
-use crate::net::tun::Tun;
 use crate::net::udp::HEADERS;
 
 /// Time that a wait for a packet takes at most.
@@ -25,16 +28,51 @@ const BUFFER: usize = 256 << 10;
 /// Datagrams that a socket's buffer holds.
 const DATAGRAMS: usize = 64;
 
-/// Is an end on smoltcp.
+/// A device below the stack.
+trait Below: phy::Device {
+    /// Waits for a packet, `within` at most.
+    fn wait(&mut self, within: Duration) -> io::Result<()>;
+
+    /// Packets that found no room below.
+    fn dropped(&self) -> u64;
+
+    /// Kernel calls so far that moved packets.
+    fn calls(&self) -> u64;
+
+    /// A refusal of the system since the last time.
+    fn fault(&mut self) -> Option<io::Error>;
+}
+
+/// Is an end on smoltcp, on a TUN device.
 ///
 /// # Errors
 /// A breach of the contract, a machine that is to stay as it is, a refusal of the system.
 pub fn run(mut harness: Harness) -> Result<(), StackError> {
-    let setup = harness.setup().clone();
-    let place = Place::find(&setup, "smoltcp")?;
+    let place = Place::find(harness.setup(), "smoltcp")?;
     let port = place.port()?;
     let peer = harness.join(Some(port))?;
-    let stand = place.stand(peer)?;
+    carry(place.stand(peer)?, on_tun::Device::new, port, peer, harness)
+}
+
+/// Is an end on smoltcp, on AF_XDP.
+///
+/// # Errors
+/// As of [`run`], and loopback.
+pub fn run_on_xdp(mut harness: Harness) -> Result<(), StackError> {
+    let place = Place::find_on_link(harness.setup(), "smoltcp-xdp")?;
+    let port = place.port()?;
+    let peer = harness.join(Some(port))?;
+    carry(place.stand_on_link(peer)?, on_xdp::Device::new, port, peer, harness)
+}
+
+fn carry<D, B: Below>(
+    stand: Stand<D>,
+    device: fn(D, usize) -> io::Result<B>,
+    port: u16,
+    peer: SocketAddr,
+    harness: Harness,
+) -> Result<(), StackError> {
+    let setup = harness.setup().clone();
     if setup.protocol == Protocol::Udp && setup.size + HEADERS > stand.mtu {
         let most = stand.mtu.saturating_sub(HEADERS);
         return Err(StackError::contract(format!(
@@ -44,7 +82,8 @@ pub fn run(mut harness: Harness) -> Result<(), StackError> {
         )));
     }
     let to = IpEndpoint::new(IpAddress::from(stand.peer), peer.port());
-    let mut end = End::new(stand, &setup, port)?;
+    let device = device(stand.device, stand.mtu).map_err(|answer| StackError::system("use the device", answer))?;
+    let mut end = End::new(device, stand.own, &setup, port)?;
     if setup.protocol == Protocol::Tcp {
         end.connect(&setup, to, port)?;
     }
@@ -58,8 +97,8 @@ pub fn run(mut harness: Harness) -> Result<(), StackError> {
 }
 
 /// A stack with one socket.
-struct End {
-    device: Device,
+struct End<B> {
+    device: B,
     stack: Interface,
     sockets: SocketSet<'static>,
     socket: SocketHandle,
@@ -69,13 +108,12 @@ fn failed(what: &str, why: impl std::fmt::Display) -> StackError {
     StackError::contract(format!("smoltcp, {what}: {why}"))
 }
 
-impl End {
-    fn new(stand: Stand, setup: &Setup, port: u16) -> Result<Self, StackError> {
-        let mut device = Device { tun: stand.device, mtu: stand.mtu, room: vec![0; 1 << 16], out: Vec::new(), calls: 0, fault: None };
+impl<B: Below> End<B> {
+    fn new(mut device: B, own: Ipv4Addr, setup: &Setup, port: u16) -> Result<Self, StackError> {
         let mut stack = Interface::new(Config::new(HardwareAddress::Ip), &mut device, Instant::now());
         let mut added = true;
         // Both stacks are in one network, so that neither needs a route.
-        stack.update_ip_addrs(|all| added = all.push(IpCidr::new(IpAddress::from(stand.own), 24)).is_ok());
+        stack.update_ip_addrs(|all| added = all.push(IpCidr::new(IpAddress::from(own), 24)).is_ok());
         if !added {
             return Err(failed("take an address", "no room"));
         }
@@ -110,10 +148,10 @@ impl End {
     fn poll(&mut self, wait: Option<Duration>) -> Result<(), StackError> {
         if let Some(wait) = wait {
             let due = self.stack.poll_delay(Instant::now(), &self.sockets).map_or(wait, |due| wait.min(due.into()));
-            self.device.tun.wait(due).map_err(|answer| StackError::system("wait for a packet", answer))?;
+            self.device.wait(due).map_err(|answer| StackError::system("wait for a packet", answer))?;
         }
         self.stack.poll(Instant::now(), &mut self.device, &mut self.sockets);
-        self.device.fault.take().map_or(Ok(()), |answer| Err(StackError::system("use the TUN device", answer)))
+        self.device.fault().map_or(Ok(()), |answer| Err(StackError::system("use the device", answer)))
     }
 
     fn connect(&mut self, setup: &Setup, to: IpEndpoint, port: u16) -> Result<(), StackError> {
@@ -138,10 +176,18 @@ impl End {
         let message = vec![0; setup.size];
         let mut messages = 0;
         while running.page.stage() != STOP {
-            self.udp().send_slice(&message, to).map_err(|why| failed("send", why))?;
+            match self.udp().send_slice(&message, to) {
+                Ok(()) => messages += 1,
+                // The device takes nothing now.
+                Err(udp::SendError::BufferFull) => {}
+                Err(why) => return Err(failed("send", why)),
+            }
             self.poll(None)?;
-            messages += 1;
-            running.page.count(messages, messages * setup.size as u64, self.device.calls);
+            running.page.count(messages, messages * setup.size as u64, self.device.calls());
+        }
+        // What the device did not take at once is sent as well.
+        while self.udp().send_queue() > 0 {
+            self.poll(None)?;
         }
         running.done()
     }
@@ -153,14 +199,14 @@ impl End {
             // One packet at a time: what finds no room in the socket smoltcp drops without a count.
             self.stack.poll_ingress_single(Instant::now(), &mut self.device, &mut self.sockets);
             if !self.udp().can_recv() {
-                running.page.own([self.device.tun.dropped()]);
-                self.device.tun.wait(WAIT).map_err(|answer| StackError::system("wait for a packet", answer))?;
+                running.page.own([self.device.dropped()]);
+                self.device.wait(WAIT).map_err(|answer| StackError::system("wait for a packet", answer))?;
                 continue;
             }
             let (length, _) = self.udp().recv_slice(&mut room).map_err(|why| failed("receive", why))?;
             messages += 1;
             bytes += length as u64;
-            running.page.count(messages, bytes, self.device.calls);
+            running.page.count(messages, bytes, self.device.calls());
         }
     }
 
@@ -174,7 +220,7 @@ impl End {
             if done == message.len() {
                 done = 0;
                 messages += 1;
-                running.page.count(messages, messages * setup.size as u64, self.device.calls);
+                running.page.count(messages, messages * setup.size as u64, self.device.calls());
             }
             self.poll((sent == 0).then_some(WAIT))?;
         }
@@ -192,78 +238,10 @@ impl End {
             if length > 0 {
                 messages += 1;
                 bytes += length as u64;
-                running.page.count(messages, bytes, self.device.calls);
+                running.page.count(messages, bytes, self.device.calls());
             }
             self.poll((length == 0).then_some(WAIT))?;
         }
         Ok(())
-    }
-}
-
-/// The device as smoltcp wants it.
-struct Device {
-    tun: Tun,
-    mtu: usize,
-    room: Vec<u8>,
-    out: Vec<u8>,
-    calls: u64,
-    fault: Option<io::Error>,
-}
-
-struct Received<'a>(&'a [u8]);
-
-struct Transmit<'a> {
-    tun: &'a Tun,
-    out: &'a mut Vec<u8>,
-    calls: &'a mut u64,
-    fault: &'a mut Option<io::Error>,
-}
-
-impl phy::Device for Device {
-    type RxToken<'a> = Received<'a>;
-    type TxToken<'a> = Transmit<'a>;
-
-    fn receive(&mut self, _now: Instant) -> Option<(Received<'_>, Transmit<'_>)> {
-        match self.tun.receive(&mut self.room, None) {
-            Ok(length) => {
-                let packet = Received(&self.room[..length?]);
-                self.calls += 1;
-                Some((packet, Transmit { tun: &self.tun, out: &mut self.out, calls: &mut self.calls, fault: &mut self.fault }))
-            }
-            Err(answer) => {
-                self.fault = Some(answer);
-                None
-            }
-        }
-    }
-
-    fn transmit(&mut self, _now: Instant) -> Option<Transmit<'_>> {
-        Some(Transmit { tun: &self.tun, out: &mut self.out, calls: &mut self.calls, fault: &mut self.fault })
-    }
-
-    fn capabilities(&self) -> DeviceCapabilities {
-        let mut found = DeviceCapabilities::default();
-        found.medium = Medium::Ip;
-        found.max_transmission_unit = self.mtu;
-        found
-    }
-}
-
-impl phy::RxToken for Received<'_> {
-    fn consume<R, F: FnOnce(&[u8]) -> R>(self, read: F) -> R {
-        read(self.0)
-    }
-}
-
-impl phy::TxToken for Transmit<'_> {
-    fn consume<R, F: FnOnce(&mut [u8]) -> R>(self, length: usize, write: F) -> R {
-        self.out.clear();
-        self.out.resize(length, 0);
-        let answer = write(self.out);
-        *self.calls += 1;
-        if let Err(refused) = self.tun.send(self.out) {
-            *self.fault = Some(refused);
-        }
-        answer
     }
 }

@@ -1,0 +1,40 @@
+//! UDP and IP of the providers that are stacks of their own: headers before the data of a block, and
+//! what becomes of the sum that the copy of the data made.
+
+use std::io;
+use std::net::SocketAddrV4;
+use std::ops::Range;
+
+use super::block::Block;
+use crate::error::StackError;
+use crate::net::{checksum, udp};
+
+/// Refuses messages of `size` bytes that do not fit the largest packet of the way to the other end.
+pub fn fits(size: usize, mtu: usize) -> Result<(), StackError> {
+    let most = mtu.saturating_sub(udp::HEADERS).min(udp::LARGEST);
+    if size <= most {
+        return Ok(());
+    }
+    Err(StackError::contract(format!(
+        "a datagram of {size} B does not fit the MTU of {mtu} on the way to the other end, and this stack makes no fragments: take messages \
+         of at most {most} B, or a larger MTU"
+    )))
+}
+
+/// Writes the headers before the data of a block; returns where the packet lies in its room.
+pub fn write_headers(data: &mut Block, from: SocketAddrV4, to: SocketAddrV4) -> io::Result<Range<usize>> {
+    let (start, end) = (data.headroom(), data.headroom() + data.bytes().len());
+    let sum = data.sum.unwrap_or_else(|| checksum::sum(data.bytes()));
+    let none = || io::Error::other("a block without room for headers");
+    let first = start.checked_sub(udp::HEADERS).ok_or_else(none)?;
+    let headers = data.room()[first..start].first_chunk_mut().ok_or_else(none)?;
+    udp::write(headers, from, to, end - start, sum);
+    Ok(first..end)
+}
+
+/// Returns whether the data of a block is as it was sent; `sum` is that of its first `copied` bytes.
+pub fn is_whole(data: &Block, copied: usize, sum: u32) -> bool {
+    // What was cut off is in the checksum as well.
+    let sum = if copied < data.bytes().len() { checksum::sum(data.bytes()) } else { sum };
+    udp::Datagram::is_whole(data.sum, sum)
+}
