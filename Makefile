@@ -49,16 +49,12 @@ build: ## Build the release program
 man: build ## Write man pages and shell completions below the target directory
 	@scripts/generate.sh $(TARGET)/release/nettoll $(TARGET)/release/generated
 
-release: ## Build an archive with program, man pages, completions, systemd unit
-	@scripts/setup.sh release
-	@cargo build --locked --release --package nettoll
-	@cargo build --locked --release --package nettoll-stacks --features runtimes
+release: ## Build an archive with program, man pages, completions, systemd unit, for hosts with glibc 2.17 or later
+	@scripts/setup.sh release $(TARGET)
 	@scripts/release.sh $(TARGET) tar
 
 deb: ## Build a Debian package of the same
-	@scripts/setup.sh deb
-	@cargo build --locked --release --package nettoll
-	@cargo build --locked --release --package nettoll-stacks --features runtimes
+	@scripts/setup.sh deb $(TARGET)
 	@scripts/release.sh $(TARGET) deb
 
 install: ## Build nettoll and install it where cargo installs programs

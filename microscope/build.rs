@@ -29,15 +29,23 @@ const PROBE: &[&str] = &[
 
 const PLUGIN: &[&str] = &["--crate-name=scope", "--crate-type=cdylib", "-Copt-level=3"];
 
+/// The linker that cargo was told to use for the target, if any.
+const LINKER: &str = "RUSTC_LINKER";
+
 fn main() {
     let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-env-changed={LINKER}");
     let target = env::var("TARGET").unwrap_or_default();
+    // The plugin asks for the C library's symbols of the version that the program itself is linked
+    // for. The probe has no C library, so that any linker of this machine's will do.
+    let linker = env::var(LINKER).map(|linker| format!("-Clinker={linker}"));
+    let plugin: Vec<&str> = PLUGIN.iter().copied().chain(linker.as_deref()).collect();
     let builds: [(&str, &str, &[&str], &[&str]); 3] = [
         ("probe", "probe", PROBE, &[]),
-        ("plugin", "scope-new.so", PLUGIN, &[]),
-        ("plugin", "scope-old.so", PLUGIN, &["--cfg=old_interface"]),
+        ("plugin", "scope-new.so", &plugin, &[]),
+        ("plugin", "scope-old.so", &plugin, &["--cfg=old_interface"]),
     ];
     for (folder, name, flags, more) in builds {
         println!("cargo::rerun-if-changed={folder}/src");

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Packs the program that was built last into TARGET/dist.
+# Builds the programs of a release and packs them into TARGET/dist.
 #
 #   scripts/release.sh TARGET tar    nettoll-VERSION-ARCH-linux.tar.gz
 #   scripts/release.sh TARGET deb    nettoll_VERSION_ARCH.deb
@@ -8,9 +8,15 @@
 # sendmmsg(2) is a loop of sendmsg(2) and whose send(2) takes longer: its figures
 # would not be those of the programs that people run. A static glibc cannot look
 # up host names.
+#
+# Linked by zig, which has the symbols of every glibc, for one that is older than any host
+# in use; a symbol of a newer one fails the build or the check after it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 PATH=$PATH:${CARGO_HOME:-$HOME/.cargo}/bin
+
+# The oldest that Rust's own library runs with. docs/install.md says the same.
+GLIBC=2.17
 
 usage() {
     echo "usage: scripts/release.sh TARGET tar|deb" >&2
@@ -18,25 +24,70 @@ usage() {
 }
 [ $# = 2 ] || usage
 target=$1 kind=$2
-program=$target/release/nettoll
+triple=$(uname -m)-unknown-linux-gnu
+built=$target/$triple/release
+program=$built/nettoll
+stacks=$built/nettoll-stacks
 dist=$target/dist
-made=$target/release/generated # cargo-deb looks for what is built below release/
+made=$built/generated # cargo-deb looks for what is built below release/
 
 # The same commit gives the same archive, byte for byte.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y Cargo.lock)}
 export SOURCE_DATE_EPOCH
 
-version=$("$program" -V | cut -d' ' -f2)
-mkdir -p "$dist"
-scripts/generate.sh "$program" "$made"
+# scripts/setup.sh has put both programs there.
+zigbuild() {
+    local tools=$target/zigbuild
+    PATH=$tools/bin:$PATH CARGO_TARGET_DIR=$target CARGO_ZIGBUILD_PYTHON_PATH=$tools/bin/python3 \
+        CARGO_ZIGBUILD_CACHE_DIR=$tools/cache ZIG_GLOBAL_CACHE_DIR=$tools/zig ZIG_LOCAL_CACHE_DIR=$tools/zig \
+        "$tools/bin/cargo-zigbuild" zigbuild --locked --release --target "$triple.$GLIBC" "$@"
+}
 
-# The newest version of the C library that a symbol asks for.
-oldest_glibc() { objdump -T "$program" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -1 | tr _ ' '; }
+build() {
+    zigbuild --package nettoll
+    zigbuild --package nettoll-stacks --features runtimes
+}
 
-say_linking() {
-    file -b "$program" | cut -d, -f1-4
-    echo "needs: $(objdump -p "$program" | awk '/NEEDED/ { printf "%s ", $2 }')"
-    echo "runs on $(oldest_glibc) or later"
+# Versions of glibc that the symbols of a file ask for, the oldest first.
+versions() { objdump -T "$1" | grep -oE 'GLIBC_[0-9][0-9.]*' | cut -d_ -f2 | sort -uV || true; }
+
+# Fails where a file does not run with the oldest glibc.
+check() { # FILE
+    local newest
+    newest=$(versions "$1" | tail -1)
+    if [ -z "$newest" ]; then
+        echo "release: $1 asks for no glibc: it is not linked as a release has to be" >&2
+        return 1
+    fi
+    if [ "$(printf '%s\n' "$newest" "$GLIBC" | sort -V | tail -1)" != "$GLIBC" ]; then
+        echo "release: $1 asks for symbols that glibc $GLIBC lacks; call the kernel itself (libc::syscall) in their place:" >&2
+        local version
+        for version in $(versions "$1"); do
+            [ "$(printf '%s\n' "$version" "$GLIBC" | sort -V | tail -1)" = "$GLIBC" ] ||
+                objdump -T "$1" | grep -F "GLIBC_$version" | awk '{ print "release:   " $NF, $(NF - 1) }' >&2
+        done
+        return 1
+    fi
+}
+
+check_all() {
+    local file
+    check "$program"
+    check "$stacks"
+    # What the program carries for QEMU to load; empty on machines that cannot boot its guests.
+    while read -r file; do
+        [ ! -s "$file" ] || check "$file"
+    done < <(find "$(ls -dt "$built"/build/nettoll-microscope-*/out | head -1)" -name '*.so')
+}
+
+needs() {
+    local of libraries
+    echo "nettoll $version for Linux on $(uname -m), tested with kernels from 5.10 on, needs:"
+    for of in "$program" "$stacks"; do
+        libraries=$(objdump -p "$of" | awk '/NEEDED/ { printf " %s", $2 }')
+        echo "- ${of##*/}: glibc $(versions "$of" | tail -1) or later:$libraries"
+    done
+    echo "Other programs, such as QEMU, are needed by single commands alone: nettoll doctor says which are here."
 }
 
 pack_tar() {
@@ -45,17 +96,18 @@ pack_tar() {
     stage=$dist/$name
     rm -rf "$stage"
     install -D -m 755 "$program" "$stage/bin/nettoll"
-    install -D -m 755 "$target/release/nettoll-stacks" "$stage/libexec/nettoll/nettoll-stacks"
+    install -D -m 755 "$stacks" "$stage/libexec/nettoll/nettoll-stacks"
     install -D -m 644 -t "$stage/share/man/man1" "$made"/man/*.1
     install -D -m 644 -t "$stage/share/bash-completion/completions" "$made/completions/nettoll"
     install -D -m 644 -t "$stage/share/zsh/site-functions" "$made/completions/_nettoll"
     install -D -m 644 -t "$stage/share/fish/vendor_completions.d" "$made/completions/nettoll.fish"
     install -D -m 644 -t "$stage/lib/systemd/system" packaging/nettoll-agent.service
     install -D -m 644 -t "$stage/share/doc/nettoll" README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE packaging/exact.conf
+    needs >"$stage/share/doc/nettoll/NEEDS"
     tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$dist" -c "$name" |
         gzip -9n >"$dist/$name.tar.gz"
+    cat "$stage/share/doc/nettoll/NEEDS"
     rm -rf "$stage"
-    say_linking
     echo "$dist/$name.tar.gz"
 }
 
@@ -67,12 +119,17 @@ pack_deb() {
         printf ' -- The nettoll authors <nettoll@localhost>  %s\n' "$(date -uR -d "@$SOURCE_DATE_EPOCH")"
     } | gzip -9n >"$made/changelog.gz"
     gzip -9n "$made"/man/*.1
-    CARGO_TARGET_DIR=$target cargo deb --quiet --locked --no-build --strip --package nettoll --output "$dist"
+    CARGO_TARGET_DIR=$target cargo deb --quiet --locked --no-build --strip --target "$triple" --package nettoll --output "$dist"
     find "$dist" -name "nettoll_${version}_*.deb"
 }
 
 case $kind in
-tar) pack_tar ;;
-deb) pack_deb ;;
+tar | deb) ;;
 *) usage ;;
 esac
+build
+check_all
+version=$("$program" -V | cut -d' ' -f2)
+mkdir -p "$dist"
+scripts/generate.sh "$program" "$made"
+"pack_$kind"

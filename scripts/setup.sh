@@ -5,15 +5,17 @@
 #   scripts/setup.sh study    build nettoll and run studies
 #   scripts/setup.sh test     run all of its tests
 #   scripts/setup.sh bench    run its benchmarks
-#   scripts/setup.sh release  pack an archive
-#   scripts/setup.sh deb      pack a Debian package
+#   scripts/setup.sh release TARGET  pack an archive
+#   scripts/setup.sh deb TARGET      pack a Debian package
 set -euo pipefail
 
+cd "$(dirname "$0")/.."
 purpose=${1:-}
 case $purpose in
-study | test | bench | release | deb) ;;
+study | test | bench) ;;
+release | deb) zigbuild=${2:?TARGET: where cargo builds}/zigbuild ;;
 *)
-    echo "usage: scripts/setup.sh study|test|bench|release|deb" >&2
+    echo "usage: scripts/setup.sh study|test|bench, or release|deb TARGET" >&2
     exit 2
     ;;
 esac
@@ -88,9 +90,9 @@ check() {
         done
     fi
 
-    if [ "$purpose" = release ]; then
+    if [ "$purpose" = release ] || [ "$purpose" = deb ]; then
         has objdump || lacks objdump "it tells which C library the program needs" binutils
-        has file || lacks file "it tells how the program is linked" file
+        python3 -c 'import ensurepip, venv' 2>/dev/null || lacks "python3 with venv" "the linker for old C libraries comes as wheels" python3 python3-venv
     fi
 
     if [ "$purpose" = deb ]; then
@@ -111,9 +113,29 @@ install_crates() {
     done
 }
 
+# cargo-zigbuild and zig, from wheels, into a folder below where cargo builds.
+install_zigbuild() {
+    local wanted=scripts/zigbuild.txt
+    [ -n "${zigbuild:-}" ] || return 0
+    ! cmp -s "$wanted" "$zigbuild/done" || return 0
+    echo "setup: unpacking into $zigbuild, once, a linker for programs that run with old C libraries: $(paste -sd' ' "$wanted")"
+    rm -rf "$zigbuild"
+    if ! python3 -m venv "$zigbuild" || ! "$zigbuild/bin/pip" install --quiet --disable-pip-version-check --only-binary :all: --requirement "$wanted"; then
+        echo "setup: pip could not fetch what $wanted lists; its message is above. Run this again when the network is back." >&2
+        exit 1
+    fi
+    cp "$wanted" "$zigbuild/done"
+}
+
+# What no package of the distribution holds.
+install_others() {
+    install_crates
+    install_zigbuild
+}
+
 check
 if [ ${#missing[@]} -eq 0 ]; then
-    install_crates
+    install_others
     exit 0
 fi
 
@@ -149,4 +171,4 @@ missing=()
 crates=()
 check
 [ ${#missing[@]} -eq 0 ] || by_hand "apt-get installed them, but still missing: ${missing[*]}"
-install_crates
+install_others

@@ -11,6 +11,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::str::FromStr;
+use std::time::{Duration, Instant};
 
 use engine::channel::{self, ChannelError, Receiver};
 use engine::probe;
@@ -33,6 +34,9 @@ use crate::relay::Relay;
 
 use endpoint::EndpointProcess;
 use offer::Offer;
+
+/// Interval at which a host that is at work says so: a small part of the time for which it may be silent.
+const SIGN: Duration = Duration::from_secs(2);
 
 impl FromStr for Isolation {
     type Err = String;
@@ -83,6 +87,27 @@ pub fn run(name: &str, isolation: Isolation) -> Result<(), ChannelError> {
 /// are passed on by a thread of their own.
 pub(crate) fn tell(message: &FromHost) -> Result<(), ChannelError> {
     channel::send(&mut io::stdout().lock(), message)
+}
+
+/// Tells the controller that a command that takes long is being carried out.
+struct Signs {
+    last: Instant,
+}
+
+impl Signs {
+    /// Signs of life of a command that has just come.
+    fn of_command() -> Self {
+        Self { last: Instant::now() }
+    }
+
+    /// Called after every step; says it now and then.
+    fn step(&mut self) {
+        if self.last.elapsed() >= SIGN {
+            // A controller that is gone is found out at the answer.
+            let _ = tell(&FromHost::Working);
+            self.last = Instant::now();
+        }
+    }
 }
 
 struct HostProcess<'a> {
@@ -137,6 +162,7 @@ impl HostProcess<'_> {
     }
 
     fn carry_out(&mut self, command: ToHost) -> Result<Option<FromHost>, Refusal> {
+        let mut signs = Signs::of_command();
         Ok(Some(match command {
             ToHost::Hello { .. } => return Err(Refusal::new("a second hello", "the controller and this host have lost step", "")),
             ToHost::MakeLink { device, far_device, far_pid } => {
@@ -161,8 +187,8 @@ impl HostProcess<'_> {
             // Nobody but the controller that started this host can ask it.
             ToHost::Turn => FromHost::Yours { shared: false },
             ToHost::Release => return Ok(None),
-            ToHost::Start => self.start(THIS_PROGRAM)?,
-            ToHost::Arm(ArmRequest::Start { tool }) => self.start(&tool)?,
+            ToHost::Start => self.start(THIS_PROGRAM, &mut signs)?,
+            ToHost::Arm(ArmRequest::Start { tool }) => self.start(&tool, &mut signs)?,
             ToHost::Arm(command) => arm::host_side::carry_out(command, &mut self.adjuster, &mut self.entered)?,
             ToHost::Background(command) => {
                 let endpoint = self.endpoint.as_ref().map(EndpointProcess::pid);
@@ -189,21 +215,23 @@ impl HostProcess<'_> {
                 self.offer.check(&observe.cpus)?;
                 let none = || Refusal::new("watch an endpoint", "none is running (a fault of the controller)", "");
                 let endpoint = self.endpoint.as_ref().ok_or_else(none)?;
-                match self.profiler.start(endpoint.pid(), &observe) {
+                match self.profiler.start(endpoint.pid(), &observe, &mut || signs.step()) {
                     Ok(()) => FromHost::Observing,
                     Err(refused) => FromHost::NotObserved(refused),
                 }
             }
-            ToHost::Observed { window, threads } => FromHost::Observation(Box::new(self.profiler.finish(window, &threads))),
+            ToHost::Observed { window, threads } => {
+                FromHost::Observation(Box::new(self.profiler.finish(window, &threads, &mut || signs.step())))
+            }
             ToHost::Stop { mark } => {
-                self.end();
+                self.end(&mut signs);
                 FromHost::Stopped { mark }
             }
         }))
     }
 
-    fn start(&mut self, program: &str) -> Result<FromHost, Refusal> {
-        self.end();
+    fn start(&mut self, program: &str, signs: &mut Signs) -> Result<FromHost, Refusal> {
+        self.end(signs);
         let remedy = "raise the limits on processes and open files (ulimit -u, -n)";
         let started = EndpointProcess::start(program, self.entered.is_isolated())
             .map_err(refused(format!("start an endpoint ({program} __endpoint)"), remedy))?;
@@ -212,9 +240,9 @@ impl HostProcess<'_> {
     }
 
     /// Ends the endpoint, and what watches it.
-    fn end(&mut self) {
+    fn end(&mut self, signs: &mut Signs) {
         self.endpoint = None;
-        self.profiler.stop();
+        self.profiler.stop(&mut || signs.step());
     }
 
     fn facts(&self, device: &str, endpoint_cpus: &[u32]) -> HostFacts {

@@ -47,17 +47,18 @@ struct Names {
 }
 
 impl EndpointProfiler {
-    /// Watches the process `pid`, whose traffic threads are still to start.
+    /// Watches the process `pid`, whose traffic threads are still to start; `working` is called
+    /// whenever a step of many is done.
     ///
     /// # Errors
     /// When nothing of what the pass is made for is available on this host.
-    pub fn start(&mut self, pid: u32, observe: &Observe) -> Result<(), Unavailable> {
-        self.stop();
+    pub fn start(&mut self, pid: u32, observe: &Observe, working: &mut dyn FnMut()) -> Result<(), Unavailable> {
+        self.stop(working);
         let watch = match observe.pass {
             Pass::Clean => return Ok(()),
             Pass::Time => self.sample(pid, observe),
             Pass::Wait => self.follow(pid, observe),
-            Pass::Count => count(pid),
+            Pass::Count => count(pid, working),
             Pass::Witness => count_stacks(pid),
         };
         self.watch = Some(watch?);
@@ -65,20 +66,22 @@ impl EndpointProfiler {
     }
 
     /// Ends what is switched on, unread.
-    pub fn stop(&mut self) {
-        self.watch = None;
+    pub fn stop(&mut self, working: &mut dyn FnMut()) {
+        if let Some(Watch::Count { functions: Ok(functions), .. }) = self.watch.take() {
+            functions.close(working);
+        }
         self.refused.clear();
     }
 
     /// Returns what was seen, of which the window is the measured part. The endpoint may be gone.
-    pub fn finish(&mut self, window: Window, threads: &[u32]) -> Observation {
+    pub fn finish(&mut self, window: Window, threads: &[u32], working: &mut dyn FnMut()) -> Observation {
         let mut seen = Observation { refused: std::mem::take(&mut self.refused), ..Observation::default() };
         let outcome = match self.watch.take() {
             None => Ok(()),
             Some(Watch::Time(samples)) => self.sampled(samples, window, &mut seen),
             Some(Watch::Wait(recorder)) => followed(*recorder, window, threads, &mut seen),
             Some(Watch::Count { events, functions }) => {
-                counted(events, functions, &mut seen);
+                counted(events, functions, &mut seen, working);
                 Ok(())
             }
             Some(Watch::Stacks(recorder)) => self.stacks_counted(&recorder, &mut seen),
@@ -127,9 +130,9 @@ impl EndpointProfiler {
     }
 }
 
-fn count(pid: u32) -> Result<Watch, Unavailable> {
+fn count(pid: u32, working: &mut dyn FnMut()) -> Result<Watch, Unavailable> {
     let events = EventCounter::open(Who::Workers(pid), TRACEPOINTS);
-    let functions = FunctionCounter::open(Who::Workers(pid), &functions());
+    let functions = FunctionCounter::open(Who::Workers(pid), &functions(), working);
     match (events, functions) {
         (Err(refusal), Err(_)) => Err(refusal),
         (events, functions) => {
@@ -145,9 +148,18 @@ fn count_stacks(pid: u32) -> Result<Watch, Unavailable> {
     Ok(Watch::Stacks(Box::new(StackCounter::open(Who::Workers(pid), STACK_RULES)?)))
 }
 
-fn counted(events: Result<EventCounter, Unavailable>, functions: Result<FunctionCounter, Unavailable>, seen: &mut Observation) {
+fn counted(
+    events: Result<EventCounter, Unavailable>,
+    functions: Result<FunctionCounter, Unavailable>,
+    seen: &mut Observation,
+    working: &mut dyn FnMut(),
+) {
     let events = events.map(|counter| counter.counts());
-    let functions = functions.map(|counter| counter.counts());
+    let functions = functions.map(|counter| {
+        let counts = counter.counts();
+        counter.close(working);
+        counts
+    });
     seen.counts = match (events, functions) {
         (Ok(events), Ok(functions)) => Some(counts::merge(events, functions)),
         (Ok(one), Err(refusal)) | (Err(refusal), Ok(one)) => {

@@ -27,13 +27,35 @@ use crate::refusal::Refusal;
 
 pub use error::HostError;
 
-/// Time that a host may take to carry out a command that needs no traffic.
+/// Time that a host may take to carry out a command that needs no traffic, or, where it says
+/// that it gets on, to say so again.
 const COMMAND_LIMIT: Duration = Duration::from_secs(20);
+/// And as long as it says so, for one command.
+const WORK_LIMIT: Duration = Duration::from_secs(600);
 /// And how many round trips more over a slow path: a lossy one repeats. As many
 /// are granted to a step of a trial.
 pub const SLOW_ROUNDS: u32 = 16;
 /// Interval at which whoever waits for a host is heard.
 const WAITING_STEP: Duration = Duration::from_millis(250);
+
+/// How long a command is waited for.
+struct Patience {
+    until: Instant,
+    last: Instant,
+    limit: Duration,
+}
+
+impl Patience {
+    /// Of a command that was told at `now`, to a host that may be silent for `limit`.
+    fn from(now: Instant, limit: Duration) -> Self {
+        Self { until: now + limit, last: now + WORK_LIMIT.max(limit), limit }
+    }
+
+    /// The host says at `now` that it gets on.
+    fn renew(&mut self, now: Instant) {
+        self.until = (now + self.limit).min(self.last);
+    }
+}
 
 /// Message from a host about the endpoint on it.
 #[derive(Debug)]
@@ -221,9 +243,10 @@ impl RemoteHost {
     /// # Errors
     /// See [`HostError`].
     pub fn answer(&mut self) -> Result<FromHost, HostError> {
-        let deadline = Instant::now() + self.command_limit();
+        let mut patience = Patience::from(Instant::now(), self.command_limit());
         loop {
-            match self.receive(deadline)? {
+            match self.receive(patience.until)? {
+                FromHost::Working => patience.renew(Instant::now()),
                 message @ (FromHost::Endpoint(_) | FromHost::Gone { .. }) => self.overheard.push_back(message),
                 // Of a turn that is not wanted any more.
                 FromHost::Waiting { .. } | FromHost::Yours { .. } if self.turn_given_up => {}
@@ -248,8 +271,14 @@ impl RemoteHost {
     /// # Errors
     /// See [`HostError`].
     pub fn stopped(&mut self) -> Result<(), HostError> {
-        let deadline = Instant::now() + self.command_limit();
-        while !matches!(self.receive(deadline)?, FromHost::Stopped { mark } if mark == self.marks) {}
+        let mut patience = Patience::from(Instant::now(), self.command_limit());
+        loop {
+            match self.receive(patience.until)? {
+                FromHost::Stopped { mark } if mark == self.marks => break,
+                FromHost::Working => patience.renew(Instant::now()),
+                _ => {}
+            }
+        }
         self.overheard.clear();
         Ok(())
     }
@@ -317,5 +346,23 @@ pub fn hear_either(hosts: &mut [RemoteHost; 2], limit: Duration, awaited: &'stat
             Ok(_) | Err(Errno::EINTR) => {}
             Err(errno) => return Err(a.endpoint_error(format!("waiting for the endpoints (poll): {errno}"))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COMMAND_LIMIT, Patience, WORK_LIMIT};
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn a_host_that_gets_on_is_waited_for_and_not_for_ever() {
+        let begun = Instant::now();
+        let mut patience = Patience::from(begun, COMMAND_LIMIT);
+        assert_eq!(patience.until, begun + COMMAND_LIMIT);
+        let later = begun + COMMAND_LIMIT - Duration::from_millis(1);
+        patience.renew(later);
+        assert_eq!(patience.until, later + COMMAND_LIMIT);
+        patience.renew(begun + WORK_LIMIT);
+        assert_eq!(patience.until, begun + WORK_LIMIT);
     }
 }

@@ -32,7 +32,7 @@ use crate::traffic::{Family, Role};
 use crate::unavailable::Unavailable;
 
 /// The version that both sides must speak. Each side's first message says it.
-pub const CONTROL_VERSION: u32 = 7;
+pub const CONTROL_VERSION: u32 = 8;
 
 /// Task of an endpoint in one trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -385,6 +385,8 @@ pub enum FromHost {
     },
     /// The last command is carried out.
     Done,
+    /// The last command takes long, and gets on: one of its steps is done. Said every few seconds.
+    Working,
     /// Answer for the arm of the trial.
     Arm(ArmReply),
     /// Answer for the conditions of the trial.

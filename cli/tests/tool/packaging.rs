@@ -17,6 +17,7 @@ crate::claims!(
     bash_completes_a_command,
     every_shell_can_read_its_completions,
     a_directory_that_cannot_be_written_is_named,
+    the_pages_name_the_c_library_that_a_release_is_linked_for,
 );
 
 const COMPLETIONS: [&str; 3] = ["nettoll", "_nettoll", "nettoll.fish"];
@@ -218,5 +219,16 @@ fn a_directory_that_cannot_be_written_is_named() -> Result<(), Skip> {
     let tool = Tool::new();
     tool.write("file", "");
     tool.run(&["__generate", "file"]).refused(1, &["write man pages below file", "writable"]);
+    Ok(())
+}
+
+fn the_pages_name_the_c_library_that_a_release_is_linked_for() -> Result<(), Skip> {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let text = |name: &str| std::fs::read_to_string(root.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let script = text("scripts/release.sh");
+    let version = script.lines().find_map(|line| line.strip_prefix("GLIBC=")).expect("the script has a line GLIBC=");
+    for page in ["docs/install.md", "docs/hosts.md"] {
+        assert!(text(page).contains(&format!("glibc {version}")), "{page} does not name glibc {version}");
+    }
     Ok(())
 }

@@ -10,14 +10,14 @@
 use std::fs::File;
 use std::hint;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::time::Duration;
 
 use model::Cell;
 
-use super::Moved;
+use super::{Moved, memory_file};
 
 /// Bytes of the counters before each ring.
 const HEAD: usize = 4_096;
@@ -46,13 +46,7 @@ pub fn ring_bytes(cell: &Cell) -> usize {
 /// # Errors
 /// A refusal of the system.
 pub fn make(bytes: usize) -> io::Result<OwnedFd> {
-    // SAFETY: the name is a string with an end.
-    let memory = unsafe { libc::memfd_create(c"ring".as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) };
-    if memory < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor is open and nobody else's.
-    let file = unsafe { File::from_raw_fd(memory) };
+    let file = memory_file::empty(c"ring", libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING)?;
     file.set_len(2 * (HEAD + bytes) as u64)?;
     // SAFETY: the call reads no memory.
     match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, SEALS) } {

@@ -3,10 +3,11 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::api::memory_file;
 use crate::stage::Part;
 
 /// Length of the file.
@@ -48,13 +49,7 @@ impl Page {
     /// A refusal of the system.
     pub fn new() -> io::Result<Self> {
         // Not closed on exec: the program opens it by its number.
-        // SAFETY: the name is a string with an end.
-        let file = unsafe { libc::memfd_create(c"nettoll-page".as_ptr(), libc::MFD_ALLOW_SEALING) };
-        if file < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the descriptor is open and nobody else's.
-        let file = unsafe { File::from_raw_fd(file) };
+        let file = memory_file::empty(c"nettoll-page", libc::MFD_ALLOW_SEALING)?;
         file.set_len(LENGTH as u64)?;
         // SAFETY: a new mapping of a file that is as long; nothing else lies there.
         let start = unsafe {

@@ -22,21 +22,25 @@ pub struct FunctionCounter {
 
 impl FunctionCounter {
     /// Loads a program for each function of the kernel proper. They count at
-    /// once. A name that the kernel's type information does not have as a function
+    /// once. `done` is called after each: to put a program at a function and to take it away, a
+    /// kernel stops every CPU or waits for every task, which a slow machine needs a second for.
+    /// A name that the kernel's type information does not have as a function
     /// (inlined, renamed by the compiler, of a module) is refused by itself.
     ///
     /// # Errors
     /// When the kernel refuses the first one that it knows: then it refuses all, and no other is tried.
-    pub fn open(who: Who, names: &[&str]) -> Result<Self, Unavailable> {
+    pub fn open(who: Who, names: &[&str], done: &mut dyn FnMut()) -> Result<Self, Unavailable> {
         let types = read_limited(btf::KERNEL).map_err(|error| {
             let remedy = "Use a kernel with CONFIG_DEBUG_INFO_BTF; counts come from tracepoints without it";
             Unavailable::new(MECHANISM, format!("{}: {}", btf::KERNEL, errno_name(&error)), remedy)
         })?;
+        let ids = btf::function_ids(&types, names);
+        done();
         let array = Map::numbers(names.len().max(1), MECHANISM)?;
         let filter = Filter::new(who);
         let mut this = Self { array, programs: Vec::new(), refused: Vec::new() };
         for (place, name) in names.iter().enumerate() {
-            let Some(id) = btf::function_id(&types, name) else {
+            let Some(id) = ids.get(name).copied() else {
                 this.refused.push(((*name).to_owned(), format!("{}: no function of that name", btf::KERNEL)));
                 continue;
             };
@@ -45,6 +49,7 @@ impl FunctionCounter {
                 Err(refusal) if this.programs.is_empty() => return Err(refusal),
                 Err(refusal) => this.refused.push(((*name).to_owned(), refusal.answer)),
             }
+            done();
         }
         Ok(this)
     }
@@ -75,5 +80,13 @@ impl FunctionCounter {
         }
         counts.refused.extend(self.refused.iter().cloned());
         counts
+    }
+
+    /// Takes the programs away; `done` is called after each.
+    pub fn close(self, done: &mut dyn FnMut()) {
+        for program in self.programs {
+            drop(program);
+            done();
+        }
     }
 }

@@ -1,6 +1,9 @@
 //! The kernel's type information (BTF), as far as to find a function, a type's name and a
 //! structure's member in it.
 
+use std::collections::BTreeMap;
+use std::ffi::CStr;
+
 /// Path of the running kernel's own.
 pub const KERNEL: &str = "/sys/kernel/btf/vmlinux";
 
@@ -27,6 +30,20 @@ pub fn function_id(bytes: &[u8], name: &str) -> Option<u32> {
     find(bytes, FUNC, name).map(|found| found.id)
 }
 
+/// The ids of the functions of these names that it has, by name, in one pass: a kernel's own
+/// has some hundred thousand types.
+pub fn function_ids<'n>(bytes: &[u8], names: &[&'n str]) -> BTreeMap<&'n str, u32> {
+    let wanted: BTreeMap<&[u8], &str> = names.iter().map(|name| (name.as_bytes(), *name)).collect();
+    let mut found = BTreeMap::new();
+    for this in types(bytes).into_iter().flatten().filter(|this| this.kind == FUNC) {
+        let name = CStr::from_bytes_until_nul(this.name).map_or(&[][..], CStr::to_bytes);
+        if let Some(name) = wanted.get(name) {
+            found.entry(*name).or_insert(this.id);
+        }
+    }
+    found
+}
+
 /// The id of the typedef `name`, such as that of a tracepoint's arguments, likewise.
 pub fn typedef_id(bytes: &[u8], name: &str) -> Option<u32> {
     find(bytes, TYPEDEF, name).map(|found| found.id)
@@ -47,16 +64,24 @@ pub fn member_offset(bytes: &[u8], structure: &str, member: &str) -> Option<i16>
     None
 }
 
-/// A type that was found by its name.
-struct Found<'a> {
+/// A type.
+struct Type<'a> {
     id: u32,
+    kind: u32,
+    /// Text that begins with its name.
+    name: &'a [u8],
     /// What its kind adds: of a structure, its members.
     members: &'a [u8],
     flagged: bool,
     names: &'a [u8],
 }
 
-fn find<'a>(bytes: &'a [u8], wanted: u32, name: &str) -> Option<Found<'a>> {
+fn find<'a>(bytes: &'a [u8], wanted: u32, name: &str) -> Option<Type<'a>> {
+    types(bytes)?.find(|this| this.kind == wanted && begins_with(this.name, name))
+}
+
+/// Every type, up to the first that is not understood.
+fn types(bytes: &[u8]) -> Option<impl Iterator<Item = Type<'_>>> {
     let half = |at: usize| Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
     let word = |at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     if half(0)? != MAGIC {
@@ -67,20 +92,17 @@ fn find<'a>(bytes: &'a [u8], wanted: u32, name: &str) -> Option<Found<'a>> {
         let start = header.checked_add(word(at)? as usize)?;
         bytes.get(start..start.checked_add(word(at + 4)? as usize)?)
     };
-    let (mut types, names) = (section(8)?, section(16)?);
+    let (mut left, names) = (section(8)?, section(16)?);
     // Ids count from 1: 0 is `void`.
-    for id in 1.. {
-        let (this, rest) = types.split_at_checked(TYPE)?;
+    Some((1..).map_while(move |id| {
+        let (this, rest) = left.split_at_checked(TYPE)?;
         let field = |at: usize| Some(u32::from_ne_bytes(this.get(at..at + 4)?.try_into().ok()?));
         let (name_at, info) = (field(0)? as usize, field(4)?);
         let (kind, count) = (info >> 24 & 0x1f, (info & 0xffff) as usize);
         let (members, rest) = rest.split_at_checked(added(kind, count))?;
-        if kind == wanted && begins_with(names.get(name_at..)?, name) {
-            return Some(Found { id, members, flagged: info >> 31 == 1, names });
-        }
-        types = rest;
-    }
-    None
+        left = rest;
+        Some(Type { id, kind, name: names.get(name_at..).unwrap_or_default(), members, flagged: info >> 31 == 1, names })
+    }))
 }
 
 /// Bytes that a type of `kind` with `count` members has behind its first.
@@ -101,7 +123,7 @@ fn begins_with(text: &[u8], name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{KERNEL, MAGIC, function_id, member_offset, typedef_id};
+    use super::{KERNEL, MAGIC, function_id, function_ids, member_offset, typedef_id};
     use proptest::prelude::{any, proptest};
 
     /// Type information with an int `int`, a struct of two members and two functions.
@@ -131,9 +153,18 @@ mod tests {
     }
 
     #[test]
+    fn functions_are_found_in_one_pass_as_they_are_one_by_one() {
+        let found = function_ids(&sample(), &["udp_sendmsg", "udp", "pair", "udp_send"]);
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), [("udp_send", 3), ("udp_sendmsg", 4)]);
+    }
+
+    #[test]
     fn the_kernels_own_is_understood() {
         match std::fs::read(KERNEL) {
             Ok(bytes) => {
+                let names = ["tcp_sendmsg", "udp_sendmsg", "no_such_function"];
+                let all = function_ids(&bytes, &names);
+                assert_eq!(names.map(|name| all.get(name).copied()), names.map(|name| function_id(&bytes, name)));
                 assert!(function_id(&bytes, "udp_sendmsg").is_some());
                 assert!(typedef_id(&bytes, "btf_trace_sched_switch").is_some());
                 assert_eq!(member_offset(&bytes, "sock_common", "skc_family"), Some(16));
@@ -149,7 +180,8 @@ mod tests {
             let place = at % bytes.len();
             bytes[place] = byte;
             bytes.truncate(cut);
-            let _ = function_id(&bytes, "udp_sendmsg");
+            let one = function_id(&bytes, "udp_sendmsg");
+            proptest::prop_assert_eq!(function_ids(&bytes, &["udp_sendmsg"]).get("udp_sendmsg").copied(), one);
             let _ = member_offset(&bytes, "pair", "udp_send");
         }
     }

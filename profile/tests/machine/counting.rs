@@ -147,7 +147,7 @@ fn witnessed(what: &str) -> Result<CallCounts, Skip> {
 
 pub fn at_function_entries() -> Result<(), Skip> {
     let mut observed = Observed::start(&format!("send:{CALLS}:1"))?;
-    match FunctionCounter::open(Who::Workers(observed.pid()), &["udp_sendmsg", "there_is_no_such_function"]) {
+    match FunctionCounter::open(Who::Workers(observed.pid()), &["udp_sendmsg", "there_is_no_such_function"], &mut || {}) {
         Ok(counter) => {
             observed.work();
             let counts = counter.counts();

@@ -44,7 +44,7 @@ pub fn child() {
     say("samples", Sampler::open(&Settings::new(Target::Process(pid), longest)).err());
     say("symbols", Symbols::of_kernel().err());
     say("tracepoints", EventCounter::open(who, &["net:netif_rx"]).err());
-    say("functions", FunctionCounter::open(who, &["udp_sendmsg"]).err());
+    say("functions", FunctionCounter::open(who, &["udp_sendmsg"], &mut || {}).err());
     say("witnesses", StackCounter::open(who, STACK_RULES).err());
     say("waits", WaitRecorder::open(who, longest, None).err());
     say("softirqs", SoftirqRecorder::open(who, "sendto").err());
