@@ -274,17 +274,34 @@ pub fn analyse(run: Attachment, windows: &[WindowRecord], bad_lines: u64, rules:
     Attached { run, states, change, bad_lines }
 }
 
-/// The call chains of all windows of an arm in the flame graph tools' folded format; empty
-/// without samples.
+/// Frame of the program's own code.
+const USER: &str = "[user]";
+
+/// The call chains of all windows of an arm in the flame graph tools' folded format, with functions
+/// of the program's own code as frames below that of user code; empty without samples.
 pub fn folded(windows: &[WindowRecord], arm: Option<usize>) -> String {
     let mut sums: BTreeMap<String, u64> = BTreeMap::new();
-    for profile in windows.iter().filter(|window| window.arm == arm).filter_map(|window| window.profile.as_ref()) {
+    for window in windows.iter().filter(|window| window.arm == arm) {
+        let Some(profile) = &window.profile else { continue };
+        let mut named: Vec<(&str, u64)> =
+            window.own_code.iter().flat_map(|own| &own.functions).map(|(name, count)| (name.as_str(), *count)).collect();
+        let mut add = |chain: String, count: u64| {
+            let sum = sums.entry(chain).or_default();
+            *sum = sum.saturating_add(count);
+        };
         for (chain, count) in attribution::folded(profile).lines().filter_map(|line| line.rsplit_once(' ')) {
-            let sum = sums.entry(chain.to_owned()).or_default();
-            *sum = sum.saturating_add(count.parse().unwrap_or(0));
+            let mut left: u64 = count.parse().unwrap_or(0);
+            if chain == USER {
+                for (name, samples) in std::mem::take(&mut named) {
+                    let own = samples.min(left);
+                    left -= own;
+                    add(format!("{USER};{name}"), own);
+                }
+            }
+            add(chain.to_owned(), left);
         }
     }
-    sums.iter().map(|(chain, count)| format!("{chain} {count}\n")).collect()
+    sums.iter().filter(|(_, count)| **count > 0).map(|(chain, count)| format!("{chain} {count}\n")).collect()
 }
 
 /// The second state against the first, where a difference of up to `threshold`, a share, is none;

@@ -9,7 +9,7 @@ use model::profile::{Account, Profile, SampleSource, Stack, Waits};
 use model::run::Status;
 use model::{Nanos, Unavailable};
 
-use super::{Attached, Outcome, Verdict, analyse, change};
+use super::{Attached, Outcome, Verdict, analyse, change, folded};
 
 /// Requests of each window.
 const REQUESTS: u64 = 50_000;
@@ -133,6 +133,21 @@ fn a_request_has_a_receipt_that_adds_up() {
 #[test]
 fn one_sample_in_twenty_dropped_turns_it_red() {
     let found = made(0.95);
+/// Functions of the own code are frames below it, and no sample is lost or counted twice.
+#[test]
+fn own_code_has_its_functions_in_folded_stacks() {
+    let windows = [window(0, Look::Time, 14_000, 1.0), window(1, Look::Clean, 14_000, 1.0)];
+    let text = folded(&windows, None);
+    let count = |chain: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(&format!("{chain} ")));
+        line.unwrap_or_else(|| panic!("{chain}: {text}")).parse::<u64>().unwrap()
+    };
+    let own = 7_000_000 * 40 / PERIOD;
+    assert_eq!((count("[user]") + count("[user];lookup"), count("[user];lookup")), (own, own / 2));
+    assert_eq!(count("__sys_sendto;tcp_sendmsg"), 7_000_000 * 60 / PERIOD);
+    assert_eq!(text.lines().count(), 3);
+}
+
     let doubts = found.states[0].doubts();
     assert!(found.states[0].is_red() && doubts.iter().any(|doubt| matches!(doubt, Doubt::Dropped { .. })), "{doubts:?}");
 }
