@@ -312,14 +312,25 @@ pub struct CallKind {
     pub empty: u64,
     /// Other failures.
     pub failed: u64,
-    /// Calls that moved less than they asked for; `None` where the call does not say what it
-    /// asks for in a register.
+    /// Calls that moved less than they asked for; `None` where it is not known of any call what it
+    /// asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub short: Option<u64>,
-    /// Bytes asked for by the calls that moved data; `None` as for `short`.
+    /// Bytes asked for by the calls that moved data, without the `untold` ones; `None` as for `short`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<u64>,
     /// Sizes moved and their calls, the most frequent first, at most 64 of them.
+    /// Sizes asked for and their calls, the most frequent first, at most 64 of them; empty in runs of
+    /// earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked_sizes: Vec<(u64, u64)>,
+    /// Calls of these that asked for more: of pieces beyond the eighth nothing is read.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub at_least: u64,
+    /// Calls that moved data and of which it is not known what they asked for; in runs of earlier
+    /// versions 0, since it was known of all calls of a kind or of none.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub untold: u64,
     pub sizes: Vec<(u64, u64)>,
 }
 

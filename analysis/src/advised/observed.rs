@@ -177,10 +177,11 @@ impl Clean {
 }
 
 fn calls(looked: &[(&WindowRecord, &Messages)], seconds: f64) -> Vec<Taken> {
-    let mut found: Vec<(Taken, [u64; 4])> = Vec::new();
+    let mut found: Vec<(Taken, [u64; 5])> = Vec::new();
     for kind in looked.iter().flat_map(|(_, messages)| &messages.calls).filter(|kind| kind.calls > 0) {
         let same = |(one, _): &&mut (Taken, _)| (&one.call, one.way, &one.protocol) == (&kind.call, kind.way, &kind.protocol);
-        let sums = [kind.calls, kind.bytes, kind.asked.unwrap_or(0), kind.short.unwrap_or(0)];
+        let told = if kind.asked.is_some() { kind.calls.saturating_sub(kind.untold) } else { 0 };
+        let sums = [kind.calls, kind.bytes, kind.asked.unwrap_or(0), kind.short.unwrap_or(0), told];
         match found.iter_mut().find(same) {
             Some((_, all)) => all.iter_mut().zip(sums).for_each(|(all, one)| *all = all.saturating_add(one)),
             None => {
@@ -192,24 +193,24 @@ fn calls(looked: &[(&WindowRecord, &Messages)], seconds: f64) -> Vec<Taken> {
                     per_second: 0.0,
                     mean: 0.0,
                     usual: (size, calls as f64 / kind.calls as f64),
-                    asked: kind.asked.map(|_| 0.0),
-                    short: kind.short.map(|_| 0.0),
+                    asked: None,
+                    short: None,
                 };
                 found.push((one, sums));
             }
         }
     }
-    let told = |(one, [calls, bytes, asked, short]): (Taken, [u64; 4])| {
-        let each = |sum: u64| sum as f64 / calls.max(1) as f64;
+    let taken = |(one, [calls, bytes, asked, short, told]): (Taken, [u64; 5])| {
+        let of_told = |sum: u64| (told > 0).then(|| sum as f64 / told as f64);
         Taken {
             per_second: calls as f64 / seconds,
-            mean: each(bytes),
-            asked: one.asked.map(|_| each(asked)),
-            short: one.short.map(|_| each(short)),
+            mean: bytes as f64 / calls.max(1) as f64,
+            asked: of_told(asked),
+            short: of_told(short),
             ..one
         }
     };
-    found.into_iter().map(told).collect()
+    found.into_iter().map(taken).collect()
 }
 
 /// Datagrams lost between the first look at sockets and the last.

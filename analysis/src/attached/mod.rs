@@ -152,9 +152,17 @@ pub struct Call {
     pub mean_bytes: f64,
     /// Calls that found nothing, or no room, per request.
     pub empty: f64,
-    /// Share that moved less than it asked for; `None` where the call does not say.
+    /// Share that moved less than it asked for, of calls of which this is known; `None` of none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub short: Option<f64>,
+    /// Mean bytes asked for, of the same calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked_bytes: Option<f64>,
+    /// Share of these that asked for more, since pieces beyond the eighth are not read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<f64>,
+    /// Sizes asked for and their calls, the most frequent first.
+    pub asked_sizes: Vec<(u64, u64)>,
     /// Sizes moved and their calls, the most frequent first.
     pub sizes: Vec<(u64, u64)>,
 }

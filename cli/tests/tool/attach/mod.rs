@@ -4,6 +4,7 @@ pub mod advice;
 pub mod bursts;
 pub mod server;
 
+pub mod sizes;
 use std::process::Command;
 
 use serde_json::Value;
