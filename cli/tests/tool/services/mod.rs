@@ -25,6 +25,7 @@ pub const MODULES: &[(&str, Claims)] = &[
     ("services::slurm", slurm::ALL),
     ("services::ssh", ssh::ALL),
     ("services::ssh_faults", ssh_faults::ALL),
+    ("services::programs::languages", programs::languages::ALL),
 ];
 
 /// The folder that services are unpacked in.
