@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::choice::choice;
 use crate::end::{TcpInfo, Window};
+use crate::link::Offload;
 use crate::profile::{Profile, Waits};
 use crate::quantity::Nanos;
 use crate::run::Status;
@@ -319,7 +320,6 @@ pub struct CallKind {
     /// Bytes asked for by the calls that moved data, without the `untold` ones; `None` as for `short`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<u64>,
-    /// Sizes moved and their calls, the most frequent first, at most 64 of them.
     /// Sizes asked for and their calls, the most frequent first, at most 64 of them; empty in runs of
     /// earlier versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -331,6 +331,7 @@ pub struct CallKind {
     /// versions 0, since it was known of all calls of a kind or of none.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub untold: u64,
+    /// Sizes moved and their calls, the most frequent first, at most 64 of them.
     pub sizes: Vec<(u64, u64)>,
 }
 
@@ -368,6 +369,24 @@ pub struct Sockets {
     pub drops: u64,
     /// Sums over all connections: the sums that the kernel counts, not sizes or times.
     pub sums: TcpSums,
+    /// Devices that connections leave by; empty in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<Device>,
+}
+
+/// A device that connections of the program leave by.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    /// Its name in the program's network namespace.
+    pub name: String,
+    /// Its largest IP packet, in bytes; 0 where that is not known.
+    pub mtu: u32,
+    /// TCP connections that leave by it.
+    pub connections: u64,
+    /// Payload bytes of these that peers acknowledged, over their lives.
+    pub acknowledged: u64,
+    /// What it could do for a sender and is told not to.
+    pub off: Vec<Offload>,
 }
 
 /// Sums over TCP connections that are there at one moment, of their whole lives.

@@ -84,6 +84,7 @@ const MODULES: &[(&str, Claims)] = &[
     ("attach", attach::ALL),
     ("attach::advice", attach::advice::ALL),
     ("attach::sizes", attach::sizes::ALL),
+    ("attach::offloads", attach::offloads::ALL),
     ("endpoint", endpoint::ALL),
     ("stacks", stacks::ALL),
     ("reference", reference::ALL),

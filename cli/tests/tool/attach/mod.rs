@@ -2,9 +2,10 @@
 
 pub mod advice;
 pub mod bursts;
+pub mod offloads;
 pub mod server;
-
 pub mod sizes;
+
 use std::process::Command;
 
 use serde_json::Value;

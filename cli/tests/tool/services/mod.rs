@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use testkit::claims::Claims;
 
-use crate::attach::advice;
+use crate::attach::{advice, offloads};
 use crate::support::Skip;
 
 pub const MODULES: &[(&str, Claims)] = &[
@@ -26,6 +26,7 @@ pub const MODULES: &[(&str, Claims)] = &[
     ("services::ssh", ssh::ALL),
     ("services::ssh_faults", ssh_faults::ALL),
     ("services::programs::languages", programs::languages::ALL),
+    ("attach::offloads", offloads::ALL),
 ];
 
 /// The folder that services are unpacked in.

@@ -241,7 +241,8 @@ fn node(at: &tempfile::TempDir, flags: &[&str]) -> Result<Server, Skip> {
     need_programs(&["node", "setpriv"])?;
     let script = at.path().join("server.js");
     std::fs::write(&script, NODE).unwrap();
-    Ok(Server::of(&mut command("node", &[flags, &[&script.to_string_lossy()]].concat())))
+    // It writes a log of its own to where it runs.
+    Ok(Server::of(command("node", &[flags, &[&script.to_string_lossy()]].concat()).current_dir(at.path())))
 }
 
 fn functions_of_a_node_server_have_the_names_of_its_map() -> Result<(), Skip> {
