@@ -51,6 +51,8 @@ pub enum Helper {
     Stack = 67,
     /// `bpf_map_push_elem(map, value, flags)`.
     Push = 87,
+    /// `bpf_probe_read_user(to, size, from)`: 0, or an errno where the memory is not there.
+    ReadUser = 112,
     /// `bpf_get_ns_current_pid_tgid(device, inode, buffer, size)`.
     CurrentTaskInNamespace = 120,
     /// `bpf_get_current_task_btf()`: the task's description, whose fields may be read.
@@ -72,6 +74,8 @@ pub enum Test {
     Differs(Reg, i32),
     /// It is at most the number, with signs.
     AtMost(Reg, i32),
+    /// The register is above the number, without signs.
+    Over(Reg, i32),
     /// The first register is above the second, without signs.
     Above(Reg, Reg),
     /// The two registers are the same.
@@ -216,6 +220,7 @@ impl Assembler {
             Test::Equal(register, number) => self.push(0x15, register, Reg::R0, 0, number),
             Test::Differs(register, number) => self.push(0x55, register, Reg::R0, 0, number),
             Test::AtMost(register, number) => self.push(0xd5, register, Reg::R0, 0, number),
+            Test::Over(register, number) => self.push(0x25, register, Reg::R0, 0, number),
             Test::Above(one, other) => self.push(0x2d, one, other, 0, 0),
             Test::Same(one, other) => self.push(0x1d, one, other, 0, 0),
             Test::AnyBit(register, number) => self.push(0x45, register, Reg::R0, 0, number),

@@ -121,10 +121,18 @@ fn judge(of: &Judged, path: Option<&Path>, args: &AdviseArgs, stop: &AtomicBool)
             output::note(&format!("replaying {} in both ways", advice.rule));
         }
         let seed = extent.seed.unwrap_or(of.seed);
-        let replays =
-            blocks(&advice.replays, extent.blocks.unwrap_or(BLOCKS), extent.length.unwrap_or_else(|| advice.length()), seed, stop)?;
+        let length = extent.length.unwrap_or_else(|| advice.length());
+        let replays = match blocks(&advice.replays, extent.blocks.unwrap_or(BLOCKS), length, seed, stop) {
+            Ok(replays) => replays,
+            // A machine without namespaces replays all but this.
+            Err(refusal) if advice.replays.iter().any(|replay| replay.link.is_some()) => {
+                judged.push(advised::refused(advice, &refusal));
+                continue;
+            }
+            Err(refusal) => return Err(refusal.into()),
+        };
         let both: Vec<_> = replays.into_iter().filter_map(|block| <[_; 2]>::try_from(block).ok()).collect();
-        judged.push(advised::verify(advice, &both));
+        judged.push(advised::verify(advice, &both, of.observed.delayed));
     }
     let judged = advised::ranked(judged);
     let verdicts = Verdicts { run: of.run, program: of.program, observed: &of.observed, advice: &judged };

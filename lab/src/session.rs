@@ -1,5 +1,6 @@
 //! The two hosts of a study and the way between them.
 
+mod bare;
 mod cpus;
 mod cross_traffic;
 mod joined;
@@ -25,6 +26,7 @@ use crate::event::Listener;
 use crate::host::cpu;
 use crate::remote::{HostError, RemoteHost};
 
+pub(crate) use bare::Bare;
 pub use cross_traffic::{Flows, Pair};
 pub(crate) use joined::{Known, NotJoined};
 pub(crate) use network::device_towards;

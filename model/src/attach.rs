@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::choice::choice;
 use crate::end::{TcpInfo, Window};
+use crate::link::Offload;
 use crate::profile::{Profile, Waits};
 use crate::quantity::Nanos;
 use crate::run::Status;
@@ -312,13 +313,24 @@ pub struct CallKind {
     pub empty: u64,
     /// Other failures.
     pub failed: u64,
-    /// Calls that moved less than they asked for; `None` where the call does not say what it
-    /// asks for in a register.
+    /// Calls that moved less than they asked for; `None` where it is not known of any call what it
+    /// asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub short: Option<u64>,
-    /// Bytes asked for by the calls that moved data; `None` as for `short`.
+    /// Bytes asked for by the calls that moved data, without the `untold` ones; `None` as for `short`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<u64>,
+    /// Sizes asked for and their calls, the most frequent first, at most 64 of them; empty in runs of
+    /// earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asked_sizes: Vec<(u64, u64)>,
+    /// Calls of these that asked for more: of pieces beyond the eighth nothing is read.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub at_least: u64,
+    /// Calls that moved data and of which it is not known what they asked for; in runs of earlier
+    /// versions 0, since it was known of all calls of a kind or of none.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub untold: u64,
     /// Sizes moved and their calls, the most frequent first, at most 64 of them.
     pub sizes: Vec<(u64, u64)>,
 }
@@ -357,6 +369,24 @@ pub struct Sockets {
     pub drops: u64,
     /// Sums over all connections: the sums that the kernel counts, not sizes or times.
     pub sums: TcpSums,
+    /// Devices that connections leave by; empty in runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<Device>,
+}
+
+/// A device that connections of the program leave by.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Device {
+    /// Its name in the program's network namespace.
+    pub name: String,
+    /// Its largest IP packet, in bytes; 0 where that is not known.
+    pub mtu: u32,
+    /// TCP connections that leave by it.
+    pub connections: u64,
+    /// Payload bytes of these that peers acknowledged, over their lives.
+    pub acknowledged: u64,
+    /// What it could do for a sender and is told not to.
+    pub off: Vec<Offload>,
 }
 
 /// Sums over TCP connections that are there at one moment, of their whole lives.

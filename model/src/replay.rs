@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::choice::choice;
+use crate::link::Link;
 use crate::quantity::Nanos;
 use crate::traffic::Protocol;
 
@@ -82,6 +83,10 @@ pub struct Replay {
     pub send_buffer: Option<u32>,
     /// CPUs that the server may use; empty of all.
     pub cpus: Vec<u32>,
+    /// The link that joins the server's host and the clients', each a network namespace; `None` of
+    /// loopback.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<Link>,
 }
 
 impl Replay {
@@ -106,6 +111,7 @@ impl Replay {
             receive_buffer: None,
             send_buffer: None,
             cpus: Vec::new(),
+            link: None,
         }
     }
 }
@@ -121,6 +127,9 @@ pub struct Replayed {
     pub wall: Nanos,
     /// Times that it waited for something.
     pub wake_ups: u64,
+    /// Time that it was ready and had no CPU; 0 where the kernel does not tell.
+    #[serde(default)]
+    pub delay: Nanos,
     /// Datagrams that the client handed over, from start to end.
     pub handed: u64,
     /// Datagrams that were taken, from start to end.

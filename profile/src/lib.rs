@@ -19,6 +19,7 @@ pub mod messages;
 pub mod own_code;
 mod perf;
 pub mod probe;
+mod readable;
 pub mod sampler;
 pub mod softirq_share;
 pub mod symbols;

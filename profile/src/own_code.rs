@@ -14,6 +14,7 @@ use model::attach::OwnCode;
 use model::end::Window;
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 
+use crate::readable::readable;
 use crate::sampler::record::Record;
 use crate::sampler::{Recording, Tasks};
 use crate::symbols::code;
@@ -24,8 +25,9 @@ const LONGEST: [u64; 2] = [256 << 20, 64 << 20];
 const LONGEST_LIST: u64 = 4 << 20;
 /// The most mappings of a process, and the most functions of a file or a map.
 const MOST: [usize; 2] = [4096, 1 << 20];
-/// The longest name that is kept whole.
+/// The longest name that is kept whole, and the longest as compilers write it.
 const NAME: usize = 200;
+const WRITTEN: usize = 4096;
 /// Reach of a symbol that says no size, where no other follows.
 const UNSIZED: u64 = 4096;
 /// The most processes whose files are looked at.
@@ -43,8 +45,12 @@ fn find(functions: &Functions, address: u64) -> Option<&str> {
 
 /// A name without what would break a line; the rest of a long one is cut.
 fn clean(name: &str) -> String {
-    let name = name.split('@').next().unwrap_or(name);
-    name.chars().filter(|letter| !letter.is_control() && *letter != ';').take(NAME).collect()
+    name.chars().filter(|letter| !letter.is_control() && *letter != ';').take(WRITTEN).collect()
+}
+
+/// A symbol's name without its version.
+fn unversioned(name: &str) -> String {
+    clean(name.split('@').next().unwrap_or(name))
 }
 
 /// The symbols of a file, and where it is mapped from.
@@ -69,7 +75,7 @@ impl Image {
             if symbol.kind() != SymbolKind::Text || !symbol.is_definition() {
                 continue;
             }
-            let name = symbol.name().map(clean).unwrap_or_default();
+            let name = symbol.name().map(unversioned).unwrap_or_default();
             let size = if symbol.size() > 0 { symbol.size() } else { UNSIZED };
             if !name.is_empty() {
                 functions.insert(symbol.address(), (symbol.address().saturating_add(size), name));
@@ -191,7 +197,8 @@ pub fn of_samples(recordings: &[Recording], tasks: Tasks, window: Window) -> Own
         let process = (place < PROCESSES).then(|| Process::of(pid));
         for (address, count) in samples.into_iter().filter(|(address, _)| !exits(*address)) {
             match process.as_ref().and_then(|process| process.name(address, &mut images)) {
-                Some(name) => *named.entry(name.to_owned()).or_default() += count,
+                // What a compiler made of one function by several copies is that function.
+                Some(name) => *named.entry(readable(name, NAME)).or_default() += count,
                 None => unnamed += count,
             }
         }

@@ -16,7 +16,7 @@ mod workload;
 pub use model::program_workload::Taken;
 pub use observed::Observed;
 pub use rules::all;
-pub use verified::{LEAST, MODEL, Verified, ranked, verify};
+pub use verified::{LEAST, MODEL, Verified, ranked, refused, verify};
 pub use workload::{Sent, SentKind, sent};
 
 use model::replay::Replay;
@@ -46,6 +46,8 @@ choice! {
         Connects = "connects",
         /// Large answers that are read from files and written.
         StaticAnswers = "static-answers",
+        /// Checksums or segmentation that the device is told not to do.
+        Offloads = "offloads",
     }
 }
 

@@ -1,6 +1,6 @@
 //! Figures of a program that rules ask for.
 
-use model::attach::{Attachment, Look, Messages, Pattern, Sockets, TcpSums, WindowRecord};
+use model::attach::{Attachment, Device, Look, Messages, Pattern, Sockets, TcpSums, WindowRecord};
 use model::program_workload::{Taken, pace};
 use model::replay::Replay;
 use model::{Nanos, Protocol};
@@ -35,6 +35,8 @@ pub struct Observed {
     pub window_seconds: f64,
     /// CPUs kept busy.
     pub busy: f64,
+    /// Share of the time that the program ran or was ready to, in which it had no CPU.
+    pub delayed: f64,
     /// Share of the program's own code in its CPU time, where a receipt tells it.
     pub own: Option<f64>,
     /// Share of files in it.
@@ -54,6 +56,9 @@ pub struct Observed {
     pub buffers: [Option<u32>; 2],
     /// CPUs that the program may use, where these are not all.
     pub cpus: Vec<u32>,
+    /// The device by which connections sent most between the first look at sockets and the last, with
+    /// the bytes a second that peers acknowledged.
+    pub device: Option<(Device, f64)>,
 }
 
 impl Observed {
@@ -85,6 +90,7 @@ impl Observed {
             window_seconds: seconds,
             cpu_of_receive: if clean.receives > 0.0 { clean.cpu / clean.receives } else { 0.0 },
             busy: state.busy.map_or(0.0, |busy| busy.value),
+            delayed: clean.delayed(),
             own: state.receipt().map(|_| share(Work::Own)),
             files: share(Work::Files),
             lost: lost(&own, receives / seconds),
@@ -94,6 +100,7 @@ impl Observed {
             connections: (open, moving),
             buffers: buffers(&sockets),
             cpus: run.affinity.clone(),
+            device: device(&own),
         }
     }
 
@@ -148,6 +155,7 @@ impl Observed {
 #[derive(Default)]
 struct Clean {
     cpu: f64,
+    delay: f64,
     waited: f64,
     sends: f64,
     receives: f64,
@@ -161,6 +169,7 @@ impl Clean {
             for window in windows.iter().filter(|window| window.look == look) {
                 let Some(totals) = window.totals.or(window.messages.as_ref().map(|messages| messages.totals)) else { continue };
                 sums.cpu += window.clocks.cpu.get() as f64;
+                sums.delay += window.clocks.run_delay.get() as f64;
                 sums.waited += window.clocks.voluntary as f64;
                 sums.sends += totals.sends as f64;
                 sums.receives += totals.receives as f64;
@@ -171,16 +180,22 @@ impl Clean {
         if clean.sends + clean.receives > 0.0 { clean } else { counted(Look::Messages) }
     }
 
+    fn delayed(&self) -> f64 {
+        let wanted = self.cpu + self.delay;
+        if wanted > 0.0 { self.delay / wanted } else { 0.0 }
+    }
+
     fn cpu_of_send(&self) -> f64 {
         if self.sends > 0.0 { self.cpu / self.sends } else { 0.0 }
     }
 }
 
 fn calls(looked: &[(&WindowRecord, &Messages)], seconds: f64) -> Vec<Taken> {
-    let mut found: Vec<(Taken, [u64; 4])> = Vec::new();
+    let mut found: Vec<(Taken, [u64; 5])> = Vec::new();
     for kind in looked.iter().flat_map(|(_, messages)| &messages.calls).filter(|kind| kind.calls > 0) {
         let same = |(one, _): &&mut (Taken, _)| (&one.call, one.way, &one.protocol) == (&kind.call, kind.way, &kind.protocol);
-        let sums = [kind.calls, kind.bytes, kind.asked.unwrap_or(0), kind.short.unwrap_or(0)];
+        let told = if kind.asked.is_some() { kind.calls.saturating_sub(kind.untold) } else { 0 };
+        let sums = [kind.calls, kind.bytes, kind.asked.unwrap_or(0), kind.short.unwrap_or(0), told];
         match found.iter_mut().find(same) {
             Some((_, all)) => all.iter_mut().zip(sums).for_each(|(all, one)| *all = all.saturating_add(one)),
             None => {
@@ -192,24 +207,24 @@ fn calls(looked: &[(&WindowRecord, &Messages)], seconds: f64) -> Vec<Taken> {
                     per_second: 0.0,
                     mean: 0.0,
                     usual: (size, calls as f64 / kind.calls as f64),
-                    asked: kind.asked.map(|_| 0.0),
-                    short: kind.short.map(|_| 0.0),
+                    asked: None,
+                    short: None,
                 };
                 found.push((one, sums));
             }
         }
     }
-    let told = |(one, [calls, bytes, asked, short]): (Taken, [u64; 4])| {
-        let each = |sum: u64| sum as f64 / calls.max(1) as f64;
+    let taken = |(one, [calls, bytes, asked, short, told]): (Taken, [u64; 5])| {
+        let of_told = |sum: u64| (told > 0).then(|| sum as f64 / told as f64);
         Taken {
             per_second: calls as f64 / seconds,
-            mean: each(bytes),
-            asked: one.asked.map(|_| each(asked)),
-            short: one.short.map(|_| each(short)),
+            mean: bytes as f64 / calls.max(1) as f64,
+            asked: of_told(asked),
+            short: of_told(short),
             ..one
         }
     };
-    found.into_iter().map(told).collect()
+    found.into_iter().map(taken).collect()
 }
 
 /// Datagrams lost between the first look at sockets and the last.
@@ -219,6 +234,18 @@ fn lost(windows: &[&WindowRecord], receives: f64) -> Option<(f64, f64)> {
     let seconds = last.0.checked_sub(first.0).filter(|time| *time > 0)? as f64 / 1e9;
     let rate = last.1.saturating_sub(first.1) as f64 / seconds;
     Some((rate, if rate > 0.0 { rate / (rate + receives) } else { 0.0 }))
+}
+
+/// The device by which most was sent; connections that closed meanwhile are gone, so that a device
+/// may seem to have sent less.
+fn device(windows: &[&WindowRecord]) -> Option<(Device, f64)> {
+    let looks: Vec<(u64, &Sockets)> = windows.iter().filter_map(|one| Some((one.window.end.get(), one.sockets.as_ref()?))).collect();
+    let ((start, first), (end, last)) = (looks.first()?, looks.last()?);
+    let seconds = (end.saturating_sub(*start) as f64 / 1e9).max(1e-9);
+    let before = |name: &str| first.devices.iter().find(|one| one.name == name).map_or(0, |one| one.acknowledged);
+    let sent = |one: &Device| one.acknowledged.saturating_sub(before(&one.name));
+    let busiest = last.devices.iter().max_by_key(|one| (sent(one), one.acknowledged))?;
+    Some((busiest.clone(), sent(busiest) as f64 / seconds))
 }
 
 /// Looks at connections with unsent bytes that no window keeps from being sent.

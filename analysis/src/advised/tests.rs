@@ -1,4 +1,5 @@
-use model::attach::{Pattern, Way};
+use model::attach::{Device, Pattern, Way};
+use model::link::Offload;
 use model::replay::{Giving, Replay, Replayed};
 use model::{Nanos, Protocol};
 use proptest::prelude::{prop, prop_assert, proptest};
@@ -98,6 +99,36 @@ fn each_rule_fires_on_its_own_evidence_alone() {
     assert_eq!(rules(&Observed { files: 0.0, ..large }), [], "nothing says that its answers come from files");
 }
 
+/// Both of an exchange and of a stream, and not of small sends, nor where everything is on.
+#[test]
+fn offloads_that_are_off_are_advised_to_who_sends_much_at_a_time() {
+    let off = vec![Offload::Tx, Offload::Tso];
+    let device = Device { name: "eth0".to_owned(), mtu: 1500, connections: 2, acknowledged: 1 << 30, off: off.clone() };
+    let large = Observed {
+        patterns: vec![(pattern("tcp", 36, &[65_536]), 1.0)],
+        calls: vec![taken("write", Way::Out, "tcp", 9_000.0, 65_536.0)],
+        device: Some((device.clone(), 5e8)),
+        ..echo()
+    };
+    let found = all(&large);
+    let [advice] = &found[..] else { panic!("{found:#?}") };
+    assert!(advice.rule == Rule::Offloads && advice.change.contains("ethtool -K eth0 tx on tso on"), "{advice:#?}");
+    assert!(advice.evidence[0].contains("(tx)") && advice.evidence[0].contains("(tso)"), "{advice:#?}");
+    let [now, then] = &advice.replays;
+    let links = [now, then].map(|replay| replay.link.clone().unwrap());
+    for (link, on) in links.iter().zip([false, true]) {
+        assert_eq!((link.mtu, link.offloads.clone()), (Some(1500), off.iter().map(|offload| (*offload, on)).collect()));
+    }
+    assert_eq!(*then, Replay { link: then.link.clone(), ..now.clone() });
+    assert!((advice.now - 11_400.0).abs() < 1.0, "without the program's own code: {}", advice.now);
+    let stream = Observed { patterns: Vec::new(), exchanges: 0.0, ..large.clone() };
+    assert_eq!((rules(&stream), all(&stream)[0].replays[0].answer.len()), (vec![Rule::Offloads], 16));
+    let on = Device { off: Vec::new(), ..device.clone() };
+    assert_eq!(rules(&Observed { device: Some((on, 5e8)), ..large.clone() }), []);
+    assert_eq!(rules(&Observed { device: None, ..large.clone() }), []);
+    assert_eq!(rules(&Observed { device: Some((device, 5e8)), ..echo() }), [], "a hundred bytes are no work for it");
+}
+
 #[test]
 fn the_two_replays_differ_in_what_is_proposed_alone() {
     let pieces = Observed { patterns: vec![(pattern("tcp", 36, &[25; 4]), 1.0)], ..echo() };
@@ -129,7 +160,7 @@ fn costing(cpu: u64) -> Replayed {
 #[test]
 fn a_saving_is_a_share_of_what_the_program_has() {
     let blocks: Vec<[Replayed; 2]> = (0..12).map(|block| [costing(20_000 + block * 10), costing(10_000 + block * 5)]).collect();
-    let found = verify(advice(Measure::Cpu), &blocks);
+    let found = verify(advice(Measure::Cpu), &blocks, 0.0);
     let (share, saving) = (found.share.unwrap(), found.saving.unwrap());
     assert!(found.shown && (share.value - 0.5).abs() < 0.01 && (saving.value - 5_000.0).abs() < 100.0, "{found:?}");
     let ends = saving.interval.unwrap();
@@ -139,21 +170,31 @@ fn a_saving_is_a_share_of_what_the_program_has() {
 #[test]
 fn what_is_not_shown_says_why() {
     let same: Vec<[Replayed; 2]> = (0..12).map(|_| [costing(20_000), costing(19_500)]).collect();
-    let found = verify(advice(Measure::Cpu), &same);
+    let found = verify(advice(Measure::Cpu), &same, 0.0);
     assert!(!found.shown && found.reason.as_ref().unwrap().contains("no saving"), "{found:?}");
     let few = vec![[costing(20_000), costing(1_000)]; 3];
-    assert!(verify(advice(Measure::Cpu), &few).reason.unwrap().contains("too few blocks"));
+    assert!(verify(advice(Measure::Cpu), &few, 0.0).reason.unwrap().contains("too few blocks"));
     // Nothing was lost in the observed way, so nothing was brought about.
     let whole = Replayed { handed: 100, taken: 100, ..Replayed::default() };
-    assert!(verify(advice(Measure::Lost), &[[whole, whole]; 12]).reason.unwrap().contains("does not show"));
-    assert!(verify(advice(Measure::Cpu), &[]).reason.is_some());
+    assert!(verify(advice(Measure::Lost), &[[whole, whole]; 12], 0.0).reason.unwrap().contains("does not show"));
+    assert!(verify(advice(Measure::Cpu), &[], 0.0).reason.is_some());
     let none = Replayed::default();
-    assert!(!verify(advice(Measure::Cpu), &[[none, none]; 12]).shown);
+    assert!(!verify(advice(Measure::Cpu), &[[none, none]; 12], 0.0).shown);
+}
+
+/// A program whose replays wait for the CPUs that it and its clients use was not replayed alone.
+#[test]
+fn replays_that_have_less_of_the_cpus_are_disturbed() {
+    let waited = |delay: u64| Replayed { delay: Nanos::new(delay), ..costing(10_000) };
+    let found = |delay, delayed| verify(advice(Measure::Cpu), &[[waited(delay), waited(delay)]; 12], delayed);
+    let (alone, crowded) = (found(0, 0.0), found(1_000_000, 0.0));
+    assert!(!alone.disturbed && crowded.disturbed && (crowded.delayed - 0.5).abs() < 1e-9, "{crowded:?}");
+    assert!(!found(1_000_000, 0.45).disturbed, "the program waited as well");
 }
 
 #[test]
 fn the_largest_shown_saving_stands_first() {
-    let saving = |then: u64| verify(advice(Measure::Cpu), &[[costing(20_000), costing(then)]; 12]);
+    let saving = |then: u64| verify(advice(Measure::Cpu), &[[costing(20_000), costing(then)]; 12], 0.0);
     let order: Vec<f64> = ranked(vec![saving(15_000), saving(19_900), saving(4_000)]).iter().map(|one| one.share.unwrap().value).collect();
     assert!((order[0] - 0.8).abs() < 1e-9 && (order[1] - 0.25).abs() < 1e-9 && order[2] < LEAST);
 }
@@ -163,10 +204,10 @@ proptest! {
     fn any_replays_are_judged(numbers in prop::collection::vec((0..u64::MAX / 4, 0..1_000_u64, 0..1_000_u64), 0..20)) {
         for measure in Measure::ALL {
             let blocks: Vec<[Replayed; 2]> = numbers.iter().map(|(cpu, exchanges, taken)| {
-                let one = Replayed { exchanges: *exchanges, cpu: Nanos::new(*cpu), wall: Nanos::new(*cpu), handed: *exchanges, taken: *taken, wake_ups: 0 };
+                let one = Replayed { exchanges: *exchanges, cpu: Nanos::new(*cpu), wall: Nanos::new(*cpu), handed: *exchanges, taken: *taken, ..Replayed::default() };
                 [one, Replayed { taken: exchanges.saturating_sub(*taken), ..one }]
             }).collect();
-            let found = verify(advice(*measure), &blocks);
+            let found = verify(advice(*measure), &blocks, 0.0);
             prop_assert!(found.shown != found.reason.is_some());
             prop_assert!(found.share.is_none_or(|share| !share.value.is_nan()));
         }

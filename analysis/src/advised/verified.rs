@@ -1,5 +1,6 @@
 //! What an advice saves, by its replays.
 
+use model::Unavailable;
 use model::replay::Replayed;
 use serde::Serialize;
 use stats::estimate::{Estimate, Interval};
@@ -13,6 +14,8 @@ pub const LEAST: f64 = 0.10;
 pub const MODEL: f64 = 0.20;
 /// Confidence of the ratio of both ways.
 const CONFIDENCE: f64 = 0.95;
+/// So much more of its time a replay may be without a CPU than the program was.
+const DISTURBED: f64 = 0.10;
 /// Fewer datagrams lost in the observed way are no loss that was brought about.
 const LEAST_LOST: f64 = 0.002;
 
@@ -31,13 +34,20 @@ pub struct Verified {
     pub blocks: Vec<[f64; 2]>,
     /// The saving is shown: its whole interval is above 0, and it is a tenth at least.
     pub shown: bool,
+    /// Share of the time that servers of the replays ran or were ready to, in which they had no CPU:
+    /// the median over blocks.
+    pub delayed: f64,
+    /// The replays had less of the CPUs than the program: something else ran, which may be the program
+    /// itself under its load. Their times are then of another machine than the program's.
+    pub disturbed: bool,
     /// Why nothing is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// Judges an advice by the replays of each block, the observed way first.
-pub fn verify(advice: Advice, replays: &[[Replayed; 2]]) -> Verified {
+/// Judges an advice by the replays of each block, the observed way first; the program itself had no CPU
+/// for a share `delayed` of the time that it wanted one.
+pub fn verify(advice: Advice, replays: &[[Replayed; 2]], delayed: f64) -> Verified {
     let blocks: Vec<[f64; 2]> = replays.iter().map(|both| both.map(|one| value(advice.measure, &one))).collect();
     let reproduced = blocks.iter().all(|[now, then]| now.is_finite() && then.is_finite())
         && (advice.measure != Measure::Lost || blocks.iter().all(|[now, _]| *now > LEAST_LOST));
@@ -54,7 +64,33 @@ pub fn verify(advice: Advice, replays: &[[Replayed; 2]]) -> Verified {
         Some(share) if share.interval.is_none() => Some("there are too few blocks; six at least".to_owned()),
         Some(_) => Some(format!("the replays show no saving of {:.0} % or more", LEAST * 100.0)),
     };
-    Verified { saving, share, blocks, shown, reason, advice }
+    let own = median(replays.iter().flatten().map(waiting).collect());
+    Verified { saving, share, blocks, shown, delayed: own, disturbed: own > delayed + DISTURBED, reason, advice }
+}
+
+/// Share of its wanted time that a server had no CPU.
+fn waiting(of: &Replayed) -> f64 {
+    let wanted = of.cpu.get().saturating_add(of.delay.get());
+    if wanted > 0 { of.delay.get() as f64 / wanted as f64 } else { 0.0 }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
+}
+
+/// An advice whose replays this machine refused.
+pub fn refused(advice: Advice, refusal: &Unavailable) -> Verified {
+    Verified {
+        advice,
+        share: None,
+        saving: None,
+        blocks: Vec::new(),
+        shown: false,
+        delayed: 0.0,
+        disturbed: false,
+        reason: Some(refusal.to_string()),
+    }
 }
 
 /// The figure that an advice changes, of one replay; infinite where nothing was exchanged.

@@ -152,9 +152,17 @@ pub struct Call {
     pub mean_bytes: f64,
     /// Calls that found nothing, or no room, per request.
     pub empty: f64,
-    /// Share that moved less than it asked for; `None` where the call does not say.
+    /// Share that moved less than it asked for, of calls of which this is known; `None` of none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub short: Option<f64>,
+    /// Mean bytes asked for, of the same calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked_bytes: Option<f64>,
+    /// Share of these that asked for more, since pieces beyond the eighth are not read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<f64>,
+    /// Sizes asked for and their calls, the most frequent first.
+    pub asked_sizes: Vec<(u64, u64)>,
     /// Sizes moved and their calls, the most frequent first.
     pub sizes: Vec<(u64, u64)>,
 }
@@ -274,17 +282,34 @@ pub fn analyse(run: Attachment, windows: &[WindowRecord], bad_lines: u64, rules:
     Attached { run, states, change, bad_lines }
 }
 
-/// The call chains of all windows of an arm in the flame graph tools' folded format; empty
-/// without samples.
+/// Frame of the program's own code.
+const USER: &str = "[user]";
+
+/// The call chains of all windows of an arm in the flame graph tools' folded format, with functions
+/// of the program's own code as frames below that of user code; empty without samples.
 pub fn folded(windows: &[WindowRecord], arm: Option<usize>) -> String {
     let mut sums: BTreeMap<String, u64> = BTreeMap::new();
-    for profile in windows.iter().filter(|window| window.arm == arm).filter_map(|window| window.profile.as_ref()) {
+    for window in windows.iter().filter(|window| window.arm == arm) {
+        let Some(profile) = &window.profile else { continue };
+        let mut named: Vec<(&str, u64)> =
+            window.own_code.iter().flat_map(|own| &own.functions).map(|(name, count)| (name.as_str(), *count)).collect();
+        let mut add = |chain: String, count: u64| {
+            let sum = sums.entry(chain).or_default();
+            *sum = sum.saturating_add(count);
+        };
         for (chain, count) in attribution::folded(profile).lines().filter_map(|line| line.rsplit_once(' ')) {
-            let sum = sums.entry(chain.to_owned()).or_default();
-            *sum = sum.saturating_add(count.parse().unwrap_or(0));
+            let mut left: u64 = count.parse().unwrap_or(0);
+            if chain == USER {
+                for (name, samples) in std::mem::take(&mut named) {
+                    let own = samples.min(left);
+                    left -= own;
+                    add(format!("{USER};{name}"), own);
+                }
+            }
+            add(chain.to_owned(), left);
         }
     }
-    sums.iter().map(|(chain, count)| format!("{chain} {count}\n")).collect()
+    sums.iter().filter(|(_, count)| **count > 0).map(|(chain, count)| format!("{chain} {count}\n")).collect()
 }
 
 /// The second state against the first, where a difference of up to `threshold`, a share, is none;

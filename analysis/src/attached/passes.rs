@@ -191,20 +191,25 @@ pub fn calls(windows: &[&WindowRecord]) -> Vec<Call> {
         .into_iter()
         .map(|((call, way, protocol), found)| {
             let mut pairs: Vec<(f64, f64)> = looked.iter().map(|(_, requests)| (0.0, *requests)).collect();
-            let (mut moved, mut bytes, mut empty, mut sizes) = (0_u64, 0_u64, 0.0, BTreeMap::<u64, u64>::new());
-            let mut short = Some(0_u64);
+            let (mut moved, mut bytes, mut empty) = (0_u64, 0_u64, 0.0);
+            let [mut sizes, mut wanted] = [(); 2].map(|()| BTreeMap::<u64, u64>::new());
+            let (mut told, mut short, mut asked, mut at_least) = (0_u64, 0_u64, 0_u64, 0_u64);
             for (place, kind) in found {
                 pairs[place].0 += kind.calls as f64 * scale[place];
                 moved += kind.calls;
                 bytes += kind.bytes;
                 empty += kind.empty as f64 * scale[place];
-                short = short.zip(kind.short).map(|(all, one)| all + one);
-                for (size, count) in &kind.sizes {
-                    *sizes.entry(*size).or_default() += count;
+                if let Some((less, sum)) = kind.short.zip(kind.asked) {
+                    told += kind.calls.saturating_sub(kind.untold);
+                    (short, asked, at_least) = (short + less, asked.saturating_add(sum), at_least + kind.at_least);
+                }
+                for (all, found) in [(&mut sizes, &kind.sizes), (&mut wanted, &kind.asked_sizes)] {
+                    for (size, count) in found {
+                        *all.entry(*size).or_default() += count;
+                    }
                 }
             }
-            let mut sizes: Vec<(u64, u64)> = sizes.into_iter().collect();
-            sizes.sort_by_key(|(size, count)| (std::cmp::Reverse(*count), *size));
+            let of_told = |count: u64| (told > 0).then(|| count as f64 / told as f64);
             Call {
                 call,
                 way,
@@ -212,13 +217,23 @@ pub fn calls(windows: &[&WindowRecord]) -> Vec<Call> {
                 per_request: ratio(&pairs).figure(),
                 mean_bytes: bytes as f64 / moved.max(1) as f64,
                 empty: empty / whole.max(1.0),
-                short: short.filter(|_| moved > 0).map(|short| short as f64 / moved as f64),
-                sizes,
+                short: of_told(short),
+                asked_bytes: of_told(asked),
+                at_least: of_told(at_least),
+                asked_sizes: frequent(wanted),
+                sizes: frequent(sizes),
             }
         })
         .collect();
     calls.sort_by(|a, b| b.per_request.value.total_cmp(&a.per_request.value).then_with(|| a.call.cmp(&b.call)));
     calls
+}
+
+/// The most frequent first.
+fn frequent(sizes: BTreeMap<u64, u64>) -> Vec<(u64, u64)> {
+    let mut sizes: Vec<(u64, u64)> = sizes.into_iter().collect();
+    sizes.sort_by_key(|(size, count)| (std::cmp::Reverse(*count), *size));
+    sizes
 }
 
 /// Exchanges over all windows, and the number of all that were kept.

@@ -9,7 +9,7 @@ use model::profile::{Account, Profile, SampleSource, Stack, Waits};
 use model::run::Status;
 use model::{Nanos, Unavailable};
 
-use super::{Attached, Outcome, Verdict, analyse, change};
+use super::{Attached, Outcome, Verdict, analyse, change, folded};
 
 /// Requests of each window.
 const REQUESTS: u64 = 50_000;
@@ -77,6 +77,9 @@ fn window(block: u32, look: Look, cpu: u64, kept: f64) -> WindowRecord {
                 failed: 0,
                 short: None,
                 asked: None,
+                asked_sizes: Vec::new(),
+                at_least: 0,
+                untold: 0,
                 sizes: vec![(bytes, REQUESTS)],
             };
             let exchange = Pattern {
@@ -128,6 +131,21 @@ fn a_request_has_a_receipt_that_adds_up() {
     assert!((state.calls[0].per_request.value - 1.0).abs() < 1e-9);
     assert_eq!(state.mix(), "message_bytes,cumulative_fraction\n7,1\n");
     assert!((state.elsewhere.unwrap().value - 100.0 * PERIOD as f64 / REQUESTS as f64).abs() < 1e-6);
+}
+
+/// Functions of the own code are frames below it, and no sample is lost or counted twice.
+#[test]
+fn own_code_has_its_functions_in_folded_stacks() {
+    let windows = [window(0, Look::Time, 14_000, 1.0), window(1, Look::Clean, 14_000, 1.0)];
+    let text = folded(&windows, None);
+    let count = |chain: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(&format!("{chain} ")));
+        line.unwrap_or_else(|| panic!("{chain}: {text}")).parse::<u64>().unwrap()
+    };
+    let own = 7_000_000 * 40 / PERIOD;
+    assert_eq!((count("[user]") + count("[user];lookup"), count("[user];lookup")), (own, own / 2));
+    assert_eq!(count("__sys_sendto;tcp_sendmsg"), 7_000_000 * 60 / PERIOD);
+    assert_eq!(text.lines().count(), 3);
 }
 
 #[test]

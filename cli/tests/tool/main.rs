@@ -83,6 +83,8 @@ const MODULES: &[(&str, Claims)] = &[
     ("stored_runs", stored_runs::ALL),
     ("attach", attach::ALL),
     ("attach::advice", attach::advice::ALL),
+    ("attach::sizes", attach::sizes::ALL),
+    ("attach::offloads", attach::offloads::ALL),
     ("endpoint", endpoint::ALL),
     ("stacks", stacks::ALL),
     ("reference", reference::ALL),

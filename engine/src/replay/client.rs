@@ -1,7 +1,7 @@
 //! The clients of a replay.
 
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
 use std::sync::atomic::Ordering;
 
 use model::Nanos;
@@ -101,7 +101,8 @@ fn exchange(connection: &mut TcpStream, request: &[u8], answer: u64, room: &mut 
 
 /// Sends bursts of datagrams, and waits for the answers where there are any.
 pub fn datagrams(replay: &Replay, to: SocketAddr, shared: &Shared) -> io::Result<()> {
-    let socket = UdpSocket::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+    let any = if to.is_ipv4() { IpAddr::V4(Ipv4Addr::UNSPECIFIED) } else { IpAddr::V6(Ipv6Addr::UNSPECIFIED) };
+    let socket = UdpSocket::bind(SocketAddr::new(any, 0))?;
     socket.connect(to)?;
     socket.set_read_timeout(Some(LOOK))?;
     let request = vec![1_u8; replay.request as usize];

@@ -2,7 +2,7 @@
 //! exchange.
 //!
 //! ```text
-//! Replay -> sockets on loopback -> server thread (counted) <-> client threads -> Replayed
+//! Replay -> sockets on loopback or a link -> server thread (counted) <-> client threads -> Replayed
 //! ```
 //!
 //! The server's CPU time and switches are its thread's own, read between two exchanges.
@@ -11,7 +11,7 @@ mod client;
 mod server;
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -43,11 +43,33 @@ impl Shared {
     }
 }
 
-/// Replays for `length` after `warmup`.
+/// The hosts of a replay.
+pub struct Ends<'a> {
+    /// The server's address.
+    pub address: IpAddr,
+    /// Brings the calling thread to the server's host, and to the clients'.
+    pub enter: [&'a (dyn Fn() -> io::Result<()> + Sync); 2],
+}
+
+impl Ends<'_> {
+    /// Both on this host, over loopback.
+    pub const LOOPBACK: Self = Self { address: IpAddr::V4(Ipv4Addr::LOCALHOST), enter: [&|| Ok(()), &|| Ok(())] };
+
+    /// What `make` makes on the server's host.
+    fn at_server<T: Send>(&self, make: impl FnOnce(SocketAddr) -> io::Result<T> + Send) -> io::Result<T> {
+        let [server, _] = self.enter;
+        let place = SocketAddr::new(self.address, 0);
+        // A thread of its own, which takes the host along when it ends: sockets stay where they were made.
+        let made = thread::scope(|scope| scope.spawn(|| server().and_then(|()| make(place))).join());
+        made.unwrap_or_else(|_| Err(io::Error::other("a thread of the replay ended early")))
+    }
+}
+
+/// Replays between two hosts for `length` after `warmup`.
 ///
 /// # Errors
 /// What the system refused, or a replay beyond the limits.
-pub fn run(replay: &Replay, warmup: Duration, length: Duration) -> Result<Replayed, Unavailable> {
+pub fn run(replay: &Replay, ends: &Ends, warmup: Duration, length: Duration) -> Result<Replayed, Unavailable> {
     let mut pieces = replay.answer.iter().chain([&replay.request, &replay.read]);
     let answer = replay.answer.iter().fold(0_u64, |sum, size| sum.saturating_add(*size));
     let sizes = pieces.all(|size| (1..=LARGEST).contains(size)) && answer <= MOST_ANSWER;
@@ -57,18 +79,18 @@ pub fn run(replay: &Replay, warmup: Duration, length: Duration) -> Result<Replay
     }
     let refused = |error: io::Error| Unavailable::new("a replay", error.to_string(), "Read the evidence alone, or run as root");
     let shared = Shared::default();
-    let place = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let [_, enter] = ends.enter;
     match replay.protocol {
         Protocol::Tcp => {
-            let listener = TcpListener::bind(place).map_err(refused)?;
+            let listener = ends.at_server(TcpListener::bind).map_err(refused)?;
             let to = listener.local_addr().map_err(refused)?;
-            let client = |shared: &Shared| client::stream(replay, to, shared);
+            let client = |shared: &Shared| enter().and_then(|()| client::stream(replay, to, shared));
             timed(replay, &shared, [warmup, length], &client, || server::stream(replay, &listener, &shared)).map_err(refused)
         }
         Protocol::Udp => {
-            let socket = UdpSocket::bind(place).map_err(refused)?;
+            let socket = ends.at_server(UdpSocket::bind).map_err(refused)?;
             let to = socket.local_addr().map_err(refused)?;
-            let client = |shared: &Shared| client::datagrams(replay, to, shared);
+            let client = |shared: &Shared| enter().and_then(|()| client::datagrams(replay, to, shared));
             timed(replay, &shared, [warmup, length], &client, || server::datagrams(replay, &socket, &shared)).map_err(refused)
         }
     }

@@ -31,7 +31,7 @@ const MOST_DATAGRAM: u64 = 64 << 10;
 struct Meter<'a> {
     shared: &'a Shared,
     exchanges: u64,
-    began: Option<(u64, Nanos, Nanos, u64)>,
+    began: Option<(u64, Nanos, Nanos, u64, Nanos)>,
     done: Option<Replayed>,
 }
 
@@ -50,15 +50,16 @@ impl<'a> Meter<'a> {
     /// Notes an edge where the stage has changed; true when all is over.
     fn look(&mut self) -> bool {
         match self.shared.stage() {
-            MEASURED if self.began.is_none() => self.began = Some((self.exchanges, monotonic(), thread_cpu(), waits())),
+            MEASURED if self.began.is_none() => self.began = Some((self.exchanges, monotonic(), thread_cpu(), waits(), delay())),
             ENDED if self.done.is_none() => {
-                let (cpu, wall, waits) = (thread_cpu(), monotonic(), waits());
-                let (exchanges, from, before, waited) = self.began.unwrap_or((self.exchanges, wall, cpu, waits));
+                let (cpu, wall, waits, delay) = (thread_cpu(), monotonic(), waits(), delay());
+                let (exchanges, from, before, waited, delayed) = self.began.unwrap_or((self.exchanges, wall, cpu, waits, delay));
                 self.done = Some(Replayed {
                     exchanges: self.exchanges - exchanges,
                     cpu: cpu.since(before),
                     wall: wall.since(from),
                     wake_ups: waits.saturating_sub(waited),
+                    delay: delay.since(delayed),
                     ..Replayed::default()
                 });
             }
@@ -74,6 +75,12 @@ impl<'a> Meter<'a> {
 
 fn waits() -> u64 {
     getrusage(UsageWho::RUSAGE_THREAD).map_or(0, |usage| usage.voluntary_context_switches().unsigned_abs())
+}
+
+/// Time that this thread was ready and had no CPU, which needs CONFIG_SCHED_INFO.
+fn delay() -> Nanos {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    Nanos::new(text.split_ascii_whitespace().nth(1).and_then(|word| word.parse().ok()).unwrap_or(0))
 }
 
 /// The program's own code: as much time of this thread. The monotonic clock is read without a

@@ -1,12 +1,16 @@
 use std::time::Duration;
 
 use model::replay::{Giving, Replay, Replayed, Taking};
-use model::{Nanos, Protocol};
+use model::{Nanos, Protocol, Unavailable};
 
-use super::run;
+use super::Ends;
 
 fn replayed(replay: &Replay) -> Replayed {
     run(replay, Duration::from_millis(20), Duration::from_millis(60)).unwrap()
+}
+
+fn run(replay: &Replay, warmup: Duration, length: Duration) -> Result<Replayed, Unavailable> {
+    super::run(replay, &Ends::LOOPBACK, warmup, length)
 }
 
 #[test]

@@ -3,10 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use engine::replay::Ends;
 use model::replay::{Replay, Replayed};
 use model::{Nanos, Unavailable};
 
 use super::Shuffle;
+use crate::session::Bare;
 
 /// Time before the measured part.
 const WARM_UP: Duration = Duration::from_millis(30);
@@ -21,6 +23,8 @@ pub fn blocks(all: &[Replay], blocks: u32, length: Nanos, seed: u64, stop: &Atom
     let mut random = Shuffle(seed | 1);
     let warm_up = if all.iter().all(|one| one.nodelay) { WARM_UP } else { LONG_WARM_UP };
     let mut found = Vec::new();
+    let hosts = all.iter().map(|one| one.link.as_ref().map(Bare::make).transpose()).collect::<Result<Vec<_>, _>>();
+    let hosts = hosts.map_err(|error| Unavailable::new("a replay over a link", error.to_string(), "Read the evidence alone"))?;
     for _ in 0..blocks {
         let mut order: Vec<usize> = (0..all.len()).collect();
         random.shuffle(&mut order);
@@ -29,7 +33,13 @@ pub fn blocks(all: &[Replay], blocks: u32, length: Nanos, seed: u64, stop: &Atom
             if stop.load(Ordering::Relaxed) {
                 return Ok(found);
             }
-            block[place] = engine::replay::run(&all[place], warm_up, length.into())?;
+            block[place] = match &hosts[place] {
+                Some(hosts) => {
+                    let ends = Ends { address: hosts.address, enter: [&|| hosts.enter(0), &|| hosts.enter(1)] };
+                    engine::replay::run(&all[place], &ends, warm_up, length.into())?
+                }
+                None => engine::replay::run(&all[place], &Ends::LOOPBACK, warm_up, length.into())?,
+            };
         }
         found.push(block);
     }

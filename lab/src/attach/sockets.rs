@@ -1,7 +1,9 @@
 //! The sockets of a program, asked for in its network namespace.
 //!
 //! `sock_diag` tells of every socket of a namespace; those of the program are picked out by the
-//! inodes that its file descriptors lead to. Nothing of the program is touched.
+//! inodes that its file descriptors lead to. Nothing of the program is touched. Devices that its
+//! connections leave by are those that have their own address, or loopback where the peer's address
+//! is of the same namespace.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File};
@@ -10,10 +12,14 @@ use std::thread;
 
 use engine::tcp_info;
 use model::Unavailable;
-use model::attach::{Connection, Sockets};
+use model::attach::{Connection, Device, Sockets};
+use model::link::Offload;
 use netlink_packet_core::NLM_F_DUMP;
+use nix::ifaddrs::getifaddrs;
 use nix::sched::{CloneFlags, setns};
 
+use crate::host::ethtool;
+use crate::host::link::{self, LOOPBACK};
 use crate::host::netlink::{Channel, NetlinkError, attributes};
 
 const MECHANISM: &str = "sockets by sock_diag";
@@ -60,19 +66,22 @@ pub fn of(processes: &[u32]) -> Result<Sockets, Unavailable> {
     let namespace = File::open(format!("/proc/{first}/ns/net"));
     // A thread of its own enters the namespace, and takes it along when it ends.
     let asked = thread::scope(|scope| {
-        let ask = move || -> Result<Vec<Found>, String> {
+        let inodes = &inodes;
+        let ask = move || -> Result<Sockets, String> {
             let own = fs::read_link("/proc/thread-self/ns/net").ok();
             if own.is_none() || own != fs::read_link(format!("/proc/{first}/ns/net")).ok() {
                 let namespace = namespace.map_err(|error| format!("/proc/{first}/ns/net: {error}"))?;
                 setns(namespace, CloneFlags::CLONE_NEWNET).map_err(|errno| format!("setns: {errno}"))?;
             }
-            dump().map_err(|error| error.to_string())
+            let mut found = dump().map_err(|error| error.to_string())?;
+            found.retain(|one| inodes.contains(&one.inode));
+            let devices = devices(&found);
+            Ok(Sockets { devices, ..summary(found) })
         };
         scope.spawn(ask).join()
     });
     let refused = |answer: String| Unavailable::new(MECHANISM, answer, "Run as root; every other figure is there without it");
-    let found = asked.unwrap_or_else(|_| Err("the asking thread ended early".to_owned())).map_err(refused)?;
-    Ok(summary(found.into_iter().filter(|one| inodes.contains(&one.inode)).collect()))
+    asked.unwrap_or_else(|_| Err("the asking thread ended early".to_owned())).map_err(refused)
 }
 
 /// The inodes of their sockets, and whether a list of descriptors was refused.
@@ -172,6 +181,47 @@ fn address(head: &[u8], port: usize, at: usize) -> Option<String> {
         _ => Ipv6Addr::from(*head.get(at..)?.first_chunk::<16>()?).into(),
     };
     Some(SocketAddr::new(ip, port).to_string())
+}
+
+/// What a device may do in place of a sender's CPU.
+const SENDING: [Offload; 4] = [Offload::Tx, Offload::Sg, Offload::Tso, Offload::Gso];
+
+/// The devices of this thread's namespace that TCP connections leave by.
+fn devices(found: &[Found]) -> Vec<Device> {
+    let owned: Vec<(IpAddr, String)> = getifaddrs().map_or_else(|_| Vec::new(), |all| all.filter_map(owned).collect());
+    let device_of = |ip: IpAddr| owned.iter().find(|(own, _)| *own == ip).map(|(_, device)| device.as_str());
+    let mut sums: BTreeMap<&str, [u64; 2]> = BTreeMap::new();
+    for one in found.iter().filter(|one| one.connection.tcp.is_some() && one.state != LISTENS) {
+        let ends = [&one.connection.peer, &one.connection.local].map(|end| end.parse::<SocketAddr>().ok());
+        let [Some(peer), Some(local)] = ends else { continue };
+        let [peer, local] = [peer, local].map(|end| end.ip().to_canonical());
+        let within = peer.is_loopback() || device_of(peer).is_some();
+        let Some(name) = (if within { Some(LOOPBACK) } else { device_of(local) }) else { continue };
+        let [connections, acknowledged] = sums.entry(name).or_default();
+        (*connections, *acknowledged) = (*connections + 1, acknowledged.saturating_add(one.moved[0]));
+    }
+    let device = |(name, [connections, acknowledged]): (&str, [u64; 2])| Device {
+        name: name.to_owned(),
+        mtu: link::device_state(name).map_or(0, |state| state.mtu),
+        connections,
+        acknowledged,
+        off: off(name),
+    };
+    sums.into_iter().map(device).collect()
+}
+
+/// An address of this namespace, and its device.
+fn owned(entry: nix::ifaddrs::InterfaceAddress) -> Option<(IpAddr, String)> {
+    let storage = entry.address?;
+    let v4 = storage.as_sockaddr_in().map(|v4| IpAddr::from(v4.ip()));
+    let v6 = storage.as_sockaddr_in6().map(|v6| IpAddr::from(v6.ip()));
+    Some((v4.or(v6)?, entry.interface_name))
+}
+
+/// What a device could do for a sender and is told not to; nothing where the kernel does not say.
+fn off(device: &str) -> Vec<Offload> {
+    let Ok(features) = ethtool::features(device) else { return Vec::new() };
+    SENDING.into_iter().filter(|offload| features.may(*offload) && !features.is(*offload, true)).collect()
 }
 
 fn summary(mut found: Vec<Found>) -> Sockets {

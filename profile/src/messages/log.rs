@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use model::attach::{CallKind, Messages, Pattern, Totals, Way};
 
+use super::asked::{AT_LEAST, FLAGS, GOES_ON, TOLD};
+
 /// Ways as the program in the kernel writes them.
 pub const OUT: u64 = 0;
 /// Into the program.
@@ -25,6 +27,8 @@ pub struct Event {
     pub time: u64,
     /// The socket, by a number that no other has.
     pub socket: u64,
+    /// The thread below, the process above.
+    pub task: u64,
     /// Number of the system call.
     pub call: u16,
     /// Family of the socket (`AF_INET`).
@@ -35,8 +39,12 @@ pub struct Event {
     pub way: Way,
     /// Bytes, or a negative errno.
     pub result: i32,
-    /// The call's third argument: of some calls, the bytes asked for.
-    pub asked: u32,
+    /// Bytes asked for; `None` where they are not known.
+    pub asked: Option<u32>,
+    /// It asks for more than that.
+    pub at_least: bool,
+    /// The call was here before: this is more of what it asked for then.
+    pub goes_on: bool,
 }
 
 impl Event {
@@ -47,7 +55,8 @@ impl Event {
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let number = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
         let (kind, sizes) = (number(24)?, number(32)?);
-        let way = match kind >> 48 {
+        let flags = kind >> FLAGS;
+        let way = match kind >> 48 & 0xff {
             OUT => Way::Out,
             IN => Way::In,
             _ => return None,
@@ -55,12 +64,15 @@ impl Event {
         Some(Self {
             time: number(0)?,
             socket: number(8)?,
+            task: number(16)?,
             call: kind as u16,
             family: (kind >> 16) as u16,
             protocol: (kind >> 32) as u16,
             way,
             result: sizes as u32 as i32,
-            asked: (sizes >> 32) as u32,
+            asked: (flags & TOLD != 0).then_some((sizes >> 32) as u32),
+            at_least: flags & AT_LEAST != 0,
+            goes_on: flags & GOES_ON != 0,
         })
     }
 
@@ -79,36 +91,29 @@ impl Event {
     }
 }
 
-/// A system call that moves data of sockets.
-struct Call {
-    number: libc::c_long,
-    name: &'static str,
-    /// Its third argument is the number of bytes.
-    asks: bool,
-}
-
-const CALLS: [Call; 14] = [
-    Call { number: libc::SYS_sendto, name: "sendto", asks: true },
-    Call { number: libc::SYS_recvfrom, name: "recvfrom", asks: true },
-    Call { number: libc::SYS_write, name: "write", asks: true },
-    Call { number: libc::SYS_read, name: "read", asks: true },
-    Call { number: libc::SYS_writev, name: "writev", asks: false },
-    Call { number: libc::SYS_readv, name: "readv", asks: false },
-    Call { number: libc::SYS_sendmsg, name: "sendmsg", asks: false },
-    Call { number: libc::SYS_recvmsg, name: "recvmsg", asks: false },
-    Call { number: libc::SYS_sendmmsg, name: "sendmmsg", asks: false },
-    Call { number: libc::SYS_recvmmsg, name: "recvmmsg", asks: false },
-    Call { number: libc::SYS_sendfile, name: "sendfile", asks: false },
-    Call { number: libc::SYS_splice, name: "splice", asks: false },
-    Call { number: libc::SYS_pwritev2, name: "pwritev2", asks: false },
-    Call { number: libc::SYS_preadv2, name: "preadv2", asks: false },
+/// System calls that move data of sockets.
+const CALLS: [(libc::c_long, &str); 14] = [
+    (libc::SYS_sendto, "sendto"),
+    (libc::SYS_recvfrom, "recvfrom"),
+    (libc::SYS_write, "write"),
+    (libc::SYS_read, "read"),
+    (libc::SYS_writev, "writev"),
+    (libc::SYS_readv, "readv"),
+    (libc::SYS_sendmsg, "sendmsg"),
+    (libc::SYS_recvmsg, "recvmsg"),
+    (libc::SYS_sendmmsg, "sendmmsg"),
+    (libc::SYS_recvmmsg, "recvmmsg"),
+    (libc::SYS_sendfile, "sendfile"),
+    (libc::SYS_splice, "splice"),
+    (libc::SYS_pwritev2, "pwritev2"),
+    (libc::SYS_preadv2, "preadv2"),
 ];
 
-/// Name of a call, and whether its third argument is a number of bytes. A ring's work may be
-/// done in whatever call returns next, so a call that moves no data by itself means a ring.
-fn call(number: u16) -> (&'static str, bool) {
-    let known = CALLS.iter().find(|call| call.number == libc::c_long::from(number));
-    known.map_or(("io_uring", false), |call| (call.name, call.asks))
+/// Name of a call. A ring's work may be done in whatever call returns next, so a call that moves no
+/// data by itself means a ring.
+fn call(number: u16) -> &'static str {
+    let known = CALLS.iter().find(|(call, _)| *call == libc::c_long::from(number));
+    known.map_or("io_uring", |(_, name)| name)
 }
 
 /// Everything that the calls of a window show. `totals` are of all calls, the `beyond` that had no
@@ -141,30 +146,51 @@ fn sums(events: &[Event]) -> Totals {
     sums
 }
 
-/// Sums of one kind of call, with its sizes.
+/// Sums of one kind of call, with the sizes that moved and those asked for.
 struct Kind {
     sums: CallKind,
     sizes: BTreeMap<u64, u64>,
+    wanted: BTreeMap<u64, u64>,
+}
+
+/// Calls of `sendfile` and `splice` whole: what such a call moved at several times is added to the
+/// first of them. Those that began before the window are what is left of them.
+fn whole(events: &[Event]) -> Vec<Event> {
+    let mut calls: Vec<Event> = Vec::with_capacity(events.len());
+    let mut open: HashMap<u64, usize> = HashMap::new();
+    for event in events {
+        match open.get(&event.task).and_then(|place| calls.get_mut(*place)) {
+            Some(first) if event.goes_on && first.call == event.call => first.result = first.result.saturating_add(event.result.max(0)),
+            _ => {
+                open.insert(event.task, calls.len());
+                calls.push(*event);
+            }
+        }
+    }
+    calls
 }
 
 fn kinds(events: &[Event]) -> Vec<CallKind> {
     let mut kinds: BTreeMap<(u16, u16, u16, Way), Kind> = BTreeMap::new();
-    for event in events {
-        let (name, asks) = call(event.call);
+    for event in &whole(events) {
         let kind = kinds.entry((event.call, event.family, event.protocol, event.way)).or_insert_with(|| Kind {
             sums: CallKind {
-                call: name.to_owned(),
+                call: call(event.call).to_owned(),
                 way: event.way,
                 protocol: event.protocol(),
                 calls: 0,
                 bytes: 0,
                 empty: 0,
                 failed: 0,
-                short: asks.then_some(0),
-                asked: asks.then_some(0),
+                short: None,
+                asked: None,
+                asked_sizes: Vec::new(),
+                at_least: 0,
+                untold: 0,
                 sizes: Vec::new(),
             },
             sizes: BTreeMap::new(),
+            wanted: BTreeMap::new(),
         });
         kind.add(event);
     }
@@ -188,9 +214,14 @@ impl Kind {
             sums.calls += 1;
             sums.bytes += moved;
             *self.sizes.entry(moved).or_default() += 1;
-            if let Some((short, asked)) = sums.short.as_mut().zip(sums.asked.as_mut()) {
-                *short += u64::from(moved < u64::from(event.asked));
-                *asked += u64::from(event.asked);
+            match event.asked.map(u64::from) {
+                Some(asked) => {
+                    *sums.short.get_or_insert_default() += u64::from(moved < asked);
+                    *sums.asked.get_or_insert_default() += asked;
+                    sums.at_least += u64::from(event.at_least);
+                    *self.wanted.entry(asked).or_default() += 1;
+                }
+                None => sums.untold += 1,
             }
         } else if event.result == -libc::EAGAIN {
             sums.empty += 1;
@@ -200,7 +231,7 @@ impl Kind {
     }
 
     fn finish(self) -> CallKind {
-        CallKind { sizes: frequent(self.sizes), ..self.sums }
+        CallKind { sizes: frequent(self.sizes), asked_sizes: frequent(self.wanted), ..self.sums }
     }
 }
 
@@ -216,13 +247,18 @@ fn add(one: &mut CallKind, other: CallKind) {
     one.bytes += other.bytes;
     one.empty += other.empty;
     one.failed += other.failed;
-    let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a + b);
+    one.at_least += other.at_least;
+    one.untold += other.untold;
+    // What is known of one alone is known of some calls.
+    let sum = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a + b).or(a).or(b);
     (one.short, one.asked) = (sum(one.short, other.short), sum(one.asked, other.asked));
-    let mut sizes: BTreeMap<u64, u64> = one.sizes.iter().copied().collect();
-    for (size, calls) in other.sizes {
-        *sizes.entry(size).or_default() += calls;
+    for (sizes, others) in [(&mut one.sizes, other.sizes), (&mut one.asked_sizes, other.asked_sizes)] {
+        let mut all: BTreeMap<u64, u64> = sizes.iter().copied().collect();
+        for (size, calls) in others {
+            *all.entry(size).or_default() += calls;
+        }
+        *sizes = frequent(all);
     }
-    one.sizes = frequent(sizes);
 }
 
 /// An exchange under way on one socket.
@@ -284,10 +320,10 @@ fn patterns(events: &[Event]) -> (Vec<Pattern>, u64) {
             protocol,
             receives,
             received,
-            call: numbers.first().map_or("", |number| call(*number).0).to_owned(),
+            call: numbers.first().map_or("", |number| call(*number)).to_owned(),
             calls: match numbers.iter().all(|number| Some(number) == numbers.first()) {
                 true => Vec::new(),
-                false => numbers.iter().map(|number| call(*number).0.to_owned()).collect(),
+                false => numbers.iter().map(|number| call(*number).to_owned()).collect(),
             },
             sends,
             apart,
@@ -311,6 +347,7 @@ fn count(found: &mut HashMap<Key, (u64, u64)>, done: Exchange) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::asked::{AT_LEAST, FLAGS, GOES_ON, TOLD};
     use super::{Event, IN, OUT, SENDS, summary};
     use model::attach::{Totals, Way};
     use proptest::prelude::{any, prop, prop_assert, proptest};
@@ -324,20 +361,27 @@ mod tests {
             protocol: libc::IPPROTO_TCP as u16,
             way,
             result,
-            asked: 4096,
+            task: 3,
+            asked: Some(4096),
+            at_least: false,
+            goes_on: false,
         }
     }
 
     fn bytes(event: &Event) -> Vec<u8> {
         let way = if event.way == Way::In { IN } else { OUT };
-        let kind = way << 48 | u64::from(event.protocol) << 32 | u64::from(event.family) << 16 | u64::from(event.call);
-        let sizes = u64::from(event.asked) << 32 | u64::from(event.result as u32);
-        [event.time, event.socket, 0, kind, sizes].iter().flat_map(|number| number.to_ne_bytes()).collect()
+        let flag = |is: bool, flag: u64| if is { flag << FLAGS } else { 0 };
+        let flags = flag(event.asked.is_some(), TOLD) | flag(event.at_least, AT_LEAST) | flag(event.goes_on, GOES_ON);
+        let kind = flags | way << 48 | u64::from(event.protocol) << 32 | u64::from(event.family) << 16 | u64::from(event.call);
+        let sizes = u64::from(event.asked.unwrap_or(0)) << 32 | u64::from(event.result as u32);
+        [event.time, event.socket, event.task, kind, sizes].iter().flat_map(|number| number.to_ne_bytes()).collect()
     }
 
     #[test]
     fn an_event_reads_as_it_was_written() {
-        for one in [event(5, Way::In, libc::SYS_read, 100), event(6, Way::Out, libc::SYS_writev, -libc::EAGAIN)] {
+        let more = Event { asked: Some(u32::MAX), at_least: true, ..event(7, Way::In, libc::SYS_readv, 1) };
+        let untold = Event { asked: None, goes_on: true, ..event(6, Way::Out, libc::SYS_writev, -libc::EAGAIN) };
+        for one in [event(5, Way::In, libc::SYS_read, 100), more, untold] {
             assert_eq!(Event::parse(&bytes(&one)), Some(one));
         }
         assert_eq!(Event::parse(&[0; 39]), None);
@@ -362,6 +406,32 @@ mod tests {
         let read = seen.calls.iter().find(|kind| kind.call == "read").unwrap();
         assert_eq!((read.calls, read.bytes, read.empty, read.short, read.asked), (10, 360, 10, Some(10), Some(40_960)));
         assert_eq!((read.sizes.as_slice(), seen.beyond, seen.sockets, seen.exchanges), (&[(36, 10)][..], 3, 1, 9));
+    }
+
+    #[test]
+    fn a_file_that_goes_in_parts_is_one_call() {
+        let sendfile = |time, task, result, goes_on| Event {
+            task,
+            goes_on,
+            asked: (!goes_on).then_some(100_000),
+            ..event(time, Way::Out, libc::SYS_sendfile, result)
+        };
+        let events = vec![
+            sendfile(1, 3, 65_536, false),
+            // Another thread's stands between the two parts.
+            sendfile(2, 4, 100_000, false),
+            sendfile(3, 3, 30_000, true),
+            // Full: nothing more went.
+            sendfile(4, 3, -libc::EAGAIN, true),
+            sendfile(5, 3, -libc::EAGAIN, false),
+            // It began before the window.
+            sendfile(6, 5, 10, true),
+        ];
+        let seen = summary(Totals::default(), 0, events);
+        let [kind] = &seen.calls[..] else { panic!("{:?}", seen.calls) };
+        assert_eq!((kind.calls, kind.bytes, kind.empty, kind.untold), (3, 195_546, 1, 1));
+        assert_eq!((kind.short, kind.asked, kind.asked_sizes.as_slice()), (Some(1), Some(200_000), &[(100_000, 2)][..]));
+        assert_eq!(seen.totals.sends, 4, "the kernel's own sends are four");
     }
 
     #[test]

@@ -5,7 +5,10 @@
 //! program at each sums them up for the processes that are looked at, and puts each call into
 //! a queue as long as there is room; [`log`] tells what the calls were. Children are added
 //! before they run. What goes by splice from a socket strikes neither tracepoint.
+//!
+//! What a call asks for is read from its caller's registers and memory ([`asked`]).
 
+mod asked;
 pub mod log;
 mod program;
 
@@ -26,6 +29,9 @@ use program::{Offsets, Parts, Place};
 const MECHANISM: &str = "messages from socket tracepoints";
 /// The most processes that are looked at, one after another.
 const PROCESSES: usize = 16_384;
+
+/// The most threads whose calls of several messages are followed.
+const THREADS: usize = 16_384;
 
 /// Calls of a window that are looked at one by one: some 0.1 s of reading them afterwards.
 /// Further ones are in the sums alone.
@@ -78,7 +84,9 @@ impl MessageRecorder {
         }
         let filter = Filter::new(Who::Process(0));
         let offsets = Offsets::find(&types);
-        let parts = Parts { members: &this.members, sums: &this.sums, queue: this.queue.as_ref(), filter, offsets: &offsets };
+        let places = Map::hash(8, asked::PLACE, THREADS, MECHANISM)?;
+        let parts =
+            Parts { members: &this.members, sums: &this.sums, queue: this.queue.as_ref(), places: &places, filter, offsets: &offsets };
         let mut programs = Vec::new();
         for (name, way) in [("sock_send_length", log::OUT), ("sock_recv_length", log::IN)] {
             programs.push(attach(&types, name, &program::at_socket(&parts, way))?);

@@ -3,6 +3,7 @@
 use bpf::asm::{Assembler, Helper, Label, Reg, Test};
 use bpf::{Filter, Hash, Map, Numbers, Queue, emit_count, emit_sum};
 
+use super::asked::{self, Registers};
 use super::log::{Event, IN};
 use crate::probe::btf;
 
@@ -32,8 +33,8 @@ pub struct Offsets {
     family: Option<i16>,
     /// Its protocol.
     protocol: Option<i16>,
-    /// Number of the system call that a task is in, and its third argument.
-    call: Option<[i16; 2]>,
+    /// The system call that a task is in, and its arguments.
+    registers: Option<Registers>,
     /// Process of a task.
     process: Option<i16>,
 }
@@ -41,20 +42,10 @@ pub struct Offsets {
 impl Offsets {
     /// Looks them up in the kernel's type information.
     pub fn find(types: &[u8]) -> Self {
-        let registers = |name| btf::member_offset(types, "pt_regs", name);
-        let call = if cfg!(target_arch = "x86_64") {
-            // `dx` is in a union of its own on some kernels: then its place is that of the ABI.
-            registers("orig_ax").map(|call| [call, registers("dx").unwrap_or(96)])
-        } else if cfg!(target_arch = "aarch64") {
-            // `regs` are at the start, eight bytes each.
-            registers("syscallno").map(|call| [call, 16])
-        } else {
-            None
-        };
         Self {
             family: btf::member_offset(types, "sock_common", "skc_family"),
             protocol: btf::member_offset(types, "sock", "sk_protocol"),
-            call,
+            registers: Registers::find(types),
             process: btf::member_offset(types, "task_struct", "tgid"),
         }
     }
@@ -66,6 +57,8 @@ pub struct Parts<'a> {
     pub members: &'a Map<Hash>,
     pub sums: &'a Map<Numbers>,
     pub queue: Option<&'a Map<Queue>>,
+    /// The vector of messages that a thread is in, and its place there.
+    pub places: &'a Map<Hash>,
     pub filter: Filter,
     pub offsets: &'a Offsets,
 }
@@ -75,11 +68,13 @@ const TAKES_NOTHING: i32 = libc::MSG_PEEK | libc::MSG_ERRQUEUE;
 
 /// The place of the event that is put together on the stack.
 const AT: i16 = -24 - Event::SIZE as i16;
+/// The place of its task.
+const TASK: i16 = AT + 16;
 
 /// `sock_send_length(socket, result, flags)`, and that of receiving.
 ///
-/// `R6` is the context, then the packed kind of call; `R7` the task, `R8` the socket, `R9` the
-/// result.
+/// `R6` is the context, then the packed kind of call; `R7` the task's numbers, then the task, then the
+/// bytes asked for; `R8` the socket, then the caller's registers; `R9` the result.
 pub fn at_socket(parts: &Parts, way: u64) -> Vec<[u8; 8]> {
     let mut asm = Assembler::default();
     let (done, refused, record) = (asm.label(), asm.label(), asm.label());
@@ -126,7 +121,7 @@ fn emit_event(asm: &mut Assembler, parts: &Parts, queue: &Map<Queue>, way: u64, 
     asm.copy(Reg::R1, Reg::R8);
     asm.call(Helper::SocketCookie);
     asm.store(Reg::R10, AT + 8, Reg::R0);
-    asm.store(Reg::R10, AT + 16, Reg::R7);
+    asm.store(Reg::R10, TASK, Reg::R7);
     // Call, then family, protocol and way, 16 bits each.
     asm.set(Reg::R6, way as i32);
     for offset in [parts.offsets.protocol, parts.offsets.family] {
@@ -137,24 +132,26 @@ fn emit_event(asm: &mut Assembler, parts: &Parts, queue: &Map<Queue>, way: u64, 
         }
     }
     asm.shift_left(Reg::R6, 16);
-    asm.set(Reg::R8, 0);
-    if let Some([call, asked]) = parts.offsets.call {
+    asm.set(Reg::R7, 0);
+    if let Some(registers) = parts.offsets.registers {
         asm.call(Helper::CurrentTaskTyped);
+        asm.copy(Reg::R7, Reg::R0);
         asm.copy(Reg::R1, Reg::R0);
         asm.call(Helper::TaskRegisters);
-        asm.load(Reg::R1, Reg::R0, call);
-        asm.load(Reg::R8, Reg::R0, asked);
+        asm.copy(Reg::R8, Reg::R0);
+        asm.load(Reg::R1, Reg::R8, registers.call);
         asm.shift_left(Reg::R1, 48);
         asm.shift_right(Reg::R1, 48);
         asm.or(Reg::R6, Reg::R1);
+        asked::emit(asm, registers, parts.places, TASK);
     }
     asm.store(Reg::R10, AT + 24, Reg::R6);
     // The result below, what was asked for above.
-    asm.shift_left(Reg::R8, 32);
+    asm.shift_left(Reg::R7, 32);
     asm.shift_left(Reg::R9, 32);
     asm.shift_right(Reg::R9, 32);
-    asm.or(Reg::R8, Reg::R9);
-    asm.store(Reg::R10, AT + 32, Reg::R8);
+    asm.or(Reg::R7, Reg::R9);
+    asm.store(Reg::R10, AT + 32, Reg::R7);
     asm.set_map(Reg::R1, queue.number());
     asm.stack_address(Reg::R2, i32::from(AT));
     asm.set(Reg::R3, 0);

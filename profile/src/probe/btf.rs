@@ -49,16 +49,35 @@ pub fn typedef_id(bytes: &[u8], name: &str) -> Option<u32> {
     find(bytes, TYPEDEF, name).map(|found| found.id)
 }
 
-/// The distance in bytes of a member from the start of its structure; `None` where there is none
-/// of these names, or where it does not begin at a byte.
+/// The distance in bytes of a member from the start of its structure, also where it is in a
+/// structure or union without a name in there; `None` where there is none of these names, or where
+/// it does not begin at a byte.
 pub fn member_offset(bytes: &[u8], structure: &str, member: &str) -> Option<i16> {
     let found = find(bytes, STRUCT, structure)?;
+    let bits = within(bytes, &found, member, DEPTH)?;
+    (bits % 8 == 0).then(|| i16::try_from(bits / 8).ok()).flatten()
+}
+
+/// Levels of structures without a name that are looked into.
+const DEPTH: u32 = 4;
+
+/// The distance of a member in bits.
+fn within(bytes: &[u8], found: &Type<'_>, member: &str, depth: u32) -> Option<u32> {
     for one in found.members.chunks_exact(12) {
         let field = |at: usize| Some(u32::from_ne_bytes(one.get(at..at + 4)?.try_into().ok()?));
-        if begins_with(found.names.get(field(0)? as usize..)?, member) {
-            // With the flag, the upper byte is the size of a bit field.
-            let bits = if found.flagged { field(8)? & 0xff_ffff } else { field(8)? };
-            return (bits % 8 == 0).then(|| i16::try_from(bits / 8).ok()).flatten();
+        let name = found.names.get(field(0)? as usize..)?;
+        // With the flag, the upper byte is the size of a bit field.
+        let bits = if found.flagged { field(8)? & 0xff_ffff } else { field(8)? };
+        if begins_with(name, member) {
+            return Some(bits);
+        }
+        let inner = || {
+            let id = field(4).filter(|_| depth > 0 && begins_with(name, ""))?;
+            let inner = types(bytes)?.find(|this| this.id == id && matches!(this.kind, STRUCT | UNION))?;
+            within(bytes, &inner, member, depth - 1)
+        };
+        if let Some(more) = inner() {
+            return bits.checked_add(more);
         }
     }
     None
@@ -168,6 +187,9 @@ mod tests {
                 assert!(function_id(&bytes, "udp_sendmsg").is_some());
                 assert!(typedef_id(&bytes, "btf_trace_sched_switch").is_some());
                 assert_eq!(member_offset(&bytes, "sock_common", "skc_family"), Some(16));
+                // On some kernels in a union without a name.
+                let ends = ["head", "tail"].map(|name| member_offset(&bytes, "pipe_inode_info", name).unwrap());
+                assert!(ends[1] - ends[0] == 4 && ends[0] > 0, "{ends:?}");
             }
             Err(error) => eprintln!("SKIPPED: the_kernels_own_is_understood: {KERNEL}: {error}"),
         }

@@ -76,6 +76,13 @@ fn details(page: &mut Page, one: &Verified) {
             write(then)
         ));
     }
+    if one.disturbed {
+        page.item(&format!(
+            "The replays had no CPU for {} of the time that they wanted one, more than the program: something else ran, its own load perhaps. \
+             Advise the stored run when that has ended: nettoll advise RUN.",
+            number::percent(one.delayed)
+        ));
+    }
     page.gap();
 }
 

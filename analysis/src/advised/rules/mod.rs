@@ -5,6 +5,7 @@ mod connects;
 mod datagram_bursts;
 mod lost_datagrams;
 mod nagle;
+mod offloads;
 mod send_buffer;
 mod short_reads;
 mod small_writes;
@@ -17,7 +18,7 @@ use super::{Advice, Observed};
 const SEGMENT: u64 = 1448;
 
 /// Rules in the order in which they are asked.
-const RULES: [fn(&Observed) -> Option<Advice>; 10] = [
+const RULES: [fn(&Observed) -> Option<Advice>; 11] = [
     nagle::advise,
     small_writes::advise,
     datagram_bursts::advise,
@@ -28,6 +29,7 @@ const RULES: [fn(&Observed) -> Option<Advice>; 10] = [
     busy_poll::advise,
     connects::advise,
     static_answers::advise,
+    offloads::advise,
 ];
 
 /// Every advice that what was observed gives rise to; none without its evidence.

@@ -112,7 +112,7 @@ impl Place {
         }
     }
 
-    fn entering(&self, mut command: Command, program: &str) -> Command {
+    pub fn entering(&self, mut command: Command, program: &str) -> Command {
         command.args(["-t", &self.holder.id().to_string(), "-n"]);
         if self.user {
             command.args(["-U", "--preserve-credentials"]);

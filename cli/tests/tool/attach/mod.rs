@@ -2,7 +2,9 @@
 
 pub mod advice;
 pub mod bursts;
+pub mod offloads;
 pub mod server;
+pub mod sizes;
 
 use std::process::Command;
 

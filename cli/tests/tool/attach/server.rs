@@ -13,10 +13,14 @@ use nix::sys::socket::{setsockopt, sockopt};
 use signal_hook::consts::{SIGUSR1, SIGUSR2};
 
 /// In the environment of this program where it is a server.
-const KIND: &str = "NETTOLL_TEST_SERVER";
+pub const KIND: &str = "NETTOLL_TEST_SERVER";
+/// Where to ask, where it is a client.
+pub const SERVER: &str = "NETTOLL_TEST_SERVER_ADDRESS";
 /// Bytes of a request and of its answer.
-const REQUEST: usize = 36;
-const ANSWER: usize = 100;
+pub const REQUEST: usize = 36;
+pub const ANSWER: usize = 100;
+/// Bytes of a large answer.
+pub const LARGE: usize = 64 << 10;
 
 /// What a server does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +43,10 @@ pub enum Kind {
     OneByOne,
     /// Sleeps, then takes what has come.
     Collecting,
+    /// Makes calls of known sizes.
+    Sizes,
+    /// Answers with a large send.
+    Large,
 }
 
 /// Plays a server where this process was started as one.
@@ -49,13 +57,22 @@ pub fn play() -> Option<ExitCode> {
         let connection = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
         let connection = TcpStream::from(connection);
         connection.set_nodelay(true).unwrap();
-        serve(connection, &AtomicUsize::new(1));
+        serve(connection, ANSWER, &AtomicUsize::new(1));
         return Some(ExitCode::SUCCESS);
+    }
+    match kind.as_str() {
+        "Sizes" => {
+            super::sizes::play();
+            return Some(ExitCode::SUCCESS);
+        }
+        "Client" => ask_for_large_answers(),
+        _ => {}
     }
     if let "Losing" | "Roomy" | "OneByOne" | "Collecting" = kind.as_str() {
         take_datagrams(&kind);
     }
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let place = if kind == "Large" { Ipv4Addr::UNSPECIFIED } else { Ipv4Addr::LOCALHOST };
+    let listener = TcpListener::bind((place, 0)).unwrap();
     println!("{}", listener.local_addr().unwrap().port());
     let in_pieces = kind == "Pieces" || kind == "Stalling";
     let pieces = Arc::new(AtomicUsize::new(if in_pieces { 4 } else { 1 }));
@@ -73,7 +90,8 @@ pub fn play() -> Option<ExitCode> {
         }
         let pieces = Arc::clone(&pieces);
         connection.set_nodelay(nodelay).unwrap();
-        thread::spawn(move || serve(connection, &pieces));
+        let answer = if kind == "Large" { LARGE } else { ANSWER };
+        thread::spawn(move || serve(connection, answer, &pieces));
     }
     Some(ExitCode::SUCCESS)
 }
@@ -99,16 +117,27 @@ fn take_datagrams(kind: &str) -> ! {
     }
 }
 
-fn serve(mut connection: TcpStream, pieces: &AtomicUsize) {
-    let mut room = [0; 4096];
+fn serve(mut connection: TcpStream, answer: usize, pieces: &AtomicUsize) {
+    let (mut room, bytes) = ([0; 4096], vec![1; answer]);
     while let Ok(count) = connection.read(&mut room) {
         if count == 0 {
             return;
         }
-        let size = ANSWER / pieces.load(Ordering::Relaxed);
-        if [1; ANSWER].chunks(size).any(|piece| connection.write_all(piece).is_err()) {
+        let size = answer / pieces.load(Ordering::Relaxed);
+        if bytes.chunks(size).any(|piece| connection.write_all(piece).is_err()) {
             return;
         }
+    }
+}
+
+/// A client in a process of its own, which asks until it is ended.
+fn ask_for_large_answers() -> ! {
+    let mut connection = TcpStream::connect(std::env::var(SERVER).unwrap()).unwrap();
+    let mut room = vec![0; LARGE];
+    println!("0");
+    loop {
+        connection.write_all(&[2; REQUEST]).unwrap();
+        connection.read_exact(&mut room).unwrap();
     }
 }
 
@@ -133,6 +162,10 @@ impl Server {
 
     pub fn pid(&self) -> String {
         self.child.id().to_string()
+    }
+
+    pub const fn port(&self) -> u16 {
+        self.port
     }
 }
 
@@ -228,7 +261,8 @@ pub fn ask_once(server: &Server) -> bool {
     ask(&mut connection)
 }
 
-fn ask(connection: &mut TcpStream) -> bool {
+/// A request and its answer.
+pub fn ask(connection: &mut TcpStream) -> bool {
     connection.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     connection.write_all(&[2; REQUEST]).is_ok() && connection.read_exact(&mut [0; ANSWER]).is_ok()
 }

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use testkit::claims::Claims;
 
-use crate::attach::advice;
+use crate::attach::{advice, offloads};
 use crate::support::Skip;
 
 pub const MODULES: &[(&str, Claims)] = &[
@@ -25,6 +25,8 @@ pub const MODULES: &[(&str, Claims)] = &[
     ("services::slurm", slurm::ALL),
     ("services::ssh", ssh::ALL),
     ("services::ssh_faults", ssh_faults::ALL),
+    ("services::programs::languages", programs::languages::ALL),
+    ("attach::offloads", offloads::ALL),
 ];
 
 /// The folder that services are unpacked in.

@@ -67,6 +67,13 @@ impl Features {
     }
 }
 
+impl Features {
+    /// Returns whether the offload can be turned on and off.
+    pub(crate) fn may(&self, offload: Offload) -> bool {
+        essential(offload).iter().any(|name| self.changeable.contains(*name))
+    }
+}
+
 /// Reads the features of `device`.
 pub fn features(device: &str) -> Result<Features, Refusal> {
     Session::open()?.features(device)

@@ -123,6 +123,10 @@ pub fn calls(state: &State) -> Vec<Block> {
     let mut blocks = Vec::new();
     if !state.calls.is_empty() {
         let size = |call: &Call| call.sizes.first().map_or_else(|| NOTHING.to_owned(), |(size, _)| whole(*size));
+        let asks = |call: &Call| {
+            let least = if call.at_least.is_some_and(|share| share > 0.0) { "≥ " } else { "" };
+            call.asked_bytes.map_or_else(|| NOTHING.to_owned(), |mean| format!("{least}{}", significant(mean, 4)))
+        };
         let way = |call: &Call| if call.way == Way::In { "takes" } else { "gives" };
         let table = Rows::of(state.calls.iter().take(MOST))
             .words("call", |call| call.call.clone())
@@ -131,6 +135,7 @@ pub fn calls(state: &State) -> Vec<Block> {
             .figures("a request", |call| figure::calls(call.per_request.value))
             .figures("mean B", |call| significant(call.mean_bytes, 4))
             .figures("usual B", size)
+            .figures("asks B", asks)
             .figures("short", |call| call.short.map_or_else(|| NOTHING.to_owned(), percent))
             .figures("empty", |call| figure::calls(call.empty))
             .table()

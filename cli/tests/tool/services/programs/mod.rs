@@ -1,6 +1,7 @@
 //! Real servers, attached: what the tool counts against what the client and the server count.
 
 pub mod clients;
+pub mod languages;
 pub mod servers;
 
 use std::process::Command;

@@ -1,0 +1,268 @@
+//! Bytes that a socket call asks for, read from what its caller handed over: a register, or the
+//! pieces (`struct iovec`) in the caller's memory.
+//!
+//! Nothing watches the entry of calls, which would cost every call of every program. So it takes
+//! other signs to tell which part of a call strikes a tracepoint, where a call strikes several
+//! times:
+//! - `sendmmsg` and `recvmmsg`, for each message: the place in the vector is kept for each thread,
+//!   and starts anew with another vector, after its end, after an error and after a message that
+//!   went in part. A `recvmmsg` with a time limit may end without any of these: it is not told.
+//! - `sendfile`, for some 64 KiB each: the pipe within the kernel that it goes through starts empty
+//!   with each call.
+//! - `splice`, for the sixteen buffers that a pipe has by default: that is a call here.
+
+use bpf::asm::{Assembler, Helper, Label, Reg, Test};
+use bpf::{Hash, Map};
+
+use crate::probe::btf;
+
+/// The size is known.
+pub const TOLD: u64 = 1;
+/// The call has more pieces than are added up: it asks for this at least.
+pub const AT_LEAST: u64 = 2;
+/// The call has struck before: its size was told then.
+pub const GOES_ON: u64 = 4;
+/// Place of these flags in the kind of an event.
+pub const FLAGS: i32 = 56;
+
+/// Pieces of a call that are added up.
+pub const PIECES: i16 = 8;
+/// The most bytes that the kernel moves with one call (`MAX_RW_COUNT` with pages of 4 KiB).
+pub const MOST: i32 = 0x7fff_f000;
+
+/// Bytes of a piece, and the place of its length.
+const PIECE: [i16; 2] = [16, 8];
+/// Place of the pieces and their number in a `struct msghdr`, and bytes of a `struct mmsghdr`.
+const HEADER: i32 = 16;
+const MESSAGE_SHIFT: i32 = 6;
+/// Places on the stack, below that of the event: pieces, a header, the place in a vector.
+const PIECES_AT: i16 = -64 - PIECES * PIECE[0];
+const HEADER_AT: i16 = PIECES_AT - 16;
+const PLACE_AT: i16 = HEADER_AT - 16;
+
+/// Bytes of a place in a vector: the vector's address, and the number of messages gone.
+pub const PLACE: usize = 16;
+
+/// Places of the registers that a task entered the kernel with, in `struct pt_regs`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Registers {
+    /// Number of the system call.
+    pub call: i16,
+    /// Its second argument to its fifth.
+    arguments: [i16; 4],
+    /// Of a task the pipe of `sendfile`, and of that the buffers that were taken from it.
+    pipe: Option<[i16; 2]>,
+}
+
+impl Registers {
+    /// Those of this machine; `None` where the kernel's types do not have them.
+    pub fn find(types: &[u8]) -> Option<Self> {
+        let pipe = btf::member_offset(types, "task_struct", "splice_pipe").zip(btf::member_offset(types, "pipe_inode_info", "tail"));
+        let pipe = pipe.map(<[i16; 2]>::from);
+        if cfg!(target_arch = "x86_64") {
+            let call = btf::member_offset(types, "pt_regs", "orig_ax")?;
+            Some(Self { call, arguments: [104, 96, 56, 72], pipe })
+        } else if cfg!(target_arch = "aarch64") {
+            let call = btf::member_offset(types, "pt_regs", "syscallno")?;
+            Some(Self { call, arguments: [8, 16, 24, 32], pipe })
+        } else {
+            None
+        }
+    }
+
+    /// Place of an argument, the second to the fifth.
+    const fn argument(self, number: usize) -> i16 {
+        self.arguments[number - 2]
+    }
+}
+
+/// Leaves the bytes asked for in `R7`, 0 where they are not known, and adds flags to `R6`. `R7` is the
+/// task, `R8` points to its registers, `R9` is the result, `R1` the number of the call, and the thread
+/// stands on the stack at `thread`. Destroys `R0` to `R5`, and the stack from -224 to -64.
+pub fn emit(asm: &mut Assembler, registers: Registers, places: &Map<Hash>, thread: i16) {
+    let [plain, file, pipe, pieces, message, sent, taken] = [(); 7].map(|()| asm.label());
+    let [header, vector, told, out] = [(); 4].map(|()| asm.label());
+    let calls: [(&[libc::c_long], Label); 7] = [
+        (&[libc::SYS_sendto, libc::SYS_recvfrom, libc::SYS_write, libc::SYS_read], plain),
+        (&[libc::SYS_writev, libc::SYS_readv, libc::SYS_pwritev2, libc::SYS_preadv2], pieces),
+        (&[libc::SYS_sendmsg, libc::SYS_recvmsg], message),
+        (&[libc::SYS_sendmmsg], sent),
+        (&[libc::SYS_recvmmsg], taken),
+        (&[libc::SYS_sendfile], file),
+        (&[libc::SYS_splice], pipe),
+    ];
+    for (numbers, place) in calls {
+        for number in numbers {
+            asm.jump(Test::Equal(Reg::R1, *number as i32), place);
+        }
+    }
+    asm.set(Reg::R7, 0);
+    asm.jump(Test::Always, out);
+
+    asm.place(plain);
+    asm.load(Reg::R7, Reg::R8, registers.argument(3));
+    asm.jump(Test::Always, told);
+
+    asm.place(file);
+    match registers.pipe {
+        Some([pipe, gone]) => {
+            let first = asm.label();
+            asm.load(Reg::R1, Reg::R7, pipe);
+            asm.load_word(Reg::R1, Reg::R1, gone);
+            asm.set(Reg::R7, 0);
+            asm.jump(Test::Equal(Reg::R1, 0), first);
+            emit_flag(asm, GOES_ON);
+            asm.jump(Test::Always, out);
+            asm.place(first);
+            asm.load(Reg::R7, Reg::R8, registers.argument(4));
+            asm.jump(Test::Always, told);
+        }
+        None => {
+            asm.set(Reg::R7, 0);
+            asm.jump(Test::Always, out);
+        }
+    }
+
+    asm.place(pipe);
+    asm.load(Reg::R7, Reg::R8, registers.argument(5));
+    asm.jump(Test::Always, told);
+
+    asm.place(pieces);
+    asm.load(Reg::R3, Reg::R8, registers.argument(2));
+    asm.load(Reg::R2, Reg::R8, registers.argument(3));
+    asm.set(Reg::R7, 0);
+    asm.jump(Test::Always, vector);
+
+    asm.place(taken);
+    asm.set(Reg::R7, 0);
+    asm.load(Reg::R1, Reg::R8, registers.argument(5));
+    asm.jump(Test::Differs(Reg::R1, 0), out);
+
+    asm.place(sent);
+    asm.set(Reg::R7, 0);
+    emit_place(asm, registers, places, thread);
+    // The number of messages gone is in R1.
+    asm.shift_left(Reg::R1, MESSAGE_SHIFT);
+    asm.load(Reg::R3, Reg::R8, registers.argument(2));
+    asm.add_register(Reg::R3, Reg::R1);
+    asm.jump(Test::Always, header);
+
+    asm.place(message);
+    asm.load(Reg::R3, Reg::R8, registers.argument(2));
+    asm.set(Reg::R7, 0);
+
+    asm.place(header);
+    asm.add(Reg::R3, HEADER);
+    asm.set(Reg::R2, 16);
+    asm.stack_address(Reg::R1, i32::from(HEADER_AT));
+    asm.call(Helper::ReadUser);
+    asm.jump(Test::Differs(Reg::R0, 0), out);
+    asm.load(Reg::R3, Reg::R10, HEADER_AT);
+    asm.load(Reg::R2, Reg::R10, HEADER_AT + 8);
+
+    // R3 is the address of the pieces, R2 their number.
+    asm.place(vector);
+    emit_pieces(asm, out);
+
+    asm.place(told);
+    emit_flag(asm, TOLD);
+    let fits = asm.label();
+    asm.set(Reg::R1, MOST);
+    asm.jump(Test::Above(Reg::R1, Reg::R7), fits);
+    asm.copy(Reg::R7, Reg::R1);
+    asm.place(fits);
+    emit_end_of_vector(asm, registers, places, thread, out);
+    asm.place(out);
+}
+
+/// Leaves in `R1` how many messages of this vector have gone, and counts this one. After an error, and
+/// after the last one, the next begins anew.
+fn emit_place(asm: &mut Assembler, registers: Registers, places: &Map<Hash>, thread: i16) {
+    let [fresh, keep, went] = [(); 3].map(|()| asm.label());
+    asm.store_number(Reg::R10, PLACE_AT + 8, 0);
+    asm.set_map(Reg::R1, places.number());
+    asm.stack_address(Reg::R2, i32::from(thread));
+    asm.call(Helper::Lookup);
+    asm.jump(Test::Equal(Reg::R0, 0), fresh);
+    asm.load(Reg::R1, Reg::R0, 0);
+    asm.load(Reg::R2, Reg::R8, registers.argument(2));
+    asm.jump(Test::Same(Reg::R1, Reg::R2), keep);
+    asm.jump(Test::Always, fresh);
+    asm.place(keep);
+    asm.load(Reg::R1, Reg::R0, 8);
+    asm.store(Reg::R10, PLACE_AT + 8, Reg::R1);
+    asm.place(fresh);
+    asm.load(Reg::R1, Reg::R8, registers.argument(2));
+    asm.store(Reg::R10, PLACE_AT, Reg::R1);
+    // This one's place is kept on the stack meanwhile.
+    asm.load(Reg::R1, Reg::R10, PLACE_AT + 8);
+    asm.store(Reg::R10, HEADER_AT, Reg::R1);
+    asm.add(Reg::R1, 1);
+    asm.load(Reg::R2, Reg::R8, registers.argument(3));
+    let next = asm.label();
+    asm.jump(Test::Above(Reg::R2, Reg::R1), next);
+    asm.set(Reg::R1, 0);
+    asm.place(next);
+    asm.copy(Reg::R2, Reg::R9);
+    // A datagram of no bytes is one.
+    asm.shift_right(Reg::R2, 63);
+    asm.jump(Test::Equal(Reg::R2, 0), went);
+    asm.set(Reg::R1, 0);
+    asm.place(went);
+    asm.store(Reg::R10, PLACE_AT + 8, Reg::R1);
+    asm.set_map(Reg::R1, places.number());
+    asm.stack_address(Reg::R2, i32::from(thread));
+    asm.stack_address(Reg::R3, i32::from(PLACE_AT));
+    asm.set(Reg::R4, 0);
+    asm.call(Helper::Update);
+    asm.load(Reg::R1, Reg::R10, HEADER_AT);
+}
+
+/// A `sendmmsg` of which a message went in part ends with it.
+fn emit_end_of_vector(asm: &mut Assembler, registers: Registers, places: &Map<Hash>, thread: i16, out: Label) {
+    asm.load(Reg::R1, Reg::R8, registers.call);
+    asm.shift_left(Reg::R1, 48);
+    asm.shift_right(Reg::R1, 48);
+    asm.jump(Test::Differs(Reg::R1, libc::SYS_sendmmsg as i32), out);
+    asm.jump(Test::AtMost(Reg::R9, 0), out);
+    let part = asm.label();
+    asm.jump(Test::Above(Reg::R7, Reg::R9), part);
+    asm.jump(Test::Always, out);
+    asm.place(part);
+    asm.store_number(Reg::R10, PLACE_AT, 0);
+    asm.store_number(Reg::R10, PLACE_AT + 8, 0);
+    asm.set_map(Reg::R1, places.number());
+    asm.stack_address(Reg::R2, i32::from(thread));
+    asm.stack_address(Reg::R3, i32::from(PLACE_AT));
+    asm.set(Reg::R4, 0);
+    asm.call(Helper::Update);
+}
+
+/// Adds up the pieces at the address in `R3`, whose number is in `R2`, into `R7`.
+fn emit_pieces(asm: &mut Assembler, out: Label) {
+    let (many, few) = (asm.label(), asm.label());
+    // All of it is written here, since the kernel's verifier looks at the most that may be read.
+    for place in 0..2 * PIECES {
+        asm.store_number(Reg::R10, PIECES_AT + 8 * place, 0);
+    }
+    asm.jump(Test::Over(Reg::R2, i32::from(PIECES)), many);
+    asm.jump(Test::Always, few);
+    asm.place(many);
+    emit_flag(asm, AT_LEAST);
+    asm.set(Reg::R2, i32::from(PIECES));
+    asm.place(few);
+    asm.shift_left(Reg::R2, 4);
+    asm.stack_address(Reg::R1, i32::from(PIECES_AT));
+    asm.call(Helper::ReadUser);
+    asm.jump(Test::Differs(Reg::R0, 0), out);
+    for piece in 0..PIECES {
+        asm.load(Reg::R1, Reg::R10, PIECES_AT + piece * PIECE[0] + PIECE[1]);
+        asm.add_register(Reg::R7, Reg::R1);
+    }
+}
+
+/// Adds a flag to the kind in `R6`.
+fn emit_flag(asm: &mut Assembler, flag: u64) {
+    asm.set_long(Reg::R1, flag << FLAGS);
+    asm.or(Reg::R6, Reg::R1);
+}
