@@ -2,7 +2,7 @@
 //! the tests, their traffic on loopback.
 
 // Clippy's exception for tests does not reach what they share.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 #[path = "../support/mod.rs"]
 mod support;
