@@ -93,6 +93,19 @@ fn queued(socket: &OwnedFd) -> libc::c_int {
     if answer == 0 { bytes } else { 0 }
 }
 
+/// Returns whether a socket was of an SCTP association that has ended: the end that ended it is
+/// told of that by no call that receives. Other sockets do not know the question.
+fn association_is_over(socket: &OwnedFd) -> bool {
+    /// Of the kernel's include/uapi/linux/sctp.h; the answer is a `struct sctp_status`.
+    const SCTP_STATUS: libc::c_int = 14;
+    let mut status = [0_u64; 32];
+    let mut length = size_of_val(&status) as libc::socklen_t;
+    // SAFETY: the call writes at most as many bytes as there are, which outlive it.
+    let answer =
+        unsafe { libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_SCTP, SCTP_STATUS, status.as_mut_ptr().cast(), &raw mut length) };
+    answer != 0 && io::Error::last_os_error().raw_os_error() == Some(libc::EINVAL)
+}
+
 /// Says that no more will come and waits until the receiver has closed, so
 /// that TCP's account covers everything sent. A receiver that takes nothing any
 /// more is a failure.
@@ -105,6 +118,7 @@ pub(super) fn see_it_taken<A: Api>(api: &mut A) -> Option<io::Error> {
     while since.elapsed() < DRAIN_LIMIT {
         match api.receive_now(1).0 {
             moved if moved > 0 => {}
+            _ if association_is_over(api.socket()) => return None,
             moved if moved == -(libc::EAGAIN as isize) => _ = readable(api.socket(), Duration::from_millis(100)),
             moved if moved == -(libc::EINTR as isize) => {}
             _ => return None,

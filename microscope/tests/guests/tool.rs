@@ -239,7 +239,12 @@ fn a_study_runs_on_old_and_new_kernels() -> Result<(), Skip> {
 fn streams_over_other_protocols_are_whole_on_old_and_new_kernels() -> Result<(), Skip> {
     for series in STUDIED {
         let report = json(series, "others")?;
-        assert_eq!((&report["failed"], &report["trials"]), (&Value::from(0), &Value::from(18)), "{series}: {:#}", report["findings"]);
+        assert_eq!(report["trials"], 18, "{series}: {:#}", report["findings"]);
+        // The oldest kernel's package has no module of TLS.
+        let texts = report["findings"].as_array().into_iter().flatten().filter_map(|finding| finding["text"].as_str());
+        let failed: Vec<&str> = texts.filter(|text| text.contains("trials failed")).collect();
+        let named = failed.iter().all(|text| text.contains("this kernel has no TLS"));
+        assert!(named && (failed.is_empty() || series == SERIES[0]), "{series}: {failed:#?}");
         for cell in report["cells"].as_array().unwrap() {
             println!("{series}: {} by {}: {}", cell["cell"]["test"], cell["cell"]["api"], cell["metrics"]["messages_per_s"]);
         }
