@@ -73,7 +73,7 @@ impl Emulator {
 
     /// The one in the cache, if it can be used.
     pub fn cached(cache: &Cache) -> Option<Self> {
-        let (name, found) = Self::in_cache(cache)?;
+        let (name, found) = in_cache(cache).next()?;
         cache.used("emulator", &name);
         Some(found)
     }
@@ -83,21 +83,11 @@ impl Emulator {
     /// # Errors
     /// There is none, or the system's cannot be used.
     pub fn look(cache: Option<&Cache>) -> Result<Self, Failed> {
-        if let Some((_, found)) = cache.and_then(Self::in_cache) {
+        if let Some((_, found)) = cache.and_then(|cache| in_cache(cache).next()) {
             return Ok(found);
         }
         let program = in_path().ok_or_else(|| Failed::NoEmulator(format!("{PROGRAM} is neither in the cache nor in PATH")))?;
         Self::examine(program, None)
-    }
-
-    fn in_cache(cache: &Cache) -> Option<(String, Self)> {
-        let mut names = cache.names("emulator");
-        names.sort();
-        names.into_iter().rev().find_map(|name| {
-            let root = cache.root().join("emulator").join(&name);
-            let found = Self::examine(root.join("usr/bin").join(PROGRAM), Some(root)).ok()?;
-            Some((name, found))
-        })
     }
 
     /// Examines a program.
@@ -153,6 +143,23 @@ impl Emulator {
     }
 }
 
+/// Those in the cache that can be used, with their names there, the newest first.
+fn in_cache(cache: &Cache) -> impl Iterator<Item = (String, Emulator)> {
+    let mut names = cache.names("emulator");
+    names.sort_by_cached_key(|name| std::cmp::Reverse(numbers(name)));
+    let folder = cache.root().join("emulator");
+    names.into_iter().filter_map(move |name| {
+        let root = folder.join(&name);
+        let found = Emulator::examine(root.join("usr/bin").join(PROGRAM), Some(root)).ok()?;
+        Some((name, found))
+    })
+}
+
+/// The numbers of a package's version, by which a newer one comes after an older one.
+fn numbers(version: &str) -> Vec<u64> {
+    version.split(|letter: char| !letter.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()
+}
+
 /// The system's program.
 fn in_path() -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
@@ -161,7 +168,8 @@ fn in_path() -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Emulator, Interface, NEW, OLD, PLUGINS};
+    use super::{Emulator, Interface, NEW, OLD, PLUGINS, PROGRAM};
+    use crate::cache::Cache;
     use crate::error::Failed;
     use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
@@ -185,5 +193,19 @@ mod tests {
         let error = made(folder.path(), &[PLUGINS, NEW, OLD]).unwrap_err().to_string();
         assert!(error.contains("versions 2 and 3"), "{error}");
         assert!(Emulator::examine(folder.path().join("none"), None).is_err());
+    }
+
+    #[test]
+    fn the_newest_of_the_cache_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, symbols) in [("1_7.2+dfsg-7+deb12u18", [PLUGINS, OLD]), ("1_10.0.2+ds-2~bpo12+1", [PLUGINS, NEW])] {
+            let program = made(folder.path(), &symbols).unwrap().program;
+            let programs = folder.path().join("emulator").join(name).join("usr/bin");
+            std::fs::create_dir_all(&programs).unwrap();
+            std::fs::rename(program, programs.join(PROGRAM)).unwrap();
+        }
+        let cache = Cache::open(Some(folder.path())).unwrap();
+        // As words, 7.2 comes after 10.0.
+        assert_eq!(Emulator::cached(&cache).unwrap().interface, Interface::New);
     }
 }

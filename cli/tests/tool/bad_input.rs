@@ -258,7 +258,7 @@ fn a_runs_directory_of_somebody_else_is_said() -> Result<(), Skip> {
 }
 
 /// A shell in a mount namespace of its own, which ends with it.
-fn mounts() -> Result<[&'static str; 4], Skip> {
+pub fn mounts() -> Result<[&'static str; 4], Skip> {
     need_root()?;
     need_programs(&["unshare", "mount"])?;
     let wrapper = ["unshare", "-m", "--propagation", "private"];

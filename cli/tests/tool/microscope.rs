@@ -14,6 +14,7 @@ crate::claims!(
     without_a_network_what_is_missing_is_named,
     an_emulator_without_plugins_is_named,
     a_cache_that_cannot_be_is_named,
+    a_full_disk_under_the_cache_is_named,
     a_dry_run_says_what_would_be_done,
     the_cache_is_listed_and_pruned,
     the_step_between_two_kernels_is_found_and_named_by_its_path,
@@ -68,8 +69,11 @@ fn without_a_network_what_is_missing_is_named() -> Result<(), Skip> {
     Ok(())
 }
 
-/// A program in PATH that looks like QEMU as far as `--version` goes.
-fn with_emulator(tool: &Tool, symbols: &str, arguments: &[&str]) -> Answer {
+/// Symbols of a QEMU with plugins.
+const NEW: &str = "\0qemu_plugin_register_vcpu_tb_trans_cb\0qemu_plugin_scoreboard_new\0";
+
+/// Makes a program in `bin` that looks like QEMU as far as `--version` goes.
+fn make_emulator(tool: &Tool, symbols: &str) {
     let folder = tool.path().join("bin");
     fs::create_dir_all(&folder).unwrap();
     let program = folder.join("qemu-system-x86_64");
@@ -77,6 +81,12 @@ fn with_emulator(tool: &Tool, symbols: &str, arguments: &[&str]) -> Answer {
         format!("#!/bin/sh\n[ \"$1\" = --version ] && echo QEMU emulator version 10.0 && exit\necho could not boot >&2\nexit 1\n{symbols}");
     fs::write(&program, script).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// The microscope with such a program in PATH.
+fn with_emulator(tool: &Tool, symbols: &str, arguments: &[&str]) -> Answer {
+    make_emulator(tool, symbols);
+    let folder = tool.path().join("bin");
     let mut command = tool.command(&[&["microscope", "--cache", "cache", "--offline"], arguments].concat());
     command.env("PATH", format!("{}:{}", folder.display(), std::env::var("PATH").unwrap())).output().unwrap().into()
 }
@@ -84,7 +94,7 @@ fn with_emulator(tool: &Tool, symbols: &str, arguments: &[&str]) -> Answer {
 fn an_emulator_without_plugins_is_named() -> Result<(), Skip> {
     let tool = Tool::new();
     with_emulator(&tool, "", &[]).refused(1, &["qemu-system-x86_64 has no plugins", "install another QEMU"]);
-    let new = "\0qemu_plugin_register_vcpu_tb_trans_cb\0qemu_plugin_scoreboard_new\0";
+    let new = NEW;
     with_emulator(&tool, new, &["--kernel", "6.12"]).refused(1, &["there is no kernel '6.12'", "none is cached"]);
     with_emulator(&tool, new, &["--kernel", "./vmlinuz"]).refused(1, &["read the kernel ./vmlinuz", "check the path"]);
     tool.write("vmlinuz", "no kernel");
@@ -99,6 +109,19 @@ fn a_cache_that_cannot_be_is_named() -> Result<(), Skip> {
     let tool = Tool::new();
     tool.write("file", "");
     tool.run(&["microscope", "cache", "--cache", "file/cache"]).refused(1, &["make the cache file/cache", "--cache DIR"]);
+    Ok(())
+}
+
+fn a_full_disk_under_the_cache_is_named() -> Result<(), Skip> {
+    let mounts = crate::bad_input::mounts()?;
+    let tool = Tool::new();
+    make_emulator(&tool, NEW);
+    tool.write("vmlinuz", "no kernel");
+    fs::create_dir(tool.path().join("cache")).unwrap();
+    let script =
+        "mount -t tmpfs -o size=4k none cache; PATH=$PWD/bin:$PATH exec $NETTOLL microscope --cache cache --offline --kernel ./vmlinuz";
+    let words = ["write", "/cache/", "No space left on device", "microscope cache --prune 0", "--cache DIR on another disk"];
+    tool.script(&mounts, script).refused(1, &words);
     Ok(())
 }
 

@@ -104,5 +104,29 @@ pub fn fetch_emulator(cache: &Cache) -> Result<(), Failed> {
 fn unpack(package: &Path, to: &Path) -> Result<(), Failed> {
     let mut command = Command::new("dpkg-deb");
     command.arg("-x").arg(package).arg(to);
-    apt::run(command, &format!("unpack {}", package.display()), "make room on the cache's disk, then run it again").map(drop)
+    apt::run(
+        command,
+        &format!("unpack {}", package.display()),
+        "make room on the cache's disk, or see whether the network was cut, then run it again",
+    )
+    .map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unpack;
+
+    /// Two members of an archive, the second of which ends early, as when a download was cut.
+    #[test]
+    fn a_torn_package_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let (package, tree) = (folder.path().join("torn.deb"), folder.path().join("tree"));
+        let member = |name: &str, length: usize| format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{length:<10}`\n", 0, 0, 0, 100_644);
+        let text = format!("!<arch>\n{}2.0\n{}cut", member("debian-binary", 4), member("control.tar.gz", 4096));
+        std::fs::write(&package, text).unwrap();
+        match unpack(&package, &tree).unwrap_err().to_string() {
+            why if why.contains("dpkg-deb: No such file") => eprintln!("SKIPPED: a_torn_package_is_refused: {why}"),
+            why => assert!(why.contains("unpack") && why.contains("torn.deb") && why.contains("make room"), "{why}"),
+        }
+    }
 }

@@ -29,6 +29,7 @@ testkit::claims!(
     callbacks_count_what_inline_code_counts,
     a_kernel_that_panics_is_told_with_its_console,
     a_scenario_without_its_module_is_absent,
+    more_processors_than_one_are_refused,
 );
 
 /// The kernel whose series is measured: of Debian's stable release.
@@ -159,5 +160,18 @@ fn a_scenario_without_its_module_is_absent() -> Result<(), Skip> {
     let found = measured(lab, &asked);
     assert_eq!((found.regions.len(), found.absent.len()), (1, 1));
     assert!(found.absent[0].answer.contains("--modules"), "{:?}", found.absent);
+    Ok(())
+}
+
+fn more_processors_than_one_are_refused() -> Result<(), Skip> {
+    let lab = lab()?;
+    let folder = tempfile::tempdir().unwrap();
+    let plugin = folder.path().join("scope.so");
+    std::fs::write(&plugin, lab.emulator.plugin()).unwrap();
+    let mut command = lab.emulator.command();
+    command.args(["-machine", "q35,accel=tcg", "-smp", "2", "-nodefaults", "-display", "none", "-plugin"]).arg(&plugin);
+    let output = command.stdin(std::process::Stdio::null()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("the guest has 2 processors; give it one"), "{}: {said}", output.status);
     Ok(())
 }
