@@ -88,7 +88,7 @@ pub struct ManifestArgs {
     #[arg(long)]
     pub restricted: bool,
     /// Image with a shell, head, mktemp and sha256sum; nettoll itself is brought there
-    #[arg(long, value_name = "IMAGE", default_value = "docker.io/library/busybox:stable-glibc")]
+    #[arg(long, value_name = "IMAGE", default_value = "docker.io/library/debian:stable-slim")]
     pub image: String,
     /// Namespace
     #[arg(long, value_name = "NAME", default_value = "default")]

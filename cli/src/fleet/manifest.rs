@@ -99,7 +99,7 @@ const OPEN: &str = "          securityContext:
             allowPrivilegeEscalation: false
             capabilities:
               drop: [\"ALL\"]
-              add: [\"PERFMON\", \"BPF\", \"NET_ADMIN\"]
+              add: [\"PERFMON\", \"BPF\", \"NET_ADMIN\", \"SYSLOG\"]
             seccompProfile:
               type: RuntimeDefault
 ";
