@@ -30,6 +30,10 @@ pub fn try_sending(way: Api) -> io::Result<()> {
         Api::Xdp => return bpf::xsk::xdp_socket().map(drop),
         _ => {}
     }
+    // A handshake of SCTP may wait for seconds; what a kernel lacks shows before.
+    if let (Over::Sctp, Some((protocol, lack))) = (way.over(), other_than_tcp(way.over())) {
+        return open(protocol, lack).map(drop);
+    }
     let (cell, ends) = joined(Level::Api(way.into()), way.over(), |test| way.carries(test))?;
     api::try_sending(&place(&cell, ends.0, Role::Sender))
 }
@@ -86,13 +90,16 @@ fn datagrams() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok((here.into(), there.into()))
 }
 
+fn open(protocol: socket2::Protocol, lack: &str) -> io::Result<Socket> {
+    Socket::new(Domain::IPV4, Type::STREAM, Some(protocol)).map_err(|answer| Refusal::of(lack, answer))
+}
+
 /// Two ends of a stream of bytes; `lack` says what a kernel lacks that refuses the protocol.
 fn stream(protocol: socket2::Protocol, lack: &str) -> io::Result<(OwnedFd, OwnedFd)> {
-    let open = || Socket::new(Domain::IPV4, Type::STREAM, Some(protocol)).map_err(|answer| Refusal::of(lack, answer));
-    let listener = open()?;
+    let listener = open(protocol, lack)?;
     listener.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into())?;
     listener.listen(1)?;
-    let here = open()?;
+    let here = open(protocol, lack)?;
     here.connect(&listener.local_addr()?)?;
     Ok((here.into(), listener.accept()?.0.into()))
 }

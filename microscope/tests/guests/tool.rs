@@ -239,7 +239,8 @@ fn a_study_runs_on_old_and_new_kernels() -> Result<(), Skip> {
 fn streams_over_other_protocols_are_whole_on_old_and_new_kernels() -> Result<(), Skip> {
     for series in STUDIED {
         let report = json(series, "others")?;
-        assert_eq!(report["trials"], 18, "{series}: {:#}", report["findings"]);
+        let planned = [&report["trials"], &report["failed"]].map(|count| count.as_u64().unwrap_or_default()).iter().sum::<u64>();
+        assert_eq!(planned, 18, "{series}: {:#}", report["findings"]);
         // The oldest kernel's package has no module of TLS.
         let texts = report["findings"].as_array().into_iter().flatten().filter_map(|finding| finding["text"].as_str());
         let failed: Vec<&str> = texts.filter(|text| text.contains("trials failed")).collect();
@@ -275,10 +276,14 @@ fn a_receipt_counts_each_datagram_once() -> Result<(), Skip> {
         let once = ONCE.iter().filter_map(|name| calls.get(*name)).collect::<Vec<_>>();
         let tiers: BTreeSet<&str> = once.iter().filter_map(|calls| calls["tier"].as_str()).collect();
         println!("{series}: {} names counted, by {tiers:?}", calls.len());
+        let at_entries = calls.values().any(|calls| calls["tier"] == "fentry");
         assert!(once.iter().all(|calls| calls["per_message"]["value"] == 1.0), "{series}: {once:#?}");
         let failed = report["findings"].as_array().into_iter().flatten().filter_map(|finding| finding["text"].as_str());
         lost.extend(failed.filter(|text| text.contains("failed: host")).map(|text| format!("{series}: {text}")));
-        assert!(!once.is_empty() || !lost.is_empty(), "{series}: nothing is counted, and nothing says why: {calls:#?}");
+        assert!(
+            (!once.is_empty() && at_entries) || !lost.is_empty(),
+            "{series}: function entries are not counted, and nothing says why: {calls:#?}"
+        );
     }
     if lost.is_empty() { Ok(()) } else { Err(Skip(lost.join("; "))) }
 }
