@@ -39,7 +39,7 @@ pub fn run(args: &AdviseArgs) -> Result<Exit, Failure> {
     }
     if let Some(file) = args.workload.as_ref().map(Path::new).filter(|file| exchanges::is_of_exchanges(file)) {
         if args.run.is_some() {
-            return Err(Failure::misuse("a file of a program's exchanges is sent anew, and no run has them: leave RUN or --workload out"));
+            return Err(Failure::misuse("a file of a program's exchanges is sent again, and no run has them: leave RUN or --workload out"));
         }
         return exchanged(file, args);
     }

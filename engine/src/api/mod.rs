@@ -7,6 +7,7 @@
 
 mod buffer;
 mod frame;
+mod frames;
 mod habit;
 mod halves;
 pub(crate) mod headers;

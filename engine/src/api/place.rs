@@ -9,8 +9,8 @@ use model::{Cell, Protocol, Role};
 use nix::sys::socket::{SockaddrStorage, bind, getpeername, getsockname};
 
 use super::Buffer;
+use super::frames::Frames;
 use super::headers::Headers;
-use super::incoming::xdp::Frames;
 
 /// Bytes of a cache line: messages of a batch do not share one.
 const CACHE_LINE: usize = 64;

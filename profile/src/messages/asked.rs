@@ -5,7 +5,7 @@
 //! other signs to tell which part of a call strikes a tracepoint, where a call strikes several
 //! times:
 //! - `sendmmsg` and `recvmmsg`, for each message: the place in the vector is kept for each thread,
-//!   and starts anew with another vector, after its end, after an error and after a message that
+//!   and starts again with another vector, after its end, after an error and after a message that
 //!   went in part. A `recvmmsg` with a time limit may end without any of these: it is not told.
 //! - `sendfile`, for some 64 KiB each: the pipe within the kernel that it goes through starts empty
 //!   with each call.
@@ -176,7 +176,7 @@ pub fn emit(asm: &mut Assembler, registers: Registers, places: &Map<Hash>, threa
 }
 
 /// Leaves in `R1` how many messages of this vector have gone, and counts this one. After an error, and
-/// after the last one, the next begins anew.
+/// after the last one, the next begins from the start.
 fn emit_place(asm: &mut Assembler, registers: Registers, places: &Map<Hash>, thread: i16) {
     let [fresh, keep, went] = [(); 3].map(|()| asm.label());
     asm.store_number(Reg::R10, PLACE_AT + 8, 0);

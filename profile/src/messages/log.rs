@@ -159,9 +159,12 @@ fn whole(events: &[Event]) -> Vec<Event> {
     let mut calls: Vec<Event> = Vec::with_capacity(events.len());
     let mut open: HashMap<u64, usize> = HashMap::new();
     for event in events {
-        match open.get(&event.task).and_then(|place| calls.get_mut(*place)) {
-            Some(first) if event.goes_on && first.call == event.call => first.result = first.result.saturating_add(event.result.max(0)),
-            _ => {
+        let first = open.get(&event.task).and_then(|place| calls.get_mut(*place));
+        let first = first.filter(|first| event.goes_on && first.call == event.call);
+        match first.and_then(|first| Some((first.result.max(0).checked_add(event.result.max(0))?, first))) {
+            Some((sum, first)) if event.result > 0 => first.result = sum,
+            Some(_) => {}
+            None => {
                 open.insert(event.task, calls.len());
                 calls.push(*event);
             }
@@ -432,6 +435,13 @@ mod tests {
         assert_eq!((kind.calls, kind.bytes, kind.empty, kind.untold), (3, 195_546, 1, 1));
         assert_eq!((kind.short, kind.asked, kind.asked_sizes.as_slice()), (Some(1), Some(200_000), &[(100_000, 2)][..]));
         assert_eq!(seen.totals.sends, 4, "the kernel's own sends are four");
+    }
+
+    #[test]
+    fn no_byte_of_a_call_in_parts_is_left_out() {
+        let part = |result, goes_on| Event { goes_on, ..event(1, Way::Out, libc::SYS_splice, result) };
+        let seen = summary(Totals::default(), 0, vec![part(-libc::EAGAIN, false), part(5, true), part(i32::MAX, true)]);
+        assert_eq!(seen.calls.iter().map(|kind| kind.bytes).sum::<u64>(), 5 + i32::MAX as u64);
     }
 
     #[test]

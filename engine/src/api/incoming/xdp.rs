@@ -16,12 +16,13 @@ use std::ptr::NonNull;
 use std::time::Duration;
 
 use bpf::asm::{Assembler, Helper, Reg, Test};
-use bpf::xsk::{self, CHUNK, Descriptor, Ring};
+use bpf::xsk::{self, CHUNK, Descriptor};
 use bpf::{Map, Program, ProgramKind, Sockets, XdpMode};
 use model::Cell;
 
 use super::packet::throw_away;
 use crate::api::frame::{self, ETHERNET};
+use crate::api::frames::Frames;
 use crate::api::outgoing::raw::fits;
 use crate::api::route::{self, Route};
 use crate::api::{Buffer, Incoming, Moved, Open, Passed, Place, Refusal};
@@ -58,20 +59,6 @@ pub type Xdp = ByProgram<InDriver>;
 
 /// By generic XDP.
 pub type XdpGeneric = ByProgram<AboveDriver>;
-
-/// Frames that a device brings to a socket of AF_XDP.
-#[derive(Debug)]
-pub struct Frames {
-    socket: OwnedFd,
-    /// Frames that came, and memory for those that are to come.
-    received: Ring,
-    filled: Ring,
-    /// It is never given back to the heap: the socket may live on in another table of files of
-    /// this process, and the kernel writes frames into it as long as it does.
-    memory: ManuallyDrop<Buffer>,
-    /// The program that sends them here, until this is gone.
-    _program: bpf::Attached,
-}
 
 /// A way of receiving such frames.
 #[derive(Debug)]
