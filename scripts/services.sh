@@ -59,7 +59,7 @@ if [ "${CI:-}" = true ] && [ "$(id -u)" = 0 ] && has apt-get; then
     apt-get -qq update || echo "services: 'apt-get update' failed; trying with the lists that are there"
 fi
 unpack_whole slurm slurmctld slurmd slurm-client munge
-unpack_whole ssh openssh-server
+unpack ssh openssh-server libwrap0
 # Its models are the types of the API; nothing of it is run.
 unpack kubernetes python3-kubernetes
 
