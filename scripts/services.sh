@@ -60,7 +60,7 @@ if [ "${CI:-}" = true ] && [ "$(id -u)" = 0 ] && has apt-get; then
 fi
 unpack_whole slurm slurmctld slurmd slurm-client munge
 unpack ssh openssh-server libwrap0
-# Its models are the types of the API; nothing of it is run.
+# Its models are the types of the API; no program is run.
 unpack kubernetes python3-kubernetes
 
 # Servers that are attached.

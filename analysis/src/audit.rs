@@ -125,7 +125,7 @@ fn impossible(measured: &Measured) -> Vec<Warning> {
         // The main thread and those of the flows, at least one.
         let threads = end.threads.len().max(1) as f64;
         within(format!("the CPU time of the {}", end.role), end.cpu_time.process, lasted * (threads + 1.0));
-        // The kernel books a wait when it is over, with what of it lies before the window.
+        // The kernel books a wait when it is over, with its part before the window.
         let since = begun.map_or(lasted, |begun| lasted.max(end.window.end.since(begun).get() as f64));
         within(format!("the wait of the {} for a CPU", end.role), end.run_delay.unwrap_or_default(), since * threads);
         if let Some(load) = load {

@@ -245,7 +245,7 @@ impl Receipt {
 
     /// Takes sums of a program that has a CPU for `ns` at a time for what they are: its timers
     /// strike some µs late, and what falls due near a burst's end is another's. Red sums that are
-    /// off because of it become a doubt of their own; what is off by more stays red.
+    /// off for that reason become a doubt of their own; what is off by more stays red.
     ///
     /// Only for samples of which none is known to be missing: whoever calls has compared them
     /// with the event's own count.

@@ -8,6 +8,7 @@ mod errno;
 mod identity;
 mod map;
 mod program;
+mod redirect;
 mod refusal;
 pub mod xsk;
 
@@ -21,6 +22,7 @@ pub use errno::{errno_name, refused_call};
 pub use identity::{Filter, Who};
 pub use map::{Hash, Map, MapKind, Numbers, Queue, Scratch, Sockets};
 pub use program::{Attached, Program, ProgramKind, XdpMode, probe};
+pub use redirect::{FRAME, redirect};
 pub use refusal::Refusal;
 
 /// `bpf(2)`.

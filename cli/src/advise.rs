@@ -226,7 +226,7 @@ struct Mixed {
 }
 
 impl Mixed {
-    /// Has the streams of a plan send a workload. Protocols that carry none of it are left out.
+    /// Has the streams of a plan send a workload. Protocols that cannot carry any are left out.
     fn into_plan(workload: Workload, plan: &mut Plan, choose_length: bool) -> Result<Self, Failure> {
         let (mut cells, mut refused, mut none) = (Vec::new(), Vec::new(), None);
         for cell in &plan.cells {

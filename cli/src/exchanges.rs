@@ -20,13 +20,13 @@ pub fn is_of_exchanges(file: &Path) -> bool {
     file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"))
 }
 
-/// The longest file of exchanges that is read: 64 kinds of 16 pieces have a tenth of it.
+/// The longest file of exchanges that is read: 64 kinds of 16 pieces take a tenth.
 const LONGEST_WORKLOAD: u64 = 1 << 20;
 
 /// Reads a file of exchanges.
 ///
 /// # Errors
-/// One that cannot be read, or what of it cannot be sent.
+/// One that cannot be read, or that has parts that cannot be sent.
 pub fn read(file: &Path) -> Result<ProgramWorkload, Failure> {
     let mut text = String::new();
     let taken = File::open(file).and_then(|open| open.take(LONGEST_WORKLOAD + 1).read_to_string(&mut text));

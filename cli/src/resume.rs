@@ -29,7 +29,7 @@ pub struct Ended {
     pub outcome: Result<Status, StudyError>,
 }
 
-/// What goes on with a plan after what is stored of it.
+/// Goes on with a plan where its stored run stopped.
 type GoOn<'a> = &'a dyn Fn(&Plan, Past, &mut dyn Listener) -> Result<Resumed, StudyError>;
 
 /// Opens a run again and has it gone on with; `fleet` where it has to be one of a fleet.

@@ -92,7 +92,7 @@ pub fn rules(bytes: &[u8]) {
     }
 }
 
-/// A file of sizes, or of a program's work: it is refused, or two readings of it are the same.
+/// A file of sizes, or of a program's work: it is refused, or two readings are the same.
 pub fn sizes(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     if let Ok(work) = ProgramWorkload::parse(text) {

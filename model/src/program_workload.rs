@@ -138,7 +138,7 @@ impl ProgramWorkload {
     /// Reads a file.
     ///
     /// # Errors
-    /// What of it cannot be.
+    /// The part that cannot be.
     pub fn parse(text: &str) -> Result<Self, String> {
         let this: Self = toml::from_str(text).map_err(|error| error.to_string())?;
         this.check()?;
@@ -197,7 +197,7 @@ impl Exchange {
     /// Holds an exchange to what can be sent again.
     ///
     /// # Errors
-    /// What of it cannot be.
+    /// The part that cannot be.
     pub fn check(&self) -> Result<(), String> {
         let sum = self.answer.iter().fold(0_u64, |sum, size| sum.saturating_add(*size));
         let sizes = self.answer.iter().chain([&self.request]).all(|size| (1..=LARGEST).contains(size));

@@ -25,7 +25,7 @@ pub struct Ways {
 /// A text that names no ways.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WaysError {
-    /// A word of it is no way.
+    /// One of its words is no way.
     #[error(transparent)]
     Unknown(#[from] UnknownWay),
     /// An end has two.

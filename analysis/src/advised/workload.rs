@@ -125,7 +125,7 @@ pub struct Sent {
     pub share: f64,
     /// CPU time of an exchange that the program had, in ns; `None` where that is not known.
     pub observed: Option<f64>,
-    /// The part of it for what is no traffic and not sent again (files, memory and other work of
+    /// The part for what is no traffic and not sent again (files, memory and other work of
     /// the kernel), in ns; `None` without a receipt.
     pub not_sent: Option<f64>,
 }

@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use crate::verdict::THRESHOLD;
 
-/// Time on a CPU at a time below which a sampler of CPUs misses a part of it.
+/// Time on a CPU at a time below which a sampler of CPUs misses a part.
 const SHORT_BURST_NS: f64 = 50_000.0;
 
 /// An attached run, analysed.

@@ -91,7 +91,7 @@ fn a_stack_of_its_own_queues_once_in_all_and_balances_over_a_link() -> Result<()
             _ => {
                 holds_for_its_own_stack(record);
                 let measured = measured(record);
-                // Nothing of it is UDP's of the kernel; that it crossed the link, and that nothing is
+                // The kernel's UDP sees nothing; that it crossed the link, and that nothing is
                 // unaccounted, the warnings would say.
                 assert_eq!([measured.sender_host.udp.out_datagrams, measured.receiver_host.udp.in_datagrams], [0, 0]);
             }

@@ -365,7 +365,7 @@ fn what_no_network_carries_balances_by_messages_and_bytes() -> Result<(), Skip> 
         let doubts =
             |warning: &&Warning| matches!(warning, Warning::WrongPath { .. } | Warning::Unaccounted { .. } | Warning::Impossible { .. });
         assert_eq!(record.warnings.iter().find(doubts), None, "{cell}");
-        // Nothing of it went over the link.
+        // Nothing went over the link.
         assert!(measured.sender_host.link.tx_bytes < 100_000, "{cell}: {:?}", measured.sender_host.link);
         assert_eq!(sent.calls == 0, cell.api == Api::Shm, "{cell}: a ring takes no call, {sent:?}");
     }
@@ -499,7 +499,7 @@ fn without_locked_memory_a_way_names_the_limit_and_the_study_goes_on() -> Result
         match (&record.outcome, record.cell.api) {
             (model::trial::Outcome::Measured(_), Api::Send) => {}
             (model::trial::Outcome::Failed { error, .. }, Api::Xdp) => {
-                // A kernel may have none of it, which is another refusal.
+                // A kernel may lack it, which is another refusal.
                 let absent = error.contains("no AF_XDP");
                 assert!(
                     absent || error.contains("lock the memory") && error.contains("ulimit -l") && error.contains("os error"),

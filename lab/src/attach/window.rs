@@ -91,7 +91,7 @@ pub fn observe(instruments: &mut Instruments, block: u32, look: Look) -> Option<
     let start = monotonic();
     pass(instruments.run.window, start, instruments.stop);
     let end = monotonic();
-    // What was read last is read first: looking for processes takes longer than all of it.
+    // What was read last is read first: looking for processes takes longer than all the rest.
     let mut cpu_after = CpuReading::of(&processes);
     let edges = edge.zip(watch.edge());
     let totals = instruments.sums.as_ref().zip(totals).map(|(sums, before)| sums.totals().since(before));

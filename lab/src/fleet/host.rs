@@ -9,7 +9,7 @@ use crate::connection::Credentials;
 use crate::remote::{HostError, RemoteHost};
 use crate::session::Known;
 
-/// A host that is there, and what is known of it.
+/// A host that is there, with its facts.
 #[derive(Debug)]
 pub(super) struct Member {
     /// The host.

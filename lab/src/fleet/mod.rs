@@ -237,7 +237,7 @@ impl Fleet<'_> {
             }
             for meeting in left {
                 let Some(one) = now.iter().find(|one| one.meeting.hosts == meeting.hosts) else { continue };
-                // What is left of it has its places in its own round, not in this one.
+                // Its other meetings have their places in its own round, not in this one.
                 let position = one.meeting.position + one.meeting.slots.len() - meeting.slots.len();
                 later.push(Missed { meeting: Meeting { position, ..meeting }, round: one.round, tries: one.tries });
             }

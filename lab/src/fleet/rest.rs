@@ -25,12 +25,12 @@ pub(super) struct Rest {
     pub next: u32,
 }
 
-/// A meeting of the plan, and what is stored of it.
+/// A meeting of the plan, with its stored trials.
 struct Known {
     meeting: Meeting,
     /// Whether each of its slots was measured, in its own round.
     measured: Vec<bool>,
-    /// Something is stored of it, be it a failure.
+    /// Something is stored, if only a failure.
     seen: bool,
 }
 

@@ -61,51 +61,21 @@ const MODULES: [&str; 18] = [
 /// Names the static program, which `scripts/guests.sh` builds.
 pub const PROGRAM: &str = "NETTOLL_STATIC";
 
-/// Both ends are on one emulated processor: a few blocks of short trials.
-const STUDY: &str = r#"
-name = "guest"
-[trial]
-length = "40ms"
-warmup = "5ms"
-[blocks]
-least = 2
-most = 2
-[[cells]]
-test = ["TCP_STREAM", "UDP_STREAM", "TCP_RR", "UDP_RR"]
-size = 64
-nodelay = true
-"#;
+/// A plan of a few blocks of short trials: both ends are on one emulated processor.
+fn plan(name: &str, rest: &str) -> String {
+    format!("name = \"guest-{name}\"\ntrial = {{ length = \"40ms\", warmup = \"5ms\" }}\nblocks = {{ least = 2, most = 2 }}\n{rest}")
+}
 
-const RECEIPT: &str = r#"
-name = "guest-receipt"
-[trial]
-length = "40ms"
-warmup = "5ms"
-[blocks]
-least = 2
-most = 2
-[receipt]
-samples = 100
-[[cells]]
-test = "UDP_STREAM"
-size = 64
-"#;
-
-/// Streams of bytes over other protocols than TCP, of which some machines have none.
-const OTHERS: &str = r#"
-name = "guest-others"
-[trial]
-length = "40ms"
-warmup = "5ms"
-[blocks]
-least = 2
-most = 2
-[[cells]]
-test = ["TCP_STREAM", "TCP_MAERTS", "TCP_RR"]
-api = ["sctp", "ktls", "vsock"]
-size = 1024
-nodelay = true
-"#;
+/// Plans by name, beyond what they have in common. The last has streams of bytes over other
+/// protocols than TCP, of which some machines have none.
+const PLANS: [(&str, &str); 3] = [
+    ("study", "[[cells]]\ntest = [\"TCP_STREAM\", \"UDP_STREAM\", \"TCP_RR\", \"UDP_RR\"]\nsize = 64\nnodelay = true\n"),
+    ("receipt", "receipt = { samples = 100 }\n[[cells]]\ntest = \"UDP_STREAM\"\nsize = 64\n"),
+    (
+        "others",
+        "[[cells]]\ntest = [\"TCP_STREAM\", \"TCP_MAERTS\", \"TCP_RR\"]\napi = [\"sctp\", \"ktls\", \"vsock\"]\nsize = 1024\nnodelay = true\n",
+    ),
+];
 
 /// What each datagram is once on its way, under the names that kernels and ways of counting have.
 const ONCE: [&str; 3] = ["udp_sendmsg", "netif_rx_internal", "net:netif_rx"];
@@ -147,13 +117,12 @@ fn boot_all() -> Result<Guests, String> {
 
 fn boot(cache: &Cache, emulator: &Emulator, kernel: &Kernel, program: &[u8], studied: bool) -> Ran {
     let mut commands = vec![("doctor", "/nettoll doctor -J".to_owned())];
+    let plans = PLANS.map(|(name, rest)| (name, format!("{name}.toml"), plan(name, rest)));
     if studied {
-        for name in ["study", "receipt", "others"] {
-            commands.push((name, format!("/nettoll study --plan /{name}.toml -J")));
-        }
+        commands.extend(plans.iter().map(|(name, file, _)| (*name, format!("/nettoll study --plan /{file} -J"))));
     }
-    let files =
-        [("nettoll", program), ("study.toml", STUDY.as_bytes()), ("receipt.toml", RECEIPT.as_bytes()), ("others.toml", OTHERS.as_bytes())];
+    let plans = plans.iter().map(|(_, file, text)| (file.as_str(), text.as_bytes()));
+    let files: Vec<(&str, &[u8])> = std::iter::once(("nettoll", program)).chain(plans).collect();
     let errand = Errand { kernel, modules: &MODULES, files: &files, commands: &commands };
     errand.run(cache, emulator).unwrap_or_else(|why| panic!("{}: {why}", kernel.name))
 }

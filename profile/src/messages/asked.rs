@@ -241,7 +241,7 @@ fn emit_end_of_vector(asm: &mut Assembler, registers: Registers, places: &Map<Ha
 /// Adds up the pieces at the address in `R3`, whose number is in `R2`, into `R7`.
 fn emit_pieces(asm: &mut Assembler, out: Label) {
     let (many, few) = (asm.label(), asm.label());
-    // All of it is written here, since the kernel's verifier looks at the most that may be read.
+    // Everything is written here, since the kernel's verifier looks at the most that may be read.
     for place in 0..2 * PIECES {
         asm.store_number(Reg::R10, PIECES_AT + 8 * place, 0);
     }

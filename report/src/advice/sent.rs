@@ -10,7 +10,7 @@ use crate::sinks::terminal::{Page, Style};
 use crate::words::plural;
 use crate::{interval, number};
 
-/// What was sent, and what came of it.
+/// The work that was sent, and its cost.
 #[derive(Debug, Clone, Copy)]
 pub struct SentAgain<'a> {
     /// The file.
@@ -81,7 +81,7 @@ impl SentAgain<'_> {
         if let Some(observed) = self.sent.observed {
             text += &format!("; {} had {}", self.workload.program, number::time(observed));
             if let Some(not_sent) = self.sent.not_sent {
-                text += &format!(", {} of it for files, memory and other work that is not sent again", number::time(not_sent));
+                text += &format!(", {} for files, memory and other work that is not sent again", number::time(not_sent));
             }
         }
         if self.sent.share < 0.995 {

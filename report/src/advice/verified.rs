@@ -104,8 +104,8 @@ fn saving(one: &Verified) -> String {
     let (Some(share), Some(saving)) = (&one.share, &one.saving) else { return "nothing".to_owned() };
     let spelled = |estimate: &Estimate, write: &dyn Fn(f64) -> String| interval::spelled(estimate, write, "");
     match one.advice.measure {
-        Measure::Cpu => format!("{} of CPU time, {} of it", spelled(saving, &number::time), spelled(share, &number::percent)),
-        Measure::Time => format!("{} of each exchange, {} of it", spelled(saving, &number::time), spelled(share, &number::percent)),
+        Measure::Cpu => format!("{} of CPU time, or {}", spelled(saving, &number::time), spelled(share, &number::percent)),
+        Measure::Time => format!("{} of each exchange, or {}", spelled(saving, &number::time), spelled(share, &number::percent)),
         Measure::Lost => format!("the loss of {} of the datagrams that come", spelled(saving, &number::percent)),
     }
 }

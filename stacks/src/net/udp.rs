@@ -4,6 +4,7 @@
 use std::net::SocketAddrV4;
 
 use super::checksum::{fold, sum};
+use crate::error::StackError;
 
 /// Bytes of both headers.
 pub const HEADERS: usize = IP + UDP;
@@ -13,6 +14,22 @@ pub const LARGEST: usize = 65_535 - HEADERS;
 const IP: usize = 20;
 const UDP: usize = 8;
 const PROTOCOL: u8 = 17;
+
+/// Refuses messages of `size` bytes that do not fit the largest packet of the way to the other end;
+/// `why` says what the stack would make of longer ones.
+///
+/// # Errors
+/// A message that does not fit.
+pub fn fits(size: usize, mtu: usize, why: &str) -> Result<(), StackError> {
+    let most = mtu.saturating_sub(HEADERS).min(LARGEST);
+    if size <= most {
+        return Ok(());
+    }
+    Err(StackError::contract(format!(
+        "a datagram of {size} B does not fit the MTU of {mtu} on the way to the other end, and {why}: take messages of at most {most} B, or \
+         a larger MTU"
+    )))
+}
 
 /// Writes the headers of a datagram of `length` bytes whose words have the sum `payload`.
 ///

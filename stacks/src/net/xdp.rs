@@ -10,9 +10,9 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::ptr;
 use std::time::{Duration, Instant};
 
-use bpf::asm::{Assembler, Helper, Reg, Test};
+use bpf::asm::{Assembler, Label, Reg, Test};
 use bpf::xsk::{self, CHUNK, Descriptor, Ring};
-use bpf::{Map, Program, ProgramKind, Sockets, XdpMode};
+use bpf::{FRAME, XdpMode};
 
 use super::arp::{self, Arp, Station};
 use super::device::{Ethernet, Mac, readable};
@@ -309,56 +309,29 @@ fn rings(socket: &OwnedFd) -> io::Result<[Ring; 4]> {
     ])
 }
 
-/// Has the frames of a device that are for `own` go to a socket.
+/// Has packets for an address, and questions after it, go to a socket.
 fn attach(socket: &OwnedFd, device: u32, own: Ipv4Addr) -> Result<bpf::Attached, model::Unavailable> {
-    let sockets = Map::sockets(1, MECHANISM)?;
-    sockets.put(0, socket.as_fd(), MECHANISM)?;
-    let program = Program::load(&program(&sockets, own), ProgramKind::Xdp, MECHANISM)?;
-    program.attach_to_device(device, XdpMode::Generic, MECHANISM)
-}
-
-/// Sends packets for an address, and questions after it, into the socket of the queue.
-fn program(sockets: &Map<Sockets>, own: Ipv4Addr) -> Vec<[u8; 8]> {
-    /// Fields of `struct xdp_md`: the frame's begin and end, and the queue.
-    const BEGIN: i16 = 0;
-    const END: i16 = 4;
-    const QUEUE: i16 = 16;
     /// Where the destination lies: behind the heads of Ethernet and IP, and in address resolution.
     const OF_IP: i16 = 30;
     const OF_ARP: i16 = 38;
-    /// `XDP_PASS`.
-    const GO_ON: i32 = 2;
     let in_order = |number: u16| i32::from(number.to_be());
     let [a, b, c, d] = own.octets();
-    let mut asm = Assembler::default();
-    let (go_on, resolves, ours) = (asm.label(), asm.label(), asm.label());
-    asm.load_word(Reg::R2, Reg::R1, BEGIN);
-    asm.load_word(Reg::R3, Reg::R1, END);
-    asm.load_word(Reg::R6, Reg::R1, QUEUE);
-    asm.copy(Reg::R4, Reg::R2);
-    asm.add(Reg::R4, arp::FRAME as i32);
-    asm.jump(Test::Above(Reg::R4, Reg::R3), go_on);
-    asm.load_half(Reg::R5, Reg::R2, 12);
-    asm.jump(Test::Equal(Reg::R5, in_order(arp::KIND)), resolves);
-    asm.jump(Test::Differs(Reg::R5, in_order(TYPE_IPV4)), go_on);
-    let for_us = |asm: &mut Assembler, at: i16| {
-        for (place, half) in [(at, [a, b]), (at + 2, [c, d])] {
-            asm.load_half(Reg::R5, Reg::R2, place);
-            asm.jump(Test::Differs(Reg::R5, in_order(u16::from_be_bytes(half))), go_on);
-        }
+    let choose = |asm: &mut Assembler, go_on: Label| {
+        let (resolves, ours) = (asm.label(), asm.label());
+        let for_us = |asm: &mut Assembler, at: i16| {
+            for (place, half) in [(at, [a, b]), (at + 2, [c, d])] {
+                asm.load_half(Reg::R5, FRAME, place);
+                asm.jump(Test::Differs(Reg::R5, in_order(u16::from_be_bytes(half))), go_on);
+            }
+        };
+        asm.load_half(Reg::R5, FRAME, 12);
+        asm.jump(Test::Equal(Reg::R5, in_order(arp::KIND)), resolves);
+        asm.jump(Test::Differs(Reg::R5, in_order(TYPE_IPV4)), go_on);
+        for_us(asm, OF_IP);
+        asm.jump(Test::Always, ours);
+        asm.place(resolves);
+        for_us(asm, OF_ARP);
+        asm.place(ours);
     };
-    for_us(&mut asm, OF_IP);
-    asm.jump(Test::Always, ours);
-    asm.place(resolves);
-    for_us(&mut asm, OF_ARP);
-    asm.place(ours);
-    asm.set_map(Reg::R1, sockets.number());
-    asm.copy(Reg::R2, Reg::R6);
-    asm.set(Reg::R3, GO_ON);
-    asm.call(Helper::RedirectByMap);
-    asm.exit();
-    asm.place(go_on);
-    asm.set(Reg::R0, GO_ON);
-    asm.exit();
-    asm.finish()
+    bpf::redirect(socket.as_fd(), device, XdpMode::Generic, arp::FRAME as i32, choose, MECHANISM)
 }

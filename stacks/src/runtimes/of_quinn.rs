@@ -220,7 +220,7 @@ async fn send_datagrams(connection: &Connection, setup: &Setup, running: Running
 
 async fn finish(mut stream: quinn::SendStream) -> Result<(), StackError> {
     stream.finish().map_err(|why| failed("end the stream", why))?;
-    // The other end has all of it.
+    // The other end has everything.
     stream.stopped().await.map_err(|why| failed("end the stream", why)).map(drop)
 }
 

@@ -14,7 +14,7 @@ use super::head::Provider;
 use crate::contract::Setup;
 use crate::error::StackError;
 
-/// A socket that is not connected, and the calls made of it.
+/// A socket that is not connected, and the calls made on it.
 #[derive(Debug)]
 pub struct OverSockets {
     socket: UdpSocket,

@@ -11,7 +11,7 @@ use model::Protocol;
 
 use super::block::Block;
 use super::head::Provider;
-use super::own_udp::{fits, is_whole, write_headers};
+use super::own_udp::{is_whole, write_headers};
 use crate::contract::Setup;
 use crate::error::StackError;
 use crate::net::place::{Place, Stand};
@@ -59,7 +59,7 @@ impl Provider for OverTun {
 
     fn connect(&mut self, peer: SocketAddr) -> Result<(), StackError> {
         let stand = self.place.stand(peer)?;
-        fits(self.size, stand.mtu)?;
+        udp::fits(self.size, stand.mtu, "this stack makes no fragments")?;
         self.stand = Some(stand);
         Ok(())
     }

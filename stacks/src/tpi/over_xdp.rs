@@ -10,7 +10,7 @@ use model::Protocol;
 
 use super::block::{Block, Room};
 use super::head::Provider;
-use super::own_udp::{fits, is_whole, write_headers};
+use super::own_udp::{is_whole, write_headers};
 use crate::contract::Setup;
 use crate::error::StackError;
 use crate::net::place::{Place, Stand};
@@ -57,7 +57,7 @@ impl Provider for OverXdp {
 
     fn connect(&mut self, peer: SocketAddr) -> Result<(), StackError> {
         let stand = self.place.stand_on_link(peer)?;
-        fits(self.size, stand.mtu)?;
+        udp::fits(self.size, stand.mtu, "this stack makes no fragments")?;
         self.stand = Some(stand);
         Ok(())
     }

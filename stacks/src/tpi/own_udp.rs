@@ -6,20 +6,7 @@ use std::net::SocketAddrV4;
 use std::ops::Range;
 
 use super::block::Block;
-use crate::error::StackError;
 use crate::net::{checksum, udp};
-
-/// Refuses messages of `size` bytes that do not fit the largest packet of the way to the other end.
-pub fn fits(size: usize, mtu: usize) -> Result<(), StackError> {
-    let most = mtu.saturating_sub(udp::HEADERS).min(udp::LARGEST);
-    if size <= most {
-        return Ok(());
-    }
-    Err(StackError::contract(format!(
-        "a datagram of {size} B does not fit the MTU of {mtu} on the way to the other end, and this stack makes no fragments: take messages \
-         of at most {most} B, or a larger MTU"
-    )))
-}
 
 /// Writes the headers before the data of a block; returns where the packet lies in its room.
 pub fn write_headers(data: &mut Block, from: SocketAddrV4, to: SocketAddrV4) -> io::Result<Range<usize>> {

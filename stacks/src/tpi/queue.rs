@@ -9,7 +9,7 @@ use super::block::Block;
 pub struct Queued {
     /// Messages put into the queue (`putq`).
     pub puts: u64,
-    /// Messages taken out of it (`getq`), without those that went back (`putbq`).
+    /// Messages taken out (`getq`), without those that went back (`putbq`).
     pub gets: u64,
     /// Times that it was full when somebody asked (`canput`).
     pub refused: u64,

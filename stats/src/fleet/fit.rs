@@ -29,7 +29,7 @@ pub struct Fit {
     /// Rest of each trial.
     pub residuals: Vec<f64>,
     /// Standard deviation of the noise: 1.4826 times the median absolute residual, times what
-    /// makes up for the effects, which take some of it.
+    /// makes up for the effects, which take a part.
     pub noise: f64,
     /// What residuals are multiplied by for that.
     pub lost_to_effects: f64,

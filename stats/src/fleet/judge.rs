@@ -10,7 +10,7 @@ use crate::noise::normal;
 
 /// Hosts from which their spread is told: of fewer, the median deviation says little.
 const LEAST_FOR_SPREAD: usize = 12;
-/// Standard error of the median deviation of normal values, as a share of it, times the root of
+/// Standard error of the median deviation of normal values, as a share of that median, times the root of
 /// their number (Rousseeuw and Croux 1993: its efficiency is 37 %).
 const DEVIATION_ERROR: f64 = 1.163;
 /// Standard errors to either end of a 95 % interval.
@@ -27,7 +27,7 @@ pub struct Question {
     pub effort: Effort,
 }
 
-/// An effect with what chance makes of it.
+/// An effect with its chance of error.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Effect {
     /// Difference from the median of its kind; of a pair, from what its hosts' effects add up to.

@@ -32,7 +32,7 @@ pub fn advise(observed: &Observed) -> Option<Advice> {
         change: "Read into a buffer of 64 KiB and take messages from there: each call then takes what has come.".to_owned(),
         evidence: vec![
             format!(
-                "{:.0} calls of {}/s ask for {asked:.0} B each, and {} get all of it.",
+                "{:.0} calls of {}/s ask for {asked:.0} B each, and {} get as much.",
                 busiest.per_second,
                 busiest.call,
                 percent(1.0 - short)

@@ -79,7 +79,7 @@ pub fn observed(found: &Value, name: &str) -> f64 {
 }
 
 /// The mended server saves something. Where nothing runs next to it, it should be as much as was
-/// predicted, within 35 % of it either way: a machine on which it is not is named, with both figures.
+/// predicted, within 35 % either way: a machine on which it is not is named, with both figures.
 pub fn holds(one: &Value, shown: f64) -> Result<(), Skip> {
     let [value, low, high] = saving(one);
     assert!(shown > 0.0, "the mended server saves {shown}: {one:#}");

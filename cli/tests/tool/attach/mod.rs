@@ -73,7 +73,7 @@ fn a_servers_requests_sizes_and_exchanges_are_told() -> Result<(), Skip> {
         let functions: f64 = state["own_code"].as_array().unwrap().iter().map(|row| row["share"]["value"].as_f64().unwrap()).sum();
         let own = state["work"].as_array().unwrap().iter().find(|row| row["work"] == "own code");
         let own = own.map_or(0.0, |row| row["share"]["value"].as_f64().unwrap());
-        assert!((functions - own).abs() < 1e-6, "own code by function is all of it: {functions} {own}");
+        assert!((functions - own).abs() < 1e-6, "own code by function is the whole: {functions} {own}");
     }
     Ok(())
 }

@@ -41,7 +41,7 @@ pub struct Packet {
     size: Option<usize>,
     /// The block that is next, or being read.
     block: usize,
-    /// Frames of it that are left, and where the next one lies; 0 where none is read.
+    /// Frames that are left in it, and where the next one lies; 0 where none is read.
     left: u32,
     next: usize,
     /// Where the message that was handed out last lies in the ring.

@@ -15,9 +15,9 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 use std::time::Duration;
 
-use bpf::asm::{Assembler, Helper, Reg, Test};
+use bpf::asm::{Assembler, Label, Reg, Test};
 use bpf::xsk::{self, CHUNK, Descriptor};
-use bpf::{Map, Program, ProgramKind, Sockets, XdpMode};
+use bpf::{FRAME, ProgramKind, XdpMode};
 use model::Cell;
 
 use super::packet::throw_away;
@@ -130,52 +130,25 @@ impl<M: Mode> Open for ByProgram<M> {
     }
 }
 
-/// Has the frames of a flow go to a socket.
+/// Has UDP to the port of a flow go to a socket, and lets everything else go on.
 fn attach(socket: &OwnedFd, route: &Route, mode: XdpMode) -> Result<bpf::Attached, model::Unavailable> {
-    let sockets = Map::sockets(1, MECHANISM)?;
-    sockets.put(0, socket.as_fd(), MECHANISM)?;
-    let program = Program::load(&program(&sockets, route.ends[0]), ProgramKind::Xdp, MECHANISM)?;
-    program.attach_to_device(route.device, mode, MECHANISM)
-}
-
-/// Sends UDP to a port into the socket of the queue, and lets everything else go on.
-fn program(sockets: &Map<Sockets>, end: SocketAddr) -> Vec<[u8; 8]> {
-    /// Fields of `struct xdp_md`: the frame's begin and end, and the queue.
-    const BEGIN: i16 = 0;
-    const END: i16 = 4;
-    const QUEUE: i16 = 16;
-    /// `XDP_PASS`.
-    const GO_ON: i32 = 2;
-    let (kind, protocol, port, length) = if end.is_ipv6() { (0x86dd_u16, 20, 56, 62) } else { (0x0800, 23, 36, 42) };
+    let end = route.ends[0];
+    let (kind, protocol, port, least) = if end.is_ipv6() { (0x86dd_u16, 20, 56, 62) } else { (0x0800, 23, 36, 42) };
     let in_order = |number: u16| i32::from(number.to_be());
-    let mut asm = Assembler::default();
-    let go_on = asm.label();
-    asm.load_word(Reg::R2, Reg::R1, BEGIN);
-    asm.load_word(Reg::R3, Reg::R1, END);
-    asm.load_word(Reg::R6, Reg::R1, QUEUE);
-    asm.copy(Reg::R4, Reg::R2);
-    asm.add(Reg::R4, length);
-    asm.jump(Test::Above(Reg::R4, Reg::R3), go_on);
-    asm.load_half(Reg::R5, Reg::R2, 12);
-    asm.jump(Test::Differs(Reg::R5, in_order(kind)), go_on);
-    asm.load_byte(Reg::R5, Reg::R2, protocol);
-    asm.jump(Test::Differs(Reg::R5, 17), go_on);
-    if end.is_ipv4() {
-        // A head with options is somebody else's.
-        asm.load_byte(Reg::R5, Reg::R2, 14);
-        asm.jump(Test::Differs(Reg::R5, 0x45), go_on);
-    }
-    asm.load_half(Reg::R5, Reg::R2, port);
-    asm.jump(Test::Differs(Reg::R5, in_order(end.port())), go_on);
-    asm.set_map(Reg::R1, sockets.number());
-    asm.copy(Reg::R2, Reg::R6);
-    asm.set(Reg::R3, GO_ON);
-    asm.call(Helper::RedirectByMap);
-    asm.exit();
-    asm.place(go_on);
-    asm.set(Reg::R0, GO_ON);
-    asm.exit();
-    asm.finish()
+    let choose = |asm: &mut Assembler, go_on: Label| {
+        asm.load_half(Reg::R5, FRAME, 12);
+        asm.jump(Test::Differs(Reg::R5, in_order(kind)), go_on);
+        asm.load_byte(Reg::R5, FRAME, protocol);
+        asm.jump(Test::Differs(Reg::R5, 17), go_on);
+        if end.is_ipv4() {
+            // A head with options is somebody else's.
+            asm.load_byte(Reg::R5, FRAME, 14);
+            asm.jump(Test::Differs(Reg::R5, 0x45), go_on);
+        }
+        asm.load_half(Reg::R5, FRAME, port);
+        asm.jump(Test::Differs(Reg::R5, in_order(end.port())), go_on);
+    };
+    bpf::redirect(socket.as_fd(), route.device, mode, least, choose, MECHANISM)
 }
 
 impl<M> ByProgram<M> {

@@ -80,7 +80,7 @@ impl Open for Zerocopy {
 }
 
 impl Zerocopy {
-    /// Has the kernel map what has come, at most `limit` bytes of it. The bytes, or 0 where
+    /// Has the kernel map what has come, at most `limit` bytes. The bytes, or 0 where
     /// it mapped nothing; `to_copy` then says what there is to copy.
     fn map(&mut self, limit: usize) -> Moved {
         let length = limit.min(self.mapping.length) / PAGE * PAGE;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant as Clock};
 
 use model::{Protocol, Role};
 use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet};
-use smoltcp::phy;
+use smoltcp::phy::{self, DeviceCapabilities, Medium};
 use smoltcp::socket::{tcp, udp};
 use smoltcp::time::Instant;
 use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr, IpEndpoint};
@@ -17,7 +17,7 @@ use smoltcp::wire::{HardwareAddress, IpAddress, IpCidr, IpEndpoint};
 use crate::contract::{Harness, Running, STOP, Setup};
 use crate::error::StackError;
 use crate::net::place::{Place, Stand};
-use crate::net::udp::HEADERS;
+use crate::net::udp::fits;
 
 /// Time that a wait for a packet takes at most.
 const WAIT: Duration = Duration::from_millis(5);
@@ -41,6 +41,22 @@ trait Below: phy::Device {
 
     /// A refusal of the system since the last time.
     fn fault(&mut self) -> Option<io::Error>;
+}
+
+/// A packet that came, where the device has it.
+struct Received<'a>(&'a [u8]);
+
+impl phy::RxToken for Received<'_> {
+    fn consume<R, F: FnOnce(&[u8]) -> R>(self, read: F) -> R {
+        read(self.0)
+    }
+}
+
+/// What a device says of itself that takes packets of IP.
+fn of_ip(mtu: usize) -> DeviceCapabilities {
+    let mut found = DeviceCapabilities::default();
+    (found.medium, found.max_transmission_unit) = (Medium::Ip, mtu);
+    found
 }
 
 /// Is an end on smoltcp, on a TUN device.
@@ -73,13 +89,8 @@ fn carry<D, B: Below>(
     harness: Harness,
 ) -> Result<(), StackError> {
     let setup = harness.setup().clone();
-    if setup.protocol == Protocol::Udp && setup.size + HEADERS > stand.mtu {
-        let most = stand.mtu.saturating_sub(HEADERS);
-        return Err(StackError::contract(format!(
-            "a datagram of {} B does not fit the MTU of {} on the way to the other end, and smoltcp loses most fragments: take messages of at \
-             most {most} B, or a larger MTU",
-            setup.size, stand.mtu
-        )));
+    if setup.protocol == Protocol::Udp {
+        fits(setup.size, stand.mtu, "smoltcp loses most fragments")?;
     }
     let to = IpEndpoint::new(IpAddress::from(stand.peer), peer.port());
     let device = device(stand.device, stand.mtu).map_err(|answer| StackError::system("use the device", answer))?;

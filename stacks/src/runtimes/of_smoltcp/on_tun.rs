@@ -4,10 +4,10 @@ use std::io;
 use std::mem;
 use std::time::Duration;
 
-use smoltcp::phy::{self, DeviceCapabilities, Medium};
+use smoltcp::phy::{self, DeviceCapabilities};
 use smoltcp::time::Instant;
 
-use super::Below;
+use super::{Below, Received, of_ip};
 use crate::net::tun::Tun;
 
 /// A TUN device with room for a packet each way.
@@ -49,8 +49,6 @@ impl Below for Device {
     }
 }
 
-pub struct Received<'a>(&'a [u8]);
-
 pub struct Transmit<'a>(&'a mut Out);
 
 impl phy::Device for Device {
@@ -76,16 +74,7 @@ impl phy::Device for Device {
     }
 
     fn capabilities(&self) -> DeviceCapabilities {
-        let mut found = DeviceCapabilities::default();
-        found.medium = Medium::Ip;
-        found.max_transmission_unit = self.mtu;
-        found
-    }
-}
-
-impl phy::RxToken for Received<'_> {
-    fn consume<R, F: FnOnce(&[u8]) -> R>(self, read: F) -> R {
-        read(self.0)
+        of_ip(self.mtu)
     }
 }
 

@@ -6,10 +6,10 @@ use std::mem;
 use std::ops::Range;
 use std::time::{Duration, Instant as Clock};
 
-use smoltcp::phy::{self, DeviceCapabilities, Medium};
+use smoltcp::phy::{self, DeviceCapabilities};
 use smoltcp::time::Instant;
 
-use super::Below;
+use super::{Below, Received, of_ip};
 use crate::net::frames::Frame;
 use crate::net::xdp::{ETHERNET, Xdp};
 
@@ -56,8 +56,6 @@ impl Below for Device {
     }
 }
 
-pub struct Received<'a>(&'a [u8]);
-
 pub struct Transmit<'a>(&'a mut Out);
 
 impl phy::Device for Device {
@@ -75,16 +73,7 @@ impl phy::Device for Device {
 
     /// The heads of Ethernet are the device's: the link has two ends, which know each other.
     fn capabilities(&self) -> DeviceCapabilities {
-        let mut found = DeviceCapabilities::default();
-        found.medium = Medium::Ip;
-        found.max_transmission_unit = self.mtu;
-        found
-    }
-}
-
-impl phy::RxToken for Received<'_> {
-    fn consume<R, F: FnOnce(&[u8]) -> R>(self, read: F) -> R {
-        read(self.0)
+        of_ip(self.mtu)
     }
 }
 

@@ -183,7 +183,7 @@ fn samples(seen: &Seen, named: &dyn Fn(&str) -> bool) -> Result<(u64, u64), Skip
     Ok((found, all))
 }
 
-/// Every answer is counted, and the rows of the own code are all of it, most of which is one function's.
+/// Every answer is counted, and the rows of the own code make up the whole, most by one function's.
 fn agrees(seen: &Seen, named: &dyn Fn(&str) -> bool) -> Result<(), Skip> {
     requests_agree(seen);
     bytes_agree(seen);
