@@ -186,7 +186,11 @@ impl Receipt {
         let sampled = sampled(&passes.time, tallies).scaled(1.0 / switches);
         let by_records = charged(&passes.time, basis.clean, switches);
         // The scheduler's tracepoints have a thread on its way to a CPU that charges it already.
+        // What the clock of a task leaves out is what it is charged while perf events have not begun to
+        // look: less than the way to a CPU that the tracepoints see, which their own sum tells.
+        let by_task = passes.time.iter().any(|pass| pass.profile.source == SampleSource::TaskClock);
         let (runnable, charged) = match by_records {
+            Some(_) if by_task => (runnable_alone, by_records),
             Some(charged) => (ready.map(|ready| ready.less(charged.value - switching.map_or(0.0, |s| s.value))), by_records),
             None => (runnable_alone, by_waits),
         };

@@ -80,27 +80,50 @@ fn a_wait_counted_twice_is_seen() {
     }
 }
 
+/// As a sampler of tasks has them, `gone` samples in twenty dropped: an end that is charged for 8 µs
+/// each time that it wakes.
+fn of_tasks(gone: u64) -> Vec<TrialRecord> {
+    let mut trials = sampled(move |profile, ran| {
+        profile.stacks.iter_mut().for_each(|stack| stack.count -= (stack.count * gone).div_ceil(20));
+        profile.source = SampleSource::TaskClock;
+        let recorded = profile.samples();
+        profile.account = Some(Account { on_cpu: Some(Nanos::new(ran / 2)), recorded, counted: Some(ran), others: None });
+    });
+    for record in trials.iter_mut().filter(|record| record.pass == Pass::Wait) {
+        let cpu = measured_of(record).sender.cpu_time.process.get();
+        let waits = seen(record, Role::Sender).unwrap().waits.as_mut().unwrap();
+        waits.switches = (CHARGED * cpu as f64 / 8_000.0).ceil() as u64;
+    }
+    trials
+}
+
 /// A task's own clock tells by its count how long its timer could strike, whatever the records of
 /// switches say.
 #[test]
 fn a_tasks_own_clock_is_compared_with_its_count() {
-    let by_task = |gone: u64| {
-        sampled(move |profile, ran| {
-            profile.stacks.iter_mut().for_each(|stack| stack.count -= (stack.count * gone).div_ceil(20));
-            profile.source = SampleSource::TaskClock;
-            let recorded = profile.samples();
-            profile.account = Some(Account { on_cpu: Some(Nanos::new(ran / 2)), recorded, counted: Some(ran), others: None });
-        })
-    };
-    for receipt in of_senders(&by_task(0)) {
+    for receipt in of_senders(&of_tasks(0)) {
         assert!(!receipt.is_red(), "{:?} {:?}", receipt.closure, receipt.doubts);
         near(receipt.closure.sampler.value, 1.0);
         near(receipt.unseen.charged.unwrap().value, CHARGED * receipt.cpu.value);
         near(receipt.closure.cpu.unwrap(), 1.0);
+        near(receipt.closure.own.unwrap(), 1.0);
     }
-    for receipt in of_senders(&by_task(1)) {
+    for receipt in of_senders(&of_tasks(1)) {
         assert!(receipt.is_red(), "{:?} {:?}", receipt.closure, receipt.doubts);
         near(receipt.closure.sampler.value, 0.95);
+    }
+}
+
+/// What a way to a CPU may have been charged is limited, so that no wait hides in it.
+#[test]
+fn a_wait_counted_twice_is_seen_beside_a_tasks_own_clock() {
+    let mut twice = of_tasks(0);
+    for record in twice.iter_mut().filter(|record| record.pass == Pass::Wait) {
+        let waits = seen(record, Role::Sender).unwrap().waits.as_mut().unwrap();
+        waits.runnable = waits.runnable + waits.runnable;
+    }
+    for receipt in of_senders(&twice) {
+        assert!(matches!(receipt.doubts[0], Doubt::Wall { closure, .. } if closure > 1.05), "{:?}", receipt.doubts);
     }
 }
 
