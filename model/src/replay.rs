@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::choice::choice;
+use crate::end::ZeroCopy;
 use crate::link::Link;
 use crate::quantity::Nanos;
 use crate::traffic::Protocol;
@@ -25,6 +26,8 @@ choice! {
         ReadWrite = "read and write",
         /// Each piece goes from a file by `sendfile`.
         Sendfile = "sendfile",
+        /// A `send` each, from the program's own pages (MSG_ZEROCOPY).
+        ZeroCopy = "MSG_ZEROCOPY",
     }
 }
 
@@ -134,4 +137,7 @@ pub struct Replayed {
     pub handed: u64,
     /// Datagrams that were taken, from start to end.
     pub taken: u64,
+    /// Sends with MSG_ZEROCOPY that the kernel gave notice of, from start to end; none of other ways.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zero_copy: Option<ZeroCopy>,
 }

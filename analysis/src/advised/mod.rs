@@ -46,6 +46,8 @@ choice! {
         Connects = "connects",
         /// Large answers that are read from files and written.
         StaticAnswers = "static-answers",
+        /// Large answers that are written from the program's memory.
+        LargeAnswers = "large-answers",
         /// Checksums or segmentation that the device is told not to do.
         Offloads = "offloads",
     }

@@ -1,4 +1,5 @@
 use model::attach::{Device, Pattern, Way};
+use model::end::ZeroCopy;
 use model::link::Offload;
 use model::replay::{Giving, Replay, Replayed};
 use model::{Nanos, Protocol};
@@ -96,7 +97,12 @@ fn each_rule_fires_on_its_own_evidence_alone() {
         ..echo()
     };
     assert_eq!(rules(&large), [Rule::StaticAnswers]);
-    assert_eq!(rules(&Observed { files: 0.0, ..large }), [], "nothing says that its answers come from files");
+    let kept = Observed { files: 0.0, ..large.clone() };
+    assert_eq!(rules(&kept), [Rule::LargeAnswers], "nothing says that its answers come from files");
+    let [now, then] = all(&kept).remove(0).replays;
+    assert_eq!((now.giving, then), (Giving::Calls, Replay { giving: Giving::ZeroCopy, ..now.clone() }));
+    let uneven = vec![Taken { usual: (65_536, 0.1), ..taken("write", Way::Out, "tcp", 9_000.0, 65_536.0) }];
+    assert_eq!(rules(&Observed { calls: uneven, ..kept }), []);
 }
 
 /// Both of an exchange and of a stream, and not of small sends, nor where everything is on.
@@ -106,7 +112,7 @@ fn offloads_that_are_off_are_advised_to_who_sends_much_at_a_time() {
     let device = Device { name: "eth0".to_owned(), mtu: 1500, connections: 2, acknowledged: 1 << 30, off: off.clone() };
     let large = Observed {
         patterns: vec![(pattern("tcp", 36, &[65_536]), 1.0)],
-        calls: vec![taken("write", Way::Out, "tcp", 9_000.0, 65_536.0)],
+        calls: vec![Taken { usual: (65_536, 0.1), ..taken("write", Way::Out, "tcp", 9_000.0, 65_536.0) }],
         device: Some((device.clone(), 5e8)),
         ..echo()
     };
@@ -136,6 +142,15 @@ fn the_two_replays_differ_in_what_is_proposed_alone() {
     let [now, then] = advice.replays;
     assert_eq!(then, Replay { giving: Giving::Gathered, ..now.clone() });
     assert_eq!((now.request, now.answer, now.work), (36, vec![25; 4], Nanos::new(600)));
+}
+
+/// The kernel's own word stands beside a saving that is not shown.
+#[test]
+fn what_the_kernel_copied_after_all_is_said() {
+    let lent = |copied| Replayed { zero_copy: Some(ZeroCopy { sends: 200, copied }), ..costing(20_000) };
+    let reason = |copied| verify(advice(Measure::Cpu), &[[costing(20_000), lent(copied)]; 12], 0.0).reason.unwrap();
+    assert!(reason(200).ends_with("the kernel copied 100 % of the sends that it was lent memory for"), "{}", reason(200));
+    assert!(reason(0).ends_with("10 % or more"), "{}", reason(0));
 }
 
 fn advice(measure: Measure) -> Advice {

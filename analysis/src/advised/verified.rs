@@ -62,10 +62,23 @@ pub fn verify(advice: Advice, replays: &[[Replayed; 2]], delayed: f64) -> Verifi
         _ if shown => None,
         None => Some("the replay does not show what was observed".to_owned()),
         Some(share) if share.interval.is_none() => Some("there are too few blocks; six at least".to_owned()),
-        Some(_) => Some(format!("the replays show no saving of {:.0} % or more", LEAST * 100.0)),
+        Some(_) => {
+            let none = format!("the replays show no saving of {:.0} % or more", LEAST * 100.0);
+            let after_all =
+                |share: f64| format!("{none}; the kernel copied {:.0} % of the sends that it was lent memory for", share * 100.0);
+            Some(copied(replays).map_or_else(|| none.clone(), after_all))
+        }
     };
     let own = median(replays.iter().flatten().map(waiting).collect());
     Verified { saving, share, blocks, shown, delayed: own, disturbed: own > delayed + DISTURBED, reason, advice }
+}
+
+/// Share of the sends with MSG_ZEROCOPY that the kernel copied after all, where it is not none: memory
+/// that goes to a program of the same machine, or by a device without checksums and scatter-gather.
+fn copied(replays: &[[Replayed; 2]]) -> Option<f64> {
+    let notices = replays.iter().flatten().filter_map(|one| one.zero_copy);
+    let [sends, copied] = notices.fold([0.0; 2], |[sends, copied], one| [sends + one.sends as f64, copied + one.copied as f64]);
+    (copied > 0.0).then(|| copied / sends)
 }
 
 /// Share of its wanted time that a server had no CPU.

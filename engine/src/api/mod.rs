@@ -35,6 +35,7 @@ use model::Cell;
 pub use model::end::ZeroCopy;
 pub use open::{open_exchange, open_receiver, open_sender, prepare, settle, try_receiving, try_sending};
 pub(crate) use option::{get_int, set_int};
+pub(crate) use outgoing::{Completions, send_lent};
 pub use outgoing::{raw, tun};
 pub use place::{Passed, Place};
 pub use wait::Wait;

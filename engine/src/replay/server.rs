@@ -17,15 +17,18 @@ use nix::unistd::Pid;
 use socket2::{SockAddr, SockRef};
 
 use super::{ENDED, LOOK, MEASURED, Shared, gone, nothing_came};
-use crate::api::Buffer;
 use crate::api::headers::Headers;
 use crate::api::memory_file::memory_file;
+use crate::api::{Buffer, Completions, Moved, ZeroCopy, send_lent};
 use crate::clock::{monotonic, thread_cpu};
 
 /// Datagrams of one `recvmmsg`.
 const BATCH: usize = 64;
 /// No datagram is larger.
 const MOST_DATAGRAM: u64 = 64 << 10;
+
+/// So many times a send is tried again for which the kernel has no room.
+const MOST_REFUSED: u32 = 1000;
 
 /// Counts of the server, with what they were when the measured part began.
 struct Meter<'a> {
@@ -107,9 +110,12 @@ impl<'a> Answer<'a> {
         Ok(Self { replay, bytes, file })
     }
 
-    /// Gives it on a connection.
-    fn give(&mut self, connection: &mut TcpStream) -> io::Result<()> {
+    /// Gives it on a connection, of whose lent memory `notices` keeps account.
+    fn give(&mut self, connection: &mut TcpStream, notices: Option<&mut Completions>) -> io::Result<()> {
         let sizes = &self.replay.answer;
+        if let Some(notices) = notices {
+            return sizes.iter().try_for_each(|size| lend(connection, &self.bytes[..*size as usize], notices));
+        }
         match (self.replay.giving, &self.file) {
             _ if !self.replay.each.is_empty() => self.give_each(connection),
             (Giving::Gathered, _) => {
@@ -149,6 +155,27 @@ impl<'a> Answer<'a> {
     }
 }
 
+/// Gives a piece from its own pages, of which as many bytes as the kernel lets a user lock.
+fn lend(connection: &TcpStream, piece: &[u8], notices: &mut Completions) -> io::Result<()> {
+    let (mut left, mut refused) = (piece, 0);
+    while !left.is_empty() {
+        let Moved(given) = send_lent(connection.as_raw_fd(), left, notices);
+        if given >= 0 {
+            left = &left[given.unsigned_abs()..];
+            continue;
+        }
+        let error = io::Error::from_raw_os_error(-given as i32);
+        // Notices that stood in the way were waited for.
+        refused += 1;
+        if !nothing_came(&error) || refused > MOST_REFUSED {
+            return Err(error);
+        }
+    }
+    // While they are there, every look at the connection says so.
+    notices.take(connection.as_raw_fd());
+    Ok(())
+}
+
 /// Gives the beginning of a file.
 fn send_file(connection: &TcpStream, file: &File, length: usize) -> io::Result<()> {
     let mut from = 0;
@@ -168,11 +195,12 @@ pub fn stream(replay: &Replay, listener: &TcpListener, shared: &Shared) -> io::R
     let mut meter = Meter::new(replay, shared)?;
     SockRef::from(listener).set_read_timeout(Some(LOOK))?;
     let (mut answer, mut room) = (Answer::new(replay)?, vec![0_u8; replay.read as usize]);
-    let mut open: Vec<(TcpStream, u64)> = Vec::new();
+    let mut open: Vec<Connection> = Vec::new();
+    let mut noticed = None;
     while !meter.look() {
         if open.len() < replay.connections as usize {
             match accept(replay, listener) {
-                Ok(connection) => open.push((connection, 0)),
+                Ok(connection) => open.push(connection),
                 Err(error) if nothing_came(&error) => continue,
                 Err(error) => return Err(error),
             }
@@ -181,7 +209,7 @@ pub fn stream(replay: &Replay, listener: &TcpListener, shared: &Shared) -> io::R
             }
         }
         // The only one is read from without a look whether there is anything.
-        let ready = if replay.connections == 1 && replay.spin.get() == 0 { None } else { Some(ready(&open, replay.spin)?) };
+        let ready = if replay.connections == 1 && replay.spin.get() == 0 { None } else { Some(ready(&mut open, replay.spin)?) };
         // From the last on, so that one that closes moves none that is still to be served.
         for place in (0..open.len()).rev() {
             if ready.as_ref().is_some_and(|ready| !ready[place]) {
@@ -189,29 +217,40 @@ pub fn stream(replay: &Replay, listener: &TcpListener, shared: &Shared) -> io::R
             }
             let over = serve(replay, &mut open[place], &mut room, &mut answer, &mut meter)?;
             if over {
-                drop(open.remove(place));
+                add_notices(&mut noticed, open.remove(place));
             }
         }
     }
-    Ok(meter.finish())
+    open.into_iter().for_each(|connection| add_notices(&mut noticed, connection));
+    Ok(Replayed { zero_copy: noticed, ..meter.finish() })
+}
+
+/// A client's connection.
+struct Connection {
+    stream: TcpStream,
+    /// Bytes of a request that have come so far.
+    got: u64,
+    /// Notices of memory that the kernel was lent, where that is the way.
+    notices: Option<Completions>,
+}
+
+fn add_notices(sum: &mut Option<ZeroCopy>, mut of: Connection) {
+    if let Some(notices) = &mut of.notices {
+        notices.take(of.stream.as_raw_fd());
+        sum.get_or_insert_default().add(notices.seen());
+    }
 }
 
 /// Answers a request, if it has come; true when the connection is over.
-fn serve(
-    replay: &Replay,
-    (connection, got): &mut (TcpStream, u64),
-    room: &mut [u8],
-    answer: &mut Answer,
-    meter: &mut Meter,
-) -> io::Result<bool> {
-    match take(replay, connection, got, room) {
+fn serve(replay: &Replay, connection: &mut Connection, room: &mut [u8], answer: &mut Answer, meter: &mut Meter) -> io::Result<bool> {
+    match take(replay, &mut connection.stream, &mut connection.got, room) {
         Ok(false) => return Ok(false),
         Ok(true) => {}
         Err(error) if gone(&error) => return Ok(true),
         Err(error) => return Err(error),
     }
     work(replay, meter.shared);
-    match answer.give(connection) {
+    match answer.give(&mut connection.stream, connection.notices.as_mut()) {
         Ok(()) => meter.exchanges += 1,
         Err(error) if gone(&error) || nothing_came(&error) => {}
         Err(error) => return Err(error),
@@ -219,14 +258,16 @@ fn serve(
     Ok(replay.reconnect)
 }
 
-fn accept(replay: &Replay, listener: &TcpListener) -> io::Result<TcpStream> {
-    let (connection, _) = listener.accept()?;
-    connection.set_read_timeout(Some(LOOK))?;
+fn accept(replay: &Replay, listener: &TcpListener) -> io::Result<Connection> {
+    let (stream, _) = listener.accept()?;
+    stream.set_read_timeout(Some(LOOK))?;
     // A client that has gone must not hold the server for ever.
-    connection.set_write_timeout(Some(Duration::from_secs(1)))?;
-    connection.set_nodelay(replay.nodelay)?;
-    buffers(replay, SockRef::from(&connection))?;
-    Ok(connection)
+    stream.set_write_timeout(Some(Duration::from_secs(1)))?;
+    stream.set_nodelay(replay.nodelay)?;
+    buffers(replay, SockRef::from(&stream))?;
+    let lends = replay.giving == Giving::ZeroCopy && replay.each.is_empty();
+    let notices = lends.then(|| Completions::of(stream.as_raw_fd())).transpose()?;
+    Ok(Connection { stream, got: 0, notices })
 }
 
 fn buffers(replay: &Replay, socket: SockRef) -> io::Result<()> {
@@ -238,19 +279,32 @@ fn buffers(replay: &Replay, socket: SockRef) -> io::Result<()> {
 }
 
 /// Which connections are readable; asks for `spin` before it sleeps.
-fn ready(open: &[(TcpStream, u64)], spin: Nanos) -> io::Result<Vec<bool>> {
-    let mut fds: Vec<PollFd> = open.iter().map(|(connection, _)| PollFd::new(connection.as_fd(), PollFlags::POLLIN)).collect();
+fn ready(open: &mut [Connection], spin: Nanos) -> io::Result<Vec<bool>> {
+    let mut fds: Vec<PollFd> = open.iter().map(|connection| PollFd::new(connection.stream.as_fd(), PollFlags::POLLIN)).collect();
     let until = monotonic() + spin;
-    while spin.get() > 0 && monotonic() < until {
-        if poll(&mut fds, PollTimeout::ZERO)? > 0 {
-            return Ok(fds.iter().map(|fd| fd.any().unwrap_or(false)).collect());
+    let mut found = 0;
+    while spin.get() > 0 && found == 0 && monotonic() < until {
+        found = poll(&mut fds, PollTimeout::ZERO)?;
+    }
+    if found == 0 {
+        match poll(&mut fds, PollTimeout::from(LOOK.as_millis() as u16)) {
+            Ok(_) => {}
+            Err(nix::errno::Errno::EINTR) => return Ok(vec![false; open.len()]),
+            Err(errno) => return Err(errno.into()),
         }
     }
-    match poll(&mut fds, PollTimeout::from(LOOK.as_millis() as u16)) {
-        Ok(_) => Ok(fds.iter().map(|fd| fd.any().unwrap_or(false)).collect()),
-        Err(nix::errno::Errno::EINTR) => Ok(vec![false; open.len()]),
-        Err(errno) => Err(errno.into()),
+    let seen: Vec<PollFlags> = fds.iter().map(|fd| fd.revents().unwrap_or(PollFlags::empty())).collect();
+    for (connection, seen) in open.iter_mut().zip(&seen) {
+        if let (Some(notices), true) = (&mut connection.notices, seen.contains(PollFlags::POLLERR)) {
+            notices.take(connection.stream.as_raw_fd());
+        }
     }
+    // A notice alone is an error to `poll`, and nothing to read.
+    let readable = |connection: &Connection, seen: &PollFlags| match connection.notices {
+        Some(_) => seen.intersects(PollFlags::POLLIN | PollFlags::POLLHUP),
+        None => !seen.is_empty(),
+    };
+    Ok(open.iter().zip(&seen).map(|(connection, seen)| readable(connection, seen)).collect())
 }
 
 /// Takes what a request still lacks, as far as it is there; true when it is whole.

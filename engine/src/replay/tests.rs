@@ -32,6 +32,19 @@ fn every_way_of_giving_answers_whole() {
     }
 }
 
+/// Over loopback the kernel copies after all, and says so of every send.
+#[test]
+fn lent_memory_answers_whole_and_its_copies_are_told() {
+    for connections in [1, 3] {
+        let answer = vec![20_000, 70_000];
+        let replay = Replay { giving: Giving::ZeroCopy, connections, ..Replay::new(Protocol::Tcp, 36, answer) };
+        let found = replayed(&replay);
+        let told = found.zero_copy.unwrap();
+        assert!(found.exchanges > 10 && told.sends >= 2 * found.exchanges && told.copied == told.sends, "{connections}: {found:?}");
+    }
+    assert_eq!(replayed(&Replay::new(Protocol::Tcp, 36, vec![100])).zero_copy, None);
+}
+
 #[test]
 fn a_connection_for_each_request_is_made() {
     let found = replayed(&Replay { reconnect: true, ..Replay::new(Protocol::Tcp, 36, vec![100]) });

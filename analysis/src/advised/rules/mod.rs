@@ -3,6 +3,7 @@
 mod busy_poll;
 mod connects;
 mod datagram_bursts;
+mod large_answers;
 mod lost_datagrams;
 mod nagle;
 mod offloads;
@@ -18,7 +19,7 @@ use super::{Advice, Observed};
 const SEGMENT: u64 = 1448;
 
 /// Rules in the order in which they are asked.
-const RULES: [fn(&Observed) -> Option<Advice>; 11] = [
+const RULES: [fn(&Observed) -> Option<Advice>; 12] = [
     nagle::advise,
     small_writes::advise,
     datagram_bursts::advise,
@@ -30,6 +31,7 @@ const RULES: [fn(&Observed) -> Option<Advice>; 11] = [
     connects::advise,
     static_answers::advise,
     offloads::advise,
+    large_answers::advise,
 ];
 
 /// Every advice that what was observed gives rise to; none without its evidence.

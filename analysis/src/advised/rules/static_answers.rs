@@ -5,20 +5,25 @@ use model::attach::Way;
 use model::replay::{Giving, Replay};
 
 use super::{percent, whole};
-use crate::advised::{Advice, Measure, Observed, Rule};
+use crate::advised::{Advice, Measure, Observed, Rule, Taken};
 
 /// Bytes of a large answer.
-const LARGE: f64 = 16_384.0;
+pub const LARGE: f64 = 16_384.0;
 /// Share of the most frequent size, from which on answers are alike.
-const ALIKE: f64 = 0.3;
+pub const ALIKE: f64 = 0.3;
 /// Share of files in the CPU time, without which nothing says that answers come from files.
-const FILES: f64 = 0.05;
+pub const FILES: f64 = 0.05;
+
+/// The calls that write the most bytes to streams.
+pub fn busiest(observed: &Observed) -> Option<&Taken> {
+    let written = |call: &str| ["write", "sendto", "writev", "sendmsg"].contains(&call);
+    let given = observed.calls.iter().filter(|one| one.way == Way::Out && one.protocol == "tcp" && written(&one.call));
+    given.max_by(|a, b| (a.per_second * a.mean).total_cmp(&(b.per_second * b.mean)))
+}
 
 /// Fires where large answers are written by a program that reads files meanwhile.
 pub fn advise(observed: &Observed) -> Option<Advice> {
-    let written = |call: &str| ["write", "sendto", "writev", "sendmsg"].contains(&call);
-    let given = observed.calls.iter().filter(|one| one.way == Way::Out && one.protocol == "tcp" && written(&one.call));
-    let busiest = given.max_by(|a, b| (a.per_second * a.mean).total_cmp(&(b.per_second * b.mean)))?;
+    let busiest = busiest(observed)?;
     if busiest.mean < LARGE || busiest.usual.1 < ALIKE || observed.files < FILES {
         return None;
     }

@@ -22,3 +22,6 @@ pub mod uring;
 pub mod writev;
 pub mod xdp;
 pub mod zerocopy;
+
+pub use completions::Completions;
+pub use zerocopy::send_lent;
