@@ -73,11 +73,15 @@ if ! compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null; then
     [ -z "$postgres" ] || unpack_whole postgres "$postgres"
 fi
 
-# Not built with the rest: runtimes weigh.
+# Not built with the rest: runtimes weigh. What does not compile is a failure, whatever is skipped for it.
+status=0
+rm -rf "$services/stacks"
 if cargo build --locked --package nettoll-stacks --features runtimes; then
     mkdir -p "$services/stacks"
     cp "$CARGO_TARGET_DIR/debug/nettoll-stacks" "$services/stacks/"
     touch "$services/stacks/done"
+else
+    status=1
 fi
 
 cargo test --locked --package nettoll --test tool --no-run --message-format json 2>/dev/null >"$log" ||
@@ -85,7 +89,6 @@ cargo test --locked --package nettoll --test tool --no-run --message-format json
 program=$(sed -n 's|.*"name":"tool".*"executable":"\([^"]*\)".*|\1|p' "$log" | tail -1)
 [ -n "$program" ] || { echo "services: cargo names no program of the tests" >&2; exit 1; }
 
-status=0
 run() { # FILTER THREADS
     (cd cli && NETTOLL_TEST_SERVICES=$services CARGO_MANIFEST_DIR=$PWD "$program" "$1" --nocapture --test-threads "$2" </dev/null 2>&1) |
         tee -a "$log" || status=1

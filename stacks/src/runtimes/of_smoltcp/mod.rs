@@ -44,7 +44,7 @@ trait Below: phy::Device {
 }
 
 /// A packet that came, where the device has it.
-struct Received<'a>(&'a [u8]);
+pub struct Received<'a>(&'a [u8]);
 
 impl phy::RxToken for Received<'_> {
     fn consume<R, F: FnOnce(&[u8]) -> R>(self, read: F) -> R {
