@@ -27,3 +27,4 @@ fi
 cc -O2 -Wall -o "$folder/bare" bench/bare.c
 cc -O2 -Wall "${flags[@]}" -o "$folder/ways" bench/ways.c "${libraries[@]}"
 cc -O2 -Wall -o "$folder/endpoint" examples/endpoint/endpoint.c
+cc -O2 -Wall -o "$folder/echo" bench/echo.c

@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout)]
 
 mod agents;
+mod attached;
 mod bare;
 mod congestion;
 mod cpu_per_message;
@@ -49,6 +50,9 @@ struct Arguments {
     /// Compiled examples/endpoint/endpoint.c
     #[arg(long)]
     endpoint: Option<PathBuf>,
+    /// Compiled bench/echo.c
+    #[arg(long)]
+    echo: Option<PathBuf>,
     /// The release build of nettoll
     #[arg(long)]
     nettoll: Option<PathBuf>,
@@ -137,7 +141,7 @@ const USUAL: &str = "usual";
 /// Kills, floods and a day's worth of trials.
 const ENDURE: &str = "endure";
 
-const BENCHMARKS: [Benchmark; 21] = [
+const BENCHMARKS: [Benchmark; 22] = [
     usual("loop", "the loop around getppid, against a bare loop", "upper end of 95 % <= 5 ns", |on| {
         loop_cost::measure(&on.bare, on.pairs(60))
     }),
@@ -163,6 +167,9 @@ const BENCHMARKS: [Benchmark; 21] = [
     }),
     alone("implementations", "tpi-sockets and tpi-streams against send and sendto", "half-width <= 3 %", |on| {
         implementations::measure(&on.nettoll, on.share(200, 12))
+    }),
+    alone("attach", "servers under load, attached with each look against none", "<= 1.03, <= 1.10; sums 0.95 to 1.05", |on| {
+        attached::measure(&on.nettoll, &on.echo, on.share(100, 20))
     }),
     alone("fleet", "eight hosts over 20 Mbit/s, one of them 15 % slower or none", "named each time; nobody in >= 17 of 20", |on| {
         fleet::measure(&on.nettoll, on.share(20, 2))
@@ -210,6 +217,7 @@ struct Setup {
     bare: bare::Bare,
     ways: PathBuf,
     endpoint: PathBuf,
+    echo: PathBuf,
     nettoll: PathBuf,
     effort: f64,
 }
@@ -239,6 +247,7 @@ fn benchmark(arguments: &Arguments) -> anyhow::Result<()> {
         bare: bare::Bare::new(arguments.bare.clone().unwrap_or_else(|| "target/bare".into())),
         ways: arguments.ways.clone().unwrap_or_else(|| "target/ways".into()),
         endpoint: arguments.endpoint.clone().unwrap_or_else(|| "target/endpoint".into()),
+        echo: arguments.echo.clone().unwrap_or_else(|| "target/echo".into()),
         nettoll: arguments.nettoll.clone().unwrap_or_else(|| "target/release/nettoll".into()),
         effort: arguments.effort,
     };

@@ -1,9 +1,10 @@
-//! Parts that the tests of all crates share. A dev-dependency, and one of `stress`; never
-//! shipped.
+//! Parts that the tests of all crates share. A dev-dependency, and one of `bench` and
+//! `stress`; never shipped.
 //!
 //! - [`claims`]: test programs whose claims this machine may not allow, and which say so;
 //! - [`made`]: a plan, a run, the report of an end and a trial, made up;
-//! - [`processes`]: the processes of a tool under test.
+//! - [`processes`]: the processes of a tool under test;
+//! - [`servers`]: Redis, memcached, nginx and PostgreSQL.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a step that fails is a test that fails")]
@@ -11,5 +12,6 @@
 pub mod claims;
 pub mod made;
 pub mod processes;
+pub mod servers;
 
 pub use claims::{Skip, within};

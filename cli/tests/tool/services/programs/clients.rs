@@ -4,7 +4,8 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use super::servers::Server;
+use testkit::servers::Server;
+
 use crate::attach::bursts::Counts;
 use crate::support::within;
 

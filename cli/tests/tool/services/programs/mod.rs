@@ -2,17 +2,16 @@
 
 pub mod clients;
 pub mod languages;
-pub mod servers;
 
 use std::process::Command;
 use std::time::Duration;
 
 use model::attach::Look;
+use testkit::servers::Server;
 
 use crate::attach::bursts::{Counts, Extent, Seen, bytes_agree, requests_agree, seen};
 use crate::attach::server;
 use crate::support::{Skip, directory, need_programs};
-use servers::Server;
 
 crate::claims!(
     redis_agrees_to_the_byte,

@@ -1,7 +1,9 @@
 //! Servers from the distribution's packages on loopback, each with a port and files of its own.
+//! `scripts/services.sh` unpacks the packages, and names their folder in [`FOLDER`].
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -10,17 +12,38 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-use crate::services::folder;
-use crate::support::{NOBODY, Skip, directory, need_programs, succeeds, within};
+use crate::claims::{NOBODY, Skip, need_programs, succeeds, within};
+
+/// In the environment: the folder with one for each package that was unpacked.
+pub const FOLDER: &str = "NETTOLL_TEST_SERVICES";
 
 /// Time that a server has to come up, and to end.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A server that runs. Dropped, it is asked to end, and ended where it does not.
+#[derive(Debug)]
 pub struct Server {
     child: Child,
     directory: tempfile::TempDir,
-    pub port: u16,
+    port: u16,
+}
+
+/// The folder of one package.
+///
+/// # Errors
+/// Where it was not unpacked.
+pub fn unpacked(package: &str) -> Result<PathBuf, Skip> {
+    let folder = PathBuf::from(std::env::var_os(FOLDER).unwrap_or_default()).join(package);
+    if folder.join("done").exists() { Ok(folder) } else { Err(Skip(format!("the packages of {package} could not be unpacked"))) }
+}
+
+/// A fresh directory; with `anybodys`, everybody may write there.
+fn directory(anybodys: bool) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    if anybodys {
+        fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    }
+    directory
 }
 
 /// A port that was free a moment ago.
@@ -30,7 +53,7 @@ fn port() -> u16 {
 
 /// A program of a package that was unpacked, or of this machine.
 fn find(package: &str, program: &str) -> Result<PathBuf, Skip> {
-    let unpacked = folder(package);
+    let unpacked = unpacked(package);
     let below = |root: &Path| {
         let postgres = fs::read_dir(root.join("usr/lib/postgresql")).into_iter().flatten().flatten().map(|entry| entry.path().join("bin"));
         ["usr/bin", "usr/sbin"]
@@ -50,7 +73,7 @@ fn find(package: &str, program: &str) -> Result<PathBuf, Skip> {
 fn command(package: &str, program: &str, nobody: bool) -> Result<Command, Skip> {
     need_programs(&["setpriv"])?;
     let path = find(package, program)?;
-    let libraries: Vec<String> = folder(package)
+    let libraries: Vec<String> = unpacked(package)
         .iter()
         .flat_map(|folder| [folder.join("usr/lib"), folder.join("lib")])
         .flat_map(|place| fs::read_dir(place).into_iter().flatten().flatten())
@@ -82,18 +105,29 @@ impl Server {
         Self { child, directory, port }
     }
 
+    /// Any other that takes its port as the last argument, in a directory of its own.
+    pub fn of(mut command: Command) -> Self {
+        let port = port();
+        command.arg(port.to_string());
+        Self::start(command, directory(false), port)
+    }
+
+    /// The process.
     pub fn pid(&self) -> String {
         self.child.id().to_string()
     }
 
+    /// The place where it listens.
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
 
+    /// Its directory, which vanishes with it.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
+    /// A connection on which small writes are not held back.
     pub fn connect(&self) -> TcpStream {
         let connection = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).unwrap();
         connection.set_nodelay(true).unwrap();
@@ -101,6 +135,10 @@ impl Server {
         connection
     }
 
+    /// Redis, without persistence.
+    ///
+    /// # Errors
+    /// Where there is none here.
     pub fn redis() -> Result<Self, Skip> {
         let (at, port) = (directory(false), port());
         let mut command = command("redis", "redis-server", false)?;
@@ -108,6 +146,10 @@ impl Server {
         Ok(Self::start(command, at, port))
     }
 
+    /// memcached, with two threads.
+    ///
+    /// # Errors
+    /// Where there is none here.
     pub fn memcached() -> Result<Self, Skip> {
         let (at, port) = (directory(false), port());
         let mut command = command("memcached", "memcached", false)?;
@@ -115,7 +157,10 @@ impl Server {
         Ok(Self::start(command, at, port))
     }
 
-    /// One that serves `/small` and `/large`, and logs the bytes of each request and its answer.
+    /// nginx that serves `/small` and `/large`, and logs the bytes of each request and its answer.
+    ///
+    /// # Errors
+    /// Where there is none here.
     pub fn nginx(small: usize, large: usize) -> Result<Self, Skip> {
         let (at, port) = (directory(true), port());
         let mut command = command("nginx", "nginx", false)?;
@@ -137,7 +182,10 @@ impl Server {
         Ok(Self::start(command, at, port))
     }
 
-    /// A cluster of its own, without a password.
+    /// A cluster of PostgreSQL of its own, without a password.
+    ///
+    /// # Errors
+    /// Where there is none here, or nobody, as whom it runs, may not read it.
     pub fn postgres() -> Result<Self, Skip> {
         let root = nix::unistd::geteuid().is_root();
         let (at, port) = (directory(true), port());

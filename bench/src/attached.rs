@@ -1,0 +1,218 @@
+//! What `nettoll attach` costs the programs that it observes, and whether its receipts add up: servers
+//! under a steady load, in alternating windows, with each look and without any.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use anyhow::{Context, ensure};
+use model::attach::{Look, WindowRecord};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
+use serde_json::Value;
+use testkit::Skip;
+use testkit::servers::Server;
+
+use crate::{ours, pairs};
+use stress::bars::Row;
+
+/// Bars of CPU time for each request: with samples, and with system calls counted.
+const LOOKS: [(Look, f64); 2] = [(Look::Time, 1.03), (Look::Messages, 1.10)];
+/// Both ends of what sums may be.
+const SUMS: [f64; 2] = [0.95, 1.05];
+/// Largest distance of a layer's shares, attached and in a study.
+const POINTS: f64 = 0.05;
+/// Fewest windows of a look.
+const WINDOWS: usize = 20;
+/// Bytes of a request to the loop in C, and of its answer.
+const ECHO: usize = 64;
+/// Requests that are asked at once where a client does not wait for each.
+const AT_ONCE: usize = 16;
+
+const REDIS: &str = "Redis";
+const REDIS_AT_ONCE: &str = "Redis, 16 at once";
+const NGINX: &str = "nginx";
+const ECHO_IN_C: &str = "echo in C";
+const SERVERS: [&str; 4] = [REDIS, REDIS_AT_ONCE, NGINX, ECHO_IN_C];
+
+/// A server and what loads it.
+struct Target {
+    server: Server,
+    /// The source of requests, as `--requests` takes it.
+    requests: String,
+    question: Vec<u8>,
+    /// Bytes of the whole answer to it.
+    answer: usize,
+    connections: usize,
+}
+
+/// Measures each server for `seconds`. One that is not here is named.
+pub fn measure(nettoll: &Path, echo: &Path, seconds: u32) -> anyhow::Result<Vec<Row>> {
+    let cpus: Vec<usize> = usable()?;
+    let [first, second, ..] = cpus[..] else { anyhow::bail!("the server and its clients need a CPU each") };
+    let mut rows = Vec::new();
+    for name in SERVERS {
+        // What a thread starts runs where it runs.
+        bind(&[first])?;
+        let started = start(name, echo);
+        bind(&cpus)?;
+        match started {
+            Ok(target) => rows.extend(of_target(nettoll, name, &target, second, seconds)?),
+            Err(Skip(reason)) => rows.push(Row::printed(format!("{name}: not measured, {reason}"), f64::NAN, "", 0)),
+        }
+    }
+    Ok(rows)
+}
+
+fn start(name: &str, echo: &Path) -> Result<Target, Skip> {
+    match name {
+        REDIS => redis(1),
+        REDIS_AT_ONCE => redis(AT_ONCE),
+        NGINX => nginx(),
+        _ => echo_in_c(echo),
+    }
+}
+
+fn usable() -> anyhow::Result<Vec<usize>> {
+    let set = sched_getaffinity(Pid::from_raw(0))?;
+    Ok((0..CpuSet::count()).filter(|cpu| set.is_set(*cpu).unwrap_or(false)).collect())
+}
+
+fn bind(cpus: &[usize]) -> anyhow::Result<()> {
+    let mut set = CpuSet::new();
+    cpus.iter().try_for_each(|cpu| set.set(*cpu))?;
+    Ok(sched_setaffinity(Pid::from_raw(0), &set)?)
+}
+
+/// A value of 100 B and a command that gets it, with the bytes of the answer.
+fn redis(at_once: usize) -> Result<Target, Skip> {
+    let server = Server::redis()?;
+    let value = "v".repeat(100);
+    let mut connection = server.connect();
+    let set = format!("*3\r\n$3\r\nSET\r\n$3\r\nkey\r\n$100\r\n{value}\r\n");
+    connection.write_all(set.as_bytes()).and_then(|()| connection.read_exact(&mut [0; 5])).map_err(|error| Skip(error.to_string()))?;
+    let question = "*2\r\n$3\r\nGET\r\n$3\r\nkey\r\n".repeat(at_once).into_bytes();
+    let answer = at_once * format!("$100\r\n{value}\r\n").len();
+    Ok(Target { requests: format!("redis:{}", server.address()), server, question, answer, connections: 8 })
+}
+
+fn nginx() -> Result<Target, Skip> {
+    let server = Server::nginx(136, 1)?;
+    let question = b"GET /small HTTP/1.1\r\nHost: x\r\n\r\n".to_vec();
+    let mut connection = server.connect();
+    let mut room = vec![0; 4096];
+    // Head and body come with one call or two.
+    connection.write_all(&question).map_err(|error| Skip(error.to_string()))?;
+    let mut answer = 0;
+    while !room[..answer].ends_with(&[b'x'; 136]) {
+        match connection.read(&mut room[answer..]) {
+            Ok(count) if count > 0 => answer += count,
+            _ => return Err(Skip("nginx does not answer".to_owned())),
+        }
+    }
+    let log = server.path().join("access");
+    Ok(Target { requests: format!("log:{}", log.display()), server, question, answer, connections: 8 })
+}
+
+fn echo_in_c(program: &Path) -> Result<Target, Skip> {
+    let program = program.canonicalize().map_err(|error| Skip(format!("{}: {error}; compile bench/echo.c first", program.display())))?;
+    let mut command = Command::new(program);
+    command.args(["answers", &ECHO.to_string()]);
+    let server = Server::of(command);
+    let requests = format!("command:od -An -td8 -N8 {}", server.path().join("answers").display());
+    Ok(Target { requests, server, question: vec![1; ECHO], answer: ECHO, connections: 1 })
+}
+
+fn of_target(nettoll: &Path, name: &str, target: &Target, cpu: usize, seconds: u32) -> anyhow::Result<Vec<Row>> {
+    let runs = tempfile::tempdir().context("make a directory for the run")?;
+    let stop = AtomicBool::new(false);
+    let told = thread::scope(|scope| {
+        for _ in 0..target.connections {
+            scope.spawn(|| load(target, cpu, &stop));
+        }
+        let mut command = Command::new(nettoll);
+        command.args(["attach", "-J", "--pid", &target.server.pid(), "-t", &seconds.to_string(), "--window", "500ms"]);
+        let told = ours::json(command.args(["--requests", &target.requests, "--runs"]).arg(runs.path()));
+        stop.store(true, Ordering::Relaxed);
+        told
+    })?;
+    let windows = windows(runs.path())?;
+    let mut rows = LOOKS.into_iter().map(|(look, bar)| cost(name, &windows, look, bar)).collect::<anyhow::Result<Vec<_>>>()?;
+    let receipt = &told["states"][0]["outcome"]["made"];
+    ensure!(receipt.is_object(), "no receipt of {name}: {}", told["states"][0]["outcome"]);
+    for (what, sum) in
+        [("on-CPU time", &receipt["closure"]["sampler"]["value"]), ("CPU clock, with what was charged", &receipt["closure"]["cpu"])]
+    {
+        let value = sum.as_f64().unwrap_or(f64::NAN);
+        let samples = receipt["samples"].as_u64().unwrap_or_default() as usize;
+        rows.push(
+            Row::printed(format!("{name}: sampled rows over {what}"), value, "x", samples)
+                .against(format!("{} to {}", SUMS[0], SUMS[1]), (SUMS[0]..=SUMS[1]).contains(&value)),
+        );
+    }
+    if name == ECHO_IN_C {
+        rows.push(layers(nettoll, receipt)?);
+    }
+    Ok(rows)
+}
+
+/// Asks on a connection of its own until it is stopped.
+fn load(target: &Target, cpu: usize, stop: &AtomicBool) {
+    if bind(&[cpu]).is_err() {
+        return;
+    }
+    let mut connection: TcpStream = target.server.connect();
+    let mut room = vec![0; target.answer];
+    while !stop.load(Ordering::Relaxed) && connection.write_all(&target.question).is_ok() && connection.read_exact(&mut room).is_ok() {}
+}
+
+fn windows(runs: &Path) -> anyhow::Result<Vec<WindowRecord>> {
+    let run: PathBuf = std::fs::read_dir(runs)?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .find(|path| path.join("attach.json").exists())
+        .context("no run")?;
+    Ok(store::read_attached(&run)?.1)
+}
+
+/// CPU time of a request in windows of a look over that in the windows without any, block by block.
+fn cost(name: &str, windows: &[WindowRecord], look: Look, bar: f64) -> anyhow::Result<Row> {
+    let of = |look: Look, block: u32| {
+        let window = windows.iter().find(|window| window.look == look && window.block == block)?;
+        Some(window.clocks.cpu.get() as f64 / window.requests.filter(|requests| *requests > 0)? as f64)
+    };
+    let blocks = windows.iter().map(|window| window.block).max().unwrap_or_default();
+    let pairs: Vec<(f64, f64)> = (0..=blocks).filter_map(|block| of(look, block).zip(of(Look::Clean, block))).collect();
+    ensure!(!pairs.is_empty(), "{name}: no windows with the look {look}");
+    let ratio = pairs::ratio(&pairs, |cpu| *cpu, 0.95)?;
+    Ok(Row::printed(format!("{name}: CPU per request, {look} / clean"), ratio.value, "x", ratio.n)
+        .within(ratio.low, ratio.high)
+        .against(format!("<= {bar}, of {WINDOWS} windows or more"), ratio.value <= bar && ratio.n >= WINDOWS))
+}
+
+/// The largest distance of the shares of layers from those of an end of a study that makes the same
+/// calls with the same sizes.
+fn layers(nettoll: &Path, attached: &Value) -> anyhow::Result<Row> {
+    let plan = format!(
+        "name = \"echo\"\ntrial = {{ length = \"200ms\", warmup = \"20ms\" }}\nblocks = {{ least = 6, most = 6 }}\nlink = {{ kind = \"loopback\" }}\n\
+         receipt = {{ samples = 8000 }}\n[[cells]]\ntest = \"TCP_RR\"\nsize = {ECHO}\n"
+    );
+    let analysis = ours::study(nettoll, &plan, &[])?;
+    let study = &analysis["receipt"]["cells"][0]["receiver"]["outcome"]["made"];
+    ensure!(study.is_object(), "no receipt of the study: {analysis}");
+    // What is charged before an end runs is in no row, and more of it is without the timer of a CPU.
+    let [all, all_of_study] = [attached, study].map(|receipt| receipt["layers"].as_array().into_iter().flatten().map(share).sum::<f64>());
+    let distance = |row: &Value| {
+        let other = study["layers"].as_array().into_iter().flatten().find(|other| other["key"] == row["key"]).map_or(0.0, share);
+        (share(row) / all - other / all_of_study).abs()
+    };
+    let furthest = attached["layers"].as_array().into_iter().flatten().map(distance).fold(0.0, f64::max);
+    Ok(Row::printed(format!("{ECHO_IN_C}: layers, attached and in a study, the furthest apart"), furthest * 100.0, "points", 1)
+        .against(format!("<= {:.0} points", POINTS * 100.0), furthest <= POINTS))
+}
+
+fn share(row: &Value) -> f64 {
+    row["share"]["value"].as_f64().unwrap_or(f64::NAN)
+}
