@@ -42,6 +42,8 @@ pub struct Boot<'b> {
     pub seed: u64,
     /// The plugin with its options but `out`; `None`: nothing is counted.
     pub plugin: Option<String>,
+    /// Further arguments of QEMU: devices beyond the usual ones.
+    pub devices: &'b [&'b str],
 }
 
 /// What a boot left.
@@ -72,6 +74,7 @@ impl Boot<'_> {
         command.arg("-serial").arg(of("file:", &console)).arg("-debugcon").arg(of("file:", &log));
         // Without it modules come to lie elsewhere in each boot, and symbols with them.
         command.arg("-icount").arg(format!("shift={ICOUNT_SHIFT},sleep=off"));
+        command.args(self.devices);
         if let Some(plugin) = &self.plugin {
             command.arg("-plugin").arg(format!("{plugin},out={}", counted.display()));
         }

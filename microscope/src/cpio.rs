@@ -21,7 +21,7 @@ impl Archive {
 
     /// Adds a file that can be executed.
     pub fn program(&mut self, name: &str, content: &[u8]) {
-        self.entry(name, 0o100_755, [0, 0], content);
+        self.entry(name, 0o100_700, [0, 0], content);
     }
 
     /// Adds a file.

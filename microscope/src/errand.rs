@@ -31,11 +31,40 @@ pub struct Errand<'e> {
     pub kernel: &'e Kernel,
     /// Modules that are loaded where the kernel has them, with what they need.
     pub modules: &'e [&'e str],
-    /// Files of the guest, by path without the first slash; they can be executed.
+    /// Files of the guest, by path without the first slash; they can be executed, and read by their
+    /// owner alone.
     pub files: &'e [(&'e str, &'e [u8])],
+    /// Two cards, joined by a cable, of which the second is in a network namespace of its own.
+    pub cards: Option<Cards<'e>>,
     /// Names and commands, one after the other. Words are parted by spaces, and the first is the path
     /// of a program.
     pub commands: &'e [(&'e str, String)],
+}
+
+/// Cards of virtio, at 10.9.0.1 and 10.9.0.2.
+#[derive(Debug, Clone, Copy)]
+pub struct Cards<'e> {
+    /// Runs from before the first command to the end, where the second card is.
+    pub beyond: &'e str,
+}
+
+impl Cards<'_> {
+    /// Arguments of QEMU. Without an IOMMU's rules a driver does not let programs map memory for its
+    /// card, and without offloads of segments XDP has a frame in a buffer.
+    const DEVICES: [&'static str; 8] = [
+        "-netdev",
+        "hubport,id=n0,hubid=0",
+        "-device",
+        "virtio-net-pci,netdev=n0,disable-legacy=on,iommu_platform=on,guest_tso4=off,guest_tso6=off,guest_ecn=off,guest_ufo=off",
+        "-netdev",
+        "hubport,id=n1,hubid=0",
+        "-device",
+        "virtio-net-pci,netdev=n1,disable-legacy=on,iommu_platform=on,guest_tso4=off,guest_tso6=off,guest_ecn=off,guest_ufo=off",
+    ];
+    /// Their drivers.
+    const MODULES: [&'static str; 2] = ["virtio_pci", "virtio_net"];
+    /// Their names, in the order of the devices.
+    const NAMES: &'static str = "eth0 eth1";
 }
 
 /// How a command ended.
@@ -90,9 +119,10 @@ impl Errand<'_> {
             return Err(Failed::NoProbe);
         }
         let mut modules: Vec<Module> = Vec::new();
-        for name in self.modules {
+        let drivers = self.cards.iter().flat_map(|_| Cards::MODULES);
+        for name in drivers.chain(self.modules.iter().copied()) {
             // What a kernel lacks, its programs say.
-            let found = modules::gather(self.kernel, &[(*name).to_owned()]).unwrap_or_default();
+            let found = modules::gather(self.kernel, &[name.to_owned()]).unwrap_or_default();
             for module in found {
                 if modules.iter().all(|known| known.name != module.name) {
                     modules.push(module);
@@ -108,6 +138,7 @@ impl Errand<'_> {
             memory: MEMORY,
             seed: 1,
             plugin: None,
+            devices: if self.cards.is_some() { &Cards::DEVICES } else { &[] },
         };
         boot.run(cache).map(|booted| Ran { log: booted.log })
     }
@@ -127,7 +158,8 @@ impl Errand<'_> {
         let loaded = modules.iter().map(|module| format!("module /m/{}.ko", module.name));
         let mounts = MOUNTS.iter().map(|(kind, place)| format!("mount {kind} {place}"));
         let commands = self.commands.iter().map(|(name, command)| format!("spawn name={name} {command}"));
-        let lines = loaded.chain(["facts".to_owned()]).chain(mounts).chain(["up lo".to_owned()]).chain(commands);
+        let cards = self.cards.iter().flat_map(|cards| [format!("cards {}", Cards::NAMES), format!("beyond name=beyond {}", cards.beyond)]);
+        let lines = loaded.chain(["facts".to_owned()]).chain(mounts).chain(["up lo".to_owned()]).chain(cards).chain(commands);
         lines.map(|line| line + "\n").collect()
     }
 }

@@ -150,6 +150,7 @@ impl Bench<'_> {
             memory: MEMORY,
             seed: self.asked.seed,
             plugin,
+            devices: &[],
         };
         boot.run(self.cache)
     }

@@ -93,17 +93,30 @@ impl Network {
     /// # Errors
     /// The kernel's, as without the module veth.
     pub fn make_veth(&mut self) -> Answer {
-        const PATH: &str = "/proc/self/ns/net";
-        let here = sys::open(PATH, 0)?;
-        sys::unshare_net()?;
-        let there = sys::open(PATH, 0);
-        sys::set_net(here)?;
-        let both = [here, there?];
+        let both = two_namespaces()?;
         new_veth(both[1])?;
         self.namespaces = Some(both);
+        self.address(DEVICES)
+    }
+
+    /// Puts the second of two cards into a namespace of its own, and gives each an address: `cards
+    /// eth0 eth1`.
+    ///
+    /// # Errors
+    /// The kernel's, as without a driver for them.
+    pub fn part_cards(&mut self, names: &str) -> Answer {
+        let (first, second) = names.split_once(' ').ok_or(Errno::INVALID)?;
+        let both = two_namespaces()?;
+        move_device(index(second)?, both[1])?;
+        self.namespaces = Some(both);
+        self.address([first, second])
+    }
+
+    /// Gives each device its address and switches it on.
+    fn address(&self, devices: [&str; 2]) -> Answer {
         for place in 0..2 {
             self.within(place, || {
-                let device = DEVICES[place];
+                let device = devices[place];
                 // SIOCSIFADDR, SIOCSIFNETMASK.
                 Request::of(device)?.with_address(ADDRESSES[place]).ask(0x8916)?;
                 Request::of(device)?.with_address([255, 255, 255, 0]).ask(0x891c)?;
@@ -151,6 +164,27 @@ impl Default for Network {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// The namespace of this process, and a new one.
+fn two_namespaces() -> Result<[Fd; 2], Errno> {
+    const PATH: &str = "/proc/self/ns/net";
+    let here = sys::open(PATH, 0)?;
+    sys::unshare_net()?;
+    let there = sys::open(PATH, 0);
+    sys::set_net(here)?;
+    Ok([here, there?])
+}
+
+/// `ip link set DEVICE netns THERE`.
+fn move_device(device: u32, there: Fd) -> Answer {
+    // RTM_NEWLINK of a `struct ifinfomsg` that names it.
+    let mut message = Message::new(16, 0);
+    message.put(&[0; 4])?;
+    message.put(&device.to_ne_bytes())?;
+    message.put(&[0; 8])?;
+    message.attribute(attribute::NAMESPACE_FD, &there.to_ne_bytes())?;
+    message.send()
 }
 
 /// `ip link add va type veth peer name vb netns THERE`.

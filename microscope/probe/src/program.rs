@@ -51,6 +51,15 @@ impl Words {
 /// # Errors
 /// The kernel's, where it cannot be started.
 pub fn run(command: &str, output: &str) -> Result<u32, Errno> {
+    let status = sys::wait(begin(command, output)?)?;
+    Ok(if status & 0x7f != 0 { 128 + (status & 0x7f) } else { status >> 8 & 0xff })
+}
+
+/// Starts a command with both outputs in `output`, which it makes. Returns its process.
+///
+/// # Errors
+/// The kernel's, where it cannot be started.
+pub fn begin(command: &str, output: &str) -> Result<usize, Errno> {
     let words = Words::of(command)?;
     let file = sys::create(output)?;
     // What `execve(2)` answers comes back through a pipe that a program closes by starting.
@@ -66,11 +75,12 @@ pub fn run(command: &str, output: &str) -> Result<u32, Errno> {
     let mut number = [0; 2];
     let told = sys::read(answer, &mut number);
     sys::close(answer);
-    let status = sys::wait(child)?;
     match told {
-        Ok(2) => Err(Errno(u16::from_ne_bytes(number))),
-        _ if status & 0x7f != 0 => Ok(128 + (status & 0x7f)),
-        _ => Ok(status >> 8 & 0xff),
+        Ok(2) => {
+            sys::wait(child)?;
+            Err(Errno(u16::from_ne_bytes(number)))
+        }
+        _ => Ok(child),
     }
 }
 

@@ -19,6 +19,8 @@ pub fn carry_out(plan: &str) {
             "sysctl" => set(step.rest),
             "up" => network::bring_up(step.rest),
             "veth" => network.make_veth(),
+            "cards" => network.part_cards(step.rest),
+            "beyond" => begin_beyond(&step, &network),
             "netem" => network.impair(&step),
             "checksums" => network.checksums(step.rest != "off"),
             "nft" => nft::make(&step),
@@ -68,6 +70,15 @@ fn spawn(step: &Step) -> Answer {
     tell("file", place)?;
     say::line(format_args!("exit {code} {name}"));
     Ok(0)
+}
+
+/// Starts a program in the second namespace, which runs on: `beyond name=NAME /PROGRAM WORDS`.
+fn begin_beyond(step: &Step, network: &Network) -> Answer {
+    let name = step.value("name").ok_or(Errno::INVALID)?;
+    let (_, command) = step.rest.split_once(' ').ok_or(Errno::INVALID)?;
+    let mut place = [0; 64];
+    let place = join("/o/", name, &mut place)?;
+    network.within(1, || program::begin(command, place).map(|_| 0))
 }
 
 /// Runs a program of the user's, which begins and ends a region itself, by markers.

@@ -6,6 +6,7 @@
 // Clippy knows a test only by the usual harness.
 #![allow(clippy::unwrap_used, clippy::print_stdout, missing_docs)]
 
+mod cards;
 mod own;
 mod table;
 mod tool;
@@ -36,7 +37,7 @@ testkit::claims!(
 const KERNEL: &str = "6.12";
 
 fn main() -> ExitCode {
-    claims::test_in_turn(&[("", ALL), ("own", own::ALL), ("tool", tool::ALL)])
+    claims::test_in_turn(&[("", ALL), ("own", own::ALL), ("tool", tool::ALL), ("cards", cards::ALL)])
 }
 
 /// What every claim boots with.

@@ -123,7 +123,7 @@ fn boot(cache: &Cache, emulator: &Emulator, kernel: &Kernel, program: &[u8], stu
     }
     let plans = plans.iter().map(|(_, file, text)| (file.as_str(), text.as_bytes()));
     let files: Vec<(&str, &[u8])> = std::iter::once(("nettoll", program)).chain(plans).collect();
-    let errand = Errand { kernel, modules: &MODULES, files: &files, commands: &commands };
+    let errand = Errand { kernel, modules: &MODULES, files: &files, cards: None, commands: &commands };
     errand.run(cache, emulator).unwrap_or_else(|why| panic!("{}: {why}", kernel.name))
 }
 
