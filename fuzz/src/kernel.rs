@@ -7,7 +7,9 @@ use std::sync::LazyLock;
 use engine::host_time::parse_irq_ticks;
 use engine::tcp_info;
 use lab::host::counters::{parse_dev, parse_netstat, parse_snmp, parse_snmp6, parse_stat};
-use lab::host::ethtool::message::{family, features};
+use lab::host::ethtool::message::features;
+use lab::host::netdev;
+use lab::host::netlink::generic::family;
 use lab::host::facts::{cpu_model, memory, network_lines};
 use lab::host::link::DeviceState;
 use lab::host::netlink::{split, verdict};
@@ -68,7 +70,7 @@ pub fn netlink(bytes: &[u8]) {
 
 fn answer(body: &[u8]) {
     verdict("trying", body).err().iter().for_each(says_something);
-    let _ = (family(body), tcp_info::parse(body));
+    let _ = (family(body), netdev::features(body), tcp_info::parse(body));
     if let Some(features) = features(body) {
         assert!(features.changeable.iter().all(|name| features.active.contains_key(name)));
     }
@@ -90,6 +92,7 @@ pub fn perf(bytes: &[u8]) {
     let recording = Recording {
         source,
         period: 1,
+        spacing: 1,
         layout,
         rings,
         lost: None,

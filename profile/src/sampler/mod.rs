@@ -8,6 +8,7 @@
 //! it ([`presence`]).
 
 pub mod cost;
+mod due;
 mod open;
 pub mod presence;
 pub mod record;
@@ -128,8 +129,20 @@ impl Sampler {
         self.opened.watch_cpus(&mut self.notes);
         let followed = self.switches.and_then(|switches| switches.finish().map_err(|refusal| self.notes.push(refusal)).ok());
         let (switches, forks) = followed.map_or((None, Vec::new()), |followed| (Some(followed.switches), followed.forks));
-        let Opened { source, period, layout, .. } = self.opened;
-        Ok(Recording { source, period, layout, rings: self.drained, lost, counted, switches, forks, code: self.code, notes: self.notes })
+        let Opened { source, period, spacing, layout, .. } = self.opened;
+        Ok(Recording {
+            source,
+            period,
+            spacing,
+            layout,
+            rings: self.drained,
+            lost,
+            counted,
+            switches,
+            forks,
+            code: self.code,
+            notes: self.notes,
+        })
     }
 }
 

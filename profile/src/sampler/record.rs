@@ -243,6 +243,9 @@ pub struct Recording {
     pub source: SampleSource,
     /// Their distance: ns of CPU time, or cycles.
     pub period: u64,
+    /// The distance at which the timer was due: that of a whole CPU differs a little from those of
+    /// other CPUs.
+    pub spacing: u64,
     /// Parts of a sample.
     pub layout: Layout,
     /// The bytes of each ring, in order.

@@ -70,8 +70,8 @@ impl Settings {
     }
 
     /// The period of the CPU clock, which the kernel would stretch if it were shorter.
-    pub(super) fn clock_period(&self) -> u64 {
-        self.period.max(FLOOR)
+    pub(super) const fn clock_period(&self) -> u64 {
+        if self.period > FLOOR { self.period } else { FLOOR }
     }
 
     /// Bytes for a ring: a power of two of at least [`RING_LEAST`].

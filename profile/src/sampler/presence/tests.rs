@@ -19,6 +19,7 @@ fn recording(switches: Vec<Switch>) -> Recording {
     Recording {
         source: SampleSource::CpuClock,
         period: 1_000,
+        spacing: 1_000,
         layout: Layout::default(),
         rings: vec![],
         lost: None,
