@@ -10,6 +10,7 @@
 
 mod command;
 mod error;
+mod price;
 pub mod program;
 pub mod replay;
 pub mod requests;
@@ -40,8 +41,9 @@ use window::Instruments;
 
 /// Share of its CPU time that samples may cost the program.
 const MOST_COST: f64 = 0.03;
-/// The shortest distance of samples that is chosen, and the one where their cost is not known.
-const PERIODS: [u64; 2] = [106_681, 1_000_003];
+/// The shortest distance of samples that is chosen, the one where their cost is not known, and the
+/// longest.
+const PERIODS: [u64; 3] = [106_681, 1_000_003, 4_000_037];
 /// The fewest blocks that a time is divided into.
 const BLOCKS: u64 = 5;
 /// The shortest window, and the longest that is chosen.
@@ -146,10 +148,17 @@ pub fn run(asked: &Asked, stop: &AtomicBool, listener: &mut dyn Listener) -> Res
         arms: asked.switch.as_ref().map_or_else(Vec::new, |_| vec!["a".to_owned(), "b".to_owned()]),
         refused: Vec::new(),
     };
+    let own = program::cpus(&program::ThreadReading::of(&processes).threads(), &cpus);
+    let mut instruments = Instruments { program, counter, sums, symbols, cpus: own, stop };
+    // Of a program that can be switched nobody knows yet in which state it is.
+    let long_enough = asked.time.is_none_or(|time| time >= price::SHORTEST) && asked.switch.is_none();
+    if asked.period.is_none() && instruments.symbols.is_some() && long_enough {
+        let price = price::of_sample(&mut instruments, &run).max(cost);
+        (run.period, run.sample_cost) = (period(price), price);
+    }
     run.refused = refused;
     listener.opened(&mut run).map_err(AttachError::Listener)?;
-    let mut instruments = Instruments { program, counter, sums, symbols, cpus, run: &run, stop };
-    observe(asked, &looks, &mut instruments, listener)
+    observe(asked, &looks, &mut instruments, &run, listener)
 }
 
 /// What would be observed.
@@ -182,8 +191,14 @@ pub fn preview(target: &Target, time: Option<Nanos>, window: Option<Nanos>, swit
 }
 
 /// Goes through blocks until something ends it.
-fn observe(asked: &Asked, looks: &[Look], instruments: &mut Instruments, listener: &mut dyn Listener) -> Result<Status, AttachError> {
-    let length = instruments.run.window;
+fn observe(
+    asked: &Asked,
+    looks: &[Look],
+    instruments: &mut Instruments,
+    run: &Attachment,
+    listener: &mut dyn Listener,
+) -> Result<Status, AttachError> {
+    let length = run.window;
     let arms: Vec<Option<usize>> = if asked.switch.is_some() { vec![Some(0), Some(1)] } else { vec![None] };
     let windows = asked.time.map(|time| (time.get() / length.get().max(1)).max(1));
     let per_block = (looks.len() * arms.len()) as u64;
@@ -203,7 +218,7 @@ fn observe(asked: &Asked, looks: &[Look], instruments: &mut Instruments, listene
                 if instruments.stop.load(Ordering::Relaxed) {
                     return if any { Ok(Status::Interrupted) } else { Err(AttachError::Ended) };
                 }
-                let Some(mut record) = window::observe(instruments, block, look) else {
+                let Some(mut record) = window::observe(instruments, run, block, look) else {
                     let error = "the program ended".to_owned();
                     return if any { Ok(Status::Failed { error }) } else { Err(AttachError::Ended) };
                 };
@@ -240,7 +255,7 @@ fn window_length(time: Option<Nanos>, looks: u64) -> Nanos {
 
 /// The distance of samples at which they cost no more than [`MOST_COST`].
 fn period(cost: Option<Nanos>) -> u64 {
-    cost.map_or(PERIODS[1], |cost| (cost.get() as f64 / MOST_COST) as u64).clamp(PERIODS[0], PERIODS[1])
+    cost.map_or(PERIODS[1], |cost| (cost.get() as f64 / MOST_COST) as u64).clamp(PERIODS[0], PERIODS[2])
 }
 
 /// A generator for the order of windows (xorshift64*, Vigna 2016), so that a seed tells it.
@@ -276,6 +291,7 @@ mod tests {
     #[test]
     fn samples_cost_no_more_than_three_in_a_hundred() {
         assert_eq!([period(Some(Nanos::new(16_500))), period(Some(Nanos::new(500))), period(None)], [550_000, 106_681, 1_000_003]);
+        assert_eq!(period(Some(Nanos::new(1_000_000))), 4_000_037);
     }
 
     #[test]

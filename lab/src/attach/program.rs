@@ -95,9 +95,20 @@ pub fn name(pid: u32) -> String {
 
 /// The CPUs that a process's main thread may use, where these are fewer than `online`.
 pub fn affinity(pid: u32, online: usize) -> Vec<u32> {
-    let Some(set) = i32::try_from(pid).ok().and_then(|pid| sched_getaffinity(Pid::from_raw(pid)).ok()) else { return Vec::new() };
-    let own: Vec<u32> = (0..CpuSet::count()).filter(|cpu| set.is_set(*cpu).unwrap_or(false)).map(|cpu| cpu as u32).collect();
+    let own = allowed(pid).unwrap_or_default();
     if own.len() < online { own } else { Vec::new() }
+}
+
+/// The CPUs of `online` that any of these threads may use; all where one cannot be asked.
+pub fn cpus(threads: &[u32], online: &[u32]) -> Vec<u32> {
+    let allowed: Option<Vec<Vec<u32>>> = threads.iter().map(|thread| allowed(*thread)).collect();
+    let Some(allowed) = allowed.filter(|allowed| !allowed.is_empty()) else { return online.to_vec() };
+    online.iter().copied().filter(|cpu| allowed.iter().any(|own| own.contains(cpu))).collect()
+}
+
+fn allowed(thread: u32) -> Option<Vec<u32>> {
+    let set = sched_getaffinity(Pid::from_raw(i32::try_from(thread).ok()?)).ok()?;
+    Some((0..CpuSet::count()).filter(|cpu| set.is_set(*cpu).unwrap_or(false)).map(|cpu| cpu as u32).collect())
 }
 
 /// Arguments of a process.

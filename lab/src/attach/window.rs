@@ -42,15 +42,15 @@ pub struct Instruments<'a> {
     /// Sums of messages, on in every window where requests are the program's sends.
     pub sums: Option<MessageRecorder>,
     pub symbols: Option<Symbols>,
+    /// CPUs that the program may use.
     pub cpus: Vec<u32>,
-    pub run: &'a Attachment,
     pub stop: &'a AtomicBool,
 }
 
 /// An instrument that is switched on.
 enum Watch {
     Nothing,
-    /// Samplers of every CPU, and of what they are.
+    /// Samplers of every CPU that the program may use.
     Cpus(Vec<Sampler>),
     /// Samplers of single threads.
     Threads(Vec<Sampler>),
@@ -68,7 +68,7 @@ impl Watch {
 }
 
 /// Takes one look; `None` when the program has ended.
-pub fn observe(instruments: &mut Instruments, block: u32, look: Look) -> Option<WindowRecord> {
+pub fn observe(instruments: &mut Instruments, run: &Attachment, block: u32, look: Look) -> Option<WindowRecord> {
     let processes = instruments.program.processes();
     if processes.is_empty() {
         return None;
@@ -78,10 +78,10 @@ pub fn observe(instruments: &mut Instruments, block: u32, look: Look) -> Option<
         processes.iter().for_each(|process| drop(sums.add(*process)));
     }
     let mut refused = Vec::new();
-    let watch = switch_on(instruments, look, &processes, &mut refused);
+    let watch = switch_on(instruments, run, look, &processes, &mut refused);
     let threads = ThreadReading::of(&processes);
     let ticks = Ticks::read();
-    let own = count(instruments, &mut refused);
+    let own = count(instruments, run, &mut refused);
     if own.is_some() {
         std::thread::sleep(SETTLE);
     }
@@ -89,13 +89,13 @@ pub fn observe(instruments: &mut Instruments, block: u32, look: Look) -> Option<
     let edge = watch.edge();
     let cpu = CpuReading::of(&processes);
     let start = monotonic();
-    pass(instruments.run.window, start, instruments.stop);
+    pass(run.window, start, instruments.stop);
     let end = monotonic();
     // What was read last is read first: looking for processes takes longer than all the rest.
     let mut cpu_after = CpuReading::of(&processes);
     let edges = edge.zip(watch.edge());
     let totals = instruments.sums.as_ref().zip(totals).map(|(sums, before)| sums.totals().since(before));
-    let own = own.and_then(|own| Some(count(instruments, &mut refused)?.since(own)));
+    let own = own.and_then(|own| Some(count(instruments, run, &mut refused)?.since(own)));
     let after = instruments.program.processes();
     if after.is_empty() {
         return None;
@@ -140,11 +140,10 @@ struct Seen<'a> {
     edges: Option<(Edge, Edge)>,
 }
 
-fn count(instruments: &mut Instruments, refused: &mut Vec<Unavailable>) -> Option<OwnCount> {
+fn count(instruments: &mut Instruments, run: &Attachment, refused: &mut Vec<Unavailable>) -> Option<OwnCount> {
     let counted = instruments.counter.as_mut()?.read();
-    let refusal = |error: std::io::Error| {
-        Unavailable::new("requests", format!("{}: {error}", instruments.run.requests), "The window has no figure per request")
-    };
+    let refusal =
+        |error: std::io::Error| Unavailable::new("requests", format!("{}: {error}", run.requests), "The window has no figure per request");
     counted.map_err(|error| refused.push(refusal(error))).ok()
 }
 
@@ -158,11 +157,11 @@ fn pass(length: Nanos, start: Nanos, stop: &AtomicBool) {
     }
 }
 
-fn switch_on(instruments: &Instruments, look: Look, processes: &[u32], refused: &mut Vec<Unavailable>) -> Watch {
-    let longest = instruments.run.window + EDGES;
+fn switch_on(instruments: &Instruments, run: &Attachment, look: Look, processes: &[u32], refused: &mut Vec<Unavailable>) -> Watch {
+    let longest = run.window + EDGES;
     let watch = match look {
         Look::Clean => Ok(Watch::Nothing),
-        Look::Time => samplers(instruments, processes, longest, refused),
+        Look::Time => samplers(&instruments.cpus, run.period, processes, longest, refused),
         Look::Messages => MessageRecorder::open(processes, Detail::Calls).map(|recorder| Watch::Messages(Box::new(recorder))),
         Look::Waits => waits(processes, longest),
     };
@@ -184,19 +183,19 @@ fn waits(processes: &[u32], longest: Nanos) -> Result<Watch, Unavailable> {
     Ok(Watch::Waits(Box::new(WaitRecorder::open(Who::Process(*process), longest, None)?)))
 }
 
-/// Samplers of every CPU, whose timers run on across switches; of single threads where that is
-/// refused.
-fn samplers(instruments: &Instruments, processes: &[u32], longest: Nanos, refused: &mut Vec<Unavailable>) -> Result<Watch, Unavailable> {
+/// Samplers of every CPU that the program may use, whose timers run on across switches; of single
+/// threads where that is refused. The timer of a CPU that it does not use costs whoever wakes that CPU.
+fn samplers(cpus: &[u32], period: u64, processes: &[u32], longest: Nanos, refused: &mut Vec<Unavailable>) -> Result<Watch, Unavailable> {
     let process = processes.first().copied().unwrap_or(0);
     let settings = |target, samplers| Settings {
         source: Some(SampleSource::CpuClock),
-        period: instruments.run.period,
+        period,
         forks: true,
         samplers,
         ..Settings::new(target, longest)
     };
-    let open = |cpu: &u32| Sampler::open(&settings(Target::Cpu { cpu: *cpu, process }, instruments.cpus.len()));
-    let opened: Result<Vec<Sampler>, Unavailable> = instruments.cpus.iter().map(open).collect();
+    let open = |cpu: &u32| Sampler::open(&settings(Target::Cpu { cpu: *cpu, process }, cpus.len()));
+    let opened: Result<Vec<Sampler>, Unavailable> = cpus.iter().map(open).collect();
     let watch = match opened {
         Ok(samplers) => Watch::Cpus(samplers),
         Err(refusal) => {

@@ -59,7 +59,7 @@ pub fn answer(program: &str, state: &State) -> Vec<Block> {
     }
     if let Some(elsewhere) = state.elsewhere {
         sentences.push(format!(
-            "Softirqs of the network in other programs and in idle time took {} per request on this machine: what they did for {program} is part of that.",
+            "Softirqs of the network in other programs and in idle time took {} per request on the CPUs that it may use: what they did for {program} is part of that.",
             time(elsewhere.value)
         ));
     }
