@@ -16,6 +16,7 @@ const XDP_MMAP_OFFSETS: libc::c_int = 1;
 const XDP_UMEM_REG: libc::c_int = 4;
 const XDP_STATISTICS: libc::c_int = 7;
 const XDP_COPY: u16 = 1 << 1;
+const XDP_ZEROCOPY: u16 = 1 << 2;
 /// Option that makes the ring of frames that came.
 pub const XDP_RX_RING: libc::c_int = 2;
 /// Option that makes the ring of frames to send.
@@ -40,6 +41,15 @@ pub const CHUNK: usize = 4_096;
 pub const PLACES: u32 = 2_048;
 /// Time that a queue may take to be free again after another socket has left it.
 const BUSY: Duration = Duration::from_millis(200);
+
+/// Who moves frames between their memory and a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mover {
+    /// The kernel copies them, over every device.
+    Kernel,
+    /// The device reads and writes the memory itself, where its driver can have it do so.
+    Device,
+}
 
 /// `struct xdp_umem_reg` of the first kernels that had it.
 #[repr(C)]
@@ -253,13 +263,14 @@ pub fn map(socket: &OwnedFd, offsets: Offsets, place: usize, page: libc::off_t) 
     Ring::map(socket, offsets, place, page).map_err(|answer| Refusal::of("map the rings of an AF_XDP socket", answer))
 }
 
-/// Binds to the first queue of a device, in copy mode. Right after another socket has left
-/// it, it may be busy for a while.
+/// Binds to the first queue of a device. Right after another socket has left it, it may be
+/// busy for a while.
 ///
 /// # Errors
 /// A refusal of the system.
-pub fn bind(socket: &OwnedFd, device: u32) -> io::Result<()> {
-    let address = Address { family: libc::AF_XDP as u16, flags: XDP_COPY, device, queue: 0, shared: 0 };
+pub fn bind(socket: &OwnedFd, device: u32, mover: Mover) -> io::Result<()> {
+    let flags = if mover == Mover::Kernel { XDP_COPY } else { XDP_ZEROCOPY };
+    let address = Address { family: libc::AF_XDP as u16, flags, device, queue: 0, shared: 0 };
     let since = Instant::now();
     loop {
         // SAFETY: the call reads the address, which outlives it.
@@ -268,10 +279,18 @@ pub fn bind(socket: &OwnedFd, device: u32) -> io::Result<()> {
         match refused.raw_os_error() {
             _ if answer == 0 => return Ok(()),
             Some(libc::EBUSY) if since.elapsed() < BUSY => thread::sleep(Duration::from_millis(5)),
-            _ => {
-                return Err(Refusal::of("bind an AF_XDP socket to the link's device in copy mode; its queue has one such socket", refused));
-            }
+            errno => return Err(Refusal::of(refused_bind(mover, errno), refused)),
         }
+    }
+}
+
+fn refused_bind(mover: Mover, errno: Option<i32>) -> &'static str {
+    match (mover, errno) {
+        (Mover::Device, Some(libc::EOPNOTSUPP)) => {
+            "the driver of the link's device does not take frames without a copy, as virtual Ethernet does not (use xdp); bind an AF_XDP socket with XDP_ZEROCOPY"
+        }
+        (Mover::Device, _) => "bind an AF_XDP socket to the link's device without a copy (XDP_ZEROCOPY); its queue has one such socket",
+        (Mover::Kernel, _) => "bind an AF_XDP socket to the link's device in copy mode; its queue has one such socket",
     }
 }
 

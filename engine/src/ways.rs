@@ -27,7 +27,8 @@ pub fn try_sending(way: Api) -> io::Result<()> {
         // Loopback has no frames, and no device is made on the machine itself.
         Api::Packet | Api::PacketRing => return api::raw::packet_socket().map(drop),
         Api::Tun => return api::tun::device_file().map(drop),
-        Api::Xdp => return bpf::xsk::xdp_socket().map(drop),
+        // Whether a device takes frames without a copy is for its driver to say.
+        Api::Xdp | Api::XdpZerocopy => return bpf::xsk::xdp_socket().map(drop),
         _ => {}
     }
     // A handshake of SCTP may wait for seconds; what a kernel lacks shows before.
@@ -45,7 +46,7 @@ pub fn try_sending(way: Api) -> io::Result<()> {
 pub fn try_receiving(way: Receive) -> io::Result<()> {
     match way {
         Receive::Packet => return api::raw::packet_socket().map(drop),
-        Receive::Xdp | Receive::XdpGeneric => return api::try_xdp(),
+        Receive::Xdp | Receive::XdpGeneric | Receive::XdpZerocopy => return api::try_xdp(),
         _ => {}
     }
     let api = Api::ALL.iter().copied().find(|api| way.takes_from(api.over())).unwrap_or(Api::Send);

@@ -76,6 +76,8 @@ macro_rules! apis {
             /// Many frames of Ethernet with one call, from memory that the kernel knows (AF_XDP, in
             /// copy mode).
             xdp::Xdp = "xdp" { over: Packets, carries: Test::DATAGRAMS, batch: Some(32), packs: false, receive: [Recv, Recv] },
+            /// The same frames, which the device reads where they lie (AF_XDP without a copy).
+            xdp::XdpZerocopy = "xdp-zerocopy" { over: Packets, carries: Test::UDP_STREAMS, batch: Some(32), packs: false, receive: [Recv, Recv], lends },
             /// One `send` system call a message, over a UNIX stream socket.
             unix::UnixStream = "unix-stream" { over: UnixStream, carries: Test::OPEN_BYTE_STREAMS, batch: None, packs: false, receive: [Recv, Recv] },
             /// One `send` system call a message, over a UNIX datagram socket.

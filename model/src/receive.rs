@@ -44,6 +44,9 @@ macro_rules! receives {
             xdp::Xdp = "xdp" { from: &[Over::Link, Over::Packets], carries: Test::UDP_STREAMS, batch: None, packs: false },
             /// The same by a program above the driver (generic XDP).
             xdp::XdpGeneric = "xdp-generic" { from: &[Over::Link, Over::Packets], carries: Test::UDP_STREAMS, batch: None, packs: false },
+            /// The same frames, which the device writes where they are read (AF_XDP without a
+            /// copy, native XDP).
+            xdp::XdpZerocopy = "xdp-zerocopy" { from: &[Over::Link, Over::Packets], carries: Test::UDP_STREAMS, batch: None, packs: false },
             /// One `read` system call for what has come through a pipe.
             read::Read = "read" { from: &[Over::Pipe], carries: Test::BYTE_STREAMS, batch: None, packs: false },
             /// A copy out of the ring in memory that both ends have.
@@ -98,7 +101,7 @@ impl Receive {
 
     /// Returns whether it takes datagrams past its kernel's UDP, which counts none of them.
     pub const fn is_below_udp(self) -> bool {
-        matches!(self, Self::Packet | Self::Xdp | Self::XdpGeneric)
+        matches!(self, Self::Packet | Self::Xdp | Self::XdpGeneric | Self::XdpZerocopy)
     }
 
     /// Returns whether it takes messages from what carries them.

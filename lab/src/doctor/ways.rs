@@ -9,11 +9,33 @@ use model::{Api, Receive};
 use nix::errno::Errno;
 
 use super::answer::shown;
+use crate::host::netdev;
 
 pub(super) fn checks() -> Vec<Check> {
-    let sending = Api::ALL.iter().map(|way| check(way.name().to_owned(), try_sending(*way)));
-    let receiving = Receive::ALL.iter().map(|way| check(format!("received by {way}"), try_receiving(*way)));
-    sending.chain(receiving).collect()
+    let sending = Api::ALL.iter().map(|way| (way.name().to_owned(), *way == Api::XdpZerocopy, try_sending(*way)));
+    let receiving = Receive::ALL.iter().map(|way| (format!("received by {way}"), *way == Receive::XdpZerocopy, try_receiving(*way)));
+    sending
+        .chain(receiving)
+        .map(|(name, by_device, tried)| if by_device && tried.is_ok() { by_devices(&name) } else { check(name, tried) })
+        .collect()
+}
+
+/// A way that the drivers of some devices offer: over none of the hosts that nettoll makes.
+fn by_devices(name: &str) -> Check {
+    let (answer, remedy) = match netdev::devices_without_copy() {
+        Ok(devices) if !devices.is_empty() => {
+            return Check::present(Area::Ways, name, Need::Later, format!("by {}, not by virtual Ethernet", devices.join(", ")));
+        }
+        Ok(_) => (
+            "the driver of no device here takes frames of AF_XDP without a copy".to_owned(),
+            "Take a card whose driver does (such as ice, i40e, mlx5 or virtio_net), or `xdp`, which copies.",
+        ),
+        Err(error) => (
+            error.to_string(),
+            "Before Linux 6.3 a kernel does not say which drivers take frames without a copy; a trial over the device does.",
+        ),
+    };
+    Check::absent(Area::Ways, name, Need::Later, answer, remedy.to_owned())
 }
 
 fn check(name: String, tried: io::Result<()>) -> Check {

@@ -18,6 +18,7 @@ pub mod namespace;
 
 pub mod ethtool;
 pub mod link;
+pub mod netdev;
 pub mod netlink;
 pub mod sysctl;
 

@@ -187,13 +187,13 @@ factors! {
     }
     /// Way in which messages reach the kernel.
     Api: Ways = "api" {
-        flag: Some(Flag::list("How messages reach the kernel: send, sendto, sendmsg, sendmmsg, writev, send-more, gso, uring, uring-sqpoll, uring-zerocopy, zerocopy, gso-zerocopy, sendfile, splice, raw, packet, packet-ring, tun, xdp, mptcp, sctp, ktls, and on one machine unix-stream, unix-dgram, unix-seqpacket, vsock, pipe, shm, and the implementations tpi-sockets, tpi-streams, tokio, mio, compio, quinn, smoltcp, tpi-streams-xdp, smoltcp-xdp; or by end sender:gso,receiver:gro")),
+        flag: Some(Flag::list("How messages reach the kernel: send, sendto, sendmsg, sendmmsg, writev, send-more, gso, uring, uring-sqpoll, uring-zerocopy, zerocopy, gso-zerocopy, sendfile, splice, raw, packet, packet-ring, tun, xdp, xdp-zerocopy, mptcp, sctp, ktls, and on one machine unix-stream, unix-dgram, unix-seqpacket, vsock, pipe, shm, and the implementations tpi-sockets, tpi-streams, tokio, mio, compio, quinn, smoltcp, tpi-streams-xdp, smoltcp-xdp; or by end sender:gso,receiver:gro")),
         place: ways(api, receive),
         words: |cell| unusual(cell.api, Api::Send),
     }
     /// Way in which messages are taken from the kernel.
     Receive: Receive = "receive" {
-        flag: Some(Flag::list("How messages are taken from the kernel: recv, recvfrom, recvmsg, recvmmsg, gro, multishot, waitall, lowat, trunc, splice, zerocopy, packet, xdp, xdp-generic, read, shm")),
+        flag: Some(Flag::list("How messages are taken from the kernel: recv, recvfrom, recvmsg, recvmmsg, gro, multishot, waitall, lowat, trunc, splice, zerocopy, packet, xdp, xdp-generic, xdp-zerocopy, read, shm")),
         place: option(receive),
         words: |cell| cell.receive.map(|receive| format!("received by {receive}")),
     }

@@ -56,9 +56,9 @@ impl Cell {
             let reason = format!("{} makes packets of messages of one size: send a mix of sizes another way", self.api);
             return refused(Factor::Api, &reason);
         }
-        if self.mix.is_some() && self.api == Api::PacketRing {
-            let reason = "packet-ring lends whole frames, whose heads say how long they are: send a mix of sizes another way";
-            return refused(Factor::Api, reason);
+        if self.mix.is_some() && self.api.over() == Over::Packets && self.api.lends() {
+            let reason = format!("{} lends whole frames, whose heads say how long they are: send a mix of sizes another way", self.api);
+            return refused(Factor::Api, &reason);
         }
         if self.api == Api::Tun && self.family == Family::V6 {
             return refused(Factor::Family, "tun carries IPv4 alone: a host that forwards IPv6 does so for all of its devices");

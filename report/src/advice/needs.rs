@@ -41,6 +41,10 @@ pub const fn of(api: Api) -> Needs {
         ),
         Api::Tun => ("2.4", "/dev/net/tun and CAP_NET_ADMIN, the heads of IP and UDP before each message, and a host that forwards them"),
         Api::Xdp => ("4.18", "CAP_NET_RAW, all heads of a frame before each message, and rings that the kernel shares; one socket a queue"),
+        Api::XdpZerocopy => (
+            "4.18",
+            "what xdp needs, a card whose driver takes frames without a copy, and frames that stay as they are until it has read them",
+        ),
         Api::UnixStream => ("any", "both ends on one machine, and a UNIX socket between them"),
         Api::UnixDgram => ("any", "both ends on one machine, and a UNIX datagram socket between them"),
         Api::UnixSeqpacket => ("2.6.4", "both ends on one machine, and a UNIX seqpacket socket between them"),

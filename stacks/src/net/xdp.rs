@@ -11,7 +11,7 @@ use std::ptr;
 use std::time::{Duration, Instant};
 
 use bpf::asm::{Assembler, Label, Reg, Test};
-use bpf::xsk::{self, CHUNK, Descriptor, Ring};
+use bpf::xsk::{self, CHUNK, Descriptor, Mover, Ring};
 use bpf::{FRAME, XdpMode};
 
 use super::arp::{self, Arp, Station};
@@ -80,7 +80,7 @@ impl Xdp {
         let mut opened = Self { socket, coming, filling, sending, sent, free, spare, lent, own, head, calls: 0, _program: None };
         // Before anything can come: what finds no memory counts as dropped.
         first.into_iter().for_each(|frame| opened.lend(frame));
-        xsk::bind(&opened.socket, device.number).map_err(failed)?;
+        xsk::bind(&opened.socket, device.number, Mover::Kernel).map_err(failed)?;
         let refused = |answer: model::Unavailable| StackError::contract(answer.to_string());
         opened._program = Some(attach(&opened.socket, device.number, own.ip).map_err(refused)?);
         let found = opened.find(peer)?;

@@ -1,5 +1,6 @@
 //! Frames that a program in the kernel sends past its IP into memory of this process's:
-//! AF_XDP in copy mode (the kernel's Documentation/networking/af_xdp.rst).
+//! AF_XDP, in copy mode, or without a copy where the device writes them there itself (the
+//! kernel's Documentation/networking/af_xdp.rst).
 //!
 //! The program runs for each frame of the link's device; what is no UDP to the flow's port
 //! goes on into the kernel. It is there from the joining of the ends to the end of the
@@ -16,7 +17,7 @@ use std::ptr::NonNull;
 use std::time::Duration;
 
 use bpf::asm::{Assembler, Label, Reg, Test};
-use bpf::xsk::{self, CHUNK, Descriptor};
+use bpf::xsk::{self, CHUNK, Descriptor, Mover};
 use bpf::{FRAME, ProgramKind, XdpMode};
 use model::Cell;
 
@@ -32,10 +33,12 @@ const FRAMES: u32 = 1_024;
 /// What a refusal of the kernel's is about.
 const MECHANISM: &str = "receiving by xdp";
 
-/// Where the program runs.
+/// Where the program runs, and who puts the frames into the memory.
 pub trait Mode: fmt::Debug {
     /// The place.
     const PLACE: XdpMode;
+    /// Who puts them there.
+    const MOVER: Mover = Mover::Kernel;
 }
 
 /// In the driver.
@@ -46,8 +49,17 @@ pub struct InDriver;
 #[derive(Debug)]
 pub struct AboveDriver;
 
+/// In the driver, whose device fills the memory.
+#[derive(Debug)]
+pub struct ByDevice;
+
 impl Mode for InDriver {
     const PLACE: XdpMode = XdpMode::Native;
+}
+
+impl Mode for ByDevice {
+    const PLACE: XdpMode = XdpMode::Native;
+    const MOVER: Mover = Mover::Device;
 }
 
 impl Mode for AboveDriver {
@@ -59,6 +71,9 @@ pub type Xdp = ByProgram<InDriver>;
 
 /// By generic XDP.
 pub type XdpGeneric = ByProgram<AboveDriver>;
+
+/// By native XDP, without a copy.
+pub type XdpZerocopy = ByProgram<ByDevice>;
 
 /// A way of receiving such frames.
 #[derive(Debug)]
@@ -105,7 +120,7 @@ impl<M: Mode> Open for ByProgram<M> {
         let filled = xsk::map(&socket, offsets[2], size_of::<u64>(), xsk::PGOFF_FILL_RING)?;
         (0..FRAMES).for_each(|number| filled.write_address(number, u64::from(number) * CHUNK as u64));
         filled.set_produced(FRAMES);
-        xsk::bind(&socket, route.device)?;
+        xsk::bind(&socket, route.device, M::MOVER)?;
         let program = attach(&socket, &route, M::PLACE).map_err(io::Error::other)?;
         throw_away(&flow)?;
         Ok(Some(Passed::Frames(Box::new(Frames { socket, received, filled, memory, _program: program }))))

@@ -1,15 +1,19 @@
-//! Many frames with one `sendto` system call, from memory that the kernel knows: AF_XDP in
-//! copy mode (the kernel's Documentation/networking/af_xdp.rst).
+//! Many frames with one `sendto` system call, from memory that the kernel knows: AF_XDP (the
+//! kernel's Documentation/networking/af_xdp.rst). Sending takes no program in the kernel.
 //!
-//! The frames are copied into the kernel's when they are sent, and their memory is free
-//! again then. Sending takes no program in the kernel.
+//! In copy mode the kernel copies the frames within the call, and their memory is free again
+//! then. Without a copy the device reads them some time later: what is in the ring will be
+//! sent, no frame is written again, and the end of a part waits until all have left.
 
+use std::fmt;
 use std::io;
+use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut, Range};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::ptr::{self, NonNull};
+use std::time::{Duration, Instant};
 
-use bpf::xsk::{self, CHUNK, Descriptor, Ring};
+use bpf::xsk::{self, CHUNK, Descriptor, Mover, PLACES, Ring};
 
 use super::raw::fits;
 use crate::api::frame::{ETHERNET, Frame, heads};
@@ -56,9 +60,37 @@ impl DerefMut for Slot {
     }
 }
 
+/// Who reads the frames.
+pub trait Mode: fmt::Debug {
+    /// The kernel, or the device.
+    const MOVER: Mover;
+}
+
+/// The kernel.
+#[derive(Debug)]
+pub struct Copied;
+
+/// The device.
+#[derive(Debug)]
+pub struct Lent;
+
+impl Mode for Copied {
+    const MOVER: Mover = Mover::Kernel;
+}
+
+impl Mode for Lent {
+    const MOVER: Mover = Mover::Device;
+}
+
+/// In copy mode.
+pub type Xdp = FromMemory<Copied>;
+
+/// Without a copy.
+pub type XdpZerocopy = FromMemory<Lent>;
+
 /// Frames from memory that the kernel knows.
 #[derive(Debug)]
-pub struct Xdp {
+pub struct FromMemory<M> {
     number: RawFd,
     sending: Ring,
     done: Ring,
@@ -67,12 +99,16 @@ pub struct Xdp {
     /// Length of the message at each place of a batch.
     lengths: Vec<usize>,
     size: usize,
+    /// Length of the messages that a device may still be reading.
+    lent: usize,
+    patience: Duration,
+    mode: PhantomData<M>,
     // Last: the kernel uses its memory as long as it is open.
     _socket: OwnedFd,
     _memory: Buffer,
 }
 
-impl Open for Xdp {
+impl<M: Mode> Open for FromMemory<M> {
     fn open(place: &Place<'_>) -> io::Result<Self> {
         let size = place.cell.largest().as_len();
         let socket = xsk::xdp_socket()?;
@@ -87,10 +123,11 @@ impl Open for Xdp {
         let different = place.cell.stamp || place.cell.mix.is_some();
         let count = if different { batch } else { 1 };
         let mut memory = Buffer::ones(count * CHUNK);
-        // SAFETY: the memory goes after the socket, and the kernel reads frames within calls alone.
+        // SAFETY: the memory goes after the socket; the kernel reads frames within calls, and a device
+        // those of messages that are all alike, which are not written again.
         unsafe { xsk::register(&socket, NonNull::from(&mut *memory).cast(), count * CHUNK)? };
         let (sending, done) = rings(&socket)?;
-        xsk::bind(&socket, route.device)?;
+        xsk::bind(&socket, route.device, M::MOVER)?;
         let message = place.message();
         let start = memory.as_mut_ptr();
         let frame = |number: usize| {
@@ -99,7 +136,19 @@ impl Open for Xdp {
             Frame::over(slot, route.ends, route.macs, &message)
         };
         let frames = (0..count).map(frame).collect();
-        Ok(Self { number: socket.as_raw_fd(), sending, done, frames, lengths: vec![size; batch], size, _socket: socket, _memory: memory })
+        Ok(Self {
+            number: socket.as_raw_fd(),
+            sending,
+            done,
+            frames,
+            lengths: vec![size; batch],
+            size,
+            lent: size,
+            patience: place.patience,
+            mode: PhantomData,
+            _socket: socket,
+            _memory: memory,
+        })
     }
 }
 
@@ -114,10 +163,15 @@ fn rings(socket: &OwnedFd) -> io::Result<(Ring, Ring)> {
     Ok((sending, xsk::map(socket, offsets[3], size_of::<u64>(), xsk::PGOFF_COMPLETION_RING)?))
 }
 
-impl Xdp {
-    /// Has the kernel send frames from those of `places` on. Those it has taken, and the
-    /// calls.
-    fn hand_over(&mut self, places: Range<usize>, whole: Option<usize>) -> Handed {
+/// Returns whether a device is busy, or has dropped a frame, after which the kernel goes on with
+/// the next.
+fn is_passing(moved: Moved) -> bool {
+    [libc::EAGAIN, libc::EBUSY, libc::ENOBUFS].iter().any(|errno| moved.0 == -(*errno as isize))
+}
+
+impl<M: Mode> FromMemory<M> {
+    /// Writes the frames of `places` behind those that are in the ring.
+    fn write(&mut self, places: Range<usize>, whole: Option<usize>) {
         let (first, count) = (self.sending.produced(), places.len() as u32);
         for (number, place) in (first..).zip(places) {
             let at = place % self.frames.len();
@@ -127,21 +181,39 @@ impl Xdp {
             self.sending.write(number, &Descriptor { address, length, options: 0 });
         }
         self.sending.set_produced(first.wrapping_add(count));
+    }
+
+    /// Has the kernel look at the ring, and takes back the memory whose frames were sent.
+    fn kick(&mut self) -> Moved {
+        // SAFETY: the call reads no memory.
+        let moved = Moved::from_call(unsafe { libc::sendto(self.number, ptr::null(), 0, libc::MSG_DONTWAIT, ptr::null(), 0) });
+        self.done.set_consumed(self.done.produced());
+        moved
+    }
+
+    fn hand_over(&mut self, places: Range<usize>, whole: Option<usize>) -> Handed {
+        match M::MOVER {
+            Mover::Kernel => self.copy(places, whole),
+            Mover::Device => self.lend(places, whole),
+        }
+    }
+
+    /// Has the kernel copy frames from those of `places` on. Those it has taken, and the
+    /// calls.
+    fn copy(&mut self, places: Range<usize>, whole: Option<usize>) -> Handed {
+        let (first, count) = (self.sending.produced(), places.len() as u32);
+        self.write(places, whole);
         let (mut calls, mut tries, mut taken, mut refused) = (0, 0, 0, Moved::NOTHING);
         loop {
-            // SAFETY: the call reads no memory.
-            let moved = Moved::from_call(unsafe { libc::sendto(self.number, ptr::null(), 0, libc::MSG_DONTWAIT, ptr::null(), 0) });
+            let moved = self.kick();
             tries += 1;
-            self.done.set_consumed(self.done.produced());
             let before = taken;
             taken = self.sending.consumed().wrapping_sub(first).min(count);
             calls += u64::from(taken > before);
             if taken == count {
                 return Handed { messages: count as usize, calls, next: Moved(0) };
             }
-            // A device that is busy, or has dropped one: the kernel goes on with the next.
-            let passing = [libc::EAGAIN, libc::EBUSY, libc::ENOBUFS].iter().any(|errno| moved.0 == -(*errno as isize));
-            if moved.0 < 0 && !passing {
+            if moved.0 < 0 && !is_passing(moved) {
                 refused = moved;
             }
             if tries >= KICKS || refused.0 != Moved::NOTHING.0 {
@@ -152,9 +224,51 @@ impl Xdp {
             }
         }
     }
+
+    /// Lends frames to the device, all of a batch or none: what is in the ring is not taken back,
+    /// for the device may be about to read it. All have one length, but greetings have another.
+    fn lend(&mut self, places: Range<usize>, whole: Option<usize>) -> Handed {
+        let (wanted, length) = (places.len(), whole.unwrap_or(self.size));
+        if length != self.lent {
+            let settled = self.settle();
+            if settled.0 < 0 {
+                return Handed { messages: 0, calls: 0, next: settled };
+            }
+            self.lent = length;
+        }
+        let under_way = |sending: &Ring| sending.produced().wrapping_sub(sending.consumed()) as usize;
+        for _ in 0..KICKS {
+            if under_way(&self.sending) + wanted <= PLACES as usize {
+                self.write(places, whole);
+                let moved = self.kick();
+                let next = if moved.0 < 0 && !is_passing(moved) { moved } else { Moved(0) };
+                return Handed { messages: wanted, calls: 1, next };
+            }
+            let moved = self.kick();
+            if moved.0 < 0 && !is_passing(moved) {
+                return Handed { messages: 0, calls: 0, next: moved };
+            }
+        }
+        Handed { messages: 0, calls: 0, next: Moved::NOTHING }
+    }
+
+    /// Waits until the device has read every frame that it was lent.
+    fn settle(&mut self) -> Moved {
+        let since = Instant::now();
+        while self.done.consumed() != self.sending.produced() {
+            let moved = self.kick();
+            if moved.0 < 0 && !is_passing(moved) {
+                return moved;
+            }
+            if since.elapsed() > self.patience {
+                return Moved(-(libc::ETIMEDOUT as isize));
+            }
+        }
+        Moved(0)
+    }
 }
 
-impl Outgoing for Xdp {
+impl<M: Mode> Outgoing for FromMemory<M> {
     fn send_span(&mut self, place: usize, _from: usize, to: usize) -> Moved {
         let length = to.min(self.size);
         let handed = self.hand_over(place..place + 1, Some(length));
@@ -169,9 +283,16 @@ impl Outgoing for Xdp {
     fn batching(&mut self) -> Option<&mut dyn Batching> {
         (self.lengths.len() > 1).then_some(self)
     }
+
+    fn flush(&mut self) -> Moved {
+        match M::MOVER {
+            Mover::Kernel => Moved(0),
+            Mover::Device => self.settle(),
+        }
+    }
 }
 
-impl Batching for Xdp {
+impl<M: Mode> Batching for FromMemory<M> {
     fn capacity(&self) -> usize {
         self.lengths.len()
     }

@@ -6,13 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use netlink_packet_core::DefaultNla;
 
 use super::Features;
-use crate::host::netlink::{attributes, emit, nest, read_text, text};
-
-/// The message type of generic netlink's own family, which knows the others.
-pub(super) const CONTROL: u16 = 16;
-const CONTROL_GET_FAMILY: u8 = 3;
-const CONTROL_FAMILY_ID: u16 = 1;
-const CONTROL_FAMILY_NAME: u16 = 2;
+use crate::host::netlink::generic::command;
+use crate::host::netlink::{attributes, nest, read_text, text};
 
 const FEATURES_GET: u8 = 11;
 const FEATURES_SET: u8 = 12;
@@ -28,17 +23,6 @@ const BITSET_BITS: u16 = 3;
 const BITS_BIT: u16 = 1;
 const BIT_NAME: u16 = 2;
 const BIT_VALUE: u16 = 3;
-
-/// A question for the number of the `ethtool` family.
-pub(super) fn find_family() -> Vec<u8> {
-    command(CONTROL_GET_FAMILY, &[text(CONTROL_FAMILY_NAME, "ethtool")])
-}
-
-/// The number of a family, in the answer to [`find_family`].
-pub fn family(body: &[u8]) -> Option<u16> {
-    let (_, value) = attributes(body.get(4..)?).find(|(kind, _)| *kind == CONTROL_FAMILY_ID)?;
-    value.first_chunk().copied().map(u16::from_ne_bytes)
-}
 
 /// A question for the features of `device`.
 pub(super) fn get(device: &str) -> Vec<u8> {
@@ -94,18 +78,12 @@ fn header(device: &str) -> DefaultNla {
     nest(HEADER, &[text(HEADER_DEVICE_NAME, device)])
 }
 
-fn command(command: u8, inner: &[DefaultNla]) -> Vec<u8> {
-    /// The version of every family used here.
-    const VERSION: u8 = 1;
-    [&[command, VERSION, 0, 0], emit(inner).as_slice()].concat()
-}
-
 #[cfg(test)]
 mod tests {
     use netlink_packet_core::DefaultNla;
     use proptest::prelude::{any, prop, prop_assert, proptest};
 
-    use super::{ACTIVE, BIT_NAME, BIT_VALUE, BITS_BIT, BITSET_BITS, HARDWARE, command, family, features};
+    use super::{ACTIVE, BIT_NAME, BIT_VALUE, BITS_BIT, BITSET_BITS, HARDWARE, command, features};
     use crate::host::netlink::{nest, text};
 
     fn bitset(kind: u16, bits: &[(&str, bool)]) -> DefaultNla {
@@ -129,7 +107,6 @@ mod tests {
     proptest! {
         #[test]
         fn any_answer_is_read_without_panic(body in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = family(&body);
             if let Some(found) = features(&body) {
                 prop_assert!(found.changeable.iter().all(|name| found.active.contains_key(name)));
             }

@@ -11,10 +11,10 @@ pub mod message;
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::plan::Offload;
-use netlink_sys::protocols::NETLINK_GENERIC;
 use nix::errno::Errno;
 
-use super::netlink::{Channel, NetlinkError};
+use super::netlink::NetlinkError;
+use super::netlink::generic::Family;
 use crate::refusal::Refusal;
 
 /// The features that each offload stands for.
@@ -120,10 +120,7 @@ pub(crate) fn wanted(features: &Features, offloads: &BTreeMap<Offload, bool>) ->
 }
 
 /// An open channel to the `ethtool` family.
-struct Session {
-    channel: Channel,
-    family: u16,
-}
+struct Session(Family);
 
 impl Session {
     fn open() -> Result<Self, Refusal> {
@@ -133,25 +130,20 @@ impl Session {
                 _ => "leave offloads out of the plan",
             })
         };
-        let mut channel = Channel::open(NETLINK_GENERIC).map_err(refused)?;
-        let tried = "looking for the kernel's ethtool interface";
-        let answers = channel.ask(tried, message::CONTROL, 0, &message::find_family()).map_err(refused)?;
-        let family = answers.iter().find_map(|answer| message::family(&answer.body));
-        let family = family.ok_or_else(|| refused(NetlinkError::Garbled { tried: tried.to_owned() }))?;
-        Ok(Self { channel, family })
+        Family::open("ethtool").map(Self).map_err(refused)
     }
 
     fn features(&mut self, device: &str) -> Result<Features, Refusal> {
         let tried = format!("reading the offloads of '{device}'");
         let refused = |source: NetlinkError| source.with("is the device in this host's namespace?");
-        let answers = self.channel.ask(&tried, self.family, 0, &message::get(device)).map_err(refused)?;
+        let answers = self.0.ask(&tried, 0, &message::get(device)).map_err(refused)?;
         answers.iter().find_map(|answer| message::features(&answer.body)).ok_or_else(|| refused(NetlinkError::Garbled { tried }))
     }
 
     fn set(&mut self, device: &str, wanted: &[(&str, bool)]) -> Result<(), Refusal> {
         let words: Vec<String> = wanted.iter().map(|(name, on)| format!("{name} {}", on_off(*on))).collect();
         let tried = format!("setting offloads of '{device}' ({})", words.join(", "));
-        let answer = self.channel.ask(&tried, self.family, 0, &message::set(device, wanted));
+        let answer = self.0.ask(&tried, 0, &message::set(device, wanted));
         answer.map(drop).map_err(|source| source.with("leave them out of the plan"))
     }
 }

@@ -7,6 +7,7 @@
 
 mod attribute;
 mod error;
+pub mod generic;
 
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
