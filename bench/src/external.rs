@@ -13,7 +13,8 @@ const BAR: f64 = 1.03;
 /// Largest half-width of an interval, as a share.
 const HALF_WIDTH: f64 = 0.03;
 
-/// Measures a study of two arms for each end; the other end is nettoll's.
+/// Measures a study of two arms for each end; the other end is nettoll's. TCP by cubic: bbr paces with
+/// timers, by what it sees in the first round trips of each connection.
 pub fn measure(nettoll: &Path, endpoint: &Path, blocks: u32) -> anyhow::Result<Vec<Row>> {
     let endpoint =
         endpoint.canonicalize().with_context(|| format!("find {}; compile examples/endpoint/endpoint.c first", endpoint.display()))?;
@@ -23,7 +24,7 @@ pub fn measure(nettoll: &Path, endpoint: &Path, blocks: u32) -> anyhow::Result<V
         let plan = format!(
             "name = \"external\"\ntrial = {{ length = \"100ms\", warmup = \"20ms\" }}\nblocks = {{ least = {blocks}, most = {blocks} }}\n\
              arms = [\"own: api=send\", \"program: {setting}\"]\n[[cells]]\ntest = \"UDP_STREAM\"\nsize = [64, 1024]\n\
-             [[cells]]\ntest = \"TCP_STREAM\"\nsize = 16384\nnodelay = true\n"
+             [[cells]]\ntest = \"TCP_STREAM\"\nsize = 16384\nnodelay = true\ncc = \"cubic\"\n"
         );
         let analysis = ours::study(nettoll, &plan, &[])?;
         let metric = format!("{end}_cpu_per_message_ns");

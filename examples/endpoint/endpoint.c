@@ -27,7 +27,7 @@ static struct sockaddr_storage address(char *text, socklen_t *length) {
 int main(void) {
     int send_role = !strcmp(getenv("NT_ROLE"), "send"), tcp = !strcmp(getenv("NT_PROTO"), "tcp");
     size_t size = strtoul(getenv(send_role ? "NT_SIZE" : "NT_READ"), 0, 10);
-    char line[256], *message = calloc(1, size), *nodelay = getenv("NT_NODELAY");
+    char line[256], *message = calloc(1, size), *nodelay = getenv("NT_NODELAY"), *cc = getenv("NT_CC");
     int file = open(getenv("NT_PAGE"), O_RDWR), on = nodelay && atoi(nodelay);
     volatile uint8_t *stage = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (stage == MAP_FAILED || !message) die("NT_PAGE");
@@ -37,6 +37,7 @@ int main(void) {
     int sock = socket(here.ss_family, tcp ? SOCK_STREAM : SOCK_DGRAM, 0);
     if (sock < 0 || bind(sock, (struct sockaddr *)&here, length)) die("bind");
     if (tcp) setsockopt(sock, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (tcp && cc && setsockopt(sock, IPPROTO_TCP, TCP_CONGESTION, cc, strlen(cc))) die("NT_CC");
     if (tcp && !send_role && listen(sock, 1)) die("listen");
     getsockname(sock, (struct sockaddr *)&here, &length);
     printf("ready %d\n", ntohs(((struct sockaddr_in *)&here)->sin_port));

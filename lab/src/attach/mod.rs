@@ -39,8 +39,9 @@ use program::Program;
 use requests::Counter;
 use window::Instruments;
 
-/// Share of its CPU time that samples may cost the program.
-const MOST_COST: f64 = 0.03;
+/// Share of its CPU time that samples may cost the program: with the records of switches, which are
+/// taken next to them, 3 %.
+const MOST_COST: f64 = 0.025;
 /// The shortest distance of samples that is chosen, the one where their cost is not known, and the
 /// longest.
 const PERIODS: [u64; 3] = [106_681, 1_000_003, 4_000_037];
@@ -289,8 +290,8 @@ mod tests {
     }
 
     #[test]
-    fn samples_cost_no_more_than_three_in_a_hundred() {
-        assert_eq!([period(Some(Nanos::new(16_500))), period(Some(Nanos::new(500))), period(None)], [550_000, 106_681, 1_000_003]);
+    fn samples_cost_no_more_than_their_share() {
+        assert_eq!([period(Some(Nanos::new(16_500))), period(Some(Nanos::new(500))), period(None)], [660_000, 106_681, 1_000_003]);
         assert_eq!(period(Some(Nanos::new(1_000_000))), 4_000_037);
     }
 
