@@ -41,7 +41,7 @@ fn offloads_that_are_off_are_found() -> Result<(), Skip> {
         advise_later(&server.pid(), client)
     };
     let (found, mended) = (observe(false)?, observe(true)?);
-    let one = first(&found, "offloads");
+    let one = first(&found, "offloads")?;
     let device = &found["observed"]["device"][0];
     let off = device["off"].as_array().unwrap();
     assert!(device["name"] == "eth0" && off.contains(&"tx".into()) && off.contains(&"tso".into()), "{device}");
