@@ -461,7 +461,8 @@ fn without_privilege_each_refused_way_is_named_and_the_study_goes_on() -> Result
     let mut refused = std::collections::BTreeSet::new();
     for record in &trials {
         if let model::trial::Outcome::Failed { error, .. } = &record.outcome {
-            let remedies = ["CAP_", "run as root", "ulimit", "modprobe", "this kernel", "net.mptcp.enabled", "io_uring_disabled", "use xdp"];
+            let remedies =
+                ["CAP_", "run as root", "ulimit", "modprobe", "this kernel", "net.mptcp.enabled", "io_uring_disabled", "use xdp"];
             let answers = ["os error", "EPERM", "EACCES", "EOPNOTSUPP", "ENOSYS"];
             assert!(answers.iter().any(|words| error.contains(words)), "{}: {error}", record.cell);
             assert!(remedies.iter().any(|words| error.contains(words)), "{}: {error}", record.cell);
