@@ -62,6 +62,8 @@ pub fn run(args: &AttachArgs) -> Result<Exit, Failure> {
         time: args.time,
         window: args.window,
         period: args.period.map(Nanos::get),
+        // A command may end in the time that this takes.
+        priced: started.is_none(),
         switch: args.switch_a.clone().zip(args.switch_b.clone()).map(|(a, b)| [a, b]),
         arguments: args.store_arguments,
         seed: args.seed,
@@ -114,6 +116,7 @@ pub fn observe(pid: u32, time: Nanos, root: &Path, stop: &AtomicBool) -> Result<
         time: Some(time),
         window: None,
         period: None,
+        priced: true,
         switch: None,
         arguments: false,
         seed: 1,
