@@ -202,7 +202,7 @@ fn layers(nettoll: &Path, attached: &Value) -> anyhow::Result<Row> {
     let analysis = ours::study(nettoll, &plan, &[])?;
     let study = &analysis["receipt"]["cells"][0]["receiver"]["outcome"]["made"];
     ensure!(study.is_object(), "no receipt of the study: {analysis}");
-    // What is charged before an end runs is in no row, and more of it is without the timer of a CPU.
+    // What is charged before an end runs is in no row; without the timer of a CPU that is more.
     let [all, all_of_study] = [attached, study].map(|receipt| receipt["layers"].as_array().into_iter().flatten().map(share).sum::<f64>());
     let distance = |row: &Value| {
         let other = study["layers"].as_array().into_iter().flatten().find(|other| other["key"] == row["key"]).map_or(0.0, share);

@@ -278,7 +278,7 @@ pub fn counts(status: &str, schedstat: &str) -> [u64; 3] {
 
 #[cfg(test)]
 mod tests {
-    use super::{CpuReading, Program, Stat, Target, ThreadReading, counts, name};
+    use super::{CpuReading, Program, Stat, Target, ThreadReading, counts, cpus, name};
     use model::Nanos;
     use proptest::prelude::{any, proptest};
 
@@ -288,6 +288,14 @@ mod tests {
         let stat = Stat::parse(&format!("7 (a) b ) {fields} 0 0")).unwrap();
         assert_eq!((stat.ended, stat.started, stat.dead), (Nanos::new((16 + 17) * 10_000_000), 22, false));
         assert!(Stat::parse("7 (x) Z").is_none());
+    }
+
+    #[test]
+    fn cpus_are_those_that_threads_may_use() {
+        let own = cpus(&[std::process::id()], &(0..1024).collect::<Vec<_>>());
+        assert!(!own.is_empty() && own.len() < 1024, "{own:?}");
+        assert_eq!(cpus(&[std::process::id(), u32::MAX], &[1, 5]), [1, 5], "one that is gone");
+        assert_eq!(cpus(&[], &[1, 5]), [1, 5]);
     }
 
     #[test]

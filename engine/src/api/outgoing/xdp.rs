@@ -90,7 +90,7 @@ pub type XdpZerocopy = FromMemory<Lent>;
 
 /// Frames from memory that the kernel knows.
 #[derive(Debug)]
-pub struct FromMemory<M> {
+pub struct FromMemory<M: Mode> {
     number: RawFd,
     sending: Ring,
     done: Ring,
@@ -124,7 +124,7 @@ impl<M: Mode> Open for FromMemory<M> {
         let count = if different { batch } else { 1 };
         let mut memory = Buffer::ones(count * CHUNK);
         // SAFETY: the memory goes after the socket; the kernel reads frames within calls, and a device
-        // those of messages that are all alike, which are not written again.
+        // those of messages that are all alike, which are not written again, before this is dropped.
         unsafe { xsk::register(&socket, NonNull::from(&mut *memory).cast(), count * CHUNK)? };
         let (sending, done) = rings(&socket)?;
         xsk::bind(&socket, route.device, M::MOVER)?;
@@ -265,6 +265,14 @@ impl<M: Mode> FromMemory<M> {
             }
         }
         Moved(0)
+    }
+}
+
+impl<M: Mode> Drop for FromMemory<M> {
+    /// A device may be reading frames whose memory goes back to the heap now: it is waited for,
+    /// however the trial ended.
+    fn drop(&mut self) {
+        self.flush();
     }
 }
 
