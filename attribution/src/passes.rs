@@ -45,22 +45,28 @@ pub struct TimePass {
 }
 
 impl TimePass {
-    /// Time in which the sampled tasks had a CPU, by the records of switches, or by the count of
-    /// the task's own clock. `None` where the clock of CPUs was a task's own timer: what arming
+    /// Time in which the sampled tasks had a CPU, by the records of switches without what taking the
+    /// samples added, or by the count of the task's own clock. `None` where the clock of CPUs was a task's own timer: what arming
     /// it again at each switch costs lies on both sides of the records.
     pub fn ran(&self) -> Option<Nanos> {
         let account = self.account?;
         let ran = match self.profile.source {
             SampleSource::TaskClock => account.counted.map(|_| Nanos::new(self.on_cpu)),
             SampleSource::Cycles => account.on_cpu,
-            SampleSource::CpuClock => account.on_cpu.filter(|_| account.others.is_some()),
+            SampleSource::CpuClock => account.due().filter(|_| account.others.is_some()),
         };
         ran.filter(|ran| ran.get() > 0)
     }
 
     /// The CPU time in the unit of `on_cpu`: what rows are shares of.
     pub fn whole(&self) -> f64 {
-        self.ran().map_or(self.on_cpu as f64, |ran| self.on_cpu as f64 * self.cpu.get() as f64 / ran.get() as f64)
+        self.ran().map_or(self.on_cpu as f64, |ran| self.on_cpu as f64 * self.unwatched().get() as f64 / ran.get() as f64)
+    }
+
+    /// The CPU time without what taking the samples added to it, as far as that is known.
+    pub fn unwatched(&self) -> Nanos {
+        let whole_cpus = |account: &Account| self.profile.source == SampleSource::CpuClock && account.others.is_some();
+        self.cpu.since(self.account.filter(whole_cpus).map_or(Nanos::default(), |account| account.added()))
     }
 }
 

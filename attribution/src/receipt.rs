@@ -191,7 +191,14 @@ impl Receipt {
         let by_task = passes.time.iter().any(|pass| pass.profile.source == SampleSource::TaskClock);
         let (runnable, charged) = match by_records {
             Some(_) if by_task => (runnable_alone, by_records),
-            Some(charged) => (ready.map(|ready| ready.less(charged.value - switching.map_or(0.0, |s| s.value))), by_records),
+            // Programs at the tracepoints of a switch are charged as well, in the wait passes alone: their own
+            // sum tells how much. No more than half as much again, so that a wait counted twice still shows.
+            Some(charged) => {
+                let least = charged.value - switching.map_or(0.0, |s| s.value);
+                let most = (1.5 * charged.value).max(least);
+                let both = by_waits.map_or(least, |both| both.value.clamp(least, most));
+                (ready.map(|ready| ready.less(both)), by_records)
+            }
             None => (runnable_alone, by_waits),
         };
         let sums = Sums {
@@ -447,7 +454,7 @@ fn switches(time: &[TimePass], tallies: &[Tally], switching: f64) -> f64 {
 /// `None` where a pass lacks them.
 fn charged(time: &[TimePass], clean: Figure, switches: f64) -> Option<Figure> {
     let pair = |pass: &TimePass| {
-        let cpu = pass.cpu.get() as f64;
+        let cpu = pass.unwatched().get() as f64;
         Some((cpu - switches * pass.ran()?.get() as f64, cpu))
     };
     let pairs: Option<Vec<(f64, f64)>> = time.iter().map(pair).collect();

@@ -10,15 +10,10 @@ use model::plan::receipt::ASSUMED_SHARE;
 use model::plan::{ReceiptPlan, TrialEnd};
 use model::profile::SampleSource;
 use model::schedule::Slot;
-use model::{Cell, Nanos, Pass, Plan, Role, TrialRecord};
+use model::{Nanos, Pass, Plan, Role, TrialRecord};
 
 /// Least share assumed: no pass could get the samples of a nearly idle end in time.
 const LEAST_SHARE: f64 = 0.01;
-
-/// Runs shorter than this, in seconds, are not sampled by the timer of their CPU: it comes 8
-/// to 32 µs late where the CPU was idle, and finds it idle again. On an idle virtual machine
-/// it showed 0.70 to 0.92 of the time of receivers that ran for 5 to 15 µs.
-const SHORT_RUN: f64 = 50e-6;
 
 /// Load of the cells of a run, by cell and arm.
 #[derive(Debug, Default)]
@@ -39,10 +34,6 @@ struct End {
     busy: Option<f64>,
     /// Messages a second.
     rate: f64,
-    /// Time on its CPU between two switches, in the last clean trial, in seconds.
-    run: Option<f64>,
-    /// Its whole CPU was sampled in the first time pass, as in all later ones.
-    whole_cpu: Option<bool>,
 }
 
 impl PassDurations {
@@ -60,16 +51,12 @@ impl PassDurations {
             let profile = measured.observed.as_ref().and_then(|observed| observed.of(role).profile.as_ref());
             match (slot.pass, profile) {
                 (Pass::Clean, _) => {
-                    let cpu = seconds(report.cpu_time.sum());
-                    let switches = report.switches.voluntary + report.switches.involuntary;
-                    (end.busy, end.run) = (Some(cpu / elapsed), Some(cpu / switches.max(1) as f64));
+                    end.busy = Some(seconds(report.cpu_time.sum()) / elapsed);
                 }
-                (Pass::Time, Some(profile)) => {
+                (pass, Some(profile)) if pass.samples() => {
                     if profile.source != SampleSource::Cycles {
                         self.period = Some(Nanos::new(profile.period));
                     }
-                    let whole = profile.account.is_some_and(|account| account.others.is_some());
-                    end.whole_cpu.get_or_insert(whole);
                     end.samples += profile.samples();
                     end.sampled += elapsed;
                 }
@@ -84,30 +71,19 @@ impl PassDurations {
         self.period
     }
 
-    /// Returns for the sender and the receiver of a cell whether their whole CPUs are to be
-    /// sampled: those that keep their CPU for long, as a sender of a stream is taken to
-    /// before it is known. All time passes of an end are sampled alike.
-    pub fn whole_cpus(&self, slot: Slot, cell: &Cell) -> [bool; 2] {
-        let ends = self.known.get(&(slot.cell, slot.arm)).copied().unwrap_or_default();
-        [Role::Sender, Role::Receiver].map(|role| {
-            let end = ends[role as usize];
-            let assumed = role == Role::Sender && cell.test.is_stream();
-            end.whole_cpu.unwrap_or_else(|| end.run.map_or(assumed, |run| run >= SHORT_RUN))
-        })
-    }
-
     /// When a trial of `block` ends.
     pub fn end(&self, plan: &Plan, block: u32, slot: Slot) -> TrialEnd {
         let usual = plan.end.of(&plan.cells[slot.cell]);
-        let Some(receipt) = plan.receipt.filter(|_| slot.pass == Pass::Time) else { return usual };
+        let Some(receipt) = plan.receipt.filter(|_| slot.pass.samples()) else { return usual };
         let ends = self.known.get(&(slot.cell, slot.arm)).copied().unwrap_or_default();
         let blocks = plan.blocks.least.saturating_sub(block);
-        let wanted = ends.map(|end| {
+        let wanted = |end: &End| {
             let expected = end.busy.unwrap_or(ASSUMED_SHARE).max(LEAST_SHARE) * receipt.most_per_second(self.period);
             let per_second = if end.samples > 0 { end.samples as f64 / end.sampled } else { expected };
             ReceiptPlan::pass(receipt.samples.saturating_sub(end.samples), blocks, per_second)
-        });
-        let wanted = wanted[0].max(wanted[1]);
+        };
+        let watched = ends.iter().zip([Role::Sender, Role::Receiver]).filter(|(_, role)| slot.pass.watches(*role));
+        let wanted = watched.map(|(end, _)| wanted(end)).max().unwrap_or_default();
         match usual {
             TrialEnd::Length(length) => TrialEnd::Length(wanted.max(length)),
             TrialEnd::Messages(messages) => TrialEnd::Messages(((seconds(wanted) * ends[0].rate) as u64).max(messages)),
@@ -191,19 +167,15 @@ mod tests {
     }
 
     #[test]
-    fn ends_that_run_for_long_are_sampled_with_their_cpus() {
+    fn a_time_pass_lasts_for_the_end_that_it_watches() {
         let plan = plan("length = \"100ms\"");
-        let whole = |durations: &PassDurations| durations.whole_cpus(slot(Pass::Time), &plan.cells[0]);
         let mut durations = PassDurations::default();
-        assert_eq!(whole(&durations), [true, false], "a sender of a stream keeps its CPU");
         let mut trial = record(&plan, Pass::Clean, 1.0, None);
         let Outcome::Measured(measured) = &mut trial.outcome else { panic!("{trial:?}") };
-        (measured.sender.switches.voluntary, measured.receiver.switches.voluntary) = (100_000, 1_000);
+        measured.receiver.cpu_time.process = Nanos::from_millis(250);
         durations.note(slot(Pass::Clean), &trial);
-        assert_eq!(whole(&durations), [false, true], "10 us and 1 ms");
-        // What was begun one way is gone on with.
-        durations.note(slot(Pass::Time), &record(&plan, Pass::Time, 1.0, Some(100)));
-        assert_eq!(whole(&durations), [false, false]);
+        assert_eq!(millis(durations.end(&plan, 0, slot(Pass::Time))), 520);
+        assert_eq!(millis(durations.end(&plan, 0, slot(Pass::TimeReceiver))), 4 * 520, "the receiver is a quarter as busy");
     }
 
     #[test]

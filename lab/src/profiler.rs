@@ -56,7 +56,7 @@ impl EndpointProfiler {
         self.stop(working);
         let watch = match observe.pass {
             Pass::Clean => return Ok(()),
-            Pass::Time => self.sample(pid, observe),
+            Pass::Time | Pass::TimeReceiver => self.sample(pid, observe),
             Pass::Wait => self.follow(pid, observe),
             Pass::Count => count(pid, working),
             Pass::Witness => count_stacks(pid),

@@ -69,8 +69,6 @@ pub struct TrialSpec<'a> {
     pub end: TrialEnd,
     /// Distance of samples; `None` where it is still to be chosen.
     pub period: Option<Nanos>,
-    /// The sender and the receiver are sampled with their whole CPUs.
-    pub whole_cpus: [bool; 2],
     /// Settings of its arm besides the cell.
     pub arm: Option<&'a HostSettings>,
     /// Seed of what it leaves to chance.
@@ -87,7 +85,6 @@ impl<'a> TrialSpec<'a> {
             pass: Pass::Clean,
             end: plan.end.of(cell),
             period: None,
-            whole_cpus: [false; 2],
             arm: None,
             seed: plan.seed,
         }

@@ -32,7 +32,7 @@ use crate::traffic::{Family, Role};
 use crate::unavailable::Unavailable;
 
 /// The version that both sides must speak. Each side's first message says it.
-pub const CONTROL_VERSION: u32 = 8;
+pub const CONTROL_VERSION: u32 = 9;
 
 /// Task of an endpoint in one trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -279,12 +279,10 @@ pub enum ToHost {
 /// Observation of an endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observe {
-    /// The pass; never [`Pass::Clean`].
+    /// The pass; [`Pass::Clean`] where the other end alone is watched.
     pub pass: Pass,
     /// Distance of two samples by the CPU clock.
     pub period: Nanos,
-    /// Sample the whole CPUs of the end, where the kernel allows it, rather than its tasks.
-    pub whole_cpus: bool,
     /// No trial takes longer from here to its end: what is seen needs room.
     pub longest: Nanos,
     /// The CPUs of its traffic threads.

@@ -1,6 +1,7 @@
 //! The passes of a receipt: what is switched on next to the messages.
 
 use crate::choice::choice;
+use crate::Role;
 
 choice! {
     /// Observation that runs during a trial. A study without a receipt has clean
@@ -9,8 +10,11 @@ choice! {
     Pass, "a pass" {
         /// Nothing: whose times are believed.
         Clean = "clean",
-        /// A sampler of call chains.
+        /// A sampler of call chains of the sender. Runs of earlier versions sampled both ends in it.
         Time = "time",
+        /// A sampler of call chains of the receiver. The timer of an end's CPU costs whoever wakes it,
+        /// so that of two ends that are watched at once each pays for the other.
+        TimeReceiver = "time-receiver",
         /// Scheduler tracepoints alone: where a thread is while it is on no CPU.
         Wait = "wait",
         /// Counters of calls and events.
@@ -25,6 +29,21 @@ impl Pass {
     /// Returns whether nothing is switched on.
     pub fn is_clean(&self) -> bool {
         *self == Self::Clean
+    }
+
+    /// Returns whether call chains are sampled.
+    pub const fn samples(self) -> bool {
+        matches!(self, Self::Time | Self::TimeReceiver)
+    }
+
+    /// Returns whether this end is watched.
+    pub fn watches(self, role: Role) -> bool {
+        match self {
+            Self::Clean => false,
+            Self::Time => role == Role::Sender,
+            Self::TimeReceiver => role == Role::Receiver,
+            Self::Wait | Self::Count | Self::Witness => true,
+        }
     }
 
     /// The pass of a trial that does not say.

@@ -56,6 +56,10 @@ pub struct Account {
     /// (`PERF_RECORD_SWITCH`); `None` where records were lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_cpu: Option<Nanos>,
+    /// Of that, what samples of whole CPUs should sum to: without what taking them added to it.
+    /// `None` in runs of earlier versions, where it is all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampled_for: Option<Nanos>,
     /// Samples of the whole recording, of every task in it.
     pub recorded: u64,
     /// The sampling event's own count over the whole recording, in the unit of the period;
@@ -69,6 +73,16 @@ pub struct Account {
 }
 
 impl Account {
+    /// What samples of whole CPUs should sum to.
+    pub fn due(&self) -> Option<Nanos> {
+        self.sampled_for.or(self.on_cpu)
+    }
+
+    /// Time that taking the samples added to that on a CPU.
+    pub fn added(&self) -> Nanos {
+        self.on_cpu.zip(self.due()).map_or(Nanos::default(), |(all, due)| all.since(due))
+    }
+
     /// The event's own count in the part of the recording that has so many of its samples, those
     /// included that were dropped there; `None` where the count could not be read.
     pub fn counted_with(&self, samples: u64) -> Option<u64> {
@@ -81,6 +95,7 @@ impl Account {
     pub fn and(self, other: Self) -> Self {
         Self {
             on_cpu: self.on_cpu.zip(other.on_cpu).map(|(one, two)| one + two),
+            sampled_for: self.due().zip(other.due()).map(|(one, two)| one + two),
             recorded: self.recorded.saturating_add(other.recorded),
             counted: self.counted.zip(other.counted).map(|(one, two)| one.saturating_add(two)),
             others: self.others.zip(other.others).map(|(one, two)| one.saturating_add(two)),

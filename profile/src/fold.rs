@@ -64,6 +64,7 @@ pub fn fold(recordings: &[Recording], symbols: &Symbols, tasks: Tasks, window: O
     let (symbols, stacks, counters) = fold.finish(recordings.iter().all(|recording| recording.layout.reads));
     let account = window.map(|window| Account {
         on_cpu: recordings.iter().try_fold(Nanos::default(), |sum, recording| Some(sum + recording.on_cpu(tasks, window)?)),
+        sampled_for: recordings.iter().try_fold(Nanos::default(), |sum, recording| Some(sum + recording.sampled_for(tasks, window)?)),
         recorded,
         counted: recordings.iter().map(|recording| recording.counted).sum(),
         others: None,

@@ -302,10 +302,11 @@ fn goodput(cell: &Cell, link: &LinkKind) -> Option<f64> {
 /// ends that use their CPUs as expected.
 fn sampling(plan: &Plan, length: Nanos) -> Nanos {
     let Some(receipt) = plan.receipt else { return Nanos::default() };
-    let pass = ReceiptPlan::pass(receipt.samples, plan.blocks.least, receipt.most_per_second(None) * ASSUMED_SHARE);
-    let shape = plan.shape();
-    let passes = (shape.cells * shape.arms) as u64 * u64::from(plan.blocks.least);
-    Nanos::new(pass.since(length).get().saturating_mul(passes))
+    let pass = |share: f64| ReceiptPlan::pass(receipt.samples, plan.blocks.least, receipt.most_per_second(None) * share).since(length);
+    // Whoever sends a stream is always at it.
+    let sender = |cell: &Cell| pass(if cell.test.is_stream() { 1.0 } else { ASSUMED_SHARE });
+    let both = plan.cells.iter().map(|cell| (sender(cell) + pass(ASSUMED_SHARE)).get()).fold(0, u64::saturating_add);
+    Nanos::new(both.saturating_mul(plan.shape().arms as u64 * u64::from(plan.blocks.least)))
 }
 
 /// Time that receivers between machines wait for lost datagrams.

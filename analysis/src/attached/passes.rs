@@ -49,7 +49,7 @@ pub fn of(windows: &[&WindowRecord]) -> Passes {
         let account = profile.account;
         let ran = match profile.source {
             SampleSource::TaskClock => account.and_then(|account| account.counted_with(profile.samples())).map(Nanos::new),
-            _ => account.filter(|account| account.others.is_some()).and_then(|account| account.on_cpu),
+            _ => account.filter(|account| account.others.is_some()).and_then(|account| account.due()),
         };
         let cpu = window.clocks.cpu;
         Some(TimePass {

@@ -89,15 +89,16 @@ fn only_the_pass_that_is_made_for_it_sees_something() -> Result<(), Skip> {
     for (_, measured) in trials(Pass::Clean)? {
         assert!(measured.observed.is_none());
     }
-    for pass in [Pass::Time, Pass::Wait, Pass::Count, Pass::Witness] {
+    for pass in [Pass::Time, Pass::TimeReceiver, Pass::Wait, Pass::Count, Pass::Witness] {
         let Ok(trials) = trials(pass) else { continue };
         for (_, measured) in trials {
-            for end in ends(&measured) {
+            for (end, role) in ends(&measured).into_iter().zip([Role::Sender, Role::Receiver]) {
                 let seen = (end.profile.is_some(), end.waits.is_some(), end.counts.is_some());
                 // Chains that struck within one another spoil all of them, which is said.
                 let spoilt = pass == Pass::Witness && !end.refused.is_empty();
                 let counting = pass == Pass::Count || (pass == Pass::Witness && !spoilt);
-                assert_eq!(seen, (pass == Pass::Time, pass == Pass::Wait, counting), "{pass}: {:?}", end.refused);
+                let sampled = pass.samples() && pass.watches(role);
+                assert_eq!(seen, (sampled, pass == Pass::Wait, counting), "{pass}: {:?}", end.refused);
             }
         }
     }
@@ -106,8 +107,9 @@ fn only_the_pass_that_is_made_for_it_sees_something() -> Result<(), Skip> {
 
 fn samples_add_up_to_the_time_on_the_cpu() -> Result<(), Skip> {
     let (mut sampled, mut on_cpu) = ([0.0; 2], [0.0; 2]);
-    for (_, measured) in trials(Pass::Time)? {
-        for (at, report) in [&measured.sender, &measured.receiver].into_iter().enumerate() {
+    for (at, pass) in [Pass::Time, Pass::TimeReceiver].into_iter().enumerate() {
+        for (_, measured) in trials(pass)? {
+            let report = if at == 0 { &measured.sender } else { &measured.receiver };
             let profile = ends(&measured)[at].profile.as_ref().unwrap();
             assert_eq!((profile.lost, profile.throttled, profile.broken), (0, 0, 0));
             sampled[at] += (profile.samples() * profile.period) as f64;

@@ -108,6 +108,11 @@ impl<H: Habit, A: Api> Api for With<H, A> {
     }
 
     #[inline(always)]
+    fn take_alike(&mut self, most: u64) -> u64 {
+        self.inner.take_alike(most)
+    }
+
+    #[inline(always)]
     fn take_calls(&mut self) -> Option<u64> {
         self.inner.take_calls()
     }

@@ -77,6 +77,11 @@ impl<O: Outgoing, I: Incoming> Api for Halves<O, I> {
         self.incoming.has_more()
     }
 
+    #[inline(always)]
+    fn take_alike(&mut self, most: u64) -> u64 {
+        self.incoming.take_alike(most)
+    }
+
     fn batch(&mut self) -> Option<&mut dyn Batching> {
         self.outgoing.batching()
     }

@@ -159,6 +159,13 @@ pub trait Incoming {
         false
     }
 
+    /// Hands out at once further messages, at most so many, that were fetched with the last one and
+    /// are as long, where the kernel gave them as one packet. Returns their number.
+    #[inline(always)]
+    fn take_alike(&mut self, _most: u64) -> u64 {
+        0
+    }
+
     /// The descriptor that is readable when there is something to receive; `None`: the
     /// flow's socket.
     fn waits_on(&self) -> Option<BorrowedFd<'_>> {
@@ -248,6 +255,10 @@ pub trait Api: Transmit + TransmitPart + Sized {
     /// Returns whether messages have been fetched that were not handed out: nobody is to
     /// wait for others before.
     fn has_more(&self) -> bool;
+
+    /// Hands out at once further messages, at most so many, that were fetched with the last one and
+    /// are as long, where the kernel gave them as one packet. Returns their number.
+    fn take_alike(&mut self, most: u64) -> u64;
 
     /// Its way of sending, where the cell hands over more than one message a call.
     fn batch(&mut self) -> Option<&mut dyn Batching>;

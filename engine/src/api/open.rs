@@ -168,6 +168,10 @@ impl Incoming for Box<dyn Incoming> {
         (**self).has_more()
     }
 
+    fn take_alike(&mut self, most: u64) -> u64 {
+        (**self).take_alike(most)
+    }
+
     fn waits_on(&self) -> Option<BorrowedFd<'_>> {
         (**self).waits_on()
     }

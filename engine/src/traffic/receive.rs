@@ -107,9 +107,10 @@ fn receive_while<A: Api, const DATAGRAMS: bool>(api: &mut A, room: usize, stage:
         let limit = if DATAGRAMS { room } else { room.min((enough - bytes) as usize) };
         let moved = api.receive(limit);
         if moved.0 > 0 {
-            messages += 1;
-            bytes += moved.0 as u64;
-            short += u64::from(moved.0 < room as isize);
+            let alike = if DATAGRAMS { 1 + api.take_alike(enough - messages - 1) } else { 1 };
+            messages += alike;
+            bytes += alike * moved.0 as u64;
+            short += alike * u64::from(moved.0 < room as isize);
         } else if trouble.judge(moved, messages, &mut counts) == Verdict::Over {
             ended = Ended::Over;
             break;

@@ -13,8 +13,9 @@ use super::LONGEST;
 
 /// Samplers that are switched on.
 pub enum Samples {
-    /// One for each CPU that the endpoint is bound to, of whatever runs there: its timer
-    /// runs on across switches, which costs an end that sleeps often least.
+    /// One for each CPU that the endpoint is bound to, of whatever runs there: its timer runs on across
+    /// switches. A timer of a task is armed again at each of them, which on virtual machines costs an
+    /// end that sleeps often a fifth of its time, and shows as a row of the scheduler's.
     Cpus { samplers: Vec<Sampler>, process: u32, ksoftirqd: Vec<u32> },
     /// One of the endpoint and one for each kernel thread.
     Tasks { endpoint: Box<Sampler>, ksoftirqd: Vec<Sampler> },
@@ -56,10 +57,10 @@ impl Samples {
     }
 
     /// # Errors
-    /// The refusal; `None` where it is not asked for, or the endpoint may run anywhere and
-    /// what runs on every CPU of a large machine is not wanted.
+    /// The refusal; `None` where the endpoint may run anywhere, and what runs on every CPU of a
+    /// large machine is not wanted.
     fn of_cpus(process: u32, observe: &Observe) -> Result<Self, Option<Unavailable>> {
-        if observe.cpus.is_empty() || !observe.whole_cpus {
+        if observe.cpus.is_empty() {
             return Err(None);
         }
         let mut cpus: Vec<u32> = observe.cpus.iter().map(|place| place.cpu).collect();
@@ -114,11 +115,11 @@ impl Samples {
                 let others = others(&recordings, process, &ksoftirqd, window);
                 endpoint.account = endpoint.account.map(|account| Account { others: Some(others), ..account });
                 // What is amiss with the rings is said once, with the endpoint's.
-                let threads = || Profile {
-                    lost: 0,
-                    throttled: 0,
-                    broken: 0,
-                    ..fold(&recordings, symbols, Tasks::Threads(&ksoftirqd), Some(window)).0
+                let threads = || {
+                    let folded = fold(&recordings, symbols, Tasks::Threads(&ksoftirqd), Some(window)).0;
+                    // Others' samples are counted once as well.
+                    let account = folded.account.map(|account| Account { others: Some(0), ..account });
+                    Profile { lost: 0, throttled: 0, broken: 0, account, ..folded }
                 };
                 let ksoftirqd = (!ksoftirqd.is_empty()).then(threads);
                 Ok(Seen { endpoint, counters, ksoftirqd })

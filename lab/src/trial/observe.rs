@@ -29,10 +29,9 @@ impl Trial<'_> {
         let longest = Nanos::from(flowing(&self.spec) + BEYOND).min(LONGEST);
         let pass = self.spec.pass;
         let cpus = Both { sender: self.cpus(Role::Sender), receiver: self.cpus(Role::Receiver) };
-        let whole = self.spec.whole_cpus;
         let command = |role| {
-            let whole_cpus = whole[role as usize];
-            ToHost::Observe(Observe { pass, period, whole_cpus, longest, cpus: cpus.of(role).clone() })
+            let pass = if pass.watches(role) { pass } else { Pass::Clean };
+            ToHost::Observe(Observe { pass, period, longest, cpus: cpus.of(role).clone() })
         };
         let read = |answer| match answer {
             FromHost::Observing => Ok(None),
@@ -50,7 +49,7 @@ impl Trial<'_> {
 
     /// Returns the distance of samples that keeps to its cost at both hosts, whose roles change.
     fn choose_period(&mut self) -> Result<Nanos, TrialError> {
-        if self.spec.pass != Pass::Time {
+        if !self.spec.pass.samples() {
             return Ok(PERIOD);
         }
         let cpus = Both { sender: self.cpus(Role::Sender), receiver: self.cpus(Role::Receiver) };

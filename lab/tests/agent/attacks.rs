@@ -35,7 +35,7 @@ claims!(
 );
 
 fn observe(longest: Nanos, cpus: Vec<CpuPlace>) -> ToHost {
-    ToHost::Observe(Observe { pass: Pass::Time, period: Nanos::new(106_681), whole_cpus: true, longest, cpus })
+    ToHost::Observe(Observe { pass: Pass::Time, period: Nanos::new(106_681), longest, cpus })
 }
 
 fn no_other_process_is_watched() -> Result<(), Skip> {

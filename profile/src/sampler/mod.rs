@@ -9,6 +9,7 @@
 
 pub mod cost;
 mod due;
+mod lengthened;
 mod open;
 pub mod presence;
 pub mod record;

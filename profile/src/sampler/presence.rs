@@ -10,7 +10,7 @@ use model::end::Window;
 use super::record::{Recording, Switch, Tasks};
 
 /// A stretch of time on a CPU: its start and end, in ns of `CLOCK_MONOTONIC`.
-type Stretch = (u64, u64);
+pub(super) type Stretch = (u64, u64);
 
 impl Recording {
     /// Time that the tasks were on a CPU within `window`; `None` without records of switches.
@@ -29,7 +29,7 @@ impl Recording {
 /// Interrupts are off from the record of who leaves until after that of who comes: a timer that
 /// is due between the two strikes in who comes, whose stretch therefore begins with the other's
 /// leaving, where the ring is of a whole CPU and tells it.
-fn stretches(ring: &[Switch], tasks: Tasks) -> Vec<Stretch> {
+pub(super) fn stretches(ring: &[Switch], tasks: Tasks) -> Vec<Stretch> {
     let mut since = ring.first().filter(|first| first.out && tasks.have(first.pid, first.tid)).map(|_| 0);
     let mut found = Vec::new();
     let mut left = None;

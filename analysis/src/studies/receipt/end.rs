@@ -120,8 +120,8 @@ fn passes(size: Bytes, role: Role, kept: &KeptEnd, parts: Parts, chains: &Chains
         let counted = account.and_then(|account| account.counted_with(samples(pass.samples(parts.threads))));
         let (on_cpu, calibrated) = match pass.head.source {
             SampleSource::CpuClock => {
-                let ran = account.filter(|account| account.others.is_some()).and_then(|account| account.on_cpu);
-                (ran.unwrap_or(cpu).get(), false)
+                let due = account.filter(|account| account.others.is_some()).and_then(|account| account.due());
+                (due.unwrap_or(cpu).get(), false)
             }
             SampleSource::TaskClock => (counted.unwrap_or(cpu.get()), false),
             SampleSource::Cycles => match counted {

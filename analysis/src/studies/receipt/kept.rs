@@ -122,7 +122,9 @@ impl KeptEnd {
                 self.clean.push(edges);
                 self.passes.clean += 1;
             }
-            Pass::Time => {
+            // The other end was watched.
+            pass if pass.samples() && seen.is_some_and(|seen| seen.profile.is_none() && seen.refused.is_empty()) => {}
+            Pass::Time | Pass::TimeReceiver => {
                 self.time.push(time(edges, seen.ok_or(Unkept::Unseen)?, chains)?);
                 self.passes.time += 1;
             }

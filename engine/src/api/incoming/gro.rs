@@ -78,6 +78,17 @@ impl FetchMany for GroCall {
         self.handed_out < self.fetched
     }
 
+    #[inline(always)]
+    fn take_alike(&mut self, most: u64) -> u64 {
+        let whole = ((self.fetched - self.handed_out) / self.each.max(1)) as u64;
+        let taken = whole.min(most) as usize;
+        self.handed_out += taken * self.each;
+        if taken > 0 {
+            self.last = self.handed_out - self.each..self.handed_out;
+        }
+        taken as u64
+    }
+
     fn last(&self) -> &[u8] {
         &self.room[self.last.clone()]
     }
@@ -91,4 +102,23 @@ fn datagram_size(header: &libc::msghdr) -> Option<usize> {
     // SAFETY: this kind of message has an int behind its head.
     let size = is_size.then(|| unsafe { libc::CMSG_DATA(first).cast::<libc::c_int>().read_unaligned() })?;
     usize::try_from(size).ok().filter(|size| *size > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Buffer, CONTROL, Control, FetchMany, GroCall};
+
+    fn fetched(bytes: usize, each: usize) -> GroCall {
+        GroCall { socket: -1, room: Buffer::ones(4_096), control: Control([0; CONTROL]), fetched: bytes, handed_out: 0, each, last: 0..0 }
+    }
+
+    #[test]
+    fn datagrams_of_one_packet_are_taken_at_once_but_for_a_shorter_last_one() {
+        let mut call = fetched(10 * 100 + 30, 100);
+        assert_eq!(call.next(), Some(100));
+        assert_eq!((call.take_alike(4), call.last, call.handed_out), (4, 400..500, 500));
+        let mut call = fetched(10 * 100 + 30, 100);
+        assert_eq!((call.next(), call.take_alike(u64::MAX), call.next(), call.take_alike(9)), (Some(100), 9, Some(30), 0));
+        assert!(!call.has_more());
+    }
 }

@@ -31,6 +31,12 @@ pub trait FetchMany: Sized {
     /// Returns whether there is such a message.
     fn has_more(&self) -> bool;
 
+    /// Hands out further messages as long as the last one, at most so many. Returns their number.
+    #[inline(always)]
+    fn take_alike(&mut self, _most: u64) -> u64 {
+        0
+    }
+
     /// The message that was handed out last.
     fn last(&self) -> &[u8];
 }
@@ -79,6 +85,11 @@ impl<F: FetchMany> Incoming for ManyMessages<F> {
 
     fn has_more(&self) -> bool {
         self.fetch.has_more()
+    }
+
+    #[inline(always)]
+    fn take_alike(&mut self, most: u64) -> u64 {
+        self.fetch.take_alike(most)
     }
 
     fn take_calls(&mut self) -> Option<u64> {

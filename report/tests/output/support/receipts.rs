@@ -151,7 +151,8 @@ impl End {
         let mut seen = Observation::default();
         let [blocked, runnable] = self.waits();
         match pass {
-            Pass::Time => seen.profile = Some(self.profile(1.03)),
+            Pass::Time if self.sender => seen.profile = Some(self.profile(1.03)),
+            Pass::TimeReceiver if !self.sender => seen.profile = Some(self.profile(1.03)),
             Pass::Wait => {
                 let blocked = self.nanos(if red { 0.0 } else { blocked });
                 let switching = Some(self.nanos(UNSEEN * self.cpu));
@@ -165,7 +166,7 @@ impl End {
                     remedy: "run as root, or give CAP_BPF and CAP_PERFMON".into(),
                 });
             }
-            Pass::Clean | Pass::Witness => {}
+            Pass::Clean | Pass::Time | Pass::TimeReceiver | Pass::Witness => {}
         }
         seen
     }
@@ -189,7 +190,7 @@ impl End {
 fn record(cell: &Cell, pass: Pass, block: u32, red: bool) -> TrialRecord {
     let record = trials::trial(cell.clone(), false).record;
     let Outcome::Measured(made) = record.outcome else { unreachable!("made so") };
-    let watched = if pass == Pass::Time { 1.03 + 0.004 * noise(&[u64::from(block), cell.size.get()]) } else { 1.0 };
+    let watched = if pass.samples() { 1.03 + 0.004 * noise(&[u64::from(block), cell.size.get()]) } else { 1.0 };
     let [sender, receiver] = [true, false].map(|sender| End::of(cell.test, cell.size.get(), sender, block));
     let observed = Observed { sender: sender.observation(pass, false), receiver: receiver.observation(pass, red) };
     let measured = Measured {
@@ -218,7 +219,7 @@ fn collector(red: bool) -> Collector {
     for block in 0..BLOCKS {
         for cell in &cells {
             let red = red && cell.test == Test::UdpStream && cell.size.get() == 16_384;
-            for pass in [Pass::Clean, Pass::Time, Pass::Wait, Pass::Count] {
+            for pass in [Pass::Clean, Pass::Time, Pass::TimeReceiver, Pass::Wait, Pass::Count] {
                 collector.push(&record(cell, pass, block, red));
             }
         }

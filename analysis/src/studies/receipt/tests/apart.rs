@@ -31,7 +31,8 @@ fn sampled(change: impl Fn(&mut Profile, u64)) -> Vec<TrialRecord> {
 
 fn account(profile: &mut Profile, ran: u64) {
     let recorded = profile.samples();
-    profile.account = Some(Account { on_cpu: Some(Nanos::new(ran)), recorded, counted: Some(ran), others: Some(recorded / 99) });
+    let (on_cpu, others) = (Some(Nanos::new(ran)), Some(recorded / 99));
+    profile.account = Some(Account { on_cpu, sampled_for: None, recorded, counted: Some(ran), others });
 }
 
 fn of_senders(trials: &[TrialRecord]) -> Vec<Receipt> {
@@ -52,6 +53,23 @@ fn what_is_charged_off_the_cpu_closes_the_sums() {
         near(receipt.closure.cpu.unwrap(), 1.0);
         near(receipt.closure.own.unwrap(), 1.0);
         near(receipt.unseen.others.unwrap(), 0.01);
+    }
+}
+
+/// Stretches on the CPU are longer where a sample was taken in them: no sample stands for that.
+#[test]
+fn what_taking_samples_added_is_in_no_sum() {
+    const ADDED: f64 = 0.04;
+    let longer = sampled(|profile, ran| {
+        profile.stacks.iter_mut().for_each(|stack| stack.count = (stack.count as f64 * (1.0 - ADDED)).round() as u64);
+        account(profile, ran);
+        let sampled_for = Some(Nanos::new((ran as f64 * (1.0 - ADDED)) as u64));
+        profile.account = profile.account.map(|account| Account { sampled_for, ..account });
+    });
+    for receipt in of_senders(&longer) {
+        assert!(!receipt.is_red(), "{:?} {:?}", receipt.closure, receipt.doubts);
+        near(receipt.closure.sampler.value, 1.0);
+        near(receipt.closure.cpu.unwrap(), 1.0);
     }
 }
 
@@ -87,7 +105,8 @@ fn of_tasks(gone: u64) -> Vec<TrialRecord> {
         profile.stacks.iter_mut().for_each(|stack| stack.count -= (stack.count * gone).div_ceil(20));
         profile.source = SampleSource::TaskClock;
         let recorded = profile.samples();
-        profile.account = Some(Account { on_cpu: Some(Nanos::new(ran / 2)), recorded, counted: Some(ran), others: None });
+        let on_cpu = Some(Nanos::new(ran / 2));
+        profile.account = Some(Account { on_cpu, sampled_for: None, recorded, counted: Some(ran), others: None });
     });
     for record in trials.iter_mut().filter(|record| record.pass == Pass::Wait) {
         let cpu = measured_of(record).sender.cpu_time.process.get();
