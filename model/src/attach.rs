@@ -77,6 +77,9 @@ pub struct Attachment {
     /// CPUs that the program's main thread may use, where these are not all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub affinity: Vec<u32>,
+    /// CPUs that its peers on this machine may use, where these are not all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peer_affinity: Vec<u32>,
     /// Names of the two arms that the program was switched between; empty of one state.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arms: Vec<String>,

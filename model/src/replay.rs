@@ -86,6 +86,9 @@ pub struct Replay {
     pub send_buffer: Option<u32>,
     /// CPUs that the server may use; empty of all.
     pub cpus: Vec<u32>,
+    /// CPUs that the clients may use; empty of all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub client_cpus: Vec<u32>,
     /// The link that joins the server's host and the clients', each a network namespace; `None` of
     /// loopback.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -114,6 +117,7 @@ impl Replay {
             receive_buffer: None,
             send_buffer: None,
             cpus: Vec::new(),
+            client_cpus: Vec::new(),
             link: None,
         }
     }

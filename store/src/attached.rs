@@ -153,6 +153,7 @@ mod tests {
             cpus: 1,
             irq_time_subtracted: None,
             affinity: Vec::new(),
+            peer_affinity: Vec::new(),
             arms: Vec::new(),
             refused: Vec::new(),
         }

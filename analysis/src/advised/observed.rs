@@ -56,6 +56,8 @@ pub struct Observed {
     pub buffers: [Option<u32>; 2],
     /// CPUs that the program may use, where these are not all.
     pub cpus: Vec<u32>,
+    /// CPUs that its peers on this machine may use, likewise.
+    pub peer_cpus: Vec<u32>,
     /// The device by which connections sent most between the first look at sockets and the last, with
     /// the bytes a second that peers acknowledged.
     pub device: Option<(Device, f64)>,
@@ -100,6 +102,7 @@ impl Observed {
             connections: (open, moving),
             buffers: buffers(&sockets),
             cpus: run.affinity.clone(),
+            peer_cpus: run.peer_affinity.clone(),
             device: device(&own),
         }
     }
@@ -127,6 +130,7 @@ impl Observed {
             pace: self.pace(),
             work: self.own_of_exchange(),
             cpus: self.cpus.clone(),
+            client_cpus: self.peer_cpus.clone(),
             ..Replay::new(Protocol::Tcp, pattern.received, pattern.sends.clone())
         }
     }

@@ -35,6 +35,7 @@ fn run(arms: &[&str]) -> Attachment {
         cpus: 2,
         irq_time_subtracted: Some(false),
         affinity: Vec::new(),
+        peer_affinity: Vec::new(),
         arms: arms.iter().map(|arm| (*arm).to_owned()).collect(),
         refused: Vec::new(),
     }

@@ -10,13 +10,11 @@ use std::time::Duration;
 use model::Nanos;
 use model::replay::{Giving, Replay, Replayed, Taking};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::socket::{setsockopt, sockopt};
-use nix::unistd::Pid;
 use socket2::{SockAddr, SockRef};
 
-use super::{ENDED, LOOK, MEASURED, Shared, gone, nothing_came};
+use super::{ENDED, LOOK, MEASURED, Shared, bind, gone, nothing_came};
 use crate::api::headers::Headers;
 use crate::api::memory_file::memory_file;
 use crate::api::{Buffer, Completions, Moved, ZeroCopy, send_lent};
@@ -40,13 +38,7 @@ struct Meter<'a> {
 
 impl<'a> Meter<'a> {
     fn new(replay: &Replay, shared: &'a Shared) -> io::Result<Self> {
-        let mut cpus = CpuSet::new();
-        for cpu in &replay.cpus {
-            cpus.set(*cpu as usize)?;
-        }
-        if !replay.cpus.is_empty() {
-            sched_setaffinity(Pid::from_raw(0), &cpus)?;
-        }
+        bind(&replay.cpus)?;
         Ok(Self { shared, exchanges: 0, began: None, done: None })
     }
 

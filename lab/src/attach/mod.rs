@@ -10,6 +10,7 @@
 
 mod command;
 mod error;
+mod peers;
 mod price;
 pub mod program;
 pub mod replay;
@@ -148,6 +149,7 @@ pub fn run(asked: &Asked, stop: &AtomicBool, listener: &mut dyn Listener) -> Res
         cpus: cpus.len() as u32,
         irq_time_subtracted: engine::probe::irq_time_subtracted(),
         affinity: program::affinity(first, cpus.len()),
+        peer_affinity: peers::affinity(&processes, &cpus),
         arms: asked.switch.as_ref().map_or_else(Vec::new, |_| vec!["a".to_owned(), "b".to_owned()]),
         refused: Vec::new(),
     };

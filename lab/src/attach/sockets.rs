@@ -10,6 +10,7 @@ use std::fs::{self, File};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::thread;
 
+use super::peers::other_ends;
 use engine::tcp_info;
 use model::Unavailable;
 use model::attach::{Connection, Device, Sockets};
@@ -63,20 +64,39 @@ pub fn of(processes: &[u32]) -> Result<Sockets, Unavailable> {
     if inodes.is_empty() && denied {
         return Err(Unavailable::new(MECHANISM, format!("/proc/{first}/fd: EACCES"), "Run as root or as the program's user"));
     }
-    let namespace = File::open(format!("/proc/{first}/ns/net"));
+    in_namespace(*first, |mut found| {
+        found.retain(|one| inodes.contains(&one.inode));
+        let devices = devices(&found);
+        Sockets { devices, ..summary(found) }
+    })
+}
+
+/// Inodes of the sockets at the other ends of the processes' connections, as far as these are in their
+/// network namespace.
+///
+/// # Errors
+/// As [`of`].
+pub fn of_peers(processes: &[u32]) -> Result<HashSet<u32>, Unavailable> {
+    let Some(first) = processes.first() else { return Ok(HashSet::new()) };
+    let (own, _) = inodes(processes);
+    in_namespace(*first, |found| {
+        let ends: Vec<_> = found.iter().map(|one| (one.inode, &one.connection.local, &one.connection.peer)).collect();
+        other_ends(&ends, &own)
+    })
+}
+
+/// What `make` makes of all sockets, in the network namespace of a process: there it knows its devices.
+fn in_namespace<T: Send>(process: u32, make: impl FnOnce(Vec<Found>) -> T + Send) -> Result<T, Unavailable> {
+    let namespace = File::open(format!("/proc/{process}/ns/net"));
     // A thread of its own enters the namespace, and takes it along when it ends.
     let asked = thread::scope(|scope| {
-        let inodes = &inodes;
-        let ask = move || -> Result<Sockets, String> {
+        let ask = move || -> Result<T, String> {
             let own = fs::read_link("/proc/thread-self/ns/net").ok();
-            if own.is_none() || own != fs::read_link(format!("/proc/{first}/ns/net")).ok() {
-                let namespace = namespace.map_err(|error| format!("/proc/{first}/ns/net: {error}"))?;
+            if own.is_none() || own != fs::read_link(format!("/proc/{process}/ns/net")).ok() {
+                let namespace = namespace.map_err(|error| format!("/proc/{process}/ns/net: {error}"))?;
                 setns(namespace, CloneFlags::CLONE_NEWNET).map_err(|errno| format!("setns: {errno}"))?;
             }
-            let mut found = dump().map_err(|error| error.to_string())?;
-            found.retain(|one| inodes.contains(&one.inode));
-            let devices = devices(&found);
-            Ok(Sockets { devices, ..summary(found) })
+            dump().map(make).map_err(|error| error.to_string())
         };
         scope.spawn(ask).join()
     });
@@ -85,7 +105,7 @@ pub fn of(processes: &[u32]) -> Result<Sockets, Unavailable> {
 }
 
 /// The inodes of their sockets, and whether a list of descriptors was refused.
-fn inodes(processes: &[u32]) -> (HashSet<u32>, bool) {
+pub fn inodes(processes: &[u32]) -> (HashSet<u32>, bool) {
     let (mut found, mut denied) = (HashSet::new(), false);
     for pid in processes {
         match fs::read_dir(format!("/proc/{pid}/fd")) {

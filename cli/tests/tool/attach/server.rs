@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::socket::{setsockopt, sockopt};
+use nix::unistd::Pid;
 use signal_hook::consts::{SIGUSR1, SIGUSR2};
 
 /// In the environment of this program where it is a server.
@@ -66,6 +68,10 @@ pub fn play() -> Option<ExitCode> {
             return Some(ExitCode::SUCCESS);
         }
         "Client" => ask_for_large_answers(),
+        "Asking" => {
+            ask_without_end();
+            return Some(ExitCode::SUCCESS);
+        }
         _ => {}
     }
     if let "Losing" | "Roomy" | "OneByOne" | "Collecting" = kind.as_str() {
@@ -141,6 +147,14 @@ fn ask_for_large_answers() -> ! {
     }
 }
 
+/// A client in a process of its own, which asks until it is ended.
+fn ask_without_end() {
+    let mut connection = TcpStream::connect(std::env::var(SERVER).unwrap()).unwrap();
+    connection.set_nodelay(true).unwrap();
+    println!("0");
+    while ask(&mut connection) {}
+}
+
 /// A server that a test has started; it ends with the test.
 pub struct Server {
     child: Child,
@@ -158,6 +172,21 @@ impl Server {
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         Self { port: line.trim().parse().unwrap(), child }
+    }
+
+    /// A client of this server, in a process of its own.
+    pub fn client(&self) -> Self {
+        Self::of(Command::new("/proc/self/exe").env(KIND, "Asking").env(SERVER, format!("127.0.0.1:{}", self.port)))
+    }
+
+    /// Binds every thread that it has, and those that it starts from now on.
+    pub fn bind(&self, cpu: usize) {
+        let mut cpus = CpuSet::new();
+        cpus.set(cpu).unwrap();
+        for thread in std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap() {
+            let thread: i32 = thread.unwrap().file_name().to_str().unwrap().parse().unwrap();
+            sched_setaffinity(Pid::from_raw(thread), &cpus).unwrap();
+        }
     }
 
     pub fn pid(&self) -> String {
