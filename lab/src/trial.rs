@@ -78,16 +78,7 @@ pub struct TrialSpec<'a> {
 impl<'a> TrialSpec<'a> {
     /// A trial next to which nothing is switched on, as long as the plan says.
     pub fn clean(plan: &'a Plan, cell: &'a Cell, swapped: bool) -> Self {
-        Self {
-            plan,
-            cell,
-            swapped,
-            pass: Pass::Clean,
-            end: plan.end.of(cell),
-            period: None,
-            arm: None,
-            seed: plan.seed,
-        }
+        Self { plan, cell, swapped, pass: Pass::Clean, end: plan.end.of(cell), period: None, arm: None, seed: plan.seed }
     }
 }
 

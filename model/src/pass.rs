@@ -1,7 +1,7 @@
 //! The passes of a receipt: what is switched on next to the messages.
 
-use crate::choice::choice;
 use crate::Role;
+use crate::choice::choice;
 
 choice! {
     /// Observation that runs during a trial. A study without a receipt has clean

@@ -51,6 +51,9 @@ pub struct ProgramWorkload {
     /// CPUs that the program may use, where these are not all.
     #[serde(default)]
     pub cpus: Vec<u32>,
+    /// CPUs that its peers on the same machine may use, likewise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peer_cpus: Vec<u32>,
     /// Shares of the CPU time by what it was spent for (`own code`, `network`, `files`, `memory`);
     /// none without a receipt.
     #[serde(default)]
@@ -187,6 +190,7 @@ impl ProgramWorkload {
             each: exchange.ways(),
             giving: if exchange.ways().first() == Some(&Giving::Many) { Giving::Many } else { Giving::Calls },
             cpus: self.cpus.clone(),
+            client_cpus: self.peer_cpus.clone(),
             ..Replay::new(exchange.protocol, exchange.request, exchange.answer.clone())
         };
         self.exchanges.iter().map(|exchange| (exchange, of(exchange))).collect()
@@ -243,6 +247,7 @@ mod tests {
             cpu_of_exchange: 30_000.0,
             wake_ups: 1.0,
             cpus: vec![],
+            peer_cpus: vec![],
             work: [("own code".to_owned(), 0.1), ("files".to_owned(), 0.2)].into(),
             exchanges: vec![exchange],
             calls: vec![],

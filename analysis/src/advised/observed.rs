@@ -125,14 +125,17 @@ impl Observed {
     /// An exchange over TCP as it was seen: on as many connections, at the pace, with the CPU time of
     /// the program's own code, on its CPUs.
     pub fn replay(&self, pattern: &Pattern) -> Replay {
-        Replay {
+        self.bound(Replay {
             connections: self.clients(),
             pace: self.pace(),
             work: self.own_of_exchange(),
-            cpus: self.cpus.clone(),
-            client_cpus: self.peer_cpus.clone(),
             ..Replay::new(Protocol::Tcp, pattern.received, pattern.sends.clone())
-        }
+        })
+    }
+
+    /// A replay whose server runs where the program does, and whose clients run where its peers do.
+    pub fn bound(&self, replay: Replay) -> Replay {
+        Replay { cpus: self.cpus.clone(), client_cpus: self.peer_cpus.clone(), ..replay }
     }
 
     /// Connections that exchange at one time, 1 to 64.

@@ -37,6 +37,7 @@ impl Observed {
             cpu_of_exchange: if self.exchanges > 0.0 { self.cpu_of_exchange } else { self.cpu_of_receive },
             wake_ups: self.wake_ups,
             cpus: self.cpus.clone(),
+            peer_cpus: self.peer_cpus.clone(),
             work: state.work.iter().map(|row| (row.work.name().to_owned(), row.share.value.clamp(0.0, 1.0))).collect(),
             exchanges,
             calls: self.calls.clone(),
@@ -80,6 +81,7 @@ impl Observed {
             files: share(Work::Files).unwrap_or(0.0),
             connections: (f64::from(workload.connections), f64::from(workload.connections)),
             cpus: workload.cpus.clone(),
+            peer_cpus: workload.peer_cpus.clone(),
             ..Self::default()
         }
     }

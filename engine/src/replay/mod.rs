@@ -86,13 +86,15 @@ pub fn run(replay: &Replay, ends: &Ends, warmup: Duration, length: Duration) -> 
         Protocol::Tcp => {
             let listener = ends.at_server(TcpListener::bind).map_err(refused)?;
             let to = listener.local_addr().map_err(refused)?;
-            let client = |shared: &Shared| enter().and_then(|()| bind(&replay.client_cpus)).and_then(|()| client::stream(replay, to, shared));
+            let client =
+                |shared: &Shared| enter().and_then(|()| bind(&replay.client_cpus)).and_then(|()| client::stream(replay, to, shared));
             timed(replay, &shared, [warmup, length], &client, || server::stream(replay, &listener, &shared)).map_err(refused)
         }
         Protocol::Udp => {
             let socket = ends.at_server(UdpSocket::bind).map_err(refused)?;
             let to = socket.local_addr().map_err(refused)?;
-            let client = |shared: &Shared| enter().and_then(|()| bind(&replay.client_cpus)).and_then(|()| client::datagrams(replay, to, shared));
+            let client =
+                |shared: &Shared| enter().and_then(|()| bind(&replay.client_cpus)).and_then(|()| client::datagrams(replay, to, shared));
             timed(replay, &shared, [warmup, length], &client, || server::datagrams(replay, &socket, &shared)).map_err(refused)
         }
     }

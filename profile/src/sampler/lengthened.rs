@@ -16,7 +16,7 @@ use model::end::Window;
 use model::profile::SampleSource;
 
 use super::presence::{Stretch, stretches};
-use super::record::{Record, Records, Recording, Switch, Tasks};
+use super::record::{Record, Recording, Records, Switch, Tasks};
 
 /// Fewest stretches with a sample, and without, by which lengths are told.
 const FEWEST: usize = 30;

@@ -30,7 +30,7 @@ pub fn advise(observed: &Observed) -> Option<Advice> {
         of_way.max_by(|a, b| a.per_second.total_cmp(&b.per_second)).map_or(1, |one| one.mean.round().max(1.0) as u64)
     };
     let [request, answer] = [model::attach::Way::In, model::attach::Way::Out].map(mean);
-    let replay = Replay { reconnect: true, cpus: observed.cpus.clone(), ..Replay::new(Protocol::Tcp, request, vec![answer]) };
+    let replay = Replay { reconnect: true, ..observed.bound(Replay::new(Protocol::Tcp, request, vec![answer])) };
     Some(Advice {
         rule: Rule::Connects,
         change: "Keep connections: let clients ask again on the one they have (keep-alive, a pool).".to_owned(),

@@ -31,8 +31,7 @@ pub fn advise(observed: &Observed) -> Option<Advice> {
     let replay = Replay {
         pace: observed.pace(),
         work: observed.own_of_exchange(),
-        cpus: observed.cpus.clone(),
-        ..Replay::new(Protocol::Udp, pattern.received, row)
+        ..observed.bound(Replay::new(Protocol::Udp, pattern.received, row))
     };
     Some(Advice {
         rule: Rule::DatagramBursts,

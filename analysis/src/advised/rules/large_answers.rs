@@ -17,8 +17,7 @@ pub fn advise(observed: &Observed) -> Option<Advice> {
     let replay = Replay {
         connections: observed.clients(),
         pace: observed.pace(),
-        cpus: observed.cpus.clone(),
-        ..Replay::new(Protocol::Tcp, pattern.received, vec![whole(&pattern.sends).min(4 << 20)])
+        ..observed.bound(Replay::new(Protocol::Tcp, pattern.received, vec![whole(&pattern.sends).min(4 << 20)]))
     };
     Some(Advice {
         rule: Rule::LargeAnswers,

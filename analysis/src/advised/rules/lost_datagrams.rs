@@ -38,8 +38,7 @@ pub fn advise(observed: &Observed) -> Option<Advice> {
         // A call on a queue that is not empty takes about a microsecond; the rest is the program's.
         work: Nanos::new((observed.cpu_of_receive - 1_000.0).max(0.0) as u64),
         receive_buffer: Some(buffer),
-        cpus: observed.cpus.clone(),
-        ..Replay::new(Protocol::Udp, busiest.mean.round() as u64, Vec::new())
+        ..observed.bound(Replay::new(Protocol::Udp, busiest.mean.round() as u64, Vec::new()))
     };
     Some(Advice {
         rule: Rule::LostDatagrams,

@@ -27,8 +27,7 @@ pub fn advise(observed: &Observed) -> Option<Advice> {
     let replay = Replay {
         connections: observed.clients(),
         nodelay: false,
-        cpus: observed.cpus.clone(),
-        ..Replay::new(Protocol::Tcp, pattern.received, pattern.sends.clone())
+        ..observed.bound(Replay::new(Protocol::Tcp, pattern.received, pattern.sends.clone()))
     };
     Some(Advice {
         rule: Rule::Nagle,

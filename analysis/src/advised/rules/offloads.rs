@@ -36,7 +36,7 @@ pub fn advise(observed: &Observed) -> Option<Advice> {
         Some((pattern, _)) => (observed.replay(pattern), observed.kernel_of_exchange()),
         None => {
             let pieces = vec![(busiest.mean as u64).min(LARGEST); STREAM];
-            let stream = Replay { cpus: observed.cpus.clone(), ..Replay::new(Protocol::Tcp, 1, pieces) };
+            let stream = observed.bound(Replay::new(Protocol::Tcp, 1, pieces));
             (stream, observed.cpu_of_answer * (1.0 - observed.own.unwrap_or(0.0)))
         }
     };

@@ -23,7 +23,7 @@ pub fn advise(observed: &Observed) -> Option<Advice> {
     let piece = (busiest.mean as u64).clamp(1, 1 << 20);
     // As many pieces as fill the buffer eight times.
     let pieces = (8 * u64::from(buffer) / piece).clamp(1, 256) as usize;
-    let replay = Replay { send_buffer: Some(buffer), cpus: observed.cpus.clone(), ..Replay::new(Protocol::Tcp, 1, vec![piece; pieces]) };
+    let replay = Replay { send_buffer: Some(buffer), ..observed.bound(Replay::new(Protocol::Tcp, 1, vec![piece; pieces])) };
     Some(Advice {
         rule: Rule::SendBuffer,
         change: "Leave SO_SNDBUF to the kernel, which grows it, or ask for the bandwidth times the delay of the path.".to_owned(),

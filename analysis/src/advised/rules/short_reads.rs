@@ -26,7 +26,7 @@ pub fn advise(observed: &Observed) -> Option<Advice> {
     if asked > SMALL || short > FULL || observed.queued[0] < QUEUED || !one_way {
         return None;
     }
-    let replay = Replay { read: (asked as u64).max(1), cpus: observed.cpus.clone(), ..Replay::new(Protocol::Tcp, ROOM, Vec::new()) };
+    let replay = Replay { read: (asked as u64).max(1), ..observed.bound(Replay::new(Protocol::Tcp, ROOM, Vec::new())) };
     Some(Advice {
         rule: Rule::ShortReads,
         change: "Read into a buffer of 64 KiB and take messages from there: each call then takes what has come.".to_owned(),

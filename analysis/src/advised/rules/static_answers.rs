@@ -33,8 +33,7 @@ pub fn advise(observed: &Observed) -> Option<Advice> {
         giving: Giving::ReadWrite,
         connections: observed.clients(),
         pace: observed.pace(),
-        cpus: observed.cpus.clone(),
-        ..Replay::new(Protocol::Tcp, pattern.received, vec![size])
+        ..observed.bound(Replay::new(Protocol::Tcp, pattern.received, vec![size]))
     };
     Some(Advice {
         rule: Rule::StaticAnswers,

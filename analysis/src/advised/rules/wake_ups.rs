@@ -29,8 +29,7 @@ pub fn advise(observed: &Observed) -> Option<Advice> {
         pace: Nanos::new((1e9 / busiest.per_second) as u64),
         read: 2048.max(busiest.mean as u64),
         work: Nanos::new((observed.cpu_of_receive * observed.own.unwrap_or(0.0)) as u64),
-        cpus: observed.cpus.clone(),
-        ..Replay::new(Protocol::Udp, (busiest.mean.round() as u64).max(1), Vec::new())
+        ..observed.bound(Replay::new(Protocol::Udp, (busiest.mean.round() as u64).max(1), Vec::new()))
     };
     Some(Advice {
         rule: Rule::WakeUps,
