@@ -107,7 +107,8 @@ mod tests {
                 now = to + sleep;
             }
             let told = added(&stretches, &samples, period) / samples.len() as f64;
-            prop_assert!((told - cost as f64).abs() <= 400.0, "{told} of {cost}");
+            // Six standard errors of some 800 stretches whose lengths scatter by 4.3 us.
+            prop_assert!((told - cost as f64).abs() <= 900.0, "{told} of {cost}");
         }
     }
 

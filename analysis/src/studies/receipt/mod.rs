@@ -32,7 +32,7 @@ use model::Unavailable;
 use model::end::Counts;
 use model::profile::Observation;
 use model::trial::{Measured, Outcome};
-use model::{Bytes, Cell, Pass, Plan, Role, TrialRecord};
+use model::{Bytes, Cell, Plan, Role, TrialRecord};
 
 use super::{Context, Study};
 use crate::ends::messages;
@@ -123,10 +123,10 @@ impl Study for Receipts {
                 }
             }
             Outcome::Skipped { reason } => {
-                self.missing(group, record.pass);
+                self.missing(group);
                 self.absences.push(&format!("{} passes", record.pass), reason, "See what `nettoll doctor` says of this machine");
             }
-            Outcome::Failed { .. } => self.missing(group, record.pass),
+            Outcome::Failed { .. } => self.missing(group),
         }
     }
 
@@ -171,10 +171,8 @@ impl Receipts {
         self.groups.extend(self.arms.iter().map(|arm| Group::new(cell, arm.as_deref())));
     }
 
-    fn missing(&mut self, group: usize, pass: Pass) {
-        for role in Role::ALL.iter().filter(|role| pass.is_clean() || pass.watches(**role)) {
-            self.groups[group].ends[*role as usize].passes.missing += 1;
-        }
+    fn missing(&mut self, group: usize) {
+        self.groups[group].ends.iter_mut().for_each(|end| end.passes.missing += 1);
     }
 
     fn push_end(&mut self, group: usize, record: &TrialRecord, measured: &Measured, role: Role) {
