@@ -7,10 +7,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File};
+use std::hash::Hash;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::thread;
 
-use super::peers::other_ends;
 use engine::tcp_info;
 use model::Unavailable;
 use model::attach::{Connection, Device, Sockets};
@@ -83,6 +83,13 @@ pub fn of_peers(processes: &[u32]) -> Result<HashSet<u32>, Unavailable> {
         let ends: Vec<_> = found.iter().map(|one| (one.inode, &one.connection.local, &one.connection.peer)).collect();
         other_ends(&ends, &own)
     })
+}
+
+/// Of the sockets of a network namespace (inode, own address, peer's), the inodes of those whose peer is
+/// one of `own`: also where that one serves many and has no peer itself.
+fn other_ends<A: Eq + Hash>(all: &[(u32, A, A)], own: &HashSet<u32>) -> HashSet<u32> {
+    let places: HashSet<&A> = all.iter().filter(|(inode, ..)| own.contains(inode)).map(|(_, local, _)| local).collect();
+    all.iter().filter(|(inode, _, peer)| !own.contains(inode) && places.contains(peer)).map(|(inode, ..)| *inode).collect()
 }
 
 /// What `make` makes of all sockets, in the network namespace of a process: there it knows its devices.
@@ -290,8 +297,23 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream, UdpSocket};
 
-    use super::{HEAD, libc_protocol, of, parse};
+    use super::{HEAD, libc_protocol, of, other_ends, parse};
     use proptest::prelude::{any, prop, proptest};
+
+    #[test]
+    fn the_other_end_of_a_connection_is_found() {
+        // A server at 80 with a listener, two connections, and a socket of datagrams at 53.
+        let all = [(1, 80, 0), (2, 80, 1001), (3, 80, 1002), (4, 53, 0), (11, 1001, 80), (12, 1002, 80), (13, 2000, 53), (14, 1003, 90)];
+        let found = |own: &[u32]| {
+            let mut found: Vec<u32> = other_ends(&all, &own.iter().copied().collect()).into_iter().collect();
+            found.sort_unstable();
+            found
+        };
+        assert_eq!(found(&[1, 2, 3]), [11, 12]);
+        assert_eq!(found(&[4]), [13], "datagrams to a socket without a peer");
+        assert_eq!(found(&[11]), [2]);
+        assert_eq!(found(&[14]), [0_u32; 0]);
+    }
 
     #[test]
     fn own_sockets_are_found_with_their_account() {
