@@ -195,7 +195,7 @@ impl Receipt {
             // sum tells how much. No more than half as much again, so that a wait counted twice still shows.
             Some(charged) => {
                 let least = charged.value - switching.map_or(0.0, |s| s.value);
-                let most = (1.5 * charged.value).max(least);
+                let most = (charged.value + 0.5 * charged.value.abs()).max(least);
                 let both = by_waits.map_or(least, |both| both.value.clamp(least, most));
                 (ready.map(|ready| ready.less(both)), by_records)
             }

@@ -8,8 +8,10 @@
 //! 652 µs; without what is told here 1.00.
 //!
 //! By how much a stretch is longer is told by the stretches: those in which a timer is due are chosen
-//! by their length, so that without the sample their mean would be Σl² / Σl of the others (the
-//! inspection paradox; Feller, An Introduction to Probability Theory II, I.4).
+//! by their length (the inspection paradox; Feller, An Introduction to Probability Theory II, I.4), with
+//! probability l/P at a period P, and the others are left with 1 − l/P. So without the sample their
+//! mean would be Σ l²/(P−l) / Σ l/(P−l) of the others. Where much of the time is in stretches that are
+//! seldom without a sample, the others tell nothing of them, and nothing is taken off.
 
 use model::Nanos;
 use model::end::Window;
@@ -23,6 +25,8 @@ const FEWEST: usize = 30;
 /// The most that what is told may be off by (its standard error), as a share of the time on the CPU:
 /// stretches of very unequal lengths tell nothing.
 const MOST_ERROR: f64 = 0.005;
+/// The most of the time on the CPU that stretches of more than half a period may hold.
+const MOST_LONG: f64 = 0.02;
 
 impl Recording {
     /// Time on a CPU within `window` that the tasks' samples should sum to: [`Recording::on_cpu`]
@@ -35,9 +39,8 @@ impl Recording {
             let on_cpu: u64 = stretches.iter().map(|(from, to)| to - from).fold(0, u64::saturating_add);
             let whole_cpu = self.source == SampleSource::CpuClock && ring.iter().all(|switch| switch.cpu_wide);
             let added = if whole_cpu { added(&stretches, &self.struck(place, tasks), self.period) } else { 0.0 };
-            // The rest of the window, in which nothing was added, is as long as before where whoever is
-            // waited for does not mind, and longer where they wait for the task. What had come meanwhile
-            // makes up for the difference.
+            // Without samples the window would have been shorter by what they added. The time on the CPU
+            // is put in proportion to the window that there was.
             let elapsed = window.length().get() as f64;
             let rest = (elapsed - added).max(1.0);
             ((on_cpu as f64 - added).max(0.0) * elapsed / rest) as u64
@@ -69,15 +72,35 @@ fn added(stretches: &[Stretch], samples: &[u64], period: u64) -> f64 {
         let some = stretches.iter().zip(&holds).filter(move |(_, holds)| **holds == with);
         some.map(|((from, to), _)| (to - from) as f64)
     };
-    let sums = |with: bool| lengths(with).fold((0, 0.0, 0.0), |(count, sum, squares), l| (count + 1, sum + l, squares + l * l));
-    let ((count, sum, squares), (others, other_sum, other_squares)) = (sums(true), sums(false));
-    if count < FEWEST || others < FEWEST {
+    let period = period as f64;
+    let sampled = Mean::of(lengths(true).map(|length| (1.0, length)));
+    let others = Mean::of(lengths(false).filter(|length| *length < period).map(|length| (length / (period - length), length)));
+    let total: f64 = lengths(true).chain(lengths(false)).sum();
+    let long: f64 = lengths(true).chain(lengths(false)).filter(|length| *length > period / 2.0).sum();
+    if sampled.count < FEWEST || others.count < FEWEST || long > MOST_LONG * total {
         return 0.0;
     }
-    let error = (squares - sum * sum / count as f64).max(0.0).sqrt();
-    let more = sum - count as f64 * other_squares / other_sum;
-    let told = error <= MOST_ERROR * (sum + other_sum) && more > 0.0;
-    if told { more.min(count as f64 * period as f64) } else { 0.0 }
+    let count = sampled.count as f64;
+    let (more, error) = (count * (sampled.mean - others.mean), count * sampled.error.hypot(others.error));
+    if error <= MOST_ERROR * total { more.clamp(0.0, count * period) } else { 0.0 }
+}
+
+/// A weighted mean of lengths, and its standard error.
+struct Mean {
+    count: usize,
+    mean: f64,
+    error: f64,
+}
+
+impl Mean {
+    fn of(weighted: impl Iterator<Item = (f64, f64)> + Clone) -> Self {
+        let (count, weights, sum) = weighted
+            .clone()
+            .fold((0, 0.0, 0.0), |(count, weights, sum), (weight, length)| (count + 1, weights + weight, sum + weight * length));
+        let mean = if weights > 0.0 { sum / weights } else { 0.0 };
+        let squares: f64 = weighted.map(|(weight, length)| (weight * (length - mean)).powi(2)).sum();
+        Self { count, mean, error: if weights > 0.0 { squares.sqrt() / weights } else { 0.0 } }
+    }
 }
 
 #[cfg(test)]
@@ -109,6 +132,36 @@ mod tests {
             let told = added(&stretches, &samples, period) / samples.len() as f64;
             // Six standard errors of some 800 stretches whose lengths scatter by 4.3 us.
             prop_assert!((told - cost as f64).abs() <= 900.0, "{told} of {cost}");
+        }
+    }
+
+    /// Stretches of any length whose samples cost nothing: hardly anything is taken off.
+    #[test]
+    fn samples_that_cost_nothing_add_nothing_whatever_the_stretches() {
+        for (mean, period) in [(20e3, 652_000), (50e3, 652_000), (80e3, 652_000), (120e3, 652_000), (400e3, 652_000), (30e3, 107_000)] {
+            let (mut random, mut now, mut due) = (88_172_645_463_325_252_u64, 0_u64, 77_u64);
+            let (mut stretches, mut samples) = (Vec::new(), Vec::new());
+            let mut uniform = || {
+                random ^= random << 13;
+                random ^= random >> 7;
+                random ^= random << 17;
+                (random >> 11) as f64 / (1_u64 << 53) as f64
+            };
+            for _ in 0..60_000 {
+                let (length, sleep) = ((-mean * (1.0 - uniform()).ln()) as u64 + 1, (30_000.0 * uniform()) as u64);
+                while due < now {
+                    due += period;
+                }
+                while due < now + length {
+                    samples.push(due);
+                    due += period;
+                }
+                stretches.push((now, now + length));
+                now += length + sleep;
+            }
+            let total: u64 = stretches.iter().map(|(from, to)| to - from).sum();
+            let share = added(&stretches, &samples, period) / total as f64;
+            assert!(share <= 0.01, "{share} of stretches of {mean} ns at {period}");
         }
     }
 
