@@ -1,6 +1,6 @@
 //! Length of the trials of each pass.
 //!
-//! A clean trial lasts as the plan says. A time pass lasts until each end has its
+//! A clean trial lasts as the plan says. A time pass lasts until the end that it watches has its
 //! share of the samples wanted of its cell: how many a second that gives is known
 //! from the passes before.
 

@@ -86,7 +86,7 @@ pub struct Replay {
     pub send_buffer: Option<u32>,
     /// CPUs that the server may use; empty of all.
     pub cpus: Vec<u32>,
-    /// CPUs that the clients may use; empty of all.
+    /// CPUs that the clients may use; all where it is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub client_cpus: Vec<u32>,
     /// The link that joins the server's host and the clients', each a network namespace; `None` of

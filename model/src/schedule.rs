@@ -200,7 +200,7 @@ mod tests {
 
         #[test]
         fn arms_are_neighbours_and_passes_of_a_cell_too(
-            seed in any::<u64>(), index in 0u32..100, cells in 1usize..9, arms in 1usize..5, passes in 1usize..=5,
+            seed in any::<u64>(), index in 0u32..100, cells in 1usize..9, arms in 1usize..5, passes in 1usize..=Pass::ALL.len(),
         ) {
             let shape = Shape { cells, arms, passes: &Pass::ALL[..passes], most: u32::MAX, roles: Roles::Balanced };
             let order = super::block(seed, index, shape).order;

@@ -125,7 +125,7 @@ fn timed(
     })
 }
 
-/// Binds the calling thread to these CPUs; to none where there are none.
+/// Binds the calling thread to these CPUs; leaves it as it is where there are none.
 fn bind(cpus: &[u32]) -> io::Result<()> {
     let mut set = CpuSet::new();
     cpus.iter().try_for_each(|cpu| set.set(*cpu as usize))?;

@@ -7,7 +7,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File};
-use std::hash::Hash;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::thread;
 
@@ -75,21 +74,45 @@ pub fn of(processes: &[u32]) -> Result<Sockets, Unavailable> {
 /// network namespace.
 ///
 /// # Errors
-/// As [`of`].
+/// When the namespace or the kernel's answer cannot be had.
 pub fn of_peers(processes: &[u32]) -> Result<HashSet<u32>, Unavailable> {
     let Some(first) = processes.first() else { return Ok(HashSet::new()) };
     let (own, _) = inodes(processes);
     in_namespace(*first, |found| {
-        let ends: Vec<_> = found.iter().map(|one| (one.inode, &one.connection.local, &one.connection.peer)).collect();
+        let ends: Vec<Ends<'_>> = found.iter().filter_map(Found::ends).collect();
         other_ends(&ends, &own)
     })
 }
 
-/// Of the sockets of a network namespace (inode, own address, peer's), the inodes of those whose peer is
-/// one of `own`: also where that one serves many and has no peer itself.
-fn other_ends<A: Eq + Hash>(all: &[(u32, A, A)], own: &HashSet<u32>) -> HashSet<u32> {
-    let places: HashSet<&A> = all.iter().filter(|(inode, ..)| own.contains(inode)).map(|(_, local, _)| local).collect();
-    all.iter().filter(|(inode, _, peer)| !own.contains(inode) && places.contains(peer)).map(|(inode, ..)| *inode).collect()
+/// A socket's protocol, own address and peer's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Ends<'a> {
+    inode: u32,
+    protocol: &'a str,
+    local: SocketAddr,
+    peer: SocketAddr,
+}
+
+impl Found {
+    /// Addresses of IPv4 are the same whether a socket of IPv6 has them or not.
+    fn ends(&self) -> Option<Ends<'_>> {
+        let address = |text: &str| text.parse::<SocketAddr>().ok().map(|at| SocketAddr::new(at.ip().to_canonical(), at.port()));
+        let (local, peer) = (address(&self.connection.local)?, address(&self.connection.peer)?);
+        Some(Ends { inode: self.inode, protocol: &self.connection.protocol, local, peer })
+    }
+}
+
+/// Inodes of the sockets whose peer is one of `own`: also where that one serves many, without a peer or an
+/// address of its own. Sockets that no process has are none.
+fn other_ends(all: &[Ends<'_>], own: &HashSet<u32>) -> HashSet<u32> {
+    let mine = || all.iter().filter(|one| own.contains(&one.inode));
+    let places: HashSet<(&str, SocketAddr)> = mine().map(|one| (one.protocol, one.local)).collect();
+    let anywhere: HashSet<(&str, u16)> =
+        mine().filter(|one| one.local.ip().is_unspecified()).map(|one| (one.protocol, one.local.port())).collect();
+    let here = |one: &Ends<'_>| one.peer.ip().is_loopback() || one.peer.ip() == one.local.ip();
+    let to_own =
+        |one: &Ends<'_>| places.contains(&(one.protocol, one.peer)) || (here(one) && anywhere.contains(&(one.protocol, one.peer.port())));
+    all.iter().filter(|one| one.inode != 0 && !own.contains(&one.inode) && to_own(one)).map(|one| one.inode).collect()
 }
 
 /// What `make` makes of all sockets, in the network namespace of a process: there it knows its devices.
@@ -295,22 +318,40 @@ const LISTENS: u8 = 10;
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
-    use std::net::{TcpListener, TcpStream, UdpSocket};
+    use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 
-    use super::{HEAD, libc_protocol, of, other_ends, parse};
+    use super::{Ends, HEAD, libc_protocol, of, other_ends, parse};
     use proptest::prelude::{any, prop, proptest};
 
     #[test]
     fn the_other_end_of_a_connection_is_found() {
-        // A server at 80 with a listener, two connections, and a socket of datagrams at 53.
-        let all = [(1, 80, 0), (2, 80, 1001), (3, 80, 1002), (4, 53, 0), (11, 1001, 80), (12, 1002, 80), (13, 2000, 53), (14, 1003, 90)];
+        // A server with a listener and two connections, one over IPv6 with an address of IPv4; a socket of
+        // datagrams at any address; clients of both; one of somebody else's server; one that nobody has.
+        let all = [
+            (1, "tcp", "[::]:80", "[::]:0"),
+            (2, "tcp", "[::ffff:127.0.0.1]:80", "[::ffff:127.0.0.1]:1001"),
+            (3, "tcp", "10.0.0.1:80", "10.0.0.1:1002"),
+            (4, "udp", "0.0.0.0:53", "0.0.0.0:0"),
+            (11, "tcp", "127.0.0.1:1001", "127.0.0.1:80"),
+            (12, "tcp", "10.0.0.1:1002", "10.0.0.1:80"),
+            (13, "udp", "127.0.0.1:2000", "127.0.0.1:53"),
+            (14, "tcp", "127.0.0.1:1003", "127.0.0.1:90"),
+            (15, "udp", "127.0.0.1:2001", "127.0.0.1:80"),
+            (0, "tcp", "127.0.0.1:1004", "127.0.0.1:80"),
+            (16, "tcp", "127.0.0.1:1005", "192.0.2.1:80"),
+        ];
+        let all = all.map(|(inode, protocol, local, peer)| {
+            let [local, peer] = [local, peer].map(|text: &str| text.parse::<SocketAddr>().unwrap());
+            let canonical = |at: SocketAddr| SocketAddr::new(at.ip().to_canonical(), at.port());
+            Ends { inode, protocol, local: canonical(local), peer: canonical(peer) }
+        });
         let found = |own: &[u32]| {
             let mut found: Vec<u32> = other_ends(&all, &own.iter().copied().collect()).into_iter().collect();
             found.sort_unstable();
             found
         };
         assert_eq!(found(&[1, 2, 3]), [11, 12]);
-        assert_eq!(found(&[4]), [13], "datagrams to a socket without a peer");
+        assert_eq!(found(&[4]), [13], "datagrams to a socket without an address");
         assert_eq!(found(&[11]), [2]);
         assert_eq!(found(&[14]), [0_u32; 0]);
     }

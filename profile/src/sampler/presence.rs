@@ -1,6 +1,7 @@
 //! Times at which tasks were on a CPU, from the records of switches next to the samples.
 //!
-//! What samples are compared with is the time between these records. The process's CPU
+//! What samples are compared with is the time between these records, of whole CPUs without what taking
+//! samples added ([`super::lengthened`]). The process's CPU
 //! clock is not that time: from its wake-up on a thread is charged before it runs, on
 //! idle virtual CPUs 7 to 19 µs each time, and no timer of its own or of its CPU shows it there.
 

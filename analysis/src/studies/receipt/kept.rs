@@ -2,7 +2,7 @@
 
 use model::end::CpuTime;
 use model::profile::{Account, CountTier, HardwareCounts, Observation, Profile, Waits};
-use model::{Nanos, Pass};
+use model::{Nanos, Pass, Role};
 
 use super::PassCounts;
 use super::chains::{ChainId, Chains, KeepError};
@@ -113,7 +113,14 @@ impl KeptEnd {
     ///
     /// # Errors
     /// The reason why it gives nothing.
-    pub fn push(&mut self, pass: Pass, edges: Edges, whole: f64, seen: Option<&Observation>, chains: &mut Chains) -> Result<(), Unkept> {
+    pub fn push(
+        &mut self,
+        (pass, role): (Pass, Role),
+        edges: Edges,
+        whole: f64,
+        seen: Option<&Observation>,
+        chains: &mut Chains,
+    ) -> Result<(), Unkept> {
         if edges.messages <= 0.0 || edges.wall.get() == 0 || edges.cpu.process.get() == 0 {
             return Err(Unkept::Empty);
         }
@@ -122,8 +129,9 @@ impl KeptEnd {
                 self.clean.push(edges);
                 self.passes.clean += 1;
             }
-            // The other end was watched.
-            pass if pass.samples() && seen.is_some_and(|seen| seen.profile.is_none() && seen.refused.is_empty()) => {}
+            // The other end was watched. Runs of earlier versions watched both in `time`.
+            pass if pass.samples() && !pass.watches(role) && seen.is_some_and(|seen| seen.profile.is_none() && seen.refused.is_empty()) => {
+            }
             Pass::Time | Pass::TimeReceiver => {
                 self.time.push(time(edges, seen.ok_or(Unkept::Unseen)?, chains)?);
                 self.passes.time += 1;

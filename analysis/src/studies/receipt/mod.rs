@@ -185,7 +185,7 @@ impl Receipts {
         let stolen = ticks.steal as f64 / ticks.all().max(1) as f64;
         let edges = Edges { block: record.block, wall: report.window.length(), cpu: report.cpu_time, messages: moved, stolen };
         let end = &mut group.ends[role as usize];
-        if let Err(why) = end.push(record.pass, edges, whole, seen, &mut self.chains) {
+        if let Err(why) = end.push((record.pass, role), edges, whole, seen, &mut self.chains) {
             end.passes.missing += 1;
             // Who refused to look has said why.
             if why != Unkept::Unseen {
