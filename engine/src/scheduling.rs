@@ -85,6 +85,19 @@ pub(crate) fn bind_to_cpu(cpu: Option<u32>) -> Option<String> {
     bound.err().map(|errno| format!("sched_setaffinity to CPU {cpu}: {errno}"))
 }
 
+/// Binds this thread to a set of CPUs; leaves it as it is where there are none.
+///
+/// # Errors
+/// The refusal, with the CPUs: those of another machine may not be there.
+pub(crate) fn bind_to(cpus: &[u32]) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    let bound = cpus.iter().try_for_each(|cpu| set.set(*cpu as usize)).and_then(|()| match cpus {
+        [] => Ok(()),
+        _ => sched_setaffinity(Pid::from_raw(0), &set),
+    });
+    bound.map_err(|errno| io::Error::other(format!("sched_setaffinity to CPUs {cpus:?}: {errno}")))
+}
+
 /// Binds this thread to the first of the CPUs, so that what the sockets need is
 /// made there, once it has seen that it may be bound to each of them. Returns
 /// the CPUs it had, and why it could not be bound.

@@ -56,7 +56,7 @@ pub struct Account {
     /// (`PERF_RECORD_SWITCH`); `None` where records were lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_cpu: Option<Nanos>,
-    /// Of that, what samples of whole CPUs should sum to: without what taking them added to it.
+    /// The part of `on_cpu` that samples of whole CPUs should sum to: what taking them added is left out.
     /// `None` in runs of earlier versions, where it is all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled_for: Option<Nanos>,
@@ -75,7 +75,8 @@ pub struct Account {
 impl Account {
     /// What samples of whole CPUs should sum to.
     pub fn due(&self) -> Option<Nanos> {
-        self.sampled_for.or(self.on_cpu)
+        let most = self.on_cpu;
+        self.sampled_for.map(|due| most.map_or(due, |most| due.min(most))).or(most)
     }
 
     /// Time that taking the samples added to that on a CPU.

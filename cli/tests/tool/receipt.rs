@@ -115,6 +115,8 @@ fn samples_add_up_to_the_time_on_the_cpu() -> Result<(), Skip> {
             sampled[at] += (profile.samples() * profile.period) as f64;
             // Of whole CPUs the records of switches tell what samples stand for; a timer of a task's own counts it.
             let due = profile.account.filter(|account| account.others.is_some()).and_then(|account| account.due());
+            let threads = ends(&measured)[at].ksoftirqd.as_ref().and_then(|threads| threads.account);
+            assert!(due.is_none() || threads.is_none_or(|account| account.others.is_some()), "the sum of both loses it");
             on_cpu[at] += due.unwrap_or(report.cpu_time.process).get() as f64;
         }
     }

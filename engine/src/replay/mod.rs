@@ -19,8 +19,8 @@ use std::time::Duration;
 use model::program_workload::{LARGEST, MOST_CONNECTIONS};
 use model::replay::{Replay, Replayed};
 use model::{Protocol, Unavailable};
-use nix::sched::{CpuSet, sched_setaffinity};
-use nix::unistd::Pid;
+
+use crate::scheduling::bind_to;
 
 /// The most bytes of an answer.
 const MOST_ANSWER: u64 = 16 << 20;
@@ -87,14 +87,14 @@ pub fn run(replay: &Replay, ends: &Ends, warmup: Duration, length: Duration) -> 
             let listener = ends.at_server(TcpListener::bind).map_err(refused)?;
             let to = listener.local_addr().map_err(refused)?;
             let client =
-                |shared: &Shared| enter().and_then(|()| bind(&replay.client_cpus)).and_then(|()| client::stream(replay, to, shared));
+                |shared: &Shared| enter().and_then(|()| bind_to(&replay.client_cpus)).and_then(|()| client::stream(replay, to, shared));
             timed(replay, &shared, [warmup, length], &client, || server::stream(replay, &listener, &shared)).map_err(refused)
         }
         Protocol::Udp => {
             let socket = ends.at_server(UdpSocket::bind).map_err(refused)?;
             let to = socket.local_addr().map_err(refused)?;
             let client =
-                |shared: &Shared| enter().and_then(|()| bind(&replay.client_cpus)).and_then(|()| client::datagrams(replay, to, shared));
+                |shared: &Shared| enter().and_then(|()| bind_to(&replay.client_cpus)).and_then(|()| client::datagrams(replay, to, shared));
             timed(replay, &shared, [warmup, length], &client, || server::datagrams(replay, &socket, &shared)).map_err(refused)
         }
     }
@@ -123,16 +123,6 @@ fn timed(
         ended.into_iter().collect::<io::Result<()>>()?;
         Ok(Replayed { handed: shared.handed.load(Ordering::Relaxed), ..replayed })
     })
-}
-
-/// Binds the calling thread to these CPUs; leaves it as it is where there are none.
-fn bind(cpus: &[u32]) -> io::Result<()> {
-    let mut set = CpuSet::new();
-    cpus.iter().try_for_each(|cpu| set.set(*cpu as usize))?;
-    if !cpus.is_empty() {
-        sched_setaffinity(Pid::from_raw(0), &set)?;
-    }
-    Ok(())
 }
 
 /// True of answers that mean: look again.

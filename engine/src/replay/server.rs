@@ -14,11 +14,12 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::socket::{setsockopt, sockopt};
 use socket2::{SockAddr, SockRef};
 
-use super::{ENDED, LOOK, MEASURED, Shared, bind, gone, nothing_came};
+use super::{ENDED, LOOK, MEASURED, Shared, gone, nothing_came};
 use crate::api::headers::Headers;
 use crate::api::memory_file::memory_file;
 use crate::api::{Buffer, Completions, Moved, ZeroCopy, send_lent};
 use crate::clock::{monotonic, thread_cpu};
+use crate::scheduling::bind_to;
 
 /// Datagrams of one `recvmmsg`.
 const BATCH: usize = 64;
@@ -38,7 +39,7 @@ struct Meter<'a> {
 
 impl<'a> Meter<'a> {
     fn new(replay: &Replay, shared: &'a Shared) -> io::Result<Self> {
-        bind(&replay.cpus)?;
+        bind_to(&replay.cpus)?;
         Ok(Self { shared, exchanges: 0, began: None, done: None })
     }
 

@@ -3,30 +3,31 @@
 //! A peer on another CPU has to be woken there: on a virtual machine an answer to it cost a server 30 µs,
 //! and to one on the same CPU 6.6. So the clients of a replay are bound as the peers are.
 
-use std::cmp::Reverse;
 use std::collections::HashSet;
-use std::fs;
+use std::time::{Duration, Instant};
 
 use super::program;
 use super::sockets;
+use crate::host::cpu::pids;
 
-/// Processes that are looked at for the ends of connections, the youngest first.
-const MOST_LOOKED_AT: usize = 4_096;
+/// The longest time for which the other ends are looked for, on machines with very many descriptors.
+const LONGEST: Duration = Duration::from_secs(1);
 
 /// The CPUs that processes of this machine at the other ends of the program's connections may use, where
 /// these are fewer than `online`. Empty where there are no such ends, or they cannot be found.
 pub fn affinity(processes: &[u32], online: &[u32]) -> Vec<u32> {
-    let Ok(wanted) = sockets::of_peers(processes) else { return Vec::new() };
-    if wanted.is_empty() {
-        return Vec::new();
+    let mut wanted = sockets::of_peers(processes).unwrap_or_default();
+    let (own, begun): (HashSet<u32>, Instant) = (processes.iter().copied().collect(), Instant::now());
+    let mut peers = Vec::new();
+    // Clients are mostly younger than what they ask.
+    for pid in pids().into_iter().rev().filter(|pid| !own.contains(pid)) {
+        if wanted.is_empty() || begun.elapsed() > LONGEST {
+            break;
+        }
+        let (held, before) = (sockets::inodes(&[pid]).0, wanted.len());
+        wanted.retain(|inode| !held.contains(inode));
+        peers.extend((wanted.len() < before).then_some(pid));
     }
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let own: HashSet<u32> = processes.iter().copied().collect();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok()).filter(|pid| !own.contains(pid));
-    let mut pids: Vec<u32> = pids.collect();
-    pids.sort_unstable_by_key(|pid| Reverse(*pid));
-    let holds = |pid: &u32| !sockets::inodes(&[*pid]).0.is_disjoint(&wanted);
-    let peers: Vec<u32> = pids.into_iter().take(MOST_LOOKED_AT).filter(holds).collect();
     if peers.is_empty() {
         return Vec::new();
     }
@@ -36,7 +37,31 @@ pub fn affinity(processes: &[u32], online: &[u32]) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::{TcpListener, TcpStream};
+    use std::os::fd::OwnedFd;
+    use std::process::{Command, Stdio};
+
+    use nix::sched::{CpuSet, sched_setaffinity};
+    use nix::unistd::Pid;
+
     use super::affinity;
+
+    /// A child holds the other end of a connection, and may use one CPU of those that there are.
+    #[test]
+    fn a_peer_is_found_and_where_it_may_run() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (_server, _) = listener.accept().unwrap();
+        let mut child = Command::new("sleep").arg("60").stdin(Stdio::from(OwnedFd::from(client))).spawn().unwrap();
+        let mut cpus = CpuSet::new();
+        cpus.set(0).unwrap();
+        let bound = sched_setaffinity(Pid::from_raw(child.id().cast_signed()), &cpus);
+        let found = affinity(&[std::process::id()], &[0, 1, 2, 3]);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // A machine without a first CPU for this process has nothing to show.
+        assert!(bound.is_err() || found == [0], "{found:?}");
+    }
 
     #[test]
     fn a_program_without_connections_has_no_peers() {

@@ -84,7 +84,7 @@ pub fn of_peers(processes: &[u32]) -> Result<HashSet<u32>, Unavailable> {
     })
 }
 
-/// A socket's protocol, own address and peer's.
+/// A socket by its inode, protocol, own address and peer's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Ends<'a> {
     inode: u32,
@@ -94,12 +94,16 @@ struct Ends<'a> {
 }
 
 impl Found {
-    /// Addresses of IPv4 are the same whether a socket of IPv6 has them or not.
     fn ends(&self) -> Option<Ends<'_>> {
-        let address = |text: &str| text.parse::<SocketAddr>().ok().map(|at| SocketAddr::new(at.ip().to_canonical(), at.port()));
-        let (local, peer) = (address(&self.connection.local)?, address(&self.connection.peer)?);
+        let (local, peer) = (canonical(&self.connection.local)?, canonical(&self.connection.peer)?);
         Some(Ends { inode: self.inode, protocol: &self.connection.protocol, local, peer })
     }
+}
+
+/// An address and port: of IPv4 the same whether a socket of IPv6 has them or not.
+fn canonical(text: &str) -> Option<SocketAddr> {
+    let at: SocketAddr = text.parse().ok()?;
+    Some(SocketAddr::new(at.ip().to_canonical(), at.port()))
 }
 
 /// Inodes of the sockets whose peer is one of `own`: also where that one serves many, without a peer or an
@@ -242,9 +246,8 @@ fn devices(found: &[Found]) -> Vec<Device> {
     let device_of = |ip: IpAddr| owned.iter().find(|(own, _)| *own == ip).map(|(_, device)| device.as_str());
     let mut sums: BTreeMap<&str, [u64; 2]> = BTreeMap::new();
     for one in found.iter().filter(|one| one.connection.tcp.is_some() && one.state != LISTENS) {
-        let ends = [&one.connection.peer, &one.connection.local].map(|end| end.parse::<SocketAddr>().ok());
-        let [Some(peer), Some(local)] = ends else { continue };
-        let [peer, local] = [peer, local].map(|end| end.ip().to_canonical());
+        let Some(Ends { peer, local, .. }) = one.ends() else { continue };
+        let [peer, local] = [peer.ip(), local.ip()];
         let within = peer.is_loopback() || device_of(peer).is_some();
         let Some(name) = (if within { Some(LOOPBACK) } else { device_of(local) }) else { continue };
         let [connections, acknowledged] = sums.entry(name).or_default();
@@ -318,9 +321,9 @@ const LISTENS: u8 = 10;
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
-    use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+    use std::net::{TcpListener, TcpStream, UdpSocket};
 
-    use super::{Ends, HEAD, libc_protocol, of, other_ends, parse};
+    use super::{Ends, HEAD, canonical, libc_protocol, of, other_ends, parse};
     use proptest::prelude::{any, prop, proptest};
 
     #[test]
@@ -340,10 +343,11 @@ mod tests {
             (0, "tcp", "127.0.0.1:1004", "127.0.0.1:80"),
             (16, "tcp", "127.0.0.1:1005", "192.0.2.1:80"),
         ];
-        let all = all.map(|(inode, protocol, local, peer)| {
-            let [local, peer] = [local, peer].map(|text: &str| text.parse::<SocketAddr>().unwrap());
-            let canonical = |at: SocketAddr| SocketAddr::new(at.ip().to_canonical(), at.port());
-            Ends { inode, protocol, local: canonical(local), peer: canonical(peer) }
+        let all = all.map(|(inode, protocol, local, peer)| Ends {
+            inode,
+            protocol,
+            local: canonical(local).unwrap(),
+            peer: canonical(peer).unwrap(),
         });
         let found = |own: &[u32]| {
             let mut found: Vec<u32> = other_ends(&all, &own.iter().copied().collect()).into_iter().collect();

@@ -126,15 +126,20 @@ pub fn offered() -> Vec<CpuPlace> {
     order.into_iter().map(|cpu| CpuPlace { cpu, ksoftirqd: threads.get(&cpu).copied() }).collect()
 }
 
+/// Every process that can be seen, by its number: mostly the oldest first.
+pub fn pids() -> Vec<u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut pids: Vec<u32> = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    pids.sort_unstable();
+    pids
+}
+
 /// The kernel threads that take over softirq work of `cpus`, as far as they can
 /// be seen: none can in a container with process ids of its own.
 pub fn ksoftirqd_pids(cpus: &[u32]) -> HashMap<u32, u32> {
     let mut found = HashMap::new();
-    let Ok(entries) = fs::read_dir("/proc") else { return found };
-    let mut pids: Vec<u32> = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
     // They were started early: the search ends after a few processes.
-    pids.sort_unstable();
-    for pid in pids {
+    for pid in pids() {
         if found.len() == cpus.len() {
             break;
         }

@@ -1,8 +1,8 @@
 //! What taking samples of a whole CPU adds to the time of a task that sleeps often.
 //!
-//! The timer is due once in a period, never while a sample of it is taken. A task that always has its
+//! The timer is due once in a period, never while its sample is taken. A task that always has its
 //! CPU is sampled once in each period all the same; of one that sleeps the time that its samples take
-//! is part of its stretches on the CPU, and none of it is ever due. Receivers that ran for 11 µs at a
+//! is part of its stretches on the CPU, in which no timer is due. Receivers that ran for 11 µs at a
 //! time were 32 µs longer on the CPU with a sample than without (20 for the sample on a virtual
 //! machine, the rest for what had come meanwhile), and 0.97 of their time was sampled at a period of
 //! 652 µs; without what is told here 1.00.

@@ -47,6 +47,15 @@ fn times_on_a_cpu_are_cut_at_the_window() {
 }
 
 #[test]
+fn samples_stand_for_the_time_on_every_cpu_where_they_added_nothing() {
+    let ring = vec![switch(END, 200, false), switch(END, 300, true), switch(3, 310, false), switch(END, 500, false)];
+    let both = Recording { switches: Some(vec![ring.clone(), ring]), rings: vec![vec![], vec![]], ..recording(vec![]) };
+    let of = |tasks| [both.sampled_for(tasks, window(250, 600)), both.on_cpu(tasks, window(250, 600))].map(|time| time.unwrap().get());
+    assert_eq!(of(Tasks::Process(END)), [2 * 150, 2 * 150]);
+    assert_eq!(Recording { switches: None, ..recording(vec![]) }.sampled_for(Tasks::All, window(0, 9)), None);
+}
+
+#[test]
 fn a_switch_belongs_to_whoever_comes() {
     let ring = [switch(IDLE, 90, true), switch(END, 100, false), switch(END, 200, true), switch(IDLE, 210, false)];
     let on_cpu = |ring: &[Switch], task| recording(ring.to_vec()).on_cpu(Tasks::Process(task), window(0, 300)).unwrap().get();

@@ -119,6 +119,17 @@ fn a_study_without_receipts_has_none() {
 }
 
 #[test]
+fn an_end_that_was_to_be_watched_and_was_not_is_missing() {
+    let mut some = records(&sizes());
+    for record in some.iter_mut().filter(|record| record.pass == Pass::Time && record.block == 0) {
+        seen(record, Role::Sender).unwrap().profile = None;
+    }
+    let study = study(&some);
+    let passes = [&study.cells[0].sender, &study.cells[0].receiver].map(|end| (end.passes.time, end.passes.missing));
+    assert_eq!(passes, [(5, 1), (6, 0)]);
+}
+
+#[test]
 fn what_is_missing_is_said() {
     let mut some = records(&sizes());
     for record in &mut some {
