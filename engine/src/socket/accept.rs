@@ -177,7 +177,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut caller = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let accepted = Socket::from(listener.accept().unwrap().0);
-        // Up to Linux 6.6 three answers make a dialogue, one since.
+        // Kernels before 6.0 take three answers for a dialogue (TCP_PINGPONG_THRESH), others one.
         for _ in 0..3 {
             caller.write_all(b"ask").unwrap();
             (&accepted).read_exact(&mut [0; 3]).unwrap();
