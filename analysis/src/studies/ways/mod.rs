@@ -2,9 +2,14 @@
 //! one becomes cheaper than another.
 //!
 //! ```text
-//! trial table -> CPU of both ends a message, by way, size and batch of blocks
-//!             -> medians -> the cheapest of a size, sizes at which two ways cost the same
+//! trial table -> CPU of both ends a message, by way, size, roles of the hosts and batch of blocks
+//!             -> medians by roles, their mean
+//!             -> the cheapest of a size, sizes at which two ways cost the same
 //! ```
+//!
+//! A message may cost more from one host to the other than the other way about, as between two CPUs
+//! of which one has the interrupts. The median of all trials then lies anywhere between the costs of
+//! both, by chance; the mean of two medians does not.
 //!
 //! Whole blocks are drawn again for the intervals: what hit all ways of a block alike
 //! stays together.
@@ -79,8 +84,9 @@ fn groups<'a>(cells: impl Iterator<Item = (usize, &'a Cell)>) -> Vec<(String, Ve
     all.into_iter().map(|(key, members)| (key.to_string(), ways(members))).collect()
 }
 
-/// The batch of blocks and the cost of each trial of a cell, cheapest first.
-type Trials = Vec<(usize, f64)>;
+/// The batch of blocks and the cost of each trial of a cell, cheapest first; those with the hosts' roles
+/// exchanged apart.
+type Trials = [Vec<(usize, f64)>; 2];
 
 /// CPU time a message of some ways at some sizes.
 struct Costs<'a> {
@@ -122,13 +128,16 @@ impl<'a> Costs<'a> {
     fn new(ways: &[Members<'a>], table: &TrialTable, batches: &'a Batches, claim: Claim) -> Self {
         let figures = |place: usize| table.arm(0).get(place).map_or(&[][..], |cell| &cell.figures);
         let of_cell = |place: usize| {
-            let mut trials: Trials =
-                figures(place).iter().filter_map(|trial| Some((batches.of_block(trial.block)?, cost(trial)?))).collect();
-            trials.sort_by(|a, b| a.1.total_cmp(&b.1));
-            trials
+            [false, true].map(|swapped| {
+                let trials = figures(place).iter().filter(|trial| trial.swapped == swapped);
+                let mut trials: Vec<(usize, f64)> =
+                    trials.filter_map(|trial| Some((batches.of_block(trial.block)?, cost(trial)?))).collect();
+                trials.sort_by(|a, b| a.1.total_cmp(&b.1));
+                trials
+            })
         };
         let measured = |members: &Members<'a>| -> BTreeMap<Bytes, Trials> {
-            members.iter().map(|(place, cell)| (cell.size, of_cell(*place))).filter(|(_, trials)| !trials.is_empty()).collect()
+            members.iter().map(|(place, cell)| (cell.size, of_cell(*place))).filter(|(_, trials)| trials.iter().any(|role| !role.is_empty())).collect()
         };
         let measured: Vec<BTreeMap<Bytes, Trials>> = ways.iter().map(measured).collect();
         let sizes: Vec<Bytes> = measured.iter().flat_map(BTreeMap::keys).copied().collect::<BTreeSet<_>>().into_iter().collect();
@@ -142,13 +151,17 @@ impl<'a> Costs<'a> {
         Self { ways: ways.iter().map(|members| members[0].1).collect(), sizes, trials, waits, batches }
     }
 
-    /// Median costs by way and size, with each batch counted as often as it was drawn;
-    /// not a number where nothing was measured.
+    /// Costs by way and size: the mean of the medians by roles, with each batch counted as often as it
+    /// was drawn; not a number where nothing was measured, or nothing drawn of roles that were.
     fn medians(&self, times: Option<&[u32]>) -> Vec<Vec<f64>> {
         let weight = |batch: usize| times.map_or(1, |times| times[batch]);
-        let of_cell = |trials: &Trials| {
+        let of_roles = |trials: &Vec<(usize, f64)>| {
             let drawn: Vec<f64> = trials.iter().flat_map(|(batch, cost)| std::iter::repeat_n(*cost, weight(*batch) as usize)).collect();
             median::of_sorted(&drawn).unwrap_or(f64::NAN)
+        };
+        let of_cell = |trials: &Trials| {
+            let measured: Vec<f64> = trials.iter().filter(|trials| !trials.is_empty()).map(of_roles).collect();
+            measured.iter().sum::<f64>() / measured.len() as f64
         };
         self.trials.iter().map(|sizes| sizes.iter().map(of_cell).collect()).collect()
     }

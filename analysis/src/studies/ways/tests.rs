@@ -10,6 +10,11 @@ const SIZES: [u64; 6] = [1, 64, 512, 1_024, 4_096, 16_384];
 
 /// Ways with a cost a message and a cost a byte, in ns, over blocks with 1 % of noise.
 fn series(ways: &[(Api, f64, f64)], blocks: u32) -> WaySeries {
+    series_by_roles(ways, blocks, 1.0)
+}
+
+/// The same where messages cost `swapped` times as much with the hosts' roles exchanged.
+fn series_by_roles(ways: &[(Api, f64, f64)], blocks: u32, swapped: f64) -> WaySeries {
     let of = |api: Api, size: u64| cell(Test::UdpStream, size).with(&[Level::Api(api.into())]).unwrap();
     let cells = ways.iter().flat_map(|(api, ..)| SIZES.map(|size| of(*api, size))).collect();
     let mut collector = Collector::new(run(cells, blocks), Vec::new());
@@ -17,10 +22,11 @@ fn series(ways: &[(Api, f64, f64)], blocks: u32) -> WaySeries {
     for block in 0..blocks {
         for ((api, message, byte), size) in ways.iter().flat_map(|way| SIZES.map(|size| (way, size))) {
             let mut trial = measured(Test::UdpStream, size);
-            let cost = (message + byte * size as f64) * (0.01 * normal(&mut random)).exp();
+            let exchanged = block % 2 == 1;
+            let cost = (message + byte * size as f64) * (0.01 * normal(&mut random)).exp() * if exchanged { swapped } else { 1.0 };
             let spent = Nanos::new((cost * trial.sender.counts.messages as f64) as u64);
             (trial.sender.cpu_time.process, trial.receiver.cpu_time.process) = (spent, Nanos::default());
-            collector.push(&TrialRecord { cell: of(*api, size), ..record(Test::UdpStream, size, block, trial) });
+            collector.push(&TrialRecord { cell: of(*api, size), swapped: exchanged, ..record(Test::UdpStream, size, block, trial) });
         }
     }
     let study = collector.finish().ways().cloned().expect("a study of ways");
@@ -46,6 +52,17 @@ fn a_crossing_is_found_where_it_is() {
     }
     let ratio = found.ways[1].of_base[0].unwrap();
     assert!((ratio.value - 0.8).abs() < 0.02 && ratio.interval.is_some(), "{ratio:?}");
+}
+
+#[test]
+fn costs_that_the_roles_of_the_hosts_change_are_told_as_exactly() {
+    let found = series_by_roles(&[(Api::Send, 1_000.0, 0.2), (Api::Sendmmsg, 800.0, 0.4)], 20, 1.3);
+    let cost = found.ways[0].cost_ns[0].unwrap();
+    assert!((cost.value / (1_000.2 * 1.15) - 1.0).abs() < 0.01, "the mean of both: {cost:?}");
+    for ratio in found.ways[1].of_base.iter().flatten() {
+        let interval = ratio.interval.unwrap();
+        assert!(interval.high < 1.03 * interval.low, "{ratio:?}");
+    }
 }
 
 #[test]
