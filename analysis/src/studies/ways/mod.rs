@@ -137,7 +137,11 @@ impl<'a> Costs<'a> {
             })
         };
         let measured = |members: &Members<'a>| -> BTreeMap<Bytes, Trials> {
-            members.iter().map(|(place, cell)| (cell.size, of_cell(*place))).filter(|(_, trials)| trials.iter().any(|role| !role.is_empty())).collect()
+            members
+                .iter()
+                .map(|(place, cell)| (cell.size, of_cell(*place)))
+                .filter(|(_, trials)| trials.iter().any(|role| !role.is_empty()))
+                .collect()
         };
         let measured: Vec<BTreeMap<Bytes, Trials>> = ways.iter().map(measured).collect();
         let sizes: Vec<Bytes> = measured.iter().flat_map(BTreeMap::keys).copied().collect::<BTreeSet<_>>().into_iter().collect();
