@@ -22,6 +22,7 @@ mod many;
 mod ours;
 mod packs;
 mod pairs;
+mod repeated;
 mod report_speed;
 mod verdict;
 mod workload;
@@ -141,7 +142,7 @@ const USUAL: &str = "usual";
 /// Kills, floods and a day's worth of trials.
 const ENDURE: &str = "endure";
 
-const BENCHMARKS: [Benchmark; 22] = [
+const BENCHMARKS: [Benchmark; 24] = [
     usual("loop", "the loop around getppid, against a bare loop", "upper end of 95 % <= 5 ns", |on| {
         loop_cost::measure(&on.bare, on.pairs(60))
     }),
@@ -167,6 +168,12 @@ const BENCHMARKS: [Benchmark; 22] = [
     }),
     alone("implementations", "tpi-sockets and tpi-streams against send and sendto", "half-width <= 3 %", |on| {
         implementations::measure(&on.nettoll, on.share(200, 12))
+    }),
+    alone("crossings", "sizes at which two ways cost the same, found twice", "the intervals overlap", |on| {
+        repeated::crossings(&on.nettoll, on.share(24, 8))
+    }),
+    alone("advice", "the way advised for five scenarios, measured anew", "the cheapest, or not shown to cost more", |on| {
+        repeated::advice(&on.nettoll, on.share(12, 6))
     }),
     alone("attach", "servers under load, attached with each look against none", "<= 1.03, <= 1.10; sums 0.95 to 1.05", |on| {
         attached::measure(&on.nettoll, &on.echo, on.share(100, 20))
