@@ -172,7 +172,7 @@ const BENCHMARKS: [Benchmark; 24] = [
     alone("crossings", "sizes at which two ways cost the same, found twice", "the intervals overlap", |on| {
         repeated::crossings(&on.nettoll, on.share(24, 8))
     }),
-    alone("advice", "the way advised for five scenarios, measured anew", "the cheapest, or not shown to cost more", |on| {
+    alone("advice", "the way advised for five scenarios, measured again", "the cheapest, or not shown to cost more", |on| {
         repeated::advice(&on.nettoll, on.share(12, 6))
     }),
     alone("attach", "servers under load, attached with each look against none", "<= 1.03, <= 1.10; sums 0.95 to 1.05", |on| {
