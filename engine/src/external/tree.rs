@@ -244,11 +244,13 @@ mod tests {
     fn one_that_sleeps_is_told_from_one_that_would_run() {
         assert!(super::is_runnable(std::process::id()) && !super::is_runnable(u32::MAX >> 1));
         let mut sleeper = Command::new("sleep").arg("60").spawn().unwrap();
+        // It sleeps and runs by turns until it has started.
         let give_up = Instant::now() + Duration::from_secs(10);
-        while super::is_runnable(sleeper.id()) && Instant::now() < give_up {
+        let mut runs = true;
+        while runs && Instant::now() < give_up {
             std::thread::sleep(Duration::from_millis(5));
+            runs = super::is_runnable(sleeper.id());
         }
-        let runs = super::is_runnable(sleeper.id());
         sleeper.kill().unwrap();
         sleeper.wait().unwrap();
         assert!(!runs);
