@@ -35,6 +35,8 @@ const WORK_LIMIT: Duration = Duration::from_secs(600);
 /// And how many round trips more over a slow path: a lossy one repeats. As many
 /// are granted to a step of a trial.
 pub const SLOW_ROUNDS: u32 = 16;
+/// Time that the end of the other endpoint may take to be told after one has failed for it.
+const CAUSE: Duration = Duration::from_millis(50);
 /// Interval at which whoever waits for a host is heard.
 const WAITING_STEP: Duration = Duration::from_millis(250);
 
@@ -301,6 +303,20 @@ impl RemoteHost {
         }
     }
 
+    /// Returns how the endpoint ended, where it ends within [`CAUSE`] and has not failed by its own word.
+    fn gone(&mut self) -> Option<Heard> {
+        let deadline = Instant::now() + CAUSE;
+        while Instant::now() < deadline {
+            match self.heard() {
+                Ok(Some(gone @ Heard::Gone(_))) => return Some(gone),
+                Ok(Some(Heard::Said(_))) => {}
+                Ok(None) => std::thread::sleep(CAUSE / 10),
+                Err(_) => return None,
+            }
+        }
+        None
+    }
+
     /// The error of a trial that failed on this host.
     pub fn endpoint_error(&self, error: String) -> HostError {
         Refusal::new(format!("endpoint on host {}", self.name), error, "").into()
@@ -331,9 +347,12 @@ impl RemoteHost {
 pub fn hear_either(hosts: &mut [RemoteHost; 2], limit: Duration, awaited: &'static str) -> Result<(usize, Heard), HostError> {
     let deadline = Instant::now() + limit;
     loop {
-        for (at, host) in hosts.iter_mut().enumerate() {
-            if let Some(heard) = host.heard()? {
-                return Ok((at, heard));
+        for at in [0, 1] {
+            match hosts[at].heard() {
+                Ok(Some(heard)) => return Ok((at, heard)),
+                Ok(None) => {}
+                // An end fails for want of its connection when the other is killed, and may be heard first.
+                Err(failed) => return hosts[1 - at].gone().map(|gone| (1 - at, gone)).ok_or(failed),
             }
         }
         let left = deadline.saturating_duration_since(Instant::now());
