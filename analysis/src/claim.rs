@@ -52,6 +52,11 @@ impl Claim {
         }
     }
 
+    /// The confidence at which each of several intervals is found so that all hold together (Bonferroni).
+    pub fn of_each(self, several: usize) -> f64 {
+        1.0 - (1.0 - self.found_at) / several.max(1) as f64
+    }
+
     /// The confidence at which intervals are found.
     pub const fn found_at(self) -> f64 {
         self.found_at

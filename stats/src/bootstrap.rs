@@ -106,9 +106,24 @@ pub fn interval(values: &[f64], batches: usize, confidence: f64) -> Option<Inter
     (skip >= LEAST_BEYOND).then(|| Interval { low: sorted[skip], high: sorted[last - skip], confidence, method: Method::BlockBootstrap })
 }
 
+/// How far an interval reaches on either side of what was bootstrapped from `batches`, by the spread of
+/// its draws: a bootstrap t interval (Hesterberg 2015, 5.2), corrected for few batches as [`interval`] is.
+/// Unlike that one it can be had at any confidence, as several comparisons at once ask for. `None` for
+/// fewer than [`LEAST_BLOCKS`] batches and when less than nine in ten draws gave a number.
+pub fn reach(values: &[f64], batches: usize, confidence: f64) -> Option<f64> {
+    let known: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+    if batches < LEAST_BLOCKS || known.len() * 10 < values.len() * 9 || known.is_empty() {
+        return None;
+    }
+    let mean = known.iter().sum::<f64>() / known.len() as f64;
+    let spread = (known.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / known.len() as f64).sqrt();
+    let n = batches as f64;
+    Some((n / (n - 1.0)).sqrt() * student_critical(confidence, n - 1.0) * spread)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Batches, DRAWS, MOST_BATCHES, draws, interval};
+    use super::{Batches, DRAWS, MOST_BATCHES, draws, interval, reach};
     use crate::noise::{Noise, generator};
     use proptest::prelude::{prop, prop_assert, prop_assert_eq, proptest};
 
@@ -122,6 +137,17 @@ mod tests {
         let thirty = interval(&values, 30, 0.95).unwrap();
         assert!(nine.low < thirty.low && thirty.high < nine.high);
         assert!((thirty.low / DRAWS as f64 - 0.0188).abs() < 0.003, "{thirty:?}");
+    }
+
+    #[test]
+    fn the_reach_of_a_mean_is_students() {
+        let values: Vec<f64> = (0..12).map(f64::from).collect();
+        let mean = |times: Vec<u32>| values.iter().zip(times).map(|(v, n)| v * f64::from(n)).sum::<f64>() / 12.0;
+        let drawn: Vec<f64> = draws(12, 1).map(mean).collect();
+        // The standard error of 0 to 11 is sqrt(13/12), Student's quantile of 11 degrees of freedom 2.201.
+        let found = reach(&drawn, 12, 0.95).unwrap();
+        assert!((found / (2.201 * (13.0_f64 / 12.0).sqrt()) - 1.0).abs() < 0.05, "{found}");
+        assert!(reach(&drawn, 5, 0.95).is_none() && reach(&[f64::NAN; 20], 12, 0.95).is_none());
     }
 
     /// How often the interval of a mean of `blocks` skewed values holds the

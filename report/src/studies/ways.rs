@@ -127,16 +127,17 @@ fn sentence(series: &WaySeries, crossing: &Crossing) -> String {
         Where::At { size, .. } => {
             format!("Whether {first} and {second} cross is not shown: near {} B they cost the same.", bytes(size.value))
         }
-        Where::Nowhere { cheaper } => {
-            // Of the base it is known at which sizes the difference is shown.
-            let apart = |ratio: &Estimate| ratio.interval.is_some_and(|ends| ends.high < 1.0 || ends.low > 1.0);
-            let shown = crossing.ways[0] == 0 && series.ways[crossing.ways[1]].of_base.iter().flatten().all(apart);
-            let doubt = if shown { "" } else { ", which not every size shows" };
-            format!("At every size measured {} is cheaper than {}{doubt}.", name(&series.ways[*cheaper]), other(cheaper))
+        Where::Nowhere { cheaper, everywhere } => {
+            let at = if *everywhere { "At every size measured" } else { "Wherever sizes tell them apart" };
+            format!("{at}, {} is cheaper than {}.", name(&series.ways[*cheaper]), other(cheaper))
         }
         Where::Several { sizes } => {
             let at: Vec<String> = sizes.iter().map(|size| bytes(*size)).collect();
-            format!("The cheaper of {first} and {second} changes more than once, near {} B: no size tells them apart.", list(&at))
+            format!("The cheaper of {first} and {second} changes more than once: near {} B.", list(&at))
+        }
+        Where::Undecided { within } => {
+            let most = within.map(|within| format!(": neither costs more than {} of the other", number::percent(within)));
+            format!("No size tells {first} and {second} apart{}.", most.unwrap_or_default())
         }
     }
 }
@@ -165,5 +166,44 @@ fn chart(id: String, series: &WaySeries) -> Figure {
         sizes: least.zip(most).map(|(least, most)| SizeAxis::over(least.get(), most.get())),
         panels: vec![Panel::log("CPU a message", "s", &traces, Axis::Seconds).joined(true)],
         traces,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sentence;
+    use analysis::result::ways::{Crossing, Way, WaySeries, Where};
+    use model::Api;
+
+    #[test]
+    fn what_is_shown_of_a_pair_is_what_is_said() {
+        let way = |api| Way {
+            api,
+            receive: None,
+            batch: 1,
+            cost_ns: Vec::new(),
+            of_base: Vec::new(),
+            wakeups: Vec::new(),
+            batch_fills_ns: Vec::new(),
+            line: None,
+        };
+        let series = WaySeries {
+            series: "UDP_STREAM".to_owned(),
+            sizes: Vec::new(),
+            ways: vec![way(Api::Send), way(Api::Sendmsg)],
+            cheapest: Vec::new(),
+            crossings: Vec::new(),
+        };
+        let said = |place| sentence(&series, &Crossing { ways: [0, 1], place });
+        assert_eq!(
+            said(Where::Undecided { within: Some(1.04) }),
+            "No size tells send and sendmsg apart: neither costs more than 104 % of the other."
+        );
+        assert_eq!(said(Where::Undecided { within: None }), "No size tells send and sendmsg apart.");
+        assert_eq!(said(Where::Nowhere { cheaper: 1, everywhere: false }), "Wherever sizes tell them apart, sendmsg is cheaper than send.");
+        assert_eq!(
+            said(Where::Several { sizes: vec![100.0, 4_000.0] }),
+            "The cheaper of send and sendmsg changes more than once: near 100 and 4,000 B."
+        );
     }
 }

@@ -1,35 +1,50 @@
 //! Sizes at which two ways cost the same.
+//!
+//! ```text
+//! ratio of two ways' costs and how far it is known, by size -> sizes that tell them apart
+//!   -> neighbours among those of which each has another cheaper way -> the size between them
+//! ```
+//!
+//! Costs that are equal cross by chance at any size. A crossing therefore lies between two sizes
+//! that tell the ways apart, one for each.
 
 use model::Bytes;
 
-/// A size at which the cheaper of two ways changes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Change {
-    /// In bytes: on the line between two sizes that were measured, over the logarithm of
-    /// the size.
-    pub at: f64,
-    /// Above it the first of the two is the cheaper one.
-    pub first_above: bool,
+/// Costs of two ways at a size.
+#[derive(Debug, Clone, Copy)]
+pub struct Gap {
+    /// The place of the size.
+    pub size: usize,
+    /// The logarithm of the first's cost over the second's.
+    pub ratio: f64,
+    /// How far its interval reaches on either side; `None` where that is not known.
+    pub reach: Option<f64>,
 }
 
-/// The changes over the sizes that both ways have; `None` where those are fewer than two.
-pub fn crossings(sizes: &[Bytes], first: &[f64], second: &[f64]) -> Option<Vec<Change>> {
+impl Gap {
+    /// The cheaper one, 0 or 1; `None` where the size does not tell them apart.
+    pub fn cheaper(&self) -> Option<usize> {
+        self.reach.filter(|reach| self.ratio.abs() > *reach).map(|_| usize::from(self.ratio > 0.0))
+    }
+}
+
+/// The most that the dearer of two ways may cost over the other at any of these sizes; `None` where one is
+/// not known.
+pub fn most(gaps: &[Gap]) -> Option<f64> {
+    gaps.iter().try_fold(0.0, |most: f64, gap| Some(most.max(gap.ratio.abs() + gap.reach?))).map(f64::exp)
+}
+
+/// The size, in bytes, at which two ways cost the same, which differ in opposite directions at the first
+/// and the last of `sizes`: on the line between two sizes, over the logarithm of the size. Where they
+/// change to and fro between, the middle one; `None` where they do not differ so.
+pub fn middle(sizes: &[Bytes], first: &[f64], second: &[f64]) -> Option<f64> {
     let gaps = sizes.iter().zip(first.iter().zip(second)).map(|(size, (first, second))| ((size.get() as f64).ln(), (first / second).ln()));
     // Where they cost the same the change lies on the way to a size where they do not.
     let gaps: Vec<(f64, f64)> = gaps.filter(|(_, gap)| gap.is_finite() && *gap != 0.0).collect();
     let change = |pair: &[(f64, f64)]| {
         let [(from, low), (to, high)] = [pair[0], pair[1]];
-        (low.signum() != high.signum()).then(|| Change { at: (from + (to - from) * low / (low - high)).exp(), first_above: high < 0.0 })
+        (low.signum() != high.signum()).then(|| (from + (to - from) * low / (low - high)).exp())
     };
-    (gaps.len() > 1).then(|| gaps.windows(2).filter_map(change).collect())
-}
-
-/// Returns whether the first way is the cheaper one at the first size that both have.
-pub fn cheaper(first: &[f64], second: &[f64]) -> bool {
-    first
-        .iter()
-        .zip(second)
-        .map(|(first, second)| first / second)
-        .find(|ratio| ratio.is_finite() && *ratio != 1.0)
-        .is_some_and(|ratio| ratio < 1.0)
+    let changes: Vec<f64> = gaps.windows(2).filter_map(change).collect();
+    (changes.len() % 2 == 1).then(|| changes[changes.len() / 2])
 }

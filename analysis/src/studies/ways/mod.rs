@@ -27,6 +27,7 @@ use model::plan::Factor;
 use model::{Api, Bytes, Cell, Plan};
 use stats::bootstrap::{self, Batches};
 
+use self::crossing::Gap;
 use super::{Context, Study};
 use crate::claim::Claim;
 use crate::figures::Figures;
@@ -250,22 +251,31 @@ impl Known<'_> {
 
     /// Where one of a pair becomes cheaper than the other; `None` where they share no two sizes.
     fn crossing(&self, pair: [usize; 2], sizes: &[Bytes]) -> Option<Crossing> {
-        let gap = |costs: &[Vec<f64>]| crossing::crossings(sizes, &costs[pair[0]], &costs[pair[1]]);
-        let found = gap(self.found)?;
-        let place = match found.as_slice() {
-            [] => {
-                let cheaper = crossing::cheaper(&self.found[pair[0]], &self.found[pair[1]]);
-                Where::Nowhere { cheaper: pair[usize::from(!cheaper)] }
+        let ratio = |costs: &[Vec<f64>], size: usize| (costs[pair[0]][size] / costs[pair[1]][size]).ln();
+        let common: Vec<usize> = (0..sizes.len()).filter(|size| ratio(self.found, *size).is_finite()).collect();
+        if common.len() < 2 {
+            return None;
+        }
+        let confidence = self.claim.of_each(common.len());
+        let gap = |size: &usize| {
+            let drawn: Vec<f64> = self.draws.iter().map(|costs| ratio(costs, *size)).collect();
+            Gap { size: *size, ratio: ratio(self.found, *size), reach: bootstrap::reach(&drawn, self.batches.len(), confidence) }
+        };
+        let gaps: Vec<Gap> = common.iter().map(gap).collect();
+        let told: Vec<(usize, usize)> = gaps.iter().filter_map(|gap| Some((gap.size, gap.cheaper()?))).collect();
+        let within = |costs: &[Vec<f64>], [from, to]: [usize; 2]| {
+            let band = |way: usize| &costs[way][from..=to];
+            crossing::middle(&sizes[from..=to], band(pair[0]), band(pair[1])).unwrap_or(f64::NAN)
+        };
+        let changes: Vec<&[(usize, usize)]> = told.windows(2).filter(|two| two[0].1 != two[1].1).collect();
+        let place = match (told.as_slice(), changes.as_slice()) {
+            ([], _) => Where::Undecided { within: crossing::most(&gaps) },
+            ([(_, cheaper), ..], []) => Where::Nowhere { cheaper: pair[*cheaper], everywhere: told.len() == common.len() },
+            (_, [change]) => {
+                let band = [change[0].0, change[1].0];
+                Where::At { size: self.estimate(&|costs| within(costs, band))?, above: pair[change[1].1] }
             }
-            [one] => {
-                let same = |costs: &[Vec<f64>]| match gap(costs).as_deref() {
-                    Some([other]) if other.first_above == one.first_above => other.at,
-                    _ => f64::NAN,
-                };
-                // Above it the first of the pair is the cheaper one, or the second.
-                Where::At { size: self.estimate(&same)?, above: pair[usize::from(!one.first_above)] }
-            }
-            several => Where::Several { sizes: several.iter().map(|one| one.at).collect() },
+            (_, several) => Where::Several { sizes: several.iter().map(|change| within(self.found, [change[0].0, change[1].0])).collect() },
         };
         Some(Crossing { ways: pair, place })
     }

@@ -82,12 +82,14 @@ pub struct Crossing {
     pub place: Where,
 }
 
-/// Where the cheaper of two ways changes.
+/// Where the cheaper of two ways changes, by the sizes that tell them apart: those at which the logarithm
+/// of the ratio of their costs lies further from 0 than blocks explain, at the study's confidence for
+/// all sizes of the pair together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Where {
-    /// At one size, in bytes; above it the way at this place is the cheaper one. Without
-    /// an interval it is not shown that there is such a size.
+    /// At one size, in bytes; above it the way at this place is the cheaper one. Without an interval
+    /// too few draws have such a size.
     At {
         /// The size.
         size: Estimate,
@@ -96,12 +98,20 @@ pub enum Where {
     },
     /// At none that was measured.
     Nowhere {
-        /// The place of the way that is the cheaper one at all sizes.
+        /// The place of the way that is the cheaper one at all sizes that tell them apart.
         cheaper: usize,
+        /// Whether every size does.
+        everywhere: bool,
     },
-    /// To and fro, at these sizes.
+    /// More than once, near these sizes.
     Several {
         /// The sizes, in bytes.
         sizes: Vec<f64>,
+    },
+    /// No size tells them apart.
+    Undecided {
+        /// What the dearer one may cost over the other at any size; `None` where blocks are too
+        /// few to say.
+        within: Option<f64>,
     },
 }
