@@ -169,7 +169,7 @@ const BENCHMARKS: [Benchmark; 24] = [
     alone("implementations", "tpi-sockets and tpi-streams against send and sendto", "half-width <= 3 %", |on| {
         implementations::measure(&on.nettoll, on.share(200, 12))
     }),
-    alone("crossings", "sizes at which two ways cost the same, found twice", "the intervals overlap", |on| {
+    alone("crossings", "sizes at which two ways cost the same, found twice", "the intervals overlap, or both runs find none", |on| {
         repeated::crossings(&on.nettoll, on.share(24, 8))
     }),
     alone("advice", "the way advised for five scenarios, measured again", "the cheapest, or not shown to cost more", |on| {

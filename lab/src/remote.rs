@@ -35,8 +35,11 @@ const WORK_LIMIT: Duration = Duration::from_secs(600);
 /// And how many round trips more over a slow path: a lossy one repeats. As many
 /// are granted to a step of a trial.
 pub const SLOW_ROUNDS: u32 = 16;
-/// Time that the end of the other endpoint may take to be told after one has failed for it.
-const CAUSE: Duration = Duration::from_millis(50);
+/// Longest wait for the news that the other endpoint died, which may be why this one failed; and a round
+/// trip.
+const DEATH_LIMIT: Duration = Duration::from_millis(50);
+/// How [`std::process::ExitStatus`] words success.
+const SUCCESS: &str = "exit status: 0";
 /// Interval at which whoever waits for a host is heard.
 const WAITING_STEP: Duration = Duration::from_millis(250);
 
@@ -303,14 +306,15 @@ impl RemoteHost {
         }
     }
 
-    /// Returns how the endpoint ended, where it ends within [`CAUSE`] and has not failed by its own word.
-    fn gone(&mut self) -> Option<Heard> {
-        let deadline = Instant::now() + CAUSE;
+    /// Returns how the endpoint died, where that is heard soon; `None` where it lives, has failed by itself
+    /// or has ended as it should.
+    fn death(&mut self) -> Option<String> {
+        let deadline = Instant::now() + DEATH_LIMIT + self.rtt;
         while Instant::now() < deadline {
             match self.heard() {
-                Ok(Some(gone @ Heard::Gone(_))) => return Some(gone),
+                Ok(Some(Heard::Gone(status))) => return Some(status).filter(|status| !status.starts_with(SUCCESS)),
                 Ok(Some(Heard::Said(_))) => {}
-                Ok(None) => std::thread::sleep(CAUSE / 10),
+                Ok(None) => std::thread::sleep(DEATH_LIMIT / 10),
                 Err(_) => return None,
             }
         }
@@ -343,7 +347,8 @@ impl RemoteHost {
 /// so that the loss of either is known at once.
 ///
 /// # Errors
-/// The failure of either, or that nothing came within `limit`.
+/// The failure of either, or that nothing came within `limit`. A failure that the death of the other
+/// endpoint explains is none: the death is returned.
 pub fn hear_either(hosts: &mut [RemoteHost; 2], limit: Duration, awaited: &'static str) -> Result<(usize, Heard), HostError> {
     let deadline = Instant::now() + limit;
     loop {
@@ -351,8 +356,8 @@ pub fn hear_either(hosts: &mut [RemoteHost; 2], limit: Duration, awaited: &'stat
             match hosts[at].heard() {
                 Ok(Some(heard)) => return Ok((at, heard)),
                 Ok(None) => {}
-                // An end fails for want of its connection when the other is killed, and may be heard first.
-                Err(failed) => return hosts[1 - at].gone().map(|gone| (1 - at, gone)).ok_or(failed),
+                // When an endpoint is killed the other one loses its connection, and may be heard first.
+                Err(failed) => return hosts[1 - at].death().map(|status| (1 - at, Heard::Gone(status))).ok_or(failed),
             }
         }
         let left = deadline.saturating_duration_since(Instant::now());

@@ -335,8 +335,8 @@ warnings! {
         words: format!("{option} of the {role}: asked {asked}, got {got}"),
         remedy: match option {
             OptionName::Sndbuf | OptionName::Rcvbuf => "Raise the limit (net.core.rmem_max, net.core.wmem_max) or ask for what the kernel allows.",
-            OptionName::Congestion => "Ask for one that the kernel has (net.ipv4.tcp_available_congestion_control). A program of your own sets it itself.",
-            _ => "Ask for what the kernel allows. A program of your own sets it itself.",
+            OptionName::Congestion => "A program of your own sets it itself, to one that the kernel has (net.ipv4.tcp_available_congestion_control).",
+            _ => "A program of your own sets it itself; of nettoll's own ends the kernel decides otherwise.",
         },
         role: *role,
         name: option.to_string(),

@@ -106,10 +106,12 @@ pub fn interval(values: &[f64], batches: usize, confidence: f64) -> Option<Inter
     (skip >= LEAST_BEYOND).then(|| Interval { low: sorted[skip], high: sorted[last - skip], confidence, method: Method::BlockBootstrap })
 }
 
-/// How far an interval reaches on either side of what was bootstrapped from `batches`, by the spread of
-/// its draws: a bootstrap t interval (Hesterberg 2015, 5.2), corrected for few batches as [`interval`] is.
-/// Unlike that one it can be had at any confidence, as several comparisons at once ask for. `None` for
-/// fewer than [`LEAST_BLOCKS`] batches and when less than nine in ten draws gave a number.
+/// Half the width of a t interval around what was bootstrapped from `batches`, with the standard
+/// deviation of the draws as the standard error (Hesterberg 2015, "What teachers should know about the
+/// bootstrap": the t interval with bootstrap standard error), widened for few batches as [`interval`] is.
+/// Unlike that one it is available at any confidence, as several comparisons at once ask for. `None` for
+/// fewer than [`LEAST_BLOCKS`] batches, when less than nine in ten draws gave a number, and for draws that
+/// are all alike, which do not show how blocks vary.
 pub fn reach(values: &[f64], batches: usize, confidence: f64) -> Option<f64> {
     let known: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
     if batches < LEAST_BLOCKS || known.len() * 10 < values.len() * 9 || known.is_empty() {
@@ -118,7 +120,7 @@ pub fn reach(values: &[f64], batches: usize, confidence: f64) -> Option<f64> {
     let mean = known.iter().sum::<f64>() / known.len() as f64;
     let spread = (known.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / known.len() as f64).sqrt();
     let n = batches as f64;
-    Some((n / (n - 1.0)).sqrt() * student_critical(confidence, n - 1.0) * spread)
+    (spread > 0.0).then(|| (n / (n - 1.0)).sqrt() * student_critical(confidence, n - 1.0) * spread)
 }
 
 #[cfg(test)]
@@ -147,7 +149,7 @@ mod tests {
         // The standard error of 0 to 11 is sqrt(13/12), Student's quantile of 11 degrees of freedom 2.201.
         let found = reach(&drawn, 12, 0.95).unwrap();
         assert!((found / (2.201 * (13.0_f64 / 12.0).sqrt()) - 1.0).abs() < 0.05, "{found}");
-        assert!(reach(&drawn, 5, 0.95).is_none() && reach(&[f64::NAN; 20], 12, 0.95).is_none());
+        assert!(reach(&drawn, 5, 0.95).is_none() && reach(&[f64::NAN; 20], 12, 0.95).is_none() && reach(&[1.0; 20], 12, 0.95).is_none());
     }
 
     /// How often the interval of a mean of `blocks` skewed values holds the

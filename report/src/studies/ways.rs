@@ -1,7 +1,7 @@
 //! Ways of sending, side by side.
 
-use analysis::result::ways::{Cheapest, Crossing, Way, WayLine, WaySeries, Where};
-use analysis::result::{Estimate, WayStudy};
+use analysis::result::WayStudy;
+use analysis::result::ways::{Change, Cheapest, Crossing, Way, WayLine, WaySeries};
 
 use crate::document::{Figure, Part, Section, Table, Tone};
 use crate::figure::{Panel, SizeAxis, Trace};
@@ -43,8 +43,8 @@ fn part(series: &WaySeries) -> Part {
     // Between two ways that plain sending beats nobody chooses.
     let (of_base, others): (Vec<_>, Vec<_>) = series.crossings.iter().partition(|crossing| crossing.ways[0] == 0);
     part.notes.extend(of_base.into_iter().map(|crossing| sentence(series, crossing)));
-    let shown = |crossing: &&Crossing| matches!(&crossing.place, Where::At { size, .. } if size.interval.is_some());
-    part.notes.extend(others.into_iter().filter(shown).map(|crossing| sentence(series, crossing)));
+    let crosses = |crossing: &&Crossing| !crossing.changes.is_empty();
+    part.notes.extend(others.into_iter().filter(crosses).map(|crossing| sentence(series, crossing)));
     part
 }
 
@@ -111,33 +111,51 @@ fn lines(series: &WaySeries) -> Option<Table> {
     })
 }
 
-/// Where two ways cross, in a sentence.
+/// Which of two ways is the cheaper one at which sizes, in a sentence.
 fn sentence(series: &WaySeries, crossing: &Crossing) -> String {
-    let [first, second] = crossing.ways.map(|way| name(&series.ways[way]));
-    let other = |way: &usize| if *way == crossing.ways[0] { &second } else { &first };
-    match &crossing.place {
-        Where::At { size: Estimate { value, interval: Some(ends), .. }, above } => format!(
-            "Above {} B ({} to {} B) {} is cheaper than {}.",
-            bytes(*value),
-            bytes(ends.low),
-            bytes(ends.high),
-            name(&series.ways[*above]),
-            other(above)
-        ),
-        Where::At { size, .. } => {
-            format!("Whether {first} and {second} cross is not shown: near {} B they cost the same.", bytes(size.value))
+    let way = |place: usize| name(&series.ways[place]);
+    let other = |place: usize| way(crossing.ways[usize::from(crossing.ways[0] == place)]);
+    let [first, second] = crossing.ways.map(way);
+    let at = |tells: bool| -> Vec<String> {
+        let sizes = crossing.sizes.iter().zip(&crossing.cheaper).filter(|(_, cheaper)| cheaper.is_some() == tells);
+        sizes.map(|(size, _)| number::whole(size.get())).collect()
+    };
+    let (telling, silent) = (at(true), at(false));
+    match (crossing.cheaper.iter().flatten().next(), crossing.changes.as_slice()) {
+        (None, _) if crossing.at_most.is_none() => format!("Blocks are too few to tell {first} and {second} apart."),
+        (None, _) => format!("No size tells {first} and {second} apart{}.", most(crossing)),
+        (Some(cheaper), []) => {
+            let rest =
+                if silent.is_empty() { String::new() } else { format!("; {} B do not tell them apart{}", list(&silent), most(crossing)) };
+            let range = match (crossing.sizes.first(), crossing.sizes.last()) {
+                (Some(least), Some(most)) if silent.is_empty() => {
+                    format!("every size from {} to {} B", number::whole(least.get()), number::whole(most.get()))
+                }
+                _ => format!("{} B", list(&telling)),
+            };
+            format!("At {range} {} is cheaper than {}{rest}.", way(*cheaper), other(*cheaper))
         }
-        Where::Nowhere { cheaper, everywhere } => {
-            let at = if *everywhere { "At every size measured" } else { "Wherever sizes tell them apart" };
-            format!("{at}, {} is cheaper than {}.", name(&series.ways[*cheaper]), other(cheaper))
+        (_, [change]) => format!("Above {} {} is cheaper than {}.", place(change), way(change.above), other(change.above)),
+        (_, changes) => {
+            let steps: Vec<String> = changes.iter().map(|change| format!("{} above {}", way(change.above), place(change))).collect();
+            format!("The cheaper one of {first} and {second} changes: {}.", list(&steps))
         }
-        Where::Several { sizes } => {
-            let at: Vec<String> = sizes.iter().map(|size| bytes(*size)).collect();
-            format!("The cheaper of {first} and {second} changes more than once: near {} B.", list(&at))
-        }
-        Where::Undecided { within } => {
-            let most = within.map(|within| format!(": neither costs more than {} of the other", number::percent(within)));
-            format!("No size tells {first} and {second} apart{}.", most.unwrap_or_default())
+    }
+}
+
+/// How much two ways may differ where sizes do not tell them apart.
+fn most(crossing: &Crossing) -> String {
+    crossing.at_most.map(|most| format!(" (either costs at most {} more)", number::percent(most))).unwrap_or_default()
+}
+
+/// Where a change lies: its size with the interval, or with the sizes that it lies between.
+fn place(change: &Change) -> String {
+    let at = bytes(change.size.value);
+    match change.size.interval {
+        Some(ends) => format!("{at} B ({} to {} B)", bytes(ends.low), bytes(ends.high)),
+        None => {
+            let [from, to] = change.between.map(|size| number::whole(size.get()));
+            format!("{at} B (between {from} and {to} B, without an interval)")
         }
     }
 }
@@ -172,8 +190,9 @@ fn chart(id: String, series: &WaySeries) -> Figure {
 #[cfg(test)]
 mod tests {
     use super::sentence;
-    use analysis::result::ways::{Crossing, Way, WaySeries, Where};
-    use model::Api;
+    use analysis::result::ways::{Change, Crossing, Way, WaySeries};
+    use analysis::result::{Estimate, Interval, Method};
+    use model::{Api, Bytes};
 
     #[test]
     fn what_is_shown_of_a_pair_is_what_is_said() {
@@ -194,16 +213,36 @@ mod tests {
             cheapest: Vec::new(),
             crossings: Vec::new(),
         };
-        let said = |place| sentence(&series, &Crossing { ways: [0, 1], place });
-        assert_eq!(
-            said(Where::Undecided { within: Some(1.04) }),
-            "No size tells send and sendmsg apart: neither costs more than 104 % of the other."
-        );
-        assert_eq!(said(Where::Undecided { within: None }), "No size tells send and sendmsg apart.");
-        assert_eq!(said(Where::Nowhere { cheaper: 1, everywhere: false }), "Wherever sizes tell them apart, sendmsg is cheaper than send.");
-        assert_eq!(
-            said(Where::Several { sizes: vec![100.0, 4_000.0] }),
-            "The cheaper of send and sendmsg changes more than once: near 100 and 4,000 B."
-        );
+        let change = |at: f64, above, ends: Option<(f64, f64)>| {
+            let interval = ends.map(|(low, high)| Interval { low, high, confidence: 0.95, method: Method::BlockBootstrap });
+            Change { size: Estimate { value: at, interval, n: 12 }, between: [64, 4_096].map(Bytes::new), above }
+        };
+        let said = |cheaper: [Option<usize>; 3], at_most, changes: Vec<Change>| {
+            let sizes = [1, 64, 4_096].map(Bytes::new).to_vec();
+            sentence(&series, &Crossing { ways: [0, 1], sizes, cheaper: cheaper.to_vec(), at_most, changes })
+        };
+        for (sentence, wanted) in [
+            (said([None; 3], Some(0.04), Vec::new()), "No size tells send and sendmsg apart (either costs at most 4.0 % more)."),
+            (said([None; 3], None, Vec::new()), "Blocks are too few to tell send and sendmsg apart."),
+            (said([Some(1); 3], None, Vec::new()), "At every size from 1 to 4,096 B sendmsg is cheaper than send."),
+            (
+                said([Some(1), None, Some(1)], Some(0.2), Vec::new()),
+                "At 1 and 4,096 B sendmsg is cheaper than send; 64 B do not tell them apart (either costs at most 20 % more).",
+            ),
+            (
+                said([Some(1), None, Some(0)], None, vec![change(300.0, 0, Some((200.0, 400.0)))]),
+                "Above 300 B (200 to 400 B) send is cheaper than sendmsg.",
+            ),
+            (
+                said([Some(1), None, Some(0)], None, vec![change(300.0, 0, None)]),
+                "Above 300 B (between 64 and 4,096 B, without an interval) send is cheaper than sendmsg.",
+            ),
+            (
+                said([Some(1), Some(0), Some(1)], None, vec![change(8.0, 0, Some((7.0, 9.0))), change(100.0, 1, Some((90.0, 110.0)))]),
+                "The cheaper one of send and sendmsg changes: send above 8.0 B (7.0 to 9.0 B) and sendmsg above 100 B (90 to 110 B).",
+            ),
+        ] {
+            assert_eq!(sentence, wanted);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Sizes at which two ways cost the same.
 //!
 //! ```text
-//! ratio of two ways' costs and how far it is known, by size -> sizes that tell them apart
+//! ratio of two ways' costs with its interval, by size -> sizes that tell them apart
 //!   -> neighbours among those of which each has another cheaper way -> the size between them
 //! ```
 //!
@@ -17,7 +17,7 @@ pub struct Gap {
     pub size: usize,
     /// The logarithm of the first's cost over the second's.
     pub ratio: f64,
-    /// How far its interval reaches on either side; `None` where that is not known.
+    /// Half the width of its interval; `None` where blocks are too few for one.
     pub reach: Option<f64>,
 }
 
@@ -28,14 +28,17 @@ impl Gap {
     }
 }
 
-/// The most that the dearer of two ways may cost over the other at any of these sizes; `None` where one is
-/// not known.
-pub fn most(gaps: &[Gap]) -> Option<f64> {
-    gaps.iter().try_fold(0.0, |most: f64, gap| Some(most.max(gap.ratio.abs() + gap.reach?))).map(f64::exp)
+/// The most by which either of two ways may exceed the cost of the other at the sizes that do not tell them
+/// apart, as a share; `None` where there is no such size, or that is not known of one.
+pub fn at_most(gaps: &[Gap]) -> Option<f64> {
+    let silent = gaps.iter().filter(|gap| gap.cheaper().is_none());
+    let reaches: Option<Vec<f64>> = silent.map(|gap| Some(gap.ratio.abs() + gap.reach?)).collect();
+    let most = reaches?.into_iter().max_by(f64::total_cmp)?;
+    Some(most.exp_m1()).filter(|most| most.is_finite())
 }
 
 /// The size, in bytes, at which two ways cost the same, which differ in opposite directions at the first
-/// and the last of `sizes`: on the line between two sizes, over the logarithm of the size. Where they
+/// and at the last of `sizes`: on the line between two sizes, over the logarithm of the size. Where they
 /// change to and fro between, the middle one; `None` where they do not differ so.
 pub fn middle(sizes: &[Bytes], first: &[f64], second: &[f64]) -> Option<f64> {
     let gaps = sizes.iter().zip(first.iter().zip(second)).map(|(size, (first, second))| ((size.get() as f64).ln(), (first / second).ln()));

@@ -9,7 +9,8 @@
 //!
 //! A message may cost more from one host to the other than the other way about, as between two CPUs
 //! of which one has the interrupts. The median of all trials then lies anywhere between the costs of
-//! both, by chance; the mean of two medians does not.
+//! both, by chance; the mean of two medians does not. A cell without a trial in one of the roles has no
+//! cost: it would be compared with what it is not.
 //!
 //! Whole blocks are drawn again for the intervals: what hit all ways of a block alike
 //! stays together.
@@ -97,6 +98,8 @@ struct Costs<'a> {
     trials: Vec<Vec<Trials>>,
     /// Likewise.
     waits: Vec<Vec<Waits>>,
+    /// Whether the hosts had their roles as they are, and exchanged, in any trial.
+    roles: [bool; 2],
     batches: &'a Batches,
 }
 
@@ -147,34 +150,42 @@ impl<'a> Costs<'a> {
         let measured: Vec<BTreeMap<Bytes, Trials>> = ways.iter().map(measured).collect();
         let sizes: Vec<Bytes> = measured.iter().flat_map(BTreeMap::keys).copied().collect::<BTreeSet<_>>().into_iter().collect();
         let of_way = |way: &BTreeMap<Bytes, Trials>| sizes.iter().map(|size| way.get(size).cloned().unwrap_or_default()).collect();
-        let trials = measured.iter().map(of_way).collect();
+        let trials: Vec<Vec<Trials>> = measured.iter().map(of_way).collect();
+        let roles = [0, 1].map(|role| trials.iter().flatten().any(|trials| !trials[role].is_empty()));
         let waits_of = |members: &Members<'a>, size: &Bytes| {
             let found = members.iter().find(|(_, cell)| cell.size == *size);
             found.map_or_else(Waits::default, |(place, cell)| Waits::of(cell, figures(*place), claim))
         };
         let waits = ways.iter().map(|members| sizes.iter().map(|size| waits_of(members, size)).collect()).collect();
-        Self { ways: ways.iter().map(|members| members[0].1).collect(), sizes, trials, waits, batches }
+        Self { ways: ways.iter().map(|members| members[0].1).collect(), sizes, trials, waits, roles, batches }
     }
 
     /// Costs by way and size: the mean of the medians by roles, with each batch counted as often as it
-    /// was drawn; not a number where nothing was measured, or nothing drawn of roles that were.
-    fn medians(&self, times: Option<&[u32]>) -> Vec<Vec<f64>> {
+    /// was drawn; not a number where nothing was measured, or drawn, in a role.
+    fn by_size(&self, times: Option<&[u32]>) -> Vec<Vec<f64>> {
         let weight = |batch: usize| times.map_or(1, |times| times[batch]);
-        let of_roles = |trials: &Vec<(usize, f64)>| {
+        let of_role = |trials: &Vec<(usize, f64)>| {
             let drawn: Vec<f64> = trials.iter().flat_map(|(batch, cost)| std::iter::repeat_n(*cost, weight(*batch) as usize)).collect();
             median::of_sorted(&drawn).unwrap_or(f64::NAN)
         };
         let of_cell = |trials: &Trials| {
-            let measured: Vec<f64> = trials.iter().filter(|trials| !trials.is_empty()).map(of_roles).collect();
-            measured.iter().sum::<f64>() / measured.len() as f64
+            let of_roles: Vec<f64> = (0..2).filter(|role| self.roles[*role]).map(|role| of_role(&trials[role])).collect();
+            of_roles.iter().sum::<f64>() / of_roles.len() as f64
         };
         self.trials.iter().map(|sizes| sizes.iter().map(of_cell).collect()).collect()
     }
 
+    /// Batches in which a way was measured at a size.
+    fn batches_of(&self, way: usize, size: usize) -> usize {
+        self.trials[way][size].iter().flatten().map(|(batch, _)| batch).collect::<BTreeSet<_>>().len()
+    }
+
     fn series(&self, name: String, claim: Claim, seed: u64) -> WaySeries {
-        let found = self.medians(None);
-        let draws: Vec<Vec<Vec<f64>>> = bootstrap::draws(self.batches.len(), seed).map(|times| self.medians(Some(&times))).collect();
-        let known = Known { found: &found, draws: &draws, batches: self.batches, claim };
+        let found = self.by_size(None);
+        let draws: Vec<Vec<Vec<f64>>> = bootstrap::draws(self.batches.len(), seed).map(|times| self.by_size(Some(&times))).collect();
+        let known = Known { costs: self, found: &found, draws: &draws, claim };
+        let pairs = (0..self.ways.len()).flat_map(|one| (one + 1..self.ways.len()).map(move |other| [one, other]));
+        let gaps: BTreeMap<[usize; 2], Vec<Gap>> = pairs.map(|pair| (pair, known.gaps(pair))).collect();
         let way = |(place, cell): (usize, &&Cell)| {
             let each = |of: &dyn Fn(&[Vec<f64>], usize) -> f64| {
                 (0..self.sizes.len()).map(|size| known.estimate(&|costs| of(costs, size))).collect()
@@ -190,22 +201,21 @@ impl<'a> Costs<'a> {
                 line: known.line(place, &self.sizes),
             }
         };
-        let pairs = (0..self.ways.len()).flat_map(|one| (one + 1..self.ways.len()).map(move |other| [one, other]));
         WaySeries {
             series: name,
             ways: self.ways.iter().enumerate().map(way).collect(),
-            cheapest: (0..self.sizes.len()).map(|size| known.cheapest(size)).collect(),
-            crossings: pairs.filter_map(|pair| known.crossing(pair, &self.sizes)).collect(),
+            cheapest: (0..self.sizes.len()).map(|size| known.cheapest(size, &gaps)).collect(),
+            crossings: gaps.iter().filter_map(|(pair, gaps)| known.crossing(*pair, gaps)).collect(),
             sizes: self.sizes.clone(),
         }
     }
 }
 
-/// Medians, and those of each draw.
+/// Costs by way and size, and those of each draw.
 struct Known<'a> {
+    costs: &'a Costs<'a>,
     found: &'a [Vec<f64>],
     draws: &'a [Vec<Vec<f64>>],
-    batches: &'a Batches,
     claim: Claim,
 }
 
@@ -214,7 +224,7 @@ impl Known<'_> {
     fn estimate(&self, of: &dyn Fn(&[Vec<f64>]) -> f64) -> Option<Estimate> {
         let value = Some(of(self.found)).filter(|value| value.is_finite())?;
         let drawn: Vec<f64> = self.draws.iter().map(|costs| of(costs)).collect();
-        Some(self.claim.drawn(value, &drawn, self.batches))
+        Some(self.claim.drawn(value, &drawn, self.costs.batches))
     }
 
     /// The line of a way next to that of the base; `None` where either is none.
@@ -234,49 +244,55 @@ impl Known<'_> {
         })
     }
 
-    /// The cheapest way of a size, and whether it is shown to be.
-    fn cheapest(&self, size: usize) -> Option<Cheapest> {
+    /// What is known of two ways at the sizes that both were measured at.
+    fn gaps(&self, pair: [usize; 2]) -> Vec<Gap> {
+        let ratio = |costs: &[Vec<f64>], size: usize| (costs[pair[0]][size] / costs[pair[1]][size]).ln();
+        let common: Vec<usize> = (0..self.costs.sizes.len()).filter(|size| ratio(self.found, *size).is_finite()).collect();
+        let confidence = self.claim.of_each(common.len());
+        let gap = |size: &usize| {
+            let drawn: Vec<f64> = self.draws.iter().map(|costs| ratio(costs, *size)).collect();
+            let [first, second] = pair.map(|way| self.costs.batches_of(way, *size));
+            Gap { size: *size, ratio: ratio(self.found, *size), reach: bootstrap::reach(&drawn, first.min(second), confidence) }
+        };
+        common.iter().map(gap).collect()
+    }
+
+    /// The cheapest way of a size, and those that are not shown to cost more.
+    fn cheapest(&self, size: usize, gaps: &BTreeMap<[usize; 2], Vec<Gap>>) -> Option<Cheapest> {
         let mut by_cost: Vec<(usize, f64)> =
             self.found.iter().map(|way| way[size]).enumerate().filter(|(_, cost)| cost.is_finite()).collect();
         by_cost.sort_by(|a, b| a.1.total_cmp(&b.1));
         let (way, _) = *by_cost.first()?;
-        // One that all others are shown to cost more than.
         let dearer = |other: usize| {
-            let ratio = self.estimate(&|costs| costs[other][size] / costs[way][size]);
-            ratio.and_then(|ratio| ratio.interval).is_some_and(|interval| interval.low > 1.0)
+            let pair = [way.min(other), way.max(other)];
+            let gap = gaps.get(&pair).and_then(|gaps| gaps.iter().find(|gap| gap.size == size));
+            gap.and_then(Gap::cheaper).is_some_and(|cheaper| pair[cheaper] == way)
         };
         let ties = by_cost.iter().skip(1).map(|(other, _)| *other).filter(|other| !dearer(*other)).collect();
         Some(Cheapest { way, ties })
     }
 
     /// Where one of a pair becomes cheaper than the other; `None` where they share no two sizes.
-    fn crossing(&self, pair: [usize; 2], sizes: &[Bytes]) -> Option<Crossing> {
-        let ratio = |costs: &[Vec<f64>], size: usize| (costs[pair[0]][size] / costs[pair[1]][size]).ln();
-        let common: Vec<usize> = (0..sizes.len()).filter(|size| ratio(self.found, *size).is_finite()).collect();
-        if common.len() < 2 {
-            return None;
-        }
-        let confidence = self.claim.of_each(common.len());
-        let gap = |size: &usize| {
-            let drawn: Vec<f64> = self.draws.iter().map(|costs| ratio(costs, *size)).collect();
-            Gap { size: *size, ratio: ratio(self.found, *size), reach: bootstrap::reach(&drawn, self.batches.len(), confidence) }
-        };
-        let gaps: Vec<Gap> = common.iter().map(gap).collect();
+    fn crossing(&self, pair: [usize; 2], gaps: &[Gap]) -> Option<Crossing> {
+        let sizes = &self.costs.sizes;
         let told: Vec<(usize, usize)> = gaps.iter().filter_map(|gap| Some((gap.size, gap.cheaper()?))).collect();
-        let within = |costs: &[Vec<f64>], [from, to]: [usize; 2]| {
-            let band = |way: usize| &costs[way][from..=to];
-            crossing::middle(&sizes[from..=to], band(pair[0]), band(pair[1])).unwrap_or(f64::NAN)
-        };
-        let changes: Vec<&[(usize, usize)]> = told.windows(2).filter(|two| two[0].1 != two[1].1).collect();
-        let place = match (told.as_slice(), changes.as_slice()) {
-            ([], _) => Where::Undecided { within: crossing::most(&gaps) },
-            ([(_, cheaper), ..], []) => Where::Nowhere { cheaper: pair[*cheaper], everywhere: told.len() == common.len() },
-            (_, [change]) => {
-                let band = [change[0].0, change[1].0];
-                Where::At { size: self.estimate(&|costs| within(costs, band))?, above: pair[change[1].1] }
+        let change = |two: &[(usize, usize)]| {
+            let [(from, below), (to, above)] = [two[0], two[1]];
+            if below == above {
+                return None;
             }
-            (_, several) => Where::Several { sizes: several.iter().map(|change| within(self.found, [change[0].0, change[1].0])).collect() },
+            let middle = |costs: &[Vec<f64>]| {
+                let [first, second] = pair.map(|way| &costs[way][from..=to]);
+                crossing::middle(&sizes[from..=to], first, second).unwrap_or(f64::NAN)
+            };
+            Some(Change { size: self.estimate(&middle)?, between: [sizes[from], sizes[to]], above: pair[above] })
         };
-        Some(Crossing { ways: pair, place })
+        (gaps.len() > 1).then(|| Crossing {
+            ways: pair,
+            sizes: gaps.iter().map(|gap| sizes[gap.size]).collect(),
+            cheaper: gaps.iter().map(|gap| gap.cheaper().map(|cheaper| pair[cheaper])).collect(),
+            at_most: crossing::at_most(gaps),
+            changes: told.windows(2).filter_map(change).collect(),
+        })
     }
 }

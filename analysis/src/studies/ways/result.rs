@@ -36,8 +36,8 @@ pub struct Way {
     pub receive: Option<Receive>,
     /// Messages of a call.
     pub batch: u32,
-    /// CPU time a message of both ends together, in ns, by size; `None` of a size that
-    /// the way was not measured at.
+    /// CPU time a message of both ends together, in ns, by size: the mean of the medians by the hosts'
+    /// roles. `None` of a size that the way was not measured at in each role that the series has.
     pub cost_ns: Vec<Option<Estimate>>,
     /// The same over that of the base.
     pub of_base: Vec<Option<Estimate>>,
@@ -73,45 +73,34 @@ pub struct Cheapest {
     pub ties: Vec<usize>,
 }
 
-/// Two ways, and the size at which they cost the same.
+/// Two ways, compared at every size that both were measured at.
+///
+/// A size tells them apart when the logarithm of the ratio of their costs lies further from 0 than blocks
+/// explain, at the study's confidence for all sizes of this pair together.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Crossing {
-    /// Their places.
+    /// Their places among the ways.
     pub ways: [usize; 2],
-    /// The size.
-    pub place: Where,
+    /// The sizes, rising: two at least.
+    pub sizes: Vec<Bytes>,
+    /// The place of the cheaper way, by size; `None` where the size does not tell them apart.
+    pub cheaper: Vec<Option<usize>>,
+    /// The most by which either may exceed the cost of the other at the sizes that do not tell them apart,
+    /// as a share of that cost, at the same confidence; `None` where there is no such size, or blocks are
+    /// too few to say.
+    pub at_most: Option<f64>,
+    /// The sizes at which they cost the same, one between each two neighbours among the sizes that tell
+    /// them apart of which each has another cheaper way.
+    pub changes: Vec<Change>,
 }
 
-/// Where the cheaper of two ways changes, by the sizes that tell them apart: those at which the logarithm
-/// of the ratio of their costs lies further from 0 than blocks explain, at the study's confidence for
-/// all sizes of the pair together.
+/// A size at which the cheaper of two ways changes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Where {
-    /// At one size, in bytes; above it the way at this place is the cheaper one. Without an interval
-    /// too few draws have such a size.
-    At {
-        /// The size.
-        size: Estimate,
-        /// The place of the cheaper way above it.
-        above: usize,
-    },
-    /// At none that was measured.
-    Nowhere {
-        /// The place of the way that is the cheaper one at all sizes that tell them apart.
-        cheaper: usize,
-        /// Whether every size does.
-        everywhere: bool,
-    },
-    /// More than once, near these sizes.
-    Several {
-        /// The sizes, in bytes.
-        sizes: Vec<f64>,
-    },
-    /// No size tells them apart.
-    Undecided {
-        /// What the dearer one may cost over the other at any size; `None` where blocks are too
-        /// few to say.
-        within: Option<f64>,
-    },
+pub struct Change {
+    /// In bytes; without an interval where blocks are too few for one.
+    pub size: Estimate,
+    /// The two measured sizes that it lies between.
+    pub between: [Bytes; 2],
+    /// The place of the cheaper way above it.
+    pub above: usize,
 }

@@ -1,8 +1,8 @@
 use model::plan::Level;
 use model::{Api, Bytes, Nanos, Test, TrialRecord};
 
-use super::crossing::{Gap, middle, most};
-use super::{Cheapest, WaySeries, Where};
+use super::crossing::{Gap, at_most, middle};
+use super::{Cheapest, WaySeries};
 use crate::Collector;
 use crate::testing::{cell, generator, measured, normal, record, run};
 
@@ -49,9 +49,9 @@ fn a_crossing_is_found_where_it_is() {
     let found = series(&[(Api::Send, 1_000.0, 0.2), (Api::Sendmmsg, 800.0, 0.4)], 20);
     assert_eq!((found.ways[0].api, found.ways[1].api), (Api::Send, Api::Sendmmsg));
     let [crossing] = &found.crossings[..] else { panic!("{found:?}") };
-    let Where::At { size, above } = &crossing.place else { panic!("{crossing:?}") };
-    let interval = size.interval.unwrap();
-    assert_eq!(*above, 0, "above it plain send is the cheaper one");
+    let [change] = &crossing.changes[..] else { panic!("{crossing:?}") };
+    let (size, interval) = (&change.size, change.size.interval.unwrap());
+    assert_eq!((change.above, change.between), (0, [512, 4_096].map(Bytes::new)), "above it plain send is the cheaper one");
     assert!(interval.low < 1_000.0 && 1_000.0 < interval.high && interval.high < 1.5 * interval.low, "{size:?}");
     assert_eq!(found.cheapest[0], Some(Cheapest { way: 1, ties: Vec::new() }));
     assert_eq!(found.cheapest[5], Some(Cheapest { way: 0, ties: Vec::new() }));
@@ -90,7 +90,7 @@ fn waits_stand_next_to_the_costs() {
 fn ways_that_do_not_cross_are_said_not_to() {
     let found = series(&[(Api::Sendmsg, 1_000.0, 0.2), (Api::Send, 900.0, 0.2)], 12);
     assert_eq!(found.ways[0].api, Api::Send, "the base comes first");
-    assert_eq!(found.crossings[0].place, Where::Nowhere { cheaper: 0, everywhere: true });
+    assert_eq!((&found.crossings[0].cheaper, &found.crossings[0].changes), (&vec![Some(0); 6], &Vec::new()));
 }
 
 #[test]
@@ -98,36 +98,74 @@ fn equal_ways_are_ties_and_cross_nowhere() {
     let found = series(&[(Api::Send, 1_000.0, 0.2), (Api::Sendmsg, 1_000.0, 0.2)], 12);
     let ties = found.cheapest.iter().flatten().filter(|cheapest| cheapest.ties.len() == 1).count();
     assert!(ties >= 4, "{:?}", found.cheapest);
-    let Where::Undecided { within: Some(within) } = found.crossings[0].place else { panic!("{:?}", found.crossings) };
-    assert!(1.0 < within && within < 1.03, "{within}");
+    let crossing = &found.crossings[0];
+    assert_eq!((&crossing.cheaper, &crossing.changes), (&vec![None; 6], &Vec::new()));
+    assert!(0.0 < crossing.at_most.unwrap() && crossing.at_most.unwrap() < 0.03, "{crossing:?}");
 }
 
+/// Share of studies of two equal ways in which any size tells them apart, over cases of blocks and of what
+/// the hosts' roles change.
 #[test]
-fn ways_that_cost_the_same_are_seldom_told_apart() {
+fn equal_ways_are_seldom_told_apart() {
+    const STUDIES: u32 = if cfg!(debug_assertions) { 40 } else { 1_000 };
     let equal: [(Api, Cost); 2] = [(Api::Send, &|_| 1_000.0), (Api::Sendmsg, &|_| 1_000.0)];
-    let told = (0..60).filter(|seed| !matches!(series_of(&equal, 12, 1.0, *seed).crossings[0].place, Where::Undecided { .. }));
-    assert!(told.count() <= 5, "of 60 studies, at 95 %");
+    for (blocks, swapped) in [(6, 1.3), (9, 1.3), (12, 1.0), (12, 1.3), (30, 1.3)] {
+        let tells = |seed: &u32| series_of(&equal, blocks, swapped, u64::from(*seed)).crossings[0].cheaper.iter().any(Option::is_some);
+        let share = (0..STUDIES).filter(tells).count() as f64 / f64::from(STUDIES);
+        eprintln!("equal ways told apart, {blocks} blocks, roles {swapped}: {share:.3}");
+        // 5 % at most, and what the simulation can tell.
+        assert!(share <= 0.05 + 3.0 * (0.05 * 0.95 / f64::from(STUDIES)).sqrt(), "{blocks} blocks, roles {swapped}: {share}");
+    }
 }
 
 #[test]
-fn a_size_that_tells_nothing_hides_no_crossing() {
+fn sizes_that_tell_nothing_hide_no_crossing() {
+    let send: (Api, Cost) = (Api::Send, &|_| 1_000.0);
     // Equal at the two largest sizes, where draws cross by chance.
-    let cost = |size: u64| if size > 1_024 { 1_000.0 } else { 800.0 };
-    let found = series_of(&[(Api::Send, &|_| 1_000.0), (Api::Sendmmsg, &cost)], 20, 1.0, 5);
-    assert_eq!(found.crossings[0].place, Where::Nowhere { cheaper: 1, everywhere: false });
-    let cost = |size: u64| {
-        if size < 512 {
-            800.0
-        } else if size < 16_384 {
-            1_000.0
-        } else {
-            1_200.0
-        }
+    let found = series_of(&[send, (Api::Sendmmsg, &|size| if size > 1_024 { 1_000.0 } else { 800.0 })], 20, 1.0, 5);
+    let crossing = &found.crossings[0];
+    assert_eq!((&crossing.cheaper[..4], &crossing.changes), (&[Some(1); 4][..], &Vec::new()));
+    // Equal at the sizes between.
+    let steps = |size: u64| match size {
+        ..512 => 800.0,
+        512..16_384 => 1_000.0,
+        _ => 1_200.0,
     };
-    let found = series_of(&[(Api::Send, &|_| 1_000.0), (Api::Sendmmsg, &cost)], 20, 1.0, 5);
-    let Where::At { size, above: 0 } = found.crossings[0].place else { panic!("{:?}", found.crossings) };
-    let interval = size.interval.unwrap();
-    assert!(64.0 < interval.low && interval.high < 16_384.0, "{size:?}");
+    let found = series_of(&[send, (Api::Sendmmsg, &steps)], 20, 1.0, 5);
+    let [change] = &found.crossings[0].changes[..] else { panic!("{:?}", found.crossings) };
+    let interval = change.size.interval.unwrap();
+    assert!(change.above == 0 && 64.0 < interval.low && interval.high < 16_384.0, "{change:?}");
+}
+
+#[test]
+fn ways_may_cross_more_than_once() {
+    let wave = |size: u64| if size == 512 { 1_200.0 } else { 800.0 };
+    let found = series_of(&[(Api::Send, &|_| 1_000.0), (Api::Sendmmsg, &wave)], 12, 1.0, 5);
+    let above: Vec<usize> = found.crossings[0].changes.iter().map(|change| change.above).collect();
+    assert_eq!(above, [0, 1]);
+}
+
+#[test]
+fn too_few_blocks_tell_nothing() {
+    let found = series(&[(Api::Send, 1_000.0, 0.2), (Api::Sendmmsg, 800.0, 0.4)], 4);
+    let crossing = &found.crossings[0];
+    assert_eq!((crossing.at_most, &crossing.cheaper, &crossing.changes), (None, &vec![None; 6], &Vec::new()));
+    assert!(found.cheapest.iter().flatten().all(|cheapest| cheapest.ties.len() == 1), "{:?}", found.cheapest);
+}
+
+#[test]
+fn what_was_measured_in_one_role_is_compared_with_nothing() {
+    let of = |api: Api| cell(Test::UdpStream, 64).with(&[Level::Api(api.into())]).unwrap();
+    let mut collector = Collector::new(run([Api::Send, Api::Sendmsg, Api::Sendmmsg].map(of).to_vec(), 12), Vec::new());
+    for (api, block) in [Api::Send, Api::Sendmsg, Api::Sendmmsg].into_iter().flat_map(|api| (0..12).map(move |block| (api, block))) {
+        let swapped = block % 2 == 1;
+        if !(swapped && api == Api::Sendmmsg) {
+            collector.push(&TrialRecord { cell: of(api), swapped, ..record(Test::UdpStream, 64, block, measured(Test::UdpStream, 64)) });
+        }
+    }
+    let study = collector.finish().ways().cloned().expect("a study of ways");
+    let known: Vec<bool> = study.series[0].ways.iter().map(|way| way.cost_ns[0].is_some()).collect();
+    assert_eq!(known, [true, true, false]);
 }
 
 #[test]
@@ -149,10 +187,12 @@ fn a_change_lies_between_the_sizes_of_both() {
 }
 
 #[test]
-fn sizes_tell_by_what_is_known_of_them_alone() {
+fn sizes_tell_by_their_intervals_alone() {
     let gap = |ratio: f64, reach| Gap { size: 0, ratio, reach };
     let gaps = [gap(-0.2, Some(0.1)), gap(0.1, Some(0.1)), gap(0.3, Some(0.1)), gap(0.3, None)];
     assert_eq!(gaps.map(|gap| gap.cheaper()), [Some(0), None, Some(1), None]);
-    assert_eq!(most(&gaps), None);
-    assert!((most(&gaps[..3]).unwrap() - f64::exp(0.4)).abs() < 1e-12);
+    assert_eq!(at_most(&gaps), None);
+    assert!((at_most(&gaps[..3]).unwrap() - 0.2_f64.exp_m1()).abs() < 1e-12);
+    assert_eq!(at_most(&gaps[..1]), None, "all tell");
+    assert_eq!(at_most(&[gap(800.0, Some(900.0))]), None, "no number that is none");
 }
