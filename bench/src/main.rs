@@ -170,7 +170,7 @@ const BENCHMARKS: [Benchmark; 24] = [
         implementations::measure(&on.nettoll, on.share(200, 12))
     }),
     alone("crossings", "sizes at which two ways cost the same, found twice", "the intervals overlap, or both runs find none", |on| {
-        repeated::crossings(&on.nettoll, on.share(24, 8))
+        repeated::crossings(&on.nettoll, on.share(48, 8))
     }),
     alone("advice", "the way advised for five scenarios, measured again", "the cheapest, or not shown to cost more", |on| {
         repeated::advice(&on.nettoll, on.share(12, 6))

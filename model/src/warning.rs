@@ -481,6 +481,7 @@ fn without_numbers(error: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::Warning;
+    use crate::traffic::Role;
 
     #[test]
     fn every_warning_is_stored_under_its_code_and_stands_on_the_formats_page() {
@@ -491,5 +492,16 @@ mod tests {
         for code in Warning::CODES {
             assert!(page.contains(&format!("`{code}`")), "docs/format.md lacks the warning {code}");
         }
+    }
+
+    #[test]
+    fn limits_of_buffers_are_advised_on_for_buffers_alone() {
+        let remedy = |option: &str| {
+            let (asked, got) = ("1".to_owned(), "0".to_owned());
+            Warning::OptionNotTaken { role: Role::Sender, option: option.into(), asked, got }.remedy()
+        };
+        assert!(["SO_SNDBUF", "SO_RCVBUF"].iter().all(|option| remedy(option).contains("net.core.rmem_max")));
+        assert!(remedy("TCP_CONGESTION").contains("tcp_available_congestion_control"));
+        assert!(["TCP_CONGESTION", "TCP_NODELAY"].iter().all(|option| !remedy(option).contains("net.core")));
     }
 }
