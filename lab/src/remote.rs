@@ -35,8 +35,8 @@ const WORK_LIMIT: Duration = Duration::from_secs(600);
 /// And how many round trips more over a slow path: a lossy one repeats. As many
 /// are granted to a step of a trial.
 pub const SLOW_ROUNDS: u32 = 16;
-/// Longest wait for the news that the other endpoint died, which may be why this one failed; and a round
-/// trip.
+/// Longest wait, beyond a round trip, for the news that the other endpoint died: that may be why this one
+/// failed.
 const DEATH_LIMIT: Duration = Duration::from_millis(50);
 /// How [`std::process::ExitStatus`] words success.
 const SUCCESS: &str = "exit status: 0";
@@ -312,7 +312,7 @@ impl RemoteHost {
         let deadline = Instant::now() + DEATH_LIMIT + self.rtt;
         while Instant::now() < deadline {
             match self.heard() {
-                Ok(Some(Heard::Gone(status))) => return Some(status).filter(|status| !status.starts_with(SUCCESS)),
+                Ok(Some(Heard::Gone(status))) => return Some(status).filter(|status| status != SUCCESS),
                 Ok(Some(Heard::Said(_))) => {}
                 Ok(None) => std::thread::sleep(DEATH_LIMIT / 10),
                 Err(_) => return None,
@@ -347,8 +347,8 @@ impl RemoteHost {
 /// so that the loss of either is known at once.
 ///
 /// # Errors
-/// The failure of either, or that nothing came within `limit`. A failure that the death of the other
-/// endpoint explains is none: the death is returned.
+/// The failure of either, or that nothing came within `limit`. Where the other endpoint died,
+/// its death is returned in place of the failure.
 pub fn hear_either(hosts: &mut [RemoteHost; 2], limit: Duration, awaited: &'static str) -> Result<(usize, Heard), HostError> {
     let deadline = Instant::now() + limit;
     loop {

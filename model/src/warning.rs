@@ -335,8 +335,8 @@ warnings! {
         words: format!("{option} of the {role}: asked {asked}, got {got}"),
         remedy: match option {
             OptionName::Sndbuf | OptionName::Rcvbuf => "Raise the limit (net.core.rmem_max, net.core.wmem_max) or ask for what the kernel allows.",
-            OptionName::Congestion => "A program of your own sets it itself, to one that the kernel has (net.ipv4.tcp_available_congestion_control).",
-            _ => "A program of your own sets it itself; of nettoll's own ends the kernel decides otherwise.",
+            OptionName::Congestion => "If the end is your own program, have it set TCP_CONGESTION to one that the kernel has (net.ipv4.tcp_available_congestion_control).",
+            _ => "If the end is your own program, have it set the option. If it is nettoll's, this kernel changed the value: ask for what it gives.",
         },
         role: *role,
         name: option.to_string(),

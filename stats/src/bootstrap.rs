@@ -114,13 +114,14 @@ pub fn interval(values: &[f64], batches: usize, confidence: f64) -> Option<Inter
 /// are all alike, which do not show how blocks vary.
 pub fn reach(values: &[f64], batches: usize, confidence: f64) -> Option<f64> {
     let known: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
-    if batches < LEAST_BLOCKS || known.len() * 10 < values.len() * 9 || known.is_empty() {
+    let alike = known.windows(2).all(|two| two[0] == two[1]);
+    if batches < LEAST_BLOCKS || known.len() * 10 < values.len() * 9 || alike {
         return None;
     }
     let mean = known.iter().sum::<f64>() / known.len() as f64;
     let spread = (known.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / known.len() as f64).sqrt();
     let n = batches as f64;
-    (spread > 0.0).then(|| (n / (n - 1.0)).sqrt() * student_critical(confidence, n - 1.0) * spread)
+    Some((n / (n - 1.0)).sqrt() * student_critical(confidence, n - 1.0) * spread)
 }
 
 #[cfg(test)]
@@ -149,7 +150,11 @@ mod tests {
         // The standard error of 0 to 11 is sqrt(13/12), Student's quantile of 11 degrees of freedom 2.201.
         let found = reach(&drawn, 12, 0.95).unwrap();
         assert!((found / (2.201 * (13.0_f64 / 12.0).sqrt()) - 1.0).abs() < 0.05, "{found}");
-        assert!(reach(&drawn, 5, 0.95).is_none() && reach(&[f64::NAN; 20], 12, 0.95).is_none() && reach(&[1.0; 20], 12, 0.95).is_none());
+        assert!(
+            reach(&drawn, 5, 0.95).is_none()
+                && reach(&[f64::NAN; 20], 12, 0.95).is_none()
+                && reach(&[1.1_f64.ln(); 20], 12, 0.95).is_none()
+        );
     }
 
     /// How often the interval of a mean of `blocks` skewed values holds the

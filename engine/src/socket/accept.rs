@@ -147,8 +147,8 @@ impl Door<'_> {
 /// `tcp_event_data_sent()` and `tcp_cleanup_rbuf()` in its net/ipv4). A stream by bbr into such an
 /// end carried a tenth less.
 fn leave_pingpong_mode(socket: &Socket) {
-    // Transports other than TCP do not have the option. MPTCP refuses it too, though its subflows have
-    // the mode: it stays as it is.
+    // Transports other than TCP do not have the option. MPTCP refuses it although its subflows have the
+    // mode; there nothing changes.
     let _ = socket.set_tcp_quickack(true);
 }
 

@@ -3,6 +3,8 @@
 use analysis::result::WayStudy;
 use analysis::result::ways::{Change, Cheapest, Crossing, Way, WayLine, WaySeries};
 
+use model::Bytes;
+
 use crate::document::{Figure, Part, Section, Table, Tone};
 use crate::figure::{Panel, SizeAxis, Trace};
 use crate::interval;
@@ -116,30 +118,34 @@ fn sentence(series: &WaySeries, crossing: &Crossing) -> String {
     let way = |place: usize| name(&series.ways[place]);
     let other = |place: usize| way(crossing.ways[usize::from(crossing.ways[0] == place)]);
     let [first, second] = crossing.ways.map(way);
-    let at = |tells: bool| -> Vec<String> {
-        let sizes = crossing.sizes.iter().zip(&crossing.cheaper).filter(|(_, cheaper)| cheaper.is_some() == tells);
-        sizes.map(|(size, _)| number::whole(size.get())).collect()
-    };
-    let (telling, silent) = (at(true), at(false));
+    let told = crossing.sizes.iter().zip(&crossing.cheaper);
+    // That nothing is shown between the sizes around a change is what its interval says.
+    let inside = |size: &Bytes| crossing.changes.iter().any(|change| change.between[0] < *size && *size < change.between[1]);
+    let silent = told.clone().filter(|(size, cheaper)| cheaper.is_none() && !inside(size));
+    let silent: Vec<String> = silent.map(|(size, _)| number::whole(size.get())).collect();
+    let rest = if silent.is_empty() { String::new() } else { format!("; {} B do not tell them apart{}", list(&silent), most(crossing)) };
     match (crossing.cheaper.iter().flatten().next(), crossing.changes.as_slice()) {
-        (None, _) if crossing.at_most.is_none() => format!("Blocks are too few to tell {first} and {second} apart."),
+        (None, _) if crossing.sizes.is_empty() => format!("Blocks are too few to tell {first} and {second} apart."),
         (None, _) => format!("No size tells {first} and {second} apart{}.", most(crossing)),
         (Some(cheaper), []) => {
-            let rest =
-                if silent.is_empty() { String::new() } else { format!("; {} B do not tell them apart{}", list(&silent), most(crossing)) };
-            let range = match (crossing.sizes.first(), crossing.sizes.last()) {
-                (Some(least), Some(most)) if silent.is_empty() => {
-                    format!("every size from {} to {} B", number::whole(least.get()), number::whole(most.get()))
-                }
-                _ => format!("{} B", list(&telling)),
-            };
-            format!("At {range} {} is cheaper than {}{rest}.", way(*cheaper), other(*cheaper))
+            let telling: Vec<Bytes> = told.filter(|(_, cheaper)| cheaper.is_some()).map(|(size, _)| *size).collect();
+            format!("{} {} is cheaper than {}{rest}.", at(&telling, &series.sizes), way(*cheaper), other(*cheaper))
         }
-        (_, [change]) => format!("Above {} {} is cheaper than {}.", place(change), way(change.above), other(change.above)),
+        (_, [change]) => format!("Above {} {} is cheaper than {}{rest}.", place(change), way(change.above), other(change.above)),
         (_, changes) => {
             let steps: Vec<String> = changes.iter().map(|change| format!("{} above {}", way(change.above), place(change))).collect();
-            format!("The cheaper one of {first} and {second} changes: {}.", list(&steps))
+            format!("The cheaper one of {first} and {second} changes: {}{rest}.", list(&steps))
         }
+    }
+}
+
+/// At some sizes out of all: as a range where none is left out in it.
+fn at(sizes: &[Bytes], all: &[Bytes]) -> String {
+    match sizes {
+        [least, .., most] if all.iter().filter(|size| *least <= **size && **size <= *most).count() == sizes.len() => {
+            format!("At every size from {} to {} B", number::whole(least.get()), number::whole(most.get()))
+        }
+        sizes => format!("At {} B", list(&sizes.iter().map(|size| number::whole(size.get())).collect::<Vec<_>>())),
     }
 }
 
@@ -208,37 +214,42 @@ mod tests {
         };
         let series = WaySeries {
             series: "UDP_STREAM".to_owned(),
-            sizes: Vec::new(),
+            sizes: [1, 64, 4_096].map(Bytes::new).to_vec(),
             ways: vec![way(Api::Send), way(Api::Sendmsg)],
             cheapest: Vec::new(),
             crossings: Vec::new(),
         };
         let change = |at: f64, above, ends: Option<(f64, f64)>| {
             let interval = ends.map(|(low, high)| Interval { low, high, confidence: 0.95, method: Method::BlockBootstrap });
-            Change { size: Estimate { value: at, interval, n: 12 }, between: [64, 4_096].map(Bytes::new), above }
+            Change { size: Estimate { value: at, interval, n: 12 }, between: [1, 4_096].map(Bytes::new), above }
         };
-        let said = |cheaper: [Option<usize>; 3], at_most, changes: Vec<Change>| {
-            let sizes = [1, 64, 4_096].map(Bytes::new).to_vec();
+        let said = |cheaper: &[Option<usize>], at_most, changes: Vec<Change>| {
+            let sizes = series.sizes[..cheaper.len()].to_vec();
             sentence(&series, &Crossing { ways: [0, 1], sizes, cheaper: cheaper.to_vec(), at_most, changes })
         };
         for (sentence, wanted) in [
-            (said([None; 3], Some(0.04), Vec::new()), "No size tells send and sendmsg apart (either costs at most 4.0 % more)."),
-            (said([None; 3], None, Vec::new()), "Blocks are too few to tell send and sendmsg apart."),
-            (said([Some(1); 3], None, Vec::new()), "At every size from 1 to 4,096 B sendmsg is cheaper than send."),
+            (said(&[None; 3], Some(0.04), Vec::new()), "No size tells send and sendmsg apart (either costs at most 4.0 % more)."),
+            (said(&[], None, Vec::new()), "Blocks are too few to tell send and sendmsg apart."),
+            (said(&[Some(1); 3], None, Vec::new()), "At every size from 1 to 4,096 B sendmsg is cheaper than send."),
             (
-                said([Some(1), None, Some(1)], Some(0.2), Vec::new()),
+                said(&[Some(1), None, Some(1)], Some(0.2), Vec::new()),
                 "At 1 and 4,096 B sendmsg is cheaper than send; 64 B do not tell them apart (either costs at most 20 % more).",
             ),
             (
-                said([Some(1), None, Some(0)], None, vec![change(300.0, 0, Some((200.0, 400.0)))]),
+                said(&[Some(1), None, Some(0)], None, vec![change(300.0, 0, Some((200.0, 400.0)))]),
                 "Above 300 B (200 to 400 B) send is cheaper than sendmsg.",
             ),
             (
-                said([Some(1), None, Some(0)], None, vec![change(300.0, 0, None)]),
-                "Above 300 B (between 64 and 4,096 B, without an interval) send is cheaper than sendmsg.",
+                said(&[Some(1), None, Some(0)], None, vec![change(300.0, 0, None)]),
+                "Above 300 B (between 1 and 4,096 B, without an interval) send is cheaper than sendmsg.",
             ),
             (
-                said([Some(1), Some(0), Some(1)], None, vec![change(8.0, 0, Some((7.0, 9.0))), change(100.0, 1, Some((90.0, 110.0)))]),
+                said(&[Some(1), Some(0), None], Some(0.2), vec![Change { between: [1, 64].map(Bytes::new), ..change(8.0, 0, None) }]),
+                "Above 8.0 B (between 1 and 64 B, without an interval) send is cheaper than sendmsg; 4,096 B do not tell them apart \
+                 (either costs at most 20 % more).",
+            ),
+            (
+                said(&[Some(1), Some(0), Some(1)], None, vec![change(8.0, 0, Some((7.0, 9.0))), change(100.0, 1, Some((90.0, 110.0)))]),
                 "The cheaper one of send and sendmsg changes: send above 8.0 B (7.0 to 9.0 B) and sendmsg above 100 B (90 to 110 B).",
             ),
         ] {

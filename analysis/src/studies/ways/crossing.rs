@@ -28,12 +28,11 @@ impl Gap {
     }
 }
 
-/// The most by which either of two ways may exceed the cost of the other at the sizes that do not tell them
-/// apart, as a share; `None` where there is no such size, or that is not known of one.
+/// The most by which either of two ways may exceed the cost of the other at the sizes of enough blocks that
+/// do not tell them apart, as a share; `None` where there is no such size.
 pub fn at_most(gaps: &[Gap]) -> Option<f64> {
     let silent = gaps.iter().filter(|gap| gap.cheaper().is_none());
-    let reaches: Option<Vec<f64>> = silent.map(|gap| Some(gap.ratio.abs() + gap.reach?)).collect();
-    let most = reaches?.into_iter().max_by(f64::total_cmp)?;
+    let most = silent.filter_map(|gap| Some(gap.ratio.abs() + gap.reach?)).max_by(f64::total_cmp)?;
     Some(most.exp_m1()).filter(|most| most.is_finite())
 }
 

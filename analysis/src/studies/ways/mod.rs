@@ -9,8 +9,8 @@
 //!
 //! A message may cost more from one host to the other than the other way about, as between two CPUs
 //! of which one has the interrupts. The median of all trials then lies anywhere between the costs of
-//! both, by chance; the mean of two medians does not. A cell without a trial in one of the roles has no
-//! cost: it would be compared with what it is not.
+//! both, by chance; the mean of two medians does not. A cell that lacks a trial in one of the roles has no
+//! cost: its figure would be that of one role, next to means of both.
 //!
 //! Whole blocks are drawn again for the intervals: what hit all ways of a block alike
 //! stays together.
@@ -94,7 +94,7 @@ type Trials = [Vec<(usize, f64)>; 2];
 struct Costs<'a> {
     ways: Vec<&'a Cell>,
     sizes: Vec<Bytes>,
-    /// By way and size.
+    /// By way and size; of a cell without a trial in each of [`Self::roles`] there are none.
     trials: Vec<Vec<Trials>>,
     /// Likewise.
     waits: Vec<Vec<Waits>>,
@@ -140,18 +140,15 @@ impl<'a> Costs<'a> {
                 trials
             })
         };
-        let measured = |members: &Members<'a>| -> BTreeMap<Bytes, Trials> {
-            members
-                .iter()
-                .map(|(place, cell)| (cell.size, of_cell(*place)))
-                .filter(|(_, trials)| trials.iter().any(|role| !role.is_empty()))
-                .collect()
-        };
-        let measured: Vec<BTreeMap<Bytes, Trials>> = ways.iter().map(measured).collect();
+        let of_members = |members: &Members<'a>| members.iter().map(|(place, cell)| (cell.size, of_cell(*place))).collect();
+        let mut measured: Vec<BTreeMap<Bytes, Trials>> = ways.iter().map(of_members).collect();
+        let roles = [0, 1].map(|role| measured.iter().flat_map(BTreeMap::values).any(|trials| !trials[role].is_empty()));
+        for way in &mut measured {
+            way.retain(|_, trials| roles.contains(&true) && roles.iter().zip(trials).all(|(had, trials)| !had || !trials.is_empty()));
+        }
         let sizes: Vec<Bytes> = measured.iter().flat_map(BTreeMap::keys).copied().collect::<BTreeSet<_>>().into_iter().collect();
         let of_way = |way: &BTreeMap<Bytes, Trials>| sizes.iter().map(|size| way.get(size).cloned().unwrap_or_default()).collect();
-        let trials: Vec<Vec<Trials>> = measured.iter().map(of_way).collect();
-        let roles = [0, 1].map(|role| trials.iter().flatten().any(|trials| !trials[role].is_empty()));
+        let trials = measured.iter().map(of_way).collect();
         let waits_of = |members: &Members<'a>, size: &Bytes| {
             let found = members.iter().find(|(_, cell)| cell.size == *size);
             found.map_or_else(Waits::default, |(place, cell)| Waits::of(cell, figures(*place), claim))
@@ -287,10 +284,11 @@ impl Known<'_> {
             };
             Some(Change { size: self.estimate(&middle)?, between: [sizes[from], sizes[to]], above: pair[above] })
         };
+        let known: Vec<&Gap> = gaps.iter().filter(|gap| gap.reach.is_some()).collect();
         (gaps.len() > 1).then(|| Crossing {
             ways: pair,
-            sizes: gaps.iter().map(|gap| sizes[gap.size]).collect(),
-            cheaper: gaps.iter().map(|gap| gap.cheaper().map(|cheaper| pair[cheaper])).collect(),
+            sizes: known.iter().map(|gap| sizes[gap.size]).collect(),
+            cheaper: known.iter().map(|gap| gap.cheaper().map(|cheaper| pair[cheaper])).collect(),
             at_most: crossing::at_most(gaps),
             changes: told.windows(2).filter_map(change).collect(),
         })

@@ -73,7 +73,7 @@ pub struct Cheapest {
     pub ties: Vec<usize>,
 }
 
-/// Two ways, compared at every size that both were measured at.
+/// Two ways that have two sizes or more in common, compared at each.
 ///
 /// A size tells them apart when the logarithm of the ratio of their costs lies further from 0 than blocks
 /// explain, at the study's confidence for all sizes of this pair together.
@@ -81,13 +81,12 @@ pub struct Cheapest {
 pub struct Crossing {
     /// Their places among the ways.
     pub ways: [usize; 2],
-    /// The sizes, rising: two at least.
+    /// The sizes that both were measured at in enough blocks to compare them, rising.
     pub sizes: Vec<Bytes>,
     /// The place of the cheaper way, by size; `None` where the size does not tell them apart.
     pub cheaper: Vec<Option<usize>>,
     /// The most by which either may exceed the cost of the other at the sizes that do not tell them apart,
-    /// as a share of that cost, at the same confidence; `None` where there is no such size, or blocks are
-    /// too few to say.
+    /// as a share of that cost, at the same confidence; `None` where there is no such size.
     pub at_most: Option<f64>,
     /// The sizes at which they cost the same, one between each two neighbours among the sizes that tell
     /// them apart of which each has another cheaper way.
@@ -97,7 +96,8 @@ pub struct Crossing {
 /// A size at which the cheaper of two ways changes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Change {
-    /// In bytes; without an interval where blocks are too few for one.
+    /// In bytes; without an interval where blocks are too few for one, or fewer than nine in ten draws have
+    /// such a size.
     pub size: Estimate,
     /// The two measured sizes that it lies between.
     pub between: [Bytes; 2],
