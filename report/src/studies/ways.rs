@@ -2,7 +2,6 @@
 
 use analysis::result::WayStudy;
 use analysis::result::ways::{Change, Cheapest, Crossing, Way, WayLine, WaySeries};
-
 use model::Bytes;
 
 use crate::document::{Figure, Part, Section, Table, Tone};
@@ -119,7 +118,7 @@ fn sentence(series: &WaySeries, crossing: &Crossing) -> String {
     let other = |place: usize| way(crossing.ways[usize::from(crossing.ways[0] == place)]);
     let [first, second] = crossing.ways.map(way);
     let told = crossing.sizes.iter().zip(&crossing.cheaper);
-    // That nothing is shown between the sizes around a change is what its interval says.
+    // Of the sizes around a change its interval tells enough.
     let inside = |size: &Bytes| crossing.changes.iter().any(|change| change.between[0] < *size && *size < change.between[1]);
     let silent = told.clone().filter(|(size, cheaper)| cheaper.is_none() && !inside(size));
     let silent: Vec<String> = silent.map(|(size, _)| number::whole(size.get())).collect();

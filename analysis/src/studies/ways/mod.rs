@@ -94,12 +94,10 @@ type Trials = [Vec<(usize, f64)>; 2];
 struct Costs<'a> {
     ways: Vec<&'a Cell>,
     sizes: Vec<Bytes>,
-    /// By way and size; of a cell without a trial in each of [`Self::roles`] there are none.
+    /// By way and size; none of a cell that lacks a trial in a role that others have.
     trials: Vec<Vec<Trials>>,
     /// Likewise.
     waits: Vec<Vec<Waits>>,
-    /// Whether the hosts had their roles as they are, and exchanged, in any trial.
-    roles: [bool; 2],
     batches: &'a Batches,
 }
 
@@ -142,9 +140,10 @@ impl<'a> Costs<'a> {
         };
         let of_members = |members: &Members<'a>| members.iter().map(|(place, cell)| (cell.size, of_cell(*place))).collect();
         let mut measured: Vec<BTreeMap<Bytes, Trials>> = ways.iter().map(of_members).collect();
-        let roles = [0, 1].map(|role| measured.iter().flat_map(BTreeMap::values).any(|trials| !trials[role].is_empty()));
+        let roles: Vec<usize> =
+            (0..2).filter(|role| measured.iter().flat_map(BTreeMap::values).any(|trials| !trials[*role].is_empty())).collect();
         for way in &mut measured {
-            way.retain(|_, trials| roles.contains(&true) && roles.iter().zip(trials).all(|(had, trials)| !had || !trials.is_empty()));
+            way.retain(|_, trials| !roles.is_empty() && roles.iter().all(|role| !trials[*role].is_empty()));
         }
         let sizes: Vec<Bytes> = measured.iter().flat_map(BTreeMap::keys).copied().collect::<BTreeSet<_>>().into_iter().collect();
         let of_way = |way: &BTreeMap<Bytes, Trials>| sizes.iter().map(|size| way.get(size).cloned().unwrap_or_default()).collect();
@@ -154,7 +153,7 @@ impl<'a> Costs<'a> {
             found.map_or_else(Waits::default, |(place, cell)| Waits::of(cell, figures(*place), claim))
         };
         let waits = ways.iter().map(|members| sizes.iter().map(|size| waits_of(members, size)).collect()).collect();
-        Self { ways: ways.iter().map(|members| members[0].1).collect(), sizes, trials, waits, roles, batches }
+        Self { ways: ways.iter().map(|members| members[0].1).collect(), sizes, trials, waits, batches }
     }
 
     /// Costs by way and size: the mean of the medians by roles, with each batch counted as often as it
@@ -166,7 +165,7 @@ impl<'a> Costs<'a> {
             median::of_sorted(&drawn).unwrap_or(f64::NAN)
         };
         let of_cell = |trials: &Trials| {
-            let of_roles: Vec<f64> = (0..2).filter(|role| self.roles[*role]).map(|role| of_role(&trials[role])).collect();
+            let of_roles: Vec<f64> = trials.iter().filter(|trials| !trials.is_empty()).map(of_role).collect();
             of_roles.iter().sum::<f64>() / of_roles.len() as f64
         };
         self.trials.iter().map(|sizes| sizes.iter().map(of_cell).collect()).collect()
