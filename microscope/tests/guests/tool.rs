@@ -70,7 +70,7 @@ fn plan(name: &str, rest: &str) -> String {
 /// protocols than TCP, of which some machines have none.
 const PLANS: [(&str, &str); 3] = [
     ("study", "[[cells]]\ntest = [\"TCP_STREAM\", \"UDP_STREAM\", \"TCP_RR\", \"UDP_RR\"]\nsize = 64\nnodelay = true\n"),
-    ("receipt", "receipt = { samples = 100 }\n[[cells]]\ntest = \"UDP_STREAM\"\nsize = 64\n"),
+    ("receipt", "receipt = { samples = 300 }\n[[cells]]\ntest = \"UDP_STREAM\"\nsize = 64\n"),
     (
         "others",
         "[[cells]]\ntest = [\"TCP_STREAM\", \"TCP_MAERTS\", \"TCP_RR\"]\napi = [\"sctp\", \"ktls\", \"vsock\"]\nsize = 1024\nnodelay = true\n",
