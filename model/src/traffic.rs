@@ -90,6 +90,8 @@ choice! {
         Spin = "spin",
         /// In `poll` before each receive call.
         Poll = "poll",
+        /// In `select`, then it reads until what it asked for is there or nothing is left, as iperf3 does.
+        Select = "select",
         /// In `epoll_wait` before each receive call (level-triggered).
         Epoll = "epoll",
         /// In `epoll_wait` where a receive call found nothing (edge-triggered).

@@ -52,7 +52,7 @@ receive = ["recv", "recvmmsg"]
 test = "TCP_STREAM"
 size = [64, 1460, 16384]
 api = ["send", "sendmsg", "sendmmsg", "writev", "send-more", "uring"]
-waiting = ["block", "epoll-edge"]
+waiting = ["block", "epoll-edge", "select"]
 [[cells]]
 test = "TCP_STREAM"
 size = [64, 16384]
@@ -105,7 +105,7 @@ stamp = true
 test = "UDP_STREAM"
 size = 64
 receive = "packet"
-waiting = ["poll", "epoll", "epoll-edge", "spin"]
+waiting = ["poll", "select", "epoll", "epoll-edge", "spin"]
 [[cells]]
 test = "UDP_RR"
 size = 64
@@ -121,7 +121,7 @@ blocks = { least = 1, most = 1 }
 test = "TCP_STREAM"
 size = [1, 1460, 16384]
 receive = "zerocopy"
-waiting = ["block", "epoll-edge"]
+waiting = ["block", "epoll-edge", "select"]
 "#;
 
 /// Ways past the link, each with every size.

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::time::Duration;
 
-use model::{Nanos, Waiting};
+use model::{Cell, Nanos, Protocol, Waiting};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 
 use super::{Api, Habit, Moved};
@@ -18,6 +18,8 @@ pub enum Wait {
     Spin(Nanos),
     /// `poll(2)` before each receive call.
     Poll(RawFd, libc::c_int),
+    /// `select(2)`, then receive calls until what was asked for is there.
+    Select(Select),
     /// `epoll_wait(2)` before each receive call: level-triggered.
     Level(Epoll, libc::c_int),
     /// `epoll_wait(2)` where a receive call found nothing: edge-triggered.
@@ -29,19 +31,20 @@ impl Wait {
     /// waits in the receive call. A spinning end looks up after `look`, another after `limit`.
     ///
     /// # Errors
-    /// A refusal of the system to set up an epoll.
-    pub fn new(waiting: Waiting, fd: BorrowedFd<'_>, look: Nanos, limit: Duration) -> io::Result<Option<Self>> {
+    /// A refusal of the system to set up an epoll, or a descriptor that `select` has no room for.
+    pub fn new(cell: &Cell, fd: BorrowedFd<'_>, look: Nanos, limit: Duration) -> io::Result<Option<Self>> {
         let limit = libc::c_int::try_from(limit.as_millis()).unwrap_or(libc::c_int::MAX).max(1);
         let epoll = |trigger: EpollFlags| -> io::Result<Epoll> {
             let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
             epoll.add(fd, EpollEvent::new(EpollFlags::EPOLLIN | trigger, 0))?;
             Ok(epoll)
         };
-        Ok(match waiting {
+        Ok(match cell.waiting {
             // The socket is told of busy polling when it is made.
             Waiting::Block | Waiting::BusyPoll => None,
             Waiting::Spin => Some(Self::Spin(look)),
             Waiting::Poll => Some(Self::Poll(fd.as_raw_fd(), limit)),
+            Waiting::Select => Some(Self::Select(Select::new(fd.as_raw_fd(), limit, cell.test.protocol() == Protocol::Tcp)?)),
             Waiting::Epoll => Some(Self::Level(epoll(EpollFlags::empty())?, limit)),
             Waiting::EpollEdge => Some(Self::Edge(epoll(EpollFlags::EPOLLET)?, limit)),
         })
@@ -58,6 +61,7 @@ impl Habit for Wait {
                 true => api.receive_now(limit),
                 false => Moved::NOTHING,
             },
+            Self::Select(select) => select.receive(limit, |limit| api.receive_now(limit)),
             Self::Level(epoll, longest) => match woken(epoll, *longest) {
                 true => api.receive_now(limit),
                 false => Moved::NOTHING,
@@ -68,6 +72,47 @@ impl Habit for Wait {
                 if moved.0 == Moved::NOTHING.0 && woken(epoll, *longest) { api.receive_now(limit) } else { moved }
             }
         }
+    }
+}
+
+/// `select(2)`, and what it is read until: iperf3 3.12 selects, then reads until its buffer is full or a
+/// read finds nothing. Of datagrams each is read after a call of its own.
+#[derive(Debug)]
+pub struct Select {
+    fd: RawFd,
+    longest: libc::c_int,
+    /// `true` if bytes come without bounds, so that one call may bring a part of what it asked for.
+    bytes: bool,
+    /// What has not come yet of what was asked for after the last `select`, in bytes.
+    rest: usize,
+}
+
+impl Select {
+    fn new(fd: RawFd, longest: libc::c_int, bytes: bool) -> io::Result<Self> {
+        if usize::try_from(fd).is_ok_and(|fd| fd >= libc::FD_SETSIZE) {
+            let text = format!("select takes descriptors below {}, and this end has more files open; take poll", libc::FD_SETSIZE);
+            return Err(io::Error::new(io::ErrorKind::Unsupported, text));
+        }
+        Ok(Self { fd, longest, bytes, rest: 0 })
+    }
+
+    #[inline(always)]
+    fn receive(&mut self, limit: usize, mut receive_now: impl FnMut(usize) -> Moved) -> Moved {
+        let moved = match self.rest {
+            0 => Moved::NOTHING,
+            rest => receive_now(rest.min(limit)),
+        };
+        if moved != Moved::NOTHING {
+            return self.took(moved, self.rest);
+        }
+        self.rest = 0;
+        if selected(self.fd, self.longest) { self.took(receive_now(limit), limit) } else { Moved::NOTHING }
+    }
+
+    #[inline(always)]
+    fn took(&mut self, moved: Moved, asked: usize) -> Moved {
+        self.rest = if self.bytes && moved.0 > 0 { asked.saturating_sub(moved.0 as usize) } else { 0 };
+        moved
     }
 }
 
@@ -94,8 +139,64 @@ fn polled(fd: RawFd, longest: libc::c_int) -> bool {
     unsafe { libc::poll(&raw mut entry, 1, longest) > 0 }
 }
 
+/// The same by `select(2)`.
+fn selected(fd: RawFd, longest: libc::c_int) -> bool {
+    // SAFETY: a set is a plain array of bits, for which all zeros is the empty one.
+    let mut set: libc::fd_set = unsafe { std::mem::zeroed() };
+    let mut limit = libc::timeval { tv_sec: (longest / 1_000).into(), tv_usec: (longest % 1_000 * 1_000).into() };
+    // SAFETY: the descriptor is below FD_SETSIZE, as `Select::new` has it; set and limit outlive the calls.
+    unsafe {
+        libc::FD_SET(fd, &raw mut set);
+        libc::select(fd + 1, &raw mut set, std::ptr::null_mut(), std::ptr::null_mut(), &raw mut limit) > 0
+    }
+}
+
 fn woken(epoll: &Epoll, longest: libc::c_int) -> bool {
     let mut event = libc::epoll_event { events: 0, u64: 0 };
     // SAFETY: room for one event, which outlives the call.
     unsafe { libc::epoll_wait(epoll.0.as_raw_fd(), &raw mut event, 1, longest) > 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{ErrorKind, Read, Write};
+    use std::os::fd::AsRawFd;
+    use std::os::unix::net::UnixStream;
+
+    use super::{Moved, Select};
+
+    /// Reads what is there, and notes how much was asked for.
+    fn reads<'a>(socket: &'a UnixStream, asked: &'a mut Vec<usize>) -> impl FnMut(usize) -> Moved {
+        |limit| {
+            asked.push(limit);
+            (&*socket).read(&mut vec![0; limit]).map_or(Moved::NOTHING, |count| Moved(count as isize))
+        }
+    }
+
+    #[test]
+    fn select_comes_before_a_new_buffer_and_where_nothing_is_left() {
+        for (bytes, asks) in [(true, vec![8, 3, 8, 5, 8]), (false, vec![8, 8, 8])] {
+            let (mut near, far) = UnixStream::pair().unwrap();
+            far.set_nonblocking(true).unwrap();
+            let mut select = Select::new(far.as_raw_fd(), 1, bytes).unwrap();
+            let mut asked = Vec::new();
+            let mut taken = Vec::new();
+            for sent in [5, 3, 3, 0] {
+                near.write_all(&vec![1; sent]).unwrap();
+                taken.push(select.receive(8, reads(&far, &mut asked)));
+            }
+            assert_eq!(taken, [Moved(5), Moved(3), Moved(3), Moved::NOTHING], "{asked:?}");
+            near.write_all(&[1; 8]).unwrap();
+            assert_eq!(select.receive(8, reads(&far, &mut asked)), Moved(8));
+            assert_eq!(asked[..asks.len()], asks);
+        }
+    }
+
+    #[test]
+    fn select_has_no_room_for_a_descriptor_beyond_its_set() {
+        assert!(Select::new(1_023, 1, true).is_ok());
+        let error = Select::new(1_024, 1, true).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unsupported);
+        assert!(error.to_string().contains("take poll"), "{error}");
+    }
 }

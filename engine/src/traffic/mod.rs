@@ -169,7 +169,7 @@ impl<L: Loops> WithApi for Around<'_, L> {
     fn run<A: Api>(self, api: A) -> io::Result<Traffic> {
         let Self(asked, loops) = self;
         let (cell, look) = (&asked.task.cell, longest_look(asked.task));
-        let wait = Wait::new(cell.waiting, api.waits_on(), look, socket::longest_wait(asked.task))?;
+        let wait = Wait::new(cell, api.waits_on(), look, socket::longest_wait(asked.task))?;
         match (wait, cell.work.get() > 0) {
             (None, false) => run_over(api, asked, &loops),
             (None, true) => run_over(With::new(Work(cell.work), api), asked, &loops),

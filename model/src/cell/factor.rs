@@ -260,7 +260,7 @@ factors! {
     }
     /// Way in which both ends wait for what is to come.
     Waiting: Waiting = "waiting" {
-        flag: Some(Flag::list("How both ends wait for what is to come: block, busy-poll, spin, poll, epoll, epoll-edge")),
+        flag: Some(Flag::list("How both ends wait for what is to come: block, busy-poll, spin, poll, select, epoll, epoll-edge")),
         place: field(waiting, Waiting::Block),
         words: |cell| match cell.waiting {
             Waiting::Block => None,

@@ -132,7 +132,7 @@ impl Cell {
         let cannot = match self.waiting {
             Waiting::Block | Waiting::Spin => false,
             Waiting::BusyPoll => over.is_local(),
-            Waiting::Poll | Waiting::Epoll | Waiting::EpollEdge => over == Over::Memory,
+            Waiting::Poll | Waiting::Select | Waiting::Epoll | Waiting::EpollEdge => over == Over::Memory,
         };
         let reason = format!("nobody can wait for {over} by {}; take block or spin", self.waiting);
         if cannot { Err(LevelError { factor: Factor::Waiting, reason }) } else { Ok(()) }
