@@ -45,9 +45,9 @@ pub struct TimePass {
 }
 
 impl TimePass {
-    /// Time in which the sampled tasks had a CPU, by the records of switches without what taking the
-    /// samples added, or by the count of the task's own clock. `None` where the clock of CPUs was a task's own timer: what arming
-    /// it again at each switch costs lies on both sides of the records.
+    /// Time in which the sampled tasks had a CPU, by the records of switches as it would have been had taking the
+    /// samples changed nothing, or by the count of the task's own clock. `None` where the clock of CPUs was a task's own
+    /// timer: what arming it again at each switch costs lies on both sides of the records.
     pub fn ran(&self) -> Option<Nanos> {
         let account = self.account?;
         let ran = match self.profile.source {
@@ -63,10 +63,10 @@ impl TimePass {
         self.ran().map_or(self.on_cpu as f64, |ran| self.on_cpu as f64 * self.unwatched().get() as f64 / ran.get() as f64)
     }
 
-    /// The CPU time without what taking the samples added to it, as far as that is known.
+    /// The CPU time had taking the samples changed nothing, as far as that is known.
     pub fn unwatched(&self) -> Nanos {
         let whole_cpus = |account: &Account| self.profile.source == SampleSource::CpuClock && account.others.is_some();
-        self.cpu.since(self.account.filter(whole_cpus).map_or(Nanos::default(), |account| account.added()))
+        self.account.filter(whole_cpus).map_or(self.cpu, |account| account.unwatched(self.cpu))
     }
 }
 

@@ -56,8 +56,8 @@ pub struct Account {
     /// (`PERF_RECORD_SWITCH`); `None` where records were lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_cpu: Option<Nanos>,
-    /// The part of `on_cpu` that samples of whole CPUs should sum to: what taking them added is left out.
-    /// `None` in runs of earlier versions, where it is all.
+    /// The time on a CPU that samples of whole CPUs should sum to: what it would have been had taking them
+    /// changed nothing. `None` in runs of earlier versions, where it is `on_cpu`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled_for: Option<Nanos>,
     /// Samples of the whole recording, of every task in it.
@@ -75,13 +75,12 @@ pub struct Account {
 impl Account {
     /// What samples of whole CPUs should sum to.
     pub fn due(&self) -> Option<Nanos> {
-        let most = self.on_cpu;
-        self.sampled_for.map(|due| most.map_or(due, |most| due.min(most))).or(most)
+        self.sampled_for.or(self.on_cpu)
     }
 
-    /// Time that taking the samples added to that on a CPU.
-    pub fn added(&self) -> Nanos {
-        self.on_cpu.zip(self.due()).map_or(Nanos::default(), |(all, due)| all.since(due))
+    /// The CPU time `cpu` of the same tasks had taking the samples changed nothing.
+    pub fn unwatched(&self, cpu: Nanos) -> Nanos {
+        self.on_cpu.zip(self.due()).map_or(cpu, |(on_cpu, due)| Nanos::new(cpu.get().saturating_add(due.get())).since(on_cpu))
     }
 
     /// The event's own count in the part of the recording that has so many of its samples, those

@@ -24,7 +24,7 @@ const LEAVING: &str = "__schedule";
 ///
 /// A sample of a whole CPU is that of whoever had it when it was due. One that was due while a task
 /// was leaving, and struck in the next one, is a sample of `__schedule` with the callers of others
-/// that left: it shows the next task's chain.
+/// that left: it shows the next task's chain. So are those that idle time would show, where it leaves no records.
 ///
 /// What was lost is counted whole, whenever it was: the kernel does not tell when.
 pub fn fold(recordings: &[Recording], symbols: &Symbols, tasks: Tasks, window: Option<Window>) -> (Profile, Option<HardwareCounts>) {
@@ -57,6 +57,7 @@ pub fn fold(recordings: &[Recording], symbols: &Symbols, tasks: Tasks, window: O
                 Err(Malformed::Content | Malformed::Length) => broken += 1,
             }
         }
+        leaving += recording.unseen(place, tasks, window);
     }
     fold.leave(leaving);
     let lost = lost.max(recordings.iter().filter_map(|recording| recording.lost).fold(0, u64::saturating_add));

@@ -9,13 +9,13 @@
 
 pub mod cost;
 mod due;
-mod lengthened;
 mod open;
 pub mod presence;
 pub mod record;
 pub(crate) mod ring;
 mod settings;
 pub(crate) mod switches;
+mod timer;
 
 use std::io;
 use std::os::fd::AsFd;

@@ -1,7 +1,7 @@
 //! Times at which tasks were on a CPU, from the records of switches next to the samples.
 //!
-//! What samples are compared with is the time between these records, of whole CPUs without what taking
-//! samples added ([`super::lengthened`]). The process's CPU
+//! What samples are compared with is the time between these records, of whole CPUs as it was long after a
+//! sample ([`Recording::sampled_for`]). The process's CPU
 //! clock is not that time: from its wake-up on a thread is charged before it runs, on
 //! idle virtual CPUs 7 to 19 µs each time, and no timer of its own or of its CPU shows it there.
 
@@ -20,6 +20,35 @@ impl Recording {
         let clipped = |(from, to): Stretch| to.min(window.end.get()).saturating_sub(from.max(window.start.get()));
         Some(Nanos::new(rings.flat_map(|ring| stretches(ring, tasks)).map(clipped).fold(0, u64::saturating_add)))
     }
+
+    /// Time on a CPU within `window` that the tasks' samples should sum to; `None` without records of switches.
+    ///
+    /// A sample changes what follows it: of a task that sleeps often, its own time and that of what has come meanwhile
+    /// lengthen the stretch in which it was taken, which the next ones make up for, and in idle time
+    /// it has the CPU awake for what comes. The timer of a whole CPU meets only what is left of that after a
+    /// period. So the task's share of the second halves of periods stands for all. Receivers on a
+    /// virtual machine that ran for 3 to 6 µs at a time had 1.25 to 1.4 times their usual share of the first 33 of
+    /// 531 µs, 0.97 to 1.01 of it in the second half.
+    pub fn sampled_for(&self, tasks: Tasks, window: Window) -> Option<Nanos> {
+        let [start, end] = [window.start, window.end].map(Nanos::get);
+        let of = |(place, ring): (usize, &Vec<Switch>)| {
+            let stretches = stretches(ring, tasks).into_iter().map(|(from, to)| (from.clamp(start, end), to.clamp(start, end)));
+            match self.of_whole_cpu(place).and(self.timer(place).1) {
+                Some(timer) => {
+                    let [on_cpu, all] = [stretches.map(|(from, to)| timer.undisturbed(from, to)).sum(), timer.undisturbed(start, end)];
+                    (on_cpu as f64 / all.max(1) as f64 * (end - start) as f64) as u64
+                }
+                None => stretches.map(|(from, to)| to - from).sum(),
+            }
+        };
+        (start <= end).then_some(())?;
+        Some(Nanos::new(self.switches.as_ref()?.iter().enumerate().map(of).fold(0, u64::saturating_add)))
+    }
+}
+
+/// Returns whether idle time is among the records of a CPU's switches. Not every kernel has it on every CPU.
+pub(super) fn tells_idle(ring: &[Switch]) -> bool {
+    ring.iter().any(|switch| (switch.pid, switch.tid) == (0, 0))
 }
 
 /// Stretches of the tasks on a CPU, as one ring tells them, in order of time. A ring is of one
@@ -29,13 +58,14 @@ impl Recording {
 ///
 /// Interrupts are off from the record of who leaves until after that of who comes: a timer that
 /// is due between the two strikes in who comes, whose stretch therefore begins with the other's
-/// leaving, where the ring is of a whole CPU and tells it.
+/// leaving, where the ring is of a whole CPU and tells it, of idle time too.
 pub(super) fn stretches(ring: &[Switch], tasks: Tasks) -> Vec<Stretch> {
     let mut since = ring.first().filter(|first| first.out && tasks.have(first.pid, first.tid)).map(|_| 0);
     let mut found = Vec::new();
     let mut left = None;
+    let tells_idle = tells_idle(ring);
     for switch in ring {
-        let before = left.take().filter(|(task, _)| switch.cpu_wide && *task != switch.tid).map(|(_, time)| time);
+        let before = left.take().filter(|(task, _)| tells_idle && switch.cpu_wide && *task != switch.tid).map(|(_, time)| time);
         if switch.out {
             left = Some((switch.tid, switch.time));
         }

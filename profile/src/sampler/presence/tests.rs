@@ -31,6 +31,12 @@ fn recording(switches: Vec<Switch>) -> Recording {
     }
 }
 
+/// A sample's record without a chain.
+fn sample(task: u32, time: u64) -> Vec<u8> {
+    let words = [9 | 1 << 32 | 48 << 48, 0, u64::from(task) << 32 | u64::from(task), time, 0, 0];
+    words.iter().flat_map(|word: &u64| word.to_ne_bytes()).collect()
+}
+
 fn window(start: u64, end: u64) -> Window {
     Window { start: Nanos::new(start), end: Nanos::new(end) }
 }
@@ -38,16 +44,19 @@ fn window(start: u64, end: u64) -> Window {
 #[test]
 fn times_on_a_cpu_are_cut_at_the_window() {
     let ring = [switch(END, 100, true), switch(END, 200, false), switch(END, 300, true), switch(3, 310, false), switch(END, 500, false)];
-    let recording = recording(ring.to_vec());
+    let without_idle = recording(ring.to_vec());
+    let recording = recording([&ring[..], &[switch(IDLE, 2_000, false)]].concat());
     let on_cpu = |start, end| recording.on_cpu(Tasks::Process(END), window(start, end)).unwrap().get();
     assert_eq!(on_cpu(0, 1_000), 100 + 100 + 500, "there from the start, and to the end");
     assert_eq!(on_cpu(50, 250), 50 + 50);
     assert_eq!(on_cpu(320, 400), 0);
     assert_eq!(recording.on_cpu(Tasks::Threads(&[3]), window(0, 400)).unwrap().get(), 100, "from when the one before left");
+    let came = without_idle.on_cpu(Tasks::Threads(&[3]), window(0, 400)).unwrap().get();
+    assert_eq!(came, 90, "from when it came: there may have been idle time before");
 }
 
 #[test]
-fn samples_stand_for_the_time_on_every_cpu_where_they_added_nothing() {
+fn samples_stand_for_the_time_on_every_cpu_where_no_timer_is_known() {
     let ring = vec![switch(END, 200, false), switch(END, 300, true), switch(3, 310, false), switch(END, 500, false)];
     let both = Recording { switches: Some(vec![ring.clone(), ring]), rings: vec![vec![], vec![]], ..recording(vec![]) };
     let of = |tasks| [both.sampled_for(tasks, window(250, 600)), both.on_cpu(tasks, window(250, 600))].map(|time| time.unwrap().get());
@@ -55,27 +64,46 @@ fn samples_stand_for_the_time_on_every_cpu_where_they_added_nothing() {
     assert_eq!(Recording { switches: None, ..recording(vec![]) }.sampled_for(Tasks::All, window(0, 9)), None);
 }
 
-#[test]
-fn a_switch_belongs_to_whoever_comes() {
-    let ring = [switch(IDLE, 90, true), switch(END, 100, false), switch(END, 200, true), switch(IDLE, 210, false)];
-    let on_cpu = |ring: &[Switch], task| recording(ring.to_vec()).on_cpu(Tasks::Process(task), window(0, 300)).unwrap().get();
-    assert_eq!((on_cpu(&ring, END), on_cpu(&ring, IDLE)), (110, 90 + 100));
-    // Of one task alone nobody tells who was there before.
-    let alone = ring.map(|one| Switch { cpu_wide: false, ..one });
-    assert_eq!(on_cpu(&alone, END), 100);
+/// A task that runs for 5 to 20 µs and sleeps for 5 to 35, of random lengths, and a timer that costs it `cost` ns where it
+/// meets it. Some of that is work of the next stretch.
+fn watched(cost: u64, period: u64, seed: u64) -> (Recording, Window) {
+    let (mut now, mut due, mut random, mut done) = (10_000_u64, seed * 997 + 10_000, seed, 0);
+    let (mut switches, mut ring) = (vec![switch(IDLE, now, false)], Vec::new());
+    for _ in 0..60_000 {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let (length, sleep) = (5_000 + (random >> 33) % 15_000, 5_000 + (random >> 20) % 30_000);
+        now += sleep;
+        switches.extend([switch(IDLE, now, true), switch(END, now, false)]);
+        let mut to = now + (length - done).max(1_000);
+        done = 0;
+        while due < to {
+            let runs = due >= now;
+            ring.extend(sample(if runs { END } else { IDLE }, due + 1_000));
+            (to, done) = if runs { (to + cost, cost / 8) } else { (to, done) };
+            due += period;
+        }
+        now = to;
+        switches.extend([switch(END, now, true), switch(IDLE, now, false)]);
+    }
+    (Recording { period, spacing: period, rings: vec![ring], ..recording(switches) }, window(10_000, now))
 }
 
-#[test]
-fn a_thread_that_ends_leaves_under_another_number() {
-    let exit = Switch { pid: END, tid: u32::MAX, time: 300, out: true, cpu_wide: true };
-    let recording = recording(vec![switch(END, 100, false), exit]);
-    assert_eq!(recording.on_cpu(Tasks::Process(END), window(0, 1_000)).unwrap().get(), 200);
-}
-
-#[test]
-fn nothing_is_said_without_records_of_switches() {
-    let recording = Recording { switches: None, ..recording(vec![]) };
-    assert_eq!(recording.on_cpu(Tasks::All, window(0, 1_000)), None);
+proptest! {
+    #![proptest_config(proptest::test_runner::Config::with_cases(32))]
+    #[test]
+    fn samples_stand_for_what_would_have_been_without_them(cost in 0..40_000_u64, period in 300_000..1_000_000_u64, seed in 1..1_000_u64) {
+        let task = Tasks::Process(END);
+        let share = |time: Option<Nanos>, window: Window| time.unwrap().get() as f64 / window.length().get() as f64;
+        let (without, all) = watched(0, period, seed);
+        let wanted = share(without.on_cpu(task, all), all);
+        let (with, all) = watched(cost, period, seed);
+        let found = share(with.sampled_for(task, all), all);
+        // Five standard errors of the shares of 30,000 stretches.
+        prop_assert!((found / wanted - 1.0).abs() <= 0.02, "{found} of {wanted}");
+        if cost > 30_000 && period < 600_000 {
+            prop_assert!(share(with.on_cpu(task, all), all) > 1.025 * wanted, "samples change what is there");
+        }
+    }
 }
 
 proptest! {
