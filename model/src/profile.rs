@@ -60,7 +60,8 @@ pub struct Account {
     /// changed nothing. `None` in runs of earlier versions, where it is `on_cpu`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled_for: Option<Nanos>,
-    /// Samples of the whole recording, of every task in it.
+    /// Samples of the whole recording, of every task in it; with those that are known to have been due in
+    /// idle time of which the kernel has no records.
     pub recorded: u64,
     /// The sampling event's own count over the whole recording, in the unit of the period;
     /// `None` where it could not be read.

@@ -58,6 +58,7 @@ pub fn fold(recordings: &[Recording], symbols: &Symbols, tasks: Tasks, window: O
             }
         }
         leaving += recording.unseen(place, tasks, window);
+        recorded += recording.unseen(place, Tasks::All, None) + recording.unseen_idle(place);
     }
     fold.leave(leaving);
     let lost = lost.max(recordings.iter().filter_map(|recording| recording.lost).fold(0, u64::saturating_add));

@@ -145,9 +145,17 @@ fn a_sample_is_of_who_had_the_cpu_when_it_was_due() {
                 ring.extend(of(task, strike * 1_000, chain));
             }
         }
-        let recording =
-            Recording { period: 1_000_000, spacing: 1_000_000, switches: Some(vec![switches]), ..recording(vec![ring], Layout::default()) };
-        let (profile, _) = fold(&[recording], &symbols, Tasks::Process(END), None);
+        let period = 1_000_000;
+        let recording = Recording {
+            period,
+            spacing: period,
+            counted: Some(20 * period),
+            switches: Some(vec![switches]),
+            ..recording(vec![ring], Layout::default())
+        };
+        let all = Window { start: Nanos::new(0), end: Nanos::new(21 * period) };
+        let (profile, _) = fold(&[recording], &symbols, Tasks::Process(END), Some(all));
+        assert_eq!(profile.account.unwrap().recorded, 20, "with those that idle time would show");
         let name = |frames: &[u32]| frames.iter().map(|frame| profile.symbols[*frame as usize].as_str()).collect::<Vec<_>>().join(" ");
         profile.stacks.iter().map(|stack| (name(&stack.frames), stack.count)).collect::<Vec<_>>()
     };

@@ -41,17 +41,41 @@ impl Recording {
     /// Counts the samples of tasks that were due in a ring while the task left its CPU for idle time, of
     /// which the ring has no records.
     pub fn unseen(&self, ring: usize, tasks: Tasks, window: Option<Window>) -> u64 {
+        self.without_record(ring, window, |switches| {
+            let stretches = stretches(switches, tasks);
+            move |due| {
+                let begun = stretches.partition_point(|(from, _)| *from <= due);
+                begun
+                    .checked_sub(1)
+                    .is_some_and(|last| stretches[last].1.checked_sub(due).is_some_and(|left| (1..=LEAVING).contains(&left)))
+            }
+        })
+    }
+
+    /// Counts the samples that were due in idle time of which a ring has no records.
+    pub fn unseen_idle(&self, ring: usize) -> u64 {
+        self.without_record(ring, None, |switches| move |due| owner(switches, false, due) == Some(IDLE))
+    }
+
+    /// Counts the times of a window, or of the whole recording, at which the timer was due without a sample, and that
+    /// are wanted; 0 where the ring has records of idle time.
+    fn without_record<'a, W: Fn(u64) -> bool>(
+        &'a self,
+        ring: usize,
+        window: Option<Window>,
+        wanted: impl FnOnce(&'a [Switch]) -> W,
+    ) -> u64 {
         let Some(switches) = self.of_whole_cpu(ring).filter(|switches| !tells_idle(switches)) else { return 0 };
         let (times, timer) = self.timer(ring);
-        let (Some(timer), Some(first), Some(last)) = (timer, times.first(), times.last()) else { return 0 };
-        let window = window.unwrap_or(Window { start: Nanos::new(*first), end: Nanos::new(*last) });
-        let stretches = stretches(switches, tasks);
-        let leaves = |due: u64| {
-            let (_, to) = stretches[stretches.partition_point(|(from, _)| *from <= due).checked_sub(1)?];
-            to.checked_sub(due).filter(|left| (1..=LEAVING).contains(left))
+        // No longer than the event counted: times in records may be anything.
+        let whole = || {
+            let (first, last) = (*times.first()?, *times.last()?);
+            Some(Window { start: Nanos::new(first), end: Nanos::new(last.min(first.saturating_add(self.counted?))) })
         };
+        let (Some(timer), Some(window)) = (timer, window.or_else(whole)) else { return 0 };
         let struck = |due: u64| times.get(times.partition_point(|time| *time < due)).is_some_and(|time| timer.due(*time) == due);
-        timer.all(window).filter(|due| leaves(*due).is_some() && !struck(*due)).count() as u64
+        let wanted = wanted(switches);
+        timer.all(window).filter(|due| wanted(*due) && !struck(*due)).count() as u64
     }
 
     /// The records of switches in a ring, where its samples are those of a CPU's timer.

@@ -3,6 +3,8 @@
 //! It keeps its phase, whatever runs: it is due at even distances, and strikes later where interrupts are
 //! off or the hypervisor is late.
 
+use std::iter;
+
 use model::end::Window;
 
 /// Fewest samples from which a phase is told.
@@ -46,8 +48,8 @@ impl Timer {
     /// Every time in `window` at which it was due.
     pub(super) fn all(self, window: Window) -> impl Iterator<Item = u64> {
         let (start, period) = (window.start.get(), self.period);
-        let first = start + (period - self.since(start)) % period;
-        (0..).map(move |number| first + number * period).take_while(move |due| *due < window.end.get())
+        let first = start.saturating_add((period - self.since(start)) % period);
+        iter::successors(Some(first), move |due| due.checked_add(period)).take_while(move |due| *due < window.end.get())
     }
 
     /// Time from `from` to `to` in the second halves of its periods: what a sample of half a period ago
@@ -55,7 +57,7 @@ impl Timer {
     pub(super) fn undisturbed(self, from: u64, to: u64) -> u64 {
         let half = self.period / 2;
         let until = |time: u64| {
-            let time = time + self.period - self.phase;
+            let time = time.saturating_add(self.period - self.phase);
             time / self.period * (self.period - half) + (time % self.period).saturating_sub(half)
         };
         until(to).saturating_sub(until(from))
