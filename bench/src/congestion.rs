@@ -1,13 +1,15 @@
 //! TCP goodput against iperf3 by named congestion control, and the receiver's CPU time for each byte.
 //!
 //! iperf3's receiver selects, then reads until its buffer is full or nothing is left. What a
-//! receiver does before it sleeps decides how often the sender has to wake it, so that the bars are
+//! receiver does before it sleeps decides how often the sender has to wake it, so the bars are
 //! for nettoll's receiver in the same way of waiting; its usual way, to sleep in `recv`, is printed beside it.
 
 use std::cell::RefCell;
 use std::fs;
 
 use model::{Protocol, Waiting};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 
 use crate::{iperf, ours, pairs};
 use stress::bars::Row;
@@ -44,7 +46,7 @@ fn by(name: &'static str, count: u32) -> anyhow::Result<Vec<Row>> {
         // iperf3 measures its slow start; so do we.
         ours::plan(cell, 0, SECONDS * 1_000)
     });
-    let ours = |plan| -> anyhow::Result<iperf::Run> {
+    let one_run = |plan| -> anyhow::Result<iperf::Run> {
         let end = ours::measure(&mut session.borrow_mut(), plan)?.receiver;
         let bytes = end.counts.bytes as f64;
         Ok(iperf::Run {
@@ -52,10 +54,17 @@ fn by(name: &'static str, count: u32) -> anyhow::Result<Vec<Row>> {
             receiver_cpu_per_byte: end.cpu_time.process.get() as f64 / bytes.max(1.0),
         })
     };
+    let mut order = ChaCha8Rng::seed_from_u64(1_984);
     let run = iperf::Settings { size: SIZE, nodelay: true, seconds: SECONDS, flows: 1, cc: Some(name) };
     let pairs = pairs::run(
         count,
-        || Ok([ours(&plans[0])?, ours(&plans[1])?]),
+        || {
+            // Neither is always the first.
+            let turn = usize::from(order.random::<bool>());
+            let first = one_run(&plans[turn])?;
+            let second = one_run(&plans[1 - turn])?;
+            Ok(if turn == 0 { [first, second] } else { [second, first] })
+        },
         || iperf::run(&mut session.borrow_mut(), run).map(|theirs| [theirs; 2]),
     )?;
     let mut rows = Vec::new();

@@ -111,8 +111,15 @@ pub fn perf(bytes: &[u8]) {
         }
     }
     let (profile, _) = fold(slice::from_ref(&recording), &SYMBOLS, Tasks::All, None);
-    let of_time =
-        Recording { source: SampleSource::CpuClock, rings: vec![ring.to_vec()], switches: Some(vec![switches.clone()]), ..recording };
+    // Of a timer's samples it is told when they were due.
+    let of_time = Recording {
+        source: SampleSource::CpuClock,
+        spacing: 100_000,
+        counted: Some(1 << 30),
+        rings: vec![ring.to_vec()],
+        switches: Some(vec![switches.clone()]),
+        ..recording
+    };
     let window = Window { start: Nanos::new(1 << 20), end: Nanos::new(1 << 40) };
     let account = fold(slice::from_ref(&of_time), &SYMBOLS, Tasks::All, Some(window)).0.account.unwrap_or_default();
     assert!(account.on_cpu.is_some());

@@ -7,7 +7,7 @@ use model::end::Window;
 use model::profile::{Account, HardwareCounts, Profile, SampleSource, Stack};
 
 use crate::sampler::record::{Malformed, Record, Records, Sample};
-use crate::sampler::{COUNTERS, Recording, Tasks};
+use crate::sampler::{COUNTERS, Dated, Recording, Tasks};
 use crate::symbols::{CodeMap, Symbols};
 
 /// Name of a sample in user code.
@@ -34,13 +34,14 @@ pub fn fold(recordings: &[Recording], symbols: &Symbols, tasks: Tasks, window: O
     let rings =
         recordings.iter().flat_map(|recording| recording.rings.iter().enumerate().map(move |(place, ring)| (recording, place, ring)));
     for (recording, place, ring) in rings {
-        let mut due = recording.due(place).into_iter();
+        let dated = recording.dated(place);
+        let mut owners = dated.iter().flat_map(Dated::owners);
         for record in Records::new(ring, &recording.layout) {
             match record {
                 Ok(Record::Sample(sample)) => {
                     recorded += 1;
                     let struck = (sample.pid, sample.tid);
-                    let had = due.next().flatten().unwrap_or(struck);
+                    let had = owners.next().flatten().unwrap_or(struck);
                     let [had, struck] = [had, struck].map(|(process, thread)| tasks.have(process, thread));
                     let counted = if struck { fold.counters(recording, &sample) } else { Default::default() };
                     match (had, struck) {
@@ -57,8 +58,10 @@ pub fn fold(recordings: &[Recording], symbols: &Symbols, tasks: Tasks, window: O
                 Err(Malformed::Content | Malformed::Length) => broken += 1,
             }
         }
-        leaving += recording.unseen(place, tasks, window);
-        recorded += recording.unseen(place, Tasks::All, None) + recording.unseen_idle(place);
+        if let Some(dated) = &dated {
+            leaving += dated.unseen(tasks, window);
+            recorded += dated.unseen(Tasks::All, None) + dated.unseen_idle();
+        }
     }
     fold.leave(leaving);
     let lost = lost.max(recordings.iter().filter_map(|recording| recording.lost).fold(0, u64::saturating_add));

@@ -18,7 +18,7 @@ pub enum Wait {
     Spin(Nanos),
     /// `poll(2)` before each receive call.
     Poll(RawFd, libc::c_int),
-    /// `select(2)`, then receive calls until what was asked for is there.
+    /// `select(2)`, then receive calls until what was asked for is there or nothing is left.
     Select(Select),
     /// `epoll_wait(2)` before each receive call: level-triggered.
     Level(Epoll, libc::c_int),
@@ -56,12 +56,12 @@ impl Habit for Wait {
     fn receive<A: Api>(&mut self, api: &mut A, limit: usize) -> Moved {
         match self {
             Self::Spin(look) => spin(api, limit, *look),
+            Self::Select(select) => select.receive(limit, api.has_more(), |limit| api.receive_now(limit)),
             _ if api.has_more() => api.receive_now(limit),
             Self::Poll(fd, longest) => match polled(*fd, *longest) {
                 true => api.receive_now(limit),
                 false => Moved::NOTHING,
             },
-            Self::Select(select) => select.receive(limit, |limit| api.receive_now(limit)),
             Self::Level(epoll, longest) => match woken(epoll, *longest) {
                 true => api.receive_now(limit),
                 false => Moved::NOTHING,
@@ -89,7 +89,7 @@ pub struct Select {
 
 impl Select {
     fn new(fd: RawFd, longest: libc::c_int, bytes: bool) -> io::Result<Self> {
-        if usize::try_from(fd).is_ok_and(|fd| fd >= libc::FD_SETSIZE) {
+        if fd >= libc::FD_SETSIZE as RawFd {
             let text = format!("select takes descriptors below {}, and this end has more files open; take poll", libc::FD_SETSIZE);
             return Err(io::Error::new(io::ErrorKind::Unsupported, text));
         }
@@ -97,15 +97,14 @@ impl Select {
     }
 
     #[inline(always)]
-    fn receive(&mut self, limit: usize, mut receive_now: impl FnMut(usize) -> Moved) -> Moved {
-        let moved = match self.rest {
-            0 => Moved::NOTHING,
-            rest => receive_now(rest.min(limit)),
-        };
-        if moved != Moved::NOTHING {
-            return self.took(moved, self.rest);
+    fn receive(&mut self, limit: usize, has_more: bool, mut receive_now: impl FnMut(usize) -> Moved) -> Moved {
+        if self.rest > 0 || has_more {
+            let asked = if self.rest > 0 { self.rest.min(limit) } else { limit };
+            let moved = self.took(receive_now(asked), asked);
+            if moved != Moved::NOTHING {
+                return moved;
+            }
         }
-        self.rest = 0;
         if selected(self.fd, self.longest) { self.took(receive_now(limit), limit) } else { Moved::NOTHING }
     }
 
@@ -175,7 +174,7 @@ mod tests {
 
     #[test]
     fn select_comes_before_a_new_buffer_and_where_nothing_is_left() {
-        for (bytes, asks) in [(true, vec![8, 3, 8, 5, 8]), (false, vec![8, 8, 8])] {
+        for (bytes, asks) in [(true, vec![8, 3, 8, 5, 8]), (false, vec![8; 4])] {
             let (mut near, far) = UnixStream::pair().unwrap();
             far.set_nonblocking(true).unwrap();
             let mut select = Select::new(far.as_raw_fd(), 1, bytes).unwrap();
@@ -183,12 +182,12 @@ mod tests {
             let mut taken = Vec::new();
             for sent in [5, 3, 3, 0] {
                 near.write_all(&vec![1; sent]).unwrap();
-                taken.push(select.receive(8, reads(&far, &mut asked)));
+                taken.push(select.receive(8, false, reads(&far, &mut asked)));
             }
             assert_eq!(taken, [Moved(5), Moved(3), Moved(3), Moved::NOTHING], "{asked:?}");
             near.write_all(&[1; 8]).unwrap();
-            assert_eq!(select.receive(8, reads(&far, &mut asked)), Moved(8));
-            assert_eq!(asked[..asks.len()], asks);
+            assert_eq!(select.receive(8, false, reads(&far, &mut asked)), Moved(8));
+            assert_eq!(asked, asks);
         }
     }
 

@@ -30,7 +30,7 @@ fn ends_that_spin_count_as_others_do_and_do_not_wait_in_the_kernel() {
 
 #[test]
 fn ends_that_poll_take_every_message() {
-    for waiting in [Waiting::BusyPoll, Waiting::Poll, Waiting::Epoll, Waiting::EpollEdge] {
+    for waiting in [Waiting::BusyPoll, Waiting::Poll, Waiting::Select, Waiting::Epoll, Waiting::EpollEdge] {
         for test in TESTS {
             for api in Api::ALL.iter().copied().filter(|api| api.carries(test) && api.over() != Over::Packets && is_here(*api)) {
                 let what = format!("{test} over {api}, {waiting}");

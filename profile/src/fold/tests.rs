@@ -112,7 +112,7 @@ fn a_sample_is_of_who_had_the_cpu_when_it_was_due() {
         bytes
     };
     let (work, back, idle) = ([0x1210, 0x1210], [0x1010, 0x1110, 0x1210], [0x1010]);
-    let found = |tells_idle: bool| {
+    let found = |tells_idle: bool, lost: Option<u64>| {
         let mut ring = Vec::new();
         let mut switches = Vec::new();
         for run in 1..=20_u64 {
@@ -150,18 +150,22 @@ fn a_sample_is_of_who_had_the_cpu_when_it_was_due() {
             period,
             spacing: period,
             counted: Some(20 * period),
+            lost,
             switches: Some(vec![switches]),
             ..recording(vec![ring], Layout::default())
         };
         let all = Window { start: Nanos::new(0), end: Nanos::new(21 * period) };
         let (profile, _) = fold(&[recording], &symbols, Tasks::Process(END), Some(all));
-        assert_eq!(profile.account.unwrap().recorded, 20, "with those that idle time would show");
+        let missing = if tells_idle || lost.is_none() { 0 } else { 3 };
+        assert_eq!(profile.account.unwrap().recorded, 20 - missing, "with those that idle time would show");
         let name = |frames: &[u32]| frames.iter().map(|frame| profile.symbols[*frame as usize].as_str()).collect::<Vec<_>>().join(" ");
         profile.stacks.iter().map(|stack| (name(&stack.frames), stack.count)).collect::<Vec<_>>()
     };
     let all = |back| [("__schedule udp_recvmsg", 3), ("finish_task_switch __schedule udp_recvmsg", back), ("udp_recvmsg udp_recvmsg", 13)];
-    assert_eq!(found(true), all(2).map(|(chain, count)| (chain.to_owned(), count)));
-    assert_eq!(found(false), all(1).map(|(chain, count)| (chain.to_owned(), count)), "its stretch begins when it comes");
+    let named = |all: &[(&str, u64)]| all.iter().map(|(chain, count)| ((*chain).to_owned(), *count)).collect::<Vec<_>>();
+    assert_eq!(found(true, None), named(&all(2)));
+    assert_eq!(found(false, None), named(&all(1)), "its stretch begins when it comes");
+    assert_eq!(found(false, Some(3)), named(&all(1)[1..]), "what was lost is not taken for what idle time would show");
 }
 
 proptest! {

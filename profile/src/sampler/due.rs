@@ -1,4 +1,4 @@
-//! Samples by who had the CPU when they were due.
+//! Samples of a whole CPU by who had it when they were due.
 //!
 //! Around a switch interrupts are off from before the record of who leaves until after that of who comes, so
 //! that a timer that is due while a task leaves strikes in `finish_task_switch` of the next one. Receivers that ran for 9
@@ -8,13 +8,13 @@
 //! Linux 6.18 on a virtual machine records idle time, in samples and switches, on its first CPU only. On the others
 //! a sample that was due while the task left for idle time is in no record: receivers of fragments,
 //! which ran for 4 to 6 µs at a time, lacked 20 to 30 % of their samples there. Those are
-//! counted by the times at which the timer was due ([`Recording::unseen`]).
+//! counted by the times at which the timer was due ([`Dated::unseen`]).
 
 use model::Nanos;
 use model::end::Window;
 use model::profile::SampleSource;
 
-use super::presence::{stretches, tells_idle};
+use super::presence::{Stretch, stretches, tells_idle};
 use super::record::{Record, Recording, Records, Switch, Tasks};
 use super::timer::Timer;
 
@@ -23,74 +23,96 @@ pub type Task = (u32, u32);
 /// What the kernel calls idle time.
 const IDLE: Task = (0, 0);
 
-/// For how long interrupts are off, at most, before a task's leaving is recorded: on a virtual machine 6 µs,
-/// the kernel's look for another task among them. A stretch that a sample lengthens goes on for longer.
-const LEAVING: u64 = 10_000;
+/// For how long interrupts are off, at most, before a task's leaving is recorded, in ns: 6 µs were seen on a virtual
+/// machine. A stretch that a sample lengthens goes on for longer.
+pub(super) const LONGEST_LEAVING: u64 = 10_000;
+
+/// The samples of one CPU with the records of its switches, and the timer that made them.
+#[derive(Debug)]
+pub struct Dated<'a> {
+    switches: &'a [Switch],
+    /// Times of the samples, in order.
+    times: Vec<u64>,
+    timer: Option<Timer>,
+    tells_idle: bool,
+    /// `true` if no sample is known to be lost.
+    whole: bool,
+    /// The longest that the recording can have been.
+    counted: u64,
+}
 
 impl Recording {
-    /// Returns who had the CPU when each sample of a ring was due, in the order of samples. `None`
-    /// stands for whom it struck, and so does a list that ends early: without a timer of a whole CPU
-    /// or records of its switches nobody else is known.
-    pub fn due(&self, ring: usize) -> Vec<Option<Task>> {
-        let Some(switches) = self.of_whole_cpu(ring) else { return Vec::new() };
-        let (times, timer) = self.timer(ring);
-        let tells_idle = tells_idle(switches);
-        times.iter().map(|time| owner(switches, tells_idle, timer.map_or(*time, |timer| timer.due(*time)))).collect()
+    /// Dates the samples of a ring; `None` where they are not those of a CPU's timer, with records of its switches.
+    pub fn dated(&self, ring: usize) -> Option<Dated<'_>> {
+        let switches = self.switches.as_ref()?.get(ring)?;
+        if self.source != SampleSource::CpuClock || !switches.iter().all(|one| one.cpu_wide) {
+            return None;
+        }
+        let (mut times, mut whole) = (Vec::new(), self.lost.unwrap_or(0) == 0);
+        for record in Records::new(self.rings.get(ring)?, &self.layout) {
+            match record {
+                Ok(Record::Sample(sample)) => times.push(sample.time),
+                Ok(Record::Lost(_) | Record::Throttle(_)) | Err(_) => whole = false,
+                Ok(Record::Switch(_) | Record::Fork(_) | Record::Other) => {}
+            }
+        }
+        let (timer, tells_idle) = (Timer::of(&times, self.spacing), tells_idle(switches));
+        Some(Dated { switches, times, timer, tells_idle, whole, counted: self.counted.unwrap_or(0) })
+    }
+}
+
+impl Dated<'_> {
+    /// Returns who had the CPU when each sample was due, in the order of samples; `None` stands for whom it struck.
+    pub fn owners(&self) -> impl Iterator<Item = Option<Task>> {
+        let due = |time: u64| self.timer.map_or(time, |timer| timer.due(time));
+        self.times.iter().map(move |time| owner(self.switches, self.tells_idle, due(*time)))
     }
 
-    /// Counts the samples of tasks that were due in a ring while the task left its CPU for idle time, of
-    /// which the ring has no records.
-    pub fn unseen(&self, ring: usize, tasks: Tasks, window: Option<Window>) -> u64 {
-        self.without_record(ring, window, |switches| {
-            let stretches = stretches(switches, tasks);
-            move |due| {
-                let begun = stretches.partition_point(|(from, _)| *from <= due);
-                begun
-                    .checked_sub(1)
-                    .is_some_and(|last| stretches[last].1.checked_sub(due).is_some_and(|left| (1..=LEAVING).contains(&left)))
-            }
+    /// Counts the samples of tasks that were due while the task left its CPU for idle time of which there are no
+    /// records. 0 where samples were lost: those would be among them.
+    pub fn unseen(&self, tasks: Tasks, window: Option<Window>) -> u64 {
+        let stretches = stretches(self.switches, tasks);
+        self.without_record(window, |due| {
+            let begun = stretches.partition_point(|(from, _)| *from <= due);
+            let left = begun.checked_sub(1).and_then(|last| stretches[last].1.checked_sub(due));
+            left.is_some_and(|left| (1..=LONGEST_LEAVING).contains(&left))
         })
     }
 
-    /// Counts the samples that were due in idle time of which a ring has no records.
-    pub fn unseen_idle(&self, ring: usize) -> u64 {
-        self.without_record(ring, None, |switches| move |due| owner(switches, false, due) == Some(IDLE))
+    /// Counts the samples that were due in idle time of which there are no records.
+    pub fn unseen_idle(&self) -> u64 {
+        self.without_record(None, |due| owner(self.switches, self.tells_idle, due) == Some(IDLE))
     }
 
-    /// Counts the times of a window, or of the whole recording, at which the timer was due without a sample, and that
-    /// are wanted; 0 where the ring has records of idle time.
-    fn without_record<'a, W: Fn(u64) -> bool>(
-        &'a self,
-        ring: usize,
-        window: Option<Window>,
-        wanted: impl FnOnce(&'a [Switch]) -> W,
-    ) -> u64 {
-        let Some(switches) = self.of_whole_cpu(ring).filter(|switches| !tells_idle(switches)) else { return 0 };
-        let (times, timer) = self.timer(ring);
-        // No longer than the event counted: times in records may be anything.
-        let whole = || {
-            let (first, last) = (*times.first()?, *times.last()?);
-            Some(Window { start: Nanos::new(first), end: Nanos::new(last.min(first.saturating_add(self.counted?))) })
-        };
-        let (Some(timer), Some(window)) = (timer, window.or_else(whole)) else { return 0 };
-        let struck = |due: u64| times.get(times.partition_point(|time| *time < due)).is_some_and(|time| timer.due(*time) == due);
-        let wanted = wanted(switches);
-        timer.all(window).filter(|due| wanted(*due) && !struck(*due)).count() as u64
+    /// The share of stretches in a window, as the second halves of the timer's periods have it; `None` where the
+    /// timer's phase is not known.
+    pub(super) fn undisturbed(&self, stretches: &[Stretch], window: Window) -> Option<f64> {
+        let timer = self.timer?;
+        let on_cpu = stretches.iter().map(|(from, to)| timer.undisturbed(*from, *to)).fold(0, u64::saturating_add);
+        Some(on_cpu as f64 / timer.undisturbed(window.start.get(), window.end.get()).max(1) as f64)
     }
 
-    /// The records of switches in a ring, where its samples are those of a CPU's timer.
-    pub(super) fn of_whole_cpu(&self, ring: usize) -> Option<&[Switch]> {
-        let switches = self.switches.as_ref()?.get(ring)?;
-        (self.source == SampleSource::CpuClock && switches.iter().all(|one| one.cpu_wide)).then_some(switches.as_slice())
+    /// Counts the times in a window, or in the whole recording, at which the timer was due without a sample, and that
+    /// are `wanted`; 0 where idle time is among the records, or samples were lost.
+    fn without_record(&self, window: Option<Window>, wanted: impl Fn(u64) -> bool) -> u64 {
+        let (Some(timer), Some(first), Some(last)) = (self.timer, self.times.first(), self.times.last()) else { return 0 };
+        if self.tells_idle || !self.whole {
+            return 0;
+        }
+        // Never longer than the event counted: a record may have any time, and a window too.
+        let (mut start, mut end) = (*first, (*last).min(first.saturating_add(self.counted)));
+        if let Some(window) = window {
+            (start, end) = (start.max(window.start.get()), end.min(window.end.get()));
+        }
+        let window = Window { start: Nanos::new(start), end: Nanos::new(end) };
+        timer.all(window).filter(|due| wanted(*due) && !self.struck(timer, *due)).count() as u64
     }
 
-    /// The times of a ring's samples, in order, and the timer that made them.
-    pub(super) fn timer(&self, ring: usize) -> (Vec<u64>, Option<Timer>) {
-        let records = self.rings.get(ring).map(|ring| Records::new(ring, &self.layout)).into_iter().flatten();
-        let times: Vec<u64> =
-            records.filter_map(|record| if let Ok(Record::Sample(sample)) = record { Some(sample.time) } else { None }).collect();
-        let timer = Timer::of(&times, self.spacing);
-        (times, timer)
+    /// Whether there is a sample that was due at a time at which the timer was, or a little before.
+    fn struck(&self, timer: Timer, due: u64) -> bool {
+        let next = self.times.partition_point(|time| *time < due);
+        let before = next.checked_sub(1).map(|place| self.times[place]);
+        before.is_some_and(|time| timer.is_early(time, due)) || self.times.get(next).is_some_and(|time| timer.due(*time) == due)
     }
 }
 
@@ -131,9 +153,7 @@ mod tests {
     fn a_time_is_idle_between_leaving_and_coming_where_idle_time_has_no_records() {
         let ring = [switch(7, 92, false), switch(7, 200, true), switch(7, 300, false), switch(7, 320, true)];
         let of = |time| owner(&ring, false, time);
-        assert_eq!(
-            [of(91), of(92), of(199), of(200), of(299), of(310)],
-            [Some(IDLE), Some((7, 7)), Some((7, 7)), Some(IDLE), Some(IDLE), Some((7, 7))]
-        );
+        let end = Some((7, 7));
+        assert_eq!([of(91), of(92), of(199), of(200), of(299), of(310)], [Some(IDLE), end, end, Some(IDLE), Some(IDLE), end]);
     }
 }

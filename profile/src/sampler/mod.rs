@@ -24,6 +24,7 @@ use crate::{perf, refused_call};
 use model::Unavailable;
 use model::profile::SampleSource;
 
+pub use due::Dated;
 pub use open::{COUNTERS, Layout};
 pub use record::{Recording, Tasks};
 pub use settings::{PERIOD, PERIOD_CYCLES, Settings, Target};

@@ -1,13 +1,14 @@
 //! Times at which tasks were on a CPU, from the records of switches next to the samples.
 //!
-//! What samples are compared with is the time between these records, of whole CPUs as it was long after a
-//! sample ([`Recording::sampled_for`]). The process's CPU
+//! What samples are compared with is the time between these records, of whole CPUs scaled up from the second
+//! halves of the sampler's periods ([`Recording::sampled_for`]). The process's CPU
 //! clock is not that time: from its wake-up on a thread is charged before it runs, on
 //! idle virtual CPUs 7 to 19 µs each time, and no timer of its own or of its CPU shows it there.
 
 use model::Nanos;
 use model::end::Window;
 
+use super::due::LONGEST_LEAVING;
 use super::record::{Recording, Switch, Tasks};
 
 /// A stretch of time on a CPU: its start and end, in ns of `CLOCK_MONOTONIC`.
@@ -27,28 +28,27 @@ impl Recording {
     /// lengthen the stretch in which it was taken, which the next ones make up for, and in idle time
     /// it has the CPU awake for what comes. The timer of a whole CPU meets only what is left of that after a
     /// period. So the task's share of the second halves of periods stands for all. Receivers on a
-    /// virtual machine that ran for 3 to 6 µs at a time had 1.25 to 1.4 times their usual share of the first 33 of
-    /// 531 µs, 0.97 to 1.01 of it in the second half.
+    /// virtual machine that ran for 3 to 6 µs at a time had 1.0 to 1.4 times their usual share of the first 33 of
+    /// 531 µs, and 0.96 to 1.01 of it in the second half.
     pub fn sampled_for(&self, tasks: Tasks, window: Window) -> Option<Nanos> {
-        let [start, end] = [window.start, window.end].map(Nanos::get);
+        let [start, end] = [window.start, window.end.max(window.start)].map(Nanos::get);
         let of = |(place, ring): (usize, &Vec<Switch>)| {
-            let stretches = stretches(ring, tasks).into_iter().map(|(from, to)| (from.clamp(start, end), to.clamp(start, end)));
-            match self.of_whole_cpu(place).and(self.timer(place).1) {
-                Some(timer) => {
-                    let [on_cpu, all] = [stretches.map(|(from, to)| timer.undisturbed(from, to)).sum(), timer.undisturbed(start, end)];
-                    (on_cpu as f64 / all.max(1) as f64 * (end - start) as f64) as u64
-                }
-                None => stretches.map(|(from, to)| to - from).sum(),
+            let cut = |(from, to): Stretch| (from.clamp(start, end), to.clamp(start, end));
+            let stretches: Vec<Stretch> = stretches(ring, tasks).into_iter().map(cut).collect();
+            match self.dated(place).and_then(|dated| dated.undisturbed(&stretches, window)) {
+                Some(share) => (share * (end - start) as f64) as u64,
+                None => stretches.iter().map(|(from, to)| to.saturating_sub(*from)).fold(0, u64::saturating_add),
             }
         };
-        (start <= end).then_some(())?;
         Some(Nanos::new(self.switches.as_ref()?.iter().enumerate().map(of).fold(0, u64::saturating_add)))
     }
 }
 
-/// Returns whether idle time is among the records of a CPU's switches. Not every kernel has it on every CPU.
+/// Returns whether a CPU's switches tell of its idle time, should it have had any. Not every kernel has it among the
+/// records of every CPU: then a task leaves, and nobody comes for long.
 pub(super) fn tells_idle(ring: &[Switch]) -> bool {
-    ring.iter().any(|switch| (switch.pid, switch.tid) == (0, 0))
+    let nobody_comes = |pair: &[Switch]| pair[0].out && !pair[1].out && pair[1].time.saturating_sub(pair[0].time) > LONGEST_LEAVING;
+    ring.iter().any(|switch| (switch.pid, switch.tid) == (0, 0)) || !ring.windows(2).any(nobody_comes)
 }
 
 /// Stretches of the tasks on a CPU, as one ring tells them, in order of time. A ring is of one

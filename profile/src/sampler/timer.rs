@@ -9,9 +9,9 @@ use model::end::Window;
 
 /// Fewest samples from which a phase is told.
 const FEWEST: usize = 16;
-/// From where the timer strikes to where its sample's time is read, in ns: the interrupt's way to the sampler.
-/// On a virtual machine tasks came and left again within this time before the earliest samples,
-/// and not in the 5 µs before, in which the guest stood still until its interrupt was there.
+/// By how much, in ns, the time of a sample is later than the interrupt that took it. On a virtual machine no task came or
+/// left in the 5 µs that end 1 µs before the earliest samples, while the hypervisor delivered the interrupt, and
+/// some did in that last microsecond: so the guest ran again by then.
 const READ_AFTER: u64 = 1_000;
 
 /// Times at which a timer was due.
@@ -39,10 +39,15 @@ impl Timer {
         Some(Self { phase: (phases[first] + period - READ_AFTER % period) % period, period })
     }
 
-    /// When the sample of this time was due: at that time where it is a little earlier than most are.
+    /// When the sample of this time was due; one that is a little early was due at its own time.
     pub(super) fn due(self, time: u64) -> u64 {
         let late = self.since(time);
         if late > self.period / 4 * 3 { time } else { time - late }
+    }
+
+    /// Whether a sample of this time is the early one of a time at which the timer was due.
+    pub(super) fn is_early(self, time: u64, due: u64) -> bool {
+        time < due && due - time < self.period / 4
     }
 
     /// Every time in `window` at which it was due.

@@ -44,15 +44,12 @@ fn window(start: u64, end: u64) -> Window {
 #[test]
 fn times_on_a_cpu_are_cut_at_the_window() {
     let ring = [switch(END, 100, true), switch(END, 200, false), switch(END, 300, true), switch(3, 310, false), switch(END, 500, false)];
-    let without_idle = recording(ring.to_vec());
-    let recording = recording([&ring[..], &[switch(IDLE, 2_000, false)]].concat());
+    let recording = recording(ring.to_vec());
     let on_cpu = |start, end| recording.on_cpu(Tasks::Process(END), window(start, end)).unwrap().get();
     assert_eq!(on_cpu(0, 1_000), 100 + 100 + 500, "there from the start, and to the end");
     assert_eq!(on_cpu(50, 250), 50 + 50);
     assert_eq!(on_cpu(320, 400), 0);
     assert_eq!(recording.on_cpu(Tasks::Threads(&[3]), window(0, 400)).unwrap().get(), 100, "from when the one before left");
-    let came = without_idle.on_cpu(Tasks::Threads(&[3]), window(0, 400)).unwrap().get();
-    assert_eq!(came, 90, "from when it came: there may have been idle time before");
 }
 
 #[test]
@@ -62,6 +59,39 @@ fn samples_stand_for_the_time_on_every_cpu_where_no_timer_is_known() {
     let of = |tasks| [both.sampled_for(tasks, window(250, 600)), both.on_cpu(tasks, window(250, 600))].map(|time| time.unwrap().get());
     assert_eq!(of(Tasks::Process(END)), [2 * 150, 2 * 150]);
     assert_eq!(Recording { switches: None, ..recording(vec![]) }.sampled_for(Tasks::All, window(0, 9)), None);
+}
+
+#[test]
+fn a_switch_belongs_to_whoever_comes() {
+    let ring = [switch(IDLE, 90, true), switch(END, 100, false), switch(END, 200, true), switch(IDLE, 210, false)];
+    let on_cpu = |ring: &[Switch], task| recording(ring.to_vec()).on_cpu(Tasks::Process(task), window(0, 300)).unwrap().get();
+    assert_eq!((on_cpu(&ring, END), on_cpu(&ring, IDLE)), (110, 90 + 100));
+    // Of one task alone nobody tells who was there before.
+    let alone = ring.map(|one| Switch { cpu_wide: false, ..one });
+    assert_eq!(on_cpu(&alone, END), 100);
+}
+
+#[test]
+fn a_stretch_begins_with_its_coming_where_idle_time_has_no_records() {
+    let ring = [switch(3, 10_000, true), switch(END, 30_000, false), switch(END, 35_000, true), switch(END, 60_000, false)];
+    let on_cpu = |ring: &[Switch]| recording(ring.to_vec()).on_cpu(Tasks::Process(END), window(0, 50_000)).unwrap().get();
+    assert_eq!(on_cpu(&ring), 5_000);
+    // With records of idle time what lies between is told.
+    let told = [ring[0], switch(IDLE, 10_100, false), switch(IDLE, 29_900, true), ring[1], ring[2], switch(IDLE, 35_100, false)];
+    assert_eq!(on_cpu(&told), 5_100);
+}
+
+#[test]
+fn a_thread_that_ends_leaves_under_another_number() {
+    let exit = Switch { pid: END, tid: u32::MAX, time: 300, out: true, cpu_wide: true };
+    let recording = recording(vec![switch(END, 100, false), exit]);
+    assert_eq!(recording.on_cpu(Tasks::Process(END), window(0, 1_000)).unwrap().get(), 200);
+}
+
+#[test]
+fn nothing_is_said_without_records_of_switches() {
+    let recording = Recording { switches: None, ..recording(vec![]) };
+    assert_eq!(recording.on_cpu(Tasks::All, window(0, 1_000)), None);
 }
 
 /// A task that runs for 5 to 20 µs and sleeps for 5 to 35, of random lengths, and a timer that costs it `cost` ns where it

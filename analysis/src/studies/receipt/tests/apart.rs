@@ -56,20 +56,21 @@ fn what_is_charged_off_the_cpu_closes_the_sums() {
     }
 }
 
-/// Stretches on the CPU are longer where a sample was taken in them: no sample stands for that.
+/// An end is on its CPU for more, or for less, of the time that follows a sample: no sample stands for that.
 #[test]
-fn what_taking_samples_added_is_in_no_sum() {
-    const ADDED: f64 = 0.04;
-    let longer = sampled(|profile, ran| {
-        profile.stacks.iter_mut().for_each(|stack| stack.count = (stack.count as f64 * (1.0 - ADDED)).round() as u64);
-        account(profile, ran);
-        let sampled_for = Some(Nanos::new((ran as f64 * (1.0 - ADDED)) as u64));
-        profile.account = profile.account.map(|account| Account { sampled_for, ..account });
-    });
-    for receipt in of_senders(&longer) {
-        assert!(!receipt.is_red(), "{:?} {:?}", receipt.closure, receipt.doubts);
-        near(receipt.closure.sampler.value, 1.0);
-        near(receipt.closure.cpu.unwrap(), 1.0);
+fn what_taking_samples_changed_is_in_no_sum() {
+    for changed in [0.96, 1.04] {
+        let watched = sampled(move |profile, ran| {
+            profile.stacks.iter_mut().for_each(|stack| stack.count = (stack.count as f64 * changed).round() as u64);
+            account(profile, ran);
+            let sampled_for = Some(Nanos::new((ran as f64 * changed) as u64));
+            profile.account = profile.account.map(|account| Account { sampled_for, ..account });
+        });
+        for receipt in of_senders(&watched) {
+            assert!(!receipt.is_red(), "{:?} {:?}", receipt.closure, receipt.doubts);
+            near(receipt.closure.sampler.value, 1.0);
+            near(receipt.closure.cpu.unwrap(), 1.0);
+        }
     }
 }
 
