@@ -15,7 +15,6 @@ use model::end::Window;
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 
 use crate::readable::readable;
-use crate::sampler::record::Record;
 use crate::sampler::{Recording, Tasks};
 use crate::symbols::code;
 
@@ -185,9 +184,10 @@ fn read(path: &Path, longest: u64, wanted: impl Fn(&fs::Metadata) -> bool) -> Op
 /// ended have no names.
 pub fn of_samples(recordings: &[Recording], tasks: Tasks, window: Window) -> OwnCode {
     let mut addresses: BTreeMap<u32, HashMap<u64, u64>> = BTreeMap::new();
-    for record in recordings.iter().flat_map(Recording::records) {
-        let Ok(Record::Sample(sample)) = record else { continue };
-        if sample.user && window.contains(sample.time) && tasks.have(sample.pid, sample.tid) {
+    for (sample, (process, thread)) in recordings.iter().flat_map(Recording::owned_samples) {
+        // One that was due at another's is not among the profile's either.
+        let owned = tasks.have(process, thread) && tasks.have(sample.pid, sample.tid);
+        if sample.user && window.contains(sample.time) && owned {
             *addresses.entry(sample.pid).or_default().entry(sample.ip).or_default() += 1;
         }
     }

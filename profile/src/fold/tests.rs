@@ -154,6 +154,8 @@ fn a_sample_is_of_who_had_the_cpu_when_it_was_due() {
             switches: Some(vec![switches]),
             ..recording(vec![ring], Layout::default())
         };
+        let owned = recording.owned_samples().filter(|(sample, owner)| (sample.tid, owner.1) == (END, END)).count();
+        assert_eq!(owned, if tells_idle { 15 } else { 14 });
         let all = Window { start: Nanos::new(0), end: Nanos::new(21 * period) };
         let (profile, _) = fold(&[recording], &symbols, Tasks::Process(END), Some(all));
         let missing = if tells_idle || lost.is_none() { 0 } else { 3 };

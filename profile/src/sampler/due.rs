@@ -1,4 +1,4 @@
-//! Samples of a whole CPU by who had it when they were due.
+//! Samples of a whole CPU by who had it when they were due, and the time that they stand for.
 //!
 //! Around a switch interrupts are off from before the record of who leaves until after that of who comes, so
 //! that a timer that is due while a task leaves strikes in `finish_task_switch` of the next one. Receivers that ran for 9
@@ -14,18 +14,14 @@ use model::Nanos;
 use model::end::Window;
 use model::profile::SampleSource;
 
-use super::presence::{Stretch, stretches, tells_idle};
-use super::record::{Record, Recording, Records, Switch, Tasks};
+use super::presence::{LONGEST_LEAVING, Stretch, stretches, tells_idle};
+use super::record::{Record, Recording, Records, Sample, Switch, Tasks};
 use super::timer::Timer;
 
 /// A process and one of its threads.
 pub type Task = (u32, u32);
 /// What the kernel calls idle time.
 const IDLE: Task = (0, 0);
-
-/// For how long interrupts are off, at most, before a task's leaving is recorded, in ns: 6 µs were seen on a virtual
-/// machine. A stretch that a sample lengthens goes on for longer.
-pub(super) const LONGEST_LEAVING: u64 = 10_000;
 
 /// The samples of one CPU with the records of its switches, and the timer that made them.
 #[derive(Debug)]
@@ -59,6 +55,40 @@ impl Recording {
         let (timer, tells_idle) = (Timer::of(&times, self.spacing), tells_idle(switches));
         Some(Dated { switches, times, timer, tells_idle, whole, counted: self.counted.unwrap_or(0) })
     }
+
+    /// Time on a CPU within `window` that the tasks' samples should sum to; `None` without records of switches.
+    ///
+    /// A sample changes what follows it: of a task that sleeps often, its own time and that of what has come meanwhile
+    /// lengthen the stretch in which it was taken, which the next ones make up for, and in idle time
+    /// it has the CPU awake for what comes. The timer of a whole CPU meets only what is left of that after a
+    /// period. So the task's share of the second halves of periods stands for all. Receivers on a
+    /// virtual machine that ran for 3 to 6 µs at a time had 1.0 to 1.4 times their usual share of the first 33 of
+    /// 531 µs, and 0.96 to 1.01 of it in the second half.
+    pub fn sampled_for(&self, tasks: Tasks, window: Window) -> Option<Nanos> {
+        let [start, end] = [window.start, window.end.max(window.start)].map(Nanos::get);
+        let of = |(place, ring): (usize, &Vec<Switch>)| {
+            let cut = |(from, to): Stretch| (from.clamp(start, end), to.clamp(start, end));
+            let stretches: Vec<Stretch> = stretches(ring, tasks).into_iter().map(cut).collect();
+            match self.dated(place).and_then(|dated| dated.undisturbed(&stretches, window)) {
+                Some(share) => (share * (end - start) as f64) as u64,
+                None => stretches.iter().map(|(from, to)| to.saturating_sub(*from)).fold(0, u64::saturating_add),
+            }
+        };
+        Some(Nanos::new(self.switches.as_ref()?.iter().enumerate().map(of).fold(0, u64::saturating_add)))
+    }
+
+    /// Every sample with who had the CPU when it was due, ring by ring.
+    pub fn owned_samples(&self) -> impl Iterator<Item = (Sample<'_>, Task)> {
+        self.rings.iter().enumerate().flat_map(|(place, ring)| {
+            let owners: Vec<Option<Task>> = self.dated(place).map(|dated| dated.owners().collect()).unwrap_or_default();
+            let mut owners = owners.into_iter();
+            Records::new(ring, &self.layout).filter_map(move |record| {
+                let Ok(Record::Sample(sample)) = record else { return None };
+                let owner = owners.next().flatten().unwrap_or((sample.pid, sample.tid));
+                Some((sample, owner))
+            })
+        })
+    }
 }
 
 impl Dated<'_> {
@@ -86,7 +116,7 @@ impl Dated<'_> {
 
     /// The share of stretches in a window, as the second halves of the timer's periods have it; `None` where the
     /// timer's phase is not known.
-    pub(super) fn undisturbed(&self, stretches: &[Stretch], window: Window) -> Option<f64> {
+    fn undisturbed(&self, stretches: &[Stretch], window: Window) -> Option<f64> {
         let timer = self.timer?;
         let on_cpu = stretches.iter().map(|(from, to)| timer.undisturbed(*from, *to)).fold(0, u64::saturating_add);
         Some(on_cpu as f64 / timer.undisturbed(window.start.get(), window.end.get()).max(1) as f64)

@@ -42,7 +42,7 @@ impl Timer {
     /// When the sample of this time was due; one that is a little early was due at its own time.
     pub(super) fn due(self, time: u64) -> u64 {
         let late = self.since(time);
-        if late > self.period / 4 * 3 { time } else { time - late }
+        if late > self.period / 4 * 3 { time } else { time.saturating_sub(late) }
     }
 
     /// Whether a sample of this time is the early one of a time at which the timer was due.
