@@ -2,7 +2,7 @@
 //!
 //! iperf3's receiver selects, then reads until its buffer is full or nothing is left. What a
 //! receiver does before it sleeps decides how often the sender has to wake it, so the bars are
-//! for nettoll's receiver in the same way of waiting; its usual way, to sleep in `recv`, is printed beside it.
+//! for nettoll's receiver in the same way of waiting; its usual way, to sleep in `recv`, is printed next to it.
 
 use std::cell::RefCell;
 use std::fs;
@@ -11,6 +11,7 @@ use model::{Protocol, Waiting};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::pairs::Compared;
 use crate::{iperf, ours, pairs};
 use stress::bars::Row;
 
@@ -69,23 +70,15 @@ fn by(name: &'static str, count: u32) -> anyhow::Result<Vec<Row>> {
     )?;
     let mut rows = Vec::new();
     for (place, waiting) in WAYS.into_iter().enumerate() {
-        let goodput = pairs::ratio(&pairs, |runs| runs[place].goodput, 0.95)?;
-        let cpu = pairs::ratio(&pairs, |runs| runs[place].receiver_cpu_per_byte, 0.95)?;
-        let named = |what| format!("{what}, {name}, waiting by {waiting}, ours / iperf3");
-        let both = [
-            Row::printed(named("TCP goodput, 128 KiB"), goodput.value, "x", goodput.n).within(goodput.low, goodput.high),
-            Row::printed(named("CPU per byte of the receiver"), cpu.value, "x", cpu.n).within(cpu.low, cpu.high),
-        ];
-        rows.extend(match waiting {
-            Waiting::Select => {
-                let [first, second] = both;
-                [
-                    first.against(format!("lower end of 95 % >= {GOODPUT}"), goodput.low >= GOODPUT),
-                    second.against(format!("<= {CPU}"), cpu.value <= CPU),
-                ]
-            }
-            _ => both,
-        });
+        let mut row = |what: &str, figure: fn(&iperf::Run) -> f64, bar: &str, clears: fn(&Compared) -> bool| -> anyhow::Result<()> {
+            let found = pairs::ratio(&pairs, |runs| figure(&runs[place]), 0.95)?;
+            let label = format!("{what}, {name}, waiting by {waiting}, ours / iperf3");
+            let row = Row::printed(label, found.value, "x", found.n).within(found.low, found.high);
+            rows.push(if waiting == Waiting::Select { row.against(bar, clears(&found)) } else { row });
+            Ok(())
+        };
+        row("TCP goodput, 128 KiB", |run| run.goodput, &format!("lower end of 95 % >= {GOODPUT}"), |found| found.low >= GOODPUT)?;
+        row("CPU per byte of the receiver", |run| run.receiver_cpu_per_byte, &format!("<= {CPU}"), |found| found.value <= CPU)?;
     }
     Ok(rows)
 }

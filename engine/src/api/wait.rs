@@ -75,8 +75,8 @@ impl Habit for Wait {
     }
 }
 
-/// `select(2)`, and what it is read until: iperf3 3.12 selects, then reads until its buffer is full or a
-/// read finds nothing. Of datagrams each is read after a call of its own.
+/// `select(2)`, then reads until the buffer is full or one finds nothing, as iperf3 3.12 does. Each datagram
+/// is read after a `select` of its own.
 #[derive(Debug)]
 pub struct Select {
     fd: RawFd,

@@ -63,7 +63,7 @@ impl Recording {
     /// it has the CPU awake for what comes. The timer of a whole CPU meets only what is left of that after a
     /// period. So the task's share of the second halves of periods stands for all. Receivers on a
     /// virtual machine that ran for 3 to 6 µs at a time had 1.0 to 1.4 times their usual share of the first 33 of
-    /// 531 µs, and 0.96 to 1.01 of it in the second half.
+    /// 531 µs, and in the second half 0.96 to 1.01 times.
     pub fn sampled_for(&self, tasks: Tasks, window: Window) -> Option<Nanos> {
         let [start, end] = [window.start, window.end.max(window.start)].map(Nanos::get);
         let of = |(place, ring): (usize, &Vec<Switch>)| {
@@ -138,7 +138,7 @@ impl Dated<'_> {
         timer.all(window).filter(|due| wanted(*due) && !self.struck(timer, *due)).count() as u64
     }
 
-    /// Whether there is a sample that was due at a time at which the timer was, or a little before.
+    /// Returns whether there is a sample for a time at which the timer was due, or a little before it.
     fn struck(&self, timer: Timer, due: u64) -> bool {
         let next = self.times.partition_point(|time| *time < due);
         let before = next.checked_sub(1).map(|place| self.times[place]);

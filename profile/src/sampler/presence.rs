@@ -13,7 +13,7 @@ use super::record::{Recording, Switch, Tasks};
 /// A stretch of time on a CPU: its start and end, in ns of `CLOCK_MONOTONIC`.
 pub(super) type Stretch = (u64, u64);
 
-/// For how long interrupts are off, at most, before a task's leaving is recorded, in ns: 6 µs were seen on a virtual
+/// The longest time for which interrupts are off before a task's leaving is recorded, in ns: 6 µs were seen on a virtual
 /// machine. A stretch that a sample lengthens goes on for longer.
 pub(super) const LONGEST_LEAVING: u64 = 10_000;
 

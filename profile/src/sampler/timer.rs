@@ -9,7 +9,7 @@ use model::end::Window;
 
 /// Fewest samples from which a phase is told.
 const FEWEST: usize = 16;
-/// By how much, in ns, the time of a sample is later than the interrupt that took it. On a virtual machine no task came or
+/// Time from the interrupt that takes a sample to the sample's own time, in ns. On a virtual machine no task came or
 /// left in the 5 µs that end 1 µs before the earliest samples, while the hypervisor delivered the interrupt, and
 /// some did in that last microsecond: so the guest ran again by then.
 const READ_AFTER: u64 = 1_000;
@@ -39,18 +39,18 @@ impl Timer {
         Some(Self { phase: (phases[first] + period - READ_AFTER % period) % period, period })
     }
 
-    /// When the sample of this time was due; one that is a little early was due at its own time.
+    /// Returns when the sample of this time was due; one that is a little early was due at its own time.
     pub(super) fn due(self, time: u64) -> u64 {
         let late = self.since(time);
         if late > self.period / 4 * 3 { time } else { time.saturating_sub(late) }
     }
 
-    /// Whether a sample of this time is the early one of a time at which the timer was due.
+    /// Returns whether a sample of this time is the early one of a time at which the timer was due.
     pub(super) fn is_early(self, time: u64, due: u64) -> bool {
         time < due && due - time < self.period / 4
     }
 
-    /// Every time in `window` at which it was due.
+    /// Returns every time in `window` at which it was due.
     pub(super) fn all(self, window: Window) -> impl Iterator<Item = u64> {
         let (start, period) = (window.start.get(), self.period);
         let first = start.saturating_add((period - self.since(start)) % period);
