@@ -32,6 +32,11 @@ pub fn fit(points: &[Point], terms: &[Term], noise: f64) -> Option<Vec<f64>> {
 /// absolute residual, and at least `noise`. By iteratively reweighted least
 /// squares (Holland and Welsch 1977). `None` when the points cannot tell the
 /// terms apart.
+///
+/// One wild time among ten sizes moves the line little, but for that of a size
+/// that alone decides a term (high leverage, against which Huber's estimate does
+/// not guard): the smallest where a message costs less than some 70 bytes, and
+/// the largest.
 pub fn line(points: &[Point], terms: &[Term], noise: f64) -> Option<Line> {
     const MOST_STEPS: usize = 40;
     // Most models have no other term, and their bootstrap is most of an analysis.
@@ -105,7 +110,7 @@ mod tests {
     use super::fit;
     use crate::cost::Term;
     use crate::cost::design::Point;
-    use proptest::prelude::{prop_assert, proptest};
+    use proptest::prelude::{prop_assert, prop_assume, proptest};
 
     const LINE: &[Term] = &[Term::Message, Term::Byte];
 
@@ -117,6 +122,8 @@ mod tests {
     proptest! {
         #[test]
         fn one_wild_size_does_not_move_the_line(a in 100.0..5000.0f64, b in 0.05..2.0f64, place in 0usize..9) {
+            // The smallest size alone decides what a message costs where the next, of 64 B, is mostly bytes.
+            prop_assume!(place > 0 || a > 80.0 * b);
             let mut points = line(a, b);
             points[place].time *= 3.0;
             let found = fit(&points, LINE, 0.005).unwrap();
