@@ -146,6 +146,11 @@ pub enum Cause {
         /// not come.
         share: f64,
     },
+    /// The timer was due while the end ran, and the kernel made no sample and counted none as lost.
+    Missed {
+        /// Share of the CPU time.
+        share: f64,
+    },
     /// The passes show none.
     Unknown,
 }
@@ -163,6 +168,9 @@ impl Cause {
             Self::Late { .. } => {
                 "do not use the rows; make the end run longer at a time (larger batches, more load), or measure where no hypervisor delays timers"
             }
+            Self::Missed { .. } => {
+                "do not use the rows; look for programs at probes in the kernel (`bpftool prog`), or for a hypervisor that takes the CPU unseen, and measure without"
+            }
             Self::Unknown => "do not use the rows; run again on a quiet machine; if it repeats there, report it with the run directory",
         }
     }
@@ -177,6 +185,9 @@ impl fmt::Display for Cause {
             Self::Others { share } => write!(f, ": other programs had {:.1} % of these CPUs", share * 100.0),
             Self::Late { share } => {
                 write!(f, ": timers came too late for short bursts on the CPU, and missed {:.0} % of the samples due", share * 100.0)
+            }
+            Self::Missed { share } => {
+                write!(f, ": the kernel made no sample for {:.1} % of the CPU time, though its timer was due while the end ran", share * 100.0)
             }
             Self::Unknown => Ok(()),
         }

@@ -111,6 +111,10 @@ pub struct Unsampled {
     /// CPU time, and no sample shows it. Negative where a hypervisor took the CPU away; `None`
     /// if not measured.
     pub charged: Option<Figure>,
+    /// Time for which samples were due while the end ran, and which the kernel did not make: part of
+    /// `not_sampled`; `None` where the times at which they were due are not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missed: Option<Figure>,
     /// Asleep; `None` if not measured.
     pub blocked: Option<Figure>,
     /// Share of other programs in the time that its CPUs were busy, 0 to 1; `None` where the end
@@ -233,6 +237,7 @@ impl Receipt {
                 switching,
                 runnable,
                 charged,
+                missed: missed(&passes.time).map(|share| product(share, basis.clean)),
                 blocked,
                 others: others(&passes.time, basis.samples),
             },
@@ -291,11 +296,13 @@ impl Receipt {
             (self.unseen.others.unwrap_or(0.0), |share| Cause::Others { share }),
             (late(&passes.time), |share| Cause::Late { share }),
         ];
+        let missed = self.unseen.missed.map(|missed| missed.value / self.cpu.value).filter(|share| *share >= Cause::LEAST);
         let largest = shares.into_iter().filter(|(share, _)| *share >= Cause::LEAST).max_by(|(a, _), (b, _)| a.total_cmp(b));
         match largest {
             Some((share, cause)) => cause(share),
             None if throttled > 0 => Cause::Throttled { times: throttled },
-            None => Cause::Unknown,
+            // After the others, which make the kernel miss some.
+            None => missed.map_or(Cause::Unknown, |share| Cause::Missed { share }),
         }
     }
 
@@ -459,6 +466,14 @@ fn charged(time: &[TimePass], clean: Figure, switches: f64) -> Option<Figure> {
     };
     let pairs: Option<Vec<(f64, f64)>> = time.iter().map(pair).collect();
     pairs.map(|pairs| product(ratio(&pairs).figure(), clean))
+}
+
+/// The share of the CPU time for which samples were due while the end ran, and were not made, in the passes that tell;
+/// `None` where none does.
+fn missed(time: &[TimePass]) -> Option<Figure> {
+    let pair = |pass: &TimePass| Some((pass.account?.missed? as f64 * pass.profile.period as f64, pass.whole()));
+    let pairs: Vec<(f64, f64)> = time.iter().filter_map(pair).collect();
+    (!pairs.is_empty()).then(|| ratio(&pairs).figure())
 }
 
 /// The share of other programs in the time that the sampled CPUs were busy.

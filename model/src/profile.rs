@@ -71,6 +71,10 @@ pub struct Account {
     /// tasks alone were sampled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others: Option<u64>,
+    /// Samples in the measured part that were due while one of the tasks ran, and that the kernel did not make although
+    /// it counts none as lost: by the times at which the timers of whole CPUs were due, `None` where those are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missed: Option<u64>,
 }
 
 impl Account {
@@ -100,6 +104,7 @@ impl Account {
             recorded: self.recorded.saturating_add(other.recorded),
             counted: self.counted.zip(other.counted).map(|(one, two)| one.saturating_add(two)),
             others: self.others.zip(other.others).map(|(one, two)| one.saturating_add(two)),
+            missed: self.missed.zip(other.missed).map(|(one, two)| one.saturating_add(two)),
         }
     }
 }

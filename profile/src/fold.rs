@@ -26,11 +26,13 @@ const LEAVING: &str = "__schedule";
 /// was leaving, and struck in the next one, is a sample of `__schedule` with the callers of others
 /// that left: it shows the next task's chain. So are those that idle time would show, where it leaves no records.
 ///
-/// What was lost is counted whole, whenever it was: the kernel does not tell when.
+/// What was lost is counted whole, whenever it was: the kernel does not tell when. What was due while a task ran, and never
+/// made, is in no chain: its number is part of the account.
 pub fn fold(recordings: &[Recording], symbols: &Symbols, tasks: Tasks, window: Option<Window>) -> (Profile, Option<HardwareCounts>) {
     let mut fold = Fold { symbols, names: Names::default(), user: HashMap::new(), stacks: BTreeMap::new(), last: HashMap::new() };
     let within = |time: u64| window.is_none_or(|window| window.contains(time));
     let (mut lost, mut throttled, mut broken, mut recorded, mut leaving) = (0_u64, 0, 0, 0, 0);
+    let mut missed = Some(0_u64);
     let rings =
         recordings.iter().flat_map(|recording| recording.rings.iter().enumerate().map(move |(place, ring)| (recording, place, ring)));
     for (recording, place, ring) in rings {
@@ -58,6 +60,7 @@ pub fn fold(recordings: &[Recording], symbols: &Symbols, tasks: Tasks, window: O
                 Err(Malformed::Content | Malformed::Length) => broken += 1,
             }
         }
+        missed = missed.zip(dated.as_ref().and_then(|dated| dated.missed(tasks, window))).map(|(all, here)| all.saturating_add(here));
         if let Some(dated) = &dated {
             leaving += dated.unseen(tasks, window);
             recorded += dated.unseen(Tasks::All, None) + dated.unseen_idle();
@@ -73,6 +76,7 @@ pub fn fold(recordings: &[Recording], symbols: &Symbols, tasks: Tasks, window: O
         recorded,
         counted: recordings.iter().map(|recording| recording.counted).sum(),
         others: None,
+        missed,
     });
     let profile = Profile { source, period, symbols, stacks, lost, throttled, broken, account };
     (profile, counters)

@@ -30,11 +30,12 @@ const TERMINAL: [(&str, &str); 8] = [
 ];
 
 /// Rows of a receipt that are no layer and no routine.
-const RECEIPT: [(&str, &str); 9] = [
+const RECEIPT: [(&str, &str); 10] = [
     ("not sampled", "CPU time that no sample shows: the rest, so that the rows sum to the CPU time."),
     ("CPU time", "Of one message at this end, measured in passes that nobody watches."),
     ("switching, apart", "CPU time of switches, measured by the scheduler's own events: what “not sampled” should mostly be."),
     ("charged on the way", "CPU time that the scheduler charges between a wake-up and the first instruction: part of “not sampled”."),
+    ("due, no sample", "CPU time for which samples were due and the kernel made none: part of “not sampled”."),
     ("ready, no CPU", "Time in which the end was ready to run and something else had its CPU."),
     ("asleep", "Time in which it waited to be woken."),
     (

@@ -496,6 +496,7 @@ fn of_receipt(receipt: &Receipt) -> Vec<(String, Figures)> {
         ("receipt_cpu", Some(receipt.cpu)),
         ("switching", receipt.unseen.switching),
         ("charged", receipt.unseen.charged),
+        ("missed", receipt.unseen.missed),
         ("runnable", receipt.unseen.runnable),
         ("blocked", receipt.unseen.blocked),
         ("receipt_wall", Some(receipt.wall)),

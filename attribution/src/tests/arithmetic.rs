@@ -91,7 +91,7 @@ fn samples_that_late_timers_missed_are_the_cause_named() {
     let mut passes = sound();
     for pass in &mut passes.time {
         let recorded = pass.on_cpu * 3 / 4 / pass.profile.period;
-        pass.account = Some(Account { on_cpu: None, sampled_for: None, recorded, counted: Some(pass.on_cpu), others: None });
+        pass.account = Some(Account { on_cpu: None, sampled_for: None, recorded, counted: Some(pass.on_cpu), others: None, missed: None });
         pass.profile.stacks.iter_mut().for_each(|stack| stack.count = stack.count * 3 / 4);
     }
     let doubts = receipt(&passes).doubts;

@@ -170,9 +170,40 @@ fn a_sample_is_of_who_had_the_cpu_when_it_was_due() {
     assert_eq!(found(false, Some(3)), named(&all(1)[1..]), "what was lost is not taken for what idle time would show");
 }
 
+/// Of a task that runs for long, and leaves once.
+#[test]
+fn samples_that_were_due_and_not_made_are_counted_apart() {
+    const PERIOD: u64 = 1_000_000;
+    let without = |lacking: &[u64], lost: Option<u64>| {
+        let strikes = (1..=40_u64).filter(|strike| !lacking.contains(strike));
+        // Some are late, two by more than it takes to leave.
+        let late = |strike: u64| match strike {
+            7 => 30_000,
+            9 => 800_000,
+            _ => strike % 3 * 200,
+        };
+        let ring: Vec<u8> = strikes.flat_map(|strike| sample(false, strike * PERIOD + late(strike), &[], &[0x1210])).collect();
+        let switch = |time, out| Switch { pid: 7, tid: 7, time, out, cpu_wide: true };
+        // It leaves 5 µs after a sample was due, which may then be another's.
+        let switches = vec![switch(PERIOD / 2, false), switch(30 * PERIOD + 5_000, true), switch(30 * PERIOD + 600_000, false)];
+        let (counted, switches) = (Some(41 * PERIOD), Some(vec![switches]));
+        let recording = Recording { period: PERIOD, spacing: PERIOD, counted, lost, switches, ..recording(vec![ring], Layout::default()) };
+        let window = Window { start: Nanos::new(0), end: Nanos::new(42 * PERIOD) };
+        let (profile, _) = fold(&[recording], &symbols(), Tasks::Process(7), Some(window));
+        profile.account.unwrap().missed
+    };
+    assert_eq!(without(&[], Some(0)), Some(0));
+    assert_eq!(without(&[3, 20, 21], Some(0)), Some(3));
+    assert_eq!(without(&[8, 10], Some(0)), Some(2), "next to one that is late");
+    assert_eq!(without(&[20, 30], None), Some(1), "near its leaving it is not counted");
+    assert_eq!(without(&[3], Some(1)), None, "samples were lost");
+    let all: Vec<u64> = (3..=40).collect();
+    assert_eq!(without(&all, Some(0)), None, "too few to tell when they were due");
+}
+
 proptest! {
     #[test]
-    fn any_bytes_give_a_sound_profile(rings in vec(vec(any::<u8>(), 0..300), 0..3), samples in 0..5_u64, at in any::<usize>(), byte in any::<u8>()) {
+    fn any_bytes_give_a_sound_profile(rings in vec(vec(any::<u8>(), 0..300), 0..3), samples in 0..40_u64, at in any::<usize>(), byte in any::<u8>(), times in vec((any::<u64>(), any::<bool>()), 0..9), counted in any::<u64>(), edges in any::<[u64; 2]>()) {
         let mut rings = rings;
         let mut good: Vec<u8> = (0..samples).flat_map(|time| sample(false, time, &[], &[0x1000 + time * 0x90, 0x1100])).collect();
         if !good.is_empty() {
@@ -180,7 +211,13 @@ proptest! {
             good[place] = byte;
         }
         rings.push(good);
-        let (profile, _) = fold(&[recording(rings, Layout::default())], &symbols(), Tasks::All, None);
+        let switches: Vec<Switch> = times.into_iter().map(|(time, out)| Switch { pid: 7, tid: 7, time, out, cpu_wide: true }).collect();
+        // As much as a recording can count in this test's time.
+        let counted = Some(counted % 1_000_000);
+        let recording = Recording { counted, switches: Some(vec![switches; rings.len()]), ..recording(rings, Layout::default()) };
+        let window = Window { start: Nanos::new(edges[0]), end: Nanos::new(edges[1]) };
+        fold(std::slice::from_ref(&recording), &symbols(), Tasks::Process(7), Some(window));
+        let (profile, _) = fold(&[recording], &symbols(), Tasks::All, None);
         for stack in &profile.stacks {
             prop_assert!(stack.count > 0 && !stack.frames.is_empty());
             prop_assert!(stack.frames.iter().all(|frame| (*frame as usize) < profile.symbols.len()));

@@ -45,6 +45,11 @@ impl Timer {
         if late > self.period / 4 * 3 { time } else { time.saturating_sub(late) }
     }
 
+    /// The distance of two times at which it was due.
+    pub(super) const fn period(self) -> u64 {
+        self.period
+    }
+
     /// Returns whether a sample of this time is the early one of a time at which the timer was due.
     pub(super) fn is_early(self, time: u64, due: u64) -> bool {
         time < due && due - time < self.period / 4

@@ -98,6 +98,7 @@ fn sums(state: &State, receipt: &Receipt) -> Table {
         vec!["not sampled".to_owned(), ns(&receipt.unseen.not_sampled)],
     ];
     lines.extend(receipt.unseen.charged.map(|charged| vec!["charged while it had no CPU".to_owned(), ns(&charged)]));
+    lines.extend(receipt.unseen.missed.map(|missed| vec!["due, no sample".to_owned(), ns(&missed)]));
     lines.extend(receipt.unseen.switching.map(|switching| vec!["switching, measured apart".to_owned(), ns(&switching)]));
     lines.extend(receipt.unseen.runnable.map(|runnable| vec!["ready, without a CPU".to_owned(), ns(&runnable)]));
     lines.extend(receipt.unseen.blocked.map(|blocked| vec!["asleep, all threads together".to_owned(), ns(&blocked)]));

@@ -2,7 +2,7 @@
 
 use super::made::{MESSAGES, analysed, measured_of, records, seen, sizes};
 use crate::studies::receipt::tests::profiles::COSTS;
-use attribution::{Doubt, Receipt};
+use attribution::{Cause, Doubt, Receipt};
 use model::profile::{Account, Profile, SampleSource};
 use model::{Nanos, Pass, Role, TrialRecord};
 
@@ -32,7 +32,7 @@ fn sampled(change: impl Fn(&mut Profile, u64)) -> Vec<TrialRecord> {
 fn account(profile: &mut Profile, ran: u64) {
     let recorded = profile.samples();
     let (on_cpu, others) = (Some(Nanos::new(ran)), Some(recorded / 99));
-    profile.account = Some(Account { on_cpu, sampled_for: None, recorded, counted: Some(ran), others });
+    profile.account = Some(Account { on_cpu, sampled_for: None, recorded, counted: Some(ran), others, missed: None });
 }
 
 fn of_senders(trials: &[TrialRecord]) -> Vec<Receipt> {
@@ -53,6 +53,31 @@ fn what_is_charged_off_the_cpu_closes_the_sums() {
         near(receipt.closure.cpu.unwrap(), 1.0);
         near(receipt.closure.own.unwrap(), 1.0);
         near(receipt.unseen.others.unwrap(), 0.01);
+    }
+}
+
+/// Samples that were due and not made are a row of their own and a cause, and fill no sum.
+#[test]
+fn samples_that_the_kernel_never_made_are_a_row_and_a_cause() {
+    let of = |percent: u64| {
+        let lacking = move |profile: &mut Profile, ran: u64| {
+            let all = profile.samples();
+            profile.stacks.iter_mut().for_each(|stack| stack.count -= (stack.count * percent + 50) / 100);
+            account(profile, ran);
+            let missed = Some(all - profile.samples());
+            profile.account = profile.account.map(|account| Account { missed, ..account });
+        };
+        of_senders(&sampled(lacking))
+    };
+    for receipt in of(3) {
+        assert!(!receipt.is_red(), "{:?} {:?}", receipt.closure, receipt.doubts);
+        near(receipt.unseen.missed.unwrap().value, 0.03 * (1.0 - CHARGED) * receipt.cpu.value);
+        near(receipt.closure.sampler.value, 0.97);
+        near(receipt.closure.cpu.unwrap(), 0.973);
+    }
+    for receipt in of(6) {
+        let cause = receipt.doubts.iter().find_map(|doubt| if let Doubt::Dropped { cause, .. } = doubt { Some(*cause) } else { None });
+        assert!(receipt.is_red() && matches!(cause, Some(Cause::Missed { share }) if (0.04..0.07).contains(&share)), "{:?}", receipt.doubts);
     }
 }
 
@@ -107,7 +132,7 @@ fn of_tasks(gone: u64) -> Vec<TrialRecord> {
         profile.source = SampleSource::TaskClock;
         let recorded = profile.samples();
         let on_cpu = Some(Nanos::new(ran / 2));
-        profile.account = Some(Account { on_cpu, sampled_for: None, recorded, counted: Some(ran), others: None });
+        profile.account = Some(Account { on_cpu, sampled_for: None, recorded, counted: Some(ran), others: None, missed: None });
     });
     for record in trials.iter_mut().filter(|record| record.pass == Pass::Wait) {
         let cpu = measured_of(record).sender.cpu_time.process.get();
