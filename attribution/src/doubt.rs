@@ -187,7 +187,11 @@ impl fmt::Display for Cause {
                 write!(f, ": timers came too late for short bursts on the CPU, and missed {:.0} % of the samples due", share * 100.0)
             }
             Self::Missed { share } => {
-                write!(f, ": the kernel made no sample for {:.1} % of the CPU time, though its timer was due while the end ran", share * 100.0)
+                write!(
+                    f,
+                    ": the kernel made no sample for {:.1} % of the CPU time, though its timer was due while the end ran",
+                    share * 100.0
+                )
             }
             Self::Unknown => Ok(()),
         }

@@ -122,7 +122,8 @@ impl Dated<'_> {
             return Some(0);
         }
         let margin = if self.tells_idle { 0 } else { LATE };
-        let time = |margin: u64| stretches.iter().map(|(from, to)| to.saturating_sub(*from).saturating_sub(margin)).fold(0, u64::saturating_add);
+        let time =
+            |margin: u64| stretches.iter().map(|(from, to)| to.saturating_sub(*from).saturating_sub(margin)).fold(0, u64::saturating_add);
         let known = time(margin) > time(0) / 2;
         known.then(|| self.without_sample(window, |due| left(&stretches, due).is_some_and(|left| left > margin)))?
     }

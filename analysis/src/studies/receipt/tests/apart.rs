@@ -77,7 +77,11 @@ fn samples_that_the_kernel_never_made_are_a_row_and_a_cause() {
     }
     for receipt in of(6) {
         let cause = receipt.doubts.iter().find_map(|doubt| if let Doubt::Dropped { cause, .. } = doubt { Some(*cause) } else { None });
-        assert!(receipt.is_red() && matches!(cause, Some(Cause::Missed { share }) if (0.04..0.07).contains(&share)), "{:?}", receipt.doubts);
+        assert!(
+            receipt.is_red() && matches!(cause, Some(Cause::Missed { share }) if (0.04..0.07).contains(&share)),
+            "{:?}",
+            receipt.doubts
+        );
     }
 }
 
