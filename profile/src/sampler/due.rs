@@ -155,14 +155,17 @@ impl Dated<'_> {
             (start, end) = (start.max(window.start.get()), end.min(window.end.get()));
         }
         let window = Window { start: Nanos::new(start), end: Nanos::new(end) };
-        // Each time has the first sample that is left, a little early or not as late as the next one is due.
-        let mut left = self.times.iter().copied().peekable();
-        let mut struck = |due: u64| {
-            while left.next_if(|time| *time < due && !timer.is_early(*time, due)).is_some() {}
-            left.next_if(|time| *time < due || time - due < timer.period()).is_some()
+        Some(timer.all(window).filter(|due| wanted(*due) && !self.struck(timer, *due)).count() as u64)
+    }
+
+    /// Returns whether there is a sample for a time at which the timer was due: a little before it, or late. One that is nearly
+    /// a period late is in the room of the next, which then has two.
+    fn struck(&self, timer: Timer, due: u64) -> bool {
+        let samples = |due: u64| {
+            let [from, to] = timer.room(due).map(|edge| self.times.partition_point(|time| *time < edge));
+            to.saturating_sub(from)
         };
-        // Whoever is not wanted has a sample too.
-        Some(timer.all(window).filter(|due| !struck(*due) && wanted(*due)).count() as u64)
+        samples(due) > 0 || samples(timer.after(due)) > 1
     }
 }
 

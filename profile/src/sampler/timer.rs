@@ -45,14 +45,15 @@ impl Timer {
         if late > self.period / 4 * 3 { time } else { time.saturating_sub(late) }
     }
 
-    /// The distance of two times at which it was due.
-    pub(super) const fn period(self) -> u64 {
-        self.period
+    /// Returns when it is due after it was due.
+    pub(super) const fn after(self, due: u64) -> u64 {
+        due.saturating_add(self.period)
     }
 
-    /// Returns whether a sample of this time is the early one of a time at which the timer was due.
-    pub(super) fn is_early(self, time: u64, due: u64) -> bool {
-        time < due && due - time < self.period / 4
+    /// Returns from when to when samples are taken for that of a time at which it was due: from a little early on.
+    pub(super) const fn room(self, due: u64) -> [u64; 2] {
+        let from = due.saturating_sub(self.period / 4);
+        [from, from.saturating_add(self.period)]
     }
 
     /// Returns every time in `window` at which it was due.
