@@ -112,7 +112,7 @@ pub struct Unsampled {
     /// if not measured.
     pub charged: Option<Figure>,
     /// Time for which samples were due while the end ran, and which the kernel did not make: part of
-    /// `not_sampled`; `None` where the times at which they were due are not known.
+    /// `not_sampled`; `None` where there are none, or the times at which they were due are not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missed: Option<Figure>,
     /// Asleep; `None` if not measured.
@@ -469,11 +469,11 @@ fn charged(time: &[TimePass], clean: Figure, switches: f64) -> Option<Figure> {
 }
 
 /// The share of the CPU time for which samples were due while the end ran, and were not made, in the passes that tell;
-/// `None` where none does.
+/// `None` where none does, or none has any.
 fn missed(time: &[TimePass]) -> Option<Figure> {
     let pair = |pass: &TimePass| Some((pass.account?.missed? as f64 * pass.profile.period as f64, pass.whole()));
     let pairs: Vec<(f64, f64)> = time.iter().filter_map(pair).collect();
-    (!pairs.is_empty()).then(|| ratio(&pairs).figure())
+    pairs.iter().any(|(time, _)| *time > 0.0).then(|| ratio(&pairs).figure())
 }
 
 /// The share of other programs in the time that the sampled CPUs were busy.

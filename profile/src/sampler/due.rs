@@ -110,7 +110,7 @@ impl Dated<'_> {
     pub fn unseen(&self, tasks: Tasks, window: Option<Window>) -> u64 {
         let stretches = stretches(self.switches, tasks);
         let leaves = |due| left(&stretches, due).is_some_and(|left| (1..=LONGEST_LEAVING).contains(&left));
-        if self.tells_idle { 0 } else { self.without_sample(window, leaves).unwrap_or(0) }
+        self.without_record(window, leaves)
     }
 
     /// Counts the samples of tasks that were due while one of them ran, and of which there is none. `None`
@@ -124,14 +124,15 @@ impl Dated<'_> {
         let margin = if self.tells_idle { 0 } else { LATE };
         let time =
             |margin: u64| stretches.iter().map(|(from, to)| to.saturating_sub(*from).saturating_sub(margin)).fold(0, u64::saturating_add);
-        let known = time(margin) > time(0) / 2;
-        known.then(|| self.without_sample(window, |due| left(&stretches, due).is_some_and(|left| left > margin)))?
+        if time(margin) <= time(0) / 2 {
+            return None;
+        }
+        self.without_sample(window, |due| left(&stretches, due).is_some_and(|left| left > margin))
     }
 
     /// Counts the samples that were due in idle time of which there are no records.
     pub fn unseen_idle(&self) -> u64 {
-        let idle = |due| owner(self.switches, self.tells_idle, due) == Some(IDLE);
-        if self.tells_idle { 0 } else { self.without_sample(None, idle).unwrap_or(0) }
+        self.without_record(None, |due| owner(self.switches, self.tells_idle, due) == Some(IDLE))
     }
 
     /// The share of stretches in a window, as the second halves of the timer's periods have it; `None` where the
@@ -156,6 +157,11 @@ impl Dated<'_> {
         }
         let window = Window { start: Nanos::new(start), end: Nanos::new(end) };
         Some(timer.all(window).filter(|due| wanted(*due) && !self.struck(timer, *due)).count() as u64)
+    }
+
+    /// The same where idle time has no records, which takes samples away; 0 where it has, or nothing is known.
+    fn without_record(&self, window: Option<Window>, wanted: impl Fn(u64) -> bool) -> u64 {
+        if self.tells_idle { 0 } else { self.without_sample(window, wanted).unwrap_or(0) }
     }
 
     /// Returns whether there is a sample for a time at which the timer was due: a little before it, or late. One that is nearly

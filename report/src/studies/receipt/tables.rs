@@ -145,7 +145,7 @@ pub fn sums(study: &ReceiptStudy, series: &SeriesReceipt) -> Vec<Line> {
         row("not sampled", &|receipt| Some(time(&receipt.unseen.not_sampled, share(receipt, receipt.unseen.not_sampled.value)))),
         row("switching, apart", &|receipt| receipt.unseen.switching.map(|ns| time(&ns, share(receipt, ns.value)))),
         row("charged on the way", &|receipt| receipt.unseen.charged.map(|ns| time(&ns, share(receipt, ns.value)))),
-        row("due, no sample", &|receipt| receipt.unseen.missed.filter(|ns| ns.value > 0.0).map(|ns| time(&ns, share(receipt, ns.value)))),
+        row("due, no sample", &|receipt| receipt.unseen.missed.map(|ns| time(&ns, share(receipt, ns.value)))),
         row("ready, no CPU", &|receipt| receipt.unseen.runnable.map(|ns| time(&ns, None))),
         row("asleep", &|receipt| receipt.unseen.blocked.map(|ns| time(&ns, None))),
         Line { sum: true, ..row("wall time", &|receipt| Some(time(&receipt.wall, None))) },
