@@ -41,8 +41,11 @@ pub const OBSERVER: f64 = 1.10;
 /// Sums of a receipt against what was measured apart from them.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Closure {
-    /// Samples × period over the on-CPU time of the time passes.
+    /// Samples × period over the on-CPU time of the time passes; with the tick over the period times the number of times at
+    /// which the timer was due while the end had the CPU.
     pub sampler: Figure,
+    /// With the tick: that number times the period over the on-CPU time; `None` otherwise.
+    pub met: Option<f64>,
     /// Sampled rows and what is charged on the way, over clean CPU time.
     ///
     /// Without records of switches: sampled rows and the switching that was measured
@@ -67,6 +70,8 @@ pub struct Sums {
     pub role: Role,
     /// Share of the on-CPU time that was sampled.
     pub sampled: Figure,
+    /// As in [`Closure::met`].
+    pub met: Option<f64>,
     /// Clean CPU time.
     pub cpu: f64,
     /// Clean wall time.
@@ -105,6 +110,7 @@ impl Closure {
         };
         Self {
             sampler: sums.sampled,
+            met: sums.met,
             cpu: Some(rows),
             wall: sums.waits.map(|waits| wall(sums.cpu, sums.kernel_threads, sums.wall, waits)),
             own: sums.waits.zip(sums.own).map(|(waits, [cpu, kernel_threads, own])| wall(cpu, kernel_threads, own, waits)),
@@ -119,6 +125,7 @@ impl Closure {
         let apart = rows + switching.unwrap_or(0.0) - sums.kernel_threads;
         Self {
             sampler: sums.sampled,
+            met: sums.met,
             cpu: known.map(|switching| (rows + switching) / sums.cpu),
             wall: sums.waits.map(|[runnable, blocked]| (apart + runnable + blocked) / sums.wall),
             own: sums.waits.zip(sums.own).map(|([runnable, blocked], [cpu, kernel_threads, wall])| {
@@ -166,6 +173,8 @@ pub struct Known {
     /// By how much chance alone may move a sum of samples: 0 where there are as many as a receipt
     /// needs, whose bars allow for it.
     pub chance: f64,
+    /// By how much chance alone may move [`Closure::met`].
+    pub met_by_chance: f64,
 }
 
 /// A bar that few samples cannot miss by chance.
@@ -196,6 +205,9 @@ pub fn doubts(closure: &Closure, known: &Known) -> Vec<Doubt> {
         doubts.push(Doubt::Dropped { closure: sampler, cause });
     } else if !known.apart && !widened(sampler_bar(known.role), known.chance).contains(&sampler) {
         doubts.push(Doubt::Sampler { closure: sampler });
+    }
+    if let Some(met) = closure.met.filter(|met| !widened(SAMPLER, known.met_by_chance).contains(met)) {
+        doubts.push(Doubt::InStep { met });
     }
     if !known.switching && !known.apart {
         doubts.push(Doubt::NoSwitching);

@@ -42,6 +42,11 @@ pub enum Doubt {
         /// Likeliest cause.
         cause: Cause,
     },
+    /// The ticks that samples were taken with met the end more or less often than its time on the CPU asks for.
+    InStep {
+        /// How often, over how often they should have.
+        met: f64,
+    },
     /// Rows and waits are not the clean wall time, but they are the wait passes'.
     Moved {
         /// Their ratio to the clean wall time.
@@ -84,6 +89,8 @@ pub enum Doubt {
     FewSamples {
         /// Number that is missing.
         missing: u64,
+        /// Number that a receipt needs.
+        of: u64,
     },
     /// Too few passes to tell how they differ.
     FewPasses {
@@ -202,7 +209,7 @@ impl Doubt {
     /// Its gravity.
     pub const fn gravity(&self) -> Gravity {
         match self {
-            Self::Wall { .. } | Self::Dropped { .. } | Self::Cpu { .. } => Gravity::Red,
+            Self::Wall { .. } | Self::Dropped { .. } | Self::InStep { .. } | Self::Cpu { .. } => Gravity::Red,
             _ => Gravity::Warning,
         }
     }
@@ -211,6 +218,7 @@ impl Doubt {
     pub const fn remedy(&self) -> &'static str {
         match self {
             Self::Wall { cause, .. } | Self::Dropped { cause, .. } | Self::Cpu { cause, .. } => cause.remedy(),
+            Self::InStep { .. } => "give a period that is no whole number of ticks (`--period`): a timer of its own samples the end then",
             Self::Moved { .. } => "the passes had to wait unequally long: stop what else runs on this machine; rows do not depend on it",
             Self::Bursts { .. } => {
                 "read the rows as shares of what was sampled: what runs just before the program sleeps is underrepresented"
@@ -235,6 +243,9 @@ impl fmt::Display for Doubt {
         match self {
             Self::Wall { closure, cause } => write!(f, "rows and waits make {closure:.3} of the wall time{cause}"),
             Self::Dropped { closure, cause } => write!(f, "samples times period make {closure:.3} of the on-CPU time{cause}"),
+            Self::InStep { met } => {
+                write!(f, "it keeps step with the ticks, which met it {met:.3} times as often as its time on the CPU asks for")
+            }
             Self::Moved { closure, own } => {
                 write!(f, "rows and waits make {closure:.3} of the clean wall time, though {own:.3} of the wait passes' own")
             }
@@ -251,7 +262,7 @@ impl fmt::Display for Doubt {
             Self::NoWaits => write!(f, "waits were not measured, so there is no sum of the wall time"),
             Self::NoSwitching => write!(f, "switching was not measured, so there is nothing to compare what was not sampled with"),
             Self::Observer { ratio } => write!(f, "sampling raised the CPU time to {ratio:.3} of what it is without"),
-            Self::FewSamples { missing } => write!(f, "{missing} samples are missing of {LEAST_SAMPLES}"),
+            Self::FewSamples { missing, of } => write!(f, "{missing} samples are missing of {of}"),
             Self::FewPasses { time, clean } => {
                 write!(f, "{time} time and {clean} clean passes are too few to tell how passes differ ({LEAST_PASSES})")
             }

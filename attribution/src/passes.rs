@@ -55,12 +55,17 @@ impl TimePass {
             SampleSource::Cycles => account.on_cpu,
             SampleSource::CpuClock => account.due().filter(|_| account.others.is_some()),
         };
-        ran.filter(|ran| ran.get() > 0)
+        // No tick may have met an end that is nearly idle.
+        ran.filter(|ran| ran.get() > 0 || account.with_tick)
     }
 
     /// The CPU time in the unit of `on_cpu`: what rows are shares of.
     pub fn whole(&self) -> f64 {
-        self.ran().map_or(self.on_cpu as f64, |ran| self.on_cpu as f64 * self.unwatched().get() as f64 / ran.get() as f64)
+        match self.ran() {
+            Some(ran) if ran.get() == self.on_cpu => self.unwatched().get() as f64,
+            Some(ran) => self.on_cpu as f64 * self.unwatched().get() as f64 / ran.get() as f64,
+            None => self.on_cpu as f64,
+        }
     }
 
     /// The CPU time had taking the samples changed nothing, as far as that is known.

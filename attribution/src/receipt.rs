@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use model::plan::receipt::SAMPLES_WITH_TICK;
 use model::profile::{Account, CountTier, SampleSource};
-use model::{Bytes, Role};
+use model::{Bytes, Nanos, Role};
 use serde::Serialize;
 
 use crate::attributes::{Category, Context, Crossing, Layer};
@@ -69,6 +70,9 @@ pub struct Sampled {
     pub source: SampleSource,
     /// By how much.
     pub period: u64,
+    /// True where samples were taken with the tick.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub with_tick: bool,
     /// Their number.
     pub samples: u64,
     /// Number of time passes.
@@ -208,6 +212,7 @@ impl Receipt {
         let sums = Sums {
             role: passes.role,
             sampled,
+            met: met(&passes.time),
             cpu: basis.clean.value,
             wall: wall.value,
             share: share.value,
@@ -224,6 +229,7 @@ impl Receipt {
             sampling: Sampled {
                 source: first.profile.source,
                 period: first.profile.period,
+                with_tick: passes.time.iter().any(|pass| pass.account.is_some_and(|account| account.with_tick)),
                 samples: basis.samples,
                 passes: passes.time.len(),
             },
@@ -306,22 +312,32 @@ impl Receipt {
         }
     }
 
+    /// By how much chance moves a sum of the samples, twice its standard error, where an end is met this share of the times.
+    fn chance(&self, met: f64) -> f64 {
+        2.0 * ((1.0 - met).clamp(0.0, 1.0) / self.sampling.samples.max(1) as f64).sqrt()
+    }
+
     fn doubted(&self, passes: &Passes) -> Vec<Doubt> {
         let calibrated = passes.time.iter().any(|pass| pass.calibrated);
+        let charged = self.unseen.charged.map_or(0.0, |charged| charged.value);
+        // An end of several CPUs has each for an unknown share of the time.
+        let share = Some((self.cpu.value - charged) / self.wall.value).filter(|share| *share <= 1.0).unwrap_or(0.0);
         let known = Known {
             role: self.role,
             switching: self.unseen.switching.is_some(),
             calibrated,
             apart: passes.time.iter().all(|pass| pass.ran().is_some()),
             cause: self.cause(passes),
-            chance: chance(self.sampling.samples),
+            chance: if self.sampling.samples < self.sampling.least() { self.chance(0.0) } else { 0.0 },
+            met_by_chance: self.chance(share),
         };
         let mut doubts = crate::closure::doubts(&self.closure, &known);
         if let Some(observer) = self.observer.filter(|observer| observer.ratio.value > OBSERVER) {
             doubts.push(Doubt::Observer { ratio: observer.ratio.value });
         }
-        if self.sampling.samples < LEAST_SAMPLES {
-            doubts.push(Doubt::FewSamples { missing: LEAST_SAMPLES - self.sampling.samples });
+        let of = self.sampling.least();
+        if self.sampling.samples < of {
+            doubts.push(Doubt::FewSamples { missing: of - self.sampling.samples, of });
         }
         if passes.time.len() < LEAST_PASSES || passes.clean.len() < LEAST_PASSES {
             doubts.push(Doubt::FewPasses { time: passes.time.len(), clean: passes.clean.len() });
@@ -358,10 +374,11 @@ fn late(passes: &[TimePass]) -> f64 {
     if due > 0.0 { 1.0 - came / due } else { 0.0 }
 }
 
-/// By how much chance moves the sum of so many samples, twice its standard error, where there are
-/// fewer than a receipt needs.
-fn chance(samples: u64) -> f64 {
-    if samples < LEAST_SAMPLES { 2.0 / (samples.max(1) as f64).sqrt() } else { 0.0 }
+impl Sampled {
+    /// Number of samples that a receipt needs.
+    fn least(&self) -> u64 {
+        if self.with_tick { SAMPLES_WITH_TICK } else { LEAST_SAMPLES }
+    }
 }
 
 impl Rows {
@@ -392,7 +409,7 @@ fn check(passes: &Passes) -> Result<&TimePass, ReceiptError> {
     if passes.clean.iter().any(|pass| !some(pass.messages) || pass.cpu.get() == 0 || pass.wall.get() == 0) {
         return Err(ReceiptError::EmptyPass("clean"));
     }
-    if passes.time.iter().any(|pass| !some(pass.messages) || pass.cpu.get() == 0 || pass.on_cpu == 0) {
+    if passes.time.iter().any(|pass| !some(pass.messages) || pass.cpu.get() == 0 || pass.on_cpu == 0 && pass.ran().is_none()) {
         return Err(ReceiptError::EmptyPass("time"));
     }
     if passes.waits.iter().any(|pass| !some(pass.messages)) {
@@ -420,7 +437,7 @@ fn basis(passes: &Passes, tallies: &[Tally]) -> Basis {
 }
 
 /// A time per message over passes.
-fn per_message<P>(passes: &[P], of: impl Fn(&P) -> (model::Nanos, f64)) -> f64 {
+fn per_message<P>(passes: &[P], of: impl Fn(&P) -> (Nanos, f64)) -> f64 {
     let pair = |pass| {
         let (time, messages) = of(pass);
         (time.get() as f64, messages)
@@ -455,6 +472,15 @@ fn switches(time: &[TimePass], tallies: &[Tally], switching: f64) -> f64 {
     let messages: f64 = time.iter().map(|pass| pass.messages).sum();
     let seen: f64 = tallies.iter().zip(time).map(|(tally, pass)| tally.samples as f64 * pass.profile.period as f64).sum();
     (seen / ran).min(1.0 + switching * messages / ran).max(1.0)
+}
+
+/// The times at which timers that strike with the tick were due while the end had the CPU, times the period, over its time
+/// on the CPU: each either met it or did not. `None` of other timers.
+fn met(time: &[TimePass]) -> Option<f64> {
+    let with_tick = time.iter().filter_map(|pass| pass.account.filter(|account| account.with_tick));
+    let pair = |account: Account| Some((account.sampled_for?.get() as f64, account.on_cpu?.get() as f64));
+    let (due, on_cpu) = with_tick.filter_map(pair).fold((0.0, 0.0), |(due, sum), pair| (due + pair.0, sum + pair.1));
+    (on_cpu > 0.0).then_some(due / on_cpu)
 }
 
 /// CPU time per message that was charged while the end had no CPU, by the records of switches;
@@ -495,7 +521,7 @@ fn waits(passes: &[WaitPass]) -> [Option<Figure>; 5] {
         pairs.filter(|pairs| !pairs.is_empty()).map(|pairs| ratio(&pairs).figure())
     };
     [
-        figure(&|pass| pass.waits.switching.map(model::Nanos::get)),
+        figure(&|pass| pass.waits.switching.map(Nanos::get)),
         figure(&|pass| Some(pass.waits.runnable.get())),
         figure(&|pass| Some(pass.waits.blocked.get())),
         figure(&|pass| Some(pass.waits.runnable.since(pass.charged()).get())),

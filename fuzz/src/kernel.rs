@@ -115,6 +115,8 @@ pub fn perf(bytes: &[u8]) {
     let of_time = Recording {
         source: SampleSource::CpuClock,
         spacing: 100_000,
+        // As some are told to be.
+        due_at: (samples % 2 == 1).then_some(samples),
         counted: Some(1 << 30),
         rings: vec![ring.to_vec()],
         switches: Some(vec![switches.clone()]),

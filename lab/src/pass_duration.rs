@@ -1,12 +1,12 @@
-//! Length of the trials of each pass.
+//! Length of the trials of each pass, and the distance of the samples in them.
 //!
 //! A clean trial lasts as the plan says. A time pass lasts until the end that it watches has its
 //! share of the samples wanted of its cell: how many a second that gives is known
-//! from the passes before.
+//! from the passes before. An end that sleeps often in its clean trials is sampled with the tick.
 
 use std::collections::HashMap;
 
-use model::plan::receipt::ASSUMED_SHARE;
+use model::plan::receipt::{ASSUMED_SHARE, ASSUMED_TICK, LONGEST_PASS, LONGEST_PASS_WITH_TICK, sleeps_often};
 use model::plan::{ReceiptPlan, TrialEnd};
 use model::profile::SampleSource;
 use model::schedule::Slot;
@@ -14,13 +14,36 @@ use model::{Nanos, Pass, Plan, Role, TrialRecord};
 
 /// Least share assumed: no pass could get the samples of a nearly idle end in time.
 const LEAST_SHARE: f64 = 0.01;
+/// The order in which ends are kept.
+const ROLES: [Role; 2] = [Role::Sender, Role::Receiver];
+
+/// Distance of the samples of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spacing {
+    /// Samples at different distances make no receipt, so that it is that of earlier ones, or as the plan says.
+    Known(Nanos),
+    /// To be chosen by what a sample costs.
+    Chosen {
+        /// The timer is to strike with the tick, where that can be.
+        with_tick: bool,
+        /// The distance where it cannot, if it is known.
+        otherwise: Option<Nanos>,
+    },
+}
+
+impl Default for Spacing {
+    fn default() -> Self {
+        Self::Chosen { with_tick: false, otherwise: None }
+    }
+}
 
 /// Load of the cells of a run, by cell and arm.
 #[derive(Debug, Default)]
 pub struct PassDurations {
     known: HashMap<(usize, usize), [End; 2]>,
-    /// Distance of samples by the CPU clock, as they were taken.
+    /// Distance of samples by the CPU clock, as they were taken, and of those with the tick.
     period: Option<Nanos>,
+    ticks: Option<Nanos>,
 }
 
 /// Load of one end of a cell.
@@ -32,6 +55,10 @@ struct End {
     sampled: f64,
     /// CPU time over elapsed time of the last clean trial.
     busy: Option<f64>,
+    /// How often a second it slept in that trial.
+    sleeps: f64,
+    /// Distance of its samples.
+    period: Option<Nanos>,
     /// Messages a second.
     rate: f64,
 }
@@ -40,8 +67,9 @@ impl PassDurations {
     /// Sees a trial.
     pub fn note(&mut self, slot: Slot, record: &TrialRecord) {
         let Some(measured) = record.measured() else { return };
+        let sleeps = self.is_with_tick(slot);
         let ends = self.known.entry((slot.cell, slot.arm)).or_default();
-        for (end, role) in ends.iter_mut().zip([Role::Sender, Role::Receiver]) {
+        for (end, role) in ends.iter_mut().zip(ROLES) {
             let report = if role == Role::Sender { &measured.sender } else { &measured.receiver };
             let elapsed = seconds(report.window.length());
             if elapsed <= 0.0 {
@@ -52,10 +80,18 @@ impl PassDurations {
             match (slot.pass, profile) {
                 (Pass::Clean, _) => {
                     end.busy = Some(seconds(report.cpu_time.sum()) / elapsed);
+                    end.sleeps = report.switches.voluntary as f64 / elapsed;
                 }
                 (pass, Some(profile)) if pass.samples() => {
                     if profile.source != SampleSource::Cycles {
-                        self.period = Some(Nanos::new(profile.period));
+                        let period = Nanos::new(profile.period);
+                        end.period.get_or_insert(period);
+                        // A timer that could not be set to the tick keeps its end's distance, which is no other's.
+                        match profile.account.is_some_and(|account| account.with_tick) {
+                            true => _ = self.ticks.get_or_insert(period),
+                            false if !sleeps => _ = self.period.get_or_insert(period),
+                            false => {}
+                        }
                     }
                     end.samples += profile.samples();
                     end.sampled += elapsed;
@@ -65,24 +101,45 @@ impl PassDurations {
         }
     }
 
-    /// Returns the distance of samples that the trials so far were taken at: later ones keep
-    /// it, for samples at different distances make no receipt.
-    pub const fn period(&self) -> Option<Nanos> {
-        self.period
+    /// Returns the distance of samples in a trial.
+    pub fn spacing(&self, plan: &Plan, slot: Slot) -> Spacing {
+        let known = self.ends(slot);
+        let before = known.iter().zip(ROLES).filter(|(_, role)| slot.pass.watches(*role)).find_map(|(end, _)| end.period);
+        let with_tick = self.is_with_tick(slot);
+        let first = if with_tick { self.ticks } else { self.period };
+        let known = plan.receipt.and_then(|receipt| receipt.period).or(before).or(first);
+        known.map_or(Spacing::Chosen { with_tick, otherwise: self.period }, Spacing::Known)
+    }
+
+    /// Returns whether an end that the pass watches sleeps often, in any arm: arms are compared.
+    fn is_with_tick(&self, slot: Slot) -> bool {
+        let arms = self.known.iter().filter(|((cell, _), _)| *cell == slot.cell);
+        let mut watched = arms.flat_map(|(_, ends)| ends.iter().zip(ROLES)).filter(|(_, role)| slot.pass.watches(*role));
+        watched.any(|(end, _)| end.busy.is_some_and(|busy| sleeps_often(end.sleeps, busy)))
+    }
+
+    fn ends(&self, slot: Slot) -> [End; 2] {
+        self.known.get(&(slot.cell, slot.arm)).copied().unwrap_or_default()
     }
 
     /// When a trial of `block` ends.
     pub fn end(&self, plan: &Plan, block: u32, slot: Slot) -> TrialEnd {
         let usual = plan.end.of(&plan.cells[slot.cell]);
         let Some(receipt) = plan.receipt.filter(|_| slot.pass.samples()) else { return usual };
-        let ends = self.known.get(&(slot.cell, slot.arm)).copied().unwrap_or_default();
+        let ends = self.ends(slot);
         let blocks = plan.blocks.least.saturating_sub(block);
-        let wanted = |end: &End| {
-            let expected = end.busy.unwrap_or(ASSUMED_SHARE).max(LEAST_SHARE) * receipt.most_per_second(self.period);
-            let per_second = if end.samples > 0 { end.samples as f64 / end.sampled } else { expected };
-            ReceiptPlan::pass(receipt.samples.saturating_sub(end.samples), blocks, per_second)
+        let (period, longest) = match self.spacing(plan, slot) {
+            Spacing::Known(period) if Some(period) == self.ticks => (Some(period), LONGEST_PASS_WITH_TICK),
+            Spacing::Known(period) => (Some(period), LONGEST_PASS),
+            Spacing::Chosen { with_tick: true, .. } => (Some(ASSUMED_TICK), LONGEST_PASS_WITH_TICK),
+            Spacing::Chosen { with_tick: false, .. } => (None, LONGEST_PASS),
         };
-        let watched = ends.iter().zip([Role::Sender, Role::Receiver]).filter(|(_, role)| slot.pass.watches(*role));
+        let wanted = |end: &End| {
+            let expected = end.busy.unwrap_or(ASSUMED_SHARE).max(LEAST_SHARE) * receipt.most_per_second(period);
+            let per_second = if end.samples > 0 { end.samples as f64 / end.sampled } else { expected };
+            ReceiptPlan::pass(receipt.samples.saturating_sub(end.samples), blocks, per_second, longest)
+        };
+        let watched = ends.iter().zip(ROLES).filter(|(_, role)| slot.pass.watches(*role));
         let wanted = watched.map(|(end, _)| wanted(end)).max().unwrap_or_default();
         match usual {
             TrialEnd::Length(length) => TrialEnd::Length(wanted.max(length)),
@@ -97,11 +154,11 @@ fn seconds(time: Nanos) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::PassDurations;
+    use super::{PassDurations, Spacing};
     use crate::testing::measured;
     use model::end::Window;
-    use model::plan::{RawPlan, TrialEnd};
-    use model::profile::{Observation, Profile, SampleSource, Stack};
+    use model::plan::{RawPlan, ReceiptPlan, TrialEnd};
+    use model::profile::{Account, Observation, Profile, SampleSource, Stack};
     use model::schedule::Slot;
     use model::trial::{Observed, Outcome};
     use model::{Nanos, Pass, Plan, TrialRecord};
@@ -176,6 +233,43 @@ mod tests {
         durations.note(slot(Pass::Clean), &trial);
         assert_eq!(millis(durations.end(&plan, 0, slot(Pass::Time))), 520);
         assert_eq!(millis(durations.end(&plan, 0, slot(Pass::TimeReceiver))), 4 * 520, "the receiver is a quarter as busy");
+    }
+
+    /// A receiver that slept 30,000 times in a second in which it used half of a CPU.
+    fn sleeper(plan: &Plan) -> TrialRecord {
+        let mut trial = record(plan, Pass::Clean, 0.5, None);
+        let Outcome::Measured(measured) = &mut trial.outcome else { panic!("{trial:?}") };
+        measured.receiver.switches.voluntary = 30_000;
+        trial
+    }
+
+    #[test]
+    fn an_end_that_sleeps_often_is_sampled_with_the_tick_and_stays_so() {
+        let plan = Plan { receipt: Some(ReceiptPlan::default()), ..plan("length = \"100ms\"") };
+        let mut durations = PassDurations::default();
+        durations.note(slot(Pass::Clean), &record(&plan, Pass::Clean, 1.0, None));
+        assert_eq!(durations.spacing(&plan, slot(Pass::TimeReceiver)), Spacing::default());
+        durations.note(slot(Pass::Clean), &sleeper(&plan));
+        assert_eq!(durations.spacing(&plan, slot(Pass::Time)), Spacing::default(), "the sender does not sleep");
+        let chosen = Spacing::Chosen { with_tick: true, otherwise: None };
+        assert_eq!(durations.spacing(&plan, slot(Pass::TimeReceiver)), chosen);
+        assert_eq!(durations.spacing(&plan, Slot { arm: 1, ..slot(Pass::TimeReceiver) }), chosen, "arms are compared");
+        assert_eq!(millis(durations.end(&plan, 0, slot(Pass::TimeReceiver))), 3_200, "8,000 would take a minute");
+        // Its samples came with the tick; what it does later changes nothing of that.
+        durations.note(slot(Pass::TimeReceiver), &with_tick(record(&plan, Pass::TimeReceiver, 0.5, Some(400))));
+        durations.note(slot(Pass::Clean), &record(&plan, Pass::Clean, 1.0, None));
+        assert_eq!(durations.spacing(&plan, slot(Pass::TimeReceiver)), Spacing::Known(Nanos::new(100_000)));
+        assert_eq!(millis(durations.end(&plan, 1, slot(Pass::TimeReceiver))), 3_200);
+        let of_plan = Plan { receipt: Some(ReceiptPlan { period: Some(Nanos::new(5)), ..ReceiptPlan::default() }), ..plan };
+        assert_eq!(durations.spacing(&of_plan, slot(Pass::TimeReceiver)), Spacing::Known(Nanos::new(5)));
+    }
+
+    fn with_tick(mut record: TrialRecord) -> TrialRecord {
+        let Outcome::Measured(measured) = &mut record.outcome else { panic!("{record:?}") };
+        let profile = measured.observed.as_mut().unwrap().receiver.profile.as_mut().unwrap();
+        profile.account =
+            Some(Account { on_cpu: None, sampled_for: None, recorded: 400, counted: None, others: Some(0), missed: None, with_tick: true });
+        record
     }
 
     #[test]

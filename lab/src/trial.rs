@@ -22,6 +22,7 @@ use model::{Cell, Nanos, Pass, Plan, Role};
 use crate::clock;
 use crate::error::TrialError;
 use crate::event::Listener;
+use crate::pass_duration::Spacing;
 use crate::refusal::{Refusal, refused};
 use crate::remote::{Heard, HostError, RemoteHost};
 use crate::session::{Place, Session, turn};
@@ -67,8 +68,8 @@ pub struct TrialSpec<'a> {
     pub pass: Pass,
     /// When it ends.
     pub end: TrialEnd,
-    /// Distance of samples; `None` where it is still to be chosen.
-    pub period: Option<Nanos>,
+    /// Distance of samples.
+    pub spacing: Spacing,
     /// Settings of its arm besides the cell.
     pub arm: Option<&'a HostSettings>,
     /// Seed of what it leaves to chance.
@@ -78,7 +79,7 @@ pub struct TrialSpec<'a> {
 impl<'a> TrialSpec<'a> {
     /// A trial next to which nothing is switched on, as long as the plan says.
     pub fn clean(plan: &'a Plan, cell: &'a Cell, swapped: bool) -> Self {
-        Self { plan, cell, swapped, pass: Pass::Clean, end: plan.end.of(cell), period: None, arm: None, seed: plan.seed }
+        Self { plan, cell, swapped, pass: Pass::Clean, end: plan.end.of(cell), spacing: Spacing::default(), arm: None, seed: plan.seed }
     }
 }
 

@@ -32,7 +32,7 @@ use crate::traffic::{Family, Role};
 use crate::unavailable::Unavailable;
 
 /// The version that both sides must speak. Each side's first message says it.
-pub const CONTROL_VERSION: u32 = 9;
+pub const CONTROL_VERSION: u32 = 10;
 
 /// Task of an endpoint in one trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -289,6 +289,15 @@ pub struct Observe {
     pub cpus: Vec<CpuPlace>,
 }
 
+/// What samples cost at a host.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SampleCost {
+    /// Time that a sample takes from what it strikes.
+    pub time: Nanos,
+    /// Distance of the CPU's ticks; `None` where timers of whole CPUs, which can strike with them, do not space samples.
+    pub tick: Option<Nanos>,
+}
+
 /// One end of a link, as it is to be.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkEnd {
@@ -421,8 +430,8 @@ pub enum FromHost {
         /// True where trials of others may run next to it.
         shared: bool,
     },
-    /// Time that a sample takes from what it strikes.
-    SampleCost(Nanos),
+    /// The cost of a sample.
+    SampleCost(SampleCost),
     /// The endpoint is watched.
     Observing,
     /// Nothing of what was asked for can be seen here, now or later.

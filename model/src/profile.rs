@@ -75,6 +75,9 @@ pub struct Account {
     /// it counts none as lost: by the times at which the timers of whole CPUs were due, `None` where those are not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missed: Option<u64>,
+    /// True where the timers of whole CPUs struck with the tick.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub with_tick: bool,
 }
 
 impl Account {
@@ -105,6 +108,7 @@ impl Account {
             counted: self.counted.zip(other.counted).map(|(one, two)| one.saturating_add(two)),
             others: self.others.zip(other.others).map(|(one, two)| one.saturating_add(two)),
             missed: self.missed.zip(other.missed).map(|(one, two)| one.saturating_add(two)),
+            with_tick: self.with_tick && other.with_tick,
         }
     }
 }

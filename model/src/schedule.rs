@@ -29,7 +29,7 @@ pub struct Block {
     /// True where the hosts' roles are exchanged.
     pub swapped: bool,
     /// Its trials. Those of one cell are neighbours, and among them those of one
-    /// pass: the arms of a comparison stand side by side.
+    /// pass: the arms of a comparison stand side by side. A cell's first pass of all is a clean one.
     pub order: Vec<Slot>,
 }
 
@@ -100,6 +100,10 @@ pub fn block(seed: u64, index: u32, shape: Shape) -> Block {
     let (mut passes, mut arms) = (shape.passes.to_vec(), (0..shape.arms).collect::<Vec<_>>());
     for cell in cells {
         passes.shuffle(&mut generator);
+        if index == 0 {
+            // It shows how an end is to be watched.
+            passes.sort_by_key(|pass| !pass.is_clean());
+        }
         for &pass in &passes {
             arms.shuffle(&mut generator);
             order.extend(arms.iter().map(|&arm| Slot { cell, arm, pass }));
@@ -174,6 +178,15 @@ mod tests {
     /// The block of a run without a limit.
     fn block(seed: u64, index: u32, cells: usize) -> Block {
         super::block(seed, index, Shape::plain(cells, u32::MAX))
+    }
+
+    #[test]
+    fn a_cell_begins_with_its_clean_trials_and_later_blocks_do_not() {
+        let shape = Shape { arms: 2, passes: &[Pass::Time, Pass::Clean, Pass::Wait], ..Shape::plain(9, 40) };
+        let of = |index| super::block(7, index, shape).order;
+        assert!(of(0).chunks(6).all(|cell| cell[..2].iter().all(|slot| slot.pass.is_clean())));
+        assert!(of(0).chunks(6).any(|cell| cell[2].pass == Pass::Time) && of(0).chunks(6).any(|cell| cell[2].pass == Pass::Wait));
+        assert!(of(1).chunks(6).any(|cell| !cell[0].pass.is_clean()));
     }
 
     #[test]

@@ -77,6 +77,7 @@ pub fn fold(recordings: &[Recording], symbols: &Symbols, tasks: Tasks, window: O
         counted: recordings.iter().map(|recording| recording.counted).sum(),
         others: None,
         missed,
+        with_tick: !recordings.is_empty() && recordings.iter().all(|recording| recording.due_at.is_some()),
     });
     let profile = Profile { source, period, symbols, stacks, lost, throttled, broken, account };
     (profile, counters)

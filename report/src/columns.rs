@@ -39,7 +39,7 @@ const RECEIPT: [(&str, &str); 10] = [
     ("ready, no CPU", "Time in which the end was ready to run and something else had its CPU."),
     ("asleep", "Time in which it waited to be woken."),
     (
-        "rows+waits / wall, accounted / CPU, sampled / on-CPU",
+        "rows+waits / wall, accounted / CPU, sampled / on-CPU (or due), due / on-CPU",
         "Sums over what was measured without sampling; 1 is whole. A receipt far from 1 is red, and its rows are not to be used.",
     ),
     ("CPU watched / not", "What watching did to the CPU time; 1 is nothing."),

@@ -91,7 +91,15 @@ fn samples_that_late_timers_missed_are_the_cause_named() {
     let mut passes = sound();
     for pass in &mut passes.time {
         let recorded = pass.on_cpu * 3 / 4 / pass.profile.period;
-        pass.account = Some(Account { on_cpu: None, sampled_for: None, recorded, counted: Some(pass.on_cpu), others: None, missed: None });
+        pass.account = Some(Account {
+            on_cpu: None,
+            sampled_for: None,
+            recorded,
+            counted: Some(pass.on_cpu),
+            others: None,
+            missed: None,
+            with_tick: false,
+        });
         pass.profile.stacks.iter_mut().for_each(|stack| stack.count = stack.count * 3 / 4);
     }
     let doubts = receipt(&passes).doubts;
@@ -133,7 +141,7 @@ fn doubts_are_said() {
     assert_eq!(doubts(&|passes| passes.waits[0].waits.switching = None), vec![Doubt::NoSwitching]);
     let few = doubts(&|passes| passes.time.truncate(1));
     assert!(few.contains(&Doubt::FewPasses { time: 1, clean: 9 }), "{few:?}");
-    assert!(few.iter().any(|doubt| matches!(doubt, Doubt::FewSamples { missing } if (4_000..6_000).contains(missing))), "{few:?}");
+    assert!(few.iter().any(|doubt| matches!(doubt, Doubt::FewSamples { missing, .. } if (4_000..6_000).contains(missing))), "{few:?}");
     let slow = doubts(&|passes| passes.time.iter_mut().for_each(|pass| pass.cpu = Nanos::new(pass.cpu.get() * 6 / 5)));
     assert!(matches!(slow[..], [Doubt::Observer { .. }]), "{slow:?}");
     let unknown = doubts(&|passes| passes.time[0].profile.symbols.iter_mut().for_each(|name| name.insert_str(0, "zz")));

@@ -196,7 +196,7 @@ fn samplers(cpus: &[u32], period: u64, processes: &[u32], longest: Nanos, refuse
     };
     let open = |cpu: &u32| Sampler::open(&settings(Target::Cpu { cpu: *cpu, process }, cpus.len()));
     let opened: Result<Vec<Sampler>, Unavailable> = cpus.iter().map(open).collect();
-    let watch = match opened {
+    let mut watch = match opened {
         Ok(samplers) => Watch::Cpus(samplers),
         Err(refusal) => {
             refused.push(Unavailable {
@@ -209,7 +209,7 @@ fn samplers(cpus: &[u32], period: u64, processes: &[u32], longest: Nanos, refuse
             Watch::Threads(threads.iter().map(open).collect::<Result<_, _>>()?)
         }
     };
-    if let Watch::Cpus(samplers) | Watch::Threads(samplers) = &watch {
+    if let Watch::Cpus(samplers) | Watch::Threads(samplers) = &mut watch {
         for sampler in samplers {
             refused.extend(sampler.notes().iter().filter(|note| !refused.contains(note)).cloned().collect::<Vec<_>>());
             sampler.start()?;

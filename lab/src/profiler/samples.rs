@@ -35,7 +35,7 @@ impl Samples {
     /// # Errors
     /// When not even the endpoint can be sampled.
     pub fn start(pid: u32, observe: &Observe, notes: &mut Vec<Unavailable>) -> Result<Self, Unavailable> {
-        let samples = match Self::of_cpus(pid, observe) {
+        let mut samples = match Self::of_cpus(pid, observe) {
             Ok(samples) => samples,
             Err(refusal) => {
                 notes.extend(refusal);
@@ -43,16 +43,16 @@ impl Samples {
             }
         };
         for sampler in samples.all() {
-            notes.extend(sampler.notes().iter().cloned());
             sampler.start()?;
+            notes.extend(sampler.notes().iter().cloned());
         }
         Ok(samples)
     }
 
-    fn all(&self) -> Vec<&Sampler> {
+    fn all(&mut self) -> Vec<&mut Sampler> {
         match self {
-            Self::Cpus { samplers, .. } => samplers.iter().collect(),
-            Self::Tasks { endpoint, ksoftirqd } => ksoftirqd.iter().chain([&**endpoint]).collect(),
+            Self::Cpus { samplers, .. } => samplers.iter_mut().collect(),
+            Self::Tasks { endpoint, ksoftirqd } => ksoftirqd.iter_mut().chain([&mut **endpoint]).collect(),
         }
     }
 
@@ -138,5 +138,5 @@ fn others(recordings: &[Recording], process: u32, ksoftirqd: &[u32], window: Win
 }
 
 fn settings(target: Target, observe: &Observe, cpu: Option<u32>, samplers: usize) -> Settings {
-    Settings { cpu, period: observe.period.get(), samplers, ..Settings::new(target, observe.longest.min(LONGEST)) }
+    Settings { cpu, period: observe.period.get(), with_tick: true, samplers, ..Settings::new(target, observe.longest.min(LONGEST)) }
 }

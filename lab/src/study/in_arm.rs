@@ -106,8 +106,8 @@ impl Study<'_> {
                 let end = self.replay.durations.end(self.plan, block.index, slot);
                 let arm = self.arms.settings(slot.arm);
                 let seed = schedule::trial_seed(self.plan.seed, block.index, slot.cell);
-                let period = self.plan.receipt.and_then(|receipt| receipt.period).or(self.replay.durations.period());
-                let spec = TrialSpec { plan: self.plan, cell: &prepared.0, swapped, pass: slot.pass, end, period, arm, seed };
+                let spacing = self.replay.durations.spacing(self.plan, slot);
+                let spec = TrialSpec { plan: self.plan, cell: &prepared.0, swapped, pass: slot.pass, end, spacing, arm, seed };
                 let came = trial::run(self.sessions.get_mut(key), spec, self.listener);
                 (Some(prepared), came)
             }

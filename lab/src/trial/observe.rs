@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use model::Unavailable;
-use model::control::{FromHost, Observe, ToHost};
-use model::plan::receipt::{PERIOD, period_for};
+use model::control::{FromHost, Observe, SampleCost, ToHost};
+use model::plan::receipt::{PERIOD, period_for, ticks_for};
 use model::trial::Observed;
 use model::{Nanos, Pass, Role};
 
 use super::talk::Both;
 use super::{Reports, Trial, flowing};
 use crate::error::TrialError;
+use crate::pass_duration::Spacing;
 use crate::profiler::LONGEST;
 
 /// Beyond the time in which messages flow: what comes before and after them.
@@ -22,10 +23,7 @@ impl Trial<'_> {
         if self.spec.pass.is_clean() {
             return Ok(());
         }
-        let period = match self.spec.period {
-            Some(period) => period,
-            None => self.choose_period()?,
-        };
+        let period = self.period()?;
         let longest = Nanos::from(flowing(&self.spec) + BEYOND).min(LONGEST);
         let pass = self.spec.pass;
         let cpus = Both { sender: self.cpus(Role::Sender), receiver: self.cpus(Role::Receiver) };
@@ -47,19 +45,29 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// Returns the distance of samples that keeps to its cost at both hosts, whose roles change.
-    fn choose_period(&mut self) -> Result<Nanos, TrialError> {
-        if !self.spec.pass.samples() {
-            return Ok(PERIOD);
+    /// Returns the distance of samples: one that keeps to its cost at both hosts, whose roles change, where none is known.
+    fn period(&mut self) -> Result<Nanos, TrialError> {
+        match self.spec.spacing {
+            Spacing::Known(period) => Ok(period),
+            Spacing::Chosen { .. } if !self.spec.pass.samples() => Ok(PERIOD),
+            Spacing::Chosen { with_tick, otherwise } => {
+                let cost = self.sample_cost()?;
+                // A receipt has samples of both hosts.
+                let tick = cost.sender.tick.filter(|tick| with_tick && cost.receiver.tick == Some(*tick));
+                let dearest = cost.sender.time.max(cost.receiver.time);
+                Ok(tick.and_then(|tick| ticks_for(dearest, tick)).or(otherwise).unwrap_or_else(|| period_for(dearest)))
+            }
         }
+    }
+
+    fn sample_cost(&mut self) -> Result<Both<SampleCost>, TrialError> {
         let cpus = Both { sender: self.cpus(Role::Sender), receiver: self.cpus(Role::Receiver) };
         let command = |role| ToHost::SampleCost { cpus: cpus.of(role).clone() };
         let read = |answer| match answer {
             FromHost::SampleCost(cost) => Ok(cost),
             other => Err(other),
         };
-        let cost = self.ask_both(command, read, "the cost of a sample")?;
-        Ok(period_for(cost.sender.max(cost.receiver)))
+        Ok(self.ask_both(command, read, "the cost of a sample")?)
     }
 
     /// Returns what both hosts saw; `None` in a clean pass.

@@ -10,12 +10,13 @@ use crate::quantity::Nanos;
 #[serde(deny_unknown_fields)]
 pub struct ReceiptPlan {
     /// Distance of two samples in CPU time; 10 µs to 100 ms. `None`: the shortest at which
-    /// watching costs no more than [`COST`] on these hosts ([`period_for`]). Where the
+    /// watching costs no more than [`COST`] on these hosts ([`period_for`]); of ends that sleep often so many
+    /// ticks ([`ticks_for`]). Where the
     /// machine counts cycles those are sampled instead, at a distance of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub period: Option<Nanos>,
     /// Samples wanted of each end of each cell, over all time passes; at least 1.
-    /// Time passes are made longer to get them, up to [`LONGEST_PASS`].
+    /// Time passes are made longer to get them, up to [`LONGEST_PASS`] or [`LONGEST_PASS_WITH_TICK`].
     pub samples: u64,
 }
 
@@ -33,6 +34,9 @@ const LONGEST_PERIOD: Nanos = Nanos::new(2_000_003);
 /// The distance that is reckoned with where nobody has tried what a sample costs: that of a
 /// virtual machine where it costs 20 µs.
 pub const ASSUMED_PERIOD: Nanos = Nanos::new(706_681);
+
+/// The distance of ticks where nobody has looked: that of 250 a second, as most kernels of distributions have them.
+pub const ASSUMED_TICK: Nanos = Nanos::from_millis(4);
 
 /// Samples that bring a row of 10 % of the time to within 7 % of itself, one of 1 % to
 /// within a quarter.
@@ -59,17 +63,41 @@ fn is_out_of_step(period: u64) -> bool {
 /// No time pass measures longer than this: rings have a limit.
 pub const LONGEST_PASS: Nanos = Nanos::from_millis(5_000);
 
+/// No time pass measures longer than this where samples are taken with the tick, of which a kernel with 250 ticks a second
+/// would give a receiver that sleeps half of the time 8,000 in a minute: `study receipt` is to take six minutes there.
+pub const LONGEST_PASS_WITH_TICK: Nanos = Nanos::from_millis(3_200);
+
+/// Samples with the tick that bring a row of 10 % of the time to within a fifth of itself, one of 1 % to within
+/// seven tenths: what such passes give an end that uses a fifth of a CPU.
+pub const SAMPLES_WITH_TICK: u64 = 800;
+
+/// What a timer that is due before the tick changes when a CPU wakes: 4.3 µs on a virtual machine.
+const AT_WAKE_UP: Nanos = Nanos::new(4_300);
+
+/// Returns whether an end sleeps so often that a timer due before the tick would change more than [`COST`] of its
+/// time: `sleeps` a second of an end that uses this share of a CPU.
+pub fn sleeps_often(sleeps: f64, share: f64) -> bool {
+    sleeps * AT_WAKE_UP.get() as f64 / 1e9 > COST * share
+}
+
+/// Returns the least whole number of ticks of this distance at which samples that cost `cost` each take [`COST`] of the time;
+/// `None` where that is shorter than the kernel keeps, or longer than a tenth of a second.
+pub fn ticks_for(cost: Nanos, tick: Nanos) -> Option<Nanos> {
+    let ticks = (cost.get() as f64 / COST / tick.get() as f64).ceil().max(1.0);
+    Some(Nanos::new((ticks * tick.get() as f64) as u64)).filter(|period| (10_000..=100_000_000).contains(&period.get()))
+}
+
 /// The share of a CPU that an end is taken to use before it is known.
 pub const ASSUMED_SHARE: f64 = 0.5;
 
 impl ReceiptPlan {
     /// Returns the length of a time pass with which one in each of `blocks` blocks
     /// gives `samples` samples, where there are `per_second` of them in a second:
-    /// three tenths longer, for passes differ and the last has nobody to make up for it, and at most [`LONGEST_PASS`].
-    pub fn pass(samples: u64, blocks: u32, per_second: f64) -> Nanos {
+    /// three tenths longer, for passes differ and the last has nobody to make up for it, and no longer than `longest`.
+    pub fn pass(samples: u64, blocks: u32, per_second: f64, longest: Nanos) -> Nanos {
         const MARGIN: f64 = 1.3;
         let seconds = samples as f64 / per_second / f64::from(blocks.max(1)) * MARGIN;
-        Nanos::new((seconds * 1e9) as u64).min(LONGEST_PASS)
+        Nanos::new((seconds * 1e9) as u64).min(longest)
     }
 
     /// The most samples that there are in a second: of an end that never waits. `chosen` is
@@ -117,7 +145,7 @@ impl RawReceipt {
 
 #[cfg(test)]
 mod tests {
-    use super::{COST, PERIOD, is_out_of_step, period_for};
+    use super::{COST, PERIOD, is_out_of_step, period_for, sleeps_often, ticks_for};
     use crate::quantity::Nanos;
     use proptest::prelude::{prop_assert, proptest};
 
@@ -126,6 +154,21 @@ mod tests {
         assert_eq!(period_for(Nanos::new(0)), PERIOD);
         assert_eq!(period_for(Nanos::new(2_000)), PERIOD);
         assert!(!is_out_of_step(1_000_003) && !is_out_of_step(500_000) && is_out_of_step(PERIOD.get()));
+    }
+
+    #[test]
+    fn ticks_are_as_many_as_their_cost_asks_for() {
+        let [cheap, dear] = [Nanos::new(20_000), Nanos::new(40_000)];
+        assert_eq!(ticks_for(cheap, Nanos::from_millis(4)), Some(Nanos::from_millis(4)));
+        assert_eq!(ticks_for(cheap, Nanos::from_millis(1)), Some(Nanos::from_millis(1)));
+        assert_eq!(ticks_for(dear, Nanos::from_millis(1)), Some(Nanos::from_millis(2)));
+        assert_eq!([ticks_for(dear, Nanos::new(0)), ticks_for(Nanos::from_millis(9), Nanos::from_millis(4))], [None, None]);
+    }
+
+    #[test]
+    fn who_sleeps_often_is_told_by_what_a_timer_would_change() {
+        assert!(sleeps_often(30_000.0, 0.5) && sleeps_often(4_000.0, 0.5));
+        assert!(!sleeps_often(3_000.0, 0.5) && !sleeps_often(40.0, 1.0));
     }
 
     proptest! {

@@ -40,6 +40,7 @@ fn recording(rings: Vec<Vec<u8>>, layout: Layout) -> Recording {
         source: SampleSource::CpuClock,
         period: 100,
         spacing: 100,
+        due_at: None,
         layout,
         rings,
         lost: None,
@@ -201,9 +202,35 @@ fn samples_that_were_due_and_not_made_are_counted_apart() {
     assert_eq!(without(&all, Some(0)), None, "too few to tell when they were due");
 }
 
+/// A strike that is so late that it meets idle time is one that is missed, where samples are few.
+#[test]
+fn with_the_tick_a_sample_that_is_not_there_is_missed_although_the_task_left_soon() {
+    const PERIOD: u64 = 1_000_000;
+    let of = |due_at| {
+        let ring = (3..=40_u64).filter(|strike| *strike != 30).flat_map(|strike| sample(false, strike * PERIOD + 30_000, &[], &[0x1210]));
+        let switch = |time, out| Switch { pid: 7, tid: 7, time, out, cpu_wide: true };
+        let switches = vec![switch(PERIOD / 2, false), switch(30 * PERIOD + 49_000, true), switch(30 * PERIOD + 600_000, false)];
+        let (counted, switches) = (Some(41 * PERIOD), Some(vec![switches]));
+        let recording = Recording {
+            period: PERIOD,
+            spacing: PERIOD,
+            due_at,
+            counted,
+            lost: Some(0),
+            switches,
+            ..recording(vec![ring.collect()], Layout::default())
+        };
+        let window = Window { start: Nanos::new(0), end: Nanos::new(42 * PERIOD) };
+        let account = fold(&[recording], &symbols(), Tasks::Process(7), Some(window)).0.account.unwrap();
+        (account.missed, account.with_tick)
+    };
+    assert_eq!(of(Some(5 * PERIOD)), (Some(1), true));
+    assert_eq!(of(None), (Some(0), false));
+}
+
 proptest! {
     #[test]
-    fn any_bytes_give_a_sound_profile(rings in vec(vec(any::<u8>(), 0..300), 0..3), samples in 0..40_u64, at in any::<usize>(), byte in any::<u8>(), times in vec((any::<u64>(), any::<bool>()), 0..9), counted in any::<u64>(), edges in any::<[u64; 2]>()) {
+    fn any_bytes_give_a_sound_profile(rings in vec(vec(any::<u8>(), 0..300), 0..3), samples in 0..40_u64, due_at in any::<Option<u64>>(), at in any::<usize>(), byte in any::<u8>(), times in vec((any::<u64>(), any::<bool>()), 0..9), counted in any::<u64>(), edges in any::<[u64; 2]>()) {
         let mut rings = rings;
         let mut good: Vec<u8> = (0..samples).flat_map(|time| sample(false, time, &[], &[0x1000 + time * 0x90, 0x1100])).collect();
         if !good.is_empty() {
@@ -214,7 +241,7 @@ proptest! {
         let switches: Vec<Switch> = times.into_iter().map(|(time, out)| Switch { pid: 7, tid: 7, time, out, cpu_wide: true }).collect();
         // As much as a recording can count in this test's time.
         let counted = Some(counted % 1_000_000);
-        let recording = Recording { counted, switches: Some(vec![switches; rings.len()]), ..recording(rings, Layout::default()) };
+        let recording = Recording { due_at, counted, switches: Some(vec![switches; rings.len()]), ..recording(rings, Layout::default()) };
         let window = Window { start: Nanos::new(edges[0]), end: Nanos::new(edges[1]) };
         fold(std::slice::from_ref(&recording), &symbols(), Tasks::Process(7), Some(window));
         let (profile, _) = fold(&[recording], &symbols(), Tasks::All, None);

@@ -1,18 +1,19 @@
 //! Cost of a sample on this machine, by trying.
 //!
 //! A timer's interrupt costs 1 to 4 µs on bare metal and up to 20 where a hypervisor delivers
-//! it. The period of a receipt follows from that.
+//! it. The period of a receipt follows from that, and from whether samples can be taken with the tick.
 
 use std::os::unix::net::UnixDatagram;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use model::control::SampleCost;
 use model::profile::SampleSource;
 use model::{Nanos, Unavailable};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::{Pid, gettid};
 
-use super::{Sampler, Settings, Target};
+use super::{Sampler, Settings, Target, tick};
 use crate::refused_call;
 
 /// Distance of samples while their cost is measured: short enough that 1 µs shows.
@@ -25,18 +26,18 @@ const RUN: Duration = Duration::from_millis(4);
 /// Calls between two looks at the clock while the number of calls of a run is found.
 const STEP: u32 = 64;
 
-/// Returns the time that one sample with its chain of calls takes from what runs on `cpu`.
-/// Takes some 100 ms.
+/// Returns the time that one sample with its chain of calls takes from what runs on `cpu`, and the distance of that CPU's
+/// ticks. Takes some 100 ms.
 ///
 /// # Errors
 /// When nothing can be sampled here, or the thread cannot be bound to `cpu`.
-pub fn of_sample(cpu: u32) -> Result<Nanos, Unavailable> {
+pub fn of_sample(cpu: u32) -> Result<SampleCost, Unavailable> {
     // A thread of its own, which may be bound without moving anybody.
     let measured = thread::scope(|scope| scope.spawn(|| measure(cpu)).join());
     measured.unwrap_or_else(|_| Err(Unavailable::new("the cost of a sample", "the measuring thread ended early", "Give a period")))
 }
 
-fn measure(cpu: u32) -> Result<Nanos, Unavailable> {
+fn measure(cpu: u32) -> Result<SampleCost, Unavailable> {
     let refused = |tried: &str, error: std::io::Error| refused_call("the cost of a sample", tried, &error, "Give a period");
     let mut cpus = CpuSet::new();
     let bound = cpus.set(cpu as usize).and_then(|()| sched_setaffinity(Pid::from_raw(0), &cpus));
@@ -54,7 +55,15 @@ fn measure(cpu: u32) -> Result<Nanos, Unavailable> {
         }
     }
     let samples = with.as_nanos() as f64 / PERIOD as f64;
-    Ok(Nanos::new((with.saturating_sub(without).as_nanos() as f64 / samples) as u64))
+    let time = Nanos::new((with.saturating_sub(without).as_nanos() as f64 / samples) as u64);
+    Ok(SampleCost { time, tick: tick_of(cpu) })
+}
+
+/// The distance of ticks, where samples of a whole CPU are spaced by a timer that can strike with them.
+fn tick_of(cpu: u32) -> Option<Nanos> {
+    let whole = Sampler::open(&Settings::new(Target::Cpu { cpu, process: std::process::id() }, Nanos::from(RUN))).ok()?;
+    let can = whole.opened.source == SampleSource::CpuClock && tick::is_at_whole_periods().is_ok_and(|are| are);
+    tick::period().ok().filter(|_| can).map(Nanos::new)
 }
 
 /// A sampler of the whole CPU, or of this thread where that is refused.
@@ -62,7 +71,7 @@ fn started(cpu: u32) -> Result<Sampler, Unavailable> {
     let settings =
         |target| Settings { source: Some(SampleSource::CpuClock), period: PERIOD, ..Settings::new(target, Nanos::from(RUN * 4)) };
     let whole = Sampler::open(&settings(Target::Cpu { cpu, process: std::process::id() }));
-    let sampler = whole.or_else(|_| Sampler::open(&settings(Target::Thread(gettid().as_raw().unsigned_abs()))))?;
+    let mut sampler = whole.or_else(|_| Sampler::open(&settings(Target::Thread(gettid().as_raw().unsigned_abs()))))?;
     sampler.start()?;
     Ok(sampler)
 }

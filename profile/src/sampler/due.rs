@@ -37,6 +37,8 @@ pub struct Dated<'a> {
     /// Times of the samples, in order.
     times: Vec<u64>,
     timer: Option<Timer>,
+    /// The timer struck with the tick.
+    with_tick: bool,
     tells_idle: bool,
     /// `true` if no sample is known to be lost.
     whole: bool,
@@ -59,8 +61,10 @@ impl Recording {
                 Ok(Record::Switch(_) | Record::Fork(_) | Record::Other) => {}
             }
         }
-        let (timer, tells_idle) = (Timer::of(&times, self.spacing), tells_idle(switches));
-        Some(Dated { switches, times, timer, tells_idle, whole, counted: self.counted })
+        // How the timer was set is known to some µs; when it strikes is better known, if there are samples enough.
+        let timer = Timer::of(&times, self.spacing).or_else(|| Some(Timer::at(self.due_at?, self.spacing)));
+        let with_tick = self.due_at.is_some();
+        Some(Dated { switches, times, timer, with_tick, tells_idle: tells_idle(switches), whole, counted: self.counted })
     }
 
     /// Time on a CPU within `window` that the tasks' samples should sum to; `None` without records of switches.
@@ -71,17 +75,37 @@ impl Recording {
     /// period. So the task's share of the second halves of periods stands for all. Receivers on a
     /// virtual machine that ran for 3 to 6 µs at a time had 1.0 to 1.4 times their usual share of the first 33 of
     /// 531 µs, and in the second half 0.96 to 1.01 times.
+    ///
+    /// Of a timer that strikes with the tick chance moves the sum of its few samples by more than that: there it is the
+    /// number of times at which the timer was due while the task had the CPU, and that number is what may be by chance.
     pub fn sampled_for(&self, tasks: Tasks, window: Window) -> Option<Nanos> {
         let [start, end] = [window.start, window.end.max(window.start)].map(Nanos::get);
         let of = |(place, ring): (usize, &Vec<Switch>)| {
             let cut = |(from, to): Stretch| (from.clamp(start, end), to.clamp(start, end));
             let stretches: Vec<Stretch> = stretches(ring, tasks).into_iter().map(cut).collect();
-            match self.dated(place).and_then(|dated| dated.undisturbed(&stretches, window)) {
+            let dated = self.dated(place);
+            if let Some(times) = dated.as_ref().and_then(|dated| dated.times_due(tasks, window)) {
+                return times.saturating_mul(self.period);
+            }
+            match dated.and_then(|dated| dated.undisturbed(&stretches, window)) {
                 Some(share) => (share * (end - start) as f64) as u64,
                 None => stretches.iter().map(|(from, to)| to.saturating_sub(*from)).fold(0, u64::saturating_add),
             }
         };
         Some(Nanos::new(self.switches.as_ref()?.iter().enumerate().map(of).fold(0, u64::saturating_add)))
+    }
+
+    /// Whether nine in ten samples came soon after the times at which a timer that strikes with the tick was due.
+    pub(super) fn strikes_when_due(&self) -> bool {
+        let Some(due) = self.due_at else { return true };
+        let (mut samples, mut late) = (0_u64, 0);
+        for record in self.records() {
+            if let Ok(Record::Sample(sample)) = record {
+                let since = (sample.time % self.spacing + self.spacing - due % self.spacing) % self.spacing;
+                (samples, late) = (samples + 1, late + u64::from(since > self.spacing / 4));
+            }
+        }
+        late <= samples / 10
     }
 
     /// Every sample with who had the CPU when it was due, ring by ring.
@@ -115,13 +139,18 @@ impl Dated<'_> {
 
     /// Counts the samples of tasks that were due while one of them ran, and of which there is none. `None`
     /// where the timer's phase is not known, samples were lost, which would be among them, or a late strike may have
-    /// met idle time without records most of the time.
+    /// met idle time without records most of the time. Late strikes of a timer that strikes with the tick are counted: no
+    /// other account tells whether its samples, which are few, are all there.
     pub fn missed(&self, tasks: Tasks, window: Option<Window>) -> Option<u64> {
         let stretches = stretches(self.switches, tasks);
         if stretches.is_empty() {
             return Some(0);
         }
-        let margin = if self.tells_idle { 0 } else { LATE };
+        let margin = match (self.tells_idle, self.with_tick) {
+            (true, _) => 0,
+            (false, true) => LONGEST_LEAVING,
+            (false, false) => LATE,
+        };
         let time =
             |margin: u64| stretches.iter().map(|(from, to)| to.saturating_sub(*from).saturating_sub(margin)).fold(0, u64::saturating_add);
         if time(margin) <= time(0) / 2 {
@@ -141,6 +170,16 @@ impl Dated<'_> {
         let timer = self.timer?;
         let on_cpu = stretches.iter().map(|(from, to)| timer.undisturbed(*from, *to)).fold(0, u64::saturating_add);
         Some(on_cpu as f64 / timer.undisturbed(window.start.get(), window.end.get()).max(1) as f64)
+    }
+
+    /// Counts the times in a window at which a timer that strikes with the tick was due while one of the tasks had the CPU;
+    /// `None` of other timers.
+    fn times_due(&self, tasks: Tasks, window: Window) -> Option<u64> {
+        let (timer, counted) = (self.timer.filter(|_| self.with_tick)?, self.counted?);
+        // Never longer than the event counted: a window may be any.
+        let end = window.end.min(window.start + Nanos::new(counted));
+        let owned = |due: &u64| owner(self.switches, self.tells_idle, *due).is_some_and(|(process, thread)| tasks.have(process, thread));
+        Some(timer.all(Window { end, ..window }).filter(owned).count() as u64)
     }
 
     /// Counts the times in a window, or in the whole recording, at which the timer was due without a sample, and that

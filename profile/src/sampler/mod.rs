@@ -15,6 +15,7 @@ pub mod record;
 pub(crate) mod ring;
 mod settings;
 pub(crate) mod switches;
+pub mod tick;
 mod timer;
 
 use std::io;
@@ -45,6 +46,10 @@ pub struct Sampler {
     code: CodeMap,
     notes: Vec<Unavailable>,
     drained: Vec<Vec<u8>>,
+    /// The CPU with whose tick the timer is to strike.
+    tick_cpu: Option<u32>,
+    /// A time at which it then is due.
+    due_at: Option<u64>,
 }
 
 impl Sampler {
@@ -72,7 +77,8 @@ impl Sampler {
             Target::Thread(_) => CodeMap::default(),
         };
         let drained = vec![Vec::new(); opened.places.len()];
-        Ok(Self { opened, switches, code, notes, drained })
+        let tick_cpu = settings.cpu_of_tick().filter(|_| opened.source == SampleSource::CpuClock);
+        Ok(Self { opened, switches, code, notes, drained, tick_cpu, due_at: None })
     }
 
     /// Returns what is not as it could be, such as a machine without cycle counters.
@@ -86,13 +92,30 @@ impl Sampler {
         self.opened.places.iter().map(|place| place.ring.len()).sum()
     }
 
-    /// Starts sampling. No more than one call to the kernel for each CPU.
+    /// Starts sampling. No more than one call to the kernel for each CPU, but where the timer is to strike
+    /// with the tick, which takes some tens of milliseconds.
     ///
     /// # Errors
     /// When the kernel refuses.
-    pub fn start(&self) -> Result<(), Unavailable> {
+    pub fn start(&mut self) -> Result<(), Unavailable> {
         for place in &self.opened.places {
             perf::enable(place.leader.as_fd()).map_err(|error| refused("ioctl(PERF_EVENT_IOC_ENABLE)", &error))?;
+            let Some(cpu) = self.tick_cpu else { continue };
+            match tick::align(place.leader.as_fd(), cpu, self.opened.spacing) {
+                Ok(due) => self.due_at = Some(due),
+                Err(error) => {
+                    self.notes.push(refused_call(
+                        "samples with the tick",
+                        "to set the timer",
+                        &error,
+                        "They pass through the ticks instead",
+                    ));
+                    self.opened.spacing += self.opened.spacing / 512;
+                    perf::set_period(place.leader.as_fd(), self.opened.spacing)
+                        .and_then(|()| perf::enable(place.leader.as_fd()))
+                        .map_err(|error| refused("ioctl(PERF_EVENT_IOC_PERIOD)", &error))?;
+                }
+            }
         }
         Ok(())
     }
@@ -132,10 +155,11 @@ impl Sampler {
         let followed = self.switches.and_then(|switches| switches.finish().map_err(|refusal| self.notes.push(refusal)).ok());
         let (switches, forks) = followed.map_or((None, Vec::new()), |followed| (Some(followed.switches), followed.forks));
         let Opened { source, period, spacing, layout, .. } = self.opened;
-        Ok(Recording {
+        let mut recording = Recording {
             source,
             period,
             spacing,
+            due_at: self.due_at,
             layout,
             rings: self.drained,
             lost,
@@ -144,7 +168,12 @@ impl Sampler {
             forks,
             code: self.code,
             notes: self.notes,
-        })
+        };
+        if !recording.strikes_when_due() {
+            recording.due_at = None;
+            recording.notes.push(Unavailable::new("samples with the tick", "the timer struck at other times", "Repeat the trial"));
+        }
+        Ok(recording)
     }
 }
 

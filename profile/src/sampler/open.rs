@@ -137,10 +137,12 @@ fn attempt(settings: &Settings, source: SampleSource, counters: bool, notes: &mu
 /// CPUs, by at most 0.6 %. Timers of two CPUs at one distance would strike in one order for a whole
 /// trial, the one always while the end on the other CPU is kept waiting by the other: 0.05 to 1.25 of
 /// a receiver's time was sampled then. So they pass through each other every 512 samples.
-const fn spacing(settings: &Settings) -> u64 {
+/// Timers that strike with the ticks ([`super::tick`]) have the ticks' order.
+fn spacing(settings: &Settings) -> u64 {
     let period = settings.clock_period();
     match settings.target {
-        Target::Cpu { cpu, .. } => period + cpu as u64 % 4 * period / 512,
+        Target::Cpu { .. } if settings.cpu_of_tick().is_some() => period,
+        Target::Cpu { cpu, .. } => period + u64::from(cpu) % 4 * period / 512,
         Target::Process(_) | Target::Thread(_) => period,
     }
 }

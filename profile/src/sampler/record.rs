@@ -246,6 +246,8 @@ pub struct Recording {
     /// The distance at which the timer was due: that of a whole CPU differs a little from those of
     /// other CPUs.
     pub spacing: u64,
+    /// A time at which the timer was due, where it strikes with its CPU's tick.
+    pub due_at: Option<u64>,
     /// Parts of a sample.
     pub layout: Layout,
     /// The bytes of each ring, in order.

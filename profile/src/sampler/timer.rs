@@ -39,6 +39,12 @@ impl Timer {
         Some(Self { phase: (phases[first] + period - READ_AFTER % period) % period, period })
     }
 
+    /// A timer that is due at this time.
+    pub(super) fn at(due: u64, period: u64) -> Self {
+        let period = period.max(1);
+        Self { phase: due % period, period }
+    }
+
     /// Returns when the sample of this time was due; one that is a little early was due at its own time.
     pub(super) fn due(self, time: u64) -> u64 {
         let late = self.since(time);

@@ -7,7 +7,8 @@ use model::Nanos;
 use model::end::Window;
 use model::profile::{Profile, SampleSource};
 use profile::fold::{SYSCALL_EXIT, USER, fold};
-use profile::sampler::{PERIOD, Recording, Sampler, Settings, Target, Tasks};
+use profile::sampler::record::Record;
+use profile::sampler::{PERIOD, Recording, Sampler, Settings, Target, Tasks, tick};
 use profile::symbols::Symbols;
 use profile::system::online_cpus;
 
@@ -22,7 +23,7 @@ fn settings(pid: u32, longest: u64) -> Settings {
 fn sampled(what: &str) -> Result<(Recording, Report), Skip> {
     let mut observed = Observed::start(what)?;
     let begun = Instant::now();
-    let sampler = Sampler::open(&settings(observed.pid(), 5_000))?;
+    let mut sampler = Sampler::open(&settings(observed.pid(), 5_000))?;
     sampler.start()?;
     println!("attaching and starting a sampler: {:?}, rings of {} KiB", begun.elapsed(), sampler.ring_bytes() >> 10);
     let report = observed.work();
@@ -111,7 +112,7 @@ pub fn of_a_whole_cpu() -> Result<(), Skip> {
         for _ in 0..3 {
             let mut observed = Observed::start(what)?;
             let process = observed.pid();
-            let sampler = Sampler::open(&Settings { target: Target::Cpu { cpu: 0, process }, ..settings(process, 5_000) })?;
+            let mut sampler = Sampler::open(&Settings { target: Target::Cpu { cpu: 0, process }, ..settings(process, 5_000) })?;
             sampler.start()?;
             let report = observed.work();
             let (profile, _) = fold(&[sampler.finish()?], &symbols, Tasks::Process(process), Some(report.window));
@@ -132,12 +133,55 @@ pub fn of_a_whole_cpu() -> Result<(), Skip> {
     Ok(())
 }
 
+/// A timer that strikes with the tick: its samples are those of the times at which it was due, and all at one phase.
+pub fn with_the_tick() -> Result<(), Skip> {
+    let symbols = Symbols::of_kernel()?;
+    let tick = tick::period().unwrap();
+    let mut found = Vec::new();
+    for _ in 0..3 {
+        let mut observed = Observed::start("send:300000:1")?;
+        let process = observed.pid();
+        let target = Target::Cpu { cpu: 0, process };
+        let mut sampler = Sampler::open(&Settings { target, period: tick, with_tick: true, ..settings(process, 5_000) })?;
+        sampler.start()?;
+        let report = observed.work();
+        let recording = sampler.finish()?;
+        let Some(due) = recording.due_at else {
+            println!("not set to the tick: {:?}", recording.notes);
+            continue;
+        };
+        let (profile, _) = fold(slice::from_ref(&recording), &symbols, Tasks::Process(process), Some(report.window));
+        let account = profile.account.unwrap();
+        let samples = profile.samples() as f64 * tick as f64 / account.sampled_for.unwrap().get() as f64;
+        let is_late = |record: &_| matches!(record, Ok(Record::Sample(sample)) if (sample.time + tick - due % tick) % tick > tick / 4);
+        let late = recording.records().filter(is_late).count() as u64;
+        println!("{} samples, {samples:.4} of those due, {late} late", profile.samples());
+        assert!(late * 5 < profile.samples(), "they have one phase");
+        assert!(account.with_tick && due % tick < 20_000, "{due}");
+        found.push(samples);
+    }
+    if found.is_empty() {
+        return Err(Skip("the timer could not be set to the tick".to_owned()));
+    }
+    assert!(found.iter().any(|share| (0.95..=1.02).contains(share)), "{found:?}");
+    // Half a tick has no tick to strike with.
+    let mut sampler = Sampler::open(&Settings {
+        period: tick / 2 + 1,
+        with_tick: true,
+        target: Target::Cpu { cpu: 0, process: 1 },
+        ..settings(1, 5_000)
+    })?;
+    sampler.start()?;
+    assert_eq!(sampler.finish()?.due_at, None);
+    Ok(())
+}
+
 pub fn with_a_full_ring() -> Result<(), Skip> {
     let symbols = Symbols::of_kernel()?;
     let mut observed = Observed::start("call:1000")?;
     // Room for a millisecond is the least that there is: far too little here.
     let fine = Settings { period: 20_011, ..settings(observed.pid(), 1) };
-    let sampler = Sampler::open(&fine)?;
+    let mut sampler = Sampler::open(&fine)?;
     sampler.start()?;
     let report = observed.work();
     let (profile, _) = fold(&[sampler.finish()?], &symbols, Tasks::All, None);
@@ -151,7 +195,7 @@ pub fn with_a_full_ring() -> Result<(), Skip> {
 pub fn of_a_process_that_dies() -> Result<(), Skip> {
     let symbols = Symbols::of_kernel()?;
     let mut observed = Observed::start("call:60000")?;
-    let sampler = Sampler::open(&settings(observed.pid(), 5_000))?;
+    let mut sampler = Sampler::open(&settings(observed.pid(), 5_000))?;
     sampler.start()?;
     observed.begin();
     std::thread::sleep(Duration::from_millis(300));
@@ -167,7 +211,7 @@ pub fn of_a_process_that_dies() -> Result<(), Skip> {
 pub fn of_ksoftirqd() -> Result<(), Skip> {
     for cpu in online_cpus().unwrap() {
         let tid = ksoftirqd(cpu).ok_or_else(|| Skip(format!("ksoftirqd/{cpu} is not to be seen")))?;
-        let sampler = Sampler::open(&Settings {
+        let mut sampler = Sampler::open(&Settings {
             source: Some(SampleSource::CpuClock),
             ..Settings::new(Target::Thread(tid), Nanos::from_millis(100))
         })?;
@@ -186,7 +230,7 @@ pub fn at_what_cost() -> Result<(), Skip> {
         // Which of the two comes first changes from pair to pair.
         let observe = (pair + pair / 2) % 2 == 0;
         let mut observed = Observed::start("send:200000:1")?;
-        let sampler = Sampler::open(&settings(observed.pid(), 2_000))?;
+        let mut sampler = Sampler::open(&settings(observed.pid(), 2_000))?;
         if observe {
             sampler.start()?;
         }

@@ -20,6 +20,7 @@ fn recording(switches: Vec<Switch>) -> Recording {
         source: SampleSource::CpuClock,
         period: 1_000,
         spacing: 1_000,
+        due_at: None,
         layout: Layout::default(),
         rings: vec![],
         lost: None,

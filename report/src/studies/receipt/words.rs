@@ -17,6 +17,9 @@ use crate::words::plural;
 pub fn source(receipt: &Receipt) -> String {
     let period = number::whole(receipt.sampling.period);
     match receipt.sampling.source {
+        SampleSource::CpuClock if receipt.sampling.with_tick => {
+            format!("a sample every {period} ns of its CPUs' time (cpu-clock, with the tick)")
+        }
         SampleSource::CpuClock if receipt.unseen.others.is_some() => format!("a sample every {period} ns of its CPUs' time (cpu-clock)"),
         SampleSource::CpuClock => format!("a sample every {period} ns of CPU time (cpu-clock)"),
         SampleSource::TaskClock => format!("a sample every {period} ns on a CPU (task-clock)"),
@@ -123,10 +126,11 @@ fn size(doubt: &Doubt) -> f64 {
         | Doubt::Dropped { closure, .. }
         | Doubt::Cpu { closure, .. }
         | Doubt::Bursts { closure, .. }
+        | Doubt::InStep { met: closure }
         | Doubt::Sampler { closure } => (closure - 1.0).abs(),
         Doubt::NotHeld | Doubt::NoWaits | Doubt::NoSwitching => 0.0,
         Doubt::Observer { ratio } => *ratio,
-        Doubt::FewSamples { missing } => *missing as f64,
+        Doubt::FewSamples { missing, .. } => *missing as f64,
         Doubt::FewPasses { time, clean } => -((time + clean) as f64),
         Doubt::Lost { samples } | Doubt::Broken { samples } => *samples as f64,
         Doubt::Throttled { times } => *times as f64,

@@ -32,7 +32,7 @@ fn sampled(change: impl Fn(&mut Profile, u64)) -> Vec<TrialRecord> {
 fn account(profile: &mut Profile, ran: u64) {
     let recorded = profile.samples();
     let (on_cpu, others) = (Some(Nanos::new(ran)), Some(recorded / 99));
-    profile.account = Some(Account { on_cpu, sampled_for: None, recorded, counted: Some(ran), others, missed: None });
+    profile.account = Some(Account { on_cpu, sampled_for: None, recorded, counted: Some(ran), others, missed: None, with_tick: false });
 }
 
 fn of_senders(trials: &[TrialRecord]) -> Vec<Receipt> {
@@ -114,6 +114,35 @@ fn a_twentieth_of_the_samples_gone_is_seen_whatever_is_charged() {
     }
 }
 
+/// With the tick samples are few, so that chance moves their number; it moves the number of those that were due as much.
+#[test]
+fn a_twentieth_of_the_samples_with_the_tick_gone_is_seen_whatever_chance_does() {
+    const FEWER: u64 = 8;
+    // Per cent of the samples that were dropped, and per cent of the time that the ticks met.
+    let of = |dropped: u64, met: u64| {
+        of_senders(&sampled(move |profile, ran| {
+            profile.period *= FEWER;
+            profile.stacks.iter_mut().for_each(|stack| stack.count = (stack.count * met).div_ceil(100 * FEWER));
+            let sampled_for = Some(Nanos::new(profile.samples() * profile.period));
+            profile.stacks.iter_mut().for_each(|stack| stack.count = (stack.count * (100 - dropped)).div_ceil(100));
+            account(profile, ran);
+            profile.account = profile.account.map(|account| Account { sampled_for, with_tick: true, ..account });
+        }))
+    };
+    for receipt in of(0, 100) {
+        assert!(!receipt.is_red() && receipt.sampling.with_tick, "{:?} {:?}", receipt.closure, receipt.doubts);
+        assert!((800..8_000).contains(&receipt.sampling.samples), "{}", receipt.sampling.samples);
+        assert!(!receipt.doubts.iter().any(|doubt| matches!(doubt, Doubt::FewSamples { .. })), "{:?}", receipt.doubts);
+    }
+    let all =
+        |receipts: &[Receipt], is: fn(&Doubt) -> bool| receipts.iter().all(|receipt| receipt.is_red() && receipt.doubts.iter().any(is));
+    let dropped = |doubt: &Doubt| matches!(doubt, Doubt::Dropped { .. });
+    let in_step = |doubt: &Doubt| matches!(doubt, Doubt::InStep { .. });
+    assert!(all(&of(6, 100), dropped) && all(&of(6, 103), dropped), "whatever chance does");
+    assert!(all(&of(0, 70), in_step) && all(&of(0, 130), in_step));
+    assert!(!all(&of(0, 98), in_step));
+}
+
 /// What a wait has too much is not taken for what is charged: that is known from other passes.
 #[test]
 fn a_wait_counted_twice_is_seen() {
@@ -136,7 +165,8 @@ fn of_tasks(gone: u64) -> Vec<TrialRecord> {
         profile.source = SampleSource::TaskClock;
         let recorded = profile.samples();
         let on_cpu = Some(Nanos::new(ran / 2));
-        profile.account = Some(Account { on_cpu, sampled_for: None, recorded, counted: Some(ran), others: None, missed: None });
+        profile.account =
+            Some(Account { on_cpu, sampled_for: None, recorded, counted: Some(ran), others: None, missed: None, with_tick: false });
     });
     for record in trials.iter_mut().filter(|record| record.pass == Pass::Wait) {
         let cpu = measured_of(record).sender.cpu_time.process.get();
