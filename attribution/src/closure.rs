@@ -45,6 +45,7 @@ pub struct Closure {
     /// which the timer was due while the end had the CPU.
     pub sampler: Figure,
     /// With the tick: that number times the period over the on-CPU time; `None` otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub met: Option<f64>,
     /// Sampled rows and what is charged on the way, over clean CPU time.
     ///

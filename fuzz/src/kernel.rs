@@ -93,6 +93,7 @@ pub fn perf(bytes: &[u8]) {
         source,
         period: 1,
         spacing: 1,
+        due_at: None,
         layout,
         rings,
         lost: None,
