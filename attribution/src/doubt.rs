@@ -90,6 +90,7 @@ pub enum Doubt {
         /// Number that is missing.
         missing: u64,
         /// Number that a receipt needs.
+        #[serde(skip)]
         of: u64,
     },
     /// Too few passes to tell how they differ.
