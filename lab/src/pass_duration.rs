@@ -87,10 +87,10 @@ impl PassDurations {
                         let period = Nanos::new(profile.period);
                         end.period.get_or_insert(period);
                         // A timer that could not be set to the tick keeps its end's distance, which is no other's.
-                        match profile.account.is_some_and(|account| account.with_tick) {
-                            true => _ = self.ticks.get_or_insert(period),
-                            false if !sleeps => _ = self.period.get_or_insert(period),
-                            false => {}
+                        if profile.account.is_some_and(|account| account.with_tick) {
+                            self.ticks.get_or_insert(period);
+                        } else if !sleeps {
+                            self.period.get_or_insert(period);
                         }
                     }
                     end.samples += profile.samples();

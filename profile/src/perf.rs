@@ -121,7 +121,7 @@ pub fn disable(event: BorrowedFd) -> io::Result<()> {
     command(event, DISABLE)
 }
 
-/// Sets the distance of samples, and begins a period anew.
+/// Sets the distance of samples, and begins another period.
 ///
 /// # Errors
 /// The system's answer.

@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 
 use model::Nanos;
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
 
 /// The largest file of the kernel's that is read whole: `/proc/kallsyms` has
 /// some 6 MiB, the type information some 10.
@@ -18,6 +20,16 @@ pub fn monotonic() -> Nanos {
     // SAFETY: the kernel writes one timespec to `time`, which outlives the call.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
     Nanos::new(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+/// Binds the calling thread to a CPU.
+///
+/// # Errors
+/// The system's answer.
+pub(crate) fn bind_this_thread(cpu: u32) -> io::Result<()> {
+    let mut cpus = CpuSet::new();
+    cpus.set(cpu as usize)?;
+    Ok(sched_setaffinity(Pid::from_raw(0), &cpus)?)
 }
 
 /// Bytes of a page of memory.

@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use model::control::SampleCost;
 use model::profile::SampleSource;
 use model::{Nanos, Unavailable};
-use nix::sched::{CpuSet, sched_setaffinity};
-use nix::unistd::{Pid, gettid};
+use nix::unistd::gettid;
 
 use super::{Sampler, Settings, Target, tick};
 use crate::refused_call;
+use crate::system::bind_this_thread;
 
 /// Distance of samples while their cost is measured: short enough that 1 µs shows.
 const PERIOD: u64 = 53_381;
@@ -39,9 +39,7 @@ pub fn of_sample(cpu: u32) -> Result<SampleCost, Unavailable> {
 
 fn measure(cpu: u32) -> Result<SampleCost, Unavailable> {
     let refused = |tried: &str, error: std::io::Error| refused_call("the cost of a sample", tried, &error, "Give a period");
-    let mut cpus = CpuSet::new();
-    let bound = cpus.set(cpu as usize).and_then(|()| sched_setaffinity(Pid::from_raw(0), &cpus));
-    bound.map_err(|errno| refused("sched_setaffinity", errno.into()))?;
+    bind_this_thread(cpu).map_err(|error| refused("sched_setaffinity", error))?;
     let sockets = UnixDatagram::pair().map_err(|error| refused("socketpair", error))?;
     let calls = calls_of_a_run(&sockets);
     let (mut with, mut without) = (Duration::MAX, Duration::MAX);

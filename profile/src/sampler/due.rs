@@ -95,14 +95,13 @@ impl Recording {
         Some(Nanos::new(self.switches.as_ref()?.iter().enumerate().map(of).fold(0, u64::saturating_add)))
     }
 
-    /// Whether nine in ten samples came soon after the times at which a timer that strikes with the tick was due.
+    /// Returns whether nine in ten samples came soon after the times at which a timer that strikes with the tick was due.
     pub(super) fn strikes_when_due(&self) -> bool {
-        let Some(due) = self.due_at else { return true };
+        let Some(timer) = self.due_at.map(|due| Timer::at(due, self.spacing)) else { return true };
         let (mut samples, mut late) = (0_u64, 0);
         for record in self.records() {
             if let Ok(Record::Sample(sample)) = record {
-                let since = (sample.time % self.spacing + self.spacing - due % self.spacing) % self.spacing;
-                (samples, late) = (samples + 1, late + u64::from(since > self.spacing / 4));
+                (samples, late) = (samples + 1, late + u64::from(timer.since(sample.time) > self.spacing / 4));
             }
         }
         late <= samples / 10
@@ -139,8 +138,8 @@ impl Dated<'_> {
 
     /// Counts the samples of tasks that were due while one of them ran, and of which there is none. `None`
     /// where the timer's phase is not known, samples were lost, which would be among them, or a late strike may have
-    /// met idle time without records most of the time. Late strikes of a timer that strikes with the tick are counted: no
-    /// other account tells whether its samples, which are few, are all there.
+    /// met idle time without records most of the time. Strikes that are late by more than leaving takes are counted where a
+    /// timer strikes with the tick, whose samples are few.
     pub fn missed(&self, tasks: Tasks, window: Option<Window>) -> Option<u64> {
         let stretches = stretches(self.switches, tasks);
         if stretches.is_empty() {

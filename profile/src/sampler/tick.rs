@@ -15,18 +15,16 @@ use std::thread;
 use std::time::Duration;
 
 use nix::errno::Errno;
-use nix::sched::{CpuSet, sched_setaffinity};
 use nix::time::{ClockId, clock_getres, clock_gettime};
-use nix::unistd::Pid;
 
 use crate::perf;
-use crate::system::monotonic;
+use crate::system::{bind_this_thread, monotonic};
 
 /// Ticks that are looked at to tell whether they are due at whole periods.
 const TICKS: usize = 6;
 /// What is seen of the earliest of them is at most this much late, in ns; 10 to 30 µs on a virtual machine.
 const LATEST: u64 = 100_000;
-/// Ticks are never further apart, in ns: a kernel has 100 a second at least.
+/// Ticks are never further apart, in ns: ten times as far as those of a kernel with 100 a second.
 const MOST_APART: u64 = 100_000_000;
 /// The most attempts to set a timer to the tick, which others on the CPU or the hypervisor spoil.
 const ATTEMPTS: u64 = 20;
@@ -83,9 +81,7 @@ pub(super) fn align(event: BorrowedFd, cpu: u32, period: u64) -> io::Result<u64>
 }
 
 fn align_here(event: BorrowedFd, cpu: u32, period: u64) -> io::Result<u64> {
-    let mut cpus = CpuSet::new();
-    cpus.set(cpu as usize)?;
-    sched_setaffinity(Pid::from_raw(0), &cpus)?;
+    bind_this_thread(cpu)?;
     let tick = self::period()?;
     for failed in 0..ATTEMPTS {
         let set = attempt(event, tick, period)?;
@@ -99,7 +95,7 @@ fn align_here(event: BorrowedFd, cpu: u32, period: u64) -> io::Result<u64> {
 
 /// Sets the timer once. Stopped and started again it is due when what was left of its period is over: so
 /// all is done in the middle of a tick, for a call at the tick's own time takes as long as the tick. Returns a time at which it
-/// is due, and how long the longest of the calls took; `None` where it may have struck meanwhile, which begins its period anew.
+/// is due, and how long the longest of the calls took; `None` where it may have struck meanwhile, which begins another period.
 fn attempt(event: BorrowedFd, tick: u64, period: u64) -> io::Result<Option<Call>> {
     let next = |time: u64| time - time % tick + tick;
     perf::disable(event)?;
@@ -117,11 +113,11 @@ fn attempt(event: BorrowedFd, tick: u64, period: u64) -> io::Result<Option<Call>
     Ok(Some(Call { time: set.time + left, took: started.took.max(stopped.took).max(set.took) }))
 }
 
-/// A call to the kernel, in ns.
+/// A call to the kernel.
 struct Call {
-    /// The middle of it.
+    /// Time of its middle, in ns.
     time: u64,
-    /// How long it took.
+    /// Its length, in ns.
     took: u64,
 }
 

@@ -81,7 +81,7 @@ impl Timer {
     }
 
     /// Time since it was last due.
-    const fn since(self, time: u64) -> u64 {
+    pub(super) const fn since(self, time: u64) -> u64 {
         (time % self.period + self.period - self.phase) % self.period
     }
 }
