@@ -146,9 +146,15 @@ fn waits(bytes: &[u8], switches: Vec<profile::sampler::record::Switch>) {
 /// The kernel's symbols and, behind a zero, its modules: every address has a
 /// name or is said to have none.
 pub fn symbols(bytes: &[u8]) {
-    assert!(own_code::parse_map(bytes).iter().all(|(start, (end, name))| start <= end && !name.trim().is_empty()));
-    if let Some(image) = own_code::Image::parse(bytes) {
-        let _ = (image.name(0), image.name(u64::MAX));
+    let addresses = [0, 0x1000, u64::MAX];
+    for place in own_code::map::places(bytes, &addresses, || false).into_iter().flatten() {
+        assert!(place <= bytes.len() as u64);
+        let _ = own_code::file::name(&mut std::io::Cursor::new(bytes), place, b'\n');
+    }
+    if let Ok(image) = own_code::image::Image::read(std::io::Cursor::new(bytes), 1 << 20) {
+        for place in [0, u64::MAX].into_iter().filter_map(|offset| image.name(offset)) {
+            let _ = own_code::file::name(&mut std::io::Cursor::new(bytes), place, 0);
+        }
     }
     let (list, modules) = two(bytes);
     match Symbols::parse(list, modules) {

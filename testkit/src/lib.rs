@@ -2,6 +2,7 @@
 //! `stress`; never shipped.
 //!
 //! - [`claims`]: test programs whose claims this machine may not allow, and which say so;
+//! - [`elf`]: programs with any number of symbols;
 //! - [`made`]: a plan, a run, the report of an end and a trial, made up;
 //! - [`processes`]: the processes of a tool under test;
 //! - [`servers`]: Redis, memcached, nginx and PostgreSQL.
@@ -10,6 +11,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a step that fails is a test that fails")]
 
 pub mod claims;
+pub mod elf;
 pub mod made;
 pub mod processes;
 pub mod servers;

@@ -27,6 +27,7 @@ use model::attach::{ATTACH_FORMAT, Attachment, Look, WindowRecord};
 use model::run::Status;
 use model::{Nanos, Unavailable};
 use profile::messages::{Detail, MessageRecorder};
+use profile::own_code::{BOUNDS, Names};
 use profile::sampler::cost;
 use profile::symbols::Symbols;
 use profile::system::online_cpus;
@@ -154,7 +155,7 @@ pub fn run(asked: &Asked, stop: &AtomicBool, listener: &mut dyn Listener) -> Res
         refused: Vec::new(),
     };
     let own = program::cpus(&program::ThreadReading::of(&processes).threads(), &cpus);
-    let mut instruments = Instruments { program, counter, sums, symbols, cpus: own, stop };
+    let mut instruments = Instruments { program, counter, sums, symbols, cpus: own, names: Names::new(BOUNDS, stop), stop };
     // Of a program that can be switched nobody knows yet in which state it is.
     let priced = asked.priced && asked.period.is_none() && asked.switch.is_none();
     if priced && instruments.symbols.is_some() && asked.time.is_none_or(|time| time >= price::SHORTEST) {

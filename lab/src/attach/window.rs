@@ -13,7 +13,7 @@ use profile::Who;
 use profile::elsewhere::softirq_samples;
 use profile::fold::fold;
 use profile::messages::{Detail, Edge, MessageRecorder};
-use profile::own_code;
+use profile::own_code::Names;
 use profile::sampler::record::{Fork, Record};
 use profile::sampler::{Recording, Sampler, Settings, Target, Tasks};
 use profile::symbols::Symbols;
@@ -44,6 +44,8 @@ pub struct Instruments<'a> {
     pub symbols: Option<Symbols>,
     /// CPUs that the program may use.
     pub cpus: Vec<u32>,
+    /// Names of the program's own functions that were read so far.
+    pub names: Names<'a>,
     pub stop: &'a AtomicBool,
 }
 
@@ -111,8 +113,9 @@ pub fn observe(instruments: &mut Instruments, run: &Attachment, block: u32, look
     record.requests = own.map(|own| own.requests).or_else(|| totals.filter(|_| instruments.counter.is_none()).map(|totals| totals.sends));
     let all: Vec<u32> = processes.iter().chain(&after).copied().collect::<BTreeSet<_>>().into_iter().collect();
     let seen = Seen { symbols: instruments.symbols.as_ref(), processes: all, threads: threads_after.threads(), window, edges };
-    if let Err(refusal) = switch_off(watch, &seen, &mut record) {
-        refused.push(refusal);
+    match switch_off(watch, &seen, &mut instruments.names, &mut record) {
+        Ok(left_out) => refused.extend(left_out),
+        Err(refusal) => refused.push(refusal),
     }
     if instruments.counter.is_none()
         && let Some(messages) = &record.messages
@@ -218,17 +221,20 @@ fn samplers(cpus: &[u32], period: u64, processes: &[u32], longest: Nanos, refuse
     Ok(watch)
 }
 
-fn switch_off(watch: Watch, seen: &Seen, record: &mut WindowRecord) -> Result<(), Unavailable> {
+/// Makes of an instrument what it saw; returns what was left out of it.
+fn switch_off(watch: Watch, seen: &Seen, names: &mut Names, record: &mut WindowRecord) -> Result<Option<Unavailable>, Unavailable> {
+    let mut left_out = None;
     match watch {
         Watch::Nothing => {}
         Watch::Cpus(samplers) => {
             let recordings = samplers.into_iter().map(Sampler::finish).collect::<Result<Vec<_>, _>>()?;
-            let Some(symbols) = seen.symbols else { return Ok(()) };
+            let Some(symbols) = seen.symbols else { return Ok(None) };
             let (processes, came) = with_children(&seen.processes, &recordings);
             let tasks = Tasks::Processes(&processes);
             let profile = fold(&recordings, symbols, tasks, Some(seen.window)).0;
             let others = others(&recordings, tasks, seen.window);
-            record.own_code = Some(own_code::of_samples(&recordings, tasks, seen.window));
+            let (own, beyond) = names.of_samples(&recordings, tasks, seen.window);
+            (record.own_code, left_out) = (Some(own), beyond);
             let account = profile.account.map(|account| Account { others: Some(others), ..account });
             record.profile = Some(Profile { account, ..profile });
             record.clocks.came = came;
@@ -237,9 +243,10 @@ fn switch_off(watch: Watch, seen: &Seen, record: &mut WindowRecord) -> Result<()
         }
         Watch::Threads(samplers) => {
             let recordings = samplers.into_iter().map(Sampler::finish).collect::<Result<Vec<_>, _>>()?;
-            let Some(symbols) = seen.symbols else { return Ok(()) };
+            let Some(symbols) = seen.symbols else { return Ok(None) };
             record.profile = Some(fold(&recordings, symbols, Tasks::All, Some(seen.window)).0);
-            record.own_code = Some(own_code::of_samples(&recordings, Tasks::All, seen.window));
+            let (own, beyond) = names.of_samples(&recordings, Tasks::All, seen.window);
+            (record.own_code, left_out) = (Some(own), beyond);
         }
         Watch::Messages(recorder) => {
             let came = recorder.processes().len().saturating_sub(seen.processes.len());
@@ -250,7 +257,7 @@ fn switch_off(watch: Watch, seen: &Seen, record: &mut WindowRecord) -> Result<()
         }
         Watch::Waits(recorder) => record.waits = Some(waits_of_all(*recorder, seen)?),
     }
-    Ok(())
+    Ok(left_out)
 }
 
 /// The processes with every child that was made meanwhile, and the number of those.

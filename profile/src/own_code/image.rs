@@ -1,0 +1,158 @@
+//! The functions of an ELF file: where each begins and ends, and where in the file its name stands.
+//!
+//! A file may have a million symbols that share one name of megabytes. So names are not read here.
+
+use std::cell::Cell;
+use std::io::{Read, Seek};
+use std::ops::Range;
+
+use object::elf::{FileHeader32, FileHeader64, PT_LOAD, SHT_DYNSYM, SHT_SYMTAB, STT_FUNC, STT_GNU_IFUNC};
+use object::read::StringTable;
+use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, SectionTable, Sym};
+use object::{Endianness, FileKind, ReadCache, ReadRef};
+
+/// The most parts of a file that are mapped.
+const SEGMENTS: usize = 4096;
+/// The most bytes of headers and symbols of one file.
+pub const BYTES: u64 = 40 << 20;
+/// Reach of a symbol that says no size, where no other follows.
+const UNSIZED: u64 = 4096;
+
+/// The functions of a file, and where it is mapped from.
+#[derive(Debug, Default)]
+pub struct Image {
+    /// Parts that are loaded: place in the file, length, address.
+    segments: Vec<[u64; 3]>,
+    /// By their first addresses, no two of them alike.
+    functions: Vec<Function>,
+}
+
+/// A function of a file.
+#[derive(Debug, Clone, Copy)]
+struct Function {
+    start: u64,
+    /// The first address behind it.
+    end: u64,
+    /// Where its name begins in the file.
+    name: u64,
+}
+
+/// Why a file's functions are not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Without {
+    /// It has none that have a name, or is no such file.
+    Functions,
+    /// It has more than there is room for.
+    Room,
+}
+
+impl Image {
+    /// Reads an ELF file, and at most `room` of its functions. Bytes that are read number at most
+    /// [`BYTES`].
+    ///
+    /// # Errors
+    /// Any other file, one without a function's name, one with more of them.
+    pub fn read(file: impl Read + Seek, room: usize) -> Result<Self, Without> {
+        let cache = ReadCache::new(file);
+        let (left, short) = (Cell::new(BYTES), Cell::new(false));
+        let parts = Parts { cache: &cache, left: &left, short: &short };
+        let read = match FileKind::parse(parts) {
+            Ok(FileKind::Elf64) => elf::<FileHeader64<Endianness>, _>(parts, room),
+            Ok(FileKind::Elf32) => elf::<FileHeader32<Endianness>, _>(parts, room),
+            _ => Err(Without::Functions),
+        };
+        if short.get() { Err(Without::Room) } else { read }
+    }
+
+    /// How many functions it has.
+    pub fn functions(&self) -> usize {
+        self.functions.len()
+    }
+
+    /// Where the name of the function at a place of the file begins in the file.
+    pub fn name(&self, offset: u64) -> Option<u64> {
+        let [start, _, address] =
+            self.segments.iter().find(|[start, length, _]| offset.checked_sub(*start).is_some_and(|at| at < *length))?;
+        let address = address.checked_add(offset - start)?;
+        let behind = self.functions.partition_point(|function| function.start <= address);
+        let function = self.functions.get(behind.checked_sub(1)?)?;
+        (address < function.end).then_some(function.name)
+    }
+}
+
+fn elf<'a, E: FileHeader<Endian = Endianness>, R: ReadRef<'a>>(data: R, room: usize) -> Result<Image, Without> {
+    let none = |_| Without::Functions;
+    let header = E::parse(data).map_err(none)?;
+    let endian = header.endian().map_err(none)?;
+    let loaded = header.program_headers(endian, data).map_err(none)?.iter().filter(|part| part.p_type(endian) == PT_LOAD);
+    let segments = loaded
+        .map(|part| {
+            let (offset, length) = part.file_range(endian);
+            [offset, length, part.p_vaddr(endian).into()]
+        })
+        .take(SEGMENTS)
+        .collect();
+    // Their own names are not asked for.
+    let sections: SectionTable<'a, E, R> = SectionTable::new(header.section_headers(endian, data).map_err(none)?, StringTable::default());
+    let mut functions = Vec::new();
+    for kind in [SHT_DYNSYM, SHT_SYMTAB] {
+        let Ok(table) = sections.symbols(endian, data, kind) else { continue };
+        let Ok(names) = sections.section(table.string_section()) else { continue };
+        let names: u64 = names.sh_offset(endian).into();
+        for symbol in table.iter() {
+            let kind = matches!(symbol.st_type(), STT_FUNC | STT_GNU_IFUNC);
+            let name = symbol.st_name(endian);
+            if !kind || !symbol.is_definition(endian) || name == 0 {
+                continue;
+            }
+            if functions.len() == room {
+                return Err(Without::Room);
+            }
+            let (start, size): (u64, u64) = (symbol.st_value(endian).into(), symbol.st_size(endian).into());
+            let end = start.saturating_add(if size > 0 { size } else { UNSIZED });
+            functions.push(Function { start, end, name: names.saturating_add(name.into()) });
+        }
+    }
+    // Of those that begin alike the last one counts.
+    functions.reverse();
+    functions.sort_by_key(|function| function.start);
+    functions.dedup_by_key(|function| function.start);
+    functions.shrink_to_fit();
+    if functions.is_empty() { Err(Without::Functions) } else { Ok(Image { segments, functions }) }
+}
+
+/// Parts of a file as they are asked for, together at most as many bytes as are left: a section
+/// may claim to be as long as its file.
+struct Parts<'a, R: Read + Seek> {
+    cache: &'a ReadCache<R>,
+    left: &'a Cell<u64>,
+    short: &'a Cell<bool>,
+}
+
+impl<R: Read + Seek> Clone for Parts<'_, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R: Read + Seek> Copy for Parts<'_, R> {}
+
+impl<'a, R: Read + Seek> ReadRef<'a> for Parts<'a, R> {
+    fn len(self) -> Result<u64, ()> {
+        self.cache.len()
+    }
+
+    fn read_bytes_at(self, offset: u64, size: u64) -> Result<&'a [u8], ()> {
+        // One that is longer than its file is broken, and no matter of room.
+        let there = offset.checked_add(size).is_some_and(|end| self.cache.len().is_ok_and(|length| end <= length));
+        let left = self.left.get().checked_sub(size);
+        self.short.set(self.short.get() || (there && left.is_none()));
+        self.left.set(left.ok_or(())?);
+        self.cache.read_bytes_at(offset, size)
+    }
+
+    /// Strings are not read here.
+    fn read_bytes_at_until(self, _: Range<u64>, _: u8) -> Result<&'a [u8], ()> {
+        Err(())
+    }
+}

@@ -1,0 +1,261 @@
+//! Functions of a program's own code that samples fell into, by the symbols of its files and by
+//! the maps that run-time compilers leave.
+//!
+//! The program chooses both. So a name is read only where a sample fell, a file is read once a run,
+//! bytes, functions and time have bounds ([`Bounds`]), and a map is believed only where it belongs to the
+//! user of its process or to root, since anybody may put a file there.
+
+pub mod file;
+pub mod image;
+pub mod map;
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{self, File, Metadata};
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use model::Unavailable;
+use model::attach::OwnCode;
+use model::end::Window;
+
+use crate::readable::readable;
+use crate::sampler::{Recording, Tasks};
+use crate::symbols::code;
+use file::Identity;
+use image::{Image, Without};
+
+/// The longest list of mappings, in bytes.
+const LIST: u64 = 4 << 20;
+/// The most mappings of a process.
+const MAPPINGS: usize = 4096;
+/// The longest name that is kept whole, in bytes.
+const NAME: usize = 200;
+/// The most processes whose files are looked at.
+const PROCESSES: usize = 64;
+/// Functions that are kept apart.
+const KEPT: usize = 64;
+
+/// What names may cost; docs/security.md states these figures.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// The most files of a run.
+    pub files: usize,
+    /// The most functions of all files of a run together.
+    pub functions: usize,
+    /// The most bytes of maps of run-time compilers in a window.
+    pub maps: u64,
+    /// The longest time in a window.
+    pub time: Duration,
+}
+
+/// The bounds of an observation.
+pub const BOUNDS: Bounds = Bounds { files: 4096, functions: 1 << 20, maps: 64 << 20, time: Duration::from_secs(1) };
+
+/// Names of functions over a run: files that were read already are kept.
+#[derive(Debug)]
+pub struct Names<'a> {
+    bounds: Bounds,
+    stop: &'a AtomicBool,
+    /// By path and inode; `None` of files whose functions are not known.
+    images: HashMap<(PathBuf, u64), Option<(Identity, Image)>>,
+    functions: usize,
+}
+
+/// Names that stand in one file, by their places, and the samples of each; a name ends before `end`.
+struct Sampled {
+    file: File,
+    end: u8,
+    places: BTreeMap<u64, u64>,
+}
+
+/// The naming of one window: its end, and what came to be left out.
+struct Naming<'a> {
+    stop: &'a AtomicBool,
+    until: Instant,
+    /// Bytes of maps that may still be read.
+    maps: u64,
+    left_out: Option<String>,
+}
+
+impl Naming<'_> {
+    /// True when no more names are to be read.
+    fn over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || Instant::now() >= self.until
+    }
+
+    fn leave_out(&mut self, why: impl Into<String>) {
+        self.left_out.get_or_insert(why.into());
+    }
+}
+
+impl<'a> Names<'a> {
+    /// No file is read yet; none is read once `stop` is set.
+    pub fn new(bounds: Bounds, stop: &'a AtomicBool) -> Self {
+        Self { bounds, stop, images: HashMap::new(), functions: 0 }
+    }
+
+    /// Samples of the tasks within the window in user code, by function, and what was left out because
+    /// of the bounds; samples of processes that have ended have no names.
+    pub fn of_samples(&mut self, recordings: &[Recording], tasks: Tasks, window: Window) -> (OwnCode, Option<Unavailable>) {
+        let mut processes: BTreeMap<u32, BTreeMap<u64, u64>> = BTreeMap::new();
+        let exits = |address: u64| recordings.first().is_some_and(|recording| recording.code.follows_system_call(address));
+        for (sample, (process, thread)) in recordings.iter().flat_map(Recording::owned_samples) {
+            // One that was due at another's is not among the profile's either.
+            let owned = tasks.have(process, thread) && tasks.have(sample.pid, sample.tid);
+            if sample.user && window.contains(sample.time) && owned {
+                *processes.entry(sample.pid).or_default().entry(sample.ip).or_default() += 1;
+            }
+        }
+        processes.values_mut().for_each(|addresses| addresses.retain(|address, _| !exits(*address)));
+        self.of_addresses(&processes)
+    }
+
+    /// Samples by process and address, by function.
+    fn of_addresses(&mut self, processes: &BTreeMap<u32, BTreeMap<u64, u64>>) -> (OwnCode, Option<Unavailable>) {
+        let mut naming = Naming { stop: self.stop, until: Instant::now() + self.bounds.time, maps: self.bounds.maps, left_out: None };
+        let (mut named, mut unnamed): (HashMap<String, u64>, u64) = (HashMap::new(), 0);
+        for (number, (pid, samples)) in processes.iter().enumerate() {
+            let all: u64 = samples.values().sum();
+            if number == PROCESSES {
+                naming.leave_out(format!("samples of more than {PROCESSES} processes"));
+            }
+            let files = if number < PROCESSES { self.sampled(*pid, samples, &mut naming) } else { Vec::new() };
+            let mut found = 0;
+            for Sampled { mut file, end, places } in files {
+                for (place, count) in places {
+                    if naming.over() {
+                        naming.leave_out("not time enough");
+                        break;
+                    }
+                    let Some(name) = file::name(&mut file, place, end) else { continue };
+                    // A version of a symbol is no part of its function's name.
+                    let name = if end == 0 { name.split('@').next().unwrap_or_default() } else { &name };
+                    // What a compiler made of one function by several copies is that function.
+                    *named.entry(readable(name, NAME)).or_default() += count;
+                    found += count;
+                }
+            }
+            unnamed += all - found;
+        }
+        let mut functions: Vec<(String, u64)> = named.into_iter().collect();
+        functions.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        let rest = functions.split_off(functions.len().min(KEPT)).into_iter().map(|(_, count)| count).sum();
+        let remedy = "Samples in the rest of its own code have no name";
+        let left_out = naming.left_out.map(|why| Unavailable::new("names of all own code", why, remedy));
+        (OwnCode { functions, rest, unnamed }, left_out)
+    }
+
+    /// Samples of a process by the places of their functions' names; those without a name are left out.
+    fn sampled(&mut self, pid: u32, samples: &BTreeMap<u64, u64>, naming: &mut Naming) -> Vec<Sampled> {
+        let mappings = mappings(pid);
+        let mut files: BTreeMap<usize, BTreeMap<u64, u64>> = BTreeMap::new();
+        let mut compiled = Vec::new();
+        for (address, count) in samples {
+            let behind = mappings.partition_point(|one| one.start <= *address);
+            let Some(number) = behind.checked_sub(1).filter(|number| *address < mappings[*number].end) else {
+                compiled.push(*address);
+                continue;
+            };
+            let mapping = &mappings[number];
+            let offset = (address - mapping.start).checked_add(mapping.offset);
+            let image = self.image(pid, mapping, naming);
+            if let Some(place) = image.zip(offset).and_then(|((_, image), offset)| image.name(offset)) {
+                *files.entry(number).or_default().entry(place).or_default() += count;
+            }
+        }
+        let opened = files.into_iter().filter_map(|(number, places)| {
+            let (known, _) = self.image(pid, &mappings[number], naming)?;
+            let known = *known;
+            let (file, identity) = file::open(&mappings[number].seen_from(pid), |_| true)?;
+            (identity == known).then_some(Sampled { file, end: 0, places })
+        });
+        let mut sampled: Vec<Sampled> = opened.collect();
+        sampled.extend((!compiled.is_empty()).then(|| in_map(pid, &compiled, samples, naming)).flatten());
+        sampled
+    }
+
+    /// The functions of a mapped file.
+    fn image(&mut self, pid: u32, mapping: &Mapping, naming: &mut Naming) -> Option<&(Identity, Image)> {
+        let key = (mapping.path.clone(), mapping.inode);
+        if !self.images.contains_key(&key) {
+            if self.images.len() >= self.bounds.files {
+                naming.leave_out(format!("more than {} files", self.bounds.files));
+                return None;
+            }
+            if naming.over() {
+                naming.leave_out("not time enough");
+                return None;
+            }
+            // Another file may stand in its place by now.
+            let opened = file::open(&mapping.seen_from(pid), |data| data.ino() == mapping.inode);
+            let room = self.bounds.functions - self.functions;
+            let read = opened.map(|(file, identity)| Image::read(file, room).map(|image| (identity, image)));
+            if let Some(Err(Without::Room)) = read {
+                let most = [self.bounds.functions as u64, image::BYTES >> 20];
+                naming.leave_out(format!("more than {} functions in its files, or {} MiB of symbols in one", most[0], most[1]));
+            }
+            let image = read.and_then(Result::ok);
+            self.functions += image.as_ref().map_or(0, |(_, image)| image.functions());
+            self.images.insert(key.clone(), image);
+        }
+        self.images.get(&key)?.as_ref()
+    }
+}
+
+/// A mapping of code: addresses, its place in the file, the file's inode and path.
+struct Mapping {
+    start: u64,
+    end: u64,
+    offset: u64,
+    inode: u64,
+    path: PathBuf,
+}
+
+impl Mapping {
+    /// The path of its file as this process sees it.
+    fn seen_from(&self, pid: u32) -> PathBuf {
+        PathBuf::from(format!("/proc/{pid}/root{}", self.path.display()))
+    }
+}
+
+/// The mappings of code of a process, by their addresses.
+fn mappings(pid: u32) -> Vec<Mapping> {
+    let list = file::start(format!("/proc/{pid}/maps").as_ref(), LIST).unwrap_or_default();
+    let list = String::from_utf8_lossy(&list);
+    let mapping = |line: code::Line| Mapping {
+        start: line.start,
+        end: line.end,
+        offset: line.offset,
+        inode: line.inode,
+        path: PathBuf::from(line.path),
+    };
+    list.lines().filter_map(code::parse).take(MAPPINGS).map(mapping).collect()
+}
+
+/// The functions at `addresses`, in their order, by the map that a run-time compiler of the process keeps,
+/// under the id that the process has there.
+fn in_map(pid: u32, addresses: &[u64], samples: &BTreeMap<u64, u64>, naming: &mut Naming) -> Option<Sampled> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let own = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?.split_whitespace().next_back()?.parse::<u32>().ok()?;
+    let user = fs::metadata(format!("/proc/{pid}")).ok()?.uid();
+    let trusted = |data: &Metadata| data.uid() == user || data.uid() == 0;
+    let (file, Identity { length, .. }) = file::open(format!("/proc/{pid}/root/tmp/perf-{own}.map").as_ref(), trusted)?;
+    let Some(left) = naming.maps.checked_sub(length) else {
+        naming.leave_out("maps of run-time compilers that are too long");
+        return None;
+    };
+    naming.maps = left;
+    let mut places = BTreeMap::new();
+    for (address, place) in addresses.iter().zip(map::places((&file).take(length), addresses, || naming.over())) {
+        if let Some(place) = place {
+            *places.entry(place).or_default() += samples[address];
+        }
+    }
+    Some(Sampled { file, end: b'\n', places })
+}
+
+#[cfg(test)]
+mod tests;
