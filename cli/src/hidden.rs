@@ -1,10 +1,11 @@
 //! Parts that nettoll starts itself as.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 
-use crate::args::{DetachArgs, HostArgs, LoadArgs};
+use crate::args::{DetachArgs, HostArgs, LoadArgs, TetherArgs};
 use crate::exit::{Exit, Failure};
 use crate::output;
 
@@ -55,8 +56,30 @@ pub fn serve() -> Result<Exit, Failure> {
 /// A command that cannot be started.
 pub fn detach(args: &DetachArgs) -> Result<Exit, Failure> {
     let Err(answer) = lab::detach::run(&args.words);
-    let program = args.words.first().map_or_else(String::new, |word| word.to_string_lossy().into_owned());
-    Err(anyhow::anyhow!("start {program}: {answer}").into())
+    Err(not_started(&args.words, &answer))
+}
+
+/// Becomes a command that ends with the process that started it.
+///
+/// # Errors
+/// A command that cannot be started.
+pub fn tether(args: &TetherArgs) -> Result<Exit, Failure> {
+    let Err(answer) = lab::detach::run_tethered(args.parent, &args.words);
+    Err(not_started(&args.words, &answer))
+}
+
+fn not_started(words: &[OsString], answer: &io::Error) -> Failure {
+    let program = words.first().map_or_else(String::new, |word| word.to_string_lossy().into_owned());
+    anyhow::anyhow!("start {program}: {answer}").into()
+}
+
+/// Ends the commands of hosts that outlive the nettoll that started them.
+///
+/// # Errors
+/// None.
+pub fn keep() -> Result<Exit, Failure> {
+    lab::keeper::run();
+    Ok(Exit::Done)
 }
 
 /// Serves one trial.

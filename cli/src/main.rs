@@ -50,6 +50,7 @@ fn main() -> ExitCode {
             carry_out(*args).map_err(|failure| failure.in_form(form))
         }
     });
+    lab::keeper::settle();
     match answered {
         Ok(exit) => exit.code(),
         Err(failure) => failure.tell().code(),
@@ -83,6 +84,8 @@ fn carry_out(args: Arguments) -> Result<Exit, Failure> {
         Command::Host(args) => hidden::host(&args),
         Command::Serve => hidden::serve(),
         Command::Detach(args) => hidden::detach(&args),
+        Command::Tether(args) => hidden::tether(&args),
+        Command::Keep => hidden::keep(),
         Command::Endpoint(args) => endpoint::run(&args),
         Command::BeEndpoint => hidden::endpoint(),
         Command::Guard => hidden::guard(),

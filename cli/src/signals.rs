@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::thread;
 
 use anyhow::Context;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
 
 use crate::exit::Exit;
 
@@ -25,4 +28,20 @@ pub fn listen() -> anyhow::Result<Arc<AtomicBool>> {
         flag::register(signal, Arc::clone(&interrupted)).context(TRIED)?;
     }
     Ok(interrupted)
+}
+
+/// Has a signal that asks the tool to end do so at once, after `clean`.
+///
+/// # Errors
+/// An answer of the system.
+pub fn before_end(clean: impl Fn() + Send + 'static) -> anyhow::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context(TRIED)?;
+    let answer = move || {
+        for signal in &mut signals {
+            clean();
+            let _ = emulate_default_handler(signal);
+        }
+    };
+    thread::Builder::new().name("nettoll-signals".to_owned()).spawn(answer).context("start a thread; is there a limit of processes?")?;
+    Ok(())
 }

@@ -23,11 +23,13 @@ pub mod agent;
 pub mod arm;
 pub mod attach;
 pub mod background;
+mod bounded;
 pub mod congestion;
 pub mod connection;
 pub mod detach;
 
 pub mod host_process;
+pub mod keeper;
 pub mod load;
 mod pass_duration;
 mod process;

@@ -166,7 +166,9 @@ impl Study<'_> {
             self.sessions.share_warnings(key, SessionPool::FIRST);
             match outcome? {
                 Some(Outcome::Measured(_) | Outcome::Skipped { .. }) => measured = true,
-                Some(Outcome::Failed { error, .. }) => last_failure = Some(error),
+                // The host was found again since, and says nothing against the next block.
+                Some(Outcome::Failed { lost: true, .. }) => measured = true,
+                Some(Outcome::Failed { error, lost: false }) => last_failure = Some(error),
                 None => return Ok(ControlFlow::Break(())),
             }
         }

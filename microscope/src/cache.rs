@@ -10,11 +10,13 @@
 //! lists/                 apt's lists for the microscope alone
 //! ```
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::time::Duration;
+
+use nix::fcntl::{Flock, FlockArg};
 
 use crate::error::Failed;
 
@@ -37,8 +39,11 @@ pub struct Held {
     pub idle_s: u64,
 }
 
-/// A folder under way is changed when a boot or a download begins, each of which takes less.
+/// A folder under way that nobody could lock is changed when a boot or a download begins, each of which
+/// takes less.
 const ABANDONED: Duration = Duration::from_secs(900);
+/// The file in a folder under way that its process holds locked.
+const LOCK: &str = "lock";
 
 /// Folders of what can be pruned, the dearest to get again last.
 const KINDS: [&str; 5] = ["tools", "symbols", "lists", "kernels", "emulator"];
@@ -64,7 +69,9 @@ impl Cache {
         fs::create_dir_all(&root).map_err(Failed::file("make the cache", &root))?;
         // Paths are given to programs that run in other folders.
         let root = root.canonicalize().map_err(Failed::file("find the cache", &root))?;
-        Ok(Self { root })
+        let cache = Self { root };
+        cache.sweep();
+        Ok(cache)
     }
 
     /// The usual cache as it is; `None` where there is none yet. Nothing is made.
@@ -98,7 +105,10 @@ impl Cache {
         for number in 0.. {
             let folder = parent.join(format!("{}-{number}", process::id()));
             match fs::create_dir(&folder) {
-                Ok(()) => return Ok(Scratch { folder }),
+                Ok(()) => {
+                    let lock = lock(&folder, true);
+                    return Ok(Scratch { folder, lock });
+                }
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(Failed::file("make", &folder)(error)),
             }
@@ -113,7 +123,7 @@ impl Cache {
     pub fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), Failed> {
         let scratch = self.scratch()?;
         let file = scratch.folder.join("file");
-        let written = fs::File::create(&file).and_then(|mut made| made.write_all(bytes).and_then(|()| made.sync_all()));
+        let written = File::create(&file).and_then(|mut made| made.write_all(bytes).and_then(|()| made.sync_all()));
         written.map_err(Failed::file("write", path))?;
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent).map_err(Failed::file("make", parent))?;
@@ -149,7 +159,7 @@ impl Cache {
     pub fn used(&self, kind: &str, name: &str) {
         // A folder that cannot be touched is pruned earlier, no more.
         let now = std::time::SystemTime::now();
-        let _ = fs::File::open(self.root.join(kind).join(name)).and_then(|held| held.set_modified(now));
+        let _ = File::open(self.root.join(kind).join(name)).and_then(|held| held.set_modified(now));
     }
 
     /// Drops what was used least recently until no more than `most` bytes are held: tools
@@ -177,26 +187,45 @@ impl Cache {
 }
 
 impl Cache {
-    /// Drops what runs that were killed left behind. A folder under way stays: its process
-    /// runs, or, where another container has it, it was changed lately.
+    /// Drops what runs that were killed left behind. A folder under way stays: its process holds it locked,
+    /// or, where it could not lock it, runs or has changed it lately.
     fn sweep(&self) {
         for name in self.names("scratch") {
             let folder = self.root.join("scratch").join(&name);
+            let free = lock(&folder, false);
             let lives = name.split('-').next().is_some_and(|process| Path::new("/proc").join(process).exists());
             let changed = fs::metadata(&folder).and_then(|found| found.modified()).ok();
             let idle = changed.and_then(|changed| changed.elapsed().ok()).unwrap_or_default();
-            if !lives && idle > ABANDONED {
+            let abandoned = !folder.join(LOCK).exists() && !lives && idle > ABANDONED;
+            if free.is_some() || abandoned {
                 // What cannot be removed now is swept another time.
                 let _ = fs::remove_dir_all(&folder);
             }
         }
     }
+
+    /// Drops this process's own folders under way: it ends now.
+    pub fn drop_own(&self) {
+        let own = format!("{}-", process::id());
+        for name in self.names("scratch").into_iter().filter(|name| name.starts_with(&own)) {
+            let _ = fs::remove_dir_all(self.root.join("scratch").join(name));
+        }
+    }
+}
+
+/// The lock of a folder, made where it is wanted; `None` where another process holds it, there is none, or
+/// the file system knows no locks. It ends with its process.
+fn lock(folder: &Path, make: bool) -> Option<Flock<File>> {
+    let file = File::options().write(true).create(make).truncate(false).open(folder.join(LOCK)).ok()?;
+    Flock::lock(file, FlockArg::LockExclusiveNonblock).ok()
 }
 
 /// A folder under way.
 #[derive(Debug)]
 pub struct Scratch {
     folder: PathBuf,
+    #[expect(dead_code, reason = "held, not read")]
+    lock: Option<Flock<File>>,
 }
 
 impl Scratch {
@@ -273,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn pruning_leaves_what_is_under_way() {
+    fn opening_drops_what_was_left_and_leaves_what_is_under_way() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::open(Some(folder.path())).unwrap();
         let long_ago = std::time::SystemTime::now() - 2 * super::ABANDONED;
@@ -287,10 +316,17 @@ mod tests {
         };
         // Beyond the largest number that a process can have.
         let (left, elsewhere) = (made("4194305-0", true), made("4194305-1", false));
+        // A process that was killed holds no lock, whoever has its number now.
+        let killed = made(&format!("{}-9", std::process::id()), false);
+        fs::write(killed.join(super::LOCK), "").unwrap();
         let mine = cache.scratch().unwrap();
         fs::File::open(mine.path()).unwrap().set_modified(long_ago).unwrap();
-        cache.prune(0).unwrap();
-        assert_eq!([left.exists(), elsewhere.exists(), mine.path().exists()], [false, true, true]);
+        Cache::open(Some(folder.path())).unwrap();
+        assert_eq!([left.exists(), elsewhere.exists(), killed.exists(), mine.path().exists()], [false, true, false, true]);
+        drop(mine);
+        let mine = cache.scratch().unwrap();
+        cache.drop_own();
+        assert!(!mine.path().exists() && elsewhere.exists());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The emulator: QEMU for x86-64 with plugins, from the cache or the system.
 
 use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -40,6 +41,9 @@ pub struct Emulator {
     pub interface: Interface,
     /// Its own name and version.
     pub version: String,
+    /// What it is started by: words that stand before the program. Empty starts it as it is, and then it
+    /// outlives a process that is killed.
+    pub starter: Vec<OsString>,
 }
 
 impl Emulator {
@@ -111,7 +115,7 @@ impl Emulator {
                 return Err(Failed::NoEmulator(why));
             }
         };
-        let mut found = Self { program, root, interface, version: String::new() };
+        let mut found = Self { program, root, interface, version: String::new(), starter: Vec::new() };
         let output = found.command().arg("--version").output().map_err(Failed::file("start", &found.program))?;
         let text = String::from_utf8_lossy(&output.stdout);
         if !output.status.success() {
@@ -123,7 +127,9 @@ impl Emulator {
 
     /// The program with its own libraries and firmware.
     pub fn command(&self) -> Command {
-        let mut command = Command::new(&self.program);
+        let mut words = self.starter.iter().map(OsString::as_os_str).chain([self.program.as_os_str()]);
+        let mut command = Command::new(words.next().unwrap_or_default());
+        command.args(words);
         if let Some(root) = &self.root {
             let libraries = ["usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu"].map(|folder| root.join(folder).display().to_string());
             command.env("LD_LIBRARY_PATH", libraries.join(":"));

@@ -22,6 +22,16 @@ pub struct DetachArgs {
     pub words: Vec<std::ffi::OsString>,
 }
 
+/// `nettoll __tether`.
+#[derive(Debug, Args)]
+pub struct TetherArgs {
+    /// The process that started it.
+    pub parent: u32,
+    /// The command.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub words: Vec<std::ffi::OsString>,
+}
+
 /// `nettoll __load`.
 #[derive(Debug, Args)]
 pub struct LoadArgs {

@@ -41,7 +41,7 @@ pub use endpoint::{CheckArgs, EndpointArgs, EndpointTask, PlayedRole, RunArgs};
 pub use export::ExportArgs;
 pub use fleet::{FleetArgs, FleetTask, ManifestArgs, MemberArgs, Rounds};
 pub use help::{COLUMNS, CompletionsArgs, HelpArgs};
-pub use hidden::{DetachArgs, GenerateArgs, HostArgs, LoadArgs};
+pub use hidden::{DetachArgs, GenerateArgs, HostArgs, LoadArgs, TetherArgs};
 pub use history::HistoryArgs;
 pub use microscope::{MicroscopeArgs, Task};
 pub use oneshot::{Client, Offer, OneshotArgs};
@@ -127,6 +127,12 @@ pub enum Command {
     /// Become a command without a terminal (started by nettoll itself)
     #[command(name = "__detach", hide = true)]
     Detach(DetachArgs),
+    /// Become a command that ends with the process that started it (started by nettoll itself)
+    #[command(name = "__tether", hide = true)]
+    Tether(TetherArgs),
+    /// End what outlives the nettoll that started it (started by nettoll itself)
+    #[command(name = "__keep", hide = true)]
+    Keep,
     /// Undo host-wide changes when a controller is gone (started by nettoll itself)
     #[command(name = "__guard", hide = true)]
     Guard,
@@ -253,6 +259,8 @@ impl Command {
             | Self::Host(_)
             | Self::Serve
             | Self::Detach(_)
+            | Self::Tether(_)
+            | Self::Keep
             | Self::BeEndpoint
             | Self::Guard
             | Self::Load(_)

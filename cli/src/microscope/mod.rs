@@ -25,7 +25,7 @@ use report::terminal::Style;
 
 use crate::args::{MicroscopeArgs, Task};
 use crate::exit::{Exit, Failure};
-use crate::{exact, output};
+use crate::{exact, output, signals};
 
 /// Counts, compares, or looks after the cache.
 ///
@@ -38,6 +38,8 @@ pub fn run(args: &MicroscopeArgs) -> Result<Exit, Failure> {
         return Err(Failure::misuse(format!("'{side}' is for diff alone; kernels are given by --kernel")));
     }
     let cache = Cache::open(args.cache.as_deref())?;
+    let own = cache.clone();
+    signals::before_end(move || own.drop_own())?;
     if let Some(run) = args.run.as_ref().filter(|_| args.task != Task::Count) {
         return Err(Failure::misuse(format!("--run {} is for counting alone", run.display())));
     }
@@ -139,7 +141,8 @@ impl<'a> Lab<'a> {
     }
 
     fn with(cache: &'a Cache, args: &'a MicroscopeArgs, scenarios: Vec<Scenario>, sizes: Vec<u64>) -> Result<Self, Failure> {
-        let emulator = Emulator::find(cache, args.offline)?;
+        // A guest is started by the thread that waits for its end.
+        let emulator = Emulator { starter: lab::detach::tether(), ..Emulator::find(cache, args.offline)? };
         Ok(Self { cache, args, emulator, scenarios, sizes })
     }
 

@@ -1,21 +1,15 @@
 //! A host's side: carries out what an arm wants of it, among it the user's commands
 //! and questions to another nettoll for its version.
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::os::fd::OwnedFd;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
 use model::adjust::{ArmReply, ArmRequest};
 use model::control::FromHost;
-use nix::fcntl::{FcntlArg, OFlag, fcntl};
-use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
 
 use super::adjust::Adjuster;
 use super::item::may_write;
+use crate::bounded::{self, Cut, Limits};
 use crate::host::namespace::Entered;
 use crate::refusal::{Refusal, refused};
 
@@ -49,77 +43,26 @@ fn not_own(name: String) -> Option<(String, String)> {
 
 /// Time that a command may take: less than a controller waits for its host.
 pub const COMMAND_LIMIT: Duration = Duration::from_secs(15);
-/// Bytes kept of what it says of its failure.
-const KEPT: usize = 2_000;
-/// Interval at which it is looked after. Nothing is measured meanwhile.
-const STEP: Duration = Duration::from_millis(2);
-
 /// Runs a command to its end, as this process's user and in its namespaces.
 /// What it starts in the background is not waited for.
 ///
 /// # Errors
 /// See [`Refusal`].
 pub fn run_command(command: &str, environment: &[(String, String)], limit: Duration) -> Result<(), Refusal> {
-    let failed = |answer: io::Error| Refusal::new(format!("running `{command}` (sh -c)"), answer, "");
-    let mut process = Command::new("sh")
-        .args(["-c", command])
-        .envs(environment.iter().map(|(name, value)| (name, value)))
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn()
-        .map_err(failed)?;
-    let mut said = process.stderr.take().map(|pipe| File::from(OwnedFd::from(pipe)));
-    if let Some(pipe) = &said {
-        // Something in the background may hold it open for ever.
-        fcntl(pipe, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).map_err(|errno| failed(errno.into()))?;
-    }
-    let mut kept = Vec::new();
-    let deadline = Instant::now() + limit;
-    loop {
-        let status = process.try_wait().map_err(failed)?;
-        let words = hear(&mut said, &mut kept);
-        match status {
-            Some(status) if status.success() => return Ok(()),
-            Some(status) => {
-                return Err(Refusal::new(format!("the command `{command}` failed ({})", describe(status)), words, ""));
-            }
-            None if Instant::now() >= deadline => {
-                end(&mut process);
-                return Err(Refusal::new(format!("the command `{command}` was not over after {limit:?} and was killed"), words, ""));
-            }
-            None => std::thread::sleep(STEP),
+    let mut shell = Command::new("sh");
+    shell.args(["-c", command]).envs(environment.iter().map(|(name, value)| (name, value)));
+    match bounded::run(&mut shell, &Limits { time: limit, bytes: None, stop: None }) {
+        Ok(ran) if ran.status.success() => Ok(()),
+        Ok(ran) => Err(Refusal::new(format!("the command `{command}` failed ({})", bounded::describe(ran.status)), ran.said, "")),
+        Err(Cut::Time { limit, said }) => {
+            Err(Refusal::new(format!("the command `{command}` was not over after {limit:?} and was killed"), said, ""))
         }
+        Err(cut) => Err(Refusal::new(format!("running `{command}` (sh -c)"), cut, "")),
     }
 }
 
-/// Reads what is there, and keeps the first of it.
-fn hear(pipe: &mut Option<File>, kept: &mut Vec<u8>) -> String {
-    let mut buffer = [0; 4_096];
-    while let Some(Ok(read @ 1..)) = pipe.as_mut().map(|pipe| pipe.read(&mut buffer)) {
-        let room = KEPT.saturating_sub(kept.len());
-        kept.extend_from_slice(&buffer[..read.min(room)]);
-    }
-    String::from_utf8_lossy(kept).trim().to_owned()
-}
-
-fn describe(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("exit code {code}"),
-        (_, Some(signal)) => format!("signal {signal}"),
-        _ => status.to_string(),
-    }
-}
-
-/// Ends the command and what it started in its group.
-fn end(process: &mut Child) {
-    if let Ok(group) = i32::try_from(process.id()) {
-        let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
-    }
-    let _ = process.wait();
-}
-
+/// Bytes that it may say of its version.
+const VERSION: usize = 64 << 10;
 /// First word that every nettoll says of itself.
 const NAME: &str = "nettoll ";
 
@@ -128,10 +71,10 @@ const NAME: &str = "nettoll ";
 /// # Errors
 /// See [`Refusal`].
 pub fn tool_version(path: &str) -> Result<String, Refusal> {
-    let asked = Command::new(path).arg("-V").stdin(Stdio::null()).stderr(Stdio::null()).output();
+    let asked = bounded::run(Command::new(path).arg("-V"), &Limits { time: COMMAND_LIMIT, bytes: Some(VERSION), stop: None });
     let remedy = "tool= takes the path of a nettoll, as seen from where this one was started";
     let output = asked.map_err(refused(format!("running `{path} -V`"), remedy))?;
-    let said = String::from_utf8_lossy(&output.stdout);
+    let said = String::from_utf8_lossy(&output.out);
     let line: String = said.lines().next().unwrap_or_default().chars().take(120).collect();
     match line.strip_prefix(NAME) {
         Some(version) if output.status.success() => Ok(version.to_owned()),

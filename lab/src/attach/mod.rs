@@ -32,6 +32,8 @@ use profile::sampler::cost;
 use profile::symbols::Symbols;
 use profile::system::online_cpus;
 
+use crate::bounded::{self, Limits};
+
 pub use command::Started;
 pub use error::AttachError;
 pub use program::Target;
@@ -101,7 +103,7 @@ pub trait Listener {
 /// When the program or its requests cannot be observed at all, or the listener fails.
 pub fn run(asked: &Asked, stop: &AtomicBool, listener: &mut dyn Listener) -> Result<Status, AttachError> {
     let program = Program::find(&asked.target)?;
-    let counter = Counter::open(&asked.source)?;
+    let counter = Counter::open(&asked.source, stop)?;
     let processes = program.processes();
     let first = *processes.first().ok_or(AttachError::Ended)?;
     let mut refused = Vec::new();
@@ -216,7 +218,7 @@ fn observe(
         random.shuffle(&mut arms);
         for arm in arms {
             if let (Some(arm), Some(switch)) = (arm, &asked.switch) {
-                switch_to(&switch[arm])?;
+                switch_to(&switch[arm], instruments.stop)?;
             }
             let mut looks = looks.to_vec();
             random.shuffle(&mut looks);
@@ -242,12 +244,16 @@ fn observe(
 /// Time after a switch before the program is looked at again.
 const SETTLE: Duration = Duration::from_millis(100);
 
-fn switch_to(words: &str) -> Result<(), AttachError> {
+/// Time that a switch may take.
+const SWITCH: Duration = Duration::from_secs(60);
+
+fn switch_to(words: &str, stop: &AtomicBool) -> Result<(), AttachError> {
     let failed = |answer: String| AttachError::Switch { command: words.to_owned(), answer };
     let split = shlex::split(words).filter(|words| !words.is_empty()).ok_or_else(|| failed("its quotes do not match".to_owned()))?;
-    let out = Command::new(&split[0]).args(&split[1..]).output().map_err(|error| failed(error.to_string()))?;
-    if !out.status.success() {
-        return Err(failed(out.status.to_string()));
+    let limits = Limits { time: SWITCH, bytes: None, stop: Some(stop) };
+    let ran = bounded::run(Command::new(&split[0]).args(&split[1..]), &limits).map_err(|cut| failed(cut.to_string()))?;
+    if !ran.status.success() {
+        return Err(failed(format!("{}: {}", bounded::describe(ran.status), ran.said)));
     }
     std::thread::sleep(SETTLE);
     Ok(())
@@ -284,8 +290,19 @@ impl Shuffle {
 
 #[cfg(test)]
 mod tests {
-    use super::{Shuffle, period, window_length};
+    use super::{Shuffle, period, switch_to, window_length};
     use model::Nanos;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    #[test]
+    fn a_switch_says_why_it_failed_and_heeds_the_stop() {
+        let stop = AtomicBool::new(false);
+        assert!(switch_to("true", &stop).is_ok());
+        let error = |words, stop: &AtomicBool| switch_to(words, stop).unwrap_err().to_string();
+        assert!(error("sh -c 'yes | head -c 100000000; echo broken >&2; exit 2'", &stop).contains("failed: exit code 2: broken"));
+        stop.store(true, Ordering::Relaxed);
+        assert!(error("sleep 60", &stop).contains("the user wants an end"));
+    }
 
     #[test]
     fn ten_seconds_are_five_blocks_of_four_looks() {

@@ -145,6 +145,11 @@ impl Stat {
     }
 }
 
+/// Ticks from the start of the machine to that of a process which has not ended; `None` of any other.
+pub fn started(pid: u32) -> Option<u64> {
+    Stat::of(pid).filter(|stat| !stat.dead).map(|stat| stat.started)
+}
+
 fn children(pid: u32) -> Vec<u32> {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let lists = threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok());

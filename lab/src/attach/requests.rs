@@ -4,20 +4,29 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::net::{TcpStream, ToSocketAddrs};
-use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::str::FromStr;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use model::attach::OwnCount;
+use nix::fcntl::OFlag;
 
 use super::AttachError;
+use crate::bounded::{self, Limits};
 
-/// The longest answer of a server that is read.
+/// The longest answer of a server that is read, in bytes.
 const LONGEST: u64 = 1 << 20;
-/// Time that a server has for an answer.
+/// The most that a command may print for an answer, in bytes.
+const PRINTED: usize = 64 << 10;
+/// The most bytes by which a log may grow between two looks at it.
+const GROWN: u64 = 256 << 20;
+/// Time that a server or a command has for an answer, all of it.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Between two looks at whether the user wants an end.
+const STEP: Duration = Duration::from_millis(100);
 
 /// Where requests are counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,34 +78,56 @@ impl fmt::Display for Source {
 
 /// A source that is open; [`Source::Sends`] is counted elsewhere.
 #[derive(Debug)]
-pub struct Counter {
-    kind: Kind,
+pub struct Counter<'a> {
+    kind: Kind<'a>,
+    stop: &'a AtomicBool,
 }
 
 #[derive(Debug)]
-enum Kind {
-    Server { connection: BufReader<Metered>, protocol: Protocol, asked: u64 },
+enum Kind<'a> {
+    Server { connection: BufReader<Metered<'a>>, protocol: Protocol, asked: u64 },
     Log { path: PathBuf, file: File, inode: u64, lines: u64 },
     Command(Vec<String>),
 }
 
 /// A connection to a server, and the bytes of the questions and answers on it.
 #[derive(Debug)]
-struct Metered {
+struct Metered<'a> {
     stream: TcpStream,
     asked: u64,
     answered: u64,
+    stop: &'a AtomicBool,
+    /// The end of the time for the answer at hand.
+    until: Instant,
 }
 
-impl Read for Metered {
+impl Read for Metered<'_> {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
-        let count = self.stream.read(room)?;
-        self.answered += count as u64;
-        Ok(count)
+        loop {
+            // One that answers a byte at a time has no more time for that.
+            if Instant::now() >= self.until {
+                return Err(io::Error::other(format!("no whole answer came within {PATIENCE:?}")));
+            }
+            match self.stream.read(room) {
+                Ok(count) => {
+                    self.answered += count as u64;
+                    return Ok(count);
+                }
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
+                Err(error) => return Err(error),
+            }
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(stopped());
+            }
+        }
     }
 }
 
-impl Write for Metered {
+fn stopped() -> io::Error {
+    io::Error::other("it was not waited for: the user wants an end")
+}
+
+impl Write for Metered<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let count = self.stream.write(bytes)?;
         self.asked += count as u64;
@@ -114,16 +145,16 @@ enum Protocol {
     Memcached,
 }
 
-impl Counter {
-    /// Opens a source; `None` of sends.
+impl<'a> Counter<'a> {
+    /// Opens a source; `None` of sends. No answer is waited for once `stop` is set.
     ///
     /// # Errors
     /// What the system, or the server, answered.
-    pub fn open(source: &Source) -> Result<Option<Self>, AttachError> {
+    pub fn open(source: &Source, stop: &'a AtomicBool) -> Result<Option<Self>, AttachError> {
         let failed = |error: io::Error| AttachError::Requests { source_name: source.to_string(), answer: error.to_string() };
-        let server = |address: &str, protocol| -> Result<Kind, AttachError> {
+        let server = |address: &str, protocol| -> Result<Kind<'a>, AttachError> {
             let connection = connect(address).map_err(failed)?;
-            let connection = BufReader::new(Metered { stream: connection, asked: 0, answered: 0 });
+            let connection = BufReader::new(Metered { stream: connection, asked: 0, answered: 0, stop, until: Instant::now() });
             Ok(Kind::Server { connection, protocol, asked: 0 })
         };
         let kind = match source {
@@ -131,7 +162,7 @@ impl Counter {
             Source::Redis(address) => server(address, Protocol::Redis)?,
             Source::Memcached(address) => server(address, Protocol::Memcached)?,
             Source::Log(path) => {
-                let mut file = File::open(path).map_err(failed)?;
+                let mut file = open_log(path).map_err(failed)?;
                 file.seek(SeekFrom::End(0)).map_err(failed)?;
                 let inode = file.metadata().map_err(failed)?.ino();
                 Kind::Log { path: path.clone(), file, inode, lines: 0 }
@@ -141,7 +172,7 @@ impl Counter {
                 Kind::Command(words.ok_or_else(|| failed(io::Error::other("its quotes do not match")))?)
             }
         };
-        let mut this = Self { kind };
+        let mut this = Self { kind, stop };
         // What cannot be asked now cannot be asked in a window either.
         this.read().map_err(failed)?;
         Ok(Some(this))
@@ -156,6 +187,7 @@ impl Counter {
             Kind::Server { connection, protocol, asked } => {
                 // It counts what it has read, and what it has written: its answer is not among that.
                 let answered = connection.get_ref().answered;
+                connection.get_mut().until = Instant::now() + PATIENCE;
                 let mut count = match protocol {
                     Protocol::Redis => ask_redis(connection)?,
                     Protocol::Memcached => ask_memcached(connection)?,
@@ -170,23 +202,26 @@ impl Counter {
                 Ok(count)
             }
             Kind::Log { path, file, inode, lines } => {
-                *lines += new_lines(file)?;
+                *lines += new_lines(file, self.stop)?;
                 // A file that was put in the place of the log goes on from its start.
                 if let Ok(now) = std::fs::metadata(&*path)
                     && (now.ino() != *inode || now.len() < file.stream_position()?)
                 {
-                    *file = File::open(&*path)?;
+                    *file = open_log(path)?;
                     *inode = file.metadata()?.ino();
-                    *lines += new_lines(file)?;
+                    *lines += new_lines(file, self.stop)?;
                 }
                 Ok(OwnCount { requests: *lines, received: None, sent: None })
             }
             Kind::Command(words) => {
-                let mut command = Command::new(&words[0]);
-                let out = command.args(&words[1..]).stdin(Stdio::null()).stderr(Stdio::null()).output()?;
-                let text = String::from_utf8_lossy(&out.stdout);
-                let number = text.split_ascii_whitespace().find_map(|word| word.parse().ok()).filter(|_| out.status.success());
-                let requests = number.ok_or_else(|| io::Error::other("the command failed, or printed no whole number"))?;
+                let limits = Limits { time: PATIENCE, bytes: Some(PRINTED), stop: Some(self.stop) };
+                let ran = bounded::run(Command::new(&words[0]).args(&words[1..]), &limits).map_err(io::Error::other)?;
+                if !ran.status.success() {
+                    return Err(io::Error::other(format!("the command failed ({}): {}", bounded::describe(ran.status), ran.said)));
+                }
+                let text = String::from_utf8_lossy(&ran.out);
+                let number = text.split_ascii_whitespace().find_map(|word| word.parse().ok());
+                let requests = number.ok_or_else(|| io::Error::other("the command printed no whole number"))?;
                 Ok(OwnCount { requests, received: None, sent: None })
             }
         }
@@ -198,7 +233,7 @@ fn connect(address: &str) -> io::Result<TcpStream> {
     for address in address.to_socket_addrs()? {
         match TcpStream::connect_timeout(&address, PATIENCE) {
             Ok(connection) => {
-                connection.set_read_timeout(Some(PATIENCE))?;
+                connection.set_read_timeout(Some(STEP))?;
                 connection.set_write_timeout(Some(PATIENCE))?;
                 connection.set_nodelay(true)?;
                 return Ok(connection);
@@ -209,19 +244,35 @@ fn connect(address: &str) -> io::Result<TcpStream> {
     Err(last)
 }
 
-fn new_lines(file: &mut File) -> io::Result<u64> {
-    let mut room = vec![0; 256 << 10];
-    let mut lines = 0;
-    loop {
-        let count = file.read(&mut room)?;
-        if count == 0 {
-            return Ok(lines);
-        }
-        lines += room[..count].iter().filter(|byte| **byte == b'\n').count() as u64;
-    }
+/// Opens a log: a plain file, of which a pipe without a writer is none.
+fn open_log(path: &Path) -> io::Result<File> {
+    let file = File::options().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is no plain file")) }
 }
 
-fn ask_redis(connection: &mut BufReader<Metered>) -> io::Result<OwnCount> {
+/// Lines up to the end that the file has now; its writer may be faster than any reader.
+fn new_lines(file: &mut File, stop: &AtomicBool) -> io::Result<u64> {
+    let mut left = file.metadata()?.len().saturating_sub(file.stream_position()?);
+    if left > GROWN {
+        return Err(io::Error::other(format!("it grew by {} MiB, more than the {} that are read at a time", left >> 20, GROWN >> 20)));
+    }
+    let mut room = vec![0; 256 << 10];
+    let mut lines = 0;
+    while left > 0 {
+        let count = file.read(&mut room[..usize::try_from(left).unwrap_or(usize::MAX).min(256 << 10)])?;
+        if count == 0 {
+            break;
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Err(stopped());
+        }
+        left -= count as u64;
+        lines += room[..count].iter().filter(|byte| **byte == b'\n').count() as u64;
+    }
+    Ok(lines)
+}
+
+fn ask_redis(connection: &mut BufReader<Metered<'_>>) -> io::Result<OwnCount> {
     connection.get_mut().write_all(b"*2\r\n$4\r\nINFO\r\n$5\r\nstats\r\n")?;
     let head = line(connection)?;
     let length = head.strip_prefix('$').and_then(|length| length.parse::<u64>().ok()).filter(|length| *length < LONGEST);
@@ -231,7 +282,7 @@ fn ask_redis(connection: &mut BufReader<Metered>) -> io::Result<OwnCount> {
     redis(&String::from_utf8_lossy(&body)).ok_or_else(|| io::Error::other("its INFO has no total_commands_processed"))
 }
 
-fn ask_memcached(connection: &mut BufReader<Metered>) -> io::Result<OwnCount> {
+fn ask_memcached(connection: &mut BufReader<Metered<'_>>) -> io::Result<OwnCount> {
     connection.get_mut().write_all(b"stats\r\n")?;
     let mut text = String::new();
     loop {
@@ -246,7 +297,7 @@ fn ask_memcached(connection: &mut BufReader<Metered>) -> io::Result<OwnCount> {
 }
 
 /// A line without its end.
-fn line(connection: &mut BufReader<Metered>) -> io::Result<String> {
+fn line(connection: &mut BufReader<Metered<'_>>) -> io::Result<String> {
     let mut bytes = Vec::new();
     connection.by_ref().take(4096).read_until(b'\n', &mut bytes)?;
     if bytes.is_empty() {
@@ -286,6 +337,69 @@ mod tests {
     use super::{Counter, Source, memcached, redis};
     use model::attach::OwnCount;
     use proptest::prelude::proptest;
+    use std::io::ErrorKind;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::{Duration, Instant};
+
+    static GO_ON: AtomicBool = AtomicBool::new(false);
+
+    fn refusal(source: Source) -> String {
+        Counter::open(&source, &GO_ON).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn what_answers_without_end_or_not_at_all_is_ended_at_the_bound() {
+        let command = |words: &str| refusal(Source::Command(words.to_owned()));
+        assert!(command("yes").contains("wrote more than 65536 bytes and was killed"));
+        assert!(command("sh -c 'echo no >&2; exit 3'").contains("the command failed (exit code 3): no"));
+        let begun = Instant::now();
+        assert!(command("sleep 60").contains("was not over after 5s and was killed"));
+        // A byte in each second is an answer that does not end either.
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let drip = std::thread::spawn(move || {
+            let (mut connection, _) = listener.accept().unwrap();
+            while connection.write_all(b"$").is_ok() {
+                std::thread::sleep(Duration::from_millis(500));
+            }
+        });
+        assert!(refusal(Source::Memcached(address)).contains("no whole answer came within 5s"));
+        drip.join().unwrap();
+        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    }
+
+    #[test]
+    fn a_wait_for_a_server_or_a_command_heeds_the_stop() {
+        static STOP: AtomicBool = AtomicBool::new(false);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let silent = Source::Redis(listener.local_addr().unwrap().to_string());
+        for source in [silent, Source::Command("sleep 60".to_owned())] {
+            STOP.store(false, Ordering::Relaxed);
+            let waiting = std::thread::spawn(move || Counter::open(&source, &STOP).unwrap_err().to_string());
+            std::thread::sleep(Duration::from_millis(200));
+            STOP.store(true, Ordering::Relaxed);
+            let begun = Instant::now();
+            assert!(waiting.join().unwrap().contains("the user wants an end"));
+            assert!(begun.elapsed() < Duration::from_secs(1));
+        }
+    }
+
+    #[test]
+    fn a_log_is_a_plain_file_and_grows_by_no_more_than_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        for path in [pipe, "/dev/zero".into(), folder.path().to_owned()] {
+            assert!(refusal(Source::Log(path)).contains("it is no plain file"));
+        }
+        let log = tempfile::NamedTempFile::new().unwrap();
+        let mut counter = Counter::open(&Source::Log(log.path().to_owned()), &GO_ON).unwrap().unwrap();
+        log.as_file().set_len(super::GROWN).unwrap();
+        assert_eq!(counter.read().unwrap().requests, 0);
+        log.as_file().set_len(2 * super::GROWN + 1).unwrap();
+        let error = counter.read().unwrap_err();
+        assert!(error.kind() == ErrorKind::Other && error.to_string().contains("it grew by 256 MiB"), "{error}");
+    }
 
     #[test]
     fn sources_are_written_as_they_are_read() {
@@ -327,7 +441,7 @@ mod tests {
                 written += answer.len();
             }
         });
-        let mut counter = Counter::open(&Source::Redis(address.to_string())).unwrap().unwrap();
+        let mut counter = Counter::open(&Source::Redis(address.to_string()), &GO_ON).unwrap().unwrap();
         for _ in 0..3 {
             assert_eq!(counter.read().unwrap(), OwnCount { requests: 70, received: Some(1000), sent: Some(500) });
         }
@@ -339,15 +453,15 @@ mod tests {
     fn lines_and_numbers_of_others_are_counted() {
         let mut log = tempfile::NamedTempFile::new().unwrap();
         writeln!(log, "before").unwrap();
-        let mut counter = Counter::open(&Source::Log(log.path().to_owned())).unwrap().unwrap();
+        let mut counter = Counter::open(&Source::Log(log.path().to_owned()), &GO_ON).unwrap().unwrap();
         write!(log, "one\ntwo\nhalf").unwrap();
         assert_eq!(counter.read().unwrap().requests, 2);
         writeln!(log, " a line").unwrap();
         assert_eq!(counter.read().unwrap().requests, 3);
-        let mut counter = Counter::open(&Source::Command("echo 'requests 17'".to_owned())).unwrap().unwrap();
+        let mut counter = Counter::open(&Source::Command("echo 'requests 17'".to_owned()), &GO_ON).unwrap().unwrap();
         assert_eq!(counter.read().unwrap().requests, 17);
         for wrong in ["false", "echo none", "'"] {
-            assert!(Counter::open(&Source::Command(wrong.to_owned())).is_err(), "{wrong}");
+            assert!(Counter::open(&Source::Command(wrong.to_owned()), &GO_ON).is_err(), "{wrong}");
         }
     }
 

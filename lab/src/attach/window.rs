@@ -38,7 +38,7 @@ const EDGES: Nanos = Nanos::from_millis(500);
 pub struct Instruments<'a> {
     pub program: Program,
     /// `None` where requests are the program's sends.
-    pub counter: Option<Counter>,
+    pub counter: Option<Counter<'a>>,
     /// Sums of messages, on in every window where requests are the program's sends.
     pub sums: Option<MessageRecorder>,
     pub symbols: Option<Symbols>,

@@ -15,10 +15,9 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 use crate::connection::link::Link;
+use crate::keeper::{Kept, PATIENCE};
 use crate::process::{self, THIS_PROGRAM};
 
-/// Time that it may take to end once its input and output are closed.
-const END_LIMIT: Duration = Duration::from_millis(1_500);
 /// Time that its status may take once its output has ended.
 const STATUS_LIMIT: Duration = Duration::from_millis(500);
 const STEP: Duration = Duration::from_millis(5);
@@ -31,6 +30,8 @@ const LONGEST_LINE: u64 = 300;
 pub(super) struct Started {
     process: Child,
     said: Arc<Mutex<VecDeque<String>>>,
+    /// Dropped last: what it is about has ended then.
+    _kept: Kept,
 }
 
 impl Started {
@@ -41,10 +42,18 @@ impl Started {
         command.arg("__detach").args(words);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = command.spawn()?;
+        let kept = match Kept::new(process.id()) {
+            Ok(kept) => kept,
+            Err(error) => {
+                let _ = process.kill();
+                let _ = process.wait();
+                return Err(error);
+            }
+        };
         let pipes = process.stdin.take().zip(process.stdout.take());
         let (input, output) = pipes.ok_or_else(|| io::Error::other("no pipes"))?;
         let errors = process.stderr.take();
-        let started = Self { process, said: Arc::default() };
+        let started = Self { process, said: Arc::default(), _kept: kept };
         if let Some(errors) = errors {
             let said = Arc::clone(&started.said);
             thread::Builder::new().name("nettoll-errors".to_owned()).stack_size(64 << 10).spawn(move || keep_last(errors, &said))?;
@@ -82,7 +91,7 @@ impl Started {
     /// Waits for its end, which the end of its input is to bring about, and kills what
     /// does not end.
     pub(super) fn end(&mut self) {
-        if self.wait(END_LIMIT).is_none() {
+        if self.wait(PATIENCE).is_none() {
             self.kill();
         }
     }
