@@ -2,16 +2,17 @@
 
 mod external;
 
-use linksim::limit;
 use model::condition::{Conditions, Placement};
 use model::end::{EndReport, OptionValue, SocketOption, ZeroCopy};
-use model::plan::LinkKind;
+use model::plan::TrialEnd;
 use model::socket_option::OptionName;
 use model::trial::Measured;
-use model::{Cell, Nanos, Protocol, Role, Test, TrialRecord, Warning};
+use model::{Cell, Nanos, Plan, Protocol, Role, Test, TrialRecord, Warning};
 
+use crate::bounds::{self, LEAST_WINDOW};
 use crate::conservation::balance;
 use crate::ends;
+use crate::metric::{Source, waited};
 
 /// An end that waited longer than this share of the measured time for a CPU
 /// was disturbed. Wake-ups alone make about 1 %.
@@ -30,15 +31,6 @@ const MOST_IDLE: f64 = 0.01;
 /// The share of the time per message that may be the tool's own loop.
 const MOST_LOOP: f64 = 0.05;
 
-/// The share by which a part may be above the whole: clocks are not read at once.
-const MOST_BEYOND: f64 = 0.02;
-
-/// And the time: two ticks.
-const ROUNDING: Nanos = Nanos::from_millis(20);
-
-/// The unit of `/proc/stat`.
-const TICK: Nanos = Nanos::from_millis(10);
-
 /// Fewer messages or transactions than this make a coarse figure: the clock's
 /// edge alone is then 1 %.
 const LEAST_MESSAGES: u64 = 100;
@@ -48,8 +40,8 @@ const LEAST_MESSAGES: u64 = 100;
 /// link that was not made) is not among them.
 ///
 /// `loop_overhead_ns` is the cost of the tool's own loop around each call, as
-/// measured on the host before the run; `link` is the plan's.
-pub fn warnings(record: &TrialRecord, loop_overhead_ns: f64, link: &LinkKind) -> Vec<Warning> {
+/// measured on the host before the run.
+pub fn warnings(record: &TrialRecord, loop_overhead_ns: f64, plan: &Plan) -> Vec<Warning> {
     let Some(measured) = record.measured() else { return Vec::new() };
     let (cell, mut found) = (record.cell_as_run(), Vec::new());
     found.extend(unaccounted(measured, cell));
@@ -69,10 +61,11 @@ pub fn warnings(record: &TrialRecord, loop_overhead_ns: f64, link: &LinkKind) ->
         found.extend(end.options.iter().filter_map(|option| not_taken(end.role, option)));
         found.extend(calls_failed(end));
         found.extend(copied(end));
+        found.extend(short_window(end).filter(|_| matches!(plan.end.of(cell), TrialEnd::Messages(_))));
     }
     found.extend(external::warnings(measured, cell));
-    found.extend(impossible(measured));
-    found.extend(beyond_the_link(measured, cell, cell.conditions.link.as_ref().unwrap_or(link)));
+    let link = cell.conditions.link.as_ref().unwrap_or(&plan.link.kind);
+    found.extend(bounds::breaches(&Source { measured, cell, link: Some(link), round_trips: None }));
     let messages = measured.receiver.counts.messages;
     found.extend((messages < LEAST_MESSAGES).then_some(Warning::FewMessages { messages }));
     found
@@ -107,61 +100,10 @@ fn wrong_path(measured: &Measured, cell: &Cell) -> Option<Warning> {
     (carried < least).then_some(Warning::WrongPath { payload, carried })
 }
 
-/// Shares of something finite that are more than all of it.
-fn impossible(measured: &Measured) -> Vec<Warning> {
-    let mut found = Vec::new();
-    let mut within = |figure: String, used: Nanos, there: f64| {
-        let used = used.get() as f64;
-        if used > there * (1.0 + MOST_BEYOND) + ROUNDING.get() as f64 {
-            found.push(Warning::Impossible { figure, share: used / there.max(1.0) });
-        }
-    };
-    let loads = measured.conditions.as_deref().map_or([None, None], |taken| [taken.sender_load.as_ref(), taken.receiver_load.as_ref()]);
-    let ends = [(&measured.sender, &measured.sender_host), (&measured.receiver, &measured.receiver_host)];
-    // Clocks of hosts that are apart have no common beginning.
-    let begun = measured.sender.flow.filter(|_| !measured.apart).map(|flow| flow.start);
-    for ((end, host), load) in ends.into_iter().zip(loads) {
-        let lasted = end.window.length().get() as f64;
-        // The main thread and those of the flows, at least one.
-        let threads = end.threads.len().max(1) as f64;
-        within(format!("the CPU time of the {}", end.role), end.cpu_time.process, lasted * (threads + 1.0));
-        // The kernel books a wait when it is over, with its part before the window.
-        let since = begun.map_or(lasted, |begun| lasted.max(end.window.end.since(begun).get() as f64));
-        within(format!("the wait of the {} for a CPU", end.role), end.run_delay.unwrap_or_default(), since * threads);
-        if let Some(load) = load {
-            // The host's counters cover more than the window: their ticks over it are its CPUs or more.
-            let all = host.cpu.all() as f64 * TICK.get() as f64 / lasted.max(1.0);
-            let cpus = if end.cpu.is_some() && threads <= 1.0 { 1.0 } else { all.max(1.0) };
-            within(format!("the CPU time of the load at the {}", end.role), load.cpu, load.elapsed.get() as f64 * cpus);
-        }
-    }
-    found
-}
-
-/// More on the wire than it carries, by the time that it would take, and more received
-/// than was sent. Only on isolated hosts: elsewhere somebody may send a datagram twice.
-fn beyond_the_link(measured: &Measured, cell: &Cell, link: &LinkKind) -> Vec<Warning> {
-    let mut found = Vec::new();
-    let mut within = |figure: &str, share: Option<f64>, lasted: Nanos| {
-        let slack = ROUNDING.get() as f64 / (lasted.get() as f64).max(1.0);
-        let share = share.filter(|share| *share > 1.0 + MOST_BEYOND + slack);
-        found.extend(share.map(|share| Warning::Impossible { figure: figure.to_owned(), share }));
-    };
-    let window = measured.receiver.window.length();
-    let goodput = measured.receiver.counts.bytes as f64 / window.as_secs_f64();
-    let most = limit::of_trial(link, measured, cell).filter(|_| !cell.api.over().is_local());
-    within("the goodput on the link", most.map(|most| goodput / most), window);
-    let pairs = measured.conditions.as_deref().map_or(&[][..], |taken| &taken.pairs);
-    let shortest = pairs.iter().map(|pair| pair.elapsed).min().unwrap_or_default();
-    within("the wire time of other pairs", limit::used_by_pairs(link, pairs), shortest);
-    let (sent, received) = (measured.sender.total.sent, measured.receiver.total.received);
-    if measured.isolated && cell.protocol() == Protocol::Udp && !cell.bidirectional && received > sent {
-        found.push(Warning::Impossible {
-            figure: "what the receiver took of the datagrams that were sent".to_owned(),
-            share: received as f64 / sent.max(1) as f64,
-        });
-    }
-    found
+/// A trial of a number of messages that was over too soon.
+fn short_window(end: &EndReport) -> Option<Warning> {
+    let lasted = end.window.length();
+    (lasted < LEAST_WINDOW).then_some(Warning::ShortWindow { role: end.role, lasted, wanted: LEAST_WINDOW })
 }
 
 /// It is no doubt where it was asked for.
@@ -214,7 +156,7 @@ fn window_ns(end: &EndReport) -> Option<f64> {
 /// An end that was to share its CPU had to wait for it: that is what the trial
 /// shows, not what spoils it.
 fn contended(end: &EndReport, cell: &Cell) -> Option<Warning> {
-    let share = end.run_delay?.get() as f64 / window_ns(end)? / ends::threads(end);
+    let share = waited(end)?;
     (share > MOST_WAITING && !shares_its_cpu(end.role, cell)).then_some(Warning::Contended { role: end.role, share })
 }
 
@@ -278,15 +220,22 @@ mod tests {
     use crate::testing::{measured, record};
     use model::condition::{Conditions, LoadUsage, ObservedConditions, Placement, TrafficTotals};
     use model::end::{OptionValue, SocketOption, Window, ZeroCopy};
-    use model::plan::LinkKind;
+    use model::plan::{Link, PlanEnd};
     use model::trial::{ClockOffset, Measured};
-    use model::{Bytes, Nanos, Role, Test, Warning};
+    use model::{Bytes, Nanos, Plan, Role, Test, Warning};
+    use testkit::made;
 
     /// The doubts about a sound trial of `test` after `change`.
     fn doubts(test: Test, change: impl Fn(&mut Measured)) -> Vec<Warning> {
         let mut trial = measured(test, 1024);
         change(&mut trial);
-        warnings(&record(test, 1024, 0, trial), 1.0, &LinkKind::Veth)
+        warnings(&record(test, 1024, 0, trial), 1.0, &over("veth"))
+    }
+
+    /// A plan whose cells cross this link.
+    fn over(link: &str) -> Plan {
+        let plan = made::plan("test", Vec::new());
+        Plan { link: Link { kind: link.parse().unwrap(), ..plan.link.clone() }, ..plan }
     }
 
     #[test]
@@ -374,11 +323,42 @@ mod tests {
     }
 
     #[test]
+    fn a_trial_by_count_that_is_over_too_soon_is_doubted_and_one_by_time_is_not() {
+        let lasting = |micros: u64, end: PlanEnd| {
+            let mut trial = measured(Test::TcpStream, 1);
+            for end in [&mut trial.sender, &mut trial.receiver] {
+                end.window.end = end.window.start + Nanos::new(micros * 1_000);
+                (end.run_delay, end.cpu_time.process) = (None, Nanos::default());
+            }
+            trial.sender.flow = Some(trial.sender.window);
+            let plan = Plan { end, ..over("veth") };
+            warnings(&record(Test::TcpStream, 1, 0, trial), 0.0, &plan)
+        };
+        let counted = PlanEnd::Messages(2_000);
+        assert_eq!(lasting(50_000, counted), []);
+        let doubts = lasting(49_999, counted);
+        assert!(doubts.iter().all(|doubt| matches!(doubt, Warning::ShortWindow { .. })) && doubts.len() == 2, "{doubts:?}");
+        assert_eq!(lasting(49_999, PlanEnd::Length(Nanos::from_millis(50))), []);
+    }
+
+    #[test]
+    fn no_wait_is_longer_than_what_was_measured() {
+        // 215 times the window of 150 ms, most of it before.
+        let waited = |trial: &mut Measured| {
+            trial.sender.run_delay = Some(Nanos::from_millis(32_250));
+            trial.sender.flow = Some(Window { start: Nanos::default(), end: trial.sender.window.end });
+        };
+        let doubts = doubts(Test::TcpStream, waited);
+        let shares = doubts.iter().filter_map(|doubt| if let Warning::Contended { share, .. } = doubt { Some(*share) } else { None });
+        assert_eq!(shares.collect::<Vec<_>>(), [1.0], "{doubts:?}");
+    }
+
+    #[test]
     fn what_goes_past_the_link_is_not_looked_for_there() {
         let mut trial = measured(Test::TcpStream, 1024);
         (trial.receiver_host.link.rx_bytes, trial.sender_host.link.tx_bytes) = (0, 0);
         let mut record = record(Test::TcpStream, 1024, 0, trial);
-        let slow: LinkKind = "ethernet 10M".parse().unwrap();
+        let slow = over("ethernet 10M");
         assert_eq!(warnings(&record, 1.0, &slow).len(), 2);
         record.cell.api = model::Api::UnixStream;
         assert_eq!(warnings(&record, 1.0, &slow), []);
@@ -389,7 +369,7 @@ mod tests {
         let wire = |link: &str, change: &dyn Fn(&mut Measured)| {
             let mut trial = measured(Test::UdpStream, 1024);
             change(&mut trial);
-            let found = warnings(&record(Test::UdpStream, 1024, 0, trial), 1.0, &link.parse().unwrap());
+            let found = warnings(&record(Test::UdpStream, 1024, 0, trial), 1.0, &over(link));
             let of = |warning| if let Warning::Impossible { figure, share } = warning { Some((figure, share)) } else { None };
             found.into_iter().filter_map(of).collect::<Vec<_>>()
         };
@@ -427,7 +407,7 @@ mod tests {
             trial.receiver.cpu = trial.sender.cpu;
             let mut record = record(Test::TcpStream, 1024, 0, trial);
             record.cell.conditions = conditions;
-            warnings(&record, 1.0, &LinkKind::Veth)
+            warnings(&record, 1.0, &over("veth"))
         };
         let roles = |found: &[Warning]| {
             let waited = |warning: &Warning| if let Warning::Contended { role, .. } = warning { Some(*role) } else { None };

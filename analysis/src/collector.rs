@@ -100,27 +100,29 @@ impl Collector {
         let own = match &record.outcome {
             // The observer that another pass switches on changes a trial's times.
             Outcome::Measured(measured) if record.pass.is_clean() => self.push_measured(place, arm, record, measured),
-            Outcome::Measured(_) | Outcome::Skipped { .. } => None,
+            Outcome::Measured(_) | Outcome::Skipped { .. } => Vec::new(),
             Outcome::Failed { error, .. } => {
                 self.failed += 1;
                 self.timeline.push(record, place, arm.unwrap_or(0), None);
-                Some(Warning::TrialFailed { error: error.clone() })
+                vec![Warning::TrialFailed { error: error.clone() }]
             }
         };
         self.findings.push_trial(place, record.warnings.iter().chain(&own));
     }
 
-    /// Keeps a measured trial. A latency histogram that cannot be read is a
-    /// doubt; the rest of the trial stands. Nothing is known of an arm that the
-    /// plan does not have, and nothing of it is kept.
-    fn push_measured(&mut self, place: usize, arm: Option<usize>, record: &TrialRecord, measured: &Measured) -> Option<Warning> {
-        self.disturbed.count(&record.warnings);
+    /// Keeps a measured trial, and returns the doubts that its record does not have.
+    /// Nothing is known of an arm that the plan does not have, and nothing of it is kept.
+    fn push_measured(&mut self, place: usize, arm: Option<usize>, record: &TrialRecord, measured: &Measured) -> Vec<Warning> {
         let (studies, timeline) = (&mut self.studies, &mut self.timeline);
-        let error = self.table.push(place, arm?, record, measured, |trial| {
-            timeline.push(record, place, trial.arm, trial.figures.get(Metric::TimePerMessageNs));
-            studies.push(trial);
-        })?;
-        Some(unreadable(&error.to_string()))
+        let mut own = arm.map_or_else(Vec::new, |arm| {
+            self.table.push(place, arm, record, measured, |trial| {
+                timeline.push(record, place, trial.arm, trial.figures.get(Metric::TimePerMessageNs));
+                studies.push(trial);
+            })
+        });
+        own.retain(|warning| !record.warnings.iter().any(|known| known.kind() == warning.kind()));
+        self.disturbed.count(record.warnings.iter().chain(&own));
+        own
     }
 
     /// The trials alone, without an analysis.
@@ -167,13 +169,5 @@ fn no_study(name: &str) -> Warning {
         what: format!("the published study '{name}'"),
         answer: "nettoll has no tables of it".to_owned(),
         remedy: "Name one of those that `nettoll reference` lists, or leave `reference` out of the plan.".to_owned(),
-    })
-}
-
-fn unreadable(error: &str) -> Warning {
-    Warning::Absent(Unavailable {
-        what: "a trial's round-trip times".to_owned(),
-        answer: error.to_owned(),
-        remedy: "The other figures of the trial are kept; write the run with one version of nettoll.".to_owned(),
     })
 }

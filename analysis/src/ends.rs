@@ -22,10 +22,11 @@ pub fn cpus(end: &EndReport) -> f64 {
 /// the message at hand may be late without the rate being out of reach.
 pub const MOST_BEHIND: f64 = 0.01;
 
-/// The share of the schedule that was not sent in time; `None` without a schedule.
+/// The share of the schedule that was not sent in time; `None` without a schedule. What
+/// was behind before the measured part began is no more than all of it.
 pub fn behind_share(end: &EndReport) -> Option<f64> {
     let schedule = end.schedule.as_ref()?;
-    (schedule.intended > 0).then(|| schedule.behind as f64 / schedule.intended as f64)
+    (schedule.intended > 0).then(|| schedule.behind.min(schedule.intended) as f64 / schedule.intended as f64)
 }
 
 /// Messages that an end was behind its schedule at the end of its window, with their

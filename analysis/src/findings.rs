@@ -43,17 +43,20 @@ pub struct Disturbed {
     pub throttled: u64,
     /// The receiver measured while nothing was being sent.
     pub misaligned: u64,
+    /// A figure was beyond what there is.
+    pub impossible: u64,
 }
 
 impl Disturbed {
     /// Counts a trial with these warnings, if any of them disturbs.
-    pub(crate) fn count(&mut self, warnings: &[Warning]) {
-        let any = |kind: fn(&Warning) -> bool| u64::from(warnings.iter().any(kind));
+    pub(crate) fn count<'a>(&mut self, warnings: impl Iterator<Item = &'a Warning> + Clone) {
+        let any = |kind: fn(&Warning) -> bool| u64::from(warnings.clone().any(kind));
         self.trials += any(Warning::disturbs);
         self.waited += any(|warning| matches!(warning, Warning::Contended { .. }));
         self.stolen += any(|warning| matches!(warning, Warning::Stolen { .. }));
         self.throttled += any(|warning| matches!(warning, Warning::Throttled { .. }));
         self.misaligned += any(|warning| matches!(warning, Warning::Misaligned { .. }));
+        self.impossible += any(|warning| matches!(warning, Warning::Impossible { .. }));
     }
 }
 

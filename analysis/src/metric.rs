@@ -9,6 +9,7 @@ use model::trial::Measured;
 use model::{Cell, Pacing, Protocol, Test};
 use serde::Serialize;
 
+use crate::bounds::{self, Bound};
 use crate::ends::{TICK_NS, behind_share, cpu, cpus, messages, threads};
 use crate::latency::RoundTrips;
 
@@ -89,6 +90,7 @@ struct Row {
     unit: Unit,
     better: Option<Direction>,
     absent: Absent,
+    bound: Bound,
     meaning: &'static str,
     title: &'static str,
     head: &'static str,
@@ -103,6 +105,7 @@ impl Row {
         unit: Unit::Count,
         better: None,
         absent: Absent::Never,
+        bound: Bound::NotNegative,
         meaning: "",
         title: "",
         head: "",
@@ -140,121 +143,121 @@ macro_rules! metrics {
 
 metrics! {
     /// Messages (transactions) per second at the receiver: the result.
-    MessagesPerS { name: "messages_per_s", unit: Unit::PerSecond, better: Some(HigherIsBetter),
+    MessagesPerS { name: "messages_per_s", unit: Unit::PerSecond, bound: Bound::Received, better: Some(HigherIsBetter),
         title: "Messages/s at the receiver", head: "Messages/s", column: ["", "messages/s"],
         value: |trial| rate(&trial.measured.receiver, trial.received()) }
     /// Goodput: payload bits per second at the receiver.
-    GoodputBitPerS { name: "goodput_bit_per_s", unit: Unit::BitsPerSecond, better: Some(HigherIsBetter),
+    GoodputBitPerS { name: "goodput_bit_per_s", unit: Unit::BitsPerSecond, bound: Bound::Received, better: Some(HigherIsBetter),
         title: "Goodput", head: "Goodput", column: ["", "bit/s"],
         value: |trial| rate(&trial.measured.receiver, trial.measured.receiver.counts.bytes as f64).map(|bytes| bytes * 8.0) }
     /// Elapsed time per message at the receiver, 1 / (messages/s). For
     /// request/response the mean time of a transaction.
-    TimePerMessageNs { name: "time_per_message_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter),
+    TimePerMessageNs { name: "time_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::Received, better: Some(LowerIsBetter),
         title: "Time per message", head: "Time/message", column: ["", "time"],
         value: |trial| time_per_message(trial.measured, trial.cell) }
     /// Messages per second at the sender, shown where any were lost.
-    SentMessagesPerS { name: "sent_messages_per_s", unit: Unit::PerSecond, better: Some(HigherIsBetter),
+    SentMessagesPerS { name: "sent_messages_per_s", unit: Unit::PerSecond, bound: Bound::Sent, better: Some(HigherIsBetter),
         title: "Messages/s at the sender", head: "Sent/s", column: ["", "sent/s"],
         value: |trial| rate(&trial.measured.sender, trial.sent()) }
     /// Service demand of the sender: CPU time of its process, of interrupts and of
     /// ksoftirqd, per message it sent. Absent where both ends send, for nothing
     /// says which way the time went, and at a sender that spins until the time of
     /// its next message has come.
-    SenderCpuPerMessageNs { name: "sender_cpu_per_message_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::BothWaysOrSpinning,
+    SenderCpuPerMessageNs { name: "sender_cpu_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::Sent, better: Some(LowerIsBetter), absent: Absent::BothWaysOrSpinning,
         title: "Sender CPU per message", head: "Sender CPU/message", column: ["CPU/message", "sender"],
         value: |trial| per(cpu(&trial.measured.sender), trial.sent()) }
     /// Service demand of the receiver: the same CPU time of its end, per message it
     /// received.
-    ReceiverCpuPerMessageNs { name: "receiver_cpu_per_message_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::BothWays,
+    ReceiverCpuPerMessageNs { name: "receiver_cpu_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::Received, better: Some(LowerIsBetter), absent: Absent::BothWays,
         title: "Receiver CPU per message", head: "Receiver CPU/message", column: ["CPU/message", "receiver"],
         value: |trial| per(cpu(&trial.measured.receiver), trial.received()) }
     /// Service demand of the sender per KiB it sent.
-    SenderCpuPerKibNs { name: "sender_cpu_per_kib_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::BothWaysOrSpinning,
+    SenderCpuPerKibNs { name: "sender_cpu_per_kib_ns", unit: Unit::Nanoseconds, bound: Bound::Sent, better: Some(LowerIsBetter), absent: Absent::BothWaysOrSpinning,
         title: "Sender CPU per KiB", head: "Sender CPU/KiB", column: ["CPU/KiB", "sender"],
         value: |trial| per_kib(&trial.measured.sender) }
     /// Service demand of the receiver per KiB it received.
-    ReceiverCpuPerKibNs { name: "receiver_cpu_per_kib_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::BothWays,
+    ReceiverCpuPerKibNs { name: "receiver_cpu_per_kib_ns", unit: Unit::Nanoseconds, bound: Bound::Received, better: Some(LowerIsBetter), absent: Absent::BothWays,
         title: "Receiver CPU per KiB", head: "Receiver CPU/KiB", column: ["CPU/KiB", "receiver"],
         value: |trial| per_kib(&trial.measured.receiver) }
     /// Busy time of all CPUs of the machine per message received, netperf's figure.
     /// Absent of trials with fewer than 100 busy ticks.
-    HostCpuPerMessageNs { name: "host_cpu_per_message_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter), absent: Absent::BothWaysOrSpinning,
+    HostCpuPerMessageNs { name: "host_cpu_per_message_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, better: Some(LowerIsBetter), absent: Absent::BothWaysOrSpinning,
         title: "Busy time of all CPUs per message", head: "Host CPU/message", column: ["host CPU", "/message"],
         value: host_cpu }
     /// Share of the measured time that the sender kept its CPUs busy; of several
     /// flows the mean over the CPUs that they are bound to.
-    SenderBusyShare { name: "sender_busy_share", unit: Unit::Share,
+    SenderBusyShare { name: "sender_busy_share", unit: Unit::Share, bound: Bound::SenderBusy,
         title: "Sender busy", head: "Sender busy", column: ["busy", "sender"],
         value: |trial| busy(&trial.measured.sender) }
     /// Share of the measured time that the receiver kept its CPUs busy.
-    ReceiverBusyShare { name: "receiver_busy_share", unit: Unit::Share,
+    ReceiverBusyShare { name: "receiver_busy_share", unit: Unit::Share, bound: Bound::ReceiverBusy,
         title: "Receiver busy", head: "Receiver busy", column: ["busy", "receiver"],
         value: |trial| busy(&trial.measured.receiver) }
     /// Share of the measured time that the sender was ready but waited for a
     /// CPU; of several flows the mean.
-    SenderRunDelayShare { name: "sender_run_delay_share", unit: Unit::Share,
+    SenderRunDelayShare { name: "sender_run_delay_share", unit: Unit::Share, bound: Bound::SenderWait,
         title: "Sender waiting for a CPU", head: "Sender without CPU", column: ["no CPU", "sender"],
         value: |trial| waited(&trial.measured.sender) }
     /// Share of the measured time that the receiver was ready but waited for a CPU.
-    ReceiverRunDelayShare { name: "receiver_run_delay_share", unit: Unit::Share,
+    ReceiverRunDelayShare { name: "receiver_run_delay_share", unit: Unit::Share, bound: Bound::ReceiverWait,
         title: "Receiver waiting for a CPU", head: "Receiver without CPU", column: ["no CPU", "receiver"],
         value: |trial| waited(&trial.measured.receiver) }
     /// Datagrams (or answers) lost, as a share of those sent over the whole trial.
-    LossShare { name: "loss_share", unit: Unit::Share, better: Some(LowerIsBetter),
+    LossShare { name: "loss_share", unit: Unit::Share, bound: Bound::Share, better: Some(LowerIsBetter),
         title: "Lost", head: "Lost", column: ["", "loss"],
         value: |trial| loss_share(trial.cell.test, &trial.measured.sender.total, &trial.measured.receiver.total) }
     /// Times that the receiver slept, each a later wake-up, per message received.
-    ReceiverWakeupsPerMessage { name: "receiver_wakeups_per_message", unit: Unit::PerMessage, absent: Absent::BothWays,
+    ReceiverWakeupsPerMessage { name: "receiver_wakeups_per_message", unit: Unit::PerMessage, bound: Bound::NotNegative, absent: Absent::BothWays,
         title: "Receiver wake-ups per message", head: "Wake-ups/message", column: ["wake-ups", "/message"],
         value: |trial| per(trial.measured.receiver.switches.voluntary as f64, trial.received()) }
     /// Times that the sender slept, per message sent.
-    SenderWakeupsPerMessage { name: "sender_wakeups_per_message", unit: Unit::PerMessage, absent: Absent::BothWays,
+    SenderWakeupsPerMessage { name: "sender_wakeups_per_message", unit: Unit::PerMessage, bound: Bound::NotNegative, absent: Absent::BothWays,
         title: "Sender wake-ups per message", head: "Sender wake-ups/message", column: ["wake-ups", "sender"],
         value: |trial| per(trial.measured.sender.switches.voluntary as f64, trial.sent()) }
     /// Frames that crossed the link from the sender per message, over the whole
     /// trial; a GSO packet counts once.
-    FramesPerMessage { name: "frames_per_message", unit: Unit::PerMessage, absent: Absent::BothWaysOrBulk,
+    FramesPerMessage { name: "frames_per_message", unit: Unit::PerMessage, bound: Bound::NotNegative, absent: Absent::BothWaysOrBulk,
         title: "Frames per message", head: "Frames/message", column: ["frames", "/message"],
         value: |trial| frames(trial.measured) }
     /// TCP segments sent again in the measured part of a trial.
-    Retransmits { name: "retransmits", unit: Unit::Count, better: Some(LowerIsBetter),
+    Retransmits { name: "retransmits", unit: Unit::Count, bound: Bound::NotNegative, better: Some(LowerIsBetter),
         title: "Segments sent again per trial", head: "Resent", column: ["", "resent"],
         value: |trial| retransmits(trial.measured, trial.cell.protocol()) }
     /// Median over trials of the trial's median round-trip time.
-    RoundTripP50Ns { name: "round_trip_p50_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter),
+    RoundTripP50Ns { name: "round_trip_p50_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, better: Some(LowerIsBetter),
         title: "Median round trip of a trial", head: "Median round trip", column: ["round trip", "median"],
         value: |trial| trial.round_trips?.percentile(50.0) }
     /// Median over trials of the trial's 99th percentile of round-trip times, of
     /// trials with 1,000 transactions or more.
-    RoundTripP99Ns { name: "round_trip_p99_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter),
+    RoundTripP99Ns { name: "round_trip_p99_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, better: Some(LowerIsBetter),
         title: "99th percentile of the round trips of a trial", head: "99 % round trip", column: ["round trip", "99 %"],
         value: |trial| trial.round_trips.filter(|trips| trips.transactions() + trips.missing() >= LEAST_TRANSACTIONS)?.percentile(99.0) }
     /// Payload bits per second that came back to the sender, where both ends send.
-    BackGoodputBitPerS { name: "back_goodput_bit_per_s", unit: Unit::BitsPerSecond, better: Some(HigherIsBetter),
+    BackGoodputBitPerS { name: "back_goodput_bit_per_s", unit: Unit::BitsPerSecond, bound: Bound::Sent, better: Some(HigherIsBetter),
         title: "Goodput back", head: "Goodput back", column: ["", "back bit/s"],
         value: |trial| rate(&trial.measured.sender, trial.measured.sender.back?.counts.bytes as f64).map(|bytes| bytes * 8.0) }
     /// Messages per second that the schedule of an offered rate has, all flows
     /// together.
-    OfferedMessagesPerS { name: "offered_messages_per_s", unit: Unit::PerSecond,
+    OfferedMessagesPerS { name: "offered_messages_per_s", unit: Unit::PerSecond, bound: Bound::NotNegative,
         title: "Messages/s offered", head: "Offered/s", column: ["", "offered/s"],
         value: |trial| Some(trial.cell.rate?.messages_per_second(trial.cell.size) * f64::from(trial.cell.flows)) }
     /// Share of the schedule of an offered rate that was not sent in time.
-    BehindShare { name: "behind_share", unit: Unit::Share, better: Some(LowerIsBetter),
+    BehindShare { name: "behind_share", unit: Unit::Share, bound: Bound::Share, better: Some(LowerIsBetter),
         title: "Of the schedule not sent in time", head: "Not in time", column: ["", "not in time"],
         value: |trial| behind_share(&trial.measured.sender) }
     /// Smoothed difference of the times that neighbouring stamped datagrams took
     /// (RFC 3550, section 6.4.1).
-    JitterNs { name: "jitter_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter),
+    JitterNs { name: "jitter_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, better: Some(LowerIsBetter),
         title: "Jitter", head: "Jitter", column: ["", "jitter"],
         value: |trial| Some(trial.measured.receiver.one_way.as_ref()?.jitter as f64) }
     /// Stamped datagrams that came after one with a higher number, as a share of
     /// those received.
-    ReorderedShare { name: "reordered_share", unit: Unit::Share, better: Some(LowerIsBetter),
+    ReorderedShare { name: "reordered_share", unit: Unit::Share, bound: Bound::Share, better: Some(LowerIsBetter),
         title: "Out of order", head: "Out of order", column: ["", "out of order"],
         value: |trial| trial.measured.receiver.one_way.as_ref().and_then(|way| per(way.out_of_order as f64, way.messages as f64)) }
     /// Shortest time that a stamped datagram took, the difference of the ends'
     /// clocks taken off; it may be wrong by `clock_error_ns`.
-    LeastWayNs { name: "least_way_ns", unit: Unit::Nanoseconds, better: Some(LowerIsBetter),
+    LeastWayNs { name: "least_way_ns", unit: Unit::Nanoseconds, bound: Bound::Any, better: Some(LowerIsBetter),
         title: "Shortest way of a datagram", head: "Shortest way", column: ["", "shortest way"],
         value: |trial| {
             let clock = trial.measured.clock.map_or(0.0, |clock| clock.offset_ns as f64);
@@ -262,7 +265,7 @@ metrics! {
         } }
     /// Largest error of the difference of the ends' clocks; 0 where both read one
     /// clock.
-    ClockErrorNs { name: "clock_error_ns", unit: Unit::Nanoseconds,
+    ClockErrorNs { name: "clock_error_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative,
         title: "Error of the clocks' difference", head: "Clock error", column: ["clock", "error"],
         value: |trial| {
             trial.measured.receiver.one_way.as_ref()?;
@@ -270,13 +273,13 @@ metrics! {
         } }
     /// Payload bits per second for which a link with a rate leaves room, with the
     /// frames and acknowledgements that were counted.
-    LimitBitPerS { name: "limit_bit_per_s", unit: Unit::BitsPerSecond,
+    LimitBitPerS { name: "limit_bit_per_s", unit: Unit::BitsPerSecond, bound: Bound::NotNegative,
         title: "Limit of the link", head: "Link's limit", column: ["link's", "limit"],
         value: limit }
     /// Goodput as a share of what the link's rate leaves room for.
-    LimitShare { name: "limit_share", unit: Unit::Share,
+    LimitShare { name: "limit_share", unit: Unit::Share, bound: Bound::Received,
         title: "Of the link's limit", head: "Of it", column: ["of link's", "limit"],
-        value: |trial| Some(Metric::GoodputBitPerS.value(trial)? / limit(trial)?) }
+        value: bounds::of_the_link }
 }
 
 impl Metric {
@@ -318,10 +321,20 @@ impl Metric {
         self.row().column
     }
 
+    /// The bound that its figures keep.
+    pub const fn bound(self) -> Bound {
+        self.row().bound
+    }
+
     /// The figure of a trial, without its interrupt time; `None` when the trial
-    /// does not give it. Infinite is a percentile of round trips that is one of the
-    /// missing, and nothing else.
+    /// does not give it, or one beyond its bound. Infinite is a percentile of round
+    /// trips that is one of the missing, and nothing else.
     pub(crate) fn value(self, trial: &Source) -> Option<f64> {
+        self.unbounded(trial).filter(|value| self.bound().holds(trial, *value))
+    }
+
+    /// The same whatever its bound.
+    pub(crate) fn unbounded(self, trial: &Source) -> Option<f64> {
         let row = self.row();
         if row.absent.of_cell(trial.cell) {
             return None;
@@ -369,8 +382,10 @@ fn busy(end: &EndReport) -> Option<f64> {
     Some(cpu(end) / 1e9 / seconds(end)? / cpus(end))
 }
 
-fn waited(end: &EndReport) -> Option<f64> {
-    Some(end.run_delay?.as_secs_f64() / seconds(end)? / threads(end))
+/// Of a wait that began before the window, which the kernel books whole when it is over,
+/// no more than the window.
+pub fn waited(end: &EndReport) -> Option<f64> {
+    Some((end.run_delay?.as_secs_f64() / seconds(end)? / threads(end)).min(1.0))
 }
 
 /// Nanoseconds per message (or transaction) at the receiver; `None` when none

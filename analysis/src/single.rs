@@ -52,9 +52,9 @@ mod tests {
     use crate::metric::Metric;
     use crate::testing::{measured, record};
     use model::end::{Back, Counts, CpuTime, FlowReport, Schedule, Switches};
-    use model::plan::LinkKind;
     use model::trial::Measured;
     use model::{Nanos, OfferedRate, Pacing, Test, TrialRecord, Warning};
+    use testkit::made;
 
     fn of(change: impl Fn(&mut TrialRecord, &mut Measured)) -> (TrialRecord, super::Single) {
         let mut trial = measured(Test::UdpStream, 1024);
@@ -111,7 +111,7 @@ mod tests {
             trial.sender.cpu_time.process = Nanos::from_millis(150);
         });
         assert_eq!(found.metrics[&Metric::SenderBusyShare], 0.5);
-        assert_eq!(crate::audit::warnings(&record, 1.0, &LinkKind::Veth), []);
+        assert_eq!(crate::audit::warnings(&record, 1.0, &made::plan("test", Vec::new())), []);
     }
 
     #[test]
@@ -123,9 +123,9 @@ mod tests {
             })
         };
         // A loop of 1 µs would be a third of the time of each message.
-        assert_eq!(crate::audit::warnings(&paced(0).0, 1_000.0, &LinkKind::Veth), []);
+        assert_eq!(crate::audit::warnings(&paced(0).0, 1_000.0, &made::plan("test", Vec::new())), []);
         let (record, found) = paced(10_000);
-        let doubts = crate::audit::warnings(&record, 1_000.0, &LinkKind::Veth);
+        let doubts = crate::audit::warnings(&record, 1_000.0, &made::plan("test", Vec::new()));
         assert!(matches!(&doubts[..], [_, Warning::BehindSchedule { messages: 10_000, .. }, _]), "{doubts:?}");
         assert!((found.metrics[&Metric::BehindShare] - 1.0 / 6.0).abs() < 1e-12);
     }

@@ -5,8 +5,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use model::plan::LinkKind;
 use model::trial::Measured;
-use model::{Bytes, Cell, Plan, TrialRecord};
+use model::{Bytes, Cell, Plan, TrialRecord, Unavailable, Warning};
 
+use crate::bounds;
 use crate::ends::{self, IrqPool};
 use crate::figures::Figures;
 use crate::latency::{HistogramSet, LatencyError, RoundTrips, Times};
@@ -107,9 +108,9 @@ impl TrialTable {
         self.plan.arms.iter().position(|arm| arm.name == *name)
     }
 
-    /// Keeps a measured trial of a clean pass, and tells `also` of its row. A
-    /// histogram that cannot be read is an error to tell of; the rest of the
-    /// trial stands.
+    /// Keeps a measured trial of a clean pass, and tells `also` of its row. Returns the
+    /// doubts that its figures raise: those beyond their bounds, and a histogram that
+    /// cannot be read. The rest of the trial stands.
     pub(crate) fn push(
         &mut self,
         place: usize,
@@ -117,7 +118,7 @@ impl TrialTable {
         record: &TrialRecord,
         measured: &Measured,
         also: impl FnOnce(&Trial),
-    ) -> Option<LatencyError> {
+    ) -> Vec<Warning> {
         self.measured_blocks.insert(record.block);
         let (cell, trials) = (record.cell_as_run(), &mut self.arms[arm][place]);
         let link = cell.conditions.link.unwrap_or(self.plan.link.kind);
@@ -129,10 +130,13 @@ impl TrialTable {
             *sum = sum.saturating_add(more);
         }
         let source = Source { measured, cell, link: Some(&link), round_trips: round_trips.as_ref() };
-        let figures = Figures::new(record, &source);
+        let mut doubts = bounds::breaches(&source);
+        let mut figures = Figures::new(record, &source);
+        figures.disturbed |= doubts.iter().any(Warning::disturbs);
+        doubts.extend(unreadable.map(|error| unreadable_times(&error)));
         also(&Trial { record, measured, cell, link: &link, arm, place, figures: &figures });
         trials.figures.push(figures);
-        unreadable
+        doubts
     }
 
     /// Shares the interrupt time of each cell among its trials, when all have come.
@@ -211,4 +215,12 @@ impl CellTrials {
         }
         (times.round_trips, unreadable)
     }
+}
+
+fn unreadable_times(error: &LatencyError) -> Warning {
+    Warning::Absent(Unavailable {
+        what: "a trial's round-trip times".to_owned(),
+        answer: error.to_string(),
+        remedy: "The other figures of the trial are kept; write the run with one version of nettoll.".to_owned(),
+    })
 }

@@ -112,12 +112,7 @@ fn goodput(measured: &Measured) -> f64 {
 fn of_the_rest(link: &LinkKind, cell: &Cell, measured: &Measured) -> Option<f64> {
     let pairs = &measured.conditions.as_ref()?.pairs;
     let rest = 1.0 - limit::used_by_pairs(link, pairs)?;
-    // Datagrams count where they left for the wire.
-    let payload = match cell.protocol() {
-        Protocol::Udp => measured.sender_host.udp.out_datagrams * cell.size.get(),
-        Protocol::Tcp => measured.receiver.total.bytes,
-    };
-    let carried = Carried::from_counters(payload, &measured.sender_host.link, &measured.receiver_host.link);
+    let carried = Carried::from_counters(limit::payload(measured, cell), &measured.sender_host.link, &measured.receiver_host.link);
     let own = carried.wire_rate(Medium::of_link(link), goodput(measured))? / link.rate()?.get() as f64;
     Some(own / rest)
 }

@@ -102,13 +102,24 @@ pub fn of_trial(link: &LinkKind, measured: &Measured, cell: &Cell) -> Option<f64
         return None;
     }
     let medium = Medium::of_link(link);
-    // Datagrams count where they left for the wire: what is lost behind it
-    // crossed it as well. Of a stream every byte arrives once.
-    let payload = match cell.protocol() {
-        Protocol::Udp => measured.sender_host.udp.out_datagrams.saturating_mul(cell.size.get()),
-        Protocol::Tcp => measured.receiver.total.bytes,
-    };
-    Carried::from_counters(payload, &measured.sender_host.link, &measured.receiver_host.link).limit(medium, link.rate()?)
+    Carried::from_counters(payload(measured, cell), &measured.sender_host.link, &measured.receiver_host.link).limit(medium, link.rate()?)
+}
+
+/// The payload for which a trial's frames were. Of a stream every byte arrives once.
+/// Datagrams count where they left for the wire: what is lost behind it crossed it as
+/// well. A packet of many, which the kernel counts as one, is counted as what is in it;
+/// datagrams of a mix are of the mean size.
+pub fn payload(measured: &Measured, cell: &Cell) -> u64 {
+    if cell.protocol() == Protocol::Tcp {
+        return measured.receiver.total.bytes;
+    }
+    let (mut udp, sent) = (measured.sender_host.udp, &measured.sender.total);
+    if cell.api.packs() {
+        udp.unpack_sent(sent);
+    }
+    let bytes = |all: u64, of: u64| u128::from(udp.out_datagrams).saturating_mul(all.into()).checked_div(of.into());
+    let payload = bytes(sent.bytes, sent.messages).or(bytes(cell.size.get(), 1));
+    payload.and_then(|payload| u64::try_from(payload).ok()).unwrap_or(u64::MAX)
 }
 
 /// The share of a link's rate that pairs of other hosts used while they sent, by

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::end::Counts;
+
 /// Counters of one host; a reading, or the difference of two.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostCounters {
@@ -53,6 +55,19 @@ counters! {
         in_csum_errors,
         /// Dropped: UDP's memory limit (since Linux 5.11).
         mem_errors,
+    }
+}
+
+impl UdpCounters {
+    /// Puts the datagrams of `sent` in the place of its packets, one a call: a call of
+    /// `UDP_SEGMENT` counts once, whatever is in it (udp_send_skb() in the kernel's
+    /// net/ipv4/udp.c). Packets that a queue dropped were as large as the others.
+    pub fn unpack_sent(&mut self, sent: &Counts) {
+        let dropped = sent.calls.saturating_sub(self.out_datagrams).min(self.sndbuf_errors);
+        let in_each = sent.sent.checked_div(sent.calls).unwrap_or(1);
+        self.out_datagrams = self.out_datagrams.saturating_add(dropped).saturating_sub(sent.calls).saturating_add(sent.sent);
+        self.out_datagrams = self.out_datagrams.saturating_sub(dropped.saturating_mul(in_each));
+        self.sndbuf_errors = self.sndbuf_errors.saturating_mul(in_each);
     }
 }
 

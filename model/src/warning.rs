@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::quantity::Nanos;
 use crate::socket_option::OptionName;
 use crate::traffic::Role;
 use crate::unavailable::Unavailable;
@@ -100,7 +101,8 @@ macro_rules! warnings {
                 match self { $(Self::$variant $(($inner))? $({ $($field,)* })? => $severity,)+ }
             }
 
-            /// Returns whether the machine, not the stack, made its mark on the times of a trial.
+            /// Returns whether a trial's times are not those of the stack: the machine made its mark on them, or
+            /// they are beyond their bounds.
             pub const fn disturbs(&self) -> bool {
                 match self { $(Self::$variant { .. } => false $(|| $disturbs)?,)+ }
             }
@@ -178,11 +180,12 @@ warnings! {
     } => {
         words: format!("{figure} is {:.0} % of what there is", share * 100.0),
         in_several(plain): format!("{figure} is up to {:.0} % of what there is", share * 100.0),
-        remedy: "Do not use the figure: it was counted wrongly. Please report it.",
+        remedy: "The figure is left out. After a short measured part, measure longer: its edges are a visible part of it. Otherwise it was counted wrongly: please report it.",
         name: figure.clone(),
         size: *share,
         severity: 1.0,
         comes_first: true,
+        disturbs: true,
     }
     /// Counts of a user's own program that the kernel does not confirm.
     Claim = "claim" {
@@ -211,6 +214,22 @@ warnings! {
         role: *role,
         name: without_numbers(did),
         severity: 0.2,
+    }
+    /// The measured part of a trial of a number of messages was over too soon.
+    ShortWindow = "short_window" {
+        /// The end.
+        role: Role,
+        /// Its measured part.
+        lasted: Nanos,
+        /// The length that such a part should have.
+        wanted: Nanos,
+    } => {
+        words: format!("the measured part of the {role} lasted {lasted}, where figures need {wanted}"),
+        in_several(plain): format!("the measured part of the {role} was short, down to {lasted} where figures need {wanted}"),
+        remedy: "Send more messages a trial (`--messages`, `--count`), or measure by time (`--length`).",
+        role: *role,
+        size: wanted.get() as f64 / lasted.get().max(1) as f64,
+        severity: 0.1,
     }
     /// Both ends share one CPU.
     OneCpu = "one_cpu" => {

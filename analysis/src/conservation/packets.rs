@@ -33,7 +33,7 @@ impl Ends {
                 false => [[self.sent[place], Counts::default()], [self.received[1 - place], Counts::default()]],
             };
             if packs[0] {
-                sent.iter().for_each(|sent| count_datagrams_sent(&mut host.udp, sent));
+                sent.iter().for_each(|sent| host.udp.unpack_sent(sent));
             }
             if packs[1] {
                 received.iter().for_each(|received| count_datagrams_received(&mut host.udp, received));
@@ -71,16 +71,6 @@ fn elsewhere(measured: &Measured, host: &HostCounters) -> u64 {
     let devices = devices.max(sum([host.link.rx_dropped, host.link.rx_errors]));
     let wire = measured.wire.map_or(0, |wire| wire.missing());
     sum([devices.max(wire), host.udp.no_ports, host.udp.in_csum_errors, host.udp.mem_errors, host.ip.in_discards])
-}
-
-/// Puts the datagrams of `sent` in the place of its packets, one a call. Packets that a
-/// queue dropped were as large as the others.
-fn count_datagrams_sent(udp: &mut UdpCounters, sent: &Counts) {
-    let dropped = sent.calls.saturating_sub(udp.out_datagrams).min(udp.sndbuf_errors);
-    let in_each = sent.sent.checked_div(sent.calls).unwrap_or(1);
-    udp.out_datagrams = udp.out_datagrams.saturating_add(dropped).saturating_sub(sent.calls).saturating_add(sent.sent);
-    udp.out_datagrams = udp.out_datagrams.saturating_sub(dropped.saturating_mul(in_each));
-    udp.sndbuf_errors = udp.sndbuf_errors.saturating_mul(in_each);
 }
 
 /// Puts the datagrams of `received` in the place of its packets, one a call.

@@ -200,7 +200,7 @@ proptest! {
             (host.link.tx_dropped, host.link.rx_dropped, host.ip.reasm_fails) = (n[at + 3], n[at + 4], n[at + 5]);
         }
         let records = [record(test, 64, block, wild.clone()), record(test, 64, u32::MAX, wild)];
-        let _ = crate::audit::warnings(&records[0], 1.0, &model::plan::LinkKind::Veth);
+        let _ = crate::audit::warnings(&records[0], 1.0, &testkit::made::plan("test", Vec::new()));
         let analysis = analyse(records.into_iter());
         prop_assert!(analysis.cells[0].metrics.values().all(|estimate| estimate.value.is_finite()));
     }

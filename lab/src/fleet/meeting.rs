@@ -126,7 +126,7 @@ impl Running<'_> {
                     let mut record = self.record(at, Outcome::Measured(Box::new(done.measured)));
                     record.started_ms = started_ms;
                     let overhead = |role| session.loop_overhead_ns(role, slot.swapped);
-                    let found = audit::warnings(&record, overhead(Role::Sender).max(overhead(Role::Receiver)), &self.plan.link.kind);
+                    let found = audit::warnings(&record, overhead(Role::Sender).max(overhead(Role::Receiver)), self.plan);
                     record.warnings = done.warnings.into_iter().chain(found).collect();
                     self.records.push(record);
                 }

@@ -88,7 +88,7 @@ impl Study<'_> {
 
     fn audit(&self, key: SessionKey, record: &TrialRecord) -> Vec<Warning> {
         let overhead = |role| self.sessions.get(key).loop_overhead_ns(role, record.swapped);
-        audit::warnings(record, overhead(Role::Sender).max(overhead(Role::Receiver)), &self.plan.link.kind)
+        audit::warnings(record, overhead(Role::Sender).max(overhead(Role::Receiver)), self.plan)
     }
 
     /// Brings the hosts to the state of a slot's arm, runs its trial and takes away

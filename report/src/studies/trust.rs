@@ -33,8 +33,8 @@ pub fn trust(analysis: &Analysis) -> Trust {
     // Wrong in few trials leaves the others as they are.
     let wide = |trials: u64| trials == 0 || trials * WORTH_A_WORD >= analysis.trials;
     let wrong = first.filter(|first| first.warning.kind().comes_first && wide(first.trials));
-    // What disturbs is counted over all trials.
-    let named = first.filter(|first| !first.warning.disturbs());
+    // What the machine did is counted over all trials.
+    let named = first.filter(|first| !first.warning.disturbs() || first.warning.kind().comes_first);
     let half = found.trials * 2 >= analysis.trials && found.trials > 0;
     let tone = if half || cells.met * 2 < cells.all || wrong.is_some() {
         Tone::Bad
@@ -68,6 +68,7 @@ pub fn disturbance(analysis: &Analysis) -> String {
         (found.stolen, "the hypervisor took CPU time"),
         (found.throttled, "a CPU was slowed down for its heat"),
         (found.misaligned, "an end was late to start or to stop"),
+        (found.impossible, "a figure was beyond what there is"),
     ];
     // What hit a few trials besides is among the warnings.
     let usual = ways.iter().filter(|(trials, _)| trials * 4 >= found.trials).map(|(_, way)| *way);
