@@ -2,6 +2,7 @@
 //! (its Documentation/networking/af_xdp.rst).
 
 use std::io;
+use std::marker::PhantomData;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -81,6 +82,7 @@ struct Address {
 }
 
 /// Place of a frame in the memory (`struct xdp_desc`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct Descriptor {
     /// Where the frame lies in the memory.
@@ -91,36 +93,58 @@ pub struct Descriptor {
     pub options: u32,
 }
 
-/// A ring that is shared with the kernel.
+/// What a place of a ring holds: a frame's place, or the address of a frame's memory.
+pub trait Place: Copy + plain::Plain {}
+
+impl Place for Descriptor {}
+impl Place for u64 {}
+
+mod plain {
+    /// Plain numbers, which any bytes are.
+    pub trait Plain {}
+    impl Plain for super::Descriptor {}
+    impl Plain for u64 {}
+}
+
+/// A ring that is shared with the kernel, of [`PLACES`] places that hold a `T` each.
 #[derive(Debug)]
-pub struct Ring {
+pub struct Ring<T> {
     start: NonNull<u8>,
     length: usize,
     producer: usize,
     consumer: usize,
     places: usize,
+    holds: PhantomData<T>,
 }
 
 // SAFETY: the memory is mapped for the process, and used by the thread that has it.
-unsafe impl Send for Ring {}
+unsafe impl<T: Place> Send for Ring<T> {}
 
-impl Ring {
-    fn map(socket: &OwnedFd, offsets: Offsets, place: usize, page: libc::off_t) -> io::Result<Self> {
-        let length = offsets.places as usize + PLACES as usize * place;
+impl<T: Place> Ring<T> {
+    fn map(file: &OwnedFd, offsets: Offsets, page: libc::off_t) -> io::Result<Self> {
+        let number = |offset: u64| usize::try_from(offset).ok();
+        let counter = |offset: &usize| offset.is_multiple_of(align_of::<AtomicU32>());
+        let parts = || {
+            let places = number(offsets.places).filter(|places| places.is_multiple_of(align_of::<T>()))?;
+            let producer = number(offsets.producer).filter(counter)?;
+            let consumer = number(offsets.consumer).filter(counter)?;
+            let length = places.checked_add(PLACES as usize * size_of::<T>())?;
+            // Neither counter overlaps a place.
+            (producer.max(consumer).checked_add(4)? <= places).then_some((producer, consumer, places, length))
+        };
+        let (producer, consumer, places, length) = parts().ok_or_else(|| io::Error::other("the kernel's offsets lead out of the ring"))?;
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping of one of the socket's rings, whose length the kernel checks.
-        let start = unsafe { libc::mmap(ptr::null_mut(), length, access, libc::MAP_SHARED | libc::MAP_POPULATE, socket.as_raw_fd(), page) };
-        let [producer, consumer, places] = [offsets.producer, offsets.consumer, offsets.places].map(|offset| offset as usize);
-        let within = producer.max(consumer) + 4 <= places;
+        // SAFETY: a new mapping; the kernel refuses one that is longer than its ring.
+        let start = unsafe { libc::mmap(ptr::null_mut(), length, access, libc::MAP_SHARED | libc::MAP_POPULATE, file.as_raw_fd(), page) };
         match NonNull::new(start.cast::<u8>()) {
-            Some(mapped) if start != libc::MAP_FAILED && within => Ok(Self { start: mapped, length, producer, consumer, places }),
+            Some(mapped) if start != libc::MAP_FAILED => Ok(Self { start: mapped, length, producer, consumer, places, holds: PhantomData }),
             _ => Err(io::Error::last_os_error()),
         }
     }
 
     #[inline]
     fn counter(&self, offset: usize) -> &AtomicU32 {
-        // SAFETY: the offset is the kernel's, checked to lie before the places.
+        // SAFETY: the offset was checked to lie before the places, and to be aligned.
         unsafe { self.start.add(offset).cast::<AtomicU32>().as_ref() }
     }
 
@@ -148,43 +172,30 @@ impl Ring {
         self.counter(self.producer).store(number, Ordering::Release);
     }
 
-    /// Reads a frame's place; of a ring of descriptors.
     #[inline]
-    pub fn read(&self, number: u32) -> Descriptor {
-        let place = self.places + (number & (PLACES - 1)) as usize * size_of::<Descriptor>();
-        debug_assert!(place + size_of::<Descriptor>() <= self.length);
-        // SAFETY: the place lies within the ring; the kernel wrote it before it told of it.
-        unsafe { self.start.add(place).cast::<Descriptor>().read() }
+    fn place(&self, number: u32) -> NonNull<T> {
+        // SAFETY: the mapping has PLACES places of this type from here on, of which this is one; the first
+        // is aligned.
+        unsafe { self.start.add(self.places).cast::<T>().add((number & (PLACES - 1)) as usize) }
     }
 
-    /// Reads the address of a frame's memory; of a ring of addresses.
+    /// Reads what a place holds, by its number since the beginning.
     #[inline]
-    pub fn read_address(&self, number: u32) -> u64 {
-        let place = self.places + (number & (PLACES - 1)) as usize * size_of::<u64>();
-        debug_assert!(place + size_of::<u64>() <= self.length);
-        // SAFETY: the place lies within the ring; the kernel wrote it before it told of it.
-        unsafe { self.start.add(place).cast::<u64>().read() }
+    pub fn read(&self, number: u32) -> T {
+        // SAFETY: the place lies within the ring, and any bytes make a plain number; the kernel wrote it before
+        // it told of it.
+        unsafe { self.place(number).read() }
     }
 
-    /// Writes the address of a frame's memory; of a ring of addresses.
+    /// Writes what a place is to hold, by its number since the beginning.
     #[inline]
-    pub fn write_address(&self, number: u32, address: u64) {
-        let place = self.places + (number & (PLACES - 1)) as usize * size_of::<u64>();
-        debug_assert!(place + size_of::<u64>() <= self.length);
+    pub fn write(&self, number: u32, held: T) {
         // SAFETY: the place lies within the ring; the kernel reads it when it is told of it.
-        unsafe { self.start.add(place).cast::<u64>().write(address) };
-    }
-
-    /// Writes a frame's place behind those that were produced; of a ring of descriptors.
-    #[inline]
-    pub fn write(&self, number: u32, frame: &Descriptor) {
-        let place = self.places + (number & (PLACES - 1)) as usize * size_of::<Descriptor>();
-        // SAFETY: the place lies within the ring; the kernel reads it when it is told of it.
-        unsafe { self.start.add(place).cast::<Descriptor>().write(Descriptor { ..*frame }) };
+        unsafe { self.place(number).write(held) };
     }
 }
 
-impl Drop for Ring {
+impl<T> Drop for Ring<T> {
     fn drop(&mut self) {
         // SAFETY: it was mapped with this length, and nobody has it any more.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
@@ -259,8 +270,8 @@ pub fn offsets(socket: &OwnedFd) -> io::Result<[Offsets; 4]> {
 ///
 /// # Errors
 /// A refusal of the system.
-pub fn map(socket: &OwnedFd, offsets: Offsets, place: usize, page: libc::off_t) -> io::Result<Ring> {
-    Ring::map(socket, offsets, place, page).map_err(|answer| Refusal::of("map the rings of an AF_XDP socket", answer))
+pub fn map<T: Place>(socket: &OwnedFd, offsets: Offsets, page: libc::off_t) -> io::Result<Ring<T>> {
+    Ring::map(socket, offsets, page).map_err(|answer| Refusal::of("map the rings of an AF_XDP socket", answer))
 }
 
 /// Binds to the first queue of a device. Right after another socket has left it, it may be
@@ -312,4 +323,53 @@ pub fn dropped(socket: &OwnedFd) -> io::Result<[(&'static str, u64); 2]> {
         return Err(io::Error::last_os_error());
     }
     Ok([("AF_XDP rx_dropped", told[DROPPED]), ("AF_XDP rx_ring_full", told[RING_FULL])])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::FromRawFd;
+
+    use super::{Descriptor, Offsets, OwnedFd, PLACES, Place, Ring};
+
+    /// Memory in the place of a socket's ring, with a page behind it that nothing may touch.
+    fn memory(bytes: usize) -> OwnedFd {
+        // SAFETY: the name ends with a zero; the descriptor is open and nobody else's.
+        let file = unsafe { OwnedFd::from_raw_fd(libc::memfd_create(c"ring".as_ptr(), 0)) };
+        std::fs::File::from(file.try_clone().unwrap()).set_len(bytes as u64).unwrap();
+        file
+    }
+
+    const AT: Offsets = Offsets { producer: 0, consumer: 64, places: 128, flags: 0 };
+
+    fn filled<T: Place + PartialEq + std::fmt::Debug>(make: impl Fn(u32) -> T) {
+        let file = memory(128 + PLACES as usize * size_of::<T>());
+        let ring = Ring::<T>::map(&file, AT, 0).unwrap();
+        for number in (0..PLACES).chain([u32::MAX - 1, u32::MAX]) {
+            ring.write(number, make(number));
+            assert_eq!(ring.read(number), make(number));
+        }
+        ring.set_produced(7);
+        ring.set_consumed(5);
+        assert_eq!((ring.produced(), ring.consumed(), ring.read(0)), (7, 5, make(0)), "counters are apart from places");
+    }
+
+    #[test]
+    fn every_place_lies_within_the_ring_whatever_it_holds() {
+        filled(u64::from);
+        filled(|number| Descriptor { address: u64::from(number), length: number, options: 0 });
+    }
+
+    #[test]
+    fn offsets_that_lead_out_of_a_ring_are_refused() {
+        let file = memory(1 << 20);
+        for wrong in [
+            Offsets { places: 64, ..AT },
+            Offsets { places: 132, ..AT },
+            Offsets { places: u64::MAX - 7, ..AT },
+            Offsets { producer: 2, ..AT },
+            Offsets { consumer: u64::MAX - 3, ..AT },
+        ] {
+            assert!(Ring::<u64>::map(&file, wrong, 0).is_err());
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::mem::ManuallyDrop;
 use std::os::fd::OwnedFd;
 
-use bpf::xsk::Ring;
+use bpf::xsk::{Descriptor, Ring};
 
 use super::Buffer;
 
@@ -13,9 +13,9 @@ pub struct Frames {
     /// The socket.
     pub socket: OwnedFd,
     /// Frames that came.
-    pub received: Ring,
+    pub received: Ring<Descriptor>,
     /// Memory for those that are to come.
-    pub filled: Ring,
+    pub filled: Ring<u64>,
     /// It is never given back to the heap: the socket may live on in another table of files of
     /// this process, and the kernel writes frames into it as long as it does.
     pub memory: ManuallyDrop<Buffer>,

@@ -41,10 +41,10 @@ const MECHANISM: &str = "receiving by AF_XDP";
 #[derive(Debug)]
 pub struct Xdp {
     socket: OwnedFd,
-    coming: Ring,
-    filling: Ring,
-    sending: Ring,
-    sent: Ring,
+    coming: Ring<Descriptor>,
+    filling: Ring<u64>,
+    sending: Ring<Descriptor>,
+    sent: Ring<u64>,
     /// Frames that nobody has.
     free: Vec<Frame>,
     /// One for packets that are copied.
@@ -71,7 +71,7 @@ impl Xdp {
         // SAFETY: a socket keeps the pages of its memory, also once they are not mapped any more. Who
         // reads or writes a frame owns it, and the kernel's are put away.
         unsafe { xsk::register(&socket, memory.start(), memory.length()) }.map_err(failed)?;
-        let [coming, filling, sending, sent] = rings(&socket).map_err(failed)?;
+        let (coming, filling, sending, sent) = rings(&socket).map_err(failed)?;
         let lent = free.iter().map(|_| None).collect();
         let first = free.split_off(OWN);
         let spare = free.pop();
@@ -222,7 +222,7 @@ impl Xdp {
         let next = self.frame().ok_or(io::ErrorKind::WouldBlock)?;
         let at = self.sending.produced();
         let address = frame.address() + bytes.start as u64;
-        self.sending.write(at, &Descriptor { address, length: bytes.len() as u32, options: 0 });
+        self.sending.write(at, Descriptor { address, length: bytes.len() as u32, options: 0 });
         self.sending.set_produced(at.wrapping_add(1));
         let mut refused = io::ErrorKind::WouldBlock.into();
         for _ in 0..KICKS {
@@ -271,7 +271,7 @@ impl Xdp {
     /// Lends the kernel memory for a frame that is to come.
     fn lend(&mut self, frame: Frame) {
         let at = self.filling.produced();
-        self.filling.write_address(at, frame.address());
+        self.filling.write(at, frame.address());
         let place = frame.number();
         self.lent[place] = Some(frame);
         self.filling.set_produced(at.wrapping_add(1));
@@ -281,7 +281,7 @@ impl Xdp {
     fn reap(&mut self) {
         let (mut at, end) = (self.sent.consumed(), self.sent.produced());
         while at != end {
-            let address = self.sent.read_address(at);
+            let address = self.sent.read(at);
             let back = self.returned(address);
             self.free.extend(back);
             at = at.wrapping_add(1);
@@ -295,18 +295,20 @@ impl Xdp {
     }
 }
 
-/// Makes the rings: of frames that came, of memory for them, of frames to send, of those sent.
-fn rings(socket: &OwnedFd) -> io::Result<[Ring; 4]> {
+/// Rings of frames that came, of memory for them, of frames to send, of those sent.
+type Rings = (Ring<Descriptor>, Ring<u64>, Ring<Descriptor>, Ring<u64>);
+
+fn rings(socket: &OwnedFd) -> io::Result<Rings> {
     for option in [xsk::XDP_UMEM_FILL_RING, xsk::XDP_UMEM_COMPLETION_RING, xsk::XDP_RX_RING, xsk::XDP_TX_RING] {
         xsk::make_ring(socket, option)?;
     }
     let [coming, sending, filling, sent] = xsk::offsets(socket)?;
-    Ok([
-        xsk::map(socket, coming, size_of::<Descriptor>(), xsk::PGOFF_RX_RING)?,
-        xsk::map(socket, filling, size_of::<u64>(), xsk::PGOFF_FILL_RING)?,
-        xsk::map(socket, sending, size_of::<Descriptor>(), xsk::PGOFF_TX_RING)?,
-        xsk::map(socket, sent, size_of::<u64>(), xsk::PGOFF_COMPLETION_RING)?,
-    ])
+    Ok((
+        xsk::map(socket, coming, xsk::PGOFF_RX_RING)?,
+        xsk::map(socket, filling, xsk::PGOFF_FILL_RING)?,
+        xsk::map(socket, sending, xsk::PGOFF_TX_RING)?,
+        xsk::map(socket, sent, xsk::PGOFF_COMPLETION_RING)?,
+    ))
 }
 
 /// Has packets for an address, and questions after it, go to a socket.

@@ -17,7 +17,7 @@ use std::ptr::NonNull;
 use std::time::Duration;
 
 use bpf::asm::{Assembler, Label, Reg, Test};
-use bpf::xsk::{self, CHUNK, Descriptor, Mover};
+use bpf::xsk::{self, CHUNK, Descriptor, Mover, Ring};
 use bpf::{FRAME, ProgramKind, XdpMode};
 use model::Cell;
 
@@ -116,9 +116,9 @@ impl<M: Mode> Open for ByProgram<M> {
             xsk::make_ring(&socket, option)?;
         }
         let offsets = xsk::offsets(&socket)?;
-        let received = xsk::map(&socket, offsets[0], size_of::<Descriptor>(), xsk::PGOFF_RX_RING)?;
-        let filled = xsk::map(&socket, offsets[2], size_of::<u64>(), xsk::PGOFF_FILL_RING)?;
-        (0..FRAMES).for_each(|number| filled.write_address(number, u64::from(number) * CHUNK as u64));
+        let received = xsk::map(&socket, offsets[0], xsk::PGOFF_RX_RING)?;
+        let filled: Ring<u64> = xsk::map(&socket, offsets[2], xsk::PGOFF_FILL_RING)?;
+        (0..FRAMES).for_each(|number| filled.write(number, u64::from(number) * CHUNK as u64));
         filled.set_produced(FRAMES);
         xsk::bind(&socket, route.device, M::MOVER)?;
         let program = attach(&socket, &route, M::PLACE).map_err(io::Error::other)?;
@@ -170,7 +170,7 @@ impl<M> ByProgram<M> {
     /// Gives the memory of the frame that was looked at last back to the kernel.
     fn give_back(&mut self) {
         if let Some(address) = self.held.take() {
-            self.frames.filled.write_address(self.given_back, address / CHUNK as u64 * CHUNK as u64);
+            self.frames.filled.write(self.given_back, address / CHUNK as u64 * CHUNK as u64);
             self.given_back = self.given_back.wrapping_add(1);
             self.frames.filled.set_produced(self.given_back);
         }

@@ -92,8 +92,8 @@ pub type XdpZerocopy = FromMemory<Lent>;
 #[derive(Debug)]
 pub struct FromMemory<M: Mode> {
     number: RawFd,
-    sending: Ring,
-    done: Ring,
+    sending: Ring<Descriptor>,
+    done: Ring<u64>,
     /// A frame for each message of a batch, or one for all where they are alike.
     frames: Vec<Frame<Slot>>,
     /// Length of the message at each place of a batch.
@@ -154,13 +154,13 @@ impl<M: Mode> Open for FromMemory<M> {
 
 /// Makes the rings of frames to send, and of those that are done. A ring to fill must be
 /// there, though nothing is received.
-fn rings(socket: &OwnedFd) -> io::Result<(Ring, Ring)> {
+fn rings(socket: &OwnedFd) -> io::Result<(Ring<Descriptor>, Ring<u64>)> {
     for option in [xsk::XDP_UMEM_FILL_RING, xsk::XDP_UMEM_COMPLETION_RING, xsk::XDP_TX_RING] {
         xsk::make_ring(socket, option)?;
     }
     let offsets = xsk::offsets(socket)?;
-    let sending = xsk::map(socket, offsets[1], size_of::<Descriptor>(), xsk::PGOFF_TX_RING)?;
-    Ok((sending, xsk::map(socket, offsets[3], size_of::<u64>(), xsk::PGOFF_COMPLETION_RING)?))
+    let sending = xsk::map(socket, offsets[1], xsk::PGOFF_TX_RING)?;
+    Ok((sending, xsk::map(socket, offsets[3], xsk::PGOFF_COMPLETION_RING)?))
 }
 
 /// Returns whether a device is busy, or has dropped a frame, after which the kernel goes on with
@@ -178,7 +178,7 @@ impl<M: Mode> FromMemory<M> {
             let length = whole.unwrap_or(self.lengths[place]);
             let address = (at * CHUNK) as u64;
             let length = self.frames[at].of_length(length).len() as u32;
-            self.sending.write(number, &Descriptor { address, length, options: 0 });
+            self.sending.write(number, Descriptor { address, length, options: 0 });
         }
         self.sending.set_produced(first.wrapping_add(count));
     }
@@ -236,7 +236,7 @@ impl<M: Mode> FromMemory<M> {
             }
             self.lent = length;
         }
-        let under_way = |sending: &Ring| sending.produced().wrapping_sub(sending.consumed()) as usize;
+        let under_way = |sending: &Ring<Descriptor>| sending.produced().wrapping_sub(sending.consumed()) as usize;
         for _ in 0..KICKS {
             if under_way(&self.sending) + wanted <= PLACES as usize {
                 self.write(places, whole);
