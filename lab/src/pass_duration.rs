@@ -10,10 +10,13 @@ use model::plan::receipt::{ASSUMED_SHARE, ASSUMED_TICK, LONGEST_PASS, LONGEST_PA
 use model::plan::{ReceiptPlan, TrialEnd};
 use model::profile::SampleSource;
 use model::schedule::Slot;
+use model::trial::Measured;
 use model::{Nanos, Pass, Plan, Role, TrialRecord};
 
 /// Least share assumed: no pass could get the samples of a nearly idle end in time.
 const LEAST_SHARE: f64 = 0.01;
+/// More messages than this no trial is given for the sake of its length.
+const MOST_MESSAGES: u64 = 1_000_000_000;
 /// The order in which ends are kept.
 const ROLES: [Role; 2] = [Role::Sender, Role::Receiver];
 
@@ -41,6 +44,9 @@ impl Default for Spacing {
 #[derive(Debug, Default)]
 pub struct PassDurations {
     known: HashMap<(usize, usize), [End; 2]>,
+    /// Messages of a trial that lasts as long as the plan asks for, by cell and arm, where
+    /// those that the plan names do not.
+    counts: HashMap<(usize, usize), u64>,
     /// Distance of samples by the CPU clock, as they were taken, and of those with the tick.
     period: Option<Nanos>,
     ticks: Option<Nanos>,
@@ -65,8 +71,12 @@ struct End {
 
 impl PassDurations {
     /// Sees a trial.
-    pub fn note(&mut self, slot: Slot, record: &TrialRecord) {
+    pub fn note(&mut self, plan: &Plan, slot: Slot, record: &TrialRecord) {
         let Some(measured) = record.measured() else { return };
+        if slot.pass.is_clean() && plan.least.get() > 0 {
+            let messages = self.counts.entry((slot.cell, slot.arm)).or_default();
+            *messages = measured.sender.counts.messages.max(*messages);
+        }
         let sleeps = self.is_with_tick(slot);
         let ends = self.known.entry((slot.cell, slot.arm)).or_default();
         for (end, role) in ends.iter_mut().zip(ROLES) {
@@ -122,9 +132,35 @@ impl PassDurations {
         self.known.get(&(slot.cell, slot.arm)).copied().unwrap_or_default()
     }
 
+    /// Returns whether a clean trial of a number of messages was over sooner than its plan
+    /// asks for; the next one of its cell and arm then has more. How many, nobody knows
+    /// beforehand: a call or a buffer may have held all of so few.
+    pub fn lengthen(&mut self, plan: &Plan, slot: Slot, measured: &Measured) -> bool {
+        /// Twice the time asked for, so that trials that go faster last long enough too.
+        const AIM: f64 = 2.0;
+        /// A window of so few messages says little of how long many take.
+        const MOST_GROWTH: f64 = 50.0;
+        let lasted = measured.sender.window.length().min(measured.receiver.window.length());
+        let (TrialEnd::Messages(messages), true) = (self.usual(plan, slot), slot.pass.is_clean()) else { return false };
+        if lasted >= plan.least || plan.cells[slot.cell].count.is_some() || messages >= MOST_MESSAGES {
+            return false;
+        }
+        let growth = (AIM * seconds(plan.least) / seconds(lasted).max(1e-9)).clamp(AIM, MOST_GROWTH);
+        self.counts.insert((slot.cell, slot.arm), ((messages as f64 * growth).ceil() as u64).min(MOST_MESSAGES));
+        true
+    }
+
+    /// End of a clean trial.
+    fn usual(&self, plan: &Plan, slot: Slot) -> TrialEnd {
+        match (plan.end.of(&plan.cells[slot.cell]), self.counts.get(&(slot.cell, slot.arm))) {
+            (TrialEnd::Messages(messages), Some(more)) if plan.cells[slot.cell].count.is_none() => TrialEnd::Messages(messages.max(*more)),
+            (usual, _) => usual,
+        }
+    }
+
     /// When a trial of `block` ends.
     pub fn end(&self, plan: &Plan, block: u32, slot: Slot) -> TrialEnd {
-        let usual = plan.end.of(&plan.cells[slot.cell]);
+        let usual = self.usual(plan, slot);
         let Some(receipt) = plan.receipt.filter(|_| slot.pass.samples()) else { return usual };
         let ends = self.ends(slot);
         let blocks = plan.blocks.least.saturating_sub(block);
@@ -213,12 +249,12 @@ mod tests {
         assert_eq!(durations.end(&plan, 0, slot(Pass::Wait)), plan.end.of(&plan.cells[0]));
         // 20,000 samples in five blocks of a CPU that is taken to be half busy, and three tenths more.
         assert_eq!(millis(durations.end(&plan, 0, slot(Pass::Time))), 1_040);
-        durations.note(slot(Pass::Clean), &record(&plan, Pass::Clean, 1.0, None));
+        durations.note(&plan, slot(Pass::Clean), &record(&plan, Pass::Clean, 1.0, None));
         assert_eq!(millis(durations.end(&plan, 0, slot(Pass::Time))), 520);
         // Half of the samples, 10,000 a second; two blocks are left.
-        durations.note(slot(Pass::Time), &record(&plan, Pass::Time, 1.0, Some(10_000)));
+        durations.note(&plan, slot(Pass::Time), &record(&plan, Pass::Time, 1.0, Some(10_000)));
         assert_eq!(millis(durations.end(&plan, 3, slot(Pass::Time))), 650);
-        durations.note(slot(Pass::Time), &record(&plan, Pass::Time, 1.0, Some(10_000)));
+        durations.note(&plan, slot(Pass::Time), &record(&plan, Pass::Time, 1.0, Some(10_000)));
         assert_eq!(millis(durations.end(&plan, 4, slot(Pass::Time))), 100, "no shorter than the plan says");
         assert_eq!(millis(PassDurations::default().end(&plan, 9, slot(Pass::Time))), 5_000, "all at once, as far as rings reach");
     }
@@ -230,7 +266,7 @@ mod tests {
         let mut trial = record(&plan, Pass::Clean, 1.0, None);
         let Outcome::Measured(measured) = &mut trial.outcome else { panic!("{trial:?}") };
         measured.receiver.cpu_time.process = Nanos::from_millis(250);
-        durations.note(slot(Pass::Clean), &trial);
+        durations.note(&plan, slot(Pass::Clean), &trial);
         assert_eq!(millis(durations.end(&plan, 0, slot(Pass::Time))), 520);
         assert_eq!(millis(durations.end(&plan, 0, slot(Pass::TimeReceiver))), 4 * 520, "the receiver is a quarter as busy");
     }
@@ -247,17 +283,17 @@ mod tests {
     fn an_end_that_sleeps_often_is_sampled_with_the_tick_and_stays_so() {
         let plan = Plan { receipt: Some(ReceiptPlan::default()), ..plan("length = \"100ms\"") };
         let mut durations = PassDurations::default();
-        durations.note(slot(Pass::Clean), &record(&plan, Pass::Clean, 1.0, None));
+        durations.note(&plan, slot(Pass::Clean), &record(&plan, Pass::Clean, 1.0, None));
         assert_eq!(durations.spacing(&plan, slot(Pass::TimeReceiver)), Spacing::default());
-        durations.note(slot(Pass::Clean), &sleeper(&plan));
+        durations.note(&plan, slot(Pass::Clean), &sleeper(&plan));
         assert_eq!(durations.spacing(&plan, slot(Pass::Time)), Spacing::default(), "the sender does not sleep");
         let chosen = Spacing::Chosen { with_tick: true, otherwise: None };
         assert_eq!(durations.spacing(&plan, slot(Pass::TimeReceiver)), chosen);
         assert_eq!(durations.spacing(&plan, Slot { arm: 1, ..slot(Pass::TimeReceiver) }), chosen, "arms are compared");
         assert_eq!(millis(durations.end(&plan, 0, slot(Pass::TimeReceiver))), 3_200, "8,000 would take a minute");
         // Its samples came with the tick; what it does later changes nothing of that.
-        durations.note(slot(Pass::TimeReceiver), &with_tick(record(&plan, Pass::TimeReceiver, 0.5, Some(400))));
-        durations.note(slot(Pass::Clean), &record(&plan, Pass::Clean, 1.0, None));
+        durations.note(&plan, slot(Pass::TimeReceiver), &with_tick(record(&plan, Pass::TimeReceiver, 0.5, Some(400))));
+        durations.note(&plan, slot(Pass::Clean), &record(&plan, Pass::Clean, 1.0, None));
         assert_eq!(durations.spacing(&plan, slot(Pass::TimeReceiver)), Spacing::Known(Nanos::new(100_000)));
         assert_eq!(millis(durations.end(&plan, 1, slot(Pass::TimeReceiver))), 3_200);
         let of_plan = Plan { receipt: Some(ReceiptPlan { period: Some(Nanos::new(5)), ..ReceiptPlan::default() }), ..plan };
@@ -277,7 +313,41 @@ mod tests {
         let plan = plan("messages = 10");
         let mut durations = PassDurations::default();
         assert_eq!(durations.end(&plan, 0, slot(Pass::Time)), TrialEnd::Messages(10), "how fast it is nobody knows yet");
-        durations.note(slot(Pass::Clean), &record(&plan, Pass::Clean, 1.0, None));
+        durations.note(&plan, slot(Pass::Clean), &record(&plan, Pass::Clean, 1.0, None));
         assert_eq!(durations.end(&plan, 0, slot(Pass::Time)), TrialEnd::Messages(520));
+    }
+
+    #[test]
+    fn a_trial_by_count_that_is_over_too_soon_is_made_again_with_more() {
+        let plan = |end: &str| Plan { least: Nanos::from_millis(50), ..plan(end) };
+        let counted = plan("messages = 2000");
+        let lasting = |micros: u64| {
+            let mut trial = measured();
+            trial.sender.window = Window { start: Nanos::default(), end: Nanos::from_millis(80) };
+            trial.receiver.window = Window { start: Nanos::default(), end: Nanos::new(micros * 1_000) };
+            trial
+        };
+        let mut durations = PassDurations::default();
+        // One call held them all: how long so many take it does not say.
+        assert!(durations.lengthen(&counted, slot(Pass::Clean), &lasting(96)));
+        assert_eq!(durations.end(&counted, 0, slot(Pass::Clean)), TrialEnd::Messages(100_000));
+        assert!(durations.lengthen(&counted, slot(Pass::Clean), &lasting(40_000)));
+        assert_eq!(durations.end(&counted, 0, slot(Pass::Clean)), TrialEnd::Messages(250_000));
+        assert!(!durations.lengthen(&counted, slot(Pass::Clean), &lasting(50_000)));
+        assert!(!durations.lengthen(&counted, slot(Pass::Time), &lasting(96)), "its length is that of its samples");
+        // A run that goes on knows it from its trials.
+        let mut record = record(&counted, Pass::Clean, 0.5, None);
+        let Outcome::Measured(trial) = &mut record.outcome else { panic!("{record:?}") };
+        trial.sender.counts.messages = 250_000;
+        let mut resumed = PassDurations::default();
+        resumed.note(&counted, slot(Pass::Clean), &record);
+        assert_eq!(resumed.end(&counted, 3, slot(Pass::Clean)), TrialEnd::Messages(250_000));
+        // A count that was asked for is kept, and one without a least time.
+        let mut of_cell = counted.clone();
+        of_cell.cells[0].count = Some(500);
+        assert!(!PassDurations::default().lengthen(&of_cell, slot(Pass::Clean), &lasting(96)));
+        let exact = Plan { least: Nanos::default(), ..counted };
+        assert!(!PassDurations::default().lengthen(&exact, slot(Pass::Clean), &lasting(96)));
+        assert!(!PassDurations::default().lengthen(&plan("length = \"1ms\""), slot(Pass::Clean), &lasting(96)));
     }
 }

@@ -194,7 +194,7 @@ impl Study<'_> {
     fn run_slot(&mut self, key: SessionKey, block: &Block, position: usize, slot: Slot) -> Result<Option<Outcome>, StudyError> {
         let Some(record) = self.run_trial(key, block, position, slot)? else { return Ok(None) };
         self.replay.observer.push(&record);
-        self.replay.durations.note(slot, &record);
+        self.replay.durations.note(self.plan, slot, &record);
         if self.tell(&Event::Trial(&record))?.is_break() || self.recover(key, &record.outcome)?.is_break() {
             return Ok(None);
         }

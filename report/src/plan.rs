@@ -267,6 +267,7 @@ pub fn expected_time(plan: &Plan) -> String {
     let found = duration(plan);
     let unknown = "How long that takes is not known beforehand.".to_owned();
     let all = if found.at_least { unknown } else { format!("All: about {}.", found.time) };
+    let least = if plan.least.get() > 0 { format!(", more where they last less than {}", plan.least) } else { String::new() };
     match plan.end {
         PlanEnd::Length(length) => {
             let more = match silences(plan) {
@@ -275,8 +276,8 @@ pub fn expected_time(plan: &Plan) -> String {
             };
             format!("Each trial: {} of warm-up, {length} measured. All: about {}{more}.", plan.warmup, found.time)
         }
-        PlanEnd::Messages(messages) => format!("Each trial: {} of warm-up, then {messages} messages. {all}", plan.warmup),
-        PlanEnd::Bytes(bytes) => format!("Each trial: {} of warm-up, then {bytes}. {all}", plan.warmup),
+        PlanEnd::Messages(messages) => format!("Each trial: {} of warm-up, then {messages} messages{least}. {all}", plan.warmup),
+        PlanEnd::Bytes(bytes) => format!("Each trial: {} of warm-up, then {bytes}{least}. {all}", plan.warmup),
     }
 }
 

@@ -19,6 +19,7 @@ pub fn plan(name: &str, cells: Vec<Cell>) -> Plan {
         title: name.to_owned(),
         description: String::new(),
         end: PlanEnd::Length(Nanos::from_millis(150)),
+        least: Nanos::default(),
         warmup: Nanos::from_millis(30),
         blocks: blocks(9),
         link: Link { kind: LinkKind::Veth, mtu: Some(1500), offloads: BTreeMap::new() },

@@ -34,7 +34,13 @@ impl Study<'_> {
         let outcome = match self.refused.get(&slot.pass) {
             Some(reason) => Outcome::Skipped { reason: reason.clone() },
             None => {
-                let (prepared, done) = self.run_in_arm(key, block, slot)?;
+                let (prepared, done) = loop {
+                    let (prepared, done) = self.run_in_arm(key, block, slot)?;
+                    let longer = done.as_ref().is_ok_and(|done| self.replay.durations.lengthen(self.plan, slot, &done.measured));
+                    if !longer {
+                        break (prepared, done);
+                    }
+                };
                 if let Some((cell, settings)) = prepared {
                     (as_run, taken) = ((!self.plan.arms.is_empty()).then(|| Box::new(cell)), settings);
                 }

@@ -113,7 +113,7 @@ impl Replay {
             replay.trials += 1;
             replay.observer.push(&record);
             if let Some((slot, _)) = planned {
-                replay.durations.note(slot, &record);
+                replay.durations.note(plan, slot, &record);
             }
         }
         replay.leave(highest);

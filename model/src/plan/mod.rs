@@ -83,6 +83,10 @@ pub struct Plan {
     pub description: String,
     /// End of a trial.
     pub end: PlanEnd,
+    /// The shortest measured part of a trial of a number of messages: it sends more of them
+    /// until it lasts so long. 0: exactly as many as `end` says.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub least: Nanos,
     /// Time of traffic before the measured part.
     pub warmup: Nanos,
     /// Number of blocks, and the end of the study.

@@ -99,6 +99,9 @@ pub struct RawTrial {
     /// Measured bytes of payload, instead of a time: whole messages, as many as
     /// hold them.
     pub bytes: Option<Bytes>,
+    /// Least measured time of a trial of a number of messages or bytes: it sends more
+    /// until it lasts so long.
+    pub least: Option<Nanos>,
     /// Time before the measured part.
     pub warmup: Option<Nanos>,
     /// Time for all trials together; the length shrinks to fit.
@@ -149,7 +152,7 @@ pub struct RawLink {
 /// The keys of each table, for naming a wrong one.
 const KEYS: [(&str, &str); 6] = [
     ("", "name title about reference seed trial blocks link hosts on_loss data_port receipt arms cells"),
-    ("trial", "length messages bytes warmup budget"),
+    ("trial", "length messages bytes least warmup budget"),
     ("blocks", "least most precision confidence"),
     ("link", "kind mtu offloads"),
     ("hosts", "a b"),

@@ -53,6 +53,7 @@ pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Plan,
         reference: raw.reference.clone(),
         description: String::new(),
         end,
+        least: raw.trial.least.unwrap_or_default(),
         warmup,
         blocks,
         link: resolve_link(raw)?,
@@ -200,11 +201,17 @@ fn resolve_end(raw: &RawTrial, warmup: Nanos, blocks: u32, cells: usize) -> Resu
         (None, None) => PlanEnd::Length(raw.length.unwrap_or(USUAL_LENGTH)),
     };
     check_end(end, warmup)?;
+    if let (Some(least), true) = (raw.least, raw.length.is_some() || raw.least.is_some_and(|least| least > LONGEST_LEAST)) {
+        return Err(value("trial.least", least, "it is of trials that end by messages or bytes, and at most 1 minute"));
+    }
     Ok(match end {
         PlanEnd::Length(length) => PlanEnd::Length(shrink(length, raw.budget, warmup, u64::from(blocks) * cells as u64)),
         end => end,
     })
 }
+
+/// The longest least time of a trial by count.
+const LONGEST_LEAST: Nanos = Nanos::from_millis(60_000);
 
 fn check_end(end: PlanEnd, warmup: Nanos) -> Result<(), PlanError> {
     const LONGEST: u64 = 86_400_000_000_000;
@@ -360,6 +367,8 @@ mod tests {
         assert!(complaint(&format!("{HEAD}size = 65508")).contains("at most 65507"));
         assert!(complaint(&format!("{HEAD}size = []")).contains("no levels"));
         assert!(complaint(&format!("{HEAD}size = 1.5")).contains("whole number"));
+        assert!(complaint(&format!("{HEAD}size = 1\n[trial]\nlength = \"1s\"\nleast = \"50ms\"")).contains("by messages or bytes"));
+        assert!(complaint(&format!("{HEAD}size = 1\n[trial]\nmessages = 1\nleast = \"2min\"")).contains("1 minute"));
         assert!(complaint(&format!("{HEAD}size = 1\n[trial]\nmessages = 0")).contains("at least one"));
         assert!(complaint(&format!("{HEAD}size = 1\n[trial]\nmessages = 1\nlength = 1")).contains("one of them"));
         assert!(complaint(&format!("{HEAD}size = 1\n[trial]\nlength = -1")).contains("a time such as"));
