@@ -6,7 +6,7 @@ use model::condition::{Conditions, Placement};
 use model::end::{EndReport, OptionValue, SocketOption, ZeroCopy};
 use model::plan::TrialEnd;
 use model::socket_option::OptionName;
-use model::trial::Measured;
+use model::trial::{Measured, Windows};
 use model::{Cell, Nanos, Plan, Protocol, Role, Test, TrialRecord, Warning};
 
 use crate::bounds::{self, LEAST_WINDOW};
@@ -51,6 +51,7 @@ pub fn warnings(record: &TrialRecord, loop_overhead_ns: f64, plan: &Plan) -> Vec
     found.extend(throttled(measured));
     found.extend(stolen(measured));
     found.extend(misaligned(measured, cell));
+    found.extend(different_times(measured));
     found.extend(answers_lost(measured, cell));
     for end in [&measured.sender, &measured.receiver] {
         found.extend(contended(end, cell));
@@ -142,6 +143,21 @@ fn misaligned(measured: &Measured, cell: &Cell) -> Option<Warning> {
     (share > MOST_IDLE).then_some(Warning::Misaligned { share })
 }
 
+/// The ends are to measure one time, as long as was asked. What the difference of the clocks may
+/// be wrong by is in favour of the trial: the windows were opened by that same difference.
+fn different_times(measured: &Measured) -> Vec<Warning> {
+    let Some(Windows { asked, overlap_ns }) = measured.windows else { return Vec::new() };
+    let [sender, receiver] = [&measured.sender, &measured.receiver].map(|end| end.window.length());
+    let least = |length: Nanos| length.get() as f64 * Windows::LEAST;
+    let error_ns = measured.clock.map_or(0, |clock| clock.error_ns);
+    let apart = overlap_ns as f64 + (error_ns as f64) < least(sender.max(receiver));
+    let short = |end: &EndReport| (end.role, end.window.length());
+    let mut found = Vec::from_iter(apart.then_some(Warning::WindowsApart { overlap_ns, sender, receiver }));
+    let short = [&measured.sender, &measured.receiver].map(short).into_iter().filter(|(_, length)| (length.get() as f64) < least(asked));
+    found.extend(short.map(|(role, length)| Warning::WindowCut { role, length, asked }));
+    found
+}
+
 fn answers_lost(measured: &Measured, cell: &Cell) -> Option<Warning> {
     let total = &measured.sender.total;
     let share = total.lost as f64 / (total.messages as f64 + total.lost as f64);
@@ -221,7 +237,7 @@ mod tests {
     use model::condition::{Conditions, LoadUsage, ObservedConditions, Placement, TrafficTotals};
     use model::end::{OptionValue, SocketOption, Window, ZeroCopy};
     use model::plan::{Link, PlanEnd};
-    use model::trial::{ClockOffset, Measured};
+    use model::trial::{ClockOffset, Measured, Windows};
     use model::{Bytes, Nanos, Plan, Role, Test, Warning};
     use testkit::made;
 
@@ -452,6 +468,38 @@ mod tests {
             assert_eq!(doubts(*test, elsewhere(8)), []);
             assert!(matches!(doubts(*test, elsewhere(40))[..], [Warning::Misaligned { share }] if (share - 0.2).abs() < 1e-9));
         }
+    }
+
+    #[test]
+    fn ends_that_measure_different_times_are_told_with_their_figures() {
+        let trial = |overlap_ms: i64, error_ms: u64, sender_ms: u64| {
+            doubts(Test::TcpStream, move |trial| {
+                let length = trial.receiver.window.length();
+                trial.sender.window.end = trial.sender.window.start + Nanos::from_millis(sender_ms);
+                trial.windows = Some(Windows { asked: length, overlap_ns: overlap_ms * 1_000_000 });
+                trial.clock = Some(ClockOffset { offset_ns: 0, error_ns: error_ms * 1_000_000 });
+            })
+        };
+        let full = measured(Test::TcpStream, 1024).receiver.window.length();
+        let millis = full.get() / 1_000_000;
+        let border = millis as i64 * 9 / 10;
+        assert_eq!(trial(border, 0, millis), [], "90 % is enough");
+        assert_eq!(trial(border - 5, 5, millis), [], "as far as is known of the clocks");
+        let apart = Warning::WindowsApart { overlap_ns: -145_000_000, sender: full, receiver: full };
+        assert_eq!(trial(-145, 0, millis), [apart.clone()]);
+        assert!(apart.disturbs() && apart.to_string().ends_with("lie 145 ms apart"), "{apart}");
+        assert!(matches!(trial(border - 1, 0, millis)[..], [Warning::WindowsApart { .. }]));
+        let short = Nanos::from_millis(millis / 2);
+        let both = [
+            Warning::WindowsApart { overlap_ns: millis as i64 * 500_000, sender: short, receiver: full },
+            Warning::WindowCut { role: Role::Sender, length: short, asked: full },
+        ];
+        let found = doubts(Test::TcpStream, |trial| {
+            trial.sender.window.end = trial.sender.window.start + short;
+            trial.windows = Some(Windows { asked: full, overlap_ns: millis as i64 * 500_000 });
+        });
+        assert_eq!(found, both);
+        assert_eq!(doubts(Test::TcpStream, |trial| trial.windows = None), [], "counted, or of an older version");
     }
 
     /// What buffers hold when the sender of a counted stream is done is measured,

@@ -20,10 +20,6 @@ use crate::metric::{Metric, Source};
 /// The share by which a figure may be above its bound: clocks are not read at once.
 pub const MOST_BEYOND: f64 = 0.02;
 
-/// The shortest measured part of which there are figures: the clocks of an edge are read
-/// within a microsecond of each other, which is then [`MOST_BEYOND`] of both edges.
-pub const RESOLVED: Nanos = Nanos::new(100_000);
-
 /// The shortest measured part that a trial of a number of messages should have. Below it
 /// a single call, or what a buffer held, is a visible part of the figure.
 pub const LEAST_WINDOW: Nanos = Nanos::from_millis(50);
@@ -122,7 +118,7 @@ fn is_possible(share: f64) -> bool {
 
 /// Returns whether clocks resolve the measured part of an end.
 pub fn is_resolved(end: &EndReport) -> bool {
-    end.window.length() >= RESOLVED
+    end.window.is_resolved()
 }
 
 const fn end(measured: &Measured, role: Role) -> &EndReport {
@@ -199,7 +195,7 @@ fn conditions(trial: &Source) -> Vec<Warning> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST_BEYOND, RESOLVED, breaches};
+    use super::{MOST_BEYOND, breaches};
     use crate::metric::{Metric, Source};
     use crate::testing::{cell, measured, record, run};
     use crate::{Collector, Figures};
@@ -302,8 +298,8 @@ mod tests {
             [Metric::SentMessagesPerS, Metric::SenderBusyShare, Metric::SenderCpuPerMessageNs]
                 .map(|metric| metric.value(&source(&trial)).is_some())
         };
-        assert_eq!(lasting(RESOLVED), [true; 3]);
-        assert_eq!(lasting(Nanos::new(RESOLVED.get() - 1)), [false; 3]);
+        assert_eq!(lasting(Window::LEAST_RESOLVED), [true; 3]);
+        assert_eq!(lasting(Nanos::new(Window::LEAST_RESOLVED.get() - 1)), [false; 3]);
     }
 
     /// Figures of a trial that cannot be, one a row, with what a doubt says of each.

@@ -41,7 +41,7 @@ pub struct Disturbed {
     pub stolen: u64,
     /// A CPU was slowed down for its heat.
     pub throttled: u64,
-    /// The receiver measured while nothing was being sent.
+    /// The receiver measured while nothing was being sent, or the ends measured different times.
     pub misaligned: u64,
     /// A figure was beyond what there is.
     pub impossible: u64,
@@ -55,7 +55,8 @@ impl Disturbed {
         self.waited += any(|warning| matches!(warning, Warning::Contended { .. }));
         self.stolen += any(|warning| matches!(warning, Warning::Stolen { .. }));
         self.throttled += any(|warning| matches!(warning, Warning::Throttled { .. }));
-        self.misaligned += any(|warning| matches!(warning, Warning::Misaligned { .. }));
+        self.misaligned +=
+            any(|warning| matches!(warning, Warning::Misaligned { .. } | Warning::WindowsApart { .. } | Warning::WindowCut { .. }));
         self.impossible += any(|warning| matches!(warning, Warning::Impossible { .. }));
     }
 }

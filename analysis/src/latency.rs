@@ -140,7 +140,7 @@ impl Times {
     /// The times of a trial of `test`, and the last histogram that cannot be read.
     ///
     /// Missing are, where a rate is offered, the requests of the window's schedule
-    /// without an answer, sent or not; of a closed loop those that it gave up. Of
+    /// without an answer, sent or not; of a closed loop those that it gave up and that had none later either. Of
     /// sends those that were due and had not begun by the window's end, where the sender
     /// did not keep to its schedule.
     pub fn of_trial(measured: &Measured, test: Test) -> (Self, Option<LatencyError>) {
@@ -160,8 +160,10 @@ impl Times {
         add_missing(&mut times.lateness, ends::behind_by(sender).map_or(0, |(messages, _)| messages));
         if !test.is_stream() {
             let answered = times.round_trips.as_ref().map_or(0, RoundTrips::transactions);
+            // Of a closed loop what has a time beyond those that came in time came late, and is not missing.
+            let never = sender.counts.lost.saturating_sub(answered.saturating_sub(sender.counts.messages));
             let (missing, unsent) =
-                schedule.map_or((sender.counts.lost, None), |schedule| (schedule.intended.saturating_sub(answered), schedule.unsent));
+                schedule.map_or((never, None), |schedule| (schedule.intended.saturating_sub(answered), schedule.unsent));
             add_missing(&mut times.round_trips, missing);
             add_missing(&mut times.uncorrected, unsent.map_or(0, |unsent| missing.saturating_sub(unsent)));
         }

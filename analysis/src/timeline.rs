@@ -30,7 +30,7 @@ pub enum TrialState {
     Sound,
     /// It is doubted, but for no reason that disturbs times.
     Doubted,
-    /// The receiver measured while nothing was being sent.
+    /// The receiver measured while nothing was being sent, or the ends measured different times.
     Misaligned,
     /// A CPU was slowed down for its heat.
     Throttled,
@@ -51,7 +51,7 @@ impl TrialState {
             Warning::Stolen { .. } => Self::Stolen,
             Warning::Contended { .. } => Self::Waited,
             Warning::Throttled { .. } => Self::Throttled,
-            Warning::Misaligned { .. } => Self::Misaligned,
+            Warning::Misaligned { .. } | Warning::WindowsApart { .. } | Warning::WindowCut { .. } => Self::Misaligned,
             _ => Self::Doubted,
         };
         warnings.iter().map(one).max().unwrap_or(Self::Sound)

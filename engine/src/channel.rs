@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use model::frame::{Decoder, FrameError, encode};
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::time::TimeSpec;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -136,7 +137,7 @@ impl<T: DeserializeOwned, R: Read + AsFd> Receiver<T, R> {
         let begun = Instant::now();
         let mut all: Vec<PollFd<'_>> = std::iter::once(PollFd::new(self.input.as_fd(), event)).chain(others.iter().cloned()).collect();
         loop {
-            match poll(&mut all, timeout(limit.saturating_sub(begun.elapsed()))) {
+            match ppoll(&mut all, Some(timeout(limit.saturating_sub(begun.elapsed()))), None) {
                 Ok(_) => break,
                 Err(nix::errno::Errno::EINTR) => {}
                 Err(errno) => return Err(std::io::Error::from(errno).into()),
@@ -148,7 +149,7 @@ impl<T: DeserializeOwned, R: Read + AsFd> Receiver<T, R> {
     }
 
     fn readable(&self, limit: Duration) -> Result<bool, ChannelError> {
-        match poll(&mut [PollFd::new(self.input.as_fd(), PollFlags::POLLIN)], timeout(limit)) {
+        match ppoll(&mut [PollFd::new(self.input.as_fd(), PollFlags::POLLIN)], Some(timeout(limit)), None) {
             Ok(ready) => Ok(ready > 0),
             Err(nix::errno::Errno::EINTR) => Ok(!limit.is_zero() && self.readable(limit)?),
             Err(errno) => Err(std::io::Error::from(errno).into()),
@@ -162,10 +163,10 @@ impl<T, R: AsFd> AsFd for Receiver<T, R> {
     }
 }
 
-fn timeout(limit: Duration) -> PollTimeout {
-    // Rounded up, so that a wait never ends early and spins.
-    let millis = limit.as_nanos().div_ceil(1_000_000).min(i32::MAX as u128) as i32;
-    PollTimeout::try_from(millis).unwrap_or(PollTimeout::MAX)
+fn timeout(limit: Duration) -> TimeSpec {
+    // To the nanosecond: both ends of a trial wake for one time. The kernel takes no more seconds
+    // than a signed number holds.
+    TimeSpec::from_duration(limit.min(Duration::from_secs(1 << 30)))
 }
 
 /// Sends one message.

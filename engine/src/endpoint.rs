@@ -100,13 +100,14 @@ where
         ToEndpoint::Go => socket::forget_greetings(&flows, &task),
         _ => return Err(EndpointError::OutOfTurn { expected: "go" }),
     }
-    // Once a traffic thread spins, it is too late.
-    scheduling::come_first();
     let watched = Watched::for_flows(&task, &flows);
     let mut threads = FlowThreads::start(&task, flows, output, files)?;
     scheduling::free_main_thread(free);
     // After that: it is not to run where the traffic does.
     let watch = watched.and_then(Watched::start);
+    // The last to be set: what this thread starts is not to have it.
+    scheduling::come_first();
+    threads.release();
     let led = Timekeeper { task: &task, threads: &mut threads, control, output, deadline: &deadline }.keep();
     let seen = watch.and_then(Watch::end);
     let announced = threads.announced(task.role);

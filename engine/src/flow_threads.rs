@@ -3,11 +3,11 @@
 use std::io::{self, PipeReader, Write};
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::thread::JoinHandleExt;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::{self, JoinHandle};
 
 use model::Role;
-use model::condition::Priority;
 use model::control::{FromEndpoint, Sent, Task};
 use model::end::Counts;
 use nix::poll::{PollFd, PollFlags};
@@ -19,7 +19,7 @@ use crate::channel::{Output, tell};
 use crate::scheduling;
 use crate::socket::{self, Joined};
 use crate::stage::{Part, SoFar, Stage};
-use crate::traffic::{self, Extent, Traffic};
+use crate::traffic::{self, Extent, Step, Traffic};
 use crate::wake::{self, WAKE_UP};
 
 /// Enough for a loop and what it calls; the buffers are on the heap.
@@ -46,6 +46,8 @@ struct FlowThread {
     /// The flow's part, which on the way back is the other one.
     role: Role,
     stage: Arc<Stage>,
+    /// The part that it begins with.
+    begin: Part,
     /// Ends when the thread does, however it does.
     over: PipeReader,
     thread: Option<JoinHandle<io::Result<Traffic>>>,
@@ -62,8 +64,8 @@ fn task_of(task: &Task, number: usize) -> Task {
 }
 
 impl FlowThreads {
-    /// Starts one thread for each flow. When all that send have sent their last
-    /// message, the host is told.
+    /// Starts one thread for each flow; they wait for [`Self::release`]. The host is told when
+    /// every flow has moved a message, and when all that send have sent their last.
     ///
     /// # Errors
     /// A refusal of the system, with its flow and a remedy. Those that have
@@ -72,15 +74,14 @@ impl FlowThreads {
         wake::prepare().map_err(|answer| io::Error::other(format!("set the signal that wakes traffic threads (sigaction): {answer}")))?;
         let announcer = Arc::new(Announcer::for_task(task, output));
         let mut threads = Self { flows: Vec::with_capacity(flows.len()) };
-        let priority = *task.cell.conditions.priority.of(task.role);
         let mut flows = flows.into_iter();
         let mut number = 0;
         while let Some(flow) = flows.next() {
             let later: Vec<RawFd> = flows.as_slice().iter().flat_map(numbers).collect();
             let announcer = Arc::clone(&announcer);
             let place = number % task.cell.flows.max(1) as usize;
-            let sent = move |total: &Counts| announcer.said(place, total);
-            match FlowThread::start(task_of(task, number), priority, flow, later, sent, files) {
+            let said = move |step: Step| announcer.hear(place, step);
+            match FlowThread::start(task_of(task, number), flow, later, said, files) {
                 Ok(flow) => threads.flows.push(flow),
                 Err(refused) => {
                     threads.announce(&Sent::default(), task.cell.flows);
@@ -101,9 +102,27 @@ impl FlowThreads {
         }
     }
 
+    /// Lets messages flow, in all of them at once.
+    pub fn release(&self) {
+        for flow in &self.flows {
+            flow.stage.enter(flow.begin);
+        }
+        self.wake();
+    }
+
     /// Gets the threads out of the calls that they may be blocked in.
     pub fn wake(&self) {
         self.flows.iter().filter_map(|flow| flow.thread.as_ref()).for_each(wake_up);
+    }
+
+    /// The same for those that are asked and have not answered.
+    pub fn wake_asked(&self) {
+        self.flows.iter().filter(|flow| flow.stage.asked()).filter_map(|flow| flow.thread.as_ref()).for_each(wake_up);
+    }
+
+    /// Threads that run on each of as many CPUs.
+    pub fn running_on_each_cpu(&self, cpus: usize) -> u32 {
+        u32::try_from(self.running().count().div_ceil(cpus.max(1))).unwrap_or(u32::MAX)
     }
 
     /// Tells each flow how many messages the other end has sent on it.
@@ -199,35 +218,27 @@ impl FlowThread {
     /// socket at each call, which a program of one thread does not pay (a receiver
     /// of small datagrams: 3 %). `later` are files of flows whose threads come
     /// after this one: its table would keep their connections open.
-    fn start(
-        task: Task,
-        priority: Priority,
-        flow: Joined,
-        later: Vec<RawFd>,
-        sent: impl Fn(&Counts) + Send + 'static,
-        files: Files,
-    ) -> Result<Self, Refused> {
+    fn start(task: Task, flow: Joined, later: Vec<RawFd>, said: impl Fn(Step) + Send + 'static, files: Files) -> Result<Self, Refused> {
         let (over, held) = io::pipe().map_err(Refused::Pipe)?;
-        let stage = Arc::new(Stage::starting_in(Extent::for_task(&task).warmup_part));
+        let (stage, begin) = (Arc::new(Stage::starting_in(Part::Held)), Extent::for_task(&task).warmup_part);
         let (role, its_stage) = (task.role, Arc::clone(&stage));
         let (own_table, has_own_table) = mpsc::channel();
         let moved: Vec<RawFd> = numbers(&flow).into_iter().chain([held.as_raw_fd()]).collect();
         let start = move || {
             let _held = held;
-            scheduling::stand_back(priority);
             let own = files == Files::Own && unshare(CloneFlags::CLONE_FILES).is_ok();
             if own {
                 close_all(&later);
             }
             let _ = own_table.send(own);
             scheduling::bind_to_cpu(task.cpus.first().copied());
-            traffic::run(&task, flow, &its_stage, &mut |total| sent(total))
+            traffic::run(&task, flow, &its_stage, &said)
         };
         let thread = thread::Builder::new().name("traffic".to_owned()).stack_size(STACK).spawn(start).map_err(Refused::Thread)?;
         if has_own_table.recv() == Ok(true) {
             close_all(&moved);
         }
-        Ok(Self { role, stage, over, thread: Some(thread), traffic: None })
+        Ok(Self { role, stage, begin, over, thread: Some(thread), traffic: None })
     }
 }
 
@@ -251,19 +262,31 @@ fn close_all(numbers: &[RawFd]) {
     }
 }
 
-/// Tells the host once, when the last of the flows that send has sent its last message.
+/// Tells the host what holds of all flows: that each has moved a message, and that each that
+/// sends has sent its last.
 struct Announcer<W> {
     output: Output<W>,
+    /// Flows that have moved nothing yet.
+    idle: AtomicU32,
     so_far: Mutex<(u32, Sent)>,
 }
 
 impl<W: Write> Announcer<W> {
     fn for_task(task: &Task, output: &Output<W>) -> Self {
         let sent = Sent { messages: vec![0; task.cell.flows as usize], bytes: 0 };
-        Self { output: Arc::clone(output), so_far: Mutex::new((task.cell.flows, sent)) }
+        let idle = AtomicU32::new(socket::flows_of(task));
+        Self { output: Arc::clone(output), idle, so_far: Mutex::new((task.cell.flows, sent)) }
     }
 
-    fn said(&self, place: usize, total: &Counts) {
+    fn hear(&self, place: usize, step: Step) {
+        match step {
+            Step::Flowing if self.idle.fetch_sub(1, Ordering::Relaxed) == 1 => _ = tell(&self.output, &FromEndpoint::Flowing),
+            Step::Flowing => {}
+            Step::Sent(total) => self.count(place, total),
+        }
+    }
+
+    fn count(&self, place: usize, total: &Counts) {
         let mut so_far = self.so_far.lock().unwrap_or_else(PoisonError::into_inner);
         let (left, sent) = &mut *so_far;
         if let Some(messages) = sent.messages.get_mut(place) {
@@ -278,11 +301,12 @@ impl<W: Write> Announcer<W> {
     }
 }
 
-/// Interrupts the call that `thread` may be blocked in.
+/// Interrupts the call that `thread` may be blocked in, or its sleep before anything flows.
 ///
 /// A signal that comes just before the thread blocks is lost; the socket's time
 /// limit ends that wait.
 fn wake_up<T>(thread: &JoinHandle<T>) {
     // A thread that has already ended answers ESRCH, which is as good.
     let _ = pthread_kill(thread.as_pthread_t(), WAKE_UP);
+    thread.thread().unpark();
 }

@@ -88,9 +88,7 @@ pub fn report(task: &Task, mut traffic: Vec<Traffic>, led: Led, options: Vec<Soc
 /// at each edge: one comes in for one that goes out. The rate is right within
 /// (time to tell all flows + one message a flow) / length: some 10 us of 150 ms.
 ///
-/// Where a receiver's first message came only after that, nothing was to be
-/// timed before: the window begins with the first of all flows, and likewise
-/// ends with the last. A trial of a number of messages has no common edges: its
+/// Where all flows ended before that, the window ends with the last. A trial of a number of messages has no common edges: its
 /// window holds every message counted, from the first flow's start to the last
 /// one's end, with what was idle because flows did not end together.
 fn whole(task: &Task, traffic: &[Traffic], kept: Option<(Edge, Edge)>) -> Usage {
@@ -102,7 +100,6 @@ fn whole(task: &Task, traffic: &[Traffic], kept: Option<(Edge, Edge)>) -> Usage 
             let last = edges.map(|usage| usage.end).max_by_key(Edge::time).unwrap_or_default();
             match (task.end, kept) {
                 (TrialEnd::Length(_), Some((start, end))) => {
-                    let start = if start.time() < first.time() { first } else { start };
                     let end = if last.time() < end.time() { last } else { end };
                     start.until(&end)
                 }

@@ -3,6 +3,7 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use model::Nanos;
 use model::end::{Counts, TcpInfo};
@@ -24,6 +25,8 @@ pub enum Part {
     /// it has come. Loops that run in `Measure` end, as for any other part: being
     /// asked costs them nothing while they are not.
     Tick = 4,
+    /// Nothing flows yet: the traffic thread is ready and sleeps.
+    Held = 5,
 }
 
 /// Counts of a traffic thread in its measured part so far.
@@ -65,6 +68,13 @@ impl Stage {
         let stage = Self::default();
         stage.enter(part);
         stage
+    }
+
+    /// Sleeps while the trial is held. Whoever lets it go on unparks this thread.
+    pub fn wait_while_held(&self) {
+        while self.is(Part::Held) {
+            thread::park();
+        }
     }
 
     /// Returns whether the trial is in `part`.

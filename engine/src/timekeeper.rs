@@ -31,6 +31,8 @@ const MOST_UNITS: u32 = 16;
 /// Time that threads may take to say how far they have come. One that cannot
 /// (its first message has not come yet) is counted in a later interval.
 const ANSWER_LIMIT: Duration = Duration::from_millis(100);
+/// And a turn for each that shares their CPU (`base_slice_ns` of the scheduler), which one may have to wait for.
+const TURN: Duration = Duration::from_millis(4);
 /// Interval at which that is looked for.
 const LOOK: Duration = Duration::from_millis(1);
 /// Longer than any loop takes to end once it has been told to.
@@ -91,15 +93,20 @@ impl<R: Read + AsFd, W: Write> Timekeeper<'_, R, W> {
 
     fn lead_by_time(&mut self, length: Duration) -> Result<Led, EndpointError> {
         let reader = EdgeReader::of_this_thread(&self.task.ksoftirqd);
-        self.wait(Instant::now() + Duration::from(self.task.warmup))?;
+        let mut progress = Intervals::for_task(self.task);
+        let Some(opens) = self.hear_the_opening()? else {
+            self.go_on_to(|_| Part::Drain);
+            return Ok(Led { irq: None, edges: None, progress });
+        };
+        self.wait(opens)?;
         let before = host_time::irq(self.task);
         // The clocks are read right after every flow has been told, at either
         // edge, so that what lies between is as long as what they count.
         self.threads.enter(|_| Part::Measure);
         let start = reader.end();
         self.threads.wake();
-        let mut progress = Intervals::for_task(self.task);
-        self.measure(Instant::now() + length, &mut progress)?;
+        // Both ends close together, also where one of them was late to open.
+        self.measure(opens, length, &mut progress)?;
         self.threads.enter(|role| if role == Role::Sender { Part::Tail } else { Part::Drain });
         let end = reader.end();
         self.threads.wake();
@@ -130,10 +137,28 @@ impl<R: Read + AsFd, W: Write> Timekeeper<'_, R, W> {
         Ok(Led { irq, edges: None, progress })
     }
 
+    /// Waits for the time at which the measured part begins; `None` where the other side's end is
+    /// announced first.
+    fn hear_the_opening(&mut self) -> Result<Option<Instant>, EndpointError> {
+        while !self.wait(far())? {}
+        match self.control.receive()? {
+            ToEndpoint::Measure { at } => Ok(Some(instant(at))),
+            ToEndpoint::Drain(sent) => {
+                self.threads.announce(&sent, self.task.cell.flows);
+                Ok(None)
+            }
+            _ => Err(EndpointError::OutOfTurn { expected: "measure" }),
+        }
+    }
+
     /// Waits through the measured part and tells how far it is.
-    fn measure(&mut self, end: Instant, progress: &mut Intervals) -> Result<(), EndpointError> {
+    fn measure(&mut self, opens: Instant, length: Duration, progress: &mut Intervals) -> Result<(), EndpointError> {
+        let end = opens + length;
         if let Some(interval) = progress::interval(self.task) {
-            let mut next = Instant::now() + interval;
+            let mut next = opens + interval;
+            while next <= Instant::now() && next < end {
+                next += interval;
+            }
             // The last interval ends with the window, and is told with it.
             while next + interval / 2 <= end && !progress.are_full() {
                 if self.wait(next)? {
@@ -149,9 +174,11 @@ impl<R: Read + AsFd, W: Write> Timekeeper<'_, R, W> {
     fn tick(&mut self, progress: &mut Intervals) -> Result<(), EndpointError> {
         self.threads.ask();
         let now = clock::monotonic();
-        let give_up = Instant::now() + ANSWER_LIMIT;
+        let turns = self.threads.running_on_each_cpu(self.task.cpus.len());
+        let half = progress::interval(self.task).unwrap_or_default() / 2;
+        let give_up = Instant::now() + (ANSWER_LIMIT + TURN * turns).min(half.max(ANSWER_LIMIT));
         loop {
-            self.threads.wake();
+            self.threads.wake_asked();
             if self.wait(Instant::now() + LOOK)? || !self.threads.asked() || Instant::now() > give_up {
                 break;
             }
@@ -221,6 +248,12 @@ pub fn tail(conditions: &Conditions) -> Duration {
 
 fn since(before: Option<Nanos>, after: Option<Nanos>) -> Option<Nanos> {
     after.zip(before).map(|(after, before)| after.since(before))
+}
+
+/// A time of this host's clock; one before all that can be said is now.
+pub fn instant(at: Nanos) -> Instant {
+    let (now, here) = (Instant::now(), clock::monotonic());
+    (now + at.since(here).into()).checked_sub(here.since(at).into()).unwrap_or(now)
 }
 
 /// Later than any trial lasts.

@@ -90,10 +90,10 @@ fn run(task: &Task, socket: impl Into<OwnedFd>, stage: &Stage) -> Run {
 
 fn run_flow(task: &Task, flow: traffic::Joined, stage: &Stage) -> Run {
     let begun = allocations();
-    let mut sent = 0;
-    let traffic = traffic::run(task, flow, stage, &mut |_| sent = allocations() - begun).unwrap();
+    let sent = Counter::new(0);
+    let traffic = traffic::run(task, flow, stage, &|_| sent.set(allocations() - begun)).unwrap();
     let until_back = allocations() - begun;
-    Run { until_sent: sent, until_back, messages: traffic.total.messages }
+    Run { until_sent: sent.get(), until_back, messages: traffic.total.messages }
 }
 
 fn measuring() -> Stage {
@@ -281,13 +281,13 @@ fn past_the_link(api: Api, test: Test, messages: u64) -> (Run, Run) {
         let (task, sending) = (task, sends);
         let announced = Arc::clone(&stage);
         let begun = allocations();
-        let mut until_sent = 0;
-        let traffic = traffic::run(&task, sending, &measuring(), &mut |_| {
-            until_sent = allocations() - begun;
+        let until_sent = Counter::new(0);
+        let traffic = traffic::run(&task, sending, &measuring(), &|_| {
+            until_sent.set(allocations() - begun);
             announced.announce(messages);
             announced.enter(Part::Drain);
         });
-        Run { until_sent, until_back: allocations() - begun, messages: traffic.unwrap().total.messages }
+        Run { until_sent: until_sent.get(), until_back: allocations() - begun, messages: traffic.unwrap().total.messages }
     };
     (sent, receiving.join().unwrap())
 }

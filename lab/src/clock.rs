@@ -4,7 +4,10 @@
 //! round trip it is known that the host read its clock somewhere between the
 //! question and the answer, so the offset found from their middle is wrong by
 //! half of that round trip at most, however unequal the two ways are (Cristian
-//! 1989, "Probabilistic clock synchronization").
+//! 1989, "Probabilistic clock synchronization"). Questions go out together, and the best answer
+//! is kept from trial to trial: over a far path each round trip costs more than it tells.
+
+use std::collections::VecDeque;
 
 use model::Nanos;
 use model::trial::ClockOffset;
@@ -43,9 +46,95 @@ impl Sight {
         Self { offset_ns: answer.get().wrapping_sub(middle) as i64, error_ns: rtt.get().div_ceil(2), rtt }
     }
 
+    /// Returns whether both may be of one clock.
+    const fn agrees_with(self, other: Self) -> bool {
+        self.offset_ns.abs_diff(other.offset_ns) <= self.error_ns.saturating_add(other.error_ns)
+    }
+
+    /// A time of the controller's as this host's clock shows it.
+    pub const fn there(self, at: Nanos) -> Nanos {
+        Nanos::new(at.get().saturating_add_signed(self.offset_ns))
+    }
+
     /// This host's clock less another's.
     pub const fn less(self, other: Self) -> ClockOffset {
         ClockOffset { offset_ns: self.offset_ns.saturating_sub(other.offset_ns), error_ns: self.error_ns.saturating_add(other.error_ns) }
+    }
+}
+
+/// What is known of a host's clock: the best sight, whose error grows with time, and the best of the
+/// last questions.
+#[derive(Debug, Default)]
+pub struct ClockWatch {
+    /// Times of questions without an answer, the first first.
+    asked: VecDeque<Nanos>,
+    best: Option<Dated>,
+    fresh: Option<Dated>,
+    rtt: Option<Nanos>,
+}
+
+/// A sight, and when it was had by the controller's clock.
+#[derive(Debug, Clone, Copy)]
+struct Dated {
+    sight: Sight,
+    at: Nanos,
+}
+
+impl Dated {
+    /// The same, as much less exact as clocks drift until `now`.
+    const fn grown(self, now: Nanos) -> Sight {
+        let error_ns = self.sight.error_ns.saturating_add(if now.get() > self.at.get() { drift(now.since(self.at)) } else { 0 });
+        Sight { error_ns, ..self.sight }
+    }
+}
+
+impl ClockWatch {
+    /// A question goes out at `now`. The first after all were answered begins a new look.
+    pub fn ask(&mut self, now: Nanos) {
+        if self.asked.is_empty() {
+            self.fresh = None;
+        }
+        self.asked.push_back(now);
+    }
+
+    /// Returns whether an answer is to come.
+    pub fn is_awaited(&self) -> bool {
+        !self.asked.is_empty()
+    }
+
+    /// No more answers will come.
+    pub fn forget_questions(&mut self) {
+        self.asked.clear();
+    }
+
+    /// The answer to the question before all others came at `now`.
+    pub fn hear(&mut self, answer: Nanos, now: Nanos) {
+        let Some(asked) = self.asked.pop_front() else { return };
+        let seen = Dated { sight: Sight::from_answer(asked, answer, now), at: now };
+        self.rtt = Some(self.rtt.map_or(seen.sight.rtt, |rtt| rtt.min(seen.sight.rtt)));
+        if self.fresh.is_none_or(|fresh| seen.sight.error_ns < fresh.sight.error_ns) {
+            self.fresh = Some(seen);
+        }
+        // One that cannot be of the same clock any more is kept no longer, however exact it was.
+        let kept = self.best.map(|best| best.grown(now)).filter(|best| best.agrees_with(seen.sight));
+        if kept.is_none_or(|kept| seen.sight.error_ns <= kept.error_ns) {
+            self.best = Some(seen);
+        }
+    }
+
+    /// The clock as it is `now`, as exactly as is known; zero of one that needs no question.
+    pub fn known(&self, now: Nanos) -> Sight {
+        self.best.map_or_else(Sight::default, |best| best.grown(now))
+    }
+
+    /// The clock as the last questions alone showed it.
+    pub fn fresh(&self, now: Nanos) -> Sight {
+        self.fresh.map_or_else(|| self.known(now), |fresh| fresh.grown(now))
+    }
+
+    /// Least round trip so far; 0 where none was seen.
+    pub fn rtt(&self) -> Nanos {
+        self.rtt.unwrap_or_default()
     }
 }
 
@@ -80,7 +169,7 @@ fn saturated(number: i128) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Sight, between, from_then_on, monotonic};
+    use super::{ClockWatch, Sight, between, from_then_on, monotonic};
     use model::Nanos;
     use model::trial::ClockOffset;
     use model::warning::Warning;
@@ -90,6 +179,44 @@ mod tests {
     fn the_clock_does_not_go_back() {
         let (first, second) = (monotonic().unwrap(), monotonic().unwrap());
         assert!(first <= second);
+    }
+
+    #[test]
+    fn the_best_sight_is_kept_until_drift_has_made_it_worse_than_a_new_one() {
+        let mut watch = ClockWatch::default();
+        let mut look = |asked: u64, rtt: u64, offset: u64| {
+            watch.ask(Nanos::new(asked));
+            watch.hear(Nanos::new(asked + rtt / 2 + offset), Nanos::new(asked + rtt));
+            let now = Nanos::new(asked + rtt);
+            (watch.known(now), watch.fresh(now), watch.rtt(), watch.is_awaited())
+        };
+        let (second, offset) = (1_000_000_000, 5_000);
+        let (first, _, rtt, awaited) = look(second, 100_000, offset);
+        assert_eq!((first.offset_ns, first.error_ns, rtt.get(), awaited), (5_000, 50_000, 100_000, false));
+        // A slower answer 100 ms later: 200 ppm of that are 20 µs.
+        let (known, fresh, ..) = look(second + 100_000_000, 1_000_000, offset + 9);
+        assert_eq!((known.offset_ns, known.error_ns, fresh.error_ns), (5_000, 50_000 + 20_200, 500_000));
+        // Ten seconds later it is worth less than a new one.
+        let (known, fresh, rtt, _) = look(11 * second, 1_000_000, offset + 9);
+        assert_eq!((known, rtt.get()), (fresh, 100_000));
+        // A clock that was set is not the same one any more.
+        let (known, ..) = look(11 * second + 2_000_000, 2_000_000, 9 * second);
+        assert_eq!(known.offset_ns, 9_000_000_000);
+    }
+
+    #[test]
+    fn questions_go_out_together() {
+        let mut watch = ClockWatch::default();
+        (0..3).for_each(|_| watch.ask(Nanos::from_millis(10)));
+        for heard in [29, 21, 25] {
+            assert!(watch.is_awaited());
+            watch.hear(Nanos::from_millis(50), Nanos::from_millis(heard));
+        }
+        assert!(!watch.is_awaited());
+        assert_eq!(watch.known(Nanos::from_millis(25)).rtt, Nanos::from_millis(11), "the best of them");
+        watch.ask(Nanos::new(9));
+        watch.forget_questions();
+        assert!(!watch.is_awaited());
     }
 
     #[test]

@@ -111,4 +111,10 @@ pub trait Listener {
     /// # Errors
     /// What makes it pointless to go on, such as a full disk.
     fn hear(&mut self, event: &Event) -> Result<ControlFlow<()>, Box<dyn Error + Send + Sync>>;
+
+    /// Returns whether it makes use of the hosts' facts after the last trial, which cost a far host two
+    /// round trips.
+    fn keeps_hosts(&self) -> bool {
+        true
+    }
 }

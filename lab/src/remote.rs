@@ -21,7 +21,7 @@ use model::plan::HostPlace;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use crate::clock::{self, Sight};
+use crate::clock::{self, ClockWatch};
 use crate::connection::Ended;
 use crate::refusal::Refusal;
 
@@ -113,10 +113,18 @@ pub struct RemoteHost {
     answers: Receiver<FromHost, File>,
     /// Messages of the endpoint that came while an answer of the host was awaited.
     overheard: VecDeque<FromHost>,
+    /// Answers that came while its time was awaited.
+    early: VecDeque<FromHost>,
+    /// Commands that were told ahead of their use, and whose answers are to come.
+    ahead: VecDeque<ToHost>,
     pid: u32,
+    boot: String,
     marks: u64,
-    /// Least round-trip time of the control connection so far; 0 of a process.
-    rtt: Duration,
+    /// What is known of its clock.
+    clock: ClockWatch,
+    /// Something was said since an answer was waited for.
+    spoken: bool,
+    rounds: u32,
     /// A turn was asked for and is not waited for any more.
     turn_given_up: bool,
 }
@@ -132,49 +140,111 @@ impl RemoteHost {
 
     /// Least round-trip time of the control connection so far; 0 of a host that
     /// is a process of this machine.
-    pub const fn rtt(&self) -> Duration {
-        self.rtt
+    pub fn rtt(&self) -> Duration {
+        self.clock.rtt().into()
     }
 
-    /// The host's clock against this process's: of a process of this machine
-    /// it is the same, an agent is asked `times` times.
+    /// Asks for the host's time `times` times at once, unless answers are under way; a process of this
+    /// machine reads this process's clock and is not asked. [`hear_clocks`] takes the answers.
     ///
     /// # Errors
     /// See [`HostError`].
-    pub fn sight(&mut self, times: u32) -> Result<Sight, HostError> {
-        let mut best: Option<Sight> = None;
-        for _ in 0..if self.agent().is_some() { times } else { 0 } {
-            let asked = clock::monotonic()?;
-            let answer = match self.command(&ToHost::Clock)? {
-                FromHost::Clock { now } => now,
-                other => return Err(self.unexpected("its time", &other)),
-            };
-            let sight = Sight::from_answer(asked, answer, clock::monotonic()?);
-            if best.is_none_or(|best| sight.rtt < best.rtt) {
-                best = Some(sight);
+    pub fn ask_clock(&mut self, times: u32) -> Result<(), HostError> {
+        for _ in 0..if self.agent().is_some() && !self.clock.is_awaited() { times } else { 0 } {
+            self.clock.ask(clock::monotonic()?);
+            self.tell(&ToHost::Clock)?;
+        }
+        Ok(())
+    }
+
+    /// The host's clock against this process's.
+    pub const fn clock(&self) -> &ClockWatch {
+        &self.clock
+    }
+
+    /// The start of its machine (`boot_id`), by which hosts on one machine are known; empty where it is not known.
+    pub fn boot(&self) -> &str {
+        &self.boot
+    }
+
+    /// Round trips so far: how often an answer was waited for after something had been said.
+    pub const fn rounds(&self) -> u32 {
+        self.rounds
+    }
+
+    /// Takes what has come of the answers to [`Self::ask_clock`].
+    fn take_clocks(&mut self) -> Result<(), HostError> {
+        while self.clock.is_awaited() {
+            match self.answers.receive_within(Duration::ZERO) {
+                Ok(message) => self.keep(message)?,
+                Err(ChannelError::Silent(_)) => return Ok(()),
+                Err(answer) => return Err(self.lost(answer)),
             }
         }
-        let sight = best.unwrap_or_default();
-        let rtt = Duration::from(sight.rtt);
-        self.rtt = if self.rtt.is_zero() { rtt } else { self.rtt.min(rtt) };
-        Ok(sight)
+        Ok(())
+    }
+
+    /// Keeps a message that came while another was awaited.
+    fn keep(&mut self, message: FromHost) -> Result<(), HostError> {
+        match message {
+            FromHost::Clock { now } if self.clock.is_awaited() => self.clock.hear(now, clock::monotonic()?),
+            message @ (FromHost::Endpoint(_) | FromHost::Gone { .. }) => self.overheard.push_back(message),
+            answer => self.early.push_back(answer),
+        }
+        Ok(())
+    }
+
+    /// The next message but those of its time.
+    fn next_within(&mut self, limit: Duration) -> Result<FromHost, ChannelError> {
+        loop {
+            let message = self.early.pop_front().map_or_else(|| self.answers.receive_within(limit), Ok)?;
+            match message {
+                FromHost::Clock { now } if self.clock.is_awaited() => {
+                    let here = clock::monotonic().map_err(|refusal| ChannelError::Io(std::io::Error::other(refusal.to_string())))?;
+                    self.clock.hear(now, here);
+                }
+                message => return Ok(message),
+            }
+        }
     }
 
     /// Asks for the host until it is free. Meanwhile `waiting` is told the place
     /// in the queue, again and again, and may give up: then the answer is `None`.
-    /// Otherwise it is whether trials of others may run next to this one.
+    /// Otherwise it is whether trials of others may run next to this one. The commands `ahead`
+    /// are told with the question, and once more where the host was not free: the next
+    /// [`Self::ask`] of each finds it told. With them go `sights` questions for its time.
     ///
     /// # Errors
     /// See [`HostError`]; and the error of `waiting`.
-    pub fn turn<E: From<HostError>>(&mut self, waiting: &mut Queueing<E>) -> Result<Option<bool>, E> {
+    pub fn turn<E: From<HostError>>(&mut self, waiting: &mut Queueing<E>, ahead: &[ToHost], sights: u32) -> Result<Option<bool>, E> {
+        self.drop_ahead()?;
+        // Those of the last turn have come by now, or are about to.
+        hear_clocks(std::slice::from_mut(self))?;
         self.tell(&ToHost::Turn)?;
+        self.tell_ahead(ahead)?;
+        // The last answer comes after all of theirs.
+        self.ask_clock(if ahead.is_empty() { 0 } else { sights.max(1) })?;
         let limit = self.command_limit();
-        let mut place = None;
+        let (mut place, mut answers, mut shared) = (None, Vec::new(), None);
         loop {
+            let settled = (place.is_none() && answers.is_empty()) || !self.clock.is_awaited();
+            if let (Some(shared), true) = (shared, settled) {
+                // What was refused is told again; what was carried out is answered.
+                if answers.iter().any(|answer| matches!(answer, FromHost::Failed { .. })) {
+                    self.ahead.clear();
+                    self.tell_ahead(ahead)?;
+                } else {
+                    self.early.extend(answers);
+                }
+                return Ok(Some(shared));
+            }
             let patience = if place.is_some() { WAITING_STEP } else { limit };
-            match self.answers.receive_within(patience) {
-                Ok(FromHost::Yours { shared }) => return Ok(Some(shared)),
+            self.count_round();
+            match self.next_within(patience) {
+                Ok(FromHost::Yours { shared: with_others }) => shared = Some(with_others),
                 Ok(FromHost::Waiting { place: now }) => place = Some(now),
+                Ok(message @ (FromHost::Endpoint(_) | FromHost::Gone { .. })) => self.overheard.push_back(message),
+                Ok(answer) if self.clock.is_awaited() => answers.push(answer),
                 Ok(FromHost::Failed { error }) => return Err(self.refused(error).into()),
                 Ok(other) => return Err(self.unexpected("its turn", &other).into()),
                 Err(ChannelError::Silent(_)) if place.is_some() => {}
@@ -212,7 +282,7 @@ impl RemoteHost {
 
     /// Returns how long it may take to carry out a command that needs no traffic.
     fn command_limit(&self) -> Duration {
-        COMMAND_LIMIT + self.rtt * SLOW_ROUNDS
+        COMMAND_LIMIT + self.rtt() * SLOW_ROUNDS
     }
 
     /// The host's name in the run.
@@ -230,8 +300,46 @@ impl RemoteHost {
     /// # Errors
     /// See [`HostError`].
     pub fn command(&mut self, command: &ToHost) -> Result<FromHost, HostError> {
-        self.tell(command)?;
+        self.ask(command)?;
         self.answer()
+    }
+
+    /// Sends a command without waiting, unless it was told ahead. [`Self::answer`] takes the answer, if it has one.
+    ///
+    /// # Errors
+    /// See [`HostError`].
+    pub fn ask(&mut self, command: &ToHost) -> Result<(), HostError> {
+        if self.ahead.front() == Some(command) {
+            self.ahead.pop_front();
+            return Ok(());
+        }
+        self.drop_ahead()?;
+        self.tell(command)
+    }
+
+    /// Sends commands that will be asked for in this order, so that their answers are under way.
+    ///
+    /// # Errors
+    /// See [`HostError`].
+    pub fn tell_ahead(&mut self, commands: &[ToHost]) -> Result<(), HostError> {
+        for command in commands {
+            if !self.ahead.contains(command) {
+                self.tell(command)?;
+                self.ahead.push_back(command.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the answers to what was told ahead and is not wanted any more.
+    fn drop_ahead(&mut self) -> Result<(), HostError> {
+        while self.ahead.pop_front().is_some() {
+            match self.answer() {
+                Ok(_) | Err(HostError::Refused { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Sends a command without waiting, so that two hosts can work at once.
@@ -239,6 +347,7 @@ impl RemoteHost {
     /// # Errors
     /// See [`HostError`].
     pub fn tell(&mut self, command: &ToHost) -> Result<(), HostError> {
+        self.spoken = true;
         let told = self.commands.as_mut().map_or(Err(ChannelError::Closed), |commands| channel::send(commands, command));
         told.map_err(|answer| self.lost(answer))
     }
@@ -285,6 +394,9 @@ impl RemoteHost {
             }
         }
         self.overheard.clear();
+        self.early.clear();
+        self.ahead.clear();
+        self.clock.forget_questions();
         Ok(())
     }
 
@@ -292,7 +404,7 @@ impl RemoteHost {
     fn heard(&mut self) -> Result<Option<Heard>, HostError> {
         let message = match self.overheard.pop_front() {
             Some(message) => message,
-            None => match self.answers.receive_within(Duration::ZERO) {
+            None => match self.next_within(Duration::ZERO) {
                 Ok(message) => message,
                 Err(ChannelError::Silent(_)) => return Ok(None),
                 Err(answer) => return Err(self.lost(answer)),
@@ -309,7 +421,7 @@ impl RemoteHost {
     /// Returns how the endpoint died, where that is heard soon; `None` where it lives, has failed by itself
     /// or has ended as it should.
     fn death(&mut self) -> Option<String> {
-        let deadline = Instant::now() + DEATH_LIMIT + self.rtt;
+        let deadline = Instant::now() + DEATH_LIMIT + self.rtt();
         while Instant::now() < deadline {
             match self.heard() {
                 Ok(Some(Heard::Gone(status))) => return Some(status).filter(|status| status != SUCCESS),
@@ -326,9 +438,15 @@ impl RemoteHost {
         Refusal::new(format!("endpoint on host {}", self.name), error, "").into()
     }
 
+    /// Counts a round trip where this is the first wait since something was said.
+    fn count_round(&mut self) {
+        self.rounds += u32::from(std::mem::take(&mut self.spoken));
+    }
+
     fn receive(&mut self, deadline: Instant) -> Result<FromHost, HostError> {
+        self.count_round();
         let left = deadline.saturating_duration_since(Instant::now());
-        self.answers.receive_within(left).map_err(|answer| self.lost(answer))
+        self.next_within(left).map_err(|answer| self.lost(answer))
     }
 
     /// The error for a message out of turn.
@@ -363,12 +481,38 @@ pub fn hear_either(hosts: &mut [RemoteHost; 2], limit: Duration, awaited: &'stat
         let left = deadline.saturating_duration_since(Instant::now());
         // Rounded up, so that the last millisecond is not spun away.
         let timeout = PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX);
+        hosts.iter_mut().for_each(RemoteHost::count_round);
         let [a, b] = &*hosts;
         let mut both = [a, b].map(|host| PollFd::new(host.answers.as_fd(), PollFlags::POLLIN));
         match poll(&mut both, timeout) {
             Ok(0) if left.is_zero() => return Err(HostError::Silent { awaited, limit }),
             Ok(_) | Err(Errno::EINTR) => {}
             Err(errno) => return Err(a.endpoint_error(format!("waiting for the endpoints (poll): {errno}"))),
+        }
+    }
+}
+
+/// Takes the answers of all hosts to [`RemoteHost::ask_clock`], each when it comes.
+///
+/// # Errors
+/// See [`HostError`].
+pub fn hear_clocks(hosts: &mut [RemoteHost]) -> Result<(), HostError> {
+    let limit = hosts.iter().map(RemoteHost::command_limit).max().unwrap_or_default();
+    let deadline = Instant::now() + limit;
+    loop {
+        hosts.iter_mut().try_for_each(RemoteHost::take_clocks)?;
+        let mut awaited: Vec<&mut RemoteHost> = hosts.iter_mut().filter(|host| host.clock.is_awaited()).collect();
+        let left = deadline.saturating_duration_since(Instant::now());
+        match awaited.first() {
+            None => return Ok(()),
+            Some(host) if left.is_zero() => return Err(host.lost(ChannelError::Silent(limit))),
+            Some(_) => {}
+        }
+        awaited.iter_mut().for_each(|host| host.count_round());
+        let mut fds: Vec<PollFd<'_>> = awaited.iter().map(|host| PollFd::new(host.answers.as_fd(), PollFlags::POLLIN)).collect();
+        match poll(&mut fds, PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(errno) => return Err(awaited[0].refused(format!("waiting for its time (poll): {errno}"))),
         }
     }
 }

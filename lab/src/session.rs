@@ -20,6 +20,7 @@ use model::trial::{ClockOffset, ControlPath};
 use model::warning::Warning;
 use model::{Family, Nanos, Plan, Role, Unavailable};
 
+use crate::clock::{ClockWatch, Sight};
 use crate::connection::Credentials;
 use crate::error::TrialError;
 use crate::event::Listener;
@@ -29,7 +30,7 @@ use crate::remote::{HostError, RemoteHost};
 pub(crate) use bare::Bare;
 pub use cross_traffic::{Flows, Pair};
 pub(crate) use joined::{Known, NotJoined};
-pub(crate) use network::device_towards;
+pub(crate) use network::{device_towards, scoped};
 pub use setting::Setting;
 
 /// Time that a receiver waits for more after the sender's end, and a requester
@@ -113,7 +114,7 @@ impl Place {
     /// this host's scope.
     pub fn scoped(&self, other: SocketAddr) -> SocketAddr {
         let family = if other.is_ipv4() { Family::V4 } else { Family::V6 };
-        network::scoped(other, self.ways.get(family).map_or(0, |way| way.far_scope))
+        scoped(other, self.ways.get(family).map_or(0, |way| way.far_scope))
     }
 
     /// The device that its messages take.
@@ -191,7 +192,9 @@ impl Session {
         };
         let offered = if plan.hosts.is_empty() { [cpu::offered(), cpu::offered()] } else { session.offered_cpus()? };
         session.offered = offered.clone();
-        session.in_turn(listener, |session| session.settle(plan, offered))?;
+        let known = session.is_one_machine();
+        session.share_cpus(plan, offered.clone(), known)?;
+        session.in_turn(listener, |session| session.settle(plan, offered, known))?;
         session.reckon_interrupts();
         let spots = session.blind_spots();
         session.warnings.extend(spots);
@@ -201,6 +204,7 @@ impl Session {
     /// The CPUs that both hosts offer.
     fn offered_cpus(&mut self) -> Result<[Vec<CpuPlace>; 2], HostError> {
         let mut offered = [Vec::new(), Vec::new()];
+        self.hosts.iter_mut().try_for_each(|host| host.tell_ahead(&[ToHost::Cpus]))?;
         for (host, offered) in self.hosts.iter_mut().zip(&mut offered) {
             *offered = match host.command(&ToHost::Cpus)? {
                 FromHost::Cpus(places) if !places.is_empty() => places,
@@ -210,13 +214,9 @@ impl Session {
         Ok(offered)
     }
 
-    /// Shares the CPUs out and gathers the facts.
-    fn settle(&mut self, plan: &Plan, offered: [Vec<CpuPlace>; 2]) -> Result<(), HostError> {
-        let known = self.is_one_machine();
-        self.share_cpus(plan, offered.clone(), known)?;
+    /// Gathers the facts, and shares the CPUs out again where they show more than was `known`.
+    fn settle(&mut self, plan: &Plan, offered: [Vec<CpuPlace>; 2], known: bool) -> Result<(), HostError> {
         self.facts = self.ask_for_facts()?;
-        // An agent next to the controller, or two next to each other, show it by
-        // their facts alone, and these are then to be of other CPUs.
         if !known && self.is_one_machine() {
             self.share_cpus(plan, offered, true)?;
             self.facts = self.ask_for_facts()?;
@@ -228,10 +228,11 @@ impl Session {
         Ok(())
     }
 
-    /// Has the agents to itself meanwhile: what gathers facts takes CPU time
+    /// Has the agents to itself meanwhile: what gathers facts, which is the `work`, takes CPU time
     /// from whatever else runs there.
     fn in_turn<T>(&mut self, listener: &mut dyn Listener, work: impl FnOnce(&mut Self) -> Result<T, HostError>) -> Result<T, TrialError> {
-        turn::take(self, listener)?;
+        let facts = self.questions_for_facts().map(|question| vec![question]);
+        turn::take(self, listener, &facts, 1)?;
         let done = work(self);
         turn::give_back(self);
         Ok(done?)
@@ -259,8 +260,9 @@ impl Session {
             [None, None] => true,
             _ => false,
         };
+        let [a, b] = self.hosts.each_ref().map(RemoteHost::boot);
         let boots = || matches!(&self.facts[..], [a, b] if !a.boot.is_empty() && a.boot == b.boot);
-        same_agent || boots()
+        same_agent || (!a.is_empty() && a == b) || boots()
     }
 
     /// Returns what cannot be seen of the ends' CPU time.
@@ -295,16 +297,26 @@ impl Session {
     }
 
     fn ask_for_facts(&mut self) -> Result<Vec<HostFacts>, HostError> {
-        let mut all = Vec::new();
-        for (host, place) in self.hosts.iter_mut().zip(&self.places) {
-            let device = place.ways.first().map_or_else(String::new, |way| way.device.clone());
-            let endpoint_cpus = place.cpus(self.most_flows).iter().map(|cpu| cpu.cpu).collect();
-            match host.command(&ToHost::Facts { device, endpoint_cpus })? {
+        let (questions, mut all) = (self.questions_for_facts(), Vec::new());
+        // Far hosts at once; those of this machine one after the other, since what they measure for it takes its CPUs.
+        let apart = !self.is_one_machine();
+        for (host, question) in self.hosts.iter_mut().zip(&questions).filter(|(host, _)| apart && host.agent().is_some()) {
+            host.tell_ahead(std::slice::from_ref(question))?;
+        }
+        for (host, question) in self.hosts.iter_mut().zip(&questions) {
+            match host.command(question)? {
                 FromHost::Facts(facts) => all.push(HostFacts { name: host.name().to_owned(), ..*facts }),
                 other => return Err(host.unexpected("facts", &other)),
             }
         }
         Ok(all)
+    }
+
+    fn questions_for_facts(&self) -> [ToHost; 2] {
+        self.places.each_ref().map(|place| ToHost::Facts {
+            device: place.ways.first().map_or_else(String::new, |way| way.device.clone()),
+            endpoint_cpus: place.cpus(self.most_flows).iter().map(|cpu| cpu.cpu).collect(),
+        })
     }
 
     /// The facts of both hosts before the first trial.
@@ -369,17 +381,14 @@ impl Session {
         [Family::V4, Family::V6].into_iter().filter_map(of).collect()
     }
 
-    /// The receiver's clock against the sender's as they are now, from `times`
-    /// questions to each agent; `None` where this machine made both hosts.
-    ///
-    /// # Errors
-    /// See [`HostError`].
-    pub fn clock(&mut self, swapped: bool, times: u32) -> Result<Option<ClockOffset>, HostError> {
+    /// The receiver's clock against the sender's, each as `of` says that it is at `now`; `None`
+    /// where this machine made both hosts, which read one clock.
+    pub fn clock(&mut self, swapped: bool, now: Nanos, of: fn(&ClockWatch, Nanos) -> Sight) -> Option<ClockOffset> {
         if self.hosts.iter().all(|host| host.agent().is_none()) {
-            return Ok(None);
+            return None;
         }
-        let receiver = self.host(Role::Receiver, swapped).sight(times)?;
-        Ok(Some(receiver.less(self.host(Role::Sender, swapped).sight(times)?)))
+        let [receiver, sender] = [Role::Receiver, Role::Sender].map(|role| of(self.host(role, swapped).clock(), now));
+        Some(receiver.less(sender))
     }
 
     /// Returns what the wire between the hosts did with frames so far; `None` where there

@@ -225,7 +225,7 @@ impl Study<'_> {
         self.arms.rest(first);
         // Hosts that are lost tell nothing any more, and whoever was told to stop
         // does not wait for others' trials.
-        let hosts = first.gather_facts(self.listener).unwrap_or_default();
+        let hosts = if self.listener.keeps_hosts() { first.gather_facts(self.listener).unwrap_or_default() } else { Vec::new() };
         let event = Event::Closed { hosts: &hosts, warnings: first.warnings(), status: &status };
         let closed = self.listener.hear(&event).map(drop).map_err(StudyError::Listener);
         outcome.and_then(|status| closed.map(|()| status))

@@ -4,6 +4,8 @@ mod conditions;
 mod cross_traffic;
 mod observe;
 mod talk;
+#[cfg(test)]
+mod tests;
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -15,16 +17,16 @@ use model::control::{CONTROL_VERSION, Cookie, FromEndpoint, FromHost, Limits, Se
 use model::end::EndReport;
 use model::kernel::HostCounters;
 use model::plan::TrialEnd;
-use model::trial::{ClockOffset, Measured};
+use model::trial::{ClockOffset, Measured, Windows};
 use model::warning::Warning;
 use model::{Cell, Nanos, Pass, Plan, Role};
 
-use crate::clock;
+use crate::clock::{self, ClockWatch};
 use crate::error::TrialError;
 use crate::event::Listener;
 use crate::pass_duration::Spacing;
 use crate::refusal::{Refusal, refused};
-use crate::remote::{Heard, HostError, RemoteHost};
+use crate::remote::{self, Heard, HostError, RemoteHost};
 use crate::session::{Place, Session, turn};
 
 use conditions::Conditions;
@@ -37,13 +39,22 @@ const SILENCE: Nanos = Nanos::from_millis(20);
 const ANSWER_LIMIT: Nanos = Nanos::from_millis(100);
 /// Time that a trial of a number of messages may take.
 const COUNT_LIMIT: Duration = Duration::from_secs(3_600);
-/// Questions to each agent for its time before a trial: enough to see
-/// whether the ends' windows lie together.
+/// Questions to each agent for its time before a trial, all at once: what was known before is kept.
 const FEW_SIGHTS: u32 = 3;
 /// And before and after a trial whose one-way times depend on it.
 const MANY_SIGHTS: u32 = 20;
 /// No start is held back by more than this, however far a host seems to be.
 const LONGEST_HOLD: Duration = Duration::from_secs(2);
+/// Time that flows may take to move their first messages, beside a few round trips.
+const FLOW_LIMIT: Duration = Duration::from_secs(2);
+/// And for each flow: all of them may share a CPU.
+const FLOW_TURN: Duration = Duration::from_millis(20);
+/// Round trips that they may take: of a lossy path one is repeated.
+const FLOW_ROUNDS: u32 = 8;
+/// Time from the word to measure to the window, on one machine: more than the word takes.
+const LEAD: Duration = Duration::from_millis(5);
+/// And a turn for each flow on a CPU: whoever passes the word on may wait for all of them.
+const LEAD_TURN: Duration = Duration::from_millis(8);
 
 /// A trial that was carried out.
 #[derive(Debug)]
@@ -90,11 +101,13 @@ impl<'a> TrialSpec<'a> {
 /// What kept it from being carried out. Both hosts are ready for the next
 /// trial then, unless one of them is lost.
 pub fn run(session: &mut Session, spec: TrialSpec, listener: &mut dyn Listener) -> Result<Done, TrialError> {
-    let cookie = draw_cookie()?;
-    let mut warnings = turn::take(session, listener)?;
+    let (cookie, limit) = (draw_cookie()?, longest(&spec));
+    let end = Instant::now() + limit;
+    let first = Trial { session: &mut *session, spec, cookie, listener: &mut *listener, limit, end }.first_commands()?;
+    let mut warnings = turn::take(session, listener, &first, sights(&spec))?;
     let mut conditions = Conditions::default();
     let outcome = conditions.bring_about(session, &spec).map_err(TrialError::from);
-    let limit = longest(&spec);
+    // The wait for a turn is no part of it.
     let end = Instant::now() + limit;
     let outcome = outcome.and_then(|()| Trial { session: &mut *session, spec, cookie, listener, limit, end }.run());
     let mut outcome = outcome.map(|(measured, moved)| {
@@ -132,6 +145,11 @@ pub fn run(session: &mut Session, spec: TrialSpec, listener: &mut dyn Listener) 
     outcome
 }
 
+/// Returns how often a host is asked for its time before a trial.
+const fn sights(spec: &TrialSpec) -> u32 {
+    if spec.cell.stamp { MANY_SIGHTS } else { FEW_SIGHTS }
+}
+
 /// Returns how long messages may flow.
 fn flowing(spec: &TrialSpec) -> Duration {
     match spec.end {
@@ -159,36 +177,57 @@ struct Trial<'a> {
 type Reports = Both<EndReport>;
 
 impl Trial<'_> {
+    /// Whatever can go out together does: over a far path a trial is as long as its round trips.
     fn run(mut self) -> Result<(Measured, Vec<Warning>), TrialError> {
-        let sights = if self.spec.cell.stamp { MANY_SIGHTS } else { FEW_SIGHTS };
-        let seen_before = self.session.clock(self.spec.swapped, sights)?;
         let begun = Instant::now();
         // Lost since the last trial, it would be taken for a fault of the ends.
         self.session.wire_counters()?;
         let addresses = self.prepare()?;
+        let seen_before = self.session.clock(self.spec.swapped, clock::monotonic().map_err(HostError::from)?, ClockWatch::known);
         self.connect(&addresses)?;
-        self.observe()?;
+        self.tell_to_observe()?;
         // Not before: the datagrams that join the ends are in no end's count.
-        let before = self.counters()?;
+        self.tell_counters()?;
+        self.hear_observing()?;
+        // Far hosts read theirs before a message can be there, and are not waited for.
+        let far = self.session.control_path().is_some() && self.spec.pass.is_clean();
+        if far {
+            self.go()?;
+        }
+        let before = self.hear_counters()?;
         let wire_before = self.session.wire_counters()?;
         // Within the counters, so that they hold all that it sends.
         let crowded = cross_traffic::begin(self.session, self.spec.cell, self.spec.swapped)?;
-        self.go()?;
-        self.await_ends()?;
+        if !far {
+            self.go()?;
+        }
+        let sent = self.open()?;
+        self.await_ends(sent)?;
+        if self.spec.cell.stamp {
+            self.ask_clocks(MANY_SIGHTS)?;
+            remote::hear_clocks(self.session.hosts())?;
+        }
         let reports = self.collect()?;
         let taken = cross_traffic::end(self.session, self.spec.swapped)?;
         let wire_after = self.session.settled_wire()?;
-        let after = self.counters()?;
+        self.tell_counters()?;
+        self.ask_observed(&reports)?;
+        let after = self.hear_counters()?;
         let elapsed = Nanos::from(begun.elapsed());
-        let observed = self.observed(&reports)?;
+        let observed = self.hear_observed()?;
         let useful = useful_time(&reports, seen_before.is_none());
-        let (clock, moved) = self.clock_over(seen_before, sights, begun)?;
+        let (clock, moved) = self.clock_over(seen_before, begun)?;
+        let windows = match self.spec.end {
+            TrialEnd::Length(asked) => Some(Windows::new(asked, reports.sender.window, reports.receiver.window, clock)),
+            TrialEnd::Messages(_) => None,
+        };
         let mut measured = Measured {
             sender_host: after.sender.since(&before.sender),
             receiver_host: after.receiver.since(&before.receiver),
             isolated: self.session.is_isolated(),
             apart: self.session.is_apart(),
             clock,
+            windows,
             control: self.session.control_path(),
             overhead: elapsed.since(useful),
             conditions: (taken != ObservedConditions::default()).then(|| Box::new(taken)),
@@ -201,39 +240,52 @@ impl Trial<'_> {
         Ok((measured, moved.into_iter().chain(crowded).collect()))
     }
 
-    /// The ends' clocks over the trial that `begun` after they were seen. Where
-    /// nothing depends on it closely, they are not looked at again.
-    fn clock_over(
-        &mut self,
-        before: Option<ClockOffset>,
-        sights: u32,
-        begun: Instant,
-    ) -> Result<(Option<ClockOffset>, Option<Warning>), HostError> {
-        let Some(before) = before else { return Ok((None, None)) };
-        if !self.spec.cell.stamp {
-            return Ok((Some(clock::from_then_on(before, Nanos::from(begun.elapsed()))), None));
-        }
-        let after = self.session.clock(self.spec.swapped, sights)?.unwrap_or(before);
-        let (offset, moved) = clock::between(before, after, Nanos::from(begun.elapsed()));
-        Ok((Some(offset), moved))
+    fn ask_clocks(&mut self, times: u32) -> Result<(), HostError> {
+        self.session.hosts().iter_mut().try_for_each(|host| host.ask_clock(times))
     }
 
-    fn counters(&mut self) -> Result<Both<HostCounters>, HostError> {
+    /// The ends' clocks over the trial that `begun` when they were seen. Where
+    /// nothing depends on it closely, they were not looked at again.
+    fn clock_over(&mut self, before: Option<ClockOffset>, begun: Instant) -> Result<(Option<ClockOffset>, Option<Warning>), HostError> {
+        let Some(before) = before else { return Ok((None, None)) };
+        let elapsed = Nanos::from(begun.elapsed());
+        if !self.spec.cell.stamp {
+            return Ok((Some(clock::from_then_on(before, elapsed)), None));
+        }
+        let now = clock::monotonic()?;
+        let mut after = |of| self.session.clock(self.spec.swapped, now, of).unwrap_or(before);
+        let (known, fresh) = (after(ClockWatch::known), after(ClockWatch::fresh));
+        // Whether they moved is told by what the last questions alone showed.
+        Ok((Some(clock::between(before, known, elapsed).0), clock::between(before, fresh, elapsed).1))
+    }
+
+    fn tell_counters(&mut self) -> Result<(), HostError> {
         let family = self.spec.cell.family;
         let device = |role| self.session.place(role, self.spec.swapped).device(family).to_owned();
         let devices = Both { sender: device(Role::Sender), receiver: device(Role::Receiver) };
-        self.ask_both(
-            |role| ToHost::Counters { device: devices.of(role).clone(), family },
-            |answer| match answer {
-                FromHost::Counters(counters) => Ok(*counters),
-                other => Err(other),
-            },
-            "counters",
-        )
+        self.tell(|role| ToHost::Counters { device: devices.of(role).clone(), family })
+    }
+
+    fn hear_counters(&mut self) -> Result<Both<HostCounters>, HostError> {
+        let read = |answer| match answer {
+            FromHost::Counters(counters) => Ok(*counters),
+            other => Err(other),
+        };
+        self.hear_answers(read, "counters")
     }
 
     fn place(&self, role: Role) -> &Place {
         self.session.place(role, self.spec.swapped)
+    }
+
+    /// What each host is to do first, where nothing but the trial itself is to be brought about there.
+    fn first_commands(&mut self) -> Result<[Vec<ToHost>; 2], HostError> {
+        if self.spec.cell.conditions != model::condition::Conditions::USUAL || self.spec.arm.is_some() {
+            return Ok(Default::default());
+        }
+        let tasks = [self.task(Role::Sender)?, self.task(Role::Receiver)?];
+        let [sender, receiver] = tasks.map(|task| vec![ToHost::Start, prepare(task)]);
+        Ok(if self.spec.swapped { [receiver, sender] } else { [sender, receiver] })
     }
 
     /// The address of an end in the cell's family, as its own host writes it.
@@ -276,35 +328,57 @@ impl Trial<'_> {
         let done = |answer| if matches!(answer, FromHost::Done) { Ok(()) } else { Err(answer) };
         let tool = self.spec.arm.and_then(|arm| arm.tool.clone());
         let start = |_| tool.clone().map_or(ToHost::Start, |tool| ToHost::Arm(ArmRequest::Start { tool }));
-        self.ask_both(start, done, "the start of an endpoint")?;
-        let deadline = Instant::now() + self.step_limit();
-        let versions = self.hear_both(deadline, "the endpoint's hello", |heard| match heard {
-            Heard::Said(FromEndpoint::Hello { version }) => Ok(version),
-            other => Err(other),
-        })?;
-        for role in [Role::Sender, Role::Receiver] {
-            if let (theirs, Some(tool)) = (*versions.of(role), &tool)
-                && theirs != CONTROL_VERSION
-            {
-                let what = format!("{tool} speaks version {theirs} of the control protocol, this is version {CONTROL_VERSION}");
-                return Err(self.host(role).endpoint_error(format!("{what}: tool= takes a nettoll that speaks the same")).into());
-            }
-            if *versions.of(role) != CONTROL_VERSION {
-                return Err(HostError::Version { name: self.host(role).name().to_owned(), theirs: *versions.of(role) }.into());
-            }
+        const STARTED: &str = "the start of an endpoint";
+        self.tell(start)?;
+        let scheduled = self.is_scheduled();
+        if scheduled {
+            self.hear_answers(done, STARTED)?;
+            self.schedule()?;
         }
-        self.schedule()?;
         let tasks = Both { sender: self.task(Role::Sender)?, receiver: self.task(Role::Receiver)? };
-        self.tell(|role| ToHost::Endpoint(ToEndpoint::Prepare(Box::new(tasks.of(role).clone()))))?;
-        let deadline = Instant::now() + self.step_limit();
-        let ready = self.hear_both(deadline, "an open socket", |heard| match heard {
-            Heard::Said(FromEndpoint::Ready { addresses, not_bound, .. }) => Ok((addresses, not_bound)),
-            other => Err(other),
-        })?;
-        for reason in [ready.sender.1, ready.receiver.1].into_iter().flatten() {
-            self.session.note_not_bound(reason);
+        self.tell(|role| prepare(tasks.of(role).clone()))?;
+        self.ask_clocks(sights(&self.spec))?;
+        remote::hear_clocks(self.session.hosts())?;
+        if !scheduled {
+            self.hear_answers(done, STARTED)?;
         }
-        Ok(Both { sender: ready.sender.0, receiver: ready.receiver.0 })
+        self.hear_ready(tool.as_deref())
+    }
+
+    /// The addresses of both ends, once each has greeted and opened its sockets.
+    fn hear_ready(&mut self, tool: Option<&str>) -> Result<Both<Vec<SocketAddr>>, TrialError> {
+        let deadline = Instant::now() + self.step_limit();
+        let (mut greeted, mut ready) = (Both::<bool>::default(), Both::default());
+        loop {
+            let awaited = if greeted.sender && greeted.receiver { "an open socket" } else { "the endpoint's hello" };
+            let (role, heard) = self.hear(deadline, awaited)?;
+            match heard {
+                Heard::Said(FromEndpoint::Hello { version }) if !*greeted.of(role) => {
+                    self.check_version(role, version, tool)?;
+                    *greeted.of_mut(role) = true;
+                }
+                Heard::Said(FromEndpoint::Ready { addresses, not_bound, .. }) if *greeted.of(role) => {
+                    not_bound.into_iter().for_each(|reason| self.session.note_not_bound(reason));
+                    *ready.of_mut(role) = Some(addresses);
+                }
+                other => return Err(self.out_of_turn(role, awaited, &other).into()),
+            }
+            if let Some(ready) = ready.whole() {
+                return Ok(ready);
+            }
+        }
+    }
+
+    fn check_version(&mut self, role: Role, theirs: u32, tool: Option<&str>) -> Result<(), HostError> {
+        let host = self.host(role);
+        match (theirs, tool) {
+            (CONTROL_VERSION, _) => Ok(()),
+            (_, Some(tool)) => {
+                let what = format!("{tool} speaks version {theirs} of the control protocol, this is version {CONTROL_VERSION}");
+                Err(host.endpoint_error(format!("{what}: tool= takes a nettoll that speaks the same")))
+            }
+            (_, None) => Err(HostError::Version { name: host.name().to_owned(), theirs }),
+        }
     }
 
     fn connect(&mut self, addresses: &Both<Vec<SocketAddr>>) -> Result<(), TrialError> {
@@ -340,41 +414,79 @@ impl Trial<'_> {
         }
     }
 
-    /// Lets messages flow. The host farther away is told first, so that both
-    /// begin at the same time as far as it can be foreseen.
+    /// Lets messages flow. The host farther away is told first, and a little before: it reads its
+    /// counters before the other's messages can be there, for they take as long as the word.
     fn go(&mut self) -> Result<(), HostError> {
         let [sender, receiver] = [Role::Sender, Role::Receiver].map(|role| self.host(role).rtt());
         let order = if sender > receiver { [Role::Sender, Role::Receiver] } else { [Role::Receiver, Role::Sender] };
         self.host(order[0]).tell(&ToHost::Endpoint(ToEndpoint::Go))?;
-        // Half of each round trip is the way there.
-        let hold = (sender.abs_diff(receiver) / 2).min(LONGEST_HOLD);
+        let hold = (sender.abs_diff(receiver) / 16).min(LONGEST_HOLD);
         if !hold.is_zero() {
             std::thread::sleep(hold);
         }
         self.host(order[1]).tell(&ToHost::Endpoint(ToEndpoint::Go))
     }
 
-    /// Waits for the end of whoever sends, and announces it: to both ends where
+    /// Has both ends measure from one time on, once every flow of both moves: or, where some do not,
+    /// after some time all the same. A trial of a number of messages counts for itself. Returns
+    /// what ended its sending before.
+    fn open(&mut self) -> Result<Both<Option<Sent>>, TrialError> {
+        const AWAITED: &str = "the first messages";
+        let mut sent: Both<Option<Sent>> = Both::default();
+        if matches!(self.spec.end, TrialEnd::Messages(_)) {
+            return Ok(sent);
+        }
+        let rtt = self.host(Role::Sender).rtt().max(self.host(Role::Receiver).rtt());
+        let give_up = Instant::now() + FLOW_LIMIT + FLOW_TURN * self.spec.cell.flows + rtt * FLOW_ROUNDS;
+        let mut flowing = Both::<bool>::default();
+        while !(flowing.sender && flowing.receiver) && sent.sender.is_none() {
+            match self.hear(give_up, AWAITED) {
+                Ok((role, Heard::Said(FromEndpoint::Flowing))) => *flowing.of_mut(role) = true,
+                Ok((role, Heard::Said(FromEndpoint::Sent(end)))) if self.sends(role) => *sent.of_mut(role) = Some(end),
+                Ok((role, other)) => return Err(self.out_of_turn(role, AWAITED, &other).into()),
+                Err(TrialError::Host(HostError::Silent { .. })) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        // A word takes half of a round trip, or a little more.
+        let lead = self.lead() + rtt * 9 / 16;
+        let at = clock::monotonic().map_err(HostError::from)? + self.spec.plan.warmup.max(lead.into());
+        let seen = [Role::Sender, Role::Receiver].map(|role| self.host(role).clock().known(at));
+        let times = Both { sender: seen[0].there(at), receiver: seen[1].there(at) };
+        self.tell(|role| ToHost::Endpoint(ToEndpoint::Measure { at: *times.of(role) }))?;
+        Ok(sent)
+    }
+
+    /// Time that a word to the ends may take on their machines.
+    fn lead(&self) -> Duration {
+        let flows = self.spec.cell.flows;
+        let on_a_cpu = |role| flows.div_ceil(self.place(role).cpus(flows).len().max(1) as u32);
+        LEAD + LEAD_TURN * on_a_cpu(Role::Sender).max(on_a_cpu(Role::Receiver))
+    }
+
+    fn sends(&self, role: Role) -> bool {
+        role == Role::Sender || self.spec.cell.bidirectional
+    }
+
+    /// Waits for the end of whoever sends, if it was not `sent` before, and announces it: to both ends where
     /// one sends, to each the other's where both do. Then neither is announced
     /// before both have come, since an announcement ends what an end measures.
-    fn await_ends(&mut self) -> Result<(), TrialError> {
+    fn await_ends(&mut self, mut sent: Both<Option<Sent>>) -> Result<(), TrialError> {
         const AWAITED: &str = "the sender's end";
         let deadline = Instant::now() + flowing(&self.spec) + self.step_limit();
-        let mut sent: Both<Option<Sent>> = Both::default();
         let announced = loop {
-            let (role, heard) = self.hear(deadline, AWAITED)?;
-            match heard {
-                Heard::Said(FromEndpoint::Sent(end)) if role == Role::Sender || self.spec.cell.bidirectional => {
-                    *sent.of_mut(role) = Some(end)
-                }
-                other => return Err(self.out_of_turn(role, AWAITED, &other).into()),
-            }
-            if !self.spec.cell.bidirectional {
-                let end = sent.sender.take().unwrap_or_default();
-                break Both { sender: end.clone(), receiver: end };
+            if let (Some(end), false) = (&sent.sender, self.spec.cell.bidirectional) {
+                break Both { sender: end.clone(), receiver: end.clone() };
             }
             if let Some(both) = sent.whole() {
                 break Both { sender: both.receiver, receiver: both.sender };
+            }
+            let (role, heard) = self.hear(deadline, AWAITED)?;
+            match heard {
+                Heard::Said(FromEndpoint::Sent(end)) if self.sends(role) => *sent.of_mut(role) = Some(end),
+                // Of flows that were not waited for.
+                Heard::Said(FromEndpoint::Flowing) => {}
+                other => return Err(self.out_of_turn(role, AWAITED, &other).into()),
             }
         };
         Ok(self.tell(|role| ToHost::Endpoint(ToEndpoint::Drain(announced.of(role).clone())))?)
@@ -399,6 +511,10 @@ impl Trial<'_> {
         }
         reports.whole().ok_or(HostError::Silent { awaited: AWAITED, limit }.into())
     }
+}
+
+fn prepare(task: Task) -> ToHost {
+    ToHost::Endpoint(ToEndpoint::Prepare(Box::new(task)))
 }
 
 /// A cookie that nobody can guess.

@@ -6,7 +6,9 @@
 //! ```
 //!
 //! A host starts a fresh endpoint for each trial and passes its messages on.
-//! A trial at each end: `Prepare` -> `Ready`, `Connect` -> `Connected`, `Go`;
+//! A trial at each end: `Prepare` -> `Ready`, `Connect` -> `Connected`, `Go` ->
+//! `Flowing`; `Measure` opens the window of both ends at one time, and a trial of a
+//! number of messages does without these two;
 //! the sender says `Sent` when it has sent its last message, the receiver is
 //! told so with `Drain`, and both end with `Done`. In any pass but a clean one
 //! the host is told to `Observe` its endpoint before `Go`, and asked for what it
@@ -32,7 +34,7 @@ use crate::traffic::{Family, Role};
 use crate::unavailable::Unavailable;
 
 /// The version that both sides must speak. Each side's first message says it.
-pub const CONTROL_VERSION: u32 = 10;
+pub const CONTROL_VERSION: u32 = 11;
 
 /// Task of an endpoint in one trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -133,6 +135,13 @@ pub enum ToEndpoint {
     },
     /// Let messages flow.
     Go,
+    /// Measure for as long as the task says, from a time on. Of a trial that ends after some
+    /// time, once every flow of both ends has moved data.
+    Measure {
+        /// On this host's monotonic clock. One that has passed: at once, and not beyond the end
+        /// that it would have had.
+        at: Nanos,
+    },
     /// The other end has sent its last message: receive what is left.
     Drain(Sent),
 }
@@ -158,6 +167,8 @@ pub enum FromEndpoint {
     },
     /// Both ends are joined.
     Connected,
+    /// Every flow of this end has moved a message, in a trial that ends after some time.
+    Flowing,
     /// Progress, as often as the task asked for it.
     Progress(Box<Progress>),
     /// This end has sent its last message. Both ends say it where both send.
@@ -389,6 +400,9 @@ pub enum FromHost {
         version: u32,
         /// The host's process, which holds its namespace.
         pid: u32,
+        /// Start of its machine (`boot_id` of the kernel): two hosts with the same are one machine.
+        #[serde(default)]
+        boot: String,
     },
     /// The last command is carried out.
     Done,

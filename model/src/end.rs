@@ -237,6 +237,15 @@ pub struct Window {
 }
 
 impl Window {
+    /// The shortest over which a rate or a share of the time means something: the clocks of an edge
+    /// are read one after the other, some 10 µs in all, which is 1 % of it.
+    pub const LEAST_RESOLVED: Nanos = Nanos::from_millis(1);
+
+    /// Returns whether the clocks resolve it: of a shorter one there is no rate and no share.
+    pub const fn is_resolved(self) -> bool {
+        self.length().get() >= Self::LEAST_RESOLVED.get()
+    }
+
     /// Returns its length.
     pub const fn length(self) -> Nanos {
         self.end.since(self.start)
@@ -272,10 +281,11 @@ pub struct Counts {
     /// The errno of the last such call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_errno: Option<i32>,
-    /// Requests whose answer did not come in time.
+    /// Requests whose answer did not come in time, or not at all.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub lost: u64,
-    /// Answers that came after their request had been given up.
+    /// Answers that came after their request had been given up: they have their times, and their requests are
+    /// among those lost.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub late: u64,
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::adjust::AppliedSetting;
 use crate::cell::Cell;
 use crate::condition;
-use crate::end::EndReport;
+use crate::end::{EndReport, Window};
 use crate::kernel::{HostCounters, WireCounters};
 use crate::pass::Pass;
 use crate::plan::Plan;
@@ -98,6 +98,10 @@ pub struct Measured {
     /// Difference of the two ends' clocks; `None` where they read the same one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<ClockOffset>,
+    /// How far the windows of the two ends are one time; `None` of a trial of a number of
+    /// messages, whose ends count to the same one, and in records of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub windows: Option<Windows>,
     /// Distance of the hosts from the controller; `None` where it started both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<ControlPath>,
@@ -163,6 +167,31 @@ pub struct ClockOffset {
     pub error_ns: u64,
 }
 
+/// How far the windows of the two ends of a trial are one time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Windows {
+    /// Length that each was to have.
+    pub asked: Nanos,
+    /// Time that lies in both, in ns, the receiver's put on the sender's clock: within
+    /// [`ClockOffset::error_ns`]. Negative: the time that lies between them.
+    pub overlap_ns: i64,
+}
+
+impl Windows {
+    /// Least share of what a window was to be, and of either window what both have: below it
+    /// figures that compare the ends speak of different times.
+    pub const LEAST: f64 = 0.9;
+
+    /// Of a sender's window and a receiver's, each on its own clock.
+    pub fn new(asked: Nanos, sender: Window, receiver: Window, clock: Option<ClockOffset>) -> Self {
+        let offset = clock.map_or(0, |clock| i128::from(clock.offset_ns));
+        let [start, end] = [receiver.start, receiver.end].map(|at| i128::from(at.get()) - offset);
+        let overlap = end.min(sender.end.get().into()) - start.max(sender.start.get().into());
+        let overlap_ns = i64::try_from(overlap).unwrap_or(if overlap < 0 { i64::MIN } else { i64::MAX });
+        Self { asked, overlap_ns }
+    }
+}
+
 /// Distance of the hosts from the controller, and what that means for a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ControlPath {
@@ -217,8 +246,27 @@ impl TrialRecord {
 
 #[cfg(test)]
 mod tests {
-    use super::{Outcome, TrialRecord};
+    use super::{ClockOffset, Outcome, TrialRecord, Windows};
+    use crate::end::Window;
     use crate::plan::{RawPlan, resolve};
+    use crate::quantity::Nanos;
+
+    #[test]
+    fn windows_overlap_on_one_clock_and_what_lies_between_them_is_negative() {
+        let window = |start, end| Window { start: Nanos::from_millis(start), end: Nanos::from_millis(end) };
+        let overlap = |receiver, offset_ms: i64| {
+            let clock = ClockOffset { offset_ns: offset_ms * 1_000_000, error_ns: 0 };
+            Windows::new(Nanos::from_millis(500), window(1_000, 1_500), receiver, Some(clock)).overlap_ns / 1_000_000
+        };
+        assert_eq!(overlap(window(1_000, 1_500), 0), 500);
+        assert_eq!(overlap(window(1_461, 1_961), 0), 39);
+        assert_eq!(overlap(window(1_645, 2_145), 0), -145);
+        assert_eq!(overlap(window(3_461, 3_961), 2_000), 461 - 422);
+        assert_eq!(overlap(window(500, 1_000), -500), 500);
+        let hostile = Window { start: Nanos::new(u64::MAX), end: Nanos::new(0) };
+        let clock = ClockOffset { offset_ns: i64::MIN, error_ns: u64::MAX };
+        assert_eq!(Windows::new(Nanos::default(), hostile, hostile, Some(clock)).overlap_ns, i64::MIN);
+    }
 
     #[test]
     fn a_record_without_the_cell_as_run_is_completed_by_its_plan() {

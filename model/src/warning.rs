@@ -298,6 +298,42 @@ warnings! {
         severity: clamped(*share),
         disturbs: true,
     }
+    /// The two ends measured different times.
+    WindowsApart = "windows_apart" {
+        /// Time that both measured, in ns; negative: the time between the two.
+        overlap_ns: i64,
+        /// Length of the sender's measured time.
+        sender: Nanos,
+        /// Length of the receiver's.
+        receiver: Nanos,
+    } => {
+        words: match overlap_ns {
+            0.. => format!("the measured times of the ends, {sender} and {receiver}, overlap by {}", Nanos::new(overlap_ns.unsigned_abs())),
+            _ => format!("the measured times of the ends, {sender} and {receiver}, lie {} apart", Nanos::new(overlap_ns.unsigned_abs())),
+        },
+        in_several(plain): format!("the ends measured different times; at worst {plain}"),
+        remedy: "Do not compare the ends with each other: they speak of different times. Use fewer flows, or more CPUs.",
+        size: -(*overlap_ns as f64 / sender.max(receiver).get().max(1) as f64),
+        severity: clamped(1.0 - *overlap_ns as f64 / sender.max(receiver).get().max(1) as f64),
+        disturbs: true,
+    }
+    /// An end measured for a shorter time than it was to.
+    WindowCut = "window_cut" {
+        /// The end.
+        role: Role,
+        /// Length of its measured time.
+        length: Nanos,
+        /// Length that it was to have.
+        asked: Nanos,
+    } => {
+        words: format!("the {role} measured for {length} of the {asked} asked for"),
+        in_several(plain): format!("an end measured for too short a time; at worst {plain}"),
+        remedy: "Do not use its rates: it was late to start, or its flows ended early. Use fewer flows, or more CPUs.",
+        role: *role,
+        size: 1.0 - length.get() as f64 / asked.get().max(1) as f64,
+        severity: clamped(1.0 - length.get() as f64 / asked.get().max(1) as f64),
+        disturbs: true,
+    }
     /// Requests without an answer: percentiles count them as longer than all others.
     AnswersLost = "answers_lost" {
         /// Share of the requests.

@@ -103,6 +103,7 @@ pub fn measured(sender: EndReport, receiver: EndReport) -> Measured {
         apart: false,
         clock: None,
         control: None,
+        windows: None,
         overhead: Nanos::from_millis(30),
         conditions: None,
         wire: None,

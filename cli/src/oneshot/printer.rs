@@ -187,6 +187,10 @@ impl<'a> TrialPrinter<'a> {
 }
 
 impl Listener for TrialPrinter<'_> {
+    fn keeps_hosts(&self) -> bool {
+        false
+    }
+
     fn hear(&mut self, event: &Event) -> Result<ControlFlow<()>, Box<dyn Error + Send + Sync>> {
         match event {
             Event::Opened { hosts, warnings, .. } => self.opened(hosts, warnings)?,

@@ -194,13 +194,13 @@ impl<R: Read + AsFd, W: Write> Harness<'_, R, W> {
     }
 
     fn run(mut self, length: Duration) -> Result<EndReport, EndpointError> {
-        let warmup = Duration::from(self.task.warmup);
         let begun = clock::monotonic();
         self.program.say("go");
-        self.wait(Instant::now() + warmup, "the measured part")?;
+        let opens = self.hear_the_opening()?;
+        self.wait(opens, "the measured part")?;
         self.page.enter(Part::Measure);
         let start = self.read();
-        self.wait(Instant::now() + length, "the end of the measured part")?;
+        self.wait(opens + length, "the end of the measured part")?;
         let end = self.read();
         let threads = tree::threads(self.program.pid());
         self.page.enter(Part::Tail);
@@ -215,6 +215,26 @@ impl<R: Read + AsFd, W: Write> Harness<'_, R, W> {
         let counters = self.counters.iter().cloned().zip(self.page.counters(MOST_COUNTERS)).collect();
         let seen = Seen { start, end, total, flow, threads, resident, faults, counters };
         seen.report(self.task, self.command)
+    }
+
+    /// Tells the host once the program has counted a message, and waits for the time at which the
+    /// measured part begins.
+    fn hear_the_opening(&mut self) -> Result<Instant, EndpointError> {
+        let mut flows = false;
+        loop {
+            let step = if flows { Duration::from_secs(3_600) } else { LOOK };
+            if self.wait(Instant::now() + step, "the measured part")? {
+                break;
+            }
+            if !flows && self.page.said().messages > 0 {
+                flows = true;
+                tell(self.output, &FromEndpoint::Flowing)?;
+            }
+        }
+        match self.control.receive()? {
+            ToEndpoint::Measure { at } => Ok(timekeeper::instant(at)),
+            _ => Err(EndpointError::OutOfTurn { expected: "measure" }),
+        }
     }
 
     /// Reads the clocks, the counts and the time at an edge, one right after the other.

@@ -20,7 +20,7 @@ use crate::channel::{Receiver, Woken};
 use crate::deadline::Deadline;
 use crate::error::{EndpointError, SocketError};
 
-/// Interval at which the cookie is shown until it is answered.
+/// Least interval at which the cookie is shown until it is answered.
 const AGAIN: Duration = Duration::from_millis(50);
 /// Time that answers to repeated requests are waited for, so that
 /// none comes while messages flow.
@@ -41,13 +41,16 @@ pub(super) fn ask<T: DeserializeOwned, R: Read + AsFd>(
         socket.connect(&SockAddr::from(*goal)).map_err(|answer| SocketError::new(format!("connect to {goal}"), answer))?;
         asking.push(Asking { socket, goal: *goal, shown: shown(task, flow), asked: 0, answered: 0, refusal: None });
     }
+    // A third of the silence is a little more than a round trip of a far path: an answer that is
+    // under way is not asked for again.
+    let again = AGAIN.max(Duration::from(task.silence) / 3);
     let mut next = Instant::now();
     let mut all_since = None;
     loop {
         if asking.iter().any(|flow| flow.answered == 0) {
             if Instant::now() >= next {
                 asking.iter_mut().filter(|flow| flow.answered == 0).for_each(Asking::ask);
-                next = Instant::now() + AGAIN;
+                next = Instant::now() + again;
             }
         } else if asking.iter().all(|flow| flow.answered >= flow.asked)
             || all_since.get_or_insert_with(Instant::now).elapsed() >= STRAGGLERS

@@ -13,20 +13,12 @@ use crate::api::{Api, Moved};
 use crate::stage::Part;
 
 pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
-    match trial.task.cell.rate {
-        None => run_marked::<A, 1>(api, trial),
-        // Of an open loop several requests are outstanding.
-        Some(_) => run_marked::<A, { MARK }>(api, trial),
-    }
-}
-
-/// A datagram's first bytes, as many as `MARKS`, go back as they came.
-fn run_marked<A: Api, const MARKS: usize>(api: &mut A, trial: &mut Trial) -> Done {
-    let mut answerer =
-        Answerer::<MARKS> { size: trial.task.cell.size.as_len(), datagrams: trial.task.cell.test == Test::UdpRr, pending: 0 };
+    let mut answerer = Answerer { size: trial.task.cell.size.as_len(), datagrams: trial.task.cell.test == Test::UdpRr, pending: 0 };
     let (stage, extent) = (trial.stage, trial.extent);
-    // Before the first request there is nothing to time.
-    let first = answerer.answer_while(api, |_, done| done.messages == 0 && !stage.is(Part::Drain));
+    // Before the first request there is nothing to time, and without a warm-up it is measured.
+    let came = answerer.answer_while(api, |_, done| done.messages == 0 && trial.awaits_first());
+    trial.flows(&came);
+    let (first, measured) = if extent.is_counted() && extent.warmup == 0 { (Counts::default(), came) } else { (came, Counts::default()) };
     let mut answer = |api: &mut A, part, limit: u64, leave: Allowance| {
         let limit = leave.at_most(limit);
         answerer.answer_while(api, |_, done| stage.is(part) && done.messages < limit)
@@ -35,8 +27,8 @@ fn run_marked<A: Api, const MARKS: usize>(api: &mut A, trial: &mut Trial) -> Don
     let warmup = trial.to_the_end(api, |api, leave| answer(api, extent.warmup_part, limit, leave));
     let before = sum(first, warmup);
     let start = trial.start(api);
-    let limit = extent.warmup.saturating_add(extent.measured).saturating_sub(before.messages);
-    let counts = trial.to_the_end(api, |api, leave| answer(api, Part::Measure, limit, leave));
+    let limit = extent.warmup.saturating_add(extent.measured).saturating_sub(before.messages + measured.messages);
+    let counts = sum(measured, trial.to_the_end(api, |api, leave| answer(api, Part::Measure, limit, leave)));
     let end = trial.edges.end();
     // The requester may still be measuring: answer until it has said its end.
     let give_up = Instant::now() + DRAIN_LIMIT;
@@ -50,14 +42,14 @@ fn run_marked<A: Api, const MARKS: usize>(api: &mut A, trial: &mut Trial) -> Don
     Done { usage: start.until(&end), flow: None, counts, total: sum(sum(before, counts), rest) }
 }
 
-struct Answerer<const MARKS: usize> {
+struct Answerer {
     size: usize,
     datagrams: bool,
     /// Bytes of a TCP request that have come so far.
     pending: usize,
 }
 
-impl<const MARKS: usize> Answerer<MARKS> {
+impl Answerer {
     fn answer_while<A: Api>(&mut self, api: &mut A, go_on: impl Fn(&A, &Counts) -> bool) -> Counts {
         let mut counts = Counts::default();
         let mut trouble = Trouble::default();
@@ -95,7 +87,8 @@ impl<const MARKS: usize> Answerer<MARKS> {
 
     fn answer<A: Api>(&self, api: &mut A, counts: &mut Counts, trouble: &mut Trouble) -> Verdict {
         if self.datagrams {
-            for place in 0..if MARKS == 1 { 1 } else { MARKS.min(self.size) } {
+            // Its mark goes back as it came.
+            for place in 0..MARK.min(self.size) {
                 api.message()[place] = api.room()[place];
             }
         }

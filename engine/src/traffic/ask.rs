@@ -1,39 +1,49 @@
 //! The requester of a request/response test: a closed loop of one.
 
+use std::collections::VecDeque;
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
+use model::control::Task;
 use model::end::{Counts, Window};
-use model::{Protocol, Test};
+use model::{Nanos, Protocol, Test};
 use nix::sys::socket::{Shutdown, shutdown};
 
+use super::open::MARK;
 use super::trouble::{Trouble, Verdict, flush, readable};
 use super::whole::send_rest;
-use super::{DRAIN_LIMIT, Done, LAST_PATIENCE, Trial, fault, sum};
+use super::{DRAIN_LIMIT, Done, LAST_PATIENCE, Step, Trial, fault, sum};
 use crate::api::Api;
 use crate::clock;
 use crate::recorder::Recorder;
 use crate::stage::{Part, Stage};
 
+/// Requests that were given up and whose answers are still known: those of 100 s of silence.
+const MOST_GIVEN_UP: usize = 1 << 10;
+
 pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: &mut Recorder) -> Done {
-    let mut asker =
-        Asker { size: trial.task.cell.size.as_len(), datagrams: trial.task.cell.test == Test::UdpRr, sequence: 0, stalled: false };
+    let mut asker = Asker::new(trial.task, recorder);
     let extent = trial.extent;
-    let first = clock::monotonic();
-    let warmup = asker.ask_all(api, trial, extent.warmup_part, extent.warmup, None);
+    let begun = clock::monotonic();
+    let first = asker.ask_all(api, trial, extent.warmup_part, trial.least_warmup());
+    trial.flows(&first);
+    let warmup = asker.ask_all(api, trial, extent.warmup_part, extent.warmup);
     let start = trial.start(api);
-    let counts = asker.ask_all(api, trial, Part::Measure, extent.measured, Some(recorder));
+    asker.measured = true;
+    let counts = asker.ask_all(api, trial, Part::Measure, extent.measured);
     let end = trial.edges.end();
-    let tail = asker.ask_all(api, trial, Part::Tail, u64::MAX, None);
-    let flow = Window { start: first, end: clock::monotonic() };
-    let mut total = sum(sum(warmup, counts), tail);
+    asker.measured = false;
+    let tail = asker.ask_all(api, trial, Part::Tail, u64::MAX);
+    let flow = Window { start: begun, end: clock::monotonic() };
+    let mut total = sum(sum(first, warmup), sum(counts, tail));
     if asker.stalled {
         trial.failure = Some(fault::not_answered(&total));
     }
-    (trial.sent)(&total);
+    (trial.said)(Step::Sent(&total));
     if asker.datagrams {
         let outstanding = total.lost.saturating_sub(total.late);
-        total = sum(total, take_late(api, asker.size, outstanding, trial.task.silence.into()));
+        let late = take_late(api, asker.size, outstanding, trial.task.silence.into(), |mark, now| asker.take_late(mark, now));
+        total = sum(total, late);
     }
     if trial.task.cell.protocol() == Protocol::Tcp {
         // The answerer takes this as the end.
@@ -42,13 +52,28 @@ pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: &mut Recorde
     Done { usage: start.until(&end), flow: Some(flow), counts, total }
 }
 
-struct Asker {
+struct Asker<'a> {
     size: usize,
     datagrams: bool,
-    /// Marks a datagram, so that a late answer is not taken for the next one.
-    sequence: u8,
+    /// Number of the request: a datagram bears its first bytes, so that a late answer is not taken
+    /// for the next one.
+    number: u32,
+    /// The requests that were given up last, the first first, in memory that does not grow.
+    given_up: VecDeque<GivenUp>,
+    /// Round trips of the measured part.
+    recorder: &'a mut Recorder,
+    /// True in the measured part.
+    measured: bool,
     /// True when an answer of a connection did not come in all patience.
     stalled: bool,
+}
+
+/// A request that was given up. Its answer may still come.
+#[derive(Debug, Clone, Copy)]
+struct GivenUp {
+    number: u32,
+    asked_at: Nanos,
+    measured: bool,
 }
 
 /// Fate of one request.
@@ -58,15 +83,21 @@ enum Answer {
     Over,
 }
 
-impl Asker {
-    fn ask_all<A: Api>(&mut self, api: &mut A, trial: &Trial, part: Part, limit: u64, mut recorder: Option<&mut Recorder>) -> Counts {
+impl<'a> Asker<'a> {
+    fn new(task: &Task, recorder: &'a mut Recorder) -> Self {
+        let (size, datagrams) = (task.cell.size.as_len(), task.cell.test == Test::UdpRr);
+        let given_up = VecDeque::with_capacity(if datagrams { MOST_GIVEN_UP } else { 0 });
+        Self { size, datagrams, number: 0, given_up, recorder, measured: false, stalled: false }
+    }
+
+    fn ask_all<A: Api>(&mut self, api: &mut A, trial: &Trial, part: Part, limit: u64) -> Counts {
         trial.to_the_end(api, |api, leave| {
             let done = leave.so_far.messages + leave.so_far.lost;
-            self.ask_until(api, trial, part, limit.saturating_sub(done).min(leave.may_send), recorder.as_deref_mut())
+            self.ask_until(api, trial, part, limit.saturating_sub(done).min(leave.may_send))
         })
     }
 
-    fn ask_until<A: Api>(&mut self, api: &mut A, trial: &Trial, part: Part, limit: u64, mut recorder: Option<&mut Recorder>) -> Counts {
+    fn ask_until<A: Api>(&mut self, api: &mut A, trial: &Trial, part: Part, limit: u64) -> Counts {
         let mut counts = Counts::default();
         let mut trouble = Trouble::default();
         let mut asked_at = clock::monotonic();
@@ -76,23 +107,53 @@ impl Asker {
                 Answer::Came => {
                     // The end of one round trip is the start of the next.
                     let now = clock::monotonic();
-                    if let Some(recorder) = &mut recorder {
-                        recorder.record(now.since(asked_at).get());
+                    if self.measured {
+                        self.recorder.record(now.since(asked_at).get());
                     }
                     asked_at = now;
                     counts.messages += 1;
                 }
-                Answer::Lost => asked_at = clock::monotonic(),
+                Answer::Lost => {
+                    self.give_up(asked_at);
+                    asked_at = clock::monotonic();
+                }
                 Answer::Over => break,
             }
         }
         counts
     }
 
+    /// Bytes of a datagram that bear its number.
+    fn mark(&self) -> usize {
+        self.size.min(MARK)
+    }
+
+    /// Keeps the request for its answer. Where the room is full the first is forgotten.
+    #[cold]
+    fn give_up(&mut self, asked_at: Nanos) {
+        if self.given_up.len() >= MOST_GIVEN_UP {
+            self.given_up.pop_front();
+        }
+        self.given_up.push_back(GivenUp { number: self.number, asked_at, measured: self.measured });
+    }
+
+    /// Takes the answer to a request that was given up, for its true time.
+    #[cold]
+    fn take_late(&mut self, mark: &[u8], now: Nanos) {
+        let length = mark.len().min(self.mark());
+        // Of those whose marks are alike, as in messages of 1 B, the last may be meant.
+        let is_its = |request: &GivenUp| request.number.to_le_bytes()[..length] == mark[..length];
+        let Some(request) = self.given_up.iter().rposition(is_its).and_then(|place| self.given_up.remove(place)) else { return };
+        if request.measured {
+            self.recorder.record(now.since(request.asked_at).get());
+        }
+    }
+
     fn ask<A: Api>(&mut self, api: &mut A, stage: &Stage, counts: &mut Counts, trouble: &mut Trouble) -> Answer {
         if self.datagrams {
-            self.sequence = self.sequence.wrapping_add(1);
-            api.message()[0] = self.sequence;
+            self.number = self.number.wrapping_add(1);
+            let length = self.mark();
+            api.message()[..length].copy_from_slice(&self.number.to_le_bytes()[..length]);
         }
         if send_rest(api, self.size, 0, 0, counts, trouble) == Verdict::Over {
             return Answer::Over;
@@ -130,17 +191,20 @@ impl Asker {
         Answer::Came
     }
 
-    fn await_datagram<A: Api>(&self, api: &mut A, counts: &mut Counts, trouble: &mut Trouble) -> Answer {
+    fn await_datagram<A: Api>(&mut self, api: &mut A, counts: &mut Counts, trouble: &mut Trouble) -> Answer {
         loop {
             let moved = api.receive(self.size);
             if moved.0 > 0 {
                 counts.calls += 1;
                 counts.bytes += moved.0 as u64;
                 counts.received += 1;
-                if api.room()[0] == self.sequence {
+                let length = self.mark().min(moved.0 as usize);
+                let mark = &api.room()[..length];
+                if *mark == self.number.to_le_bytes()[..length] {
                     return Answer::Came;
                 }
                 counts.late += 1;
+                self.take_late(mark, clock::monotonic());
             } else if moved.0 == -(libc::EAGAIN as isize) {
                 counts.lost += 1;
                 return Answer::Lost;
@@ -153,8 +217,8 @@ impl Asker {
 
 /// Takes the answers that come after the last request was given up, `given_up`
 /// at most, until none has come for `silence`: one left in the socket when it is
-/// closed stands in no counter.
-pub(super) fn take_late<A: Api>(api: &mut A, size: usize, given_up: u64, silence: Duration) -> Counts {
+/// closed stands in no counter. `note` sees the mark of each, and when it came.
+pub(super) fn take_late<A: Api>(api: &mut A, size: usize, given_up: u64, silence: Duration, mut note: impl FnMut(&[u8], Nanos)) -> Counts {
     let mut counts = Counts::default();
     let mut trouble = Trouble::default();
     while counts.late < given_up && readable(api.waits_on(), silence) {
@@ -164,6 +228,7 @@ pub(super) fn take_late<A: Api>(api: &mut A, size: usize, given_up: u64, silence
             counts.bytes += moved.0 as u64;
             counts.received += 1;
             counts.late += 1;
+            note(&api.room()[..(moved.0 as usize).min(MARK).min(size)], clock::monotonic());
         } else if trouble.judge(moved, counts.calls, &mut counts) == Verdict::Over {
             break;
         }

@@ -26,10 +26,10 @@ impl Marked {
         Some(number)
     }
 
-    /// The number of the request that a datagram answers; `None` of one that nobody waits for.
+    /// The number of the request that a datagram answers, late or in time; `None` of one that answers none.
     pub fn answer(&mut self, datagram: &[u8]) -> Option<u64> {
         let length = datagram.len().min(MARK).min(self.size);
-        self.waiting.take_marked(&datagram[..length]).map(|(number, _)| number)
+        self.waiting.take_marked(&datagram[..length]).map(|answered| answered.number)
     }
 
     /// Gives up those that were sent before `time`; returns how many.

@@ -84,6 +84,15 @@ pub struct Traffic {
     pub options: Vec<SocketOption>,
 }
 
+/// A step of a flow that others wait for.
+#[derive(Debug, Clone, Copy)]
+pub enum Step<'a> {
+    /// It has moved its first message, in a trial that ends after some time.
+    Flowing,
+    /// It sends, and has sent its last message: counts over the whole trial.
+    Sent(&'a Counts),
+}
+
 /// Results of a loop.
 struct Done {
     usage: Usage,
@@ -94,14 +103,14 @@ struct Done {
 
 /// Runs the loop of a task to its end, on the calling thread.
 ///
-/// `sent` is called when a sender has sent its last message.
+/// `said` hears of its steps, each once.
 ///
 /// # Errors
 /// A refusal of the system that keeps the api from working here.
-pub fn run(task: &Task, flow: impl Into<Joined>, stage: &Stage, sent: &mut dyn FnMut(&Counts)) -> io::Result<Traffic> {
+pub fn run(task: &Task, flow: impl Into<Joined>, stage: &Stage, said: &dyn Fn(Step)) -> io::Result<Traffic> {
     let Joined { socket, listener, passed, sizes } = flow.into();
     let place = Place::new(&task.cell, socket, socket::longest_wait(task)).with_passed(passed, task.role);
-    let asked = AsAsked { listener, sizes, task, stage, sent };
+    let asked = AsAsked { listener, sizes, task, stage, said };
     match (task.cell.test.is_stream(), task.role) {
         (true, Role::Sender) => api::open_sender(place, Around(asked, Sending)),
         (true, Role::Receiver) => api::open_receiver(place, Around(asked, Receiving)),
@@ -115,7 +124,7 @@ struct AsAsked<'a> {
     sizes: Option<Vec<u32>>,
     task: &'a Task,
     stage: &'a Stage,
-    sent: &'a mut dyn FnMut(&Counts),
+    said: &'a dyn Fn(Step),
 }
 
 /// The loops of one part in a test.
@@ -189,20 +198,21 @@ fn longest_look(task: &Task) -> Nanos {
 }
 
 fn run_over<A: Api>(mut api: A, asked: AsAsked, loops: &impl Loops) -> io::Result<Traffic> {
-    let AsAsked { listener, sizes, task, stage, sent } = asked;
+    let AsAsked { listener, sizes, task, stage, said } = asked;
     if task.cell.stamp {
         stamp::has_room(&task.cell)?;
     }
-    let mut trial = Trial::new(task, listener, stage, EdgeReader::of_this_thread(&task.ksoftirqd), sent);
+    let mut trial = Trial::new(task, listener, stage, EdgeReader::of_this_thread(&task.ksoftirqd), said);
     trial.sizes = sizes;
     // What the other end has not taken when this trial fails, or its process is
     // killed, is not to be sent again for minutes by a socket that nobody has.
     linger(&api, Some(Duration::ZERO));
     let mut recorder = Recorder::new();
+    stage.wait_while_held();
     let done = loops.run(&mut api, &mut trial, &mut recorder);
     if done.is_err() && task.role == Role::Sender {
         // The other end is not to wait for more.
-        (trial.sent)(&Counts::default());
+        (trial.said)(Step::Sent(&Counts::default()));
     }
     let done = done.and_then(|done| failure_of(&mut trial, &done.total).map_or(Ok(done), Err));
     let Done { usage, flow, mut counts, mut total } = done?;

@@ -8,6 +8,7 @@ use model::end::Counts;
 use super::trouble::{Trouble, Verdict, readable};
 use super::{Allowance, DRAIN_LIMIT, Done, LAST_PATIENCE, Trial, sum};
 use crate::api::Api;
+use crate::edge::Edge;
 use crate::stage::{Part, Stage};
 
 /// Interval at which a receiver that has nothing to read looks for the announcement.
@@ -38,12 +39,17 @@ fn run_over<A: Api, const DATAGRAMS: bool>(api: &mut A, trial: &mut Trial) -> Do
     let all = extent.warmup.saturating_add(extent.measured).saturating_mul(unit);
 
     // No read reaches beyond the warm-up, so that the windows of a counted
-    // trial hold the same bytes at both ends.
-    let first_room = if DATAGRAMS { room } else { room.min(usize::try_from(warmup_end.max(1)).unwrap_or(room)) };
+    // trial hold the same bytes at both ends. Without a warm-up it is measured from its first
+    // message on, and that is one of those measured.
+    let no_warmup = extent.is_counted() && extent.warmup == 0;
+    let first_end = if no_warmup { all } else { warmup_end };
+    let first_room = if DATAGRAMS { room } else { room.min(usize::try_from(first_end).unwrap_or(room)) };
     // Of a stream every byte arrives, also those that were on their way when
     // their sender had handed over the last.
     let to_the_last = extent.is_counted() && !DATAGRAMS;
-    let first = receive_first(api, first_room, stage, to_the_last);
+    let came = receive_first(api, first_room, trial, to_the_last);
+    trial.flows(&came);
+    let (first, measured) = if no_warmup { (Counts::default(), came) } else { (came, Counts::default()) };
     let mut ended = Ended::Part;
     let mut receive = |api: &mut A, part, enough: u64, leave: Allowance| {
         let left = enough.saturating_sub(progress(&leave.so_far));
@@ -53,7 +59,7 @@ fn run_over<A: Api, const DATAGRAMS: bool>(api: &mut A, trial: &mut Trial) -> Do
             ended = if ended == Ended::Over { ended } else { how };
             return counts;
         }
-        let came = first.bytes + leave.so_far.bytes + counts.bytes > 0;
+        let came = came.bytes + leave.so_far.bytes + counts.bytes > 0;
         let (rest, how) = receive_rest(api, room, left, came);
         ended = how;
         sum(counts, rest)
@@ -62,14 +68,13 @@ fn run_over<A: Api, const DATAGRAMS: bool>(api: &mut A, trial: &mut Trial) -> Do
     let warmup = trial.to_the_end(api, |api, leave| receive(api, extent.warmup_part, enough, leave));
     let before = sum(first, warmup);
     let start = trial.start(api);
-    let enough = all.saturating_sub(progress(&before));
-    let mut counts = trial.to_the_end(api, |api, leave| receive(api, Part::Measure, enough, leave));
-    if extent.is_counted() && !to_the_last && ended == Ended::Part && stage.is(Part::Drain) {
-        // Some were lost, or are still on their way: those belong to the measured ones.
-        let (rest, rest_ended) = take_waiting(api, room, |_, _| {});
-        (counts, ended) = (sum(counts, rest), rest_ended);
+    let enough = all.saturating_sub(progress(&before) + progress(&measured));
+    let mut counts = sum(measured, trial.to_the_end(api, |api, leave| receive(api, Part::Measure, enough, leave)));
+    let mut end = trial.edges.end();
+    if extent.is_counted() && DATAGRAMS && ended == Ended::Part && stage.is(Part::Drain) {
+        let rest = take_counted(api, room, trial, before.messages + counts.messages, |_, _| {});
+        (counts, end, ended) = (sum(counts, rest.counts), rest.end.unwrap_or(end), Ended::Over);
     }
-    let end = trial.edges.end();
     let so_far = sum(before, counts);
     let rest = match ended {
         Ended::Over => Counts::default(),
@@ -80,11 +85,11 @@ fn run_over<A: Api, const DATAGRAMS: bool>(api: &mut A, trial: &mut Trial) -> Do
 
 /// The first message, before which there is nothing to time. Where every message
 /// is awaited (`to_the_last`), it may come after its sender has sent them all.
-fn receive_first<A: Api>(api: &mut A, room: usize, stage: &Stage, to_the_last: bool) -> Counts {
+fn receive_first<A: Api>(api: &mut A, room: usize, trial: &Trial, to_the_last: bool) -> Counts {
     let mut counts = Counts::default();
     let mut trouble = Trouble::default();
     let mut silence = Silence::default();
-    while !stage.is(Part::Drain) || (to_the_last && silence.is_within(LAST_PATIENCE)) {
+    while trial.awaits_first() || (to_the_last && silence.is_within(LAST_PATIENCE)) {
         let moved = api.receive(room);
         if moved.0 > 0 {
             count(api, &mut counts, 1, moved.0 as u64, u64::from((moved.0 as usize) < room));
@@ -164,9 +169,34 @@ pub(super) fn count<A: Api>(api: &mut A, counts: &mut Counts, messages: u64, byt
     counts.short += short;
 }
 
+/// What came of a number of datagrams after their sender's end was announced.
+pub(super) struct Rest {
+    pub counts: Counts,
+    /// The edge after the last of them; `None` where none came.
+    pub end: Option<Edge>,
+}
+
+/// Takes the datagrams of a counted trial that were still on their way when their sender's end was
+/// announced: they are among those measured. Until all have come, or a silence; `so_far` have
+/// come, and `note` sees each message as in [`take_waiting`].
+pub(super) fn take_counted<A: Api>(api: &mut A, room: usize, trial: &Trial, so_far: u64, mut note: impl FnMut(&A, usize)) -> Rest {
+    let mut rest = Rest { counts: Counts::default(), end: None };
+    let announced = trial.stage.announced().unwrap_or(u64::MAX);
+    loop {
+        let (more, ended) = take_waiting(api, room, &mut note);
+        if more.messages > 0 {
+            rest = Rest { counts: sum(rest.counts, more), end: Some(trial.edges.end()) };
+        }
+        let all = so_far + rest.counts.messages >= announced;
+        if all || ended == Ended::Over || !readable(api.waits_on(), trial.task.silence.into()) {
+            return rest;
+        }
+    }
+}
+
 /// Takes the messages that wait to be read; `note` sees the length of each, which is
 /// still in the api's room.
-pub(super) fn take_waiting<A: Api>(api: &mut A, room: usize, mut note: impl FnMut(&A, usize)) -> (Counts, Ended) {
+fn take_waiting<A: Api>(api: &mut A, room: usize, mut note: impl FnMut(&A, usize)) -> (Counts, Ended) {
     let mut counts = Counts::default();
     let mut trouble = Trouble::default();
     loop {

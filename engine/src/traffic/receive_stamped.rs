@@ -2,7 +2,7 @@
 
 use model::end::Counts;
 
-use super::receive::{count, drain, take_waiting};
+use super::receive::{count, drain, take_counted};
 use super::stamp::{Account, read};
 use super::trouble::{Trouble, Verdict};
 use super::{Allowance, Done, Trial, sum};
@@ -13,8 +13,14 @@ use crate::stage::Part;
 pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
     let (stage, extent) = (trial.stage, trial.extent);
     let mut reader = Reader { room: trial.task.cell.read_size.as_len(), account: Account::new() };
-    // Before the first message there is nothing to time.
-    let first = reader.receive_while(api, |counts| counts.messages == 0 && !stage.is(Part::Drain));
+    // Before the first message there is nothing to time, and without a warm-up it is measured.
+    let no_warmup = extent.is_counted() && extent.warmup == 0;
+    if no_warmup {
+        reader.account.begin();
+    }
+    let came = reader.receive_while(api, |counts| counts.messages == 0 && trial.awaits_first());
+    trial.flows(&came);
+    let (first, measured) = if no_warmup { (Counts::default(), came) } else { (came, Counts::default()) };
     let limit = extent.warmup.saturating_sub(first.messages);
     let receive = |api: &mut A, part, limit: u64, leave: Allowance, reader: &mut Reader| {
         let limit = leave.at_most(limit);
@@ -24,15 +30,18 @@ pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
     };
     let warmup = trial.to_the_end(api, |api, leave| receive(api, extent.warmup_part, limit, leave, &mut reader));
     let before = sum(first, warmup);
-    reader.account.begin();
-    let start = trial.start(api);
-    let limit = extent.warmup.saturating_add(extent.measured).saturating_sub(before.messages);
-    let mut counts = trial.to_the_end(api, |api, leave| receive(api, Part::Measure, limit, leave, &mut reader));
-    if extent.is_counted() && stage.is(Part::Drain) {
-        // Some were lost, or are still on their way: those belong to the measured ones.
-        counts = sum(counts, take_waiting(api, reader.room, |api, length| reader.note(api, length, clock::monotonic().get())).0);
+    if !no_warmup {
+        reader.account.begin();
     }
-    let end = trial.edges.end();
+    let start = trial.start(api);
+    let limit = extent.warmup.saturating_add(extent.measured).saturating_sub(before.messages + measured.messages);
+    let mut counts = sum(measured, trial.to_the_end(api, |api, leave| receive(api, Part::Measure, limit, leave, &mut reader)));
+    let mut end = trial.edges.end();
+    if extent.is_counted() && stage.is(Part::Drain) {
+        let so_far = before.messages + counts.messages;
+        let rest = take_counted(api, reader.room, trial, so_far, |api, length| reader.note(api, length, clock::monotonic().get()));
+        (counts, end) = (sum(counts, rest.counts), rest.end.unwrap_or(end));
+    }
     reader.account.end();
     let so_far = sum(before, counts);
     let Reader { room, mut account } = reader;

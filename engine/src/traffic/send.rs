@@ -10,7 +10,7 @@ use nix::sys::socket::{Shutdown, shutdown};
 
 use super::trouble::{Trouble, Verdict, readable};
 use super::whole::finish;
-use super::{DRAIN_LIMIT, Done, Trial, fault, sum};
+use super::{DRAIN_LIMIT, Done, Step, Trial, fault, sum};
 use crate::api::{Api, Transmit};
 use crate::clock;
 use crate::stage::{Part, Stage};
@@ -25,14 +25,17 @@ pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
 /// they are measured.
 pub(super) fn send_parts<A: Api>(api: &mut A, trial: &mut Trial, mut send: impl FnMut(&mut A, Part, u64, bool) -> Counts) -> Done {
     let extent = trial.extent;
-    let first = clock::monotonic();
+    let begun = clock::monotonic();
+    let least = trial.least_warmup();
+    let first = trial.to_the_end(api, |api, allowed| send(api, extent.warmup_part, allowed.at_most(least), false));
+    trial.flows(&first);
     let warmup = trial.to_the_end(api, |api, allowed| send(api, extent.warmup_part, allowed.at_most(extent.warmup), false));
     let start = trial.start(api);
     let counts = trial.to_the_end(api, |api, allowed| send(api, Part::Measure, allowed.at_most(extent.measured), true));
     let end = trial.edges.end();
     let tail = trial.to_the_end(api, |api, allowed| send(api, Part::Tail, allowed.at_most(u64::MAX), false));
-    let flow = Window { start: first, end: clock::monotonic() };
-    let total = sum(sum(warmup, counts), tail);
+    let flow = Window { start: begun, end: clock::monotonic() };
+    let total = sum(sum(first, warmup), sum(counts, tail));
     end_stream(api, trial, &total);
     Done { usage: start.until(&end), flow: Some(flow), counts, total }
 }
@@ -42,7 +45,7 @@ fn end_stream<A: Api>(api: &mut A, trial: &mut Trial, total: &Counts) {
     if trial.task.cell.protocol() == Protocol::Udp {
         see_it_left(api);
     }
-    (trial.sent)(total);
+    (trial.said)(Step::Sent(total));
     if trial.task.cell.protocol() == Protocol::Tcp {
         trial.failure = see_it_taken(api);
     }

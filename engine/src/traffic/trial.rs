@@ -9,6 +9,7 @@ use model::end::{Counts, TcpInfo};
 use model::plan::TrialEnd;
 use model::{Nanos, Protocol, Role, Test};
 
+use super::Step;
 use super::schedule_stats::ScheduleStats;
 use super::stamp::Account;
 use super::trouble::flush;
@@ -61,8 +62,8 @@ pub(super) struct Trial<'a> {
     pub(super) stage: &'a Stage,
     pub(super) extent: Extent,
     pub(super) edges: EdgeReader,
-    /// Called once by the sender, after its last message.
-    pub(super) sent: &'a mut dyn FnMut(&Counts),
+    /// Hears of the flow's steps.
+    pub(super) said: &'a dyn Fn(Step),
     /// Most messages that the host lets this flow send.
     pub(super) most: u64,
     /// Times of a loop that has a schedule.
@@ -107,13 +108,7 @@ impl Allowance {
 }
 
 impl<'a> Trial<'a> {
-    pub(super) fn new(
-        task: &'a Task,
-        listener: Option<OwnedFd>,
-        stage: &'a Stage,
-        edges: EdgeReader,
-        sent: &'a mut dyn FnMut(&Counts),
-    ) -> Self {
+    pub(super) fn new(task: &'a Task, listener: Option<OwnedFd>, stage: &'a Stage, edges: EdgeReader, said: &'a dyn Fn(Step)) -> Self {
         Self {
             task,
             listener,
@@ -121,7 +116,7 @@ impl<'a> Trial<'a> {
             stage,
             extent: Extent::for_task(task),
             edges,
-            sent,
+            said,
             most: most(task),
             schedule: None,
             one_way: None,
@@ -160,6 +155,29 @@ impl<'a> Trial<'a> {
             self.tell(api, &so_far);
         }
         so_far
+    }
+
+    /// Messages of the warm-up after which the flow is said to move. A trial of a number of
+    /// messages needs no word of it.
+    pub(super) const fn least_warmup(&self) -> u64 {
+        if self.extent.is_counted() { 0 } else { 1 }
+    }
+
+    /// Says that the flow moves, where these are counts of its first message: both ends measure
+    /// once every flow does.
+    pub(super) fn flows(&self, counts: &Counts) {
+        if !self.extent.is_counted() && counts.sent + counts.received > 0 {
+            (self.said)(Step::Flowing);
+        }
+    }
+
+    /// Returns whether what comes first is still awaited: in a trial of a number of messages
+    /// until no more can come, or else until the measured part begins.
+    pub(super) fn awaits_first(&self) -> bool {
+        match self.extent.is_counted() {
+            true => !self.stage.is(Part::Drain),
+            false => self.stage.is(Part::Warmup),
+        }
     }
 
     /// Returns whether there is still time to send in. A trial of a number of messages

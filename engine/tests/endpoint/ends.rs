@@ -6,6 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use base64::Engine as _;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
 use model::control::{Sent, Task, ToEndpoint};
 use model::end::EndReport;
 use model::plan::TrialEnd;
@@ -72,6 +75,11 @@ fn a_requester_counts_lost_and_late_answers_and_goes_on() {
     assert_eq!(counts.sent, counts.messages + counts.lost);
     assert_eq!(counts.received, counts.messages + counts.late);
     assert_eq!(counts.errors, 0);
+    // What came late has its true time, beyond the limit of 30 ms.
+    let times = base64::engine::general_purpose::STANDARD.decode(report.latency.unwrap()).unwrap();
+    let times: Histogram<u64> = Deserializer::new().deserialize(&mut times.as_slice()).unwrap();
+    assert_eq!(times.len(), counts.messages + counts.late);
+    assert!(times.max() >= 30_000_000, "{} ns", times.max());
 }
 
 #[test]

@@ -66,6 +66,8 @@ fn a_requester_that_is_never_answered_ends() {
     requester.prepare(task(Role::Sender, &cell(Test::TcpRr, Family::V4, 64), LENGTH, NO_WARMUP));
     let _silent = requester.connect_to(&listener);
     requester.tell(&ToEndpoint::Go);
+    // It has no answer, and so does not say that it flows.
+    requester.measure();
     let (messages, _) = requester.hear_sent();
     // It does not wait for the word to drain.
     let error = requester.hear_failure();

@@ -31,13 +31,16 @@ fn after(turns: usize) -> (Endpoint, Served, UdpSocket) {
     let socket = UdpSocket::bind((loopback(Family::V4), 0)).unwrap();
     let (mut endpoint, served) = Endpoint::start();
     let peer = socket.local_addr().unwrap();
-    for message in [prepare(), ToEndpoint::Connect { peers: vec![peer] }, ToEndpoint::Go].iter().take(turns) {
+    let measure = ToEndpoint::Measure { at: Nanos::default() };
+    for message in [prepare(), ToEndpoint::Connect { peers: vec![peer] }, ToEndpoint::Go, measure].iter().take(turns) {
         endpoint.tell(message);
-        if matches!(message, ToEndpoint::Connect { .. }) {
-            answer_cookie(&socket);
-        }
-        if *message != ToEndpoint::Go {
-            endpoint.hear();
+        match message {
+            ToEndpoint::Prepare(_) => _ = endpoint.hear(),
+            ToEndpoint::Connect { .. } => {
+                answer_cookie(&socket);
+                endpoint.hear();
+            }
+            _ => {}
         }
     }
     (endpoint, served, socket)
@@ -58,16 +61,18 @@ fn a_message_out_of_turn_fails_the_trial_with_what_was_expected() {
 
 #[test]
 fn a_message_out_of_turn_while_messages_flow_fails_the_trial() {
-    for wrong in [prepare(), ToEndpoint::Connect { peers: vec![peer()] }, ToEndpoint::Go] {
-        let (mut endpoint, served, _socket) = after(3);
-        endpoint.tell(&wrong);
-        // The sender's own end may come first.
-        let error = std::iter::repeat_with(|| endpoint.hear()).take(2).find_map(|answer| match answer {
-            FromEndpoint::Failed { error } => Some(error),
-            _ => None,
-        });
-        assert_eq!(error.as_deref(), Some("expected drain, got another message"));
-        served.join().unwrap().unwrap();
+    for (turns, expected) in [(3, "measure"), (4, "drain")] {
+        for wrong in [prepare(), ToEndpoint::Connect { peers: vec![peer()] }, ToEndpoint::Go] {
+            let (mut endpoint, served, _socket) = after(turns);
+            endpoint.tell(&wrong);
+            // The sender's own end may come first.
+            let error = std::iter::repeat_with(|| endpoint.hear()).take(2).find_map(|answer| match answer {
+                FromEndpoint::Failed { error } => Some(error),
+                _ => None,
+            });
+            assert_eq!(error, Some(format!("expected {expected}, got another message")));
+            served.join().unwrap().unwrap();
+        }
     }
 }
 
@@ -76,7 +81,7 @@ fn bytes_that_are_no_message_end_the_endpoint_in_every_phase() {
     let too_long = (LONGEST as u32 + 1).to_be_bytes().to_vec();
     let not_json = [&3u32.to_be_bytes()[..], b"{]}"].concat();
     let unknown = encode(&"sing").unwrap();
-    for turns in 0..=3 {
+    for turns in 0..=4 {
         for bytes in [&too_long, &not_json, &unknown] {
             let (mut endpoint, served, _socket) = after(turns);
             endpoint.tell_bytes(bytes);
@@ -87,7 +92,7 @@ fn bytes_that_are_no_message_end_the_endpoint_in_every_phase() {
 
 #[test]
 fn half_a_message_and_then_the_end_is_the_end() {
-    for turns in 0..=3 {
+    for turns in 0..=4 {
         for half in [&[0][..], &[0, 0, 0, 100], &[0, 0, 0, 4, b'"', b'g']] {
             let (mut endpoint, served, _socket) = after(turns);
             endpoint.tell_bytes(half);

@@ -48,7 +48,13 @@ impl Flow {
         let (tell, sent) = mpsc::channel();
         let thread = thread::spawn({
             let stage = Arc::clone(&stage);
-            move || traffic::run(&task, joined, &stage, &mut |total| tell.send(*total).unwrap())
+            move || {
+                traffic::run(&task, joined, &stage, &|step| {
+                    if let traffic::Step::Sent(total) = step {
+                        tell.send(*total).unwrap()
+                    }
+                })
+            }
         });
         Self { stage, thread, sent }
     }

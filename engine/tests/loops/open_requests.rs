@@ -173,4 +173,8 @@ fn answers_after_their_limit_are_late() {
     assert_adds_up(&traffic, "late");
     assert_eq!((traffic.total.messages, traffic.total.late), (0, did.answered), "{did:?}");
     assert_eq!((traffic.total.lost, traffic.total.lost), (traffic.total.sent, did.requests));
+    // Each has its true time.
+    let times = times(&traffic.latency.as_ref().unwrap().encode().unwrap());
+    let intended = traffic.schedule.as_ref().unwrap().schedule().intended;
+    assert!(times.len() + 1 >= intended && times.min() >= 59_000_000, "{} of {intended}, {} ns", times.len(), times.min());
 }

@@ -79,7 +79,7 @@ fn traffic() {
             stage.enter(Part::Drain);
         });
     }
-    traffic::run(&task, socket, &stage, &mut |_| {}).unwrap();
+    traffic::run(&task, socket, &stage, &|_| {}).unwrap();
 }
 
 fn datagrams(peer: SocketAddr, role: Role) -> UdpSocket {

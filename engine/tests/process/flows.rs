@@ -11,7 +11,7 @@ use model::{Cell, Family, Nanos, Test};
 use crate::Skip;
 use crate::child;
 use crate::support::several::{join, several_between, tasks};
-use crate::support::{Endpoint, PATIENCE, cell};
+use crate::support::{Endpoint, PATIENCE, cell, let_flow};
 
 const FLOWS: u32 = 3;
 
@@ -61,9 +61,7 @@ pub fn have_a_socket_each() -> Result<(), Skip> {
         let ((mut sender, sending), (mut receiver, receiving)) = (child::endpoint(), child::endpoint());
         let end = TrialEnd::Length(Nanos::from_millis(2_000));
         join(&mut sender, &mut receiver, tasks(&flows(test, both), end, Nanos::from_millis(0)));
-        for endpoint in [&mut receiver, &mut sender] {
-            endpoint.tell(&ToEndpoint::Go);
-        }
+        let_flow(&mut sender, &mut receiver, end);
         let threads = if both { 2 * FLOWS } else { FLOWS } as usize;
         let (expected, give_up) = ([vec![1; threads], vec![1; threads]], Instant::now() + PATIENCE);
         loop {

@@ -11,7 +11,7 @@ use nix::sched::{CloneFlags, unshare};
 
 use crate::Skip;
 use crate::child;
-use crate::support::{Endpoint, cell, task};
+use crate::support::{Endpoint, cell, let_flow, task};
 
 const FIRST: u16 = 40_000;
 const PORTS: u16 = 32;
@@ -85,8 +85,7 @@ fn exhaust() -> String {
     receiver.tell(&ToEndpoint::Connect { peers: vec![from] });
     sender.tell(&ToEndpoint::Connect { peers: vec![to] });
     assert_eq!((receiver.hear(), sender.hear()), (FromEndpoint::Connected, FromEndpoint::Connected));
-    receiver.tell(&ToEndpoint::Go);
-    sender.tell(&ToEndpoint::Go);
+    let_flow(&mut sender, &mut receiver, TrialEnd::Length(Nanos::default()));
     // It may say its end first, so that nobody waits for it.
     loop {
         match sender.hear() {

@@ -14,7 +14,7 @@ use nix::unistd::Pid;
 
 use crate::Skip;
 use crate::child;
-use crate::support::{cell, task};
+use crate::support::{cell, let_flow, task};
 
 const STOP: Duration = Duration::from_millis(100);
 /// Requests a second.
@@ -44,8 +44,7 @@ fn stopped(cell: &Cell, role: Role) -> EndReport {
     receiver.tell(&ToEndpoint::Connect { peers: vec![from] });
     sender.tell(&ToEndpoint::Connect { peers: vec![to] });
     let _ = (receiver.hear(), sender.hear());
-    receiver.tell(&ToEndpoint::Go);
-    sender.tell(&ToEndpoint::Go);
+    let_flow(&mut sender, &mut receiver, TrialEnd::Length(Nanos::default()));
     thread::sleep(Duration::from_millis(300));
     let process = Pid::from_raw(if role == Role::Sender { sending.id() } else { receiving.id() } as i32);
     kill(process, Signal::SIGSTOP).unwrap();

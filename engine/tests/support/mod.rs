@@ -5,6 +5,7 @@
 
 pub mod several;
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -68,6 +69,10 @@ pub fn task(role: Role, cell: &Cell, end: TrialEnd, warmup: Nanos) -> Task {
 pub struct Endpoint {
     commands: Option<File>,
     answers: Receiver<FromEndpoint, File>,
+    /// Warm-up of its task.
+    warmup: Nanos,
+    /// What came while it was to say that it flows.
+    kept: VecDeque<FromEndpoint>,
 }
 
 /// How a served endpoint ends.
@@ -85,12 +90,16 @@ impl Endpoint {
 
     /// One that is talked to through these, greeted.
     pub fn over(commands: File, answers: File) -> Self {
-        let mut endpoint = Self { commands: Some(commands), answers: Receiver::new(answers) };
+        let mut endpoint =
+            Self { commands: Some(commands), answers: Receiver::new(answers), warmup: Nanos::default(), kept: VecDeque::new() };
         assert_eq!(endpoint.hear(), FromEndpoint::Hello { version: CONTROL_VERSION });
         endpoint
     }
 
     pub fn tell(&mut self, message: &ToEndpoint) {
+        if let ToEndpoint::Prepare(task) = message {
+            self.warmup = task.warmup;
+        }
         channel::send(self.commands.as_mut().unwrap(), message).unwrap();
     }
 
@@ -100,12 +109,29 @@ impl Endpoint {
     }
 
     pub fn hear(&mut self) -> FromEndpoint {
-        self.answers.receive_within(PATIENCE).unwrap()
+        self.hear_or_end().unwrap()
     }
 
-    /// The next answer, or how the connection ended.
+    /// The next answer, or how the connection ended. An end that flows measures after its warm-up.
     pub fn hear_or_end(&mut self) -> Result<FromEndpoint, ChannelError> {
-        self.answers.receive_within(PATIENCE)
+        if let Some(kept) = self.kept.pop_front() {
+            return Ok(kept);
+        }
+        loop {
+            match self.answers.receive_within(PATIENCE)? {
+                FromEndpoint::Flowing => self.measure(),
+                answer => return Ok(answer),
+            }
+        }
+    }
+
+    /// Has it measure after its warm-up. It may have ended by then.
+    pub fn measure(&mut self) {
+        let now = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).unwrap();
+        let at = Nanos::from(Duration::from(now)) + self.warmup;
+        if let Some(commands) = &mut self.commands {
+            let _ = channel::send(commands, &ToEndpoint::Measure { at });
+        }
     }
 
     pub fn hear_failure(&mut self) -> String {
@@ -228,14 +254,29 @@ pub fn trial(cell: &Cell, end: TrialEnd, warmup: Nanos) -> Reports {
     reports
 }
 
+/// Lets messages flow between two endpoints, and has both measure at one time where their trial ends
+/// after some time.
+pub fn let_flow(sender: &mut Endpoint, receiver: &mut Endpoint, end: TrialEnd) {
+    receiver.tell(&ToEndpoint::Go);
+    sender.tell(&ToEndpoint::Go);
+    if let TrialEnd::Length(_) = end {
+        for endpoint in [&mut *receiver, &mut *sender] {
+            match endpoint.answers.receive_within(PATIENCE).unwrap() {
+                FromEndpoint::Flowing => {}
+                other => endpoint.kept.push_back(other),
+            }
+        }
+        [receiver, sender].into_iter().for_each(Endpoint::measure);
+    }
+}
+
 /// Runs a trial between two endpoints.
 pub fn trial_between(sender: &mut Endpoint, receiver: &mut Endpoint, cell: &Cell, end: TrialEnd, warmup: Nanos) -> Reports {
     let (from, to) = (sender.prepare(task(Role::Sender, cell, end, warmup)), receiver.prepare(task(Role::Receiver, cell, end, warmup)));
     receiver.tell(&ToEndpoint::Connect { peers: vec![from] });
     sender.tell(&ToEndpoint::Connect { peers: vec![to] });
     assert_eq!((receiver.hear(), sender.hear()), (FromEndpoint::Connected, FromEndpoint::Connected));
-    receiver.tell(&ToEndpoint::Go);
-    sender.tell(&ToEndpoint::Go);
+    let_flow(sender, receiver, end);
     let (messages, bytes) = sender.hear_sent();
     for endpoint in [&mut *sender, &mut *receiver] {
         endpoint.tell(&ToEndpoint::Drain(Sent::one(messages, bytes)));

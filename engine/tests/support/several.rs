@@ -4,7 +4,7 @@ use model::control::{FromEndpoint, Sent, Task, ToEndpoint};
 use model::end::{EndReport, Progress};
 use model::{Cell, Nanos, Role, plan::TrialEnd};
 
-use super::{Endpoint, task};
+use super::{Endpoint, let_flow, task};
 
 /// What one end said.
 #[derive(Debug)]
@@ -33,10 +33,9 @@ pub fn several(tasks: [Task; 2]) -> [Said; 2] {
 
 /// Runs a trial between two endpoints.
 pub fn several_between(sender: &mut Endpoint, receiver: &mut Endpoint, tasks: [Task; 2]) -> [Said; 2] {
-    let both_send = tasks[0].cell.bidirectional;
+    let (both_send, end) = (tasks[0].cell.bidirectional, tasks[0].end);
     join(sender, receiver, tasks);
-    receiver.tell(&ToEndpoint::Go);
-    sender.tell(&ToEndpoint::Go);
+    let_flow(sender, receiver, end);
     let (mut told, mut told_back) = (Vec::new(), Vec::new());
     let there = hear_sent(sender, &mut told);
     let back = both_send.then(|| hear_sent(receiver, &mut told_back));

@@ -33,6 +33,8 @@ const LEAVING_LIMIT: Duration = Duration::from_secs(5);
 const AT_ONCE: u32 = 400;
 /// From then on one each.
 const EVERY: Duration = Duration::from_millis(100);
+/// Bytes of commands that may be held until a turn begins.
+const MOST_HELD: usize = 256 << 10;
 /// The mark of the agent's own command to end an endpoint. No controller counts
 /// that far.
 const OWN_MARK: u64 = u64::MAX;
@@ -58,6 +60,9 @@ pub struct Controller<'a> {
     pub budget: Budget,
     /// State of its turn.
     pub turn: Turn,
+    /// Commands that came behind the question for its next turn while its last endpoint was being
+    /// ended: they belong to that turn.
+    pub held: Vec<Vec<u8>>,
     /// What it shares with hosts behind other commands on this machine, which have queues of
     /// their own; `None` of an agent.
     pub machine: Option<MachineTurn>,
@@ -294,6 +299,13 @@ impl Middle for Controller<'_> {
     fn far_said(&mut self, bytes: &[u8], way: &mut Way) -> Result<(), String> {
         let body = bytes.get(4..).unwrap_or_default();
         let command = serde_json::from_slice(body).map_err(|error| format!("it sent what is no command: {error}"))?;
+        if matches!(self.turn, Turn::Leaving { again: true, .. }) && !matches!(command, ToHost::Turn | ToHost::Release) {
+            if self.held.iter().map(Vec::len).sum::<usize>() + bytes.len() > MOST_HELD {
+                return Err(format!("it sent more than {MOST_HELD} B of commands before its turn began"));
+            }
+            self.held.push(bytes.to_vec());
+            return Ok(());
+        }
         let carried_out = self.carry_out(command, bytes, way);
         self.note_presence();
         carried_out
@@ -307,6 +319,10 @@ impl Middle for Controller<'_> {
             if again {
                 // Of this size, a message can always be written.
                 let _ = self.ask(way);
+            }
+            for held in std::mem::take(&mut self.held) {
+                // A fault ends the connection when the controller says more.
+                let _ = self.far_said(&held, way);
             }
             self.note_presence();
             return;
@@ -374,6 +390,7 @@ pub fn passed_on(commands: &[ToHost], near: bool) -> Vec<ToHost> {
         budget: Budget::new(Instant::now()),
         turn: Turn::Has { since: Instant::now(), started: None },
         machine: None,
+        held: Vec::new(),
     };
     let mut way = Way::default();
     for command in commands {
@@ -431,6 +448,7 @@ mod tests {
             budget: Budget::new(Instant::now()),
             turn: Turn::Away,
             machine: None,
+            held: Vec::new(),
         };
         let mut way = Way::default();
         // In whole seconds: the steps themselves take a moment.

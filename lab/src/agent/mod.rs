@@ -319,6 +319,7 @@ fn serve(service: &Service, link: Link, rest: &[u8], peer: SocketAddr, bell: Arc
         presence: place.presence(),
         budget: Budget::new(Instant::now()),
         turn: Turn::Away,
+        held: Vec::new(),
         machine: None,
     };
     let end = Pump::new(link, rest, from, to, controller).run();

@@ -78,6 +78,7 @@ pub fn serve() -> io::Result<()> {
         presence: place.presence(),
         budget: Budget::new(Instant::now()),
         turn: Turn::Away,
+        held: Vec::new(),
         machine: hello.controller.map(MachineTurn::new),
     };
     let _ = Pump::new(link, &frames.into_rest(), from, to, controller).run();

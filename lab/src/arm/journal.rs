@@ -14,6 +14,7 @@ use nix::unistd::geteuid;
 use serde::{Deserialize, Serialize};
 
 use super::item::Item;
+use crate::host::facts::boot_id;
 use crate::refusal::{self, Refusal};
 
 /// The version of a journal.
@@ -325,11 +326,6 @@ fn parse(file: impl Read, boot: &str) -> Result<Option<(Head, Vec<Line>)>, Strin
 /// What makes it unreadable.
 pub fn changes(text: &[u8]) -> Result<usize, String> {
     Ok(parse(text, "")?.map_or(0, |(_, lines)| lines.len()))
-}
-
-/// Returns which start of the machine this is.
-fn boot_id() -> String {
-    fs::read_to_string("/proc/sys/kernel/random/boot_id").map_or_else(|_| String::new(), |id| id.trim().to_owned())
 }
 
 /// This process's network namespace.

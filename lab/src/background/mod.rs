@@ -13,6 +13,7 @@ use model::condition::{BackgroundReply, BackgroundRequest};
 use model::control::ToEndpoint;
 use model::plan::TrialEnd;
 
+use crate::clock;
 use crate::host::namespace::Entered;
 use crate::load::Load;
 use crate::refusal::Refusal;
@@ -25,8 +26,8 @@ pub struct Background {
     load: Option<Load>,
     sink: Option<Sink>,
     source: Option<Source>,
-    /// Warm-up of the endpoint's trial, and how long it is measured if time says so.
-    measured: Option<(Nanos, Option<Nanos>)>,
+    /// Whether an endpoint's trial is prepared, and how long it is measured if time says so.
+    measured: Option<Option<Nanos>>,
 }
 
 impl Background {
@@ -36,16 +37,21 @@ impl Background {
         match told {
             ToEndpoint::Prepare(task) => {
                 self.measured = Some(match task.end {
-                    TrialEnd::Length(length) => (task.warmup, Some(length)),
-                    TrialEnd::Messages(_) => (Nanos::default(), None),
+                    TrialEnd::Length(length) => Some(length),
+                    TrialEnd::Messages(_) => None,
                 });
             }
             ToEndpoint::Go => {
-                if let (Some(load), Some((warmup, length))) = (&mut self.load, self.measured) {
-                    load.measure(warmup, length);
+                if let (Some(load), Some(None)) = (&mut self.load, self.measured) {
+                    load.measure(Nanos::default(), None);
                 }
             }
-            ToEndpoint::Drain(_) if self.measured.is_some_and(|(_, length)| length.is_none()) => {
+            ToEndpoint::Measure { at } => {
+                if let (Some(load), Some(length @ Some(_))) = (&mut self.load, self.measured) {
+                    load.measure(at.since(clock::monotonic().unwrap_or(*at)), length);
+                }
+            }
+            ToEndpoint::Drain(_) if self.measured == Some(None) => {
                 self.load.iter_mut().for_each(Load::measured);
             }
             _ => {}

@@ -42,7 +42,7 @@ impl Member {
         let mut waiting = |_: &str, _: u32| {
             Ok::<_, HostError>(if go_on() { std::ops::ControlFlow::Continue(()) } else { std::ops::ControlFlow::Break(()) })
         };
-        if self.host.turn(&mut waiting)?.is_none() {
+        if self.host.turn(&mut waiting, &[], 0)?.is_none() {
             return Ok(false);
         }
         let endpoint_cpus = first_cpu(&self.known.offered);

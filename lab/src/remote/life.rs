@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::net::Shutdown;
+use std::net::{Shutdown, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
@@ -12,8 +12,11 @@ use model::control::{CONTROL_VERSION, FromHost, ToHost};
 use model::plan::HostPlace;
 
 use super::{Agent, COMMAND_LIMIT, Far, HostError, RemoteHost};
+use crate::clock::ClockWatch;
 use crate::connection::{self, Credentials};
 use crate::process;
+use crate::remote;
+use crate::session::scoped;
 
 /// Time that the process of a host may take to end by itself.
 const END_LIMIT: Duration = Duration::from_millis(100);
@@ -29,7 +32,7 @@ impl RemoteHost {
     pub fn start(name: &str, isolation: &str) -> Result<Self, HostError> {
         let failed = |answer| HostError::Start { name: name.to_owned(), answer };
         let (host, commands, answers) = process::start(&["__host", name, isolation]).map_err(failed)?;
-        Self::over(name, commands, answers, Far::Process(host))
+        Self::over(name, commands, answers, Far::Process(host), &[])
     }
 
     /// Reaches the agent of another machine, or starts a host by a command; an agent's name
@@ -48,32 +51,60 @@ impl RemoteHost {
         stream.set_write_timeout(Some(COMMAND_LIMIT)).map_err(failed)?;
         let answers = File::from(OwnedFd::from(stream.try_clone().map_err(failed)?));
         let commands = File::from(OwnedFd::from(stream.try_clone().map_err(failed)?));
+        // What a session with this machine asks for: its own address, the way back, its CPUs.
+        let back = SocketAddr::new(local.ip(), 0);
+        let ahead = [ToHost::Route { to: scoped(peer, 0) }, ToHost::Route { to: scoped(back, 0) }, ToHost::Cpus];
         let agent = Agent { id: agent, at: at.clone(), local, peer, addresses, cipher, ended, stream };
-        let mut host = Self::over(name, commands, answers, Far::Agent(Box::new(agent)))?;
-        host.sight(FIRST_SIGHTS)?;
-        Ok(host)
+        Self::over(name, commands, answers, Far::Agent(Box::new(agent)), &ahead)
     }
 
-    fn over(name: &str, commands: File, answers: File, far: Far) -> Result<Self, HostError> {
+    /// A host that a test plays over the other end of a stream.
+    #[cfg(test)]
+    pub(crate) fn played(name: &str, stream: std::os::unix::net::UnixStream, peer: SocketAddr, is_agent: bool) -> Result<Self, HostError> {
+        let file = || File::from(OwnedFd::from(stream.try_clone().unwrap()));
+        let (commands, answers) = (file(), file());
+        let far = match is_agent {
+            true => {
+                let id = model::greeting::AgentId { tool: String::new(), id: model::hex::Hex([7; 16]) };
+                let at = HostPlace::Agent(peer.to_string().parse().unwrap());
+                let ended = connection::Ended::default();
+                Far::Agent(Box::new(Agent { id, at, local: peer, peer, addresses: Vec::new(), cipher: None, ended, stream }))
+            }
+            false => Far::Process(std::process::Command::new("true").spawn().unwrap()),
+        };
+        Self::over(name, commands, answers, far, &[])
+    }
+
+    /// Over two streams. All that is asked at first goes out at once, with what will be asked for after it.
+    fn over(name: &str, commands: File, answers: File, far: Far, ahead: &[ToHost]) -> Result<Self, HostError> {
         let mut host = Self {
             name: name.to_owned(),
             far,
             commands: Some(commands),
             answers: Receiver::new(answers),
             overheard: VecDeque::new(),
+            early: VecDeque::new(),
+            ahead: VecDeque::new(),
             pid: 0,
+            boot: String::new(),
             marks: 0,
-            rtt: Duration::ZERO,
+            clock: ClockWatch::default(),
+            spoken: false,
+            rounds: 0,
             turn_given_up: false,
         };
+        host.tell(&ToHost::Hello { version: CONTROL_VERSION })?;
+        host.ask_clock(FIRST_SIGHTS)?;
+        host.tell_ahead(ahead)?;
         host.greet()?;
+        remote::hear_clocks(std::slice::from_mut(&mut host))?;
         Ok(host)
     }
 
     fn greet(&mut self) -> Result<(), HostError> {
-        match self.command(&ToHost::Hello { version: CONTROL_VERSION })? {
-            FromHost::Hello { version: CONTROL_VERSION, pid } => {
-                self.pid = pid;
+        match self.answer()? {
+            FromHost::Hello { version: CONTROL_VERSION, pid, boot } => {
+                (self.pid, self.boot) = (pid, boot);
                 Ok(())
             }
             FromHost::Hello { version, .. } => Err(HostError::Version { name: self.name.clone(), theirs: version }),

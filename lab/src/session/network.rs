@@ -88,7 +88,7 @@ impl RemoteHost {
 
 /// The way from each host to the other in one family.
 fn find(hosts: &mut [RemoteHost; 2], family: Family) -> Result<[Way; 2], HostError> {
-    let [a, b] = hosts;
+    let [a, b] = &mut *hosts;
     let own = match (known_address(a, family)?, known_address(b, family)?) {
         (Some(at_a), Some(at_b)) => both_known(a, b, at_a, at_b)?,
         (None, Some(at_b)) => one_known(a, b, at_b)?,
@@ -99,6 +99,10 @@ fn find(hosts: &mut [RemoteHost; 2], family: Family) -> Result<[Way; 2], HostErr
         // A plan for the network names at least one host.
         (None, None) => [local(family), local(family)],
     };
+    // Both at once.
+    for (host, [own, far]) in [(&mut *a, own), (&mut *b, [own[1], own[0]])] {
+        host.tell_ahead(&[towards(own, far)])?;
+    }
     let devices = [device(a, own[0], own[1])?, device(b, own[1], own[0])?];
     for (near, far) in [(0, 1), (1, 0)] {
         if devices[near] == LOOPBACK && devices[far] != LOOPBACK {
@@ -179,7 +183,12 @@ fn both_known(a: &mut RemoteHost, b: &mut RemoteHost, at_a: SocketAddr, at_b: So
 
 /// The addresses of this machine and of an agent, each with its host's scope.
 fn one_known(here: &mut RemoteHost, there: &mut RemoteHost, at: SocketAddr) -> Result<[SocketAddr; 2], HostError> {
-    Ok([route(here, at)?.source, own(there, at)?])
+    let source = route(here, at)?.source;
+    if !is_link_local(at) {
+        // Its own address has no scope: all that is asked of it can go out together.
+        there.tell_ahead(&[ToHost::Route { to: scoped(at, 0) }, towards(at, source), ToHost::Cpus])?;
+    }
+    Ok([source, own(there, at)?])
 }
 
 /// The address of a host with its own scope, once the host says that it has it.
@@ -197,6 +206,11 @@ fn own(host: &mut RemoteHost, at: SocketAddr) -> Result<SocketAddr, HostError> {
 /// The device by which a host reaches the other.
 fn device(host: &mut RemoteHost, own: SocketAddr, far: SocketAddr) -> Result<String, HostError> {
     Ok(route(host, scoped(far, scope(own)))?.device)
+}
+
+/// The question that [`device`] asks.
+fn towards(own: SocketAddr, far: SocketAddr) -> ToHost {
+    ToHost::Route { to: scoped(far, scope(own)) }
 }
 
 fn route(host: &mut RemoteHost, to: SocketAddr) -> Result<Route, HostError> {
@@ -220,7 +234,7 @@ fn scope(address: SocketAddr) -> u32 {
 }
 
 /// An address with another scope, where it needs one.
-pub(super) fn scoped(mut address: SocketAddr, scope: u32) -> SocketAddr {
+pub(crate) fn scoped(mut address: SocketAddr, scope: u32) -> SocketAddr {
     let needs_one = is_link_local(address);
     if let SocketAddr::V6(v6) = &mut address {
         v6.set_scope_id(if needs_one { scope } else { 0 });

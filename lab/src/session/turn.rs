@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use model::control::ToHost;
 use model::warning::Warning;
 
 use super::Session;
@@ -27,17 +28,20 @@ fn is_one_agent(hosts: &[RemoteHost; 2]) -> bool {
 }
 
 /// Waits until every agent is free for this trial; returns the doubts that come
-/// with it.
+/// with it. Where one alone is to be waited for, what each host is to do then is told with the
+/// question, and as many questions for its time: the next [`RemoteHost::ask`] finds it told.
 ///
 /// # Errors
 /// See [`TrialError`]. None is held then.
-pub fn take(session: &mut Session, listener: &mut dyn Listener) -> Result<Vec<Warning>, TrialError> {
+pub fn take(session: &mut Session, listener: &mut dyn Listener, then: &[Vec<ToHost>; 2], sights: u32) -> Result<Vec<Warning>, TrialError> {
     let mut warnings = Vec::new();
     let twice = is_one_agent(session.hosts());
-    for at in order(session.hosts()) {
-        let host = &mut session.hosts()[at];
+    let agents = order(session.hosts());
+    for at in &agents {
+        let host = &mut session.hosts()[*at];
+        let ahead = if agents.len() == 1 { &then[*at][..] } else { &[] };
         let mut waiting = |host: &str, place: u32| listener.hear(&Event::Waiting { host, place }).map_err(TrialError::Listener);
-        let taken = match host.turn(&mut waiting) {
+        let taken = match host.turn(&mut waiting, ahead, sights) {
             // It would wait for itself.
             Ok(Some(false)) if twice => Err(HostError::from(one_agent()).into()),
             Ok(Some(false)) => Ok(()),

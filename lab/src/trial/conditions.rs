@@ -176,6 +176,12 @@ fn carry_out(host: &mut RemoteHost, command: BackgroundRequest) -> Result<(), Ho
 }
 
 impl Trial<'_> {
+    /// Returns whether an end is to be scheduled in another way than is usual.
+    pub fn is_scheduled(&self) -> bool {
+        let wanted = self.spec.cell.conditions.priority;
+        ROLES.iter().any(|role| *wanted.of(*role) != Priority::Usual)
+    }
+
     /// Has each end, which was started and has one thread, scheduled as its cell says.
     pub fn schedule(&mut self) -> Result<(), TrialError> {
         let wanted = self.spec.cell.conditions.priority;

@@ -15,11 +15,11 @@ use crate::pass_duration::Spacing;
 use crate::profiler::LONGEST;
 
 /// Beyond the time in which messages flow: what comes before and after them.
-const BEYOND: Duration = Duration::from_secs(1);
+const BEYOND: Duration = Duration::from_secs(2);
 
 impl Trial<'_> {
-    /// Has both hosts watch their ends, which are joined and wait.
-    pub fn observe(&mut self) -> Result<(), TrialError> {
+    /// Has both hosts watch their ends, which are joined and wait: [`Self::hear_observing`] takes the answers.
+    pub fn tell_to_observe(&mut self) -> Result<(), TrialError> {
         if self.spec.pass.is_clean() {
             return Ok(());
         }
@@ -31,12 +31,21 @@ impl Trial<'_> {
             let pass = if pass.watches(role) { pass } else { Pass::Clean };
             ToHost::Observe(Observe { pass, period, longest, cpus: cpus.of(role).clone() })
         };
+        Ok(self.tell(command)?)
+    }
+
+    /// # Errors
+    /// That either cannot be watched.
+    pub fn hear_observing(&mut self) -> Result<(), TrialError> {
+        if self.spec.pass.is_clean() {
+            return Ok(());
+        }
         let read = |answer| match answer {
             FromHost::Observing => Ok(None),
             FromHost::NotObserved(refused) => Ok(Some(refused)),
             other => Err(other),
         };
-        let answers: Both<Option<Unavailable>> = self.ask_both(command, read, "the start of watching")?;
+        let answers: Both<Option<Unavailable>> = self.hear_answers(read, "the start of watching")?;
         for (role, refused) in [(Role::Sender, answers.sender), (Role::Receiver, answers.receiver)] {
             if let Some(refused) = refused {
                 return Err(TrialError::NotObserved { name: self.host(role).name().to_owned(), refused });
@@ -70,20 +79,27 @@ impl Trial<'_> {
         Ok(self.ask_both(command, read, "the cost of a sample")?)
     }
 
+    /// Asks both hosts what they saw of ends that are gone.
+    pub fn ask_observed(&mut self, reports: &Reports) -> Result<(), TrialError> {
+        if self.spec.pass.is_clean() {
+            return Ok(());
+        }
+        Ok(self.tell(|role| {
+            let report = reports.of(role);
+            ToHost::Observed { window: report.window, threads: report.threads.clone() }
+        })?)
+    }
+
     /// Returns what both hosts saw; `None` in a clean pass.
-    pub fn observed(&mut self, reports: &Reports) -> Result<Option<Box<Observed>>, TrialError> {
+    pub fn hear_observed(&mut self) -> Result<Option<Box<Observed>>, TrialError> {
         if self.spec.pass.is_clean() {
             return Ok(None);
         }
-        let command = |role| {
-            let report = reports.of(role);
-            ToHost::Observed { window: report.window, threads: report.threads.clone() }
-        };
         let read = |answer| match answer {
             FromHost::Observation(seen) => Ok(*seen),
             other => Err(other),
         };
-        let Both { sender, receiver } = self.ask_both(command, read, "what was seen")?;
+        let Both { sender, receiver } = self.hear_answers(read, "what was seen")?;
         Ok(Some(Box::new(Observed { sender, receiver })))
     }
 

@@ -66,7 +66,7 @@ impl Trial<'_> {
     pub fn tell(&mut self, command: impl Fn(Role) -> ToHost) -> Result<(), HostError> {
         // The receiver first: it has to be there when messages come.
         for role in [Role::Receiver, Role::Sender] {
-            self.host(role).tell(&command(role))?;
+            self.host(role).ask(&command(role))?;
         }
         Ok(())
     }
@@ -80,6 +80,11 @@ impl Trial<'_> {
         expected: &str,
     ) -> Result<Both<T>, HostError> {
         self.tell(command)?;
+        self.hear_answers(read, expected)
+    }
+
+    /// Takes both hosts' answers to what they were told.
+    pub fn hear_answers<T>(&mut self, read: impl Fn(FromHost) -> Result<T, FromHost>, expected: &str) -> Result<Both<T>, HostError> {
         let mut answer = |role| {
             let host = self.host(role);
             host.answer().and_then(|answer| read(answer).map_err(|other| host.unexpected(expected, &other)))

@@ -11,7 +11,7 @@ use super::summary_parts::{is_paced, per_second, warnings};
 use crate::number;
 use crate::sinks::terminal::Page;
 use crate::studies::checks;
-use crate::words::capital;
+use crate::words::{capital, plural};
 
 /// Width of the labels in the margin.
 const MARGIN: usize = 10;
@@ -22,12 +22,16 @@ pub fn ends(page: &mut Page, measured: &Measured, figures: &Single) {
     let ends = [("sent", &measured.sender), ("received", &measured.receiver)];
     for ((name, end), (cpu, busy)) in ends.into_iter().zip(metrics) {
         let figure = |metric: Metric| figures.metrics.get(&metric).copied();
-        let mut parts = vec![
-            format!("{}, {}", number::bytes(end.counts.bytes as f64), number::bits(per_second(end, end.counts.bytes) * 8.0)),
-            format!("{} messages/s", number::count(per_second(end, end.counts.messages))),
-        ];
-        parts.extend(figure(cpu).map(|cpu| format!("CPU {} each", number::time(cpu))));
-        parts.extend(figure(busy).map(|busy| format!("{} busy", number::percent(busy))));
+        let mut parts = vec![number::bytes(end.counts.bytes as f64)];
+        if end.window.is_resolved() {
+            parts.push(number::bits(per_second(end, end.counts.bytes) * 8.0));
+            parts.push(format!("{} messages/s", number::count(per_second(end, end.counts.messages))));
+            parts.extend(figure(cpu).map(|cpu| format!("CPU {} each", number::time(cpu))));
+            parts.extend(figure(busy).map(|busy| format!("{} busy", number::percent(busy))));
+        } else {
+            let length = number::time(end.window.length().get() as f64);
+            parts.push(format!("{} in {length}: too short a time for a rate", plural(end.counts.messages, "message")));
+        }
         parts.extend(resent(end).filter(|_| name == "sent"));
         page.labelled(&format!("{name:<MARGIN$}"), &parts.join(", "), MARGIN);
     }

@@ -122,7 +122,7 @@ fn half_a_message_and_an_absurd_length() -> Result<(), Skip> {
     meets(&["host b: the agent at 127.0.0.1", "was lost", "closed the connection", "see whether it still runs"], |mut socket| {
         admit(&mut socket);
         let _ = socket.read(&mut [0; 4_096]);
-        let hello = encode(&FromHost::Hello { version: CONTROL_VERSION, pid: 1 }).unwrap();
+        let hello = encode(&FromHost::Hello { version: CONTROL_VERSION, pid: 1, boot: String::new() }).unwrap();
         socket.write_all(&hello[..hello.len() / 2]).unwrap();
     });
     Ok(())

@@ -11,7 +11,7 @@ use socket2::Socket;
 use super::super::open::timetable::Timetable;
 use super::super::open::wait::{wait, wake_exactly};
 use super::super::schedule_stats::ScheduleStats;
-use super::super::{DRAIN_LIMIT, Done, Trial, sum};
+use super::super::{DRAIN_LIMIT, Done, Step, Trial, sum};
 use super::dial::{Dialler, exhausted, is_exhausted};
 use super::{Failures, is_over, receive_all, send_all, timed_out};
 use crate::api::{Api, Buffer};
@@ -26,8 +26,8 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: 
     if cell.rate.is_some() {
         wake_exactly()?;
     }
-    let first = clock::monotonic();
-    let timetable = Timetable::for_cell(&trial.task.cell, trial.task.seed, first);
+    let begun = clock::monotonic();
+    let timetable = Timetable::for_cell(&trial.task.cell, trial.task.seed, begun);
     let stats = ScheduleStats::with_answers();
     let window = u64::MAX..u64::MAX;
     let mut asker = Asker { dialler, room, timetable, pacing: cell.pacing, number: 0, window, recorder, stats, made: 0, refused: None };
@@ -37,26 +37,28 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: 
             asker.ask_while(api, stage, part, limit.saturating_sub(done).min(leave.may_send), measured)
         })
     };
+    let first = ask(api, &mut asker, extent.warmup_part, trial.least_warmup(), false);
+    trial.flows(&first);
     let warmup = ask(api, &mut asker, extent.warmup_part, extent.warmup, false);
     let start = trial.start(api);
     asker.begin_window(extent.is_counted());
     let counts = ask(api, &mut asker, Part::Measure, extent.measured, true);
     let end = trial.edges.end();
     let usage = start.until(&end);
-    let begun = asker.number;
+    let next = asker.number;
     asker.window.end = match &asker.timetable {
         Some(timetable) => timetable.numbers_in(usage.window, extent, asker.window.start).end.max(asker.window.start),
-        None => begun,
+        None => next,
     };
     let tail = ask(api, &mut asker, Part::Tail, u64::MAX, false);
-    let flow = Window { start: first, end: clock::monotonic() };
+    let flow = Window { start: begun, end: clock::monotonic() };
     if let Some(answer) = asker.refused {
         return Err(answer);
     }
-    let total = sum(sum(warmup, counts), tail);
-    (trial.sent)(&total);
+    let total = sum(sum(first, warmup), sum(counts, tail));
+    (trial.said)(Step::Sent(&total));
     if asker.timetable.is_some() {
-        trial.schedule = Some(asker.stats.in_window(&asker.window, begun).with_requests(&asker.window, asker.number));
+        trial.schedule = Some(asker.stats.in_window(&asker.window, next).with_requests(&asker.window, asker.number));
     }
     Ok(Done { usage, flow: Some(flow), counts, total })
 }

@@ -26,8 +26,10 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> io::Res
     let peer = SockRef::from(api.socket()).peer_addr()?.as_socket().ok_or_else(|| io::Error::other("the requester has no IP address"))?;
     let room = Buffer::ones(cell.size.as_len().min(cell.read_size.as_len()).max(1));
     let mut server = Server { listener: listener.into(), peer: peer.ip(), room, stage };
-    // Before the first transaction there is nothing to time.
-    let first = server.serve_while(api, |done| done.messages == 0 && !stage.is(Part::Drain));
+    // Before the first transaction there is nothing to time, and without a warm-up it is measured.
+    let came = server.serve_while(api, |done| done.messages == 0 && trial.awaits_first());
+    trial.flows(&came);
+    let (first, measured) = if extent.is_counted() && extent.warmup == 0 { (Counts::default(), came) } else { (came, Counts::default()) };
     let serve = |api: &mut A, server: &mut Server, part, limit: u64| {
         trial.to_the_end(api, |api, leave| {
             let limit = leave.at_most(limit);
@@ -38,7 +40,7 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> io::Res
     let before = sum(first, warmup);
     let start = trial.start(api);
     let all = extent.warmup.saturating_add(extent.measured);
-    let counts = serve(api, &mut server, Part::Measure, all.saturating_sub(before.messages));
+    let counts = sum(measured, serve(api, &mut server, Part::Measure, all.saturating_sub(before.messages + measured.messages)));
     let end = trial.edges.end();
     // The requester may still be measuring: answer until it has said its end.
     let give_up = Instant::now() + DRAIN_LIMIT;

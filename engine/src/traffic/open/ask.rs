@@ -13,8 +13,8 @@ use socket2::SockRef;
 use super::super::ask::take_late;
 use super::super::schedule_stats::ScheduleStats;
 use super::super::trouble::{Trouble, Verdict, flush};
-use super::super::{DRAIN_LIMIT, Done, Trial, sum};
-use super::outstanding::{MARK, Outstanding, Request};
+use super::super::{DRAIN_LIMIT, Done, Step, Trial, sum};
+use super::outstanding::{Answered, MARK, Outstanding};
 use super::timetable::Timetable;
 use super::wait::{For, sleep_at, wake_exactly};
 use crate::api::Api;
@@ -33,6 +33,9 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: 
     };
     let mut asker = Asker::new(trial.task, timetable, recorder);
     let (stage, counted) = (trial.stage, extent.is_counted());
+    let least = trial.least_warmup();
+    let begun = trial.to_the_end(api, |api, leave| asker.ask_while(api, stage, extent.warmup_part, leave.requests(least), false));
+    trial.flows(&begun);
     let warmup =
         trial.to_the_end(api, |api, leave| asker.ask_while(api, stage, extent.warmup_part, leave.requests(extent.warmup), counted));
     let start = trial.start(api);
@@ -44,11 +47,16 @@ pub(in crate::traffic) fn run<A: Api>(api: &mut A, trial: &mut Trial, recorder: 
     let tail = trial.to_the_end(api, |api, leave| asker.ask_while(api, stage, Part::Tail, leave.requests(u64::MAX), false));
     let flow = Window { start: first, end: clock::monotonic() };
     let rest = asker.take_rest(api);
-    let mut total = sum(sum(warmup, counts), sum(tail, rest));
-    (trial.sent)(&total);
+    let mut total = sum(sum(sum(begun, warmup), counts), sum(tail, rest));
+    (trial.said)(Step::Sent(&total));
     if asker.datagrams {
         let given_up = total.lost.saturating_sub(total.late);
-        total = sum(total, take_late(api, asker.size, given_up, trial.task.silence.into()));
+        let late = take_late(api, asker.size, given_up, trial.task.silence.into(), |mark, now| {
+            if let Some(answered) = asker.waiting.take_marked(mark) {
+                asker.record(&answered, now.get());
+            }
+        });
+        total = sum(total, late);
     } else {
         // The answerer takes this as the end.
         let _ = shutdown(api.socket().as_raw_fd(), Shutdown::Write);
@@ -241,17 +249,23 @@ impl<'a> Asker<'a> {
     }
 
     /// Counts an answer; one to no request that waits is late.
-    fn count(&mut self, answered: Option<(u64, Request)>, now: u64, counts: &mut Counts) {
+    fn count(&mut self, answered: Option<Answered>, now: u64, counts: &mut Counts) {
         counts.received += 1;
-        let Some((number, request)) = answered else {
-            counts.late += 1;
-            return;
-        };
-        counts.messages += 1;
-        // Also when the answer comes after the window: its longest times would be missing.
-        if self.window.contains(&number) {
-            self.corrected.record(now.saturating_sub(request.due));
-            self.uncorrected.record(now.saturating_sub(request.sent));
+        match answered.is_none_or(|answered| answered.late) {
+            true => counts.late += 1,
+            false => counts.messages += 1,
+        }
+        if let Some(answered) = &answered {
+            self.record(answered, now);
+        }
+    }
+
+    /// Keeps the times of a request of the window. Also when the answer comes late, or after the
+    /// window: its longest times would be missing.
+    fn record(&mut self, answered: &Answered, now: u64) {
+        if self.window.contains(&answered.number) {
+            self.corrected.record(now.saturating_sub(answered.request.due));
+            self.uncorrected.record(now.saturating_sub(answered.request.sent));
         }
     }
 

@@ -15,6 +15,15 @@ pub(in crate::traffic) struct Request {
     answered: bool,
 }
 
+/// A request that has its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::traffic) struct Answered {
+    pub number: u64,
+    pub request: Request,
+    /// It had been given up.
+    pub late: bool,
+}
+
 /// Requests by their numbers, in a ring that never grows.
 #[derive(Debug)]
 pub(in crate::traffic) struct Outstanding {
@@ -69,15 +78,16 @@ impl Outstanding {
     }
 
     /// The oldest is answered.
-    pub fn take_oldest(&mut self) -> Option<(u64, Request)> {
+    pub fn take_oldest(&mut self) -> Option<Answered> {
         let request = self.oldest()?;
         let number = self.first;
         self.first += 1;
-        Some((number, request))
+        Some(Answered { number, request, late: false })
     }
 
-    /// The one with this mark is answered; `None` when no such one waits.
-    pub fn take_marked(&mut self, mark: &[u8]) -> Option<(u64, Request)> {
+    /// The one with this mark is answered; `None` when no such one is without an answer. One that was
+    /// given up is known for as long as no other has its place: what came late has its time.
+    pub fn take_marked(&mut self, mark: &[u8]) -> Option<Answered> {
         let mut bytes = [0; MARK];
         let length = mark.len().min(MARK);
         bytes[..length].copy_from_slice(&mark[..length]);
@@ -85,15 +95,16 @@ impl Outstanding {
         let last = self.next.checked_sub(1)?;
         // The last number that has this mark.
         let back = last.wrapping_sub(value) % self.marks;
-        let number = last.checked_sub(back).filter(|number| *number >= self.first)?;
+        let number = last.checked_sub(back).filter(|number| self.next - *number <= self.most)?;
         let place = self.place(number);
         let request = self.ring[place];
         if request.answered {
             return None;
         }
         self.ring[place].answered = true;
+        let late = number < self.first;
         self.skip_answered();
-        Some((number, request))
+        Some(Answered { number, request, late })
     }
 
     /// Gives up those that were sent before `time`; returns how many.
@@ -146,17 +157,23 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_to_one_that_was_given_up_is_nobodys() {
+    fn an_answer_to_one_that_was_given_up_is_late_and_has_its_time() {
         let mut waiting = Outstanding::new(1, true);
         for time in 0..100 {
             waiting.push(time, time);
         }
         assert_eq!(waiting.give_up(50), 50);
-        assert_eq!(waiting.take_marked(&[49]), None);
-        assert_eq!(waiting.take_marked(&[50]).map(|(number, request)| (number, request.sent)), Some((50, 50)));
+        let mut answer = |mark: u8| waiting.take_marked(&[mark]).map(|answered| (answered.number, answered.request.sent, answered.late));
+        assert_eq!(answer(49), Some((49, 49, true)));
+        assert_eq!(answer(49), None, "a second answer");
+        assert_eq!(answer(50), Some((50, 50, false)));
         assert_eq!(waiting.take_marked(&[50]), None, "a second answer");
         assert_eq!(waiting.take_marked(&[100]), None, "not yet sent");
         assert_eq!(waiting.oldest().map(|oldest| oldest.sent), Some(51));
+        // Of 128 later ones each has taken the place of one before.
+        waiting.give_up_all();
+        (100..228).for_each(|time| waiting.push(time, time));
+        assert_eq!(waiting.take_marked(&[48]), None);
     }
 
     proptest! {
@@ -179,7 +196,7 @@ mod tests {
                         let number = *map.keys().nth(pick as usize % map.len()).unwrap();
                         let (mark, sent) = map.remove(&number).unwrap();
                         let answer = waiting.take_marked(&mark[..size.min(MARK)]).unwrap();
-                        assert_eq!((answer.0, answer.1.sent), (number, sent));
+                        assert_eq!((answer.number, answer.request.sent, answer.late), (number, sent, false));
                     }
                     _ => {
                         let limit = time.saturating_sub(pick % 300);

@@ -15,6 +15,11 @@ pub use machine::{cpu_model, memory};
 pub use network::network_lines;
 pub(super) use network::read_sysctls;
 
+/// Returns which start of the machine this is; empty where the kernel does not say.
+pub fn boot_id() -> String {
+    read_or_empty("/proc/sys/kernel/random/boot_id")
+}
+
 /// Gathers the facts of the host called `name`, whose link is `device` and
 /// whose endpoints are bound to `endpoint_cpus`. The results of the start-up
 /// probes (`irq_time_subtracted`, `loop_overhead_ns`) are left for the caller.
@@ -24,7 +29,7 @@ pub fn gather(name: &str, entered: &Entered, device: &str, endpoint_cpus: &[u32]
         format: FACTS_FORMAT,
         name: name.to_owned(),
         isolation: entered.describe().to_owned(),
-        boot: read_or_empty("/proc/sys/kernel/random/boot_id"),
+        boot: boot_id(),
         kernel: read_or_empty("/proc/sys/kernel/osrelease"),
         kernel_build: read_or_empty("/proc/sys/kernel/version"),
         architecture: std::env::consts::ARCH.to_owned(),
