@@ -82,7 +82,7 @@ impl Bound {
     /// Returns whether a trial's figure is within this bound.
     pub fn holds(self, trial: &Source, value: f64) -> bool {
         let row = self.row();
-        let resolved = row.clocks.is_none_or(|role| is_resolved(end(trial.measured, role)));
+        let resolved = row.clocks.is_none_or(|role| end(trial.measured, role).window.is_resolved());
         let possible = !row.is_not_negative || value >= 0.0;
         resolved && possible && (row.share)(trial, value).is_none_or(is_possible)
     }
@@ -114,11 +114,6 @@ pub fn breaches(trial: &Source) -> Vec<Warning> {
 fn is_possible(share: f64) -> bool {
     // What is no number is no more than there is.
     share.is_nan() || share <= 1.0 + MOST_BEYOND
-}
-
-/// Returns whether clocks resolve the measured part of an end.
-pub fn is_resolved(end: &EndReport) -> bool {
-    end.window.is_resolved()
 }
 
 const fn end(measured: &Measured, role: Role) -> &EndReport {
@@ -199,6 +194,7 @@ mod tests {
     use crate::metric::{Metric, Source};
     use crate::testing::{cell, measured, record, run};
     use crate::{Collector, Figures};
+    use model::end::Window;
     use model::plan::LinkKind;
     use model::trial::Measured;
     use model::{Cell, Nanos, Test, Warning};
