@@ -109,9 +109,12 @@ fn create(path: &Path) -> Result<File, Failed> {
     File::options().create(true).append(true).open(path).map_err(Failed::file("write", path))
 }
 
+/// The largest file of a guest or QEMU that is read.
+const LARGEST: u64 = 1 << 30;
+
 /// A file that a guest or QEMU wrote; empty where it wrote none.
 fn text(path: &Path) -> Result<String, Failed> {
-    match fs::read(path) {
+    match sys::file::read(path, LARGEST) {
         Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
         Err(error) => Err(Failed::file("read", path)(error)),

@@ -11,7 +11,8 @@
 //! ```
 
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::time::Duration;
@@ -20,7 +21,7 @@ use nix::fcntl::{Flock, FlockArg};
 
 use crate::error::Failed;
 
-/// The cache's folder.
+/// The cache's folder. Programs in it are started, so only the user or root can have written it.
 #[derive(Debug, Clone)]
 pub struct Cache {
     root: PathBuf,
@@ -45,6 +46,9 @@ const ABANDONED: Duration = Duration::from_secs(900);
 /// The file in a folder under way that its process holds locked.
 const LOCK: &str = "lock";
 
+/// Room for the lists of packages of one release, without which nothing can be fetched.
+const LEAST_ROOM: u64 = 32 << 20;
+
 /// Folders of what can be pruned, the dearest to get again last.
 const KINDS: [&str; 5] = ["tools", "symbols", "lists", "kernels", "emulator"];
 
@@ -60,24 +64,47 @@ impl Cache {
     /// below `~/.cache`.
     ///
     /// # Errors
-    /// There is no such place, or it cannot be made.
+    /// There is no such place, or it cannot be made; another can have written it.
     pub fn open(folder: Option<&Path>) -> Result<Self, Failed> {
         let root = match folder {
             Some(folder) => folder.to_owned(),
             None => usual_place().ok_or(Failed::NoCache)?,
         };
-        fs::create_dir_all(&root).map_err(Failed::file("make the cache", &root))?;
+        // Whatever the umask is, nobody else is let in.
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&root).map_err(Failed::file("make the cache", &root))?;
         // Paths are given to programs that run in other folders.
         let root = root.canonicalize().map_err(Failed::file("find the cache", &root))?;
-        let cache = Self { root };
+        let cache = Self::own(root)?;
         cache.sweep();
         Ok(cache)
     }
 
     /// The usual cache as it is; `None` where there is none yet. Nothing is made.
-    pub fn look() -> Option<Self> {
-        let root = usual_place()?.canonicalize().ok()?;
-        root.is_dir().then_some(Self { root })
+    ///
+    /// # Errors
+    /// Another can have written it.
+    pub fn look() -> Result<Option<Self>, Failed> {
+        let found = usual_place().and_then(|root| root.canonicalize().ok()).filter(|root| root.is_dir());
+        found.map(Self::own).transpose()
+    }
+
+    /// The cache in a folder that only the user or root can have written.
+    fn own(root: PathBuf) -> Result<Self, Failed> {
+        match sys::owner::other_writer_below(&root).map_err(Failed::file("look at the cache", &root))? {
+            Some((path, why)) => Err(Failed::Foreign { path, why }),
+            None => Ok(Self { root }),
+        }
+    }
+
+    /// Refuses a disk with too little room to fetch anything.
+    ///
+    /// # Errors
+    /// It is full, or nearly so.
+    pub(crate) fn require_room(&self) -> Result<(), Failed> {
+        match sys::file::room(&self.root) {
+            Ok(room) if room < LEAST_ROOM => Err(Failed::file("fetch into the cache", &self.root)(io::ErrorKind::StorageFull.into())),
+            _ => Ok(()),
+        }
     }
 
     /// Its folder.
@@ -109,7 +136,7 @@ impl Cache {
                     let lock = lock(&folder, true);
                     return Ok(Scratch { folder, lock });
                 }
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(Failed::file("make", &folder)(error)),
             }
         }
@@ -327,6 +354,31 @@ mod tests {
         let mine = cache.scratch().unwrap();
         cache.drop_own();
         assert!(!mine.path().exists() && elsewhere.exists());
+    }
+
+    #[test]
+    fn a_cache_that_another_can_have_written_is_not_used() {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        let folder = tempfile::tempdir().unwrap();
+        let refused = |place: &std::path::Path| Cache::open(Some(place)).map(drop).map_err(|why| why.to_string());
+        let mode = |path: &std::path::Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        let cache = folder.path().join("cache");
+        refused(&cache).unwrap();
+        assert_eq!(fs::metadata(&cache).unwrap().permissions().mode() & 0o7777, 0o700);
+        mode(&cache, 0o777);
+        let why = refused(&cache).unwrap_err();
+        assert!(why.contains("others can write it (mode 777)") && why.contains("--cache DIR"), "{why}");
+        mode(&cache, 0o755);
+        let program = cache.join("emulator/1/usr/bin/qemu");
+        fs::create_dir_all(program.parent().unwrap()).unwrap();
+        fs::write(&program, "").unwrap();
+        refused(&cache).unwrap();
+        mode(&program, 0o757);
+        assert!(refused(&cache).unwrap_err().contains("usr/bin/qemu: others can write it"));
+        mode(&program, 0o755);
+        if chown(&cache, Some(65_534), None).is_ok() {
+            assert!(refused(&cache).unwrap_err().contains("it belongs to user 65534"));
+        }
     }
 
     #[test]

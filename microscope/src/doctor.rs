@@ -13,9 +13,11 @@ const FETCH: &str = "`nettoll microscope` fetches what is missing into its cache
 
 /// Looks for the emulator, its plugin interface and kernels.
 pub fn checks() -> Vec<Check> {
+    // Of a cache that another can have written nothing is started, and nothing is said.
     let cache = Cache::look();
-    let [emulator, plugins] = emulator(Emulator::look(cache.as_ref()));
-    vec![emulator, plugins, kernels(cache.as_ref())]
+    let found = cache.as_ref().map_err(|why| Failed::NoEmulator(why.to_string())).and_then(|cache| Emulator::look(cache.as_ref()));
+    let [emulator, plugins] = emulator(found);
+    vec![emulator, plugins, kernels(cache.ok().flatten().as_ref())]
 }
 
 /// The emulator and its plugins: one that has none is there, and of no use.

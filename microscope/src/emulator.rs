@@ -2,7 +2,6 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -13,6 +12,8 @@ use crate::packages;
 
 /// The program's name.
 const PROGRAM: &str = "qemu-system-x86_64";
+/// The largest program that is examined.
+const LARGEST: u64 = 1 << 30;
 /// A function that every QEMU with plugins has.
 const PLUGINS: &str = "qemu_plugin_register_vcpu_tb_trans_cb";
 /// One that the new form of the interface has.
@@ -99,7 +100,7 @@ impl Emulator {
     /// # Errors
     /// It cannot be read or run, or has no plugins.
     pub fn examine(program: PathBuf, root: Option<PathBuf>) -> Result<Self, Failed> {
-        let bytes = fs::read(&program).map_err(Failed::file("read", &program))?;
+        let bytes = sys::file::read(&program, LARGEST).map_err(Failed::file("read", &program))?;
         let exports = |name: &str| {
             // Names of the symbol table end with a zero, and begin behind one.
             let name = [b"\0", name.as_bytes(), b"\0"].concat();

@@ -16,6 +16,14 @@ pub enum Failed {
         /// The system's answer.
         source: io::Error,
     },
+    /// A cache that another can have written.
+    #[error("the cache is not used, for programs in it are started: {}: {why}; remove the cache, or give one of your own (--cache DIR)", path.display())]
+    Foreign {
+        /// The file or directory.
+        path: PathBuf,
+        /// Who can have written it.
+        why: String,
+    },
     /// There is no place for a cache.
     #[error("there is no place for the cache: neither XDG_CACHE_HOME nor HOME is an absolute path; set one, or give --cache DIR")]
     NoCache,

@@ -1,6 +1,5 @@
 //! A kernel to boot: one of the cache, or the user's own.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::cache::Cache;
@@ -50,7 +49,7 @@ impl Kernel {
         let folder = cache.root().join("kernels").join(&release.0);
         cache.used("kernels", &release.0);
         let modules = Some(folder.join("modules")).filter(|modules| modules.is_dir());
-        let package = fs::read_to_string(folder.join("package")).unwrap_or_default();
+        let package = sys::file::read_text(&folder.join("package"), LARGEST).unwrap_or_default();
         Self::new(word, folder.join("vmlinuz"), modules, package)
     }
 
@@ -59,10 +58,13 @@ impl Kernel {
     }
 
     fn new(name: &str, image: PathBuf, modules: Option<PathBuf>, package: String) -> Result<Self, Failed> {
-        let bytes = fs::read(&image).map_err(Failed::file("read the kernel", &image))?;
+        let bytes = sys::file::read(&image, LARGEST).map_err(Failed::file("read the kernel", &image))?;
         Ok(Self { name: name.to_owned(), image, modules, package, hash: hash(&bytes) })
     }
 }
+
+/// The largest kernel that is read.
+const LARGEST: u64 = 1 << 30;
 
 /// Series of the kernels in the cache, the oldest first.
 pub fn cached_series(cache: &Cache) -> Vec<String> {

@@ -1,7 +1,6 @@
 //! Measures a kernel: symbols, one boot a set-up, and a receipt for each region.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::PathBuf;
 
 use attribution::Rules;
@@ -58,6 +57,9 @@ impl Default for Counting {
         Self { lines: true, accesses: Accesses::Inline, executions_by_callback: false }
     }
 }
+
+/// The largest table of symbols that is read from the cache.
+const LARGEST: u64 = 64 << 20;
 
 /// Counts of one calibration message: instructions, reads and writes, as
 /// `microscope/probe/src/marker.rs` executes them.
@@ -169,7 +171,7 @@ impl Bench<'_> {
         .join("\n");
         let name = hash(key.as_bytes());
         let path = self.cache.folder("symbols")?.join(&name);
-        if let Ok(text) = fs::read_to_string(&path)
+        if let Ok(text) = sys::file::read_text(&path, LARGEST)
             && let Ok(functions) = Functions::of_plugin(&text)
         {
             self.cache.used("symbols", &name);

@@ -71,9 +71,12 @@ fn find(folder: &Path, name: &str) -> Option<PathBuf> {
     None
 }
 
+/// The largest file of a module that is read.
+const LARGEST: u64 = 256 << 20;
+
 /// Bytes of a module's file, which distributions compress.
 fn unpacked(file: &Path) -> Result<Vec<u8>, String> {
-    let bytes = fs::read(file).map_err(|error| format!("read {}: {error}", file.display()))?;
+    let bytes = sys::file::read(file, LARGEST).map_err(|error| format!("read {}: {error}", file.display()))?;
     let program = match file.extension().and_then(|kind| kind.to_str()) {
         Some("xz") => "xz",
         Some("zst") => "zstd",

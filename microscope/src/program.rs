@@ -31,12 +31,12 @@ impl Program {
     /// A file that cannot be read, is no program for x86-64, or needs libraries.
     pub fn read(path: &Path) -> Result<Self, Failed> {
         let file = |what| Failed::file(what, path);
-        let length = fs::metadata(path).map_err(file("read the program"))?.len();
         let named = |why: String| Failed::Program(format!("{} {why}", path.display()));
+        let length = fs::metadata(path).map_err(file("read the program"))?.len();
         if length > MOST_BYTES {
             return Err(named(format!("is larger than {} MiB, and a guest has no room for that; strip its symbols", MOST_BYTES >> 20)));
         }
-        let bytes = fs::read(path).map_err(file("read the program"))?;
+        let bytes = sys::file::read(path, MOST_BYTES).map_err(file("read the program"))?;
         examine(&bytes).map_err(|why| named(why.to_owned()))?;
         Ok(Self { path: path.display().to_string(), bytes: bytes.into() })
     }

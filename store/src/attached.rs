@@ -1,7 +1,6 @@
 //! Attached runs: the directory of a program that was observed.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use model::attach::{ATTACH_FORMAT, Attachment, WindowRecord};
@@ -15,6 +14,9 @@ use crate::reader::read_head;
 
 /// Word in the name of every attached run.
 const NAME: &str = "attach";
+
+/// Bytes of the windows that are read at once.
+const BUFFER: usize = 64 << 10;
 
 /// The directory of an attached run that is being written.
 #[derive(Debug)]
@@ -88,7 +90,7 @@ pub fn write_advice(path: &Path, text: &str) -> Result<PathBuf, StoreError> {
 pub fn read_attached(path: &Path) -> Result<(Attachment, Vec<WindowRecord>, Vec<BadLine>), StoreError> {
     let run = read_head(path)?;
     let place = path.join(layout::WINDOWS);
-    let mut input = BufReader::new(File::open(&place).map_err(StoreError::refused("read", &place))?);
+    let mut input = file::open_lines(&place, BUFFER)?;
     let (mut windows, mut bad, mut text) = (Vec::new(), Vec::new(), Vec::new());
     for number in 1.. {
         let read = match line::cut(&mut input, &mut text) {

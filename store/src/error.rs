@@ -143,6 +143,7 @@ fn remedy(answer: &io::Error) -> &'static str {
         ErrorKind::ReadOnlyFilesystem => "the file system is read-only: keep runs in a directory that can be written",
         ErrorKind::PermissionDenied => "use a directory that belongs to you, or change its permissions",
         ErrorKind::NotFound => "check the path",
+        ErrorKind::InvalidInput | ErrorKind::IsADirectory => "move it away: nettoll writes no such file",
         ErrorKind::NotADirectory => "a part of the path is a file: check the path",
         ErrorKind::AlreadyExists => "something else has that name: move it away, or keep runs elsewhere",
         _ => "check the disk (`dmesg` may say more), or keep runs elsewhere",

@@ -1,7 +1,7 @@
 //! Files that are replaced in one step or read whole, and the lock of a run.
 
 use std::fs::{File, Permissions};
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, ErrorKind, Read, Take, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -17,6 +17,9 @@ const UNFINISHED: &str = ".new";
 /// plan of a study with 100,000 cells, is below.
 const LONGEST_FILE: u64 = 64 << 20;
 
+/// The longest file of trials or windows that is read: some millions of them.
+const LONGEST_LINES: u64 = 16 << 30;
+
 /// Puts `content` at `path`. Whoever looks sees the old file or the new one,
 /// also after a power cut; on an error the old one stays.
 ///
@@ -31,13 +34,28 @@ pub fn replace(path: &Path, content: &[u8]) -> Result<(), StoreError> {
 /// depend on what lies in a directory that somebody else made.
 pub fn read_text(path: &Path) -> Result<String, StoreError> {
     let damaged = |reason: String| StoreError::Damaged { path: path.to_owned(), reason };
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(LONGEST_FILE + 1).read_to_end(&mut bytes));
-    read.map_err(StoreError::refused("read", path))?;
-    if bytes.len() as u64 > LONGEST_FILE {
-        return Err(damaged(format!("it is longer than {} MiB", LONGEST_FILE >> 20)));
+    sys::file::read_text(path, LONGEST_FILE).map_err(|answer| match answer.kind() {
+        ErrorKind::InvalidInput => damaged(answer.to_string()),
+        _ => StoreError::refused("read", path)(answer),
+    })
+}
+
+/// Opens a file of lines, which are read one after another.
+pub fn open_lines(path: &Path, buffer: usize) -> Result<BufReader<Take<File>>, StoreError> {
+    let opened = sys::file::open(path).map_err(StoreError::refused("read", path))?;
+    check_length(&opened, path)?;
+    // What is appended from now on is read as well, up to the limit.
+    Ok(BufReader::with_capacity(buffer, opened.take(LONGEST_LINES)))
+}
+
+/// Refuses a file of lines that is longer than any of a run.
+pub fn check_length(file: &File, path: &Path) -> Result<(), StoreError> {
+    let length = file.metadata().map_err(StoreError::refused("read", path))?.len();
+    if length <= LONGEST_LINES {
+        return Ok(());
     }
-    String::from_utf8(bytes).map_err(|_| damaged("it is not UTF-8".to_owned()))
+    let why = format!("it is longer than {} GiB", LONGEST_LINES >> 30);
+    Err(StoreError::refused("read", path)(io::Error::new(ErrorKind::InvalidInput, why)))
 }
 
 fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {

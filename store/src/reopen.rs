@@ -2,12 +2,9 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
-
-use nix::fcntl::OFlag;
 
 use crate::directory::RunDirectory;
 use crate::error::StoreError;
@@ -45,9 +42,10 @@ impl RunDirectory {
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let run = read_run(&path)?;
         let file = path.join(layout::TRIALS);
-        let opened = OpenOptions::new().read(true).append(true).create(true).custom_flags(OFlag::O_NOFOLLOW.bits()).open(&file);
+        let opened = sys::file::open_no_link(OpenOptions::new().read(true).append(true).create(true), &file);
         let mut trials = opened.map_err(StoreError::refused("open", &file))?;
         let lock = lock(&trials, &path)?;
+        file::check_length(&trials, &file)?;
         let (whole, cut) = mend(&mut trials).map_err(StoreError::refused("cut half a line off", &file))?;
         sweep(&path);
         Ok(Reopened { directory: Self::over(path, run.id, trials, lock, whole), cut })

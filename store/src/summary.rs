@@ -1,7 +1,6 @@
 //! The run in a few figures, next to its trials.
 
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use model::Summary;
@@ -29,8 +28,7 @@ pub fn write_summary(directory: &Path, summary: Summary) -> Result<PathBuf, Stor
 /// another version, damaged, or of fewer or more trials than there are: it is made again with
 /// the report.
 pub fn read_summary(directory: &Path) -> Option<Summary> {
-    let mut text = String::new();
-    File::open(directory.join(layout::SUMMARY)).ok()?.take(LONGEST).read_to_string(&mut text).ok()?;
+    let text = sys::file::read_text(&directory.join(layout::SUMMARY), LONGEST).ok()?;
     let summary: Summary = serde_json::from_str(&text).ok()?;
     (summary.format == SUMMARY_FORMAT && Some(summary.of_bytes) == trials_length(directory)).then_some(summary)
 }

@@ -1,12 +1,13 @@
 //! The trials of a run, one after another.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Take};
 use std::path::Path;
 
 use model::trial::TrialRecord;
 
 use crate::error::StoreError;
+use crate::file;
 use crate::line::{self, BadLine, Cut, LONGEST_LINE};
 
 /// Large enough that reading is not what a report waits for.
@@ -16,7 +17,7 @@ const BUFFER: usize = 256 << 10;
 /// its number. A damaged line costs only itself. Memory does not depend on the
 /// number of trials.
 #[derive(Debug)]
-pub struct Trials<R = BufReader<File>> {
+pub struct Trials<R = BufReader<Take<File>>> {
     input: R,
     line: Vec<u8>,
     number: u64,
@@ -25,8 +26,7 @@ pub struct Trials<R = BufReader<File>> {
 
 impl Trials {
     pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
-        let file = File::open(path).map_err(StoreError::refused("read", path))?;
-        Ok(Self::from_text(BufReader::with_capacity(BUFFER, file)))
+        Ok(Self::from_text(file::open_lines(path, BUFFER)?))
     }
 }
 

@@ -3,14 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
-use std::fs::{self, DirBuilder, File, Metadata};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
-use nix::fcntl::{Flock, FlockArg, OFlag};
-use nix::unistd::geteuid;
+use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 
 use super::item::Item;
@@ -84,7 +83,7 @@ impl Journal {
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(refused("make the directory", directory))?;
         // A journal that would not be obeyed later is of no use.
         let found = fs::metadata(directory).map_err(refused("look at the directory", directory))?;
-        if let Some(why) = not_own("it", &found) {
+        if let Some(why) = sys::owner::other_writer(&found) {
             let tried = format!("keep a journal in {}", directory.display());
             return Err(Refusal::new(tried, why, "set XDG_STATE_HOME to a directory of your own that nobody else can write"));
         }
@@ -186,24 +185,16 @@ pub fn recover(directory: &Path) -> Recovered {
 fn open_own(directory: &Path, path: &Path) -> Result<File, String> {
     let unopened =
         |answer: io::Error| format!("a journal of host-wide changes cannot be opened ({answer}); run nettoll as whoever ran that study");
-    let file = File::options().read(true).custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits()).open(path).map_err(unopened)?;
+    let file = sys::file::open_no_link(File::options().read(true), path).map_err(unopened)?;
     let found = [("its directory", fs::metadata(directory)), ("the journal", file.metadata())];
     for (what, metadata) in found {
-        if let Some(why) = not_own(what, &metadata.map_err(unopened)?) {
-            return Err(format!("a journal of host-wide changes is not obeyed: {why}; look at it, and remove it if it is not yours"));
+        if let Some(why) = sys::owner::other_writer(&metadata.map_err(unopened)?) {
+            return Err(format!(
+                "a journal of host-wide changes is not obeyed: {what}: {why}; look at it, and remove it if it is not yours"
+            ));
         }
     }
     Ok(file)
-}
-
-/// Returns why somebody else could have written a file or directory, if so.
-fn not_own(what: &str, metadata: &Metadata) -> Option<String> {
-    match (metadata.uid(), metadata.mode() & 0o777) {
-        (owner, _) if owner != geteuid().as_raw() => Some(format!("{what} belongs to user {owner}")),
-        (_, mode) if mode & 0o022 != 0 => Some(format!("others can write {what} (mode {mode:o})")),
-        _ if !(metadata.is_file() || metadata.is_dir()) => Some(format!("{what} is no file")),
-        _ => None,
-    }
 }
 
 fn undo(file: &File, path: &Path, recovered: &mut Recovered, left: &dyn Fn(String) -> String) {
@@ -279,7 +270,7 @@ fn journals(directory: &Path) -> Vec<PathBuf> {
 
 /// Returns whether somebody holds a journal.
 fn is_held(path: &Path) -> bool {
-    let Ok(file) = File::open(path) else { return true };
+    let Ok(file) = sys::file::open(path) else { return true };
     matches!(Flock::lock(file, FlockArg::LockExclusiveNonblock), Err((_, Errno::EWOULDBLOCK)))
 }
 
@@ -363,8 +354,8 @@ mod tests {
             recovered.left.concat()
         };
         let mode = |path: &std::path::Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
-        assert!(tried(&|_, path| mode(path, 0o666)).contains("others can write the journal (mode 666)"));
-        assert!(tried(&|directory, _| mode(directory, 0o777)).contains("others can write its directory (mode 777)"));
+        assert!(tried(&|_, path| mode(path, 0o666)).contains("the journal: others can write it (mode 666)"));
+        assert!(tried(&|directory, _| mode(directory, 0o777)).contains("its directory: others can write it (mode 777)"));
         let linked = tried(&|directory, path| {
             fs::rename(path, directory.join("elsewhere")).unwrap();
             std::os::unix::fs::symlink(directory.join("elsewhere"), path).unwrap();
@@ -372,7 +363,7 @@ mod tests {
         assert!(linked.contains("cannot be opened"), "{linked}");
         if nix::unistd::geteuid().is_root() {
             let foreign = tried(&|_, path| std::os::unix::fs::chown(path, Some(65_534), None).unwrap());
-            assert!(foreign.contains("the journal belongs to user 65534"), "{foreign}");
+            assert!(foreign.contains("the journal: it belongs to user 65534"), "{foreign}");
         }
     }
 

@@ -1,7 +1,6 @@
 //! Credentials of a controller or an agent: a shared secret, certificates, or both.
 
 use std::fmt;
-use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -70,7 +69,7 @@ impl fmt::Debug for Secret {
 /// The bytes of a file that nobody but its owner may read.
 pub(super) fn read_private(what: &str, path: &Path, longest: u64) -> Result<Zeroizing<Vec<u8>>, Refusal> {
     let failed = |answer| unreadable(what, path, answer);
-    let file = File::open(path).map_err(failed)?;
+    let file = sys::file::open(path).map_err(failed)?;
     // Of the opened file, which nobody can exchange any more.
     let data = file.metadata().map_err(failed)?;
     // What systemd hands over belongs to root and lets the service in by a list
@@ -79,9 +78,6 @@ pub(super) fn read_private(what: &str, path: &Path, longest: u64) -> Result<Zero
     if data.mode() & 0o077 != 0 && !handed_over {
         let exposed = format!("{what} {} can be read by others (mode {:04o})", path.display(), data.mode() & 0o7777);
         return Err(Refusal::new(exposed, "", format!("run: chmod 600 {}", path.display())));
-    }
-    if data.is_dir() {
-        return Err(failed(io::ErrorKind::IsADirectory.into()));
     }
     // With room beforehand: growth would leave copies behind.
     let mut bytes = Zeroizing::new(Vec::with_capacity(longest as usize + 1));

@@ -143,11 +143,7 @@ fn wrong(what: &str, file: &Path, reason: String) -> Refusal {
 }
 
 fn certificates(what: &str, file: &Path) -> Result<Vec<CertificateDer<'static>>, Refusal> {
-    use std::io::Read;
-
-    let failed = |answer| unreadable(what, file, answer);
-    let mut text = Vec::new();
-    std::fs::File::open(file).and_then(|open| open.take(LONGEST_FILE).read_to_end(&mut text)).map_err(failed)?;
+    let text = sys::file::read(file, LONGEST_FILE).map_err(|answer| unreadable(what, file, answer))?;
     let all: Vec<_> = CertificateDer::pem_slice_iter(&text)
         .collect::<Result<_, _>>()
         .map_err(|error| wrong(what, file, format!("it is no PEM ({error})")))?;

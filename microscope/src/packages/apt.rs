@@ -2,8 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use super::names::{Package, parse_names};
 use crate::cache::Cache;
@@ -26,6 +30,23 @@ const SUITES: [&str; 9] = [
 /// Keys of Debian's archives, where a system keeps them apart.
 const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
+/// Only what Debian signed is fetched, whatever the system's configuration allows.
+const SIGNED: [&str; 8] = [
+    "-o",
+    "APT::Get::AllowUnauthenticated=false",
+    "-o",
+    "Acquire::AllowInsecureRepositories=false",
+    "-o",
+    "Acquire::AllowWeakRepositories=false",
+    "-o",
+    "Acquire::AllowDowngradeToInsecureRepositories=false",
+];
+
+/// Longest time of a command of apt or dpkg: a kernel or an emulator over a slow line.
+const LONGEST: Duration = Duration::from_secs(600);
+/// Longest time for the lists of packages.
+const LONGEST_UPDATE: Duration = Duration::from_secs(180);
+
 /// A source that the system's configuration names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Source {
@@ -43,6 +64,7 @@ struct Lists {
 /// # Errors
 /// There is no apt, or it cannot fetch them.
 pub fn available(cache: &Cache, fresh: bool) -> Result<Vec<Package>, Failed> {
+    cache.require_room()?;
     let sources = system_sources()?;
     let lists = Lists::open(cache, "kernels", &widened(&sources), Path::new("/dev/null"))?;
     lists.update(fresh)?;
@@ -66,6 +88,7 @@ pub fn download(cache: &Cache, name: &str, to: &Path) -> Result<PathBuf, Failed>
 
 /// Downloads the emulator and what the system lacks for it. Returns its version.
 pub fn download_emulator(cache: &Cache, to: &Path) -> Result<String, Failed> {
+    cache.require_room()?;
     let own = system_sources()?;
     let backports = own
         .iter()
@@ -126,7 +149,8 @@ impl Lists {
 
     fn command(&self, program: &str, words: &[&str]) -> Command {
         let mut command = Command::new(program);
-        command.args(words).env("APT_CONFIG", self.folder.join("apt.conf")).env("LC_ALL", "C");
+        // What stands here is above every file of the system's configuration.
+        command.args(SIGNED).args(words).env("APT_CONFIG", self.folder.join("apt.conf")).env("LC_ALL", "C");
         command
     }
 
@@ -136,7 +160,7 @@ impl Lists {
         if mark.exists() && !fresh {
             return Ok(());
         }
-        let updated = run(self.command("apt-get", &["-qq", "update"]), "fetch the lists of packages", AGAIN);
+        let updated = run_within(LONGEST_UPDATE, self.command("apt-get", &["-qq", "update"]), "fetch the lists of packages", AGAIN);
         let any = files(&self.folder.join("lists")).iter().any(|file| file.to_string_lossy().contains("_Packages"));
         match updated {
             Err(why) if !any => Err(why),
@@ -191,10 +215,31 @@ fn files(folder: &Path) -> BTreeSet<PathBuf> {
 /// Runs a command to its end.
 ///
 /// # Errors
-/// It cannot be started, or fails: with its last words.
-pub fn run(mut command: Command, what: &str, remedy: &'static str) -> Result<Output, Failed> {
+/// It cannot be started, takes longer than [`LONGEST`], or fails: with its last words.
+pub fn run(command: Command, what: &str, remedy: &'static str) -> Result<Output, Failed> {
+    run_within(LONGEST, command, what, remedy)
+}
+
+fn run_within(longest: Duration, mut command: Command, what: &str, remedy: &'static str) -> Result<Output, Failed> {
     let failed = |answer: String| Failed::Packages { what: what.to_owned(), answer, remedy };
-    let output = command.output().map_err(|error| failed(format!("{}: {error}", command.get_program().display())))?;
+    let program = command.get_program().display().to_string();
+    let started = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = started.map_err(|error| failed(format!("{program}: {error}")))?;
+    let (said, output) = mpsc::channel();
+    let pipes =
+        [child.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>), child.stderr.take().map(|pipe| Box::new(pipe) as _)];
+    thread::spawn(move || {
+        let readers = pipes.map(|pipe| thread::spawn(move || read_all(pipe)));
+        let [out, err] = readers.map(|reader| reader.join().unwrap_or_default());
+        let _ = said.send((out, err));
+    });
+    let Ok((stdout, stderr)) = output.recv_timeout(longest) else {
+        let _ = child.kill();
+        let _ = child.wait();
+        return Err(failed(format!("{program} did not end within {} s and was stopped", longest.as_secs())));
+    };
+    let status = child.wait().map_err(|error| failed(format!("{program}: {error}")))?;
+    let output = Output { status, stdout, stderr };
     if output.status.success() {
         return Ok(output);
     }
@@ -203,9 +248,46 @@ pub fn run(mut command: Command, what: &str, remedy: &'static str) -> Result<Out
     Err(failed(last.iter().rev().take(2).rev().copied().collect::<Vec<_>>().join("; ")))
 }
 
+/// What a command says, of which there is little.
+fn read_all(pipe: Option<Box<dyn Read + Send>>) -> Vec<u8> {
+    let mut text = Vec::new();
+    // What is read before an error is kept.
+    let _ = pipe.map(|pipe| pipe.take(MOST_SAID).read_to_end(&mut text));
+    text
+}
+
+/// Most bytes of a command's answer: the names of all kernels are some 100 KB.
+const MOST_SAID: u64 = 64 << 20;
+
 #[cfg(test)]
 mod tests {
-    use super::{parse_sources, widened};
+    use super::{Lists, SIGNED, parse_sources, run_within, widened};
+    use std::process::Command;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn only_what_is_signed_is_fetched_whatever_the_system_allows() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("apt.conf"), "APT::Get::AllowUnauthenticated \"true\";\n").unwrap();
+        let lists = Lists { folder: folder.path().to_owned() };
+        let words: Vec<_> = lists.command("apt-get", &["update"]).get_args().map(|word| word.to_string_lossy().into_owned()).collect();
+        assert_eq!(words[..SIGNED.len()], SIGNED);
+        let mut dump = lists.command("apt-config", &["dump", "APT::Get::AllowUnauthenticated"]);
+        match dump.output() {
+            Err(why) => eprintln!("SKIPPED: apt-config: {why}"),
+            Ok(output) => assert_eq!(String::from_utf8_lossy(&output.stdout), "APT::Get::AllowUnauthenticated \"false\";\n"),
+        }
+    }
+
+    #[test]
+    fn a_command_without_an_end_is_stopped() {
+        let begun = Instant::now();
+        let mut command = Command::new("sleep");
+        command.arg("60");
+        let why = run_within(Duration::from_millis(200), command, "wait", "wait longer").unwrap_err().to_string();
+        assert!(why.contains("wait: sleep did not end within 0 s and was stopped; wait longer"), "{why}");
+        assert!(begun.elapsed() < Duration::from_secs(30));
+    }
 
     #[test]
     fn sources_are_the_systems_own_and_other_releases() {

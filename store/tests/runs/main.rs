@@ -6,5 +6,6 @@ mod damage;
 mod directory;
 mod disk;
 mod kill;
+mod pipes;
 mod reopen;
 mod support;

@@ -1,0 +1,5 @@
+//! What every room asks of the system, each once.
+#![forbid(unsafe_code)]
+
+pub mod file;
+pub mod owner;
