@@ -119,6 +119,7 @@ fn reach(local: &mut Session, agents: &[Serving; 2]) -> anyhow::Result<Session> 
     let mut plan: Plan = ours::plan(ours::stream(Protocol::Udp, 1, 1), 20, 100);
     let host = |agent: &Serving| agent.address.to_string().parse::<HostPlace>();
     plan.hosts = [("a".to_owned(), host(&agents[0])?), ("b".to_owned(), host(&agents[1])?)].into();
+    let plan = ours::approved(plan)?;
     // Each agent has a secret of its own file; what stands in it is the same.
     let credentials = Credentials::load(Some(&agents[0].secret.path().join("secret")), None)?;
     thread::scope(|scope| {

@@ -8,7 +8,7 @@ use anyhow::Context;
 use lab::connection::Credentials;
 use lab::event::Quiet;
 use lab::session::Session;
-use model::plan::{Blocks, Link, LinkKind, OnLoss, PlanEnd};
+use model::plan::{ApprovedPlan, Blocks, Link, LinkKind, OnLoss, PlanEnd};
 use model::trial::Measured;
 use model::{Bytes, Cell, Nanos, Plan, Protocol, Test};
 use serde_json::Value;
@@ -18,7 +18,7 @@ use crate::bare::{End, LENGTH_MS, Trial, WARMUP_MS};
 /// Two hosts joined by a virtual Ethernet of usual settings.
 pub fn session() -> anyhow::Result<Session> {
     let plan = plan(stream(Protocol::Udp, 1, 1), WARMUP_MS, LENGTH_MS);
-    let session = Session::open(&plan, &Credentials::default(), &mut Quiet)?;
+    let session = Session::open(&approved(plan)?, &Credentials::default(), &mut Quiet)?;
     anyhow::ensure!(session.is_isolated(), "the benchmark needs namespaces of its own: run it as root");
     Ok(session)
 }
@@ -63,11 +63,16 @@ pub fn stream(protocol: Protocol, size: u64, read_size: u64) -> Cell {
     Cell { read_size, nodelay: protocol == Protocol::Tcp, ..Cell::plain(test, Bytes::new(size)) }
 }
 
+/// A plan that a benchmark made, to be carried out.
+#[expect(clippy::disallowed_methods, reason = "a benchmark's own plan asks no user")]
+pub fn approved(plan: Plan) -> anyhow::Result<ApprovedPlan> {
+    let actions = plan.actions();
+    Ok(plan.approve(&actions)?)
+}
+
 /// Runs the only cell of a plan once.
 pub fn measure(session: &mut Session, plan: &Plan) -> anyhow::Result<Measured> {
-    Ok(lab::trial::run(session, lab::trial::TrialSpec::clean(plan, &plan.cells[0], false), &mut Quiet)
-        .context("run a trial of nettoll")?
-        .measured)
+    lab::trial::once(session, &approved(plan.clone())?, &mut Quiet).context("run a trial of nettoll")
 }
 
 /// One stream trial, in the terms of the bare loop.

@@ -5,7 +5,6 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, ensure};
-use lab::event::Quiet;
 use model::run::{RUN_FORMAT, Run, Status};
 use model::trial::Outcome;
 use model::{Cell, Protocol, Test, TrialRecord};
@@ -108,11 +107,8 @@ fn store_copies(root: &Path, trials: u32) -> anyhow::Result<std::path::PathBuf> 
     let cells: Vec<Cell> = streams(Protocol::Udp, None).into_iter().chain(streams(Protocol::Tcp, Some(128 << 10))).chain(rr).collect();
     let mut plan = ours::plan(cells[0].clone(), 5, 20);
     plan.cells = cells;
-    let samples = plan
-        .cells
-        .iter()
-        .map(|cell| Ok(lab::trial::run(&mut session, lab::trial::TrialSpec::clean(&plan, cell, false), &mut Quiet)?.measured))
-        .collect::<anyhow::Result<Vec<_>>>()?;
+    let samples =
+        plan.cells.iter().map(|cell| ours::measure(&mut session, &ours::plan(cell.clone(), 5, 20))).collect::<anyhow::Result<Vec<_>>>()?;
     let mut directory = RunDirectory::create(root, "bench", 0)?;
     let run = Run {
         format: RUN_FORMAT,

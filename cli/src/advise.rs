@@ -11,7 +11,7 @@ use analysis::workload::Workload;
 use lab::attach::replay::blocks;
 use lab::connection::Credentials;
 use model::plan::raw::RawTrial;
-use model::plan::{Factor, Level, Levels, LinkKind, PlanEnd, RawPlan, resolve};
+use model::plan::{ApprovedPlan, Factor, Level, Levels, LinkKind, PlanEnd, RawPlan, resolve};
 use model::run::Status;
 use model::{Api, Bytes, Cell, Family, Nanos, Plan, Protocol, Test};
 use store::RunReader;
@@ -60,9 +60,15 @@ pub fn run(args: &AdviseArgs) -> Result<Exit, Failure> {
     }
     let started_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
     let workload = args.workload.as_deref().map(workload::workload).transpose()?;
-    let mut plan = plan(args, workload.as_ref(), started_ms)?;
-    let mixed =
-        workload.map_or_else(|| Ok(Mixed::default()), |workload| Mixed::into_plan(workload, &mut plan, args.extent.length.is_none()))?;
+    let single = plan(args, workload.as_ref(), started_ms)?;
+    let (plan, mixed) = match workload {
+        None => (single, Mixed::default()),
+        Some(workload) => {
+            let mut plan = single.clone().into_plan();
+            let mixed = Mixed::into_plan(workload, &mut plan, args.extent.length.is_none())?;
+            (single.carry_over(plan)?, mixed)
+        }
+    };
     let credentials = Credentials { arrival: args.arrival.arrival(), ..args.trust.load()? };
     if args.dry_run {
         measure::dry_run(&plan, &credentials, args.json)?;
@@ -152,7 +158,7 @@ fn judge(of: &Judged, path: Option<&Path>, args: &AdviseArgs, stop: &AtomicBool)
 }
 
 /// Every way that carries a stream or requests of the size, over the protocols asked for.
-fn plan(args: &AdviseArgs, workload: Option<&Workload>, seed: u64) -> Result<Plan, Failure> {
+fn plan(args: &AdviseArgs, workload: Option<&Workload>, seed: u64) -> Result<ApprovedPlan, Failure> {
     let mut raw = RawPlan::parse(PLAN)?;
     // Of a workload this is the size of requests; its streams are put in afterwards.
     let size = workload.map(median).or(args.size).unwrap_or(Bytes::new(1));

@@ -6,10 +6,10 @@ use std::ops::ControlFlow;
 
 use lab::connection::Credentials;
 use lab::{Event, Listener};
-use model::plan::{Level, RawPlan, resolve};
+use model::plan::{ApprovedPlan, Level, RawPlan, resolve};
 use model::program::SHIPPED;
 use model::trial::Outcome;
-use model::{Api, Bytes, Plan, Program, Receive, Role, Test, TrialRecord, UnknownChoice, Warning};
+use model::{Api, Bytes, Program, Receive, Role, Test, TrialRecord, UnknownChoice, Warning};
 use serde::Serialize;
 
 use crate::args::{CheckArgs, EndpointArgs, EndpointTask, PlayedRole, RunArgs};
@@ -88,7 +88,7 @@ fn check(args: &CheckArgs) -> Result<Exit, Failure> {
     Ok(if sound { Exit::Done } else { Exit::Failed })
 }
 
-fn plan(program: Program, role: PlayedRole, tests: &[Test]) -> Result<Plan, Failure> {
+fn plan(program: Program, role: PlayedRole, tests: &[Test]) -> Result<ApprovedPlan, Failure> {
     let mut raw = RawPlan::parse(PLAN)?;
     let ways = match role {
         PlayedRole::Send => [Level::Api(Api::External(program).into()), Level::Receive(Receive::Recv)],

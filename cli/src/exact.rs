@@ -1,7 +1,6 @@
 //! Exact counts that are stored: as runs of the microscope, next to the trials of a study,
 //! and in files that `-J` wrote.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -13,6 +12,9 @@ use ::report::terminal::Style;
 use anyhow::{Context, anyhow};
 use attribution::exact::{ExactDiff, Measured, Stored, StoredError, StoredRun, Timed, diff};
 use model::printable::{Keep, printable};
+
+/// The longest file of counts that is read: that of a run likewise.
+const LONGEST: u64 = 64 << 20;
 
 /// Stores what was measured as a run below `root`. Returns its directory.
 ///
@@ -41,7 +43,7 @@ pub fn write(path: &Path, run: Option<StoredRun>, measured: &[Measured]) -> Resu
 /// # Errors
 /// One that cannot be read, or holds none; one of another version is misuse.
 pub fn file(path: &Path) -> Result<Stored, Failure> {
-    let text = fs::read_to_string(path).with_context(|| format!("read {}; check the path", path.display()))?;
+    let text = sys::file::read_text(path, LONGEST).with_context(|| format!("read {}; check the path", path.display()))?;
     parse(path, &text)
 }
 

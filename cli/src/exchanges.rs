@@ -1,7 +1,5 @@
 //! Files of a program's work: what it exchanges, sent again.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -28,12 +26,8 @@ const LONGEST_WORKLOAD: u64 = 1 << 20;
 /// # Errors
 /// One that cannot be read, or that has parts that cannot be sent.
 pub fn read(file: &Path) -> Result<ProgramWorkload, Failure> {
-    let mut text = String::new();
-    let taken = File::open(file).and_then(|open| open.take(LONGEST_WORKLOAD + 1).read_to_string(&mut text));
-    taken.map_err(|answer| Failure::misuse(format!("{} cannot be read: {answer}; check the path", file.display())))?;
-    if text.len() as u64 > LONGEST_WORKLOAD {
-        return Err(Failure::misuse(format!("{} is longer than {LONGEST_WORKLOAD} B", file.display())));
-    }
+    let text = sys::file::read_text(file, LONGEST_WORKLOAD)
+        .map_err(|answer| Failure::misuse(format!("{} cannot be read: {answer}; check the path", file.display())))?;
     ProgramWorkload::parse(&text).map_err(|reason| {
         let reason = printable::printable(&reason, printable::Keep::Lines);
         Failure::misuse(format!("{}: {reason}; `nettoll attach --workload FILE.toml` writes such a file", file.display()))
@@ -55,7 +49,7 @@ pub fn send(args: &WorkloadArgs, page: bool) -> Result<Exit, Failure> {
         return Err(Failure::misuse("a file of exchanges is sent by itself: give one FILE.toml and nothing else"));
     };
     let extent = &args.extent;
-    let of_mixes = args.measure || args.predict || args.run.is_some() || args.yes || page || extent.warmup.is_some();
+    let of_mixes = args.measure || args.predict || args.run.is_some() || args.yes || args.allow_exec || page || extent.warmup.is_some();
     if of_mixes || !args.link.is_empty() {
         return Err(Failure::misuse(
             "--measure, --predict, --run, --yes, --html, -O and flags of links are for mixes of sizes: exchanges are sent over loopback",

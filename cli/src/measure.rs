@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use lab::connection::Credentials;
-use model::Plan;
+use model::plan::ApprovedPlan;
 use model::run::Status;
 
 use crate::exit::Failure;
@@ -15,7 +15,7 @@ use crate::{output, report, signals};
 ///
 /// # Errors
 /// Hosts that cannot be made, a disk that is full. What was measured by then is stored.
-pub fn measure(plan: &Plan, runs: &Path, credentials: &Credentials, started_ms: u64) -> Result<(PathBuf, Status), Failure> {
+pub fn measure(plan: &ApprovedPlan, runs: &Path, credentials: &Credentials, started_ms: u64) -> Result<(PathBuf, Status), Failure> {
     let mut recorder = Recorder::new(runs, plan, started_ms, signals::listen()?);
     let outcome = lab::study::run(plan, credentials, &mut recorder);
     let path = recorder.path();
@@ -33,7 +33,7 @@ pub fn measure(plan: &Plan, runs: &Path, credentials: &Credentials, started_ms: 
 ///
 /// # Errors
 /// Hosts that cannot be reached, or standard output.
-pub fn dry_run(plan: &Plan, credentials: &Credentials, json: bool) -> Result<(), Failure> {
+pub fn dry_run(plan: &ApprovedPlan, credentials: &Credentials, json: bool) -> Result<(), Failure> {
     let ahead = lab::study::look_ahead(plan, credentials)?;
     let notes: Vec<String> = ahead.warnings.iter().map(|warning| format!("{warning}. {}", warning.remedy())).collect();
     let told = ::report::plan::DryRun { plan, earlier: None, shortened: None, notes: &notes };

@@ -1,7 +1,5 @@
 //! `nettoll reference`.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -98,13 +96,9 @@ fn label(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
-/// Text of a file, no more of it than is understood.
+/// Text of a file. Of one that is a little longer than what is understood, the reader says so.
 fn text(path: &Path) -> Result<String, Failure> {
-    let most = read::MOST_BYTES as u64 + 1;
-    let mut held = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(most).read_to_end(&mut held));
-    read.with_context(|| format!("read {}; check the path", path.display()))?;
-    // What is cut in the middle of a letter is too long anyway.
+    let held = sys::file::read(path, 2 * read::MOST_BYTES as u64).with_context(|| format!("read {}; check the path", path.display()))?;
     Ok(String::from_utf8_lossy(&held).into_owned())
 }
 

@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicBool;
 use analysis::stopping::Observer;
 use lab::Listener;
 use lab::study::{Past, Resumed, StudyError};
-use model::Plan;
 use model::host::HostFacts;
+use model::plan::ApprovedPlan;
 use model::run::Status;
 use store::{Moment, Reopened, RunDirectory, RunReader};
 
@@ -24,13 +24,13 @@ pub struct Ended {
     /// Its directory.
     pub path: PathBuf,
     /// Its plan.
-    pub plan: Plan,
+    pub plan: ApprovedPlan,
     /// How it ended this time.
     pub outcome: Result<Status, StudyError>,
 }
 
 /// Goes on with a plan where its stored run stopped.
-type GoOn<'a> = &'a dyn Fn(&Plan, Past, &mut dyn Listener) -> Result<Resumed, StudyError>;
+type GoOn<'a> = &'a dyn Fn(&ApprovedPlan, Past, &mut dyn Listener) -> Result<Resumed, StudyError>;
 
 /// Opens a run again and has it gone on with; `fleet` where it has to be one of a fleet.
 ///
@@ -38,6 +38,8 @@ type GoOn<'a> = &'a dyn Fn(&Plan, Past, &mut dyn Listener) -> Result<Resumed, St
 /// A run that cannot be opened, of the other kind, or by another build, and what the user does
 /// not consent to. What comes then is in [`Ended`].
 pub fn run(path: &Path, fleet: bool, consent: Consent, interrupted: Arc<AtomicBool>, go_on: GoOn) -> Result<Ended, Failure> {
+    // Before anything is written there, and again of what was read.
+    consent::own(path)?;
     let Reopened { directory, cut } = RunDirectory::reopen(path)?;
     let path = directory.path().to_owned();
     let reader = RunReader::open(&path)?;
@@ -48,7 +50,7 @@ pub fn run(path: &Path, fleet: bool, consent: Consent, interrupted: Arc<AtomicBo
         let id = path.file_name().unwrap_or_default().display();
         return Err(Failure::misuse(format!("{} is a run of {what}: go on with it by `nettoll {command} --resume {id}`", path.display())));
     }
-    consent::to_resume(&path, &run.plan, consent)?;
+    let plan = consent::to_stored(&path, run.plan.clone(), consent)?;
     // By the build that began it: two commits of one version may measure otherwise.
     if run.tool != version::SHORT {
         let (run, tool, here) = (path.display(), &run.tool, version::SHORT);
@@ -60,7 +62,7 @@ pub fn run(path: &Path, fleet: bool, consent: Consent, interrupted: Arc<AtomicBo
     if cut > 0 {
         output::note(&format!("half a trial ({cut} bytes) was cut off: it is measured again"));
     }
-    let (plan, warnings) = (run.plan.clone(), run.warnings.clone());
+    let warnings = run.warnings.clone();
     let hosts: Vec<HostFacts> = reader.hosts(Moment::Before).cloned().collect();
     let mut seen = Observer::new(&plan);
     if io::stderr().is_terminal() {

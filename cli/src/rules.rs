@@ -1,7 +1,5 @@
 //! Rule files: how the samples of receipts are classified.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use anyhow::Context;
@@ -10,8 +8,8 @@ use attribution::Rules;
 use crate::args::RulesArgs;
 use crate::exit::Failure;
 
-/// The longest rule file that is read; the parser says what is wrong with a longer one.
-const MOST_BYTES: u64 = (1 << 20) + 1;
+/// The longest rule file that is read: more than the parser takes, which says so in its words.
+const MOST_BYTES: u64 = 2 << 20;
 
 /// Rules of the user's, with the name of their file.
 #[derive(Debug, Clone)]
@@ -32,8 +30,7 @@ pub fn load(args: &RulesArgs) -> Result<Option<Own>, Failure> {
 
 fn read(path: &Path) -> Result<Own, Failure> {
     let what = || format!("cannot read the rules {}; check the path", path.display());
-    let mut text = String::new();
-    File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text)).with_context(what)?;
+    let text = sys::file::read_text(path, MOST_BYTES).with_context(what)?;
     let rules = Rules::parse(&text).map_err(|error| Failure::misuse(format!("{}: {error}", path.display())))?;
     Ok(Own { source: path.display().to_string(), rules })
 }

@@ -1,6 +1,5 @@
 //! `nettoll study`.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -11,7 +10,9 @@ use lab::Listener;
 use lab::congestion::{self, NoCongestionControl};
 use lab::study::{Past, StudyError};
 use model::plan::raw::{RawLink, RawTrial};
-use model::plan::{Factor, LOOKS, Level, Override, PRESETS, PlanEnd, PlanError, RawPlan, Shortened, preset as known_preset, resolve};
+use model::plan::{
+    ApprovedPlan, Factor, LOOKS, Level, Override, PRESETS, PlanEnd, PlanError, RawPlan, Shortened, preset as known_preset, resolve,
+};
 use model::run::Status;
 use model::{Cell, Plan};
 
@@ -78,7 +79,10 @@ fn not_begun(outcome: Result<Status, StudyError>) -> Result<Exit, Failure> {
 /// Lists the studies that come with nettoll. That is what was asked for, so it is no misuse,
 /// as `nettoll reference` lists the published ones.
 fn presets(json: bool) -> Result<Exit, Failure> {
-    let plans = PRESETS.iter().map(|(_, text)| resolve(&RawPlan::parse(text)?, &[], 0)).collect::<Result<Vec<_>, PlanError>>()?;
+    let plans = PRESETS
+        .iter()
+        .map(|(_, text)| resolve(&RawPlan::parse(text)?, &[], 0).map(ApprovedPlan::into_plan))
+        .collect::<Result<Vec<_>, PlanError>>()?;
     match json {
         true => output::write(&::report::plan::list_json(&plans))?,
         false => output::styled(&::report::plan::list(&plans, output::style()))?,
@@ -93,7 +97,12 @@ fn asks_for_control(args: &StudyArgs) -> bool {
 }
 
 /// Says what would be run, or why it cannot be.
-fn dry_run(plan: &Plan, shortened: Option<Shortened>, mut missing: Vec<NoCongestionControl>, args: &StudyArgs) -> Result<Exit, Failure> {
+fn dry_run(
+    plan: &ApprovedPlan,
+    shortened: Option<Shortened>,
+    mut missing: Vec<NoCongestionControl>,
+    args: &StudyArgs,
+) -> Result<Exit, Failure> {
     let earlier = earlier(args)?;
     let ahead = lab::study::look_ahead(plan, &args.credentials()?)?;
     missing.extend(ahead.missing);
@@ -135,7 +144,7 @@ fn go_on(path: &Path, args: &StudyArgs) -> Result<Exit, Failure> {
     let credentials = args.credentials()?;
     let interrupted = signals::listen()?;
     let consent = Consent { host_wide: args.arms.host_wide, allow_exec: args.allow_exec, yes: args.yes };
-    let go_on = |plan: &Plan, past: Past, listener: &mut dyn Listener| lab::study::resume(plan, &credentials, past, listener);
+    let go_on = |plan: &ApprovedPlan, past: Past, listener: &mut dyn Listener| lab::study::resume(plan, &credentials, past, listener);
     let Ended { path, plan, outcome } = resume::run(path, false, consent, interrupted, &go_on)?;
     conclude(&path, &plan, outcome, rules, args)
 }
@@ -163,9 +172,9 @@ fn conclude(path: &Path, plan: &Plan, outcome: Result<Status, StudyError>, rules
     Ok(Exit::Failed)
 }
 
-fn plan(args: &StudyArgs, seed: u64) -> Result<(Plan, Option<Shortened>), Failure> {
+fn plan(args: &StudyArgs, seed: u64) -> Result<(ApprovedPlan, Option<Shortened>), Failure> {
     let text = match (&args.plan, &args.name) {
-        (Some(file), _) => fs::read_to_string(file).map_err(|answer| unreadable(file, &answer))?,
+        (Some(file), _) => sys::file::read_text(file, LONGEST_PLAN).map_err(|answer| unreadable(file, &answer))?,
         (None, Some(name)) => preset(name)?.to_owned(),
         (None, None) => {
             return Err(Failure::misuse("name a study, such as quick, or give a plan with --plan FILE; `nettoll study` lists the studies"));
@@ -183,6 +192,9 @@ fn plan(args: &StudyArgs, seed: u64) -> Result<(Plan, Option<Shortened>), Failur
     let shortened = Shortened::of(&raw, &plan);
     Ok((plan, shortened))
 }
+
+/// The longest plan that is read.
+const LONGEST_PLAN: u64 = 4 << 20;
 
 fn unreadable(file: &Path, answer: &io::Error) -> Failure {
     anyhow::anyhow!("cannot read the plan {}: {answer}; check the path, or name a preset (`nettoll study quick`)", file.display()).into()

@@ -1,7 +1,5 @@
 //! `nettoll workload`.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -10,13 +8,14 @@ use analysis::result::Analysis;
 use analysis::workload::{StreamTrials, Workload, WorkloadStudy, predict, sizes_for};
 use lab::connection::Credentials;
 use model::cell::default_read_size;
-use model::plan::{PlanEnd, RawPlan, resolve};
+use model::plan::{ApprovedPlan, PlanEnd, RawPlan, resolve};
 use model::run::Status;
 use model::{Bytes, Cell, Plan};
 
 use crate::args::WorkloadArgs;
+use crate::consent::{self, Consent};
 use crate::exit::{Exit, Failure};
-use crate::{consent, exchanges, measure, output, report, version};
+use crate::{exchanges, measure, output, report, version};
 
 /// Plan of a sweep, with a cell for each series.
 const PLAN: &str = include_str!("../../plans/workload.toml");
@@ -24,8 +23,8 @@ const PLAN: &str = include_str!("../../plans/workload.toml");
 /// The page, where no file is named.
 const PAGE: &str = "workload.html";
 
-/// The longest file of sizes that is read: what its reader takes, and a byte more.
-const LONGEST_FILE: u64 = (4 << 20) + 1;
+/// The longest file of sizes that is read: more than its reader takes, which says so in its words.
+const LONGEST_FILE: u64 = 8 << 20;
 
 /// Predicts workloads, measures them, and compares both.
 ///
@@ -58,7 +57,8 @@ pub fn run(args: &WorkloadArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     }
     let plan = mixes_like(&workloads, &sizes.0, &sizes.1.run.plan, args, now)?;
-    consent::to_commands(&plan, args.yes)?;
+    let consent = Consent { host_wide: false, allow_exec: args.allow_exec, yes: args.yes };
+    let plan = consent::to_stored(&path, plan, consent)?;
     let Some((mixes_path, status)) = measured(&plan, args, now)? else { return Ok(Exit::Done) };
     let mixes = read(&mixes_path)?;
     show(&predict(&workloads, borrowed(&sizes), Some(borrowed(&mixes))), &path, Some(&mixes_path), args)?;
@@ -98,9 +98,7 @@ pub fn workload(name: &str) -> Result<Workload, Failure> {
 }
 
 fn from_file(name: &str, built_in: &[Workload]) -> Result<Workload, Failure> {
-    let mut text = String::new();
-    let read = File::open(name).and_then(|file| file.take(LONGEST_FILE).read_to_string(&mut text));
-    read.map_err(|answer| {
+    let text = sys::file::read_text(Path::new(name), LONGEST_FILE).map_err(|answer| {
         let names: Vec<&str> = built_in.iter().map(|workload| workload.name.as_str()).collect();
         Failure::misuse(format!(
             "'{name}' is neither a workload ({}) nor a file that can be read: {answer}; check the path",
@@ -138,7 +136,7 @@ fn read(path: &Path) -> Result<(StreamTrials, Analysis), Failure> {
 }
 
 /// Sizes that reach into the workloads, and the workloads.
-fn sweep(workloads: &[Workload], args: &WorkloadArgs, now: u64) -> Result<Plan, Failure> {
+fn sweep(workloads: &[Workload], args: &WorkloadArgs, now: u64) -> Result<ApprovedPlan, Failure> {
     let mut raw = RawPlan::parse(PLAN)?;
     match args.link.link[..] {
         [] => {}
@@ -151,7 +149,8 @@ fn sweep(workloads: &[Workload], args: &WorkloadArgs, now: u64) -> Result<Plan, 
     if args.extent.receipt {
         raw.receipt.get_or_insert_default();
     }
-    let mut plan = resolve(&raw, &[], now)?;
+    let approved = resolve(&raw, &[], now)?;
+    let mut plan = approved.clone().into_plan();
     let mut cells = Vec::new();
     for like in &plan.cells {
         let shares: Vec<_> = workloads.iter().filter_map(|workload| workload.share_of(like).ok()).collect();
@@ -165,12 +164,13 @@ fn sweep(workloads: &[Workload], args: &WorkloadArgs, now: u64) -> Result<Plan, 
     }
     plan.cells = cells;
     extend(&mut plan, args);
-    Ok(plan)
+    Ok(approved.carry_over(plan)?)
 }
 
-/// The workloads over every series of a stored run, on hosts and a link like its own.
+/// The workloads over every series of a stored run, on hosts and a link like its own: data, as that
+/// run is.
 fn mixes_like(workloads: &[Workload], sizes: &StreamTrials, stored: &Plan, args: &WorkloadArgs, now: u64) -> Result<Plan, Failure> {
-    let mut plan = resolve(&RawPlan::parse(PLAN)?, &[], now)?;
+    let mut plan = resolve(&RawPlan::parse(PLAN)?, &[], now)?.into_plan();
     plan.seed = args.extent.seed.unwrap_or(now);
     plan.title = "Workloads, as predicted".to_owned();
     (plan.link, plan.hosts, plan.data_port, plan.cpus) = (stored.link.clone(), stored.hosts.clone(), stored.data_port, stored.cpus.clone());
@@ -200,7 +200,7 @@ fn extend(plan: &mut Plan, args: &WorkloadArgs) {
 }
 
 /// Runs a plan; where its run is, and how it ended. `None` of a dry run.
-fn measured(plan: &Plan, args: &WorkloadArgs, now: u64) -> Result<Option<(PathBuf, Status)>, Failure> {
+fn measured(plan: &ApprovedPlan, args: &WorkloadArgs, now: u64) -> Result<Option<(PathBuf, Status)>, Failure> {
     let credentials = Credentials { arrival: args.arrival.arrival(), ..args.trust.load()? };
     if args.dry_run {
         measure::dry_run(plan, &credentials, args.json)?;

@@ -1,6 +1,7 @@
 //! Files of a run directory, and what their trials show.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -14,10 +15,12 @@ use base64::engine::general_purpose::STANDARD;
 use lab::attach::requests;
 use lab::study::Replay;
 use model::attach::Totals;
+use model::plan::{ApprovalError, Plan};
 use model::printable::{Keep, printable};
 use model::run::Run;
 use model::trial::{Outcome, TrialRecord};
 use profile::messages::log::{Event, summary};
+use serde_json::Value;
 use store::{RunDirectory, Trials, parse_facts, parse_run, parse_window};
 
 use crate::says_something;
@@ -120,7 +123,7 @@ pub fn document(bytes: &[u8]) {
 
 /// A run that is to be resumed, its plan on the first line and `trials.jsonl` behind it:
 /// what a killed writer left is cut off and stays so, and what is left is replayed or
-/// refused with a reason.
+/// refused with a reason. Its plan is not carried out where that starts or dials anything.
 pub fn resume(bytes: &[u8]) {
     static PLACE: LazyLock<tempfile::TempDir> = LazyLock::new(|| tempfile::tempdir().unwrap());
     let end = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| end + 1);
@@ -137,11 +140,48 @@ pub fn resume(bytes: &[u8]) {
     assert!(cut == 0 || left.len() as u64 + cut == trials.len() as u64);
     assert_eq!(RunDirectory::reopen(path).unwrap().cut, 0, "a second time there is nothing to cut");
     let run = parse_run(Path::new("run.json"), std::str::from_utf8(run).unwrap()).unwrap();
+    unapproved(&run.plan);
     let mut records = Trials::from_text(&left[..]).filter_map(Result::ok).take(40);
     match Replay::from_trials(&run.plan, &mut records) {
         Ok(replay) => assert!(replay.trials <= 40),
         Err(error) => says_something(&error),
     }
+}
+
+/// A plan that nobody approved is not carried out if its text names anything that is started,
+/// dialled or changed, wherever that stands.
+#[expect(clippy::disallowed_methods, reason = "what is approved here is not carried out")]
+fn unapproved(plan: &Plan) {
+    let approved = plan.clone().approve(&BTreeSet::new());
+    let value = serde_json::to_value(plan).unwrap();
+    if names_an_action(&value) {
+        assert!(matches!(approved, Err(ApprovalError::Actions(_))), "{value}");
+    }
+    if let Err(error) = approved {
+        says_something(&error);
+    }
+    // All that was shown is all that is needed.
+    let all = plan.clone().approve(&plan.actions());
+    assert!(!matches!(all, Err(ApprovalError::Actions(_))), "{value}");
+}
+
+/// The same without the types of a plan: by its words.
+fn names_an_action(plan: &Value) -> bool {
+    let named = |key: &str| plan.get(key).is_some_and(|value| value.as_object().is_some_and(|hosts| !hosts.is_empty()));
+    let settings = plan.get("arms").and_then(Value::as_array).into_iter().flatten();
+    let settings = settings.filter_map(|arm| arm.get("settings")?.as_array()).flatten();
+    let acts = |setting: &Value| {
+        let name = setting.get(0).and_then(Value::as_str).unwrap_or_default();
+        matches!(name, "before" | "after" | "tool") || name.starts_with("host.")
+    };
+    let program = |cell: &Value| {
+        ["api", "receive"].iter().any(|key| cell.get(key).and_then(Value::as_str).is_some_and(|api| api.starts_with("exec:")))
+    };
+    plan.get("host_wide") == Some(&Value::Bool(true))
+        || named("hosts")
+        || plan.get("fleet").is_some()
+        || settings.into_iter().any(acts)
+        || plan.get("cells").and_then(Value::as_array).into_iter().flatten().any(program)
 }
 
 /// A histogram of round-trip times: as text, or as the bytes that the text is

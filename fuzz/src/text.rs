@@ -8,7 +8,7 @@ use analysis::advised::{self, Observed};
 use attribution::{Layer, Rules, SizeDistribution};
 use literature::read::{csv, iperf3, netperf};
 use literature::{Foreign, of_foreign, of_table};
-use model::plan::{HostAddress, HostPlace, Plan, RawPlan, resolve};
+use model::plan::{ApprovedPlan, HostAddress, HostPlace, Plan, RawPlan, resolve};
 use model::program_workload::ProgramWorkload;
 use model::size::parse_sweep;
 use model::{BitRate, Bytes, Nanos, OfferedRate};
@@ -20,7 +20,7 @@ use crate::says_something;
 pub fn plan(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let Ok(raw) = RawPlan::parse(text).inspect_err(says_something) else { return };
-    let Ok(plan) = resolve(&raw, &[], 7).inspect_err(says_something) else { return };
+    let Ok(plan) = resolve(&raw, &[], 7).map(ApprovedPlan::into_plan).inspect_err(says_something) else { return };
     assert!(!plan.cells.is_empty());
     assert_eq!(plan.cells.iter().collect::<HashSet<_>>().len(), plan.cells.len(), "a cell twice");
     assert!(plan.cells.iter().all(|cell| cell.size.get() >= 1 && cell.read_size.get() >= 1), "a size of 0");

@@ -76,7 +76,7 @@ mod tests {
     fn plan(more: &str) -> Plan {
         let text =
             format!("name = \"x\"\n{more}\n[[cells]]\ntest = [\"TCP_STREAM\", \"UDP_STREAM\"]\nsize = 1\ncc = [\"reno\", \"renno\"]");
-        resolve(&RawPlan::parse(&text).unwrap(), &[], 1).unwrap()
+        resolve(&RawPlan::parse(&text).unwrap(), &[], 1).unwrap().into_plan()
     }
 
     #[test]

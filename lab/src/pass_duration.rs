@@ -203,7 +203,7 @@ mod tests {
         let text = format!(
             "name = \"x\"\nblocks = {{ least = 5, most = 5 }}\n[trial]\n{end}\n[receipt]\nperiod = \"100us\"\nsamples = 20000\n[[cells]]\ntest = \"UDP_STREAM\"\nsize = 1"
         );
-        model::plan::resolve(&RawPlan::parse(&text).unwrap(), &[], 1).unwrap()
+        model::plan::resolve(&RawPlan::parse(&text).unwrap(), &[], 1).unwrap().into_plan()
     }
 
     const fn slot(pass: Pass) -> Slot {

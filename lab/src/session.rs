@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use model::control::{CpuPlace, FromHost, ToHost};
 use model::host::HostFacts;
 use model::kernel::WireCounters;
-use model::plan::LEAST_SILENCE;
+use model::plan::{ApprovedPlan, LEAST_SILENCE};
 use model::trial::{ClockOffset, ControlPath};
 use model::warning::Warning;
 use model::{Family, Nanos, Plan, Role, Unavailable};
@@ -155,7 +155,7 @@ impl Session {
     ///
     /// # Errors
     /// Likewise.
-    pub fn open(plan: &Plan, credentials: &Credentials, listener: &mut dyn Listener) -> Result<Self, TrialError> {
+    pub fn open(plan: &ApprovedPlan, credentials: &Credentials, listener: &mut dyn Listener) -> Result<Self, TrialError> {
         Self::open_as(&Setting::first(plan), plan, credentials, listener)
     }
 
@@ -167,7 +167,12 @@ impl Session {
     /// # Errors
     /// What kept even loopback from working, the link from being as asked, an
     /// agent from being reached, or the two hosts from reaching each other.
-    pub fn open_as(setting: &Setting, plan: &Plan, credentials: &Credentials, listener: &mut dyn Listener) -> Result<Self, TrialError> {
+    pub(crate) fn open_as(
+        setting: &Setting,
+        plan: &Plan,
+        credentials: &Credentials,
+        listener: &mut dyn Listener,
+    ) -> Result<Self, TrialError> {
         let plan = &setting.placed(plan);
         let found = match plan.hosts.is_empty() {
             true => pair::make(&plan.link, plan.seed, setting.pairs)?,

@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use analysis::stopping::Decision;
+use model::plan::ApprovedPlan;
 use model::run::Status;
 use model::schedule::{self, Block, Slot};
 use model::trial::Outcome;
@@ -34,7 +35,7 @@ pub use replay::{Past, Replay};
 ///
 /// # Errors
 /// See [`StudyError`]. Failures of single trials are recorded, not errors.
-pub fn run(plan: &Plan, credentials: &Credentials, listener: &mut dyn Listener) -> Result<Status, StudyError> {
+pub fn run(plan: &ApprovedPlan, credentials: &Credentials, listener: &mut dyn Listener) -> Result<Status, StudyError> {
     let session = match Session::open(plan, credentials, listener) {
         Ok(session) => session,
         Err(error) => {
@@ -56,7 +57,7 @@ pub fn run(plan: &Plan, credentials: &Credentials, listener: &mut dyn Listener) 
 /// # Errors
 /// See [`StudyError`]. Where the run cannot go on, nothing is told to the
 /// listener.
-pub fn resume(plan: &Plan, credentials: &Credentials, past: Past, listener: &mut dyn Listener) -> Result<Resumed, StudyError> {
+pub fn resume(plan: &ApprovedPlan, credentials: &Credentials, past: Past, listener: &mut dyn Listener) -> Result<Resumed, StudyError> {
     let replay = Replay::from_trials(plan, past.trials)?;
     if let Some(status) = replay.complete.clone() {
         // Killed between its last trial and its end, it does not know yet.

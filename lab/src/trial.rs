@@ -16,7 +16,7 @@ use model::condition::ObservedConditions;
 use model::control::{CONTROL_VERSION, Cookie, FromEndpoint, FromHost, Limits, Sent, Task, ToEndpoint, ToHost};
 use model::end::EndReport;
 use model::kernel::HostCounters;
-use model::plan::TrialEnd;
+use model::plan::{ApprovedPlan, TrialEnd};
 use model::trial::{ClockOffset, Measured, Windows};
 use model::warning::Warning;
 use model::{Cell, Nanos, Pass, Plan, Role};
@@ -58,7 +58,7 @@ const LEAD_TURN: Duration = Duration::from_millis(8);
 
 /// A trial that was carried out.
 #[derive(Debug)]
-pub struct Done {
+pub(crate) struct Done {
     /// Counts of both ends.
     pub measured: Measured,
     /// Doubts that only the laboratory can raise. Those that the numbers raise
@@ -68,7 +68,7 @@ pub struct Done {
 
 /// Specification of a trial.
 #[derive(Debug, Clone, Copy)]
-pub struct TrialSpec<'a> {
+pub(crate) struct TrialSpec<'a> {
     /// The study's plan.
     pub plan: &'a Plan,
     /// The cell.
@@ -89,9 +89,18 @@ pub struct TrialSpec<'a> {
 
 impl<'a> TrialSpec<'a> {
     /// A trial next to which nothing is switched on, as long as the plan says.
-    pub fn clean(plan: &'a Plan, cell: &'a Cell, swapped: bool) -> Self {
+    pub(crate) fn clean(plan: &'a Plan, cell: &'a Cell, swapped: bool) -> Self {
         Self { plan, cell, swapped, pass: Pass::Clean, end: plan.end.of(cell), spacing: Spacing::default(), arm: None, seed: plan.seed }
     }
+}
+
+/// Runs the first cell of a plan once, over a session that is open.
+///
+/// # Errors
+/// What kept it from being carried out.
+pub fn once(session: &mut Session, plan: &ApprovedPlan, listener: &mut dyn Listener) -> Result<Measured, TrialError> {
+    // An approved plan has a cell.
+    Ok(run(session, TrialSpec::clean(plan, &plan.cells[0], false), listener)?.measured)
 }
 
 /// Runs one trial. The listener hears of [`Event::Waiting`](crate::Event::Waiting) and
@@ -100,7 +109,7 @@ impl<'a> TrialSpec<'a> {
 /// # Errors
 /// What kept it from being carried out. Both hosts are ready for the next
 /// trial then, unless one of them is lost.
-pub fn run(session: &mut Session, spec: TrialSpec, listener: &mut dyn Listener) -> Result<Done, TrialError> {
+pub(crate) fn run(session: &mut Session, spec: TrialSpec, listener: &mut dyn Listener) -> Result<Done, TrialError> {
     let (cookie, limit) = (draw_cookie()?, longest(&spec));
     let end = Instant::now() + limit;
     let first = Trial { session: &mut *session, spec, cookie, listener: &mut *listener, limit, end }.first_commands()?;

@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn an_earlier_run_says_what_a_plan_takes() {
         let mut raw = RawPlan::parse(preset("quick").unwrap()).unwrap();
-        let mut plan = resolve(&raw, &[], 7).unwrap();
+        let mut plan = resolve(&raw, &[], 7).unwrap().into_plan();
         let as_planned = &sentences(&plan, &NOISY)[1];
         assert!(as_planned.contains("no other length is cheaper"), "{as_planned}");
         plan.blocks.interval = 0.01;

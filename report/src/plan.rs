@@ -350,7 +350,7 @@ mod tests {
     use model::{Nanos, Plan};
 
     fn plan(text: &str) -> Plan {
-        resolve(&RawPlan::parse(text).unwrap(), &[], 7).unwrap()
+        resolve(&RawPlan::parse(text).unwrap(), &[], 7).unwrap().into_plan()
     }
 
     fn dry(plan: &Plan) -> DryRun<'_> {

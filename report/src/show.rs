@@ -282,7 +282,9 @@ mod tests {
             headline: "TCP 1 B 1.93 µs, UDP 1 B 4.80 µs, TCP_RR 1 B 22.1 µs".to_owned(),
             ..Summary::default()
         };
-        let plan = || model::plan::resolve(&model::plan::RawPlan::parse(model::plan::preset("quick").unwrap()).unwrap(), &[], 7).unwrap();
+        let plan = || {
+            model::plan::resolve(&model::plan::RawPlan::parse(model::plan::preset("quick").unwrap()).unwrap(), &[], 7).unwrap().into_plan()
+        };
         let run = |id: &str, status: Status| Run { id: id.to_owned(), status, started_ms: 1_795_292_045_000, ..made::run(plan()) };
         vec![
             (run("2026-11-21T20-14-05Z-quick-7f3a", Status::BlocksDone), Some(summary.clone())),

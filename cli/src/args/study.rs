@@ -32,7 +32,7 @@ pub struct StudyArgs {
     #[arg(conflicts_with_all = ["name", "plan", "dry_run", "FactorArgs", "ExtentArgs", "ReceiptArgs", "LinkArgs", "RemoteArgs", "arm"])]
     pub resume: Option<PathBuf>,
     /// With --resume: carry out the commands and the program that the stored plan
-    /// names without asking
+    /// names, and dial its agents, without asking
     #[arg(long, requires = "resume")]
     pub yes: bool,
     /// With --resume: start the programs that the run has as ends of its trials

@@ -31,9 +31,13 @@ pub struct WorkloadArgs {
     /// Say what would be measured, and measure nothing
     #[arg(long, conflicts_with = "predict")]
     pub dry_run: bool,
-    /// Carry out the commands by which the stored run reached its hosts without asking
+    /// Dial the agents and carry out the commands by which the stored run reached its
+    /// hosts without asking
     #[arg(long)]
     pub yes: bool,
+    /// Start the programs that the stored run has as ends of its trials
+    #[arg(long)]
+    pub allow_exec: bool,
     /// Where runs are
     #[command(flatten)]
     pub runs: RunsArgs,

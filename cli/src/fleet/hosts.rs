@@ -1,7 +1,6 @@
 //! The hosts of a fleet: as typed, from files, from a Slurm allocation, from Kubernetes.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -86,12 +85,8 @@ fn name_of(at: &HostPlace) -> Option<String> {
 
 /// Lines of a file that say something, with their numbers.
 fn lines(file: &Path) -> Result<Vec<(usize, String)>, Failure> {
-    let length = fs::metadata(file).map(|found| found.len()).unwrap_or_default();
-    if length > LARGEST {
-        return Err(Failure::misuse(format!("{}: {length} bytes are no list of hosts; {LARGEST} are the most", file.display())));
-    }
-    let text =
-        fs::read_to_string(file).map_err(|answer| Failure::misuse(format!("cannot read {}: {answer}; check the path", file.display())))?;
+    let text = sys::file::read_text(file, LARGEST)
+        .map_err(|answer| Failure::misuse(format!("cannot read {}: {answer}; check the path", file.display())))?;
     // A # within a word may be part of a command.
     let words = |line: &str| match line.trim() {
         line if line.starts_with('#') => String::new(),

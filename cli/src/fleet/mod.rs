@@ -16,7 +16,7 @@ use lab::study::{Past, StudyError};
 use lab::{Event, Listener};
 use model::Plan;
 use model::plan::raw::RawTrial;
-use model::plan::{FleetPlan, Override, PlanError, RawPlan, resolve};
+use model::plan::{ApprovedPlan, FleetPlan, Override, PlanError, RawPlan, resolve};
 use model::run::Status;
 
 use crate::args::{FleetArgs, FleetTask, Rounds};
@@ -76,12 +76,12 @@ fn go_on(path: &Path, args: &FleetArgs) -> Result<Exit, Failure> {
     let credentials = args.credentials()?;
     let interrupted = signals::listen()?;
     let consent = Consent { host_wide: false, allow_exec: args.allow_exec, yes: args.yes };
-    let resumed = |plan: &Plan, past: Past, listener: &mut dyn Listener| lab::fleet::resume(plan, &credentials, past, listener);
+    let resumed = |plan: &ApprovedPlan, past: Past, listener: &mut dyn Listener| lab::fleet::resume(plan, &credentials, past, listener);
     let Ended { path, outcome, .. } = resume::run(path, true, consent, interrupted, &resumed)?;
     conclude(&path, outcome, args)
 }
 
-fn plan(args: &FleetArgs, seed: u64) -> Result<Plan, Failure> {
+fn plan(args: &FleetArgs, seed: u64) -> Result<ApprovedPlan, Failure> {
     let hosts = hosts::named(&args.members)?;
     let rounds = match args.rounds.rounds {
         Some(Rounds::Count(count)) => count,

@@ -99,11 +99,14 @@ fn fold(folder: &Path, measured: &[Measured]) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The longest file of scenarios that is read.
+const LONGEST_SCENARIOS: u64 = 1 << 20;
+
 /// Scenarios and sizes that a command line asks for.
 fn wanted(args: &MicroscopeArgs) -> Result<(Vec<Scenario>, Vec<u64>), Failure> {
     let mut all = scenario::builtin()?;
     if let Some(file) = &args.scenarios {
-        let text = fs::read_to_string(file).with_context(|| format!("read {}; check the path", file.display()))?;
+        let text = sys::file::read_text(file, LONGEST_SCENARIOS).with_context(|| format!("read {}; check the path", file.display()))?;
         all.extend(scenario::parse(&text).map_err(|why| Failure::misuse(format!("{}: {why}", file.display())))?);
     }
     let names: Vec<&str> = match (args.scenario.is_empty(), &args.program) {

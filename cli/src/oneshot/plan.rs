@@ -5,9 +5,9 @@ use std::net::{IpAddr, SocketAddr};
 
 use model::cell::STAMP;
 use model::plan::raw::{RawBlocks, RawTrial};
-use model::plan::{AGENT_PORT, HostAddress, HostPlace, Level, Levels, OnLoss, RawPlan, resolve};
+use model::plan::{AGENT_PORT, ApprovedPlan, HostAddress, HostPlace, Level, Levels, OnLoss, RawPlan, resolve};
 use model::schedule::Roles;
-use model::{BitRate, Bytes, Cell, Family, Nanos, OfferedRate, Plan, Test};
+use model::{BitRate, Bytes, Cell, Family, Nanos, OfferedRate, Test};
 
 use crate::args::{Client, Offer, OneshotArgs};
 use crate::exit::Failure;
@@ -33,7 +33,7 @@ const SHORTEST_INTERVAL: Nanos = Nanos::from_millis(100);
 #[derive(Debug)]
 pub struct Asked {
     /// The plan.
-    pub plan: Plan,
+    pub plan: ApprovedPlan,
     /// Its cell.
     pub cell: Cell,
     /// Whether the agent's host sends.

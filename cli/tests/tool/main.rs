@@ -32,6 +32,7 @@ mod forms;
 mod help;
 mod history;
 mod host_wide;
+mod hostile;
 mod interrupted;
 mod kills;
 mod links;
@@ -80,6 +81,7 @@ const MODULES: &[(&str, Claims)] = &[
     ("kills", kills::ALL),
     ("interrupted", interrupted::ALL),
     ("resume", resume::ALL),
+    ("hostile", hostile::ALL),
     ("stored_runs", stored_runs::ALL),
     ("attach", attach::ALL),
     ("attach::advice", attach::advice::ALL),

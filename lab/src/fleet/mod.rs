@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use analysis::fleet::Meeting;
 use model::host::HostFacts;
-use model::plan::{FleetPlan, RETRY_ROUNDS};
+use model::plan::{ApprovedPlan, FleetPlan, RETRY_ROUNDS};
 use model::run::Status;
 use model::trial::Outcome;
 use model::warning::Warning;
@@ -41,7 +41,7 @@ const SEARCHES: u32 = 3;
 /// # Errors
 /// See [`StudyError`]. Hosts that cannot be reached and trials that fail are recorded, as long
 /// as two hosts are there.
-pub fn run(plan: &Plan, credentials: &Credentials, listener: &mut dyn Listener) -> Result<Status, StudyError> {
+pub fn run(plan: &ApprovedPlan, credentials: &Credentials, listener: &mut dyn Listener) -> Result<Status, StudyError> {
     let mut fleet = Fleet::new(plan, credentials, listener);
     if fleet.reach_all()?.is_break() {
         return Ok(Status::Interrupted);
@@ -61,7 +61,7 @@ pub fn run(plan: &Plan, credentials: &Credentials, listener: &mut dyn Listener) 
 ///
 /// # Errors
 /// See [`StudyError`]. Where the run cannot go on, nothing is told to the listener.
-pub fn resume(plan: &Plan, credentials: &Credentials, past: Past, listener: &mut dyn Listener) -> Result<Resumed, StudyError> {
+pub fn resume(plan: &ApprovedPlan, credentials: &Credentials, past: Past, listener: &mut dyn Listener) -> Result<Resumed, StudyError> {
     let rest = Rest::after(plan, past.trials)?;
     if rest.is_empty() {
         let status = Status::BlocksDone;
@@ -114,7 +114,7 @@ fn differences(then: &[HostFacts], now: &[HostFacts]) -> Result<Vec<String>, Stu
 /// # Errors
 /// See [`StudyError`].
 pub fn look_ahead(
-    plan: &Plan,
+    plan: &ApprovedPlan,
     credentials: &Credentials,
     listener: &mut dyn Listener,
 ) -> Result<Option<Vec<(String, String)>>, StudyError> {

@@ -182,7 +182,7 @@ mod tests {
         let mut raw = RawPlan::parse(&text).unwrap();
         let host = |at: usize| FleetHost { name: format!("n{at}"), at: format!("ssh:n{at}").parse().unwrap(), rack: None };
         raw.fleet = Some(FleetPlan { hosts: (0..4).map(host).collect(), rounds: ROUNDS, parallel: false, least: 0.05 });
-        model::plan::resolve(&raw, &[], seed).unwrap()
+        model::plan::resolve(&raw, &[], seed).unwrap().into_plan()
     }
 
     /// The trials of a whole run: six rounds of two pairs, each with two cells both ways.

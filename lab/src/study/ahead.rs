@@ -4,7 +4,7 @@ use std::error::Error;
 use std::net::IpAddr;
 use std::ops::ControlFlow;
 
-use model::Plan;
+use model::plan::ApprovedPlan;
 use model::warning::Warning;
 
 use super::pool::SessionPool;
@@ -32,7 +32,7 @@ pub struct Ahead {
 ///
 /// # Errors
 /// What would keep the study from beginning, as [`super::run`] would say it.
-pub fn look_ahead(plan: &Plan, credentials: &Credentials) -> Result<Ahead, StudyError> {
+pub fn look_ahead(plan: &ApprovedPlan, credentials: &Credentials) -> Result<Ahead, StudyError> {
     let mut listener = Impatient::default();
     let session = match Session::open(plan, credentials, &mut listener) {
         Ok(session) => session,

@@ -186,7 +186,7 @@ mod tests {
 
     fn plan(seed: u64) -> Plan {
         let text = "name = \"x\"\nblocks = { least = 3, most = 3 }\n[[cells]]\ntest = [\"UDP_RR\", \"UDP_STREAM\"]\nsize = [1, 2]";
-        model::plan::resolve(&RawPlan::parse(text).unwrap(), &[], seed).unwrap()
+        model::plan::resolve(&RawPlan::parse(text).unwrap(), &[], seed).unwrap().into_plan()
     }
 
     fn failed(lost: bool) -> Outcome {

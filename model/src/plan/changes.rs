@@ -89,12 +89,12 @@ fn check_hosts(plan: &Plan, arm: &crate::Arm) -> Result<(), PlanError> {
 #[cfg(test)]
 mod tests {
     use crate::Plan;
-    use crate::plan::{PlanError, RawPlan, resolve};
+    use crate::plan::{ApprovedPlan, PlanError, RawPlan, resolve};
 
     fn plan(more: &str, cells: &str, host_wide: bool) -> Result<Plan, String> {
         let text = format!("name = \"x\"\n{more}\n[[cells]]\ntest = [\"TCP_STREAM\", \"UDP_STREAM\"]\nsize = 64\n{cells}");
         let raw = RawPlan::parse(&text).map(|raw| RawPlan { host_wide, ..raw });
-        raw.and_then(|raw| resolve(&raw, &[], 1)).map_err(|error: PlanError| error.to_string())
+        raw.and_then(|raw| resolve(&raw, &[], 1)).map(ApprovedPlan::into_plan).map_err(|error: PlanError| error.to_string())
     }
 
     fn complaint(more: &str) -> String {

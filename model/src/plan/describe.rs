@@ -213,14 +213,14 @@ mod tests {
             raw.force_link(kind.parse().unwrap());
         }
         let overrides: Vec<_> = overrides.iter().map(|(factor, word)| (*factor, factor.parse(&[word]).unwrap())).collect();
-        resolve(&raw, &overrides, 1).unwrap()
+        resolve(&raw, &overrides, 1).unwrap().into_plan()
     }
 
     fn about(text: &str) -> Result<String, PlanError> {
         let text = format!(
             "name = \"x\"\nabout = {text:?}\n[[cells]]\ntest = \"TCP_STREAM\"\nsize = [1, 2048, 16384]\ncount = \"500..9000:+500\""
         );
-        resolve(&RawPlan::parse(&text)?, &[], 1).map(|plan| plan.description)
+        resolve(&RawPlan::parse(&text)?, &[], 1).map(|plan| plan.description.clone())
     }
 
     #[test]

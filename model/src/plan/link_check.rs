@@ -97,11 +97,14 @@ fn check_frames(plan: &Plan, cell: &Cell) -> Result<(), PlanError> {
 #[cfg(test)]
 mod tests {
     use crate::Plan;
-    use crate::plan::{PlanError, RawPlan, resolve};
+    use crate::plan::{ApprovedPlan, PlanError, RawPlan, resolve};
 
     fn plan(top: &str, cells: &str) -> Result<Plan, String> {
         let text = format!("name = \"x\"\n{top}\n[[cells]]\ntest = \"TCP_STREAM\"\nsize = 64\n{cells}");
-        RawPlan::parse(&text).and_then(|raw| resolve(&raw, &[], 1)).map_err(|error: PlanError| error.to_string())
+        RawPlan::parse(&text)
+            .and_then(|raw| resolve(&raw, &[], 1))
+            .map(ApprovedPlan::into_plan)
+            .map_err(|error: PlanError| error.to_string())
     }
 
     fn complaint(top: &str, cells: &str) -> String {

@@ -1,8 +1,9 @@
 //! A plan: what a study varies, how long, how often, over which link.
 //!
-//! [`raw`] is what a person wrote; [`Plan`] is what it means. Presets are TOML
-//! files in `plans/`, compiled in.
+//! [`raw`] is what a person wrote; [`Plan`] is what it means; [`ApprovedPlan`] is one that may be
+//! carried out. Presets are TOML files in `plans/`, compiled in.
 
+mod approval;
 mod cells;
 mod changes;
 mod conditions;
@@ -29,6 +30,7 @@ pub use crate::cell::{Factor, Level, LevelError};
 pub use crate::link::{Link, LinkKind, Offload};
 pub use crate::place::{CommandHost, HostPlace, HostPlaceError, Transport};
 pub use crate::schedule::LOOKS;
+pub use approval::{Action, ApprovalError, ApprovedPlan};
 pub use cells::{Levels, Override};
 pub use error::PlanError;
 pub use fleet::{FleetHost, FleetPlan, MOST_HOSTS, MOST_ROUNDS, RETRY_ROUNDS, is_host_name};
@@ -65,7 +67,8 @@ pub fn preset(name: &str) -> Option<&'static str> {
 ///
 /// A plan that [`resolve`] returns has at least one cell, no cell twice, `least <=
 /// most`, every size at least 1, every datagram within the limit of its family.
-/// One read from a run directory is taken as it was stored.
+/// One read from a run directory is taken as it was stored. A plan is data: only an
+/// [`ApprovedPlan`] is carried out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {

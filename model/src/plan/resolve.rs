@@ -4,7 +4,7 @@ use super::cells::{Override, resolve_cells};
 use super::error::PlanError;
 use super::raw::{RawBlocks, RawPlan, RawTrial};
 use super::receipt::RawReceipt;
-use super::{Blocks, FleetPlan, Plan, PlanEnd};
+use super::{ApprovedPlan, Blocks, FleetPlan, Plan, PlanEnd};
 use super::{changes, conditions, describe, link_check};
 use crate::arm::Arm;
 use crate::cell::Cell;
@@ -34,11 +34,12 @@ const SHORTEST: Nanos = Nanos::from_millis(20);
 /// Fills in the defaults, crosses the levels and checks every limit.
 ///
 /// `overrides` replace the levels of single factors in every table of cells;
-/// `seed` is used when the plan has none.
+/// `seed` is used when the plan has none. A raw plan holds what the user wrote, in flags or in a
+/// file that the command line names, so its plan is approved.
 ///
 /// # Errors
 /// Whatever makes the plan impossible; see [`PlanError`].
-pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Plan, PlanError> {
+pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<ApprovedPlan, PlanError> {
     check_name("name", &raw.name)?;
     raw.reference.iter().try_for_each(|name| check_name("reference", name))?;
     let blocks = resolve_blocks(&raw.blocks)?;
@@ -70,14 +71,22 @@ pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Plan,
         host_wide: raw.host_wide,
         cells,
     };
-    plan.fleet.iter().try_for_each(FleetPlan::check)?;
-    link_check::check(&plan)?;
-    changes::check(&plan)?;
-    conditions::check(&plan)?;
+    check_hosts(&plan)?;
     plan.title = raw.title.as_deref().map_or_else(|| Ok(raw.name.clone()), |title| describe::fill("title", title, &plan))?;
     let description = resolve_description(raw.description.as_deref().unwrap_or_default())?;
     plan.description = resolve_description(&describe::fill("about", &description, &plan)?)?;
-    Ok(plan)
+    Ok(ApprovedPlan::written(plan))
+}
+
+/// Checks that hosts and links can carry a plan, and that it changes nothing that it may not.
+///
+/// # Errors
+/// What they cannot carry.
+pub(super) fn check_hosts(plan: &Plan) -> Result<(), PlanError> {
+    plan.fleet.iter().try_for_each(FleetPlan::check)?;
+    link_check::check(plan)?;
+    changes::check(plan)?;
+    conditions::check(plan)
 }
 
 /// A length that the time for all trials cut short.
@@ -238,13 +247,13 @@ fn shrink(length: Nanos, budget: Option<Nanos>, warmup: Nanos, trials: u64) -> N
 
 #[cfg(test)]
 mod tests {
-    use super::{Override, PlanError, RawPlan, resolve};
+    use super::{ApprovedPlan, Override, PlanError, RawPlan, resolve};
     use crate::plan::{Factor, PRESETS, Plan, PlanEnd, preset};
     use crate::quantity::{Bytes, Nanos};
     use proptest::prelude::proptest;
 
     fn plan_with(text: &str, overrides: &[Override]) -> Result<Plan, PlanError> {
-        resolve(&RawPlan::parse(text)?, overrides, 1)
+        resolve(&RawPlan::parse(text)?, overrides, 1).map(ApprovedPlan::into_plan)
     }
 
     fn plan(text: &str) -> Result<Plan, PlanError> {

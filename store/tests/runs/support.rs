@@ -18,7 +18,7 @@ pub const STARTED: u64 = 1_795_292_045_000;
 
 pub fn plan() -> Plan {
     let raw = RawPlan::parse(preset("quick").unwrap()).unwrap();
-    resolve(&raw, &[], 7).unwrap()
+    resolve(&raw, &[], 7).unwrap().into_plan()
 }
 
 pub fn run(id: &str) -> Run {

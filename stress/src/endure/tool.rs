@@ -76,7 +76,7 @@ impl Tool {
 
     /// Goes on with a run.
     pub fn resume(&self, run: &Stored) -> anyhow::Result<Study> {
-        self.spawn(&[], &["study", "--resume", &run.path().to_string_lossy()])
+        self.spawn(&[], &["study", "--resume", &run.path().to_string_lossy(), "--yes"])
     }
 
     fn spawn(&self, wrapper: &[&str], arguments: &[&str]) -> anyhow::Result<Study> {

@@ -183,7 +183,7 @@ fn going_on_with_a_run_asks_before_its_commands() -> Result<(), Skip> {
     let host = format!("b=cmd:{}", net.b.shell("X=1"));
     net.a.study(&tool, &plan(1), &["--host", &host]).done();
     let answer = net.a.run(&tool, &["study", "--resume"]);
-    answer.refused(2, &["carries out, as you, what its run.json names", "host b: cmd:nsenter", "give --yes"]);
+    answer.refused(2, &["the stored run names commands and agents", "host b: cmd:nsenter", "give --yes"]);
     net.a.run(&tool, &["study", "--resume", "--yes"]).done();
     net.nothing_left(&[&tool]);
     Ok(())

@@ -66,7 +66,9 @@ fn a_killed_agent_stops_the_study_where_that_is_asked_for() -> Result<(), Skip> 
     assert!((4..TRIALS).contains(&before.len()) && stored.errors().len() == 1, "{:?}", stored.errors());
     // It cannot go on without its agent, and says so; nothing is lost by that.
     let path = stored.path().to_str().unwrap().to_owned();
-    let resume = [&["study", "--resume", &path][..], &secret(&tool)].concat();
+    let refused = net.a.run(&tool, &[&["study", "--resume", &path][..], &secret(&tool)].concat());
+    refused.refused(2, &["host b: ", "Look at it, then give --yes"]);
+    let resume = [&["study", "--resume", &path, "--yes"][..], &secret(&tool)].concat();
     net.a.run(&tool, &resume).refused(1, &["no agent at", "Connection refused", "is `nettoll agent` running there"]);
     assert_eq!(stored.trials().len(), before.len());
     let agent = Agent::start(&net.b, &tool, &secret(&tool));
