@@ -96,7 +96,7 @@ impl fmt::Display for Field {
             Self::Number(number) => f.write_str(number),
             Self::Flag(flag) => write!(f, "{flag}"),
             // What spreadsheets take for the start of a formula.
-            Self::Text(words) if words.starts_with(['=', '+', '-', '@', '\t', '\r']) => write!(f, "'{words}"),
+            Self::Text(words) if words.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) => write!(f, "'{words}"),
             Self::Text(words) => f.write_str(words),
         }
     }

@@ -2,6 +2,7 @@
 
 use analysis::result::Analysis;
 use model::check::Check;
+use model::printable::{Keep, printable};
 use serde::Serialize;
 
 /// The analysis, indented. Names are those of [`Analysis`]; a figure that is
@@ -35,16 +36,41 @@ pub(crate) fn compact(value: &impl Serialize) -> String {
 }
 
 /// JSON as the content of a `<script type="application/json">`. No byte of
-/// it can end the element, open a comment or a tag, or end a line in JavaScript.
+/// it can end the element, open a comment or a tag, or end a line in JavaScript. Characters of its
+/// texts that steer, escaped or not, stand as on a terminal (`model::printable`).
 pub(crate) fn for_script(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for letter in text.chars() {
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
         match letter {
             '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => safe += &format!("\\u{:04x}", letter as u32),
-            _ => safe.push(letter),
+            '\\' => {
+                let rest = letters.as_str();
+                let number = rest.strip_prefix('u').and_then(|rest| rest.get(..4)).and_then(|digits| u32::from_str_radix(digits, 16).ok());
+                match number.and_then(char::from_u32).map(shown) {
+                    Some(shown) if shown.starts_with('\\') => {
+                        safe += &format!("\\{shown}");
+                        letters = rest[5..].chars();
+                    }
+                    _ => {
+                        safe.push('\\');
+                        safe.extend(letters.next());
+                    }
+                }
+            }
+            ' '..='~' => safe.push(letter),
+            letter => match shown(letter) {
+                shown if shown.starts_with('\\') => safe += &format!("\\{shown}"),
+                shown => safe += &shown,
+            },
         }
     }
     safe
+}
+
+/// A character as a terminal gets it.
+fn shown(letter: char) -> String {
+    printable(letter.encode_utf8(&mut [0; 4]), Keep::Lines).into_owned()
 }
 
 #[cfg(test)]
@@ -58,6 +84,13 @@ mod tests {
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(value["error"]["kind"], "misuse");
         assert_eq!(value["error"]["message"], "\"quoted\"\n</script>\u{0}");
+    }
+
+    #[test]
+    fn what_steers_is_shown_in_a_script_too() {
+        let text = "a\u{1b}[2J\u{202e}b\u{9b}\n\\u001b \"quoted\" größe";
+        let safe = for_script(&compact(&text));
+        assert_eq!(serde_json::from_str::<String>(&safe).unwrap(), "a\\u{1b}[2J\\u{202e}b\\u{9b}\n\\u001b \"quoted\" größe");
     }
 
     proptest! {

@@ -5,6 +5,7 @@ use analysis::result::Analysis;
 use analysis::result::receipt::{Column, ReceiptStudy, SeriesReceipt};
 use attribution::{Category, Figure, Layer};
 use maud::{Markup, html};
+use model::printable::{Keep, printable};
 use model::{Bytes, Role, Test};
 
 use super::receipt::{figure, usual};
@@ -116,7 +117,7 @@ pub fn picture(analysis: &Analysis, size: Option<Bytes>) -> Result<String, NoPic
         return Err(NoPicture(format!("{id} has no receipt of that size; ask for one of {} B", known.join(", "))));
     };
     let all = of(analysis, study, pair, size).ok_or_else(|| NoPicture(format!("{id} has no receipt of that size")))?;
-    Ok(waterfall::svg(&all, None).into_string() + "\n")
+    Ok(printable(&waterfall::svg(&all, None).into_string(), Keep::Lines).into_owned() + "\n")
 }
 
 /// The section with which a page of receipts begins; `None` where no series has both ends.

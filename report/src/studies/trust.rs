@@ -1,7 +1,8 @@
 //! Trust in a run: how many cells are known as well as was asked for, what disturbed
 //! them, what to do.
 
-use analysis::result::{Analysis, CellResult, Estimate, Metric};
+use analysis::result::{Analysis, CellResult, Estimate, Finding, Metric};
+use model::Warning;
 
 use crate::document::{Tone, Trust};
 use crate::interval;
@@ -48,17 +49,25 @@ pub fn trust(analysis: &Analysis) -> Trust {
         Tone::Open => "Usable with care",
         Tone::Good => "Reliable",
     };
-    let parts = [Some(cells.text(analysis)), named.map(|first| in_short(&first.text)), disturbed];
+    let parts = [Some(cells.text(analysis)), named.map(in_short), disturbed];
     let text = format!("{word}: {}.", parts.into_iter().flatten().collect::<Vec<_>>().join("; "));
     let more = if named.is_none() && !half { cells.remedy(analysis) } else { String::new() };
     let remedy = if tone == Tone::Good { String::new() } else { remedy(more) };
     Trust { tone, text, remedy, warnings }
 }
 
-/// A finding without the details behind its first colon.
-fn in_short(text: &str) -> String {
-    text.split_once(": ").map_or(text, |(head, _)| head).to_owned()
+/// A finding without the details behind its first colon; of lines that cannot be read their
+/// reason is what says something.
+fn in_short(found: &Finding) -> String {
+    let head = found.text.split_once(": ").map_or(found.text.as_str(), |(head, _)| head);
+    match found.warning {
+        Warning::BadLine { .. } => found.text.chars().take(LONGEST_REASON).collect(),
+        _ => head.to_owned(),
+    }
 }
+
+/// Characters of a finding that stand in the first line.
+const LONGEST_REASON: usize = 160;
 
 /// The ways in which most of the disturbed trials were disturbed.
 pub fn disturbance(analysis: &Analysis) -> String {

@@ -2,6 +2,7 @@
 
 use crate::support::{HOSTILE, empty, hostile, sample, spoilt};
 use analysis::result::Analysis;
+use model::Warning;
 use model::check::{Area, Check, Need};
 use report::terminal::Style;
 use unicode_width::UnicodeWidthStr;
@@ -177,4 +178,52 @@ fn a_check_says_more_than_a_mark() {
         Style::VERBOSE,
     );
     assert!(text.contains("MISSING") && text.contains("→ Rebuild the kernel.") && text.contains("cannot run"));
+}
+
+/// What a terminal is kept from, a page and a picture are kept from as well.
+#[test]
+fn nothing_in_a_page_steers() {
+    let steers = |c: char| {
+        c.is_control() && c != '\n' && c != '\t' || matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut analysis = hostile();
+    analysis.run.plan.title = "admin\u{202e}nimda\u{9b}".to_owned();
+    analysis.findings[0].text = "a\u{2066}b".to_owned();
+    let page = report::html::render(&analysis);
+    assert_eq!(page.matches(steers).collect::<Vec<_>>(), Vec::<&str>::new());
+    assert!(page.contains("admin\\u{202e}nimda\\u{9b}") && page.contains("\\u{1b}[31m"));
+    // Escaped in JSON they would come back.
+    for escaped in ["\\u001b", "\\u202e", "\\u2066", "\\u009b"] {
+        assert!(!page.contains(escaped), "{escaped}");
+    }
+}
+
+#[test]
+fn lines_that_cannot_be_read_say_why_in_the_first_line() {
+    let mut analysis = sample();
+    let finding = &mut analysis.findings[0];
+    finding.warning = Warning::BadLine { line: 1, reason: "not UTF-8 from byte 11".to_owned() };
+    finding.text = "2 lines of trials.jsonl cannot be read (1, 2); the first: not UTF-8 from byte 11".to_owned();
+    let text = report::terminal::render(&analysis, Style { width: 400, ..Style::default() });
+    assert!(text.contains("cannot be read (1, 2); the first: not UTF-8 from byte 11"), "{text}");
+}
+
+/// A spreadsheet takes a field that begins so for a formula.
+#[test]
+fn no_field_of_an_attached_run_is_a_formula() {
+    let text = |start: &str, more: &str| format!("{{{start}{more}}}");
+    let head = r#""format":1,"id":"=1+1","started_ms":0,"tool":"0","status":"blocks_done","target":"pid 1","program":"@x","requests":"sends","window":1,"period":1,"seed":1,"kernel":"","cpus":1,"arms":["+a","-b"]"#;
+    let run = serde_json::from_str(&text(head, "")).unwrap();
+    let window = r#""format":1,"look":"clean","requests":7,"window":{"start":1,"end":9},"clocks":{"cpu":5,"processes":1,"threads":1,"voluntary":2,"involuntary":0,"run_delay":3}"#;
+    let windows: Vec<_> =
+        (0..24).map(|block| serde_json::from_str(&text(window, &format!(r#","block":{block},"arm":{}"#, block % 2))).unwrap()).collect();
+    let attached = analysis::attached::analyse(run, &windows, 0, &attribution::Rules::builtin().unwrap());
+    let table = report::attached::csv(&attached);
+    let mut reader = csv::Reader::from_reader(table.as_bytes());
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    assert!(!rows.is_empty(), "{table}");
+    for row in &rows {
+        assert_eq!((&row[1], &row[2]), ("'=1+1", "'@x"));
+        assert!(["'+a", "'-b"].contains(&&row[3]), "{row:?}");
+    }
 }

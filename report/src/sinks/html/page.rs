@@ -1,6 +1,7 @@
 //! Parts of every page: head, sections, scripts and their data.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use model::printable::{Keep, printable};
 
 use crate::chart::{self, Shape};
 use crate::document::Figure;
@@ -37,7 +38,8 @@ pub fn document(title: &str, content: &Markup, footer: &Markup, held: &Markup) -
             }
         }
     };
-    page.into_string()
+    // Foreign names stand in it: what steers a terminal steers a reader too.
+    printable(&page.into_string(), Keep::Lines).into_owned()
 }
 
 fn head(title: &str) -> Markup {

@@ -3,44 +3,27 @@
 use analysis::attached::{Attached, State};
 use attribution::{Figure, Row};
 
+use crate::csv::{Field, Sheet};
+
 /// Columns, in order.
 const COLUMNS: [&str; 10] = ["format", "run", "program", "arm", "table", "row", "unit", "value", "low", "high"];
 
 /// Version of the table.
-const FORMAT: &str = "1";
+const FORMAT: u32 = 1;
 
 /// Every row with its interval; ends with a newline.
 pub fn render(attached: &Attached) -> String {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    // Writing to memory cannot fail.
-    let _ = writer.write_record(COLUMNS);
+    let mut sheet = Sheet::new(COLUMNS);
+    let (run, program) = (attached.run.id.as_str(), attached.run.program.as_str());
     for state in &attached.states {
         for (table, row, unit, figure) in rows(state) {
-            let ends = figure.interval.map(|ends| ends.map(|end| end.to_string())).unwrap_or_default();
-            let [low, high] = ends;
-            let arm = state.arm.clone().unwrap_or_default();
-            let run = &attached.run;
-            let cells = [
-                FORMAT.to_owned(),
-                run.id.clone(),
-                plain(&run.program),
-                arm,
-                table.to_owned(),
-                plain(&row),
-                unit.to_owned(),
-                figure.value.to_string(),
-                low,
-                high,
-            ];
-            let _ = writer.write_record(cells);
+            let [low, high] = figure.interval.map_or([None, None], |ends| ends.map(Some));
+            let texts = [run, program, state.arm.as_deref().unwrap_or_default(), table, &row, unit].map(Field::from);
+            let figures = [Field::from(figure.value), Field::from(low), Field::from(high)];
+            sheet.row([Field::from(FORMAT)].iter().chain(&texts).chain(&figures));
         }
     }
-    String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
-}
-
-/// Text that a spreadsheet would take for a formula stands behind an apostrophe.
-fn plain(text: &str) -> String {
-    if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text.to_owned() }
+    sheet.finish()
 }
 
 type Line = (&'static str, String, &'static str, Figure);
