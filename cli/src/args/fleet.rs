@@ -82,11 +82,11 @@ pub enum FleetTask {
 /// `nettoll fleet manifest`.
 #[derive(Debug, Args)]
 pub struct ManifestArgs {
-    /// Ask for nothing that the Pod Security Standard "restricted" refuses: no network
-    /// of the node, no capability. The pods' own network is measured then, without
-    /// profiles
+    /// Ask for the network of the node and the capabilities for profiles, which takes a
+    /// namespace with the Pod Security Standard "privileged". Without it the pods ask for
+    /// nothing that "restricted" refuses: their own network is measured, without profiles
     #[arg(long)]
-    pub restricted: bool,
+    pub privileged: bool,
     /// Image with a shell, head, mktemp and sha256sum; nettoll itself is brought there
     #[arg(long, value_name = "IMAGE", default_value = "docker.io/library/debian:stable-slim")]
     pub image: String,

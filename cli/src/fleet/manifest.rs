@@ -18,8 +18,8 @@ pub fn text(args: &ManifestArgs) -> Result<String, Failure> {
     if args.image.is_empty() || args.image.starts_with('-') || !args.image.bytes().all(is_of_image) {
         return Err(Failure::misuse(format!("--image {}: write REGISTRY/NAME:TAG or NAME@sha256:DIGEST", args.image)));
     }
-    let text = TEMPLATE.replace("@POD@", if args.restricted { "" } else { OPEN_POD });
-    let text = text.replace("@SECURITY@", if args.restricted { RESTRICTED } else { OPEN });
+    let text = TEMPLATE.replace("@POD@", if args.privileged { OPEN_POD } else { "" });
+    let text = text.replace("@SECURITY@", if args.privileged { OPEN } else { RESTRICTED });
     Ok(text.replace("@NAME@", &args.name).replace("@NAMESPACE@", &args.namespace).replace("@IMAGE@", &args.image))
 }
 
@@ -120,21 +120,21 @@ mod tests {
     use super::{is_label, text};
     use crate::args::ManifestArgs;
 
-    fn args(restricted: bool) -> ManifestArgs {
-        ManifestArgs { restricted, image: "registry.example/tool@sha256:0a".into(), namespace: "lab".into(), name: "net-1".into() }
+    fn args(privileged: bool) -> ManifestArgs {
+        ManifestArgs { privileged, image: "registry.example/tool@sha256:0a".into(), namespace: "lab".into(), name: "net-1".into() }
     }
 
     #[test]
     fn nothing_of_the_template_is_left() {
-        for restricted in [false, true] {
-            let text = text(&args(restricted)).unwrap();
+        for privileged in [false, true] {
+            let text = text(&args(privileged)).unwrap();
             assert!(
                 !text.contains("@NAME@") && !text.contains("@POD@") && text.contains("image: registry.example/tool@sha256:0a"),
                 "{text}"
             );
-            assert_eq!(text.contains("hostNetwork: true"), !restricted);
-            assert_eq!(text.contains("runAsNonRoot: true"), restricted);
-            assert_eq!(text.contains("add:"), !restricted);
+            assert_eq!(text.contains("hostNetwork: true"), privileged);
+            assert_eq!(text.contains("runAsNonRoot: true"), !privileged);
+            assert_eq!(text.contains("add:"), privileged);
         }
     }
 

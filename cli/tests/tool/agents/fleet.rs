@@ -381,9 +381,9 @@ fn nodes_of_slurm_and_pods_of_kubernetes_are_found() -> Result<(), Skip> {
 
 fn a_manifest_is_printed() -> Result<(), Skip> {
     let tool = Tool::new();
-    let open = tool.run(&["fleet", "manifest"]).done().stdout;
+    let open = tool.run(&["fleet", "manifest", "--privileged"]).done().stdout;
     says(&open, &["kind: Service", "clusterIP: None", "kind: DaemonSet", "hostNetwork: true", "PERFMON", "SYSLOG"]);
-    let restricted = tool.run(&["fleet", "manifest", "--restricted", "--namespace", "lab"]).done().stdout;
+    let restricted = tool.run(&["fleet", "manifest", "--namespace", "lab"]).done().stdout;
     says(&restricted, &["runAsNonRoot: true", "namespace: lab"]);
     assert!(!restricted.contains("hostNetwork") && !restricted.contains("add:"), "{restricted}");
     Ok(())
