@@ -65,6 +65,28 @@ choice! {
     }
 }
 
+/// How much of what an advice saves the program has now: ns for each answer or message, or a share.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Now {
+    /// So much that the change can touch, by what was observed.
+    Observed(f64),
+    /// As much as the replay of the observed way takes: what the program's CPU time was for is not known.
+    Replayed {
+        /// It has no more than that.
+        at_most: f64,
+    },
+}
+
+impl Now {
+    /// The most that it can be.
+    pub const fn most(self) -> f64 {
+        match self {
+            Self::Observed(now) | Self::Replayed { at_most: now } => now,
+        }
+    }
+}
+
 /// One advice, before it is verified.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Advice {
@@ -76,9 +98,8 @@ pub struct Advice {
     pub evidence: Vec<String>,
     /// What it saves.
     pub measure: Measure,
-    /// How much of that the program has now and the change can touch: ns for each answer or message,
-    /// or a share.
-    pub now: f64,
+    /// How much of that the program has now.
+    pub now: Now,
     /// The observed way, and the proposed one.
     pub replays: [Replay; 2],
 }
@@ -93,7 +114,7 @@ impl Advice {
     pub fn length(&self) -> Nanos {
         let [usual, longest] = LENGTHS;
         match self.measure {
-            Measure::Time => Nanos::new((EXCHANGES * self.now) as u64).clamp(usual, longest),
+            Measure::Time => Nanos::new((EXCHANGES * self.now.most()) as u64).clamp(usual, longest),
             Measure::Cpu | Measure::Lost => usual,
         }
     }

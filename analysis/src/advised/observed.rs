@@ -6,6 +6,7 @@ use model::replay::Replay;
 use model::{Nanos, Protocol};
 use serde::Serialize;
 
+use super::Now;
 use crate::attached::{State, Work};
 
 /// What was observed of a program, as rules need it: rates are of a second.
@@ -41,6 +42,8 @@ pub struct Observed {
     pub own: Option<f64>,
     /// Share of files in it.
     pub files: f64,
+    /// Share of all that no replay does again: files, memory and other work of the kernel.
+    pub not_sent: f64,
     /// Datagrams lost at receive buffers, a second, and as a share of those that came.
     pub lost: Option<(f64, f64)>,
     /// Share of looks at connections that found unsent bytes held back although the window had room
@@ -95,6 +98,7 @@ impl Observed {
             delayed: clean.delayed(),
             own: state.receipt().map(|_| share(Work::Own)),
             files: share(Work::Files),
+            not_sent: Work::ALL.iter().filter(|work| !work.is_replayed()).map(|work| share(*work)).sum(),
             lost: lost(&own, receives / seconds),
             held_back: held_back(&sockets),
             queued: ["tcp", "udp"].map(|protocol| queued(&sockets, protocol)),
@@ -107,14 +111,23 @@ impl Observed {
         }
     }
 
-    /// CPU time of an exchange without the program's own code: what a change of its calls can touch.
-    pub fn kernel_of_exchange(&self) -> f64 {
-        self.cpu_of_exchange * (1.0 - self.own.unwrap_or(0.0))
+    /// The part of some CPU time, in ns, that a replay with the program's own code has as well.
+    pub fn replayed(&self, cpu: f64) -> Now {
+        self.part(cpu, 1.0 - self.not_sent)
     }
 
-    /// The same for each call that took data.
-    pub fn kernel_of_receive(&self) -> f64 {
-        self.cpu_of_receive * (1.0 - self.own.unwrap_or(0.0))
+    /// The same without the program's own code: what a change of its calls can touch.
+    pub fn kernel(&self, cpu: f64) -> Now {
+        self.part(cpu, 1.0 - self.not_sent - self.own.unwrap_or(0.0))
+    }
+
+    /// The same with the files, which the replay reads.
+    pub fn kernel_with_files(&self, cpu: f64) -> Now {
+        self.part(cpu, 1.0 - self.not_sent - self.own.unwrap_or(0.0) + self.files)
+    }
+
+    fn part(&self, cpu: f64, share: f64) -> Now {
+        if self.own.is_some() { Now::Observed(cpu * share.clamp(0.0, 1.0)) } else { Now::Replayed { at_most: cpu } }
     }
 
     /// CPU time of the program's own code for each exchange.

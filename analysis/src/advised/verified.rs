@@ -5,7 +5,7 @@ use model::replay::Replayed;
 use serde::Serialize;
 use stats::estimate::{Estimate, Interval};
 
-use super::{Advice, Measure};
+use super::{Advice, Measure, Now};
 
 /// The least saving that is shown, as a share of what there is.
 pub const LEAST: f64 = 0.10;
@@ -53,7 +53,10 @@ pub fn verify(advice: Advice, replays: &[[Replayed; 2]], delayed: f64) -> Verifi
         && (advice.measure != Measure::Lost || blocks.iter().all(|[now, _]| *now > LEAST_LOST));
     let shares: Vec<f64> = if reproduced { blocks.iter().map(|[now, then]| 1.0 - then / now).collect() } else { Vec::new() };
     let share = stats::median::estimate(&shares, CONFIDENCE).map(widened);
-    let now = advice.now;
+    let now = match advice.now {
+        Now::Observed(now) => now,
+        Now::Replayed { at_most } => median(blocks.iter().map(|[now, _]| *now).collect()).min(at_most),
+    };
     let saving = share.map(|share| share.map(|share| share * now));
     // Nothing saves more than there is.
     let share = share.map(|share| Estimate { interval: share.interval.map(|ends| Interval { high: ends.high.min(1.0), ..ends }), ..share });

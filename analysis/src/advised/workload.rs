@@ -79,12 +79,18 @@ impl Observed {
             busy: workload.busy,
             own: share(Work::Own),
             files: share(Work::Files).unwrap_or(0.0),
+            not_sent: not_sent(workload),
             connections: (f64::from(workload.connections), f64::from(workload.connections)),
             cpus: workload.cpus.clone(),
             peer_cpus: workload.peer_cpus.clone(),
             ..Self::default()
         }
     }
+}
+
+/// Share of the CPU time that no replay does again.
+fn not_sent(workload: &ProgramWorkload) -> f64 {
+    Work::ALL.iter().filter(|work| !work.is_replayed()).filter_map(|work| workload.work.get(work.name())).sum()
 }
 
 fn exchange(one: &Pattern, share: f64) -> Option<Exchange> {
@@ -164,15 +170,13 @@ pub fn sent(workload: &ProgramWorkload, blocks: &[Vec<Replayed>]) -> Sent {
     let share: f64 = workload.exchanges.iter().map(|one| one.share).sum();
     let weighted =
         |block: &[Replayed]| workload.exchanges.iter().zip(block).map(|(one, found)| one.share * cpu(found)).sum::<f64>() / share;
-    let not_sent = |work: Work| !matches!(work, Work::Own | Work::Network | Work::Waiting | Work::Crossing | Work::Interrupts);
     let observed = (workload.cpu_of_exchange > 0.0).then_some(workload.cpu_of_exchange);
-    let shares = Work::ALL.iter().filter(|work| not_sent(**work)).filter_map(|work| workload.work.get(work.name())).sum::<f64>();
     Sent {
         kinds: workload.exchanges.iter().enumerate().map(kind).collect(),
         cpu: over(&weighted),
         share: share.min(1.0),
         observed,
-        not_sent: observed.filter(|_| !workload.work.is_empty()).map(|observed| observed * shares),
+        not_sent: observed.filter(|_| !workload.work.is_empty()).map(|observed| observed * not_sent(workload)),
     }
 }
 

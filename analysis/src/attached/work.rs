@@ -35,6 +35,14 @@ choice! {
     }
 }
 
+impl Work {
+    /// True of work that a replay of the program's exchanges does again: what its calls on sockets cost, and
+    /// its own code, for which a replay spins.
+    pub const fn is_replayed(self) -> bool {
+        matches!(self, Self::Own | Self::Network | Self::Waiting | Self::Crossing | Self::Interrupts)
+    }
+}
+
 /// One kind of work of a request.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WorkRow {

@@ -5,7 +5,7 @@ use model::attach::Way;
 use model::replay::Replay;
 
 use super::{percent, sizes};
-use crate::advised::{Advice, Measure, Observed, Rule};
+use crate::advised::{Advice, Measure, Now, Observed, Rule};
 
 /// Wake-ups of a request, from which on most have their own.
 const EACH: f64 = 0.6;
@@ -47,7 +47,7 @@ pub fn advise(observed: &Observed) -> Option<Advice> {
             format!("It is bound to {cpus:.0} of the CPUs and keeps {:.2} busy.", observed.busy),
         ],
         measure: Measure::Time,
-        now: 1e9 * f64::from(observed.clients()) / observed.exchanges,
+        now: Now::Observed(1e9 * f64::from(observed.clients()) / observed.exchanges),
         replays: [replay.clone(), Replay { spin, ..replay }],
     })
 }

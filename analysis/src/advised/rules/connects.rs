@@ -39,7 +39,7 @@ pub fn advise(observed: &Observed) -> Option<Advice> {
             1.0 / share.max(1e-9)
         )],
         measure: Measure::Cpu,
-        now: observed.cpu_of_answer,
+        now: observed.replayed(observed.cpu_of_answer),
         replays: [replay.clone(), Replay { reconnect: false, ..replay }],
     })
 }

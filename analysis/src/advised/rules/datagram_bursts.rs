@@ -45,7 +45,7 @@ pub fn advise(observed: &Observed) -> Option<Advice> {
             pattern.call
         )],
         measure: Measure::Cpu,
-        now: observed.cpu_of_exchange,
+        now: observed.replayed(observed.cpu_of_exchange),
         replays: [replay.clone(), Replay { giving, ..replay }],
     })
 }

@@ -35,7 +35,7 @@ pub fn advise(observed: &Observed) -> Option<Advice> {
             format!("Files take {} of the program's CPU time: what it gives is in its memory.", percent(observed.files)),
         ],
         measure: Measure::Cpu,
-        now: observed.kernel_of_exchange(),
+        now: observed.kernel(observed.cpu_of_exchange),
         replays: [replay.clone(), Replay { giving: Giving::ZeroCopy, ..replay }],
     })
 }

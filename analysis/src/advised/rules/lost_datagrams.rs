@@ -5,7 +5,7 @@ use model::replay::Replay;
 use model::{Nanos, Protocol};
 
 use super::percent;
-use crate::advised::{Advice, Measure, Observed, Rule};
+use crate::advised::{Advice, Measure, Now, Observed, Rule};
 
 /// Share of datagrams lost, from which on it matters.
 const LEAST: f64 = 0.01;
@@ -50,7 +50,7 @@ pub fn advise(observed: &Observed) -> Option<Advice> {
             format!("The program kept {:.2} CPUs busy: it has time to take them.", observed.busy),
         ],
         measure: Measure::Lost,
-        now: share,
+        now: Now::Observed(share),
         replays: [replay.clone(), Replay { receive_buffer: Some(larger as u32), ..replay }],
     })
 }

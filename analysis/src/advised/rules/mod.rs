@@ -13,7 +13,7 @@ mod small_writes;
 mod static_answers;
 mod wake_ups;
 
-use super::{Advice, Observed};
+use super::{Advice, Now, Observed};
 
 /// The largest payload of a segment or datagram that no link of 1,500 bytes cuts.
 const SEGMENT: u64 = 1448;
@@ -36,7 +36,17 @@ const RULES: [fn(&Observed) -> Option<Advice>; 12] = [
 
 /// Every advice that what was observed gives rise to; none without its evidence.
 pub fn all(observed: &Observed) -> Vec<Advice> {
-    RULES.iter().filter_map(|rule| rule(observed)).filter(|advice| !advice.evidence.is_empty() && advice.now > 0.0).collect()
+    let fired = RULES.iter().filter_map(|rule| rule(observed)).filter(|advice| !advice.evidence.is_empty() && advice.now.most() > 0.0);
+    fired.map(with_basis).collect()
+}
+
+/// An advice whose saving cannot be scaled by what the program's CPU time was for says so.
+fn with_basis(mut advice: Advice) -> Advice {
+    if matches!(advice.now, Now::Replayed { .. }) {
+        let why = "What the program's CPU time was for is not known, so the saving is that of the replay: what else the program does is not in it.";
+        advice.evidence.push(why.to_owned());
+    }
+    advice
 }
 
 /// Bytes of an answer; sizes are read from files.

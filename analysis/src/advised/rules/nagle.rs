@@ -4,7 +4,7 @@ use model::Protocol;
 use model::replay::Replay;
 
 use super::{percent, sizes};
-use crate::advised::{Advice, Measure, Observed, Rule};
+use crate::advised::{Advice, Measure, Now, Observed, Rule};
 
 /// Share of looks that find a write held back, from which on it is no chance.
 const OFTEN: f64 = 0.4;
@@ -41,7 +41,7 @@ pub fn advise(observed: &Observed) -> Option<Advice> {
         ],
         measure: Measure::Time,
         // The last exchange of a window is complete only when the next begins, and these are few.
-        now: 1e9 * f64::from(observed.clients()) * pattern.sends.len() as f64 / observed.sends.max(1e-3),
+        now: Now::Observed(1e9 * f64::from(observed.clients()) * pattern.sends.len() as f64 / observed.sends.max(1e-3)),
         replays: [replay.clone(), Replay { nodelay: true, ..replay }],
     })
 }

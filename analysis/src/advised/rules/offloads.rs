@@ -33,11 +33,11 @@ pub fn advise(observed: &Observed) -> Option<Advice> {
     };
     let pattern = observed.pattern("tcp", |one| whole(&one.sends) as f64 >= LARGE);
     let (replay, now) = match pattern {
-        Some((pattern, _)) => (observed.replay(pattern), observed.kernel_of_exchange()),
+        Some((pattern, _)) => (observed.replay(pattern), observed.kernel(observed.cpu_of_exchange)),
         None => {
             let pieces = vec![(busiest.mean as u64).min(LARGEST); STREAM];
             let stream = observed.bound(Replay::new(Protocol::Tcp, 1, pieces));
-            (stream, observed.cpu_of_answer * (1.0 - observed.own.unwrap_or(0.0)))
+            (stream, observed.kernel(observed.cpu_of_answer))
         }
     };
     // What the program's own code takes is no part of what this can save.

@@ -5,7 +5,7 @@ use model::attach::Way;
 use model::replay::Replay;
 
 use super::percent;
-use crate::advised::{Advice, Measure, Observed, Rule};
+use crate::advised::{Advice, Measure, Now, Observed, Rule};
 
 /// Share of the time spent sending.
 const LEAST: f64 = 0.2;
@@ -32,7 +32,7 @@ pub fn advise(observed: &Observed) -> Option<Advice> {
             percent(share)
         )],
         measure: Measure::Time,
-        now: 1e9 * f64::from(observed.clients()) / busiest.per_second.max(1e-3),
+        now: Now::Observed(1e9 * f64::from(observed.clients()) / busiest.per_second.max(1e-3)),
         replays: [replay.clone(), Replay { send_buffer: None, ..replay }],
     })
 }

@@ -40,7 +40,7 @@ pub fn advise(observed: &Observed) -> Option<Advice> {
             format!("In {} of looks at connections there was more in the receive queue.", percent(observed.queued[0])),
         ],
         measure: Measure::Cpu,
-        now: observed.kernel_of_receive(),
+        now: observed.kernel(observed.cpu_of_receive),
         replays: [replay.clone(), Replay { read: ROOM, ..replay }],
     })
 }

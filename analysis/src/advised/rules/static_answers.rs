@@ -50,7 +50,7 @@ pub fn advise(observed: &Observed) -> Option<Advice> {
             format!("Files take {} of the program's CPU time.", percent(observed.files)),
         ],
         measure: Measure::Cpu,
-        now: observed.kernel_of_exchange(),
+        now: observed.kernel_with_files(observed.cpu_of_exchange),
         replays: [replay.clone(), Replay { giving: Giving::Sendfile, ..replay }],
     })
 }

@@ -41,7 +41,7 @@ pub fn advise(observed: &Observed) -> Option<Advice> {
             observed.wake_ups, busiest.per_second, busiest.call
         )],
         measure: Measure::Cpu,
-        now: observed.cpu_of_receive,
+        now: observed.replayed(observed.cpu_of_receive),
         replays: [replay.clone(), Replay { taking: Taking::Many, nap, ..replay }],
     })
 }
