@@ -68,8 +68,14 @@ pub fn warnings(record: &TrialRecord, loop_overhead_ns: f64, plan: &Plan) -> Vec
     let link = cell.conditions.link.as_ref().unwrap_or(&plan.link.kind);
     found.extend(bounds::breaches(&Source { measured, cell, link: Some(link), round_trips: None }));
     let messages = measured.receiver.counts.messages;
-    found.extend((messages < LEAST_MESSAGES).then_some(Warning::FewMessages { messages }));
+    found.extend((messages < LEAST_MESSAGES).then(|| Warning::FewMessages { messages, due_every: due_every(cell) }));
     found
+}
+
+/// The time from one message of a schedule to the next, all flows together.
+fn due_every(cell: &Cell) -> Option<Nanos> {
+    let per_second = cell.rate?.messages_per_second(cell.size) * f64::from(cell.flows);
+    (per_second > 0.0).then(|| Nanos::new((1e9 / per_second) as u64))
 }
 
 /// Only on isolated hosts: elsewhere the counters are everybody's.
@@ -358,6 +364,19 @@ mod tests {
     }
 
     #[test]
+    fn a_rate_with_hardly_a_message_in_the_trial_is_told() {
+        let mut trial = measured(Test::TcpRr, 64);
+        trial.receiver.counts.messages = 0;
+        let mut record = record(Test::TcpRr, 64, 0, trial);
+        // 5 bit/s of 64 B.
+        record.cell.rate = Some("5".parse().unwrap());
+        let doubts = warnings(&record, 1.0, &over("veth"));
+        let few = doubts.iter().find(|doubt| matches!(doubt, Warning::FewMessages { .. })).unwrap();
+        assert!(few.to_string().ends_with("one is due every 102.4 s"), "{few}");
+        assert!(few.remedy().contains("higher rate"));
+    }
+
+    #[test]
     fn no_wait_is_longer_than_what_was_measured() {
         // 215 times the window of 150 ms, most of it before.
         let waited = |trial: &mut Measured| {
@@ -532,7 +551,7 @@ mod tests {
         let fast = |trial: &mut Measured| trial.sender.counts.calls = 10_000_000;
         assert!(matches!(doubts(Test::TcpStream, fast)[..], [Warning::GeneratorLimit { role: Role::Sender, .. }]));
         let few = |trial: &mut Measured| trial.receiver.counts.messages = 99;
-        assert_eq!(doubts(Test::TcpStream, few), [Warning::FewMessages { messages: 99 }]);
+        assert_eq!(doubts(Test::TcpStream, few), [Warning::FewMessages { messages: 99, due_every: None }]);
         let copied = |trial: &mut Measured| trial.sender.zero_copy = Some(ZeroCopy { sends: 200, copied: 50 });
         assert_eq!(doubts(Test::TcpStream, copied), [Warning::Copied { role: Role::Sender, share: 0.25 }]);
         let failed = |trial: &mut Measured| (trial.receiver.total.errors, trial.receiver.total.last_errno) = (2, Some(111));

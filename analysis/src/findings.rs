@@ -188,7 +188,7 @@ mod tests {
         findings.push_run(&Warning::Absent(Unavailable { what: "perf".into(), answer: "EPERM".into(), remedy: "Ask.".into() }));
         findings.push_run(&Warning::BadLine { line: 7, reason: "cut".into() });
         for cell in 0..5 {
-            let few = Warning::FewMessages { messages: 50 - cell as u64 };
+            let few = Warning::FewMessages { messages: 50 - cell as u64, due_every: None };
             findings.push_trial(cell, [waited(Role::Sender, 0.05 + cell as f64 / 100.0), few].iter());
         }
         findings.push_trial(0, [waited(Role::Receiver, 0.9), Warning::Unaccounted { datagrams: -3 }].iter());

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use model::Cell;
+use model::plan::PlanEnd;
 use stats::median;
 use stats::power::found_in_four_of_five;
 
@@ -51,6 +52,47 @@ pub struct Components {
     pub worst: f64,
     /// Metrics of the gate that the runs have.
     pub metrics: usize,
+    /// What the runs show of trials of other lengths.
+    pub law: LengthLaw,
+}
+
+/// The fall of the scatter of trials with their length, tested on runs of several lengths.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum LengthLaw {
+    /// The runs have one length, which says nothing of others.
+    Untested,
+    /// It falls with the root of the length, or nearly.
+    Root {
+        /// k of scatter = length^k.
+        exponent: f64,
+    },
+    /// It does not.
+    Other {
+        /// The same.
+        exponent: f64,
+    },
+}
+
+impl LengthLaw {
+    /// Halfway between a scatter that the length does not matter to, 0, and one that
+    /// falls with its root, -0.5.
+    const BORDER: f64 = -0.25;
+
+    /// Of lengths and the scatter of trials at each, in any unit.
+    fn of(scatters: &[(f64, f64)]) -> Self {
+        let logs: Vec<(f64, f64)> =
+            scatters.iter().filter(|(length, scatter)| *length > 0.0 && *scatter > 0.0).map(|(l, s)| (l.ln(), s.ln())).collect();
+        let mean = |of: fn(&(f64, f64)) -> f64| logs.iter().map(of).sum::<f64>() / logs.len() as f64;
+        let (x, y) = (mean(|log| log.0), mean(|log| log.1));
+        let spread: f64 = logs.iter().map(|log| (log.0 - x).powi(2)).sum();
+        // Lengths within a tenth of each other are one.
+        let farthest = logs.iter().map(|log| (log.0 - x).abs()).fold(0.0, f64::max);
+        if logs.len() < 2 || farthest < 0.05 {
+            return Self::Untested;
+        }
+        let exponent = logs.iter().map(|log| (log.0 - x) * (log.1 - y)).sum::<f64>() / spread;
+        if exponent <= Self::BORDER { Self::Root { exponent } } else { Self::Other { exponent } }
+    }
 }
 
 /// Logarithms of one run, cell by cell, by block.
@@ -71,7 +113,12 @@ impl Components {
         let has = |metric: &&Metric| {
             first.arm(0).iter().any(|trials: &CellTrials| trials.figures.iter().any(|trial| trial.get(**metric).is_some()))
         };
-        Some(Self { metrics: gate.iter().filter(has).count().max(1), ..Self::of_logs(&logs)? })
+        let scatter = |(table, logs): (&&TrialTable, &RunLogs)| match table.plan().end {
+            PlanEnd::Length(length) => Some((length.as_secs_f64(), Self::of_logs(std::slice::from_ref(logs))?.trial)),
+            PlanEnd::Messages(_) | PlanEnd::Bytes(_) => None,
+        };
+        let law = LengthLaw::of(&tables.iter().zip(&logs).filter_map(scatter).collect::<Vec<_>>());
+        Some(Self { metrics: gate.iter().filter(has).count().max(1), law, ..Self::of_logs(&logs)? })
     }
 
     fn of_logs(runs: &[RunLogs]) -> Option<Self> {
@@ -113,7 +160,7 @@ impl Components {
             let between = median::median(&(0..cells.len()).map(of_cell).collect::<Vec<_>>()).unwrap_or_default();
             (between - MEDIAN * of_block / per_run).max(0.0).sqrt()
         });
-        Some(Self { runs: runs.len(), blocks, run, block, trial, worst, metrics: 1 })
+        Some(Self { runs: runs.len(), blocks, run, block, trial, worst, metrics: 1, law: LengthLaw::Untested })
     }
 
     /// The scatter of one value of the noisiest cell when trials are `times` as long: that
@@ -183,7 +230,7 @@ fn variance(values: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Components, RunLogs};
+    use super::{Components, LengthLaw, RunLogs};
     use crate::verdict::Options;
     use rand_chacha::ChaCha8Rng;
     use stats::noise::{generator, normal};
@@ -220,7 +267,16 @@ mod tests {
         assert!(Components::of_logs(&runs(1, 3, 5, [0.0, 0.0, 0.02], &mut random)).is_none() && Components::of_logs(&[]).is_none());
     }
 
-    const KNOWN: Components = Components { runs: 3, blocks: 60, run: Some(0.01), block: Some(0.01), trial: 0.02, worst: 0.02, metrics: 1 };
+    const KNOWN: Components = Components {
+        runs: 3,
+        blocks: 60,
+        run: Some(0.01),
+        block: Some(0.01),
+        trial: 0.02,
+        worst: 0.02,
+        metrics: 1,
+        law: LengthLaw::Untested,
+    };
 
     /// Of all lengths the proposed one takes the least time, for it is a formula.
     #[test]
@@ -235,6 +291,16 @@ mod tests {
         assert_eq!(Components { block: Some(0.0), ..KNOWN }.cheapest(length, overhead), 8.0);
         let (short, long) = (KNOWN.blocks_for(0.01, 0.95, 1.0).unwrap(), KNOWN.blocks_for(0.01, 0.95, best).unwrap());
         assert!(short > 15 && long != short && KNOWN.blocks_for(0.0, 0.95, 1.0).is_none(), "{short} {long}");
+    }
+
+    #[test]
+    fn the_law_of_the_root_is_tested_on_lengths_that_were_measured() {
+        // Windows of 10, 100 and 800 ms on a machine whose scatter no length cures.
+        assert!(matches!(LengthLaw::of(&[(0.01, 0.089), (0.1, 0.095), (0.8, 0.131)]), LengthLaw::Other { exponent } if exponent > 0.0));
+        let falling = |k: f64| LengthLaw::of(&[(0.1, 0.1), (1.0, 0.1 * 10_f64.powf(k))]);
+        assert!(matches!(falling(-0.5), LengthLaw::Root { exponent } if (exponent + 0.5).abs() < 1e-9));
+        assert!(matches!(falling(-0.26), LengthLaw::Root { .. }) && matches!(falling(-0.24), LengthLaw::Other { .. }));
+        assert_eq!([LengthLaw::of(&[]), LengthLaw::of(&[(0.1, 0.1), (0.1, 0.2)])], [LengthLaw::Untested; 2]);
     }
 
     #[test]

@@ -24,6 +24,43 @@ pub enum Gravity {
     Red,
 }
 
+/// Fewer samples do not tell whether sums hold: twice the standard error of their number
+/// is then more than the 4 % by which a sum may be off.
+pub const LEAST_FOR_SUMS: u64 = 2_500;
+
+/// How the sums of a receipt stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Footing {
+    /// Samples are too few to tell.
+    TooFew {
+        /// Their number.
+        samples: u64,
+    },
+    /// They do not add up.
+    Off,
+    /// They were compared with nothing that could contradict them.
+    NotHeld,
+    /// They add up.
+    Hold,
+}
+
+impl Footing {
+    /// By the doubts about a receipt. That samples are few comes first: whatever their
+    /// sums are, it may be by chance.
+    pub fn of(doubts: &[Doubt]) -> Self {
+        let few = doubts.iter().find_map(|doubt| match doubt {
+            Doubt::FewSamples { missing, of } => Some(of.saturating_sub(*missing)).filter(|samples| *samples < LEAST_FOR_SUMS),
+            _ => None,
+        });
+        match few {
+            Some(samples) => Self::TooFew { samples },
+            None if doubts.iter().any(|doubt| doubt.gravity() == Gravity::Red) => Self::Off,
+            None if doubts.contains(&Doubt::NotHeld) => Self::NotHeld,
+            None => Self::Hold,
+        }
+    }
+}
+
 /// A doubt about a receipt.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "doubt")]
@@ -278,6 +315,34 @@ impl fmt::Display for Doubt {
                     category * 100.0
                 )
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cause, Doubt, Footing, LEAST_FOR_SUMS, LEAST_SAMPLES};
+
+    #[test]
+    fn sums_hold_where_nothing_speaks_against_them() {
+        let few = |samples: u64| Doubt::FewSamples { missing: LEAST_SAMPLES - samples, of: LEAST_SAMPLES };
+        let off = Doubt::Sampler { closure: 0.657 };
+        let cpu = Doubt::Cpu { closure: 1.3, cause: Cause::Stolen { share: 0.5 } };
+        let red = if off.gravity() == super::Gravity::Red { off } else { cpu };
+        let rows = [
+            (vec![], Footing::Hold),
+            // 3, 6, 34 and 175 of 8,000 show no sum, whatever it is.
+            (vec![few(3)], Footing::TooFew { samples: 3 }),
+            (vec![few(175), red], Footing::TooFew { samples: 175 }),
+            (vec![few(LEAST_FOR_SUMS - 1)], Footing::TooFew { samples: LEAST_FOR_SUMS - 1 }),
+            (vec![few(LEAST_FOR_SUMS)], Footing::Hold),
+            (vec![few(LEAST_FOR_SUMS), red], Footing::Off),
+            (vec![Doubt::NotHeld], Footing::NotHeld),
+            (vec![Doubt::NotHeld, red], Footing::Off),
+            (vec![Doubt::Lost { samples: 1 }], Footing::Hold),
+        ];
+        for (doubts, footing) in rows {
+            assert_eq!(Footing::of(&doubts), footing, "{doubts:?}");
         }
     }
 }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::attributes::{Category, Context, Crossing, Layer};
 use crate::closure::{Closure, Known, OBSERVER, Observer, Sums, WALL};
 use crate::counters::LayerCounters;
-use crate::doubt::{Cause, Doubt, Gravity, LEAST_PASSES, LEAST_SAMPLES, MOST_OTHER};
+use crate::doubt::{Cause, Doubt, Footing, Gravity, LEAST_PASSES, LEAST_SAMPLES, MOST_OTHER};
 use crate::figure::{Figure, product, ratio};
 use crate::passes::{Passes, TimePass, WaitPass};
 use crate::rows::{Basis, Moved, Path, Row, Split, Tally, moved};
@@ -258,6 +258,11 @@ impl Receipt {
         };
         receipt.doubts = receipt.doubted(passes);
         Ok(receipt)
+    }
+
+    /// How its sums stand.
+    pub fn footing(&self) -> Footing {
+        Footing::of(&self.doubts)
     }
 
     /// True where it does not add up: then its rows are not to be used.

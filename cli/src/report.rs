@@ -100,8 +100,12 @@ pub fn analyse_and_print(path: &Path, answer: &Answer) -> Result<Exit, Failure> 
     Ok(concluded)
 }
 
-/// Conclusion on the arms; a run without any is done.
+/// Conclusion on the arms; a run without any is done. One that was to make receipts and made
+/// none has failed.
 fn concluded(analysis: &Analysis) -> Exit {
+    if analysis.receipt().is_some_and(|study| study.cells.iter().all(|cell| cell.receipts().next().is_none())) {
+        return Exit::Failed;
+    }
     match analysis.verdicts() {
         [] => Exit::Done,
         verdicts => Exit::of(conclude(verdicts.iter().map(|verdict| verdict.compared.conclusion))),

@@ -14,7 +14,7 @@ use model::plan::{
     ApprovedPlan, Factor, LOOKS, Level, Override, PRESETS, PlanEnd, PlanError, RawPlan, Shortened, preset as known_preset, resolve,
 };
 use model::run::Status;
-use model::{Cell, Plan};
+use model::{Cell, Plan, Unavailable};
 
 use crate::args::StudyArgs;
 use crate::consent::Consent;
@@ -113,15 +113,21 @@ fn dry_run(
     let warnings = ahead.warnings.iter().map(|warning| format!("{warning}. {}", warning.remedy()));
     let busy = ahead.busy.iter().map(|host| format!("host {host} serves somebody else now; no more can be told of it"));
     let found = ahead.between.iter().map(|pair| progress::found(*pair));
-    let notes: Vec<String> = missing.iter().map(ToString::to_string).chain(found).chain(warnings).chain(busy).collect();
+    // Of other machines it is not known beforehand.
+    let here = plan.receipt.is_some() && plan.hosts.is_empty() && plan.fleet.is_none();
+    let refused = if here { lab::doctor::no_receipts() } else { None };
+    let none =
+        refused.iter().map(|Unavailable { what, answer, remedy }| format!("no receipt can be made here: {what}: {answer}. {remedy}"));
+    let notes: Vec<String> = missing.iter().map(ToString::to_string).chain(found).chain(warnings).chain(busy).chain(none).collect();
     let told = ::report::plan::DryRun { plan, earlier: earlier.as_ref(), shortened, notes: &notes };
+    let exit = if refused.is_some() { Exit::Failed } else { Exit::Done };
     if args.format.json {
         output::write(&told.json())?;
-        return Ok(Exit::Done);
+        return Ok(exit);
     }
     output::styled(&told.text(output::style()))?;
     notes.iter().for_each(|note| output::note(note));
-    Ok(Exit::Done)
+    Ok(exit)
 }
 
 /// How earlier runs scatter; `None` without any.

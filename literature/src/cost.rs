@@ -103,7 +103,21 @@ pub fn fit(points: &[Point], known: &[bool], draws: usize) -> Result<Cost, Strin
     let plain: Vec<(f64, f64)> = points.iter().map(|point| (point.size, point.time)).collect();
     let Some((byte_ns, message_ns)) = least_squares(&plain) else { return Err("all sizes are one: add sizes".to_owned()) };
     let pieces = pieces(points, &form, &coefficients, noise, draws);
+    not_negative(&pieces)?;
     Ok(Cost { pieces, r_squared: r_squared(points, &fitted), noise, least_squares: LeastSquares { message_ns, byte_ns }, fitted })
+}
+
+/// A line with a cost below 0 is not one of costs.
+fn not_negative(pieces: &[CostPiece]) -> Result<(), String> {
+    let below =
+        |piece: &CostPiece| [(piece.message_ns.value, "message"), (piece.byte_ns.value, "byte")].into_iter().find(|(ns, _)| *ns < 0.0);
+    match pieces.iter().find_map(|piece| Some((piece, below(piece)?))) {
+        Some((piece, (ns, per))) => {
+            let (from, to) = (piece.from, piece.to);
+            Err(format!("the best line from {from} to {to} B has a cost below 0 ({ns:.3} ns per {per}); read the sizes themselves"))
+        }
+        None => Ok(()),
+    }
 }
 
 fn times(points: &[Point], form: &Form, coefficients: &[Vec<f64>]) -> Vec<f64> {
@@ -143,4 +157,33 @@ fn r_squared(points: &[Point], fitted: &[f64]) -> f64 {
     let all: f64 = points.iter().map(|point| (point.time - mean).powi(2)).sum();
     let left: f64 = points.iter().zip(fitted).map(|(point, fitted)| (point.time - fitted).powi(2)).sum();
     if all > 0.0 { 1.0 - left / all } else { 1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CostPiece, fit, not_negative};
+    use stats::cost::design::Point;
+    use stats::resample::Resampled;
+
+    #[test]
+    fn no_cost_is_below_0() {
+        let resampled = |value: f64| Resampled::from_draws(value, &[], 9);
+        let piece = |message: f64, byte: f64| CostPiece { from: 1, to: 64, message_ns: resampled(message), byte_ns: resampled(byte) };
+        assert_eq!(not_negative(&[piece(0.0, 0.0), piece(10.0, 1.0)]), Ok(()));
+        let told = not_negative(&[piece(10.0, 1.0), piece(-1_020.0, 1.0)]).unwrap_err();
+        assert!(told.contains("-1020.000 ns per message"), "{told}");
+        assert!(not_negative(&[piece(10.0, -0.001)]).unwrap_err().contains("per byte"));
+    }
+
+    #[test]
+    fn a_line_that_starts_below_0_is_no_cost() {
+        let points = |start: f64| -> Vec<Point> {
+            (4..12)
+                .map(|power| f64::from(1 << power))
+                .map(|size| Point { size, time: start + 100.0 * size, frames: None, wakeups: None })
+                .collect()
+        };
+        assert!(fit(&points(50.0), &[false; 8], 0).is_ok());
+        assert!(fit(&points(-500.0), &[false; 8], 0).unwrap_err().contains("below 0"));
+    }
 }

@@ -26,8 +26,12 @@ pub struct Shape {
     pub message: Option<f64>,
     /// Cost of a byte over that of sockets: slopes of the same.
     pub byte: Option<f64>,
-    /// Sizes in bytes at which the faster of the two changes, between those that were measured.
+    /// Sizes in bytes at which the faster of the two changes: between sizes that were measured and at which they
+    /// differ by more than [`SAME`], in opposite directions.
     pub crosses: Vec<f64>,
+    /// The side of each size that both have, by rising size.
+    #[serde(skip)]
+    pub sides: Vec<Side>,
     /// Time of a message over that of sockets, at the smallest and at the largest size of both.
     pub ends: [f64; 2],
 }
@@ -105,9 +109,17 @@ fn shape(series: &SeriesResult, sockets: &SeriesResult) -> Option<Shape> {
         implementation: series.implementation().to_owned(),
         message: lines.and_then(|(ours, theirs)| over(ours.message_ns, theirs.message_ns)),
         byte: lines.and_then(|(ours, theirs)| over(ours.byte_ns, theirs.byte_ns)),
-        crosses: both.windows(2).filter_map(|pair| crossing(pair[0], pair[1])).collect(),
+        crosses: crossings(&both),
+        sides: both.iter().map(|(_, ratio)| Side::of(*ratio)).collect(),
         ends: [first.1, last.1],
     })
+}
+
+/// Where the ratios of sizes pass 1 and leave [`SAME`] on both sides: within it the two are
+/// the same, and pass each other by chance.
+fn crossings(ratios: &[(u64, f64)]) -> Vec<f64> {
+    let apart: Vec<(u64, f64)> = ratios.iter().copied().filter(|(_, ratio)| Side::of(*ratio) != Side::Same).collect();
+    apart.windows(2).filter_map(|pair| crossing(pair[0], pair[1])).collect()
 }
 
 /// Where the ratio of two sizes passes 1, on the line over the logarithms of both.
@@ -171,6 +183,20 @@ mod tests {
                 _ => assert!(message < 1.0 && shape.ends[0] < 1.0, "{shape:?}"),
             }
         }
+    }
+
+    #[test]
+    fn what_is_the_same_does_not_cross() {
+        let of = |ratios: &[f64]| {
+            let sizes: Vec<(u64, f64)> = ratios.iter().enumerate().map(|(place, ratio)| (1 << place, *ratio)).collect();
+            super::crossings(&sizes).len()
+        };
+        // To and fro within 5 %.
+        assert_eq!(of(&[1.04, 0.97, 1.03, 0.96]), 0);
+        // One size is just outside, the other just within.
+        assert_eq!([of(&[0.949, 1.05]), of(&[0.949, 1.051]), of(&[0.95, 1.051])], [0, 1, 0]);
+        // Between two sizes that differ, over those that do not.
+        assert_eq!(of(&[0.5, 1.02, 0.99, 1.5]), 1);
     }
 
     #[test]

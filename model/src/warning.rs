@@ -437,10 +437,16 @@ warnings! {
     FewMessages = "few_messages" {
         /// Number of them.
         messages: u64,
+        /// The time from one that is due to the next, where a rate was offered.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        due_every: Option<Nanos>,
     } => {
-        words: format!("only {messages} messages in the measured time"),
-        in_several(plain): format!("there were few messages in the measured time, no more than {messages} in one"),
-        remedy: "Lengthen the trial (`--length`).",
+        words: format!("only {messages} messages in the measured time{}", due(*due_every)),
+        in_several(plain): format!("there were few messages in the measured time, no more than {messages} in one{}", due(*due_every)),
+        remedy: match due_every {
+            Some(_) => "Lengthen the trial (`--length`), or offer a higher rate.",
+            None => "Lengthen the trial (`--length`).",
+        },
         size: -(*messages as f64),
         severity: 1.0 / (*messages as f64 + 1.0),
     }
@@ -523,6 +529,11 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
+/// The words for the time between two messages of a schedule.
+fn due(every: Option<Nanos>) -> String {
+    every.map_or_else(String::new, |every| format!(": at the rate offered one is due every {every}"))
+}
+
 /// A share that may come from a damaged file.
 fn clamped(share: f64) -> f64 {
     if share.is_finite() { share.clamp(0.0, 1.0) } else { 1.0 }
@@ -540,7 +551,7 @@ mod tests {
 
     #[test]
     fn every_warning_is_stored_under_its_code_and_stands_on_the_formats_page() {
-        let one = Warning::FewMessages { messages: 3 };
+        let one = Warning::FewMessages { messages: 3, due_every: None };
         assert_eq!(serde_json::to_string(&one).unwrap(), "{\"kind\":\"few_messages\",\"messages\":3}");
         assert_eq!(serde_json::from_str::<Warning>("{\"kind\":\"one_cpu\"}").unwrap(), Warning::OneCpu);
         let page = include_str!("../../docs/format.md");

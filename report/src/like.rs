@@ -2,12 +2,12 @@
 //! into blocks and trial lengths, and what its arms, or several such runs, would show.
 
 use analysis::stopping::Claim;
-use analysis::variance::Components;
+use analysis::variance::{Components, LengthLaw};
 use analysis::verdict::Options;
 use model::plan::{LOOKS, PlanEnd};
 use model::{Nanos, Plan};
 
-use crate::number::percent;
+use crate::number::{percent, significant};
 use crate::words::plural;
 
 /// Numbers of runs on a side for which it is said what they show.
@@ -66,13 +66,22 @@ fn split(plan: &Plan, found: &Components) -> Option<String> {
         Some((blocks, times)) => format!("{} of trials of {length}", told(blocks, times)),
         None => format!("no reasonable number of blocks of trials of {length}"),
     };
-    let cheaper = match better {
-        Some((blocks, times)) => format!(
-            "cheapest are trials of {} in {} (--length, --blocks), if the scatter of trials falls with the root of their length",
+    let cheaper = match (better, found.law) {
+        (Some((blocks, times)), LengthLaw::Root { exponent }) => format!(
+            "cheapest are trials of {} in {} (--length, --blocks): in these runs the scatter of trials went as their length to the power of {} (-0.5: its root)",
             time(length.as_secs_f64() * times),
-            told(blocks, times)
+            told(blocks, times),
+            significant(exponent, 2)
         ),
-        None => "no other length is cheaper by much".to_owned(),
+        (Some(_), LengthLaw::Untested) => {
+            "whether trials of another length would be cheaper is not known, for these runs have one length (--like with runs of others)"
+                .to_owned()
+        }
+        (_, LengthLaw::Other { exponent }) => format!(
+            "another length is no remedy: in these runs the scatter of trials went as their length to the power of {} (0: no matter how long)",
+            significant(exponent, 2)
+        ),
+        (None, _) => "no other length is cheaper by much".to_owned(),
     };
     Some(format!("An interval of ±{} in the noisiest cell takes {as_planned}; {cheaper}.", percent(wanted)))
 }
@@ -115,11 +124,19 @@ fn time(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::sentences;
-    use analysis::variance::Components;
+    use analysis::variance::{Components, LengthLaw};
     use model::plan::{RawPlan, preset, resolve};
 
-    const NOISY: Components =
-        Components { runs: 3, blocks: 27, run: Some(0.012), block: Some(0.008), trial: 0.03, worst: 0.12, metrics: 3 };
+    const NOISY: Components = Components {
+        runs: 3,
+        blocks: 27,
+        run: Some(0.012),
+        block: Some(0.008),
+        trial: 0.03,
+        worst: 0.12,
+        metrics: 3,
+        law: LengthLaw::Root { exponent: -0.45 },
+    };
 
     #[test]
     fn an_earlier_run_says_what_a_plan_takes() {
@@ -136,6 +153,11 @@ mod tests {
             plain[0]
         );
         assert!(plain[1].starts_with("An interval of ±") && plain[1].contains("--length"), "{}", plain[1]);
+        // Longer trials are advised where these runs bear it.
+        let of = |law| sentences(&plan, &Components { law, ..NOISY })[1].clone();
+        let (untested, other) = (of(LengthLaw::Untested), of(LengthLaw::Other { exponent: 0.08 }));
+        assert!(untested.contains("is not known") && !untested.contains("cheapest"), "{untested}");
+        assert!(other.contains("no remedy") && other.contains("power of 0.08") && !other.contains("--length"), "{other}");
         assert!(plain[2].contains("3 a side") && plain[2].contains("5 a side"), "{}", plain[2]);
         raw.arms = vec!["a".into(), "b: nodelay=on".into()];
         let arms = sentences(&resolve(&raw, &[], 7).unwrap(), &Components { run: None, block: None, ..NOISY });

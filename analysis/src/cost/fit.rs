@@ -107,9 +107,10 @@ pub struct TermEstimate {
 
 impl TermEstimate {
     /// Returns whether it costs anything for sure: its interval lies above 0. The cost
-    /// of a message as such may lie anywhere, for it is where the line starts.
+    /// of a message as such is where the line starts, and is one unless that is below 0.
     pub fn is_shown(&self) -> bool {
-        self.term == Term::Message || self.estimate.interval.map_or(self.estimate.value, |interval| interval.low) > 0.0
+        (self.term == Term::Message && self.estimate.value >= 0.0)
+            || self.estimate.interval.map_or(self.estimate.value, |interval| interval.low) > 0.0
     }
 }
 

@@ -13,6 +13,7 @@
 mod coefficients;
 mod compare;
 mod evidence;
+mod false_alarm;
 mod gate;
 mod judged;
 mod means;
@@ -26,6 +27,7 @@ pub mod simulation;
 pub use crate::metric::Direction;
 pub use coefficients::{BlockPoints, Change, Coefficient, CoefficientError, Coefficients, Form, coefficients};
 pub use compare::{Question, blocks_needed, compare, compare_all};
+pub use false_alarm::FalseAlarm;
 pub use gate::{COMPARED, GATE, GateMetric, HEADLINE};
 pub use judged::{Comparison, Conclusion, Judged, Overall, Verdict, conclude};
 pub use means::{MEANS, Means, Moved, means};

@@ -19,7 +19,8 @@ mod perf;
 mod socket;
 mod ways;
 
-use model::check::{Check, Need};
+use model::Unavailable;
+use model::check::{Check, Need, State};
 
 /// Tries everything and says what is there, area by area in the order of
 /// [`model::check::Area`]. Takes a fraction of a second; some ten seconds where
@@ -43,6 +44,15 @@ pub fn examine() -> Vec<Check> {
         limit::checks(),
     ]
     .concat()
+}
+
+/// The first refusal of this machine that leaves a study without receipts; `None` where it
+/// can make them.
+pub fn no_receipts() -> Option<Unavailable> {
+    perf::of_receipts().into_iter().find_map(|check| match check.state {
+        State::Absent { answer, remedy } => Some(Unavailable { what: check.name, answer, remedy }),
+        State::Present { .. } => None,
+    })
 }
 
 /// Returns whether the study `quick` can run: nothing that it requires is absent. It

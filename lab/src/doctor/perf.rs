@@ -9,15 +9,26 @@ use profile::probe::perf::{Event, Scope, open};
 
 use super::answer::{Subject, errno, read, said, shown};
 
+const fn subject(name: &'static str) -> Subject {
+    Subject { area: Area::Profiling, name, need: Need::Later }
+}
+
 pub(super) fn checks() -> Vec<Check> {
-    let subject = |name| Subject { area: Area::Profiling, name, need: Need::Later };
-    vec![
-        sample(subject("samples of user code"), Scope::User),
-        sample(subject("samples of the kernel"), Scope::Kernel),
-        cycles(subject("hardware cycles")),
-        tracepoints(subject("tracepoint counters")),
-        symbols(subject("kernel symbols")),
-    ]
+    let user = sample(subject("samples of user code"), Scope::User);
+    let others = [cycles(subject("hardware cycles")), tracepoints(subject("tracepoint counters"))];
+    let needed = of_receipts();
+    let refused: Vec<&str> = needed.iter().filter(|check| !check.is_present()).map(|check| check.name.as_str()).collect();
+    let receipts = match refused.as_slice() {
+        [] => subject("receipts").present(""),
+        names => subject("receipts")
+            .absent(format!("`nettoll study receipt` needs {}", names.join(" and ")), "See there; every other study runs without."),
+    };
+    std::iter::once(user).chain(needed).chain(others).chain([receipts]).collect()
+}
+
+/// What no receipt can be made without.
+pub(super) fn of_receipts() -> [Check; 2] {
+    [sample(subject("samples of the kernel"), Scope::Kernel), symbols(subject("kernel symbols"))]
 }
 
 fn sample(subject: Subject, scope: Scope) -> Check {

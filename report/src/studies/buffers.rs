@@ -192,9 +192,13 @@ fn knee(map: &BufferMap) -> Vec<String> {
         Some(place) => format!("the whole interval does from {} on", cell(place)),
         None => "from none on the whole interval does: more blocks would tell".to_owned(),
     };
+    let reaches = match map.cells[map.diagonal[knee.at]].goodput_bit_per_s.interval {
+        Some(_) => "interval",
+        None => "median (trials are too few for an interval)",
+    };
     vec![
         format!(
-            "Knee: {}. It is the smallest pair whose interval reaches 95 % of the plateau, {} (median of the {} largest).",
+            "Knee: {}. It is the smallest pair whose {reaches} reaches 95 % of the plateau, {} (median of the {} largest).",
             cell(knee.at),
             number::bits(knee.plateau_bit_per_s),
             knee.plateau_cells

@@ -77,3 +77,57 @@ pub struct Saturation {
     /// The most that was sent at any rate.
     pub most_sent_per_s: Option<Estimate>,
 }
+
+/// What a series of rates shows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Claim {
+    /// It saturates between two rates that were offered.
+    Between {
+        /// The largest rate that was reached, with all below it.
+        reached: f64,
+        /// The smallest that was not.
+        missed: f64,
+    },
+    /// All of several rates were reached: where it saturates is not known.
+    All {
+        /// The largest.
+        largest: f64,
+    },
+    /// The only rate was reached.
+    One {
+        /// It.
+        rate: f64,
+    },
+    /// Rates up to this one were reached, and of a larger one no trial was measured.
+    Up {
+        /// The largest that was reached, with all below it.
+        reached: f64,
+    },
+    /// The smallest rate was not reached.
+    NoneReached {
+        /// It.
+        smallest: f64,
+    },
+    /// A rate was not reached, and of a smaller one no trial was measured.
+    Missed {
+        /// The smallest that was not.
+        rate: f64,
+    },
+    /// No trial was measured.
+    Nothing,
+}
+
+impl Saturation {
+    /// Of rates by rising rate, each of which was reached, was not, or was not measured.
+    pub fn claim(&self, reached: &[Option<bool>]) -> Claim {
+        match (self.reached_per_s, self.missed_per_s) {
+            (Some(reached), Some(missed)) if missed > reached => Claim::Between { reached, missed },
+            (Some(rate), _) if reached == [Some(true)] => Claim::One { rate },
+            (Some(largest), _) if reached.iter().all(|reached| *reached == Some(true)) => Claim::All { largest },
+            (Some(reached), _) => Claim::Up { reached },
+            (None, Some(smallest)) if reached.first() == Some(&Some(false)) => Claim::NoneReached { smallest },
+            (None, Some(rate)) => Claim::Missed { rate },
+            (None, None) => Claim::Nothing,
+        }
+    }
+}

@@ -13,7 +13,7 @@ use rand::RngExt;
 use crate::figures::Figures;
 use crate::latency::Times;
 use crate::metric::{Metric, Source};
-use crate::studies::open_loop::OpenLoopStudy;
+use crate::studies::open_loop::{Claim, OpenLoopStudy, Saturation};
 use crate::testing::{analyse, cell, generator, measured, normal, record};
 use crate::verdict::{Conclusion, GATE, Options, Sides, Verdict, compare_sides};
 
@@ -250,5 +250,27 @@ proptest! {
         if let (Some(reached), Some(missed)) = (saturation.reached_per_s, saturation.missed_per_s) {
             prop_assert!(reached < missed);
         }
+    }
+}
+
+/// What is claimed of rates of 1, 2 and so on, each reached, missed or not measured.
+#[test]
+fn saturation_is_claimed_where_a_rate_was_missed() {
+    let (yes, no) = (Some(true), Some(false));
+    let rows = [
+        (vec![yes], Claim::One { rate: 1.0 }),
+        (vec![no], Claim::NoneReached { smallest: 1.0 }),
+        (vec![yes, yes], Claim::All { largest: 2.0 }),
+        (vec![yes, no], Claim::Between { reached: 1.0, missed: 2.0 }),
+        (vec![yes, None], Claim::Up { reached: 1.0 }),
+        (vec![None, no], Claim::Missed { rate: 2.0 }),
+        (vec![None, None], Claim::Nothing),
+    ];
+    for (reached, claim) in rows {
+        let rate = |place: Option<usize>| place.map(|place| place as f64 + 1.0);
+        let kept = reached.iter().take_while(|reached| **reached == yes).count().checked_sub(1);
+        let missed = reached.iter().position(|reached| *reached == no);
+        let found = Saturation { reached_per_s: rate(kept), missed_per_s: rate(missed), most_sent_per_s: None };
+        assert_eq!(found.claim(&reached), claim, "{reached:?}");
     }
 }

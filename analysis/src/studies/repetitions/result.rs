@@ -93,6 +93,33 @@ pub struct SpreadLaw {
     pub at_thousand: Estimate,
 }
 
+/// The spread as the count rises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trend {
+    /// It falls, but too slowly.
+    Falls,
+    /// It stays: the whole interval of the exponent lies within [`Trend::FLAT`] of 0.
+    Stays,
+    /// Neither is shown.
+    Open,
+}
+
+impl Trend {
+    /// Over twice as many messages a spread that goes as count^-k changes by 7 % with
+    /// this k: that is none to measure more messages for.
+    pub const FLAT: f64 = 0.1;
+
+    /// By the law of the spread; open without one.
+    pub fn of(law: Option<&SpreadLaw>) -> Self {
+        match law.and_then(|law| law.exponent.interval) {
+            Some(ends) if ends.low > 0.0 => Self::Falls,
+            Some(ends) if ends.low >= -Self::FLAT && ends.high <= Self::FLAT => Self::Stays,
+            _ => Self::Open,
+        }
+    }
+}
+
 /// The count to use for the precision asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -109,10 +136,12 @@ pub enum Advice {
         /// True where it is beyond what was measured.
         beyond: bool,
     },
-    /// The spread does not fall with the count: more runs are needed.
+    /// No count is shown to be enough: more runs are needed.
     MoreRuns {
-        /// The spread, as a share: the median over counts.
+        /// The spread, as a share: the median over counts; where it falls, that of the largest.
         spread: f64,
+        /// What it does as the count rises.
+        trend: Trend,
         /// Runs that are needed.
         runs: usize,
     },

@@ -16,7 +16,7 @@ use stats::holm::holm;
 use stats::ranks::Nulls;
 use stats::{bootstrap, median};
 
-use super::{Advice, CountResult, CountSeries, PRECISION, RUNS, SpreadLaw};
+use super::{Advice, CountResult, CountSeries, PRECISION, RUNS, SpreadLaw, Trend};
 
 /// From a median absolute deviation to a standard deviation of normal data.
 const NORMAL: f64 = 1.4826;
@@ -121,11 +121,11 @@ impl CountSeries<'_> {
         let (Some(spread), Some(least), Some(most)) = (median::median(&spreads), counts.first(), counts.last()) else {
             return Advice::Unknown;
         };
-        let falls = law.filter(|law| law.law.exponent.interval.is_some_and(|ends| ends.low > 0.0));
-        let Some(law) = falls else {
+        let trend = Trend::of(law.map(|law| &law.law));
+        let Some(law) = law.filter(|_| trend == Trend::Falls) else {
             return match spread <= wanted() {
                 true => Advice::Least { count: least.count },
-                false => Advice::MoreRuns { spread, runs: runs(spread) },
+                false => Advice::MoreRuns { spread, trend, runs: runs(spread) },
             };
         };
         let needed = count([law.law.at_thousand.value, law.law.exponent.value]);
@@ -134,7 +134,7 @@ impl CountSeries<'_> {
         }
         if needed > FARTHEST * most.count as f64 {
             let last = most.spread.map_or(spread, |spread| spread.value);
-            return Advice::MoreRuns { spread: last, runs: runs(last) };
+            return Advice::MoreRuns { spread: last, trend, runs: runs(last) };
         }
         let drawn: Vec<f64> = law.draws.iter().map(|draw| if draw[1] > 0.0 { count(*draw) } else { f64::NAN }).collect();
         Advice::Count { count: self.claim.drawn(needed, &drawn, self.batches), beyond: needed > most.count as f64 }

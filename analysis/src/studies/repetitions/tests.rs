@@ -4,11 +4,12 @@ use model::plan::PlanEnd;
 use model::{Cell, Nanos, Test};
 use proptest::prelude::{prop_assert, proptest};
 
-use super::{Advice, CountLine, RepetitionSeries, RepetitionStudy, Repetitions, spread};
+use super::{Advice, CountLine, RepetitionSeries, RepetitionStudy, Repetitions, SpreadLaw, Trend, spread};
 use crate::claim::Claim;
 use crate::studies::Study;
 use crate::testing::{cell, fed, generator, measured, normal, record, run};
 use stats::bootstrap::Batches;
+use stats::estimate::{Estimate, Interval, Method};
 
 fn cells(counts: &[u64]) -> Vec<Cell> {
     counts.iter().map(|count| Cell { count: Some(*count), ..cell(Test::TcpStream, 512) }).collect()
@@ -101,6 +102,30 @@ fn a_spread_that_stays_asks_for_runs_not_for_messages() {
     assert!(first >= 4, "settled from the first count on in {first} of 5");
     let quiet = study(&usual(), 20, 1, [0.0, 2_000.0], |_| 0.002, false);
     assert_eq!(only(&quiet).advice, Advice::Least { count: 500 });
+}
+
+/// What the law's exponent shows of a spread, at each border.
+#[test]
+fn a_spread_stays_where_its_whole_interval_says_so() {
+    let of = |ends: Option<(f64, f64)>| {
+        let interval = ends.map(|(low, high)| Interval { low, high, confidence: 0.95, method: Method::BlockBootstrap });
+        let at = |value| Estimate { value, interval, n: 20 };
+        Trend::of(Some(&SpreadLaw { exponent: at(0.0), at_thousand: at(0.08) }))
+    };
+    let rows = [
+        (Some((-0.1, 0.1)), Trend::Stays),
+        (Some((-0.1, 0.11)), Trend::Open),
+        (Some((-0.11, 0.1)), Trend::Open),
+        // The case of faults: its interval holds 0.5, where messages scatter each by itself.
+        (Some((-0.3, 0.5)), Trend::Open),
+        (Some((0.0, 0.5)), Trend::Open),
+        (Some((0.001, 0.5)), Trend::Falls),
+        (None, Trend::Open),
+    ];
+    for (ends, trend) in rows {
+        assert_eq!(of(ends), trend, "{ends:?}");
+    }
+    assert_eq!(Trend::of(None), Trend::Open);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 mod chart;
 
-use analysis::result::open_loop::{OpenLoopSeries, RateResult};
+use analysis::result::open_loop::{Claim, OpenLoopSeries, RateResult};
 use analysis::result::{Analysis, Latency, OpenLoopStudy, Percentile};
 
 use crate::document::{Part, Section, Table, Tone};
@@ -129,13 +129,14 @@ fn saturation(series: &OpenLoopSeries) -> String {
     let most = found.most_sent_per_s.map_or(String::new(), |most| {
         format!("; the most that was sent is {} {}", per_second(most.value), tight(&interval::plus_minus(&most)))
     });
-    match (found.reached_per_s, found.missed_per_s) {
-        (Some(reached), Some(missed)) if missed > reached => {
-            format!("Kept up to {} and saturated at {}{most}.", per_second(reached), per_second(missed))
-        }
-        (Some(reached), _) => format!("Every rate was reached, up to {}: it saturates beyond.", per_second(reached)),
-        (None, Some(missed)) => format!("Not even the smallest rate, {}, was reached{most}.", per_second(missed)),
-        (None, None) => "Nothing was measured.".to_owned(),
+    match found.claim(&series.rates.iter().map(|rate| rate.reached).collect::<Vec<_>>()) {
+        Claim::Between { reached, missed } => format!("Kept up to {} and saturated at {}{most}.", per_second(reached), per_second(missed)),
+        Claim::All { largest } => format!("Every rate was reached, up to {}: at which it saturates was not measured.", per_second(largest)),
+        Claim::One { rate } => format!("The one rate offered, {}, was reached.", per_second(rate)),
+        Claim::Up { reached } => format!("Kept up to {}; of a rate beyond it nothing was measured.", per_second(reached)),
+        Claim::NoneReached { smallest } => format!("Not even the smallest rate, {}, was reached{most}.", per_second(smallest)),
+        Claim::Missed { rate } => format!("{} was not reached{most}; of a smaller rate nothing was measured.", per_second(rate)),
+        Claim::Nothing => "Nothing was measured.".to_owned(),
     }
 }
 

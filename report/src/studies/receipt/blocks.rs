@@ -33,6 +33,8 @@ pub fn before(study: &ReceiptStudy) -> Vec<Block> {
         let remedies = words::red_remedies(study).into_iter().map(capital).collect();
         Block::Alert(Alert { text, reasons: reds.iter().flat_map(reason).collect(), remedies })
     }));
+    let (tone, sums) = words::sums(study);
+    blocks.extend((tone == Tone::Bad).then_some(Block::Conclusion(tone, sums)));
     let sources = format!("{sources}. {observer}");
     blocks.push(Block::Terminal(vec![Block::Paragraph(sources.into()), Block::Paragraph(rules.into())]));
     blocks.extend(Block::figures(chart::all(study)));

@@ -10,7 +10,7 @@ use model::Role;
 
 use super::tables::{self, Entry, Line};
 use super::{figure, words};
-use crate::document::{Block, Cell, Column, Head, Kind, Table};
+use crate::document::{Block, Cell, Column, Head, Kind, Table, Tone};
 use crate::number;
 
 /// Layers below this share of the time at every size are left to the other forms.
@@ -30,11 +30,12 @@ pub fn blocks(study: &ReceiptStudy, room: usize) -> Vec<Block> {
         let costliest = ends.iter().map(|end| Block::Aside(costliest(end).into()));
         table.map(|table| Block::Compact(name.to_owned(), table)).into_iter().chain(costliest).collect::<Vec<_>>()
     });
-    let sums = match words::red(study) {
-        Some(red) => format!("{red}; -v has the remedy."),
-        None => "All receipts add up.".to_owned(),
+    let (tone, sums) = words::sums(study);
+    let sums = match tone {
+        Tone::Bad => vec![Block::Conclusion(tone, sums), Block::Paragraph(words::observer(study).into())],
+        _ => vec![Block::Paragraph(format!("{sums} {}", words::observer(study)).into())],
     };
-    let close = [Block::Gap, Block::Paragraph(format!("{sums} {}", words::observer(study)).into())];
+    let close = std::iter::once(Block::Gap).chain(sums);
     tables.chain(close).collect()
 }
 

@@ -23,6 +23,7 @@ mod tables;
 pub use flame::Flames;
 pub(crate) use flame::{Counted, MOST_BYTES as MOST_FLAMES, Side, counted, differences, one as one_flame, usual};
 pub use rules::render as shares_of_rules;
+pub use words::no_receipt;
 pub(crate) use words::red;
 
 use analysis::result::receipt::ReceiptStudy;

@@ -5,11 +5,12 @@ use std::mem::{Discriminant, discriminant};
 use analysis::group_by;
 use analysis::result::Estimate;
 use analysis::result::receipt::{Boundary, CellReceipt, ChecksumCost, EndReceipt, ReceiptOutcome, ReceiptStudy};
-use attribution::{Context, Direction, Doubt, Gravity, Path, Receipt};
-use model::Role;
+use attribution::{Context, Direction, Doubt, Footing, Gravity, LEAST_FOR_SUMS, Path, Receipt};
 use model::profile::{CountTier, SampleSource};
+use model::{Role, Unavailable};
 
 use super::figure;
+use crate::document::Tone;
 use crate::number;
 use crate::words::plural;
 
@@ -92,6 +93,48 @@ pub fn red(study: &ReceiptStudy) -> Option<String> {
         [one] => Some(format!("1 of {} does not add up ({}): its rows are not to be used", plural(all as u64, "receipt"), one.label)),
         more => Some(format!("{} of {} do not add up: their rows are not to be used", more.len(), plural(all as u64, "receipt"))),
     }
+}
+
+/// Whether the receipts of a study add up, in sentences, by what their sums show.
+pub fn sums(study: &ReceiptStudy) -> (Tone, String) {
+    let ends = 2 * study.cells.len();
+    let all: Vec<Footing> = study.cells.iter().flat_map(CellReceipt::receipts).map(Receipt::footing).collect();
+    if all.is_empty() {
+        return (Tone::Bad, format!("No receipt was made: {}", no_receipt(study)));
+    }
+    let too_few = all.iter().filter_map(|footing| if let Footing::TooFew { samples } = footing { Some(*samples) } else { None });
+    let count = |wanted: Footing| all.iter().filter(|footing| **footing == wanted).count();
+    let (few, not_held, hold) = (too_few.clone().count(), count(Footing::NotHeld), count(Footing::Hold));
+    let receipts = |count: usize| plural(count as u64, "receipt");
+    let mut parts = Vec::new();
+    if let Some(least) = too_few.min() {
+        let (has, needed) = (if few == 1 { "has" } else { "have" }, number::whole(LEAST_FOR_SUMS));
+        let least = number::whole(least);
+        parts.push(format!("{few} of {} {has} too few samples to tell whether the sums hold ({least}, of {needed}).", receipts(all.len())));
+    }
+    parts.extend(red(study).map(|red| format!("{red}; -v has the remedy.")));
+    if not_held > 0 {
+        parts.push(format!("{not_held} of {}: the sums were compared with nothing that could contradict them.", receipts(all.len())));
+    }
+    if hold == all.len() && hold == ends {
+        parts.push("All receipts add up.".to_owned());
+    } else if hold == all.len() {
+        let missing = ends - all.len();
+        let have = if missing == 1 { "1 end has none".to_owned() } else { format!("{missing} ends have none") };
+        parts.push(format!("{} of {ends} ends add up; {have}: {}", receipts(hold), no_receipt(study)));
+    }
+    (if hold == ends { Tone::Good } else { Tone::Open }, parts.join(" "))
+}
+
+/// The reason why an end has no receipt, and what to do.
+pub fn no_receipt(study: &ReceiptStudy) -> String {
+    let ends = study.cells.iter().flat_map(|cell| [&cell.sender, &cell.receiver]);
+    let why = ends.filter_map(|end| if let ReceiptOutcome::Absent { reason } = &end.outcome { Some(format!("{reason}.")) } else { None });
+    let refused = study.absences.first().map(|absence| {
+        let Unavailable { what, answer, remedy } = &absence.unavailable;
+        format!("{what}: {answer}. {}.", remedy.trim_end_matches('.'))
+    });
+    refused.or(why.into_iter().next()).unwrap_or_else(|| "no trial was measured.".to_owned())
 }
 
 /// A doubt that several receipts share.

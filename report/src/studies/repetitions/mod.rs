@@ -2,7 +2,7 @@
 
 mod chart;
 
-use analysis::result::repetitions::{Advice, CountLine, CountResult, RepetitionSeries, SpreadLaw};
+use analysis::result::repetitions::{Advice, CountLine, CountResult, RepetitionSeries, SpreadLaw, Trend};
 use analysis::result::{Estimate, RepetitionStudy};
 
 use crate::document::{Part, Section, Table, Tone};
@@ -95,13 +95,19 @@ fn advice(study: &RepetitionStudy, series: &RepetitionSeries) -> String {
                 if *beyond { ", which is beyond what was measured: the law of the spread drawn on" } else { ", by the law of the spread" };
             format!("Use {} messages {aim}{far}.", between(count, messages))
         }
-        Advice::MoreRuns { spread, runs } => format!(
-            "No count gives {} with {} runs: the spread stays at {} however many messages a run has. It takes some {} runs.",
-            number::percent(study.precision),
-            study.runs,
-            number::percent(*spread),
-            number::whole(*runs as u64)
-        ),
+        Advice::MoreRuns { spread, trend, runs } => {
+            let (spread, of) = (number::percent(*spread), format!("{} with {} runs", number::percent(study.precision), study.runs));
+            let what = match trend {
+                Trend::Stays => format!("No count gives {of}: the spread stays at {spread} however many messages a run has."),
+                Trend::Falls => {
+                    format!("No count near those measured gives {of}: the spread falls with the count, but slowly, to {spread}.")
+                }
+                Trend::Open => {
+                    format!("No count measured gives {of}: the spread is {spread}, and whether it falls with the count is not shown.")
+                }
+            };
+            format!("{what} At that spread it takes some {} runs.", number::whole(*runs as u64))
+        }
         Advice::Unknown => "Too few trials were measured to advise a count.".to_owned(),
     }
 }

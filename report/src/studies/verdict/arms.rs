@@ -1,7 +1,7 @@
 //! The arms of one run against its baseline.
 
 use analysis::result::{Analysis, ArmVerdict, Estimate, Term};
-use analysis::verdict::{Change, Coefficient, Coefficients, CoefficientsOutcome, Compared, Design, SelfTest, SeriesVerdict};
+use analysis::verdict::{Change, Coefficient, Coefficients, CoefficientsOutcome, Compared, Design, FalseAlarm, SelfTest, SeriesVerdict};
 
 use super::{brief, forest, words};
 use crate::document::{Block, Part, Section, Table, Tone};
@@ -66,16 +66,28 @@ impl Figures<'_> {
 }
 
 fn against_itself(verdict: &ArmVerdict) -> (Tone, String) {
-    let gate = verdict.compared.metrics.iter().filter(|metric| metric.gate);
-    let shown = gate.into_iter().any(|metric| metric.comparison.overall.verdict.is_shown());
-    if shown {
-        (
+    let cells = |differ: usize, tested: usize, chance: f64| {
+        let verb = if differ == 1 { "differs" } else { "differ" };
+        format!("{differ} of {} {verb}; so many or more do by chance with p = {}", plural(tested as u64, "cell"), words::p(chance))
+    };
+    match FalseAlarm::of(&verdict.compared) {
+        FalseAlarm::Untested => (Tone::Open, "The arms set the same, and no cell has enough blocks for a test.".to_owned()),
+        FalseAlarm::None => (Tone::Good, "The arms set the same, and no difference is shown, as it should be.".to_owned()),
+        FalseAlarm::ByChance { differ, tested, chance } => (
+            Tone::Open,
+            format!(
+                "The arms set the same, yet a difference is shown: a false one, as a machine without a fault shows in one study of twenty \
+                 ({}). Run it again: if it comes back, verdicts here are not to be trusted.",
+                cells(differ, tested, chance)
+            ),
+        ),
+        FalseAlarm::TooMany { differ, tested, chance } => (
             Tone::Bad,
-            "The arms set the same, yet a difference is shown: it is a false one, and this machine's verdicts are not to be trusted."
-                .to_owned(),
-        )
-    } else {
-        (Tone::Good, "The arms set the same, and no difference is shown, as it should be.".to_owned())
+            format!(
+                "The arms set the same, yet more cells differ than chance gives ({}): this machine's verdicts are not to be trusted.",
+                cells(differ, tested, chance)
+            ),
+        ),
     }
 }
 
