@@ -17,8 +17,10 @@ use crate::output;
 pub fn run(args: &ReferenceArgs) -> Result<Exit, Failure> {
     let run = args.run.as_ref().or(args.run_option.as_ref()).map(|run| args.runs.find(run)).transpose()?;
     let Some(analysis) = analysis(args, run.as_ref())? else {
-        let listed = if args.json { report::reference::list_json() } else { report::reference::list(output::style()) };
-        output::write(&listed)?;
+        match args.json {
+            true => output::write(&report::reference::list_json())?,
+            false => output::styled(&report::reference::list(output::style()))?,
+        }
         return Ok(Exit::Done);
     };
     let place = args.html.place("reference.html")?;
@@ -43,10 +45,10 @@ fn analysis(args: &ReferenceArgs, run: Option<&PathBuf>) -> Result<Option<Refere
     if let Some(run) = run {
         foreign.push(analysis::published::as_foreign(&crate::report::analyse(run)?));
     }
-    foreign.extend(peers("iperf3", &args.iperf3, |text| read::iperf3::parse(text).map(|found| vec![found]))?);
+    foreign.extend(peers("iperf3", &args.iperf3, read::iperf3::parse)?);
     foreign.extend(peers("netperf", &args.netperf, read::netperf::parse)?);
     let tables: Vec<(&PathBuf, csv::Table)> =
-        args.table.iter().map(|path| Ok((path, understood(path, csv::parse(&text(path)?))?))).collect::<Result<_, Failure>>()?;
+        args.table.iter().map(|path| Ok((path, understood(path, csv::parse(&text(path)?.0))?))).collect::<Result<_, Failure>>()?;
     if let Some(name) = &args.name {
         let mut analysis = literature::analyse(study(name)?, DRAWS)?;
         foreign.extend(tables.iter().map(|(path, table)| Foreign::of_table(&label(path), table)));
@@ -86,7 +88,14 @@ where
 {
     let mut results = Vec::new();
     for path in paths {
-        results.extend(understood(path, parse(&text(path)?))?);
+        let (text, mark) = text(path)?;
+        let mut found = understood(path, parse(&text))?;
+        let faults = found.iter_mut().flat_map(|result| &mut result.faults);
+        faults.for_each(|fault| *fault = format!("{}: {fault}", label(path)));
+        if let (Some(first), Some(mark)) = (found.first_mut(), mark) {
+            first.faults.push(format!("{}: {mark}", label(path)));
+        }
+        results.extend(found);
     }
     Ok((!results.is_empty()).then(|| Foreign::of_peer(tool, results)))
 }
@@ -96,10 +105,10 @@ fn label(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
-/// Text of a file. Of one that is a little longer than what is understood, the reader says so.
-fn text(path: &Path) -> Result<String, Failure> {
+/// Text of a file, and a remark on its encoding. Of one that is a little longer than what is understood, the reader says so.
+fn text(path: &Path) -> Result<(String, Option<String>), Failure> {
     let held = sys::file::read(path, 2 * read::MOST_BYTES as u64).with_context(|| format!("read {}; check the path", path.display()))?;
-    Ok(String::from_utf8_lossy(&held).into_owned())
+    Ok(read::decode(&held))
 }
 
 fn understood<T>(path: &Path, read: Result<T, ReadError>) -> Result<T, Failure> {

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::support::Skip;
 use crate::support::tool::Tool;
+use crate::support::{Skip, need_programs};
 
 crate::claims!(
     the_studies_are_listed,
@@ -14,6 +14,8 @@ crate::claims!(
     a_study_that_there_is_not_is_misuse,
     a_table_that_cannot_be_used_is_said,
     a_peers_output_that_cannot_be_used_is_said,
+    a_peers_output_that_is_nearly_right_is_read_with_a_remark,
+    the_list_has_its_styles_on_a_terminal,
 );
 
 const NAMES: [&str; 3] = ["cabrera1984", "jacobson1988", "bidulock2007"];
@@ -131,6 +133,41 @@ fn other_tools_output_is_read() -> Result<(), Skip> {
     Ok(())
 }
 
+fn a_peers_output_that_is_nearly_right_is_read_with_a_remark() -> Result<(), Skip> {
+    let tool = Tool::new();
+    let received = r#""sum_received":{"seconds":1.0,"bytes":52428800,"packets":171090,"lost_packets":95063}}}"#;
+    let contradicts = IPERF3.replace(r#""lost_packets":95063}}}"#, &format!(r#""lost_packets":95063}},{received}"#));
+    let wide: Vec<u8> = [0xff, 0xfe].into_iter().chain(IPERF3.encode_utf16().flat_map(u16::to_le_bytes)).collect();
+    std::fs::write(tool.path().join("wide.json"), wide).unwrap();
+    tool.write(
+        "two.json",
+        &format!("warning: x\n{IPERF3}\n{}\n", IPERF3.replace("1024", "512").replace(r#""reverse":0"#, r#""rtt":-nan"#)),
+    );
+    tool.write("odd.json", &contradicts);
+    tool.write("rate.json", &IPERF3.replace(r#""target_bitrate":0"#, r#""target_bitrate":1000000"#));
+    let json = tool.run(&["reference", "--iperf3", "wide.json", "two.json", "odd.json", "rate.json", "-J"]).done().json();
+    let remarks = json["remarks"].to_string();
+    for words in [
+        "wide.json: the file begins with the mark of UTF-16LE",
+        "two.json: a line of the file is no JSON",
+        "two.json: 1 values of the file are no numbers",
+        "odd.json: iperf3 contradicts itself: by end.sum_received.packets less lost_packets 76027 datagrams arrived, by its bytes 51200",
+    ] {
+        assert!(remarks.contains(words), "'{words}' is missing: {remarks}");
+    }
+    let names: Vec<&str> = json["series"].as_array().unwrap().iter().map(|series| series["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["iperf3 UDP", "iperf3 UDP, at 1 Mbit/s"]);
+    Ok(())
+}
+
+fn the_list_has_its_styles_on_a_terminal() -> Result<(), Skip> {
+    need_programs(&["script"])?;
+    let tool = Tool::new();
+    let said = tool.script(&[], "script -qec '$NETTOLL reference' /dev/null").done().stdout;
+    assert!(said.contains('\u{1b}') && !said.contains("\\u{1b}") && said.contains("bidulock2007"), "{said:?}");
+    Ok(())
+}
+
 fn a_study_that_there_is_not_is_misuse() -> Result<(), Skip> {
     let tool = Tool::new();
     let words = ["there is no reference study 'bidulok2007'", "did you mean 'bidulock2007'?", "cabrera1984, jacobson1988"];
@@ -168,7 +205,8 @@ fn a_peers_output_that_cannot_be_used_is_said() -> Result<(), Skip> {
         tool.run(&["reference", flag, "bad", "-J"]).refused_in_json(1, &words);
     };
     refused("--iperf3", &IPERF3[..IPERF3.len() - 20], &["ends before it is complete", "run it again and let it end"]);
-    refused("--iperf3", "not JSON", &["no JSON", "iperf3 -J"]);
+    refused("--iperf3", "not JSON", &["it holds no JSON", "iperf3 -J"]);
+    refused("--iperf3", "Connecting to host h, port 5201\n", &["iperf3's output for people", "iperf3 -J"]);
     refused("--iperf3", r#"{"start":{},"error":"unable to connect to server"}"#, &["iperf3 reports 'unable to connect to server'"]);
     refused("--iperf3", &IPERF3.replace("95063", "306251"), &["306251 datagrams lost of 171090"]);
     refused("--netperf", "87380  16384  16384    10.00    9414.00\n", &["THROUGHPUT is missing", "-k THROUGHPUT"]);

@@ -5,15 +5,31 @@
 
 pub mod csv;
 pub mod iperf3;
+mod json;
 pub mod netperf;
+mod text;
+
+use std::collections::BTreeMap;
 
 use crate::sweep::{Series, SizePoint};
+
+pub use text::decode;
 
 /// The longest file, in bytes.
 pub const MOST_BYTES: usize = 4 << 20;
 
 /// The largest message, in bytes.
 pub const MOST_MESSAGE: u64 = 1 << 40;
+
+/// More results of one file are not read.
+const MOST_RESULTS: usize = 500;
+
+/// Two statements of one figure may differ by so much of the larger.
+const SLACK: f64 = 0.01;
+
+/// Tests of one name and size are repetitions while the largest rate is at most this
+/// many times the smallest; beyond, that is said.
+const SPREAD: f64 = 1.5;
 
 /// A table or result from elsewhere that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -66,10 +82,18 @@ pub enum ReadError {
         line: usize,
     },
     /// Something that is no JSON.
-    #[error("it is no JSON ({reason}); write it with `iperf3 -J`")]
+    #[error("line {line} is no JSON ({reason}); keep the output of `iperf3 -J` as it is")]
     NotJson {
+        /// The line, from 1.
+        line: usize,
         /// The parser's message.
         reason: String,
+    },
+    /// No JSON document at all.
+    #[error("{found}; write it with `iperf3 -J`")]
+    NoDocument {
+        /// What there is instead.
+        found: &'static str,
     },
     /// A test that failed.
     #[error("{tool} reports '{message}': nothing was measured; mend that and run it again")]
@@ -106,18 +130,60 @@ pub struct PeerResult {
     pub name: String,
     /// The size and its rates.
     pub point: SizePoint,
-    /// Remarks on it.
+    /// Remarks that hold for every test like it.
     pub remarks: Vec<String>,
+    /// What is wrong with it or its file.
+    pub faults: Vec<String>,
 }
 
 /// Tests as series, those of one name together, and their remarks, each once.
 pub fn peer_series(results: Vec<PeerResult>) -> (Vec<Series>, Vec<String>) {
-    let mut remarks: Vec<String> = results.iter().flat_map(|result| result.remarks.clone()).collect();
+    let mut remarks: Vec<String> = results.iter().flat_map(|result| result.remarks.iter().chain(&result.faults).cloned()).collect();
+    let mut rates: BTreeMap<(&str, u64), [f64; 2]> = BTreeMap::new();
+    for PeerResult { name, point, .. } in &results {
+        let [least, most] = rates.entry((name, point.bytes)).or_insert([f64::INFINITY, 0.0]);
+        (*least, *most) = (least.min(point.messages_per_s), most.max(point.messages_per_s));
+    }
+    for ((name, bytes), [least, most]) in rates.into_iter().filter(|(_, [least, most])| *most > least * SPREAD) {
+        remarks.push(format!(
+            "results of {name} with {bytes} B lie between {least:.0} and {most:.0} messages per second, and their median counts: give \
+             tests that differ in more than the size by themselves"
+        ));
+    }
     remarks.sort();
     remarks.dedup();
     let group = |name: &str| name.split(' ').next().unwrap_or_default().to_owned();
     let points = results.into_iter().map(|result| (group(&result.name), result.name, false, result.point));
     (Series::from_points(points), remarks)
+}
+
+/// The results of a file's tests. Those that cannot be used are left out where there are
+/// others, which is said after `faults`, the file's own.
+fn every(
+    tests: impl ExactSizeIterator<Item = Result<PeerResult, ReadError>>,
+    mut faults: Vec<String>,
+) -> Result<Vec<PeerResult>, ReadError> {
+    let (number, mut results, mut refused) = (tests.len(), Vec::new(), None);
+    for (place, test) in tests.enumerate() {
+        match test {
+            Ok(result) => results.push(result),
+            Err(refusal) => {
+                faults.push(format!("result {} of {number} was left out: {refusal}", place + 1));
+                refused.get_or_insert(refusal);
+            }
+        }
+    }
+    match (results.first_mut(), refused) {
+        (Some(first), _) => first.faults.extend(faults),
+        (None, Some(refusal)) => return Err(refusal),
+        (None, None) => {}
+    }
+    Ok(results)
+}
+
+/// Returns whether two statements of one figure are the same within [`SLACK`].
+fn agree(one: f64, other: f64) -> bool {
+    (one - other).abs() <= SLACK * one.abs().max(other.abs())
 }
 
 /// Foreign text in an error: short, and without control characters.

@@ -31,7 +31,7 @@ fn foreign() -> Foreign {
 fn peers() -> Foreign {
     let udp = include_str!("../data/iperf3/udp.json");
     let tcp = include_str!("../data/iperf3/tcp.json");
-    let mut found: Vec<_> = [udp, tcp].map(|text| iperf3::parse(text).unwrap()).into();
+    let mut found: Vec<_> = [udp, tcp].into_iter().flat_map(|text| iperf3::parse(text).unwrap()).collect();
     let keys = "THROUGHPUT=941.23\nTHROUGHPUT_UNITS=10^6bits/s\nPROTOCOL=UDP\nDIRECTION=Send\nLOCAL_SEND_SIZE=1024\n";
     found.extend(netperf::parse(keys).unwrap());
     Foreign::of_peer("peers", found)
