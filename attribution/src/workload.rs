@@ -15,10 +15,12 @@ const MOST_BYTES: usize = 4 << 20;
 pub struct SizeDistribution {
     /// Sizes, rising, and the share of messages of each.
     points: Vec<(u64, f64)>,
+    /// Whether they were written in per cent.
+    per_cent: bool,
 }
 
 /// A file of sizes that cannot be used, or that does not fit.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum WorkloadError {
     /// More text than is read.
     #[error("the file is longer than {MOST_BYTES} bytes; give fewer sizes")]
@@ -27,14 +29,46 @@ pub enum WorkloadError {
     #[error("the first line is not 'message_bytes,cumulative_fraction'; put it above the figures")]
     NoHeader,
     /// A line that is not two numbers.
-    #[error("line {0} is not a size and a fraction, such as '64,0.25'")]
+    #[error("line {0} is not a size in whole bytes and a fraction, with a comma between, such as '64,0.25'")]
     NotNumbers(usize),
-    /// Sizes or fractions that do not rise.
-    #[error("line {0} does not rise: sizes have to rise from line to line, and fractions must not fall or leave 0 to 1")]
-    NotRising(usize),
+    /// A size that is not above the one before.
+    #[error("line {line}: the size {size} does not rise above {before} of the line before; give each size once, the smallest first")]
+    SizeNotRising {
+        /// The line, from 1.
+        line: usize,
+        /// The size there.
+        size: u64,
+        /// The one before; 0 at the first, for no message is empty.
+        before: u64,
+    },
+    /// A fraction below the one before.
+    #[error(
+        "line {line}: the fraction {fraction} is below {before} of the line before; each is the share of messages of this size or less"
+    )]
+    Falling {
+        /// The line, from 1.
+        line: usize,
+        /// The fraction there.
+        fraction: f64,
+        /// The one before.
+        before: f64,
+    },
+    /// A fraction that is none.
+    #[error("line {line}: {fraction} is no fraction from 0 to 1 (or to 100, where the last line says 100)")]
+    NoFraction {
+        /// The line, from 1.
+        line: usize,
+        /// The figure there.
+        fraction: f64,
+    },
+    /// Fractions of each size by itself.
+    #[error(
+        "the fractions add up to {0}: they are of each size by itself; add them up from line to line, so that the last is all messages"
+    )]
+    NotCumulative(u64),
     /// The whole is missing.
-    #[error("the last fraction is not 1; the figures are cumulative and have to end with all messages")]
-    NotWhole,
+    #[error("the last fraction is {0}, not 1 (or 100, in per cent); the figures are cumulative and have to end with all messages")]
+    NotWhole(f64),
     /// No receipts.
     #[error("there is no receipt to weigh; measure at least one size")]
     NoReceipts,
@@ -46,7 +80,8 @@ pub enum WorkloadError {
 impl SizeDistribution {
     /// Reads a file as in `reference/workloads`: sizes in bytes with the share of
     /// messages that are no larger. The sizes are taken as they stand, as the
-    /// only ones that occur.
+    /// only ones that occur. Shares may be fractions, which end with 1, or per cent,
+    /// which end with 100.
     ///
     /// # Errors
     /// The problem, its line, and the remedy.
@@ -58,28 +93,49 @@ impl SizeDistribution {
         if lines.next().is_none_or(|(_, line)| line.trim() != "message_bytes,cumulative_fraction") {
             return Err(WorkloadError::NoHeader);
         }
-        let (mut points, mut before) = (Vec::new(), (0_u64, 0.0));
+        let mut read = Vec::new();
         for (place, line) in lines {
             let numbers =
                 line.split_once(',').and_then(|(size, share)| Some((size.trim().parse().ok()?, share.trim().parse::<f64>().ok()?)));
             let (size, share): (u64, f64) = numbers.ok_or(WorkloadError::NotNumbers(place + 1))?;
-            let rises = size > before.0 && share >= before.1 && share <= 1.0 + 1e-6;
-            if !rises {
-                return Err(WorkloadError::NotRising(place + 1));
+            read.push((place + 1, size, share));
+        }
+        let last = read.last().map_or(0.0, |(_, _, share)| *share);
+        let is_whole = |whole: f64, share: f64| (share / whole - 1.0).abs() <= 1e-3;
+        let per_cent = is_whole(100.0, last);
+        let whole = if per_cent { 100.0 } else { 1.0 };
+        let (mut points, mut before) = (Vec::new(), (0_u64, 0.0));
+        for (line, size, fraction) in &read {
+            let (line, size, fraction) = (*line, *size, *fraction);
+            if size <= before.0 {
+                return Err(WorkloadError::SizeNotRising { line, size, before: before.0 });
             }
-            points.push((size, share - before.1));
-            before = (size, share);
+            if !(0.0..=whole * (1.0 + 1e-3)).contains(&fraction) {
+                return Err(WorkloadError::NoFraction { line, fraction });
+            }
+            if fraction < before.1 {
+                let sum: f64 = read.iter().map(|(_, _, fraction)| fraction).sum();
+                let own = [1, 100].into_iter().find(|whole| is_whole(*whole as f64, sum));
+                return Err(own.map_or(WorkloadError::Falling { line, fraction, before: before.1 }, WorkloadError::NotCumulative));
+            }
+            points.push((size, fraction - before.1));
+            before = (size, fraction);
         }
-        if (before.1 - 1.0).abs() > 1e-3 {
-            return Err(WorkloadError::NotWhole);
+        if !is_whole(whole, last) {
+            return Err(WorkloadError::NotWhole(last));
         }
-        points.iter_mut().for_each(|(_, share)| *share /= before.1);
-        Ok(Self { points })
+        points.iter_mut().for_each(|(_, share)| *share /= last);
+        Ok(Self { points, per_cent })
+    }
+
+    /// Returns whether the shares of its file were per cent.
+    pub const fn was_in_per_cent(&self) -> bool {
+        self.per_cent
     }
 
     /// A distribution of sizes, rising, with shares that sum to 1.
     pub const fn new(points: Vec<(u64, f64)>) -> Self {
-        Self { points }
+        Self { points, per_cent: false }
     }
 
     /// Sizes, rising, and the share of messages of each; the shares sum to 1.

@@ -98,13 +98,15 @@ pub fn workload(name: &str) -> Result<Workload, Failure> {
 }
 
 fn from_file(name: &str, built_in: &[Workload]) -> Result<Workload, Failure> {
-    let text = sys::file::read_text(Path::new(name), LONGEST_FILE).map_err(|answer| {
+    let held = sys::file::read(Path::new(name), LONGEST_FILE).map_err(|answer| {
         let names: Vec<&str> = built_in.iter().map(|workload| workload.name.as_str()).collect();
         Failure::misuse(format!(
             "'{name}' is neither a workload ({}) nor a file that can be read: {answer}; check the path",
             names.join(", ")
         ))
     })?;
+    let (text, mark) = literature::read::decode(&held);
+    mark.iter().for_each(|mark| output::note(&format!("{name}: {mark}")));
     let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy();
     Workload::parse(&stem, "", &text).map_err(Failure::misuse)
 }

@@ -19,7 +19,7 @@ pub struct Workload {
 }
 
 /// A workload that cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum WorkloadFileError {
     /// Not a file of sizes.
     #[error("{name}: {error}")]
@@ -62,7 +62,8 @@ impl Workload {
     /// The problem, its line, and the remedy.
     pub fn parse(name: &str, title: &str, text: &str) -> Result<Self, WorkloadFileError> {
         let sizes = SizeDistribution::parse(text).map_err(|error| WorkloadFileError::File { name: name.to_owned(), error })?;
-        Ok(Self { name: name.to_owned(), title: title.to_owned(), sizes })
+        let title = if sizes.was_in_per_cent() { format!("{title} (shares in per cent)").trim().to_owned() } else { title.to_owned() };
+        Ok(Self { name: name.to_owned(), title, sizes })
     }
 
     /// The share of it that cells like this one can send.

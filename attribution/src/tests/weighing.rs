@@ -43,15 +43,27 @@ fn what_is_no_workload_is_refused() {
     let refused = |text: &str| SizeDistribution::parse(text).unwrap_err();
     assert_eq!(refused(""), WorkloadError::NoHeader);
     assert_eq!(refused("8,1\n"), WorkloadError::NoHeader);
-    assert_eq!(refused(HEAD), WorkloadError::NotWhole);
+    assert_eq!(refused(HEAD), WorkloadError::NotWhole(0.0));
     assert_eq!(refused(&format!("{HEAD}8;1\n")), WorkloadError::NotNumbers(2));
-    assert_eq!(refused(&format!("{HEAD}8,0.5\n8,1\n")), WorkloadError::NotRising(3));
-    assert_eq!(refused(&format!("{HEAD}8,0.5\n9,0.4\n")), WorkloadError::NotRising(3));
-    assert_eq!(refused(&format!("{HEAD}8,NaN\n")), WorkloadError::NotRising(2));
-    assert_eq!(refused(&format!("{HEAD}8,1.5\n")), WorkloadError::NotRising(2));
-    assert_eq!(refused(&format!("{HEAD}0,1\n")), WorkloadError::NotRising(2));
-    assert_eq!(refused(&format!("{HEAD}8,0.5\n")), WorkloadError::NotWhole);
+    assert_eq!(refused(&format!("{HEAD}8,0.5\n8,1\n")), WorkloadError::SizeNotRising { line: 3, size: 8, before: 8 });
+    assert_eq!(refused(&format!("{HEAD}8,0.5\n9,0.4\n")), WorkloadError::Falling { line: 3, fraction: 0.4, before: 0.5 });
+    assert!(matches!(refused(&format!("{HEAD}8,NaN\n")), WorkloadError::NoFraction { line: 2, .. }));
+    assert_eq!(refused(&format!("{HEAD}8,1.5\n")), WorkloadError::NoFraction { line: 2, fraction: 1.5 });
+    assert_eq!(refused(&format!("{HEAD}0,1\n")), WorkloadError::SizeNotRising { line: 2, size: 0, before: 0 });
+    assert_eq!(refused(&format!("{HEAD}8,0.5\n")), WorkloadError::NotWhole(0.5));
+    assert_eq!(refused(&format!("{HEAD}8,60\n9,40\n")), WorkloadError::NoFraction { line: 2, fraction: 60.0 });
+    assert_eq!(refused(&format!("{HEAD}8,0.6\n9,0.4\n")), WorkloadError::NotCumulative(1));
     assert_eq!(refused(&" ".repeat((4 << 20) + 1)), WorkloadError::TooLong);
+}
+
+#[test]
+fn per_cent_are_fractions() {
+    let read = |text: &str| SizeDistribution::parse(&format!("{HEAD}{text}")).unwrap();
+    let (fractions, per_cent) = (read("8,0.5\n64,0.75\n128,1\n"), read("8,50\n64,75\n128,100\n"));
+    assert_eq!(fractions.points(), per_cent.points());
+    assert!(per_cent.was_in_per_cent() && !fractions.was_in_per_cent());
+    // One message in a hundred is no per cent.
+    assert_eq!(read("8,0.01\n64,1\n").points()[0].1, 0.01);
 }
 
 #[test]

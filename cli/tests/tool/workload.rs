@@ -103,7 +103,16 @@ fn a_workload_that_cannot_be_is_misuse() -> Result<(), Skip> {
     tool.run(&["workload", "W9"]).refused(2, &["neither a workload (W1, W2, W3, W4, W5) nor a file"]);
     tool.run(&["workload", "w1", "W1"]).refused(2, &["named twice"]);
     tool.write("bad.csv", "message_bytes,cumulative_fraction\n8,0.5\n7,1\n");
-    tool.run(&["workload", "bad.csv"]).refused(2, &["bad: line 3 does not rise"]);
+    tool.run(&["workload", "bad.csv"]).refused(2, &["bad: line 3: the size 7 does not rise above 8"]);
+    tool.write("own.csv", "message_bytes,cumulative_fraction\n8,0.6\n64,0.4\n");
+    tool.run(&["workload", "own.csv"]).refused(2, &["own: the fractions add up to 1: they are of each size by itself"]);
+    // What can be read is.
+    tool.write("cent.csv", "message_bytes,cumulative_fraction\n8,60\n64,100\n");
+    tool.run(&["workload", "cent.csv", "--measure", "--dry-run"]).done();
+    let wide = [0xff, 0xfe].into_iter().chain(SIZES.encode_utf16().flat_map(u16::to_le_bytes)).collect::<Vec<u8>>();
+    std::fs::write(tool.path().join("wide.csv"), wide).unwrap();
+    let answer = tool.run(&["workload", "wide.csv", "--measure", "--dry-run"]).done();
+    assert!(answer.stderr.contains("wide.csv: the file begins with the mark of UTF-16LE"), "{}", answer.stderr);
     tool.write("huge.csv", "message_bytes,cumulative_fraction\n8,0.5\n2000000000,1\n");
     tool.run(&["workload", "huge.csv", "--measure"]).refused(2, &["huge: a message of 2000000000 B cannot be sent"]);
     tool.run(&["workload", "--measure", "--run", "x"]).refused(2, &["--measure"]);
