@@ -12,7 +12,7 @@ use model::control::{FromHost, Task, ToEndpoint, ToHost};
 use model::frame::{Decoder, encode};
 use serde::Serialize;
 
-use super::limit::{Allowance, Refused, TRIAL_SLACK, check_local, check_peers};
+use super::limit::{Allowance, Origin, Refused, TRIAL_SLACK, check_local, check_peers};
 use super::machine::MachineTurn;
 use super::queue::{Bell, Ticket};
 use super::served::{IDLE, Presence, Served};
@@ -52,8 +52,8 @@ pub struct Controller<'a> {
     pub share: bool,
     /// Limits of each trial.
     pub allowance: &'a Allowance,
-    /// `true` if it comes over loopback, and so may aim at loopback.
-    pub near: bool,
+    /// Where it is: from here it may aim at loopback.
+    pub origin: Origin,
     /// Whether it asks for anything, for the agent to see.
     pub presence: &'a Presence,
     /// Commands that it may still send without a turn.
@@ -195,7 +195,7 @@ impl Controller<'_> {
     }
 
     fn check_task(&self, task: &mut Task) -> Result<(), Refused> {
-        check_local(task.local, self.near)?;
+        check_local(task.local, self.origin)?;
         self.allowance.apply(task)
     }
 
@@ -246,7 +246,7 @@ impl Controller<'_> {
                 }
                 Err(Refused(why)) => refuse(way, &why),
             },
-            ToHost::Endpoint(ToEndpoint::Connect { ref peers }) => match check_peers(peers, self.near) {
+            ToHost::Endpoint(ToEndpoint::Connect { ref peers }) => match check_peers(peers, self.origin) {
                 Ok(()) => {
                     way.near.extend_from_slice(bytes);
                     Ok(())
@@ -385,7 +385,7 @@ pub fn passed_on(commands: &[ToHost], near: bool) -> Vec<ToHost> {
         ending: Arc::default(),
         share: false,
         allowance: &Allowance::new(model::control::Limits::default(), None),
-        near,
+        origin: if near { Origin::Here } else { Origin::Elsewhere },
         presence: place.presence(),
         budget: Budget::new(Instant::now()),
         turn: Turn::Has { since: Instant::now(), started: None },
@@ -426,7 +426,7 @@ mod tests {
     use model::Nanos;
     use model::control::{Limits, ToHost};
 
-    use super::super::limit::{Allowance, TRIAL_SLACK};
+    use super::super::limit::{Allowance, Origin, TRIAL_SLACK};
     use super::super::queue::{Bell, Queue, Ticket};
     use super::super::served::Served;
     use super::{AT_ONCE, Budget, Controller, EVERY, IDLE_LIMIT, LEAVING_LIMIT, Middle, TURN_SLACK, Turn, Way, frame};
@@ -443,7 +443,7 @@ mod tests {
             ending: Arc::default(),
             share,
             allowance: &allowance,
-            near: true,
+            origin: Origin::Here,
             presence: place.presence(),
             budget: Budget::new(Instant::now()),
             turn: Turn::Away,

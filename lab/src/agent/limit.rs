@@ -202,9 +202,37 @@ fn least<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
     a.into_iter().chain(b).min()
 }
 
+/// Where a controller is, as far as its address and the agent's trust in loopback tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// On this machine.
+    Here,
+    /// It came over loopback, which this agent does not trust: a tunnel or a proxy
+    /// may stand there for a controller elsewhere.
+    Loopback,
+    /// On another machine.
+    Elsewhere,
+}
+
+impl Origin {
+    /// Why loopback is not for it, with the remedy; `None` if it is.
+    const fn refuses_loopback(self) -> Option<&'static str> {
+        match self {
+            Self::Here => None,
+            Self::Loopback => Some(
+                "that is loopback, and a controller that comes over loopback may be at the far end of a tunnel; give the agent \
+                 --trust-loopback where there is none, or name the host by another of its addresses",
+            ),
+            Self::Elsewhere => Some(
+                "that is loopback of the agent's machine, and the controller is on another; name the host by an address that both reach",
+            ),
+        }
+    }
+}
+
 /// Refuses the address of an endpoint that only this machine can reach, unless
-/// the controller is `near`, on this machine itself.
-pub fn check_local(local: SocketAddr, near: bool) -> Result<(), Refused> {
+/// the controller is here itself.
+pub fn check_local(local: SocketAddr, origin: Origin) -> Result<(), Refused> {
     if (1..FIRST_UNPRIVILEGED).contains(&local.port()) {
         return Err(Refused(format!(
             "bind an endpoint to port {}: ports below {FIRST_UNPRIVILEGED} are for the machine's services",
@@ -214,32 +242,34 @@ pub fn check_local(local: SocketAddr, near: bool) -> Result<(), Refused> {
     match local.ip().to_canonical() {
         ip if ip.is_multicast() || is_broadcast(ip) => Err(Refused(format!("bind an endpoint to {ip}: that is the address of many"))),
         // It is loopback's too.
-        ip if ip.is_unspecified() && !near => {
+        ip if ip.is_unspecified() && origin != Origin::Here => {
             Err(Refused(format!("bind an endpoint to {ip}: that is every address, loopback's among them")))
         }
-        ip if ip.is_loopback() && !near => Err(Refused(format!(
-            "bind an endpoint to {ip}: that is loopback of the agent's machine, and the controller is on another; name the host by an \
-             address that both reach"
-        ))),
+        ip if ip.is_loopback() => match origin.refuses_loopback() {
+            Some(why) => Err(Refused(format!("bind an endpoint to {ip}: {why}"))),
+            None => Ok(()),
+        },
         _ => Ok(()),
     }
 }
 
 /// Refuses other ends that are not one machine's, or that only this machine can
-/// reach, unless the controller is `near`.
-pub fn check_peers(peers: &[SocketAddr], near: bool) -> Result<(), Refused> {
-    peers.iter().try_for_each(|peer| check_peer(peer.ip().to_canonical(), near))
+/// reach, unless the controller is here itself.
+pub fn check_peers(peers: &[SocketAddr], origin: Origin) -> Result<(), Refused> {
+    peers.iter().try_for_each(|peer| check_peer(peer.ip().to_canonical(), origin))
 }
 
-fn check_peer(ip: IpAddr, near: bool) -> Result<(), Refused> {
+fn check_peer(ip: IpAddr, origin: Origin) -> Result<(), Refused> {
     let why = match ip {
-        ip if ip.is_multicast() || is_broadcast(ip) => "that is the address of many",
+        ip if ip.is_multicast() || is_broadcast(ip) => {
+            Some("that is the address of many; name the other host by an address that both reach")
+        }
         // The kernel takes it for loopback.
-        ip if ip.is_unspecified() => "that is no host's address",
-        ip if ip.is_loopback() && !near => "that is loopback of the agent's machine, and the controller is on another",
-        _ => return Ok(()),
+        ip if ip.is_unspecified() => Some("that is no host's address; name the other host by an address that both reach"),
+        ip if ip.is_loopback() => origin.refuses_loopback(),
+        _ => None,
     };
-    Err(Refused(format!("aim messages at {ip}: {why}; name the other host by an address that both reach")))
+    why.map_or(Ok(()), |why| Err(Refused(format!("aim messages at {ip}: {why}"))))
 }
 
 const fn is_broadcast(ip: IpAddr) -> bool {
@@ -255,6 +285,7 @@ mod tests {
     use model::plan::TrialEnd;
     use model::{Bytes, Cell, Nanos, Program, Role, Test};
 
+    use super::Origin::{Elsewhere, Here, Loopback};
     use super::{Allowance, Programs, check_congestion_control, check_local, check_peers};
 
     fn task(test: Test, role: Role, end: TrialEnd) -> Task {
@@ -391,16 +422,22 @@ mod tests {
     #[test]
     fn loopback_is_for_controllers_on_this_machine() {
         for address in ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"] {
-            assert!(check_local(at(address), true).is_ok() && check_peers(&[at(address)], true).is_ok(), "{address}");
-            assert!(check_local(at(address), false).unwrap_err().0.contains("loopback of the agent's machine"), "{address}");
-            let error = check_peers(&[at("192.0.2.7"), at(address)], false).unwrap_err().0;
-            assert!(error.contains("loopback of the agent's machine"), "{error}");
+            assert!(check_local(at(address), Here).is_ok() && check_peers(&[at(address)], Here).is_ok(), "{address}");
+            // What is said of the controller is so.
+            for (origin, said, not) in
+                [(Elsewhere, "the controller is on another", "tunnel"), (Loopback, "--trust-loopback", "on another;")]
+            {
+                let peers = [at("192.0.2.7"), at(address)];
+                for error in [check_local(at(address), origin).unwrap_err().0, check_peers(&peers, origin).unwrap_err().0] {
+                    assert!(error.contains(said) && !error.contains(not), "{error}");
+                }
+            }
         }
     }
 
     #[test]
     fn ports_of_services_are_refused() {
-        let with = |port| check_local(SocketAddr::new("192.0.2.1".parse().unwrap(), port), true);
+        let with = |port| check_local(SocketAddr::new("192.0.2.1".parse().unwrap(), port), Here);
         assert!(with(1_023).unwrap_err().0.contains("port 1023"));
         assert!(with(22).is_err() && with(0).is_ok() && with(1_024).is_ok());
     }
@@ -418,19 +455,19 @@ mod tests {
     #[test]
     fn nobody_aims_at_many_or_at_none() {
         for address in ["224.0.0.1", "255.255.255.255", "ff02::1", "::ffff:224.0.0.1", "0.0.0.0", "::", "::ffff:0.0.0.0"] {
-            for near in [true, false] {
-                assert!(check_peers(&[at(address)], near).is_err(), "{address}");
+            for origin in [Here, Loopback, Elsewhere] {
+                assert!(check_peers(&[at(address)], origin).is_err(), "{address}");
             }
         }
-        assert!(check_local(at("ff02::1"), true).is_err());
-        assert!(check_local(at("0.0.0.0"), false).is_err() && check_local(at("::"), false).is_err());
+        assert!(check_local(at("ff02::1"), Here).is_err());
+        assert!(check_local(at("0.0.0.0"), Elsewhere).is_err() && check_local(at("::"), Loopback).is_err());
     }
 
     #[test]
     fn any_other_address_will_do() {
         for address in ["192.0.2.7", "10.0.0.1", "2001:db8::1", "fe80::1"] {
-            assert!(check_local(at(address), false).is_ok() && check_peers(&[at(address)], false).is_ok(), "{address}");
+            assert!(check_local(at(address), Elsewhere).is_ok() && check_peers(&[at(address)], Elsewhere).is_ok(), "{address}");
         }
-        assert!(check_peers(&[], false).is_ok());
+        assert!(check_peers(&[], Elsewhere).is_ok());
     }
 }

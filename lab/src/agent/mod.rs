@@ -49,7 +49,7 @@ use admission::Admission;
 pub use controller::passed_on;
 use controller::{Budget, Controller, Turn};
 use host::HostProcess;
-use limit::{Allowance, Programs};
+use limit::{Allowance, Origin, Programs};
 use log::Log;
 use pending::Terms;
 use queue::{Bell, Queue, Ticket};
@@ -315,7 +315,11 @@ fn serve(service: &Service, link: Link, rest: &[u8], peer: SocketAddr, bell: Arc
         ending: Arc::clone(&service.ending),
         share: service.share,
         allowance: &service.allowance,
-        near: is_this_machine(peer) && service.loopback_is_near,
+        origin: match (is_this_machine(peer), service.loopback_is_near) {
+            (true, true) => Origin::Here,
+            (true, false) => Origin::Loopback,
+            (false, _) => Origin::Elsewhere,
+        },
         presence: place.presence(),
         budget: Budget::new(Instant::now()),
         turn: Turn::Away,

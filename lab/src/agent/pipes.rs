@@ -23,7 +23,7 @@ use nix::poll::poll;
 
 use super::controller::{Budget, Controller, Turn};
 use super::host::{HostProcess, adopt_orphans};
-use super::limit::{Allowance, Programs};
+use super::limit::{Allowance, Origin, Programs};
 use super::machine::MachineTurn;
 use super::pending::refusal;
 use super::queue::{Bell, Queue, Ticket};
@@ -74,7 +74,7 @@ pub fn serve() -> io::Result<()> {
         share: false,
         allowance: &Allowance::new(Limits::default(), None).with(Programs::Any),
         // With this user's rights it could aim at loopback anyway.
-        near: true,
+        origin: Origin::Here,
         presence: place.presence(),
         budget: Budget::new(Instant::now()),
         turn: Turn::Away,
