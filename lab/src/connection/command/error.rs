@@ -158,8 +158,13 @@ pub(super) fn quoted(said: &[String]) -> String {
 /// Advice for the faults that users meet most.
 fn advice(status: Option<Status>, said: &[String]) -> &'static str {
     let says = |words: &str| said.iter().any(|line| line.contains(words));
-    if says("REMOTE HOST IDENTIFICATION HAS CHANGED") {
-        "; the host's key is another than before: find out why before you remove the old one (ssh-keygen -R)"
+    // Of ssh's warning the last lines alone are kept.
+    if says("REMOTE HOST IDENTIFICATION HAS CHANGED") || says("has changed and you have requested") || says("Offending ") {
+        "; WARNING: the host shows another key than the one known for it. It was installed again, its address is another host's now, or \
+         somebody stands between: do not log in; compare the key with the host's own (ssh-keygen -lf on the host itself), and only then \
+         remove the old one (ssh-keygen -R HOST)"
+    } else if says("REVOKED HOST KEY") || says("marked as revoked") {
+        "; WARNING: the host shows a key that was revoked: do not log in, and ask who runs the host"
     } else if says("Host key verification failed") || says("No ED25519 host key is known") {
         "; its key is not known here: log in once by hand, and compare the key with the host's own"
     } else if says("Permission denied") {
@@ -196,7 +201,12 @@ mod tests {
     fn advice_follows_what_ssh_said() {
         let said = |line: &str| advice(None, &[line.to_owned()]);
         assert!(said("op@db1: Permission denied (publickey,password).").contains("asks for nothing"));
-        assert!(said("@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @").contains("find out why"));
+        assert!(said("@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @").contains("another key than the one known"));
+        // What ssh says last is all that is kept.
+        let changed = "Host key for [203.0.113.1]:2222 has changed and you have requested strict checking.";
+        let both = [changed, "Host key verification failed."].map(str::to_owned);
+        assert!(advice(None, &both).contains("WARNING") && !advice(None, &both).contains("log in once"));
+        assert!(said("@       WARNING: REVOKED HOST KEY DETECTED!               @").contains("revoked"));
         assert!(said("Host key verification failed.").contains("log in once by hand"));
         assert_eq!((said("what"), quoted(&[]).as_str()), ("", ""));
     }
