@@ -33,7 +33,7 @@ pub enum LatencyError {
     #[error("the latency histogram is not base64: {0}")]
     Base64(#[from] base64::DecodeError),
     /// It is not an HdrHistogram V2.
-    #[error("the latency histogram is not an HdrHistogram V2: {0:?}")]
+    #[error("the latency histogram is not an HdrHistogram V2: {0}")]
     Histogram(hdrhistogram::serialization::DeserializeError),
     /// It announces more than it holds.
     #[error("the latency histogram is cut short: it announces {0} bytes of counts")]

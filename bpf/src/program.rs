@@ -81,6 +81,13 @@ pub enum XdpMode {
 }
 
 impl XdpMode {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Generic => "generic",
+            Self::Native => "native",
+        }
+    }
+
     const fn flags(self) -> u32 {
         match self {
             Self::Generic => 1 << 1,
@@ -227,7 +234,7 @@ impl Program {
         let program = self.descriptor.as_raw_fd() as u32;
         // SAFETY: the request is plain numbers, and none of them is an address.
         let linked = unsafe { call(LINK, &mut Link { program, device, attach_type: ATTACH_XDP, flags: mode.flags() }) };
-        let link = linked.map_err(|error| refused(mechanism, &format!("bpf(LINK_CREATE, XDP, {mode:?})"), &error))?;
+        let link = linked.map_err(|error| refused(mechanism, &format!("bpf(LINK_CREATE, XDP, {})", mode.name()), &error))?;
         Ok(Attached { program: self, _link: descriptor(link) })
     }
 }

@@ -121,17 +121,6 @@ fn compared(baseline: &[One], candidate: &[One], args: &CompareArgs) -> Option<R
 
 /// Settings in which two plans differ; their cells are compared one by one.
 fn settings(a: &Plan, b: &Plan) -> Vec<String> {
-    let words = |plan: &Plan| {
-        [
-            ("the link", format!("{:?}", plan.link)),
-            ("the extent of a trial", format!("{:?} after {}", plan.end, plan.warmup)),
-            ("the CPUs asked for", format!("{:?}", plan.cpus)),
-            (
-                "the distance of samples",
-                plan.receipt.map_or("none".to_owned(), |receipt| receipt.period.map_or("chosen".to_owned(), |period| period.to_string())),
-            ),
-        ]
-    };
-    let pairs = words(a).into_iter().zip(words(b));
+    let pairs = ::report::plan_settings(a).into_iter().zip(::report::plan_settings(b));
     pairs.filter(|((_, a), (_, b))| a != b).map(|((what, a), (_, b))| format!("{what} was {a}, is {b}")).collect()
 }

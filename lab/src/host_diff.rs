@@ -2,7 +2,7 @@
 //! can stand in one cell.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::{Debug, Display};
+use std::fmt::Display;
 
 use model::host::HostFacts;
 
@@ -51,12 +51,12 @@ impl Differences {
             ("architecture", then.architecture.clone(), now.architecture.clone()),
             ("CPU model", then.cpu_model.clone(), now.cpu_model.clone()),
             ("number of CPUs", then.cpus.to_string(), now.cpus.to_string()),
-            ("CPUs of the ends", words(&then.endpoint_cpus), words(&now.endpoint_cpus)),
+            ("CPUs of the ends", cpus(&then.endpoint_cpus), cpus(&now.endpoint_cpus)),
             ("number of NUMA nodes", then.numa_nodes.to_string(), now.numa_nodes.to_string()),
             ("virtualisation", then.virtualisation.clone(), now.virtualisation.clone()),
             ("frequency governor", then.governor.clone(), now.governor.clone()),
             ("clock source", then.clocksource.clone(), now.clocksource.clone()),
-            ("way of counting interrupt time", words(&then.irq_time_subtracted), words(&now.irq_time_subtracted)),
+            ("way of counting interrupt time", counting(then.irq_time_subtracted), counting(now.irq_time_subtracted)),
             ("nettoll", then.tool.clone(), now.tool.clone()),
         ];
         self.grave.extend(grave.iter().filter(|(_, then, now)| then != now).map(|(what, then, now)| changed(&host(what), then, now)));
@@ -89,8 +89,17 @@ impl Differences {
     }
 }
 
-fn words(value: &impl Debug) -> String {
-    format!("{value:?}")
+fn cpus(cpus: &[u32]) -> String {
+    if cpus.is_empty() { "any".to_owned() } else { cpus.iter().map(u32::to_string).collect::<Vec<_>>().join(", ") }
+}
+
+fn counting(subtracted: Option<bool>) -> String {
+    match subtracted {
+        Some(true) => "taken out of process time",
+        Some(false) => "left in process time",
+        None => "unknown",
+    }
+    .to_owned()
 }
 
 #[cfg(test)]
@@ -133,8 +142,8 @@ mod tests {
             assert_eq!((found.grave, found.slight), (vec![words.to_owned()], vec![]));
         };
         grave(&|host| host.kernel = "6.18.2".to_owned(), "host b: kernel was 6.18.1, is 6.18.2");
-        grave(&|host| host.endpoint_cpus = vec![2], "host b: CPUs of the ends was [1], is [2]");
-        grave(&|host| host.irq_time_subtracted = None, "host b: way of counting interrupt time was Some(true), is None");
+        grave(&|host| host.endpoint_cpus = vec![2], "host b: CPUs of the ends was 1, is 2");
+        grave(&|host| host.irq_time_subtracted = None, "host b: way of counting interrupt time was taken out of process time, is unknown");
         grave(&|host| _ = host.device.insert("mtu".to_owned(), "9000".to_owned()), "host b: device's mtu was 1500, is 9000");
         grave(&|host| _ = host.offloads.insert("tx-checksumming".to_owned(), false), "host b: offload tx-checksumming was true, is false");
         grave(&|host| _ = host.sysctls.remove("net.ipv4.tcp_sack"), "host b: sysctl net.ipv4.tcp_sack was 1, is not there");

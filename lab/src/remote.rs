@@ -451,8 +451,7 @@ impl RemoteHost {
 
     /// The error for a message out of turn.
     pub fn unexpected(&self, expected: &str, got: &impl Debug) -> HostError {
-        let got: String = format!("{got:?}").chars().take(120).collect();
-        self.refused(format!("expected {expected}, got {got}"))
+        self.refused(format!("expected {expected}, got {}; are both ends of one version?", kind(got)))
     }
 
     /// The error for a command that could not be carried out.
@@ -515,6 +514,14 @@ pub fn hear_clocks(hosts: &mut [RemoteHost]) -> Result<(), HostError> {
             Err(errno) => return Err(awaited[0].refused(format!("waiting for its time (poll): {errno}"))),
         }
     }
+}
+
+/// The kind of a message in words, without what it holds: `Endpoint(Progress(..))` is an
+/// `endpoint progress`.
+pub(crate) fn kind(message: &impl Debug) -> String {
+    let whole = format!("{message:?}");
+    let names = whole.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '(').next().unwrap_or_default();
+    names.split('(').filter(|name| !name.is_empty()).map(str::to_lowercase).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -97,7 +97,7 @@ pub fn parse(text: &str) -> Result<Vec<Scenario>, Failed> {
         }
         let words = scenario.setup.iter().chain(&scenario.modules).chain([&scenario.run]);
         if let Some(word) = words.into_iter().find(|word| word.is_empty() || word.chars().any(char::is_control)) {
-            return Err(Failed::Scenario(format!("scenario '{}': {word:?} is no step; write one line", scenario.name)));
+            return Err(Failed::Scenario(format!("scenario '{}': '{}' is no step; write one line", scenario.name, word.escape_debug())));
         }
     }
     Ok(file.scenario)

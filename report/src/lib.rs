@@ -26,6 +26,7 @@ pub mod show;
 pub mod terminal;
 
 pub use sinks::json;
+pub use studies::setup::settings as plan_settings;
 pub use studies::{attached, history, microscope, receipt, reference, toll, verdict, workload};
 
 // What the outputs share.

@@ -68,11 +68,15 @@ pub fn concerns(finding: &Finding) -> String {
 
 /// The links and what was set on them.
 pub fn link(plan: &Plan) -> String {
-    let mut text = links(plan);
-    if let Some(mtu) = plan.link.mtu {
+    with_settings(links(plan), &plan.link)
+}
+
+/// A link, or several that are set like it, and what is set on them.
+pub fn with_settings(mut text: String, link: &model::plan::Link) -> String {
+    if let Some(mtu) = link.mtu {
         text += &format!(", MTU {}", number::whole(u64::from(mtu)));
     }
-    for (offload, on) in &plan.link.offloads {
+    for (offload, on) in &link.offloads {
         text += &format!(", {offload} {}", if *on { "on" } else { "off" });
     }
     text

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use analysis::result::Analysis;
 use model::host::HostFacts;
-use model::plan::{Plan, PlanEnd};
+use model::plan::{Plan, PlanEnd, ReceiptPlan};
 
-use super::run::link;
+use super::run::{link, with_settings};
 use crate::document::{Block, Cell, Head, Kind, Section, Table};
 use crate::words::{list, plural};
 use crate::{clock, number};
@@ -145,4 +145,49 @@ pub fn trial(plan: &Plan) -> String {
         PlanEnd::Bytes(bytes) => format!("{bytes} measured"),
     };
     format!("{measured} after {} of warm-up", plan.warmup)
+}
+
+/// Settings of a plan that are not its cells', each with its name, in words that are the
+/// same where the settings are.
+pub fn settings(plan: &Plan) -> [(&'static str, String); 4] {
+    let cpus = |(host, cpus): (&String, &Vec<u32>)| format!("{host}: {}", list(&cpus.iter().map(u32::to_string).collect::<Vec<_>>()));
+    let period = |receipt: &ReceiptPlan| receipt.period.map_or_else(|| "chosen".to_owned(), |period| period.to_string());
+    [
+        ("the link", with_settings(plan.link.kind.to_string(), &plan.link)),
+        ("the extent of a trial", trial(plan)),
+        (
+            "the CPUs asked for",
+            if plan.cpus.is_empty() { "any".to_owned() } else { plan.cpus.iter().map(cpus).collect::<Vec<_>>().join("; ") },
+        ),
+        ("the distance of samples", plan.receipt.as_ref().map_or_else(|| "none".to_owned(), period)),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::settings;
+    use model::plan::{RawPlan, resolve};
+
+    #[test]
+    fn settings_are_in_words() {
+        let words = |text: &str| {
+            let raw = RawPlan::parse(&format!("name = \"x\"\n{text}\n[[cells]]\ntest = \"UDP_STREAM\"\nsize = 1")).unwrap();
+            settings(&resolve(&raw, &[], 0).unwrap()).map(|(name, words)| format!("{name}: {words}"))
+        };
+        let usual = words("");
+        assert_eq!(usual[0], "the link: veth");
+        let other = words(
+            "[trial]\nlength = \"1s\"\nwarmup = 0\n[cpus]\na = [1, 2]\n[link]\nkind = \"veth\"\nmtu = 9000\n[link.offloads]\ngro = false",
+        );
+        assert_eq!(
+            other[..3],
+            [
+                "the link: veth, MTU 9,000, gro off",
+                "the extent of a trial: 1 s measured after 0 ns of warm-up",
+                "the CPUs asked for: a: 1 and 2"
+            ]
+        );
+        // What is printed of a type for its maker has braces and colons.
+        assert!(usual.iter().chain(&other).all(|words| !words.contains(['{', '[', '('])), "{usual:?} {other:?}");
+    }
 }

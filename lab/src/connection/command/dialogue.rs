@@ -13,6 +13,7 @@ use super::error::{CommandError, Fault};
 use super::started::Started;
 use super::{Arrival, LOGIN_LIMIT, program};
 use crate::connection::link::{Filled, Link, LinkError, timeout};
+use crate::remote::kind;
 use crate::threads::Stop;
 
 /// Time in which some of the program must be taken while it is copied.
@@ -171,6 +172,6 @@ const OS: &str = "Linux";
 pub(super) fn out_of_turn(marker: Marker) -> CommandError {
     match marker {
         Marker::Failed { fault, detail } => CommandError::There { fault: Fault::new(&fault, false), detail, said: Vec::new() },
-        other => CommandError::OutOfTurn(format!("{other:?}").chars().take(120).collect()),
+        other => CommandError::OutOfTurn(kind(&other)),
     }
 }
