@@ -6,6 +6,7 @@ use clap::Args;
 use model::{Bytes, Nanos};
 
 use super::agent::TrustArgs;
+use super::extent::parse_length;
 use super::output::RunsArgs;
 use super::study::{ArrivalArgs, LinkArgs, RemoteArgs};
 
@@ -70,7 +71,7 @@ pub struct AdviseArgs {
 #[command(next_help_heading = "Extent")]
 pub struct AdviseExtent {
     /// Measured time of a trial, or of a replay: 60ms, 2s
-    #[arg(short = 't', long, visible_alias = "time", value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(short = 't', long, visible_alias = "time", value_name = "TIME", allow_hyphen_values = true, value_parser = parse_length)]
     pub length: Option<Nanos>,
     /// Number of blocks
     #[arg(long, value_name = "COUNT", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=100_000))]

@@ -9,6 +9,7 @@ use model::plan::MOST_ROUNDS;
 use model::quantity::parse_share;
 
 use super::agent::TrustArgs;
+use super::extent::{parse_length, parse_warmup};
 use super::factors::FactorArgs;
 use super::output::{FormatArgs, HtmlArgs, RunsArgs};
 use super::study::ArrivalArgs;
@@ -144,10 +145,10 @@ pub struct RoundArgs {
     #[arg(long, value_name = "SHARE", value_parser = parse_share, default_value = "5%", allow_hyphen_values = true)]
     pub least: f64,
     /// Measured time of a trial: 500ms, 2s
-    #[arg(short = 't', long, visible_alias = "time", value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(short = 't', long, visible_alias = "time", value_name = "TIME", allow_hyphen_values = true, value_parser = parse_length)]
     pub length: Option<Nanos>,
     /// Time before the measured part
-    #[arg(short = 'O', long, value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(short = 'O', long, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_warmup)]
     pub warmup: Option<Nanos>,
     /// Port that messages come to, for a firewall that lets only it through
     #[arg(long, value_name = "PORT", allow_hyphen_values = true, value_parser = clap::value_parser!(u16).range(1..))]

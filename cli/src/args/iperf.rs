@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-/// Words by which iperf3 (3.12) knows an option that `nettoll -c` and `nettoll
+/// Words by which iperf3 (3.12 to 3.21) knows an option that `nettoll -c` and `nettoll
 /// -s` do not have, and what to use instead. Not the options that both have.
 const INSTEAD: &[(&[&str], &str)] = &[
     (&["-D", "--daemon"], "run the agent as a service (nettoll-agent.service), or leave it in the foreground"),
@@ -14,22 +14,37 @@ const INSTEAD: &[(&[&str], &str)] = &[
     (&["-B", "--bind"], "name the address that messages go to: -c HOST,data=ADDRESS; the agent listens on --listen ADDRESS"),
     (&["--bind-dev"], "the route to HOST decides the device; the header names it"),
     (&["--cport"], "--data-port PORT is the port that messages come to; the other is the kernel's choice"),
-    (&["-Z", "--zerocopy"], "there is one way to hand over messages as yet: send"),
+    (&["-Z", "--zerocopy"], "iperf3's is sendfile: nettoll study quick --host b=HOST --api sendfile; --api zerocopy is MSG_ZEROCOPY"),
+    (&["--skip-rx-copy"], "nettoll study quick --host b=HOST --receive trunc"),
+    (&["--gsro"], "nettoll study quick --host b=HOST --test UDP_STREAM --api gso"),
+    (&["-m", "--mptcp"], "nettoll study quick --host b=HOST --test TCP_STREAM --api mptcp"),
     (&["-S", "--tos", "--dscp"], "type of service cannot be set"),
     (&["-M", "--set-mss"], "the segment size is TCP's; `nettoll study --mtu BYTES` sets the MTU of a link of nettoll's own"),
     (&["-L", "--flowlabel"], "the IPv6 flow label is the kernel's choice"),
-    (&["-X", "--xbind", "--sctp", "--nstreams"], "there is no SCTP: TCP (the default) or UDP (-u)"),
+    (&["-X", "--xbind", "--sctp", "--nstreams"], "nettoll study quick --host b=HOST --test TCP_STREAM --api sctp, over one association"),
     (&["-T", "--title", "--extra-data"], "name a stored run by its directory: --runs DIR"),
     (&["--logfile"], "standard output goes wherever the shell sends it: > FILE"),
     (&["--get-server-output"], "both ends' figures are in the summary and in -J already"),
     (&["--forceflush"], "every line is flushed already"),
+    (&["--json-stream", "--json-stream-full-output"], "-J prints one document, when the trial is over"),
+    (&["-v"], "-V, and with -c --version"),
     (&["--timestamps"], "-J has the time of the start, and every interval its seconds from there"),
     (&["--length"], "-l SIZE (--size) is the message size, -t TIME (--time) the measured time"),
     (&["--pacing-timer", "--fq-rate", "--no-fq-socket-pacing"], "-b RATE paces in the sender itself; --pacing says how it waits"),
-    (&["--connect-timeout", "--rcv-timeout", "--snd-timeout", "--idle-timeout"], "limits of time are built in; the agent has --limit-time"),
+    (
+        &["--connect-timeout", "--rcv-timeout", "--snd-timeout", "--idle-timeout", "--cntl-ka"],
+        "limits of time are built in, and an end that is lost is noticed; the agent has --limit-time",
+    ),
     (&["--udp-counters-64bit", "--repeating-payload", "--dont-fragment"], "messages are the same always, with 64-bit numbers"),
     (
-        &["--username", "--rsa-public-key-path", "--rsa-private-key-path", "--authorized-users-path"],
+        &[
+            "--username",
+            "--rsa-public-key-path",
+            "--rsa-private-key-path",
+            "--authorized-users-path",
+            "--time-skew-threshold",
+            "--use-pkcs1-padding",
+        ],
         "--secret-file FILE or TLS certificates (--tls-cert) let in",
     ),
     (&["--server-bitrate-limit", "--server-max-duration"], "the agent has --limit-bytes and --limit-time"),
@@ -44,6 +59,37 @@ const INSTEAD_OF_AGENT: &[(&[&str], &str)] = &[
     (&["-6", "--version6"], "--listen :: serves IPv6"),
     (&["-A", "--affinity"], "the client says it for both ends: nettoll -c HOST -A CPU,CPU"),
     (&["--verbose"], "the agent's log on standard error names every controller"),
+    (
+        &[
+            "-u",
+            "--udp",
+            "-b",
+            "--bitrate",
+            "--bandwidth",
+            "-t",
+            "--time",
+            "-n",
+            "--bytes",
+            "-k",
+            "--blockcount",
+            "-l",
+            "-P",
+            "--parallel",
+            "-R",
+            "--reverse",
+            "--bidir",
+            "-w",
+            "--window",
+            "-N",
+            "--no-delay",
+            "-O",
+            "--omit",
+            "-C",
+            "--congestion",
+            "--linux-congestion",
+        ],
+        "the client says it for both ends: nettoll -c HOST with this option",
+    ),
 ];
 
 /// Replacement of an option of iperf3's; `None` for any other word.
@@ -95,6 +141,8 @@ fn server(word: &OsString) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::{INSTEAD, INSTEAD_OF_AGENT, instead, understood};
+    use crate::args::Arguments;
+    use clap::{CommandFactory, Parser};
     use std::ffi::OsString;
 
     fn rewritten(line: &str) -> String {
@@ -129,6 +177,162 @@ mod tests {
         assert_eq!(rewritten("nettoll -V -chost -t 1"), "nettoll --verbose -chost -t 1");
     }
 
+    /// Every option of iperf3 3.12 to 3.21, as `longopts` and the letters of its
+    /// src/iperf_api.c have them.
+    const ALL: &[&str] = &[
+        "--affinity",
+        "-A",
+        "--authorized-users-path",
+        "--bandwidth",
+        "--bidir",
+        "--bind",
+        "-B",
+        "--bind-dev",
+        "--bitrate",
+        "-b",
+        "--blockcount",
+        "-k",
+        "--bytes",
+        "-n",
+        "--client",
+        "-c",
+        "--cntl-ka",
+        "--congestion",
+        "-C",
+        "--connect-timeout",
+        "--cport",
+        "--daemon",
+        "-D",
+        "--debug",
+        "-d",
+        "--dont-fragment",
+        "--dscp",
+        "--extra-data",
+        "--file",
+        "-F",
+        "--flowlabel",
+        "-L",
+        "--forceflush",
+        "--format",
+        "-f",
+        "--fq-rate",
+        "--get-server-output",
+        "--gsro",
+        "--help",
+        "-h",
+        "--idle-timeout",
+        "--interval",
+        "-i",
+        "--json",
+        "-J",
+        "--json-stream",
+        "--json-stream-full-output",
+        "--length",
+        "-l",
+        "--linux-congestion",
+        "--logfile",
+        "--mptcp",
+        "-m",
+        "--no-delay",
+        "-N",
+        "--no-fq-socket-pacing",
+        "--nstreams",
+        "--omit",
+        "-O",
+        "--one-off",
+        "-1",
+        "--pacing-timer",
+        "--parallel",
+        "-P",
+        "--pidfile",
+        "-I",
+        "--port",
+        "-p",
+        "--rcv-timeout",
+        "--repeating-payload",
+        "--reverse",
+        "-R",
+        "--rsa-private-key-path",
+        "--rsa-public-key-path",
+        "--sctp",
+        "--server",
+        "-s",
+        "--server-bitrate-limit",
+        "--server-max-duration",
+        "--set-mss",
+        "-M",
+        "--skip-rx-copy",
+        "--snd-timeout",
+        "--time",
+        "-t",
+        "--time-skew-threshold",
+        "--timestamps",
+        "--title",
+        "-T",
+        "--tos",
+        "-S",
+        "--udp",
+        "-u",
+        "--udp-counters-64bit",
+        "--use-pkcs1-padding",
+        "--username",
+        "--verbose",
+        "-V",
+        "--version",
+        "-v",
+        "--version4",
+        "-4",
+        "--version6",
+        "-6",
+        "--window",
+        "-w",
+        "--xbind",
+        "-X",
+        "--zerocopy",
+        "-Z",
+    ];
+
+    /// The options of a command, in every spelling that it takes.
+    fn own(command: &clap::Command) -> Vec<String> {
+        let longs =
+            |arg: &clap::Arg| arg.get_long_and_visible_aliases().unwrap_or_default().into_iter().map(str::to_owned).collect::<Vec<_>>();
+        let hidden = |arg: &clap::Arg| arg.get_all_aliases().unwrap_or_default().into_iter().map(str::to_owned).collect::<Vec<_>>();
+        let long = command.get_arguments().flat_map(|arg| [longs(arg), hidden(arg)].concat()).map(|name| format!("--{name}"));
+        let short = command.get_arguments().filter_map(clap::Arg::get_short).map(|letter| format!("-{letter}"));
+        long.chain(short).collect()
+    }
+
+    #[test]
+    fn every_option_of_iperf3_is_taken_or_has_its_hint() {
+        let mut client = Arguments::command();
+        client.build();
+        let agent = client.find_subcommand("agent").unwrap().clone();
+        for (command, is_agent) in [(client, false), (agent, true)] {
+            // `-s` and `-c` are read before; whose help and version is asked for is clap's.
+            let own = [own(&command), ["-s", "--server", "-c", "--client", "-V", "--version"].map(str::to_owned).to_vec()].concat();
+            for option in ALL {
+                let taken = own.iter().any(|name| name == option);
+                let hint = instead(option, is_agent);
+                assert!(taken || hint.is_some(), "{option} has no hint (agent: {is_agent})");
+                // An option that is listed is none of ours: its hint would never be seen.
+                assert!(!taken || hint.is_none() || *option == "--verbose", "{option} is taken and has a hint (agent: {is_agent})");
+            }
+        }
+    }
+
+    #[test]
+    fn the_studies_of_hints_can_be_asked_for() {
+        let hints = INSTEAD.iter().map(|(_, hint)| *hint).filter(|hint| hint.contains("nettoll study quick"));
+        let mut found = 0;
+        for hint in hints {
+            let line = hint.split("nettoll study quick ").nth(1).unwrap().split([',', ';']).next().unwrap();
+            let words = ["nettoll", "study", "quick"].into_iter().chain(line.split(' '));
+            assert!(Arguments::try_parse_from(words).is_ok(), "{line}");
+            found += 1;
+        }
+        assert!(found >= 5);
+    }
+
     #[test]
     fn each_word_is_listed_once() {
         let all: Vec<&str> = INSTEAD.iter().chain(INSTEAD_OF_AGENT).flat_map(|(names, _)| *names).copied().collect();
@@ -136,7 +340,7 @@ mod tests {
         once.sort_unstable();
         once.dedup();
         assert_eq!(all.len(), once.len());
-        assert!(instead("--dscp=8", false).is_some() && instead("--parallel", true).is_none());
+        assert!(instead("--dscp=8", false).is_some() && instead("--parallel", false).is_none());
         assert!(instead("-i", true).is_some() && instead("-i", false).is_none());
     }
 }

@@ -7,6 +7,7 @@ mod compare;
 mod deploy;
 mod endpoint;
 mod export;
+mod extent;
 mod factors;
 mod fleet;
 mod help;

@@ -8,6 +8,7 @@ use model::plan::{HostAddress, HostPlace, HostPlaceError};
 use model::{Arrivals, Bytes, Nanos, OfferedRate, Pacing, Test};
 
 use super::TrustArgs;
+use super::extent::{parse_length, parse_warmup};
 
 /// One trial to an agent.
 #[derive(Debug, Args)]
@@ -21,7 +22,7 @@ pub struct OneshotArgs {
     #[arg(short = 's', long = "server", conflicts_with = "client")]
     pub server: bool,
     /// Measured time in seconds [default: 10]
-    #[arg(short = 't', long, value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(short = 't', long, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_length)]
     pub time: Option<Nanos>,
     /// Bytes to send, all flows together, in place of a time
     #[arg(short = 'n', long, value_name = "BYTES", allow_hyphen_values = true, conflicts_with_all = ["time", "blockcount"])]
@@ -44,7 +45,7 @@ pub struct OneshotArgs {
     pub bidir: bool,
     /// What each flow offers: 10M bits or 50000/s messages a second, 0: all it
     /// can [default: 1M for UDP_STREAM, else 0]
-    #[arg(short = 'b', long, visible_alias = "rate", value_name = "RATE", value_parser = parse_rate, allow_hyphen_values = true)]
+    #[arg(short = 'b', long, visible_alias = "rate", alias = "bandwidth", value_name = "RATE", value_parser = parse_rate, allow_hyphen_values = true)]
     pub bitrate: Option<Offer>,
     /// How a sender waits for the time of its next message: sleep or spin
     #[arg(long, value_name = "WAY", default_value_t = Pacing::Sleep)]
@@ -62,7 +63,7 @@ pub struct OneshotArgs {
     #[arg(short = 'i', long, value_name = "TIME", default_value = "1", allow_hyphen_values = true)]
     pub interval: Nanos,
     /// Seconds of traffic before the measured part
-    #[arg(short = 'O', long, value_name = "TIME", default_value = "0", allow_hyphen_values = true)]
+    #[arg(short = 'O', long, value_name = "TIME", default_value = "0", allow_hyphen_values = true, value_parser = parse_warmup)]
     pub omit: Nanos,
     /// Socket buffers, SO_SNDBUF and SO_RCVBUF at both ends
     #[arg(short = 'w', long, value_name = "SIZE", allow_hyphen_values = true)]
@@ -71,7 +72,7 @@ pub struct OneshotArgs {
     #[arg(short = 'N', long = "no-delay", visible_alias = "nodelay")]
     pub no_delay: bool,
     /// TCP congestion control at both ends
-    #[arg(short = 'C', long, visible_alias = "cc", value_name = "NAME")]
+    #[arg(short = 'C', long, visible_alias = "cc", alias = "linux-congestion", value_name = "NAME")]
     pub congestion: Option<String>,
     /// CPU that the end here is bound to, and after a comma that on HOST
     #[arg(short = 'A', long, value_name = "CPU[,CPU]", value_parser = parse_affinity)]

@@ -10,6 +10,7 @@ use model::{Bytes, Nanos};
 
 use super::agent::TrustArgs;
 use super::compare::GateArgs;
+use super::extent::{parse_length, parse_messages, parse_payload, parse_warmup};
 use super::factors::FactorArgs;
 use super::output::{FormatArgs, HtmlArgs, RunsArgs};
 use super::stored::RulesArgs;
@@ -166,16 +167,16 @@ impl ArrivalArgs {
 #[command(next_help_heading = "Extent")]
 pub struct ExtentArgs {
     /// Measured time of a trial: 150ms, 2s
-    #[arg(short = 't', long, visible_alias = "time", value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(short = 't', long, visible_alias = "time", value_name = "TIME", allow_hyphen_values = true, value_parser = parse_length)]
     pub length: Option<Nanos>,
     /// Measured messages of a trial, in place of a time
-    #[arg(long, value_name = "COUNT", conflicts_with = "length", allow_hyphen_values = true)]
+    #[arg(long, value_name = "COUNT", conflicts_with = "length", allow_hyphen_values = true, value_parser = parse_messages)]
     pub messages: Option<u64>,
     /// Measured payload of a trial, in place of a time, in whole messages: 1M, 8M
-    #[arg(long, value_name = "BYTES", conflicts_with_all = ["length", "messages"], allow_hyphen_values = true)]
+    #[arg(long, value_name = "BYTES", conflicts_with_all = ["length", "messages"], allow_hyphen_values = true, value_parser = parse_payload)]
     pub bytes: Option<Bytes>,
     /// Time before the measured part
-    #[arg(short = 'O', long, value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(short = 'O', long, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_warmup)]
     pub warmup: Option<Nanos>,
     /// Number of blocks, whatever the intervals are; with --precision, the most
     #[arg(long, value_name = "COUNT", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=100_000))]

@@ -6,6 +6,7 @@ use clap::Args;
 use model::Nanos;
 
 use super::agent::TrustArgs;
+use super::extent::{parse_length, parse_warmup};
 use super::output::{HtmlArgs, RunsArgs};
 use super::study::{ArrivalArgs, LinkArgs};
 
@@ -66,10 +67,10 @@ pub struct WorkloadArgs {
 #[command(next_help_heading = "Extent")]
 pub struct WorkloadExtent {
     /// Measured time of a trial: 200ms, 2s
-    #[arg(short = 't', long, visible_alias = "time", value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(short = 't', long, visible_alias = "time", value_name = "TIME", allow_hyphen_values = true, value_parser = parse_length)]
     pub length: Option<Nanos>,
     /// Time before the measured part
-    #[arg(short = 'O', long, value_name = "TIME", allow_hyphen_values = true)]
+    #[arg(short = 'O', long, value_name = "TIME", allow_hyphen_values = true, value_parser = parse_warmup)]
     pub warmup: Option<Nanos>,
     /// Number of blocks
     #[arg(long, value_name = "COUNT", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=100_000))]

@@ -173,11 +173,11 @@ fn an_overflowing_number_is_misuse() -> Result<(), Skip> {
     misuse(&["--blocks", "4000000000"], &["blocks", "4000000000", "100000"]);
     misuse(&["--blocks", "0"], &["blocks", "0"]);
     misuse(&["-t", "99999999999h"], &["--length", "too large"]);
-    misuse(&["-t", "25h"], &["trial.length", "at most 24 hours"]);
-    misuse(&["-t", "0"], &["trial.length", "more than 0"]);
-    misuse(&["-O", "25h"], &["trial.warmup", "at most 24 hours"]);
+    misuse(&["-t", "25h"], &["--length", "at most 24 hours"]);
+    misuse(&["-t", "0"], &["'0' for '--length", "more than 0"]);
+    misuse(&["-O", "25h"], &["--warmup", "at most 24 hours"]);
     misuse(&["--messages", "18446744073709551616"], &["--messages"]);
-    misuse(&["--messages", "0"], &["trial.messages", "at least one"]);
+    misuse(&["--messages", "0"], &["--messages", "at least one"]);
     misuse(&["--mtu", "65536"], &["link.mtu", "68 to 65535"]);
     misuse(&["--interval", "nan"], &["blocks.precision", "between 0 and 1"]);
     misuse(&["--size", "1..1M:+1"], &["more than 1000 sizes", "larger step"]);

@@ -215,6 +215,9 @@ pub enum PlanEnd {
 }
 
 impl PlanEnd {
+    /// The longest measured time, and the longest warm-up.
+    pub const LONGEST: Nanos = Nanos::from_millis(86_400_000);
+
     /// Returns the end of a trial of a cell.
     pub fn of(self, cell: &Cell) -> TrialEnd {
         match (cell.count, self) {

@@ -223,14 +223,13 @@ fn resolve_end(raw: &RawTrial, warmup: Nanos, blocks: u32, cells: usize) -> Resu
 const LONGEST_LEAST: Nanos = Nanos::from_millis(60_000);
 
 fn check_end(end: PlanEnd, warmup: Nanos) -> Result<(), PlanError> {
-    const LONGEST: u64 = 86_400_000_000_000;
-    if warmup.get() > LONGEST {
+    if warmup > PlanEnd::LONGEST {
         return Err(value("trial.warmup", warmup, "at most 24 hours"));
     }
     match end {
         PlanEnd::Messages(0) => Err(value("trial.messages", 0, "at least one message")),
         PlanEnd::Bytes(bytes) if bytes.get() == 0 => Err(value("trial.bytes", 0, "at least one byte")),
-        PlanEnd::Length(length) if length.get() == 0 || length.get() > LONGEST => {
+        PlanEnd::Length(length) if length.get() == 0 || length > PlanEnd::LONGEST => {
             Err(value("trial.length", length, "more than 0 and at most 24 hours"))
         }
         _ => Ok(()),
