@@ -77,7 +77,8 @@ mod tests {
     fn both_ways_have_no_cpu_per_message() {
         let (_, found) = of(|record, trial| {
             record.cell.bidirectional = true;
-            trial.sender.back = Some(Back { counts: Counts { bytes: 15_000_000, ..Counts::default() }, total: Counts::default() });
+            trial.sender.back =
+                Some(Back { counts: Counts { bytes: 15_000_000, ..Counts::default() }, total: Counts::default(), ..Back::default() });
         });
         assert!((found.metrics[&Metric::BackGoodputBitPerS] - 8e8).abs() < 1.0);
         for metric in [Metric::SenderCpuPerMessageNs, Metric::ReceiverCpuPerKibNs] {

@@ -19,6 +19,7 @@ use crate::deadline::Deadline;
 use crate::error::EndpointError;
 use crate::external;
 use crate::flow_threads::FlowThreads;
+use crate::modes::Modes;
 use crate::report::report;
 use crate::scheduling;
 use crate::socket;
@@ -101,6 +102,7 @@ where
         _ => return Err(EndpointError::OutOfTurn { expected: "go" }),
     }
     let watched = Watched::for_flows(&task, &flows);
+    let (addresses, begun) = (socket::addresses_of_flows(&flows, &task), Modes::of_process());
     let mut threads = FlowThreads::start(&task, flows, output, files)?;
     scheduling::free_main_thread(free);
     // After that: it is not to run where the traffic does.
@@ -111,7 +113,10 @@ where
     let led = Timekeeper { task: &task, threads: &mut threads, control, output, deadline: &deadline }.keep();
     let seen = watch.and_then(Watch::end);
     let announced = threads.announced(task.role);
-    let report = report(&task, threads.into_traffic(), led?, options, seen);
+    let modes = begun.zip(Modes::of_process());
+    let mut report = report(&task, threads.into_traffic(), led?, options, seen);
+    report.addresses = addresses;
+    report.user_cpu = modes.and_then(|(begun, over)| over.since(begun).user_part(report.cpu_time.process));
     match nothing_came(&task, announced, &report.counts, &report.total) {
         Some(failure) => Err(failure.into()),
         None => Ok(report),

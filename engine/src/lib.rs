@@ -27,6 +27,7 @@ mod edge;
 mod error;
 mod external;
 mod flow_threads;
+mod modes;
 mod progress;
 mod recorder;
 mod report;

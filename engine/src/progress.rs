@@ -25,6 +25,8 @@ pub struct Intervals {
     told: Vec<Progress>,
     counts: Counts,
     back: Counts,
+    /// Messages that were told to be missing.
+    missing: u64,
 }
 
 /// The interval at which a task wants to be told, if at all.
@@ -35,7 +37,14 @@ pub fn interval(task: &Task) -> Option<Duration> {
 impl Intervals {
     /// None yet.
     pub fn for_task(task: &Task) -> Self {
-        Self { role: task.role, both_send: task.cell.bidirectional, told: Vec::new(), counts: Counts::default(), back: Counts::default() }
+        Self {
+            role: task.role,
+            both_send: task.cell.bidirectional,
+            told: Vec::new(),
+            counts: Counts::default(),
+            back: Counts::default(),
+            missing: 0,
+        }
     }
 
     /// Returns whether no more can be told.
@@ -51,19 +60,25 @@ impl Intervals {
         let all = |role: Role| of(role).map(|flow| flow.counts).fold(Counts::default(), sum);
         let (counts, back) = (all(self.role), all(self.role.other()));
         let interval = Window { start: self.told.last().map_or(began, |last| last.interval.end), end: now };
+        // What came late after all is not taken off an interval that has been told.
+        let missing = flows.iter().filter_map(|(_, flow)| Some(flow.way?.missing)).reduce(u64::saturating_add);
+        let missing = missing.map(|all| all.saturating_sub(self.missing));
         self.told.push(Progress {
             interval,
             counts: difference(counts, self.counts),
             back: self.both_send.then(|| difference(back, self.back)),
             tcp: merge(of(self.role).filter_map(|flow| flow.tcp)),
-            jitter: jitter(of(self.role)),
+            jitter: jitter(flows.iter().map(|(_, flow)| flow)),
+            missing,
         });
         (self.counts, self.back) = (counts, back);
+        self.missing += missing.unwrap_or(0);
         self.told.last()
     }
 
     /// All of them, with a last one to the end of `window`: they add up to
-    /// `counts` and `back`. `last` has what is known at the end besides counts.
+    /// `counts` and `back`. `last` has what is known at the end besides counts; what is
+    /// missing in it is that of the whole window.
     pub fn close(mut self, window: Window, counts: Counts, back: Option<Counts>, last: Progress) -> Vec<Progress> {
         // Where flows ended before their time, nothing came after their end.
         while self.told.last().is_some_and(|told| told.interval.start >= window.end && is_empty(told)) {
@@ -77,7 +92,8 @@ impl Intervals {
         }
         let interval = Window { start: self.told.last().map_or(window.start, |last| last.interval.end), end: window.end };
         let back = back.map(|back| difference(back, self.back));
-        let rest = Progress { interval, counts: difference(counts, self.counts), back, ..last };
+        let missing = last.missing.map(|all| all.saturating_sub(self.missing));
+        let rest = Progress { interval, counts: difference(counts, self.counts), back, missing, ..last };
         if interval.length() > Nanos::default() || !is_empty(&rest) {
             self.told.push(rest);
         }
@@ -87,7 +103,7 @@ impl Intervals {
 
 /// Averaged by messages, as at the end.
 fn jitter<'a>(flows: impl Iterator<Item = &'a SoFar>) -> Option<u64> {
-    let weighed = flows.filter_map(|flow| Some((u128::from(flow.jitter?), u128::from(flow.counts.messages.max(1)))));
+    let weighed = flows.filter_map(|flow| Some((u128::from(flow.way?.jitter), u128::from(flow.counts.messages.max(1)))));
     let (sum, messages) = weighed.fold((0, 0), |(sum, all), (jitter, messages)| (sum + jitter * messages, all + messages));
     u64::try_from(sum.checked_div(messages)?).ok()
 }
@@ -100,13 +116,20 @@ fn is_empty(told: &Progress) -> bool {
 mod tests {
     use super::Intervals;
     use crate::counts::sum;
-    use crate::stage::SoFar;
+    use crate::stage::{SoFar, WaySoFar};
     use model::end::{Counts, Progress, Window};
     use model::{Nanos, Role};
     use proptest::prelude::{prop, prop_assert, prop_assert_eq, proptest};
 
     fn intervals() -> Intervals {
-        Intervals { role: Role::Sender, both_send: false, told: Vec::new(), counts: Counts::default(), back: Counts::default() }
+        Intervals {
+            role: Role::Receiver,
+            both_send: false,
+            told: Vec::new(),
+            counts: Counts::default(),
+            back: Counts::default(),
+            missing: 0,
+        }
     }
 
     fn counted(messages: u64) -> Counts {
@@ -114,7 +137,24 @@ mod tests {
     }
 
     fn flow(messages: u64) -> (Role, SoFar) {
-        (Role::Sender, SoFar { began: Some(Nanos::new(100)), counts: counted(messages), ..SoFar::default() })
+        (Role::Receiver, SoFar { began: Some(Nanos::new(100)), counts: counted(messages), ..SoFar::default() })
+    }
+
+    #[test]
+    fn gaps_are_told_once_and_the_rest_with_the_last() {
+        let skipped = |missing: u64| {
+            let (role, flow) = flow(5);
+            (role, SoFar { way: Some(WaySoFar { jitter: 7, missing }), ..flow })
+        };
+        let mut told = intervals();
+        // Of two flows; three that were told came after all.
+        for (number, (one, other)) in [(2, 1), (2, 5), (2, 2), (6, 2)].into_iter().enumerate() {
+            told.add(Nanos::new(200 + 10 * number as u64), [skipped(one), skipped(other)].into_iter());
+        }
+        let last = Progress { jitter: Some(9), missing: Some(11), ..Progress::default() };
+        let told = told.close(Window { start: Nanos::new(100), end: Nanos::new(1_000) }, counted(40), None, last);
+        assert_eq!(told.iter().map(|one| one.missing.unwrap()).collect::<Vec<_>>(), [3, 4, 0, 1, 3]);
+        assert_eq!(told.iter().map(|one| one.jitter.unwrap()).collect::<Vec<_>>(), [7, 7, 7, 7, 9]);
     }
 
     proptest! {
@@ -137,7 +177,7 @@ mod tests {
 
     #[test]
     fn nothing_is_told_before_the_measured_part() {
-        let idle = (Role::Sender, SoFar::default());
+        let idle = (Role::Receiver, SoFar::default());
         assert_eq!(intervals().add(Nanos::new(5), [idle].into_iter()), None);
     }
 

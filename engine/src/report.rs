@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use model::control::Task;
-use model::end::{Back, Counts, CpuTime, EndReport, FlowReport, Progress, SocketOption, Switches, Window};
+use model::end::{Back, Counts, CpuTime, EndReport, FlowReport, Progress, SocketOption, Switches, TcpInfo, Window};
 use model::plan::TrialEnd;
 use model::{Bytes, Nanos};
 
@@ -26,19 +26,27 @@ pub fn report(task: &Task, mut traffic: Vec<Traffic>, led: Led, options: Vec<Soc
     });
     let run_delay = traffic.iter().map(|flow| flow.usage.run_delay).sum_all();
     let options = socket::with_end(options, traffic.first_mut().map(|flow| std::mem::take(&mut flow.options)).unwrap_or_default());
-    let returning = traffic.split_off((task.cell.flows as usize).min(traffic.len()));
+    let mut returning = traffic.split_off((task.cell.flows as usize).min(traffic.len()));
     let (counts, total) = counted(&traffic);
-    let back = task.cell.bidirectional.then(|| counted(&returning)).map(|(counts, total)| Back { counts, total });
+    let returned = |of: fn(&Traffic) -> Option<TcpInfo>| merge_accounts(returning.iter().filter_map(of));
+    let back = task.cell.bidirectional.then(|| counted(&returning)).map(|(counts, total)| Back {
+        counts,
+        total,
+        tcp: returned(|flow| flow.tcp),
+        tcp_at_start: returned(|flow| flow.tcp_at_start),
+    });
     let schedule = merge_all(traffic.iter_mut().filter_map(|flow| flow.schedule.take()), ScheduleStats::add);
     let latency = merge_all(traffic.iter_mut().filter_map(|flow| flow.latency.take()), Recorder::add);
-    let one_way = merge_all(traffic.iter_mut().filter_map(|flow| flow.one_way.take()), Account::add);
+    let one_way = merge_all(traffic.iter_mut().chain(&mut returning).filter_map(|flow| flow.one_way.take()), Account::add);
+    let one_way = one_way.map(|account| account.one_way());
     let tcp = merge_accounts(traffic.iter().filter_map(|flow| flow.tcp));
     let tcp_at_start = merge_accounts(traffic.iter().filter_map(|flow| flow.tcp_at_start));
     let mut drops = BTreeMap::new();
     for (name, count) in traffic.iter().chain(&returning).flat_map(|flow| &flow.drops) {
         *drops.entry((*name).to_owned()).or_default() += count;
     }
-    let last = Progress { tcp, ..Progress::default() };
+    let way = one_way.as_ref();
+    let last = Progress { tcp, jitter: way.map(|way| way.jitter), missing: way.map(|way| way.missing), ..Progress::default() };
     // What the looks took is no part of what sending costs.
     let looks = seen.map_or(Nanos::default(), |seen| seen.within(whole.window.length()));
     let process_cpu = whole.process_cpu.since(looks);
@@ -52,6 +60,7 @@ pub fn report(task: &Task, mut traffic: Vec<Traffic>, led: Led, options: Vec<Soc
         counts,
         total,
         cpu_time: CpuTime { process: process_cpu, irq: led.irq, kernel_threads: whole.ksoftirqd },
+        user_cpu: None,
         switches,
         run_delay,
         options,
@@ -63,7 +72,8 @@ pub fn report(task: &Task, mut traffic: Vec<Traffic>, led: Led, options: Vec<Soc
         back,
         schedule: schedule.map(|stats| stats.schedule()),
         in_flight: seen.map(|seen| seen.in_flight),
-        one_way: one_way.map(|account| account.one_way()),
+        one_way,
+        addresses: Vec::new(),
         drops,
         zero_copy: merge_all(traffic.iter().chain(&returning).filter_map(|flow| flow.zero_copy), |sum, other| sum.add(*other)),
         external: None,

@@ -29,6 +29,15 @@ pub enum Part {
     Held = 5,
 }
 
+/// What a receiver has read off its messages in its measured part so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WaySoFar {
+    /// As in [`model::end::OneWay::jitter`].
+    pub jitter: u64,
+    /// Numbers that were skipped and have not come.
+    pub missing: u64,
+}
+
 /// Counts of a traffic thread in its measured part so far.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SoFar {
@@ -38,8 +47,8 @@ pub struct SoFar {
     pub counts: Counts,
     /// TCP's account.
     pub tcp: Option<TcpInfo>,
-    /// Jitter as in [`model::end::OneWay::jitter`], where messages bear a time.
-    pub jitter: Option<u64>,
+    /// What a receiver read off messages that bear a number and a time.
+    pub way: Option<WaySoFar>,
 }
 
 /// Written a few times a trial by the main thread, read once a message by the

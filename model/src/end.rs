@@ -1,6 +1,7 @@
 //! Counts of one end of a trial.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +31,11 @@ pub struct EndReport {
     pub total: Counts,
     /// CPU time within the window.
     pub cpu_time: CpuTime,
+    /// The part of the process's that it spent in user mode: split as getrusage(2) splits
+    /// the time of the whole trial. `None` of a user's own program and in records of
+    /// older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_cpu: Option<Nanos>,
     /// Context switches of the traffic thread within the window.
     pub switches: Switches,
     /// Time within the window that the traffic thread was ready but waited for
@@ -66,9 +72,14 @@ pub struct EndReport {
     /// Adherence of a sender to its schedule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schedule: Option<Schedule>,
-    /// Figures that a receiver read off messages that carry a number and a time.
+    /// Figures that this end read off the messages it received, where they carry a number
+    /// and a time: of a sender those of the way back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub one_way: Option<OneWay>,
+    /// The addresses of each flow, those of the way back last; empty where they are no IP
+    /// addresses, or no connection lasts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<FlowAddresses>,
     /// Messages that the api itself dropped over the whole trial, by the names of its
     /// counters; empty where the kernel's counters hold every drop.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -151,6 +162,15 @@ pub struct FlowReport {
     pub tcp_at_start: Option<TcpInfo>,
 }
 
+/// The two ends of a flow, as the kernel of the reporting one has them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowAddresses {
+    /// Of the end that reports.
+    pub local: SocketAddr,
+    /// Of the other.
+    pub remote: SocketAddr,
+}
+
 /// Counts of an end in the other's role.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Back {
@@ -158,6 +178,12 @@ pub struct Back {
     pub counts: Counts,
     /// Counts over the whole trial.
     pub total: Counts,
+    /// TCP's own account at the end of the trial, of these flows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<TcpInfo>,
+    /// The same at the start of the measured part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp_at_start: Option<TcpInfo>,
 }
 
 /// Adherence of a sender to its schedule within the window.
@@ -222,9 +248,14 @@ pub struct Progress {
     /// times, sizes and times are those of the first flow alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp: Option<TcpInfo>,
-    /// As in [`OneWay`], at the end of the interval.
+    /// As in [`OneWay`], at the end of the interval, in ns: of what this end received, in
+    /// whichever role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jitter: Option<u64>,
+    /// Numbers of messages to this end that were skipped and had not come by the end of the
+    /// interval, less those of the intervals before. What is on its way is not skipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<u64>,
 }
 
 /// The measured part of a trial at one end.

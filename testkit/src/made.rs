@@ -73,6 +73,7 @@ pub fn end(role: Role, window: Window, counts: Counts) -> EndReport {
         counts,
         total: counts,
         cpu_time: CpuTime::default(),
+        user_cpu: None,
         switches: Switches::default(),
         run_delay: None,
         options: Vec::new(),
@@ -88,6 +89,7 @@ pub fn end(role: Role, window: Window, counts: Counts) -> EndReport {
         schedule: None,
         in_flight: None,
         one_way: None,
+        addresses: Vec::new(),
         progress: Vec::new(),
     }
 }

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use crate::stored_runs::{copy, data};
 use crate::support::Skip;
+use crate::support::python::{Form, python};
 use crate::support::tool::Tool;
 
 crate::claims!(
@@ -107,32 +108,8 @@ fn shown(language: &str) -> Vec<String> {
     blocks.filter(|block| block.contains("trials")).collect()
 }
 
-/// A Python with these packages, installed below the target directory once.
-fn python(packages: &[&str]) -> Result<PathBuf, Skip> {
-    let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("export");
-    let python = home.join("bin/python");
-    let names = packages.iter().map(|package| package.split('=').next().unwrap()).collect::<Vec<_>>().join(", ");
-    let works =
-        |python: &Path| Command::new(python).args(["-c", &format!("import {names}")]).output().is_ok_and(|output| output.status.success());
-    if works(&python) {
-        return Ok(python);
-    }
-    let made = Command::new("python3").args(["-m", "venv"]).arg(&home).output();
-    if !made.is_ok_and(|output| output.status.success()) {
-        return Err(Skip("no python3 with venv".to_owned()));
-    }
-    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:", "--retries=1"];
-    let said = Command::new(&python).args(pip).args(packages).output().unwrap();
-    match works(&python) {
-        true => Ok(python),
-        false => {
-            Err(Skip(format!("no {names} for Python: {}", String::from_utf8_lossy(&said.stderr).trim().lines().last().unwrap_or_default())))
-        }
-    }
-}
-
 fn duckdb_and_pandas_get_the_figures_of_the_report() -> Result<(), Skip> {
-    let python = python(&["duckdb==1.4.5", "pandas==2.3.3", "polars"])?;
+    let python = python("export", Form::Wheel, &["duckdb==1.4.5", "pandas==2.3.3", "polars"])?;
     let tool = with_runs();
     tool.script(&[], "$NETTOLL export --sql > trials.sql; $NETTOLL export --trials > trials.csv; $NETTOLL export --csv > cells.csv").done();
     let run = |script: &str| {

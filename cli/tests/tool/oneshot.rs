@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use crate::support::python::{Form, python};
 use crate::support::tool::{Answer, Tool};
 use crate::support::{Skip, need_programs, succeeds};
 
@@ -17,6 +18,8 @@ crate::claims!(
     a_rate_is_offered_and_kept,
     a_stored_trial_can_be_reported,
     an_interrupted_trial_shows_what_had_come,
+    the_python_package_iperf3_reads_every_shape,
+    a_hint_is_given_for_what_only_iperf3_has,
 );
 
 /// The agent's port in the namespace, and as /proc/net/tcp has it.
@@ -54,6 +57,86 @@ fn trial(flags: &str) -> Result<Value, Skip> {
 
 fn number(value: &Value, path: &str) -> f64 {
     value.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("{path} in {value:#}"))
+}
+
+/// The flags of every shape that the JSON of iperf3 has.
+const SHAPES: &[&str] =
+    &["", "-R", "--bidir", "-P 2", "-P 2 --bidir", "-u -b 5M", "-u -R -b 5M", "-u --bidir -b 5M", "-u -P 2 -b 5M", "-n 1M -l 1K", "-6"];
+
+/// What `TestResult` of the Python package reads, and what else must be so in each file.
+const READ: &str = "
+import iperf3, json, sys
+for path in sys.argv[1:]:
+    text = open(path).read()
+    result, value = iperf3.TestResult(text), json.loads(text)
+    assert result.error is None and result.type == 'client', path
+    here = '::1' if '-6' in path else '127.0.0.1'
+    for one in value['start']['connected']:
+        assert one['local_host'] == one['remote_host'] == here and 0 < one['local_port'] != one['remote_port'] > 0, (path, one)
+    ways = 2 if 'bidir' in path else 1
+    assert len(value['start']['connected']) == ways * result.num_streams
+    for total, user, system in [(result.local_cpu_total, result.local_cpu_user, result.local_cpu_system),
+                                (result.remote_cpu_total, result.remote_cpu_user, result.remote_cpu_system)]:
+        assert 0 < total and user >= 0 and system >= 0 and abs(user + system - total) < 1e-6, (path, total, user, system)
+    assert result.reverse == ('-R' in path)
+    if result.protocol == 'TCP':
+        assert result.sent_bps > 0 and result.received_bps > 0 and result.retransmits is not None
+    else:
+        assert result.bps > 0 and result.packets > 0 and result.jitter_ms >= 0 and result.lost_percent >= 0
+    sums = ['sum', 'sum_bidir_reverse'][:ways]
+    assert len(value['intervals']) > (0 if '-n' in path else 1), path
+    for interval in value['intervals']:
+        for name in sums:
+            of = interval[name]
+            assert of['seconds'] == of['end'] - of['start'], (path, of)
+        assert ('lost_packets' in interval[sums[-1]]) == (result.protocol == 'UDP' and (result.reverse or ways == 2)), path
+    for name in (['sum_sent', 'sum_received'] + (['sum'] if result.protocol == 'UDP' else [])):
+        for suffix in ['', '_bidir_reverse'][:ways]:
+            assert value['end'][name + suffix]['bytes'] > 0, (path, name + suffix)
+    print('read')
+";
+
+fn the_python_package_iperf3_reads_every_shape() -> Result<(), Skip> {
+    // There is no wheel of it: pip makes one of its sources.
+    let python = python("iperf3", Form::Source, &["iperf3==0.1.11"])?;
+    let tool = Tool::new();
+    let name = |flags: &str| format!("one {flags}.json");
+    let one = |flags: &&str| {
+        let host = if flags.contains("-6") { "::1" } else { "127.0.0.1" };
+        let length = if flags.contains("-n") { "" } else { "-t 0.35" };
+        format!("$NETTOLL -c {host} -p {} -J -i 0.1 {length} {flags} >'{}' || exit 1", PORT.0, name(flags))
+    };
+    let answer = beside_an_agent(&tool, &SHAPES.iter().map(one).collect::<Vec<_>>().join("\n"))?;
+    let texts: Vec<_> = SHAPES.iter().map(|flags| std::fs::read_to_string(tool.path().join(name(flags))).unwrap_or_default()).collect();
+    assert_eq!(answer.code, Some(0), "{answer:?} {:?}", texts.last());
+    let files = SHAPES.iter().map(|flags| name(flags));
+    let read = std::process::Command::new(python).args(["-c", READ]).args(files).current_dir(tool.path()).output().unwrap();
+    assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
+    assert_eq!(String::from_utf8_lossy(&read.stdout).lines().count(), SHAPES.len());
+    // It is read back here, too, without a contradiction.
+    let back = tool.run(&["reference", "--iperf3", &name("-u -R -b 5M"), &name("-u -b 5M"), &name(""), "-J"]).done().json();
+    let remarks = back["remarks"].to_string();
+    assert!(!remarks.contains("contradict"), "{remarks}");
+    Ok(())
+}
+
+fn a_hint_is_given_for_what_only_iperf3_has() -> Result<(), Skip> {
+    let tool = Tool::new();
+    let hints = [
+        ("-c h -Z", "--api sendfile"),
+        ("-c h --sctp", "--api sctp"),
+        ("-c h -m", "--api mptcp"),
+        ("-c h --mptcp", "--api mptcp"),
+        ("-c h --skip-rx-copy", "--receive trunc"),
+        ("-c h --json-stream", "-J prints one document"),
+        ("-c h --cntl-ka=1", "limits of time are built in"),
+        ("-s -t 3", "the client says it"),
+    ];
+    for (line, hint) in hints {
+        tool.run(&line.split(' ').collect::<Vec<_>>()).refused(2, &["iperf3's; here: ", hint]);
+    }
+    tool.run(&["-c", "h", "-t", "0"]).refused(2, &["'0' for '--time <TIME>'", "more than 0"]);
+    Ok(())
 }
 
 fn a_client_without_its_agent_says_how_to_start_one() -> Result<(), Skip> {

@@ -329,6 +329,7 @@ impl Seen {
             counts: counts(task, before, after),
             total: counts(task, Said::default(), self.total),
             cpu_time: CpuTime { process: between.cpu, irq, kernel_threads: usage.ksoftirqd },
+            user_cpu: None,
             switches: between.switches,
             run_delay: between.run_delay,
             options: options(task),
@@ -341,6 +342,7 @@ impl Seen {
             back: None,
             schedule: None,
             one_way: None,
+            addresses: Vec::new(),
             drops,
             zero_copy: None,
             external: Some(Box::new(ExternalEnd {

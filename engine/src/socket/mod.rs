@@ -16,6 +16,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use model::control::Task;
+use model::end::FlowAddresses;
 use model::{Family, Mix, Over, Protocol, Role, Test};
 use nix::poll::PollFd;
 use serde::de::DeserializeOwned;
@@ -194,6 +195,25 @@ fn reuse(socket: &Socket, protocol: Protocol) -> Result<(), SocketError> {
 pub fn addresses(opened: &Opened, task: &Task) -> Result<Vec<SocketAddr>, SocketError> {
     let one = transport(task) == Protocol::Tcp && task.cell.test != Test::TcpCrr;
     opened.sockets.iter().take(if one { 1 } else { usize::MAX }).map(address).collect()
+}
+
+/// The addresses of every flow that a connection of its own carries; none where one of
+/// them has no IP addresses.
+pub fn addresses_of_flows(flows: &[Joined], task: &Task) -> Vec<FlowAddresses> {
+    let one = |flow: &Joined| {
+        let socket = SockRef::from(&flow.socket);
+        let [local, remote] = [socket.local_addr(), socket.peer_addr()].map(|address| address.ok().and_then(|address| address.as_socket()));
+        // What a descriptor carries does not go between them.
+        let carries = !matches!(flow.passed, Some(Passed::Descriptor(_)));
+        Some(FlowAddresses { local: canonical(local?), remote: canonical(remote?) }).filter(|_| carries)
+    };
+    let lasting = if task.cell.test == Test::TcpCrr { &[] } else { flows };
+    lasting.iter().map(one).collect::<Option<_>>().unwrap_or_default()
+}
+
+/// IPv4 as such, also where a socket of IPv6 carries it.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
 fn address(socket: &Socket) -> Result<SocketAddr, SocketError> {

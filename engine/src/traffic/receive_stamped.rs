@@ -25,7 +25,7 @@ pub(super) fn run<A: Api>(api: &mut A, trial: &mut Trial) -> Done {
     let receive = |api: &mut A, part, limit: u64, leave: Allowance, reader: &mut Reader| {
         let limit = leave.at_most(limit);
         let counts = reader.receive_while(api, |counts| stage.is(part) && counts.messages < limit);
-        trial.jitter.set(Some(reader.account.jitter()));
+        trial.way.set(Some(reader.account.so_far()));
         counts
     };
     let warmup = trial.to_the_end(api, |api, leave| receive(api, extent.warmup_part, limit, leave, &mut reader));

@@ -16,7 +16,7 @@ use super::trouble::flush;
 use crate::api::Api;
 use crate::counts::sum;
 use crate::edge::{Edge, EdgeReader};
-use crate::stage::{Part, SoFar, Stage};
+use crate::stage::{Part, SoFar, Stage, WaySoFar};
 use crate::tcp_info;
 
 /// Limits of the warm-up and of the measured part, in messages.
@@ -70,8 +70,8 @@ pub(super) struct Trial<'a> {
     pub(super) schedule: Option<ScheduleStats>,
     /// Account of a loop whose messages bear a number and a time.
     pub(super) one_way: Option<Account>,
-    /// Jitter for [`SoFar`], left by a loop that reads times off messages.
-    pub(super) jitter: Cell<Option<u64>>,
+    /// For [`SoFar`], left by a loop that reads numbers and times off messages.
+    pub(super) way: Cell<Option<WaySoFar>>,
     /// Reason for which the counts are no figure.
     pub(super) failure: Option<io::Error>,
     /// TCP's account when the measured part began.
@@ -120,7 +120,7 @@ impl<'a> Trial<'a> {
             most: most(task),
             schedule: None,
             one_way: None,
-            jitter: Cell::new(None),
+            way: Cell::new(None),
             failure: None,
             tcp_at_start: Cell::new(None),
             began: Cell::new(None),
@@ -190,7 +190,9 @@ impl<'a> Trial<'a> {
         let began = self.began.get();
         let mut counts = if began.is_some() { *so_far } else { Counts::default() };
         super::count_stream_messages(self.task, &mut counts);
-        self.stage.answer(SoFar { began, counts, tcp: self.tcp_account(api), jitter: self.jitter.get() });
+        // Before the measured part there is nothing to tell of it.
+        let way = self.way.get().filter(|_| began.is_some());
+        self.stage.answer(SoFar { began, counts, tcp: self.tcp_account(api), way });
     }
 
     /// TCP's account of the flow; of `TCP_CRR` there is none, as no connection lasts.

@@ -7,7 +7,7 @@ use model::trial::Measured;
 use model::{TrialRecord, Warning};
 
 use super::TrialFacts;
-use super::summary_parts::{is_paced, per_second, warnings};
+use super::summary_parts::{is_paced, lost, per_second, warnings};
 use crate::number;
 use crate::sinks::terminal::Page;
 use crate::studies::checks;
@@ -66,6 +66,11 @@ pub fn further(page: &mut Page, record: &TrialRecord, measured: &Measured, figur
             &format!("{} of {} messages were not sent in time", number::whole(schedule.behind), number::whole(schedule.intended)),
             MARGIN,
         );
+    }
+    for (name, end) in [("way", &measured.receiver), ("way back", &measured.sender)] {
+        if let Some(way) = &end.one_way {
+            page.labelled(&format!("{name:<MARGIN$}"), &format!("{}, jitter {}", lost(way), number::time(way.jitter as f64)), MARGIN);
+        }
     }
     if let Some(balance) = analysis::conservation::balance(measured, &record.cell) {
         page.labelled(&format!("{:<MARGIN$}", "datagrams"), &checks::datagrams(&balance), MARGIN);

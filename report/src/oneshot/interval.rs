@@ -119,14 +119,12 @@ fn columns(cell: &Cell) -> [Column; 5] {
             ("TCP's rtt", rtt),
         ];
     }
+    if cell.bidirectional && cell.protocol() == Protocol::Udp {
+        let forward: Column = ("forward", |row, _| received(row, goodput));
+        return [forward, ("lost", lost), ("back", back), ("lost back", lost_back), ("jitter", jitter)];
+    }
     if cell.bidirectional {
-        return [
-            ("forward", |row, _| received(row, goodput)),
-            ("back", |row, _| sent(row, |progress| progress.back.map_or(NOTHING.to_owned(), |back| bits(progress, back.bytes)))),
-            ("resent", resent),
-            ("cwnd", cwnd),
-            ("rtt", rtt),
-        ];
+        return [("forward", |row, _| received(row, goodput)), ("back", back), ("resent", resent), ("cwnd", cwnd), ("rtt", rtt)];
     }
     if cell.protocol() == Protocol::Tcp {
         return [
@@ -142,7 +140,7 @@ fn columns(cell: &Cell) -> [Column; 5] {
         ("goodput", |row, _| received(row, goodput)),
         ("sent", |row, _| sent(row, |progress| amount(progress.counts.messages))),
         ("lost", lost),
-        ("jitter", |row, _| received(row, |progress| progress.jitter.map_or(NOTHING.to_owned(), |jitter| number::time(jitter as f64)))),
+        ("jitter", jitter),
     ]
 }
 
@@ -194,15 +192,30 @@ fn cwnd(row: &Row, _: &Cell) -> String {
     tcp(row, |tcp| number::bytes(f64::from(tcp.snd_cwnd) * f64::from(tcp.snd_mss)))
 }
 
-/// Messages sent less those that arrived in the same interval: what was on its way
-/// at either end of it counts, so that it may be a few too many or too few.
+/// The gaps in the numbers of the datagrams that arrived: what is on its way is not lost.
 fn lost(row: &Row, _: &Cell) -> String {
-    let (Some(sender), Some(receiver)) = (row.sender, row.receiver) else { return NOTHING.to_owned() };
-    let missing = sender.counts.messages.saturating_sub(receiver.counts.messages);
-    match sender.counts.messages {
+    gaps(row.receiver, |progress| Some(progress.counts.messages))
+}
+
+/// The same of the way back.
+fn lost_back(row: &Row, _: &Cell) -> String {
+    gaps(row.sender, |progress| Some(progress.back?.messages))
+}
+
+fn gaps(end: Option<Progress>, received: impl Fn(&Progress) -> Option<u64>) -> String {
+    let known = end.and_then(|progress| Some((received(&progress)?, progress.missing?)));
+    known.map_or(NOTHING.to_owned(), |(received, missing)| match received.saturating_add(missing) {
         0 => NOTHING.to_owned(),
-        sent => number::percent(missing as f64 / sent as f64),
-    }
+        all => number::percent(missing as f64 / all as f64),
+    })
+}
+
+fn jitter(row: &Row, _: &Cell) -> String {
+    received(row, |progress| progress.jitter.map_or(NOTHING.to_owned(), |jitter| number::time(jitter as f64)))
+}
+
+fn back(row: &Row, _: &Cell) -> String {
+    sent(row, |progress| progress.back.map_or(NOTHING.to_owned(), |back| bits(progress, back.bytes)))
 }
 
 #[cfg(test)]
@@ -251,6 +264,23 @@ mod tests {
         let lines = (0..30).filter_map(|at| intervals.hear(Role::Receiver, second(at, 1_000, None))).count();
         assert_eq!(lines, 30 - super::MOST_WAITING);
         assert_eq!(intervals.rest().len(), super::MOST_WAITING);
+    }
+
+    #[test]
+    fn what_is_on_its_way_is_not_lost() {
+        let line = |received: u64, missing: Option<u64>| {
+            let mut intervals = Intervals::new(&Cell::plain(Test::UdpStream, Bytes::new(1_000)), Nanos::default());
+            intervals.hear(Role::Sender, second(0, 100_000, None));
+            let row =
+                intervals.hear(Role::Receiver, Progress { missing, jitter: Some(1_500), ..second(0, received * 1_000, None) }).unwrap();
+            intervals.line(&row).split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+        };
+        // A way of 150 ms: 15 of 100 that were sent have not come yet.
+        assert_eq!(line(85, Some(0))[5..], ["0", "%", "1.50", "µs"]);
+        assert_eq!(line(85, Some(15))[5..7], ["15", "%"]);
+        // Without numbers nothing is known.
+        assert_eq!(line(85, None)[5], "—");
+        assert_eq!(line(0, Some(0))[5], "—");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use analysis::result::Metric;
 use analysis::single::{Single, Spread};
-use model::end::{EndReport, FlowReport, OptionValue, SocketOption};
+use model::end::{EndReport, FlowReport, OneWay, OptionValue, SocketOption};
 use model::trial::Measured;
 use model::{Cell, TrialRecord, Warning};
 
@@ -74,20 +74,29 @@ pub fn schedule(page: &mut Page, record: &TrialRecord, measured: &Measured, figu
     spreads(page, figures.lateness.iter().map(|late| ("late by".to_owned(), late)).collect());
 }
 
+/// Loss by the numbers of datagrams: those that were skipped and never came.
+pub fn lost(way: &OneWay) -> String {
+    let all = way.messages.saturating_add(way.missing);
+    let share = if all == 0 { 0.0 } else { way.missing as f64 / all as f64 };
+    format!("{} of {} datagrams lost ({})", number::whole(way.missing), number::whole(all), number::percent(share))
+}
+
 /// Loss, order, jitter and one-way times by the stamps of datagrams.
 pub fn stamped(page: &mut Page, measured: &Measured, figures: &Single) {
-    let Some(way) = &measured.receiver.one_way else { return };
-    page.gap();
-    let all = way.messages.saturating_add(way.missing);
-    page.text(&format!(
-        "Of {} datagrams by their numbers {} did not come ({}), {} came out of order, {} twice. Jitter {} (RFC 3550).",
-        number::whole(all),
-        number::whole(way.missing),
-        number::percent(if all == 0 { 0.0 } else { way.missing as f64 / all as f64 }),
-        number::whole(way.out_of_order),
-        number::whole(way.duplicates),
-        number::time(way.jitter as f64),
-    ));
+    for (name, end) in [("Way", &measured.receiver), ("Way back", &measured.sender)] {
+        let Some(way) = &end.one_way else { continue };
+        page.gap();
+        page.text(&format!(
+            "{name}: {}, {} out of order, {} twice. Jitter {} (RFC 3550).",
+            lost(way),
+            number::whole(way.out_of_order),
+            number::whole(way.duplicates),
+            number::time(way.jitter as f64),
+        ));
+    }
+    if measured.receiver.one_way.is_none() {
+        return;
+    }
     if let Some(least) = figures.metrics.get(&Metric::LeastWayNs) {
         let of_clocks = match measured.clock {
             Some(clock) => format!("± {} by which the clocks' difference may be wrong", number::time(clock.error_ns as f64)),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::support::trials::{OneTrial, cell, trial};
 use model::trial::Outcome;
 use model::{Cell, OfferedRate, Pacing, Test};
-use report::oneshot::{Intervals, header, json, summary};
+use report::oneshot::{self, Intervals, header, json, summary};
 use report::terminal::Style;
 use serde_json::Value;
 
@@ -84,23 +84,7 @@ fn iperf3(name: &str) -> Value {
 }
 
 /// Keys that iperf3 has and we leave out, as docs/json-iperf3.md says, by how their path ends.
-const LEFT_OUT: &[&str] = &[
-    "cookie",
-    "tcp_mss_default",
-    "local_host",
-    "local_port",
-    "remote_port",
-    "snd_wnd",
-    "max_snd_wnd",
-    "max_snd_cwnd",
-    "max_rtt",
-    "min_rtt",
-    "mean_rtt",
-    "host_user",
-    "host_system",
-    "remote_user",
-    "remote_system",
-];
+const LEFT_OUT: &[&str] = &["cookie", "tcp_mss_default", "snd_wnd", "max_snd_wnd", "max_snd_cwnd", "max_rtt", "min_rtt", "mean_rtt"];
 
 /// Our keys against those of iperf3 run with the same options: none that it
 /// does not have but `nettoll`, and all that it has but those left out.
@@ -128,9 +112,10 @@ fn json_has_the_keys_of_iperf3() {
     compare("tcp_reverse", &trial(cell(Test::TcpMaerts), true), &[]);
     compare("tcp_bidir", &trial(Cell { bidirectional: true, ..cell(Test::TcpStream) }, false), &[]);
     compare("udp", &trial(cell(Test::UdpStream), false), &sender_of_datagrams);
-    let of_intervals = ["lost_packets", "lost_percent"].map(|key| ["sum", "streams[]"].map(|place| format!("intervals[].{place}.{key}")));
-    let left: Vec<&str> = of_intervals.iter().flatten().map(String::as_str).chain(sender_of_datagrams).collect();
-    compare("udp_reverse", &trial(cell(Test::UdpStream), true), &left);
+    compare("udp_reverse", &trial(cell(Test::UdpStream), true), &sender_of_datagrams);
+    let back = sender_of_datagrams.map(|key| key.replace("sum_sent", "sum_sent_bidir_reverse"));
+    let both: Vec<&str> = sender_of_datagrams.into_iter().chain(back.iter().map(String::as_str)).collect();
+    compare("udp_bidir", &trial(Cell { bidirectional: true, ..cell(Test::UdpStream) }, false), &both);
     // Flows are told apart at the end alone.
     let text = iperf3("tcp_flows");
     let mut paths = BTreeSet::new();
@@ -150,6 +135,56 @@ fn figures_under_iperf3s_names_are_in_its_units() {
     assert_eq!(value["intervals"][1]["streams"][0]["snd_cwnd"], 995 * 1448);
     assert_eq!(value["start"]["test_start"]["duration"], 2);
     assert_eq!(value["nettoll"]["trial"]["cell"]["size"], 131_072);
+}
+
+#[test]
+fn datagrams_that_are_missing_are_among_the_packets() {
+    let ours = trial(cell(Test::UdpStream), true);
+    let value: Value = serde_json::from_str(&json::render(&ours.setting(), &ours.rows, &ours.record)).unwrap();
+    for (sum, lost) in [(&value["end"]["sum_received"], 12), (&value["intervals"][0]["sum"], 4), (&value["intervals"][1]["sum"], 8)] {
+        let [packets, bytes, missing] = ["packets", "bytes", "lost_packets"].map(|key| sum[key].as_u64().unwrap());
+        assert_eq!((missing, packets - missing), (lost, bytes / 1_448), "{sum}");
+        assert_eq!(sum["lost_percent"], missing as f64 * 100.0 / packets as f64);
+    }
+    // Other tools that read it find no contradiction.
+    let text = json::render(&ours.setting(), &ours.rows, &ours.record);
+    let read = literature::read::iperf3::parse(&text).unwrap();
+    assert_eq!((read[0].faults.len(), read[0].point.messages_per_s), (0, 9_000.0));
+}
+
+/// How far the other end is, its lines and its clock change nothing of what is told here.
+#[test]
+fn intervals_are_those_of_the_end_here() {
+    let mut ours = trial(cell(Test::TcpStream), false);
+    let (first, second) = (ours.rows[0], ours.rows[1]);
+    let late = model::Nanos::from_millis(150);
+    let behind = |row: oneshot::Row| oneshot::Row { start: row.start + 0.15, end: row.end + 0.15, ..row };
+    ours.rows = vec![behind(first), behind(second), oneshot::Row { sender: None, ..behind(second) }];
+    ours.rows.iter_mut().filter_map(|row| row.receiver.as_mut()).for_each(|progress| progress.interval.end = progress.interval.end + late);
+    let value: Value = serde_json::from_str(&json::render(&ours.setting(), &ours.rows, &ours.record)).unwrap();
+    let intervals = value["intervals"].as_array().unwrap();
+    assert_eq!(intervals.len(), 2, "the receiver's last line is not this end's");
+    for (number, interval) in intervals.iter().enumerate() {
+        let of = |key: &str| interval["sum"][key].as_f64().unwrap();
+        assert_eq!((of("start"), of("end"), of("seconds")), (number as f64, number as f64 + 1.0, of("end") - of("start")));
+    }
+}
+
+#[test]
+fn the_way_back_has_its_own_account() {
+    let render = |test| {
+        let ours = trial(Cell { bidirectional: true, ..cell(test) }, false);
+        serde_json::from_str::<Value>(&json::render(&ours.setting(), &ours.rows, &ours.record)).unwrap()
+    };
+    let tcp = render(Test::TcpStream);
+    assert_eq!((&tcp["end"]["sum_sent"]["retransmits"], &tcp["end"]["sum_sent_bidir_reverse"]["retransmits"]), (&7.into(), &2.into()));
+    let udp = render(Test::UdpStream);
+    assert_eq!(udp["end"]["sum_bidir_reverse"]["lost_packets"], 12);
+    assert_eq!(udp["intervals"][1]["sum_bidir_reverse"]["lost_packets"], 8);
+    assert!(udp["intervals"][1]["sum"]["lost_packets"].is_null(), "this end does not know what the other lacks");
+    for value in [tcp, udp] {
+        assert_eq!((value["end"]["streams"].as_array().unwrap().len(), value["start"]["connected"].as_array().unwrap().len()), (2, 2));
+    }
 }
 
 #[test]

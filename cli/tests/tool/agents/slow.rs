@@ -1,6 +1,7 @@
 //! Control connections over paths that lose, delay or starve them: slower, but
 //! whole.
 
+use std::path::Path;
 use std::time::Duration;
 
 use model::run::Status;
@@ -10,7 +11,12 @@ use super::support::{A, Agent, B, CELLS, Net, PORT, ROUTER, plan, says, secret};
 use crate::support::tool::Tool;
 use crate::support::{Skip, need_programs};
 
-crate::claims!(a_lossy_control_path, a_control_path_with_a_delay, a_control_path_of_a_few_bytes_a_second);
+crate::claims!(
+    a_lossy_control_path,
+    a_control_path_with_a_delay,
+    a_control_path_of_a_few_bytes_a_second,
+    datagrams_on_their_way_are_not_lost,
+);
 
 const BLOCKS: u32 = 2;
 
@@ -72,6 +78,72 @@ fn a_control_path_with_a_delay() -> Result<(), Skip> {
         assert!(measured.clock.unwrap().error_ns >= control.rtt.get() / 2);
     }
     drop(relay);
+    agent.end();
+    net.nothing_left(&[&tool]);
+    Ok(())
+}
+
+/// Carries the datagrams of either host to the other, each so many seconds after it came. What
+/// is sent to all reaches the host without its address, and one without a checksum needs none:
+/// over veth the kernel has not filled it in.
+const HOLD: &str = "
+import collections, select, socket, sys, time
+delay = float(sys.argv[1])
+ends = {}
+for name, to in [('to-a', 'to-b'), ('to-b', 'to-a')]:
+    end = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x800))
+    end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+    end.bind((name, 0x800))
+    ends[name] = (end, to)
+held = collections.deque()
+print('ready', flush=True)
+while True:
+    wait = max(0, held[0][0] - time.monotonic()) if held else 1
+    for end in select.select([end for end, _ in ends.values()], [], [], wait)[0]:
+        frame, (name, _, kind, *_) = end.recvfrom(65536)
+        if kind == socket.PACKET_HOST and frame[23] == socket.IPPROTO_UDP:
+            held.append((time.monotonic() + delay, ends[name][1], b'\\xff' * 6 + frame[6:40] + bytes(2) + frame[42:]))
+    while held and held[0][0] <= time.monotonic():
+        _, to, frame = held.popleft()
+        ends[to][0].send(frame)
+";
+
+fn datagrams_on_their_way_are_not_lost() -> Result<(), Skip> {
+    need_programs(&["nft", "python3"])?;
+    let (net, tool) = (Net::new()?, Tool::new());
+    // The kernel forwards the control connection, and no datagram.
+    net.router.set(
+        "nft 'add table inet held'
+         nft 'add chain inet held forward { type filter hook forward priority 0; }'
+         nft 'add rule inet held forward meta l4proto udp drop'",
+    )?;
+    let holder = net.router.other(&tool, Path::new("python3"), &["-c", HOLD, "0.15"]);
+    let secret = secret(&tool);
+    let agent = Agent::start(&net.b, &tool, &secret);
+    let client = |flags: &[&str]| net.a.run(&tool, &[&["-c", B, "-u"][..], flags, &secret].concat()).done();
+    for flags in [&["-t", "2", "-i", "0.5"][..], &["-t", "1"], &["-t", "1", "-i", "0.2", "-b", "5M"]] {
+        let said = client(flags).stdout;
+        let lines: Vec<&str> = said.lines().filter(|line| line.trim_start().starts_with(|c: char| c.is_ascii_digit())).collect();
+        assert!(!lines.is_empty(), "{said}");
+        for line in lines {
+            // Received, goodput, sent, lost, jitter: with a figure each.
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let lost = words.iter().position(|word| *word == "%").map(|at| words[at - 1]);
+            assert!(lost == Some("0") || words[1] == "0", "{said}");
+            assert!(words[1] == "0" || line.ends_with('s'), "no jitter: {said}");
+        }
+        assert!(said.contains("0 of ") && said.contains(" datagrams lost (0 %), jitter "), "{said}");
+    }
+    let value = client(&["-t", "1.2", "-i", "0.3", "-R", "-J"]).json();
+    let intervals = value["intervals"].as_array().unwrap();
+    assert!(intervals.len() >= 3, "{value:#}");
+    for sum in intervals.iter().map(|interval| &interval["sum"]).chain([&value["end"]["sum"]]) {
+        assert_eq!(
+            (&sum["lost_packets"], sum["seconds"].as_f64()),
+            (&0.into(), Some(sum["end"].as_f64().unwrap() - sum["start"].as_f64().unwrap()))
+        );
+    }
+    drop(holder);
     agent.end();
     net.nothing_left(&[&tool]);
     Ok(())

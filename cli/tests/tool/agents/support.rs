@@ -157,7 +157,12 @@ impl Place {
 
     /// Another role of this test program; it is ready.
     pub fn role(&self, tool: &Tool, words: &[&str]) -> Running {
-        let mut child = self.program(tool, &std::env::current_exe().unwrap(), words).stderr(Stdio::inherit()).spawn().unwrap();
+        self.other(tool, &std::env::current_exe().unwrap(), words)
+    }
+
+    /// Another program, which says that it is ready.
+    pub fn other(&self, tool: &Tool, program: &Path, words: &[&str]) -> Running {
+        let mut child = self.program(tool, program, words).stderr(Stdio::inherit()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert_eq!(line, "ready\n");

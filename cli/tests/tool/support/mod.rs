@@ -2,6 +2,7 @@
 //! processes it has on this machine.
 
 pub mod processes;
+pub mod python;
 pub mod stored;
 pub mod study;
 pub mod tool;

@@ -4,6 +4,7 @@ use model::end::OneWay;
 
 use super::beyond::Beyond;
 use super::sequence::{Kind, Sequence};
+use crate::stage::WaySoFar;
 
 /// The longest difference that jitter counts, so that a hostile time cannot
 /// drown all others: a minute, in ns.
@@ -55,9 +56,9 @@ impl Account {
         self.sequence.take(number);
     }
 
-    /// The jitter now, in ns.
-    pub(in crate::traffic) const fn jitter(&self) -> u64 {
-        self.jitter.nanos()
+    /// What is known now.
+    pub(in crate::traffic) const fn so_far(&self) -> WaySoFar {
+        WaySoFar { jitter: self.jitter.nanos(), missing: self.sequence.missing }
     }
 
     /// Adds another flow's. Their jitters are averaged by their messages.

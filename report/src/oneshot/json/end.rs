@@ -1,34 +1,32 @@
 //! `end`: what the trial came to, at both ends.
 
-use model::end::{Counts, EndReport, OneWay};
+use model::end::{Counts, EndReport, OneWay, TcpInfo};
 use model::trial::Measured;
 use model::{Cell, Protocol, Role};
 use serde_json::{Map, Value, json};
 
 use super::super::TrialFacts;
-use super::known;
 use super::start::text;
+use super::{datagrams, known};
 
 type Keys = Map<String, Value>;
 
 pub fn end(setting: &TrialFacts, measured: &Measured, cell: &Cell) -> Value {
     let mut end = Keys::new();
-    let (sender, receiver) = (&measured.sender, &measured.receiver);
     let here = setting.is_here(Role::Sender);
+    let (forth, back) = (Way::forth(measured, here), Way::back(measured, here));
     if cell.test.is_stream() {
-        end.insert("streams".to_owned(), streams(measured, cell, here));
-        end.insert("sum_sent".to_owned(), Value::Object(whole(sender, &sender.counts, resent(sender, cell), here)));
-        end.insert("sum_received".to_owned(), Value::Object(whole(receiver, &receiver.counts, None, here)));
-        if cell.protocol() == Protocol::Udp {
-            datagrams(&mut end, measured, here);
-        }
-        if let (Some(back), Some(forth)) = (receiver.back, sender.back) {
-            end.insert("sum_sent_bidir_reverse".to_owned(), Value::Object(whole(receiver, &back.counts, resent(receiver, cell), !here)));
-            end.insert("sum_received_bidir_reverse".to_owned(), Value::Object(whole(sender, &forth.counts, None, !here)));
+        let streams: Vec<Value> = streams(&forth, cell, 1).into_iter().chain(back.iter().flat_map(|back| streams(back, cell, 2))).collect();
+        end.insert("streams".to_owned(), json!(streams));
+        forth.sums(&mut end, cell, "");
+        if let Some(back) = back {
+            back.sums(&mut end, cell, "_bidir_reverse");
         }
     }
+    let (sender, receiver) = (&measured.sender, &measured.receiver);
     let (local, remote) = if here { (sender, receiver) } else { (receiver, sender) };
-    end.insert("cpu_utilization_percent".to_owned(), json!({ "host_total": cpu(local), "remote_total": cpu(remote) }));
+    let cpu: Keys = [("host", local), ("remote", remote)].into_iter().flat_map(|(end, report)| cpu(end, report)).collect();
+    end.insert("cpu_utilization_percent".to_owned(), Value::Object(cpu));
     for (key, report) in [("sender_tcp_congestion", sender), ("receiver_tcp_congestion", receiver)] {
         if let Some(name) = text(&report.options, "TCP_CONGESTION") {
             end.insert(key.to_owned(), json!(name));
@@ -38,22 +36,91 @@ pub fn end(setting: &TrialFacts, measured: &Measured, cell: &Cell) -> Value {
 }
 
 /// iperf3's is what its process used, by getrusage(2): the process clock alone.
-fn cpu(end: &EndReport) -> f64 {
-    end.cpu_time.process.as_secs_f64() / seconds(end) * 100.0
+fn cpu(end: &str, report: &EndReport) -> Keys {
+    let percent = |time: model::Nanos| json!(time.as_secs_f64() / seconds(report) * 100.0);
+    let process = report.cpu_time.process;
+    let parts = [("total", Some(process)), ("user", report.user_cpu), ("system", report.user_cpu.map(|user| process.since(user)))];
+    parts.into_iter().filter_map(|(part, time)| Some((format!("{end}_{part}"), percent(time?)))).collect()
 }
 
 fn seconds(end: &EndReport) -> f64 {
     end.window.length().as_secs_f64()
 }
 
-/// As all counts, of the measured part.
-fn resent(end: &EndReport, cell: &Cell) -> Option<u32> {
-    end.tcp.filter(|_| cell.protocol() == Protocol::Tcp).map(|tcp| tcp.resent_since(end.tcp_at_start))
+/// What one end sent the other.
+struct Way<'a> {
+    sender: &'a EndReport,
+    sent: &'a Counts,
+    receiver: &'a EndReport,
+    received: &'a Counts,
+    /// The sender's account of TCP, now and when the measured part began.
+    tcp: [Option<TcpInfo>; 2],
+    numbers: Option<&'a OneWay>,
+    /// Whether the sender is on this machine.
+    here: bool,
+    /// Whether the flows of either end are those of this way.
+    has_flows: bool,
+}
+
+impl<'a> Way<'a> {
+    fn forth(measured: &'a Measured, here: bool) -> Self {
+        let (sender, receiver) = (&measured.sender, &measured.receiver);
+        Self {
+            sender,
+            sent: &sender.counts,
+            receiver,
+            received: &receiver.counts,
+            tcp: [sender.tcp, sender.tcp_at_start],
+            numbers: receiver.one_way.as_ref(),
+            here,
+            has_flows: true,
+        }
+    }
+
+    /// Where both send, what the receiver sent.
+    fn back(measured: &'a Measured, here: bool) -> Option<Self> {
+        let (sender, receiver) = (&measured.receiver, &measured.sender);
+        let (sent, received) = (sender.back.as_ref()?, receiver.back.as_ref()?);
+        Some(Self {
+            sender,
+            sent: &sent.counts,
+            receiver,
+            received: &received.counts,
+            tcp: [sent.tcp, sent.tcp_at_start],
+            numbers: receiver.one_way.as_ref(),
+            here: !here,
+            has_flows: false,
+        })
+    }
+
+    /// The sums of this way, under names with `suffix`.
+    fn sums(&self, end: &mut Keys, cell: &Cell, suffix: &str) {
+        let udp = cell.protocol() == Protocol::Udp;
+        let mut put = |name: &str, keys: Keys| drop(end.insert(format!("{name}{suffix}"), Value::Object(keys)));
+        let resent = self.tcp[0].filter(|_| !udp).map(|tcp| tcp.resent_since(self.tcp[1]));
+        let mut sent = amount(self.sender, self.sent, resent, self.here);
+        let mut received = amount(self.receiver, self.received, None, self.here);
+        if udp {
+            sent.append(&mut datagrams(self.sent.messages, None, None));
+            received.append(&mut self.arrived(self.received.messages));
+            // Sent by the sender's account, lost by the receiver's.
+            let mut both = sent.clone();
+            both.extend(self.arrived(self.received.messages).into_iter().filter(|(key, _)| key != "packets"));
+            put("sum", both);
+        }
+        put("sum_sent", sent);
+        put("sum_received", received);
+    }
+
+    /// The keys of datagrams that arrived.
+    fn arrived(&self, messages: u64) -> Keys {
+        datagrams(messages, self.numbers.map(|way| way.missing), self.numbers.map(|way| way.jitter))
+    }
 }
 
 /// An amount over the measured part of an end. `here` says whether the sender
 /// of this way is on this machine.
-fn whole(end: &EndReport, counts: &Counts, resent: Option<u32>, here: bool) -> Keys {
+fn amount(end: &EndReport, counts: &Counts, resent: Option<u32>, here: bool) -> Keys {
     let seconds = seconds(end);
     known([
         ("start", Some(json!(0))),
@@ -66,68 +133,42 @@ fn whole(end: &EndReport, counts: &Counts, resent: Option<u32>, here: bool) -> K
     ])
 }
 
-/// One entry a flow: TCP's with both ends apart, UDP's in one.
-fn streams(measured: &Measured, cell: &Cell, here: bool) -> Value {
-    let (sender, receiver) = (&measured.sender, &measured.receiver);
-    let flows = sender.flows.len().max(receiver.flows.len()).max(1);
-    let counts = |end: &EndReport, at: usize| match (end.flows.get(at), flows) {
-        (Some(flow), _) => Some((flow.counts, flow.tcp.map(|tcp| tcp.resent_since(flow.tcp_at_start)))),
-        (None, 1) => Some((end.counts, end.tcp.map(|tcp| tcp.resent_since(end.tcp_at_start)))),
+/// One entry a flow: TCP's with both ends apart, UDP's in one. Each of several flows back is
+/// not counted by itself. The sockets are numbered from `first`.
+fn streams(way: &Way, cell: &Cell, first: usize) -> Vec<Value> {
+    let flows = way.sender.flows.len().max(way.receiver.flows.len()).max(1);
+    if flows > 1 && !way.has_flows {
+        return Vec::new();
+    }
+    let counts = |end: &EndReport, all: &Counts, at: usize| match (end.flows.get(at), flows) {
+        (Some(flow), _) => Some((flow.counts, [flow.tcp, flow.tcp_at_start])),
+        (None, 1) => Some((*all, way.tcp)),
         (None, _) => None,
     };
     let one = |at: usize| {
-        let side = |end: &EndReport, sends: bool| {
-            let (counts, resent) = counts(end, at)?;
-            let mut keys = whole(end, &counts, resent.filter(|_| sends && cell.protocol() == Protocol::Tcp), here);
-            keys.insert("socket".to_owned(), json!(at + 1));
+        let side = |end: &EndReport, all: &Counts, sends: bool| {
+            let (counts, [tcp, before]) = counts(end, all, at)?;
+            let resent = tcp.filter(|_| sends && cell.protocol() == Protocol::Tcp).map(|tcp| tcp.resent_since(before));
+            let mut keys = amount(end, &counts, resent, way.here);
+            keys.insert("socket".to_owned(), json!(first + at));
             Some(keys)
         };
         match cell.protocol() {
             Protocol::Tcp => {
-                let both = [("sender", side(sender, true)), ("receiver", side(receiver, false))];
+                let both = [("sender", side(way.sender, way.sent, true)), ("receiver", side(way.receiver, way.received, false))];
                 let known = both.into_iter().filter_map(|(name, keys)| Some((name.to_owned(), Value::Object(keys?))));
                 Value::Object(known.collect())
             }
             Protocol::Udp => {
-                let mut keys = side(sender, true).unwrap_or_default();
-                keys.insert("packets".to_owned(), json!(counts(sender, at).map(|(counts, _)| counts.messages)));
-                if let Some(way) = receiver.one_way.as_ref().filter(|_| flows == 1) {
-                    keys.append(&mut lost(way));
-                    keys.insert("out_of_order".to_owned(), json!(way.out_of_order));
+                let mut keys = side(way.sender, way.sent, true).unwrap_or_default();
+                keys.insert("packets".to_owned(), json!(counts(way.sender, way.sent, at).map(|(counts, _)| counts.messages)));
+                if let Some(numbers) = way.numbers.filter(|_| flows == 1) {
+                    keys.extend(way.arrived(way.received.messages).into_iter().filter(|(key, _)| key != "packets"));
+                    keys.insert("out_of_order".to_owned(), json!(numbers.out_of_order));
                 }
                 json!({ "udp": keys })
             }
         }
     };
     (0..flows).map(one).collect()
-}
-
-/// Loss and order by the numbers of stamped datagrams.
-fn lost(way: &OneWay) -> Keys {
-    let all = way.messages.saturating_add(way.missing).max(1);
-    known([
-        ("jitter_ms", Some(json!(way.jitter as f64 / 1e6))),
-        ("lost_packets", Some(json!(way.missing))),
-        ("lost_percent", Some(json!(way.missing as f64 * 100.0 / all as f64))),
-    ])
-}
-
-/// The keys that only UDP's sums have, and the sum of both ends.
-fn datagrams(end: &mut Keys, measured: &Measured, here: bool) {
-    let (sender, receiver) = (&measured.sender, &measured.receiver);
-    let way = receiver.one_way.as_ref();
-    for (key, packets) in [("sum_sent", sender.counts.messages), ("sum_received", receiver.counts.messages)] {
-        if let Some(Value::Object(keys)) = end.get_mut(key) {
-            keys.insert("packets".to_owned(), json!(packets));
-            if let Some(way) = way.filter(|_| key == "sum_received") {
-                keys.append(&mut lost(way));
-            }
-        }
-    }
-    let mut sum = whole(sender, &sender.counts, None, here);
-    sum.insert("packets".to_owned(), json!(sender.counts.messages));
-    if let Some(way) = way {
-        sum.append(&mut lost(way));
-    }
-    end.insert("sum".to_owned(), Value::Object(sum));
 }

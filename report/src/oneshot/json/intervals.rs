@@ -6,30 +6,43 @@ use model::{Cell, Protocol};
 use serde_json::{Map, Value, json};
 
 use super::super::{Row, TrialFacts};
-use super::known;
+use super::{datagrams, known};
 
+/// Those of which this end gave an account: how the other's fall, its clock says.
 pub fn intervals(setting: &TrialFacts, rows: &[Row]) -> Value {
     let Some(cell) = setting.cell() else { return json!([]) };
-    rows.iter().map(|row| interval(setting, cell, row)).collect()
+    let here = |row: &Row| if setting.is_here(Role::Sender) { row.sender } else { row.receiver };
+    let mut own = rows.iter().filter_map(|row| Some((here(row)?, row.retransmits))).peekable();
+    let Some(start) = own.peek().map(|(first, _)| first.interval.start) else { return json!([]) };
+    own.map(|(progress, resent)| {
+        let [from, to] = [progress.interval.start, progress.interval.end].map(|at| at.since(start).as_secs_f64());
+        let times = Times { start: from, end: to };
+        interval(setting, cell, times, &progress, resent)
+    })
+    .collect()
 }
 
-fn interval(setting: &TrialFacts, cell: &Cell, row: &Row) -> Value {
-    let here = if setting.is_here(Role::Sender) { row.sender } else { row.receiver };
-    let mut all = Map::new();
-    let Some(progress) = here else {
-        all.insert("streams".to_owned(), json!([]));
-        return Value::Object(all);
-    };
+/// Begin and end of an interval in seconds from the first.
+#[derive(Debug, Clone, Copy)]
+struct Times {
+    start: f64,
+    end: f64,
+}
+
+fn interval(setting: &TrialFacts, cell: &Cell, times: Times, progress: &Progress, resent: Option<u32>) -> Value {
     let sends = setting.is_here(Role::Sender);
-    let sum = sum(cell, row, &progress, &progress.counts, sends);
+    let mut all = Map::new();
+    let sum = sum(cell, times, progress, &progress.counts, resent, sends);
     let mut streams = Vec::new();
     // Both ends tell all flows together; a single one is all of them.
     if cell.flows == 1 {
-        streams.push(stream(cell, sum.clone(), &progress, 1, sends));
+        streams.push(stream(cell, sum.clone(), progress, 1, sends));
     }
     if let Some(back) = &progress.back {
-        let reverse = self::sum(cell, row, &progress, back, !sends);
+        // TCP's account is of the way that is this end's role.
+        let reverse = self::sum(cell, times, progress, back, None, !sends);
         if cell.flows == 1 {
+            let progress = Progress { tcp: None, ..*progress };
             streams.push(stream(cell, reverse.clone(), &progress, 2, !sends));
         }
         all.insert("sum_bidir_reverse".to_owned(), Value::Object(reverse));
@@ -39,22 +52,24 @@ fn interval(setting: &TrialFacts, cell: &Cell, row: &Row) -> Value {
     Value::Object(all)
 }
 
-/// Keys that streams and their sum share.
-fn sum(cell: &Cell, row: &Row, progress: &Progress, counts: &Counts, sends: bool) -> Map<String, Value> {
-    let seconds = progress.interval.length().as_secs_f64();
+/// Keys that streams and their sum share. `sends` says whether this end sends what `counts` holds.
+fn sum(cell: &Cell, times: Times, progress: &Progress, counts: &Counts, resent: Option<u32>, sends: bool) -> Map<String, Value> {
+    let seconds = times.end - times.start;
     let of = |protocol| cell.test.is_stream() && cell.protocol() == protocol;
-    known([
-        ("start", Some(json!(row.start))),
-        ("end", Some(json!(row.end))),
+    let mut keys = known([
+        ("start", Some(json!(times.start))),
+        ("end", Some(json!(times.end))),
         ("seconds", Some(json!(seconds))),
         ("bytes", cell.test.is_stream().then(|| json!(counts.bytes))),
         ("bits_per_second", cell.test.is_stream().then(|| json!(counts.bytes as f64 * 8.0 / seconds))),
-        ("retransmits", row.retransmits.filter(|_| sends && of(Protocol::Tcp)).map(Value::from)),
-        ("packets", of(Protocol::Udp).then(|| json!(counts.messages))),
-        ("jitter_ms", progress.jitter.filter(|_| !sends && of(Protocol::Udp)).map(|jitter| json!(jitter as f64 / 1e6))),
+        ("retransmits", resent.filter(|_| sends && of(Protocol::Tcp)).map(Value::from)),
         ("omitted", Some(json!(false))),
         ("sender", Some(json!(sends))),
-    ])
+    ]);
+    if of(Protocol::Udp) {
+        keys.append(&mut datagrams(counts.messages, progress.missing.filter(|_| !sends), progress.jitter.filter(|_| !sends)));
+    }
+    keys
 }
 
 /// Fields of streams alone.

@@ -57,6 +57,18 @@ fn own(setting: &TrialFacts, rows: &[Row], record: &TrialRecord) -> Value {
     })
 }
 
+/// The keys that only UDP's sums have. Those that were received or sent, and of those that
+/// were received how many are missing; as in iperf3, these are among its `packets`.
+fn datagrams(messages: u64, missing: Option<u64>, jitter: Option<u64>) -> Map<String, Value> {
+    let packets = messages.saturating_add(missing.unwrap_or_default());
+    known([
+        ("packets", Some(json!(packets))),
+        ("jitter_ms", jitter.map(|jitter| json!(jitter as f64 / 1e6))),
+        ("lost_packets", missing.map(Value::from)),
+        ("lost_percent", missing.map(|missing| json!(missing as f64 * 100.0 / packets.max(1) as f64))),
+    ])
+}
+
 /// The keys that have a value.
 fn known<const N: usize>(all: [(&str, Option<Value>); N]) -> Map<String, Value> {
     all.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()

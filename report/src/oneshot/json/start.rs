@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use model::end::{OptionValue, SocketOption};
+use model::end::{EndReport, FlowAddresses, OptionValue, SocketOption};
 use model::plan::{HostPlace, PlanEnd};
 use model::{OfferedRate, Role, TrialRecord};
 use serde_json::{Value, json};
@@ -22,13 +22,16 @@ pub fn start(setting: &TrialFacts, record: &TrialRecord) -> Value {
     let end = record.measured().map(|measured| if here == Role::Sender { &measured.sender } else { &measured.receiver });
     let buffer = |name: &str| number(&end?.options, name).map(Value::from);
     let start = known([
-        ("connected", Some(connected(setting, record))),
+        ("connected", Some(connected(setting, record, end))),
         ("version", Some(json!(version(setting.tool)))),
         ("system_info", system.map(Value::from)),
         ("timestamp", Some(json!({ "time": clock::http(record.started_ms), "timesecs": record.started_ms / 1_000 }))),
         (
             "connecting_to",
-            setting.plan.hosts.get("b").and_then(HostPlace::agent).map(|host| json!({ "host": host.address, "port": host.port })),
+            setting.plan.hosts.get("b").map(|host| match host.agent() {
+                Some(agent) => json!({ "host": agent.address, "port": agent.port }),
+                None => json!({ "host": host.label() }),
+            }),
         ),
         ("target_bitrate", Some(json!(bitrate(record)))),
         ("sock_bufsize", Some(json!(record.cell.sndbuf.map_or(0, model::Bytes::get)))),
@@ -39,8 +42,21 @@ pub fn start(setting: &TrialFacts, record: &TrialRecord) -> Value {
     Value::Object(start)
 }
 
-/// One entry a flow. Ports are the kernel's choice and are not kept.
-fn connected(setting: &TrialFacts, record: &TrialRecord) -> Value {
+/// One entry a flow, those of the way back last, by what the kernel of this machine says of
+/// its socket; of a trial that has no report, by what was asked for.
+fn connected(setting: &TrialFacts, record: &TrialRecord, end: Option<&EndReport>) -> Value {
+    if let Some(flows) = end.map(|end| &end.addresses).filter(|flows| !flows.is_empty()) {
+        let one = |(at, flow): (usize, &FlowAddresses)| {
+            json!({
+                "socket": at + 1,
+                "local_host": flow.local.ip().to_string(),
+                "local_port": flow.local.port(),
+                "remote_host": flow.remote.ip().to_string(),
+                "remote_port": flow.remote.port(),
+            })
+        };
+        return flows.iter().enumerate().map(one).collect();
+    }
     let address: Option<String> = setting.address.as_ref().map(IpAddr::to_string);
     let host = address.or_else(|| setting.plan.hosts.get("b").map(HostPlace::label));
     let one = |flow: u32| match &host {

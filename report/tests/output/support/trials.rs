@@ -1,13 +1,15 @@
 //! Trials as `nettoll -c` has them, made up.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 use model::end::{
-    Back, Counts, CpuTime, EndReport, FlowReport, OneWay, OptionValue, Progress, Schedule, SocketOption, Switches, TcpInfo, Window,
+    Back, Counts, CpuTime, EndReport, FlowAddresses, FlowReport, OneWay, OptionValue, Progress, Schedule, SocketOption, Switches, TcpInfo,
+    Window,
 };
 use model::host::HostFacts;
 use model::kernel::HostCounters;
@@ -111,13 +113,15 @@ fn end(cell: &Cell, role: Role, messages: u64) -> EndReport {
     ];
     let cubic = || OptionValue::Text("cubic".into());
     options.extend(is_tcp.then(|| SocketOption { name: "TCP_CONGESTION".into(), asked: None, set: cubic(), got: cubic() }));
-    let jitter = (cell.stamp && role == Role::Receiver).then_some(2_300);
+    let reads_numbers = cell.stamp && (role == Role::Receiver || cell.bidirectional);
+    let jitter = reads_numbers.then_some(2_300);
     let each = |second: u64| Progress {
         interval: Window { start: at(second), end: at(second + 1) },
         counts: counts(cell, messages / SECONDS),
         back: cell.bidirectional.then(|| counts(cell, messages / SECONDS / 3)),
         tcp: (is_tcp && cell.test != Test::TcpCrr).then(|| tcp(3 + 4 * second as u32)),
         jitter,
+        missing: reads_numbers.then_some(4 + 4 * second),
     };
     let flow = |at: u32| FlowReport {
         cpu: Some(at % 2),
@@ -136,7 +140,12 @@ fn end(cell: &Cell, role: Role, messages: u64) -> EndReport {
         tcp: (is_tcp && cell.test != Test::TcpCrr).then(|| tcp(7)),
         latency: (!cell.test.is_stream() && role == Role::Sender).then(|| histogram(61_000, messages)),
         flows: if cell.flows > 1 { (0..cell.flows).map(flow).collect() } else { Vec::new() },
-        back: cell.bidirectional.then(|| Back { counts: counts(cell, messages / 3), total: counts(cell, messages / 3) }),
+        back: cell.bidirectional.then(|| {
+            let counts = counts(cell, messages / 3);
+            Back { counts, total: counts, tcp: is_tcp.then(|| tcp(2)), tcp_at_start: None }
+        }),
+        user_cpu: Some(Nanos::from_millis(80)),
+        addresses: (cell.test != Test::TcpCrr).then(|| addresses(cell, role)).into_iter().flatten().collect(),
         schedule: (cell.rate.is_some() && role == Role::Sender).then(|| Schedule {
             intended: messages + messages / 4,
             behind: messages / 4,
@@ -144,7 +153,7 @@ fn end(cell: &Cell, role: Role, messages: u64) -> EndReport {
             lateness: Some(histogram(3_100, messages)),
             uncorrected: (!cell.test.is_stream()).then(|| histogram(48_000, messages)),
         }),
-        one_way: (cell.stamp && role == Role::Receiver).then(|| OneWay {
+        one_way: reads_numbers.then(|| OneWay {
             messages,
             missing: 12,
             out_of_order: 3,
@@ -156,6 +165,17 @@ fn end(cell: &Cell, role: Role, messages: u64) -> EndReport {
         progress: (0..SECONDS).map(each).collect(),
         ..made::end(role, window, counts(cell, messages))
     }
+}
+
+/// A flow each, and one back.
+fn addresses(cell: &Cell, role: Role) -> Vec<FlowAddresses> {
+    let at = |host: u8, port: u32| SocketAddr::from(([192, 0, 2, host], u16::try_from(port).expect("made here")));
+    let flow = |flow: u32| {
+        let [sender, receiver] = [at(1, 40_000 + flow), at(2, 50_000 + flow)];
+        let [local, remote] = if role == Role::Sender { [sender, receiver] } else { [receiver, sender] };
+        FlowAddresses { local, remote }
+    };
+    (0..cell.flows * (1 + u32::from(cell.bidirectional))).map(flow).collect()
 }
 
 fn measured(cell: &Cell) -> Measured {

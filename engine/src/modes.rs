@@ -1,0 +1,63 @@
+//! User and system time of this process, as the kernel splits them.
+
+use model::Nanos;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeVal;
+
+/// What getrusage(2) says of a process. Where the kernel counts by ticks it scales the
+/// ticks in either mode to the precise sum of both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Modes {
+    user: Nanos,
+    system: Nanos,
+}
+
+impl Modes {
+    /// Those of this process so far; `None` where they cannot be read.
+    pub fn of_process() -> Option<Self> {
+        let nanos =
+            |time: TimeVal| Nanos::new((time.tv_sec() as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_usec() as u64 * 1_000));
+        let usage = getrusage(UsageWho::RUSAGE_SELF).ok()?;
+        Some(Self { user: nanos(usage.user_time()), system: nanos(usage.system_time()) })
+    }
+
+    /// What came since an earlier reading.
+    pub fn since(self, before: Self) -> Self {
+        Self { user: self.user.since(before.user), system: self.system.since(before.system) }
+    }
+
+    /// The part of a time of the process's that was in user mode, if all of it was split as
+    /// this is. `None` of no time.
+    pub fn user_part(self, process: Nanos) -> Option<Nanos> {
+        let (user, all) = (u128::from(self.user.get()), u128::from(self.user.get()) + u128::from(self.system.get()));
+        let part = (u128::from(process.get()) * user).checked_div(all)?;
+        u64::try_from(part).ok().map(Nanos::new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Modes;
+    use model::Nanos;
+    use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
+
+    proptest! {
+        #[test]
+        fn a_part_is_no_more_than_the_whole(user in any::<u64>(), system in any::<u64>(), process in any::<u64>()) {
+            let part = Modes { user: Nanos::new(user), system: Nanos::new(system) }.user_part(Nanos::new(process));
+            prop_assert_eq!(part.is_none(), user == 0 && system == 0);
+            prop_assert!(part.is_none_or(|part| part.get() <= process));
+        }
+    }
+
+    #[test]
+    fn a_loop_is_in_user_mode() {
+        let before = Modes::of_process().unwrap();
+        let begun = std::time::Instant::now();
+        while begun.elapsed().as_millis() < 60 {
+            std::hint::black_box((0..10_000_u64).map(std::hint::black_box).sum::<u64>());
+        }
+        let part = Modes::of_process().unwrap().since(before).user_part(Nanos::new(1_000)).unwrap();
+        assert!(part.get() > 500, "{part}");
+    }
+}
