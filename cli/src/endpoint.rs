@@ -64,6 +64,9 @@ struct Tried {
     cpu_ns: Option<f64>,
     /// What is wrong, in words; empty where nothing is.
     faults: Vec<String>,
+    /// What this machine makes doubtful, and no program could help, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    doubts: Vec<String>,
 }
 
 fn check(args: &CheckArgs) -> Result<Exit, Failure> {
@@ -116,11 +119,13 @@ impl Listener for Trials {
 }
 
 fn judge(record: &TrialRecord, role: PlayedRole) -> Tried {
-    let (played, words) = match role {
+    let (played, verb) = match role {
         PlayedRole::Send => (Role::Sender, "sends"),
         PlayedRole::Receive => (Role::Receiver, "receives"),
     };
-    let mut faults: Vec<String> = record.warnings.iter().filter(|warning| speaks(warning)).map(Warning::to_string).collect();
+    let words = |kind: fn(&Warning) -> bool| record.warnings.iter().filter(|warning| kind(warning)).map(Warning::to_string).collect();
+    let (mut faults, doubts): (Vec<String>, Vec<String>) =
+        (words(speaks), words(|warning| matches!(warning, Warning::OutsideClock { .. })));
     let (mut messages, mut cpu_ns) = (None, None);
     match &record.outcome {
         Outcome::Measured(measured) => {
@@ -132,7 +137,7 @@ fn judge(record: &TrialRecord, role: PlayedRole) -> Tried {
         Outcome::Failed { error, .. } => faults.push(error.clone()),
         Outcome::Skipped { reason } => faults.push(reason.clone()),
     }
-    Tried { role: words, test: record.cell.test, size: record.cell.size.get(), messages, cpu_ns, faults }
+    Tried { role: verb, test: record.cell.test, size: record.cell.size.get(), messages, cpu_ns, faults, doubts }
 }
 
 /// Returns whether a warning is the program's.
@@ -150,12 +155,13 @@ const fn speaks(warning: &Warning) -> bool {
 fn text(program: Program, tried: &[Tried], sound: bool) -> String {
     let mut text = format!("{}, by version {} of the contract of external endpoints\n", program.command(), engine::ENDPOINT_CONTRACT);
     for one in tried {
-        let told = match (one.messages, one.cpu_ns, one.faults.is_empty()) {
-            (Some(messages), Some(cpu), true) => format!("ok    {messages} messages, {cpu:.0} ns of CPU each"),
-            (_, _, true) => "ok".to_owned(),
-            (_, _, false) => format!("FAULT {}", one.faults.join("; ")),
+        let mut parts = match (one.messages, one.cpu_ns, one.faults.is_empty()) {
+            (Some(messages), Some(cpu), true) => vec![format!("ok    {messages} messages, {cpu:.0} ns of CPU each")],
+            (_, _, true) => vec!["ok".to_owned()],
+            (_, _, false) => vec![format!("FAULT {}", one.faults.join("; "))],
         };
-        text += &format!("  {:<8} {:<10} {:>5} B  {told}\n", one.role, one.test.name(), one.size);
+        parts.extend(one.doubts.iter().cloned());
+        text += &format!("  {:<8} {:<10} {:>5} B  {}\n", one.role, one.test.name(), one.size, parts.join("; "));
     }
     text + if sound { "It keeps to the contract.\n" } else { "It does not keep to the contract.\n" }
 }

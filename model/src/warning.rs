@@ -231,6 +231,22 @@ warnings! {
         size: wanted.get() as f64 / lasted.get().max(1) as f64,
         severity: 0.1,
     }
+    /// The CPU time of a user's own program is known only roughly: it was read from outside.
+    OutsideClock = "outside_clock" {
+        /// The end.
+        role: Role,
+        /// The most that its CPU time may be wrong by.
+        error: Nanos,
+        /// The same as a share of the measured time.
+        share: f64,
+    } => {
+        words: format!("the CPU time of the {role}'s program was read from outside and may be wrong by up to {error}, {:.1} % of the time", share * 100.0),
+        in_several(plain): format!("the CPU time of the {role}'s program was read from outside and may be wrong by a part of the time, up to {}", percent(*share)),
+        remedy: "Lengthen the trial (`--length`) or quieten the machine: the reader of the clock was kept from its CPU.",
+        role: *role,
+        size: *share,
+        severity: clamped(*share),
+    }
     /// Both ends share one CPU.
     OneCpu = "one_cpu" => {
         words: "both ends share one CPU".to_owned(),

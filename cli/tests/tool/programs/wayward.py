@@ -36,7 +36,7 @@ while page[0] != 3 or way == "deaf":
     if way == "talks" and messages == 20:
         print("still here", flush=True)
     if way != "idle":
-        sock.send(bytes(size))
+        sock.send(bytes(size // 2 if way == "halves" else size))
     messages += 2 if way == "doubles" else 1
     if way == "backwards":
         count[0], count[1] = 10**9 - messages, (10**9 - messages) * size
