@@ -194,8 +194,12 @@ fn behind(end: &EndReport) -> Option<Warning> {
 }
 
 /// Each call went through the loop once, so the loop's share of the measured
-/// time is its share of the time per message. Flows have a loop each.
+/// time is its share of the time per message. Flows have a loop each. A program of a user's
+/// own has another loop.
 fn generator_limit(end: &EndReport, loop_overhead_ns: f64) -> Option<Warning> {
+    if end.external.is_some() {
+        return None;
+    }
     let share = end.counts.calls as f64 * loop_overhead_ns / window_ns(end)? / ends::threads(end);
     (share.is_finite() && share > MOST_LOOP).then_some(Warning::GeneratorLimit { role: end.role, share })
 }
@@ -550,6 +554,11 @@ mod tests {
     fn the_tool_itself() {
         let fast = |trial: &mut Measured| trial.sender.counts.calls = 10_000_000;
         assert!(matches!(doubts(Test::TcpStream, fast)[..], [Warning::GeneratorLimit { role: Role::Sender, .. }]));
+        let of_another = |trial: &mut Measured| {
+            fast(trial);
+            trial.sender.external = Some(Box::default());
+        };
+        assert_eq!(doubts(Test::TcpStream, of_another), []);
         let few = |trial: &mut Measured| trial.receiver.counts.messages = 99;
         assert_eq!(doubts(Test::TcpStream, few), [Warning::FewMessages { messages: 99, due_every: None }]);
         let copied = |trial: &mut Measured| trial.sender.zero_copy = Some(ZeroCopy { sends: 200, copied: 50 });

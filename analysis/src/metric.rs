@@ -6,7 +6,7 @@ use std::fmt;
 use model::end::{Counts, EndReport};
 use model::plan::LinkKind;
 use model::trial::Measured;
-use model::{Cell, Pacing, Protocol, Test};
+use model::{Cell, Over, Pacing, Protocol, Test};
 use serde::Serialize;
 
 use crate::bounds::{self, Bound};
@@ -219,10 +219,11 @@ metrics! {
     FramesPerMessage { name: "frames_per_message", unit: Unit::PerMessage, bound: Bound::NotNegative, absent: Absent::BothWaysOrBulk,
         title: "Frames per message", head: "Frames/message", column: ["frames", "/message"],
         value: |trial| frames(trial.measured) }
-    /// TCP segments sent again in the measured part of a trial.
+    /// TCP segments sent again in the measured part of a trial; absent where another
+    /// protocol or a stack of its own carries the messages.
     Retransmits { name: "retransmits", unit: Unit::Count, bound: Bound::NotNegative, better: Some(LowerIsBetter),
         title: "Segments sent again per trial", head: "Resent", column: ["", "resent"],
-        value: |trial| retransmits(trial.measured, trial.cell.protocol()) }
+        value: |trial| retransmits(trial.measured, trial.cell) }
     /// Median over trials of the trial's median round-trip time.
     RoundTripP50Ns { name: "round_trip_p50_ns", unit: Unit::Nanoseconds, bound: Bound::NotNegative, better: Some(LowerIsBetter),
         title: "Median round trip of a trial", head: "Median round trip", column: ["round trip", "median"],
@@ -421,9 +422,11 @@ fn frames(measured: &Measured) -> Option<f64> {
 }
 
 /// TCP's own count of the measured part; the namespace's, of the whole trial,
-/// where it is missing and nobody else's.
-fn retransmits(measured: &Measured, protocol: Protocol) -> Option<f64> {
-    if protocol != Protocol::Tcp {
+/// where it is missing and nobody else's. What another protocol or another stack sends again,
+/// nothing here counts.
+fn retransmits(measured: &Measured, cell: &Cell) -> Option<f64> {
+    let of_kernel = matches!(cell.api.over(), Over::Link | Over::Mptcp | Over::Ktls) && !cell.is_apart();
+    if cell.protocol() != Protocol::Tcp || !of_kernel {
         return None;
     }
     let alone = measured.isolated && measured.conditions.as_ref().is_none_or(|taken| taken.bulk.is_none());
@@ -438,7 +441,27 @@ fn limit(trial: &Source) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Metric, Unit};
+    use super::{Metric, Source, Unit};
+    use model::end::{Counts, Window};
+    use model::{Bytes, Cell, Role, Test};
+    use testkit::made;
+
+    /// TCP's counters say nothing of what another protocol, another stack or a pipe carries.
+    #[test]
+    fn what_cannot_be_counted_is_no_zero() {
+        let end = |role| made::end(role, Window::default(), Counts::default());
+        let measured = made::measured(end(Role::Sender), end(Role::Receiver));
+        let resent = |api: &str| {
+            let cell = Cell { api: api.parse().unwrap(), ..Cell::plain(Test::TcpStream, Bytes::new(64)) };
+            Metric::Retransmits.value(&Source { measured: &measured, cell: &cell, link: None, round_trips: None })
+        };
+        for api in ["sctp", "pipe", "unix-stream", "quinn", "smoltcp"] {
+            assert_eq!(resent(api), None, "{api}");
+        }
+        for api in ["send", "mptcp", "ktls", "exec:x", "tokio"] {
+            assert_eq!(resent(api), Some(0.0), "{api}");
+        }
+    }
 
     #[test]
     fn a_name_is_that_of_json_and_ends_with_its_unit() {
