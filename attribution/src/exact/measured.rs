@@ -90,6 +90,12 @@ pub struct Region {
 }
 
 impl Region {
+    /// Its scenario, and the bytes of its messages where they have a size.
+    pub fn scenario(&self) -> (&str, Option<u64>) {
+        let sized = self.name.rsplit_once('-').and_then(|(scenario, size)| Some((scenario, size.parse().ok()?)));
+        sized.map_or((self.name.as_str(), None), |(scenario, size)| (scenario, Some(size)))
+    }
+
     /// Share of messages that took the usual course, 0 to 1.
     pub fn share(&self) -> f64 {
         self.usual as f64 / self.messages.max(1) as f64

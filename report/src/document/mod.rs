@@ -7,7 +7,7 @@
 
 mod table;
 
-pub use self::table::{Cell, Column, Estimated, Head, Kind, Rows, Shown, Table};
+pub use self::table::{Cell, Column, Cut, Estimated, Head, Keeps, Kind, Rows, Shown, Table};
 use crate::chart::flame::Flame;
 use crate::chart::forest::Forest;
 use crate::figure;

@@ -85,6 +85,8 @@ pub struct Column {
     pub tight: bool,
     /// Words that the page's style of its head and of its cells goes by; `None`: those of its kind.
     pub style: Option<[&'static str; 2]>,
+    /// What a terminal that is too narrow cuts off its words before it leaves out figures; `None`: nothing.
+    pub cut: Option<Cut>,
     /// Note below its head in a page; empty: none.
     pub note: &'static str,
     /// Its cells, from the first row.
@@ -94,8 +96,26 @@ pub struct Column {
 impl Column {
     /// A column without cells.
     pub fn new(head: impl Into<Head>, kind: Kind) -> Self {
-        Self { head: head.into(), kind, tight: false, style: None, note: "", cells: Vec::new() }
+        Self { head: head.into(), kind, tight: false, style: None, cut: None, note: "", cells: Vec::new() }
     }
+}
+
+/// Words that may be cut to make room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cut {
+    /// Letters that stay at least, the mark of the cut among them.
+    pub least: usize,
+    /// The part that stays.
+    pub keeps: Keeps,
+}
+
+/// The part of words that a cut leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keeps {
+    /// Their beginning: of a name.
+    Start,
+    /// Their end: of a path.
+    End,
 }
 
 /// Content of a column.

@@ -95,6 +95,29 @@ fn no_line_is_wider_than_asked() {
     }
 }
 
+/// Names and paths give way to figures, whatever the width.
+#[test]
+fn functions_keep_their_figures_at_any_width() {
+    let found = diff(&recorded("6.12"), &recorded("6.18"));
+    for width in [80, 100, 200] {
+        let style = Style { width, ..Style::VERBOSE };
+        let (counts, changes) = (terminal(&matrix()[..1], &[], TREE, style), diff_terminal(&found, style));
+        let heads = |text: &str| text.lines().filter(|line| line.starts_with("function ")).map(str::to_owned).collect::<Vec<_>>();
+        for (text, figures) in [(&counts, &["calls", "instructions", "reads", "writes"][..]), (&changes, &["before", "after", "change"])] {
+            let heads = heads(text);
+            assert!(!heads.is_empty());
+            assert!(heads.iter().all(|head| figures.iter().all(|figure| head.contains(figure))), "at {width}: {heads:?}");
+            assert!(text.lines().all(|line| line.width() <= width), "at {width}: {text}");
+        }
+        assert!(heads(&changes).iter().all(|head| head.contains("end of the path")), "at {width}: {changes}");
+        // A row with its figures and the end of its path.
+        let row = changes.lines().find(|line| line.starts_with("skb_defer_free_flush  ")).unwrap();
+        assert!(row.contains(" 70 ") && row.contains("+70") && row.ends_with("skb_defer_free_flush"), "at {width}: {row}");
+        let tree = counts.lines().find(|line| line.contains("call path")).unwrap();
+        assert!(["instructions", "share", "own"].iter().all(|figure| tree.contains(figure)), "at {width}: {tree}");
+    }
+}
+
 #[test]
 fn pages_draw_paths_and_versions() {
     let page = side_by_side();

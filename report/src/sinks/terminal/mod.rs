@@ -219,7 +219,7 @@ fn columns(table: &Table, precision: Option<f64>) -> Vec<Column> {
         let shortened = |text: String| if column.tight { tight(&text) } else { text };
         let texts = || column.cells.iter().map(|cell| shortened(text(cell, column.kind))).collect();
         Some(match column.kind {
-            Kind::Words => Column::words(rank, lines, texts()),
+            Kind::Words => Column::words(rank, lines, texts()).with_cut(column.cut),
             Kind::Estimates(_, Shown::Margin) => {
                 let missed = |reach: Option<f64>| reach.zip(precision).is_some_and(|(reach, precision)| reach > precision);
                 let measured = |cell: &Cell| match cell {

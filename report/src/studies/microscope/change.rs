@@ -3,12 +3,16 @@
 use attribution::exact::{Change, ExactDiff, Measured, Range, RegionDiff};
 
 use super::flames;
-use crate::document::{Block, Document, Kind, Masthead, Section, Table};
+use super::tables::NAME;
+use crate::document::{Block, Cut, Document, Head, Keeps, Kind, Masthead, Section, Table};
 use crate::number::{change, signed, whole};
 use crate::studies::receipt::MOST_FLAMES;
 
 /// Rows of a table that a terminal shows.
 const MOST: usize = 12;
+
+/// The end of a path: two calls of usual names.
+pub const PATH: Cut = Cut { least: 24, keeps: Keeps::End };
 
 /// A comparison, with flame graphs of its sides where they are given.
 pub fn document(diff: &ExactDiff, sides: Option<[&[Measured]; 2]>, tool: &str) -> Document {
@@ -91,17 +95,19 @@ fn table(title: &str, key: &str, rows: Vec<Vec<String>>, paths: bool) -> Vec<Blo
         return Vec::new();
     }
     let of = |rows: &[Vec<String>], paths: bool| {
-        let mut heads = vec![key, "before", "after", "change"];
+        let mut heads: Vec<Head> = [key, "before", "after", "change"].map(Head::from).to_vec();
         if paths {
-            heads.push("end of the path");
+            // Figures come first: where there is no room for a path, it goes.
+            heads.push(Head { rank: Some(0), ..Head::from("end of the path") });
         }
         let width = heads.len();
         let rows = rows.iter().map(|row| row[..width].to_vec()).collect();
         let mut table = Table::of_figures(title, heads, rows);
-        table.columns.iter_mut().skip(4).for_each(|column| column.kind = Kind::Words);
+        table.columns.iter_mut().take(1).for_each(|column| column.cut = Some(NAME));
+        table.columns.iter_mut().skip(4).for_each(|column| (column.kind, column.cut) = (Kind::Words, Some(PATH)));
         table
     };
-    // A path leaves no room for the figures: a terminal shows it where everything is asked for.
+    // Paths are long: a terminal shows them where everything is asked for.
     let brief = of(&rows[..rows.len().min(MOST)], false);
     vec![Block::Brief(vec![brief.into()]), Block::Full(vec![of(&rows, paths).into()])]
 }

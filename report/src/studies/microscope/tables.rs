@@ -8,11 +8,14 @@ use std::fmt::Display;
 use attribution::exact::{Counts, ExactRow, Lines, Measured, Region};
 
 use super::words::{by_scenario, standing};
-use crate::document::{Block, Kind, Table};
+use crate::document::{Block, Cut, Head, Keeps, Kind, Table};
 use crate::number::{NOTHING, percent, whole};
 
 /// Functions of a scenario that a terminal shows.
 const MOST_FUNCTIONS: usize = 15;
+
+/// The name of a function.
+pub const NAME: Cut = Cut { least: 28, keeps: Keeps::Start };
 
 /// A count by which tables are made.
 type Quantity = (&'static str, fn(&Counts) -> u64);
@@ -127,9 +130,13 @@ pub fn functions(one: &Measured) -> Vec<Block> {
                 cells.extend([function.layer.to_string(), function.category.to_string()]);
                 cells
             };
-            let heads = vec!["function", "calls", "instructions", "reads", "writes", "layer", "kind of work"];
+            let words = |rank: u8, head: &str| Head { rank: Some(rank), ..Head::from(head) };
+            let mut heads: Vec<Head> = ["function", "calls", "instructions", "reads", "writes"].map(Head::from).to_vec();
+            // Figures come first: where there is no room, words go.
+            heads.extend([words(1, "layer"), words(0, "kind of work")]);
             let mut table =
                 Table::of_figures(format!("{}: {} functions", region.name, all.len()), heads, all.iter().take(count).map(row).collect());
+            table.columns.iter_mut().take(1).for_each(|column| column.cut = Some(NAME));
             table.columns.iter_mut().skip(5).for_each(|column| column.kind = Kind::Words);
             table
         };

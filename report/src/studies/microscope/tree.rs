@@ -2,6 +2,7 @@
 
 use attribution::exact::{Measured, Region};
 
+use super::change::PATH;
 use super::words::{by_scenario, standing};
 use crate::document::{Block, Kind, Table};
 use crate::number::{percent, whole};
@@ -49,5 +50,7 @@ fn table(region: &Region, least: f64) -> Table {
     for (column, kind) in table.columns.iter_mut().zip([Kind::Figures, Kind::Figures, Kind::Figures, Kind::Words]) {
         column.kind = kind;
     }
+    // Deep in the tree the place gives way before the name.
+    table.columns.last_mut().into_iter().for_each(|column| column.cut = Some(PATH));
     table
 }

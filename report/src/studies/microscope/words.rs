@@ -19,21 +19,14 @@ pub fn source(measured: &[Measured]) -> String {
     })
 }
 
-/// The scenario of a region, without its size.
-pub fn scenario(region: &Region) -> &str {
-    match region.name.rsplit_once('-') {
-        Some((scenario, size)) if size.bytes().all(|byte| byte.is_ascii_digit()) => scenario,
-        _ => &region.name,
-    }
-}
-
 /// Regions by their scenario, in order.
 pub fn by_scenario(measured: &Measured) -> Vec<(&str, Vec<&Region>)> {
     let mut found: Vec<(&str, Vec<&Region>)> = Vec::new();
     for region in &measured.regions {
-        match found.iter_mut().find(|(name, _)| *name == scenario(region)) {
+        let (scenario, _) = region.scenario();
+        match found.iter_mut().find(|(name, _)| *name == scenario) {
             Some((_, regions)) => regions.push(region),
-            None => found.push((scenario(region), vec![region])),
+            None => found.push((scenario, vec![region])),
         }
     }
     found
