@@ -15,7 +15,9 @@ impl<'a> Symbol<'a> {
     /// Whatever follows the first full stop is a compiler's (`.isra.0`,
     /// `.constprop.0`, `.part.0`, `.cold`, `.llvm.123`): C names have none. A
     /// stop at the start is kept, since it is part of the name on some
-    /// machines. `__pi_` marks aliases of position-independent code on arm64.
+    /// machines. `__pi_` marks aliases of position-independent code on arm64, and
+    /// `_noprof` the functions behind macros that account allocations (since Linux
+    /// 6.10): callers still write the name without it.
     pub fn parse(text: &'a str) -> Self {
         let (name, module) = match text.split_once(" [") {
             Some((name, rest)) => (name, Some(rest.strip_suffix(']').unwrap_or(rest))),
@@ -26,6 +28,7 @@ impl<'a> Symbol<'a> {
             None => name,
         };
         let name = name.strip_prefix("__pi_").filter(|rest| !rest.is_empty()).unwrap_or(name);
+        let name = name.strip_suffix("_noprof").filter(|rest| !rest.is_empty()).unwrap_or(name);
         // The one made-up frame with a space in its name.
         let name = if name == "[syscall exit]" { "[syscall_exit]" } else { name };
         Self { name, module: module.filter(|module| !module.is_empty()) }
@@ -79,6 +82,7 @@ mod tests {
         assert_eq!(parts("veth_xmit [veth]"), ("veth_xmit", Some("veth")));
         assert_eq!(parts("__pi_memcpy"), ("memcpy", None));
         assert_eq!(parts(".hidden.part.0"), (".hidden", None));
+        assert_eq!(parts("kmem_cache_alloc_node_noprof.isra.0"), ("kmem_cache_alloc_node", None));
         assert_eq!(parts("[user]"), ("[user]", None));
         assert_eq!(parts("[syscall exit]"), ("[syscall_exit]", None));
         assert_eq!(parts(""), ("", None));

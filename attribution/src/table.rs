@@ -70,7 +70,10 @@ impl FunctionTable {
 }
 
 fn function(name: &str, receipts: &[&Receipt], rows: &[Option<&Row<String>>]) -> FunctionRow {
-    let calls: Vec<Option<&Calls>> = receipts.iter().map(|receipt| receipt.calls.get(Symbol::parse(name).name)).collect();
+    let wanted = Symbol::parse(name).name;
+    let is_wanted = |counted: &str| Symbol::parse(counted).name == wanted;
+    let calls: Vec<Option<&Calls>> =
+        receipts.iter().map(|receipt| receipt.calls.iter().find(|(counted, _)| is_wanted(counted)).map(|(_, calls)| calls)).collect();
     let cells = receipts.iter().zip(rows).zip(&calls).map(|((receipt, row), calls)| {
         let unseen = receipt.unseen_row();
         let (ns, share) = row.map_or((unseen, 0.0), |row| (row.ns, row.share.value));

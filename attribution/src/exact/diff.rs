@@ -129,8 +129,13 @@ fn layers(region: &Region) -> BTreeMap<Layer, u64> {
     region.rows.layers.iter().map(|row| (row.key, row.counts.instructions)).collect()
 }
 
+/// By name as [`Symbol`] has it now: counts that an older nettoll stored may have others.
 fn functions(region: &Region) -> BTreeMap<String, u64> {
-    region.rows.functions.iter().map(|row| (row.name.clone(), row.counts.instructions)).collect()
+    let mut all = BTreeMap::new();
+    for row in &region.rows.functions {
+        *all.entry(Symbol::parse(&row.name).listed()).or_default() += row.counts.instructions;
+    }
+    all
 }
 
 /// Rows whose ranges lie apart, the largest difference first.
@@ -150,9 +155,22 @@ fn changes<K: Ord + Clone>([before, after]: [Vec<BTreeMap<K, u64>>; 2]) -> Vec<C
 type Path = Vec<String>;
 
 fn named(tree: &CallTree, place: usize) -> Path {
-    let mut path: Path = tree.chain(place).into_iter().map(|name| Symbol::parse(name).listed()).collect();
-    path.reverse();
+    let mut chain = tree.chain(place);
+    chain.reverse();
+    let mut path: Path = Vec::with_capacity(chain.len());
+    for (place, symbol) in chain.iter().enumerate() {
+        let caller = place.checked_sub(1).and_then(|caller| chain.get(caller));
+        if !caller.is_some_and(|caller| is_part(symbol, caller)) {
+            path.push(Symbol::parse(symbol).listed());
+        }
+    }
     path
+}
+
+/// Returns whether a function is a part of its caller that a compiler put elsewhere (`f.cold` of `f`), and no
+/// call of its own: one that calls itself has one name.
+fn is_part(symbol: &str, caller: &str) -> bool {
+    symbol != caller && Symbol::parse(symbol) == Symbol::parse(caller)
 }
 
 fn by_path(tree: &CallTree, counts: impl Fn(usize) -> Counts) -> BTreeMap<Path, u64> {
@@ -168,8 +186,10 @@ fn own_by_path(tree: &CallTree) -> BTreeMap<Path, u64> {
 }
 
 fn inclusive_by_path(tree: &CallTree) -> BTreeMap<Path, u64> {
-    let inclusive = tree.inclusive();
-    by_path(tree, |place| inclusive[place])
+    let (inclusive, nodes) = (tree.inclusive(), tree.nodes());
+    // What a part of its caller executed is in the caller's count already.
+    let counted = |place: usize| nodes[place].parent.is_some_and(|caller| is_part(&nodes[place].function, &nodes[caller].function));
+    by_path(tree, |place| if counted(place) { Counts::default() } else { inclusive[place] })
 }
 
 /// The path on which a function changed most.
@@ -247,6 +267,50 @@ mod tests {
         assert!(region.functions.iter().all(|change| change.function.key != "udp_sendmsg"));
         assert_eq!(region.paths.len(), 1);
         assert_eq!((region.paths[0].difference(), region.paths[0].key.last().map(String::as_str)), (278, Some("skb_defer_free_flush")));
+    }
+
+    /// The same functions under the names that two kernels and two compilers give them.
+    #[test]
+    fn a_new_name_is_no_change() {
+        let side = |kernel: &str, nodes: &[(Option<usize>, &str, u64)]| {
+            let mut side = measured(kernel, 0, 0);
+            let tree = tree(nodes);
+            side.regions[0].total = tree.total();
+            side.regions[0].rows = ExactRows::of(&tree, &Rules::builtin().unwrap());
+            side.regions[0].tree = tree;
+            vec![side.clone(), side.clone(), side]
+        };
+        let old = side(
+            "6.8",
+            &[
+                (None, "udp_sendmsg", 100),
+                (Some(0), "kmem_cache_alloc_node", 50),
+                (Some(0), "udp_send_skb.isra.0", 40),
+                (Some(0), "ip_make_skb", 30),
+            ],
+        );
+        let new = side(
+            "6.12",
+            &[
+                (None, "udp_sendmsg", 90),
+                (Some(0), "udp_sendmsg.cold", 10),
+                (Some(0), "kmem_cache_alloc_node_noprof", 50),
+                (Some(0), "udp_send_skb.constprop.0", 40),
+                (Some(0), "ip_make_skb", 10),
+                (Some(4), "ip_make_skb.part.0", 20),
+            ],
+        );
+        let found = diff(&old, &new);
+        let region = &found.regions[0];
+        assert_eq!(region.total.difference(), 0);
+        assert!(region.functions.is_empty() && region.paths.is_empty(), "{region:?}");
+        // One that an older nettoll stored by the kernel's name.
+        let mut stored = new.clone();
+        stored.iter_mut().for_each(|one| {
+            let rows = &mut one.regions[0].rows.functions;
+            rows.iter_mut().filter(|row| row.name == "kmem_cache_alloc_node").for_each(|row| row.name += "_noprof");
+        });
+        assert!(diff(&old, &stored).regions[0].functions.is_empty());
     }
 
     #[test]
