@@ -24,6 +24,7 @@ mod modules;
 
 pub mod cache;
 pub mod doctor;
+pub mod duration;
 pub mod emulator;
 pub mod errand;
 pub mod guest_log;

@@ -1,5 +1,6 @@
 //! `nettoll microscope`.
 
+mod flags;
 mod held;
 mod planned;
 mod sides;
@@ -32,29 +33,34 @@ use crate::{exact, output, signals};
 /// # Errors
 /// Misuse, or what the microscope says.
 pub fn run(args: &MicroscopeArgs) -> Result<Exit, Failure> {
+    match (args.task, carry_out(args)) {
+        // Whatever else it ended with would be a verdict on the commit.
+        (Task::BisectStep, Err(failure)) => {
+            failure.tell();
+            Ok(Exit::Abort)
+        }
+        (_, done) => done,
+    }
+}
+
+fn carry_out(args: &MicroscopeArgs) -> Result<Exit, Failure> {
     if args.task != Task::Diff
         && let Some(side) = args.sides.first()
     {
         return Err(Failure::misuse(format!("'{side}' is for diff alone; kernels are given by --kernel")));
     }
+    flags::check(args)?;
     let cache = Cache::open(args.cache.as_deref())?;
     let own = cache.clone();
     signals::before_end(move || own.drop_own())?;
-    if let Some(run) = args.run.as_ref().filter(|_| args.task != Task::Count) {
-        return Err(Failure::misuse(format!("--run {} is for counting alone", run.display())));
-    }
-    if args.dry_run && args.task != Task::Cache {
+    if args.dry_run {
         return planned::run(&cache, args);
     }
     match args.task {
         Task::Count if args.run.is_some() => timed::run(&cache, args),
         Task::Count => count(&cache, args),
         Task::Diff => sides::compare(&cache, args),
-        // 1 would be a verdict on the commit.
-        Task::BisectStep => Ok(sides::bisect_step(&cache, args).unwrap_or_else(|failure| {
-            failure.tell();
-            Exit::Abort
-        })),
+        Task::BisectStep => sides::bisect_step(&cache, args),
         Task::Cache => held::run(&cache, args),
     }
 }

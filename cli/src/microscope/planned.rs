@@ -1,6 +1,7 @@
 //! `nettoll microscope --dry-run`.
 
 use microscope::cache::Cache;
+use microscope::duration::estimate;
 use microscope::kernel;
 use microscope::scenario::sessions;
 
@@ -8,9 +9,6 @@ use super::{timed, wanted};
 use crate::args::{MicroscopeArgs, Task};
 use crate::exit::{Exit, Failure};
 use crate::output;
-
-/// Seconds that a boot takes on one core, as measured where nettoll was made.
-const BOOT_S: u64 = 12;
 
 /// Says what would be fetched and run.
 ///
@@ -27,10 +25,10 @@ pub fn run(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
     let sessions = sessions(&scenarios, &sizes);
     let seeds = if args.task == Task::Diff { args.seeds } else { 1 };
     let of_kernel = |word: &String| {
-        let release = if word.contains('/') || word.ends_with(".json") { None } else { kernel::cached(cache, word) };
+        let release = if word.contains('/') { None } else { kernel::cached(cache, word) };
         match release {
             Some(release) => format!("{word}: {} from the cache", release.0),
-            None if word.contains('/') || word.ends_with(".json") => format!("{word}: a file"),
+            None if word.contains('/') => format!("{word}: a file"),
             None if args.offline => format!("{word}: not in the cache, and nothing is fetched"),
             None => format!("{word}: to be fetched"),
         }
@@ -38,17 +36,26 @@ pub fn run(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
     let kernels: Vec<String> = words.iter().map(of_kernel).collect();
     let messages: Vec<&str> = sessions.iter().flat_map(|session| &session.regions).map(|(name, _)| name.as_str()).collect();
     let boots = sessions.len() as u64 * words.len() as u64 * seeds;
+    let most = sessions.iter().map(|session| session.regions.len() as u64 * u64::from(args.messages)).max().unwrap_or(0);
+    let each = estimate(cache, most);
+    let all = each.seconds.start() * boots..=each.seconds.end() * boots;
     if args.json {
-        let value = serde_json::json!({ "kernels": kernels, "messages": messages, "boots": boots });
+        let seconds = serde_json::json!({ "least": all.start(), "most": (!each.at_least).then_some(all.end()), "timed_boots": each.boots });
+        let value = serde_json::json!({ "kernels": kernels, "messages": messages, "boots": boots, "seconds": seconds });
         output::write(&format!("{value:#}"))?;
         return Ok(Exit::Done);
     }
+    let range = if each.at_least { format!("{} s or more", all.start()) } else { format!("{} to {} s", all.start(), all.end()) };
+    let source = match each.boots {
+        0 => "no boot was timed here yet".to_owned(),
+        1 => "by the one that was timed here".to_owned(),
+        boots => format!("by the last {boots} that were timed here"),
+    };
     let text = format!(
-        "{}\nmessages: {}, {} of each\nboots: {boots}, some {} s of one core's time, and one more for the symbols of each new kernel",
+        "{}\nmessages: {}, {} of each\nboots: {boots}, {range} of one core's time ({source}), and one more for the symbols of each new kernel",
         kernels.join("\n"),
         messages.join(", "),
         args.messages,
-        boots * BOOT_S
     );
     output::write(&text)?;
     Ok(Exit::Done)

@@ -21,7 +21,12 @@ pub fn compare(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
     };
     let place = args.html.place("microscope-diff.html")?;
     let (before, after) = match (stored(before)?, stored(after)?) {
-        (Some(before), Some(after)) => (before, after),
+        (Some(before), Some(after)) => {
+            let mut sides = [before, after];
+            super::flags::choose(&mut sides, args)?;
+            let [before, after] = sides;
+            (before, after)
+        }
         (None, None) => {
             let lab = Lab::open(cache, args)?;
             let kernels = lab.kernels(&args.sides)?;
@@ -41,7 +46,7 @@ pub fn compare(cache: &Cache, args: &MicroscopeArgs) -> Result<Exit, Failure> {
 
 /// A file of counts; `None` of what is no file ending in `.json`.
 fn stored(side: &str) -> Result<Option<Vec<Measured>>, Failure> {
-    if Path::new(side).extension().is_none_or(|kind| kind != "json") {
+    if !super::flags::is_file(side) {
         return Ok(None);
     }
     exact::file(Path::new(side)).map(|stored| Some(stored.measured))

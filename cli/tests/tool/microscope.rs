@@ -43,11 +43,16 @@ fn what_cannot_be_understood_is_misuse() -> Result<(), Skip> {
         (&["diff", "6.12"], &["diff needs two sides"]),
         (&["bisect-step", "--kernel", "./vmlinuz"], &["--limit MESSAGE=COUNT"]),
         (&["--append", "a\nb", "--dry-run"], &["one line"]),
+        (&["diff", "6.12", "6.18", "--kernel", "6.1"], &["--kernel means nothing to diff of two kernels: it is for counting"]),
+        (&["diff", "a.json", "b.json", "--append", "nosmt"], &["--append means nothing to diff of two files"]),
+        (&["cache", "--prune", "0", "--dry-run"], &["--dry-run means nothing to cache"]),
+        (&["bisect-step", "--limit", "udp-112=1", "--threshold", "1%"], &["--threshold means nothing to bisect-step"]),
     ] {
         let answer = microscope(&tool, arguments);
         let code = match words[0] {
             words if words.starts_with("read") => 1,
-            words if words.starts_with("--limit") => 128,
+            // 2 would be a verdict on the commit.
+            _ if arguments[0] == "bisect-step" => 128,
             _ => 2,
         };
         answer.refused(code, words);
@@ -132,6 +137,13 @@ fn a_dry_run_says_what_would_be_done() -> Result<(), Skip> {
     insta::assert_snapshot!("microscope_dry_run", answer.stdout);
     let json = microscope(&tool, &["diff", "6.12", "6.18", "--dry-run", "-J"]).done().json();
     assert_eq!(json["boots"], 6, "{json:#}");
+    assert_eq!(json["seconds"], serde_json::json!({ "least": 60, "most": 720, "timed_boots": 0 }));
+    // What boots took here says more.
+    tool.write("cache/boots", "0 9000\n2200 35100\n400 95300\n");
+    let answer = microscope(&tool, &["diff", "6.12", "6.18", "--size", "112", "--scenario", "udp", "--dry-run"]).done();
+    answer.says("boots: 6, 210 to 576 s of one core's time (by the last 2 that were timed here)");
+    let more = microscope(&tool, &["--messages", "100000", "--size", "112", "--scenario", "udp", "--dry-run"]).done();
+    more.says("boots: 1, 35 s or more of one core's time");
     Ok(())
 }
 
@@ -167,6 +179,13 @@ fn the_step_between_two_kernels_is_found_and_named_by_its_path() -> Result<(), S
     let json = microscope(&tool, &["diff", before, after, "-J"]).done().json();
     let region = &json["regions"][0];
     assert_eq!(region["functions"][0]["function"]["key"], "_find_next_bit", "{:#}", region["functions"][0]);
+    // Names and paths are cut before a figure goes.
+    let row = microscope(&tool, &["diff", before, after, "-v"]).done();
+    row.says("skb_defer_free_flush 0 70 +70");
+    let chosen = microscope(&tool, &["diff", before, after, "--scenario", "udp", "--size", "112", "-J"]).done().json();
+    assert_eq!(chosen["regions"].as_array().unwrap().len(), 1, "{chosen:#}");
+    let none = microscope(&tool, &["diff", before, after, "--size", "1460"]);
+    none.refused(2, &["no message of both files is of that scenario and size; they have udp-112"]);
     // A side does not differ from itself.
     let same = microscope(&tool, &["diff", before, before, "-J"]).done().json();
     assert!(same["regions"][0]["functions"].as_array().unwrap().is_empty(), "{same:#}");
@@ -271,7 +290,8 @@ fn messages_of_a_run_with_receipts_are_counted_and_others_named() -> Result<(), 
     planned.says("veth-tcp-1448");
     planned.says("veth-udp-64");
     microscope(&tool, &["--run", "sizes", "--dry-run"]).refused(2, &["runs/sizes has no receipts", "study receipt"]);
-    microscope(&tool, &["diff", "6.12", "6.18", "--run", "receipt"]).refused(2, &["--run receipt is for counting alone"]);
+    microscope(&tool, &["diff", "6.12", "6.18", "--run", "receipt"])
+        .refused(2, &["--run means nothing to diff of two kernels", "counting the messages of a run"]);
     Ok(())
 }
 
