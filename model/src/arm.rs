@@ -6,13 +6,36 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cell::Cell;
-use crate::cell::LevelError;
+use crate::cell::{Cell, Factor, Level, LevelError};
 
 pub use setting::{HostSettings, Setting, SettingError};
 
 /// The most arms of a study.
 const MOST: usize = 16;
+
+/// Congestion controls of Linux (net/ipv4/Kconfig), by which people name arms.
+const CONGESTION_CONTROLS: [&str; 17] = [
+    "bbr",
+    "bic",
+    "cdg",
+    "cubic",
+    "dctcp",
+    "highspeed",
+    "htcp",
+    "hybla",
+    "illinois",
+    "lp",
+    "nv",
+    "reno",
+    "scalable",
+    "vegas",
+    "veno",
+    "westwood",
+    "yeah",
+];
+
+/// Factors whose levels are words that could be taken for the name of an arm.
+const BY_WORD: [Factor; 6] = [Factor::Api, Factor::Receive, Factor::Family, Factor::Waiting, Factor::Pacing, Factor::Arrivals];
 
 /// A named set of settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +74,17 @@ pub enum ArmError {
         arm: String,
         /// Its name.
         setting: String,
+    },
+    /// A name that is a level, of an arm that sets nothing.
+    #[error(
+        "arm '{arm}' sets nothing, yet {arm} is a level of {factor}: did you mean '{arm}: {factor}={arm}'? \
+         An arm that is to set nothing takes another name, such as base"
+    )]
+    Level {
+        /// The arm.
+        arm: String,
+        /// The factor.
+        factor: Factor,
     },
     /// A level that one of the cells cannot take.
     #[error("arm '{arm}' over the cell {cell}: {error}")]
@@ -112,7 +146,10 @@ impl Arm {
             }
             arm.settings.push(setting);
         }
-        Ok(arm)
+        match factor_of(&arm.name).filter(|_| arm.settings.is_empty()) {
+            Some(factor) => Err(ArmError::Level { arm: arm.name, factor }),
+            None => Ok(arm),
+        }
     }
 
     /// A cell with the arm's levels in place of its own.
@@ -132,6 +169,14 @@ impl Arm {
     /// Returns what it sets besides the cell.
     pub fn host_settings(&self) -> HostSettings {
         HostSettings::new(&self.settings)
+    }
+}
+
+/// The factor that a word is a level of, if it is one of those by which people name arms.
+fn factor_of(word: &str) -> Option<Factor> {
+    match CONGESTION_CONTROLS.contains(&word) {
+        true => Some(Factor::Cc),
+        false => BY_WORD.into_iter().find(|factor| Level::parse(*factor, word).is_ok()),
     }
 }
 
@@ -206,6 +251,28 @@ mod tests {
         assert!(arms(&["a", "b c"]).unwrap_err().contains("'b c' is no arm"));
         assert!(arms(&["a", "b: cc=reno, cc=cubic"]).unwrap_err().contains("arm 'b' sets cc twice"));
         assert!(arms(&["a", "b: nodeley=true"]).unwrap_err().contains("did you mean 'nodelay'?"));
+    }
+
+    #[test]
+    fn a_name_that_is_a_level_is_asked_about() {
+        for (name, setting) in [("cubic", "cc=cubic"), ("sendmmsg", "api=sendmmsg"), ("gro", "receive=gro"), ("ipv6", "family=ipv6")] {
+            let error = arms(&["base", name]).unwrap_err();
+            assert!(error.contains(&format!("did you mean '{name}: {setting}'?")) && error.contains("sets nothing"), "{error}");
+            assert!(arms(&["base", &format!("{name}: {setting}")]).is_ok());
+        }
+        assert!(arms(&["base", "a", "old", "usual", "2", "local"]).is_ok());
+    }
+
+    #[test]
+    fn the_way_of_receiving_is_a_setting() {
+        let read = arms(&["a: api=exec:./ep.py, receive=recv", "b: receive=gro"]).unwrap();
+        let cell = Cell::plain(Test::UdpStream, Bytes::new(64));
+        let program = read[0].apply(&cell).unwrap();
+        assert_eq!((program.api.program().map(|program| program.name()), program.receive()), (Some("exec:./ep.py"), Receive::Recv));
+        assert_eq!(read[1].apply(&cell).unwrap().receive(), Receive::Gro);
+        // A comma that would become part of the command.
+        let error = arms(&["a: api=exec:./ep.py\\, receive=recv", "b"]).unwrap_err();
+        assert!(error.contains("'receive=recv' would be an argument of the command"), "{error}");
     }
 
     #[test]

@@ -17,7 +17,9 @@ pub type Override = (Factor, Vec<Level>);
 /// A table of cells: the levels of its factors, which are crossed.
 pub type Levels = BTreeMap<Factor, Vec<Level>>;
 
-pub(super) fn resolve_cells(tables: &[Levels], overrides: &[Override]) -> Result<Vec<Cell>, PlanError> {
+/// The cells that tables cross to. Where arms choose the way of sending (`arms_send`), a way of receiving that was
+/// asked for stays written in its cell, though it is the usual one of the cell's own: an arm's may have another.
+pub(super) fn resolve_cells(tables: &[Levels], overrides: &[Override], arms_send: bool) -> Result<Vec<Cell>, PlanError> {
     let mut tables = tables.to_vec();
     for (factor, levels) in overrides {
         if *factor == Factor::Test {
@@ -30,7 +32,7 @@ pub(super) fn resolve_cells(tables: &[Levels], overrides: &[Override]) -> Result
     let mut seen = HashSet::new();
     let mut all = 0;
     for table in &tables {
-        let crossed = cross(table)?;
+        let crossed = cross(table, arms_send)?;
         all += crossed.len();
         if all > MOST {
             return Err(PlanError::TooManyCells(MOST));
@@ -77,7 +79,7 @@ fn only_tests(tables: &[Levels], levels: &[Level]) -> Vec<Levels> {
 }
 
 /// Crosses every level with every other; the size varies fastest.
-fn cross(table: &Levels) -> Result<Vec<Cell>, PlanError> {
+fn cross(table: &Levels, arms_send: bool) -> Result<Vec<Cell>, PlanError> {
     for (factor, name) in [(Factor::Test, "test"), (Factor::Size, "size")] {
         if !table.contains_key(&factor) {
             return Err(LevelError { factor, reason: format!("a table of cells names at least one {name}") }.into());
@@ -90,12 +92,21 @@ fn cross(table: &Levels) -> Result<Vec<Cell>, PlanError> {
         }
         rows = rows.iter().flat_map(|row| levels.iter().map(|level| [row.as_slice(), &[level]].concat())).collect();
     }
-    rows.into_iter().map(|row| Ok(cell(row)?)).collect()
+    rows.into_iter().map(|row| Ok(cell(row, arms_send)?)).collect()
 }
 
 /// The cell of some levels, one of each factor. They are applied in the order of
 /// the factors: the read size after the message that it may follow from.
-fn cell(mut levels: Vec<&Level>) -> Result<Cell, LevelError> {
+fn cell(mut levels: Vec<&Level>, arms_send: bool) -> Result<Cell, LevelError> {
     levels.sort_unstable();
-    Cell::plain(Test::TcpStream, Bytes::new(1)).with(levels)
+    let asked = levels.iter().find_map(|level| match level {
+        Level::Receive(receive) => Some(*receive),
+        Level::Api(ways) => ways.receiver,
+        _ => None,
+    });
+    let mut cell = Cell::plain(Test::TcpStream, Bytes::new(1)).with(levels)?;
+    if arms_send && cell.receive.is_none() {
+        cell.receive = asked;
+    }
+    Ok(cell)
 }

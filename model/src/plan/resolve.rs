@@ -7,7 +7,7 @@ use super::receipt::RawReceipt;
 use super::{ApprovedPlan, Blocks, FleetPlan, Plan, PlanEnd};
 use super::{changes, conditions, describe, link_check};
 use crate::arm::Arm;
-use crate::cell::Cell;
+use crate::cell::{Cell, Level};
 use crate::link::{Link, LinkKind};
 use crate::quantity::Nanos;
 use crate::schedule::LOOKS;
@@ -43,9 +43,10 @@ pub fn resolve(raw: &RawPlan, overrides: &[Override], seed: u64) -> Result<Appro
     check_name("name", &raw.name)?;
     raw.reference.iter().try_for_each(|name| check_name("reference", name))?;
     let blocks = resolve_blocks(&raw.blocks)?;
-    let cells = resolve_cells(&raw.cells, overrides)?;
-    let warmup = raw.trial.warmup.unwrap_or(Nanos::from_millis(30));
     let arms = Arm::parse_all(&raw.arms)?;
+    let arms_send = arms.iter().flat_map(|arm| &arm.settings).any(|setting| matches!(setting.level(), Some(Level::Api(_))));
+    let cells = resolve_cells(&raw.cells, overrides, arms_send)?;
+    let warmup = raw.trial.warmup.unwrap_or(Nanos::from_millis(30));
     let end = resolve_end(&raw.trial, warmup, blocks.most, cells.len())?;
     check_mtu(raw.link.mtu, &cells)?;
     let mut plan = Plan {
@@ -329,6 +330,18 @@ mod tests {
     fn tcp_settings_do_not_multiply_udp_cells() {
         let plan = plan(&format!("{HEAD}size = 1\nnodelay = [true, false]\ncc = [\"reno\", \"cubic\"]")).unwrap();
         assert_eq!(plan.cells.len(), 1);
+    }
+
+    /// `--receive recv` with an arm whose program would receive as well.
+    #[test]
+    fn a_way_of_receiving_that_was_asked_for_holds_in_every_arm() {
+        let receive: Override = (Factor::Receive, Factor::Receive.parse(&["recv"]).unwrap());
+        let text = "name = \"x\"\narms = [\"a: api=send\", \"b: api=exec:./ep\", \"c: api=exec:./ep, receive=gro\"]\n[[cells]]\ntest = \"UDP_STREAM\"\nsize = 64";
+        for (overrides, own) in [(&[receive][..], crate::Receive::Recv), (&[], "exec:./ep".parse().unwrap())] {
+            let plan = plan_with(text, overrides).unwrap();
+            let receives = |arm: usize| plan.cell_in(&plan.cells[0], arm).unwrap().receive();
+            assert_eq!([0, 1, 2].map(receives), [crate::Receive::Recv, own, crate::Receive::Gro]);
+        }
     }
 
     #[test]
