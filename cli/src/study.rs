@@ -8,13 +8,14 @@ use analysis::variance::Components;
 use anyhow::Context;
 use lab::Listener;
 use lab::congestion::{self, NoCongestionControl};
+use lab::lacking;
 use lab::study::{Past, StudyError};
 use model::plan::raw::{RawLink, RawTrial};
 use model::plan::{
     ApprovedPlan, Factor, LOOKS, Level, Override, PRESETS, PlanEnd, PlanError, RawPlan, Shortened, preset as known_preset, resolve,
 };
 use model::run::Status;
-use model::{Cell, Plan, Unavailable};
+use model::{Cell, Plan, Role, Unavailable};
 
 use crate::args::StudyArgs;
 use crate::consent::Consent;
@@ -106,10 +107,18 @@ fn dry_run(
     let earlier = earlier(args)?;
     let ahead = lab::study::look_ahead(plan, &args.credentials()?)?;
     missing.extend(ahead.missing);
-    let lacking = |cell: &Cell| cell.cc.as_ref().is_some_and(|name| missing.iter().any(|one| one.name == *name));
-    if let Some(first) = missing.first().filter(|_| asks_for_control(args) || plan.cells_run().iter().all(lacking)) {
+    let programs = lacking::programs(plan);
+    let without = |cell: &Cell| cell.cc.as_ref().is_some_and(|name| missing.iter().any(|one| one.name == *name));
+    if let Some(first) = missing.first().filter(|_| asks_for_control(args) || plan.cells_run().iter().all(without)) {
         return Err(Failure::misuse(first));
     }
+    let without = |cell: &Cell| {
+        [Role::Sender, Role::Receiver].iter().any(|role| programs.iter().any(|(program, _)| cell.external(*role) == Some(*program)))
+    };
+    if let Some((_, refusal)) = programs.first().filter(|_| plan.cells_run().iter().all(without)) {
+        return Err(Failure::misuse(format!("every trial would fail: {refusal}")));
+    }
+    let programs = programs.iter().map(|(_, refusal)| format!("trials will fail: {refusal}"));
     let warnings = ahead.warnings.iter().map(|warning| format!("{warning}. {}", warning.remedy()));
     let busy = ahead.busy.iter().map(|host| format!("host {host} serves somebody else now; no more can be told of it"));
     let found = ahead.between.iter().map(|pair| progress::found(*pair));
@@ -118,7 +127,8 @@ fn dry_run(
     let refused = if here { lab::doctor::no_receipts() } else { None };
     let none =
         refused.iter().map(|Unavailable { what, answer, remedy }| format!("no receipt can be made here: {what}: {answer}. {remedy}"));
-    let notes: Vec<String> = missing.iter().map(ToString::to_string).chain(found).chain(warnings).chain(busy).chain(none).collect();
+    let notes: Vec<String> =
+        missing.iter().map(ToString::to_string).chain(programs).chain(found).chain(warnings).chain(busy).chain(none).collect();
     let told = ::report::plan::DryRun { plan, earlier: earlier.as_ref(), shortened, notes: &notes };
     let exit = if refused.is_some() { Exit::Failed } else { Exit::Done };
     if args.format.json {

@@ -30,6 +30,7 @@ pub mod detach;
 
 pub mod host_process;
 pub mod keeper;
+pub mod lacking;
 pub mod load;
 mod pass_duration;
 mod process;

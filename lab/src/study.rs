@@ -8,7 +8,7 @@ mod pool;
 mod recovery;
 mod replay;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 
 use analysis::stopping::Decision;
@@ -19,11 +19,12 @@ use model::trial::Outcome;
 use model::warning::Warning;
 use model::{Pass, Plan};
 
-use crate::arm::ArmController;
+use crate::arm::{ArmController, ArmError};
 use crate::connection::Credentials;
 use crate::error::TrialError;
 use crate::event::{Event, Listener};
 use crate::host_diff;
+use crate::lacking;
 use crate::session::Session;
 
 pub use ahead::{Ahead, look_ahead};
@@ -124,11 +125,31 @@ impl Study<'_> {
     /// links: what this machine refuses is to be known before hours are spent.
     fn ready(&mut self) -> Result<(), StudyError> {
         self.arms = ArmController::open(self.plan, self.sessions.get_mut(SessionPool::FIRST))?;
+        self.rehearse()?;
         // Agents are looked for when they are needed: they serve others as well.
         for setting in if self.plan.hosts.is_empty() { self.sessions.settings().to_vec() } else { Vec::new() } {
             self.sessions.enter(&setting, self.plan, self.credentials, self.listener)?;
         }
         Ok(())
+    }
+
+    /// Tries each arm before anything is measured, but for those on other agents, which are looked for when they
+    /// are needed.
+    fn rehearse(&mut self) -> Result<(), StudyError> {
+        let (plan, session) = (self.plan, self.sessions.get_mut(SessionPool::FIRST));
+        let local = !plan.is_elsewhere();
+        for (place, arm) in plan.arms.iter().enumerate() {
+            let settings = arm.host_settings();
+            if !settings.hosts.is_empty() {
+                continue;
+            }
+            let tried = session.bind(&settings.cpus).map_err(ArmError::from);
+            let tried = tried.and_then(|()| self.arms.rehearse(session, plan, place));
+            let tried =
+                tried.and_then(|()| if local { lacking::of_arm(arm).map_or(Ok(()), |why| Err(ArmError::Lacking(why))) } else { Ok(()) });
+            tried.map_err(|error| StudyError::OneArm { arm: arm.name.clone(), error })?;
+        }
+        Ok(session.bind(&BTreeMap::new())?)
     }
 
     fn run_blocks(&mut self) -> Result<Status, StudyError> {

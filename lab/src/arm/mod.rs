@@ -52,6 +52,9 @@ pub enum ArmError {
         /// Reason why they cannot be set for the trials alone.
         why: String,
     },
+    /// This machine lacks something that an arm asks for.
+    #[error(transparent)]
+    Lacking(Refusal),
     /// There is no such setting.
     #[error("sysctl.{name}: this kernel has no such setting ({}){hint}", item::path(name).map_or_else(|error| error.to_string(), |path| path.display().to_string()))]
     NoSuchSysctl {
@@ -125,6 +128,26 @@ impl ArmController {
             run(session, command, plan, slot, &cell, swapped)?;
         }
         Ok((cell, taken))
+    }
+
+    /// Tries the settings of an arm, as far as nothing of the machine changes by it: one that is refused now would
+    /// fail every trial. Commands are not run.
+    ///
+    /// # Errors
+    /// See [`ArmError`].
+    pub fn rehearse(&mut self, session: &mut Session, plan: &Plan, arm: usize) -> Result<(), ArmError> {
+        let Some(settings) = self.arms.get(arm) else { return Ok(()) };
+        if let Some(tool) = &settings.tool {
+            version(session, tool)?;
+        }
+        if let Some(cell) = plan.cells.first().filter(|_| self.changes && !self.machine && self.common.is_empty()) {
+            let cell = plan.cell_in(cell, arm).map_err(|error| refused("the plan", error))?;
+            let tried = self.adjust(session, arm, &cell, false);
+            let undone = adjust_hosts(session, &Wanted::default());
+            tried?;
+            undone?;
+        }
+        Ok(())
     }
 
     /// Runs the command that comes after a trial, however that ended.

@@ -15,6 +15,14 @@ pub enum StudyError {
     /// The arms cannot be brought about.
     #[error(transparent)]
     Arm(#[from] ArmError),
+    /// An arm cannot be brought about, in any trial.
+    #[error("arm '{arm}' cannot be brought about, and every trial of it would fail: {error}")]
+    OneArm {
+        /// Its name.
+        arm: String,
+        /// The answer.
+        error: ArmError,
+    },
     /// A listener, such as the recorder, cannot go on.
     #[error("{0}")]
     Listener(Box<dyn Error + Send + Sync>),
@@ -100,6 +108,7 @@ impl StudyError {
             self,
             Self::Host(_)
                 | Self::Arm(ArmError::HostWide { .. } | ArmError::NoSuchSysctl { .. })
+                | Self::OneArm { .. }
                 | Self::NothingWorks(_)
                 | Self::HostsChanged(_)
                 | Self::NoFacts
