@@ -107,7 +107,7 @@ impl Collector {
                 vec![Warning::TrialFailed { error: error.clone() }]
             }
         };
-        self.findings.push_trial(place, record.warnings.iter().chain(&own));
+        self.findings.push_trial(place, record.arm.as_deref(), record.warnings.iter().chain(&own));
     }
 
     /// Keeps a measured trial, and returns the doubts that its record does not have.

@@ -72,11 +72,21 @@ struct Group {
     /// The first lines that cannot be read.
     lines: Vec<u64>,
     cells: BTreeSet<usize>,
+    /// Trials by their arm; empty without arms.
+    arms: BTreeMap<String, u64>,
 }
 
 impl Group {
     fn new(warning: &Warning) -> Self {
-        Self { gravest: warning.clone(), trials: 0, severity: 0.0, of_run: 0, lines: Vec::new(), cells: BTreeSet::new() }
+        Self {
+            gravest: warning.clone(),
+            trials: 0,
+            severity: 0.0,
+            of_run: 0,
+            lines: Vec::new(),
+            cells: BTreeSet::new(),
+            arms: BTreeMap::new(),
+        }
     }
 
     /// Share of trials times severity.
@@ -85,13 +95,23 @@ impl Group {
         of_run.max(self.severity / trials.max(1) as f64)
     }
 
-    fn text(&self, trials: u64) -> String {
+    /// The arms that have no other trials, in words; `None` where there are none.
+    fn whole_arms(&self, all: &BTreeMap<String, u64>) -> Option<String> {
+        let whole = self.arms.iter().filter(|(arm, found)| all.get(*arm) == Some(*found));
+        let names: Vec<&str> = whole.map(|(arm, _)| arm.as_str()).collect();
+        (!names.is_empty()).then(|| names.join(" and of arm "))
+    }
+
+    fn text(&self, trials: u64, of_arms: &BTreeMap<String, u64>) -> String {
         let plain = self.gravest.to_string();
         match (&self.gravest, self.trials) {
             (Warning::BadLine { reason, .. }, _) if self.of_run > 1 => bad_lines(&self.lines, self.of_run, reason),
             (_, 0) if self.of_run > 1 => format!("{plain} ({} times)", self.of_run),
             (_, 0) => plain,
-            (Warning::TrialFailed { error }, found) => format!("{found} of {trials} trials failed: {error}"),
+            (Warning::TrialFailed { error }, found) => match self.whole_arms(of_arms) {
+                Some(arms) => format!("every trial of arm {arms} failed, {found} of {trials} in all: {error}"),
+                None => format!("{found} of {trials} trials failed: {error}"),
+            },
             (_, 1) => format!("{plain}, in 1 of {trials} trials"),
             (warning, found) => format!("in {found} of {trials} trials {}", warning.in_several()),
         }
@@ -110,6 +130,8 @@ pub struct Findings {
     groups: BTreeMap<Kind, Group>,
     /// Trials that were looked at, measured or not.
     trials: u64,
+    /// The same by arm.
+    arms: BTreeMap<String, u64>,
 }
 
 impl Findings {
@@ -124,9 +146,10 @@ impl Findings {
         }
     }
 
-    /// Adds one trial of the cell with this index and the doubts about it.
-    pub fn push_trial<'a>(&mut self, cell: usize, warnings: impl Iterator<Item = &'a Warning>) {
+    /// Adds one trial of the cell with this index, of an arm where there are any, and the doubts about it.
+    pub fn push_trial<'a>(&mut self, cell: usize, arm: Option<&str>, warnings: impl Iterator<Item = &'a Warning>) {
         self.trials += 1;
+        arm.into_iter().for_each(|arm| *self.arms.entry(arm.to_owned()).or_default() += 1);
         let mut severest: BTreeMap<Kind, f64> = BTreeMap::new();
         for warning in warnings {
             self.group(warning).cells.insert(cell);
@@ -137,6 +160,7 @@ impl Findings {
             if let Some(group) = self.groups.get_mut(&kind) {
                 group.trials += 1;
                 group.severity += severity;
+                arm.into_iter().for_each(|arm| *group.arms.entry(arm.to_owned()).or_default() += 1);
             }
         }
     }
@@ -154,15 +178,18 @@ impl Findings {
     /// First what is wrong or missing, then by the share of trials times how
     /// much of each is in question.
     pub fn finish(self, labels: &[String]) -> Vec<Finding> {
-        let all = self.trials;
+        let (all, arms) = (self.trials, self.arms);
         let mut groups: Vec<(Kind, Group)> = self.groups.into_iter().collect();
         let place = |kind: &Kind| if kind.comes_first { kind.rank } else { usize::MAX };
         groups.sort_by(|(a, of_a), (b, of_b)| {
             place(a).cmp(&place(b)).then_with(|| of_b.weight(all).total_cmp(&of_a.weight(all))).then_with(|| a.cmp(b))
         });
         let finding = |(_, group): (Kind, Group)| Finding {
-            text: group.text(all),
-            remedy: group.gravest.remedy(),
+            text: group.text(all, &arms),
+            remedy: match (&group.gravest, group.whole_arms(&arms)) {
+                (Warning::TrialFailed { .. }, Some(_)) => "Set the arm right and measure again: nothing is known of it.".to_owned(),
+                (gravest, _) => gravest.remedy(),
+            },
             trials: group.trials,
             cells: group.cells.iter().filter_map(|cell| labels.get(*cell).cloned()).take(MOST_NAMED).collect(),
             cell_count: group.cells.len(),
@@ -189,9 +216,9 @@ mod tests {
         findings.push_run(&Warning::BadLine { line: 7, reason: "cut".into() });
         for cell in 0..5 {
             let few = Warning::FewMessages { messages: 50 - cell as u64, due_every: None };
-            findings.push_trial(cell, [waited(Role::Sender, 0.05 + cell as f64 / 100.0), few].iter());
+            findings.push_trial(cell, None, [waited(Role::Sender, 0.05 + cell as f64 / 100.0), few].iter());
         }
-        findings.push_trial(0, [waited(Role::Receiver, 0.9), Warning::Unaccounted { datagrams: -3 }].iter());
+        findings.push_trial(0, None, [waited(Role::Receiver, 0.9), Warning::Unaccounted { datagrams: -3 }].iter());
         let labels: Vec<String> = (0..5).map(|cell| format!("cell {cell}")).collect();
         let found = findings.finish(&labels);
         let texts: Vec<(&str, u64, usize)> = found.iter().map(|f| (f.text.as_str(), f.trials, f.cell_count)).collect();
@@ -217,7 +244,7 @@ mod tests {
             let mut warnings = vec![Warning::Contended { role: Role::Sender, share: if trial == 7 { 0.881 } else { 0.3 } }];
             warnings.extend((trial == 3).then_some(Warning::Stolen { share: 0.05 }));
             warnings.extend((trial == 4).then_some(Warning::Throttled { times: 1 }));
-            findings.push_trial(0, warnings.iter());
+            findings.push_trial(0, None, warnings.iter());
         }
         let texts = texts(findings);
         assert_eq!(texts[0], "in 189 of 189 trials the sender waited for a CPU, up to 88.1 % of the time");
@@ -236,10 +263,31 @@ mod tests {
     }
 
     #[test]
+    fn an_arm_whose_trials_all_failed_is_named() {
+        let mut findings = Findings::default();
+        let failed = |error: &str| Warning::TrialFailed { error: error.into() };
+        for trial in 0..4 {
+            findings.push_trial(0, Some("a"), [].iter());
+            findings.push_trial(0, Some("b"), [failed("host a: bind to CPU 2: it offers 0, 1")].iter());
+            findings.push_trial(0, Some("c"), (trial == 0).then(|| failed("connect: refused")).iter());
+        }
+        let found = findings.finish(&[]);
+        let texts: Vec<&str> = found.iter().map(|finding| finding.text.as_str()).collect();
+        assert_eq!(
+            texts,
+            [
+                "every trial of arm b failed, 4 of 12 in all: host a: bind to CPU 2: it offers 0, 1",
+                "1 of 12 trials failed: connect: refused"
+            ]
+        );
+        assert!(found[0].remedy.contains("nothing is known of it") && found[1].remedy.contains("replicate"), "{found:?}");
+    }
+
+    #[test]
     fn different_errors_are_different_findings() {
         let mut findings = Findings::default();
         for error in ["connect to port 4001: refused", "connect to port 517: refused", "bind: in use"] {
-            findings.push_trial(0, [Warning::TrialFailed { error: error.into() }].iter());
+            findings.push_trial(0, None, [Warning::TrialFailed { error: error.into() }].iter());
         }
         assert_eq!(texts(findings), ["2 of 3 trials failed: connect to port 4001: refused", "1 of 3 trials failed: bind: in use"]);
     }

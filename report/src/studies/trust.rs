@@ -56,12 +56,12 @@ pub fn trust(analysis: &Analysis) -> Trust {
     Trust { tone, text, remedy, warnings }
 }
 
-/// A finding without the details behind its first colon; of lines that cannot be read their
-/// reason is what says something.
+/// A finding without the details behind its first colon; of lines that cannot be read, and of trials that failed, the
+/// reason is among what matters.
 fn in_short(found: &Finding) -> String {
     let head = found.text.split_once(": ").map_or(found.text.as_str(), |(head, _)| head);
     match found.warning {
-        Warning::BadLine { .. } => found.text.chars().take(LONGEST_REASON).collect(),
+        Warning::BadLine { .. } | Warning::TrialFailed { .. } => found.text.chars().take(LONGEST_REASON).collect(),
         _ => head.to_owned(),
     }
 }

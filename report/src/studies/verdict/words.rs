@@ -46,6 +46,9 @@ pub fn conclusion(compared: &Compared, names: [&str; 2]) -> (Tone, String) {
             (Tone::Good, format!("{candidate} is better than {baseline}, and worse nowhere. {counts}."))
         }
         Conclusion::Done => (Tone::Good, format!("{candidate} and {baseline} are equivalent within {threshold}. {counts}.")),
+        Conclusion::Inconclusive if gate.iter().all(|metric| is_uncompared(metric)) => {
+            (Tone::Open, format!("Inconclusive: {candidate} and {baseline} could not be compared. {counts}."))
+        }
         Conclusion::Inconclusive if single => (
             Tone::Open,
             format!(
@@ -59,6 +62,12 @@ pub fn conclusion(compared: &Compared, names: [&str; 2]) -> (Tone, String) {
             ),
         ),
     }
+}
+
+/// Returns whether no cell has enough blocks for a verdict.
+const fn is_uncompared(metric: &MetricComparison) -> bool {
+    let overall = &metric.comparison.overall;
+    overall.worse + overall.better + overall.equivalent + overall.inconclusive == 0
 }
 
 /// Numbers of cells by their verdicts; those that are 0 are left out.
