@@ -103,7 +103,7 @@ fn free(agent: &Agent, account: &mut Account) {
         let mut patience = |_: &str, _: u32| {
             Ok(if begun.elapsed() > Duration::from_secs(10) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         };
-        Ok(host.turn::<HostError>(&mut patience)? == Some(false))
+        Ok(host.turn::<HostError>(&mut patience, &[], 0)? == Some(false))
     };
     match turn() {
         Ok(true) => account.freed = account.freed.max(Some(begun.elapsed())),
